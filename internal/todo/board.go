@@ -1,0 +1,206 @@
+package todo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// maxCandidates bounds how many lists of a scope a choice looks at.
+const maxCandidates = 100
+
+// Board applies changes to lists, one at a time for each scope and in arrival
+// order, and tells watchers. It holds no list in memory: the store is the
+// truth, and other processes may write to it.
+type Board struct {
+	store Store
+	now   func() time.Time
+	newID func() string
+	turns turns
+	feed  *feed
+}
+
+// Option sets up a [Board].
+type Option func(*Board)
+
+// WithClock makes the board take the time from now instead of time.Now.
+func WithClock(now func() time.Time) Option { return func(b *Board) { b.now = now } }
+
+// WithIDs makes the board take ids of lists and operations from newID, which
+// must not repeat itself, instead of [NewID].
+func WithIDs(newID func() string) Option { return func(b *Board) { b.newID = newID } }
+
+// NewBoard returns a board on a store, which stays the caller's to close, after
+// the board.
+func NewBoard(store Store, opts ...Option) *Board {
+	b := &Board{store: store, now: time.Now, newID: NewID, feed: newFeed(store)}
+	for _, opt := range opts {
+		opt(b)
+	}
+	return b
+}
+
+// NewID returns 130 random bits as 26 lower-case letters and digits.
+func NewID() string { return strings.ToLower(rand.Text()) }
+
+// Close ends all watchers and waits for the board's goroutine. Writes are not
+// affected.
+func (b *Board) Close() { b.feed.close() }
+
+// Chooser picks, among the lists of a scope (last saved first), the one a read
+// or write is for. ok is false when none is: a write then begins a list.
+type Chooser func(lists []Snapshot) (chosen Snapshot, ok bool)
+
+// Newest chooses the list saved last.
+func Newest(lists []Snapshot) (Snapshot, bool) {
+	if len(lists) == 0 {
+		return Snapshot{}, false
+	}
+	return lists[0], true
+}
+
+// Target says which list is meant.
+type Target struct {
+	Scope Scope
+	// List is the id of a list in the scope; empty lets Choose decide.
+	List string
+	// Choose picks when List is empty; nil is [Newest].
+	Choose Chooser
+}
+
+// Write is one call on a list.
+type Write struct {
+	Target
+	// Begin describes the list if this write begins one; its ID, Scope and
+	// Created are set by the board.
+	Begin  List
+	Writer Writer
+	// Operation identifies the write when the caller may repeat it; the board
+	// makes an id when it is zero.
+	Operation Operation
+	Change    Change
+}
+
+// Outcome is what a write did.
+type Outcome struct {
+	Before Snapshot
+	// After is the list as it stands now: the revision the write made or, when
+	// it changed nothing, the one it found. Revision 0 is no list at all.
+	After Snapshot
+	// Changed is false for a write that made no revision.
+	Changed bool
+	// Repeated says that the operation had been applied before.
+	Repeated bool
+}
+
+// Apply applies a write and returns when its revision is durable. Errors:
+// [*InputError] (the change refused; nothing changed), [ErrNotFound] (no such
+// list in the scope), [ErrOperationReused], one that wraps [ErrUnknownOutcome],
+// or the context's.
+func (b *Board) Apply(ctx context.Context, w Write) (Outcome, error) {
+	release, err := b.turns.take(ctx, w.Scope.Key())
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer release()
+	if w.Operation.ID == "" {
+		w.Operation.ID = b.newID()
+	} else if done, ok, err := b.repeated(ctx, w); ok || err != nil {
+		return done, err
+	}
+	for {
+		out, err := b.try(ctx, w)
+		if conflict := (*ConflictError)(nil); !errors.As(err, &conflict) || ctx.Err() != nil {
+			return out, err
+		}
+	}
+}
+
+// repeated answers an operation that was applied before.
+func (b *Board) repeated(ctx context.Context, w Write) (Outcome, bool, error) {
+	found, err := b.store.Find(ctx, Query{Operation: w.Operation.ID})
+	if err != nil || len(found) == 0 {
+		return Outcome{}, false, err
+	}
+	after := found[0]
+	if after.Operation != w.Operation || after.List.Scope.Key() != w.Scope.Key() {
+		return Outcome{}, true, ErrOperationReused
+	}
+	return Outcome{Before: after, After: after, Repeated: true}, true, nil
+}
+
+// try applies a write to what the store holds now.
+func (b *Board) try(ctx context.Context, w Write) (Outcome, error) {
+	before, err := b.Find(ctx, w.Target)
+	if errors.Is(err, ErrNotFound) && w.List == "" {
+		before = Snapshot{Items: []Item{}}
+	} else if err != nil {
+		return Outcome{}, err
+	}
+	draft := NewDraft(before, b.now())
+	if err := w.Change(draft); err != nil {
+		return Outcome{Before: before, After: before}, err
+	}
+	if !draft.Changed() {
+		return Outcome{Before: before, After: before}, nil
+	}
+	next := draft.snapshot(w.Writer, w.Operation)
+	if next.Revision == 1 {
+		next.List = w.Begin
+		next.List.ID, next.List.Scope, next.List.Created = b.newID(), w.Scope, next.Updated
+	}
+	after, err := b.save(ctx, next)
+	if err != nil {
+		return Outcome{Before: before, After: before}, err
+	}
+	return Outcome{Before: before, After: after, Changed: true}, nil
+}
+
+// save saves, and repeats once when the outcome is unknown: the operation id
+// makes that harmless.
+func (b *Board) save(ctx context.Context, next Snapshot) (Snapshot, error) {
+	after, err := b.store.Save(ctx, next)
+	if errors.Is(err, ErrUnknownOutcome) && ctx.Err() == nil {
+		after, err = b.store.Save(ctx, next)
+	}
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("save list: %w", err)
+	}
+	return after, nil
+}
+
+// Find reads the list a target means. [ErrNotFound] when there is none, also
+// when the list is another scope's.
+func (b *Board) Find(ctx context.Context, t Target) (Snapshot, error) {
+	if t.List != "" {
+		s, err := b.store.Load(ctx, t.List, 0)
+		if err == nil && s.List.Scope.Key() != t.Scope.Key() {
+			err = ErrNotFound
+		}
+		return s, err
+	}
+	lists, err := b.store.Find(ctx, Query{Scope: t.Scope.Key(), Limit: maxCandidates})
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("find list: %w", err)
+	}
+	choose := t.Choose
+	if choose == nil {
+		choose = Newest
+	}
+	s, ok := choose(lists)
+	if !ok {
+		return Snapshot{}, ErrNotFound
+	}
+	return s, nil
+}
+
+// Store is the board's store, for reading.
+func (b *Board) Store() Store { return b.store }
+
+// Watch begins to watch all lists that want admits (nil: every list). Snapshots
+// saved from now on arrive; the caller reads what was there before by itself,
+// after this call. The watcher must be closed.
+func (b *Board) Watch(want func(Snapshot) bool) *Watcher { return b.feed.add(want) }

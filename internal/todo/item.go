@@ -1,0 +1,83 @@
+package todo
+
+import "time"
+
+// Status is one of the six core statuses. Variants show them in their own
+// words through a [View].
+type Status string
+
+// The core statuses. An item starts as [Pending].
+const (
+	Pending    Status = "pending"
+	InProgress Status = "in_progress"
+	Completed  Status = "completed"
+	Failed     Status = "failed"
+	Cancelled  Status = "cancelled"
+	Blocked    Status = "blocked"
+)
+
+// Statuses lists the core statuses in the order summaries use.
+func Statuses() []Status {
+	return []Status{Completed, InProgress, Pending, Failed, Blocked, Cancelled}
+}
+
+// Settled reports whether nothing more is expected of an item in this status.
+func (s Status) Settled() bool {
+	return s == Completed || s == Failed || s == Cancelled
+}
+
+// Item is one step of a plan.
+type Item struct {
+	// ID is short and unique in its list: "1", "2", … counted up, never reused.
+	ID string `json:"id"`
+	// Text says what to do, in one line, at most [MaxText] runes.
+	Text string `json:"text"`
+	// Active is what is shown while the item is in progress ("Writing tests");
+	// empty when no variant has given one, and then Text stands in.
+	Active string `json:"active,omitempty"`
+	Status Status `json:"status"`
+
+	// Created, Started and Ended are UTC; zero when it has not happened.
+	// Started is the first start; Ended is set while the status is settled.
+	Created time.Time `json:"created,omitzero"`
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
+}
+
+// ActiveText is what to show while the item is in progress; never empty for a
+// valid item.
+func (i Item) ActiveText() string {
+	if i.Active != "" {
+		return i.Active
+	}
+	return i.Text
+}
+
+// Title is what a person is shown: the active text while in progress, else the
+// text.
+func (i Item) Title() string {
+	if i.Status == InProgress {
+		return i.ActiveText()
+	}
+	return i.Text
+}
+
+// same reports whether two items say the same, times aside.
+func (i Item) same(o Item) bool {
+	return i.ID == o.ID && i.Text == o.Text && i.Active == o.Active && i.Status == o.Status
+}
+
+// setStatus moves the item and keeps its times true.
+func (i *Item) setStatus(s Status, now time.Time) {
+	if i.Status == s {
+		return
+	}
+	i.Status = s
+	if s == InProgress && i.Started.IsZero() {
+		i.Started = now
+	}
+	i.Ended = time.Time{}
+	if s.Settled() {
+		i.Ended = now
+	}
+}
