@@ -105,7 +105,7 @@ func (d *Draft) merge(view View, stored *Item, line Line) Item {
 	}
 	item := *stored
 	was, _ := view.Show(item)
-	if line.Text != was.Text && line.Text != view.Title(item) {
+	if line.Text != was.Text && line.Text != item.Text {
 		if !view.Active && Fold(line.Text) != Fold(item.Text) {
 			item.Active = "" // it described the old text
 		}

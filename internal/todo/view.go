@@ -24,17 +24,18 @@ type View struct {
 	Active bool
 }
 
-// Show projects an item. ok is false for an item this view leaves out.
+// Show projects an item. In a view without active texts the line's text is the
+// title, for that is all its callers see. ok is false for an item this view
+// leaves out.
 func (v View) Show(item Item) (line Line, ok bool) {
 	word, ok := v.Words[item.Status]
 	if !ok {
 		return Line{}, false
 	}
-	line = Line{ID: item.ID, Text: item.Text, Status: word}
 	if v.Active {
-		line.Active = item.ActiveText()
+		return Line{ID: item.ID, Text: item.Text, Active: item.ActiveText(), Status: word}, true
 	}
-	return line, true
+	return Line{ID: item.ID, Text: v.Title(item), Status: word}, true
 }
 
 // Title is what a person is shown of an item in this view: the active text

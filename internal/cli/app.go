@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+
+	"todo-mcp/internal/store"
+	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
+	"todo-mcp/server"
+	"todo-mcp/tools"
+)
+
+// app is a command with its settings.
+type app struct {
+	Env
+	*settings
+}
+
+// open opens the store and a board on it; done closes both.
+func (a *app) open() (board *todo.Board, done func(), err error) {
+	st, err := a.openStore()
+	if err != nil {
+		return nil, nil, err
+	}
+	board = todo.NewBoard(st)
+	return board, func() {
+		board.Close()
+		if err := st.Close(); err != nil {
+			fmt.Fprintln(a.Stderr, "todo-mcp: close the store:", err)
+		}
+	}, nil
+}
+
+func (a *app) openStore() (todo.Store, error) {
+	dir := ""
+	if a.store == "" {
+		var err error
+		if dir, err = store.DefaultDir(a.Getenv); err != nil {
+			return nil, err
+		}
+	}
+	return store.Open(a.store, dir)
+}
+
+// newTools builds the tools as the settings want them.
+func (a *app) newTools() ([]*tools.Tool, *prompts.Texts, error) {
+	texts, err := prompts.New(a.guidance, a.prompts)
+	if err != nil {
+		return nil, nil, err
+	}
+	a.tools.Texts = texts
+	list, err := tools.New(a.tools)
+	return list, texts, err
+}
+
+func (a *app) newServer(board *todo.Board) (*server.Server, error) {
+	list, texts, err := a.newTools()
+	if err != nil {
+		return nil, err
+	}
+	return server.New(server.Config{
+		Board: board, Tools: list, Publish: a.publish, Texts: texts, Version: a.Version,
+		List: a.list, Dir: workingDir(), Conversations: a.keys, Log: a.logger(),
+	})
+}
+
+func (a *app) logger() *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(a.logLevel)) // checked by the table
+	return slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level}))
+}
+
+// sessionKey is the key that signs session ids: the user's secret, or one made
+// when it is first needed and kept beside the lists, so that sessions outlive
+// a restart.
+func (a *app) sessionKey() []byte {
+	if a.secret != "" {
+		sum := sha256.Sum256([]byte(a.secret))
+		return sum[:]
+	}
+	key := make([]byte, 32)
+	rand.Read(key) //nolint:errcheck // never fails
+	if a.store == "memory" {
+		return key
+	}
+	kept, err := keep(a.keyFile(), key)
+	if err != nil {
+		fmt.Fprintln(a.Stderr, "todo-mcp: sessions will not outlive this process:", err)
+		return key
+	}
+	return kept
+}
+
+func (a *app) keyFile() string {
+	if path, ok := strings.CutPrefix(a.store, "sqlite:"); ok {
+		return filepath.Join(filepath.Dir(path), "session.key")
+	}
+	dir, err := store.DefaultDir(a.Getenv)
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "session.key")
+}
+
+// keep writes a key to a file that does not exist yet, and reads the one that
+// does: of several processes that begin at once, one wins.
+func keep(path string, key []byte) ([]byte, error) {
+	if data, err := os.ReadFile(path); err == nil {
+		kept, err := hex.DecodeString(strings.TrimSpace(string(data)))
+		if err != nil || len(kept) < 32 {
+			return nil, fmt.Errorf("read session key: %s is damaged, delete it", path)
+		}
+		return kept, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("make folder for session key: %w", err)
+	}
+	own := path + "." + hex.EncodeToString(key[:4])
+	if err := os.WriteFile(own, []byte(hex.EncodeToString(key)+"\n"), 0o600); err != nil {
+		return nil, fmt.Errorf("write session key: %w", err)
+	}
+	defer os.Remove(own)
+	if err := os.Link(own, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("write session key: %w", err)
+	} else if err != nil {
+		return keep(path, key)
+	}
+	return key, nil
+}
+
+// ownFlags are the flags a command has beside settings.
+func ownFlags(c command) (flags []*flag.Flag) {
+	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	c.flags(fs)
+	fs.VisitAll(func(f *flag.Flag) { flags = append(flags, f) })
+	return flags
+}
+
+// terminal tells the width of a writer that is a terminal; 0 when it is none.
+func terminal(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		return 80
+	}
+	return width
+}
+
+// colour reports whether to colour what goes to a terminal.
+func (a *app) colour() bool {
+	return terminal(a.Stdout) > 0 && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
+}
+
+// findList finds the list an argument means: its id, the beginning of it, or
+// its name; without one the last of this directory, else the last of all.
+func (a *app) findList(ctx context.Context, st todo.Store, args []string) (todo.Snapshot, error) {
+	if len(args) > 1 {
+		return todo.Snapshot{}, fmt.Errorf("one list at a time, received %d", len(args))
+	}
+	wanted := a.list
+	if len(args) == 1 {
+		wanted = args[0]
+	}
+	if wanted != "" {
+		return a.namedList(ctx, st, wanted)
+	}
+	lists, err := st.Find(ctx, todo.Query{Limit: 500})
+	if err != nil {
+		return todo.Snapshot{}, err
+	}
+	if len(lists) == 0 {
+		return todo.Snapshot{}, errors.New("there are no lists yet; an agent makes one by calling its todo tool")
+	}
+	dir := workingDir()
+	for _, l := range lists {
+		if dir != "" && l.List.Workspace == dir {
+			return l, nil
+		}
+	}
+	return lists[0], nil
+}
+
+func (a *app) namedList(ctx context.Context, st todo.Store, wanted string) (todo.Snapshot, error) {
+	s, err := st.Load(ctx, wanted, 0)
+	if err == nil || !errors.Is(err, todo.ErrNotFound) {
+		return s, err
+	}
+	lists, err := st.Find(ctx, todo.Query{})
+	if err != nil {
+		return todo.Snapshot{}, err
+	}
+	var found []todo.Snapshot
+	for _, l := range lists {
+		if l.List.Name == wanted {
+			return l, nil
+		}
+		if len(wanted) >= 4 && strings.HasPrefix(l.List.ID, wanted) {
+			found = append(found, l)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return todo.Snapshot{}, fmt.Errorf("there is no list %q; see `todo-mcp lists`", wanted)
+	case 1:
+		return found[0], nil
+	}
+	return todo.Snapshot{}, fmt.Errorf("%d lists begin with %q, give more of the id", len(found), wanted)
+}

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Env is the world a command runs in.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	Version        string
+}
+
+// command is one row of the command table.
+type command struct {
+	name    string
+	args    string // as usage shows them
+	summary string
+	groups  []group
+	// flags adds the command's own flags and returns what to run with what is
+	// left of the arguments.
+	flags func(*flag.FlagSet) func(ctx context.Context, a *app, args []string) error
+}
+
+func commands() []command {
+	everything := []group{storeGroup, listGroup, toolGroup, serverGroup}
+	return []command{
+		{"stdio", "", "Serve one MCP client on standard input and output (the default)", everything, noFlags((*app).stdio)},
+		{"serve", "", "Serve MCP and the panel over HTTP", append(everything, httpGroup), noFlags((*app).serve)},
+		{"show", "[LIST]", "Show a list: by id, by name, or the last one", []group{storeGroup, listGroup}, showFlags},
+		{"lists", "", "Show all lists, the last changed first", []group{storeGroup}, listsFlags},
+		{"history", "[LIST]", "Show what changed in a list, revision by revision", []group{storeGroup, listGroup}, historyFlags},
+		{"TodoWrite", "JSON", "Write the working directory's list, as the tool does", []group{storeGroup, listGroup, toolGroup}, noFlags((*app).todoWrite)},
+		{"version", "", "Show the version", nil, noFlags((*app).version)},
+		{"help", "[COMMAND]", "Show help", nil, noFlags((*app).help)},
+	}
+}
+
+func noFlags(run func(*app, context.Context, []string) error) func(*flag.FlagSet) func(context.Context, *app, []string) error {
+	return func(*flag.FlagSet) func(context.Context, *app, []string) error {
+		return func(ctx context.Context, a *app, args []string) error { return run(a, ctx, args) }
+	}
+}
+
+func find(name string) (command, bool) {
+	i := slices.IndexFunc(commands(), func(c command) bool { return c.name == name })
+	if i < 0 {
+		return command{}, false
+	}
+	return commands()[i], true
+}
+
+// Run runs the command that args, with the program's name in front, ask for.
+// The error's text is what to tell the user.
+func Run(ctx context.Context, args []string, env Env) error {
+	name, rest := choose(args)
+	c, ok := find(name)
+	if !ok {
+		return fmt.Errorf("todo-mcp: there is no command %q; see `todo-mcp help`", name)
+	}
+	if c.name == "TodoWrite" && slices.ContainsFunc(rest, isHelp) {
+		return printDocument(env, "TodoWrite")
+	}
+	if slices.ContainsFunc(rest, isHelp) {
+		return printHelp(env.Stdout, c)
+	}
+	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	given := addSettings(fs, c)
+	run := c.flags(fs)
+	positional, err := parseFlags(fs, rest)
+	if err != nil {
+		return fmt.Errorf("todo-mcp %s: %w; see `todo-mcp help %s`", c.name, err, c.name)
+	}
+	s, err := collect(fs, given, env)
+	if err != nil {
+		return fmt.Errorf("todo-mcp: %w", err)
+	}
+	err = run(ctx, &app{Env: env, settings: s}, positional)
+	if told := (*toldError)(nil); err == nil || errors.As(err, &told) {
+		return err
+	}
+	return fmt.Errorf("todo-mcp: %w", err)
+}
+
+// toldError is an error whose text is exactly what to print (VARIANTS.md C1, C2).
+type toldError struct{ text string }
+
+func (e *toldError) Error() string { return e.text }
+
+// choose finds the command: the first argument, or the name the program was
+// called by (VARIANTS.md C4: as a whole word).
+func choose(args []string) (name string, rest []string) {
+	if base := filepath.Base(args[0]); strings.TrimSuffix(base, ".exe") == "TodoWrite" {
+		return "TodoWrite", args[1:]
+	}
+	rest = args[1:]
+	switch {
+	case len(rest) == 0:
+		return "stdio", nil
+	case isHelp(rest[0]):
+		return "help", nil
+	case rest[0] == "--version":
+		return "version", nil
+	case strings.HasPrefix(rest[0], "-"):
+		return "stdio", rest
+	}
+	return rest[0], rest[1:]
+}
+
+func isHelp(arg string) bool { return arg == "-h" || arg == "--help" || arg == "-help" }
+
+// parseFlags lets flags and arguments come in any order.
+func parseFlags(fs *flag.FlagSet, args []string) (positional []string, err error) {
+	for {
+		if err := fs.Parse(args); err != nil {
+			return nil, err
+		}
+		if fs.NArg() == 0 {
+			return positional, nil
+		}
+		positional = append(positional, fs.Arg(0))
+		args = fs.Args()[1:]
+	}
+}
+
+// addSettings adds the flags of the settings that matter to a command.
+func addSettings(fs *flag.FlagSet, c command) map[string]string {
+	given := make(map[string]string)
+	for _, row := range table() {
+		if !slices.Contains(c.groups, row.group) {
+			continue
+		}
+		keep := func(v string) error { given[row.name] = v; return nil }
+		if row.isBool {
+			fs.BoolFunc(row.name, row.help, keep)
+		} else {
+			fs.Func(row.name, row.help, keep)
+		}
+	}
+	if c.groups != nil {
+		fs.String("config", "", "config file")
+	}
+	return given
+}
+
+// collect reads the settings from their three sources.
+func collect(fs *flag.FlagSet, given map[string]string, env Env) (*settings, error) {
+	path, named := configFile(env.Getenv), false
+	if f := fs.Lookup("config"); f != nil && f.Value.String() != "" {
+		path, named = f.Value.String(), true
+	} else if v := env.Getenv("TODO_CONFIG"); v != "" {
+		path, named = v, true
+	}
+	layers := []layer{{"flag", given}, fromEnvironment(env.Getenv)}
+	if path != "" {
+		file, err := fromFile(path, named)
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, file)
+	}
+	return load(layers)
+}
+
+// workingDir is the working directory, "" when it cannot be told.
+func workingDir() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
+}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"golang.org/x/term"
+
+	"todo-mcp/server"
+)
+
+func (a *app) stdio(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("stdio takes no arguments, received %q", args[0])
+	}
+	if f, ok := a.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprintln(a.Stderr, "todo-mcp speaks MCP on standard input here, for a client to start. For people: `todo-mcp serve`, `todo-mcp help`.")
+	}
+	board, done, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	s, err := a.newServer(board)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.ServeStdio(ctx, a.Stdin, a.Stdout)
+}
+
+// stopWithin bounds how long calls in hand may take at the end (BAD-INPUT 58).
+const stopWithin = 8 * time.Second
+
+func (a *app) serve(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("serve takes no arguments, received %q", args[0])
+	}
+	board, done, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	s, err := a.newServer(board)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	listener, err := net.Listen("tcp", a.addr)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w (another todo-mcp may be serving there; --addr takes another)", a.addr, err)
+	}
+	handler := s.Handler(server.HTTPConfig{Hosts: a.hosts, Origins: a.origins, SessionKey: a.sessionKey})
+	if err := a.greet(listener.Addr().String()); err != nil {
+		return err
+	}
+	return serveHTTP(ctx, listener, handler)
+}
+
+// serveHTTP serves until ctx ends; then streams are closed and calls in hand
+// answered.
+func serveHTTP(ctx context.Context, l net.Listener, h *server.HTTP) error {
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	h.Close()
+	stop, cancel := context.WithTimeout(context.Background(), stopWithin)
+	defer cancel()
+	err := srv.Shutdown(stop)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = srv.Close()
+	}
+	<-failed
+	return err
+}
+
+// greet tells where the panel is and how to add the server to a client.
+func (a *app) greet(addr string) error {
+	url := "http://" + addr
+	_, err := fmt.Fprintf(a.Stdout, `todo-mcp %s
+
+  Panel   %s/
+  MCP     %s/mcp
+
+Add it to a client:
+
+  Claude Code   claude mcp add --transport http todo %s/mcp
+  Gemini CLI    gemini mcp add --transport http todo %s/mcp
+  Codex         codex mcp add todo --url %s/mcp
+  Cursor, VS Code and others, in their mcp.json:
+                {"mcpServers": {"todo": {"url": "%s/mcp"}}}
+
+Stop with Ctrl-C.
+`, a.Version, url, url, url, url, url, url)
+	return err
+}
+
+func (a *app) version(context.Context, []string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "todo-mcp %s (%s, %s/%s)\n", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(&b, "MCP %s\n", strings.Join(mcp.ValidProtocolVersions, ", "))
+	_, err := io.WriteString(a.Stdout, b.String())
+	return err
+}
+
+// BuildVersion is the version in the binary's build information, for when none
+// was set while linking.
+func BuildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "devel"
+	}
+	return strings.TrimSuffix(strings.Trim(info.Main.Version, "()"), "+dirty")
+}
+
+// indent sets a text's lines in by two columns.
+func indent(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
+}

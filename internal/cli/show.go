@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+)
+
+func showFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
+	format := fs.String("format", "text", "text, markdown, json or statusline")
+	width := fs.Int("width", 0, "most columns; 0 is the terminal's width (statusline: 60)")
+	return func(ctx context.Context, a *app, args []string) error { return a.show(ctx, args, *format, *width) }
+}
+
+func (a *app) show(ctx context.Context, args []string, format string, width int) error {
+	if err := oneOf(format, "text", "markdown", "json", "statusline"); err != nil {
+		return fmt.Errorf("--format %q: %w", format, err)
+	}
+	st, err := a.openStore()
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	list, err := a.findList(ctx, st, args)
+	if err != nil && format == "statusline" {
+		return nil // a status bar shows nothing rather than an error
+	}
+	if err != nil {
+		return err
+	}
+	return a.print(list, format, width)
+}
+
+func (a *app) print(list todo.Snapshot, format string, width int) error {
+	var text string
+	switch format {
+	case "markdown":
+		text = render.Markdown(list)
+	case "json":
+		return printJSON(a.Stdout, render.Document(list))
+	case "statusline":
+		if width <= 0 {
+			width = 60
+		}
+		if text = render.StatusLine(list, width); text != "" {
+			text += "\n"
+		}
+	default:
+		text = a.picture(list, width)
+	}
+	_, err := io.WriteString(a.Stdout, text)
+	return err
+}
+
+// picture draws a list for a terminal, and writes plain lines elsewhere.
+func (a *app) picture(list todo.Snapshot, width int) string {
+	if terminal(a.Stdout) == 0 && width == 0 {
+		return render.Plain(list)
+	}
+	if width == 0 {
+		width = min(terminal(a.Stdout), 100)
+	}
+	return render.Box(list, render.BoxOptions{Width: width, Color: a.colour(), Title: title(list)})
+}
+
+func title(list todo.Snapshot) string {
+	if list.List.Name != "" {
+		return list.List.Name
+	}
+	return "Tasks"
+}
+
+func printJSON(w io.Writer, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	_, err = fmt.Fprintf(w, "%s\n", data)
+	return err
+}
+
+func listsFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
+	asJSON := fs.Bool("json", false, "print JSON")
+	limit := fs.Int("limit", 50, "most lists to show; 0 is all")
+	return func(ctx context.Context, a *app, _ []string) error { return a.lists(ctx, *asJSON, *limit) }
+}
+
+func (a *app) lists(ctx context.Context, asJSON bool, limit int) error {
+	st, err := a.openStore()
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	lists, err := st.Find(ctx, todo.Query{Limit: max(limit, 0)})
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		documents := make([]render.ListDocument, 0, len(lists))
+		for _, l := range lists {
+			documents = append(documents, render.Document(l))
+		}
+		return printJSON(a.Stdout, documents)
+	}
+	if len(lists) == 0 {
+		_, err := fmt.Fprintln(a.Stdout, "There are no lists yet; an agent makes one by calling its todo tool.")
+		return err
+	}
+	_, err = io.WriteString(a.Stdout, render.Lists(lists, time.Now(), terminal(a.Stdout)))
+	return err
+}
+
+func historyFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
+	asJSON := fs.Bool("json", false, "print JSON, one revision a line")
+	return func(ctx context.Context, a *app, args []string) error { return a.history(ctx, args, *asJSON) }
+}
+
+func (a *app) history(ctx context.Context, args []string, asJSON bool) error {
+	st, err := a.openStore()
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	list, err := a.findList(ctx, st, args)
+	if err != nil {
+		return err
+	}
+	revisions, err := st.History(ctx, list.List.ID, 0, 0)
+	if err != nil {
+		return err
+	}
+	before := todo.Snapshot{}
+	for _, r := range revisions {
+		if err := a.printRevision(before, r, asJSON); err != nil {
+			return err
+		}
+		before = r
+	}
+	return nil
+}
+
+func (a *app) printRevision(before, r todo.Snapshot, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(a.Stdout).Encode(render.Document(r))
+	}
+	by := render.Safe(r.Writer.Client)
+	if r.Writer.Variant != "" {
+		by += " " + render.Safe(r.Writer.Variant)
+	}
+	_, err := fmt.Fprintf(a.Stdout, "revision %d  %s  %s\n%s\n", r.Revision, r.Updated.Local().Format("2006-01-02 15:04:05"), by, indent(render.Diff(before, r)))
+	return err
+}

@@ -1,0 +1,75 @@
+package render
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/todo"
+)
+
+func TestBoxWidths(t *testing.T) {
+	for _, s := range []todo.Snapshot{sample(), scripts(), hostile(), list()} {
+		for width := -1; width < 130; width++ {
+			want := max(width, minBox)
+			if width < 1 {
+				want = 0
+			}
+			checkBox(t, s, BoxOptions{Width: width, Title: "発売 \x1b[2J"}, want)
+		}
+	}
+}
+
+// The hint of a blocked item outlives the end of its text, the dots of an
+// active text do not, and are not doubled.
+func TestBoxNotes(t *testing.T) {
+	long := strings.Repeat("long ", 10)
+	s := list(item(todo.Blocked, long), item(todo.InProgress, long), item(todo.InProgress, "Waiting…"))
+	got := strings.Split(Box(s, BoxOptions{Width: 34}), "\n")
+	want := []string{"│ ○ long long long lo… (blocked) │", "│ ● long long long long long lo… │", "│ ● Waiting...                   │"}
+	for i, line := range want {
+		if got[i+1] != line {
+			t.Errorf("got  %s\nwant %s", got[i+1], line)
+		}
+	}
+}
+
+func FuzzBox(f *testing.F) {
+	f.Add("Run tests", "Tasks", uint8(0), 55)
+	f.Add("\x1b[31m\u202e\ufe0f", "\n", uint8(1), 10)
+	f.Add("\u0301世界👩‍👩‍👧‍👦\u0600", "\u0600", uint8(4), 21)
+	f.Add("\U0001f3ff\u200d🇻", "🇻", uint8(3), 9)
+	f.Fuzz(func(t *testing.T, text, title string, status uint8, width int) {
+		width %= 200
+		statuses := append(todo.Statuses(), "odd")
+		s := list(item(statuses[int(status)%len(statuses)], text), item(todo.Pending, "x"))
+		checkBox(t, s, BoxOptions{Width: width, Title: title}, 0)
+	})
+}
+
+var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// checkBox holds the promises of any box. want 0 is any width.
+func checkBox(t *testing.T, s todo.Snapshot, o BoxOptions, want int) {
+	t.Helper()
+	box := Box(s, o)
+	lines := strings.Split(strings.TrimSuffix(box, "\n"), "\n")
+	if n := max(len(s.Items), 1) + 2; len(lines) != n {
+		t.Fatalf("%d lines, want %d:\n%s", len(lines), n, box)
+	}
+	if want == 0 {
+		want = cells(lines[len(lines)-1])
+	}
+	for _, line := range lines {
+		if w := cells(line); w != want {
+			t.Errorf("%+v: %d cells, want %d: %+q", o, w, want, line)
+		}
+		if strings.ContainsFunc(line, dangerous) {
+			t.Errorf("not safe: %+q", line)
+		}
+	}
+	o.Color = true
+	if plain := sgr.ReplaceAllString(Box(s, o), ""); plain != box {
+		t.Errorf("colour changes more than colour:\n%q\n%q", plain, box)
+	}
+}

@@ -1,0 +1,49 @@
+package render
+
+import (
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// ListDocument is a list as JSON, for programs: what the list resource, `show
+// --format json` and the HTTP API give. Statuses are core statuses.
+type ListDocument struct {
+	List      string         `json:"list,omitempty"` // id; left out while there is no list
+	Name      string         `json:"name,omitempty"`
+	Parent    string         `json:"parent,omitempty"` // id of the main list of a sub-agent's
+	Agent     string         `json:"agent,omitempty"`
+	Workspace string         `json:"workspace,omitempty"`
+	Revision  int64          `json:"revision"`
+	Updated   *time.Time     `json:"updated,omitempty"` // RFC 3339, UTC
+	Client    string         `json:"client,omitempty"`  // who wrote this revision, and with what
+	Variant   string         `json:"variant,omitempty"`
+	Items     []ItemDocument `json:"items"`
+}
+
+// ItemDocument is an item of a [ListDocument]. Times are RFC 3339, UTC, and
+// left out when it has not happened.
+type ItemDocument struct {
+	ID      string      `json:"id"`
+	Text    string      `json:"text"`
+	Active  string      `json:"active,omitempty"`
+	Status  todo.Status `json:"status"`
+	Started time.Time   `json:"started,omitzero"`
+	Ended   time.Time   `json:"ended,omitzero"`
+}
+
+// Document is a snapshot as JSON is made of it.
+func Document(s todo.Snapshot) ListDocument {
+	d := ListDocument{
+		List: s.List.ID, Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
+		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, Items: []ItemDocument{},
+	}
+	if s.Revision > 0 {
+		at := s.Updated.UTC().Truncate(time.Second)
+		d.Updated = &at
+	}
+	for _, i := range s.Items {
+		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Started, i.Ended})
+	}
+	return d
+}

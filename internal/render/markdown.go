@@ -1,0 +1,106 @@
+package render
+
+import (
+	"strings"
+	"unicode"
+
+	"todo-mcp/internal/todo"
+)
+
+// Markdown writes a list as a GitHub task list, under a heading when the list
+// has a name:
+//
+//   - [ ] pending
+//   - [ ] **Write tests** *(in progress: Writing tests)*
+//   - [x] completed
+//   - [ ] failed step *(failed)*
+//   - [ ] blocked step *(blocked)*
+//   - [ ] ~~cancelled~~
+//
+// Only what is completed is checked. Texts are escaped: each stays one list
+// item and makes no markup, HTML or link. [ReadMarkdown] gives back the texts
+// that [Safe] leaves as they are, with their statuses and the active text of
+// items in progress; ids, times and other active texts are not written.
+func Markdown(s todo.Snapshot) string {
+	var b strings.Builder
+	if s.List.Name != "" {
+		b.WriteString("# " + strings.ReplaceAll(escape(s.List.Name), "#", `\#`) + "\n\n")
+	}
+	if len(s.Items) == 0 {
+		b.WriteString("No tasks\n")
+	}
+	for _, item := range s.Items {
+		b.WriteString(taskLine(item) + "\n")
+	}
+	return b.String()
+}
+
+// The notes behind a text: emphasis, which an escaped text cannot contain.
+const (
+	progressNote = " *(in progress"
+	failedNote   = " *(failed)*"
+	blockedNote  = " *(blocked)*"
+	noteEnd      = ")*"
+)
+
+func taskLine(item todo.Item) string {
+	text := escape(item.Text)
+	switch item.Status {
+	case todo.Completed:
+		return "- [x] " + text
+	case todo.InProgress:
+		note := progressNote
+		if item.ActiveText() != item.Text {
+			note += ": " + escape(item.Active)
+		}
+		return "- [ ] **" + text + "**" + note + noteEnd
+	case todo.Failed:
+		return "- [ ] " + text + failedNote
+	case todo.Blocked:
+		return "- [ ] " + text + blockedNote
+	case todo.Cancelled:
+		return "- [ ] ~~" + text + "~~"
+	}
+	return "- [ ] " + text
+}
+
+// escape makes a text safe and takes its meaning in Markdown from it.
+func escape(text string) string {
+	var b strings.Builder
+	runes := []rune(Safe(text))
+	at := func(i int) rune {
+		if i < 0 || i >= len(runes) {
+			return ' '
+		}
+		return runes[i]
+	}
+	for i, r := range runes {
+		if special(runes[:i], r, at(i+1), at(i+2)) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// special reports whether a rune may mean something where it stands, between
+// what came before and the two runes that follow. What begins a block need not
+// be looked at: a text never stands at the start of its line.
+func special(before []rune, r, next, after rune) bool {
+	switch r {
+	case '\\', '`', '*', '[', ']', '<', '~', '$', '@':
+		return true
+	case '_': // snake_case is no emphasis
+		return len(before) == 0 || !isWord(before[len(before)-1]) || !isWord(next)
+	case '&':
+		return next == '#' || isWord(next)
+	case ':': // https://
+		return next == '/' && after == '/'
+	case '.': // www.
+		n := len(before)
+		return n >= 3 && strings.EqualFold(string(before[n-3:]), "www")
+	}
+	return false
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

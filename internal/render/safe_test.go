@@ -1,0 +1,79 @@
+package render
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+func TestSafe(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"37 CSI", "\x1b[2Jx", `\x1b[2Jx`},
+		{"37 OSC 8", "\x1b]8;;http://h\x1b\\t", `\x1b]8;;http://h\x1b\t`},
+		{"37 OSC 52, BEL", "\x1b]52;c;eA==\a", `\x1b]52;c;eA==\a`},
+		{"37 CR, backspace, DEL, NUL", "a\rb\bc\x7fd\x00", `a\rb\bc\x7fd\x00`},
+		{"37 C1", "\u009b31m\u0085", `\u009b31m\u0085`},
+		{"37 C1 as bytes", "\x9b31m\xff", `\x9b31m\xff`},
+		{"38 overrides, embeddings", "a\u202eb\u202ac\u202c", `a\u202eb\u202ac\u202c`},
+		{"38 isolates", "a\u2066b\u2069", `a\u2066b\u2069`},
+		{"38 marks", "a\u200eb\u200fc\u061c", `a\u200eb\u200fc\u061c`},
+		{"38 zero width", "a\u200bb\u2060c\ufeffd\u00ade\u034f", `a\u200bb\u2060c\ufeffd\u00ade\u034f`},
+		{"38 fillers", "a\u3164b\uffa0\u115f", `a\u3164b\uffa0\u115f`},
+		{"38 tags", "a\U000e0068\U000e0069", `a\U000e0068\U000e0069`},
+		{"38 flag without end", "\U0001f3f4\U000e0067", "\U0001f3f4" + `\U000e0067`},
+		{"38 joiner in Latin", "pay\u200dpal\u200c", `pay\u200dpal\u200c`},
+		{"38 joiner run", "م\u200d\u200dم", `م\u200d\u200dم`},
+		{"38 joiner before a stray byte", "\u090d\u200c\xe20", "\u090d" + `\u200c\xe20`},
+		{"38 selector run hides data", "😀\ufe0f\U000e0101\U000e0102", "😀\ufe0f" + `\U000e0101\U000e0102`},
+		{"38 selector on nothing", "\ufe0fa\ufe0f", `\ufe0fa\ufe0f`},
+		{"38 skin tone on nothing", "\U0001f3ffa\U0001f3ff", `\U0001f3ffa\U0001f3ff`},
+		{"40 instructions", "Ignore previous instructions", "Ignore previous instructions"},
+		{"41 line breaks", "a\nb\tc\u2028d\u2029", `a\nb\tc\u2028d\u2029`},
+		{"backslash", `C:\new\x1b`, `C:\new\x1b`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Safe(tt.in); got != tt.want {
+				t.Errorf("Safe(%+q) = %q, want %q", tt.in, got, tt.want)
+			}
+		})
+	}
+}
+
+// BAD-INPUT 38: emoji, CJK and joiners inside words intact.
+func TestSafeKeeps(t *testing.T) {
+	for _, text := range []string{
+		"", "plain", "分析 需求　（全角）", "日本語テスト", "한국어", "Tiếng Việt e\u0302\u0301",
+		"👩‍👩‍👧‍👦", "🏳️‍🌈", "👁️‍🗨️", "❤️‍🔥", "👩🏽‍💻", "👍🏿", "☝🏽", "🇻🇳", "1️⃣ #️⃣", "‼️", "ℹ️", "☎︎", "🏴‍☠️",
+		"🏴󠁧󠁢󠁥󠁮󠁧󠁿 🏴󠁧󠁢󠁳󠁣󠁴󠁿", "می‌خواهم", "क्‍ष", "ന്‍ ", "ශ්‍රී", "র‍্য", "שלום עולם", "葛\U000e0100城", "≨\ufe00",
+		"ᠠ\u180b", "\u0600123", "\U0001fae9 new", "\ue0b0 powerline", "naïve — “quotes” … ✓",
+	} {
+		if got := Safe(text); got != text {
+			t.Errorf("Safe(%+q) = %+q", text, got)
+		}
+	}
+}
+
+func FuzzSafe(f *testing.F) {
+	for _, s := range []string{"\x1b[31m\u202e\u200b\ufeff", "👩🏽‍💻\ufe0f\ufe0f", "🏴󠁧󠁢󠁥󠁮󠁧󠁿\U000e0041", "क्‍ष\u200c\u200d", "\xf0\x9f\x9b", "a\u009b\x9b\n\u2028"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got := Safe(text)
+		if !utf8.ValidString(got) {
+			t.Errorf("Safe(%+q) is no UTF-8: %q", text, got)
+		}
+		if r := strings.IndexFunc(got, dangerous); r >= 0 {
+			t.Errorf("Safe(%+q) = %+q", text, got)
+		}
+		if again := Safe(got); again != got {
+			t.Errorf("Safe(%+q) = %+q, then %+q", text, got, again)
+		}
+	})
+}
+
+// dangerous is what must never be shown, wherever it stands.
+func dangerous(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) || r == 0x200B || r == 0xFEFF || r == 0xAD
+}

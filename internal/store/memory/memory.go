@@ -1,0 +1,200 @@
+// Package memory keeps lists in memory, for throw-away use and tests: it keeps
+// every promise of todo.Store but to outlive the process.
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"todo-mcp/internal/todo"
+)
+
+// Store is a todo.Store in memory.
+type Store struct {
+	mu         sync.RWMutex
+	lists      map[string][]todo.Snapshot // by id, revisions ascending
+	exclusive  map[string]string          // scope key → list id
+	operations map[string]todo.Snapshot
+	seq        int64
+	watchers   map[*watcher]struct{}
+	closed     bool
+}
+
+type watcher struct{ hint chan struct{} }
+
+var _ todo.Store = (*Store)(nil)
+
+// New returns an empty store.
+func New() *Store {
+	return &Store{lists: map[string][]todo.Snapshot{}, exclusive: map[string]string{}, operations: map[string]todo.Snapshot{}, watchers: map[*watcher]struct{}{}}
+}
+
+// Save implements todo.Store.
+func (s *Store) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+	if err := ctx.Err(); err != nil {
+		return todo.Snapshot{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return todo.Snapshot{}, todo.ErrClosed
+	}
+	if done, ok := s.operations[next.Operation.ID]; ok && next.Operation.ID != "" {
+		if done.Operation != next.Operation {
+			return todo.Snapshot{}, todo.ErrOperationReused
+		}
+		return clone(done), nil
+	}
+	stored := s.lists[next.List.ID]
+	if err := s.check(next, stored); err != nil {
+		return todo.Snapshot{}, err
+	}
+	s.seq++
+	next = clone(next)
+	next.Seq = s.seq
+	if len(stored) > 0 {
+		next.List = stored[0].List
+	} else if next.List.Scope.Exclusive {
+		s.exclusive[next.List.Scope.Key()] = next.List.ID
+	}
+	s.lists[next.List.ID] = append(stored, next)
+	if next.Operation.ID != "" {
+		s.operations[next.Operation.ID] = next
+	}
+	for w := range s.watchers {
+		select {
+		case w.hint <- struct{}{}:
+		default:
+		}
+	}
+	return clone(next), nil
+}
+
+func (s *Store) check(next todo.Snapshot, stored []todo.Snapshot) error {
+	if n := len(stored); int64(n) != next.Revision-1 {
+		if n == 0 {
+			return fmt.Errorf("save revision %d: %w", next.Revision, todo.ErrNotFound)
+		}
+		return &todo.ConflictError{Current: clone(stored[n-1])}
+	}
+	if len(stored) > 0 || !next.List.Scope.Exclusive {
+		return nil
+	}
+	if id, taken := s.exclusive[next.List.Scope.Key()]; taken {
+		other := s.lists[id]
+		return &todo.ConflictError{Current: clone(other[len(other)-1])}
+	}
+	return nil
+}
+
+// Load implements todo.Store.
+func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	if err := ctx.Err(); err != nil {
+		return todo.Snapshot{}, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	stored := s.lists[list]
+	if revision == 0 {
+		revision = int64(len(stored))
+	}
+	if revision < 1 || revision > int64(len(stored)) {
+		return todo.Snapshot{}, todo.ErrNotFound
+	}
+	return clone(stored[revision-1]), nil
+}
+
+// Find implements todo.Store.
+func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if q.Operation != "" {
+		if done, ok := s.operations[q.Operation]; ok {
+			return []todo.Snapshot{clone(done)}, nil
+		}
+		return nil, nil
+	}
+	var found []todo.Snapshot
+	for _, revisions := range s.lists {
+		if newest := revisions[len(revisions)-1]; admits(q, newest) {
+			found = append(found, clone(newest))
+		}
+	}
+	slices.SortFunc(found, func(a, b todo.Snapshot) int {
+		if q.OldestFirst {
+			return cmp.Compare(a.Seq, b.Seq)
+		}
+		return cmp.Compare(b.Seq, a.Seq)
+	})
+	if q.Limit > 0 && len(found) > q.Limit {
+		found = found[:q.Limit]
+	}
+	return found, nil
+}
+
+func admits(q todo.Query, s todo.Snapshot) bool {
+	return (q.Principal == nil || *q.Principal == s.List.Scope.Principal) &&
+		(q.Scope == "" || q.Scope == s.List.Scope.Key()) &&
+		(q.Parent == "" || q.Parent == s.List.Parent) &&
+		!s.Updated.Before(q.UpdatedSince) && s.Seq > q.AfterSeq
+}
+
+// History implements todo.Store.
+func (s *Store) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	stored := s.lists[list]
+	stored = stored[min(max(after, 0), int64(len(stored))):]
+	if limit > 0 && len(stored) > limit {
+		stored = stored[:limit]
+	}
+	out := make([]todo.Snapshot, len(stored))
+	for i, snapshot := range stored {
+		out[i] = clone(snapshot)
+	}
+	return out, nil
+}
+
+// Watch implements todo.Store.
+func (s *Store) Watch(ctx context.Context, hint func()) error {
+	w := &watcher{hint: make(chan struct{}, 1)}
+	s.mu.Lock()
+	s.watchers[w] = struct{}{}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.watchers, w)
+		s.mu.Unlock()
+	}()
+	for {
+		select {
+		case <-w.hint:
+			hint()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Close implements todo.Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+// clone makes a snapshot whose items nobody else holds.
+func clone(s todo.Snapshot) todo.Snapshot {
+	s.Items = append([]todo.Item{}, s.Items...)
+	return s
+}

@@ -1,0 +1,219 @@
+package todo_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/todo"
+)
+
+var (
+	t0 = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	t1 = t0.Add(time.Minute)
+
+	// plain has the three words every variant shares and no active text.
+	plain = todo.View{Words: map[todo.Status]string{
+		todo.Pending: "pending", todo.InProgress: "doing", todo.Completed: "done",
+		todo.Failed: "doing", todo.Blocked: "pending",
+	}}
+	// full has an active text too.
+	full = todo.View{Words: plain.Words, Active: true}
+)
+
+func stored(items ...todo.Item) todo.Snapshot {
+	s := todo.Snapshot{List: todo.List{ID: "l"}, Revision: 3, Items: items, LastID: 9, Updated: t0}
+	return s
+}
+
+func replaced(s todo.Snapshot, view todo.View, lines ...todo.Line) []todo.Item {
+	d := todo.NewDraft(s, t1)
+	d.Replace(view, lines)
+	return d.Items()
+}
+
+// A matched item keeps id, creation and start; only what differs changes.
+func TestReplaceKeepsIdentity(t *testing.T) {
+	a := todo.Item{ID: "1", Text: "Write tests", Active: "Writing tests", Status: todo.InProgress, Created: t0, Started: t0}
+	b := todo.Item{ID: "4", Text: "Ship it", Status: todo.Pending, Created: t0}
+	got := replaced(stored(a, b), plain,
+		todo.Line{Text: "Ship it", Status: "doing"},
+		todo.Line{Text: "write-tests!", Status: "done"},
+		todo.Line{Text: "New", Status: "pending"})
+	want := []todo.Item{
+		{ID: "4", Text: "Ship it", Status: todo.InProgress, Created: t0, Started: t1},
+		{ID: "1", Text: "write-tests!", Active: "Writing tests", Status: todo.Completed, Created: t0, Started: t0, Ended: t1},
+		{ID: "10", Text: "New", Status: todo.Pending, Created: t1},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// Statuses a view has no word for stay, unless the line says otherwise.
+func TestReplaceKeepsWhatTheViewCannotSay(t *testing.T) {
+	failed := todo.Item{ID: "1", Text: "A", Status: todo.Failed}
+	blocked := todo.Item{ID: "2", Text: "B", Status: todo.Blocked}
+	gone := todo.Item{ID: "3", Text: "C", Status: todo.Cancelled}
+	got := replaced(stored(failed, gone, blocked), plain,
+		todo.Line{Text: "A", Status: "doing"}, todo.Line{Text: "B", Status: "doing"})
+	want := []todo.Item{failed, gone, {ID: "2", Text: "B", Status: todo.InProgress, Started: t1}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestReplaceEmpties(t *testing.T) {
+	gone := todo.Item{ID: "3", Text: "C", Status: todo.Cancelled}
+	if got := replaced(stored(todo.Item{ID: "1", Text: "A", Status: todo.Pending}, gone), plain); len(got) != 0 {
+		t.Errorf("clearing left %v", got)
+	}
+	// A list shown empty and written back empty keeps what was not shown.
+	if got := replaced(stored(gone), plain); len(got) != 1 {
+		t.Errorf("writing back an empty view left %v", got)
+	}
+}
+
+// A line brings back a cancelled item only when no visible one has its text.
+func TestMatchPrefersWhatIsShown(t *testing.T) {
+	gone := todo.Item{ID: "1", Text: "A", Status: todo.Cancelled}
+	open := todo.Item{ID: "2", Text: "A", Status: todo.Pending}
+	got := replaced(stored(gone, open), plain, todo.Line{Text: "A", Status: "pending"})
+	if diff := cmp.Diff([]todo.Item{gone, open}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	got = replaced(stored(gone), plain, todo.Line{Text: "A", Status: "pending"})
+	if len(got) != 1 || got[0].ID != "1" || got[0].Status != todo.Pending {
+		t.Errorf("a line with a cancelled item's text made %v", got)
+	}
+}
+
+// The title on display is as good as the text: models copy it back.
+func TestMatchByShownTitle(t *testing.T) {
+	a := todo.Item{ID: "1", Text: "Write tests", Active: "Writing tests", Status: todo.InProgress, Started: t0}
+	got := replaced(stored(a), plain, todo.Line{Text: "Writing tests", Status: "doing"})
+	if diff := cmp.Diff([]todo.Item{a}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestMatchByID(t *testing.T) {
+	a := todo.Item{ID: "1", Text: "A", Active: "Doing A", Status: todo.Pending}
+	got := replaced(stored(a), plain, todo.Line{ID: "1", Text: "Something else", Status: "pending"}, todo.Line{ID: "7", Text: "A", Status: "pending"})
+	want := []todo.Item{{ID: "1", Text: "Something else", Status: todo.Pending}, {ID: "10", Text: "A", Status: todo.Pending, Created: t1}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("an active text must not outlive the text it spoke of (-want +got)\n%s", diff)
+	}
+}
+
+func TestPatch(t *testing.T) {
+	a := todo.Item{ID: "1", Text: "A", Status: todo.Pending}
+	b := todo.Item{ID: "2", Text: "B", Status: todo.Pending}
+	d := todo.NewDraft(stored(a, b), t1)
+	if d.Patch(full, []todo.Line{{ID: "2", Text: "B", Active: "B", Status: "done"}, {ID: "5", Text: "C", Active: "C", Status: "done"}}) || d.Changed() {
+		t.Error("a patch with an unknown id was applied")
+	}
+	if !d.Patch(full, []todo.Line{{ID: "2", Text: "B2", Active: "Doing B2", Status: "done"}}) {
+		t.Error("a patch with known ids was refused")
+	}
+	want := []todo.Item{a, {ID: "2", Text: "B2", Active: "Doing B2", Status: todo.Completed, Ended: t1}}
+	if diff := cmp.Diff(want, d.Items()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// Ids count up and are never used again.
+func TestIDsAreNotReused(t *testing.T) {
+	d := todo.NewDraft(stored(), t1)
+	d.Append("A", "B")
+	d.Replace(plain, nil)
+	if got := d.Append("C"); got[0].ID != "12" {
+		t.Errorf("id = %s, want 12", got[0].ID)
+	}
+}
+
+func TestCleanText(t *testing.T) {
+	for _, c := range []struct{ in, want, err string }{
+		{in: "plain", want: "plain"},
+		{in: "two\r\n\tlines\u2028here\n", want: "two lines here"},
+		{in: "  spaces kept  inside ", want: "spaces kept  inside"},
+		{in: "làm 日本語 👩‍👩‍👧", want: "làm 日本語 👩‍👩‍👧"},
+		{in: " \n\t", want: ""},
+		{in: "ab\x00", err: "control character U+0000 at position 3 is not allowed"},
+		{in: "日\x1b[31m", err: "control character U+001B at position 2 is not allowed"},
+		{in: "\u009bm", err: "control character U+009B at position 1 is not allowed"},
+	} {
+		got, err := todo.CleanText(c.in)
+		if msg := errText(err); got != c.want || msg != c.err {
+			t.Errorf("V6: CleanText(%q) = %q, %q, want %q, %q", c.in, got, msg, c.want, c.err)
+		}
+	}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestFold(t *testing.T) {
+	for _, c := range [][2]string{{"Write the tests!", "writeTHE tests"}, {"ĐƠN giản", "đơn-giản"}, {"梳理 需求。", "梳理需求"}} {
+		if todo.Fold(c[0]) != todo.Fold(c[1]) {
+			t.Errorf("%q and %q fold apart", c[0], c[1])
+		}
+	}
+	for _, c := range [][2]string{{"a", "b"}, {"!", "?"}, {"c", "c++"}} {
+		if todo.Fold(c[0]) == todo.Fold(c[1]) {
+			t.Errorf("%q and %q fold together", c[0], c[1])
+		}
+	}
+}
+
+func TestDiff(t *testing.T) {
+	a := todo.Item{ID: "1", Text: "A", Status: todo.Pending}
+	b := todo.Item{ID: "2", Text: "B", Status: todo.Pending}
+	c := todo.Item{ID: "3", Text: "C", Status: todo.Pending}
+	bDone := b
+	bDone.Status = todo.Completed
+	d := todo.Item{ID: "4", Text: "D", Status: todo.Pending}
+	got := todo.Diff(stored(a, b, c), stored(c, bDone, d))
+	want := []todo.Difference{
+		{Kind: todo.Moved, Before: c, After: c},
+		{Kind: todo.Changed, Before: b, After: bDone},
+		{Kind: todo.Added, After: d},
+		{Kind: todo.Removed, Before: a},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		// Moving C up and moving B down are the same; either may be told.
+		want[0] = want[1]
+		if len(got) != 3 && cmp.Diff(want[0], got[0]) != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	}
+	if got := todo.Diff(stored(a, b, c), stored(c, a, b)); len(got) != 1 || got[0].Kind != todo.Moved || got[0].After.ID != "3" {
+		t.Errorf("one item moved, told as %v", got)
+	}
+	if got := todo.Diff(stored(a, b), stored(a, b)); got != nil {
+		t.Errorf("no change told as %v", got)
+	}
+}
+
+// P5: all completed needs items; settled counts failed and cancelled.
+func TestSettled(t *testing.T) {
+	item := func(s todo.Status) todo.Item { return todo.Item{ID: "1", Text: "A", Status: s} }
+	for _, c := range []struct {
+		s                  todo.Snapshot
+		completed, settled bool
+	}{
+		{stored(), false, false},
+		{stored(item(todo.Completed)), true, true},
+		{stored(item(todo.Completed), item(todo.Failed), item(todo.Cancelled)), false, true},
+		{stored(item(todo.Completed), item(todo.Blocked)), false, false},
+	} {
+		if c.s.AllCompleted() != c.completed || c.s.Settled() != c.settled {
+			t.Errorf("P5: %v: completed %v, settled %v", c.s.Counts(), c.s.AllCompleted(), c.s.Settled())
+		}
+	}
+}

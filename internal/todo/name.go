@@ -1,0 +1,23 @@
+package todo
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// CheckName says whether a text may name a list: 1 to [MaxName] letters,
+// digits, spaces and "._-", beginning with a letter or digit (BAD-INPUT 42).
+// The error says what is allowed.
+func CheckName(name string) error {
+	ok := utf8.ValidString(name) && name == strings.TrimSpace(name) && utf8.RuneCountInString(name) <= MaxName
+	for i, r := range name {
+		word := unicode.IsLetter(r) || unicode.IsDigit(r)
+		ok = ok && (word || i > 0 && (unicode.IsMark(r) || strings.ContainsRune(" ._-", r)))
+	}
+	if !ok || name == "" {
+		return fmt.Errorf("list name: must be 1 to %d letters, digits, spaces or . _ - and begin with a letter or digit", MaxName)
+	}
+	return nil
+}

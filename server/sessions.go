@@ -1,0 +1,114 @@
+package server
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+)
+
+// sessions makes and checks MCP session ids. An id carries what must be known
+// of the session and is signed, so that it holds after a restart and on every
+// replica with the same key, takes no memory, and cannot be forged.
+type sessions struct {
+	key func() []byte
+
+	mu    sync.Mutex
+	ended map[string]bool // ended by the client; forgotten with the process
+}
+
+// sessionClaims is what an id carries.
+type sessionClaims struct {
+	Nonce   []byte `json:"n"`
+	Client  string `json:"c,omitempty"`
+	Version string `json:"v,omitempty"`
+}
+
+// maxEnded bounds how many ended sessions are remembered.
+const maxEnded = 10_000
+
+var errForged = errors.New("unknown session")
+
+func newSessions(key func() []byte) *sessions {
+	return &sessions{key: sync.OnceValue(key), ended: make(map[string]bool)}
+}
+
+// begin makes the id of a new session.
+func (s *sessions) begin(client mcp.Implementation) string {
+	claims := sessionClaims{Nonce: make([]byte, 16), Client: cutRunes(client.Name, 64), Version: cutRunes(client.Version, 32)}
+	rand.Read(claims.Nonce) //nolint:errcheck // never fails
+	data, err := json.Marshal(claims)
+	if err != nil {
+		panic(err) // strings and bytes always marshal
+	}
+	payload := base64.RawURLEncoding.EncodeToString(data)
+	return payload + "." + s.sign(payload)
+}
+
+// check returns errForged for an id that this key did not make.
+func (s *sessions) check(id string) (ended bool, err error) {
+	payload, mac, ok := strings.Cut(id, ".")
+	if !ok || len(id) > 1024 || !hmac.Equal([]byte(mac), []byte(s.sign(payload))) {
+		return false, errForged
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended[id], nil
+}
+
+func (s *sessions) end(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.ended) >= maxEnded {
+		clear(s.ended)
+	}
+	s.ended[id] = true
+}
+
+func (s *sessions) sign(payload string) string {
+	mac := hmac.New(sha256.New, s.key())
+	mac.Write([]byte("todo-mcp session\x00" + payload))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:24])
+}
+
+// sessionClient reads the client out of a session id that was checked before.
+func sessionClient(id string) mcp.Implementation {
+	payload, _, _ := strings.Cut(id, ".")
+	data, err := base64.RawURLEncoding.DecodeString(payload)
+	var claims sessionClaims
+	if err != nil || json.Unmarshal(data, &claims) != nil {
+		return mcp.Implementation{}
+	}
+	return mcp.Implementation{Name: claims.Client, Version: claims.Version}
+}
+
+// sessionIDs is sessions as mcp-go asks for them. Ids were checked before
+// mcp-go sees them, so only making them is left.
+type sessionIDs struct {
+	*sessions
+	client mcp.Implementation
+}
+
+func (s sessionIDs) Generate() string                 { return s.begin(s.client) }
+func (s sessionIDs) Validate(id string) (bool, error) { return s.check(id) }
+func (s sessionIDs) Terminate(string) (bool, error)   { return false, nil }
+
+// ResolveSessionIdManager implements mcpserver.SessionIdManagerResolver. r is
+// nil outside of requests.
+func (s *sessions) ResolveSessionIdManager(r *http.Request) mcpserver.SessionIdManager {
+	ids := sessionIDs{sessions: s}
+	if r != nil {
+		if call := httpRequest(r.Context()); call != nil {
+			ids.client = call.message.Client
+		}
+	}
+	return ids
+}

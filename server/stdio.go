@@ -1,0 +1,246 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+)
+
+// ServeStdio serves one client on in and out until in ends, out is closed or
+// ctx ends; all three are a clean end and give nil. Messages are handled one
+// after the other in the order they came, but for streams and cancellations;
+// at the end every message read so far is answered first.
+//
+// mcp-go's own stdio transport is not used: it applies pipelined calls out of
+// order, loses answers at the end of input, takes lines of any length and keeps
+// its session in a global.
+//
+// A read from in that is under way when ctx ends is left to the end of the
+// process.
+func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	ctx, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	// Calls in hand are finished although ctx has ended; streams are not.
+	session := newStdioSession()
+	calls := s.mcp.WithContext(context.WithoutCancel(ctx), session)
+	streams, endStreams := context.WithCancel(calls)
+	defer endStreams()
+	if err := s.mcp.RegisterSession(calls, session); err != nil {
+		return fmt.Errorf("begin session: %w", err)
+	}
+	defer s.mcp.UnregisterSession(calls, session.SessionID())
+
+	t := &stdio{server: s, session: session, calls: calls, streams: streams, hangUp: hangUp, out: out}
+	t.work.Go(t.notify)
+	t.handle(ctx, read(ctx, in))
+	endStreams()
+	t.work.Wait()
+	return nil
+}
+
+// stdio is one client on a pipe.
+type stdio struct {
+	server  *Server
+	session *stdioSession
+	calls   context.Context // of everything but streams
+	streams context.Context // of subscriptions/listen
+	hangUp  func()          // called when out is gone
+	work    sync.WaitGroup
+
+	mu  sync.Mutex // of out
+	out io.Writer
+}
+
+// line is what was read: a message, or why it is none.
+type line struct {
+	data    []byte
+	tooLong bool
+}
+
+// queued is how many messages may wait to be handled; behind them the pipe
+// fills and the client waits.
+const queued = 64
+
+// read reads lines until in or ctx ends.
+func read(ctx context.Context, in io.Reader) <-chan line {
+	lines := make(chan line, queued)
+	go func() {
+		defer close(lines)
+		r := bufio.NewReaderSize(in, 64<<10)
+		for {
+			l, err := readLine(r)
+			if len(l.data) > 0 || l.tooLong {
+				select {
+				case lines <- l:
+				case <-ctx.Done():
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return lines
+}
+
+// readLine reads up to a line break or the end, keeping at most [MaxMessage]
+// bytes: a longer line is skipped, not held.
+func readLine(r *bufio.Reader) (line, error) {
+	var l line
+	for {
+		part, err := r.ReadSlice('\n')
+		if !l.tooLong {
+			l.data = append(l.data, part...)
+		}
+		if len(l.data) > MaxMessage+1 {
+			l = line{tooLong: true}
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			l.data = bytes.TrimSpace(l.data)
+			return l, err
+		}
+	}
+}
+
+// handle handles messages in order, until there are no more or ctx ends; then
+// it still answers what had been read.
+func (t *stdio) handle(ctx context.Context, lines <-chan line) {
+	for {
+		select {
+		case l, ok := <-lines:
+			if !ok {
+				return
+			}
+			t.take(l)
+			continue
+		case <-ctx.Done():
+		}
+		for range len(lines) {
+			t.take(<-lines)
+		}
+		return
+	}
+}
+
+func (t *stdio) take(l line) {
+	if l.tooLong {
+		t.refuse(refused(mcp.INVALID_REQUEST, "the message is longer than %d bytes", MaxMessage))
+		return
+	}
+	m, err := readMessage(l.data)
+	switch {
+	case err != nil:
+		t.refuse(err)
+	case m.Method == string(mcp.MethodSubscriptionsListen):
+		t.listen(l.data)
+	default:
+		t.answer(t.server.mcp.HandleMessage(t.calls, l.data))
+	}
+}
+
+// listenBegun is a context key: a func() that is called when a stream of
+// subscriptions/listen can be cancelled.
+type listenBegun struct{}
+
+// listen serves a stream beside the calls, and returns when a cancellation that
+// comes next will find it.
+func (t *stdio) listen(raw []byte) {
+	begun, begin := context.WithCancel(context.Background())
+	ctx := context.WithValue(t.streams, listenBegun{}, func() { begin() })
+	t.work.Go(func() {
+		defer begin()
+		t.answer(t.server.mcp.HandleMessage(ctx, raw))
+	})
+	<-begun.Done()
+}
+
+func (t *stdio) refuse(err *messageError) {
+	t.answer(mcp.NewJSONRPCError(mcp.NewRequestId(nil), err.code, err.text, nil))
+}
+
+// answer writes a message; nil, the answer to a notification, writes nothing.
+// When out is gone the transport ends: what was acknowledged is on disk, and
+// nobody is there to be told more.
+func (t *stdio) answer(m mcp.JSONRPCMessage) {
+	if m == nil {
+		return
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		t.server.Log.Error("encode answer", "error", err)
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, err := t.out.Write(append(data, '\n')); err != nil {
+		t.hangUp()
+	}
+}
+
+// notify writes the session's notifications until streams end.
+func (t *stdio) notify() {
+	for {
+		select {
+		case n := <-t.session.notifications:
+			t.answer(n)
+		case <-t.streams.Done():
+			return
+		}
+	}
+}
+
+// stdioSession is the one session of a pipe.
+type stdioSession struct {
+	notifications chan mcp.JSONRPCNotification
+	initialized   atomic.Bool
+
+	mu           sync.Mutex
+	client       mcp.Implementation
+	capabilities mcp.ClientCapabilities
+}
+
+var _ mcpserver.SessionWithClientInfo = (*stdioSession)(nil)
+
+func newStdioSession() *stdioSession {
+	return &stdioSession{notifications: make(chan mcp.JSONRPCNotification, 16)}
+}
+
+func (s *stdioSession) SessionID() string { return "stdio" }
+func (s *stdioSession) Initialize()       { s.initialized.Store(true) }
+func (s *stdioSession) Initialized() bool { return s.initialized.Load() }
+
+func (s *stdioSession) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notifications }
+
+func (s *stdioSession) GetClientInfo() mcp.Implementation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.client
+}
+
+func (s *stdioSession) SetClientInfo(c mcp.Implementation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.client = c
+}
+
+func (s *stdioSession) GetClientCapabilities() mcp.ClientCapabilities {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.capabilities
+}
+
+func (s *stdioSession) SetClientCapabilities(c mcp.ClientCapabilities) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.capabilities = c
+}

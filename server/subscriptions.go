@@ -1,0 +1,247 @@
+package server
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"todo-mcp/internal/todo"
+)
+
+// detachedFor is how long a session's subscriptions outlive its stream.
+const detachedFor = 10 * time.Minute
+
+// subscriptions sends resources/updated to who asked for it, in both protocol
+// eras; mcp-go itself only acknowledges. Each subscriber has a watcher and a
+// goroutine of its own, so that a slow one delays nobody and skips to the
+// newest.
+type subscriptions struct {
+	server *Server
+	ctx    context.Context
+	stop   context.CancelFunc
+	work   sync.WaitGroup
+
+	mu       sync.Mutex
+	sessions map[string]*subscriber // by session id; sessionless ones are not here
+}
+
+// subscriber is a session that subscribes (2025-11-25 and older) or a stream of
+// subscriptions/listen (2026-07-28).
+type subscriber struct {
+	scope todo.Scope
+	meta  map[string]any // of each notification: the subscription it is for
+
+	mu     sync.Mutex
+	uris   map[string]bool
+	out    chan<- mcp.JSONRPCNotification // nil while no stream is open
+	moved  chan struct{}                  // closed when out changes
+	stop   context.CancelFunc             // nil until it watches
+	expire *time.Timer
+}
+
+func newSubscriptions(s *Server) *subscriptions {
+	ctx, stop := context.WithCancel(context.Background())
+	return &subscriptions{server: s, ctx: ctx, stop: stop, sessions: make(map[string]*subscriber)}
+}
+
+func (s *subscriptions) close() {
+	s.stop()
+	s.work.Wait()
+}
+
+func (s *subscriptions) hook(h *mcpserver.Hooks) {
+	h.AddOnRegisterSession(func(_ context.Context, session mcpserver.ClientSession) {
+		s.session(session.SessionID()).attach(session.NotificationChannel())
+	})
+	h.AddOnUnregisterSession(func(_ context.Context, session mcpserver.ClientSession) { s.detach(session.SessionID()) })
+	h.AddAfterSubscribe(func(ctx context.Context, _ any, r *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
+		s.subscribe(ctx, r)
+	})
+	h.AddAfterUnsubscribe(func(ctx context.Context, _ any, r *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
+		if session := mcpserver.ClientSessionFromContext(ctx); session != nil {
+			s.session(session.SessionID()).remove(r.Params.URI)
+		}
+	})
+	h.AddBeforeSubscriptionsListen(s.listen)
+}
+
+// subscribe adds a resource to a session's subscriptions.
+func (s *subscriptions) subscribe(ctx context.Context, r *mcp.SubscribeRequest) {
+	session := mcpserver.ClientSessionFromContext(ctx)
+	if session == nil {
+		return
+	}
+	sub := s.session(session.SessionID())
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	sub.uris[r.Params.URI] = true
+	if sub.stop == nil {
+		sub.scope = s.server.caller(newRequest(ctx, nil, r.Header)).scope
+		var watching context.Context
+		watching, sub.stop = context.WithCancel(s.ctx)
+		s.follow(watching, sub)
+	}
+}
+
+// listen serves one stream of subscriptions/listen until its request ends.
+func (s *subscriptions) listen(ctx context.Context, id any, r *mcp.SubscriptionsListenRequest) {
+	if begun, ok := ctx.Value(listenBegun{}).(func()); ok {
+		begun()
+	}
+	session := mcpserver.ClientSessionFromContext(ctx)
+	wanted := r.Params.Notifications.ResourceSubscriptions
+	if session == nil || len(wanted) == 0 {
+		return
+	}
+	sub := newSubscriber()
+	sub.scope = s.server.caller(newRequest(ctx, nil, r.Header)).scope
+	sub.meta = map[string]any{mcp.MetaKeySubscriptionID: id}
+	sub.out = session.NotificationChannel()
+	for _, uri := range wanted {
+		sub.uris[uri] = true
+	}
+	s.follow(ctx, sub)
+}
+
+// session returns the subscriber of a session, made if need be.
+func (s *subscriptions) session(id string) *subscriber {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sub := s.sessions[id]
+	if sub == nil {
+		sub = newSubscriber()
+		sub.expire = time.AfterFunc(detachedFor, func() { s.drop(id) })
+		s.sessions[id] = sub
+	}
+	return sub
+}
+
+// detach notes that a session's stream ended; it may come back for a while.
+func (s *subscriptions) detach(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sub := s.sessions[id]
+	if sub == nil {
+		return
+	}
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	if sub.stop == nil { // it never subscribed: nothing to keep
+		sub.expire.Stop()
+		delete(s.sessions, id)
+		return
+	}
+	sub.setOut(nil)
+	sub.expire.Reset(detachedFor)
+}
+
+// drop forgets a session.
+func (s *subscriptions) drop(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sub := s.sessions[id]
+	if sub == nil {
+		return
+	}
+	delete(s.sessions, id)
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	sub.expire.Stop()
+	if sub.stop != nil {
+		sub.stop()
+	}
+}
+
+// follow watches for a subscriber until ctx ends.
+func (s *subscriptions) follow(ctx context.Context, sub *subscriber) {
+	watcher := s.server.Board.Watch(func(snapshot todo.Snapshot) bool { return len(sub.matching(snapshot)) > 0 })
+	s.work.Go(func() {
+		defer watcher.Close()
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(s.ctx, cancel)()
+		for {
+			changed, err := watcher.Next(ctx)
+			if err != nil {
+				return
+			}
+			for uri := range sub.touched(changed) {
+				if !sub.send(ctx, uri) {
+					return
+				}
+			}
+		}
+	})
+}
+
+func newSubscriber() *subscriber {
+	return &subscriber{uris: make(map[string]bool), moved: make(chan struct{})}
+}
+
+func (s *subscriber) attach(out chan<- mcp.JSONRPCNotification) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire.Stop()
+	s.setOut(out)
+}
+
+// setOut is called with mu held.
+func (s *subscriber) setOut(out chan<- mcp.JSONRPCNotification) {
+	s.out = out
+	close(s.moved)
+	s.moved = make(chan struct{})
+}
+
+func (s *subscriber) remove(uri string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.uris, uri)
+}
+
+// matching are the subscribed resources that a snapshot changes.
+func (s *subscriber) matching(snapshot todo.Snapshot) (uris []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for uri := range s.uris {
+		id, one := strings.CutPrefix(uri, listURI)
+		if one && id == snapshot.List.ID || uri == currentURI && s.scope.Key() == snapshot.List.Scope.Key() {
+			uris = append(uris, uri)
+		}
+	}
+	return uris
+}
+
+func (s *subscriber) touched(changed []todo.Snapshot) map[string]bool {
+	uris := make(map[string]bool)
+	for _, snapshot := range changed {
+		for _, uri := range s.matching(snapshot) {
+			uris[uri] = true
+		}
+	}
+	return uris
+}
+
+// send waits until the stream takes the notification. What changes meanwhile
+// is coalesced by the watcher.
+func (s *subscriber) send(ctx context.Context, uri string) bool {
+	n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
+		Method: mcp.MethodNotificationResourceUpdated,
+		Params: mcp.NotificationParams{Meta: s.meta, AdditionalFields: map[string]any{"uri": uri}},
+	}}
+	for {
+		s.mu.Lock()
+		out, moved := s.out, s.moved
+		s.mu.Unlock()
+		select {
+		case out <- n: // a nil channel takes nothing
+			return true
+		case <-moved:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}

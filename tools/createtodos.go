@@ -1,0 +1,77 @@
+package tools
+
+import (
+	"fmt"
+	"strings"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
+)
+
+// The arguments of create_todos (system 5).
+type createTodosInput struct {
+	Items []string `json:"items" jsonschema:"minItems=1"`
+}
+
+func createTodos(w prompts.Words) variant {
+	return variant{
+		view:   planView(),
+		input:  createTodosInput{},
+		output: planResult{},
+		read: func(r *reader, args value) *Call {
+			texts := r.steps(r.arguments(args, "items"), w)
+			return &Call{count: len(texts), Change: func(d *todo.Draft) error {
+				if n := len(d.Items()) + len(texts); n > todo.MaxItems {
+					return refuse(fmt.Sprintf(w.TooMany, todo.MaxItems, n))
+				}
+				d.Append(texts...)
+				return nil
+			}}
+		},
+		result: func(c *Call, out todo.Outcome) (string, any) {
+			return planAnswer(w, fmt.Sprintf(w.Created, c.count), c, out)
+		},
+		failure: planFailure,
+	}
+}
+
+// steps reads the descriptions; one text stands for a list of one (VARIANTS.md
+// V5). Every blank or unfit one is named (P1).
+func (r *reader) steps(args value, w prompts.Words) []string {
+	v := args.get("items")
+	if inner, ok := v.unquote(); ok && inner.kind == '[' {
+		v = inner
+	}
+	if v.kind == '"' {
+		v = value{kind: '[', elements: []value{v}}
+	}
+	switch {
+	case v.missing() || v.kind == '[' && len(v.elements) == 0:
+		r.problem("", "%s", w.NoItems)
+	case v.kind != '[':
+		r.problem("items", "Expected array, received %s", v.name())
+	case len(v.elements) > todo.MaxItems:
+		r.problem("", w.TooMany, todo.MaxItems, len(v.elements))
+		return nil
+	}
+	texts := make([]string, 0, len(v.elements))
+	for i, e := range v.elements {
+		texts = append(texts, r.step(e, i, w))
+	}
+	return texts
+}
+
+// step reads one description through the same rules as every other text, and
+// words what is wrong in the table's language.
+func (r *reader) step(v value, i int, w prompts.Words) string {
+	if v.kind == '"' && strings.TrimSpace(v.text) == "" {
+		r.problem("", w.BlankItem, i+1)
+		return ""
+	}
+	var own reader
+	text := own.text(v, "", 0)
+	for _, p := range own.problems {
+		r.problem("", w.BadItem, i+1, p.Message)
+	}
+	return text
+}

@@ -1,0 +1,223 @@
+package tools_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"todo-mcp/prompts"
+	"todo-mcp/tools"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func newTools(t testing.TB, edit func(*tools.Options)) []*tools.Tool {
+	t.Helper()
+	o := tools.Defaults()
+	if edit != nil {
+		edit(&o)
+	}
+	list, err := tools.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func compile(t testing.TB, name string, raw []byte) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	if err := c.AddResource("mem:"+name, doc); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	s, err := c.Compile("mem:" + name)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return s
+}
+
+// V1: every published schema compiles under draft 2020-12 and has nothing that
+// strict clients refuse; no settings change that.
+func TestSchemas(t *testing.T) {
+	for _, edit := range []func(*tools.Options){nil, func(o *tools.Options) { o.ItemIDs, o.ListArgument = true, true }} {
+		for _, tool := range newTools(t, edit) {
+			for kind, raw := range map[string]json.RawMessage{"input": tool.InputSchema, "output": tool.OutputSchema} {
+				compile(t, tool.Name+kind, raw)
+				for _, bad := range []string{"$ref", "$defs", "$schema", "$id", ":true", "{}"} {
+					if strings.Contains(string(raw), bad) {
+						t.Errorf("%s %s schema has %s: %s", tool.Name, kind, bad, raw)
+					}
+				}
+				checkObjects(t, tool.Name+" "+kind, raw)
+			}
+		}
+	}
+}
+
+// checkObjects walks a schema: every object is closed, every property typed.
+func checkObjects(t *testing.T, where string, raw []byte) {
+	t.Helper()
+	var s struct {
+		Type       any                        `json:"type"`
+		Properties map[string]json.RawMessage `json:"properties"`
+		Additional *bool                      `json:"additionalProperties"`
+		Items      json.RawMessage            `json:"items"`
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		t.Fatalf("%s: %v", where, err)
+	}
+	if s.Type == nil {
+		t.Errorf("%s has no type: %s", where, raw)
+	}
+	if s.Type == "object" && (s.Additional == nil || *s.Additional) {
+		t.Errorf("%s is not closed: %s", where, raw)
+	}
+	for name, p := range s.Properties {
+		checkObjects(t, where+"."+name, p)
+	}
+	if s.Items != nil {
+		checkObjects(t, where+"[]", s.Items)
+	}
+}
+
+// tokens is the estimate the budgets are in: characters / 4.
+func tokens(parts ...string) int {
+	n := 0
+	for _, p := range parts {
+		n += len([]rune(p))
+	}
+	return (n + 3) / 4
+}
+
+// The budgets of what reaches a model: a tool's name, description and input
+// schema. The golden keeps every change of them in sight.
+func TestTokenBudget(t *testing.T) {
+	var report bytes.Buffer
+	all := 0
+	for _, tool := range newTools(t, nil) {
+		n := tokens(tool.Name, tool.Description, string(tool.InputSchema))
+		all += n
+		line := strings.TrimRight(tool.Name+strings.Repeat(" ", 14-len(tool.Name)), "") + " " + itoa(n)
+		report.WriteString(line + "\n")
+		t.Log(line)
+		if tool.Name == "TodoWrite" && n > 400 {
+			t.Errorf("TodoWrite takes %d tokens, at most 400 are allowed", n)
+		}
+		if len([]rune(tool.Description)) >= 700 {
+			t.Errorf("%s: description has %d characters, 700 are too many", tool.Name, len([]rune(tool.Description)))
+		}
+	}
+	report.WriteString("all            " + itoa(all) + "\n")
+	t.Log("all", all)
+	if all > 1500 {
+		t.Errorf("all tools take %d tokens, at most 1500 are allowed", all)
+	}
+	golden(t, "tokens.txt", report.Bytes())
+}
+
+func itoa(n int) string { b, _ := json.Marshal(n); return string(b) }
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("..", "testdata", "tools", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s changed (-want +got), run with -update if it should:\n%s", name, diff)
+	}
+}
+
+// K4: a folder's file replaces a description; a bad one stops the start and is
+// named.
+func TestOwnPrompts(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "SetTodoList.md"), []byte("Mine.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	texts, err := prompts.New(prompts.Short, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := newTools(t, func(o *tools.Options) { o.Texts = texts })
+	if got := tools.Find(list, "SetTodoList").Description; got != "Mine." {
+		t.Errorf("description = %q", got)
+	}
+	if got := tools.Find(list, "TodoWrite").Description; !strings.Contains(got, "todo list") {
+		t.Errorf("TodoWrite lost its own description: %q", got)
+	}
+
+	for name, make := range map[string]func(path string) error{
+		"empty":    func(p string) error { return os.WriteFile(p, nil, 0o600) },
+		"a folder": func(p string) error { return os.Mkdir(p, 0o700) },
+	} {
+		dir := t.TempDir()
+		if err := make(filepath.Join(dir, "TodoWrite.md")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := prompts.New(prompts.Short, dir); err == nil || !strings.Contains(err.Error(), "TodoWrite.md") {
+			t.Errorf("%s: error = %v, should name TodoWrite.md", name, err)
+		}
+	}
+	if _, err := prompts.New(prompts.Short, filepath.Join(dir, "none")); err == nil {
+		t.Error("a missing folder was accepted")
+	}
+}
+
+// Every language has every sentence, with the same verbs in the same order.
+func TestWords(t *testing.T) {
+	verbs := func(s string) string {
+		var out strings.Builder
+		for i := range len(s) - 1 {
+			if s[i] == '%' {
+				out.WriteByte(s[i+1])
+			}
+		}
+		return out.String()
+	}
+	load := func(lang string) map[string]string {
+		w, err := prompts.WordsIn(lang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, _ := json.Marshal(w)
+		var m map[string]string
+		if err := json.Unmarshal(data, &m); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	want := load("en")
+	for _, lang := range prompts.Languages() {
+		for key, sentence := range load(lang) {
+			if sentence == "" || verbs(sentence) != verbs(want[key]) {
+				t.Errorf("%s %s: %q does not fit %q", lang, key, sentence, want[key])
+			}
+		}
+	}
+	if _, err := prompts.WordsIn("xx"); err == nil || !strings.Contains(err.Error(), "en, zh, vi") {
+		t.Errorf("error = %v, should name the languages there are", err)
+	}
+}

@@ -1,0 +1,121 @@
+package tools
+
+import (
+	"strings"
+
+	"todo-mcp/internal/todo"
+)
+
+// The arguments of SetTodoList (system 4). Todos left out or null reads the
+// list (VARIANTS.md K1).
+type setTodoListInput struct {
+	Todos []setTodoListItem `json:"todos,omitempty"`
+}
+
+type setTodoListItem struct {
+	Title  string `json:"title" jsonschema:"minLength=1"`
+	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=done"`
+}
+
+// setTodoListResult is system 4's ToolReturnValue (VARIANTS.md K3) with the
+// list's place. A failed call has neither place nor counts.
+type setTodoListResult struct {
+	IsError bool                       `json:"is_error"`
+	Output  string                     `json:"output"`
+	Message string                     `json:"message"`
+	Display []display[setTodoListItem] `json:"display"`
+	place
+	Counts *setTodoListCounts `json:"counts,omitempty"`
+}
+
+type setTodoListCounts struct {
+	Done       int `json:"done"`
+	InProgress int `json:"in_progress"`
+	Pending    int `json:"pending"`
+	Cancelled  int `json:"cancelled,omitempty"`
+}
+
+func setTodoListView() todo.View {
+	return todo.View{Words: map[todo.Status]string{
+		todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "done",
+		todo.Failed: "in_progress", todo.Blocked: "pending",
+	}}
+}
+
+// duplicateTitles is the source's own sentence (S4-29).
+const duplicateTitles = "Duplicate todo titles are not allowed"
+
+func setTodoList(o Options) variant {
+	s := shape{view: setTodoListView(), text: "title"}
+	return variant{
+		view:   s.view,
+		input:  setTodoListInput{},
+		output: setTodoListResult{},
+		read: func(r *reader, args value) *Call {
+			elements, ok := r.list(r.arguments(args, "todos"), "todos", true)
+			if !ok {
+				return &Call{}
+			}
+			lines := r.lines(elements, "todos", s)
+			if o.RejectDuplicates && repeated(lines) {
+				r.problem("", duplicateTitles)
+			}
+			return &Call{Lines: lines, Change: func(d *todo.Draft) error {
+				d.Replace(s.view, lines)
+				return nil
+			}}
+		},
+		result:  func(c *Call, out todo.Outcome) (string, any) { return setTodoListResultOf(s.view, c, out) },
+		failure: setTodoListFailure,
+	}
+}
+
+func setTodoListResultOf(view todo.View, c *Call, out todo.Outcome) (string, any) {
+	n := tally(view, out.After)
+	res := setTodoListResult{
+		Message: "Todo list updated" + c.ending(out),
+		Display: show(view, out.After, func(l todo.Line) setTodoListItem {
+			return setTodoListItem{Title: l.Text, Status: l.Status}
+		}),
+		place:  placeOf(out.After),
+		Counts: &setTodoListCounts{n["done"], n["in_progress"], n["pending"], n["cancelled"]},
+	}
+	if c.Change != nil {
+		return res.Message, res
+	}
+	res.Message, res.Output = "Todo list read", listing(view, out.After)
+	return res.Output, res
+}
+
+// listing is the list as SetTodoList reads it out.
+func listing(view todo.View, s todo.Snapshot) string {
+	lines := view.Lines(s.Items)
+	if len(lines) == 0 {
+		return "The todo list is empty."
+	}
+	var b strings.Builder
+	b.WriteString("Todo list:")
+	for _, l := range lines {
+		b.WriteString("\n- [" + l.Status + "] " + l.Text)
+	}
+	return b.String()
+}
+
+func setTodoListFailure(err *todo.InputError) (string, any) {
+	text := validationFailed(err)
+	if len(err.Problems) == 1 && err.Problems[0].Message == duplicateTitles {
+		text = duplicateTitles
+	}
+	return text, setTodoListResult{IsError: true, Message: text, Display: []display[setTodoListItem]{}}
+}
+
+func repeated(lines []todo.Line) bool {
+	seen := make(map[string]bool, len(lines))
+	for _, l := range lines {
+		if seen[l.Text] {
+			return true
+		}
+		seen[l.Text] = true
+	}
+	return false
+}

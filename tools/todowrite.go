@@ -1,0 +1,183 @@
+package tools
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"todo-mcp/internal/todo"
+)
+
+// The arguments of TodoWrite and write_todos (systems 1, 2 and 3).
+type todoWriteInput struct {
+	Todos []todoWriteItem `json:"todos"`
+}
+
+type todoWriteItem struct {
+	Content    string `json:"content" jsonschema:"minLength=1,description=What to do: Run the tests"`
+	Status     string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed"`
+	ActiveForm string `json:"activeForm" jsonschema:"minLength=1,description=Shown meanwhile: Running the tests"`
+}
+
+// The same with ids, when Options.ItemIDs shows them (VARIANTS.md T5).
+type todoWriteInputIDs struct {
+	Todos []todoWriteItemID `json:"todos"`
+}
+
+type todoWriteItemID struct {
+	ID string `json:"id,omitempty" jsonschema:"description=If every item has the id of an existing one\\, only those change"`
+	todoWriteItem
+}
+
+type todoWriteResult = result[todoWriteShown, todoWriteCounts]
+
+type todoWriteShown struct {
+	ID     string `json:"id,omitempty"`
+	Title  string `json:"title"`
+	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed"`
+}
+
+type todoWriteCounts struct {
+	Completed  int `json:"completed"`
+	InProgress int `json:"in_progress"`
+	Pending    int `json:"pending"`
+	Cancelled  int `json:"cancelled,omitempty"`
+}
+
+// todoWriteView is the first column of VARIANTS.md's table.
+func todoWriteView() todo.View {
+	return todo.View{Active: true, Words: map[todo.Status]string{
+		todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "completed",
+		todo.Failed: "in_progress", todo.Blocked: "pending",
+	}}
+}
+
+func todoWrite(o Options) variant {
+	v := contentVariant(o, shape{maxItems: o.MaxItems, maxText: o.MaxContentLength})
+	if o.ItemIDs {
+		v.input = todoWriteInputIDs{}
+	}
+	v.result = func(c *Call, out todo.Outcome) (string, any) {
+		message := "Todo list updated: " + summary(tally(v.view, out.After))
+		text := message
+		if o.ItemIDs {
+			text += planLines(v.view, out.After, func(word string) string { return "[" + word + "]" })
+		}
+		return text + c.ending(out), todoWriteStructured(v.view, message+c.ending(out), out.After, o.ItemIDs)
+	}
+	return v
+}
+
+// contentVariant is what TodoWrite and write_todos have in common: everything
+// but their own limits and the words of the result.
+func contentVariant(o Options, s shape) variant {
+	s.view, s.text, s.active = todoWriteView(), "content", "activeForm"
+	return variant{
+		view:   s.view,
+		input:  todoWriteInput{},
+		output: todoWriteResult{},
+		read: func(r *reader, args value) *Call {
+			elements, ok := r.list(r.arguments(args, "todos"), "todos", false)
+			if !ok {
+				return nil
+			}
+			lines := r.lines(elements, "todos", s)
+			if len(r.problems) > 0 && o.InProgress == Reject {
+				r.onlyOneInProgress(lines)
+			}
+			call := &Call{Lines: lines}
+			call.Change = func(d *todo.Draft) error {
+				if len(lines) == 0 || !d.Patch(s.view, lines) {
+					d.Replace(s.view, lines)
+				}
+				var err error
+				call.notes, err = oneInProgress(s.view, d, o.InProgress)
+				return err
+			}
+			return call
+		},
+		failure: func(err *todo.InputError) (string, any) { return validationFailed(err), nil },
+	}
+}
+
+// summary is always the three counts in this order (VARIANTS.md T6), and what
+// is left out of the list behind them.
+func summary(n map[string]int) string {
+	text := fmt.Sprintf("%d completed, %d in_progress, %d pending", n["completed"], n["in_progress"], n["pending"])
+	if n["cancelled"] > 0 {
+		text += fmt.Sprintf(", %d cancelled", n["cancelled"])
+	}
+	return text
+}
+
+func todoWriteStructured(view todo.View, message string, s todo.Snapshot, ids bool) todoWriteResult {
+	n := tally(view, s)
+	return todoWriteResult{
+		Message: message,
+		Display: show(view, s, func(l todo.Line) todoWriteShown {
+			if !ids {
+				l.ID = ""
+			}
+			return todoWriteShown{ID: l.ID, Title: l.Text, Status: l.Status}
+		}),
+		place:  placeOf(s),
+		Counts: todoWriteCounts{n["completed"], n["in_progress"], n["pending"], n["cancelled"]},
+	}
+}
+
+// oneInProgress holds the policy of VARIANTS.md T4 on an edited draft. Items
+// that were all in progress before may stay so: another variant allows it, and
+// a list written back unchanged is no mistake.
+func oneInProgress(view todo.View, d *todo.Draft, policy Policy) (notes []string, err error) {
+	word := view.Words[todo.InProgress]
+	running := func(i todo.Item) bool { return view.Words[i.Status] == word }
+	var now []todo.Item
+	fresh := false
+	for _, item := range d.Items() {
+		if !running(item) {
+			continue
+		}
+		now = append(now, item)
+		before, ok := d.Before().Item(item.ID)
+		fresh = fresh || !ok || !running(before)
+	}
+	if len(now) < 2 || !fresh || policy == Allow {
+		return nil, nil
+	}
+	if policy == Reject {
+		return nil, &todo.InputError{Problems: []todo.Problem{severalInProgress(texts(now))}}
+	}
+	demoted := now[:len(now)-1]
+	for _, item := range demoted {
+		d.SetStatus(item.ID, todo.Pending)
+	}
+	return []string{fmt.Sprintf("Only one item may be in_progress: set to pending: %s", strings.Join(texts(demoted), ", "))}, nil
+}
+
+// onlyOneInProgress notes the problem beside others, where the stored list
+// cannot be asked any more.
+func (r *reader) onlyOneInProgress(lines []todo.Line) {
+	var running []string
+	for _, l := range lines {
+		if l.Status == string(todo.InProgress) {
+			running = append(running, excerpt(l.Text))
+		}
+	}
+	if len(running) > 1 {
+		r.problems = append(r.problems, severalInProgress(running))
+	}
+}
+
+func severalInProgress(running []string) todo.Problem {
+	return todo.Problem{Path: "todos", Message: fmt.Sprintf(
+		"Only one item may be in_progress, received %d: %s. Keep one in_progress and set the others to pending",
+		len(running), strings.Join(running, ", "))}
+}
+
+func texts(items []todo.Item) []string {
+	out := make([]string, 0, len(items))
+	for item := range slices.Values(items) {
+		out = append(out, excerpt(item.Text))
+	}
+	return out
+}
