@@ -63,6 +63,7 @@ func (s *Server) Handler(c HTTPConfig) *HTTP {
 	h.mux.HandleFunc("/mcp", h.serveMCP)
 	h.mux.HandleFunc("GET /livez", h.live)
 	h.mux.HandleFunc("GET /readyz", h.ready)
+	h.routeAPI()
 	return h
 }
 

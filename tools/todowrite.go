@@ -44,8 +44,8 @@ type todoWriteCounts struct {
 	Cancelled  int `json:"cancelled,omitempty"`
 }
 
-// todoWriteView is the first column of VARIANTS.md's table.
-func todoWriteView() todo.View {
+// TodoWriteView is the first column of VARIANTS.md's table.
+func TodoWriteView() todo.View {
 	return todo.View{Active: true, Words: map[todo.Status]string{
 		todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "completed",
 		todo.Failed: "in_progress", todo.Blocked: "pending",
@@ -71,7 +71,7 @@ func todoWrite(o Options) variant {
 // contentVariant is what TodoWrite and write_todos have in common: everything
 // but their own limits and the words of the result.
 func contentVariant(o Options, s shape) variant {
-	s.view, s.text, s.active = todoWriteView(), "content", "activeForm"
+	s.view, s.text, s.active = TodoWriteView(), "content", "activeForm"
 	return variant{
 		view:   s.view,
 		input:  todoWriteInput{},

@@ -9,16 +9,19 @@ import (
 // ListDocument is a list as JSON, for programs: what the list resource, `show
 // --format json` and the HTTP API give. Statuses are core statuses.
 type ListDocument struct {
-	List      string         `json:"list,omitempty"` // id; left out while there is no list
-	Name      string         `json:"name,omitempty"`
-	Parent    string         `json:"parent,omitempty"` // id of the main list of a sub-agent's
-	Agent     string         `json:"agent,omitempty"`
-	Workspace string         `json:"workspace,omitempty"`
-	Revision  int64          `json:"revision"`
-	Updated   *time.Time     `json:"updated,omitempty"` // RFC 3339, UTC
-	Client    string         `json:"client,omitempty"`  // who wrote this revision, and with what
-	Variant   string         `json:"variant,omitempty"`
-	Items     []ItemDocument `json:"items"`
+	List      string     `json:"list,omitempty"` // id; left out while there is no list
+	Name      string     `json:"name,omitempty"`
+	Parent    string     `json:"parent,omitempty"` // id of the main list of a sub-agent's
+	Agent     string     `json:"agent,omitempty"`
+	Workspace string     `json:"workspace,omitempty"`
+	Revision  int64      `json:"revision"`
+	Updated   *time.Time `json:"updated,omitempty"` // RFC 3339, UTC
+	Client    string     `json:"client,omitempty"`  // who wrote this revision, and with what
+	Variant   string     `json:"variant,omitempty"`
+	// Seq is the place of this revision among all of the store's: what an event
+	// stream resumes after.
+	Seq   int64          `json:"seq,omitempty"`
+	Items []ItemDocument `json:"items"`
 }
 
 // ItemDocument is an item of a [ListDocument]. Times are RFC 3339, UTC, and
@@ -36,7 +39,7 @@ type ItemDocument struct {
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
-		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, Items: []ItemDocument{},
+		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, Seq: s.Seq, Items: []ItemDocument{},
 	}
 	if s.Revision > 0 {
 		at := s.Updated.UTC().Truncate(time.Second)

@@ -1,0 +1,200 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+	"todo-mcp/tools"
+)
+
+// Event names of /api/events. A sub-agent's list has one of its own, so that
+// who listens for todos:update sees main lists alone (VARIANTS.md T8).
+const (
+	mainUpdate  = "todos:update"
+	agentUpdate = "agent:update"
+)
+
+// keepAlive is how often an idle stream gets a comment, so that proxies and
+// clients know it lives; and how long a write to it may take (BAD-INPUT 12).
+const (
+	keepAlive    = 15 * time.Second
+	writeTimeout = 10 * time.Second
+)
+
+// update is the data of an event: the whole list, its items also as the
+// TodoItem[] of TodoWrite.
+type update struct {
+	render.ListDocument
+	Todos []todoItem `json:"todos"`
+}
+
+type todoItem struct {
+	ID         string `json:"id"`
+	Content    string `json:"content"`
+	Status     string `json:"status"`
+	ActiveForm string `json:"activeForm"`
+}
+
+// apiEvents streams changes as server-sent events, from now on or from where
+// Last-Event-ID or ?after= says. An event's id is the place of its revision in
+// the store's order (Snapshot.Seq): a stream of many lists cannot be resumed by
+// a revision. A reader that is slow skips to the newest revision of each list.
+// ?list= restricts to one list and its sub-lists.
+func (h *HTTP) apiEvents(w http.ResponseWriter, r *http.Request) {
+	after, resume, err := resumeFrom(r)
+	if err != nil {
+		apiError(w, err)
+		return
+	}
+	only := r.URL.Query().Get("list")
+	want := func(s todo.Snapshot) bool { return only == "" || s.List.ID == only || s.List.Parent == only }
+	watcher := h.server.Board.Watch(want)
+	defer watcher.Close()
+	stream := h.openStream(w, r)
+	defer stream.close()
+	if resume {
+		missed, err := h.missed(r.Context(), after)
+		if err != nil || !stream.updates(missed, want) {
+			return
+		}
+	}
+	for {
+		changed, err := watcher.Next(stream.ctx)
+		if err != nil || !stream.updates(changed, want) {
+			return
+		}
+	}
+}
+
+// missed are the lists that changed after a place. A place the store has not
+// come to is another store's: then everything was missed.
+func (h *HTTP) missed(ctx context.Context, after int64) ([]todo.Snapshot, error) {
+	store := h.server.Board.Store()
+	newest, err := store.Find(ctx, todo.Query{Limit: 1})
+	if err == nil && len(newest) > 0 && newest[0].Seq < after {
+		after = 0
+	}
+	if err != nil {
+		return nil, err
+	}
+	return store.Find(ctx, todo.Query{AfterSeq: after, OldestFirst: true, Limit: maxListed})
+}
+
+func resumeFrom(r *http.Request) (after int64, resume bool, err error) {
+	text := r.Header.Get("Last-Event-ID")
+	if text == "" {
+		text = r.URL.Query().Get("after")
+	}
+	if text == "" {
+		return 0, false, nil
+	}
+	after, err = strconv.ParseInt(text, 10, 64)
+	if err != nil || after < 0 {
+		return 0, false, badParam("Last-Event-ID")
+	}
+	return after, true, nil
+}
+
+// eventStream is an open stream of server-sent events. It is written to by one
+// goroutine at a time.
+type eventStream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	ctx     context.Context // ends with the request, with the server, or when the reader stalls
+	cancel  context.CancelFunc
+	release func() bool
+	write   chan []byte
+	done    chan struct{}
+}
+
+// openStream begins a stream and keeps it alive until close.
+func (h *HTTP) openStream(w http.ResponseWriter, r *http.Request) *eventStream {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	s := &eventStream{w: w, control: http.NewResponseController(w), write: make(chan []byte), done: make(chan struct{})}
+	s.ctx, s.cancel = context.WithCancel(r.Context())
+	s.release = context.AfterFunc(h.closing, s.cancel)
+	go s.run()
+	s.send([]byte("retry: 1000\n\n"))
+	return s
+}
+
+// run writes what is sent, and a comment when nothing was for a while. A reader
+// that does not take it in time loses its stream, and only that.
+func (s *eventStream) run() {
+	defer close(s.done)
+	idle := time.NewTicker(keepAlive)
+	defer idle.Stop()
+	for {
+		data := []byte(": alive\n\n")
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-idle.C:
+		case data = <-s.write:
+			idle.Reset(keepAlive)
+		}
+		_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+		if _, err := s.w.Write(data); err != nil || s.control.Flush() != nil {
+			s.cancel()
+			return
+		}
+	}
+}
+
+// send hands data over; false when the stream has ended.
+func (s *eventStream) send(data []byte) bool {
+	select {
+	case s.write <- data:
+		return true
+	case <-s.ctx.Done():
+		return false
+	}
+}
+
+func (s *eventStream) close() {
+	s.cancel()
+	s.release()
+	<-s.done
+}
+
+// updates sends an event for each list.
+func (s *eventStream) updates(lists []todo.Snapshot, want func(todo.Snapshot) bool) bool {
+	for _, l := range lists {
+		if !want(l) {
+			continue
+		}
+		name := mainUpdate
+		if l.List.Agent != "" {
+			name = agentUpdate
+		}
+		if !s.event(name, l.Seq, updateOf(l)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *eventStream) event(name string, id int64, data any) bool {
+	body, err := json.Marshal(data)
+	if err != nil {
+		return false
+	}
+	return s.send(fmt.Appendf(nil, "id: %d\nevent: %s\ndata: %s\n\n", id, name, body))
+}
+
+func updateOf(l todo.Snapshot) update {
+	u := update{ListDocument: render.Document(l), Todos: []todoItem{}}
+	for _, line := range tools.TodoWriteView().Lines(l.Items) {
+		u.Todos = append(u.Todos, todoItem{ID: line.ID, Content: line.Text, Status: line.Status, ActiveForm: line.Active})
+	}
+	return u
+}
