@@ -10,8 +10,8 @@ const CandidateAge = 7 * 24 * time.Hour
 // conversations: the list that shares the most texts with lines, at least half
 // of the smaller of the two; else the current one (by id) if it is empty or
 // settled; else none, and a list begins. Lists not touched for [CandidateAge]
-// before now are left alone.
-func Affinity(lines []Line, current string, now time.Time) Chooser {
+// before at are left alone.
+func Affinity(lines []Line, current string, at time.Time) Chooser {
 	want := make(map[string]int, len(lines))
 	for _, l := range lines {
 		want[Fold(l.Text)]++
@@ -19,7 +19,7 @@ func Affinity(lines []Line, current string, now time.Time) Chooser {
 	return func(lists []Snapshot) (chosen Snapshot, ok bool) {
 		best := 0
 		for _, s := range lists {
-			if now.Sub(s.Updated) > CandidateAge {
+			if at.Sub(s.Updated) > CandidateAge {
 				continue
 			}
 			n := shared(want, s.Items)
@@ -30,8 +30,11 @@ func Affinity(lines []Line, current string, now time.Time) Chooser {
 		if ok {
 			return chosen, true
 		}
-		chosen, ok = ByID(current)(lists)
-		return chosen, ok && (len(lines) == 0 || len(chosen.Items) == 0 || chosen.Settled())
+		now, ok := ByID(current)(lists)
+		if ok && (len(lines) == 0 || len(now.Items) == 0 || now.Settled()) {
+			return now, true
+		}
+		return Snapshot{}, false
 	}
 }
 

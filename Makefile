@@ -1,0 +1,57 @@
+# todo-mcp: what a developer runs. Everything installs what it needs by itself.
+GO       ?= go
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS   = -s -w -X main.version=$(VERSION)
+STATIC    = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: test build fmt vet lint race cross golden deps long bench shots
+
+## test: all that must hold before a change lands
+test: deps fmt vet lint race golden cross
+	@echo "== all passed"
+
+## deps: programs the tests drive, from Debian's packages
+deps:
+	@echo "== test programs"
+	@./.ci/deps
+
+fmt:
+	@echo "== gofmt"
+	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
+
+vet:
+	@echo "== go vet"
+	@$(GO) vet ./...
+
+lint:
+	@echo "== staticcheck"
+	@$(GO) run $(STATIC) ./...
+
+race:
+	@echo "== tests under the race detector"
+	@$(GO) test -race -timeout 15m ./...
+
+## golden: tests must leave the tree as it is in git
+golden:
+	@echo "== goldens unchanged"
+	@if [ -n "$$(git status --porcelain -- testdata '*/testdata' 2>/dev/null)" ]; then git status --short -- testdata '*/testdata'; exit 1; fi
+
+cross:
+	@echo "== builds for linux, darwin and windows"
+	@for os in linux darwin windows; do CGO_ENABLED=0 GOOS=$$os $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o /dev/null . || exit 1; echo "   $$os"; done
+
+## build: the binary, in bin/
+build:
+	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/todo-mcp .
+
+## long: the proofs that take longer than a change should wait
+long: deps
+	@TODO_LONG=1 $(GO) test -race -timeout 60m ./...
+
+## bench: speed and memory, as ratios against a floor of the same run
+bench:
+	@$(GO) test -run '^$$' -bench . -benchmem ./...
+
+## shots: the README's pictures, from a running program
+shots: deps
+	@$(GO) run ./internal/shots docs/images

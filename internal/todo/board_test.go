@@ -1,0 +1,341 @@
+package todo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+)
+
+func add(texts ...string) todo.Change {
+	return func(d *todo.Draft) error { d.Append(texts...); return nil }
+}
+
+func to(conversation string) todo.Target {
+	return todo.Target{Scope: todo.Scope{Conversation: conversation, Exclusive: true}}
+}
+
+// V8: writes of one scope are applied one after the other in arrival order.
+func TestBoardKeepsArrivalOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		b := todo.NewBoard(memory.New())
+		defer b.Close()
+		const n = 50
+		first := make(chan struct{})
+		var all sync.WaitGroup
+		for i := range n {
+			all.Go(func() {
+				_, err := b.Apply(ctx, todo.Write{Target: to("a"), Change: func(d *todo.Draft) error {
+					if i == 0 {
+						<-first
+					}
+					d.Append(fmt.Sprint(i))
+					return nil
+				}})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait() // i waits its turn before i+1 arrives
+		}
+		close(first)
+		all.Wait()
+		list, err := b.Find(ctx, to("a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, item := range list.Items {
+			if item.Text != fmt.Sprint(i) {
+				t.Fatalf("V8: item %d is %s", i, item.Text)
+			}
+		}
+	})
+}
+
+// A caller that gives up leaves the queue and holds nobody up.
+func TestBoardCallerGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := todo.NewBoard(memory.New())
+		defer b.Close()
+		hold := make(chan struct{})
+		go b.Apply(t.Context(), todo.Write{Target: to("a"), Change: func(*todo.Draft) error { <-hold; return nil }})
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := make(chan error, 1)
+		go func() { _, err := b.Apply(ctx, todo.Write{Target: to("a"), Change: add("never")}); gone <- err }()
+		synctest.Wait()
+		cancel()
+		if err := <-gone; !errors.Is(err, context.Canceled) {
+			t.Errorf("error = %v", err)
+		}
+		close(hold)
+		out, err := b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
+		if err != nil || len(out.After.Items) != 1 {
+			t.Errorf("the next one: %v, %v", out.After.Items, err)
+		}
+	})
+}
+
+// interfering saves a revision of its own before each of the board's first n.
+type interfering struct {
+	todo.Store
+	n int
+}
+
+func (s *interfering) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+	if s.n > 0 {
+		s.n--
+		other := next
+		other.List.ID, other.Operation = "other", todo.Operation{}
+		other.Items = append([]todo.Item{{ID: fmt.Sprint(next.LastID + 100), Text: "theirs", Status: todo.Pending}}, next.Items[:len(next.Items)-1]...)
+		other.LastID += 100
+		if next.Revision > 1 {
+			other.List.ID = next.List.ID
+		}
+		if _, err := s.Store.Save(ctx, other); err != nil {
+			return todo.Snapshot{}, err
+		}
+	}
+	return s.Store.Save(ctx, next)
+}
+
+// A conflict with another process loses neither write, also when both begin the
+// list of an exclusive scope.
+func TestBoardRebasesOnConflict(t *testing.T) {
+	b := todo.NewBoard(&interfering{memory.New(), 3})
+	defer b.Close()
+	out, err := b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("ours")})
+	if err != nil || !out.Changed {
+		t.Fatal(out, err)
+	}
+	texts := map[string]int{}
+	for _, item := range out.After.Items {
+		texts[item.Text]++
+	}
+	if texts["theirs"] != 3 || texts["ours"] != 1 || out.After.List.ID != "other" || out.After.Revision != 4 {
+		t.Errorf("after a conflict: %v in list %s at revision %d", texts, out.After.List.ID, out.After.Revision)
+	}
+}
+
+// BAD-INPUT 44: a repeated operation gives the first answer; the same id for
+// another write is refused.
+func TestBoardOperations(t *testing.T) {
+	b := todo.NewBoard(memory.New())
+	defer b.Close()
+	w := todo.Write{Target: to("a"), Operation: todo.Operation{ID: "op", Digest: "x"}, Change: add("A")}
+	first, err := b.Apply(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("B")}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := b.Apply(t.Context(), w)
+	if err != nil || !again.Repeated || again.After.Revision != first.After.Revision || len(again.After.Items) != 1 {
+		t.Errorf("repeat: %+v, %v", again, err)
+	}
+	w.Operation.Digest = "y"
+	if _, err := b.Apply(t.Context(), w); !errors.Is(err, todo.ErrOperationReused) {
+		t.Errorf("reuse: %v", err)
+	}
+	w.Operation.Digest, w.Target = "x", to("b")
+	if _, err := b.Apply(t.Context(), w); !errors.Is(err, todo.ErrOperationReused) {
+		t.Errorf("reuse in another scope: %v", err)
+	}
+}
+
+// unsure says that the outcome of its first n saves is unknown, after saving.
+type unsure struct {
+	todo.Store
+	n int
+}
+
+func (s *unsure) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+	saved, err := s.Store.Save(ctx, next)
+	if s.n--; s.n >= 0 && err == nil {
+		return todo.Snapshot{}, fmt.Errorf("commit: %w", todo.ErrUnknownOutcome)
+	}
+	return saved, err
+}
+
+func TestBoardResolvesUnknownOutcomes(t *testing.T) {
+	b := todo.NewBoard(&unsure{memory.New(), 1})
+	defer b.Close()
+	out, err := b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
+	if err != nil || out.After.Revision != 1 || len(out.After.Items) != 1 {
+		t.Errorf("%+v, %v", out.After, err)
+	}
+	b2 := todo.NewBoard(&unsure{memory.New(), 9})
+	defer b2.Close()
+	if _, err := b2.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")}); !errors.Is(err, todo.ErrUnknownOutcome) {
+		t.Errorf("error = %v", err)
+	}
+}
+
+// A list of another scope is not found, whatever its id.
+func TestBoardKeepsScopesApart(t *testing.T) {
+	b := todo.NewBoard(memory.New())
+	defer b.Close()
+	out, err := b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := to("b")
+	target.List = out.After.List.ID
+	if _, err := b.Apply(t.Context(), todo.Write{Target: target, Change: add("B")}); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("foreign: %v", err)
+	}
+	target.List = "none"
+	if _, err := b.Apply(t.Context(), todo.Write{Target: target, Change: add("B")}); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("unknown: %v", err)
+	}
+}
+
+// V4: a write that changes nothing makes no revision and no event.
+func TestBoardNoChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := todo.NewBoard(memory.New())
+		defer b.Close()
+		same := func(d *todo.Draft) error { d.Replace(plain, plain.Lines(d.Items())); return nil }
+		out, err := b.Apply(t.Context(), todo.Write{Target: to("a"), Change: same})
+		if err != nil || out.Changed || out.After.Revision != 0 {
+			t.Errorf("on no list: %+v, %v", out, err)
+		}
+		b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
+		w := b.Watch(nil)
+		defer w.Close()
+		if out, err = b.Apply(t.Context(), todo.Write{Target: to("a"), Change: same}); err != nil || out.Changed || out.After.Revision != 1 {
+			t.Errorf("V4: %+v, %v", out, err)
+		}
+		b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("B")})
+		if got, err := w.Next(t.Context()); err != nil || len(got) != 1 || got[0].Revision != 2 {
+			t.Errorf("V4: the first event is %v, %v", got, err)
+		}
+	})
+}
+
+// A watcher that does not read holds one snapshot a list, the newest.
+func TestWatcherSkipsToTheNewest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := todo.NewBoard(memory.New())
+		defer b.Close()
+		w := b.Watch(func(s todo.Snapshot) bool { return s.List.Scope.Conversation != "unwanted" })
+		for i := range 100 {
+			for _, c := range []string{"a", "b", "unwanted"} {
+				if _, err := b.Apply(t.Context(), todo.Write{Target: to(c), Change: add(fmt.Sprint(i))}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		synctest.Wait()
+		got, err := w.Next(t.Context())
+		if err != nil || len(got) != 2 || got[0].Revision != 100 || got[1].Revision != 100 {
+			t.Errorf("got %d snapshots, %v", len(got), err)
+		}
+		w.Close()
+		if _, err := w.Next(t.Context()); !errors.Is(err, todo.ErrClosed) {
+			t.Errorf("closed: %v", err)
+		}
+	})
+}
+
+// deaf never hints.
+type deaf struct{ todo.Store }
+
+func (deaf) Watch(ctx context.Context, _ func()) error { <-ctx.Done(); return nil }
+
+// BAD-INPUT 56: a lost hint is made good within five seconds.
+func TestWatcherHeals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := todo.NewBoard(deaf{memory.New()})
+		defer b.Close()
+		w := b.Watch(nil)
+		defer w.Close()
+		b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
+		began := time.Now()
+		if got, err := w.Next(t.Context()); err != nil || len(got) != 1 {
+			t.Error(got, err)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("56: healed after %s", took)
+		}
+	})
+}
+
+func TestBoardCloseEndsWatchers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := todo.NewBoard(memory.New())
+		w := b.Watch(nil)
+		b.Close()
+		if _, err := w.Next(t.Context()); !errors.Is(err, todo.ErrClosed) {
+			t.Errorf("error = %v", err)
+		}
+		if _, err := b.Watch(nil).Next(t.Context()); !errors.Is(err, todo.ErrClosed) {
+			t.Errorf("a watcher of a closed board: %v", err)
+		}
+	})
+}
+
+// Affinity: a whole-list write goes to the list it shares at least half of the
+// smaller with; an old or unlike list is left alone.
+func TestAffinity(t *testing.T) {
+	list := func(id string, age time.Duration, status todo.Status, texts ...string) todo.Snapshot {
+		s := todo.Snapshot{List: todo.List{ID: id}, Updated: t1.Add(-age)}
+		for i, text := range texts {
+			s.Items = append(s.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: text, Status: status})
+		}
+		return s
+	}
+	lines := func(texts ...string) (out []todo.Line) {
+		for _, text := range texts {
+			out = append(out, todo.Line{Text: text})
+		}
+		return out
+	}
+	a := list("a", time.Hour, todo.Pending, "A", "B", "C", "D")
+	b := list("b", time.Hour, todo.Pending, "X", "Y")
+	old := list("old", 8*24*time.Hour, todo.Pending, "P", "Q")
+	done := list("done", time.Hour, todo.Completed, "M", "N")
+	for _, c := range []struct {
+		name    string
+		lines   []todo.Line
+		current string
+		want    string
+	}{
+		{"half of the smaller", lines("a!", "b", "new", "newer"), "", "a"},
+		{"less than half", lines("A", "new", "newer", "newest"), "", ""},
+		{"the most", lines("A", "B", "X"), "", "a"},
+		{"grown", lines("X", "1", "2", "3", "4", "5"), "", "b"},
+		{"too old", lines("P", "Q"), "", ""},
+		{"unlike the current", lines("1", "2"), "a", ""},
+		{"current is settled", lines("1", "2"), "done", "done"},
+		{"clears the current", lines(), "a", "a"},
+		{"clears nothing without a current", lines(), "", ""},
+	} {
+		got, ok := todo.Affinity(c.lines, c.current, t1)([]todo.Snapshot{a, b, old, done})
+		if ok != (c.want != "") || got.List.ID != c.want {
+			t.Errorf("%s: chose %q", c.name, got.List.ID)
+		}
+	}
+}
+
+// BAD-INPUT 42.
+func TestCheckName(t *testing.T) {
+	for _, name := range []string{"a", "release 1.0", "Việc", "日本語", "a_b-c"} {
+		if err := todo.CheckName(name); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for _, name := range []string{"", " ", "a/b", "..", "*", "-x", "a\nb", "a\u202eb", "\xff", " a", "a "} {
+		if todo.CheckName(name) == nil {
+			t.Errorf("%q passed", name)
+		}
+	}
+}
