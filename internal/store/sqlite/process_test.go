@@ -1,0 +1,228 @@
+package sqlite
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// TestMain lets the test binary be one of several processes on a file.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("TODO_TEST_CHILD"); path != "" {
+		if err := child(path, os.Getenv("TODO_TEST_LISTS")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// child adds revisions and prints each when it was acknowledged. For "shared"
+// it makes 50 additions to one list that others write too; else it writes to as
+// many lists of its own at once, until it is killed.
+func child(path, lists string) error {
+	s, err := Open(path)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if lists == "shared" {
+		for range 50 {
+			if err := increment(s, "shared"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	n, err := strconv.Atoi(lists)
+	if err != nil {
+		return err
+	}
+	var out sync.Mutex
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			id := fmt.Sprint("l", i)
+			for err == nil {
+				now, loadErr := s.Load(context.Background(), id, 0)
+				if loadErr != nil && !errors.Is(loadErr, todo.ErrNotFound) {
+					return
+				}
+				saved, saveErr := s.Save(context.Background(), snapshot(id, now.Revision+1))
+				if saveErr != nil {
+					return
+				}
+				out.Lock()
+				fmt.Println(id, saved.Revision)
+				out.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	return errors.New("a writer stopped")
+}
+
+// increment adds one to a list's count, whoever else does.
+func increment(s *Store, id string) error {
+	for {
+		now, err := s.Load(context.Background(), id, 0)
+		if err != nil && !errors.Is(err, todo.ErrNotFound) {
+			return err
+		}
+		next := snapshot(id, now.Revision+1)
+		next.LastID = now.LastID + 1
+		next.List.Scope.Exclusive = true
+		_, err = s.Save(context.Background(), next)
+		if conflict := (*todo.ConflictError)(nil); errors.As(err, &conflict) {
+			continue
+		}
+		return err
+	}
+}
+
+func startChild(t *testing.T, path, lists string) (*exec.Cmd, io.Reader) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), "TODO_TEST_CHILD="+path, "TODO_TEST_LISTS="+lists)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, out
+}
+
+// BAD-INPUT 48: kill -9 at any moment, again and again: every acknowledged
+// revision is there, revisions are dense, the file is intact.
+func TestKilledWhileWriting(t *testing.T) {
+	rounds, acks := 8, 150
+	if os.Getenv("TODO_LONG") != "" {
+		rounds, acks = 60, 1000
+	}
+	path := filepath.Join(t.TempDir(), "todo.db")
+	acknowledged := map[string]int64{}
+	for range rounds {
+		cmd, out := startChild(t, path, "8")
+		lines := bufio.NewScanner(out)
+		for n := rand.IntN(acks); lines.Scan(); n-- {
+			id, revision, _ := strings.Cut(lines.Text(), " ")
+			r, err := strconv.ParseInt(revision, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			acknowledged[id] = max(acknowledged[id], r)
+			if n == 0 {
+				cmd.Process.Kill()
+			}
+		}
+		if err := cmd.Wait(); err == nil {
+			t.Fatal("the child ended by itself")
+		}
+		verify(t, path, acknowledged)
+	}
+}
+
+func verify(t *testing.T, path string, acknowledged map[string]int64) {
+	t.Helper()
+	s := open(t, path)
+	defer s.Close()
+	for id, last := range acknowledged {
+		revisions, err := s.History(t.Context(), id, 0, 0)
+		if err != nil || int64(len(revisions)) < last {
+			t.Errorf("48: %s was acknowledged to %d, there are %d revisions, %v", id, last, len(revisions), err)
+		}
+		for i, r := range revisions {
+			if r.Revision != int64(i+1) {
+				t.Fatalf("48: %s has revision %d at place %d", id, r.Revision, i)
+			}
+		}
+	}
+	intact(t, path)
+}
+
+func intact(t *testing.T, path string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var verdict string
+	if err := db.QueryRow("PRAGMA integrity_check").Scan(&verdict); err != nil || verdict != "ok" {
+		t.Errorf("integrity: %s, %v", verdict, err)
+	}
+}
+
+// BAD-INPUT 51: eight processes on one file lose no update and see no error,
+// from the very making of the file.
+func TestEightProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	var children []*exec.Cmd
+	for range 8 {
+		cmd, out := startChild(t, path, "shared")
+		go io.Copy(io.Discard, out)
+		children = append(children, cmd)
+	}
+	for _, cmd := range children {
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("51: a process failed: %v", err)
+		}
+	}
+	s := opened(t, path)
+	got, err := s.Load(t.Context(), "shared", 0)
+	if err != nil || got.Revision != 400 || got.LastID != 400 {
+		t.Errorf("51: revision %d, count %d, %v", got.Revision, got.LastID, err)
+	}
+	intact(t, path)
+}
+
+// Another process's save is hinted within 250 ms.
+func TestHintsAcrossProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	s := opened(t, path)
+	if err := increment(s, "shared"); err != nil {
+		t.Fatal(err)
+	}
+	seen := make(chan time.Time, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go s.Watch(ctx, func() {
+		if now, err := s.Load(ctx, "l0", 0); err == nil && now.Revision > 0 {
+			select {
+			case seen <- time.Now():
+			default:
+			}
+		}
+	})
+	cmd, out := startChild(t, path, "1")
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(line, err)
+	}
+	acknowledged := time.Now()
+	took := (<-seen).Sub(acknowledged)
+	cmd.Process.Kill()
+	cmd.Wait()
+	if took > time.Second { // 250 ms on a quiet machine
+		t.Errorf("hinted %s after the acknowledgement", took)
+	}
+	t.Logf("hinted %s after the acknowledgement was read", took)
+}

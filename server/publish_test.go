@@ -1,0 +1,134 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/server"
+	"todo-mcp/tools"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	path = filepath.Join("..", "testdata", path)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s changed (-want +got), run with -update if it should:\n%s", path, diff)
+	}
+}
+
+// listed is what tools/list gives, tool by tool, in the order given.
+func listed(t *testing.T, answer string) (names []string, raw map[string]json.RawMessage) {
+	t.Helper()
+	var a struct {
+		Result struct {
+			Tools []json.RawMessage `json:"tools"`
+		} `json:"result"`
+	}
+	if err := json.Unmarshal([]byte(answer), &a); err != nil {
+		t.Fatalf("%v in %s", err, answer)
+	}
+	raw = map[string]json.RawMessage{}
+	for _, tool := range a.Result.Tools {
+		var n struct{ Name string }
+		if err := json.Unmarshal(tool, &n); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, n.Name)
+		raw[n.Name] = tool
+	}
+	return names, raw
+}
+
+// V1, V2: exactly what tools/list publishes, on either transport and in both
+// eras. An empty list is mcp-go's answer to a schema it cannot marshal.
+func TestPublishedTools(t *testing.T) {
+	s := newServer(t, nil, nil)
+	p := newPipe(t, s)
+	go p.send(initialize(1, "somebody"), `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	p.read()
+	_, tools1 := listed(t, p.read().raw)
+	if len(tools1) != len(tools.Names()) {
+		t.Fatalf("tools/list has %d tools", len(tools1))
+	}
+	for name, raw := range tools1 {
+		var pretty bytes.Buffer
+		if err := json.Indent(&pretty, raw, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		pretty.WriteByte('\n')
+		golden(t, filepath.Join("tools", name+".json"), pretty.Bytes())
+	}
+	web := newHTTP(t, s, nil)
+	_, _, body := post(t, web.URL+"/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{`+meta+`}}`, modernHeaders("tools/list", "")...)
+	_, tools2 := listed(t, body)
+	if diff := cmp.Diff(tools1, tools2); diff != "" {
+		t.Errorf("the eras differ (-session +sessionless)\n%s", diff)
+	}
+	if !strings.Contains(body, `"cacheScope"`) || !strings.Contains(body, `"resultType"`) {
+		t.Errorf("sessionless list: %.300s", body)
+	}
+}
+
+// "auto": a known client gets the one variant that works best there, an unknown
+// one and every client of the sessionless protocol all of them.
+func TestAuto(t *testing.T) {
+	for client, want := range map[string]string{
+		"claude-code": "TodoWrite", "codex-mcp-client": "TodoWrite", "gemini-cli-mcp-client": "TodoWrite",
+		"Visual Studio Code": "TodoWrite", "opencode": "TodoWrite", "kimi-cli": "TodoWrite", "somebody": "all",
+	} {
+		p := newPipe(t, newServer(t, nil, func(c *server.Config) { c.Publish = []string{"auto"} }))
+		go p.send(initialize(1, client), `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
+			`{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{`+meta+`}}`, callTool(4, "SetTodoList", `{}`))
+		p.read()
+		names, _ := listed(t, p.read().raw)
+		if want == "all" && len(names) != len(tools.Names()) || want != "all" && strings.Join(names, " ") != want {
+			t.Errorf("%s is listed %v", client, names)
+		}
+		if names, _ := listed(t, p.read().raw); len(names) != len(tools.Names()) {
+			t.Errorf("sessionless: %v", names)
+		}
+		if a := p.read(); a.Error != nil {
+			t.Errorf("%s cannot call a tool that is not listed to it: %s", client, a.raw)
+		}
+	}
+	p := newPipe(t, newServer(t, nil, func(c *server.Config) { c.Publish = []string{"SetTodoList", "update_todo"} }))
+	go p.send(initialize(1, "claude-code"), `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	p.read()
+	if names, _ := listed(t, p.read().raw); len(names) != 2 {
+		t.Errorf("--tools: %v", names)
+	}
+}
+
+func TestCheckPublish(t *testing.T) {
+	for _, names := range [][]string{{"auto"}, {"all"}, {"TodoWrite", "update_todo"}} {
+		if err := server.CheckPublish(names); err != nil {
+			t.Errorf("%v: %v", names, err)
+		}
+	}
+	for _, names := range [][]string{nil, {"todowrite"}, {"TodoWrite", "x"}} {
+		if server.CheckPublish(names) == nil {
+			t.Errorf("%v passed", names)
+		}
+	}
+}
