@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/settings.md")
+
+// Every setting is documented: docs/settings.md is made from the table.
+func TestSettingsAreDocumented(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Settings\n\nA flag wins over a variable, a variable over a line `name = value` of the config file\n" +
+		"(`$XDG_CONFIG_HOME/todo-mcp/config`, or the file that `--config` or `TODO_CONFIG` names).\n" +
+		"A value that is not allowed stops the start.\n\n| flag | variable | default | what it does |\n|---|---|---|---|\n")
+	for _, row := range table() {
+		def := "`" + row.def + "`"
+		if row.def == "" {
+			def = ""
+		}
+		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", row.name, row.variable(), def, row.help)
+	}
+	path := filepath.Join("..", "..", "docs", "settings.md")
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != b.String() {
+		t.Errorf("docs/settings.md is not what the table says (%v); run with -update", err)
+	}
+}
+
+// Every setting takes its own default, and no two share a name.
+func TestDefaultsAreAllowed(t *testing.T) {
+	if _, err := load(nil); err != nil {
+		t.Error(err)
+	}
+	seen := map[string]bool{}
+	for _, row := range table() {
+		if seen[row.name] || row.help == "" || row.set == nil {
+			t.Errorf("row %q is a repeat or lacks something", row.name)
+		}
+		seen[row.name] = true
+	}
+}

@@ -1,0 +1,113 @@
+package cli_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"todo-mcp/internal/cli"
+)
+
+// serving is a `todo-mcp serve` in this process.
+type serving struct {
+	url  string
+	stop context.CancelFunc
+	done chan error
+}
+
+func serve(t *testing.T, args ...string) *serving {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	r, w := io.Pipe()
+	s := &serving{stop: stop, done: make(chan error, 1)}
+	go func() {
+		s.done <- cli.Run(ctx, append([]string{"todo-mcp", "serve", "--addr", "127.0.0.1:0"}, args...),
+			cli.Env{Stdout: w, Stderr: io.Discard, Getenv: func(string) string { return "" }, Version: "v0"})
+		w.Close()
+	}()
+	t.Cleanup(stop)
+	out := bufio.NewReader(r)
+	for s.url == "" {
+		line, err := out.ReadString('\n')
+		if err != nil {
+			t.Fatal("serve ended:", <-s.done)
+		}
+		s.url = regexp.MustCompile(`http://[0-9.:]+`).FindString(line)
+	}
+	go io.Copy(io.Discard, out)
+	return s
+}
+
+// BAD-INPUT 15: a megabyte of headers is refused.
+func TestServeHeaderLimit(t *testing.T) {
+	s := serve(t, "--store", "memory")
+	req, err := http.NewRequest("GET", s.url+"/livez", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Big", strings.Repeat("x", 1<<20))
+	res, err := http.DefaultClient.Do(req)
+	if err != nil || res.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("15: %v, %v", res, err)
+	}
+}
+
+// BAD-INPUT 58: a stop closes streams and ends cleanly, with a client of nobody
+// here connected; and sessions go on at the next start, lists too.
+func TestServeStopsAndGoesOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	first := serve(t, "--store", "sqlite:"+path)
+	ctx := t.Context()
+	connect := func(s *serving) *mcp.ClientSession {
+		t.Helper()
+		session, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(ctx,
+			&mcp.StreamableClientTransport{Endpoint: s.url + "/mcp?list=release"}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return session
+	}
+	session := connect(first)
+	if err := session.Subscribe(ctx, &mcp.SubscribeParams{URI: "todo://list"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "create_todos", Arguments: map[string]any{"items": []string{"A"}}}); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	first.stop()
+	if err := <-first.done; err != nil || time.Since(began) > 10*time.Second {
+		t.Errorf("58: stopped with %v after %s", err, time.Since(began))
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(path), "session.key")); err != nil {
+		t.Error(err)
+	}
+	second := serve(t, "--store", "sqlite:"+path)
+	res, err := connect(second).CallTool(ctx, &mcp.CallToolParams{Name: "create_todos", Arguments: map[string]any{"items": []string{"B"}}})
+	if err != nil || !strings.Contains(res.Content[0].(*mcp.TextContent).Text, "#1 A\n  [ ] #2 B") {
+		t.Errorf("the list does not go on: %+v, %v", res, err)
+	}
+	second.stop()
+	if err := <-second.done; err != nil {
+		t.Error(err)
+	}
+}
+
+// A port in use is told, with the way out.
+func TestServePortInUse(t *testing.T) {
+	s := serve(t, "--store", "memory")
+	err := cli.Run(t.Context(), []string{"todo-mcp", "serve", "--store", "memory", "--addr", strings.TrimPrefix(s.url, "http://")},
+		cli.Env{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }})
+	if err == nil || !strings.Contains(err.Error(), "--addr") {
+		t.Errorf("error = %v", err)
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// directions is what each room may import of this module (ARCHITECTURE.md,
+// "Rooms and directions"). A prefix ending in "/..." stands for what is below.
+func directions() map[string][]string {
+	adapters := []string{"internal/store/...", "internal/render"}
+	return map[string][]string{
+		".":                        {"internal/cli"},
+		"prompts":                  {},
+		"tools":                    {"internal/todo", "prompts"},
+		"server":                   {"tools", "prompts", "internal/todo", "internal/render"},
+		"internal/todo":            {},
+		"internal/render":          {"internal/todo"},
+		"internal/store":           {"internal/todo", "internal/store/..."},
+		"internal/store/memory":    {"internal/todo"},
+		"internal/store/sqlite":    {"internal/todo"},
+		"internal/store/storetest": {"internal/todo"},
+		"internal/remote":          {"internal/todo", "internal/render"},
+		"internal/watch":           {"internal/todo", "internal/render", "internal/remote"},
+		"internal/shots":           append([]string{"server", "tools", "prompts", "internal/todo"}, adapters...),
+		"internal/cli":             append([]string{"server", "tools", "prompts", "internal/todo", "internal/watch", "internal/remote"}, adapters...),
+	}
+}
+
+// Every room imports only what its row allows; the model only the standard
+// library. Tests may import more.
+func TestImportDirections(t *testing.T) {
+	allowed := directions()
+	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() && (strings.HasPrefix(e.Name(), ".") && path != "." || e.Name() == "testdata" || e.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		room := filepath.ToSlash(filepath.Dir(path))
+		may, known := allowed[room]
+		if !known {
+			t.Errorf("%s: room %s has no row in directions()", path, room)
+			return nil
+		}
+		for _, imported := range imports(t, path) {
+			if ours, ok := strings.CutPrefix(imported, "todo-mcp/"); ok && !within(ours, may) {
+				t.Errorf("%s imports %s, which %s may not", path, imported, room)
+			} else if room == "internal/todo" && (ok || strings.Contains(imported, ".")) {
+				t.Errorf("%s imports %s: the model is standard library only", path, imported)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func imports(t *testing.T, path string) (out []string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range f.Imports {
+		out = append(out, strings.Trim(spec.Path.Value, `"`))
+	}
+	return out
+}
+
+func within(imported string, may []string) bool {
+	return slices.ContainsFunc(may, func(m string) bool {
+		below, tree := strings.CutSuffix(m, "/...")
+		return imported == m || tree && strings.HasPrefix(imported, below)
+	})
+}
