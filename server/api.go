@@ -21,6 +21,8 @@ func (h *HTTP) routeAPI() {
 	h.mux.HandleFunc("GET /api/lists/{id}", h.apiList)
 	h.mux.HandleFunc("GET /api/lists/{id}/history", h.apiHistory)
 	h.mux.HandleFunc("GET /api/events", h.apiEvents)
+	h.mux.HandleFunc("GET /api/stream", h.apiStream)
+	h.mux.HandleFunc("GET /api/workspace", h.apiWorkspace)
 }
 
 // apiLists gives lists as [render.ListDocument]s, last changed first; ?limit=.

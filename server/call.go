@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -55,11 +56,14 @@ func (s *Server) call(ctx context.Context, tool *tools.Tool, raw json.RawMessage
 		return failure(tool, err)
 	}
 	who := s.caller(r)
-	out, err := s.apply(ctx, tool, call, who, operation(r, tool.Name, raw))
+	out, err := s.apply(ctx, tool, call, who, s.operation(r, tool.Name, raw))
 	if err != nil {
 		return failure(tool, err)
 	}
 	s.wrote(who, out.After.List.ID)
+	if call.Change != nil {
+		s.calls.publish(out)
+	}
 	return tool.Result(call, out), nil
 }
 
@@ -82,14 +86,18 @@ func (s *Server) apply(ctx context.Context, tool *tools.Tool, call *tools.Call, 
 }
 
 // operation is the caller's operation id, if it sent one, bound to the call's
-// content so that the id cannot stand for two different writes.
-func operation(r request, tool string, raw json.RawMessage) todo.Operation {
+// content so that the id cannot stand for two different writes; else one of
+// ours, by which this process knows its own writes.
+func (s *Server) operation(r request, tool string, raw json.RawMessage) todo.Operation {
 	id, _ := r.meta[metaOperation].(string)
 	if id == "" {
-		return todo.Operation{}
+		return todo.Operation{ID: s.instance + todo.NewID()}
 	}
 	return todo.Operation{ID: "caller:" + opaque(id), Digest: digest(tool + "\x00" + string(raw))}
 }
+
+// made reports whether this process made a write, caller's ids aside.
+func (s *Server) made(op todo.Operation) bool { return strings.HasPrefix(op.ID, s.instance) }
 
 func failure(tool *tools.Tool, err error) (tools.Result, error) {
 	if result, ok := tool.Failure(err); ok {

@@ -48,6 +48,8 @@ type Server struct {
 	Config
 	mcp           *mcpserver.MCPServer
 	subscriptions *subscriptions
+	calls         calls
+	instance      string // begins the id of every write of this process
 
 	mu      sync.Mutex
 	current map[string]string // scope key → list this process wrote last there
@@ -71,7 +73,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Config: c, current: make(map[string]string)}
+	s := &Server{Config: c, current: make(map[string]string), instance: todo.NewID() + ":"}
 	s.subscriptions = newSubscriptions(s)
 	hooks := &mcpserver.Hooks{}
 	hooks.AddAfterListTools(s.chooseTools)

@@ -78,8 +78,8 @@ type Write struct {
 	// Created are set by the board.
 	Begin  List
 	Writer Writer
-	// Operation identifies the write when the caller may repeat it; the board
-	// makes an id when it is zero.
+	// Operation identifies the write; the board makes an id when there is
+	// none. A caller that may repeat the write adds a digest of its content.
 	Operation Operation
 	Change    Change
 }
@@ -108,8 +108,11 @@ func (b *Board) Apply(ctx context.Context, w Write) (Outcome, error) {
 	defer release()
 	if w.Operation.ID == "" {
 		w.Operation.ID = b.newID()
-	} else if done, ok, err := b.repeated(ctx, w); ok || err != nil {
-		return done, err
+	}
+	if w.Operation.Digest != "" {
+		if done, ok, err := b.repeated(ctx, w); ok || err != nil {
+			return done, err
+		}
 	}
 	for {
 		out, err := b.try(ctx, w)

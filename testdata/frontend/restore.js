@@ -1,0 +1,2 @@
+const restoredTodos = historyData?.workspace?.todos || null;
+setTodosProgress(restoredTodos);
