@@ -20,13 +20,6 @@ const (
 	agentUpdate = "agent:update"
 )
 
-// keepAlive is how often an idle stream gets a comment, so that proxies and
-// clients know it lives; and how long a write to it may take (BAD-INPUT 12).
-const (
-	keepAlive    = 15 * time.Second
-	writeTimeout = 10 * time.Second
-)
-
 // update is the data of an event: the whole list, its items also as the
 // TodoItem[] of TodoWrite.
 type update struct {
@@ -56,7 +49,10 @@ func (h *HTTP) apiEvents(w http.ResponseWriter, r *http.Request) {
 	want := func(s todo.Snapshot) bool { return only == "" || s.List.ID == only || s.List.Parent == only }
 	watcher := h.server.Board.Watch(want)
 	defer watcher.Close()
-	stream := h.openStream(w, r)
+	stream, ok := h.openStream(w, r)
+	if !ok {
+		return
+	}
 	defer stream.close()
 	if resume {
 		missed, err := h.missed(r.Context(), after)
@@ -106,32 +102,39 @@ func resumeFrom(r *http.Request) (after int64, resume bool, err error) {
 type eventStream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	config  HTTPConfig
 	ctx     context.Context // ends with the request, with the server, or when the reader stalls
 	cancel  context.CancelFunc
 	release func() bool
+	leave   func()
 	write   chan []byte
 	done    chan struct{}
 }
 
-// openStream begins a stream and keeps it alive until close.
-func (h *HTTP) openStream(w http.ResponseWriter, r *http.Request) *eventStream {
+// openStream begins a stream and keeps it alive until close. When there is no
+// place for it, it answers that and gives false.
+func (h *HTTP) openStream(w http.ResponseWriter, r *http.Request) (*eventStream, bool) {
+	leave, ok := h.admit(w)
+	if !ok {
+		return nil, false
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	s := &eventStream{w: w, control: http.NewResponseController(w), write: make(chan []byte), done: make(chan struct{})}
+	s := &eventStream{w: w, control: http.NewResponseController(w), config: h.config, leave: leave, write: make(chan []byte), done: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(r.Context())
 	s.release = context.AfterFunc(h.closing, s.cancel)
 	go s.run()
 	s.send([]byte("retry: 1000\n\n"))
-	return s
+	return s, true
 }
 
 // run writes what is sent, and a comment when nothing was for a while. A reader
 // that does not take it in time loses its stream, and only that.
 func (s *eventStream) run() {
 	defer close(s.done)
-	idle := time.NewTicker(keepAlive)
+	idle := time.NewTicker(s.config.KeepAlive)
 	defer idle.Stop()
 	for {
 		data := []byte(": alive\n\n")
@@ -140,9 +143,9 @@ func (s *eventStream) run() {
 			return
 		case <-idle.C:
 		case data = <-s.write:
-			idle.Reset(keepAlive)
+			idle.Reset(s.config.KeepAlive)
 		}
-		_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+		_ = s.control.SetWriteDeadline(time.Now().Add(s.config.WriteTimeout))
 		if _, err := s.w.Write(data); err != nil || s.control.Flush() != nil {
 			s.cancel()
 			return
@@ -164,6 +167,7 @@ func (s *eventStream) close() {
 	s.cancel()
 	s.release()
 	<-s.done
+	s.leave()
 }
 
 // updates sends an event for each list.

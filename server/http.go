@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -34,6 +36,12 @@ type HTTPConfig struct {
 	// SessionKey returns the key that signs session ids. It is called once,
 	// when the first is needed.
 	SessionKey func() []byte
+	// KeepAlive is how often an idle stream gets a comment, WriteTimeout how
+	// long a reader may take for what is written, MaxStreams how many streams
+	// may be open at once. 0 is 15 s, 10 s and 4096.
+	KeepAlive    time.Duration
+	WriteTimeout time.Duration
+	MaxStreams   int
 }
 
 // HTTP is the server's HTTP side: /mcp, and what people and probes ask for.
@@ -45,6 +53,7 @@ type HTTP struct {
 	mux      *http.ServeMux
 	closing  context.Context // ends when streams must
 	close    context.CancelFunc
+	open     atomic.Int64 // streams
 
 	mu      sync.Mutex
 	streams map[string]*getStream // by session id
@@ -52,6 +61,9 @@ type HTTP struct {
 
 // Handler returns the HTTP side. [HTTP.Close] ends its streams.
 func (s *Server) Handler(c HTTPConfig) *HTTP {
+	c.KeepAlive = cmp.Or(c.KeepAlive, defaultKeepAlive)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, defaultWriteTimeout)
+	c.MaxStreams = cmp.Or(c.MaxStreams, defaultMaxStreams)
 	h := &HTTP{server: s, config: c, sessions: newSessions(c.SessionKey), mux: http.NewServeMux(), streams: make(map[string]*getStream)}
 	h.closing, h.close = context.WithCancel(context.Background())
 	h.mcp = mcpserver.NewStreamableHTTPServer(s.mcp,
@@ -187,11 +199,23 @@ func (h *HTTP) post(w http.ResponseWriter, r *http.Request, call *httpCall) {
 	case call.message.Method == string(mcp.MethodSubscriptionsListen):
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		defer context.AfterFunc(h.closing, cancel)()
-		h.mcp.ServeHTTP(w, r.WithContext(ctx))
+		h.stream(w, r.WithContext(ctx), cancel)
 	default:
 		h.mcp.ServeHTTP(w, r)
 	}
+}
+
+// stream lets mcp-go serve a long-lived stream, whose end is also ours to call.
+func (h *HTTP) stream(w http.ResponseWriter, r *http.Request, end context.CancelFunc) {
+	leave, ok := h.admit(w)
+	if !ok {
+		return
+	}
+	defer leave()
+	defer context.AfterFunc(h.closing, end)()
+	live := h.keepLive(w)
+	defer live.end()
+	h.mcp.ServeHTTP(live, r)
 }
 
 // body reads a request's body within its limits (BAD-INPUT 7–9, 11).
@@ -279,7 +303,6 @@ func (h *HTTP) get(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(mcpserver.HeaderKeySessionID)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(h.closing, cancel)()
 	mine := &getStream{end: cancel, gone: make(chan struct{})}
 	defer close(mine.gone)
 	h.mu.Lock()
@@ -297,7 +320,7 @@ func (h *HTTP) get(w http.ResponseWriter, r *http.Request) {
 		old.end()
 		<-old.gone
 	}
-	h.mcp.ServeHTTP(w, r.WithContext(ctx))
+	h.stream(w, r.WithContext(ctx), cancel)
 }
 
 // delete ends a session.

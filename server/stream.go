@@ -130,7 +130,10 @@ func (h *HTTP) apiStream(w http.ResponseWriter, r *http.Request) {
 	defer h.server.calls.close(own)
 	watcher := h.server.Board.Watch(func(s todo.Snapshot) bool { return !h.server.made(s.Operation) })
 	defer watcher.Close()
-	stream := h.openStream(w, r)
+	stream, ok := h.openStream(w, r)
+	if !ok {
+		return
+	}
 	defer stream.close()
 
 	others := make(chan toolUse)

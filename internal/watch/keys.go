@@ -1,0 +1,138 @@
+package watch
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// key is what was pressed: a character, or one of the names below (all longer
+// than one character).
+type key string
+
+const (
+	keyUp        key = "up"
+	keyDown      key = "down"
+	keyLeft      key = "left"
+	keyRight     key = "right"
+	keyHome      key = "home"
+	keyEnd       key = "end"
+	keyPageUp    key = "page up"
+	keyPageDown  key = "page down"
+	keyEnter     key = "enter"
+	keyEscape    key = "escape"
+	keyBackspace key = "backspace"
+	keyInterrupt key = "ctrl-c"
+	keySuspend   key = "ctrl-z"
+	keyEraseAll  key = "ctrl-u"
+	keyRedraw    key = "ctrl-l"
+)
+
+const escape = 0x1b
+
+// keyReader makes keys from a terminal's bytes, which may come in any pieces.
+type keyReader struct{ rest []byte }
+
+// feed takes bytes and returns the keys that are whole.
+func (r *keyReader) feed(data []byte) (keys []key) {
+	r.rest = append(r.rest, data...)
+	for len(r.rest) > 0 {
+		k, n := decodeKey(r.rest)
+		if n == 0 {
+			break
+		}
+		r.rest = r.rest[n:]
+		if k != "" {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// waiting reports whether an escape sequence has begun and not ended. If
+// nothing follows soon, it was the Escape key: see flush.
+func (r *keyReader) waiting() bool { return len(r.rest) > 0 && r.rest[0] == escape }
+
+// flush takes what is waiting as an Escape and drops the rest.
+func (r *keyReader) flush() []key {
+	r.rest = nil
+	return []key{keyEscape}
+}
+
+// decodeKey reads the first key and its length; 0 when more bytes are needed.
+// The key is empty for what means nothing here.
+func decodeKey(b []byte) (key, int) {
+	if b[0] == escape {
+		return decodeEscape(b)
+	}
+	if k, ok := controlKey(b[0]); ok {
+		return k, 1
+	}
+	if !utf8.FullRune(b) {
+		return "", 0
+	}
+	r, n := utf8.DecodeRune(b)
+	if r == utf8.RuneError || !unicode.IsPrint(r) {
+		return "", n
+	}
+	return key(r), n
+}
+
+func controlKey(b byte) (k key, ok bool) {
+	switch b {
+	case '\r', '\n':
+		return keyEnter, true
+	case 0x7f, '\b':
+		return keyBackspace, true
+	case 'C' - '@':
+		return keyInterrupt, true
+	case 'L' - '@':
+		return keyRedraw, true
+	case 'U' - '@':
+		return keyEraseAll, true
+	case 'Z' - '@':
+		return keySuspend, true
+	}
+	return "", b < ' '
+}
+
+// decodeEscape reads ESC [ parameters final, ESC O final, or an Escape with
+// something else behind it.
+func decodeEscape(b []byte) (key, int) {
+	switch {
+	case len(b) == 1:
+		return "", 0
+	case b[1] != '[' && b[1] != 'O':
+		return keyEscape, 1
+	}
+	for i := 2; i < len(b); i++ {
+		if b[i] >= '@' && b[i] <= '~' {
+			return sequenceKey(string(b[2:i]), b[i]), i + 1
+		}
+	}
+	if len(b) > 32 {
+		return "", len(b) // no terminal sends this
+	}
+	return "", 0
+}
+
+func sequenceKey(parameters string, final byte) key {
+	switch final {
+	case 'A':
+		return keyUp
+	case 'B':
+		return keyDown
+	case 'C':
+		return keyRight
+	case 'D':
+		return keyLeft
+	case 'H':
+		return keyHome
+	case 'F':
+		return keyEnd
+	case '~':
+		number, _, _ := strings.Cut(parameters, ";")
+		return map[string]key{"1": keyHome, "7": keyHome, "4": keyEnd, "8": keyEnd, "5": keyPageUp, "6": keyPageDown}[number]
+	}
+	return ""
+}

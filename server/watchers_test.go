@@ -1,0 +1,118 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// watchers opens n event streams on a list and runs rounds writes; every stream
+// must get the newest revision. It returns how long after the write's answer
+// each stream had it.
+func watchers(t testing.TB, n, rounds int) []time.Duration {
+	t.Helper()
+	web := newHTTP(t, newServer(t, nil, nil), nil)
+	id := session(t, web.URL+"/mcp", "tester")
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: n}}
+	defer client.CloseIdleConnections()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+
+	type arrival struct {
+		revision int
+		at       time.Time
+	}
+	arrivals := make(chan arrival, n)
+	var open, done sync.WaitGroup
+	for range n {
+		open.Add(1)
+		done.Go(func() {
+			req, _ := http.NewRequestWithContext(ctx, "GET", web.URL+"/api/events", nil)
+			res, err := client.Do(req)
+			open.Done()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer res.Body.Close()
+			lines := bufio.NewReader(res.Body)
+			for {
+				line, err := lines.ReadString('\n')
+				if err != nil {
+					return
+				}
+				var revision int
+				if i := strings.Index(line, `"revision":`); i >= 0 {
+					fmt.Sscanf(line[i:], `"revision":%d`, &revision)
+					arrivals <- arrival{revision, time.Now()}
+				}
+			}
+		})
+	}
+	open.Wait()
+	var took []time.Duration
+	for round := 1; round <= rounds; round++ {
+		post(t, web.URL+"/mcp", callTool(round, "TodoWrite", todos("pending", fmt.Sprint("Step ", round))), "Mcp-Session-Id", id)
+		durable := time.Now()
+		for got := 0; got < n; {
+			select {
+			case a := <-arrivals:
+				if a.revision == round {
+					took = append(took, a.at.Sub(durable))
+					got++
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatalf("%d of %d watchers got revision %d", got, n, round)
+			}
+		}
+	}
+	stop()
+	done.Wait()
+	slices.Sort(took)
+	return took
+}
+
+func p99(d []time.Duration) time.Duration { return d[len(d)*99/100] }
+
+// Every watcher gets the newest revision, and goroutines and memory are back
+// where they were afterwards. The short form of BenchmarkWatchers.
+func TestWatchers(t *testing.T) {
+	watchers(t, 20, 1) // what is made once is made
+	goroutines, before := runtime.NumGoroutine(), heap()
+	took := watchers(t, 300, 5)
+	t.Logf("300 watchers: median %s, p99 %s", took[len(took)/2], p99(took))
+	if p99(took) > 2*time.Second { // 100 ms on a quiet machine
+		t.Errorf("p99 is %s", p99(took))
+	}
+	deadline := time.After(5 * time.Second)
+	for runtime.NumGoroutine() > goroutines+20 {
+		select {
+		case <-deadline:
+			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), goroutines)
+		default:
+			runtime.Gosched()
+		}
+	}
+	if grown := int64(heap()) - int64(before); grown > 8<<20 {
+		t.Errorf("%d bytes are still in use", grown)
+	}
+}
+
+// BenchmarkWatchers: 2,000 watchers of one list on this machine. The floor is
+// one watcher in the same run.
+func BenchmarkWatchers(b *testing.B) {
+	for b.Loop() {
+		floor := watchers(b, 1, 20)
+		took := watchers(b, 2000, 20)
+		b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms-median")
+		b.ReportMetric(float64(p99(took).Microseconds())/1000, "ms-p99")
+		b.ReportMetric(float64(p99(floor).Microseconds())/1000, "ms-floor-p99")
+	}
+}
