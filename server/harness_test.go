@@ -60,7 +60,10 @@ func newHTTP(t testing.TB, s *server.Server, edit func(*server.HTTPConfig)) *htt
 	if edit != nil {
 		edit(&c)
 	}
-	h := s.Handler(c)
+	h, err := s.Handler(c)
+	if err != nil {
+		t.Fatal(err)
+	}
 	web := httptest.NewServer(h)
 	t.Cleanup(func() { h.Close(); web.CloseClientConnections(); web.Close() })
 	return web

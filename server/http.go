@@ -51,6 +51,7 @@ type HTTP struct {
 	sessions *sessions
 	mcp      *mcpserver.StreamableHTTPServer
 	mux      *http.ServeMux
+	panel    *panel
 	closing  context.Context // ends when streams must
 	close    context.CancelFunc
 	open     atomic.Int64 // streams
@@ -60,7 +61,7 @@ type HTTP struct {
 }
 
 // Handler returns the HTTP side. [HTTP.Close] ends its streams.
-func (s *Server) Handler(c HTTPConfig) *HTTP {
+func (s *Server) Handler(c HTTPConfig) (*HTTP, error) {
 	c.KeepAlive = cmp.Or(c.KeepAlive, defaultKeepAlive)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, defaultWriteTimeout)
 	c.MaxStreams = cmp.Or(c.MaxStreams, defaultMaxStreams)
@@ -76,7 +77,7 @@ func (s *Server) Handler(c HTTPConfig) *HTTP {
 	h.mux.HandleFunc("GET /livez", h.live)
 	h.mux.HandleFunc("GET /readyz", h.ready)
 	h.routeAPI()
-	return h
+	return h, h.routePanel()
 }
 
 // Close ends streams; calls in hand go on.

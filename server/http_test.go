@@ -450,7 +450,10 @@ func TestOurFailure(t *testing.T) {
 // Shutting down ends streams at once.
 func TestHTTPCloseEndsStreams(t *testing.T) {
 	s := newServer(t, nil, nil)
-	h := s.Handler(server.HTTPConfig{SessionKey: key})
+	h, err := s.Handler(server.HTTPConfig{SessionKey: key})
+	if err != nil {
+		t.Fatal(err)
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

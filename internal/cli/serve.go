@@ -60,7 +60,10 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w (another todo-mcp may be serving there; --addr takes another)", a.addr, err)
 	}
-	handler := s.Handler(server.HTTPConfig{Hosts: a.hosts, Origins: a.origins, SessionKey: a.sessionKey})
+	handler, err := s.Handler(server.HTTPConfig{Hosts: a.hosts, Origins: a.origins, SessionKey: a.sessionKey})
+	if err != nil {
+		return err
+	}
 	if err := a.greet(listener.Addr().String()); err != nil {
 		return err
 	}

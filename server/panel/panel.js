@@ -1,0 +1,188 @@
+// The panel's one module. It follows /panel/events and puts in place what the
+// server has drawn; it draws no list text itself.
+const $ = (id) => document.getElementById(id);
+const { view, list } = document.body.dataset;
+let seq = Number(document.body.dataset.seq);
+let newest = Number(document.body.dataset.revision || 0);
+let shown = $('scrub') ? Number($('scrub').value) : 0;
+
+// --- putting things in place
+
+const parse = (html) => {
+  const t = document.createElement('template');
+  t.innerHTML = html; // drawn and escaped by our server; the policy runs no inline script
+  return t.content.firstElementChild;
+};
+
+// settle makes old say what fresh says, and leaves equal items alone, so that
+// what a person reads, selects or has focused stays.
+function settle(old, fresh) {
+  const items = new Map();
+  for (const li of old.querySelectorAll('.items > li')) items.set(li.parentNode.id + li.dataset.key, li);
+  for (const li of fresh.querySelectorAll('.items[id] > li')) {
+    const was = items.get(li.parentNode.id + li.dataset.key);
+    if (was && was.className === li.className && was.querySelector('bdi').textContent === li.querySelector('bdi').textContent) li.replaceWith(was);
+    else li.classList.add('fresh');
+  }
+  const open = [...old.querySelectorAll('details')].map((d) => d.open);
+  fresh.querySelectorAll('details').forEach((d, i) => { d.open = open[i] || false; });
+  const focused = old.contains(document.activeElement) && document.activeElement.getAttribute('href');
+  old.replaceWith(fresh);
+  if (focused) fresh.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+}
+
+// place puts an element first in its container, in the stead of its older self.
+function place(container, id, html) {
+  const old = $(id);
+  if (!html) { old?.remove(); return; }
+  const fresh = parse(html);
+  if (old && old.parentNode === container && container.firstElementChild === old) { settle(old, fresh); return; }
+  if (old) settle(old, fresh);
+  container.prepend(fresh);
+}
+
+const pending = new Map();
+function later(d) {
+  if (!pending.size) requestAnimationFrame(() => { for (const one of pending.values()) apply(one); pending.clear(); tick(); });
+  pending.set(d.id, d);
+}
+
+const settled = new Map([...document.querySelectorAll('#rail > li')].map((li) => [li.id.slice(5), li.classList.contains('settled')]));
+function apply(d) {
+  $('say').textContent = d.say;
+  if (d.settled && settled.get(d.id) === false) announce(d.name);
+  settled.set(d.id, d.settled);
+  if (view === 'list') { applyList(d); return; }
+  $('empty').hidden = true;
+  place($('rail'), 'rail-' + d.id, d.rail);
+  place($('now'), 'now-' + d.id, d.now);
+  place(d.settled ? $('done') : $('open'), 'card-' + d.id, d.card);
+  count();
+}
+
+function count() {
+  if ($('finished-count')) $('finished-count').textContent = $('done').childElementCount || '';
+}
+
+// --- following
+
+function state(name, text) {
+  $('status').dataset.state = name;
+  if ($('status-text').textContent !== text) $('status-text').textContent = text;
+}
+
+let wait = 250;
+function follow() {
+  const source = new EventSource(`/panel/events?after=${seq}${list ? '&list=' + encodeURIComponent(list) : ''}`);
+  source.onopen = () => { wait = 250; state('live', 'Live'); };
+  source.addEventListener('list', (e) => {
+    const d = JSON.parse(e.data);
+    if (Number(e.lastEventId) < seq - 1e6) seq = 0; // another store's count
+    seq = Math.max(seq, Number(e.lastEventId));
+    later(d);
+  });
+  source.onerror = () => {
+    source.close();
+    state('lost', 'Connection lost, trying again');
+    setTimeout(follow, wait);
+    wait = Math.min(wait * 2, 2000);
+  };
+}
+
+// --- time
+
+function took(ms) {
+  const s = Math.max(0, Math.floor(ms / 1000)), m = Math.floor(s / 60), h = Math.floor(m / 60), d = Math.floor(h / 24);
+  return d ? `${d}d ${h % 24}h` : h ? `${h}h ${m % 60}m` : m ? `${m}m ${s % 60}s` : `${s}s`;
+}
+function ago(ms) {
+  const m = Math.floor(ms / 60000), h = Math.floor(m / 60), d = Math.floor(h / 24);
+  return d > 0 ? `${d}d ago` : h > 0 ? `${h}h ago` : m > 0 ? `${m}m ago` : 'just now';
+}
+function tick() {
+  const now = Date.now();
+  for (const t of document.querySelectorAll('time')) {
+    const since = now - Date.parse(t.dateTime);
+    const text = 'run' in t.dataset ? took(since) : ago(since);
+    if (t.textContent !== text) t.textContent = text;
+    if ('run' in t.dataset) t.classList.toggle('stale', since > 15 * 60000);
+  }
+}
+setInterval(tick, 1000);
+
+// --- a list's own page
+
+function applyList(d) {
+  const live = shown === newest;
+  newest = Math.max(newest, d.revision);
+  $('scrub').max = newest;
+  if (live) {
+    shown = newest;
+    $('scrub').value = shown;
+    const old = $('card-' + d.id);
+    const fresh = parse(d.card);
+    if (old) settle(old, fresh); else $('shown').replaceChildren(fresh);
+  }
+  mark();
+}
+
+function mark() {
+  $('where').textContent = `${shown} of ${newest}`;
+  $('live').hidden = shown === newest;
+}
+
+let asked = 0;
+async function go(revision) {
+  shown = Math.min(Math.max(1, revision), newest);
+  $('scrub').value = shown;
+  mark();
+  const mine = ++asked;
+  const live = shown === newest;
+  const page = await fetch(live ? `/lists/${list}` : `/lists/${list}/at/${shown}`);
+  const html = await page.text();
+  if (mine !== asked || !page.ok) return;
+  if (live) {
+    const fresh = new DOMParser().parseFromString(html, 'text/html').getElementById('card-' + list);
+    if (fresh) $('shown').replaceChildren(document.adoptNode(fresh));
+  } else {
+    const card = document.createElement('article');
+    card.className = 'card old';
+    card.innerHTML = html; // drawn by our server, as above
+    $('shown').replaceChildren(card);
+  }
+  $('say').textContent = `Revision ${shown} of ${newest}`;
+  tick();
+}
+
+if (view === 'list') {
+  $('scrub').addEventListener('input', () => go(Number($('scrub').value)));
+  for (const [id, by] of [['prev', -1], ['next', 1]]) $(id).addEventListener('click', (e) => { e.preventDefault(); go(shown + by); });
+  $('live').addEventListener('click', () => go(newest));
+  document.addEventListener('keydown', (e) => {
+    if (e.target.matches('input') || e.altKey || e.ctrlKey || e.metaKey) return;
+    const to = { ArrowLeft: shown - 1, ArrowRight: shown + 1, Home: 1, End: newest }[e.key];
+    if (to !== undefined) { e.preventDefault(); go(to); }
+  });
+  if (navigator.clipboard) {
+    $('copy').hidden = false;
+    $('copy').addEventListener('click', async () => {
+      await navigator.clipboard.writeText(await (await fetch(`/lists/${list}.md`)).text());
+      $('copy').textContent = 'Copied';
+      setTimeout(() => { $('copy').textContent = 'Copy as markdown'; }, 1500);
+    });
+  }
+}
+
+// --- notifications, if the person wants them
+
+function announce(name) {
+  if ('Notification' in window && Notification.permission === 'granted') new Notification('List finished', { body: name, tag: name });
+}
+if ('Notification' in window && Notification.permission === 'default') {
+  $('notify').hidden = false;
+  $('notify').addEventListener('click', async () => { $('notify').hidden = (await Notification.requestPermission()) !== 'default'; });
+}
+
+count();
+tick();
+follow();

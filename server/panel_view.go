@@ -1,0 +1,192 @@
+package server
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+)
+
+// stale is how long an item may be in progress before a calm sign says so.
+const stale = 15 * time.Minute
+
+// maxCards bounds the lists drawn in full on the board; the rail has the rest.
+const maxCards = 60
+
+// boardView is the panel's first page.
+type boardView struct {
+	Cards   []listView
+	Rail    []listView
+	Address string // of the MCP endpoint, for who has no list yet
+	Seq     int64  // what the page shows up to
+	Empty   bool
+}
+
+// listView is a list as the panel draws it. Every text in it is safe to show.
+type listView struct {
+	ID, Name, Where string
+	Writer          string
+	Revision        int64
+	Seq             int64
+	Updated         time.Time
+	Done, Total     int
+	SubDone, Sub    int // items of sub-agents' lists
+	Items           []itemView
+	Current         *itemView
+	Subs            []listView
+	Settled, Active bool
+	Live            bool // false for an old revision
+}
+
+// itemView is an item as the panel draws it.
+type itemView struct {
+	ID, Title, Text, Status string
+	Mark                    string // what happened to it in this revision
+	Started                 time.Time
+	Stale                   bool
+	Took                    string
+}
+
+// Percent is the progress for a bar.
+func (l listView) Percent() int {
+	if l.Total == 0 {
+		return 0
+	}
+	return 100 * l.Done / l.Total
+}
+
+// board gathers what the first page shows: lists with something open or moved
+// today, sub-agents' lists under their main one.
+func (h *HTTP) board(ctx context.Context) (boardView, error) {
+	var v boardView
+	lists, err := h.server.Board.Store().Find(ctx, todo.Query{Limit: maxListed})
+	if err != nil {
+		return v, err
+	}
+	v.Empty = len(lists) == 0
+	now := h.server.Now()
+	subs := make(map[string][]todo.Snapshot)
+	for _, l := range lists {
+		v.Seq = max(v.Seq, l.Seq)
+		if l.List.Parent != "" {
+			subs[l.List.Parent] = append(subs[l.List.Parent], l)
+		}
+	}
+	for _, l := range lists {
+		if l.List.Parent != "" || !current(l, subs[l.List.ID], now) {
+			continue
+		}
+		view := viewOf(l, subs[l.List.ID], now)
+		v.Rail = append(v.Rail, view)
+		if len(v.Cards) < maxCards {
+			v.Cards = append(v.Cards, view)
+		}
+	}
+	return v, nil
+}
+
+// current reports whether a list belongs on the board: something is open, or it
+// or one under it moved today.
+func current(l todo.Snapshot, subs []todo.Snapshot, now time.Time) bool {
+	y, m, d := now.Date()
+	midnight := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
+	open := func(s todo.Snapshot) bool { return len(s.Items) > 0 && !s.Settled() || !s.Updated.Before(midnight) }
+	return open(l) || slices.ContainsFunc(subs, open)
+}
+
+// viewOf draws a list with those of its sub-agents.
+func viewOf(l todo.Snapshot, subs []todo.Snapshot, now time.Time) listView {
+	v := listView{
+		ID: l.List.ID, Name: listName(l), Where: render.Safe(l.List.Workspace), Writer: writerOf(l), Revision: l.Revision, Seq: l.Seq,
+		Updated: l.Updated, Settled: len(l.Items) == 0 || l.Settled(), Live: true,
+	}
+	for _, item := range l.Items {
+		i := itemOf(item, now)
+		v.Items = append(v.Items, i)
+		if item.Status == todo.Completed {
+			v.Done++
+		}
+		if item.Status != todo.Cancelled {
+			v.Total++
+		}
+	}
+	if item, ok := l.Current(); ok {
+		i := itemOf(item, now)
+		v.Current = &i
+	}
+	for _, s := range subs {
+		sub := viewOf(s, nil, now)
+		v.Subs = append(v.Subs, sub)
+		v.SubDone, v.Sub = v.SubDone+sub.Done, v.Sub+sub.Total
+		v.Settled = v.Settled && sub.Settled
+		v.Active = v.Active || sub.Active
+		if s.Updated.After(v.Updated) {
+			v.Updated, v.Seq = s.Updated, max(v.Seq, s.Seq)
+		}
+	}
+	v.Active = v.Active || v.Current != nil && now.Sub(l.Updated) < stale
+	return v
+}
+
+func itemOf(i todo.Item, now time.Time) itemView {
+	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Text: render.Safe(i.Text), Status: string(i.Status)}
+	if !slices.Contains(todo.Statuses(), i.Status) {
+		v.Status = string(todo.Pending) // W4: an unknown status looks pending
+	}
+	if i.Status == todo.InProgress {
+		v.Started = i.Started
+		v.Stale = !i.Started.IsZero() && now.Sub(i.Started) > stale
+	}
+	if !i.Started.IsZero() && !i.Ended.IsZero() {
+		v.Took = render.Took(i.Ended.Sub(i.Started))
+	}
+	return v
+}
+
+// at draws an old revision with what changed in it marked.
+func at(before, l todo.Snapshot, now time.Time) listView {
+	v := viewOf(l, nil, now)
+	v.Live = false
+	marks := make(map[string]todo.DiffKind)
+	for _, d := range todo.Diff(before, l) {
+		if d.Kind == todo.Removed {
+			gone := itemOf(d.Before, now)
+			gone.Mark = string(todo.Removed)
+			gone.Started = time.Time{}
+			v.Items = append(v.Items, gone)
+			continue
+		}
+		marks[d.After.ID] = d.Kind
+	}
+	for i := range v.Items {
+		if kind, ok := marks[v.Items[i].ID]; ok && v.Items[i].Mark == "" {
+			v.Items[i].Mark = string(kind)
+		}
+		v.Items[i].Stale, v.Items[i].Started = false, time.Time{}
+	}
+	return v
+}
+
+// listName is what a person calls a list: its name, else the folder it is
+// about, else who writes it.
+func listName(l todo.Snapshot) string {
+	switch {
+	case l.List.Agent != "":
+		return render.Safe(l.List.Agent)
+	case l.List.Name != "":
+		return render.Safe(l.List.Name)
+	case l.List.Workspace != "":
+		return render.Safe(path.Base(strings.ReplaceAll(l.List.Workspace, `\`, "/")))
+	case l.Writer.Client != "":
+		return render.Safe(l.Writer.Client)
+	}
+	return "List " + l.List.ID[:min(6, len(l.List.ID))]
+}
+
+func writerOf(l todo.Snapshot) string {
+	return render.Safe(strings.Trim(l.Writer.Client+" · "+l.Writer.Variant, " ·"))
+}
