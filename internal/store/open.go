@@ -22,20 +22,46 @@ func Open(spec, dir string) (todo.Store, error) {
 		return sqlite.Open(filepath.Join(dir, "todo.db"))
 	case spec == "memory":
 		return memory.New(), nil
-	case kind == "sqlite" && path != "":
+	case kind == "sqlite":
+		if err := checkPath(path); err != nil {
+			return nil, err
+		}
 		return sqlite.Open(path)
 	}
+	if strings.ContainsAny(path, "@=?") || strings.HasPrefix(path, "//") {
+		spec = kind + ":…" // an address, which may hold a password
+	}
 	return nil, fmt.Errorf("store %q: allowed are memory and sqlite:PATH", spec)
+}
+
+// checkPath refuses what is surely not meant as the path of a file.
+func checkPath(path string) error {
+	switch {
+	case path == "" || strings.HasSuffix(path, "/"):
+		return errors.New("open store: name a file: sqlite:PATH")
+	case path == ":memory:":
+		return errors.New("open store: to keep lists in memory the store is called memory")
+	case strings.HasPrefix(path, "//") || strings.HasPrefix(path, "~/"):
+		return fmt.Errorf("open store: sqlite:PATH takes a plain path, written out, not %q", path)
+	}
+	return nil
 }
 
 // DefaultDir is the platform's folder for an application's state, with ours in
 // it. It need not exist.
 func DefaultDir(getenv func(string) string) (string, error) {
+	return defaultDir(runtime.GOOS, getenv)
+}
+
+func defaultDir(goos string, getenv func(string) string) (string, error) {
 	home := getenv("HOME")
-	switch runtime.GOOS {
+	switch goos {
 	case "windows":
 		if dir := getenv("LocalAppData"); dir != "" {
 			return filepath.Join(dir, "todo-mcp"), nil
+		}
+		if dir := getenv("USERPROFILE"); dir != "" {
+			return filepath.Join(dir, "AppData", "Local", "todo-mcp"), nil
 		}
 	case "darwin":
 		if home != "" {

@@ -39,7 +39,8 @@ type Store interface {
 	// Watch calls hint, from one goroutine, soon after any snapshot was saved
 	// by anyone, this process included, until ctx ends; then it returns nil.
 	// Hints are coalesced and never come before the snapshot is readable. An
-	// error means that watching is not possible now; the caller may try again.
+	// error means that watching is not possible now; the caller may try again,
+	// unless it is [ErrClosed], which every method gives after Close.
 	Watch(ctx context.Context, hint func()) error
 
 	// Close releases the store after saves in hand are finished.
@@ -55,7 +56,7 @@ type Query struct {
 	// Parent restricts to the sub-lists of one list.
 	Parent string
 	// Operation restricts to the one snapshot, of any revision, that an
-	// operation id made.
+	// operation id made; other conditions apply to that snapshot.
 	Operation string
 	// UpdatedSince restricts to lists whose newest revision is not older.
 	UpdatedSince time.Time

@@ -20,6 +20,7 @@ type Store struct {
 	operations map[string]todo.Snapshot
 	seq        int64
 	watchers   map[*watcher]struct{}
+	quit       chan struct{} // closed by Close
 	closed     bool
 }
 
@@ -29,18 +30,32 @@ var _ todo.Store = (*Store)(nil)
 
 // New returns an empty store.
 func New() *Store {
-	return &Store{lists: map[string][]todo.Snapshot{}, exclusive: map[string]string{}, operations: map[string]todo.Snapshot{}, watchers: map[*watcher]struct{}{}}
+	return &Store{lists: map[string][]todo.Snapshot{}, exclusive: map[string]string{}, operations: map[string]todo.Snapshot{},
+		watchers: map[*watcher]struct{}{}, quit: make(chan struct{})}
+}
+
+// usable is why a call cannot go on; s.mu is held.
+func (s *Store) usable(ctx context.Context) error {
+	if s.closed {
+		return todo.ErrClosed
+	}
+	return ctx.Err()
 }
 
 // Save implements todo.Store.
 func (s *Store) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
-	if err := ctx.Err(); err != nil {
-		return todo.Snapshot{}, err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return todo.Snapshot{}, todo.ErrClosed
+	saved, err := s.save(ctx, next)
+	if err != nil {
+		return todo.Snapshot{}, fmt.Errorf("save snapshot: %w", err)
+	}
+	return saved, nil
+}
+
+func (s *Store) save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+	if err := s.usable(ctx); err != nil {
+		return todo.Snapshot{}, err
 	}
 	if done, ok := s.operations[next.Operation.ID]; ok && next.Operation.ID != "" {
 		if done.Operation != next.Operation {
@@ -76,7 +91,7 @@ func (s *Store) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 func (s *Store) check(next todo.Snapshot, stored []todo.Snapshot) error {
 	if n := len(stored); int64(n) != next.Revision-1 {
 		if n == 0 {
-			return fmt.Errorf("save revision %d: %w", next.Revision, todo.ErrNotFound)
+			return fmt.Errorf("revision %d: %w", next.Revision, todo.ErrNotFound)
 		}
 		return &todo.ConflictError{Current: clone(stored[n-1])}
 	}
@@ -92,30 +107,30 @@ func (s *Store) check(next todo.Snapshot, stored []todo.Snapshot) error {
 
 // Load implements todo.Store.
 func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	if err := ctx.Err(); err != nil {
-		return todo.Snapshot{}, err
-	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if err := s.usable(ctx); err != nil {
+		return todo.Snapshot{}, fmt.Errorf("read snapshots: %w", err)
+	}
 	stored := s.lists[list]
 	if revision == 0 {
 		revision = int64(len(stored))
 	}
 	if revision < 1 || revision > int64(len(stored)) {
-		return todo.Snapshot{}, todo.ErrNotFound
+		return todo.Snapshot{}, fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
 	}
 	return clone(stored[revision-1]), nil
 }
 
 // Find implements todo.Store.
 func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if err := s.usable(ctx); err != nil {
+		return nil, fmt.Errorf("read snapshots: %w", err)
+	}
 	if q.Operation != "" {
-		if done, ok := s.operations[q.Operation]; ok {
+		if done, ok := s.operations[q.Operation]; ok && admits(q, done) {
 			return []todo.Snapshot{clone(done)}, nil
 		}
 		return nil, nil
@@ -147,11 +162,11 @@ func admits(q todo.Query, s todo.Snapshot) bool {
 
 // History implements todo.Store.
 func (s *Store) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if err := s.usable(ctx); err != nil {
+		return nil, fmt.Errorf("read snapshots: %w", err)
+	}
 	stored := s.lists[list]
 	stored = stored[min(max(after, 0), int64(len(stored))):]
 	if limit > 0 && len(stored) > limit {
@@ -168,6 +183,10 @@ func (s *Store) History(ctx context.Context, list string, after int64, limit int
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	w := &watcher{hint: make(chan struct{}, 1)}
 	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return fmt.Errorf("watch store: %w", todo.ErrClosed)
+	}
 	s.watchers[w] = struct{}{}
 	s.mu.Unlock()
 	defer func() {
@@ -181,6 +200,8 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 			hint()
 		case <-ctx.Done():
 			return nil
+		case <-s.quit:
+			return fmt.Errorf("watch store: %w", todo.ErrClosed)
 		}
 	}
 }
@@ -189,7 +210,10 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = true
+	if !s.closed {
+		s.closed = true
+		close(s.quit)
+	}
 	return nil
 }
 

@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 // it makes 50 additions to one list that others write too; else it writes to as
 // many lists of its own at once, until it is killed.
 func child(path, lists string) error {
+	if lists == "look" {
+		return count(path)
+	}
 	s, err := Open(path)
 	if err != nil {
 		return err
@@ -75,6 +78,20 @@ func child(path, lists string) error {
 	}
 	all.Wait()
 	return errors.New("a writer stopped")
+}
+
+// count prints how many revisions there are, as any other program would see it.
+func count(path string) error {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return err
+	}
+	var n int
+	if err := db.QueryRow("SELECT count(*) FROM history").Scan(&n); err != nil {
+		return err
+	}
+	fmt.Println(n)
+	return db.Close()
 }
 
 // increment adds one to a list's count, whoever else does.

@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"todo-mcp/internal/todo"
 )
+
+// errRecord: one row cannot be read; the others can.
+var errRecord = fmt.Errorf("read record: %w", todo.ErrCorrupt)
 
 // record is what a history row holds: a snapshot without its list, which is
 // the same in every revision.
@@ -45,7 +49,7 @@ func scan(row interface{ Scan(...any) error }) (todo.Snapshot, error) {
 	var r record
 	var list todo.List
 	if err := errors.Join(json.Unmarshal(body, &r), json.Unmarshal(meta, &list)); err != nil {
-		return todo.Snapshot{}, fmt.Errorf("read record %d: %w (%w)", seq, todo.ErrCorrupt, err)
+		return todo.Snapshot{}, fmt.Errorf("%w: record %d: %w", errRecord, seq, err)
 	}
 	return todo.Snapshot{List: list, Revision: r.Revision, Items: r.Items, LastID: r.LastID,
 		Updated: r.Updated, Writer: r.Writer, Operation: r.Operation, Seq: seq}, nil
@@ -59,7 +63,7 @@ func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Sna
 	}
 	found, err := s.query(ctx, query, args)
 	if err == nil && len(found) == 0 {
-		return todo.Snapshot{}, todo.ErrNotFound
+		return todo.Snapshot{}, fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
 	}
 	if err != nil {
 		return todo.Snapshot{}, err
@@ -74,21 +78,34 @@ func (s *Store) History(ctx context.Context, list string, after int64, limit int
 
 // Find implements todo.Store.
 func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	if q.Operation != "" {
-		return s.query(ctx, selectRecord+` WHERE h.operation = ? AND h.operation <> ''`, []any{q.Operation})
-	}
+	query, seq, updated := selectNewest, "l.seq", "l.updated"
 	where, args := conditions(q)
-	query := selectNewest
+	if q.Operation != "" {
+		// One snapshot, of any revision: the others' conditions are about it.
+		query, seq, updated = selectRecord, "h.seq", ""
+		where, args = append(where, "h.operation = ? AND h.operation <> ''"), append(args, q.Operation)
+	}
+	if !q.UpdatedSince.IsZero() && updated != "" {
+		where, args = append(where, updated+" >= ?"), append(args, stamp(q.UpdatedSince))
+	}
+	if q.AfterSeq > 0 {
+		where, args = append(where, seq+" > ?"), append(args, q.AfterSeq)
+	}
 	if len(where) > 0 {
 		query += " WHERE " + strings.Join(where, " AND ")
 	}
-	query += " ORDER BY l.seq"
+	query += " ORDER BY " + seq
 	if !q.OldestFirst {
 		query += " DESC"
 	}
-	return s.query(ctx, query+" LIMIT ?", append(args, noLimit(q.Limit)))
+	found, err := s.query(ctx, query+" LIMIT ?", append(args, noLimit(q.Limit)))
+	if q.Operation != "" {
+		found = slices.DeleteFunc(found, func(f todo.Snapshot) bool { return f.Updated.Before(q.UpdatedSince) })
+	}
+	return found, err
 }
 
+// conditions are those on what a list is.
 func conditions(q todo.Query) (where []string, args []any) {
 	add := func(condition string, value any) {
 		where, args = append(where, condition), append(args, value)
@@ -102,12 +119,6 @@ func conditions(q todo.Query) (where []string, args []any) {
 	if q.Parent != "" {
 		add("l.parent = ? AND l.parent <> ''", q.Parent)
 	}
-	if !q.UpdatedSince.IsZero() {
-		add("l.updated >= ?", q.UpdatedSince.UnixMilli())
-	}
-	if q.AfterSeq > 0 {
-		add("l.seq > ?", q.AfterSeq)
-	}
 	return where, args
 }
 
@@ -119,15 +130,35 @@ func noLimit(limit int) int {
 	return limit
 }
 
-// query reads snapshots; none when there is no file yet.
+// query reads snapshots; none when there is no file yet. Somebody in the way is
+// waited for as long as ctx allows.
 func (s *Store) query(ctx context.Context, query string, args []any) ([]todo.Snapshot, error) {
-	db, err := s.reader(ctx)
-	if db == nil || err != nil {
-		return nil, errors.Join(err, ctx.Err())
+	if err := s.enter(); err != nil {
+		return nil, fmt.Errorf("read snapshots: %w", err)
 	}
-	rows, err := db.QueryContext(ctx, query, args...)
+	defer s.work.Done()
+	for {
+		found, err := s.try(ctx, query, args)
+		switch err = first(ctx.Err(), err); {
+		case busy(err):
+			time.Sleep(2 * time.Millisecond)
+		case err != nil:
+			return nil, fmt.Errorf("read snapshots: %w", err)
+		default:
+			return found, nil
+		}
+	}
+}
+
+func (s *Store) try(ctx context.Context, query string, args []any) ([]todo.Snapshot, error) {
+	f, err := s.reader(ctx)
+	if f == nil || err != nil {
+		return nil, err
+	}
+	defer f.release() //nolint:errcheck // what was read stands
+	rows, err := f.db.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read lists: %w", first(ctx.Err(), err))
+		return nil, describe(s.path, err)
 	}
 	defer rows.Close()
 	var found []todo.Snapshot
@@ -138,10 +169,7 @@ func (s *Store) query(ctx context.Context, query string, args []any) ([]todo.Sna
 		}
 		found = append(found, snapshot)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read lists: %w", first(ctx.Err(), err))
-	}
-	return found, nil
+	return found, describe(s.path, rows.Err())
 }
 
 // first is the first error there is: the caller's own reason comes before the

@@ -3,12 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 
 	"todo-mcp/internal/todo"
 )
@@ -35,79 +31,64 @@ func migrations() []string {
 			meta      TEXT    NOT NULL,                   -- todo.List, JSON, as it began
 			revision  INTEGER NOT NULL,                   -- the newest
 			seq       INTEGER NOT NULL REFERENCES history (seq),
-			updated   INTEGER NOT NULL                    -- of the newest, Unix milliseconds
+			updated   INTEGER NOT NULL                    -- of the newest, Unix nanoseconds
 		) WITHOUT ROWID;
 		CREATE INDEX lists_seq ON lists (seq);
 		CREATE INDEX lists_scope ON lists (scope, seq);
 		CREATE INDEX lists_principal ON lists (principal, seq);
 		CREATE INDEX lists_parent ON lists (parent, seq) WHERE parent <> '';
+		CREATE INDEX lists_updated ON lists (updated);
 	`}
 }
 
-// schemaVersion reads the version of a file; 0 is one without our schema.
-func schemaVersion(ctx context.Context, q interface {
-	QueryRowContext(context.Context, string, ...any) *sql.Row
-}) (version int, err error) {
-	if err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+// errForeign: a database, but not one of ours.
+var errForeign = errors.New("it is another program's database")
+
+// querier is a database or one connection to it.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// check reads the version of a database; 0 is an empty one. It reads the schema
+// too: a damaged file is found at the start.
+func check(ctx context.Context, q querier) (version int, err error) {
+	var tables, ours int
+	err = q.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), count(*),
+		count(*) FILTER (WHERE name IN ('lists', 'history')) FROM sqlite_schema`).Scan(&version, &tables, &ours)
+	switch {
+	case err != nil:
 		return 0, err
-	}
-	if version > len(migrations()) {
+	case version > len(migrations()):
 		return version, fmt.Errorf("schema version %d: %w", version, todo.ErrTooNew)
-	}
-	// Touch the schema too: a damaged file is found at the start.
-	var tables int
-	if err := q.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
-		return 0, err
+	case version == 0 && tables > 0, version > 0 && ours < 2:
+		return version, errForeign
 	}
 	return version, nil
 }
 
 // migrate brings a file to our schema. Of several processes one does it.
 func migrate(ctx context.Context, db *sql.DB) error {
-	tx, err := db.BeginTx(ctx, nil)
+	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // after a commit it does nothing
-	version, err := schemaVersion(ctx, tx)
-	if err != nil {
+	defer conn.Close()
+	if version, err := check(ctx, conn); err != nil || version == len(migrations()) {
 		return err
 	}
-	if version == len(migrations()) {
-		return nil
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	version, err := check(ctx, conn) // another may have been quicker
+	if err != nil {
+		return err // the caller closes db, which ends the transaction
 	}
 	for _, m := range migrations()[version:] {
-		if _, err := tx.ExecContext(ctx, m); err != nil {
-			return fmt.Errorf("migrate from version %d: %w", version, err)
-		}
 		version++
+		if _, err := conn.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d", m, version)); err != nil {
+			return fmt.Errorf("migrate to version %d: %w", version, err)
+		}
 	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
-		return fmt.Errorf("set schema version: %w", err)
-	}
-	return tx.Commit()
-}
-
-// checkHeader looks at a file's first bytes without opening it as a database,
-// for opening one can change it.
-func checkHeader(path string) error {
-	if info, err := stat(path); info == nil || err != nil {
-		return err
-	}
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("open store: %w", err)
-	}
-	defer f.Close()
-	header := make([]byte, 100)
-	if _, err := io.ReadFull(f, header); err != nil || string(header[:16]) != "SQLite format 3\x00" {
-		return fmt.Errorf("open store %s: %w: it is no SQLite database; move the file away or name another with --store", path, todo.ErrCorrupt)
-	}
-	if version := binary.BigEndian.Uint32(header[60:]); version > uint32(len(migrations())) {
-		return describe(path, fmt.Errorf("schema version %d: %w", version, todo.ErrTooNew))
-	}
-	return nil
+	_, err = conn.ExecContext(ctx, "COMMIT")
+	return err
 }

@@ -230,10 +230,10 @@ func TestGroupCommit(t *testing.T) {
 	}
 	all.Wait()
 	s.Close()
-	if s.batches > n/2 {
-		t.Errorf("%d saves took %d transactions", n, s.batches)
+	if s.batches.Load() > n/2 {
+		t.Errorf("%d saves took %d transactions", n, s.batches.Load())
 	}
-	t.Logf("%d saves in %d transactions", n, s.batches)
+	t.Logf("%d saves in %d transactions", n, s.batches.Load())
 }
 
 // One save's conflict does not touch the others of its batch.
@@ -241,9 +241,18 @@ func TestBatchDecidesEachSave(t *testing.T) {
 	s := opened(t, filepath.Join(t.TempDir(), "todo.db"))
 	var w writer
 	defer w.close()
-	good, stale, missing := &save{next: snapshot("a", 1)}, &save{next: snapshot("a", 1)}, &save{next: snapshot("b", 5)}
-	last := &save{next: snapshot("a", 2)}
-	if err := w.write(s.path, []*save{good, stale, missing, last}); err != nil {
+	queued := func(id string, revision int64) *save {
+		call, err := newSave(snapshot(id, revision))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return call
+	}
+	good, stale, missing, last := queued("a", 1), queued("a", 1), queued("b", 5), queued("a", 2)
+	if err := w.begin(s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.write([]*save{good, stale, missing, last}); err != nil {
 		t.Fatal(err)
 	}
 	var conflict *todo.ConflictError

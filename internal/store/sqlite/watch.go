@@ -2,11 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"todo-mcp/internal/todo"
 )
 
 // hints are the watchers of this process, told at once after a commit.
@@ -46,6 +46,10 @@ func (h *hints) all() {
 // Watch implements todo.Store. Saves of this process are hinted at once, those
 // of others when SQLite's data version moves.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
+	if err := s.enter(); err != nil {
+		return fmt.Errorf("watch store: %w", err)
+	}
+	defer s.work.Done()
 	own := s.hints.add()
 	defer s.hints.remove(own)
 	tick := time.NewTicker(s.poll)
@@ -53,66 +57,60 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 	var seen dataVersion
 	defer seen.close()
 	for {
-		select {
-		case <-own:
-			hint()
-			continue
-		case <-tick.C:
-		case <-s.quit:
+		moved, err := seen.moved(ctx, s.path)
+		switch {
+		case ctx.Err() != nil:
 			return nil
-		case <-ctx.Done():
-			return nil
-		}
-		moved, err := seen.moved(ctx, s)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
+		case err != nil && !busy(err):
 			return fmt.Errorf("watch store: %w", err)
-		}
-		if moved {
+		case moved:
 			hint()
+		}
+		if err := s.awaitHint(ctx, own, tick.C, hint); err != nil {
+			return err
 		}
 	}
 }
 
-// dataVersion is SQLite's count of others' changes, as one connection sees it.
+// awaitHint passes on this process's own hints until it is time to look for
+// others'. An ended ctx is no error.
+func (s *Store) awaitHint(ctx context.Context, own <-chan struct{}, tick <-chan time.Time, hint func()) error {
+	for {
+		select {
+		case <-own:
+			hint()
+		case <-tick:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-s.quit:
+			return fmt.Errorf("watch store: %w", todo.ErrClosed)
+		}
+	}
+}
+
+// dataVersion is SQLite's count of others' changes, as seen by a connection of
+// its own: it may be held for hours.
 type dataVersion struct {
-	db   *sql.DB
-	conn *sql.Conn
+	file *file
 	last int64
 }
 
 // moved reports whether anyone committed since the last call. A file that has
 // appeared, or is another than before, counts as a change.
-func (v *dataVersion) moved(ctx context.Context, s *Store) (bool, error) {
-	db, err := s.reader(ctx)
-	if err != nil || db == nil {
-		v.close()
+func (v *dataVersion) moved(ctx context.Context, path string) (bool, error) {
+	was := v.file
+	var err error
+	if v.file, err = v.file.renew(ctx, path, 1); v.file == nil || err != nil {
 		return false, err
 	}
-	fresh := db != v.db
-	if fresh {
-		v.close()
-		if v.conn, err = db.Conn(ctx); err != nil {
-			return false, err
-		}
-		v.db = db
-	}
 	var now int64
-	if err := v.conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&now); err != nil {
-		return false, errors.Join(err, v.close())
+	if err := v.file.db.QueryRowContext(ctx, "PRAGMA data_version").Scan(&now); err != nil {
+		return false, describe(path, err)
 	}
-	moved := fresh || now != v.last
+	moved := v.file != was || now != v.last
 	v.last = now
 	return moved, nil
 }
 
-func (v *dataVersion) close() error {
-	if v.conn == nil {
-		return nil
-	}
-	err := v.conn.Close()
-	*v = dataVersion{}
-	return err
-}
+func (v *dataVersion) close() { _ = v.file.release() }

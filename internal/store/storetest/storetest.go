@@ -4,10 +4,8 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +33,11 @@ func Run(t *testing.T, open Open) {
 		"watch never runs ahead": watchNeverAhead,
 		"cancelled":              cancelled,
 		"model":                  model,
+		"find by operation":      findByOperation,
+		"since, exactly":         since,
+		"any text":               anyText,
+		"many watchers":          manyWatchers,
+		"reads given up":         readsGivenUp,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
@@ -47,6 +50,8 @@ func Run(t *testing.T, open Open) {
 		})
 	}
 	t.Run("closed", func(t *testing.T) { closed(t, open(t)) })
+	t.Run("closed while watched", func(t *testing.T) { closedWhileWatched(t, open(t)) })
+	t.Run("closed while saving", func(t *testing.T) { closedWhileSaving(t, open) })
 }
 
 // at is the time in test snapshots; times are kept to the nanosecond, in UTC.
@@ -163,30 +168,6 @@ func exclusiveScopes(t *testing.T, s todo.Store) {
 	must(t, s, list("f", "z", 1))
 }
 
-// beginOnce: of many that begin an exclusive scope's list at once, one wins.
-func beginOnce(t *testing.T, s todo.Store) {
-	const n = 16
-	var all sync.WaitGroup
-	won := make(chan string, n)
-	for i := range n {
-		all.Go(func() {
-			id := fmt.Sprint("l", i)
-			_, err := s.Save(context.Background(), exclusive(id, "x"))
-			var conflict *todo.ConflictError
-			switch {
-			case err == nil:
-				won <- id
-			case !errors.As(err, &conflict):
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	if len(won) != 1 {
-		t.Errorf("%d lists began in one exclusive scope", len(won))
-	}
-}
-
 func operations(t *testing.T, s todo.Store) {
 	next := list("a", "x", 1)
 	next.Operation = todo.Operation{ID: "op", Digest: "d"}
@@ -204,77 +185,6 @@ func operations(t *testing.T, s todo.Store) {
 	same(t, "found by operation", []todo.Snapshot{first}, found)
 	if found, err := s.Find(t.Context(), todo.Query{Operation: "none"}); err != nil || len(found) != 0 {
 		t.Errorf("found by unknown operation: %v, %v", found, err)
-	}
-}
-
-func find(t *testing.T, s todo.Store) {
-	if got, err := s.Find(t.Context(), todo.Query{}); err != nil || len(got) != 0 {
-		t.Fatalf("find in nothing: %v, %v", got, err)
-	}
-	a := must(t, s, list("a", "x", 1))
-	sub := list("b", "y", 1)
-	sub.List.Parent, sub.List.Scope.Principal = "a", "p"
-	b := must(t, s, sub)
-	must(t, s, list("c", "x", 1))
-	c := must(t, s, list("c", "x", 2))
-	none, p := "", "p"
-	for _, q := range []struct {
-		name  string
-		query todo.Query
-		want  []string
-	}{
-		{"all, last saved first", todo.Query{}, []string{"c", "b", "a"}},
-		{"oldest first", todo.Query{OldestFirst: true}, []string{"a", "b", "c"}},
-		{"limit", todo.Query{Limit: 2}, []string{"c", "b"}},
-		{"scope", todo.Query{Scope: a.List.Scope.Key()}, []string{"c", "a"}},
-		{"scope with no list", todo.Query{Scope: "none"}, nil},
-		{"principal", todo.Query{Principal: &p}, []string{"b"}},
-		{"no principal", todo.Query{Principal: &none}, []string{"c", "a"}},
-		{"parent", todo.Query{Parent: "a"}, []string{"b"}},
-		{"after", todo.Query{AfterSeq: a.Seq, OldestFirst: true}, []string{"b", "c"}},
-		{"after all", todo.Query{AfterSeq: c.Seq}, nil},
-		{"since", todo.Query{UpdatedSince: at.Add(1500 * time.Millisecond)}, []string{"c"}},
-		{"together", todo.Query{Scope: a.List.Scope.Key(), AfterSeq: b.Seq}, []string{"c"}},
-	} {
-		got, err := s.Find(t.Context(), q.query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var ids []string
-		for _, l := range got {
-			ids = append(ids, l.List.ID)
-		}
-		same(t, q.name, q.want, ids)
-	}
-	got, err := s.Find(t.Context(), todo.Query{Limit: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "the newest snapshot, whole", []todo.Snapshot{c}, got)
-}
-
-func history(t *testing.T, s todo.Store) {
-	var saved []todo.Snapshot
-	for n := range int64(5) {
-		saved = append(saved, must(t, s, list("a", "x", n+1)))
-		must(t, s, list("b", "y", n+1))
-	}
-	for _, c := range []struct {
-		after int64
-		limit int
-		want  []todo.Snapshot
-	}{{0, 0, saved}, {2, 0, saved[2:]}, {1, 2, saved[1:3]}, {5, 0, nil}, {9, 3, nil}} {
-		got, err := s.History(t.Context(), "a", c.after, c.limit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(got) == 0 {
-			got = nil
-		}
-		same(t, fmt.Sprintf("after %d, limit %d", c.after, c.limit), c.want, got)
-	}
-	if got, err := s.History(t.Context(), "none", 0, 0); err != nil || len(got) != 0 {
-		t.Errorf("history of nothing: %v, %v", got, err)
 	}
 }
 
@@ -300,193 +210,6 @@ func immutable(t *testing.T, s todo.Store) {
 		spoil(found[0], err)
 		revisions, err := s.History(t.Context(), "a", 0, 0)
 		spoil(revisions[0], err)
-	}
-}
-
-// linearizable: writers that each add to what they read lose no addition, and
-// nobody reads backwards.
-func linearizable(t *testing.T, s todo.Store) {
-	const writers, each = 8, 25
-	must(t, s, list("a", "x", 1))
-	var all sync.WaitGroup
-	for range writers {
-		all.Go(func() {
-			seen := int64(0)
-			for added := 0; added < each; {
-				now, err := s.Load(context.Background(), "a", 0)
-				if err != nil || now.Revision < seen {
-					t.Errorf("read revision %d after %d: %v", now.Revision, seen, err)
-					return
-				}
-				seen = now.Revision
-				now.Revision++
-				now.LastID++
-				saved, err := s.Save(context.Background(), now)
-				var conflict *todo.ConflictError
-				switch {
-				case err == nil:
-					added++
-					seen = saved.Revision
-				case !errors.As(err, &conflict):
-					t.Error(err)
-					return
-				case conflict.Current.Revision < seen+1:
-					t.Errorf("lost to revision %d, having read %d", conflict.Current.Revision, seen)
-				}
-			}
-		})
-	}
-	all.Wait()
-	got, err := s.History(t.Context(), "a", 0, 0)
-	if err != nil || len(got) != 1+writers*each {
-		t.Fatalf("%d revisions, %v", len(got), err)
-	}
-	for i, r := range got {
-		if r.Revision != int64(i+1) || r.LastID != i+1 {
-			t.Fatalf("revision %d counts %d at place %d", r.Revision, r.LastID, i)
-		}
-	}
-}
-
-// begin starts watching and waits until it does, by saving until a hint comes.
-func begin(t *testing.T, s todo.Store, hint func()) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	first := make(chan struct{}, 1)
-	done := make(chan error, 1)
-	go func() {
-		done <- s.Watch(ctx, func() {
-			select {
-			case first <- struct{}{}:
-			default:
-			}
-			hint()
-		})
-	}()
-	for n := int64(1); ; n++ {
-		must(t, s, list("watched", "w", n))
-		select {
-		case <-first:
-			return func() {
-				cancel()
-				if err := <-done; err != nil {
-					t.Errorf("watch ended with %v", err)
-				}
-			}
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
-}
-
-func watch(t *testing.T, s todo.Store) {
-	hints := make(chan struct{}, 1)
-	stop := begin(t, s, func() {
-		select {
-		case hints <- struct{}{}:
-		default:
-		}
-	})
-	defer stop()
-	select {
-	case <-hints:
-	default:
-	}
-	must(t, s, list("a", "x", 1))
-	select {
-	case <-hints:
-	case <-time.After(5 * time.Second):
-		t.Error("no hint within 5 s")
-	}
-}
-
-// watchNeverAhead: at a hint the save that caused it can be read, and the last
-// save is always followed by one.
-func watchNeverAhead(t *testing.T, s todo.Store) {
-	var mu sync.Mutex
-	var seen int64
-	moved := make(chan struct{}, 1)
-	stop := begin(t, s, func() {
-		now, err := s.Load(context.Background(), "a", 0)
-		if err != nil && !errors.Is(err, todo.ErrNotFound) {
-			t.Error(err)
-		}
-		mu.Lock()
-		if now.Revision < seen {
-			t.Errorf("read revision %d after %d", now.Revision, seen)
-		}
-		seen = now.Revision
-		mu.Unlock()
-		select {
-		case moved <- struct{}{}:
-		default:
-		}
-	})
-	defer stop()
-	const last = 50
-	for n := range int64(last) {
-		must(t, s, list("a", "x", n+1))
-	}
-	deadline := time.After(5 * time.Second)
-	for {
-		mu.Lock()
-		now := seen
-		mu.Unlock()
-		if now == last {
-			return
-		}
-		select {
-		case <-moved:
-		case <-deadline:
-			t.Fatalf("the last hint read revision %d of %d", now, last)
-		}
-	}
-}
-
-func cancelled(t *testing.T, s todo.Store) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, saveErr := s.Save(ctx, list("a", "x", 1))
-	_, loadErr := s.Load(ctx, "a", 0)
-	_, findErr := s.Find(ctx, todo.Query{})
-	_, historyErr := s.History(ctx, "a", 0, 0)
-	for name, err := range map[string]error{"save": saveErr, "load": loadErr, "find": findErr, "history": historyErr} {
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := s.Load(t.Context(), "a", 0); !errors.Is(err, todo.ErrNotFound) {
-		t.Errorf("a cancelled save was applied: %v", err)
-	}
-	// Cancelling at any moment leaves a whole revision or none, and the answer
-	// tells which unless it says that it cannot.
-	for n := int64(1); n <= 40; {
-		ctx, cancel := context.WithCancel(t.Context())
-		go cancel()
-		_, err := s.Save(ctx, list("b", "x", n))
-		now, loadErr := s.Load(t.Context(), "b", 0)
-		if loadErr != nil && !errors.Is(loadErr, todo.ErrNotFound) {
-			t.Fatal(loadErr)
-		}
-		if err == nil && now.Revision != n || err != nil && !errors.Is(err, todo.ErrUnknownOutcome) && now.Revision != n-1 {
-			t.Fatalf("save of revision %d said %v, the store is at %d", n, err, now.Revision)
-		}
-		n = now.Revision + 1
-		if err != nil {
-			must(t, s, list("b", "x", n))
-			n++
-		}
-	}
-}
-
-func closed(t *testing.T, s todo.Store) {
-	must(t, s, list("a", "x", 1))
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Errorf("second close: %v", err)
-	}
-	if _, err := s.Save(t.Context(), list("a", "x", 2)); !errors.Is(err, todo.ErrClosed) {
-		t.Errorf("save after close: %v", err)
 	}
 }
 

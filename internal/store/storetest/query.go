@@ -1,0 +1,159 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+func find(t *testing.T, s todo.Store) {
+	if got, err := s.Find(t.Context(), todo.Query{}); err != nil || len(got) != 0 {
+		t.Fatalf("find in nothing: %v, %v", got, err)
+	}
+	a := must(t, s, list("a", "x", 1))
+	sub := list("b", "y", 1)
+	sub.List.Parent, sub.List.Scope.Principal = "a", "p"
+	b := must(t, s, sub)
+	must(t, s, list("c", "x", 1))
+	c := must(t, s, list("c", "x", 2))
+	none, p := "", "p"
+	for _, q := range []struct {
+		name  string
+		query todo.Query
+		want  []string
+	}{
+		{"all, last saved first", todo.Query{}, []string{"c", "b", "a"}},
+		{"oldest first", todo.Query{OldestFirst: true}, []string{"a", "b", "c"}},
+		{"limit", todo.Query{Limit: 2}, []string{"c", "b"}},
+		{"scope", todo.Query{Scope: a.List.Scope.Key()}, []string{"c", "a"}},
+		{"scope with no list", todo.Query{Scope: "none"}, nil},
+		{"principal", todo.Query{Principal: &p}, []string{"b"}},
+		{"no principal", todo.Query{Principal: &none}, []string{"c", "a"}},
+		{"parent", todo.Query{Parent: "a"}, []string{"b"}},
+		{"after", todo.Query{AfterSeq: a.Seq, OldestFirst: true}, []string{"b", "c"}},
+		{"after all", todo.Query{AfterSeq: c.Seq}, nil},
+		{"since", todo.Query{UpdatedSince: at.Add(1500 * time.Millisecond)}, []string{"c"}},
+		{"together", todo.Query{Scope: a.List.Scope.Key(), AfterSeq: b.Seq}, []string{"c"}},
+	} {
+		got, err := s.Find(t.Context(), q.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, l := range got {
+			ids = append(ids, l.List.ID)
+		}
+		same(t, q.name, q.want, ids)
+	}
+	got, err := s.Find(t.Context(), todo.Query{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "the newest snapshot, whole", []todo.Snapshot{c}, got)
+}
+
+func history(t *testing.T, s todo.Store) {
+	var saved []todo.Snapshot
+	for n := range int64(5) {
+		saved = append(saved, must(t, s, list("a", "x", n+1)))
+		must(t, s, list("b", "y", n+1))
+	}
+	for _, c := range []struct {
+		after int64
+		limit int
+		want  []todo.Snapshot
+	}{{0, 0, saved}, {2, 0, saved[2:]}, {1, 2, saved[1:3]}, {5, 0, nil}, {9, 3, nil}} {
+		got, err := s.History(t.Context(), "a", c.after, c.limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) == 0 {
+			got = nil
+		}
+		same(t, fmt.Sprintf("after %d, limit %d", c.after, c.limit), c.want, got)
+	}
+	if got, err := s.History(t.Context(), "none", 0, 0); err != nil || len(got) != 0 {
+		t.Errorf("history of nothing: %v, %v", got, err)
+	}
+}
+
+// findByOperation: the other conditions hold for the snapshot that an operation
+// made; nobody finds somebody else's list by a guessed id.
+func findByOperation(t *testing.T, s todo.Store) {
+	next := list("a", "x", 1)
+	next.Operation = todo.Operation{ID: "op"}
+	first := must(t, s, next)
+	must(t, s, list("a", "x", 2))
+	mine, theirs := "", "somebody"
+	for _, q := range []struct {
+		name  string
+		query todo.Query
+		found bool
+	}{
+		{"alone", todo.Query{}, true},
+		{"its principal", todo.Query{Principal: &mine}, true},
+		{"another principal", todo.Query{Principal: &theirs}, false},
+		{"its scope", todo.Query{Scope: first.List.Scope.Key()}, true},
+		{"another scope", todo.Query{Scope: "none"}, false},
+		{"another parent", todo.Query{Parent: "p"}, false},
+		{"since it", todo.Query{UpdatedSince: first.Updated}, true},
+		{"since after it", todo.Query{UpdatedSince: first.Updated.Add(1)}, false},
+		{"after one before", todo.Query{AfterSeq: first.Seq - 1}, true},
+		{"after itself", todo.Query{AfterSeq: first.Seq}, false},
+		{"limit", todo.Query{Limit: 1, OldestFirst: true}, true},
+	} {
+		q.query.Operation = "op"
+		got, err := s.Find(t.Context(), q.query)
+		if err != nil || (len(got) == 1) != q.found {
+			t.Errorf("%s: found %d, %v", q.name, len(got), err)
+		}
+		if len(got) == 1 {
+			same(t, q.name, first, got[0])
+		}
+	}
+}
+
+// since: times are told apart to the nanosecond, however far (BAD-INPUT 57).
+func since(t *testing.T, s todo.Store) {
+	for _, updated := range []time.Time{at, at.AddDate(-400, 0, 0), at.AddDate(400, 0, 0), {}} {
+		next := list("l"+updated.Format(time.RFC3339Nano), "x", 1)
+		next.Updated = updated
+		must(t, s, next)
+	}
+	for _, c := range []struct {
+		since time.Time
+		want  int
+	}{{at, 2}, {at.Add(1), 1}, {at.Add(-1), 2}, {at.AddDate(100, 0, 0), 1}, {time.Time{}, 4}} {
+		got, err := s.Find(t.Context(), todo.Query{UpdatedSince: c.since})
+		if err != nil || len(got) != c.want {
+			t.Errorf("since %v: found %d, want %d, %v", c.since, len(got), c.want, err)
+		}
+	}
+}
+
+// anyText: what the model admits comes back as it was, up to the largest list.
+func anyText(t *testing.T, s todo.Store) {
+	next := list("a", "x", 1)
+	next.Items = nil
+	texts := []string{"", " ", "日本語", "👩‍👩‍👧 🇩🇪", "e\u0301", "\u202eright to left", "\u2028\u2029", `'; DROP TABLE lists; --`, `"\\"`, "<script>&amp;", "\x01\x7f\u0085", "\ufeff\ufffd"}
+	long := make([]rune, todo.MaxText)
+	for i := range long {
+		long[i] = '漢'
+	}
+	for len(texts) < todo.MaxItems/10 {
+		texts = append(texts, string(long))
+	}
+	for _, text := range texts {
+		next.Items = append(next.Items, todo.Item{ID: text, Text: text, Active: text, Status: todo.Status(text)})
+	}
+	next.List.Name, next.List.Workspace, next.Writer.Client = texts[7], texts[3], texts[5]
+	next.List.Scope.Conversation, next.List.Scope.Principal = texts[8], texts[2]
+	saved := must(t, s, next)
+	got, err := s.Find(t.Context(), todo.Query{Scope: next.List.Scope.Key(), Principal: &next.List.Scope.Principal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "any text", []todo.Snapshot{saved}, got)
+}

@@ -1,0 +1,104 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// begin starts watching and waits until it does, by saving until a hint comes.
+func begin(t *testing.T, s todo.Store, id string, hint func()) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	first := make(chan struct{}, 1)
+	done := make(chan error, 1)
+	go func() {
+		done <- s.Watch(ctx, func() {
+			select {
+			case first <- struct{}{}:
+			default:
+			}
+			hint()
+		})
+	}()
+	for n := int64(1); ; n++ {
+		must(t, s, list(id, "w", n))
+		select {
+		case <-first:
+			return func() {
+				cancel()
+				if err := <-done; err != nil {
+					t.Errorf("watch ended with %v", err)
+				}
+			}
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func watch(t *testing.T, s todo.Store) {
+	hints := make(chan struct{}, 1)
+	stop := begin(t, s, "watched", func() {
+		select {
+		case hints <- struct{}{}:
+		default:
+		}
+	})
+	defer stop()
+	select {
+	case <-hints:
+	default:
+	}
+	must(t, s, list("a", "x", 1))
+	select {
+	case <-hints:
+	case <-time.After(5 * time.Second):
+		t.Error("no hint within 5 s")
+	}
+}
+
+// watchNeverAhead: at a hint the save that caused it can be read, and the last
+// save is always followed by one.
+func watchNeverAhead(t *testing.T, s todo.Store) {
+	var mu sync.Mutex
+	var seen int64
+	moved := make(chan struct{}, 1)
+	stop := begin(t, s, "watched", func() {
+		now, err := s.Load(context.Background(), "a", 0)
+		if err != nil && !errors.Is(err, todo.ErrNotFound) {
+			t.Error(err)
+		}
+		mu.Lock()
+		if now.Revision < seen {
+			t.Errorf("read revision %d after %d", now.Revision, seen)
+		}
+		seen = now.Revision
+		mu.Unlock()
+		select {
+		case moved <- struct{}{}:
+		default:
+		}
+	})
+	defer stop()
+	const last = 50
+	for n := range int64(last) {
+		must(t, s, list("a", "x", n+1))
+	}
+	deadline := time.After(5 * time.Second)
+	for {
+		mu.Lock()
+		now := seen
+		mu.Unlock()
+		if now == last {
+			return
+		}
+		select {
+		case <-moved:
+		case <-deadline:
+			t.Fatalf("the last hint read revision %d of %d", now, last)
+		}
+	}
+}
