@@ -295,4 +295,3 @@ func spoken(v listView) string {
 	}
 	return text
 }
-

@@ -1,0 +1,372 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"todo-mcp/internal/store/memory"
+)
+
+// tab opens a page in headless Chromium.
+func tab(t *testing.T) context.Context {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+	allocated, cancel1 := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel2 := chromedp.NewContext(allocated)
+	ctx, cancel3 := context.WithTimeout(ctx, time.Minute)
+	t.Cleanup(func() { cancel3(); cancel2(); cancel1() })
+	return ctx
+}
+
+func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		t.Fatalf("browser: %v (the test needs Chromium; `make deps` installs it)", err)
+	}
+}
+
+func eval[T any](t *testing.T, ctx context.Context, script string) T {
+	t.Helper()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script))
+	if err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+	return v
+}
+
+// until waits for a script to be true.
+func until(t *testing.T, ctx context.Context, script string) {
+	t.Helper()
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+		t.Fatalf("never true: %s: %v", script, err)
+	}
+}
+
+const isLive = `document.getElementById('status').dataset.state === 'live'`
+
+// writer is a scripted agent.
+func writer(t *testing.T, base, client string) func(args string) {
+	t.Helper()
+	id := session(t, base+"/mcp", client)
+	return func(args string) {
+		t.Helper()
+		if _, _, body := post(t, base+"/mcp", callTool(1, "TodoWrite", args), "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
+			t.Fatal(body)
+		}
+	}
+}
+
+// The panel in a real browser: empty state, live update, reload, history.
+func TestPanelLive(t *testing.T) {
+	web := newHTTP(t, newServer(t, nil, nil), nil)
+	ctx := tab(t)
+	do(t, ctx, chromedp.Navigate(web.URL))
+	until(t, ctx, isLive)
+	if text := eval[string](t, ctx, `document.getElementById('empty').innerText`); !strings.Contains(text, "claude mcp add --transport http todo "+web.URL+"/mcp") {
+		t.Errorf("empty state: %s", text)
+	}
+	write := writer(t, web.URL, "claude-code")
+	// How long after the answer a change is drawn, by the page's own clock.
+	write(todos("pending", "First"))
+	until(t, ctx, `document.querySelector('.card .item bdi')?.textContent === 'First'`)
+	if eval[bool](t, ctx, `!document.getElementById('empty').hidden`) {
+		t.Error("the empty state stays")
+	}
+	var took []time.Duration
+	for i := range 10 {
+		text := fmt.Sprint("Step ", i)
+		eval[bool](t, ctx, fmt.Sprintf(`window.drawn = 0, new MutationObserver((_, o) => { if (document.querySelector('.card .item bdi')?.textContent === %q) { window.drawn = Date.now(); o.disconnect(); } }).observe(document.getElementById('open'), {childList: true, subtree: true}), true`, text))
+		write(todos("in_progress", text))
+		durable := time.Now()
+		until(t, ctx, `window.drawn > 0`)
+		took = append(took, time.UnixMilli(eval[int64](t, ctx, `window.drawn`)).Sub(durable))
+	}
+	t.Logf("drawn after the answer: %v", took)
+	if p := took[len(took)/2]; p > time.Second { // 50 ms on a quiet machine
+		t.Errorf("a change is drawn after %s", p)
+	}
+	if eval[string](t, ctx, `document.getElementById('now').innerText`) == "" || eval[string](t, ctx, `document.getElementById('say').textContent`) == "" {
+		t.Error("the feed or the live region is empty")
+	}
+	do(t, ctx, chromedp.Reload())
+	until(t, ctx, isLive+` && document.querySelector('.card .item bdi')?.textContent === 'Step 9'`)
+
+	// A finished list moves down.
+	write(todos("completed", "Step 9"))
+	until(t, ctx, `document.querySelectorAll('#done .card').length === 1 && !document.querySelector('#open .card')`)
+
+	// Its own page: step back by keyboard, see what changed, and back to live.
+	do(t, ctx, chromedp.Navigate(web.URL+eval[string](t, ctx, `document.querySelector('.card h2 a').getAttribute('href')`)))
+	until(t, ctx, isLive)
+	do(t, ctx, chromedp.KeyEvent(kb.ArrowLeft))
+	until(t, ctx, `document.getElementById('where').textContent === '11 of 12' && document.querySelector('#shown .in_progress.mark-added') !== null && document.querySelector('#shown .mark-removed') !== null`)
+	write(todos("completed", "Step 9", "More"))
+	until(t, ctx, `document.getElementById('where').textContent === '11 of 13'`)
+	do(t, ctx, chromedp.Click("#live"))
+	until(t, ctx, `document.getElementById('where').textContent === '13 of 13' && document.querySelectorAll('#shown .item').length === 2`)
+	write(todos("completed", "Step 9", "More", "Again"))
+	until(t, ctx, `document.querySelectorAll('#shown .item').length === 3`)
+}
+
+// BAD-INPUT 36, 38, 40: hostile text is inert, in what is loaded and in what
+// comes live, and shows what it hides.
+func TestPanelHostileText(t *testing.T) {
+	web := newHTTP(t, newServer(t, nil, nil), nil)
+	ctx := tab(t)
+	write := writer(t, web.URL, `<img src=x onerror="window.hit=1">`)
+	hostile := []string{
+		`<script>window.hit=1</script>`, `<img src=x onerror=window.hit=1>`, `"><svg onload=window.hit=1>`,
+		`</li></ul></script><script>window.hit=1</script>`, `javascript:window.hit=1`, `{{.}}`, "a\u202eb\u2066c\u200bd",
+	}
+	write(todos("pending", hostile...))
+	do(t, ctx, chromedp.Navigate(web.URL))
+	until(t, ctx, isLive)
+	check := func(when string) {
+		t.Helper()
+		if eval[bool](t, ctx, `'hit' in window`) || eval[int](t, ctx, `document.querySelectorAll('main script, main img, main svg').length`) != 0 {
+			t.Errorf("36: %s: markup came to life", when)
+		}
+		for _, text := range hostile[:6] {
+			if !eval[bool](t, ctx, fmt.Sprintf(`[...document.querySelectorAll('.item bdi')].some((e) => e.textContent === %q)`, text)) {
+				t.Errorf("36: %s: %q is not shown as it is", when, text)
+			}
+		}
+		if shown := eval[string](t, ctx, `document.body.textContent`); strings.ContainsAny(shown, "\u202e\u2066\u200b") || !strings.Contains(shown, `a\u202eb`) {
+			t.Errorf("38: %s: controls are not neutralised", when)
+		}
+	}
+	check("loaded")
+	write(todos("completed", hostile...))
+	until(t, ctx, `document.querySelectorAll('.card .completed').length === 7`)
+	check("live")
+	res, err := http.Get(web.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if policy := res.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "script-src 'self';") || strings.Contains(policy, "unsafe") {
+		t.Errorf("36: policy %q", policy)
+	}
+}
+
+// A lost connection shows, and what was missed is caught up with when the
+// server is back, although its store has begun anew.
+func TestPanelReconnects(t *testing.T) {
+	handler := newServer(t, memory.New(), nil)
+	web := newHTTP(t, handler, nil)
+	// A door that can be closed stands before the server.
+	target, _ := url.Parse(web.URL)
+	var mu sync.Mutex
+	closed := false
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		shut := closed
+		mu.Unlock()
+		if shut {
+			panic(http.ErrAbortHandler)
+		}
+		out, _ := http.NewRequestWithContext(r.Context(), r.Method, target.String()+r.URL.RequestURI(), nil)
+		res, err := http.DefaultTransport.RoundTrip(out)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		defer res.Body.Close()
+		for k, v := range res.Header {
+			w.Header()[k] = v
+		}
+		w.WriteHeader(res.StatusCode)
+		w.(http.Flusher).Flush()
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := res.Body.Read(buf)
+			w.Write(buf[:n])
+			w.(http.Flusher).Flush()
+			if err != nil {
+				return
+			}
+		}
+	}))
+	t.Cleanup(front.Close)
+	t.Cleanup(front.CloseClientConnections)
+	ctx := tab(t)
+	write := writer(t, web.URL, "claude-code")
+	write(todos("pending", "Before"))
+	do(t, ctx, chromedp.Navigate(front.URL))
+	until(t, ctx, isLive)
+	mu.Lock()
+	closed = true
+	mu.Unlock()
+	front.CloseClientConnections()
+	until(t, ctx, `document.getElementById('status').dataset.state === 'lost' && document.getElementById('status').innerText.includes('lost')`)
+	write(todos("pending", "While away"))
+	mu.Lock()
+	closed = false
+	mu.Unlock()
+	until(t, ctx, isLive+` && document.querySelector('.card .item bdi').textContent === 'While away'`)
+}
+
+// The page and what it loads stay under 60 kB, and nothing comes from elsewhere.
+func TestPanelSizeAndRequests(t *testing.T) {
+	web := newHTTP(t, newServer(t, nil, nil), nil)
+	for i := range 8 {
+		writer(t, web.URL, fmt.Sprint("client-", i))(todos("pending", "One thing to do", "Another thing to do", "A third", "And a fourth thing to do"))
+	}
+	total := 0
+	for _, path := range []string{"/", "/panel.js", "/panel.css"} {
+		res, err := http.Get(web.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != 200 {
+			t.Fatalf("%s: %d %v", path, res.StatusCode, err)
+		}
+		total += len(data)
+	}
+	t.Logf("%d bytes in all", total)
+	if total > 60_000 {
+		t.Errorf("the page is %d bytes in all", total)
+	}
+	ctx := tab(t)
+	requests := chromedp.Events(ctx, network.RequestWillBeSent)
+	var mu sync.Mutex
+	var requested []string
+	go func() {
+		for r, err := range requests {
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			requested = append(requested, r.Request.URL)
+			mu.Unlock()
+		}
+	}()
+	do(t, ctx, chromedp.Navigate(web.URL))
+	until(t, ctx, isLive)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(requested) == 0 {
+		t.Error("no request was seen")
+	}
+	for _, u := range requested {
+		if !strings.HasPrefix(u, web.URL+"/") && !strings.HasPrefix(u, "data:") {
+			t.Errorf("the page asked for %s", u)
+		}
+	}
+}
+
+// A phone: nothing is wider than the screen. In the dark and in the light: texts
+// keep a contrast of 4.5 to 1 (WCAG AA).
+func TestPanelPhoneAndContrast(t *testing.T) {
+	web := newHTTP(t, newServer(t, nil, nil), nil)
+	writer(t, web.URL, "claude-code")(`{"todos":[{"content":"Done","activeForm":"x","status":"completed"},{"content":"A very long text without end ` + strings.Repeat("word ", 20) + `","activeForm":"Doing it","status":"in_progress"},{"content":"` + strings.Repeat("x", 180) + `","activeForm":"x","status":"pending"}]}`)
+	ctx := tab(t)
+	do(t, ctx, chromedp.EmulateViewport(390, 844))
+	for _, scheme := range []string{"light", "dark"} {
+		if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}); err != nil {
+			t.Fatal(err)
+		}
+		do(t, ctx, chromedp.Navigate(web.URL))
+		until(t, ctx, isLive)
+		if wide := eval[int](t, ctx, `document.documentElement.scrollWidth`); wide > 390 {
+			t.Errorf("the page is %d wide on a phone", wide)
+		}
+		low := eval[[]string](t, ctx, `(() => {
+			const rgb = (c) => c.match(/[\d.]+/g).slice(0, 4).map(Number);
+			const lum = ([r, g, b]) => [r, g, b].map((v) => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
+			const back = (e) => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
+			return [...document.querySelectorAll('bdi, .num, time, h1, h2, button, #status-text, .meta span, summary')].filter((e) => e.checkVisibility() && e.textContent.trim()).map((e) => {
+				const [a, b] = [lum(rgb(getComputedStyle(e).color)), lum(back(e))].sort((x, y) => y - x);
+				return [(a + .05) / (b + .05), e.className + ' ' + e.textContent.slice(0, 20)];
+			}).filter(([ratio]) => ratio < 4.5).map(([ratio, what]) => ratio.toFixed(2) + ' ' + what);
+		})()`)
+		if len(low) > 0 {
+			t.Errorf("%s: low contrast: %v", scheme, low)
+		}
+	}
+}
+
+// 2,000 lists and a list of 1,000 items stay smooth: no single task of the page
+// blocks it for long.
+func TestPanelLarge(t *testing.T) {
+	s := newServer(t, nil, nil)
+	web := newHTTP(t, s, nil)
+	id := session(t, web.URL+"/mcp", "many")
+	for i := range 2000 {
+		post(t, web.URL+"/mcp?list="+fmt.Sprint("list", i), callTool(1, "TodoWrite", todos("pending", "One", "Two")), "Mcp-Session-Id", id)
+	}
+	texts := make([]string, 1000)
+	for i := range texts {
+		texts[i] = fmt.Sprint("Item ", i)
+	}
+	big := func(last string) {
+		t.Helper()
+		texts[999] = last
+		if _, _, body := post(t, web.URL+"/mcp?list=big", callTool(1, "write_todos", todos("pending", texts...)), "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
+			t.Fatalf("%.200s", body)
+		}
+	}
+	big("first")
+	ctx := tab(t)
+	do(t, ctx, chromedp.Navigate(web.URL))
+	until(t, ctx, isLive)
+	eval[bool](t, ctx, `window.longest = 0, new PerformanceObserver((l) => { for (const e of l.getEntries()) longest = Math.max(longest, e.duration) }).observe({type: 'longtask'}), true`)
+	for i := range 5 {
+		last := fmt.Sprint("change ", i)
+		big(last)
+		until(t, ctx, fmt.Sprintf(`[...document.querySelectorAll('#open .card:first-child .item bdi')].at(-1)?.textContent === %q`, last))
+	}
+	longest := eval[float64](t, ctx, `longest`)
+	t.Logf("longest task %.0f ms", longest)
+	if longest > 1000 { // under 200 on a quiet machine
+		t.Errorf("the page was blocked for %.0f ms", longest)
+	}
+}
+
+func TestPanelPages(t *testing.T) {
+	web := newHTTP(t, newServer(t, nil, nil), nil)
+	write := writer(t, web.URL, "claude-code")
+	write(todos("pending", "A"))
+	write(todos("completed", "A"))
+	var lists []map[string]any
+	getJSON(t, web.URL+"/api/lists", &lists)
+	list := web.URL + "/lists/" + lists[0]["list"].(string)
+	for path, want := range map[string]string{
+		list: "2 of 2", list + "?revision=1": "1 of 2", list + "?revision=9": "2 of 2", list + ".md": "- [x] A", list + ".json": `"revision":2`,
+		list + "/at/1": "mark-added",
+	} {
+		res, err := http.Get(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if res.StatusCode != 200 || !strings.Contains(string(data), want) {
+			t.Errorf("%s: %d, lacks %q: %.300s", path, res.StatusCode, want, data)
+		}
+	}
+	for _, path := range []string{"/lists/none", "/lists/none.md", "/lists/none/at/1", "/nothing"} {
+		if status := getJSON(t, web.URL+path, nil); status != 404 {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	if status := getJSON(t, list+"/at/9", nil); status != 404 {
+		t.Errorf("a revision that is not there: %d", status)
+	}
+}
