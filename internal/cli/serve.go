@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -19,7 +20,12 @@ import (
 	"todo-mcp/server"
 )
 
-func (a *app) stdio(ctx context.Context, args []string) error {
+func stdioFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
+	panel := fs.Bool("panel", false, "serve the panel too, as long as no other process does")
+	return func(ctx context.Context, a *app, args []string) error { return a.stdio(ctx, args, *panel) }
+}
+
+func (a *app) stdio(ctx context.Context, args []string, panel bool) error {
 	if len(args) > 0 {
 		return fmt.Errorf("stdio takes no arguments, received %q", args[0])
 	}
@@ -36,6 +42,16 @@ func (a *app) stdio(ctx context.Context, args []string) error {
 		return err
 	}
 	defer s.Close()
+	if panel {
+		beside, stop := context.WithCancel(ctx)
+		wait, err := a.sidePanel(beside, board)
+		if err != nil {
+			stop()
+			return err
+		}
+		defer wait()
+		defer stop()
+	}
 	return s.ServeStdio(ctx, a.Stdin, a.Stdout)
 }
 

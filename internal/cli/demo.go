@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+)
+
+func demoFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
+	pace := fs.Duration("pace", 1500*time.Millisecond, "time between two steps")
+	once := fs.Bool("once", false, "end after the plan instead of waiting")
+	return func(ctx context.Context, a *app, _ []string) error { return a.demo(ctx, *pace, *once) }
+}
+
+// demo serves a panel on lists in memory, and has a scripted agent work through
+// a plan over MCP, as a real one would.
+func (a *app) demo(ctx context.Context, pace time.Duration, once bool) error {
+	board := todo.NewBoard(memory.New())
+	defer board.Close()
+	a.store, a.list, a.publish = "memory", "", []string{"all"}
+	s, err := a.newServer(board)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	listener, err := net.Listen("tcp", a.addr)
+	if err != nil { // a real server may be there; the demo takes any port
+		if listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+	}
+	h, err := s.Handler(server.HTTPConfig{SessionKey: a.sessionKey})
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- serveHTTP(ctx, listener, h) }()
+	url := "http://" + listener.Addr().String()
+	fmt.Fprintf(a.Stdout, "Open %s/ and watch an agent at work. Nothing here is kept.\n\n", url)
+	err = a.act(ctx, url+"/mcp", pace)
+	if err == nil {
+		fmt.Fprintf(a.Stdout, "\nThat was the demo. To see your own agents: run `todo-mcp serve` and add what it prints to your client.\n")
+	}
+	if err == nil && !once {
+		fmt.Fprintln(a.Stdout, "The panel stays until Ctrl-C.")
+		<-ctx.Done()
+	}
+	stop()
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return errors.Join(err, <-served)
+}
+
+// scene is one call of the demo.
+type scene struct {
+	agent string // the sub-agent that calls; empty for the main one
+	todos []demoTodo
+}
+
+type demoTodo struct {
+	Content    string `json:"content"`
+	ActiveForm string `json:"activeForm"`
+	Status     string `json:"status"`
+}
+
+// scenes play the steps of a plan one after the other; a sub-agent helps with
+// the second.
+func scenes() (out []scene) {
+	plan := [][2]string{
+		{"Read the bug report", "Reading the bug report"},
+		{"Find the cause", "Finding the cause"},
+		{"Write a failing test", "Writing a failing test"},
+		{"Fix the parser", "Fixing the parser"},
+		{"Run the whole suite", "Running the whole suite"},
+	}
+	search := [][2]string{{"List the callers", "Listing the callers"}, {"Read the history", "Reading the history"}}
+	out = append(out, scene{todos: stage(plan, -1)})
+	for at := range plan {
+		out = append(out, scene{todos: stage(plan, at)})
+		for sub := 0; at == 1 && sub <= len(search); sub++ {
+			out = append(out, scene{agent: "searcher", todos: stage(search, sub)})
+		}
+	}
+	return append(out, scene{todos: stage(plan, len(plan))})
+}
+
+// stage is a plan with the step at a place begun and those before it done.
+func stage(plan [][2]string, at int) []demoTodo {
+	todos := make([]demoTodo, len(plan))
+	for i, step := range plan {
+		todos[i] = demoTodo{step[0], step[1], "pending"}
+		if i < at {
+			todos[i].Status = "completed"
+		} else if i == at {
+			todos[i].Status = "in_progress"
+		}
+	}
+	return todos
+}
+
+// act plays the scenes over real MCP and says what happens.
+func (a *app) act(ctx context.Context, url string, pace time.Duration) error {
+	agent, err := client.NewStreamableHttpClient(url)
+	if err != nil {
+		return fmt.Errorf("demo agent: %w", err)
+	}
+	defer agent.Close()
+	if err := agent.Start(ctx); err != nil {
+		return fmt.Errorf("demo agent: %w", err)
+	}
+	hello := mcp.InitializeRequest{}
+	hello.Params.ProtocolVersion = mcp.LATEST_LEGACY_PROTOCOL_VERSION
+	hello.Params.ClientInfo = mcp.Implementation{Name: "demo agent", Version: a.Version}
+	if _, err := agent.Initialize(ctx, hello); err != nil {
+		return fmt.Errorf("demo agent: %w", err)
+	}
+	for _, s := range scenes() {
+		call := mcp.CallToolRequest{}
+		call.Params.Name = "TodoWrite"
+		call.Params.Arguments = map[string]any{"todos": s.todos}
+		who := ""
+		if s.agent != "" {
+			call.Params.Meta = &mcp.Meta{AdditionalFields: map[string]any{"todo-mcp/agent": s.agent}}
+			who = " (" + s.agent + ")"
+		}
+		result, err := agent.CallTool(ctx, call)
+		if err != nil {
+			return fmt.Errorf("demo agent: %w", err)
+		}
+		if text, ok := result.Content[0].(mcp.TextContent); ok {
+			if _, err := io.WriteString(a.Stdout, text.Text+who+"\n"); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-time.After(pace):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

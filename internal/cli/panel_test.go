@@ -1,0 +1,118 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/cli"
+)
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// page gets the panel; empty while nobody serves it.
+func page(addr string) string {
+	res, err := http.Get("http://" + addr + "/")
+	if err != nil {
+		return ""
+	}
+	defer res.Body.Close()
+	data, _ := io.ReadAll(res.Body)
+	return string(data)
+}
+
+// stdio starts a stdio server with a panel; end closes its input and waits.
+func stdio(t *testing.T, store, addr string) (send func(string), end func()) {
+	t.Helper()
+	in, w := io.Pipe()
+	out, outW := io.Pipe()
+	answers := make(chan []byte, 10)
+	done := make(chan error, 1)
+	go func() {
+		done <- cli.Run(context.Background(), []string{"todo-mcp", "stdio", "--panel", "--addr", addr, "--store", "sqlite:" + store},
+			cli.Env{Stdin: in, Stdout: outW, Stderr: io.Discard, Getenv: func(string) string { return "" }, Version: "v0"})
+		outW.Close()
+	}()
+	go func() {
+		buf := make([]byte, 64<<10)
+		for {
+			n, err := out.Read(buf)
+			if err != nil {
+				return
+			}
+			answers <- bytes.Clone(buf[:n])
+		}
+	}()
+	send = func(m string) {
+		io.WriteString(w, m+"\n")
+		<-answers
+	}
+	return send, func() {
+		w.Close()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// stdio --panel: the first process to get the port serves the panel, with every
+// client's lists; when it ends another takes over within two seconds.
+func TestPanelTakeover(t *testing.T) {
+	store, addr := filepath.Join(t.TempDir(), "todo.db"), freePort(t)
+	send1, end1 := stdio(t, store, addr)
+	for page(addr) == "" {
+		// the first gets the port within moments
+	}
+	send2, end2 := stdio(t, store, addr)
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"SetTodoList","arguments":{"todos":[{"title":"TEXT","status":"pending"}]}}}`
+	send1(strings.Replace(call, "TEXT", "From the first", 1))
+	send2(strings.Replace(call, "TEXT", "From the second", 1))
+	for !strings.Contains(page(addr), "From the second") || !strings.Contains(page(addr), "From the first") {
+		// both clients' lists appear
+	}
+	end1()
+	gone := time.Now()
+	for !strings.Contains(page(addr), "From the first") {
+		if time.Since(gone) > 10*time.Second {
+			t.Fatal("nobody took over")
+		}
+	}
+	t.Logf("taken over after %s", time.Since(gone))
+	if took := time.Since(gone); took > 4*time.Second { // 2 s on a quiet machine
+		t.Errorf("taken over after %s", took)
+	}
+	end2()
+}
+
+// demo: an agent works through a plan over real MCP while a panel shows it.
+func TestDemo(t *testing.T) {
+	var out bytes.Buffer
+	began := time.Now()
+	err := cli.Run(t.Context(), []string{"todo-mcp", "demo", "--once", "--pace", "1ms", "--addr", "127.0.0.1:0"},
+		cli.Env{Stdout: &out, Stderr: io.Discard, Getenv: func(string) string { return "" }, Version: "v0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Open http://127.0.0.1:", "0 completed, 0 in_progress, 5 pending", "(searcher)", "5 completed, 0 in_progress, 0 pending", "todo-mcp serve"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the demo does not say %q:\n%s", want, out.String())
+		}
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the demo moved after %s", took)
+	}
+}
