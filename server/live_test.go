@@ -64,6 +64,7 @@ func TestStreamCap(t *testing.T) {
 	for name, status := range map[string]int{
 		"events": refused("GET", web.URL+"/api/events", ""),
 		"stream": refused("GET", web.URL+"/api/stream", ""),
+		"panel":  refused("GET", web.URL+"/panel/events", ""),
 		"listen": refused("POST", url, listen, modernHeaders("subscriptions/listen", "")...),
 	} {
 		if status != http.StatusTooManyRequests {

@@ -128,8 +128,9 @@ func TestRules(t *testing.T) {
 	}{
 		{rule: "T1 replaces the whole list, [] clears", steps: []step{
 			{tool: "TodoWrite", args: todos("c A", "i B", "p C"), text: "Todo list updated: 1 completed, 1 in_progress, 1 pending"},
-			{tool: "TodoWrite", args: todos("p D"), text: "Todo list updated: 0 completed, 0 in_progress, 1 pending"},
-			{tool: "TodoWrite", args: `{"todos":[]}`, text: "Todo list updated: 0 completed, 0 in_progress, 0 pending"},
+			{tool: "TodoWrite", args: todos("p D"), text: "Todo list updated: 0 completed, 0 in_progress, 1 pending\nDropped while open: \"B\", \"C\""},
+			{tool: "TodoWrite", args: `{"todos":[]}`, text: "Todo list updated: 0 completed, 0 in_progress, 0 pending\nDropped while open: \"D\""},
+			{tool: "TodoWrite", args: `{"todos":[]}`, text: "Todo list updated: 0 completed, 0 in_progress, 0 pending (no change)"},
 		}},
 		{rule: "T2 texts are required, not blank, at most 200 characters", steps: []step{
 			{tool: "TodoWrite", args: `{"todos":[{"content":"A","status":"pending"}]}`, text: failed + "todos[0].activeForm: Required", fails: true},
@@ -174,7 +175,7 @@ func TestRules(t *testing.T) {
 			{tool: "TodoWrite", args: `{"todos":[{"id":2,"content":"B","activeForm":"Doing B","status":"completed"}]}`, text: "Todo list updated: 1 completed, 0 in_progress, 2 pending"},
 			{tool: "TodoWrite", args: `{"todos":[{"id":"#1","content":"A","activeForm":"Doing A","status":"completed"},{"id":"3","content":"C!","activeForm":"Doing C","status":"in_progress"}]}`, text: "Todo list updated: 2 completed, 1 in_progress, 0 pending"},
 			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"Doing A","status":"in_progress"}]}`, text: failed + `todos: Only one item may be in_progress, received 2: "A", "C!"…`, fails: true},
-			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"Doing A","status":"completed"},{"id":"9","content":"D","activeForm":"Doing D","status":"pending"}]}`, text: "Todo list updated: 1 completed, 0 in_progress, 1 pending"},
+			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"Doing A","status":"completed"},{"id":"9","content":"D","activeForm":"Doing D","status":"pending"}]}`, text: "Todo list updated: 1 completed, 0 in_progress, 1 pending\nDropped while open: \"C!\""},
 			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"A","status":"completed"},{"id":"1","content":"A","activeForm":"A","status":"completed"}]}`, text: failed + "todos[1].id: Same id as todos[0], ids must differ", fails: true},
 		}},
 		{rule: "T5 ids are told when they are shown", edit: func(o *tools.Options) { o.ItemIDs = true }, steps: []step{
@@ -204,14 +205,15 @@ func TestRules(t *testing.T) {
 		{rule: "W1 says that it was done", steps: []step{
 			{tool: "write_todos", args: todos("i Lấy dữ liệu giá cổ phiếu HPG", "p B"), text: "Todo list updated"},
 			{tool: "write_todos", args: todos("i A", "i B"), text: failed + "todos: Only one item may be in_progress…", fails: true},
-			{tool: "write_todos", args: many(60), text: "Todo list updated"},
+			{tool: "write_todos", args: many(60), text: "Todo list updated\nDropped while open: \"Lấy dữ liệu giá cổ phiếu HPG\", \"B\""},
+			{tool: "write_todos", args: many(54), text: "Todo list updated\nDropped while open: \"Step 55\", \"Step 56\", \"Step 57\" and 3 more"},
 		}},
 		{rule: "K1 a whole snapshot; left out or null reads", steps: []step{
 			{tool: "SetTodoList", args: `{}`, text: "The todo list is empty."},
 			{tool: "SetTodoList", args: `{"todos":[{"title":"梳理需求","status":"done"},{"title":"实现主流程","status":"in_progress"}]}`, text: "Todo list updated"},
 			{tool: "SetTodoList", args: `{"todos":null}`, text: "Todo list:\n- [done] 梳理需求\n- [in_progress] 实现主流程"},
 			{tool: "SetTodoList", args: ``, text: "Todo list:\n- [done] 梳理需求\n- [in_progress] 实现主流程"},
-			{tool: "SetTodoList", args: `{"todos":[]}`, text: "Todo list updated"},
+			{tool: "SetTodoList", args: `{"todos":[]}`, text: "Todo list updated\nDropped while open: \"实现主流程\""},
 			{tool: "SetTodoList", args: `{"todos":null}`, text: "The todo list is empty."},
 		}},
 		{rule: "K2 repeats, several in progress and any move are fine", steps: []step{
@@ -273,11 +275,11 @@ func TestRules(t *testing.T) {
 		}},
 		{rule: "V5 BAD-INPUT 47 shapes that lose nothing", steps: []step{
 			{tool: "TodoWrite", args: `{"todos":"[{\"content\":\"A\",\"activeForm\":\"A\",\"status\":\"pending\"}]"}`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending"},
-			{tool: "TodoWrite", args: `{"todos":"[{\"content\":\"B\",\"activeForm\":\"B\",\"status\":\"pending\"}]\n</todos>\n</invoke>"}`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending"},
+			{tool: "TodoWrite", args: `{"todos":"[{\"content\":\"B\",\"activeForm\":\"B\",\"status\":\"pending\"}]\n</todos>\n</invoke>"}`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending\nDropped while open: \"A\""},
 			{tool: "TodoWrite", args: `{"todos":"[{\"content\":\"B\",\"activeForm\":\"B\",\"status\":\"pending\"}] and more"}`, text: failed + "todos: Expected array, received string", fails: true},
-			{tool: "TodoWrite", args: `[{"content":"C","activeForm":"C","status":"pending"}]`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending"},
-			{tool: "TodoWrite", args: `{"todos":{"content":"D","activeForm":"D","status":"pending"}}`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending"},
-			{tool: "TodoWrite", args: `"{\"todos\":[]}"`, text: "Todo list updated: 0 completed, 0 in_progress, 0 pending"},
+			{tool: "TodoWrite", args: `[{"content":"C","activeForm":"C","status":"pending"}]`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending\nDropped while open: \"B\""},
+			{tool: "TodoWrite", args: `{"todos":{"content":"D","activeForm":"D","status":"pending"}}`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending\nDropped while open: \"C\""},
+			{tool: "TodoWrite", args: `"{\"todos\":[]}"`, text: "Todo list updated: 0 completed, 0 in_progress, 0 pending\nDropped while open: \"D\""},
 			{tool: "TodoWrite", args: `{"todos":[{"content":"E","activeForm":"E","status":"pending","priority":"high"}],"wait_for_previous":false}`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending"},
 			{tool: "create_todos", args: `{"items":"[\"F\",\"G\"]"}`, text: "Todo list updated: 2 created…"},
 			{tool: "create_todos", args: `{"items":"H"}`, text: "Todo list updated: 1 created…"},
@@ -290,7 +292,7 @@ func TestRules(t *testing.T) {
 			{tool: "SetTodoList", args: `{"todos":[{"title":"日本\u0000","status":"pending"}]}`, text: failed + "todos[0].title: Control character U+0000 at position 3 is not allowed", fails: true},
 			{tool: "SetTodoList", args: `{"todos":[{"title":"ab\ud83d","status":"pending"}]}`, text: failed + "todos[0].title: Lone surrogate at position 3 is not allowed", fails: true},
 			{tool: "SetTodoList", args: `{"todos":[{"title":"\ud83d\ude80\n\ude80","status":"pending"}]}`, text: failed + "todos[0].title: Lone surrogate at position 3 is not allowed", fails: true},
-			{tool: "SetTodoList", args: `{"todos":[{"title":"\ud83d\ude80 \ufffd","status":"pending"}]}`, text: "Todo list updated"},
+			{tool: "SetTodoList", args: `{"todos":[{"title":"\ud83d\ude80 \ufffd","status":"pending"}]}`, text: "Todo list updated\nDropped while open: \"a b c\""},
 			{tool: "create_todos", args: `{"items":["ok","\u001b[2J"]}`, text: "Error: step 2: Control character U+001B at position 1 is not allowed. Nothing was created.", fails: true},
 		}},
 		{rule: "BAD-INPUT 40 41 hostile text is quoted and cut in errors", steps: []step{

@@ -227,10 +227,13 @@ func validationFailed(err *todo.InputError) string {
 	return b.String()
 }
 
-// ending is what a result's text ends in: notes, and whether it changed
-// anything.
+// ending is what a result's text ends in: what a whole-list write left out
+// though it was open, notes, and whether it changed anything.
 func (c *Call) ending(o todo.Outcome) string {
 	text := ""
+	if dropped := c.dropped(o); len(dropped) > 0 {
+		text = "\nDropped while open: " + fewOf(dropped)
+	}
 	for _, note := range c.notes {
 		text += "\n" + note
 	}
@@ -238,4 +241,27 @@ func (c *Call) ending(o todo.Outcome) string {
 		text += noChange
 	}
 	return text
+}
+
+// dropped are the open items that a whole-list write left out.
+func (c *Call) dropped(o todo.Outcome) (items []todo.Item) {
+	if c.Lines == nil || !o.Changed {
+		return nil
+	}
+	for _, item := range o.Before.Items {
+		if _, stays := o.After.Item(item.ID); !stays && !item.Status.Settled() {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// fewOf names the first few of many items.
+func fewOf(items []todo.Item) string {
+	const most = 3
+	names := texts(items)
+	if len(names) > most+1 {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }

@@ -169,6 +169,10 @@ func (a *app) colour() bool {
 	return terminal(a.Stdout) > 0 && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
 }
 
+// recent is how many lists, last changed first, are looked through for one of
+// this directory: a status line asks for it every second.
+const recent = 50
+
 // findList finds the list an argument means: its id, the beginning of it, or
 // its name; without one the last of this directory, else the last of all.
 func (a *app) findList(ctx context.Context, st todo.Store, args []string) (todo.Snapshot, error) {
@@ -182,7 +186,7 @@ func (a *app) findList(ctx context.Context, st todo.Store, args []string) (todo.
 	if wanted != "" {
 		return a.namedList(ctx, st, wanted)
 	}
-	lists, err := st.Find(ctx, todo.Query{Limit: 500})
+	lists, err := st.Find(ctx, todo.Query{Limit: recent})
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
@@ -202,6 +206,9 @@ func (a *app) namedList(ctx context.Context, st todo.Store, wanted string) (todo
 	s, err := st.Load(ctx, wanted, 0)
 	if err == nil || !errors.Is(err, todo.ErrNotFound) {
 		return s, err
+	}
+	if named, err := st.Find(ctx, todo.Query{Scope: server.NamedScope(wanted).Key(), Limit: 1}); err != nil || len(named) > 0 {
+		return append(named, todo.Snapshot{})[0], err
 	}
 	lists, err := st.Find(ctx, todo.Query{})
 	if err != nil {

@@ -32,14 +32,16 @@ type command struct {
 }
 
 func commands() []command {
-	everything := []group{storeGroup, listGroup, toolGroup, serverGroup}
+	everything := []group{storeGroup, listGroup, toolGroup, serverGroup, httpGroup}
 	return []command{
-		{"stdio", "", "Serve one MCP client on standard input and output (the default)", everything, noFlags((*app).stdio)},
-		{"serve", "", "Serve MCP and the panel over HTTP", append(everything, httpGroup), noFlags((*app).serve)},
+		{"stdio", "", "Serve one MCP client on standard input and output (the default)", everything, stdioFlags},
+		{"serve", "", "Serve MCP and the panel over HTTP", everything, noFlags((*app).serve)},
+		{"watch", "[LIST]", "Watch lists live in the terminal; one, or all that move", []group{storeGroup, listGroup, watchGroup}, watchFlags},
 		{"show", "[LIST]", "Show a list: by id, by name, or the last one", []group{storeGroup, listGroup}, showFlags},
 		{"lists", "", "Show all lists, the last changed first", []group{storeGroup}, listsFlags},
 		{"history", "[LIST]", "Show what changed in a list, revision by revision", []group{storeGroup, listGroup}, historyFlags},
 		{"TodoWrite", "JSON", "Write the working directory's list, as the tool does", []group{storeGroup, listGroup, toolGroup}, noFlags((*app).todoWrite)},
+		{"demo", "", "Show a panel with a scripted agent at work", []group{httpGroup}, demoFlags},
 		{"version", "", "Show the version", nil, noFlags((*app).version)},
 		{"help", "[COMMAND]", "Show help", nil, noFlags((*app).help)},
 	}

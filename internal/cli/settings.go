@@ -31,6 +31,7 @@ type settings struct {
 	keys     []string
 	secret   string
 	logLevel string
+	token    string
 
 	// source says where each value came from, by name.
 	source map[string]string
@@ -119,6 +120,8 @@ func table() []setting {
 			set: func(s *settings, v string) error { s.hosts = commas(strings.ToLower(v)); return nil }},
 		{name: "allowed-origins", group: httpGroup, def: "", help: "origins of pages that may call, with commas (https://host)",
 			set: func(s *settings, v string) error { s.origins = commas(v); return nil }},
+		{name: "token", group: watchGroup, def: "", secret: true, help: "bearer token that `watch --server` sends",
+			set: func(s *settings, v string) error { s.token = v; return nil }},
 		{name: "session-key", group: httpGroup, def: "", secret: true, help: "secret that signs session ids, 32 characters or more; empty makes a key file",
 			set: func(s *settings, v string) error {
 				if s.secret = v; v != "" && len(v) < 32 {

@@ -96,6 +96,10 @@ func (d *Draft) Patch(view View, lines []Line) bool {
 	return true
 }
 
+// Restore makes the items those of an earlier revision, with their ids. Numbers
+// given since are still not given again.
+func (d *Draft) Restore(items []Item) { d.items = slices.Clone(items) }
+
 // merge is projection equality for one item: what the line says just as the
 // view would have shown it stays as stored; only a real difference changes it.
 func (d *Draft) merge(view View, stored *Item, line Line) Item {

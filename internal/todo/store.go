@@ -37,7 +37,8 @@ type Store interface {
 	History(ctx context.Context, list string, after int64, limit int) ([]Snapshot, error)
 
 	// Watch calls hint, from one goroutine, soon after any snapshot was saved
-	// by anyone, this process included, until ctx ends; then it returns nil.
+	// by anyone, this process included, and once when it has begun to watch, until
+	// ctx ends; then it returns nil.
 	// Hints are coalesced and never come before the snapshot is readable. An
 	// error means that watching is not possible now; the caller may try again,
 	// unless it is [ErrClosed], which every method gives after Close.

@@ -41,11 +41,11 @@ func (m *model) typeFilter(k key) {
 		m.filter = ""
 	case k == keyBackspace:
 		_, n := utf8.DecodeLastRuneInString(m.filter)
-		m.filter = m.filter[:len(m.filter)-n]
+		m.filter, m.selected = m.filter[:len(m.filter)-n], ""
 	case k == keyUp || k == keyDown:
 		m.pressOverview(k)
 	case utf8.RuneCountInString(string(k)) == 1:
-		m.filter += string(k)
+		m.filter, m.selected = m.filter+string(k), ""
 	}
 }
 

@@ -18,18 +18,9 @@ func (m *model) viewOpened(room int) []string {
 	if past {
 		title, color, marks = m.pastTitle(s), chosen, m.marks(before, s)
 		below = m.changes(before, s, max(room/3, 2))
-	} else if m.revision != 0 || m.trouble != "" {
-		below = []string{m.paint(yellow, cut("  "+m.loading(), m.width))}
 	}
 	height := min(room-len(below), max(len(s.Items), 1)+2)
 	return append(m.box(s, title, max(height, 3), m.rowFrom(before, s, past, height), color, marks), below...)
-}
-
-func (m *model) loading() string {
-	if m.trouble != "" {
-		return m.trouble
-	}
-	return "reading the history…"
 }
 
 func (m *model) subsOf(s todo.Snapshot) []todo.Snapshot {

@@ -8,8 +8,12 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// smallest is the height that a box is squeezed to: three rows and borders.
-const smallest = 5
+// smallest is the height that a box is squeezed to: three rows and borders; and
+// fewSubs how many sub-agents' lists stay then.
+const (
+	smallest = 5
+	fewSubs  = 2
+)
 
 // viewOverview stacks the lists, newest first, as many as fit.
 func (m *model) viewOverview(room int) []string {
@@ -40,7 +44,7 @@ func (m *model) viewOverview(room int) []string {
 func (m *model) fit(entries []entry, room int) (from int, heights []int) {
 	at := max(slices.IndexFunc(entries, func(e entry) bool { return e.has(m.selected) }), 0)
 	for from = 0; ; from++ {
-		heights = heightsOf(entries[from:], room)
+		heights = heightsOf(entries[from:], room, from > 0)
 		if from+len(heights) > at || from == at {
 			return from, heights
 		}
@@ -51,13 +55,13 @@ func (m *model) fit(entries []entry, room int) (from int, heights []int) {
 }
 
 // heightsOf gives room to lists: first what each needs at least, then the rest
-// from the first on. One line is kept for what is left out.
-func heightsOf(entries []entry, room int) (heights []int) {
+// from the first on. One line is kept for what is left out, also above.
+func heightsOf(entries []entry, room int, above bool) (heights []int) {
 	used := 0
 	for i, e := range entries {
-		least := min(e.height(), smallest)
+		least := e.least()
 		left := room - used
-		if i < len(entries)-1 {
+		if above || i < len(entries)-1 {
 			left--
 		}
 		if least > left && i > 0 {
@@ -67,13 +71,17 @@ func heightsOf(entries []entry, room int) (heights []int) {
 		used += least
 	}
 	spare := room - used
-	if len(heights) < len(entries) {
+	if above || len(heights) < len(entries) {
 		spare--
 	}
-	for i := range heights {
-		more := min(entries[i].height()-heights[i], max(spare, 0))
-		heights[i] += more
-		spare -= more
+	for _, settled := range []bool{false, true} { // who works comes before who is done
+		for i, e := range entries[:len(heights)] {
+			if e.main.Settled() == settled {
+				more := min(e.height()-heights[i], max(spare, 0))
+				heights[i] += more
+				spare -= more
+			}
+		}
 	}
 	return heights
 }
@@ -82,12 +90,15 @@ func (e entry) has(id string) bool {
 	return e.main.List.ID == id || slices.ContainsFunc(e.subs, func(s todo.Snapshot) bool { return s.List.ID == id })
 }
 
-// height is what an entry takes when nothing is left out.
-func (e entry) height() int { return max(len(e.main.Items), 1) + 2 + len(e.subs) }
+// boxHeight is what the box of an entry takes when nothing is left out, height
+// what all of it does, and least what it can be squeezed to.
+func (e entry) boxHeight() int { return max(len(e.main.Items), 1) + 2 }
+func (e entry) height() int    { return e.boxHeight() + len(e.subs) }
+func (e entry) least() int     { return min(e.boxHeight(), smallest) + min(len(e.subs), fewSubs) }
 
 // viewEntry draws a list and, below it, a line for each sub-agent's.
 func (m *model) viewEntry(e entry, height int) []string {
-	subs := m.subLines(e.subs, max(height-smallest, 0))
+	subs := m.subLines(e.subs, max(height-min(e.boxHeight(), smallest), 0))
 	color := ""
 	if e.main.List.ID == m.selected {
 		color = chosen

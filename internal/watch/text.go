@@ -86,7 +86,7 @@ func running(s todo.Snapshot, now time.Time) string {
 	if !ok || item.Started.IsZero() {
 		return ""
 	}
-	return "for " + render.Took(now.Sub(item.Started))
+	return "running " + render.Took(now.Sub(item.Started))
 }
 
 // cause is the innermost of an error: "connection refused".
@@ -98,12 +98,4 @@ func cause(err error) string {
 		}
 		err = inner.Unwrap()
 	}
-}
-
-// count says "1 list", "3 lists".
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

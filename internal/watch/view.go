@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"todo-mcp/internal/render"
@@ -63,7 +64,11 @@ func (m *model) bottomLine() string {
 	}
 	var keys []string
 	switch {
-	case m.opened != "" && m.revision != 0:
+	case m.trouble != "":
+		keys = []string{m.trouble, "esc back", "q quit"}
+	case m.revision != 0 && m.place() < 0:
+		keys = []string{"reading the history…", "esc back", "q quit"}
+	case m.revision != 0:
 		keys = []string{"←→ step", "end live", "esc back", "↑↓ scroll", "? help", "q quit"}
 	case m.opened != "":
 		keys = []string{"← history", "esc all lists", "↑↓ scroll", "? help", "q quit"}
@@ -74,7 +79,7 @@ func (m *model) bottomLine() string {
 		keys = append([]string{"filter “" + render.Safe(m.filter) + "”", "esc clears"}, keys...)
 	}
 	if m.help {
-		keys = []string{"↑↓ jk select or scroll", "enter open", "esc back", "/ filter", "←→ history", "home first", "end l live", "^L redraw", "q quit"}
+		keys = []string{"j k like ↓ ↑", "g first", "pgup pgdn", "← → history", "end l live", "^L redraw", "^Z suspend", "q ^C quit"}
 	}
 	return m.paint(dim, join(m.width, keys...))
 }
@@ -82,55 +87,43 @@ func (m *model) bottomLine() string {
 // box draws a list in a number of lines, borders with it, from a row on; -1
 // lets the row be where things happen. marks, if any, stand before the rows.
 func (m *model) box(s todo.Snapshot, title string, height, start int, titleColor string, marks []string) []string {
-	width := m.width
-	if marks != nil {
-		width -= markWidth
-	}
-	drawn := render.Box(s, render.BoxOptions{Width: width, Color: m.color, Title: title})
-	lines := strings.Split(strings.TrimSuffix(drawn, "\n"), "\n")
-	top, rows, bottom := lines[0], lines[1:len(lines)-1], lines[len(lines)-1]
-	for i := range rows {
-		if i < len(marks) {
-			rows[i] = marks[i] + rows[i]
-		}
-	}
 	indent := ""
 	if marks != nil {
 		indent = strings.Repeat(" ", markWidth)
+	}
+	width := m.width - len(indent)
+	drawn := render.Box(s, render.BoxOptions{Width: width, Color: m.color, Title: title})
+	lines := strings.Split(strings.TrimSuffix(drawn, "\n"), "\n")
+	top, rows, bottom := lines[0], lines[1:len(lines)-1], lines[len(lines)-1]
+	for i, mark := range marks {
+		rows[i] = mark + rows[i]
 	}
 	if start < 0 {
 		start = focus(s) - (height-2)/2
 	}
 	out := []string{indent + m.paint(titleColor, top)}
-	for _, row := range m.window(rows, height-2, start, width) {
-		if strings.HasPrefix(row, "│ …") {
-			row = indent + row
-		}
-		out = append(out, row)
-	}
+	out = append(out, window(rows, height-2, start, func(n int, where string) string {
+		text := pad(cut(fmt.Sprintf("… +%d more %s", n, where), width-4), width-4)
+		return indent + "│ " + m.paint(dim, text) + " │"
+	})...)
 	return append(out, indent+bottom)
 }
 
 // window is a number of rows from start on; where others are left out, a row
-// says how many.
-func (m *model) window(rows []string, room, start, width int) []string {
+// of more's says how many.
+func window(rows []string, room, start int, more func(n int, where string) string) []string {
 	if len(rows) <= room || room < 1 {
 		return rows
 	}
 	start = min(max(start, 0), len(rows)-room)
-	out := append([]string(nil), rows[start:start+room]...)
+	out := slices.Clone(rows[start : start+room])
 	if start > 0 && room > 2 {
-		out[0] = m.moreRow(start+1, "above", width)
+		out[0] = more(start+1, "above")
 	}
 	if below := len(rows) - start - room; below > 0 && room > 1 {
-		out[room-1] = m.moreRow(below+1, "below", width)
+		out[room-1] = more(below+1, "below")
 	}
 	return out
-}
-
-func (m *model) moreRow(n int, where string, width int) string {
-	text := cut(fmt.Sprintf("… +%d more %s", n, where), width-4)
-	return "│ " + m.paint(dim, pad(text, width-4)) + " │"
 }
 
 // focus is the row to keep in sight: the current item, else the next, else the

@@ -182,6 +182,7 @@ func (s *Store) History(ctx context.Context, list string, after int64, limit int
 // Watch implements todo.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	w := &watcher{hint: make(chan struct{}, 1)}
+	w.hint <- struct{}{} // for what was saved while the caller was on its way here
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()

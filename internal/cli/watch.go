@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"todo-mcp/internal/remote"
+	"todo-mcp/internal/store"
+	"todo-mcp/internal/watch"
+)
+
+// watchGroup is the group of settings that only watch has.
+const watchGroup group = 100
+
+func watchFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
+	server := fs.String("server", "", "URL of a todo-mcp server to follow, instead of the file on this machine")
+	return func(ctx context.Context, a *app, args []string) error { return a.watch(ctx, args, *server) }
+}
+
+func (a *app) watch(ctx context.Context, args []string, server string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("one list at a time, received %d", len(args))
+	}
+	o := watch.Options{List: a.list, Color: a.colour()}
+	if len(args) == 1 {
+		o.List = args[0]
+	}
+	if server != "" {
+		return a.watchServer(ctx, server, o)
+	}
+	return a.watchStore(ctx, o)
+}
+
+func (a *app) watchServer(ctx context.Context, server string, o watch.Options) error {
+	client, err := remote.New(server, a.token)
+	if err != nil {
+		return err
+	}
+	o.Where = client.Where()
+	return a.watchSource(ctx, client, o)
+}
+
+func (a *app) watchStore(ctx context.Context, o watch.Options) error {
+	if a.store == "memory" {
+		return errors.New("lists in memory are seen by their own process alone: `todo-mcp watch --server URL` follows its server")
+	}
+	board, done, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	o.Where = a.storePlace()
+	return a.watchSource(ctx, watch.Local{Board: board}, o)
+}
+
+// watchSource draws on a terminal that can be drawn on, and writes lines
+// elsewhere.
+func (a *app) watchSource(ctx context.Context, source watch.Source, o watch.Options) error {
+	if terminal(a.Stdout) == 0 || a.Getenv("TERM") == "dumb" {
+		return watch.Plain(ctx, source, a.Stdout, a.Stderr, o)
+	}
+	in, _ := a.Stdin.(*os.File)
+	return watch.Run(ctx, source, in, a.Stdout.(*os.File), o)
+}
+
+// storePlace is the file that lists are kept in, short as people write it.
+func (a *app) storePlace() string {
+	path, named := strings.CutPrefix(a.store, "sqlite:")
+	if !named {
+		dir, err := store.DefaultDir(a.Getenv)
+		if err != nil {
+			return a.store
+		}
+		path = filepath.Join(dir, "todo.db")
+	}
+	if rest, ok := strings.CutPrefix(path, a.Getenv("HOME")+string(filepath.Separator)); ok {
+		return filepath.Join("~", rest)
+	}
+	return path
+}

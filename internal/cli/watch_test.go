@@ -1,0 +1,231 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/cli"
+)
+
+// terminal is a tmux of its own with one window.
+type terminal struct {
+	t       *testing.T
+	sockets string // folder
+}
+
+// newTerminal starts a shell in a detached tmux. Its todo-mcp is this test's
+// binary, which is the program when called so (see TestMain).
+func newTerminal(t *testing.T, db string) terminal {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Fatal("this test needs tmux: apt-get install tmux, or `make deps`")
+	}
+	bin := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(bin, "todo-mcp")); err != nil {
+		t.Fatal(err)
+	}
+	term := terminal{t, t.TempDir()}
+	term.tmux("-f", "/dev/null", "new-session", "-d", "-x", "70", "-y", "16",
+		"env", "PATH="+bin+":"+os.Getenv("PATH"), "TODO_STORE=sqlite:"+db, "HOME="+bin, "GORACE=atexit_sleep_ms=0", "PS1=prompt> ", "ENV=", "sh")
+	t.Cleanup(func() { _ = term.command("kill-server").Run() })
+	term.shows("prompt>")
+	return term
+}
+
+// command is a call of a tmux server that is the test's own, its socket too.
+func (t terminal) command(args ...string) *exec.Cmd {
+	c := exec.Command("tmux", append([]string{"-L", "w"}, args...)...)
+	c.Env = append(os.Environ(), "TMUX_TMPDIR="+t.sockets, "TMUX=")
+	return c
+}
+
+func (t terminal) tmux(args ...string) string {
+	t.t.Helper()
+	out, err := t.command(args...).CombinedOutput()
+	if err != nil {
+		t.t.Fatalf("tmux %q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+func (t terminal) press(keys ...string) {
+	t.t.Helper()
+	t.tmux(append([]string{"send-keys"}, keys...)...)
+}
+func (t terminal) run(line string) { t.t.Helper(); t.press(line, "Enter") }
+func (t terminal) screen() string  { t.t.Helper(); return t.tmux("capture-pane", "-p") }
+
+// until polls the screen until it is as wanted.
+func (t terminal) until(what string, ok func(screen string) bool) string {
+	t.t.Helper()
+	screen := ""
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+		if screen = t.screen(); ok(screen) {
+			return screen
+		}
+	}
+	t.t.Fatalf("%s: not within 10 s:\n%s", what, screen)
+	return ""
+}
+
+func (t terminal) shows(text string) string {
+	t.t.Helper()
+	return t.until("shows "+strconv.Quote(text), func(s string) bool { return strings.Contains(s, text) })
+}
+
+// restored waits until the viewer has gone, with the screen from before, the
+// cursor and the line mode.
+func (t terminal) restored(before string) {
+	t.t.Helper()
+	t.until("the screen is restored", func(s string) bool {
+		return strings.Contains(s, before) && !strings.Contains(s, "┌")
+	})
+	const state = "#{alternate_on} #{cursor_flag} #{wrap_flag}"
+	t.until("the cursor is back", func(string) bool {
+		return strings.TrimSpace(t.tmux("display-message", "-p", state)) == "0 1 1"
+	})
+	t.run("stty -a | tr ' ' '\\n' | grep -c -x -e icanon -e echo; echo mode t''old")
+	t.shows("2\nmode told\n")
+}
+
+func write(t *testing.T, db, list string, texts ...string) {
+	t.Helper()
+	var todos []string
+	for i, text := range texts {
+		status := "pending"
+		if i == 0 {
+			status = "in_progress"
+		}
+		todos = append(todos, `{"content":`+strconv.Quote(text)+`,"activeForm":`+strconv.Quote(text)+`,"status":"`+status+`"}`)
+	}
+	err := cli.Run(t.Context(), []string{"todo-mcp", "TodoWrite", "--list", list, `{"todos":[` + strings.Join(todos, ",") + `]}`},
+		cli.Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Getenv: func(name string) string {
+			return map[string]string{"TODO_STORE": "sqlite:" + db}[name]
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A person watches in a real terminal while another process writes the file.
+func TestWatchTerminal(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "todo.db")
+	write(t, db, "release", "Write tests", "Ship")
+	term := newTerminal(t, db)
+	term.run("echo before; todo-mcp watch")
+	screen := term.shows("● Write tests...")
+	if !strings.Contains(screen, "┌─ release · 0/2 · running ") || !strings.Contains(screen, "● live") || strings.Contains(screen, "before") {
+		t.Errorf("the list looks so:\n%s", screen)
+	}
+	write(t, db, "release", "Tell everybody", "Ship 发布 🚀")
+	term.shows("● Tell everybody...")
+	term.tmux("resize-window", "-x", "40", "-y", "9")
+	term.until("fits the smaller window", func(s string) bool {
+		return strings.Contains(s, "│ ○ Ship 发布 🚀                       │\n") && strings.Contains(s, "↑↓ select")
+	})
+	term.press("Enter", "Left")
+	term.shows("revision 2 of 2")
+	term.press("Left")
+	term.shows("revision 1 of 2")
+	term.press("q")
+	term.restored("before")
+}
+
+// SIGTERM leaves the terminal as it was, and is no error.
+func TestWatchTerminated(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "todo.db")
+	write(t, db, "release", "Write tests")
+	term := newTerminal(t, db)
+	term.run("echo before; (todo-mcp watch release; echo ended with $?) ")
+	term.shows("● Write tests...")
+	pid := strings.TrimSpace(term.tmux("display-message", "-p", "#{pane_pid}"))
+	if out, err := exec.Command("pkill", "-TERM", "-s", pid, "todo-mcp").CombinedOutput(); err != nil {
+		t.Fatalf("pkill: %v: %s", err, out)
+	}
+	term.shows("ended with 0")
+	term.restored("before")
+}
+
+// What a list holds cannot touch a real terminal (BAD-INPUT 37, 38), and Ctrl-C
+// leaves it.
+func TestWatchHostile(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "todo.db")
+	write(t, db, "release", "wipe \u202e me", "c1 \u200b end", "tail")
+	term := newTerminal(t, db)
+	term.run("echo before; todo-mcp watch")
+	if s := term.shows("tail"); !strings.Contains(s, `wipe \u202e me`) || !strings.Contains(s, `c1 \u200b end`) {
+		t.Errorf("hostile text looks so:\n%s", s)
+	}
+	term.press("C-c")
+	term.restored("before")
+}
+
+// `todo-mcp watch | head` ends with head, and a dumb terminal gets lines.
+func TestWatchPlain(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "todo.db")
+	write(t, db, "release", "Write tests", "Ship")
+	term := newTerminal(t, db)
+	term.run("todo-mcp watch | head -n 2; echo piped")
+	term.until("ends with head", func(s string) bool {
+		return strings.Contains(s, "command line/TodoWrite\nrelease (rev 1, 0 of 2 done)\npiped\n")
+	})
+	term.run("clear; TERM=dumb todo-mcp watch release")
+	if s := term.shows("[ ] #2 Ship"); strings.Contains(s, "┌") {
+		t.Errorf("a dumb terminal gets\n%s", s)
+	}
+	term.press("C-c")
+	term.run("echo aft''er")
+	term.shows("after\n")
+}
+
+// A server is followed, lost, found again; nothing is missed.
+func TestWatchServer(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "todo.db")
+	write(t, db, "release", "Write tests")
+	s := serve(t, "--store", "sqlite:"+db)
+	term := newTerminal(t, db)
+	term.run("todo-mcp watch --server " + s.url)
+	term.shows("● Write tests...")
+	s.stop()
+	<-s.done
+	term.shows("reconnecting…")
+	write(t, db, "release", "Written meanwhile")
+	again := serve(t, "--store", "sqlite:"+db, "--addr", strings.TrimPrefix(s.url, "http://"))
+	if screen := term.shows("● Written meanwhile..."); !strings.Contains(screen, "● live") {
+		t.Errorf("connected again:\n%s", screen)
+	}
+	write(t, db, "release", "Live again")
+	term.shows("● Live again...")
+	term.press("q")
+	again.stop()
+}
+
+// Mistakes are told before anything is drawn.
+func TestWatchMistakes(t *testing.T) {
+	for want, args := range map[string][]string{
+		"one list at a time":            {"a", "b"},
+		"must be a URL":                 {"--server", "localhost"},
+		"seen by their own process":     {"--store", "memory"},
+		"must be printable ASCII":       {"--server", "http://x", "--token", "a b"},
+		"flag provided but not defined": {"--nothing"},
+	} {
+		var out bytes.Buffer
+		err := cli.Run(context.Background(), append([]string{"todo-mcp", "watch"}, args...),
+			cli.Env{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }})
+		if err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
+			t.Errorf("%q: %v, want %q; wrote %q", args, err, want, out.String())
+		}
+	}
+}

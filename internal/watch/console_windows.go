@@ -1,0 +1,42 @@
+package watch
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/windows"
+)
+
+// prepare makes the console take escape sequences.
+func (t tty) prepare() (undo func(), err error) {
+	handle := windows.Handle(t.out.Fd())
+	var mode uint32
+	if err := windows.GetConsoleMode(handle, &mode); err != nil {
+		return nil, err
+	}
+	wanted := mode | windows.ENABLE_PROCESSED_OUTPUT | windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING
+	if err := windows.SetConsoleMode(handle, wanted); err != nil {
+		return nil, err
+	}
+	return func() { _ = windows.SetConsoleMode(handle, mode) }, nil
+}
+
+// keys reads in a goroutine that nobody waits for: a read from a console cannot
+// be ended, and goes with the process.
+func (t tty) keys() (r io.Reader, stop func(), err error) {
+	if !t.typed() {
+		return strings.NewReader(""), func() {}, nil
+	}
+	pr, pw := io.Pipe()
+	go func() { _, err := io.Copy(pw, t.in); pw.CloseWithError(err) }()
+	return pr, func() { pr.Close() }, nil
+}
+
+// resized says nothing here: the viewer looks at the size each second.
+func (t tty) resized() (words <-chan os.Signal, stop func()) { return nil, func() {} }
+
+func (t tty) suspend() {}
+
+// abandoned cannot be told here; the next write will.
+func abandoned(*os.File) bool { return false }
