@@ -60,6 +60,9 @@ func (s *Server) call(ctx context.Context, tool *tools.Tool, raw json.RawMessage
 	if err != nil {
 		return failure(tool, err)
 	}
+	if id := out.After.List.ID; call.Item != "" && !who.scope.Exclusive && id != s.currentList(who) {
+		call.Notes = append(call.Notes, "This is another open list: "+id)
+	}
 	s.wrote(who, out.After.List.ID)
 	if call.Change != nil {
 		s.calls.publish(out)
@@ -68,7 +71,7 @@ func (s *Server) call(ctx context.Context, tool *tools.Tool, raw json.RawMessage
 }
 
 func (s *Server) apply(ctx context.Context, tool *tools.Tool, call *tools.Call, who caller, op todo.Operation) (todo.Outcome, error) {
-	target := s.target(who, call.List, call.Lines)
+	target := s.target(who, call)
 	if call.Change == nil {
 		snapshot, err := s.Board.Find(ctx, target)
 		if errors.Is(err, todo.ErrNotFound) && call.List == "" {

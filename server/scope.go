@@ -11,6 +11,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/tools"
 )
 
 // caller is who is calling, and so whose list is meant.
@@ -130,7 +131,7 @@ func (s *Server) subAgent(r request, c *caller) {
 	if agent == "" {
 		return
 	}
-	if main, err := s.Board.Find(r.ctx, s.target(*c, "", nil)); err == nil {
+	if main, err := s.Board.Find(r.ctx, s.target(*c, nil)); err == nil {
 		c.begin.Parent = main.List.ID
 	}
 	c.agent = cutRunes(strings.ToValidUTF8(agent, "?"), 64)
@@ -139,21 +140,33 @@ func (s *Server) subAgent(r request, c *caller) {
 	c.scope.Exclusive = true
 }
 
-// target says which list of a caller's is meant: by id, or the scope's own, for
-// a whole-list write (lines not nil) by what it says.
-func (s *Server) target(c caller, list string, lines []todo.Line) todo.Target {
-	t := todo.Target{Scope: c.scope, List: list}
+// target says which list of a caller's a call means: by id, or the scope's own;
+// in a shared scope a whole-list write finds its list by what it says, and a
+// change of one item by the item. A nil call reads.
+func (s *Server) target(c caller, call *tools.Call) todo.Target {
+	if call == nil {
+		call = &tools.Call{}
+	}
+	t := todo.Target{Scope: c.scope, List: call.List}
 	if c.scope.Exclusive {
 		return t
 	}
-	s.mu.Lock()
-	current := s.current[c.scope.Key()]
-	s.mu.Unlock()
+	current := s.currentList(c)
 	t.Choose = todo.ByID(current)
-	if lines != nil {
-		t.Choose = todo.Affinity(lines, current, s.Now())
+	switch {
+	case call.Lines != nil:
+		t.Choose = todo.Affinity(call.Lines, current, s.Now())
+	case call.Item != "":
+		t.Choose = todo.ByItem(call.Item, current)
 	}
 	return t
+}
+
+// currentList is the list this process wrote last in a shared scope.
+func (s *Server) currentList(c caller) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current[c.scope.Key()]
 }
 
 // wrote remembers the list that this process wrote last in a shared scope: what

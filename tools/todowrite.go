@@ -91,7 +91,7 @@ func contentVariant(o Options, s shape) variant {
 					d.Replace(s.view, lines)
 				}
 				var err error
-				call.notes, err = oneInProgress(s.view, d, o.InProgress)
+				call.Notes, err = oneInProgress(s.view, d, o.InProgress)
 				return err
 			}
 			return call

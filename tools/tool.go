@@ -85,10 +85,13 @@ type Call struct {
 	// Lines is the whole list that a whole-list write asks for, and nil in
 	// other calls.
 	Lines []todo.Line
+	// Item is the id of the one item the call is about; empty for others.
+	Item string
 
-	id    string   // the item update_todo speaks of
-	count int      // how many items create_todos adds
-	notes []string // what the change did beyond what was asked
+	count int // how many items create_todos adds
+	// Notes are lines that end the result's text: what was done beyond what was
+	// asked, or where.
+	Notes []string
 }
 
 // Result is the answer to a call.
@@ -234,7 +237,7 @@ func (c *Call) ending(o todo.Outcome) string {
 	if dropped := c.dropped(o); len(dropped) > 0 {
 		text = "\nDropped while open: " + fewOf(dropped)
 	}
-	for _, note := range c.notes {
+	for _, note := range c.Notes {
 		text += "\n" + note
 	}
 	if !o.Changed && !o.Repeated {

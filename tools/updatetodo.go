@@ -32,12 +32,12 @@ func updateTodo(o Options, w prompts.Words) variant {
 				r.problem("id", "Required")
 			}
 			word := r.stepStatus(args.get("status"), w)
-			return &Call{id: id, Change: func(d *todo.Draft) error {
+			return &Call{Item: id, Change: func(d *todo.Draft) error {
 				return move(d, view, id, word, w, o.FreeTransitions)
 			}}
 		},
 		result: func(c *Call, out todo.Outcome) (string, any) {
-			item, _ := out.After.Item(c.id)
+			item, _ := out.After.Item(c.Item)
 			return planAnswer(w, fmt.Sprintf(w.Updated, item.ID, item.Text, view.Words[item.Status]), c, out)
 		},
 		failure: planFailure,

@@ -38,6 +38,23 @@ func Affinity(lines []Line, current string, at time.Time) Chooser {
 	}
 }
 
+// ByItem chooses, for a change of one item, the current list (by id) if it has
+// the item, else the open list saved last that has it.
+func ByItem(item, current string) Chooser {
+	return func(lists []Snapshot) (Snapshot, bool) {
+		now, ok := ByID(current)(lists)
+		if _, has := now.Item(item); ok && has {
+			return now, true
+		}
+		for _, s := range lists {
+			if _, has := s.Item(item); has && !s.Settled() {
+				return s, true
+			}
+		}
+		return now, ok
+	}
+}
+
 // ByID chooses the list with an id.
 func ByID(id string) Chooser {
 	return func(lists []Snapshot) (Snapshot, bool) {

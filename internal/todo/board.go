@@ -122,6 +122,20 @@ func (b *Board) Apply(ctx context.Context, w Write) (Outcome, error) {
 	}
 }
 
+// Restore brings an earlier revision of a list back as a new one. [ErrNotFound]
+// when there is no such list or revision.
+func (b *Board) Restore(ctx context.Context, list string, revision int64, w Writer) (Outcome, error) {
+	old, err := b.store.Load(ctx, list, revision)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return b.Apply(ctx, Write{
+		Target: Target{Scope: old.List.Scope, List: list},
+		Writer: w,
+		Change: func(d *Draft) error { d.Restore(old.Items); return nil },
+	})
+}
+
 // repeated answers an operation that was applied before.
 func (b *Board) repeated(ctx context.Context, w Write) (Outcome, bool, error) {
 	found, err := b.store.Find(ctx, Query{Operation: w.Operation.ID})

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"todo-mcp/internal/todo"
+)
+
+// restore brings an earlier revision back as a new one; nothing is lost, the
+// revisions between stay in history.
+func (a *app) restore(ctx context.Context, args []string) error {
+	if len(args) != 2 {
+		return errors.New("restore takes a list and a revision: `todo-mcp restore LIST 3`; see `todo-mcp history LIST`")
+	}
+	revision, err := strconv.ParseInt(args[1], 10, 64)
+	if err != nil || revision < 1 {
+		return fmt.Errorf("revision %q: must be a whole number, 1 or more", args[1])
+	}
+	board, done, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	list, err := a.findList(ctx, board.Store(), args[:1])
+	if err != nil {
+		return err
+	}
+	out, err := board.Restore(ctx, list.List.ID, revision, todo.Writer{Client: "command line", Variant: "restore"})
+	if errors.Is(err, todo.ErrNotFound) {
+		return fmt.Errorf("list %s has no revision %d, it has 1 to %d", list.List.ID, revision, list.Revision)
+	}
+	if err != nil {
+		return err
+	}
+	if !out.Changed {
+		fmt.Fprintf(a.Stdout, "The list is as it was in revision %d already.\n", revision)
+		return nil
+	}
+	fmt.Fprintf(a.Stdout, "Revision %d is back, as revision %d.\n", revision, out.After.Revision)
+	return a.print(out.After, "text", 0)
+}

@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+)
+
+// export writes whole histories as NDJSON, a snapshot a line: lists by when
+// they began, revisions in order. The same lists give the same bytes from any
+// store.
+func (a *app) export(ctx context.Context, args []string) error {
+	st, err := a.openStore()
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	lists, err := a.chosen(ctx, st, args)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(a.Stdout)
+	encode := json.NewEncoder(out)
+	for _, l := range lists {
+		revisions, err := st.History(ctx, l.List.ID, 0, 0)
+		if err != nil {
+			return err
+		}
+		for _, r := range revisions {
+			if err := encode.Encode(r); err != nil {
+				return err
+			}
+		}
+	}
+	return out.Flush()
+}
+
+// chosen are the lists the arguments name, or all.
+func (a *app) chosen(ctx context.Context, st todo.Store, args []string) (lists []todo.Snapshot, err error) {
+	for _, arg := range args {
+		l, err := a.namedList(ctx, st, arg)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, l)
+	}
+	if len(args) == 0 {
+		if lists, err = st.Find(ctx, todo.Query{}); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(lists, func(x, y todo.Snapshot) int {
+		return cmp.Or(x.List.Created.Compare(y.List.Created), cmp.Compare(x.List.ID, y.List.ID))
+	})
+	return lists, nil
+}
+
+func importFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
+	format := fs.String("format", "ndjson", "ndjson (what export writes) or markdown (a task list, into --list)")
+	return func(ctx context.Context, a *app, args []string) error { return a.importFile(ctx, args, *format) }
+}
+
+func (a *app) importFile(ctx context.Context, args []string, format string) error {
+	if err := oneOf(format, "ndjson", "markdown"); err != nil {
+		return fmt.Errorf("--format %q: %w", format, err)
+	}
+	in, err := a.input(args)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	board, done, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if format == "markdown" {
+		return a.importMarkdown(ctx, board, in)
+	}
+	return a.importHistory(ctx, board.Store(), in)
+}
+
+// input is the file an argument names, or standard input.
+func (a *app) input(args []string) (io.ReadCloser, error) {
+	switch {
+	case len(args) > 1:
+		return nil, fmt.Errorf("one file at a time, received %d", len(args))
+	case len(args) == 0 || args[0] == "-":
+		return io.NopCloser(a.Stdin), nil
+	}
+	f, err := os.Open(args[0])
+	if err != nil {
+		return nil, fmt.Errorf("import: %w", err)
+	}
+	return f, nil
+}
+
+// maxLine is the longest line of an export: a list at its hard caps.
+const maxLine = 32 << 20
+
+// importHistory saves what export wrote. Revisions that are there already, the
+// same, are passed over; others stop the import with their line.
+func (a *app) importHistory(ctx context.Context, st todo.Store, in io.Reader) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLine)
+	added, n := 0, 0
+	for lines.Scan() {
+		n++
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		fresh, err := importLine(ctx, st, lines.Bytes())
+		if err != nil {
+			return fmt.Errorf("line %d: %w; %d revisions were imported before it", n, err, added)
+		}
+		if fresh {
+			added++
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read line %d: %w", n+1, err)
+	}
+	_, err := fmt.Fprintf(a.Stdout, "Imported %d revisions.\n", added)
+	return err
+}
+
+func importLine(ctx context.Context, st todo.Store, line []byte) (fresh bool, err error) {
+	var next todo.Snapshot
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&next); err != nil {
+		return false, fmt.Errorf("not a line of an export: %w", err)
+	}
+	if err := next.Check(); err != nil {
+		return false, err
+	}
+	there, err := st.Load(ctx, next.List.ID, next.Revision)
+	switch {
+	case err == nil && there.Equal(next):
+		return false, nil
+	case err == nil:
+		return false, fmt.Errorf("list %s has another revision %d here", next.List.ID, next.Revision)
+	case !errors.Is(err, todo.ErrNotFound):
+		return false, err
+	}
+	_, err = st.Save(ctx, next)
+	return err == nil, err
+}
+
+// importMarkdown makes a named list what a task list says; items that are there
+// keep their numbers and times.
+func (a *app) importMarkdown(ctx context.Context, board *todo.Board, in io.Reader) error {
+	if a.list == "" {
+		return errors.New("say which list with --list NAME")
+	}
+	text, err := io.ReadAll(io.LimitReader(in, server.MaxMessage+1))
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	if len(text) > server.MaxMessage {
+		return fmt.Errorf("the file is larger than %d bytes", server.MaxMessage)
+	}
+	lines, err := taskLines(render.ReadMarkdown(string(text)))
+	if err != nil {
+		return err
+	}
+	out, err := board.Apply(ctx, todo.Write{
+		Target: todo.Target{Scope: server.NamedScope(a.list)},
+		Begin:  todo.List{Name: a.list, Workspace: workingDir()},
+		Writer: todo.Writer{Client: "command line", Variant: "import"},
+		Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil },
+	})
+	if err != nil {
+		return err
+	}
+	return a.print(out.After, "text", 0)
+}
+
+// taskLines holds what was read to the model's rules.
+func taskLines(items []todo.Item) ([]todo.Line, error) {
+	if len(items) == 0 {
+		return nil, errors.New("there is no task list in it: lines such as `- [ ] Write tests`")
+	}
+	if len(items) > todo.MaxItems {
+		return nil, fmt.Errorf("a list holds at most %d items, there are %d", todo.MaxItems, len(items))
+	}
+	var lines []todo.Line
+	for i, item := range items {
+		if err := item.Check(); err != nil {
+			return nil, fmt.Errorf("item %d: %w", i+1, err)
+		}
+		lines = append(lines, todo.Line{Text: item.Text, Active: item.ActiveText(), Status: string(item.Status)})
+	}
+	return lines, nil
+}

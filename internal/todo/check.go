@@ -1,0 +1,72 @@
+package todo
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// CoreView sees every item as it is: the core statuses are its words.
+func CoreView() View {
+	v := View{Active: true, Words: make(map[Status]string)}
+	for _, s := range Statuses() {
+		v.Words[s] = string(s)
+	}
+	return v
+}
+
+// Check says whether an item that came from outside of the tools is fit to be
+// stored: its texts clean, not blank and within [MaxText], its status known.
+func (i Item) Check() error {
+	if !slices.Contains(Statuses(), i.Status) {
+		return fmt.Errorf("status %q is unknown", i.Status)
+	}
+	for _, text := range []string{i.Text, i.ActiveText()} {
+		clean, err := CleanText(text)
+		switch {
+		case !utf8.ValidString(text):
+			return errors.New("the text is not valid UTF-8")
+		case err != nil:
+			return err
+		case clean != text || text == "":
+			return errors.New("the text must be one line, not blank, without white space around it")
+		case utf8.RuneCountInString(text) > MaxText:
+			return fmt.Errorf("the text has more than %d characters", MaxText)
+		}
+	}
+	return nil
+}
+
+// Check says whether a snapshot that came from outside is one: a list with id
+// and scope, a revision, items fit to be stored with ids of their own.
+func (s Snapshot) Check() error {
+	if s.List.ID == "" || s.List.Scope.Conversation == "" || s.Revision < 1 {
+		return errors.New("list id, scope or revision is missing")
+	}
+	if len(s.Items) > MaxItems {
+		return fmt.Errorf("%d items, at most %d are allowed", len(s.Items), MaxItems)
+	}
+	seen := make(map[string]bool, len(s.Items))
+	for n, item := range s.Items {
+		if err := item.Check(); err != nil {
+			return fmt.Errorf("item %d: %w", n+1, err)
+		}
+		if item.ID == "" || seen[item.ID] {
+			return fmt.Errorf("item %d: id %q is missing or a repeat", n+1, item.ID)
+		}
+		seen[item.ID] = true
+	}
+	return nil
+}
+
+// Equal reports whether two snapshots are the same in everything but their
+// place in a store.
+func (s Snapshot) Equal(o Snapshot) bool {
+	sameList := s.List.ID == o.List.ID && s.List.Scope == o.List.Scope && s.List.Name == o.List.Name && s.List.Parent == o.List.Parent &&
+		s.List.Agent == o.List.Agent && s.List.Workspace == o.List.Workspace && s.List.Created.Equal(o.List.Created)
+	return sameList && s.Revision == o.Revision && s.LastID == o.LastID && s.Updated.Equal(o.Updated) &&
+		s.Writer == o.Writer && s.Operation == o.Operation && slices.EqualFunc(s.Items, o.Items, func(a, b Item) bool {
+		return a.same(b) && a.Created.Equal(b.Created) && a.Started.Equal(b.Started) && a.Ended.Equal(b.Ended)
+	})
+}
