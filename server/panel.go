@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,6 +70,7 @@ func (h *HTTP) routePanel() error {
 	h.mux.HandleFunc("GET /{$}", h.panelBoard)
 	h.mux.HandleFunc("GET /lists/{id}", h.panelList)
 	h.mux.HandleFunc("GET /lists/{id}/at/{revision}", h.panelRevision)
+	h.mux.HandleFunc("POST /lists/{id}/restore/{revision}", h.panelRestore)
 	h.mux.HandleFunc("GET /panel/events", h.panelEvents)
 	for path := range h.panel.assets {
 		h.mux.HandleFunc("GET "+path, h.panelAsset)
@@ -192,11 +194,35 @@ func (h *HTTP) revision(ctx context.Context, id string, n int64) (listView, erro
 	return at(before, l, h.server.Now()), err
 }
 
+// panelRestore brings an old revision back as a new one. The guard has seen to
+// it that no foreign page asks.
+func (h *HTTP) panelRestore(w http.ResponseWriter, r *http.Request) {
+	n, ok := revisionOf(w, r)
+	if !ok {
+		return
+	}
+	out, err := h.server.Board.Restore(r.Context(), r.PathValue("id"), n, todo.Writer{Client: "panel", Variant: "restore"})
+	if err != nil {
+		apiError(w, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, render.Document(out.After))
+}
+
+// revisionOf reads the revision in the path; it answers 404 for none.
+func revisionOf(w http.ResponseWriter, r *http.Request) (int64, bool) {
+	n, err := strconv.ParseInt(r.PathValue("revision"), 10, 64)
+	if err != nil || n < 1 {
+		http.Error(w, "no such revision", http.StatusNotFound)
+		return 0, false
+	}
+	return n, true
+}
+
 // panelRevision gives the drawn items of an old revision, for the timeline.
 func (h *HTTP) panelRevision(w http.ResponseWriter, r *http.Request) {
-	var n int64
-	if _, err := fmt.Sscan(r.PathValue("revision"), &n); err != nil || n < 1 {
-		http.Error(w, "no such revision", http.StatusNotFound)
+	n, ok := revisionOf(w, r)
+	if !ok {
 		return
 	}
 	v, err := h.revision(r.Context(), r.PathValue("id"), n)

@@ -116,8 +116,14 @@ func TestPanelLive(t *testing.T) {
 	until(t, ctx, `document.getElementById('where').textContent === '11 of 12' && document.querySelector('#shown .in_progress.mark-added') !== null && document.querySelector('#shown .mark-removed') !== null`)
 	write(todos("completed", "Step 9", "More"))
 	until(t, ctx, `document.getElementById('where').textContent === '11 of 13'`)
+	do(t, ctx, chromedp.Click("#restore"))
+	until(t, ctx, `document.getElementById('where').textContent === '14 of 14' && document.querySelector('#shown .in_progress bdi')?.textContent === 'Step 9'`)
+	write(todos("completed", "Step 9", "More"))
+	until(t, ctx, `document.getElementById('where').textContent === '15 of 15'`)
+	do(t, ctx, chromedp.KeyEvent(kb.ArrowLeft))
+	until(t, ctx, `document.getElementById('where').textContent === '14 of 15'`)
 	do(t, ctx, chromedp.Click("#live"))
-	until(t, ctx, `document.getElementById('where').textContent === '13 of 13' && document.querySelectorAll('#shown .item').length === 2`)
+	until(t, ctx, `document.getElementById('where').textContent === '15 of 15' && document.querySelectorAll('#shown .item').length === 2`)
 	write(todos("completed", "Step 9", "More", "Again"))
 	until(t, ctx, `document.querySelectorAll('#shown .item').length === 3`)
 }
@@ -365,6 +371,17 @@ func TestPanelPages(t *testing.T) {
 		if status := getJSON(t, web.URL+path, nil); status != 404 {
 			t.Errorf("%s: %d", path, status)
 		}
+	}
+	if status, _, body := post(t, list+"/restore/1", ""); status != 200 || !strings.Contains(body, `"revision":3`) {
+		t.Errorf("restore: %d %s", status, body)
+	}
+	for path, want := range map[string]int{"/restore/9": 404, "/restore/x": 404} {
+		if status, _, _ := post(t, list+path, ""); status != want {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	if status, _, _ := post(t, list+"/restore/1", "", "Origin", "http://evil.example"); status != 403 {
+		t.Errorf("restore from a foreign page: %d", status)
 	}
 	if status := getJSON(t, list+"/at/9", nil); status != 404 {
 		t.Errorf("a revision that is not there: %d", status)

@@ -128,7 +128,7 @@ function applyList(d) {
 
 function mark() {
   $('where').textContent = `${shown} of ${newest}`;
-  $('live').hidden = shown === newest;
+  $('live').hidden = $('restore').hidden = shown === newest;
 }
 
 let asked = 0;
@@ -158,6 +158,13 @@ if (view === 'list') {
   $('scrub').addEventListener('input', () => go(Number($('scrub').value)));
   for (const [id, by] of [['prev', -1], ['next', 1]]) $(id).addEventListener('click', (e) => { e.preventDefault(); go(shown + by); });
   $('live').addEventListener('click', () => go(newest));
+  $('restore').addEventListener('click', async () => {
+    const done = await fetch(`/lists/${list}/restore/${shown}`, { method: 'POST' });
+    if (!done.ok) { $('say').textContent = 'The revision could not be restored'; return; }
+    newest = Math.max(newest, (await done.json()).revision);
+    $('scrub').max = newest;
+    go(newest);
+  });
   document.addEventListener('keydown', (e) => {
     if (e.target.matches('input') || e.altKey || e.ctrlKey || e.metaKey) return;
     const to = { ArrowLeft: shown - 1, ArrowRight: shown + 1, Home: 1, End: newest }[e.key];
