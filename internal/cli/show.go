@@ -34,7 +34,33 @@ func (a *app) show(ctx context.Context, args []string, format string, width int)
 	if err != nil {
 		return err
 	}
-	return a.print(list, format, width)
+	if err := a.print(list, format, width); err != nil || format != "text" {
+		return err
+	}
+	return a.showSubs(ctx, st, list, width)
+}
+
+// showSubs shows the lists of sub-agents under their main one, rolled up.
+func (a *app) showSubs(ctx context.Context, st todo.Store, list todo.Snapshot, width int) error {
+	subs, err := st.Find(ctx, todo.Query{Parent: list.List.ID, OldestFirst: true})
+	if err != nil || len(subs) == 0 {
+		return err
+	}
+	done, total := 0, 0
+	for _, s := range subs {
+		n := s.Counts()
+		done, total = done+n[todo.Completed], total+len(s.Items)-n[todo.Cancelled]
+	}
+	if _, err := fmt.Fprintf(a.Stdout, "\nsub-agents %d of %d\n", done, total); err != nil {
+		return err
+	}
+	for _, s := range subs {
+		s.List.Name = s.List.Agent
+		if _, err := io.WriteString(a.Stdout, indent(a.picture(s, width))); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *app) print(list todo.Snapshot, format string, width int) error {
@@ -113,46 +139,5 @@ func (a *app) lists(ctx context.Context, asJSON bool, limit int) error {
 		return err
 	}
 	_, err = io.WriteString(a.Stdout, render.Lists(lists, time.Now(), terminal(a.Stdout)))
-	return err
-}
-
-func historyFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
-	asJSON := fs.Bool("json", false, "print JSON, one revision a line")
-	return func(ctx context.Context, a *app, args []string) error { return a.history(ctx, args, *asJSON) }
-}
-
-func (a *app) history(ctx context.Context, args []string, asJSON bool) error {
-	st, err := a.openStore()
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	list, err := a.findList(ctx, st, args)
-	if err != nil {
-		return err
-	}
-	revisions, err := st.History(ctx, list.List.ID, 0, 0)
-	if err != nil {
-		return err
-	}
-	before := todo.Snapshot{}
-	for _, r := range revisions {
-		if err := a.printRevision(before, r, asJSON); err != nil {
-			return err
-		}
-		before = r
-	}
-	return nil
-}
-
-func (a *app) printRevision(before, r todo.Snapshot, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(a.Stdout).Encode(render.Document(r))
-	}
-	by := render.Safe(r.Writer.Client)
-	if r.Writer.Variant != "" {
-		by += " " + render.Safe(r.Writer.Variant)
-	}
-	_, err := fmt.Fprintf(a.Stdout, "revision %d  %s  %s\n%s\n", r.Revision, r.Updated.Local().Format("2006-01-02 15:04:05"), by, indent(render.Diff(before, r)))
 	return err
 }
