@@ -54,4 +54,5 @@ bench:
 
 ## shots: the README's pictures, from a running program
 shots: deps
+	@DEPS="fonts-noto-cjk fonts-noto-color-emoji" ./.ci/deps
 	@$(GO) run ./internal/shots docs/images

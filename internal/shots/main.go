@@ -59,14 +59,13 @@ func run(folder string) error {
 		{"panel-light.png", web, 1280, 860, false},
 		{"panel-dark.png", web, 1280, 860, true},
 		{"panel-narrow.png", web, 390, 844, false},
-		{"list.png", web + "/lists/" + main, 980, 700, false},
-		{"list-history.png", web + "/lists/" + main + "?revision=2", 980, 700, true},
+		{"list-history.png", web + "/lists/" + main + "?revision=2", 980, 560, false},
 	} {
 		if err := shoot(ctx, s.url, filepath.Join(folder, s.name), s.width, s.height, s.dark); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	return nil
+	return shootTerminal(ctx, web, filepath.Join(folder, "terminal.png"))
 }
 
 // serve starts a server on loopback.

@@ -190,6 +190,6 @@ if ('Notification' in window && Notification.permission === 'default') {
   $('notify').addEventListener('click', async () => { $('notify').hidden = (await Notification.requestPermission()) !== 'default'; });
 }
 
-count();
+if (view === 'list') mark(); else count();
 tick();
 follow();
