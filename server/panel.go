@@ -201,7 +201,7 @@ func (h *HTTP) panelRestore(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	out, err := h.server.Board.Restore(r.Context(), r.PathValue("id"), n, todo.Writer{Client: "panel", Variant: "restore"})
+	out, err := h.server.Board.Restore(r.Context(), r.PathValue("id"), n, todo.Writer{Client: "panel", Variant: "restore", Person: true})
 	if err != nil {
 		apiError(w, err)
 		return

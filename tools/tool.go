@@ -237,6 +237,9 @@ func (c *Call) ending(o todo.Outcome) string {
 	if dropped := c.dropped(o); len(dropped) > 0 {
 		text = "\nDropped while open: " + fewOf(dropped)
 	}
+	if unseen := personDid(o.Unseen); unseen != "" {
+		text += "\nThe user changed the list: " + unseen
+	}
 	for _, note := range c.Notes {
 		text += "\n" + note
 	}
@@ -267,4 +270,27 @@ func fewOf(items []todo.Item) string {
 		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
 	}
 	return strings.Join(names, ", ")
+}
+
+// personDid tells a model in a line what a person changed while it was not
+// looking.
+func personDid(changes []todo.Difference) string {
+	var parts []string
+	for _, d := range changes {
+		switch {
+		case d.Kind == todo.Added:
+			parts = append(parts, "added "+excerpt(d.After.Text))
+		case d.Kind == todo.Removed:
+			parts = append(parts, "removed "+excerpt(d.Before.Text))
+		case d.Kind == todo.Changed && d.Before.Status != d.After.Status:
+			parts = append(parts, "set "+excerpt(d.After.Text)+" to "+string(d.After.Status))
+		case d.Kind == todo.Changed:
+			parts = append(parts, "reworded "+excerpt(d.Before.Text)+" to "+excerpt(d.After.Text))
+		}
+	}
+	const most = 6
+	if len(parts) > most {
+		return strings.Join(parts[:most], ", ") + fmt.Sprintf(" and %d more", len(parts)-most)
+	}
+	return strings.Join(parts, ", ")
 }

@@ -28,7 +28,7 @@ func (a *app) restore(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	out, err := board.Restore(ctx, list.List.ID, revision, todo.Writer{Client: "command line", Variant: "restore"})
+	out, err := board.Restore(ctx, list.List.ID, revision, todo.Writer{Client: "command line", Variant: "restore", Person: true})
 	if errors.Is(err, todo.ErrNotFound) {
 		return fmt.Errorf("list %s has no revision %d, it has 1 to %d", list.List.ID, revision, list.Revision)
 	}

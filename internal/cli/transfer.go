@@ -179,7 +179,7 @@ func (a *app) importMarkdown(ctx context.Context, board *todo.Board, in io.Reade
 	out, err := board.Apply(ctx, todo.Write{
 		Target: todo.Target{Scope: server.NamedScope(a.list)},
 		Begin:  todo.List{Name: a.list, Workspace: workingDir()},
-		Writer: todo.Writer{Client: "command line", Variant: "import"},
+		Writer: todo.Writer{Client: "command line", Variant: "import", Person: true},
 		Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil },
 	})
 	if err != nil {

@@ -82,6 +82,9 @@ type Write struct {
 	// none. A caller that may repeat the write adds a digest of its content.
 	Operation Operation
 	Change    Change
+	// Seen is the revision the writer knows, for a person who edits it; 0 is the
+	// newest, or for an agent the newest that no person wrote.
+	Seen int64
 }
 
 // Outcome is what a write did.
@@ -94,6 +97,9 @@ type Outcome struct {
 	Changed bool
 	// Repeated says that the operation had been applied before.
 	Repeated bool
+	// Unseen is what a person changed since the agent that writes last saw the
+	// list; the write was merged with it.
+	Unseen []Difference
 }
 
 // Apply applies a write and returns when its revision is durable. Errors:
@@ -158,11 +164,15 @@ func (b *Board) try(ctx context.Context, w Write) (Outcome, error) {
 		return Outcome{}, err
 	}
 	draft := NewDraft(before, b.now())
+	unseen, err := b.unseen(ctx, draft, w)
+	if err != nil {
+		return Outcome{}, err
+	}
 	if err := w.Change(draft); err != nil {
 		return Outcome{Before: before, After: before}, err
 	}
 	if !draft.Changed() {
-		return Outcome{Before: before, After: before}, nil
+		return Outcome{Before: before, After: before, Unseen: unseen}, nil
 	}
 	next := draft.snapshot(w.Writer, w.Operation)
 	if next.Revision == 1 {
@@ -173,7 +183,46 @@ func (b *Board) try(ctx context.Context, w Write) (Outcome, error) {
 	if err != nil {
 		return Outcome{Before: before, After: before}, err
 	}
-	return Outcome{Before: before, After: after, Changed: true}, nil
+	return Outcome{Before: before, After: after, Changed: true, Unseen: unseen}, nil
+}
+
+// unseen tells a draft which revision its writer knows, when others changed the
+// list since, and what they changed.
+func (b *Board) unseen(ctx context.Context, d *Draft, w Write) ([]Difference, error) {
+	seen, newest := w.Seen, d.before
+	if seen == 0 && !w.Writer.Person && newest.Writer.Person {
+		base, err := b.lastOfAgents(ctx, newest)
+		if err != nil {
+			return nil, err
+		}
+		d.SeenAt(base)
+		return Diff(base, newest), nil
+	}
+	if seen == 0 || seen >= newest.Revision {
+		return nil, nil
+	}
+	base, err := b.store.Load(ctx, newest.List.ID, seen)
+	if err != nil {
+		return nil, fmt.Errorf("load the revision that was edited: %w", err)
+	}
+	d.SeenAt(base)
+	return nil, nil
+}
+
+// lastOfAgents is the last revision before s that no person wrote: what the
+// list's agent last saw. A list that only people wrote was seen by none.
+func (b *Board) lastOfAgents(ctx context.Context, s Snapshot) (Snapshot, error) {
+	for s.Writer.Person && s.Revision > 1 {
+		before, err := b.store.Load(ctx, s.List.ID, s.Revision-1)
+		if err != nil {
+			return s, fmt.Errorf("load what the agent saw: %w", err)
+		}
+		s = before
+	}
+	if s.Writer.Person {
+		s = Snapshot{List: s.List, Items: []Item{}}
+	}
+	return s, nil
 }
 
 // save saves, and repeats once when the outcome is unknown: the operation id

@@ -17,12 +17,21 @@ type Draft struct {
 	items  []Item
 	lastID int
 	now    time.Time
+	seen   *Snapshot // what the writer last saw, when that is not before
 }
 
 // NewDraft begins a draft on a snapshot, which stays as it is. now is when the
 // change happens.
 func NewDraft(before Snapshot, now time.Time) *Draft {
 	return &Draft{before: before, items: slices.Clone(before.Items), lastID: before.LastID, now: now.UTC()}
+}
+
+// SeenAt says that the writer knows an earlier snapshot of the list: a [Draft.Replace]
+// is then merged with what others changed since, see merge3.
+func (d *Draft) SeenAt(s Snapshot) {
+	if s.Revision != d.before.Revision {
+		d.seen = &s
+	}
 }
 
 // Before is the snapshot the draft began with.
@@ -64,6 +73,12 @@ func (d *Draft) SetStatus(id string, status Status) bool {
 // the view leaves out stay where they were; an empty write empties the list,
 // unless the view already showed it empty.
 func (d *Draft) Replace(view View, lines []Line) {
+	if d.seen != nil {
+		asked := NewDraft(*d.seen, d.now)
+		asked.Replace(view, lines)
+		d.rebase(*d.seen, asked.items)
+		return
+	}
 	shown := view.Lines(d.items)
 	if len(lines) == 0 && len(shown) > 0 {
 		d.items = nil
@@ -93,6 +108,42 @@ func (d *Draft) Patch(view View, lines []Line) bool {
 	for i, line := range lines {
 		d.items[at[i]] = d.merge(view, &d.items[at[i]], line)
 	}
+	return true
+}
+
+// SetText rewords one item. It reports false when the id is not in the list.
+func (d *Draft) SetText(id, text string) bool {
+	i := Snapshot{Items: d.items}.index(id)
+	if i < 0 {
+		return false
+	}
+	if Fold(d.items[i].Text) != Fold(text) {
+		d.items[i].Active = "" // it described the old text
+	}
+	d.items[i].Text = text
+	return true
+}
+
+// Remove takes one item off the list. It reports false when the id is not in it.
+func (d *Draft) Remove(id string) bool {
+	i := Snapshot{Items: d.items}.index(id)
+	if i < 0 {
+		return false
+	}
+	d.items = slices.Delete(d.items, i, i+1)
+	return true
+}
+
+// Move puts one item at a place, from 0; beyond the end is the end. It reports
+// false when the id is not in the list.
+func (d *Draft) Move(id string, to int) bool {
+	i := Snapshot{Items: d.items}.index(id)
+	if i < 0 {
+		return false
+	}
+	item := d.items[i]
+	d.items = slices.Delete(d.items, i, i+1)
+	d.items = slices.Insert(d.items, min(max(to, 0), len(d.items)), item)
 	return true
 }
 

@@ -43,6 +43,8 @@ type Writer struct {
 	Client  string `json:"client,omitempty"`  // as the MCP client names itself
 	Variant string `json:"variant,omitempty"` // the tool's name
 	Agent   string `json:"agent,omitempty"`   // the sub-agent, if one
+	// Person says that a person wrote, whom the list's agent cannot have seen.
+	Person bool `json:"person,omitempty"`
 }
 
 // Operation makes a repeated write harmless: a store that has seen ID answers

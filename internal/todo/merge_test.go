@@ -1,0 +1,151 @@
+package todo
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// write is "1p:Text" items: id, first letter of the status, text.
+func write(text string) (items []Item) {
+	status := map[byte]Status{'p': Pending, 'i': InProgress, 'c': Completed, 'f': Failed, 'x': Cancelled}
+	for part := range strings.FieldsSeq(text) {
+		head, body, _ := strings.Cut(part, ":")
+		items = append(items, Item{ID: head[:len(head)-1], Text: body, Status: status[head[len(head)-1]]})
+	}
+	return items
+}
+
+func told(items []Item) string {
+	var parts []string
+	for _, i := range items {
+		letter := i.Status[:1]
+		if i.Status == Cancelled {
+			letter = "x"
+		}
+		parts = append(parts, fmt.Sprintf("%s%s:%s", i.ID, letter, i.Text))
+	}
+	return strings.Join(parts, " ")
+}
+
+func TestMerge3(t *testing.T) {
+	for _, c := range []struct{ name, base, theirs, mine, want string }{
+		{"nobody else", "1p:A 2p:B", "1p:A 2p:B", "1c:A 9p:N", "1c:A 10p:N"},
+		{"their addition stays, in its place", "1p:A 2p:B", "1p:A 3p:C 2p:B", "1c:A 2i:B", "1c:A 3p:C 2i:B"},
+		{"their tick stays", "1p:A 2p:B", "1c:A 2p:B", "1p:A 2i:B", "1c:A 2i:B"},
+		{"their tick stays although mine begins it", "1p:A", "1c:A", "1i:A", "1c:A"},
+		{"their removal stays", "1p:A 2p:B", "2p:B", "1i:A 2p:B", "2p:B"},
+		{"their rewording stays", "1p:A 2p:B", "1p:A! 2p:B", "1i:A 2p:B", "1i:A! 2p:B"},
+		{"mine rewords too", "1p:A", "1p:A1", "1p:A2", "1p:A2"},
+		{"mine removes what they left alone", "1p:A 2p:B", "1p:A 2p:B 3p:C", "1p:A", "1p:A 3p:C"},
+		{"mine removes what they changed", "1p:A 2p:B", "1p:A 2c:B", "1p:A", "1p:A 2c:B"},
+		{"both add the same", "1p:A", "1p:A 2p:Same", "1p:A 9i:same", "1p:A 2i:same"},
+		{"both close differently", "1i:A", "1x:A", "1c:A", "1x:A"},
+		{"they reopened, mine left alone", "1c:A", "1p:A", "1c:A", "1p:A"},
+		{"order is mine", "1p:A 2p:B 3p:C", "1p:A 2p:B 3c:C", "3p:C 1p:A 2p:B", "3c:C 1p:A 2p:B"},
+	} {
+		n := 9
+		got := merge3(write(c.base), write(c.theirs), write(c.mine), func() string { n++; return fmt.Sprint(n) })
+		if told(got) != c.want {
+			t.Errorf("%s: %s, want %s", c.name, told(got), c.want)
+		}
+	}
+}
+
+// What a person did while an agent was not looking survives the agent's next
+// whole-list write, and what the agent changed elsewhere applies.
+func TestMergeKeepsThePersonsEdits(t *testing.T) {
+	texts := []string{"A", "B", "C", "D", "E", "F"}
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 5).Draw(t, "n")
+		var base []Item
+		for i := range n {
+			base = append(base, Item{ID: fmt.Sprint(i + 1), Text: texts[i], Status: rapid.SampledFrom([]Status{Pending, InProgress}).Draw(t, "status")})
+		}
+		theirs := slices.Clone(base)
+		added, ticked, removed := map[string]bool{}, map[string]bool{}, map[string]bool{}
+		for edit := range rapid.IntRange(0, 4).Draw(t, "edits") {
+			switch rapid.IntRange(0, 2).Draw(t, "edit") {
+			case 0:
+				item := Item{ID: fmt.Sprint(100 + edit), Text: fmt.Sprint("person ", edit), Status: Pending}
+				theirs = slices.Insert(theirs, rapid.IntRange(0, len(theirs)).Draw(t, "at"), item)
+				added[item.ID] = true
+			case 1:
+				if len(theirs) > 0 {
+					i := rapid.IntRange(0, len(theirs)-1).Draw(t, "which")
+					theirs[i].Status = Completed
+					ticked[theirs[i].ID] = true
+				}
+			case 2:
+				if len(theirs) > 0 {
+					i := rapid.IntRange(0, len(theirs)-1).Draw(t, "which")
+					removed[theirs[i].ID] = true
+					delete(added, theirs[i].ID)
+					delete(ticked, theirs[i].ID)
+					theirs = slices.Delete(slices.Clone(theirs), i, i+1)
+				}
+			}
+		}
+		// The agent moves what it saw, drops some, adds some.
+		var mine []Item
+		for _, item := range base {
+			if rapid.IntRange(0, 4).Draw(t, "keep") > 0 {
+				item.Status = rapid.SampledFrom([]Status{Pending, InProgress, Completed}).Draw(t, "to")
+				mine = append(mine, item)
+			}
+		}
+		if rapid.Bool().Draw(t, "new") {
+			mine = append(mine, Item{ID: "900", Text: "agent new", Status: Pending})
+		}
+		next := 500
+		got := byID(merge3(base, theirs, mine, func() string { next++; return fmt.Sprint(next) }))
+		for id := range added {
+			if _, ok := got[id]; !ok {
+				t.Fatalf("the person's addition %s is gone", id)
+			}
+		}
+		for id := range ticked {
+			if item, ok := got[id]; !ok || item.Status != Completed {
+				t.Fatalf("the person's tick of %s is gone: %+v", id, item)
+			}
+		}
+		for id := range removed {
+			if _, ok := got[id]; ok {
+				t.Fatalf("%s was resurrected", id)
+			}
+		}
+		before := byID(base)
+		for _, item := range mine {
+			if _, known := before[item.ID]; known && !ticked[item.ID] && !removed[item.ID] && got[item.ID].Status != item.Status {
+				t.Fatalf("the agent's %s is lost: %+v", item.ID, got[item.ID])
+			}
+		}
+		if len(added)+len(ticked)+len(removed) == 0 && len(mine) != len(got) {
+			t.Fatalf("without the person the agent's write is %d items, not %d", len(got), len(mine))
+		}
+	})
+}
+
+// Replace on a draft with a base is that merge; without the person's edits it
+// is a plain replace.
+func TestReplaceOnABase(t *testing.T) {
+	view := View{Words: map[Status]string{Pending: "pending", InProgress: "doing", Completed: "done"}}
+	base := Snapshot{Revision: 1, Items: write("1p:A 2p:B"), LastID: 2}
+	now := Snapshot{Revision: 2, Items: write("1c:A 2p:B 3p:C"), LastID: 3}
+	d := NewDraft(now, time.Unix(1, 0))
+	d.SeenAt(base)
+	d.Replace(view, []Line{{Text: "A", Status: "doing"}, {Text: "B", Status: "doing"}, {Text: "N", Status: "pending"}})
+	if got := told(d.Items()); got != "1c:A 2i:B 3p:C 4p:N" && got != "1c:A 2i:B 4p:N 3p:C" {
+		t.Errorf("merged to %s", got)
+	}
+	d = NewDraft(now, time.Unix(1, 0))
+	d.SeenAt(now)
+	d.Replace(view, []Line{{Text: "A", Status: "doing"}})
+	if got := told(d.Items()); got != "1i:A" {
+		t.Errorf("replaced to %s", got)
+	}
+}

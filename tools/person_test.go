@@ -1,0 +1,55 @@
+package tools_test
+
+import (
+	"context"
+	"testing"
+
+	"todo-mcp/internal/todo"
+)
+
+// person edits the session's list as the panel does.
+func (s *session) person(change todo.Change) {
+	s.t.Helper()
+	if _, err := s.board.Apply(context.Background(), todo.Write{Target: target(), Writer: todo.Writer{Client: "panel", Person: true}, Change: change}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// What a person edited between two writes of an agent survives the second, the
+// agent's own changes apply, and the result says what the person did, once.
+func TestPersonsEditsSurvive(t *testing.T) {
+	s := newSession(t, nil)
+	s.call("TodoWrite", todos("i A", "p B", "p C"))
+	s.person(func(d *todo.Draft) error {
+		d.SetStatus("2", todo.Completed)
+		d.SetText("3", "C, but better")
+		d.Append("From the user")
+		return nil
+	})
+	got := s.call("TodoWrite", todos("c A", "i B", "p C", "p D"))
+	const want = "Todo list updated: 2 completed, 0 in_progress, 3 pending\n" +
+		`The user changed the list: set "B" to completed, reworded "C" to "C, but better", added "From the user"`
+	if got.Text != want {
+		t.Errorf("text\n%s\nwant\n%s", got.Text, want)
+	}
+	if got := s.call("SetTodoList", `{}`).Text; got != "Todo list:\n- [done] A\n- [done] B\n- [pending] C, but better\n- [pending] From the user\n- [pending] D" {
+		t.Error(got)
+	}
+	// The agent has been told; now it may do as it likes.
+	if got := s.call("TodoWrite", todos("c A", "p B")).Text; got != "Todo list updated: 1 completed, 0 in_progress, 1 pending\nDropped while open: \"C, but better\", \"From the user\", \"D\"" {
+		t.Error(got)
+	}
+	// A removal is not undone by an agent that has not seen it, and is told to
+	// the tools that work by id as well.
+	s.person(func(d *todo.Draft) error { d.Remove("2"); return nil })
+	if got := s.call("create_todos", `{"items":["E"]}`).Text; got != "Todo list updated: 1 created\nPlan:\n  [x] #1 A\n  [ ] #6 E\nThe user changed the list: removed \"B\"" {
+		t.Error(got)
+	}
+	s.person(func(d *todo.Draft) error { d.Remove("1"); return nil })
+	if got := s.call("write_todos", todos("c A", "p E")).Text; got != "Todo list updated (no change)" && got != "Todo list updated\nThe user changed the list: removed \"A\"" {
+		t.Error(got)
+	}
+	if l := s.list(); len(l.Items) != 1 || l.Items[0].Text != "E" {
+		t.Errorf("a removed item was resurrected: %+v", l.Items)
+	}
+}
