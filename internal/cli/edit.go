@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+
+	"todo-mcp/internal/todo"
+)
+
+// edit opens a list in the user's editor as a task list and applies what was
+// changed, merged with what agents wrote meanwhile.
+func (a *app) edit(ctx context.Context, args []string) error {
+	board, done, err := a.open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	list, err := a.findList(ctx, board.Store(), args)
+	if err != nil {
+		return err
+	}
+	before := editable(list)
+	after, err := a.editor(ctx, before)
+	if err != nil {
+		return err
+	}
+	if after == before {
+		_, err := fmt.Fprintln(a.Stdout, "Nothing was changed.")
+		return err
+	}
+	lines, err := edited(after)
+	if err != nil {
+		return fmt.Errorf("%w; nothing was changed", err)
+	}
+	out, err := board.Apply(ctx, todo.Write{
+		Target: todo.Target{Scope: list.List.Scope, List: list.List.ID},
+		Writer: todo.Writer{Client: "command line", Variant: "edit", Person: true},
+		Seen:   list.Revision,
+		Change: func(d *todo.Draft) error { d.Replace(personView(), lines); return nil },
+	})
+	if err != nil {
+		return err
+	}
+	return a.print(out.After, "text", 0)
+}
+
+// personView sees texts and core statuses, not active texts.
+func personView() todo.View {
+	v := todo.CoreView()
+	v.Active = false
+	return v
+}
+
+// markers are the statuses as an edited line has them.
+func markers() map[string]todo.Status {
+	return map[string]todo.Status{
+		" ": todo.Pending, ">": todo.InProgress, "x": todo.Completed, "X": todo.Completed,
+		"!": todo.Failed, "#": todo.Blocked, "-": todo.Cancelled,
+	}
+}
+
+const editHelp = `
+<!-- [ ] pending  [>] in progress  [x] completed  [!] failed  [#] blocked  [-] cancelled
+     Add, reword, move or delete lines. The number behind a line keeps it the same item when
+     you reword it. -->
+`
+
+// editable is a list as it is put into the editor.
+func editable(list todo.Snapshot) string {
+	mark := make(map[todo.Status]string)
+	for m, s := range markers() {
+		if m != "X" {
+			mark[s] = m
+		}
+	}
+	var b strings.Builder
+	for _, i := range list.Items {
+		fmt.Fprintf(&b, "- [%s] %s <!--%s-->\n", mark[i.Status], i.Text, i.ID)
+	}
+	return b.String() + editHelp
+}
+
+var taskLine = regexp.MustCompile(`^\s*[-*+] \[(.)\] (.*?)\s*(?:<!-- ?#?([0-9]+) ?-->)?\s*$`)
+
+// comment is one that begins a line, such as editHelp.
+var comment = regexp.MustCompile(`(?ms)^<!--.*?-->`)
+
+// edited reads what came back from the editor.
+func edited(text string) ([]todo.Line, error) {
+	text = comment.ReplaceAllString(text, "")
+	var lines []todo.Line
+	for n, line := range strings.Split(text, "\n") {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		m := taskLine.FindStringSubmatch(line)
+		if m == nil {
+			return nil, fmt.Errorf("line %d is no task: it must look like `- [ ] Write tests`", n+1)
+		}
+		status, known := markers()[m[1]]
+		if !known {
+			return nil, fmt.Errorf("line %d: [%s] is no status", n+1, m[1])
+		}
+		item := todo.Item{Text: m[2], Status: status}
+		if err := item.Check(); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n+1, err)
+		}
+		lines = append(lines, todo.Line{ID: m[3], Text: item.Text, Status: string(status)})
+	}
+	if len(lines) > todo.MaxItems {
+		return nil, fmt.Errorf("a list holds at most %d items, there are %d", todo.MaxItems, len(lines))
+	}
+	return lines, nil
+}
+
+// editor lets the user edit a text in $VISUAL or $EDITOR.
+func (a *app) editor(ctx context.Context, text string) (string, error) {
+	command := strings.Fields(a.Getenv("VISUAL"))
+	if len(command) == 0 {
+		command = strings.Fields(a.Getenv("EDITOR"))
+	}
+	if len(command) == 0 {
+		return "", errors.New("set EDITOR to the editor to use")
+	}
+	f, err := os.CreateTemp("", "todo-*.md")
+	if err != nil {
+		return "", fmt.Errorf("edit: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = io.WriteString(f, text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("edit: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, command[0], append(command[1:], f.Name())...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stdout, a.Stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("editor: %w; nothing was changed", err)
+	}
+	data, err := os.ReadFile(f.Name())
+	if err != nil {
+		return "", fmt.Errorf("edit: %w", err)
+	}
+	return string(data), nil
+}
