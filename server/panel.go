@@ -263,6 +263,9 @@ func (h *HTTP) panelEvents(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer stream.close()
+	if !stream.send(fmt.Appendf(nil, "event: hello\ndata: %s\n\n", h.server.instance)) {
+		return
+	}
 	if resume {
 		missed, err := h.missed(r.Context(), after)
 		if err != nil || !h.sendDrawn(stream, missed, want) {

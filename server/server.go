@@ -50,6 +50,7 @@ type Server struct {
 	subscriptions *subscriptions
 	calls         calls
 	instance      string // begins the id of every write of this process
+	viewTool      string // the name of the app page's own tool
 
 	mu      sync.Mutex
 	current map[string]string // scope key → list this process wrote last there
@@ -89,11 +90,15 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithRecovery(),
 		mcpserver.WithHooks(hooks),
 		mcpserver.WithCacheHints(0, mcp.CacheScopePrivate),
+		mcpserver.WithExtensions(map[string]any{appsExtension: map[string]any{}}),
 	)
 	for _, tool := range s.published() {
 		s.mcp.AddTool(describe(tool), s.handler(tool))
 	}
 	s.addResources()
+	if err := s.addApp(); err != nil {
+		return nil, err
+	}
 	return s, s.addPrompts()
 }
 
@@ -128,7 +133,7 @@ func CheckPublish(names []string) error {
 func describe(t *tools.Tool) mcp.Tool {
 	no := false
 	return mcp.Tool{
-		Name: t.Name, Title: t.Title, Description: t.Description,
+		Meta: appMeta(), Name: t.Name, Title: t.Title, Description: t.Description,
 		RawInputSchema: t.InputSchema, RawOutputSchema: t.OutputSchema,
 		Annotations: mcp.ToolAnnotation{
 			ReadOnlyHint: &no, DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: &t.Idempotent,
@@ -139,6 +144,7 @@ func describe(t *tools.Tool) mcp.Tool {
 // chooseTools narrows tools/list for a client known by name (ARCHITECTURE.md,
 // "auto"). The sessionless protocol forbids lists that vary.
 func (s *Server) chooseTools(ctx context.Context, _ any, request *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+	s.hideView(ctx, request.Header, result)
 	if !slices.Contains(s.Publish, "auto") || mcpserver.IsModernRequest(ctx) {
 		return
 	}
@@ -146,5 +152,5 @@ func (s *Server) chooseTools(ctx context.Context, _ any, request *mcp.ListToolsR
 	if name == "" {
 		return
 	}
-	result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return t.Name != name })
+	result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return t.Name != name && t.Name != s.viewTool })
 }

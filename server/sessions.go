@@ -30,6 +30,7 @@ type sessionClaims struct {
 	Nonce   []byte `json:"n"`
 	Client  string `json:"c,omitempty"`
 	Version string `json:"v,omitempty"`
+	Apps    bool   `json:"a,omitempty"` // the client shows MCP Apps
 }
 
 // maxEnded bounds how many ended sessions are remembered.
@@ -42,8 +43,8 @@ func newSessions(key func() []byte) *sessions {
 }
 
 // begin makes the id of a new session.
-func (s *sessions) begin(client mcp.Implementation) string {
-	claims := sessionClaims{Nonce: make([]byte, 16), Client: cutRunes(client.Name, 64), Version: cutRunes(client.Version, 32)}
+func (s *sessions) begin(client mcp.Implementation, apps bool) string {
+	claims := sessionClaims{Nonce: make([]byte, 16), Client: cutRunes(client.Name, 64), Version: cutRunes(client.Version, 32), Apps: apps}
 	rand.Read(claims.Nonce) //nolint:errcheck // never fails
 	data, err := json.Marshal(claims)
 	if err != nil {
@@ -79,14 +80,19 @@ func (s *sessions) sign(payload string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:24])
 }
 
-// sessionClient reads the client out of a session id that was checked before.
-func sessionClient(id string) mcp.Implementation {
+// claimsOf reads a session id that was checked before; empty for any other text.
+func claimsOf(id string) (claims sessionClaims) {
 	payload, _, _ := strings.Cut(id, ".")
 	data, err := base64.RawURLEncoding.DecodeString(payload)
-	var claims sessionClaims
 	if err != nil || json.Unmarshal(data, &claims) != nil {
-		return mcp.Implementation{}
+		return sessionClaims{}
 	}
+	return claims
+}
+
+// sessionClient reads the client out of a session id that was checked before.
+func sessionClient(id string) mcp.Implementation {
+	claims := claimsOf(id)
 	return mcp.Implementation{Name: claims.Client, Version: claims.Version}
 }
 
@@ -95,9 +101,10 @@ func sessionClient(id string) mcp.Implementation {
 type sessionIDs struct {
 	*sessions
 	client mcp.Implementation
+	apps   bool
 }
 
-func (s sessionIDs) Generate() string                 { return s.begin(s.client) }
+func (s sessionIDs) Generate() string                 { return s.begin(s.client, s.apps) }
 func (s sessionIDs) Validate(id string) (bool, error) { return s.check(id) }
 func (s sessionIDs) Terminate(string) (bool, error)   { return false, nil }
 
@@ -109,7 +116,7 @@ func (s *sessions) ResolveSessionIdManager(r *http.Request) mcpserver.SessionIdM
 	ids := sessionIDs{sessions: s}
 	if r != nil {
 		if call := httpRequest(r.Context()); call != nil {
-			ids.client = call.message.Client
+			ids.client, ids.apps = call.message.Client, call.message.Apps
 		}
 	}
 	return ids

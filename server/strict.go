@@ -26,6 +26,8 @@ type message struct {
 	Cancelled json.RawMessage
 	// Client is who an initialize request says it is.
 	Client mcp.Implementation
+	// Apps says that it shows MCP Apps.
+	Apps bool
 	// Modern says that _meta names a protocol version.
 	Modern bool
 }
@@ -101,14 +103,18 @@ func envelope(raw []byte) (message, *messageError) {
 		return message{}, err
 	}
 	var p struct {
-		RequestID  json.RawMessage    `json:"requestId"`
-		ClientInfo mcp.Implementation `json:"clientInfo"`
-		Meta       struct {
+		RequestID    json.RawMessage    `json:"requestId"`
+		ClientInfo   mcp.Implementation `json:"clientInfo"`
+		Capabilities struct {
+			Extensions map[string]any `json:"extensions"`
+		} `json:"capabilities"`
+		Meta struct {
 			Version string `json:"io.modelcontextprotocol/protocolVersion"`
 		} `json:"_meta"`
 	}
 	_ = json.Unmarshal(m.Params, &p) // what is of another shape is mcp-go's to refuse
-	return message{Method: m.Method, ID: m.ID, Cancelled: p.RequestID, Client: p.ClientInfo, Modern: p.Meta.Version != ""}, nil
+	return message{Method: m.Method, ID: m.ID, Cancelled: p.RequestID, Client: p.ClientInfo,
+		Apps: showsApps(p.Capabilities.Extensions), Modern: p.Meta.Version != ""}, nil
 }
 
 // checkID takes a string or an integer that survives a float64, as MCP wants;

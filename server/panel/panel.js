@@ -31,14 +31,14 @@ function settle(old, fresh) {
   if (focused) fresh.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
 }
 
-// place puts an element first in its container, in the stead of its older self.
+// place puts an element where its older self stood, so that nothing jumps while
+// agents take turns; what is new in its container comes first.
 function place(container, id, html) {
   const old = $(id);
   if (!html) { old?.remove(); return; }
   const fresh = parse(html);
-  if (old && old.parentNode === container && container.firstElementChild === old) { settle(old, fresh); return; }
   if (old) settle(old, fresh);
-  container.prepend(fresh);
+  if (fresh.parentNode !== container) container.prepend(fresh);
 }
 
 const pending = new Map();
@@ -71,13 +71,17 @@ function state(name, text) {
   if ($('status-text').textContent !== text) $('status-text').textContent = text;
 }
 
-let wait = 250;
+let wait = 250, serving = '';
 function follow() {
   const source = new EventSource(`/panel/events?after=${seq}${list ? '&list=' + encodeURIComponent(list) : ''}`);
   source.onopen = () => { wait = 250; state('live', 'Live'); };
+  source.addEventListener('hello', (e) => {
+    // Another process serves now, perhaps from another store: begin afresh.
+    if (serving && serving !== e.data) location.reload();
+    serving = e.data;
+  });
   source.addEventListener('list', (e) => {
     const d = JSON.parse(e.data);
-    if (Number(e.lastEventId) < seq - 1e6) seq = 0; // another store's count
     seq = Math.max(seq, Number(e.lastEventId));
     later(d);
   });

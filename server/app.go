@@ -1,0 +1,127 @@
+package server
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/tools"
+)
+
+// MCP Apps: a host that speaks the extension draws a tool's result with the
+// page that the tool names. Other hosts show the text.
+const (
+	appsExtension = "io.modelcontextprotocol/ui"
+	appURI        = "ui://todo/list.html"
+	appMIME       = "text/html;profile=mcp-app"
+)
+
+//go:embed app/list.html
+var appPage string
+
+// appMeta is the _meta of a published tool: the page that draws its result.
+func appMeta() *mcp.Meta { return uiMeta("resourceUri", appURI) }
+
+func uiMeta(key string, value any) *mcp.Meta {
+	return &mcp.Meta{AdditionalFields: map[string]any{"ui": map[string]any{key: value}}}
+}
+
+// addApp adds the page and the tool by which it reads its list anew.
+func (s *Server) addApp() error {
+	s.mcp.AddResource(mcp.NewResource(appURI, "todo list page",
+		mcp.WithResourceTitle("Todo list"),
+		mcp.WithResourceDescription("The page that shows a todo list in the chat"),
+		mcp.WithMIMEType(appMIME)), readApp)
+	view, err := tools.NewView()
+	if err != nil {
+		return err
+	}
+	s.viewTool = view.Name
+	described := describe(view)
+	yes := true
+	described.Annotations.ReadOnlyHint = &yes
+	described.Meta = uiMeta("visibility", []string{"app"})
+	s.mcp.AddTool(described, s.viewHandler(view))
+	return nil
+}
+
+// readApp gives the page. It says that it asks nothing of the network.
+func readApp(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+	none := []string{}
+	return []mcp.ResourceContents{mcp.TextResourceContents{
+		URI: appURI, MIMEType: appMIME, Text: appPage,
+		Meta: map[string]any{"ui": map[string]any{
+			"csp":           map[string]any{"connectDomains": none, "resourceDomains": none},
+			"prefersBorder": true,
+		}},
+	}}, nil
+}
+
+// viewHandler answers calls of the view tool: any list of the principal, by id,
+// as [Server.readList] does.
+func (s *Server) viewHandler(view *tools.Tool) mcpserver.ToolHandlerFunc {
+	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		raw, err := rawArguments(req)
+		if err != nil {
+			return nil, err
+		}
+		result, err := s.view(ctx, view, raw)
+		if err != nil {
+			s.Log.Error("view failed", "error", err)
+			return nil, err
+		}
+		return &mcp.CallToolResult{
+			Content:           []mcp.Content{mcp.NewTextContent(result.Text)},
+			StructuredContent: result.Structured,
+			IsError:           result.IsError,
+		}, nil
+	}
+}
+
+func (s *Server) view(ctx context.Context, view *tools.Tool, raw []byte) (tools.Result, error) {
+	call, err := view.Read(raw)
+	if err != nil {
+		return failure(view, err)
+	}
+	snapshot, err := s.Board.Store().Load(ctx, call.List, 0)
+	if errors.Is(err, todo.ErrNotFound) {
+		err = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: "There is no such list"}}}
+	}
+	if err != nil {
+		return failure(view, err)
+	}
+	return view.Result(call, todo.Outcome{Before: snapshot, After: snapshot}), nil
+}
+
+// hideView leaves the view tool out of a list, unless it is for a session of a
+// client that shows apps, which keeps it from its model. The sessionless
+// protocol's lists may not vary, so there nobody sees it; it can be called all
+// the same, and the page can do without.
+func (s *Server) hideView(ctx context.Context, header http.Header, result *mcp.ListToolsResult) {
+	if mcpserver.IsModernRequest(ctx) || !appsOf(ctx, header) {
+		result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return t.Name == s.viewTool })
+	}
+}
+
+// appsOf reports whether a session's client shows apps: from the session, or
+// from the session id that carries it.
+func appsOf(ctx context.Context, header http.Header) bool {
+	session, ok := mcpserver.ClientSessionFromContext(ctx).(mcpserver.SessionWithClientInfo)
+	return ok && showsApps(session.GetClientCapabilities().Extensions) ||
+		claimsOf(header.Get(mcpserver.HeaderKeySessionID)).Apps
+}
+
+// showsApps reports whether a client with these extensions can draw our page.
+func showsApps(extensions map[string]any) bool {
+	settings, _ := extensions[appsExtension].(map[string]any)
+	types, _ := settings["mimeTypes"].([]any)
+	return slices.Contains(types, any(appMIME))
+}

@@ -1,0 +1,50 @@
+// The host of app_host_test.go: a chat client that speaks MCP Apps with the
+// real client and AppBridge. It is bundled by the test, never embedded.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { AppBridge, PostMessageTransport, RESOURCE_MIME_TYPE, getToolUiResourceUri, isToolVisibilityAppOnly } from '@modelcontextprotocol/ext-apps/app-bridge';
+
+// The policy of the specification for a page that declares no domains.
+const policy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; connect-src 'none'";
+// Whatever the policy stops is counted.
+const probe = '<script>window.stopped = []; addEventListener("securitypolicyviolation", (e) => stopped.push(e.blockedURI))</script>';
+
+const host = window.host = { calls: [], reads: [], sizes: [], refuse: false, ready: 0, down: false };
+const client = new Client({ name: 'claude-ai', version: '1' },
+  { capabilities: { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: [RESOURCE_MIME_TYPE] } } } });
+
+host.connect = async () => {
+  await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', location)));
+  const { tools } = await client.listTools();
+  host.appOnly = tools.filter(isToolVisibilityAppOnly).map((t) => t.name);
+  host.uri = getToolUiResourceUri(tools.find((t) => t.name === 'TodoWrite'));
+  host.page = (await client.readResource({ uri: host.uri })).contents[0];
+  return true;
+};
+
+// mount shows the page anew, in place of the one before.
+host.mount = async (hostContext = {}, capabilities = { serverTools: {}, serverResources: {} }) => {
+  document.querySelector('iframe')?.remove();
+  const frame = document.createElement('iframe');
+  frame.sandbox = 'allow-scripts';
+  document.body.append(frame);
+  Object.assign(host, { calls: [], reads: [], sizes: [], ready: 0, down: false });
+  const bridge = host.bridge = new AppBridge(null, { name: 'test host', version: '1' }, capabilities, { hostContext });
+  bridge.oncalltool = async (params) => {
+    host.calls.push(params.name);
+    if (host.refuse) throw Error('tool is not listed');
+    return client.callTool(params);
+  };
+  bridge.onreadresource = async (params) => { host.reads.push(params.uri); return client.readResource(params); };
+  bridge.onsizechange = ({ height }) => { host.sizes.push(height); frame.style.height = height + 'px'; };
+  const ready = new Promise((resolve) => { bridge.oninitialized = () => { host.ready++; resolve(true); }; });
+  await bridge.connect(new PostMessageTransport(frame.contentWindow, frame.contentWindow));
+  frame.srcdoc = host.page.text.replace('<head>', '<head><meta http-equiv="Content-Security-Policy" content="' + policy + '">' + probe);
+  return ready;
+};
+
+host.input = (args) => host.bridge.sendToolInput({ arguments: args }).then(() => true);
+host.call = async (name, args) => { host.last = await client.callTool({ name, arguments: args }); return true; };
+host.result = (result = host.last) => host.bridge.sendToolResult(result).then(() => true);
+host.cancel = () => host.bridge.sendToolCancelled({ reason: 'user' }).then(() => true);
+host.context = (context) => { host.bridge.setHostContext(context); return true; };
+host.teardown = async () => { await host.bridge.teardownResource({}); return host.down = true; };

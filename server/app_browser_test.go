@@ -1,0 +1,171 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"todo-mcp/server"
+)
+
+const plan = `{todos: [
+	{content: 'Read the schema', activeForm: 'Reading the schema', status: 'completed'},
+	{content: 'Write the migration', activeForm: 'Writing the migration', status: 'completed'},
+	{content: 'Run the tests', activeForm: 'Running the tests against Postgres and SQLite', status: 'in_progress'},
+	{content: 'Update the documentation of every setting that the migration renames, with an example for each', activeForm: 'Updating', status: 'pending'},
+	{content: 'Ship it', activeForm: 'Shipping', status: 'pending'}]}`
+
+// The page in a host built on the real AppBridge: early drawing, the result,
+// theme, size, refreshing while something is in progress, and the end.
+func TestAppInChat(t *testing.T) {
+	c := newChat(t, newServer(t, nil, nil))
+	if only := eval[string](t, c.ctx, `host.appOnly.join()`); only != "todo_list_view" {
+		t.Errorf("tools kept from the model: %s", only)
+	}
+	c.mount(`{theme: 'light'}`)
+	c.until(`document.getElementById('note').textContent.startsWith('Waiting')`)
+	c.host("input(" + plan + ")")
+	c.until(`document.querySelectorAll('#items li').length === 5 && document.querySelector('main').ariaBusy === 'true'`)
+	c.shot("early")
+	c.call("TodoWrite", plan)
+	c.until(`document.querySelector('main').ariaBusy === 'false'`)
+	c.rows("completed Read the schema", "completed Write the migration", "in_progress Running the tests against Postgres and SQLite",
+		"pending Update the documentation of every setting that the migration renames, with an example for each", "pending Ship it")
+	c.until(`document.getElementById('count').textContent === '2 of 5 done' && document.getElementById('bar').ariaValueNow === '2'`)
+	until(t, c.ctx, `host.sizes.length > 0 && Math.abs(host.sizes.at(-1) - document.querySelector('iframe').clientHeight) <= 1`)
+	c.shot("light")
+	light := eval[string](t, c.frame, `getComputedStyle(document.body).backgroundColor`)
+	c.host(`context({theme: 'dark'})`)
+	c.until(fmt.Sprintf(`getComputedStyle(document.body).backgroundColor !== %q`, light))
+	c.shot("dark")
+	c.host(`context({theme: 'dark', styles: {variables: {'--color-background-primary': 'light-dark(#fff, rgb(1, 2, 3))'}}})`)
+	c.until(`getComputedStyle(document.body).backgroundColor === 'rgb(1, 2, 3)'`)
+
+	// Another writer: the page asks by itself, through the bridge.
+	c.host(`call("TodoWrite", ` + strings.Replace(plan, "status: 'in_progress'", "status: 'completed'", 1) + `)`)
+	c.until(`document.getElementById('count').textContent === '3 of 5 done' && document.getElementById('say').textContent === '3 of 5 done'`)
+	if calls := eval[string](t, c.ctx, `[...new Set(host.calls)].join()`); calls != "todo_list_view" {
+		t.Errorf("the page called %s", calls)
+	}
+	if eval[int](t, c.ctx, `host.reads.length`) != 0 {
+		t.Error("the page read the resource although it has the tool")
+	}
+	c.until(`!document.querySelector('main').classList.contains('live')`)
+
+	c.call("TodoWrite", plan)
+	c.until(`document.querySelector('main').classList.contains('live')`)
+	c.host("teardown()")
+	c.until(`over && !document.querySelector('main').classList.contains('live')`)
+	c.quiet()
+}
+
+// Every variant's result is drawn, and answers without a list are told.
+func TestAppVariants(t *testing.T) {
+	c := newChat(t, newServer(t, nil, func(c *server.Config) { c.List = "one" }))
+	c.mount(``)
+	c.call("create_todos", `{items: ['One', 'Two', 'Three', 'Four']}`)
+	c.rows("pending One", "pending Two", "pending Three", "pending Four")
+	c.call("update_todo", `{id: '1', status: 'completed'}`)
+	c.call("update_todo", `{id: '2', status: 'failed'}`)
+	c.call("update_todo", `{id: '3', status: 'running'}`)
+	c.rows("completed One", "failed Two", "in_progress Three", "pending Four")
+	c.until(`document.getElementById('count').textContent === '1 of 4 done · 1 failed'`)
+	c.shot("failed")
+	do(t, c.ctx, chromedp.EmulateViewport(320, 700))
+	c.until(`innerWidth < 300 && document.documentElement.scrollWidth <= innerWidth`)
+	do(t, c.ctx, chromedp.EmulateViewport(592, 700))
+	c.call("SetTodoList", `{todos: [{title: 'A', status: 'done'}, {title: 'B', status: 'in_progress'}]}`)
+	c.rows("completed A", "in_progress B")
+	c.call("write_todos", `{todos: [{content: 'A', activeForm: 'Doing A', status: 'completed'}]}`)
+	c.rows("completed A")
+	c.until(`document.getElementById('count').textContent === 'All 1 done'`)
+	c.call("TodoWrite", `{todos: []}`)
+	c.until(`document.getElementById('note').textContent === 'The list is empty.'`)
+
+	c.call("TodoWrite", `{todos: [{content: '', activeForm: 'x', status: 'pending'}]}`)
+	c.until(`document.getElementById('note').className === 'error' && document.getElementById('note').textContent.includes('todos[0].content')`)
+	c.shot("error")
+	c.host(`result({content: [{type: 'text', text: 'Todo list updated\u202e (no change)'}]})`)
+	c.until(`document.getElementById('note').textContent === 'Todo list updated\\u202e'`)
+	c.host("cancel()")
+	c.until(`document.getElementById('note').textContent.includes('cancelled')`)
+
+	// A long list folds what is done, and opens by keyboard.
+	long := []string{}
+	for i := range 14 {
+		status := "pending"
+		if i < 9 {
+			status = "completed"
+		}
+		long = append(long, fmt.Sprintf(`{content: 'Step %d', activeForm: 'x', status: %q}`, i, status))
+	}
+	c.call("TodoWrite", `{todos: [`+strings.Join(long, ",")+`]}`)
+	const visible = `[...document.querySelectorAll('#items li')].filter((e) => e.checkVisibility()).length`
+	c.until(visible + ` === 5 && document.getElementById('fold').textContent === 'Show 9 done'`)
+	c.shot("folded")
+	if !eval[bool](t, c.frame, `(document.getElementById('fold').focus(), document.activeElement.id === 'fold')`) {
+		t.Error("the button takes no focus")
+	}
+	eval[bool](t, c.frame, `document.getElementById('fold').click(), true`)
+	c.until(visible + ` === 14 && document.getElementById('fold').ariaExpanded === 'true'`)
+}
+
+// A host that knows only listed tools refuses the page's own: the page reads
+// the list's resource instead. One that offers neither is left alone.
+func TestAppRefreshesWithoutTool(t *testing.T) {
+	c := newChat(t, newServer(t, nil, nil))
+	c.mount(``)
+	eval[bool](t, c.ctx, `host.refuse = true`)
+	c.call("TodoWrite", plan)
+	c.host(`call("TodoWrite", ` + strings.ReplaceAll(plan, "'pending'", "'completed'") + `)`)
+	c.until(`document.getElementById('count').textContent === '4 of 5 done'`)
+	c.rows("completed Read the schema", "completed Write the migration", "in_progress Running the tests against Postgres and SQLite",
+		"completed Update the documentation of every setting that the migration renames, with an example for each", "completed Ship it")
+	if got := eval[int](t, c.ctx, `host.calls.length`); got != 1 {
+		t.Errorf("the refused tool was called %d times", got)
+	}
+	c.mount(`{}, {}`)
+	c.host("result()")
+	c.until(`document.querySelectorAll('#items li').length === 5`)
+	eval[bool](t, c.frame, `dispatchEvent(new Event('focus'))`)
+	c.host("teardown()")
+	if eval[int](t, c.ctx, `host.calls.length + host.reads.length`) != 0 {
+		t.Error("the page asked a host that offers nothing")
+	}
+}
+
+// BAD-INPUT 36, 38, 40: hostile text is inert and shows what it hides; honest
+// text of every script stays as it is.
+func TestAppHostileText(t *testing.T) {
+	c := newChat(t, newServer(t, nil, nil))
+	hostile := []string{
+		`<script>window.hit=1</script>`, `<img src=x onerror=window.hit=1>`, `"><svg onload=window.hit=1>`,
+		`</li></ul></script><script>window.hit=1</script>`, `javascript:window.hit=1`, `{{.}} ${hit} __proto__`,
+	}
+	honest := []string{"日本語を書く", "שלום עולם", "می‌خواهم", "क्‍ष", "👩‍💻 ❤️ 👍🏽 🏴󠁧󠁢󠁥󠁮󠁧󠁿 1️⃣ 🇻🇳", "Đặt tên"}
+	hidden := "a\u202eb\u2066c\u200bd\ufeffe\u00adf\U000e0041g\u200dh"
+	args, err := json.Marshal(map[string]any{"items": append(append(append([]string{}, hostile...), honest...), hidden)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.mount(``)
+	c.call("create_todos", string(args))
+	want := []string{}
+	for _, text := range append(hostile, honest...) {
+		want = append(want, "pending "+text)
+	}
+	c.rows(append(want, `pending a\u202eb\u2066c\u200bd\ufeffe\xadf\U000e0041g\u200dh`)...)
+	c.shot("hostile")
+	// What only a broken host could send.
+	c.host(`result({content: [], structuredContent: {display: [{type: 'todo', items: [{title: {}, status: 'toString'}, {title: '\ud800\u001b[31m\nx', status: '__proto__'}]}], list: '"><b>', revision: 'x'}})`)
+	c.rows("pending [object Object]", `pending \ud800\x1b[31m x`)
+	c.host(`result({})`)
+	c.until(`document.getElementById('note').textContent === 'No answer.'`)
+	if eval[bool](t, c.frame, `'hit' in window`) || eval[int](t, c.frame, `document.querySelectorAll('main script, main img, main b').length`) != 0 {
+		t.Error("36: markup came to life")
+	}
+	c.quiet()
+}

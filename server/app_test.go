@@ -1,0 +1,207 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"todo-mcp/server"
+	"todo-mcp/tools"
+)
+
+// withApps is an initialize request of a client that shows apps of a type.
+func withApps(client, mime string) string {
+	return strings.Replace(initialize(1, client), `"capabilities":{}`,
+		`"capabilities":{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["`+mime+`"]}}}`, 1)
+}
+
+const (
+	appMIME  = "text/html;profile=mcp-app"
+	viewTool = "todo_list_view"
+	listing  = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+)
+
+// The page: its type, its size, and that it asks nothing of the network.
+func TestAppPage(t *testing.T) {
+	p := newPipe(t, newServer(t, nil, nil))
+	go p.send(initialize(1, "somebody"), `{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"ui://todo/list.html"}}`)
+	if hello := p.read(); !strings.Contains(hello.raw, `"extensions":{"io.modelcontextprotocol/ui":{}}`) {
+		t.Errorf("the extension is not announced: %s", hello.raw)
+	}
+	var a struct {
+		Result struct {
+			Contents []struct {
+				URI, MIMEType, Text string
+				Meta                json.RawMessage `json:"_meta"`
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(p.read().raw), &a); err != nil || len(a.Result.Contents) != 1 {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	page := a.Result.Contents[0]
+	if page.MIMEType != appMIME || page.URI != "ui://todo/list.html" {
+		t.Errorf("%s is %s", page.URI, page.MIMEType)
+	}
+	if want := `{"ui":{"csp":{"connectDomains":[],"resourceDomains":[]},"prefersBorder":true}}`; string(page.Meta) != want {
+		t.Errorf("_meta = %s, want %s", page.Meta, want)
+	}
+	t.Logf("%d bytes", len(page.Text))
+	if len(page.Text) >= 20_000 || !strings.HasPrefix(page.Text, "<!doctype html>") {
+		t.Errorf("%d bytes: %.40s", len(page.Text), page.Text)
+	}
+	for _, bad := range []string{"innerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "url(", "<link", " src=", "@import"} {
+		if strings.Contains(page.Text, bad) {
+			t.Errorf("36: the page has %s", bad)
+		}
+	}
+}
+
+// Every tool names the page; the view tool is listed only to sessions of
+// clients that show apps, which keep it from their models.
+func TestAppListing(t *testing.T) {
+	for _, c := range []struct {
+		hello string
+		view  bool
+	}{
+		{initialize(1, "claude-code"), false},
+		{withApps("claude-ai", appMIME), true},
+		{withApps("somebody", appMIME), true},
+		{withApps("somebody", "text/plain"), false},
+		{strings.Replace(withApps("somebody", appMIME), `["text/html;profile=mcp-app"]`, `7`, 1), false},
+	} {
+		s := newServer(t, nil, func(c *server.Config) { c.Publish = []string{"auto"} })
+		p := newPipe(t, s)
+		go p.send(c.hello, listing, strings.Replace(listing, `"id":2`, `"id":3,"params":{`+meta+`}`, 1))
+		p.read()
+		stdio, raw := listed(t, p.read().raw)
+		checkListing(t, "stdio", stdio, raw, c.view)
+		sessionless, raw := listed(t, p.read().raw)
+		checkListing(t, "sessionless", sessionless, raw, false)
+		if len(sessionless) != len(tools.Names()) {
+			t.Errorf("sessionless lists vary: %v", sessionless)
+		}
+
+		web := newHTTP(t, s, nil)
+		_, header, _ := post(t, web.URL+"/mcp", c.hello)
+		_, _, body := post(t, web.URL+"/mcp", listing, "Mcp-Session-Id", header.Get("Mcp-Session-Id"))
+		names, raw := listed(t, body)
+		checkListing(t, "http", names, raw, c.view)
+		if !slices.Equal(names, stdio) {
+			t.Errorf("http %v, stdio %v", names, stdio)
+		}
+	}
+}
+
+func checkListing(t *testing.T, where string, names []string, raw map[string]json.RawMessage, view bool) {
+	t.Helper()
+	if slices.Contains(names, viewTool) != view {
+		t.Errorf("%s: listed %v, view tool wanted: %v", where, names, view)
+	}
+	for name, tool := range raw {
+		want := `"_meta":{"ui":{"resourceUri":"ui://todo/list.html"}}`
+		if name == viewTool {
+			want = `"_meta":{"ui":{"visibility":["app"]}}`
+			if !strings.Contains(string(tool), `"readOnlyHint":true`) {
+				t.Errorf("%s is not read-only: %s", name, tool)
+			}
+		}
+		if !strings.Contains(string(tool), want) {
+			t.Errorf("%s: %s lacks %s", where, name, want)
+		}
+	}
+}
+
+// The capability holds for the session after a restart of the server and on
+// another replica with the same key.
+func TestAppListingAfterRestart(t *testing.T) {
+	_, header, _ := post(t, newHTTP(t, newServer(t, nil, nil), nil).URL+"/mcp", withApps("somebody", appMIME))
+	_, _, body := post(t, newHTTP(t, newServer(t, nil, nil), nil).URL+"/mcp", listing, "Mcp-Session-Id", header.Get("Mcp-Session-Id"))
+	if names, _ := listed(t, body); !slices.Contains(names, viewTool) {
+		t.Errorf("listed %v", names)
+	}
+}
+
+// The view tool can be called in both eras whether it is listed or not, shows
+// the newest revision in core statuses and keeps its schema; a list that is not
+// there is a tool error.
+func TestAppView(t *testing.T) {
+	web := newHTTP(t, newServer(t, nil, nil), nil)
+	_, header, _ := post(t, web.URL+"/mcp", withApps("somebody", appMIME))
+	id := []string{"Mcp-Session-Id", header.Get("Mcp-Session-Id")}
+	_, _, body := post(t, web.URL+"/mcp", listing, id...)
+	_, raw := listed(t, body)
+	schema := viewSchema(t, raw[viewTool])
+
+	ask := func(args string) []answer {
+		t.Helper()
+		_, _, old := post(t, web.URL+"/mcp", callTool(3, viewTool, args), id...)
+		_, _, plain := post(t, web.URL+"/mcp", callTool(3, viewTool, args), "Mcp-Session-Id", session(t, web.URL+"/mcp", "no-apps"))
+		_, _, now := post(t, web.URL+"/mcp", modernCall(3, viewTool, args), modernHeaders("tools/call", viewTool)...)
+		return []answer{parse(t, old), parse(t, plain), parse(t, now)}
+	}
+	post(t, web.URL+"/mcp", callTool(2, "create_todos", `{"items":["One","Two","Three"]}`), id...)
+	_, _, body = post(t, web.URL+"/mcp", callTool(2, "update_todo", `{"id":"2","status":"failed"}`), id...)
+	var at struct{ List string }
+	if err := json.Unmarshal(parse(t, body).Result.Structured, &at); err != nil || at.List == "" {
+		t.Fatalf("%v: %s", err, body)
+	}
+	want := fmt.Sprintf(`{"message":"0 of 3 completed","display":[{"type":"todo","items":[{"id":"1","title":"One","status":"pending"},{"id":"2","title":"Two","status":"failed"},{"id":"3","title":"Three","status":"pending"}]}],"list":%q,"revision":2,"counts":{"completed":0,"in_progress":0,"pending":2,"failed":1,"blocked":0,"cancelled":0}}`, at.List)
+	for _, a := range ask(fmt.Sprintf(`{"list_id":%q}`, at.List)) {
+		if got := string(a.Result.Structured); got != want || a.Result.IsError || a.text() != "0 of 3 completed" {
+			t.Errorf("got  %s\nwant %s", a.raw, want)
+		}
+		conforms(t, schema, a.Result.Structured)
+	}
+	for args, text := range map[string]string{`{"list_id":"nothere"}`: "list_id: There is no such list", `{}`: "list_id: Required",
+		`{"list_id":""}`: "list_id: Required", `{"list_id":[]}`: "list_id: "} {
+		for _, a := range ask(args) {
+			if a.Error != nil || !a.Result.IsError || !strings.Contains(a.text(), text) {
+				t.Errorf("%s: %s", args, a.raw)
+			}
+		}
+	}
+}
+
+func viewSchema(t *testing.T, tool json.RawMessage) *jsonschema.Schema {
+	t.Helper()
+	var published struct{ OutputSchema json.RawMessage }
+	if err := json.Unmarshal(tool, &published); err != nil {
+		t.Fatalf("%v: %s", err, tool)
+	}
+	for _, bad := range []string{"$ref", "$defs", "$schema", "$id"} {
+		if strings.Contains(string(tool), bad) {
+			t.Errorf("V1: the view tool's schemas have %s", bad)
+		}
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(published.OutputSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	if err := c.AddResource("mem:view", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("mem:view")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+func conforms(t *testing.T, schema *jsonschema.Schema, raw json.RawMessage) {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(doc); err != nil {
+		t.Errorf("%s: %v", raw, err)
+	}
+}

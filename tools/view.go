@@ -1,0 +1,82 @@
+package tools
+
+import (
+	"errors"
+	"fmt"
+
+	"todo-mcp/internal/todo"
+)
+
+// The arguments of the view tool.
+type viewInput struct {
+	ListID string `json:"list_id"`
+}
+
+type viewResult = result[viewItem, viewCounts]
+
+type viewItem struct {
+	ID     string `json:"id"`
+	Title  string `json:"title"`
+	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed,enum=failed,enum=cancelled,enum=blocked"`
+}
+
+type viewCounts struct {
+	Completed  int `json:"completed"`
+	InProgress int `json:"in_progress"`
+	Pending    int `json:"pending"`
+	Failed     int `json:"failed"`
+	Blocked    int `json:"blocked"`
+	Cancelled  int `json:"cancelled"`
+}
+
+// NewView builds the tool by which the app page reads a list anew, in core
+// statuses. It is not among [Names], for it is no model's to call. A call's
+// List is the list to show and is never empty; its Change is nil.
+func NewView() (*Tool, error) {
+	t := &Tool{
+		Name: "todo_list_view", Title: "View todo list", Idempotent: true,
+		Description: "The newest state of a todo list, for the list's own page.",
+		variant:     listView(),
+	}
+	var in, out error
+	t.InputSchema, in = marshalSchema(t.Name, schemaOf(t.input))
+	t.OutputSchema, out = marshalSchema(t.Name, schemaOf(t.output))
+	return t, errors.Join(in, out)
+}
+
+func listView() variant {
+	return variant{
+		view:   coreView(),
+		input:  viewInput{},
+		output: viewResult{},
+		read: func(r *reader, args value) *Call {
+			if id := args.get("list_id"); id.missing() || id.text == "" {
+				r.problem("list_id", "Required")
+			}
+			return &Call{}
+		},
+		result:  func(_ *Call, out todo.Outcome) (string, any) { return viewAnswer(out.After) },
+		failure: func(err *todo.InputError) (string, any) { return validationFailed(err), nil },
+	}
+}
+
+// coreView shows every item in the model's own words.
+func coreView() todo.View {
+	words := make(map[todo.Status]string)
+	for _, s := range todo.Statuses() {
+		words[s] = string(s)
+	}
+	return todo.View{Active: true, Words: words}
+}
+
+func viewAnswer(s todo.Snapshot) (string, any) {
+	view, n := coreView(), s.Counts()
+	text := fmt.Sprintf("%d of %d completed", n[todo.Completed], len(s.Items)-n[todo.Cancelled])
+	return text, viewResult{
+		Message: text,
+		Display: show(view, s, func(l todo.Line) viewItem { return viewItem{l.ID, l.Text, l.Status} }),
+		place:   placeOf(s),
+		Counts: viewCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending],
+			n[todo.Failed], n[todo.Blocked], n[todo.Cancelled]},
+	}
+}
