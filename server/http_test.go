@@ -45,7 +45,8 @@ func TestHTTPGuard(t *testing.T) {
 		{"configured origin", own, "https://app.example", true},
 		{"origin with odd scheme", own, "file://" + own, false},
 	} {
-		for _, route := range []string{"GET /livez", "GET /readyz", "GET /mcp", "POST /mcp", "DELETE /mcp", "OPTIONS /mcp", "GET /", "GET /nothing"} {
+		for _, route := range []string{"GET /livez", "GET /readyz", "GET /mcp", "POST /mcp", "DELETE /mcp", "OPTIONS /mcp", "GET /", "GET /nothing",
+			"GET /lists/x", "GET /panel/none", "POST /lists/x/restore/1", "GET /api/lists", "GET /api/workspace"} {
 			method, path, _ := strings.Cut(route, " ")
 			req, err := http.NewRequest(method, web.URL+path, strings.NewReader(""))
 			if err != nil {

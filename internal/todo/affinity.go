@@ -8,8 +8,9 @@ const CandidateAge = 7 * 24 * time.Hour
 
 // Affinity chooses for a whole-list write in a scope that may carry several
 // conversations: the list that shares the most texts with lines, at least half
-// of the smaller of the two; else the current one (by id) if it is empty or
-// settled; else none, and a list begins. Lists not touched for [CandidateAge]
+// of the smaller of the two (of equals the one saved last); else the current
+// one (by id) if it is empty or about to be; else none, and a list begins, so
+// that a settled list stays as it ended. Lists not touched for [CandidateAge]
 // before at are left alone.
 func Affinity(lines []Line, current string, at time.Time) Chooser {
 	want := make(map[string]int, len(lines))
@@ -31,7 +32,7 @@ func Affinity(lines []Line, current string, at time.Time) Chooser {
 			return chosen, true
 		}
 		now, ok := ByID(current)(lists)
-		if ok && (len(lines) == 0 || len(now.Items) == 0 || now.Settled()) {
+		if ok && (len(lines) == 0 || len(now.Items) == 0) {
 			return now, true
 		}
 		return Snapshot{}, false

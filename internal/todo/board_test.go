@@ -315,7 +315,8 @@ func TestAffinity(t *testing.T) {
 		{"grown", lines("X", "1", "2", "3", "4", "5"), "", "b"},
 		{"too old", lines("P", "Q"), "", ""},
 		{"unlike the current", lines("1", "2"), "a", ""},
-		{"current is settled", lines("1", "2"), "done", "done"},
+		{"a settled list is followed by a new one", lines("1", "2"), "done", ""},
+		{"a settled list that goes on", lines("M", "N", "O"), "", "done"},
 		{"clears the current", lines(), "a", "a"},
 		{"clears nothing without a current", lines(), "", ""},
 	} {
