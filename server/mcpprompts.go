@@ -40,6 +40,7 @@ func (s *Server) addPrompts() error {
 			if err != nil {
 				return nil, err
 			}
+			s.resume(s.caller(newRequest(ctx, nil, req.Header)), snapshot)
 			return userMessage("Go on with a todo list", s.resumeText(resume, snapshot)), nil
 		})
 	return nil

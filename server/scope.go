@@ -53,8 +53,41 @@ func (s *Server) caller(r request) caller {
 			break
 		}
 	}
+	s.goOn(&c)
 	s.subAgent(r, &c)
 	return c
+}
+
+// goOn puts a conversation that resumed another's list into that one's place.
+func (s *Server) goOn(c *caller) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if scope, ok := s.resumed[c.scope.Key()]; ok {
+		c.scope = scope
+	}
+}
+
+// maxResumed bounds how many conversations are known to go on with another's
+// list; past it they are forgotten, and a write finds its list by other ways.
+const maxResumed = 10_000
+
+// resume makes an exclusive conversation go on with a list of another: its next
+// write is that list's. A shared scope finds the list by what is written.
+func (s *Server) resume(c caller, list todo.Snapshot) {
+	if !c.scope.Exclusive || list.List.Scope.Principal != c.scope.Principal {
+		s.wrote(c, list.List.ID)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.resumed) >= maxResumed {
+		clear(s.resumed)
+	}
+	scope := list.List.Scope
+	if !scope.Exclusive { // its scope may have others: this one is meant
+		s.current[scope.Key()] = list.List.ID
+	}
+	s.resumed[c.scope.Key()] = scope
 }
 
 // namedList is step 1: the user named a list.

@@ -53,7 +53,8 @@ type Server struct {
 	viewTool      string // the name of the app page's own tool
 
 	mu      sync.Mutex
-	current map[string]string // scope key → list this process wrote last there
+	current map[string]string     // scope key → list this process wrote last there
+	resumed map[string]todo.Scope // scope key → scope whose list it goes on with
 }
 
 // New builds a server. It starts nothing; [Server.Close] ends what its
@@ -74,7 +75,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Config: c, current: make(map[string]string), instance: todo.NewID() + ":"}
+	s := &Server{Config: c, current: make(map[string]string), resumed: make(map[string]todo.Scope), instance: todo.NewID() + ":"}
 	s.subscriptions = newSubscriptions(s)
 	hooks := &mcpserver.Hooks{}
 	hooks.AddAfterListTools(s.chooseTools)

@@ -1,0 +1,189 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+)
+
+func withMeta(message, meta string) string {
+	return strings.Replace(message, `"params":{`, `"params":{"_meta":{`+meta+`},`, 1)
+}
+
+// scopes are the conversations of the lists in a store.
+func scopes(t *testing.T, st todo.Store) (out []string) {
+	t.Helper()
+	lists, err := st.Find(context.Background(), todo.Query{OldestFirst: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lists {
+		out = append(out, l.List.Scope.Conversation)
+	}
+	return out
+}
+
+// ARCHITECTURE.md, "Who is calling": the first step that applies.
+func TestScopeSteps(t *testing.T) {
+	call := callTool(1, "TodoWrite", todos("pending", "A"))
+	for name, c := range map[string]struct {
+		list    string // --list
+		message string
+		http    string // the query; "-" is stdio
+		want    string
+	}{
+		"1 --list":                {"mine", withMeta(call, `"threadId":"t"`), "-", "name:mine"},
+		"1 ?list=":                {"", withMeta(call, `"threadId":"t"`), "?list=mine", "name:mine"},
+		"1 ?list= before --list":  {"other", call, "?list=mine", "name:mine"},
+		"2 our own key":           {"", withMeta(call, `"threadId":"t","todo-mcp/conversation":"c"`), "-", "conversation:todo-mcp/conversation:c"},
+		"2 VS Code":               {"", withMeta(call, `"vscode.conversationId":"v"`), "-", "conversation:vscode.conversationId:v"},
+		"2 Codex, over a session": {"", withMeta(call, `"threadId":"t"`), "", "conversation:threadId:t"},
+		"2 opencode":              {"", withMeta(call, `"sessionID":"s"`), "-", "conversation:sessionID:s"},
+		"2 configured":            {"", withMeta(call, `"acme/chat":"x"`), "-", "conversation:acme/chat:x"},
+		"2 of another shape":      {"", withMeta(call, `"threadId":{"a":1}`), "-", "stdio:tester:/work/project"},
+		"3 session":               {"", call, "", "session:"},
+		"4 stdio":                 {"", call, "-", "stdio:tester:/work/project"},
+	} {
+		store := memory.New()
+		s := newServer(t, store, func(cfg *server.Config) { cfg.List, cfg.Conversations = c.list, []string{"acme/chat"} })
+		if c.http == "-" {
+			p := newPipe(t, s)
+			go p.send(initialize(0, "tester"), c.message)
+			p.read()
+			p.read()
+		} else {
+			url := newHTTP(t, s, nil).URL + "/mcp"
+			post(t, url+c.http, c.message, "Mcp-Session-Id", session(t, url, "tester"))
+		}
+		if got := scopes(t, store); len(got) != 1 || !strings.HasPrefix(got[0], c.want) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	store := memory.New()
+	url := newHTTP(t, newServer(t, store, nil), nil).URL + "/mcp"
+	post(t, url, modernCall(1, "TodoWrite", todos("pending", "A")), modernHeaders("tools/call", "TodoWrite")...)
+	post(t, url, call, "Mcp-Session-Id", session(t, url, "openai-mcp"))
+	if got := scopes(t, store); fmt.Sprint(got) != "[http]" {
+		t.Errorf("5 neither session nor conversation: %v", got)
+	}
+}
+
+// Two chats share one stdio process without harm; reads and appends mean the
+// list this process wrote last; one item's change finds the open list that has
+// it, and says so; list_id overrides inside the scope alone.
+func TestTwoChatsOnStdio(t *testing.T) {
+	store := memory.New()
+	first := newPipe(t, newServer(t, store, nil))
+	say := func(p *pipe, tool, args string) string {
+		t.Helper()
+		go p.send(callTool(1, tool, args))
+		a := p.read()
+		if a.Error != nil {
+			t.Fatal(a.raw)
+		}
+		return a.text()
+	}
+	if got := say(first, "SetTodoList", `{}`); got != "The todo list is empty." {
+		t.Error(got)
+	}
+	say(first, "TodoWrite", todos("pending", "A1", "A2", "A3"))
+	say(first, "TodoWrite", todos("pending", "B1", "B2"))
+	say(first, "TodoWrite", todos("completed", "A1", "A2", "A3", "A4"))
+	if got := say(first, "SetTodoList", `{}`); !strings.Contains(got, "A4") {
+		t.Errorf("the list written last: %s", got)
+	}
+	if got := say(first, "update_todo", `{"id":"2","status":"completed"}`); !strings.Contains(got, "A2") {
+		t.Errorf("an item the current list has: %s", got)
+	}
+	say(first, "TodoWrite", todos("completed", "B1", "B2"))
+	say(first, "create_todos", `{"items":["B3"]}`)
+	lists, _ := store.Find(t.Context(), todo.Query{})
+	if len(lists) != 2 || len(lists[0].Items) != 3 || len(lists[1].Items) != 4 {
+		t.Fatalf("lists: %v", lists)
+	}
+
+	// A restarted process begins without a list, and finds it by what is
+	// written.
+	again := newPipe(t, newServer(t, store, nil))
+	if got := say(again, "SetTodoList", `{}`); got != "The todo list is empty." {
+		t.Errorf("an old plan leaks into a new chat: %s", got)
+	}
+	if got := say(again, "update_todo", `{"id":"3","status":"running"}`); !strings.Contains(got, `#3 "B3" → running`) || !strings.Contains(got, "This is another open list: "+lists[0].List.ID) {
+		t.Errorf("an item of another open list: %s", got)
+	}
+	if got := say(again, "TodoWrite", todos("pending", "A1", "A2", "A3", "A5")); !strings.Contains(got, "4 pending") {
+		t.Error(got)
+	}
+	if l, _ := store.Load(t.Context(), lists[1].List.ID, 0); len(l.Items) != 4 || l.Items[3].Text != "A5" {
+		t.Errorf("the list was not found again: %v", l.Items)
+	}
+	// list_id, in the scope and out of it.
+	if got := say(again, "SetTodoList", `{"list_id":"`+lists[0].List.ID+`"}`); !strings.Contains(got, "B3") {
+		t.Errorf("list_id: %s", got)
+	}
+	for _, id := range []string{"unknown", foreign(t, store)} {
+		if got := say(again, "SetTodoList", `{"list_id":"`+id+`"}`); !strings.Contains(got, "There is no such list here. Leave list_id out") {
+			t.Errorf("list_id %s: %s", id, got)
+		}
+	}
+}
+
+// foreign makes a list of another scope.
+func foreign(t *testing.T, st todo.Store) string {
+	t.Helper()
+	b := todo.NewBoard(st)
+	defer b.Close()
+	out, err := b.Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Principal: "somebody", Conversation: "x"}},
+		Change: func(d *todo.Draft) error { d.Append("theirs"); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.After.List.ID
+}
+
+// Resume: the prompt hands over a digest, and the next write goes on with that
+// list, in a session that never saw it.
+func TestResumeInANewSession(t *testing.T) {
+	store := memory.New()
+	url := newHTTP(t, newServer(t, store, nil), nil).URL + "/mcp"
+	old := session(t, url, "tester")
+	post(t, url, callTool(1, "TodoWrite", `{"todos":[{"content":"Done before","activeForm":"x","status":"completed"},{"content":"Left open","activeForm":"Leaving open","status":"in_progress"}]}`), "Mcp-Session-Id", old)
+	fresh := session(t, url, "tester")
+	_, _, body := post(t, url, `{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"resume"}}`, "Mcp-Session-Id", fresh)
+	if !strings.Contains(body, "- #2 Left open (in_progress)") || !strings.Contains(body, "- #1 Done before (completed)") {
+		t.Errorf("digest: %s", body)
+	}
+	post(t, url, callTool(3, "TodoWrite", todos("completed", "Something else now")), "Mcp-Session-Id", fresh)
+	lists, _ := store.Find(t.Context(), todo.Query{})
+	if len(lists) != 1 || lists[0].Revision != 2 {
+		t.Errorf("the next write begins another list: %v", lists)
+	}
+	if _, _, body := post(t, url, `{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"resume","arguments":{"list":"none"}}}`, "Mcp-Session-Id", fresh); !strings.Contains(body, "no unfinished todo list of that id") {
+		t.Errorf("unknown list: %s", body)
+	}
+}
+
+// BAD-INPUT 44: a repeated operation id gives the same answer for the same
+// call, and is refused for another.
+func TestRepeatedOperation(t *testing.T) {
+	store := memory.New()
+	p := newPipe(t, newServer(t, store, nil))
+	call := withMeta(callTool(1, "create_todos", `{"items":["A"]}`), `"todo-mcp/conversation":"c","todo-mcp/operation":"op-1"`)
+	go p.send(call, call, strings.Replace(call, `["A"]`, `["B"]`, 1))
+	first, second, third := p.read(), p.read(), p.read()
+	if first.text() != second.text() || !strings.Contains(first.text(), "1 created") {
+		t.Errorf("44: %s\n%s", first.raw, second.raw)
+	}
+	if !third.Result.IsError || !strings.Contains(third.text(), "operation id was used for a different call") {
+		t.Errorf("44: another call: %s", third.raw)
+	}
+	lists, _ := store.Find(t.Context(), todo.Query{})
+	if len(lists) != 1 || lists[0].Revision != 1 {
+		t.Errorf("44: %v", lists)
+	}
+}
