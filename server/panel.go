@@ -71,6 +71,8 @@ func (h *HTTP) routePanel() error {
 	h.mux.HandleFunc("GET /lists/{id}", h.panelList)
 	h.mux.HandleFunc("GET /lists/{id}/at/{revision}", h.panelRevision)
 	h.mux.HandleFunc("POST /lists/{id}/restore/{revision}", h.panelRestore)
+	h.mux.HandleFunc("GET /lists/{id}/edit", h.panelEditor)
+	h.mux.HandleFunc("POST /lists/{id}/edit", h.panelEdit)
 	h.mux.HandleFunc("GET /panel/events", h.panelEvents)
 	for path := range h.panel.assets {
 		h.mux.HandleFunc("GET "+path, h.panelAsset)

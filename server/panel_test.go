@@ -129,6 +129,59 @@ func TestPanelLive(t *testing.T) {
 	until(t, ctx, `document.querySelectorAll('#shown .item').length === 3`)
 }
 
+// A person edits on the panel: ticks, adds, rewords, moves, removes; the agent's
+// next write keeps it and is told.
+func TestPanelEdit(t *testing.T) {
+	web := newHTTP(t, newServer(t, nil, nil), nil)
+	id := session(t, web.URL+"/mcp", "claude-code")
+	agent := func(args string) string {
+		t.Helper()
+		_, _, body := post(t, web.URL+"/mcp", callTool(1, "TodoWrite", args), "Mcp-Session-Id", id)
+		return parse(t, body).text()
+	}
+	agent(todos("pending", "One", "Two", "Three"))
+	var lists []map[string]any
+	getJSON(t, web.URL+"/api/lists", &lists)
+	list := web.URL + "/lists/" + lists[0]["list"].(string)
+	ctx := tab(t)
+	do(t, ctx, chromedp.Navigate(list))
+	until(t, ctx, isLive)
+	do(t, ctx, chromedp.Click("#edit"))
+	until(t, ctx, `document.querySelectorAll('.editor li').length === 3`)
+	do(t, ctx, chromedp.Click(`.editor li:nth-child(1) input[type=checkbox]`))
+	until(t, ctx, `document.getElementById('where').textContent === '2 of 2'`)
+	do(t, ctx, chromedp.Click("#add"), chromedp.KeyEvent("From <b>me</b>"), chromedp.KeyEvent(kb.Enter))
+	until(t, ctx, `document.querySelectorAll('.editor li').length === 4`)
+	do(t, ctx, chromedp.Click(`.editor li:nth-child(3) [data-do=remove]`))
+	until(t, ctx, `document.querySelectorAll('.editor li').length === 3`)
+	do(t, ctx, chromedp.Click(`.editor li:nth-child(3) [data-do=up]`))
+	until(t, ctx, `document.querySelector('.editor li:nth-child(2) input[type=text]').value === 'From <b>me</b>'`)
+	do(t, ctx, chromedp.SetValue(`.editor li:nth-child(3) input[type=text]`, "Two, but better"))
+	eval[bool](t, ctx, `document.querySelector('.editor li:nth-child(3) input[type=text]').dispatchEvent(new Event('change', {bubbles: true}))`)
+	until(t, ctx, `document.getElementById('where').textContent === '6 of 6'`)
+	do(t, ctx, chromedp.Click("#edit"))
+	until(t, ctx, `[...document.querySelectorAll('#shown .item bdi')].map((e) => e.textContent).join() === 'One,From <b>me</b>,Two, but better'`)
+	got := agent(todos("pending", "One", "Two", "Three", "Four"))
+	if !strings.Contains(got, `The user changed the list: set "One" to completed, added "From <b>me</b>", reworded "Two" to "Two, but better", removed "Three"`) {
+		t.Errorf("the agent is told: %s", got)
+	}
+	until(t, ctx, `[...document.querySelectorAll('#shown .item bdi')].map((e) => e.textContent).join() === 'One,From <b>me</b>,Two, but better,Four'`)
+	for edit, want := range map[string]int{
+		`{"do":"status","id":"99","status":"completed"}`: 409, `{"do":"status","id":"1","status":"done"}`: 400, `{"do":"add","text":"  "}`: 400,
+		`{"do":"add","text":"a\u0000"}`: 400, `{"do":"dance"}`: 400, `nothing`: 400,
+	} {
+		if status, _, body := post(t, list+"/edit", edit); status != want || !strings.Contains(body, `"error"`) {
+			t.Errorf("%s: %d %s", edit, status, body)
+		}
+	}
+	if status, _, _ := post(t, list+"/edit", `{"do":"remove","id":"1"}`, "Content-Type", "text/plain"); status != 415 {
+		t.Errorf("an edit as a form sends it: %d", status)
+	}
+	if status, _, _ := post(t, list+"/edit", `{"do":"remove","id":"1"}`, "Origin", "http://evil.example"); status != 403 {
+		t.Errorf("an edit from a foreign page: %d", status)
+	}
+}
+
 // BAD-INPUT 36, 38, 40: hostile text is inert, in what is loaded and in what
 // comes live, and shows what it hides.
 func TestPanelHostileText(t *testing.T) {

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"regexp"
@@ -232,7 +231,7 @@ func excerpt(text string) string {
 	if len(runes) > most {
 		runes = append(runes[:most:most], '…')
 	}
-	quoted, err := json.Marshal(string(runes))
+	quoted, err := jsontext.AppendQuote(nil, string(runes))
 	if err != nil {
 		return `"?"`
 	}

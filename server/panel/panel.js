@@ -123,6 +123,7 @@ function applyList(d) {
   if (live) {
     shown = newest;
     $('scrub').value = shown;
+    if (editing) { mark(); if (document.activeElement?.type !== 'text') editor(); return; }
     const old = $('card-' + d.id);
     const fresh = parse(d.card);
     if (old) settle(old, fresh); else $('shown').replaceChildren(fresh);
@@ -137,6 +138,7 @@ function mark() {
 
 let asked = 0;
 async function go(revision) {
+  if (editing) { editing = false; $('edit').textContent = 'Edit'; $('edit').setAttribute('aria-pressed', false); }
   shown = Math.min(Math.max(1, revision), newest);
   $('scrub').value = shown;
   mark();
@@ -182,6 +184,48 @@ if (view === 'list') {
       setTimeout(() => { $('copy').textContent = 'Copy as markdown'; }, 1500);
     });
   }
+}
+
+// --- a person edits
+
+let editing = false;
+async function editor() {
+  const drawn = await fetch(`/lists/${list}/edit`);
+  if (!drawn.ok || !editing) return;
+  const card = document.createElement('article');
+  card.className = 'card';
+  card.innerHTML = await drawn.text(); // drawn by our server, as above
+  const typed = document.activeElement?.id === 'add';
+  $('shown').replaceChildren(card);
+  if (typed) $('add').focus();
+}
+
+async function send(edit) {
+  const answer = await fetch(`/lists/${list}/edit`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(edit) });
+  if (!answer.ok) $('say').textContent = (await answer.json()).error;
+  await editor();
+}
+
+if (view === 'list') {
+  $('edit').hidden = false;
+  $('edit').addEventListener('click', () => {
+    editing = !editing;
+    $('edit').setAttribute('aria-pressed', editing);
+    $('edit').textContent = editing ? 'Done editing' : 'Edit';
+    if (editing) { shown = newest; $('scrub').value = shown; mark(); editor(); } else go(newest);
+  });
+  $('shown').addEventListener('change', (e) => {
+    const item = e.target.closest('[data-id]');
+    if (e.target.id === 'add') { const text = e.target.value; e.target.value = ''; if (text.trim()) send({ do: 'add', text }); } else if (item && e.target.type === 'checkbox') send({ do: 'status', id: item.dataset.id, status: e.target.checked ? 'completed' : 'pending' });
+    else if (item) send({ do: 'text', id: item.dataset.id, text: e.target.value });
+  });
+  $('shown').addEventListener('click', (e) => {
+    const item = e.target.closest('[data-id]'), what = e.target.dataset.do;
+    if (!item || !what) return;
+    const at = [...item.parentNode.children].indexOf(item);
+    if (what === 'remove') send({ do: 'remove', id: item.dataset.id });
+    else send({ do: 'move', id: item.dataset.id, to: at + (what === 'up' ? -1 : 1) });
+  });
 }
 
 // --- notifications, if the person wants them

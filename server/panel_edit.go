@@ -1,0 +1,113 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+)
+
+// personsEdit is one thing a person does to a list on the panel.
+type personsEdit struct {
+	Do string `json:"do"` // status, text, add, remove or move
+	// ID is the item's; Status, Text and To what it becomes, or, for add, the
+	// new item's text.
+	ID     string      `json:"id"`
+	Status todo.Status `json:"status"`
+	Text   string      `json:"text"`
+	To     int         `json:"to"` // its place, from 0
+}
+
+// errGone says that the item is not there any more.
+var errGone = errors.New("the item is not on the list any more")
+
+// change is the edit as a change of the model.
+func (e personsEdit) change() (todo.Change, error) {
+	text, err := todo.CleanText(e.Text)
+	if err == nil && (e.Do == "text" || e.Do == "add") {
+		err = todo.Item{Text: text, Status: todo.Pending}.Check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	found := func(ok bool) error {
+		if !ok {
+			return errGone
+		}
+		return nil
+	}
+	switch e.Do {
+	case "status":
+		if !slices.Contains(todo.Statuses(), e.Status) {
+			return nil, fmt.Errorf("status must be one of %v", todo.Statuses())
+		}
+		return func(d *todo.Draft) error { return found(d.SetStatus(e.ID, e.Status)) }, nil
+	case "text":
+		return func(d *todo.Draft) error { return found(d.SetText(e.ID, text)) }, nil
+	case "remove":
+		return func(d *todo.Draft) error { return found(d.Remove(e.ID)) }, nil
+	case "move":
+		return func(d *todo.Draft) error { return found(d.Move(e.ID, e.To)) }, nil
+	case "add":
+		return func(d *todo.Draft) error {
+			if len(d.Items()) >= todo.MaxItems {
+				return fmt.Errorf("a list holds at most %d items", todo.MaxItems)
+			}
+			d.Append(text)
+			return nil
+		}, nil
+	}
+	return nil, errors.New("do must be status, text, add, remove or move")
+}
+
+// panelEdit applies what a person did. The guard keeps foreign pages out; the
+// media type keeps out what a plain form could send.
+func (h *HTTP) panelEdit(w http.ResponseWriter, r *http.Request) {
+	raw, status, err := body(w, r)
+	if err != nil {
+		writeJSON(w, status, map[string]string{"error": err.Error()})
+		return
+	}
+	var edit personsEdit
+	if err := json.Unmarshal(raw, &edit); err != nil {
+		writeJSON(w, http.StatusBadRequest, map[string]string{"error": "not an edit"})
+		return
+	}
+	change, err := edit.change()
+	if err != nil {
+		writeJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
+		return
+	}
+	list, err := h.server.Board.Store().Load(r.Context(), r.PathValue("id"), 0)
+	if err != nil {
+		apiError(w, err)
+		return
+	}
+	out, err := h.server.Board.Apply(r.Context(), todo.Write{
+		Target: todo.Target{Scope: list.List.Scope, List: list.List.ID},
+		Writer: todo.Writer{Client: "panel", Variant: "edit", Person: true},
+		Change: change,
+	})
+	switch {
+	case errors.Is(err, errGone):
+		writeJSON(w, http.StatusConflict, map[string]string{"error": err.Error()})
+	case err != nil:
+		apiError(w, err)
+	default:
+		writeJSON(w, http.StatusOK, render.Document(out.After))
+	}
+}
+
+// panelEditor gives a list's items drawn for editing.
+func (h *HTTP) panelEditor(w http.ResponseWriter, r *http.Request) {
+	l, err := h.server.Board.Store().Load(r.Context(), r.PathValue("id"), 0)
+	if err != nil {
+		h.noList(w, err)
+		return
+	}
+	h.page(w, "editor", viewOf(l, nil, h.server.Now()))
+}
