@@ -210,6 +210,9 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 	case errors.Is(err, todo.ErrNotFound):
 		input = &todo.InputError{Problems: []todo.Problem{{Path: "list_id",
 			Message: "There is no such list here. Leave list_id out to use this conversation's own list, or read todo://list for the id it has"}}}
+	case errors.Is(err, todo.ErrTooManyLists):
+		input = &todo.InputError{Problems: []todo.Problem{{Path: "list",
+			Message: "No further list can begin, there are as many as allowed. Go on with an existing list, or ask the user to raise max-lists"}}}
 	case errors.Is(err, todo.ErrOperationReused):
 		input = &todo.InputError{Problems: []todo.Problem{{Path: "_meta.todo-mcp/operation",
 			Message: "This operation id was used for a different call. Use a new id for a new call"}}}

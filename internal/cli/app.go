@@ -53,7 +53,7 @@ func (a *app) openStore() (todo.Store, error) {
 			return nil, err
 		}
 	}
-	return store.Open(a.store, dir)
+	return store.Open(a.store, dir, a.keep)
 }
 
 // newTools builds the tools as the settings want them.

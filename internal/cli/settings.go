@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
@@ -31,6 +32,7 @@ type settings struct {
 	keys     []string
 	secret   string
 	logLevel string
+	keep     todo.Keep
 	token    string
 
 	// source says where each value came from, by name.
@@ -71,6 +73,22 @@ func table() []setting {
 	return []setting{
 		{name: "store", group: storeGroup, def: "", help: "where lists are kept: memory, sqlite:PATH; empty is a file in the state directory",
 			set: func(s *settings, v string) error { s.store = v; return nil }},
+		{name: "keep-revisions", group: storeGroup, def: "1000", help: "how many revisions of a list are kept; 0 is all",
+			set: func(s *settings, v string) (err error) {
+				s.keep.Revisions, err = number(v, 1_000_000)
+				return err
+			}},
+		{name: "keep-days", group: storeGroup, def: "0", help: "how many days revisions are kept, the newest always; 0 is for ever",
+			set: func(s *settings, v string) error {
+				days, err := number(v, 36_500)
+				s.keep.Age = time.Duration(days) * 24 * time.Hour
+				return err
+			}},
+		{name: "max-lists", group: storeGroup, def: "100000", help: "how many lists there may be; 0 is any number",
+			set: func(s *settings, v string) (err error) {
+				s.keep.Lists, err = number(v, 100_000_000)
+				return err
+			}},
 		{name: "list", group: listGroup, def: "", help: "name of the list to use, for good; empty finds it by conversation",
 			set: func(s *settings, v string) error { s.list = v; return optionalName(v) }},
 		{name: "max-items", group: toolGroup, def: "50", help: "most items TodoWrite takes; 0 is the hard cap of 1000",

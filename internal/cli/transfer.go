@@ -156,6 +156,9 @@ func importLine(ctx context.Context, st todo.Store, line []byte) (fresh bool, er
 		return false, err
 	}
 	_, err = st.Save(ctx, next)
+	if errors.Is(err, todo.ErrNotFound) {
+		return false, fmt.Errorf("list %s begins with revision %d: its start was not kept (see --keep-revisions), or lines are missing", next.List.ID, next.Revision)
+	}
 	return err == nil, err
 }
 

@@ -14,19 +14,19 @@ import (
 )
 
 // Open opens "memory", "sqlite:PATH", or, when spec is empty, the file todo.db
-// in dir. Nothing is made on disk before the first save.
-func Open(spec, dir string) (todo.Store, error) {
+// in dir; it keeps what keep says. Nothing is made on disk before the first save.
+func Open(spec, dir string, keep todo.Keep) (todo.Store, error) {
 	kind, path, _ := strings.Cut(spec, ":")
 	switch {
 	case spec == "":
-		return sqlite.Open(filepath.Join(dir, "todo.db"))
+		return sqlite.Open(filepath.Join(dir, "todo.db"), sqlite.WithKeep(keep))
 	case spec == "memory":
-		return memory.New(), nil
+		return memory.NewKeeping(keep), nil
 	case kind == "sqlite":
 		if err := checkPath(path); err != nil {
 			return nil, err
 		}
-		return sqlite.Open(path)
+		return sqlite.Open(path, sqlite.WithKeep(keep))
 	}
 	if strings.ContainsAny(path, "@=?") || strings.HasPrefix(path, "//") {
 		spec = kind + ":…" // an address, which may hold a password

@@ -12,7 +12,7 @@ import (
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	for _, spec := range []string{"", "memory", "sqlite:" + filepath.Join(dir, "x", "named file?#%.db")} {
-		s, err := Open(spec, filepath.Join(dir, "default"))
+		s, err := Open(spec, filepath.Join(dir, "default"), todo.Keep{})
 		if err != nil {
 			t.Errorf("%q: %v", spec, err)
 			continue
@@ -48,7 +48,7 @@ func TestOpenRefuses(t *testing.T) {
 		"sqlite:~/todo.db":                  "a plain path",
 		"sqlite:" + t.TempDir():             "is a folder",
 	} {
-		_, err := Open(spec, t.TempDir())
+		_, err := Open(spec, t.TempDir(), todo.Keep{})
 		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", spec, err)
 		}

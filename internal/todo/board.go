@@ -214,6 +214,9 @@ func (b *Board) unseen(ctx context.Context, d *Draft, w Write) ([]Difference, er
 func (b *Board) lastOfAgents(ctx context.Context, s Snapshot) (Snapshot, error) {
 	for s.Writer.Person && s.Revision > 1 {
 		before, err := b.store.Load(ctx, s.List.ID, s.Revision-1)
+		if errors.Is(err, ErrNotFound) {
+			return s, nil // not kept: nothing to merge with
+		}
 		if err != nil {
 			return s, fmt.Errorf("load what the agent saw: %w", err)
 		}

@@ -18,6 +18,8 @@ var (
 	ErrTooNew = errors.New("store was written by a newer version")
 	// ErrCorrupt: the store's content cannot be read.
 	ErrCorrupt = errors.New("store is damaged")
+	// ErrTooManyLists: the principal has as many lists as the store allows.
+	ErrTooManyLists = errors.New("too many lists")
 	// ErrClosed: the store or board is closed.
 	ErrClosed = errors.New("closed")
 )

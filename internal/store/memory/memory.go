@@ -22,15 +22,19 @@ type Store struct {
 	watchers   map[*watcher]struct{}
 	quit       chan struct{} // closed by Close
 	closed     bool
+	keep       todo.Keep
 }
 
 type watcher struct{ hint chan struct{} }
 
 var _ todo.Store = (*Store)(nil)
 
-// New returns an empty store.
-func New() *Store {
-	return &Store{lists: map[string][]todo.Snapshot{}, exclusive: map[string]string{}, operations: map[string]todo.Snapshot{},
+// New returns an empty store that keeps everything.
+func New() *Store { return NewKeeping(todo.Keep{}) }
+
+// NewKeeping returns an empty store that keeps what keep says.
+func NewKeeping(keep todo.Keep) *Store {
+	return &Store{keep: keep, lists: map[string][]todo.Snapshot{}, exclusive: map[string]string{}, operations: map[string]todo.Snapshot{},
 		watchers: map[*watcher]struct{}{}, quit: make(chan struct{})}
 }
 
@@ -75,7 +79,7 @@ func (s *Store) save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	} else if next.List.Scope.Exclusive {
 		s.exclusive[next.List.Scope.Key()] = next.List.ID
 	}
-	s.lists[next.List.ID] = append(stored, next)
+	s.lists[next.List.ID] = s.trim(append(stored, next))
 	if next.Operation.ID != "" {
 		s.operations[next.Operation.ID] = next
 	}
@@ -88,21 +92,47 @@ func (s *Store) save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	return clone(next), nil
 }
 
-func (s *Store) check(next todo.Snapshot, stored []todo.Snapshot) error {
-	if n := len(stored); int64(n) != next.Revision-1 {
-		if n == 0 {
-			return fmt.Errorf("revision %d: %w", next.Revision, todo.ErrNotFound)
+// trim leaves out the revisions that are not kept, and their operations.
+func (s *Store) trim(revisions []todo.Snapshot) []todo.Snapshot {
+	newest := revisions[len(revisions)-1]
+	gone := 0
+	for _, r := range revisions[:len(revisions)-1] {
+		if r.Revision >= s.keep.First(newest.Revision) && !s.keep.Expired(r, newest.Updated) {
+			break
 		}
-		return &todo.ConflictError{Current: clone(stored[n-1])}
+		delete(s.operations, r.Operation.ID)
+		gone++
 	}
-	if len(stored) > 0 || !next.List.Scope.Exclusive {
+	return slices.Delete(revisions, 0, gone)
+}
+
+func (s *Store) check(next todo.Snapshot, stored []todo.Snapshot) error {
+	n := len(stored)
+	switch {
+	case n == 0 && next.Revision != 1:
+		return fmt.Errorf("revision %d: %w", next.Revision, todo.ErrNotFound)
+	case n > 0 && stored[n-1].Revision != next.Revision-1:
+		return &todo.ConflictError{Current: clone(stored[n-1])}
+	case n > 0:
 		return nil
 	}
-	if id, taken := s.exclusive[next.List.Scope.Key()]; taken {
+	if id, taken := s.exclusive[next.List.Scope.Key()]; taken && next.List.Scope.Exclusive {
 		other := s.lists[id]
 		return &todo.ConflictError{Current: clone(other[len(other)-1])}
 	}
+	if s.keep.Lists > 0 && s.listsOf(next.List.Scope.Principal) >= s.keep.Lists {
+		return fmt.Errorf("%w: at most %d", todo.ErrTooManyLists, s.keep.Lists)
+	}
 	return nil
+}
+
+func (s *Store) listsOf(principal string) (n int) {
+	for _, revisions := range s.lists {
+		if revisions[0].List.Scope.Principal == principal {
+			n++
+		}
+	}
+	return n
 }
 
 // Load implements todo.Store.
@@ -113,13 +143,14 @@ func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Sna
 		return todo.Snapshot{}, fmt.Errorf("read snapshots: %w", err)
 	}
 	stored := s.lists[list]
-	if revision == 0 {
-		revision = int64(len(stored))
+	at := len(stored) - 1
+	if revision != 0 {
+		at = slices.IndexFunc(stored, func(r todo.Snapshot) bool { return r.Revision == revision })
 	}
-	if revision < 1 || revision > int64(len(stored)) {
+	if at < 0 {
 		return todo.Snapshot{}, fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
 	}
-	return clone(stored[revision-1]), nil
+	return clone(stored[at]), nil
 }
 
 // Find implements todo.Store.
@@ -168,7 +199,8 @@ func (s *Store) History(ctx context.Context, list string, after int64, limit int
 		return nil, fmt.Errorf("read snapshots: %w", err)
 	}
 	stored := s.lists[list]
-	stored = stored[min(max(after, 0), int64(len(stored))):]
+	from, _ := slices.BinarySearchFunc(stored, after+1, func(r todo.Snapshot, n int64) int { return cmp.Compare(r.Revision, n) })
+	stored = stored[from:]
 	if limit > 0 && len(stored) > limit {
 		stored = stored[:limit]
 	}

@@ -38,6 +38,7 @@ type Store struct {
 	writing bool      // the writer's goroutine runs
 
 	batches atomic.Int64 // transactions committed
+	keep    todo.Keep
 }
 
 var _ todo.Store = (*Store)(nil)
@@ -48,6 +49,9 @@ type Option func(*Store)
 // WithPoll sets how often other processes' saves are looked for while somebody
 // watches; 50 ms if not set.
 func WithPoll(d time.Duration) Option { return func(s *Store) { s.poll = d } }
+
+// WithKeep sets how much is kept; everything if not set.
+func WithKeep(k todo.Keep) Option { return func(s *Store) { s.keep = k } }
 
 // Open returns a store on a file, which need not exist yet. A file that is no
 // database of ours is refused and left as it is: [todo.ErrTooNew] or

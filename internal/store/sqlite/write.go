@@ -25,6 +25,9 @@ type writer struct {
 
 type statements struct {
 	version, operation, list, scope, record, history, begin, advance *sql.Stmt
+	count, oldest, trim                                              *sql.Stmt
+
+	keep todo.Keep
 }
 
 // close ends a transaction that is open without effect. SQLite keeps a
@@ -54,7 +57,7 @@ func (w *writer) open(s *Store) error {
 	if w.file, err = openWriter(context.Background(), s.path, s.pragmas); err != nil {
 		return err
 	}
-	w.path = s.path
+	w.path, w.stmt.keep = s.path, s.keep
 	if w.conn, err = w.file.db.Conn(context.Background()); err == nil {
 		err = w.prepare()
 	}
@@ -83,6 +86,9 @@ func (w *writer) prepare() error {
 		&w.stmt.record:    selectRecord + ` WHERE h.list = ? AND h.revision = ?`,
 		&w.stmt.history:   `INSERT INTO history (list, revision, operation, body) VALUES (?, ?, ?, ?)`,
 		&w.stmt.begin:     `INSERT INTO lists (id, scope, exclusive, principal, parent, meta, revision, seq, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		&w.stmt.count:     `SELECT count(*) FROM lists WHERE principal = ?`,
+		&w.stmt.oldest:    selectRecord + ` WHERE h.list = ? ORDER BY h.revision LIMIT 1`,
+		&w.stmt.trim:      `DELETE FROM history WHERE list = ? AND revision <= ?`,
 		&w.stmt.advance:   `UPDATE lists SET revision = ?, seq = ?, updated = ? WHERE id = ?`,
 	} {
 		stmt, err := w.conn.PrepareContext(context.Background(), query)
@@ -139,6 +145,7 @@ func (w *writer) write(batch []*save) (wrote bool, err error) {
 func own(err error) bool {
 	var conflict *todo.ConflictError
 	return errors.As(err, &conflict) || errors.Is(err, todo.ErrNotFound) || errors.Is(err, todo.ErrOperationReused) ||
+		errors.Is(err, todo.ErrTooManyLists) ||
 		errors.Is(err, errRecord) || failedWith(err, codeTooBig)
 }
 
@@ -166,8 +173,35 @@ func (st *statements) save(call *save) (todo.Snapshot, error) {
 	if next.Seq, err = st.append(call); err != nil {
 		return todo.Snapshot{}, err
 	}
-	_, err = st.advance.Exec(next.Revision, next.Seq, stamp(next.Updated), next.List.ID)
-	return next, err
+	if _, err = st.advance.Exec(next.Revision, next.Seq, stamp(next.Updated), next.List.ID); err != nil {
+		return todo.Snapshot{}, err
+	}
+	return next, st.forget(next)
+}
+
+// maxExpired bounds how many revisions that are too old go with one save.
+const maxExpired = 8
+
+// forget trims a list's history to what is kept.
+func (st *statements) forget(newest todo.Snapshot) error {
+	if first := st.keep.First(newest.Revision); first > 1 {
+		if _, err := st.trim.Exec(newest.List.ID, first-1); err != nil {
+			return err
+		}
+	}
+	for range maxExpired {
+		if st.keep.Age <= 0 {
+			break
+		}
+		oldest, err := scan(st.oldest.QueryRow(newest.List.ID))
+		if err != nil || oldest.Revision == newest.Revision || !st.keep.Expired(oldest, newest.Updated) {
+			return err
+		}
+		if _, err := st.trim.Exec(newest.List.ID, oldest.Revision); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // repeated answers an operation that was applied before.
@@ -208,6 +242,9 @@ func (st *statements) beginList(call *save) (todo.Snapshot, error) {
 			return todo.Snapshot{}, err
 		}
 	}
+	if err := st.room(next.List.Scope.Principal); err != nil {
+		return todo.Snapshot{}, err
+	}
 	var err error
 	if next.Seq, err = st.append(call); err != nil {
 		return todo.Snapshot{}, err
@@ -215,6 +252,21 @@ func (st *statements) beginList(call *save) (todo.Snapshot, error) {
 	_, err = st.begin.Exec(next.List.ID, key, exclusive, next.List.Scope.Principal, next.List.Parent,
 		call.meta, next.Revision, next.Seq, stamp(next.Updated))
 	return next, err
+}
+
+// room refuses a list past the quota.
+func (st *statements) room(principal string) error {
+	if st.keep.Lists <= 0 {
+		return nil
+	}
+	var n int
+	if err := st.count.QueryRow(principal).Scan(&n); err != nil {
+		return err
+	}
+	if n >= st.keep.Lists {
+		return fmt.Errorf("%w: at most %d", todo.ErrTooManyLists, st.keep.Lists)
+	}
+	return nil
 }
 
 // append writes the history row and returns its place.

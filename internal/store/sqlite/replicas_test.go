@@ -1,0 +1,46 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"todo-mcp/internal/todo"
+)
+
+// BAD-INPUT 54: several replicas write one list at once, through boards of
+// their own: each write wins or is done again on the newer list, none is lost,
+// and they begin one list between them.
+func TestReplicasOneList(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	const replicas, each = 4, 15
+	scope := todo.Scope{Conversation: "name:shared", Exclusive: true}
+	var all sync.WaitGroup
+	for r := range replicas {
+		board := todo.NewBoard(opened(t, path))
+		defer board.Close()
+		all.Go(func() {
+			for n := range each {
+				_, err := board.Apply(context.Background(), todo.Write{Target: todo.Target{Scope: scope},
+					Change: func(d *todo.Draft) error { d.Append(fmt.Sprintf("%d of %d", n, r)); return nil }})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	lists, err := opened(t, path).Find(t.Context(), todo.Query{})
+	if err != nil || len(lists) != 1 || len(lists[0].Items) != replicas*each || lists[0].Revision != replicas*each {
+		t.Fatalf("54: %d lists, %v", len(lists), err)
+	}
+	seen := map[string]bool{}
+	for _, i := range lists[0].Items {
+		if seen[i.ID] || seen[i.Text] {
+			t.Fatalf("54: %s %q twice", i.ID, i.Text)
+		}
+		seen[i.ID], seen[i.Text] = true, true
+	}
+}
