@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -40,6 +41,14 @@ type todoItem struct {
 // a revision. A reader that is slow skips to the newest revision of each list.
 // ?list= restricts to one list and its sub-lists.
 func (h *HTTP) apiEvents(w http.ResponseWriter, r *http.Request) {
+	h.follow(w, r, nil, (*eventStream).updates)
+}
+
+// sender sends the changed lists that want admits; false ends the stream.
+type sender func(s *eventStream, changed []todo.Snapshot, want func(todo.Snapshot) bool) bool
+
+// follow streams what changes, as send words it, behind a first event.
+func (h *HTTP) follow(w http.ResponseWriter, r *http.Request, hello []byte, send sender) {
 	after, resume, err := resumeFrom(r)
 	if err != nil {
 		apiError(w, err)
@@ -54,32 +63,48 @@ func (h *HTTP) apiEvents(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer stream.close()
+	if len(hello) > 0 && !stream.send(hello) {
+		return
+	}
+	told := int64(0) // up to where catching up has told everything
 	if resume {
-		missed, err := h.missed(r.Context(), after)
-		if err != nil || !stream.updates(missed, want) {
+		if told, ok = h.catchUp(stream, after, want, send); !ok {
 			return
 		}
 	}
 	for {
 		changed, err := watcher.Next(stream.ctx)
-		if err != nil || !stream.updates(changed, want) {
+		changed = slices.DeleteFunc(changed, func(s todo.Snapshot) bool { return s.Seq <= told })
+		if err != nil || !send(stream, changed, want) {
 			return
 		}
 	}
 }
 
-// missed are the lists that changed after a place. A place the store has not
-// come to is another store's: then everything was missed.
-func (h *HTTP) missed(ctx context.Context, after int64) ([]todo.Snapshot, error) {
+// catchUp sends what changed after a place, a page at a time, and returns the
+// place it came to. A place the store has not come to is another store's: then
+// everything was missed.
+func (h *HTTP) catchUp(stream *eventStream, after int64, want func(todo.Snapshot) bool, send sender) (told int64, ok bool) {
+	const page = 500
 	store := h.server.Board.Store()
-	newest, err := store.Find(ctx, todo.Query{Limit: 1})
+	newest, err := store.Find(stream.ctx, todo.Query{Limit: 1})
 	if err == nil && len(newest) > 0 && newest[0].Seq < after {
 		after = 0
 	}
-	if err != nil {
-		return nil, err
+	for err == nil {
+		var missed []todo.Snapshot
+		missed, err = store.Find(stream.ctx, todo.Query{AfterSeq: after, OldestFirst: true, Limit: page})
+		if err == nil && !send(stream, missed, want) {
+			return after, false
+		}
+		if len(missed) > 0 {
+			after = missed[len(missed)-1].Seq
+		}
+		if len(missed) < page {
+			break
+		}
 	}
-	return store.Find(ctx, todo.Query{AfterSeq: after, OldestFirst: true, Limit: maxListed})
+	return after, err == nil
 }
 
 func resumeFrom(r *http.Request) (after int64, resume bool, err error) {

@@ -251,35 +251,7 @@ type drawn struct {
 // panelEvents streams each changed list as drawn. ?list= restricts to one, whose
 // card is then drawn large.
 func (h *HTTP) panelEvents(w http.ResponseWriter, r *http.Request) {
-	after, resume, err := resumeFrom(r)
-	if err != nil {
-		apiError(w, err)
-		return
-	}
-	only := r.URL.Query().Get("list")
-	want := func(s todo.Snapshot) bool { return only == "" || s.List.ID == only || s.List.Parent == only }
-	watcher := h.server.Board.Watch(want)
-	defer watcher.Close()
-	stream, ok := h.openStream(w, r)
-	if !ok {
-		return
-	}
-	defer stream.close()
-	if !stream.send(fmt.Appendf(nil, "event: hello\ndata: %s\n\n", h.server.instance)) {
-		return
-	}
-	if resume {
-		missed, err := h.missed(r.Context(), after)
-		if err != nil || !h.sendDrawn(stream, missed, want) {
-			return
-		}
-	}
-	for {
-		changed, err := watcher.Next(stream.ctx)
-		if err != nil || !h.sendDrawn(stream, changed, want) {
-			return
-		}
-	}
+	h.follow(w, r, fmt.Appendf(nil, "event: hello\ndata: %s\n\n", h.server.instance), h.sendDrawn)
 }
 
 // sendDrawn draws each changed main list once, also when it was a sub-agent's

@@ -124,8 +124,9 @@ func viewOf(l todo.Snapshot, subs []todo.Snapshot, now time.Time) listView {
 		v.SubDone, v.Sub = v.SubDone+sub.Done, v.Sub+sub.Total
 		v.Settled = v.Settled && sub.Settled
 		v.Active = v.Active || sub.Active
+		v.Seq = max(v.Seq, s.Seq)
 		if s.Updated.After(v.Updated) {
-			v.Updated, v.Seq = s.Updated, max(v.Seq, s.Seq)
+			v.Updated = s.Updated
 		}
 	}
 	v.Active = v.Active || v.Current != nil && now.Sub(l.Updated) < stale

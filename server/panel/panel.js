@@ -149,6 +149,8 @@ async function go(revision) {
   if (mine !== asked || !page.ok) return;
   if (live) {
     const fresh = new DOMParser().parseFromString(html, 'text/html').getElementById('card-' + list);
+    // What came live meanwhile is newer than what was asked for before it.
+    if (fresh && Number(fresh.dataset.seq) < seq) { go(newest); return; }
     if (fresh) $('shown').replaceChildren(document.adoptNode(fresh));
   } else {
     const card = document.createElement('article');
@@ -195,9 +197,10 @@ async function editor() {
   const card = document.createElement('article');
   card.className = 'card';
   card.innerHTML = await drawn.text(); // drawn by our server, as above
-  const typed = document.activeElement?.id === 'add';
+  const adding = $('add')?.value || '', typing = document.activeElement?.id === 'add';
   $('shown').replaceChildren(card);
-  if (typed) $('add').focus();
+  $('add').value = adding;
+  if (typing) $('add').focus();
 }
 
 async function send(edit) {
