@@ -67,6 +67,19 @@ func (a *app) newTools() ([]*tools.Tool, *prompts.Texts, error) {
 	return list, texts, err
 }
 
+// openServer opens the store and builds a server on it; done closes both.
+func (a *app) openServer() (s *server.Server, board *todo.Board, done func(), err error) {
+	board, closeStore, err := a.open()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if s, err = a.newServer(board); err != nil {
+		closeStore()
+		return nil, nil, nil, err
+	}
+	return s, board, func() { s.Close(); closeStore() }, nil
+}
+
 func (a *app) newServer(board *todo.Board) (*server.Server, error) {
 	list, texts, err := a.newTools()
 	if err != nil {

@@ -32,16 +32,11 @@ func (a *app) stdio(ctx context.Context, args []string, panel bool) error {
 	if f, ok := a.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprintln(a.Stderr, "todo-mcp speaks MCP on standard input here, for a client to start. For people: `todo-mcp serve`, `todo-mcp help`.")
 	}
-	board, done, err := a.open()
+	s, board, done, err := a.openServer()
 	if err != nil {
 		return err
 	}
 	defer done()
-	s, err := a.newServer(board)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
 	if panel {
 		beside, stop := context.WithCancel(ctx)
 		wait, err := a.sidePanel(beside, board)
@@ -62,16 +57,11 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("serve takes no arguments, received %q", args[0])
 	}
-	board, done, err := a.open()
+	s, _, done, err := a.openServer()
 	if err != nil {
 		return err
 	}
 	defer done()
-	s, err := a.newServer(board)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
 	listener, err := net.Listen("tcp", a.addr)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w (another todo-mcp may be serving there; --addr takes another)", a.addr, err)
