@@ -111,11 +111,12 @@ Add it to a client:
   Claude Code   claude mcp add --transport http todo %s/mcp
   Gemini CLI    gemini mcp add --transport http todo %s/mcp
   Codex         codex mcp add todo --url %s/mcp
-  Cursor, VS Code and others, in their mcp.json:
+  VS Code       code --add-mcp '{"name": "todo", "type": "http", "url": "%s/mcp"}'
+  Cursor and others, in their mcp.json:
                 {"mcpServers": {"todo": {"url": "%s/mcp"}}}
 
 Stop with Ctrl-C.
-`, a.Version, url, url, url, url, url, url)
+`, a.Version, url, url, url, url, url, url, url)
 	return err
 }
 
