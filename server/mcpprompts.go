@@ -99,15 +99,10 @@ func (s *Server) unfinished(ctx context.Context) ([]todo.Snapshot, error) {
 		return nil, fmt.Errorf("find lists: %w", err)
 	}
 	open := slices.DeleteFunc(all, func(l todo.Snapshot) bool { return len(l.Items) == 0 || l.Settled() })
-	slices.SortStableFunc(open, func(a, b todo.Snapshot) int { return s.distance(a) - s.distance(b) })
-	return open, nil
-}
-
-func (s *Server) distance(l todo.Snapshot) int {
-	if s.Dir != "" && l.List.Workspace == s.Dir {
-		return 0
-	}
-	return 1
+	here := s.workspace(newRequest(ctx, nil, nil))
+	near := slices.DeleteFunc(slices.Clone(open), func(l todo.Snapshot) bool { return here == "" || l.List.Workspace != here })
+	far := slices.DeleteFunc(open, func(l todo.Snapshot) bool { return here != "" && l.List.Workspace == here })
+	return append(near, far...), nil
 }
 
 func (s *Server) unfinishedList(ctx context.Context, asked string) (todo.Snapshot, error) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -213,10 +214,14 @@ func (s *Server) wrote(c caller, list string) {
 	s.mu.Unlock()
 }
 
-// workspace is the folder a list is about, as far as it is known.
+// workspace is the folder a list is about, as far as it is known: what the
+// client told of its roots, else the working directory.
 func (s *Server) workspace(r request) string {
 	if r.header != nil {
 		return ""
+	}
+	if session, ok := mcpserver.ClientSessionFromContext(r.ctx).(*stdioSession); ok {
+		return cmp.Or(session.Root(), s.Dir)
 	}
 	return s.Dir
 }

@@ -187,3 +187,36 @@ func TestRepeatedOperation(t *testing.T) {
 		t.Errorf("44: %v", lists)
 	}
 }
+
+// A client that says it has roots is asked for them once; its lists are of that
+// folder, and resume offers those of the same folder first. What it answers to
+// nothing is passed over.
+func TestRoots(t *testing.T) {
+	store := memory.New()
+	b := todo.NewBoard(store)
+	defer b.Close()
+	for _, folder := range []string{"/home/me/app", "/elsewhere"} {
+		if _, err := b.Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Conversation: folder}}, Begin: todo.List{Workspace: folder},
+			Change: func(d *todo.Draft) error { d.Append("Left in " + folder); return nil }}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := newPipe(t, newServer(t, store, nil))
+	withRoots := strings.Replace(initialize(1, "tester"), `"capabilities":{}`, `"capabilities":{"roots":{}}`, 1)
+	go p.send(withRoots, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	p.read()
+	if a := p.read(); a.Method != "roots/list" || string(a.ID) != `"todo-mcp-roots"` {
+		t.Fatalf("asked %s", a.raw)
+	}
+	go p.send(`{"jsonrpc":"2.0","id":"todo-mcp-roots","result":{"roots":[{"uri":"file:///home/me/app","name":"app"}]}}`,
+		`{"jsonrpc":"2.0","id":99,"error":{"code":-32601,"message":"no"}}`, `{"jsonrpc":"2.0","id":98,"result":{}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"resume"}}`, callTool(3, "TodoWrite", todos("pending", "New")))
+	if a := p.read(); string(a.ID) != "2" || !strings.Contains(a.raw, "Left in /home/me/app") {
+		t.Errorf("resume: %s", a.raw)
+	}
+	p.read()
+	lists, _ := store.Find(t.Context(), todo.Query{Limit: 1})
+	if lists[0].List.Workspace != "/home/me/app" {
+		t.Errorf("workspace: %+v", lists[0].List)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"sync"
 	"sync/atomic"
 
@@ -143,9 +144,50 @@ func (t *stdio) take(l line) {
 		t.refuse(err)
 	case m.Method == string(mcp.MethodSubscriptionsListen):
 		t.listen(l.data)
+	case m.Method == "" && t.session.response(l.data):
 	default:
 		t.answer(t.server.mcp.HandleMessage(t.calls, l.data))
 	}
+	if m.Method == "notifications/initialized" && t.session.GetClientCapabilities().Roots != nil {
+		t.answer(mcp.JSONRPCRequest{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(rootsRequest), Request: mcp.Request{Method: string(mcp.MethodListRoots)}})
+	}
+}
+
+// rootsRequest is the id of the one request we send: which folders the client
+// works in, if it says that it knows.
+const rootsRequest = "todo-mcp-roots"
+
+// response takes what a client answers us, and reports whether it is an answer.
+func (s *stdioSession) response(raw []byte) bool {
+	var r struct {
+		ID     any             `json:"id"`
+		Result json.RawMessage `json:"result"`
+		Error  json.RawMessage `json:"error"`
+	}
+	if err := json.Unmarshal(raw, &r); err != nil || r.Result == nil && r.Error == nil {
+		return false
+	}
+	var roots struct {
+		Roots []struct {
+			URI string `json:"uri"`
+		} `json:"roots"`
+	}
+	if r.ID != rootsRequest || json.Unmarshal(r.Result, &roots) != nil || len(roots.Roots) == 0 {
+		return true // an answer to nothing, or without a folder
+	}
+	if u, err := url.Parse(roots.Roots[0].URI); err == nil && u.Scheme == "file" {
+		s.mu.Lock()
+		s.root = u.Path
+		s.mu.Unlock()
+	}
+	return true
+}
+
+// Root is the first folder the client told us of; empty when it told none.
+func (s *stdioSession) Root() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.root
 }
 
 // listenBegun is a context key: a func() that is called when a stream of
@@ -207,6 +249,7 @@ type stdioSession struct {
 	mu           sync.Mutex
 	client       mcp.Implementation
 	capabilities mcp.ClientCapabilities
+	root         string
 }
 
 var _ mcpserver.SessionWithClientInfo = (*stdioSession)(nil)

@@ -313,6 +313,7 @@ func TestAffinity(t *testing.T) {
 		{"less than half", lines("A", "new", "newer", "newest"), "", ""},
 		{"the most", lines("A", "B", "X"), "", "a"},
 		{"grown", lines("X", "1", "2", "3", "4", "5"), "", "b"},
+		{"as much with two: the one saved last", lines("A", "X"), "", "a"},
 		{"too old", lines("P", "Q"), "", ""},
 		{"unlike the current", lines("1", "2"), "a", ""},
 		{"a settled list is followed by a new one", lines("1", "2"), "done", ""},
