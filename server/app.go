@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -66,24 +67,9 @@ func readApp(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, 
 // viewHandler answers calls of the view tool: any list of the principal, by id,
 // as [Server.readList] does.
 func (s *Server) viewHandler(view *tools.Tool) mcpserver.ToolHandlerFunc {
-	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		ctx, cancel := context.WithTimeout(ctx, callTimeout)
-		defer cancel()
-		raw, err := rawArguments(req)
-		if err != nil {
-			return nil, err
-		}
-		result, err := s.view(ctx, view, raw)
-		if err != nil {
-			s.Log.Error("view failed", "error", err)
-			return nil, err
-		}
-		return &mcp.CallToolResult{
-			Content:           []mcp.Content{mcp.NewTextContent(result.Text)},
-			StructuredContent: result.Structured,
-			IsError:           result.IsError,
-		}, nil
-	}
+	return s.answering(view, func(ctx context.Context, raw json.RawMessage, _ mcp.CallToolRequest) (tools.Result, error) {
+		return s.view(ctx, view, raw)
+	})
 }
 
 func (s *Server) view(ctx context.Context, view *tools.Tool, raw []byte) (tools.Result, error) {

@@ -14,9 +14,16 @@ import (
 	"todo-mcp/tools"
 )
 
-// handler answers calls of one tool: arguments → change → board → result. What
-// the model did wrong is a result with isError; what we did wrong is an error.
+// handler answers calls of one tool: arguments → change → board → result.
 func (s *Server) handler(tool *tools.Tool) mcpserver.ToolHandlerFunc {
+	return s.answering(tool, func(ctx context.Context, raw json.RawMessage, req mcp.CallToolRequest) (tools.Result, error) {
+		return s.call(ctx, tool, raw, newRequest(ctx, req.Params.Meta, req.Header))
+	})
+}
+
+// answering bounds a call in time and words its end: what the model did wrong
+// is a result with isError; what we did wrong is an error, and a log line.
+func (s *Server) answering(tool *tools.Tool, answer func(context.Context, json.RawMessage, mcp.CallToolRequest) (tools.Result, error)) mcpserver.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
@@ -24,7 +31,7 @@ func (s *Server) handler(tool *tools.Tool) mcpserver.ToolHandlerFunc {
 		if err != nil {
 			return nil, err
 		}
-		result, err := s.call(ctx, tool, raw, newRequest(ctx, req.Params.Meta, req.Header))
+		result, err := answer(ctx, raw, req)
 		if err != nil {
 			s.Log.Error("call failed", "tool", tool.Name, "error", err)
 			return nil, err

@@ -46,7 +46,7 @@ func NewView() (*Tool, error) {
 
 func listView() variant {
 	return variant{
-		view:   coreView(),
+		view:   todo.CoreView(),
 		input:  viewInput{},
 		output: viewResult{},
 		read: func(r *reader, args value) *Call {
@@ -60,17 +60,8 @@ func listView() variant {
 	}
 }
 
-// coreView shows every item in the model's own words.
-func coreView() todo.View {
-	words := make(map[todo.Status]string)
-	for _, s := range todo.Statuses() {
-		words[s] = string(s)
-	}
-	return todo.View{Active: true, Words: words}
-}
-
 func viewAnswer(s todo.Snapshot) (string, any) {
-	view, n := coreView(), s.Counts()
+	view, n := todo.CoreView(), s.Counts()
 	text := fmt.Sprintf("%d of %d completed", n[todo.Completed], len(s.Items)-n[todo.Cancelled])
 	return text, viewResult{
 		Message: text,
