@@ -77,7 +77,7 @@ func (s *Server) view(ctx context.Context, view *tools.Tool, raw []byte) (tools.
 	if err != nil {
 		return failure(view, err)
 	}
-	snapshot, err := s.Board.Store().Load(ctx, call.List, 0)
+	snapshot, err := s.store().Load(ctx, call.List, 0)
 	if errors.Is(err, todo.ErrNotFound) {
 		err = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: "There is no such list"}}}
 	}

@@ -94,7 +94,7 @@ func label(s todo.Snapshot) string {
 // unfinished are the lists with something open, last changed first, those of
 // this workspace before others.
 func (s *Server) unfinished(ctx context.Context) ([]todo.Snapshot, error) {
-	all, err := s.Board.Store().Find(ctx, todo.Query{Limit: 500})
+	all, err := s.store().Find(ctx, todo.Query{Limit: 500})
 	if err != nil {
 		return nil, fmt.Errorf("find lists: %w", err)
 	}

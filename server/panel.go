@@ -130,7 +130,7 @@ func (h *HTTP) panelList(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	for suffix, give := range map[string]func(http.ResponseWriter, todo.Snapshot){".md": giveMarkdown, ".json": giveJSON} {
 		if bare, ok := strings.CutSuffix(id, suffix); ok {
-			if l, err := h.server.Board.Store().Load(r.Context(), bare, 0); err != nil {
+			if l, err := h.server.store().Load(r.Context(), bare, 0); err != nil {
 				apiError(w, err)
 			} else {
 				give(w, l)
@@ -173,7 +173,7 @@ func (h *HTTP) noList(w http.ResponseWriter, err error) {
 
 // listView draws the newest revision of a list.
 func (h *HTTP) listView(ctx context.Context, id string) (listView, error) {
-	store := h.server.Board.Store()
+	store := h.server.store()
 	l, err := store.Load(ctx, id, 0)
 	if err != nil {
 		return listView{}, err
@@ -184,7 +184,7 @@ func (h *HTTP) listView(ctx context.Context, id string) (listView, error) {
 
 // revision draws an old revision of a list.
 func (h *HTTP) revision(ctx context.Context, id string, n int64) (listView, error) {
-	store := h.server.Board.Store()
+	store := h.server.store()
 	l, err := store.Load(ctx, id, n)
 	if err != nil {
 		return listView{}, err
@@ -201,6 +201,10 @@ func (h *HTTP) revision(ctx context.Context, id string, n int64) (listView, erro
 func (h *HTTP) panelRestore(w http.ResponseWriter, r *http.Request) {
 	n, ok := revisionOf(w, r)
 	if !ok {
+		return
+	}
+	if _, err := h.server.store().Load(r.Context(), r.PathValue("id"), n); err != nil {
+		apiError(w, err)
 		return
 	}
 	out, err := h.server.Board.Restore(r.Context(), r.PathValue("id"), n, todo.Writer{Client: "panel", Variant: "restore", Person: true})

@@ -82,7 +82,7 @@ func (h *HTTP) panelEdit(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
 		return
 	}
-	list, err := h.server.Board.Store().Load(r.Context(), r.PathValue("id"), 0)
+	list, err := h.server.store().Load(r.Context(), r.PathValue("id"), 0)
 	if err != nil {
 		apiError(w, err)
 		return
@@ -104,7 +104,7 @@ func (h *HTTP) panelEdit(w http.ResponseWriter, r *http.Request) {
 
 // panelEditor gives a list's items drawn for editing.
 func (h *HTTP) panelEditor(w http.ResponseWriter, r *http.Request) {
-	l, err := h.server.Board.Store().Load(r.Context(), r.PathValue("id"), 0)
+	l, err := h.server.store().Load(r.Context(), r.PathValue("id"), 0)
 	if err != nil {
 		h.noList(w, err)
 		return

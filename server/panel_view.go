@@ -63,7 +63,7 @@ func (l listView) Percent() int {
 // today, sub-agents' lists under their main one.
 func (h *HTTP) board(ctx context.Context) (boardView, error) {
 	var v boardView
-	lists, err := h.server.Board.Store().Find(ctx, todo.Query{Limit: maxListed})
+	lists, err := h.server.store().Find(ctx, todo.Query{Limit: maxListed})
 	if err != nil {
 		return v, err
 	}

@@ -42,7 +42,7 @@ func (s *Server) readCurrent(ctx context.Context, req mcp.ReadResourceRequest) (
 
 func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	id := strings.TrimPrefix(req.Params.URI, listURI)
-	snapshot, err := s.Board.Store().Load(ctx, id, 0)
+	snapshot, err := s.store().Load(ctx, id, 0)
 	if err != nil {
 		return nil, fmt.Errorf("read the list: %w", err)
 	}

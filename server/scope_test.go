@@ -3,6 +3,8 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -219,4 +221,89 @@ func TestRoots(t *testing.T) {
 	if lists[0].List.Workspace != "/home/me/app" {
 		t.Errorf("workspace: %+v", lists[0].List)
 	}
+}
+
+// BAD-INPUT 34: another principal's list is, by every way there is, the same as
+// one that does not exist.
+func TestAnothersListIsNone(t *testing.T) {
+	store := memory.New()
+	theirs := foreign(t, store)
+	const none = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
+	s := newServer(t, store, nil)
+	web := newHTTP(t, s, nil)
+	id := session(t, web.URL+"/mcp", "tester")
+	both := map[string]func(list string) string{
+		"list_id": func(l string) string { return callTool(1, "SetTodoList", `{"list_id":"`+l+`"}`) },
+		"write":   func(l string) string { return callTool(1, "create_todos", `{"items":["A"],"list_id":"`+l+`"}`) },
+		"resource": func(l string) string {
+			return `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"todo://lists/` + l + `"}}`
+		},
+		"resume": func(l string) string {
+			return `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"resume","arguments":{"list":"` + l + `"}}}`
+		},
+		"app": func(l string) string { return callTool(1, "todo_list_view", `{"list_id":"`+l+`"}`) },
+	}
+	for name, message := range both {
+		status1, _, body1 := post(t, web.URL+"/mcp", message(theirs), "Mcp-Session-Id", id)
+		status2, _, body2 := post(t, web.URL+"/mcp", message(none), "Mcp-Session-Id", id)
+		if status1 != status2 || strings.ReplaceAll(body1, theirs, none) != body2 {
+			t.Errorf("34: %s: %d %s\nunknown: %d %s", name, status1, body1, status2, body2)
+		}
+	}
+	for _, path := range []string{"/api/lists/LIST", "/api/lists/LIST/history", "/api/workspace?list=LIST", "/lists/LIST", "/lists/LIST.md", "/lists/LIST.json", "/lists/LIST/at/1", "/lists/LIST/edit", "POST /lists/LIST/restore/1", "POST /lists/LIST/edit"} {
+		get := func(list string) string {
+			method, path, posted := strings.Cut(path, " ")
+			if !posted {
+				method, path = "GET", method
+			}
+			req, err := http.NewRequest(method, web.URL+strings.ReplaceAll(path, "LIST", list), strings.NewReader(`{"do":"add","text":"A"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", "application/json")
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			data, _ := io.ReadAll(res.Body)
+			return fmt.Sprint(res.StatusCode, strings.ReplaceAll(string(data), list, "LIST"))
+		}
+		if got, want := get(theirs), get(none); got != want {
+			t.Errorf("34: %s: %s\nunknown: %s", path, got, want)
+		}
+	}
+	var lists []map[string]any
+	if getJSON(t, web.URL+"/api/lists", &lists); len(lists) != 0 {
+		t.Errorf("34: listed: %v", lists)
+	}
+	streams := []*events{openStream(t, "GET", web.URL+"/api/events?after=0", ""), openStream(t, "GET", web.URL+"/api/stream", ""), openStream(t, "GET", web.URL+"/panel/events?after=0", "")}
+	b := todo.NewBoard(store)
+	defer b.Close()
+	if _, err := b.Restore(t.Context(), theirs, 1, todo.Writer{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Principal: "somebody", Conversation: "x"}, List: theirs},
+		Change: func(d *todo.Draft) error { d.Append("secret"); return nil }}); err != nil {
+		t.Fatal(err)
+	}
+	post(t, web.URL+"/mcp", callTool(1, "TodoWrite", todos("pending", "ours")), "Mcp-Session-Id", id)
+	for i, s := range streams {
+		if data := s.until("ours"); strings.Contains(data, "secret") || strings.Contains(data, theirs) {
+			t.Errorf("34: stream %d tells %s", i, data)
+		}
+	}
+}
+
+// until reads all of a stream up to a text.
+func (e *events) until(text string) (all string) {
+	e.t.Helper()
+	for !strings.Contains(all, text) {
+		line, err := e.body.ReadString('\n')
+		if err != nil {
+			e.t.Fatal("stream ended:", err)
+		}
+		all += line
+	}
+	return all
 }

@@ -128,7 +128,7 @@ func (h *HTTP) apiStream(w http.ResponseWriter, r *http.Request) {
 	only := r.URL.Query().Get("list")
 	own := h.server.calls.open()
 	defer h.server.calls.close(own)
-	watcher := h.server.Board.Watch(func(s todo.Snapshot) bool { return !h.server.made(s.Operation) })
+	watcher := h.server.watch(func(s todo.Snapshot) bool { return !h.server.made(s.Operation) })
 	defer watcher.Close()
 	stream, ok := h.openStream(w, r)
 	if !ok {
@@ -221,7 +221,7 @@ func (h *HTTP) apiWorkspace(w http.ResponseWriter, r *http.Request) {
 		apiError(w, err)
 		return
 	}
-	revisions, err := h.server.Board.Store().History(r.Context(), list.List.ID, 0, 0)
+	revisions, err := h.server.store().History(r.Context(), list.List.ID, 0, 0)
 	if err != nil {
 		apiError(w, err)
 		return
@@ -237,7 +237,7 @@ func (h *HTTP) apiWorkspace(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *HTTP) workspaceList(ctx context.Context, wanted string) (todo.Snapshot, error) {
-	lists, err := h.server.Board.Store().Find(ctx, todo.Query{Limit: maxListed})
+	lists, err := h.server.store().Find(ctx, todo.Query{Limit: maxListed})
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
