@@ -13,9 +13,9 @@ import (
 
 // personsEdit is one thing a person does to a list on the panel.
 type personsEdit struct {
-	Do string `json:"do"` // status, text, add, remove or move
-	// ID is the item's; Status, Text and To what it becomes, or, for add, the
-	// new item's text.
+	Do string `json:"do"` // status, block, text, add, remove or move
+	// ID is the item's; Status, Text and To what it becomes; for add Text is the
+	// new item's, for block the reason, which may be empty.
 	ID     string      `json:"id"`
 	Status todo.Status `json:"status"`
 	Text   string      `json:"text"`
@@ -46,6 +46,11 @@ func (e personsEdit) change() (todo.Change, error) {
 			return nil, fmt.Errorf("status must be one of %v", todo.Statuses())
 		}
 		return func(d *todo.Draft) error { return found(d.SetStatus(e.ID, e.Status)) }, nil
+	case "block":
+		if err := (todo.Item{Text: "x", Status: todo.Blocked, Reason: text}).Check(); err != nil {
+			return nil, err
+		}
+		return func(d *todo.Draft) error { return found(d.Block(e.ID, text)) }, nil
 	case "text":
 		return func(d *todo.Draft) error { return found(d.SetText(e.ID, text)) }, nil
 	case "remove":
@@ -61,7 +66,7 @@ func (e personsEdit) change() (todo.Change, error) {
 			return nil
 		}, nil
 	}
-	return nil, errors.New("do must be status, text, add, remove or move")
+	return nil, errors.New("do must be status, block, text, add, remove or move")
 }
 
 // panelEdit applies what a person did. The guard keeps foreign pages out; the

@@ -172,6 +172,15 @@ func TestPanelEdit(t *testing.T) {
 		t.Errorf("the agent is told: %s", got)
 	}
 	until(t, ctx, `[...document.querySelectorAll('#shown .item bdi')].map((e) => e.textContent).join() === 'One,From <b>me</b>,Two, but better,Four'`)
+	// Blocked, with its reason, shown as text; an agent that shows it as pending
+	// and writes it back keeps both.
+	if status, _, body := post(t, list+"/edit", `{"do":"block","id":"2","text":"waiting for <i>Ann</i>"}`); status != 200 || !strings.Contains(body, `"status":"blocked"`) {
+		t.Fatal(status, body)
+	}
+	const reason = `document.querySelector('#shown .item.blocked .tag')?.textContent === 'blocked: waiting for <i>Ann</i>'`
+	until(t, ctx, reason)
+	agent(todos("pending", "One", "Two", "Four", "Five"))
+	until(t, ctx, reason+` && document.querySelectorAll('#shown .item').length === 5`)
 	for edit, want := range map[string]int{
 		`{"do":"status","id":"99","status":"completed"}`: 409, `{"do":"status","id":"1","status":"done"}`: 400, `{"do":"add","text":"  "}`: 400,
 		`{"do":"add","text":"a\u0000"}`: 400, `{"do":"dance"}`: 400, `nothing`: 400,

@@ -49,6 +49,7 @@ type itemView struct {
 	Started                 time.Time
 	Stale                   bool
 	Took                    string
+	Reason                  string // why it is blocked
 }
 
 // Percent is the progress for a bar.
@@ -134,7 +135,7 @@ func viewOf(l todo.Snapshot, subs []todo.Snapshot, now time.Time) listView {
 }
 
 func itemOf(i todo.Item, now time.Time) itemView {
-	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Text: render.Safe(i.Text), Status: string(i.Status)}
+	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Text: render.Safe(i.Text), Status: string(i.Status), Reason: render.Safe(i.Reason)}
 	if !slices.Contains(todo.Statuses(), i.Status) {
 		v.Status = string(todo.Pending) // W4: an unknown status looks pending
 	}

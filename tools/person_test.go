@@ -39,6 +39,11 @@ func TestPersonsEditsSurvive(t *testing.T) {
 	if got := s.call("TodoWrite", todos("c A", "p B")).Text; got != "Todo list updated: 1 completed, 0 in_progress, 1 pending\nDropped while open: \"C, but better\", \"From the user\", \"D\"" {
 		t.Error(got)
 	}
+	// What is blocked is told with its reason; to this tool it looks pending.
+	s.person(func(d *todo.Draft) error { d.Block("2", "no key yet"); return nil })
+	if got := s.call("TodoWrite", todos("c A", "c B")).Text; got != "Todo list updated: 2 completed, 0 in_progress, 0 pending\nThe user changed the list: set \"B\" to blocked (\"no key yet\")" {
+		t.Error(got)
+	}
 	// A removal is not undone by an agent that has not seen it, and is told to
 	// the tools that work by id as well.
 	s.person(func(d *todo.Draft) error { d.Remove("2"); return nil })

@@ -286,7 +286,9 @@ func personDid(changes []todo.Difference) string {
 		case d.Kind == todo.Removed:
 			parts = append(parts, "removed "+excerpt(d.Before.Text))
 		case d.Kind == todo.Changed && d.Before.Status != d.After.Status:
-			parts = append(parts, "set "+excerpt(d.After.Text)+" to "+string(d.After.Status))
+			parts = append(parts, "set "+excerpt(d.After.Text)+" to "+string(d.After.Status)+because(d.After))
+		case d.Kind == todo.Changed && d.Before.Reason != d.After.Reason:
+			parts = append(parts, excerpt(d.After.Text)+" is blocked"+because(d.After))
 		case d.Kind == todo.Changed:
 			parts = append(parts, "reworded "+excerpt(d.Before.Text)+" to "+excerpt(d.After.Text))
 		}
@@ -296,4 +298,12 @@ func personDid(changes []todo.Difference) string {
 		return strings.Join(parts[:most], ", ") + fmt.Sprintf(" and %d more", len(parts)-most)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// because is a blocked item's reason behind what is told of it.
+func because(i todo.Item) string {
+	if i.Reason == "" {
+		return ""
+	}
+	return " (" + excerpt(i.Reason) + ")"
 }

@@ -48,10 +48,21 @@ func changeLine(before, after todo.Item) string {
 		line = Safe(before.Text) + " → " + line
 	}
 	if before.Status != after.Status {
-		return line + ": " + word(before.Status) + " → " + word(after.Status)
+		return line + ": " + word(before.Status) + " → " + word(after.Status) + reason(after)
+	}
+	if before.Reason != after.Reason {
+		return line + ": " + word(after.Status) + reason(after)
 	}
 	if before.Text == after.Text {
 		return line + ": shown as " + Safe(after.ActiveText())
 	}
 	return line
+}
+
+// reason is why an item is blocked, behind the word.
+func reason(i todo.Item) string {
+	if i.Reason == "" {
+		return ""
+	}
+	return " (" + Safe(i.Reason) + ")"
 }

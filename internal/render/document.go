@@ -31,6 +31,7 @@ type ItemDocument struct {
 	Text    string      `json:"text"`
 	Active  string      `json:"active,omitempty"`
 	Status  todo.Status `json:"status"`
+	Reason  string      `json:"reason,omitempty"` // why it is blocked
 	Started time.Time   `json:"started,omitzero"`
 	Ended   time.Time   `json:"ended,omitzero"`
 }
@@ -46,7 +47,7 @@ func Document(s todo.Snapshot) ListDocument {
 		d.Updated = &at
 	}
 	for _, i := range s.Items {
-		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Started, i.Ended})
+		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Reason, i.Started, i.Ended})
 	}
 	return d
 }

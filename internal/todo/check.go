@@ -22,7 +22,11 @@ func (i Item) Check() error {
 	if !slices.Contains(Statuses(), i.Status) {
 		return fmt.Errorf("status %q is unknown", i.Status)
 	}
-	for _, text := range []string{i.Text, i.ActiveText()} {
+	texts := []string{i.Text, i.ActiveText()}
+	if i.Reason != "" {
+		texts = append(texts, i.Reason)
+	}
+	for _, text := range texts {
 		clean, err := CleanText(text)
 		switch {
 		case !utf8.ValidString(text):

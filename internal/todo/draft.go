@@ -111,6 +111,16 @@ func (d *Draft) Patch(view View, lines []Line) bool {
 	return true
 }
 
+// Block says that one item cannot go on, and why; reason may be empty. It
+// reports false when the id is not in the list.
+func (d *Draft) Block(id, reason string) bool {
+	if !d.SetStatus(id, Blocked) {
+		return false
+	}
+	d.items[Snapshot{Items: d.items}.index(id)].Reason = reason
+	return true
+}
+
 // SetText rewords one item. It reports false when the id is not in the list.
 func (d *Draft) SetText(id, text string) bool {
 	i := Snapshot{Items: d.items}.index(id)

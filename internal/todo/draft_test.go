@@ -107,6 +107,23 @@ func TestMatchByID(t *testing.T) {
 	}
 }
 
+// A reason lasts as long as its item is blocked, also when it is written back
+// as pending by a view that shows blocked so.
+func TestBlockedReason(t *testing.T) {
+	d := todo.NewDraft(stored(todo.Item{ID: "1", Text: "A", Status: todo.Pending}), t1)
+	if !d.Block("1", "waiting for B") || d.Block("9", "") {
+		t.Fatal("Block does not tell what is there")
+	}
+	d.Replace(plain, []todo.Line{{Text: "A", Status: "pending"}})
+	if got, _ := d.Item("1"); got.Status != todo.Blocked || got.Reason != "waiting for B" {
+		t.Errorf("written back: %+v", got)
+	}
+	d.Replace(plain, []todo.Line{{Text: "A", Status: "doing"}})
+	if got, _ := d.Item("1"); got.Status != todo.InProgress || got.Reason != "" {
+		t.Errorf("begun: %+v", got)
+	}
+}
+
 func TestPatch(t *testing.T) {
 	a := todo.Item{ID: "1", Text: "A", Status: todo.Pending}
 	b := todo.Item{ID: "2", Text: "B", Status: todo.Pending}

@@ -36,6 +36,9 @@ type Item struct {
 	// empty when no variant has given one, and then Text stands in.
 	Active string `json:"active,omitempty"`
 	Status Status `json:"status"`
+	// Reason says why a blocked item is blocked; empty when nobody said, and in
+	// any other status.
+	Reason string `json:"reason,omitempty"`
 
 	// Created, Started and Ended are UTC; zero when it has not happened.
 	// Started is the first start; Ended is set while the status is settled.
@@ -64,7 +67,7 @@ func (i Item) Title() string {
 
 // same reports whether two items say the same, times aside.
 func (i Item) same(o Item) bool {
-	return i.ID == o.ID && i.Text == o.Text && i.Active == o.Active && i.Status == o.Status
+	return i.ID == o.ID && i.Text == o.Text && i.Active == o.Active && i.Status == o.Status && i.Reason == o.Reason
 }
 
 // setStatus moves the item and keeps its times true.
@@ -73,6 +76,9 @@ func (i *Item) setStatus(s Status, now time.Time) {
 		return
 	}
 	i.Status = s
+	if s != Blocked {
+		i.Reason = ""
+	}
 	if s == InProgress && i.Started.IsZero() {
 		i.Started = now
 	}

@@ -98,7 +98,7 @@ func both(base, theirs, mine Item) Item {
 	}
 	closed := theirs.Status.Settled() && theirs.Status != base.Status
 	if mine.Status != base.Status && !closed {
-		out.Status, out.Started, out.Ended = mine.Status, mine.Started, mine.Ended
+		out.Status, out.Reason, out.Started, out.Ended = mine.Status, mine.Reason, mine.Started, mine.Ended
 	}
 	return out
 }

@@ -226,7 +226,10 @@ if (view === 'list') {
     const item = e.target.closest('[data-id]'), what = e.target.dataset.do;
     if (!item || !what) return;
     const at = [...item.parentNode.children].indexOf(item);
-    if (what === 'remove') send({ do: 'remove', id: item.dataset.id });
+    if (what === 'block') {
+      const text = prompt('What is it waiting for?', '');
+      if (text !== null) send({ do: 'block', id: item.dataset.id, text });
+    } else if (what === 'remove') send({ do: 'remove', id: item.dataset.id });
     else send({ do: 'move', id: item.dataset.id, to: at + (what === 'up' ? -1 : 1) });
   });
 }
