@@ -32,7 +32,7 @@ func (h *HTTP) apiLists(w http.ResponseWriter, r *http.Request) {
 		apiError(w, err)
 		return
 	}
-	lists, err := h.server.store().Find(r.Context(), todo.Query{Limit: int(min(limit, maxListed))})
+	lists, err := h.server.lists().Find(r.Context(), todo.Query{Limit: int(min(limit, maxListed))})
 	if err != nil {
 		apiError(w, err)
 		return
@@ -47,7 +47,7 @@ func (h *HTTP) apiList(w http.ResponseWriter, r *http.Request) {
 		apiError(w, err)
 		return
 	}
-	list, err := h.server.store().Load(r.Context(), r.PathValue("id"), revision)
+	list, err := h.server.lists().Load(r.Context(), r.PathValue("id"), revision)
 	if err != nil {
 		apiError(w, err)
 		return
@@ -64,7 +64,7 @@ func (h *HTTP) apiHistory(w http.ResponseWriter, r *http.Request) {
 		apiError(w, err)
 		return
 	}
-	store, id := h.server.store(), r.PathValue("id")
+	store, id := h.server.lists(), r.PathValue("id")
 	if _, err := store.Load(r.Context(), id, 0); err != nil {
 		apiError(w, err)
 		return

@@ -77,14 +77,14 @@ func (s *Server) view(ctx context.Context, view *tools.Tool, raw []byte) (tools.
 	if err != nil {
 		return failure(view, err)
 	}
-	snapshot, err := s.store().Load(ctx, call.List, 0)
+	snapshot, err := s.lists().Load(ctx, call.List, 0)
 	if errors.Is(err, todo.ErrNotFound) {
 		err = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: "There is no such list"}}}
 	}
 	if err != nil {
 		return failure(view, err)
 	}
-	return view.Result(call, todo.Outcome{Before: snapshot, After: snapshot}), nil
+	return view.Result(call, todo.Outcome{After: snapshot}), nil
 }
 
 // hideView leaves the view tool out of a list, unless it is for a session of a

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -63,51 +62,56 @@ func (s *Server) call(ctx context.Context, tool *tools.Tool, raw json.RawMessage
 		return failure(tool, err)
 	}
 	who := s.caller(r)
-	out, err := s.apply(ctx, tool, call, who, s.operation(r, tool.Name, raw))
+	out, err := s.apply(ctx, tool, call, who, operation(r, tool.Name, raw))
 	if err != nil {
 		return failure(tool, err)
 	}
-	if id := out.After.List.ID; call.Item != "" && !who.scope.Exclusive && id != s.currentList(who) {
-		call.Notes = append(call.Notes, "This is another open list: "+id)
-	}
 	s.wrote(who, out.After.List.ID)
-	if call.Change != nil {
-		s.calls.publish(out)
-	}
 	return tool.Result(call, out), nil
 }
 
 func (s *Server) apply(ctx context.Context, tool *tools.Tool, call *tools.Call, who caller, op todo.Operation) (todo.Outcome, error) {
 	target := s.target(who, call)
 	if call.Change == nil {
-		snapshot, err := s.Board.Find(ctx, target)
+		snapshot, err := s.lists().Resolve(ctx, target)
 		if errors.Is(err, todo.ErrNotFound) && call.List == "" {
 			err = nil
 		}
-		return todo.Outcome{Before: snapshot, After: snapshot}, err
+		return todo.Outcome{After: snapshot}, err
 	}
-	return s.Board.Apply(ctx, todo.Write{
+	return s.lists().Apply(ctx, todo.Write{
 		Target:    target,
 		Begin:     who.begin,
 		Writer:    todo.Writer{Client: who.client, Variant: tool.Name, Agent: who.agent},
 		Operation: op,
-		Change:    call.Change,
+		Change:    s.naming(who, call),
 	})
 }
 
+// naming returns a call's change; one of a single item that was found in another
+// list than the caller's current one also notes which list that is.
+func (s *Server) naming(who caller, call *tools.Call) todo.Change {
+	if call.Item == "" || who.scope.Exclusive {
+		return call.Change
+	}
+	current := s.currentList(who)
+	return func(d *todo.Draft) error {
+		if id := d.Before().List.ID; id != current && id != "" {
+			d.Note("This is another open list: " + id)
+		}
+		return call.Change(d)
+	}
+}
+
 // operation is the caller's operation id, if it sent one, bound to the call's
-// content so that the id cannot stand for two different writes; else one of
-// ours, by which this process knows its own writes.
-func (s *Server) operation(r request, tool string, raw json.RawMessage) todo.Operation {
+// content so that the id cannot stand for two different writes.
+func operation(r request, tool string, raw json.RawMessage) todo.Operation {
 	id, _ := r.meta[metaOperation].(string)
 	if id == "" {
-		return todo.Operation{ID: s.instance + todo.NewID()}
+		return todo.Operation{}
 	}
 	return todo.Operation{ID: "caller:" + opaque(id), Digest: digest(tool + "\x00" + string(raw))}
 }
-
-// made reports whether this process made a write, caller's ids aside.
-func (s *Server) made(op todo.Operation) bool { return strings.HasPrefix(op.ID, s.instance) }
 
 func failure(tool *tools.Tool, err error) (tools.Result, error) {
 	if result, ok := tool.Failure(err); ok {

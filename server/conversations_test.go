@@ -82,7 +82,7 @@ func TestConversationsShareAScope(t *testing.T) {
 			if rapid.IntRange(0, 5).Draw(t, "restart") == 0 {
 				current = ""
 			}
-			out, err := board.Apply(context.Background(), todo.Write{
+			out, err := board.As("").Apply(context.Background(), todo.Write{
 				Target: todo.Target{Scope: scope, Choose: todo.Affinity(call.Lines, current, time.Now())}, Change: call.Change})
 			if err != nil {
 				t.Fatal(err)
@@ -101,7 +101,7 @@ func TestConversationsShareAScope(t *testing.T) {
 				c.alone.LastID = max(c.alone.LastID, n)
 			}
 		}
-		lists, err := board.Store().Find(context.Background(), todo.Query{Scope: scope.Key()})
+		lists, err := board.As("").Find(context.Background(), todo.Query{Scope: scope.Key()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,7 +56,7 @@ func (h *HTTP) follow(w http.ResponseWriter, r *http.Request, hello []byte, send
 	}
 	only := r.URL.Query().Get("list")
 	want := func(s todo.Snapshot) bool { return only == "" || s.List.ID == only || s.List.Parent == only }
-	watcher := h.server.watch(want)
+	watcher := h.server.lists().Watch(want)
 	defer watcher.Close()
 	stream, ok := h.openStream(w, r)
 	if !ok {
@@ -86,7 +86,7 @@ func (h *HTTP) follow(w http.ResponseWriter, r *http.Request, hello []byte, send
 // everything was missed.
 func (h *HTTP) catchUp(stream *eventStream, after int64, want func(todo.Snapshot) bool, send sender) (told int64, ok bool) {
 	const page = 500
-	store := h.server.store()
+	store := h.server.lists()
 	newest, err := store.Find(stream.ctx, todo.Query{Limit: 1})
 	if err == nil && len(newest) > 0 && newest[0].Seq < after {
 		after = 0

@@ -100,7 +100,7 @@ func (h *HTTP) live(w http.ResponseWriter, _ *http.Request) {
 func (h *HTTP) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
 	defer cancel()
-	if _, err := h.server.store().Find(ctx, todo.Query{Limit: 1}); err != nil {
+	if _, err := h.server.lists().Find(ctx, todo.Query{Limit: 1}); err != nil {
 		http.Error(w, "the store cannot be read", http.StatusServiceUnavailable)
 		return
 	}

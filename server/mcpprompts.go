@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,7 +73,7 @@ func (s *Server) resumeText(text string, list todo.Snapshot) string {
 			open = append(open, line+" ("+string(item.Status)+")")
 		}
 	}
-	return fill(text, "name", label(list), "when", render.Ago(s.Now().Sub(list.Updated)),
+	return fill(text, "name", list.List.Title(), "when", render.Ago(s.Now().Sub(list.Updated)),
 		"open", orNothing(open), "done", orNothing(done))
 }
 
@@ -83,22 +84,14 @@ func orNothing(lines []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// label is what a person calls a list.
-func label(s todo.Snapshot) string {
-	if s.List.Name != "" {
-		return s.List.Name
-	}
-	return s.List.ID
-}
-
 // unfinished are the lists with something open, last changed first, those of
 // this workspace before others.
 func (s *Server) unfinished(ctx context.Context) ([]todo.Snapshot, error) {
-	all, err := s.store().Find(ctx, todo.Query{Limit: 500})
+	all, err := s.lists().Find(ctx, todo.Query{Limit: 500})
 	if err != nil {
 		return nil, fmt.Errorf("find lists: %w", err)
 	}
-	open := slices.DeleteFunc(all, func(l todo.Snapshot) bool { return len(l.Items) == 0 || l.Settled() })
+	open := slices.DeleteFunc(all, func(l todo.Snapshot) bool { return !l.Open() })
 	here := s.workspace(newRequest(ctx, nil, nil))
 	near := slices.DeleteFunc(slices.Clone(open), func(l todo.Snapshot) bool { return here == "" || l.List.Workspace != here })
 	far := slices.DeleteFunc(open, func(l todo.Snapshot) bool { return here != "" && l.List.Workspace == here })
@@ -135,7 +128,7 @@ func (c completions) CompletePromptArgument(ctx context.Context, prompt string, 
 		return nil, err
 	}
 	for _, l := range lists {
-		if name := label(l); strings.HasPrefix(strings.ToLower(name), strings.ToLower(arg.Value)) {
+		if name := cmp.Or(l.List.Name, l.List.ID); strings.HasPrefix(strings.ToLower(name), strings.ToLower(arg.Value)) {
 			out.Values = append(out.Values, name)
 		}
 	}

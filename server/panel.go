@@ -130,7 +130,7 @@ func (h *HTTP) panelList(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	for suffix, give := range map[string]func(http.ResponseWriter, todo.Snapshot){".md": giveMarkdown, ".json": giveJSON} {
 		if bare, ok := strings.CutSuffix(id, suffix); ok {
-			if l, err := h.server.store().Load(r.Context(), bare, 0); err != nil {
+			if l, err := h.server.lists().Load(r.Context(), bare, 0); err != nil {
 				apiError(w, err)
 			} else {
 				give(w, l)
@@ -173,7 +173,7 @@ func (h *HTTP) noList(w http.ResponseWriter, err error) {
 
 // listView draws the newest revision of a list.
 func (h *HTTP) listView(ctx context.Context, id string) (listView, error) {
-	store := h.server.store()
+	store := h.server.lists()
 	l, err := store.Load(ctx, id, 0)
 	if err != nil {
 		return listView{}, err
@@ -184,7 +184,7 @@ func (h *HTTP) listView(ctx context.Context, id string) (listView, error) {
 
 // revision draws an old revision of a list.
 func (h *HTTP) revision(ctx context.Context, id string, n int64) (listView, error) {
-	store := h.server.store()
+	store := h.server.lists()
 	l, err := store.Load(ctx, id, n)
 	if err != nil {
 		return listView{}, err
@@ -203,11 +203,11 @@ func (h *HTTP) panelRestore(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if _, err := h.server.store().Load(r.Context(), r.PathValue("id"), n); err != nil {
+	if _, err := h.server.lists().Load(r.Context(), r.PathValue("id"), n); err != nil {
 		apiError(w, err)
 		return
 	}
-	out, err := h.server.Board.Restore(r.Context(), r.PathValue("id"), n, todo.Writer{Client: "panel", Variant: "restore", Person: true})
+	out, err := h.server.lists().Restore(r.Context(), r.PathValue("id"), n, todo.Writer{Client: "panel", Variant: "restore", Person: true})
 	if err != nil {
 		apiError(w, err)
 		return
@@ -255,7 +255,7 @@ type drawn struct {
 // panelEvents streams each changed list as drawn. ?list= restricts to one, whose
 // card is then drawn large.
 func (h *HTTP) panelEvents(w http.ResponseWriter, r *http.Request) {
-	h.follow(w, r, fmt.Appendf(nil, "event: hello\ndata: %s\n\n", h.server.instance), h.sendDrawn)
+	h.follow(w, r, fmt.Appendf(nil, "event: hello\ndata: %s\n\n", h.server.Board.Process()), h.sendDrawn)
 }
 
 // sendDrawn draws each changed main list once, also when it was a sub-agent's
@@ -296,7 +296,7 @@ func (h *HTTP) draw(v listView) (drawn, error) {
 
 // spoken is a change in a sentence.
 func spoken(v listView) string {
-	text := fmt.Sprintf("%s: %d of %d done", v.Name, v.Done, v.Total)
+	text := fmt.Sprintf("%s: %d of %d done", v.Name, v.Progress.Done, v.Progress.Total)
 	if v.Current != nil {
 		text += ", now " + v.Current.Title
 	}

@@ -87,12 +87,12 @@ func (h *HTTP) panelEdit(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
 		return
 	}
-	list, err := h.server.store().Load(r.Context(), r.PathValue("id"), 0)
+	list, err := h.server.lists().Load(r.Context(), r.PathValue("id"), 0)
 	if err != nil {
 		apiError(w, err)
 		return
 	}
-	out, err := h.server.Board.Apply(r.Context(), todo.Write{
+	out, err := h.server.lists().Apply(r.Context(), todo.Write{
 		Target: todo.Target{Scope: list.List.Scope, List: list.List.ID},
 		Writer: todo.Writer{Client: "panel", Variant: "edit", Person: true},
 		Change: change,
@@ -109,7 +109,7 @@ func (h *HTTP) panelEdit(w http.ResponseWriter, r *http.Request) {
 
 // panelEditor gives a list's items drawn for editing.
 func (h *HTTP) panelEditor(w http.ResponseWriter, r *http.Request) {
-	l, err := h.server.store().Load(r.Context(), r.PathValue("id"), 0)
+	l, err := h.server.lists().Load(r.Context(), r.PathValue("id"), 0)
 	if err != nil {
 		h.noList(w, err)
 		return

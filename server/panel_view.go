@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -29,12 +28,13 @@ type boardView struct {
 // listView is a list as the panel draws it. Every text in it is safe to show.
 type listView struct {
 	ID, Name, Where string
+	Agent, Project  string
 	Writer          string
 	Revision        int64
 	Seq             int64
 	Updated         time.Time
-	Done, Total     int
-	SubDone, Sub    int // items of sub-agents' lists
+	Progress        todo.Progress
+	SubProgress     todo.Progress // of the sub-agents' lists together
 	Items           []itemView
 	Current         *itemView
 	Subs            []listView
@@ -52,19 +52,11 @@ type itemView struct {
 	Reason                  string // why it is blocked
 }
 
-// Percent is the progress for a bar.
-func (l listView) Percent() int {
-	if l.Total == 0 {
-		return 0
-	}
-	return 100 * l.Done / l.Total
-}
-
 // board gathers what the first page shows: lists with something open or moved
 // today, sub-agents' lists under their main one.
 func (h *HTTP) board(ctx context.Context) (boardView, error) {
 	var v boardView
-	lists, err := h.server.store().Find(ctx, todo.Query{Limit: maxListed})
+	lists, err := h.server.lists().Find(ctx, todo.Query{Limit: maxListed})
 	if err != nil {
 		return v, err
 	}
@@ -78,7 +70,7 @@ func (h *HTTP) board(ctx context.Context) (boardView, error) {
 		}
 	}
 	for _, l := range lists {
-		if l.List.Parent != "" || !current(l, subs[l.List.ID], now) {
+		if l.List.Parent != "" || !onBoard(l, subs[l.List.ID], now) {
 			continue
 		}
 		view := viewOf(l, subs[l.List.ID], now)
@@ -90,30 +82,20 @@ func (h *HTTP) board(ctx context.Context) (boardView, error) {
 	return v, nil
 }
 
-// current reports whether a list belongs on the board: something is open, or it
-// or one under it moved today.
-func current(l todo.Snapshot, subs []todo.Snapshot, now time.Time) bool {
-	y, m, d := now.Date()
-	midnight := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
-	open := func(s todo.Snapshot) bool { return len(s.Items) > 0 && !s.Settled() || !s.Updated.Before(midnight) }
-	return open(l) || slices.ContainsFunc(subs, open)
+// onBoard reports whether a list belongs on the board, by itself or for one under
+// it.
+func onBoard(l todo.Snapshot, subs []todo.Snapshot, now time.Time) bool {
+	return l.OnBoard(now) || slices.ContainsFunc(subs, func(s todo.Snapshot) bool { return s.OnBoard(now) })
 }
 
 // viewOf draws a list with those of its sub-agents.
 func viewOf(l todo.Snapshot, subs []todo.Snapshot, now time.Time) listView {
 	v := listView{
-		ID: l.List.ID, Name: listName(l), Where: render.Safe(l.List.Workspace), Writer: writerOf(l), Revision: l.Revision, Seq: l.Seq,
-		Updated: l.Updated, Settled: len(l.Items) == 0 || l.Settled(), Live: true,
+		ID: l.List.ID, Name: render.Safe(l.List.Title()), Agent: render.Safe(l.List.Agent), Project: render.Safe(l.List.Project()), Where: render.Safe(l.List.Workspace), Writer: writerOf(l), Revision: l.Revision, Seq: l.Seq,
+		Updated: l.Updated, Progress: l.Progress(), Settled: !l.Open(), Live: true,
 	}
 	for _, item := range l.Items {
-		i := itemOf(item, now)
-		v.Items = append(v.Items, i)
-		if item.Status == todo.Completed {
-			v.Done++
-		}
-		if item.Status != todo.Cancelled {
-			v.Total++
-		}
+		v.Items = append(v.Items, itemOf(item, now))
 	}
 	if item, ok := l.Current(); ok {
 		i := itemOf(item, now)
@@ -122,7 +104,7 @@ func viewOf(l todo.Snapshot, subs []todo.Snapshot, now time.Time) listView {
 	for _, s := range subs {
 		sub := viewOf(s, nil, now)
 		v.Subs = append(v.Subs, sub)
-		v.SubDone, v.Sub = v.SubDone+sub.Done, v.Sub+sub.Total
+		v.SubProgress = v.SubProgress.Plus(sub.Progress)
 		v.Settled = v.Settled && sub.Settled
 		v.Active = v.Active || sub.Active
 		v.Seq = max(v.Seq, s.Seq)
@@ -173,22 +155,7 @@ func at(before, l todo.Snapshot, now time.Time) listView {
 	return v
 }
 
-// listName is what a person calls a list: its name, else the folder it is
-// about, else who writes it.
-func listName(l todo.Snapshot) string {
-	switch {
-	case l.List.Agent != "":
-		return render.Safe(l.List.Agent)
-	case l.List.Name != "":
-		return render.Safe(l.List.Name)
-	case l.List.Workspace != "":
-		return render.Safe(path.Base(strings.ReplaceAll(l.List.Workspace, `\`, "/")))
-	case l.Writer.Client != "":
-		return render.Safe(l.Writer.Client)
-	}
-	return "List " + l.List.ID[:min(6, len(l.List.ID))]
-}
-
+// writerOf says who made a revision: the client, and the tool it used.
 func writerOf(l todo.Snapshot) string {
 	return render.Safe(strings.Trim(l.Writer.Client+" · "+l.Writer.Variant, " ·"))
 }

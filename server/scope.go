@@ -165,7 +165,7 @@ func (s *Server) subAgent(r request, c *caller) {
 	if agent == "" {
 		return
 	}
-	if main, err := s.Board.Find(r.ctx, s.target(*c, nil)); err == nil {
+	if main, err := s.lists().Resolve(r.ctx, s.target(*c, nil)); err == nil {
 		c.begin.Parent = main.List.ID
 	}
 	c.agent = cutRunes(strings.ToValidUTF8(agent, "?"), 64)

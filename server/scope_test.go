@@ -140,7 +140,7 @@ func foreign(t *testing.T, st todo.Store) string {
 	t.Helper()
 	b := todo.NewBoard(st)
 	defer b.Close()
-	out, err := b.Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Principal: "somebody", Conversation: "x"}},
+	out, err := b.As("somebody").Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Principal: "somebody", Conversation: "x"}},
 		Change: func(d *todo.Draft) error { d.Append("theirs"); return nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestRoots(t *testing.T) {
 	b := todo.NewBoard(store)
 	defer b.Close()
 	for _, folder := range []string{"/home/me/app", "/elsewhere"} {
-		if _, err := b.Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Conversation: folder}}, Begin: todo.List{Workspace: folder},
+		if _, err := b.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Conversation: folder}}, Begin: todo.List{Workspace: folder},
 			Change: func(d *todo.Draft) error { d.Append("Left in " + folder); return nil }}); err != nil {
 			t.Fatal(err)
 		}
@@ -280,10 +280,10 @@ func TestAnothersListIsNone(t *testing.T) {
 	streams := []*events{openStream(t, "GET", web.URL+"/api/events?after=0", ""), openStream(t, "GET", web.URL+"/api/stream", ""), openStream(t, "GET", web.URL+"/panel/events?after=0", "")}
 	b := todo.NewBoard(store)
 	defer b.Close()
-	if _, err := b.Restore(t.Context(), theirs, 1, todo.Writer{}); err != nil {
+	if _, err := b.As("somebody").Restore(t.Context(), theirs, 1, todo.Writer{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Principal: "somebody", Conversation: "x"}, List: theirs},
+	if _, err := b.As("somebody").Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Principal: "somebody", Conversation: "x"}, List: theirs},
 		Change: func(d *todo.Draft) error { d.Append("secret"); return nil }}); err != nil {
 		t.Fatal(err)
 	}

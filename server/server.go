@@ -48,8 +48,6 @@ type Server struct {
 	Config
 	mcp           *mcpserver.MCPServer
 	subscriptions *subscriptions
-	calls         calls
-	instance      string // begins the id of every write of this process
 	viewTool      string // the name of the app page's own tool
 
 	mu      sync.Mutex
@@ -75,7 +73,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Config: c, current: make(map[string]string), resumed: make(map[string]todo.Scope), instance: todo.NewID() + ":"}
+	s := &Server{Config: c, current: make(map[string]string), resumed: make(map[string]todo.Scope)}
 	s.subscriptions = newSubscriptions(s)
 	hooks := &mcpserver.Hooks{}
 	hooks.AddAfterListTools(s.chooseTools)
@@ -102,6 +100,10 @@ func New(c Config) (*Server, error) {
 	}
 	return s, s.addPrompts()
 }
+
+// lists are the lists that requests read and write. Without authentication
+// everybody is the server's own principal.
+func (s *Server) lists() todo.Lists { return s.Board.As("") }
 
 // Close ends subscriptions and waits for them.
 func (s *Server) Close() { s.subscriptions.close() }

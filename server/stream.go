@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
-	"sync"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/tools"
@@ -71,108 +68,38 @@ func streamTodos(s todo.Snapshot) []streamTodo {
 	return out
 }
 
-// calls hands the calls of this process to the open streams. A stream that does
-// not keep up loses its oldest calls, and delays nobody.
-type calls struct {
-	mu      sync.Mutex
-	streams map[chan toolUse]struct{}
-	count   int64 // of calls that made no revision, to name their blocks
-}
-
-// callsHeld is how many calls wait for a slow stream.
-const callsHeld = 256
-
-func (c *calls) open() chan toolUse {
-	s := make(chan toolUse, callsHeld)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.streams == nil {
-		c.streams = make(map[chan toolUse]struct{})
+// callID names the block of a call: that of the revision it made, or one of its
+// own.
+func callID(c todo.Call) string {
+	if c.ID == "" {
+		return blockID(c.List)
 	}
-	c.streams[s] = struct{}{}
-	return s
+	return blockID(c.List) + "_" + c.ID
 }
 
-func (c *calls) close(s chan toolUse) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.streams, s)
-}
-
-// publish is called when the write is durable and before its result is sent.
-func (c *calls) publish(out todo.Outcome) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	id := blockID(out.After)
-	if !out.Changed {
-		c.count++
-		id += "_" + strconv.FormatInt(c.count, 10)
-	}
-	for s := range c.streams {
-		select {
-		case s <- blockOf(out.After, id):
-			continue
-		default:
-		}
-		select { // full: the oldest makes room
-		case <-s:
-		default:
-		}
-		s <- blockOf(out.After, id) // only publish fills, and it holds mu
-	}
-}
-
-// apiStream streams the calls of this process as they are made, and the writes
-// that other processes make to the same store. ?list= restricts to one list.
+// apiStream streams calls as they are made, in this process and in the others on
+// the same store. ?list= restricts to one list.
 func (h *HTTP) apiStream(w http.ResponseWriter, r *http.Request) {
 	only := r.URL.Query().Get("list")
-	own := h.server.calls.open()
-	defer h.server.calls.close(own)
-	watcher := h.server.watch(func(s todo.Snapshot) bool { return !h.server.made(s.Operation) })
-	defer watcher.Close()
+	calls := h.server.lists().Calls()
+	defer calls.Close()
 	stream, ok := h.openStream(w, r)
 	if !ok {
 		return
 	}
 	defer stream.close()
-
-	others := make(chan toolUse)
-	var feed sync.WaitGroup
-	feed.Go(func() { forward(stream.ctx, watcher, others) })
-	defer feed.Wait()
-	defer stream.cancel()
 	for index := 0; ; {
-		var block toolUse
-		select {
-		case block = <-own:
-		case block = <-others:
-		case <-stream.ctx.Done():
-			return
-		}
-		if only != "" && !strings.HasPrefix(block.ID, "toolu_"+only+"_") {
-			continue
-		}
-		if !stream.block(index, block) {
-			return
-		}
-		index++
-	}
-}
-
-// forward turns what others wrote into blocks.
-func forward(ctx context.Context, w *todo.Watcher, to chan<- toolUse) {
-	for {
-		changed, err := w.Next(ctx)
+		call, err := calls.Next(stream.ctx)
 		if err != nil {
 			return
 		}
-		for _, s := range changed {
-			select {
-			case to <- blockOf(s, blockID(s)):
-			case <-ctx.Done():
-				return
-			}
+		if only != "" && call.List.List.ID != only {
+			continue
 		}
+		if !stream.block(index, blockOf(call.List, callID(call))) {
+			return
+		}
+		index++
 	}
 }
 
@@ -221,7 +148,7 @@ func (h *HTTP) apiWorkspace(w http.ResponseWriter, r *http.Request) {
 		apiError(w, err)
 		return
 	}
-	revisions, err := h.server.store().History(r.Context(), list.List.ID, 0, 0)
+	revisions, err := h.server.lists().History(r.Context(), list.List.ID, 0, 0)
 	if err != nil {
 		apiError(w, err)
 		return
@@ -237,7 +164,7 @@ func (h *HTTP) apiWorkspace(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *HTTP) workspaceList(ctx context.Context, wanted string) (todo.Snapshot, error) {
-	lists, err := h.server.store().Find(ctx, todo.Query{Limit: maxListed})
+	lists, err := h.server.lists().Find(ctx, todo.Query{Limit: maxListed})
 	if err != nil {
 		return todo.Snapshot{}, err
 	}

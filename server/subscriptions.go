@@ -158,7 +158,7 @@ func (s *subscriptions) drop(id string) {
 
 // follow watches for a subscriber until ctx ends.
 func (s *subscriptions) follow(ctx context.Context, sub *subscriber) {
-	watcher := s.server.watch(func(snapshot todo.Snapshot) bool { return len(sub.matching(snapshot)) > 0 })
+	watcher := s.server.lists().Watch(func(snapshot todo.Snapshot) bool { return len(sub.matching(snapshot)) > 0 })
 	s.work.Go(func() {
 		defer watcher.Close()
 		ctx, cancel := context.WithCancel(ctx)

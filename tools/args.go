@@ -26,7 +26,12 @@ func (r *reader) problem(path, format string, args ...any) {
 	r.problems = append(r.problems, todo.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// err is what was found wrong; nil when nothing was.
+// sentence notes a problem of the whole call, worded as it is to be shown.
+func (r *reader) sentence(format string, args ...any) {
+	r.problems = append(r.problems, todo.Problem{Message: fmt.Sprintf(format, args...), Sentence: true})
+}
+
+// err returns what was found wrong; nil when nothing was.
 func (r *reader) err() error {
 	if len(r.problems) == 0 {
 		return nil

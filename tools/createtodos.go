@@ -20,7 +20,7 @@ func createTodos(w prompts.Words) variant {
 		output: planResult{},
 		read: func(r *reader, args value) *Call {
 			texts := r.steps(r.arguments(args, "items"), w)
-			return &Call{count: len(texts), Change: func(d *todo.Draft) error {
+			return &Call{created: len(texts), Change: func(d *todo.Draft) error {
 				if n := len(d.Items()) + len(texts); n > todo.MaxItems {
 					return refuse(fmt.Sprintf(w.TooMany, todo.MaxItems, n))
 				}
@@ -29,7 +29,7 @@ func createTodos(w prompts.Words) variant {
 			}}
 		},
 		result: func(c *Call, out todo.Outcome) (string, any) {
-			return planAnswer(w, fmt.Sprintf(w.Created, c.count), c, out)
+			return planAnswer(w, fmt.Sprintf(w.Created, c.created), out)
 		},
 		failure: planFailure,
 	}
@@ -47,11 +47,11 @@ func (r *reader) steps(args value, w prompts.Words) []string {
 	}
 	switch {
 	case v.missing() || v.kind == '[' && len(v.elements) == 0:
-		r.problem("", "%s", w.NoItems)
+		r.sentence("%s", w.NoItems)
 	case v.kind != '[':
 		r.problem("items", "Expected array, received %s", v.name())
 	case len(v.elements) > todo.MaxItems:
-		r.problem("", w.TooMany, todo.MaxItems, len(v.elements))
+		r.sentence(w.TooMany, todo.MaxItems, len(v.elements))
 		return nil
 	}
 	texts := make([]string, 0, len(v.elements))
@@ -65,13 +65,13 @@ func (r *reader) steps(args value, w prompts.Words) []string {
 // words what is wrong in the table's language.
 func (r *reader) step(v value, i int, w prompts.Words) string {
 	if v.kind == '"' && strings.TrimSpace(v.text) == "" {
-		r.problem("", w.BlankItem, i+1)
+		r.sentence(w.BlankItem, i+1)
 		return ""
 	}
 	var own reader
 	text := own.text(v, "", 0)
 	for _, p := range own.problems {
-		r.problem("", w.BadItem, i+1, p.Message)
+		r.sentence(w.BadItem, i+1, p.Message)
 	}
 	return text
 }

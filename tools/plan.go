@@ -52,23 +52,15 @@ func planMarker(word string) string {
 }
 
 // planAnswer puts a first line and the plan together.
-func planAnswer(w prompts.Words, first string, c *Call, out todo.Outcome) (string, any) {
-	ending := c.ending(out)
+func planAnswer(w prompts.Words, first string, out todo.Outcome) (string, any) {
+	end := ending(out)
 	n := tally(planView(), out.After)
-	return first + "\n" + planText(w, out.After) + lineOfItsOwn(ending), planResult{
-		Message: first + ending,
+	return first + "\n" + planText(w, out.After) + end.afterPlan(), planResult{
+		Message: first + end.text(),
 		Display: show(planView(), out.After, func(l todo.Line) planItem { return planItem{l.ID, l.Text, l.Status} }),
 		place:   placeOf(out.After),
 		Counts:  planCounts{n["completed"], n["running"], n["pending"], n["failed"]},
 	}
-}
-
-// lineOfItsOwn keeps an ending from reading like part of the last step.
-func lineOfItsOwn(ending string) string {
-	if ending == noChange {
-		return "\n" + ending[1:]
-	}
-	return ending
 }
 
 // planFailure words an error as the language table has it: whole sentences.
@@ -78,7 +70,7 @@ func planFailure(err *todo.InputError) (string, any) {
 		if i > 0 {
 			text += "\n"
 		}
-		if p.Path != "" {
+		if !p.Sentence {
 			text += "Error: "
 		}
 		text += p.String()
@@ -88,5 +80,5 @@ func planFailure(err *todo.InputError) (string, any) {
 
 // refuse makes an error of one sentence.
 func refuse(sentence string) error {
-	return &todo.InputError{Problems: []todo.Problem{{Message: sentence}}}
+	return &todo.InputError{Problems: []todo.Problem{{Message: sentence, Sentence: true}}}
 }

@@ -72,7 +72,7 @@ func (s *session) answer(tool *tools.Tool, args string) tools.Result {
 	case call.Change == nil:
 		out.After = s.list()
 	default:
-		out, err = s.board.Apply(context.Background(), todo.Write{
+		out, err = s.board.As("").Apply(context.Background(), todo.Write{
 			Target: target(), Writer: todo.Writer{Variant: tool.Name}, Change: call.Change})
 	}
 	if err == nil {
@@ -86,7 +86,7 @@ func (s *session) answer(tool *tools.Tool, args string) tools.Result {
 }
 
 func (s *session) list() todo.Snapshot {
-	snapshot, err := s.board.Find(context.Background(), target())
+	snapshot, err := s.board.As("").Resolve(context.Background(), target())
 	if err != nil {
 		return todo.Snapshot{}
 	}

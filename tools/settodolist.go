@@ -58,7 +58,7 @@ func setTodoList(o Options) variant {
 			}
 			lines := r.lines(elements, "todos", s)
 			if o.RejectDuplicates && repeated(lines) {
-				r.problem("", duplicateTitles)
+				r.sentence(duplicateTitles)
 			}
 			return &Call{Lines: lines, Change: func(d *todo.Draft) error {
 				d.Replace(s.view, lines)
@@ -73,7 +73,7 @@ func setTodoList(o Options) variant {
 func setTodoListResultOf(view todo.View, c *Call, out todo.Outcome) (string, any) {
 	n := tally(view, out.After)
 	res := setTodoListResult{
-		Message: "Todo list updated" + c.ending(out),
+		Message: "Todo list updated" + ending(out).text(),
 		Display: show(view, out.After, func(l todo.Line) setTodoListItem {
 			return setTodoListItem{Title: l.Text, Status: l.Status}
 		}),
@@ -103,8 +103,8 @@ func listing(view todo.View, s todo.Snapshot) string {
 
 func setTodoListFailure(err *todo.InputError) (string, any) {
 	text := validationFailed(err)
-	if len(err.Problems) == 1 && err.Problems[0].Message == duplicateTitles {
-		text = duplicateTitles
+	if len(err.Problems) == 1 && err.Problems[0].Sentence {
+		text = err.Problems[0].Message
 	}
 	return text, setTodoListResult{IsError: true, Message: text, Display: []display[setTodoListItem]{}}
 }

@@ -57,13 +57,14 @@ func todoWrite(o Options) variant {
 	if o.ItemIDs {
 		v.input = todoWriteInputIDs{}
 	}
-	v.result = func(c *Call, out todo.Outcome) (string, any) {
+	v.result = func(_ *Call, out todo.Outcome) (string, any) {
 		message := "Todo list updated: " + summary(tally(v.view, out.After))
 		text := message
 		if o.ItemIDs {
 			text += planLines(v.view, out.After, func(word string) string { return "[" + word + "]" })
 		}
-		return text + c.ending(out), todoWriteStructured(v.view, message+c.ending(out), out.After, o.ItemIDs)
+		end := ending(out).text()
+		return text + end, todoWriteStructured(v.view, message+end, out.After, o.ItemIDs)
 	}
 	return v
 }
@@ -85,16 +86,12 @@ func contentVariant(o Options, s shape) variant {
 			if len(r.problems) > 0 && o.InProgress == Reject {
 				r.onlyOneInProgress(lines)
 			}
-			call := &Call{Lines: lines}
-			call.Change = func(d *todo.Draft) error {
+			return &Call{Lines: lines, Change: func(d *todo.Draft) error {
 				if len(lines) == 0 || !d.Patch(s.view, lines) {
 					d.Replace(s.view, lines)
 				}
-				var err error
-				call.Notes, err = oneInProgress(s.view, d, o.InProgress)
-				return err
-			}
-			return call
+				return oneInProgress(s.view, d, o.InProgress)
+			}}
 		},
 		failure: func(err *todo.InputError) (string, any) { return validationFailed(err), nil },
 	}
@@ -125,10 +122,10 @@ func todoWriteStructured(view todo.View, message string, s todo.Snapshot, ids bo
 	}
 }
 
-// oneInProgress holds the policy of VARIANTS.md T4 on an edited draft. Items
+// oneInProgress applies the policy of VARIANTS.md T4 to an edited draft. Items
 // that were all in progress before may stay so: another variant allows it, and
 // a list written back unchanged is no mistake.
-func oneInProgress(view todo.View, d *todo.Draft, policy Policy) (notes []string, err error) {
+func oneInProgress(view todo.View, d *todo.Draft, policy Policy) error {
 	word := view.Words[todo.InProgress]
 	running := func(i todo.Item) bool { return view.Words[i.Status] == word }
 	var now []todo.Item
@@ -142,16 +139,17 @@ func oneInProgress(view todo.View, d *todo.Draft, policy Policy) (notes []string
 		fresh = fresh || !ok || !running(before)
 	}
 	if len(now) < 2 || !fresh || policy == Allow {
-		return nil, nil
+		return nil
 	}
 	if policy == Reject {
-		return nil, &todo.InputError{Problems: []todo.Problem{severalInProgress(texts(now))}}
+		return &todo.InputError{Problems: []todo.Problem{severalInProgress(texts(now))}}
 	}
 	demoted := now[:len(now)-1]
 	for _, item := range demoted {
 		d.SetStatus(item.ID, todo.Pending)
 	}
-	return []string{fmt.Sprintf("Only one item may be in_progress: set to pending: %s", strings.Join(texts(demoted), ", "))}, nil
+	d.Note("Only one item may be in_progress: set to pending: " + strings.Join(texts(demoted), ", "))
+	return nil
 }
 
 // onlyOneInProgress notes the problem beside others, where the stored list

@@ -76,7 +76,8 @@ type variant struct {
 	failure func(err *todo.InputError) (text string, structured any)
 }
 
-// Call is a tool call understood.
+// Call is a tool call that was read and understood. It does not change any more:
+// what comes of applying it is in the [todo.Outcome].
 type Call struct {
 	// List is the list_id argument; empty when it was not sent.
 	List string
@@ -88,10 +89,7 @@ type Call struct {
 	// Item is the id of the one item the call is about; empty for others.
 	Item string
 
-	count int // how many items create_todos adds
-	// Notes are lines that end the result's text: what was done beyond what was
-	// asked, or where.
-	Notes []string
+	created int // how many items create_todos adds
 }
 
 // Result is the answer to a call.
@@ -100,9 +98,6 @@ type Result struct {
 	Structured any // marshals to the output schema; nil for none
 	IsError    bool
 }
-
-// noChange ends the text of a call that made no revision (VARIANTS.md V4).
-const noChange = " (no change)"
 
 // Names lists the tools there are, in the order they are published.
 func Names() []string {
@@ -161,11 +156,12 @@ func (t *Tool) publish(o Options) (err error) {
 	return nil
 }
 
-// InvalidJSON is what arguments that are no JSON at all are answered with
-// (VARIANTS.md T7).
-const InvalidJSON = "Error: Invalid JSON format"
+// invalidJSON is the answer to arguments that are no JSON at all (VARIANTS.md
+// T7).
+const invalidJSON = "Error: Invalid JSON format"
 
-var errInvalidJSON = errors.New("invalid JSON")
+// ErrInvalidJSON is the error of [Tool.Read] for arguments that are no JSON.
+var ErrInvalidJSON = errors.New("invalid JSON")
 
 // Read understands a call's arguments, raw JSON. The error, if any, is for
 // [Tool.Failure].
@@ -174,7 +170,7 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	if len(raw) > 0 {
 		var err error
 		if args, err = parse(raw); err != nil {
-			return nil, errInvalidJSON
+			return nil, ErrInvalidJSON
 		}
 	}
 	r := &reader{}
@@ -205,8 +201,8 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 	var input *todo.InputError
 	switch {
 	case errors.As(err, &input):
-	case errors.Is(err, errInvalidJSON):
-		return Result{Text: InvalidJSON, IsError: true}, true
+	case errors.Is(err, ErrInvalidJSON):
+		return Result{Text: invalidJSON, IsError: true}, true
 	case errors.Is(err, todo.ErrNotFound):
 		input = &todo.InputError{Problems: []todo.Problem{{Path: "list_id",
 			Message: "There is no such list here. Leave list_id out to use this conversation's own list, or read todo://list for the id it has"}}}
@@ -231,79 +227,4 @@ func validationFailed(err *todo.InputError) string {
 		fmt.Fprintf(&b, "\n- %s", p)
 	}
 	return b.String()
-}
-
-// ending is what a result's text ends in: what a whole-list write left out
-// though it was open, notes, and whether it changed anything.
-func (c *Call) ending(o todo.Outcome) string {
-	text := ""
-	if dropped := c.dropped(o); len(dropped) > 0 {
-		text = "\nDropped while open: " + fewOf(dropped)
-	}
-	if unseen := personDid(o.Unseen); unseen != "" {
-		text += "\nThe user changed the list: " + unseen
-	}
-	for _, note := range c.Notes {
-		text += "\n" + note
-	}
-	if !o.Changed && !o.Repeated {
-		text += noChange
-	}
-	return text
-}
-
-// dropped are the open items that a whole-list write left out.
-func (c *Call) dropped(o todo.Outcome) (items []todo.Item) {
-	if c.Lines == nil || !o.Changed {
-		return nil
-	}
-	for _, item := range o.Before.Items {
-		if _, stays := o.After.Item(item.ID); !stays && !item.Status.Settled() {
-			items = append(items, item)
-		}
-	}
-	return items
-}
-
-// fewOf names the first few of many items.
-func fewOf(items []todo.Item) string {
-	const most = 3
-	names := texts(items)
-	if len(names) > most+1 {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return strings.Join(names, ", ")
-}
-
-// personDid tells a model in a line what a person changed while it was not
-// looking.
-func personDid(changes []todo.Difference) string {
-	var parts []string
-	for _, d := range changes {
-		switch {
-		case d.Kind == todo.Added:
-			parts = append(parts, "added "+excerpt(d.After.Text))
-		case d.Kind == todo.Removed:
-			parts = append(parts, "removed "+excerpt(d.Before.Text))
-		case d.Kind == todo.Changed && d.Before.Status != d.After.Status:
-			parts = append(parts, "set "+excerpt(d.After.Text)+" to "+string(d.After.Status)+because(d.After))
-		case d.Kind == todo.Changed && d.Before.Reason != d.After.Reason:
-			parts = append(parts, excerpt(d.After.Text)+" is blocked"+because(d.After))
-		case d.Kind == todo.Changed:
-			parts = append(parts, "reworded "+excerpt(d.Before.Text)+" to "+excerpt(d.After.Text))
-		}
-	}
-	const most = 6
-	if len(parts) > most {
-		return strings.Join(parts[:most], ", ") + fmt.Sprintf(" and %d more", len(parts)-most)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// because is a blocked item's reason behind what is told of it.
-func because(i todo.Item) string {
-	if i.Reason == "" {
-		return ""
-	}
-	return " (" + excerpt(i.Reason) + ")"
 }

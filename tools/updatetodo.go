@@ -38,7 +38,7 @@ func updateTodo(o Options, w prompts.Words) variant {
 		},
 		result: func(c *Call, out todo.Outcome) (string, any) {
 			item, _ := out.After.Item(c.Item)
-			return planAnswer(w, fmt.Sprintf(w.Updated, item.ID, item.Text, view.Words[item.Status]), c, out)
+			return planAnswer(w, fmt.Sprintf(w.Updated, item.ID, item.Text, view.Words[item.Status]), out)
 		},
 		failure: planFailure,
 	}
@@ -52,7 +52,7 @@ func (r *reader) stepStatus(v value, w prompts.Words) string {
 	if v.kind == '"' {
 		received = bare(v.text)
 	}
-	r.problem("", w.UnknownStatus, received, strings.Join(updateWords(), ", "))
+	r.sentence(w.UnknownStatus, received, strings.Join(updateWords(), ", "))
 	return ""
 }
 

@@ -7,8 +7,8 @@ import "todo-mcp/internal/todo"
 // W1). Its event stream is the server's.
 func writeTodos(o Options) variant {
 	v := contentVariant(o, shape{})
-	v.result = func(c *Call, out todo.Outcome) (string, any) {
-		text := "Todo list updated" + c.ending(out)
+	v.result = func(_ *Call, out todo.Outcome) (string, any) {
+		text := "Todo list updated" + ending(out).text()
 		return text, todoWriteStructured(v.view, text, out.After, false)
 	}
 	return v

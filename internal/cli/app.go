@@ -45,6 +45,16 @@ func (a *app) open() (board *todo.Board, done func(), err error) {
 	}, nil
 }
 
+// openLists opens the store for a command of the person whose machine this is;
+// done closes it.
+func (a *app) openLists() (lists todo.Lists, done func(), err error) {
+	board, done, err := a.open()
+	if err != nil {
+		return todo.Lists{}, nil, err
+	}
+	return board.Everyone(), done, nil
+}
+
 func (a *app) openStore() (todo.Store, error) {
 	dir := ""
 	if a.store == "" {
@@ -182,13 +192,13 @@ func (a *app) colour() bool {
 	return terminal(a.Stdout) > 0 && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
 }
 
-// recent is how many lists, last changed first, are looked through for one of
-// this directory: a status line asks for it every second.
-const recent = 50
+// lookThrough is how many lists, last changed first, are looked through for one
+// of this directory: a status line asks for it every second.
+const lookThrough = 50
 
 // findList finds the list an argument means: its id, the beginning of it, or
 // its name; without one the last of this directory, else the last of all.
-func (a *app) findList(ctx context.Context, st todo.Store, args []string) (todo.Snapshot, error) {
+func (a *app) findList(ctx context.Context, lists todo.Lists, args []string) (todo.Snapshot, error) {
 	if len(args) > 1 {
 		return todo.Snapshot{}, fmt.Errorf("one list at a time, received %d", len(args))
 	}
@@ -197,38 +207,38 @@ func (a *app) findList(ctx context.Context, st todo.Store, args []string) (todo.
 		wanted = args[0]
 	}
 	if wanted != "" {
-		return a.namedList(ctx, st, wanted)
+		return a.namedList(ctx, lists, wanted)
 	}
-	lists, err := st.Find(ctx, todo.Query{Limit: recent})
+	last, err := lists.Find(ctx, todo.Query{Limit: lookThrough})
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
-	if len(lists) == 0 {
+	if len(last) == 0 {
 		return todo.Snapshot{}, errors.New("there are no lists yet; an agent makes one by calling its todo tool")
 	}
 	dir := workingDir()
-	for _, l := range lists {
+	for _, l := range last {
 		if dir != "" && l.List.Workspace == dir {
 			return l, nil
 		}
 	}
-	return lists[0], nil
+	return last[0], nil
 }
 
-func (a *app) namedList(ctx context.Context, st todo.Store, wanted string) (todo.Snapshot, error) {
-	s, err := st.Load(ctx, wanted, 0)
+func (a *app) namedList(ctx context.Context, lists todo.Lists, wanted string) (todo.Snapshot, error) {
+	s, err := lists.Load(ctx, wanted, 0)
 	if err == nil || !errors.Is(err, todo.ErrNotFound) {
 		return s, err
 	}
-	if named, err := st.Find(ctx, todo.Query{Scope: server.NamedScope(wanted).Key(), Limit: 1}); err != nil || len(named) > 0 {
+	if named, err := lists.Find(ctx, todo.Query{Scope: server.NamedScope(wanted).Key(), Limit: 1}); err != nil || len(named) > 0 {
 		return append(named, todo.Snapshot{})[0], err
 	}
-	lists, err := st.Find(ctx, todo.Query{})
+	all, err := lists.Find(ctx, todo.Query{})
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
 	var found []todo.Snapshot
-	for _, l := range lists {
+	for _, l := range all {
 		if l.List.Name == wanted {
 			return l, nil
 		}

@@ -16,12 +16,12 @@ import (
 // edit opens a list in the user's editor as a task list and applies what was
 // changed, merged with what agents wrote meanwhile.
 func (a *app) edit(ctx context.Context, args []string) error {
-	board, done, err := a.open()
+	lists, done, err := a.openLists()
 	if err != nil {
 		return err
 	}
 	defer done()
-	list, err := a.findList(ctx, board.Store(), args)
+	list, err := a.findList(ctx, lists, args)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (a *app) edit(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("%w; nothing was changed", err)
 	}
-	out, err := board.Apply(ctx, todo.Write{
+	out, err := lists.Apply(ctx, todo.Write{
 		Target: todo.Target{Scope: list.List.Scope, List: list.List.ID},
 		Writer: todo.Writer{Client: "command line", Variant: "edit", Person: true},
 		Seen:   list.Revision,

@@ -32,16 +32,16 @@ func (a *app) history(ctx context.Context, args []string, o historyOptions) erro
 	if err != nil {
 		return err
 	}
-	st, err := a.openStore()
+	lists, done, err := a.openLists()
 	if err != nil {
 		return err
 	}
-	defer st.Close()
-	list, err := a.findList(ctx, st, args)
+	defer done()
+	list, err := a.findList(ctx, lists, args)
 	if err != nil {
 		return err
 	}
-	revisions, err := st.History(ctx, list.List.ID, 0, 0)
+	revisions, err := lists.History(ctx, list.List.ID, 0, 0)
 	if err != nil {
 		return err
 	}

@@ -19,16 +19,16 @@ func (a *app) restore(ctx context.Context, args []string) error {
 	if err != nil || revision < 1 {
 		return fmt.Errorf("revision %q: must be a whole number, 1 or more", args[1])
 	}
-	board, done, err := a.open()
+	lists, done, err := a.openLists()
 	if err != nil {
 		return err
 	}
 	defer done()
-	list, err := a.findList(ctx, board.Store(), args[:1])
+	list, err := a.findList(ctx, lists, args[:1])
 	if err != nil {
 		return err
 	}
-	out, err := board.Restore(ctx, list.List.ID, revision, todo.Writer{Client: "command line", Variant: "restore", Person: true})
+	out, err := lists.Restore(ctx, list.List.ID, revision, todo.Writer{Client: "command line", Variant: "restore", Person: true})
 	if errors.Is(err, todo.ErrNotFound) {
 		return fmt.Errorf("list %s has no revision %d, it has 1 to %d", list.List.ID, revision, list.Revision)
 	}

@@ -22,12 +22,12 @@ func (a *app) show(ctx context.Context, args []string, format string, width int)
 	if err := oneOf(format, "text", "markdown", "json", "statusline"); err != nil {
 		return fmt.Errorf("--format %q: %w", format, err)
 	}
-	st, err := a.openStore()
+	lists, done, err := a.openLists()
 	if err != nil {
 		return err
 	}
-	defer st.Close()
-	list, err := a.findList(ctx, st, args)
+	defer done()
+	list, err := a.findList(ctx, lists, args)
 	if err != nil && format == "statusline" {
 		return nil // a status bar shows nothing rather than an error
 	}
@@ -37,26 +37,25 @@ func (a *app) show(ctx context.Context, args []string, format string, width int)
 	if err := a.print(list, format, width); err != nil || format != "text" {
 		return err
 	}
-	return a.showSubs(ctx, st, list, width)
+	return a.showSubs(ctx, lists, list, width)
 }
 
 // showSubs shows the lists of sub-agents under their main one, rolled up.
-func (a *app) showSubs(ctx context.Context, st todo.Store, list todo.Snapshot, width int) error {
-	subs, err := st.Find(ctx, todo.Query{Parent: list.List.ID, OldestFirst: true})
+func (a *app) showSubs(ctx context.Context, lists todo.Lists, list todo.Snapshot, width int) error {
+	subs, err := lists.Find(ctx, todo.Query{Parent: list.List.ID, OldestFirst: true})
 	if err != nil || len(subs) == 0 {
 		return err
 	}
-	done, total := 0, 0
+	var all todo.Progress
 	for _, s := range subs {
-		n := s.Counts()
-		done, total = done+n[todo.Completed], total+len(s.Items)-n[todo.Cancelled]
+		all = all.Plus(s.Progress())
 	}
-	if _, err := fmt.Fprintf(a.Stdout, "\nsub-agents %d of %d\n", done, total); err != nil {
+	if _, err := fmt.Fprintf(a.Stdout, "\nsub-agents %d of %d\n", all.Done, all.Total); err != nil {
 		return err
 	}
 	for _, s := range subs {
 		s.List.Name = s.List.Agent
-		if _, err := io.WriteString(a.Stdout, indent(a.picture(s, width))); err != nil {
+		if _, err := io.WriteString(a.Stdout, indent(a.picture(s, s.List.Agent, width))); err != nil {
 			return err
 		}
 	}
@@ -78,28 +77,21 @@ func (a *app) print(list todo.Snapshot, format string, width int) error {
 			text += "\n"
 		}
 	default:
-		text = a.picture(list, width)
+		text = a.picture(list, list.List.Title(), width)
 	}
 	_, err := io.WriteString(a.Stdout, text)
 	return err
 }
 
 // picture draws a list for a terminal, and writes plain lines elsewhere.
-func (a *app) picture(list todo.Snapshot, width int) string {
+func (a *app) picture(list todo.Snapshot, title string, width int) string {
 	if terminal(a.Stdout) == 0 && width == 0 {
 		return render.Plain(list)
 	}
 	if width == 0 {
 		width = min(terminal(a.Stdout), 100)
 	}
-	return render.Box(list, render.BoxOptions{Width: width, Color: a.colour(), Title: title(list)})
-}
-
-func title(list todo.Snapshot) string {
-	if list.List.Name != "" {
-		return list.List.Name
-	}
-	return "Tasks"
+	return render.Box(list, render.BoxOptions{Width: width, Color: a.colour(), Title: title})
 }
 
 func printJSON(w io.Writer, v any) error {
@@ -118,26 +110,26 @@ func listsFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 }
 
 func (a *app) lists(ctx context.Context, asJSON bool, limit int) error {
-	st, err := a.openStore()
+	lists, done, err := a.openLists()
 	if err != nil {
 		return err
 	}
-	defer st.Close()
-	lists, err := st.Find(ctx, todo.Query{Limit: max(limit, 0)})
+	defer done()
+	found, err := lists.Find(ctx, todo.Query{Limit: max(limit, 0)})
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		documents := make([]render.ListDocument, 0, len(lists))
-		for _, l := range lists {
+		documents := make([]render.ListDocument, 0, len(found))
+		for _, l := range found {
 			documents = append(documents, render.Document(l))
 		}
 		return printJSON(a.Stdout, documents)
 	}
-	if len(lists) == 0 {
+	if len(found) == 0 {
 		_, err := fmt.Fprintln(a.Stdout, "There are no lists yet; an agent makes one by calling its todo tool.")
 		return err
 	}
-	_, err = io.WriteString(a.Stdout, render.Lists(lists, time.Now(), terminal(a.Stdout)))
+	_, err = io.WriteString(a.Stdout, render.Lists(found, time.Now(), terminal(a.Stdout)))
 	return err
 }

@@ -34,17 +34,17 @@ func (a *app) todoWrite(ctx context.Context, args []string) error {
 	if err != nil {
 		return told(tool, err)
 	}
-	board, done, err := a.open()
+	lists, done, err := a.openLists()
 	if err != nil {
 		return &toldError{"Error: " + err.Error()}
 	}
 	defer done()
-	out, err := board.Apply(ctx, a.todoWriteTo(call))
+	out, err := lists.Apply(ctx, a.todoWriteTo(call))
 	if err != nil {
 		return told(tool, err)
 	}
 	if width := terminal(a.Stdout); width > 0 {
-		if _, err := io.WriteString(a.Stdout, a.picture(out.After, 0)); err != nil {
+		if _, err := io.WriteString(a.Stdout, a.picture(out.After, out.After.List.Name, 0)); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func told(tool *tools.Tool, err error) error {
 		return &toldError{"Error: the store did not answer in time"}
 	case !ok:
 		return &toldError{"Error: " + err.Error()}
-	case result.Text == tools.InvalidJSON:
+	case errors.Is(err, tools.ErrInvalidJSON):
 		return &toldError{result.Text + "\n" + usageItem}
 	}
 	return &toldError{result.Text}

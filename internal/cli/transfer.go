@@ -22,19 +22,19 @@ import (
 // they began, revisions in order. The same lists give the same bytes from any
 // store.
 func (a *app) export(ctx context.Context, args []string) error {
-	st, err := a.openStore()
+	lists, done, err := a.openLists()
 	if err != nil {
 		return err
 	}
-	defer st.Close()
-	lists, err := a.chosen(ctx, st, args)
+	defer done()
+	chosen, err := a.chosen(ctx, lists, args)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(a.Stdout)
 	encode := json.NewEncoder(out)
-	for _, l := range lists {
-		revisions, err := st.History(ctx, l.List.ID, 0, 0)
+	for _, l := range chosen {
+		revisions, err := lists.History(ctx, l.List.ID, 0, 0)
 		if err != nil {
 			return err
 		}
@@ -47,24 +47,24 @@ func (a *app) export(ctx context.Context, args []string) error {
 	return out.Flush()
 }
 
-// chosen are the lists the arguments name, or all.
-func (a *app) chosen(ctx context.Context, st todo.Store, args []string) (lists []todo.Snapshot, err error) {
+// chosen returns the lists that the arguments name, or all.
+func (a *app) chosen(ctx context.Context, lists todo.Lists, args []string) (chosen []todo.Snapshot, err error) {
 	for _, arg := range args {
-		l, err := a.namedList(ctx, st, arg)
+		l, err := a.namedList(ctx, lists, arg)
 		if err != nil {
 			return nil, err
 		}
-		lists = append(lists, l)
+		chosen = append(chosen, l)
 	}
 	if len(args) == 0 {
-		if lists, err = st.Find(ctx, todo.Query{}); err != nil {
+		if chosen, err = lists.Find(ctx, todo.Query{}); err != nil {
 			return nil, err
 		}
 	}
-	slices.SortFunc(lists, func(x, y todo.Snapshot) int {
+	slices.SortFunc(chosen, func(x, y todo.Snapshot) int {
 		return cmp.Or(x.List.Created.Compare(y.List.Created), cmp.Compare(x.List.ID, y.List.ID))
 	})
-	return lists, nil
+	return chosen, nil
 }
 
 func importFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
@@ -81,15 +81,10 @@ func (a *app) importFile(ctx context.Context, args []string, format string) erro
 		return err
 	}
 	defer in.Close()
-	board, done, err := a.open()
-	if err != nil {
-		return err
-	}
-	defer done()
 	if format == "markdown" {
-		return a.importMarkdown(ctx, board, in)
+		return a.importMarkdown(ctx, in)
 	}
-	return a.importHistory(ctx, board.Store(), in)
+	return a.importHistory(ctx, in)
 }
 
 // input is the file an argument names, or standard input.
@@ -112,7 +107,12 @@ const maxLine = 32 << 20
 
 // importHistory saves what export wrote. Revisions that are there already, the
 // same, are passed over; others stop the import with their line.
-func (a *app) importHistory(ctx context.Context, st todo.Store, in io.Reader) error {
+func (a *app) importHistory(ctx context.Context, in io.Reader) error {
+	st, err := a.openStore()
+	if err != nil {
+		return err
+	}
+	defer st.Close()
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxLine)
 	added, n := 0, 0
@@ -132,7 +132,7 @@ func (a *app) importHistory(ctx context.Context, st todo.Store, in io.Reader) er
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("read line %d: %w", n+1, err)
 	}
-	_, err := fmt.Fprintf(a.Stdout, "Imported %d revisions.\n", added)
+	_, err = fmt.Fprintf(a.Stdout, "Imported %d revisions.\n", added)
 	return err
 }
 
@@ -155,6 +155,9 @@ func importLine(ctx context.Context, st todo.Store, line []byte) (fresh bool, er
 	case !errors.Is(err, todo.ErrNotFound):
 		return false, err
 	}
+	if next.Revision == 1 {
+		next.List = next.List.Begun(next.Items) // an older version's export has no title
+	}
 	_, err = st.Save(ctx, next)
 	if errors.Is(err, todo.ErrNotFound) {
 		return false, fmt.Errorf("list %s begins with revision %d: its start was not kept (see --keep-revisions), or lines are missing", next.List.ID, next.Revision)
@@ -164,7 +167,7 @@ func importLine(ctx context.Context, st todo.Store, line []byte) (fresh bool, er
 
 // importMarkdown makes a named list what a task list says; items that are there
 // keep their numbers and times.
-func (a *app) importMarkdown(ctx context.Context, board *todo.Board, in io.Reader) error {
+func (a *app) importMarkdown(ctx context.Context, in io.Reader) error {
 	if a.list == "" {
 		return errors.New("say which list with --list NAME")
 	}
@@ -179,7 +182,12 @@ func (a *app) importMarkdown(ctx context.Context, board *todo.Board, in io.Reade
 	if err != nil {
 		return err
 	}
-	out, err := board.Apply(ctx, todo.Write{
+	lists, done, err := a.openLists()
+	if err != nil {
+		return err
+	}
+	defer done()
+	out, err := lists.Apply(ctx, todo.Write{
 		Target: todo.Target{Scope: server.NamedScope(a.list)},
 		Begin:  todo.List{Name: a.list, Workspace: workingDir()},
 		Writer: todo.Writer{Client: "command line", Variant: "import", Person: true},

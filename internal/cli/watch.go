@@ -55,7 +55,7 @@ func (a *app) watchStore(ctx context.Context, o watch.Options) error {
 	}
 	defer done()
 	o.Where = a.storePlace()
-	return a.watchSource(ctx, watch.Local{Board: board}, o)
+	return a.watchSource(ctx, watch.Local{Lists: board.Everyone()}, o)
 }
 
 // watchSource draws on a terminal that can be drawn on, and writes lines

@@ -97,7 +97,7 @@ func (c *Client) stream(ctx context.Context, after int64, show func(todo.Snapsho
 		}
 		var d render.ListDocument
 		if json.Unmarshal(e, &d) == nil && d.List != "" {
-			show(snapshot(d))
+			show(d.Snapshot())
 		}
 	}
 }

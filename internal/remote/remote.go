@@ -159,7 +159,7 @@ func (c *Client) documents(ctx context.Context, path string, query url.Values) (
 	}
 	out := make([]todo.Snapshot, len(docs))
 	for i, d := range docs {
-		out[i] = snapshot(d)
+		out[i] = d.Snapshot()
 	}
 	return out, nil
 }
@@ -178,20 +178,4 @@ func (c *Client) History(ctx context.Context, list string) ([]todo.Snapshot, err
 		}
 		all, after = append(all, part...), part[len(part)-1].Revision
 	}
-}
-
-// snapshot is what [render.Document] made a document of, as far as it tells.
-func snapshot(d render.ListDocument) todo.Snapshot {
-	s := todo.Snapshot{
-		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace},
-		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant}, Seq: d.Seq,
-		Items: make([]todo.Item, 0, len(d.Items)),
-	}
-	if d.Updated != nil {
-		s.Updated = *d.Updated
-	}
-	for _, i := range d.Items {
-		s.Items = append(s.Items, todo.Item{ID: i.ID, Text: i.Text, Active: i.Active, Status: i.Status, Started: i.Started, Ended: i.Ended})
-	}
-	return s
 }

@@ -52,7 +52,7 @@ func realServer(t *testing.T) (*todo.Board, *httptest.Server) {
 
 func write(t *testing.T, board *todo.Board, name string, texts ...string) {
 	t.Helper()
-	_, err := board.Apply(context.Background(), todo.Write{
+	_, err := board.As("").Apply(context.Background(), todo.Write{
 		Target: todo.Target{Scope: todo.Scope{Conversation: "name:" + name, Exclusive: true}}, Begin: todo.List{Name: name},
 		Writer: todo.Writer{Client: "tester", Variant: "create_todos"},
 		Change: func(d *todo.Draft) error { d.Append(texts...); return nil },
@@ -166,7 +166,7 @@ func TestFollow(t *testing.T) {
 
 func mustFind(t *testing.T, board *todo.Board, name string) todo.Snapshot {
 	t.Helper()
-	s, err := board.Find(t.Context(), todo.Target{Scope: todo.Scope{Conversation: "name:" + name}})
+	s, err := board.As("").Resolve(t.Context(), todo.Target{Scope: todo.Scope{Conversation: "name:" + name}})
 	if err != nil {
 		t.Fatal(err)
 	}

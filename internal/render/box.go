@@ -54,6 +54,7 @@ func Box(s todo.Snapshot, o BoxOptions) string {
 type boxRow struct {
 	mark, text string
 	note       string // behind the text
+	brief      string // what stays of a note that has no room
 	color      string
 }
 
@@ -78,7 +79,7 @@ func itemRow(item todo.Item) boxRow {
 	case todo.Failed:
 		return boxRow{mark: "✗ ", text: text, color: red}
 	case todo.Blocked:
-		return boxRow{mark: "○ ", text: text, note: " (blocked)", color: dim}
+		return boxRow{mark: "○ ", text: text, note: blockedNote(item), brief: blockedNote(todo.Item{Status: todo.Blocked}), color: dim}
 	case todo.Cancelled:
 		return boxRow{mark: "⊘ ", text: text, color: struck}
 	}
@@ -110,14 +111,14 @@ func (r boxRow) line(width int, color bool) string {
 	return "│ " + text + padding + " │\n"
 }
 
-// fit cuts the text to a width. A note stays as long as some text can stand
-// before it; for the dots the sign of the cut will do.
+// fit cuts the text to a width. Of a note that has no room the brief form
+// stays, as long as some text can stand before it.
 func (r boxRow) fit(width int) string {
 	if cells(r.text+r.note) <= width {
 		return r.text + r.note
 	}
-	note := r.note
-	if note == ellipsis || cells(note)+minText > width {
+	note := r.brief
+	if cells(note)+minText > width {
 		note = ""
 	}
 	return cut(r.text, width-cells(note)) + note

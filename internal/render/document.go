@@ -10,7 +10,8 @@ import (
 // --format json` and the HTTP API give. Statuses are core statuses.
 type ListDocument struct {
 	List      string     `json:"list,omitempty"` // id; left out while there is no list
-	Name      string     `json:"name,omitempty"`
+	Title     string     `json:"title,omitempty"`
+	Name      string     `json:"name,omitempty"`   // what the user called it
 	Parent    string     `json:"parent,omitempty"` // id of the main list of a sub-agent's
 	Agent     string     `json:"agent,omitempty"`
 	Workspace string     `json:"workspace,omitempty"`
@@ -32,14 +33,16 @@ type ItemDocument struct {
 	Active  string      `json:"active,omitempty"`
 	Status  todo.Status `json:"status"`
 	Reason  string      `json:"reason,omitempty"` // why it is blocked
+	Created time.Time   `json:"created,omitzero"`
 	Started time.Time   `json:"started,omitzero"`
 	Ended   time.Time   `json:"ended,omitzero"`
 }
 
-// Document is a snapshot as JSON is made of it.
+// Document returns a snapshot as programs read it. It leaves out what is the
+// server's own: scope, operation, report and the last id given.
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
-		List: s.List.ID, Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
+		List: s.List.ID, Title: s.List.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
 		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, Seq: s.Seq, Items: []ItemDocument{},
 	}
 	if s.Revision > 0 {
@@ -47,7 +50,29 @@ func Document(s todo.Snapshot) ListDocument {
 		d.Updated = &at
 	}
 	for _, i := range s.Items {
-		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Reason, i.Started, i.Ended})
+		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Reason, i.Created, i.Started, i.Ended})
 	}
 	return d
+}
+
+// Snapshot is the inverse of [Document]: the snapshot as far as a document tells
+// of it. Every field of its items is there; the time of the revision is to the
+// second.
+func (d ListDocument) Snapshot() todo.Snapshot {
+	s := todo.Snapshot{
+		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace},
+		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant}, Seq: d.Seq,
+		Items: make([]todo.Item, 0, len(d.Items)),
+	}
+	if d.Name == "" && d.Title != todo.Untitled {
+		s.List.First = d.Title
+	}
+	if d.Updated != nil {
+		s.Updated = *d.Updated
+	}
+	for _, i := range d.Items {
+		s.Items = append(s.Items, todo.Item{ID: i.ID, Text: i.Text, Active: i.Active, Status: i.Status, Reason: i.Reason,
+			Created: i.Created, Started: i.Started, Ended: i.Ended})
+	}
+	return s
 }

@@ -9,28 +9,31 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// The writer's column gives way, from maxWriter to minWriter cells, so that
-// minAbout cells are left for what a list is about.
+// The columns of writer, project and id give way, from their most to their
+// least cells, so that minTitle cells are left for the title.
 const (
-	maxWriter = 32
-	minWriter = 6
-	minAbout  = 20
+	maxWriter  = 32
+	maxProject = 20
+	leastCells = 6
+	minTitle   = 20
+	leastID    = 8 // the beginning of an id, which commands take for the whole
 )
 
 // Lists is a table with a row a list, in the order given: id, progress, age,
-// writer, and what it is about (its name, sub-agent or workspace, else what it
-// is at). Lines are at most width cells wide; 0 or less is no limit.
+// writer, project, and title; a sub-agent's list has the agent before its title.
+// Lines are at most width cells wide; 0 or less is no limit.
 func Lists(snaps []todo.Snapshot, now time.Time, width int) string {
 	if len(snaps) == 0 {
 		return "No lists\n"
 	}
-	rows := [][]string{{"LIST", "DONE", "UPDATED", "WRITER", "ABOUT"}}
+	rows := [][]string{{"LIST", "DONE", "UPDATED", "WRITER", "PROJECT", "TITLE"}}
 	for _, s := range snaps {
 		rows = append(rows, listRow(s, now))
 	}
 	widths := columns(rows, width)
 	var b strings.Builder
 	for _, row := range rows {
+		row[0] = row[0][:min(len(row[0]), widths[0])] // no sign of a cut: it can be copied
 		for i := range row[:len(row)-1] {
 			row[i] = pad(cut(row[i], widths[i]), widths[i])
 		}
@@ -41,17 +44,18 @@ func Lists(snaps []todo.Snapshot, now time.Time, width int) string {
 }
 
 func listRow(s todo.Snapshot, now time.Time) []string {
-	done, total := progress(s)
-	about := label(s.List)
-	if about == "" && len(s.Items) > 0 {
-		about = standing(s)
+	n := s.Progress()
+	title := Safe(s.List.Title())
+	if s.List.Agent != "" {
+		title = Safe(s.List.Agent) + ": " + title
 	}
 	return []string{
 		Safe(s.List.ID),
-		fmt.Sprintf("%d/%d", done, total),
+		fmt.Sprintf("%d/%d", n.Done, n.Total),
 		Ago(now.Sub(s.Updated)),
 		writer(s.Writer),
-		Safe(about),
+		cmp.Or(Safe(s.List.Project()), "-"),
+		title,
 	}
 }
 
@@ -61,7 +65,8 @@ func writer(w todo.Writer) string {
 	return cmp.Or(known, "-")
 }
 
-// columns are the widths of the columns in a table of a width.
+// columns returns the widths of the columns in a table of a width; 0 or less is
+// no limit.
 func columns(rows [][]string, width int) []int {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -69,12 +74,20 @@ func columns(rows [][]string, width int) []int {
 			widths[i] = max(widths[i], cells(cell))
 		}
 	}
-	const writer, about = 3, 4
-	room := maxWriter
-	if width > 0 {
-		gaps := 2 * (len(widths) - 1)
-		room = width - gaps - widths[0] - widths[1] - widths[2] - min(widths[about], minAbout)
+	const writer, project, title = 3, 4, 5
+	widths[writer] = min(widths[writer], maxWriter)
+	widths[project] = min(widths[project], maxProject)
+	if width <= 0 {
+		return widths
 	}
-	widths[writer] = min(widths[writer], max(room, minWriter), maxWriter)
+	over := 2*(len(widths)-1) - width + min(widths[title], minTitle)
+	for _, w := range widths[:title] {
+		over += w
+	}
+	for _, column := range []struct{ i, least int }{{writer, leastCells}, {project, leastCells}, {0, leastID}} {
+		less := min(max(over, 0), max(widths[column.i]-column.least, 0))
+		widths[column.i] -= less
+		over -= less
+	}
 	return widths
 }

@@ -14,13 +14,14 @@ import (
 //   - [ ] **Write tests** *(in progress: Writing tests)*
 //   - [x] completed
 //   - [ ] failed step *(failed)*
-//   - [ ] blocked step *(blocked)*
+//   - [ ] blocked step *(blocked: no key yet)*
 //   - [ ] ~~cancelled~~
 //
 // Only what is completed is checked. Texts are escaped: each stays one list
 // item and makes no markup, HTML or link. [ReadMarkdown] gives back the texts
-// that [Safe] leaves as they are, with their statuses and the active text of
-// items in progress; ids, times and other active texts are not written.
+// that [Safe] leaves as they are, with their statuses, the active text of items
+// in progress and the reason of blocked ones; ids, times and other active texts
+// are not written.
 func Markdown(s todo.Snapshot) string {
 	var b strings.Builder
 	if s.List.Name != "" {
@@ -39,7 +40,8 @@ func Markdown(s todo.Snapshot) string {
 const (
 	progressNote = " *(in progress"
 	failedNote   = " *(failed)*"
-	blockedNote  = " *(blocked)*"
+	blockNote    = " *(blocked"
+	noteDetail   = ": "
 	noteEnd      = ")*"
 )
 
@@ -51,13 +53,17 @@ func taskLine(item todo.Item) string {
 	case todo.InProgress:
 		note := progressNote
 		if item.ActiveText() != item.Text {
-			note += ": " + escape(item.Active)
+			note += noteDetail + escape(item.Active)
 		}
 		return "- [ ] **" + text + "**" + note + noteEnd
 	case todo.Failed:
 		return "- [ ] " + text + failedNote
 	case todo.Blocked:
-		return "- [ ] " + text + blockedNote
+		note := blockNote
+		if item.Reason != "" {
+			note += noteDetail + escape(item.Reason)
+		}
+		return "- [ ] " + text + note + noteEnd
 	case todo.Cancelled:
 		return "- [ ] ~~" + text + "~~"
 	}

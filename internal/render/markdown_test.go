@@ -73,6 +73,9 @@ func FuzzMarkdown(f *testing.F) {
 		if one.Status == todo.InProgress && clean(active) != one.Text {
 			one.Active = clean(active)
 		}
+		if one.Status == todo.Blocked {
+			one.Reason = clean(active)
+		}
 		s := list(one, item(todo.Pending, "next"))
 		if n := strings.Count(Markdown(s), "\n"); n != 4 {
 			t.Errorf("%d lines: %q", n, Markdown(s))
@@ -93,7 +96,7 @@ func checkReversible(t *testing.T, s todo.Snapshot) {
 	t.Helper()
 	want := make([]todo.Item, len(s.Items))
 	for i, it := range s.Items {
-		want[i] = todo.Item{Text: it.Text, Active: it.Active, Status: it.Status}
+		want[i] = todo.Item{Text: it.Text, Active: it.Active, Reason: it.Reason, Status: it.Status}
 	}
 	if diff := cmp.Diff(want, ReadMarkdown(Markdown(s))); diff != "" {
 		t.Errorf("%s\n%s", Markdown(s), diff)

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,11 +12,10 @@ import (
 // Cancelled items are listed but do not count in the header.
 func Plain(s todo.Snapshot) string {
 	var b strings.Builder
-	done, total := progress(s)
-	name := cmp.Or(label(s.List), s.List.ID, "Tasks")
-	fmt.Fprintf(&b, "%s (rev %d, %d of %d done)\n", Safe(name), s.Revision, done, total)
+	n := s.Progress()
+	fmt.Fprintf(&b, "%s (rev %d, %d of %d done)\n", Safe(s.List.Title()), s.Revision, n.Done, n.Total)
 	for _, item := range s.Items {
-		fmt.Fprintf(&b, "%s #%s %s\n", marker(item.Status), Safe(item.ID), Safe(item.Title()))
+		fmt.Fprintf(&b, "%s #%s %s%s\n", marker(item.Status), Safe(item.ID), Safe(item.Title()), blockedNote(item))
 	}
 	if len(s.Items) == 0 {
 		b.WriteString("No tasks\n")
@@ -48,8 +46,8 @@ func StatusLine(s todo.Snapshot, width int) string {
 	if len(s.Items) == 0 {
 		return ""
 	}
-	done, total := progress(s)
-	return limit(fmt.Sprintf("%d/%d %s", done, total, standing(s)), width)
+	n := s.Progress()
+	return limit(fmt.Sprintf("%d/%d %s", n.Done, n.Total, standing(s)), width)
 }
 
 // standing is what a list with items is at: its current item, else the next
@@ -62,9 +60,9 @@ func standing(s todo.Snapshot) string {
 		return Safe(item.Text)
 	}
 	if item, ok := first(s, todo.Blocked); ok {
-		return "blocked: " + Safe(item.Text)
+		return "blocked: " + Safe(item.Text) + reason(item)
 	}
-	if failed := s.Counts()[todo.Failed]; failed > 0 {
+	if failed := s.Progress().Failed; failed > 0 {
 		return fmt.Sprintf("done, %d failed", failed)
 	}
 	return "done"
@@ -79,20 +77,16 @@ func first(s todo.Snapshot, status todo.Status) (todo.Item, bool) {
 	return todo.Item{}, false
 }
 
-// progress counts the completed items, and those not cancelled.
-func progress(s todo.Snapshot) (done, total int) {
-	counts := s.Counts()
-	return counts[todo.Completed], len(s.Items) - counts[todo.Cancelled]
-}
-
-// label is what people tell a list by: its name, its sub-agent, the last part
-// of its workspace; empty when it has none. Not made safe.
-func label(l todo.List) string {
-	folder := strings.TrimRight(l.Workspace, `/\`)
-	if i := strings.LastIndexAny(folder, `/\`); i >= 0 {
-		folder = folder[i+1:]
+// blockedNote says behind an item's text that it is blocked, and why when
+// somebody said; empty in any other status.
+func blockedNote(item todo.Item) string {
+	switch {
+	case item.Status != todo.Blocked:
+		return ""
+	case item.Reason == "":
+		return " (blocked)"
 	}
-	return cmp.Or(l.Name, l.Agent, folder)
+	return " (blocked: " + Safe(item.Reason) + ")"
 }
 
 // word is a status for people.

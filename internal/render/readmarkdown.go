@@ -8,8 +8,9 @@ import (
 
 // ReadMarkdown reads the task list items of a Markdown text, at any depth, and
 // skips everything else. It is the inverse of [Markdown] and takes what people
-// write as well ("* [X] text"). Items have a text, a status and, in progress,
-// an active text when one is written; ids and times are zero. Texts are not
+// write as well ("* [X] text"). Items have a text, a status and, when they
+// are written, the active text of what is in progress and the reason of what is
+// blocked; ids and times are zero. Texts are not
 // checked against limits. nil when there are no items.
 func ReadMarkdown(text string) []todo.Item {
 	var items []todo.Item
@@ -50,12 +51,14 @@ func readText(text string) todo.Item {
 	if inner, ok := strings.CutSuffix(text, failedNote); ok {
 		return todo.Item{Text: unescape(inner), Status: todo.Failed}
 	}
-	if inner, ok := strings.CutSuffix(text, blockedNote); ok {
-		return todo.Item{Text: unescape(inner), Status: todo.Blocked}
+	if inner, ok := strings.CutSuffix(text, noteEnd); ok {
+		if name, why, ok := strings.Cut(inner, blockNote); ok {
+			return todo.Item{Text: unescape(name), Reason: unescape(strings.TrimPrefix(why, noteDetail)), Status: todo.Blocked}
+		}
 	}
 	if inner, ok := within(text, "**", noteEnd); ok {
 		if name, active, ok := strings.Cut(inner, "**"+progressNote); ok {
-			active = strings.TrimPrefix(active, ": ")
+			active = strings.TrimPrefix(active, noteDetail)
 			return todo.Item{Text: unescape(name), Active: unescape(active), Status: todo.InProgress}
 		}
 	}

@@ -42,7 +42,7 @@ func list(items ...todo.Item) todo.Snapshot {
 		}
 	}
 	return todo.Snapshot{
-		List:     todo.List{ID: "a2b3c4d5e6f7g2h3i4j5k6l7m2", Name: "release"},
+		List:     todo.List{ID: "a2b3c4d5e6f7g2h3i4j5k6l7m2", Name: "release", Workspace: "/work/shop", First: "Analyze requirements"},
 		Revision: 7,
 		Items:    items,
 		Updated:  noon.Add(-4 * time.Minute),
@@ -61,7 +61,7 @@ func sample() todo.Snapshot {
 		todo.Item{Text: "Write implementation", Active: "Writing implementation", Status: todo.InProgress},
 		item(todo.Pending, "Run tests"),
 		item(todo.Failed, "Publish the package"),
-		item(todo.Blocked, "Sign the binaries"),
+		todo.Item{Text: "Sign the binaries", Status: todo.Blocked, Reason: "no key yet"},
 		item(todo.Cancelled, "Update the old site"),
 	)
 }

@@ -32,7 +32,7 @@ func TestBoardKeepsArrivalOrder(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range n {
 			all.Go(func() {
-				_, err := b.Apply(ctx, todo.Write{Target: to("a"), Change: func(d *todo.Draft) error {
+				_, err := b.As("").Apply(ctx, todo.Write{Target: to("a"), Change: func(d *todo.Draft) error {
 					if i == 0 {
 						<-first
 					}
@@ -47,7 +47,7 @@ func TestBoardKeepsArrivalOrder(t *testing.T) {
 		}
 		close(first)
 		all.Wait()
-		list, err := b.Find(ctx, to("a"))
+		list, err := b.As("").Resolve(ctx, to("a"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,18 +65,18 @@ func TestBoardCallerGivesUp(t *testing.T) {
 		b := todo.NewBoard(memory.New())
 		defer b.Close()
 		hold := make(chan struct{})
-		go b.Apply(t.Context(), todo.Write{Target: to("a"), Change: func(*todo.Draft) error { <-hold; return nil }})
+		go b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: func(*todo.Draft) error { <-hold; return nil }})
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		gone := make(chan error, 1)
-		go func() { _, err := b.Apply(ctx, todo.Write{Target: to("a"), Change: add("never")}); gone <- err }()
+		go func() { _, err := b.As("").Apply(ctx, todo.Write{Target: to("a"), Change: add("never")}); gone <- err }()
 		synctest.Wait()
 		cancel()
 		if err := <-gone; !errors.Is(err, context.Canceled) {
 			t.Errorf("error = %v", err)
 		}
 		close(hold)
-		out, err := b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
+		out, err := b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
 		if err != nil || len(out.After.Items) != 1 {
 			t.Errorf("the next one: %v, %v", out.After.Items, err)
 		}
@@ -111,7 +111,7 @@ func (s *interfering) Save(ctx context.Context, next todo.Snapshot) (todo.Snapsh
 func TestBoardRebasesOnConflict(t *testing.T) {
 	b := todo.NewBoard(&interfering{memory.New(), 3})
 	defer b.Close()
-	out, err := b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("ours")})
+	out, err := b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("ours")})
 	if err != nil || !out.Changed {
 		t.Fatal(out, err)
 	}
@@ -130,23 +130,23 @@ func TestBoardOperations(t *testing.T) {
 	b := todo.NewBoard(memory.New())
 	defer b.Close()
 	w := todo.Write{Target: to("a"), Operation: todo.Operation{ID: "op", Digest: "x"}, Change: add("A")}
-	first, err := b.Apply(t.Context(), w)
+	first, err := b.As("").Apply(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("B")}); err != nil {
+	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("B")}); err != nil {
 		t.Fatal(err)
 	}
-	again, err := b.Apply(t.Context(), w)
+	again, err := b.As("").Apply(t.Context(), w)
 	if err != nil || !again.Repeated || again.After.Revision != first.After.Revision || len(again.After.Items) != 1 {
 		t.Errorf("repeat: %+v, %v", again, err)
 	}
 	w.Operation.Digest = "y"
-	if _, err := b.Apply(t.Context(), w); !errors.Is(err, todo.ErrOperationReused) {
+	if _, err := b.As("").Apply(t.Context(), w); !errors.Is(err, todo.ErrOperationReused) {
 		t.Errorf("reuse: %v", err)
 	}
 	w.Operation.Digest, w.Target = "x", to("b")
-	if _, err := b.Apply(t.Context(), w); !errors.Is(err, todo.ErrOperationReused) {
+	if _, err := b.As("").Apply(t.Context(), w); !errors.Is(err, todo.ErrOperationReused) {
 		t.Errorf("reuse in another scope: %v", err)
 	}
 }
@@ -168,13 +168,13 @@ func (s *unsure) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, e
 func TestBoardResolvesUnknownOutcomes(t *testing.T) {
 	b := todo.NewBoard(&unsure{memory.New(), 1})
 	defer b.Close()
-	out, err := b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
+	out, err := b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
 	if err != nil || out.After.Revision != 1 || len(out.After.Items) != 1 {
 		t.Errorf("%+v, %v", out.After, err)
 	}
 	b2 := todo.NewBoard(&unsure{memory.New(), 9})
 	defer b2.Close()
-	if _, err := b2.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")}); !errors.Is(err, todo.ErrUnknownOutcome) {
+	if _, err := b2.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")}); !errors.Is(err, todo.ErrUnknownOutcome) {
 		t.Errorf("error = %v", err)
 	}
 }
@@ -183,17 +183,17 @@ func TestBoardResolvesUnknownOutcomes(t *testing.T) {
 func TestBoardKeepsScopesApart(t *testing.T) {
 	b := todo.NewBoard(memory.New())
 	defer b.Close()
-	out, err := b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
+	out, err := b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	target := to("b")
 	target.List = out.After.List.ID
-	if _, err := b.Apply(t.Context(), todo.Write{Target: target, Change: add("B")}); !errors.Is(err, todo.ErrNotFound) {
+	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: target, Change: add("B")}); !errors.Is(err, todo.ErrNotFound) {
 		t.Errorf("foreign: %v", err)
 	}
 	target.List = "none"
-	if _, err := b.Apply(t.Context(), todo.Write{Target: target, Change: add("B")}); !errors.Is(err, todo.ErrNotFound) {
+	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: target, Change: add("B")}); !errors.Is(err, todo.ErrNotFound) {
 		t.Errorf("unknown: %v", err)
 	}
 }
@@ -204,17 +204,17 @@ func TestBoardNoChange(t *testing.T) {
 		b := todo.NewBoard(memory.New())
 		defer b.Close()
 		same := func(d *todo.Draft) error { d.Replace(plain, plain.Lines(d.Items())); return nil }
-		out, err := b.Apply(t.Context(), todo.Write{Target: to("a"), Change: same})
+		out, err := b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: same})
 		if err != nil || out.Changed || out.After.Revision != 0 {
 			t.Errorf("on no list: %+v, %v", out, err)
 		}
-		b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
-		w := b.Watch(nil)
+		b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
+		w := b.As("").Watch(nil)
 		defer w.Close()
-		if out, err = b.Apply(t.Context(), todo.Write{Target: to("a"), Change: same}); err != nil || out.Changed || out.After.Revision != 1 {
+		if out, err = b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: same}); err != nil || out.Changed || out.After.Revision != 1 {
 			t.Errorf("V4: %+v, %v", out, err)
 		}
-		b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("B")})
+		b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("B")})
 		if got, err := w.Next(t.Context()); err != nil || len(got) != 1 || got[0].Revision != 2 {
 			t.Errorf("V4: the first event is %v, %v", got, err)
 		}
@@ -226,10 +226,10 @@ func TestWatcherSkipsToTheNewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := todo.NewBoard(memory.New())
 		defer b.Close()
-		w := b.Watch(func(s todo.Snapshot) bool { return s.List.Scope.Conversation != "unwanted" })
+		w := b.As("").Watch(func(s todo.Snapshot) bool { return s.List.Scope.Conversation != "unwanted" })
 		for i := range 100 {
 			for _, c := range []string{"a", "b", "unwanted"} {
-				if _, err := b.Apply(t.Context(), todo.Write{Target: to(c), Change: add(fmt.Sprint(i))}); err != nil {
+				if _, err := b.As("").Apply(t.Context(), todo.Write{Target: to(c), Change: add(fmt.Sprint(i))}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -256,9 +256,9 @@ func TestWatcherHeals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := todo.NewBoard(deaf{memory.New()})
 		defer b.Close()
-		w := b.Watch(nil)
+		w := b.As("").Watch(nil)
 		defer w.Close()
-		b.Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
+		b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
 		began := time.Now()
 		if got, err := w.Next(t.Context()); err != nil || len(got) != 1 {
 			t.Error(got, err)
@@ -272,12 +272,12 @@ func TestWatcherHeals(t *testing.T) {
 func TestBoardCloseEndsWatchers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := todo.NewBoard(memory.New())
-		w := b.Watch(nil)
+		w := b.As("").Watch(nil)
 		b.Close()
 		if _, err := w.Next(t.Context()); !errors.Is(err, todo.ErrClosed) {
 			t.Errorf("error = %v", err)
 		}
-		if _, err := b.Watch(nil).Next(t.Context()); !errors.Is(err, todo.ErrClosed) {
+		if _, err := b.As("").Watch(nil).Next(t.Context()); !errors.Is(err, todo.ErrClosed) {
 			t.Errorf("a watcher of a closed board: %v", err)
 		}
 	})

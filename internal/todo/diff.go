@@ -13,9 +13,9 @@ const (
 
 // Difference is one item's way from one snapshot to another.
 type Difference struct {
-	Kind   DiffKind
-	Before Item // zero when added
-	After  Item // zero when removed
+	Kind   DiffKind `json:"kind"`
+	Before Item     `json:"before,omitzero"` // zero when added
+	After  Item     `json:"after,omitzero"`  // zero when removed
 }
 
 // Diff lists what changed from one snapshot of a list to a later one: items of

@@ -18,6 +18,7 @@ type Draft struct {
 	lastID int
 	now    time.Time
 	seen   *Snapshot // what the writer last saw, when that is not before
+	notes  []string
 }
 
 // NewDraft begins a draft on a snapshot, which stays as it is. now is when the
@@ -42,6 +43,20 @@ func (d *Draft) Items() []Item { return d.items }
 
 // Changed reports whether the items say anything else than before.
 func (d *Draft) Changed() bool { return !sameItems(d.before.Items, d.items) }
+
+// Note leaves a sentence for the answer to the write: what the change did beyond
+// what was asked, or where.
+func (d *Draft) Note(sentence string) { d.notes = append(d.notes, sentence) }
+
+// dropped returns the items that were open before and are not there any more.
+func (d *Draft) dropped() (items []Item) {
+	for _, item := range d.before.Items {
+		if _, stays := d.Item(item.ID); !stays && !item.Status.Settled() {
+			items = append(items, item)
+		}
+	}
+	return items
+}
 
 // Item returns the item with an id as edited so far.
 func (d *Draft) Item(id string) (Item, bool) {
@@ -223,6 +238,7 @@ func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	next.Updated = d.now
 	next.Writer = w
 	next.Operation = op
+	next.Report = Report{}
 	next.Seq = 0
 	if next.Items == nil {
 		next.Items = []Item{}

@@ -42,6 +42,8 @@ type Problem struct {
 	Path string
 	// Message says what is wrong and what would be right.
 	Message string
+	// Sentence says that Message is a whole sentence, to be shown as it is.
+	Sentence bool
 }
 
 func (p Problem) String() string {

@@ -7,6 +7,8 @@ const (
 	MaxItems = 1000 // items a list
 	MaxText  = 4000 // runes a text
 	MaxName  = 100  // runes a list name
+	// MaxRequest is the most bytes of one request or input file.
+	MaxRequest = 1 << 20
 )
 
 // Keep says how much a store keeps. The zero value keeps everything. Whatever

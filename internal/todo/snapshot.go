@@ -34,8 +34,11 @@ type List struct {
 	Agent string `json:"agent,omitempty"`
 	// Workspace is the folder the writer worked in, for people to tell lists
 	// apart; empty when unknown.
-	Workspace string    `json:"workspace,omitempty"`
-	Created   time.Time `json:"created"`
+	Workspace string `json:"workspace,omitempty"`
+	// First is the text of the first item that was open when the list began: its
+	// title until somebody names it.
+	First   string    `json:"first,omitempty"`
+	Created time.Time `json:"created"`
 }
 
 // Writer says who made a revision.
@@ -45,6 +48,9 @@ type Writer struct {
 	Agent   string `json:"agent,omitempty"`   // the sub-agent, if one
 	// Person says that a person wrote, whom the list's agent cannot have seen.
 	Person bool `json:"person,omitempty"`
+	// Process is the process that wrote, see [Board.Process]: it tells its own
+	// writes from those of others on the same store.
+	Process string `json:"process,omitempty"`
 }
 
 // Operation makes a repeated write harmless: a store that has seen ID answers
@@ -54,6 +60,9 @@ type Operation struct {
 	ID     string `json:"id,omitempty"`
 	Digest string `json:"digest,omitempty"`
 }
+
+// repeatable reports whether the caller may send the operation again.
+func (o Operation) repeatable() bool { return o.Digest != "" }
 
 // Snapshot is the whole of a list at one revision. It is immutable: whoever
 // holds one may read it for ever and must not change its items.
@@ -68,6 +77,9 @@ type Snapshot struct {
 	Writer  Writer    `json:"writer,omitzero"`
 	// Operation is the write that made this revision.
 	Operation Operation `json:"operation,omitzero"`
+	// Report is what the answer to that write said beyond the list, so that a
+	// repeat gets the same; zero when the caller cannot repeat it.
+	Report Report `json:"report,omitzero"`
 	// Seq orders all snapshots of one store by commit: a later save has a
 	// larger Seq, whatever its list. Set by the store; not dense.
 	Seq int64 `json:"-"`
@@ -83,41 +95,6 @@ func (s Snapshot) Item(id string) (Item, bool) {
 
 func (s Snapshot) index(id string) int {
 	return slices.IndexFunc(s.Items, func(i Item) bool { return i.ID == id })
-}
-
-// Counts tells how many items are in each status.
-type Counts map[Status]int
-
-// Counts counts the items.
-func (s Snapshot) Counts() Counts {
-	c := Counts{}
-	for _, i := range s.Items {
-		c[i.Status]++
-	}
-	return c
-}
-
-// Settled reports whether the list has items and nothing more is expected of
-// any of them (VARIANTS.md P5: failed and cancelled count as settled).
-func (s Snapshot) Settled() bool {
-	return len(s.Items) > 0 && !slices.ContainsFunc(s.Items, func(i Item) bool { return !i.Status.Settled() })
-}
-
-// AllCompleted reports whether the list has items and every one is completed
-// (VARIANTS.md P5).
-func (s Snapshot) AllCompleted() bool {
-	return len(s.Items) > 0 && !slices.ContainsFunc(s.Items, func(i Item) bool { return i.Status != Completed })
-}
-
-// Current is the item in progress a person would look at first: the one started
-// last. ok is false when none is in progress.
-func (s Snapshot) Current() (item Item, ok bool) {
-	for _, i := range s.Items {
-		if i.Status == InProgress && (!ok || i.Started.After(item.Started)) {
-			item, ok = i, true
-		}
-	}
-	return item, ok
 }
 
 // sameItems reports whether two item lists say the same, times aside.

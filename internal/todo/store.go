@@ -46,7 +46,35 @@ type Store interface {
 
 	// Close releases the store after saves in hand are finished.
 	Close() error
+
+	Announcements
 }
+
+// Announcements are a store's notice board for calls that made no revision, so
+// that other processes on the store can show them. They are hints: a store keeps
+// the last few hundred, and power loss may take some.
+type Announcements interface {
+	// Announce puts up a notice; Seq is set by the store. Watchers are hinted.
+	Announce(ctx context.Context, a Announcement) error
+
+	// Announced reads the notices after a place, oldest first.
+	Announced(ctx context.Context, after int64) ([]Announcement, error)
+}
+
+// Announcement says that a call on a list left it at a revision it already had.
+type Announcement struct {
+	// Seq orders the announcements of one store, from 1; not dense.
+	Seq      int64
+	List     string // id
+	Revision int64
+	// Call is the call's own id, see [Call].
+	Call string
+	// Process is the one that answered the call, see [Board.Process].
+	Process string
+}
+
+// KeepAnnouncements is how many announcements a store keeps.
+const KeepAnnouncements = 256
 
 // Query chooses lists for [Store.Find]. Fields left zero do not restrict.
 type Query struct {

@@ -9,9 +9,6 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// recent is how long a list without anything open stays on the screen.
-const recent = 24 * time.Hour
-
 // model is all that the viewer knows.
 type model struct {
 	now           time.Time
@@ -203,15 +200,14 @@ func (m *model) current(l todo.Snapshot) bool {
 	if m.filter != "" {
 		return matches(l, m.filter)
 	}
-	open := len(l.Items) > 0 && !l.Settled()
-	return open || m.now.Sub(l.Updated) < recent
+	return l.OnBoard(m.now)
 }
 
 // matches looks for a text, in any case, in all a person sees of a list.
 func matches(l todo.Snapshot, text string) bool {
 	text = strings.ToLower(text)
 	in := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
-	if in(l.List.Name) || in(l.List.Agent) || in(l.List.Workspace) || in(l.Writer.Client) || in(l.Writer.Variant) || in(l.List.ID) {
+	if in(l.List.Title()) || in(l.List.Agent) || in(l.List.Workspace) || in(l.Writer.Client) || in(l.Writer.Variant) || in(l.List.ID) {
 		return true
 	}
 	return slices.ContainsFunc(l.Items, func(i todo.Item) bool { return in(i.Text) || in(i.Active) })

@@ -114,7 +114,7 @@ func (m *model) title(s todo.Snapshot) string {
 		mark = "▸ "
 	}
 	return join(m.width-6, mark+name(s.List), progress(s), running(s, m.now),
-		render.Ago(m.now.Sub(s.Updated)), writer(s.Writer), fmt.Sprintf("rev %d", s.Revision))
+		render.Ago(m.now.Sub(s.Updated)), project(s.List), writer(s.Writer), fmt.Sprintf("rev %d", s.Revision))
 }
 
 // subLines draws sub-agents' lists in a number of lines, the selected one among

@@ -92,7 +92,7 @@ func newBoard(t *testing.T) *todo.Board {
 
 func write(t *testing.T, board *todo.Board, name string, texts ...string) {
 	t.Helper()
-	_, err := board.Apply(context.Background(), todo.Write{
+	_, err := board.As("").Apply(context.Background(), todo.Write{
 		Target: todo.Target{Scope: todo.Scope{Conversation: "name:" + name, Exclusive: true}}, Begin: todo.List{Name: name},
 		Change: func(d *todo.Draft) error { d.Append(texts...); return nil },
 	})
@@ -108,7 +108,7 @@ func TestRun(t *testing.T) {
 	keys, typing := io.Pipe()
 	c := newConsole(keys)
 	done := make(chan error)
-	go func() { done <- run(t.Context(), Local{board}, c, Options{Where: "here", List: "release"}) }()
+	go func() { done <- run(t.Context(), Local{board.As("")}, c, Options{Where: "here", List: "release"}) }()
 	c.sees(t, "Write tests")
 	write(t, board, "release", "Ship it")
 	c.sees(t, "Ship it")
@@ -176,7 +176,7 @@ func TestRestore(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("SIGTERM"))
 	c := newConsole(io.NopCloser(strings.NewReader("")))
-	if err := run(ctx, Local{newBoard(t)}, c, Options{}); err != nil {
+	if err := run(ctx, Local{newBoard(t).As("")}, c, Options{}); err != nil {
 		t.Errorf("after a signal: %v", err)
 	}
 	c.restored(t)
@@ -189,7 +189,7 @@ func TestRestore(t *testing.T) {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		_ = run(t.Context(), Local{newBoard(t)}, c, Options{})
+		_ = run(t.Context(), Local{newBoard(t).As("")}, c, Options{})
 	}()
 	c.restored(t)
 }
@@ -203,7 +203,7 @@ func TestPlain(t *testing.T) {
 	done := make(chan error)
 	noon := func() time.Time { return time.Now().UTC() }
 	go func() {
-		done <- Plain(t.Context(), Local{board}, w, io.Discard, Options{List: "release", Now: noon})
+		done <- Plain(t.Context(), Local{board.As("")}, w, io.Discard, Options{List: "release", Now: noon})
 	}()
 	read := func() string {
 		buf := make([]byte, 4096)
@@ -237,7 +237,7 @@ func TestPlainReaderGoes(t *testing.T) {
 	}
 	defer w.Close()
 	r.Close()
-	if err := Plain(t.Context(), Local{newBoard(t)}, w, io.Discard, Options{}); err != nil {
+	if err := Plain(t.Context(), Local{newBoard(t).As("")}, w, io.Discard, Options{}); err != nil {
 		t.Error(err)
 	}
 	f, err := os.Create(filepath.Join(t.TempDir(), "log"))

@@ -30,16 +30,16 @@ var (
 // first.
 const maxLists = 2000
 
-// Local is the source on this machine: a board on a store, which other
-// processes may write to.
-type Local struct{ Board *todo.Board }
+// Local is the source on this machine: lists on a store that other processes may
+// write to.
+type Local struct{ Lists todo.Lists }
 
 // Follow implements [Source]. A store that cannot be read at the start is an
 // error; later on the board heals by itself.
 func (l Local) Follow(ctx context.Context, show func([]todo.Snapshot, bool), _ func(error)) error {
-	watcher := l.Board.Watch(nil)
+	watcher := l.Lists.Watch(nil)
 	defer watcher.Close()
-	lists, err := l.Board.Store().Find(ctx, todo.Query{Limit: maxLists})
+	lists, err := l.Lists.Find(ctx, todo.Query{Limit: maxLists})
 	if err != nil {
 		return fmt.Errorf("read lists: %w", err)
 	}
@@ -55,5 +55,5 @@ func (l Local) Follow(ctx context.Context, show func([]todo.Snapshot, bool), _ f
 
 // History implements [Source].
 func (l Local) History(ctx context.Context, list string) ([]todo.Snapshot, error) {
-	return l.Board.Store().History(ctx, list, 0, 0)
+	return l.Lists.History(ctx, list, 0, 0)
 }

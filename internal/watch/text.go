@@ -60,20 +60,20 @@ func join(width int, parts ...string) string {
 	return line
 }
 
-// name is what people tell a list by; never empty.
-func name(l todo.List) string {
-	folder := strings.TrimRight(l.Workspace, `/\`)
-	folder = folder[strings.LastIndexAny(folder, `/\`)+1:]
-	id := l.ID
-	if len(id) > 8 {
-		id = id[:8]
+// name returns a list's title; a sub-agent's list is called by its agent.
+func name(l todo.List) string { return render.Safe(cmp.Or(l.Agent, l.Title())) }
+
+// project returns the folder a list is about, unless it is the title already.
+func project(l todo.List) string {
+	if p := l.Project(); p != l.Title() {
+		return render.Safe(p)
 	}
-	return render.Safe(cmp.Or(l.Name, l.Agent, folder, id, "Tasks"))
+	return ""
 }
 
 func progress(s todo.Snapshot) string {
-	counts := s.Counts()
-	return fmt.Sprintf("%d/%d", counts[todo.Completed], len(s.Items)-counts[todo.Cancelled])
+	n := s.Progress()
+	return fmt.Sprintf("%d/%d", n.Done, n.Total)
 }
 
 func writer(w todo.Writer) string {

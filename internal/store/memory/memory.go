@@ -18,6 +18,7 @@ type Store struct {
 	lists      map[string][]todo.Snapshot // by id, revisions ascending
 	exclusive  map[string]string          // scope key → list id
 	operations map[string]todo.Snapshot
+	announced  []todo.Announcement
 	seq        int64
 	watchers   map[*watcher]struct{}
 	quit       chan struct{} // closed by Close
@@ -83,13 +84,47 @@ func (s *Store) save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	if next.Operation.ID != "" {
 		s.operations[next.Operation.ID] = next
 	}
+	s.hintAll()
+	return clone(next), nil
+}
+
+// hintAll hints every watcher; s.mu is held.
+func (s *Store) hintAll() {
 	for w := range s.watchers {
 		select {
 		case w.hint <- struct{}{}:
 		default:
 		}
 	}
-	return clone(next), nil
+}
+
+// Announce implements todo.Store.
+func (s *Store) Announce(ctx context.Context, a todo.Announcement) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable(ctx); err != nil {
+		return fmt.Errorf("announce call: %w", err)
+	}
+	s.seq++
+	a.Seq = s.seq
+	s.announced = append(s.announced, a)
+	s.announced = s.announced[max(0, len(s.announced)-todo.KeepAnnouncements):]
+	s.hintAll()
+	return nil
+}
+
+// Announced implements todo.Store.
+func (s *Store) Announced(ctx context.Context, after int64) ([]todo.Announcement, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.usable(ctx); err != nil {
+		return nil, fmt.Errorf("read announcements: %w", err)
+	}
+	from := slices.IndexFunc(s.announced, func(a todo.Announcement) bool { return a.Seq > after })
+	if from < 0 {
+		return nil, nil
+	}
+	return slices.Clone(s.announced[from:]), nil
 }
 
 // trim leaves out the revisions that are not kept, and their operations.

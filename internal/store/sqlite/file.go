@@ -102,10 +102,22 @@ func openReader(ctx context.Context, path string, info fs.FileInfo, connections 
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	version, err := check(ctx, db)
+	if err == nil && version > 0 && version < len(migrations()) {
+		err = upgrade(ctx, path)
+	}
 	if err == nil && version > 0 {
 		return newFile(db, info), nil
 	}
 	return nil, errors.Join(describe(path, err), db.Close())
+}
+
+// upgrade brings a file that an older version wrote to our schema.
+func upgrade(ctx context.Context, path string) error {
+	f, err := openWriter(ctx, path, nil)
+	if err != nil {
+		return err
+	}
+	return f.release()
 }
 
 // openWriter makes the folder, the file and the schema as need be.

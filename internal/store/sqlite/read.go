@@ -2,37 +2,18 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
 // errRecord: one row cannot be read; the others can.
 var errRecord = fmt.Errorf("read record: %w", todo.ErrCorrupt)
-
-// record is what a history row holds: a snapshot without its list, which is
-// the same in every revision.
-type record struct {
-	Revision  int64          `json:"revision"`
-	Items     []todo.Item    `json:"items"`
-	LastID    int            `json:"last_id"`
-	Updated   time.Time      `json:"updated"`
-	Writer    todo.Writer    `json:"writer,omitzero"`
-	Operation todo.Operation `json:"operation,omitzero"`
-}
-
-func recordOf(s todo.Snapshot) record {
-	items := s.Items
-	if items == nil {
-		items = []todo.Item{}
-	}
-	return record{s.Revision, items, s.LastID, s.Updated, s.Writer, s.Operation}
-}
 
 const selectRecord = `SELECT h.seq, h.body, l.meta FROM history h JOIN lists l ON l.id = h.list`
 
@@ -46,13 +27,11 @@ func scan(row interface{ Scan(...any) error }) (todo.Snapshot, error) {
 	if err := row.Scan(&seq, &body, &meta); err != nil {
 		return todo.Snapshot{}, err
 	}
-	var r record
-	var list todo.List
-	if err := errors.Join(json.Unmarshal(body, &r), json.Unmarshal(meta, &list)); err != nil {
-		return todo.Snapshot{}, fmt.Errorf("%w: record %d: %w", errRecord, seq, err)
+	s, err := record.Snapshot(body, meta, seq)
+	if err != nil {
+		return s, fmt.Errorf("%w: %w", errRecord, err)
 	}
-	return todo.Snapshot{List: list, Revision: r.Revision, Items: r.Items, LastID: r.LastID,
-		Updated: r.Updated, Writer: r.Writer, Operation: r.Operation, Seq: seq}, nil
+	return s, nil
 }
 
 // Load implements todo.Store.
@@ -130,50 +109,58 @@ func noLimit(limit int) int {
 	return limit
 }
 
-// query reads snapshots; none when there is no file yet. Somebody in the way is
-// waited for as long as ctx allows.
-func (s *Store) query(ctx context.Context, query string, args []any) ([]todo.Snapshot, error) {
-	if err := s.enter(); err != nil {
+// query reads snapshots.
+func (s *Store) query(ctx context.Context, query string, args []any) (found []todo.Snapshot, err error) {
+	err = s.rows(ctx, query, args, func() { found = nil }, func(rows *sql.Rows) error {
+		snapshot, err := scan(rows)
+		found = append(found, snapshot)
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("read snapshots: %w", err)
+	}
+	return found, nil
+}
+
+// rows calls each for every row; for none when there is no file yet. While
+// another process is in the way it tries again, as long as ctx allows, and calls
+// restart before each try.
+func (s *Store) rows(ctx context.Context, query string, args []any, restart func(), each func(*sql.Rows) error) error {
+	if err := s.enter(); err != nil {
+		return err
 	}
 	defer s.work.Done()
 	for {
-		found, err := s.try(ctx, query, args)
-		switch err = first(ctx.Err(), err); {
-		case busy(err):
-			time.Sleep(2 * time.Millisecond)
-		case err != nil:
-			return nil, fmt.Errorf("read snapshots: %w", err)
-		default:
-			return found, nil
+		restart()
+		err := s.tryRows(ctx, query, args, each)
+		if err = first(ctx.Err(), err); !busy(err) {
+			return err
 		}
+		time.Sleep(2 * time.Millisecond)
 	}
 }
 
-func (s *Store) try(ctx context.Context, query string, args []any) ([]todo.Snapshot, error) {
+func (s *Store) tryRows(ctx context.Context, query string, args []any, each func(*sql.Rows) error) error {
 	f, err := s.reader(ctx)
 	if f == nil || err != nil {
-		return nil, err
+		return err
 	}
 	defer f.release() //nolint:errcheck // what was read stands
 	rows, err := f.db.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, describe(s.path, err)
+		return describe(s.path, err)
 	}
 	defer rows.Close()
-	var found []todo.Snapshot
 	for rows.Next() {
-		snapshot, err := scan(rows)
-		if err != nil {
-			return nil, err
+		if err := each(rows); err != nil {
+			return err
 		}
-		found = append(found, snapshot)
 	}
-	return found, describe(s.path, rows.Err())
+	return describe(s.path, rows.Err())
 }
 
-// first is the first error there is: the caller's own reason comes before the
-// interrupted query it led to.
+// first returns the first error that is not nil. The caller's own reason is
+// given before the interrupted query that it led to.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

@@ -23,7 +23,7 @@ func TestReplicasOneList(t *testing.T) {
 		defer board.Close()
 		all.Go(func() {
 			for n := range each {
-				_, err := board.Apply(context.Background(), todo.Write{Target: todo.Target{Scope: scope},
+				_, err := board.As("").Apply(context.Background(), todo.Write{Target: todo.Target{Scope: scope},
 					Change: func(d *todo.Draft) error { d.Append(fmt.Sprintf("%d of %d", n, r)); return nil }})
 				if err != nil {
 					t.Error(err)

@@ -2,13 +2,13 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
 
+	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
@@ -19,11 +19,12 @@ const maxBatch = 256
 // commit that is under way, and how long a closing store waits for a lock.
 const lastWait = time.Second
 
-// save is one call of Save on its way through the writer.
+// save is one call of Save, or of Announce, on its way through the writer.
 type save struct {
-	next       todo.Snapshot // its items are the store's own
-	body, meta string        // as stored; meta only when a list begins
-	state      atomic.Int32  // waiting, taken or abandoned
+	next       todo.Snapshot      // its items are the store's own
+	body, meta string             // as stored; meta only when a list begins
+	announce   *todo.Announcement // instead of a snapshot
+	state      atomic.Int32       // waiting, taken or abandoned
 	done       chan struct{}
 	saved      todo.Snapshot
 	err        error
@@ -38,10 +39,10 @@ const (
 // newSave encodes a snapshot, in the caller's own time.
 func newSave(next todo.Snapshot) (*save, error) {
 	next.Items = append([]todo.Item{}, next.Items...)
-	body, err := json.Marshal(recordOf(next))
+	body, err := record.Body(next)
 	call := &save{next: next, body: string(body), done: make(chan struct{})}
 	if next.Revision == 1 {
-		meta, metaErr := json.Marshal(next.List)
+		meta, metaErr := record.List(next.List)
 		call.meta, err = string(meta), errors.Join(err, metaErr)
 	}
 	return call, err
@@ -51,18 +52,31 @@ func newSave(next todo.Snapshot) (*save, error) {
 func (s *Store) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	call, err := newSave(next)
 	if err == nil {
-		err = ctx.Err()
-	}
-	if err == nil {
-		err = s.enqueue(call)
-	}
-	if err == nil {
-		err = call.wait(ctx)
+		err = s.run(ctx, call)
 	}
 	if err != nil {
 		return todo.Snapshot{}, fmt.Errorf("save snapshot: %w", err)
 	}
 	return call.saved, nil
+}
+
+// Announce implements todo.Store.
+func (s *Store) Announce(ctx context.Context, a todo.Announcement) error {
+	if err := s.run(ctx, &save{announce: &a, done: make(chan struct{})}); err != nil {
+		return fmt.Errorf("announce call: %w", err)
+	}
+	return nil
+}
+
+// run takes a call through the writer.
+func (s *Store) run(ctx context.Context, call *save) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.enqueue(call); err != nil {
+		return err
+	}
+	return call.wait(ctx)
 }
 
 // enqueue hands a call to the writer, which starts with the first.

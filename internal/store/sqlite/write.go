@@ -25,7 +25,7 @@ type writer struct {
 
 type statements struct {
 	version, operation, list, scope, record, history, begin, advance *sql.Stmt
-	count, oldest, trim                                              *sql.Stmt
+	count, oldest, trim, announce, unannounce                        *sql.Stmt
 
 	keep todo.Keep
 }
@@ -79,17 +79,19 @@ func (w *writer) current() bool {
 
 func (w *writer) prepare() error {
 	for to, query := range map[**sql.Stmt]string{
-		&w.stmt.version:   `PRAGMA user_version`,
-		&w.stmt.operation: `SELECT list, revision FROM history WHERE operation = ? AND operation <> ''`,
-		&w.stmt.list:      `SELECT revision, meta FROM lists WHERE id = ?`,
-		&w.stmt.scope:     `SELECT id, revision FROM lists WHERE exclusive = ?`,
-		&w.stmt.record:    selectRecord + ` WHERE h.list = ? AND h.revision = ?`,
-		&w.stmt.history:   `INSERT INTO history (list, revision, operation, body) VALUES (?, ?, ?, ?)`,
-		&w.stmt.begin:     `INSERT INTO lists (id, scope, exclusive, principal, parent, meta, revision, seq, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		&w.stmt.count:     `SELECT count(*) FROM lists WHERE principal = ?`,
-		&w.stmt.oldest:    selectRecord + ` WHERE h.list = ? ORDER BY h.revision LIMIT 1`,
-		&w.stmt.trim:      `DELETE FROM history WHERE list = ? AND revision <= ?`,
-		&w.stmt.advance:   `UPDATE lists SET revision = ?, seq = ?, updated = ? WHERE id = ?`,
+		&w.stmt.version:    `PRAGMA user_version`,
+		&w.stmt.operation:  `SELECT list, revision FROM history WHERE operation = ? AND operation <> ''`,
+		&w.stmt.list:       `SELECT revision, meta FROM lists WHERE id = ?`,
+		&w.stmt.scope:      `SELECT id, revision FROM lists WHERE exclusive = ?`,
+		&w.stmt.record:     selectRecord + ` WHERE h.list = ? AND h.revision = ?`,
+		&w.stmt.history:    `INSERT INTO history (list, revision, operation, body) VALUES (?, ?, ?, ?)`,
+		&w.stmt.begin:      `INSERT INTO lists (id, scope, exclusive, principal, parent, meta, revision, seq, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		&w.stmt.count:      `SELECT count(*) FROM lists WHERE principal = ?`,
+		&w.stmt.oldest:     selectRecord + ` WHERE h.list = ? ORDER BY h.revision LIMIT 1`,
+		&w.stmt.trim:       `DELETE FROM history WHERE list = ? AND revision <= ?`,
+		&w.stmt.announce:   `INSERT INTO announcements (list, revision, call, process) VALUES (?, ?, ?, ?)`,
+		&w.stmt.unannounce: `DELETE FROM announcements WHERE seq <= ?`,
+		&w.stmt.advance:    `UPDATE lists SET revision = ?, seq = ?, updated = ? WHERE id = ?`,
 	} {
 		stmt, err := w.conn.PrepareContext(context.Background(), query)
 		if err != nil {
@@ -149,8 +151,24 @@ func own(err error) bool {
 		errors.Is(err, errRecord) || failedWith(err, codeTooBig)
 }
 
+// put puts up an announcement and takes down those that are not kept.
+func (st *statements) put(a todo.Announcement) error {
+	res, err := st.announce.Exec(a.List, a.Revision, a.Call, a.Process)
+	if err != nil {
+		return err
+	}
+	seq, err := res.LastInsertId()
+	if err == nil {
+		_, err = st.unannounce.Exec(seq - todo.KeepAnnouncements)
+	}
+	return err
+}
+
 // save decides one save.
 func (st *statements) save(call *save) (todo.Snapshot, error) {
+	if call.announce != nil {
+		return todo.Snapshot{}, st.put(*call.announce)
+	}
 	next := call.next
 	if done, ok, err := st.repeated(next.Operation); ok || err != nil {
 		return done, err

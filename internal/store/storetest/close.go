@@ -37,7 +37,9 @@ func closed(t *testing.T, s todo.Store) {
 	_, findErr := s.Find(t.Context(), todo.Query{})
 	_, historyErr := s.History(t.Context(), "a", 0, 0)
 	watchErr := s.Watch(t.Context(), func() {})
-	for name, err := range map[string]error{"save": saveErr, "load": loadErr, "find": findErr, "history": historyErr, "watch": watchErr} {
+	announceErr := s.Announce(t.Context(), todo.Announcement{List: "a", Revision: 1})
+	_, announcedErr := s.Announced(t.Context(), 0)
+	for name, err := range map[string]error{"announce": announceErr, "announced": announcedErr, "save": saveErr, "load": loadErr, "find": findErr, "history": historyErr, "watch": watchErr} {
 		if !errors.Is(err, todo.ErrClosed) {
 			t.Errorf("%s after close: %v", name, err)
 		}

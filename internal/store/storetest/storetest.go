@@ -38,6 +38,7 @@ func Run(t *testing.T, open Open) {
 		"any text":               anyText,
 		"many watchers":          manyWatchers,
 		"reads given up":         readsGivenUp,
+		"announcements":          announcements,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
@@ -60,9 +61,10 @@ var at = time.Date(2026, 11, 20, 9, 0, 0, 123456789, time.UTC)
 // list makes revision n of a list with as many items.
 func list(id, scope string, n int64) todo.Snapshot {
 	s := todo.Snapshot{
-		List:     todo.List{ID: id, Scope: todo.Scope{Conversation: scope}, Created: at, Workspace: "/w", Name: "näme"},
+		List:     todo.List{ID: id, Scope: todo.Scope{Conversation: scope}, Created: at, Workspace: "/w", Name: "näme", First: "first"},
 		Revision: n, Items: []todo.Item{}, LastID: int(n), Updated: at.Add(time.Duration(n) * time.Second),
-		Writer: todo.Writer{Client: "c", Variant: "v", Agent: "a"},
+		Writer: todo.Writer{Client: "c", Variant: "v", Agent: "a", Person: true, Process: "p"},
+		Report: todo.Report{Notes: []string{"a note"}, Dropped: []todo.Item{{ID: "9", Text: "gone", Status: todo.Pending}}},
 	}
 	for i := range n {
 		s.Items = append(s.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: "日本 \"quoted\" <b>", Active: "doing", Status: todo.InProgress, Created: at, Started: at})

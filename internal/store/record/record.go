@@ -1,0 +1,61 @@
+// Package record is how a store writes a snapshot down: JSON that every backend
+// on disk shares, so that lists move between them without loss.
+//
+// It promises that what was encoded comes back as it was, except
+// [todo.Snapshot.Seq], which belongs to one store. The format changes only in
+// ways that read what is already written: fields are added, never renamed.
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// body is a snapshot without its list, which is the same in every revision.
+type body struct {
+	Revision  int64          `json:"revision"`
+	Items     []todo.Item    `json:"items"`
+	LastID    int            `json:"last_id"`
+	Updated   time.Time      `json:"updated"`
+	Writer    todo.Writer    `json:"writer,omitzero"`
+	Operation todo.Operation `json:"operation,omitzero"`
+	Report    todo.Report    `json:"report,omitzero"`
+}
+
+// Body encodes a revision: everything but its list.
+func Body(s todo.Snapshot) ([]byte, error) {
+	items := s.Items
+	if items == nil {
+		items = []todo.Item{}
+	}
+	data, err := json.Marshal(body{s.Revision, items, s.LastID, s.Updated, s.Writer, s.Operation, s.Report})
+	if err != nil {
+		return nil, fmt.Errorf("encode revision: %w", err)
+	}
+	return data, nil
+}
+
+// List encodes what all revisions of a list share.
+func List(l todo.List) ([]byte, error) {
+	data, err := json.Marshal(l)
+	if err != nil {
+		return nil, fmt.Errorf("encode list: %w", err)
+	}
+	return data, nil
+}
+
+// Snapshot puts together what [Body] and [List] encoded. An error wraps
+// [todo.ErrCorrupt].
+func Snapshot(bodyData, listData []byte, seq int64) (todo.Snapshot, error) {
+	var b body
+	var l todo.List
+	if err := errors.Join(json.Unmarshal(bodyData, &b), json.Unmarshal(listData, &l)); err != nil {
+		return todo.Snapshot{}, fmt.Errorf("record %d: %w: %w", seq, todo.ErrCorrupt, err)
+	}
+	return todo.Snapshot{List: l, Revision: b.Revision, Items: b.Items, LastID: b.LastID,
+		Updated: b.Updated, Writer: b.Writer, Operation: b.Operation, Report: b.Report, Seq: seq}, nil
+}

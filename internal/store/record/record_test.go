@@ -1,0 +1,68 @@
+package record_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/store/record"
+	"todo-mcp/internal/todo"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden record")
+
+// whole is a snapshot with every field set.
+func whole() todo.Snapshot {
+	at := time.Date(2026, 11, 20, 9, 0, 0, 123456789, time.UTC)
+	item := todo.Item{ID: "3", Text: "Deploy <b>", Active: "Deploying", Status: todo.Blocked, Reason: "no key",
+		Created: at, Started: at.Add(time.Second), Ended: at.Add(time.Minute)}
+	return todo.Snapshot{
+		List: todo.List{ID: "abc", Scope: todo.Scope{Principal: "p", Conversation: "name:release", Exclusive: true},
+			Name: "release", Parent: "main", Agent: "searcher", Workspace: "/work/app", First: "Write 発布", Created: at},
+		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at,
+		Writer:    todo.Writer{Client: "claude-code", Variant: "TodoWrite", Agent: "searcher", Person: true, Process: "p1"},
+		Operation: todo.Operation{ID: "op", Digest: "d"},
+		Report: todo.Report{Dropped: []todo.Item{item}, Notes: []string{"a note"},
+			Unseen: []todo.Difference{{Kind: todo.Changed, Before: item, After: item}}},
+		Seq: 12,
+	}
+}
+
+// The stored form is a promise to files that exist: one row as it is written,
+// and read back whole.
+func TestStoredRow(t *testing.T) {
+	want := whole()
+	body, err := record.Body(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := record.List(want.List)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := string(body) + "\n" + string(list) + "\n"
+	golden := filepath.Join("testdata", "row.json")
+	if *update {
+		if err := os.WriteFile(golden, []byte(row), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stored, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(stored), row); diff != "" {
+		t.Errorf("the stored form changed (-golden +now):\n%s", diff)
+	}
+	got, err := record.Snapshot(body, list, want.Seq)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a snapshot comes back changed (-want +got):\n%s", diff)
+	}
+}

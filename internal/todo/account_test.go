@@ -1,0 +1,107 @@
+package todo_test
+
+import (
+	"testing"
+	"time"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+)
+
+// The one account of a list: its title is the name people gave it, else its
+// first open item as the list began, and stays so whatever becomes of the item.
+func TestTitle(t *testing.T) {
+	b := todo.NewBoard(memory.New())
+	defer b.Close()
+	apply := func(name string, change todo.Change) todo.Snapshot {
+		t.Helper()
+		out, err := b.As("").Apply(t.Context(), todo.Write{Target: to("c" + name), Begin: todo.List{Name: name, Workspace: "/work/app/"}, Change: change})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.After
+	}
+	begun := apply("", func(d *todo.Draft) error {
+		d.Append("Done before", "Write notes", "Tag")
+		d.SetStatus("1", todo.Completed)
+		return nil
+	})
+	if got := begun.List.Title(); got != "Write notes" {
+		t.Errorf("title %q", got)
+	}
+	later := apply("", func(d *todo.Draft) error { d.SetText("2", "Reworded"); d.Remove("1"); return nil })
+	if got := later.List.Title(); got != "Write notes" {
+		t.Errorf("title after rewording %q", got)
+	}
+	if got := apply("release", add("A")).List.Title(); got != "release" {
+		t.Errorf("title of a named list %q", got)
+	}
+	if got := (todo.List{}).Title(); got != todo.Untitled {
+		t.Errorf("title of nothing %q", got)
+	}
+	for workspace, want := range map[string]string{"/work/app/": "app", `C:\work\app`: "app", "": "", "/": ""} {
+		if got := (todo.List{Workspace: workspace}).Project(); got != want {
+			t.Errorf("project of %q is %q", workspace, got)
+		}
+	}
+}
+
+func TestProgressAndOpen(t *testing.T) {
+	list := func(statuses ...todo.Status) (s todo.Snapshot) {
+		for _, status := range statuses {
+			s.Items = append(s.Items, todo.Item{Status: status})
+		}
+		return s
+	}
+	for _, c := range []struct {
+		name          string
+		list          todo.Snapshot
+		progress      todo.Progress
+		percent       int
+		open, settled bool
+	}{
+		{"empty", list(), todo.Progress{}, 0, false, false},
+		{"begun", list(todo.Completed, todo.InProgress, todo.Cancelled), todo.Progress{Done: 1, Total: 2}, 50, true, false},
+		{"blocked", list(todo.Completed, todo.Blocked), todo.Progress{Done: 1, Total: 2}, 50, true, false},
+		{"failed", list(todo.Completed, todo.Failed), todo.Progress{Done: 1, Failed: 1, Total: 2}, 50, false, true},
+		{"cancelled", list(todo.Cancelled), todo.Progress{}, 0, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := c.list.Progress(); got != c.progress || got.Percent() != c.percent {
+				t.Errorf("progress %+v, %d %%", got, got.Percent())
+			}
+			if c.list.Open() != c.open || c.list.Settled() != c.settled {
+				t.Errorf("open %v, settled %v", c.list.Open(), c.list.Settled())
+			}
+		})
+	}
+	sum := todo.Progress{Done: 1, Total: 2}.Plus(todo.Progress{Done: 2, Failed: 1, Total: 3})
+	if (sum != todo.Progress{Done: 3, Failed: 1, Total: 5}) {
+		t.Errorf("sum %+v", sum)
+	}
+}
+
+// What changed today is on the board; today begins at midnight where the reader
+// is.
+func TestOnBoard(t *testing.T) {
+	zone := time.FixedZone("UTC+7", 7*3600)
+	now := time.Date(2026, 11, 21, 0, 30, 0, 0, zone)
+	item := func(s todo.Status) []todo.Item { return []todo.Item{{Status: s}} }
+	for _, c := range []struct {
+		name    string
+		updated time.Time
+		items   []todo.Item
+		want    bool
+	}{
+		{"finished today", now.Add(-20 * time.Minute), item(todo.Completed), true},
+		{"finished yesterday", now.Add(-40 * time.Minute), item(todo.Completed), false},
+		{"open for a week", now.AddDate(0, 0, -7), item(todo.Pending), true},
+		{"cleared yesterday", now.AddDate(0, 0, -1), nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := (todo.Snapshot{Items: c.items, Updated: c.updated.UTC()}).OnBoard(now); got != c.want {
+				t.Errorf("on board: %v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package todo_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+)
+
+// Each call is followed once, whichever process made it and whether or not it
+// changed anything (VARIANTS.md W2, V4), also when its caller named the
+// operation.
+func TestCallsAreFollowedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		here, there := todo.NewBoard(store), todo.NewBoard(store)
+		defer here.Close()
+		defer there.Close()
+		calls := here.As("").Calls()
+		defer calls.Close()
+		foreign := here.As("somebody").Calls()
+		defer foreign.Close()
+		var want []string
+		expect := func(changed bool, revision int64, process string) {
+			want = append(want, fmt.Sprintf("%v %d by %s", changed, revision, process))
+		}
+		var got []string
+		follow := func() {
+			t.Helper()
+			call, err := calls.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (call.ID == "") != call.Changed {
+				t.Errorf("call %+v has id %q", call.Changed, call.ID)
+			}
+			got = append(got, fmt.Sprintf("%v %d by %s", call.Changed, call.List.Revision, call.List.Writer.Process))
+		}
+		nothing := func(*todo.Draft) error { return nil }
+		for n, w := range []struct {
+			board  *todo.Board
+			change todo.Change
+			op     todo.Operation
+		}{
+			{here, add("A"), todo.Operation{}},
+			{here, add("B"), todo.Operation{ID: "named", Digest: "x"}},
+			{here, nothing, todo.Operation{}},
+			{there, add("C"), todo.Operation{ID: "theirs", Digest: "x"}},
+			{there, nothing, todo.Operation{}},
+			{here, add("D"), todo.Operation{}},
+		} {
+			out, err := w.board.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: w.change, Operation: w.op})
+			if err != nil {
+				t.Fatal(n, err)
+			}
+			expect(out.Changed, out.After.Revision, out.After.Writer.Process)
+			follow()
+		}
+		synctest.Wait()
+		if !slices.Equal(got, want) {
+			t.Errorf("followed\n%q\nwant\n%q", got, want)
+		}
+		if here.Process() == there.Process() {
+			t.Error("two boards have the same process id")
+		}
+	})
+}
+
+// A follower that does not read loses its oldest calls, holds up nobody, and
+// ends when it is closed.
+func TestSlowFollowerLosesTheOldestCalls(t *testing.T) {
+	b := todo.NewBoard(memory.New())
+	defer b.Close()
+	calls := b.As("").Calls()
+	const made = 300
+	for n := range made {
+		if _, err := b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add(fmt.Sprint(n))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := calls.Next(t.Context())
+	if err != nil || first.List.Revision <= 1 {
+		t.Fatalf("the first call kept is revision %d, %v", first.List.Revision, err)
+	}
+	last := first
+	for last.List.Revision < made {
+		if last, err = calls.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	calls.Close()
+	if _, err := calls.Next(t.Context()); err != todo.ErrClosed {
+		t.Errorf("closed: %v", err)
+	}
+}
