@@ -18,7 +18,9 @@ func directions() map[string][]string {
 		".":                        {"internal/cli"},
 		"prompts":                  {},
 		"tools":                    {"internal/todo", "prompts"},
-		"server":                   {"tools", "prompts", "internal/todo", "internal/render"},
+		"server":                   {"tools", "prompts", "internal/todo", "internal/render", "server/edge", "server/sse"},
+		"server/edge":              {"internal/todo", "server/sse"},
+		"server/sse":               {"internal/todo"},
 		"internal/todo":            {},
 		"internal/render":          {"internal/todo"},
 		"internal/store":           {"internal/todo", "internal/store/..."},
@@ -29,7 +31,7 @@ func directions() map[string][]string {
 		"internal/remote":          {"internal/todo", "internal/render"},
 		"internal/watch":           {"internal/todo", "internal/render", "internal/remote"},
 		"internal/shots":           append([]string{"server", "tools", "prompts", "internal/todo"}, adapters...),
-		"internal/cli":             append([]string{"server", "tools", "prompts", "internal/todo", "internal/watch", "internal/remote"}, adapters...),
+		"internal/cli":             append([]string{"server", "server/edge", "tools", "prompts", "internal/todo", "internal/watch", "internal/remote"}, adapters...),
 	}
 }
 

@@ -1,80 +1,72 @@
 package server
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
 )
 
-// maxListed bounds how many lists one answer of the API carries.
+// maxListed bounds how many lists one answer carries.
 const maxListed = 2000
 
-// routeAPI adds what programs read over plain HTTP. Everything is JSON and
-// only reads.
-func (h *HTTP) routeAPI() {
-	h.mux.HandleFunc("GET /api/lists", h.apiLists)
-	h.mux.HandleFunc("GET /api/lists/{id}", h.apiList)
-	h.mux.HandleFunc("GET /api/lists/{id}/history", h.apiHistory)
-	h.mux.HandleFunc("GET /api/events", h.apiEvents)
-	h.mux.HandleFunc("GET /api/stream", h.apiStream)
-	h.mux.HandleFunc("GET /api/workspace", h.apiWorkspace)
+// Route adds what programs read over plain HTTP to an edge. Everything is JSON,
+// and only reads.
+func Route(e *edge.Edge) {
+	e.Handle("GET /api/lists", edge.JSON, lists)
+	e.Handle("GET /api/lists/{id}", edge.JSON, list)
+	e.Handle("GET /api/lists/{id}/history", edge.JSON, history)
+	e.Handle("GET /api/workspace", edge.JSON, workspace)
+	e.HandleUnbounded("GET /api/events", edge.JSON, func(w http.ResponseWriter, r *edge.Request) error { return events(w, r, e.Timeout()) })
+	e.HandleUnbounded("GET /api/stream", edge.JSON, calls)
 }
 
-// apiLists gives lists as [render.ListDocument]s, last changed first; ?limit=.
-func (h *HTTP) apiLists(w http.ResponseWriter, r *http.Request) {
-	limit, err := intParam(r, "limit", maxListed)
+// lists gives lists as [render.ListDocument]s, last changed first; ?limit=.
+func lists(w http.ResponseWriter, r *edge.Request) error {
+	limit, err := number(r, "limit", maxListed)
 	if err != nil {
-		apiError(w, err)
-		return
+		return err
 	}
-	lists, err := h.server.lists().Find(r.Context(), todo.Query{Limit: int(min(limit, maxListed))})
+	found, err := r.Lists.Find(r.Context(), todo.Query{Limit: int(min(limit, maxListed))})
 	if err != nil {
-		apiError(w, err)
-		return
+		return err
 	}
-	writeJSON(w, http.StatusOK, documents(lists))
+	return edge.WriteJSON(w, http.StatusOK, documents(found))
 }
 
-// apiList gives one list, at its newest revision or at ?revision=.
-func (h *HTTP) apiList(w http.ResponseWriter, r *http.Request) {
-	revision, err := intParam(r, "revision", 0)
+// list gives one list, at its newest revision or at ?revision=.
+func list(w http.ResponseWriter, r *edge.Request) error {
+	revision, err := number(r, "revision", 0)
 	if err != nil {
-		apiError(w, err)
-		return
+		return err
 	}
-	list, err := h.server.lists().Load(r.Context(), r.PathValue("id"), revision)
+	l, err := r.Lists.Load(r.Context(), r.PathValue("id"), revision)
 	if err != nil {
-		apiError(w, err)
-		return
+		return err
 	}
-	writeJSON(w, http.StatusOK, render.Document(list))
+	return edge.WriteJSON(w, http.StatusOK, render.Document(l))
 }
 
-// apiHistory gives a list's revisions, oldest first, after ?after= and at most
+// history gives a list's revisions, oldest first, after ?after= and at most
 // ?limit=.
-func (h *HTTP) apiHistory(w http.ResponseWriter, r *http.Request) {
-	after, err1 := intParam(r, "after", 0)
-	limit, err2 := intParam(r, "limit", maxListed)
+func history(w http.ResponseWriter, r *edge.Request) error {
+	after, err1 := number(r, "after", 0)
+	limit, err2 := number(r, "limit", maxListed)
 	if err := errors.Join(err1, err2); err != nil {
-		apiError(w, err)
-		return
+		return err
 	}
-	store, id := h.server.lists(), r.PathValue("id")
-	if _, err := store.Load(r.Context(), id, 0); err != nil {
-		apiError(w, err)
-		return
+	id := r.PathValue("id")
+	if _, err := r.Lists.Load(r.Context(), id, 0); err != nil {
+		return err
 	}
-	revisions, err := store.History(r.Context(), id, after, int(min(limit, maxListed)))
+	revisions, err := r.Lists.History(r.Context(), id, after, int(min(limit, maxListed)))
 	if err != nil {
-		apiError(w, err)
-		return
+		return err
 	}
-	writeJSON(w, http.StatusOK, documents(revisions))
+	return edge.WriteJSON(w, http.StatusOK, documents(revisions))
 }
 
 func documents(lists []todo.Snapshot) []render.ListDocument {
@@ -85,36 +77,20 @@ func documents(lists []todo.Snapshot) []render.ListDocument {
 	return out
 }
 
-// badParam is a query parameter that is no number.
-type badParam string
-
-func (b badParam) Error() string {
-	return fmt.Sprintf("%s must be a whole number, 0 or more", string(b))
-}
-
-func intParam(r *http.Request, name string, def int64) (int64, error) {
+// number reads a query parameter that is a whole number, 0 or more; def when it
+// is not there.
+func number(r *edge.Request, name string, def int64) (int64, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
 		return def, nil
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 0 {
-		return 0, badParam(name)
-	}
-	return n, nil
+	return parseNumber(name, text)
 }
 
-// apiError answers {"error": …} with the status that fits.
-func apiError(w http.ResponseWriter, err error) {
-	status, text := http.StatusInternalServerError, "the store cannot be read"
-	var bad badParam
-	switch {
-	case errors.As(err, &bad):
-		status, text = http.StatusBadRequest, bad.Error()
-	case errors.Is(err, todo.ErrNotFound):
-		status, text = http.StatusNotFound, "no such list"
-	case errors.Is(err, context.Canceled):
-		return
+func parseNumber(name, text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, edge.BadRequest("%s must be a whole number, 0 or more", name)
 	}
-	writeJSON(w, status, map[string]string{"error": text})
+	return n, nil
 }

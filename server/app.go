@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -77,7 +76,7 @@ func (s *Server) view(ctx context.Context, view *tools.Tool, raw []byte) (tools.
 	if err != nil {
 		return failure(view, err)
 	}
-	snapshot, err := s.lists().Load(ctx, call.List, 0)
+	snapshot, err := s.lists(ctx).Load(ctx, call.List, 0)
 	if errors.Is(err, todo.ErrNotFound) {
 		err = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: "There is no such list"}}}
 	}
@@ -91,18 +90,10 @@ func (s *Server) view(ctx context.Context, view *tools.Tool, raw []byte) (tools.
 // client that shows apps, which keeps it from its model. The sessionless
 // protocol's lists may not vary, so there nobody sees it; it can be called all
 // the same, and the page can do without.
-func (s *Server) hideView(ctx context.Context, header http.Header, result *mcp.ListToolsResult) {
-	if mcpserver.IsModernRequest(ctx) || !appsOf(ctx, header) {
+func (s *Server) hideView(ctx context.Context, result *mcp.ListToolsResult) {
+	if mcpserver.IsModernRequest(ctx) || !peerOf(ctx).Apps {
 		result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return t.Name == s.viewTool })
 	}
-}
-
-// appsOf reports whether a session's client shows apps: from the session, or
-// from the session id that carries it.
-func appsOf(ctx context.Context, header http.Header) bool {
-	session, ok := mcpserver.ClientSessionFromContext(ctx).(mcpserver.SessionWithClientInfo)
-	return ok && showsApps(session.GetClientCapabilities().Extensions) ||
-		claimsOf(header.Get(mcpserver.HeaderKeySessionID)).Apps
 }
 
 // showsApps reports whether a client with these extensions can draw our page.

@@ -82,7 +82,7 @@ type chat struct {
 func newChat(t *testing.T, s *server.Server) *chat {
 	t.Helper()
 	script := hostScript(t)
-	h, err := s.Handler(server.HTTPConfig{SessionKey: key})
+	h, err := server.NewWeb(s, server.WebConfig{Board: s.Board, SessionKey: key})
 	if err != nil {
 		t.Fatal(err)
 	}

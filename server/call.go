@@ -16,16 +16,14 @@ import (
 // handler answers calls of one tool: arguments → change → board → result.
 func (s *Server) handler(tool *tools.Tool) mcpserver.ToolHandlerFunc {
 	return s.answering(tool, func(ctx context.Context, raw json.RawMessage, req mcp.CallToolRequest) (tools.Result, error) {
-		return s.call(ctx, tool, raw, newRequest(ctx, req.Params.Meta, req.Header))
+		return s.call(ctx, tool, raw, newRequest(ctx, req.Params.Meta))
 	})
 }
 
-// answering bounds a call in time and words its end: what the model did wrong
-// is a result with isError; what we did wrong is an error, and a log line.
+// answering words how a call ended: what the model did wrong is a result with
+// isError; what we did wrong is an error, and a log line.
 func (s *Server) answering(tool *tools.Tool, answer func(context.Context, json.RawMessage, mcp.CallToolRequest) (tools.Result, error)) mcpserver.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		ctx, cancel := context.WithTimeout(ctx, callTimeout)
-		defer cancel()
 		raw, err := rawArguments(req)
 		if err != nil {
 			return nil, err
@@ -66,31 +64,32 @@ func (s *Server) call(ctx context.Context, tool *tools.Tool, raw json.RawMessage
 	if err != nil {
 		return failure(tool, err)
 	}
-	s.wrote(who, out.After.List.ID)
+	s.setCurrentList(who, out.After.List.ID)
 	return tool.Result(call, out), nil
 }
 
 func (s *Server) apply(ctx context.Context, tool *tools.Tool, call *tools.Call, who caller, op todo.Operation) (todo.Outcome, error) {
 	target := s.target(who, call)
 	if call.Change == nil {
-		snapshot, err := s.lists().Resolve(ctx, target)
+		snapshot, err := s.lists(ctx).Resolve(ctx, target)
 		if errors.Is(err, todo.ErrNotFound) && call.List == "" {
 			err = nil
 		}
 		return todo.Outcome{After: snapshot}, err
 	}
-	return s.lists().Apply(ctx, todo.Write{
+	return s.lists(ctx).Apply(ctx, todo.Write{
 		Target:    target,
 		Begin:     who.begin,
 		Writer:    todo.Writer{Client: who.client, Variant: tool.Name, Agent: who.agent},
 		Operation: op,
-		Change:    s.naming(who, call),
+		Change:    s.namingOtherList(who, call),
 	})
 }
 
-// naming returns a call's change; one of a single item that was found in another
-// list than the caller's current one also notes which list that is.
-func (s *Server) naming(who caller, call *tools.Call) todo.Change {
+// namingOtherList returns a call's change. If the call is about one item, which
+// was found in another list than the caller's current one, the change also notes
+// which list that is.
+func (s *Server) namingOtherList(who caller, call *tools.Call) todo.Change {
 	if call.Item == "" || who.scope.Exclusive {
 		return call.Change
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -53,16 +52,11 @@ func knownClient(name string) client {
 // bestTool is the one tool to list to a client; empty for all.
 func bestTool(clientName string) string { return knownClient(clientName).tool }
 
-// clientOf tells the calling client: from the request itself (2026-07-28), from
-// its session, or from the session id that carries it over a restart.
-func clientOf(ctx context.Context, header http.Header) mcp.Implementation {
+// clientOf returns the calling client: as the request itself says (2026-07-28),
+// else as its session did.
+func clientOf(ctx context.Context) mcp.Implementation {
 	if info := mcpserver.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientInfo != nil {
 		return *info.ClientInfo
 	}
-	if session, ok := mcpserver.ClientSessionFromContext(ctx).(mcpserver.SessionWithClientInfo); ok {
-		if info := session.GetClientInfo(); info.Name != "" {
-			return info
-		}
-	}
-	return sessionClient(header.Get(mcpserver.HeaderKeySessionID))
+	return peerOf(ctx).Client
 }

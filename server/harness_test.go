@@ -54,13 +54,13 @@ func newServer(t testing.TB, st todo.Store, edit func(*server.Config)) *server.S
 func key() []byte { return bytes.Repeat([]byte("k"), 32) }
 
 // newHTTP serves a server over real HTTP.
-func newHTTP(t testing.TB, s *server.Server, edit func(*server.HTTPConfig)) *httptest.Server {
+func newHTTP(t testing.TB, s *server.Server, edit func(*server.WebConfig)) *httptest.Server {
 	t.Helper()
-	c := server.HTTPConfig{SessionKey: key}
+	c := server.WebConfig{Board: s.Board, Log: s.Log, Now: s.Now, SessionKey: key}
 	if edit != nil {
 		edit(&c)
 	}
-	h, err := s.Handler(c)
+	h, err := server.NewWeb(s, c)
 	if err != nil {
 		t.Fatal(err)
 	}

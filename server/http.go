@@ -5,271 +5,197 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"mime"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
 )
 
-// bodyTimeout bounds how long a request's body may take to arrive (BAD-INPUT 11).
-const bodyTimeout = 30 * time.Second
-
-// HTTPConfig is what the HTTP side needs beyond [Config].
+// HTTPConfig is what MCP over HTTP needs.
 type HTTPConfig struct {
-	// Hosts are the names, without port, that a Host header may have beside
-	// the loopback ones.
-	Hosts []string
-	// Origins are the origins, as browsers send them, allowed beside our own.
-	Origins []string
 	// SessionKey returns the key that signs session ids. It is called once,
 	// when the first is needed.
 	SessionKey func() []byte
-	// KeepAlive is how often an idle stream gets a comment, WriteTimeout how
-	// long a reader may take for what is written, MaxStreams how many streams
-	// may be open at once. 0 is 15 s, 10 s and 4096.
-	KeepAlive    time.Duration
-	WriteTimeout time.Duration
-	MaxStreams   int
 }
 
-// HTTP is the server's HTTP side: /mcp, and what people and probes ask for.
+// HTTP serves MCP at one address, in both protocol eras.
 type HTTP struct {
 	server   *Server
-	config   HTTPConfig
 	sessions *sessions
 	mcp      *mcpserver.StreamableHTTPServer
-	mux      *http.ServeMux
-	panel    *panel
-	closing  context.Context // ends when streams must
-	close    context.CancelFunc
-	open     atomic.Int64 // streams
 
 	mu      sync.Mutex
 	streams map[string]*getStream // by session id
 }
 
-// Handler returns the HTTP side. [HTTP.Close] ends its streams.
-func (s *Server) Handler(c HTTPConfig) (*HTTP, error) {
-	c.KeepAlive = cmp.Or(c.KeepAlive, defaultKeepAlive)
-	c.WriteTimeout = cmp.Or(c.WriteTimeout, defaultWriteTimeout)
-	c.MaxStreams = cmp.Or(c.MaxStreams, defaultMaxStreams)
-	h := &HTTP{server: s, config: c, sessions: newSessions(c.SessionKey), mux: http.NewServeMux(), streams: make(map[string]*getStream)}
-	h.closing, h.close = context.WithCancel(context.Background())
-	h.mcp = mcpserver.NewStreamableHTTPServer(s.mcp,
+// NewHTTP returns a server's MCP over HTTP.
+func NewHTTP(s *Server, c HTTPConfig) *HTTP {
+	h := &HTTP{server: s, sessions: newSessions(c.SessionKey), streams: make(map[string]*getStream)}
+	h.mcp = mcpserver.NewStreamableHTTPServer(s.MCP(),
 		mcpserver.WithSessionIdManagerResolver(h.sessions),
-		// Host and Origin are ours to check, on every route and address.
+		// The edge checks Host and Origin, on every route and address.
 		mcpserver.WithDisableLocalhostProtection(true),
 		// It logs every answer to a client that has gone as an error.
 		mcpserver.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler)))
-	h.mux.HandleFunc("/mcp", h.serveMCP)
-	h.mux.HandleFunc("GET /livez", h.live)
-	h.mux.HandleFunc("GET /readyz", h.ready)
-	h.routeAPI()
-	return h, h.routePanel()
+	return h
 }
 
-// Close ends streams; calls in hand go on.
-func (h *HTTP) Close() { h.close() }
+// Route adds the address to an edge.
+func (h *HTTP) Route(e *edge.Edge) { e.HandleUnbounded("/mcp", jsonRPC, h.serve) }
 
-// ServeHTTP implements http.Handler: every route behind the same guard.
-func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if err := h.guard(r); err != nil {
-		http.Error(w, err.Error(), http.StatusForbidden)
-		return
-	}
-	h.mux.ServeHTTP(w, r)
+// jsonRPC writes a failure of the edge's as JSON-RPC has it.
+func jsonRPC(w http.ResponseWriter, status int, text string) {
+	refuse(w, status, nil, Refuse(mcp.INVALID_REQUEST, "%s", text))
 }
 
-func (h *HTTP) live(w http.ResponseWriter, _ *http.Request) {
-	fmt.Fprintln(w, "ok")
+// exchange is one request with what is known of it.
+type exchange struct {
+	*edge.Request
+	message Message
+	list    string // the list that the URL or header names
 }
 
-func (h *HTTP) ready(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
-	defer cancel()
-	if _, err := h.server.lists().Find(ctx, todo.Query{Limit: 1}); err != nil {
-		http.Error(w, "the store cannot be read", http.StatusServiceUnavailable)
-		return
-	}
-	fmt.Fprintln(w, "ok")
-}
+type exchangeKey struct{}
 
-// httpCall is what a request's context tells the steps of [Server.caller].
-type httpCall struct {
-	list    string // the list the URL or header names
-	message message
-}
-
-type httpCallKey struct{}
-
-// httpRequest is the HTTP request a context belongs to; nil on stdio.
-func httpRequest(ctx context.Context) *httpCall {
-	call, _ := ctx.Value(httpCallKey{}).(*httpCall)
-	return call
-}
-
-// askedList is the list that ?list= or the Todo-List header names.
-func askedList(ctx context.Context) string {
-	if call := httpRequest(ctx); call != nil {
-		return call.list
-	}
-	return ""
-}
-
-// serveMCP closes mcp-go's gaps before and behind its handler.
-func (h *HTTP) serveMCP(w http.ResponseWriter, r *http.Request) {
-	call := &httpCall{list: r.URL.Query().Get("list")}
-	if call.list == "" {
-		call.list = r.Header.Get("Todo-List")
-	}
-	if call.list != "" {
-		if err := todo.CheckName(call.list); err != nil {
-			refuse(w, http.StatusBadRequest, nil, refused(mcp.INVALID_PARAMS, "%s", err))
-			return
-		}
-	}
-	r = r.WithContext(context.WithValue(r.Context(), httpCallKey{}, call))
-	if !h.checkVersion(w, r) {
-		return
-	}
+// serve closes mcp-go's gaps before and behind its handler.
+func (h *HTTP) serve(w http.ResponseWriter, r *edge.Request) error {
+	x := &exchange{Request: r, list: cmp.Or(r.URL.Query().Get("list"), r.Header.Get("Todo-List"))}
 	switch r.Method {
 	case http.MethodPost:
-		h.post(w, r, call)
+		return h.post(w, x)
 	case http.MethodGet:
-		h.get(w, r)
+		return h.get(w, x)
 	case http.MethodDelete:
-		h.delete(w, r)
+		h.delete(w, x)
 	default:
 		w.Header().Set("Allow", "GET, POST, DELETE")
-		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+		return &edge.Error{Status: http.StatusMethodNotAllowed, Text: "method not allowed"}
 	}
+	return nil
 }
 
-// checkVersion refuses a protocol version nobody knows, and says which are
-// known (BAD-INPUT 23).
-func (h *HTTP) checkVersion(w http.ResponseWriter, r *http.Request) bool {
-	version := r.Header.Get(mcp.HeaderProtocolVersion)
+// pass lets mcp-go answer, and tells our handlers behind it who asks.
+func (h *HTTP) pass(ctx context.Context, w http.ResponseWriter, x *exchange) {
+	claims := claimsOf(x.session())
+	peer := Peer{
+		Principal: x.Principal, List: x.list, Session: x.session(), Apps: claims.Apps,
+		Client: mcp.Implementation{Name: claims.Client, Version: claims.Version},
+	}
+	ctx = context.WithValue(WithPeer(ctx, peer), exchangeKey{}, x)
+	h.mcp.ServeHTTP(w, x.Request.WithContext(ctx))
+}
+
+func (x *exchange) session() string { return x.Header.Get(mcpserver.HeaderKeySessionID) }
+
+// check refuses what is wrong with the address and the headers, and reports
+// whether the request may go on.
+func (x *exchange) check(w http.ResponseWriter) bool {
+	if x.list != "" {
+		if err := todo.CheckName(x.list); err != nil {
+			refuse(w, http.StatusBadRequest, x.message.ID, Refuse(mcp.INVALID_PARAMS, "%s", err))
+			return false
+		}
+	}
+	version := x.Header.Get(mcp.HeaderProtocolVersion)
 	if version == "" || slices.Contains(mcp.ValidProtocolVersions, version) {
 		return true
 	}
-	unsupported := mcp.UnsupportedProtocolVersionError{Version: cutRunes(version, 32), Supported: mcp.ValidProtocolVersions}.JSONRPCError()
-	writeJSON(w, http.StatusBadRequest, unsupported)
+	// The error says which versions there are (BAD-INPUT 23).
+	detail := mcp.UnsupportedProtocolVersionError{Version: cutRunes(version, 32), Supported: mcp.ValidProtocolVersions}.JSONRPCError()
+	detail.ID = requestID(x.message.ID)
+	_ = edge.WriteJSON(w, http.StatusBadRequest, detail)
 	return false
 }
 
-func (h *HTTP) post(w http.ResponseWriter, r *http.Request, call *httpCall) {
-	raw, status, err := body(w, r)
-	if err == nil {
-		var bad *messageError
-		if call.message, bad = readMessage(raw); bad != nil {
-			status, err = http.StatusBadRequest, bad
-		}
-	}
+// modern reports whether a request is one of the protocol without sessions.
+func (x *exchange) modern() bool {
+	return x.message.Modern || mcp.IsModernProtocol(x.Header.Get(mcp.HeaderProtocolVersion))
+}
+
+func (h *HTTP) post(w http.ResponseWriter, x *exchange) error {
+	raw, err := x.ReadJSON(w)
 	if err != nil {
-		refuse(w, status, nil, err)
-		return
+		return err
 	}
-	modern := call.message.Modern || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
-	initialize := call.message.Method == string(mcp.MethodInitialize) && !modern
+	var bad *Error
+	if x.message, bad = Read(raw); bad != nil {
+		refuse(w, http.StatusBadRequest, x.message.ID, bad)
+		return nil
+	}
+	if !x.check(w) {
+		return nil
+	}
+	initialize := x.message.Method == string(mcp.MethodInitialize) && !x.modern()
 	switch {
-	case modern && call.message.Method == string(mcp.MethodNotificationCancelled):
+	case x.modern() && x.message.Method == string(mcp.MethodNotificationCancelled):
 		// A cancellation without a session would hit whichever client's call
 		// has that id (BAD-INPUT 22). Closing the request cancels it.
 		w.WriteHeader(http.StatusAccepted)
-		return
-	case !modern && !initialize && !h.checkSession(w, r):
-		return
+		return nil
+	case !x.modern() && !initialize && !h.checkSession(w, x):
+		return nil
 	}
-	r.Body = io.NopCloser(bytes.NewReader(raw))
-	switch {
-	case initialize:
-		h.initialize(w, r)
-	case call.message.Method == string(mcp.MethodSubscriptionsListen):
-		ctx, cancel := context.WithCancel(r.Context())
+	x.Body = io.NopCloser(bytes.NewReader(raw))
+	if x.message.Method == string(mcp.MethodSubscriptionsListen) {
+		ctx, cancel := context.WithCancel(x.Context())
 		defer cancel()
-		h.stream(w, r.WithContext(ctx), cancel)
-	default:
-		h.mcp.ServeHTTP(w, r)
+		return h.stream(ctx, w, x)
 	}
+	ctx, cancel := h.server.Bound(x.Context())
+	defer cancel()
+	if initialize {
+		h.initialize(ctx, w, x)
+	} else {
+		h.pass(ctx, w, x)
+	}
+	return nil
 }
 
-// stream lets mcp-go serve a long-lived stream, whose end is also ours to call.
-func (h *HTTP) stream(w http.ResponseWriter, r *http.Request, end context.CancelFunc) {
-	leave, ok := h.admit(w)
-	if !ok {
-		return
-	}
-	defer leave()
-	defer context.AfterFunc(h.closing, end)()
-	live := h.keepLive(w)
-	defer live.end()
-	h.mcp.ServeHTTP(live, r)
-}
-
-// body reads a request's body within its limits (BAD-INPUT 7–9, 11).
-func body(w http.ResponseWriter, r *http.Request) (raw []byte, status int, err error) {
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, http.StatusUnsupportedMediaType, refused(mcp.INVALID_REQUEST, "Content-Type must be application/json")
-	}
-	if r.Header.Get("Content-Encoding") != "" {
-		return nil, http.StatusUnsupportedMediaType, refused(mcp.INVALID_REQUEST, "compressed bodies are not taken: leave out Content-Encoding")
-	}
-	tooLarge := refused(mcp.INVALID_REQUEST, "the body is larger than %d bytes", MaxMessage)
-	if r.ContentLength > MaxMessage {
-		w.Header().Set("Connection", "close")
-		return nil, http.StatusRequestEntityTooLarge, tooLarge
-	}
-	// Only for the body: an answer may stream for as long as it likes.
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
-	raw, err = io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage))
-	_ = control.SetReadDeadline(time.Time{})
-	if limit := (*http.MaxBytesError)(nil); errors.As(err, &limit) {
-		return nil, http.StatusRequestEntityTooLarge, tooLarge
-	}
+// stream lets mcp-go serve a stream, whose end is also the edge's to call.
+func (h *HTTP) stream(ctx context.Context, w http.ResponseWriter, x *exchange) error {
+	stream, closeStream, err := x.Stream(w)
 	if err != nil {
-		return nil, http.StatusBadRequest, refused(mcp.INVALID_REQUEST, "the body did not arrive whole within %s", bodyTimeout)
+		return err
 	}
-	return raw, 0, nil
+	defer closeStream()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(stream.Context(), cancel)()
+	h.pass(ctx, stream, x)
+	return nil
 }
 
 // checkSession refuses a session id we did not make or that has ended: 404
 // tells the client to begin a new session.
-func (h *HTTP) checkSession(w http.ResponseWriter, r *http.Request) bool {
-	id := r.Header.Get(mcpserver.HeaderKeySessionID)
+func (h *HTTP) checkSession(w http.ResponseWriter, x *exchange) bool {
+	id := x.session()
 	if id == "" {
-		refuse(w, http.StatusBadRequest, nil, refused(mcp.INVALID_REQUEST,
+		refuse(w, http.StatusBadRequest, x.message.ID, Refuse(mcp.INVALID_REQUEST,
 			"the %s header is missing: send initialize first, or name protocol version %s in _meta", mcpserver.HeaderKeySessionID, mcp.ProtocolVersion20260728))
 		return false
 	}
 	if ended, err := h.sessions.check(id); err != nil || ended {
-		refuse(w, http.StatusNotFound, nil, refused(mcp.INVALID_REQUEST, "unknown or ended session: send initialize again"))
+		refuse(w, http.StatusNotFound, x.message.ID, Refuse(mcp.INVALID_REQUEST, "unknown or ended session: send initialize again"))
 		return false
 	}
 	return true
 }
 
 // initialize lets mcp-go answer and then forget the session: the id carries all
-// there is to know, and abandoned sessions cost nothing. The answer is held
-// until then, so that the session's next request meets a settled state.
-func (h *HTTP) initialize(w http.ResponseWriter, r *http.Request) {
+// there is to know, and abandoned sessions cost nothing. The answer waits until
+// then, so that the session's next request meets a settled state.
+func (h *HTTP) initialize(ctx context.Context, w http.ResponseWriter, x *exchange) {
 	held := &heldAnswer{header: http.Header{}, status: http.StatusOK}
-	h.mcp.ServeHTTP(held, r)
+	h.pass(ctx, held, x)
 	if id := held.header.Get(mcpserver.HeaderKeySessionID); id != "" {
-		h.forget(r, id)
+		h.forget(ctx, id)
 	}
 	for key, values := range held.header {
 		w.Header()[key] = values
@@ -279,8 +205,8 @@ func (h *HTTP) initialize(w http.ResponseWriter, r *http.Request) {
 }
 
 // forget makes mcp-go drop what it keeps of a session.
-func (h *HTTP) forget(r *http.Request, id string) {
-	h.mcp.Handle(&discard{}, &mcpserver.HTTPRequest{Method: http.MethodDelete, Context: r.Context(),
+func (h *HTTP) forget(ctx context.Context, id string) {
+	h.mcp.Handle(&discard{}, &mcpserver.HTTPRequest{Method: http.MethodDelete, Context: ctx,
 		Header: http.Header{http.CanonicalHeaderKey(mcpserver.HeaderKeySessionID): {id}}})
 }
 
@@ -290,78 +216,73 @@ type getStream struct {
 	gone chan struct{}
 }
 
-// get serves a session's stream. A new one takes the place of an older one that
-// the client may have lost without our noticing: mcp-go would let the two share
-// a queue, and silence both when the first ends.
-func (h *HTTP) get(w http.ResponseWriter, r *http.Request) {
-	if mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) {
-		h.mcp.ServeHTTP(w, r) // says that there are no such streams
-		return
+// get serves a session's stream.
+func (h *HTTP) get(w http.ResponseWriter, x *exchange) error {
+	if !x.check(w) {
+		return nil
 	}
-	if !h.checkSession(w, r) {
-		return
+	if x.modern() {
+		h.pass(x.Context(), w, x) // says that there are no such streams
+		return nil
 	}
-	id := r.Header.Get(mcpserver.HeaderKeySessionID)
-	ctx, cancel := context.WithCancel(r.Context())
+	if !h.checkSession(w, x) {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(x.Context())
 	defer cancel()
-	mine := &getStream{end: cancel, gone: make(chan struct{})}
-	defer close(mine.gone)
+	defer h.replaceStream(x.session(), cancel)()
+	return h.stream(ctx, w, x)
+}
+
+// replaceStream makes a stream a session's only one, and ends the older one,
+// which the client may have lost without our noticing: mcp-go would let the two
+// share a queue, and silence both when the first ends. remove undoes it.
+func (h *HTTP) replaceStream(id string, end context.CancelFunc) (remove func()) {
+	mine := &getStream{end: end, gone: make(chan struct{})}
 	h.mu.Lock()
 	old := h.streams[id]
 	h.streams[id] = mine
 	h.mu.Unlock()
-	defer func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.streams[id] == mine {
-			delete(h.streams, id)
-		}
-	}()
 	if old != nil {
 		old.end()
 		<-old.gone
 	}
-	h.stream(w, r.WithContext(ctx), cancel)
+	return func() {
+		h.mu.Lock()
+		if h.streams[id] == mine {
+			delete(h.streams, id)
+		}
+		h.mu.Unlock()
+		close(mine.gone)
+	}
 }
 
 // delete ends a session.
-func (h *HTTP) delete(w http.ResponseWriter, r *http.Request) {
-	if mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)) {
-		h.mcp.ServeHTTP(w, r)
+func (h *HTTP) delete(w http.ResponseWriter, x *exchange) {
+	if !x.check(w) {
 		return
 	}
-	if !h.checkSession(w, r) {
+	if x.modern() {
+		h.pass(x.Context(), w, x)
 		return
 	}
-	id := r.Header.Get(mcpserver.HeaderKeySessionID)
+	if !h.checkSession(w, x) {
+		return
+	}
+	id := x.session()
 	h.sessions.end(id)
 	h.mu.Lock()
 	if stream := h.streams[id]; stream != nil {
 		stream.end()
 	}
 	h.mu.Unlock()
-	h.server.subscriptions.drop(id)
-	h.mcp.ServeHTTP(w, r)
+	h.server.EndSession(id)
+	h.pass(x.Context(), w, x)
 }
 
-// refuse answers with a JSON-RPC error.
-func refuse(w http.ResponseWriter, status int, id any, err error) {
-	code := mcp.INVALID_REQUEST
-	if bad := (*messageError)(nil); errors.As(err, &bad) {
-		code = bad.code
-	}
-	writeJSON(w, status, mcp.NewJSONRPCError(mcp.NewRequestId(id), code, err.Error(), nil))
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		http.Error(w, "internal error", http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n'))
+// refuse answers the request with an id, raw, with a JSON-RPC error.
+func refuse(w http.ResponseWriter, status int, id json.RawMessage, err *Error) {
+	_ = edge.WriteJSON(w, status, err.Answer(id))
 }
 
 // heldAnswer keeps a small answer until it may go out.
@@ -388,10 +309,3 @@ func (*discard) WriteHeader(int)             {}
 func (*discard) Write(p []byte) (int, error) { return len(p), nil }
 func (*discard) Flush()                      {}
 func (*discard) CanStream() bool             { return false }
-
-// ours reports whether a host, with or without port, is a loopback name or one
-// of those configured.
-func (h *HTTP) ours(hostport string) bool {
-	host := strings.ToLower(hostOf(hostport))
-	return isLoopback(host) || slices.Contains(h.config.Hosts, host)
-}

@@ -21,7 +21,7 @@ import (
 
 // BAD-INPUT 1–6: the guard stands before every route.
 func TestHTTPGuard(t *testing.T) {
-	web := newHTTP(t, newServer(t, nil, nil), func(c *server.HTTPConfig) {
+	web := newHTTP(t, newServer(t, nil, nil), func(c *server.WebConfig) {
 		c.Hosts, c.Origins = []string{"todo.example"}, []string{"https://app.example"}
 	})
 	own := strings.TrimPrefix(web.URL, "http://")
@@ -29,21 +29,22 @@ func TestHTTPGuard(t *testing.T) {
 		row          string
 		host, origin string
 		want         bool
+		site         string // Sec-Fetch-Site of a write
 	}{
-		{"own", own, "", true},
-		{"1 foreign host", "evil.example", "", false},
-		{"1 foreign host with our port", "evil.example:80", "", false},
-		{"1 looks like loopback", "127.0.0.1.evil.example", "", false},
-		{"1 configured host", "todo.example:8765", "", true},
-		{"localhost", "localhost:1", "", true},
-		{"IPv6 loopback", "[::1]:8765", "", true},
-		{"own origin", own, "http://" + own, true},
-		{"2 5 foreign origin", own, "http://evil.example", false},
-		{"2 another port of this machine", own, "http://127.0.0.1:1", false},
-		{"3 null origin", own, "null", false},
-		{"4 origin is host is foreign", "evil.example", "http://evil.example", false},
-		{"configured origin", own, "https://app.example", true},
-		{"origin with odd scheme", own, "file://" + own, false},
+		{"own page that sends no Origin", own, "", true, "same-origin"},
+		{"own", own, "", true, ""},
+		{"1 foreign host", "evil.example", "", false, ""},
+		{"1 foreign host with our port", "evil.example:80", "", false, ""},
+		{"1 looks like loopback", "127.0.0.1.evil.example", "", false, ""},
+		{"1 configured host", "todo.example:8765", "", true, ""},
+		{"localhost", "localhost:1", "", true, ""},
+		{"IPv6 loopback", "[::1]:8765", "", true, ""},
+		{"own origin", own, "http://" + own, true, ""},
+		{"2 5 foreign origin", own, "http://evil.example", false, ""},
+		{"2 another port of this machine", own, "http://127.0.0.1:1", false, ""},
+		{"3 null origin", own, "null", false, ""},
+		{"4 origin is host is foreign", "evil.example", "http://evil.example", false, ""},
+		{"configured origin", own, "https://app.example", true, ""},
 	} {
 		for _, route := range []string{"GET /livez", "GET /readyz", "GET /mcp", "POST /mcp", "DELETE /mcp", "OPTIONS /mcp", "GET /", "GET /nothing",
 			"GET /lists/x", "GET /panel/none", "POST /lists/x/restore/1", "GET /api/lists", "GET /api/workspace"} {
@@ -55,6 +56,9 @@ func TestHTTPGuard(t *testing.T) {
 			req.Host = c.host
 			if c.origin != "" {
 				req.Header.Set("Origin", c.origin)
+			}
+			if c.site != "" {
+				req.Header.Set("Sec-Fetch-Site", c.site)
 			}
 			res, err := http.DefaultClient.Do(req)
 			if err != nil {
@@ -73,11 +77,32 @@ func TestHTTPGuard(t *testing.T) {
 	}
 }
 
+// BAD-INPUT 2: a write that a foreign page sends without an Origin is told by
+// what the browser says of its site.
+func TestHTTPGuardBySite(t *testing.T) {
+	web := newHTTP(t, newServer(t, nil, nil), nil)
+	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404, "none": 404} {
+		req, err := http.NewRequest("POST", web.URL+"/lists/x/restore/1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Sec-Fetch-Site", site)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("%s: status %d", site, res.StatusCode)
+		}
+	}
+}
+
 // BAD-INPUT 7–9: what a body must be, before it is parsed.
 func TestHTTPBodies(t *testing.T) {
 	web := newHTTP(t, newServer(t, nil, nil), nil)
 	url := web.URL + "/mcp"
-	big := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"x":"` + strings.Repeat("x", server.MaxMessage) + `"}}`
+	big := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"x":"` + strings.Repeat("x", todo.MaxRequest) + `"}}`
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
 	io.WriteString(z, initialize(1, "x"))
@@ -451,7 +476,7 @@ func TestOurFailure(t *testing.T) {
 // Shutting down ends streams at once.
 func TestHTTPCloseEndsStreams(t *testing.T) {
 	s := newServer(t, nil, nil)
-	h, err := s.Handler(server.HTTPConfig{SessionKey: key})
+	h, err := server.NewWeb(s, server.WebConfig{Board: s.Board, SessionKey: key})
 	if err != nil {
 		t.Fatal(err)
 	}

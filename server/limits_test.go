@@ -26,7 +26,7 @@ func TestTooMuch(t *testing.T) {
 	if a := p.read(); !a.Result.IsError || !strings.Contains(a.text(), "at most 1000") {
 		t.Errorf("43: 100,000 items: %.200s", a.raw)
 	}
-	if a := p.read(); a.Error == nil || !strings.Contains(a.Error.Message, "1048576 bytes") {
+	if a := p.read(); !a.Result.IsError || string(a.ID) != "1" || !strings.Contains(a.text(), "larger than 1048576 bytes") {
 		t.Errorf("43: 4 MB: %.200s", a.raw)
 	}
 	if a := p.read(); !a.Result.IsError || !strings.Contains(a.text(), "at most 4000 characters, received 4001") {

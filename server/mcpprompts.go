@@ -41,7 +41,7 @@ func (s *Server) addPrompts() error {
 			if err != nil {
 				return nil, err
 			}
-			s.resume(s.caller(newRequest(ctx, nil, req.Header)), snapshot)
+			s.resume(s.caller(newRequest(ctx, nil)), snapshot)
 			return userMessage("Go on with a todo list", s.resumeText(resume, snapshot)), nil
 		})
 	return nil
@@ -87,12 +87,12 @@ func orNothing(lines []string) string {
 // unfinished are the lists with something open, last changed first, those of
 // this workspace before others.
 func (s *Server) unfinished(ctx context.Context) ([]todo.Snapshot, error) {
-	all, err := s.lists().Find(ctx, todo.Query{Limit: 500})
+	all, err := s.lists(ctx).Find(ctx, todo.Query{Limit: 500})
 	if err != nil {
 		return nil, fmt.Errorf("find lists: %w", err)
 	}
 	open := slices.DeleteFunc(all, func(l todo.Snapshot) bool { return !l.Open() })
-	here := s.workspace(newRequest(ctx, nil, nil))
+	here := s.workspace(newRequest(ctx, nil))
 	near := slices.DeleteFunc(slices.Clone(open), func(l todo.Snapshot) bool { return here == "" || l.List.Workspace != here })
 	far := slices.DeleteFunc(open, func(l todo.Snapshot) bool { return here != "" && l.List.Workspace == here })
 	return append(near, far...), nil

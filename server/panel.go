@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,6 +18,8 @@ import (
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
+	"todo-mcp/server/sse"
 )
 
 //go:embed panel
@@ -26,11 +30,24 @@ var panelFiles embed.FS
 const panelPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// panel draws the pages. One place draws: the script puts in place what the
-// server has drawn.
-type panel struct {
+// Panel is the pages that show lists to people. One place draws: the script puts
+// in place what the server has drawn.
+type Panel struct {
+	config    PanelConfig
 	templates *template.Template
 	assets    map[string]asset // by path
+}
+
+// PanelConfig is what a panel needs.
+type PanelConfig struct {
+	// Process names the serving process: a page reloads when it meets another.
+	Process string
+	// Timeout bounds each read of the store by a stream.
+	Timeout time.Duration
+	// Log receives our own failures. Nil discards.
+	Log *slog.Logger
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
 }
 
 type asset struct {
@@ -39,8 +56,15 @@ type asset struct {
 	tag       string
 }
 
-func newPanel() (*panel, error) {
-	p := &panel{assets: make(map[string]asset)}
+// NewPanel returns the panel.
+func NewPanel(c PanelConfig) (*Panel, error) {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	p := &Panel{config: c, assets: make(map[string]asset)}
 	for name, mediaType := range map[string]string{"panel.js": "text/javascript; charset=utf-8", "panel.css": "text/css; charset=utf-8"} {
 		data, err := panelFiles.ReadFile("panel/" + name)
 		if err != nil {
@@ -62,59 +86,54 @@ func newPanel() (*panel, error) {
 	return p, nil
 }
 
-func (h *HTTP) routePanel() error {
-	var err error
-	if h.panel, err = newPanel(); err != nil {
-		return err
+// Route adds the pages to an edge.
+func (p *Panel) Route(e *edge.Edge) {
+	e.Handle("GET /{$}", edge.Text, p.board)
+	e.Handle("GET /lists/{id}", edge.Text, p.list)
+	e.Handle("GET /lists/{id}/at/{revision}", edge.Text, p.old)
+	e.Handle("POST /lists/{id}/restore/{revision}", edge.JSON, p.restore)
+	e.Handle("GET /lists/{id}/edit", edge.Text, p.editor)
+	e.Handle("POST /lists/{id}/edit", edge.JSON, p.edit)
+	e.HandleUnbounded("GET /panel/events", edge.Text, p.events)
+	for path := range p.assets {
+		e.Handle("GET "+path, edge.Text, p.asset)
 	}
-	h.mux.HandleFunc("GET /{$}", h.panelBoard)
-	h.mux.HandleFunc("GET /lists/{id}", h.panelList)
-	h.mux.HandleFunc("GET /lists/{id}/at/{revision}", h.panelRevision)
-	h.mux.HandleFunc("POST /lists/{id}/restore/{revision}", h.panelRestore)
-	h.mux.HandleFunc("GET /lists/{id}/edit", h.panelEditor)
-	h.mux.HandleFunc("POST /lists/{id}/edit", h.panelEdit)
-	h.mux.HandleFunc("GET /panel/events", h.panelEvents)
-	for path := range h.panel.assets {
-		h.mux.HandleFunc("GET "+path, h.panelAsset)
-	}
-	return nil
 }
 
-func (h *HTTP) panelAsset(w http.ResponseWriter, r *http.Request) {
-	a := h.panel.assets[r.URL.Path]
+func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
+	a := p.assets[r.URL.Path]
 	w.Header().Set("Content-Type", a.mediaType)
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("ETag", a.tag)
 	if r.Header.Get("If-None-Match") == a.tag {
 		w.WriteHeader(http.StatusNotModified)
-		return
+		return nil
 	}
 	_, _ = w.Write(a.data)
+	return nil
 }
 
-// page writes a drawn page, or says what went wrong.
-func (h *HTTP) page(w http.ResponseWriter, name string, data any) {
+// page writes a drawn page.
+func (p *Panel) page(w http.ResponseWriter, name string, data any) error {
 	var b bytes.Buffer
-	if err := h.panel.templates.ExecuteTemplate(&b, name, data); err != nil {
-		h.server.Log.Error("draw panel", "error", err)
-		http.Error(w, "the page cannot be drawn", http.StatusInternalServerError)
-		return
+	if err := p.templates.ExecuteTemplate(&b, name, data); err != nil {
+		return fmt.Errorf("draw page %s: %w", name, err)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", panelPolicy)
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("Cache-Control", "no-store")
 	_, _ = w.Write(b.Bytes())
+	return nil
 }
 
-func (h *HTTP) panelBoard(w http.ResponseWriter, r *http.Request) {
-	v, err := h.board(r.Context())
+func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
+	v, err := p.boardView(r)
 	if err != nil {
-		http.Error(w, "the store cannot be read", http.StatusServiceUnavailable)
-		return
+		return err
 	}
 	v.Address = "http://" + r.Host + "/mcp"
-	h.page(w, "board", v)
+	return p.page(w, "board", v)
 }
 
 // listPage is a list's own page.
@@ -124,119 +143,100 @@ type listPage struct {
 	Oldest int64
 }
 
-// panelList serves a list's page at its newest or, without script, an asked
-// revision; with .md or .json behind the id, the list itself.
-func (h *HTTP) panelList(w http.ResponseWriter, r *http.Request) {
+// list serves a list's page at its newest or, without script, an asked revision;
+// with .md or .json behind the id, the list itself.
+func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	id := r.PathValue("id")
-	for suffix, give := range map[string]func(http.ResponseWriter, todo.Snapshot){".md": giveMarkdown, ".json": giveJSON} {
+	for suffix, write := range map[string]func(http.ResponseWriter, todo.Snapshot) error{".md": writeMarkdown, ".json": writeDocument} {
 		if bare, ok := strings.CutSuffix(id, suffix); ok {
-			if l, err := h.server.lists().Load(r.Context(), bare, 0); err != nil {
-				apiError(w, err)
-			} else {
-				give(w, l)
+			l, err := r.Lists.Load(r.Context(), bare, 0)
+			if err != nil {
+				return err
 			}
-			return
+			return write(w, l)
 		}
 	}
-	v, err := h.listView(r.Context(), id)
+	v, err := p.listView(r.Context(), r.Lists, id)
 	if err != nil {
-		h.noList(w, err)
-		return
+		return err
 	}
 	page := listPage{listView: v, Shown: v, Oldest: 1}
-	if asked, err := intParam(r, "revision", 0); err == nil && asked > 0 && asked < v.Revision {
-		if page.Shown, err = h.revision(r.Context(), id, asked); err != nil {
-			h.noList(w, err)
-			return
+	if asked, err := strconv.ParseInt(r.URL.Query().Get("revision"), 10, 64); err == nil && asked > 0 && asked < v.Revision {
+		if page.Shown, err = p.revision(r, id, asked); err != nil {
+			return err
 		}
 	}
-	h.page(w, "list", page)
+	return p.page(w, "list", page)
 }
 
-func giveMarkdown(w http.ResponseWriter, l todo.Snapshot) {
+func writeMarkdown(w http.ResponseWriter, l todo.Snapshot) error {
 	w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
 	_, _ = w.Write([]byte(render.Markdown(l)))
+	return nil
 }
 
-func giveJSON(w http.ResponseWriter, l todo.Snapshot) {
+func writeDocument(w http.ResponseWriter, l todo.Snapshot) error {
 	w.Header().Set("Content-Disposition", `attachment; filename="`+l.List.ID+`.json"`)
-	writeJSON(w, http.StatusOK, render.Document(l))
-}
-
-func (h *HTTP) noList(w http.ResponseWriter, err error) {
-	if errors.Is(err, todo.ErrNotFound) {
-		http.Error(w, "no such list", http.StatusNotFound)
-		return
-	}
-	http.Error(w, "the store cannot be read", http.StatusServiceUnavailable)
+	return edge.WriteJSON(w, http.StatusOK, render.Document(l))
 }
 
 // listView draws the newest revision of a list.
-func (h *HTTP) listView(ctx context.Context, id string) (listView, error) {
-	store := h.server.lists()
-	l, err := store.Load(ctx, id, 0)
+func (p *Panel) listView(ctx context.Context, lists todo.Lists, id string) (listView, error) {
+	l, err := lists.Load(ctx, id, 0)
 	if err != nil {
 		return listView{}, err
 	}
-	subs, err := store.Find(ctx, todo.Query{Parent: id})
-	return viewOf(l, subs, h.server.Now()), err
+	subs, err := lists.Find(ctx, todo.Query{Parent: id})
+	return viewOf(l, subs, p.config.Now()), err
 }
 
 // revision draws an old revision of a list.
-func (h *HTTP) revision(ctx context.Context, id string, n int64) (listView, error) {
-	store := h.server.lists()
-	l, err := store.Load(ctx, id, n)
+func (p *Panel) revision(r *edge.Request, id string, n int64) (listView, error) {
+	l, err := r.Lists.Load(r.Context(), id, n)
 	if err != nil {
 		return listView{}, err
 	}
-	before, err := store.Load(ctx, id, n-1)
+	before, err := r.Lists.Load(r.Context(), id, n-1)
 	if n == 1 || errors.Is(err, todo.ErrNotFound) {
 		before, err = todo.Snapshot{}, nil
 	}
-	return at(before, l, h.server.Now()), err
+	return oldView(before, l, p.config.Now()), err
 }
 
-// panelRestore brings an old revision back as a new one. The guard has seen to
-// it that no foreign page asks.
-func (h *HTTP) panelRestore(w http.ResponseWriter, r *http.Request) {
-	n, ok := revisionOf(w, r)
-	if !ok {
-		return
-	}
-	if _, err := h.server.lists().Load(r.Context(), r.PathValue("id"), n); err != nil {
-		apiError(w, err)
-		return
-	}
-	out, err := h.server.lists().Restore(r.Context(), r.PathValue("id"), n, todo.Writer{Client: "panel", Variant: "restore", Person: true})
+// restore brings an old revision back as a new one. The guard has seen to it that
+// no foreign page asks.
+func (p *Panel) restore(w http.ResponseWriter, r *edge.Request) error {
+	n, err := revisionOf(r)
 	if err != nil {
-		apiError(w, err)
-		return
+		return err
 	}
-	writeJSON(w, http.StatusOK, render.Document(out.After))
+	out, err := r.Lists.Restore(r.Context(), r.PathValue("id"), n, todo.Writer{Client: "panel", Variant: "restore", Person: true})
+	if err != nil {
+		return err
+	}
+	return edge.WriteJSON(w, http.StatusOK, render.Document(out.After))
 }
 
-// revisionOf reads the revision in the path; it answers 404 for none.
-func revisionOf(w http.ResponseWriter, r *http.Request) (int64, bool) {
+// revisionOf reads the revision in the path.
+func revisionOf(r *edge.Request) (int64, error) {
 	n, err := strconv.ParseInt(r.PathValue("revision"), 10, 64)
 	if err != nil || n < 1 {
-		http.Error(w, "no such revision", http.StatusNotFound)
-		return 0, false
+		return 0, &edge.Error{Status: http.StatusNotFound, Text: "no such revision"}
 	}
-	return n, true
+	return n, nil
 }
 
-// panelRevision gives the drawn items of an old revision, for the timeline.
-func (h *HTTP) panelRevision(w http.ResponseWriter, r *http.Request) {
-	n, ok := revisionOf(w, r)
-	if !ok {
-		return
-	}
-	v, err := h.revision(r.Context(), r.PathValue("id"), n)
+// old gives the drawn items of an old revision, for the timeline.
+func (p *Panel) old(w http.ResponseWriter, r *edge.Request) error {
+	n, err := revisionOf(r)
 	if err != nil {
-		h.noList(w, err)
-		return
+		return err
 	}
-	h.page(w, "revision", v)
+	v, err := p.revision(r, r.PathValue("id"), n)
+	if err != nil {
+		return err
+	}
+	return p.page(w, "revision", v)
 }
 
 // drawn is the data of a panel event: the parts of the page that show a list.
@@ -252,42 +252,68 @@ type drawn struct {
 	Say      string `json:"say"`           // for screen readers
 }
 
-// panelEvents streams each changed list as drawn. ?list= restricts to one, whose
-// card is then drawn large.
-func (h *HTTP) panelEvents(w http.ResponseWriter, r *http.Request) {
-	h.follow(w, r, fmt.Appendf(nil, "event: hello\ndata: %s\n\n", h.server.Board.Process()), h.sendDrawn)
+// events streams each changed list as drawn. ?list= restricts to one, whose card
+// is then drawn large.
+func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
+	f, err := sse.FollowRequest(r.Request, r.Lists, p.config.Timeout)
+	if err != nil {
+		return edge.BadRequest("%s", err)
+	}
+	watch := r.Lists.Watch(f.Want)
+	defer watch.Close()
+	stream, closeStream, err := r.Stream(w)
+	if err != nil {
+		return err
+	}
+	defer closeStream()
+	f.Send = func(changed []todo.Snapshot) error {
+		drawn, err := p.drawAll(stream.Context(), r.Lists, changed)
+		if err != nil {
+			p.config.Log.Error("draw list", "error", err)
+			return err
+		}
+		return stream.Send(drawn...)
+	}
+	if stream.Begin() == nil && stream.Send(sse.Event{Name: "hello", Data: p.config.Process}) == nil {
+		_ = stream.Follow(f, watch) // its end is the reader's, or the server's
+	}
+	return nil
 }
 
-// sendDrawn draws each changed main list once, also when it was a sub-agent's
-// that changed.
-func (h *HTTP) sendDrawn(stream *eventStream, changed []todo.Snapshot, want func(todo.Snapshot) bool) bool {
-	seen := make(map[string]bool)
+// drawAll draws each changed main list once, also when it was a sub-agent's that
+// changed.
+func (p *Panel) drawAll(ctx context.Context, lists todo.Lists, changed []todo.Snapshot) (events []sse.Event, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.config.Timeout)
+	defer cancel()
+	drawn := make(map[string]bool)
 	for _, l := range changed {
-		id := l.List.ID
-		if l.List.Parent != "" {
-			id = l.List.Parent
-		}
-		if !want(l) || seen[id] {
+		id := cmp.Or(l.List.Parent, l.List.ID)
+		if drawn[id] {
 			continue
 		}
-		seen[id] = true
-		v, err := h.listView(stream.ctx, id)
+		drawn[id] = true
+		v, err := p.listView(ctx, lists, id)
+		if errors.Is(err, todo.ErrNotFound) {
+			continue // its main list has not begun yet
+		}
 		if err != nil {
-			continue // its main list is not there (yet)
+			return nil, err
 		}
-		if d, err := h.draw(v); err != nil || !stream.event("list", l.Seq, d) {
-			return false
+		d, err := p.draw(v)
+		if err != nil {
+			return nil, err
 		}
+		events = append(events, sse.Event{ID: l.Seq, Name: "list", Data: d})
 	}
-	return true
+	return events, nil
 }
 
-func (h *HTTP) draw(v listView) (drawn, error) {
+func (p *Panel) draw(v listView) (drawn, error) {
 	d := drawn{ID: v.ID, Name: v.Name, Seq: v.Seq, Revision: v.Revision, Settled: v.Settled, Say: spoken(v)}
 	for part, to := range map[string]*string{"card": &d.Card, "railitem": &d.Rail, "nowitem": &d.Now} {
 		var b strings.Builder
-		if err := h.panel.templates.ExecuteTemplate(&b, part, v); err != nil {
-			return d, err
+		if err := p.templates.ExecuteTemplate(&b, part, v); err != nil {
+			return d, fmt.Errorf("draw %s: %w", part, err)
 		}
 		*to = strings.TrimSpace(b.String())
 	}

@@ -9,6 +9,7 @@ import (
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
 )
 
 // personsEdit is one thing a person does to a list on the panel.
@@ -23,7 +24,7 @@ type personsEdit struct {
 }
 
 // errGone says that the item is not there any more.
-var errGone = errors.New("the item is not on the list any more")
+var errGone = &edge.Error{Status: http.StatusConflict, Text: "the item is not on the list any more"}
 
 // change is the edit as a change of the model.
 func (e personsEdit) change() (todo.Change, error) {
@@ -60,7 +61,7 @@ func (e personsEdit) change() (todo.Change, error) {
 	case "add":
 		return func(d *todo.Draft) error {
 			if len(d.Items()) >= todo.MaxItems {
-				return fmt.Errorf("a list holds at most %d items", todo.MaxItems)
+				return &todo.InputError{Problems: []todo.Problem{{Message: fmt.Sprintf("a list holds at most %d items", todo.MaxItems)}}}
 			}
 			d.Append(text)
 			return nil
@@ -69,50 +70,41 @@ func (e personsEdit) change() (todo.Change, error) {
 	return nil, errors.New("do must be status, block, text, add, remove or move")
 }
 
-// panelEdit applies what a person did. The guard keeps foreign pages out; the
-// media type keeps out what a plain form could send.
-func (h *HTTP) panelEdit(w http.ResponseWriter, r *http.Request) {
-	raw, status, err := body(w, r)
+// edit applies what a person did. The guard keeps foreign pages out; the media
+// type keeps out what a plain form could send.
+func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
+	raw, err := r.ReadJSON(w)
 	if err != nil {
-		writeJSON(w, status, map[string]string{"error": err.Error()})
-		return
+		return err
 	}
 	var edit personsEdit
 	if err := json.Unmarshal(raw, &edit); err != nil {
-		writeJSON(w, http.StatusBadRequest, map[string]string{"error": "not an edit"})
-		return
+		return edge.BadRequest("not an edit")
 	}
 	change, err := edit.change()
 	if err != nil {
-		writeJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
-		return
+		return edge.BadRequest("%s", err)
 	}
-	list, err := h.server.lists().Load(r.Context(), r.PathValue("id"), 0)
+	list, err := r.Lists.Load(r.Context(), r.PathValue("id"), 0)
 	if err != nil {
-		apiError(w, err)
-		return
+		return err
 	}
-	out, err := h.server.lists().Apply(r.Context(), todo.Write{
+	out, err := r.Lists.Apply(r.Context(), todo.Write{
 		Target: todo.Target{Scope: list.List.Scope, List: list.List.ID},
 		Writer: todo.Writer{Client: "panel", Variant: "edit", Person: true},
 		Change: change,
 	})
-	switch {
-	case errors.Is(err, errGone):
-		writeJSON(w, http.StatusConflict, map[string]string{"error": err.Error()})
-	case err != nil:
-		apiError(w, err)
-	default:
-		writeJSON(w, http.StatusOK, render.Document(out.After))
+	if err != nil {
+		return err
 	}
+	return edge.WriteJSON(w, http.StatusOK, render.Document(out.After))
 }
 
-// panelEditor gives a list's items drawn for editing.
-func (h *HTTP) panelEditor(w http.ResponseWriter, r *http.Request) {
-	l, err := h.server.lists().Load(r.Context(), r.PathValue("id"), 0)
+// editor gives a list's items drawn for editing.
+func (p *Panel) editor(w http.ResponseWriter, r *edge.Request) error {
+	l, err := r.Lists.Load(r.Context(), r.PathValue("id"), 0)
 	if err != nil {
-		h.noList(w, err)
-		return
+		return err
 	}
-	h.page(w, "editor", viewOf(l, nil, h.server.Now()))
+	return p.page(w, "editor", viewOf(l, nil, p.config.Now()))
 }

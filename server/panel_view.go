@@ -1,13 +1,13 @@
 package server
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"time"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
 )
 
 // stale is how long an item may be in progress before a calm sign says so.
@@ -52,16 +52,16 @@ type itemView struct {
 	Reason                  string // why it is blocked
 }
 
-// board gathers what the first page shows: lists with something open or moved
+// boardView gathers what the first page shows: lists with something open or moved
 // today, sub-agents' lists under their main one.
-func (h *HTTP) board(ctx context.Context) (boardView, error) {
+func (p *Panel) boardView(r *edge.Request) (boardView, error) {
 	var v boardView
-	lists, err := h.server.lists().Find(ctx, todo.Query{Limit: maxListed})
+	lists, err := r.Lists.Find(r.Context(), todo.Query{Limit: maxListed})
 	if err != nil {
 		return v, err
 	}
 	v.Empty = len(lists) == 0
-	now := h.server.Now()
+	now := p.config.Now()
 	subs := make(map[string][]todo.Snapshot)
 	for _, l := range lists {
 		v.Seq = max(v.Seq, l.Seq)
@@ -131,8 +131,8 @@ func itemOf(i todo.Item, now time.Time) itemView {
 	return v
 }
 
-// at draws an old revision with what changed in it marked.
-func at(before, l todo.Snapshot, now time.Time) listView {
+// oldView draws an old revision with what changed in it marked.
+func oldView(before, l todo.Snapshot, now time.Time) listView {
 	v := viewOf(l, nil, now)
 	v.Live = false
 	marks := make(map[string]todo.DiffKind)

@@ -32,8 +32,8 @@ func (s *Server) addResources() {
 }
 
 func (s *Server) readCurrent(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-	who := s.caller(newRequest(ctx, nil, req.Header))
-	snapshot, err := s.lists().Resolve(ctx, s.target(who, nil))
+	who := s.caller(newRequest(ctx, nil))
+	snapshot, err := s.lists(ctx).Resolve(ctx, s.target(who, nil))
 	if err != nil && !errors.Is(err, todo.ErrNotFound) {
 		return nil, fmt.Errorf("read the list: %w", err)
 	}
@@ -42,7 +42,7 @@ func (s *Server) readCurrent(ctx context.Context, req mcp.ReadResourceRequest) (
 
 func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	id := strings.TrimPrefix(req.Params.URI, listURI)
-	snapshot, err := s.lists().Load(ctx, id, 0)
+	snapshot, err := s.lists(ctx).Load(ctx, id, 0)
 	if err != nil {
 		return nil, fmt.Errorf("read the list: %w", err)
 	}

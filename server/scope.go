@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"net/http"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -26,18 +25,16 @@ type caller struct {
 // request is what the steps of [Server.caller] look at.
 type request struct {
 	ctx    context.Context
+	peer   Peer
 	meta   map[string]any
-	header http.Header // nil on stdio
 	client mcp.Implementation
 }
 
-func newRequest(ctx context.Context, meta *mcp.Meta, header http.Header) request {
-	r := request{ctx: ctx, client: clientOf(ctx, header)}
+// newRequest puts together what is known of a message; meta may be nil.
+func newRequest(ctx context.Context, meta *mcp.Meta) request {
+	r := request{ctx: ctx, peer: peerOf(ctx), client: clientOf(ctx)}
 	if meta != nil {
 		r.meta = meta.AdditionalFields
-	}
-	if httpRequest(ctx) != nil {
-		r.header = header
 	}
 	return r
 }
@@ -48,19 +45,21 @@ func (s *Server) caller(r request) caller {
 	c := caller{client: cutRunes(r.client.Name, 64)}
 	c.begin.Workspace = s.workspace(r)
 	for _, step := range []func(request, *caller) bool{
-		s.namedList, s.conversation, s.session, s.process, s.everybody,
+		s.namedList, s.conversation, s.session, s.process, s.sessionless,
 	} {
 		if step(r, &c) {
 			break
 		}
 	}
-	s.goOn(&c)
+	c.scope.Principal = r.peer.Principal
+	s.followResumed(&c)
 	s.subAgent(r, &c)
 	return c
 }
 
-// goOn puts a conversation that resumed another's list into that one's place.
-func (s *Server) goOn(c *caller) {
+// followResumed gives a conversation that resumed another conversation's list the
+// scope of that list, so that its writes reach it.
+func (s *Server) followResumed(c *caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if scope, ok := s.resumed[c.scope.Key()]; ok {
@@ -68,15 +67,16 @@ func (s *Server) goOn(c *caller) {
 	}
 }
 
-// maxResumed bounds how many conversations are known to go on with another's
-// list; past it they are forgotten, and a write finds its list by other ways.
+// maxResumed bounds how many resumed conversations are remembered; past it they
+// are forgotten, and a write finds its list by other ways.
 const maxResumed = 10_000
 
-// resume makes an exclusive conversation go on with a list of another: its next
-// write is that list's. A shared scope finds the list by what is written.
+// resume makes the next write of a conversation reach a list that another began.
+// In a shared scope it only makes that list the current one, for there a write
+// finds its list by what it says.
 func (s *Server) resume(c caller, list todo.Snapshot) {
 	if !c.scope.Exclusive || list.List.Scope.Principal != c.scope.Principal {
-		s.wrote(c, list.List.ID)
+		s.setCurrentList(c, list.List.ID)
 		return
 	}
 	s.mu.Lock()
@@ -93,10 +93,7 @@ func (s *Server) resume(c caller, list todo.Snapshot) {
 
 // namedList is step 1: the user named a list.
 func (s *Server) namedList(r request, c *caller) bool {
-	name := s.List
-	if asked := askedList(r.ctx); asked != "" {
-		name = asked
-	}
+	name := cmp.Or(r.peer.List, s.List)
 	if name == "" {
 		return false
 	}
@@ -136,7 +133,7 @@ const (
 
 // session is step 3: an HTTP session, unless the client opens one for each call.
 func (s *Server) session(r request, c *caller) bool {
-	id := r.header.Get(mcpserver.HeaderKeySessionID)
+	id := r.peer.Session
 	if id == "" || mcpserver.IsModernRequest(r.ctx) || knownClient(r.client.Name).sessionPerCall {
 		return false
 	}
@@ -146,15 +143,16 @@ func (s *Server) session(r request, c *caller) bool {
 
 // process is step 4: stdio, where one process may serve many chats.
 func (s *Server) process(r request, c *caller) bool {
-	if r.header != nil {
+	if !r.peer.Process {
 		return false
 	}
 	c.scope = todo.Scope{Conversation: "stdio:" + c.client + ":" + s.Dir}
 	return true
 }
 
-// everybody is step 5: HTTP without any of these.
-func (s *Server) everybody(_ request, c *caller) bool {
+// sessionless is step 5: HTTP without any of these, where all callers share a
+// scope.
+func (s *Server) sessionless(_ request, c *caller) bool {
 	c.scope = todo.Scope{Conversation: "http"}
 	return true
 }
@@ -165,7 +163,7 @@ func (s *Server) subAgent(r request, c *caller) {
 	if agent == "" {
 		return
 	}
-	if main, err := s.lists().Resolve(r.ctx, s.target(*c, nil)); err == nil {
+	if main, err := s.lists(r.ctx).Resolve(r.ctx, s.target(*c, nil)); err == nil {
 		c.begin.Parent = main.List.ID
 	}
 	c.agent = cutRunes(strings.ToValidUTF8(agent, "?"), 64)
@@ -203,9 +201,9 @@ func (s *Server) currentList(c caller) string {
 	return s.current[c.scope.Key()]
 }
 
-// wrote remembers the list that this process wrote last in a shared scope: what
-// its next read or append means.
-func (s *Server) wrote(c caller, list string) {
+// setCurrentList remembers the list that this process wrote last in a shared
+// scope: the one its next read or append means.
+func (s *Server) setCurrentList(c caller, list string) {
 	if c.scope.Exclusive || list == "" {
 		return
 	}
@@ -217,13 +215,10 @@ func (s *Server) wrote(c caller, list string) {
 // workspace is the folder a list is about, as far as it is known: what the
 // client told of its roots, else the working directory.
 func (s *Server) workspace(r request) string {
-	if r.header != nil {
+	if !r.peer.Process {
 		return ""
 	}
-	if session, ok := mcpserver.ClientSessionFromContext(r.ctx).(*stdioSession); ok {
-		return cmp.Or(session.Root(), s.Dir)
-	}
-	return s.Dir
+	return cmp.Or(r.peer.Folder, s.Dir)
 }
 
 // opaque makes a foreign id fit for a key: as it is when short and plain.

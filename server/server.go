@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -16,11 +17,8 @@ import (
 	"todo-mcp/tools"
 )
 
-// MaxMessage is the most bytes one message may have (VARIANTS.md V7).
-const MaxMessage = 1 << 20
-
-// callTimeout bounds a call on a slow or unreachable store.
-const callTimeout = 10 * time.Second
+// defaultTimeout bounds a request on a slow or unreachable store.
+const defaultTimeout = 10 * time.Second
 
 // Config is what a server needs.
 type Config struct {
@@ -36,6 +34,8 @@ type Config struct {
 	Dir string
 	// Conversations names further _meta keys that carry a conversation id.
 	Conversations []string
+	// Timeout bounds a request that is no stream; 0 is 10 s.
+	Timeout time.Duration
 	// Log receives our own failures; never any list's content. Nil discards.
 	Log *slog.Logger
 	// Now is the clock; nil is time.Now.
@@ -101,9 +101,21 @@ func New(c Config) (*Server, error) {
 	return s, s.addPrompts()
 }
 
-// lists are the lists that requests read and write. Without authentication
-// everybody is the server's own principal.
-func (s *Server) lists() todo.Lists { return s.Board.As("") }
+// lists returns the lists that the sender of a message may read and write.
+func (s *Server) lists(ctx context.Context) todo.Lists { return s.Board.As(peerOf(ctx).Principal) }
+
+// MCP is the server as mcp-go has it, for the transports that carry its messages.
+// They put a [Peer] into the context of each.
+func (s *Server) MCP() *mcpserver.MCPServer { return s.mcp }
+
+// Bound returns a context that ends when a request that is no stream should have
+// been answered.
+func (s *Server) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, cmp.Or(s.Timeout, defaultTimeout))
+}
+
+// EndSession forgets what is kept of an HTTP session that has ended.
+func (s *Server) EndSession(id string) { s.subscriptions.drop(id) }
 
 // Close ends subscriptions and waits for them.
 func (s *Server) Close() { s.subscriptions.close() }
@@ -146,12 +158,12 @@ func describe(t *tools.Tool) mcp.Tool {
 
 // chooseTools narrows tools/list for a client known by name (ARCHITECTURE.md,
 // "auto"). The sessionless protocol forbids lists that vary.
-func (s *Server) chooseTools(ctx context.Context, _ any, request *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	s.hideView(ctx, request.Header, result)
+func (s *Server) chooseTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+	s.hideView(ctx, result)
 	if !slices.Contains(s.Publish, "auto") || mcpserver.IsModernRequest(ctx) {
 		return
 	}
-	name := bestTool(clientOf(ctx, request.Header).Name)
+	name := bestTool(clientOf(ctx).Name)
 	if name == "" {
 		return
 	}

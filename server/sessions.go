@@ -90,12 +90,6 @@ func claimsOf(id string) (claims sessionClaims) {
 	return claims
 }
 
-// sessionClient reads the client out of a session id that was checked before.
-func sessionClient(id string) mcp.Implementation {
-	claims := claimsOf(id)
-	return mcp.Implementation{Name: claims.Client, Version: claims.Version}
-}
-
 // sessionIDs is sessions as mcp-go asks for them. Ids were checked before
 // mcp-go sees them, so only making them is left.
 type sessionIDs struct {
@@ -115,8 +109,8 @@ func (s sessionIDs) Terminate(string) (bool, error)   { return false, nil }
 func (s *sessions) ResolveSessionIdManager(r *http.Request) mcpserver.SessionIdManager {
 	ids := sessionIDs{sessions: s}
 	if r != nil {
-		if call := httpRequest(r.Context()); call != nil {
-			ids.client, ids.apps = call.message.Client, call.message.Apps
+		if x, ok := r.Context().Value(exchangeKey{}).(*exchange); ok {
+			ids.client, ids.apps = x.message.Client, showsApps(x.message.Extensions)
 		}
 	}
 	return ids

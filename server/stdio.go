@@ -14,6 +14,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"todo-mcp/internal/todo"
 )
 
 // ServeStdio serves one client on in and out until in ends, out is closed or
@@ -32,13 +34,13 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	defer hangUp()
 	// Calls in hand are finished although ctx has ended; streams are not.
 	session := newStdioSession()
-	calls := s.mcp.WithContext(context.WithoutCancel(ctx), session)
+	calls := s.MCP().WithContext(context.WithoutCancel(ctx), session)
 	streams, endStreams := context.WithCancel(calls)
 	defer endStreams()
-	if err := s.mcp.RegisterSession(calls, session); err != nil {
+	if err := s.MCP().RegisterSession(calls, session); err != nil {
 		return fmt.Errorf("begin session: %w", err)
 	}
-	defer s.mcp.UnregisterSession(calls, session.SessionID())
+	defer s.MCP().UnregisterSession(calls, session.SessionID())
 
 	t := &stdio{server: s, session: session, calls: calls, streams: streams, hangUp: hangUp, out: out}
 	t.work.Go(t.notify)
@@ -61,11 +63,13 @@ type stdio struct {
 	out io.Writer
 }
 
-// line is what was read: a message, or why it is none.
+// line is what was read: a message, or of one that is too long what can be told.
 type line struct {
 	data    []byte
-	tooLong bool
+	tooLong *Scanner
 }
+
+func (l line) empty() bool { return len(l.data) == 0 && l.tooLong == nil }
 
 // queued is how many messages may wait to be handled; behind them the pipe
 // fills and the client waits.
@@ -79,7 +83,7 @@ func read(ctx context.Context, in io.Reader) <-chan line {
 		r := bufio.NewReaderSize(in, 64<<10)
 		for {
 			l, err := readLine(r)
-			if len(l.data) > 0 || l.tooLong {
+			if !l.empty() {
 				select {
 				case lines <- l:
 				case <-ctx.Done():
@@ -94,17 +98,22 @@ func read(ctx context.Context, in io.Reader) <-chan line {
 	return lines
 }
 
-// readLine reads up to a line break or the end, keeping at most [MaxMessage]
-// bytes: a longer line is skipped, not held.
+// readLine reads up to a line break or the end, keeping at most
+// [todo.MaxRequest] bytes: a longer line is scanned and not kept.
 func readLine(r *bufio.Reader) (line, error) {
 	var l line
 	for {
 		part, err := r.ReadSlice('\n')
-		if !l.tooLong {
+		switch {
+		case l.tooLong != nil:
+			l.tooLong.Write(part)
+		case len(l.data)+len(part) > todo.MaxRequest+1:
+			scanner := &Scanner{}
+			scanner.Write(l.data)
+			scanner.Write(part)
+			l = line{tooLong: scanner}
+		default:
 			l.data = append(l.data, part...)
-		}
-		if len(l.data) > MaxMessage+1 {
-			l = line{tooLong: true}
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			l.data = bytes.TrimSpace(l.data)
@@ -134,23 +143,39 @@ func (t *stdio) handle(ctx context.Context, lines <-chan line) {
 }
 
 func (t *stdio) take(l line) {
-	if l.tooLong {
-		t.refuse(refused(mcp.INVALID_REQUEST, "the message is longer than %d bytes", MaxMessage))
+	if l.tooLong != nil {
+		t.answer(TooLarge(l.tooLong.Message()))
 		return
 	}
-	m, err := readMessage(l.data)
+	m, err := Read(l.data)
 	switch {
 	case err != nil:
-		t.refuse(err)
+		t.answer(err.Answer(m.ID))
 	case m.Method == string(mcp.MethodSubscriptionsListen):
 		t.listen(l.data)
 	case m.Method == "" && t.session.response(l.data):
 	default:
-		t.answer(t.server.mcp.HandleMessage(t.calls, l.data))
+		t.call(l.data)
 	}
 	if m.Method == "notifications/initialized" && t.session.GetClientCapabilities().Roots != nil {
 		t.answer(mcp.JSONRPCRequest{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(rootsRequest), Request: mcp.Request{Method: string(mcp.MethodListRoots)}})
 	}
+}
+
+// call lets mcp-go answer a message.
+func (t *stdio) call(raw []byte) {
+	ctx, cancel := t.server.Bound(t.from(t.calls))
+	defer cancel()
+	t.answer(t.server.MCP().HandleMessage(ctx, raw))
+}
+
+// from says who sent a message: the one client of the pipe, as far as it is known
+// by now.
+func (t *stdio) from(ctx context.Context) context.Context {
+	return WithPeer(ctx, Peer{
+		Process: true, Client: t.session.GetClientInfo(), Folder: t.session.Root(),
+		Apps: showsApps(t.session.GetClientCapabilities().Extensions),
+	})
 }
 
 // rootsRequest is the id of the one request we send: which folders the client
@@ -190,24 +215,16 @@ func (s *stdioSession) Root() string {
 	return s.root
 }
 
-// listenBegun is a context key: a func() that is called when a stream of
-// subscriptions/listen can be cancelled.
-type listenBegun struct{}
-
 // listen serves a stream beside the calls, and returns when a cancellation that
 // comes next will find it.
 func (t *stdio) listen(raw []byte) {
 	begun, begin := context.WithCancel(context.Background())
-	ctx := context.WithValue(t.streams, listenBegun{}, func() { begin() })
+	ctx := WithListenBegun(t.from(t.streams), begin)
 	t.work.Go(func() {
 		defer begin()
-		t.answer(t.server.mcp.HandleMessage(ctx, raw))
+		t.answer(t.server.MCP().HandleMessage(ctx, raw))
 	})
 	<-begun.Done()
-}
-
-func (t *stdio) refuse(err *messageError) {
-	t.answer(mcp.NewJSONRPCError(mcp.NewRequestId(nil), err.code, err.text, nil))
 }
 
 // answer writes a message; nil, the answer to a notification, writes nothing.

@@ -131,7 +131,7 @@ func TestStdioLongLine(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 2 || !strings.Contains(lines[0], "longer than 1048576 bytes") || !strings.Contains(lines[1], "Todo list updated") {
+	if len(lines) != 2 || !strings.Contains(lines[0], "larger than 1048576 bytes") || !strings.Contains(lines[1], "Todo list updated") {
 		t.Errorf("answers: %q", lines)
 	}
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 16<<20 {

@@ -1,13 +1,13 @@
 package server
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
+	"todo-mcp/server/sse"
 	"todo-mcp/tools"
 )
 
@@ -77,41 +77,40 @@ func callID(c todo.Call) string {
 	return blockID(c.List) + "_" + c.ID
 }
 
-// apiStream streams calls as they are made, in this process and in the others on
-// the same store. ?list= restricts to one list.
-func (h *HTTP) apiStream(w http.ResponseWriter, r *http.Request) {
+// calls streams calls as they are made, in this process and in the others on the
+// same store. ?list= restricts to one list.
+func calls(w http.ResponseWriter, r *edge.Request) error {
 	only := r.URL.Query().Get("list")
-	calls := h.server.lists().Calls()
-	defer calls.Close()
-	stream, ok := h.openStream(w, r)
-	if !ok {
-		return
+	made := r.Lists.Calls()
+	defer made.Close()
+	stream, closeStream, err := r.Stream(w)
+	if err != nil {
+		return err
 	}
-	defer stream.close()
+	defer closeStream()
+	if stream.Begin() != nil {
+		return nil
+	}
 	for index := 0; ; {
-		call, err := calls.Next(stream.ctx)
+		call, err := made.Next(stream.Context())
 		if err != nil {
-			return
+			return nil
 		}
 		if only != "" && call.List.List.ID != only {
 			continue
 		}
-		if !stream.block(index, blockOf(call.List, callID(call))) {
-			return
+		// The start, with the whole input, and at once the stop.
+		block := blockOf(call.List, callID(call))
+		if stream.Send(sse.Event{Data: blockEvent{"content_block_start", index, &block}},
+			sse.Event{Data: blockEvent{"content_block_stop", index, nil}}) != nil {
+			return nil
 		}
 		index++
 	}
 }
 
-// block sends the start, with the whole input, and at once the stop.
-func (s *eventStream) block(index int, b toolUse) bool {
-	start, err1 := json.Marshal(blockEvent{"content_block_start", index, &b})
-	stop, err2 := json.Marshal(blockEvent{"content_block_stop", index, nil})
-	return errors.Join(err1, err2) == nil && s.send(fmt.Appendf(nil, "data: %s\n\ndata: %s\n\n", start, stop))
-}
-
-// workspace is a list's history for a front end that reloads (VARIANTS.md W3).
-type workspace struct {
+// reload is a list's history for a front end that reloads (VARIANTS.md W3).
+type reload struct {
 	Workspace struct {
 		// Todos is null when there never was a list, [] when it was cleared.
 		Todos []streamTodo `json:"todos"`
@@ -135,40 +134,37 @@ type historyAnswer struct {
 	Blocks    []toolUse `json:"blocks"`
 }
 
-// apiWorkspace gives the history of ?list=, an id or name, or of the main list
-// that changed last.
-func (h *HTTP) apiWorkspace(w http.ResponseWriter, r *http.Request) {
-	answer := workspace{Messages: []historyMessage{}, History: []historyAnswer{}}
-	list, err := h.workspaceList(r.Context(), r.URL.Query().Get("list"))
+// workspace gives the history of ?list=, an id or name, or of the main list that
+// changed last.
+func workspace(w http.ResponseWriter, r *edge.Request) error {
+	answer := reload{Messages: []historyMessage{}, History: []historyAnswer{}}
+	l, err := workspaceList(r, r.URL.Query().Get("list"))
 	if errors.Is(err, todo.ErrNotFound) {
-		writeJSON(w, http.StatusOK, answer)
-		return
+		return edge.WriteJSON(w, http.StatusOK, answer)
 	}
 	if err != nil {
-		apiError(w, err)
-		return
+		return err
 	}
-	revisions, err := h.server.lists().History(r.Context(), list.List.ID, 0, 0)
+	revisions, err := r.Lists.History(r.Context(), l.List.ID, 0, 0)
 	if err != nil {
-		apiError(w, err)
-		return
+		return err
 	}
-	answer.Workspace.Todos = streamTodos(list)
+	answer.Workspace.Todos = streamTodos(l)
 	for i, s := range revisions {
 		block := blockOf(s, blockID(s))
 		answer.History = append(answer.History, historyAnswer{ID: fmt.Sprintf("session-history-%d", i+1), Type: "ai_answer", Blocks: []toolUse{block}})
 		block.Message = ""
 		answer.Messages = append(answer.Messages, historyMessage{Role: "assistant", Content: []toolUse{block}, ToolCalls: []toolUse{}})
 	}
-	writeJSON(w, http.StatusOK, answer)
+	return edge.WriteJSON(w, http.StatusOK, answer)
 }
 
-func (h *HTTP) workspaceList(ctx context.Context, wanted string) (todo.Snapshot, error) {
-	lists, err := h.server.lists().Find(ctx, todo.Query{Limit: maxListed})
+func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
+	found, err := r.Lists.Find(r.Context(), todo.Query{Limit: maxListed})
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
-	for _, l := range lists {
+	for _, l := range found {
 		if wanted == l.List.ID || wanted != "" && wanted == l.List.Name || wanted == "" && l.List.Agent == "" {
 			return l, nil
 		}

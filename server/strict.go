@@ -12,13 +12,15 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"todo-mcp/internal/todo"
 )
 
 // maxDepth is how deep a message may nest; MCP itself needs fewer than ten.
 const maxDepth = 64
 
-// message is what the transports need to know of a message before mcp-go has it.
-type message struct {
+// Message is what the transports need to know of a message before mcp-go has it.
+type Message struct {
 	Method string
 	// ID is the request's id, raw; nil for a notification or response.
 	ID json.RawMessage
@@ -26,50 +28,95 @@ type message struct {
 	Cancelled json.RawMessage
 	// Client is who an initialize request says it is.
 	Client mcp.Implementation
-	// Apps says that it shows MCP Apps.
-	Apps bool
+	// Extensions are what an initialize request says of its extensions.
+	Extensions map[string]any
 	// Modern says that _meta names a protocol version.
 	Modern bool
 }
 
-// messageError says why a message is refused, as JSON-RPC has it.
-type messageError struct {
-	code int
-	text string
+// Error says why a message is refused.
+type Error struct {
+	Code int // of JSON-RPC
+	Text string
 }
 
-func (e *messageError) Error() string { return e.text }
+// Error implements error.
+func (e *Error) Error() string { return e.Text }
 
-func refused(code int, format string, args ...any) *messageError {
-	return &messageError{code: code, text: fmt.Sprintf(format, args...)}
+// Refuse returns an error with a code of JSON-RPC.
+func Refuse(code int, format string, args ...any) *Error {
+	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// readMessage refuses what lenient JSON readers would take for something else
+// Answer returns the error as the answer to the request with an id, raw; the id
+// is null when it is not known.
+func (e *Error) Answer(id json.RawMessage) mcp.JSONRPCMessage {
+	return mcp.NewJSONRPCError(requestID(id), e.Code, e.Text, nil)
+}
+
+// requestID returns an id as mcp-go has it; that of nothing is null.
+func requestID(id json.RawMessage) mcp.RequestId {
+	var text string
+	var number int64
+	switch {
+	case len(id) == 0:
+	case json.Unmarshal(id, &text) == nil:
+		return mcp.NewRequestId(text)
+	case json.Unmarshal(id, &number) == nil:
+		return mcp.NewRequestId(number)
+	}
+	return mcp.NewRequestId(nil)
+}
+
+// TooLarge is the answer to a message of more bytes than are read. A tool call is
+// answered with a tool error, which reaches the model that can send less.
+func TooLarge(m Message) mcp.JSONRPCMessage {
+	err := Refuse(mcp.INVALID_REQUEST, "the message is larger than %d bytes", todo.MaxRequest)
+	if m.Method != string(mcp.MethodToolsCall) || len(m.ID) == 0 {
+		return err.Answer(m.ID)
+	}
+	text := fmt.Sprintf("Error: the call is larger than %d bytes, and nothing was changed. Send fewer or shorter items", todo.MaxRequest)
+	return mcp.NewJSONRPCResultResponse(requestID(m.ID), mcp.NewToolResultError(text))
+}
+
+// Read reads a message and refuses what lenient JSON readers would take for something else
 // (BAD-INPUT 16–21, 26): it must be one object of valid UTF-8, with keys that
 // differ in more than case, an id that is a string or an integer, and nothing
-// behind it. Lone surrogates pass: who uses a text tells them with their place.
-func readMessage(raw []byte) (message, *messageError) {
+// behind it. Half surrogate pairs pass: the tools refuse them, and say where they
+// stand. Of a refused message the id and the method are returned when they can be
+// told.
+func Read(raw []byte) (Message, *Error) {
+	m, err := readStrict(raw)
+	if err != nil {
+		var scan Scanner
+		scan.Write(raw)
+		m = scan.Message()
+	}
+	return m, err
+}
+
+func readStrict(raw []byte) (Message, *Error) {
 	if !utf8.Valid(raw) {
-		return message{}, refused(mcp.PARSE_ERROR, "the message is not valid UTF-8")
+		return Message{}, Refuse(mcp.PARSE_ERROR, "the message is not valid UTF-8")
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowInvalidUTF8(true))
 	switch d.PeekKind() {
 	case '{':
 	case '[':
-		return message{}, refused(mcp.INVALID_REQUEST, "batches are not supported, send one message at a time")
+		return Message{}, Refuse(mcp.INVALID_REQUEST, "batches are not supported, send one message at a time")
 	default:
-		return message{}, refused(mcp.PARSE_ERROR, "the message is not a JSON object")
+		return Message{}, Refuse(mcp.PARSE_ERROR, "the message is not a JSON object")
 	}
 	var r strictReader
 	if err := r.object(d, nil); err != nil {
-		var own *messageError
+		var own *Error
 		if errors.As(err, &own) {
-			return message{}, own
+			return Message{}, own
 		}
-		return message{}, refused(mcp.PARSE_ERROR, "the message is not valid JSON: %s", reason(err))
+		return Message{}, Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: %s", reason(err))
 	}
 	if len(bytes.TrimSpace(raw[d.InputOffset():])) > 0 {
-		return message{}, refused(mcp.PARSE_ERROR, "there is text behind the message")
+		return Message{}, Refuse(mcp.PARSE_ERROR, "there is text behind the message")
 	}
 	return envelope(raw)
 }
@@ -89,18 +136,18 @@ func reason(err error) string {
 	return "syntax error"
 }
 
-// envelope reads what [message] holds from JSON known to be strict.
-func envelope(raw []byte) (message, *messageError) {
+// envelope reads what [Message] holds from JSON known to be strict.
+func envelope(raw []byte) (Message, *Error) {
 	var m struct {
 		Method string          `json:"method"`
 		ID     json.RawMessage `json:"id"`
 		Params json.RawMessage `json:"params"`
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
-		return message{}, refused(mcp.INVALID_REQUEST, "method must be a string")
+		return Message{}, Refuse(mcp.INVALID_REQUEST, "method must be a string")
 	}
 	if err := checkID(m.ID); err != nil {
-		return message{}, err
+		return Message{}, err
 	}
 	var p struct {
 		RequestID    json.RawMessage    `json:"requestId"`
@@ -113,19 +160,19 @@ func envelope(raw []byte) (message, *messageError) {
 		} `json:"_meta"`
 	}
 	_ = json.Unmarshal(m.Params, &p) // what is of another shape is mcp-go's to refuse
-	return message{Method: m.Method, ID: m.ID, Cancelled: p.RequestID, Client: p.ClientInfo,
-		Apps: showsApps(p.Capabilities.Extensions), Modern: p.Meta.Version != ""}, nil
+	return Message{Method: m.Method, ID: m.ID, Cancelled: p.RequestID, Client: p.ClientInfo,
+		Extensions: p.Capabilities.Extensions, Modern: p.Meta.Version != ""}, nil
 }
 
-// checkID takes a string or an integer that survives a float64, as MCP wants;
-// nothing at all is a notification.
-func checkID(id json.RawMessage) *messageError {
+// checkID accepts a string, or an integer that a float64 can hold, as MCP wants.
+// No id at all is a notification.
+func checkID(id json.RawMessage) *Error {
 	if len(id) == 0 || id[0] == '"' {
 		return nil
 	}
 	var n int64
 	if err := json.Unmarshal(id, &n); err != nil || string(id) == "null" || n > 1<<53 || n < -1<<53 {
-		return refused(mcp.INVALID_REQUEST, "id must be a string or an integer")
+		return Refuse(mcp.INVALID_REQUEST, "id must be a string or an integer")
 	}
 	return nil
 }
@@ -147,7 +194,7 @@ func (r *strictReader) value(d *jsontext.Decoder, path []string) error {
 
 func (r *strictReader) enter() error {
 	if r.depth++; r.depth > maxDepth {
-		return refused(mcp.PARSE_ERROR, "the message nests deeper than %d levels", maxDepth)
+		return Refuse(mcp.PARSE_ERROR, "the message nests deeper than %d levels", maxDepth)
 	}
 	return nil
 }
@@ -199,15 +246,15 @@ func (r *strictReader) array(d *jsontext.Decoder, path []string) error {
 // one before but for case, with control characters, or almost a protocol key.
 func checkKey(key string, path []string, seen map[string]bool) error {
 	if strings.ContainsFunc(key, unicode.IsControl) {
-		return refused(mcp.PARSE_ERROR, "a key has a control character in it")
+		return Refuse(mcp.PARSE_ERROR, "a key has a control character in it")
 	}
 	folded := strings.ToLower(strings.ToUpper(key))
 	if seen[folded] {
-		return refused(mcp.PARSE_ERROR, "an object has two keys that differ only in case")
+		return Refuse(mcp.PARSE_ERROR, "an object has two keys that differ only in case")
 	}
 	seen[folded] = true
 	if want, ok := protocolKeys(path)[folded]; ok && want != key {
-		return refused(mcp.PARSE_ERROR, "a key differs from %q only in case", want)
+		return Refuse(mcp.PARSE_ERROR, "a key differs from %q only in case", want)
 	}
 	return nil
 }

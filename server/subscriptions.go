@@ -80,16 +80,25 @@ func (s *subscriptions) subscribe(ctx context.Context, r *mcp.SubscribeRequest) 
 	defer sub.mu.Unlock()
 	sub.uris[r.Params.URI] = true
 	if sub.stop == nil {
-		sub.scope = s.server.caller(newRequest(ctx, nil, r.Header)).scope
+		sub.scope = s.server.caller(newRequest(ctx, nil)).scope
 		var watching context.Context
 		watching, sub.stop = context.WithCancel(s.ctx)
 		s.follow(watching, sub)
 	}
 }
 
+// listenBegun is the context key of [WithListenBegun].
+type listenBegun struct{}
+
+// WithListenBegun returns a context for a subscriptions/listen request: begun is
+// called as soon as a cancellation can find the request.
+func WithListenBegun(ctx context.Context, begun context.CancelFunc) context.Context {
+	return context.WithValue(ctx, listenBegun{}, begun)
+}
+
 // listen serves one stream of subscriptions/listen until its request ends.
 func (s *subscriptions) listen(ctx context.Context, id any, r *mcp.SubscriptionsListenRequest) {
-	if begun, ok := ctx.Value(listenBegun{}).(func()); ok {
+	if begun, ok := ctx.Value(listenBegun{}).(context.CancelFunc); ok {
 		begun()
 	}
 	session := mcpserver.ClientSessionFromContext(ctx)
@@ -98,7 +107,7 @@ func (s *subscriptions) listen(ctx context.Context, id any, r *mcp.Subscriptions
 		return
 	}
 	sub := newSubscriber()
-	sub.scope = s.server.caller(newRequest(ctx, nil, r.Header)).scope
+	sub.scope = s.server.caller(newRequest(ctx, nil)).scope
 	sub.meta = map[string]any{mcp.MetaKeySubscriptionID: id}
 	sub.out = session.NotificationChannel()
 	for _, uri := range wanted {
@@ -158,7 +167,7 @@ func (s *subscriptions) drop(id string) {
 
 // follow watches for a subscriber until ctx ends.
 func (s *subscriptions) follow(ctx context.Context, sub *subscriber) {
-	watcher := s.server.lists().Watch(func(snapshot todo.Snapshot) bool { return len(sub.matching(snapshot)) > 0 })
+	watcher := s.server.lists(ctx).Watch(func(snapshot todo.Snapshot) bool { return len(sub.matching(snapshot)) > 0 })
 	s.work.Go(func() {
 		defer watcher.Close()
 		ctx, cancel := context.WithCancel(ctx)

@@ -40,14 +40,14 @@ func (a *app) demo(ctx context.Context, pace time.Duration, once bool) error {
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
-	h, err := s.Handler(server.HTTPConfig{SessionKey: a.sessionKey})
+	h, err := server.NewWeb(s, server.WebConfig{Board: board, SessionKey: a.sessionKey, Log: a.logger()})
 	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	served := make(chan error, 1)
-	go func() { served <- serveHTTP(ctx, listener, h) }()
+	go func() { served <- h.Serve(ctx, listener) }()
 	url := "http://" + listener.Addr().String()
 	fmt.Fprintf(a.Stdout, "Open %s/ and watch an agent at work. Nothing here is kept.\n\n", url)
 	err = a.act(ctx, url+"/mcp", pace)

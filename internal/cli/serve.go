@@ -2,22 +2,20 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"golang.org/x/term"
 
 	"todo-mcp/server"
+	"todo-mcp/server/edge"
 )
 
 func stdioFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
@@ -50,9 +48,6 @@ func (a *app) stdio(ctx context.Context, args []string, panel bool) error {
 	return s.ServeStdio(ctx, a.Stdin, a.Stdout)
 }
 
-// stopWithin bounds how long calls in hand may take at the end (BAD-INPUT 58).
-const stopWithin = 8 * time.Second
-
 func (a *app) serve(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("serve takes no arguments, received %q", args[0])
@@ -66,36 +61,21 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w (another todo-mcp may be serving there; --addr takes another)", a.addr, err)
 	}
-	handler, err := s.Handler(server.HTTPConfig{Hosts: a.hosts, Origins: a.origins, SessionKey: a.sessionKey})
+	handler, err := a.newWeb(s)
 	if err != nil {
 		return err
 	}
 	if err := a.greet(listener.Addr().String()); err != nil {
 		return err
 	}
-	return serveHTTP(ctx, listener, handler)
+	return handler.Serve(ctx, listener)
 }
 
-// serveHTTP serves until ctx ends; then streams are closed and calls in hand
-// answered.
-func serveHTTP(ctx context.Context, l net.Listener, h *server.HTTP) error {
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
-	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(l) }()
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
-	}
-	h.Close()
-	stop, cancel := context.WithTimeout(context.Background(), stopWithin)
-	defer cancel()
-	err := srv.Shutdown(stop)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = srv.Close()
-	}
-	<-failed
-	return err
+// newWeb returns everything that is served over HTTP, with s for MCP clients.
+func (a *app) newWeb(s *server.Server) (*edge.Edge, error) {
+	return server.NewWeb(s, server.WebConfig{
+		Board: s.Board, Hosts: a.hosts, Origins: a.origins, SessionKey: a.sessionKey, Log: a.logger(),
+	})
 }
 
 // greet tells where the panel is and how to add the server to a client.

@@ -15,6 +15,7 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
+	"todo-mcp/server/edge"
 	"todo-mcp/tools"
 )
 
@@ -193,7 +194,7 @@ func commas(v string) []string {
 // loopback refuses addresses that others can reach: there is no authentication
 // yet, and everybody's lists would be theirs (BAD-INPUT 15).
 func loopback(v string) error {
-	if !strings.Contains(v, ":") || !server.IsLoopback(v) {
+	if !strings.Contains(v, ":") || !edge.IsLoopback(v) {
 		return errors.New("must be a loopback address with a port, such as 127.0.0.1:8765: without authentication nothing else is safe")
 	}
 	return nil

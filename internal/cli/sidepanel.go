@@ -43,10 +43,10 @@ func (a *app) sidePanel(ctx context.Context, board *todo.Board) (wait func(), er
 
 func (a *app) servePanel(ctx context.Context, l net.Listener, s *server.Server) {
 	log := a.logger()
-	h, err := s.Handler(server.HTTPConfig{Hosts: a.hosts, Origins: a.origins, SessionKey: a.sessionKey})
+	h, err := a.newWeb(s)
 	if err == nil {
 		log.Info("panel", "address", "http://"+l.Addr().String()+"/")
-		err = serveHTTP(ctx, l, h)
+		err = h.Serve(ctx, l)
 	}
 	if err != nil {
 		log.Error("panel", "error", err)

@@ -61,12 +61,12 @@ func (a *app) todoWriteJSON(args []string) ([]byte, error) {
 	if text != "-" {
 		return []byte(text), nil
 	}
-	raw, err := io.ReadAll(io.LimitReader(a.Stdin, server.MaxMessage+1))
+	raw, err := io.ReadAll(io.LimitReader(a.Stdin, todo.MaxRequest+1))
 	if err != nil {
 		return nil, &toldError{"Error: read standard input: " + err.Error()}
 	}
-	if len(raw) > server.MaxMessage {
-		return nil, &toldError{fmt.Sprintf("Error: the JSON is larger than %d bytes", server.MaxMessage)}
+	if len(raw) > todo.MaxRequest {
+		return nil, &toldError{fmt.Sprintf("Error: the JSON is larger than %d bytes", todo.MaxRequest)}
 	}
 	return raw, nil
 }

@@ -171,12 +171,12 @@ func (a *app) importMarkdown(ctx context.Context, in io.Reader) error {
 	if a.list == "" {
 		return errors.New("say which list with --list NAME")
 	}
-	text, err := io.ReadAll(io.LimitReader(in, server.MaxMessage+1))
+	text, err := io.ReadAll(io.LimitReader(in, todo.MaxRequest+1))
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	if len(text) > server.MaxMessage {
-		return fmt.Errorf("the file is larger than %d bytes", server.MaxMessage)
+	if len(text) > todo.MaxRequest {
+		return fmt.Errorf("the file is larger than %d bytes", todo.MaxRequest)
 	}
 	lines, err := taskLines(render.ReadMarkdown(string(text)))
 	if err != nil {

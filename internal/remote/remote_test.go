@@ -41,7 +41,7 @@ func realServer(t *testing.T) (*todo.Board, *httptest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := s.Handler(server.HTTPConfig{SessionKey: func() []byte { return make([]byte, 32) }})
+	h, err := server.NewWeb(s, server.WebConfig{Board: s.Board, SessionKey: func() []byte { return make([]byte, 32) }})
 	if err != nil {
 		t.Fatal(err)
 	}

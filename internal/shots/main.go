@@ -83,7 +83,7 @@ func serve() (url string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	h, err := s.Handler(server.HTTPConfig{SessionKey: func() []byte { return bytes.Repeat([]byte("k"), 32) }})
+	h, err := server.NewWeb(s, server.WebConfig{Board: board, SessionKey: func() []byte { return bytes.Repeat([]byte("k"), 32) }})
 	if err != nil {
 		return "", nil, err
 	}

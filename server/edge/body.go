@@ -1,0 +1,40 @@
+package edge
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// ReadJSON reads the body of a request that must be JSON, within its limits of
+// size and time (BAD-INPUT 7–9, 11). An error is an [*Error].
+func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, error) {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return nil, &Error{http.StatusUnsupportedMediaType, "Content-Type must be application/json"}
+	}
+	if r.Header.Get("Content-Encoding") != "" {
+		return nil, &Error{http.StatusUnsupportedMediaType, "compressed bodies are not taken: leave out Content-Encoding"}
+	}
+	tooLarge := &Error{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", todo.MaxRequest)}
+	if r.ContentLength > todo.MaxRequest {
+		w.Header().Set("Connection", "close")
+		return nil, tooLarge
+	}
+	// Only for the body: an answer may stream for as long as it likes.
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(r.edge.config.BodyTimeout))
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, todo.MaxRequest))
+	_ = control.SetReadDeadline(time.Time{})
+	if limit := (*http.MaxBytesError)(nil); errors.As(err, &limit) {
+		return nil, tooLarge
+	}
+	if err != nil {
+		return nil, BadRequest("the body did not arrive whole within %s", r.edge.config.BodyTimeout)
+	}
+	return raw, nil
+}

@@ -1,0 +1,109 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+
+	"todo-mcp/internal/todo"
+)
+
+// Error is an answer that says no.
+type Error struct {
+	Status int
+	Text   string // for the caller to read
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Text }
+
+// BadRequest returns an answer 400.
+func BadRequest(format string, args ...any) *Error {
+	return &Error{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+// Format writes a failure as the callers of a route read it.
+type Format func(w http.ResponseWriter, status int, text string)
+
+// Text writes a failure as plain text, for pages and probes.
+func Text(w http.ResponseWriter, status int, text string) { http.Error(w, text, status) }
+
+// JSON writes a failure as {"error": …}.
+func JSON(w http.ResponseWriter, status int, text string) {
+	_ = WriteJSON(w, status, map[string]string{"error": text})
+}
+
+// WriteJSON answers with a value as JSON. An error means that it cannot be
+// encoded; then nothing was written.
+func WriteJSON(w http.ResponseWriter, status int, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n'))
+	return nil
+}
+
+// describe returns the status and the text of a failure. What is not known here
+// is ours, and its text says nothing of what lies behind it.
+func describe(err error) *Error {
+	var answer *Error
+	var input *todo.InputError
+	switch {
+	case errors.As(err, &answer):
+		return answer
+	case errors.As(err, &input):
+		return &Error{http.StatusUnprocessableEntity, problems(input)}
+	case errors.Is(err, todo.ErrNotFound):
+		return &Error{http.StatusNotFound, "no such list"}
+	case errors.Is(err, todo.ErrTooManyLists):
+		return &Error{http.StatusInsufficientStorage, "there are as many lists as --max-lists allows"}
+	case errors.Is(err, todo.ErrUnknownOutcome):
+		return &Error{http.StatusServiceUnavailable, "it is not known whether the change was saved: look before you repeat it"}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{http.StatusServiceUnavailable, "the store did not answer in time"}
+	}
+	return &Error{http.StatusServiceUnavailable, "the store failed; the server's log says why"}
+}
+
+func problems(err *todo.InputError) string {
+	text := ""
+	for i, p := range err.Problems {
+		if i > 0 {
+			text += "; "
+		}
+		text += p.String()
+	}
+	return text
+}
+
+// fail answers a failure, and logs it in one line when it is ours. A caller who
+// has gone gets and leaves nothing.
+func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err error) {
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		return
+	}
+	answer := describe(err)
+	if answer.Status >= http.StatusInternalServerError {
+		e.config.Log.Error("request failed", "method", r.Method, "route", r.Pattern, "status", answer.Status, "error", err)
+	}
+	format(w, answer.Status, answer.Text)
+}
+
+// recover answers and logs a panic, so that it ends no more than its request.
+func (e *Edge) recover(w http.ResponseWriter, r *http.Request, format Format) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	if cause == http.ErrAbortHandler {
+		panic(cause)
+	}
+	e.config.Log.Error("request panicked", "method", r.Method, "route", r.Pattern, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	format(w, http.StatusInternalServerError, "the server failed; its log says why")
+}

@@ -1,0 +1,72 @@
+package edge
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// guard refuses what a foreign page in a browser could send: a Host that is not
+// ours, which DNS rebinding gives, and an Origin that is not (BAD-INPUT 1–6).
+type guard struct {
+	hosts       []string
+	crossOrigin *http.CrossOriginProtection
+}
+
+func newGuard(hosts, origins []string) (*guard, error) {
+	g := &guard{hosts: hosts, crossOrigin: http.NewCrossOriginProtection()}
+	for _, origin := range origins {
+		if err := g.crossOrigin.AddTrustedOrigin(origin); err != nil {
+			return nil, fmt.Errorf("allowed origin %q: %w", origin, err)
+		}
+	}
+	return g, nil
+}
+
+func (g *guard) check(r *http.Request) error {
+	if !g.serves(r.Host) {
+		return &Error{http.StatusForbidden, "this Host is not served here (see --allowed-hosts)"}
+	}
+	// The standard library lets every GET pass, for a site's pages are public.
+	// Ours are not: a read from another origin is judged like a write. What has
+	// no Origin and changes nothing is a program, or a link that was followed.
+	if r.Header.Get("Origin") == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		return nil
+	}
+	asWrite := *r
+	asWrite.Method = http.MethodPost
+	if g.crossOrigin.Check(&asWrite) != nil {
+		return &Error{http.StatusForbidden, "requests from this Origin are not allowed (see --allowed-origins)"}
+	}
+	return nil
+}
+
+// serves reports whether a host, with or without port, is a loopback name or one
+// of those configured.
+func (g *guard) serves(hostport string) bool {
+	host := strings.ToLower(hostOf(hostport))
+	return isLoopback(host) || slices.Contains(g.hosts, host)
+}
+
+// hostOf returns a host without its port and brackets.
+func hostOf(hostport string) string {
+	if host, _, err := net.SplitHostPort(hostport); err == nil {
+		return host
+	}
+	return strings.Trim(hostport, "[]")
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+// IsLoopback reports whether an address to listen on can be reached from this
+// machine alone.
+func IsLoopback(address string) bool { return isLoopback(strings.ToLower(hostOf(address))) }

@@ -1,0 +1,50 @@
+package server
+
+import (
+	"log/slog"
+	"time"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
+	"todo-mcp/server/sse"
+)
+
+// WebConfig is what serving over HTTP needs.
+type WebConfig struct {
+	Board *todo.Board
+	// Hosts and Origins are allowed beside the loopback ones and our own, see
+	// [edge.Config].
+	Hosts, Origins []string
+	// SessionKey returns the key that signs session ids. It is called once,
+	// when the first is needed.
+	SessionKey func() []byte
+	// Log receives our own failures; never any list's content. Nil discards.
+	Log *slog.Logger
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+	// Timeout, BodyTimeout, MaxStreams and Streams are [edge.Config]'s; 0 takes
+	// its defaults.
+	Timeout, BodyTimeout time.Duration
+	MaxStreams           int
+	Streams              sse.Limits
+}
+
+// NewWeb returns all routes behind one edge, for people and for front ends, with
+// s for MCP clients.
+func NewWeb(s *Server, c WebConfig) (*edge.Edge, error) {
+	e, err := edge.New(edge.Config{
+		Board: c.Board, Hosts: c.Hosts, Origins: c.Origins, Log: c.Log,
+		Timeout: c.Timeout, BodyTimeout: c.BodyTimeout, MaxStreams: c.MaxStreams, Streams: c.Streams,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p, err := NewPanel(PanelConfig{Process: c.Board.Process(), Timeout: e.Timeout(), Log: c.Log, Now: c.Now})
+	if err != nil {
+		return nil, err
+	}
+	NewHTTP(s, HTTPConfig{SessionKey: c.SessionKey}).Route(e)
+	Route(e)
+	p.Route(e)
+	return e, nil
+}
