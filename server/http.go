@@ -108,7 +108,7 @@ func (x *exchange) check(w http.ResponseWriter) bool {
 		return true
 	}
 	// The error says which versions there are (BAD-INPUT 23).
-	detail := mcp.UnsupportedProtocolVersionError{Version: cutRunes(version, 32), Supported: mcp.ValidProtocolVersions}.JSONRPCError()
+	detail := mcp.UnsupportedProtocolVersionError{Version: todo.Cut(version, 32), Supported: mcp.ValidProtocolVersions}.JSONRPCError()
 	detail.ID = requestID(x.message.ID)
 	_ = edge.WriteJSON(w, http.StatusBadRequest, detail)
 	return false

@@ -42,7 +42,7 @@ func newRequest(ctx context.Context, meta *mcp.Meta) request {
 // caller finds the scope: the first of the steps that applies (ARCHITECTURE.md,
 // "Who is calling").
 func (s *Server) caller(r request) caller {
-	c := caller{client: cutRunes(r.client.Name, 64)}
+	c := caller{client: todo.Cut(r.client.Name, 64)}
 	c.begin.Workspace = s.workspace(r)
 	for _, step := range []func(request, *caller) bool{
 		s.namedList, s.conversation, s.session, s.process, s.sessionless,
@@ -166,7 +166,7 @@ func (s *Server) subAgent(r request, c *caller) {
 	if main, err := s.lists(r.ctx).Resolve(r.ctx, s.target(*c, nil)); err == nil {
 		c.begin.Parent = main.List.ID
 	}
-	c.agent = cutRunes(strings.ToValidUTF8(agent, "?"), 64)
+	c.agent = todo.Cut(strings.ToValidUTF8(agent, "?"), 64)
 	c.begin.Agent, c.begin.Name = c.agent, ""
 	c.scope.Conversation += "/agent:" + opaque(agent)
 	c.scope.Exclusive = true
@@ -233,9 +233,4 @@ func opaque(id string) string {
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
-}
-
-func cutRunes(text string, most int) string {
-	runes := []rune(text)
-	return string(runes[:min(most, len(runes))])
 }

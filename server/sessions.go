@@ -13,6 +13,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"todo-mcp/internal/todo"
 )
 
 // sessions makes and checks MCP session ids. An id carries what must be known
@@ -44,7 +46,7 @@ func newSessions(key func() []byte) *sessions {
 
 // begin makes the id of a new session.
 func (s *sessions) begin(client mcp.Implementation, apps bool) string {
-	claims := sessionClaims{Nonce: make([]byte, 16), Client: cutRunes(client.Name, 64), Version: cutRunes(client.Version, 32), Apps: apps}
+	claims := sessionClaims{Nonce: make([]byte, 16), Client: todo.Cut(client.Name, 64), Version: todo.Cut(client.Version, 32), Apps: apps}
 	rand.Read(claims.Nonce) //nolint:errcheck // never fails
 	data, err := json.Marshal(claims)
 	if err != nil {

@@ -49,6 +49,12 @@ func isBreak(r rune) bool {
 	return false
 }
 
+// Cut returns the first runes of a text, most at the most.
+func Cut(text string, most int) string {
+	runes := []rune(text)
+	return string(runes[:min(most, len(runes))])
+}
+
 // Fold reduces a text to what matters when two are compared loosely: letters,
 // digits and symbols, lower case, without spaces and punctuation (VARIANTS.md,
 // projection equality). A text of punctuation alone folds to itself.
