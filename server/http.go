@@ -16,6 +16,7 @@ import (
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
+	"todo-mcp/server/jsonrpc"
 )
 
 // HTTPConfig is what MCP over HTTP needs.
@@ -52,13 +53,13 @@ func (h *HTTP) Route(e *edge.Edge) { e.HandleUnbounded("/mcp", jsonRPC, h.serve)
 
 // jsonRPC writes a failure of the edge's as JSON-RPC has it.
 func jsonRPC(w http.ResponseWriter, status int, text string) {
-	refuse(w, status, nil, Refuse(mcp.INVALID_REQUEST, "%s", text))
+	refuse(w, status, nil, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", text))
 }
 
 // exchange is one request with what is known of it.
 type exchange struct {
 	*edge.Request
-	message Message
+	message jsonrpc.Message
 	list    string // the list that the URL or header names
 }
 
@@ -99,7 +100,7 @@ func (x *exchange) session() string { return x.Header.Get(mcpserver.HeaderKeySes
 func (x *exchange) check(w http.ResponseWriter) bool {
 	if x.list != "" {
 		if err := todo.CheckName(x.list); err != nil {
-			refuse(w, http.StatusBadRequest, x.message.ID, Refuse(mcp.INVALID_PARAMS, "%s", err))
+			refuse(w, http.StatusBadRequest, x.message.ID, jsonrpc.Refuse(mcp.INVALID_PARAMS, "%s", err))
 			return false
 		}
 	}
@@ -109,7 +110,7 @@ func (x *exchange) check(w http.ResponseWriter) bool {
 	}
 	// The error says which versions there are (BAD-INPUT 23).
 	detail := mcp.UnsupportedProtocolVersionError{Version: todo.Cut(version, 32), Supported: mcp.ValidProtocolVersions}.JSONRPCError()
-	detail.ID = requestID(x.message.ID)
+	detail.ID = jsonrpc.RequestID(x.message.ID)
 	_ = edge.WriteJSON(w, http.StatusBadRequest, detail)
 	return false
 }
@@ -124,8 +125,8 @@ func (h *HTTP) post(w http.ResponseWriter, x *exchange) error {
 	if err != nil {
 		return err
 	}
-	var bad *Error
-	if x.message, bad = Read(raw); bad != nil {
+	var bad *jsonrpc.Error
+	if x.message, bad = jsonrpc.Read(raw); bad != nil {
 		refuse(w, http.StatusBadRequest, x.message.ID, bad)
 		return nil
 	}
@@ -177,12 +178,12 @@ func (h *HTTP) stream(ctx context.Context, w http.ResponseWriter, x *exchange) e
 func (h *HTTP) checkSession(w http.ResponseWriter, x *exchange) bool {
 	id := x.session()
 	if id == "" {
-		refuse(w, http.StatusBadRequest, x.message.ID, Refuse(mcp.INVALID_REQUEST,
+		refuse(w, http.StatusBadRequest, x.message.ID, jsonrpc.Refuse(mcp.INVALID_REQUEST,
 			"the %s header is missing: send initialize first, or name protocol version %s in _meta", mcpserver.HeaderKeySessionID, mcp.ProtocolVersion20260728))
 		return false
 	}
 	if ended, err := h.sessions.check(id); err != nil || ended {
-		refuse(w, http.StatusNotFound, x.message.ID, Refuse(mcp.INVALID_REQUEST, "unknown or ended session: send initialize again"))
+		refuse(w, http.StatusNotFound, x.message.ID, jsonrpc.Refuse(mcp.INVALID_REQUEST, "unknown or ended session: send initialize again"))
 		return false
 	}
 	return true
@@ -281,7 +282,7 @@ func (h *HTTP) delete(w http.ResponseWriter, x *exchange) {
 }
 
 // refuse answers the request with an id, raw, with a JSON-RPC error.
-func refuse(w http.ResponseWriter, status int, id json.RawMessage, err *Error) {
+func refuse(w http.ResponseWriter, status int, id json.RawMessage, err *jsonrpc.Error) {
 	_ = edge.WriteJSON(w, status, err.Answer(id))
 }
 

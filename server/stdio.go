@@ -16,6 +16,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/jsonrpc"
 )
 
 // ServeStdio serves one client on in and out until in ends, out is closed or
@@ -66,7 +67,7 @@ type stdio struct {
 // line is what was read: a message, or of one that is too long what can be told.
 type line struct {
 	data    []byte
-	tooLong *Scanner
+	tooLong *jsonrpc.Scanner
 }
 
 func (l line) empty() bool { return len(l.data) == 0 && l.tooLong == nil }
@@ -108,7 +109,7 @@ func readLine(r *bufio.Reader) (line, error) {
 		case l.tooLong != nil:
 			l.tooLong.Write(part)
 		case len(l.data)+len(part) > todo.MaxRequest+1:
-			scanner := &Scanner{}
+			scanner := &jsonrpc.Scanner{}
 			scanner.Write(l.data)
 			scanner.Write(part)
 			l = line{tooLong: scanner}
@@ -144,10 +145,10 @@ func (t *stdio) handle(ctx context.Context, lines <-chan line) {
 
 func (t *stdio) take(l line) {
 	if l.tooLong != nil {
-		t.answer(TooLarge(l.tooLong.Message()))
+		t.answer(jsonrpc.TooLarge(l.tooLong.Message()))
 		return
 	}
-	m, err := Read(l.data)
+	m, err := jsonrpc.Read(l.data)
 	switch {
 	case err != nil:
 		t.answer(err.Answer(m.ID))

@@ -1,4 +1,4 @@
-package server
+package jsonrpc
 
 import (
 	"bytes"
@@ -51,11 +51,11 @@ func Refuse(code int, format string, args ...any) *Error {
 // Answer returns the error as the answer to the request with an id, raw; the id
 // is null when it is not known.
 func (e *Error) Answer(id json.RawMessage) mcp.JSONRPCMessage {
-	return mcp.NewJSONRPCError(requestID(id), e.Code, e.Text, nil)
+	return mcp.NewJSONRPCError(RequestID(id), e.Code, e.Text, nil)
 }
 
-// requestID returns an id as mcp-go has it; that of nothing is null.
-func requestID(id json.RawMessage) mcp.RequestId {
+// RequestID returns an id as mcp-go has it; that of nothing is null.
+func RequestID(id json.RawMessage) mcp.RequestId {
 	var text string
 	var number int64
 	switch {
@@ -76,7 +76,7 @@ func TooLarge(m Message) mcp.JSONRPCMessage {
 		return err.Answer(m.ID)
 	}
 	text := fmt.Sprintf("Error: the call is larger than %d bytes, and nothing was changed. Send fewer or shorter items", todo.MaxRequest)
-	return mcp.NewJSONRPCResultResponse(requestID(m.ID), mcp.NewToolResultError(text))
+	return mcp.NewJSONRPCResultResponse(RequestID(m.ID), mcp.NewToolResultError(text))
 }
 
 // Read reads a message and refuses what lenient JSON readers would take for something else
