@@ -24,7 +24,7 @@ func appPackages() []string {
 		"@modelcontextprotocol/server@2.4.0", "zod@4.6.7", "esbuild@0.28.2"}
 }
 
-// hostScript bundles app/host.js with the packages, which are fetched once.
+// hostScript bundles card/testdata/host.js with the packages, which are fetched once.
 func hostScript(t *testing.T) []byte {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -36,7 +36,7 @@ func hostScript(t *testing.T) []byte {
 		install(t, dir)
 	}
 	out := filepath.Join(t.TempDir(), "host.js")
-	bundle := exec.Command(filepath.Join(dir, "node_modules", ".bin", "esbuild"), "app/host.js", "--bundle", "--format=iife", "--outfile="+out)
+	bundle := exec.Command(filepath.Join(dir, "node_modules", ".bin", "esbuild"), "card/testdata/host.js", "--bundle", "--format=iife", "--outfile="+out)
 	bundle.Env = append(os.Environ(), "NODE_PATH="+filepath.Join(dir, "node_modules"))
 	if said, err := bundle.CombinedOutput(); err != nil {
 		t.Fatalf("bundle the host: %v\n%s", err, said)

@@ -14,6 +14,7 @@ import (
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
+	"todo-mcp/server/card"
 	"todo-mcp/tools"
 )
 
@@ -89,13 +90,13 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithRecovery(),
 		mcpserver.WithHooks(hooks),
 		mcpserver.WithCacheHints(0, mcp.CacheScopePrivate),
-		mcpserver.WithExtensions(map[string]any{appsExtension: map[string]any{}}),
+		mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}),
 	)
 	for _, tool := range s.published() {
 		s.mcp.AddTool(describe(tool), s.handler(tool))
 	}
 	s.addResources()
-	if err := s.addApp(); err != nil {
+	if err := s.addCard(); err != nil {
 		return nil, err
 	}
 	return s, s.addPrompts()
@@ -148,7 +149,7 @@ func CheckPublish(names []string) error {
 func describe(t *tools.Tool) mcp.Tool {
 	no := false
 	return mcp.Tool{
-		Meta: appMeta(), Name: t.Name, Title: t.Title, Description: t.Description,
+		Meta: card.ToolMeta(), Name: t.Name, Title: t.Title, Description: t.Description,
 		RawInputSchema: t.InputSchema, RawOutputSchema: t.OutputSchema,
 		Annotations: mcp.ToolAnnotation{
 			ReadOnlyHint: &no, DestructiveHint: &no, OpenWorldHint: &no, IdempotentHint: &t.Idempotent,

@@ -15,6 +15,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/card"
 )
 
 // sessions makes and checks MCP session ids. An id carries what must be known
@@ -112,7 +113,7 @@ func (s *sessions) ResolveSessionIdManager(r *http.Request) mcpserver.SessionIdM
 	ids := sessionIDs{sessions: s}
 	if r != nil {
 		if x, ok := r.Context().Value(exchangeKey{}).(*exchange); ok {
-			ids.client, ids.apps = x.message.Client, showsApps(x.message.Extensions)
+			ids.client, ids.apps = x.message.Client, card.ShownBy(x.message.Extensions)
 		}
 	}
 	return ids

@@ -16,6 +16,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/card"
 	"todo-mcp/server/jsonrpc"
 )
 
@@ -175,7 +176,7 @@ func (t *stdio) call(raw []byte) {
 func (t *stdio) from(ctx context.Context) context.Context {
 	return WithPeer(ctx, Peer{
 		Process: true, Client: t.session.GetClientInfo(), Folder: t.session.Root(),
-		Apps: showsApps(t.session.GetClientCapabilities().Extensions),
+		Apps: card.ShownBy(t.session.GetClientCapabilities().Extensions),
 	})
 }
 

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -11,33 +10,16 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/card"
 	"todo-mcp/tools"
 )
 
-// MCP Apps: a host that speaks the extension draws a tool's result with the
-// page that the tool names. Other hosts show the text.
-const (
-	appsExtension = "io.modelcontextprotocol/ui"
-	appURI        = "ui://todo/list.html"
-	appMIME       = "text/html;profile=mcp-app"
-)
-
-//go:embed app/list.html
-var appPage string
-
-// appMeta is the _meta of a published tool: the page that draws its result.
-func appMeta() *mcp.Meta { return uiMeta("resourceUri", appURI) }
-
-func uiMeta(key string, value any) *mcp.Meta {
-	return &mcp.Meta{AdditionalFields: map[string]any{"ui": map[string]any{key: value}}}
-}
-
-// addApp adds the page and the tool by which it reads its list anew.
-func (s *Server) addApp() error {
-	s.mcp.AddResource(mcp.NewResource(appURI, "todo list page",
+// addCard adds the page and the tool by which it reads its list anew.
+func (s *Server) addCard() error {
+	s.mcp.AddResource(mcp.NewResource(card.URI, "todo list page",
 		mcp.WithResourceTitle("Todo list"),
 		mcp.WithResourceDescription("The page that shows a todo list in the chat"),
-		mcp.WithMIMEType(appMIME)), readApp)
+		mcp.WithMIMEType(card.MIME)), readCard)
 	view, err := tools.NewView()
 	if err != nil {
 		return err
@@ -46,21 +28,13 @@ func (s *Server) addApp() error {
 	described := describe(view)
 	yes := true
 	described.Annotations.ReadOnlyHint = &yes
-	described.Meta = uiMeta("visibility", []string{"app"})
+	described.Meta = card.ViewMeta()
 	s.mcp.AddTool(described, s.viewHandler(view))
 	return nil
 }
 
-// readApp gives the page. It says that it asks nothing of the network.
-func readApp(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-	none := []string{}
-	return []mcp.ResourceContents{mcp.TextResourceContents{
-		URI: appURI, MIMEType: appMIME, Text: appPage,
-		Meta: map[string]any{"ui": map[string]any{
-			"csp":           map[string]any{"connectDomains": none, "resourceDomains": none},
-			"prefersBorder": true,
-		}},
-	}}, nil
+func readCard(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+	return []mcp.ResourceContents{card.Contents()}, nil
 }
 
 // viewHandler answers calls of the view tool: any list of the principal, by id,
@@ -94,11 +68,4 @@ func (s *Server) hideView(ctx context.Context, result *mcp.ListToolsResult) {
 	if mcpserver.IsModernRequest(ctx) || !peerOf(ctx).Apps {
 		result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return t.Name == s.viewTool })
 	}
-}
-
-// showsApps reports whether a client with these extensions can draw our page.
-func showsApps(extensions map[string]any) bool {
-	settings, _ := extensions[appsExtension].(map[string]any)
-	types, _ := settings["mimeTypes"].([]any)
-	return slices.Contains(types, any(appMIME))
 }

@@ -1,0 +1,53 @@
+// Package card is the page that shows a list in the chat, in hosts that speak MCP
+// Apps. Other hosts show the result's text.
+//
+// It promises that the page asks nothing of the network, and that whatever a
+// list's texts hold is inert on it (BAD-INPUT 36, 38).
+package card
+
+import (
+	_ "embed"
+	"slices"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// The page as MCP Apps names it.
+const (
+	Extension = "io.modelcontextprotocol/ui"
+	URI       = "ui://todo/list.html"
+	MIME      = "text/html;profile=mcp-app"
+)
+
+//go:embed list.html
+var page string
+
+// ToolMeta returns the _meta of a tool whose result the page draws.
+func ToolMeta() *mcp.Meta { return meta("resourceUri", URI) }
+
+// ViewMeta returns the _meta of a tool that only the page may call.
+func ViewMeta() *mcp.Meta { return meta("visibility", []string{"app"}) }
+
+func meta(key string, value any) *mcp.Meta {
+	return &mcp.Meta{AdditionalFields: map[string]any{"ui": map[string]any{key: value}}}
+}
+
+// Contents returns the page as a resource is read. It says that it asks nothing
+// of the network.
+func Contents() mcp.ResourceContents {
+	none := []string{}
+	return mcp.TextResourceContents{
+		URI: URI, MIMEType: MIME, Text: page,
+		Meta: map[string]any{"ui": map[string]any{
+			"csp":           map[string]any{"connectDomains": none, "resourceDomains": none},
+			"prefersBorder": true,
+		}},
+	}
+}
+
+// ShownBy reports whether a client with these extensions can draw the page.
+func ShownBy(extensions map[string]any) bool {
+	settings, _ := extensions[Extension].(map[string]any)
+	types, _ := settings["mimeTypes"].([]any)
+	return slices.Contains(types, any(MIME))
+}
