@@ -19,6 +19,7 @@ func directions() map[string][]string {
 		"prompts":                  {},
 		"tools":                    {"internal/todo", "prompts"},
 		"server":                   {"tools", "prompts", "internal/todo", "internal/render", "server/edge", "server/sse", "server/jsonrpc", "server/card"},
+		"server/stdio":             {"server", "server/jsonrpc", "server/card", "internal/todo"},
 		"server/card":              {},
 		"server/jsonrpc":           {"internal/todo"},
 		"server/edge":              {"internal/todo", "server/sse"},
@@ -33,7 +34,7 @@ func directions() map[string][]string {
 		"internal/remote":          {"internal/todo", "internal/render"},
 		"internal/watch":           {"internal/todo", "internal/render", "internal/remote"},
 		"internal/shots":           append([]string{"server", "tools", "prompts", "internal/todo"}, adapters...),
-		"internal/cli":             append([]string{"server", "server/edge", "tools", "prompts", "internal/todo", "internal/watch", "internal/remote"}, adapters...),
+		"internal/cli":             append([]string{"server", "server/...", "tools", "prompts", "internal/todo", "internal/watch", "internal/remote"}, adapters...),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"todo-mcp/server"
+	"todo-mcp/server/stdio"
 )
 
 // A conversation with the official SDK's client, which nobody here wrote, over
@@ -22,7 +23,7 @@ func TestOfficialClient(t *testing.T) {
 		"stdio": func(t *testing.T, s *server.Server) mcp.Transport {
 			inR, inW := io.Pipe()
 			outR, outW := io.Pipe()
-			go func() { _ = s.ServeStdio(context.Background(), inR, outW); outW.Close() }()
+			go func() { _ = stdio.Serve(context.Background(), s, inR, outW); outW.Close() }()
 			t.Cleanup(func() { inW.Close() })
 			return &mcp.IOTransport{Reader: outR, Writer: inW}
 		},

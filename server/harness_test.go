@@ -16,6 +16,7 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
+	"todo-mcp/server/stdio"
 	"todo-mcp/tools"
 )
 
@@ -160,7 +161,7 @@ func newPipe(t testing.TB, s *server.Server) *pipe {
 	outR, outW := io.Pipe()
 	p := &pipe{t: t, in: inW, out: bufio.NewReader(outR), done: make(chan error, 1), stop: stop}
 	go func() {
-		err := s.ServeStdio(ctx, inR, outW)
+		err := stdio.Serve(ctx, s, inR, outW)
 		outW.Close()
 		p.done <- err
 	}()

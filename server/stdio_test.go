@@ -11,6 +11,7 @@ import (
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/stdio"
 )
 
 // Calls sent at once are applied in the order they were sent; mcp-go's own
@@ -126,7 +127,7 @@ func TestStdioLongLine(t *testing.T) {
 	var out strings.Builder
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if err := s.ServeStdio(context.Background(), in, &out); err != nil {
+	if err := stdio.Serve(context.Background(), s, in, &out); err != nil {
 		t.Error(err)
 	}
 	runtime.ReadMemStats(&after)
@@ -163,7 +164,7 @@ func TestStdioClosedOut(t *testing.T) {
 			}
 		}
 	}()
-	if err := s.ServeStdio(context.Background(), in, &brokenPipe{left: 2000}); err != nil {
+	if err := stdio.Serve(context.Background(), s, in, &brokenPipe{left: 2000}); err != nil {
 		t.Errorf("closed stdout: %v", err)
 	}
 	in.Close()

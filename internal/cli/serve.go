@@ -16,6 +16,7 @@ import (
 
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
+	mcpstdio "todo-mcp/server/stdio"
 )
 
 func stdioFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
@@ -45,7 +46,7 @@ func (a *app) stdio(ctx context.Context, args []string, panel bool) error {
 		defer wait()
 		defer stop()
 	}
-	return s.ServeStdio(ctx, a.Stdin, a.Stdout)
+	return mcpstdio.Serve(ctx, s, a.Stdin, a.Stdout)
 }
 
 func (a *app) serve(ctx context.Context, args []string) error {

@@ -1,4 +1,10 @@
-package server
+// Package stdio serves one MCP client on a pipe.
+//
+// It promises that messages are handled one after the other in the order they
+// came, that every message read is answered before it ends, and that a message of
+// any length costs a constant amount of memory. It may leave a read from its
+// input to the end of the process.
+package stdio
 
 import (
 	"bufio"
@@ -16,11 +22,12 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server"
 	"todo-mcp/server/card"
 	"todo-mcp/server/jsonrpc"
 )
 
-// ServeStdio serves one client on in and out until in ends, out is closed or
+// Serve serves one client on in and out until in ends, out is closed or
 // ctx ends; all three are a clean end and give nil. Messages are handled one
 // after the other in the order they came, but for streams and cancellations;
 // at the end every message read so far is answered first.
@@ -31,11 +38,11 @@ import (
 //
 // A read from in that is under way when ctx ends is left to the end of the
 // process.
-func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) error {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
 	// Calls in hand are finished although ctx has ended; streams are not.
-	session := newStdioSession()
+	session := newSession()
 	calls := s.MCP().WithContext(context.WithoutCancel(ctx), session)
 	streams, endStreams := context.WithCancel(calls)
 	defer endStreams()
@@ -44,7 +51,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	}
 	defer s.MCP().UnregisterSession(calls, session.SessionID())
 
-	t := &stdio{server: s, session: session, calls: calls, streams: streams, hangUp: hangUp, out: out}
+	t := &transport{server: s, session: session, calls: calls, streams: streams, hangUp: hangUp, out: out}
 	t.work.Go(t.notify)
 	t.handle(ctx, read(ctx, in))
 	endStreams()
@@ -52,10 +59,10 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	return nil
 }
 
-// stdio is one client on a pipe.
-type stdio struct {
-	server  *Server
-	session *stdioSession
+// transport is one client on a pipe.
+type transport struct {
+	server  *server.Server
+	session *session
 	calls   context.Context // of everything but streams
 	streams context.Context // of subscriptions/listen
 	hangUp  func()          // called when out is gone
@@ -126,7 +133,7 @@ func readLine(r *bufio.Reader) (line, error) {
 
 // handle handles messages in order, until there are no more or ctx ends; then
 // it still answers what had been read.
-func (t *stdio) handle(ctx context.Context, lines <-chan line) {
+func (t *transport) handle(ctx context.Context, lines <-chan line) {
 	for {
 		select {
 		case l, ok := <-lines:
@@ -144,7 +151,7 @@ func (t *stdio) handle(ctx context.Context, lines <-chan line) {
 	}
 }
 
-func (t *stdio) take(l line) {
+func (t *transport) take(l line) {
 	if l.tooLong != nil {
 		t.answer(jsonrpc.TooLarge(l.tooLong.Message()))
 		return
@@ -165,7 +172,7 @@ func (t *stdio) take(l line) {
 }
 
 // call lets mcp-go answer a message.
-func (t *stdio) call(raw []byte) {
+func (t *transport) call(raw []byte) {
 	ctx, cancel := t.server.Bound(t.from(t.calls))
 	defer cancel()
 	t.answer(t.server.MCP().HandleMessage(ctx, raw))
@@ -173,8 +180,8 @@ func (t *stdio) call(raw []byte) {
 
 // from says who sent a message: the one client of the pipe, as far as it is known
 // by now.
-func (t *stdio) from(ctx context.Context) context.Context {
-	return WithPeer(ctx, Peer{
+func (t *transport) from(ctx context.Context) context.Context {
+	return server.WithPeer(ctx, server.Peer{
 		Process: true, Client: t.session.GetClientInfo(), Folder: t.session.Root(),
 		Apps: card.ShownBy(t.session.GetClientCapabilities().Extensions),
 	})
@@ -185,7 +192,7 @@ func (t *stdio) from(ctx context.Context) context.Context {
 const rootsRequest = "todo-mcp-roots"
 
 // response takes what a client answers us, and reports whether it is an answer.
-func (s *stdioSession) response(raw []byte) bool {
+func (s *session) response(raw []byte) bool {
 	var r struct {
 		ID     any             `json:"id"`
 		Result json.RawMessage `json:"result"`
@@ -211,7 +218,7 @@ func (s *stdioSession) response(raw []byte) bool {
 }
 
 // Root is the first folder the client told us of; empty when it told none.
-func (s *stdioSession) Root() string {
+func (s *session) Root() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.root
@@ -219,9 +226,9 @@ func (s *stdioSession) Root() string {
 
 // listen serves a stream beside the calls, and returns when a cancellation that
 // comes next will find it.
-func (t *stdio) listen(raw []byte) {
+func (t *transport) listen(raw []byte) {
 	begun, begin := context.WithCancel(context.Background())
-	ctx := WithListenBegun(t.from(t.streams), begin)
+	ctx := server.WithListenBegun(t.from(t.streams), begin)
 	t.work.Go(func() {
 		defer begin()
 		t.answer(t.server.MCP().HandleMessage(ctx, raw))
@@ -232,7 +239,7 @@ func (t *stdio) listen(raw []byte) {
 // answer writes a message; nil, the answer to a notification, writes nothing.
 // When out is gone the transport ends: what was acknowledged is on disk, and
 // nobody is there to be told more.
-func (t *stdio) answer(m mcp.JSONRPCMessage) {
+func (t *transport) answer(m mcp.JSONRPCMessage) {
 	if m == nil {
 		return
 	}
@@ -249,7 +256,7 @@ func (t *stdio) answer(m mcp.JSONRPCMessage) {
 }
 
 // notify writes the session's notifications until streams end.
-func (t *stdio) notify() {
+func (t *transport) notify() {
 	for {
 		select {
 		case n := <-t.session.notifications:
@@ -260,8 +267,8 @@ func (t *stdio) notify() {
 	}
 }
 
-// stdioSession is the one session of a pipe.
-type stdioSession struct {
+// session is the one session of a pipe.
+type session struct {
 	notifications chan mcp.JSONRPCNotification
 	initialized   atomic.Bool
 
@@ -271,37 +278,37 @@ type stdioSession struct {
 	root         string
 }
 
-var _ mcpserver.SessionWithClientInfo = (*stdioSession)(nil)
+var _ mcpserver.SessionWithClientInfo = (*session)(nil)
 
-func newStdioSession() *stdioSession {
-	return &stdioSession{notifications: make(chan mcp.JSONRPCNotification, 16)}
+func newSession() *session {
+	return &session{notifications: make(chan mcp.JSONRPCNotification, 16)}
 }
 
-func (s *stdioSession) SessionID() string { return "stdio" }
-func (s *stdioSession) Initialize()       { s.initialized.Store(true) }
-func (s *stdioSession) Initialized() bool { return s.initialized.Load() }
+func (s *session) SessionID() string { return "stdio" }
+func (s *session) Initialize()       { s.initialized.Store(true) }
+func (s *session) Initialized() bool { return s.initialized.Load() }
 
-func (s *stdioSession) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notifications }
+func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notifications }
 
-func (s *stdioSession) GetClientInfo() mcp.Implementation {
+func (s *session) GetClientInfo() mcp.Implementation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.client
 }
 
-func (s *stdioSession) SetClientInfo(c mcp.Implementation) {
+func (s *session) SetClientInfo(c mcp.Implementation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.client = c
 }
 
-func (s *stdioSession) GetClientCapabilities() mcp.ClientCapabilities {
+func (s *session) GetClientCapabilities() mcp.ClientCapabilities {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.capabilities
 }
 
-func (s *stdioSession) SetClientCapabilities(c mcp.ClientCapabilities) {
+func (s *session) SetClientCapabilities(c mcp.ClientCapabilities) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.capabilities = c
