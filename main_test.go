@@ -13,28 +13,30 @@ import (
 // directions is what each room may import of this module (ARCHITECTURE.md,
 // "Rooms and directions"). A prefix ending in "/..." stands for what is below.
 func directions() map[string][]string {
-	adapters := []string{"internal/store/...", "internal/render"}
+	model := "internal/todo"
+	everything := []string{"server/...", "server", "tools", "prompts", model, "internal/store/...", "internal/store", "internal/render", "internal/watch", "internal/remote"}
 	return map[string][]string{
 		".":                        {"internal/cli"},
 		"prompts":                  {},
-		"tools":                    {"internal/todo", "prompts"},
-		"server":                   {"tools", "prompts", "internal/todo", "internal/render", "server/edge", "server/sse", "server/jsonrpc", "server/card"},
-		"server/stdio":             {"server", "server/jsonrpc", "server/card", "internal/todo"},
+		"tools":                    {model, "prompts"},
+		"server":                   {"tools", "prompts", model, "internal/render", "server/card", "server/edge", "server/sse", "server/jsonrpc"},
+		"server/jsonrpc":           {model},
 		"server/card":              {},
-		"server/jsonrpc":           {"internal/todo"},
-		"server/edge":              {"internal/todo", "server/sse"},
-		"server/sse":               {"internal/todo"},
+		"server/stdio":             {"server", "server/jsonrpc", "server/card", model},
+		"server/sse":               {model},
+		"server/edge":              {model, "server/sse"},
+		"server/web":               {"server", "server/mcphttp", "server/api", "server/panel", "server/edge", "server/sse", model},
 		"internal/todo":            {},
-		"internal/render":          {"internal/todo"},
-		"internal/store":           {"internal/todo", "internal/store/..."},
-		"internal/store/memory":    {"internal/todo"},
-		"internal/store/record":    {"internal/todo"},
-		"internal/store/sqlite":    {"internal/todo", "internal/store/record"},
-		"internal/store/storetest": {"internal/todo"},
-		"internal/remote":          {"internal/todo", "internal/render"},
-		"internal/watch":           {"internal/todo", "internal/render", "internal/remote"},
-		"internal/shots":           append([]string{"server", "tools", "prompts", "internal/todo"}, adapters...),
-		"internal/cli":             append([]string{"server", "server/...", "tools", "prompts", "internal/todo", "internal/watch", "internal/remote"}, adapters...),
+		"internal/render":          {model},
+		"internal/store":           {model, "internal/store/..."},
+		"internal/store/memory":    {model},
+		"internal/store/record":    {model},
+		"internal/store/sqlite":    {model, "internal/store/record"},
+		"internal/store/storetest": {model},
+		"internal/remote":          {model, "internal/render"},
+		"internal/watch":           {model, "internal/render", "internal/remote"},
+		"internal/shots":           everything,
+		"internal/cli":             everything,
 	}
 }
 

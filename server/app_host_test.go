@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"todo-mcp/server"
+	"todo-mcp/server/web"
 )
 
 // appPackages are what a host is built from, pinned.
@@ -82,7 +83,7 @@ type chat struct {
 func newChat(t *testing.T, s *server.Server) *chat {
 	t.Helper()
 	script := hostScript(t)
-	h, err := server.NewWeb(s, server.WebConfig{Board: s.Board, SessionKey: key})
+	h, err := web.New(s, web.Config{Board: s.Board, SessionKey: key})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"todo-mcp/prompts"
 	"todo-mcp/server"
 	"todo-mcp/server/stdio"
+	"todo-mcp/server/web"
 	"todo-mcp/tools"
 )
 
@@ -55,13 +56,13 @@ func newServer(t testing.TB, st todo.Store, edit func(*server.Config)) *server.S
 func key() []byte { return bytes.Repeat([]byte("k"), 32) }
 
 // newHTTP serves a server over real HTTP.
-func newHTTP(t testing.TB, s *server.Server, edit func(*server.WebConfig)) *httptest.Server {
+func newHTTP(t testing.TB, s *server.Server, edit func(*web.Config)) *httptest.Server {
 	t.Helper()
-	c := server.WebConfig{Board: s.Board, Log: s.Log, Now: s.Now, SessionKey: key}
+	c := web.Config{Board: s.Board, Log: s.Log, Now: s.Now, SessionKey: key}
 	if edit != nil {
 		edit(&c)
 	}
-	h, err := server.NewWeb(s, c)
+	h, err := web.New(s, c)
 	if err != nil {
 		t.Fatal(err)
 	}

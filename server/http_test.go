@@ -17,11 +17,12 @@ import (
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
+	"todo-mcp/server/web"
 )
 
 // BAD-INPUT 1–6: the guard stands before every route.
 func TestHTTPGuard(t *testing.T) {
-	web := newHTTP(t, newServer(t, nil, nil), func(c *server.WebConfig) {
+	web := newHTTP(t, newServer(t, nil, nil), func(c *web.Config) {
 		c.Hosts, c.Origins = []string{"todo.example"}, []string{"https://app.example"}
 	})
 	own := strings.TrimPrefix(web.URL, "http://")
@@ -476,7 +477,7 @@ func TestOurFailure(t *testing.T) {
 // Shutting down ends streams at once.
 func TestHTTPCloseEndsStreams(t *testing.T) {
 	s := newServer(t, nil, nil)
-	h, err := server.NewWeb(s, server.WebConfig{Board: s.Board, SessionKey: key})
+	h, err := web.New(s, web.Config{Board: s.Board, SessionKey: key})
 	if err != nil {
 		t.Fatal(err)
 	}

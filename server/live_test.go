@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/server"
+	"todo-mcp/server/web"
 )
 
 // An idle stream gets comments, on our own and on mcp-go's streams, and
 // messages stay whole between them.
 func TestKeepAlive(t *testing.T) {
-	web := newHTTP(t, newServer(t, nil, nil), func(c *server.WebConfig) { c.Streams.KeepAlive = 5 * time.Millisecond })
+	web := newHTTP(t, newServer(t, nil, nil), func(c *web.Config) { c.Streams.KeepAlive = 5 * time.Millisecond })
 	url := web.URL + "/mcp"
 	id := session(t, url, "tester")
 	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + meta + `}}`
@@ -41,7 +41,7 @@ func TestKeepAlive(t *testing.T) {
 // BAD-INPUT 13: past a cap there are no more streams, of any kind; a closed one
 // makes room.
 func TestStreamCap(t *testing.T) {
-	web := newHTTP(t, newServer(t, nil, nil), func(c *server.WebConfig) { c.MaxStreams = 3 })
+	web := newHTTP(t, newServer(t, nil, nil), func(c *web.Config) { c.MaxStreams = 3 })
 	url := web.URL + "/mcp"
 	id := session(t, url, "tester")
 	first := openStream(t, "GET", web.URL+"/api/events", "")
@@ -81,7 +81,7 @@ func TestStreamCap(t *testing.T) {
 // the writer is not held up, and memory stays where it was.
 func TestStalledReader(t *testing.T) {
 	s := newServer(t, nil, nil)
-	web := newHTTP(t, s, func(c *server.WebConfig) { c.Streams.WriteTimeout = 50 * time.Millisecond })
+	web := newHTTP(t, s, func(c *web.Config) { c.Streams.WriteTimeout = 50 * time.Millisecond })
 	host := strings.TrimPrefix(web.URL, "http://")
 	stalled, err := net.Dial("tcp", host)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
+	"todo-mcp/server/web"
 )
 
 func demoFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
@@ -40,7 +40,7 @@ func (a *app) demo(ctx context.Context, pace time.Duration, once bool) error {
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
-	h, err := server.NewWeb(s, server.WebConfig{Board: board, SessionKey: a.sessionKey, Log: a.logger()})
+	h, err := web.New(s, web.Config{Board: board, SessionKey: a.sessionKey, Log: a.logger()})
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
 	mcpstdio "todo-mcp/server/stdio"
+	"todo-mcp/server/web"
 )
 
 func stdioFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
@@ -74,7 +75,7 @@ func (a *app) serve(ctx context.Context, args []string) error {
 
 // newWeb returns everything that is served over HTTP, with s for MCP clients.
 func (a *app) newWeb(s *server.Server) (*edge.Edge, error) {
-	return server.NewWeb(s, server.WebConfig{
+	return web.New(s, web.Config{
 		Board: s.Board, Hosts: a.hosts, Origins: a.origins, SessionKey: a.sessionKey, Log: a.logger(),
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
+	"todo-mcp/server/web"
 	"todo-mcp/tools"
 )
 
@@ -41,7 +42,7 @@ func realServer(t *testing.T) (*todo.Board, *httptest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := server.NewWeb(s, server.WebConfig{Board: s.Board, SessionKey: func() []byte { return make([]byte, 32) }})
+	h, err := web.New(s, web.Config{Board: s.Board, SessionKey: func() []byte { return make([]byte, 32) }})
 	if err != nil {
 		t.Fatal(err)
 	}

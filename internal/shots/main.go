@@ -22,6 +22,7 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
+	"todo-mcp/server/web"
 	"todo-mcp/tools"
 )
 
@@ -83,7 +84,7 @@ func serve() (url string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	h, err := server.NewWeb(s, server.WebConfig{Board: board, SessionKey: func() []byte { return bytes.Repeat([]byte("k"), 32) }})
+	h, err := web.New(s, web.Config{Board: board, SessionKey: func() []byte { return bytes.Repeat([]byte("k"), 32) }})
 	if err != nil {
 		return "", nil, err
 	}

@@ -1,16 +1,18 @@
-package server
+// Package web puts together everything that is served over HTTP.
+package web
 
 import (
 	"log/slog"
 	"time"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/sse"
 )
 
-// WebConfig is what serving over HTTP needs.
-type WebConfig struct {
+// Config is what serving over HTTP needs.
+type Config struct {
 	Board *todo.Board
 	// Hosts and Origins are allowed beside the loopback ones and our own, see
 	// [edge.Config].
@@ -29,9 +31,9 @@ type WebConfig struct {
 	Streams              sse.Limits
 }
 
-// NewWeb returns all routes behind one edge, for people and for front ends, with
+// New returns all routes behind one edge, for people and for front ends, with
 // s for MCP clients.
-func NewWeb(s *Server, c WebConfig) (*edge.Edge, error) {
+func New(s *server.Server, c Config) (*edge.Edge, error) {
 	e, err := edge.New(edge.Config{
 		Board: c.Board, Hosts: c.Hosts, Origins: c.Origins, Log: c.Log,
 		Timeout: c.Timeout, BodyTimeout: c.BodyTimeout, MaxStreams: c.MaxStreams, Streams: c.Streams,
@@ -39,12 +41,12 @@ func NewWeb(s *Server, c WebConfig) (*edge.Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := NewPanel(PanelConfig{Process: c.Board.Process(), Timeout: e.Timeout(), Log: c.Log, Now: c.Now})
+	p, err := server.NewPanel(server.PanelConfig{Process: c.Board.Process(), Timeout: e.Timeout(), Log: c.Log, Now: c.Now})
 	if err != nil {
 		return nil, err
 	}
-	NewHTTP(s, HTTPConfig{SessionKey: c.SessionKey}).Route(e)
-	Route(e)
+	server.NewHTTP(s, server.HTTPConfig{SessionKey: c.SessionKey}).Route(e)
+	server.Route(e)
 	p.Route(e)
 	return e, nil
 }
