@@ -8,6 +8,7 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
+	"todo-mcp/server/mcphttp"
 	"todo-mcp/server/sse"
 )
 
@@ -45,7 +46,7 @@ func New(s *server.Server, c Config) (*edge.Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	server.NewHTTP(s, server.HTTPConfig{SessionKey: c.SessionKey}).Route(e)
+	mcphttp.New(s, mcphttp.Config{SessionKey: c.SessionKey}).Route(e)
 	server.Route(e)
 	p.Route(e)
 	return e, nil

@@ -1,4 +1,10 @@
-package server
+// Package mcphttp serves MCP over streamable HTTP, in both protocol eras, decided
+// per request.
+//
+// It promises that a session's id holds after a restart and on every replica with
+// the same key, and cannot be forged; that an abandoned session costs no memory;
+// and that one client's messages never act on another's calls (BAD-INPUT 22).
+package mcphttp
 
 import (
 	"bytes"
@@ -15,20 +21,21 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/jsonrpc"
 )
 
-// HTTPConfig is what MCP over HTTP needs.
-type HTTPConfig struct {
+// Config is what MCP over HTTP needs.
+type Config struct {
 	// SessionKey returns the key that signs session ids. It is called once,
 	// when the first is needed.
 	SessionKey func() []byte
 }
 
-// HTTP serves MCP at one address, in both protocol eras.
-type HTTP struct {
-	server   *Server
+// Handler serves MCP at one address, in both protocol eras.
+type Handler struct {
+	server   *server.Server
 	sessions *sessions
 	mcp      *mcpserver.StreamableHTTPServer
 
@@ -36,9 +43,9 @@ type HTTP struct {
 	streams map[string]*getStream // by session id
 }
 
-// NewHTTP returns a server's MCP over HTTP.
-func NewHTTP(s *Server, c HTTPConfig) *HTTP {
-	h := &HTTP{server: s, sessions: newSessions(c.SessionKey), streams: make(map[string]*getStream)}
+// New returns a server's MCP over HTTP.
+func New(s *server.Server, c Config) *Handler {
+	h := &Handler{server: s, sessions: newSessions(c.SessionKey), streams: make(map[string]*getStream)}
 	h.mcp = mcpserver.NewStreamableHTTPServer(s.MCP(),
 		mcpserver.WithSessionIdManagerResolver(h.sessions),
 		// The edge checks Host and Origin, on every route and address.
@@ -49,7 +56,7 @@ func NewHTTP(s *Server, c HTTPConfig) *HTTP {
 }
 
 // Route adds the address to an edge.
-func (h *HTTP) Route(e *edge.Edge) { e.HandleUnbounded("/mcp", jsonRPC, h.serve) }
+func (h *Handler) Route(e *edge.Edge) { e.HandleUnbounded("/mcp", jsonRPC, h.serve) }
 
 // jsonRPC writes a failure of the edge's as JSON-RPC has it.
 func jsonRPC(w http.ResponseWriter, status int, text string) {
@@ -66,7 +73,7 @@ type exchange struct {
 type exchangeKey struct{}
 
 // serve closes mcp-go's gaps before and behind its handler.
-func (h *HTTP) serve(w http.ResponseWriter, r *edge.Request) error {
+func (h *Handler) serve(w http.ResponseWriter, r *edge.Request) error {
 	x := &exchange{Request: r, list: cmp.Or(r.URL.Query().Get("list"), r.Header.Get("Todo-List"))}
 	switch r.Method {
 	case http.MethodPost:
@@ -83,13 +90,13 @@ func (h *HTTP) serve(w http.ResponseWriter, r *edge.Request) error {
 }
 
 // pass lets mcp-go answer, and tells our handlers behind it who asks.
-func (h *HTTP) pass(ctx context.Context, w http.ResponseWriter, x *exchange) {
+func (h *Handler) pass(ctx context.Context, w http.ResponseWriter, x *exchange) {
 	claims := claimsOf(x.session())
-	peer := Peer{
+	peer := server.Peer{
 		Principal: x.Principal, List: x.list, Session: x.session(), Apps: claims.Apps,
 		Client: mcp.Implementation{Name: claims.Client, Version: claims.Version},
 	}
-	ctx = context.WithValue(WithPeer(ctx, peer), exchangeKey{}, x)
+	ctx = context.WithValue(server.WithPeer(ctx, peer), exchangeKey{}, x)
 	h.mcp.ServeHTTP(w, x.Request.WithContext(ctx))
 }
 
@@ -120,7 +127,7 @@ func (x *exchange) modern() bool {
 	return x.message.Modern || mcp.IsModernProtocol(x.Header.Get(mcp.HeaderProtocolVersion))
 }
 
-func (h *HTTP) post(w http.ResponseWriter, x *exchange) error {
+func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 	raw, err := x.ReadJSON(w)
 	if err != nil {
 		return err
@@ -160,7 +167,7 @@ func (h *HTTP) post(w http.ResponseWriter, x *exchange) error {
 }
 
 // stream lets mcp-go serve a stream, whose end is also the edge's to call.
-func (h *HTTP) stream(ctx context.Context, w http.ResponseWriter, x *exchange) error {
+func (h *Handler) stream(ctx context.Context, w http.ResponseWriter, x *exchange) error {
 	stream, closeStream, err := x.Stream(w)
 	if err != nil {
 		return err
@@ -175,7 +182,7 @@ func (h *HTTP) stream(ctx context.Context, w http.ResponseWriter, x *exchange) e
 
 // checkSession refuses a session id we did not make or that has ended: 404
 // tells the client to begin a new session.
-func (h *HTTP) checkSession(w http.ResponseWriter, x *exchange) bool {
+func (h *Handler) checkSession(w http.ResponseWriter, x *exchange) bool {
 	id := x.session()
 	if id == "" {
 		refuse(w, http.StatusBadRequest, x.message.ID, jsonrpc.Refuse(mcp.INVALID_REQUEST,
@@ -192,7 +199,7 @@ func (h *HTTP) checkSession(w http.ResponseWriter, x *exchange) bool {
 // initialize lets mcp-go answer and then forget the session: the id carries all
 // there is to know, and abandoned sessions cost nothing. The answer waits until
 // then, so that the session's next request meets a settled state.
-func (h *HTTP) initialize(ctx context.Context, w http.ResponseWriter, x *exchange) {
+func (h *Handler) initialize(ctx context.Context, w http.ResponseWriter, x *exchange) {
 	held := &heldAnswer{header: http.Header{}, status: http.StatusOK}
 	h.pass(ctx, held, x)
 	if id := held.header.Get(mcpserver.HeaderKeySessionID); id != "" {
@@ -206,7 +213,7 @@ func (h *HTTP) initialize(ctx context.Context, w http.ResponseWriter, x *exchang
 }
 
 // forget makes mcp-go drop what it keeps of a session.
-func (h *HTTP) forget(ctx context.Context, id string) {
+func (h *Handler) forget(ctx context.Context, id string) {
 	h.mcp.Handle(&discard{}, &mcpserver.HTTPRequest{Method: http.MethodDelete, Context: ctx,
 		Header: http.Header{http.CanonicalHeaderKey(mcpserver.HeaderKeySessionID): {id}}})
 }
@@ -218,7 +225,7 @@ type getStream struct {
 }
 
 // get serves a session's stream.
-func (h *HTTP) get(w http.ResponseWriter, x *exchange) error {
+func (h *Handler) get(w http.ResponseWriter, x *exchange) error {
 	if !x.check(w) {
 		return nil
 	}
@@ -238,7 +245,7 @@ func (h *HTTP) get(w http.ResponseWriter, x *exchange) error {
 // replaceStream makes a stream a session's only one, and ends the older one,
 // which the client may have lost without our noticing: mcp-go would let the two
 // share a queue, and silence both when the first ends. remove undoes it.
-func (h *HTTP) replaceStream(id string, end context.CancelFunc) (remove func()) {
+func (h *Handler) replaceStream(id string, end context.CancelFunc) (remove func()) {
 	mine := &getStream{end: end, gone: make(chan struct{})}
 	h.mu.Lock()
 	old := h.streams[id]
@@ -259,7 +266,7 @@ func (h *HTTP) replaceStream(id string, end context.CancelFunc) (remove func()) 
 }
 
 // delete ends a session.
-func (h *HTTP) delete(w http.ResponseWriter, x *exchange) {
+func (h *Handler) delete(w http.ResponseWriter, x *exchange) {
 	if !x.check(w) {
 		return
 	}
