@@ -24,6 +24,7 @@ func directions() map[string][]string {
 		"server/card":              {},
 		"server/stdio":             {"server", "server/jsonrpc", "server/card", model},
 		"server/mcphttp":           {"server", "server/jsonrpc", "server/card", "server/edge", model},
+		"server/api":               {"server/edge", "server/sse", "internal/render", "tools", model},
 		"server/sse":               {model},
 		"server/edge":              {model, "server/sse"},
 		"server/web":               {"server", "server/mcphttp", "server/api", "server/panel", "server/edge", "server/sse", model},

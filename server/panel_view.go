@@ -16,6 +16,9 @@ const stale = 15 * time.Minute
 // maxCards bounds the lists drawn in full on the board; the rail has the rest.
 const maxCards = 60
 
+// maxRead bounds how many lists the board looks at, the last changed first.
+const maxRead = 2000
+
 // boardView is the panel's first page.
 type boardView struct {
 	Cards   []listView
@@ -56,7 +59,7 @@ type itemView struct {
 // today, sub-agents' lists under their main one.
 func (p *Panel) boardView(r *edge.Request) (boardView, error) {
 	var v boardView
-	lists, err := r.Lists.Find(r.Context(), todo.Query{Limit: maxListed})
+	lists, err := r.Lists.Find(r.Context(), todo.Query{Limit: maxRead})
 	if err != nil {
 		return v, err
 	}

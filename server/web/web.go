@@ -7,6 +7,7 @@ import (
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
+	"todo-mcp/server/api"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/mcphttp"
 	"todo-mcp/server/sse"
@@ -47,7 +48,7 @@ func New(s *server.Server, c Config) (*edge.Edge, error) {
 		return nil, err
 	}
 	mcphttp.New(s, mcphttp.Config{SessionKey: c.SessionKey}).Route(e)
-	server.Route(e)
+	api.Route(e)
 	p.Route(e)
 	return e, nil
 }

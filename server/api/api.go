@@ -1,4 +1,9 @@
-package server
+// Package api is what front ends read over plain HTTP: lists and their history as
+// JSON, changes as events, and the calls of write_todos as its own front ends
+// know them (VARIANTS.md W2, W3).
+//
+// It only reads. A stream may skip revisions for a reader that is slow.
+package api
 
 import (
 	"errors"
