@@ -10,6 +10,7 @@ import (
 	"todo-mcp/server/api"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/mcphttp"
+	"todo-mcp/server/panel"
 	"todo-mcp/server/sse"
 )
 
@@ -43,7 +44,7 @@ func New(s *server.Server, c Config) (*edge.Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := server.NewPanel(server.PanelConfig{Process: c.Board.Process(), Timeout: e.Timeout(), Log: c.Log, Now: c.Now})
+	p, err := panel.New(panel.Config{Process: c.Board.Process(), Timeout: e.Timeout(), Log: c.Log, Now: c.Now})
 	if err != nil {
 		return nil, err
 	}

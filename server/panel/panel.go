@@ -1,4 +1,9 @@
-package server
+// Package panel is the pages on which people watch lists and edit them.
+//
+// It promises that every page is whole without script, that a change is on the
+// page within a tenth of a second, that nothing moves under a person who reads or
+// types, and that whatever a list's texts hold is inert (BAD-INPUT 36, 38).
+package panel
 
 import (
 	"bytes"
@@ -22,24 +27,24 @@ import (
 	"todo-mcp/server/sse"
 )
 
-//go:embed panel
-var panelFiles embed.FS
+//go:embed page.tmpl panel.css panel.js
+var files embed.FS
 
-// panelPolicy lets the page load its own script and style and nothing else
+// policy lets the page load its own script and style and nothing else
 // (BAD-INPUT 36).
-const panelPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Panel is the pages that show lists to people. One place draws: the script puts
 // in place what the server has drawn.
 type Panel struct {
-	config    PanelConfig
+	config    Config
 	templates *template.Template
 	assets    map[string]asset // by path
 }
 
-// PanelConfig is what a panel needs.
-type PanelConfig struct {
+// Config is what a panel needs.
+type Config struct {
 	// Process names the serving process: a page reloads when it meets another.
 	Process string
 	// Timeout bounds each read of the store by a stream.
@@ -56,8 +61,8 @@ type asset struct {
 	tag       string
 }
 
-// NewPanel returns the panel.
-func NewPanel(c PanelConfig) (*Panel, error) {
+// New returns the panel.
+func New(c Config) (*Panel, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -66,7 +71,7 @@ func NewPanel(c PanelConfig) (*Panel, error) {
 	}
 	p := &Panel{config: c, assets: make(map[string]asset)}
 	for name, mediaType := range map[string]string{"panel.js": "text/javascript; charset=utf-8", "panel.css": "text/css; charset=utf-8"} {
-		data, err := panelFiles.ReadFile("panel/" + name)
+		data, err := files.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read panel: %w", err)
 		}
@@ -79,7 +84,7 @@ func NewPanel(c PanelConfig) (*Panel, error) {
 		"since": func(t time.Time) string { return render.Took(time.Since(t)) },
 		"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"has":   func(t time.Time) bool { return !t.IsZero() },
-	}).ParseFS(panelFiles, "panel/*.tmpl")
+	}).ParseFS(files, "*.tmpl")
 	if err != nil {
 		return nil, fmt.Errorf("read panel: %w", err)
 	}
@@ -120,7 +125,7 @@ func (p *Panel) page(w http.ResponseWriter, name string, data any) error {
 		return fmt.Errorf("draw page %s: %w", name, err)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", panelPolicy)
+	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "no-referrer")
 	w.Header().Set("Cache-Control", "no-store")
 	_, _ = w.Write(b.Bytes())
