@@ -2,7 +2,12 @@
 GO       ?= go
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS   = -s -w -X main.version=$(VERSION)
-STATIC    = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+LINT      = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+# What drives a browser, a terminal or npm packages is behind a build tag: plain
+# `go test ./...` needs Go alone.
+E2E       = -tags e2e
+BIOME     = testdata/npm/node_modules/.bin/biome
 
 .PHONY: test build fmt vet lint race cross golden deps long bench shots
 
@@ -21,15 +26,17 @@ fmt:
 
 vet:
 	@echo "== go vet"
-	@$(GO) vet ./...
+	@$(GO) vet $(E2E) ./...
 
 lint:
-	@echo "== staticcheck"
-	@$(GO) run $(STATIC) ./...
+	@echo "== golangci-lint"
+	@$(GO) run $(LINT) run --build-tags e2e ./...
+	@echo "== biome (JavaScript)"
+	@$(BIOME) lint --error-on-warnings
 
 race:
 	@echo "== tests under the race detector"
-	@$(GO) test -race -timeout 15m ./...
+	@$(GO) test $(E2E) -race -timeout 15m ./...
 
 ## golden: tests must leave the tree as it is in git
 golden:
@@ -46,7 +53,7 @@ build:
 
 ## long: the proofs that take longer than a change should wait
 long: deps
-	@TODO_LONG=1 $(GO) test -race -timeout 60m ./...
+	@TODO_LONG=1 $(GO) test $(E2E) -race -timeout 60m ./...
 
 ## bench: speed and memory, as ratios against a floor of the same run
 bench:

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"todo-mcp/server"
+	"todo-mcp/server/servertest"
 	"todo-mcp/server/stdio"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestOfficialClient(t *testing.T) {
 	for name, connect := range map[string]func(*testing.T, *server.Server) mcp.Transport{
 		"http": func(t *testing.T, s *server.Server) mcp.Transport {
-			return &mcp.StreamableClientTransport{Endpoint: newHTTP(t, s, nil).URL + "/mcp"}
+			return &mcp.StreamableClientTransport{Endpoint: servertest.Serve(t, s, nil).URL + "/mcp"}
 		},
 		"stdio": func(t *testing.T, s *server.Server) mcp.Transport {
 			inR, inW := io.Pipe()
@@ -28,8 +29,8 @@ func TestOfficialClient(t *testing.T) {
 			return &mcp.IOTransport{Reader: outR, Writer: inW}
 		},
 	} {
-		for _, era := range []string{legacy, modern} {
-			t.Run(name+" "+era, func(t *testing.T) { converse(t, connect(t, newServer(t, nil, nil)), era) })
+		for _, era := range []string{servertest.Legacy, servertest.Modern} {
+			t.Run(name+" "+era, func(t *testing.T) { converse(t, connect(t, servertest.New(t, nil, nil)), era) })
 		}
 	}
 }

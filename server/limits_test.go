@@ -8,6 +8,7 @@ import (
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/server"
+	"todo-mcp/server/servertest"
 )
 
 // BAD-INPUT 43: too much is refused, naming the limit: within one message by
@@ -16,28 +17,28 @@ func TestTooMuch(t *testing.T) {
 	items := func(n int) string {
 		return `{"items":[` + strings.Repeat(`"a",`, n-1) + `"a"]}`
 	}
-	hundredThousand := callTool(1, "create_todos", items(100_000))
-	fourMegabytes := callTool(1, "create_todos", `{"items":["`+strings.Repeat("x", 4<<20)+`"]}`)
-	longText := callTool(1, "SetTodoList", `{"todos":[{"title":"`+strings.Repeat("x", 4001)+`","status":"pending"}]}`)
+	hundredThousand := servertest.Call(1, "create_todos", items(100_000))
+	fourMegabytes := servertest.Call(1, "create_todos", `{"items":["`+strings.Repeat("x", 4<<20)+`"]}`)
+	longText := servertest.Call(1, "SetTodoList", `{"todos":[{"title":"`+strings.Repeat("x", 4001)+`","status":"pending"}]}`)
 
-	s := newServer(t, nil, nil)
-	p := newPipe(t, s)
-	go p.send(hundredThousand, fourMegabytes, longText)
-	if a := p.read(); !a.Result.IsError || !strings.Contains(a.text(), "at most 1000") {
-		t.Errorf("43: 100,000 items: %.200s", a.raw)
+	s := servertest.New(t, nil, nil)
+	p := servertest.NewPipe(t, s)
+	go p.Send(hundredThousand, fourMegabytes, longText)
+	if a := p.Read(); !a.Result.IsError || !strings.Contains(a.Text(), "at most 1000") {
+		t.Errorf("43: 100,000 items: %.200s", a.Raw)
 	}
-	if a := p.read(); !a.Result.IsError || string(a.ID) != "1" || !strings.Contains(a.text(), "larger than 1048576 bytes") {
-		t.Errorf("43: 4 MB: %.200s", a.raw)
+	if a := p.Read(); !a.Result.IsError || string(a.ID) != "1" || !strings.Contains(a.Text(), "larger than 1048576 bytes") {
+		t.Errorf("43: 4 MB: %.200s", a.Raw)
 	}
-	if a := p.read(); !a.Result.IsError || !strings.Contains(a.text(), "at most 4000 characters, received 4001") {
-		t.Errorf("43: a long text: %.200s", a.raw)
+	if a := p.Read(); !a.Result.IsError || !strings.Contains(a.Text(), "at most 4000 characters, received 4001") {
+		t.Errorf("43: a long text: %.200s", a.Raw)
 	}
-	url := newHTTP(t, s, nil).URL + "/mcp"
-	id := session(t, url, "tester")
-	if _, _, body := post(t, url, hundredThousand, "Mcp-Session-Id", id); !strings.Contains(body, "at most 1000") {
+	url := servertest.Serve(t, s, nil).URL + "/mcp"
+	id := servertest.Session(t, url, "tester")
+	if _, _, body := servertest.Post(t, url, hundredThousand, "Mcp-Session-Id", id); !strings.Contains(body, "at most 1000") {
 		t.Errorf("43: 100,000 items over HTTP: %.200s", body)
 	}
-	if status, _, body := post(t, url, fourMegabytes, "Mcp-Session-Id", id); status != 413 || !strings.Contains(body, "1048576 bytes") {
+	if status, _, body := servertest.Post(t, url, fourMegabytes, "Mcp-Session-Id", id); status != 413 || !strings.Contains(body, "1048576 bytes") {
 		t.Errorf("43: 4 MB over HTTP: %d %.200s", status, body)
 	}
 }
@@ -46,15 +47,26 @@ func TestTooMuch(t *testing.T) {
 // record, and what it writes is not logged at all.
 func TestOneLogLine(t *testing.T) {
 	var log bytes.Buffer
-	store := &failing{Store: memory.New()}
-	store.broken.Store(true)
-	p := newPipe(t, newServer(t, store, func(c *server.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) }))
-	go p.send(initialize(1, `x\ntime=2026 level=ERROR msg=forged`), callTool(2, "TodoWrite", todos("pending", `secret\nlevel=ERROR msg=forged`)))
-	p.read()
-	p.read()
-	p.stop()
-	<-p.done
+	store := &servertest.Failing{Store: memory.New()}
+	store.Broken.Store(true)
+	p := servertest.NewPipe(t, servertest.New(t, store, func(c *server.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) }))
+	go p.Send(servertest.Initialize(1, `x\ntime=2026 level=ERROR msg=forged`), servertest.Call(2, "TodoWrite", servertest.Todos("pending", `secret\nlevel=ERROR msg=forged`)))
+	p.Read()
+	p.Read()
+	p.Stop()
+	<-p.Done
 	if got := log.String(); strings.Count(got, "\n") != 1 || strings.Contains(got, "forged") || strings.Contains(got, "secret") {
 		t.Errorf("41: log is %q", got)
+	}
+}
+
+// A failure of ours is a JSON-RPC error, not a tool result (ARCHITECTURE.md).
+func TestOurFailure(t *testing.T) {
+	store := &servertest.Failing{Store: memory.New()}
+	store.Broken.Store(true)
+	p := servertest.NewPipe(t, servertest.New(t, store, nil))
+	go p.Send(servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")))
+	if a := p.Read(); a.Error == nil || !strings.Contains(a.Error.Message, "could not be saved") {
+		t.Errorf("answer: %s", a.Raw)
 	}
 }

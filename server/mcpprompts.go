@@ -123,6 +123,8 @@ func (c completions) CompletePromptArgument(ctx context.Context, prompt string, 
 	if prompt != "resume" || arg.Name != "list" {
 		return out, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
 	lists, err := c.unfinished(ctx)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"todo-mcp/server"
+	"todo-mcp/server/servertest"
 	"todo-mcp/tools"
 )
 
@@ -37,37 +38,14 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
-// listed is what tools/list gives, tool by tool, in the order given.
-func listed(t *testing.T, answer string) (names []string, raw map[string]json.RawMessage) {
-	t.Helper()
-	var a struct {
-		Result struct {
-			Tools []json.RawMessage `json:"tools"`
-		} `json:"result"`
-	}
-	if err := json.Unmarshal([]byte(answer), &a); err != nil {
-		t.Fatalf("%v in %s", err, answer)
-	}
-	raw = map[string]json.RawMessage{}
-	for _, tool := range a.Result.Tools {
-		var n struct{ Name string }
-		if err := json.Unmarshal(tool, &n); err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, n.Name)
-		raw[n.Name] = tool
-	}
-	return names, raw
-}
-
 // V1, V2: exactly what tools/list publishes, on either transport and in both
 // eras. An empty list is mcp-go's answer to a schema it cannot marshal.
 func TestPublishedTools(t *testing.T) {
-	s := newServer(t, nil, nil)
-	p := newPipe(t, s)
-	go p.send(initialize(1, "somebody"), `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
-	p.read()
-	_, tools1 := listed(t, p.read().raw)
+	s := servertest.New(t, nil, nil)
+	p := servertest.NewPipe(t, s)
+	go p.Send(servertest.Initialize(1, "somebody"), `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	p.Read()
+	_, tools1 := servertest.Listed(t, p.Read().Raw)
 	if len(tools1) != len(tools.Names()) {
 		t.Fatalf("tools/list has %d tools", len(tools1))
 	}
@@ -79,9 +57,9 @@ func TestPublishedTools(t *testing.T) {
 		pretty.WriteByte('\n')
 		golden(t, filepath.Join("tools", name+".json"), pretty.Bytes())
 	}
-	web := newHTTP(t, s, nil)
-	_, _, body := post(t, web.URL+"/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{`+meta+`}}`, modernHeaders("tools/list", "")...)
-	_, tools2 := listed(t, body)
+	web := servertest.Serve(t, s, nil)
+	_, _, body := servertest.Post(t, web.URL+"/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{`+servertest.Meta+`}}`, servertest.ModernHeaders("tools/list", "")...)
+	_, tools2 := servertest.Listed(t, body)
 	if diff := cmp.Diff(tools1, tools2); diff != "" {
 		t.Errorf("the eras differ (-session +sessionless)\n%s", diff)
 	}
@@ -97,25 +75,25 @@ func TestAuto(t *testing.T) {
 		"claude-code": "TodoWrite", "codex-mcp-client": "TodoWrite", "gemini-cli-mcp-client": "TodoWrite",
 		"Visual Studio Code": "TodoWrite", "opencode": "TodoWrite", "kimi-cli": "TodoWrite", "somebody": "all",
 	} {
-		p := newPipe(t, newServer(t, nil, func(c *server.Config) { c.Publish = []string{"auto"} }))
-		go p.send(initialize(1, client), `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
-			`{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{`+meta+`}}`, callTool(4, "SetTodoList", `{}`))
-		p.read()
-		names, _ := listed(t, p.read().raw)
+		p := servertest.NewPipe(t, servertest.New(t, nil, func(c *server.Config) { c.Publish = []string{"auto"} }))
+		go p.Send(servertest.Initialize(1, client), `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
+			`{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{`+servertest.Meta+`}}`, servertest.Call(4, "SetTodoList", `{}`))
+		p.Read()
+		names, _ := servertest.Listed(t, p.Read().Raw)
 		if want == "all" && len(names) != len(tools.Names()) || want != "all" && strings.Join(names, " ") != want {
 			t.Errorf("%s is listed %v", client, names)
 		}
-		if names, _ := listed(t, p.read().raw); len(names) != len(tools.Names()) {
+		if names, _ := servertest.Listed(t, p.Read().Raw); len(names) != len(tools.Names()) {
 			t.Errorf("sessionless: %v", names)
 		}
-		if a := p.read(); a.Error != nil {
-			t.Errorf("%s cannot call a tool that is not listed to it: %s", client, a.raw)
+		if a := p.Read(); a.Error != nil {
+			t.Errorf("%s cannot call a tool that is not listed to it: %s", client, a.Raw)
 		}
 	}
-	p := newPipe(t, newServer(t, nil, func(c *server.Config) { c.Publish = []string{"SetTodoList", "update_todo"} }))
-	go p.send(initialize(1, "claude-code"), `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
-	p.read()
-	if names, _ := listed(t, p.read().raw); len(names) != 2 {
+	p := servertest.NewPipe(t, servertest.New(t, nil, func(c *server.Config) { c.Publish = []string{"SetTodoList", "update_todo"} }))
+	go p.Send(servertest.Initialize(1, "claude-code"), `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	p.Read()
+	if names, _ := servertest.Listed(t, p.Read().Raw); len(names) != 2 {
 		t.Errorf("--tools: %v", names)
 	}
 }

@@ -65,6 +65,7 @@ func New(c Config) (*Server, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
 	if c.List != "" {
 		if err := todo.CheckName(c.List); err != nil {
 			return nil, err
@@ -88,6 +89,15 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithCompletions(),
 		mcpserver.WithPromptCompletionProvider(completions{s}),
 		mcpserver.WithRecovery(),
+		mcpserver.WithToolHandlerMiddleware(func(next mcpserver.ToolHandlerFunc) mcpserver.ToolHandlerFunc {
+			return bounded(s, next)
+		}),
+		mcpserver.WithResourceHandlerMiddleware(func(next mcpserver.ResourceHandlerFunc) mcpserver.ResourceHandlerFunc {
+			return bounded(s, next)
+		}),
+		mcpserver.WithPromptHandlerMiddleware(func(next mcpserver.PromptHandlerFunc) mcpserver.PromptHandlerFunc {
+			return bounded(s, next)
+		}),
 		mcpserver.WithHooks(hooks),
 		mcpserver.WithCacheHints(0, mcp.CacheScopePrivate),
 		mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}),
@@ -109,10 +119,15 @@ func (s *Server) lists(ctx context.Context) todo.Lists { return s.Board.As(peerO
 // They put a [Peer] into the context of each.
 func (s *Server) MCP() *mcpserver.MCPServer { return s.mcp }
 
-// Bound returns a context that ends when a request that is no stream should have
-// been answered.
-func (s *Server) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, cmp.Or(s.Timeout, defaultTimeout))
+// bounded makes a handler end within the timeout. The transport's own context
+// stays as it is: when that ends, mcp-go takes the client for gone and answers
+// nothing.
+func bounded[Request, Result any](s *Server, handle func(context.Context, Request) (Result, error)) func(context.Context, Request) (Result, error) {
+	return func(ctx context.Context, r Request) (Result, error) {
+		ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+		defer cancel()
+		return handle(ctx, r)
+	}
 }
 
 // EndSession forgets what is kept of an HTTP session that has ended.

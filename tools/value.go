@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -86,7 +87,7 @@ func parsePrefix(raw []byte) (value, []byte, error) {
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(raw), decodeOptions...)
 	v, err := decode(d)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {

@@ -18,6 +18,7 @@ type viewItem struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
 	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed,enum=failed,enum=cancelled,enum=blocked"`
+	Reason string `json:"reason,omitempty"` // why it is blocked
 }
 
 type viewCounts struct {
@@ -65,7 +66,10 @@ func viewAnswer(s todo.Snapshot) (string, any) {
 	text := fmt.Sprintf("%d of %d completed", n[todo.Completed], len(s.Items)-n[todo.Cancelled])
 	return text, viewResult{
 		Message: text,
-		Display: show(view, s, func(l todo.Line) viewItem { return viewItem{l.ID, l.Text, l.Status} }),
+		Display: show(view, s, func(l todo.Line) viewItem {
+			item, _ := s.Item(l.ID)
+			return viewItem{l.ID, l.Text, l.Status, item.Reason}
+		}),
 		place:   placeOf(s),
 		Counts: viewCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending],
 			n[todo.Failed], n[todo.Blocked], n[todo.Cancelled]},

@@ -56,8 +56,11 @@ func TestServeHeaderLimit(t *testing.T) {
 	}
 	req.Header.Set("X-Big", strings.Repeat("x", 1<<20))
 	res, err := http.DefaultClient.Do(req)
-	if err != nil || res.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("15: %v, %v", res, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Body.Close(); res.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("15: %v", res)
 	}
 }
 

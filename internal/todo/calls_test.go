@@ -1,6 +1,7 @@
 package todo_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -92,7 +93,7 @@ func TestSlowFollowerLosesTheOldestCalls(t *testing.T) {
 		}
 	}
 	calls.Close()
-	if _, err := calls.Next(t.Context()); err != todo.ErrClosed {
+	if _, err := calls.Next(t.Context()); !errors.Is(err, todo.ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
 }

@@ -6,10 +6,14 @@
 package card
 
 import (
-	_ "embed"
+	"embed"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"todo-mcp/server/palette"
 )
 
 // The page as MCP Apps names it.
@@ -19,8 +23,21 @@ const (
 	MIME      = "text/html;profile=mcp-app"
 )
 
-//go:embed list.html
-var page string
+//go:embed card.html card.css safe.js card.js
+var files embed.FS
+
+// page joins the files into the one that a host wants: MCP Apps have nowhere to
+// load a second from.
+var page = sync.OnceValue(func() string {
+	read := func(name string) string {
+		data, err := files.ReadFile(name)
+		if err != nil {
+			panic(err) // embedded: it is there
+		}
+		return string(data)
+	}
+	return strings.NewReplacer("{{style}}", "\n"+palette.CSS+read("card.css"), "{{script}}", "\n"+read("safe.js")+read("card.js")).Replace(read("card.html"))
+})
 
 // ToolMeta returns the _meta of a tool whose result the page draws.
 func ToolMeta() *mcp.Meta { return meta("resourceUri", URI) }
@@ -37,7 +54,7 @@ func meta(key string, value any) *mcp.Meta {
 func Contents() mcp.ResourceContents {
 	none := []string{}
 	return mcp.TextResourceContents{
-		URI: URI, MIMEType: MIME, Text: page,
+		URI: URI, MIMEType: MIME, Text: page(),
 		Meta: map[string]any{"ui": map[string]any{
 			"csp":           map[string]any{"connectDomains": none, "resourceDomains": none},
 			"prefersBorder": true,

@@ -101,7 +101,7 @@ func (e *Edge) recover(w http.ResponseWriter, r *http.Request, format Format) {
 	if cause == nil {
 		return
 	}
-	if cause == http.ErrAbortHandler {
+	if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(cause)
 	}
 	e.config.Log.Error("request panicked", "method", r.Method, "route", r.Pattern, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))

@@ -156,12 +156,10 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 		defer cancel()
 		return h.stream(ctx, w, x)
 	}
-	ctx, cancel := h.server.Bound(x.Context())
-	defer cancel()
 	if initialize {
-		h.initialize(ctx, w, x)
+		h.initialize(w, x)
 	} else {
-		h.pass(ctx, w, x)
+		h.pass(x.Context(), w, x)
 	}
 	return nil
 }
@@ -199,11 +197,11 @@ func (h *Handler) checkSession(w http.ResponseWriter, x *exchange) bool {
 // initialize lets mcp-go answer and then forget the session: the id carries all
 // there is to know, and abandoned sessions cost nothing. The answer waits until
 // then, so that the session's next request meets a settled state.
-func (h *Handler) initialize(ctx context.Context, w http.ResponseWriter, x *exchange) {
+func (h *Handler) initialize(w http.ResponseWriter, x *exchange) {
 	held := &heldAnswer{header: http.Header{}, status: http.StatusOK}
-	h.pass(ctx, held, x)
+	h.pass(x.Context(), held, x)
 	if id := held.header.Get(mcpserver.HeaderKeySessionID); id != "" {
-		h.forget(ctx, id)
+		h.forget(x.Context(), id)
 	}
 	for key, values := range held.header {
 		w.Header()[key] = values

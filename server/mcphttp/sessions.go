@@ -108,7 +108,7 @@ func (s sessionIDs) Terminate(string) (bool, error)   { return false, nil }
 // ResolveSessionIdManager implements mcpserver.SessionIdManagerResolver. r is
 // nil outside of requests.
 //
-//lint:ignore ST1003 the interface has this name
+//nolint:staticcheck // ST1003: the interface has this name
 func (s *sessions) ResolveSessionIdManager(r *http.Request) mcpserver.SessionIdManager {
 	ids := sessionIDs{sessions: s}
 	if r != nil {

@@ -24,6 +24,7 @@ import (
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
+	"todo-mcp/server/palette"
 	"todo-mcp/server/sse"
 )
 
@@ -74,6 +75,9 @@ func New(c Config) (*Panel, error) {
 		data, err := files.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read panel: %w", err)
+		}
+		if name == "panel.css" {
+			data = append([]byte(palette.CSS), data...)
 		}
 		sum := sha256.Sum256(data)
 		p.assets["/"+name] = asset{data, mediaType, `"` + hex.EncodeToString(sum[:8]) + `"`}

@@ -173,9 +173,7 @@ func (t *transport) take(l line) {
 
 // call lets mcp-go answer a message.
 func (t *transport) call(raw []byte) {
-	ctx, cancel := t.server.Bound(t.from(t.calls))
-	defer cancel()
-	t.answer(t.server.MCP().HandleMessage(ctx, raw))
+	t.answer(t.server.MCP().HandleMessage(t.from(t.calls), raw))
 }
 
 // from says who sent a message: the one client of the pipe, as far as it is known

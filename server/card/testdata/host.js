@@ -8,7 +8,8 @@ const policy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src
 // Whatever the policy stops is counted.
 const probe = '<script>window.stopped = []; addEventListener("securitypolicyviolation", (e) => stopped.push(e.blockedURI))</script>';
 
-const host = window.host = { calls: [], reads: [], sizes: [], refuse: false, ready: 0, down: false };
+const host = { calls: [], reads: [], sizes: [], refuse: false, ready: 0, down: false };
+window.host = host;
 const client = new Client({ name: 'claude-ai', version: '1' },
   { capabilities: { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: [RESOURCE_MIME_TYPE] } } } });
 
@@ -28,7 +29,8 @@ host.mount = async (hostContext = {}, capabilities = { serverTools: {}, serverRe
   frame.sandbox = 'allow-scripts';
   document.body.append(frame);
   Object.assign(host, { calls: [], reads: [], sizes: [], ready: 0, down: false });
-  const bridge = host.bridge = new AppBridge(null, { name: 'test host', version: '1' }, capabilities, { hostContext });
+  const bridge = new AppBridge(null, { name: 'test host', version: '1' }, capabilities, { hostContext });
+  host.bridge = bridge;
   bridge.oncalltool = async (params) => {
     host.calls.push(params.name);
     if (host.refuse) throw Error('tool is not listed');
@@ -47,4 +49,4 @@ host.call = async (name, args) => { host.last = await client.callTool({ name, ar
 host.result = (result = host.last) => host.bridge.sendToolResult(result).then(() => true);
 host.cancel = () => host.bridge.sendToolCancelled({ reason: 'user' }).then(() => true);
 host.context = (context) => { host.bridge.setHostContext(context); return true; };
-host.teardown = async () => { await host.bridge.teardownResource({}); return host.down = true; };
+host.teardown = async () => { await host.bridge.teardownResource({}); host.down = true; return true; };

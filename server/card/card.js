@@ -1,94 +1,8 @@
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Todo list</title>
-<style>
-:root {
-  color-scheme: light dark;
-  --bg: var(--color-background-primary, light-dark(#fff, #171b22));
-  --ink: var(--color-text-primary, light-dark(#1d2430, #e7eaf0));
-  --soft: var(--color-text-secondary, light-dark(#57606f, #a9b2c0));
-  --faint: var(--color-text-tertiary, light-dark(#666f7d, #98a2b1));
-  --line: var(--color-border-tertiary, light-dark(#e3e6eb, #2b323d));
-  --blue: var(--color-text-info, light-dark(#2563eb, #7aa7ff));
-  --green: var(--color-text-success, light-dark(#15803d, #5fd38a));
-  --red: var(--color-text-danger, light-dark(#b42318, #ff8a7d));
-  --amber: var(--color-text-warning, light-dark(#935a00, #f0b95a));
-}
-:root[data-theme=light] { color-scheme: light }
-:root[data-theme=dark] { color-scheme: dark }
-* { box-sizing: border-box }
-[hidden] { display: none !important }
-body { margin: 0; background-color: var(--bg); color: var(--ink) }
-main {
-  padding: 14px 16px 13px; -webkit-text-size-adjust: 100%;
-  font-family: var(--font-sans, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif);
-  font-size: var(--font-text-sm-size, 14px); line-height: 1.45;
-}
-header { display: flex; align-items: baseline; gap: 12px }
-h1 { margin: 0; font-size: inherit; font-weight: var(--font-weight-semibold, 600) }
-#count { margin-left: auto; color: var(--soft); font-variant-numeric: tabular-nums; text-align: right }
-.settled #count { color: var(--green) }
-.settled.bad #count { color: var(--red) }
-#bar { height: 4px; margin: 9px 0 10px; border-radius: 2px; background-color: var(--line); overflow: hidden }
-#bar i { display: block; height: 100%; width: 0; border-radius: 2px; background-color: var(--blue); transition: width .3s ease-out }
-.settled #bar i { background-color: var(--green) }
-.settled.bad #bar i { background-color: var(--red) }
-.early #bar i { opacity: .45 }
-ol { list-style: none; margin: 0; padding: 0 }
-li { display: flex; gap: 10px; padding: 3.5px 6px; margin: 0 -6px; border-radius: 6px; color: var(--soft) }
-bdi { overflow-wrap: anywhere; min-width: 0 }
-svg { flex: none; width: 16px; height: 16px; margin-top: calc((1.45em - 16px) / 2); fill: none; stroke: currentcolor; stroke-width: 1.5; stroke-linecap: round; stroke-linejoin: round; color: var(--faint) }
-.completed, .cancelled { color: var(--faint) }
-.completed bdi, .cancelled bdi { text-decoration: line-through; text-decoration-color: color-mix(in srgb, currentcolor 60%, transparent) }
-.completed svg { color: var(--green); stroke-width: 2 }
-.in_progress { color: var(--ink); font-weight: var(--font-weight-medium, 500) }
-.in_progress svg { color: var(--blue); fill: currentcolor; stroke: color-mix(in srgb, currentcolor 25%, transparent); stroke-width: 4; paint-order: stroke; overflow: visible }
-.failed svg { color: var(--red); stroke-width: 2 }
-.blocked svg { color: var(--amber) }
-.fresh { animation: fresh 1.6s ease-out }
-@keyframes fresh { from { background-color: color-mix(in srgb, var(--blue) 14%, transparent) } }
-.live .in_progress svg { animation: pulse 2s ease-in-out infinite }
-@keyframes pulse { 50% { opacity: .5 } }
-.folded .completed, .folded .cancelled { display: none }
-#fold { margin: 5px 0 0 20px; padding: 3px 6px; border: 0; border-radius: 6px; background: none; color: var(--soft); font: inherit; cursor: pointer }
-#fold:hover { color: var(--ink); text-decoration: underline }
-:focus-visible { outline: 2px solid var(--color-ring-primary, var(--blue)); outline-offset: 1px }
-#note { margin: 0; color: var(--soft); white-space: pre-wrap; overflow-wrap: anywhere }
-#note.error { color: var(--red) }
-ol:not(:empty) ~ #note { margin-top: 8px }
-.spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
-@media (prefers-reduced-motion: reduce) { * { animation: none !important; transition: none !important } }
-@media (forced-colors: active) { #bar { border: 1px solid } #bar i { background-color: Highlight } }
-</style>
-</head>
-<body>
-<main aria-busy="true">
-  <header id="head" hidden><h1>Todo list</h1><span id="count"></span></header>
-  <div id="bar" role="progressbar" aria-label="Completed" aria-valuemin="0" hidden><i></i></div>
-  <ol id="items" role="list"></ol>
-  <button id="fold" type="button" aria-controls="items" hidden></button>
-  <p id="note">Waiting for the list…</p>
-  <p id="say" class="spoken" role="status"></p>
-</main>
-<script>
-'use strict';
 const $ = (id) => document.getElementById(id);
 const main = document.querySelector('main');
 
-// What a text hides is shown: controls, bidirectional controls and invisible
-// characters appear as escapes. Kept are joiners and selectors that do work in
-// emoji and in scripts that need them.
-const joined = String.raw`(?![\0-\x7F\p{Script=Latin}])[\p{L}\p{M}\p{S}]`;
-const hidden = new RegExp(String.raw`(\u{1F3F4}[\u{E0030}-\u{E0039}\u{E0061}-\u{E007A}]{3,6}\u{E007F}` + // a flag of tags
-  String.raw`|(?<=\p{Emoji}|(?![\0-\x7F])[\p{S}\p{P}])[\uFE0E\uFE0F]|(?<=\p{Script=Han})[\u{E0100}-\u{E01EF}]` +
-  String.raw`|(?<=\p{M})[\u200C\u200D]|(?<=${joined})[\u200C\u200D](?=${joined})|[\u0600-\u0605\u06DD\u070F\u08E2])` +
-  String.raw`|[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]`, 'gu');
-const code = (c, n = c.codePointAt(0).toString(16)) =>
-  n.length < 3 ? '\\x' + n.padStart(2, '0') : n.length < 5 ? '\\u' + n.padStart(4, '0') : '\\U' + n.padStart(8, '0');
-const safe = (text) => String(text).replace(/[\t-\r\x85\u2028\u2029]+/g, ' ').replace(hidden, (c, kept) => kept ?? code(c));
+// oneLine is a text as it is drawn: texts that a model sends come here as they are.
+const oneLine = (text) => safe(String(text).replace(/[\t-\r\x85\u2028\u2029]+/g, ' '));
 
 // Drawing.
 const words = { done: 'completed', running: 'in_progress' };
@@ -112,7 +26,7 @@ function element(tag, props, ...children) {
   return e;
 }
 
-function row({ title, status }, fresh) {
+function row({ title, why, status }, fresh) {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   const path = document.createElementNS(svg.namespaceURI, 'path');
   path.setAttribute('d', shapes[status][0]);
@@ -121,13 +35,14 @@ function row({ title, status }, fresh) {
   svg.append(path);
   return element('li', { className: status + (fresh ? ' fresh' : '') }, svg,
     element('span', { className: 'spoken', textContent: shapes[status][1] + ': ' }),
-    element('bdi', { textContent: title }));
+    element('bdi', { textContent: title }),
+    ...(why && status === 'blocked' ? [element('bdi', { className: 'why', textContent: why })] : []));
 }
 
 // draw shows a list: {items: [{id, title, status}], list, revision}. Early is
 // what a call asks for before its result is known.
 function draw(next, early) {
-  const items = next.items.map((i) => ({ id: i.id, title: safe(i.title), status: statusOf(i.status) }));
+  const items = next.items.map((i) => ({ id: i.id, title: oneLine(i.title), why: oneLine(i.reason ?? ''), status: statusOf(i.status) }));
   const before = new Map(drawn.items.map((i) => [i.id ?? i.title, i.status + i.title]));
   const first = !drawn.items.length || early || drawn.early;
   if (first || JSON.stringify(items) !== JSON.stringify(drawn.items)) {
@@ -196,7 +111,7 @@ function result(r) {
     return;
   }
   const text = (r?.content ?? []).filter((c) => c?.type === 'text').map((c) => c.text).join('\n');
-  ended(text.replace(/ ?\(no change\)$/, '').split('\n').map(safe).join('\n') || 'No answer.', r?.isError);
+  ended(text.split('\n').map(oneLine).join('\n') || 'No answer.', r?.isError);
 }
 
 // ended shows why there is no list to show.
@@ -261,7 +176,7 @@ function dress(context) {
 const enough = 3; // misses, and it gives up
 let timer, quiet = 0, misses = 0, asking = false, inView = true, checked = false;
 
-const coreItem = (i) => ({ id: i.id, title: (i.status === 'in_progress' && i.active) || i.text, status: i.status });
+const coreItem = (i) => ({ id: i.id, title: (i.status === 'in_progress' && i.active) || i.text, reason: i.reason, status: i.status });
 
 async function newest(list) {
   if (host.serverTools && !host.toolRefused) {
@@ -323,7 +238,9 @@ function teardown() {
 let height = 0;
 const sizes = new ResizeObserver(() => {
   const now = Math.ceil(main.getBoundingClientRect().height);
-  if (now !== height) notify('ui/notifications/size-changed', { height: height = now });
+  if (now === height) return;
+  height = now;
+  notify('ui/notifications/size-changed', { height });
 });
 const views = new IntersectionObserver(([entry]) => {
   const was = inView;
@@ -346,6 +263,3 @@ async function start() {
   document.addEventListener('visibilitychange', wake);
 }
 if (parent !== window) start().catch(() => note('This host does not show todo lists.'));
-</script>
-</body>
-</html>

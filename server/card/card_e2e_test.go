@@ -1,4 +1,6 @@
-package server_test
+//go:build e2e
+
+package card_test
 
 import (
 	"encoding/json"
@@ -9,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"todo-mcp/server"
+	"todo-mcp/server/servertest"
 )
 
 const plan = `{todos: [
@@ -21,8 +24,8 @@ const plan = `{todos: [
 // The page in a host built on the real AppBridge: early drawing, the result,
 // theme, size, refreshing while something is in progress, and the end.
 func TestAppInChat(t *testing.T) {
-	c := newChat(t, newServer(t, nil, nil))
-	if only := eval[string](t, c.ctx, `host.appOnly.join()`); only != "todo_list_view" {
+	c := newChat(t, servertest.New(t, nil, nil))
+	if only := servertest.Eval[string](t, c.ctx, `host.appOnly.join()`); only != "todo_list_view" {
 		t.Errorf("tools kept from the model: %s", only)
 	}
 	c.mount(`{theme: 'light'}`)
@@ -35,9 +38,9 @@ func TestAppInChat(t *testing.T) {
 	c.rows("completed Read the schema", "completed Write the migration", "in_progress Running the tests against Postgres and SQLite",
 		"pending Update the documentation of every setting that the migration renames, with an example for each", "pending Ship it")
 	c.until(`document.getElementById('count').textContent === '2 of 5 done' && document.getElementById('bar').ariaValueNow === '2'`)
-	until(t, c.ctx, `host.sizes.length > 0 && Math.abs(host.sizes.at(-1) - document.querySelector('iframe').clientHeight) <= 1`)
+	servertest.Until(t, c.ctx, `host.sizes.length > 0 && Math.abs(host.sizes.at(-1) - document.querySelector('iframe').clientHeight) <= 1`)
 	c.shot("light")
-	light := eval[string](t, c.frame, `getComputedStyle(document.body).backgroundColor`)
+	light := servertest.Eval[string](t, c.frame, `getComputedStyle(document.body).backgroundColor`)
 	c.host(`context({theme: 'dark'})`)
 	c.until(fmt.Sprintf(`getComputedStyle(document.body).backgroundColor !== %q`, light))
 	c.shot("dark")
@@ -47,10 +50,10 @@ func TestAppInChat(t *testing.T) {
 	// Another writer: the page asks by itself, through the bridge.
 	c.host(`call("TodoWrite", ` + strings.Replace(plan, "status: 'in_progress'", "status: 'completed'", 1) + `)`)
 	c.until(`document.getElementById('count').textContent === '3 of 5 done' && document.getElementById('say').textContent === '3 of 5 done'`)
-	if calls := eval[string](t, c.ctx, `[...new Set(host.calls)].join()`); calls != "todo_list_view" {
+	if calls := servertest.Eval[string](t, c.ctx, `[...new Set(host.calls)].join()`); calls != "todo_list_view" {
 		t.Errorf("the page called %s", calls)
 	}
-	if eval[int](t, c.ctx, `host.reads.length`) != 0 {
+	if servertest.Eval[int](t, c.ctx, `host.reads.length`) != 0 {
 		t.Error("the page read the resource although it has the tool")
 	}
 	c.until(`!document.querySelector('main').classList.contains('live')`)
@@ -64,7 +67,7 @@ func TestAppInChat(t *testing.T) {
 
 // Every variant's result is drawn, and answers without a list are told.
 func TestAppVariants(t *testing.T) {
-	c := newChat(t, newServer(t, nil, func(c *server.Config) { c.List = "one" }))
+	c := newChat(t, servertest.New(t, nil, func(c *server.Config) { c.List = "one" }))
 	c.mount(``)
 	c.call("create_todos", `{items: ['One', 'Two', 'Three', 'Four']}`)
 	c.rows("pending One", "pending Two", "pending Three", "pending Four")
@@ -74,9 +77,9 @@ func TestAppVariants(t *testing.T) {
 	c.rows("completed One", "failed Two", "in_progress Three", "pending Four")
 	c.until(`document.getElementById('count').textContent === '1 of 4 done · 1 failed'`)
 	c.shot("failed")
-	do(t, c.ctx, chromedp.EmulateViewport(320, 700))
+	servertest.Do(t, c.ctx, chromedp.EmulateViewport(320, 700))
 	c.until(`innerWidth < 300 && document.documentElement.scrollWidth <= innerWidth`)
-	do(t, c.ctx, chromedp.EmulateViewport(592, 700))
+	servertest.Do(t, c.ctx, chromedp.EmulateViewport(592, 700))
 	c.call("SetTodoList", `{todos: [{title: 'A', status: 'done'}, {title: 'B', status: 'in_progress'}]}`)
 	c.rows("completed A", "in_progress B")
 	c.call("write_todos", `{todos: [{content: 'A', activeForm: 'Doing A', status: 'completed'}]}`)
@@ -89,7 +92,7 @@ func TestAppVariants(t *testing.T) {
 	c.until(`document.getElementById('note').className === 'error' && document.getElementById('note').textContent.includes('todos[0].content')`)
 	c.shot("error")
 	c.host(`result({content: [{type: 'text', text: 'Todo list updated\u202e (no change)'}]})`)
-	c.until(`document.getElementById('note').textContent === 'Todo list updated\\u202e'`)
+	c.until(`document.getElementById('note').textContent === 'Todo list updated\\u202e (no change)'`)
 	c.host("cancel()")
 	c.until(`document.getElementById('note').textContent.includes('cancelled')`)
 
@@ -106,33 +109,33 @@ func TestAppVariants(t *testing.T) {
 	const visible = `[...document.querySelectorAll('#items li')].filter((e) => e.checkVisibility()).length`
 	c.until(visible + ` === 5 && document.getElementById('fold').textContent === 'Show 9 done'`)
 	c.shot("folded")
-	if !eval[bool](t, c.frame, `(document.getElementById('fold').focus(), document.activeElement.id === 'fold')`) {
+	if !servertest.Eval[bool](t, c.frame, `(document.getElementById('fold').focus(), document.activeElement.id === 'fold')`) {
 		t.Error("the button takes no focus")
 	}
-	eval[bool](t, c.frame, `document.getElementById('fold').click(), true`)
+	servertest.Eval[bool](t, c.frame, `document.getElementById('fold').click(), true`)
 	c.until(visible + ` === 14 && document.getElementById('fold').ariaExpanded === 'true'`)
 }
 
 // A host that knows only listed tools refuses the page's own: the page reads
 // the list's resource instead. One that offers neither is left alone.
 func TestAppRefreshesWithoutTool(t *testing.T) {
-	c := newChat(t, newServer(t, nil, nil))
+	c := newChat(t, servertest.New(t, nil, nil))
 	c.mount(``)
-	eval[bool](t, c.ctx, `host.refuse = true`)
+	servertest.Eval[bool](t, c.ctx, `host.refuse = true`)
 	c.call("TodoWrite", plan)
 	c.host(`call("TodoWrite", ` + strings.ReplaceAll(plan, "'pending'", "'completed'") + `)`)
 	c.until(`document.getElementById('count').textContent === '4 of 5 done'`)
 	c.rows("completed Read the schema", "completed Write the migration", "in_progress Running the tests against Postgres and SQLite",
 		"completed Update the documentation of every setting that the migration renames, with an example for each", "completed Ship it")
-	if got := eval[int](t, c.ctx, `host.calls.length`); got != 1 {
+	if got := servertest.Eval[int](t, c.ctx, `host.calls.length`); got != 1 {
 		t.Errorf("the refused tool was called %d times", got)
 	}
 	c.mount(`{}, {}`)
 	c.host("result()")
 	c.until(`document.querySelectorAll('#items li').length === 5`)
-	eval[bool](t, c.frame, `dispatchEvent(new Event('focus'))`)
+	servertest.Eval[bool](t, c.frame, `dispatchEvent(new Event('focus'))`)
 	c.host("teardown()")
-	if eval[int](t, c.ctx, `host.calls.length + host.reads.length`) != 0 {
+	if servertest.Eval[int](t, c.ctx, `host.calls.length + host.reads.length`) != 0 {
 		t.Error("the page asked a host that offers nothing")
 	}
 }
@@ -140,7 +143,7 @@ func TestAppRefreshesWithoutTool(t *testing.T) {
 // BAD-INPUT 36, 38, 40: hostile text is inert and shows what it hides; honest
 // text of every script stays as it is.
 func TestAppHostileText(t *testing.T) {
-	c := newChat(t, newServer(t, nil, nil))
+	c := newChat(t, servertest.New(t, nil, nil))
 	hostile := []string{
 		`<script>window.hit=1</script>`, `<img src=x onerror=window.hit=1>`, `"><svg onload=window.hit=1>`,
 		`</li></ul></script><script>window.hit=1</script>`, `javascript:window.hit=1`, `{{.}} ${hit} __proto__`,
@@ -157,14 +160,14 @@ func TestAppHostileText(t *testing.T) {
 	for _, text := range append(hostile, honest...) {
 		want = append(want, "pending "+text)
 	}
-	c.rows(append(want, `pending a\u202eb\u2066c\u200bd\ufeffe\xadf\U000e0041g\u200dh`)...)
+	c.rows(append(want, `pending a\u202eb\u2066c\u200bd\ufeffe\u00adf\U000e0041g\u200dh`)...)
 	c.shot("hostile")
 	// What only a broken host could send.
 	c.host(`result({content: [], structuredContent: {display: [{type: 'todo', items: [{title: {}, status: 'toString'}, {title: '\ud800\u001b[31m\nx', status: '__proto__'}]}], list: '"><b>', revision: 'x'}})`)
 	c.rows("pending [object Object]", `pending \ud800\x1b[31m x`)
 	c.host(`result({})`)
 	c.until(`document.getElementById('note').textContent === 'No answer.'`)
-	if eval[bool](t, c.frame, `'hit' in window`) || eval[int](t, c.frame, `document.querySelectorAll('main script, main img, main b').length`) != 0 {
+	if servertest.Eval[bool](t, c.frame, `'hit' in window`) || servertest.Eval[int](t, c.frame, `document.querySelectorAll('main script, main img, main b').length`) != 0 {
 		t.Error("36: markup came to life")
 	}
 	c.quiet()

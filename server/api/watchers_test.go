@@ -1,4 +1,4 @@
-package server_test
+package api_test
 
 import (
 	"bufio"
@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"todo-mcp/server/servertest"
 )
 
 // watchers opens n event streams on a list and runs rounds writes; every stream
@@ -18,8 +20,8 @@ import (
 // each stream had it.
 func watchers(t testing.TB, n, rounds int) []time.Duration {
 	t.Helper()
-	web := newHTTP(t, newServer(t, nil, nil), nil)
-	id := session(t, web.URL+"/mcp", "tester")
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	id := servertest.Session(t, web.URL+"/mcp", "tester")
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: n}}
 	defer client.CloseIdleConnections()
 	ctx, stop := context.WithCancel(context.Background())
@@ -59,7 +61,7 @@ func watchers(t testing.TB, n, rounds int) []time.Duration {
 	open.Wait()
 	var took []time.Duration
 	for round := 1; round <= rounds; round++ {
-		post(t, web.URL+"/mcp", callTool(round, "TodoWrite", todos("pending", fmt.Sprint("Step ", round))), "Mcp-Session-Id", id)
+		servertest.Post(t, web.URL+"/mcp", servertest.Call(round, "TodoWrite", servertest.Todos("pending", fmt.Sprint("Step ", round))), "Mcp-Session-Id", id)
 		durable := time.Now()
 		for got := 0; got < n; {
 			select {
@@ -85,7 +87,7 @@ func p99(d []time.Duration) time.Duration { return d[len(d)*99/100] }
 // where they were afterwards. The short form of BenchmarkWatchers.
 func TestWatchers(t *testing.T) {
 	watchers(t, 20, 1) // what is made once is made
-	goroutines, before := runtime.NumGoroutine(), heap()
+	goroutines, before := runtime.NumGoroutine(), servertest.Heap()
 	took := watchers(t, 300, 5)
 	t.Logf("300 watchers: median %s, p99 %s", took[len(took)/2], p99(took))
 	if p99(took) > 2*time.Second { // 100 ms on a quiet machine
@@ -100,7 +102,7 @@ func TestWatchers(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
-	if grown := int64(heap()) - int64(before); grown > 8<<20 {
+	if grown := int64(servertest.Heap()) - int64(before); grown > 8<<20 {
 		t.Errorf("%d bytes are still in use", grown)
 	}
 }

@@ -1,4 +1,4 @@
-package server_test
+package card_test
 
 import (
 	"bytes"
@@ -8,15 +8,17 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/server"
+
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"todo-mcp/server"
+	"todo-mcp/server/servertest"
 	"todo-mcp/tools"
 )
 
 // withApps is an initialize request of a client that shows apps of a type.
 func withApps(client, mime string) string {
-	return strings.Replace(initialize(1, client), `"capabilities":{}`,
+	return strings.Replace(servertest.Initialize(1, client), `"capabilities":{}`,
 		`"capabilities":{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["`+mime+`"]}}}`, 1)
 }
 
@@ -28,10 +30,10 @@ const (
 
 // The page: its type, its size, and that it asks nothing of the network.
 func TestAppPage(t *testing.T) {
-	p := newPipe(t, newServer(t, nil, nil))
-	go p.send(initialize(1, "somebody"), `{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"ui://todo/list.html"}}`)
-	if hello := p.read(); !strings.Contains(hello.raw, `"extensions":{"io.modelcontextprotocol/ui":{}}`) {
-		t.Errorf("the extension is not announced: %s", hello.raw)
+	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
+	go p.Send(servertest.Initialize(1, "somebody"), `{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"ui://todo/list.html"}}`)
+	if hello := p.Read(); !strings.Contains(hello.Raw, `"extensions":{"io.modelcontextprotocol/ui":{}}`) {
+		t.Errorf("the extension is not announced: %s", hello.Raw)
 	}
 	var a struct {
 		Result struct {
@@ -41,7 +43,7 @@ func TestAppPage(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(p.read().raw), &a); err != nil || len(a.Result.Contents) != 1 {
+	if err := json.Unmarshal([]byte(p.Read().Raw), &a); err != nil || len(a.Result.Contents) != 1 {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	page := a.Result.Contents[0]
@@ -69,28 +71,28 @@ func TestAppListing(t *testing.T) {
 		hello string
 		view  bool
 	}{
-		{initialize(1, "claude-code"), false},
+		{servertest.Initialize(1, "claude-code"), false},
 		{withApps("claude-ai", appMIME), true},
 		{withApps("somebody", appMIME), true},
 		{withApps("somebody", "text/plain"), false},
 		{strings.Replace(withApps("somebody", appMIME), `["text/html;profile=mcp-app"]`, `7`, 1), false},
 	} {
-		s := newServer(t, nil, func(c *server.Config) { c.Publish = []string{"auto"} })
-		p := newPipe(t, s)
-		go p.send(c.hello, listing, strings.Replace(listing, `"id":2`, `"id":3,"params":{`+meta+`}`, 1))
-		p.read()
-		stdio, raw := listed(t, p.read().raw)
+		s := servertest.New(t, nil, func(c *server.Config) { c.Publish = []string{"auto"} })
+		p := servertest.NewPipe(t, s)
+		go p.Send(c.hello, listing, strings.Replace(listing, `"id":2`, `"id":3,"params":{`+servertest.Meta+`}`, 1))
+		p.Read()
+		stdio, raw := servertest.Listed(t, p.Read().Raw)
 		checkListing(t, "stdio", stdio, raw, c.view)
-		sessionless, raw := listed(t, p.read().raw)
+		sessionless, raw := servertest.Listed(t, p.Read().Raw)
 		checkListing(t, "sessionless", sessionless, raw, false)
 		if len(sessionless) != len(tools.Names()) {
 			t.Errorf("sessionless lists vary: %v", sessionless)
 		}
 
-		web := newHTTP(t, s, nil)
-		_, header, _ := post(t, web.URL+"/mcp", c.hello)
-		_, _, body := post(t, web.URL+"/mcp", listing, "Mcp-Session-Id", header.Get("Mcp-Session-Id"))
-		names, raw := listed(t, body)
+		web := servertest.Serve(t, s, nil)
+		_, header, _ := servertest.Post(t, web.URL+"/mcp", c.hello)
+		_, _, body := servertest.Post(t, web.URL+"/mcp", listing, "Mcp-Session-Id", header.Get("Mcp-Session-Id"))
+		names, raw := servertest.Listed(t, body)
 		checkListing(t, "http", names, raw, c.view)
 		if !slices.Equal(names, stdio) {
 			t.Errorf("http %v, stdio %v", names, stdio)
@@ -120,9 +122,9 @@ func checkListing(t *testing.T, where string, names []string, raw map[string]jso
 // The capability holds for the session after a restart of the server and on
 // another replica with the same key.
 func TestAppListingAfterRestart(t *testing.T) {
-	_, header, _ := post(t, newHTTP(t, newServer(t, nil, nil), nil).URL+"/mcp", withApps("somebody", appMIME))
-	_, _, body := post(t, newHTTP(t, newServer(t, nil, nil), nil).URL+"/mcp", listing, "Mcp-Session-Id", header.Get("Mcp-Session-Id"))
-	if names, _ := listed(t, body); !slices.Contains(names, viewTool) {
+	_, header, _ := servertest.Post(t, servertest.Serve(t, servertest.New(t, nil, nil), nil).URL+"/mcp", withApps("somebody", appMIME))
+	_, _, body := servertest.Post(t, servertest.Serve(t, servertest.New(t, nil, nil), nil).URL+"/mcp", listing, "Mcp-Session-Id", header.Get("Mcp-Session-Id"))
+	if names, _ := servertest.Listed(t, body); !slices.Contains(names, viewTool) {
 		t.Errorf("listed %v", names)
 	}
 }
@@ -131,38 +133,38 @@ func TestAppListingAfterRestart(t *testing.T) {
 // the newest revision in core statuses and keeps its schema; a list that is not
 // there is a tool error.
 func TestAppView(t *testing.T) {
-	web := newHTTP(t, newServer(t, nil, nil), nil)
-	_, header, _ := post(t, web.URL+"/mcp", withApps("somebody", appMIME))
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	_, header, _ := servertest.Post(t, web.URL+"/mcp", withApps("somebody", appMIME))
 	id := []string{"Mcp-Session-Id", header.Get("Mcp-Session-Id")}
-	_, _, body := post(t, web.URL+"/mcp", listing, id...)
-	_, raw := listed(t, body)
+	_, _, body := servertest.Post(t, web.URL+"/mcp", listing, id...)
+	_, raw := servertest.Listed(t, body)
 	schema := viewSchema(t, raw[viewTool])
 
-	ask := func(args string) []answer {
+	ask := func(args string) []servertest.Answer {
 		t.Helper()
-		_, _, old := post(t, web.URL+"/mcp", callTool(3, viewTool, args), id...)
-		_, _, plain := post(t, web.URL+"/mcp", callTool(3, viewTool, args), "Mcp-Session-Id", session(t, web.URL+"/mcp", "no-apps"))
-		_, _, now := post(t, web.URL+"/mcp", modernCall(3, viewTool, args), modernHeaders("tools/call", viewTool)...)
-		return []answer{parse(t, old), parse(t, plain), parse(t, now)}
+		_, _, old := servertest.Post(t, web.URL+"/mcp", servertest.Call(3, viewTool, args), id...)
+		_, _, plain := servertest.Post(t, web.URL+"/mcp", servertest.Call(3, viewTool, args), "Mcp-Session-Id", servertest.Session(t, web.URL+"/mcp", "no-apps"))
+		_, _, now := servertest.Post(t, web.URL+"/mcp", servertest.ModernCall(3, viewTool, args), servertest.ModernHeaders("tools/call", viewTool)...)
+		return []servertest.Answer{servertest.Parse(t, old), servertest.Parse(t, plain), servertest.Parse(t, now)}
 	}
-	post(t, web.URL+"/mcp", callTool(2, "create_todos", `{"items":["One","Two","Three"]}`), id...)
-	_, _, body = post(t, web.URL+"/mcp", callTool(2, "update_todo", `{"id":"2","status":"failed"}`), id...)
+	servertest.Post(t, web.URL+"/mcp", servertest.Call(2, "create_todos", `{"items":["One","Two","Three"]}`), id...)
+	_, _, body = servertest.Post(t, web.URL+"/mcp", servertest.Call(2, "update_todo", `{"id":"2","status":"failed"}`), id...)
 	var at struct{ List string }
-	if err := json.Unmarshal(parse(t, body).Result.Structured, &at); err != nil || at.List == "" {
+	if err := json.Unmarshal(servertest.Parse(t, body).Result.Structured, &at); err != nil || at.List == "" {
 		t.Fatalf("%v: %s", err, body)
 	}
 	want := fmt.Sprintf(`{"message":"0 of 3 completed","display":[{"type":"todo","items":[{"id":"1","title":"One","status":"pending"},{"id":"2","title":"Two","status":"failed"},{"id":"3","title":"Three","status":"pending"}]}],"list":%q,"revision":2,"counts":{"completed":0,"in_progress":0,"pending":2,"failed":1,"blocked":0,"cancelled":0}}`, at.List)
 	for _, a := range ask(fmt.Sprintf(`{"list_id":%q}`, at.List)) {
-		if got := string(a.Result.Structured); got != want || a.Result.IsError || a.text() != "0 of 3 completed" {
-			t.Errorf("got  %s\nwant %s", a.raw, want)
+		if got := string(a.Result.Structured); got != want || a.Result.IsError || a.Text() != "0 of 3 completed" {
+			t.Errorf("got  %s\nwant %s", a.Raw, want)
 		}
 		conforms(t, schema, a.Result.Structured)
 	}
 	for args, text := range map[string]string{`{"list_id":"nothere"}`: "list_id: There is no such list", `{}`: "list_id: Required",
 		`{"list_id":""}`: "list_id: Required", `{"list_id":[]}`: "list_id: "} {
 		for _, a := range ask(args) {
-			if a.Error != nil || !a.Result.IsError || !strings.Contains(a.text(), text) {
-				t.Errorf("%s: %s", args, a.raw)
+			if a.Error != nil || !a.Result.IsError || !strings.Contains(a.Text(), text) {
+				t.Errorf("%s: %s", args, a.Raw)
 			}
 		}
 	}

@@ -1,4 +1,6 @@
-package server_test
+//go:build e2e
+
+package card_test
 
 import (
 	"context"
@@ -16,29 +18,17 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"todo-mcp/server"
+	"todo-mcp/server/servertest"
 	"todo-mcp/server/web"
 )
 
-// appPackages are what a host is built from, pinned.
-func appPackages() []string {
-	return []string{"@modelcontextprotocol/ext-apps@2.0.4", "@modelcontextprotocol/client@2.4.0", "@modelcontextprotocol/core@2.4.0",
-		"@modelcontextprotocol/server@2.4.0", "zod@4.6.7", "esbuild@0.28.2"}
-}
-
-// hostScript bundles card/testdata/host.js with the packages, which are fetched once.
+// hostScript bundles testdata/host.js with the packages it is made of.
 func hostScript(t *testing.T) []byte {
 	t.Helper()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(cache, "todo-mcp-test", "apps-"+strings.NewReplacer("/", "-", "@", "").Replace(strings.Join(appPackages(), "-")))
-	if _, err := os.Stat(dir); err != nil {
-		install(t, dir)
-	}
+	modules := servertest.NodeModules(t)
 	out := filepath.Join(t.TempDir(), "host.js")
-	bundle := exec.Command(filepath.Join(dir, "node_modules", ".bin", "esbuild"), "card/testdata/host.js", "--bundle", "--format=iife", "--outfile="+out)
-	bundle.Env = append(os.Environ(), "NODE_PATH="+filepath.Join(dir, "node_modules"))
+	bundle := exec.Command(filepath.Join(modules, ".bin", "esbuild"), "testdata/host.js", "--bundle", "--format=iife", "--outfile="+out)
+	bundle.Env = append(os.Environ(), "NODE_PATH="+modules)
 	if said, err := bundle.CombinedOutput(); err != nil {
 		t.Fatalf("bundle the host: %v\n%s", err, said)
 	}
@@ -47,28 +37,6 @@ func hostScript(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return script
-}
-
-// install fetches the packages beside dir and moves them there when whole.
-func install(t *testing.T, dir string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	fresh, err := os.MkdirTemp(filepath.Dir(dir), "fetch-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(fresh)
-	npm := exec.Command("npm", append([]string{"install", "--prefix", fresh, "--ignore-scripts", "--no-audit", "--no-fund"}, appPackages()...)...)
-	if said, err := npm.CombinedOutput(); err != nil {
-		t.Fatalf("npm install: %v (the test needs npm and its registry; `make deps` installs npm)\n%s", err, said)
-	}
-	if err := os.Rename(fresh, dir); err != nil {
-		if _, there := os.Stat(dir); there != nil { // another run may have been first
-			t.Fatal(err)
-		}
-	}
 }
 
 // chat is a host's window in a browser, with the server behind it.
@@ -83,7 +51,7 @@ type chat struct {
 func newChat(t *testing.T, s *server.Server) *chat {
 	t.Helper()
 	script := hostScript(t)
-	h, err := web.New(s, web.Config{Board: s.Board, SessionKey: key})
+	h, err := web.New(s, web.Config{Board: s.Board, SessionKey: servertest.Key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,8 +67,8 @@ func newChat(t *testing.T, s *server.Server) *chat {
 	})
 	web := httptest.NewServer(mux)
 	t.Cleanup(func() { h.Close(); web.CloseClientConnections(); web.Close() })
-	c := &chat{t: t, ctx: tab(t), seen: make(map[string]bool)}
-	do(t, c.ctx, chromedp.EmulateViewport(592, 700), chromedp.Navigate(web.URL+"/host"))
+	c := &chat{t: t, ctx: servertest.Tab(t), seen: make(map[string]bool)}
+	servertest.Do(t, c.ctx, chromedp.EmulateViewport(592, 700), chromedp.Navigate(web.URL+"/host"))
 	c.host("connect()")
 	return c
 }
@@ -136,7 +104,7 @@ func (c *chat) mount(args string) {
 	c.t.Fatal("the page's frame never came")
 }
 
-func (c *chat) until(script string) { c.t.Helper(); until(c.t, c.frame, script) }
+func (c *chat) until(script string) { c.t.Helper(); servertest.Until(c.t, c.frame, script) }
 
 // call has the server answer a tool call and gives the answer to the page.
 func (c *chat) call(tool, args string) {
@@ -176,10 +144,10 @@ func (c *chat) shot(name string) {
 // quiet: nothing was asked of the network, nor tried.
 func (c *chat) quiet() {
 	c.t.Helper()
-	if tried := eval[string](c.t, c.frame, `[...stopped, ...performance.getEntriesByType('resource').map((e) => e.name)].join()`); tried != "" {
+	if tried := servertest.Eval[string](c.t, c.frame, `[...stopped, ...performance.getEntriesByType('resource').map((e) => e.name)].join()`); tried != "" {
 		c.t.Errorf("the page asked for %s", tried)
 	}
 	// The probe itself works.
-	eval[bool](c.t, c.frame, `new Image().src = 'http://127.0.0.1:9/x', true`)
+	servertest.Eval[bool](c.t, c.frame, `new Image().src = 'http://127.0.0.1:9/x', true`)
 	c.until(`stopped.length === 1`)
 }

@@ -1,0 +1,114 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/server/servertest"
+)
+
+// T8: each write of a main list sends todos:update with the whole TodoItem[]; a
+// sub-agent's does not; a write that changes nothing sends nothing (V4).
+func TestEvents(t *testing.T) {
+	s := servertest.New(t, nil, nil)
+	web := servertest.Serve(t, s, nil)
+	url := web.URL + "/mcp"
+	id := servertest.Session(t, url, "tester")
+	stream := servertest.OpenStream(t, "GET", web.URL+"/api/events", "")
+	write := func(message string) {
+		t.Helper()
+		if _, _, body := servertest.Post(t, url, message, "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
+			t.Fatal(body)
+		}
+	}
+	write(servertest.Call(1, "TodoWrite", `{"todos":[{"content":"A","activeForm":"Doing A","status":"in_progress"},{"content":"B","activeForm":"Doing B","status":"pending"}]}`))
+	_, name, data := stream.Event()
+	var got struct {
+		List     string
+		Revision int64
+		Todos    []map[string]string
+	}
+	if err := json.Unmarshal([]byte(data), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := `[map[activeForm:Doing A content:A id:1 status:in_progress] map[activeForm:Doing B content:B id:2 status:pending]]`
+	if name != "todos:update" || got.Revision != 1 || fmt.Sprint(got.Todos) != want {
+		t.Errorf("T8: %s %s", name, data)
+	}
+	write(servertest.Call(2, "TodoWrite", `{"todos":[{"content":"A","activeForm":"Doing A","status":"in_progress"},{"content":"B","activeForm":"Doing B","status":"pending"}]}`))
+	write(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"TodoWrite","arguments":` + servertest.Todos("pending", "Sub") + `,"_meta":{"todo-mcp/agent":"helper"}}}`)
+	if _, name, data := stream.Event(); name != "agent:update" || !strings.Contains(data, `"parent":"`+got.List+`"`) || !strings.Contains(data, `"agent":"helper"`) {
+		t.Errorf("T8: a sub-agent's write sent %s %s", name, data)
+	}
+	write(servertest.Call(4, "TodoWrite", servertest.Todos("completed", "A", "B")))
+	if _, name, data := stream.Event(); name != "todos:update" || !strings.Contains(data, `"revision":2`) {
+		t.Errorf("V4, T8: %s %s", name, data)
+	}
+}
+
+// A stream is resumed by its last id, skips to the newest of each list, and
+// starts over when the id is another store's.
+func TestEventsResume(t *testing.T) {
+	store := memory.New()
+	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
+	url := web.URL + "/mcp?list="
+	id := servertest.Session(t, web.URL+"/mcp", "tester")
+	write := func(list, text string) {
+		t.Helper()
+		servertest.Post(t, url+list, servertest.Call(1, "TodoWrite", servertest.Todos("pending", text)), "Mcp-Session-Id", id)
+	}
+	stream := servertest.OpenStream(t, "GET", web.URL+"/api/events", "")
+	write("a", "1")
+	last, _, _ := stream.Event()
+	write("a", "2")
+	write("b", "1")
+	write("a", "3")
+	resumed := servertest.OpenStream(t, "GET", web.URL+"/api/events", "", "Last-Event-ID", last)
+	_, _, first := resumed.Event()
+	_, _, second := resumed.Event()
+	if !strings.Contains(first, `"name":"b"`) || !strings.Contains(second, `"name":"a"`) || !strings.Contains(second, `"revision":3`) {
+		t.Errorf("resumed with %s and %s", first, second)
+	}
+	other := servertest.OpenStream(t, "GET", web.URL+"/api/events?after=1000000", "")
+	if _, _, data := other.Event(); !strings.Contains(data, `"name":"b"`) {
+		t.Errorf("after another store's id: %s", data)
+	}
+	if status := servertest.GetJSON(t, web.URL+"/api/events?after=x", nil); status != 400 {
+		t.Errorf("a bad id: %d", status)
+	}
+}
+
+func TestAPI(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	var lists []map[string]any
+	if status := servertest.GetJSON(t, web.URL+"/api/lists", &lists); status != 200 || len(lists) != 0 {
+		t.Errorf("no lists: %d %v", status, lists)
+	}
+	id := servertest.Session(t, web.URL+"/mcp", "tester")
+	for _, text := range []string{"A", "B"} {
+		servertest.Post(t, web.URL+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", text)), "Mcp-Session-Id", id)
+	}
+	servertest.GetJSON(t, web.URL+"/api/lists", &lists)
+	if len(lists) != 1 || lists[0]["revision"] != 2.0 {
+		t.Fatalf("lists: %v", lists)
+	}
+	list := web.URL + "/api/lists/" + lists[0]["list"].(string)
+	var one map[string]any
+	if status := servertest.GetJSON(t, list+"?revision=1", &one); status != 200 || !strings.Contains(fmt.Sprint(one["items"]), "text:A") {
+		t.Errorf("revision 1: %d %v", status, one)
+	}
+	var history []map[string]any
+	if servertest.GetJSON(t, list+"/history?after=1", &history); len(history) != 1 || history[0]["revision"] != 2.0 {
+		t.Errorf("history: %v", history)
+	}
+	for path, want := range map[string]int{
+		"/api/lists/none": 404, "/api/lists/none/history": 404, "/api/lists?limit=x": 400, "/api/lists/" + lists[0]["list"].(string) + "?revision=9": 404,
+	} {
+		if status := servertest.GetJSON(t, web.URL+path, nil); status != want {
+			t.Errorf("%s: status %d", path, status)
+		}
+	}
+}

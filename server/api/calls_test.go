@@ -1,0 +1,179 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/server"
+	"todo-mcp/server/servertest"
+)
+
+// W2: a call is one start with the whole input, no delta, and at once the stop
+// of the same index; a call that changes nothing shows too (V4); a sub-agent's
+// carries its parent; another process's write shows as well.
+func TestStream(t *testing.T) {
+	store := memory.New()
+	s := servertest.New(t, store, nil)
+	web := servertest.Serve(t, s, nil)
+	url := web.URL + "/mcp"
+	id := servertest.Session(t, url, "tester")
+	stream := servertest.OpenStream(t, "GET", web.URL+"/api/stream", "")
+	write := func(message string) {
+		t.Helper()
+		if _, _, body := servertest.Post(t, url, message, "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
+			t.Fatal(body)
+		}
+	}
+	type event struct {
+		Type  string
+		Index int
+		Block struct {
+			Type, ID, Name string
+			Message        string `json:"tool_content_message"`
+			Parent         string `json:"parent_tool_use_id"`
+			Input          struct{ Todos []map[string]string }
+		} `json:"content_block"`
+	}
+	next := func(index int) event {
+		t.Helper()
+		var start, stop event
+		raw := stream.Data()
+		if err := json.Unmarshal([]byte(raw), &start); err != nil || start.Type != "content_block_start" || start.Index != index ||
+			start.Block.Type != "tool_use" || start.Block.Name != "write_todos" || start.Block.Message != "Update Todos" || start.Block.ID == "" {
+			t.Fatalf("W2: start %d is %s, %v", index, raw, err)
+		}
+		raw = stream.Data()
+		if err := json.Unmarshal([]byte(raw), &stop); err != nil || stop.Type != "content_block_stop" || stop.Index != index {
+			t.Fatalf("W2: stop %d is %s, %v", index, raw, err)
+		}
+		return start
+	}
+	write(servertest.Call(1, "write_todos", servertest.Todos("pending", "Lấy dữ liệu")))
+	first := next(0)
+	if got := first.Block.Input.Todos; len(got) != 1 || got[0]["content"] != "Lấy dữ liệu" || got[0]["activeForm"] == "" || got[0]["status"] != "pending" {
+		t.Errorf("W2: input %v", got)
+	}
+	write(servertest.Call(2, "write_todos", servertest.Todos("pending", "Lấy dữ liệu")))
+	if again := next(1); len(again.Block.Input.Todos) != 1 || again.Block.ID == first.Block.ID {
+		t.Errorf("V4: a call without change shows as %+v", again)
+	}
+	write(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"write_todos","arguments":` + servertest.Todos("pending", "Sub") + `,"_meta":{"todo-mcp/agent":"helper"}}}`)
+	if sub := next(2); sub.Block.Parent == "" || first.Block.Parent != "" {
+		t.Errorf("W2: a sub-agent's call has parent %q, the main one %q", sub.Block.Parent, first.Block.Parent)
+	}
+	write(servertest.Call(4, "create_todos", `{"items":["More"]}`))
+	if got := next(3).Block.Input.Todos; len(got) != 2 || got[1]["content"] != "More" {
+		t.Errorf("W2: another variant's write shows as %v", got)
+	}
+	other := servertest.Serve(t, servertest.New(t, store, nil), nil)
+	servertest.Post(t, other.URL+"/mcp", servertest.Call(5, "TodoWrite", servertest.Todos("completed", "Elsewhere")), "Mcp-Session-Id", servertest.Session(t, other.URL+"/mcp", "other"))
+	if got := next(4).Block.Input.Todos; len(got) != 1 || got[0]["content"] != "Elsewhere" {
+		t.Errorf("W2: another process's write shows as %v", got)
+	}
+}
+
+// W2, V4: each call is on the stream once, and before its caller has the answer:
+// also with an operation id of the caller's, and when it changed nothing; also
+// when the stream is another server's of the same process (stdio --panel), or
+// another process's on the same store (serve beside stdio).
+func TestEachCallIsOnTheStreamOnce(t *testing.T) {
+	store := memory.New()
+	agent := servertest.New(t, store, nil)
+	beside := servertest.New(t, nil, func(c *server.Config) { c.Board = agent.Board })
+	streams := map[string]*servertest.Events{}
+	for name, s := range map[string]*server.Server{"the same server": agent, "beside it in the process": beside, "another process": servertest.New(t, store, nil)} {
+		streams[name] = servertest.OpenStream(t, "GET", servertest.Serve(t, s, nil).URL+"/api/stream", "")
+	}
+	p := servertest.NewPipe(t, agent)
+	operation := func(id, args string) string {
+		return servertest.WithMeta(servertest.Call(1, "TodoWrite", args), `"todo-mcp/conversation":"c","todo-mcp/operation":"`+id+`"`)
+	}
+	for _, c := range []struct{ name, call, shows string }{
+		{"a call", servertest.WithMeta(servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), `"todo-mcp/conversation":"c"`), `"content":"A"`},
+		{"an operation id", operation("op-1", servertest.Todos("pending", "B")), `"content":"B"`},
+		{"its repeat", operation("op-1", servertest.Todos("pending", "B")), `"content":"B"`},
+		{"no change", servertest.WithMeta(servertest.Call(1, "TodoWrite", servertest.Todos("pending", "B")), `"todo-mcp/conversation":"c"`), `"content":"B"`},
+		{"the last", operation("op-2", servertest.Todos("pending", "C")), `"content":"C"`},
+	} {
+		go p.Send(c.call)
+		answered := p.Read()
+		ids := map[string]string{}
+		for where, stream := range streams {
+			start := stream.Data()
+			if stop := stream.Data(); !strings.Contains(start, c.shows) || !strings.Contains(stop, "content_block_stop") {
+				t.Errorf("%s, %s: %s then %s (answer %s)", c.name, where, start, stop, answered.Raw)
+			}
+			ids[strings.Split(strings.SplitN(start, `"id":"`, 2)[1], `"`)[0]] += where + ";"
+		}
+		if len(ids) != 1 {
+			t.Errorf("%s: the block has several ids: %v", c.name, ids)
+		}
+	}
+}
+
+// W2: the block is on the stream before the tool's result is sent.
+func TestTheBlockComesBeforeTheResult(t *testing.T) {
+	s := servertest.New(t, nil, nil)
+	calls := s.Board.As("").Calls()
+	defer calls.Close()
+	p := servertest.NewPipe(t, s)
+	// Nobody reads the answer: the pipe holds the server up in the middle of
+	// sending it, and the call is there already.
+	go p.Send(servertest.Call(1, "write_todos", servertest.Todos("pending", "A")))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	call, err := calls.Next(ctx)
+	if err != nil || call.List.Items[0].Text != "A" {
+		t.Fatalf("W2: %+v, %v", call, err)
+	}
+	if a := p.Read(); a.Result.IsError {
+		t.Errorf("answer %s", a.Raw)
+	}
+}
+
+// W3: the history for a reload, in its three forms.
+func TestWorkspace(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	type answer struct {
+		Workspace map[string]json.RawMessage
+		Messages  json.RawMessage
+		History   json.RawMessage
+	}
+	get := func() (a answer) {
+		t.Helper()
+		if status := servertest.GetJSON(t, web.URL+"/api/workspace", &a); status != 200 {
+			t.Fatal(status)
+		}
+		return a
+	}
+	if a := get(); string(a.Workspace["todos"]) != "null" || string(a.Messages) != "[]" || string(a.History) != "[]" {
+		t.Errorf("W3: never a list: %s", a)
+	}
+	id := servertest.Session(t, web.URL+"/mcp", "tester")
+	write := func(args string) {
+		servertest.Post(t, web.URL+"/mcp", servertest.Call(1, "write_todos", args), "Mcp-Session-Id", id)
+	}
+	write(servertest.Todos("completed", "A"))
+	a := get()
+	const item = `[{"content":"A","activeForm":"A","status":"completed"}]`
+	if string(a.Workspace["todos"]) != item {
+		t.Errorf("W3: all completed: %s", a.Workspace["todos"])
+	}
+	var lists []map[string]any
+	servertest.GetJSON(t, web.URL+"/api/lists", &lists)
+	block := `"type":"tool_use","id":"toolu_` + lists[0]["list"].(string) + `_1","name":"write_todos",`
+	if want := `[{"role":"assistant","content":[{` + block + `"input":{"todos":` + item + `}}],"tool_calls":[]}]`; string(a.Messages) != want {
+		t.Errorf("W3: messages\n%s\nwant\n%s", a.Messages, want)
+	}
+	if want := `[{"id":"session-history-1","type":"ai_answer","isStreaming":false,"blocks":[{` + block + `"tool_content_message":"Update Todos","input":{"todos":` + item + `}}]}]`; string(a.History) != want {
+		t.Errorf("W3: history\n%s\nwant\n%s", a.History, want)
+	}
+	write(`{"todos":[]}`)
+	if a := get(); string(a.Workspace["todos"]) != "[]" {
+		t.Errorf("W3: cleared: %s", a.Workspace["todos"])
+	}
+}

@@ -1,0 +1,67 @@
+//go:build e2e
+
+package card_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"testing"
+	"unicode"
+
+	"todo-mcp/internal/render"
+)
+
+// texts are what the two versions of Safe must agree on: every character alone,
+// and those that depend on their neighbours among some of each kind.
+func texts() (out []string) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if unicode.Is(unicode.Cs, r) {
+			continue // Go's strings have none
+		}
+		out = append(out, "a"+string(r)+"b")
+	}
+	neighbours := []string{"", "a", "é", "ا", "م", "क", "्", "漢", "ᠠ", "1", "#", "❤", "👍", "👩", "🏽", "🏴", "\u200d", "\ufe0f", "\U000e0067", " ", "!"}
+	depends := []string{"\u200c", "\u200d", "\ufe0e", "\ufe0f", "\u180b", "\U000e0100", "🏽", "\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"}
+	for _, before := range neighbours {
+		for _, at := range depends {
+			for _, after := range neighbours {
+				out = append(out, before+at+after, "x"+before+before+at+at+after)
+			}
+		}
+	}
+	return out
+}
+
+// BAD-INPUT 37, 38: what is safe to show is the same in Go, for the panel and the
+// terminal, and in JavaScript, for the card.
+func TestSafeIsTheSameInJavaScript(t *testing.T) {
+	in := texts()
+	data, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const program = `
+		const fs = require('fs');
+		const safe = new Function(fs.readFileSync('safe.js', 'utf8') + '; return safe')();
+		process.stdout.write(JSON.stringify(JSON.parse(fs.readFileSync(0, 'utf8')).map(safe)));`
+	node := exec.Command("node", "-e", program)
+	node.Stdin = bytes.NewReader(data)
+	said, err := node.Output()
+	if err != nil {
+		t.Fatalf("node: %v", err)
+	}
+	var got []string
+	if err := json.Unmarshal(said, &got); err != nil || len(got) != len(in) {
+		t.Fatalf("%d texts came back of %d: %v", len(got), len(in), err)
+	}
+	differ := 0
+	for i, text := range in {
+		if want := render.Safe(text); got[i] != want {
+			if differ++; differ <= 20 {
+				t.Errorf("%+q: JavaScript %+q, Go %+q", text, got[i], want)
+			}
+		}
+	}
+	t.Logf("%d of %d differ", differ, len(in))
+}

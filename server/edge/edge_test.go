@@ -1,0 +1,179 @@
+package edge_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/server/servertest"
+	"todo-mcp/server/web"
+)
+
+// BAD-INPUT 1–6: the guard stands before every route.
+func TestHTTPGuard(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *web.Config) {
+		c.Hosts, c.Origins = []string{"todo.example"}, []string{"https://app.example"}
+	})
+	own := strings.TrimPrefix(web.URL, "http://")
+	for _, c := range []struct {
+		row          string
+		host, origin string
+		want         bool
+		site         string // Sec-Fetch-Site of a write
+	}{
+		{"own page that sends no Origin", own, "", true, "same-origin"},
+		{"own", own, "", true, ""},
+		{"1 foreign host", "evil.example", "", false, ""},
+		{"1 foreign host with our port", "evil.example:80", "", false, ""},
+		{"1 looks like loopback", "127.0.0.1.evil.example", "", false, ""},
+		{"1 configured host", "todo.example:8765", "", true, ""},
+		{"localhost", "localhost:1", "", true, ""},
+		{"IPv6 loopback", "[::1]:8765", "", true, ""},
+		{"own origin", own, "http://" + own, true, ""},
+		{"2 5 foreign origin", own, "http://evil.example", false, ""},
+		{"2 another port of this machine", own, "http://127.0.0.1:1", false, ""},
+		{"3 null origin", own, "null", false, ""},
+		{"4 origin is host is foreign", "evil.example", "http://evil.example", false, ""},
+		{"configured origin", own, "https://app.example", true, ""},
+	} {
+		for _, route := range []string{"GET /livez", "GET /readyz", "GET /mcp", "POST /mcp", "DELETE /mcp", "OPTIONS /mcp", "GET /", "GET /nothing",
+			"GET /lists/x", "GET /panel/none", "POST /lists/x/restore/1", "GET /api/lists", "GET /api/workspace"} {
+			method, path, _ := strings.Cut(route, " ")
+			req, err := http.NewRequest(method, web.URL+path, strings.NewReader(""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Host = c.host
+			if c.origin != "" {
+				req.Header.Set("Origin", c.origin)
+			}
+			if c.site != "" {
+				req.Header.Set("Sec-Fetch-Site", c.site)
+			}
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if allowed := res.StatusCode != http.StatusForbidden; allowed != c.want {
+				t.Errorf("%s: %s: status %d", c.row, route, res.StatusCode)
+			}
+			for name := range res.Header {
+				if strings.HasPrefix(name, "Access-Control-") {
+					t.Errorf("6: %s answers with %s", route, name)
+				}
+			}
+		}
+	}
+}
+
+// BAD-INPUT 2: a write that a foreign page sends without an Origin is told by
+// what the browser says of its site.
+func TestHTTPGuardBySite(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404, "none": 404} {
+		req, err := http.NewRequest("POST", web.URL+"/lists/x/restore/1", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Sec-Fetch-Site", site)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("%s: status %d", site, res.StatusCode)
+		}
+	}
+}
+
+func TestHTTPProbes(t *testing.T) {
+	store := &servertest.Failing{Store: memory.New()}
+	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
+	get := func(path string) int {
+		res, err := http.Get(web.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.StatusCode
+	}
+	if get("/livez") != 200 || get("/readyz") != 200 {
+		t.Error("a healthy server is not ready")
+	}
+	store.Broken.Store(true)
+	if get("/livez") != 200 || get("/readyz") != 503 {
+		t.Error("a server without its store is ready")
+	}
+}
+
+// Shutting down ends streams at once.
+func TestHTTPCloseEndsStreams(t *testing.T) {
+	s := servertest.New(t, nil, nil)
+	h, err := web.New(s, web.Config{Board: s.Board, SessionKey: servertest.Key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: h}
+	go srv.Serve(l)
+	url := "http://" + l.Addr().String() + "/mcp"
+	get := servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", servertest.Session(t, url, "tester"))
+	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
+	sub := servertest.OpenStream(t, "POST", url, listen, servertest.ModernHeaders("subscriptions/listen", "")...)
+	sub.Expect("acknowledged")
+	h.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := srv.Shutdown(ctx); err != nil {
+		t.Errorf("shutdown: %v", err)
+	}
+	get.End()
+}
+
+// BAD-INPUT 13: past a cap there are no more streams, of any kind; a closed one
+// makes room.
+func TestStreamCap(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *web.Config) { c.MaxStreams = 3 })
+	url := web.URL + "/mcp"
+	id := servertest.Session(t, url, "tester")
+	first := servertest.OpenStream(t, "GET", web.URL+"/api/events", "")
+	servertest.OpenStream(t, "GET", web.URL+"/api/stream", "")
+	servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", id)
+	refused := func(method, url, body string, headers ...string) int {
+		req, _ := http.NewRequest(method, url, strings.NewReader(body))
+		req.Header.Set("Content-Type", "application/json")
+		for i := 0; i < len(headers); i += 2 {
+			req.Header.Set(headers[i], headers[i+1])
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.StatusCode
+	}
+	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
+	for name, status := range map[string]int{
+		"events": refused("GET", web.URL+"/api/events", ""),
+		"stream": refused("GET", web.URL+"/api/stream", ""),
+		"panel":  refused("GET", web.URL+"/panel/events", ""),
+		"listen": refused("POST", url, listen, servertest.ModernHeaders("subscriptions/listen", "")...),
+	} {
+		if status != http.StatusTooManyRequests {
+			t.Errorf("13: %s: status %d", name, status)
+		}
+	}
+	first.Close()
+	for refused("GET", web.URL+"/api/stream?list=x", "") == http.StatusTooManyRequests {
+		// The server sees the end of the first within moments.
+	}
+}

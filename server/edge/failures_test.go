@@ -1,0 +1,205 @@
+package edge_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+	"todo-mcp/server/edge"
+	"todo-mcp/server/servertest"
+	"todo-mcp/server/web"
+)
+
+// ask sends a request and returns what came back.
+func ask(t *testing.T, method, url, body string) (status int, text string) {
+	t.Helper()
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(data)
+}
+
+// routes are those that read or write the store and end.
+func routes(list string) []string {
+	return []string{"GET /", "GET /readyz", "GET /api/lists", "GET /api/lists/" + list, "GET /api/lists/" + list + "/history",
+		"GET /api/workspace", "GET /lists/" + list, "GET /lists/" + list + ".md", "GET /lists/" + list + ".json", "GET /lists/" + list + "/at/1",
+		"GET /lists/" + list + "/edit", "POST /lists/" + list + "/edit", "POST /lists/" + list + "/restore/1"}
+}
+
+// begun makes a list and returns its id.
+func begun(t *testing.T, store todo.Store) string {
+	t.Helper()
+	board := todo.NewBoard(store)
+	defer board.Close()
+	out, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Conversation: "c"}},
+		Change: func(d *todo.Draft) error { d.Append("secret text"); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.After.List.ID
+}
+
+// BAD-INPUT 50: a store that fails is said so on every route, with a status and a
+// text that fit and nothing of the cause, and leaves one line in the log, which
+// holds no list's content.
+func TestAFailingStoreIsSaidAndLogged(t *testing.T) {
+	store := &servertest.Failing{Store: memory.New()}
+	list := begun(t, store)
+	log := &servertest.Log{}
+	s := servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() })
+	site := servertest.Serve(t, s, nil)
+	store.Broken.Store(true)
+	for _, route := range routes(list) {
+		t.Run(route, func(t *testing.T) {
+			method, path, _ := strings.Cut(route, " ")
+			status, text := ask(t, method, site.URL+path, `{"do":"status","id":"1","status":"completed"}`)
+			if status != http.StatusServiceUnavailable || !strings.Contains(text, "the store failed") || strings.Contains(text, "fire") {
+				t.Errorf("answer %d %s", status, text)
+			}
+			lines := log.Take()
+			if len(lines) != 1 || !strings.Contains(lines[0], "disk on fire") || !strings.Contains(lines[0], "status=503") || strings.Contains(lines[0], "secret") {
+				t.Errorf("log %q", lines)
+			}
+		})
+	}
+}
+
+// stuck is a store that answers no read before its caller gives up.
+type stuck struct{ todo.Store }
+
+func (stuck) Find(ctx context.Context, _ todo.Query) ([]todo.Snapshot, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (stuck) Load(ctx context.Context, _ string, _ int64) (todo.Snapshot, error) {
+	<-ctx.Done()
+	return todo.Snapshot{}, ctx.Err()
+}
+
+// BAD-INPUT 50: a store that does not answer holds no route longer than the
+// bound, neither for people and front ends nor for MCP beside tool calls; a
+// stream that must catch up from it ends.
+func TestAStuckStoreIsBounded(t *testing.T) {
+	bound := 50 * time.Millisecond
+	log := &servertest.Log{}
+	s := servertest.New(t, stuck{memory.New()}, func(c *server.Config) { c.Log, c.Timeout = log.Logger(), bound })
+	site := servertest.Serve(t, s, func(c *web.Config) { c.Timeout = bound })
+	for _, route := range routes("x") {
+		t.Run(route, func(t *testing.T) {
+			method, path, _ := strings.Cut(route, " ")
+			status, text := ask(t, method, site.URL+path, `{"do":"add","text":"A"}`)
+			if status != http.StatusServiceUnavailable || !strings.Contains(text, "did not answer in time") {
+				t.Errorf("answer %d %s", status, text)
+			}
+			if lines := log.Take(); len(lines) != 1 {
+				t.Errorf("log %q", lines)
+			}
+		})
+	}
+	id := servertest.Session(t, site.URL+"/mcp", "tester")
+	for name, message := range map[string]string{
+		"tool":     servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")),
+		"resource": `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"todo://list"}}`,
+		"prompt":   `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"resume"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, _, body := servertest.Post(t, site.URL+"/mcp", message, "Mcp-Session-Id", id); !strings.Contains(body, `"error"`) {
+				t.Errorf("answer %s", body)
+			}
+		})
+	}
+	for _, path := range []string{"/api/events?after=0", "/panel/events?after=0"} {
+		t.Run("stream "+path, func(t *testing.T) { servertest.OpenStream(t, "GET", site.URL+path, "").End() })
+	}
+}
+
+// An item too many, added on the panel, is the person's to mend: the answer says
+// what is allowed.
+func TestAnItemTooManyOnThePanel(t *testing.T) {
+	store := memory.New()
+	board := todo.NewBoard(store)
+	defer board.Close()
+	out, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Conversation: "c"}}, Change: func(d *todo.Draft) error {
+		for n := range todo.MaxItems {
+			d.Append(fmt.Sprint(n))
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &servertest.Log{}
+	site := servertest.Serve(t, servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() }), nil)
+	status, text := ask(t, "POST", site.URL+"/lists/"+out.After.List.ID+"/edit", `{"do":"add","text":"one more"}`)
+	var answer struct{ Error string }
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || status != http.StatusUnprocessableEntity || answer.Error != "a list holds at most 1000 items" {
+		t.Errorf("answer %d %s", status, text)
+	}
+	if lines := log.Take(); lines != nil {
+		t.Errorf("a person's mistake was logged: %q", lines)
+	}
+}
+
+// A panic ends its request alone, with an answer and one log line.
+func TestAPanicEndsItsRequestAlone(t *testing.T) {
+	log := &servertest.Log{}
+	board := todo.NewBoard(memory.New())
+	defer board.Close()
+	e, err := edge.New(edge.Config{Board: board, Log: log.Logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Handle("GET /bang", edge.JSON, func(http.ResponseWriter, *edge.Request) error { panic("bang") })
+	site := httptest.NewServer(e)
+	defer site.Close()
+	if status, text := ask(t, "GET", site.URL+"/bang", ""); status != http.StatusInternalServerError || strings.Contains(text, "bang") {
+		t.Errorf("answer %d %s", status, text)
+	}
+	if lines := log.Take(); len(lines) != 1 || !strings.Contains(lines[0], "bang") {
+		t.Errorf("log %q", lines)
+	}
+	if status, _ := ask(t, "GET", site.URL+"/livez", ""); status != http.StatusOK {
+		t.Errorf("afterwards: %d", status)
+	}
+}
+
+// A caller who has gone leaves nothing in the log.
+func TestACallerWhoHasGoneIsNotLogged(t *testing.T) {
+	log := &servertest.Log{}
+	board := todo.NewBoard(memory.New())
+	defer board.Close()
+	e, err := edge.New(edge.Config{Board: board, Log: log.Logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Handle("GET /wait", edge.JSON, func(_ http.ResponseWriter, r *edge.Request) error { <-r.Context().Done(); return r.Context().Err() })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	answer := httptest.NewRecorder()
+	request := httptest.NewRequestWithContext(ctx, "GET", "http://localhost/wait", nil)
+	e.ServeHTTP(answer, request)
+	if lines := log.Take(); lines != nil || answer.Body.Len() > 0 {
+		t.Errorf("log %q, answer %s", lines, answer.Body)
+	}
+}

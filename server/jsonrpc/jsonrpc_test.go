@@ -1,0 +1,118 @@
+package jsonrpc_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"todo-mcp/server/jsonrpc"
+)
+
+// The id and the method of a message that is not read are found wherever they
+// stand, in pieces of any size; for what is no request there is no id to answer.
+func TestScanner(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	for name, c := range map[string]struct{ message, id, method string }{
+		"id first":               {`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"a":"` + long + `"}}`, `7`, "tools/call"},
+		"id last":                {`{"method":"tools/call","params":{"a":"` + long + `"},"jsonrpc":"2.0","id":"seven"}`, `"seven"`, "tools/call"},
+		"white space":            {"{ \"id\" : 7 ,\n\"method\"\t:\"ping\" }", `7`, "ping"},
+		"escapes before it":      {`{"params":{"a":"\\\"\\","b":"}]"},"id":7,"method":"ping"}`, `7`, "ping"},
+		"an id deeper down":      {`{"params":{"id":1,"a":[{"id":2}]},"method":"ping","id":3}`, `3`, "ping"},
+		"a key that says id":     {`{"params":"\"id\":9","method":"ping","id":3}`, `3`, "ping"},
+		"no id":                  {`{"method":"ping","params":{}}`, ``, "ping"},
+		"two ids":                {`{"id":1,"method":"ping","id":2}`, ``, "ping"},
+		"an answer":              {`{"id":1,"result":{}}`, ``, ""},
+		"an id that is none":     {`{"id":{"a":1},"method":"ping"}`, ``, "ping"},
+		"an id of a kilobyte":    {`{"id":"` + long + `","method":"ping"}`, ``, "ping"},
+		"a batch":                {`[{"id":1,"method":"ping"}]`, ``, ""},
+		"two messages":           {`{"id":1,"method":"ping"} {"id":2,"method":"ping"}`, ``, "ping"},
+		"the end is missing":     {`{"id":1,"method":"ping","params":{"a":"`, `1`, "ping"},
+		"a surrogate in the id":  {`{"id":"\ud800","method":"ping"}`, `"\ud800"`, "ping"},
+		"not JSON":               {`hello`, ``, ""},
+		"more ends than begins":  {`}}}]]{"id":1,"method":"ping"}`, ``, ""},
+		"an id with white space": {`{"id": 7 ,"method":"ping"}`, `7`, "ping"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, piece := range []int{1, 3, 4096} {
+				var s jsonrpc.Scanner
+				for rest := c.message; rest != ""; {
+					n := min(piece, len(rest))
+					fmt.Fprint(&s, rest[:n])
+					rest = rest[n:]
+				}
+				if m := s.Message(); string(m.ID) != c.id || m.Method != c.method {
+					t.Errorf("in pieces of %d: id %s, method %q", piece, m.ID, m.Method)
+				}
+			}
+		})
+	}
+}
+
+// Whatever a well-formed request holds, scanning it finds what reading it does.
+func TestScannerAgreesWithRead(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		var value func(depth int) any
+		value = func(depth int) any {
+			switch kind := rapid.IntRange(0, 5).Draw(r, "kind"); {
+			case kind == 0:
+				return rapid.Int().Draw(r, "number")
+			case kind == 1 || depth == 0:
+				return rapid.String().Draw(r, "text")
+			case kind == 2:
+				return nil
+			case kind == 3:
+				return []any{value(depth - 1), value(depth - 1)}
+			}
+			return map[string]any{"id": value(depth - 1), rapid.StringMatching(`[a-z"\\ ]{0,6}`).Draw(r, "key"): value(depth - 1)}
+		}
+		id := rapid.OneOf(rapid.Just(any(7)), rapid.Just(any("an \"id\"")), rapid.Just(any("\\")), rapid.Just(any(-1))).Draw(r, "id")
+		params, err := json.Marshal(value(4))
+		if err != nil {
+			r.Fatal(err)
+		}
+		rawID, err := json.Marshal(id)
+		if err != nil {
+			r.Fatal(err)
+		}
+		parts := []string{`"jsonrpc":"2.0"`, `"id":` + string(rawID), `"method":"tools/call"`, `"params":` + string(params)}
+		raw := "{" + strings.Join(rapid.Permutation(parts).Draw(r, "order"), ",") + "}"
+		read, refused := jsonrpc.Read([]byte(raw))
+		if refused != nil {
+			return // two keys alike but for case, say
+		}
+		var s jsonrpc.Scanner
+		fmt.Fprint(&s, raw)
+		if got := s.Message(); string(got.ID) != string(read.ID) || got.Method != read.Method {
+			r.Errorf("scanned %s %q, read %s %q: %s", got.ID, got.Method, read.ID, read.Method, raw)
+		}
+	})
+}
+
+// A refusal carries the id of the request when it can be told (BAD-INPUT 16–21,
+// 26), and answers nobody else's.
+func TestRefusalsCarryTheirID(t *testing.T) {
+	for name, c := range map[string]struct{ message, want string }{
+		"16 deep":          {`{"jsonrpc":"2.0","id":4,"method":"ping","params":` + strings.Repeat(`{"":`, 100) + `1` + strings.Repeat(`}`, 100) + `}`, `"id":4`},
+		"17 duplicate key": {`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"a":1,"a":2}}`, `"id":4`},
+		"18 case":          {`{"jsonrpc":"2.0","method":"ping","Method":"ping","id":"x"}`, `"id":"x"`},
+		"19 trailing":      {`{"jsonrpc":"2.0","id":4,"method":"ping"} tail`, `"id":4`},
+		"21 odd id":        {`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `"id":null`},
+		"17 two ids":       {`{"jsonrpc":"2.0","id":4,"id":5,"method":"ping"}`, `"id":null`},
+		"26 UTF-8":         {"{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\",\"params\":\"\xff\"}", `"id":4`},
+		"an answer":        {`{"jsonrpc":"2.0","id":4,"result":{"a":1,"a":2}}`, `"id":null`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, refused := jsonrpc.Read([]byte(c.message))
+			if refused == nil {
+				t.Fatal("read")
+			}
+			answer, err := json.Marshal(refused.Answer(m.ID))
+			if err != nil || !strings.Contains(string(answer), c.want) {
+				t.Errorf("answer %s, %v", answer, err)
+			}
+		})
+	}
+}

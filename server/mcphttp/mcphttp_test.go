@@ -1,0 +1,215 @@
+package mcphttp_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/servertest"
+)
+
+// BAD-INPUT 7–9: what a body must be, before it is parsed.
+func TestHTTPBodies(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	url := web.URL + "/mcp"
+	big := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"x":"` + strings.Repeat("x", todo.MaxRequest) + `"}}`
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	io.WriteString(z, servertest.Initialize(1, "x"))
+	z.Close()
+	for _, c := range []struct {
+		row     string
+		body    io.Reader
+		headers []string
+		want    int
+	}{
+		{"7 text", strings.NewReader(servertest.Initialize(1, "x")), []string{"Content-Type", "text/plain"}, 415},
+		{"7 form", strings.NewReader(servertest.Initialize(1, "x")), []string{"Content-Type", "application/x-www-form-urlencoded"}, 415},
+		{"7 none", strings.NewReader(servertest.Initialize(1, "x")), []string{"Content-Type", ""}, 415},
+		{"8 declared", strings.NewReader(big), nil, 413},
+		{"8 chunked", struct{ io.Reader }{strings.NewReader(big)}, nil, 413},
+		{"9 compressed", &zipped, []string{"Content-Encoding", "gzip"}, 415},
+		{"with charset", strings.NewReader(servertest.Initialize(1, "x")), []string{"Content-Type", "application/json; charset=utf-8"}, 200},
+	} {
+		status, _, body, err := servertest.TryPost(url, c.body, c.headers...)
+		if err != nil || status != c.want {
+			t.Errorf("%s: status %d, error %v, want %d: %s", c.row, status, err, c.want, body)
+		}
+	}
+}
+
+// BAD-INPUT 16–21, 26 over HTTP, in both eras.
+func TestHTTPBadMessages(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	id := servertest.Session(t, web.URL+"/mcp", "tester")
+	for name, message := range servertest.BadMessages() {
+		status, _, body := servertest.Post(t, web.URL+"/mcp", message, "Mcp-Session-Id", id)
+		if name == "wrong version" && strings.Contains(body, `"error"`) {
+			continue // a JSON-RPC error of mcp-go's, with status 200
+		}
+		if status != 400 || !strings.Contains(body, `"error"`) {
+			t.Errorf("%s: status %d, %s", name, status, body)
+		}
+		if status, _, body := servertest.Post(t, web.URL+"/mcp", message, servertest.ModernHeaders("ping", "")...); status != 400 || !strings.Contains(body, `"error"`) {
+			t.Errorf("%s, sessionless: status %d, %s", name, status, body)
+		}
+	}
+}
+
+// BAD-INPUT 23, 25: versions nobody knows, and headers that disagree.
+func TestHTTPVersions(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	url := web.URL + "/mcp"
+	unknown := strings.ReplaceAll(servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), servertest.Modern, "2099-01-01")
+	for name, c := range map[string]struct {
+		body    string
+		headers []string
+		want    string
+	}{
+		"23 header":          {servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), []string{"MCP-Protocol-Version", "1999-01-01"}, servertest.Modern},
+		"23 header and meta": {unknown, []string{"MCP-Protocol-Version", "2099-01-01", "Mcp-Method", "tools/call", "Mcp-Name", "TodoWrite"}, servertest.Legacy},
+		"25 no header":       {servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), nil, `"error"`},
+		"25 other method":    {servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), servertest.ModernHeaders("tools/list", ""), `"error"`},
+		"25 other name":      {servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), servertest.ModernHeaders("tools/call", "SetTodoList"), `"error"`},
+		"25 other version":   {servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), []string{"MCP-Protocol-Version", servertest.Legacy}, `"error"`},
+	} {
+		status, _, body := servertest.Post(t, url, c.body, c.headers...)
+		if status != 400 || !strings.Contains(body, c.want) || !strings.Contains(body, `"id":1`) {
+			t.Errorf("%s: status %d, %s", name, status, body)
+		}
+	}
+	// An initialize with a version we do not know is answered with one we do.
+	_, _, body := servertest.Post(t, url, strings.ReplaceAll(servertest.Initialize(1, "x"), servertest.Legacy, "2099-01-01"))
+	if !strings.Contains(body, `"protocolVersion":"`+servertest.Legacy+`"`) {
+		t.Errorf("23 initialize: %s", body)
+	}
+}
+
+// BAD-INPUT 22: two clients with the same request id at once get each their own
+// answer, and neither can cancel the other, in both eras.
+func TestHTTPSameRequestID(t *testing.T) {
+	for _, era := range []string{servertest.Legacy, servertest.Modern} {
+		store := servertest.Slow{Store: memory.New(), Saving: make(chan string, 2), Let: make(chan struct{})}
+		web := servertest.Serve(t, servertest.New(t, store, nil), nil)
+		url := web.URL + "/mcp"
+		headers := func(string) []string { return servertest.ModernHeaders("tools/call", "create_todos") }
+		call, cancelHeaders := servertest.ModernCall, servertest.ModernHeaders("notifications/cancelled", "")
+		cancel := `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7,` + servertest.Meta + `}}`
+		if era == servertest.Legacy {
+			call = servertest.Call
+			ids := map[string]string{"A": servertest.Session(t, url, "one"), "B": servertest.Session(t, url, "two")}
+			headers = func(who string) []string { return []string{"Mcp-Session-Id", ids[who]} }
+			cancelHeaders = []string{"Mcp-Session-Id", servertest.Session(t, url, "three")}
+			cancel = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`
+		}
+		var both sync.WaitGroup
+		for _, who := range []string{"A", "B"} {
+			both.Go(func() {
+				_, _, body, err := servertest.TryPost(url, strings.NewReader(call(7, "create_todos", `{"items":["`+who+`"]}`)), headers(who)...)
+				if err != nil || !strings.Contains(body, `#1 `+who) && !strings.Contains(body, `#2 `+who) {
+					t.Errorf("%s: %s got %s, %v", era, who, body, err)
+				}
+			})
+		}
+		<-store.Saving
+		if status, _, body := servertest.Post(t, url, cancel, cancelHeaders...); status != 202 {
+			t.Errorf("%s: cancellation: %d %s", era, status, body)
+		}
+		go func() {
+			for range 2 {
+				store.Let <- struct{}{}
+			}
+		}()
+		both.Wait()
+	}
+}
+
+// resources/updated over HTTP: on a session's GET stream, and on a stream of
+// subscriptions/listen, tagged; a reconnected GET stream takes over.
+func TestHTTPSubscriptions(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	url := web.URL + "/mcp"
+	id := servertest.Session(t, url, "tester")
+	lost := servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", id)
+	if status, _, body := servertest.Post(t, url, `{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"todo://list"}}`, "Mcp-Session-Id", id); status != 200 || strings.Contains(body, "error") {
+		t.Fatal(body)
+	}
+	write := func(text string) {
+		t.Helper()
+		if _, _, body := servertest.Post(t, url, servertest.Call(3, "TodoWrite", servertest.Todos("pending", text)), "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
+			t.Fatal(body)
+		}
+	}
+	write("A")
+	lost.Expect("notifications/resources/updated")
+	stream := servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", id)
+	lost.End()
+	write("B")
+	if got := stream.Expect("notifications/resources/updated"); !strings.Contains(got, "todo://list") {
+		t.Errorf("GET stream: %s", got)
+	}
+
+	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
+	sub := servertest.OpenStream(t, "POST", url, listen, servertest.ModernHeaders("subscriptions/listen", "")...)
+	sub.Expect("notifications/subscriptions/acknowledged")
+	servertest.Post(t, url, servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "C")), servertest.ModernHeaders("tools/call", "TodoWrite")...)
+	if got := sub.Expect("notifications/resources/updated"); !strings.Contains(got, `"io.modelcontextprotocol/subscriptionId":"L"`) {
+		t.Errorf("subscription stream: %s", got)
+	}
+}
+
+// BAD-INPUT 28: a client that goes away at any instant of a write leaves a
+// whole revision or none.
+func TestHTTPClientGone(t *testing.T) {
+	store := memory.New()
+	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
+	host := strings.TrimPrefix(web.URL, "http://")
+	body := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A", "B", "C"))
+	request := fmt.Sprintf("POST /mcp?list=gone HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
+		host, servertest.Session(t, web.URL+"/mcp", "tester"), len(body), body)
+	for cut := 0; cut <= len(request); cut += 7 {
+		c, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(c, request[:cut])
+		c.Close()
+	}
+	// A last, whole call waits its turn behind all others.
+	id := servertest.Session(t, web.URL+"/mcp", "tester")
+	servertest.Post(t, web.URL+"/mcp?list=gone", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A", "B", "C")), "Mcp-Session-Id", id)
+	lists, err := store.Find(context.Background(), todo.Query{})
+	if err != nil || len(lists) != 1 || len(lists[0].Items) != 3 || lists[0].Revision != 1 {
+		t.Errorf("28: %v, %v", lists, err)
+	}
+}
+
+// BAD-INPUT 42: names of lists are held to strict characters and length.
+func TestHTTPListNames(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	id := servertest.Session(t, web.URL+"/mcp", "tester")
+	call := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))
+	for _, name := range []string{"a/b", "..", ".", "*", "'; drop table lists; --", strings.Repeat("x", 10_000), "a\x00b", " a", "-a", "\xff"} {
+		status, _, body, err := servertest.TryPost(web.URL+"/mcp?list="+url.QueryEscape(name), strings.NewReader(call), "Mcp-Session-Id", id)
+		if err != nil || status != 400 || !strings.Contains(body, "letters, digits") {
+			t.Errorf("%.20q: status %d %s, %v", name, status, body, err)
+		}
+	}
+	for _, name := range []string{"release", "Việc tuần này", "发布 1.0", "a_b-c.d"} {
+		if status, _, body := servertest.Post(t, web.URL+"/mcp?list="+url.QueryEscape(name), call, "Mcp-Session-Id", id); status != 200 || !strings.Contains(body, "updated") {
+			t.Errorf("%q: status %d %s", name, status, body)
+		}
+	}
+	if status, _, _ := servertest.Post(t, web.URL+"/mcp", call, "Mcp-Session-Id", id, "Todo-List", "a/b"); status != 400 {
+		t.Errorf("header: status %d", status)
+	}
+}

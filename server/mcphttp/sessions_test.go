@@ -1,0 +1,97 @@
+package mcphttp_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/server"
+	"todo-mcp/server/servertest"
+)
+
+// Sessions are ours and nobody else's (MCP-NOTES: mcp-go accepts forged ids).
+func TestHTTPForgedSessions(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	url := web.URL + "/mcp"
+	id := servertest.Session(t, url, "tester")
+	payload, mac, _ := strings.Cut(id, ".")
+	for name, forged := range map[string]string{
+		"uuid":        "mcp-session-6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+		"unsigned":    payload,
+		"no mac":      payload + ".",
+		"other mac":   payload + "." + strings.Repeat("A", len(mac)),
+		"other claim": "e30." + mac,
+		"long":        strings.Repeat("A", 5000) + "." + mac,
+	} {
+		for _, method := range []string{"POST", "GET", "DELETE"} {
+			req, _ := http.NewRequest(method, url, strings.NewReader(servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))))
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Mcp-Session-Id", forged)
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if res.StatusCode != 404 {
+				t.Errorf("%s %s: status %d", name, method, res.StatusCode)
+			}
+		}
+	}
+	if status, _, body := servertest.Post(t, url, servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))); status != 400 || !strings.Contains(body, "initialize") {
+		t.Errorf("no session: %d %s", status, body)
+	}
+}
+
+// A session outlives a restart of the server, with its list and what is known
+// of its client; one that was ended does not go on (MCP-NOTES).
+func TestHTTPSessionsOutliveARestart(t *testing.T) {
+	store := memory.New()
+	auto := func(c *server.Config) { c.Publish = []string{"auto"} }
+	before := servertest.Serve(t, servertest.New(t, store, auto), nil)
+	id := servertest.Session(t, before.URL+"/mcp", "codex-mcp-client")
+	if _, _, body := servertest.Post(t, before.URL+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
+		t.Fatal(body)
+	}
+	before.CloseClientConnections()
+
+	after := servertest.Serve(t, servertest.New(t, store, auto), nil)
+	_, _, body := servertest.Post(t, after.URL+"/mcp", servertest.Call(2, "SetTodoList", `{}`), "Mcp-Session-Id", id)
+	if got := servertest.Parse(t, body).Text(); got != "Todo list:\n- [pending] A" {
+		t.Errorf("the list after a restart: %s", body)
+	}
+	_, _, body = servertest.Post(t, after.URL+"/mcp", `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`, "Mcp-Session-Id", id)
+	if strings.Count(body, `"inputSchema"`) != 1 {
+		t.Errorf("the client is not known after a restart: %s", body)
+	}
+
+	req, _ := http.NewRequest("DELETE", after.URL+"/mcp", nil)
+	req.Header.Set("Mcp-Session-Id", id)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal("delete:", err)
+	}
+	if res.Body.Close(); res.StatusCode != 200 {
+		t.Fatalf("delete: %v", res)
+	}
+	if status, _, _ := servertest.Post(t, after.URL+"/mcp", servertest.Call(4, "SetTodoList", `{}`), "Mcp-Session-Id", id); status != 404 {
+		t.Errorf("an ended session goes on: %d", status)
+	}
+}
+
+// An abandoned session keeps nothing (MCP-NOTES: 10 kB each, for ever).
+func TestHTTPAbandonedSessionsCostNothing(t *testing.T) {
+	s := servertest.New(t, nil, nil)
+	web := servertest.Serve(t, s, nil)
+	begin := func(n int) {
+		for range n {
+			servertest.Session(t, web.URL+"/mcp", "tester")
+		}
+	}
+	begin(50)
+	before := servertest.Heap()
+	begin(2000)
+	if grown := int64(servertest.Heap()) - int64(before); grown > 4<<20 {
+		t.Errorf("2000 abandoned sessions hold %d bytes", grown)
+	}
+}

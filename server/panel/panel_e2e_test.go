@@ -1,0 +1,367 @@
+//go:build e2e
+
+package panel_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/server/servertest"
+)
+
+// The panel in a real browser: empty state, live update, reload, history.
+func TestPanelLive(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	ctx := servertest.Tab(t)
+	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
+	servertest.Until(t, ctx, servertest.IsLive)
+	if text := servertest.Eval[string](t, ctx, `document.getElementById('empty').innerText`); !strings.Contains(text, "claude mcp add --transport http todo "+web.URL+"/mcp") {
+		t.Errorf("empty state: %s", text)
+	}
+	write := servertest.Writer(t, web.URL, "claude-code")
+	// How long after the answer a change is drawn, by the page's own clock.
+	write(servertest.Todos("pending", "First"))
+	servertest.Until(t, ctx, `document.querySelector('.card .item bdi')?.textContent === 'First'`)
+	if servertest.Eval[bool](t, ctx, `!document.getElementById('empty').hidden`) {
+		t.Error("the empty state stays")
+	}
+	var took []time.Duration
+	for i := range 10 {
+		text := fmt.Sprint("Step ", i)
+		servertest.Eval[bool](t, ctx, fmt.Sprintf(`window.drawn = 0, new MutationObserver((_, o) => { if (document.querySelector('.card .item bdi')?.textContent === %q) { window.drawn = Date.now(); o.disconnect(); } }).observe(document.getElementById('open'), {childList: true, subtree: true}), true`, text))
+		write(servertest.Todos("in_progress", text))
+		durable := time.Now()
+		servertest.Until(t, ctx, `window.drawn > 0`)
+		took = append(took, time.UnixMilli(servertest.Eval[int64](t, ctx, `window.drawn`)).Sub(durable))
+	}
+	t.Logf("drawn after the answer: %v", took)
+	if p := took[len(took)/2]; p > time.Second { // 50 ms on a quiet machine
+		t.Errorf("a change is drawn after %s", p)
+	}
+	if servertest.Eval[string](t, ctx, `document.getElementById('now').innerText`) == "" || servertest.Eval[string](t, ctx, `document.getElementById('say').textContent`) == "" {
+		t.Error("the feed or the live region is empty")
+	}
+	servertest.Do(t, ctx, chromedp.Reload())
+	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.card .item bdi')?.textContent === 'Step 9'`)
+
+	// A finished list moves down.
+	write(servertest.Todos("completed", "Step 9"))
+	servertest.Until(t, ctx, `document.querySelectorAll('#done .card').length === 1 && !document.querySelector('#open .card')`)
+
+	// Its own page: step back by keyboard, see what changed, and back to live.
+	servertest.Do(t, ctx, chromedp.Navigate(web.URL+servertest.Eval[string](t, ctx, `document.querySelector('.card h2 a').getAttribute('href')`)))
+	servertest.Until(t, ctx, servertest.IsLive)
+	servertest.Do(t, ctx, chromedp.KeyEvent(kb.ArrowLeft))
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '11 of 12' && document.querySelector('#shown .in_progress.mark-added') !== null && document.querySelector('#shown .mark-removed') !== null`)
+	write(servertest.Todos("completed", "Step 9", "More"))
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '11 of 13'`)
+	servertest.Do(t, ctx, chromedp.Click("#restore"))
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '14 of 14' && document.querySelector('#shown .in_progress bdi')?.textContent === 'Step 9'`)
+	// The agent did not see that: its write is merged with the restored list.
+	write(servertest.Todos("completed", "Step 9", "More", "Other"))
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '15 of 15'`)
+	servertest.Do(t, ctx, chromedp.KeyEvent(kb.ArrowLeft))
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '14 of 15'`)
+	servertest.Do(t, ctx, chromedp.Click("#live"))
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '15 of 15' && document.querySelectorAll('#shown .item').length === 2`)
+	write(servertest.Todos("completed", "Step 9", "More", "Again"))
+	servertest.Until(t, ctx, `document.querySelectorAll('#shown .item').length === 3`)
+}
+
+// A person edits on the panel: ticks, adds, rewords, moves, removes; the agent's
+// next write keeps it and is told.
+func TestPanelEdit(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	id := servertest.Session(t, web.URL+"/mcp", "claude-code")
+	agent := func(args string) string {
+		t.Helper()
+		_, _, body := servertest.Post(t, web.URL+"/mcp", servertest.Call(1, "TodoWrite", args), "Mcp-Session-Id", id)
+		return servertest.Parse(t, body).Text()
+	}
+	agent(servertest.Todos("pending", "One", "Two", "Three"))
+	var lists []map[string]any
+	servertest.GetJSON(t, web.URL+"/api/lists", &lists)
+	list := web.URL + "/lists/" + lists[0]["list"].(string)
+	ctx := servertest.Tab(t)
+	servertest.Do(t, ctx, chromedp.Navigate(list))
+	servertest.Until(t, ctx, servertest.IsLive)
+	servertest.Do(t, ctx, chromedp.Click("#edit"))
+	servertest.Until(t, ctx, `document.querySelectorAll('.editor li').length === 3`)
+	// Clicks and changes are made by script: the editor is drawn anew after each.
+	click := func(selector string) {
+		servertest.Eval[bool](t, ctx, fmt.Sprintf(`document.querySelector(%q).click(), true`, selector))
+	}
+	enter := func(selector, text string) {
+		servertest.Eval[bool](t, ctx, fmt.Sprintf(`((e) => { e.value = %q; e.dispatchEvent(new Event('change', {bubbles: true})); return true })(document.querySelector(%q))`, text, selector))
+	}
+	click(`.editor li:nth-child(1) input[type=checkbox]`)
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '2 of 2'`)
+	enter(`#add`, "From <b>me</b>")
+	servertest.Until(t, ctx, `document.querySelectorAll('.editor li').length === 4`)
+	click(`.editor li:nth-child(3) [data-do=remove]`)
+	servertest.Until(t, ctx, `document.querySelectorAll('.editor li').length === 3`)
+	click(`.editor li:nth-child(3) [data-do=up]`)
+	servertest.Until(t, ctx, `document.querySelector('.editor li:nth-child(2) input[type=text]').value === 'From <b>me</b>'`)
+	enter(`.editor li:nth-child(3) input[type=text]`, "Two, but better")
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '6 of 6'`)
+	servertest.Do(t, ctx, chromedp.Click("#edit"))
+	servertest.Until(t, ctx, `[...document.querySelectorAll('#shown .item bdi')].map((e) => e.textContent).join() === 'One,From <b>me</b>,Two, but better'`)
+	got := agent(servertest.Todos("pending", "One", "Two", "Three", "Four"))
+	if !strings.Contains(got, `The user changed the list: set "One" to completed, added "From <b>me</b>", reworded "Two" to "Two, but better", removed "Three"`) {
+		t.Errorf("the agent is told: %s", got)
+	}
+	servertest.Until(t, ctx, `[...document.querySelectorAll('#shown .item bdi')].map((e) => e.textContent).join() === 'One,From <b>me</b>,Two, but better,Four'`)
+	// Blocked, with its reason, shown as text; an agent that shows it as pending
+	// and writes it back keeps both.
+	if status, _, body := servertest.Post(t, list+"/edit", `{"do":"block","id":"2","text":"waiting for <i>Ann</i>"}`); status != 200 || !strings.Contains(body, `"status":"blocked"`) {
+		t.Fatal(status, body)
+	}
+	const reason = `document.querySelector('#shown .item.blocked .tag')?.textContent === 'blocked: waiting for <i>Ann</i>'`
+	servertest.Until(t, ctx, reason)
+	agent(servertest.Todos("pending", "One", "Two", "Four", "Five"))
+	servertest.Until(t, ctx, reason+` && document.querySelectorAll('#shown .item').length === 5`)
+	for edit, want := range map[string]int{
+		`{"do":"status","id":"99","status":"completed"}`: 409, `{"do":"status","id":"1","status":"done"}`: 400, `{"do":"add","text":"  "}`: 400,
+		`{"do":"add","text":"a\u0000"}`: 400, `{"do":"dance"}`: 400, `nothing`: 400,
+	} {
+		if status, _, body := servertest.Post(t, list+"/edit", edit); status != want || !strings.Contains(body, `"error"`) {
+			t.Errorf("%s: %d %s", edit, status, body)
+		}
+	}
+	if status, _, _ := servertest.Post(t, list+"/edit", `{"do":"remove","id":"1"}`, "Content-Type", "text/plain"); status != 415 {
+		t.Errorf("an edit as a form sends it: %d", status)
+	}
+	if status, _, _ := servertest.Post(t, list+"/edit", `{"do":"remove","id":"1"}`, "Origin", "http://evil.example"); status != 403 {
+		t.Errorf("an edit from a foreign page: %d", status)
+	}
+}
+
+// BAD-INPUT 36, 38, 40: hostile text is inert, in what is loaded and in what
+// comes live, and shows what it hides.
+func TestPanelHostileText(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	ctx := servertest.Tab(t)
+	write := servertest.Writer(t, web.URL, `<img src=x onerror="window.hit=1">`)
+	hostile := []string{
+		`<script>window.hit=1</script>`, `<img src=x onerror=window.hit=1>`, `"><svg onload=window.hit=1>`,
+		`</li></ul></script><script>window.hit=1</script>`, `javascript:window.hit=1`, `{{.}}`, "a\u202eb\u2066c\u200bd",
+	}
+	write(servertest.Todos("pending", hostile...))
+	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
+	servertest.Until(t, ctx, servertest.IsLive)
+	check := func(when string) {
+		t.Helper()
+		if servertest.Eval[bool](t, ctx, `'hit' in window`) || servertest.Eval[int](t, ctx, `document.querySelectorAll('main script, main img, main svg').length`) != 0 {
+			t.Errorf("36: %s: markup came to life", when)
+		}
+		for _, text := range hostile[:6] {
+			if !servertest.Eval[bool](t, ctx, fmt.Sprintf(`[...document.querySelectorAll('.item bdi')].some((e) => e.textContent === %q)`, text)) {
+				t.Errorf("36: %s: %q is not shown as it is", when, text)
+			}
+		}
+		if shown := servertest.Eval[string](t, ctx, `document.body.textContent`); strings.ContainsAny(shown, "\u202e\u2066\u200b") || !strings.Contains(shown, `a\u202eb`) {
+			t.Errorf("38: %s: controls are not neutralised", when)
+		}
+	}
+	check("loaded")
+	write(servertest.Todos("completed", hostile...))
+	servertest.Until(t, ctx, `document.querySelectorAll('.card .completed').length === 7`)
+	check("live")
+	res, err := http.Get(web.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if policy := res.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "script-src 'self';") || strings.Contains(policy, "unsafe") {
+		t.Errorf("36: policy %q", policy)
+	}
+}
+
+// A lost connection shows, and what was missed is caught up with when the
+// server is back, although its store has begun anew.
+func TestPanelReconnects(t *testing.T) {
+	handler := servertest.New(t, memory.New(), nil)
+	web := servertest.Serve(t, handler, nil)
+	// A door that can be closed stands before the server.
+	target, _ := url.Parse(web.URL)
+	var mu sync.Mutex
+	closed := false
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		shut := closed
+		mu.Unlock()
+		if shut {
+			panic(http.ErrAbortHandler)
+		}
+		out, _ := http.NewRequestWithContext(r.Context(), r.Method, target.String()+r.URL.RequestURI(), nil)
+		res, err := http.DefaultTransport.RoundTrip(out)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		defer res.Body.Close()
+		for k, v := range res.Header {
+			w.Header()[k] = v
+		}
+		w.WriteHeader(res.StatusCode)
+		w.(http.Flusher).Flush()
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := res.Body.Read(buf)
+			w.Write(buf[:n])
+			w.(http.Flusher).Flush()
+			if err != nil {
+				return
+			}
+		}
+	}))
+	t.Cleanup(front.Close)
+	t.Cleanup(front.CloseClientConnections)
+	ctx := servertest.Tab(t)
+	write := servertest.Writer(t, web.URL, "claude-code")
+	write(servertest.Todos("pending", "Before"))
+	servertest.Do(t, ctx, chromedp.Navigate(front.URL))
+	servertest.Until(t, ctx, servertest.IsLive)
+	mu.Lock()
+	closed = true
+	mu.Unlock()
+	front.CloseClientConnections()
+	servertest.Until(t, ctx, `document.getElementById('status').dataset.state === 'lost' && document.getElementById('status').innerText.includes('lost')`)
+	write(servertest.Todos("pending", "While away"))
+	mu.Lock()
+	closed = false
+	mu.Unlock()
+	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.card .item bdi').textContent === 'While away'`)
+}
+
+// The page and what it loads stay under 60 kB, and nothing comes from elsewhere.
+func TestPanelSizeAndRequests(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	for i := range 8 {
+		servertest.Writer(t, web.URL, fmt.Sprint("client-", i))(servertest.Todos("pending", "One thing to do", "Another thing to do", "A third", "And a fourth thing to do"))
+	}
+	total := 0
+	for _, path := range []string{"/", "/panel.js", "/panel.css"} {
+		res, err := http.Get(web.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != 200 {
+			t.Fatalf("%s: %d %v", path, res.StatusCode, err)
+		}
+		total += len(data)
+	}
+	t.Logf("%d bytes in all", total)
+	if total > 60_000 {
+		t.Errorf("the page is %d bytes in all", total)
+	}
+	ctx := servertest.Tab(t)
+	requests := chromedp.Events(ctx, network.RequestWillBeSent)
+	var mu sync.Mutex
+	var requested []string
+	go func() {
+		for r, err := range requests {
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			requested = append(requested, r.Request.URL)
+			mu.Unlock()
+		}
+	}()
+	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
+	servertest.Until(t, ctx, servertest.IsLive)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(requested) == 0 {
+		t.Error("no request was seen")
+	}
+	for _, u := range requested {
+		if !strings.HasPrefix(u, web.URL+"/") && !strings.HasPrefix(u, "data:") {
+			t.Errorf("the page asked for %s", u)
+		}
+	}
+}
+
+// A phone: nothing is wider than the screen. In the dark and in the light: texts
+// keep a contrast of 4.5 to 1 (WCAG AA).
+func TestPanelPhoneAndContrast(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	servertest.Writer(t, web.URL, "claude-code")(`{"todos":[{"content":"Done","activeForm":"x","status":"completed"},{"content":"A very long text without end ` + strings.Repeat("word ", 20) + `","activeForm":"Doing it","status":"in_progress"},{"content":"` + strings.Repeat("x", 180) + `","activeForm":"x","status":"pending"}]}`)
+	ctx := servertest.Tab(t)
+	servertest.Do(t, ctx, chromedp.EmulateViewport(390, 844))
+	for _, scheme := range []string{"light", "dark"} {
+		if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}); err != nil {
+			t.Fatal(err)
+		}
+		servertest.Do(t, ctx, chromedp.Navigate(web.URL))
+		servertest.Until(t, ctx, servertest.IsLive)
+		if wide := servertest.Eval[int](t, ctx, `document.documentElement.scrollWidth`); wide > 390 {
+			t.Errorf("the page is %d wide on a phone", wide)
+		}
+		low := servertest.Eval[[]string](t, ctx, `(() => {
+			const rgb = (c) => c.match(/[\d.]+/g).slice(0, 4).map(Number);
+			const lum = ([r, g, b]) => [r, g, b].map((v) => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
+			const back = (e) => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
+			return [...document.querySelectorAll('bdi, .num, time, h1, h2, button, #status-text, .meta span, summary')].filter((e) => e.checkVisibility() && e.textContent.trim()).map((e) => {
+				const [a, b] = [lum(rgb(getComputedStyle(e).color)), lum(back(e))].sort((x, y) => y - x);
+				return [(a + .05) / (b + .05), e.className + ' ' + e.textContent.slice(0, 20)];
+			}).filter(([ratio]) => ratio < 4.5).map(([ratio, what]) => ratio.toFixed(2) + ' ' + what);
+		})()`)
+		if len(low) > 0 {
+			t.Errorf("%s: low contrast: %v", scheme, low)
+		}
+	}
+}
+
+// 2,000 lists and a list of 1,000 items stay smooth: no single task of the page
+// blocks it for long.
+func TestPanelLarge(t *testing.T) {
+	s := servertest.New(t, nil, nil)
+	web := servertest.Serve(t, s, nil)
+	id := servertest.Session(t, web.URL+"/mcp", "many")
+	for i := range 2000 {
+		servertest.Post(t, web.URL+"/mcp?list="+fmt.Sprint("list", i), servertest.Call(1, "TodoWrite", servertest.Todos("pending", "One", "Two")), "Mcp-Session-Id", id)
+	}
+	texts := make([]string, 1000)
+	for i := range texts {
+		texts[i] = fmt.Sprint("Item ", i)
+	}
+	big := func(last string) {
+		t.Helper()
+		texts[999] = last
+		if _, _, body := servertest.Post(t, web.URL+"/mcp?list=big", servertest.Call(1, "write_todos", servertest.Todos("pending", texts...)), "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
+			t.Fatalf("%.200s", body)
+		}
+	}
+	big("first")
+	ctx := servertest.Tab(t)
+	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
+	servertest.Until(t, ctx, servertest.IsLive)
+	servertest.Eval[bool](t, ctx, `window.longest = 0, new PerformanceObserver((l) => { for (const e of l.getEntries()) longest = Math.max(longest, e.duration) }).observe({type: 'longtask'}), true`)
+	for i := range 5 {
+		last := fmt.Sprint("change ", i)
+		big(last)
+		servertest.Until(t, ctx, fmt.Sprintf(`[...document.querySelectorAll('#open .card:first-child .item bdi')].at(-1)?.textContent === %q`, last))
+	}
+	longest := servertest.Eval[float64](t, ctx, `longest`)
+	t.Logf("longest task %.0f ms", longest)
+	if longest > 1000 { // under 200 on a quiet machine
+		t.Errorf("the page was blocked for %.0f ms", longest)
+	}
+}

@@ -1,0 +1,53 @@
+package panel_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"todo-mcp/server/servertest"
+)
+
+func TestPanelPages(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	write := servertest.Writer(t, web.URL, "claude-code")
+	write(servertest.Todos("pending", "A"))
+	write(servertest.Todos("completed", "A"))
+	var lists []map[string]any
+	servertest.GetJSON(t, web.URL+"/api/lists", &lists)
+	list := web.URL + "/lists/" + lists[0]["list"].(string)
+	for path, want := range map[string]string{
+		list: "2 of 2", list + "?revision=1": "1 of 2", list + "?revision=9": "2 of 2", list + ".md": "- [x] A", list + ".json": `"revision":2`,
+		list + "/at/1": "mark-added",
+	} {
+		res, err := http.Get(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if res.StatusCode != 200 || !strings.Contains(string(data), want) {
+			t.Errorf("%s: %d, lacks %q: %.300s", path, res.StatusCode, want, data)
+		}
+	}
+	for _, path := range []string{"/lists/none", "/lists/none.md", "/lists/none/at/1", "/nothing"} {
+		if status := servertest.GetJSON(t, web.URL+path, nil); status != 404 {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	if status, _, body := servertest.Post(t, list+"/restore/1", ""); status != 200 || !strings.Contains(body, `"revision":3`) {
+		t.Errorf("restore: %d %s", status, body)
+	}
+	for path, want := range map[string]int{"/restore/9": 404, "/restore/x": 404} {
+		if status, _, _ := servertest.Post(t, list+path, ""); status != want {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	if status, _, _ := servertest.Post(t, list+"/restore/1", "", "Origin", "http://evil.example"); status != 403 {
+		t.Errorf("restore from a foreign page: %d", status)
+	}
+	if status := servertest.GetJSON(t, list+"/at/9", nil); status != 404 {
+		t.Errorf("a revision that is not there: %d", status)
+	}
+}

@@ -1,0 +1,171 @@
+package servertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Post sends one message and returns the answer's status, headers and body.
+func Post(t testing.TB, url, body string, headers ...string) (int, http.Header, string) {
+	t.Helper()
+	status, header, data, err := TryPost(url, strings.NewReader(body), headers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status, header, data
+}
+
+func TryPost(url string, body io.Reader, headers ...string) (int, http.Header, string, error) {
+	req, err := http.NewRequest("POST", url, body)
+	if err != nil {
+		return 0, nil, "", err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	for i := 0; i < len(headers); i += 2 {
+		if req.Header.Set(headers[i], headers[i+1]); headers[i] == "Host" {
+			req.Host = headers[i+1]
+		}
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil, "", err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	return res.StatusCode, res.Header, string(data), err
+}
+
+func GetJSON(t *testing.T, url string, into any) int {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if into != nil {
+		if err := json.Unmarshal(data, into); err != nil {
+			t.Fatalf("%v in %s", err, data)
+		}
+	}
+	return res.StatusCode
+}
+
+func Initialize(id int, client string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":%q,"version":"1"}}}`, id, Legacy, client)
+}
+
+func WithMeta(message, Meta string) string {
+	return strings.Replace(message, `"params":{`, `"params":{"_meta":{`+Meta+`},`, 1)
+}
+
+func Call(id any, tool, args string) string {
+	raw, _ := json.Marshal(id)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, raw, tool, args)
+}
+
+// Meta is what every request of the sessionless protocol carries.
+const Meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + Modern + `","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"tester","version":"1"}}`
+
+func ModernCall(id any, tool, args string) string {
+	raw, _ := json.Marshal(id)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s,%s}}`, raw, tool, args, Meta)
+}
+
+func ModernHeaders(method, name string) []string {
+	h := []string{"MCP-Protocol-Version", Modern, "Mcp-Method", method}
+	if name != "" {
+		h = append(h, "Mcp-Name", name)
+	}
+	return h
+}
+
+// Session begins a session and returns its id.
+func Session(t testing.TB, url, client string) string {
+	t.Helper()
+	status, header, body := Post(t, url, Initialize(1, client))
+	id := header.Get("Mcp-Session-Id")
+	if status != 200 || id == "" {
+		t.Fatalf("initialize: %d %s", status, body)
+	}
+	return id
+}
+
+func Todos(status string, texts ...string) string {
+	var items []string
+	for _, text := range texts {
+		items = append(items, fmt.Sprintf(`{"content":%q,"activeForm":%q,"status":%q}`, text, text, status))
+	}
+	return `{"todos":[` + strings.Join(items, ",") + `]}`
+}
+
+// Writer is a scripted agent.
+func Writer(t *testing.T, base, client string) func(args string) {
+	t.Helper()
+	id := Session(t, base+"/mcp", client)
+	return func(args string) {
+		t.Helper()
+		if _, _, body := Post(t, base+"/mcp", Call(1, "TodoWrite", args), "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
+			t.Fatal(body)
+		}
+	}
+}
+
+// BadMessages are messages that must be refused, on every transport.
+func BadMessages() map[string]string {
+	return map[string]string{
+		"16 deep":             `{"jsonrpc":"2.0","id":1,"method":"ping","params":` + strings.Repeat(`{"":`, 200_000) + `1` + strings.Repeat(`}`, 200_000) + `}`,
+		"16 deep array":       `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":` + strings.Repeat(`[`, 200_000) + strings.Repeat(`]`, 200_000) + `}}`,
+		"17 duplicate key":    `{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}`,
+		"17 nested duplicate": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"TodoWrite","arguments":{"todos":[],"todos":[]}}}`,
+		"18 case":             `{"jsonrpc":"2.0","id":1,"Method":"ping"}`,
+		"18 case in params":   `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"Name":"TodoWrite","arguments":{"todos":[]}}}`,
+		"18 two cases":        `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"TodoWrite","arguments":{"todos":[],"Todos":[]}}}`,
+		"18 long s":           `{"j` + "\u017f" + `onrpc":"2.0","jsonrpc":"2.0","id":1,"method":"ping"}`,
+		"18 NUL":              `{"jsonrpc":"2.0","id":1,"method":"ping","method\u0000":"tools/list"}`,
+		"19 trailing":         `{"jsonrpc":"2.0","id":1,"method":"ping"} {"jsonrpc":"2.0","id":2,"method":"ping"}`,
+		"20 batch":            `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`,
+		"21 object id":        `{"jsonrpc":"2.0","id":{},"method":"ping"}`,
+		"21 huge id":          `{"jsonrpc":"2.0","id":1e400,"method":"ping"}`,
+		"21 fraction id":      `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`,
+		"21 null id":          `{"jsonrpc":"2.0","id":null,"method":"ping"}`,
+		"21 boolean id":       `{"jsonrpc":"2.0","id":true,"method":"ping"}`,
+		"26 invalid UTF-8":    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"TodoWrite\",\"arguments\":{\"todos\":[{\"content\":\"\xff\",\"activeForm\":\"A\",\"status\":\"pending\"}]}}}",
+		"not JSON":            `hello`,
+		"27 ends mid-message": `{"jsonrpc":"2.0","id":1,"meth`,
+		"wrong version":       `{"jsonrpc":"1.0","id":1,"method":"ping"}`,
+		"method not a string": `{"jsonrpc":"2.0","id":1,"method":7}`,
+		"a bare string":       `"ping"`,
+	}
+}
+
+// Listed returns what tools/list gives, tool by tool, in the order given.
+func Listed(t *testing.T, answer string) (names []string, raw map[string]json.RawMessage) {
+	t.Helper()
+	var a struct {
+		Result struct {
+			Tools []json.RawMessage `json:"tools"`
+		} `json:"result"`
+	}
+	if err := json.Unmarshal([]byte(answer), &a); err != nil {
+		t.Fatalf("%v in %s", err, answer)
+	}
+	raw = map[string]json.RawMessage{}
+	for _, tool := range a.Result.Tools {
+		var n struct{ Name string }
+		if err := json.Unmarshal(tool, &n); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, n.Name)
+		raw[n.Name] = tool
+	}
+	return names, raw
+}

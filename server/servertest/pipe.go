@@ -1,0 +1,100 @@
+package servertest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"testing"
+
+	"todo-mcp/server"
+	"todo-mcp/server/stdio"
+)
+
+// Pipe is a client of a server on stdio.
+type Pipe struct {
+	t    testing.TB
+	In   *io.PipeWriter
+	Out  *bufio.Reader
+	Done chan error
+	Stop context.CancelFunc
+}
+
+func NewPipe(t testing.TB, s *server.Server) *Pipe {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	p := &Pipe{t: t, In: inW, Out: bufio.NewReader(outR), Done: make(chan error, 1), Stop: stop}
+	go func() {
+		err := stdio.Serve(ctx, s, inR, outW)
+		outW.Close()
+		p.Done <- err
+	}()
+	t.Cleanup(func() { stop(); inW.Close(); outR.Close() })
+	return p
+}
+
+func (p *Pipe) Send(messages ...string) {
+	p.t.Helper()
+	for _, m := range messages {
+		if _, err := io.WriteString(p.In, m+"\n"); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+func (p *Pipe) Read() Answer {
+	p.t.Helper()
+	line, err := p.Out.ReadString('\n')
+	if err != nil {
+		p.t.Fatal("read answer:", err)
+	}
+	return Parse(p.t, line)
+}
+
+// Until reads up to a notification, past answers.
+func (p *Pipe) Until(method string) Answer {
+	p.t.Helper()
+	for {
+		if a := p.Read(); a.Method == method {
+			return a
+		}
+	}
+}
+
+// Answer is a message read from the server.
+type Answer struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result struct {
+		IsError bool `json:"isError"`
+		Content []struct {
+			Text string `json:"text"`
+		} `json:"content"`
+		Structured json.RawMessage `json:"structuredContent"`
+	} `json:"result"`
+	Error *struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+	Raw string
+}
+
+func (a Answer) Text() string {
+	if len(a.Result.Content) == 0 {
+		return ""
+	}
+	return a.Result.Content[0].Text
+}
+
+func Parse(t testing.TB, raw string) Answer {
+	t.Helper()
+	var a Answer
+	if err := json.Unmarshal([]byte(raw), &a); err != nil {
+		t.Fatalf("%v in %q", err, raw)
+	}
+	a.Raw = raw
+	return a
+}

@@ -1,0 +1,67 @@
+// Package servertest sets up servers, clients and stores for the tests of the
+// server's rooms.
+package servertest
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"testing"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
+	"todo-mcp/server"
+	"todo-mcp/server/web"
+	"todo-mcp/tools"
+)
+
+// The protocol versions that tests speak: with sessions, and without.
+const (
+	Legacy = "2025-11-25"
+	Modern = "2026-07-28"
+)
+
+// New is a server on a store; nil is a new memory store.
+func New(t testing.TB, st todo.Store, edit func(*server.Config)) *server.Server {
+	t.Helper()
+	if st == nil {
+		st = memory.New()
+	}
+	board := todo.NewBoard(st)
+	list, err := tools.New(tools.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, err := prompts.New(prompts.Short, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := server.Config{Board: board, Tools: list, Publish: []string{"all"}, Texts: texts, Version: "test", Dir: "/work/project"}
+	if edit != nil {
+		edit(&c)
+	}
+	s, err := server.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close(); board.Close() })
+	return s
+}
+
+func Key() []byte { return bytes.Repeat([]byte("k"), 32) }
+
+// Serve serves a server over real HTTP.
+func Serve(t testing.TB, s *server.Server, edit func(*web.Config)) *httptest.Server {
+	t.Helper()
+	c := web.Config{Board: s.Board, Log: s.Log, Now: s.Now, SessionKey: Key}
+	if edit != nil {
+		edit(&c)
+	}
+	h, err := web.New(s, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(h)
+	t.Cleanup(func() { h.Close(); web.CloseClientConnections(); web.Close() })
+	return web
+}

@@ -1,0 +1,69 @@
+package servertest
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync/atomic"
+
+	"todo-mcp/internal/todo"
+)
+
+// Failing is a store that fails while it is broken.
+type Failing struct {
+	todo.Store
+	Broken atomic.Bool
+}
+
+var ErrDisk = errors.New("disk on fire")
+
+// Save implements todo.Store.
+func (f *Failing) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+	if f.Broken.Load() {
+		return todo.Snapshot{}, ErrDisk
+	}
+	return f.Store.Save(ctx, next)
+}
+
+// Load implements todo.Store.
+func (f *Failing) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	if f.Broken.Load() {
+		return todo.Snapshot{}, ErrDisk
+	}
+	return f.Store.Load(ctx, list, revision)
+}
+
+// Find implements todo.Store.
+func (f *Failing) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+	if f.Broken.Load() {
+		return nil, ErrDisk
+	}
+	return f.Store.Find(ctx, q)
+}
+
+// Slow is a store whose saves wait until they are let go.
+type Slow struct {
+	todo.Store
+	Saving chan string   // the text of the item being saved
+	Let    chan struct{} // one receive lets one save go
+}
+
+// Save implements todo.Store.
+func (s Slow) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+	s.Saving <- next.Items[0].Text
+	select {
+	case <-s.Let:
+	case <-ctx.Done():
+		return todo.Snapshot{}, ctx.Err()
+	}
+	return s.Store.Save(ctx, next)
+}
+
+// Heap is how many bytes are in use.
+func Heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

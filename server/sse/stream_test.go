@@ -1,0 +1,84 @@
+package sse_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/server/servertest"
+	"todo-mcp/server/web"
+)
+
+// An idle stream gets comments, on our own and on mcp-go's streams, and
+// messages stay whole between them.
+func TestKeepAlive(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *web.Config) { c.Streams.KeepAlive = 5 * time.Millisecond })
+	url := web.URL + "/mcp"
+	id := servertest.Session(t, url, "tester")
+	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
+	streams := map[string]*servertest.Events{
+		"events": servertest.OpenStream(t, "GET", web.URL+"/api/events", ""),
+		"stream": servertest.OpenStream(t, "GET", web.URL+"/api/stream", ""),
+		"get":    servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", id),
+		"listen": servertest.OpenStream(t, "POST", url, listen, servertest.ModernHeaders("subscriptions/listen", "")...),
+	}
+	for name, s := range streams {
+		for range 3 {
+			s.Expect(": alive")
+		}
+		t.Log(name, "lives")
+	}
+	servertest.Post(t, url, `{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"todo://list"}}`, "Mcp-Session-Id", id)
+	servertest.Post(t, url, servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id)
+	streams["get"].Expect("notifications/resources/updated")
+	streams["events"].Expect(`"revision":1`)
+}
+
+// BAD-INPUT 12: a reader that stops loses its stream and nobody else anything:
+// the writer is not held up, and memory stays where it was.
+func TestStalledReader(t *testing.T) {
+	s := servertest.New(t, nil, nil)
+	web := servertest.Serve(t, s, func(c *web.Config) { c.Streams.WriteTimeout = 50 * time.Millisecond })
+	host := strings.TrimPrefix(web.URL, "http://")
+	stalled, err := net.Dial("tcp", host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stalled.Close()
+	fmt.Fprintf(stalled, "GET /api/events HTTP/1.1\r\nHost: %s\r\n\r\n", host)
+	reader := bufio.NewReader(stalled)
+	if status, err := reader.ReadString('\n'); err != nil || !strings.Contains(status, "200") {
+		t.Fatal(status, err)
+	}
+	healthy := servertest.OpenStream(t, "GET", web.URL+"/api/events", "")
+	id := servertest.Session(t, web.URL+"/mcp", "tester")
+	before := servertest.Heap()
+	texts := make([]string, 900)
+	const writes = 60 // of 200 kB each: more than sockets hold
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		healthy.Expect(fmt.Sprintf(`"revision":%d`, writes))
+	}()
+	for n := range writes {
+		for i := range texts {
+			texts[i] = fmt.Sprintf("%d %d %s", n, i, strings.Repeat("x", 100))
+		}
+		if _, _, body := servertest.Post(t, web.URL+"/mcp", servertest.Call(n, "write_todos", servertest.Todos("pending", texts...)), "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
+			t.Fatalf("%.200s", body)
+		}
+	}
+	<-heard
+	// The stalled one is closed: what was in flight can be read, then the end.
+	stalled.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, err := io.Copy(io.Discard, reader); err != nil && !strings.Contains(err.Error(), "reset") {
+		t.Errorf("12: the stalled stream is not closed: %v", err)
+	}
+	if grown := int64(servertest.Heap()) - int64(before); grown > 64<<20 { // the store itself keeps some 15 MB of history
+		t.Errorf("12: %d bytes grown", grown)
+	}
+}

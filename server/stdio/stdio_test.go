@@ -1,0 +1,220 @@
+package stdio_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/servertest"
+	"todo-mcp/server/stdio"
+)
+
+// Calls sent at once are applied in the order they were sent; mcp-go's own
+// stdio runs them on five workers (MCP-NOTES, V8).
+func TestStdioKeepsOrder(t *testing.T) {
+	store := memory.New()
+	p := servertest.NewPipe(t, servertest.New(t, store, nil))
+	const n = 200
+	go func() {
+		messages := []string{servertest.Initialize(0, "tester")}
+		for i := 1; i <= n; i++ {
+			messages = append(messages, servertest.Call(i, "TodoWrite", servertest.Todos("pending", "Step", fmt.Sprint("Revision ", i))))
+		}
+		io.WriteString(p.In, strings.Join(messages, "\n")+"\n")
+	}()
+	p.Read()
+	for i := 1; i <= n; i++ {
+		a := p.Read()
+		if string(a.ID) != fmt.Sprint(i) || !strings.Contains(string(a.Result.Structured), fmt.Sprintf(`"revision":%d,`, i)) {
+			t.Fatalf("answer %d is %s", i, a.Raw)
+		}
+	}
+}
+
+// At the end of input every call is answered before the server ends, also one
+// without a line break behind it (MCP-NOTES: mcp-go loses queued answers).
+func TestStdioAnswersBeforeTheEnd(t *testing.T) {
+	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
+	const n = 50
+	go func() {
+		for i := range n {
+			io.WriteString(p.In, servertest.Call(i, "TodoWrite", servertest.Todos("pending", fmt.Sprint("A", i)))+"\n")
+		}
+		io.WriteString(p.In, servertest.Call(n, "TodoWrite", servertest.Todos("pending", "last")))
+		p.In.Close()
+	}()
+	got := 0
+	for {
+		_, err := p.Out.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		got++
+	}
+	if err := <-p.Done; err != nil || got != n+1 {
+		t.Errorf("%d answers of %d, error %v", got, n+1, err)
+	}
+}
+
+// BAD-INPUT 16–21, 26, 27: each bad line gets its own error and the next call
+// is served.
+func TestStdioBadLines(t *testing.T) {
+	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
+	for name, line := range servertest.BadMessages() {
+		go p.Send(line, servertest.Call("after", "TodoWrite", servertest.Todos("pending", "A")))
+		if a := p.Read(); a.Error == nil {
+			t.Errorf("%s: %s", name, a.Raw)
+		}
+		if a := p.Read(); string(a.ID) != `"after"` || a.Error != nil {
+			t.Errorf("%s: the call after it: %s", name, a.Raw)
+		}
+	}
+}
+
+// endless is a line of n bytes that never ends before.
+type endless struct{ n int }
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.n == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(p), e.n)
+	for i := range p[:n] {
+		p[i] = 'x'
+	}
+	e.n -= n
+	return n, nil
+}
+
+// BAD-INPUT 27: a line of 100 MB is refused without being held, with the id it
+// has wherever that stands, so that its sender need not wait for its own timeout;
+// a tool call gets an answer that a model can act on. What comes behind it is
+// served.
+func TestStdioLongLine(t *testing.T) {
+	for name, c := range map[string]struct{ before, after, want string }{
+		"id first":    {`{"jsonrpc":"2.0","id":"first","method":"tools/call","params":{"name":"TodoWrite","arguments":{"todos":"`, `"}}}`, `"id":"first","result":{"content":[{"type":"text","text":"Error: the call is larger than 1048576 bytes, and nothing was changed.`},
+		"id last":     {`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"TodoWrite","arguments":{"todos":"`, `"}},"id":42}`, `"id":42,"result":{"content":[{"type":"text","text":"Error: the call is larger`},
+		"other":       {`{"jsonrpc":"2.0","method":"resources/read","params":{"uri":"`, `"},"id":42}`, `"id":42,"error":{"code":-32600,"message":"the message is larger than 1048576 bytes"`},
+		"no JSON":     {"", "", `"id":null,"error":{"code":-32600,"message":"the message is larger`},
+		"no request":  {`{"jsonrpc":"2.0","id":42,"result":{"a":"`, `"}}`, `"id":null,"error"`},
+		"cut in half": {`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"a":"`, ``, `"id":7,"result"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := servertest.New(t, nil, nil)
+			in := io.MultiReader(strings.NewReader(c.before), &endless{n: 100 << 20}, strings.NewReader(c.after+"\n"+servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))+"\n"))
+			var out strings.Builder
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if err := stdio.Serve(context.Background(), s, in, &out); err != nil {
+				t.Error(err)
+			}
+			runtime.ReadMemStats(&after)
+			lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+			if len(lines) != 2 || !strings.Contains(lines[0], c.want) || !strings.Contains(lines[1], "Todo list updated") {
+				t.Errorf("answers: %q", lines)
+			}
+			if grown := after.TotalAlloc - before.TotalAlloc; grown > 16<<20 {
+				t.Errorf("%d bytes allocated for one line", grown)
+			}
+		})
+	}
+}
+
+// brokenPipe takes a few bytes and then no more.
+type brokenPipe struct{ left int }
+
+func (b *brokenPipe) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, io.ErrClosedPipe
+	}
+	return len(p), nil
+}
+
+// BAD-INPUT 27: a closed stdout is a clean end, and what was acknowledged is
+// stored.
+func TestStdioClosedOut(t *testing.T) {
+	store := memory.New()
+	s := servertest.New(t, store, nil)
+	in, w := io.Pipe()
+	defer w.Close()
+	go func() {
+		for i := 0; ; i++ {
+			if _, err := io.WriteString(w, servertest.Call(i, "TodoWrite", servertest.Todos("pending", fmt.Sprint("A", i)))+"\n"); err != nil {
+				return
+			}
+		}
+	}()
+	if err := stdio.Serve(context.Background(), s, in, &brokenPipe{left: 2000}); err != nil {
+		t.Errorf("closed stdout: %v", err)
+	}
+	in.Close()
+	lists, err := store.Find(context.Background(), todo.Query{})
+	if err != nil || len(lists) == 0 {
+		t.Errorf("acknowledged lists: %v, %v", lists, err)
+	}
+}
+
+// The sessionless era on the same pipe, beside the other (MCP-NOTES: both with
+// no option).
+func TestStdioBothEras(t *testing.T) {
+	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
+	go p.Send(servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), servertest.Initialize(2, "tester"), servertest.Call(3, "SetTodoList", `{}`))
+	if a := p.Read(); !strings.Contains(a.Raw, `"resultType"`) || a.Text() == "" {
+		t.Errorf("sessionless call: %s", a.Raw)
+	}
+	if a := p.Read(); !strings.Contains(a.Raw, `"protocolVersion":"`+servertest.Legacy+`"`) {
+		t.Errorf("initialize: %s", a.Raw)
+	}
+	if a := p.Read(); a.Text() != "Todo list:\n- [pending] A" {
+		t.Errorf("the list over the other era: %s", a.Raw)
+	}
+}
+
+// resources/updated on stdio, in both eras (MCP-NOTES: reaches nobody by
+// itself; tag subscriptionId).
+func TestStdioSubscriptions(t *testing.T) {
+	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
+	go p.Send(servertest.Initialize(1, "tester"), `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"todo://list"}}`)
+	p.Read()
+	if a := p.Read(); a.Error != nil {
+		t.Fatal(a.Raw)
+	}
+	go p.Send(servertest.Call(3, "TodoWrite", servertest.Todos("pending", "A")))
+	if got := p.Until("notifications/resources/updated"); !strings.Contains(string(got.Params), `"uri":"todo://list"`) {
+		t.Errorf("notification: %s", got.Raw)
+	}
+	go p.Send(`{"jsonrpc":"2.0","id":4,"method":"resources/unsubscribe","params":{"uri":"todo://list"}}`,
+		`{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},`+servertest.Meta+`}}`)
+	if got := p.Until("notifications/subscriptions/acknowledged"); !strings.Contains(got.Raw, `"L"`) {
+		t.Errorf("acknowledgement: %s", got.Raw)
+	}
+	go p.Send(servertest.ModernCall(5, "TodoWrite", servertest.Todos("completed", "A")))
+	if got := p.Until("notifications/resources/updated"); !strings.Contains(got.Raw, `"io.modelcontextprotocol/subscriptionId":"L"`) {
+		t.Errorf("notification is not tagged: %s", got.Raw)
+	}
+	// A cancellation ends the stream, and its answer comes.
+	go p.Send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"L",` + servertest.Meta + `}}`)
+	for {
+		if a := p.Read(); string(a.ID) == `"L"` {
+			break
+		}
+	}
+}
+
+// The end of the context ends the server cleanly (SIGTERM).
+func TestStdioStops(t *testing.T) {
+	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
+	go p.Send(servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")))
+	p.Read()
+	p.Stop()
+	if err := <-p.Done; err != nil {
+		t.Errorf("stopped with %v", err)
+	}
+}
