@@ -62,4 +62,4 @@ bench:
 ## shots: the README's pictures, from a running program
 shots: deps
 	@DEPS="fonts-noto-cjk fonts-noto-color-emoji" ./.ci/deps
-	@$(GO) run ./internal/shots docs/images
+	@$(GO) run ./internal/cmd/shots docs/images

@@ -40,7 +40,7 @@ func directions() map[string][]string {
 		"internal/store/storetest": {model},
 		"internal/remote":          {model, "internal/render"},
 		"internal/watch":           {model, "internal/render", "internal/remote"},
-		"internal/shots":           everything,
+		"internal/cmd/shots":       everything,
 		"internal/cli":             everything,
 	}
 }
