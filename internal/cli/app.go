@@ -2,17 +2,12 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"golang.org/x/term"
@@ -56,15 +51,15 @@ func (a *app) openLists() (lists todo.Lists, done func(), err error) {
 }
 
 func (a *app) openStore() (todo.Store, error) {
-	dir := ""
-	if a.store == "" {
-		var err error
-		if dir, err = store.DefaultDir(a.Getenv); err != nil {
-			return nil, err
-		}
+	place, err := a.place()
+	if err != nil {
+		return nil, err
 	}
-	return store.Open(a.store, dir, a.keep)
+	return place.Open(a.keep)
 }
+
+// place is where lists are kept.
+func (a *app) place() (store.Place, error) { return store.Locate(a.store, a.Getenv) }
 
 // newTools builds the tools as the settings want them.
 func (a *app) newTools() ([]*tools.Tool, *prompts.Texts, error) {
@@ -72,97 +67,40 @@ func (a *app) newTools() ([]*tools.Tool, *prompts.Texts, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	a.tools.Texts = texts
-	list, err := tools.New(a.tools)
+	options := a.tools
+	options.Texts = texts
+	list, err := tools.New(options)
 	return list, texts, err
 }
 
 // openServer opens the store and builds a server on it; done closes both.
-func (a *app) openServer() (s *server.Server, board *todo.Board, done func(), err error) {
+func (a *app) openServer() (s *server.Server, done func(), err error) {
 	board, closeStore, err := a.open()
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	if s, err = a.newServer(board); err != nil {
+	config, err := a.serverConfig(board)
+	if err == nil {
+		s, err = server.New(config)
+	}
+	if err != nil {
 		closeStore()
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	return s, board, func() { s.Close(); closeStore() }, nil
+	return s, func() { s.Close(); closeStore() }, nil
 }
 
-func (a *app) newServer(board *todo.Board) (*server.Server, error) {
+// serverConfig is what a server on a board needs, as the settings want it.
+func (a *app) serverConfig(board *todo.Board) (server.Config, error) {
 	list, texts, err := a.newTools()
-	if err != nil {
-		return nil, err
-	}
-	return server.New(server.Config{
+	return server.Config{
 		Board: board, Tools: list, Publish: a.publish, Texts: texts, Version: a.Version,
 		List: a.list, Dir: workingDir(), Conversations: a.keys, Log: a.logger(),
-	})
+	}, err
 }
 
 func (a *app) logger() *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(a.logLevel)) // checked by the table
-	return slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level}))
-}
-
-// sessionKey is the key that signs session ids: the user's secret, or one made
-// when it is first needed and kept beside the lists, so that sessions outlive
-// a restart.
-func (a *app) sessionKey() []byte {
-	if a.secret != "" {
-		sum := sha256.Sum256([]byte(a.secret))
-		return sum[:]
-	}
-	key := make([]byte, 32)
-	rand.Read(key) //nolint:errcheck // never fails
-	if a.store == "memory" {
-		return key
-	}
-	kept, err := keep(a.keyFile(), key)
-	if err != nil {
-		fmt.Fprintln(a.Stderr, "todo-mcp: sessions will not outlive this process:", err)
-		return key
-	}
-	return kept
-}
-
-func (a *app) keyFile() string {
-	if path, ok := strings.CutPrefix(a.store, "sqlite:"); ok {
-		return filepath.Join(filepath.Dir(path), "session.key")
-	}
-	dir, err := store.DefaultDir(a.Getenv)
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "session.key")
-}
-
-// keep writes a key to a file that does not exist yet, and reads the one that
-// does: of several processes that begin at once, one wins.
-func keep(path string, key []byte) ([]byte, error) {
-	if data, err := os.ReadFile(path); err == nil {
-		kept, err := hex.DecodeString(strings.TrimSpace(string(data)))
-		if err != nil || len(kept) < 32 {
-			return nil, fmt.Errorf("read session key: %s is damaged, delete it", path)
-		}
-		return kept, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make folder for session key: %w", err)
-	}
-	own := path + "." + hex.EncodeToString(key[:4])
-	if err := os.WriteFile(own, []byte(hex.EncodeToString(key)+"\n"), 0o600); err != nil {
-		return nil, fmt.Errorf("write session key: %w", err)
-	}
-	defer os.Remove(own)
-	if err := os.Link(own, path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("write session key: %w", err)
-	} else if err != nil {
-		return keep(path, key)
-	}
-	return key, nil
+	return slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: a.logLevel}))
 }
 
 // ownFlags are the flags a command has beside settings.

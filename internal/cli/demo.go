@@ -14,6 +14,7 @@ import (
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server"
 	"todo-mcp/server/web"
 )
 
@@ -28,8 +29,12 @@ func demoFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 func (a *app) demo(ctx context.Context, pace time.Duration, once bool) error {
 	board := todo.NewBoard(memory.New())
 	defer board.Close()
-	a.store, a.list, a.publish = "memory", "", []string{"all"}
-	s, err := a.newServer(board)
+	config, err := a.serverConfig(board)
+	if err != nil {
+		return err
+	}
+	config.List, config.Publish = "", []string{"all"}
+	s, err := server.New(config)
 	if err != nil {
 		return err
 	}
@@ -40,7 +45,7 @@ func (a *app) demo(ctx context.Context, pace time.Duration, once bool) error {
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
-	h, err := web.New(s, web.Config{Board: board, SessionKey: a.sessionKey, Log: a.logger()})
+	h, err := web.New(s, web.Config{Board: board, SessionKey: newKey, Log: a.logger()})
 	if err != nil {
 		return err
 	}

@@ -32,14 +32,14 @@ func (a *app) stdio(ctx context.Context, args []string, panel bool) error {
 	if f, ok := a.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		fmt.Fprintln(a.Stderr, "todo-mcp speaks MCP on standard input here, for a client to start. For people: `todo-mcp serve`, `todo-mcp help`.")
 	}
-	s, board, done, err := a.openServer()
+	s, done, err := a.openServer()
 	if err != nil {
 		return err
 	}
 	defer done()
 	if panel {
 		beside, stop := context.WithCancel(ctx)
-		wait, err := a.sidePanel(beside, board)
+		wait, err := a.sidePanel(beside, s.Board)
 		if err != nil {
 			stop()
 			return err
@@ -54,7 +54,7 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("serve takes no arguments, received %q", args[0])
 	}
-	s, _, done, err := a.openServer()
+	s, done, err := a.openServer()
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,12 +15,10 @@ import (
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
-	"todo-mcp/server"
-	"todo-mcp/server/edge"
 	"todo-mcp/tools"
 )
 
-// settings is what the table fills in.
+// settings are the values in force. They do not change after [load].
 type settings struct {
 	tools    tools.Options
 	publish  []string
@@ -32,25 +31,12 @@ type settings struct {
 	origins  []string
 	keys     []string
 	secret   string
-	logLevel string
+	logLevel slog.Level
 	keep     todo.Keep
 	token    string
 
 	// source says where each value came from, by name.
 	source map[string]string
-}
-
-// setting is one row of the table: flag --name, variable TODO_NAME, line
-// "name = value" of the config file.
-type setting struct {
-	name   string
-	def    string
-	help   string
-	group  group
-	isBool bool
-	secret bool // its value is never shown
-	// set checks a value and keeps it; the error says what is allowed.
-	set func(*settings, string) error
 }
 
 // group says which commands a setting matters to.
@@ -62,142 +48,141 @@ const (
 	toolGroup
 	serverGroup
 	httpGroup
+	watchGroup
 )
 
-// variable is the environment variable of a setting.
+// setting is one row of the table: flag --name, variable TODO_NAME, line
+// "name = value" of the config file.
+type setting struct {
+	name   string
+	def    string // as it would be written
+	help   string
+	group  group
+	isBool bool
+	secret bool // its value is never shown
+	// set parses a value and keeps it; the error says what is allowed.
+	set func(*settings, string) error
+}
+
+// variable returns the environment variable of a setting.
 func (s setting) variable() string {
 	return "TODO_" + strings.ToUpper(strings.ReplaceAll(s.name, "-", "_"))
 }
 
+// kind is the type of a setting's value: how it is read, and how its default is
+// written.
+type kind[T any] struct {
+	parse  func(string) (T, error)
+	format func(T) string
+}
+
+// define makes a row of a kind; field returns where the value is kept.
+func define[T any](k kind[T], name string, def T, field func(*settings) *T, help string) setting {
+	_, isBool := any(def).(bool)
+	return setting{name: name, def: k.format(def), help: help, isBool: isBool, set: func(s *settings, text string) error {
+		value, err := k.parse(text)
+		if err != nil {
+			return err
+		}
+		*field(s) = value
+		return nil
+	}}
+}
+
 // table is every setting there is.
 func table() []setting {
-	return []setting{
-		{name: "store", group: storeGroup, def: "", help: "where lists are kept: memory, sqlite:PATH; empty is a file in the state directory",
-			set: func(s *settings, v string) error { s.store = v; return nil }},
-		{name: "keep-revisions", group: storeGroup, def: "1000", help: "how many revisions of a list are kept; 0 is all",
-			set: func(s *settings, v string) (err error) {
-				s.keep.Revisions, err = number(v, 1_000_000)
-				return err
-			}},
-		{name: "keep-days", group: storeGroup, def: "0", help: "how many days revisions are kept, the newest always; 0 is for ever",
-			set: func(s *settings, v string) error {
-				days, err := number(v, 36_500)
-				s.keep.Age = time.Duration(days) * 24 * time.Hour
-				return err
-			}},
-		{name: "max-lists", group: storeGroup, def: "100000", help: "how many lists there may be; 0 is any number",
-			set: func(s *settings, v string) (err error) {
-				s.keep.Lists, err = number(v, 100_000_000)
-				return err
-			}},
-		{name: "list", group: listGroup, def: "", help: "name of the list to use, for good; empty finds it by conversation",
-			set: func(s *settings, v string) error { s.list = v; return optionalName(v) }},
-		{name: "max-items", group: toolGroup, def: "50", help: "most items TodoWrite takes; 0 is the hard cap of 1000",
-			set: func(s *settings, v string) (err error) {
-				s.tools.MaxItems, err = number(v, todo.MaxItems)
-				return err
-			}},
-		{name: "max-content-length", group: toolGroup, def: "200", help: "most characters of a TodoWrite text; 0 is the hard cap of 4000",
-			set: func(s *settings, v string) (err error) {
-				s.tools.MaxContentLength, err = number(v, todo.MaxText)
-				return err
-			}},
-		{name: "in-progress", group: toolGroup, def: "reject", help: "several items in progress in TodoWrite and write_todos: reject, demote (keep the last) or allow",
-			set: func(s *settings, v string) error {
-				s.tools.InProgress = tools.Policy(v)
-				return oneOf(v, "reject", "demote", "allow")
-			}},
-		{name: "item-ids", group: toolGroup, def: "false", isBool: true, help: "show item ids in TodoWrite's schema and results",
-			set: func(s *settings, v string) (err error) { s.tools.ItemIDs, err = boolean(v); return err }},
-		{name: "duplicates", group: toolGroup, def: "allow", help: "repeated titles in SetTodoList: allow or reject",
-			set: func(s *settings, v string) error {
-				s.tools.RejectDuplicates = v == "reject"
-				return oneOf(v, "allow", "reject")
-			}},
-		{name: "transitions", group: toolGroup, def: "forward", help: "which way update_todo moves: forward or free",
-			set: func(s *settings, v string) error {
-				s.tools.FreeTransitions = v == "free"
-				return oneOf(v, "forward", "free")
-			}},
-		{name: "lang", group: toolGroup, def: "en", help: "language of the plan: en, zh or vi",
-			set: func(s *settings, v string) error { s.tools.Language = v; return oneOf(v, prompts.Languages()...) }},
-		{name: "list-argument", group: toolGroup, def: "false", isBool: true, help: "show the list_id argument in schemas",
-			set: func(s *settings, v string) (err error) { s.tools.ListArgument, err = boolean(v); return err }},
-		{name: "guidance", group: toolGroup, def: "short", help: "how much tool descriptions say: short or long",
-			set: func(s *settings, v string) error { s.guidance = prompts.Guidance(v); return oneOf(v, "short", "long") }},
-		{name: "prompts", group: toolGroup, def: "", help: "folder of your own guidance texts, TOOL.md each",
-			set: func(s *settings, v string) error { s.prompts = v; return nil }},
-		{name: "tools", group: serverGroup, def: "auto", help: "tools to offer: auto (by client), all, or names with commas",
-			set: func(s *settings, v string) error { s.publish = commas(v); return server.CheckPublish(s.publish) }},
-		{name: "conversation-keys", group: serverGroup, def: "", help: "more _meta fields that carry a conversation id, with commas",
-			set: func(s *settings, v string) error { s.keys = commas(v); return nil }},
-		{name: "log-level", group: serverGroup, def: "warn", help: "what is logged to stderr: debug, info, warn or error",
-			set: func(s *settings, v string) error { s.logLevel = v; return oneOf(v, "debug", "info", "warn", "error") }},
-		{name: "addr", group: httpGroup, def: "127.0.0.1:8765", help: "address to listen on; only loopback ones",
-			set: func(s *settings, v string) error { s.addr = v; return loopback(v) }},
-		{name: "allowed-hosts", group: httpGroup, def: "", help: "more Host names to answer to, with commas",
-			set: func(s *settings, v string) error { s.hosts = commas(strings.ToLower(v)); return nil }},
-		{name: "allowed-origins", group: httpGroup, def: "", help: "origins of pages that may call, with commas (https://host)",
-			set: func(s *settings, v string) error { s.origins = commas(v); return nil }},
-		{name: "token", group: watchGroup, def: "", secret: true, help: "bearer token that `watch --server` sends",
-			set: func(s *settings, v string) error { s.token = v; return nil }},
-		{name: "session-key", group: httpGroup, def: "", secret: true, help: "secret that signs session ids, 32 characters or more; empty makes a key file",
-			set: func(s *settings, v string) error {
-				if s.secret = v; v != "" && len(v) < 32 {
-					return errors.New("must have 32 characters or more")
-				}
-				return nil
-			}},
-	}
-}
-
-func optionalName(v string) error {
-	if v == "" {
-		return nil
-	}
-	return todo.CheckName(v)
-}
-
-func number(v string, most int) (int, error) {
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 0 || n > most {
-		return 0, fmt.Errorf("must be a whole number from 0 to %d", most)
-	}
-	return n, nil
-}
-
-func boolean(v string) (bool, error) {
-	b, err := strconv.ParseBool(v)
-	if err != nil {
-		return false, errors.New("must be true or false")
-	}
-	return b, nil
-}
-
-func oneOf(v string, allowed ...string) error {
-	if slices.Contains(allowed, v) {
-		return nil
-	}
-	return fmt.Errorf("must be %s", strings.Join(allowed, " or "))
-}
-
-func commas(v string) []string {
-	var out []string
-	for part := range strings.SplitSeq(v, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			out = append(out, part)
+	var rows []setting
+	for _, g := range []struct {
+		group group
+		rows  []setting
+	}{
+		{storeGroup, storeSettings()}, {listGroup, listSettings()}, {toolGroup, toolSettings()},
+		{serverGroup, serverSettings()}, {httpGroup, httpSettings()}, {watchGroup, watchSettings()},
+	} {
+		for _, row := range g.rows {
+			row.group = g.group
+			rows = append(rows, row)
 		}
 	}
-	return out
+	return rows
 }
 
-// loopback refuses addresses that others can reach: there is no authentication
-// yet, and everybody's lists would be theirs (BAD-INPUT 15).
-func loopback(v string) error {
-	if !strings.Contains(v, ":") || !edge.IsLoopback(v) {
-		return errors.New("must be a loopback address with a port, such as 127.0.0.1:8765: without authentication nothing else is safe")
+func storeSettings() []setting {
+	return []setting{
+		define(storePlace(), "store", "", func(s *settings) *string { return &s.store },
+			"where lists are kept: memory, sqlite:PATH; empty is a file in the state directory"),
+		define(number(1_000_000), "keep-revisions", 1000, func(s *settings) *int { return &s.keep.Revisions },
+			"how many revisions of a list are kept; 0 is all"),
+		define(days(36_500), "keep-days", 0, func(s *settings) *time.Duration { return &s.keep.Age },
+			"how many days revisions are kept, the newest always; 0 is for ever"),
+		define(number(100_000_000), "max-lists", 100_000, func(s *settings) *int { return &s.keep.Lists },
+			"how many lists there may be; 0 is any number"),
 	}
-	return nil
+}
+
+func listSettings() []setting {
+	return []setting{
+		define(listName(), "list", "", func(s *settings) *string { return &s.list },
+			"name of the list to use, for good; empty finds it by conversation"),
+	}
+}
+
+func toolSettings() []setting {
+	defaults := tools.Defaults()
+	return []setting{
+		define(number(todo.MaxItems), "max-items", defaults.MaxItems, func(s *settings) *int { return &s.tools.MaxItems },
+			"most items TodoWrite takes; 0 is the hard cap of 1000"),
+		define(number(todo.MaxText), "max-content-length", defaults.MaxContentLength, func(s *settings) *int { return &s.tools.MaxContentLength },
+			"most characters of a TodoWrite text; 0 is the hard cap of 4000"),
+		define(oneOf(tools.Reject, tools.Demote, tools.Allow), "in-progress", defaults.InProgress, func(s *settings) *tools.Policy { return &s.tools.InProgress },
+			"several items in progress in TodoWrite and write_todos: reject, demote (keep the last) or allow"),
+		define(boolean(), "item-ids", defaults.ItemIDs, func(s *settings) *bool { return &s.tools.ItemIDs },
+			"show item ids in TodoWrite's schema and results"),
+		define(either("allow", "reject"), "duplicates", defaults.RejectDuplicates, func(s *settings) *bool { return &s.tools.RejectDuplicates },
+			"repeated titles in SetTodoList: allow or reject"),
+		define(either("forward", "free"), "transitions", defaults.FreeTransitions, func(s *settings) *bool { return &s.tools.FreeTransitions },
+			"which way update_todo moves: forward or free"),
+		define(oneOf(prompts.Languages()...), "lang", defaults.Language, func(s *settings) *string { return &s.tools.Language },
+			"language of the plan: en, zh or vi"),
+		define(boolean(), "list-argument", defaults.ListArgument, func(s *settings) *bool { return &s.tools.ListArgument },
+			"show the list_id argument in schemas"),
+		define(oneOf(prompts.Short, prompts.Long), "guidance", prompts.Short, func(s *settings) *prompts.Guidance { return &s.guidance },
+			"how much tool descriptions say: short or long"),
+		define(text(), "prompts", "", func(s *settings) *string { return &s.prompts },
+			"folder of your own guidance texts, TOOL.md each"),
+	}
+}
+
+func serverSettings() []setting {
+	return []setting{
+		define(toolNames(), "tools", []string{"auto"}, func(s *settings) *[]string { return &s.publish },
+			"tools to offer: auto (by client), all, or names with commas"),
+		define(words(), "conversation-keys", nil, func(s *settings) *[]string { return &s.keys },
+			"more _meta fields that carry a conversation id, with commas"),
+		define(logLevel(), "log-level", slog.LevelWarn, func(s *settings) *slog.Level { return &s.logLevel },
+			"what is logged to stderr: debug, info, warn or error"),
+	}
+}
+
+func httpSettings() []setting {
+	key := define(secretText(32), "session-key", "", func(s *settings) *string { return &s.secret },
+		"secret that signs session ids, 32 characters or more; empty makes a key file")
+	key.secret = true
+	return []setting{
+		define(loopbackAddress(), "addr", "127.0.0.1:8765", func(s *settings) *string { return &s.addr },
+			"address to listen on; only loopback ones"),
+		define(hostNames(), "allowed-hosts", nil, func(s *settings) *[]string { return &s.hosts },
+			"more Host names to answer to, with commas"),
+		define(words(), "allowed-origins", nil, func(s *settings) *[]string { return &s.origins },
+			"origins of pages that may call, with commas (https://host)"),
+		key,
+	}
+}
+
+func watchSettings() []setting {
+	token := define(text(), "token", "", func(s *settings) *string { return &s.token }, "bearer token that `watch --server` sends")
+	token.secret = true
+	return []setting{token}
 }
 
 // layers are where values come from, the weightiest first.
@@ -209,7 +194,7 @@ type layer struct {
 // load fills in the settings. The error names the setting, where the bad value
 // came from, and what is allowed.
 func load(layers []layer) (*settings, error) {
-	s := &settings{tools: tools.Defaults(), source: make(map[string]string)}
+	s := &settings{source: make(map[string]string)}
 	for _, row := range table() {
 		value, from := row.def, "default"
 		for _, l := range layers {

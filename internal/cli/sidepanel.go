@@ -17,10 +17,12 @@ const takeover = time.Second
 // sidePanel serves the panel beside a stdio server, for as long as nobody else
 // does, until ctx ends; wait returns when it has stopped.
 func (a *app) sidePanel(ctx context.Context, board *todo.Board) (wait func(), err error) {
-	named := a.list
-	a.list = "" // the name is the stdio client's alone
-	s, err := a.newServer(board)
-	a.list = named
+	config, err := a.serverConfig(board)
+	if err != nil {
+		return nil, err
+	}
+	config.List = "" // the name is the stdio client's alone
+	s, err := server.New(config)
 	if err != nil {
 		return nil, err
 	}

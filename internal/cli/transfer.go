@@ -73,7 +73,7 @@ func importFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 }
 
 func (a *app) importFile(ctx context.Context, args []string, format string) error {
-	if err := oneOf(format, "ndjson", "markdown"); err != nil {
+	if err := isOneOf(format, "ndjson", "markdown"); err != nil {
 		return fmt.Errorf("--format %q: %w", format, err)
 	}
 	in, err := a.input(args)

@@ -6,16 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"todo-mcp/internal/remote"
-	"todo-mcp/internal/store"
 	"todo-mcp/internal/watch"
 )
-
-// watchGroup is the group of settings that only watch has.
-const watchGroup group = 100
 
 func watchFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	server := fs.String("server", "", "URL of a todo-mcp server to follow, instead of the file on this machine")
@@ -46,7 +40,11 @@ func (a *app) watchServer(ctx context.Context, server string, o watch.Options) e
 }
 
 func (a *app) watchStore(ctx context.Context, o watch.Options) error {
-	if a.store == "memory" {
+	place, err := a.place()
+	if err != nil {
+		return err
+	}
+	if place.Memory() {
 		return errors.New("lists in memory are seen by their own process alone: `todo-mcp watch --server URL` follows its server")
 	}
 	board, done, err := a.open()
@@ -54,7 +52,7 @@ func (a *app) watchStore(ctx context.Context, o watch.Options) error {
 		return err
 	}
 	defer done()
-	o.Where = a.storePlace()
+	o.Where = place.String(a.Getenv("HOME"))
 	return a.watchSource(ctx, watch.Local{Lists: board.Everyone()}, o)
 }
 
@@ -66,20 +64,4 @@ func (a *app) watchSource(ctx context.Context, source watch.Source, o watch.Opti
 	}
 	in, _ := a.Stdin.(*os.File)
 	return watch.Run(ctx, source, in, a.Stdout.(*os.File), o)
-}
-
-// storePlace is the file that lists are kept in, short as people write it.
-func (a *app) storePlace() string {
-	path, named := strings.CutPrefix(a.store, "sqlite:")
-	if !named {
-		dir, err := store.DefaultDir(a.Getenv)
-		if err != nil {
-			return a.store
-		}
-		path = filepath.Join(dir, "todo.db")
-	}
-	if rest, ok := strings.CutPrefix(path, a.Getenv("HOME")+string(filepath.Separator)); ok {
-		return filepath.Join("~", rest)
-	}
-	return path
 }

@@ -9,26 +9,62 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+// opened opens the store that a setting names, in an environment with a state
+// folder.
+func opened(setting, state string) (todo.Store, error) {
+	place, err := Locate(setting, func(name string) string {
+		return map[string]string{"XDG_STATE_HOME": state, "HOME": state, "LocalAppData": state}[name]
+	})
+	if err != nil {
+		return nil, err
+	}
+	return place.Open(todo.Keep{})
+}
+
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
-	for _, spec := range []string{"", "memory", "sqlite:" + filepath.Join(dir, "x", "named file?#%.db")} {
-		s, err := Open(spec, filepath.Join(dir, "default"), todo.Keep{})
-		if err != nil {
-			t.Errorf("%q: %v", spec, err)
-			continue
-		}
-		list := todo.Snapshot{List: todo.List{ID: "a", Scope: todo.Scope{Conversation: "c"}}, Revision: 1}
-		if _, err := s.Save(t.Context(), list); err != nil {
-			t.Errorf("%q: save: %v", spec, err)
-		}
-		if err := s.Close(); err != nil {
-			t.Errorf("%q: close: %v", spec, err)
-		}
+	for _, setting := range []string{"", "memory", "sqlite:" + filepath.Join(dir, "x", "named file?#%.db")} {
+		t.Run(setting, func(t *testing.T) {
+			s, err := opened(setting, filepath.Join(dir, "state"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := todo.Snapshot{List: todo.List{ID: "a", Scope: todo.Scope{Conversation: "c"}}, Revision: 1}
+			if _, err := s.Save(t.Context(), list); err != nil {
+				t.Errorf("save: %v", err)
+			}
+			if err := s.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		})
 	}
-	for _, file := range []string{"default/todo.db", "x/named file?#%.db"} {
+	for _, file := range []string{"state/todo-mcp/todo.db", "x/named file?#%.db"} {
 		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A place says what people and the rest of the program need to know of a store.
+func TestPlace(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	for setting, want := range map[string]struct {
+		memory          bool
+		text, keyBeside string
+	}{
+		"memory": {true, "memory", ""},
+		"sqlite:" + filepath.Join(home, "a", "t.db"): {false, filepath.Join("~", "a", "t.db"), filepath.Join(home, "a", "session.key")},
+		"sqlite:rel.db": {false, "rel.db", "session.key"},
+	} {
+		t.Run(setting, func(t *testing.T) {
+			p, err := Locate(setting, func(string) string { return "" })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Memory() != want.memory || p.String(home) != want.text || p.KeyFile() != want.keyBeside {
+				t.Errorf("memory %v, text %s, key %s", p.Memory(), p.String(home), p.KeyFile())
+			}
+		})
 	}
 }
 
@@ -48,14 +84,14 @@ func TestOpenRefuses(t *testing.T) {
 		"sqlite:~/todo.db":                  "a plain path",
 		"sqlite:" + t.TempDir():             "is a folder",
 	} {
-		_, err := Open(spec, t.TempDir(), todo.Keep{})
+		_, err := opened(spec, t.TempDir())
 		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", spec, err)
 		}
 	}
 }
 
-func TestDefaultDir(t *testing.T) {
+func TestStateDir(t *testing.T) {
 	for _, c := range []struct {
 		goos string
 		env  map[string]string
@@ -71,7 +107,7 @@ func TestDefaultDir(t *testing.T) {
 		{"windows", map[string]string{"USERPROFILE": "C:/U"}, "C:/U/AppData/Local/todo-mcp"},
 		{"windows", nil, ""},
 	} {
-		got, err := defaultDir(c.goos, func(name string) string { return c.env[name] })
+		got, err := stateDir(c.goos, func(name string) string { return c.env[name] })
 		if filepath.ToSlash(got) != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("%s %v: %q, %v", c.goos, c.env, got, err)
 		}
