@@ -1,5 +1,6 @@
-// Package memory keeps lists in memory, for throw-away use and tests: it keeps
-// every promise of todo.Store but to outlive the process.
+// Package memory implements todo.Store in memory, for throw-away lists and
+// tests. It keeps every promise of todo.Store except durability: the lists are
+// lost when the process ends.
 package memory
 
 import (
@@ -15,9 +16,9 @@ import (
 // Store is a todo.Store in memory.
 type Store struct {
 	mu         sync.RWMutex
-	lists      map[string][]todo.Snapshot // by id, revisions ascending
+	lists      map[string][]todo.Snapshot // list id → kept revisions, ascending
 	exclusive  map[string]string          // scope key → list id
-	operations map[string]todo.Snapshot
+	operations map[string]todo.Snapshot   // operation id → the snapshot it stored
 	announced  []todo.Announcement
 	seq        int64
 	watchers   map[*watcher]struct{}
@@ -30,17 +31,18 @@ type watcher struct{ hint chan struct{} }
 
 var _ todo.Store = (*Store)(nil)
 
-// New returns an empty store that keeps everything.
+// New returns an empty store that keeps every revision of any number of lists.
 func New() *Store { return NewKeeping(todo.Keep{}) }
 
-// NewKeeping returns an empty store that keeps what keep says.
+// NewKeeping returns an empty store with the limits in keep.
 func NewKeeping(keep todo.Keep) *Store {
 	return &Store{keep: keep, lists: map[string][]todo.Snapshot{}, exclusive: map[string]string{}, operations: map[string]todo.Snapshot{},
 		watchers: map[*watcher]struct{}{}, quit: make(chan struct{})}
 }
 
-// usable is why a call cannot go on; s.mu is held.
-func (s *Store) usable(ctx context.Context) error {
+// checkUsable returns the error with which a call must end before it starts:
+// [todo.ErrClosed] after Close, otherwise ctx.Err(). The caller must hold s.mu.
+func (s *Store) checkUsable(ctx context.Context) error {
 	if s.closed {
 		return todo.ErrClosed
 	}
@@ -59,7 +61,7 @@ func (s *Store) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 }
 
 func (s *Store) save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
-	if err := s.usable(ctx); err != nil {
+	if err := s.checkUsable(ctx); err != nil {
 		return todo.Snapshot{}, err
 	}
 	if done, ok := s.operations[next.Operation.ID]; ok && next.Operation.ID != "" {
@@ -69,7 +71,7 @@ func (s *Store) save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 		return clone(done), nil
 	}
 	stored := s.lists[next.List.ID]
-	if err := s.check(next, stored); err != nil {
+	if err := s.checkSave(next, stored); err != nil {
 		return todo.Snapshot{}, err
 	}
 	s.seq++
@@ -88,7 +90,8 @@ func (s *Store) save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	return clone(next), nil
 }
 
-// hintAll hints every watcher; s.mu is held.
+// hintAll hints every watcher that has no hint waiting already. The caller must
+// hold s.mu.
 func (s *Store) hintAll() {
 	for w := range s.watchers {
 		select {
@@ -102,7 +105,7 @@ func (s *Store) hintAll() {
 func (s *Store) Announce(ctx context.Context, a todo.Announcement) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.usable(ctx); err != nil {
+	if err := s.checkUsable(ctx); err != nil {
 		return fmt.Errorf("announce call: %w", err)
 	}
 	s.seq++
@@ -117,7 +120,7 @@ func (s *Store) Announce(ctx context.Context, a todo.Announcement) error {
 func (s *Store) Announced(ctx context.Context, after int64) ([]todo.Announcement, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if err := s.usable(ctx); err != nil {
+	if err := s.checkUsable(ctx); err != nil {
 		return nil, fmt.Errorf("read announcements: %w", err)
 	}
 	from := slices.IndexFunc(s.announced, func(a todo.Announcement) bool { return a.Seq > after })
@@ -127,21 +130,22 @@ func (s *Store) Announced(ctx context.Context, after int64) ([]todo.Announcement
 	return slices.Clone(s.announced[from:]), nil
 }
 
-// trim leaves out the revisions that are not kept, and their operations.
+// trim deletes the revisions that s.keep does not keep, and their operations,
+// and returns the rest. The newest revision always stays.
 func (s *Store) trim(revisions []todo.Snapshot) []todo.Snapshot {
 	newest := revisions[len(revisions)-1]
-	gone := 0
+	removed := 0
 	for _, r := range revisions[:len(revisions)-1] {
 		if r.Revision >= s.keep.First(newest.Revision) && !s.keep.Expired(r, newest.Updated) {
 			break
 		}
 		delete(s.operations, r.Operation.ID)
-		gone++
+		removed++
 	}
-	return slices.Delete(revisions, 0, gone)
+	return slices.Delete(revisions, 0, removed)
 }
 
-func (s *Store) check(next todo.Snapshot, stored []todo.Snapshot) error {
+func (s *Store) checkSave(next todo.Snapshot, stored []todo.Snapshot) error {
 	n := len(stored)
 	switch {
 	case n == 0 && next.Revision != 1:
@@ -155,13 +159,13 @@ func (s *Store) check(next todo.Snapshot, stored []todo.Snapshot) error {
 		other := s.lists[id]
 		return &todo.ConflictError{Current: clone(other[len(other)-1])}
 	}
-	if s.keep.Lists > 0 && s.listsOf(next.List.Scope.Principal) >= s.keep.Lists {
+	if s.keep.Lists > 0 && s.countLists(next.List.Scope.Principal) >= s.keep.Lists {
 		return fmt.Errorf("%w: at most %d", todo.ErrTooManyLists, s.keep.Lists)
 	}
 	return nil
 }
 
-func (s *Store) listsOf(principal string) (n int) {
+func (s *Store) countLists(principal string) (n int) {
 	for _, revisions := range s.lists {
 		if revisions[0].List.Scope.Principal == principal {
 			n++
@@ -174,36 +178,36 @@ func (s *Store) listsOf(principal string) (n int) {
 func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if err := s.usable(ctx); err != nil {
+	if err := s.checkUsable(ctx); err != nil {
 		return todo.Snapshot{}, fmt.Errorf("read snapshots: %w", err)
 	}
 	stored := s.lists[list]
-	at := len(stored) - 1
+	i := len(stored) - 1
 	if revision != 0 {
-		at = slices.IndexFunc(stored, func(r todo.Snapshot) bool { return r.Revision == revision })
+		i = slices.IndexFunc(stored, func(r todo.Snapshot) bool { return r.Revision == revision })
 	}
-	if at < 0 {
+	if i < 0 {
 		return todo.Snapshot{}, fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
 	}
-	return clone(stored[at]), nil
+	return clone(stored[i]), nil
 }
 
 // Find implements todo.Store.
 func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if err := s.usable(ctx); err != nil {
+	if err := s.checkUsable(ctx); err != nil {
 		return nil, fmt.Errorf("read snapshots: %w", err)
 	}
 	if q.Operation != "" {
-		if done, ok := s.operations[q.Operation]; ok && admits(q, done) {
+		if done, ok := s.operations[q.Operation]; ok && matches(q, done) {
 			return []todo.Snapshot{clone(done)}, nil
 		}
 		return nil, nil
 	}
 	var found []todo.Snapshot
 	for _, revisions := range s.lists {
-		if newest := revisions[len(revisions)-1]; admits(q, newest) {
+		if newest := revisions[len(revisions)-1]; matches(q, newest) {
 			found = append(found, clone(newest))
 		}
 	}
@@ -219,7 +223,7 @@ func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 	return found, nil
 }
 
-func admits(q todo.Query, s todo.Snapshot) bool {
+func matches(q todo.Query, s todo.Snapshot) bool {
 	return (q.Principal == nil || *q.Principal == s.List.Scope.Principal) &&
 		(q.Scope == "" || q.Scope == s.List.Scope.Key()) &&
 		(q.Parent == "" || q.Parent == s.List.Parent) &&
@@ -230,7 +234,7 @@ func admits(q todo.Query, s todo.Snapshot) bool {
 func (s *Store) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if err := s.usable(ctx); err != nil {
+	if err := s.checkUsable(ctx); err != nil {
 		return nil, fmt.Errorf("read snapshots: %w", err)
 	}
 	stored := s.lists[list]
@@ -249,7 +253,7 @@ func (s *Store) History(ctx context.Context, list string, after int64, limit int
 // Watch implements todo.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	w := &watcher{hint: make(chan struct{}, 1)}
-	w.hint <- struct{}{} // for what was saved while the caller was on its way here
+	w.hint <- struct{}{} // todo.Store promises a first hint when the watch has begun
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -285,8 +289,11 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// clone makes a snapshot whose items nobody else holds.
+// clone returns a copy of s with slices of its own; Items is not nil.
 func clone(s todo.Snapshot) todo.Snapshot {
 	s.Items = append([]todo.Item{}, s.Items...)
+	s.Report.Dropped = slices.Clone(s.Report.Dropped)
+	s.Report.Unseen = slices.Clone(s.Report.Unseen)
+	s.Report.Notes = slices.Clone(s.Report.Notes)
 	return s
 }

@@ -1,9 +1,9 @@
-// Package record is how a store writes a snapshot down: JSON that every backend
-// on disk shares, so that lists move between them without loss.
+// Package record encodes and decodes snapshots as JSON. Every backend on disk
+// stores this format, so that lists can move between backends without loss.
 //
-// It promises that what was encoded comes back as it was, except
-// [todo.Snapshot.Seq], which belongs to one store. The format changes only in
-// ways that read what is already written: fields are added, never renamed.
+// Decoding returns what was encoded, except [todo.Snapshot.Seq], which belongs
+// to one store and is not part of the format. Later versions must be able to
+// decode what earlier ones stored: fields are added, never renamed.
 package record
 
 import (
@@ -26,7 +26,8 @@ type body struct {
 	Report    todo.Report    `json:"report,omitzero"`
 }
 
-// Body encodes a revision: everything but its list.
+// Body encodes everything of a snapshot except its List and Seq. Nil Items are
+// encoded as an empty array.
 func Body(s todo.Snapshot) ([]byte, error) {
 	items := s.Items
 	if items == nil {
@@ -39,7 +40,8 @@ func Body(s todo.Snapshot) ([]byte, error) {
 	return data, nil
 }
 
-// List encodes what all revisions of a list share.
+// List encodes the part of a snapshot that is the same in all revisions of a
+// list.
 func List(l todo.List) ([]byte, error) {
 	data, err := json.Marshal(l)
 	if err != nil {
@@ -48,8 +50,8 @@ func List(l todo.List) ([]byte, error) {
 	return data, nil
 }
 
-// Snapshot puts together what [Body] and [List] encoded. An error wraps
-// [todo.ErrCorrupt].
+// Snapshot decodes what [Body] and [List] returned into one snapshot and sets
+// its Seq. An error wraps [todo.ErrCorrupt].
 func Snapshot(bodyData, listData []byte, seq int64) (todo.Snapshot, error) {
 	var b body
 	var l todo.List

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden record")
 
-// whole is a snapshot with every field set.
-func whole() todo.Snapshot {
+// fullSnapshot returns a snapshot with every field set.
+func fullSnapshot() todo.Snapshot {
 	at := time.Date(2026, 11, 20, 9, 0, 0, 123456789, time.UTC)
 	item := todo.Item{ID: "3", Text: "Deploy <b>", Active: "Deploying", Status: todo.Blocked, Reason: "no key",
 		Created: at, Started: at.Add(time.Second), Ended: at.Add(time.Minute)}
@@ -32,10 +32,10 @@ func whole() todo.Snapshot {
 	}
 }
 
-// The stored form is a promise to files that exist: one row as it is written,
-// and read back whole.
+// Existing files contain this format, so it must not change: a snapshot with
+// every field set is encoded as in the golden file and decoded without loss.
 func TestStoredRow(t *testing.T) {
-	want := whole()
+	want := fullSnapshot()
 	body, err := record.Body(want)
 	if err != nil {
 		t.Fatal(err)
@@ -56,13 +56,13 @@ func TestStoredRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(stored), row); diff != "" {
-		t.Errorf("the stored form changed (-golden +now):\n%s", diff)
+		t.Errorf("the stored format changed (-golden +now):\n%s", diff)
 	}
 	got, err := record.Snapshot(body, list, want.Seq)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("a snapshot comes back changed (-want +got):\n%s", diff)
+		t.Errorf("the decoded snapshot differs (-want +got):\n%s", diff)
 	}
 }

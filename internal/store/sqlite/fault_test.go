@@ -6,18 +6,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"todo-mcp/internal/todo"
 )
 
-// BAD-INPUT 50: on a full disk saves fail and are not applied, reads go on, and
-// the store recovers without a restart.
+// BAD-INPUT 50: on a full disk saves fail and are not applied, reads still
+// work, and the store recovers without a restart.
 func TestDiskFull(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	s := opened(t, path)
-	s.pragmas = []string{"max_page_count(40)"} // SQLite then says what it says of a full disk
+	s := openWithCleanup(t, path)
+	s.pragmas = []string{"max_page_count(40)"} // SQLite then returns the error of a full disk
 	n := int64(0)
 	var err error
 	for err == nil {
@@ -32,18 +34,18 @@ func TestDiskFull(t *testing.T) {
 	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != n-1 {
 		t.Errorf("50: revision %d after %d, %v", got.Revision, n-1, err)
 	}
-	s.pragmas = nil // there is room again
-	saved(t, s, "a", n)
-	intact(t, path)
+	s.pragmas = nil // the disk has space again
+	mustSave(t, s, "a", n)
+	checkIntegrity(t, path)
 }
 
-// BAD-INPUT 50: deleting the main file alone, under two stores, breaks neither:
-// what the old one left beside it is not taken for the new one's.
-func TestMainFileVanishes(t *testing.T) {
+// BAD-INPUT 50: deleting only the main file, while two stores have it open,
+// breaks neither: the old -wal and -shm files are not applied to the new file.
+func TestMainFileDeleted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	a, b := opened(t, path), opened(t, path)
+	a, b := openWithCleanup(t, path), openWithCleanup(t, path)
 	for n := range int64(20) {
-		saved(t, a, "a", n+1)
+		mustSave(t, a, "a", n+1)
 	}
 	if _, err := b.Load(t.Context(), "a", 0); err != nil {
 		t.Fatal(err)
@@ -52,48 +54,48 @@ func TestMainFileVanishes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range int64(20) {
-		saved(t, a, "new", n+1)
-		saved(t, b, "other", n+1)
+		mustSave(t, a, "new", n+1)
+		mustSave(t, b, "other", n+1)
 	}
 	for _, s := range []*Store{a, b} {
 		if got, err := s.Find(t.Context(), todo.Query{}); err != nil || len(got) != 2 {
 			t.Errorf("50: found %d lists, %v", len(got), err)
 		}
 	}
-	intact(t, path)
+	checkIntegrity(t, path)
 }
 
-// A file that is moved away takes with it what was acknowledged.
-func TestMovedAway(t *testing.T) {
+// A file that is moved away contains all acknowledged saves.
+func TestFileMovedAway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	s := opened(t, path)
+	s := openWithCleanup(t, path)
 	for n := range int64(5) {
-		saved(t, s, "a", n+1)
+		mustSave(t, s, "a", n+1)
 	}
 	if err := os.Rename(path, path+".old"); err != nil {
 		t.Fatal(err)
 	}
-	saved(t, s, "b", 1)
-	old := opened(t, path+".old")
+	mustSave(t, s, "b", 1)
+	old := openWithCleanup(t, path+".old")
 	if got, err := old.Load(t.Context(), "a", 0); err != nil || got.Revision != 5 {
 		t.Errorf("revision %d, %v", got.Revision, err)
 	}
 }
 
-// A record that cannot be read is the trouble of its own list alone.
+// A record that cannot be decoded fails the calls on its own list only.
 func TestDamagedRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	s := opened(t, path)
-	saved(t, s, "bad", 1)
-	saved(t, s, "good", 1)
-	db := raw(t, path)
-	run(t, db, "UPDATE lists SET meta = '{' WHERE id = 'bad'")
-	hold := raw(t, path)
-	run(t, hold, "BEGIN IMMEDIATE") // so that both saves wait for one batch
+	s := openWithCleanup(t, path)
+	mustSave(t, s, "bad", 1)
+	mustSave(t, s, "good", 1)
+	db := openRaw(t, path)
+	execSQL(t, db, "UPDATE lists SET meta = '{' WHERE id = 'bad'")
+	locker := openRaw(t, path)
+	execSQL(t, locker, "BEGIN IMMEDIATE") // so that both saves wait, for one batch
 	bad, good := make(chan error, 1), make(chan error, 1)
 	go func() { _, err := s.Save(context.Background(), snapshot("bad", 2)); bad <- err }()
 	go func() { _, err := s.Save(context.Background(), snapshot("good", 2)); good <- err }()
-	run(t, hold, "ROLLBACK")
+	execSQL(t, locker, "ROLLBACK")
 	if err := <-good; err != nil {
 		t.Errorf("the good list: %v", err)
 	}
@@ -105,8 +107,9 @@ func TestDamagedRecord(t *testing.T) {
 	}
 }
 
-// A process killed in the very act of making the file holds nobody up for good.
-func TestMarkOfADeadProcess(t *testing.T) {
+// The temporary file of a process that was killed while it created the store
+// does not keep others from creating it.
+func TestTemporaryFileOfADeadProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	if err := os.WriteFile(path+"-new", nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -118,18 +121,19 @@ func TestMarkOfADeadProcess(t *testing.T) {
 	if err := os.Chtimes(path+"-new", info.ModTime(), info.ModTime().Add(-2*staleAfter)); err != nil {
 		t.Fatal(err)
 	}
-	saved(t, opened(t, path), "a", 1)
+	mustSave(t, openWithCleanup(t, path), "a", 1)
 }
 
-// Opening and closing a store that is not used is cheap: clients start us twice.
+// BenchmarkOpen measures opening and closing a store without using it, which
+// must be cheap because clients start the server twice.
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
-	s := open(b, filepath.Join(dir, "there.db"))
+	s := open(b, filepath.Join(dir, "existing.db"))
 	if _, err := s.Save(b.Context(), snapshot("a", 1)); err != nil {
 		b.Fatal(err)
 	}
 	s.Close()
-	for _, name := range []string{"there", "missing"} {
+	for _, name := range []string{"existing", "missing"} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				open(b, filepath.Join(dir, name+".db")).Close()
@@ -138,8 +142,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkSave measures 32 writers, and the floor of the same run: a
-// transaction a save on the bare driver.
+// BenchmarkSave measures 32 concurrent writers, and in the same run a floor to
+// compare them with: one transaction per save on the bare driver.
 func BenchmarkSave(b *testing.B) {
 	b.Run("floor", func(b *testing.B) {
 		f, err := openWriter(b.Context(), filepath.Join(b.TempDir(), "todo.db"), nil)
@@ -147,14 +151,14 @@ func BenchmarkSave(b *testing.B) {
 			b.Fatal(err)
 		}
 		defer f.release()
-		call, err := newSave(snapshot("a", 1))
+		req, err := newSaveRequest(snapshot("a", 1))
 		if err != nil {
 			b.Fatal(err)
 		}
 		n := 0
 		for b.Loop() {
 			n++
-			if _, err := f.db.Exec(`INSERT INTO history (list, revision, operation, body) VALUES ('a', ?, '', ?)`, n, call.body); err != nil {
+			if _, err := f.db.Exec(`INSERT INTO history (list, revision, operation, body) VALUES ('a', ?, '', ?)`, n, req.body); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -163,13 +167,10 @@ func BenchmarkSave(b *testing.B) {
 	b.Run("32 writers", func(b *testing.B) {
 		s := open(b, filepath.Join(b.TempDir(), "todo.db"))
 		defer s.Close()
-		lists := make(chan string, 32)
-		for i := range cap(lists) {
-			lists <- fmt.Sprint("l", i)
-		}
-		b.SetParallelism(16) // times the two cores
+		var writers atomic.Int64
+		b.SetParallelism(max(32/runtime.GOMAXPROCS(0), 1))
 		b.RunParallel(func(p *testing.PB) {
-			id := <-lists
+			id := fmt.Sprint("l", writers.Add(1))
 			for n := int64(1); p.Next(); n++ {
 				if _, err := s.Save(context.Background(), snapshot(id, n)); err != nil {
 					b.Error(err)

@@ -12,23 +12,25 @@ import (
 	"sync/atomic"
 	"time"
 
-	"modernc.org/sqlite" // the driver, and its errors
+	"modernc.org/sqlite" // the driver and its error type
 
 	"todo-mcp/internal/todo"
 )
 
-// readers is how many connections read at the same time.
+// readers is the number of connections that all reads of a store share.
 const readers = 4
 
-// staleAfter is when the mark of a process that makes the file is taken for a
-// dead one's: making it takes microseconds.
+// staleAfter is how old the temporary file of create may get before another
+// process removes it, on the assumption that its creator died: creating the
+// store file needs only microseconds.
 const staleAfter = 5 * time.Second
 
-// errBeingMade: another process is just making the file; try again.
-var errBeingMade = errors.New("store file is being made")
+// errBeingCreated means that another process is creating the file; try again.
+var errBeingCreated = errors.New("store file is being made")
 
-// file is an open database and which file it is. Who opened it counts as one of
-// its users; the last to release it closes it. A nil file is not open.
+// file is an open database with a count of its users: newFile counts the first,
+// and the last release closes the database. info identifies the file on disk. A
+// nil *file means that no database is open.
 type file struct {
 	db    *sql.DB
 	info  fs.FileInfo
@@ -48,14 +50,15 @@ func (f *file) release() error {
 	return f.db.Close()
 }
 
-// is reports whether f is open on the file that info tells about.
-func (f *file) is(info fs.FileInfo) bool {
+// sameFile reports whether f is open and info describes the same file on disk.
+func (f *file) sameFile(info fs.FileInfo) bool {
 	return f != nil && info != nil && os.SameFile(f.info, info)
 }
 
-// stat tells about a file; nil when there is none or it is empty. No descriptor
-// of the file is ever opened beside SQLite's: closing one would take away the
-// locks of the whole process.
+// stat describes the file at path; it returns nil, nil when the file is missing
+// or empty. It does not open the file, and nothing in this package may do so
+// except through SQLite: closing any other descriptor drops all locks that the
+// process has on the file.
 func stat(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -71,29 +74,31 @@ func stat(path string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// probe looks at a file and leaves it as it is, byte for byte. While no process
-// has a log beside the file there is nothing to lock.
+// probe returns an error if the file at path is not a store that this version
+// can use. It does not change a byte of it. Without a -wal file no process is
+// using the store, so probe reads it without locks.
 func probe(path string) error {
 	if info, err := stat(path); info == nil || err != nil {
 		return err
 	}
-	how := "mode=ro"
+	mode := "mode=ro"
 	if _, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
-		how = "immutable=1"
+		mode = "immutable=1"
 	}
-	db, err := sql.Open("sqlite", dsn(path, how, "busy_timeout(1000)"))
+	db, err := sql.Open("sqlite", dsn(path, mode, "busy_timeout(1000)"))
 	if err != nil {
 		return fmt.Errorf("open store: %w", err)
 	}
-	_, err = check(context.Background(), db)
+	_, err = schemaVersion(context.Background(), db)
 	if failedWith(err, codeBusy, codeReadOnly) {
-		err = nil // somebody works on it; it cannot be told now
+		err = nil // locked, or not readable without writing: the version cannot be read now
 	}
 	return errors.Join(describe(path, err), db.Close())
 }
 
-// openReader opens for reading; nil when no schema is there yet, as when
-// another process is just making it.
+// openReader opens the database at path, described by info, for reading. It
+// upgrades a file that an older version wrote. It returns nil, nil when the
+// file has no schema yet, for example while another process is creating it.
 func openReader(ctx context.Context, path string, info fs.FileInfo, connections int) (*file, error) {
 	db, err := sql.Open("sqlite", dsn(path, "mode=rw", "busy_timeout(100)", "query_only(1)"))
 	if err != nil {
@@ -101,7 +106,7 @@ func openReader(ctx context.Context, path string, info fs.FileInfo, connections 
 	}
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
-	version, err := check(ctx, db)
+	version, err := schemaVersion(ctx, db)
 	if err == nil && version > 0 && version < len(migrations()) {
 		err = upgrade(ctx, path)
 	}
@@ -111,7 +116,7 @@ func openReader(ctx context.Context, path string, info fs.FileInfo, connections 
 	return nil, errors.Join(describe(path, err), db.Close())
 }
 
-// upgrade brings a file that an older version wrote to our schema.
+// upgrade migrates a file that an older version wrote to the current schema.
 func upgrade(ctx context.Context, path string) error {
 	f, err := openWriter(ctx, path, nil)
 	if err != nil {
@@ -120,7 +125,8 @@ func upgrade(ctx context.Context, path string) error {
 	return f.release()
 }
 
-// openWriter makes the folder, the file and the schema as need be.
+// openWriter opens the database for writing. It creates the folder and the file
+// if they are missing and brings the schema up to date.
 func openWriter(ctx context.Context, path string, pragmas []string) (*file, error) {
 	if err := create(path); err != nil {
 		return nil, err
@@ -129,7 +135,7 @@ func openWriter(ctx context.Context, path string, pragmas []string) (*file, erro
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	// fullfsync matters on macOS alone, where fsync does not reach the disk.
+	// fullfsync matters only on macOS, where fsync does not reach the disk.
 	settings := append([]string{"busy_timeout(200)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)"}, pragmas...)
 	db, err := sql.Open("sqlite", dsn(path, "mode=rw", settings...))
 	if err != nil {
@@ -142,9 +148,11 @@ func openWriter(ctx context.Context, path string, pragmas []string) (*file, erro
 	return newFile(db, info), nil
 }
 
-// create makes an empty file that only its owner may read, and its folder,
-// unless there is one. The file is made under another name, which keeps other
-// processes from making it too, and closed before SQLite can have it open.
+// create creates an empty file at path that only its owner may read, and its
+// folder, unless the file exists. It first creates a temporary file,
+// exclusively, so that only one process does this at a time, and closes it
+// before SQLite can open it (see stat). It returns errBeingCreated if another
+// process does this now.
 func create(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -152,39 +160,40 @@ func create(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make store folder: %w", err)
 	}
-	mark := path + "-new"
-	f, err := os.OpenFile(mark, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	temp := path + "-new"
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		if info, err := os.Stat(mark); err == nil && time.Since(info.ModTime()) > staleAfter {
-			_ = os.Remove(mark)
+		if info, err := os.Stat(temp); err == nil && time.Since(info.ModTime()) > staleAfter {
+			_ = os.Remove(temp)
 		}
-		return errBeingMade
+		return errBeingCreated
 	}
 	if err == nil {
 		err = f.Close()
 	}
 	if err == nil {
-		err = publish(mark, path)
+		err = publish(temp, path)
 	}
 	if err != nil {
-		_ = os.Remove(mark)
+		_ = os.Remove(temp)
 		return fmt.Errorf("make store file: %w", err)
 	}
 	return nil
 }
 
-// publish gives the new file its name. What a deleted database left beside it
-// goes first: SQLite would take it for this one's.
-func publish(mark, path string) error {
+// publish renames the temporary file to path, unless there is a file by now. It
+// first removes what a deleted database left beside path (-wal, -shm,
+// -journal), because SQLite would apply it to the new file.
+func publish(temp, path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(err, os.Remove(mark))
+		return errors.Join(err, os.Remove(temp))
 	}
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if err := os.Rename(mark, path); err != nil {
+	if err := os.Rename(temp, path); err != nil {
 		return err
 	}
 	syncFolder(filepath.Dir(path))
@@ -192,7 +201,8 @@ func publish(mark, path string) error {
 	return nil
 }
 
-// syncFolder makes names in a folder outlive power loss, where that is possible.
+// syncFolder makes new names in a folder survive power loss. It ignores errors:
+// not every system can sync a folder.
 func syncFolder(path string) {
 	if f, err := os.Open(path); err == nil {
 		_ = f.Sync()
@@ -200,16 +210,17 @@ func syncFolder(path string) {
 	}
 }
 
-func dsn(path, how string, pragmas ...string) string {
+func dsn(path, mode string, pragmas ...string) string {
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
 	if filepath.VolumeName(path) != "" {
 		u.Path = "/" + u.Path
 	}
-	u.RawQuery = how + "&" + url.Values{"_pragma": pragmas}.Encode()
+	u.RawQuery = mode + "&" + url.Values{"_pragma": pragmas}.Encode()
 	return u.String()
 }
 
-// describe says what a person can do about a file that cannot be used.
+// describe wraps err with the path and, for a file that cannot be used, with
+// what the user can do about it. It returns nil if err is nil.
 func describe(path string, err error) error {
 	switch {
 	case err == nil:
@@ -224,18 +235,19 @@ func describe(path string, err error) error {
 	return fmt.Errorf("open store %s: %w", path, err)
 }
 
-// SQLite's primary result codes that we tell apart.
+// SQLite's primary result codes that this package distinguishes.
 const (
 	codeBusy     = 5
 	codeReadOnly = 8
 	codeIOErr    = 10
 	codeCorrupt  = 11
-	codeProtocol = 15 // a race for locks, to be tried again
+	codeProtocol = 15 // lost a race for locks; try again
 	codeTooBig   = 18
 	codeNotADB   = 26
 )
 
-// failedWith reports whether err is SQLite's with one of the primary codes.
+// failedWith reports whether err is an SQLite error with one of the primary
+// result codes.
 func failedWith(err error, codes ...int) bool {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -249,7 +261,8 @@ func failedWith(err error, codes ...int) bool {
 	return false
 }
 
-// busy reports whether somebody else is in the way, so that it helps to wait.
+// busy reports whether err comes from another connection or process that has
+// the file locked or is creating it, so that trying again can succeed.
 func busy(err error) bool {
-	return errors.Is(err, errBeingMade) || failedWith(err, codeBusy, codeProtocol)
+	return errors.Is(err, errBeingCreated) || failedWith(err, codeBusy, codeProtocol)
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// locked reports whether a process holds a lock on a file.
+// locked reports whether any process holds a lock on a file.
 func locked(t *testing.T, path string) bool {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -31,28 +31,29 @@ func locked(t *testing.T, path string) bool {
 	return false
 }
 
-// BAD-INPUT 51: from the first read on a process keeps its lock, whatever it
-// and other stores in it do. A descriptor of the file opened and closed beside
-// SQLite's would take it away, and then an older SQLite (a shell, a backup)
-// deletes the log under us when it closes, and acknowledged saves with it.
+// BAD-INPUT 51: from its first read on, a store keeps its lock on the file,
+// whatever other stores in the process do. Opening and closing another
+// descriptor of the file would drop the lock. An older SQLite (a shell, a
+// backup) would then delete the log when it closes the file, and acknowledged
+// saves with it.
 func TestKeepsItsLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	s := open(t, path)
-	saved(t, s, "a", 1)
+	mustSave(t, s, "a", 1)
 	s.Close()
 	if locked(t, path) {
-		t.Error("51: a closed store holds a lock")
+		t.Error("51: a lock is left after Close")
 	}
-	s = opened(t, path)
+	s = openWithCleanup(t, path)
 	for _, step := range []struct {
 		name string
 		do   func()
 	}{
 		{"a read", func() { s.Load(t.Context(), "a", 0) }},
-		{"the first save", func() { saved(t, s, "a", 2) }},
-		{"another store opened", func() { saved(t, opened(t, path), "a", 3) }},
+		{"the first save", func() { mustSave(t, s, "a", 2) }},
+		{"another store opened", func() { mustSave(t, openWithCleanup(t, path), "a", 3) }},
 		{"another store closed", func() { open(t, path).Close() }},
-		{"a further save", func() { saved(t, s, "a", 4) }},
+		{"a further save", func() { mustSave(t, s, "a", 4) }},
 	} {
 		if step.do(); !locked(t, path) {
 			t.Fatalf("51: no lock is left after %s", step.name)

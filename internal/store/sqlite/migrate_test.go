@@ -9,8 +9,9 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// old copies the file that schema version 1 wrote to a place of the test's own.
-func old(t *testing.T) string {
+// copyVersion1 copies a file of schema version 1 to a temporary folder and
+// returns the path of the copy.
+func copyVersion1(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "version1.db"))
 	if err != nil {
@@ -23,10 +24,10 @@ func old(t *testing.T) string {
 	return path
 }
 
-// A file of version 1 is brought to this version by the first who reads it: its
-// lists get the titles they began with, and nothing else of them changes.
+// The first read of a version 1 file upgrades it: its lists get the titles they
+// began with, and nothing else in them changes.
 func TestVersion1IsUpgraded(t *testing.T) {
-	path := old(t)
+	path := copyVersion1(t)
 	s, err := Open(path)
 	if err != nil {
 		t.Fatal(err)

@@ -20,10 +20,11 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// TestMain lets the test binary be one of several processes on a file.
+// TestMain runs child instead of the tests when TODO_TEST_CHILD names a store
+// file, so that tests can start other processes on that file.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("TODO_TEST_CHILD"); path != "" {
-		if err := child(path, os.Getenv("TODO_TEST_LISTS")); err != nil {
+		if err := child(path, os.Getenv("TODO_TEST_MODE")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -32,19 +33,20 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child adds revisions and prints each when it was acknowledged. For "shared"
-// it makes 50 additions to one list that others write too; else it writes to as
-// many lists of its own at once, until it is killed.
-func child(path, lists string) error {
-	if lists == "look" {
-		return count(path)
+// child is what a child process runs. In mode "count" it prints the number of
+// revisions in the file. In mode "shared" it increments the list "shared" 50
+// times. Otherwise mode is a number of lists: it adds revisions to all of them
+// concurrently, and prints each that was acknowledged, until it is killed.
+func child(path, mode string) error {
+	if mode == "count" {
+		return printCount(path)
 	}
 	s, err := Open(path)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if lists == "shared" {
+	if mode == "shared" {
 		for range 50 {
 			if err := increment(s, "shared"); err != nil {
 				return err
@@ -52,7 +54,7 @@ func child(path, lists string) error {
 		}
 		return nil
 	}
-	n, err := strconv.Atoi(lists)
+	n, err := strconv.Atoi(mode)
 	if err != nil {
 		return err
 	}
@@ -80,8 +82,8 @@ func child(path, lists string) error {
 	return errors.New("a writer stopped")
 }
 
-// count prints how many revisions there are, as any other program would see it.
-func count(path string) error {
+// printCount prints the number of revisions, as another program would read it.
+func printCount(path string) error {
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		return err
@@ -94,7 +96,8 @@ func count(path string) error {
 	return db.Close()
 }
 
-// increment adds one to a list's count, whoever else does.
+// increment adds one to a list's LastID, which the tests use as a counter. On a
+// conflict with another writer it tries again.
 func increment(s *Store, id string) error {
 	for {
 		now, err := s.Load(context.Background(), id, 0)
@@ -112,10 +115,10 @@ func increment(s *Store, id string) error {
 	}
 }
 
-func startChild(t *testing.T, path, lists string) (*exec.Cmd, io.Reader) {
+func startChild(t *testing.T, path, mode string) (*exec.Cmd, io.Reader) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), "TODO_TEST_CHILD="+path, "TODO_TEST_LISTS="+lists)
+	cmd.Env = append(os.Environ(), "TODO_TEST_CHILD="+path, "TODO_TEST_MODE="+mode)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -127,8 +130,8 @@ func startChild(t *testing.T, path, lists string) (*exec.Cmd, io.Reader) {
 	return cmd, out
 }
 
-// BAD-INPUT 48: kill -9 at any moment, again and again: every acknowledged
-// revision is there, revisions are dense, the file is intact.
+// BAD-INPUT 48: after kill -9 at any moment, several times in a row, every
+// acknowledged revision is there, revisions are dense and the file is intact.
 func TestKilledWhileWriting(t *testing.T) {
 	rounds, acks := 8, 150
 	if os.Getenv("TODO_LONG") != "" {
@@ -153,18 +156,18 @@ func TestKilledWhileWriting(t *testing.T) {
 		if err := cmd.Wait(); err == nil {
 			t.Fatal("the child ended by itself")
 		}
-		verify(t, path, acknowledged)
+		checkAcknowledged(t, path, acknowledged)
 	}
 }
 
-func verify(t *testing.T, path string, acknowledged map[string]int64) {
+func checkAcknowledged(t *testing.T, path string, acknowledged map[string]int64) {
 	t.Helper()
 	s := open(t, path)
 	defer s.Close()
 	for id, last := range acknowledged {
 		revisions, err := s.History(t.Context(), id, 0, 0)
 		if err != nil || int64(len(revisions)) < last {
-			t.Errorf("48: %s was acknowledged to %d, there are %d revisions, %v", id, last, len(revisions), err)
+			t.Errorf("48: %s: revision %d was acknowledged, there are %d revisions, %v", id, last, len(revisions), err)
 		}
 		for i, r := range revisions {
 			if r.Revision != int64(i+1) {
@@ -172,10 +175,10 @@ func verify(t *testing.T, path string, acknowledged map[string]int64) {
 			}
 		}
 	}
-	intact(t, path)
+	checkIntegrity(t, path)
 }
 
-func intact(t *testing.T, path string) {
+func checkIntegrity(t *testing.T, path string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -188,8 +191,8 @@ func intact(t *testing.T, path string) {
 	}
 }
 
-// BAD-INPUT 51: eight processes on one file lose no update and see no error,
-// from the very making of the file.
+// BAD-INPUT 51: eight processes that write to one file lose no update and see
+// no error, even while the file is being created.
 func TestEightProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	var children []*exec.Cmd
@@ -203,18 +206,19 @@ func TestEightProcesses(t *testing.T) {
 			t.Errorf("51: a process failed: %v", err)
 		}
 	}
-	s := opened(t, path)
+	s := openWithCleanup(t, path)
 	got, err := s.Load(t.Context(), "shared", 0)
 	if err != nil || got.Revision != 400 || got.LastID != 400 {
 		t.Errorf("51: revision %d, count %d, %v", got.Revision, got.LastID, err)
 	}
-	intact(t, path)
+	checkIntegrity(t, path)
 }
 
-// Another process's save is hinted within 250 ms.
+// A save of another process is hinted within 250 ms on a quiet machine; the
+// test allows a second.
 func TestHintsAcrossProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	s := opened(t, path)
+	s := openWithCleanup(t, path)
 	if err := increment(s, "shared"); err != nil {
 		t.Fatal(err)
 	}
@@ -235,11 +239,11 @@ func TestHintsAcrossProcesses(t *testing.T) {
 		t.Fatal(line, err)
 	}
 	acknowledged := time.Now()
-	took := (<-seen).Sub(acknowledged)
+	delay := (<-seen).Sub(acknowledged)
 	cmd.Process.Kill()
 	cmd.Wait()
-	if took > time.Second { // 250 ms on a quiet machine
-		t.Errorf("hinted %s after the acknowledgement", took)
+	if delay > time.Second {
+		t.Errorf("hinted %s after the acknowledgement", delay)
 	}
-	t.Logf("hinted %s after the acknowledgement was read", took)
+	t.Logf("hinted %s after the acknowledgement was read", delay)
 }

@@ -12,15 +12,16 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// errRecord: one row cannot be read; the others can.
+// errRecord means that one record cannot be decoded; others are not affected.
 var errRecord = fmt.Errorf("read record: %w", todo.ErrCorrupt)
 
+// selectRecord selects any revisions of any lists.
 const selectRecord = `SELECT h.seq, h.body, l.meta FROM history h JOIN lists l ON l.id = h.list`
 
-// selectNewest reads the newest revision of each list.
+// selectNewest selects the newest revision of each list.
 const selectNewest = `SELECT h.seq, h.body, l.meta FROM lists l JOIN history h ON h.seq = l.seq`
 
-// scan reads one row of either.
+// scan decodes one row of selectRecord or selectNewest.
 func scan(row interface{ Scan(...any) error }) (todo.Snapshot, error) {
 	var seq int64
 	var body, meta []byte
@@ -52,7 +53,7 @@ func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Sna
 
 // History implements todo.Store.
 func (s *Store) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	return s.query(ctx, selectRecord+` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision LIMIT ?`, []any{list, after, noLimit(limit)})
+	return s.query(ctx, selectRecord+` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision LIMIT ?`, []any{list, after, sqlLimit(limit)})
 }
 
 // Find implements todo.Store.
@@ -60,12 +61,12 @@ func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 	query, seq, updated := selectNewest, "l.seq", "l.updated"
 	where, args := conditions(q)
 	if q.Operation != "" {
-		// One snapshot, of any revision: the others' conditions are about it.
+		// An operation selects one revision; the other conditions apply to it.
 		query, seq, updated = selectRecord, "h.seq", ""
 		where, args = append(where, "h.operation = ? AND h.operation <> ''"), append(args, q.Operation)
 	}
 	if !q.UpdatedSince.IsZero() && updated != "" {
-		where, args = append(where, updated+" >= ?"), append(args, stamp(q.UpdatedSince))
+		where, args = append(where, updated+" >= ?"), append(args, unixNano(q.UpdatedSince))
 	}
 	if q.AfterSeq > 0 {
 		where, args = append(where, seq+" > ?"), append(args, q.AfterSeq)
@@ -77,14 +78,15 @@ func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 	if !q.OldestFirst {
 		query += " DESC"
 	}
-	found, err := s.query(ctx, query+" LIMIT ?", append(args, noLimit(q.Limit)))
+	found, err := s.query(ctx, query+" LIMIT ?", append(args, sqlLimit(q.Limit)))
 	if q.Operation != "" {
 		found = slices.DeleteFunc(found, func(f todo.Snapshot) bool { return f.Updated.Before(q.UpdatedSince) })
 	}
 	return found, err
 }
 
-// conditions are those on what a list is.
+// conditions returns the SQL conditions of q on what never changes in a list
+// (principal, scope, parent), and their arguments.
 func conditions(q todo.Query) (where []string, args []any) {
 	add := func(condition string, value any) {
 		where, args = append(where, condition), append(args, value)
@@ -101,17 +103,19 @@ func conditions(q todo.Query) (where []string, args []any) {
 	return where, args
 }
 
-// noLimit turns "0 is no limit" into SQLite's own way of saying so.
-func noLimit(limit int) int {
+// sqlLimit converts a limit for SQL's LIMIT. 0 or less means no limit, which is
+// -1 in SQLite.
+func sqlLimit(limit int) int {
 	if limit <= 0 {
 		return -1
 	}
 	return limit
 }
 
-// query reads snapshots.
+// query returns the snapshots that a query on selectRecord or selectNewest
+// selects.
 func (s *Store) query(ctx context.Context, query string, args []any) (found []todo.Snapshot, err error) {
-	err = s.rows(ctx, query, args, func() { found = nil }, func(rows *sql.Rows) error {
+	err = s.forEachRow(ctx, query, args, func() { found = nil }, func(rows *sql.Rows) error {
 		snapshot, err := scan(rows)
 		found = append(found, snapshot)
 		return err
@@ -122,46 +126,46 @@ func (s *Store) query(ctx context.Context, query string, args []any) (found []to
 	return found, nil
 }
 
-// rows calls each for every row; for none when there is no file yet. While
-// another process is in the way it tries again, as long as ctx allows, and calls
-// restart before each try.
-func (s *Store) rows(ctx context.Context, query string, args []any, restart func(), each func(*sql.Rows) error) error {
+// forEachRow runs a query and calls visit for every row; for none when there is
+// no file yet. While another process has the file locked it tries again until
+// ctx ends. Before each try it calls restart, which discards earlier rows.
+func (s *Store) forEachRow(ctx context.Context, query string, args []any, restart func(), visit func(*sql.Rows) error) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
 	defer s.work.Done()
 	for {
 		restart()
-		err := s.tryRows(ctx, query, args, each)
-		if err = first(ctx.Err(), err); !busy(err) {
+		err := s.tryForEachRow(ctx, query, args, visit)
+		// ctx.Err() comes first, because it explains an interrupted query.
+		if err = firstError(ctx.Err(), err); !busy(err) {
 			return err
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
 }
 
-func (s *Store) tryRows(ctx context.Context, query string, args []any, each func(*sql.Rows) error) error {
+func (s *Store) tryForEachRow(ctx context.Context, query string, args []any, visit func(*sql.Rows) error) error {
 	f, err := s.reader(ctx)
 	if f == nil || err != nil {
 		return err
 	}
-	defer f.release() //nolint:errcheck // what was read stands
+	defer f.release() //nolint:errcheck // the rows are read already
 	rows, err := f.db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return describe(s.path, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := each(rows); err != nil {
+		if err := visit(rows); err != nil {
 			return err
 		}
 	}
 	return describe(s.path, rows.Err())
 }
 
-// first returns the first error that is not nil. The caller's own reason is
-// given before the interrupted query that it led to.
-func first(errs ...error) error {
+// firstError returns the first error that is not nil, or nil if all are.
+func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err

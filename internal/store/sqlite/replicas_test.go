@@ -10,16 +10,16 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// BAD-INPUT 54: several replicas write one list at once, through boards of
-// their own: each write wins or is done again on the newer list, none is lost,
-// and they begin one list between them.
+// BAD-INPUT 54: several replicas write to one list at the same time, each
+// through its own board: a write that meets a conflict is repeated on the newer
+// list, none is lost, and only one list begins.
 func TestReplicasOneList(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	const replicas, each = 4, 15
 	scope := todo.Scope{Conversation: "name:shared", Exclusive: true}
 	var all sync.WaitGroup
 	for r := range replicas {
-		board := todo.NewBoard(opened(t, path))
+		board := todo.NewBoard(openWithCleanup(t, path))
 		defer board.Close()
 		all.Go(func() {
 			for n := range each {
@@ -32,7 +32,7 @@ func TestReplicasOneList(t *testing.T) {
 		})
 	}
 	all.Wait()
-	lists, err := opened(t, path).Find(t.Context(), todo.Query{})
+	lists, err := openWithCleanup(t, path).Find(t.Context(), todo.Query{})
 	if err != nil || len(lists) != 1 || len(lists[0].Items) != replicas*each || lists[0].Revision != replicas*each {
 		t.Fatalf("54: %d lists, %v", len(lists), err)
 	}

@@ -12,81 +12,84 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// maxBatch is the most saves one transaction carries.
+// maxBatch is the largest number of requests in one transaction.
 const maxBatch = 256
 
-// lastWait is how long a caller whose context ended waits for the outcome of a
-// commit that is under way, and how long a closing store waits for a lock.
-const lastWait = time.Second
+// gracePeriod is how long a caller still waits, after its context ended, for
+// the outcome of a running commit, and how long a closing store waits for a
+// lock.
+const gracePeriod = time.Second
 
-// save is one call of Save, or of Announce, on its way through the writer.
-type save struct {
-	next       todo.Snapshot      // its items are the store's own
-	body, meta string             // as stored; meta only when a list begins
-	announce   *todo.Announcement // instead of a snapshot
-	state      atomic.Int32       // waiting, taken or abandoned
-	done       chan struct{}
+// request is one Save or Announce that the writer goroutine carries out.
+type request struct {
+	next       todo.Snapshot      // to save; shares no items with the caller
+	body, meta string             // next as stored; meta only when a list begins
+	announce   *todo.Announcement // to announce, instead of saving next
+	state      atomic.Int32       // waiting, claimed or withdrawn
+	done       chan struct{}      // closed when saved and err are set
 	saved      todo.Snapshot
 	err        error
 }
 
 const (
-	waiting = iota
-	taken
-	abandoned
+	waiting   = iota // in the queue
+	claimed          // in a batch of the writer
+	withdrawn        // by the caller, when its context ended
 )
 
-// newSave encodes a snapshot, in the caller's own time.
-func newSave(next todo.Snapshot) (*save, error) {
+// newSaveRequest copies the items of next and encodes it. The caller of Save
+// does this, so that the writer need not.
+func newSaveRequest(next todo.Snapshot) (*request, error) {
 	next.Items = append([]todo.Item{}, next.Items...)
 	body, err := record.Body(next)
-	call := &save{next: next, body: string(body), done: make(chan struct{})}
+	req := &request{next: next, body: string(body), done: make(chan struct{})}
 	if next.Revision == 1 {
 		meta, metaErr := record.List(next.List)
-		call.meta, err = string(meta), errors.Join(err, metaErr)
+		req.meta, err = string(meta), errors.Join(err, metaErr)
 	}
-	return call, err
+	return req, err
 }
 
 // Save implements todo.Store.
 func (s *Store) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
-	call, err := newSave(next)
+	req, err := newSaveRequest(next)
 	if err == nil {
-		err = s.run(ctx, call)
+		err = s.submit(ctx, req)
 	}
 	if err != nil {
 		return todo.Snapshot{}, fmt.Errorf("save snapshot: %w", err)
 	}
-	return call.saved, nil
+	return req.saved, nil
 }
 
 // Announce implements todo.Store.
 func (s *Store) Announce(ctx context.Context, a todo.Announcement) error {
-	if err := s.run(ctx, &save{announce: &a, done: make(chan struct{})}); err != nil {
+	if err := s.submit(ctx, &request{announce: &a, done: make(chan struct{})}); err != nil {
 		return fmt.Errorf("announce call: %w", err)
 	}
 	return nil
 }
 
-// run takes a call through the writer.
-func (s *Store) run(ctx context.Context, call *save) error {
+// submit queues a request and waits until the writer has answered it.
+func (s *Store) submit(ctx context.Context, req *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := s.enqueue(call); err != nil {
+	if err := s.enqueue(req); err != nil {
 		return err
 	}
-	return call.wait(ctx)
+	return req.wait(ctx)
 }
 
-// enqueue hands a call to the writer, which starts with the first.
-func (s *Store) enqueue(call *save) error {
+// enqueue adds a request to the queue and wakes the writer goroutine, which the
+// first request starts.
+func (s *Store) enqueue(req *request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed.IsZero() {
 		return todo.ErrClosed
 	}
-	s.queue = append(s.queue, call)
+	s.queue = append(s.queue, req)
 	if !s.writing {
 		s.writing = true
 		s.work.Go(s.writeLoop)
@@ -98,45 +101,48 @@ func (s *Store) enqueue(call *save) error {
 	return nil
 }
 
-// wait returns the writer's answer. A call that nobody has begun yet is taken
-// back when ctx ends; then it was not applied.
-func (c *save) wait(ctx context.Context) error {
+// wait returns the writer's answer. When ctx ends, a request that still waits
+// in the queue is withdrawn, so it is not applied. If the writer has claimed it
+// and does not answer within the grace period, wait returns
+// todo.ErrUnknownOutcome.
+func (r *request) wait(ctx context.Context) error {
 	select {
-	case <-c.done:
-		return c.err
+	case <-r.done:
+		return r.err
 	case <-ctx.Done():
 	}
-	if c.state.CompareAndSwap(waiting, abandoned) {
+	if r.state.CompareAndSwap(waiting, withdrawn) {
 		return ctx.Err()
 	}
 	select {
-	case <-c.done:
-		return c.err
-	case <-time.After(lastWait):
+	case <-r.done:
+		return r.err
+	case <-time.After(gracePeriod):
 		return fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, ctx.Err())
 	}
 }
 
-func (c *save) answer(err error) {
+func (r *request) answer(err error) {
 	if err != nil {
-		c.saved, c.err = todo.Snapshot{}, err
+		r.saved, r.err = todo.Snapshot{}, err
 	}
-	close(c.done)
+	close(r.done)
 }
 
-// writeLoop is the one writer of this process: it commits what waits, together.
-// What was queued before Close is still saved.
+// writeLoop is the goroutine that does all writing of this store: it commits
+// the requests that wait in the queue, in batches. It ends after Close, when
+// the queue is empty.
 func (s *Store) writeLoop() {
 	var w writer
 	defer w.close()
-	for s.awaitSaves() {
+	for s.awaitRequests() {
 		switch err := w.begin(s); {
-		case busy(err) && s.patient():
-			time.Sleep(2 * time.Millisecond) // SQLite has waited before, but not always
+		case busy(err) && s.mayRetry():
+			time.Sleep(2 * time.Millisecond) // not every busy error comes after busy_timeout
 		case err != nil:
 			w.close()
-			for _, call := range s.claim() {
-				call.answer(err)
+			for _, req := range s.claim() {
+				req.answer(err)
 			}
 		default:
 			s.commit(&w, s.claim())
@@ -144,15 +150,16 @@ func (s *Store) writeLoop() {
 	}
 }
 
-// awaitSaves waits until a caller waits; false when none will.
-func (s *Store) awaitSaves() bool {
+// awaitRequests blocks until a request waits in the queue and returns true. It
+// returns false when the store is closed and the queue is empty.
+func (s *Store) awaitRequests() bool {
 	for {
 		s.mu.Lock()
-		s.queue = slices.DeleteFunc(s.queue, func(c *save) bool { return c.state.Load() == abandoned })
-		some, closed := len(s.queue) > 0, !s.closed.IsZero()
+		s.queue = slices.DeleteFunc(s.queue, func(r *request) bool { return r.state.Load() == withdrawn })
+		queued, closed := len(s.queue) > 0, !s.closed.IsZero()
 		s.mu.Unlock()
-		if some || closed {
-			return some
+		if queued || closed {
+			return queued
 		}
 		select {
 		case <-s.wake:
@@ -161,37 +168,38 @@ func (s *Store) awaitSaves() bool {
 	}
 }
 
-// patient reports whether to go on waiting for a lock: as long as any caller
-// does, but a closing store not for ever.
-func (s *Store) patient() bool {
+// mayRetry reports whether the writer should keep trying to get a lock: always
+// while the store is open, and for the grace period after Close.
+func (s *Store) mayRetry() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.closed.IsZero() || time.Since(s.closed) < lastWait
+	return s.closed.IsZero() || time.Since(s.closed) < gracePeriod
 }
 
-// claim takes the calls that wait, up to a batch. From here on they are not
-// taken back.
-func (s *Store) claim() []*save {
+// claim removes up to maxBatch requests from the queue and returns them,
+// without the withdrawn ones. A claimed request cannot be withdrawn any more.
+func (s *Store) claim() []*request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := min(len(s.queue), maxBatch)
-	batch := slices.DeleteFunc(slices.Clone(s.queue[:n]), func(c *save) bool {
-		return !c.state.CompareAndSwap(waiting, taken)
+	batch := slices.DeleteFunc(slices.Clone(s.queue[:n]), func(r *request) bool {
+		return !r.state.CompareAndSwap(waiting, claimed)
 	})
 	s.queue = slices.Delete(s.queue, 0, n)
 	return batch
 }
 
-// commit saves a batch in the transaction that w began, and answers everyone.
-func (s *Store) commit(w *writer, batch []*save) {
-	wrote, err := w.write(batch)
+// commit carries out a batch in the transaction that w began, and answers every
+// request in it.
+func (s *Store) commit(w *writer, batch []*request) {
+	succeeded, err := w.write(batch)
 	if err != nil {
-		w.close() // the next batch begins afresh
-	} else if wrote {
+		w.close() // the next batch opens the file again
+	} else if succeeded {
 		s.batches.Add(1)
-		s.hints.all()
+		s.watchers.hintAll()
 	}
-	for _, call := range batch {
-		call.answer(first(err, call.err))
+	for _, req := range batch {
+		req.answer(firstError(err, req.err))
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// migrations lead from each schema version to the next; the version of a file
-// is how many were applied (PRAGMA user_version).
+// migrations returns the SQL that leads from each schema version to the next. A
+// file's version (PRAGMA user_version) is the number of migrations applied to
+// it.
 func migrations() []string {
 	return []string{`
 		CREATE TABLE history (
@@ -47,8 +48,8 @@ func migrations() []string {
 			call     TEXT    NOT NULL,
 			process  TEXT    NOT NULL
 		);
-		-- A list's title is its first item that was open when it began; lists of
-		-- version 1 take it from their oldest revision that is kept.
+		-- A list's title is the first item that was open when the list began. For
+		-- lists of version 1 it is read from the oldest revision that is still kept.
 		UPDATE lists SET meta = json_set(meta, '$.first', (
 			SELECT json_extract(item.value, '$.text')
 			FROM history, json_each(history.body, '$.items') AS item
@@ -61,45 +62,48 @@ func migrations() []string {
 	`}
 }
 
-// errForeign: a database, but not one of ours.
+// errForeign means that a file is a database, but not one of this program.
 var errForeign = errors.New("it is another program's database")
 
-// querier is a database or one connection to it.
+// querier is a *sql.DB or a *sql.Conn.
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// check reads the version of a database; 0 is an empty one. It reads the schema
-// too: a damaged file is found at the start.
-func check(ctx context.Context, q querier) (version int, err error) {
-	var tables, ours int
+// schemaVersion returns the schema version of a database; 0 means an empty one.
+// It returns todo.ErrTooNew or errForeign for a database that this version
+// cannot use. It also reads the list of tables, so that opening finds a damaged
+// file.
+func schemaVersion(ctx context.Context, q querier) (version int, err error) {
+	var tables, storeTables int
 	err = q.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), count(*),
-		count(*) FILTER (WHERE name IN ('lists', 'history')) FROM sqlite_schema`).Scan(&version, &tables, &ours)
+		count(*) FILTER (WHERE name IN ('lists', 'history')) FROM sqlite_schema`).Scan(&version, &tables, &storeTables)
 	switch {
 	case err != nil:
 		return 0, err
 	case version > len(migrations()):
 		return version, fmt.Errorf("schema version %d: %w", version, todo.ErrTooNew)
-	case version == 0 && tables > 0, version > 0 && ours < 2:
+	case version == 0 && tables > 0, version > 0 && storeTables < 2:
 		return version, errForeign
 	}
 	return version, nil
 }
 
-// migrate brings a file to our schema. Of several processes one does it.
+// migrate brings a database to the current schema, in one transaction. If
+// several processes try at the same time, only one applies the migrations.
 func migrate(ctx context.Context, db *sql.DB) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if version, err := check(ctx, conn); err != nil || version == len(migrations()) {
+	if version, err := schemaVersion(ctx, conn); err != nil || version == len(migrations()) {
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	version, err := check(ctx, conn) // another may have been quicker
+	version, err := schemaVersion(ctx, conn) // check again: another process may have migrated it
 	if err != nil {
 		return err // the caller closes db, which ends the transaction
 	}

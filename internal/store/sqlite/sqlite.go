@@ -1,12 +1,13 @@
-// Package sqlite keeps lists in one SQLite file that several processes may
-// share. It keeps every promise of todo.Store: what Save acknowledged is in the
-// file (WAL, synchronous=FULL), and survives kill -9 and power loss.
+// Package sqlite implements todo.Store in one SQLite file, which several
+// processes may share. It keeps every promise of todo.Store: an acknowledged
+// save is in the file (WAL, synchronous=FULL) and survives kill -9 and power
+// loss.
 //
-// Opening leaves nothing behind: the file and its folder are made by the first
-// Save. Saves that wait at the same time are committed together. A file that is
-// deleted or replaced under a running process is noticed, and the next call
-// goes to what is there then. It drops nothing, but it may hint a watcher once
-// for many saves.
+// Opening creates nothing on disk: the first Save or Announce creates the file
+// and its folder. Saves that wait at the same time are committed in one
+// transaction. Every call checks whether the file was deleted or replaced since
+// it was opened, and then uses the file that the path names now. A watcher may
+// get one hint for many saves.
 package sqlite
 
 import (
@@ -21,48 +22,48 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Store is a todo.Store in a file.
+// Store is a todo.Store in an SQLite file.
 type Store struct {
-	path    string
-	poll    time.Duration
-	pragmas []string // further settings of the writing connection
-	wake    chan struct{}
-	quit    chan struct{}  // closed by Close
-	work    sync.WaitGroup // calls in hand and the writer
-	hints   hints
-	reading chan *file // one slot: the database to read from, nil if not open
+	path     string
+	poll     time.Duration
+	pragmas  []string       // more pragmas of the writing connection, for tests
+	wake     chan struct{}  // one slot: the queue may have a request
+	quit     chan struct{}  // closed by Close
+	work     sync.WaitGroup // running reads and watches, and the writer goroutine
+	watchers watcherSet
+	reading  chan *file // one slot, used as a lock: the database to read from; nil if not open
 
 	mu      sync.Mutex
-	queue   []*save
-	closed  time.Time // zero until Close
-	writing bool      // the writer's goroutine runs
+	queue   []*request
+	closed  time.Time // when Close was called; zero before
+	writing bool      // the writer goroutine runs
 
-	batches atomic.Int64 // transactions committed
+	batches atomic.Int64 // committed transactions with a successful request, for tests
 	keep    todo.Keep
 }
 
 var _ todo.Store = (*Store)(nil)
 
-// Option sets up a [Store].
+// Option configures a [Store] in [Open].
 type Option func(*Store)
 
-// WithPoll sets how often other processes' saves are looked for while somebody
-// watches; 50 ms if not set.
+// WithPoll sets how often a watch looks for saves of other processes; d must be
+// positive. The default is 50 ms.
 func WithPoll(d time.Duration) Option { return func(s *Store) { s.poll = d } }
 
-// WithKeep sets how much is kept; everything if not set.
+// WithKeep limits what the store keeps. The default is to keep everything.
 func WithKeep(k todo.Keep) Option { return func(s *Store) { s.keep = k } }
 
-// Open returns a store on a file, which need not exist yet. A file that is no
-// database of ours is refused and left as it is: [todo.ErrTooNew] or
-// [todo.ErrCorrupt].
+// Open returns a store in the file at path, which need not exist yet. For a
+// file that this version cannot use it returns an error that wraps
+// [todo.ErrTooNew] or [todo.ErrCorrupt], and leaves the file unchanged.
 func Open(path string, opts ...Option) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // SQLite keeps its side files beside the real one
+		path = real // SQLite puts -wal and -shm beside the target of a symlink
 	}
 	if err := probe(path); err != nil {
 		return nil, err
@@ -75,8 +76,8 @@ func Open(path string, opts ...Option) (*Store, error) {
 	return s, nil
 }
 
-// Close implements todo.Store. It waits for calls in hand; a hint of Watch must
-// not call it.
+// Close implements todo.Store. It waits for running calls, so the hint function
+// of Watch must not call it.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed.IsZero() {
@@ -93,7 +94,9 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// enter begins a call; s.work.Done ends it unless err.
+// enter registers a call that Close has to wait for; the caller must end it
+// with s.work.Done. After Close it registers nothing and returns
+// [todo.ErrClosed].
 func (s *Store) enter() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,8 +107,9 @@ func (s *Store) enter() error {
 	return nil
 }
 
-// reader returns the database to read from, to be released; nil when there is
-// nothing to read yet. A file that is another than before is opened anew.
+// reader returns the database to read from, which the caller must release. It
+// returns nil when there is no file yet, or no schema in it. If the path names
+// another file than before, reader opens that one.
 func (s *Store) reader(ctx context.Context) (f *file, err error) {
 	select {
 	case f = <-s.reading:
@@ -120,11 +124,12 @@ func (s *Store) reader(ctx context.Context) (f *file, err error) {
 	return f, err
 }
 
-// renew returns the open file if it still is what the path names; if not it
-// lets go of it and opens what is there, nil if nothing.
+// renew returns f if it is still the file that the path names. Otherwise it
+// releases f and opens the file that is there now for reading; it returns nil
+// when there is none. f may be nil.
 func (f *file) renew(ctx context.Context, path string, connections int) (*file, error) {
 	info, err := stat(path)
-	if err == nil && f.is(info) {
+	if err == nil && f.sameFile(info) {
 		return f, nil
 	}
 	err = errors.Join(err, f.release())

@@ -34,8 +34,8 @@ func open(t testing.TB, path string) *Store {
 	return s
 }
 
-// opened is a store the test closes.
-func opened(t testing.TB, path string) *Store {
+// openWithCleanup opens a store that is closed when the test ends.
+func openWithCleanup(t testing.TB, path string) *Store {
 	t.Helper()
 	s := open(t, path)
 	t.Cleanup(func() { s.Close() })
@@ -47,12 +47,12 @@ func snapshot(id string, revision int64) todo.Snapshot {
 		Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, LastID: 1}
 }
 
-// A start leaves nothing behind until the first write, and what it then makes
-// is the user's alone.
-func TestLeavesNothingBehind(t *testing.T) {
+// Opening and reading create nothing on disk; what the first save creates only
+// the user may access.
+func TestCreatesFilesOnFirstSave(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "deep", "er", "todo.db")
-	s := opened(t, path)
+	s := openWithCleanup(t, path)
 	if _, err := s.Find(t.Context(), todo.Query{}); err != nil {
 		t.Fatal(err)
 	}
@@ -81,11 +81,11 @@ func TestLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-// A process that opened first sees the file another one makes, without any
-// start of its own.
-func TestSeesAFileMadeLater(t *testing.T) {
+// A store that was opened before the file existed reads and watches the file
+// that another store creates, without being opened again.
+func TestSeesAFileCreatedLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	early := opened(t, path)
+	early := openWithCleanup(t, path)
 	ctx, cancel := context.WithCancel(t.Context())
 	hints := make(chan struct{}, 1)
 	done := make(chan error, 1)
@@ -97,7 +97,7 @@ func TestSeesAFileMadeLater(t *testing.T) {
 			}
 		})
 	}()
-	late := opened(t, path)
+	late := openWithCleanup(t, path)
 	if _, err := late.Save(t.Context(), snapshot("a", 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -115,8 +115,8 @@ func TestSeesAFileMadeLater(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 52: a newer, damaged or foreign file is refused at the start, with
-// what to do, and left as it was.
+// BAD-INPUT 52: Open refuses a newer, damaged or foreign file, says what the
+// user can do, and leaves the file as it was.
 func TestRefusesFilesItCannotUse(t *testing.T) {
 	dir := t.TempDir()
 	good := filepath.Join(dir, "good.db")
@@ -127,7 +127,7 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 		}
 	}
 	s.Close()
-	intact, err := os.ReadFile(good)
+	valid, err := os.ReadFile(good)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,14 +143,14 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	torn := bytes.Clone(intact)
+	torn := bytes.Clone(valid)
 	for i := 100; i < 4096; i++ {
 		torn[i] = 0xA5
 	}
 	for name, c := range map[string]struct {
 		content []byte
 		want    error
-		says    string
+		advice  string
 	}{
 		"newer":     {newer, todo.ErrTooNew, "or a later one"},
 		"no SQLite": {[]byte(strings.Repeat("my diary\n", 100)), todo.ErrCorrupt, "move the file away"},
@@ -162,7 +162,7 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Open(path)
-		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path) {
+		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.advice) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, c.content) {
@@ -171,8 +171,8 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 	}
 }
 
-// Places where there cannot be a file are errors, and nothing breaks.
-func TestBadPlaces(t *testing.T) {
+// A path where there cannot be a file is an error, in Open or in Save.
+func TestImpossiblePaths(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "is a folder") {
 		t.Errorf("a folder: %v", err)
@@ -187,15 +187,16 @@ func TestBadPlaces(t *testing.T) {
 		s.Close()
 	}
 	if err == nil {
-		t.Error("a file in a file was made")
+		t.Error("a file was created inside a file")
 	}
 }
 
-// BAD-INPUT 50: a store file that vanishes is an unknown outcome or a fresh
-// file, never a silent loss; and the store goes on.
-func TestVanishedFile(t *testing.T) {
+// BAD-INPUT 50: after the store file was deleted, saves return an unknown
+// outcome or go to a new file; none is lost silently, and the store still
+// works.
+func TestFileDeleted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	s := opened(t, path)
+	s := openWithCleanup(t, path)
 	if _, err := s.Save(t.Context(), snapshot("a", 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -203,20 +204,20 @@ func TestVanishedFile(t *testing.T) {
 		os.Remove(path + suffix)
 	}
 	if got, err := s.Find(t.Context(), todo.Query{}); err != nil || len(got) != 0 {
-		t.Errorf("read of a vanished file: %v, %v", got, err)
+		t.Errorf("read of a deleted file: %v, %v", got, err)
 	}
 	if _, err := s.Save(t.Context(), snapshot("a", 2)); !errors.Is(err, todo.ErrNotFound) {
-		t.Errorf("save into a vanished list: %v", err)
+		t.Errorf("save to a deleted list: %v", err)
 	}
 	if _, err := s.Save(t.Context(), snapshot("b", 1)); err != nil {
-		t.Errorf("the store does not go on: %v", err)
+		t.Errorf("save to a new file: %v", err)
 	}
 	if got, err := s.Find(t.Context(), todo.Query{}); err != nil || len(got) != 1 {
 		t.Errorf("read of the new file: %v, %v", got, err)
 	}
 }
 
-// Saves that wait together are committed together.
+// Saves that wait at the same time are committed in one transaction.
 func TestGroupCommit(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "todo.db"))
 	const n = 200
@@ -231,28 +232,28 @@ func TestGroupCommit(t *testing.T) {
 	all.Wait()
 	s.Close()
 	if s.batches.Load() > n/2 {
-		t.Errorf("%d saves took %d transactions", n, s.batches.Load())
+		t.Errorf("%d saves in %d transactions", n, s.batches.Load())
 	}
 	t.Logf("%d saves in %d transactions", n, s.batches.Load())
 }
 
-// One save's conflict does not touch the others of its batch.
-func TestBatchDecidesEachSave(t *testing.T) {
-	s := opened(t, filepath.Join(t.TempDir(), "todo.db"))
+// A conflict of one save does not affect the others in its batch.
+func TestBatchAnswersEachSave(t *testing.T) {
+	s := openWithCleanup(t, filepath.Join(t.TempDir(), "todo.db"))
 	var w writer
 	defer w.close()
-	queued := func(id string, revision int64) *save {
-		call, err := newSave(snapshot(id, revision))
+	newRequest := func(id string, revision int64) *request {
+		req, err := newSaveRequest(snapshot(id, revision))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return call
+		return req
 	}
-	good, stale, missing, last := queued("a", 1), queued("a", 1), queued("b", 5), queued("a", 2)
+	good, stale, missing, last := newRequest("a", 1), newRequest("a", 1), newRequest("b", 5), newRequest("a", 2)
 	if err := w.begin(s); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.write([]*save{good, stale, missing, last}); err != nil {
+	if _, err := w.write([]*request{good, stale, missing, last}); err != nil {
 		t.Fatal(err)
 	}
 	var conflict *todo.ConflictError

@@ -9,33 +9,35 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// hints are the watchers of this process, told at once after a commit.
-type hints struct {
+// watcherSet is the watchers of one store: a channel for each, with one slot
+// for a hint.
+type watcherSet struct {
 	mu       sync.Mutex
-	watchers map[chan struct{}]struct{}
+	channels map[chan struct{}]struct{}
 }
 
-func (h *hints) add() chan struct{} {
+func (w *watcherSet) add() chan struct{} {
 	c := make(chan struct{}, 1)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.watchers == nil {
-		h.watchers = make(map[chan struct{}]struct{})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.channels == nil {
+		w.channels = make(map[chan struct{}]struct{})
 	}
-	h.watchers[c] = struct{}{}
+	w.channels[c] = struct{}{}
 	return c
 }
 
-func (h *hints) remove(c chan struct{}) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.watchers, c)
+func (w *watcherSet) remove(c chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.channels, c)
 }
 
-func (h *hints) all() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for c := range h.watchers {
+// hintAll hints every watcher that has no hint waiting already.
+func (w *watcherSet) hintAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.channels {
 		select {
 		case c <- struct{}{}:
 		default:
@@ -43,41 +45,42 @@ func (h *hints) all() {
 	}
 }
 
-// Watch implements todo.Store. Saves of this process are hinted at once, those
-// of others when SQLite's data version moves.
+// Watch implements todo.Store. It hints saves through this store at once, and
+// all others when SQLite's data_version changes, which it polls.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	if err := s.enter(); err != nil {
 		return fmt.Errorf("watch store: %w", err)
 	}
 	defer s.work.Done()
-	own := s.hints.add()
-	defer s.hints.remove(own)
+	hints := s.watchers.add()
+	defer s.watchers.remove(hints)
 	tick := time.NewTicker(s.poll)
 	defer tick.Stop()
 	var seen dataVersion
 	defer seen.close()
 	for {
-		moved, err := seen.moved(ctx, s.path)
+		changed, err := seen.changed(ctx, s.path)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil && !busy(err):
 			return fmt.Errorf("watch store: %w", err)
-		case moved:
+		case changed:
 			hint()
 		}
-		if err := s.awaitHint(ctx, own, tick.C, hint); err != nil {
+		if err := s.relayHints(ctx, hints, tick.C, hint); err != nil {
 			return err
 		}
 	}
 }
 
-// awaitHint passes on this process's own hints until it is time to look for
-// others'. An ended ctx is no error.
-func (s *Store) awaitHint(ctx context.Context, own <-chan struct{}, tick <-chan time.Time, hint func()) error {
+// relayHints calls hint for each of this store's hints until the next tick,
+// when it is time to poll. It returns nil when ctx ends, [todo.ErrClosed] after
+// Close.
+func (s *Store) relayHints(ctx context.Context, hints <-chan struct{}, tick <-chan time.Time, hint func()) error {
 	for {
 		select {
-		case <-own:
+		case <-hints:
 			hint()
 		case <-tick:
 			return nil
@@ -89,17 +92,18 @@ func (s *Store) awaitHint(ctx context.Context, own <-chan struct{}, tick <-chan 
 	}
 }
 
-// dataVersion is SQLite's count of others' changes, as seen by a connection of
-// its own: it may be held for hours.
+// dataVersion polls PRAGMA data_version, which changes when another connection
+// commits. It has a connection of its own, because a watch can last for hours
+// and must not occupy one of the readers.
 type dataVersion struct {
 	file *file
 	last int64
 }
 
-// moved reports whether anyone committed since the last call. A file that has
-// appeared, or is another than before, counts as a change.
-func (v *dataVersion) moved(ctx context.Context, path string) (bool, error) {
-	was := v.file
+// changed reports whether any other connection committed since the last call.
+// It also reports true for a file that has appeared or been replaced since.
+func (v *dataVersion) changed(ctx context.Context, path string) (bool, error) {
+	before := v.file
 	var err error
 	if v.file, err = v.file.renew(ctx, path, 1); v.file == nil || err != nil {
 		return false, err
@@ -108,9 +112,9 @@ func (v *dataVersion) moved(ctx context.Context, path string) (bool, error) {
 	if err := v.file.db.QueryRowContext(ctx, "PRAGMA data_version").Scan(&now); err != nil {
 		return false, describe(path, err)
 	}
-	moved := v.file != was || now != v.last
+	changed := v.file != before || now != v.last
 	v.last = now
-	return moved, nil
+	return changed, nil
 }
 
 func (v *dataVersion) close() { _ = v.file.release() }

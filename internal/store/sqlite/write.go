@@ -13,25 +13,29 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// writer is the writing connection; its zero value is not open. It is not
-// interrupted by callers' contexts: a transaction serves many.
+// writer is the writing connection; the zero value is not open. It does not use
+// the callers' contexts, because one transaction serves many callers.
 type writer struct {
 	path     string
 	file     *file
 	conn     *sql.Conn
 	stmt     statements
-	prepared []*sql.Stmt // the same, to be closed
+	prepared []*sql.Stmt // all of stmt, for close
 }
 
+// statements are the prepared statements of the writing connection; see
+// [writer.prepare].
 type statements struct {
-	version, operation, list, scope, record, history, begin, advance *sql.Stmt
-	count, oldest, trim, announce, unannounce                        *sql.Stmt
+	version, operation, list, exclusive, record, oldest *sql.Stmt
+	insertHistory, insertList, updateList, countLists   *sql.Stmt
+	trimHistory, insertAnnouncement, trimAnnouncements  *sql.Stmt
 
 	keep todo.Keep
 }
 
-// close ends a transaction that is open without effect. SQLite keeps a
-// connection, with its locks, until its last statement is closed.
+// close rolls back a transaction that is still open and closes the file. It
+// closes the statements first, because SQLite keeps a connection and its locks
+// until the last statement is closed.
 func (w *writer) close() {
 	for _, s := range w.prepared {
 		_ = s.Close()
@@ -43,13 +47,13 @@ func (w *writer) close() {
 	*w = writer{}
 }
 
-// open opens the file, or opens it anew when it is another than before.
+// open opens the file, unless w is open on the file that its path names.
 func (w *writer) open(s *Store) error {
-	if w.current() {
+	if w.isCurrent() {
 		return nil
 	}
 	if w.conn != nil {
-		// The file may have been moved; then what the log holds goes with it.
+		// The file may have been moved without its log: merge the log into it.
 		_, _ = w.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint")
 	}
 	w.close()
@@ -68,41 +72,42 @@ func (w *writer) open(s *Store) error {
 	return nil
 }
 
-// current reports whether w is open on what its path names.
-func (w *writer) current() bool {
+// isCurrent reports whether w is open on the file that its path names.
+func (w *writer) isCurrent() bool {
 	if w.file == nil {
 		return false
 	}
 	info, err := os.Stat(w.path)
-	return err == nil && w.file.is(info)
+	return err == nil && w.file.sameFile(info)
 }
 
 func (w *writer) prepare() error {
-	for to, query := range map[**sql.Stmt]string{
-		&w.stmt.version:    `PRAGMA user_version`,
-		&w.stmt.operation:  `SELECT list, revision FROM history WHERE operation = ? AND operation <> ''`,
-		&w.stmt.list:       `SELECT revision, meta FROM lists WHERE id = ?`,
-		&w.stmt.scope:      `SELECT id, revision FROM lists WHERE exclusive = ?`,
-		&w.stmt.record:     selectRecord + ` WHERE h.list = ? AND h.revision = ?`,
-		&w.stmt.history:    `INSERT INTO history (list, revision, operation, body) VALUES (?, ?, ?, ?)`,
-		&w.stmt.begin:      `INSERT INTO lists (id, scope, exclusive, principal, parent, meta, revision, seq, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		&w.stmt.count:      `SELECT count(*) FROM lists WHERE principal = ?`,
-		&w.stmt.oldest:     selectRecord + ` WHERE h.list = ? ORDER BY h.revision LIMIT 1`,
-		&w.stmt.trim:       `DELETE FROM history WHERE list = ? AND revision <= ?`,
-		&w.stmt.announce:   `INSERT INTO announcements (list, revision, call, process) VALUES (?, ?, ?, ?)`,
-		&w.stmt.unannounce: `DELETE FROM announcements WHERE seq <= ?`,
-		&w.stmt.advance:    `UPDATE lists SET revision = ?, seq = ?, updated = ? WHERE id = ?`,
+	for stmt, query := range map[**sql.Stmt]string{
+		&w.stmt.version:            `PRAGMA user_version`,
+		&w.stmt.operation:          `SELECT list, revision FROM history WHERE operation = ? AND operation <> ''`,
+		&w.stmt.list:               `SELECT revision, meta FROM lists WHERE id = ?`,
+		&w.stmt.exclusive:          `SELECT id, revision FROM lists WHERE exclusive = ?`,
+		&w.stmt.record:             selectRecord + ` WHERE h.list = ? AND h.revision = ?`,
+		&w.stmt.insertHistory:      `INSERT INTO history (list, revision, operation, body) VALUES (?, ?, ?, ?)`,
+		&w.stmt.insertList:         `INSERT INTO lists (id, scope, exclusive, principal, parent, meta, revision, seq, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		&w.stmt.countLists:         `SELECT count(*) FROM lists WHERE principal = ?`,
+		&w.stmt.oldest:             selectRecord + ` WHERE h.list = ? ORDER BY h.revision LIMIT 1`,
+		&w.stmt.trimHistory:        `DELETE FROM history WHERE list = ? AND revision <= ?`,
+		&w.stmt.insertAnnouncement: `INSERT INTO announcements (list, revision, call, process) VALUES (?, ?, ?, ?)`,
+		&w.stmt.trimAnnouncements:  `DELETE FROM announcements WHERE seq <= ?`,
+		&w.stmt.updateList:         `UPDATE lists SET revision = ?, seq = ?, updated = ? WHERE id = ?`,
 	} {
-		stmt, err := w.conn.PrepareContext(context.Background(), query)
+		prepared, err := w.conn.PrepareContext(context.Background(), query)
 		if err != nil {
 			return err
 		}
-		*to, w.prepared = stmt, append(w.prepared, stmt)
+		*stmt, w.prepared = prepared, append(w.prepared, prepared)
 	}
 	return nil
 }
 
-// begin begins a transaction; when it returns nil nobody else writes.
+// begin opens the file if need be and begins a transaction. While that is open
+// no other connection can write.
 func (w *writer) begin(s *Store) error {
 	if err := w.open(s); err != nil {
 		return err
@@ -113,72 +118,76 @@ func (w *writer) begin(s *Store) error {
 	var version int
 	err := w.stmt.version.QueryRow().Scan(&version)
 	if err == nil && version > len(migrations()) {
-		err = fmt.Errorf("schema version %d: %w", version, todo.ErrTooNew) // meanwhile
+		// another process upgraded the file after we opened it
+		err = fmt.Errorf("schema version %d: %w", version, todo.ErrTooNew)
 	}
 	return describe(w.path, err)
 }
 
-// write saves a batch and commits. Each save is decided by itself: its own
-// refusal is its answer. An error is the whole batch's, and none of it was
-// applied unless it wraps todo.ErrUnknownOutcome.
-func (w *writer) write(batch []*save) (wrote bool, err error) {
-	for _, call := range batch {
-		call.saved, call.err = w.stmt.save(call)
-		if call.err != nil && !own(call.err) {
-			return false, describe(w.path, call.err)
+// write carries out a batch, commits it and reports whether any request
+// succeeded. It sets saved and err of each request: one that is refused does
+// not affect the others. An error that write returns is for the whole batch;
+// nothing of it was applied, unless the error wraps todo.ErrUnknownOutcome.
+func (w *writer) write(batch []*request) (succeeded bool, err error) {
+	for _, req := range batch {
+		req.saved, req.err = w.stmt.execute(req)
+		if req.err != nil && !isRefusal(req.err) {
+			return false, describe(w.path, req.err)
 		}
-		wrote = wrote || call.err == nil
+		succeeded = succeeded || req.err == nil
 	}
 	if _, err := w.conn.ExecContext(context.Background(), "COMMIT"); err != nil {
 		if failedWith(err, codeIOErr) {
-			// What reached the log may yet be found there.
+			// The commit may be in the log in spite of the error.
 			err = fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, err)
 		}
 		return false, describe(w.path, err)
 	}
-	if wrote && !w.current() {
+	if succeeded && !w.isCurrent() {
 		return false, fmt.Errorf("%w: the store file %s is gone", todo.ErrUnknownOutcome, w.path)
 	}
-	return wrote, nil
+	return succeeded, nil
 }
 
-// own reports whether an error is one save's own answer, given before it wrote
-// anything.
-func own(err error) bool {
+// isRefusal reports whether an error concerns one request only. The request must
+// not have written anything before it.
+func isRefusal(err error) bool {
 	var conflict *todo.ConflictError
 	return errors.As(err, &conflict) || errors.Is(err, todo.ErrNotFound) || errors.Is(err, todo.ErrOperationReused) ||
 		errors.Is(err, todo.ErrTooManyLists) ||
 		errors.Is(err, errRecord) || failedWith(err, codeTooBig)
 }
 
-// put puts up an announcement and takes down those that are not kept.
-func (st *statements) put(a todo.Announcement) error {
-	res, err := st.announce.Exec(a.List, a.Revision, a.Call, a.Process)
+// announce stores an announcement and deletes those that are not kept any more.
+func (st *statements) announce(a todo.Announcement) error {
+	res, err := st.insertAnnouncement.Exec(a.List, a.Revision, a.Call, a.Process)
 	if err != nil {
 		return err
 	}
 	seq, err := res.LastInsertId()
 	if err == nil {
-		_, err = st.unannounce.Exec(seq - todo.KeepAnnouncements)
+		_, err = st.trimAnnouncements.Exec(seq - todo.KeepAnnouncements)
 	}
 	return err
 }
 
-// save decides one save.
-func (st *statements) save(call *save) (todo.Snapshot, error) {
-	if call.announce != nil {
-		return todo.Snapshot{}, st.put(*call.announce)
+// execute carries out one request in the open transaction and returns the saved
+// snapshot: for a repeated operation the one saved then, for an announcement a
+// zero one.
+func (st *statements) execute(req *request) (todo.Snapshot, error) {
+	if req.announce != nil {
+		return todo.Snapshot{}, st.announce(*req.announce)
 	}
-	next := call.next
-	if done, ok, err := st.repeated(next.Operation); ok || err != nil {
-		return done, err
+	next := req.next
+	if earlier, ok, err := st.repeated(next.Operation); ok || err != nil {
+		return earlier, err
 	}
 	var revision int64
 	var meta []byte
 	err := st.list.QueryRow(next.List.ID).Scan(&revision, &meta)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return st.beginList(call)
+		return st.beginList(req)
 	case err != nil:
 		return todo.Snapshot{}, err
 	case revision != next.Revision-1:
@@ -186,24 +195,24 @@ func (st *statements) save(call *save) (todo.Snapshot, error) {
 	}
 	next.List = todo.List{}
 	if err := json.Unmarshal(meta, &next.List); err != nil {
-		return todo.Snapshot{}, fmt.Errorf("%w: list %s: %w", errRecord, call.next.List.ID, err)
+		return todo.Snapshot{}, fmt.Errorf("%w: list %s: %w", errRecord, req.next.List.ID, err)
 	}
-	if next.Seq, err = st.append(call); err != nil {
+	if next.Seq, err = st.appendHistory(req); err != nil {
 		return todo.Snapshot{}, err
 	}
-	if _, err = st.advance.Exec(next.Revision, next.Seq, stamp(next.Updated), next.List.ID); err != nil {
+	if _, err = st.updateList.Exec(next.Revision, next.Seq, unixNano(next.Updated), next.List.ID); err != nil {
 		return todo.Snapshot{}, err
 	}
-	return next, st.forget(next)
+	return next, st.trim(next)
 }
 
-// maxExpired bounds how many revisions that are too old go with one save.
+// maxExpired is the most revisions that one save deletes for their age.
 const maxExpired = 8
 
-// forget trims a list's history to what is kept.
-func (st *statements) forget(newest todo.Snapshot) error {
+// trim deletes the revisions of a list that st.keep does not keep.
+func (st *statements) trim(newest todo.Snapshot) error {
 	if first := st.keep.First(newest.Revision); first > 1 {
-		if _, err := st.trim.Exec(newest.List.ID, first-1); err != nil {
+		if _, err := st.trimHistory.Exec(newest.List.ID, first-1); err != nil {
 			return err
 		}
 	}
@@ -212,17 +221,22 @@ func (st *statements) forget(newest todo.Snapshot) error {
 			break
 		}
 		oldest, err := scan(st.oldest.QueryRow(newest.List.ID))
+		if errors.Is(err, errRecord) {
+			return nil // its age cannot be read: it stays, and so does the save
+		}
 		if err != nil || oldest.Revision == newest.Revision || !st.keep.Expired(oldest, newest.Updated) {
 			return err
 		}
-		if _, err := st.trim.Exec(newest.List.ID, oldest.Revision); err != nil {
+		if _, err := st.trimHistory.Exec(newest.List.ID, oldest.Revision); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// repeated answers an operation that was applied before.
+// repeated returns the snapshot that an operation saved before and true, or
+// false if it is new. It returns todo.ErrOperationReused if the digest
+// differs.
 func (st *statements) repeated(op todo.Operation) (todo.Snapshot, bool, error) {
 	if op.ID == "" {
 		return todo.Snapshot{}, false, nil
@@ -236,16 +250,17 @@ func (st *statements) repeated(op todo.Operation) (todo.Snapshot, bool, error) {
 	if err != nil {
 		return todo.Snapshot{}, false, err
 	}
-	done, err := scan(st.record.QueryRow(list, revision))
-	if err == nil && done.Operation != op {
+	earlier, err := scan(st.record.QueryRow(list, revision))
+	if err == nil && earlier.Operation != op {
 		return todo.Snapshot{}, false, todo.ErrOperationReused
 	}
-	return done, true, err
+	return earlier, true, err
 }
 
-// beginList saves the first revision of a list, unless its scope is taken.
-func (st *statements) beginList(call *save) (todo.Snapshot, error) {
-	next := call.next
+// beginList saves the first revision of a list. It returns a
+// *todo.ConflictError when the scope is exclusive and has a list already.
+func (st *statements) beginList(req *request) (todo.Snapshot, error) {
+	next := req.next
 	if next.Revision != 1 {
 		return todo.Snapshot{}, fmt.Errorf("revision %d: %w", next.Revision, todo.ErrNotFound)
 	}
@@ -254,31 +269,32 @@ func (st *statements) beginList(call *save) (todo.Snapshot, error) {
 	if exclusive.Valid {
 		var other string
 		var revision int64
-		if err := st.scope.QueryRow(key).Scan(&other, &revision); err == nil {
+		if err := st.exclusive.QueryRow(key).Scan(&other, &revision); err == nil {
 			return todo.Snapshot{}, st.conflict(other, revision)
 		} else if !errors.Is(err, sql.ErrNoRows) {
 			return todo.Snapshot{}, err
 		}
 	}
-	if err := st.room(next.List.Scope.Principal); err != nil {
+	if err := st.checkQuota(next.List.Scope.Principal); err != nil {
 		return todo.Snapshot{}, err
 	}
 	var err error
-	if next.Seq, err = st.append(call); err != nil {
+	if next.Seq, err = st.appendHistory(req); err != nil {
 		return todo.Snapshot{}, err
 	}
-	_, err = st.begin.Exec(next.List.ID, key, exclusive, next.List.Scope.Principal, next.List.Parent,
-		call.meta, next.Revision, next.Seq, stamp(next.Updated))
+	_, err = st.insertList.Exec(next.List.ID, key, exclusive, next.List.Scope.Principal, next.List.Parent,
+		req.meta, next.Revision, next.Seq, unixNano(next.Updated))
 	return next, err
 }
 
-// room refuses a list past the quota.
-func (st *statements) room(principal string) error {
+// checkQuota returns todo.ErrTooManyLists when the principal has as many lists
+// as st.keep allows.
+func (st *statements) checkQuota(principal string) error {
 	if st.keep.Lists <= 0 {
 		return nil
 	}
 	var n int
-	if err := st.count.QueryRow(principal).Scan(&n); err != nil {
+	if err := st.countLists.QueryRow(principal).Scan(&n); err != nil {
 		return err
 	}
 	if n >= st.keep.Lists {
@@ -287,16 +303,17 @@ func (st *statements) room(principal string) error {
 	return nil
 }
 
-// append writes the history row and returns its place.
-func (st *statements) append(call *save) (seq int64, err error) {
-	res, err := st.history.Exec(call.next.List.ID, call.next.Revision, call.next.Operation.ID, call.body)
+// appendHistory inserts the row of one revision and returns its seq.
+func (st *statements) appendHistory(req *request) (seq int64, err error) {
+	res, err := st.insertHistory.Exec(req.next.List.ID, req.next.Revision, req.next.Operation.ID, req.body)
 	if err != nil {
 		return 0, err
 	}
 	return res.LastInsertId()
 }
 
-// conflict is the error that carries a list's newest snapshot.
+// conflict returns a *todo.ConflictError with the newest snapshot of a list,
+// which is at the given revision.
 func (st *statements) conflict(list string, revision int64) error {
 	current, err := scan(st.record.QueryRow(list, revision))
 	if err != nil {
@@ -305,9 +322,9 @@ func (st *statements) conflict(list string, revision int64) error {
 	return &todo.ConflictError{Current: current}
 }
 
-// stamp is a time as Unix nanoseconds; times out of reach (before 1678, after
-// 2262) count as the nearest.
-func stamp(t time.Time) int64 {
+// unixNano returns t in Unix nanoseconds. A time that does not fit (before 1678
+// or after 2262) becomes the nearest one that does.
+func unixNano(t time.Time) int64 {
 	switch {
 	case t.Before(time.Unix(0, math.MinInt64)):
 		return math.MinInt64

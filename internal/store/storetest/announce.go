@@ -8,22 +8,23 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// announcements come back in the order they were put up, the last of them are
-// kept, and a watcher is hinted.
+// announcements tests that announcements are read in the order they were made,
+// that the last [todo.KeepAnnouncements] are kept, and that watchers are
+// hinted.
 func announcements(t *testing.T, s todo.Store) {
 	if got, err := s.Announced(t.Context(), 0); err != nil || len(got) != 0 {
 		t.Fatalf("announced before anything: %v, %v", got, err)
 	}
-	must(t, s, list("a", "x", 1))
+	mustSave(t, s, list("a", "x", 1))
 	hints := make(chan struct{}, 1)
-	stop := begin(t, s, "watched", func() {
+	stop := startWatch(t, s, "watched", func() {
 		select {
 		case hints <- struct{}{}:
 		default:
 		}
 	})
 	defer stop()
-	put := func(n int) {
+	announce := func(n int) {
 		t.Helper()
 		if err := s.Announce(t.Context(), todo.Announcement{List: "a", Revision: 1, Call: fmt.Sprint("c", n), Process: fmt.Sprint("p", n)}); err != nil {
 			t.Fatal(err)
@@ -32,19 +33,19 @@ func announcements(t *testing.T, s todo.Store) {
 	for len(hints) > 0 {
 		<-hints
 	}
-	put(0)
+	announce(0)
 	select {
 	case <-hints:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Error("no hint of an announcement")
 	}
 	first, err := s.Announced(t.Context(), 0)
 	if err != nil || len(first) != 1 {
 		t.Fatalf("announced: %v, %v", first, err)
 	}
-	same(t, "announcement", todo.Announcement{Seq: first[0].Seq, List: "a", Revision: 1, Call: "c0", Process: "p0"}, first[0])
+	checkEqual(t, "announcement", todo.Announcement{Seq: first[0].Seq, List: "a", Revision: 1, Call: "c0", Process: "p0"}, first[0])
 	for n := range todo.KeepAnnouncements + 10 {
-		put(n + 1)
+		announce(n + 1)
 	}
 	kept, err := s.Announced(t.Context(), 0)
 	if err != nil || len(kept) != todo.KeepAnnouncements || kept[len(kept)-1].Process != fmt.Sprint("p", todo.KeepAnnouncements+10) {
@@ -52,6 +53,6 @@ func announcements(t *testing.T, s todo.Store) {
 	}
 	rest, err := s.Announced(t.Context(), kept[len(kept)-3].Seq)
 	if err != nil || len(rest) != 2 || rest[0] != kept[len(kept)-2] {
-		t.Errorf("announced after a place: %v, %v", rest, err)
+		t.Errorf("announced after a seq: %v, %v", rest, err)
 	}
 }

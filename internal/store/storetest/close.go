@@ -10,22 +10,23 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// patience is how long a test waits for what should come at once.
-const patience = 10 * time.Second
+// timeout is how long a test waits for what should happen at once.
+const timeout = 10 * time.Second
 
-// receive waits for a value that must come.
+// receive returns the next value of a channel. The test fails if none comes in
+// time.
 func receive[T any](t *testing.T, what string, from <-chan T) (v T) {
 	t.Helper()
 	select {
 	case v = <-from:
-	case <-time.After(patience):
-		t.Fatalf("%s did not come", what)
+	case <-time.After(timeout):
+		t.Fatalf("%s: nothing within %s", what, timeout)
 	}
 	return v
 }
 
 func closed(t *testing.T, s todo.Store) {
-	must(t, s, list("a", "x", 1))
+	mustSave(t, s, list("a", "x", 1))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,8 @@ func closed(t *testing.T, s todo.Store) {
 	}
 }
 
-// closedWhileWatched: only the end of its context ends a watch without error.
+// closedWhileWatched tests that Close ends a watch with an error; only the end
+// of its context ends it without one.
 func closedWhileWatched(t *testing.T, s todo.Store) {
 	began := make(chan struct{}, 1)
 	done := make(chan error, 1)
@@ -59,7 +61,7 @@ func closedWhileWatched(t *testing.T, s todo.Store) {
 		})
 	}()
 	for n, hinted := int64(1), false; !hinted; n++ {
-		must(t, s, list("a", "x", n))
+		mustSave(t, s, list("a", "x", n))
 		select {
 		case <-began:
 			hinted = true
@@ -74,7 +76,8 @@ func closedWhileWatched(t *testing.T, s todo.Store) {
 	}
 }
 
-// closedWhileSaving: a save that meets Close ends, applied or refused.
+// closedWhileSaving tests that saves concurrent with Close return, applied or
+// with [todo.ErrClosed].
 func closedWhileSaving(t *testing.T, open Open) {
 	for range 20 {
 		s := open(t)
@@ -90,18 +93,19 @@ func closedWhileSaving(t *testing.T, open Open) {
 		}
 		for range cap(done) {
 			if err := receive(t, "a save's answer", done); err != nil && !errors.Is(err, todo.ErrClosed) {
-				t.Errorf("save beside close: %v", err)
+				t.Errorf("save during close: %v", err)
 			}
 		}
 	}
 }
 
-// manyWatchers take nothing away from readers, and all are hinted.
+// manyWatchers tests that all of many watchers are hinted and that readers
+// still work.
 func manyWatchers(t *testing.T, s todo.Store) {
 	const n = 20
 	for i := range n {
 		hinted := make(chan struct{}, 1)
-		stop := begin(t, s, fmt.Sprint("watched", i), func() {
+		stop := startWatch(t, s, fmt.Sprint("watched", i), func() {
 			select {
 			case hinted <- struct{}{}:
 			default:
@@ -110,20 +114,21 @@ func manyWatchers(t *testing.T, s todo.Store) {
 		defer stop()
 		receive(t, "a hint", hinted)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	for began := time.Now(); time.Since(began) < 300*time.Millisecond; { // several polls
 		if _, err := s.Load(ctx, "watched0", 0); err != nil {
-			t.Fatalf("read beside %d watchers: %v", n, err)
+			t.Fatalf("read with %d watchers: %v", n, err)
 		}
 	}
 }
 
-// readsGivenUp at any moment leave the store as good as new.
-func readsGivenUp(t *testing.T, s todo.Store) {
-	must(t, s, list("a", "x", 1))
+// cancelledReads tests that the store still works after reads were cancelled at
+// any moment.
+func cancelledReads(t *testing.T, s todo.Store) {
+	mustSave(t, s, list("a", "x", 1))
 	for n := range int64(40) {
-		must(t, s, list("b", "x", n+1))
+		mustSave(t, s, list("b", "x", n+1))
 	}
 	done := make(chan error, 200)
 	for range cap(done) {
@@ -136,7 +141,7 @@ func readsGivenUp(t *testing.T, s todo.Store) {
 	}
 	for range cap(done) {
 		if err := receive(t, "a read's answer", done); err != nil && !errors.Is(err, context.Canceled) {
-			t.Errorf("a read given up: %v", err)
+			t.Errorf("a cancelled read: %v", err)
 		}
 	}
 	for range 20 {

@@ -10,7 +10,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// beginOnce: of many that begin an exclusive scope's list at once, one wins.
+// beginOnce tests that only one of many concurrent saves begins the list of an
+// exclusive scope; the others get a conflict.
 func beginOnce(t *testing.T, s todo.Store) {
 	const n = 16
 	var all sync.WaitGroup
@@ -34,11 +35,11 @@ func beginOnce(t *testing.T, s todo.Store) {
 	}
 }
 
-// linearizable: writers that each add to what they read lose no addition, and
-// nobody reads backwards.
+// linearizable tests that concurrent writers lose none of their increments, and
+// that nobody reads an older revision after a newer one.
 func linearizable(t *testing.T, s todo.Store) {
 	const writers, each = 8, 25
-	must(t, s, list("a", "x", 1))
+	mustSave(t, s, list("a", "x", 1))
 	var all sync.WaitGroup
 	for range writers {
 		all.Go(func() {
@@ -62,7 +63,7 @@ func linearizable(t *testing.T, s todo.Store) {
 					t.Error(err)
 					return
 				case conflict.Current.Revision < seen+1:
-					t.Errorf("lost to revision %d, having read %d", conflict.Current.Revision, seen)
+					t.Errorf("conflict with revision %d after reading %d", conflict.Current.Revision, seen)
 				}
 			}
 		})
@@ -94,8 +95,8 @@ func cancelled(t *testing.T, s todo.Store) {
 	if _, err := s.Load(t.Context(), "a", 0); !errors.Is(err, todo.ErrNotFound) {
 		t.Errorf("a cancelled save was applied: %v", err)
 	}
-	// Cancelling at any moment leaves a whole revision or none, and the answer
-	// tells which unless it says that it cannot.
+	// A save cancelled at any moment is applied completely or not at all. Its
+	// error shows which, unless it wraps ErrUnknownOutcome.
 	for n := int64(1); n <= 40; {
 		ctx, cancel := context.WithCancel(t.Context())
 		go cancel()
@@ -105,11 +106,11 @@ func cancelled(t *testing.T, s todo.Store) {
 			t.Fatal(loadErr)
 		}
 		if err == nil && now.Revision != n || err != nil && !errors.Is(err, todo.ErrUnknownOutcome) && now.Revision != n-1 {
-			t.Fatalf("save of revision %d said %v, the store is at %d", n, err, now.Revision)
+			t.Fatalf("save of revision %d returned %v, the store is at %d", n, err, now.Revision)
 		}
 		n = now.Revision + 1
 		if err != nil {
-			must(t, s, list("b", "x", n))
+			mustSave(t, s, list("b", "x", n))
 			n++
 		}
 	}

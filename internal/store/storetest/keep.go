@@ -8,8 +8,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// RunKeep holds what a store keeps when it is told to keep less than all. open
-// opens an empty store; the suite closes it.
+// RunKeep tests that a store keeps as many revisions and lists as keep allows.
+// open returns an empty store with the limits in keep; the suite closes it.
 func RunKeep(t *testing.T, open func(t testing.TB, keep todo.Keep) todo.Store) {
 	start := func(t *testing.T, keep todo.Keep) todo.Store {
 		s := open(t, keep)
@@ -19,9 +19,9 @@ func RunKeep(t *testing.T, open func(t testing.TB, keep todo.Keep) todo.Store) {
 	t.Run("revisions", func(t *testing.T) {
 		s := start(t, todo.Keep{Revisions: 3})
 		for n := range int64(10) {
-			must(t, s, list("a", "x", n+1))
+			mustSave(t, s, list("a", "x", n+1))
 		}
-		kept(t, s, 8, 10)
+		checkKept(t, s, 8, 10)
 		if _, err := s.Load(t.Context(), "a", 7); !errors.Is(err, todo.ErrNotFound) {
 			t.Errorf("a revision that is not kept: %v", err)
 		}
@@ -30,35 +30,35 @@ func RunKeep(t *testing.T, open func(t testing.TB, keep todo.Keep) todo.Store) {
 		}
 		var conflict *todo.ConflictError
 		if _, err := s.Save(t.Context(), list("a", "x", 4)); !errors.As(err, &conflict) || conflict.Current.Revision != 10 {
-			t.Errorf("a save on a revision that is gone: %v", err)
+			t.Errorf("a save on a revision that is not kept: %v", err)
 		}
 	})
 	t.Run("age", func(t *testing.T) {
 		s := start(t, todo.Keep{Age: 4 * time.Second}) // revisions are a second apart
 		for n := range int64(10) {
-			must(t, s, list("a", "x", n+1))
+			mustSave(t, s, list("a", "x", n+1))
 		}
-		kept(t, s, 6, 10)
+		checkKept(t, s, 6, 10)
 		late := list("a", "x", 11)
 		late.Updated = late.Updated.Add(time.Hour)
-		must(t, s, late)
-		kept(t, s, 11, 11) // the newest stays, however old
+		mustSave(t, s, late)
+		checkKept(t, s, 11, 11) // all but the newest are too old
 	})
 	t.Run("BAD-INPUT 45 lists", func(t *testing.T) {
 		s := start(t, todo.Keep{Lists: 2})
-		must(t, s, list("a", "x", 1))
-		must(t, s, list("b", "y", 1))
+		mustSave(t, s, list("a", "x", 1))
+		mustSave(t, s, list("b", "y", 1))
 		if _, err := s.Save(t.Context(), list("c", "z", 1)); !errors.Is(err, todo.ErrTooManyLists) {
 			t.Errorf("45: a third list: %v", err)
 		}
-		must(t, s, list("a", "x", 2))
+		mustSave(t, s, list("a", "x", 2))
 		foreign := list("d", "x", 1)
 		foreign.List.Scope.Principal = "somebody"
-		must(t, s, foreign)
+		mustSave(t, s, foreign)
 	})
 }
 
-func kept(t *testing.T, s todo.Store, from, to int64) {
+func checkKept(t *testing.T, s todo.Store, from, to int64) {
 	t.Helper()
 	got, err := s.History(t.Context(), "a", 0, 0)
 	if err != nil || len(got) == 0 || got[0].Revision != from || got[len(got)-1].Revision != to || int64(len(got)) != to-from+1 {

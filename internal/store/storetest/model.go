@@ -11,8 +11,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// model holds the store against the plainest thing that could do the same: a
-// map of slices. Each run uses lists of its own in the one store.
+// model makes random calls and compares their results with a reference, a map
+// of slices. All runs share the store, so each has its own list ids.
 func model(t *testing.T, s todo.Store) {
 	run := 0
 	rapid.Check(t, func(r *rapid.T) {
@@ -27,6 +27,7 @@ func model(t *testing.T, s todo.Store) {
 	})
 }
 
+// reference is the expected state of the lists of one run, and makes the calls.
 type reference struct {
 	t      *testing.T
 	store  todo.Store

@@ -10,14 +10,14 @@ import (
 
 func find(t *testing.T, s todo.Store) {
 	if got, err := s.Find(t.Context(), todo.Query{}); err != nil || len(got) != 0 {
-		t.Fatalf("find in nothing: %v, %v", got, err)
+		t.Fatalf("find in an empty store: %v, %v", got, err)
 	}
-	a := must(t, s, list("a", "x", 1))
+	a := mustSave(t, s, list("a", "x", 1))
 	sub := list("b", "y", 1)
 	sub.List.Parent, sub.List.Scope.Principal = "a", "p"
-	b := must(t, s, sub)
-	must(t, s, list("c", "x", 1))
-	c := must(t, s, list("c", "x", 2))
+	b := mustSave(t, s, sub)
+	mustSave(t, s, list("c", "x", 1))
+	c := mustSave(t, s, list("c", "x", 2))
 	none, p := "", "p"
 	for _, q := range []struct {
 		name  string
@@ -34,7 +34,7 @@ func find(t *testing.T, s todo.Store) {
 		{"parent", todo.Query{Parent: "a"}, []string{"b"}},
 		{"after", todo.Query{AfterSeq: a.Seq, OldestFirst: true}, []string{"b", "c"}},
 		{"after all", todo.Query{AfterSeq: c.Seq}, nil},
-		{"since", todo.Query{UpdatedSince: at.Add(1500 * time.Millisecond)}, []string{"c"}},
+		{"since", todo.Query{UpdatedSince: baseTime.Add(1500 * time.Millisecond)}, []string{"c"}},
 		{"together", todo.Query{Scope: a.List.Scope.Key(), AfterSeq: b.Seq}, []string{"c"}},
 	} {
 		got, err := s.Find(t.Context(), q.query)
@@ -45,20 +45,20 @@ func find(t *testing.T, s todo.Store) {
 		for _, l := range got {
 			ids = append(ids, l.List.ID)
 		}
-		same(t, q.name, q.want, ids)
+		checkEqual(t, q.name, q.want, ids)
 	}
 	got, err := s.Find(t.Context(), todo.Query{Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "the newest snapshot, whole", []todo.Snapshot{c}, got)
+	checkEqual(t, "the newest snapshot, whole", []todo.Snapshot{c}, got)
 }
 
 func history(t *testing.T, s todo.Store) {
 	var saved []todo.Snapshot
 	for n := range int64(5) {
-		saved = append(saved, must(t, s, list("a", "x", n+1)))
-		must(t, s, list("b", "y", n+1))
+		saved = append(saved, mustSave(t, s, list("a", "x", n+1)))
+		mustSave(t, s, list("b", "y", n+1))
 	}
 	for _, c := range []struct {
 		after int64
@@ -72,29 +72,30 @@ func history(t *testing.T, s todo.Store) {
 		if len(got) == 0 {
 			got = nil
 		}
-		same(t, fmt.Sprintf("after %d, limit %d", c.after, c.limit), c.want, got)
+		checkEqual(t, fmt.Sprintf("after %d, limit %d", c.after, c.limit), c.want, got)
 	}
 	if got, err := s.History(t.Context(), "none", 0, 0); err != nil || len(got) != 0 {
-		t.Errorf("history of nothing: %v, %v", got, err)
+		t.Errorf("history of an unknown list: %v, %v", got, err)
 	}
 }
 
-// findByOperation: the other conditions hold for the snapshot that an operation
-// made; nobody finds somebody else's list by a guessed id.
+// findByOperation tests that the other conditions apply to the snapshot that an
+// operation saved, so that no principal finds another's list by a guessed
+// operation id.
 func findByOperation(t *testing.T, s todo.Store) {
 	next := list("a", "x", 1)
 	next.Operation = todo.Operation{ID: "op"}
-	first := must(t, s, next)
-	must(t, s, list("a", "x", 2))
-	mine, theirs := "", "somebody"
+	first := mustSave(t, s, next)
+	mustSave(t, s, list("a", "x", 2))
+	principal, other := "", "somebody"
 	for _, q := range []struct {
 		name  string
 		query todo.Query
 		found bool
 	}{
 		{"alone", todo.Query{}, true},
-		{"its principal", todo.Query{Principal: &mine}, true},
-		{"another principal", todo.Query{Principal: &theirs}, false},
+		{"its principal", todo.Query{Principal: &principal}, true},
+		{"another principal", todo.Query{Principal: &other}, false},
 		{"its scope", todo.Query{Scope: first.List.Scope.Key()}, true},
 		{"another scope", todo.Query{Scope: "none"}, false},
 		{"another parent", todo.Query{Parent: "p"}, false},
@@ -110,22 +111,23 @@ func findByOperation(t *testing.T, s todo.Store) {
 			t.Errorf("%s: found %d, %v", q.name, len(got), err)
 		}
 		if len(got) == 1 {
-			same(t, q.name, first, got[0])
+			checkEqual(t, q.name, first, got[0])
 		}
 	}
 }
 
-// since: times are told apart to the nanosecond, however far (BAD-INPUT 57).
+// since tests that UpdatedSince compares times to the nanosecond, even
+// centuries away (BAD-INPUT 57).
 func since(t *testing.T, s todo.Store) {
-	for _, updated := range []time.Time{at, at.AddDate(-400, 0, 0), at.AddDate(400, 0, 0), {}} {
+	for _, updated := range []time.Time{baseTime, baseTime.AddDate(-400, 0, 0), baseTime.AddDate(400, 0, 0), {}} {
 		next := list("l"+updated.Format(time.RFC3339Nano), "x", 1)
 		next.Updated = updated
-		must(t, s, next)
+		mustSave(t, s, next)
 	}
 	for _, c := range []struct {
 		since time.Time
 		want  int
-	}{{at, 2}, {at.Add(1), 1}, {at.Add(-1), 2}, {at.AddDate(100, 0, 0), 1}, {time.Time{}, 4}} {
+	}{{baseTime, 2}, {baseTime.Add(1), 1}, {baseTime.Add(-1), 2}, {baseTime.AddDate(100, 0, 0), 1}, {time.Time{}, 4}} {
 		got, err := s.Find(t.Context(), todo.Query{UpdatedSince: c.since})
 		if err != nil || len(got) != c.want {
 			t.Errorf("since %v: found %d, want %d, %v", c.since, len(got), c.want, err)
@@ -133,7 +135,8 @@ func since(t *testing.T, s todo.Store) {
 	}
 }
 
-// anyText: what the model admits comes back as it was, up to the largest list.
+// anyText tests that texts of all kinds, up to [todo.MaxText] long, are stored
+// unchanged.
 func anyText(t *testing.T, s todo.Store) {
 	next := list("a", "x", 1)
 	next.Items = nil
@@ -150,10 +153,10 @@ func anyText(t *testing.T, s todo.Store) {
 	}
 	next.List.Name, next.List.Workspace, next.Writer.Client = texts[7], texts[3], texts[5]
 	next.List.Scope.Conversation, next.List.Scope.Principal = texts[8], texts[2]
-	saved := must(t, s, next)
+	saved := mustSave(t, s, next)
 	got, err := s.Find(t.Context(), todo.Query{Scope: next.List.Scope.Key(), Principal: &next.List.Scope.Principal})
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "any text", []todo.Snapshot{saved}, got)
+	checkEqual(t, "any text", []todo.Snapshot{saved}, got)
 }

@@ -1,6 +1,7 @@
-// Package storetest is the conformance suite of todo.Store: what every backend
-// must do, in the words of the interface. A new backend passes [Run], and
-// [RunDurable] if it claims to outlive the process.
+// Package storetest is the conformance suite of todo.Store. It tests what the
+// interface promises on any backend. A backend must pass [Run]; [RunKeep] if it
+// can be limited with a todo.Keep; and [RunDurable] if its lists survive the
+// process.
 package storetest
 
 import (
@@ -14,31 +15,31 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Open opens an empty store for a test; the suite closes it.
+// Open returns a new, empty store for one test; the suite closes it.
 type Open func(t testing.TB) todo.Store
 
-// Run runs the suite.
+// Run runs the suite as subtests of t, each on a store of its own.
 func Run(t *testing.T, open Open) {
 	for name, test := range map[string]func(*testing.T, todo.Store){
-		"save and load":          saveAndLoad,
-		"conflicts":              conflicts,
-		"exclusive scopes":       exclusiveScopes,
-		"begin once":             beginOnce,
-		"operations":             operations,
-		"find":                   find,
-		"history":                history,
-		"snapshots do not move":  immutable,
-		"linearizable":           linearizable,
-		"watch":                  watch,
-		"watch never runs ahead": watchNeverAhead,
-		"cancelled":              cancelled,
-		"model":                  model,
-		"find by operation":      findByOperation,
-		"since, exactly":         since,
-		"any text":               anyText,
-		"many watchers":          manyWatchers,
-		"reads given up":         readsGivenUp,
-		"announcements":          announcements,
+		"save and load":           saveAndLoad,
+		"conflicts":               conflicts,
+		"exclusive scopes":        exclusiveScopes,
+		"begin once":              beginOnce,
+		"operations":              operations,
+		"find":                    find,
+		"history":                 history,
+		"snapshots are immutable": immutable,
+		"linearizable":            linearizable,
+		"watch":                   watch,
+		"hint after save":         hintAfterSave,
+		"cancelled":               cancelled,
+		"model":                   model,
+		"find by operation":       findByOperation,
+		"updated since":           since,
+		"any text":                anyText,
+		"many watchers":           manyWatchers,
+		"cancelled reads":         cancelledReads,
+		"announcements":           announcements,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
@@ -55,24 +56,25 @@ func Run(t *testing.T, open Open) {
 	t.Run("closed while saving", func(t *testing.T) { closedWhileSaving(t, open) })
 }
 
-// at is the time in test snapshots; times are kept to the nanosecond, in UTC.
-var at = time.Date(2026, 11, 20, 9, 0, 0, 123456789, time.UTC)
+// baseTime is the time in test snapshots. It has nanoseconds because a store
+// must keep them; all times are UTC.
+var baseTime = time.Date(2026, 11, 20, 9, 0, 0, 123456789, time.UTC)
 
-// list makes revision n of a list with as many items.
+// list returns revision n of a list, with n items.
 func list(id, scope string, n int64) todo.Snapshot {
 	s := todo.Snapshot{
-		List:     todo.List{ID: id, Scope: todo.Scope{Conversation: scope}, Created: at, Workspace: "/w", Name: "näme", First: "first"},
-		Revision: n, Items: []todo.Item{}, LastID: int(n), Updated: at.Add(time.Duration(n) * time.Second),
+		List:     todo.List{ID: id, Scope: todo.Scope{Conversation: scope}, Created: baseTime, Workspace: "/w", Name: "näme", First: "first"},
+		Revision: n, Items: []todo.Item{}, LastID: int(n), Updated: baseTime.Add(time.Duration(n) * time.Second),
 		Writer: todo.Writer{Client: "c", Variant: "v", Agent: "a", Person: true, Process: "p"},
 		Report: todo.Report{Notes: []string{"a note"}, Dropped: []todo.Item{{ID: "9", Text: "gone", Status: todo.Pending}}},
 	}
 	for i := range n {
-		s.Items = append(s.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: "日本 \"quoted\" <b>", Active: "doing", Status: todo.InProgress, Created: at, Started: at})
+		s.Items = append(s.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: "日本 \"quoted\" <b>", Active: "doing", Status: todo.InProgress, Created: baseTime, Started: baseTime})
 	}
 	return s
 }
 
-func must(t testing.TB, s todo.Store, next todo.Snapshot) todo.Snapshot {
+func mustSave(t testing.TB, s todo.Store, next todo.Snapshot) todo.Snapshot {
 	t.Helper()
 	saved, err := s.Save(t.Context(), next)
 	if err != nil {
@@ -81,7 +83,7 @@ func must(t testing.TB, s todo.Store, next todo.Snapshot) todo.Snapshot {
 	return saved
 }
 
-func same(t testing.TB, what string, want, got any) {
+func checkEqual(t testing.TB, what string, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got)\n%s", what, diff)
@@ -90,17 +92,17 @@ func same(t testing.TB, what string, want, got any) {
 
 func saveAndLoad(t *testing.T, s todo.Store) {
 	if _, err := s.Load(t.Context(), "none", 0); !errors.Is(err, todo.ErrNotFound) {
-		t.Errorf("load from nothing: %v", err)
+		t.Errorf("load from an empty store: %v", err)
 	}
 	var saved []todo.Snapshot
 	for n := range int64(5) {
 		next := list("a", "x", n+1)
-		got := must(t, s, next)
+		got := mustSave(t, s, next)
 		if got.Seq <= 0 || n > 0 && got.Seq <= saved[n-1].Seq {
 			t.Errorf("seq %d of revision %d does not grow", got.Seq, n+1)
 		}
 		next.Seq = got.Seq
-		same(t, "saved", next, got)
+		checkEqual(t, "saved", next, got)
 		saved = append(saved, got)
 	}
 	for n := range int64(6) {
@@ -112,24 +114,24 @@ func saveAndLoad(t *testing.T, s todo.Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, fmt.Sprint("load revision ", n), want, got)
+		checkEqual(t, fmt.Sprint("load revision ", n), want, got)
 	}
 	for _, n := range []int64{6, -1} {
 		if _, err := s.Load(t.Context(), "a", n); !errors.Is(err, todo.ErrNotFound) {
 			t.Errorf("load revision %d: %v", n, err)
 		}
 	}
-	// The list is what it began as, whatever later saves say.
+	// The List of the first save stays, whatever later saves have.
 	other := list("a", "elsewhere", 6)
 	other.List.Name = "renamed"
-	if got := must(t, s, other); got.List != saved[0].List {
+	if got := mustSave(t, s, other); got.List != saved[0].List {
 		t.Errorf("a later save changed the list to %+v", got.List)
 	}
 }
 
 func conflicts(t *testing.T, s todo.Store) {
-	must(t, s, list("a", "x", 1))
-	newest := must(t, s, list("a", "x", 2))
+	mustSave(t, s, list("a", "x", 1))
+	newest := mustSave(t, s, list("a", "x", 2))
 	for _, n := range []int64{1, 2, 4, 9} {
 		_, err := s.Save(t.Context(), list("a", "x", n))
 		var conflict *todo.ConflictError
@@ -137,7 +139,7 @@ func conflicts(t *testing.T, s todo.Store) {
 			t.Errorf("save revision %d over 2: %v", n, err)
 			continue
 		}
-		same(t, "current", newest, conflict.Current)
+		checkEqual(t, "current", newest, conflict.Current)
 	}
 	if _, err := s.Save(t.Context(), list("b", "x", 2)); !errors.Is(err, todo.ErrNotFound) {
 		t.Errorf("revision 2 of no list: %v", err)
@@ -155,27 +157,27 @@ func exclusive(id, scope string) todo.Snapshot {
 }
 
 func exclusiveScopes(t *testing.T, s todo.Store) {
-	first := must(t, s, exclusive("a", "x"))
+	first := mustSave(t, s, exclusive("a", "x"))
 	_, err := s.Save(t.Context(), exclusive("b", "x"))
 	var conflict *todo.ConflictError
 	if !errors.As(err, &conflict) {
 		t.Fatalf("a second list of an exclusive scope: %v", err)
 	}
-	same(t, "current", first, conflict.Current)
-	must(t, s, exclusive("c", "y"))
+	checkEqual(t, "current", first, conflict.Current)
+	mustSave(t, s, exclusive("c", "y"))
 	foreign := exclusive("d", "x")
 	foreign.List.Scope.Principal = "somebody"
-	must(t, s, foreign)
-	must(t, s, list("e", "z", 1))
-	must(t, s, list("f", "z", 1))
+	mustSave(t, s, foreign)
+	mustSave(t, s, list("e", "z", 1))
+	mustSave(t, s, list("f", "z", 1))
 }
 
 func operations(t *testing.T, s todo.Store) {
 	next := list("a", "x", 1)
 	next.Operation = todo.Operation{ID: "op", Digest: "d"}
-	first := must(t, s, next)
-	must(t, s, list("a", "x", 2))
-	same(t, "repeat", first, must(t, s, next))
+	first := mustSave(t, s, next)
+	mustSave(t, s, list("a", "x", 2))
+	checkEqual(t, "repeat", first, mustSave(t, s, next))
 	next.Operation.Digest = "other"
 	if _, err := s.Save(t.Context(), next); !errors.Is(err, todo.ErrOperationReused) {
 		t.Errorf("reuse: %v", err)
@@ -184,39 +186,41 @@ func operations(t *testing.T, s todo.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "found by operation", []todo.Snapshot{first}, found)
+	checkEqual(t, "found by operation", []todo.Snapshot{first}, found)
 	if found, err := s.Find(t.Context(), todo.Query{Operation: "none"}); err != nil || len(found) != 0 {
 		t.Errorf("found by unknown operation: %v, %v", found, err)
 	}
 }
 
-// immutable: what the caller does with items it handed in or was handed does
-// not reach the store.
+// immutable tests that a caller who changes the items of a snapshot after
+// passing it to the store, or after getting it from there, does not change the
+// store.
 func immutable(t *testing.T, s todo.Store) {
 	next := list("a", "x", 2)
 	next.Revision = 1
-	want := must(t, s, next).Items[0].Text
-	next.Items[0].Text = "changed by the writer"
-	spoil := func(l todo.Snapshot, err error) {
+	want, note := mustSave(t, s, next).Items[0].Text, next.Report.Notes[0]
+	next.Items[0].Text, next.Report.Notes[0] = "changed by the writer", "changed by the writer"
+	checkAndModify := func(l todo.Snapshot, err error) {
 		t.Helper()
-		if err != nil || l.Items[0].Text != want {
-			t.Errorf("text is %q, %v", l.Items[0].Text, err)
+		if err != nil || l.Items[0].Text != want || l.Report.Notes[0] != note || l.Report.Dropped[0].Text != "gone" {
+			t.Errorf("text is %q, note %q, %v", l.Items[0].Text, l.Report.Notes[0], err)
 			return
 		}
-		l.Items[0].Text = "changed by a reader"
+		l.Items[0].Text, l.Report.Notes[0], l.Report.Dropped[0].Text = "changed by a reader", "changed", "changed"
 	}
 	for range 2 {
 		l, err := s.Load(t.Context(), "a", 0)
-		spoil(l, err)
+		checkAndModify(l, err)
 		found, err := s.Find(t.Context(), todo.Query{})
-		spoil(found[0], err)
+		checkAndModify(found[0], err)
 		revisions, err := s.History(t.Context(), "a", 0, 0)
-		spoil(revisions[0], err)
+		checkAndModify(revisions[0], err)
 	}
 }
 
-// RunDurable holds that what was saved is there after the store was opened
-// again.
+// RunDurable tests that saved snapshots are there after the store was closed
+// and opened again. open opens the store at path, and creates it the first
+// time.
 func RunDurable(t *testing.T, open func(path string) (todo.Store, error)) {
 	path := t.TempDir() + "/todo.db"
 	var want []todo.Snapshot
@@ -230,10 +234,10 @@ func RunDurable(t *testing.T, open func(path string) (todo.Store, error)) {
 			t.Fatalf("round %d: %d revisions, %v", round, len(got), err)
 		}
 		for i := range got {
-			same(t, "after opening again", want[i], got[i])
+			checkEqual(t, "after opening again", want[i], got[i])
 		}
 		for range 5 {
-			want = append(want, must(t, s, list("a", "x", int64(len(want)+1))))
+			want = append(want, mustSave(t, s, list("a", "x", int64(len(want)+1))))
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

@@ -10,8 +10,9 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// begin starts watching and waits until it does, by saving until a hint comes.
-func begin(t *testing.T, s todo.Store, id string, hint func()) (stop func()) {
+// startWatch starts a watch and returns when it has begun: it saves to list id
+// until the first hint comes.
+func startWatch(t *testing.T, s todo.Store, id string, hint func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	first := make(chan struct{}, 1)
 	done := make(chan error, 1)
@@ -25,7 +26,7 @@ func begin(t *testing.T, s todo.Store, id string, hint func()) (stop func()) {
 		})
 	}()
 	for n := int64(1); ; n++ {
-		must(t, s, list(id, "w", n))
+		mustSave(t, s, list(id, "w", n))
 		select {
 		case <-first:
 			return func() {
@@ -41,7 +42,7 @@ func begin(t *testing.T, s todo.Store, id string, hint func()) (stop func()) {
 
 func watch(t *testing.T, s todo.Store) {
 	hints := make(chan struct{}, 1)
-	stop := begin(t, s, "watched", func() {
+	stop := startWatch(t, s, "watched", func() {
 		select {
 		case hints <- struct{}{}:
 		default:
@@ -52,7 +53,7 @@ func watch(t *testing.T, s todo.Store) {
 	case <-hints:
 	default:
 	}
-	must(t, s, list("a", "x", 1))
+	mustSave(t, s, list("a", "x", 1))
 	select {
 	case <-hints:
 	case <-time.After(5 * time.Second):
@@ -60,13 +61,13 @@ func watch(t *testing.T, s todo.Store) {
 	}
 }
 
-// watchNeverAhead: at a hint the save that caused it can be read, and the last
-// save is always followed by one.
-func watchNeverAhead(t *testing.T, s todo.Store) {
+// hintAfterSave tests that a save can be read when its hint comes, and that a
+// hint always follows the last save.
+func hintAfterSave(t *testing.T, s todo.Store) {
 	var mu sync.Mutex
 	var seen int64
-	moved := make(chan struct{}, 1)
-	stop := begin(t, s, "watched", func() {
+	hinted := make(chan struct{}, 1)
+	stop := startWatch(t, s, "watched", func() {
 		now, err := s.Load(context.Background(), "a", 0)
 		if err != nil && !errors.Is(err, todo.ErrNotFound) {
 			t.Error(err)
@@ -78,14 +79,14 @@ func watchNeverAhead(t *testing.T, s todo.Store) {
 		seen = now.Revision
 		mu.Unlock()
 		select {
-		case moved <- struct{}{}:
+		case hinted <- struct{}{}:
 		default:
 		}
 	})
 	defer stop()
 	const last = 50
 	for n := range int64(last) {
-		must(t, s, list("a", "x", n+1))
+		mustSave(t, s, list("a", "x", n+1))
 	}
 	deadline := time.After(5 * time.Second)
 	for {
@@ -96,7 +97,7 @@ func watchNeverAhead(t *testing.T, s todo.Store) {
 			return
 		}
 		select {
-		case <-moved:
+		case <-hinted:
 		case <-deadline:
 			t.Fatalf("the last hint read revision %d of %d", now, last)
 		}
