@@ -147,7 +147,7 @@ func addSettings(fs *flag.FlagSet, c command) map[string]string {
 			continue
 		}
 		keep := func(v string) error { given[row.name] = v; return nil }
-		if row.isBool {
+		if row.isSwitch {
 			fs.BoolFunc(row.name, row.help, keep)
 		} else {
 			fs.Func(row.name, row.help, keep)

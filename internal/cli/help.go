@@ -58,7 +58,7 @@ func flagLines(c command) (lines []string) {
 			continue
 		}
 		line := fmt.Sprintf("  --%-20s %s", row.name, row.help)
-		if row.def != "" && !row.isBool {
+		if row.def != "" && !row.isSwitch {
 			line += " (default " + row.def + ")"
 		}
 		lines = append(lines, line)

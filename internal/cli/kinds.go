@@ -54,7 +54,7 @@ func days(most int) kind[time.Duration] {
 }
 
 func boolean() kind[bool] {
-	return kind[bool]{format: strconv.FormatBool, parse: func(v string) (bool, error) {
+	return kind[bool]{isSwitch: true, format: strconv.FormatBool, parse: func(v string) (bool, error) {
 		b, err := strconv.ParseBool(v)
 		if err != nil {
 			return false, errors.New("must be true or false")

@@ -54,12 +54,13 @@ const (
 // setting is one row of the table: flag --name, variable TODO_NAME, line
 // "name = value" of the config file.
 type setting struct {
-	name   string
-	def    string // as it would be written
-	help   string
-	group  group
-	isBool bool
-	secret bool // its value is never shown
+	name  string
+	def   string // as it would be written
+	help  string
+	group group
+	// isSwitch says that the flag alone means true.
+	isSwitch bool
+	secret   bool // its value is never shown
 	// set parses a value and keeps it; the error says what is allowed.
 	set func(*settings, string) error
 }
@@ -72,14 +73,14 @@ func (s setting) variable() string {
 // kind is the type of a setting's value: how it is read, and how its default is
 // written.
 type kind[T any] struct {
-	parse  func(string) (T, error)
-	format func(T) string
+	parse    func(string) (T, error)
+	format   func(T) string
+	isSwitch bool // the flag alone means true
 }
 
 // define makes a row of a kind; field returns where the value is kept.
 func define[T any](k kind[T], name string, def T, field func(*settings) *T, help string) setting {
-	_, isBool := any(def).(bool)
-	return setting{name: name, def: k.format(def), help: help, isBool: isBool, set: func(s *settings, text string) error {
+	return setting{name: name, def: k.format(def), help: help, isSwitch: k.isSwitch, set: func(s *settings, text string) error {
 		value, err := k.parse(text)
 		if err != nil {
 			return err

@@ -97,7 +97,7 @@ func browser() (context.Context, context.CancelFunc) {
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
 	allocated, cancel1 := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel2 := chromedp.NewContext(allocated)
-	ctx, cancel3 := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel3 := context.WithTimeout(ctx, 3*time.Minute)
 	return ctx, func() { cancel3(); cancel2(); cancel1() }
 }
 

@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"html"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/clipperhouse/displaywidth"
 )
 
 // shootTerminal runs `todo-mcp watch` on the server in a real terminal and
@@ -51,20 +53,39 @@ func shootTerminal(ctx context.Context, url, file string) error {
 }
 
 func shootText(ctx context.Context, screen, file string) error {
-	page := `<meta charset="utf-8"><body style="margin:0"><pre style="display:inline-block;margin:0;padding:18px 22px;background:#12151b;color:#d8dde6;` +
-		`font:15px/1.3 'Noto Sans Mono CJK SC','DejaVu Sans Mono',monospace">` + toHTML(strings.TrimRight(screen, "\n")) + `</pre>`
-	url := "data:text/html;base64," + base64.StdEncoding.EncodeToString([]byte(page))
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(900, 700, chromedp.EmulateScale(1.5)), chromedp.Navigate(url)); err != nil {
+	page := `<!doctype html><meta charset="utf-8"><style>` + terminalStyle + `</style><body><div id="terminal">` + toHTML(strings.TrimRight(screen, "\n")) + `</div>`
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, page)
+	}))
+	defer site.Close()
+	if err := chromedp.Do(ctx, chromedp.Navigate(site.URL)); err != nil {
 		return err
 	}
-	png, err := chromedp.Run(ctx, chromedp.Screenshot("pre"))
+	size, err := chromedp.Run(ctx, chromedp.Evaluate[[]int64](`(({width, height}) => [Math.ceil(width), Math.ceil(height)])(document.getElementById('terminal').getBoundingClientRect())`))
+	if err != nil {
+		return err
+	}
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(size[0], size[1], chromedp.EmulateScale(1.5))); err != nil {
+		return err
+	}
+	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(file, png, 0o644)
 }
 
-var sgr = regexp.MustCompile("\x1b\\[([0-9;]*)m")
+// terminalStyle makes a grid of cells. Each character stands at its own cell, so
+// that one from another font, of another width, moves none behind it; and the
+// height of a line is that of the font's box-drawing characters, so that they
+// meet.
+const terminalStyle = `body { margin: 0 }
+#terminal { display: inline-block; padding: 18px 22px; background: #12151b; color: #d8dde6; font: 15px/18px 'DejaVu Sans Mono', 'Noto Sans Mono CJK SC', monospace }
+#terminal p { position: relative; margin: 0; height: 18px; width: 76ch }
+#terminal i { position: absolute; top: 0; font-style: normal; white-space: pre }`
+
+var sgr = regexp.MustCompile("^\x1b\\[([0-9;]*)m")
 
 // styles are the SGR codes our terminal output uses.
 func styles() map[string]string {
@@ -74,25 +95,40 @@ func styles() map[string]string {
 	}
 }
 
-// toHTML keeps a captured screen's colours.
+// toHTML draws a captured screen, a paragraph a line and an element a cell, in its
+// colours.
 func toHTML(screen string) string {
 	var b strings.Builder
-	open, at := 0, 0
-	closeAll := func() { b.WriteString(strings.Repeat("</span>", open)); open = 0 }
-	for _, m := range sgr.FindAllStringSubmatchIndex(screen, -1) {
-		b.WriteString(html.EscapeString(screen[at:m[0]]))
-		at = m[1]
-		for code := range strings.SplitSeq(screen[m[2]:m[3]], ";") {
-			style, known := styles()[code]
-			if !known {
-				closeAll()
+	style := ""
+	for line := range strings.Lines(screen) {
+		b.WriteString("<p>")
+		column := 0
+		for line = strings.TrimSuffix(line, "\n"); line != ""; {
+			if m := sgr.FindStringSubmatch(line); m != nil {
+				style = restyle(style, m[1])
+				line = line[len(m[0]):]
 				continue
 			}
-			fmt.Fprintf(&b, `<span style="%s">`, style)
-			open++
+			cell := displaywidth.StringGraphemes(line)
+			cell.Next()
+			fmt.Fprintf(&b, `<i style="left:%dch;%s">%s</i>`, column, style, html.EscapeString(cell.Value()))
+			column += cell.Width()
+			line = line[len(cell.Value()):]
 		}
+		b.WriteString("</p>")
 	}
-	b.WriteString(html.EscapeString(screen[at:]))
-	closeAll()
 	return b.String()
+}
+
+// restyle applies the codes of one SGR sequence; one that is not known resets.
+func restyle(style, codes string) string {
+	for code := range strings.SplitSeq(codes, ";") {
+		added, known := styles()[code]
+		if !known {
+			style = ""
+			continue
+		}
+		style += added + ";"
+	}
+	return style
 }
