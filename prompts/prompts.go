@@ -1,9 +1,10 @@
-// Package prompts holds every word a model or a person is told: the guidance
-// that ships as tool descriptions, the server's instructions, the MCP prompts
-// and the language tables of create_todos and update_todo.
+// Package prompts contains the texts that are sent to models: the tool
+// descriptions, the server's instructions, the MCP prompts and the sentences of
+// create_todos and update_todo in each language.
 //
-// Each text is a file of its own, embedded, and may be replaced at start by a
-// file of the same name in a folder of the user's (VARIANTS.md K4).
+// Each text is an embedded file. At start, files of the same name in a folder
+// of the user replace the .md files (docs/spec/variants.md K4); the sentences
+// in words/ cannot be replaced.
 package prompts
 
 import (
@@ -19,24 +20,25 @@ import (
 //go:embed *.md words/*.json
 var embedded embed.FS
 
-// Guidance chooses how much a tool description says.
+// Guidance is the length of the tool descriptions.
 type Guidance string
 
 // The two lengths of guidance.
 const (
-	Short Guidance = "short" // under 700 characters, no example
-	Long  Guidance = "long"  // the whole document, with one
+	Short Guidance = "short" // under 700 characters, without an example
+	Long  Guidance = "long"  // the whole document, with an example
 )
 
-// Texts gives the texts in force.
+// Texts returns the texts in use: the embedded ones and what replaces them.
 type Texts struct {
-	own      fs.FS // the user's folder; nil when there is none
-	guidance Guidance
+	overrides fs.FS // the user's folder; nil when there is none
+	guidance  Guidance
 }
 
-// New returns the embedded texts at a length; dir, unless empty, is a folder
-// whose files replace them. It reads every file there that would be used, so
-// that a bad one stops the start: the error names it.
+// New returns the texts with tool descriptions of a length. Files in the folder
+// dir, unless dir is empty, replace embedded ones. New reads every file there
+// that replaces one, so that the server does not start with a bad file; the
+// error names the file.
 func New(guidance Guidance, dir string) (*Texts, error) {
 	t := &Texts{guidance: guidance}
 	if dir == "" {
@@ -45,7 +47,7 @@ func New(guidance Guidance, dir string) (*Texts, error) {
 	if _, err := os.ReadDir(dir); err != nil {
 		return nil, fmt.Errorf("read prompts folder: %w", err)
 	}
-	t.own = os.DirFS(dir)
+	t.overrides = os.DirFS(dir)
 	names, err := fs.Glob(embedded, "*.md")
 	if err != nil {
 		return nil, fmt.Errorf("list prompts: %w", err)
@@ -58,7 +60,7 @@ func New(guidance Guidance, dir string) (*Texts, error) {
 	return t, nil
 }
 
-// Tool is the description of a tool, at the chosen length.
+// Tool returns the description of a tool, at the length given to [New].
 func (t *Texts) Tool(name string) (string, error) {
 	if t.guidance == Long {
 		return t.Document(name)
@@ -66,29 +68,31 @@ func (t *Texts) Tool(name string) (string, error) {
 	return t.read(name + ".md")
 }
 
-// Document is the full guidance of a tool, whatever the chosen length: what its
-// command prints as help. A user's own text for the tool stands for both.
+// Document returns the long description of a tool, whatever length was given to
+// [New]; the tool's command prints it as help. If the user's folder has a short
+// description, that replaces the long one too.
 func (t *Texts) Document(name string) (string, error) {
-	if t.has(name + ".md") {
+	if t.hasOverride(name + ".md") {
 		return t.read(name + ".md")
 	}
 	return t.read(name + ".long.md")
 }
 
-// Text is any other text, by its name without ".md".
+// Text returns any other text, by its file name without ".md".
 func (t *Texts) Text(name string) (string, error) { return t.read(name + ".md") }
 
-func (t *Texts) has(file string) bool {
-	if t.own == nil {
+// hasOverride reports whether the user's folder has a file.
+func (t *Texts) hasOverride(file string) bool {
+	if t.overrides == nil {
 		return false
 	}
-	_, err := fs.Stat(t.own, file)
+	_, err := fs.Stat(t.overrides, file)
 	return err == nil
 }
 
 func (t *Texts) read(file string) (string, error) {
-	if t.own != nil {
-		data, err := fs.ReadFile(t.own, file)
+	if t.overrides != nil {
+		data, err := fs.ReadFile(t.overrides, file)
 		if err == nil && strings.TrimSpace(string(data)) == "" {
 			err = errors.New("the file is empty")
 		}
@@ -106,26 +110,26 @@ func (t *Texts) read(file string) (string, error) {
 	return strings.TrimSpace(string(data)), nil
 }
 
-// Words are the sentences of create_todos and update_todo in one language. %s
-// and %d stand for what is named in the comment, in that order.
+// Words are the sentences of create_todos and update_todo in one language. They
+// are formats for [fmt.Sprintf]; the comments name their arguments, in order.
 type Words struct {
 	Created       string `json:"created"`        // number of steps
 	Updated       string `json:"updated"`        // id, text, status
-	Plan          string `json:"plan"`           // the header line of the plan
-	Empty         string `json:"empty"`          // instead of an empty plan
-	NoItems       string `json:"no_items"`       // nothing to create
+	Plan          string `json:"plan"`           // none; the line above the plan
+	Empty         string `json:"empty"`          // none; shown instead of an empty plan
+	NoItems       string `json:"no_items"`       // none; the call has no steps
 	BlankItem     string `json:"blank_item"`     // number of the blank step, from 1
-	BadItem       string `json:"bad_item"`       // number of the step from 1, what is wrong
+	BadItem       string `json:"bad_item"`       // number of the step, from 1; what is wrong
 	UnknownID     string `json:"unknown_id"`     // id
-	UnknownStatus string `json:"unknown_status"` // status received, statuses allowed
-	Backwards     string `json:"backwards"`      // id, text, status it has, status wanted
-	TooMany       string `json:"too_many"`       // most steps, steps there would be
+	UnknownStatus string `json:"unknown_status"` // status received, allowed statuses
+	Backwards     string `json:"backwards"`      // id, text, current status, status received
+	TooMany       string `json:"too_many"`       // maximum, number of steps there would be
 }
 
-// Languages lists the languages there are words for, the default first.
+// Languages returns the languages that have [Words], the default first.
 func Languages() []string { return []string{"en", "zh", "vi"} }
 
-// WordsIn returns the words in a language of [Languages].
+// WordsIn returns the words in a language, which must be one of [Languages].
 func WordsIn(language string) (Words, error) {
 	var w Words
 	data, err := embedded.ReadFile("words/" + language + ".json")

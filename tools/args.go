@@ -8,16 +8,17 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// shape tells the reader how a variant spells an item.
+// shape is how a variant encodes an item in its arguments.
 type shape struct {
 	view   todo.View
-	text   string // the key of the text: "content"
-	active string // the key of the active text; "" in variants without
-	// maxItems and maxText are the variant's own limits; 0 leaves the hard caps.
+	text   string // key of the text, such as "content"
+	active string // key of the active text; "" if the variant has none
+	// maxItems and maxText (runes) are the variant's own limits; 0 means that
+	// only the hard caps apply.
 	maxItems, maxText int
 }
 
-// reader collects every problem of a call before it gives up.
+// reader reads a call's arguments and collects every problem in them.
 type reader struct {
 	problems []todo.Problem
 }
@@ -26,12 +27,13 @@ func (r *reader) problem(path, format string, args ...any) {
 	r.problems = append(r.problems, todo.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// sentence notes a problem of the whole call, worded as it is to be shown.
+// sentence adds a problem of the whole call, as a complete sentence.
 func (r *reader) sentence(format string, args ...any) {
 	r.problems = append(r.problems, todo.Problem{Message: fmt.Sprintf(format, args...), Sentence: true})
 }
 
-// err returns what was found wrong; nil when nothing was.
+// err returns the problems as an [*todo.InputError], or nil when there are
+// none.
 func (r *reader) err() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -39,8 +41,8 @@ func (r *reader) err() error {
 	return &todo.InputError{Problems: r.problems}
 }
 
-// arguments reads the arguments object. It takes a bare array for the one
-// field (VARIANTS.md V5).
+// arguments reads the arguments object. A bare array stands for an object with
+// only that field (docs/spec/variants.md V5).
 func (r *reader) arguments(args value, field string) value {
 	switch args.kind {
 	case '{':
@@ -55,15 +57,15 @@ func (r *reader) arguments(args value, field string) value {
 	}
 }
 
-// list reads an array that may have been sent as a JSON string or as its only
-// element. ok is false when it is missing or no list at all, and then the
-// problem is noted unless optional.
+// list reads an array, which may also be sent as a JSON string or, if it has
+// one element, as that element. ok is false when the array is missing or not an
+// array; then list adds a problem, unless the array is missing and optional.
 func (r *reader) list(args value, field string, optional bool) (elements []value, ok bool) {
 	v := args.get(field)
 	if inner, is := v.unquote(); is {
 		v = inner
 	}
-	// The whole arguments object, quoted once more inside its own field.
+	// Accept the whole arguments object inside its own field.
 	if inner := v.get(field); v.kind == '{' && inner.kind == '[' && len(v.members) == 1 {
 		v = inner
 	}
@@ -82,14 +84,14 @@ func (r *reader) list(args value, field string, optional bool) (elements []value
 	return nil, false
 }
 
-// lines reads a whole list of items.
+// lines reads all items of a whole-list write.
 func (r *reader) lines(elements []value, field string, s shape) []todo.Line {
-	most := todo.MaxItems
+	limit := todo.MaxItems
 	if s.maxItems > 0 {
-		most = min(most, s.maxItems)
+		limit = min(limit, s.maxItems)
 	}
-	if len(elements) > most {
-		r.problem(field, "Must have at most %d items, received %d", most, len(elements))
+	if len(elements) > limit {
+		r.problem(field, "Must have at most %d items, received %d", limit, len(elements))
 		return nil
 	}
 	lines := make([]todo.Line, len(elements))
@@ -123,7 +125,8 @@ func (r *reader) line(v value, path string, s shape) todo.Line {
 	return line
 }
 
-// text reads a required text that is not blank (VARIANTS.md T2, V6, V7).
+// text reads a required text, which must not be blank (docs/spec/variants.md
+// T2, V6, V7).
 func (r *reader) text(v value, path string, maxText int) string {
 	switch {
 	case v.kind == 0:
@@ -137,9 +140,9 @@ func (r *reader) text(v value, path string, maxText int) string {
 		return ""
 	}
 	text, err := todo.CleanText(v.text)
-	most := todo.MaxText
+	limit := todo.MaxText
 	if maxText > 0 {
-		most = min(most, maxText)
+		limit = min(limit, maxText)
 	}
 	n := utf8.RuneCountInString(text)
 	switch {
@@ -147,20 +150,20 @@ func (r *reader) text(v value, path string, maxText int) string {
 		r.problem(path, "%s", upperFirst(err.Error()))
 	case text == "":
 		r.problem(path, "Must not be blank")
-	case n > most:
-		r.problem(path, "Must be at most %d characters, received %d", most, n)
+	case n > limit:
+		r.problem(path, "Must be at most %d characters, received %d", limit, n)
 	}
 	return text
 }
 
 func (r *reader) status(v value, path string, view todo.View) string {
-	want := todo.Quote(view.Accepts())
+	expected := todo.Quote(view.Accepts())
 	switch {
 	case v.kind == 0:
 		r.problem(path, "Required")
 		return ""
 	case v.kind != '"':
-		r.problem(path, "Expected %s, received %s", want, v.name())
+		r.problem(path, "Expected %s, received %s", expected, v.name())
 		return ""
 	}
 	for _, word := range view.Accepts() {
@@ -168,12 +171,12 @@ func (r *reader) status(v value, path string, view todo.View) string {
 			return word
 		}
 	}
-	r.problem(path, "Expected %s, received '%s'", want, bare(v.text))
+	r.problem(path, "Expected %s, received '%s'", expected, unquotedExcerpt(v.text))
 	return ""
 }
 
-// id reads an item id, which may come as a number or with a hash sign; "" when
-// it is missing (VARIANTS.md V5).
+// id reads an id, which may also be sent as a number or with a hash sign; it
+// returns "" when the id is missing (docs/spec/variants.md V5).
 func (r *reader) id(v value, path string) string {
 	switch {
 	case v.missing():
@@ -186,8 +189,8 @@ func (r *reader) id(v value, path string) string {
 	}
 }
 
-// bare is an excerpt without its quotation marks.
-func bare(text string) string {
+// unquotedExcerpt returns an excerpt without its quotation marks.
+func unquotedExcerpt(text string) string {
 	quoted := excerpt(text)
 	return quoted[1 : len(quoted)-1]
 }

@@ -8,7 +8,7 @@ import (
 	"todo-mcp/prompts"
 )
 
-// The arguments of create_todos (system 5).
+// createTodosInput is the arguments of create_todos (system 5).
 type createTodosInput struct {
 	Items []string `json:"items" jsonschema:"minItems=1"`
 }
@@ -35,8 +35,9 @@ func createTodos(w prompts.Words) variant {
 	}
 }
 
-// steps reads the descriptions; one text stands for a list of one (VARIANTS.md
-// V5). Every blank or unfit one is named (P1).
+// steps reads the step descriptions; a single string stands for an array of one
+// (docs/spec/variants.md V5). It adds a problem for every one that is blank or
+// not valid (P1).
 func (r *reader) steps(args value, w prompts.Words) []string {
 	v := args.get("items")
 	if inner, ok := v.unquote(); ok && inner.kind == '[' {
@@ -61,16 +62,16 @@ func (r *reader) steps(args value, w prompts.Words) []string {
 	return texts
 }
 
-// step reads one description through the same rules as every other text, and
-// words what is wrong in the table's language.
+// step reads the description at index i by the rules for all texts, and words
+// its problems in the language of w.
 func (r *reader) step(v value, i int, w prompts.Words) string {
 	if v.kind == '"' && strings.TrimSpace(v.text) == "" {
 		r.sentence(w.BlankItem, i+1)
 		return ""
 	}
-	var own reader
-	text := own.text(v, "", 0)
-	for _, p := range own.problems {
+	var stepReader reader
+	text := stepReader.text(v, "", 0)
+	for _, p := range stepReader.problems {
 		r.sentence(w.BadItem, i+1, p.Message)
 	}
 	return text

@@ -1,10 +1,11 @@
-// Package tools holds the todo tools that models know: TodoWrite, write_todos,
-// SetTodoList, create_todos and update_todo, one file each.
+// Package tools implements the todo tools that models call: TodoWrite,
+// write_todos, SetTodoList, create_todos and update_todo, one file each.
 //
-// A tool is data: a name, an argument struct its schema is generated from, a
-// guidance text, one function from arguments to a change of the model, and one
-// from the outcome to a result. The package promises that what it publishes and
-// what it accepts agree, that a refused call tells every problem at once and
-// changes nothing, and that structured results conform to the published output
-// schema. The rules are those of VARIANTS.md; comments name them by id.
+// A tool is data: a name, structs from which the schemas of its arguments and
+// results are generated, a description, a function from arguments to a change
+// of the list, and a function from the outcome to a result. The package
+// promises that the input schema describes the arguments that a tool reads,
+// that a refused call reports all its problems at once and changes nothing, and
+// that structured results conform to the output schema. The rules are those of
+// docs/spec/variants.md; comments refer to them by id.
 package tools

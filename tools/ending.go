@@ -7,20 +7,20 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// answerEnding is what stands behind every result's own words: lines on what
-// else happened to the list, and whether the call changed anything.
+// answerEnding is what follows the tool's own text in every result: lines on
+// what else happened to the list, and whether the call changed anything.
 type answerEnding struct {
 	lines     []string
-	unchanged bool // VARIANTS.md V4
+	unchanged bool // docs/spec/variants.md V4
 }
 
-// ending words an outcome's report: open items that the write left out, what a
-// person changed before it, and what the change itself noted. A repeated call
-// has the same report and so the same ending.
+// ending words an outcome's report: the open items that the write dropped, what
+// people changed before it, and the notes of the change. A repeated call has
+// the same report and so the same ending.
 func ending(o todo.Outcome) answerEnding {
 	e := answerEnding{unchanged: !o.Changed && !o.Repeated}
 	if len(o.Dropped) > 0 && !e.unchanged {
-		e.lines = append(e.lines, "Dropped while open: "+fewOf(o.Dropped))
+		e.lines = append(e.lines, "Dropped while open: "+firstFew(o.Dropped))
 	}
 	if changes := personsChanges(o.Unseen); changes != "" {
 		e.lines = append(e.lines, "The user changed the list: "+changes)
@@ -31,7 +31,7 @@ func ending(o todo.Outcome) answerEnding {
 
 const noChange = "(no change)"
 
-// text is the ending as it continues a sentence.
+// text returns the ending to append to a sentence.
 func (e answerEnding) text() string {
 	text := ""
 	for _, line := range e.lines {
@@ -43,8 +43,8 @@ func (e answerEnding) text() string {
 	return text
 }
 
-// afterPlan is the ending as it stands behind a plan, where it must not read
-// like part of the last step.
+// afterPlan returns the ending to append to a plan. It always begins on a new
+// line, so that it is not read as part of the last step.
 func (e answerEnding) afterPlan() string {
 	if len(e.lines) == 0 && e.unchanged {
 		return "\n" + noChange
@@ -52,18 +52,18 @@ func (e answerEnding) afterPlan() string {
 	return e.text()
 }
 
-// fewOf names the first few of many items.
-func fewOf(items []todo.Item) string {
-	const most = 3
-	names := texts(items)
-	if len(names) > most+1 {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+// firstFew names the first few of many items.
+func firstFew(items []todo.Item) string {
+	const limit = 3
+	names := excerpts(items)
+	if len(names) > limit+1 {
+		return strings.Join(names[:limit], ", ") + fmt.Sprintf(" and %d more", len(names)-limit)
 	}
 	return strings.Join(names, ", ")
 }
 
-// personsChanges says in one line, for a model, what a person changed since the
-// model last saw the list.
+// personsChanges describes in one line, for a model, what people changed since
+// the model last saw the list.
 func personsChanges(changes []todo.Difference) string {
 	var parts []string
 	for _, d := range changes {
@@ -80,15 +80,15 @@ func personsChanges(changes []todo.Difference) string {
 			parts = append(parts, "reworded "+excerpt(d.Before.Text)+" to "+excerpt(d.After.Text))
 		}
 	}
-	const most = 6
-	if len(parts) > most {
-		return strings.Join(parts[:most], ", ") + fmt.Sprintf(" and %d more", len(parts)-most)
+	const limit = 6
+	if len(parts) > limit {
+		return strings.Join(parts[:limit], ", ") + fmt.Sprintf(" and %d more", len(parts)-limit)
 	}
 	return strings.Join(parts, ", ")
 }
 
-// reasonInBrackets returns a blocked item's reason, to stand behind its status;
-// empty when there is none.
+// reasonInBrackets returns a blocked item's reason in brackets, after a space;
+// "" when there is none.
 func reasonInBrackets(i todo.Item) string {
 	if i.Reason == "" {
 		return ""

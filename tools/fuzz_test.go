@@ -9,8 +9,8 @@ import (
 	"todo-mcp/tools"
 )
 
-// Whatever bytes arrive as arguments, a tool answers with a call or an error it
-// can word, and a call applied leaves items that are fit to be stored.
+// For any bytes as arguments, Read returns a call or an error that Failure can
+// word, and applying the call leaves only valid items.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `[`, `{"todos":[{"content":"A","activeForm":"A","status":"pending"}]}`, `{"todos":"[{\"title\":\"A\",\"status\":\"done\"}]</todos>"}`,
@@ -27,7 +27,7 @@ func FuzzRead(f *testing.F) {
 			call, err := tool.Read(raw)
 			if err != nil {
 				if result, ok := tool.Failure(err); !ok || !result.IsError || !utf8.ValidString(result.Text) {
-					t.Fatalf("%s: %v is not worded: %+v", tool.Name, err, result)
+					t.Fatalf("%s: Failure does not word %v: %+v", tool.Name, err, result)
 				}
 				continue
 			}
@@ -37,7 +37,7 @@ func FuzzRead(f *testing.F) {
 			d := todo.NewDraft(todo.Snapshot{Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, LastID: 1}, time.Unix(0, 0))
 			if err := call.Change(d); err != nil {
 				if _, ok := tool.Failure(err); !ok {
-					t.Fatalf("%s: %v is not worded", tool.Name, err)
+					t.Fatalf("%s: Failure does not word %v", tool.Name, err)
 				}
 				continue
 			}

@@ -5,8 +5,8 @@ import (
 	"todo-mcp/prompts"
 )
 
-// planResult is the structured content of create_todos and update_todo, which
-// work by id.
+// planResult is the structured content of create_todos and update_todo. Its
+// items have ids, since update_todo needs them.
 type planResult = result[planItem, planCounts]
 
 type planItem struct {
@@ -22,7 +22,8 @@ type planCounts struct {
 	Failed    int `json:"failed"`
 }
 
-// planView is the last column of VARIANTS.md's table.
+// planView returns the view in the last column of the table in
+// docs/spec/variants.md.
 func planView() todo.View {
 	return todo.View{Words: map[todo.Status]string{
 		todo.Pending: "pending", todo.InProgress: "running", todo.Completed: "completed",
@@ -30,7 +31,7 @@ func planView() todo.View {
 	}}
 }
 
-// planText is the plan as a model reads it (VARIANTS.md P3).
+// planText returns the plan as text for a model (docs/spec/variants.md P3).
 func planText(w prompts.Words, s todo.Snapshot) string {
 	if len(s.Items) == 0 {
 		return w.Empty
@@ -51,19 +52,21 @@ func planMarker(word string) string {
 	}
 }
 
-// planAnswer puts a first line and the plan together.
+// planAnswer returns the text and the structured content of a successful call:
+// a first line and the plan.
 func planAnswer(w prompts.Words, first string, out todo.Outcome) (string, any) {
 	end := ending(out)
 	n := tally(planView(), out.After)
 	return first + "\n" + planText(w, out.After) + end.afterPlan(), planResult{
 		Message: first + end.text(),
-		Display: show(planView(), out.After, func(l todo.Line) planItem { return planItem{l.ID, l.Text, l.Status} }),
-		place:   placeOf(out.After),
+		Display: displayOf(planView(), out.After, func(l todo.Line) planItem { return planItem{l.ID, l.Text, l.Status} }),
+		listRef: listRefOf(out.After),
 		Counts:  planCounts{n["completed"], n["running"], n["pending"], n["failed"]},
 	}
 }
 
-// planFailure words an error as the language table has it: whole sentences.
+// planFailure words an error, one problem per line. Sentences, which are in the
+// tool's language, stay as they are.
 func planFailure(err *todo.InputError) (string, any) {
 	text := ""
 	for i, p := range err.Problems {
@@ -78,7 +81,7 @@ func planFailure(err *todo.InputError) (string, any) {
 	return text, nil
 }
 
-// refuse makes an error of one sentence.
+// refuse returns an [*todo.InputError] with one sentence.
 func refuse(sentence string) error {
 	return &todo.InputError{Problems: []todo.Problem{{Message: sentence, Sentence: true}}}
 }

@@ -49,8 +49,8 @@ func compile(t testing.TB, name string, raw []byte) *jsonschema.Schema {
 	return s
 }
 
-// V1: every published schema compiles under draft 2020-12 and has nothing that
-// strict clients refuse; no settings change that.
+// V1: whatever the settings, every published schema compiles under draft
+// 2020-12 and contains nothing that strict clients reject.
 func TestSchemas(t *testing.T) {
 	for _, edit := range []func(*tools.Options){nil, func(o *tools.Options) { o.ItemIDs, o.ListArgument = true, true }} {
 		for _, tool := range newTools(t, edit) {
@@ -67,7 +67,8 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// checkObjects walks a schema: every object is closed, every property typed.
+// checkObjects checks that every object in a schema is closed and that every
+// property has a type.
 func checkObjects(t *testing.T, where string, raw []byte) {
 	t.Helper()
 	var s struct {
@@ -93,7 +94,8 @@ func checkObjects(t *testing.T, where string, raw []byte) {
 	}
 }
 
-// tokens is the estimate the budgets are in: characters / 4.
+// tokens estimates a number of tokens, in which the budgets are set, as runes /
+// 4.
 func tokens(parts ...string) int {
 	n := 0
 	for _, p := range parts {
@@ -102,8 +104,8 @@ func tokens(parts ...string) int {
 	return (n + 3) / 4
 }
 
-// The budgets of what reaches a model: a tool's name, description and input
-// schema. The golden keeps every change of them in sight.
+// The token budget of what a model reads of each tool: its name, description
+// and input schema. The golden file shows every change of it in review.
 func TestTokenBudget(t *testing.T) {
 	var report bytes.Buffer
 	all := 0
@@ -114,16 +116,16 @@ func TestTokenBudget(t *testing.T) {
 		report.WriteString(line + "\n")
 		t.Log(line)
 		if tool.Name == "TodoWrite" && n > 400 {
-			t.Errorf("TodoWrite takes %d tokens, at most 400 are allowed", n)
+			t.Errorf("TodoWrite uses %d tokens, at most 400 are allowed", n)
 		}
 		if len([]rune(tool.Description)) >= 700 {
-			t.Errorf("%s: description has %d characters, 700 are too many", tool.Name, len([]rune(tool.Description)))
+			t.Errorf("%s: description has %d characters, fewer than 700 are allowed", tool.Name, len([]rune(tool.Description)))
 		}
 	}
 	report.WriteString("all            " + itoa(all) + "\n")
 	t.Log("all", all)
 	if all > 1500 {
-		t.Errorf("all tools take %d tokens, at most 1500 are allowed", all)
+		t.Errorf("all tools use %d tokens, at most 1500 are allowed", all)
 	}
 	golden(t, "tokens.txt", report.Bytes())
 }
@@ -150,9 +152,9 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// K4: a folder's file replaces a description; a bad one stops the start and is
-// named.
-func TestOwnPrompts(t *testing.T) {
+// K4: a file in the user's folder replaces a description; prompts.New fails on
+// a bad file and names it.
+func TestReplacedPrompts(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "SetTodoList.md"), []byte("Mine.\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -166,15 +168,15 @@ func TestOwnPrompts(t *testing.T) {
 		t.Errorf("description = %q", got)
 	}
 	if got := tools.Find(list, "TodoWrite").Description; !strings.Contains(got, "todo list") {
-		t.Errorf("TodoWrite lost its own description: %q", got)
+		t.Errorf("the description of TodoWrite is not the embedded one: %q", got)
 	}
 
-	for name, make := range map[string]func(path string) error{
+	for name, create := range map[string]func(path string) error{
 		"empty":    func(p string) error { return os.WriteFile(p, nil, 0o600) },
 		"a folder": func(p string) error { return os.Mkdir(p, 0o700) },
 	} {
 		dir := t.TempDir()
-		if err := make(filepath.Join(dir, "TodoWrite.md")); err != nil {
+		if err := create(filepath.Join(dir, "TodoWrite.md")); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := prompts.New(prompts.Short, dir); err == nil || !strings.Contains(err.Error(), "TodoWrite.md") {
@@ -186,7 +188,8 @@ func TestOwnPrompts(t *testing.T) {
 	}
 }
 
-// Every language has every sentence, with the same verbs in the same order.
+// Every language has every sentence, with the same formatting verbs in the same
+// order.
 func TestWords(t *testing.T) {
 	verbs := func(s string) string {
 		var out strings.Builder
@@ -213,11 +216,11 @@ func TestWords(t *testing.T) {
 	for _, lang := range prompts.Languages() {
 		for key, sentence := range load(lang) {
 			if sentence == "" || verbs(sentence) != verbs(want[key]) {
-				t.Errorf("%s %s: %q does not fit %q", lang, key, sentence, want[key])
+				t.Errorf("%s %s: %q is empty or has other verbs than %q", lang, key, sentence, want[key])
 			}
 		}
 	}
 	if _, err := prompts.WordsIn("xx"); err == nil || !strings.Contains(err.Error(), "en, zh, vi") {
-		t.Errorf("error = %v, should name the languages there are", err)
+		t.Errorf("error = %v, should name the languages", err)
 	}
 }

@@ -8,13 +8,12 @@ import (
 	"todo-mcp/tools"
 )
 
-// BAD-INPUT 44: a call that is repeated with its operation id gets the answer it
-// got, with all that was said beyond the list: what it dropped, what a person
-// had changed, and what the tool did by its own policy; also after the list has
-// moved on.
+// BAD-INPUT 44: a call that is repeated with its operation id gets the same
+// answer as before, including the report: what the call dropped, what a person
+// had changed, and the tool's notes. This is so even after later writes.
 func TestRepeatGetsTheSameAnswer(t *testing.T) {
 	s := newSession(t, func(o *tools.Options) { o.InProgress = tools.Demote })
-	operation := func(id, name, args string) string {
+	callWithOperation := func(id, name, args string) string {
 		t.Helper()
 		tool := tools.Find(s.tools, name)
 		call, err := tool.Read([]byte(args))
@@ -29,7 +28,7 @@ func TestRepeatGetsTheSameAnswer(t *testing.T) {
 		return tool.Result(call, out).Text
 	}
 	s.call("TodoWrite", todos("i A", "p B", "p C"))
-	s.person(func(d *todo.Draft) error { d.SetText("3", "C, but better"); return nil })
+	s.editAsPerson(func(d *todo.Draft) error { d.SetText("3", "C, but better"); return nil })
 	for _, c := range []struct{ id, tool, args, want string }{
 		{"op-1", "TodoWrite", todos("c A", "i C", "i D"), "Todo list updated: 1 completed, 1 in_progress, 1 pending\n" +
 			"Dropped while open: \"B\"\n" +
@@ -39,12 +38,12 @@ func TestRepeatGetsTheSameAnswer(t *testing.T) {
 		{"op-3", "update_todo", `{"id":"4","status":"completed"}`, "Todo list updated: #4 \"D\" → completed\nPlan:\n  [x] #1 A\n  [ ] #3 C, but better\n  [x] #4 D\n  [ ] #5 E\n  [ ] #6 F"},
 	} {
 		t.Run(c.tool, func(t *testing.T) {
-			first := operation(c.id, c.tool, c.args)
+			first := callWithOperation(c.id, c.tool, c.args)
 			if first != c.want {
 				t.Errorf("first answer\n%s\nwant\n%s", first, c.want)
 			}
 			revision := s.list().Revision
-			if again := operation(c.id, c.tool, c.args); again != first {
+			if again := callWithOperation(c.id, c.tool, c.args); again != first {
 				t.Errorf("repeated answer\n%s\nwant\n%s", again, first)
 			}
 			if s.list().Revision != revision {
@@ -53,7 +52,7 @@ func TestRepeatGetsTheSameAnswer(t *testing.T) {
 		})
 	}
 	s.call("SetTodoList", `{"todos":[]}`)
-	if again := operation("op-1", "TodoWrite", todos("c A", "i C", "i D")); len(again) < 100 {
-		t.Errorf("after the list has moved on: %s", again)
+	if again := callWithOperation("op-1", "TodoWrite", todos("c A", "i C", "i D")); len(again) < 100 {
+		t.Errorf("repeated answer after later writes: %s", again)
 	}
 }

@@ -7,34 +7,34 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// result is the structured content every tool answers with: message, display,
-// and which list at which revision. I is the item, C the counts, both in the
+// result is the structured content of most tools: message, display, which list
+// at which revision, and counts. I is an item, C the counts, both in the
 // variant's words.
 type result[I, C any] struct {
 	Message string       `json:"message"`
 	Display []display[I] `json:"display"`
-	place
+	listRef
 	Counts C `json:"counts"`
 }
 
-// display is the block a host draws (VARIANTS.md V3).
+// display is the block that a host renders (docs/spec/variants.md V3).
 type display[I any] struct {
 	Type  string `json:"type" jsonschema:"enum=todo"`
 	Items []I    `json:"items"`
 }
 
-// place says which list a result speaks of; both are left out while there is
-// none.
-type place struct {
+// listRef is the list that a result is about and its revision; both are left
+// out while there is no list.
+type listRef struct {
 	List     string `json:"list,omitempty"`
 	Revision int64  `json:"revision,omitempty"`
 }
 
-func placeOf(s todo.Snapshot) place { return place{List: s.List.ID, Revision: s.Revision} }
+func listRefOf(s todo.Snapshot) listRef { return listRef{List: s.List.ID, Revision: s.Revision} }
 
-// show makes the display block of a snapshot; item turns a line, whose text is
-// the title a person is shown, into the variant's item.
-func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line) I) []display[I] {
+// displayOf returns the display block of a snapshot. item converts a line, with
+// the title that people are shown as its text, to the variant's item.
+func displayOf[I any](view todo.View, s todo.Snapshot, item func(todo.Line) I) []display[I] {
 	items := make([]I, 0, len(s.Items))
 	for _, i := range s.Items {
 		if line, ok := view.Show(i); ok {
@@ -45,8 +45,8 @@ func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line) I) []disp
 	return []display[I]{{Type: "todo", Items: items}}
 }
 
-// tally counts items by the view's words; what the view leaves out counts as
-// cancelled.
+// tally counts items by the view's words; items that the view leaves out count
+// as "cancelled".
 func tally(view todo.View, s todo.Snapshot) map[string]int {
 	n := make(map[string]int)
 	for _, i := range s.Items {
@@ -59,7 +59,8 @@ func tally(view todo.View, s todo.Snapshot) map[string]int {
 	return n
 }
 
-// planLines lists items one a line, as marker tells, with their ids and texts.
+// planLines returns the items that the view shows, one per line, each with a
+// marker, its id and its text.
 func planLines(view todo.View, s todo.Snapshot, marker func(word string) string) string {
 	var b strings.Builder
 	for _, item := range s.Items {

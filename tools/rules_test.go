@@ -14,7 +14,8 @@ import (
 	"todo-mcp/tools"
 )
 
-// session is one conversation with all tools over a real board.
+// session is one conversation that uses all tools, on a board and a store in
+// memory.
 type session struct {
 	t       testing.TB
 	board   *todo.Board
@@ -38,8 +39,8 @@ func target() todo.Target {
 	return todo.Target{Scope: todo.Scope{Conversation: "test", Exclusive: true}}
 }
 
-// call calls a tool and holds what is true of every result: the structured
-// content conforms to the published schema, and a failed call changed nothing.
+// call calls a tool and checks what every result must satisfy: the structured
+// content conforms to the output schema, and a failed call changes nothing.
 func (s *session) call(name, args string) tools.Result {
 	s.t.Helper()
 	before := s.list()
@@ -93,7 +94,8 @@ func (s *session) list() todo.Snapshot {
 	return snapshot
 }
 
-// todos builds the arguments of TodoWrite from "p Text", "i Text", "c Text".
+// todos returns the arguments of TodoWrite for items such as "p Text"; the
+// letter is the first of the status.
 func todos(lines ...string) string {
 	words := map[byte]string{'p': "pending", 'i': "in_progress", 'c': "completed"}
 	items := []string{}
@@ -103,7 +105,8 @@ func todos(lines ...string) string {
 	return `{"todos":[` + strings.Join(items, ",") + `]}`
 }
 
-func many(n int) string {
+// manyTodos returns the arguments of TodoWrite for n pending items.
+func manyTodos(n int) string {
 	lines := make([]string, n)
 	for i := range lines {
 		lines[i] = fmt.Sprintf("p Step %d", i+1)
@@ -113,7 +116,7 @@ func many(n int) string {
 
 type step struct {
 	tool, args string
-	text       string // the whole text, or with … at the end its beginning
+	text       string // the expected text; if it ends in …, the expected beginning
 	fails      bool
 }
 
@@ -138,18 +141,18 @@ func TestRules(t *testing.T) {
 			{tool: "TodoWrite", args: `{"todos":[{"content":"` + long + `","activeForm":"x","status":"pending"}]}`, text: failed + "todos[0].content: Must be at most 200 characters, received 201", fails: true},
 			{tool: "TodoWrite", args: `{"todos":[{"content":"` + emoji + `","activeForm":"` + emoji + `","status":"pending"}]}`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending"},
 		}},
-		{rule: "T2 the limit is a setting, 0 leaves the hard cap", edit: func(o *tools.Options) { o.MaxContentLength = 0 }, steps: []step{
+		{rule: "T2 the limit is a setting, 0 leaves only the hard cap", edit: func(o *tools.Options) { o.MaxContentLength = 0 }, steps: []step{
 			{tool: "TodoWrite", args: todos("p " + strings.Repeat("x", 3994)), text: "Todo list updated: 0 completed, 0 in_progress, 1 pending"},
 			{tool: "TodoWrite", args: todos("p " + strings.Repeat("x", 4001)), text: failed + "todos[0].content: Must be at most 4000 characters, received 4001…", fails: true},
 		}},
 		{rule: "T3 50 pass, 51 fail", steps: []step{
-			{tool: "TodoWrite", args: many(50), text: "Todo list updated: 0 completed, 0 in_progress, 50 pending"},
-			{tool: "TodoWrite", args: many(51), text: failed + "todos: Must have at most 50 items, received 51", fails: true},
+			{tool: "TodoWrite", args: manyTodos(50), text: "Todo list updated: 0 completed, 0 in_progress, 50 pending"},
+			{tool: "TodoWrite", args: manyTodos(51), text: failed + "todos: Must have at most 50 items, received 51", fails: true},
 		}},
-		{rule: "T3 0 is no limit but the hard cap (V7)", edit: func(o *tools.Options) { o.MaxItems = 0 }, steps: []step{
-			{tool: "TodoWrite", args: many(1000), text: "Todo list updated: 0 completed, 0 in_progress, 1000 pending"},
-			{tool: "TodoWrite", args: many(1001), text: failed + "todos: Must have at most 1000 items, received 1001", fails: true},
-			{tool: "write_todos", args: many(1001), text: failed + "todos: Must have at most 1000 items, received 1001", fails: true},
+		{rule: "T3 0 leaves only the hard cap (V7)", edit: func(o *tools.Options) { o.MaxItems = 0 }, steps: []step{
+			{tool: "TodoWrite", args: manyTodos(1000), text: "Todo list updated: 0 completed, 0 in_progress, 1000 pending"},
+			{tool: "TodoWrite", args: manyTodos(1001), text: failed + "todos: Must have at most 1000 items, received 1001", fails: true},
+			{tool: "write_todos", args: manyTodos(1001), text: failed + "todos: Must have at most 1000 items, received 1001", fails: true},
 			{tool: "create_todos", args: `{"items":["x"]}`, text: "Error: a list holds at most 1000 steps, this would make 1001. Nothing was created.", fails: true},
 		}},
 		{rule: "T4 several in progress are refused and named", steps: []step{
@@ -178,10 +181,10 @@ func TestRules(t *testing.T) {
 			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"Doing A","status":"completed"},{"id":"9","content":"D","activeForm":"Doing D","status":"pending"}]}`, text: "Todo list updated: 1 completed, 0 in_progress, 1 pending\nDropped while open: \"C!\""},
 			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"A","status":"completed"},{"id":"1","content":"A","activeForm":"A","status":"completed"}]}`, text: failed + "todos[1].id: Same id as todos[0], ids must differ", fails: true},
 		}},
-		{rule: "T5 ids are told when they are shown", edit: func(o *tools.Options) { o.ItemIDs = true }, steps: []step{
+		{rule: "T5 ItemIDs includes ids in the text", edit: func(o *tools.Options) { o.ItemIDs = true }, steps: []step{
 			{tool: "TodoWrite", args: todos("c A", "p B"), text: "Todo list updated: 1 completed, 0 in_progress, 1 pending\n  [completed] #1 A\n  [pending] #2 B"},
 		}},
-		{rule: "T7 all problems at once, to the letter", steps: []step{
+		{rule: "T7 all problems at once, in these exact words", steps: []step{
 			{tool: "TodoWrite", args: `{"todos":[{"activeForm":"x","status":"pending"},{"content":"B","activeForm":"x","status":"done"}]}`, fails: true,
 				text: "Error: Validation failed\n- todos[0].content: Required\n- todos[1].status: Expected 'pending' | 'in_progress' | 'completed', received 'done'"},
 			{tool: "TodoWrite", args: `{"todos":[`, text: "Error: Invalid JSON format", fails: true},
@@ -202,13 +205,13 @@ func TestRules(t *testing.T) {
 			{tool: "create_todos", args: `{"items":{"a":1}}`, text: "Error: items: Expected array, received object", fails: true},
 			{tool: "create_todos", args: `{"items":["A",5]}`, text: "Error: step 2: Expected string, received number. Nothing was created.", fails: true},
 		}},
-		{rule: "W1 says that it was done", steps: []step{
+		{rule: "W1 the text only confirms the write", steps: []step{
 			{tool: "write_todos", args: todos("i Lấy dữ liệu giá cổ phiếu HPG", "p B"), text: "Todo list updated"},
 			{tool: "write_todos", args: todos("i A", "i B"), text: failed + "todos: Only one item may be in_progress…", fails: true},
-			{tool: "write_todos", args: many(60), text: "Todo list updated\nDropped while open: \"Lấy dữ liệu giá cổ phiếu HPG\", \"B\""},
-			{tool: "write_todos", args: many(54), text: "Todo list updated\nDropped while open: \"Step 55\", \"Step 56\", \"Step 57\" and 3 more"},
+			{tool: "write_todos", args: manyTodos(60), text: "Todo list updated\nDropped while open: \"Lấy dữ liệu giá cổ phiếu HPG\", \"B\""},
+			{tool: "write_todos", args: manyTodos(54), text: "Todo list updated\nDropped while open: \"Step 55\", \"Step 56\", \"Step 57\" and 3 more"},
 		}},
-		{rule: "K1 a whole snapshot; left out or null reads", steps: []step{
+		{rule: "K1 todos replaces the list; left out or null reads it", steps: []step{
 			{tool: "SetTodoList", args: `{}`, text: "The todo list is empty."},
 			{tool: "SetTodoList", args: `{"todos":[{"title":"梳理需求","status":"done"},{"title":"实现主流程","status":"in_progress"}]}`, text: "Todo list updated"},
 			{tool: "SetTodoList", args: `{"todos":null}`, text: "Todo list:\n- [done] 梳理需求\n- [in_progress] 实现主流程"},
@@ -216,7 +219,7 @@ func TestRules(t *testing.T) {
 			{tool: "SetTodoList", args: `{"todos":[]}`, text: "Todo list updated\nDropped while open: \"实现主流程\""},
 			{tool: "SetTodoList", args: `{"todos":null}`, text: "The todo list is empty."},
 		}},
-		{rule: "K2 repeats, several in progress and any move are fine", steps: []step{
+		{rule: "K2 repeats, several in progress and any change of status are accepted", steps: []step{
 			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"in_progress"},{"title":"A","status":"in_progress"}]}`, text: "Todo list updated"},
 			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"done"},{"title":"A","status":"pending"}]}`, text: "Todo list updated"},
 			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"in_progress"},{"title":"A","status":"pending"}]}`, text: "Todo list updated"},
@@ -224,14 +227,14 @@ func TestRules(t *testing.T) {
 		{rule: "K2 duplicates can be refused", edit: func(o *tools.Options) { o.RejectDuplicates = true }, steps: []step{
 			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"done"},{"title":"A","status":"pending"}]}`, text: "Duplicate todo titles are not allowed", fails: true},
 		}},
-		{rule: "P1 create appends pending steps, numbered on", steps: []step{
+		{rule: "P1 create appends pending steps with consecutive ids", steps: []step{
 			{tool: "create_todos", args: `{"items":["Read","Write"]}`, text: "Todo list updated: 2 created\nPlan:\n  [ ] #1 Read\n  [ ] #2 Write"},
 			{tool: "create_todos", args: `{"items":["Ship"]}`, text: "Todo list updated: 1 created\nPlan:\n  [ ] #1 Read\n  [ ] #2 Write\n  [ ] #3 Ship"},
 			{tool: "create_todos", args: `{"items":[]}`, text: "Error: items needs at least one step description. Nothing was created.", fails: true},
 			{tool: "create_todos", args: `{}`, text: "Error: items needs at least one step description. Nothing was created.", fails: true},
 			{tool: "create_todos", args: `{"items":["A"," ","B",""]}`, text: "Error: step 2 is blank. Nothing was created; send every step as a non-empty text.\nError: step 4 is blank…", fails: true},
 		}},
-		{rule: "P2 P3 P6 update moves one step and shows the plan", steps: []step{
+		{rule: "P2 P3 P6 update sets one step's status and shows the plan", steps: []step{
 			{tool: "create_todos", args: `{"items":["A","B","C","D"]}`, text: "…"},
 			{tool: "update_todo", args: `{"id":"1","status":"running"}`, text: "Todo list updated: #1 \"A\" → running\nPlan:\n  [>] #1 A\n  [ ] #2 B\n  [ ] #3 C\n  [ ] #4 D"},
 			{tool: "update_todo", args: `{"id":"2","status":"running"}`, text: "Todo list updated: #2 \"B\" → running\nPlan:\n  [>] #1 A\n  [>] #2 B…"},
@@ -245,7 +248,7 @@ func TestRules(t *testing.T) {
 		{rule: "P3 an empty plan has its own sentence", steps: []step{
 			{tool: "update_todo", args: `{"id":"1","status":"running"}`, text: "Error: there is no step with id \"1\".\nThere is no plan yet.", fails: true},
 		}},
-		{rule: "P3 zh has the source's sentences", edit: func(o *tools.Options) { o.Language = "zh" }, steps: []step{
+		{rule: "P3 zh has the sentences of system 5", edit: func(o *tools.Options) { o.Language = "zh" }, steps: []step{
 			{tool: "update_todo", args: `{"id":"9","status":"running"}`, text: "错误:未找到 ID 为 \"9\" 的步骤。\n当前没有执行计划。", fails: true},
 			{tool: "create_todos", args: `{"items":["读"]}`, text: "已创建 1 个步骤:\n执行计划:\n  [ ] #1 读"},
 			{tool: "update_todo", args: `{"id":"1","status":"running"}`, text: "步骤 #1 \"读\" → running\n执行计划:\n  [>] #1 读"},
@@ -261,7 +264,7 @@ func TestRules(t *testing.T) {
 			{tool: "update_todo", args: `{"id":"1","status":"running"}`, text: "Error: #1 \"A\" is already completed and cannot become running: a step only moves forward…", fails: true},
 			{tool: "update_todo", args: `{"id":"1","status":"failed"}`, text: "Error: #1 \"A\" is already completed and cannot become failed…", fails: true},
 		}},
-		{rule: "P4 free lifts it", edit: func(o *tools.Options) { o.FreeTransitions = true }, steps: []step{
+		{rule: "P4 FreeTransitions allows backwards", edit: func(o *tools.Options) { o.FreeTransitions = true }, steps: []step{
 			{tool: "create_todos", args: `{"items":["A"]}`, text: "…"},
 			{tool: "update_todo", args: `{"id":"1","status":"completed"}`, text: "…"},
 			{tool: "update_todo", args: `{"id":"1","status":"running"}`, text: "Todo list updated: #1 \"A\" → running…"},
@@ -273,7 +276,7 @@ func TestRules(t *testing.T) {
 			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"in_progress"}]}`, text: "Todo list updated (no change)"},
 			{tool: "update_todo", args: `{"id":"1","status":"running"}`, text: "Todo list updated: #1 \"A\" → running\nPlan:\n  [>] #1 A\n(no change)"},
 		}},
-		{rule: "V5 BAD-INPUT 47 shapes that lose nothing", steps: []step{
+		{rule: "V5 BAD-INPUT 47 other shapes are accepted where nothing is lost", steps: []step{
 			{tool: "TodoWrite", args: `{"todos":"[{\"content\":\"A\",\"activeForm\":\"A\",\"status\":\"pending\"}]"}`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending"},
 			{tool: "TodoWrite", args: `{"todos":"[{\"content\":\"B\",\"activeForm\":\"B\",\"status\":\"pending\"}]\n</todos>\n</invoke>"}`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending\nDropped while open: \"A\""},
 			{tool: "TodoWrite", args: `{"todos":"[{\"content\":\"B\",\"activeForm\":\"B\",\"status\":\"pending\"}] and more"}`, text: failed + "todos: Expected array, received string", fails: true},
@@ -286,7 +289,7 @@ func TestRules(t *testing.T) {
 			{tool: "update_todo", args: `{"id":5,"status":"running"}`, text: "Todo list updated: #5 \"E\"…"},
 			{tool: "update_todo", args: `{"id":"#6","status":"running"}`, text: "Todo list updated: #6 \"F\"…"},
 		}},
-		{rule: "V6 BAD-INPUT 39 controls and lone surrogates are refused with their place", steps: []step{
+		{rule: "V6 BAD-INPUT 39 control characters and lone surrogates are refused with their position", steps: []step{
 			{tool: "SetTodoList", args: `{"todos":[{"title":"a\tb\r\nc","status":"pending"}]}`, text: "Todo list updated"},
 			{tool: "SetTodoList", args: `{}`, text: "Todo list:\n- [pending] a b c"},
 			{tool: "SetTodoList", args: `{"todos":[{"title":"日本\u0000","status":"pending"}]}`, text: failed + "todos[0].title: Control character U+0000 at position 3 is not allowed", fails: true},
@@ -317,17 +320,17 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// T6, V3, K3, P3: the structured content of each tool, to the letter.
+// T6, V3, K3, P3: the exact structured content of each tool.
 func TestStructured(t *testing.T) {
 	s := newSession(t, nil)
-	place := func() string {
+	listAndRevision := func() string {
 		l := s.list()
 		return fmt.Sprintf(`"list":%q,"revision":%d`, l.List.ID, l.Revision)
 	}
 	check := func(got tools.Result, want string) {
 		t.Helper()
 		raw, err := json.Marshal(got.Structured)
-		if want = strings.ReplaceAll(want, "PLACE", place()); err != nil || string(raw) != want {
+		if want = strings.ReplaceAll(want, "LIST_AND_REVISION", listAndRevision()); err != nil || string(raw) != want {
 			t.Errorf("got  %s\nwant %s", raw, want)
 		}
 	}
@@ -335,25 +338,25 @@ func TestStructured(t *testing.T) {
 		`"display":[{"type":"todo","items":[]}],"counts":{"done":0,"in_progress":0,"pending":0}}`)
 	check(s.call("TodoWrite", todos("i Run", "p B")), `{"message":"Todo list updated: 0 completed, 1 in_progress, 1 pending",`+
 		`"display":[{"type":"todo","items":[{"title":"Doing Run","status":"in_progress"},{"title":"B","status":"pending"}]}],`+
-		`PLACE,"counts":{"completed":0,"in_progress":1,"pending":1}}`)
+		`LIST_AND_REVISION,"counts":{"completed":0,"in_progress":1,"pending":1}}`)
 	check(s.call("write_todos", todos("c Run", "p B")), `{"message":"Todo list updated",`+
 		`"display":[{"type":"todo","items":[{"title":"Run","status":"completed"},{"title":"B","status":"pending"}]}],`+
-		`PLACE,"counts":{"completed":1,"in_progress":0,"pending":1}}`)
+		`LIST_AND_REVISION,"counts":{"completed":1,"in_progress":0,"pending":1}}`)
 	check(s.call("SetTodoList", `{"todos":[{"title":"Run","status":"done"},{"title":"B","status":"in_progress"}]}`),
 		`{"is_error":false,"output":"","message":"Todo list updated",`+
 			`"display":[{"type":"todo","items":[{"title":"Run","status":"done"},{"title":"Doing B","status":"in_progress"}]}],`+
-			`PLACE,"counts":{"done":1,"in_progress":1,"pending":0}}`)
+			`LIST_AND_REVISION,"counts":{"done":1,"in_progress":1,"pending":0}}`)
 	check(s.call("SetTodoList", `{"todos":[{"title":"","status":"done"}]}`), `{"is_error":true,"output":"",`+
 		`"message":"Error: Validation failed\n- todos[0].title: Must not be blank","display":[]}`)
 	check(s.call("create_todos", `{"items":["C"]}`), `{"message":"Todo list updated: 1 created",`+
 		`"display":[{"type":"todo","items":[{"id":"1","title":"Run","status":"completed"},{"id":"2","title":"Doing B","status":"running"},{"id":"3","title":"C","status":"pending"}]}],`+
-		`PLACE,"counts":{"completed":1,"running":1,"pending":1,"failed":0}}`)
+		`LIST_AND_REVISION,"counts":{"completed":1,"running":1,"pending":1,"failed":0}}`)
 	check(s.call("update_todo", `{"id":"3","status":"failed"}`), `{"message":"Todo list updated: #3 \"C\" → failed",`+
 		`"display":[{"type":"todo","items":[{"id":"1","title":"Run","status":"completed"},{"id":"2","title":"Doing B","status":"running"},{"id":"3","title":"C","status":"failed"}]}],`+
-		`PLACE,"counts":{"completed":1,"running":1,"pending":0,"failed":1}}`)
+		`LIST_AND_REVISION,"counts":{"completed":1,"running":1,"pending":0,"failed":1}}`)
 }
 
-// The budgets of results: a TodoWrite of ten items.
+// The token budgets of a result: a TodoWrite call with ten items.
 func TestResultBudget(t *testing.T) {
 	s := newSession(t, nil)
 	var lines []string
@@ -368,9 +371,9 @@ func TestResultBudget(t *testing.T) {
 	}
 	t.Logf("text %d tokens, structured content %d tokens", tokens(got.Text), tokens(string(raw)))
 	if n := tokens(got.Text); n >= 30 {
-		t.Errorf("the text takes %d tokens: %s", n, got.Text)
+		t.Errorf("the text uses %d tokens: %s", n, got.Text)
 	}
 	if n := tokens(string(raw)); n > 260 {
-		t.Errorf("the structured content takes %d tokens: %s", n, raw)
+		t.Errorf("the structured content uses %d tokens: %s", n, raw)
 	}
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// schemaOf generates the JSON schema of a struct, inlined: no $ref, $defs,
-// $schema or $id, which strict clients do not take (VARIANTS.md V1).
+// schemaOf generates the JSON schema of a struct. It is inlined, without $ref,
+// $defs, $schema and $id, since strict clients reject these
+// (docs/spec/variants.md V1).
 func schemaOf(arguments any) *jsonschema.Schema {
 	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true}
 	s := r.Reflect(arguments)
@@ -16,7 +17,8 @@ func schemaOf(arguments any) *jsonschema.Schema {
 	return s
 }
 
-// withListArgument adds what listArgument declares to a tool's arguments.
+// withListArgument adds the properties of listArgument to a tool's input
+// schema.
 func withListArgument(s *jsonschema.Schema) {
 	extra := schemaOf(listArgument{})
 	for p := extra.Properties.Oldest(); p != nil; p = p.Next() {
@@ -24,7 +26,7 @@ func withListArgument(s *jsonschema.Schema) {
 	}
 }
 
-// listArgument is advertised with --list-argument and accepted always.
+// listArgument is published only with --list-argument but always accepted.
 type listArgument struct {
 	ListID string `json:"list_id,omitempty" jsonschema:"description=The list to use; leave out for this conversation's own"`
 }

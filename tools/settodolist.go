@@ -6,8 +6,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// The arguments of SetTodoList (system 4). Todos left out or null reads the
-// list (VARIANTS.md K1).
+// setTodoListInput is the arguments of SetTodoList (system 4). A call with
+// Todos left out or null reads the list (docs/spec/variants.md K1).
 type setTodoListInput struct {
 	Todos []setTodoListItem `json:"todos,omitempty"`
 }
@@ -17,14 +17,14 @@ type setTodoListItem struct {
 	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=done"`
 }
 
-// setTodoListResult is system 4's ToolReturnValue (VARIANTS.md K3) with the
-// list's place. A failed call has neither place nor counts.
+// setTodoListResult is system 4's ToolReturnValue (docs/spec/variants.md K3)
+// with the list's id and revision. A failed call has neither these nor counts.
 type setTodoListResult struct {
 	IsError bool                       `json:"is_error"`
 	Output  string                     `json:"output"`
 	Message string                     `json:"message"`
 	Display []display[setTodoListItem] `json:"display"`
-	place
+	listRef
 	Counts *setTodoListCounts `json:"counts,omitempty"`
 }
 
@@ -42,7 +42,7 @@ func setTodoListView() todo.View {
 	}}
 }
 
-// duplicateTitles is the source's own sentence (S4-29).
+// duplicateTitles is the sentence of system 4 (S4-29).
 const duplicateTitles = "Duplicate todo titles are not allowed"
 
 func setTodoList(o Options) variant {
@@ -57,7 +57,7 @@ func setTodoList(o Options) variant {
 				return &Call{}
 			}
 			lines := r.lines(elements, "todos", s)
-			if o.RejectDuplicates && repeated(lines) {
+			if o.RejectDuplicates && hasRepeatedTitles(lines) {
 				r.sentence(duplicateTitles)
 			}
 			return &Call{Lines: lines, Change: func(d *todo.Draft) error {
@@ -74,11 +74,11 @@ func setTodoListResultOf(view todo.View, c *Call, out todo.Outcome) (string, any
 	n := tally(view, out.After)
 	res := setTodoListResult{
 		Message: "Todo list updated" + ending(out).text(),
-		Display: show(view, out.After, func(l todo.Line) setTodoListItem {
+		Display: displayOf(view, out.After, func(l todo.Line) setTodoListItem {
 			return setTodoListItem{Title: l.Text, Status: l.Status}
 		}),
-		place:  placeOf(out.After),
-		Counts: &setTodoListCounts{n["done"], n["in_progress"], n["pending"], n["cancelled"]},
+		listRef: listRefOf(out.After),
+		Counts:  &setTodoListCounts{n["done"], n["in_progress"], n["pending"], n["cancelled"]},
 	}
 	if c.Change != nil {
 		return res.Message, res
@@ -87,7 +87,7 @@ func setTodoListResultOf(view todo.View, c *Call, out todo.Outcome) (string, any
 	return res.Output, res
 }
 
-// listing is the list as SetTodoList reads it out.
+// listing returns the list as the text of a SetTodoList call that reads.
 func listing(view todo.View, s todo.Snapshot) string {
 	lines := view.Lines(s.Items)
 	if len(lines) == 0 {
@@ -109,7 +109,7 @@ func setTodoListFailure(err *todo.InputError) (string, any) {
 	return text, setTodoListResult{IsError: true, Message: text, Display: []display[setTodoListItem]{}}
 }
 
-func repeated(lines []todo.Line) bool {
+func hasRepeatedTitles(lines []todo.Line) bool {
 	seen := make(map[string]bool, len(lines))
 	for _, l := range lines {
 		if seen[l.Text] {

@@ -8,7 +8,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// The arguments of TodoWrite and write_todos (systems 1, 2 and 3).
+// todoWriteInput is the arguments of TodoWrite and write_todos (systems 1, 2
+// and 3).
 type todoWriteInput struct {
 	Todos []todoWriteItem `json:"todos"`
 }
@@ -19,7 +20,8 @@ type todoWriteItem struct {
 	ActiveForm string `json:"activeForm" jsonschema:"minLength=1,description=Shown meanwhile: Running the tests"`
 }
 
-// The same with ids, when Options.ItemIDs shows them (VARIANTS.md T5).
+// todoWriteInputIDs is todoWriteInput with ids, published with Options.ItemIDs
+// (docs/spec/variants.md T5).
 type todoWriteInputIDs struct {
 	Todos []todoWriteItemID `json:"todos"`
 }
@@ -44,7 +46,8 @@ type todoWriteCounts struct {
 	Cancelled  int `json:"cancelled,omitempty"`
 }
 
-// TodoWriteView is the first column of VARIANTS.md's table.
+// TodoWriteView returns the view in the first column of the table in
+// docs/spec/variants.md.
 func TodoWriteView() todo.View {
 	return todo.View{Active: true, Words: map[todo.Status]string{
 		todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "completed",
@@ -69,8 +72,8 @@ func todoWrite(o Options) variant {
 	return v
 }
 
-// contentVariant is what TodoWrite and write_todos have in common: everything
-// but their own limits and the words of the result.
+// contentVariant returns what TodoWrite and write_todos have in common:
+// everything but the limits, which are in s, and the result.
 func contentVariant(o Options, s shape) variant {
 	s.view, s.text, s.active = TodoWriteView(), "content", "activeForm"
 	return variant{
@@ -97,8 +100,8 @@ func contentVariant(o Options, s shape) variant {
 	}
 }
 
-// summary is always the three counts in this order (VARIANTS.md T6), and what
-// is left out of the list behind them.
+// summary returns the three counts, always in this order (docs/spec/variants.md
+// T6), followed by the number of cancelled items, if any.
 func summary(n map[string]int) string {
 	text := fmt.Sprintf("%d completed, %d in_progress, %d pending", n["completed"], n["in_progress"], n["pending"])
 	if n["cancelled"] > 0 {
@@ -111,49 +114,50 @@ func todoWriteStructured(view todo.View, message string, s todo.Snapshot, ids bo
 	n := tally(view, s)
 	return todoWriteResult{
 		Message: message,
-		Display: show(view, s, func(l todo.Line) todoWriteShown {
+		Display: displayOf(view, s, func(l todo.Line) todoWriteShown {
 			if !ids {
 				l.ID = ""
 			}
 			return todoWriteShown{ID: l.ID, Title: l.Text, Status: l.Status}
 		}),
-		place:  placeOf(s),
-		Counts: todoWriteCounts{n["completed"], n["in_progress"], n["pending"], n["cancelled"]},
+		listRef: listRefOf(s),
+		Counts:  todoWriteCounts{n["completed"], n["in_progress"], n["pending"], n["cancelled"]},
 	}
 }
 
-// oneInProgress applies the policy of VARIANTS.md T4 to an edited draft. Items
-// that were all in progress before may stay so: another variant allows it, and
-// a list written back unchanged is no mistake.
+// oneInProgress applies the policy (docs/spec/variants.md T4) to an edited
+// draft. Several items may stay in progress if all of them were so before:
+// another variant allows it, and writing that list back unchanged is no
+// mistake.
 func oneInProgress(view todo.View, d *todo.Draft, policy Policy) error {
 	word := view.Words[todo.InProgress]
 	running := func(i todo.Item) bool { return view.Words[i.Status] == word }
-	var now []todo.Item
-	fresh := false
+	var current []todo.Item
+	started := false // whether any of current was not running before
 	for _, item := range d.Items() {
 		if !running(item) {
 			continue
 		}
-		now = append(now, item)
+		current = append(current, item)
 		before, ok := d.Before().Item(item.ID)
-		fresh = fresh || !ok || !running(before)
+		started = started || !ok || !running(before)
 	}
-	if len(now) < 2 || !fresh || policy == Allow {
+	if len(current) < 2 || !started || policy == Allow {
 		return nil
 	}
 	if policy == Reject {
-		return &todo.InputError{Problems: []todo.Problem{severalInProgress(texts(now))}}
+		return &todo.InputError{Problems: []todo.Problem{severalInProgress(excerpts(current))}}
 	}
-	demoted := now[:len(now)-1]
+	demoted := current[:len(current)-1]
 	for _, item := range demoted {
 		d.SetStatus(item.ID, todo.Pending)
 	}
-	d.Note("Only one item may be in_progress: set to pending: " + strings.Join(texts(demoted), ", "))
+	d.Note("Only one item may be in_progress: set to pending: " + strings.Join(excerpts(demoted), ", "))
 	return nil
 }
 
-// onlyOneInProgress notes the problem beside others, where the stored list
-// cannot be asked any more.
+// onlyOneInProgress adds the problem of several items in progress to a call
+// that has other problems and is therefore not compared with the stored list.
 func (r *reader) onlyOneInProgress(lines []todo.Line) {
 	var running []string
 	for _, l := range lines {
@@ -172,7 +176,7 @@ func severalInProgress(running []string) todo.Problem {
 		len(running), strings.Join(running, ", "))}
 }
 
-func texts(items []todo.Item) []string {
+func excerpts(items []todo.Item) []string {
 	out := make([]string, 0, len(items))
 	for item := range slices.Values(items) {
 		out = append(out, excerpt(item.Text))

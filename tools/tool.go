@@ -13,38 +13,40 @@ import (
 	"todo-mcp/prompts"
 )
 
-// Policy says what to do with several items in progress (VARIANTS.md T4).
+// Policy is what to do with several items in progress (docs/spec/variants.md
+// T4).
 type Policy string
 
-// The policies.
+// The policies for several items in progress.
 const (
-	Reject Policy = "reject" // an error that names them
-	Demote Policy = "demote" // keep the last, set the others to pending
+	Reject Policy = "reject" // refuse the call, naming them
+	Demote Policy = "demote" // keep the last one, set the others to pending
 	Allow  Policy = "allow"
 )
 
-// Options are the settings of the tools.
+// Options are the settings of the tools. The ids are rules of
+// docs/spec/variants.md.
 type Options struct {
 	// MaxItems and MaxContentLength (runes) are TodoWrite's own limits (T2,
-	// T3); 0 leaves the hard caps of package todo.
+	// T3); 0 means that only the hard caps of package todo apply.
 	MaxItems         int
 	MaxContentLength int
 	InProgress       Policy
-	// ItemIDs shows item ids in TodoWrite's schema and results (T5).
+	// ItemIDs includes item ids in TodoWrite's schema and results (T5).
 	ItemIDs bool
-	// RejectDuplicates refuses repeated titles in SetTodoList (K2).
+	// RejectDuplicates makes SetTodoList refuse repeated titles (K2).
 	RejectDuplicates bool
 	// FreeTransitions lets update_todo move backwards (P4).
 	FreeTransitions bool
 	// Language is one of [prompts.Languages] (P3).
 	Language string
-	// ListArgument shows list_id in every schema.
+	// ListArgument includes list_id in every input schema.
 	ListArgument bool
-	// Texts are the descriptions; nil is the short embedded ones.
+	// Texts are the tool descriptions; nil means the short embedded ones.
 	Texts *prompts.Texts
 }
 
-// Defaults are the options in force when nothing is set.
+// Defaults returns the default options.
 func Defaults() Options {
 	return Options{MaxItems: 50, MaxContentLength: 200, InProgress: Reject, Language: prompts.Languages()[0]}
 }
@@ -57,36 +59,36 @@ type Tool struct {
 	// InputSchema and OutputSchema are JSON schemas of draft 2020-12.
 	InputSchema  json.RawMessage
 	OutputSchema json.RawMessage
-	// Idempotent says that a repeated call changes nothing more (V2).
+	// Idempotent is true when repeating a call changes nothing more (V2).
 	Idempotent bool
 
 	variant
 }
 
-// variant is what a file of this package says about its tool.
+// variant is what distinguishes one tool from the others.
 type variant struct {
 	view   todo.View
 	input  any // the argument struct
 	output any // the result struct
-	// read turns arguments into a call; problems go to the reader.
+	// read returns the call for some arguments and adds their problems to r.
 	read func(r *reader, args value) *Call
-	// result says what became of a call, as text and as the output struct.
+	// result words the outcome of a call, as text and as the output struct.
 	result func(c *Call, o todo.Outcome) (text string, structured any)
-	// failure words a refused call; the structured part may be nil.
+	// failure words the refusal of a call; structured may be nil.
 	failure func(err *todo.InputError) (text string, structured any)
 }
 
-// Call is a tool call that was read and understood. It does not change any more:
-// what comes of applying it is in the [todo.Outcome].
+// Call is a tool call with valid arguments. It is immutable: the result of
+// applying it is a [todo.Outcome].
 type Call struct {
 	// List is the list_id argument; empty when it was not sent.
 	List string
-	// Change is what to do; nil for a call that only reads.
+	// Change is the change to apply; nil for a call that only reads.
 	Change todo.Change
-	// Lines is the whole list that a whole-list write asks for, and nil in
-	// other calls.
+	// Lines are all items of a whole-list write; nil in other calls.
 	Lines []todo.Line
-	// Item is the id of the one item the call is about; empty for others.
+	// Item is the id of the item to change; empty in calls that are not about
+	// one item.
 	Item string
 
 	created int // how many items create_todos adds
@@ -95,16 +97,16 @@ type Call struct {
 // Result is the answer to a call.
 type Result struct {
 	Text       string
-	Structured any // marshals to the output schema; nil for none
+	Structured any // conforms to the output schema; nil for none
 	IsError    bool
 }
 
-// Names lists the tools there are, in the order they are published.
+// Names returns the names of all tools, in the order they are published.
 func Names() []string {
 	return []string{"TodoWrite", "write_todos", "SetTodoList", "create_todos", "update_todo"}
 }
 
-// New builds all tools.
+// New returns all tools, in the order of [Names].
 func New(o Options) ([]*Tool, error) {
 	words, err := prompts.WordsIn(o.Language)
 	if err != nil {
@@ -136,7 +138,7 @@ func Find(list []*Tool, name string) *Tool {
 	return nil
 }
 
-// publish fills in what a client sees of the tool.
+// publish sets the description and the schemas of the tool.
 func (t *Tool) publish(o Options) (err error) {
 	if t.Description, err = o.Texts.Tool(t.Name); err != nil {
 		return err
@@ -156,15 +158,15 @@ func (t *Tool) publish(o Options) (err error) {
 	return nil
 }
 
-// invalidJSON is the answer to arguments that are no JSON at all (VARIANTS.md
-// T7).
+// invalidJSON is the result text for arguments that are not JSON
+// (docs/spec/variants.md T7).
 const invalidJSON = "Error: Invalid JSON format"
 
-// ErrInvalidJSON is the error of [Tool.Read] for arguments that are no JSON.
+// ErrInvalidJSON is the error of [Tool.Read] for arguments that are not JSON.
 var ErrInvalidJSON = errors.New("invalid JSON")
 
-// Read understands a call's arguments, raw JSON. The error, if any, is for
-// [Tool.Failure].
+// Read parses and checks a call's arguments, which are raw JSON; empty means no
+// arguments. The error, if any, can be passed to [Tool.Failure].
 func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	args := value{kind: '{'}
 	if len(raw) > 0 {
@@ -189,14 +191,15 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	return call, nil
 }
 
-// Result words the outcome of a call.
+// Result returns the result for the outcome of a call.
 func (t *Tool) Result(c *Call, o todo.Outcome) Result {
 	text, structured := t.result(c, o)
 	return Result{Text: text, Structured: structured}
 }
 
-// Failure words an error of [Tool.Read] or of the board that a model can act
-// on. ok is false for any other: that is our failure, not the model's.
+// Failure returns the result for an error of [Tool.Read] or of the board on
+// which a model can act. ok is false for any other error, which is the server's
+// failure.
 func (t *Tool) Failure(err error) (result Result, ok bool) {
 	var input *todo.InputError
 	switch {
@@ -219,7 +222,8 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 	return Result{Text: text, Structured: structured, IsError: true}, true
 }
 
-// validationFailed is the error text of the whole-list tools (VARIANTS.md T7).
+// validationFailed returns the error text of the whole-list tools and the view
+// tool (docs/spec/variants.md T7).
 func validationFailed(err *todo.InputError) string {
 	var b strings.Builder
 	b.WriteString("Error: Validation failed")

@@ -9,14 +9,14 @@ import (
 	"todo-mcp/prompts"
 )
 
-// The arguments of update_todo (system 5).
+// updateTodoInput is the arguments of update_todo (system 5).
 type updateTodoInput struct {
 	ID     string `json:"id"`
 	Status string `json:"status" jsonschema:"enum=running,enum=completed,enum=failed"`
 }
 
-// updateWords are the statuses update_todo takes; a step begins as pending and
-// does not go back to it.
+// updateWords returns the statuses that update_todo accepts. A step begins as
+// pending and does not become pending again.
 func updateWords() []string { return []string{"running", "completed", "failed"} }
 
 func updateTodo(o Options, w prompts.Words) variant {
@@ -33,7 +33,7 @@ func updateTodo(o Options, w prompts.Words) variant {
 			}
 			word := r.stepStatus(args.get("status"), w)
 			return &Call{Item: id, Change: func(d *todo.Draft) error {
-				return move(d, view, id, word, w, o.FreeTransitions)
+				return setStepStatus(d, view, id, word, w, o.FreeTransitions)
 			}}
 		},
 		result: func(c *Call, out todo.Outcome) (string, any) {
@@ -50,35 +50,36 @@ func (r *reader) stepStatus(v value, w prompts.Words) string {
 	}
 	received := v.name()
 	if v.kind == '"' {
-		received = bare(v.text)
+		received = unquotedExcerpt(v.text)
 	}
 	r.sentence(w.UnknownStatus, received, strings.Join(updateWords(), ", "))
 	return ""
 }
 
-// move sets one step's status, forwards only unless free (VARIANTS.md P2, P4).
-func move(d *todo.Draft, view todo.View, id, word string, w prompts.Words, free bool) error {
+// setStepStatus sets one step's status, only forwards unless free is true
+// (docs/spec/variants.md P2, P4).
+func setStepStatus(d *todo.Draft, view todo.View, id, word string, w prompts.Words, free bool) error {
 	item, ok := d.Item(id)
 	if !ok {
-		sentence := fmt.Sprintf(w.UnknownID, bare(id))
+		sentence := fmt.Sprintf(w.UnknownID, unquotedExcerpt(id))
 		if plan := planText(w, d.Before()); plan != "" {
 			sentence += "\n" + plan
 		}
 		return refuse(sentence)
 	}
-	has := view.Words[item.Status]
-	if has == word {
-		return nil // also keeps a status this tool has no word for
+	current := view.Words[item.Status]
+	if current == word {
+		return nil // a core status that shares the word stays
 	}
-	if rank(word) <= rank(has) && !free {
-		return refuse(fmt.Sprintf(w.Backwards, item.ID, bare(item.Text), has, word))
+	if rank(word) <= rank(current) && !free {
+		return refuse(fmt.Sprintf(w.Backwards, item.ID, unquotedExcerpt(item.Text), current, word))
 	}
 	status, _ := view.Core(word)
 	d.SetStatus(id, status)
 	return nil
 }
 
-// rank orders the words along a step's life.
+// rank orders the statuses as a step goes through them.
 func rank(word string) int {
 	switch word {
 	case "pending":

@@ -13,16 +13,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// value is one JSON value of a call's arguments, kept as it was sent.
+// value is one JSON value of a call's arguments.
 type value struct {
 	kind jsontext.Kind // 'n' 'f' 't' '"' '0' '{' '[', or 0 when absent
-	// text is the string's content, or the literal of a number.
+	// text is the content of a string, or the literal of null, a boolean or a
+	// number.
 	text string
-	// surrogate is the position in runes, from 1, of a lone surrogate that the
-	// string had; 0 when there was none.
+	// surrogate is the position in runes, from 1, of the first lone surrogate
+	// in a string; 0 when there is none.
 	surrogate int
-	members   []member
-	elements  []value
+	members   []member // of an object
+	elements  []value  // of an array
 }
 
 type member struct {
@@ -43,7 +44,7 @@ func (v value) get(name string) value {
 // missing reports whether the value was left out or null.
 func (v value) missing() bool { return v.kind == 0 || v.kind == 'n' }
 
-// name is what the value is called in an error.
+// name returns the JSON type of the value, for errors.
 func (v value) name() string {
 	switch v.kind {
 	case 0:
@@ -64,11 +65,12 @@ func (v value) name() string {
 }
 
 var decodeOptions = []jsontext.Options{
-	// A lone surrogate is told with its place by whoever uses the text.
+	// Lone surrogates are accepted here; whoever uses the text reports them
+	// with their position.
 	jsontext.AllowInvalidUTF8(true),
 }
 
-// parse reads one JSON value with nothing behind it but white space.
+// parse reads one JSON value, which only white space may follow.
 func parse(raw []byte) (value, error) {
 	v, rest, err := parsePrefix(raw)
 	if err != nil {
@@ -80,7 +82,7 @@ func parse(raw []byte) (value, error) {
 	return v, nil
 }
 
-// parsePrefix reads one JSON value and returns what stands behind it.
+// parsePrefix reads one JSON value and returns it and the bytes after it.
 func parsePrefix(raw []byte) (value, []byte, error) {
 	if !utf8.Valid(raw) {
 		return value{}, nil, fmt.Errorf("invalid UTF-8")
@@ -153,9 +155,9 @@ func decodeArray(d *jsontext.Decoder) (value, error) {
 
 func stringValue(raw []byte) (value, error) {
 	text, err := jsontext.AppendUnquote(nil, raw)
-	// The error here can only be a lone surrogate: the decoder has judged the
-	// syntax. What was replaced is told from a U+FFFD that was sent as such by
-	// looking at the escapes.
+	// The error can only be a lone surrogate, since the decoder has checked the
+	// syntax. In text it is U+FFFD, which may also have been sent as such, so
+	// its position is found in the escapes.
 	v := value{kind: '"', text: string(text)}
 	if err != nil {
 		v.surrogate = loneSurrogate(raw)
@@ -163,8 +165,8 @@ func stringValue(raw []byte) (value, error) {
 	return v, nil
 }
 
-// loneSurrogate finds the first \uD800–\uDFFF escape that is not half of a
-// pair, as a position in runes from 1.
+// loneSurrogate returns the position in runes, from 1, of the first
+// \uD800–\uDFFF escape that is not half of a pair; 0 when there is none.
 func loneSurrogate(raw []byte) int {
 	pos := 0
 	for i := 1; i < len(raw)-1; {
@@ -192,6 +194,8 @@ func loneSurrogate(raw []byte) int {
 	return 0
 }
 
+// hex4 returns the value of the first four hexadecimal digits, -1 if they are
+// none.
 func hex4(b []byte) int {
 	if len(b) < 4 {
 		return -1
@@ -203,12 +207,13 @@ func hex4(b []byte) int {
 	return int(n)
 }
 
-// debris is what models leave behind a JSON text that they sent as a string:
-// closing tags, brackets and fences of what they thought they were inside of.
+// debris matches what models leave after JSON that they sent as a string:
+// closing tags, brackets and code fences.
 var debris = regexp.MustCompile("^(\\s|</[A-Za-z_:][-A-Za-z0-9_:.]*>|[\\]}>`])*$")
 
-// unquote reads a string that holds JSON, which some models send in place of
-// the JSON itself (VARIANTS.md V5). ok is false when the string is not that.
+// unquote parses a string that contains a JSON array or object, which some
+// models send instead of the array or object itself (docs/spec/variants.md V5).
+// ok is false for any other value.
 func (v value) unquote() (inner value, ok bool) {
 	if v.kind != '"' {
 		return value{}, false
@@ -224,13 +229,14 @@ func (v value) unquote() (inner value, ok bool) {
 	return inner, true
 }
 
-// excerpt quotes a text for an error: cut, in one line, with nothing in it that
-// could pass for the error's own words (BAD-INPUT 40, 41).
+// excerpt quotes a text for a result or an error: cut to 40 runes and as a JSON
+// string, so that it is one line and cannot be mistaken for the words around it
+// (BAD-INPUT 40, 41).
 func excerpt(text string) string {
-	const most = 40
+	const limit = 40
 	runes := []rune(text)
-	if len(runes) > most {
-		runes = append(runes[:most:most], '…')
+	if len(runes) > limit {
+		runes = append(runes[:limit:limit], '…')
 	}
 	quoted, err := jsontext.AppendQuote(nil, string(runes))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// The arguments of the view tool.
+// viewInput is the arguments of the view tool.
 type viewInput struct {
 	ListID string `json:"list_id"`
 }
@@ -30,9 +30,9 @@ type viewCounts struct {
 	Cancelled  int `json:"cancelled"`
 }
 
-// NewView builds the tool by which the app page reads a list anew, in core
-// statuses. It is not among [Names], for it is no model's to call. A call's
-// List is the list to show and is never empty; its Change is nil.
+// NewView returns the tool by which the app page refreshes a list, in core
+// statuses. It is not in [Names], since models do not call it. Its calls have
+// the list to show in List and a nil Change.
 func NewView() (*Tool, error) {
 	t := &Tool{
 		Name: "todo_list_view", Title: "View todo list", Idempotent: true,
@@ -66,11 +66,11 @@ func viewAnswer(s todo.Snapshot) (string, any) {
 	text := fmt.Sprintf("%d of %d completed", n[todo.Completed], len(s.Items)-n[todo.Cancelled])
 	return text, viewResult{
 		Message: text,
-		Display: show(view, s, func(l todo.Line) viewItem {
+		Display: displayOf(view, s, func(l todo.Line) viewItem {
 			item, _ := s.Item(l.ID)
 			return viewItem{l.ID, l.Text, l.Status, item.Reason}
 		}),
-		place:   placeOf(s),
+		listRef: listRefOf(s),
 		Counts: viewCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending],
 			n[todo.Failed], n[todo.Blocked], n[todo.Cancelled]},
 	}

@@ -2,9 +2,9 @@ package tools
 
 import "todo-mcp/internal/todo"
 
-// writeTodos is system 1's write_todos: TodoWrite's arguments under the hard
-// caps alone, and a result that says no more than that it was done (VARIANTS.md
-// W1). Its event stream is the server's.
+// writeTodos returns system 1's write_todos: the arguments of TodoWrite with
+// only the hard caps as limits, and a text that only confirms the write
+// (docs/spec/variants.md W1). The server implements its event stream.
 func writeTodos(o Options) variant {
 	v := contentVariant(o, shape{})
 	v.result = func(_ *Call, out todo.Outcome) (string, any) {

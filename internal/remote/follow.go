@@ -16,48 +16,51 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Follow calls show with all lists (all is true), then with each that changes,
-// until ctx ends. When the connection breaks it calls lost, tries again and
-// begins anew. It returns early when the server refuses for good.
+// Follow calls show with all lists (all is true), then with each list that
+// changes, until ctx ends. When the connection breaks it calls lost, reconnects
+// after a pause and calls show with all lists again. It returns ctx's error, or,
+// before ctx ends, an error that a retry cannot mend (see isPermanent).
 func (c *Client) Follow(ctx context.Context, show func(lists []todo.Snapshot, all bool), lost func(error)) error {
 	defer c.http.CloseIdleConnections()
-	met := false
+	connected := false
 	for try := 1; ; try++ {
-		err := c.connection(ctx, func(lists []todo.Snapshot, all bool) {
-			met, try = true, 0
+		err := c.followOnce(ctx, func(lists []todo.Snapshot, all bool) {
+			connected, try = true, 0
 			show(lists, all)
 		})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if final(err, met) {
+		if isPermanent(err, connected) {
 			return fmt.Errorf("follow %s: %w", c.base.Redacted(), err)
 		}
 		lost(err)
-		c.pause(ctx, max(try, 1))
+		try = max(try, 1)
+		c.pause(ctx, try)
 	}
 }
 
-// final reports whether it is of no use to try again: the server knows us not,
-// or what answered the first time was no such server. Later on a wrong answer
-// may be a proxy's, while the server starts.
-func final(err error, met bool) bool {
-	no := (*Refused)(nil)
+// isPermanent reports whether a retry is pointless: the server rejects our
+// credentials, or the first response did not come from a todo-mcp server. Once
+// connected has been true, a wrong response is worth a retry: it may come from
+// a proxy while the server restarts.
+func isPermanent(err error, connected bool) bool {
+	refusal := (*Refused)(nil)
 	switch {
-	case errors.As(err, &no):
-		known := no.Status == http.StatusUnauthorized || no.Status == http.StatusForbidden
-		busy := no.Status >= 500 || no.Status == http.StatusTooManyRequests || no.Status == http.StatusRequestTimeout
-		return known || !met && !busy
-	case errors.Is(err, errNotOurs):
-		return !met
+	case errors.As(err, &refusal):
+		unauthorized := refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden
+		temporary := refusal.Status >= 500 || refusal.Status == http.StatusTooManyRequests || refusal.Status == http.StatusRequestTimeout
+		return unauthorized || !connected && !temporary
+	case errors.Is(err, errNotTodoServer):
+		return !connected
 	}
 	return false
 }
 
-// connection reads all lists and then follows the stream of what comes after
-// them. It returns why it ended; never nil.
-func (c *Client) connection(ctx context.Context, show func([]todo.Snapshot, bool)) error {
-	lists, err := c.documents(ctx, "api/lists", nil)
+// followOnce reads all lists and then follows the stream of later changes over
+// one connection. It returns the error that ended the connection, never nil.
+func (c *Client) followOnce(ctx context.Context, show func([]todo.Snapshot, bool)) error {
+	lists, err := c.getSnapshots(ctx, "api/lists", nil)
 	if err != nil {
 		return err
 	}
@@ -70,30 +73,30 @@ func (c *Client) connection(ctx context.Context, show func([]todo.Snapshot, bool
 }
 
 var (
-	errSilent = errors.New("no sign of life")
-	errEnded  = errors.New("the server ended the stream")
-
+	errSilent  = errors.New("no sign of life")
+	errEnded   = errors.New("the server ended the stream")
 	errTooLong = errors.New("an event is too long")
 )
 
-// stream follows the changes after a place in the server's order.
+// stream calls show with each snapshot whose Seq is above after. It returns the
+// error that ended the stream, never nil.
 func (c *Client) stream(ctx context.Context, after int64, show func(todo.Snapshot)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	watchdog := time.AfterFunc(c.silence, func() { cancel(errSilent) })
+	watchdog := time.AfterFunc(c.maxSilence, func() { cancel(errSilent) })
 	defer watchdog.Stop()
 	res, err := c.get(ctx, "api/events", nil, http.Header{
 		"Accept": {"text/event-stream"}, "Accept-Encoding": {"identity"}, "Last-Event-Id": {strconv.FormatInt(after, 10)},
 	})
 	if err != nil {
-		return because(ctx, err)
+		return streamError(ctx, err)
 	}
 	defer res.Body.Close()
 	lines := bufio.NewReader(res.Body)
 	for {
-		e, err := readEvent(lines, func() { watchdog.Reset(c.silence) })
+		e, err := readEvent(lines, func() { watchdog.Reset(c.maxSilence) })
 		if err != nil {
-			return because(ctx, err)
+			return streamError(ctx, err)
 		}
 		var d render.ListDocument
 		if json.Unmarshal(e, &d) == nil && d.List != "" {
@@ -102,8 +105,9 @@ func (c *Client) stream(ctx context.Context, after int64, show func(todo.Snapsho
 	}
 }
 
-// because prefers the reason why we hung up ourselves.
-func because(ctx context.Context, err error) error {
+// streamError returns the cause of ctx's cancellation if ctx was cancelled,
+// errEnded for an end of file, and err otherwise.
+func streamError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -113,8 +117,9 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// readEvent reads up to the end of an event that has data, and returns that.
-// alive is called for each line.
+// readEvent reads server-sent events up to the end of the first one with data,
+// and returns that data, at most maxResponse bytes. It calls alive after each
+// line.
 func readEvent(r *bufio.Reader, alive func()) ([]byte, error) {
 	var data []byte
 	for {
@@ -129,24 +134,25 @@ func readEvent(r *bufio.Reader, alive func()) ([]byte, error) {
 		if rest, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 			data = append(append(data, bytes.TrimPrefix(rest, []byte(" "))...), '\n')
 		}
-		if len(data) > maxAnswer {
+		if len(data) > maxResponse {
 			return nil, errTooLong
 		}
 	}
 }
 
-// readLine reads a line without its end, of maxAnswer bytes at most.
+// readLine returns the next line without its line break; errTooLong if it is
+// longer than maxResponse bytes.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
-		part, err := r.ReadSlice('\n')
-		line = append(line, part...)
+		chunk, err := r.ReadSlice('\n')
+		line = append(line, chunk...)
 		switch {
 		case err == nil:
 			return bytes.TrimRight(line, "\r\n"), nil
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return nil, err
-		case len(line) > maxAnswer:
+		case len(line) > maxResponse:
 			return nil, errTooLong
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// What is of no use to try again ends it, and says what to do; what may pass
-// is tried again.
+// A permanent refusal ends Follow with an error that says what to do; a
+// temporary one is retried.
 func TestRefusals(t *testing.T) {
 	answers := []struct {
 		status int
@@ -41,9 +41,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Once met, a server may answer nonsense for a while, as a proxy does while it
-// starts; but not refuse us.
-func TestRefusalsLater(t *testing.T) {
+// Once connected, Follow retries after wrong responses, which a proxy may send
+// while the server restarts, but still ends when the credentials are rejected.
+func TestRefusalsAfterConnecting(t *testing.T) {
 	answers := []struct {
 		status int
 		body   string
@@ -65,8 +65,9 @@ func TestRefusalsLater(t *testing.T) {
 	}
 }
 
-// A server that is not there yet is waited for, longer each time.
-func TestNotThereYet(t *testing.T) {
+// Follow keeps trying to reach a server that is not up yet, and pauses longer
+// before each try.
+func TestServerNotYetUp(t *testing.T) {
 	ts := httptest.NewServer(http.NotFoundHandler())
 	ts.Close()
 	c := newClient(t, ts.URL, "")
@@ -81,14 +82,14 @@ func TestNotThereYet(t *testing.T) {
 	if want := []int{1, 2, 3, 4}; !slices.Equal(tries, want) {
 		t.Errorf("tries %v, want %v", tries, want)
 	}
-	began := time.Now()
+	start := time.Now()
 	backOff(ctx, 40)
-	if time.Since(began) > time.Second {
-		t.Error("waits although it is over")
+	if time.Since(start) > time.Second {
+		t.Error("backOff waited although its context had ended")
 	}
 }
 
-// Bad addresses and tokens are told at once.
+// New rejects bad addresses and tokens.
 func TestNew(t *testing.T) {
 	for _, bad := range []string{"", "localhost:8765", "ftp://x", "http://", "http://a b", "/x"} {
 		if _, err := New(bad, ""); err == nil || !strings.Contains(err.Error(), "http://127.0.0.1:8765") {

@@ -1,12 +1,13 @@
 // Package remote follows the lists of a todo-mcp server over HTTP.
 //
-// It promises that what [Client.Follow] hands over leaves no gap: it begins
-// with all lists, goes on with every change after them, and does both again
-// after each break. A server that falls silent counts as lost. The token is
-// sent to the server and appears in no error.
+// [Client.Follow] misses no change: it first passes all lists to its caller,
+// then every list that changes, and does both again after each reconnection. It
+// treats a server that falls silent as lost. The token is sent to the server
+// and appears in no error.
 //
-// It may drop revisions between two that it hands over, as the server does for
-// a slow reader, and lists beyond the last changed 2000.
+// When a list changes faster than it is read, only the newest revision arrives;
+// [Client.History] returns those in between. Of more than 2000 lists, only the
+// 2000 that changed last are read at the start.
 package remote
 
 import (
@@ -27,13 +28,15 @@ import (
 )
 
 const (
-	// silence is how long a stream may say nothing; the server sends a sign of
-	// life every 15 seconds.
-	silence = 40 * time.Second
-	// answerWithin bounds every other request.
-	answerWithin = 30 * time.Second
-	// maxAnswer bounds an answer and a line of a stream, in bytes.
-	maxAnswer = 256 << 20
+	// maxSilence is how long a stream may send nothing before it counts as lost;
+	// the server sends a keep-alive every 15 seconds.
+	maxSilence = 40 * time.Second
+	// requestTimeout bounds a request for a document, and the wait for the
+	// response headers of a stream.
+	requestTimeout = 30 * time.Second
+	// maxResponse is the largest response body that is read, and the longest
+	// line and the most data of one event, in bytes.
+	maxResponse = 256 << 20
 )
 
 // Client reads lists from one server. It is safe for concurrent use.
@@ -41,13 +44,14 @@ type Client struct {
 	base  *url.URL
 	token string
 	http  *http.Client
-	// pause waits before a try, counted from 1; it returns early when ctx ends.
-	pause   func(ctx context.Context, try int)
-	silence time.Duration
+	// pause waits before a reconnection, the try-th in a row, counted from 1. It
+	// returns early when ctx ends.
+	pause      func(ctx context.Context, try int)
+	maxSilence time.Duration
 }
 
-// New returns a client of the server at an http or https URL; token may be
-// empty.
+// New returns a client of the server at an http or https URL. A token is
+// printable ASCII without spaces; the empty token sends no credentials.
 func New(server, token string) (*Client, error) {
 	base, err := url.Parse(server)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
@@ -58,14 +62,14 @@ func New(server, token string) (*Client, error) {
 	}
 	base = &url.URL{Scheme: base.Scheme, User: base.User, Host: base.Host, Path: base.Path}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.ResponseHeaderTimeout = answerWithin
-	// No HTTP/2: there a dead connection would be used for the next try, too.
+	transport.ResponseHeaderTimeout = requestTimeout
+	// No HTTP/2: its transport would reuse a dead connection for the next try.
 	transport.ForceAttemptHTTP2 = false
 	transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
-	return &Client{base: base, token: token, http: &http.Client{Transport: transport}, pause: backOff, silence: silence}, nil
+	return &Client{base: base, token: token, http: &http.Client{Transport: transport}, pause: backOff, maxSilence: maxSilence}, nil
 }
 
-// Where is the server's address as people read it, without a password.
+// Where returns the server's address for display, without the password.
 func (c *Client) Where() string { return render.Safe(c.base.Redacted()) }
 
 // backOff waits 200 ms, then twice as long each time, up to 3 s.
@@ -77,10 +81,10 @@ func backOff(ctx context.Context, try int) {
 	}
 }
 
-// Refused is an answer of the server's that says no.
+// Refused is the error for a response with a status other than 200.
 type Refused struct {
-	Status int    // HTTP's
-	Text   string // why, safe to print; may be empty
+	Status int    // the HTTP status code
+	Text   string // the server's reason, safe to print; may be empty
 }
 
 // Error implements error.
@@ -98,7 +102,8 @@ func (r *Refused) Error() string {
 	return fmt.Sprintf("the server answers %d: %s", r.Status, text)
 }
 
-// get asks for a path below the server's address. The caller closes the body.
+// get requests a path below the server's address. It returns a [*Refused] for
+// any status but 200; otherwise the caller closes the body.
 func (c *Client) get(ctx context.Context, path string, query url.Values, header http.Header) (*http.Response, error) {
 	u := c.base.JoinPath(path)
 	u.RawQuery = query.Encode()
@@ -118,44 +123,46 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, header 
 	}
 	if res.StatusCode != http.StatusOK {
 		defer res.Body.Close()
-		return nil, refused(res)
+		return nil, newRefused(res)
 	}
 	return res, nil
 }
 
-func refused(res *http.Response) error {
+func newRefused(res *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
-	var said struct {
+	var reply struct {
 		Error string `json:"error"`
 	}
 	text := ""
-	if json.Unmarshal(body, &said) == nil {
-		text = said.Error
+	if json.Unmarshal(body, &reply) == nil {
+		text = reply.Error
 	} else if strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
 		text = string(body)
 	}
 	return &Refused{Status: res.StatusCode, Text: render.Safe(strings.TrimSpace(text))}
 }
 
-// errNotOurs is an answer that makes no sense.
-var errNotOurs = errors.New("what answers there is not a todo-mcp server")
+// errNotTodoServer is the error for a response that is not a JSON array of list
+// documents.
+var errNotTodoServer = errors.New("what answers there is not a todo-mcp server")
 
-// documents asks for lists or revisions.
-func (c *Client) documents(ctx context.Context, path string, query url.Values) ([]todo.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+// getSnapshots requests a path that returns an array of list documents: the
+// lists, or the revisions of one.
+func (c *Client) getSnapshots(ctx context.Context, path string, query url.Values) ([]todo.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	res, err := c.get(ctx, path, query, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
 	if err != nil {
 		return nil, err
 	}
 	var docs []render.ListDocument
 	if err := json.Unmarshal(body, &docs); err != nil || docs == nil {
-		return nil, errNotOurs
+		return nil, errNotTodoServer
 	}
 	out := make([]todo.Snapshot, len(docs))
 	for i, d := range docs {
@@ -164,18 +171,18 @@ func (c *Client) documents(ctx context.Context, path string, query url.Values) (
 	return out, nil
 }
 
-// History reads all revisions of a list that the server has, oldest first.
+// History reads all revisions of a list that the server keeps, oldest first.
 func (c *Client) History(ctx context.Context, list string) ([]todo.Snapshot, error) {
 	var all []todo.Snapshot
 	for after := int64(0); ; {
 		query := url.Values{"after": {strconv.FormatInt(after, 10)}}
-		part, err := c.documents(ctx, "api/lists/"+url.PathEscape(list)+"/history", query)
+		page, err := c.getSnapshots(ctx, "api/lists/"+url.PathEscape(list)+"/history", query)
 		if err != nil {
 			return nil, fmt.Errorf("read history: %w", err)
 		}
-		if len(part) == 0 || part[len(part)-1].Revision <= after {
+		if len(page) == 0 || page[len(page)-1].Revision <= after {
 			return all, nil
 		}
-		all, after = append(all, part...), part[len(part)-1].Revision
+		all, after = append(all, page...), page[len(page)-1].Revision
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"todo-mcp/tools"
 )
 
-// realServer is our own server on a board.
-func realServer(t *testing.T) (*todo.Board, *httptest.Server) {
+// startServer starts a todo-mcp server and returns it with its board.
+func startServer(t *testing.T) (*todo.Board, *httptest.Server) {
 	t.Helper()
 	store, err := sqlite.Open(filepath.Join(t.TempDir(), "todo.db"))
 	if err != nil {
@@ -51,7 +51,7 @@ func realServer(t *testing.T) (*todo.Board, *httptest.Server) {
 	return board, ts
 }
 
-func write(t *testing.T, board *todo.Board, name string, texts ...string) {
+func writeItems(t *testing.T, board *todo.Board, name string, texts ...string) {
 	t.Helper()
 	_, err := board.As("").Apply(context.Background(), todo.Write{
 		Target: todo.Target{Scope: todo.Scope{Conversation: "name:" + name, Exclusive: true}}, Begin: todo.List{Name: name},
@@ -63,56 +63,57 @@ func write(t *testing.T, board *todo.Board, name string, texts ...string) {
 	}
 }
 
-// told is one call of show or lost.
-type told struct {
+// callback records one invocation of show or lost.
+type callback struct {
 	lists []todo.Snapshot
 	all   bool
 	lost  error
 }
 
-func (s told) String() string {
-	if s.lost != nil {
+func (c callback) String() string {
+	if c.lost != nil {
 		return "lost"
 	}
 	text := "changed"
-	if s.all {
+	if c.all {
 		text = "all"
 	}
-	for _, l := range s.lists {
+	for _, l := range c.lists {
 		text += fmt.Sprintf(" %s:%d", l.List.Name, l.Revision)
 	}
 	return text
 }
 
-// follow starts to follow; what is told comes out one by one, ended gets why it
-// ended.
+// follow runs c.Follow until the test ends. next returns the next callback as
+// text, or "ended: " and Follow's error; ended receives the error if next has
+// not.
 func follow(t *testing.T, c *Client) (next func() string, ended chan error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	calls := make(chan told)
+	calls := make(chan callback)
 	ended = make(chan error, 1)
-	tell := func(s told) {
+	send := func(c callback) {
 		select {
-		case calls <- s:
+		case calls <- c:
 		case <-ctx.Done():
 		}
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ended <- c.Follow(ctx, func(lists []todo.Snapshot, all bool) { tell(told{lists: lists, all: all}) },
-			func(err error) { tell(told{lost: err}) })
+		ended <- c.Follow(ctx, func(lists []todo.Snapshot, all bool) { send(callback{lists: lists, all: all}) },
+			func(err error) { send(callback{lost: err}) })
 	}()
 	t.Cleanup(func() { cancel(); <-done })
 	return func() string {
 		t.Helper()
 		select {
-		case s := <-calls:
-			return s.String()
+		case c := <-calls:
+			return c.String()
 		case err := <-ended:
 			return fmt.Sprint("ended: ", err)
 		case <-time.After(10 * time.Second):
-			t.Fatal("nothing is told")
+			t.Fatal("Follow made no callback")
 			return ""
 		}
 	}, ended
@@ -122,7 +123,7 @@ func expect(t *testing.T, next func() string, want ...string) {
 	t.Helper()
 	for _, w := range want {
 		if got := next(); got != w {
-			t.Fatalf("told %q, want %q", got, w)
+			t.Fatalf("got %q, want %q", got, w)
 		}
 	}
 }
@@ -137,23 +138,23 @@ func newClient(t *testing.T, url, token string) *Client {
 	return c
 }
 
-// A real server, followed over two breaks: what happens in between is told when
-// it is there again.
+// Follow reports changes of a real server, and after a reconnection those made
+// while it was disconnected.
 func TestFollow(t *testing.T) {
-	board, ts := realServer(t)
+	board, ts := startServer(t)
 	c := newClient(t, ts.URL+"/", "")
-	during := func() {}
-	c.pause = func(context.Context, int) { during() }
-	write(t, board, "release", "A")
-	write(t, board, "website", "B")
+	onPause := func() {}
+	c.pause = func(context.Context, int) { onPause() }
+	writeItems(t, board, "release", "A")
+	writeItems(t, board, "website", "B")
 	next, _ := follow(t, c)
 	expect(t, next, "all website:1 release:1")
-	write(t, board, "release", "C")
+	writeItems(t, board, "release", "C")
 	expect(t, next, "changed release:2")
-	during = func() { write(t, board, "website", "D") }
+	onPause = func() { writeItems(t, board, "website", "D") }
 	ts.CloseClientConnections()
 	expect(t, next, "lost", "all website:2 release:2")
-	write(t, board, "website", "E")
+	writeItems(t, board, "website", "E")
 	expect(t, next, "changed website:3")
 
 	history, err := c.History(t.Context(), mustFind(t, board, "website").List.ID)
@@ -161,7 +162,7 @@ func TestFollow(t *testing.T) {
 		t.Errorf("history %+v, %v", history, err)
 	}
 	if _, err := c.History(t.Context(), "../../livez"); err == nil {
-		t.Error("no list has that id")
+		t.Error("History accepted an id that no list has")
 	}
 }
 
@@ -176,16 +177,16 @@ func mustFind(t *testing.T, board *todo.Board, name string) todo.Snapshot {
 
 const document = `{"list":"x","name":"x","revision":%d,"seq":%d,"items":[]}`
 
-// A change between the lists and the stream is not missed: the stream resumes
-// after what the lists had.
+// A change between reading the lists and opening the stream is not missed: the
+// stream resumes after the highest Seq of the lists.
 func TestResumesAfterLists(t *testing.T) {
-	asked := make(chan string, 1)
+	requests := make(chan string, 1)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/todo/api/lists", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "[%s,%s]", fmt.Sprintf(document, 3, 41), strings.ReplaceAll(fmt.Sprintf(document, 1, 42), `"x"`, `"y"`))
 	})
 	mux.HandleFunc("/todo/api/events", func(w http.ResponseWriter, r *http.Request) {
-		asked <- r.Header.Get("Last-Event-ID") + " " + r.Header.Get("Authorization")
+		requests <- r.Header.Get("Last-Event-ID") + " " + r.Header.Get("Authorization")
 		// Comments, CRLF, several data lines, other events, and nonsense.
 		io.WriteString(w, "retry: 5\r\n\r\n: alive\n\nevent: other\ndata: {}\n\ndata: nonsense\n\n"+
 			"id: 43\r\nevent: todos:update\r\ndata:{\"list\":\"x\",\"name\":\"x\",\ndata: \"revision\":4,\"items\":[]}\r\n\r\n"+
@@ -195,13 +196,13 @@ func TestResumesAfterLists(t *testing.T) {
 	defer ts.Close()
 	next, _ := follow(t, newClient(t, ts.URL+"/todo", "s3cret"))
 	expect(t, next, "all x:3 y:1", "changed x:4", "lost", "all x:3 y:1")
-	if got := <-asked; got != "42 Bearer s3cret" {
-		t.Errorf("asked for %q", got)
+	if got := <-requests; got != "42 Bearer s3cret" {
+		t.Errorf("Last-Event-ID and Authorization: %q", got)
 	}
 }
 
-// A server that says nothing any more is lost, although the connection stands.
-func TestSilence(t *testing.T) {
+// A server that stops sending counts as lost, although the connection is open.
+func TestSilentServerIsLost(t *testing.T) {
 	stop := make(chan struct{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/lists", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[]") })
@@ -216,7 +217,7 @@ func TestSilence(t *testing.T) {
 	defer ts.Close()
 	defer close(stop)
 	c := newClient(t, ts.URL, "")
-	c.silence = 20 * time.Millisecond
+	c.maxSilence = 20 * time.Millisecond
 	var reason error
 	ctx, cancel := context.WithCancel(t.Context())
 	err := c.Follow(ctx, func([]todo.Snapshot, bool) {}, func(err error) { reason = err; cancel() })

@@ -7,9 +7,9 @@ import (
 
 const day = 24 * time.Hour
 
-// Ago says how long ago something was, in its largest whole unit: "just now"
-// (under a minute, or in the future as clocks differ), "4m ago", "3h ago",
-// "2d ago".
+// Ago formats a duration since an event in its largest whole unit: "4m ago",
+// "3h ago", "2d ago". Less than a minute is "just now", as are negative
+// durations, which occur when clocks differ.
 func Ago(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -22,8 +22,8 @@ func Ago(d time.Duration) string {
 	return fmt.Sprintf("%dd ago", d/day)
 }
 
-// Took says how long something took, in its two largest units, rounded down:
-// "10s", "4m 10s", "1h 4m", "2d 3h". A negative time is "0s".
+// Took formats the duration of something in its two largest units, rounded
+// down: "10s", "4m 10s", "1h 4m", "2d 3h". A negative duration is "0s".
 func Took(d time.Duration) string {
 	d = max(d, 0)
 	switch {

@@ -7,34 +7,35 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// BoxOptions says how [Box] draws.
+// BoxOptions are the options of [Box].
 type BoxOptions struct {
-	// Width is the outer width in cells. 0 or less takes what the list needs,
-	// up to 100; widths below 8 draw 8.
+	// Width is the outer width in cells. 0 or less fits the box to its content,
+	// up to 100 cells; widths from 1 to 7 are drawn as 8.
 	Width int
-	// Color writes ANSI colours: only for a terminal, and not with NO_COLOR.
+	// Color adds ANSI colours. Callers set it only for a terminal, and not with
+	// NO_COLOR.
 	Color bool
-	// Title stands in the upper border; empty is "Tasks".
+	// Title is written into the upper border; empty means "Tasks".
 	Title string
 }
 
 const (
-	minBox  = 8   // borders, a mark and two cells of text
-	maxBox  = 100 // as wide as a box grows by itself
-	minText = 6   // what a note must leave of a text
+	minBox  = 8   // least width: borders, a mark and two cells of text
+	maxBox  = 100 // greatest width of a box that fits its content
+	minText = 6   // cells left for the text when a row keeps its short note
 )
 
 // SGR parameters of the colours.
 const (
-	grey   = "90"
-	struck = "9;90"
-	yellow = "33"
-	red    = "31"
-	dim    = "2"
+	grey       = "90"
+	greyStruck = "9;90"
+	yellow     = "33"
+	red        = "31"
+	dim        = "2"
 )
 
-// Box draws a list for a terminal: a box with one row an item (VARIANTS.md,
-// Terminal). All lines have the same width.
+// Box draws a list for a terminal: a box with one row per item
+// (docs/spec/variants.md, Terminal). All lines have the same width.
 func Box(s todo.Snapshot, o BoxOptions) string {
 	title := cmp.Or(Safe(o.Title), "Tasks")
 	rows := boxRows(s)
@@ -50,11 +51,11 @@ func Box(s todo.Snapshot, o BoxOptions) string {
 	return b.String()
 }
 
-// boxRow is one row before it is fitted.
+// boxRow is one row before it is cut to the width of the box.
 type boxRow struct {
 	mark, text string
-	note       string // behind the text
-	brief      string // what stays of a note that has no room
+	note       string // follows the text
+	shortNote  string // replaces note when the row is too narrow for it
 	color      string
 }
 
@@ -79,14 +80,14 @@ func itemRow(item todo.Item) boxRow {
 	case todo.Failed:
 		return boxRow{mark: "✗ ", text: text, color: red}
 	case todo.Blocked:
-		return boxRow{mark: "○ ", text: text, note: blockedNote(item), brief: blockedNote(todo.Item{Status: todo.Blocked}), color: dim}
+		return boxRow{mark: "○ ", text: text, note: blockedNote(item), shortNote: blockedNote(todo.Item{Status: todo.Blocked}), color: dim}
 	case todo.Cancelled:
-		return boxRow{mark: "⊘ ", text: text, color: struck}
+		return boxRow{mark: "⊘ ", text: text, color: greyStruck}
 	}
 	return boxRow{mark: "○ ", text: text, color: dim}
 }
 
-// ellipsis stands behind what is being done.
+// ellipsis follows the text of an item in progress.
 const ellipsis = "..."
 
 func boxWidth(wanted int, title string, rows []boxRow) int {
@@ -100,8 +101,8 @@ func boxWidth(wanted int, title string, rows []boxRow) int {
 	return min(max(width, minBox), maxBox)
 }
 
-// line draws the row at an outer width. The padding is measured with the row
-// as a whole, since characters may join across the seams.
+// line draws the row at an outer width. It measures the whole row to compute the
+// padding, since characters may combine where its parts meet.
 func (r boxRow) line(width int, color bool) string {
 	text := r.mark + r.fit(width-4-cells(r.mark))
 	padding := fill(" ", width-cells("│ "+text+" │"))
@@ -111,13 +112,14 @@ func (r boxRow) line(width int, color bool) string {
 	return "│ " + text + padding + " │\n"
 }
 
-// fit cuts the text to a width. Of a note that has no room the brief form
-// stays, as long as some text can stand before it.
+// fit cuts the text and its note to a width. If both do not fit, it replaces the
+// note with its short form, or drops it when that would leave fewer than minText
+// cells for the text.
 func (r boxRow) fit(width int) string {
 	if cells(r.text+r.note) <= width {
 		return r.text + r.note
 	}
-	note := r.brief
+	note := r.shortNote
 	if cells(note)+minText > width {
 		note = ""
 	}

@@ -20,8 +20,8 @@ func TestBoxWidths(t *testing.T) {
 	}
 }
 
-// The hint of a blocked item outlives the end of its text, the dots of an
-// active text do not, and are not doubled.
+// When a text is cut, the short note of a blocked item remains and the dots of
+// an active text do not. The dots are not added to a text that ends in dots.
 func TestBoxNotes(t *testing.T) {
 	long := strings.Repeat("long ", 10)
 	s := list(item(todo.Blocked, long), item(todo.InProgress, long), item(todo.InProgress, "Waiting…"))
@@ -49,7 +49,9 @@ func FuzzBox(f *testing.F) {
 
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// checkBox holds the promises of any box. want 0 is any width.
+// checkBox checks what every box must satisfy: the number of lines, one width
+// for all of them (want, unless it is 0), safe text, and that Color adds nothing
+// but colour.
 func checkBox(t *testing.T, s todo.Snapshot, o BoxOptions, want int) {
 	t.Helper()
 	box := Box(s, o)
@@ -70,6 +72,6 @@ func checkBox(t *testing.T, s todo.Snapshot, o BoxOptions, want int) {
 	}
 	o.Color = true
 	if plain := sgr.ReplaceAllString(Box(s, o), ""); plain != box {
-		t.Errorf("colour changes more than colour:\n%q\n%q", plain, box)
+		t.Errorf("Color changes more than colours:\n%q\n%q", plain, box)
 	}
 }

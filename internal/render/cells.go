@@ -6,11 +6,11 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// cells is how wide a text shows.
+// cells returns the display width of a text.
 func cells(text string) int { return displaywidth.String(text) }
 
-// cut shortens a text to a width, telling by "…" that it did. No character is
-// ever cut in two. Nothing fits into a width below 1.
+// cut shortens a text to a width and ends it with "…" if anything was cut. It
+// never splits a character, and returns "" for a width below 1.
 func cut(text string, width int) string {
 	if width < 1 {
 		return ""
@@ -18,7 +18,7 @@ func cut(text string, width int) string {
 	return displaywidth.TruncateString(text, width, "…")
 }
 
-// limit is cut where a width of 0 or less means no limit.
+// limit is like cut, but a width of 0 or less means no limit.
 func limit(text string, width int) string {
 	if width <= 0 {
 		return text
@@ -26,7 +26,7 @@ func limit(text string, width int) string {
 	return cut(text, width)
 }
 
-// pad fills a text up with spaces.
+// pad appends spaces to a text up to a width.
 func pad(text string, width int) string { return text + fill(" ", width-cells(text)) }
 
 func fill(with string, n int) string { return strings.Repeat(with, max(n, 0)) }

@@ -8,15 +8,16 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Diff tells what happened between two snapshots of a list, a line a change:
+// Diff describes what changed between two snapshots of a list, one line per
+// item:
 //
-//   - added text
-//   - removed text
-//     ~ text: pending → completed
-//     ~ old text → new text
-//     ~ text: moved to 2
+//	~ text: pending → completed
+//	~ old text → new text
+//	~ text: moved to 2
+//	+ added text
+//	- removed text
 //
-// An item added in another status than pending has it in brackets. It is empty
+// An added item that is not pending has its status in brackets. Diff returns ""
 // when nothing changed.
 func Diff(before, after todo.Snapshot) string {
 	var b strings.Builder
@@ -30,14 +31,14 @@ func diffLine(d todo.Difference, after todo.Snapshot) string {
 	switch d.Kind {
 	case todo.Added:
 		if d.After.Status != todo.Pending {
-			return fmt.Sprintf("+ %s (%s)", Safe(d.After.Text), word(d.After.Status))
+			return fmt.Sprintf("+ %s (%s)", Safe(d.After.Text), statusWord(d.After.Status))
 		}
 		return "+ " + Safe(d.After.Text)
 	case todo.Removed:
 		return "- " + Safe(d.Before.Text)
 	case todo.Moved:
-		place := slices.IndexFunc(after.Items, func(i todo.Item) bool { return i.ID == d.After.ID })
-		return fmt.Sprintf("~ %s: moved to %d", Safe(d.After.Text), place+1)
+		index := slices.IndexFunc(after.Items, func(i todo.Item) bool { return i.ID == d.After.ID })
+		return fmt.Sprintf("~ %s: moved to %d", Safe(d.After.Text), index+1)
 	}
 	return "~ " + changeLine(d.Before, d.After)
 }
@@ -48,10 +49,10 @@ func changeLine(before, after todo.Item) string {
 		line = Safe(before.Text) + " → " + line
 	}
 	if before.Status != after.Status {
-		return line + ": " + word(before.Status) + " → " + word(after.Status) + reason(after)
+		return line + ": " + statusWord(before.Status) + " → " + statusWord(after.Status) + reasonInBrackets(after)
 	}
 	if before.Reason != after.Reason {
-		return line + ": " + word(after.Status) + reason(after)
+		return line + ": " + statusWord(after.Status) + reasonInBrackets(after)
 	}
 	if before.Text == after.Text {
 		return line + ": shown as " + Safe(after.ActiveText())
@@ -59,8 +60,9 @@ func changeLine(before, after todo.Item) string {
 	return line
 }
 
-// reason is why an item is blocked, behind the word.
-func reason(i todo.Item) string {
+// reasonInBrackets returns a blocked item's reason in brackets after a space, or
+// "" if it has none.
+func reasonInBrackets(i todo.Item) string {
 	if i.Reason == "" {
 		return ""
 	}

@@ -6,27 +6,28 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// ListDocument is a list as JSON, for programs: what the list resource, `show
-// --format json` and the HTTP API give. Statuses are core statuses.
+// ListDocument is a list as JSON for programs: the list resource, `show --format
+// json` and the HTTP API return it. Statuses are core statuses, not the words of
+// a variant.
 type ListDocument struct {
-	List      string     `json:"list,omitempty"` // id; left out while there is no list
+	List      string     `json:"list,omitempty"` // id; omitted while there is no list
 	Title     string     `json:"title,omitempty"`
-	Name      string     `json:"name,omitempty"`   // what the user called it
-	Parent    string     `json:"parent,omitempty"` // id of the main list of a sub-agent's
+	Name      string     `json:"name,omitempty"`   // the name the user gave the list
+	Parent    string     `json:"parent,omitempty"` // id of the main list, if this is a sub-agent's
 	Agent     string     `json:"agent,omitempty"`
 	Workspace string     `json:"workspace,omitempty"`
 	Revision  int64      `json:"revision"`
 	Updated   *time.Time `json:"updated,omitempty"` // RFC 3339, UTC
-	Client    string     `json:"client,omitempty"`  // who wrote this revision, and with what
+	Client    string     `json:"client,omitempty"`  // wrote this revision, with Variant
 	Variant   string     `json:"variant,omitempty"`
-	// Seq is the place of this revision among all of the store's: what an event
-	// stream resumes after.
+	// Seq is the position of this revision in the order of all revisions in the
+	// store. An event stream resumes after it.
 	Seq   int64          `json:"seq,omitempty"`
 	Items []ItemDocument `json:"items"`
 }
 
 // ItemDocument is an item of a [ListDocument]. Times are RFC 3339, UTC, and
-// left out when it has not happened.
+// omitted if they are zero.
 type ItemDocument struct {
 	ID      string      `json:"id"`
 	Text    string      `json:"text"`
@@ -38,16 +39,17 @@ type ItemDocument struct {
 	Ended   time.Time   `json:"ended,omitzero"`
 }
 
-// Document returns a snapshot as programs read it. It leaves out what is the
-// server's own: scope, operation, report and the last id given.
+// Document converts a snapshot to its JSON document. It omits what only the
+// server needs: scope, operation, report and the last id assigned. The time of
+// the revision is truncated to the second. Items is never nil.
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.List.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
 		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, Seq: s.Seq, Items: []ItemDocument{},
 	}
 	if s.Revision > 0 {
-		at := s.Updated.UTC().Truncate(time.Second)
-		d.Updated = &at
+		updated := s.Updated.UTC().Truncate(time.Second)
+		d.Updated = &updated
 	}
 	for _, i := range s.Items {
 		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Reason, i.Created, i.Started, i.Ended})
@@ -55,9 +57,9 @@ func Document(s todo.Snapshot) ListDocument {
 	return d
 }
 
-// Snapshot is the inverse of [Document]: the snapshot as far as a document tells
-// of it. Every field of its items is there; the time of the revision is to the
-// second.
+// Snapshot is the inverse of [Document]. It restores every field of the items;
+// what the document omits is zero, and the time of the revision is in whole
+// seconds. Items is never nil.
 func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace},

@@ -13,8 +13,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// moments draws a time as the model has them: UTC, or none.
-func moments() *rapid.Generator[time.Time] {
+// genTime generates the times that items can have: zero, or in UTC.
+func genTime() *rapid.Generator[time.Time] {
 	return rapid.Custom(func(t *rapid.T) time.Time {
 		if rapid.Bool().Draw(t, "none") {
 			return time.Time{}
@@ -23,17 +23,17 @@ func moments() *rapid.Generator[time.Time] {
 	})
 }
 
-func items() *rapid.Generator[todo.Item] {
+func genItem() *rapid.Generator[todo.Item] {
 	text := rapid.String()
 	return rapid.Custom(func(t *rapid.T) todo.Item {
 		return todo.Item{ID: text.Draw(t, "id"), Text: text.Draw(t, "text"), Active: text.Draw(t, "active"),
 			Status: rapid.SampledFrom(todo.Statuses()).Draw(t, "status"), Reason: text.Draw(t, "reason"),
-			Created: moments().Draw(t, "created"), Started: moments().Draw(t, "started"), Ended: moments().Draw(t, "ended")}
+			Created: genTime().Draw(t, "created"), Started: genTime().Draw(t, "started"), Ended: genTime().Draw(t, "ended")}
 	})
 }
 
-// A snapshot that goes out as a document comes back with all that people see of
-// it, through JSON.
+// A snapshot converted to a document, to JSON and back is unchanged in all that
+// people see of it.
 func TestDocumentRoundTrip(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		text := rapid.String()
@@ -43,7 +43,7 @@ func TestDocumentRoundTrip(t *testing.T) {
 			Revision: rapid.Int64Range(1, 1e6).Draw(r, "revision"), Seq: rapid.Int64Range(0, 1e6).Draw(r, "seq"),
 			Updated: time.Unix(rapid.Int64Range(1, 4e9).Draw(r, "updated"), 0).UTC(),
 			Writer:  todo.Writer{Client: text.Draw(r, "client"), Variant: text.Draw(r, "variant")},
-			Items:   rapid.SliceOfN(items(), 0, 5).Draw(r, "items"),
+			Items:   rapid.SliceOfN(genItem(), 0, 5).Draw(r, "items"),
 		}
 		if want.List.Name == "" {
 			want.List.First = rapid.StringN(1, 30, -1).Draw(r, "first")
@@ -62,8 +62,8 @@ func TestDocumentRoundTrip(t *testing.T) {
 	})
 }
 
-// No field of an item may be forgotten on the way: each is set alone and must
-// come back.
+// Document and Snapshot keep every field of an item: the test sets each field
+// alone, so that a field added later cannot be forgotten.
 func TestDocumentKeepsEveryFieldOfAnItem(t *testing.T) {
 	fields := reflect.TypeFor[todo.Item]()
 	for i := range fields.NumField() {
@@ -76,7 +76,7 @@ func TestDocumentKeepsEveryFieldOfAnItem(t *testing.T) {
 			case time.Time:
 				field.Set(reflect.ValueOf(time.Unix(1, 0).UTC()))
 			default:
-				t.Fatalf("a field of type %s: say here how it is set", field.Type())
+				t.Fatalf("field of type %s: add a case that sets it", field.Type())
 			}
 			got := render.Document(todo.Snapshot{Items: []todo.Item{item}}).Snapshot().Items[0]
 			if diff := cmp.Diff(item, got); diff != "" {

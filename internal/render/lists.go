@@ -6,22 +6,26 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
+
 	"todo-mcp/internal/todo"
 )
 
-// The columns of writer, project and id give way, from their most to their
-// least cells, so that minTitle cells are left for the title.
+// The writer and project columns are at most this wide. In a table that is too
+// narrow they and then the id column shrink to their minimum, until minTitle
+// cells are left for the title.
 const (
 	maxWriter  = 32
 	maxProject = 20
-	leastCells = 6
+	minColumn  = 6
 	minTitle   = 20
-	leastID    = 8 // the beginning of an id, which commands take for the whole
+	minID      = 8 // commands accept the beginning of an id in place of the whole
 )
 
-// Lists is a table with a row a list, in the order given: id, progress, age,
-// writer, project, and title; a sub-agent's list has the agent before its title.
-// Lines are at most width cells wide; 0 or less is no limit.
+// Lists returns a table with one row per list, in the order of snaps: id,
+// progress, age, writer, project and title. The title of a sub-agent's list
+// follows the agent's name. Lines are at most width cells wide; 0 or less means
+// no limit.
 func Lists(snaps []todo.Snapshot, now time.Time, width int) string {
 	if len(snaps) == 0 {
 		return "No lists\n"
@@ -30,10 +34,10 @@ func Lists(snaps []todo.Snapshot, now time.Time, width int) string {
 	for _, s := range snaps {
 		rows = append(rows, listRow(s, now))
 	}
-	widths := columns(rows, width)
+	widths := columnWidths(rows, width)
 	var b strings.Builder
 	for _, row := range rows {
-		row[0] = row[0][:min(len(row[0]), widths[0])] // no sign of a cut: it can be copied
+		row[0] = displaywidth.TruncateString(row[0], widths[0], "") // without "…", so that it can be copied
 		for i := range row[:len(row)-1] {
 			row[i] = pad(cut(row[i], widths[i]), widths[i])
 		}
@@ -59,15 +63,15 @@ func listRow(s todo.Snapshot, now time.Time) []string {
 	}
 }
 
-// writer is "client/variant", or what is known of it.
+// writer returns "client/variant", or the one that is known, or "-".
 func writer(w todo.Writer) string {
-	known := strings.Trim(Safe(w.Client)+"/"+Safe(w.Variant), "/")
-	return cmp.Or(known, "-")
+	text := strings.Trim(Safe(w.Client)+"/"+Safe(w.Variant), "/")
+	return cmp.Or(text, "-")
 }
 
-// columns returns the widths of the columns in a table of a width; 0 or less is
-// no limit.
-func columns(rows [][]string, width int) []int {
+// columnWidths returns the widths of the columns in a table of at most width
+// cells; 0 or less means no limit. The last column is not cut to its width.
+func columnWidths(rows [][]string, width int) []int {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
@@ -80,14 +84,14 @@ func columns(rows [][]string, width int) []int {
 	if width <= 0 {
 		return widths
 	}
-	over := 2*(len(widths)-1) - width + min(widths[title], minTitle)
+	excess := 2*(len(widths)-1) - width + min(widths[title], minTitle)
 	for _, w := range widths[:title] {
-		over += w
+		excess += w
 	}
-	for _, column := range []struct{ i, least int }{{writer, leastCells}, {project, leastCells}, {0, leastID}} {
-		less := min(max(over, 0), max(widths[column.i]-column.least, 0))
-		widths[column.i] -= less
-		over -= less
+	for _, column := range []struct{ i, minimum int }{{writer, minColumn}, {project, minColumn}, {0, minID}} {
+		reduction := min(max(excess, 0), max(widths[column.i]-column.minimum, 0))
+		widths[column.i] -= reduction
+		excess -= reduction
 	}
 	return widths
 }

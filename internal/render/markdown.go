@@ -7,21 +7,23 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Markdown writes a list as a GitHub task list, under a heading when the list
-// has a name:
+// Markdown writes a list as a GitHub task list, under a heading if the list has
+// a name:
 //
-//   - [ ] pending
-//   - [ ] **Write tests** *(in progress: Writing tests)*
-//   - [x] completed
-//   - [ ] failed step *(failed)*
-//   - [ ] blocked step *(blocked: no key yet)*
-//   - [ ] ~~cancelled~~
+//	# release
 //
-// Only what is completed is checked. Texts are escaped: each stays one list
-// item and makes no markup, HTML or link. [ReadMarkdown] gives back the texts
-// that [Safe] leaves as they are, with their statuses, the active text of items
-// in progress and the reason of blocked ones; ids, times and other active texts
-// are not written.
+//	- [ ] pending
+//	- [ ] **Write tests** *(in progress: Writing tests)*
+//	- [x] completed
+//	- [ ] failed step *(failed)*
+//	- [ ] blocked step *(blocked: no key yet)*
+//	- [ ] ~~cancelled~~
+//
+// Only completed items are checked. Texts are escaped: each stays one list item
+// and creates no markup, HTML or link. [ReadMarkdown] restores the texts that
+// [Safe] leaves unchanged, the statuses, the active text of items in progress
+// and the reason of blocked ones; ids, times and other active texts are not
+// written.
 func Markdown(s todo.Snapshot) string {
 	var b strings.Builder
 	if s.List.Name != "" {
@@ -36,7 +38,7 @@ func Markdown(s todo.Snapshot) string {
 	return b.String()
 }
 
-// The notes behind a text: emphasis, which an escaped text cannot contain.
+// The notes after a text. They contain emphasis, which an escaped text cannot.
 const (
 	progressNote = " *(in progress"
 	failedNote   = " *(failed)*"
@@ -70,18 +72,18 @@ func taskLine(item todo.Item) string {
 	return "- [ ] " + text
 }
 
-// escape makes a text safe and takes its meaning in Markdown from it.
+// escape makes a text safe and escapes what has a meaning in Markdown.
 func escape(text string) string {
 	var b strings.Builder
 	runes := []rune(Safe(text))
-	at := func(i int) rune {
+	runeAt := func(i int) rune {
 		if i < 0 || i >= len(runes) {
 			return ' '
 		}
 		return runes[i]
 	}
 	for i, r := range runes {
-		if special(runes[:i], r, at(i+1), at(i+2)) {
+		if special(runes[:i], r, runeAt(i+1), runeAt(i+2)) {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)
@@ -89,9 +91,9 @@ func escape(text string) string {
 	return b.String()
 }
 
-// special reports whether a rune may mean something where it stands, between
-// what came before and the two runes that follow. What begins a block need not
-// be looked at: a text never stands at the start of its line.
+// special reports whether Markdown may interpret a rune, given the runes before
+// it and the two after it. It ignores syntax that begins a block, since a text
+// never starts a line.
 func special(before []rune, r, next, after rune) bool {
 	switch r {
 	case '\\', '`', '*', '[', ']', '<', '~', '$', '@':

@@ -35,7 +35,7 @@ intro [ ] no, - [ ] no
 	}
 }
 
-// What a text looks like must not make it something else.
+// escape escapes Markdown syntax in a text, and no more than needed.
 func TestMarkdownEscapes(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"use snake_case, R & D > 5", "use snake_case, R & D > 5"},
@@ -69,12 +69,12 @@ func FuzzMarkdown(f *testing.F) {
 	f.Add("[ ] <b> \\", "*", uint8(4))
 	f.Fuzz(func(t *testing.T, text, active string, status uint8) {
 		statuses := todo.Statuses()
-		one := todo.Item{Text: clean(text), Status: statuses[int(status)%len(statuses)]}
-		if one.Status == todo.InProgress && clean(active) != one.Text {
-			one.Active = clean(active)
+		one := todo.Item{Text: cleanText(text), Status: statuses[int(status)%len(statuses)]}
+		if one.Status == todo.InProgress && cleanText(active) != one.Text {
+			one.Active = cleanText(active)
 		}
 		if one.Status == todo.Blocked {
-			one.Reason = clean(active)
+			one.Reason = cleanText(active)
 		}
 		s := list(one, item(todo.Pending, "next"))
 		if n := strings.Count(Markdown(s), "\n"); n != 4 {
@@ -86,10 +86,11 @@ func FuzzMarkdown(f *testing.F) {
 	})
 }
 
-// clean makes of any text one that a list could hold and Safe leaves alone.
-func clean(text string) string {
-	cleaned, _ := todo.CleanText(Safe(text))
-	return cleaned
+// cleanText turns any text into one that a list can contain and Safe leaves
+// unchanged.
+func cleanText(text string) string {
+	result, _ := todo.CleanText(Safe(text))
+	return result
 }
 
 func checkReversible(t *testing.T, s todo.Snapshot) {

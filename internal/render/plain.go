@@ -7,8 +7,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Plain shows a list as lines without drawing, for whatever is not a terminal:
-// a header ("release (rev 7, 3 of 6 done)") and a line an item ("[x] #1 text").
+// Plain formats a list as plain lines, for output that is not a terminal: a
+// header ("release (rev 7, 3 of 6 done)") and one line per item ("[x] #1 text").
 // Cancelled items are listed but do not count in the header.
 func Plain(s todo.Snapshot) string {
 	var b strings.Builder
@@ -39,28 +39,30 @@ func marker(status todo.Status) string {
 	return "[ ]"
 }
 
-// StatusLine says in one line, at most width cells (0 or less: no limit), where
-// a list stands: "3/7 Writing tests", and when all is settled "7/7 done" or
-// "6/7 done, 1 failed". An empty list gives "". Cancelled items do not count.
+// StatusLine summarizes a list in one line of at most width cells (0 or less: no
+// limit): "3/7 Writing tests", or, once all items are settled, "7/7 done" or
+// "6/7 done, 1 failed". It returns "" for an empty list. Cancelled items do not
+// count.
 func StatusLine(s todo.Snapshot, width int) string {
 	if len(s.Items) == 0 {
 		return ""
 	}
 	n := s.Progress()
-	return limit(fmt.Sprintf("%d/%d %s", n.Done, n.Total, standing(s)), width)
+	return limit(fmt.Sprintf("%d/%d %s", n.Done, n.Total, statusText(s)), width)
 }
 
-// standing is what a list with items is at: its current item, else the next
-// pending, else what it waits for, else how it ended.
-func standing(s todo.Snapshot) string {
+// statusText returns the text of a status line after the counts: the current
+// item, else the next pending one, else the first blocked one, else the outcome.
+// The list must have items.
+func statusText(s todo.Snapshot) string {
 	if item, ok := s.Current(); ok {
 		return Safe(item.Title())
 	}
-	if item, ok := first(s, todo.Pending); ok {
+	if item, ok := firstWithStatus(s, todo.Pending); ok {
 		return Safe(item.Text)
 	}
-	if item, ok := first(s, todo.Blocked); ok {
-		return "blocked: " + Safe(item.Text) + reason(item)
+	if item, ok := firstWithStatus(s, todo.Blocked); ok {
+		return "blocked: " + Safe(item.Text) + reasonInBrackets(item)
 	}
 	if failed := s.Progress().Failed; failed > 0 {
 		return fmt.Sprintf("done, %d failed", failed)
@@ -68,7 +70,7 @@ func standing(s todo.Snapshot) string {
 	return "done"
 }
 
-func first(s todo.Snapshot, status todo.Status) (todo.Item, bool) {
+func firstWithStatus(s todo.Snapshot, status todo.Status) (todo.Item, bool) {
 	for _, item := range s.Items {
 		if item.Status == status {
 			return item, true
@@ -77,8 +79,8 @@ func first(s todo.Snapshot, status todo.Status) (todo.Item, bool) {
 	return todo.Item{}, false
 }
 
-// blockedNote says behind an item's text that it is blocked, and why when
-// somebody said; empty in any other status.
+// blockedNote returns the note after a blocked item's text, with the reason if
+// there is one; "" for any other status.
 func blockedNote(item todo.Item) string {
 	switch {
 	case item.Status != todo.Blocked:
@@ -89,7 +91,7 @@ func blockedNote(item todo.Item) string {
 	return " (blocked: " + Safe(item.Reason) + ")"
 }
 
-// word is a status for people.
-func word(status todo.Status) string {
+// statusWord returns a status as people read it: "in progress".
+func statusWord(status todo.Status) string {
 	return Safe(strings.ReplaceAll(string(status), "_", " "))
 }

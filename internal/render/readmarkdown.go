@@ -7,11 +7,11 @@ import (
 )
 
 // ReadMarkdown reads the task list items of a Markdown text, at any depth, and
-// skips everything else. It is the inverse of [Markdown] and takes what people
-// write as well ("* [X] text"). Items have a text, a status and, when they
-// are written, the active text of what is in progress and the reason of what is
-// blocked; ids and times are zero. Texts are not
-// checked against limits. nil when there are no items.
+// skips everything else. It is the inverse of [Markdown] and also accepts what
+// people write ("* [X] text"). It sets the text and the status of each item, and
+// as far as they are written the active text of items in progress and the reason
+// of blocked ones; ids and times are zero. It does not check texts against
+// limits. It returns nil if there are no items.
 func ReadMarkdown(text string) []todo.Item {
 	var items []todo.Item
 	for line := range strings.Lines(text) {
@@ -22,16 +22,17 @@ func ReadMarkdown(text string) []todo.Item {
 	return items
 }
 
-// readTask reads one trimmed line. ok is false when it is no task.
+// readTask parses one trimmed line. ok is false if the line is not a task with a
+// text.
 func readTask(line string) (item todo.Item, ok bool) {
 	if line == "" || !strings.ContainsRune("-*+", rune(line[0])) {
 		return todo.Item{}, false
 	}
-	box, text, ok := strings.Cut(strings.TrimSpace(line[1:]), "]")
+	checkbox, text, ok := strings.Cut(strings.TrimSpace(line[1:]), "]")
 	if !ok || !strings.HasPrefix(text, " ") {
 		return todo.Item{}, false
 	}
-	switch box {
+	switch checkbox {
 	case "[ ":
 		item = readText(strings.TrimSpace(text))
 	case "[x", "[X":
@@ -43,36 +44,37 @@ func readTask(line string) (item todo.Item, ok bool) {
 	return item, item.Text != ""
 }
 
-// readText reads what stands behind the box.
+// readText parses what follows the checkbox.
 func readText(text string) todo.Item {
-	if inner, ok := within(text, "~~", "~~"); ok {
+	if inner, ok := trimEnds(text, "~~", "~~"); ok {
 		return todo.Item{Text: unescape(inner), Status: todo.Cancelled}
 	}
 	if inner, ok := strings.CutSuffix(text, failedNote); ok {
 		return todo.Item{Text: unescape(inner), Status: todo.Failed}
 	}
 	if inner, ok := strings.CutSuffix(text, noteEnd); ok {
-		if name, why, ok := strings.Cut(inner, blockNote); ok {
-			return todo.Item{Text: unescape(name), Reason: unescape(strings.TrimPrefix(why, noteDetail)), Status: todo.Blocked}
+		if itemText, reason, ok := strings.Cut(inner, blockNote); ok {
+			return todo.Item{Text: unescape(itemText), Reason: unescape(strings.TrimPrefix(reason, noteDetail)), Status: todo.Blocked}
 		}
 	}
-	if inner, ok := within(text, "**", noteEnd); ok {
-		if name, active, ok := strings.Cut(inner, "**"+progressNote); ok {
+	if inner, ok := trimEnds(text, "**", noteEnd); ok {
+		if itemText, active, ok := strings.Cut(inner, "**"+progressNote); ok {
 			active = strings.TrimPrefix(active, noteDetail)
-			return todo.Item{Text: unescape(name), Active: unescape(active), Status: todo.InProgress}
+			return todo.Item{Text: unescape(itemText), Active: unescape(active), Status: todo.InProgress}
 		}
 	}
 	return todo.Item{Text: unescape(text), Status: todo.Pending}
 }
 
-// within returns what stands between two ends.
-func within(text, begin, end string) (inner string, ok bool) {
-	inner, begins := strings.CutPrefix(text, begin)
-	inner, ends := strings.CutSuffix(inner, end)
-	return inner, begins && ends
+// trimEnds returns text without the prefix begin and the suffix end. ok is false
+// if text lacks either.
+func trimEnds(text, begin, end string) (inner string, ok bool) {
+	inner, hasBegin := strings.CutPrefix(text, begin)
+	inner, hasEnd := strings.CutSuffix(inner, end)
+	return inner, hasBegin && hasEnd
 }
 
-// unescape takes the backslash from before ASCII punctuation, as Markdown does.
+// unescape removes backslashes before ASCII punctuation, as Markdown does.
 func unescape(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 var noon = time.Date(2026, 10, 5, 12, 0, 0, 0, time.UTC)
 
-// golden compares with a file in testdata, byte by byte.
+// golden compares got with a file in testdata, byte by byte.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -54,7 +54,7 @@ func item(status todo.Status, text string) todo.Item {
 	return todo.Item{Text: text, Status: status}
 }
 
-// sample has every status.
+// sample returns a list with an item in every status.
 func sample() todo.Snapshot {
 	return list(
 		item(todo.Completed, "Analyze requirements"),
@@ -66,7 +66,8 @@ func sample() todo.Snapshot {
 	)
 }
 
-// scripts is what must line up and stay as it is.
+// scripts returns a list of texts in scripts and with emoji that must line up
+// and must not be escaped.
 func scripts() todo.Snapshot {
 	return list(
 		item(todo.Completed, "分析需求并编写详细的设计文档，然后评审"),
@@ -78,7 +79,7 @@ func scripts() todo.Snapshot {
 	)
 }
 
-// hostile is BAD-INPUT 37, 38, 40 and 41 in one list.
+// hostile returns a list with the texts of BAD-INPUT 37, 38, 40 and 41.
 func hostile() todo.Snapshot {
 	s := list(
 		item(todo.Pending, "\x1b[2J\x1b]52;c;cm0gLXJm\x07 clears and copies"),
@@ -109,8 +110,9 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The picture of the source (VARIANTS.md, Terminal; S3-27…31).
-func TestBoxIsTheSourcesPicture(t *testing.T) {
+// Box draws the picture in source S3 (docs/spec/variants.md, Terminal;
+// S3-27…31).
+func TestBoxMatchesSource(t *testing.T) {
 	s := sample()
 	s.Items = append(s.Items[:3:3], item(todo.Pending, "Update documentation"))
 	want := `

@@ -7,20 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// Safe makes a text harmless to show: control characters, bidirectional
-// controls, invisible characters, line separators and invalid bytes appear as
-// Go escapes (`\x1b`, `\u202e`), so that a person sees what is there. Kept are
-// joiners inside words and emoji, variation selectors behind what they can
-// vary, skin tones, and flags made of tags: whatever shows in honest text.
+// Safe makes a text safe to display: it replaces control characters,
+// bidirectional controls, invisible characters, line separators and invalid
+// bytes with Go escapes (`\x1b`, `\u202e`), so that a person sees what is there.
+// It keeps what is visible in honest text: joiners inside words and emoji,
+// variation selectors after characters they can vary, skin tones, and flags made
+// of tags.
 //
-// The result is one line of valid UTF-8, and Safe leaves it as it is. A
-// backslash is not escaped: the result is for reading, not for parsing.
+// The result is one line of valid UTF-8, and applying Safe again does not change
+// it. A backslash is not escaped, so the result cannot be parsed back.
 func Safe(text string) string {
 	if isPlainASCII(text) {
 		return text
 	}
 	var b strings.Builder
-	var prev rune // the last rune kept; 0 at the start and after an escape
+	var prev rune // the last rune written unescaped; 0 at the start and after an escape
 	for len(text) > 0 {
 		r, n := decode(text)
 		next, _ := decode(text[n:])
@@ -32,7 +33,7 @@ func Safe(text string) string {
 		case flag > 0:
 			b.WriteString(text[:flag])
 			prev, n = r, flag
-		case shows(prev, r, next):
+		case isAllowed(prev, r, next):
 			b.WriteRune(r)
 			prev = r
 		default:
@@ -44,8 +45,8 @@ func Safe(text string) string {
 	return b.String()
 }
 
-// decode returns the first rune of a text and its length; -1 for an invalid
-// byte, which is not the same as U+FFFD written out, and at the end.
+// decode returns the first rune of a text and its length in bytes. The rune is
+// -1 for an invalid byte, as distinct from a valid U+FFFD, and for an empty text.
 func decode(text string) (rune, int) {
 	r, n := utf8.DecodeRuneInString(text)
 	if r == utf8.RuneError && n <= 1 {
@@ -63,48 +64,49 @@ func isPlainASCII(text string) bool {
 	return true
 }
 
-// shows reports whether a rune may stand between two others.
-func shows(prev, r, next rune) bool {
+// isAllowed reports whether a rune may be shown between prev and next.
+func isAllowed(prev, r, next rune) bool {
 	switch {
 	case unicode.Is(unicode.Join_Control, r):
-		return joins(prev, next)
+		return joinerAllowed(prev, next)
 	case unicode.Is(unicode.Variation_Selector, r):
-		return varies(prev, r)
+		return selectorAllowed(prev, r)
 	case isSkinTone(r):
 		return unicode.Is(unicode.So, prev)
 	}
-	return visible(r)
+	return isVisible(r)
 }
 
-// visible reports whether a rune shows, or is a space, wherever it stands.
-// Unassigned ones are: an emoji newer than our tables must not become a number.
-func visible(r rune) bool {
+// isVisible reports whether a rune is visible, or a space, in any context.
+// Unassigned runes count as visible: an emoji newer than Go's Unicode tables must
+// not be escaped.
+func isVisible(r rune) bool {
 	if unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
-		return true // of category Cf, but drawn
+		return true // of category Cf, but visible
 	}
 	return !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Cs, unicode.Zl, unicode.Zp,
 		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point)
 }
 
-// joins reports whether a zero-width joiner or non-joiner has work to do:
-// behind a mark (Indic viramas, also at the end of a word; emoji with a
-// variation selector), or inside a word or emoji. Latin needs none, and there
-// it only makes one word look like another.
-func joins(prev, next rune) bool {
-	return unicode.Is(unicode.M, prev) || (joinable(prev) || isSkinTone(prev)) && joinable(next)
+// joinerAllowed reports whether a zero-width joiner or non-joiner can have an
+// effect between two runes: after a mark (Indic viramas, also at the end of a
+// word; emoji with a variation selector), or inside a word or emoji. Latin needs
+// none: there it would only make different words look the same.
+func joinerAllowed(prev, next rune) bool {
+	return unicode.Is(unicode.M, prev) || (isJoinable(prev) || isSkinTone(prev)) && isJoinable(next)
 }
 
-func joinable(r rune) bool {
-	return r > unicode.MaxASCII && visible(r) && !isSkinTone(r) && unicode.In(r, unicode.L, unicode.M, unicode.S) && !unicode.Is(unicode.Latin, r)
+func isJoinable(r rune) bool {
+	return r > unicode.MaxASCII && isVisible(r) && !isSkinTone(r) && unicode.In(r, unicode.L, unicode.M, unicode.S) && !unicode.Is(unicode.Latin, r)
 }
 
-// varies reports whether a variation selector has something to vary; runs of
-// them are a way to hide data.
-func varies(prev, selector rune) bool {
+// selectorAllowed reports whether a variation selector applies to the rune
+// before it. Several in a row are not allowed: they can hide data.
+func selectorAllowed(prev, selector rune) bool {
 	switch {
 	case unicode.Is(unicode.Variation_Selector, prev):
 		return false
-	case selector == 0xFE0E || selector == 0xFE0F: // as text, as emoji
+	case selector == 0xFE0E || selector == 0xFE0F: // text style, emoji style
 		return strings.ContainsRune("0123456789#*ℹ", prev) || prev > unicode.MaxASCII && unicode.In(prev, unicode.S, unicode.P)
 	case selector >= 0xE0100:
 		return unicode.Is(unicode.Han, prev)
@@ -116,8 +118,9 @@ func varies(prev, selector rune) bool {
 
 func isSkinTone(r rune) bool { return r >= 0x1F3FB && r <= 0x1F3FF }
 
-// flagLen is the length of a flag of tags that a text begins with (England is a
-// black flag, the tags "gbeng" and a cancel tag), or 0.
+// flagLen returns the length in bytes of the flag emoji made of tags that a text
+// begins with (England's is a black flag, the tags "gbeng" and a cancel tag), or
+// 0 if it begins with none.
 func flagLen(text string) int {
 	const flag, cancel = "\U0001F3F4", "\U000E007F"
 	rest, ok := strings.CutPrefix(text, flag)

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 )
 
+// The numbers in the names are those of BAD-INPUT.
 func TestSafe(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"37 CSI", "\x1b[2Jx", `\x1b[2Jx`},
@@ -41,8 +42,8 @@ func TestSafe(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 38: emoji, CJK and joiners inside words intact.
-func TestSafeKeeps(t *testing.T) {
+// BAD-INPUT 38: Safe leaves emoji, CJK and joiners inside words unchanged.
+func TestSafeKeepsHonestText(t *testing.T) {
 	for _, text := range []string{
 		"", "plain", "分析 需求　（全角）", "日本語テスト", "한국어", "Tiếng Việt e\u0302\u0301",
 		"👩‍👩‍👧‍👦", "🏳️‍🌈", "👁️‍🗨️", "❤️‍🔥", "👩🏽‍💻", "👍🏿", "☝🏽", "🇻🇳", "1️⃣ #️⃣", "‼️", "ℹ️", "☎︎", "🏴‍☠️",
@@ -62,7 +63,7 @@ func FuzzSafe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		got := Safe(text)
 		if !utf8.ValidString(got) {
-			t.Errorf("Safe(%+q) is no UTF-8: %q", text, got)
+			t.Errorf("Safe(%+q) is not valid UTF-8: %q", text, got)
 		}
 		if r := strings.IndexFunc(got, dangerous); r >= 0 {
 			t.Errorf("Safe(%+q) = %+q", text, got)
@@ -73,7 +74,7 @@ func FuzzSafe(f *testing.F) {
 	})
 }
 
-// dangerous is what must never be shown, wherever it stands.
+// dangerous reports whether a rune must be escaped in any context.
 func dangerous(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) || r == 0x200B || r == 0xFEFF || r == 0xAD
 }

@@ -6,17 +6,18 @@ import (
 	"time"
 )
 
-// This file is the one account of a list for people: whatever shows a list asks
-// here for its title, its progress and whether it is open.
+// This file computes what people are shown about a list: its title, its
+// progress and whether it is open. Every front end uses it, so that all show
+// the same.
 
 // Untitled is the title of a list that has neither a name nor ever had an item.
 const Untitled = "Untitled list"
 
-// Title is what people call the list: the name they gave it, else the text of
-// its first open item when it began, which does not change by itself. It is
-// never empty, and not made safe to show. Which project the list is about, which
-// client writes it and which sub-agent it belongs to stand beside the title,
-// never in its place.
+// Title returns what people call the list: the name a user gave it, else the
+// text of its first open item when it began (see [List.Begun]), else
+// [Untitled]. It does not change when the items do. It is never empty and is
+// not escaped for display. Front ends show the project, the client and the
+// sub-agent next to the title, never instead of it.
 func (l List) Title() string {
 	switch {
 	case l.Name != "":
@@ -27,15 +28,16 @@ func (l List) Title() string {
 	return Untitled
 }
 
-// Project is the last part of the workspace's path, for people to tell lists
-// apart; empty when the workspace is unknown.
+// Project returns the last part of the workspace's path, which helps people to
+// distinguish lists; empty when the workspace is unknown or a root folder.
 func (l List) Project() string {
 	folder := strings.TrimRight(l.Workspace, `/\`)
 	return folder[strings.LastIndexAny(folder, `/\`)+1:]
 }
 
-// Begun returns the list as it begins with items: its First is the text of the
-// first item that is not settled, else of the first. A First it has stays.
+// Begun returns the list as it begins with items: First is set to the text of
+// the first item that is not settled, or of the first item when all are
+// settled. A First that is already set does not change.
 func (l List) Begun(items []Item) List {
 	if l.First == "" && len(items) > 0 {
 		i := slices.IndexFunc(items, func(i Item) bool { return !i.Status.Settled() })
@@ -44,10 +46,11 @@ func (l List) Begun(items []Item) List {
 	return l
 }
 
-// Counts tells how many items are in each status.
+// Counts is the number of items in each status; a status without items is
+// absent.
 type Counts map[Status]int
 
-// Counts counts the items.
+// Counts counts the items by status.
 func (s Snapshot) Counts() Counts {
 	c := Counts{}
 	for _, i := range s.Items {
@@ -60,10 +63,10 @@ func (s Snapshot) Counts() Counts {
 type Progress struct {
 	Done   int // completed
 	Failed int
-	Total  int
+	Total  int // all but the cancelled
 }
 
-// Progress counts what is done.
+// Progress counts the items that are completed, failed and not cancelled.
 func (s Snapshot) Progress() Progress {
 	n := s.Counts()
 	return Progress{Done: n[Completed], Failed: n[Failed], Total: len(s.Items) - n[Cancelled]}
@@ -74,7 +77,8 @@ func (p Progress) Plus(o Progress) Progress {
 	return Progress{Done: p.Done + o.Done, Failed: p.Failed + o.Failed, Total: p.Total + o.Total}
 }
 
-// Percent is the completed part of the total; 0 when there is nothing.
+// Percent returns the completed part of the total, rounded down; 0 when the
+// total is 0.
 func (p Progress) Percent() int {
 	if p.Total == 0 {
 		return 0
@@ -83,7 +87,8 @@ func (p Progress) Percent() int {
 }
 
 // Settled reports whether the list has items and nothing more is expected of
-// any of them (VARIANTS.md P5: failed and cancelled count as settled).
+// any of them (docs/spec/variants.md P5: failed and cancelled count as
+// settled).
 func (s Snapshot) Settled() bool { return len(s.Items) > 0 && !s.Open() }
 
 // Open reports whether something is still expected of any item. A list without
@@ -93,22 +98,21 @@ func (s Snapshot) Open() bool {
 }
 
 // AllCompleted reports whether the list has items and every one is completed
-// (VARIANTS.md P5).
+// (docs/spec/variants.md P5).
 func (s Snapshot) AllCompleted() bool {
 	return len(s.Items) > 0 && !slices.ContainsFunc(s.Items, func(i Item) bool { return i.Status != Completed })
 }
 
-// OnBoard reports whether people should see the list without asking for it:
-// something is open, or it changed today, which begins at midnight in now's
-// time zone.
+// OnBoard reports whether front ends show the list by default: an item is open,
+// or the list was updated today. Today begins at midnight in now's time zone.
 func (s Snapshot) OnBoard(now time.Time) bool {
 	y, m, d := now.Date()
 	midnight := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
 	return s.Open() || !s.Updated.Before(midnight)
 }
 
-// Current is the item in progress a person would look at first: the one started
-// last. ok is false when none is in progress.
+// Current returns the item in progress that was started last. ok is false when
+// no item is in progress.
 func (s Snapshot) Current() (item Item, ok bool) {
 	for _, i := range s.Items {
 		if i.Status == InProgress && (!ok || i.Started.After(item.Started)) {

@@ -8,14 +8,14 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// The one account of a list: its title is the name people gave it, else its
-// first open item as the list began, and stays so whatever becomes of the item.
+// A list's title is the name that a user gave it, else the text of its first
+// open item when it began. It stays so when that item is reworded or removed.
 func TestTitle(t *testing.T) {
 	b := todo.NewBoard(memory.New())
 	defer b.Close()
 	apply := func(name string, change todo.Change) todo.Snapshot {
 		t.Helper()
-		out, err := b.As("").Apply(t.Context(), todo.Write{Target: to("c" + name), Begin: todo.List{Name: name, Workspace: "/work/app/"}, Change: change})
+		out, err := b.As("").Apply(t.Context(), todo.Write{Target: target("c" + name), Begin: todo.List{Name: name, Workspace: "/work/app/"}, Change: change})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestTitle(t *testing.T) {
 		t.Errorf("title of a named list %q", got)
 	}
 	if got := (todo.List{}).Title(); got != todo.Untitled {
-		t.Errorf("title of nothing %q", got)
+		t.Errorf("title of a list without name and items %q", got)
 	}
 	for workspace, want := range map[string]string{"/work/app/": "app", `C:\work\app`: "app", "": "", "/": ""} {
 		if got := (todo.List{Workspace: workspace}).Project(); got != want {
@@ -81,8 +81,8 @@ func TestProgressAndOpen(t *testing.T) {
 	}
 }
 
-// What changed today is on the board; today begins at midnight where the reader
-// is.
+// A list is on the board if it is open or was updated today; today begins at
+// midnight in the reader's time zone.
 func TestOnBoard(t *testing.T) {
 	zone := time.FixedZone("UTC+7", 7*3600)
 	now := time.Date(2026, 11, 21, 0, 30, 0, 0, zone)

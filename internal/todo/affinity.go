@@ -2,16 +2,19 @@ package todo
 
 import "time"
 
-// CandidateAge is how long a list of a shared scope stays a candidate for a
-// whole-list write without being touched.
+// CandidateAge is how long after its last update a list of a shared scope stays
+// a candidate for whole-list writes.
 const CandidateAge = 7 * 24 * time.Hour
 
-// Affinity chooses for a whole-list write in a scope that may carry several
-// conversations: the list that shares the most texts with lines, at least half
-// of the smaller of the two (of equals the one saved last); else the current
-// one (by id) if it is empty or about to be; else none, and a list begins, so
-// that a settled list stays as it ended. Lists not touched for [CandidateAge]
-// before at are left alone.
+// Affinity returns a [Chooser] for a whole-list write in a scope that may carry
+// several conversations. current is the id of the list that the caller used
+// last, or empty. The chooser picks the first of these that exists:
+//
+//   - of the lists that share at least half of the shorter one's texts with
+//     lines, the one that shares the most, and among equals the one saved last.
+//     Lists last updated more than [CandidateAge] before at are not compared;
+//   - the current list, if it has no items or lines is empty;
+//   - none: the write begins a list, so that a settled list stays as it ended.
 func Affinity(lines []Line, current string, at time.Time) Chooser {
 	want := make(map[string]int, len(lines))
 	for _, l := range lines {
@@ -31,32 +34,34 @@ func Affinity(lines []Line, current string, at time.Time) Chooser {
 		if ok {
 			return chosen, true
 		}
-		now, ok := ByID(current)(lists)
-		if ok && (len(lines) == 0 || len(now.Items) == 0) {
-			return now, true
+		currentList, ok := ByID(current)(lists)
+		if ok && (len(lines) == 0 || len(currentList.Items) == 0) {
+			return currentList, true
 		}
 		return Snapshot{}, false
 	}
 }
 
-// ByItem chooses, for a change of one item, the current list (by id) if it has
-// the item, else the open list saved last that has it.
+// ByItem returns a [Chooser] for a change of one item. current is the id of the
+// list that the caller used last, or empty. The chooser picks the current list
+// if it has the item, else the list saved last that has it and is not settled,
+// else the current list even without the item.
 func ByItem(item, current string) Chooser {
 	return func(lists []Snapshot) (Snapshot, bool) {
-		now, ok := ByID(current)(lists)
-		if _, has := now.Item(item); ok && has {
-			return now, true
+		currentList, ok := ByID(current)(lists)
+		if _, has := currentList.Item(item); ok && has {
+			return currentList, true
 		}
 		for _, s := range lists {
 			if _, has := s.Item(item); has && !s.Settled() {
 				return s, true
 			}
 		}
-		return now, ok
+		return currentList, ok
 	}
 }
 
-// ByID chooses the list with an id.
+// ByID returns a [Chooser] that picks the list with an id.
 func ByID(id string) Chooser {
 	return func(lists []Snapshot) (Snapshot, bool) {
 		for _, s := range lists {
@@ -68,18 +73,18 @@ func ByID(id string) Chooser {
 	}
 }
 
-// shared counts items whose folded text or active text is wanted, each want
-// used once.
+// shared counts the items that have their folded text or active text in want.
+// A text in want is matched at most as many times as want counts it.
 func shared(want map[string]int, items []Item) int {
-	left := make(map[string]int, len(want))
+	unmatched := make(map[string]int, len(want))
 	for k, v := range want {
-		left[k] = v
+		unmatched[k] = v
 	}
 	n := 0
 	for _, item := range items {
 		for _, key := range []string{Fold(item.Text), Fold(item.ActiveText())} {
-			if left[key] > 0 {
-				left[key]--
+			if unmatched[key] > 0 {
+				unmatched[key]--
 				n++
 				break
 			}

@@ -7,8 +7,8 @@ import (
 )
 
 // Board applies changes to lists, one at a time for each scope and in arrival
-// order, and tells watchers. It holds no list in memory: the store is the
-// truth, and other processes may write to it.
+// order, and notifies watchers. It caches no list in memory: the store is the
+// source of truth, and other processes may write to it.
 //
 // Lists are read and written as a principal: see [Board.As].
 type Board struct {
@@ -20,18 +20,18 @@ type Board struct {
 	feed    *feed
 }
 
-// Option sets up a [Board].
+// Option configures a [Board].
 type Option func(*Board)
 
-// WithClock makes the board take the time from now instead of time.Now.
+// WithClock makes the board read the time from now instead of [time.Now].
 func WithClock(now func() time.Time) Option { return func(b *Board) { b.now = now } }
 
-// WithIDs makes the board take ids of lists and operations from newID, which
-// must not repeat itself, instead of [NewID].
+// WithIDs makes the board generate the ids of lists and operations with newID
+// instead of [NewID]. newID must return a different id each time.
 func WithIDs(newID func() string) Option { return func(b *Board) { b.newID = newID } }
 
-// NewBoard returns a board on a store, which stays the caller's to close, after
-// the board.
+// NewBoard returns a board on a store. The caller closes the board and, after
+// it, the store.
 func NewBoard(store Store, opts ...Option) *Board {
 	b := &Board{store: store, now: time.Now, newID: NewID, process: NewID()[:processIDLength]}
 	for _, opt := range opts {
@@ -41,25 +41,26 @@ func NewBoard(store Store, opts ...Option) *Board {
 	return b
 }
 
-// processIDLength is the length of a process id: 50 random bits are enough to
-// tell the processes that share a store apart, and every revision carries one.
+// processIDLength is the length of a process id. It is short, since every
+// revision stores one; its 50 random bits are enough to distinguish the
+// processes that share a store.
 const processIDLength = 10
 
 // NewID returns 130 random bits as 26 lower-case letters and digits.
 func NewID() string { return strings.ToLower(rand.Text()) }
 
-// Process is the id that this board puts on everything it writes
+// Process returns the id that this board writes into every revision
 // ([Writer.Process]); no two boards have the same one.
 func (b *Board) Process() string { return b.process }
 
-// As returns the lists of one principal, the empty one being the server's own.
-// Whatever is read or written through them stays inside that principal.
+// As returns the lists of one principal; the empty principal is the server
+// itself. Through them no list of another principal can be read or written.
 func (b *Board) As(principal string) Lists { return Lists{board: b, principal: &principal} }
 
-// Everyone returns the lists of all principals, for the person whose store it
-// is: commands on that machine, never a request.
+// Everyone returns the lists of all principals. It is for commands that the
+// store's owner runs on the machine, never for serving a request.
 func (b *Board) Everyone() Lists { return Lists{board: b} }
 
-// Close ends all watchers and waits for the board's goroutines. Writes are not
-// affected.
+// Close closes all watchers and call followers and waits for the board's
+// goroutines. Writes still work afterwards.
 func (b *Board) Close() { b.feed.close() }

@@ -17,7 +17,8 @@ func add(texts ...string) todo.Change {
 	return func(d *todo.Draft) error { d.Append(texts...); return nil }
 }
 
-func to(conversation string) todo.Target {
+// target returns the target of a conversation's only list.
+func target(conversation string) todo.Target {
 	return todo.Target{Scope: todo.Scope{Conversation: conversation, Exclusive: true}}
 }
 
@@ -32,7 +33,7 @@ func TestBoardKeepsArrivalOrder(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range n {
 			all.Go(func() {
-				_, err := b.As("").Apply(ctx, todo.Write{Target: to("a"), Change: func(d *todo.Draft) error {
+				_, err := b.As("").Apply(ctx, todo.Write{Target: target("a"), Change: func(d *todo.Draft) error {
 					if i == 0 {
 						<-first
 					}
@@ -43,11 +44,11 @@ func TestBoardKeepsArrivalOrder(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			synctest.Wait() // i waits its turn before i+1 arrives
+			synctest.Wait() // caller i is in the queue before i+1 arrives
 		}
 		close(first)
 		all.Wait()
-		list, err := b.As("").Resolve(ctx, to("a"))
+		list, err := b.As("").Resolve(ctx, target("a"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,42 +60,46 @@ func TestBoardKeepsArrivalOrder(t *testing.T) {
 	})
 }
 
-// A caller that gives up leaves the queue and holds nobody up.
+// A caller with a cancelled context leaves the queue and delays nobody.
 func TestBoardCallerGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := todo.NewBoard(memory.New())
 		defer b.Close()
-		hold := make(chan struct{})
-		go b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: func(*todo.Draft) error { <-hold; return nil }})
+		block := make(chan struct{})
+		go b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: func(*todo.Draft) error { <-block; return nil }})
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
-		gone := make(chan error, 1)
-		go func() { _, err := b.As("").Apply(ctx, todo.Write{Target: to("a"), Change: add("never")}); gone <- err }()
+		cancelled := make(chan error, 1)
+		go func() {
+			_, err := b.As("").Apply(ctx, todo.Write{Target: target("a"), Change: add("never")})
+			cancelled <- err
+		}()
 		synctest.Wait()
 		cancel()
-		if err := <-gone; !errors.Is(err, context.Canceled) {
+		if err := <-cancelled; !errors.Is(err, context.Canceled) {
 			t.Errorf("error = %v", err)
 		}
-		close(hold)
-		out, err := b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
+		close(block)
+		out, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
 		if err != nil || len(out.After.Items) != 1 {
-			t.Errorf("the next one: %v, %v", out.After.Items, err)
+			t.Errorf("the next caller: %v, %v", out.After.Items, err)
 		}
 	})
 }
 
-// interfering saves a revision of its own before each of the board's first n.
-type interfering struct {
+// conflictingStore saves a revision of another writer before each of its first
+// n saves, so that these fail with a conflict.
+type conflictingStore struct {
 	todo.Store
 	n int
 }
 
-func (s *interfering) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+func (s *conflictingStore) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	if s.n > 0 {
 		s.n--
 		other := next
 		other.List.ID, other.Operation = "other", todo.Operation{}
-		other.Items = append([]todo.Item{{ID: fmt.Sprint(next.LastID + 100), Text: "theirs", Status: todo.Pending}}, next.Items[:len(next.Items)-1]...)
+		other.Items = append([]todo.Item{{ID: fmt.Sprint(next.LastID + 100), Text: "other", Status: todo.Pending}}, next.Items[:len(next.Items)-1]...)
 		other.LastID += 100
 		if next.Revision > 1 {
 			other.List.ID = next.List.ID
@@ -106,12 +111,12 @@ func (s *interfering) Save(ctx context.Context, next todo.Snapshot) (todo.Snapsh
 	return s.Store.Save(ctx, next)
 }
 
-// A conflict with another process loses neither write, also when both begin the
-// list of an exclusive scope.
+// After a conflict with another process neither write is lost, also when both
+// begin the list of an exclusive scope.
 func TestBoardRebasesOnConflict(t *testing.T) {
-	b := todo.NewBoard(&interfering{memory.New(), 3})
+	b := todo.NewBoard(&conflictingStore{memory.New(), 3})
 	defer b.Close()
-	out, err := b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("ours")})
+	out, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("board")})
 	if err != nil || !out.Changed {
 		t.Fatal(out, err)
 	}
@@ -119,22 +124,22 @@ func TestBoardRebasesOnConflict(t *testing.T) {
 	for _, item := range out.After.Items {
 		texts[item.Text]++
 	}
-	if texts["theirs"] != 3 || texts["ours"] != 1 || out.After.List.ID != "other" || out.After.Revision != 4 {
+	if texts["other"] != 3 || texts["board"] != 1 || out.After.List.ID != "other" || out.After.Revision != 4 {
 		t.Errorf("after a conflict: %v in list %s at revision %d", texts, out.After.List.ID, out.After.Revision)
 	}
 }
 
-// BAD-INPUT 44: a repeated operation gives the first answer; the same id for
+// BAD-INPUT 44: a repeated operation returns the first outcome; the same id for
 // another write is refused.
 func TestBoardOperations(t *testing.T) {
 	b := todo.NewBoard(memory.New())
 	defer b.Close()
-	w := todo.Write{Target: to("a"), Operation: todo.Operation{ID: "op", Digest: "x"}, Change: add("A")}
+	w := todo.Write{Target: target("a"), Operation: todo.Operation{ID: "op", Digest: "x"}, Change: add("A")}
 	first, err := b.As("").Apply(t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("B")}); err != nil {
+	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("B")}); err != nil {
 		t.Fatal(err)
 	}
 	again, err := b.As("").Apply(t.Context(), w)
@@ -145,19 +150,20 @@ func TestBoardOperations(t *testing.T) {
 	if _, err := b.As("").Apply(t.Context(), w); !errors.Is(err, todo.ErrOperationReused) {
 		t.Errorf("reuse: %v", err)
 	}
-	w.Operation.Digest, w.Target = "x", to("b")
+	w.Operation.Digest, w.Target = "x", target("b")
 	if _, err := b.As("").Apply(t.Context(), w); !errors.Is(err, todo.ErrOperationReused) {
 		t.Errorf("reuse in another scope: %v", err)
 	}
 }
 
-// unsure says that the outcome of its first n saves is unknown, after saving.
-type unsure struct {
+// unknownOutcomeStore saves, but returns ErrUnknownOutcome for its first n
+// saves.
+type unknownOutcomeStore struct {
 	todo.Store
 	n int
 }
 
-func (s *unsure) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+func (s *unknownOutcomeStore) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	saved, err := s.Store.Save(ctx, next)
 	if s.n--; s.n >= 0 && err == nil {
 		return todo.Snapshot{}, fmt.Errorf("commit: %w", todo.ErrUnknownOutcome)
@@ -166,35 +172,35 @@ func (s *unsure) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, e
 }
 
 func TestBoardResolvesUnknownOutcomes(t *testing.T) {
-	b := todo.NewBoard(&unsure{memory.New(), 1})
+	b := todo.NewBoard(&unknownOutcomeStore{memory.New(), 1})
 	defer b.Close()
-	out, err := b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
+	out, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
 	if err != nil || out.After.Revision != 1 || len(out.After.Items) != 1 {
 		t.Errorf("%+v, %v", out.After, err)
 	}
-	b2 := todo.NewBoard(&unsure{memory.New(), 9})
+	b2 := todo.NewBoard(&unknownOutcomeStore{memory.New(), 9})
 	defer b2.Close()
-	if _, err := b2.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")}); !errors.Is(err, todo.ErrUnknownOutcome) {
+	if _, err := b2.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")}); !errors.Is(err, todo.ErrUnknownOutcome) {
 		t.Errorf("error = %v", err)
 	}
 }
 
-// A list of another scope is not found, whatever its id.
+// A list of another scope is not found by its id.
 func TestBoardKeepsScopesApart(t *testing.T) {
 	b := todo.NewBoard(memory.New())
 	defer b.Close()
-	out, err := b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
+	out, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := to("b")
-	target.List = out.After.List.ID
-	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: target, Change: add("B")}); !errors.Is(err, todo.ErrNotFound) {
-		t.Errorf("foreign: %v", err)
+	inB := target("b")
+	inB.List = out.After.List.ID
+	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: inB, Change: add("B")}); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("a list of another scope: %v", err)
 	}
-	target.List = "none"
-	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: target, Change: add("B")}); !errors.Is(err, todo.ErrNotFound) {
-		t.Errorf("unknown: %v", err)
+	inB.List = "none"
+	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: inB, Change: add("B")}); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("an unknown list: %v", err)
 	}
 }
 
@@ -204,24 +210,25 @@ func TestBoardNoChange(t *testing.T) {
 		b := todo.NewBoard(memory.New())
 		defer b.Close()
 		same := func(d *todo.Draft) error { d.Replace(plain, plain.Lines(d.Items())); return nil }
-		out, err := b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: same})
+		out, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: same})
 		if err != nil || out.Changed || out.After.Revision != 0 {
-			t.Errorf("on no list: %+v, %v", out, err)
+			t.Errorf("without a list: %+v, %v", out, err)
 		}
-		b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
+		b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
 		w := b.As("").Watch(nil)
 		defer w.Close()
-		if out, err = b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: same}); err != nil || out.Changed || out.After.Revision != 1 {
+		if out, err = b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: same}); err != nil || out.Changed || out.After.Revision != 1 {
 			t.Errorf("V4: %+v, %v", out, err)
 		}
-		b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("B")})
+		b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("B")})
 		if got, err := w.Next(t.Context()); err != nil || len(got) != 1 || got[0].Revision != 2 {
 			t.Errorf("V4: the first event is %v, %v", got, err)
 		}
 	})
 }
 
-// A watcher that does not read holds one snapshot a list, the newest.
+// For a watcher that does not read, only the newest snapshot of each list
+// waits.
 func TestWatcherSkipsToTheNewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := todo.NewBoard(memory.New())
@@ -229,7 +236,7 @@ func TestWatcherSkipsToTheNewest(t *testing.T) {
 		w := b.As("").Watch(func(s todo.Snapshot) bool { return s.List.Scope.Conversation != "unwanted" })
 		for i := range 100 {
 			for _, c := range []string{"a", "b", "unwanted"} {
-				if _, err := b.As("").Apply(t.Context(), todo.Write{Target: to(c), Change: add(fmt.Sprint(i))}); err != nil {
+				if _, err := b.As("").Apply(t.Context(), todo.Write{Target: target(c), Change: add(fmt.Sprint(i))}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -246,25 +253,25 @@ func TestWatcherSkipsToTheNewest(t *testing.T) {
 	})
 }
 
-// deaf never hints.
-type deaf struct{ todo.Store }
+// hintlessStore never hints.
+type hintlessStore struct{ todo.Store }
 
-func (deaf) Watch(ctx context.Context, _ func()) error { <-ctx.Done(); return nil }
+func (hintlessStore) Watch(ctx context.Context, _ func()) error { <-ctx.Done(); return nil }
 
-// BAD-INPUT 56: a lost hint is made good within five seconds.
-func TestWatcherHeals(t *testing.T) {
+// BAD-INPUT 56: after a lost hint the change arrives within five seconds.
+func TestWatcherRecoversFromLostHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := todo.NewBoard(deaf{memory.New()})
+		b := todo.NewBoard(hintlessStore{memory.New()})
 		defer b.Close()
 		w := b.As("").Watch(nil)
 		defer w.Close()
-		b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add("A")})
+		b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
 		began := time.Now()
 		if got, err := w.Next(t.Context()); err != nil || len(got) != 1 {
 			t.Error(got, err)
 		}
 		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("56: healed after %s", took)
+			t.Errorf("BAD-INPUT 56: the change arrived after %s", took)
 		}
 	})
 }
@@ -283,8 +290,8 @@ func TestBoardCloseEndsWatchers(t *testing.T) {
 	})
 }
 
-// Affinity: a whole-list write goes to the list it shares at least half of the
-// smaller with; an old or unlike list is left alone.
+// Affinity picks the list that shares at least half of the shorter one's texts
+// with the lines written; an old or different list is not picked.
 func TestAffinity(t *testing.T) {
 	list := func(id string, age time.Duration, status todo.Status, texts ...string) todo.Snapshot {
 		s := todo.Snapshot{List: todo.List{ID: id}, Updated: t1.Add(-age)}
@@ -309,17 +316,17 @@ func TestAffinity(t *testing.T) {
 		current string
 		want    string
 	}{
-		{"half of the smaller", lines("a!", "b", "new", "newer"), "", "a"},
-		{"less than half", lines("A", "new", "newer", "newest"), "", ""},
-		{"the most", lines("A", "B", "X"), "", "a"},
-		{"grown", lines("X", "1", "2", "3", "4", "5"), "", "b"},
-		{"as much with two: the one saved last", lines("A", "X"), "", "a"},
+		{"shares half of the shorter", lines("a!", "b", "new", "newer"), "", "a"},
+		{"shares less than half", lines("A", "new", "newer", "newest"), "", ""},
+		{"shares the most", lines("A", "B", "X"), "", "a"},
+		{"the list has grown", lines("X", "1", "2", "3", "4", "5"), "", "b"},
+		{"shares as much with two: the one saved last", lines("A", "X"), "", "a"},
 		{"too old", lines("P", "Q"), "", ""},
-		{"unlike the current", lines("1", "2"), "a", ""},
-		{"a settled list is followed by a new one", lines("1", "2"), "done", ""},
-		{"a settled list that goes on", lines("M", "N", "O"), "", "done"},
-		{"clears the current", lines(), "a", "a"},
-		{"clears nothing without a current", lines(), "", ""},
+		{"different from the current list", lines("1", "2"), "a", ""},
+		{"begins a list after a settled one", lines("1", "2"), "done", ""},
+		{"continues a settled list", lines("M", "N", "O"), "", "done"},
+		{"clears the current list", lines(), "a", "a"},
+		{"clears nothing without a current list", lines(), "", ""},
 	} {
 		got, ok := todo.Affinity(c.lines, c.current, t1)([]todo.Snapshot{a, b, old, done})
 		if ok != (c.want != "") || got.List.ID != c.want {
@@ -328,7 +335,7 @@ func TestAffinity(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 42.
+// BAD-INPUT 42: which list names are valid.
 func TestCheckName(t *testing.T) {
 	for _, name := range []string{"a", "release 1.0", "Việc", "日本語", "a_b-c"} {
 		if err := todo.CheckName(name); err != nil {

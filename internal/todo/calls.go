@@ -5,37 +5,38 @@ import (
 	"sync"
 )
 
-// Call is one write that was made, whether or not it changed the list: what
-// write_todos' event stream shows (VARIANTS.md W2, V4).
+// Call is one write that succeeded, whether or not it changed the list. The
+// event stream of write_todos shows calls (docs/spec/variants.md W2, V4).
 type Call struct {
 	// List is the list as it stood after the call.
 	List Snapshot
-	// Changed says that the call made List's revision.
+	// Changed is true when the call made List's revision.
 	Changed bool
-	// ID tells the calls apart that left a list at the same revision; empty for
-	// the one that made it.
+	// ID distinguishes the calls that left a list at the same revision; empty
+	// for the call that made the revision.
 	ID string
 }
 
-// maxWaitingCalls is how many calls wait for a follower that is slow; past it
-// the oldest are dropped.
+// maxWaitingCalls is how many calls wait for a slow follower; beyond it the
+// oldest are dropped.
 const maxWaitingCalls = 256
 
-// Calls follows calls as they are made: those of this process before their
-// callers are answered, each of them; those of other processes soon after, and
-// of several that changed one list at once perhaps only the last. A follower
-// that is slow loses its oldest calls and delays nobody.
+// Calls follows calls as they are made. It receives every call of this process,
+// before its caller is answered, and the calls of other processes soon after
+// they are made; of several that change one list in quick succession there, it
+// may receive only the last. A slow follower loses its oldest calls and delays
+// nobody.
 type Calls struct {
 	feed *feed
 	want func(Snapshot) bool
 
 	mu      sync.Mutex
 	waiting []Call
-	ready   chan struct{} // one slot: something is waiting, or closed
+	ready   chan struct{} // buffer of one: a call waits, or closed
 	closed  bool
 }
 
-// Next returns the next call. It returns ctx's error when that ends, and
+// Next waits for the next call. It returns ctx's error when ctx ends, and
 // [ErrClosed] when the follower or its board is closed.
 func (c *Calls) Next(ctx context.Context) (Call, error) {
 	for {
@@ -54,8 +55,9 @@ func (c *Calls) Next(ctx context.Context) (Call, error) {
 	}
 }
 
-// take returns the call that waits longest. When there are more, or the
-// follower is closed, ready is signalled again for the next one who asks.
+// take removes and returns the oldest waiting call; ok is false when none
+// waits. If more calls wait or the follower is closed, it signals ready again
+// so that the next call of Next does not block.
 func (c *Calls) take() (call Call, ok, closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,10 +73,10 @@ func (c *Calls) take() (call Call, ok, closed bool) {
 // Close ends the follower.
 func (c *Calls) Close() {
 	c.feed.removeCalls(c)
-	c.shut()
+	c.markClosed()
 }
 
-func (c *Calls) shut() {
+func (c *Calls) markClosed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
@@ -94,7 +96,7 @@ func (c *Calls) offer(call Call) {
 	signal(c.ready)
 }
 
-// signal fills a channel of one slot, unless it is full.
+// signal sends on a channel with a buffer of one, unless the buffer is full.
 func signal(slot chan<- struct{}) {
 	select {
 	case slot <- struct{}{}:

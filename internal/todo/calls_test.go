@@ -11,9 +11,9 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Each call is followed once, whichever process made it and whether or not it
-// changed anything (VARIANTS.md W2, V4), also when its caller named the
-// operation.
+// A follower receives each call once, whichever process made it and whether or
+// not it changed anything (docs/spec/variants.md W2, V4), also when the caller
+// set the operation.
 func TestCallsAreFollowedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
@@ -22,8 +22,8 @@ func TestCallsAreFollowedOnce(t *testing.T) {
 		defer there.Close()
 		calls := here.As("").Calls()
 		defer calls.Close()
-		foreign := here.As("somebody").Calls()
-		defer foreign.Close()
+		other := here.As("somebody").Calls()
+		defer other.Close()
 		var want []string
 		expect := func(changed bool, revision int64, process string) {
 			want = append(want, fmt.Sprintf("%v %d by %s", changed, revision, process))
@@ -36,7 +36,7 @@ func TestCallsAreFollowedOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			if (call.ID == "") != call.Changed {
-				t.Errorf("call %+v has id %q", call.Changed, call.ID)
+				t.Errorf("call with Changed %v has id %q", call.Changed, call.ID)
 			}
 			got = append(got, fmt.Sprintf("%v %d by %s", call.Changed, call.List.Revision, call.List.Writer.Process))
 		}
@@ -47,13 +47,13 @@ func TestCallsAreFollowedOnce(t *testing.T) {
 			op     todo.Operation
 		}{
 			{here, add("A"), todo.Operation{}},
-			{here, add("B"), todo.Operation{ID: "named", Digest: "x"}},
+			{here, add("B"), todo.Operation{ID: "op-1", Digest: "x"}},
 			{here, nothing, todo.Operation{}},
-			{there, add("C"), todo.Operation{ID: "theirs", Digest: "x"}},
+			{there, add("C"), todo.Operation{ID: "op-2", Digest: "x"}},
 			{there, nothing, todo.Operation{}},
 			{here, add("D"), todo.Operation{}},
 		} {
-			out, err := w.board.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: w.change, Operation: w.op})
+			out, err := w.board.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: w.change, Operation: w.op})
 			if err != nil {
 				t.Fatal(n, err)
 			}
@@ -70,15 +70,15 @@ func TestCallsAreFollowedOnce(t *testing.T) {
 	})
 }
 
-// A follower that does not read loses its oldest calls, holds up nobody, and
-// ends when it is closed.
+// A follower that does not read loses its oldest calls and delays nobody, and
+// Next returns ErrClosed after Close.
 func TestSlowFollowerLosesTheOldestCalls(t *testing.T) {
 	b := todo.NewBoard(memory.New())
 	defer b.Close()
 	calls := b.As("").Calls()
-	const made = 300
-	for n := range made {
-		if _, err := b.As("").Apply(t.Context(), todo.Write{Target: to("a"), Change: add(fmt.Sprint(n))}); err != nil {
+	const writes = 300
+	for n := range writes {
+		if _, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add(fmt.Sprint(n))}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestSlowFollowerLosesTheOldestCalls(t *testing.T) {
 		t.Fatalf("the first call kept is revision %d, %v", first.List.Revision, err)
 	}
 	last := first
-	for last.List.Revision < made {
+	for last.List.Revision < writes {
 		if last, err = calls.Next(t.Context()); err != nil {
 			t.Fatal(err)
 		}

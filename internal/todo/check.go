@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// CoreView sees every item as it is: the core statuses are its words.
+// CoreView returns a view that leaves nothing out: it has active texts, and a
+// word for each core status, the status itself.
 func CoreView() View {
 	v := View{Active: true, Words: make(map[Status]string)}
 	for _, s := range Statuses() {
@@ -16,8 +17,10 @@ func CoreView() View {
 	return v
 }
 
-// Check says whether an item that came from outside of the tools is fit to be
-// stored: its texts clean, not blank and within [MaxText], its status known.
+// Check returns an error unless the item may be stored: its texts must be clean
+// (see [CleanText]), not blank and at most [MaxText] runes long, and its status
+// must be a core status. It is for items that no tool has checked. It does not
+// check the id.
 func (i Item) Check() error {
 	if !slices.Contains(Statuses(), i.Status) {
 		return fmt.Errorf("status %q is unknown", i.Status)
@@ -42,8 +45,10 @@ func (i Item) Check() error {
 	return nil
 }
 
-// Check says whether a snapshot that came from outside is one: a list with id
-// and scope, a revision, items fit to be stored with ids of their own.
+// Check returns an error unless the snapshot may be stored: it must have a list
+// id, a scope and a revision, and at most [MaxItems] items, all of them valid
+// and with ids unique in the list. It is for snapshots from outside, such as
+// imports.
 func (s Snapshot) Check() error {
 	if s.List.ID == "" || s.List.Scope.Conversation == "" || s.Revision < 1 {
 		return errors.New("list id, scope or revision is missing")
@@ -64,8 +69,9 @@ func (s Snapshot) Check() error {
 	return nil
 }
 
-// Equal reports whether two snapshots are the same in everything but their
-// place in a store.
+// Equal reports whether two snapshots have the same list, revision, items
+// (times included), writer and operation. It does not compare [List.First],
+// Report and Seq.
 func (s Snapshot) Equal(o Snapshot) bool {
 	sameList := s.List.ID == o.List.ID && s.List.Scope == o.List.Scope && s.List.Name == o.List.Name && s.List.Parent == o.List.Parent &&
 		s.List.Agent == o.List.Agent && s.List.Workspace == o.List.Workspace && s.List.Created.Equal(o.List.Created)

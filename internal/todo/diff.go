@@ -1,28 +1,29 @@
 package todo
 
-// DiffKind says what happened to an item between two snapshots.
+// DiffKind is what happened to an item between two snapshots.
 type DiffKind string
 
 // The kinds of difference.
 const (
 	Added   DiffKind = "added"
 	Removed DiffKind = "removed"
-	Moved   DiffKind = "moved"   // only its place changed
-	Changed DiffKind = "changed" // its text, active text or status did
+	Moved   DiffKind = "moved"   // only its position changed
+	Changed DiffKind = "changed" // its text, active text, status or reason changed
 )
 
-// Difference is one item's way from one snapshot to another.
+// Difference is how one item differs between two snapshots.
 type Difference struct {
 	Kind   DiffKind `json:"kind"`
 	Before Item     `json:"before,omitzero"` // zero when added
 	After  Item     `json:"after,omitzero"`  // zero when removed
 }
 
-// Diff lists what changed from one snapshot of a list to a later one: items of
-// the later in its order, then those removed. Items that stayed are left out.
+// Diff returns what changed from one snapshot of a list to a later one: first
+// the items of the later snapshot in its order, then the removed items.
+// Unchanged items are left out; the result is nil when nothing changed.
 func Diff(before, after Snapshot) []Difference {
 	var out []Difference
-	stay := longestCommon(before.Items, after.Items)
+	unmoved := longestCommonSubsequence(before.Items, after.Items)
 	for _, item := range after.Items {
 		old, ok := before.Item(item.ID)
 		switch {
@@ -30,7 +31,7 @@ func Diff(before, after Snapshot) []Difference {
 			out = append(out, Difference{Kind: Added, After: item})
 		case !old.same(item):
 			out = append(out, Difference{Kind: Changed, Before: old, After: item})
-		case !stay[item.ID]:
+		case !unmoved[item.ID]:
 			out = append(out, Difference{Kind: Moved, Before: old, After: item})
 		}
 	}
@@ -42,24 +43,26 @@ func Diff(before, after Snapshot) []Difference {
 	return out
 }
 
-// longestCommon is the set of ids in the longest run of items that keep their
-// order from a to b, so that moving one item counts as one move.
-func longestCommon(a, b []Item) map[string]bool {
-	place := make(map[string]int, len(a))
+// longestCommonSubsequence returns the ids of the longest subsequence of items
+// that a and b have in the same order. All other items count as moved, so that
+// moving one item is one move.
+func longestCommonSubsequence(a, b []Item) map[string]bool {
+	indexInA := make(map[string]int, len(a))
 	for i, item := range a {
-		place[item.ID] = i
+		indexInA[item.ID] = i
 	}
-	// Longest increasing subsequence of places, by patience sorting.
-	var tails []int // index in b of the smallest end of a run of each length
+	// The longest increasing subsequence of b's indexes in a, by patience
+	// sorting.
+	var tails []int // tails[n]: index in b of the smallest end of length n+1
 	prev := make([]int, len(b))
-	at := func(i int) int { return place[b[i].ID] }
+	fromB := func(i int) int { return indexInA[b[i].ID] }
 	for i, item := range b {
-		if _, ok := place[item.ID]; !ok {
+		if _, ok := indexInA[item.ID]; !ok {
 			continue
 		}
 		n := 0
 		for hi := len(tails); n < hi; {
-			if mid := (n + hi) / 2; at(tails[mid]) < at(i) {
+			if mid := (n + hi) / 2; fromB(tails[mid]) < fromB(i) {
 				n = mid + 1
 			} else {
 				hi = mid
@@ -75,11 +78,11 @@ func longestCommon(a, b []Item) map[string]bool {
 			tails[n] = i
 		}
 	}
-	stay := make(map[string]bool)
+	common := make(map[string]bool)
 	if len(tails) > 0 {
 		for i := tails[len(tails)-1]; i >= 0; i = prev[i] {
-			stay[b[i].ID] = true
+			common[b[i].ID] = true
 		}
 	}
-	return stay
+	return common
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Change makes the next items of a list from the current ones, through a
-// [Draft]. It must be a pure function of the draft: after a conflict it runs
-// again on a newer one. It returns an [InputError] to refuse.
+// Change edits the items of a list through a [Draft]. It must be a pure
+// function of the draft: after a conflict it runs again on a newer one. It
+// returns an [*InputError] to refuse the write.
 type Change func(*Draft) error
 
 // Draft is the working copy a [Change] edits.
@@ -17,38 +17,41 @@ type Draft struct {
 	items  []Item
 	lastID int
 	now    time.Time
-	seen   *Snapshot // what the writer last saw, when that is not before
+	seen   *Snapshot // what the writer last saw; nil when that is before
 	notes  []string
 }
 
-// NewDraft begins a draft on a snapshot, which stays as it is. now is when the
-// change happens.
+// NewDraft returns a draft of the revision after before, which is not modified.
+// now is the time of the change.
 func NewDraft(before Snapshot, now time.Time) *Draft {
 	return &Draft{before: before, items: slices.Clone(before.Items), lastID: before.LastID, now: now.UTC()}
 }
 
-// SeenAt says that the writer knows an earlier snapshot of the list: a [Draft.Replace]
-// is then merged with what others changed since, see merge3.
+// SeenAt sets the snapshot of the list that the writer last saw. If that is an
+// earlier revision, [Draft.Replace] merges with what others changed since; see
+// merge3.
 func (d *Draft) SeenAt(s Snapshot) {
 	if s.Revision != d.before.Revision {
 		d.seen = &s
 	}
 }
 
-// Before is the snapshot the draft began with.
+// Before returns the snapshot the draft began with.
 func (d *Draft) Before() Snapshot { return d.before }
 
-// Items are the items as edited so far; the caller must not change them.
+// Items returns the items as edited so far; the caller must not change them.
 func (d *Draft) Items() []Item { return d.items }
 
-// Changed reports whether the items say anything else than before.
+// Changed reports whether the items or their order differ from before, times
+// aside.
 func (d *Draft) Changed() bool { return !sameItems(d.before.Items, d.items) }
 
-// Note leaves a sentence for the answer to the write: what the change did beyond
-// what was asked, or where.
+// Note adds a sentence to the write's [Report]: what the change did beyond what
+// the caller sent, or that it went to another list.
 func (d *Draft) Note(sentence string) { d.notes = append(d.notes, sentence) }
 
-// dropped returns the items that were open before and are not there any more.
+// dropped returns the items that were open before and are no longer on the
+// list.
 func (d *Draft) dropped() (items []Item) {
 	for _, item := range d.before.Items {
 		if _, stays := d.Item(item.ID); !stays && !item.Status.Settled() {
@@ -63,8 +66,8 @@ func (d *Draft) Item(id string) (Item, bool) {
 	return Snapshot{Items: d.items}.Item(id)
 }
 
-// Append adds a pending item at the end for each text, numbered on from the
-// last id, and returns them.
+// Append adds a pending item at the end for each text, with ids that continue
+// from the last one, and returns these items.
 func (d *Draft) Append(texts ...string) []Item {
 	from := len(d.items)
 	for _, text := range texts {
@@ -73,7 +76,8 @@ func (d *Draft) Append(texts ...string) []Item {
 	return slices.Clone(d.items[from:])
 }
 
-// SetStatus moves one item. It reports false when the id is not in the list.
+// SetStatus sets one item's status and the times that follow from it. It
+// returns false when no item has the id.
 func (d *Draft) SetStatus(id string, status Status) bool {
 	i := Snapshot{Items: d.items}.index(id)
 	if i < 0 {
@@ -83,15 +87,16 @@ func (d *Draft) SetStatus(id string, status Status) bool {
 	return true
 }
 
-// Replace makes the list what lines say, as seen through view. Lines that match
-// a stored item keep its identity and whatever the view cannot express; items
-// the view leaves out stay where they were; an empty write empties the list,
-// unless the view already showed it empty.
+// Replace replaces the list with lines, which are written through view. A line
+// that matches a stored item keeps its id, its times and whatever the view
+// cannot express. Items that the view leaves out stay where they were. No lines
+// at all empty the list, unless the view already showed it empty. After
+// [Draft.SeenAt] the result is merged with what others changed.
 func (d *Draft) Replace(view View, lines []Line) {
 	if d.seen != nil {
-		asked := NewDraft(*d.seen, d.now)
-		asked.Replace(view, lines)
-		d.rebase(*d.seen, asked.items)
+		requested := NewDraft(*d.seen, d.now)
+		requested.Replace(view, lines)
+		d.rebase(*d.seen, requested.items)
 		return
 	}
 	shown := view.Lines(d.items)
@@ -101,33 +106,34 @@ func (d *Draft) Replace(view View, lines []Line) {
 	}
 	matched := match(view, d.items, lines)
 	next := make([]Item, 0, len(lines))
-	kept := make(map[string]int, len(lines)) // id → index in next
+	indexInNext := make(map[string]int, len(lines)) // by id
 	for i, line := range lines {
-		item := d.merge(view, matched[i], line)
-		kept[item.ID] = i
+		item := d.applyLine(view, matched[i], line)
+		indexInNext[item.ID] = i
 		next = append(next, item)
 	}
-	d.items = d.keepHidden(view, next, kept)
+	d.items = d.keepHidden(view, next, indexInNext)
 }
 
-// Patch changes only the items that lines name by id and leaves the others. It
-// reports false, changing nothing, when any id is missing or unknown.
+// Patch applies lines to the items they name by id and leaves the others as
+// they are. It returns false and changes nothing when any id is missing or
+// unknown.
 func (d *Draft) Patch(view View, lines []Line) bool {
-	at := make([]int, len(lines))
+	indexes := make([]int, len(lines))
 	for i, line := range lines {
-		at[i] = Snapshot{Items: d.items}.index(line.ID)
-		if line.ID == "" || at[i] < 0 {
+		indexes[i] = Snapshot{Items: d.items}.index(line.ID)
+		if line.ID == "" || indexes[i] < 0 {
 			return false
 		}
 	}
 	for i, line := range lines {
-		d.items[at[i]] = d.merge(view, &d.items[at[i]], line)
+		d.items[indexes[i]] = d.applyLine(view, &d.items[indexes[i]], line)
 	}
 	return true
 }
 
-// Block says that one item cannot go on, and why; reason may be empty. It
-// reports false when the id is not in the list.
+// Block sets one item's status to [Blocked] and its reason, which may be empty.
+// It returns false when no item has the id.
 func (d *Draft) Block(id, reason string) bool {
 	if !d.SetStatus(id, Blocked) {
 		return false
@@ -136,7 +142,8 @@ func (d *Draft) Block(id, reason string) bool {
 	return true
 }
 
-// SetText rewords one item. It reports false when the id is not in the list.
+// SetText sets one item's text, and clears its active text if the new text
+// folds differently. It returns false when no item has the id.
 func (d *Draft) SetText(id, text string) bool {
 	i := Snapshot{Items: d.items}.index(id)
 	if i < 0 {
@@ -149,7 +156,8 @@ func (d *Draft) SetText(id, text string) bool {
 	return true
 }
 
-// Remove takes one item off the list. It reports false when the id is not in it.
+// Remove removes one item from the list. It returns false when no item has the
+// id.
 func (d *Draft) Remove(id string) bool {
 	i := Snapshot{Items: d.items}.index(id)
 	if i < 0 {
@@ -159,8 +167,8 @@ func (d *Draft) Remove(id string) bool {
 	return true
 }
 
-// Move puts one item at a place, from 0; beyond the end is the end. It reports
-// false when the id is not in the list.
+// Move moves one item to an index, from 0; an index outside the list means its
+// nearer end. It returns false when no item has the id.
 func (d *Draft) Move(id string, to int) bool {
 	i := Snapshot{Items: d.items}.index(id)
 	if i < 0 {
@@ -172,29 +180,30 @@ func (d *Draft) Move(id string, to int) bool {
 	return true
 }
 
-// Restore makes the items those of an earlier revision, with their ids. Numbers
-// given since are still not given again.
+// Restore replaces the items with those of an earlier revision, ids included.
+// Ids that were used since then are still not used again.
 func (d *Draft) Restore(items []Item) { d.items = slices.Clone(items) }
 
-// merge is projection equality for one item: what the line says just as the
-// view would have shown it stays as stored; only a real difference changes it.
-func (d *Draft) merge(view View, stored *Item, line Line) Item {
+// applyLine returns the stored item with a line applied, or a new item when
+// stored is nil. A field that the line has just as the view shows it stays as
+// stored (projection equality); only a real difference changes it.
+func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	status, _ := view.Core(line.Status)
 	if stored == nil {
 		return d.newItem(line, status)
 	}
 	item := *stored
-	was, _ := view.Show(item)
-	if line.Text != was.Text && line.Text != item.Text {
+	shown, _ := view.Show(item)
+	if line.Text != shown.Text && line.Text != item.Text {
 		if !view.Active && Fold(line.Text) != Fold(item.Text) {
 			item.Active = "" // it described the old text
 		}
 		item.Text = line.Text
 	}
-	if view.Active && line.Active != was.Active {
+	if view.Active && line.Active != shown.Active {
 		item.Active = line.Active
 	}
-	if line.Status != was.Status {
+	if line.Status != shown.Status {
 		item.setStatus(status, d.now)
 	}
 	return item
@@ -207,29 +216,30 @@ func (d *Draft) newItem(line Line, status Status) Item {
 	return item
 }
 
-// keepHidden puts the items that view leaves out, and that no line brought
-// back, behind the item they stood behind.
-func (d *Draft) keepHidden(view View, next []Item, kept map[string]int) []Item {
-	behind := make(map[int][]Item) // index in next (-1: the front) → hidden items
-	at := -1
+// keepHidden inserts into next the items that view leaves out and that no line
+// matched, each after the item that it followed before. indexInNext maps the
+// ids in next to their indexes.
+func (d *Draft) keepHidden(view View, next []Item, indexInNext map[string]int) []Item {
+	hiddenAfter := make(map[int][]Item) // by index in next; -1 is the front
+	last := -1
 	for _, item := range d.items {
-		if i, ok := kept[item.ID]; ok {
-			at = i
+		if i, ok := indexInNext[item.ID]; ok {
+			last = i
 		} else if _, shown := view.Words[item.Status]; !shown {
-			behind[at] = append(behind[at], item)
+			hiddenAfter[last] = append(hiddenAfter[last], item)
 		}
 	}
-	if len(behind) == 0 {
+	if len(hiddenAfter) == 0 {
 		return next
 	}
-	out := slices.Clone(behind[-1])
+	out := slices.Clone(hiddenAfter[-1])
 	for i, item := range next {
-		out = append(append(out, item), behind[i]...)
+		out = append(append(out, item), hiddenAfter[i]...)
 	}
 	return out
 }
 
-// snapshot is the next revision, to be saved.
+// snapshot returns the next revision, ready to be saved.
 func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	next := d.before
 	next.Revision++

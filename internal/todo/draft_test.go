@@ -18,8 +18,8 @@ var (
 		todo.Pending: "pending", todo.InProgress: "doing", todo.Completed: "done",
 		todo.Failed: "doing", todo.Blocked: "pending",
 	}}
-	// full has an active text too.
-	full = todo.View{Words: plain.Words, Active: true}
+	// withActive has an active text too.
+	withActive = todo.View{Words: plain.Words, Active: true}
 )
 
 func stored(items ...todo.Item) todo.Snapshot {
@@ -51,45 +51,48 @@ func TestReplaceKeepsIdentity(t *testing.T) {
 	}
 }
 
-// Statuses a view has no word for stay, unless the line says otherwise.
-func TestReplaceKeepsWhatTheViewCannotSay(t *testing.T) {
+// A status that a view cannot express stays, unless the line has a different
+// one.
+func TestReplaceKeepsWhatTheViewCannotExpress(t *testing.T) {
 	failed := todo.Item{ID: "1", Text: "A", Status: todo.Failed}
 	blocked := todo.Item{ID: "2", Text: "B", Status: todo.Blocked}
-	gone := todo.Item{ID: "3", Text: "C", Status: todo.Cancelled}
-	got := replaced(stored(failed, gone, blocked), plain,
+	cancelled := todo.Item{ID: "3", Text: "C", Status: todo.Cancelled}
+	got := replaced(stored(failed, cancelled, blocked), plain,
 		todo.Line{Text: "A", Status: "doing"}, todo.Line{Text: "B", Status: "doing"})
-	want := []todo.Item{failed, gone, {ID: "2", Text: "B", Status: todo.InProgress, Started: t1}}
+	want := []todo.Item{failed, cancelled, {ID: "2", Text: "B", Status: todo.InProgress, Started: t1}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
 func TestReplaceEmpties(t *testing.T) {
-	gone := todo.Item{ID: "3", Text: "C", Status: todo.Cancelled}
-	if got := replaced(stored(todo.Item{ID: "1", Text: "A", Status: todo.Pending}, gone), plain); len(got) != 0 {
+	cancelled := todo.Item{ID: "3", Text: "C", Status: todo.Cancelled}
+	if got := replaced(stored(todo.Item{ID: "1", Text: "A", Status: todo.Pending}, cancelled), plain); len(got) != 0 {
 		t.Errorf("clearing left %v", got)
 	}
-	// A list shown empty and written back empty keeps what was not shown.
-	if got := replaced(stored(gone), plain); len(got) != 1 {
+	// Writing back a list that is shown empty keeps the items that are not
+	// shown.
+	if got := replaced(stored(cancelled), plain); len(got) != 1 {
 		t.Errorf("writing back an empty view left %v", got)
 	}
 }
 
-// A line brings back a cancelled item only when no visible one has its text.
+// A line matches a cancelled item only if no item that the view shows has its
+// text.
 func TestMatchPrefersWhatIsShown(t *testing.T) {
-	gone := todo.Item{ID: "1", Text: "A", Status: todo.Cancelled}
+	cancelled := todo.Item{ID: "1", Text: "A", Status: todo.Cancelled}
 	open := todo.Item{ID: "2", Text: "A", Status: todo.Pending}
-	got := replaced(stored(gone, open), plain, todo.Line{Text: "A", Status: "pending"})
-	if diff := cmp.Diff([]todo.Item{gone, open}, got); diff != "" {
+	got := replaced(stored(cancelled, open), plain, todo.Line{Text: "A", Status: "pending"})
+	if diff := cmp.Diff([]todo.Item{cancelled, open}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	got = replaced(stored(gone), plain, todo.Line{Text: "A", Status: "pending"})
+	got = replaced(stored(cancelled), plain, todo.Line{Text: "A", Status: "pending"})
 	if len(got) != 1 || got[0].ID != "1" || got[0].Status != todo.Pending {
 		t.Errorf("a line with a cancelled item's text made %v", got)
 	}
 }
 
-// The title on display is as good as the text: models copy it back.
+// A line may also match by the title that is shown, since models copy it back.
 func TestMatchByShownTitle(t *testing.T) {
 	a := todo.Item{ID: "1", Text: "Write tests", Active: "Writing tests", Status: todo.InProgress, Started: t0}
 	got := replaced(stored(a), plain, todo.Line{Text: "Writing tests", Status: "doing"})
@@ -103,16 +106,16 @@ func TestMatchByID(t *testing.T) {
 	got := replaced(stored(a), plain, todo.Line{ID: "1", Text: "Something else", Status: "pending"}, todo.Line{ID: "7", Text: "A", Status: "pending"})
 	want := []todo.Item{{ID: "1", Text: "Something else", Status: todo.Pending}, {ID: "10", Text: "A", Status: todo.Pending, Created: t1}}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("an active text must not outlive the text it spoke of (-want +got)\n%s", diff)
+		t.Errorf("the active text of a replaced text must be cleared (-want +got)\n%s", diff)
 	}
 }
 
-// A reason lasts as long as its item is blocked, also when it is written back
-// as pending by a view that shows blocked so.
+// A reason stays as long as its item is blocked, also when a view that shows
+// blocked as pending writes the item back.
 func TestBlockedReason(t *testing.T) {
 	d := todo.NewDraft(stored(todo.Item{ID: "1", Text: "A", Status: todo.Pending}), t1)
 	if !d.Block("1", "waiting for B") || d.Block("9", "") {
-		t.Fatal("Block does not tell what is there")
+		t.Fatal("Block returned false for a known id or true for an unknown one")
 	}
 	d.Replace(plain, []todo.Line{{Text: "A", Status: "pending"}})
 	if got, _ := d.Item("1"); got.Status != todo.Blocked || got.Reason != "waiting for B" {
@@ -120,7 +123,7 @@ func TestBlockedReason(t *testing.T) {
 	}
 	d.Replace(plain, []todo.Line{{Text: "A", Status: "doing"}})
 	if got, _ := d.Item("1"); got.Status != todo.InProgress || got.Reason != "" {
-		t.Errorf("begun: %+v", got)
+		t.Errorf("started: %+v", got)
 	}
 }
 
@@ -128,10 +131,10 @@ func TestPatch(t *testing.T) {
 	a := todo.Item{ID: "1", Text: "A", Status: todo.Pending}
 	b := todo.Item{ID: "2", Text: "B", Status: todo.Pending}
 	d := todo.NewDraft(stored(a, b), t1)
-	if d.Patch(full, []todo.Line{{ID: "2", Text: "B", Active: "B", Status: "done"}, {ID: "5", Text: "C", Active: "C", Status: "done"}}) || d.Changed() {
+	if d.Patch(withActive, []todo.Line{{ID: "2", Text: "B", Active: "B", Status: "done"}, {ID: "5", Text: "C", Active: "C", Status: "done"}}) || d.Changed() {
 		t.Error("a patch with an unknown id was applied")
 	}
-	if !d.Patch(full, []todo.Line{{ID: "2", Text: "B2", Active: "Doing B2", Status: "done"}}) {
+	if !d.Patch(withActive, []todo.Line{{ID: "2", Text: "B2", Active: "Doing B2", Status: "done"}}) {
 		t.Error("a patch with known ids was refused")
 	}
 	want := []todo.Item{a, {ID: "2", Text: "B2", Active: "Doing B2", Status: todo.Completed, Ended: t1}}
@@ -140,7 +143,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// Ids count up and are never used again.
+// Ids count up and are never reused.
 func TestIDsAreNotReused(t *testing.T) {
 	d := todo.NewDraft(stored(), t1)
 	d.Append("A", "B")
@@ -178,12 +181,12 @@ func errText(err error) string {
 func TestFold(t *testing.T) {
 	for _, c := range [][2]string{{"Write the tests!", "writeTHE tests"}, {"ĐƠN giản", "đơn-giản"}, {"梳理 需求。", "梳理需求"}} {
 		if todo.Fold(c[0]) != todo.Fold(c[1]) {
-			t.Errorf("%q and %q fold apart", c[0], c[1])
+			t.Errorf("%q and %q fold differently", c[0], c[1])
 		}
 	}
 	for _, c := range [][2]string{{"a", "b"}, {"!", "?"}, {"c", "c++"}} {
 		if todo.Fold(c[0]) == todo.Fold(c[1]) {
-			t.Errorf("%q and %q fold together", c[0], c[1])
+			t.Errorf("%q and %q fold to the same", c[0], c[1])
 		}
 	}
 }
@@ -196,8 +199,8 @@ func TestDiff(t *testing.T) {
 	bDone.Status = todo.Completed
 	d := todo.Item{ID: "4", Text: "D", Status: todo.Pending}
 	got := todo.Diff(stored(a, b, c), stored(c, bDone, d))
-	// Moving C up is the same as moving B down: the item that changed anyway is
-	// not said to have moved as well.
+	// Either C moved up or B moved down. B has changed anyway and is reported
+	// only as changed.
 	want := []todo.Difference{
 		{Kind: todo.Moved, Before: c, After: c},
 		{Kind: todo.Changed, Before: b, After: bDone},
@@ -208,14 +211,15 @@ func TestDiff(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if got := todo.Diff(stored(a, b, c), stored(c, a, b)); len(got) != 1 || got[0].Kind != todo.Moved || got[0].After.ID != "3" {
-		t.Errorf("one item moved, told as %v", got)
+		t.Errorf("one moved item is reported as %v", got)
 	}
 	if got := todo.Diff(stored(a, b), stored(a, b)); got != nil {
-		t.Errorf("no change told as %v", got)
+		t.Errorf("no change is reported as %v", got)
 	}
 }
 
-// P5: all completed needs items; settled counts failed and cancelled.
+// P5: a list without items is neither completed nor settled; failed and
+// cancelled items count as settled.
 func TestSettled(t *testing.T) {
 	item := func(s todo.Status) todo.Item { return todo.Item{ID: "1", Text: "A", Status: s} }
 	for _, c := range []struct {

@@ -6,8 +6,8 @@ import (
 )
 
 var (
-	// ErrNotFound: no such list, revision or scope. Somebody else's list is
-	// not found either.
+	// ErrNotFound: there is no such list, revision or scope, or the list
+	// belongs to another principal or scope.
 	ErrNotFound = errors.New("no such list")
 	// ErrUnknownOutcome: the write may or may not have been applied. It is
 	// safe to repeat with the same operation id.
@@ -24,25 +24,29 @@ var (
 	ErrClosed = errors.New("closed")
 )
 
-// ConflictError says that a save lost: the list moved on meanwhile.
+// ConflictError refuses a save that is based on an outdated revision: another
+// writer saved the list first.
 type ConflictError struct {
-	// Current is the newest snapshot of the list, or of the list that already
-	// holds the exclusive scope.
+	// Current is the newest snapshot of the list, or of the list that the
+	// exclusive scope already has.
 	Current Snapshot
 }
 
-// Error names the list and the revision it is at.
+// Error returns the list's id and its current revision.
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("list %s is at revision %d", e.Current.List.ID, e.Current.Revision)
 }
 
-// Problem is one thing wrong with a change, told so that a model can mend it.
+// Problem is one thing wrong with a change, worded so that a model can correct
+// it.
 type Problem struct {
-	// Path says where: "todos[1].status"; empty for the whole.
+	// Path is where the problem is, as in "todos[1].status"; empty when it
+	// concerns the whole change.
 	Path string
-	// Message says what is wrong and what would be right.
+	// Message says what is wrong and what is allowed.
 	Message string
-	// Sentence says that Message is a whole sentence, to be shown as it is.
+	// Sentence is true when Message is a complete sentence, which variants show
+	// without a prefix.
 	Sentence bool
 }
 
@@ -53,14 +57,14 @@ func (p Problem) String() string {
 	return p.Path + ": " + p.Message
 }
 
-// InputError is a change refused for what it asks, with every problem found.
-// Nothing was changed.
+// InputError is the refusal of a change that is not valid. It lists every
+// problem found. Nothing was changed.
 type InputError struct {
 	Problems []Problem
 }
 
-// Error joins the problems with semicolons, for logs; variants print them
-// their own way.
+// Error joins the problems with semicolons, for logs. Variants format Problems
+// for models themselves.
 func (e *InputError) Error() string {
 	text := "invalid input"
 	for i, p := range e.Problems {

@@ -6,34 +6,35 @@ import (
 	"time"
 )
 
-// healEvery is how often the feed reads the store without a hint. It bounds how
-// long a lost hint can hide a change (BAD-INPUT 56: 5 s).
-const healEvery = 4 * time.Second
+// pollInterval is how often the feed reads the store without a hint. It bounds
+// how long a lost hint can delay a change (BAD-INPUT 56: 5 s).
+const pollInterval = 4 * time.Second
 
 // maxUnannounced is how many calls wait to be announced to other processes;
-// past it they are not announced.
+// further ones are not announced.
 const maxUnannounced = 64
 
-// callIDLength is the length of a [Call]'s id, which need only differ from the
-// others at the same revision of the same list.
+// callIDLength is the length of a [Call]'s id, which must differ only from
+// those of other calls at the same revision of the same list.
 const callIDLength = 6
 
-// feed follows the store for all watchers of a board. It reads from the store
-// what it hands out, so it cannot run ahead of durability, and it works only
-// while somebody watches.
+// feed delivers snapshots and calls to all watchers and call followers of a
+// board. It delivers only what it has read from the store, except for this
+// process's own calls, which are durable by then. It reads only while there is
+// a receiver.
 type feed struct {
 	store   Store
-	process string // whose own calls are handed out at once
+	process string // this process's id; its calls are delivered directly
 
-	mu        sync.Mutex
-	watchers  map[*Watcher]struct{}
-	calls     map[*Calls]struct{}
-	announced int64              // the Seq of the last announcement handed out; see unknownPlace
-	stop      context.CancelFunc // nil while nobody watches
-	announce  chan Call          // nil until the first call that changed nothing
-	unwatched context.CancelFunc // ends the announcer
-	work      sync.WaitGroup
-	closed    bool
+	mu            sync.Mutex
+	watchers      map[*Watcher]struct{}
+	calls         map[*Calls]struct{}
+	announcedSeq  int64              // Seq of the last announcement read, or unknownSeq
+	stopRun       context.CancelFunc // nil while run does not run
+	toAnnounce    chan Call          // nil until the first call that changed nothing
+	stopAnnouncer context.CancelFunc // ends announceCalls; nil as long as toAnnounce is
+	goroutines    sync.WaitGroup
+	closed        bool
 }
 
 func newFeed(store Store, process string) *feed {
@@ -45,7 +46,7 @@ func (f *feed) addWatcher(want func(Snapshot) bool) *Watcher {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
-		w.shut()
+		w.markClosed()
 		return w
 	}
 	f.watchers[w] = struct{}{}
@@ -58,66 +59,69 @@ func (f *feed) addCalls(want func(Snapshot) bool) *Calls {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
-		c.shut()
+		c.markClosed()
 		return c
 	}
 	if len(f.calls) == 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		f.announced = f.newestAnnouncement(ctx)
+		f.announcedSeq = f.newestAnnouncement(ctx)
 	}
 	f.calls[c] = struct{}{}
 	f.start()
 	return c
 }
 
-// unknownPlace says that the store could not be asked for its newest
-// announcement; then the first read finds it, and hands out none before it.
-const unknownPlace = -1
+// unknownSeq stands for the Seq of the newest announcement when the store could
+// not be read. The next read then fetches it and delivers no announcement up to
+// it.
+const unknownSeq = -1
 
+// newestAnnouncement returns the Seq of the newest announcement, 0 when there
+// is none, or unknownSeq.
 func (f *feed) newestAnnouncement(ctx context.Context) int64 {
 	announced, err := f.store.Announced(ctx, 0)
 	switch {
 	case err != nil:
-		return unknownPlace
+		return unknownSeq
 	case len(announced) == 0:
 		return 0
 	}
 	return announced[len(announced)-1].Seq
 }
 
-// start begins to follow the store, unless it is followed; f.mu is held. The
-// place to begin at is read before it returns, so that whatever is saved
-// afterwards arrives.
+// start starts run unless it is running. The caller must hold f.mu. start reads
+// the newest Seq before it returns, so that run delivers whatever is saved
+// afterwards.
 func (f *feed) start() {
-	if f.stop != nil {
+	if f.stopRun != nil {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	f.stop = stop
-	from, err := f.newest(ctx)
-	f.work.Go(func() { f.run(ctx, from, err == nil) })
+	f.stopRun = stop
+	from, err := f.newestSeq(ctx)
+	f.goroutines.Go(func() { f.run(ctx, from, err == nil) })
 }
 
 func (f *feed) removeWatcher(w *Watcher) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.watchers, w)
-	f.stopUnwatched()
+	f.stopIfUnused()
 }
 
 func (f *feed) removeCalls(c *Calls) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.calls, c)
-	f.stopUnwatched()
+	f.stopIfUnused()
 }
 
-// stopUnwatched stops following the store when nobody watches; f.mu is held.
-func (f *feed) stopUnwatched() {
-	if len(f.watchers)+len(f.calls) == 0 && f.stop != nil {
-		f.stop()
-		f.stop = nil
+// stopIfUnused stops run when no receiver is left. The caller must hold f.mu.
+func (f *feed) stopIfUnused() {
+	if len(f.watchers)+len(f.calls) == 0 && f.stopRun != nil {
+		f.stopRun()
+		f.stopRun = nil
 	}
 }
 
@@ -126,24 +130,24 @@ func (f *feed) close() {
 	f.closed = true
 	watchers, calls := f.watchers, f.calls
 	f.watchers, f.calls = make(map[*Watcher]struct{}), make(map[*Calls]struct{})
-	f.stopUnwatched()
-	if f.unwatched != nil {
-		f.unwatched()
+	f.stopIfUnused()
+	if f.stopAnnouncer != nil {
+		f.stopAnnouncer()
 	}
 	f.mu.Unlock()
 	for w := range watchers {
-		w.shut()
+		w.markClosed()
 	}
 	for c := range calls {
-		c.shut()
+		c.markClosed()
 	}
-	f.work.Wait()
+	f.goroutines.Wait()
 }
 
-// called hands out a call of this process. One that changed nothing is also
-// announced, for the store has no revision by which other processes would see
-// it; a call on no list at all has nothing to show.
-func (f *feed) called(out Outcome) {
+// deliverOwn delivers a call of this process to its followers. A call that
+// changed nothing is also announced, since it made no revision by which other
+// processes would see it. A call on no list at all is not announced.
+func (f *feed) deliverOwn(out Outcome) {
 	call := Call{List: out.After, Changed: out.Changed}
 	if !call.Changed {
 		call.ID = NewID()[:callIDLength]
@@ -156,30 +160,30 @@ func (f *feed) called(out Outcome) {
 	if call.Changed || call.List.Revision == 0 || f.closed {
 		return
 	}
-	if f.announce == nil {
-		f.announce = make(chan Call, maxUnannounced)
+	if f.toAnnounce == nil {
+		f.toAnnounce = make(chan Call, maxUnannounced)
 		var ctx context.Context
-		ctx, f.unwatched = context.WithCancel(context.Background())
-		f.work.Go(func() { f.announceCalls(ctx) })
+		ctx, f.stopAnnouncer = context.WithCancel(context.Background())
+		f.goroutines.Go(func() { f.announceCalls(ctx) })
 	}
 	select {
-	case f.announce <- call:
+	case f.toAnnounce <- call:
 	default:
 	}
 }
 
-// announceCalls announces calls until ctx ends, and then what still waits.
-// Announcements are hints: one that fails is dropped.
+// announceCalls announces calls until ctx ends, and then the calls that still
+// wait. Announcements are hints: one that fails is not repeated.
 func (f *feed) announceCalls(ctx context.Context) {
 	for {
 		select {
-		case call := <-f.announce:
+		case call := <-f.toAnnounce:
 			f.announceOne(call)
 			continue
 		case <-ctx.Done():
 		}
-		for range len(f.announce) {
-			f.announceOne(<-f.announce)
+		for range len(f.toAnnounce) {
+			f.announceOne(<-f.toAnnounce)
 		}
 		return
 	}
@@ -191,8 +195,9 @@ func (f *feed) announceOne(call Call) {
 	_ = f.store.Announce(ctx, Announcement{List: call.List.List.ID, Revision: call.List.Revision, Call: call.ID, Process: f.process})
 }
 
-// newest is the Seq of the snapshot saved last.
-func (f *feed) newest(ctx context.Context) (int64, error) {
+// newestSeq returns the Seq of the snapshot saved last, or 0 when there is
+// none.
+func (f *feed) newestSeq(ctx context.Context) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	last, err := f.store.Find(ctx, Query{Limit: 1})
@@ -202,24 +207,25 @@ func (f *feed) newest(ctx context.Context) (int64, error) {
 	return last[0].Seq, nil
 }
 
-// run reads and hands out what is new, on every hint and now and then without
-// one, until ctx ends. known is false when the store could not say where to
-// begin; then everything is handed out once it can.
+// run reads and delivers what was saved after from, on every hint of the store
+// and every pollInterval, until ctx ends. known is false when the store could
+// not be read for from, which is then 0; the first successful read delivers
+// everything.
 func (f *feed) run(ctx context.Context, from int64, known bool) {
 	hints := make(chan struct{}, 1)
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	watching.Go(func() { f.watchStore(ctx, func() { signal(hints) }) })
 
-	heal := time.NewTicker(healEvery)
-	defer heal.Stop()
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
 	if !known {
 		signal(hints)
 	}
 	for {
 		select {
 		case <-hints:
-		case <-heal.C:
+		case <-poll.C:
 		case <-ctx.Done():
 			return
 		}
@@ -228,21 +234,21 @@ func (f *feed) run(ctx context.Context, from int64, known bool) {
 	}
 }
 
-// watchStore keeps watching although the store fails now and then.
+// watchStore watches the store until ctx ends, and tries again after failures.
 func (f *feed) watchStore(ctx context.Context, hint func()) {
 	for ctx.Err() == nil {
 		if err := f.store.Watch(ctx, hint); err == nil {
 			return
 		}
 		select {
-		case <-time.After(healEvery / 4):
+		case <-time.After(pollInterval / 4):
 		case <-ctx.Done():
 		}
 	}
 }
 
-// pull hands out what was saved after seq and returns the new place. A read
-// that fails is made good by the next.
+// pull delivers the snapshots saved after seq and returns the Seq of the last
+// one. After a failed read it returns seq, so that the next read repeats it.
 func (f *feed) pull(ctx context.Context, seq int64) int64 {
 	fresh, err := f.store.Find(ctx, Query{AfterSeq: seq, OldestFirst: true})
 	if err != nil {
@@ -251,7 +257,7 @@ func (f *feed) pull(ctx context.Context, seq int64) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if ctx.Err() != nil {
-		return seq // another run has taken over; what we read may be older
+		return seq // run was stopped; a new one may have delivered more already
 	}
 	for _, s := range fresh {
 		seq = s.Seq
@@ -259,7 +265,7 @@ func (f *feed) pull(ctx context.Context, seq int64) int64 {
 			w.offer(s)
 		}
 		if s.Writer.Process == f.process {
-			continue // its calls were handed out when they were made
+			continue // deliverOwn has delivered its calls
 		}
 		for c := range f.calls {
 			c.offer(Call{List: s, Changed: true})
@@ -268,17 +274,18 @@ func (f *feed) pull(ctx context.Context, seq int64) int64 {
 	return seq
 }
 
-// pullAnnounced hands out the calls that other processes announced since the
-// last time. Only this goroutine moves f.announced while somebody follows.
+// pullAnnounced delivers the calls that other processes announced since the
+// last time. Only run's goroutine changes f.announcedSeq while calls are
+// followed.
 func (f *feed) pullAnnounced(ctx context.Context) {
 	f.mu.Lock()
-	followed, after := len(f.calls) > 0, f.announced
+	followed, after := len(f.calls) > 0, f.announcedSeq
 	f.mu.Unlock()
 	if !followed {
 		return
 	}
-	if after == unknownPlace {
-		f.handOut(f.newestAnnouncement(ctx))
+	if after == unknownSeq {
+		f.deliverAnnounced(f.newestAnnouncement(ctx))
 		return
 	}
 	announced, err := f.store.Announced(ctx, after)
@@ -290,19 +297,19 @@ func (f *feed) pullAnnounced(ctx context.Context) {
 		if a.Process == f.process {
 			continue
 		}
-		if list, err := f.store.Load(ctx, a.List, a.Revision); err == nil { // else it is not kept any more
+		if list, err := f.store.Load(ctx, a.List, a.Revision); err == nil { // otherwise the revision is no longer kept
 			calls = append(calls, Call{List: list, ID: a.Call})
 		}
 	}
-	f.handOut(announced[len(announced)-1].Seq, calls...)
+	f.deliverAnnounced(announced[len(announced)-1].Seq, calls...)
 }
 
-// handOut offers calls to who follows, and remembers how far announcements were
-// read.
-func (f *feed) handOut(announced int64, calls ...Call) {
+// deliverAnnounced delivers calls to their followers. seq is the Seq of the
+// last announcement read.
+func (f *feed) deliverAnnounced(seq int64, calls ...Call) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.announced = announced
+	f.announcedSeq = seq
 	for _, call := range calls {
 		for c := range f.calls {
 			c.offer(call)

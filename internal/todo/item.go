@@ -33,22 +33,22 @@ type Item struct {
 	// Text says what to do, in one line, at most [MaxText] runes.
 	Text string `json:"text"`
 	// Active is what is shown while the item is in progress ("Writing tests");
-	// empty when no variant has given one, and then Text stands in.
+	// empty when no variant has sent one, and then Text is shown.
 	Active string `json:"active,omitempty"`
 	Status Status `json:"status"`
 	// Reason says why a blocked item is blocked; empty when nobody said, and in
 	// any other status.
 	Reason string `json:"reason,omitempty"`
 
-	// Created, Started and Ended are UTC; zero when it has not happened.
+	// Created, Started and Ended are UTC; zero when that has not happened.
 	// Started is the first start; Ended is set while the status is settled.
 	Created time.Time `json:"created,omitzero"`
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 }
 
-// ActiveText is what to show while the item is in progress; never empty for a
-// valid item.
+// ActiveText returns the text to show while the item is in progress: Active,
+// else Text. It is never empty for a valid item.
 func (i Item) ActiveText() string {
 	if i.Active != "" {
 		return i.Active
@@ -56,8 +56,8 @@ func (i Item) ActiveText() string {
 	return i.Text
 }
 
-// Title is what a person is shown: the active text while in progress, else the
-// text.
+// Title returns the text that people are shown: the active text while the item
+// is in progress, else the text.
 func (i Item) Title() string {
 	if i.Status == InProgress {
 		return i.ActiveText()
@@ -65,12 +65,12 @@ func (i Item) Title() string {
 	return i.Text
 }
 
-// same reports whether two items say the same, times aside.
+// same reports whether two items are equal, times aside.
 func (i Item) same(o Item) bool {
 	return i.ID == o.ID && i.Text == o.Text && i.Active == o.Active && i.Status == o.Status && i.Reason == o.Reason
 }
 
-// setStatus moves the item and keeps its times true.
+// setStatus sets the status, and Reason, Started and Ended to match it.
 func (i *Item) setStatus(s Status, now time.Time) {
 	if i.Status == s {
 		return

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Lists are a board's lists as one principal sees them: another principal's
-// list is the same as none, whatever it is asked by (BAD-INPUT 34). The zero
-// value is of no use; [Board.As] and [Board.Everyone] make them.
+// Lists are a board's lists as one principal sees them. No method finds a list
+// of another principal, by id or otherwise (BAD-INPUT 34). The zero value is
+// not usable; [Board.As] and [Board.Everyone] return usable ones.
 type Lists struct {
 	board     *Board
 	principal *string // nil is every principal
@@ -18,7 +18,7 @@ func (l Lists) admits(s Snapshot) bool {
 	return l.principal == nil || s.List.Scope.Principal == *l.principal
 }
 
-// scope puts the principal on a scope.
+// scope returns a scope with the principal set.
 func (l Lists) scope(s Scope) Scope {
 	if l.principal != nil {
 		s.Principal = *l.principal
@@ -26,8 +26,8 @@ func (l Lists) scope(s Scope) Scope {
 	return s
 }
 
-// Load reads one revision of a list; revision 0 means the newest. [ErrNotFound]
-// when there is none.
+// Load reads one revision of a list; revision 0 means the newest. It returns
+// [ErrNotFound] when there is none.
 func (l Lists) Load(ctx context.Context, list string, revision int64) (Snapshot, error) {
 	s, err := l.board.store.Load(ctx, list, revision)
 	if err == nil && !l.admits(s) {
@@ -36,8 +36,8 @@ func (l Lists) Load(ctx context.Context, list string, revision int64) (Snapshot,
 	return s, err
 }
 
-// Find reads the newest snapshot of each list that matches; q.Principal is set
-// by these lists.
+// Find reads the newest snapshot of each list that matches. It sets
+// q.Principal, except for [Board.Everyone].
 func (l Lists) Find(ctx context.Context, q Query) ([]Snapshot, error) {
 	if l.principal != nil {
 		q.Principal = l.principal
@@ -45,8 +45,8 @@ func (l Lists) Find(ctx context.Context, q Query) ([]Snapshot, error) {
 	return l.board.store.Find(ctx, q)
 }
 
-// History reads revisions of a list in ascending order, beginning after
-// revision after, at most limit (0: all). Unknown lists give none.
+// History reads the revisions of a list above after in ascending order, at most
+// limit (0: all). The result is empty for an unknown list.
 func (l Lists) History(ctx context.Context, list string, after int64, limit int) ([]Snapshot, error) {
 	revisions, err := l.board.store.History(ctx, list, after, limit)
 	if len(revisions) > 0 && !l.admits(revisions[0]) {
@@ -55,24 +55,25 @@ func (l Lists) History(ctx context.Context, list string, after int64, limit int)
 	return revisions, err
 }
 
-// Resolve reads the list that a target means. [ErrNotFound] when there is none,
-// also when the list is another scope's.
+// Resolve reads the list that a target selects. It returns [ErrNotFound] when
+// there is none, also when the list belongs to another scope.
 func (l Lists) Resolve(ctx context.Context, t Target) (Snapshot, error) {
 	t.Scope = l.scope(t.Scope)
 	return l.board.resolve(ctx, t)
 }
 
-// Apply applies a write and returns when its revision is durable. Errors:
-// [*InputError] (the change refused; nothing changed), [ErrNotFound] (no such
-// list in the scope), [ErrOperationReused], one that wraps [ErrUnknownOutcome],
-// or the context's.
+// Apply applies a write and returns when its revision is durable. It returns an
+// [*InputError] when the change refuses (nothing was changed), [ErrNotFound]
+// when the scope has no such list, [ErrTooManyLists], [ErrOperationReused], an
+// error that wraps [ErrUnknownOutcome], the context's error or another one of
+// the store.
 func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	w.Scope = l.scope(w.Scope)
 	return l.board.apply(ctx, w)
 }
 
-// Restore brings an earlier revision of a list back as a new one. [ErrNotFound]
-// when there is no such list or revision.
+// Restore writes the items of an earlier revision of a list as a new revision.
+// It returns [ErrNotFound] when there is no such list or revision.
 func (l Lists) Restore(ctx context.Context, list string, revision int64, w Writer) (Outcome, error) {
 	old, err := l.Load(ctx, list, revision)
 	if err != nil {
@@ -85,13 +86,13 @@ func (l Lists) Restore(ctx context.Context, list string, revision int64, w Write
 	})
 }
 
-// Watch begins to watch the lists that want admits (nil: every list). Snapshots
-// saved from now on arrive; the caller reads what was there before by itself,
-// after this call. The watcher must be closed.
+// Watch returns a watcher of the lists for which want returns true (nil: every
+// list). It receives the snapshots saved from now on; a caller that also needs
+// the earlier ones reads them after this call. The watcher must be closed.
 func (l Lists) Watch(want func(Snapshot) bool) *Watcher {
 	return l.board.feed.addWatcher(func(s Snapshot) bool { return l.admits(s) && (want == nil || want(s)) })
 }
 
-// Calls begins to follow the calls on these lists, in this process and in the
-// others that share the store. The follower must be closed.
+// Calls returns a follower of the calls on these lists, in this process and in
+// others that share the store, from now on. The follower must be closed.
 func (l Lists) Calls() *Calls { return l.board.feed.addCalls(l.admits) }

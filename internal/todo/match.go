@@ -1,11 +1,12 @@
 package todo
 
-// match pairs each line with the stored item it speaks of, or nil. It goes by
-// id, then by the whole line as the view shows it (so that what is written back
-// as it was finds itself, among repeated texts too), then by exact text, then
-// by folded text; each stored item is taken once, and among equals the earlier
-// goes to the earlier line. Items the view leaves out come last: a line means
-// what its writer could see.
+// match returns, for each line, the stored item it stands for, or nil. It
+// compares ids first, then whole lines as the view shows them (so that an item
+// written back unchanged matches itself even among repeated texts), then exact
+// texts, then the texts as shown, then folded texts. Each stored item matches
+// at most one line; among equals the earlier item matches the earlier line.
+// Items that the view leaves out are tried last, since the writer did not see
+// them.
 func match(view View, stored []Item, lines []Line) []*Item {
 	m := matcher{stored: stored, taken: make([]bool, len(stored)), out: make([]*Item, len(lines))}
 	shown := func(i Item) bool { _, ok := view.Words[i.Status]; return ok }
@@ -31,7 +32,8 @@ type matcher struct {
 	out    []*Item
 }
 
-// pass pairs what is still free by equal, non-empty keys.
+// pass matches the remaining lines with the remaining items for which among
+// returns true, by equal, non-empty keys.
 func (m *matcher) pass(lines []Line, among func(Item) bool, itemKey func(Item) string, lineKey func(Line) string) {
 	byKey := make(map[string][]int)
 	for i, item := range m.stored {

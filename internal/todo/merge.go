@@ -5,38 +5,38 @@ import (
 	"strconv"
 )
 
-// merge3 puts together two changes of one list, made without knowing of each
-// other: base → theirs, which is stored, and base → mine, which is asked for.
+// merge3 is a three-way merge of two independent changes of one list: base →
+// theirs, which is stored, and base → mine, which is requested.
 //
-//   - What only one side changed is as that side has it: additions, rewordings,
-//     moves of status, removals.
-//   - An item that theirs closed or removed is not resurrected by mine.
-//   - Where both changed the same field otherwise, mine has it: it is later.
-//   - An item that mine leaves out but theirs changed stays.
+//   - What only one side changed is taken from that side: additions, texts,
+//     statuses, removals.
+//   - An item that theirs settled or removed stays settled or removed.
+//   - A field that both changed otherwise is taken from mine, the later change.
+//   - An item that mine removed but theirs changed stays.
 //
-// Items of mine that are not in base are new, unless theirs added one of the
-// same text. The order is mine's, with what theirs added behind what it stood
-// behind. next numbers new items.
+// Items of mine that are not in base are new, unless theirs added one with the
+// same folded text. The order is that of mine; an item placed only by theirs
+// follows the item it follows there. next returns the ids of new items.
 func merge3(base, theirs, mine []Item, next func() string) []Item {
 	m := merger{base: byID(base), theirs: byID(theirs), next: next}
 	added := m.addedByText(theirs)
 	var out []Item
 	placed := make(map[string]bool)
 	for _, item := range mine {
-		merged, stays := m.one(item, added)
+		merged, stays := m.mergeItem(item, added)
 		if stays && !placed[merged.ID] {
 			placed[merged.ID] = true
 			out = append(out, merged)
 		}
 	}
-	// What is stored and not placed: added by theirs, or changed by them and
-	// left out by mine.
+	// Insert the stored items that are not placed yet: those that theirs added,
+	// and those that theirs changed and mine removed.
 	last := ""
 	for _, item := range theirs {
 		before, known := m.base[item.ID]
 		if !placed[item.ID] && (!known || !item.same(before)) {
-			at := slices.IndexFunc(out, func(i Item) bool { return i.ID == last }) + 1
-			out = slices.Insert(out, at, item)
+			index := slices.IndexFunc(out, func(i Item) bool { return i.ID == last }) + 1
+			out = slices.Insert(out, index, item)
 			placed[item.ID] = true
 		}
 		if placed[item.ID] {
@@ -59,7 +59,8 @@ func byID(items []Item) map[string]Item {
 	return m
 }
 
-// addedByText finds what theirs added by folded text.
+// addedByText returns the items that theirs added, by folded text; of several
+// with the same folded text, the last.
 func (m merger) addedByText(theirs []Item) map[string]Item {
 	added := make(map[string]Item)
 	for _, i := range theirs {
@@ -70,25 +71,26 @@ func (m merger) addedByText(theirs []Item) map[string]Item {
 	return added
 }
 
-// one merges an item of mine; false when it does not stay.
-func (m merger) one(mine Item, added map[string]Item) (Item, bool) {
+// mergeItem merges an item of mine. It returns false when theirs removed the
+// item.
+func (m merger) mergeItem(mine Item, added map[string]Item) (Item, bool) {
 	base, known := m.base[mine.ID]
 	if !known {
 		if theirs, ok := added[Fold(mine.Text)]; ok {
-			return both(Item{ID: theirs.ID, Text: theirs.Text, Status: Pending}, theirs, mine), true
+			return mergeFields(Item{ID: theirs.ID, Text: theirs.Text, Status: Pending}, theirs, mine), true
 		}
 		mine.ID = m.next()
 		return mine, true
 	}
-	theirs, there := m.theirs[mine.ID]
-	if !there {
-		return Item{}, false // removed meanwhile: not resurrected
+	theirs, stored := m.theirs[mine.ID]
+	if !stored {
+		return Item{}, false
 	}
-	return both(base, theirs, mine), true
+	return mergeFields(base, theirs, mine), true
 }
 
-// both merges the fields of an item that both sides have.
-func both(base, theirs, mine Item) Item {
+// mergeFields merges the fields of an item that is in both theirs and mine.
+func mergeFields(base, theirs, mine Item) Item {
 	out := theirs
 	if mine.Text != base.Text {
 		out.Text = mine.Text
@@ -96,15 +98,15 @@ func both(base, theirs, mine Item) Item {
 	if mine.Active != base.Active {
 		out.Active = mine.Active
 	}
-	closed := theirs.Status.Settled() && theirs.Status != base.Status
-	if mine.Status != base.Status && !closed {
+	settledByTheirs := theirs.Status.Settled() && theirs.Status != base.Status
+	if mine.Status != base.Status && !settledByTheirs {
 		out.Status, out.Reason, out.Started, out.Ended = mine.Status, mine.Reason, mine.Started, mine.Ended
 	}
 	return out
 }
 
-// rebase makes the draft's items, which were asked for on base, a merge with
-// what is stored.
+// rebase sets the draft's items to the merge of the stored ones with mine, the
+// items that the writer requested when base was the newest revision.
 func (d *Draft) rebase(base Snapshot, mine []Item) {
 	d.items = merge3(base.Items, d.before.Items, mine, func() string {
 		d.lastID++

@@ -10,8 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// write is "1p:Text" items: id, first letter of the status, text.
-func write(text string) (items []Item) {
+// parseItems parses items such as "1p:Text 2x:Other": id, letter of the status,
+// text. The letter is the first of the status, or x for cancelled.
+func parseItems(text string) (items []Item) {
 	status := map[byte]Status{'p': Pending, 'i': InProgress, 'c': Completed, 'f': Failed, 'x': Cancelled}
 	for part := range strings.FieldsSeq(text) {
 		head, body, _ := strings.Cut(part, ":")
@@ -20,7 +21,8 @@ func write(text string) (items []Item) {
 	return items
 }
 
-func told(items []Item) string {
+// formatItems is the inverse of parseItems.
+func formatItems(items []Item) string {
 	var parts []string
 	for _, i := range items {
 		letter := i.Status[:1]
@@ -36,28 +38,28 @@ func TestMerge3(t *testing.T) {
 	for _, c := range []struct{ name, base, theirs, mine, want string }{
 		{"nobody else", "1p:A 2p:B", "1p:A 2p:B", "1c:A 9p:N", "1c:A 10p:N"},
 		{"their addition stays, in its place", "1p:A 2p:B", "1p:A 3p:C 2p:B", "1c:A 2i:B", "1c:A 3p:C 2i:B"},
-		{"their tick stays", "1p:A 2p:B", "1c:A 2p:B", "1p:A 2i:B", "1c:A 2i:B"},
-		{"their tick stays although mine begins it", "1p:A", "1c:A", "1i:A", "1c:A"},
+		{"their completion stays", "1p:A 2p:B", "1c:A 2p:B", "1p:A 2i:B", "1c:A 2i:B"},
+		{"their completion stays although mine starts the item", "1p:A", "1c:A", "1i:A", "1c:A"},
 		{"their removal stays", "1p:A 2p:B", "2p:B", "1i:A 2p:B", "2p:B"},
 		{"their rewording stays", "1p:A 2p:B", "1p:A! 2p:B", "1i:A 2p:B", "1i:A! 2p:B"},
-		{"mine rewords too", "1p:A", "1p:A1", "1p:A2", "1p:A2"},
-		{"mine removes what they left alone", "1p:A 2p:B", "1p:A 2p:B 3p:C", "1p:A", "1p:A 3p:C"},
-		{"mine removes what they changed", "1p:A 2p:B", "1p:A 2c:B", "1p:A", "1p:A 2c:B"},
+		{"both reword, mine wins", "1p:A", "1p:A1", "1p:A2", "1p:A2"},
+		{"mine removes what they did not change", "1p:A 2p:B", "1p:A 2p:B 3p:C", "1p:A", "1p:A 3p:C"},
+		{"mine does not remove what they changed", "1p:A 2p:B", "1p:A 2c:B", "1p:A", "1p:A 2c:B"},
 		{"both add the same", "1p:A", "1p:A 2p:Same", "1p:A 9i:same", "1p:A 2i:same"},
-		{"both close differently", "1i:A", "1x:A", "1c:A", "1x:A"},
-		{"they reopened, mine left alone", "1c:A", "1p:A", "1c:A", "1p:A"},
-		{"order is mine", "1p:A 2p:B 3p:C", "1p:A 2p:B 3c:C", "3p:C 1p:A 2p:B", "3c:C 1p:A 2p:B"},
+		{"both settle differently, theirs wins", "1i:A", "1x:A", "1c:A", "1x:A"},
+		{"they reopened, mine did not change it", "1c:A", "1p:A", "1c:A", "1p:A"},
+		{"the order is that of mine", "1p:A 2p:B 3p:C", "1p:A 2p:B 3c:C", "3p:C 1p:A 2p:B", "3c:C 1p:A 2p:B"},
 	} {
 		n := 9
-		got := merge3(write(c.base), write(c.theirs), write(c.mine), func() string { n++; return fmt.Sprint(n) })
-		if told(got) != c.want {
-			t.Errorf("%s: %s, want %s", c.name, told(got), c.want)
+		got := merge3(parseItems(c.base), parseItems(c.theirs), parseItems(c.mine), func() string { n++; return fmt.Sprint(n) })
+		if formatItems(got) != c.want {
+			t.Errorf("%s: %s, want %s", c.name, formatItems(got), c.want)
 		}
 	}
 }
 
-// What a person did while an agent was not looking survives the agent's next
-// whole-list write, and what the agent changed elsewhere applies.
+// A person's edits that the agent has not seen survive the agent's next
+// whole-list write, and the agent's changes of other items apply.
 func TestMergeKeepsThePersonsEdits(t *testing.T) {
 	texts := []string{"A", "B", "C", "D", "E", "F"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -67,7 +69,7 @@ func TestMergeKeepsThePersonsEdits(t *testing.T) {
 			base = append(base, Item{ID: fmt.Sprint(i + 1), Text: texts[i], Status: rapid.SampledFrom([]Status{Pending, InProgress}).Draw(t, "status")})
 		}
 		theirs := slices.Clone(base)
-		added, ticked, removed := map[string]bool{}, map[string]bool{}, map[string]bool{}
+		added, completed, removed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 		for edit := range rapid.IntRange(0, 4).Draw(t, "edits") {
 			switch rapid.IntRange(0, 2).Draw(t, "edit") {
 			case 0:
@@ -78,19 +80,20 @@ func TestMergeKeepsThePersonsEdits(t *testing.T) {
 				if len(theirs) > 0 {
 					i := rapid.IntRange(0, len(theirs)-1).Draw(t, "which")
 					theirs[i].Status = Completed
-					ticked[theirs[i].ID] = true
+					completed[theirs[i].ID] = true
 				}
 			case 2:
 				if len(theirs) > 0 {
 					i := rapid.IntRange(0, len(theirs)-1).Draw(t, "which")
 					removed[theirs[i].ID] = true
 					delete(added, theirs[i].ID)
-					delete(ticked, theirs[i].ID)
+					delete(completed, theirs[i].ID)
 					theirs = slices.Delete(slices.Clone(theirs), i, i+1)
 				}
 			}
 		}
-		// The agent moves what it saw, drops some, adds some.
+		// The agent changes statuses of the items it saw, drops some and adds
+		// one.
 		var mine []Item
 		for _, item := range base {
 			if rapid.IntRange(0, 4).Draw(t, "keep") > 0 {
@@ -108,9 +111,9 @@ func TestMergeKeepsThePersonsEdits(t *testing.T) {
 				t.Fatalf("the person's addition %s is gone", id)
 			}
 		}
-		for id := range ticked {
+		for id := range completed {
 			if item, ok := got[id]; !ok || item.Status != Completed {
-				t.Fatalf("the person's tick of %s is gone: %+v", id, item)
+				t.Fatalf("the person's completion of %s is gone: %+v", id, item)
 			}
 		}
 		for id := range removed {
@@ -120,32 +123,32 @@ func TestMergeKeepsThePersonsEdits(t *testing.T) {
 		}
 		before := byID(base)
 		for _, item := range mine {
-			if _, known := before[item.ID]; known && !ticked[item.ID] && !removed[item.ID] && got[item.ID].Status != item.Status {
-				t.Fatalf("the agent's %s is lost: %+v", item.ID, got[item.ID])
+			if _, known := before[item.ID]; known && !completed[item.ID] && !removed[item.ID] && got[item.ID].Status != item.Status {
+				t.Fatalf("the agent's change of %s is lost: %+v", item.ID, got[item.ID])
 			}
 		}
-		if len(added)+len(ticked)+len(removed) == 0 && len(mine) != len(got) {
-			t.Fatalf("without the person the agent's write is %d items, not %d", len(got), len(mine))
+		if len(added)+len(completed)+len(removed) == 0 && len(mine) != len(got) {
+			t.Fatalf("without edits of the person the agent's write has %d items, not %d", len(got), len(mine))
 		}
 	})
 }
 
-// Replace on a draft with a base is that merge; without the person's edits it
-// is a plain replace.
-func TestReplaceOnABase(t *testing.T) {
+// After SeenAt with an earlier revision Replace merges; with the newest it
+// replaces.
+func TestReplaceAfterSeenAt(t *testing.T) {
 	view := View{Words: map[Status]string{Pending: "pending", InProgress: "doing", Completed: "done"}}
-	base := Snapshot{Revision: 1, Items: write("1p:A 2p:B"), LastID: 2}
-	now := Snapshot{Revision: 2, Items: write("1c:A 2p:B 3p:C"), LastID: 3}
-	d := NewDraft(now, time.Unix(1, 0))
+	base := Snapshot{Revision: 1, Items: parseItems("1p:A 2p:B"), LastID: 2}
+	newest := Snapshot{Revision: 2, Items: parseItems("1c:A 2p:B 3p:C"), LastID: 3}
+	d := NewDraft(newest, time.Unix(1, 0))
 	d.SeenAt(base)
 	d.Replace(view, []Line{{Text: "A", Status: "doing"}, {Text: "B", Status: "doing"}, {Text: "N", Status: "pending"}})
-	if got := told(d.Items()); got != "1c:A 2i:B 3p:C 4p:N" && got != "1c:A 2i:B 4p:N 3p:C" {
+	if got := formatItems(d.Items()); got != "1c:A 2i:B 3p:C 4p:N" && got != "1c:A 2i:B 4p:N 3p:C" {
 		t.Errorf("merged to %s", got)
 	}
-	d = NewDraft(now, time.Unix(1, 0))
-	d.SeenAt(now)
+	d = NewDraft(newest, time.Unix(1, 0))
+	d.SeenAt(newest)
 	d.Replace(view, []Line{{Text: "A", Status: "doing"}})
-	if got := told(d.Items()); got != "1i:A" {
+	if got := formatItems(d.Items()); got != "1i:A" {
 		t.Errorf("replaced to %s", got)
 	}
 }

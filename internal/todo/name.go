@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// CheckName says whether a text may name a list: 1 to [MaxName] letters,
-// digits, spaces and "._-", beginning with a letter or digit (BAD-INPUT 42).
-// The error says what is allowed.
+// CheckName returns an error unless name may be the name of a list: 1 to
+// [MaxName] letters, digits, spaces and "._-", beginning with a letter or digit
+// (BAD-INPUT 42). The error says what is allowed.
 func CheckName(name string) error {
 	ok := utf8.ValidString(name) && name == strings.TrimSpace(name) && utf8.RuneCountInString(name) <= MaxName
 	for i, r := range name {

@@ -5,15 +5,17 @@ import (
 	"time"
 )
 
-// Scope says whose lists are meant: a principal and a conversation.
+// Scope is the part of a store that a read or write can reach: the lists of one
+// principal and one conversation.
 type Scope struct {
-	// Principal is who is authenticated; empty is the server's own.
+	// Principal is the authenticated user or client; empty is the server
+	// itself.
 	Principal string `json:"principal,omitempty"`
-	// Conversation names what the writer is part of, with its kind in front
-	// ("name:release", "session:…", "dir:…"). Never empty.
+	// Conversation identifies the writer's conversation, with its kind as a
+	// prefix ("name:release", "session:…", "dir:…"). Never empty.
 	Conversation string `json:"conversation"`
-	// Exclusive scopes carry one conversation and so hold one list; others may
-	// carry several, each with a list of its own.
+	// Exclusive is true when the scope serves exactly one conversation and so
+	// has at most one list; other scopes may serve several, with a list each.
 	Exclusive bool `json:"exclusive,omitempty"`
 }
 
@@ -21,41 +23,43 @@ type Scope struct {
 // conversation are the same scope.
 func (s Scope) Key() string { return s.Principal + "\x1f" + s.Conversation }
 
-// List is what snapshots are of. It is fixed when the list begins.
+// List is what all snapshots of a list have in common. It does not change after
+// the list's first revision.
 type List struct {
 	// ID is random, 128 bits or more, lower-case letters and digits.
 	ID    string `json:"id"`
 	Scope Scope  `json:"scope"`
-	// Name is what the user called the list; empty when nobody did.
+	// Name is the name that the user gave the list; empty for none.
 	Name string `json:"name,omitempty"`
 	// Parent is the id of the main list when this one is a sub-agent's.
 	Parent string `json:"parent,omitempty"`
 	// Agent names the sub-agent; empty for a main list.
 	Agent string `json:"agent,omitempty"`
-	// Workspace is the folder the writer worked in, for people to tell lists
-	// apart; empty when unknown.
+	// Workspace is the path of the folder the writer worked in, which helps
+	// people to distinguish lists; empty when unknown.
 	Workspace string `json:"workspace,omitempty"`
-	// First is the text of the first item that was open when the list began: its
-	// title until somebody names it.
+	// First is the text of the first item that was open when the list began; it
+	// is the title of a list without a name.
 	First   string    `json:"first,omitempty"`
 	Created time.Time `json:"created"`
 }
 
-// Writer says who made a revision.
+// Writer is who made a revision.
 type Writer struct {
 	Client  string `json:"client,omitempty"`  // as the MCP client names itself
 	Variant string `json:"variant,omitempty"` // the tool's name
 	Agent   string `json:"agent,omitempty"`   // the sub-agent, if one
-	// Person says that a person wrote, whom the list's agent cannot have seen.
+	// Person is true when a person wrote, so that the list's agent has not seen
+	// the revision.
 	Person bool `json:"person,omitempty"`
-	// Process is the process that wrote, see [Board.Process]: it tells its own
-	// writes from those of others on the same store.
+	// Process is the id of the process that wrote, see [Board.Process]. By it a
+	// process recognises its own writes in a shared store.
 	Process string `json:"process,omitempty"`
 }
 
-// Operation makes a repeated write harmless: a store that has seen ID answers
-// with what it stored then, if Digest is equal, and with [ErrOperationReused]
-// if it is not. The zero Operation is never compared.
+// Operation identifies a write, so that repeating it is harmless: a store that
+// already has ID returns the snapshot it stored then if Digest is equal, else
+// [ErrOperationReused]. The zero Operation is never compared.
 type Operation struct {
 	ID     string `json:"id,omitempty"`
 	Digest string `json:"digest,omitempty"`
@@ -64,21 +68,22 @@ type Operation struct {
 // repeatable reports whether the caller may send the operation again.
 func (o Operation) repeatable() bool { return o.Digest != "" }
 
-// Snapshot is the whole of a list at one revision. It is immutable: whoever
-// holds one may read it for ever and must not change its items.
+// Snapshot is a complete list at one revision. It is immutable: nobody may
+// change its items.
 type Snapshot struct {
 	List List `json:"list"`
-	// Revision counts 1, 2, 3 … without gaps. 0 is a list nobody wrote yet.
+	// Revision counts 1, 2, 3 … without gaps. 0 is a list that is not saved
+	// yet.
 	Revision int64  `json:"revision"`
 	Items    []Item `json:"items"`
-	// LastID is the highest item number ever given in the list.
+	// LastID is the highest item id, as a number, ever used in the list.
 	LastID  int       `json:"last_id"`
 	Updated time.Time `json:"updated"`
 	Writer  Writer    `json:"writer,omitzero"`
 	// Operation is the write that made this revision.
 	Operation Operation `json:"operation,omitzero"`
-	// Report is what the answer to that write said beyond the list, so that a
-	// repeat gets the same; zero when the caller cannot repeat it.
+	// Report is what the answer to that write said beyond the list, kept for
+	// the answer to a repeat; zero when the caller cannot repeat the write.
 	Report Report `json:"report,omitzero"`
 	// Seq orders all snapshots of one store by commit: a later save has a
 	// larger Seq, whatever its list. Set by the store; not dense.
@@ -97,7 +102,8 @@ func (s Snapshot) index(id string) int {
 	return slices.IndexFunc(s.Items, func(i Item) bool { return i.ID == id })
 }
 
-// sameItems reports whether two item lists say the same, times aside.
+// sameItems reports whether two slices have equal items in the same order,
+// times aside.
 func sameItems(a, b []Item) bool {
 	return slices.EqualFunc(a, b, Item.same)
 }

@@ -6,10 +6,11 @@ import (
 	"unicode"
 )
 
-// CleanText makes a text one line: each run of line breaks and tabs becomes one
-// space, and white space around the text goes. It refuses other control
-// characters, naming the first and its position in runes from 1 (VARIANTS.md
-// V6). It does not judge length or blankness.
+// CleanText returns the text in one line: each run of line breaks and tabs
+// becomes one space, and white space around the text is removed. For any other
+// control character it returns an error that names the first and its position
+// in runes, from 1 (docs/spec/variants.md V6). It does not check length or
+// blankness.
 func CleanText(text string) (string, error) {
 	if !needsCleaning(text) {
 		return text, nil
@@ -49,15 +50,15 @@ func isBreak(r rune) bool {
 	return false
 }
 
-// Cut returns the first runes of a text, most at the most.
-func Cut(text string, most int) string {
+// Cut returns the first limit runes of a text, or all when there are fewer.
+func Cut(text string, limit int) string {
 	runes := []rune(text)
-	return string(runes[:min(most, len(runes))])
+	return string(runes[:min(limit, len(runes))])
 }
 
-// Fold reduces a text to what matters when two are compared loosely: letters,
-// digits and symbols, lower case, without spaces and punctuation (VARIANTS.md,
-// projection equality). A text of punctuation alone folds to itself.
+// Fold returns a text reduced for loose comparison: in lower case and without
+// spaces and punctuation (docs/spec/variants.md, projection equality). A text
+// of nothing but these is returned unchanged.
 func Fold(text string) string {
 	var b strings.Builder
 	for _, r := range text {

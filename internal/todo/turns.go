@@ -5,44 +5,46 @@ import (
 	"sync"
 )
 
-// turns serves callers of the same key one after the other, in arrival order
-// (VARIANTS.md V8). A sync.Mutex would let a newcomer pass those who wait.
+// turns is a set of fair mutexes by key: callers with the same key get their
+// turn in arrival order (docs/spec/variants.md V8). A sync.Mutex would let a
+// newcomer overtake waiting callers.
 type turns struct {
 	mu     sync.Mutex
-	queues map[string][]chan struct{} // the head's holder works, the rest wait
+	queues map[string][]chan struct{} // the first caller has its turn, the others wait
 }
 
-// take waits for the caller's turn. release must be called once; err is ctx's
-// when it ended first, and then there is nothing to release.
+// take waits for the caller's turn, which lasts until release is called; that
+// must happen exactly once. If ctx ends first, take returns ctx's error and a
+// nil release.
 func (t *turns) take(ctx context.Context, key string) (release func(), err error) {
 	t.mu.Lock()
 	if t.queues == nil {
 		t.queues = make(map[string][]chan struct{})
 	}
-	mine := make(chan struct{})
-	queue := append(t.queues[key], mine)
+	turn := make(chan struct{})
+	queue := append(t.queues[key], turn)
 	t.queues[key] = queue
 	t.mu.Unlock()
 	if len(queue) == 1 {
-		close(mine)
+		close(turn)
 	}
 	select {
-	case <-mine:
-		return func() { t.leave(key, mine) }, nil
+	case <-turn:
+		return func() { t.leave(key, turn) }, nil
 	case <-ctx.Done():
-		t.leave(key, mine)
+		t.leave(key, turn)
 		return nil, ctx.Err()
 	}
 }
 
-// leave takes a caller out of its queue and lets the next one work if it stood
-// at the head.
-func (t *turns) leave(key string, mine chan struct{}) {
+// leave removes a caller from its queue. If it was the first, the next caller
+// gets its turn.
+func (t *turns) leave(key string, turn chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	queue := t.queues[key]
 	for i, c := range queue {
-		if c != mine {
+		if c != turn {
 			continue
 		}
 		queue = append(queue[:i:i], queue[i+1:]...)

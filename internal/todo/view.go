@@ -5,28 +5,29 @@ import (
 	"strings"
 )
 
-// Line is an item as a variant says it: in a write what the caller sent, in a
+// Line is an item as a variant writes it: in a write what the caller sent, in a
 // result what the caller is shown.
 type Line struct {
 	ID     string // "" when the caller sent none
 	Text   string
 	Active string // "" in variants without one
-	Status string // a word of the variant's
+	Status string // in the variant's words
 }
 
-// View is how a family of variants sees items: the word for each core status.
-// It is the projection of VARIANTS.md's table, and its inverse.
+// View is how a variant sees items: which statuses it shows, and in which
+// words. It implements the projection in the table of docs/spec/variants.md,
+// and its inverse.
 type View struct {
-	// Words maps a core status to the variant's word. Items whose status is
-	// missing are left out of what the variant shows.
+	// Words maps a core status to the variant's word. Items with a status that
+	// is missing here are not shown.
 	Words map[Status]string
-	// Active says that the variant carries an active text.
+	// Active is true when the variant has an active text.
 	Active bool
 }
 
-// Show projects an item. In a view without active texts the line's text is the
-// title, for that is all its callers see. ok is false for an item this view
-// leaves out.
+// Show returns an item as a line. In a view without active texts the line's
+// text is the title, since its callers see nothing else. ok is false for an
+// item that the view leaves out.
 func (v View) Show(item Item) (line Line, ok bool) {
 	word, ok := v.Words[item.Status]
 	if !ok {
@@ -38,8 +39,8 @@ func (v View) Show(item Item) (line Line, ok bool) {
 	return Line{ID: item.ID, Text: v.Title(item), Status: word}, true
 }
 
-// Title is what a person is shown of an item in this view: the active text
-// while the view calls it in progress, else the text.
+// Title returns the text that people are shown for an item in this view: the
+// active text if the view shows the item as in progress, else the text.
 func (v View) Title(item Item) string {
 	if word, ok := v.Words[item.Status]; ok && word == v.Words[InProgress] {
 		return item.ActiveText()
@@ -47,7 +48,7 @@ func (v View) Title(item Item) string {
 	return item.Text
 }
 
-// Lines projects a whole list, in order.
+// Lines returns the items that the view shows as lines, in order; never nil.
 func (v View) Lines(items []Item) []Line {
 	lines := make([]Line, 0, len(items))
 	for _, item := range items {
@@ -58,8 +59,9 @@ func (v View) Lines(items []Item) []Line {
 	return lines
 }
 
-// Core is the status a word means: of those that share it, the plainest. ok is
-// false for a word the view does not have.
+// Core returns the core status for one of the view's words. If several statuses
+// share the word, it is the first of pending, in progress, completed, failed,
+// blocked and cancelled. ok is false for a word that the view does not have.
 func (v View) Core(word string) (Status, bool) {
 	for _, s := range []Status{Pending, InProgress, Completed, Failed, Blocked, Cancelled} {
 		if w, ok := v.Words[s]; ok && w == word {
@@ -69,8 +71,8 @@ func (v View) Core(word string) (Status, bool) {
 	return "", false
 }
 
-// Accepts lists the words a caller may send, in the order a plan goes through
-// them.
+// Accepts returns the words that a caller may send: those for pending, in
+// progress, completed and failed, in this order and without repeats.
 func (v View) Accepts() []string {
 	var words []string
 	for _, s := range []Status{Pending, InProgress, Completed, Failed} {
@@ -81,7 +83,7 @@ func (v View) Accepts() []string {
 	return words
 }
 
-// Quote lists words as an error shows them: 'pending' | 'done'.
+// Quote returns words as errors show them: 'pending' | 'done'.
 func Quote(words []string) string {
 	return "'" + strings.Join(words, "' | '") + "'"
 }

@@ -7,21 +7,21 @@ import (
 	"sync"
 )
 
-// Watcher receives the newest snapshots of lists. It never holds up a writer:
-// what it has not fetched yet is one snapshot a list, newest wins.
+// Watcher receives the newest snapshots of lists. It never delays a writer: of
+// each list only the newest snapshot waits to be fetched.
 type Watcher struct {
 	feed *feed
 	want func(Snapshot) bool
 
 	mu      sync.Mutex
-	pending map[string]Snapshot
-	ready   chan struct{} // one slot: something is pending, or closed
+	pending map[string]Snapshot // by list id
+	ready   chan struct{}       // buffer of one: a snapshot is pending, or closed
 	closed  bool
 }
 
 // Next waits for changes and returns the newest snapshot of each list that
 // changed since the last call, by Seq ascending. It returns ctx's error when
-// that ends, and [ErrClosed] when the watcher or its board is closed.
+// ctx ends, and [ErrClosed] when the watcher or its board is closed.
 func (w *Watcher) Next(ctx context.Context) ([]Snapshot, error) {
 	for {
 		select {
@@ -34,7 +34,7 @@ func (w *Watcher) Next(ctx context.Context) ([]Snapshot, error) {
 		w.pending = make(map[string]Snapshot)
 		w.mu.Unlock()
 		if closed {
-			signal(w.ready) // for the next one who asks
+			signal(w.ready) // so that the next Next does not block
 			return nil, ErrClosed
 		}
 		if len(got) > 0 {
@@ -46,17 +46,17 @@ func (w *Watcher) Next(ctx context.Context) ([]Snapshot, error) {
 // Close ends the watcher.
 func (w *Watcher) Close() {
 	w.feed.removeWatcher(w)
-	w.shut()
+	w.markClosed()
 }
 
-func (w *Watcher) shut() {
+func (w *Watcher) markClosed() {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
 	signal(w.ready)
 }
 
-// offer hands over a snapshot unless a later one of its list is pending.
+// offer makes a snapshot pending unless a later one of its list already is.
 func (w *Watcher) offer(s Snapshot) {
 	if !w.want(s) {
 		return

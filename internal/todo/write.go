@@ -6,14 +6,15 @@ import (
 	"fmt"
 )
 
-// maxCandidates bounds how many lists of a scope a choice looks at.
+// maxCandidates is how many lists of a scope a [Chooser] receives at most.
 const maxCandidates = 100
 
-// Chooser picks, among the lists of a scope (last saved first), the one a read
-// or write is for. ok is false when none is: a write then begins a list.
+// Chooser picks the list for a read or write among the lists of a scope, which
+// are sorted with the last saved first. ok is false when it picks none: a write
+// then begins a list.
 type Chooser func(lists []Snapshot) (chosen Snapshot, ok bool)
 
-// Newest chooses the list saved last.
+// Newest is the [Chooser] that picks the list saved last.
 func Newest(lists []Snapshot) (Snapshot, bool) {
 	if len(lists) == 0 {
 		return Snapshot{}, false
@@ -21,54 +22,54 @@ func Newest(lists []Snapshot) (Snapshot, bool) {
 	return lists[0], true
 }
 
-// Target says which list is meant.
+// Target selects the list of a read or write.
 type Target struct {
 	Scope Scope
-	// List is the id of a list in the scope; empty lets Choose decide.
+	// List is the id of a list in the scope; empty means that Choose decides.
 	List string
-	// Choose picks when List is empty; nil is [Newest].
+	// Choose picks the list when List is empty; nil is [Newest].
 	Choose Chooser
 }
 
-// Write is one call on a list.
+// Write is one change to apply to a list.
 type Write struct {
 	Target
-	// Begin describes the list if this write begins one; its ID, Scope, First
-	// and Created are set by the board.
+	// Begin describes the list if this write begins one. The board sets its ID,
+	// Scope and Created, and First if it is empty.
 	Begin List
-	// Writer says who writes; its Process is set by the board.
+	// Writer is who writes. The board sets its Process.
 	Writer Writer
-	// Operation identifies the write; the board makes an id when there is
+	// Operation identifies the write. The board generates an id when it has
 	// none. A caller that may repeat the write adds a digest of its content.
 	Operation Operation
 	Change    Change
-	// Seen is the revision the writer knows, for a person who edits it; 0 is the
-	// newest, or for an agent the newest that no person wrote.
+	// Seen is the revision that the writer saw, for a person who edits it; 0 is
+	// the newest, or for an agent the newest that no person wrote.
 	Seen int64
 }
 
-// Report is what the answer to a write must say beyond the list itself. It is
-// kept with the revision of a write that its caller may repeat, so that the
-// repeat gets the same answer.
+// Report is what the answer to a write says beyond the list. If the caller may
+// repeat the write, the report is stored with its revision, so that the repeat
+// gets the same answer.
 type Report struct {
-	// Dropped are the items that were open and are not on the list any more.
+	// Dropped are the items that were open and are no longer on the list.
 	Dropped []Item `json:"dropped,omitempty"`
-	// Unseen is what a person changed since the agent that writes last saw the
-	// list; the write was merged with it.
+	// Unseen is what people changed since the writing agent last saw the list;
+	// the write was merged with these changes.
 	Unseen []Difference `json:"unseen,omitempty"`
-	// Notes are the sentences that the change left, see [Draft.Note].
+	// Notes are the sentences that the change added, see [Draft.Note].
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Outcome is what a write did.
+// Outcome is the result of a write.
 type Outcome struct {
-	// After is the list as it stands now: the revision the write made or, when
-	// it changed nothing, the one it found. Revision 0 is no list at all. For a
-	// repeated operation it is the revision that was made then.
+	// After is the list after the write: the revision that the write made or,
+	// if it changed nothing, the newest one; revision 0 means that there is no
+	// list. For a repeated operation it is the revision made the first time.
 	After Snapshot
-	// Changed is false for a write that made no revision.
+	// Changed is true when this write made the revision After.
 	Changed bool
-	// Repeated says that the operation had been applied before.
+	// Repeated is true when the operation had been applied before.
 	Repeated bool
 	Report
 }
@@ -85,17 +86,17 @@ func (b *Board) apply(ctx context.Context, w Write) (Outcome, error) {
 	w.Writer.Process = b.process
 	out, err := b.applyInTurn(ctx, w)
 	if err == nil {
-		b.feed.called(out)
+		b.feed.deliverOwn(out)
 	}
 	return out, err
 }
 
-// applyInTurn answers an operation that was applied before, or tries until no
-// other process saves the list at the same time.
+// applyInTurn returns the outcome of an operation that was applied before, or
+// applies the write, again after each conflict with another process.
 func (b *Board) applyInTurn(ctx context.Context, w Write) (Outcome, error) {
 	if w.Operation.repeatable() {
-		if done, ok, err := b.repeated(ctx, w); ok || err != nil {
-			return done, err
+		if out, ok, err := b.repeated(ctx, w); ok || err != nil {
+			return out, err
 		}
 	}
 	for {
@@ -106,8 +107,9 @@ func (b *Board) applyInTurn(ctx context.Context, w Write) (Outcome, error) {
 	}
 }
 
-// repeated answers an operation that was applied before.
-func (b *Board) repeated(ctx context.Context, w Write) (Outcome, bool, error) {
+// repeated returns the outcome of an operation that was applied before; ok is
+// false when it was not.
+func (b *Board) repeated(ctx context.Context, w Write) (out Outcome, ok bool, err error) {
 	found, err := b.store.Find(ctx, Query{Operation: w.Operation.ID})
 	if err != nil || len(found) == 0 {
 		return Outcome{}, false, err
@@ -119,7 +121,8 @@ func (b *Board) repeated(ctx context.Context, w Write) (Outcome, bool, error) {
 	return Outcome{After: after, Repeated: true, Report: after.Report}, true, nil
 }
 
-// try applies a write to what the store holds now.
+// try applies a write to the newest revision. It returns a [*ConflictError] if
+// another process saves the list first.
 func (b *Board) try(ctx context.Context, w Write) (Outcome, error) {
 	before, err := b.resolve(ctx, w.Target)
 	if errors.Is(err, ErrNotFound) && w.List == "" {
@@ -155,12 +158,12 @@ func (b *Board) try(ctx context.Context, w Write) (Outcome, error) {
 	return Outcome{After: after, Changed: true, Report: report}, nil
 }
 
-// unseen tells a draft which revision its writer knows, when others changed the
-// list since, and returns what they changed.
+// unseen sets the revision that the draft's writer last saw, if the list
+// changed since. For an agent it also returns what people changed since.
 func (b *Board) unseen(ctx context.Context, d *Draft, w Write) ([]Difference, error) {
 	seen, newest := w.Seen, d.before
 	if seen == 0 && !w.Writer.Person && newest.Writer.Person {
-		base, err := b.lastOfAgents(ctx, newest)
+		base, err := b.lastAgentRevision(ctx, newest)
 		if err != nil {
 			return nil, err
 		}
@@ -178,16 +181,18 @@ func (b *Board) unseen(ctx context.Context, d *Draft, w Write) ([]Difference, er
 	return nil, nil
 }
 
-// lastOfAgents returns the last revision before s that no person wrote: what
-// the list's agent last saw. A list that only people wrote was seen by none.
-func (b *Board) lastOfAgents(ctx context.Context, s Snapshot) (Snapshot, error) {
+// lastAgentRevision returns what the list's agent last saw: the last revision
+// up to s that no person wrote. If people wrote all of them, the result has no
+// items. If the store no longer keeps a revision, the result is the one after
+// it.
+func (b *Board) lastAgentRevision(ctx context.Context, s Snapshot) (Snapshot, error) {
 	for s.Writer.Person && s.Revision > 1 {
 		before, err := b.store.Load(ctx, s.List.ID, s.Revision-1)
 		if errors.Is(err, ErrNotFound) {
-			return s, nil // not kept: nothing to merge with
+			return s, nil
 		}
 		if err != nil {
-			return s, fmt.Errorf("load what the agent saw: %w", err)
+			return s, fmt.Errorf("load the revision that the agent last saw: %w", err)
 		}
 		s = before
 	}
@@ -197,8 +202,8 @@ func (b *Board) lastOfAgents(ctx context.Context, s Snapshot) (Snapshot, error) 
 	return s, nil
 }
 
-// save saves, and repeats once when the outcome is unknown: the operation id
-// makes that harmless.
+// save saves a snapshot, and repeats that once when the outcome is unknown,
+// which the operation id makes harmless.
 func (b *Board) save(ctx context.Context, next Snapshot) (Snapshot, error) {
 	after, err := b.store.Save(ctx, next)
 	if errors.Is(err, ErrUnknownOutcome) && ctx.Err() == nil {
@@ -210,7 +215,7 @@ func (b *Board) save(ctx context.Context, next Snapshot) (Snapshot, error) {
 	return after, nil
 }
 
-// resolve reads the list that a target means; [ErrNotFound] when there is none.
+// resolve reads the list that a target selects, or returns [ErrNotFound].
 func (b *Board) resolve(ctx context.Context, t Target) (Snapshot, error) {
 	if t.List != "" {
 		s, err := b.store.Load(ctx, t.List, 0)

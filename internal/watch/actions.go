@@ -7,7 +7,7 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// press does what a key means here and now.
+// press updates the model for a key and returns the effect to perform.
 func (m *model) press(k key) effect {
 	switch {
 	case k == keyInterrupt:
@@ -70,22 +70,23 @@ func (m *model) pressOverview(k key) {
 	}
 }
 
-// moveSelection selects the next list, or the one before; from none the first.
-func (m *model) moveSelection(by int) {
-	ids := selectable(m.entries())
+// moveSelection selects the list delta places below the selected one, as far as
+// there is one; the first list if none is selected. delta is 1 or -1.
+func (m *model) moveSelection(delta int) {
+	ids := selectableIDs(m.entries())
 	if len(ids) == 0 {
 		return
 	}
-	at := -1
+	index := -1
 	for i, id := range ids {
 		if id == m.selected {
-			at = i
+			index = i
 		}
 	}
-	m.selected = ids[min(max(at+by, 0), len(ids)-1)]
+	m.selected = ids[min(max(index+delta, 0), len(ids)-1)]
 }
 
-func selectable(entries []entry) (ids []string) {
+func selectableIDs(entries []entry) (ids []string) {
 	for _, e := range entries {
 		ids = append(ids, e.main.List.ID)
 		for _, s := range e.subs {
@@ -95,9 +96,9 @@ func selectable(entries []entry) (ids []string) {
 	return ids
 }
 
-// open opens the selected list, or the first.
+// open opens the selected list, or the first if none is selected.
 func (m *model) open() {
-	ids := selectable(m.entries())
+	ids := selectableIDs(m.entries())
 	if len(ids) == 0 {
 		return
 	}
@@ -115,11 +116,11 @@ func (m *model) pressOpened(k key) effect {
 	case keyEscape:
 		m.back()
 	case keyLeft, "h":
-		return m.step(-1)
+		return m.stepHistory(-1)
 	case keyRight:
-		return m.step(1)
+		return m.stepHistory(1)
 	case keyHome, "g":
-		return m.step(-math.MaxInt32)
+		return m.stepHistory(-math.MaxInt32)
 	case keyEnd, "l":
 		m.revision, m.scroll = 0, -1
 	case keyUp, "k":
@@ -134,9 +135,10 @@ func (m *model) pressOpened(k key) effect {
 	return effect{}
 }
 
-// back leaves history first, then the list.
+// back returns from a past revision to the live list, or from the live list to
+// the overview.
 func (m *model) back() {
-	m.scroll, m.trouble = -1, ""
+	m.scroll, m.historyProblem = -1, ""
 	if m.revision != 0 {
 		m.revision = 0
 		return
@@ -144,40 +146,42 @@ func (m *model) back() {
 	m.opened, m.wanted, m.history = "", "", nil
 }
 
-// step goes through history; from live, back to the newest revision and what
-// changed with it; from the newest, on to live.
-func (m *model) step(by int) effect {
+// stepHistory moves through the history of the opened list. The live list comes
+// after its newest revision: one step back from it shows what the newest
+// revision changed.
+func (m *model) stepHistory(delta int) effect {
 	live, ok := m.lists[m.opened]
-	if !ok || m.revision == 0 && by > 0 {
+	if !ok || m.revision == 0 && delta > 0 {
 		return effect{}
 	}
 	m.scroll = -1
 	if m.history == nil {
-		m.revision = max(live.Revision+int64(by)+1, 1)
+		m.revision = max(live.Revision+int64(delta)+1, 1)
 		return effect{history: m.opened}
 	}
-	at, last := m.place(), len(m.history)-1
-	if at < 0 {
-		at = last + 1
+	index, last := m.historyIndex(), len(m.history)-1
+	if index < 0 {
+		index = last + 1
 	}
-	if at += by; at > last {
+	if index += delta; index > last {
 		m.revision = 0
 		return effect{}
 	}
-	m.revision = m.history[max(at, 0)].Revision
+	m.revision = m.history[max(index, 0)].Revision
 	return effect{}
 }
 
-// shown is what the opened list shows: a revision of its history, or itself.
-// before is the revision before it; the zero snapshot if it is live or the
-// first that is kept.
-func (m *model) shown() (s, before todo.Snapshot, past bool) {
-	at := m.place()
-	if m.revision == 0 || at < 0 {
+// openedSnapshot returns the snapshot to draw of the opened list. past reports
+// whether it is a revision of the history rather than the live list; before is
+// then the revision before it. before is the zero snapshot for the live list and
+// for the oldest revision that is kept.
+func (m *model) openedSnapshot() (s, before todo.Snapshot, past bool) {
+	index := m.historyIndex()
+	if m.revision == 0 || index < 0 {
 		return m.lists[m.opened], todo.Snapshot{}, false
 	}
-	if at > 0 {
-		before = m.history[at-1]
+	if index > 0 {
+		before = m.history[index-1]
 	}
-	return m.history[at], before, true
+	return m.history[index], before, true
 }

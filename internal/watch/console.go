@@ -7,28 +7,31 @@ import (
 	"golang.org/x/term"
 )
 
-// console is what the viewer needs of a terminal.
+// console is the terminal the viewer runs on; tests replace it.
 type console interface {
 	io.Writer
-	// keys reads what is typed, until stop; nothing typed after that is lost.
+	// keys returns a reader of what is typed. stop ends it; where the system
+	// allows, what is typed later stays for other programs.
 	keys() (r io.Reader, stop func(), err error)
-	// size is in cells.
+	// size returns the size in cells.
 	size() (width, height int)
-	// raw makes keys come one by one and unechoed, until restore.
+	// raw switches to raw mode: keys arrive one by one and are not echoed.
+	// restore switches back; it is nil if err is not.
 	raw() (restore func(), err error)
-	// resized gets a word when the size may have changed, until stop.
-	resized() (words <-chan os.Signal, stop func())
-	// suspend stops the process until the shell goes on with it.
+	// resized returns a channel that receives when the size may have changed,
+	// until stop; a nil channel where the system does not report it.
+	resized() (signals <-chan os.Signal, stop func())
+	// suspend stops the process until the shell continues it.
 	suspend()
 }
 
-// tty is the terminal the process was started in.
+// tty is the terminal the process was started in. in may be nil.
 type tty struct{ in, out *os.File }
 
 var _ console = tty{}
 
-// typed reports whether keys can be read.
-func (t tty) typed() bool { return t.in != nil && term.IsTerminal(int(t.in.Fd())) }
+// hasKeyboard reports whether keys can be read.
+func (t tty) hasKeyboard() bool { return t.in != nil && term.IsTerminal(int(t.in.Fd())) }
 
 func (t tty) Write(p []byte) (int, error) { return t.out.Write(p) }
 
@@ -41,17 +44,17 @@ func (t tty) size() (width, height int) {
 }
 
 func (t tty) raw() (restore func(), err error) {
-	show, err := t.prepare()
-	if err != nil || !t.typed() {
-		return show, err
+	undo, err := t.prepare()
+	if err != nil || !t.hasKeyboard() {
+		return undo, err
 	}
 	state, err := term.MakeRaw(int(t.in.Fd()))
 	if err != nil {
-		show()
+		undo()
 		return nil, err
 	}
 	return func() {
 		_ = term.Restore(int(t.in.Fd()), state)
-		show()
+		undo()
 	}, nil
 }

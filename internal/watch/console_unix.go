@@ -14,32 +14,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// prepare has nothing to do: terminals here take escape sequences as they are.
+// prepare does nothing: terminals on Unix interpret escape sequences by default.
 func (t tty) prepare() (undo func(), err error) { return func() {}, nil }
 
-func (t tty) resized() (words <-chan os.Signal, stop func()) {
+func (t tty) resized() (signals <-chan os.Signal, stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGWINCH)
 	return c, func() { signal.Stop(c) }
 }
 
 // keyboard reads from a terminal until the other end of wake is closed, and
-// leaves what comes later to others. It selects, for not every system can poll
-// a terminal.
+// leaves later input to other programs. It uses select(2), since not every
+// system can poll(2) a terminal.
 type keyboard struct{ in, wake *os.File }
 
 func (t tty) keys() (r io.Reader, stop func(), err error) {
-	if !t.typed() {
+	if !t.hasKeyboard() {
 		return strings.NewReader(""), func() {}, nil
 	}
-	wake, waker, err := os.Pipe()
+	wakeReader, wakeWriter, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
 	}
-	return keyboard{t.in, wake}, func() { waker.Close() }, nil
+	return keyboard{t.in, wakeReader}, func() { wakeWriter.Close() }, nil
 }
 
-// Read implements io.Reader. Its end also gives up the pipe.
+// Read implements io.Reader. At the end it also closes wake.
 func (k keyboard) Read(p []byte) (int, error) {
 	in, wake := int(k.in.Fd()), int(k.wake.Fd())
 	for {
@@ -58,21 +58,22 @@ func (k keyboard) Read(p []byte) (int, error) {
 	}
 }
 
-// suspend stops the whole job, as the terminal does for Ctrl-Z, and returns when
-// it goes on; soon, if there is no shell that could stop us.
+// suspend stops the whole process group, as the terminal does for Ctrl-Z, and
+// returns when the shell continues it; after 300 ms if nothing stopped it, as
+// when there is no job control.
 func (t tty) suspend() {
-	goesOn := make(chan os.Signal, 1)
-	signal.Notify(goesOn, syscall.SIGCONT)
-	defer signal.Stop(goesOn)
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
+	defer signal.Stop(continued)
 	_ = syscall.Kill(0, syscall.SIGTSTP)
 	select {
-	case <-goesOn:
+	case <-continued:
 	case <-time.After(300 * time.Millisecond):
 	}
 }
 
-// abandoned reports whether nobody reads any more what is written to f.
-func abandoned(f *os.File) bool {
+// readerGone reports whether f is a pipe or terminal with no reader left.
+func readerGone(f *os.File) bool {
 	fds := []unix.PollFd{{Fd: int32(f.Fd())}}
 	n, err := unix.Poll(fds, 0)
 	return err == nil && n > 0 && fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// prepare makes the console take escape sequences.
+// prepare makes the console interpret escape sequences until undo.
 func (t tty) prepare() (undo func(), err error) {
 	handle := windows.Handle(t.out.Fd())
 	var mode uint32
@@ -23,9 +23,9 @@ func (t tty) prepare() (undo func(), err error) {
 }
 
 // keys reads in a goroutine that nobody waits for: a read from a console cannot
-// be ended, and goes with the process.
+// be interrupted, and ends with the process.
 func (t tty) keys() (r io.Reader, stop func(), err error) {
-	if !t.typed() {
+	if !t.hasKeyboard() {
 		return strings.NewReader(""), func() {}, nil
 	}
 	pr, pw := io.Pipe()
@@ -33,10 +33,11 @@ func (t tty) keys() (r io.Reader, stop func(), err error) {
 	return pr, func() { pr.Close() }, nil
 }
 
-// resized says nothing here: the viewer looks at the size each second.
-func (t tty) resized() (words <-chan os.Signal, stop func()) { return nil, func() {} }
+// resized never signals on Windows: the viewer reads the size every second.
+func (t tty) resized() (signals <-chan os.Signal, stop func()) { return nil, func() {} }
 
 func (t tty) suspend() {}
 
-// abandoned cannot be told here; the next write will.
-func abandoned(*os.File) bool { return false }
+// readerGone cannot detect a closed reader on Windows; the next write fails
+// instead.
+func readerGone(*os.File) bool { return false }

@@ -8,19 +8,20 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// viewOpened draws one list large; in history with what the revision changed.
-func (m *model) viewOpened(room int) []string {
-	s, before, past := m.shown()
+// openedLines draws the opened list for a body of maxLines lines, with its
+// sub-agents' lists below it; a past revision with what it changed instead.
+func (m *model) openedLines(maxLines int) []string {
+	s, before, past := m.openedSnapshot()
 	if s.Revision == 0 {
-		return m.note("This list is gone.", "Esc shows all lists.")
+		return m.message("This list is gone.", "Esc shows all lists.")
 	}
-	title, color, marks, below := m.title(s), "", []string(nil), m.subLines(m.subsOf(s), max(room/4, 1))
+	title, color, marks, below := m.titleLine(s), "", []string(nil), m.subLines(m.subsOf(s), max(maxLines/4, 1))
 	if past {
-		title, color, marks = m.pastTitle(s), chosen, m.marks(before, s)
-		below = m.changes(before, s, max(room/3, 2))
+		title, color, marks = m.revisionTitleLine(s), highlight, m.marks(before, s)
+		below = m.changeLines(before, s, max(maxLines/3, 2))
 	}
-	height := min(room-len(below), max(len(s.Items), 1)+2)
-	return append(m.box(s, title, max(height, 3), m.rowFrom(before, s, past, height), color, marks), below...)
+	height := min(maxLines-len(below), max(len(s.Items), 1)+2)
+	return append(m.box(s, title, max(height, 3), m.firstRow(before, s, past, height), color, marks), below...)
 }
 
 func (m *model) subsOf(s todo.Snapshot) []todo.Snapshot {
@@ -32,17 +33,19 @@ func (m *model) subsOf(s todo.Snapshot) []todo.Snapshot {
 	return nil
 }
 
-// pastTitle is the line of a revision: which of how many, when, by whom.
-func (m *model) pastTitle(s todo.Snapshot) string {
+// revisionTitleLine returns the title line of a past revision: name, number,
+// time, age, progress and writer, as far as they fit.
+func (m *model) revisionTitleLine(s todo.Snapshot) string {
 	newest := max(m.lists[m.opened].Revision, s.Revision)
-	return join(m.width-6-markWidth, fmt.Sprintf("%s · revision %d of %d", name(s.List), s.Revision, newest),
+	return join(m.width-6-markWidth, fmt.Sprintf("%s · revision %d of %d", listName(s.List), s.Revision, newest),
 		s.Updated.In(m.now.Location()).Format("Jan 2 15:04:05"), render.Ago(m.now.Sub(s.Updated)), progress(s), writer(s.Writer))
 }
 
-// markWidth is how wide a mark before a row is.
+// markWidth is the width in cells of the mark before a row.
 const markWidth = 2
 
-// marks tells for each row whether its item was added or changed.
+// marks returns the mark before each row: "+ " for an item that was added since
+// before, "~ " for one that was changed or moved, else spaces.
 func (m *model) marks(before, s todo.Snapshot) []string {
 	kinds := map[string]todo.DiffKind{}
 	for _, d := range todo.Diff(before, s) {
@@ -63,22 +66,22 @@ func (m *model) marks(before, s todo.Snapshot) []string {
 	return out
 }
 
-// changes tells what a revision changed, in a number of lines.
-func (m *model) changes(before, s todo.Snapshot, room int) []string {
-	told := strings.Split(strings.TrimSuffix(render.Diff(before, s), "\n"), "\n")
-	if told[0] == "" {
-		told[0] = "nothing changed"
+// changeLines describes what a revision changed, in at most maxLines lines.
+func (m *model) changeLines(before, s todo.Snapshot, maxLines int) []string {
+	diff := strings.Split(strings.TrimSuffix(render.Diff(before, s), "\n"), "\n")
+	if diff[0] == "" {
+		diff[0] = "nothing changed"
 	}
 	if before.Revision == 0 && s.Revision > 1 {
-		told = []string{"earlier revisions are not kept"}
+		diff = []string{"earlier revisions are not kept"}
 	}
 	more := 0
-	if len(told) > room {
-		more = len(told) - room + 1
-		told = told[:room-1]
+	if len(diff) > maxLines {
+		more = len(diff) - maxLines + 1
+		diff = diff[:maxLines-1]
 	}
 	var lines []string
-	for _, line := range told {
+	for _, line := range diff {
 		lines = append(lines, m.paint(diffColor(line), cut("  "+line, m.width)))
 	}
 	if more > 0 {
@@ -99,9 +102,10 @@ func diffColor(line string) string {
 	return dim
 }
 
-// rowFrom is the first row to show: where the person scrolled to, else so that
-// what a past revision changed first is in sight; -1 leaves it to the box.
-func (m *model) rowFrom(before, s todo.Snapshot, past bool, height int) int {
+// firstRow returns the index of the first row to show: the scroll position, or,
+// for a past revision that was not scrolled, one that shows the first change.
+// -1 lets box choose.
+func (m *model) firstRow(before, s todo.Snapshot, past bool, height int) int {
 	if m.scroll >= 0 || !past {
 		return m.scroll
 	}
@@ -115,12 +119,12 @@ func (m *model) rowFrom(before, s todo.Snapshot, past bool, height int) int {
 	return 0
 }
 
-// scrollBy moves the rows of the opened list.
-func (m *model) scrollBy(by int) {
-	s, _, _ := m.shown()
-	room := max(m.height-4, 1)
+// scrollBy scrolls the opened list by delta rows, down if positive.
+func (m *model) scrollBy(delta int) {
+	s, _, _ := m.openedSnapshot()
+	rows := max(m.height-4, 1)
 	if m.scroll < 0 {
-		m.scroll = min(max(focus(s)-room/2, 0), max(len(s.Items)-room, 0))
+		m.scroll = min(max(focusRow(s)-rows/2, 0), max(len(s.Items)-rows, 0))
 	}
-	m.scroll = min(max(m.scroll+by, 0), max(len(s.Items)-room, 0))
+	m.scroll = min(max(m.scroll+delta, 0), max(len(s.Items)-rows, 0))
 }

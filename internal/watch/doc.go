@@ -1,20 +1,18 @@
 // Package watch shows lists in a terminal while agents work on them.
 //
-// It promises four things. What is on the screen is what the source said last,
-// and a lost source is told, not hidden. However the viewer ends (a key, a
-// signal, an error, a panic), the terminal is as it was before: screen, cursor
-// and line mode. Nothing a list holds reaches the terminal unless
-// [todo-mcp/internal/render.Safe] let it through. And where there is no
-// terminal, or a dumb one, it writes plain lines until the reader goes away.
+// It guarantees four things. The screen shows the newest state received from the
+// source, and shows when the source is lost. However the viewer ends (a key, a
+// signal, an error, a panic), it restores the terminal: screen, cursor and line
+// mode. Every text of a list passes through [todo-mcp/internal/render.Safe]
+// before it reaches the terminal. And [Plain], for output that is not a terminal
+// or a dumb one, writes plain lines until the reader closes its end.
 //
-// It may drop what nobody could see: revisions that came and went between two
-// drawings (the history has them), and lists that do not fit, which "+N more"
-// tells.
+// The viewer may omit revisions that were replaced before they could be drawn
+// (the history has them), and lists that do not fit, which "+N more" counts.
 //
-// It draws by itself, line by line at absolute places: a viewer with a dozen
-// keys needs no library for that, and a character whose width the terminal sees
-// otherwise than we do spoils its own line only.
+// It draws without a library, line by line at absolute positions. If a terminal
+// shows a character in another width than computed, only that line is spoiled.
 //
-// model holds the state and does no input or output; [Run] feeds it keys, time
-// and what the [Source] says.
+// model is the state of the viewer and does no input or output; [Run] passes it
+// keys, the time and what it receives from the [Source].
 package watch

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// key is what was pressed: a character, or one of the names below (all longer
-// than one character).
+// key is a pressed key: a character, or one of the names below, which are all
+// longer than one character.
 type key string
 
 const (
@@ -30,11 +30,12 @@ const (
 
 const escape = 0x1b
 
-// keyReader makes keys from a terminal's bytes, which may come in any pieces.
-type keyReader struct{ rest []byte }
+// keyDecoder decodes keys from a terminal's bytes, which may arrive in pieces of
+// any size.
+type keyDecoder struct{ rest []byte }
 
-// feed takes bytes and returns the keys that are whole.
-func (r *keyReader) feed(data []byte) (keys []key) {
+// feed adds bytes and returns the keys that are complete.
+func (r *keyDecoder) feed(data []byte) (keys []key) {
 	r.rest = append(r.rest, data...)
 	for len(r.rest) > 0 {
 		k, n := decodeKey(r.rest)
@@ -49,18 +50,18 @@ func (r *keyReader) feed(data []byte) (keys []key) {
 	return keys
 }
 
-// waiting reports whether an escape sequence has begun and not ended. If
-// nothing follows soon, it was the Escape key: see flush.
-func (r *keyReader) waiting() bool { return len(r.rest) > 0 && r.rest[0] == escape }
+// waiting reports whether an escape sequence has begun and not ended. If no more
+// bytes follow soon, it was the Escape key: the caller then calls flush.
+func (r *keyDecoder) waiting() bool { return len(r.rest) > 0 && r.rest[0] == escape }
 
-// flush takes what is waiting as an Escape and drops the rest.
-func (r *keyReader) flush() []key {
+// flush returns the Escape key and drops the incomplete sequence.
+func (r *keyDecoder) flush() []key {
 	r.rest = nil
 	return []key{keyEscape}
 }
 
-// decodeKey reads the first key and its length; 0 when more bytes are needed.
-// The key is empty for what means nothing here.
+// decodeKey returns the first key and its length in bytes; length 0 if more bytes
+// are needed. The key is empty for bytes that mean nothing to the viewer.
 func decodeKey(b []byte) (key, int) {
 	if b[0] == escape {
 		return decodeEscape(b)
@@ -78,6 +79,8 @@ func decodeKey(b []byte) (key, int) {
 	return key(r), n
 }
 
+// controlKey returns the key of a control character, empty if it means nothing
+// to the viewer. ok is false if b is not one.
 func controlKey(b byte) (k key, ok bool) {
 	switch b {
 	case '\r', '\n':
@@ -96,8 +99,8 @@ func controlKey(b byte) (k key, ok bool) {
 	return "", b < ' '
 }
 
-// decodeEscape reads ESC [ parameters final, ESC O final, or an Escape with
-// something else behind it.
+// decodeEscape decodes ESC [ parameters final, ESC O final, or the Escape key
+// followed by something else.
 func decodeEscape(b []byte) (key, int) {
 	switch {
 	case len(b) == 1:

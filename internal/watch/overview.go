@@ -8,26 +8,27 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// smallest is the height that a box is squeezed to: three rows and borders; and
-// fewSubs how many sub-agents' lists stay then.
+// An entry can shrink to minBoxHeight lines for its box, that is three rows and
+// the borders, and minSubLines lines for its sub-agents' lists.
 const (
-	smallest = 5
-	fewSubs  = 2
+	minBoxHeight = 5
+	minSubLines  = 2
 )
 
-// viewOverview stacks the lists, newest first, as many as fit.
-func (m *model) viewOverview(room int) []string {
+// overviewLines draws as many lists as fit into height lines, one below the
+// other, the last changed first.
+func (m *model) overviewLines(height int) []string {
 	entries := m.entries()
 	switch {
 	case len(entries) == 0 && m.filter != "":
-		return m.note("No list has “" + render.Safe(m.filter) + "” in it.")
+		return m.message("No list has “" + render.Safe(m.filter) + "” in it.")
 	case len(entries) == 0:
-		return m.note("Nothing is open.", "An agent begins a list by calling its todo tool; it shows up here as it moves.")
+		return m.message("Nothing is open.", "An agent begins a list by calling its todo tool; it shows up here as it moves.")
 	}
-	from, heights := m.fit(entries, room)
+	from, heights := m.chooseEntries(entries, height)
 	var lines []string
 	for i, h := range heights {
-		lines = append(lines, m.viewEntry(entries[from+i], h)...)
+		lines = append(lines, m.entryLines(entries[from+i], h)...)
 	}
 	if rest := len(entries) - len(heights); rest > 0 {
 		text := fmt.Sprintf("+%d more", rest)
@@ -39,100 +40,107 @@ func (m *model) viewOverview(room int) []string {
 	return lines
 }
 
-// fit chooses the lists to show, from the first on or so far down that the
-// selected one is among them, and how high each may be.
-func (m *model) fit(entries []entry, room int) (from int, heights []int) {
-	at := max(slices.IndexFunc(entries, func(e entry) bool { return e.has(m.selected) }), 0)
+// chooseEntries returns the index of the first entry to draw, and the height of
+// each entry drawn. The first is 0, or higher if the selected list would not fit
+// otherwise.
+func (m *model) chooseEntries(entries []entry, height int) (from int, heights []int) {
+	selectedIndex := max(slices.IndexFunc(entries, func(e entry) bool { return e.contains(m.selected) }), 0)
 	for from = 0; ; from++ {
-		heights = heightsOf(entries[from:], room, from > 0)
-		if from+len(heights) > at || from == at {
+		heights = allocateHeights(entries[from:], height, from > 0)
+		if from+len(heights) > selectedIndex || from == selectedIndex {
 			return from, heights
 		}
-		if at-from > room { // none of those can be in sight
-			from = at - room
+		if selectedIndex-from > height { // too many to fit with the selected one: skip ahead
+			from = selectedIndex - height
 		}
 	}
 }
 
-// heightsOf gives room to lists: first what each needs at least, then the rest
-// from the first on. One line is kept for what is left out, also above.
-func heightsOf(entries []entry, room int, above bool) (heights []int) {
+// allocateHeights returns the heights of the entries that fit into height lines,
+// from the first on. Each gets its minimum; the lines that remain go to unsettled
+// lists before settled ones. above is true if entries before these are left out;
+// if any are left out, one line stays free for their count.
+func allocateHeights(entries []entry, height int, above bool) (heights []int) {
 	used := 0
 	for i, e := range entries {
-		least := e.least()
-		left := room - used
+		need := e.minHeight()
+		available := height - used
 		if above || i < len(entries)-1 {
-			left--
+			available--
 		}
-		if least > left && i > 0 {
+		if need > available && i > 0 {
 			break
 		}
-		heights = append(heights, max(min(least, left), 3))
-		used += least
+		heights = append(heights, max(min(need, available), 3))
+		used += need
 	}
-	spare := room - used
+	spare := height - used
 	if above || len(heights) < len(entries) {
 		spare--
 	}
-	for _, settled := range []bool{false, true} { // who works comes before who is done
+	for _, settled := range []bool{false, true} { // unsettled lists first
 		for i, e := range entries[:len(heights)] {
 			if e.main.Settled() == settled {
-				more := min(e.height()-heights[i], max(spare, 0))
-				heights[i] += more
-				spare -= more
+				grow := min(e.height()-heights[i], max(spare, 0))
+				heights[i] += grow
+				spare -= grow
 			}
 		}
 	}
 	return heights
 }
 
-func (e entry) has(id string) bool {
+func (e entry) contains(id string) bool {
 	return e.main.List.ID == id || slices.ContainsFunc(e.subs, func(s todo.Snapshot) bool { return s.List.ID == id })
 }
 
-// boxHeight is what the box of an entry takes when nothing is left out, height
-// what all of it does, and least what it can be squeezed to.
+// boxHeight is the height of an entry's box with all its rows, height that of the
+// whole entry, and minHeight the least height it can shrink to.
 func (e entry) boxHeight() int { return max(len(e.main.Items), 1) + 2 }
 func (e entry) height() int    { return e.boxHeight() + len(e.subs) }
-func (e entry) least() int     { return min(e.boxHeight(), smallest) + min(len(e.subs), fewSubs) }
-
-// viewEntry draws a list and, below it, a line for each sub-agent's.
-func (m *model) viewEntry(e entry, height int) []string {
-	subs := m.subLines(e.subs, max(height-min(e.boxHeight(), smallest), 0))
-	color := ""
-	if e.main.List.ID == m.selected {
-		color = chosen
-	}
-	return append(m.box(e.main, m.title(e.main), height-len(subs), -1, color, nil), subs...)
+func (e entry) minHeight() int {
+	return min(e.boxHeight(), minBoxHeight) + min(len(e.subs), minSubLines)
 }
 
-// title is a list's line: name, progress, time of the current item, age,
-// writer, revision; what does not fit is left out.
-func (m *model) title(s todo.Snapshot) string {
+// entryLines draws a list and, below it, one line for each sub-agent's list, in
+// height lines together.
+func (m *model) entryLines(e entry, height int) []string {
+	subs := m.subLines(e.subs, max(height-min(e.boxHeight(), minBoxHeight), 0))
+	color := ""
+	if e.main.List.ID == m.selected {
+		color = highlight
+	}
+	return append(m.box(e.main, m.titleLine(e.main), height-len(subs), -1, color, nil), subs...)
+}
+
+// titleLine returns the title line of a list: name, progress, how long the
+// current item has been running, age, project, writer and revision, as far as
+// they fit.
+func (m *model) titleLine(s todo.Snapshot) string {
 	mark := ""
 	if s.List.ID == m.selected && m.opened == "" {
 		mark = "▸ "
 	}
-	return join(m.width-6, mark+name(s.List), progress(s), running(s, m.now),
+	return join(m.width-6, mark+listName(s.List), progress(s), runningFor(s, m.now),
 		render.Ago(m.now.Sub(s.Updated)), project(s.List), writer(s.Writer), fmt.Sprintf("rev %d", s.Revision))
 }
 
-// subLines draws sub-agents' lists in a number of lines, the selected one among
-// them.
-func (m *model) subLines(subs []todo.Snapshot, room int) (lines []string) {
-	at := max(slices.IndexFunc(subs, func(s todo.Snapshot) bool { return s.List.ID == m.selected }), 0)
-	start := min(max(at-room+1, 0), max(len(subs)-room, 0))
+// subLines draws sub-agents' lists in at most maxLines lines, including the
+// selected one.
+func (m *model) subLines(subs []todo.Snapshot, maxLines int) (lines []string) {
+	selectedIndex := max(slices.IndexFunc(subs, func(s todo.Snapshot) bool { return s.List.ID == m.selected }), 0)
+	start := min(max(selectedIndex-maxLines+1, 0), max(len(subs)-maxLines, 0))
 	for i, s := range subs {
-		if i < start || i >= start+room {
+		if i < start || i >= start+maxLines {
 			continue
 		}
 		mark, color := "↳ ", dim
 		if s.List.ID == m.selected && m.opened == "" {
-			mark, color = "↳ ▸ ", chosen
+			mark, color = "↳ ▸ ", highlight
 		}
-		text := join(m.width-4, mark+name(s.List), render.StatusLine(s, m.width), running(s, m.now))
-		if i == start+room-1 && room < len(subs) {
-			text = join(m.width-4, text, fmt.Sprintf("+%d more", len(subs)-room))
+		text := join(m.width-4, mark+listName(s.List), render.StatusLine(s, m.width), runningFor(s, m.now))
+		if i == start+maxLines-1 && maxLines < len(subs) {
+			text = join(m.width-4, text, fmt.Sprintf("+%d more", len(subs)-maxLines))
 		}
 		lines = append(lines, "  "+m.paint(color, text))
 	}

@@ -15,15 +15,16 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Plain writes lists as lines: first those there are, the last changed first,
-// then each that changes with what changed, until ctx ends or the reader of out
-// goes away, both without an error. Trouble with the source is told on side.
-func Plain(ctx context.Context, source Source, out, side io.Writer, o Options) error {
-	asked := ctx
+// Plain writes lists to out as plain lines: first all lists, the last changed
+// first, then each list that changes, with what changed. It writes to errOut when
+// the source is lost. It returns nil when ctx ends or the reader of out is gone,
+// and otherwise the error of the source or of a write.
+func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options) error {
+	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if f, ok := out.(*os.File); ok {
-		stop := leaveWith(f, func() { cancel(nil) })
+		stop := whenReaderGone(f, func() { cancel(nil) })
 		defer stop()
 	}
 	if o.Now == nil {
@@ -36,23 +37,23 @@ func Plain(ctx context.Context, source Source, out, side io.Writer, o Options) e
 		}
 	}
 	err := source.Follow(ctx, show, func(err error) {
-		fmt.Fprintf(side, "todo-mcp: %s: reconnecting (%s)\n", o.Where, cause(err))
+		fmt.Fprintf(errOut, "todo-mcp: %s: reconnecting (%s)\n", render.Safe(o.Where), rootCause(err))
 	})
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if asked.Err() != nil || errors.Is(err, context.Canceled) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+	if parent.Err() != nil || errors.Is(err, context.Canceled) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 		return nil
 	}
 	return err
 }
 
-// leaveWith calls gone when nobody reads a file any more: a list may not change
-// for hours, and no write would tell.
-func leaveWith(f *os.File, gone func()) (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
+// whenReaderGone polls f and calls onGone once its reader is gone, until stop: a
+// list may not change for hours, and until then no write would fail.
+func whenReaderGone(f *os.File, onGone func()) (stop func()) {
+	done, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(stopped)
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		for {
@@ -60,29 +61,29 @@ func leaveWith(f *os.File, gone func()) (stop func()) {
 			case <-done:
 				return
 			case <-tick.C:
-				if abandoned(f) {
-					gone()
+				if readerGone(f) {
+					onGone()
 					return
 				}
 			}
 		}
 	}()
-	return func() { close(done); <-ended }
+	return func() { close(done); <-stopped }
 }
 
-// plain prints what the model would show.
+// plain prints the lists that the viewer would show.
 type plain struct {
 	*model
 	out   io.Writer
 	clock func() time.Time
 }
 
-// print writes each list that is news, with what changed in it.
+// print writes each list that is new or has changed, with what changed in it.
 func (p *plain) print(lists []todo.Snapshot, all bool) error {
-	known := maps.Clone(p.lists) // show changes them
+	previous := maps.Clone(p.lists) // receiveLists changes them
 	first := !p.loaded
 	p.now = p.clock()
-	p.show(lists, all)
+	p.receiveLists(lists, all)
 	if first && p.wanted != "" && p.opened == "" {
 		if _, err := fmt.Fprintf(p.out, "No list is called %q yet; waiting for it.\n", render.Safe(p.wanted)); err != nil {
 			return err
@@ -90,11 +91,11 @@ func (p *plain) print(lists []todo.Snapshot, all bool) error {
 	}
 	var b strings.Builder
 	for _, l := range lists {
-		before, ok := known[l.List.ID]
-		if ok && before.Revision >= l.Revision && (!all || before.Seq == l.Seq) || !p.admits(l) {
+		before, ok := previous[l.List.ID]
+		if ok && before.Revision >= l.Revision && (!all || before.Seq == l.Seq) || !p.shouldPrint(l) {
 			continue
 		}
-		b.WriteString(p.text(before, l, ok))
+		b.WriteString(p.format(before, l, ok))
 	}
 	if b.Len() == 0 {
 		return nil
@@ -103,24 +104,24 @@ func (p *plain) print(lists []todo.Snapshot, all bool) error {
 	return err
 }
 
-// admits reports whether a list is to be printed: the wanted one, else all that
-// the viewer would show.
-func (p *plain) admits(l todo.Snapshot) bool {
+// shouldPrint reports whether to print a list: only the one the user asked for,
+// or else every list that the overview would show.
+func (p *plain) shouldPrint(l todo.Snapshot) bool {
 	if p.wanted != "" {
 		return l.List.ID == p.opened
 	}
-	return p.current(l)
+	return p.inOverview(l)
 }
 
-// text is a list as of now, under a line of when and by whom; and what changed,
-// if it was known before.
-func (p *plain) text(before, l todo.Snapshot, known bool) string {
+// format returns a list under a line with its time and writer; and, if
+// seenBefore, with what changed since before.
+func (p *plain) format(before, l todo.Snapshot, seenBefore bool) string {
 	header := l.Updated.In(p.now.Location()).Format("2006-01-02 15:04:05")
 	if w := writer(l.Writer); w != "" {
 		header += " " + w
 	}
 	changes := ""
-	if known {
+	if seenBefore {
 		for line := range strings.Lines(render.Diff(before, l)) {
 			changes += "  " + line
 		}

@@ -10,30 +10,33 @@ import (
 	"sync"
 	"time"
 
+	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
-// Options say what to show and how.
+// Options are the options of [Run] and [Plain].
 type Options struct {
-	// List is the one list to show, by id, name or the beginning of the id;
-	// empty shows all.
+	// List names the one list to show, by id, name, or four or more characters
+	// from the beginning of its id; empty shows all lists.
 	List string
-	// Where tells people what is followed: a file or a server.
+	// Where names the source for people: a file or a server.
 	Where string
-	// Color allows colours.
+	// Color enables colours. [Plain] never uses them.
 	Color bool
-	// Now is the clock; nil is time.Now.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 }
 
-// Run shows lists in the terminal that in and out are, until the user leaves or
-// ctx ends, both without an error, or the source fails for good. in may be
-// something else than a terminal: then there are no keys.
+// Run shows lists in the terminal out and reads keys from in; if in is nil or not
+// a terminal, there are no keys. It returns nil when the user quits, ctx ends or
+// the terminal is gone, and otherwise the error that ended the source or kept the
+// terminal from being set up.
 func Run(ctx context.Context, source Source, in, out *os.File, o Options) error {
 	return run(ctx, source, tty{in: in, out: out}, o)
 }
 
-// escapeWait is how long an Escape waits for the rest of a sequence.
+// escapeWait is how long the viewer waits after an ESC byte for the rest of a
+// sequence.
 const escapeWait = 50 * time.Millisecond
 
 // viewer runs a model on a console.
@@ -43,11 +46,11 @@ type viewer struct {
 	console console
 	screen  screen
 	clock   func() time.Time
-	keys    keyReader
-	updates chan func() effect // what happened elsewhere, to be done here
-	typed   chan []byte
+	keys    keyDecoder
+	updates chan func() effect // changes of the model, sent to loop by other goroutines
+	input   chan []byte
 	restore func()
-	work    sync.WaitGroup
+	wg      sync.WaitGroup
 }
 
 func run(ctx context.Context, source Source, c console, o Options) error {
@@ -55,35 +58,35 @@ func run(ctx context.Context, source Source, c console, o Options) error {
 		o.Now = time.Now
 	}
 	v := &viewer{model: newModel(o.List), source: source, console: c, screen: screen{out: c}, clock: o.Now,
-		updates: make(chan func() effect), typed: make(chan []byte)}
-	v.color, v.where = o.Color, o.Where
-	asked := ctx
+		updates: make(chan func() effect), input: make(chan []byte)}
+	v.color, v.sourceName = o.Color, render.Safe(o.Where)
+	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer v.work.Wait()
+	defer v.wg.Wait()
 	defer cancel(nil)
 	if err := v.enter(); err != nil {
 		return fmt.Errorf("set up terminal: %w", err)
 	}
-	defer v.leave() // a panic below finds the terminal restored, too
-	v.work.Go(func() { cancel(guard(func() error { return v.follow(ctx) })) })
-	typed, stop, err := c.keys()
+	defer v.leave() // also when the code below panics
+	v.wg.Go(func() { cancel(catchPanic(func() error { return v.follow(ctx) })) })
+	keyInput, stop, err := c.keys()
 	if err != nil {
 		return fmt.Errorf("read keys: %w", err)
 	}
 	defer stop()
-	v.work.Go(func() { v.read(ctx, typed) })
+	v.wg.Go(func() { v.readInput(ctx, keyInput) })
 	if err := v.loop(ctx); err != nil {
 		return err
 	}
-	if err := context.Cause(ctx); asked.Err() == nil && !errors.Is(err, context.Canceled) {
+	if err := context.Cause(ctx); parent.Err() == nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil
 }
 
-// guard turns a panic into an error, so that it cannot end the process with the
-// terminal as the viewer had it.
-func guard(f func() error) (err error) {
+// catchPanic calls f and returns a panic of f as an error: in a goroutine, the
+// panic would end the process before the terminal is restored.
+func catchPanic(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
@@ -93,10 +96,12 @@ func guard(f func() error) (err error) {
 }
 
 func (v *viewer) enter() (err error) {
-	if v.restore, err = v.console.raw(); err != nil {
+	restore, err := v.console.raw()
+	if err != nil {
 		return err
 	}
-	v.screen.forget()
+	v.restore = restore
+	v.screen.invalidate()
 	_, err = io.WriteString(v.console, enterScreen)
 	if err != nil {
 		v.restore()
@@ -109,10 +114,10 @@ func (v *viewer) leave() {
 	v.restore()
 }
 
-// follow brings what the source says to the loop.
+// follow passes what the source reports to loop. It returns when the source does.
 func (v *viewer) follow(ctx context.Context) error {
 	show := func(lists []todo.Snapshot, all bool) {
-		v.update(ctx, func() effect { return v.show(lists, all) })
+		v.update(ctx, func() effect { return v.receiveLists(lists, all) })
 	}
 	return v.source.Follow(ctx, show, func(err error) {
 		v.update(ctx, func() effect { v.lost = err; return effect{} })
@@ -126,13 +131,13 @@ func (v *viewer) update(ctx context.Context, f func() effect) {
 	}
 }
 
-func (v *viewer) read(ctx context.Context, typed io.Reader) {
+func (v *viewer) readInput(ctx context.Context, r io.Reader) {
 	for {
 		buf := make([]byte, 256)
-		n, err := typed.Read(buf)
+		n, err := r.Read(buf)
 		if n > 0 {
 			select {
-			case v.typed <- buf[:n]:
+			case v.input <- buf[:n]:
 			case <-ctx.Done():
 				return
 			}
@@ -143,18 +148,19 @@ func (v *viewer) read(ctx context.Context, typed io.Reader) {
 	}
 }
 
-// loop draws, waits for something to happen, and begins again.
+// loop draws the model, waits for an event and handles it, until the user quits,
+// ctx ends or the terminal is gone.
 func (v *viewer) loop(ctx context.Context) error {
 	resized, stop := v.console.resized()
 	defer stop()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	var patience <-chan time.Time
+	var escapeTimeout <-chan time.Time
 	for {
 		v.now = v.clock()
-		v.measure()
-		if err := v.screen.draw(v.view()); err != nil {
-			return nil // the terminal has gone, and we with it
+		v.updateSize()
+		if err := v.screen.draw(v.frame()); err != nil {
+			return nil // the terminal is gone
 		}
 		var keys []key
 		select {
@@ -164,9 +170,9 @@ func (v *viewer) loop(ctx context.Context) error {
 		case <-resized:
 		case f := <-v.updates:
 			v.perform(ctx, f())
-		case data := <-v.typed:
+		case data := <-v.input:
 			keys = v.keys.feed(data)
-		case <-patience:
+		case <-escapeTimeout:
 			keys = v.keys.flush()
 		}
 		for _, k := range keys {
@@ -176,28 +182,29 @@ func (v *viewer) loop(ctx context.Context) error {
 				return err
 			}
 		}
-		if patience = nil; v.keys.waiting() {
-			patience = time.After(escapeWait)
+		if escapeTimeout = nil; v.keys.waiting() {
+			escapeTimeout = time.After(escapeWait)
 		}
 	}
 }
 
-// measure looks at the size of the terminal; a new one is drawn from scratch.
-func (v *viewer) measure() {
+// updateSize reads the size of the terminal. If it changed, the next frame is
+// drawn in full.
+func (v *viewer) updateSize() {
 	width, height := v.console.size()
 	if width != v.width || height != v.height {
 		v.width, v.height = width, height
-		v.screen.forget()
+		v.screen.invalidate()
 	}
 }
 
-// perform does what the model cannot do itself.
+// perform carries out an effect of the model, except quit.
 func (v *viewer) perform(ctx context.Context, e effect) error {
 	if e.history != "" {
-		v.work.Go(func() { v.readHistory(ctx, e.history) })
+		v.wg.Go(func() { v.readHistory(ctx, e.history) })
 	}
 	if e.redraw {
-		v.screen.forget()
+		v.screen.invalidate()
 	}
 	if e.suspend {
 		v.leave()
@@ -209,7 +216,7 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 
 func (v *viewer) readHistory(ctx context.Context, list string) {
 	var revisions []todo.Snapshot
-	err := guard(func() (err error) {
+	err := catchPanic(func() (err error) {
 		revisions, err = v.source.History(ctx, list)
 		return err
 	})

@@ -17,25 +17,25 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// fakeConsole is a terminal that remembers what was written.
+// fakeConsole is a console that records what was written.
 type fakeConsole struct {
-	typed   io.ReadCloser
-	mu      sync.Mutex
-	written bytes.Buffer
-	wrote   chan struct{}
-	raws    int // in raw mode now
-	sizes   func() (int, int)
+	keyInput io.ReadCloser
+	mu       sync.Mutex
+	written  bytes.Buffer
+	changed  chan struct{}
+	rawModes int // how many calls of raw were not undone
+	sizeFunc func() (int, int)
 }
 
 func newConsole(keys io.ReadCloser) *fakeConsole {
-	return &fakeConsole{typed: keys, wrote: make(chan struct{}, 1), sizes: func() (int, int) { return 60, 10 }}
+	return &fakeConsole{keyInput: keys, changed: make(chan struct{}, 1), sizeFunc: func() (int, int) { return 60, 10 }}
 }
 
 func (c *fakeConsole) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	select {
-	case c.wrote <- struct{}{}:
+	case c.changed <- struct{}{}:
 	default:
 	}
 	return c.written.Write(p)
@@ -47,35 +47,35 @@ func (c *fakeConsole) text() string {
 	return c.written.String()
 }
 
-// sees waits until something was written.
-func (c *fakeConsole) sees(t *testing.T, text string) {
+// waitFor waits up to 5 seconds until text was written.
+func (c *fakeConsole) waitFor(t *testing.T, text string) {
 	t.Helper()
 	for deadline := time.After(5 * time.Second); !strings.Contains(c.text(), text); {
 		select {
-		case <-c.wrote:
+		case <-c.changed:
 		case <-deadline:
-			t.Fatalf("never saw %q in %q", text, c.text())
+			t.Fatalf("%q was not written; got %q", text, c.text())
 		}
 	}
 }
 
 func (c *fakeConsole) keys() (io.Reader, func(), error) {
-	return c.typed, func() { c.typed.Close() }, nil
+	return c.keyInput, func() { c.keyInput.Close() }, nil
 }
 
-func (c *fakeConsole) size() (int, int) { return c.sizes() }
+func (c *fakeConsole) size() (int, int) { return c.sizeFunc() }
 func (c *fakeConsole) raw() (func(), error) {
-	c.raws++
-	return func() { c.raws-- }, nil
+	c.rawModes++
+	return func() { c.rawModes-- }, nil
 }
 func (c *fakeConsole) resized() (<-chan os.Signal, func()) { return nil, func() {} }
 func (c *fakeConsole) suspend()                            {}
 
-// restored checks that the terminal is as it was.
-func (c *fakeConsole) restored(t *testing.T) {
+// checkRestored checks that the terminal was left last, and in no raw mode.
+func (c *fakeConsole) checkRestored(t *testing.T) {
 	t.Helper()
-	if !strings.HasSuffix(c.text(), leaveScreen) || c.raws != 0 {
-		t.Errorf("the terminal is left in raw mode %d times, after %q", c.raws, c.text())
+	if !strings.HasSuffix(c.text(), leaveScreen) || c.rawModes != 0 {
+		t.Errorf("not restored: raw mode entered %d times without being left; written %q", c.rawModes, c.text())
 	}
 }
 
@@ -90,7 +90,7 @@ func newBoard(t *testing.T) *todo.Board {
 	return board
 }
 
-func write(t *testing.T, board *todo.Board, name string, texts ...string) {
+func writeItems(t *testing.T, board *todo.Board, name string, texts ...string) {
 	t.Helper()
 	_, err := board.As("").Apply(context.Background(), todo.Write{
 		Target: todo.Target{Scope: todo.Scope{Conversation: "name:" + name, Exclusive: true}}, Begin: todo.List{Name: name},
@@ -101,31 +101,31 @@ func write(t *testing.T, board *todo.Board, name string, texts ...string) {
 	}
 }
 
-// A change on the board is drawn, history is read, a key ends it.
+// Run draws changes on the board, reads the history, suspends, and quits on q.
 func TestRun(t *testing.T) {
 	board := newBoard(t)
-	write(t, board, "release", "Write tests")
+	writeItems(t, board, "release", "Write tests")
 	keys, typing := io.Pipe()
 	c := newConsole(keys)
 	done := make(chan error)
 	go func() { done <- run(t.Context(), Local{board.As("")}, c, Options{Where: "here", List: "release"}) }()
-	c.sees(t, "Write tests")
-	write(t, board, "release", "Ship it")
-	c.sees(t, "Ship it")
+	c.waitFor(t, "Write tests")
+	writeItems(t, board, "release", "Ship it")
+	c.waitFor(t, "Ship it")
 	io.WriteString(typing, "\x1b[D")
-	c.sees(t, "revision 2 of 2")
+	c.waitFor(t, "revision 2 of 2")
 	io.WriteString(typing, "\x1a\x1bq") // suspended and back, Escape, quit
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	c.restored(t)
+	c.checkRestored(t)
 	if got := strings.Count(c.text(), enterScreen); got != 2 {
 		t.Errorf("entered the screen %d times", got)
 	}
 }
 
-// Nothing is written while nothing changes; what changes is written by line.
-func TestDrawWritesWhatChanged(t *testing.T) {
+// draw writes only the lines that changed, and nothing if none did.
+func TestDrawWritesOnlyChangedLines(t *testing.T) {
 	var out bytes.Buffer
 	s := &screen{out: &out}
 	frames := []struct {
@@ -151,7 +151,7 @@ func TestDrawWritesWhatChanged(t *testing.T) {
 	}
 }
 
-// brokenSource fails in a way of its own.
+// brokenSource is a source that fails as follow does.
 type brokenSource struct{ follow func() error }
 
 func (b brokenSource) Follow(context.Context, func([]todo.Snapshot, bool), func(error)) error {
@@ -159,19 +159,19 @@ func (b brokenSource) Follow(context.Context, func([]todo.Snapshot, bool), func(
 }
 func (brokenSource) History(context.Context, string) ([]todo.Snapshot, error) { return nil, nil }
 
-// However it ends, the terminal is restored first: an error or a panic of the
-// source, a signal, a panic of our own.
-func TestRestore(t *testing.T) {
-	ends := map[string]func() error{
+// Run restores the terminal however it ends: by an error or a panic of the
+// source, a signal, or a panic of the viewer.
+func TestTerminalRestored(t *testing.T) {
+	failures := map[string]func() error{
 		"no such server":  func() error { return errors.New("no such server") },
 		"panic: nil list": func() error { panic("nil list") },
 	}
-	for want, follow := range ends {
+	for want, follow := range failures {
 		c := newConsole(io.NopCloser(strings.NewReader("")))
 		if err := run(t.Context(), brokenSource{follow}, c, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
-		c.restored(t)
+		c.checkRestored(t)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("SIGTERM"))
@@ -179,10 +179,10 @@ func TestRestore(t *testing.T) {
 	if err := run(ctx, Local{newBoard(t).As("")}, c, Options{}); err != nil {
 		t.Errorf("after a signal: %v", err)
 	}
-	c.restored(t)
+	c.checkRestored(t)
 
 	c = newConsole(io.NopCloser(strings.NewReader("")))
-	c.sizes = func() (int, int) { panic("ours") }
+	c.sizeFunc = func() (int, int) { panic("viewer") }
 	func() {
 		defer func() {
 			if recover() == nil {
@@ -191,14 +191,15 @@ func TestRestore(t *testing.T) {
 		}()
 		_ = run(t.Context(), Local{newBoard(t).As("")}, c, Options{})
 	}()
-	c.restored(t)
+	c.checkRestored(t)
 }
 
-// Without a terminal: lines, with what changed; and an end when the reader goes.
+// Plain writes lists as lines, with what changed, and ends when its reader is
+// gone.
 func TestPlain(t *testing.T) {
 	board := newBoard(t)
-	write(t, board, "release", "Write \x1b[2Jtests")
-	write(t, board, "other", "Something else")
+	writeItems(t, board, "release", "Write \x1b[2Jtests")
+	writeItems(t, board, "other", "Something else")
 	r, w := io.Pipe()
 	done := make(chan error)
 	noon := func() time.Time { return time.Now().UTC() }
@@ -217,20 +218,20 @@ func TestPlain(t *testing.T) {
 	if got, want := read(), "release (rev 1, 0 of 1 done)\n[ ] #1 Write \\x1b[2Jtests\n\n"; got != want {
 		t.Errorf("first %q, want %q", got, want)
 	}
-	write(t, board, "other", "Not to be seen")
-	write(t, board, "release", "Ship")
+	writeItems(t, board, "other", "Not to be seen")
+	writeItems(t, board, "release", "Ship")
 	if got, want := read(), "  + Ship\nrelease (rev 2, 0 of 2 done)\n[ ] #1 Write \\x1b[2Jtests\n[ ] #2 Ship\n\n"; got != want {
 		t.Errorf("then %q, want %q", got, want)
 	}
 	r.Close()
-	write(t, board, "release", "Nobody reads this")
+	writeItems(t, board, "release", "Nobody reads this")
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
 }
 
-// A pipe whose reader went away ends it also when nothing changes.
-func TestPlainReaderGoes(t *testing.T) {
+// Plain ends when the reader of its pipe is gone, even if nothing changes.
+func TestPlainReaderGone(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -245,23 +246,24 @@ func TestPlainReaderGoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if abandoned(f) {
-		t.Error("a file is taken for abandoned")
+	if readerGone(f) {
+		t.Error("readerGone is true for a regular file")
 	}
 }
 
-// Plain says that it waits for a list, that the source is lost, and goes on.
+// Plain says that it waits for a list and that the source is lost, and continues
+// when the source is back.
 func TestPlainLost(t *testing.T) {
-	var out, side strings.Builder
-	again := release()
+	var out, errOut strings.Builder
+	history := releaseHistory()
 	source := scriptedSource(func(show func([]todo.Snapshot, bool), lost func(error)) {
 		show(nil, true)
-		show(again[:1], false)
+		show(history[:1], false)
 		lost(fmt.Errorf("get: %w", errors.New("connection refused\x1b")))
-		show(again[1:2], true)
-		show(again[1:2], true)
+		show(history[1:2], true)
+		show(history[1:2], true)
 	})
-	if err := Plain(t.Context(), source, &out, &side, Options{List: "release", Where: "there", Now: noon}); err != nil {
+	if err := Plain(t.Context(), source, &out, &errOut, Options{List: "release", Where: "there", Now: noon}); err != nil {
 		t.Error(err)
 	}
 	want := `No list is called "release" yet; waiting for it.
@@ -281,8 +283,8 @@ release (rev 2, 1 of 2 done)
 	if out.String() != want {
 		t.Errorf("out:\n%s\nwant:\n%s", out.String(), want)
 	}
-	if want := "todo-mcp: there: reconnecting (connection refused\\x1b)\n"; side.String() != want {
-		t.Errorf("side: %q", side.String())
+	if want := "todo-mcp: there: reconnecting (connection refused\\x1b)\n"; errOut.String() != want {
+		t.Errorf("errOut: %q", errOut.String())
 	}
 }
 

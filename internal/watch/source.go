@@ -8,16 +8,16 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Source is where lists come from.
+// Source provides lists and their changes.
 type Source interface {
-	// Follow calls show with all the lists there are (all is true; what was
-	// shown before is void), and from then on with the newest snapshot of each
-	// that changed. Between the two nothing is missed; a snapshot may come
-	// twice. When the connection breaks it calls lost, goes on trying, and
-	// begins again with all. Both are called from one goroutine. It returns
-	// when ctx ends, or when trying again is of no use.
+	// Follow calls show with all lists (all is true, and they replace the lists
+	// passed before), and from then on with the newest snapshot of each list
+	// that changed. It misses no change, but may pass a snapshot twice. When the
+	// connection breaks it calls lost, reconnects, and starts again with all
+	// lists. It calls both functions from one goroutine. It returns when ctx
+	// ends, or with an error that a retry cannot mend.
 	Follow(ctx context.Context, show func(lists []todo.Snapshot, all bool), lost func(error)) error
-	// History reads the revisions of a list that are kept, oldest first.
+	// History returns the revisions of a list that are kept, oldest first.
 	History(ctx context.Context, list string) ([]todo.Snapshot, error)
 }
 
@@ -26,16 +26,15 @@ var (
 	_ Source = (*remote.Client)(nil)
 )
 
-// maxLists bounds how many lists are read to begin with, the last changed
-// first.
+// maxLists is how many lists are read at the start, the last changed first.
 const maxLists = 2000
 
-// Local is the source on this machine: lists on a store that other processes may
+// Local is the source for a store on this machine, which other processes may
 // write to.
 type Local struct{ Lists todo.Lists }
 
-// Follow implements [Source]. A store that cannot be read at the start is an
-// error; later on the board heals by itself.
+// Follow implements [Source]. It never calls lost: if the store cannot be read at
+// the start it returns an error, and later the board retries.
 func (l Local) Follow(ctx context.Context, show func([]todo.Snapshot, bool), _ func(error)) error {
 	watcher := l.Lists.Watch(nil)
 	defer watcher.Close()

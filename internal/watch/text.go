@@ -14,16 +14,16 @@ import (
 
 // SGR parameters of the colours.
 const (
-	bold   = "1"
-	dim    = "2"
-	red    = "31"
-	green  = "32"
-	yellow = "33"
-	cyan   = "36"
-	chosen = "1;36"
+	bold      = "1"
+	dim       = "2"
+	red       = "31"
+	green     = "32"
+	yellow    = "33"
+	highlight = "1;36"
 )
 
-// paint colours a text that holds no colours yet.
+// paint colours a text without colours; it returns it unchanged if color is ""
+// or colours are off.
 func (m *model) paint(color, text string) string {
 	if !m.color || text == "" || color == "" {
 		return text
@@ -44,8 +44,9 @@ func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(width-cells(text), 0))
 }
 
-// join puts parts side by side as far as they fit; the first is cut rather than
-// left out. Empty parts do not count.
+// join joins parts with " · " to at most width cells. It skips empty parts, cuts
+// the first of the others if necessary, and leaves out those after it that do not
+// fit.
 func join(width int, parts ...string) string {
 	line := ""
 	for _, p := range parts {
@@ -60,10 +61,10 @@ func join(width int, parts ...string) string {
 	return line
 }
 
-// name returns a list's title; a sub-agent's list is called by its agent.
-func name(l todo.List) string { return render.Safe(cmp.Or(l.Agent, l.Title())) }
+// listName returns the agent of a sub-agent's list, and the title of any other.
+func listName(l todo.List) string { return render.Safe(cmp.Or(l.Agent, l.Title())) }
 
-// project returns the folder a list is about, unless it is the title already.
+// project returns the folder a list is about, or "" if it is also the title.
 func project(l todo.List) string {
 	if p := l.Project(); p != l.Title() {
 		return render.Safe(p)
@@ -80,8 +81,9 @@ func writer(w todo.Writer) string {
 	return strings.Trim(render.Safe(w.Client)+"/"+render.Safe(w.Variant), "/")
 }
 
-// running is how long the current item has been; empty when none is.
-func running(s todo.Snapshot, now time.Time) string {
+// runningFor returns how long the current item has been in progress, as
+// "running 4m 10s"; "" if there is no current item or its start is unknown.
+func runningFor(s todo.Snapshot, now time.Time) string {
 	item, ok := s.Current()
 	if !ok || item.Started.IsZero() {
 		return ""
@@ -89,8 +91,9 @@ func running(s todo.Snapshot, now time.Time) string {
 	return "running " + render.Took(now.Sub(item.Started))
 }
 
-// cause is the innermost of an error: "connection refused".
-func cause(err error) string {
+// rootCause returns the safe text of the innermost wrapped error: "connection
+// refused".
+func rootCause(err error) string {
 	for {
 		inner, ok := err.(interface{ Unwrap() error })
 		if !ok || inner.Unwrap() == nil {

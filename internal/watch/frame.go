@@ -9,23 +9,24 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// view draws the model: at most height lines, none wider than the terminal.
-func (m *model) view() []string {
+// frame returns the lines of the screen: at most height lines, at least one, none
+// wider than the terminal.
+func (m *model) frame() []string {
 	var body []string
-	room := m.height - 2
+	bodyHeight := m.height - 2
 	switch {
 	case !m.loaded:
-		body = []string{"", m.paint(dim, cut("  Waiting for "+m.where, m.width))}
+		body = []string{"", m.paint(dim, cut("  Waiting for "+m.sourceName, m.width))}
 	case m.opened != "":
-		body = m.viewOpened(room)
+		body = m.openedLines(bodyHeight)
 	case m.wanted != "":
-		body = m.note("No list is called “"+render.Safe(m.wanted)+"” yet.", "It shows up here as soon as there is one; Esc shows all lists.")
+		body = m.message("No list is called “"+render.Safe(m.wanted)+"” yet.", "It shows up here as soon as there is one; Esc shows all lists.")
 	default:
-		body = m.viewOverview(room)
+		body = m.overviewLines(bodyHeight)
 	}
 	lines := make([]string, 0, max(m.height, 2))
 	lines = append(lines, m.topLine())
-	lines = append(lines, body[:min(len(body), max(room, 0))]...)
+	lines = append(lines, body[:min(len(body), max(bodyHeight, 0))]...)
 	for len(lines) < m.height-1 {
 		lines = append(lines, "")
 	}
@@ -33,8 +34,8 @@ func (m *model) view() []string {
 	return lines[:min(len(lines), max(m.height, 1))]
 }
 
-// note is what stands where there is no list.
-func (m *model) note(text ...string) []string {
+// message returns the lines shown in place of a list.
+func (m *model) message(text ...string) []string {
 	lines := []string{""}
 	for _, t := range text {
 		lines = append(lines, cut("  "+t, m.width))
@@ -42,31 +43,33 @@ func (m *model) note(text ...string) []string {
 	return lines
 }
 
-// topLine says what is followed on the left and how that goes on the right.
+// topLine returns the first line: the source on the left, and the state of its
+// connection on the right.
 func (m *model) topLine() string {
 	state, color := "● live", green
 	switch {
 	case m.lost != nil:
-		state, color = "◌ reconnecting… ("+cause(m.lost)+")", yellow
+		state, color = "◌ reconnecting… ("+rootCause(m.lost)+")", yellow
 	case !m.loaded:
 		state, color = "◌ connecting…", yellow
 	}
 	state = cut(state, m.width)
-	left := cut("todo-mcp · "+m.where, m.width-cells(state)-2)
+	left := cut("todo-mcp · "+m.sourceName, m.width-cells(state)-2)
 	gap := max(m.width-cells(left)-cells(state), 0)
 	return m.paint(bold, left) + strings.Repeat(" ", gap) + m.paint(color, state)
 }
 
-// bottomLine tells what can be done, or takes the filter.
+// bottomLine returns the last line: the keys that can be pressed, or the filter
+// while it is being typed.
 func (m *model) bottomLine() string {
 	if m.typing {
-		return m.paint(chosen, cut("/"+render.Safe(m.filter)+"▏", m.width))
+		return m.paint(highlight, cut("/"+render.Safe(m.filter)+"▏", m.width))
 	}
 	var keys []string
 	switch {
-	case m.trouble != "":
-		keys = []string{m.trouble, "esc back", "q quit"}
-	case m.revision != 0 && m.place() < 0:
+	case m.historyProblem != "":
+		keys = []string{m.historyProblem, "esc back", "q quit"}
+	case m.revision != 0 && m.historyIndex() < 0:
 		keys = []string{"reading the history…", "esc back", "q quit"}
 	case m.revision != 0:
 		keys = []string{"←→ step", "end live", "esc back", "↑↓ scroll", "? help", "q quit"}
@@ -84,8 +87,9 @@ func (m *model) bottomLine() string {
 	return m.paint(dim, join(m.width, keys...))
 }
 
-// box draws a list in a number of lines, borders with it, from a row on; -1
-// lets the row be where things happen. marks, if any, stand before the rows.
+// box draws a list in at most height lines including the borders, from row start
+// on; start -1 keeps the current item in sight. height is at least 3. marks, if
+// not nil, are written before the rows.
 func (m *model) box(s todo.Snapshot, title string, height, start int, titleColor string, marks []string) []string {
 	indent := ""
 	if marks != nil {
@@ -99,36 +103,37 @@ func (m *model) box(s todo.Snapshot, title string, height, start int, titleColor
 		rows[i] = mark + rows[i]
 	}
 	if start < 0 {
-		start = focus(s) - (height-2)/2
+		start = focusRow(s) - (height-2)/2
 	}
 	out := []string{indent + m.paint(titleColor, top)}
-	out = append(out, window(rows, height-2, start, func(n int, where string) string {
+	out = append(out, visibleRows(rows, height-2, start, func(n int, where string) string {
 		text := pad(cut(fmt.Sprintf("… +%d more %s", n, where), width-4), width-4)
 		return indent + "│ " + m.paint(dim, text) + " │"
 	})...)
 	return append(out, indent+bottom)
 }
 
-// window is a number of rows from start on; where others are left out, a row
-// of more's says how many.
-func window(rows []string, room, start int, more func(n int, where string) string) []string {
-	if len(rows) <= room || room < 1 {
+// visibleRows returns height rows from start on; all rows if they fit or height
+// is below 1. Where rows are left out above or below, and there is space for it,
+// it replaces the outermost row with more's text about their number.
+func visibleRows(rows []string, height, start int, more func(n int, where string) string) []string {
+	if len(rows) <= height || height < 1 {
 		return rows
 	}
-	start = min(max(start, 0), len(rows)-room)
-	out := slices.Clone(rows[start : start+room])
-	if start > 0 && room > 2 {
+	start = min(max(start, 0), len(rows)-height)
+	out := slices.Clone(rows[start : start+height])
+	if start > 0 && height > 2 {
 		out[0] = more(start+1, "above")
 	}
-	if below := len(rows) - start - room; below > 0 && room > 1 {
-		out[room-1] = more(below+1, "below")
+	if below := len(rows) - start - height; below > 0 && height > 1 {
+		out[height-1] = more(below+1, "below")
 	}
 	return out
 }
 
-// focus is the row to keep in sight: the current item, else the next, else the
-// last.
-func focus(s todo.Snapshot) int {
+// focusRow returns the index of the row to keep in sight: the current item, else
+// the first that is not settled, else the last.
+func focusRow(s todo.Snapshot) int {
 	current, ok := s.Current()
 	for i, item := range s.Items {
 		if ok && item.ID == current.ID || !ok && !item.Status.Settled() {
