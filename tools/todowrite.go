@@ -62,12 +62,12 @@ func todoWrite(o Options) variant {
 	}
 	v.result = func(_ *Call, out todo.Outcome) (string, any) {
 		message := "Todo list updated: " + summary(tally(v.view, out.After))
-		text := message
+		end := ending(out)
+		text := message + end.text()
 		if o.ItemIDs {
-			text += planLines(v.view, out.After, func(word string) string { return "[" + word + "]" })
+			text = message + planLines(v.view, out.After, func(word string) string { return "[" + word + "]" }) + end.afterPlan()
 		}
-		end := ending(out).text()
-		return text + end, todoWriteStructured(v.view, message+end, out.After, o.ItemIDs)
+		return text, todoWriteStructured(v.view, message+end.text(), out.After, o.ItemIDs)
 	}
 	return v
 }

@@ -68,8 +68,9 @@ type Tool struct {
 // variant is what distinguishes one tool from the others.
 type variant struct {
 	view   todo.View
-	input  any // the argument struct
-	output any // the result struct
+	input  any  // the argument struct
+	output any  // the result struct
+	byList bool // list_id is required
 	// read returns the call for some arguments and adds their problems to r.
 	read func(r *reader, args value) *Call
 	// result words the outcome of a call, as text and as the output struct.
@@ -182,6 +183,9 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	}
 	if v := args.get("list_id"); !v.missing() {
 		list = r.id(v, "list_id")
+	}
+	if t.byList && list == "" && len(r.problems) == 0 {
+		r.problem("list_id", "Required")
 	}
 	call := t.read(r, args)
 	if err := r.err(); err != nil {

@@ -47,15 +47,11 @@ func NewView() (*Tool, error) {
 
 func listView() variant {
 	return variant{
-		view:   todo.CoreView(),
-		input:  viewInput{},
-		output: viewResult{},
-		read: func(r *reader, args value) *Call {
-			if id := args.get("list_id"); id.missing() || id.text == "" {
-				r.problem("list_id", "Required")
-			}
-			return &Call{}
-		},
+		view:    todo.CoreView(),
+		input:   viewInput{},
+		output:  viewResult{},
+		read:    func(*reader, value) *Call { return &Call{} },
+		byList:  true,
 		result:  func(_ *Call, out todo.Outcome) (string, any) { return viewAnswer(out.After) },
 		failure: func(err *todo.InputError) (string, any) { return validationFailed(err), nil },
 	}

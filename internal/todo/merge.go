@@ -59,13 +59,12 @@ func byID(items []Item) map[string]Item {
 	return m
 }
 
-// addedByText returns the items that theirs added, by folded text; of several
-// with the same folded text, the last.
-func (m merger) addedByText(theirs []Item) map[string]Item {
-	added := make(map[string]Item)
+// addedByText returns the items that theirs added, by folded text, in order.
+func (m merger) addedByText(theirs []Item) map[string][]Item {
+	added := make(map[string][]Item)
 	for _, i := range theirs {
 		if _, known := m.base[i.ID]; !known {
-			added[Fold(i.Text)] = i
+			added[Fold(i.Text)] = append(added[Fold(i.Text)], i)
 		}
 	}
 	return added
@@ -73,10 +72,12 @@ func (m merger) addedByText(theirs []Item) map[string]Item {
 
 // mergeItem merges an item of mine. It returns false when theirs removed the
 // item.
-func (m merger) mergeItem(mine Item, added map[string]Item) (Item, bool) {
+func (m merger) mergeItem(mine Item, added map[string][]Item) (Item, bool) {
 	base, known := m.base[mine.ID]
 	if !known {
-		if theirs, ok := added[Fold(mine.Text)]; ok {
+		if same := added[Fold(mine.Text)]; len(same) > 0 {
+			theirs := same[0]
+			added[Fold(mine.Text)] = same[1:] // a repeat of mine is another item
 			return mergeFields(Item{ID: theirs.ID, Text: theirs.Text, Status: Pending}, theirs, mine), true
 		}
 		mine.ID = m.next()

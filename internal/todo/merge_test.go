@@ -37,6 +37,7 @@ func formatItems(items []Item) string {
 func TestMerge3(t *testing.T) {
 	for _, c := range []struct{ name, base, theirs, mine, want string }{
 		{"nobody else", "1p:A 2p:B", "1p:A 2p:B", "1c:A 9p:N", "1c:A 10p:N"},
+		{"a repeat of what they added is an item of its own", "1p:A", "1p:A 3p:Same", "1p:A 9p:Same 9i:Same", "1p:A 3p:Same 10i:Same"},
 		{"their addition stays, in its place", "1p:A 2p:B", "1p:A 3p:C 2p:B", "1c:A 2i:B", "1c:A 3p:C 2i:B"},
 		{"their completion stays", "1p:A 2p:B", "1c:A 2p:B", "1p:A 2i:B", "1c:A 2i:B"},
 		{"their completion stays although mine starts the item", "1p:A", "1c:A", "1i:A", "1c:A"},

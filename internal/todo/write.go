@@ -86,7 +86,7 @@ func (b *Board) apply(ctx context.Context, w Write) (Outcome, error) {
 	w.Writer.Process = b.process
 	out, err := b.applyInTurn(ctx, w)
 	if err == nil {
-		b.feed.deliverOwn(out)
+		b.feed.calls.deliverOwn(out)
 	}
 	return out, err
 }
@@ -137,6 +137,10 @@ func (b *Board) try(ctx context.Context, w Write) (Outcome, error) {
 	}
 	if err := w.Change(draft); err != nil {
 		return Outcome{After: before}, err
+	}
+	// A variant limits what one call sends; a merge may add what others added.
+	if n := len(draft.items); n > MaxItems && n > len(before.Items) {
+		return Outcome{After: before}, &InputError{Problems: []Problem{{Message: fmt.Sprintf("a list holds at most %d items, this would make %d", MaxItems, n)}}}
 	}
 	report := Report{Dropped: draft.dropped(), Unseen: unseen, Notes: draft.notes}
 	if !draft.Changed() {

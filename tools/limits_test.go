@@ -1,0 +1,56 @@
+package tools_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/tools"
+)
+
+// V7: a list has at most 1,000 items also when it is put together from what an
+// agent sent and what a person added meanwhile.
+func TestAMergeDoesNotPassTheHardCap(t *testing.T) {
+	s := newSession(t, nil)
+	list := func(n int) string {
+		var items []string
+		for i := range n {
+			items = append(items, fmt.Sprintf(`{"title":"Step %d","status":"pending"}`, i))
+		}
+		return `{"todos":[` + strings.Join(items, ",") + `]}`
+	}
+	s.call("SetTodoList", list(todo.MaxItems-1))
+	s.editAsPerson(func(d *todo.Draft) error { d.Append("A person's step"); return nil })
+	if got := s.call("SetTodoList", list(todo.MaxItems)); !got.IsError || !strings.Contains(got.Text, "at most 1000 items, this would make 1001") {
+		t.Errorf("V7: %v %.200s", got.IsError, got.Text)
+	}
+	if got := s.call("SetTodoList", list(10)); got.IsError {
+		t.Errorf("V7: a shorter list is refused: %s", got.Text)
+	}
+}
+
+// V4, T5: with item ids, "(no change)" has a line of its own behind the items,
+// where it does not read like part of the last one.
+func TestNoChangeBehindItemIDs(t *testing.T) {
+	s := newSession(t, func(o *tools.Options) { o.ItemIDs = true })
+	s.call("TodoWrite", todos("p A"))
+	if got := s.call("TodoWrite", todos("p A")).Text; got != "Todo list updated: 0 completed, 0 in_progress, 1 pending\n  [pending] #1 A\n(no change)" {
+		t.Errorf("%q", got)
+	}
+}
+
+// The view tool of the card needs an id that is one.
+func TestViewNeedsAnID(t *testing.T) {
+	view, err := tools.NewView()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{`{}`, `{"list_id":null}`, `{"list_id":""}`, `{"list_id":"#"}`, `{"list_id":{}}`} {
+		_, err := view.Read([]byte(args))
+		result, ok := view.Failure(err)
+		if !ok || !result.IsError || strings.Count(result.Text, "list_id") != 1 {
+			t.Errorf("%s: %v", args, result.Text)
+		}
+	}
+}
