@@ -1,5 +1,6 @@
-// Command todo-mcp gives any MCP client the todo tool its model already knows,
-// keeps every list safe, and lets people watch it live. See README.md.
+// Command todo-mcp is an MCP server with the todo tools that models already
+// know. It stores every list durably and shows lists live to people. See
+// README.md.
 package main
 
 import (
@@ -13,14 +14,15 @@ import (
 	"todo-mcp/internal/cli"
 )
 
-// version is set while linking a release.
+// version is set by the linker in a release, and empty otherwise.
 var version = ""
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// A reader that goes away is the end of the output, not of the process: an
-	// answer that could not be sent must not undo an orderly end.
+	// Without this a write to a standard output that was closed would kill the
+	// process. It returns an error instead, and the process still closes its
+	// store.
 	signal.Ignore(syscall.SIGPIPE)
 	if err := run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -10,9 +10,10 @@ import (
 	"testing"
 )
 
-// directions is what each room may import of this module (ARCHITECTURE.md,
-// "Rooms and directions"). A prefix ending in "/..." stands for what is below.
-func directions() map[string][]string {
+// allowedImports returns, for each package of this module, the packages of this
+// module that it may import (docs/spec/architecture.md). A path that ends in
+// "/..." also allows all packages below it.
+func allowedImports() map[string][]string {
 	model := "internal/todo"
 	everything := []string{"server/...", "server", "tools", "prompts", model, "internal/store/...", "internal/store", "internal/render", "internal/watch", "internal/remote"}
 	return map[string][]string{
@@ -45,10 +46,10 @@ func directions() map[string][]string {
 	}
 }
 
-// Every room imports only what its row allows; the model only the standard
-// library. Tests may import more.
+// Every package imports only what allowedImports lists for it, and the model
+// (internal/todo) only the standard library. Tests may import more.
 func TestImportDirections(t *testing.T) {
-	allowed := directions()
+	table := allowedImports()
 	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -59,17 +60,17 @@ func TestImportDirections(t *testing.T) {
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		room := filepath.ToSlash(filepath.Dir(path))
-		may, known := allowed[room]
+		pkg := filepath.ToSlash(filepath.Dir(path))
+		allowed, known := table[pkg]
 		if !known {
-			t.Errorf("%s: room %s has no row in directions()", path, room)
+			t.Errorf("%s: package %s has no row in allowedImports", path, pkg)
 			return nil
 		}
 		for _, imported := range imports(t, path) {
-			if ours, ok := strings.CutPrefix(imported, "todo-mcp/"); ok && !within(ours, may) {
-				t.Errorf("%s imports %s, which %s may not", path, imported, room)
-			} else if room == "internal/todo" && (ok || strings.Contains(imported, ".")) {
-				t.Errorf("%s imports %s: the model is standard library only", path, imported)
+			if local, ok := strings.CutPrefix(imported, "todo-mcp/"); ok && !matchesAny(local, allowed) {
+				t.Errorf("%s imports %s, which package %s may not import", path, imported, pkg)
+			} else if pkg == "internal/todo" && (ok || strings.Contains(imported, ".")) {
+				t.Errorf("%s imports %s: the model may import only the standard library", path, imported)
 			}
 		}
 		return nil
@@ -79,6 +80,7 @@ func TestImportDirections(t *testing.T) {
 	}
 }
 
+// imports returns the import paths of a Go file.
 func imports(t *testing.T, path string) (out []string) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
@@ -91,9 +93,11 @@ func imports(t *testing.T, path string) (out []string) {
 	return out
 }
 
-func within(imported string, may []string) bool {
-	return slices.ContainsFunc(may, func(m string) bool {
-		below, tree := strings.CutSuffix(m, "/...")
-		return imported == m || tree && strings.HasPrefix(imported, below)
+// matchesAny reports whether a package's path matches one of patterns, see
+// allowedImports.
+func matchesAny(imported string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		prefix, below := strings.CutSuffix(pattern, "/...")
+		return imported == pattern || below && strings.HasPrefix(imported, prefix+"/")
 	})
 }

@@ -19,13 +19,13 @@ import (
 	"todo-mcp/tools"
 )
 
-// app is a command with its settings.
+// app is what a command runs with: its environment and its settings.
 type app struct {
 	Env
 	*settings
 }
 
-// open opens the store and a board on it; done closes both.
+// open opens the store and returns a board on it; done closes both.
 func (a *app) open() (board *todo.Board, done func(), err error) {
 	st, err := a.openStore()
 	if err != nil {
@@ -40,8 +40,8 @@ func (a *app) open() (board *todo.Board, done func(), err error) {
 	}, nil
 }
 
-// openLists opens the store for a command of the person whose machine this is;
-// done closes it.
+// openLists opens the store and returns the lists of all principals, for a
+// command that the store's owner runs; done closes the store.
 func (a *app) openLists() (lists todo.Lists, done func(), err error) {
 	board, done, err := a.open()
 	if err != nil {
@@ -58,10 +58,10 @@ func (a *app) openStore() (todo.Store, error) {
 	return place.Open(a.keep)
 }
 
-// place is where lists are kept.
+// place returns where the settings say that lists are stored.
 func (a *app) place() (store.Place, error) { return store.Locate(a.store, a.Getenv) }
 
-// newTools builds the tools as the settings want them.
+// newTools returns the tools and the guidance texts that the settings select.
 func (a *app) newTools() ([]*tools.Tool, *prompts.Texts, error) {
 	texts, err := prompts.New(a.guidance, a.prompts)
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *app) newTools() ([]*tools.Tool, *prompts.Texts, error) {
 	return list, texts, err
 }
 
-// openServer opens the store and builds a server on it; done closes both.
+// openServer opens the store and returns a server on it; done closes both.
 func (a *app) openServer() (s *server.Server, done func(), err error) {
 	board, closeStore, err := a.open()
 	if err != nil {
@@ -90,7 +90,8 @@ func (a *app) openServer() (s *server.Server, done func(), err error) {
 	return s, func() { s.Close(); closeStore() }, nil
 }
 
-// serverConfig is what a server on a board needs, as the settings want it.
+// serverConfig returns the configuration, from the settings, of a server on
+// board.
 func (a *app) serverConfig(board *todo.Board) (server.Config, error) {
 	list, texts, err := a.newTools()
 	return server.Config{
@@ -103,7 +104,7 @@ func (a *app) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: a.logLevel}))
 }
 
-// ownFlags are the flags a command has beside settings.
+// ownFlags returns the flags of a command that are not settings.
 func ownFlags(c command) (flags []*flag.Flag) {
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -112,8 +113,9 @@ func ownFlags(c command) (flags []*flag.Flag) {
 	return flags
 }
 
-// terminal tells the width of a writer that is a terminal; 0 when it is none.
-func terminal(w io.Writer) int {
+// terminalWidth returns the width of a terminal in columns, 80 when it cannot
+// be read, and 0 when w is no terminal.
+func terminalWidth(w io.Writer) int {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return 0
@@ -125,17 +127,21 @@ func terminal(w io.Writer) int {
 	return width
 }
 
-// colour reports whether to colour what goes to a terminal.
+// colour reports whether standard output is a terminal that shows colours and
+// the user did not turn them off.
 func (a *app) colour() bool {
-	return terminal(a.Stdout) > 0 && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
+	return terminalWidth(a.Stdout) > 0 && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
 }
 
-// lookThrough is how many lists, last changed first, are looked through for one
-// of this directory: a status line asks for it every second.
-const lookThrough = 50
+// maxRecentLists is how many lists, the last changed first, findList searches
+// for one of the working directory. It is small because a status line runs the
+// command every second.
+const maxRecentLists = 50
 
-// findList finds the list an argument means: its id, the beginning of it, or
-// its name; without one the last of this directory, else the last of all.
+// findList returns the newest snapshot of the list that the argument or --list
+// names by id, by name, or by four or more characters from the beginning of its
+// id. Without either it returns the last changed list of the working directory,
+// or if there is none the last changed of all.
 func (a *app) findList(ctx context.Context, lists todo.Lists, args []string) (todo.Snapshot, error) {
 	if len(args) > 1 {
 		return todo.Snapshot{}, fmt.Errorf("one list at a time, received %d", len(args))
@@ -147,7 +153,7 @@ func (a *app) findList(ctx context.Context, lists todo.Lists, args []string) (to
 	if wanted != "" {
 		return a.namedList(ctx, lists, wanted)
 	}
-	last, err := lists.Find(ctx, todo.Query{Limit: lookThrough})
+	last, err := lists.Find(ctx, todo.Query{Limit: maxRecentLists})
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
@@ -163,6 +169,8 @@ func (a *app) findList(ctx context.Context, lists todo.Lists, args []string) (to
 	return last[0], nil
 }
 
+// namedList returns the newest snapshot of the list that wanted names, see
+// [app.findList].
 func (a *app) namedList(ctx context.Context, lists todo.Lists, wanted string) (todo.Snapshot, error) {
 	s, err := lists.Load(ctx, wanted, 0)
 	if err == nil || !errors.Is(err, todo.ErrNotFound) {

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// Env is the world a command runs in.
+// Env is what a command uses of its process: the standard streams, the
+// environment variables, and the program's version. Getenv must not be nil.
 type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -23,14 +24,15 @@ type Env struct {
 // command is one row of the command table.
 type command struct {
 	name    string
-	args    string // as usage shows them
+	args    string // as the usage line shows them
 	summary string
-	groups  []group
-	// flags adds the command's own flags and returns what to run with what is
-	// left of the arguments.
+	groups  []group // the settings it accepts; nil: none, and no --config
+	// flags adds the command's own flags and returns the function that runs the
+	// command with the arguments that are not flags.
 	flags func(*flag.FlagSet) func(ctx context.Context, a *app, args []string) error
 }
 
+// commands returns the command table, in the order in which help shows it.
 func commands() []command {
 	everything := []group{storeGroup, listGroup, toolGroup, serverGroup, httpGroup}
 	return []command{
@@ -51,13 +53,14 @@ func commands() []command {
 	}
 }
 
+// noFlags is the flags function of a command that has only settings.
 func noFlags(run func(*app, context.Context, []string) error) func(*flag.FlagSet) func(context.Context, *app, []string) error {
 	return func(*flag.FlagSet) func(context.Context, *app, []string) error {
 		return func(ctx context.Context, a *app, args []string) error { return run(a, ctx, args) }
 	}
 }
 
-func find(name string) (command, bool) {
+func findCommand(name string) (command, bool) {
 	i := slices.IndexFunc(commands(), func(c command) bool { return c.name == name })
 	if i < 0 {
 		return command{}, false
@@ -65,11 +68,12 @@ func find(name string) (command, bool) {
 	return commands()[i], true
 }
 
-// Run runs the command that args, with the program's name in front, ask for.
-// The error's text is what to tell the user.
+// Run runs a command. args is like [os.Args]: the program's name comes first
+// and is never missing. Run returns when the command has ended, for a server
+// after ctx ends. The error's text is the complete message for the user.
 func Run(ctx context.Context, args []string, env Env) error {
-	name, rest := choose(args)
-	c, ok := find(name)
+	name, rest := splitCommand(args)
+	c, ok := findCommand(name)
 	if !ok {
 		return fmt.Errorf("todo-mcp: there is no command %q; see `todo-mcp help`", name)
 	}
@@ -81,31 +85,34 @@ func Run(ctx context.Context, args []string, env Env) error {
 	}
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	given := addSettings(fs, c)
+	flagValues := addSettings(fs, c)
 	run := c.flags(fs)
 	positional, err := parseFlags(fs, rest)
 	if err != nil {
 		return fmt.Errorf("todo-mcp %s: %w; see `todo-mcp help %s`", c.name, err, c.name)
 	}
-	s, err := collect(fs, given, env)
+	s, err := collect(fs, flagValues, env)
 	if err != nil {
 		return fmt.Errorf("todo-mcp: %w", err)
 	}
 	err = run(ctx, &app{Env: env, settings: s}, positional)
-	if told := (*toldError)(nil); err == nil || errors.As(err, &told) {
+	if verbatim := (*verbatimError)(nil); err == nil || errors.As(err, &verbatim) {
 		return err
 	}
 	return fmt.Errorf("todo-mcp: %w", err)
 }
 
-// toldError is an error whose text is exactly what to print (VARIANTS.md C1, C2).
-type toldError struct{ text string }
+// verbatimError is an error that is printed without the prefix "todo-mcp: "
+// (docs/spec/variants.md C1, C2).
+type verbatimError struct{ text string }
 
-func (e *toldError) Error() string { return e.text }
+func (e *verbatimError) Error() string { return e.text }
 
-// choose finds the command: the first argument, or the name the program was
-// called by (VARIANTS.md C4: as a whole word).
-func choose(args []string) (name string, rest []string) {
+// splitCommand returns the command's name and the arguments after it. The name
+// is the first argument, or "TodoWrite" when the program was called by that
+// name (docs/spec/variants.md C4: compared as a whole word). Without a command
+// it is "stdio".
+func splitCommand(args []string) (name string, rest []string) {
 	if base := filepath.Base(args[0]); strings.TrimSuffix(base, ".exe") == "TodoWrite" {
 		return "TodoWrite", args[1:]
 	}
@@ -125,7 +132,8 @@ func choose(args []string) (name string, rest []string) {
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "--help" || arg == "-help" }
 
-// parseFlags lets flags and arguments come in any order.
+// parseFlags parses flags and arguments, which may come in any order, and
+// returns the arguments.
 func parseFlags(fs *flag.FlagSet, args []string) (positional []string, err error) {
 	for {
 		if err := fs.Parse(args); err != nil {
@@ -139,35 +147,38 @@ func parseFlags(fs *flag.FlagSet, args []string) (positional []string, err error
 	}
 }
 
-// addSettings adds the flags of the settings that matter to a command.
+// addSettings adds the flags of the settings that a command accepts, and
+// --config if it accepts any. Parsing fs fills the returned map: setting name
+// to text.
 func addSettings(fs *flag.FlagSet, c command) map[string]string {
-	given := make(map[string]string)
+	values := make(map[string]string)
 	for _, row := range table() {
 		if !slices.Contains(c.groups, row.group) {
 			continue
 		}
-		keep := func(v string) error { given[row.name] = v; return nil }
+		record := func(v string) error { values[row.name] = v; return nil }
 		if row.isSwitch {
-			fs.BoolFunc(row.name, row.help, keep)
+			fs.BoolFunc(row.name, row.help, record)
 		} else {
-			fs.Func(row.name, row.help, keep)
+			fs.Func(row.name, row.help, record)
 		}
 	}
 	if c.groups != nil {
 		fs.String("config", "", "config file")
 	}
-	return given
+	return values
 }
 
-// collect reads the settings from their three sources.
-func collect(fs *flag.FlagSet, given map[string]string, env Env) (*settings, error) {
+// collect reads the settings from flagValues, the environment and the config
+// file.
+func collect(fs *flag.FlagSet, flagValues map[string]string, env Env) (*settings, error) {
 	path, named := configFile(env.Getenv), false
 	if f := fs.Lookup("config"); f != nil && f.Value.String() != "" {
 		path, named = f.Value.String(), true
 	} else if v := env.Getenv("TODO_CONFIG"); v != "" {
 		path, named = v, true
 	}
-	layers := []layer{{"flag", given}, fromEnvironment(env.Getenv)}
+	layers := []layer{{"flag", flagValues}, fromEnvironment(env.Getenv)}
 	if path != "" {
 		file, err := fromFile(path, named)
 		if err != nil {
@@ -178,7 +189,7 @@ func collect(fs *flag.FlagSet, given map[string]string, env Env) (*settings, err
 	return load(layers)
 }
 
-// workingDir is the working directory, "" when it cannot be told.
+// workingDir returns the working directory, or "" when it cannot be determined.
 func workingDir() string {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -24,8 +24,8 @@ func demoFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	return func(ctx context.Context, a *app, _ []string) error { return a.demo(ctx, *pace, *once) }
 }
 
-// demo serves a panel on lists in memory, and has a scripted agent work through
-// a plan over MCP, as a real one would.
+// demo serves a panel on lists in memory while a scripted agent works through a
+// plan over MCP, as a real agent would.
 func (a *app) demo(ctx context.Context, pace time.Duration, once bool) error {
 	board := todo.NewBoard(memory.New())
 	defer board.Close()
@@ -40,7 +40,7 @@ func (a *app) demo(ctx context.Context, pace time.Duration, once bool) error {
 	}
 	defer s.Close()
 	listener, err := net.Listen("tcp", a.addr)
-	if err != nil { // a real server may be there; the demo takes any port
+	if err != nil { // a real server may use the address; any port will do
 		if listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 			return fmt.Errorf("listen: %w", err)
 		}
@@ -55,7 +55,7 @@ func (a *app) demo(ctx context.Context, pace time.Duration, once bool) error {
 	go func() { served <- h.Serve(ctx, listener) }()
 	url := "http://" + listener.Addr().String()
 	fmt.Fprintf(a.Stdout, "Open %s/ and watch an agent at work. Nothing here is kept.\n\n", url)
-	err = a.act(ctx, url+"/mcp", pace)
+	err = a.playScenes(ctx, url+"/mcp", pace)
 	if err == nil {
 		fmt.Fprintf(a.Stdout, "\nThat was the demo. To see your own agents: run `todo-mcp serve` and add what it prints to your client.\n")
 	}
@@ -70,9 +70,9 @@ func (a *app) demo(ctx context.Context, pace time.Duration, once bool) error {
 	return errors.Join(err, <-served)
 }
 
-// scene is one call of the demo.
+// scene is one TodoWrite call of the demo.
 type scene struct {
-	agent string // the sub-agent that calls; empty for the main one
+	agent string // the sub-agent that calls; empty for the main agent
 	todos []demoTodo
 }
 
@@ -82,8 +82,9 @@ type demoTodo struct {
 	Status     string `json:"status"`
 }
 
-// scenes play the steps of a plan one after the other; a sub-agent helps with
-// the second.
+// scenes returns the calls of the demo: the main agent does the steps of a plan
+// in order, and a sub-agent works through a list of its own during the second
+// step.
 func scenes() (out []scene) {
 	plan := [][2]string{
 		{"Read the bug report", "Reading the bug report"},
@@ -94,31 +95,34 @@ func scenes() (out []scene) {
 	}
 	search := [][2]string{{"List the callers", "Listing the callers"}, {"Read the history", "Reading the history"}}
 	out = append(out, scene{todos: stage(plan, -1)})
-	for at := range plan {
-		out = append(out, scene{todos: stage(plan, at)})
-		for sub := 0; at == 1 && sub <= len(search); sub++ {
+	for step := range plan {
+		out = append(out, scene{todos: stage(plan, step)})
+		for sub := 0; step == 1 && sub <= len(search); sub++ {
 			out = append(out, scene{agent: "searcher", todos: stage(search, sub)})
 		}
 	}
 	return append(out, scene{todos: stage(plan, len(plan))})
 }
 
-// stage is a plan with the step at a place begun and those before it done.
-func stage(plan [][2]string, at int) []demoTodo {
+// stage returns a plan's items with the step at index current in progress,
+// those before it completed and those after it pending. -1 and len(plan) are
+// allowed.
+func stage(plan [][2]string, current int) []demoTodo {
 	todos := make([]demoTodo, len(plan))
 	for i, step := range plan {
 		todos[i] = demoTodo{step[0], step[1], "pending"}
-		if i < at {
+		if i < current {
 			todos[i].Status = "completed"
-		} else if i == at {
+		} else if i == current {
 			todos[i].Status = "in_progress"
 		}
 	}
 	return todos
 }
 
-// act plays the scenes over real MCP and says what happens.
-func (a *app) act(ctx context.Context, url string, pace time.Duration) error {
+// playScenes sends the demo's calls to the MCP server at url, waits for pace
+// after each, and prints the results.
+func (a *app) playScenes(ctx context.Context, url string, pace time.Duration) error {
 	agent, err := client.NewStreamableHttpClient(url)
 	if err != nil {
 		return fmt.Errorf("demo agent: %w", err)

@@ -1,6 +1,8 @@
-// Package cli is todo-mcp as a command: the commands, the settings table, and
-// the place where stores, board, tools and server meet.
+// Package cli is the todo-mcp command line: it has the commands and the
+// settings table, and builds store, board, tools and server from them.
 //
-// Settings come from flags, variables and a file, in this order of weight, all
-// through one table. A bad value stops the start and says what is allowed.
+// A setting is a flag, an environment variable or a line of the config file;
+// the first of these that is present wins. One table lists them all. A value
+// that is not allowed is an error that says what is allowed, and no command
+// runs.
 package cli

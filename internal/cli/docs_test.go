@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/settings.md")
 
-// Every setting is documented: docs/settings.md is made from the table.
+// docs/settings.md is what the settings table generates.
 func TestSettingsAreDocumented(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Settings\n\nA flag wins over a variable, a variable over a line `name = value` of the config file\n" +
@@ -32,11 +32,12 @@ func TestSettingsAreDocumented(t *testing.T) {
 	}
 	got, err := os.ReadFile(path)
 	if err != nil || string(got) != b.String() {
-		t.Errorf("docs/settings.md is not what the table says (%v); run with -update", err)
+		t.Errorf("docs/settings.md differs from the settings table (%v); run with -update", err)
 	}
 }
 
-// Every setting takes its own default, and no two share a name.
+// Every setting accepts its own default and is complete, and no two have the
+// same name.
 func TestDefaultsAreAllowed(t *testing.T) {
 	if _, err := load(nil); err != nil {
 		t.Error(err)
@@ -44,7 +45,7 @@ func TestDefaultsAreAllowed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, row := range table() {
 		if seen[row.name] || row.help == "" || row.set == nil {
-			t.Errorf("row %q is a repeat or lacks something", row.name)
+			t.Errorf("setting %q is a duplicate, or has no help or no set function", row.name)
 		}
 		seen[row.name] = true
 	}

@@ -13,8 +13,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// edit opens a list in the user's editor as a task list and applies what was
-// changed, merged with what agents wrote meanwhile.
+// edit opens a list in the user's editor as a task list and applies the user's
+// changes, merged with what agents wrote while the editor was open.
 func (a *app) edit(ctx context.Context, args []string) error {
 	lists, done, err := a.openLists()
 	if err != nil {
@@ -25,8 +25,8 @@ func (a *app) edit(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	before := editable(list)
-	after, err := a.editor(ctx, before)
+	before := formatEditable(list)
+	after, err := a.runEditor(ctx, before)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (a *app) edit(ctx context.Context, args []string) error {
 		_, err := fmt.Fprintln(a.Stdout, "Nothing was changed.")
 		return err
 	}
-	lines, err := edited(after)
+	lines, err := parseEdited(after)
 	if err != nil {
 		return fmt.Errorf("%w; nothing was changed", err)
 	}
@@ -50,14 +50,16 @@ func (a *app) edit(ctx context.Context, args []string) error {
 	return a.print(out.After, "text", 0)
 }
 
-// personView sees texts and core statuses, not active texts.
+// personView returns the view of a list in the editor: texts and core statuses,
+// no active texts.
 func personView() todo.View {
 	v := todo.CoreView()
 	v.Active = false
 	return v
 }
 
-// markers are the statuses as an edited line has them.
+// markers returns the status for each character that may stand in the brackets
+// of an edited line.
 func markers() map[string]todo.Status {
 	return map[string]todo.Status{
 		" ": todo.Pending, ">": todo.InProgress, "x": todo.Completed, "X": todo.Completed,
@@ -71,8 +73,9 @@ const editHelp = `
      you reword it. -->
 `
 
-// editable is a list as it is put into the editor.
-func editable(list todo.Snapshot) string {
+// formatEditable returns a list as text for the editor: a task line for each
+// item, then editHelp.
+func formatEditable(list todo.Snapshot) string {
 	mark := make(map[todo.Status]string)
 	for m, s := range markers() {
 		if m != "X" {
@@ -88,11 +91,13 @@ func editable(list todo.Snapshot) string {
 
 var taskLine = regexp.MustCompile(`^\s*[-*+] \[(.)\] (.*?)\s*(?:<!-- ?#?([0-9]+) ?-->)?\s*$`)
 
-// comment is one that begins a line, such as editHelp.
+// comment matches an HTML comment that begins a line, such as editHelp. The
+// comment with an item's id does not begin its line.
 var comment = regexp.MustCompile(`(?ms)^<!--.*?-->`)
 
-// edited reads what came back from the editor.
-func edited(text string) ([]todo.Line, error) {
+// parseEdited returns the lines of a text from the editor. An error names the
+// line that is no task or is not valid.
+func parseEdited(text string) ([]todo.Line, error) {
 	text = comment.ReplaceAllString(text, "")
 	var lines []todo.Line
 	for n, line := range strings.Split(text, "\n") {
@@ -119,8 +124,9 @@ func edited(text string) ([]todo.Line, error) {
 	return lines, nil
 }
 
-// editor lets the user edit a text in $VISUAL or $EDITOR.
-func (a *app) editor(ctx context.Context, text string) (string, error) {
+// runEditor runs $VISUAL, or else $EDITOR, on a temporary file that contains
+// text, and returns what the file contains when the editor has ended.
+func (a *app) runEditor(ctx context.Context, text string) (string, error) {
 	command := strings.Fields(a.Getenv("VISUAL"))
 	if len(command) == 0 {
 		command = strings.Fields(a.Getenv("EDITOR"))

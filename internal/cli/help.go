@@ -14,7 +14,7 @@ func (a *app) help(_ context.Context, args []string) error {
 	if len(args) == 0 {
 		return printOverview(a.Stdout)
 	}
-	c, ok := find(args[0])
+	c, ok := findCommand(args[0])
 	if !ok {
 		return fmt.Errorf("there is no command %q; see `todo-mcp help`", args[0])
 	}
@@ -48,7 +48,8 @@ func printHelp(w io.Writer, c command) error {
 	return err
 }
 
-// flagLines describes a command's own flags and its settings.
+// flagLines returns a line of help for each flag of a command: its own flags,
+// then its settings.
 func flagLines(c command) (lines []string) {
 	for _, f := range ownFlags(c) {
 		lines = append(lines, fmt.Sprintf("  --%-20s %s", f.Name, f.Usage))
@@ -69,15 +70,15 @@ func flagLines(c command) (lines []string) {
 	return lines
 }
 
-// printDocument prints a tool's full guidance (VARIANTS.md C2).
+// printDocument prints a tool's full guidance (docs/spec/variants.md C2).
 func printDocument(env Env, tool string) error {
 	texts, err := prompts.New(prompts.Long, env.Getenv("TODO_PROMPTS"))
 	if err != nil {
-		return &toldError{"Error: " + err.Error()}
+		return &verbatimError{"Error: " + err.Error()}
 	}
 	document, err := texts.Document(tool)
 	if err != nil {
-		return &toldError{"Error: " + err.Error()}
+		return &verbatimError{"Error: " + err.Error()}
 	}
 	_, err = fmt.Fprintln(env.Stdout, document)
 	return err

@@ -12,7 +12,7 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// historyOptions is what `history` shows.
+// historyOptions are the flags of `history`.
 type historyOptions struct {
 	json, diff, durations bool
 	since                 string
@@ -60,7 +60,9 @@ func (a *app) history(ctx context.Context, args []string, o historyOptions) erro
 	return a.printDurations(list)
 }
 
-// parseSince reads a duration back from now, a day, or a time; zero for "".
+// parseSince returns the time that text means: now minus a duration, the start
+// of a day in now's location, or an RFC 3339 time. It returns the zero time for
+// "".
 func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -78,6 +80,8 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
+// printRevision prints one revision; before is the revision before it, from
+// which it differs.
 func (a *app) printRevision(before, r todo.Snapshot, o historyOptions) error {
 	if o.json {
 		return json.NewEncoder(a.Stdout).Encode(render.Document(r))
@@ -94,7 +98,8 @@ func (a *app) printRevision(before, r todo.Snapshot, o historyOptions) error {
 	return err
 }
 
-// printDurations tells how long items took, or have been in progress.
+// printDurations prints how long each item took, or has been in progress so
+// far. Items that were never in progress are left out.
 func (a *app) printDurations(list todo.Snapshot) error {
 	text := ""
 	for _, i := range list.Items {

@@ -15,21 +15,22 @@ import (
 	"todo-mcp/server/edge"
 )
 
-// This file has the kinds of settings: what each accepts. Errors say what is
-// allowed.
+// This file has the kinds of settings. A kind's parse function returns an error
+// that says what is allowed.
 
-func asItIs(text string) string { return text }
+func identity(text string) string { return text }
 
+// text returns the kind of any text.
 func text() kind[string] {
 	return checked(func(string) error { return nil })
 }
 
-// checked is a text that a check accepts.
+// checked returns the kind of the texts for which check returns nil.
 func checked(check func(string) error) kind[string] {
-	return kind[string]{parse: func(v string) (string, error) { return v, check(v) }, format: asItIs}
+	return kind[string]{parse: func(v string) (string, error) { return v, check(v) }, format: identity}
 }
 
-// number is a whole number from 0 to most.
+// number returns the kind of the whole numbers from 0 to most.
 func number(most int) kind[int] {
 	return kind[int]{format: strconv.Itoa, parse: func(v string) (int, error) {
 		n, err := strconv.Atoi(v)
@@ -40,7 +41,8 @@ func number(most int) kind[int] {
 	}}
 }
 
-// days is a duration in whole days.
+// days returns the kind of the durations from 0 to most days, written as a
+// number of days.
 func days(most int) kind[time.Duration] {
 	const day = 24 * time.Hour
 	n := number(most)
@@ -63,7 +65,8 @@ func boolean() kind[bool] {
 	}}
 }
 
-// either is one of two words for false and true.
+// either returns the kind of the booleans that are written as the words no
+// (false) and yes (true).
 func either(no, yes string) kind[bool] {
 	return kind[bool]{
 		format: func(b bool) string {
@@ -76,7 +79,7 @@ func either(no, yes string) kind[bool] {
 	}
 }
 
-// oneOf is one of some words.
+// oneOf returns the kind of the allowed words.
 func oneOf[T ~string](allowed ...T) kind[T] {
 	return kind[T]{
 		format: func(v T) string { return string(v) },
@@ -84,6 +87,8 @@ func oneOf[T ~string](allowed ...T) kind[T] {
 	}
 }
 
+// isOneOf returns nil if v is one of the allowed words, else an error that
+// lists them.
 func isOneOf[T ~string](v T, allowed ...T) error {
 	if slices.Contains(allowed, v) {
 		return nil
@@ -95,7 +100,7 @@ func isOneOf[T ~string](v T, allowed ...T) error {
 	return fmt.Errorf("must be %s", strings.Join(words, " or "))
 }
 
-// words is a list with commas.
+// words returns the kind of the lists of words that are separated by commas.
 func words() kind[[]string] {
 	return kind[[]string]{
 		format: func(v []string) string { return strings.Join(v, ",") },
@@ -103,6 +108,8 @@ func words() kind[[]string] {
 	}
 }
 
+// splitWords returns the parts of v between commas, without surrounding white
+// space; empty parts are left out.
 func splitWords(v string) []string {
 	var out []string
 	for part := range strings.SplitSeq(v, ",") {
@@ -113,7 +120,7 @@ func splitWords(v string) []string {
 	return out
 }
 
-// toolNames is a list of tools to publish.
+// toolNames returns the kind of the lists of tools to publish.
 func toolNames() kind[[]string] {
 	k := words()
 	k.parse = func(v string) ([]string, error) {
@@ -123,10 +130,21 @@ func toolNames() kind[[]string] {
 	return k
 }
 
-// hostNames is a list of host names, in lower case.
+// hostNames returns the kind of the lists of host names; parse converts them to
+// lower case.
 func hostNames() kind[[]string] {
 	k := words()
 	k.parse = func(v string) ([]string, error) { return splitWords(strings.ToLower(v)), nil }
+	return k
+}
+
+// origins is a list of origins as browsers send them.
+func origins() kind[[]string] {
+	k := words()
+	k.parse = func(v string) ([]string, error) {
+		names := splitWords(v)
+		return names, edge.CheckOrigins(names)
+	}
 	return k
 }
 
@@ -143,7 +161,7 @@ func logLevel() kind[slog.Level] {
 	}
 }
 
-// listName is the name of a list, or empty.
+// listName returns the kind of the names of lists, or empty.
 func listName() kind[string] {
 	return checked(func(v string) error {
 		if v == "" {
@@ -153,19 +171,21 @@ func listName() kind[string] {
 	})
 }
 
-// storePlace is a place for lists; empty is the platform's.
+// storePlace returns the kind of the places that [store.Locate] accepts; empty
+// means the default file.
 func storePlace() kind[string] {
 	return checked(func(v string) error {
 		if v == "" {
 			return nil
 		}
-		_, err := store.Locate(v, nil) // the environment matters to the empty place alone
+		_, err := store.Locate(v, nil) // needs the environment only for an empty place
 		return err
 	})
 }
 
-// loopbackAddress refuses addresses that others can reach: there is no
-// authentication yet, and everybody's lists would be theirs (BAD-INPUT 15).
+// loopbackAddress returns the kind of the loopback addresses with a port. Other
+// addresses are refused: the server has no authentication, so anyone who could
+// reach it could read and write all lists (BAD-INPUT 15).
 func loopbackAddress() kind[string] {
 	return checked(func(v string) error {
 		if !strings.Contains(v, ":") || !edge.IsLoopback(v) {
@@ -175,7 +195,7 @@ func loopbackAddress() kind[string] {
 	})
 }
 
-// secretText is empty, or at least some characters long.
+// secretText returns the kind of the texts of at least least bytes, or empty.
 func secretText(least int) kind[string] {
 	return checked(func(v string) error {
 		if v != "" && len(v) < least {

@@ -24,8 +24,8 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// page gets the panel; empty while nobody serves it.
-func page(addr string) string {
+// panelPage returns the panel's page, or "" when no process serves it.
+func panelPage(addr string) string {
 	res, err := http.Get("http://" + addr + "/")
 	if err != nil {
 		return ""
@@ -35,8 +35,9 @@ func page(addr string) string {
 	return string(data)
 }
 
-// stdio starts a stdio server with a panel; end closes its input and waits.
-func stdio(t *testing.T, store, addr string) (send func(string), end func()) {
+// startStdio starts a stdio server with --panel. send writes a message and
+// waits for an answer; end closes the server's input and waits for its end.
+func startStdio(t *testing.T, store, addr string) (send func(string), end func()) {
 	t.Helper()
 	in, w := io.Pipe()
 	out, outW := io.Pipe()
@@ -69,36 +70,38 @@ func stdio(t *testing.T, store, addr string) (send func(string), end func()) {
 	}
 }
 
-// stdio --panel: the first process to get the port serves the panel, with every
-// client's lists; when it ends another takes over within two seconds.
+// stdio --panel: the first process to get the port serves the panel, with the
+// lists of all clients. When it ends, another process serves the panel within
+// two seconds.
 func TestPanelTakeover(t *testing.T) {
 	store, addr := filepath.Join(t.TempDir(), "todo.db"), freePort(t)
-	send1, end1 := stdio(t, store, addr)
-	for page(addr) == "" {
-		// the first gets the port within moments
+	send1, end1 := startStdio(t, store, addr)
+	for panelPage(addr) == "" {
+		// wait until the first process serves the panel
 	}
-	send2, end2 := stdio(t, store, addr)
+	send2, end2 := startStdio(t, store, addr)
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"SetTodoList","arguments":{"todos":[{"title":"TEXT","status":"pending"}]}}}`
 	send1(strings.Replace(call, "TEXT", "From the first", 1))
 	send2(strings.Replace(call, "TEXT", "From the second", 1))
-	for !strings.Contains(page(addr), "From the second") || !strings.Contains(page(addr), "From the first") {
-		// both clients' lists appear
+	for !strings.Contains(panelPage(addr), "From the second") || !strings.Contains(panelPage(addr), "From the first") {
+		// wait until the panel shows the lists of both clients
 	}
 	end1()
-	gone := time.Now()
-	for !strings.Contains(page(addr), "From the first") {
-		if time.Since(gone) > 10*time.Second {
-			t.Fatal("nobody took over")
+	ended := time.Now()
+	for !strings.Contains(panelPage(addr), "From the first") {
+		if time.Since(ended) > 10*time.Second {
+			t.Fatal("no process took over the panel")
 		}
 	}
-	t.Logf("taken over after %s", time.Since(gone))
-	if took := time.Since(gone); took > 4*time.Second { // 2 s on a quiet machine
+	t.Logf("taken over after %s", time.Since(ended))
+	if took := time.Since(ended); took > 4*time.Second { // 2 s on an idle machine
 		t.Errorf("taken over after %s", took)
 	}
 	end2()
 }
 
-// demo: an agent works through a plan over real MCP while a panel shows it.
+// demo --once prints the address of its panel and the result of every call, and
+// ends after the plan.
 func TestDemo(t *testing.T) {
 	var out bytes.Buffer
 	began := time.Now()
@@ -109,10 +112,10 @@ func TestDemo(t *testing.T) {
 	}
 	for _, want := range []string{"Open http://127.0.0.1:", "0 completed, 0 in_progress, 5 pending", "(searcher)", "5 completed, 0 in_progress, 0 pending", "todo-mcp serve"} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("the demo does not say %q:\n%s", want, out.String())
+			t.Errorf("the demo does not print %q:\n%s", want, out.String())
 		}
 	}
 	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("the demo moved after %s", took)
+		t.Errorf("the demo took %s", took)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// restore brings an earlier revision back as a new one; nothing is lost, the
-// revisions between stay in history.
+// restore saves a copy of an earlier revision as the list's new revision. The
+// revisions between them stay in the history.
 func (a *app) restore(ctx context.Context, args []string) error {
 	if len(args) != 2 {
 		return errors.New("restore takes a list and a revision: `todo-mcp restore LIST 3`; see `todo-mcp history LIST`")

@@ -15,11 +15,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"todo-mcp": program, "TodoWrite": program})
+	testscript.Main(m, map[string]func(){"todo-mcp": runProgram, "TodoWrite": runProgram})
 }
 
-// program is the binary as scripts run it.
-func program() {
+// runProgram is the main function of the commands that scripts execute.
+func runProgram() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	signal.Ignore(syscall.SIGPIPE)
@@ -30,7 +30,8 @@ func program() {
 	}
 }
 
-// The commands as a person or an agent's shell sees them.
+// TestScripts runs the scripts in testdata/script, which execute the commands
+// as a shell does.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("..", "..", "testdata", "script"),

@@ -38,8 +38,8 @@ func (a *app) stdio(ctx context.Context, args []string, panel bool) error {
 	}
 	defer done()
 	if panel {
-		beside, stop := context.WithCancel(ctx)
-		wait, err := a.sidePanel(beside, s.Board)
+		panelCtx, stop := context.WithCancel(ctx)
+		wait, err := a.sidePanel(panelCtx, s.Board)
 		if err != nil {
 			stop()
 			return err
@@ -73,14 +73,14 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	return handler.Serve(ctx, listener)
 }
 
-// newWeb returns everything that is served over HTTP, with s for MCP clients.
+// newWeb returns the HTTP handler: MCP on s, the API and the panel.
 func (a *app) newWeb(s *server.Server) (*edge.Edge, error) {
 	return web.New(s, web.Config{
 		Board: s.Board, Hosts: a.hosts, Origins: a.origins, SessionKey: a.sessionKey, Log: a.logger(),
 	})
 }
 
-// greet tells where the panel is and how to add the server to a client.
+// greet prints where the panel is and how to add the server to a client.
 func (a *app) greet(addr string) error {
 	url := "http://" + addr
 	_, err := fmt.Fprintf(a.Stdout, `todo-mcp %s
@@ -110,8 +110,9 @@ func (a *app) version(context.Context, []string) error {
 	return err
 }
 
-// BuildVersion is the version in the binary's build information, for when none
-// was set while linking.
+// BuildVersion returns the version in the binary's build information, or
+// "devel" when there is none. It is for a binary that was linked without a
+// version.
 func BuildVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
@@ -120,7 +121,7 @@ func BuildVersion() string {
 	return strings.TrimSuffix(strings.Trim(info.Main.Version, "()"), "+dirty")
 }
 
-// indent sets a text's lines in by two columns.
+// indent returns text with each line indented by two columns.
 func indent(text string) string {
 	if text == "" {
 		return ""

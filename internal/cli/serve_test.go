@@ -17,18 +17,19 @@ import (
 	"todo-mcp/internal/cli"
 )
 
-// serving is a `todo-mcp serve` in this process.
-type serving struct {
+// runningServer is a `todo-mcp serve` that runs in the test's process.
+type runningServer struct {
 	url  string
 	stop context.CancelFunc
 	done chan error
 }
 
-func serve(t *testing.T, args ...string) *serving {
+// serve starts a server on a free port and returns when it listens.
+func serve(t *testing.T, args ...string) *runningServer {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	r, w := io.Pipe()
-	s := &serving{stop: stop, done: make(chan error, 1)}
+	s := &runningServer{stop: stop, done: make(chan error, 1)}
 	go func() {
 		s.done <- cli.Run(ctx, append([]string{"todo-mcp", "serve", "--addr", "127.0.0.1:0"}, args...),
 			cli.Env{Stdout: w, Stderr: io.Discard, Getenv: func(string) string { return "" }, Version: "v0"})
@@ -64,13 +65,14 @@ func TestServeHeaderLimit(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 58: a stop closes streams and ends cleanly, with a client of nobody
-// here connected; and sessions go on at the next start, lists too.
-func TestServeStopsAndGoesOn(t *testing.T) {
+// BAD-INPUT 58: a server that is stopped closes its streams and ends without an
+// error, also while a client built on another SDK has a subscription. It leaves
+// a session key file, and the next start continues the list.
+func TestServeStopsAndResumes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	first := serve(t, "--store", "sqlite:"+path)
 	ctx := t.Context()
-	connect := func(s *serving) *mcp.ClientSession {
+	connect := func(s *runningServer) *mcp.ClientSession {
 		t.Helper()
 		session, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(ctx,
 			&mcp.StreamableClientTransport{Endpoint: s.url + "/mcp?list=release"}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
@@ -97,7 +99,7 @@ func TestServeStopsAndGoesOn(t *testing.T) {
 	second := serve(t, "--store", "sqlite:"+path)
 	res, err := connect(second).CallTool(ctx, &mcp.CallToolParams{Name: "create_todos", Arguments: map[string]any{"items": []string{"B"}}})
 	if err != nil || !strings.Contains(res.Content[0].(*mcp.TextContent).Text, "#1 A\n  [ ] #2 B") {
-		t.Errorf("the list does not go on: %+v, %v", res, err)
+		t.Errorf("the list does not continue after the restart: %+v, %v", res, err)
 	}
 	second.stop()
 	if err := <-second.done; err != nil {
@@ -105,7 +107,7 @@ func TestServeStopsAndGoesOn(t *testing.T) {
 	}
 }
 
-// A port in use is told, with the way out.
+// The error for a port in use names the flag --addr, which chooses another.
 func TestServePortInUse(t *testing.T) {
 	s := serve(t, "--store", "memory")
 	err := cli.Run(t.Context(), []string{"todo-mcp", "serve", "--store", "memory", "--addr", strings.TrimPrefix(s.url, "http://")},

@@ -12,9 +12,10 @@ import (
 	"strings"
 )
 
-// sessionKey returns the key that signs session ids: the user's secret, or one
-// that is made when it is first needed and kept beside the lists, so that
-// sessions outlive a restart.
+// sessionKey returns the 32-byte or longer key that signs session ids. It is
+// the hash of the user's secret, or else the key in the file beside the lists,
+// which is generated at first use so that sessions survive a restart. For lists
+// in memory, or when the file cannot be used, the key is new in each process.
 func (a *app) sessionKey() []byte {
 	if a.secret != "" {
 		sum := sha256.Sum256([]byte(a.secret))
@@ -23,9 +24,9 @@ func (a *app) sessionKey() []byte {
 	key := newKey()
 	place, err := a.place()
 	if err == nil && !place.Memory() {
-		var kept []byte
-		if kept, err = keepKey(place.KeyFile(), key); err == nil {
-			return kept
+		var stored []byte
+		if stored, err = loadOrStoreKey(place.KeyFile(), key); err == nil {
+			return stored
 		}
 	}
 	if err != nil {
@@ -40,28 +41,45 @@ func newKey() []byte {
 	return key
 }
 
-// keepKey writes a key to a file that does not exist yet, and returns the key
-// that is in the file then: of several processes that start at once, one wins.
-func keepKey(path string, key []byte) ([]byte, error) {
-	if data, err := os.ReadFile(path); err == nil {
-		kept, err := hex.DecodeString(strings.TrimSpace(string(data)))
-		if err != nil || len(kept) < 32 {
-			return nil, fmt.Errorf("read session key: %s is damaged, delete it", path)
-		}
-		return kept, nil
+// loadOrStoreKey returns the key in the file at path. If there is no file it
+// writes key there and returns it. When several processes start at once, all
+// return the key of the one that was first.
+func loadOrStoreKey(path string, key []byte) ([]byte, error) {
+	stored, err := loadKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return stored, err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make folder for session key: %w", err)
+	if err := storeKey(path, key); !errors.Is(err, fs.ErrExist) {
+		return key, err
 	}
-	own := path + "." + hex.EncodeToString(key[:4])
-	if err := os.WriteFile(own, []byte(hex.EncodeToString(key)+"\n"), 0o600); err != nil {
-		return nil, fmt.Errorf("write session key: %w", err)
+	return loadKey(path) // another process was first
+}
+
+func loadKey(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read session key: %w", err)
 	}
-	defer os.Remove(own)
-	if err := os.Link(own, path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("write session key: %w", err)
-	} else if err != nil {
-		return keepKey(path, key)
+	key, err := hex.DecodeString(strings.TrimSpace(string(data)))
+	if err != nil || len(key) < 32 {
+		return nil, fmt.Errorf("read session key: %s is damaged, delete it", path)
 	}
 	return key, nil
+}
+
+// storeKey writes a key to a file that does not exist yet; the error wraps
+// [fs.ErrExist] when it does. The file has its name only once it is whole.
+func storeKey(path string, key []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make folder for session key: %w", err)
+	}
+	temporary := path + "." + hex.EncodeToString(key[:4])
+	if err := os.WriteFile(temporary, []byte(hex.EncodeToString(key)+"\n"), 0o600); err != nil {
+		return fmt.Errorf("write session key: %w", err)
+	}
+	defer os.Remove(temporary)
+	if err := os.Link(temporary, path); err != nil {
+		return fmt.Errorf("write session key: %w", err)
+	}
+	return nil
 }

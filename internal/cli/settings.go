@@ -34,12 +34,9 @@ type settings struct {
 	logLevel slog.Level
 	keep     todo.Keep
 	token    string
-
-	// source says where each value came from, by name.
-	source map[string]string
 }
 
-// group says which commands a setting matters to.
+// group is a group of settings. A command accepts whole groups.
 type group int
 
 const (
@@ -51,17 +48,16 @@ const (
 	watchGroup
 )
 
-// setting is one row of the table: flag --name, variable TODO_NAME, line
-// "name = value" of the config file.
+// setting is one row of the settings table. It is set by the flag --name, the
+// variable TODO_NAME, or a line "name = value" of the config file.
 type setting struct {
-	name  string
-	def   string // as it would be written
-	help  string
-	group group
-	// isSwitch says that the flag alone means true.
-	isSwitch bool
-	secret   bool // its value is never shown
-	// set parses a value and keeps it; the error says what is allowed.
+	name     string
+	def      string // the default, as a user would write it
+	help     string
+	group    group
+	isSwitch bool // the flag without a value means true
+	secret   bool // errors do not quote the value
+	// set parses a value and stores it; the error says what is allowed.
 	set func(*settings, string) error
 }
 
@@ -70,15 +66,16 @@ func (s setting) variable() string {
 	return "TODO_" + strings.ToUpper(strings.ReplaceAll(s.name, "-", "_"))
 }
 
-// kind is the type of a setting's value: how it is read, and how its default is
-// written.
+// kind is the type of a setting's value: parse reads a value from text, and
+// format writes the default as text.
 type kind[T any] struct {
 	parse    func(string) (T, error)
 	format   func(T) string
-	isSwitch bool // the flag alone means true
+	isSwitch bool // the flag without a value means true
 }
 
-// define makes a row of a kind; field returns where the value is kept.
+// define returns a row of the settings table, without a group. field returns a
+// pointer to the value in the settings.
 func define[T any](k kind[T], name string, def T, field func(*settings) *T, help string) setting {
 	return setting{name: name, def: k.format(def), help: help, isSwitch: k.isSwitch, set: func(s *settings, text string) error {
 		value, err := k.parse(text)
@@ -90,7 +87,7 @@ func define[T any](k kind[T], name string, def T, field func(*settings) *T, help
 	}}
 }
 
-// table is every setting there is.
+// table returns all settings, group by group.
 func table() []setting {
 	var rows []setting
 	for _, g := range []struct {
@@ -109,9 +106,11 @@ func table() []setting {
 }
 
 func storeSettings() []setting {
+	place := define(storePlace(), "store", "", func(s *settings) *string { return &s.store },
+		"where lists are kept: memory, sqlite:PATH; empty is a file in the state directory")
+	place.secret = true // its own errors quote it, without a password
 	return []setting{
-		define(storePlace(), "store", "", func(s *settings) *string { return &s.store },
-			"where lists are kept: memory, sqlite:PATH; empty is a file in the state directory"),
+		place,
 		define(number(1_000_000), "keep-revisions", 1000, func(s *settings) *int { return &s.keep.Revisions },
 			"how many revisions of a list are kept; 0 is all"),
 		define(days(36_500), "keep-days", 0, func(s *settings) *time.Duration { return &s.keep.Age },
@@ -174,7 +173,7 @@ func httpSettings() []setting {
 			"address to listen on; only loopback ones"),
 		define(hostNames(), "allowed-hosts", nil, func(s *settings) *[]string { return &s.hosts },
 			"more Host names to answer to, with commas"),
-		define(words(), "allowed-origins", nil, func(s *settings) *[]string { return &s.origins },
+		define(origins(), "allowed-origins", nil, func(s *settings) *[]string { return &s.origins },
 			"origins of pages that may call, with commas (https://host)"),
 		key,
 	}
@@ -186,16 +185,17 @@ func watchSettings() []setting {
 	return []setting{token}
 }
 
-// layers are where values come from, the weightiest first.
+// layer has the values from one source, by setting name.
 type layer struct {
-	name   string
+	name   string // where the values come from: "flag", "environment", the config file
 	values map[string]string
 }
 
-// load fills in the settings. The error names the setting, where the bad value
-// came from, and what is allowed.
+// load returns the settings. Each value comes from the first layer that has it,
+// or else is the default. The error names the setting, where the bad value came
+// from, and what is allowed.
 func load(layers []layer) (*settings, error) {
-	s := &settings{source: make(map[string]string)}
+	s := &settings{}
 	for _, row := range table() {
 		value, from := row.def, "default"
 		for _, l := range layers {
@@ -204,11 +204,10 @@ func load(layers []layer) (*settings, error) {
 				break
 			}
 		}
-		s.source[row.name] = from
 		if err := row.set(s, value); err != nil {
-			shown := " " + strconv.Quote(value)
-			if row.secret {
-				shown = ""
+			shown := ""
+			if !row.secret {
+				shown = " " + strconv.Quote(value)
 			}
 			return nil, fmt.Errorf("setting %s%s (%s): %w", row.name, shown, from, err)
 		}
@@ -216,7 +215,8 @@ func load(layers []layer) (*settings, error) {
 	return s, nil
 }
 
-// fromEnvironment reads the variables that are set.
+// fromEnvironment returns the values of the variables that are set and not
+// empty.
 func fromEnvironment(getenv func(string) string) layer {
 	l := layer{name: "environment", values: make(map[string]string)}
 	for _, row := range table() {
@@ -227,7 +227,8 @@ func fromEnvironment(getenv func(string) string) layer {
 	return l
 }
 
-// fromFile reads a config file; one that need not exist may be missing.
+// fromFile reads a config file. A missing file is an error only if mustExist is
+// true.
 func fromFile(path string, mustExist bool) (layer, error) {
 	l := layer{name: path, values: make(map[string]string)}
 	f, err := os.Open(path)
@@ -254,8 +255,8 @@ func fromFile(path string, mustExist bool) (layer, error) {
 	return l, lines.Err()
 }
 
-// configFile is where the config file is looked for when none is named; empty
-// when the user has no such place.
+// configFile returns the path of the config file that is read when the user
+// names none, or "" when the environment has no home directory.
 func configFile(getenv func(string) string) string {
 	for _, base := range []string{getenv("XDG_CONFIG_HOME"), getenv("APPDATA")} {
 		if base != "" {

@@ -40,7 +40,8 @@ func (a *app) show(ctx context.Context, args []string, format string, width int)
 	return a.showSubs(ctx, lists, list, width)
 }
 
-// showSubs shows the lists of sub-agents under their main one, rolled up.
+// showSubs prints the lists of the sub-agents of a main list, oldest first,
+// under a line with their total progress.
 func (a *app) showSubs(ctx context.Context, lists todo.Lists, list todo.Snapshot, width int) error {
 	subs, err := lists.Find(ctx, todo.Query{Parent: list.List.ID, OldestFirst: true})
 	if err != nil || len(subs) == 0 {
@@ -62,6 +63,8 @@ func (a *app) showSubs(ctx context.Context, lists todo.Lists, list todo.Snapshot
 	return nil
 }
 
+// print prints a list in one of the formats of `show`. Width 0 means the
+// terminal's width, or 60 columns for a status line.
 func (a *app) print(list todo.Snapshot, format string, width int) error {
 	var text string
 	switch format {
@@ -83,13 +86,15 @@ func (a *app) print(list todo.Snapshot, format string, width int) error {
 	return err
 }
 
-// picture draws a list for a terminal, and writes plain lines elsewhere.
+// picture returns a list as a box if standard output is a terminal or width is
+// not 0, else as plain lines. Width 0 means the terminal's, at most 100
+// columns.
 func (a *app) picture(list todo.Snapshot, title string, width int) string {
-	if terminal(a.Stdout) == 0 && width == 0 {
+	if terminalWidth(a.Stdout) == 0 && width == 0 {
 		return render.Plain(list)
 	}
 	if width == 0 {
-		width = min(terminal(a.Stdout), 100)
+		width = min(terminalWidth(a.Stdout), 100)
 	}
 	return render.Box(list, render.BoxOptions{Width: width, Color: a.colour(), Title: title})
 }
@@ -130,6 +135,6 @@ func (a *app) lists(ctx context.Context, asJSON bool, limit int) error {
 		_, err := fmt.Fprintln(a.Stdout, "There are no lists yet; an agent makes one by calling its todo tool.")
 		return err
 	}
-	_, err = io.WriteString(a.Stdout, render.Lists(found, time.Now(), terminal(a.Stdout)))
+	_, err = io.WriteString(a.Stdout, render.Lists(found, time.Now(), terminalWidth(a.Stdout)))
 	return err
 }

@@ -10,18 +10,20 @@ import (
 	"todo-mcp/server"
 )
 
-// takeover is how often a stdio process that should serve the panel looks
-// whether the port is free: when the one that serves it ends, another does.
-const takeover = time.Second
+// takeoverInterval is how often a stdio process with --panel tries to listen on
+// the panel's port, so that it takes over when the process that serves the
+// panel ends.
+const takeoverInterval = time.Second
 
-// sidePanel serves the panel beside a stdio server, for as long as nobody else
-// does, until ctx ends; wait returns when it has stopped.
+// sidePanel serves the panel in the background, next to a stdio server, until
+// ctx ends. While another process uses the port it tries again at intervals.
+// wait returns when the panel has stopped.
 func (a *app) sidePanel(ctx context.Context, board *todo.Board) (wait func(), err error) {
 	config, err := a.serverConfig(board)
 	if err != nil {
 		return nil, err
 	}
-	config.List = "" // the name is the stdio client's alone
+	config.List = "" // --list applies to the stdio client only
 	s, err := server.New(config)
 	if err != nil {
 		return nil, err
@@ -36,15 +38,17 @@ func (a *app) sidePanel(ctx context.Context, board *todo.Board) (wait func(), er
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(takeover):
+			case <-time.After(takeoverInterval):
 			}
 		}
 	})
 	return work.Wait, nil
 }
 
+// servePanel serves the panel on l until ctx ends, and logs errors.
 func (a *app) servePanel(ctx context.Context, l net.Listener, s *server.Server) {
 	log := a.logger()
+	defer l.Close()
 	h, err := a.newWeb(s)
 	if err == nil {
 		log.Info("panel", "address", "http://"+l.Addr().String()+"/")

@@ -11,8 +11,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// onTerminal runs the program on a terminal of its own and returns what it
-// drew.
+// onTerminal runs the program on a new pseudo-terminal with so many columns and
+// returns everything it wrote.
 func onTerminal(t *testing.T, columns uint16, env []string, args ...string) string {
 	t.Helper()
 	path, err := exec.LookPath("todo-mcp")
@@ -27,15 +27,15 @@ func onTerminal(t *testing.T, columns uint16, env []string, args ...string) stri
 		t.Fatal(err)
 	}
 	defer term.Close()
-	drawn, _ := io.ReadAll(term) // ends with an error when the program ends
+	drawn, _ := io.ReadAll(term) // reading a pty returns an error when the program ends
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v: %s", err, drawn)
 	}
 	return strings.ReplaceAll(string(drawn), "\r\n", "\n")
 }
 
-// C5: on a terminal the command draws the list; colour is left out when NO_COLOR
-// is set, and the box fits the columns there are.
+// C5: on a terminal TodoWrite draws the list as a box of the terminal's width,
+// without colours if NO_COLOR is set.
 func TestTodoWriteOnATerminal(t *testing.T) {
 	const todos = `{"todos":[{"content":"Analyze","activeForm":"Analyzing","status":"completed"},{"content":"写测试","activeForm":"正在写测试","status":"in_progress"},{"content":"Run tests","activeForm":"Running tests","status":"pending"}]}`
 	env := []string{"XDG_STATE_HOME=" + t.TempDir(), "TERM=xterm", "NO_COLOR=1"}

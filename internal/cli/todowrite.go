@@ -12,14 +12,15 @@ import (
 	"todo-mcp/tools"
 )
 
-// The usage lines, to the letter (VARIANTS.md C2).
+// The usage lines; docs/spec/variants.md C2 fixes their exact text.
 const (
 	usageShort = `Usage: TodoWrite '{"todos":[...]}'`
 	usageItem  = `Usage: TodoWrite '{"todos":[{"content":"...","activeForm":"...","status":"pending"}]}'`
 )
 
-// todoWrite is system 3's command: the summary on standard out and exit 0, or
-// the message on standard error and exit 1 (VARIANTS.md C1–C5).
+// todoWrite runs system 3's command. It prints the result text on standard
+// output, or returns an error with the exact message for standard error, which
+// the program prints before it exits with 1 (docs/spec/variants.md C1–C5).
 func (a *app) todoWrite(ctx context.Context, args []string) error {
 	raw, err := a.todoWriteJSON(args)
 	if err != nil {
@@ -27,23 +28,23 @@ func (a *app) todoWrite(ctx context.Context, args []string) error {
 	}
 	list, _, err := a.newTools()
 	if err != nil {
-		return &toldError{"Error: " + err.Error()}
+		return &verbatimError{"Error: " + err.Error()}
 	}
 	tool := tools.Find(list, "TodoWrite")
 	call, err := tool.Read(raw)
 	if err != nil {
-		return told(tool, err)
+		return toolFailure(tool, err)
 	}
 	lists, done, err := a.openLists()
 	if err != nil {
-		return &toldError{"Error: " + err.Error()}
+		return &verbatimError{"Error: " + err.Error()}
 	}
 	defer done()
 	out, err := lists.Apply(ctx, a.todoWriteTo(call))
 	if err != nil {
-		return told(tool, err)
+		return toolFailure(tool, err)
 	}
-	if width := terminal(a.Stdout); width > 0 {
+	if width := terminalWidth(a.Stdout); width > 0 {
 		if _, err := io.WriteString(a.Stdout, a.picture(out.After, out.After.List.Name, 0)); err != nil {
 			return err
 		}
@@ -52,27 +53,29 @@ func (a *app) todoWrite(ctx context.Context, args []string) error {
 	return err
 }
 
-// todoWriteJSON is the argument, or standard input for "-".
+// todoWriteJSON returns the arguments, joined by spaces, or standard input for
+// "-".
 func (a *app) todoWriteJSON(args []string) ([]byte, error) {
 	text := strings.TrimSpace(strings.Join(args, " "))
 	if text == "" {
-		return nil, &toldError{"Error: Missing JSON parameter\n" + usageShort}
+		return nil, &verbatimError{"Error: Missing JSON parameter\n" + usageShort}
 	}
 	if text != "-" {
 		return []byte(text), nil
 	}
 	raw, err := io.ReadAll(io.LimitReader(a.Stdin, todo.MaxRequest+1))
 	if err != nil {
-		return nil, &toldError{"Error: read standard input: " + err.Error()}
+		return nil, &verbatimError{"Error: read standard input: " + err.Error()}
 	}
 	if len(raw) > todo.MaxRequest {
-		return nil, &toldError{fmt.Sprintf("Error: the JSON is larger than %d bytes", todo.MaxRequest)}
+		return nil, &verbatimError{fmt.Sprintf("Error: the JSON is larger than %d bytes", todo.MaxRequest)}
 	}
 	return raw, nil
 }
 
-// todoWriteTo says where the command writes: the named list, else the working
-// directory's (VARIANTS.md C3).
+// todoWriteTo returns the write of a call, to the list that --list or TODO_LIST
+// names, or else to the working directory's own list (docs/spec/variants.md
+// C3).
 func (a *app) todoWriteTo(call *tools.Call) todo.Write {
 	w := todo.Write{Writer: todo.Writer{Client: "command line", Variant: "TodoWrite"}, Change: call.Change}
 	w.List, w.Begin.Workspace = call.List, workingDir()
@@ -84,16 +87,17 @@ func (a *app) todoWriteTo(call *tools.Call) todo.Write {
 	return w
 }
 
-// told words an error as the tool would, with the usage line behind bad JSON.
-func told(tool *tools.Tool, err error) error {
+// toolFailure returns err as the message that the tool would return to a model,
+// followed by the usage line if the JSON is not valid.
+func toolFailure(tool *tools.Tool, err error) error {
 	result, ok := tool.Failure(err)
 	switch {
 	case !ok && errors.Is(err, context.DeadlineExceeded):
-		return &toldError{"Error: the store did not answer in time"}
+		return &verbatimError{"Error: the store did not answer in time"}
 	case !ok:
-		return &toldError{"Error: " + err.Error()}
+		return &verbatimError{"Error: " + err.Error()}
 	case errors.Is(err, tools.ErrInvalidJSON):
-		return &toldError{result.Text + "\n" + usageItem}
+		return &verbatimError{result.Text + "\n" + usageItem}
 	}
-	return &toldError{result.Text}
+	return &verbatimError{result.Text}
 }

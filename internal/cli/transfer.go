@@ -18,22 +18,22 @@ import (
 	"todo-mcp/server"
 )
 
-// export writes whole histories as NDJSON, a snapshot a line: lists by when
-// they began, revisions in order. The same lists give the same bytes from any
-// store.
+// export writes the whole history of lists as NDJSON, one snapshot a line:
+// lists in the order of their creation, then revisions in ascending order. The
+// output for the same lists is the same from any store.
 func (a *app) export(ctx context.Context, args []string) error {
 	lists, done, err := a.openLists()
 	if err != nil {
 		return err
 	}
 	defer done()
-	chosen, err := a.chosen(ctx, lists, args)
+	exported, err := a.listsToExport(ctx, lists, args)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(a.Stdout)
 	encode := json.NewEncoder(out)
-	for _, l := range chosen {
+	for _, l := range exported {
 		revisions, err := lists.History(ctx, l.List.ID, 0, 0)
 		if err != nil {
 			return err
@@ -47,24 +47,25 @@ func (a *app) export(ctx context.Context, args []string) error {
 	return out.Flush()
 }
 
-// chosen returns the lists that the arguments name, or all.
-func (a *app) chosen(ctx context.Context, lists todo.Lists, args []string) (chosen []todo.Snapshot, err error) {
+// listsToExport returns the lists that the arguments name, or all if there are
+// no arguments, in the order of their creation.
+func (a *app) listsToExport(ctx context.Context, lists todo.Lists, args []string) (found []todo.Snapshot, err error) {
 	for _, arg := range args {
 		l, err := a.namedList(ctx, lists, arg)
 		if err != nil {
 			return nil, err
 		}
-		chosen = append(chosen, l)
+		found = append(found, l)
 	}
 	if len(args) == 0 {
-		if chosen, err = lists.Find(ctx, todo.Query{}); err != nil {
+		if found, err = lists.Find(ctx, todo.Query{}); err != nil {
 			return nil, err
 		}
 	}
-	slices.SortFunc(chosen, func(x, y todo.Snapshot) int {
+	slices.SortFunc(found, func(x, y todo.Snapshot) int {
 		return cmp.Or(x.List.Created.Compare(y.List.Created), cmp.Compare(x.List.ID, y.List.ID))
 	})
-	return chosen, nil
+	return found, nil
 }
 
 func importFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
@@ -87,7 +88,8 @@ func (a *app) importFile(ctx context.Context, args []string, format string) erro
 	return a.importHistory(ctx, in)
 }
 
-// input is the file an argument names, or standard input.
+// input opens the file that the argument names; without one, or for "-", it
+// returns standard input.
 func (a *app) input(args []string) (io.ReadCloser, error) {
 	switch {
 	case len(args) > 1:
@@ -102,11 +104,14 @@ func (a *app) input(args []string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// maxLine is the longest line of an export: a list at its hard caps.
+// maxLine is the maximum length in bytes of a line that import reads. A list at
+// its hard caps fits in it.
 const maxLine = 32 << 20
 
-// importHistory saves what export wrote. Revisions that are there already, the
-// same, are passed over; others stop the import with their line.
+// importHistory saves the revisions in what export wrote. It skips a revision
+// that the store already has with equal content. Any other line that cannot be
+// saved ends the import with an error that names the line; the revisions before
+// it stay saved.
 func (a *app) importHistory(ctx context.Context, in io.Reader) error {
 	st, err := a.openStore()
 	if err != nil {
@@ -136,6 +141,8 @@ func (a *app) importHistory(ctx context.Context, in io.Reader) error {
 	return err
 }
 
+// importLine saves the snapshot in a line of an export. fresh reports whether
+// the store did not have it.
 func importLine(ctx context.Context, st todo.Store, line []byte) (fresh bool, err error) {
 	var next todo.Snapshot
 	d := json.NewDecoder(bytes.NewReader(line))
@@ -146,9 +153,9 @@ func importLine(ctx context.Context, st todo.Store, line []byte) (fresh bool, er
 	if err := next.Check(); err != nil {
 		return false, err
 	}
-	there, err := st.Load(ctx, next.List.ID, next.Revision)
+	stored, err := st.Load(ctx, next.List.ID, next.Revision)
 	switch {
-	case err == nil && there.Equal(next):
+	case err == nil && stored.Equal(next):
 		return false, nil
 	case err == nil:
 		return false, fmt.Errorf("list %s has another revision %d here", next.List.ID, next.Revision)
@@ -156,7 +163,7 @@ func importLine(ctx context.Context, st todo.Store, line []byte) (fresh bool, er
 		return false, err
 	}
 	if next.Revision == 1 {
-		next.List = next.List.Begun(next.Items) // an older version's export has no title
+		next.List = next.List.Begun(next.Items) // exports of older versions lack First
 	}
 	_, err = st.Save(ctx, next)
 	if errors.Is(err, todo.ErrNotFound) {
@@ -165,8 +172,9 @@ func importLine(ctx context.Context, st todo.Store, line []byte) (fresh bool, er
 	return err == nil, err
 }
 
-// importMarkdown makes a named list what a task list says; items that are there
-// keep their numbers and times.
+// importMarkdown replaces the list that --list names with the items of a
+// Markdown task list. Items that match an item of the list keep its number and
+// times.
 func (a *app) importMarkdown(ctx context.Context, in io.Reader) error {
 	if a.list == "" {
 		return errors.New("say which list with --list NAME")
@@ -178,7 +186,8 @@ func (a *app) importMarkdown(ctx context.Context, in io.Reader) error {
 	if len(text) > todo.MaxRequest {
 		return fmt.Errorf("the file is larger than %d bytes", todo.MaxRequest)
 	}
-	lines, err := taskLines(render.ReadMarkdown(string(text)))
+	items := render.ReadMarkdown(string(text))
+	lines, err := taskLines(items)
 	if err != nil {
 		return err
 	}
@@ -191,7 +200,7 @@ func (a *app) importMarkdown(ctx context.Context, in io.Reader) error {
 		Target: todo.Target{Scope: server.NamedScope(a.list)},
 		Begin:  todo.List{Name: a.list, Workspace: workingDir()},
 		Writer: todo.Writer{Client: "command line", Variant: "import", Person: true},
-		Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil },
+		Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); addReasons(d, items); return nil },
 	})
 	if err != nil {
 		return err
@@ -199,7 +208,18 @@ func (a *app) importMarkdown(ctx context.Context, in io.Reader) error {
 	return a.print(out.After, "text", 0)
 }
 
-// taskLines holds what was read to the model's rules.
+// addReasons adds the reasons of blocked items to a draft that has just been
+// replaced by them: a line has no place for a reason.
+func addReasons(d *todo.Draft, items []todo.Item) {
+	for i, item := range items {
+		if item.Reason != "" && i < len(d.Items()) {
+			d.Block(d.Items()[i].ID, item.Reason)
+		}
+	}
+}
+
+// taskLines returns items from Markdown as lines. It returns an error if there
+// are none or too many, or if one is not valid.
 func taskLines(items []todo.Item) ([]todo.Line, error) {
 	if len(items) == 0 {
 		return nil, errors.New("there is no task list in it: lines such as `- [ ] Write tests`")

@@ -56,10 +56,10 @@ func (a *app) watchStore(ctx context.Context, o watch.Options) error {
 	return a.watchSource(ctx, watch.Local{Lists: board.Everyone()}, o)
 }
 
-// watchSource draws on a terminal that can be drawn on, and writes lines
-// elsewhere.
+// watchSource runs the interactive viewer if standard output is a terminal with
+// cursor control; otherwise it prints each change as plain lines.
 func (a *app) watchSource(ctx context.Context, source watch.Source, o watch.Options) error {
-	if terminal(a.Stdout) == 0 || a.Getenv("TERM") == "dumb" {
+	if terminalWidth(a.Stdout) == 0 || a.Getenv("TERM") == "dumb" {
 		return watch.Plain(ctx, source, a.Stdout, a.Stderr, o)
 	}
 	in, _ := a.Stdin.(*os.File)

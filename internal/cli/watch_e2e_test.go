@@ -17,14 +17,16 @@ import (
 	"todo-mcp/internal/cli"
 )
 
-// terminal is a tmux of its own with one window.
+// terminal is a tmux server, separate from any that the user runs, with one
+// window.
 type terminal struct {
 	t       *testing.T
-	sockets string // folder
+	sockets string // the folder of its socket
 }
 
-// newTerminal starts a shell in a detached tmux. Its todo-mcp is this test's
-// binary, which is the program when called so (see TestMain).
+// newTerminal starts a shell in a detached tmux. The shell's todo-mcp is a
+// symbolic link to the test binary, which runs the program when called by that
+// name (see TestMain).
 func newTerminal(t *testing.T, db string) terminal {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -42,11 +44,11 @@ func newTerminal(t *testing.T, db string) terminal {
 	term.tmux("-f", "/dev/null", "new-session", "-d", "-x", "70", "-y", "16",
 		"env", "PATH="+bin+":"+os.Getenv("PATH"), "TODO_STORE=sqlite:"+db, "HOME="+bin, "GORACE=atexit_sleep_ms=0", "PS1=prompt> ", "ENV=", "sh")
 	t.Cleanup(func() { _ = term.command("kill-server").Run() })
-	term.shows("prompt>")
+	term.waitForText("prompt>")
 	return term
 }
 
-// command is a call of a tmux server that is the test's own, its socket too.
+// command returns a tmux command for this terminal's server.
 func (t terminal) command(args ...string) *exec.Cmd {
 	c := exec.Command("tmux", append([]string{"-L", "w"}, args...)...)
 	c.Env = append(os.Environ(), "TMUX_TMPDIR="+t.sockets, "TMUX=")
@@ -69,8 +71,9 @@ func (t terminal) press(keys ...string) {
 func (t terminal) run(line string) { t.t.Helper(); t.press(line, "Enter") }
 func (t terminal) screen() string  { t.t.Helper(); return t.tmux("capture-pane", "-p") }
 
-// until polls the screen until it is as wanted.
-func (t terminal) until(what string, ok func(screen string) bool) string {
+// waitUntil polls the screen until ok accepts it and returns it; after 10 s it
+// fails the test.
+func (t terminal) waitUntil(what string, ok func(screen string) bool) string {
 	t.t.Helper()
 	screen := ""
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
@@ -82,26 +85,30 @@ func (t terminal) until(what string, ok func(screen string) bool) string {
 	return ""
 }
 
-func (t terminal) shows(text string) string {
+// waitForText waits until the screen contains text and returns the screen.
+func (t terminal) waitForText(text string) string {
 	t.t.Helper()
-	return t.until("shows "+strconv.Quote(text), func(s string) bool { return strings.Contains(s, text) })
+	return t.waitUntil("shows "+strconv.Quote(text), func(s string) bool { return strings.Contains(s, text) })
 }
 
-// restored waits until the viewer has gone, with the screen from before, the
-// cursor and the line mode.
-func (t terminal) restored(before string) {
+// waitForRestored waits until the viewer has ended and checks that it restored
+// the terminal: the screen, which contained before, the cursor and the line
+// mode.
+func (t terminal) waitForRestored(before string) {
 	t.t.Helper()
-	t.until("the screen is restored", func(s string) bool {
+	t.waitUntil("the screen is restored", func(s string) bool {
 		return strings.Contains(s, before) && !strings.Contains(s, "┌")
 	})
 	const state = "#{alternate_on} #{cursor_flag} #{wrap_flag}"
-	t.until("the cursor is back", func(string) bool {
+	t.waitUntil("the cursor is back", func(string) bool {
 		return strings.TrimSpace(t.tmux("display-message", "-p", state)) == "0 1 1"
 	})
 	t.run("stty -a | tr ' ' '\\n' | grep -c -x -e icanon -e echo; echo mode t''old")
-	t.shows("2\nmode told\n")
+	t.waitForText("2\nmode told\n")
 }
 
+// write writes a list with the TodoWrite command; the first item is in
+// progress.
 func write(t *testing.T, db, list string, texts ...string) {
 	t.Helper()
 	var todos []string
@@ -121,100 +128,103 @@ func write(t *testing.T, db, list string, texts ...string) {
 	}
 }
 
-// A person watches in a real terminal while another process writes the file.
+// watch, in a real terminal, shows what another process writes, follows a
+// resize, and shows earlier revisions.
 func TestWatchTerminal(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "todo.db")
 	write(t, db, "release", "Write tests", "Ship")
 	term := newTerminal(t, db)
 	term.run("echo before; todo-mcp watch")
-	screen := term.shows("● Write tests...")
+	screen := term.waitForText("● Write tests...")
 	if !strings.Contains(screen, "┌─ release · 0/2 · running ") || !strings.Contains(screen, "● live") || strings.Contains(screen, "before") {
-		t.Errorf("the list looks so:\n%s", screen)
+		t.Errorf("the first screen is:\n%s", screen)
 	}
 	write(t, db, "release", "Tell everybody", "Ship 发布 🚀")
-	term.shows("● Tell everybody...")
+	term.waitForText("● Tell everybody...")
 	term.tmux("resize-window", "-x", "40", "-y", "9")
-	term.until("fits the smaller window", func(s string) bool {
+	term.waitUntil("fits the smaller window", func(s string) bool {
 		return strings.Contains(s, "│ ○ Ship 发布 🚀                       │\n") && strings.Contains(s, "↑↓ select")
 	})
 	term.press("Enter", "Left")
-	term.shows("revision 2 of 2")
+	term.waitForText("revision 2 of 2")
 	term.press("Left")
-	term.shows("revision 1 of 2")
+	term.waitForText("revision 1 of 2")
 	term.press("q")
-	term.restored("before")
+	term.waitForRestored("before")
 }
 
-// SIGTERM leaves the terminal as it was, and is no error.
+// SIGTERM ends watch with exit status 0 and restores the terminal.
 func TestWatchTerminated(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "todo.db")
 	write(t, db, "release", "Write tests")
 	term := newTerminal(t, db)
 	term.run("echo before; (todo-mcp watch release; echo ended with $?) ")
-	term.shows("● Write tests...")
+	term.waitForText("● Write tests...")
 	pid := strings.TrimSpace(term.tmux("display-message", "-p", "#{pane_pid}"))
 	if out, err := exec.Command("pkill", "-TERM", "-s", pid, "todo-mcp").CombinedOutput(); err != nil {
 		t.Fatalf("pkill: %v: %s", err, out)
 	}
-	term.shows("ended with 0")
-	term.restored("before")
+	term.waitForText("ended with 0")
+	term.waitForRestored("before")
 }
 
-// What a list holds cannot touch a real terminal (BAD-INPUT 37, 38), and Ctrl-C
-// leaves it.
+// A list's texts cannot control a real terminal (BAD-INPUT 37, 38); Ctrl-C ends
+// watch and restores the terminal.
 func TestWatchHostile(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "todo.db")
 	write(t, db, "release", "wipe \u202e me", "c1 \u200b end", "tail")
 	term := newTerminal(t, db)
 	term.run("echo before; todo-mcp watch")
-	if s := term.shows("tail"); !strings.Contains(s, `wipe \u202e me`) || !strings.Contains(s, `c1 \u200b end`) {
-		t.Errorf("hostile text looks so:\n%s", s)
+	if s := term.waitForText("tail"); !strings.Contains(s, `wipe \u202e me`) || !strings.Contains(s, `c1 \u200b end`) {
+		t.Errorf("hostile text is shown as:\n%s", s)
 	}
 	term.press("C-c")
-	term.restored("before")
+	term.waitForRestored("before")
 }
 
-// `todo-mcp watch | head` ends with head, and a dumb terminal gets lines.
+// `todo-mcp watch | head` ends when head ends, and on a dumb terminal watch
+// prints plain lines.
 func TestWatchPlain(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "todo.db")
 	write(t, db, "release", "Write tests", "Ship")
 	term := newTerminal(t, db)
 	term.run("todo-mcp watch | head -n 2; echo piped")
-	term.until("ends with head", func(s string) bool {
+	term.waitUntil("ends with head", func(s string) bool {
 		return strings.Contains(s, "command line/TodoWrite\nrelease (rev 1, 0 of 2 done)\npiped\n")
 	})
 	term.run("clear; TERM=dumb todo-mcp watch release")
-	if s := term.shows("[ ] #2 Ship"); strings.Contains(s, "┌") {
-		t.Errorf("a dumb terminal gets\n%s", s)
+	if s := term.waitForText("[ ] #2 Ship"); strings.Contains(s, "┌") {
+		t.Errorf("a dumb terminal shows\n%s", s)
 	}
 	term.press("C-c")
 	term.run("echo aft''er")
-	term.shows("after\n")
+	term.waitForText("after\n")
 }
 
-// A server is followed, lost, found again; nothing is missed.
+// watch --server reconnects to a server that was stopped and started again, and
+// shows what was written in between.
 func TestWatchServer(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "todo.db")
 	write(t, db, "release", "Write tests")
 	s := serve(t, "--store", "sqlite:"+db)
 	term := newTerminal(t, db)
 	term.run("todo-mcp watch --server " + s.url)
-	term.shows("● Write tests...")
+	term.waitForText("● Write tests...")
 	s.stop()
 	<-s.done
-	term.shows("reconnecting…")
+	term.waitForText("reconnecting…")
 	write(t, db, "release", "Written meanwhile")
 	again := serve(t, "--store", "sqlite:"+db, "--addr", strings.TrimPrefix(s.url, "http://"))
-	if screen := term.shows("● Written meanwhile..."); !strings.Contains(screen, "● live") {
-		t.Errorf("connected again:\n%s", screen)
+	if screen := term.waitForText("● Written meanwhile..."); !strings.Contains(screen, "● live") {
+		t.Errorf("after the reconnection:\n%s", screen)
 	}
 	write(t, db, "release", "Live again")
-	term.shows("● Live again...")
+	term.waitForText("● Live again...")
 	term.press("q")
 	again.stop()
 }
 
-// Mistakes are told before anything is drawn.
+// Wrong arguments are reported before watch writes anything.
 func TestWatchMistakes(t *testing.T) {
 	for want, args := range map[string][]string{
 		"one list at a time":            {"a", "b"},

@@ -9,11 +9,17 @@ import (
 	"strings"
 )
 
-// guard refuses what a foreign page in a browser could send: a Host that is not
-// ours, which DNS rebinding gives, and an Origin that is not (BAD-INPUT 1–6).
+// guard refuses requests that a foreign page in a browser could send: those with a
+// foreign Host, as after DNS rebinding, or a foreign Origin (BAD-INPUT 1–6).
 type guard struct {
 	hosts       []string
 	crossOrigin *http.CrossOriginProtection
+}
+
+// CheckOrigins returns an error that names the first text which is no origin.
+func CheckOrigins(origins []string) error {
+	_, err := newGuard(nil, origins)
+	return err
 }
 
 func newGuard(hosts, origins []string) (*guard, error) {
@@ -30,9 +36,9 @@ func (g *guard) check(r *http.Request) error {
 	if !g.serves(r.Host) {
 		return &Error{http.StatusForbidden, "this Host is not served here (see --allowed-hosts)"}
 	}
-	// The standard library lets every GET pass, for a site's pages are public.
-	// Ours are not: a read from another origin is judged like a write. What has
-	// no Origin and changes nothing is a program, or a link that was followed.
+	// CrossOriginProtection accepts every GET, because it assumes that reads
+	// need no protection. Lists are private, so a read with an Origin is checked
+	// like a write. A read without an Origin comes from a program or a link.
 	if r.Header.Get("Origin") == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		return nil
 	}
@@ -44,8 +50,8 @@ func (g *guard) check(r *http.Request) error {
 	return nil
 }
 
-// serves reports whether a host, with or without port, is a loopback name or one
-// of those configured.
+// serves reports whether a host, with or without port, is a loopback name or one of
+// the configured names.
 func (g *guard) serves(hostport string) bool {
 	host := strings.ToLower(hostOf(hostport))
 	return isLoopback(host) || slices.Contains(g.hosts, host)
@@ -67,6 +73,6 @@ func isLoopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// IsLoopback reports whether an address to listen on can be reached from this
-// machine alone.
+// IsLoopback reports whether an address to listen on, with or without port, can only
+// be reached from this machine.
 func IsLoopback(address string) bool { return isLoopback(strings.ToLower(hostOf(address))) }

@@ -1,6 +1,6 @@
 // Command shots makes the README's pictures from a running program: it starts a
-// server on a memory store, has scripted agents write lists over MCP, and takes
-// screenshots in headless Chromium.
+// server on a memory store, writes lists over MCP as several clients, and saves
+// screenshots of the panel, in headless Chromium, and of the terminal.
 package main
 
 import (
@@ -41,12 +41,12 @@ func run(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	web, stop, err := serve()
+	base, stop, err := serve()
 	if err != nil {
 		return err
 	}
 	defer stop()
-	main, err := seed(web)
+	list, err := seed(base)
 	if err != nil {
 		return err
 	}
@@ -57,19 +57,20 @@ func run(folder string) error {
 		width, height int64
 		dark          bool
 	}{
-		{"panel-light.png", web, 1280, 860, false},
-		{"panel-dark.png", web, 1280, 860, true},
-		{"panel-narrow.png", web, 390, 844, false},
-		{"list-history.png", web + "/lists/" + main + "?revision=2", 980, 560, false},
+		{"panel-light.png", base, 1280, 860, false},
+		{"panel-dark.png", base, 1280, 860, true},
+		{"panel-narrow.png", base, 390, 844, false},
+		{"list-history.png", base + "/lists/" + list + "?revision=2", 980, 560, false},
 	} {
 		if err := shoot(ctx, s.url, filepath.Join(folder, s.name), s.width, s.height, s.dark); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	return shootTerminal(ctx, web, filepath.Join(folder, "terminal.png"))
+	return shootTerminal(ctx, base, filepath.Join(folder, "terminal.png"))
 }
 
-// serve starts a server on loopback.
+// serve starts a server with a memory store on a free loopback port. url is its
+// base URL.
 func serve() (url string, stop func(), err error) {
 	board := todo.NewBoard(memory.New())
 	list, err := tools.New(tools.Defaults())
@@ -88,10 +89,12 @@ func serve() (url string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	web := httptest.NewServer(h)
-	return web.URL, func() { h.Close(); web.Close(); s.Close(); board.Close() }, nil
+	listener := httptest.NewServer(h)
+	return listener.URL, func() { h.Close(); listener.Close(); s.Close(); board.Close() }, nil
 }
 
+// browser starts headless Chromium and returns a context for it, which ends
+// after three minutes.
 func browser() (context.Context, context.CancelFunc) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true))
@@ -101,6 +104,8 @@ func browser() (context.Context, context.CancelFunc) {
 	return ctx, func() { cancel3(); cancel2(); cancel1() }
 }
 
+// shoot saves a screenshot of the page at url, once it is connected to the
+// server.
 func shoot(ctx context.Context, url, file string, width, height int64, dark bool) error {
 	scheme := "light"
 	if dark {
@@ -133,7 +138,8 @@ func newAgent(base, name string) (*agent, error) {
 	return a, err
 }
 
-// send sends one request and keeps the session it is given.
+// send sends one request and returns the body of the response. It stores the
+// session id that the server assigns, for the next requests.
 func (a *agent) send(method string, params any) ([]byte, error) {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
@@ -156,6 +162,8 @@ func (a *agent) send(method string, params any) ([]byte, error) {
 	return io.ReadAll(res.Body)
 }
 
+// call calls a tool and returns an error if the tool or the server returned
+// one.
 func (a *agent) call(tool string, args, meta any) error {
 	params := map[string]any{"name": tool, "arguments": args}
 	if meta != nil {
@@ -168,7 +176,8 @@ func (a *agent) call(tool string, args, meta any) error {
 	return err
 }
 
-// item is "c Text|Active", with the status's first letter in front.
+// todos returns TodoWrite's arguments. An item is "c Text|Active": the first
+// letter of the status, the text, and optionally the active text.
 func todos(items ...string) map[string]any {
 	status := map[byte]string{'c': "completed", 'i': "in_progress", 'p': "pending"}
 	out := []map[string]string{}
@@ -182,7 +191,8 @@ func todos(items ...string) map[string]any {
 	return map[string]any{"todos": out}
 }
 
-// seed writes what the pictures show and returns the main list's id.
+// seed writes the lists that the pictures show and returns the id of the last
+// changed main list.
 func seed(base string) (string, error) {
 	steps := []struct {
 		client, tool string
@@ -222,7 +232,7 @@ func seed(base string) (string, error) {
 	return mainList(base)
 }
 
-// mainList is the id of the last main list that moved.
+// mainList returns the id of the last changed list that is no sub-agent's.
 func mainList(base string) (string, error) {
 	res, err := http.Get(base + "/api/lists")
 	if err != nil {

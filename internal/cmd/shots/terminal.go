@@ -18,8 +18,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// shootTerminal runs `todo-mcp watch` on the server in a real terminal and
-// takes its picture.
+// shootTerminal runs `todo-mcp watch` on the server in a tmux terminal and
+// saves a picture of its screen.
 func shootTerminal(ctx context.Context, url, file string) error {
 	dir, err := os.MkdirTemp("", "shots")
 	if err != nil {
@@ -52,6 +52,8 @@ func shootTerminal(ctx context.Context, url, file string) error {
 	}
 }
 
+// shootText saves a picture of a screen that tmux captured with its SGR
+// sequences.
 func shootText(ctx context.Context, screen, file string) error {
 	page := `<!doctype html><meta charset="utf-8"><style>` + terminalStyle + `</style><body><div id="terminal">` + toHTML(strings.TrimRight(screen, "\n")) + `</div>`
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -76,10 +78,10 @@ func shootText(ctx context.Context, screen, file string) error {
 	return os.WriteFile(file, png, 0o644)
 }
 
-// terminalStyle makes a grid of cells. Each character stands at its own cell, so
-// that one from another font, of another width, moves none behind it; and the
-// height of a line is that of the font's box-drawing characters, so that they
-// meet.
+// terminalStyle lays the characters out in a grid of cells. Each character is
+// positioned at its cell, so that one from a fallback font with another width
+// does not shift those after it. The line height is that of the font's
+// box-drawing characters, so that they join.
 const terminalStyle = `body { margin: 0 }
 #terminal { display: inline-block; padding: 18px 22px; background: #12151b; color: #d8dde6; font: 15px/18px 'DejaVu Sans Mono', 'Noto Sans Mono CJK SC', monospace }
 #terminal p { position: relative; margin: 0; height: 18px; width: 76ch }
@@ -87,7 +89,7 @@ const terminalStyle = `body { margin: 0 }
 
 var sgr = regexp.MustCompile("^\x1b\\[([0-9;]*)m")
 
-// styles are the SGR codes our terminal output uses.
+// styles returns the CSS for each SGR code that the program writes.
 func styles() map[string]string {
 	return map[string]string{
 		"1": "font-weight:700", "2": "opacity:.6", "7": "background:#d8dde6;color:#12151b", "9": "text-decoration:line-through",
@@ -95,8 +97,8 @@ func styles() map[string]string {
 	}
 }
 
-// toHTML draws a captured screen, a paragraph a line and an element a cell, in its
-// colours.
+// toHTML returns a captured screen as HTML: a paragraph for each line, and in
+// it an element with the colours for each character.
 func toHTML(screen string) string {
 	var b strings.Builder
 	style := ""
@@ -120,7 +122,8 @@ func toHTML(screen string) string {
 	return b.String()
 }
 
-// restyle applies the codes of one SGR sequence; one that is not known resets.
+// restyle returns the style after the codes of one SGR sequence. A code that is
+// not in styles, such as 0, resets it.
 func restyle(style, codes string) string {
 	for code := range strings.SplitSeq(codes, ";") {
 		added, known := styles()[code]
