@@ -2,6 +2,8 @@ package tools
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -181,12 +183,23 @@ func (r *reader) id(v value, path string) string {
 	switch {
 	case v.missing():
 		return ""
-	case v.kind == '0' || v.kind == '"':
+	case v.kind == '0':
+		return wholeNumber(v.text)
+	case v.kind == '"':
 		return strings.TrimPrefix(strings.TrimSpace(v.text), "#")
 	default:
 		r.problem(path, "Expected string, received %s", v.name())
 		return ""
 	}
+}
+
+// wholeNumber writes a JSON number such as 4.0 without its fraction of zero; any
+// other is returned as it is.
+func wholeNumber(literal string) string {
+	if n, err := strconv.ParseFloat(literal, 64); err == nil && n == math.Trunc(n) && math.Abs(n) < 1<<53 {
+		return strconv.FormatInt(int64(n), 10)
+	}
+	return literal
 }
 
 // unquotedExcerpt returns an excerpt without its quotation marks.

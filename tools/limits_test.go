@@ -54,3 +54,23 @@ func TestViewNeedsAnID(t *testing.T) {
 		}
 	}
 }
+
+// V5: an id may come as a number, also as models write numbers, or with a hash.
+func TestIDsAsModelsWriteThem(t *testing.T) {
+	for _, id := range []string{`1`, `1.0`, `1e0`, `"1"`, `"#1"`, `" #1 "`} {
+		t.Run(id, func(t *testing.T) {
+			s := newSession(t, nil)
+			s.call("create_todos", `{"items":["A"]}`)
+			if got := s.call("update_todo", `{"id":`+id+`,"status":"completed"}`); got.IsError || !strings.Contains(got.Text, `#1 "A" → completed`) {
+				t.Errorf("%s", got.Text)
+			}
+		})
+	}
+	for _, id := range []string{`1.5`, `1e400`, `-1`, `9007199254740993.0`} {
+		s := newSession(t, nil)
+		s.call("create_todos", `{"items":["A"]}`)
+		if got := s.call("update_todo", `{"id":`+id+`,"status":"completed"}`); !got.IsError {
+			t.Errorf("%s: %s", id, got.Text)
+		}
+	}
+}

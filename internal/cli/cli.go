@@ -42,7 +42,7 @@ func commands() []command {
 		{"show", "[LIST]", "Show a list: by id, by name, or the last one", []group{storeGroup, listGroup}, showFlags},
 		{"lists", "", "Show all lists, the last changed first", []group{storeGroup}, listsFlags},
 		{"history", "[LIST]", "Show what changed in a list, revision by revision", []group{storeGroup, listGroup}, historyFlags},
-		{"edit", "[LIST]", "Edit a list in $EDITOR, merged with what agents write", []group{storeGroup, listGroup}, noFlags((*app).edit)},
+		{"edit", "[LIST]", "Edit a list in $EDITOR, merged with what agents write", []group{storeGroup, listGroup}, editFlags},
 		{"restore", "LIST REVISION", "Bring an earlier revision back, as a new one", []group{storeGroup}, noFlags((*app).restore)},
 		{"export", "[LIST...]", "Write lists with their whole history as NDJSON", []group{storeGroup}, noFlags((*app).export)},
 		{"import", "[FILE]", "Read what export wrote, or a markdown task list", []group{storeGroup, listGroup}, importFlags},

@@ -1,21 +1,29 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"todo-mcp/internal/todo"
 )
 
+func editFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
+	mayClear := fs.Bool("clear", false, "let an emptied file clear the list")
+	return func(ctx context.Context, a *app, args []string) error { return a.edit(ctx, args, *mayClear) }
+}
+
 // edit opens a list in the user's editor as a task list and applies the user's
 // changes, merged with what agents wrote while the editor was open.
-func (a *app) edit(ctx context.Context, args []string) error {
+func (a *app) edit(ctx context.Context, args []string, mayClear bool) error {
 	lists, done, err := a.openLists()
 	if err != nil {
 		return err
@@ -37,6 +45,9 @@ func (a *app) edit(ctx context.Context, args []string) error {
 	lines, err := parseEdited(after)
 	if err != nil {
 		return fmt.Errorf("%w; nothing was changed", err)
+	}
+	if len(lines) == 0 && len(list.Items) > 0 && !mayClear {
+		return errors.New("no task is left in the file; nothing was changed. To clear the list, use `todo-mcp edit --clear`")
 	}
 	out, err := lists.Apply(ctx, todo.Write{
 		Target: todo.Target{Scope: list.List.Scope, List: list.List.ID},
@@ -127,9 +138,9 @@ func parseEdited(text string) ([]todo.Line, error) {
 // runEditor runs $VISUAL, or else $EDITOR, on a temporary file that contains
 // text, and returns what the file contains when the editor has ended.
 func (a *app) runEditor(ctx context.Context, text string) (string, error) {
-	command := strings.Fields(a.Getenv("VISUAL"))
-	if len(command) == 0 {
-		command = strings.Fields(a.Getenv("EDITOR"))
+	command, err := splitCommandLine(cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR")))
+	if err != nil {
+		return "", err
 	}
 	if len(command) == 0 {
 		return "", errors.New("set EDITOR to the editor to use")
@@ -153,4 +164,37 @@ func (a *app) runEditor(ctx context.Context, text string) (string, error) {
 		return "", fmt.Errorf("edit: %w", err)
 	}
 	return string(data), nil
+}
+
+// splitCommandLine splits a command line at spaces. Double or single quotes keep
+// a part with spaces together; a backslash is a character like any other, since
+// paths on Windows have them.
+func splitCommandLine(text string) (parts []string, err error) {
+	var part strings.Builder
+	var quote rune // the open quotation mark, or 0
+	begun := false
+	for _, r := range text {
+		switch {
+		case r == quote:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote, begun = r, true
+		case quote == 0 && unicode.IsSpace(r):
+			if begun {
+				parts = append(parts, part.String())
+			}
+			part.Reset()
+			begun = false
+		default:
+			part.WriteRune(r)
+			begun = true
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("editor %q: a quotation mark is not closed", text)
+	}
+	if begun {
+		parts = append(parts, part.String())
+	}
+	return parts, nil
 }

@@ -107,7 +107,7 @@ func (a *app) printDurations(list todo.Snapshot) error {
 		case i.Started.IsZero():
 		case !i.Ended.IsZero():
 			text += fmt.Sprintf("  %s  %s\n", render.Took(i.Ended.Sub(i.Started)), render.Safe(i.Text))
-		default:
+		case i.Status == todo.InProgress:
 			text += fmt.Sprintf("  %s so far  %s\n", render.Took(time.Since(i.Started)), render.Safe(i.ActiveText()))
 		}
 	}

@@ -30,7 +30,11 @@ func (a *app) restore(ctx context.Context, args []string) error {
 	}
 	out, err := lists.Restore(ctx, list.List.ID, revision, todo.Writer{Client: "command line", Variant: "restore", Person: true})
 	if errors.Is(err, todo.ErrNotFound) {
-		return fmt.Errorf("list %s has no revision %d, it has 1 to %d", list.List.ID, revision, list.Revision)
+		kept, err := lists.History(ctx, list.List.ID, 0, 1)
+		if err != nil || len(kept) == 0 {
+			return err
+		}
+		return fmt.Errorf("list %s has no revision %d, it has %d to %d", list.List.ID, revision, kept[0].Revision, list.Revision)
 	}
 	if err != nil {
 		return err

@@ -25,10 +25,11 @@ func ReadMarkdown(text string) []todo.Item {
 // readTask parses one trimmed line. ok is false if the line is not a task with a
 // text.
 func readTask(line string) (item todo.Item, ok bool) {
-	if line == "" || !strings.ContainsRune("-*+", rune(line[0])) {
+	rest, ok := afterMarker(line)
+	if !ok {
 		return todo.Item{}, false
 	}
-	checkbox, text, ok := strings.Cut(strings.TrimSpace(line[1:]), "]")
+	checkbox, text, ok := strings.Cut(strings.TrimSpace(rest), "]")
 	if !ok || !strings.HasPrefix(text, " ") {
 		return todo.Item{}, false
 	}
@@ -42,6 +43,20 @@ func readTask(line string) (item todo.Item, ok bool) {
 		}
 	}
 	return item, item.Text != ""
+}
+
+// afterMarker returns what follows a list item's marker: "-", "*", "+", or a
+// number of up to nine digits with "." or ")". ok is false for any other line.
+func afterMarker(line string) (rest string, ok bool) {
+	digits := len(line) - len(strings.TrimLeft(line, "0123456789"))
+	if digits > 9 || digits == len(line) {
+		return "", false
+	}
+	marker := "-*+"
+	if digits > 0 {
+		marker = ".)"
+	}
+	return line[digits+1:], strings.IndexByte(marker, line[digits]) >= 0
 }
 
 // readText parses what follows the checkbox.
