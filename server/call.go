@@ -13,15 +13,17 @@ import (
 	"todo-mcp/tools"
 )
 
-// handler answers calls of one tool: arguments → change → board → result.
+// handler returns the handler of one tool: it reads the arguments, applies the
+// change and returns the result.
 func (s *Server) handler(tool *tools.Tool) mcpserver.ToolHandlerFunc {
 	return s.answering(tool, func(ctx context.Context, raw json.RawMessage, req mcp.CallToolRequest) (tools.Result, error) {
 		return s.call(ctx, tool, raw, newRequest(ctx, req.Params.Meta))
 	})
 }
 
-// answering words how a call ended: what the model did wrong is a result with
-// isError; what we did wrong is an error, and a log line.
+// answering returns a handler that converts what answer returns: a result, with
+// isError set when the model made a mistake, is returned as it is; an error is
+// the server's failure, which is logged and becomes a JSON-RPC error.
 func (s *Server) answering(tool *tools.Tool, answer func(context.Context, json.RawMessage, mcp.CallToolRequest) (tools.Result, error)) mcpserver.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		raw, err := rawArguments(req)
@@ -41,15 +43,15 @@ func (s *Server) answering(tool *tools.Tool, answer func(context.Context, json.R
 	}
 }
 
-// rawArguments are the arguments as they were sent; a caller within the process
-// may have no such bytes.
+// rawArguments returns the arguments as the client sent them. A caller within
+// the process may set no raw arguments; then it encodes the decoded ones.
 func rawArguments(req mcp.CallToolRequest) (json.RawMessage, error) {
 	if req.Params.RawArguments != nil || req.Params.Arguments == nil {
 		return req.Params.RawArguments, nil
 	}
 	raw, err := json.Marshal(req.Params.Arguments)
 	if err != nil {
-		return nil, fmt.Errorf("read arguments: %w", err)
+		return nil, fmt.Errorf("encode arguments: %w", err)
 	}
 	return raw, nil
 }
@@ -86,9 +88,9 @@ func (s *Server) apply(ctx context.Context, tool *tools.Tool, call *tools.Call, 
 	})
 }
 
-// namingOtherList returns a call's change. If the call is about one item, which
-// was found in another list than the caller's current one, the change also notes
-// which list that is.
+// namingOtherList returns a call's change. When the call changes one item of a
+// list that is not the caller's current one, the change adds a note with the id
+// of that list.
 func (s *Server) namingOtherList(who caller, call *tools.Call) todo.Change {
 	if call.Item == "" || who.scope.Exclusive {
 		return call.Change
@@ -102,8 +104,9 @@ func (s *Server) namingOtherList(who caller, call *tools.Call) todo.Change {
 	}
 }
 
-// operation is the caller's operation id, if it sent one, bound to the call's
-// content so that the id cannot stand for two different writes.
+// operation returns the operation that the caller named in _meta, or the zero
+// Operation. Its digest covers the tool and the arguments, so that the same id
+// with a different call is detected.
 func operation(r request, tool string, raw json.RawMessage) todo.Operation {
 	id, _ := r.meta[metaOperation].(string)
 	if id == "" {
@@ -112,6 +115,8 @@ func operation(r request, tool string, raw json.RawMessage) todo.Operation {
 	return todo.Operation{ID: "caller:" + opaque(id), Digest: digest(tool + "\x00" + string(raw))}
 }
 
+// failure returns the tool's result for an error that the model can act on, and
+// any other error as an error.
 func failure(tool *tools.Tool, err error) (tools.Result, error) {
 	if result, ok := tool.Failure(err); ok {
 		return result, nil

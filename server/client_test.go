@@ -13,9 +13,9 @@ import (
 	"todo-mcp/server/stdio"
 )
 
-// A conversation with the official SDK's client, which nobody here wrote, over
-// HTTP and over a pipe: tools, another variant, resources, prompts, completion
-// and a subscription.
+// The client of the official Go SDK works over HTTP and over a pipe, in both
+// eras: tools of two variants, resources, prompts, completion and a
+// subscription.
 func TestOfficialClient(t *testing.T) {
 	for name, connect := range map[string]func(*testing.T, *server.Server) mcp.Transport{
 		"http": func(t *testing.T, s *server.Server) mcp.Transport {
@@ -30,12 +30,14 @@ func TestOfficialClient(t *testing.T) {
 		},
 	} {
 		for _, era := range []string{servertest.Legacy, servertest.Modern} {
-			t.Run(name+" "+era, func(t *testing.T) { converse(t, connect(t, servertest.New(t, nil, nil)), era) })
+			t.Run(name+" "+era, func(t *testing.T) { useAsClient(t, connect(t, servertest.New(t, nil, nil)), era) })
 		}
 	}
 }
 
-func converse(t *testing.T, transport mcp.Transport, era string) {
+// useAsClient connects the SDK's client and uses each feature of the server
+// once.
+func useAsClient(t *testing.T, transport mcp.Transport, era string) {
 	ctx := t.Context()
 	updated := make(chan string, 10)
 	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, &mcp.ClientOptions{

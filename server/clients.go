@@ -8,19 +8,19 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
-// client is what is known of an MCP client by the name it gives itself.
+// client describes a known MCP client.
 type client struct {
-	prefix string // of the name, lower case
-	// tool is the variant that works best there.
+	prefix string // of its name in clientInfo, in lower case
+	// tool is the variant that works best with it.
 	tool string
-	// sessionPerCall says that it opens a session for each call, so that its
-	// session ids name no conversation.
+	// sessionPerCall is true when the client opens a session for each call, so
+	// that its session ids do not identify a conversation.
 	sessionPerCall bool
 }
 
-// clients is the table behind "auto": never a name that the client hides or
-// mistakes for a built-in of its own. Gemini CLI hides write_todos; kimi-cli
-// has its own SetTodoList.
+// clients returns the table behind "auto". It names no tool that the client
+// hides or confuses with a built-in one: Gemini CLI hides write_todos, and
+// kimi-cli has a SetTodoList.
 func clients() []client {
 	return []client{
 		{prefix: "claude", tool: "TodoWrite"},
@@ -39,6 +39,8 @@ func clients() []client {
 	}
 }
 
+// knownClient returns the client with a name; the zero client when it is
+// unknown.
 func knownClient(name string) client {
 	name = strings.ToLower(name)
 	for _, c := range clients() {
@@ -49,11 +51,12 @@ func knownClient(name string) client {
 	return client{}
 }
 
-// bestTool is the one tool to list to a client; empty for all.
+// bestTool returns the name of the one tool to list to a client; empty means all
+// tools.
 func bestTool(clientName string) string { return knownClient(clientName).tool }
 
-// clientOf returns the calling client: as the request itself says (2026-07-28),
-// else as its session did.
+// clientOf returns the calling client: the clientInfo of the request itself
+// (2026-07-28), else that of its session.
 func clientOf(ctx context.Context) mcp.Implementation {
 	if info := mcpserver.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientInfo != nil {
 		return *info.ClientInfo

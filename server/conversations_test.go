@@ -15,20 +15,19 @@ import (
 	"todo-mcp/tools"
 )
 
-// talk is a conversation that shares a stdio process with others: what it has
-// planned, and what its list would be had it been alone.
-type talk struct {
+// conversation shares a stdio process with others.
+type conversation struct {
 	name  string
-	next  int
+	next  int      // number of the last item made
 	items []string // texts, in order
 	done  map[string]bool
-	alone todo.Snapshot
+	alone todo.Snapshot // the list it would have without the others
 	began bool
 }
 
-// step makes the chat's next whole-list write: it keeps at least half of its
-// items, ticks some, adds some.
-func (c *talk) step(t *rapid.T) []byte {
+// nextWrite returns the arguments of the conversation's next whole-list write,
+// which keeps at least half of its items, completes some and adds some.
+func (c *conversation) nextWrite(t *rapid.T) []byte {
 	keep := len(c.items)
 	if keep > 0 {
 		keep = rapid.IntRange((keep+1)/2, keep).Draw(t, c.name+" keeps")
@@ -42,7 +41,7 @@ func (c *talk) step(t *rapid.T) []byte {
 		c.next++
 		c.items = append(c.items, fmt.Sprintf("%s step %d", c.name, c.next))
 	}
-	// Something stays open: what happens to settled lists is another rule.
+	// One item stays open, because another rule applies to settled lists.
 	if len(c.items) > 1 && rapid.Bool().Draw(t, c.name+" ticks") {
 		c.done[c.items[0]] = true
 	}
@@ -58,24 +57,25 @@ func (c *talk) step(t *rapid.T) []byte {
 	return raw
 }
 
-// For any interleaving of 2–5 conversations in one shared scope that share no
-// item and keep at least half of their items between writes, every list ends as
-// it would have alone (ARCHITECTURE.md, affinity). Restarts of the process
-// between any two writes make no difference.
+// Two to five conversations in one shared scope have no item in common and keep
+// at least half of their items from write to write. Whatever the order of their
+// writes, each list ends as it would without the others
+// (docs/spec/architecture.md, affinity), also when the process restarts between
+// two writes.
 func TestConversationsShareAScope(t *testing.T) {
 	list := tools.Find(must(tools.New(tools.Defaults())), "SetTodoList")
 	rapid.Check(t, func(t *rapid.T) {
 		board := todo.NewBoard(memory.New())
 		defer board.Close()
 		scope := todo.Scope{Conversation: "stdio:x:/w"}
-		var chats []*talk
-		for i := range rapid.IntRange(2, 5).Draw(t, "chats") {
-			chats = append(chats, &talk{name: string(rune('A' + i)), done: map[string]bool{}})
+		var conversations []*conversation
+		for i := range rapid.IntRange(2, 5).Draw(t, "conversations") {
+			conversations = append(conversations, &conversation{name: string(rune('A' + i)), done: map[string]bool{}})
 		}
 		current := ""
 		for range rapid.IntRange(1, 25).Draw(t, "writes") {
-			c := rapid.SampledFrom(chats).Draw(t, "who")
-			call, err := list.Read(c.step(t))
+			c := rapid.SampledFrom(conversations).Draw(t, "who")
+			call, err := list.Read(c.nextWrite(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func TestConversationsShareAScope(t *testing.T) {
 				t.Fatal(err)
 			}
 			current = out.After.List.ID
-			// The same write on the list the chat has had all along.
+			// Apply the same write to the list without the others.
 			before := c.alone
 			d := todo.NewDraft(before, time.Now())
 			if err := call.Change(d); err != nil {
@@ -106,17 +106,17 @@ func TestConversationsShareAScope(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := 0
-		for _, c := range chats {
+		for _, c := range conversations {
 			if !c.began {
 				continue
 			}
 			began++
-			if !slices.ContainsFunc(lists, func(l todo.Snapshot) bool { return says(l.Items) == says(c.alone.Items) }) {
-				t.Fatalf("%s would have alone\n%s\nthere are\n%s", c.name, says(c.alone.Items), allSay(lists))
+			if !slices.ContainsFunc(lists, func(l todo.Snapshot) bool { return formatItems(l.Items) == formatItems(c.alone.Items) }) {
+				t.Fatalf("%s without the others has\n%s\nthe store has\n%s", c.name, formatItems(c.alone.Items), formatLists(lists))
 			}
 		}
 		if len(lists) != began {
-			t.Fatalf("%d conversations have %d lists:\n%s", began, len(lists), allSay(lists))
+			t.Fatalf("%d conversations have %d lists:\n%s", began, len(lists), formatLists(lists))
 		}
 	})
 }
@@ -128,16 +128,16 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func says(items []todo.Item) (out string) {
+func formatItems(items []todo.Item) (out string) {
 	for _, i := range items {
 		out += "[" + i.ID + " " + i.Text + " " + string(i.Status) + "]"
 	}
 	return out
 }
 
-func allSay(lists []todo.Snapshot) (out string) {
+func formatLists(lists []todo.Snapshot) (out string) {
 	for _, l := range lists {
-		out += says(l.Items) + "\n"
+		out += formatItems(l.Items) + "\n"
 	}
 	return out
 }

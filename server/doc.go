@@ -1,9 +1,12 @@
-// Package server is todo-mcp as an MCP server: the tools, resources and
-// prompts, who is calling, and the two transports, stdio and streamable HTTP.
+// Package server implements the MCP server: its tools, resources, prompts and
+// subscriptions, and the rules that derive from a message who is calling and
+// which list a call means. The transports are in other packages (server/stdio,
+// server/mcphttp); they pass messages to [Server.MCP] and the sender as a
+// [Peer] in the context.
 //
-// It promises that calls of one list are applied in arrival order, that an
-// answer is sent only when what it says is on disk, that one client's messages
-// never act on another's calls, and that bad input is refused before it reaches
-// a list. Both protocol eras are served on one endpoint, decided per request.
-// It may drop notifications to a client that does not read them.
+// Calls on one list are applied in the order in which they arrive. An answer is
+// sent only after the change it reports is on disk. Invalid input is refused
+// before it reaches a list. The era of the protocol, with sessions or without,
+// is decided for each request. Notifications to a client that does not read them
+// may be dropped.
 package server

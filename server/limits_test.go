@@ -11,9 +11,10 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// BAD-INPUT 43: too much is refused, naming the limit: within one message by
-// the tool, beyond it by the transport, on both.
-func TestTooMuch(t *testing.T) {
+// BAD-INPUT 43: input over a limit is refused with an error that names the
+// limit: by the tool when the message itself is small enough, else by the
+// transport.
+func TestInputOverALimit(t *testing.T) {
 	items := func(n int) string {
 		return `{"items":[` + strings.Repeat(`"a",`, n-1) + `"a"]}`
 	}
@@ -43,9 +44,9 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 41: what a client says of itself or writes cannot forge a log
-// record, and what it writes is not logged at all.
-func TestOneLogLine(t *testing.T) {
+// BAD-INPUT 41: neither a client's name nor its texts can forge a log record,
+// and the texts are not logged at all.
+func TestClientTextCannotForgeLog(t *testing.T) {
 	var log bytes.Buffer
 	store := &servertest.Failing{Store: memory.New()}
 	store.Broken.Store(true)
@@ -60,8 +61,9 @@ func TestOneLogLine(t *testing.T) {
 	}
 }
 
-// A failure of ours is a JSON-RPC error, not a tool result (ARCHITECTURE.md).
-func TestOurFailure(t *testing.T) {
+// A failure of the server is a JSON-RPC error, not a tool result
+// (docs/spec/architecture.md).
+func TestServerFailureIsRPCError(t *testing.T) {
 	store := &servertest.Failing{Store: memory.New()}
 	store.Broken.Store(true)
 	p := servertest.NewPipe(t, servertest.New(t, store, nil))

@@ -51,7 +51,8 @@ func userMessage(description, text string) *mcp.GetPromptResult {
 	return mcp.NewGetPromptResult(description, []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(text))})
 }
 
-// fill puts values in a text's {{places}}; values are never searched for places.
+// fill replaces each {{name}} in a text; pairs alternates names and values. A
+// {{name}} within a value stays.
 func fill(text string, pairs ...string) string {
 	for i := 0; i < len(pairs); i += 2 {
 		pairs[i] = "{{" + pairs[i] + "}}"
@@ -59,7 +60,8 @@ func fill(text string, pairs ...string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// resumeText is what a model needs to go on with a list.
+// resumeText returns the prompt text that lets a model continue a list: its open
+// items and its settled ones.
 func (s *Server) resumeText(text string, list todo.Snapshot) string {
 	var open, done []string
 	for _, item := range list.Items {
@@ -84,8 +86,8 @@ func orNothing(lines []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// unfinished are the lists with something open, last changed first, those of
-// this workspace before others.
+// unfinished returns the lists that have an open item: first those of the
+// caller's workspace, then the others, each last changed first.
 func (s *Server) unfinished(ctx context.Context) ([]todo.Snapshot, error) {
 	all, err := s.lists(ctx).Find(ctx, todo.Query{Limit: 500})
 	if err != nil {
@@ -93,28 +95,31 @@ func (s *Server) unfinished(ctx context.Context) ([]todo.Snapshot, error) {
 	}
 	open := slices.DeleteFunc(all, func(l todo.Snapshot) bool { return !l.Open() })
 	here := s.workspace(newRequest(ctx, nil))
-	near := slices.DeleteFunc(slices.Clone(open), func(l todo.Snapshot) bool { return here == "" || l.List.Workspace != here })
-	far := slices.DeleteFunc(open, func(l todo.Snapshot) bool { return here != "" && l.List.Workspace == here })
-	return append(near, far...), nil
+	local := slices.DeleteFunc(slices.Clone(open), func(l todo.Snapshot) bool { return here == "" || l.List.Workspace != here })
+	others := slices.DeleteFunc(open, func(l todo.Snapshot) bool { return here != "" && l.List.Workspace == here })
+	return append(local, others...), nil
 }
 
-func (s *Server) unfinishedList(ctx context.Context, asked string) (todo.Snapshot, error) {
+// unfinishedList returns the unfinished list with an id or name; the first one
+// when wanted is empty.
+func (s *Server) unfinishedList(ctx context.Context, wanted string) (todo.Snapshot, error) {
 	lists, err := s.unfinished(ctx)
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
 	for _, l := range lists {
-		if asked == "" || l.List.ID == asked || l.List.Name == asked {
+		if wanted == "" || l.List.ID == wanted || l.List.Name == wanted {
 			return l, nil
 		}
 	}
-	if asked == "" {
+	if wanted == "" {
 		return todo.Snapshot{}, errors.New("there is no unfinished todo list")
 	}
 	return todo.Snapshot{}, errors.New("there is no unfinished todo list of that id or name; leave list out for the last one")
 }
 
-// completions offers the unfinished lists for the prompt resume.
+// completions completes the argument list of the prompt resume with the names
+// (or ids) of unfinished lists.
 type completions struct{ *Server }
 
 // CompletePromptArgument implements mcpserver.PromptCompletionProvider.

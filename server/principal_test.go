@@ -12,8 +12,8 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// foreign makes a list of another scope.
-func foreign(t *testing.T, st todo.Store) string {
+// foreignList makes a list of another principal and returns its id.
+func foreignList(t *testing.T, st todo.Store) string {
 	t.Helper()
 	b := todo.NewBoard(st)
 	defer b.Close()
@@ -25,16 +25,16 @@ func foreign(t *testing.T, st todo.Store) string {
 	return out.After.List.ID
 }
 
-// BAD-INPUT 34: another principal's list is, by every way there is, the same as
-// one that does not exist.
-func TestAnothersListIsNone(t *testing.T) {
+// BAD-INPUT 34: on every route and in every message, another principal's list is
+// answered exactly like one that does not exist.
+func TestForeignListLooksMissing(t *testing.T) {
 	store := memory.New()
-	theirs := foreign(t, store)
-	const none = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
+	foreign := foreignList(t, store)
+	const missing = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
 	s := servertest.New(t, store, nil)
 	web := servertest.Serve(t, s, nil)
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
-	both := map[string]func(list string) string{
+	messages := map[string]func(list string) string{
 		"list_id": func(l string) string { return servertest.Call(1, "SetTodoList", `{"list_id":"`+l+`"}`) },
 		"write":   func(l string) string { return servertest.Call(1, "create_todos", `{"items":["A"],"list_id":"`+l+`"}`) },
 		"resource": func(l string) string {
@@ -45,10 +45,10 @@ func TestAnothersListIsNone(t *testing.T) {
 		},
 		"app": func(l string) string { return servertest.Call(1, "todo_list_view", `{"list_id":"`+l+`"}`) },
 	}
-	for name, message := range both {
-		status1, _, body1 := servertest.Post(t, web.URL+"/mcp", message(theirs), "Mcp-Session-Id", id)
-		status2, _, body2 := servertest.Post(t, web.URL+"/mcp", message(none), "Mcp-Session-Id", id)
-		if status1 != status2 || strings.ReplaceAll(body1, theirs, none) != body2 {
+	for name, message := range messages {
+		status1, _, body1 := servertest.Post(t, web.URL+"/mcp", message(foreign), "Mcp-Session-Id", id)
+		status2, _, body2 := servertest.Post(t, web.URL+"/mcp", message(missing), "Mcp-Session-Id", id)
+		if status1 != status2 || strings.ReplaceAll(body1, foreign, missing) != body2 {
 			t.Errorf("34: %s: %d %s\nunknown: %d %s", name, status1, body1, status2, body2)
 		}
 	}
@@ -71,7 +71,7 @@ func TestAnothersListIsNone(t *testing.T) {
 			data, _ := io.ReadAll(res.Body)
 			return fmt.Sprint(res.StatusCode, strings.ReplaceAll(string(data), list, "LIST"))
 		}
-		if got, want := get(theirs), get(none); got != want {
+		if got, want := get(foreign), get(missing); got != want {
 			t.Errorf("34: %s: %s\nunknown: %s", path, got, want)
 		}
 	}
@@ -82,17 +82,17 @@ func TestAnothersListIsNone(t *testing.T) {
 	streams := []*servertest.Events{servertest.OpenStream(t, "GET", web.URL+"/api/events?after=0", ""), servertest.OpenStream(t, "GET", web.URL+"/api/stream", ""), servertest.OpenStream(t, "GET", web.URL+"/panel/events?after=0", "")}
 	b := todo.NewBoard(store)
 	defer b.Close()
-	if _, err := b.As("somebody").Restore(t.Context(), theirs, 1, todo.Writer{}); err != nil {
+	if _, err := b.As("somebody").Restore(t.Context(), foreign, 1, todo.Writer{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.As("somebody").Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Principal: "somebody", Conversation: "x"}, List: theirs},
+	if _, err := b.As("somebody").Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Principal: "somebody", Conversation: "x"}, List: foreign},
 		Change: func(d *todo.Draft) error { d.Append("secret"); return nil }}); err != nil {
 		t.Fatal(err)
 	}
 	servertest.Post(t, web.URL+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "ours")), "Mcp-Session-Id", id)
 	for i, s := range streams {
-		if data := s.Until("ours"); strings.Contains(data, "secret") || strings.Contains(data, theirs) {
-			t.Errorf("34: stream %d tells %s", i, data)
+		if data := s.Until("ours"); strings.Contains(data, "secret") || strings.Contains(data, foreign) {
+			t.Errorf("34: stream %d sent %s", i, data)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
+// golden compares got with a file below testdata, which -update rewrites.
 func golden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	path = filepath.Join("..", "testdata", path)
@@ -38,8 +39,8 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
-// V1, V2: exactly what tools/list publishes, on either transport and in both
-// eras. An empty list is mcp-go's answer to a schema it cannot marshal.
+// V1, V2: tools/list returns exactly the golden files, over both transports and
+// in both eras. mcp-go returns an empty list when it cannot marshal a schema.
 func TestPublishedTools(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	p := servertest.NewPipe(t, s)
@@ -68,9 +69,9 @@ func TestPublishedTools(t *testing.T) {
 	}
 }
 
-// "auto": a known client gets the one variant that works best there, an unknown
-// one and every client of the sessionless protocol all of them.
-func TestAuto(t *testing.T) {
+// "auto" lists to a known client the one variant that works best with it. It
+// lists all variants to an unknown client and in the sessionless protocol.
+func TestPublishAuto(t *testing.T) {
 	for client, want := range map[string]string{
 		"claude-code": "TodoWrite", "codex-mcp-client": "TodoWrite", "gemini-cli-mcp-client": "TodoWrite",
 		"Visual Studio Code": "TodoWrite", "opencode": "TodoWrite", "kimi-cli": "TodoWrite", "somebody": "all",

@@ -49,6 +49,7 @@ func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]m
 	return contents(req.Params.URI, snapshot)
 }
 
+// contents returns a list as JSON and as markdown, both under the same URI.
 func contents(uri string, s todo.Snapshot) ([]mcp.ResourceContents, error) {
 	data, err := json.Marshal(render.Document(s))
 	if err != nil {

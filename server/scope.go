@@ -14,15 +14,15 @@ import (
 	"todo-mcp/tools"
 )
 
-// caller is who is calling, and so whose list is meant.
+// caller is who makes a call, which decides the scope of its list.
 type caller struct {
 	scope  todo.Scope
-	begin  todo.List // what a list that begins here is called
+	begin  todo.List // describes a list that the call begins
 	client string
-	agent  string // the sub-agent, if one calls
+	agent  string // the sub-agent; empty for the main agent
 }
 
-// request is what the steps of [Server.caller] look at.
+// request is what the steps of Server.caller examine.
 type request struct {
 	ctx    context.Context
 	peer   Peer
@@ -30,7 +30,8 @@ type request struct {
 	client mcp.Implementation
 }
 
-// newRequest puts together what is known of a message; meta may be nil.
+// newRequest returns the request of a message from its context and its _meta,
+// which may be nil.
 func newRequest(ctx context.Context, meta *mcp.Meta) request {
 	r := request{ctx: ctx, peer: peerOf(ctx), client: clientOf(ctx)}
 	if meta != nil {
@@ -39,8 +40,8 @@ func newRequest(ctx context.Context, meta *mcp.Meta) request {
 	return r
 }
 
-// caller finds the scope: the first of the steps that applies (ARCHITECTURE.md,
-// "Who is calling").
+// caller returns who is calling. The first step that applies decides the scope
+// (docs/spec/architecture.md, "Who is calling").
 func (s *Server) caller(r request) caller {
 	c := caller{client: todo.Cut(r.client.Name, 64)}
 	c.begin.Workspace = s.workspace(r)
@@ -57,8 +58,8 @@ func (s *Server) caller(r request) caller {
 	return c
 }
 
-// followResumed gives a conversation that resumed another conversation's list the
-// scope of that list, so that its writes reach it.
+// followResumed replaces the scope of a conversation that resumed the list of
+// another conversation with the scope of that list, so that its writes reach it.
 func (s *Server) followResumed(c *caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,13 +68,14 @@ func (s *Server) followResumed(c *caller) {
 	}
 }
 
-// maxResumed bounds how many resumed conversations are remembered; past it they
-// are forgotten, and a write finds its list by other ways.
+// maxResumed is how many resumed conversations are remembered. When it is
+// reached, all are forgotten; the next write of such a conversation begins or
+// continues the list of its own scope.
 const maxResumed = 10_000
 
-// resume makes the next write of a conversation reach a list that another began.
-// In a shared scope it only makes that list the current one, for there a write
-// finds its list by what it says.
+// resume makes the next writes of a conversation reach a list that another
+// conversation began. A caller in a shared scope only gets the list as its
+// current one, because writes there choose their list by their texts.
 func (s *Server) resume(c caller, list todo.Snapshot) {
 	if !c.scope.Exclusive || list.List.Scope.Principal != c.scope.Principal {
 		s.setCurrentList(c, list.List.ID)
@@ -85,13 +87,14 @@ func (s *Server) resume(c caller, list todo.Snapshot) {
 		clear(s.resumed)
 	}
 	scope := list.List.Scope
-	if !scope.Exclusive { // its scope may have others: this one is meant
+	if !scope.Exclusive { // the scope may have several lists
 		s.current[scope.Key()] = list.List.ID
 	}
 	s.resumed[c.scope.Key()] = scope
 }
 
-// namedList is step 1: the user named a list.
+// namedList is step 1: the user named a list, in the URL or a header or by
+// --list.
 func (s *Server) namedList(r request, c *caller) bool {
 	name := cmp.Or(r.peer.List, s.List)
 	if name == "" {
@@ -102,12 +105,13 @@ func (s *Server) namedList(r request, c *caller) bool {
 	return true
 }
 
-// NamedScope is the scope of a list that the user named.
+// NamedScope returns the scope of a list that the user named. It is exclusive
+// and has no principal.
 func NamedScope(name string) todo.Scope {
 	return todo.Scope{Conversation: "name:" + name, Exclusive: true}
 }
 
-// conversation is step 2: the host says which conversation it is.
+// conversation is step 2: the host sent a conversation id in _meta.
 func (s *Server) conversation(r request, c *caller) bool {
 	for _, key := range append(conversationKeys(), s.Conversations...) {
 		if id, ok := r.meta[key].(string); ok && id != "" {
@@ -118,12 +122,13 @@ func (s *Server) conversation(r request, c *caller) bool {
 	return false
 }
 
-// conversationKeys are the _meta fields hosts are known to send, and our own.
+// conversationKeys returns the _meta fields that carry a conversation id:
+// todo-mcp's own first, then those that known hosts send.
 func conversationKeys() []string {
 	return []string{metaConversation, "vscode.conversationId", "threadId", "sessionID"}
 }
 
-// The _meta fields of our own.
+// The _meta fields that todo-mcp defines.
 const (
 	metaConversation = "todo-mcp/conversation"
 	metaAgent        = "todo-mcp/agent"
@@ -131,7 +136,7 @@ const (
 	metaOperation    = "todo-mcp/operation"
 )
 
-// session is step 3: an HTTP session, unless the client opens one for each call.
+// session is step 3: an HTTP session, unless its client opens one for each call.
 func (s *Server) session(r request, c *caller) bool {
 	id := r.peer.Session
 	if id == "" || mcpserver.IsModernRequest(r.ctx) || knownClient(r.client.Name).sessionPerCall {
@@ -150,14 +155,16 @@ func (s *Server) process(r request, c *caller) bool {
 	return true
 }
 
-// sessionless is step 5: HTTP without any of these, where all callers share a
-// scope.
+// sessionless is step 5: HTTP where no other step applied. All such callers of a
+// principal share one scope.
 func (s *Server) sessionless(_ request, c *caller) bool {
 	c.scope = todo.Scope{Conversation: "http"}
 	return true
 }
 
-// subAgent gives a sub-agent a scope of its own under the conversation's.
+// subAgent changes the caller to the sub-agent that _meta names, if any: with
+// an exclusive scope below the conversation's, and the conversation's list as
+// parent.
 func (s *Server) subAgent(r request, c *caller) {
 	agent, _ := r.meta[metaAgent].(string)
 	if agent == "" {
@@ -172,9 +179,10 @@ func (s *Server) subAgent(r request, c *caller) {
 	c.scope.Exclusive = true
 }
 
-// target says which list of a caller's a call means: by id, or the scope's own;
-// in a shared scope a whole-list write finds its list by what it says, and a
-// change of one item by the item. A nil call reads.
+// target returns which of the caller's lists a call means: the one with the id
+// that the call names, else the only list of an exclusive scope. In a shared
+// scope a whole-list write chooses by its texts, a change of one item by the
+// item, and anything else means the current list. A nil call means a read.
 func (s *Server) target(c caller, call *tools.Call) todo.Target {
 	if call == nil {
 		call = &tools.Call{}
@@ -194,15 +202,16 @@ func (s *Server) target(c caller, call *tools.Call) todo.Target {
 	return t
 }
 
-// currentList is the list this process wrote last in a shared scope.
+// currentList returns the id of the list that this process used last in the
+// caller's scope, or empty. Only shared scopes have one.
 func (s *Server) currentList(c caller) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current[c.scope.Key()]
 }
 
-// setCurrentList remembers the list that this process wrote last in a shared
-// scope: the one its next read or append means.
+// setCurrentList records the list that this process used last in a shared scope,
+// which the next read or append there means. It ignores exclusive scopes.
 func (s *Server) setCurrentList(c caller, list string) {
 	if c.scope.Exclusive || list == "" {
 		return
@@ -212,8 +221,8 @@ func (s *Server) setCurrentList(c caller, list string) {
 	s.mu.Unlock()
 }
 
-// workspace is the folder a list is about, as far as it is known: what the
-// client told of its roots, else the working directory.
+// workspace returns the folder that the client works in: the first of its roots,
+// else the working directory. It is empty over HTTP.
 func (s *Server) workspace(r request) string {
 	if !r.peer.Process {
 		return ""
@@ -221,7 +230,8 @@ func (s *Server) workspace(r request) string {
 	return cmp.Or(r.peer.Folder, s.Dir)
 }
 
-// opaque makes a foreign id fit for a key: as it is when short and plain.
+// opaque returns an id from a client in a form that fits into a key: unchanged
+// if it has at most 128 bytes, all visible ASCII, else its digest.
 func opaque(id string) string {
 	plain := len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' })
 	if plain {
@@ -230,6 +240,7 @@ func opaque(id string) string {
 	return digest(id)
 }
 
+// digest returns half of the text's SHA-256 in hexadecimal, 32 characters.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])

@@ -12,7 +12,7 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// scopes are the conversations of the lists in a store.
+// scopes returns the conversation of each list in a store, oldest first.
 func scopes(t *testing.T, st todo.Store) (out []string) {
 	t.Helper()
 	lists, err := st.Find(context.Background(), todo.Query{OldestFirst: true})
@@ -25,7 +25,8 @@ func scopes(t *testing.T, st todo.Store) (out []string) {
 	return out
 }
 
-// ARCHITECTURE.md, "Who is calling": the first step that applies.
+// docs/spec/architecture.md, "Who is calling": the first step that applies
+// decides the scope.
 func TestScopeSteps(t *testing.T) {
 	call := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))
 	for name, c := range map[string]struct {
@@ -37,12 +38,12 @@ func TestScopeSteps(t *testing.T) {
 		"1 --list":                {"mine", servertest.WithMeta(call, `"threadId":"t"`), "-", "name:mine"},
 		"1 ?list=":                {"", servertest.WithMeta(call, `"threadId":"t"`), "?list=mine", "name:mine"},
 		"1 ?list= before --list":  {"other", call, "?list=mine", "name:mine"},
-		"2 our own key":           {"", servertest.WithMeta(call, `"threadId":"t","todo-mcp/conversation":"c"`), "-", "conversation:todo-mcp/conversation:c"},
+		"2 todo-mcp's key":        {"", servertest.WithMeta(call, `"threadId":"t","todo-mcp/conversation":"c"`), "-", "conversation:todo-mcp/conversation:c"},
 		"2 VS Code":               {"", servertest.WithMeta(call, `"vscode.conversationId":"v"`), "-", "conversation:vscode.conversationId:v"},
 		"2 Codex, over a session": {"", servertest.WithMeta(call, `"threadId":"t"`), "", "conversation:threadId:t"},
 		"2 opencode":              {"", servertest.WithMeta(call, `"sessionID":"s"`), "-", "conversation:sessionID:s"},
 		"2 configured":            {"", servertest.WithMeta(call, `"acme/chat":"x"`), "-", "conversation:acme/chat:x"},
-		"2 of another shape":      {"", servertest.WithMeta(call, `"threadId":{"a":1}`), "-", "stdio:tester:/work/project"},
+		"2 id is not a string":    {"", servertest.WithMeta(call, `"threadId":{"a":1}`), "-", "stdio:tester:/work/project"},
 		"3 session":               {"", call, "", "session:"},
 		"4 stdio":                 {"", call, "-", "stdio:tester:/work/project"},
 	} {
@@ -70,13 +71,14 @@ func TestScopeSteps(t *testing.T) {
 	}
 }
 
-// Two chats share one stdio process without harm; reads and appends mean the
-// list this process wrote last; one item's change finds the open list that has
-// it, and says so; list_id overrides inside the scope alone.
+// Two chats in one stdio process do not overwrite each other's lists. Reads and
+// appends mean the list that this process wrote last. A change of one item
+// finds the open list that has the item, and its answer names that list.
+// list_id chooses only among the lists of the scope.
 func TestTwoChatsOnStdio(t *testing.T) {
 	store := memory.New()
 	first := servertest.NewPipe(t, servertest.New(t, store, nil))
-	say := func(p *servertest.Pipe, tool, args string) string {
+	call := func(p *servertest.Pipe, tool, args string) string {
 		t.Helper()
 		go p.Send(servertest.Call(1, tool, args))
 		a := p.Read()
@@ -85,53 +87,53 @@ func TestTwoChatsOnStdio(t *testing.T) {
 		}
 		return a.Text()
 	}
-	if got := say(first, "SetTodoList", `{}`); got != "The todo list is empty." {
+	if got := call(first, "SetTodoList", `{}`); got != "The todo list is empty." {
 		t.Error(got)
 	}
-	say(first, "TodoWrite", servertest.Todos("pending", "A1", "A2", "A3"))
-	say(first, "TodoWrite", servertest.Todos("pending", "B1", "B2"))
-	say(first, "TodoWrite", servertest.Todos("completed", "A1", "A2", "A3", "A4"))
-	if got := say(first, "SetTodoList", `{}`); !strings.Contains(got, "A4") {
+	call(first, "TodoWrite", servertest.Todos("pending", "A1", "A2", "A3"))
+	call(first, "TodoWrite", servertest.Todos("pending", "B1", "B2"))
+	call(first, "TodoWrite", servertest.Todos("completed", "A1", "A2", "A3", "A4"))
+	if got := call(first, "SetTodoList", `{}`); !strings.Contains(got, "A4") {
 		t.Errorf("the list written last: %s", got)
 	}
-	if got := say(first, "update_todo", `{"id":"2","status":"completed"}`); !strings.Contains(got, "A2") {
-		t.Errorf("an item the current list has: %s", got)
+	if got := call(first, "update_todo", `{"id":"2","status":"completed"}`); !strings.Contains(got, "A2") {
+		t.Errorf("an item of the current list: %s", got)
 	}
-	say(first, "TodoWrite", servertest.Todos("completed", "B1", "B2"))
-	say(first, "create_todos", `{"items":["B3"]}`)
+	call(first, "TodoWrite", servertest.Todos("completed", "B1", "B2"))
+	call(first, "create_todos", `{"items":["B3"]}`)
 	lists, _ := store.Find(t.Context(), todo.Query{})
 	if len(lists) != 2 || len(lists[0].Items) != 3 || len(lists[1].Items) != 4 {
 		t.Fatalf("lists: %v", lists)
 	}
 
-	// A restarted process begins without a list, and finds it by what is
-	// written.
+	// A restarted process has no current list; a write finds its list by the
+	// texts.
 	again := servertest.NewPipe(t, servertest.New(t, store, nil))
-	if got := say(again, "SetTodoList", `{}`); got != "The todo list is empty." {
+	if got := call(again, "SetTodoList", `{}`); got != "The todo list is empty." {
 		t.Errorf("an old plan leaks into a new chat: %s", got)
 	}
-	if got := say(again, "update_todo", `{"id":"3","status":"running"}`); !strings.Contains(got, `#3 "B3" → running`) || !strings.Contains(got, "This is another open list: "+lists[0].List.ID) {
+	if got := call(again, "update_todo", `{"id":"3","status":"running"}`); !strings.Contains(got, `#3 "B3" → running`) || !strings.Contains(got, "This is another open list: "+lists[0].List.ID) {
 		t.Errorf("an item of another open list: %s", got)
 	}
-	if got := say(again, "TodoWrite", servertest.Todos("pending", "A1", "A2", "A3", "A5")); !strings.Contains(got, "4 pending") {
+	if got := call(again, "TodoWrite", servertest.Todos("pending", "A1", "A2", "A3", "A5")); !strings.Contains(got, "4 pending") {
 		t.Error(got)
 	}
 	if l, _ := store.Load(t.Context(), lists[1].List.ID, 0); len(l.Items) != 4 || l.Items[3].Text != "A5" {
 		t.Errorf("the list was not found again: %v", l.Items)
 	}
-	// list_id, in the scope and out of it.
-	if got := say(again, "SetTodoList", `{"list_id":"`+lists[0].List.ID+`"}`); !strings.Contains(got, "B3") {
+	// list_id inside the scope and outside of it.
+	if got := call(again, "SetTodoList", `{"list_id":"`+lists[0].List.ID+`"}`); !strings.Contains(got, "B3") {
 		t.Errorf("list_id: %s", got)
 	}
-	for _, id := range []string{"unknown", foreign(t, store)} {
-		if got := say(again, "SetTodoList", `{"list_id":"`+id+`"}`); !strings.Contains(got, "There is no such list here. Leave list_id out") {
+	for _, id := range []string{"unknown", foreignList(t, store)} {
+		if got := call(again, "SetTodoList", `{"list_id":"`+id+`"}`); !strings.Contains(got, "There is no such list here. Leave list_id out") {
 			t.Errorf("list_id %s: %s", id, got)
 		}
 	}
 }
 
-// Resume: the prompt hands over a digest, and the next write goes on with that
-// list, in a session that never saw it.
+// The prompt resume returns the list's items, and the next write of the session
+// that used it changes that list, although another session began it.
 func TestResumeInANewSession(t *testing.T) {
 	store := memory.New()
 	url := servertest.Serve(t, servertest.New(t, store, nil), nil).URL + "/mcp"
@@ -140,7 +142,7 @@ func TestResumeInANewSession(t *testing.T) {
 	fresh := servertest.Session(t, url, "tester")
 	_, _, body := servertest.Post(t, url, `{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"resume"}}`, "Mcp-Session-Id", fresh)
 	if !strings.Contains(body, "- #2 Left open (in_progress)") || !strings.Contains(body, "- #1 Done before (completed)") {
-		t.Errorf("digest: %s", body)
+		t.Errorf("resume: %s", body)
 	}
 	servertest.Post(t, url, servertest.Call(3, "TodoWrite", servertest.Todos("completed", "Something else now")), "Mcp-Session-Id", fresh)
 	lists, _ := store.Find(t.Context(), todo.Query{})
@@ -152,8 +154,8 @@ func TestResumeInANewSession(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 44: a repeated operation id gives the same answer for the same
-// call, and is refused for another.
+// BAD-INPUT 44: a repeated operation id returns the same answer for the same
+// call and an error for a different call.
 func TestRepeatedOperation(t *testing.T) {
 	store := memory.New()
 	p := servertest.NewPipe(t, servertest.New(t, store, nil))
@@ -172,9 +174,9 @@ func TestRepeatedOperation(t *testing.T) {
 	}
 }
 
-// A client that says it has roots is asked for them once; its lists are of that
-// folder, and resume offers those of the same folder first. What it answers to
-// nothing is passed over.
+// A client that declares roots receives one roots/list request. The first root
+// is the workspace of its lists, and resume prefers lists of that workspace.
+// Responses to requests that were never sent are ignored.
 func TestRoots(t *testing.T) {
 	store := memory.New()
 	b := todo.NewBoard(store)
@@ -190,7 +192,7 @@ func TestRoots(t *testing.T) {
 	go p.Send(withRoots, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	p.Read()
 	if a := p.Read(); a.Method != "roots/list" || string(a.ID) != `"todo-mcp-roots"` {
-		t.Fatalf("asked %s", a.Raw)
+		t.Fatalf("the server sent %s", a.Raw)
 	}
 	go p.Send(`{"jsonrpc":"2.0","id":"todo-mcp-roots","result":{"roots":[{"uri":"file:///home/me/app","name":"app"}]}}`,
 		`{"jsonrpc":"2.0","id":99,"error":{"code":-32601,"message":"no"}}`, `{"jsonrpc":"2.0","id":98,"result":{}}`,

@@ -21,43 +21,47 @@ import (
 // defaultTimeout bounds a request on a slow or unreachable store.
 const defaultTimeout = 10 * time.Second
 
-// Config is what a server needs.
+// Config configures a [Server]. Board, Tools, Publish and Texts are required.
 type Config struct {
 	Board *todo.Board
-	// Tools are all tools; Publish names those to list, or "auto".
+	// Tools are all tools. Publish names those to list, or is "all" or "auto";
+	// see [CheckPublish].
 	Tools   []*tools.Tool
 	Publish []string
 	Texts   *prompts.Texts
 	Version string
-	// List is the list the user named for this process; empty for none.
+	// List is the name of the list that the user chose for this process; empty
+	// for none.
 	List string
-	// Dir is the working directory, "" when it cannot be told.
+	// Dir is the working directory; empty when it is unknown.
 	Dir string
 	// Conversations names further _meta keys that carry a conversation id.
 	Conversations []string
-	// Timeout bounds a request that is no stream; 0 is 10 s.
+	// Timeout limits each tool call, resource read, prompt and completion; 0
+	// means 10 s.
 	Timeout time.Duration
-	// Log receives our own failures; never any list's content. Nil discards.
+	// Log receives the server's own failures, never any list's content; nil
+	// discards them.
 	Log *slog.Logger
-	// Now is the clock; nil is time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Server answers MCP requests; [Server.ServeStdio] and [Server.Handler] carry
-// them.
+// Server answers MCP requests that a transport passes to [Server.MCP].
 type Server struct {
 	Config
 	mcp           *mcpserver.MCPServer
 	subscriptions *subscriptions
-	viewTool      string // the name of the app page's own tool
+	viewTool      string // the name of the tool that only the app page calls
 
 	mu      sync.Mutex
-	current map[string]string     // scope key → list this process wrote last there
-	resumed map[string]todo.Scope // scope key → scope whose list it goes on with
+	current map[string]string     // scope key → id of the list this process used last in it
+	resumed map[string]todo.Scope // scope key → scope of the list it resumed
 }
 
-// New builds a server. It starts nothing; [Server.Close] ends what its
-// transports started.
+// New returns a server. It starts no goroutine, but subscriptions do later:
+// [Server.Close] must be called. It returns an error for an invalid list name
+// and for texts that cannot be read.
 func New(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -112,16 +116,17 @@ func New(c Config) (*Server, error) {
 	return s, s.addPrompts()
 }
 
-// lists returns the lists that the sender of a message may read and write.
+// lists returns the lists that the sender of a message may read and write: those
+// of its principal.
 func (s *Server) lists(ctx context.Context) todo.Lists { return s.Board.As(peerOf(ctx).Principal) }
 
-// MCP is the server as mcp-go has it, for the transports that carry its messages.
-// They put a [Peer] into the context of each.
+// MCP returns the mcp-go server that handles the messages. A transport must put
+// a [Peer] into the context of each message (see [WithPeer]).
 func (s *Server) MCP() *mcpserver.MCPServer { return s.mcp }
 
-// bounded makes a handler end within the timeout. The transport's own context
-// stays as it is: when that ends, mcp-go takes the client for gone and answers
-// nothing.
+// bounded returns a handler that runs with a context that ends at the timeout.
+// The transport's own context must not end: mcp-go would assume that the client
+// is gone and send no answer.
 func bounded[Request, Result any](s *Server, handle func(context.Context, Request) (Result, error)) func(context.Context, Request) (Result, error) {
 	return func(ctx context.Context, r Request) (Result, error) {
 		ctx, cancel := context.WithTimeout(ctx, s.Timeout)
@@ -130,14 +135,14 @@ func bounded[Request, Result any](s *Server, handle func(context.Context, Reques
 	}
 }
 
-// EndSession forgets what is kept of an HTTP session that has ended.
+// EndSession removes the subscriptions of an HTTP session that has ended.
 func (s *Server) EndSession(id string) { s.subscriptions.drop(id) }
 
-// Close ends subscriptions and waits for them.
+// Close ends all subscriptions and waits for their goroutines.
 func (s *Server) Close() { s.subscriptions.close() }
 
-// published are the tools the server has at all; [Server.chooseTools] may list
-// fewer to a client.
+// published returns the tools that clients can call, without the view tool.
+// chooseTools may list fewer to a client.
 func (s *Server) published() []*tools.Tool {
 	if slices.Contains(s.Publish, "auto") || slices.Contains(s.Publish, "all") {
 		return s.Tools
@@ -145,7 +150,8 @@ func (s *Server) published() []*tools.Tool {
 	return slices.DeleteFunc(slices.Clone(s.Tools), func(t *tools.Tool) bool { return !slices.Contains(s.Publish, t.Name) })
 }
 
-// CheckPublish says whether names may be published: tool names, "all" or "auto".
+// CheckPublish returns an error unless names has at least one element and each
+// is the name of a tool, "all" or "auto". The error lists what is allowed.
 func CheckPublish(names []string) error {
 	for _, name := range names {
 		if name != "auto" && name != "all" && !slices.Contains(tools.Names(), name) {
@@ -158,9 +164,9 @@ func CheckPublish(names []string) error {
 	return nil
 }
 
-// describe is a tool as tools/list publishes it. mcp.NewTool is not used: it
-// defaults annotations to destructive, and a raw schema in it empties the whole
-// list.
+// describe returns a tool as tools/list publishes it. It does not use
+// mcp.NewTool, which annotates tools as destructive by default; a raw schema
+// added to its result cannot be marshalled and empties the whole tools/list.
 func describe(t *tools.Tool) mcp.Tool {
 	no := false
 	return mcp.Tool{
@@ -172,8 +178,9 @@ func describe(t *tools.Tool) mcp.Tool {
 	}
 }
 
-// chooseTools narrows tools/list for a client known by name (ARCHITECTURE.md,
-// "auto"). The sessionless protocol forbids lists that vary.
+// chooseTools removes all tools but the most suitable one from the tools/list of
+// a client known by name (docs/spec/architecture.md, "auto"). It does so only in
+// sessions: the sessionless protocol requires the same list for all clients.
 func (s *Server) chooseTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	s.hideView(ctx, result)
 	if !slices.Contains(s.Publish, "auto") || mcpserver.IsModernRequest(ctx) {

@@ -12,13 +12,12 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// detachedFor is how long a session's subscriptions outlive its stream.
+// detachedFor is how long a session keeps its subscriptions without a stream.
 const detachedFor = 10 * time.Minute
 
-// subscriptions sends resources/updated to who asked for it, in both protocol
-// eras; mcp-go itself only acknowledges. Each subscriber has a watcher and a
-// goroutine of its own, so that a slow one delays nobody and skips to the
-// newest.
+// subscriptions sends resources/updated to subscribers in both protocol eras;
+// mcp-go only acknowledges the requests. Each subscriber has its own watcher and
+// goroutine, so that a slow one delays nobody and skips to the newest revision.
 type subscriptions struct {
 	server *Server
 	ctx    context.Context
@@ -26,21 +25,21 @@ type subscriptions struct {
 	work   sync.WaitGroup
 
 	mu       sync.Mutex
-	sessions map[string]*subscriber // by session id; sessionless ones are not here
+	sessions map[string]*subscriber // by session id; without streams of subscriptions/listen
 }
 
-// subscriber is a session that subscribes (2025-11-25 and older) or a stream of
+// subscriber is a session (2025-11-25 and older) or a stream of
 // subscriptions/listen (2026-07-28).
 type subscriber struct {
 	scope todo.Scope
-	meta  map[string]any // of each notification: the subscription it is for
+	meta  map[string]any // _meta of each notification: the subscription's id
 
-	mu     sync.Mutex
-	uris   map[string]bool
-	out    chan<- mcp.JSONRPCNotification // nil while no stream is open
-	moved  chan struct{}                  // closed when out changes
-	stop   context.CancelFunc             // nil until it watches
-	expire *time.Timer
+	mu         sync.Mutex
+	uris       map[string]bool
+	out        chan<- mcp.JSONRPCNotification // nil while no stream is open
+	outChanged chan struct{}                  // closed and replaced when out changes
+	stop       context.CancelFunc             // stops watching; nil before the first subscription
+	expire     *time.Timer                    // removes a session; nil for a listen stream
 }
 
 func newSubscriptions(s *Server) *subscriptions {
@@ -53,6 +52,7 @@ func (s *subscriptions) close() {
 	s.work.Wait()
 }
 
+// hook registers the hooks through which mcp-go reports sessions and requests.
 func (s *subscriptions) hook(h *mcpserver.Hooks) {
 	h.AddOnRegisterSession(func(_ context.Context, session mcpserver.ClientSession) {
 		s.session(session.SessionID()).attach(session.NotificationChannel())
@@ -69,7 +69,8 @@ func (s *subscriptions) hook(h *mcpserver.Hooks) {
 	h.AddBeforeSubscriptionsListen(s.listen)
 }
 
-// subscribe adds a resource to a session's subscriptions.
+// subscribe adds a resource to a session's subscriptions; with the first one,
+// the session begins to watch.
 func (s *subscriptions) subscribe(ctx context.Context, r *mcp.SubscribeRequest) {
 	session := mcpserver.ClientSessionFromContext(ctx)
 	if session == nil {
@@ -90,8 +91,8 @@ func (s *subscriptions) subscribe(ctx context.Context, r *mcp.SubscribeRequest) 
 // listenBegun is the context key of [WithListenBegun].
 type listenBegun struct{}
 
-// WithListenBegun returns a context for a subscriptions/listen request: begun is
-// called as soon as a cancellation can find the request.
+// WithListenBegun returns a context for a subscriptions/listen request. The
+// server calls begun as soon as notifications/cancelled can end the request.
 func WithListenBegun(ctx context.Context, begun context.CancelFunc) context.Context {
 	return context.WithValue(ctx, listenBegun{}, begun)
 }
@@ -116,7 +117,7 @@ func (s *subscriptions) listen(ctx context.Context, id any, r *mcp.Subscriptions
 	s.follow(ctx, sub)
 }
 
-// session returns the subscriber of a session, made if need be.
+// session returns the subscriber of a session and creates it if necessary.
 func (s *subscriptions) session(id string) *subscriber {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +130,8 @@ func (s *subscriptions) session(id string) *subscriber {
 	return sub
 }
 
-// detach notes that a session's stream ended; it may come back for a while.
+// detach records that a session's stream ended. The subscriptions remain for
+// detachedFor, in case the client opens another stream.
 func (s *subscriptions) detach(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +141,7 @@ func (s *subscriptions) detach(id string) {
 	}
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
-	if sub.stop == nil { // it never subscribed: nothing to keep
+	if sub.stop == nil { // no subscriptions to keep
 		sub.expire.Stop()
 		delete(s.sessions, id)
 		return
@@ -148,7 +150,7 @@ func (s *subscriptions) detach(id string) {
 	sub.expire.Reset(detachedFor)
 }
 
-// drop forgets a session.
+// drop removes a session and its subscriptions.
 func (s *subscriptions) drop(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +167,8 @@ func (s *subscriptions) drop(id string) {
 	}
 }
 
-// follow watches for a subscriber until ctx ends.
+// follow starts a goroutine that watches lists and notifies a subscriber, until
+// ctx ends or all subscriptions are closed.
 func (s *subscriptions) follow(ctx context.Context, sub *subscriber) {
 	watcher := s.server.lists(ctx).Watch(func(snapshot todo.Snapshot) bool { return len(sub.matching(snapshot)) > 0 })
 	s.work.Go(func() {
@@ -188,9 +191,10 @@ func (s *subscriptions) follow(ctx context.Context, sub *subscriber) {
 }
 
 func newSubscriber() *subscriber {
-	return &subscriber{uris: make(map[string]bool), moved: make(chan struct{})}
+	return &subscriber{uris: make(map[string]bool), outChanged: make(chan struct{})}
 }
 
+// attach sends the notifications of a session to a new stream from now on.
 func (s *subscriber) attach(out chan<- mcp.JSONRPCNotification) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,11 +202,11 @@ func (s *subscriber) attach(out chan<- mcp.JSONRPCNotification) {
 	s.setOut(out)
 }
 
-// setOut is called with mu held.
+// setOut replaces the channel of the notifications. The caller must lock mu.
 func (s *subscriber) setOut(out chan<- mcp.JSONRPCNotification) {
 	s.out = out
-	close(s.moved)
-	s.moved = make(chan struct{})
+	close(s.outChanged)
+	s.outChanged = make(chan struct{})
 }
 
 func (s *subscriber) remove(uri string) {
@@ -211,7 +215,7 @@ func (s *subscriber) remove(uri string) {
 	delete(s.uris, uri)
 }
 
-// matching are the subscribed resources that a snapshot changes.
+// matching returns the URIs of the subscribed resources that a snapshot changes.
 func (s *subscriber) matching(snapshot todo.Snapshot) (uris []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,6 +228,8 @@ func (s *subscriber) matching(snapshot todo.Snapshot) (uris []string) {
 	return uris
 }
 
+// touched returns the URIs of the subscribed resources that any of the snapshots
+// changes.
 func (s *subscriber) touched(changed []todo.Snapshot) map[string]bool {
 	uris := make(map[string]bool)
 	for _, snapshot := range changed {
@@ -234,8 +240,8 @@ func (s *subscriber) touched(changed []todo.Snapshot) map[string]bool {
 	return uris
 }
 
-// send waits until the stream takes the notification. What changes meanwhile
-// is coalesced by the watcher.
+// send waits until the subscriber's stream accepts a notification, and reports
+// false when ctx ended first. The watcher merges changes that come in between.
 func (s *subscriber) send(ctx context.Context, uri string) bool {
 	n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
 		Method: mcp.MethodNotificationResourceUpdated,
@@ -243,12 +249,12 @@ func (s *subscriber) send(ctx context.Context, uri string) bool {
 	}}
 	for {
 		s.mu.Lock()
-		out, moved := s.out, s.moved
+		out, outChanged := s.out, s.outChanged
 		s.mu.Unlock()
 		select {
-		case out <- n: // a nil channel takes nothing
+		case out <- n: // a nil channel blocks
 			return true
-		case <-moved:
+		case <-outChanged:
 		case <-ctx.Done():
 			return false
 		}

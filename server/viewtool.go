@@ -14,7 +14,8 @@ import (
 	"todo-mcp/tools"
 )
 
-// addCard adds the page and the tool by which it reads its list anew.
+// addCard adds the app page as a resource, and the view tool with which the page
+// reads the newest revision of its list.
 func (s *Server) addCard() error {
 	s.mcp.AddResource(mcp.NewResource(card.URI, "todo list page",
 		mcp.WithResourceTitle("Todo list"),
@@ -37,8 +38,8 @@ func readCard(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents,
 	return []mcp.ResourceContents{card.Contents()}, nil
 }
 
-// viewHandler answers calls of the view tool: any list of the principal, by id,
-// as [Server.readList] does.
+// viewHandler returns the handler of the view tool, which reads any list of the
+// principal by id, like the resource todo://lists/{id}.
 func (s *Server) viewHandler(view *tools.Tool) mcpserver.ToolHandlerFunc {
 	return s.answering(view, func(ctx context.Context, raw json.RawMessage, _ mcp.CallToolRequest) (tools.Result, error) {
 		return s.view(ctx, view, raw)
@@ -60,10 +61,10 @@ func (s *Server) view(ctx context.Context, view *tools.Tool, raw []byte) (tools.
 	return view.Result(call, todo.Outcome{After: snapshot}), nil
 }
 
-// hideView leaves the view tool out of a list, unless it is for a session of a
-// client that shows apps, which keeps it from its model. The sessionless
-// protocol's lists may not vary, so there nobody sees it; it can be called all
-// the same, and the page can do without.
+// hideView removes the view tool from tools/list, except in a session of a
+// client that shows apps: that client hides the tool from its model. In the
+// sessionless protocol lists must not vary, so it is never listed. It can be
+// called even when it is not listed, and the page works without it.
 func (s *Server) hideView(ctx context.Context, result *mcp.ListToolsResult) {
 	if mcpserver.IsModernRequest(ctx) || !peerOf(ctx).Apps {
 		result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return t.Name == s.viewTool })

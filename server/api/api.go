@@ -1,8 +1,8 @@
-// Package api is what front ends read over plain HTTP: lists and their history as
-// JSON, changes as events, and the calls of write_todos as its own front ends
-// know them (VARIANTS.md W2, W3).
+// Package api serves front ends over plain HTTP: lists and their history as
+// JSON, changes as events, and calls in the form that write_todos' own front
+// ends expect (docs/spec/variants.md W2, W3).
 //
-// It only reads. A stream may skip revisions for a reader that is slow.
+// It only reads. The stream of changes skips revisions for a slow reader.
 package api
 
 import (
@@ -15,11 +15,12 @@ import (
 	"todo-mcp/server/edge"
 )
 
-// maxListed bounds how many lists one answer carries.
+// maxListed is the default and the largest limit of lists or revisions in one
+// answer. A limit of 0 means no limit.
 const maxListed = 2000
 
-// Route adds what programs read over plain HTTP to an edge. Everything is JSON,
-// and only reads.
+// Route adds the routes below /api to an edge. All are GET; two are event
+// streams, the others answer with JSON.
 func Route(e *edge.Edge) {
 	e.Handle("GET /api/lists", edge.JSON, lists)
 	e.Handle("GET /api/lists/{id}", edge.JSON, list)
@@ -29,9 +30,10 @@ func Route(e *edge.Edge) {
 	e.HandleUnbounded("GET /api/stream", edge.JSON, calls)
 }
 
-// lists gives lists as [render.ListDocument]s, last changed first; ?limit=.
+// lists answers with lists as [render.ListDocument], last changed first, at most
+// ?limit=.
 func lists(w http.ResponseWriter, r *edge.Request) error {
-	limit, err := number(r, "limit", maxListed)
+	limit, err := queryNumber(r, "limit", maxListed)
 	if err != nil {
 		return err
 	}
@@ -42,9 +44,9 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 	return edge.WriteJSON(w, http.StatusOK, documents(found))
 }
 
-// list gives one list, at its newest revision or at ?revision=.
+// list answers with one list, at its newest revision or at ?revision=.
 func list(w http.ResponseWriter, r *edge.Request) error {
-	revision, err := number(r, "revision", 0)
+	revision, err := queryNumber(r, "revision", 0)
 	if err != nil {
 		return err
 	}
@@ -55,11 +57,11 @@ func list(w http.ResponseWriter, r *edge.Request) error {
 	return edge.WriteJSON(w, http.StatusOK, render.Document(l))
 }
 
-// history gives a list's revisions, oldest first, after ?after= and at most
+// history answers with a list's revisions above ?after=, oldest first, at most
 // ?limit=.
 func history(w http.ResponseWriter, r *edge.Request) error {
-	after, err1 := number(r, "after", 0)
-	limit, err2 := number(r, "limit", maxListed)
+	after, err1 := queryNumber(r, "after", 0)
+	limit, err2 := queryNumber(r, "limit", maxListed)
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
@@ -82,9 +84,9 @@ func documents(lists []todo.Snapshot) []render.ListDocument {
 	return out
 }
 
-// number reads a query parameter that is a whole number, 0 or more; def when it
-// is not there.
-func number(r *edge.Request, name string, def int64) (int64, error) {
+// queryNumber returns the value of a query parameter that must be a whole
+// number, 0 or more; def when the parameter is missing.
+func queryNumber(r *edge.Request, name string, def int64) (int64, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
 		return def, nil

@@ -10,8 +10,9 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// T8: each write of a main list sends todos:update with the whole TodoItem[]; a
-// sub-agent's does not; a write that changes nothing sends nothing (V4).
+// T8: each write of a main list sends todos:update with the whole TodoItem[],
+// and a write of a sub-agent's list sends agent:update. A write that changes
+// nothing sends nothing (V4).
 func TestEvents(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, s, nil)
@@ -49,8 +50,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A stream is resumed by its last id, skips to the newest of each list, and
-// starts over when the id is another store's.
+// A stream resumes after the last id and sends the newest revision of each
+// list. With an id from another store it sends all lists.
 func TestEventsResume(t *testing.T) {
 	store := memory.New()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)

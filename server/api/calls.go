@@ -11,13 +11,14 @@ import (
 	"todo-mcp/tools"
 )
 
-// The event stream of write_todos for front ends (VARIANTS.md W2, W3). Every
-// write of any variant shows on it, as the whole list in write_todos' words.
+// This file serves the event stream of write_todos for front ends
+// (docs/spec/variants.md W2, W3). Each call of any variant is sent as a call of
+// write_todos with the whole list.
 
-// toolMessage is what a front end titles the block with.
+// toolMessage is the title that a front end shows above a block.
 const toolMessage = "Update Todos"
 
-// streamName is the tool's name on the stream.
+// streamName is the name of the tool in each block.
 const streamName = "write_todos"
 
 // toolUse is a tool_use block.
@@ -27,7 +28,7 @@ type toolUse struct {
 	Name    string       `json:"name"`
 	Message string       `json:"tool_content_message,omitempty"`
 	Input   toolUseInput `json:"input"`
-	// Parent is set for a sub-agent's call, so that a panel may skip it.
+	// Parent is set for a sub-agent's call, so that a front end can skip it.
 	Parent string `json:"parent_tool_use_id,omitempty"`
 }
 
@@ -47,6 +48,7 @@ type blockEvent struct {
 	Block *toolUse `json:"content_block,omitempty"`
 }
 
+// blockOf returns the block of a snapshot, with a given id.
 func blockOf(s todo.Snapshot, id string) toolUse {
 	b := toolUse{Type: "tool_use", ID: id, Name: streamName, Message: toolMessage, Input: toolUseInput{streamTodos(s)}}
 	if s.List.Agent != "" {
@@ -55,7 +57,8 @@ func blockOf(s todo.Snapshot, id string) toolUse {
 	return b
 }
 
-// blockID names the block of a revision, the same on the stream and in history.
+// blockID returns the id of the block of a revision, which is the same on the
+// stream and in the history.
 func blockID(s todo.Snapshot) string {
 	return fmt.Sprintf("toolu_%s_%d", s.List.ID, s.Revision)
 }
@@ -68,8 +71,8 @@ func streamTodos(s todo.Snapshot) []streamTodo {
 	return out
 }
 
-// callID names the block of a call: that of the revision it made, or one of its
-// own.
+// callID returns the id of the block of a call: that of the revision that the
+// call made, or a different one when it made none.
 func callID(c todo.Call) string {
 	if c.ID == "" {
 		return blockID(c.List)
@@ -77,12 +80,12 @@ func callID(c todo.Call) string {
 	return blockID(c.List) + "_" + c.ID
 }
 
-// calls streams calls as they are made, in this process and in the others on the
-// same store. ?list= restricts to one list.
+// calls streams calls as they are made, in this process and in others that
+// share the store. ?list= restricts the stream to one list.
 func calls(w http.ResponseWriter, r *edge.Request) error {
-	only := r.URL.Query().Get("list")
-	made := r.Lists.Calls()
-	defer made.Close()
+	onlyList := r.URL.Query().Get("list")
+	follower := r.Lists.Calls()
+	defer follower.Close()
 	stream, closeStream, err := r.Stream(w)
 	if err != nil {
 		return err
@@ -92,14 +95,14 @@ func calls(w http.ResponseWriter, r *edge.Request) error {
 		return nil
 	}
 	for index := 0; ; {
-		call, err := made.Next(stream.Context())
+		call, err := follower.Next(stream.Context())
 		if err != nil {
 			return nil
 		}
-		if only != "" && call.List.List.ID != only {
+		if onlyList != "" && call.List.List.ID != onlyList {
 			continue
 		}
-		// The start, with the whole input, and at once the stop.
+		// The start event has the whole input; the stop event follows at once.
 		block := blockOf(call.List, callID(call))
 		if stream.Send(sse.Event{Data: blockEvent{"content_block_start", index, &block}},
 			sse.Event{Data: blockEvent{"content_block_stop", index, nil}}) != nil {
@@ -109,15 +112,16 @@ func calls(w http.ResponseWriter, r *edge.Request) error {
 	}
 }
 
-// reload is a list's history for a front end that reloads (VARIANTS.md W3).
-type reload struct {
+// workspaceAnswer is a list's history in the forms that a front end reads when
+// it reloads (docs/spec/variants.md W3).
+type workspaceAnswer struct {
 	Workspace struct {
-		// Todos is null when there never was a list, [] when it was cleared.
+		// Todos is null when there is no list and [] when the list is empty.
 		Todos []streamTodo `json:"todos"`
 	} `json:"workspace"`
 	// Messages are the assistant's messages of the conversation.
 	Messages []historyMessage `json:"messages"`
-	// History is what a front end parses them into.
+	// History is the form into which a front end parses the messages.
 	History []historyAnswer `json:"history"`
 }
 
@@ -134,10 +138,11 @@ type historyAnswer struct {
 	Blocks    []toolUse `json:"blocks"`
 }
 
-// workspace gives the history of ?list=, an id or name, or of the main list that
-// changed last.
+// workspace answers with the history of the list with the id or name ?list=, or
+// without ?list= of the main list that changed last. It answers with empty
+// histories when there is no such list.
 func workspace(w http.ResponseWriter, r *edge.Request) error {
-	answer := reload{Messages: []historyMessage{}, History: []historyAnswer{}}
+	answer := workspaceAnswer{Messages: []historyMessage{}, History: []historyAnswer{}}
 	l, err := workspaceList(r, r.URL.Query().Get("list"))
 	if errors.Is(err, todo.ErrNotFound) {
 		return edge.WriteJSON(w, http.StatusOK, answer)
@@ -159,6 +164,9 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 	return edge.WriteJSON(w, http.StatusOK, answer)
 }
 
+// workspaceList returns the list with an id or name, or the main list that
+// changed last when wanted is empty. It searches the maxListed lists that
+// changed last.
 func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 	found, err := r.Lists.Find(r.Context(), todo.Query{Limit: maxListed})
 	if err != nil {

@@ -12,9 +12,10 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// W2: a call is one start with the whole input, no delta, and at once the stop
-// of the same index; a call that changes nothing shows too (V4); a sub-agent's
-// carries its parent; another process's write shows as well.
+// W2: each call is one start event with the whole input, without deltas,
+// followed at once by the stop event with the same index. Calls that change
+// nothing are sent as well (V4), and so are the calls of other processes. A
+// sub-agent's call has a parent.
 func TestStream(t *testing.T) {
 	store := memory.New()
 	s := servertest.New(t, store, nil)
@@ -76,11 +77,11 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// W2, V4: each call is on the stream once, and before its caller has the answer:
-// also with an operation id of the caller's, and when it changed nothing; also
-// when the stream is another server's of the same process (stdio --panel), or
-// another process's on the same store (serve beside stdio).
-func TestEachCallIsOnTheStreamOnce(t *testing.T) {
+// W2, V4: the stream sends each call exactly once, also one with an operation
+// id and one that changes nothing. This is true for a stream of the same
+// server, of another server in the process (stdio --panel), and of another
+// process on the same store (serve beside stdio).
+func TestStreamSendsEachCallOnce(t *testing.T) {
 	store := memory.New()
 	agent := servertest.New(t, store, nil)
 	beside := servertest.New(t, nil, func(c *server.Config) { c.Board = agent.Board })
@@ -116,13 +117,13 @@ func TestEachCallIsOnTheStreamOnce(t *testing.T) {
 }
 
 // W2: the block is on the stream before the tool's result is sent.
-func TestTheBlockComesBeforeTheResult(t *testing.T) {
+func TestStreamSendsBlockBeforeResult(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	calls := s.Board.As("").Calls()
 	defer calls.Close()
 	p := servertest.NewPipe(t, s)
-	// Nobody reads the answer: the pipe holds the server up in the middle of
-	// sending it, and the call is there already.
+	// Nobody reads the answer yet, so the server blocks while it writes it. The
+	// call must have been sent by then.
 	go p.Send(servertest.Call(1, "write_todos", servertest.Todos("pending", "A")))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -135,7 +136,8 @@ func TestTheBlockComesBeforeTheResult(t *testing.T) {
 	}
 }
 
-// W3: the history for a reload, in its three forms.
+// W3: /api/workspace returns the history in the three forms that a front end
+// reads when it reloads.
 func TestWorkspace(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	type answer struct {
@@ -151,7 +153,7 @@ func TestWorkspace(t *testing.T) {
 		return a
 	}
 	if a := get(); string(a.Workspace["todos"]) != "null" || string(a.Messages) != "[]" || string(a.History) != "[]" {
-		t.Errorf("W3: never a list: %s", a)
+		t.Errorf("W3: without a list: %s", a)
 	}
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
 	write := func(args string) {

@@ -11,15 +11,15 @@ import (
 	"todo-mcp/tools"
 )
 
-// Event names of /api/events. A sub-agent's list has one of its own, so that
-// who listens for todos:update sees main lists alone (VARIANTS.md T8).
+// Event names of /api/events. A sub-agent's list has another name, so that a
+// reader of todos:update sees main lists only (docs/spec/variants.md T8).
 const (
 	mainUpdate  = "todos:update"
 	agentUpdate = "agent:update"
 )
 
-// update is the data of an event: the whole list, its items also as the
-// TodoItem[] of TodoWrite.
+// update is the data of an event: the whole list, with its items also in the
+// form of TodoWrite's TodoItem[].
 type update struct {
 	render.ListDocument
 	Todos []todoItem `json:"todos"`
@@ -32,11 +32,11 @@ type todoItem struct {
 	ActiveForm string `json:"activeForm"`
 }
 
-// events streams changes as server-sent events, from now on or from where
-// Last-Event-ID or ?after= says. An event's id is the place of its revision in
-// the store's order (Snapshot.Seq): a stream of many lists cannot be resumed by
-// a revision. A reader that is slow skips to the newest revision of each list.
-// ?list= restricts to one list and its sub-lists.
+// events streams changes as server-sent events, from now on or after
+// Last-Event-ID or ?after=. The id of an event is the Seq of its snapshot,
+// because a stream of many lists cannot be resumed by a revision. A slow reader
+// skips to the newest revision of each list. ?list= restricts the stream to one
+// list and its sub-agents' lists.
 func events(w http.ResponseWriter, r *edge.Request, timeout time.Duration) error {
 	f, err := sse.FollowRequest(r.Request, r.Lists, timeout)
 	if err != nil {
@@ -51,12 +51,12 @@ func events(w http.ResponseWriter, r *edge.Request, timeout time.Duration) error
 	defer closeStream()
 	f.Send = func(changed []todo.Snapshot) error { return stream.Send(updates(changed)...) }
 	if stream.Begin() == nil {
-		_ = stream.Follow(f, watch) // its end is the reader's, or the server's
+		_ = stream.Follow(f, watch) // ends with the reader or the server
 	}
 	return nil
 }
 
-// updates returns an event for each list.
+// updates returns one event for each list.
 func updates(lists []todo.Snapshot) []sse.Event {
 	out := make([]sse.Event, 0, len(lists))
 	for _, l := range lists {

@@ -13,8 +13,8 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// W2, W3, W4: the front-end functions of system 1, as its document prints them,
-// run unmodified against the server in node.
+// W2, W3, W4: the front-end functions of system 1 run in Node against the
+// server, exactly as its document prints them.
 func TestFrontEndFunctions(t *testing.T) {
 	modules := servertest.NodeModules(t)
 	read := func(name string) string {
@@ -60,7 +60,7 @@ func TestFrontEndFunctions(t *testing.T) {
 	}
 	out := bufio.NewScanner(pipe)
 	if !out.Scan() || out.Text() != "ready" {
-		t.Fatalf("the front end said %q", out.Text())
+		t.Fatalf("the front end printed %q", out.Text())
 	}
 	write("write_todos", `{"todos":[{"content":"Lấy dữ liệu giá HPG","activeForm":"Đang lấy dữ liệu giá HPG","status":"completed"},{"content":"Phân tích <b>","activeForm":"Đang phân tích","status":"in_progress"},{"content":"Viết báo cáo","activeForm":"Đang viết báo cáo","status":"pending"}]}`)
 	write("TodoWrite", servertest.Todos("completed", "A"))

@@ -1,8 +1,8 @@
-// Package card is the page that shows a list in the chat, in hosts that speak MCP
-// Apps. Other hosts show the result's text.
+// Package card contains the page that shows a list in the chat of a host that
+// implements MCP Apps. Other hosts show the text of the tool result.
 //
-// It promises that the page asks nothing of the network, and that whatever a
-// list's texts hold is inert on it (BAD-INPUT 36, 38).
+// The page makes no network requests, and the texts of a list cannot run as
+// markup or script on it (BAD-INPUT 36, 38).
 package card
 
 import (
@@ -16,30 +16,30 @@ import (
 	"todo-mcp/server/palette"
 )
 
-// The page as MCP Apps names it.
+// The identifiers of the page in MCP Apps.
 const (
-	Extension = "io.modelcontextprotocol/ui"
-	URI       = "ui://todo/list.html"
-	MIME      = "text/html;profile=mcp-app"
+	Extension = "io.modelcontextprotocol/ui" // the capability
+	URI       = "ui://todo/list.html"        // the page's resource
+	MIME      = "text/html;profile=mcp-app"  // its type
 )
 
 //go:embed card.html card.css safe.js card.js
 var files embed.FS
 
-// page joins the files into the one that a host wants: MCP Apps have nowhere to
-// load a second from.
+// page returns all files joined into one HTML page, because a page of MCP Apps
+// cannot load other files.
 var page = sync.OnceValue(func() string {
 	read := func(name string) string {
 		data, err := files.ReadFile(name)
 		if err != nil {
-			panic(err) // embedded: it is there
+			panic(err) // the file is embedded
 		}
 		return string(data)
 	}
 	return strings.NewReplacer("{{style}}", "\n"+palette.CSS+read("card.css"), "{{script}}", "\n"+read("safe.js")+read("card.js")).Replace(read("card.html"))
 })
 
-// ToolMeta returns the _meta of a tool whose result the page draws.
+// ToolMeta returns the _meta of a tool with results that the page draws.
 func ToolMeta() *mcp.Meta { return meta("resourceUri", URI) }
 
 // ViewMeta returns the _meta of a tool that only the page may call.
@@ -49,8 +49,8 @@ func meta(key string, value any) *mcp.Meta {
 	return &mcp.Meta{AdditionalFields: map[string]any{"ui": map[string]any{key: value}}}
 }
 
-// Contents returns the page as a resource is read. It says that it asks nothing
-// of the network.
+// Contents returns the contents of the page's resource. Their _meta allows the
+// page no network requests.
 func Contents() mcp.ResourceContents {
 	none := []string{}
 	return mcp.TextResourceContents{
@@ -62,7 +62,8 @@ func Contents() mcp.ResourceContents {
 	}
 }
 
-// ShownBy reports whether a client with these extensions can draw the page.
+// ShownBy reports whether a client that declared these extensions can show the
+// page.
 func ShownBy(extensions map[string]any) bool {
 	settings, _ := extensions[Extension].(map[string]any)
 	types, _ := settings["mimeTypes"].([]any)

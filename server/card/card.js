@@ -1,7 +1,7 @@
 const $ = (id) => document.getElementById(id);
 const main = document.querySelector('main');
 
-// oneLine is a text as it is drawn: texts that a model sends come here as they are.
+// oneLine makes a text safe to draw; models may send anything.
 const oneLine = (text) => safe(String(text).replace(/[\t-\r\x85\u2028\u2029]+/g, ' '));
 
 // Drawing.
@@ -14,9 +14,9 @@ const shapes = { // path, and what a screen reader says before the title
   cancelled: ['M4 8h8', 'Cancelled'],
   blocked: ['M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11M5.5 8h5', 'Blocked'],
 };
-const foldFrom = 10; // items; below, all are shown
+const foldFrom = 10; // lists with more items may be folded
 let drawn = { items: [], revision: 0, list: '' };
-let open = false; // the person unfolded what is done
+let open = false; // the person unfolded the list
 
 const statusOf = (word) => { word = words[word] ?? word; return Object.hasOwn(shapes, word) ? word : 'pending'; };
 
@@ -39,8 +39,8 @@ function row({ title, why, status }, fresh) {
     ...(why && status === 'blocked' ? [element('bdi', { className: 'why', textContent: why })] : []));
 }
 
-// draw shows a list: {items: [{id, title, status}], list, revision}. Early is
-// what a call asks for before its result is known.
+// draw shows a list: {items: [{id, title, status}], list, revision}. Early means
+// that it is the input of a call without a result yet.
 function draw(next, early) {
   const items = next.items.map((i) => ({ id: i.id, title: oneLine(i.title), why: oneLine(i.reason ?? ''), status: statusOf(i.status) }));
   const before = new Map(drawn.items.map((i) => [i.id ?? i.title, i.status + i.title]));
@@ -73,7 +73,7 @@ function summarise(items, early, tell) {
   if (tell) $('say').textContent = text + (now ? '. Now: ' + now.title : '');
 }
 
-// fold hides what is done in a long list, behind a button.
+// fold hides the done items of a long list, and shows a button to show them.
 function fold() {
   const done = drawn.items.filter((i) => i.status === 'completed' || i.status === 'cancelled').length;
   const long = drawn.items.length > foldFrom && done > 2 && done < drawn.items.length;
@@ -91,7 +91,7 @@ function note(text, error) {
   if (error) $('say').textContent = text;
 }
 
-// What a call asks for, before its result: only a whole list can be drawn.
+// input draws a call's arguments before its result, if they are a whole list.
 function input({ arguments: args }) {
   let todos = args?.todos;
   if (typeof todos === 'string') try { todos = JSON.parse(todos); } catch { return; }
@@ -114,7 +114,7 @@ function result(r) {
   ended(text.split('\n').map(oneLine).join('\n') || 'No answer.', r?.isError);
 }
 
-// ended shows why there is no list to show.
+// ended shows a text in place of the list.
 function ended(text, error) {
   $('items').replaceChildren();
   $('head').hidden = $('bar').hidden = $('fold').hidden = true;
@@ -162,7 +162,7 @@ addEventListener('message', ({ source, data }) => {
   }
 });
 
-// dress follows the host's theme and its style variables.
+// dress applies the host's theme and its style variables.
 function dress(context) {
   const root = document.documentElement;
   if (context.theme === 'light' || context.theme === 'dark') root.dataset.theme = context.theme;
@@ -171,9 +171,9 @@ function dress(context) {
   }
 }
 
-// Refreshing: when the page is looked at again, and every two seconds while
-// something is in progress and the page can be seen.
-const enough = 3; // misses, and it gives up
+// Refreshing: when the page becomes visible or gets the focus, and every two
+// seconds while an item is in progress and the page is visible.
+const enough = 3; // failures until it gives up
 let timer, quiet = 0, misses = 0, asking = false, inView = true, checked = false;
 
 const coreItem = (i) => ({ id: i.id, title: (i.status === 'in_progress' && i.active) || i.text, reason: i.reason, status: i.status });
@@ -182,7 +182,7 @@ async function newest(list) {
   if (host.serverTools && !host.toolRefused) {
     try {
       return await request('tools/call', { name: 'todo_list_view', arguments: { list_id: list } });
-    } catch (e) { // a host may know only the tools that were listed to it
+    } catch (e) { // the host may refuse tools that were not listed
       if (!host.serverResources) throw e;
       host.toolRefused = true;
     }
@@ -217,7 +217,7 @@ function plan() {
   const has = (...statuses) => drawn.items.some((i) => statuses.includes(i.status));
   const running = !over && misses < enough && !!drawn.list && has('in_progress');
   main.classList.toggle('live', running);
-  // An old chat opened again shows an old result: look once what became of it.
+  // A reopened chat shows an old result: refresh once, even if nothing runs.
   if ((running || !checked && has('pending', 'blocked')) && inView && !document.hidden) {
     timer = setTimeout(refresh, quiet < 60 ? 2000 : 10000);
   }
@@ -230,7 +230,7 @@ function wake() {
 }
 
 function teardown() {
-  // The answer goes out first.
+  // Stop after the answer is sent.
   queueMicrotask(() => { over = true; plan(); sizes.disconnect(); views.disconnect(); });
   return {};
 }

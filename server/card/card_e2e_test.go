@@ -21,8 +21,9 @@ const plan = `{todos: [
 	{content: 'Update the documentation of every setting that the migration renames, with an example for each', activeForm: 'Updating', status: 'pending'},
 	{content: 'Ship it', activeForm: 'Shipping', status: 'pending'}]}`
 
-// The page in a host built on the real AppBridge: early drawing, the result,
-// theme, size, refreshing while something is in progress, and the end.
+// In a host built on the real AppBridge, the page draws the input before the
+// result and then the result, follows theme and size, refreshes while an item
+// is in progress, and stops at teardown.
 func TestAppInChat(t *testing.T) {
 	c := newChat(t, servertest.New(t, nil, nil))
 	if only := servertest.Eval[string](t, c.ctx, `host.appOnly.join()`); only != "todo_list_view" {
@@ -47,7 +48,7 @@ func TestAppInChat(t *testing.T) {
 	c.host(`context({theme: 'dark', styles: {variables: {'--color-background-primary': 'light-dark(#fff, rgb(1, 2, 3))'}}})`)
 	c.until(`getComputedStyle(document.body).backgroundColor === 'rgb(1, 2, 3)'`)
 
-	// Another writer: the page asks by itself, through the bridge.
+	// Another client writes: the page refreshes by itself, through the bridge.
 	c.host(`call("TodoWrite", ` + strings.Replace(plan, "status: 'in_progress'", "status: 'completed'", 1) + `)`)
 	c.until(`document.getElementById('count').textContent === '3 of 5 done' && document.getElementById('say').textContent === '3 of 5 done'`)
 	if calls := servertest.Eval[string](t, c.ctx, `[...new Set(host.calls)].join()`); calls != "todo_list_view" {
@@ -62,10 +63,11 @@ func TestAppInChat(t *testing.T) {
 	c.until(`document.querySelector('main').classList.contains('live')`)
 	c.host("teardown()")
 	c.until(`over && !document.querySelector('main').classList.contains('live')`)
-	c.quiet()
+	c.expectNoRequests()
 }
 
-// Every variant's result is drawn, and answers without a list are told.
+// The page draws the result of every variant, and shows the text of a result
+// without a list.
 func TestAppVariants(t *testing.T) {
 	c := newChat(t, servertest.New(t, nil, func(c *server.Config) { c.List = "one" }))
 	c.mount(``)
@@ -96,7 +98,7 @@ func TestAppVariants(t *testing.T) {
 	c.host("cancel()")
 	c.until(`document.getElementById('note').textContent.includes('cancelled')`)
 
-	// A long list folds what is done, and opens by keyboard.
+	// A long list hides its completed items until the button is pressed.
 	long := []string{}
 	for i := range 14 {
 		status := "pending"
@@ -110,14 +112,15 @@ func TestAppVariants(t *testing.T) {
 	c.until(visible + ` === 5 && document.getElementById('fold').textContent === 'Show 9 done'`)
 	c.shot("folded")
 	if !servertest.Eval[bool](t, c.frame, `(document.getElementById('fold').focus(), document.activeElement.id === 'fold')`) {
-		t.Error("the button takes no focus")
+		t.Error("the button cannot be focused")
 	}
 	servertest.Eval[bool](t, c.frame, `document.getElementById('fold').click(), true`)
 	c.until(visible + ` === 14 && document.getElementById('fold').ariaExpanded === 'true'`)
 }
 
-// A host that knows only listed tools refuses the page's own: the page reads
-// the list's resource instead. One that offers neither is left alone.
+// When a host refuses the view tool because it was not listed, the page reads
+// the list's resource instead. It sends no request to a host that offers
+// neither tools nor resources.
 func TestAppRefreshesWithoutTool(t *testing.T) {
 	c := newChat(t, servertest.New(t, nil, nil))
 	c.mount(``)
@@ -136,12 +139,12 @@ func TestAppRefreshesWithoutTool(t *testing.T) {
 	servertest.Eval[bool](t, c.frame, `dispatchEvent(new Event('focus'))`)
 	c.host("teardown()")
 	if servertest.Eval[int](t, c.ctx, `host.calls.length + host.reads.length`) != 0 {
-		t.Error("the page asked a host that offers nothing")
+		t.Error("the page sent requests to a host that offers nothing")
 	}
 }
 
-// BAD-INPUT 36, 38, 40: hostile text is inert and shows what it hides; honest
-// text of every script stays as it is.
+// BAD-INPUT 36, 38, 40: hostile text does not run and its invisible characters
+// are shown as escapes; ordinary text of every script is unchanged.
 func TestAppHostileText(t *testing.T) {
 	c := newChat(t, servertest.New(t, nil, nil))
 	hostile := []string{
@@ -162,13 +165,13 @@ func TestAppHostileText(t *testing.T) {
 	}
 	c.rows(append(want, `pending a\u202eb\u2066c\u200bd\ufeffe\u00adf\U000e0041g\u200dh`)...)
 	c.shot("hostile")
-	// What only a broken host could send.
+	// Only a broken host could send this.
 	c.host(`result({content: [], structuredContent: {display: [{type: 'todo', items: [{title: {}, status: 'toString'}, {title: '\ud800\u001b[31m\nx', status: '__proto__'}]}], list: '"><b>', revision: 'x'}})`)
 	c.rows("pending [object Object]", `pending \ud800\x1b[31m x`)
 	c.host(`result({})`)
 	c.until(`document.getElementById('note').textContent === 'No answer.'`)
 	if servertest.Eval[bool](t, c.frame, `'hit' in window`) || servertest.Eval[int](t, c.frame, `document.querySelectorAll('main script, main img, main b').length`) != 0 {
-		t.Error("36: markup came to life")
+		t.Error("36: a text was interpreted as markup")
 	}
-	c.quiet()
+	c.expectNoRequests()
 }

@@ -16,7 +16,8 @@ import (
 	"todo-mcp/tools"
 )
 
-// withApps is an initialize request of a client that shows apps of a type.
+// withApps returns an initialize request of a client that shows apps of a media
+// type.
 func withApps(client, mime string) string {
 	return strings.Replace(servertest.Initialize(1, client), `"capabilities":{}`,
 		`"capabilities":{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["`+mime+`"]}}}`, 1)
@@ -28,7 +29,8 @@ const (
 	listing  = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
 )
 
-// The page: its type, its size, and that it asks nothing of the network.
+// The page has the right type, is small, and contains nothing that makes network
+// requests or inserts markup.
 func TestAppPage(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	go p.Send(servertest.Initialize(1, "somebody"), `{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"ui://todo/list.html"}}`)
@@ -64,8 +66,8 @@ func TestAppPage(t *testing.T) {
 	}
 }
 
-// Every tool names the page; the view tool is listed only to sessions of
-// clients that show apps, which keep it from their models.
+// Every tool names the page. The view tool is listed only in sessions of
+// clients that show apps, which hide it from their models.
 func TestAppListing(t *testing.T) {
 	for _, c := range []struct {
 		hello string
@@ -119,7 +121,7 @@ func checkListing(t *testing.T, where string, names []string, raw map[string]jso
 	}
 }
 
-// The capability holds for the session after a restart of the server and on
+// A session keeps its client's capability after a restart of the server and on
 // another replica with the same key.
 func TestAppListingAfterRestart(t *testing.T) {
 	_, header, _ := servertest.Post(t, servertest.Serve(t, servertest.New(t, nil, nil), nil).URL+"/mcp", withApps("somebody", appMIME))
@@ -129,9 +131,9 @@ func TestAppListingAfterRestart(t *testing.T) {
 	}
 }
 
-// The view tool can be called in both eras whether it is listed or not, shows
-// the newest revision in core statuses and keeps its schema; a list that is not
-// there is a tool error.
+// The view tool can be called in both eras whether it is listed or not. It
+// returns the newest revision with core statuses, in agreement with its output
+// schema, and a tool error for a list that does not exist.
 func TestAppView(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	_, header, _ := servertest.Post(t, web.URL+"/mcp", withApps("somebody", appMIME))
@@ -140,21 +142,21 @@ func TestAppView(t *testing.T) {
 	_, raw := servertest.Listed(t, body)
 	schema := viewSchema(t, raw[viewTool])
 
-	ask := func(args string) []servertest.Answer {
+	callView := func(args string) []servertest.Answer {
 		t.Helper()
-		_, _, old := servertest.Post(t, web.URL+"/mcp", servertest.Call(3, viewTool, args), id...)
-		_, _, plain := servertest.Post(t, web.URL+"/mcp", servertest.Call(3, viewTool, args), "Mcp-Session-Id", servertest.Session(t, web.URL+"/mcp", "no-apps"))
-		_, _, now := servertest.Post(t, web.URL+"/mcp", servertest.ModernCall(3, viewTool, args), servertest.ModernHeaders("tools/call", viewTool)...)
-		return []servertest.Answer{servertest.Parse(t, old), servertest.Parse(t, plain), servertest.Parse(t, now)}
+		_, _, apps := servertest.Post(t, web.URL+"/mcp", servertest.Call(3, viewTool, args), id...)
+		_, _, noApps := servertest.Post(t, web.URL+"/mcp", servertest.Call(3, viewTool, args), "Mcp-Session-Id", servertest.Session(t, web.URL+"/mcp", "no-apps"))
+		_, _, modern := servertest.Post(t, web.URL+"/mcp", servertest.ModernCall(3, viewTool, args), servertest.ModernHeaders("tools/call", viewTool)...)
+		return []servertest.Answer{servertest.Parse(t, apps), servertest.Parse(t, noApps), servertest.Parse(t, modern)}
 	}
 	servertest.Post(t, web.URL+"/mcp", servertest.Call(2, "create_todos", `{"items":["One","Two","Three"]}`), id...)
 	_, _, body = servertest.Post(t, web.URL+"/mcp", servertest.Call(2, "update_todo", `{"id":"2","status":"failed"}`), id...)
-	var at struct{ List string }
-	if err := json.Unmarshal(servertest.Parse(t, body).Result.Structured, &at); err != nil || at.List == "" {
+	var written struct{ List string }
+	if err := json.Unmarshal(servertest.Parse(t, body).Result.Structured, &written); err != nil || written.List == "" {
 		t.Fatalf("%v: %s", err, body)
 	}
-	want := fmt.Sprintf(`{"message":"0 of 3 completed","display":[{"type":"todo","items":[{"id":"1","title":"One","status":"pending"},{"id":"2","title":"Two","status":"failed"},{"id":"3","title":"Three","status":"pending"}]}],"list":%q,"revision":2,"counts":{"completed":0,"in_progress":0,"pending":2,"failed":1,"blocked":0,"cancelled":0}}`, at.List)
-	for _, a := range ask(fmt.Sprintf(`{"list_id":%q}`, at.List)) {
+	want := fmt.Sprintf(`{"message":"0 of 3 completed","display":[{"type":"todo","items":[{"id":"1","title":"One","status":"pending"},{"id":"2","title":"Two","status":"failed"},{"id":"3","title":"Three","status":"pending"}]}],"list":%q,"revision":2,"counts":{"completed":0,"in_progress":0,"pending":2,"failed":1,"blocked":0,"cancelled":0}}`, written.List)
+	for _, a := range callView(fmt.Sprintf(`{"list_id":%q}`, written.List)) {
 		if got := string(a.Result.Structured); got != want || a.Result.IsError || a.Text() != "0 of 3 completed" {
 			t.Errorf("got  %s\nwant %s", a.Raw, want)
 		}
@@ -162,7 +164,7 @@ func TestAppView(t *testing.T) {
 	}
 	for args, text := range map[string]string{`{"list_id":"nothere"}`: "list_id: There is no such list", `{}`: "list_id: Required",
 		`{"list_id":""}`: "list_id: Required", `{"list_id":[]}`: "list_id: "} {
-		for _, a := range ask(args) {
+		for _, a := range callView(args) {
 			if a.Error != nil || !a.Result.IsError || !strings.Contains(a.Text(), text) {
 				t.Errorf("%s: %s", args, a.Raw)
 			}
@@ -170,6 +172,7 @@ func TestAppView(t *testing.T) {
 	}
 }
 
+// viewSchema compiles the output schema of the view tool as listed.
 func viewSchema(t *testing.T, tool json.RawMessage) *jsonschema.Schema {
 	t.Helper()
 	var published struct{ OutputSchema json.RawMessage }
@@ -197,6 +200,7 @@ func viewSchema(t *testing.T, tool json.RawMessage) *jsonschema.Schema {
 	return schema
 }
 
+// conforms reports an error when JSON does not match a schema.
 func conforms(t *testing.T, schema *jsonschema.Schema, raw json.RawMessage) {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))

@@ -22,15 +22,15 @@ import (
 	"todo-mcp/server/web"
 )
 
-// hostScript bundles testdata/host.js with the packages it is made of.
+// hostScript bundles testdata/host.js with the npm packages it imports.
 func hostScript(t *testing.T) []byte {
 	t.Helper()
 	modules := servertest.NodeModules(t)
 	out := filepath.Join(t.TempDir(), "host.js")
 	bundle := exec.Command(filepath.Join(modules, ".bin", "esbuild"), "testdata/host.js", "--bundle", "--format=iife", "--outfile="+out)
 	bundle.Env = append(os.Environ(), "NODE_PATH="+modules)
-	if said, err := bundle.CombinedOutput(); err != nil {
-		t.Fatalf("bundle the host: %v\n%s", err, said)
+	if output, err := bundle.CombinedOutput(); err != nil {
+		t.Fatalf("bundle the host: %v\n%s", err, output)
 	}
 	script, err := os.ReadFile(out)
 	if err != nil {
@@ -39,13 +39,13 @@ func hostScript(t *testing.T) []byte {
 	return script
 }
 
-// chat is a host's window in a browser, with the server behind it.
+// chat is a host in a browser tab, connected to a server.
 type chat struct {
 	t   *testing.T
-	ctx context.Context
-	// frame is the page in its sandbox.
+	ctx context.Context // the tab
+	// frame is the page in its sandboxed frame.
 	frame context.Context
-	seen  map[string]bool // targets of pages before
+	seen  map[string]bool // the targets of earlier pages
 }
 
 func newChat(t *testing.T, s *server.Server) *chat {
@@ -81,7 +81,7 @@ func (c *chat) host(call string) {
 	}
 }
 
-// mount shows the page anew and attaches to its frame.
+// mount shows a new page and attaches to its frame.
 func (c *chat) mount(args string) {
 	c.t.Helper()
 	c.host("mount(" + args + ")")
@@ -106,16 +106,18 @@ func (c *chat) mount(args string) {
 
 func (c *chat) until(script string) { c.t.Helper(); servertest.Until(c.t, c.frame, script) }
 
-// call has the server answer a tool call and gives the answer to the page.
+// call calls a tool of the server and sends the result to the page.
 func (c *chat) call(tool, args string) {
 	c.t.Helper()
 	c.host(fmt.Sprintf("call(%q, %s)", tool, args))
 	c.host("result()")
 }
 
-// rows are the items as drawn: "status title".
+// rows is a script that returns the items as drawn: "status title", joined by
+// "|".
 const rows = `[...document.querySelectorAll('#items li')].map((e) => e.classList[0] + ' ' + e.querySelector('bdi').textContent).join('|')`
 
+// rows waits until the page shows these items.
 func (c *chat) rows(want ...string) {
 	c.t.Helper()
 	text, err := json.Marshal(strings.Join(want, "|")) // Go's own escapes are not JavaScript's
@@ -125,7 +127,7 @@ func (c *chat) rows(want ...string) {
 	c.until(rows + " === " + string(text))
 }
 
-// shot keeps a picture when TODO_APP_SHOTS names a folder.
+// shot writes a screenshot to the folder that TODO_APP_SHOTS names, if any.
 func (c *chat) shot(name string) {
 	c.t.Helper()
 	dir := os.Getenv("TODO_APP_SHOTS")
@@ -141,13 +143,14 @@ func (c *chat) shot(name string) {
 	}
 }
 
-// quiet: nothing was asked of the network, nor tried.
-func (c *chat) quiet() {
+// expectNoRequests checks that the page neither made nor attempted network
+// requests.
+func (c *chat) expectNoRequests() {
 	c.t.Helper()
-	if tried := servertest.Eval[string](c.t, c.frame, `[...stopped, ...performance.getEntriesByType('resource').map((e) => e.name)].join()`); tried != "" {
-		c.t.Errorf("the page asked for %s", tried)
+	if requests := servertest.Eval[string](c.t, c.frame, `[...stopped, ...performance.getEntriesByType('resource').map((e) => e.name)].join()`); requests != "" {
+		c.t.Errorf("the page requested %s", requests)
 	}
-	// The probe itself works.
+	// An attempt is counted.
 	servertest.Eval[bool](c.t, c.frame, `new Image().src = 'http://127.0.0.1:9/x', true`)
 	c.until(`stopped.length === 1`)
 }

@@ -1,8 +1,8 @@
 'use strict';
-// safe makes a text harmless to show. It is internal/render's Safe, step by step,
-// and a test holds the two equal: controls, bidirectional controls and invisible
-// characters appear as escapes; joiners, variation selectors, skin tones and flags
-// made of tags stay where they have work to do.
+// safe makes a text safe to show, exactly like Safe in internal/render; a test
+// compares the two. Control characters, bidirectional controls and invisible
+// characters become escapes. Joiners, variation selectors, skin tones and flags
+// made of tags stay where they have an effect.
 const flagOfTags = /\u{1F3F4}[\u{E0030}-\u{E0039}\u{E0061}-\u{E007A}]{3,6}\u{E007F}/uy;
 const prepended = /[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]/u;
 const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Variation_Selector}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/u;
@@ -11,7 +11,8 @@ const beyondASCII = (c) => c !== '' && c.codePointAt(0) > 0x7F;
 const visible = (c) => prepended.test(c) || !unseen.test(c);
 const joinable = (c) => beyondASCII(c) && visible(c) && !skinTone.test(c) && /[\p{L}\p{M}\p{S}]/u.test(c) && !/\p{Script=Latin}/u.test(c);
 
-// varies tells whether a variation selector has something to vary.
+// varies reports whether a variation selector has an effect on the previous
+// character.
 function varies(previous, selector) {
   const code = selector.codePointAt(0);
   if (/\p{Variation_Selector}/u.test(previous)) return false;
@@ -21,8 +22,9 @@ function varies(previous, selector) {
   return beyondASCII(previous) && !/[\p{White_Space}]/u.test(previous);
 }
 
-// shows tells whether a character may stand between two others; the previous one
-// is empty at the start and behind an escape, the next one at the end.
+// shows reports whether a character between two others is shown as it is. The
+// previous one is empty at the start and after an escape, the next one at the
+// end.
 function shows(previous, c, next) {
   if (/\p{Join_Control}/u.test(c)) return /\p{M}/u.test(previous) || (joinable(previous) || skinTone.test(previous)) && joinable(next);
   if (/\p{Variation_Selector}/u.test(c)) return varies(previous, c);

@@ -12,12 +12,13 @@ import (
 	"todo-mcp/internal/render"
 )
 
-// texts are what the two versions of Safe must agree on: every character alone,
-// and those that depend on their neighbours among some of each kind.
+// texts returns the texts on which the two versions of Safe must agree: each
+// character alone, and the characters that depend on their neighbours between
+// neighbours of each kind.
 func texts() (out []string) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if unicode.Is(unicode.Cs, r) {
-			continue // Go's strings have none
+			continue // a Go string cannot contain surrogates
 		}
 		out = append(out, "a"+string(r)+"b")
 	}
@@ -33,8 +34,8 @@ func texts() (out []string) {
 	return out
 }
 
-// BAD-INPUT 37, 38: what is safe to show is the same in Go, for the panel and the
-// terminal, and in JavaScript, for the card.
+// BAD-INPUT 37, 38: Safe in Go, for the panel and the terminal, and safe in
+// JavaScript, for the card, return the same.
 func TestSafeIsTheSameInJavaScript(t *testing.T) {
 	in := texts()
 	data, err := json.Marshal(in)
@@ -47,12 +48,12 @@ func TestSafeIsTheSameInJavaScript(t *testing.T) {
 		process.stdout.write(JSON.stringify(JSON.parse(fs.readFileSync(0, 'utf8')).map(safe)));`
 	node := exec.Command("node", "-e", program)
 	node.Stdin = bytes.NewReader(data)
-	said, err := node.Output()
+	output, err := node.Output()
 	if err != nil {
 		t.Fatalf("node: %v", err)
 	}
 	var got []string
-	if err := json.Unmarshal(said, &got); err != nil || len(got) != len(in) {
+	if err := json.Unmarshal(output, &got); err != nil || len(got) != len(in) {
 		t.Fatalf("%d texts came back of %d: %v", len(got), len(in), err)
 	}
 	differ := 0

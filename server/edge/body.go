@@ -11,8 +11,9 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// ReadJSON reads the body of a request that must be JSON, within its limits of
-// size and time (BAD-INPUT 7–9, 11). An error is an [*Error].
+// ReadJSON reads the body of a request that must be JSON, of at most
+// [todo.MaxRequest] bytes and within the body timeout (BAD-INPUT 7–9, 11). Its
+// errors are of type [*Error].
 func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, error) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return nil, &Error{http.StatusUnsupportedMediaType, "Content-Type must be application/json"}
@@ -25,7 +26,7 @@ func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, error) {
 		w.Header().Set("Connection", "close")
 		return nil, tooLarge
 	}
-	// Only for the body: an answer may stream for as long as it likes.
+	// The deadline applies to the body alone: the answer may be a stream.
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(r.edge.config.BodyTimeout))
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, todo.MaxRequest))

@@ -1,12 +1,12 @@
-// Package edge is where HTTP enters and leaves: every route stands behind one
-// guard, one set of limits and time bounds, and one way of saying what failed.
+// Package edge is where HTTP enters and leaves: all routes share one check of
+// Host and Origin, one set of limits and timeouts, and one way to report
+// failures.
 //
-// It promises that a request with a foreign Host or Origin reaches no handler
-// (BAD-INPUT 1–6); that a handler reads and writes lists as the principal who
-// asks, through [Request.Lists]; that whatever a handler fails with is answered
-// with a status and a text that fit, and logged in one line when the failure is
-// ours; and that a request which is no stream ends within a bound, whatever the
-// store does.
+// A request with a foreign Host or Origin reaches no handler (BAD-INPUT 1–6). A
+// handler reads and writes lists as the principal of the request, through
+// [Request.Lists]. An error that a handler returns is answered with a fitting
+// status and text, and logged in one line when the server is at fault. A request
+// that is not a stream ends within a timeout, whatever the store does.
 package edge
 
 import (
@@ -22,39 +22,41 @@ import (
 	"todo-mcp/server/sse"
 )
 
-// Config is what an edge needs.
+// Config configures an [Edge]. Board is required.
 type Config struct {
 	Board *todo.Board
-	// Hosts are the names, without port, that a Host header may have beside
-	// the loopback ones.
+	// Hosts are the names, in lower case and without port, that a Host header
+	// may have besides the loopback names.
 	Hosts []string
-	// Origins are the origins, as browsers send them, allowed beside our own.
+	// Origins are the origins that may send requests besides the server's own,
+	// in the form browsers send them.
 	Origins []string
-	// Log receives our own failures; never any list's content. Nil discards.
+	// Log receives the server's own failures, never any list's content; nil
+	// discards them.
 	Log *slog.Logger
-	// Timeout bounds a request that is no stream; 0 is 10 s.
+	// Timeout limits a request that is not a stream; 0 means 10 s.
 	Timeout time.Duration
-	// BodyTimeout bounds how long a body may take to arrive; 0 is 30 s
+	// BodyTimeout is how long a body may take to arrive; 0 means 30 s
 	// (BAD-INPUT 11).
 	BodyTimeout time.Duration
-	// MaxStreams is how many streams may be open at once; 0 is 4096.
+	// MaxStreams is how many streams may be open at once; 0 means 4096.
 	MaxStreams int
-	// Streams bounds each of them in time.
+	// Streams are the time limits of each stream.
 	Streams sse.Limits
 }
 
 // Edge serves all routes. It is safe for concurrent use once they are added.
 type Edge struct {
-	config  Config
-	mux     *http.ServeMux
-	guard   *guard
-	closing context.Context // ends when streams must
-	close   context.CancelFunc
-	open    atomic.Int64 // streams
+	config      Config
+	mux         *http.ServeMux
+	guard       *guard
+	closing     context.Context // ends with [Edge.Close]
+	close       context.CancelFunc
+	openStreams atomic.Int64
 }
 
-// New returns an edge with the probes /livez and /readyz. An origin that is
-// none is an error.
+// New returns an edge with two routes, the probes /livez and /readyz. It
+// returns an error for an invalid origin.
 func New(c Config) (*Edge, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -73,10 +75,11 @@ func New(c Config) (*Edge, error) {
 	return e, nil
 }
 
-// Close ends streams; requests in hand go on.
+// Close ends all streams. Other requests in progress continue.
 func (e *Edge) Close() { e.close() }
 
-// Timeout bounds a request that is no stream, and each read of one that is.
+// Timeout returns the limit of a request that is not a stream. A stream applies
+// it to each of its reads of the store.
 func (e *Edge) Timeout() time.Duration { return e.config.Timeout }
 
 // ServeHTTP implements http.Handler.
@@ -89,23 +92,23 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mux.ServeHTTP(w, r)
 }
 
-// Request is a request that passed the guard.
+// Request is a request that passed the check of Host and Origin.
 type Request struct {
 	*http.Request
-	// Principal is who asks; the empty one is the server's own.
+	// Principal is who sent the request; empty means the server's own.
 	Principal string
-	// Lists are the principal's.
+	// Lists are the lists of the principal.
 	Lists todo.Lists
 
 	edge *Edge
 }
 
-// Handler answers a request. An error it returns is worded, answered and logged
-// by the edge; then it must not have written anything.
+// Handler answers a request. The edge answers and logs an error that it
+// returns; a handler that returns an error must not have written anything.
 type Handler func(w http.ResponseWriter, r *Request) error
 
-// Handle adds a route whose requests end within the timeout. format writes its
-// failures.
+// Handle adds a route. The context of its requests ends at the timeout, and
+// format writes its failures.
 func (e *Edge) Handle(pattern string, format Format, h Handler) {
 	e.HandleUnbounded(pattern, format, func(w http.ResponseWriter, r *Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), e.config.Timeout)
@@ -115,8 +118,8 @@ func (e *Edge) Handle(pattern string, format Format, h Handler) {
 	})
 }
 
-// HandleUnbounded adds a route whose requests may go on; the handler bounds what
-// does not.
+// HandleUnbounded adds a route without a timeout, for streams. The handler must
+// limit its own reads of the store.
 func (e *Edge) HandleUnbounded(pattern string, format Format, h Handler) {
 	e.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		defer e.recover(w, r, format)
@@ -127,19 +130,20 @@ func (e *Edge) HandleUnbounded(pattern string, format Format, h Handler) {
 	})
 }
 
-// identify says who asks. Without authentication everybody is the server's own
-// principal.
+// identify returns the request with its principal. There is no authentication,
+// so this is always the server's own.
 func (e *Edge) identify(r *http.Request) *Request {
 	const principal = ""
 	return &Request{Request: r, Principal: principal, Lists: e.config.Board.As(principal), edge: e}
 }
 
-// Stream begins to look after the answer as a stream, which the caller closes.
-// It fails when there is no place for another (BAD-INPUT 13).
+// Stream turns the answer into a stream, which ends with the request or with the
+// edge. The caller must call closeStream. It returns an [*Error] with status 429
+// when as many streams are open as the edge allows (BAD-INPUT 13).
 func (r *Request) Stream(w http.ResponseWriter) (stream *sse.Stream, closeStream func(), err error) {
 	e := r.edge
-	if e.open.Add(1) > int64(e.config.MaxStreams) {
-		e.open.Add(-1)
+	if e.openStreams.Add(1) > int64(e.config.MaxStreams) {
+		e.openStreams.Add(-1)
 		w.Header().Set("Retry-After", "10")
 		return nil, nil, &Error{http.StatusTooManyRequests, "too many open streams"}
 	}
@@ -150,7 +154,7 @@ func (r *Request) Stream(w http.ResponseWriter) (stream *sse.Stream, closeStream
 		stream.Close()
 		stop()
 		cancel()
-		e.open.Add(-1)
+		e.openStreams.Add(-1)
 	}, nil
 }
 

@@ -13,7 +13,7 @@ import (
 	"todo-mcp/server/web"
 )
 
-// BAD-INPUT 1–6: the guard stands before every route.
+// BAD-INPUT 1–6: Host and Origin are checked on every route.
 func TestHTTPGuard(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *web.Config) {
 		c.Hosts, c.Origins = []string{"todo.example"}, []string{"https://app.example"}
@@ -28,7 +28,7 @@ func TestHTTPGuard(t *testing.T) {
 		{"own page that sends no Origin", own, "", true, "same-origin"},
 		{"own", own, "", true, ""},
 		{"1 foreign host", "evil.example", "", false, ""},
-		{"1 foreign host with our port", "evil.example:80", "", false, ""},
+		{"1 foreign host with a port", "evil.example:80", "", false, ""},
 		{"1 looks like loopback", "127.0.0.1.evil.example", "", false, ""},
 		{"1 configured host", "todo.example:8765", "", true, ""},
 		{"localhost", "localhost:1", "", true, ""},
@@ -37,7 +37,7 @@ func TestHTTPGuard(t *testing.T) {
 		{"2 5 foreign origin", own, "http://evil.example", false, ""},
 		{"2 another port of this machine", own, "http://127.0.0.1:1", false, ""},
 		{"3 null origin", own, "null", false, ""},
-		{"4 origin is host is foreign", "evil.example", "http://evil.example", false, ""},
+		{"4 origin equals foreign host", "evil.example", "http://evil.example", false, ""},
 		{"configured origin", own, "https://app.example", true, ""},
 	} {
 		for _, route := range []string{"GET /livez", "GET /readyz", "GET /mcp", "POST /mcp", "DELETE /mcp", "OPTIONS /mcp", "GET /", "GET /nothing",
@@ -71,9 +71,9 @@ func TestHTTPGuard(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 2: a write that a foreign page sends without an Origin is told by
-// what the browser says of its site.
-func TestHTTPGuardBySite(t *testing.T) {
+// BAD-INPUT 2: a write of a foreign page without an Origin is recognised by its
+// Sec-Fetch-Site header.
+func TestHTTPGuardBySecFetchSite(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404, "none": 404} {
 		req, err := http.NewRequest("POST", web.URL+"/lists/x/restore/1", nil)
@@ -139,8 +139,8 @@ func TestHTTPCloseEndsStreams(t *testing.T) {
 	get.End()
 }
 
-// BAD-INPUT 13: past a cap there are no more streams, of any kind; a closed one
-// makes room.
+// BAD-INPUT 13: when MaxStreams streams of any kind are open, the next is
+// refused with 429. Closing one makes another possible.
 func TestStreamCap(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *web.Config) { c.MaxStreams = 3 })
 	url := web.URL + "/mcp"
@@ -148,7 +148,7 @@ func TestStreamCap(t *testing.T) {
 	first := servertest.OpenStream(t, "GET", web.URL+"/api/events", "")
 	servertest.OpenStream(t, "GET", web.URL+"/api/stream", "")
 	servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", id)
-	refused := func(method, url, body string, headers ...string) int {
+	statusOf := func(method, url, body string, headers ...string) int {
 		req, _ := http.NewRequest(method, url, strings.NewReader(body))
 		req.Header.Set("Content-Type", "application/json")
 		for i := 0; i < len(headers); i += 2 {
@@ -163,17 +163,17 @@ func TestStreamCap(t *testing.T) {
 	}
 	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
 	for name, status := range map[string]int{
-		"events": refused("GET", web.URL+"/api/events", ""),
-		"stream": refused("GET", web.URL+"/api/stream", ""),
-		"panel":  refused("GET", web.URL+"/panel/events", ""),
-		"listen": refused("POST", url, listen, servertest.ModernHeaders("subscriptions/listen", "")...),
+		"events": statusOf("GET", web.URL+"/api/events", ""),
+		"stream": statusOf("GET", web.URL+"/api/stream", ""),
+		"panel":  statusOf("GET", web.URL+"/panel/events", ""),
+		"listen": statusOf("POST", url, listen, servertest.ModernHeaders("subscriptions/listen", "")...),
 	} {
 		if status != http.StatusTooManyRequests {
 			t.Errorf("13: %s: status %d", name, status)
 		}
 	}
 	first.Close()
-	for refused("GET", web.URL+"/api/stream?list=x", "") == http.StatusTooManyRequests {
-		// The server sees the end of the first within moments.
+	for statusOf("GET", web.URL+"/api/stream?list=x", "") == http.StatusTooManyRequests {
+		// The server needs a moment to notice that the first stream ended.
 	}
 }

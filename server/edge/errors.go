@@ -11,21 +11,21 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Error is an answer that says no.
+// Error is a failure with its HTTP status and the text that the caller reads.
 type Error struct {
 	Status int
-	Text   string // for the caller to read
+	Text   string
 }
 
 // Error implements error.
 func (e *Error) Error() string { return e.Text }
 
-// BadRequest returns an answer 400.
+// BadRequest returns an error with status 400.
 func BadRequest(format string, args ...any) *Error {
 	return &Error{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
-// Format writes a failure as the callers of a route read it.
+// Format writes a failure in the form that the callers of a route expect.
 type Format func(w http.ResponseWriter, status int, text string)
 
 // Text writes a failure as plain text, for pages and probes.
@@ -36,8 +36,8 @@ func JSON(w http.ResponseWriter, status int, text string) {
 	_ = WriteJSON(w, status, map[string]string{"error": text})
 }
 
-// WriteJSON answers with a value as JSON. An error means that it cannot be
-// encoded; then nothing was written.
+// WriteJSON answers with a status and a value as JSON. It returns an error when
+// the value cannot be encoded; then nothing was written.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -49,8 +49,8 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
-// describe returns the status and the text of a failure. What is not known here
-// is ours, and its text says nothing of what lies behind it.
+// describe returns the status and the text of a failure. Any error that is not
+// listed here is the server's fault, and its text does not reveal the cause.
 func describe(err error) *Error {
 	var answer *Error
 	var input *todo.InputError
@@ -71,6 +71,7 @@ func describe(err error) *Error {
 	return &Error{http.StatusServiceUnavailable, "the store failed; the server's log says why"}
 }
 
+// problems returns the problems of an error, separated by semicolons.
 func problems(err *todo.InputError) string {
 	text := ""
 	for i, p := range err.Problems {
@@ -82,8 +83,8 @@ func problems(err *todo.InputError) string {
 	return text
 }
 
-// fail answers a failure, and logs it in one line when it is ours. A caller who
-// has gone gets and leaves nothing.
+// fail answers a failure, and logs it in one line when the server is at fault.
+// When the caller has disconnected it does neither.
 func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		return
@@ -95,7 +96,8 @@ func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err e
 	format(w, answer.Status, answer.Text)
 }
 
-// recover answers and logs a panic, so that it ends no more than its request.
+// recover answers and logs a panic of a handler, so that it ends only its
+// request. It passes on http.ErrAbortHandler.
 func (e *Edge) recover(w http.ResponseWriter, r *http.Request, format Format) {
 	cause := recover()
 	if cause == nil {

@@ -19,7 +19,7 @@ import (
 	"todo-mcp/server/web"
 )
 
-// ask sends a request and returns what came back.
+// ask sends a request with a JSON body and returns the answer's status and body.
 func ask(t *testing.T, method, url, body string) (status int, text string) {
 	t.Helper()
 	req, err := http.NewRequest(method, url, strings.NewReader(body))
@@ -39,15 +39,15 @@ func ask(t *testing.T, method, url, body string) (status int, text string) {
 	return res.StatusCode, string(data)
 }
 
-// routes are those that read or write the store and end.
+// routes returns the routes that read or write the store and are not streams.
 func routes(list string) []string {
 	return []string{"GET /", "GET /readyz", "GET /api/lists", "GET /api/lists/" + list, "GET /api/lists/" + list + "/history",
 		"GET /api/workspace", "GET /lists/" + list, "GET /lists/" + list + ".md", "GET /lists/" + list + ".json", "GET /lists/" + list + "/at/1",
 		"GET /lists/" + list + "/edit", "POST /lists/" + list + "/edit", "POST /lists/" + list + "/restore/1"}
 }
 
-// begun makes a list and returns its id.
-func begun(t *testing.T, store todo.Store) string {
+// newList makes a list and returns its id.
+func newList(t *testing.T, store todo.Store) string {
 	t.Helper()
 	board := todo.NewBoard(store)
 	defer board.Close()
@@ -59,12 +59,12 @@ func begun(t *testing.T, store todo.Store) string {
 	return out.After.List.ID
 }
 
-// BAD-INPUT 50: a store that fails is said so on every route, with a status and a
-// text that fit and nothing of the cause, and leaves one line in the log, which
-// holds no list's content.
-func TestAFailingStoreIsSaidAndLogged(t *testing.T) {
+// BAD-INPUT 50: when the store fails, every route answers with a fitting status
+// and a text that does not reveal the cause, and logs one line without any
+// list's content.
+func TestFailingStoreIsAnsweredAndLogged(t *testing.T) {
 	store := &servertest.Failing{Store: memory.New()}
-	list := begun(t, store)
+	list := newList(t, store)
 	log := &servertest.Log{}
 	s := servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() })
 	site := servertest.Serve(t, s, nil)
@@ -84,7 +84,7 @@ func TestAFailingStoreIsSaidAndLogged(t *testing.T) {
 	}
 }
 
-// stuck is a store that answers no read before its caller gives up.
+// stuck is a store in which each read blocks until its context ends.
 type stuck struct{ todo.Store }
 
 func (stuck) Find(ctx context.Context, _ todo.Query) ([]todo.Snapshot, error) {
@@ -97,14 +97,14 @@ func (stuck) Load(ctx context.Context, _ string, _ int64) (todo.Snapshot, error)
 	return todo.Snapshot{}, ctx.Err()
 }
 
-// BAD-INPUT 50: a store that does not answer holds no route longer than the
-// bound, neither for people and front ends nor for MCP beside tool calls; a
-// stream that must catch up from it ends.
-func TestAStuckStoreIsBounded(t *testing.T) {
-	bound := 50 * time.Millisecond
+// BAD-INPUT 50: when the store does not answer, every route and every tool
+// call, resource and prompt ends at the timeout. A stream that must first read
+// from the store ends as well.
+func TestStuckStoreTimesOut(t *testing.T) {
+	timeout := 50 * time.Millisecond
 	log := &servertest.Log{}
-	s := servertest.New(t, stuck{memory.New()}, func(c *server.Config) { c.Log, c.Timeout = log.Logger(), bound })
-	site := servertest.Serve(t, s, func(c *web.Config) { c.Timeout = bound })
+	s := servertest.New(t, stuck{memory.New()}, func(c *server.Config) { c.Log, c.Timeout = log.Logger(), timeout })
+	site := servertest.Serve(t, s, func(c *web.Config) { c.Timeout = timeout })
 	for _, route := range routes("x") {
 		t.Run(route, func(t *testing.T) {
 			method, path, _ := strings.Cut(route, " ")
@@ -134,9 +134,9 @@ func TestAStuckStoreIsBounded(t *testing.T) {
 	}
 }
 
-// An item too many, added on the panel, is the person's to mend: the answer says
-// what is allowed.
-func TestAnItemTooManyOnThePanel(t *testing.T) {
+// An edit on the panel that would exceed the limit of items is refused with a
+// text that names the limit, and is not logged.
+func TestPanelRefusesTooManyItems(t *testing.T) {
 	store := memory.New()
 	board := todo.NewBoard(store)
 	defer board.Close()
@@ -161,8 +161,8 @@ func TestAnItemTooManyOnThePanel(t *testing.T) {
 	}
 }
 
-// A panic ends its request alone, with an answer and one log line.
-func TestAPanicEndsItsRequestAlone(t *testing.T) {
+// A panic of a handler ends only its request, with an answer and one log line.
+func TestPanicEndsOnlyItsRequest(t *testing.T) {
 	log := &servertest.Log{}
 	board := todo.NewBoard(memory.New())
 	defer board.Close()
@@ -184,8 +184,8 @@ func TestAPanicEndsItsRequestAlone(t *testing.T) {
 	}
 }
 
-// A caller who has gone leaves nothing in the log.
-func TestACallerWhoHasGoneIsNotLogged(t *testing.T) {
+// The failure of a request that its caller has cancelled is not logged.
+func TestCancelledRequestIsNotLogged(t *testing.T) {
 	log := &servertest.Log{}
 	board := todo.NewBoard(memory.New())
 	defer board.Close()

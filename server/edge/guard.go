@@ -9,14 +9,16 @@ import (
 	"strings"
 )
 
-// guard refuses requests that a foreign page in a browser could send: those with a
-// foreign Host, as after DNS rebinding, or a foreign Origin (BAD-INPUT 1–6).
+// guard refuses requests that a foreign page in a browser could send: those
+// with a foreign Host, as after DNS rebinding, or a foreign Origin (BAD-INPUT
+// 1–6).
 type guard struct {
 	hosts       []string
 	crossOrigin *http.CrossOriginProtection
 }
 
-// CheckOrigins returns an error that names the first text which is no origin.
+// CheckOrigins returns an error that names the first text that is not a valid
+// origin; nil when all are.
 func CheckOrigins(origins []string) error {
 	_, err := newGuard(nil, origins)
 	return err
@@ -50,8 +52,8 @@ func (g *guard) check(r *http.Request) error {
 	return nil
 }
 
-// serves reports whether a host, with or without port, is a loopback name or one of
-// the configured names.
+// serves reports whether a host, with or without port, is a loopback name or
+// one of the configured names.
 func (g *guard) serves(hostport string) bool {
 	host := strings.ToLower(hostOf(hostport))
 	return isLoopback(host) || slices.Contains(g.hosts, host)
@@ -73,6 +75,6 @@ func isLoopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// IsLoopback reports whether an address to listen on, with or without port, can only
-// be reached from this machine.
+// IsLoopback reports whether an address to listen on, with or without port, can
+// only be reached from this machine.
 func IsLoopback(address string) bool { return isLoopback(strings.ToLower(hostOf(address))) }

@@ -11,18 +11,19 @@ import (
 )
 
 const (
-	// headerTimeout bounds how long a header may take to arrive (BAD-INPUT 10).
+	// headerTimeout is how long a header may take to arrive (BAD-INPUT 10).
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
-	// maxHeader bounds a header, in bytes (BAD-INPUT 15).
+	// maxHeader is the largest header, in bytes (BAD-INPUT 15).
 	maxHeader = 32 << 10
-	// stopWithin bounds how long requests in hand may take at the end (BAD-INPUT
-	// 58).
-	stopWithin = 8 * time.Second
+	// shutdownTimeout is how long requests in progress may take after the server
+	// begins to stop (BAD-INPUT 58).
+	shutdownTimeout = 8 * time.Second
 )
 
-// Serve serves until ctx ends; then streams are closed and requests in hand
-// answered.
+// Serve serves until ctx ends. Then it ends streams, lets other requests in
+// progress finish for up to 8 s, and returns nil. It returns an error when l
+// fails.
 func (e *Edge) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{Handler: e, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(e.config.Log.Handler(), slog.LevelDebug)}
@@ -34,9 +35,9 @@ func (e *Edge) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	e.Close()
-	stop, cancel := context.WithTimeout(context.Background(), stopWithin)
+	shutdown, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
-	err := srv.Shutdown(stop)
+	err := srv.Shutdown(shutdown)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = srv.Close()
 	}

@@ -1,7 +1,8 @@
-// Package jsonrpc reads what the transports must know of a message before mcp-go
-// has it, and words refusals.
+// Package jsonrpc checks a message and reads its envelope before the transports
+// pass it to mcp-go, and builds the answers to refused messages.
 //
-// It promises that a message which lenient JSON readers take for something else
-// is refused (BAD-INPUT 16–21, 26), and that a refusal carries the id of the
-// request whenever it can be told, also of a message that is too long to be read.
+// A message that lenient JSON readers could interpret differently is refused
+// (BAD-INPUT 16–21, 26). The answer to a refused message has the id of the
+// request whenever the message has exactly one valid id, even when the message
+// is too long to be read.
 package jsonrpc

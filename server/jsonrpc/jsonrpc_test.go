@@ -11,8 +11,9 @@ import (
 	"todo-mcp/server/jsonrpc"
 )
 
-// The id and the method of a message that is not read are found wherever they
-// stand, in pieces of any size; for what is no request there is no id to answer.
+// The scanner finds the id and the method wherever they are in a message,
+// written in pieces of any size. For a message that is not a request it returns
+// no id.
 func TestScanner(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	for name, c := range map[string]struct{ message, id, method string }{
@@ -21,18 +22,18 @@ func TestScanner(t *testing.T) {
 		"white space":            {"{ \"id\" : 7 ,\n\"method\"\t:\"ping\" }", `7`, "ping"},
 		"escapes before it":      {`{"params":{"a":"\\\"\\","b":"}]"},"id":7,"method":"ping"}`, `7`, "ping"},
 		"an id deeper down":      {`{"params":{"id":1,"a":[{"id":2}]},"method":"ping","id":3}`, `3`, "ping"},
-		"a key that says id":     {`{"params":"\"id\":9","method":"ping","id":3}`, `3`, "ping"},
+		"id in a string":         {`{"params":"\"id\":9","method":"ping","id":3}`, `3`, "ping"},
 		"no id":                  {`{"method":"ping","params":{}}`, ``, "ping"},
 		"two ids":                {`{"id":1,"method":"ping","id":2}`, ``, "ping"},
-		"an answer":              {`{"id":1,"result":{}}`, ``, ""},
-		"an id that is none":     {`{"id":{"a":1},"method":"ping"}`, ``, "ping"},
+		"a response":             {`{"id":1,"result":{}}`, ``, ""},
+		"an object as id":        {`{"id":{"a":1},"method":"ping"}`, ``, "ping"},
 		"an id of a kilobyte":    {`{"id":"` + long + `","method":"ping"}`, ``, "ping"},
 		"a batch":                {`[{"id":1,"method":"ping"}]`, ``, ""},
 		"two messages":           {`{"id":1,"method":"ping"} {"id":2,"method":"ping"}`, ``, "ping"},
-		"the end is missing":     {`{"id":1,"method":"ping","params":{"a":"`, `1`, "ping"},
+		"cut off":                {`{"id":1,"method":"ping","params":{"a":"`, `1`, "ping"},
 		"a surrogate in the id":  {`{"id":"\ud800","method":"ping"}`, `"\ud800"`, "ping"},
 		"not JSON":               {`hello`, ``, ""},
-		"more ends than begins":  {`}}}]]{"id":1,"method":"ping"}`, ``, ""},
+		"too many brackets":      {`}}}]]{"id":1,"method":"ping"}`, ``, ""},
 		"an id with white space": {`{"id": 7 ,"method":"ping"}`, `7`, "ping"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +52,8 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// Whatever a well-formed request holds, scanning it finds what reading it does.
+// For any well-formed request the scanner finds the id and the method that Read
+// returns.
 func TestScannerAgreesWithRead(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var value func(depth int) any
@@ -81,7 +83,7 @@ func TestScannerAgreesWithRead(t *testing.T) {
 		raw := "{" + strings.Join(rapid.Permutation(parts).Draw(r, "order"), ",") + "}"
 		read, refused := jsonrpc.Read([]byte(raw))
 		if refused != nil {
-			return // two keys alike but for case, say
+			return // for example, two keys that differ only in case
 		}
 		var s jsonrpc.Scanner
 		fmt.Fprint(&s, raw)
@@ -91,8 +93,8 @@ func TestScannerAgreesWithRead(t *testing.T) {
 	})
 }
 
-// A refusal carries the id of the request when it can be told (BAD-INPUT 16–21,
-// 26), and answers nobody else's.
+// The answer to a refused request has the request's id when that is valid and
+// unique (BAD-INPUT 16–21, 26), else null.
 func TestRefusalsCarryTheirID(t *testing.T) {
 	for name, c := range map[string]struct{ message, want string }{
 		"16 deep":          {`{"jsonrpc":"2.0","id":4,"method":"ping","params":` + strings.Repeat(`{"":`, 100) + `1` + strings.Repeat(`}`, 100) + `}`, `"id":4`},
@@ -102,12 +104,12 @@ func TestRefusalsCarryTheirID(t *testing.T) {
 		"21 odd id":        {`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `"id":null`},
 		"17 two ids":       {`{"jsonrpc":"2.0","id":4,"id":5,"method":"ping"}`, `"id":null`},
 		"26 UTF-8":         {"{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"ping\",\"params\":\"\xff\"}", `"id":4`},
-		"an answer":        {`{"jsonrpc":"2.0","id":4,"result":{"a":1,"a":2}}`, `"id":null`},
+		"a response":       {`{"jsonrpc":"2.0","id":4,"result":{"a":1,"a":2}}`, `"id":null`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, refused := jsonrpc.Read([]byte(c.message))
 			if refused == nil {
-				t.Fatal("read")
+				t.Fatal("the message was accepted")
 			}
 			answer, err := json.Marshal(refused.Answer(m.ID))
 			if err != nil || !strings.Contains(string(answer), c.want) {

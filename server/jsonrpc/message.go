@@ -16,45 +16,49 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// maxDepth is how deep a message may nest; MCP itself needs fewer than ten.
+// maxDepth is how deep a message may nest; MCP itself needs fewer than ten
+// levels.
 const maxDepth = 64
 
-// Message is what the transports need to know of a message before mcp-go has it.
+// Message is the part of a message that the transports use before they pass it
+// to mcp-go.
 type Message struct {
-	Method string
-	// ID is the request's id, raw; nil for a notification or response.
+	Method string // empty for a response
+	// ID is the message's id as JSON; nil for a notification.
 	ID json.RawMessage
-	// Cancelled is the request id a notifications/cancelled names, raw.
+	// Cancelled is the request id in notifications/cancelled, as JSON.
 	Cancelled json.RawMessage
-	// Client is who an initialize request says it is.
+	// Client is the clientInfo of an initialize request.
 	Client mcp.Implementation
-	// Extensions are what an initialize request says of its extensions.
+	// Extensions are the extensions in an initialize request's capabilities.
 	Extensions map[string]any
-	// Modern says that _meta names a protocol version.
+	// Modern is true when _meta has a protocol version, which only the
+	// sessionless protocol sends.
 	Modern bool
 }
 
-// Error says why a message is refused.
+// Error is the reason why a message is refused.
 type Error struct {
-	Code int // of JSON-RPC
+	Code int // a JSON-RPC error code
 	Text string
 }
 
 // Error implements error.
 func (e *Error) Error() string { return e.Text }
 
-// Refuse returns an error with a code of JSON-RPC.
+// Refuse returns an error with a JSON-RPC error code.
 func Refuse(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// Answer returns the error as the answer to the request with an id, raw; the id
-// is null when it is not known.
+// Answer returns the JSON-RPC error response to the request with an id. A nil
+// id is sent as null.
 func (e *Error) Answer(id json.RawMessage) mcp.JSONRPCMessage {
 	return mcp.NewJSONRPCError(RequestID(id), e.Code, e.Text, nil)
 }
 
-// RequestID returns an id as mcp-go has it; that of nothing is null.
+// RequestID converts an id from JSON to mcp-go's type. The result is null when
+// id is neither a string nor an integer, also when it is empty.
 func RequestID(id json.RawMessage) mcp.RequestId {
 	var text string
 	var number int64
@@ -68,8 +72,9 @@ func RequestID(id json.RawMessage) mcp.RequestId {
 	return mcp.NewRequestId(nil)
 }
 
-// TooLarge is the answer to a message of more bytes than are read. A tool call is
-// answered with a tool error, which reaches the model that can send less.
+// TooLarge returns the answer to a message of more than [todo.MaxRequest]
+// bytes. The answer to a tool call is a tool error, which the model sees and
+// can react to.
 func TooLarge(m Message) mcp.JSONRPCMessage {
 	err := Refuse(mcp.INVALID_REQUEST, "the message is larger than %d bytes", todo.MaxRequest)
 	if m.Method != string(mcp.MethodToolsCall) || len(m.ID) == 0 {
@@ -79,12 +84,12 @@ func TooLarge(m Message) mcp.JSONRPCMessage {
 	return mcp.NewJSONRPCResultResponse(RequestID(m.ID), mcp.NewToolResultError(text))
 }
 
-// Read reads a message and refuses what lenient JSON readers would take for something else
-// (BAD-INPUT 16–21, 26): it must be one object of valid UTF-8, with keys that
-// differ in more than case, an id that is a string or an integer, and nothing
-// behind it. Half surrogate pairs pass: the tools refuse them, and say where they
-// stand. Of a refused message the id and the method are returned when they can be
-// told.
+// Read reads the envelope of a message. It refuses a message that lenient JSON
+// readers could interpret differently (BAD-INPUT 16–21, 26): the message must
+// be one JSON object of valid UTF-8 without anything after it, with keys that
+// differ in more than case and an id that is a string or an integer. Lone
+// surrogates are accepted here; the tools report them with their position. With
+// an error, Read returns the id and the method as far as [Scanner] finds them.
 func Read(raw []byte) (Message, *Error) {
 	m, err := readStrict(raw)
 	if err != nil {
@@ -109,9 +114,9 @@ func readStrict(raw []byte) (Message, *Error) {
 	}
 	var r strictReader
 	if err := r.object(d, nil); err != nil {
-		var own *Error
-		if errors.As(err, &own) {
-			return Message{}, own
+		var refusal *Error
+		if errors.As(err, &refusal) {
+			return Message{}, refusal
 		}
 		return Message{}, Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: %s", reason(err))
 	}
@@ -121,7 +126,8 @@ func readStrict(raw []byte) (Message, *Error) {
 	return envelope(raw)
 }
 
-// reason is a decoder's error without what it quotes of the message.
+// reason returns a text for a decoder's error that quotes nothing of the
+// message.
 func reason(err error) string {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "it ends too early"
@@ -136,7 +142,7 @@ func reason(err error) string {
 	return "syntax error"
 }
 
-// envelope reads what [Message] holds from JSON known to be strict.
+// envelope reads a [Message] from JSON that passed the strict reader.
 func envelope(raw []byte) (Message, *Error) {
 	var m struct {
 		Method string          `json:"method"`
@@ -159,13 +165,13 @@ func envelope(raw []byte) (Message, *Error) {
 			Version string `json:"io.modelcontextprotocol/protocolVersion"`
 		} `json:"_meta"`
 	}
-	_ = json.Unmarshal(m.Params, &p) // what is of another shape is mcp-go's to refuse
+	_ = json.Unmarshal(m.Params, &p) // mcp-go refuses params of another shape
 	return Message{Method: m.Method, ID: m.ID, Cancelled: p.RequestID, Client: p.ClientInfo,
 		Extensions: p.Capabilities.Extensions, Modern: p.Meta.Version != ""}, nil
 }
 
-// checkID accepts a string, or an integer that a float64 can hold, as MCP wants.
-// No id at all is a notification.
+// checkID returns an error unless an id is missing, a string, or an integer
+// within ±2^53, which a float64 represents exactly.
 func checkID(id json.RawMessage) *Error {
 	if len(id) == 0 || id[0] == '"' {
 		return nil
@@ -177,7 +183,7 @@ func checkID(id json.RawMessage) *Error {
 	return nil
 }
 
-// strictReader walks a message once.
+// strictReader reads the tokens of a message and checks its depth and its keys.
 type strictReader struct{ depth int }
 
 func (r *strictReader) value(d *jsontext.Decoder, path []string) error {
@@ -242,8 +248,9 @@ func (r *strictReader) array(d *jsontext.Decoder, path []string) error {
 	return err
 }
 
-// checkKey refuses keys that a lenient reader would take for another: equal to
-// one before but for case, with control characters, or almost a protocol key.
+// checkKey refuses a key that a lenient reader could confuse with another: one
+// with a control character, one that differs from an earlier key of its object
+// only in case, or one that differs from a protocol key only in case.
 func checkKey(key string, path []string, seen map[string]bool) error {
 	if strings.ContainsFunc(key, unicode.IsControl) {
 		return Refuse(mcp.PARSE_ERROR, "a key has a control character in it")
@@ -259,8 +266,8 @@ func checkKey(key string, path []string, seen map[string]bool) error {
 	return nil
 }
 
-// protocolKeys are the keys that mean something to the protocol at a place, by
-// their folded form.
+// protocolKeys returns the keys that the protocol defines for the object at a
+// path, by their folded form; nil for deeper objects.
 func protocolKeys(path []string) map[string]string {
 	switch {
 	case len(path) == 0:

@@ -6,33 +6,33 @@ import (
 )
 
 const (
-	maxScannedKey   = 16  // longer than any key that is looked for
-	maxScannedValue = 256 // longer than any id or method worth an answer
+	maxScannedKey   = 16  // bytes; no key that the scanner looks for is longer
+	maxScannedValue = 256 // bytes; a longer id or method is ignored
 )
 
-// Scanner finds the id and the method of a message that is too long, or too
-// broken, to be read: it is written the message in pieces and keeps a constant
-// amount of it. It knows how strings and nesting go and nothing else of JSON. The
-// zero value is ready.
+// Scanner finds the id and the method of a message that is too long or too
+// broken to be decoded. The message is written to it in pieces of any size; it
+// keeps a constant amount of memory. Of JSON's syntax it interprets strings and
+// nesting alone. The zero value is ready to use.
 type Scanner struct {
-	depth   int  // of the value that is being scanned; 1 is the message itself
+	depth   int  // nesting of the current byte; 1 is the message object itself
 	quoted  bool // within a string
-	escaped bool // behind a backslash in a string
-	inValue bool // behind a key of the message and its colon
+	escaped bool // after a backslash in a string
+	inValue bool // after a key of the message object and its colon
 
 	key, value   capture
 	id, method   []byte
 	idIsRepeated bool
 }
 
-// capture keeps what is scanned as long as it is short.
+// capture collects a key or a value up to a maximum length.
 type capture struct {
 	data []byte
-	long bool
+	long bool // it was longer
 }
 
-func (c *capture) add(b byte, most int) {
-	if len(c.data) >= most {
+func (c *capture) add(b byte, limit int) {
+	if len(c.data) >= limit {
 		c.long = true
 		return
 	}
@@ -41,7 +41,8 @@ func (c *capture) add(b byte, most int) {
 
 func (c *capture) reset() { c.data, c.long = c.data[:0], false }
 
-// text returns what was kept; nil when it was too long.
+// text returns what was collected, without surrounding white space; nil when it
+// was too long.
 func (c *capture) text() []byte {
 	if c.long {
 		return nil
@@ -87,7 +88,7 @@ func (s *Scanner) scan(b byte) {
 	s.keep(b)
 }
 
-// keep keeps a byte of a key or a value of the message itself.
+// keep adds a byte to the current key or value of the message object.
 func (s *Scanner) keep(b byte) {
 	switch {
 	case s.inValue:
@@ -97,7 +98,7 @@ func (s *Scanner) keep(b byte) {
 	}
 }
 
-// endValue takes a value of the message that has ended.
+// endValue records the value that just ended if its key is id or method.
 func (s *Scanner) endValue() {
 	if !s.inValue {
 		return
@@ -114,9 +115,10 @@ func (s *Scanner) endValue() {
 	s.key.reset()
 }
 
-// Message returns what was found: the method, and the id that an answer must
-// carry. The id is nil unless there was exactly one, and for what is no request:
-// a client would take an answer to its own answer for that of another request.
+// Message returns the method and the id that were found; its other fields are
+// zero. The id is nil unless there was exactly one and it is valid. Without a
+// method both are empty: an answer to a client's response would look to the
+// client like the answer to another of its requests.
 func (s *Scanner) Message() Message {
 	var m Message
 	if json.Unmarshal(s.method, &m.Method) != nil || m.Method == "" {

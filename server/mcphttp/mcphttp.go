@@ -1,9 +1,9 @@
-// Package mcphttp serves MCP over streamable HTTP, in both protocol eras, decided
-// per request.
+// Package mcphttp serves MCP over streamable HTTP. The protocol era is decided
+// for each request.
 //
-// It promises that a session's id holds after a restart and on every replica with
-// the same key, and cannot be forged; that an abandoned session costs no memory;
-// and that one client's messages never act on another's calls (BAD-INPUT 22).
+// A session id stays valid after a restart and on every replica with the same
+// key, and cannot be forged. An abandoned session uses no memory. A message of
+// one client never affects the calls of another (BAD-INPUT 22).
 package mcphttp
 
 import (
@@ -26,14 +26,14 @@ import (
 	"todo-mcp/server/jsonrpc"
 )
 
-// Config is what MCP over HTTP needs.
+// Config configures a [Handler].
 type Config struct {
-	// SessionKey returns the key that signs session ids. It is called once,
-	// when the first is needed.
+	// SessionKey returns the key that signs session ids. It is required, and
+	// called at most once, when the first session id is made or checked.
 	SessionKey func() []byte
 }
 
-// Handler serves MCP at one address, in both protocol eras.
+// Handler serves MCP on the route /mcp.
 type Handler struct {
 	server   *server.Server
 	sessions *sessions
@@ -43,36 +43,37 @@ type Handler struct {
 	streams map[string]*getStream // by session id
 }
 
-// New returns a server's MCP over HTTP.
+// New returns a handler that passes messages to a server.
 func New(s *server.Server, c Config) *Handler {
 	h := &Handler{server: s, sessions: newSessions(c.SessionKey), streams: make(map[string]*getStream)}
 	h.mcp = mcpserver.NewStreamableHTTPServer(s.MCP(),
 		mcpserver.WithSessionIdManagerResolver(h.sessions),
-		// The edge checks Host and Origin, on every route and address.
+		// The edge checks Host and Origin on every route.
 		mcpserver.WithDisableLocalhostProtection(true),
-		// It logs every answer to a client that has gone as an error.
+		// mcp-go would log each answer to a disconnected client as an error.
 		mcpserver.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler)))
 	return h
 }
 
-// Route adds the address to an edge.
+// Route adds /mcp to an edge.
 func (h *Handler) Route(e *edge.Edge) { e.HandleUnbounded("/mcp", jsonRPC, h.serve) }
 
-// jsonRPC writes a failure of the edge's as JSON-RPC has it.
+// jsonRPC is the [edge.Format] that writes a failure as a JSON-RPC error.
 func jsonRPC(w http.ResponseWriter, status int, text string) {
 	refuse(w, status, nil, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", text))
 }
 
-// exchange is one request with what is known of it.
+// exchange is one HTTP request and the message in its body.
 type exchange struct {
 	*edge.Request
-	message jsonrpc.Message
-	list    string // the list that the URL or header names
+	message jsonrpc.Message // zero except for POST
+	list    string          // the name of a list from the URL or header; empty for none
 }
 
 type exchangeKey struct{}
 
-// serve closes mcp-go's gaps before and behind its handler.
+// serve answers a request: it makes the checks that mcp-go lacks and then
+// passes the request to mcp-go.
 func (h *Handler) serve(w http.ResponseWriter, r *edge.Request) error {
 	x := &exchange{Request: r, list: cmp.Or(r.URL.Query().Get("list"), r.Header.Get("Todo-List"))}
 	switch r.Method {
@@ -89,8 +90,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *edge.Request) error {
 	return nil
 }
 
-// pass lets mcp-go answer, and tells our handlers behind it who asks.
-func (h *Handler) pass(ctx context.Context, w http.ResponseWriter, x *exchange) {
+// passToMCP lets mcp-go answer a request, with its sender in the context.
+func (h *Handler) passToMCP(ctx context.Context, w http.ResponseWriter, x *exchange) {
 	claims := claimsOf(x.session())
 	peer := server.Peer{
 		Principal: x.Principal, List: x.list, Session: x.session(), Apps: claims.Apps,
@@ -102,8 +103,8 @@ func (h *Handler) pass(ctx context.Context, w http.ResponseWriter, x *exchange) 
 
 func (x *exchange) session() string { return x.Header.Get(mcpserver.HeaderKeySessionID) }
 
-// check refuses what is wrong with the address and the headers, and reports
-// whether the request may go on.
+// check answers a request with an invalid list name or an unknown protocol
+// version with an error. It reports whether the request is valid.
 func (x *exchange) check(w http.ResponseWriter) bool {
 	if x.list != "" {
 		if err := todo.CheckName(x.list); err != nil {
@@ -115,18 +116,19 @@ func (x *exchange) check(w http.ResponseWriter) bool {
 	if version == "" || slices.Contains(mcp.ValidProtocolVersions, version) {
 		return true
 	}
-	// The error says which versions there are (BAD-INPUT 23).
+	// The error lists the supported versions (BAD-INPUT 23).
 	detail := mcp.UnsupportedProtocolVersionError{Version: todo.Cut(version, 32), Supported: mcp.ValidProtocolVersions}.JSONRPCError()
 	detail.ID = jsonrpc.RequestID(x.message.ID)
 	_ = edge.WriteJSON(w, http.StatusBadRequest, detail)
 	return false
 }
 
-// modern reports whether a request is one of the protocol without sessions.
+// modern reports whether a request uses the sessionless protocol.
 func (x *exchange) modern() bool {
 	return x.message.Modern || mcp.IsModernProtocol(x.Header.Get(mcp.HeaderProtocolVersion))
 }
 
+// post answers a POST request, which carries one message.
 func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 	raw, err := x.ReadJSON(w)
 	if err != nil {
@@ -143,8 +145,9 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 	initialize := x.message.Method == string(mcp.MethodInitialize) && !x.modern()
 	switch {
 	case x.modern() && x.message.Method == string(mcp.MethodNotificationCancelled):
-		// A cancellation without a session would hit whichever client's call
-		// has that id (BAD-INPUT 22). Closing the request cancels it.
+		// Without a session mcp-go would cancel the call of any client that
+		// has this id (BAD-INPUT 22). A sessionless client cancels a call by
+		// closing its request.
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	case !x.modern() && !initialize && !h.checkSession(w, x):
@@ -159,12 +162,12 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 	if initialize {
 		h.initialize(w, x)
 	} else {
-		h.pass(x.Context(), w, x)
+		h.passToMCP(x.Context(), w, x)
 	}
 	return nil
 }
 
-// stream lets mcp-go serve a stream, whose end is also the edge's to call.
+// stream lets mcp-go serve a stream, which also ends with ctx and with the edge.
 func (h *Handler) stream(ctx context.Context, w http.ResponseWriter, x *exchange) error {
 	stream, closeStream, err := x.Stream(w)
 	if err != nil {
@@ -174,12 +177,13 @@ func (h *Handler) stream(ctx context.Context, w http.ResponseWriter, x *exchange
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(stream.Context(), cancel)()
-	h.pass(ctx, stream, x)
+	h.passToMCP(ctx, stream, x)
 	return nil
 }
 
-// checkSession refuses a session id we did not make or that has ended: 404
-// tells the client to begin a new session.
+// checkSession answers a request without a session id, or with a forged or
+// ended one, with an error, and reports whether the id is valid. Status 404
+// makes a client begin a new session.
 func (h *Handler) checkSession(w http.ResponseWriter, x *exchange) bool {
 	id := x.session()
 	if id == "" {
@@ -194,41 +198,42 @@ func (h *Handler) checkSession(w http.ResponseWriter, x *exchange) bool {
 	return true
 }
 
-// initialize lets mcp-go answer and then forget the session: the id carries all
-// there is to know, and abandoned sessions cost nothing. The answer waits until
-// then, so that the session's next request meets a settled state.
+// initialize lets mcp-go answer and then delete its state of the session. That
+// state is not needed, because the id carries everything, and would stay in
+// memory for each abandoned session. The answer is sent only after the
+// deletion, which therefore cannot affect the session's next request.
 func (h *Handler) initialize(w http.ResponseWriter, x *exchange) {
-	held := &heldAnswer{header: http.Header{}, status: http.StatusOK}
-	h.pass(x.Context(), held, x)
-	if id := held.header.Get(mcpserver.HeaderKeySessionID); id != "" {
+	buffer := &bufferedAnswer{header: http.Header{}, status: http.StatusOK}
+	h.passToMCP(x.Context(), buffer, x)
+	if id := buffer.header.Get(mcpserver.HeaderKeySessionID); id != "" {
 		h.forget(x.Context(), id)
 	}
-	for key, values := range held.header {
+	for key, values := range buffer.header {
 		w.Header()[key] = values
 	}
-	w.WriteHeader(held.status)
-	_, _ = w.Write(held.body.Bytes())
+	w.WriteHeader(buffer.status)
+	_, _ = w.Write(buffer.body.Bytes())
 }
 
-// forget makes mcp-go drop what it keeps of a session.
+// forget makes mcp-go delete its state of a session.
 func (h *Handler) forget(ctx context.Context, id string) {
-	h.mcp.Handle(&discard{}, &mcpserver.HTTPRequest{Method: http.MethodDelete, Context: ctx,
+	h.mcp.Handle(&discardedAnswer{}, &mcpserver.HTTPRequest{Method: http.MethodDelete, Context: ctx,
 		Header: http.Header{http.CanonicalHeaderKey(mcpserver.HeaderKeySessionID): {id}}})
 }
 
 // getStream is a session's open GET stream.
 type getStream struct {
-	end  context.CancelFunc
-	gone chan struct{}
+	end   context.CancelFunc
+	ended chan struct{}
 }
 
-// get serves a session's stream.
+// get answers a GET request, which opens the stream of a session.
 func (h *Handler) get(w http.ResponseWriter, x *exchange) error {
 	if !x.check(w) {
 		return nil
 	}
 	if x.modern() {
-		h.pass(x.Context(), w, x) // says that there are no such streams
+		h.passToMCP(x.Context(), w, x) // mcp-go answers that there are no such streams
 		return nil
 	}
 	if !h.checkSession(w, x) {
@@ -240,36 +245,38 @@ func (h *Handler) get(w http.ResponseWriter, x *exchange) error {
 	return h.stream(ctx, w, x)
 }
 
-// replaceStream makes a stream a session's only one, and ends the older one,
-// which the client may have lost without our noticing: mcp-go would let the two
-// share a queue, and silence both when the first ends. remove undoes it.
+// replaceStream registers a session's new stream, and ends the old one and
+// waits for its end. The client may have lost the old stream without the server
+// noticing. mcp-go would let two streams share a queue and would send nothing
+// to either after the first ends. The caller must call remove when the new
+// stream has ended.
 func (h *Handler) replaceStream(id string, end context.CancelFunc) (remove func()) {
-	mine := &getStream{end: end, gone: make(chan struct{})}
+	stream := &getStream{end: end, ended: make(chan struct{})}
 	h.mu.Lock()
 	old := h.streams[id]
-	h.streams[id] = mine
+	h.streams[id] = stream
 	h.mu.Unlock()
 	if old != nil {
 		old.end()
-		<-old.gone
+		<-old.ended
 	}
 	return func() {
 		h.mu.Lock()
-		if h.streams[id] == mine {
+		if h.streams[id] == stream {
 			delete(h.streams, id)
 		}
 		h.mu.Unlock()
-		close(mine.gone)
+		close(stream.ended)
 	}
 }
 
-// delete ends a session.
+// delete answers a DELETE request, which ends a session.
 func (h *Handler) delete(w http.ResponseWriter, x *exchange) {
 	if !x.check(w) {
 		return
 	}
 	if x.modern() {
-		h.pass(x.Context(), w, x)
+		h.passToMCP(x.Context(), w, x)
 		return
 	}
 	if !h.checkSession(w, x) {
@@ -283,35 +290,36 @@ func (h *Handler) delete(w http.ResponseWriter, x *exchange) {
 	}
 	h.mu.Unlock()
 	h.server.EndSession(id)
-	h.pass(x.Context(), w, x)
+	h.passToMCP(x.Context(), w, x)
 }
 
-// refuse answers the request with an id, raw, with a JSON-RPC error.
+// refuse answers the request with an id (as JSON; nil is sent as null) with a
+// JSON-RPC error.
 func refuse(w http.ResponseWriter, status int, id json.RawMessage, err *jsonrpc.Error) {
 	_ = edge.WriteJSON(w, status, err.Answer(id))
 }
 
-// heldAnswer keeps a small answer until it may go out.
-type heldAnswer struct {
+// bufferedAnswer is an http.ResponseWriter that keeps the answer in memory.
+type bufferedAnswer struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (a *heldAnswer) Header() http.Header         { return a.header }
-func (a *heldAnswer) WriteHeader(status int)      { a.status = status }
-func (a *heldAnswer) Write(p []byte) (int, error) { return a.body.Write(p) }
+func (a *bufferedAnswer) Header() http.Header         { return a.header }
+func (a *bufferedAnswer) WriteHeader(status int)      { a.status = status }
+func (a *bufferedAnswer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
-// discard takes an answer nobody asked for.
-type discard struct{ header http.Header }
+// discardedAnswer is an mcpserver.HTTPResponseWriter that discards the answer.
+type discardedAnswer struct{ header http.Header }
 
-func (d *discard) Header() http.Header {
+func (d *discardedAnswer) Header() http.Header {
 	if d.header == nil {
 		d.header = http.Header{}
 	}
 	return d.header
 }
-func (*discard) WriteHeader(int)             {}
-func (*discard) Write(p []byte) (int, error) { return len(p), nil }
-func (*discard) Flush()                      {}
-func (*discard) CanStream() bool             { return false }
+func (*discardedAnswer) WriteHeader(int)             {}
+func (*discardedAnswer) Write(p []byte) (int, error) { return len(p), nil }
+func (*discardedAnswer) Flush()                      {}
+func (*discardedAnswer) CanStream() bool             { return false }

@@ -17,7 +17,8 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// BAD-INPUT 7–9: what a body must be, before it is parsed.
+// BAD-INPUT 7–9: the media type, encoding and size of a body are checked before
+// it is parsed.
 func TestHTTPBodies(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	url := web.URL + "/mcp"
@@ -47,14 +48,14 @@ func TestHTTPBodies(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 16–21, 26 over HTTP, in both eras.
+// BAD-INPUT 16–21, 26: bad messages are refused over HTTP in both eras.
 func TestHTTPBadMessages(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
 	for name, message := range servertest.BadMessages() {
 		status, _, body := servertest.Post(t, web.URL+"/mcp", message, "Mcp-Session-Id", id)
 		if name == "wrong version" && strings.Contains(body, `"error"`) {
-			continue // a JSON-RPC error of mcp-go's, with status 200
+			continue // mcp-go answers with a JSON-RPC error and status 200
 		}
 		if status != 400 || !strings.Contains(body, `"error"`) {
 			t.Errorf("%s: status %d, %s", name, status, body)
@@ -65,7 +66,8 @@ func TestHTTPBadMessages(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 23, 25: versions nobody knows, and headers that disagree.
+// BAD-INPUT 23, 25: unknown protocol versions, and headers that differ from the
+// body, are refused.
 func TestHTTPVersions(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	url := web.URL + "/mcp"
@@ -87,15 +89,16 @@ func TestHTTPVersions(t *testing.T) {
 			t.Errorf("%s: status %d, %s", name, status, body)
 		}
 	}
-	// An initialize with a version we do not know is answered with one we do.
+	// An initialize with an unknown version is answered with a known one.
 	_, _, body := servertest.Post(t, url, strings.ReplaceAll(servertest.Initialize(1, "x"), servertest.Legacy, "2099-01-01"))
 	if !strings.Contains(body, `"protocolVersion":"`+servertest.Legacy+`"`) {
 		t.Errorf("23 initialize: %s", body)
 	}
 }
 
-// BAD-INPUT 22: two clients with the same request id at once get each their own
-// answer, and neither can cancel the other, in both eras.
+// BAD-INPUT 22: two clients use the same request id at the same time. Each
+// receives its own answer, and a cancellation from a third client affects
+// neither, in both eras.
 func TestHTTPSameRequestID(t *testing.T) {
 	for _, era := range []string{servertest.Legacy, servertest.Modern} {
 		store := servertest.Slow{Store: memory.New(), Saving: make(chan string, 2), Let: make(chan struct{})}
@@ -133,13 +136,14 @@ func TestHTTPSameRequestID(t *testing.T) {
 	}
 }
 
-// resources/updated over HTTP: on a session's GET stream, and on a stream of
-// subscriptions/listen, tagged; a reconnected GET stream takes over.
+// resources/updated is sent on a session's GET stream, also on one that
+// replaces an older one, and on a stream of subscriptions/listen with the
+// subscription's id.
 func TestHTTPSubscriptions(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	url := web.URL + "/mcp"
 	id := servertest.Session(t, url, "tester")
-	lost := servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", id)
+	replaced := servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", id)
 	if status, _, body := servertest.Post(t, url, `{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"todo://list"}}`, "Mcp-Session-Id", id); status != 200 || strings.Contains(body, "error") {
 		t.Fatal(body)
 	}
@@ -150,9 +154,9 @@ func TestHTTPSubscriptions(t *testing.T) {
 		}
 	}
 	write("A")
-	lost.Expect("notifications/resources/updated")
+	replaced.Expect("notifications/resources/updated")
 	stream := servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", id)
-	lost.End()
+	replaced.End()
 	write("B")
 	if got := stream.Expect("notifications/resources/updated"); !strings.Contains(got, "todo://list") {
 		t.Errorf("GET stream: %s", got)
@@ -167,8 +171,8 @@ func TestHTTPSubscriptions(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 28: a client that goes away at any instant of a write leaves a
-// whole revision or none.
+// BAD-INPUT 28: a client that disconnects at any point of a write leaves a whole
+// revision or none.
 func TestHTTPClientGone(t *testing.T) {
 	store := memory.New()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
@@ -184,7 +188,7 @@ func TestHTTPClientGone(t *testing.T) {
 		io.WriteString(c, request[:cut])
 		c.Close()
 	}
-	// A last, whole call waits its turn behind all others.
+	// A last complete call is applied after all others.
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
 	servertest.Post(t, web.URL+"/mcp?list=gone", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A", "B", "C")), "Mcp-Session-Id", id)
 	lists, err := store.Find(context.Background(), todo.Query{})
@@ -193,7 +197,8 @@ func TestHTTPClientGone(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 42: names of lists are held to strict characters and length.
+// BAD-INPUT 42: list names with other characters than allowed, or too long, are
+// refused.
 func TestHTTPListNames(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	id := servertest.Session(t, web.URL+"/mcp", "tester")

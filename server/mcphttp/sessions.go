@@ -18,17 +18,17 @@ import (
 	"todo-mcp/server/card"
 )
 
-// sessions makes and checks MCP session ids. An id carries what must be known
-// of the session and is signed, so that it holds after a restart and on every
-// replica with the same key, takes no memory, and cannot be forged.
+// sessions makes and checks MCP session ids. An id contains the claims of its
+// session and is signed, so that it stays valid after a restart and on every
+// replica with the same key, needs no memory and cannot be forged.
 type sessions struct {
 	key func() []byte
 
 	mu    sync.Mutex
-	ended map[string]bool // ended by the client; forgotten with the process
+	ended map[string]bool // ids that the client ended; kept in this process only
 }
 
-// sessionClaims is what an id carries.
+// sessionClaims is the content of a session id.
 type sessionClaims struct {
 	Nonce   []byte `json:"n"`
 	Client  string `json:"c,omitempty"`
@@ -36,7 +36,8 @@ type sessionClaims struct {
 	Apps    bool   `json:"a,omitempty"` // the client shows MCP Apps
 }
 
-// maxEnded bounds how many ended sessions are remembered.
+// maxEnded is how many ended sessions are remembered. When it is reached, all
+// are forgotten, and their ids are valid again.
 const maxEnded = 10_000
 
 var errForged = errors.New("unknown session")
@@ -45,7 +46,7 @@ func newSessions(key func() []byte) *sessions {
 	return &sessions{key: sync.OnceValue(key), ended: make(map[string]bool)}
 }
 
-// begin makes the id of a new session.
+// begin returns the id of a new session.
 func (s *sessions) begin(client mcp.Implementation, apps bool) string {
 	claims := sessionClaims{Nonce: make([]byte, 16), Client: todo.Cut(client.Name, 64), Version: todo.Cut(client.Version, 32), Apps: apps}
 	rand.Read(claims.Nonce) //nolint:errcheck // never fails
@@ -57,7 +58,8 @@ func (s *sessions) begin(client mcp.Implementation, apps bool) string {
 	return payload + "." + s.sign(payload)
 }
 
-// check returns errForged for an id that this key did not make.
+// check reports whether the client ended a session. It returns errForged for an
+// id that was not signed with this key.
 func (s *sessions) check(id string) (ended bool, err error) {
 	payload, mac, ok := strings.Cut(id, ".")
 	if !ok || len(id) > 1024 || !hmac.Equal([]byte(mac), []byte(s.sign(payload))) {
@@ -68,6 +70,7 @@ func (s *sessions) check(id string) (ended bool, err error) {
 	return s.ended[id], nil
 }
 
+// end records that the client ended a session.
 func (s *sessions) end(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +86,8 @@ func (s *sessions) sign(payload string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:24])
 }
 
-// claimsOf reads a session id that was checked before; empty for any other text.
+// claimsOf returns the claims of a session id without checking the signature;
+// the zero claims when the id has another form.
 func claimsOf(id string) (claims sessionClaims) {
 	payload, _, _ := strings.Cut(id, ".")
 	data, err := base64.RawURLEncoding.DecodeString(payload)
@@ -93,8 +97,8 @@ func claimsOf(id string) (claims sessionClaims) {
 	return claims
 }
 
-// sessionIDs is sessions as mcp-go asks for them. Ids were checked before
-// mcp-go sees them, so only making them is left.
+// sessionIDs implements mcpserver.SessionIdManager for one request. Terminate
+// does nothing, because [Handler] ends sessions itself.
 type sessionIDs struct {
 	*sessions
 	client mcp.Implementation
@@ -106,7 +110,7 @@ func (s sessionIDs) Validate(id string) (bool, error) { return s.check(id) }
 func (s sessionIDs) Terminate(string) (bool, error)   { return false, nil }
 
 // ResolveSessionIdManager implements mcpserver.SessionIdManagerResolver. r is
-// nil outside of requests.
+// nil when there is no request.
 //
 //nolint:staticcheck // ST1003: the interface has this name
 func (s *sessions) ResolveSessionIdManager(r *http.Request) mcpserver.SessionIdManager {

@@ -10,7 +10,8 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// Sessions are ours and nobody else's (MCP-NOTES: mcp-go accepts forged ids).
+// A session id that this server did not sign is refused (docs/spec/protocol.md:
+// mcp-go's own manager accepts forged ids).
 func TestHTTPForgedSessions(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	url := web.URL + "/mcp"
@@ -43,9 +44,9 @@ func TestHTTPForgedSessions(t *testing.T) {
 	}
 }
 
-// A session outlives a restart of the server, with its list and what is known
-// of its client; one that was ended does not go on (MCP-NOTES).
-func TestHTTPSessionsOutliveARestart(t *testing.T) {
+// After a restart of the server a session still has its list and its client's
+// name. A session that its client ended is refused (docs/spec/protocol.md).
+func TestHTTPSessionsSurviveRestart(t *testing.T) {
 	store := memory.New()
 	auto := func(c *server.Config) { c.Publish = []string{"auto"} }
 	before := servertest.Serve(t, servertest.New(t, store, auto), nil)
@@ -62,7 +63,7 @@ func TestHTTPSessionsOutliveARestart(t *testing.T) {
 	}
 	_, _, body = servertest.Post(t, after.URL+"/mcp", `{"jsonrpc":"2.0","id":3,"method":"tools/list"}`, "Mcp-Session-Id", id)
 	if strings.Count(body, `"inputSchema"`) != 1 {
-		t.Errorf("the client is not known after a restart: %s", body)
+		t.Errorf("the client is unknown after a restart: %s", body)
 	}
 
 	req, _ := http.NewRequest("DELETE", after.URL+"/mcp", nil)
@@ -75,12 +76,13 @@ func TestHTTPSessionsOutliveARestart(t *testing.T) {
 		t.Fatalf("delete: %v", res)
 	}
 	if status, _, _ := servertest.Post(t, after.URL+"/mcp", servertest.Call(4, "SetTodoList", `{}`), "Mcp-Session-Id", id); status != 404 {
-		t.Errorf("an ended session goes on: %d", status)
+		t.Errorf("an ended session is accepted: status %d", status)
 	}
 }
 
-// An abandoned session keeps nothing (MCP-NOTES: 10 kB each, for ever).
-func TestHTTPAbandonedSessionsCostNothing(t *testing.T) {
+// An abandoned session uses no memory (docs/spec/protocol.md: mcp-go keeps 10
+// kB for each, for ever).
+func TestHTTPAbandonedSessionsUseNoMemory(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, s, nil)
 	begin := func(n int) {
@@ -92,6 +94,6 @@ func TestHTTPAbandonedSessionsCostNothing(t *testing.T) {
 	before := servertest.Heap()
 	begin(2000)
 	if grown := int64(servertest.Heap()) - int64(before); grown > 4<<20 {
-		t.Errorf("2000 abandoned sessions hold %d bytes", grown)
+		t.Errorf("2000 abandoned sessions use %d bytes", grown)
 	}
 }

@@ -1,9 +1,10 @@
-// Package palette holds the colours, which the panel and the chat card share.
+// Package palette contains the colours that the panel and the chat card share.
 package palette
 
 import _ "embed"
 
-// CSS defines the colours as custom properties, for light and for dark.
+// CSS is a style sheet that defines the colours as custom properties, for light
+// and dark schemes.
 //
 //go:embed palette.css
 var CSS string

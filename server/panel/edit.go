@@ -12,21 +12,21 @@ import (
 	"todo-mcp/server/edge"
 )
 
-// personsEdit is one thing a person does to a list on the panel.
+// personsEdit is one edit that a person makes to a list on the panel.
 type personsEdit struct {
 	Do string `json:"do"` // status, block, text, add, remove or move
-	// ID is the item's; Status, Text and To what it becomes; for add Text is the
-	// new item's, for block the reason, which may be empty.
+	// ID is the item's id; empty for add. Status, Text and To are the item's
+	// new values. For block, Text is the reason, which may be empty.
 	ID     string      `json:"id"`
 	Status todo.Status `json:"status"`
 	Text   string      `json:"text"`
-	To     int         `json:"to"` // its place, from 0
+	To     int         `json:"to"` // the item's index in the list
 }
 
-// errGone says that the item is not there any more.
-var errGone = &edge.Error{Status: http.StatusConflict, Text: "the item is not on the list any more"}
+// errItemGone is returned for an edit of an item that is no longer on the list.
+var errItemGone = &edge.Error{Status: http.StatusConflict, Text: "the item is not on the list any more"}
 
-// change is the edit as a change of the model.
+// change returns the edit as a change of the list; an error when it is invalid.
 func (e personsEdit) change() (todo.Change, error) {
 	text, err := todo.CleanText(e.Text)
 	if err == nil && (e.Do == "text" || e.Do == "add") {
@@ -35,9 +35,9 @@ func (e personsEdit) change() (todo.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := func(ok bool) error {
+	goneUnless := func(ok bool) error {
 		if !ok {
-			return errGone
+			return errItemGone
 		}
 		return nil
 	}
@@ -46,18 +46,18 @@ func (e personsEdit) change() (todo.Change, error) {
 		if !slices.Contains(todo.Statuses(), e.Status) {
 			return nil, fmt.Errorf("status must be one of %v", todo.Statuses())
 		}
-		return func(d *todo.Draft) error { return found(d.SetStatus(e.ID, e.Status)) }, nil
+		return func(d *todo.Draft) error { return goneUnless(d.SetStatus(e.ID, e.Status)) }, nil
 	case "block":
 		if err := (todo.Item{Text: "x", Status: todo.Blocked, Reason: text}).Check(); err != nil {
 			return nil, err
 		}
-		return func(d *todo.Draft) error { return found(d.Block(e.ID, text)) }, nil
+		return func(d *todo.Draft) error { return goneUnless(d.Block(e.ID, text)) }, nil
 	case "text":
-		return func(d *todo.Draft) error { return found(d.SetText(e.ID, text)) }, nil
+		return func(d *todo.Draft) error { return goneUnless(d.SetText(e.ID, text)) }, nil
 	case "remove":
-		return func(d *todo.Draft) error { return found(d.Remove(e.ID)) }, nil
+		return func(d *todo.Draft) error { return goneUnless(d.Remove(e.ID)) }, nil
 	case "move":
-		return func(d *todo.Draft) error { return found(d.Move(e.ID, e.To)) }, nil
+		return func(d *todo.Draft) error { return goneUnless(d.Move(e.ID, e.To)) }, nil
 	case "add":
 		return func(d *todo.Draft) error {
 			if len(d.Items()) >= todo.MaxItems {
@@ -70,8 +70,8 @@ func (e personsEdit) change() (todo.Change, error) {
 	return nil, errors.New("do must be status, block, text, add, remove or move")
 }
 
-// edit applies what a person did. The guard keeps foreign pages out; the media
-// type keeps out what a plain form could send.
+// edit applies an edit and answers with the list. The edge refuses requests from
+// foreign pages; requiring JSON also refuses what an HTML form can send.
 func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
 	raw, err := r.ReadJSON(w)
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
 	return edge.WriteJSON(w, http.StatusOK, render.Document(out.After))
 }
 
-// editor gives a list's items drawn for editing.
+// editor serves a list's items as HTML with fields for editing.
 func (p *Panel) editor(w http.ResponseWriter, r *edge.Request) error {
 	l, err := r.Lists.Load(r.Context(), r.PathValue("id"), 0)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package panel is the pages on which people watch lists and edit them.
+// Package panel serves the web pages on which people watch and edit lists.
 //
-// It promises that every page is whole without script, that a change is on the
-// page within a tenth of a second, that nothing moves under a person who reads or
-// types, and that whatever a list's texts hold is inert (BAD-INPUT 36, 38).
+// Every page is complete without script. A change appears on an open page
+// within a tenth of a second, without moving what a person reads or types. The
+// texts of a list cannot run as markup or script (BAD-INPUT 36, 38).
 package panel
 
 import (
@@ -31,38 +31,41 @@ import (
 //go:embed page.tmpl panel.css panel.js
 var files embed.FS
 
-// policy lets the page load its own script and style and nothing else
-// (BAD-INPUT 36).
+// policy is the Content-Security-Policy of all pages: they may load script and
+// style from this server and nothing else (BAD-INPUT 36).
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Panel is the pages that show lists to people. One place draws: the script puts
-// in place what the server has drawn.
+// Panel serves the pages that show lists to people. The server draws all HTML;
+// the script only inserts it into the page.
 type Panel struct {
 	config    Config
 	templates *template.Template
 	assets    map[string]asset // by path
 }
 
-// Config is what a panel needs.
+// Config configures a [Panel].
 type Config struct {
-	// Process names the serving process: a page reloads when it meets another.
+	// Process identifies the serving process: a page reloads when its stream
+	// reconnects to another one.
 	Process string
-	// Timeout bounds each read of the store by a stream.
+	// Timeout limits each read of the store by a stream. It must not be 0.
 	Timeout time.Duration
-	// Log receives our own failures. Nil discards.
+	// Log receives the panel's own failures; nil discards them.
 	Log *slog.Logger
-	// Now is the clock; nil is time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
+// asset is a file that the pages load.
 type asset struct {
 	data      []byte
 	mediaType string
-	tag       string
+	etag      string
 }
 
-// New returns the panel.
+// New returns a panel. It returns an error only when its embedded files are
+// invalid.
 func New(c Config) (*Panel, error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -99,7 +102,7 @@ func New(c Config) (*Panel, error) {
 func (p *Panel) Route(e *edge.Edge) {
 	e.Handle("GET /{$}", edge.Text, p.board)
 	e.Handle("GET /lists/{id}", edge.Text, p.list)
-	e.Handle("GET /lists/{id}/at/{revision}", edge.Text, p.old)
+	e.Handle("GET /lists/{id}/at/{revision}", edge.Text, p.oldRevision)
 	e.Handle("POST /lists/{id}/restore/{revision}", edge.JSON, p.restore)
 	e.Handle("GET /lists/{id}/edit", edge.Text, p.editor)
 	e.Handle("POST /lists/{id}/edit", edge.JSON, p.edit)
@@ -113,8 +116,8 @@ func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
 	a := p.assets[r.URL.Path]
 	w.Header().Set("Content-Type", a.mediaType)
 	w.Header().Set("Cache-Control", "no-cache")
-	w.Header().Set("ETag", a.tag)
-	if r.Header.Get("If-None-Match") == a.tag {
+	w.Header().Set("ETag", a.etag)
+	if r.Header.Get("If-None-Match") == a.etag {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -122,7 +125,7 @@ func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
 	return nil
 }
 
-// page writes a drawn page.
+// page draws a template and writes it as a page.
 func (p *Panel) page(w http.ResponseWriter, name string, data any) error {
 	var b bytes.Buffer
 	if err := p.templates.ExecuteTemplate(&b, name, data); err != nil {
@@ -148,12 +151,13 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 // listPage is a list's own page.
 type listPage struct {
 	listView
-	Shown  listView // what is drawn: the newest revision, or an old one
+	Shown  listView // the revision that is drawn: the newest or an old one
 	Oldest int64
 }
 
-// list serves a list's page at its newest or, without script, an asked revision;
-// with .md or .json behind the id, the list itself.
+// list serves a list's page at its newest revision or at ?revision=, which
+// pages use without script. If the id ends in .md or .json it serves the list
+// itself, as markdown or JSON.
 func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	id := r.PathValue("id")
 	for suffix, write := range map[string]func(http.ResponseWriter, todo.Snapshot) error{".md": writeMarkdown, ".json": writeDocument} {
@@ -170,8 +174,8 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	page := listPage{listView: v, Shown: v, Oldest: 1}
-	if asked, err := strconv.ParseInt(r.URL.Query().Get("revision"), 10, 64); err == nil && asked > 0 && asked < v.Revision {
-		if page.Shown, err = p.revision(r, id, asked); err != nil {
+	if wanted, err := strconv.ParseInt(r.URL.Query().Get("revision"), 10, 64); err == nil && wanted > 0 && wanted < v.Revision {
+		if page.Shown, err = p.revision(r, id, wanted); err != nil {
 			return err
 		}
 	}
@@ -189,7 +193,8 @@ func writeDocument(w http.ResponseWriter, l todo.Snapshot) error {
 	return edge.WriteJSON(w, http.StatusOK, render.Document(l))
 }
 
-// listView draws the newest revision of a list.
+// listView returns the view of a list's newest revision, with its sub-agents'
+// lists.
 func (p *Panel) listView(ctx context.Context, lists todo.Lists, id string) (listView, error) {
 	l, err := lists.Load(ctx, id, 0)
 	if err != nil {
@@ -199,7 +204,7 @@ func (p *Panel) listView(ctx context.Context, lists todo.Lists, id string) (list
 	return viewOf(l, subs, p.config.Now()), err
 }
 
-// revision draws an old revision of a list.
+// revision returns the view of an old revision, with its changes marked.
 func (p *Panel) revision(r *edge.Request, id string, n int64) (listView, error) {
 	l, err := r.Lists.Load(r.Context(), id, n)
 	if err != nil {
@@ -212,8 +217,8 @@ func (p *Panel) revision(r *edge.Request, id string, n int64) (listView, error) 
 	return oldView(before, l, p.config.Now()), err
 }
 
-// restore brings an old revision back as a new one. The guard has seen to it that
-// no foreign page asks.
+// restore writes an old revision as a new one. The edge has refused requests
+// from foreign pages before.
 func (p *Panel) restore(w http.ResponseWriter, r *edge.Request) error {
 	n, err := revisionOf(r)
 	if err != nil {
@@ -226,7 +231,8 @@ func (p *Panel) restore(w http.ResponseWriter, r *edge.Request) error {
 	return edge.WriteJSON(w, http.StatusOK, render.Document(out.After))
 }
 
-// revisionOf reads the revision in the path.
+// revisionOf returns the revision in the path. Its error is an [*edge.Error]
+// with status 404.
 func revisionOf(r *edge.Request) (int64, error) {
 	n, err := strconv.ParseInt(r.PathValue("revision"), 10, 64)
 	if err != nil || n < 1 {
@@ -235,8 +241,8 @@ func revisionOf(r *edge.Request) (int64, error) {
 	return n, nil
 }
 
-// old gives the drawn items of an old revision, for the timeline.
-func (p *Panel) old(w http.ResponseWriter, r *edge.Request) error {
+// oldRevision serves the items of an old revision as HTML, for the timeline.
+func (p *Panel) oldRevision(w http.ResponseWriter, r *edge.Request) error {
 	n, err := revisionOf(r)
 	if err != nil {
 		return err
@@ -248,8 +254,9 @@ func (p *Panel) old(w http.ResponseWriter, r *edge.Request) error {
 	return p.page(w, "revision", v)
 }
 
-// drawn is the data of a panel event: the parts of the page that show a list.
-type drawn struct {
+// drawnList is the data of a panel event: the parts of the page that show a
+// list, as HTML.
+type drawnList struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
 	Seq      int64  `json:"seq"`
@@ -258,11 +265,11 @@ type drawn struct {
 	Card     string `json:"card"`
 	Rail     string `json:"rail"`
 	Now      string `json:"now,omitempty"` // empty when nothing is in progress
-	Say      string `json:"say"`           // for screen readers
+	Say      string `json:"say"`           // plain text for screen readers
 }
 
-// events streams each changed list as drawn. ?list= restricts to one, whose card
-// is then drawn large.
+// events streams each changed list as a drawnList, after an event hello with the
+// process. ?list= restricts the stream to one list and its sub-agents' lists.
 func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 	f, err := sse.FollowRequest(r.Request, r.Lists, p.config.Timeout)
 	if err != nil {
@@ -276,21 +283,21 @@ func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 	}
 	defer closeStream()
 	f.Send = func(changed []todo.Snapshot) error {
-		drawn, err := p.drawAll(stream.Context(), r.Lists, changed)
+		events, err := p.drawAll(stream.Context(), r.Lists, changed)
 		if err != nil {
 			p.config.Log.Error("draw list", "error", err)
 			return err
 		}
-		return stream.Send(drawn...)
+		return stream.Send(events...)
 	}
 	if stream.Begin() == nil && stream.Send(sse.Event{Name: "hello", Data: p.config.Process}) == nil {
-		_ = stream.Follow(f, watch) // its end is the reader's, or the server's
+		_ = stream.Follow(f, watch) // ends with the reader or the server
 	}
 	return nil
 }
 
-// drawAll draws each changed main list once, also when it was a sub-agent's that
-// changed.
+// drawAll returns one event for each main list that changed or has a
+// sub-agent's list that changed.
 func (p *Panel) drawAll(ctx context.Context, lists todo.Lists, changed []todo.Snapshot) (events []sse.Event, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.config.Timeout)
 	defer cancel()
@@ -303,7 +310,7 @@ func (p *Panel) drawAll(ctx context.Context, lists todo.Lists, changed []todo.Sn
 		drawn[id] = true
 		v, err := p.listView(ctx, lists, id)
 		if errors.Is(err, todo.ErrNotFound) {
-			continue // its main list has not begun yet
+			continue // the sub-agent's main list does not exist yet
 		}
 		if err != nil {
 			return nil, err
@@ -317,8 +324,8 @@ func (p *Panel) drawAll(ctx context.Context, lists todo.Lists, changed []todo.Sn
 	return events, nil
 }
 
-func (p *Panel) draw(v listView) (drawn, error) {
-	d := drawn{ID: v.ID, Name: v.Name, Seq: v.Seq, Revision: v.Revision, Settled: v.Settled, Say: spoken(v)}
+func (p *Panel) draw(v listView) (drawnList, error) {
+	d := drawnList{ID: v.ID, Name: v.Name, Seq: v.Seq, Revision: v.Revision, Settled: v.Settled, Say: spoken(v)}
 	for part, to := range map[string]*string{"card": &d.Card, "railitem": &d.Rail, "nowitem": &d.Now} {
 		var b strings.Builder
 		if err := p.templates.ExecuteTemplate(&b, part, v); err != nil {
@@ -329,7 +336,7 @@ func (p *Panel) draw(v listView) (drawn, error) {
 	return d, nil
 }
 
-// spoken is a change in a sentence.
+// spoken returns what screen readers say when a list changes.
 func spoken(v listView) string {
 	text := fmt.Sprintf("%s: %d of %d done", v.Name, v.Progress.Done, v.Progress.Total)
 	if v.Current != nil {

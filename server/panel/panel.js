@@ -1,21 +1,22 @@
-// The panel's one module. It follows /panel/events and puts in place what the
-// server has drawn; it draws no list text itself.
+// The script of all panel pages. It follows /panel/events and inserts the HTML
+// that the server has drawn; it draws no list texts itself.
 const $ = (id) => document.getElementById(id);
 const { view, list } = document.body.dataset;
 let seq = Number(document.body.dataset.seq);
 let newest = Number(document.body.dataset.revision || 0);
 let shown = $('scrub') ? Number($('scrub').value) : 0;
 
-// --- putting things in place
+// --- inserting drawn HTML
 
 const parse = (html) => {
   const t = document.createElement('template');
-  t.innerHTML = html; // drawn and escaped by our server; the policy runs no inline script
+  t.innerHTML = html; // drawn and escaped by the server; the policy forbids inline script
   return t.content.firstElementChild;
 };
 
-// settle makes old say what fresh says, and leaves equal items alone, so that
-// what a person reads, selects or has focused stays.
+// settle replaces old by fresh but keeps the elements of unchanged items, open
+// details and the focus, so that a person's reading and selection are not
+// disturbed.
 function settle(old, fresh) {
   const items = new Map();
   for (const li of old.querySelectorAll('.items > li')) items.set(li.parentNode.id + li.dataset.key, li);
@@ -31,8 +32,9 @@ function settle(old, fresh) {
   if (focused) fresh.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
 }
 
-// place puts an element where its older self stood, so that nothing jumps while
-// agents take turns; what is new in its container comes first.
+// place replaces the element with an id, in the same position, so that nothing
+// jumps when lists change in turn. An element that is new in its container
+// comes first. Empty html removes the element.
 function place(container, id, html) {
   const old = $(id);
   if (!html) { old?.remove(); return; }
@@ -41,6 +43,8 @@ function place(container, id, html) {
   if (fresh.parentNode !== container) container.prepend(fresh);
 }
 
+// later applies an event in the next animation frame; of several for one list,
+// only the last.
 const pending = new Map();
 function later(d) {
   if (!pending.size) requestAnimationFrame(() => { for (const one of pending.values()) apply(one); pending.clear(); tick(); });
@@ -64,7 +68,7 @@ function count() {
   if ($('finished-count')) $('finished-count').textContent = $('done').childElementCount || '';
 }
 
-// --- following
+// --- following changes
 
 function state(name, text) {
   $('status').dataset.state = name;
@@ -76,7 +80,8 @@ function follow() {
   const source = new EventSource(`/panel/events?after=${seq}${list ? '&list=' + encodeURIComponent(list) : ''}`);
   source.onopen = () => { wait = 250; state('live', 'Live'); };
   source.addEventListener('hello', (e) => {
-    // Another process serves now, perhaps from another store: begin afresh.
+    // Another process answers now, perhaps with another store: load everything
+    // again.
     if (serving && serving !== e.data) location.reload();
     serving = e.data;
   });
@@ -149,13 +154,13 @@ async function go(revision) {
   if (mine !== asked || !page.ok) return;
   if (live) {
     const fresh = new DOMParser().parseFromString(html, 'text/html').getElementById('card-' + list);
-    // What came live meanwhile is newer than what was asked for before it.
+    // A change that arrived during the request is newer than its answer.
     if (fresh && Number(fresh.dataset.seq) < seq) { go(newest); return; }
     if (fresh) $('shown').replaceChildren(document.adoptNode(fresh));
   } else {
     const card = document.createElement('article');
     card.className = 'card old';
-    card.innerHTML = html; // drawn by our server, as above
+    card.innerHTML = html; // drawn by the server, as above
     $('shown').replaceChildren(card);
   }
   $('say').textContent = `Revision ${shown} of ${newest}`;
@@ -188,7 +193,7 @@ if (view === 'list') {
   }
 }
 
-// --- a person edits
+// --- editing
 
 let editing = false;
 async function editor() {
@@ -196,7 +201,7 @@ async function editor() {
   if (!drawn.ok || !editing) return;
   const card = document.createElement('article');
   card.className = 'card';
-  card.innerHTML = await drawn.text(); // drawn by our server, as above
+  card.innerHTML = await drawn.text(); // drawn by the server, as above
   const adding = $('add')?.value || '', typing = document.activeElement?.id === 'add';
   $('shown').replaceChildren(card);
   $('add').value = adding;
@@ -234,7 +239,7 @@ if (view === 'list') {
   });
 }
 
-// --- notifications, if the person wants them
+// --- notifications, if the person allows them
 
 function announce(name) {
   if ('Notification' in window && Notification.permission === 'granted') new Notification('List finished', { body: name, tag: name });

@@ -22,7 +22,8 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// The panel in a real browser: empty state, live update, reload, history.
+// In a real browser the panel shows its empty state, live changes, the same
+// state after a reload, and history.
 func TestPanelLive(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	ctx := servertest.Tab(t)
@@ -32,7 +33,7 @@ func TestPanelLive(t *testing.T) {
 		t.Errorf("empty state: %s", text)
 	}
 	write := servertest.Writer(t, web.URL, "claude-code")
-	// How long after the answer a change is drawn, by the page's own clock.
+	// Measure how long after the answer a change is drawn, by the page's clock.
 	write(servertest.Todos("pending", "First"))
 	servertest.Until(t, ctx, `document.querySelector('.card .item bdi')?.textContent === 'First'`)
 	if servertest.Eval[bool](t, ctx, `!document.getElementById('empty').hidden`) {
@@ -57,11 +58,12 @@ func TestPanelLive(t *testing.T) {
 	servertest.Do(t, ctx, chromedp.Reload())
 	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.card .item bdi')?.textContent === 'Step 9'`)
 
-	// A finished list moves down.
+	// A finished list moves to the finished ones.
 	write(servertest.Todos("completed", "Step 9"))
 	servertest.Until(t, ctx, `document.querySelectorAll('#done .card').length === 1 && !document.querySelector('#open .card')`)
 
-	// Its own page: step back by keyboard, see what changed, and back to live.
+	// On the list's own page: step back by keyboard, see the changes, restore,
+	// and return to the newest revision.
 	servertest.Do(t, ctx, chromedp.Navigate(web.URL+servertest.Eval[string](t, ctx, `document.querySelector('.card h2 a').getAttribute('href')`)))
 	servertest.Until(t, ctx, servertest.IsLive)
 	servertest.Do(t, ctx, chromedp.KeyEvent(kb.ArrowLeft))
@@ -70,7 +72,7 @@ func TestPanelLive(t *testing.T) {
 	servertest.Until(t, ctx, `document.getElementById('where').textContent === '11 of 13'`)
 	servertest.Do(t, ctx, chromedp.Click("#restore"))
 	servertest.Until(t, ctx, `document.getElementById('where').textContent === '14 of 14' && document.querySelector('#shown .in_progress bdi')?.textContent === 'Step 9'`)
-	// The agent did not see that: its write is merged with the restored list.
+	// The agent has not seen the restored list, so its write is merged with it.
 	write(servertest.Todos("completed", "Step 9", "More", "Other"))
 	servertest.Until(t, ctx, `document.getElementById('where').textContent === '15 of 15'`)
 	servertest.Do(t, ctx, chromedp.KeyEvent(kb.ArrowLeft))
@@ -81,8 +83,8 @@ func TestPanelLive(t *testing.T) {
 	servertest.Until(t, ctx, `document.querySelectorAll('#shown .item').length === 3`)
 }
 
-// A person edits on the panel: ticks, adds, rewords, moves, removes; the agent's
-// next write keeps it and is told.
+// A person edits on the panel: completes, adds, rewords, moves and removes
+// items. The agent's next write keeps these edits, and its result reports them.
 func TestPanelEdit(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	id := servertest.Session(t, web.URL+"/mcp", "claude-code")
@@ -100,7 +102,7 @@ func TestPanelEdit(t *testing.T) {
 	servertest.Until(t, ctx, servertest.IsLive)
 	servertest.Do(t, ctx, chromedp.Click("#edit"))
 	servertest.Until(t, ctx, `document.querySelectorAll('.editor li').length === 3`)
-	// Clicks and changes are made by script: the editor is drawn anew after each.
+	// Scripts click and type, because the editor is drawn again after each edit.
 	click := func(selector string) {
 		servertest.Eval[bool](t, ctx, fmt.Sprintf(`document.querySelector(%q).click(), true`, selector))
 	}
@@ -121,11 +123,11 @@ func TestPanelEdit(t *testing.T) {
 	servertest.Until(t, ctx, `[...document.querySelectorAll('#shown .item bdi')].map((e) => e.textContent).join() === 'One,From <b>me</b>,Two, but better'`)
 	got := agent(servertest.Todos("pending", "One", "Two", "Three", "Four"))
 	if !strings.Contains(got, `The user changed the list: set "One" to completed, added "From <b>me</b>", reworded "Two" to "Two, but better", removed "Three"`) {
-		t.Errorf("the agent is told: %s", got)
+		t.Errorf("the agent's result: %s", got)
 	}
 	servertest.Until(t, ctx, `[...document.querySelectorAll('#shown .item bdi')].map((e) => e.textContent).join() === 'One,From <b>me</b>,Two, but better,Four'`)
-	// Blocked, with its reason, shown as text; an agent that shows it as pending
-	// and writes it back keeps both.
+	// A blocked item is shown with its reason as text. An agent that sees it as
+	// pending and writes it back keeps status and reason.
 	if status, _, body := servertest.Post(t, list+"/edit", `{"do":"block","id":"2","text":"waiting for <i>Ann</i>"}`); status != 200 || !strings.Contains(body, `"status":"blocked"`) {
 		t.Fatal(status, body)
 	}
@@ -149,8 +151,8 @@ func TestPanelEdit(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 36, 38, 40: hostile text is inert, in what is loaded and in what
-// comes live, and shows what it hides.
+// BAD-INPUT 36, 38, 40: hostile text does not run, neither on a loaded page nor
+// in a live change, and its invisible characters are shown as escapes.
 func TestPanelHostileText(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	ctx := servertest.Tab(t)
@@ -165,7 +167,7 @@ func TestPanelHostileText(t *testing.T) {
 	check := func(when string) {
 		t.Helper()
 		if servertest.Eval[bool](t, ctx, `'hit' in window`) || servertest.Eval[int](t, ctx, `document.querySelectorAll('main script, main img, main svg').length`) != 0 {
-			t.Errorf("36: %s: markup came to life", when)
+			t.Errorf("36: %s: a text was interpreted as markup", when)
 		}
 		for _, text := range hostile[:6] {
 			if !servertest.Eval[bool](t, ctx, fmt.Sprintf(`[...document.querySelectorAll('.item bdi')].some((e) => e.textContent === %q)`, text)) {
@@ -173,7 +175,7 @@ func TestPanelHostileText(t *testing.T) {
 			}
 		}
 		if shown := servertest.Eval[string](t, ctx, `document.body.textContent`); strings.ContainsAny(shown, "\u202e\u2066\u200b") || !strings.Contains(shown, `a\u202eb`) {
-			t.Errorf("38: %s: controls are not neutralised", when)
+			t.Errorf("38: %s: invisible characters are not escaped", when)
 		}
 	}
 	check("loaded")
@@ -190,20 +192,20 @@ func TestPanelHostileText(t *testing.T) {
 	}
 }
 
-// A lost connection shows, and what was missed is caught up with when the
-// server is back, although its store has begun anew.
+// The page shows a lost connection, and after it reconnects it shows the
+// changes that it missed.
 func TestPanelReconnects(t *testing.T) {
 	handler := servertest.New(t, memory.New(), nil)
 	web := servertest.Serve(t, handler, nil)
-	// A door that can be closed stands before the server.
+	// A proxy that can refuse requests stands in front of the server.
 	target, _ := url.Parse(web.URL)
 	var mu sync.Mutex
-	closed := false
+	refusing := false
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
-		shut := closed
+		refuse := refusing
 		mu.Unlock()
-		if shut {
+		if refuse {
 			panic(http.ErrAbortHandler)
 		}
 		out, _ := http.NewRequestWithContext(r.Context(), r.Method, target.String()+r.URL.RequestURI(), nil)
@@ -235,18 +237,19 @@ func TestPanelReconnects(t *testing.T) {
 	servertest.Do(t, ctx, chromedp.Navigate(front.URL))
 	servertest.Until(t, ctx, servertest.IsLive)
 	mu.Lock()
-	closed = true
+	refusing = true
 	mu.Unlock()
 	front.CloseClientConnections()
 	servertest.Until(t, ctx, `document.getElementById('status').dataset.state === 'lost' && document.getElementById('status').innerText.includes('lost')`)
 	write(servertest.Todos("pending", "While away"))
 	mu.Lock()
-	closed = false
+	refusing = false
 	mu.Unlock()
 	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.card .item bdi').textContent === 'While away'`)
 }
 
-// The page and what it loads stay under 60 kB, and nothing comes from elsewhere.
+// The page with everything it loads is smaller than 60 kB, and it loads nothing
+// from other servers.
 func TestPanelSizeAndRequests(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	for i := range 8 {
@@ -297,8 +300,8 @@ func TestPanelSizeAndRequests(t *testing.T) {
 	}
 }
 
-// A phone: nothing is wider than the screen. In the dark and in the light: texts
-// keep a contrast of 4.5 to 1 (WCAG AA).
+// On a phone nothing is wider than the screen. In the light and the dark scheme
+// all texts have a contrast of at least 4.5 to 1 (WCAG AA).
 func TestPanelPhoneAndContrast(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	servertest.Writer(t, web.URL, "claude-code")(`{"todos":[{"content":"Done","activeForm":"x","status":"completed"},{"content":"A very long text without end ` + strings.Repeat("word ", 20) + `","activeForm":"Doing it","status":"in_progress"},{"content":"` + strings.Repeat("x", 180) + `","activeForm":"x","status":"pending"}]}`)
@@ -329,8 +332,8 @@ func TestPanelPhoneAndContrast(t *testing.T) {
 	}
 }
 
-// 2,000 lists and a list of 1,000 items stay smooth: no single task of the page
-// blocks it for long.
+// With 2,000 lists and a list of 1,000 items, no single task blocks the page
+// for long.
 func TestPanelLarge(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, s, nil)

@@ -48,6 +48,6 @@ func TestPanelPages(t *testing.T) {
 		t.Errorf("restore from a foreign page: %d", status)
 	}
 	if status := servertest.GetJSON(t, list+"/at/9", nil); status != 404 {
-		t.Errorf("a revision that is not there: %d", status)
+		t.Errorf("a missing revision: %d", status)
 	}
 }

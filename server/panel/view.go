@@ -10,25 +10,28 @@ import (
 	"todo-mcp/server/edge"
 )
 
-// stale is how long an item may be in progress before a calm sign says so.
-const stale = 15 * time.Minute
+// staleAfter is how long an item may be in progress before it is marked as
+// stale, and how long a list with an item in progress counts as active after
+// its last change.
+const staleAfter = 15 * time.Minute
 
-// maxCards bounds the lists drawn in full on the board; the rail has the rest.
+// maxCards is how many lists the first page shows in full; the rail shows all.
 const maxCards = 60
 
-// maxRead bounds how many lists the board looks at, the last changed first.
+// maxRead is how many lists the first page reads, the last changed first.
 const maxRead = 2000
 
-// boardView is the panel's first page.
+// boardView is the data of the panel's first page.
 type boardView struct {
 	Cards   []listView
 	Rail    []listView
-	Address string // of the MCP endpoint, for who has no list yet
-	Seq     int64  // what the page shows up to
-	Empty   bool
+	Address string // URL of the MCP endpoint, shown while there are no lists
+	Seq     int64  // the highest Seq that the page shows
+	Empty   bool   // there are no lists at all
 }
 
-// listView is a list as the panel draws it. Every text in it is safe to show.
+// listView is the data with which a list is drawn. Its texts are safe to show
+// (see [render.Safe]).
 type listView struct {
 	ID, Name, Where string
 	Agent, Project  string
@@ -37,7 +40,7 @@ type listView struct {
 	Seq             int64
 	Updated         time.Time
 	Progress        todo.Progress
-	SubProgress     todo.Progress // of the sub-agents' lists together
+	SubProgress     todo.Progress // sum of the sub-agents' lists
 	Items           []itemView
 	Current         *itemView
 	Subs            []listView
@@ -45,18 +48,18 @@ type listView struct {
 	Live            bool // false for an old revision
 }
 
-// itemView is an item as the panel draws it.
+// itemView is the data with which an item is drawn.
 type itemView struct {
 	ID, Title, Text, Status string
-	Mark                    string // what happened to it in this revision
-	Started                 time.Time
+	Mark                    string    // how an old revision changed the item: a todo.DiffKind, or empty
+	Started                 time.Time // zero unless the item is in progress
 	Stale                   bool
-	Took                    string
-	Reason                  string // why it is blocked
+	Took                    string // how long the item was in progress; empty when unknown
+	Reason                  string // why the item is blocked
 }
 
-// boardView gathers what the first page shows: lists with something open or moved
-// today, sub-agents' lists under their main one.
+// boardView reads the data of the first page: main lists that belong on the
+// board (see [todo.Snapshot.OnBoard]), each with its sub-agents' lists.
 func (p *Panel) boardView(r *edge.Request) (boardView, error) {
 	var v boardView
 	lists, err := r.Lists.Find(r.Context(), todo.Query{Limit: maxRead})
@@ -85,13 +88,13 @@ func (p *Panel) boardView(r *edge.Request) (boardView, error) {
 	return v, nil
 }
 
-// onBoard reports whether a list belongs on the board, by itself or for one under
-// it.
+// onBoard reports whether a list or one of its sub-agents' lists belongs on the
+// board.
 func onBoard(l todo.Snapshot, subs []todo.Snapshot, now time.Time) bool {
 	return l.OnBoard(now) || slices.ContainsFunc(subs, func(s todo.Snapshot) bool { return s.OnBoard(now) })
 }
 
-// viewOf draws a list with those of its sub-agents.
+// viewOf returns the view of a list and its sub-agents' lists.
 func viewOf(l todo.Snapshot, subs []todo.Snapshot, now time.Time) listView {
 	v := listView{
 		ID: l.List.ID, Name: render.Safe(l.List.Title()), Agent: render.Safe(l.List.Agent), Project: render.Safe(l.List.Project()), Where: render.Safe(l.List.Workspace), Writer: writerOf(l), Revision: l.Revision, Seq: l.Seq,
@@ -115,10 +118,11 @@ func viewOf(l todo.Snapshot, subs []todo.Snapshot, now time.Time) listView {
 			v.Updated = s.Updated
 		}
 	}
-	v.Active = v.Active || v.Current != nil && now.Sub(l.Updated) < stale
+	v.Active = v.Active || v.Current != nil && now.Sub(l.Updated) < staleAfter
 	return v
 }
 
+// itemOf returns the view of an item.
 func itemOf(i todo.Item, now time.Time) itemView {
 	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Text: render.Safe(i.Text), Status: string(i.Status), Reason: render.Safe(i.Reason)}
 	if !slices.Contains(todo.Statuses(), i.Status) {
@@ -126,7 +130,7 @@ func itemOf(i todo.Item, now time.Time) itemView {
 	}
 	if i.Status == todo.InProgress {
 		v.Started = i.Started
-		v.Stale = !i.Started.IsZero() && now.Sub(i.Started) > stale
+		v.Stale = !i.Started.IsZero() && now.Sub(i.Started) > staleAfter
 	}
 	if !i.Started.IsZero() && !i.Ended.IsZero() {
 		v.Took = render.Took(i.Ended.Sub(i.Started))
@@ -134,17 +138,18 @@ func itemOf(i todo.Item, now time.Time) itemView {
 	return v
 }
 
-// oldView draws an old revision with what changed in it marked.
+// oldView returns the view of an old revision. Items that differ from the
+// revision before are marked, and removed items are added at the end.
 func oldView(before, l todo.Snapshot, now time.Time) listView {
 	v := viewOf(l, nil, now)
 	v.Live = false
 	marks := make(map[string]todo.DiffKind)
 	for _, d := range todo.Diff(before, l) {
 		if d.Kind == todo.Removed {
-			gone := itemOf(d.Before, now)
-			gone.Mark = string(todo.Removed)
-			gone.Started = time.Time{}
-			v.Items = append(v.Items, gone)
+			removed := itemOf(d.Before, now)
+			removed.Mark = string(todo.Removed)
+			removed.Started = time.Time{}
+			v.Items = append(v.Items, removed)
 			continue
 		}
 		marks[d.After.ID] = d.Kind
@@ -158,7 +163,8 @@ func oldView(before, l todo.Snapshot, now time.Time) listView {
 	return v
 }
 
-// writerOf says who made a revision: the client, and the tool it used.
+// writerOf returns who made a revision: the client's name and the variant it
+// used.
 func writerOf(l todo.Snapshot) string {
 	return render.Safe(strings.Trim(l.Writer.Client+" · "+l.Writer.Variant, " ·"))
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Tab opens a page in headless Chromium.
+// Tab opens a tab in headless Chromium and returns its context, which ends
+// after a minute or with the test.
 func Tab(t *testing.T) context.Context {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
@@ -22,6 +23,7 @@ func Tab(t *testing.T) context.Context {
 	return ctx
 }
 
+// Do runs steps in a tab.
 func Do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	if err := chromedp.Do(ctx, steps...); err != nil {
@@ -29,6 +31,7 @@ func Do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Voi
 	}
 }
 
+// Eval returns the value of a script in a tab.
 func Eval[T any](t *testing.T, ctx context.Context, script string) T {
 	t.Helper()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script))
@@ -38,7 +41,7 @@ func Eval[T any](t *testing.T, ctx context.Context, script string) T {
 	return v
 }
 
-// Until waits for a script to be true.
+// Until waits up to 20 s until a script is true.
 func Until(t *testing.T, ctx context.Context, script string) {
 	t.Helper()
 	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](script, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
@@ -46,4 +49,5 @@ func Until(t *testing.T, ctx context.Context, script string) {
 	}
 }
 
+// IsLive is a script that is true while the panel's page is connected.
 const IsLive = `document.getElementById('status').dataset.state === 'live'`

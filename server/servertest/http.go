@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Post sends one message and returns the answer's status, headers and body.
+// Post sends one JSON message and returns the answer's status, header and body.
+// headers alternates names and values.
 func Post(t testing.TB, url, body string, headers ...string) (int, http.Header, string) {
 	t.Helper()
 	status, header, data, err := TryPost(url, strings.NewReader(body), headers...)
@@ -19,6 +20,8 @@ func Post(t testing.TB, url, body string, headers ...string) (int, http.Header, 
 	return status, header, data
 }
 
+// TryPost is [Post] with a body of any kind. It returns failures as errors and
+// can be used in other goroutines than the test's.
 func TryPost(url string, body io.Reader, headers ...string) (int, http.Header, string, error) {
 	req, err := http.NewRequest("POST", url, body)
 	if err != nil {
@@ -40,6 +43,8 @@ func TryPost(url string, body io.Reader, headers ...string) (int, http.Header, s
 	return res.StatusCode, res.Header, string(data), err
 }
 
+// GetJSON decodes the answer to a GET request into a pointer, unless that is
+// nil, and returns the answer's status.
 func GetJSON(t *testing.T, url string, into any) int {
 	t.Helper()
 	res, err := http.Get(url)
@@ -59,27 +64,34 @@ func GetJSON(t *testing.T, url string, into any) int {
 	return res.StatusCode
 }
 
+// Initialize returns an initialize request of a client with a name.
 func Initialize(id int, client string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":%q,"version":"1"}}}`, id, Legacy, client)
 }
 
-func WithMeta(message, Meta string) string {
-	return strings.Replace(message, `"params":{`, `"params":{"_meta":{`+Meta+`},`, 1)
+// WithMeta returns a message with _meta added; members are its members as JSON.
+func WithMeta(message, members string) string {
+	return strings.Replace(message, `"params":{`, `"params":{"_meta":{`+members+`},`, 1)
 }
 
+// Call returns a tools/call request; args is a JSON object.
 func Call(id any, tool, args string) string {
 	raw, _ := json.Marshal(id)
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, raw, tool, args)
 }
 
-// Meta is what every request of the sessionless protocol carries.
+// Meta is the _meta member that every request of the sessionless protocol needs.
 const Meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + Modern + `","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"tester","version":"1"}}`
 
+// ModernCall returns a tools/call request of the sessionless protocol; args is
+// a JSON object.
 func ModernCall(id any, tool, args string) string {
 	raw, _ := json.Marshal(id)
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s,%s}}`, raw, tool, args, Meta)
 }
 
+// ModernHeaders returns the headers that a sessionless request needs; name is
+// that of the tool, or empty.
 func ModernHeaders(method, name string) []string {
 	h := []string{"MCP-Protocol-Version", Modern, "Mcp-Method", method}
 	if name != "" {
@@ -99,6 +111,8 @@ func Session(t testing.TB, url, client string) string {
 	return id
 }
 
+// Todos returns arguments of TodoWrite and write_todos: one item for each text,
+// all with the same status.
 func Todos(status string, texts ...string) string {
 	var items []string
 	for _, text := range texts {
@@ -107,7 +121,7 @@ func Todos(status string, texts ...string) string {
 	return `{"todos":[` + strings.Join(items, ",") + `]}`
 }
 
-// Writer is a scripted agent.
+// Writer begins a session and returns a function that calls TodoWrite in it.
 func Writer(t *testing.T, base, client string) func(args string) {
 	t.Helper()
 	id := Session(t, base+"/mcp", client)
@@ -119,7 +133,8 @@ func Writer(t *testing.T, base, client string) func(args string) {
 	}
 }
 
-// BadMessages are messages that must be refused, on every transport.
+// BadMessages returns messages that every transport must refuse, by BAD-INPUT
+// row and name.
 func BadMessages() map[string]string {
 	return map[string]string{
 		"16 deep":             `{"jsonrpc":"2.0","id":1,"method":"ping","params":` + strings.Repeat(`{"":`, 200_000) + `1` + strings.Repeat(`}`, 200_000) + `}`,
@@ -147,7 +162,8 @@ func BadMessages() map[string]string {
 	}
 }
 
-// Listed returns what tools/list gives, tool by tool, in the order given.
+// Listed returns the tools in an answer to tools/list: their names in order,
+// and each tool's JSON by name.
 func Listed(t *testing.T, answer string) (names []string, raw map[string]json.RawMessage) {
 	t.Helper()
 	var a struct {

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Log collects the lines of a log.
+// Log collects the lines of a log. The zero value is ready to use.
 type Log struct {
 	mu   sync.Mutex
 	data bytes.Buffer
@@ -23,7 +23,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.data.Write(p)
 }
 
-// Take returns the lines since the last call.
+// Take returns the lines since the last call; nil when there are none.
 func (l *Log) Take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

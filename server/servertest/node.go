@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// NodeModules returns the folder with the npm packages that tests drive, which
-// `make deps` installs as testdata/npm/package.json pins them.
+// NodeModules returns the folder of the npm packages that tests use. `make deps`
+// installs them in the versions that testdata/npm/package.json pins.
 func NodeModules(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", "testdata", "npm", "node_modules"))

@@ -11,15 +11,16 @@ import (
 	"todo-mcp/server/stdio"
 )
 
-// Pipe is a client of a server on stdio.
+// Pipe is a client that is connected to a server through package stdio.
 type Pipe struct {
 	t    testing.TB
-	In   *io.PipeWriter
-	Out  *bufio.Reader
-	Done chan error
-	Stop context.CancelFunc
+	In   *io.PipeWriter     // the server's input
+	Out  *bufio.Reader      // the server's output
+	Done chan error         // receives the result of stdio.Serve
+	Stop context.CancelFunc // ends the server's context
 }
 
+// NewPipe serves a server on a pipe until the test ends.
 func NewPipe(t testing.TB, s *server.Server) *Pipe {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -35,6 +36,8 @@ func NewPipe(t testing.TB, s *server.Server) *Pipe {
 	return p
 }
 
+// Send writes messages, one a line. It blocks until the server reads them, so
+// tests mostly call it in a goroutine.
 func (p *Pipe) Send(messages ...string) {
 	p.t.Helper()
 	for _, m := range messages {
@@ -44,6 +47,7 @@ func (p *Pipe) Send(messages ...string) {
 	}
 }
 
+// Read reads the next message from the server.
 func (p *Pipe) Read() Answer {
 	p.t.Helper()
 	line, err := p.Out.ReadString('\n')
@@ -53,7 +57,8 @@ func (p *Pipe) Read() Answer {
 	return Parse(p.t, line)
 }
 
-// Until reads up to a notification, past answers.
+// Until reads and discards messages up to the next one with a method, and
+// returns that.
 func (p *Pipe) Until(method string) Answer {
 	p.t.Helper()
 	for {
@@ -63,7 +68,7 @@ func (p *Pipe) Until(method string) Answer {
 	}
 }
 
-// Answer is a message read from the server.
+// Answer is a message from the server: a response or a notification.
 type Answer struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -82,6 +87,7 @@ type Answer struct {
 	Raw string
 }
 
+// Text returns the first text of a tool result, or an empty string.
 func (a Answer) Text() string {
 	if len(a.Result.Content) == 0 {
 		return ""
@@ -89,6 +95,7 @@ func (a Answer) Text() string {
 	return a.Result.Content[0].Text
 }
 
+// Parse decodes a message from the server.
 func Parse(t testing.TB, raw string) Answer {
 	t.Helper()
 	var a Answer

@@ -1,5 +1,5 @@
-// Package servertest sets up servers, clients and stores for the tests of the
-// server's rooms.
+// Package servertest sets up servers, clients and stores for the tests of
+// package server and the packages below it.
 package servertest
 
 import (
@@ -15,13 +15,14 @@ import (
 	"todo-mcp/tools"
 )
 
-// The protocol versions that tests speak: with sessions, and without.
+// The protocol versions that the tests use.
 const (
-	Legacy = "2025-11-25"
-	Modern = "2026-07-28"
+	Legacy = "2025-11-25" // with sessions
+	Modern = "2026-07-28" // without sessions
 )
 
-// New is a server on a store; nil is a new memory store.
+// New returns a server on a store; a nil store means a new memory store. edit,
+// if not nil, changes the configuration.
 func New(t testing.TB, st todo.Store, edit func(*server.Config)) *server.Server {
 	t.Helper()
 	if st == nil {
@@ -48,9 +49,11 @@ func New(t testing.TB, st todo.Store, edit func(*server.Config)) *server.Server 
 	return s
 }
 
+// Key returns the key that signs session ids in tests.
 func Key() []byte { return bytes.Repeat([]byte("k"), 32) }
 
-// Serve serves a server over real HTTP.
+// Serve serves a server over HTTP on a local port until the test ends. edit, if
+// not nil, changes the configuration.
 func Serve(t testing.TB, s *server.Server, edit func(*web.Config)) *httptest.Server {
 	t.Helper()
 	c := web.Config{Board: s.Board, Log: s.Log, Now: s.Now, SessionKey: Key}

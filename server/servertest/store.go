@@ -9,12 +9,13 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Failing is a store that fails while it is broken.
+// Failing is a store that returns [ErrDisk] while Broken is true.
 type Failing struct {
 	todo.Store
 	Broken atomic.Bool
 }
 
+// ErrDisk is the error of [Failing].
 var ErrDisk = errors.New("disk on fire")
 
 // Save implements todo.Store.
@@ -41,11 +42,11 @@ func (f *Failing) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, erro
 	return f.Store.Find(ctx, q)
 }
 
-// Slow is a store whose saves wait until they are let go.
+// Slow is a store in which each save waits until a value is sent on Let.
 type Slow struct {
 	todo.Store
-	Saving chan string   // the text of the item being saved
-	Let    chan struct{} // one receive lets one save go
+	Saving chan string   // receives the text of the first item before each save
+	Let    chan struct{} // each value sent lets one save continue
 }
 
 // Save implements todo.Store.
@@ -59,7 +60,7 @@ func (s Slow) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, erro
 	return s.Store.Save(ctx, next)
 }
 
-// Heap is how many bytes are in use.
+// Heap returns how many bytes of the heap are in use after a garbage collection.
 func Heap() uint64 {
 	runtime.GC()
 	runtime.GC()

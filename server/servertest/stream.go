@@ -16,6 +16,8 @@ type Events struct {
 	Close func() error
 }
 
+// OpenStream sends a request and returns the event stream that answers it.
+// headers alternates names and values.
 func OpenStream(t *testing.T, method, url, body string, headers ...string) *Events {
 	t.Helper()
 	req, err := http.NewRequest(method, url, strings.NewReader(body))
@@ -35,7 +37,7 @@ func OpenStream(t *testing.T, method, url, body string, headers ...string) *Even
 	return &Events{t, bufio.NewReader(res.Body), res.Body.Close}
 }
 
-// Expect reads up to an event that holds text.
+// Expect reads up to the first line that contains text and returns that line.
 func (e *Events) Expect(text string) string {
 	e.t.Helper()
 	for {
@@ -49,7 +51,7 @@ func (e *Events) Expect(text string) string {
 	}
 }
 
-// End waits until the server has ended the stream.
+// End reads until the server ends the stream.
 func (e *Events) End() {
 	e.t.Helper()
 	if _, err := io.Copy(io.Discard, e.body); err != nil {
@@ -57,13 +59,14 @@ func (e *Events) End() {
 	}
 }
 
-// Data reads the data of the next event.
+// Data returns the data of the next event.
 func (e *Events) Data() string {
 	e.t.Helper()
 	return strings.TrimPrefix(strings.TrimSpace(e.Expect("data: ")), "data: ")
 }
 
-// Event reads the next event: its id, name and data.
+// Event returns the next event that has a name; the id may come from an earlier
+// event without one.
 func (e *Events) Event() (id, name, data string) {
 	e.t.Helper()
 	for {
@@ -87,7 +90,8 @@ func (e *Events) Event() (id, name, data string) {
 	}
 }
 
-// Until reads all of a stream up to a text.
+// Until reads up to the first line that contains text and returns all lines
+// read.
 func (e *Events) Until(text string) (all string) {
 	e.t.Helper()
 	for !strings.Contains(all, text) {

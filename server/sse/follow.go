@@ -13,26 +13,28 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Following says what a stream follows.
+// Following describes which changes a stream sends. Lists, Want and Send are
+// required.
 type Following struct {
 	Lists todo.Lists
-	// Want admits the lists to follow.
+	// Want reports whether the stream follows the list of a snapshot.
 	Want func(todo.Snapshot) bool
-	// Resume says to send what changed after the place After first (a
-	// [todo.Snapshot]'s Seq).
+	// Resume makes the stream first send the lists that changed after the
+	// snapshot with Seq After (see [todo.Snapshot]).
 	Resume bool
 	After  int64
-	// ReadTimeout bounds each read of the store.
+	// ReadTimeout limits each read of the store.
 	ReadTimeout time.Duration
-	// Send sends the newest snapshots of lists that changed, in the order they
-	// were saved; an error ends the stream.
+	// Send sends the newest snapshots of lists that changed, by Seq ascending;
+	// changed may be empty. An error ends the stream.
 	Send func(changed []todo.Snapshot) error
 }
 
-// Follow sends what changes until the stream ends or the store cannot be read;
-// then it says why. Watch must be a watcher of f.Want that was begun before.
+// Follow sends changes until the stream ends, the store cannot be read or
+// f.Send fails, and returns that error; it is never nil. watch must watch
+// f.Want, and must have been created before this call.
 func (s *Stream) Follow(f Following, watch *todo.Watcher) error {
-	sent := int64(0) // the place up to which catching up has sent everything
+	sent := int64(0) // the Seq up to which catchUp has sent everything
 	if f.Resume {
 		var err error
 		if sent, err = s.catchUp(f); err != nil {
@@ -54,9 +56,9 @@ func (s *Stream) Follow(f Following, watch *todo.Watcher) error {
 // catchUpPage is how many snapshots catching up reads at a time.
 const catchUpPage = 500
 
-// catchUp sends what changed after a place, a page at a time, and returns the
-// place it came to. A place that the store has not come to is another store's:
-// then everything was missed.
+// catchUp sends the lists that changed after f.After, a page at a time, and
+// returns the Seq up to which it has sent everything. An f.After above the
+// store's newest Seq comes from another store; then catchUp sends all lists.
 func (s *Stream) catchUp(f Following) (sent int64, err error) {
 	after := f.After
 	newest, err := s.read(f, todo.Query{Limit: 1})
@@ -83,6 +85,7 @@ func (s *Stream) catchUp(f Following) (sent int64, err error) {
 	}
 }
 
+// read reads lists within f.ReadTimeout.
 func (s *Stream) read(f Following, q todo.Query) ([]todo.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, f.ReadTimeout)
 	defer cancel()
@@ -93,20 +96,21 @@ func (s *Stream) read(f Following, q todo.Query) ([]todo.Snapshot, error) {
 	return found, nil
 }
 
-// FollowRequest reads from a request what it wants to follow: ?list= restricts to
-// one list and its sub-agents' lists; Last-Event-ID or ?after= is the place to
-// resume after. The error says what is wrong. Send is left to the caller.
+// FollowRequest returns the [Following] that a request describes: ?list=
+// restricts it to one list and its sub-agents' lists, and Last-Event-ID or
+// ?after= is the Seq to resume after. The caller must set Send. The text of an
+// error is for the sender of the request.
 func FollowRequest(r *http.Request, lists todo.Lists, readTimeout time.Duration) (Following, error) {
-	only := r.URL.Query().Get("list")
+	onlyList := r.URL.Query().Get("list")
 	f := Following{Lists: lists, ReadTimeout: readTimeout, Want: func(s todo.Snapshot) bool {
-		return only == "" || s.List.ID == only || s.List.Parent == only
+		return onlyList == "" || s.List.ID == onlyList || s.List.Parent == onlyList
 	}}
-	place := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
-	if place == "" {
+	after := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
+	if after == "" {
 		return f, nil
 	}
 	var err error
-	if f.After, err = strconv.ParseInt(place, 10, 64); err != nil || f.After < 0 {
+	if f.After, err = strconv.ParseInt(after, 10, 64); err != nil || f.After < 0 {
 		return f, errors.New("Last-Event-ID must be a whole number, 0 or more")
 	}
 	f.Resume = true

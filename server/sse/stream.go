@@ -1,11 +1,10 @@
-// Package sse writes responses that go on: streams of server-sent events, and
-// what follows the changes of lists on them.
+// Package sse writes streams of server-sent events and sends the changes of
+// lists on them.
 //
-// It promises that an idle stream gets a comment now and then, so that proxies
-// and clients know it is there; that a reader who does not take what is written
-// in time loses its stream, and only that (BAD-INPUT 12); and that a stream ends
-// soon after its context, also while a write is under way. A reader that is slow
-// skips to the newest revision of each list.
+// An idle event stream gets a comment at regular intervals, so that proxies and
+// clients do not close it. A reader that does not read in time loses its stream
+// and nothing else (BAD-INPUT 12). A stream ends soon after its context, even
+// during a write. A slow reader skips to the newest revision of each list.
 package sse
 
 import (
@@ -19,21 +18,21 @@ import (
 	"time"
 )
 
-// Limits bound a stream in time.
+// Limits are the time limits of a stream.
 type Limits struct {
-	// KeepAlive is how often an idle stream gets a comment; 0 is 15 s.
+	// KeepAlive is how often an idle stream gets a comment; 0 means 15 s.
 	KeepAlive time.Duration
-	// WriteTimeout is how long a reader may take for what is written; 0 is 10 s.
+	// WriteTimeout is how long one write may take; 0 means 10 s.
 	WriteTimeout time.Duration
 }
 
-// lastWrite is how long a write that is under way when the stream ends may still
-// take.
-const lastWrite = time.Second
+// finalWriteTimeout is how long a write may still take after the stream has
+// ended.
+const finalWriteTimeout = time.Second
 
-// Stream is a response that may go on for long. It is written to by one
-// goroutine at a time; as an http.ResponseWriter it also serves handlers that
-// are not ours.
+// Stream is a response that may stay open for a long time. Only one goroutine
+// at a time may write to it. It is an http.ResponseWriter, so that handlers of
+// other packages can write to it as well.
 type Stream struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -42,12 +41,13 @@ type Stream struct {
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
 
-	mu    sync.Mutex // of the response
-	wrote bool       // since the last look
+	mu     sync.Mutex // guards the response
+	active bool       // something was written since the last keep-alive tick
 }
 
-// Open begins to look after a response; nothing is written. The stream's context
-// ends with ctx, when its reader stalls, and with Close, which must be called.
+// Open returns a stream that writes to w, and starts its keep-alive; it writes
+// nothing yet. The stream ends with ctx, when a write fails or takes too long,
+// or with [Stream.Close], which must be called.
 func Open(ctx context.Context, w http.ResponseWriter, limits Limits) *Stream {
 	if limits.KeepAlive <= 0 {
 		limits.KeepAlive = 15 * time.Second
@@ -58,20 +58,21 @@ func Open(ctx context.Context, w http.ResponseWriter, limits Limits) *Stream {
 	s := &Stream{ResponseWriter: w, control: http.NewResponseController(w), limits: limits}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.done.Go(s.keepAlive)
-	s.done.Go(s.hurryAtEnd)
+	s.done.Go(s.shortenLastWrite)
 	return s
 }
 
-// hurryAtEnd shortens the time of a write that is under way when the stream ends.
-func (s *Stream) hurryAtEnd() {
+// shortenLastWrite waits for the end of the stream and then shortens the
+// deadline of a write in progress.
+func (s *Stream) shortenLastWrite() {
 	<-s.ctx.Done()
-	_ = s.control.SetWriteDeadline(time.Now().Add(lastWrite))
+	_ = s.control.SetWriteDeadline(time.Now().Add(finalWriteTimeout))
 }
 
-// Context ends when the stream does.
+// Context returns a context that ends with the stream.
 func (s *Stream) Context() context.Context { return s.ctx }
 
-// Close ends the stream and waits for what it started. The connection may serve
+// Close ends the stream and waits for its goroutines. The connection can serve
 // another request afterwards.
 func (s *Stream) Close() {
 	s.cancel()
@@ -79,8 +80,8 @@ func (s *Stream) Close() {
 	_ = s.control.SetWriteDeadline(time.Time{})
 }
 
-// Begin writes the header of an event stream, and how soon a client should come
-// back when it ends.
+// Begin writes the header of an event stream and asks the client to reconnect
+// one second after the stream ends.
 func (s *Stream) Begin() error {
 	h := s.Header()
 	h.Set("Content-Type", mediaType)
@@ -94,13 +95,13 @@ const mediaType = "text/event-stream"
 
 // Event is one server-sent event.
 type Event struct {
-	ID   int64  // 0 sends none
-	Name string // empty sends none
-	Data any    // marshalled to JSON, on one line
+	ID   int64  // 0 means no id
+	Name string // empty means no name
+	Data any    // sent as JSON on one line
 }
 
-// Send writes events, all or, when one cannot be encoded, none. An error means
-// that the stream has ended.
+// Send writes events. When one of them cannot be encoded it writes none. Any
+// other error means that the stream has ended.
 func (s *Stream) Send(events ...Event) error {
 	var b bytes.Buffer
 	for _, e := range events {
@@ -130,26 +131,27 @@ func (s *Stream) send(data []byte) error {
 	return s.ctx.Err()
 }
 
-// keepAlive looks now and then whether the stream was idle.
+// keepAlive checks at each interval whether the stream was idle, until it ends.
 func (s *Stream) keepAlive() {
 	tick := time.NewTicker(s.limits.KeepAlive)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			s.beat()
+			s.writeIfIdle()
 		case <-s.ctx.Done():
 			return
 		}
 	}
 }
 
-// beat writes a comment if the response is an event stream and was idle.
-func (s *Stream) beat() {
+// writeIfIdle writes a comment if the response is an event stream and nothing
+// was written since the last tick.
+func (s *Stream) writeIfIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	idle := !s.wrote
-	s.wrote = false
+	idle := !s.active
+	s.active = false
 	if idle && strings.HasPrefix(s.Header().Get("Content-Type"), mediaType) {
 		if _, err := s.write([]byte(": alive\n\n")); err == nil {
 			s.flush()
@@ -157,29 +159,29 @@ func (s *Stream) beat() {
 	}
 }
 
-// WriteHeader keeps the header from changing while beat reads it.
+// WriteHeader implements http.ResponseWriter. It locks the response, because
+// writeIfIdle reads the header.
 func (s *Stream) WriteHeader(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wrote = true
+	s.active = true
 	s.ResponseWriter.WriteHeader(status)
 }
 
-// Write writes within the limits; a reader that does not take it ends the
-// stream.
+// Write writes p within the limits. When that fails, the stream ends.
 func (s *Stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wrote = true
+	s.active = true
 	return s.write(p)
 }
 
-// write is called with mu held. What is written after the end, such as a last
-// word of the reason, has less time.
+// write writes p with a deadline, which is shorter after the stream has ended.
+// The caller must lock mu.
 func (s *Stream) write(p []byte) (int, error) {
 	_ = s.control.SetWriteDeadline(time.Now().Add(s.limits.WriteTimeout))
 	if s.ctx.Err() != nil {
-		_ = s.control.SetWriteDeadline(time.Now().Add(lastWrite))
+		_ = s.control.SetWriteDeadline(time.Now().Add(finalWriteTimeout))
 	}
 	n, err := s.ResponseWriter.Write(p)
 	if err != nil {
@@ -188,15 +190,15 @@ func (s *Stream) write(p []byte) (int, error) {
 	return n, err
 }
 
-// Flush implements http.Flusher, by which other handlers know that they can
-// stream.
+// Flush implements http.Flusher, by which mcp-go recognises that it can stream.
 func (s *Stream) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.flush()
 }
 
-// flush is called with mu held.
+// flush flushes the response; a failure ends the stream. The caller must lock
+// mu.
 func (s *Stream) flush() {
 	if s.control.Flush() != nil {
 		s.cancel()

@@ -13,8 +13,8 @@ import (
 	"todo-mcp/server/web"
 )
 
-// An idle stream gets comments, on our own and on mcp-go's streams, and
-// messages stay whole between them.
+// Idle streams of this server and of mcp-go get comments, and messages between
+// the comments arrive whole.
 func TestKeepAlive(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *web.Config) { c.Streams.KeepAlive = 5 * time.Millisecond })
 	url := web.URL + "/mcp"
@@ -30,7 +30,7 @@ func TestKeepAlive(t *testing.T) {
 		for range 3 {
 			s.Expect(": alive")
 		}
-		t.Log(name, "lives")
+		t.Log(name, "is alive")
 	}
 	servertest.Post(t, url, `{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"todo://list"}}`, "Mcp-Session-Id", id)
 	servertest.Post(t, url, servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id)
@@ -38,8 +38,8 @@ func TestKeepAlive(t *testing.T) {
 	streams["events"].Expect(`"revision":1`)
 }
 
-// BAD-INPUT 12: a reader that stops loses its stream and nobody else anything:
-// the writer is not held up, and memory stays where it was.
+// BAD-INPUT 12: a reader that stops reading loses its stream. It delays neither
+// the writer nor other readers, and memory does not grow.
 func TestStalledReader(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, s, func(c *web.Config) { c.Streams.WriteTimeout = 50 * time.Millisecond })
@@ -58,10 +58,10 @@ func TestStalledReader(t *testing.T) {
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
 	before := servertest.Heap()
 	texts := make([]string, 900)
-	const writes = 60 // of 200 kB each: more than sockets hold
-	heard := make(chan struct{})
+	const writes = 60 // of 200 kB each: more than the socket buffers
+	received := make(chan struct{})
 	go func() {
-		defer close(heard)
+		defer close(received)
 		healthy.Expect(fmt.Sprintf(`"revision":%d`, writes))
 	}()
 	for n := range writes {
@@ -72,13 +72,14 @@ func TestStalledReader(t *testing.T) {
 			t.Fatalf("%.200s", body)
 		}
 	}
-	<-heard
-	// The stalled one is closed: what was in flight can be read, then the end.
+	<-received
+	// The server has closed the stalled stream: what was sent before can be
+	// read, then the end.
 	stalled.SetReadDeadline(time.Now().Add(10 * time.Second))
 	if _, err := io.Copy(io.Discard, reader); err != nil && !strings.Contains(err.Error(), "reset") {
 		t.Errorf("12: the stalled stream is not closed: %v", err)
 	}
-	if grown := int64(servertest.Heap()) - int64(before); grown > 64<<20 { // the store itself keeps some 15 MB of history
+	if grown := int64(servertest.Heap()) - int64(before); grown > 64<<20 { // about 15 MB of it is the store's history
 		t.Errorf("12: %d bytes grown", grown)
 	}
 }

@@ -1,9 +1,9 @@
-// Package stdio serves one MCP client on a pipe.
+// Package stdio serves one MCP client over a pipe, usually standard input and
+// output.
 //
-// It promises that messages are handled one after the other in the order they
-// came, that every message read is answered before it ends, and that a message of
-// any length costs a constant amount of memory. It may leave a read from its
-// input to the end of the process.
+// Messages are handled one after the other in the order in which they arrive.
+// Every message that was read is answered before [Serve] returns. A message of
+// any length needs a constant amount of memory.
 package stdio
 
 import (
@@ -27,21 +27,22 @@ import (
 	"todo-mcp/server/jsonrpc"
 )
 
-// Serve serves one client on in and out until in ends, out is closed or
-// ctx ends; all three are a clean end and give nil. Messages are handled one
-// after the other in the order they came, but for streams and cancellations;
-// at the end every message read so far is answered first.
+// Serve serves one client on in and out until in ends, out is closed or ctx
+// ends; in all three cases it returns nil. Messages are handled in the order in
+// which they arrive; streams of subscriptions/listen run beside them. Before
+// Serve returns, every message read so far is answered. It returns an error
+// only when the session cannot be registered.
 //
-// mcp-go's own stdio transport is not used: it applies pipelined calls out of
-// order, loses answers at the end of input, takes lines of any length and keeps
-// its session in a global.
+// mcp-go's own stdio transport is not used, because it applies pipelined calls
+// out of order, loses answers at the end of input, accepts lines of any length
+// and has one global session.
 //
-// A read from in that is under way when ctx ends is left to the end of the
-// process.
+// When ctx ends during a read from in, the goroutine that reads remains until
+// the read returns.
 func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) error {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
-	// Calls in hand are finished although ctx has ended; streams are not.
+	// Calls in progress finish even when ctx has ended; streams do not.
 	session := newSession()
 	calls := s.MCP().WithContext(context.WithoutCancel(ctx), session)
 	streams, endStreams := context.WithCancel(calls)
@@ -53,40 +54,42 @@ func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) e
 
 	t := &transport{server: s, session: session, calls: calls, streams: streams, hangUp: hangUp, out: out}
 	t.work.Go(t.notify)
-	t.handle(ctx, read(ctx, in))
+	t.handle(ctx, readLines(ctx, in))
 	endStreams()
 	t.work.Wait()
 	return nil
 }
 
-// transport is one client on a pipe.
+// transport is the connection to the one client.
 type transport struct {
 	server  *server.Server
 	session *session
-	calls   context.Context // of everything but streams
-	streams context.Context // of subscriptions/listen
-	hangUp  func()          // called when out is gone
+	calls   context.Context // for everything but streams
+	streams context.Context // for subscriptions/listen
+	hangUp  func()          // ends the connection; called when out cannot be written
 	work    sync.WaitGroup
 
-	mu  sync.Mutex // of out
+	mu  sync.Mutex // guards out
 	out io.Writer
 }
 
-// line is what was read: a message, or of one that is too long what can be told.
-type line struct {
+// rawLine is one line of input: a message, or the scanner of one that is too
+// long.
+type rawLine struct {
 	data    []byte
-	tooLong *jsonrpc.Scanner
+	tooLong *jsonrpc.Scanner // nil when the message is in data
 }
 
-func (l line) empty() bool { return len(l.data) == 0 && l.tooLong == nil }
+func (l rawLine) empty() bool { return len(l.data) == 0 && l.tooLong == nil }
 
-// queued is how many messages may wait to be handled; behind them the pipe
-// fills and the client waits.
-const queued = 64
+// maxQueued is how many messages may wait to be handled. When it is reached
+// nothing more is read, so that the pipe fills and the client waits.
+const maxQueued = 64
 
-// read reads lines until in or ctx ends.
-func read(ctx context.Context, in io.Reader) <-chan line {
-	lines := make(chan line, queued)
+// readLines starts a goroutine that reads lines until in or ctx ends. It skips
+// empty lines.
+func readLines(ctx context.Context, in io.Reader) <-chan rawLine {
+	lines := make(chan rawLine, maxQueued)
 	go func() {
 		defer close(lines)
 		r := bufio.NewReaderSize(in, 64<<10)
@@ -107,10 +110,10 @@ func read(ctx context.Context, in io.Reader) <-chan line {
 	return lines
 }
 
-// readLine reads up to a line break or the end, keeping at most
-// [todo.MaxRequest] bytes: a longer line is scanned and not kept.
-func readLine(r *bufio.Reader) (line, error) {
-	var l line
+// readLine reads up to a line break or the end of input. It keeps at most
+// [todo.MaxRequest] bytes; a longer line it only passes to a scanner.
+func readLine(r *bufio.Reader) (rawLine, error) {
+	var l rawLine
 	for {
 		part, err := r.ReadSlice('\n')
 		switch {
@@ -120,7 +123,7 @@ func readLine(r *bufio.Reader) (line, error) {
 			scanner := &jsonrpc.Scanner{}
 			scanner.Write(l.data)
 			scanner.Write(part)
-			l = line{tooLong: scanner}
+			l = rawLine{tooLong: scanner}
 		default:
 			l.data = append(l.data, part...)
 		}
@@ -131,27 +134,29 @@ func readLine(r *bufio.Reader) (line, error) {
 	}
 }
 
-// handle handles messages in order, until there are no more or ctx ends; then
-// it still answers what had been read.
-func (t *transport) handle(ctx context.Context, lines <-chan line) {
+// handle handles messages in order until there are no more or ctx ends. When ctx
+// ends, it first handles the messages that are already in the channel.
+func (t *transport) handle(ctx context.Context, lines <-chan rawLine) {
 	for {
 		select {
 		case l, ok := <-lines:
 			if !ok {
 				return
 			}
-			t.take(l)
+			t.handleLine(l)
 			continue
 		case <-ctx.Done():
 		}
 		for range len(lines) {
-			t.take(<-lines)
+			t.handleLine(<-lines)
 		}
 		return
 	}
 }
 
-func (t *transport) take(l line) {
+// handleLine answers one message. After notifications/initialized it also sends
+// roots/list to a client that declared roots.
+func (t *transport) handleLine(l rawLine) {
 	if l.tooLong != nil {
 		t.answer(jsonrpc.TooLarge(l.tooLong.Message()))
 		return
@@ -162,7 +167,7 @@ func (t *transport) take(l line) {
 		t.answer(err.Answer(m.ID))
 	case m.Method == string(mcp.MethodSubscriptionsListen):
 		t.listen(l.data)
-	case m.Method == "" && t.session.response(l.data):
+	case m.Method == "" && t.session.handleResponse(l.data):
 	default:
 		t.call(l.data)
 	}
@@ -171,26 +176,27 @@ func (t *transport) take(l line) {
 	}
 }
 
-// call lets mcp-go answer a message.
+// call passes a message to mcp-go and writes its answer.
 func (t *transport) call(raw []byte) {
-	t.answer(t.server.MCP().HandleMessage(t.from(t.calls), raw))
+	t.answer(t.server.MCP().HandleMessage(t.withPeer(t.calls), raw))
 }
 
-// from says who sent a message: the one client of the pipe, as far as it is known
-// by now.
-func (t *transport) from(ctx context.Context) context.Context {
+// withPeer returns a context that carries the client of the pipe, with what it
+// has sent about itself so far.
+func (t *transport) withPeer(ctx context.Context) context.Context {
 	return server.WithPeer(ctx, server.Peer{
-		Process: true, Client: t.session.GetClientInfo(), Folder: t.session.Root(),
+		Process: true, Client: t.session.GetClientInfo(), Folder: t.session.firstRoot(),
 		Apps: card.ShownBy(t.session.GetClientCapabilities().Extensions),
 	})
 }
 
-// rootsRequest is the id of the one request we send: which folders the client
-// works in, if it says that it knows.
+// rootsRequest is the id of the only request that the server sends: roots/list,
+// to a client that declared roots.
 const rootsRequest = "todo-mcp-roots"
 
-// response takes what a client answers us, and reports whether it is an answer.
-func (s *session) response(raw []byte) bool {
+// handleResponse reports whether a message is a response. A response to
+// roots/list sets the session's root; any other is ignored.
+func (s *session) handleResponse(raw []byte) bool {
 	var r struct {
 		ID     any             `json:"id"`
 		Result json.RawMessage `json:"result"`
@@ -205,7 +211,7 @@ func (s *session) response(raw []byte) bool {
 		} `json:"roots"`
 	}
 	if r.ID != rootsRequest || json.Unmarshal(r.Result, &roots) != nil || len(roots.Roots) == 0 {
-		return true // an answer to nothing, or without a folder
+		return true // not to roots/list, or without a root
 	}
 	if u, err := url.Parse(roots.Roots[0].URI); err == nil && u.Scheme == "file" {
 		s.mu.Lock()
@@ -215,18 +221,19 @@ func (s *session) response(raw []byte) bool {
 	return true
 }
 
-// Root is the first folder the client told us of; empty when it told none.
-func (s *session) Root() string {
+// firstRoot returns the path of the client's first root; empty when it has sent
+// none.
+func (s *session) firstRoot() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.root
 }
 
-// listen serves a stream beside the calls, and returns when a cancellation that
-// comes next will find it.
+// listen starts a goroutine that serves a stream of subscriptions/listen. It
+// returns as soon as a cancellation can end the stream.
 func (t *transport) listen(raw []byte) {
 	begun, begin := context.WithCancel(context.Background())
-	ctx := server.WithListenBegun(t.from(t.streams), begin)
+	ctx := server.WithListenBegun(t.withPeer(t.streams), begin)
 	t.work.Go(func() {
 		defer begin()
 		t.answer(t.server.MCP().HandleMessage(ctx, raw))
@@ -234,9 +241,8 @@ func (t *transport) listen(raw []byte) {
 	<-begun.Done()
 }
 
-// answer writes a message; nil, the answer to a notification, writes nothing.
-// When out is gone the transport ends: what was acknowledged is on disk, and
-// nobody is there to be told more.
+// answer writes a message. It ignores nil, which is mcp-go's answer to a
+// notification. When out cannot be written, it ends the connection.
 func (t *transport) answer(m mcp.JSONRPCMessage) {
 	if m == nil {
 		return
@@ -253,7 +259,7 @@ func (t *transport) answer(m mcp.JSONRPCMessage) {
 	}
 }
 
-// notify writes the session's notifications until streams end.
+// notify writes the session's notifications until the streams end.
 func (t *transport) notify() {
 	for {
 		select {
@@ -265,7 +271,7 @@ func (t *transport) notify() {
 	}
 }
 
-// session is the one session of a pipe.
+// session is the only session of a pipe.
 type session struct {
 	notifications chan mcp.JSONRPCNotification
 	initialized   atomic.Bool

@@ -15,8 +15,9 @@ import (
 	"todo-mcp/server/stdio"
 )
 
-// Calls sent at once are applied in the order they were sent; mcp-go's own
-// stdio runs them on five workers (MCP-NOTES, V8).
+// Calls sent without waiting for answers are applied in the order in which they
+// were sent (V8; docs/spec/protocol.md: mcp-go's own stdio runs calls on five
+// workers).
 func TestStdioKeepsOrder(t *testing.T) {
 	store := memory.New()
 	p := servertest.NewPipe(t, servertest.New(t, store, nil))
@@ -37,8 +38,9 @@ func TestStdioKeepsOrder(t *testing.T) {
 	}
 }
 
-// At the end of input every call is answered before the server ends, also one
-// without a line break behind it (MCP-NOTES: mcp-go loses queued answers).
+// At the end of input every call is answered before the server ends, even the
+// last one without a line break (docs/spec/protocol.md: mcp-go loses queued
+// answers).
 func TestStdioAnswersBeforeTheEnd(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	const n = 50
@@ -62,8 +64,8 @@ func TestStdioAnswersBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 16–21, 26, 27: each bad line gets its own error and the next call
-// is served.
+// BAD-INPUT 16–21, 26, 27: each bad line is answered with an error, and the
+// next call is answered as usual.
 func TestStdioBadLines(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	for name, line := range servertest.BadMessages() {
@@ -77,10 +79,10 @@ func TestStdioBadLines(t *testing.T) {
 	}
 }
 
-// endless is a line of n bytes that never ends before.
-type endless struct{ n int }
+// filler is a reader of n bytes without a line break.
+type filler struct{ n int }
 
-func (e *endless) Read(p []byte) (int, error) {
+func (e *filler) Read(p []byte) (int, error) {
 	if e.n == 0 {
 		return 0, io.EOF
 	}
@@ -92,22 +94,22 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// BAD-INPUT 27: a line of 100 MB is refused without being held, with the id it
-// has wherever that stands, so that its sender need not wait for its own timeout;
-// a tool call gets an answer that a model can act on. What comes behind it is
-// served.
+// BAD-INPUT 27: a line of 100 MB is refused without keeping it in memory. The
+// answer has the message's id, wherever that is in the message, so that the
+// client does not wait until its own timeout; a tool call gets a tool error.
+// The next call is answered as usual.
 func TestStdioLongLine(t *testing.T) {
 	for name, c := range map[string]struct{ before, after, want string }{
 		"id first":    {`{"jsonrpc":"2.0","id":"first","method":"tools/call","params":{"name":"TodoWrite","arguments":{"todos":"`, `"}}}`, `"id":"first","result":{"content":[{"type":"text","text":"Error: the call is larger than 1048576 bytes, and nothing was changed.`},
 		"id last":     {`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"TodoWrite","arguments":{"todos":"`, `"}},"id":42}`, `"id":42,"result":{"content":[{"type":"text","text":"Error: the call is larger`},
 		"other":       {`{"jsonrpc":"2.0","method":"resources/read","params":{"uri":"`, `"},"id":42}`, `"id":42,"error":{"code":-32600,"message":"the message is larger than 1048576 bytes"`},
-		"no JSON":     {"", "", `"id":null,"error":{"code":-32600,"message":"the message is larger`},
-		"no request":  {`{"jsonrpc":"2.0","id":42,"result":{"a":"`, `"}}`, `"id":null,"error"`},
+		"not JSON":    {"", "", `"id":null,"error":{"code":-32600,"message":"the message is larger`},
+		"a response":  {`{"jsonrpc":"2.0","id":42,"result":{"a":"`, `"}}`, `"id":null,"error"`},
 		"cut in half": {`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"a":"`, ``, `"id":7,"result"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := servertest.New(t, nil, nil)
-			in := io.MultiReader(strings.NewReader(c.before), &endless{n: 100 << 20}, strings.NewReader(c.after+"\n"+servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))+"\n"))
+			in := io.MultiReader(strings.NewReader(c.before), &filler{n: 100 << 20}, strings.NewReader(c.after+"\n"+servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))+"\n"))
 			var out strings.Builder
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -126,7 +128,7 @@ func TestStdioLongLine(t *testing.T) {
 	}
 }
 
-// brokenPipe takes a few bytes and then no more.
+// brokenPipe is a writer that fails after left bytes.
 type brokenPipe struct{ left int }
 
 func (b *brokenPipe) Write(p []byte) (int, error) {
@@ -136,8 +138,8 @@ func (b *brokenPipe) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BAD-INPUT 27: a closed stdout is a clean end, and what was acknowledged is
-// stored.
+// BAD-INPUT 27: when stdout is closed, the server ends without an error, and all
+// acknowledged calls are stored.
 func TestStdioClosedOut(t *testing.T) {
 	store := memory.New()
 	s := servertest.New(t, store, nil)
@@ -160,8 +162,8 @@ func TestStdioClosedOut(t *testing.T) {
 	}
 }
 
-// The sessionless era on the same pipe, beside the other (MCP-NOTES: both with
-// no option).
+// Both eras of the protocol work on one pipe (docs/spec/protocol.md: mcp-go
+// serves both without an option).
 func TestStdioBothEras(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	go p.Send(servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), servertest.Initialize(2, "tester"), servertest.Call(3, "SetTodoList", `{}`))
@@ -176,8 +178,9 @@ func TestStdioBothEras(t *testing.T) {
 	}
 }
 
-// resources/updated on stdio, in both eras (MCP-NOTES: reaches nobody by
-// itself; tag subscriptionId).
+// resources/updated is sent on stdio in both eras, and with the subscription's
+// id in the sessionless one (docs/spec/protocol.md: mcp-go itself sends it to
+// nobody).
 func TestStdioSubscriptions(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	go p.Send(servertest.Initialize(1, "tester"), `{"jsonrpc":"2.0","method":"notifications/initialized"}`,
@@ -199,7 +202,7 @@ func TestStdioSubscriptions(t *testing.T) {
 	if got := p.Until("notifications/resources/updated"); !strings.Contains(got.Raw, `"io.modelcontextprotocol/subscriptionId":"L"`) {
 		t.Errorf("notification is not tagged: %s", got.Raw)
 	}
-	// A cancellation ends the stream, and its answer comes.
+	// A cancellation ends the stream, and its request is answered.
 	go p.Send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"L",` + servertest.Meta + `}}`)
 	for {
 		if a := p.Read(); string(a.ID) == `"L"` {
@@ -208,7 +211,7 @@ func TestStdioSubscriptions(t *testing.T) {
 	}
 }
 
-// The end of the context ends the server cleanly (SIGTERM).
+// The server ends without an error when its context ends, as on SIGTERM.
 func TestStdioStops(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
 	go p.Send(servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")))

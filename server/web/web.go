@@ -1,4 +1,5 @@
-// Package web puts together everything that is served over HTTP.
+// Package web assembles everything that is served over HTTP: MCP, the API for
+// front ends and the panel.
 package web
 
 import (
@@ -14,28 +15,29 @@ import (
 	"todo-mcp/server/sse"
 )
 
-// Config is what serving over HTTP needs.
+// Config configures what is served over HTTP. Board and SessionKey are required.
 type Config struct {
 	Board *todo.Board
-	// Hosts and Origins are allowed beside the loopback ones and our own, see
-	// [edge.Config].
+	// Hosts and Origins are allowed besides the loopback hosts and the server's
+	// own origin; see [edge.Config].
 	Hosts, Origins []string
-	// SessionKey returns the key that signs session ids. It is called once,
-	// when the first is needed.
+	// SessionKey returns the key that signs session ids. It is called at most
+	// once, when the first session id is made or checked.
 	SessionKey func() []byte
-	// Log receives our own failures; never any list's content. Nil discards.
+	// Log receives the server's own failures, never any list's content; nil
+	// discards them.
 	Log *slog.Logger
-	// Now is the clock; nil is time.Now.
+	// Now is the clock of the panel; nil means time.Now.
 	Now func() time.Time
-	// Timeout, BodyTimeout, MaxStreams and Streams are [edge.Config]'s; 0 takes
-	// its defaults.
+	// Timeout, BodyTimeout, MaxStreams and Streams are passed to [edge.Config];
+	// 0 means its defaults.
 	Timeout, BodyTimeout time.Duration
 	MaxStreams           int
 	Streams              sse.Limits
 }
 
-// New returns all routes behind one edge, for people and for front ends, with
-// s for MCP clients.
+// New returns an edge with all routes; s answers MCP clients. It returns an
+// error for an invalid origin.
 func New(s *server.Server, c Config) (*edge.Edge, error) {
 	e, err := edge.New(edge.Config{
 		Board: c.Board, Hosts: c.Hosts, Origins: c.Origins, Log: c.Log,

@@ -1,11 +1,11 @@
-// The host of app_host_test.go: a chat client that speaks MCP Apps with the
-// real client and AppBridge. It is bundled by the test, never embedded.
+// The host of chat_e2e_test.go: a chat client that implements MCP Apps with the
+// official client and AppBridge. The test bundles it; it is never embedded.
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { AppBridge, PostMessageTransport, RESOURCE_MIME_TYPE, getToolUiResourceUri, isToolVisibilityAppOnly } from '@modelcontextprotocol/ext-apps/app-bridge';
 
-// The policy of the specification for a page that declares no domains.
+// The policy that MCP Apps prescribes for a page that declares no domains.
 const policy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; connect-src 'none'";
-// Whatever the policy stops is counted.
+// Records each request that the policy blocks.
 const probe = '<script>window.stopped = []; addEventListener("securitypolicyviolation", (e) => stopped.push(e.blockedURI))</script>';
 
 const host = { calls: [], reads: [], sizes: [], refuse: false, ready: 0, down: false };
@@ -22,7 +22,7 @@ host.connect = async () => {
   return true;
 };
 
-// mount shows the page anew, in place of the one before.
+// mount replaces the frame of the last page by a new one.
 host.mount = async (hostContext = {}, capabilities = { serverTools: {}, serverResources: {} }) => {
   document.querySelector('iframe')?.remove();
   const frame = document.createElement('iframe');
