@@ -77,15 +77,22 @@ func (s *Server) apply(ctx context.Context, tool *tools.Tool, call *tools.Call, 
 		if errors.Is(err, todo.ErrNotFound) && call.List == "" {
 			err = nil
 		}
-		return todo.Outcome{After: snapshot}, err
+		if err != nil {
+			return todo.Outcome{}, fmt.Errorf("the todo list could not be read: %w", err)
+		}
+		return todo.Outcome{After: snapshot}, nil
 	}
-	return s.lists(ctx).Apply(ctx, todo.Write{
+	out, err := s.lists(ctx).Apply(ctx, todo.Write{
 		Target:    target,
 		Begin:     who.begin,
 		Writer:    todo.Writer{Client: who.client, Variant: tool.Name, Agent: who.agent},
 		Operation: op,
 		Change:    s.namingOtherList(who, call),
 	})
+	if err != nil {
+		return todo.Outcome{}, fmt.Errorf("the todo list could not be saved: %w", err)
+	}
+	return out, nil
 }
 
 // namingOtherList returns a call's change. When the call changes one item of a
@@ -121,5 +128,5 @@ func failure(tool *tools.Tool, err error) (tools.Result, error) {
 	if result, ok := tool.Failure(err); ok {
 		return result, nil
 	}
-	return tools.Result{}, fmt.Errorf("the todo list could not be saved: %w", err)
+	return tools.Result{}, err
 }

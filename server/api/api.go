@@ -33,11 +33,11 @@ func Route(e *edge.Edge) {
 // lists answers with lists as [render.ListDocument], last changed first, at most
 // ?limit=.
 func lists(w http.ResponseWriter, r *edge.Request) error {
-	limit, err := queryNumber(r, "limit", maxListed)
+	limit, err := queryLimit(r)
 	if err != nil {
 		return err
 	}
-	found, err := r.Lists.Find(r.Context(), todo.Query{Limit: int(min(limit, maxListed))})
+	found, err := r.Lists.Find(r.Context(), todo.Query{Limit: limit})
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func list(w http.ResponseWriter, r *edge.Request) error {
 // ?limit=.
 func history(w http.ResponseWriter, r *edge.Request) error {
 	after, err1 := queryNumber(r, "after", 0)
-	limit, err2 := queryNumber(r, "limit", maxListed)
+	limit, err2 := queryLimit(r)
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func history(w http.ResponseWriter, r *edge.Request) error {
 	if _, err := r.Lists.Load(r.Context(), id, 0); err != nil {
 		return err
 	}
-	revisions, err := r.Lists.History(r.Context(), id, after, int(min(limit, maxListed)))
+	revisions, err := r.Lists.History(r.Context(), id, after, limit)
 	if err != nil {
 		return err
 	}
@@ -84,6 +84,15 @@ func documents(lists []todo.Snapshot) []render.ListDocument {
 	return out
 }
 
+// queryLimit returns ?limit=, at most maxListed. A limit of 0 is the largest one.
+func queryLimit(r *edge.Request) (int, error) {
+	limit, err := queryNumber(r, "limit", maxListed)
+	if limit == 0 {
+		limit = maxListed
+	}
+	return int(min(limit, maxListed)), err
+}
+
 // queryNumber returns the value of a query parameter that must be a whole
 // number, 0 or more; def when the parameter is missing.
 func queryNumber(r *edge.Request, name string, def int64) (int64, error) {
@@ -91,10 +100,6 @@ func queryNumber(r *edge.Request, name string, def int64) (int64, error) {
 	if text == "" {
 		return def, nil
 	}
-	return parseNumber(name, text)
-}
-
-func parseNumber(name, text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
 		return 0, edge.BadRequest("%s must be a whole number, 0 or more", name)

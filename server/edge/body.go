@@ -12,8 +12,8 @@ import (
 )
 
 // ReadJSON reads the body of a request that must be JSON, of at most
-// [todo.MaxRequest] bytes and within the body timeout (BAD-INPUT 7–9, 11). Its
-// errors are of type [*Error].
+// [todo.MaxRequest] bytes and arrive within the body timeout (BAD-INPUT 7–9,
+// 11). Its errors are of type [*Error].
 func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, error) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		return nil, &Error{http.StatusUnsupportedMediaType, "Content-Type must be application/json"}
@@ -26,16 +26,15 @@ func (r *Request) ReadJSON(w http.ResponseWriter) ([]byte, error) {
 		w.Header().Set("Connection", "close")
 		return nil, tooLarge
 	}
-	// The deadline applies to the body alone: the answer may be a stream.
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(r.edge.config.BodyTimeout))
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, todo.MaxRequest))
-	_ = control.SetReadDeadline(time.Time{})
 	if limit := (*http.MaxBytesError)(nil); errors.As(err, &limit) {
 		return nil, tooLarge
 	}
 	if err != nil {
 		return nil, BadRequest("the body did not arrive whole within %s", r.edge.config.BodyTimeout)
 	}
+	// The deadline is for the body alone: the answer may be a stream. It stays
+	// when the body is not read whole, because the HTTP server reads the rest.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return raw, nil
 }

@@ -36,6 +36,9 @@ type Config struct {
 	Log *slog.Logger
 	// Timeout limits a request that is not a stream; 0 means 10 s.
 	Timeout time.Duration
+	// HeaderTimeout is how long a header may take to arrive; 0 means 10 s
+	// (BAD-INPUT 10).
+	HeaderTimeout time.Duration
 	// BodyTimeout is how long a body may take to arrive; 0 means 30 s
 	// (BAD-INPUT 11).
 	BodyTimeout time.Duration
@@ -62,6 +65,7 @@ func New(c Config) (*Edge, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
+	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, 10*time.Second)
 	c.BodyTimeout = cmp.Or(c.BodyTimeout, 30*time.Second)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 4096)
 	g, err := newGuard(c.Hosts, c.Origins)
@@ -85,6 +89,11 @@ func (e *Edge) Timeout() time.Duration { return e.config.Timeout }
 // ServeHTTP implements http.Handler.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	// The bound holds for every request, also when no handler reads the body:
+	// the HTTP server then reads the rest itself. ReadJSON lifts it.
+	if r.Body != http.NoBody {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(e.config.BodyTimeout))
+	}
 	if err := e.guard.check(r); err != nil {
 		e.fail(w, r, Text, err)
 		return

@@ -41,7 +41,7 @@ func JSON(w http.ResponseWriter, status int, text string) {
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
-		return fmt.Errorf("encode answer: %w", err)
+		return Internal(fmt.Errorf("encode answer: %w", err))
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -49,12 +49,24 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
+// Internal returns an error for a fault of the server's own, which is not the
+// store's: its callers learn no more than that, and the log has the cause.
+func Internal(cause error) error { return &internalError{cause} }
+
+type internalError struct{ cause error }
+
+func (e *internalError) Error() string { return e.cause.Error() }
+func (e *internalError) Unwrap() error { return e.cause }
+
 // describe returns the status and the text of a failure. Any error that is not
 // listed here is the server's fault, and its text does not reveal the cause.
 func describe(err error) *Error {
 	var answer *Error
 	var input *todo.InputError
+	var internal *internalError
 	switch {
+	case errors.As(err, &internal):
+		return &Error{http.StatusInternalServerError, "the server failed; its log says why"}
 	case errors.As(err, &answer):
 		return answer
 	case errors.As(err, &input):

@@ -11,9 +11,7 @@ import (
 )
 
 const (
-	// headerTimeout is how long a header may take to arrive (BAD-INPUT 10).
-	headerTimeout = 10 * time.Second
-	idleTimeout   = 2 * time.Minute
+	idleTimeout = 2 * time.Minute
 	// maxHeader is the largest header, in bytes (BAD-INPUT 15).
 	maxHeader = 32 << 10
 	// shutdownTimeout is how long requests in progress may take after the server
@@ -25,7 +23,7 @@ const (
 // progress finish for up to 8 s, and returns nil. It returns an error when l
 // fails.
 func (e *Edge) Serve(ctx context.Context, l net.Listener) error {
-	srv := &http.Server{Handler: e, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+	srv := &http.Server{Handler: e, ReadHeaderTimeout: e.config.HeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(e.config.Log.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()

@@ -3,11 +3,11 @@ package mcphttp_test
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -172,28 +172,59 @@ func TestHTTPSubscriptions(t *testing.T) {
 }
 
 // BAD-INPUT 28: a client that disconnects at any point of a write leaves a whole
-// revision or none.
+// revision or none: each writes a plan of its own, and every revision there is
+// holds one of those plans whole.
 func TestHTTPClientGone(t *testing.T) {
 	store := memory.New()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
 	host := strings.TrimPrefix(web.URL, "http://")
-	body := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A", "B", "C"))
-	request := fmt.Sprintf("POST /mcp?list=gone HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
-		host, servertest.Session(t, web.URL+"/mcp", "tester"), len(body), body)
-	for cut := 0; cut <= len(request); cut += 7 {
+	session := servertest.Session(t, web.URL+"/mcp", "tester")
+	request := func(n int) string {
+		texts := []string{fmt.Sprintf("A%04d", n), fmt.Sprintf("B%04d", n), fmt.Sprintf("C%04d", n)}
+		body := servertest.Call(1, "TodoWrite", servertest.Todos("pending", texts...))
+		return fmt.Sprintf("POST /mcp?list=gone HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
+			host, session, len(body), body)
+	}
+	sent := 0
+	for cut := 0; cut <= len(request(0)); cut += 7 {
 		c, err := net.Dial("tcp", host)
 		if err != nil {
 			t.Fatal(err)
 		}
-		io.WriteString(c, request[:cut])
+		_, _ = io.WriteString(c, request(sent)[:cut])
 		c.Close()
+		sent++
 	}
-	// A last complete call is applied after all others.
-	id := servertest.Session(t, web.URL+"/mcp", "tester")
-	servertest.Post(t, web.URL+"/mcp?list=gone", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A", "B", "C")), "Mcp-Session-Id", id)
-	lists, err := store.Find(context.Background(), todo.Query{})
-	if err != nil || len(lists) != 1 || len(lists[0].Items) != 3 || lists[0].Revision != 1 {
-		t.Errorf("28: %v, %v", lists, err)
+	whole := len(request(0))
+	for range 20 { // the whole request, and gone before the answer
+		c, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(c, request(sent)[:whole])
+		c.Close()
+		sent++
+	}
+	// A last call that waits for its answer is applied after all others.
+	servertest.Post(t, web.URL+"/mcp?list=gone", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "the", "last", "plan")), "Mcp-Session-Id", session)
+	lists, err := store.Find(t.Context(), todo.Query{})
+	if err != nil || len(lists) != 1 {
+		t.Fatalf("28: %d lists, %v", len(lists), err)
+	}
+	revisions, err := store.History(t.Context(), lists[0].List.ID, 0, 0)
+	if err != nil || len(revisions) == 0 {
+		t.Fatal(err)
+	}
+	for _, r := range revisions {
+		var texts []string
+		for _, item := range r.Items {
+			texts = append(texts, item.Text)
+		}
+		plan := strings.Join(texts, " ")
+		n, err := strconv.Atoi(strings.TrimPrefix(texts[0], "A"))
+		if plan != "the last plan" && (err != nil || plan != fmt.Sprintf("A%04d B%04d C%04d", n, n, n)) {
+			t.Errorf("28: revision %d is %q", r.Revision, plan)
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ type Config struct {
 	// Process identifies the serving process: a page reloads when its stream
 	// reconnects to another one.
 	Process string
-	// Timeout limits each read of the store by a stream. It must not be 0.
+	// Timeout limits each read of the store by a stream. 0 is 10 s.
 	Timeout time.Duration
 	// Log receives the panel's own failures; nil discards them.
 	Log *slog.Logger
@@ -70,6 +70,7 @@ func New(c Config) (*Panel, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -87,8 +88,8 @@ func New(c Config) (*Panel, error) {
 	}
 	var err error
 	p.templates, err = template.New("").Funcs(template.FuncMap{
-		"ago":   func(t time.Time) string { return render.Ago(time.Since(t)) },
-		"since": func(t time.Time) string { return render.Took(time.Since(t)) },
+		"ago":   func(t time.Time) string { return render.Ago(c.Now().Sub(t)) },
+		"since": func(t time.Time) string { return render.Took(c.Now().Sub(t)) },
 		"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"has":   func(t time.Time) bool { return !t.IsZero() },
 	}).ParseFS(files, "*.tmpl")
@@ -129,7 +130,7 @@ func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
 func (p *Panel) page(w http.ResponseWriter, name string, data any) error {
 	var b bytes.Buffer
 	if err := p.templates.ExecuteTemplate(&b, name, data); err != nil {
-		return fmt.Errorf("draw page %s: %w", name, err)
+		return edge.Internal(fmt.Errorf("draw page %s: %w", name, err))
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", policy)

@@ -111,7 +111,7 @@ func FollowRequest(r *http.Request, lists todo.Lists, readTimeout time.Duration)
 	}
 	var err error
 	if f.After, err = strconv.ParseInt(after, 10, 64); err != nil || f.After < 0 {
-		return f, errors.New("Last-Event-ID must be a whole number, 0 or more")
+		return f, errors.New("Last-Event-ID or ?after= must be a whole number, 0 or more")
 	}
 	f.Resume = true
 	return f, nil

@@ -71,6 +71,8 @@ type transport struct {
 
 	mu  sync.Mutex // guards out
 	out io.Writer
+
+	askedRoots bool // roots/list was sent
 }
 
 // rawLine is one line of input: a message, or the scanner of one that is too
@@ -154,8 +156,8 @@ func (t *transport) handle(ctx context.Context, lines <-chan rawLine) {
 	}
 }
 
-// handleLine answers one message. After notifications/initialized it also sends
-// roots/list to a client that declared roots.
+// handleLine answers one message. After the first notifications/initialized it
+// also sends roots/list to a client that declared roots.
 func (t *transport) handleLine(l rawLine) {
 	if l.tooLong != nil {
 		t.answer(jsonrpc.TooLarge(l.tooLong.Message()))
@@ -171,7 +173,8 @@ func (t *transport) handleLine(l rawLine) {
 	default:
 		t.call(l.data)
 	}
-	if m.Method == "notifications/initialized" && t.session.GetClientCapabilities().Roots != nil {
+	if m.Method == "notifications/initialized" && t.session.GetClientCapabilities().Roots != nil && !t.askedRoots {
+		t.askedRoots = true
 		t.answer(mcp.JSONRPCRequest{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(rootsRequest), Request: mcp.Request{Method: string(mcp.MethodListRoots)}})
 	}
 }

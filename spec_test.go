@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// cited are the texts in which rules are cited: code, tests, scripts, pages.
+func cited(t *testing.T) map[string]string {
+	t.Helper()
+	texts := make(map[string]string)
+	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() && (strings.HasPrefix(e.Name(), ".") && path != "." || e.Name() == "node_modules" || path == "docs/spec") {
+			return filepath.SkipDir
+		}
+		if !slices.Contains([]string{".go", ".txtar", ".js", ".css", ".tmpl", ".html", ".md"}, filepath.Ext(path)) || path == "spec_test.go" {
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		texts[path] = string(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+func spec(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("docs", "spec", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// numbers expands "3, 7–9 and 11/12" to the numbers it names.
+func numbers(list string) (out []int) {
+	for _, m := range regexp.MustCompile(`(\d+)(?:(?:–|-|…)(\d+))?`).FindAllStringSubmatch(list, -1) {
+		from, _ := strconv.Atoi(m[1])
+		to, err := strconv.Atoi(m[2])
+		if err != nil {
+			to = from
+		}
+		for n := from; n <= to; n++ {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+var (
+	rule      = regexp.MustCompile(`\b[VTCWKP][1-9]\b`)
+	source    = regexp.MustCompile(`\b(S[1-5])-(\d+(?:(?:–|-|…|/|, ?)\d+)*)`)
+	badInput  = regexp.MustCompile(`BAD-INPUT (\d+(?:(?:–|-|…|/|, | and )\d+)*)`)
+	elsewhere = regexp.MustCompile(`\b(VARIANTS|ARCHITECTURE|MCP-NOTES|HOSTS|CRAFT)\b(\.md)?`)
+	document  = regexp.MustCompile(`docs/[a-z/-]+\.md`)
+)
+
+// Every rule that code, tests or documents cite is in docs/spec, and every
+// document they name exists.
+func TestCitedRulesExist(t *testing.T) {
+	variants, bad := spec(t, "variants.md"), spec(t, "bad-input.md")
+	defined := make(map[string]bool)
+	for _, m := range regexp.MustCompile(`(?m)^- \*\*([VTCWKP]\d+)\*\*`).FindAllStringSubmatch(variants, -1) {
+		defined[m[1]] = true
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\| (S[1-5]-\d+) \|`).FindAllStringSubmatch(variants, -1) {
+		defined[m[1]] = true
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\| (\d+) \|`).FindAllStringSubmatch(bad, -1) {
+		defined["BAD-INPUT "+m[1]] = true
+	}
+	if len(defined) < 100 {
+		t.Fatalf("docs/spec defines %d rules only: its form changed", len(defined))
+	}
+	for path, text := range cited(t) {
+		var ids []string
+		ids = append(ids, rule.FindAllString(text, -1)...)
+		for _, m := range source.FindAllStringSubmatch(text, -1) {
+			for _, n := range numbers(m[2]) {
+				ids = append(ids, fmt.Sprintf("%s-%02d", m[1], n))
+			}
+		}
+		for _, m := range badInput.FindAllStringSubmatch(text, -1) {
+			for _, n := range numbers(m[1]) {
+				ids = append(ids, fmt.Sprint("BAD-INPUT ", n))
+			}
+		}
+		for _, id := range ids {
+			if !defined[id] {
+				t.Errorf("%s cites %s, which docs/spec does not have", path, id)
+			}
+		}
+		if m := elsewhere.FindString(text); m != "" {
+			t.Errorf("%s cites %s: the law is in docs/spec", path, m)
+		}
+		for _, name := range document.FindAllString(text, -1) {
+			if _, err := os.Stat(filepath.FromSlash(name)); err != nil {
+				t.Errorf("%s names %s, which does not exist", path, name)
+			}
+		}
+	}
+}
+
+// Every row of bad input names a test that exists, or says why there is none.
+func TestBadInputRowsNameTheirTests(t *testing.T) {
+	test := regexp.MustCompile("`?([a-z0-9./_-]+): ?(Test\\w+|Fuzz\\w+|Benchmark\\w+)`?")
+	rows := regexp.MustCompile(`(?m)^\| (\d+) \|(.*)\|$`).FindAllStringSubmatch(spec(t, "bad-input.md"), -1)
+	if len(rows) < 58 {
+		t.Fatalf("%d rows: the table's form changed", len(rows))
+	}
+	for _, row := range rows {
+		cells := strings.Split(row[2], "|")
+		heldBy := strings.TrimSpace(cells[len(cells)-1])
+		named := test.FindAllStringSubmatch(heldBy, -1)
+		if len(named) == 0 && !strings.HasPrefix(heldBy, "–") {
+			t.Errorf("row %s: no test in %q", row[1], heldBy)
+		}
+		for _, n := range named {
+			if !declares(t, n[1], n[2]) {
+				t.Errorf("row %s: there is no %s in %s", row[1], n[2], n[1])
+			}
+		}
+	}
+}
+
+// declares reports whether a package's tests have a function.
+func declares(t *testing.T, dir, function string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(filepath.FromSlash(dir), "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(file string) bool {
+		data, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(data), "func "+function+"(")
+	})
+}
