@@ -122,8 +122,9 @@ func (e *Edge) Handle(pattern string, format Format, h Handler) {
 	e.HandleUnbounded(pattern, format, func(w http.ResponseWriter, r *Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), e.config.Timeout)
 		defer cancel()
-		r.Request = r.WithContext(ctx)
-		return h(w, r)
+		bounded := *r
+		bounded.Request = r.WithContext(ctx)
+		return h(w, &bounded)
 	})
 }
 
@@ -132,9 +133,8 @@ func (e *Edge) Handle(pattern string, format Format, h Handler) {
 func (e *Edge) HandleUnbounded(pattern string, format Format, h Handler) {
 	e.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		defer e.recover(w, r, format)
-		request := e.identify(r)
-		if err := h(w, request); err != nil {
-			e.fail(w, request.Request, format, err)
+		if err := h(w, e.identify(r)); err != nil {
+			e.fail(w, r, format, err)
 		}
 	})
 }

@@ -96,7 +96,8 @@ func problems(err *todo.InputError) string {
 }
 
 // fail answers a failure, and logs it in one line when the server is at fault.
-// When the caller has disconnected it does neither.
+// When the caller has disconnected it does neither. r must be the request that
+// came in: the context of a handler also ends at its timeout.
 func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		return

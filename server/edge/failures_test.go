@@ -203,3 +203,21 @@ func TestCancelledRequestIsNotLogged(t *testing.T) {
 		t.Errorf("log %q, answer %s", lines, answer.Body)
 	}
 }
+
+// BAD-INPUT 50: a cancellation that is not the caller's is a failure, which is
+// answered and logged.
+func TestCancelledReadIsAFailure(t *testing.T) {
+	log := &servertest.Log{}
+	board := todo.NewBoard(memory.New())
+	defer board.Close()
+	e, err := edge.New(edge.Config{Board: board, Log: log.Logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Handle("GET /read", edge.JSON, func(http.ResponseWriter, *edge.Request) error { return fmt.Errorf("read: %w", context.Canceled) })
+	answer := httptest.NewRecorder()
+	e.ServeHTTP(answer, httptest.NewRequest("GET", "http://localhost/read", nil))
+	if lines := log.Take(); len(lines) != 1 || answer.Code != http.StatusServiceUnavailable {
+		t.Errorf("log %q, answer %d %s", lines, answer.Code, answer.Body)
+	}
+}
