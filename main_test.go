@@ -25,7 +25,7 @@ func allowedImports() map[string][]string {
 		"server/card":              {"server/palette"},
 		"server/palette":           {},
 		"server/stdio":             {"server", "server/jsonrpc", "server/card", model},
-		"server/mcphttp":           {"server", "server/jsonrpc", "server/card", "server/edge", model},
+		"server/mcphttp":           {"server", "server/jsonrpc", "server/card", "server/edge", "server/sse", model},
 		"server/api":               {"server/edge", "server/sse", "internal/render", "tools", model},
 		"server/panel":             {"server/palette", "server/edge", "server/sse", "internal/render", model},
 		"server/servertest":        everything,

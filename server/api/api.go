@@ -15,8 +15,8 @@ import (
 	"todo-mcp/server/edge"
 )
 
-// maxListed is the default and the largest limit of lists or revisions in one
-// answer. A limit of 0 means no limit.
+// maxListed is the largest limit of lists or revisions in one answer. It applies
+// when a request sets no limit, or 0.
 const maxListed = 2000
 
 // Route adds the routes below /api to an edge. All are GET; two are event
@@ -26,7 +26,7 @@ func Route(e *edge.Edge) {
 	e.Handle("GET /api/lists/{id}", edge.JSON, list)
 	e.Handle("GET /api/lists/{id}/history", edge.JSON, history)
 	e.Handle("GET /api/workspace", edge.JSON, workspace)
-	e.HandleUnbounded("GET /api/events", edge.JSON, func(w http.ResponseWriter, r *edge.Request) error { return events(w, r, e.Timeout()) })
+	e.HandleUnbounded("GET /api/events", edge.JSON, events)
 	e.HandleUnbounded("GET /api/stream", edge.JSON, calls)
 }
 

@@ -86,30 +86,27 @@ func calls(w http.ResponseWriter, r *edge.Request) error {
 	onlyList := r.URL.Query().Get("list")
 	follower := r.Lists.Calls()
 	defer follower.Close()
-	stream, closeStream, err := r.Stream(w)
-	if err != nil {
-		return err
-	}
-	defer closeStream()
-	if stream.Begin() != nil {
-		return nil
-	}
-	for index := 0; ; {
-		call, err := follower.Next(stream.Context())
-		if err != nil {
-			return nil
+	return r.Stream(w, func(stream *sse.Stream) error {
+		if err := stream.Begin(); err != nil {
+			return err
 		}
-		if onlyList != "" && call.List.List.ID != onlyList {
-			continue
+		for index := 0; ; {
+			call, err := follower.Next(stream.Context())
+			if err != nil {
+				return err
+			}
+			if onlyList != "" && call.List.List.ID != onlyList {
+				continue
+			}
+			// The start event has the whole input; the stop event follows at once.
+			block := blockOf(call.List, callID(call))
+			if err := stream.Send(sse.Event{Data: blockEvent{"content_block_start", index, &block}},
+				sse.Event{Data: blockEvent{"content_block_stop", index, nil}}); err != nil {
+				return err
+			}
+			index++
 		}
-		// The start event has the whole input; the stop event follows at once.
-		block := blockOf(call.List, callID(call))
-		if stream.Send(sse.Event{Data: blockEvent{"content_block_start", index, &block}},
-			sse.Event{Data: blockEvent{"content_block_stop", index, nil}}) != nil {
-			return nil
-		}
-		index++
-	}
+	})
 }
 
 // workspaceAnswer is a list's history in the forms that a front end reads when

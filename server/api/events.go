@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"time"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -37,23 +36,20 @@ type todoItem struct {
 // because a stream of many lists cannot be resumed by a revision. A slow reader
 // skips to the newest revision of each list. ?list= restricts the stream to one
 // list and its sub-agents' lists.
-func events(w http.ResponseWriter, r *edge.Request, timeout time.Duration) error {
-	f, err := sse.FollowRequest(r.Request, r.Lists, timeout)
+func events(w http.ResponseWriter, r *edge.Request) error {
+	f, err := sse.FollowRequest(r.Request, r.Lists, r.ReadTimeout())
 	if err != nil {
 		return edge.BadRequest("%s", err)
 	}
 	watch := r.Lists.Watch(f.Want)
 	defer watch.Close()
-	stream, closeStream, err := r.Stream(w)
-	if err != nil {
-		return err
-	}
-	defer closeStream()
-	f.Send = func(changed []todo.Snapshot) error { return stream.Send(updates(changed)...) }
-	if stream.Begin() == nil {
-		_ = stream.Follow(f, watch) // ends with the reader or the server
-	}
-	return nil
+	return r.Stream(w, func(stream *sse.Stream) error {
+		f.Send = func(changed []todo.Snapshot) error { return stream.Send(updates(changed)...) }
+		if err := stream.Begin(); err != nil {
+			return err
+		}
+		return stream.Follow(f, watch)
+	})
 }
 
 // updates returns one event for each list.

@@ -12,6 +12,7 @@ package edge
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -82,10 +83,6 @@ func New(c Config) (*Edge, error) {
 // Close ends all streams. Other requests in progress continue.
 func (e *Edge) Close() { e.close() }
 
-// Timeout returns the limit of a request that is not a stream. A stream applies
-// it to each of its reads of the store.
-func (e *Edge) Timeout() time.Duration { return e.config.Timeout }
-
 // ServeHTTP implements http.Handler.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -111,6 +108,10 @@ type Request struct {
 
 	edge *Edge
 }
+
+// ReadTimeout returns how long one read of the store may take on a stream; it is
+// the timeout of a request that is not a stream.
+func (r *Request) ReadTimeout() time.Duration { return r.edge.config.Timeout }
 
 // Handler answers a request. The edge answers and logs an error that it
 // returns; a handler that returns an error must not have written anything.
@@ -146,25 +147,29 @@ func (e *Edge) identify(r *http.Request) *Request {
 	return &Request{Request: r, Principal: principal, Lists: e.config.Board.As(principal), edge: e}
 }
 
-// Stream turns the answer into a stream, which ends with the request or with the
-// edge. The caller must call closeStream. It returns an [*Error] with status 429
-// when as many streams are open as the edge allows (BAD-INPUT 13).
-func (r *Request) Stream(w http.ResponseWriter) (stream *sse.Stream, closeStream func(), err error) {
+// Stream turns the answer into a stream, calls serve and closes the stream when
+// serve returns. The stream also ends with the request and with the edge. An error
+// that serve returns is logged, since it can no longer be answered; an error after
+// the end of the stream is not. Stream returns an [*Error] with status 429 when as
+// many streams are open as the edge allows (BAD-INPUT 13).
+func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) error {
 	e := r.edge
+	defer e.openStreams.Add(-1)
 	if e.openStreams.Add(1) > int64(e.config.MaxStreams) {
-		e.openStreams.Add(-1)
 		w.Header().Set("Retry-After", "10")
-		return nil, nil, &Error{http.StatusTooManyRequests, "too many open streams"}
+		return &Error{http.StatusTooManyRequests, "too many open streams"}
 	}
 	ctx, cancel := context.WithCancel(r.Context())
-	stop := context.AfterFunc(e.closing, cancel)
-	stream = sse.Open(ctx, w, e.config.Streams)
-	return stream, func() {
-		stream.Close()
-		stop()
-		cancel()
-		e.openStreams.Add(-1)
-	}, nil
+	defer cancel()
+	defer context.AfterFunc(e.closing, cancel)()
+	stream := sse.Open(ctx, w, e.config.Streams)
+	defer stream.Close()
+	err := serve(stream)
+	// ErrClosed: the board closes when the program stops.
+	if err != nil && stream.Context().Err() == nil && !errors.Is(err, todo.ErrClosed) {
+		e.config.Log.Error("stream failed", "method", r.Method, "route", r.Pattern, "error", err)
+	}
+	return nil
 }
 
 func live(w http.ResponseWriter, _ *Request) error {

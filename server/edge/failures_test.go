@@ -129,8 +129,68 @@ func TestStuckStoreTimesOut(t *testing.T) {
 			}
 		})
 	}
+	log.Take()
 	for _, path := range []string{"/api/events?after=0", "/panel/events?after=0"} {
-		t.Run("stream "+path, func(t *testing.T) { servertest.OpenStream(t, "GET", site.URL+path, "").End() })
+		t.Run("stream "+path, func(t *testing.T) {
+			servertest.OpenStream(t, "GET", site.URL+path, "").End()
+			if lines := log.Take(); len(lines) != 1 || !strings.Contains(lines[0], "catch up") {
+				t.Errorf("log %q", lines)
+			}
+		})
+	}
+}
+
+// BAD-INPUT 50: a stream that ends because the store fails is logged in one line
+// without any list's content.
+func TestFailingStoreEndsStreamsAndIsLogged(t *testing.T) {
+	store := &servertest.Failing{Store: memory.New()}
+	newList(t, store)
+	log := &servertest.Log{}
+	s := servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() })
+	site := servertest.Serve(t, s, nil)
+	store.Broken.Store(true)
+	for _, path := range []string{"/api/events?after=0", "/panel/events?after=0"} {
+		t.Run(path, func(t *testing.T) {
+			servertest.OpenStream(t, "GET", site.URL+path, "").End()
+			lines := log.Take()
+			if len(lines) != 1 || !strings.Contains(lines[0], "disk on fire") || !strings.Contains(lines[0], "events") || strings.Contains(lines[0], "secret") {
+				t.Errorf("log %q", lines)
+			}
+		})
+	}
+}
+
+// leaving is a store during whose reads the reader of a stream disconnects.
+type leaving struct {
+	todo.Store
+	leave func()
+}
+
+func (s leaving) Load(ctx context.Context, _ string, _ int64) (todo.Snapshot, error) {
+	s.leave()
+	<-ctx.Done()
+	return todo.Snapshot{}, ctx.Err()
+}
+
+// BAD-INPUT 50: a reader that disconnects while the server reads the store is not
+// a failure: nothing is logged.
+func TestDisconnectedReaderIsNotLogged(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	store := leaving{memory.New(), leave}
+	newList(t, store.Store)
+	log := &servertest.Log{}
+	s := servertest.New(t, store, nil)
+	site, err := web.New(s, web.Config{Board: s.Board, SessionKey: servertest.Key, Log: log.Logger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer site.Close()
+	site.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "http://localhost/panel/events?after=0", nil))
+	if ctx.Err() == nil {
+		t.Error("the store was not read")
+	}
+	if lines := log.Take(); lines != nil {
+		t.Errorf("log %q", lines)
 	}
 }
 

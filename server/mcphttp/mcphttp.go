@@ -24,6 +24,7 @@ import (
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/jsonrpc"
+	"todo-mcp/server/sse"
 )
 
 // Config configures a [Handler].
@@ -169,16 +170,13 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 
 // stream lets mcp-go serve a stream, which also ends with ctx and with the edge.
 func (h *Handler) stream(ctx context.Context, w http.ResponseWriter, x *exchange) error {
-	stream, closeStream, err := x.Stream(w)
-	if err != nil {
-		return err
-	}
-	defer closeStream()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(stream.Context(), cancel)()
-	h.passToMCP(ctx, stream, x)
-	return nil
+	return x.Stream(w, func(stream *sse.Stream) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(stream.Context(), cancel)()
+		h.passToMCP(ctx, stream, x)
+		return nil
+	})
 }
 
 // checkSession answers a request without a session id, or with a forged or

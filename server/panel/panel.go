@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -49,10 +48,6 @@ type Config struct {
 	// Process identifies the serving process: a page reloads when its stream
 	// reconnects to another one.
 	Process string
-	// Timeout limits each read of the store by a stream. 0 is 10 s.
-	Timeout time.Duration
-	// Log receives the panel's own failures; nil discards them.
-	Log *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -69,10 +64,6 @@ type asset struct {
 func New(c Config) (*Panel, error) {
 	if c.Now == nil {
 		c.Now = time.Now
-	}
-	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
 	}
 	p := &Panel{config: c, assets: make(map[string]asset)}
 	for name, mediaType := range map[string]string{"panel.js": "text/javascript; charset=utf-8", "panel.css": "text/css; charset=utf-8"} {
@@ -272,36 +263,32 @@ type drawnList struct {
 // events streams each changed list as a drawnList, after an event hello with the
 // process. ?list= restricts the stream to one list and its sub-agents' lists.
 func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
-	f, err := sse.FollowRequest(r.Request, r.Lists, p.config.Timeout)
+	f, err := sse.FollowRequest(r.Request, r.Lists, r.ReadTimeout())
 	if err != nil {
 		return edge.BadRequest("%s", err)
 	}
 	watch := r.Lists.Watch(f.Want)
 	defer watch.Close()
-	stream, closeStream, err := r.Stream(w)
-	if err != nil {
-		return err
-	}
-	defer closeStream()
-	f.Send = func(changed []todo.Snapshot) error {
-		events, err := p.drawAll(stream.Context(), r.Lists, changed)
-		if err != nil {
-			p.config.Log.Error("draw list", "error", err)
+	return r.Stream(w, func(stream *sse.Stream) error {
+		f.Send = func(changed []todo.Snapshot) error {
+			ctx, cancel := context.WithTimeout(stream.Context(), r.ReadTimeout())
+			defer cancel()
+			events, err := p.drawAll(ctx, r.Lists, changed)
+			if err != nil {
+				return fmt.Errorf("draw changed lists: %w", err)
+			}
+			return stream.Send(events...)
+		}
+		if err := errors.Join(stream.Begin(), stream.Send(sse.Event{Name: "hello", Data: p.config.Process})); err != nil {
 			return err
 		}
-		return stream.Send(events...)
-	}
-	if stream.Begin() == nil && stream.Send(sse.Event{Name: "hello", Data: p.config.Process}) == nil {
-		_ = stream.Follow(f, watch) // ends with the reader or the server
-	}
-	return nil
+		return stream.Follow(f, watch)
+	})
 }
 
 // drawAll returns one event for each main list that changed or has a
 // sub-agent's list that changed.
 func (p *Panel) drawAll(ctx context.Context, lists todo.Lists, changed []todo.Snapshot) (events []sse.Event, err error) {
-	ctx, cancel := context.WithTimeout(ctx, p.config.Timeout)
-	defer cancel()
 	drawn := make(map[string]bool)
 	for _, l := range changed {
 		id := cmp.Or(l.List.Parent, l.List.ID)

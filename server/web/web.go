@@ -46,7 +46,7 @@ func New(s *server.Server, c Config) (*edge.Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := panel.New(panel.Config{Process: c.Board.Process(), Timeout: e.Timeout(), Log: c.Log, Now: c.Now})
+	p, err := panel.New(panel.Config{Process: c.Board.Process(), Now: c.Now})
 	if err != nil {
 		return nil, err
 	}
