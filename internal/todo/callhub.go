@@ -34,9 +34,9 @@ func newCallHub(store Store, process string) *callHub {
 	return &callHub{store: store, process: process, followers: make(map[*Calls]struct{})}
 }
 
-// unknownSeq stands for the Seq of the newest announcement when the store could
-// not be read. The next read then fetches it and delivers no announcement up to
-// it.
+// unknownSeq stands for the Seq of the newest snapshot or announcement when the
+// store could not be read. The next successful read then fetches it, and
+// followers of calls receive nothing up to it.
 const unknownSeq = -1
 
 // add adds a follower. The first one begins behind the newest announcement.
@@ -52,13 +52,17 @@ func (h *callHub) add(c *Calls) {
 	h.followers[c] = struct{}{}
 }
 
-// remove removes a follower and reports whether it was there.
-func (h *callHub) remove(c *Calls) bool {
+func (h *callHub) remove(c *Calls) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_, ok := h.followers[c]
 	delete(h.followers, c)
-	return ok
+}
+
+// followed reports whether there are followers.
+func (h *callHub) followed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.followers) > 0
 }
 
 func (h *callHub) close() {
@@ -82,6 +86,14 @@ func (h *callHub) deliver(call Call) {
 	defer h.mu.Unlock()
 	for c := range h.followers {
 		c.offer(call)
+	}
+}
+
+// deliverSaved delivers the call that saved a snapshot, unless this process made
+// it: then deliverOwn has delivered it.
+func (h *callHub) deliverSaved(s Snapshot) {
+	if s.Writer.Process != h.process {
+		h.deliver(Call{List: s, Changed: true})
 	}
 }
 

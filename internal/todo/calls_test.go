@@ -1,9 +1,11 @@
 package todo_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -66,6 +68,52 @@ func TestCallsAreFollowedOnce(t *testing.T) {
 		}
 		if here.Process() == there.Process() {
 			t.Error("two boards have the same process id")
+		}
+	})
+}
+
+// unreadableStore is a store in which nothing is found while broken is true.
+type unreadableStore struct {
+	todo.Store
+	broken atomic.Bool
+}
+
+func (s *unreadableStore) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+	if s.broken.Load() {
+		return nil, errors.New("unreadable")
+	}
+	return s.Store.Find(ctx, q)
+}
+
+// W2: a follower receives no call that was made before it began, also when the
+// store could not be read at that moment. A watcher receives what it may have
+// missed.
+func TestCallsAreNotReplayed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &unreadableStore{Store: memory.New()}
+		here, there := todo.NewBoard(store), todo.NewBoard(store)
+		defer here.Close()
+		defer there.Close()
+		write := func(conversation, text string) {
+			t.Helper()
+			if _, err := there.As("").Apply(t.Context(), todo.Write{Target: target(conversation), Change: add(text)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("a", "old")
+		store.broken.Store(true)
+		calls := here.As("").Calls()
+		defer calls.Close()
+		watch := here.As("").Watch(nil)
+		defer watch.Close()
+		synctest.Wait() // the first read fails as well
+		store.broken.Store(false)
+		if seen, err := watch.Next(t.Context()); err != nil || len(seen) != 1 {
+			t.Errorf("the watcher has %v, %v", seen, err)
+		}
+		write("b", "new")
+		if call, err := calls.Next(t.Context()); err != nil || call.List.Items[0].Text != "new" {
+			t.Errorf("W2: the first call is %v, %v", call.List.Items, err)
 		}
 	})
 }

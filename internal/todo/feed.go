@@ -14,20 +14,18 @@ const pollInterval = 4 * time.Second
 // to all followers of calls. It delivers only what it has read from the store, and
 // reads only while there is a receiver.
 type feed struct {
-	store   Store
-	process string // this process's id; its calls are not delivered here
-	calls   *callHub
+	store Store
+	calls *callHub
 
-	mu         sync.Mutex
+	mu         sync.Mutex // locked before that of calls
 	watchers   map[*Watcher]struct{}
-	followers  int                // of calls
 	stopRun    context.CancelFunc // nil while run does not run
 	goroutines sync.WaitGroup
 	closed     bool
 }
 
 func newFeed(store Store, process string) *feed {
-	return &feed{store: store, process: process, watchers: make(map[*Watcher]struct{}), calls: newCallHub(store, process)}
+	return &feed{store: store, watchers: make(map[*Watcher]struct{}), calls: newCallHub(store, process)}
 }
 
 func (f *feed) addWatcher(want func(Snapshot) bool) *Watcher {
@@ -52,22 +50,21 @@ func (f *feed) addCalls(want func(Snapshot) bool) *Calls {
 		return c
 	}
 	f.calls.add(c)
-	f.followers++
 	f.start()
 	return c
 }
 
 // start starts run unless it is running. The caller must hold f.mu. start reads
 // the newest Seq before it returns, so that run delivers whatever is saved
-// afterwards.
+// afterwards and no earlier call.
 func (f *feed) start() {
 	if f.stopRun != nil {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	f.stopRun = stop
-	from, err := f.newestSeq(ctx)
-	f.goroutines.Go(func() { f.run(ctx, from, err == nil) })
+	from := f.newestSeq(ctx)
+	f.goroutines.Go(func() { f.run(ctx, from) })
 }
 
 func (f *feed) removeWatcher(w *Watcher) {
@@ -80,15 +77,20 @@ func (f *feed) removeWatcher(w *Watcher) {
 func (f *feed) removeCalls(c *Calls) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.calls.remove(c) {
-		f.followers--
-		f.stopIfUnused()
-	}
+	f.calls.remove(c)
+	f.stopIfUnused()
 }
 
 // stopIfUnused stops run when no receiver is left. The caller must hold f.mu.
 func (f *feed) stopIfUnused() {
-	if len(f.watchers)+f.followers == 0 && f.stopRun != nil {
+	if len(f.watchers) == 0 && !f.calls.followed() {
+		f.stop()
+	}
+}
+
+// stop stops run if it is running. The caller must hold f.mu.
+func (f *feed) stop() {
+	if f.stopRun != nil {
 		f.stopRun()
 		f.stopRun = nil
 	}
@@ -98,8 +100,8 @@ func (f *feed) close() {
 	f.mu.Lock()
 	f.closed = true
 	watchers := f.watchers
-	f.watchers, f.followers = make(map[*Watcher]struct{}), 0
-	f.stopIfUnused()
+	f.watchers = make(map[*Watcher]struct{})
+	f.stop()
 	f.mu.Unlock()
 	for w := range watchers {
 		w.markClosed()
@@ -108,23 +110,25 @@ func (f *feed) close() {
 	f.goroutines.Wait()
 }
 
-// newestSeq returns the Seq of the snapshot saved last, or 0 when there is
-// none.
-func (f *feed) newestSeq(ctx context.Context) (int64, error) {
+// newestSeq returns the Seq of the snapshot saved last, 0 when there is none, or
+// unknownSeq.
+func (f *feed) newestSeq(ctx context.Context) int64 {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	last, err := f.store.Find(ctx, Query{Limit: 1})
-	if err != nil || len(last) == 0 {
-		return 0, err
+	switch {
+	case err != nil:
+		return unknownSeq
+	case len(last) == 0:
+		return 0
 	}
-	return last[0].Seq, nil
+	return last[0].Seq
 }
 
 // run reads and delivers what was saved after from, on every hint of the store
-// and every pollInterval, until ctx ends. known is false when the store could
-// not be read for from, which is then 0; the first successful read delivers
-// everything.
-func (f *feed) run(ctx context.Context, from int64, known bool) {
+// and every pollInterval, until ctx ends. When from is unknownSeq it reads at
+// once.
+func (f *feed) run(ctx context.Context, from int64) {
 	hints := make(chan struct{}, 1)
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -132,7 +136,7 @@ func (f *feed) run(ctx context.Context, from int64, known bool) {
 
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
-	if !known {
+	if from == unknownSeq {
 		signal(hints)
 	}
 	for {
@@ -161,9 +165,13 @@ func (f *feed) watchStore(ctx context.Context, hint func()) {
 }
 
 // pull delivers the snapshots saved after seq and returns the Seq of the last
-// one. After a failed read it returns seq, so that the next read repeats it.
+// one. After a failed read it returns seq, so that the next read repeats it. When
+// seq is unknownSeq it delivers the newest snapshot of every list to watchers,
+// which may have missed any of them, and none to followers of calls, to whom an
+// old snapshot would look like a new call (docs/spec/variants.md W2).
 func (f *feed) pull(ctx context.Context, seq int64) int64 {
-	fresh, err := f.store.Find(ctx, Query{AfterSeq: seq, OldestFirst: true})
+	replayed := seq == unknownSeq
+	fresh, err := f.store.Find(ctx, Query{AfterSeq: max(seq, 0), OldestFirst: true})
 	if err != nil {
 		return seq
 	}
@@ -173,13 +181,15 @@ func (f *feed) pull(ctx context.Context, seq int64) int64 {
 		return seq // run was stopped; a new one may have delivered more already
 	}
 	for _, s := range fresh {
-		seq = s.Seq
 		for w := range f.watchers {
 			w.offer(s)
 		}
-		if s.Writer.Process != f.process {
-			f.calls.deliver(Call{List: s, Changed: true})
+		if !replayed {
+			f.calls.deliverSaved(s)
 		}
 	}
-	return seq
+	if len(fresh) == 0 {
+		return max(seq, 0)
+	}
+	return fresh[len(fresh)-1].Seq
 }
