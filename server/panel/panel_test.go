@@ -51,3 +51,54 @@ func TestPanelPages(t *testing.T) {
 		t.Errorf("a missing revision: %d", status)
 	}
 }
+
+// P5: a list is finished when nothing is open on it and its sub-agents' lists, and
+// at least one of them has items. An empty list is not.
+func TestPanelEmptyListIsNotFinished(t *testing.T) {
+	const empty = `{"todos":[]}`
+	open, done := servertest.Todos("pending", "A"), servertest.Todos("completed", "A")
+	for name, c := range map[string]struct {
+		main, sub string
+		settled   bool
+	}{
+		"empty":                {empty, "", false},
+		"open":                 {open, "", false},
+		"done":                 {done, "", true},
+		"done, sub-agent open": {done, open, false},
+		"done, sub-agent none": {done, empty, true},
+		"done, sub-agent done": {done, done, true},
+		"open, sub-agent done": {open, done, false},
+		"both empty":           {empty, empty, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+			id := servertest.Session(t, web.URL+"/mcp", "tester")
+			write := func(args, meta string) {
+				servertest.Post(t, web.URL+"/mcp", servertest.WithMeta(servertest.Call(1, "TodoWrite", args), meta), "Mcp-Session-Id", id)
+			}
+			write(open, "")
+			write(c.main, "")
+			if c.sub != "" {
+				write(open, `"todo-mcp/agent":"helper"`)
+				write(c.sub, `"todo-mcp/agent":"helper"`)
+			}
+			stream := servertest.OpenStream(t, "GET", web.URL+"/panel/events?after=0", "")
+			stream.Expect("event: hello")
+			if data := stream.Expect(`"card":`); strings.Contains(data, `"settled":true`) != c.settled {
+				t.Errorf("P5: event %s", data)
+			}
+			res, err := http.Get(web.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			page, err := io.ReadAll(res.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, finished, _ := strings.Cut(string(page), `<div id="done"`); strings.Contains(finished, `<article id="card-`) != c.settled {
+				t.Errorf("P5: finished lists %s", finished)
+			}
+		})
+	}
+}

@@ -98,7 +98,7 @@ func onBoard(l todo.Snapshot, subs []todo.Snapshot, now time.Time) bool {
 func viewOf(l todo.Snapshot, subs []todo.Snapshot, now time.Time) listView {
 	v := listView{
 		ID: l.List.ID, Name: render.Safe(l.List.Title()), Agent: render.Safe(l.List.Agent), Project: render.Safe(l.List.Project()), Where: render.Safe(l.List.Workspace), Writer: writerOf(l), Revision: l.Revision, Seq: l.Seq,
-		Updated: l.Updated, Progress: l.Progress(), Settled: !l.Open(), Live: true,
+		Updated: l.Updated, Progress: l.Progress(), Live: true,
 	}
 	for _, item := range l.Items {
 		v.Items = append(v.Items, itemOf(item, now))
@@ -107,17 +107,19 @@ func viewOf(l todo.Snapshot, subs []todo.Snapshot, now time.Time) listView {
 		i := itemOf(item, now)
 		v.Current = &i
 	}
+	open, settled := l.Open(), l.Settled() // an empty list is neither (P5)
 	for _, s := range subs {
 		sub := viewOf(s, nil, now)
 		v.Subs = append(v.Subs, sub)
 		v.SubProgress = v.SubProgress.Plus(sub.Progress)
-		v.Settled = v.Settled && sub.Settled
+		open, settled = open || s.Open(), settled || s.Settled()
 		v.Active = v.Active || sub.Active
 		v.Seq = max(v.Seq, s.Seq)
 		if s.Updated.After(v.Updated) {
 			v.Updated = s.Updated
 		}
 	}
+	v.Settled = settled && !open
 	v.Active = v.Active || v.Current != nil && now.Sub(l.Updated) < staleAfter
 	return v
 }
