@@ -79,10 +79,11 @@ func New(c Config) (*Panel, error) {
 	}
 	var err error
 	p.templates, err = template.New("").Funcs(template.FuncMap{
-		"ago":   func(t time.Time) string { return render.Ago(c.Now().Sub(t)) },
-		"since": func(t time.Time) string { return render.Took(c.Now().Sub(t)) },
-		"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"has":   func(t time.Time) bool { return !t.IsZero() },
+		"ago":        func(t time.Time) string { return render.Ago(c.Now().Sub(t)) },
+		"since":      func(t time.Time) string { return render.Took(c.Now().Sub(t)) },
+		"stamp":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"has":        func(t time.Time) bool { return !t.IsZero() },
+		"staleAfter": staleAfter.Milliseconds,
 	}).ParseFS(files, "*.tmpl")
 	if err != nil {
 		return nil, fmt.Errorf("read panel: %w", err)

@@ -83,6 +83,24 @@ func TestPanelLive(t *testing.T) {
 	servertest.Until(t, ctx, `document.querySelectorAll('#shown .item').length === 3`)
 }
 
+// The page marks an item as stale after the time that the server says, and not
+// before.
+func TestPanelMarksStaleItems(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	servertest.Writer(t, web.URL, "claude-code")(servertest.Todos("in_progress", "A"))
+	ctx := servertest.Tab(t)
+	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
+	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.item time.run') !== null`)
+	if got := servertest.Eval[string](t, ctx, `document.body.dataset.staleAfter`); got != "900000" { // 15 minutes
+		t.Errorf("stale after %s ms", got)
+	}
+	if servertest.Eval[bool](t, ctx, `document.querySelector('.stale') !== null`) {
+		t.Error("an item just begun is stale")
+	}
+	servertest.Eval[int](t, ctx, `document.body.dataset.staleAfter = 0`)
+	servertest.Until(t, ctx, `document.querySelector('.item time.run').classList.contains('stale')`)
+}
+
 // A person edits on the panel: completes, adds, rewords, moves and removes
 // items. The agent's next write keeps these edits, and its result reports them.
 func TestPanelEdit(t *testing.T) {
