@@ -42,7 +42,7 @@ func setTodoListView() todo.View {
 	}}
 }
 
-// duplicateTitles is the sentence of system 4 (S4-29).
+// duplicateTitles is the sentence of system 4 (S4-31).
 const duplicateTitles = "Duplicate todo titles are not allowed"
 
 func setTodoList(o Options) variant {
