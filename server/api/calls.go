@@ -161,17 +161,27 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 	return edge.WriteJSON(w, http.StatusOK, answer)
 }
 
-// workspaceList returns the list with an id or name, or the main list that
-// changed last when wanted is empty. It searches the maxListed lists that
-// changed last.
+// workspaceList returns the list with an id, else the one that changed last with
+// a name; when wanted is empty, the main list that changed last.
 func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
-	found, err := r.Lists.Find(r.Context(), todo.Query{Limit: maxListed})
-	if err != nil {
-		return todo.Snapshot{}, err
+	if wanted != "" {
+		if l, err := r.Lists.Load(r.Context(), wanted, 0); !errors.Is(err, todo.ErrNotFound) {
+			return l, err
+		}
 	}
-	for _, l := range found {
-		if wanted == l.List.ID || wanted != "" && wanted == l.List.Name || wanted == "" && l.List.Agent == "" {
-			return l, nil
+	// Almost always the list is among the last changed; else all are read.
+	for _, limit := range []int{maxListed, 0} {
+		found, err := r.Lists.Find(r.Context(), todo.Query{Limit: limit})
+		if err != nil {
+			return todo.Snapshot{}, err
+		}
+		for _, l := range found {
+			if wanted != "" && l.List.Name == wanted || wanted == "" && l.List.Agent == "" {
+				return l, nil
+			}
+		}
+		if len(found) < limit {
+			break
 		}
 	}
 	return todo.Snapshot{}, todo.ErrNotFound

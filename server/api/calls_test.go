@@ -3,11 +3,13 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 )
@@ -177,5 +179,31 @@ func TestWorkspace(t *testing.T) {
 	write(`{"todos":[]}`)
 	if a := get(); string(a.Workspace["todos"]) != "[]" {
 		t.Errorf("W3: cleared: %s", a.Workspace["todos"])
+	}
+}
+
+// W3: /api/workspace finds a list by its id or name, and the newest main list,
+// however many lists changed after it.
+func TestWorkspaceFindsOldLists(t *testing.T) {
+	store := memory.New()
+	save := func(l todo.List, text string) {
+		t.Helper()
+		l.Scope = todo.Scope{Conversation: l.ID, Exclusive: true}
+		if _, err := store.Save(t.Context(), todo.Snapshot{List: l, Revision: 1, Items: []todo.Item{{ID: "1", Text: text, Status: todo.Pending}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(todo.List{ID: "oldest", Name: "release"}, "A")
+	for n := range 2001 {
+		save(todo.List{ID: fmt.Sprint("sub", n), Parent: "oldest", Agent: "helper"}, "B")
+	}
+	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
+	for _, query := range []string{"?list=oldest", "?list=release", ""} {
+		var a struct {
+			Workspace struct{ Todos []map[string]string }
+		}
+		if status := servertest.GetJSON(t, web.URL+"/api/workspace"+query, &a); status != 200 || len(a.Workspace.Todos) != 1 || a.Workspace.Todos[0]["content"] != "A" {
+			t.Errorf("W3: %q: %d %v", query, status, a)
+		}
 	}
 }
