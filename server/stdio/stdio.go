@@ -54,7 +54,8 @@ func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) e
 
 	t := &transport{server: s, session: session, calls: calls, streams: streams, hangUp: hangUp, out: out}
 	t.work.Go(t.notify)
-	t.handle(ctx, readLines(ctx, in))
+	source := &input{ctx: ctx, in: in, reading: make(chan struct{}, 1)}
+	t.handle(ctx, readLines(source), source.reading)
 	endStreams()
 	t.work.Wait()
 	return nil
@@ -88,21 +89,48 @@ func (l rawLine) empty() bool { return len(l.data) == 0 && l.tooLong == nil }
 // nothing more is read, so that the pipe fills and the client waits.
 const maxQueued = 64
 
-// readLines starts a goroutine that reads lines until in or ctx ends. It skips
-// empty lines.
-func readLines(ctx context.Context, in io.Reader) <-chan rawLine {
+// input is the client's end of the pipe. It is not read any more when ctx has
+// ended.
+type input struct {
+	ctx context.Context
+	in  io.Reader
+	// reading holds a token during each read from in. Who takes it out decides
+	// what becomes of the data: Read returns it, unless handle took the token,
+	// which stops waiting for more.
+	reading chan struct{} // buffer of one
+}
+
+// errStopped is the error of reading from an [input] that is not read any more.
+var errStopped = errors.New("stopped")
+
+func (i *input) Read(p []byte) (int, error) {
+	if i.ctx.Err() != nil {
+		return 0, errStopped
+	}
+	i.reading <- struct{}{}
+	n, err := i.in.Read(p)
+	select {
+	case <-i.reading:
+		return n, err
+	default:
+		return 0, errStopped
+	}
+}
+
+// readLines starts a goroutine that reads lines until in ends or is stopped. It
+// skips empty lines.
+func readLines(in *input) <-chan rawLine {
 	lines := make(chan rawLine, maxQueued)
 	go func() {
 		defer close(lines)
 		r := bufio.NewReaderSize(in, 64<<10)
 		for {
 			l, err := readLine(r)
+			if errors.Is(err, errStopped) {
+				return // l is a part of a message
+			}
 			if !l.empty() {
-				select {
-				case lines <- l:
-				case <-ctx.Done():
-					return
-				}
+				lines <- l // handle receives until there are no more
 			}
 			if err != nil {
 				return
@@ -137,8 +165,12 @@ func readLine(r *bufio.Reader) (rawLine, error) {
 }
 
 // handle handles messages in order until there are no more or ctx ends. When ctx
-// ends, it first handles the messages that are already in the channel.
-func (t *transport) handle(ctx context.Context, lines <-chan rawLine) {
+// ends, it first handles all messages that were read: it receives until the
+// channel is closed, or until the reader waits for input and has passed on what
+// it read before.
+func (t *transport) handle(ctx context.Context, lines <-chan rawLine, reading <-chan struct{}) {
+	stopped := ctx.Done()
+	var waits <-chan struct{} // reading once ctx has ended
 	for {
 		select {
 		case l, ok := <-lines:
@@ -146,13 +178,14 @@ func (t *transport) handle(ctx context.Context, lines <-chan rawLine) {
 				return
 			}
 			t.handleLine(l)
-			continue
-		case <-ctx.Done():
+		case <-stopped:
+			stopped, waits = nil, reading
+		case <-waits:
+			for range len(lines) {
+				t.handleLine(<-lines)
+			}
+			return
 		}
-		for range len(lines) {
-			t.handleLine(<-lines)
-		}
-		return
 	}
 }
 

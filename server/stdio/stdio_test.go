@@ -221,3 +221,49 @@ func TestStdioStops(t *testing.T) {
 		t.Errorf("stopped with %v", err)
 	}
 }
+
+// onceThenSilent is a reader that returns all its data at once and then blocks.
+type onceThenSilent struct{ data []byte }
+
+func (r *onceThenSilent) Read(p []byte) (int, error) {
+	if len(r.data) == 0 {
+		select {}
+	}
+	n := copy(p, r.data)
+	r.data = r.data[n:]
+	return n, nil
+}
+
+// BAD-INPUT 58: every message that was read before the server is stopped is
+// answered, also those that wait for a place in the queue. The half of a message
+// is not.
+func TestStdioAnswersWhatItHasReadWhenStopped(t *testing.T) {
+	store := servertest.Slow{Store: memory.New(), Saving: make(chan string), Let: make(chan struct{})}
+	s := servertest.New(t, store, nil)
+	const pings = 300 // more than the queue holds
+	input := servertest.Call(0, "TodoWrite", servertest.Todos("pending", "A")) + "\n"
+	for n := range pings {
+		input += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", n+1)
+	}
+	input += `{"jsonrpc":"2.0","id":"half","meth`
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var out strings.Builder
+	served := make(chan error, 1)
+	go func() { served <- stdio.Serve(ctx, s, &onceThenSilent{[]byte(input)}, &out) }()
+	<-store.Saving // the first message is being handled, and the others have been read with it
+	stop()
+	store.Let <- struct{}{}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	answers := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(answers) != pings+1 {
+		t.Fatalf("58: %d answers to %d messages", len(answers), pings+1)
+	}
+	for n, answer := range answers {
+		if got := servertest.Parse(t, answer); string(got.ID) != fmt.Sprint(n) || got.Error != nil {
+			t.Errorf("58: answer %d is %s", n, answer)
+		}
+	}
+}
