@@ -3,6 +3,8 @@
 //
 // A message that lenient JSON readers could interpret differently is refused
 // (BAD-INPUT 16–21, 26). The answer to a refused message has the id of the
-// request whenever the message has exactly one valid id, even when the message
-// is too long to be read.
+// request whenever the message has exactly one valid id. That holds also for a
+// message that is too large to be kept in memory, which is scanned: on stdio for
+// one of any size, over HTTP up to the size that package edge reads (BAD-INPUT 8,
+// 27).
 package jsonrpc

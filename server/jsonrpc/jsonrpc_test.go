@@ -25,6 +25,7 @@ func TestScanner(t *testing.T) {
 		"id in a string":         {`{"params":"\"id\":9","method":"ping","id":3}`, `3`, "ping"},
 		"no id":                  {`{"method":"ping","params":{}}`, ``, "ping"},
 		"two ids":                {`{"id":1,"method":"ping","id":2}`, ``, "ping"},
+		"two ids, one long":      {`{"id":"` + long + `","method":"ping","id":2}`, ``, "ping"},
 		"a response":             {`{"id":1,"result":{}}`, ``, ""},
 		"an object as id":        {`{"id":{"a":1},"method":"ping"}`, ``, "ping"},
 		"an id of a kilobyte":    {`{"id":"` + long + `","method":"ping"}`, ``, "ping"},
@@ -47,6 +48,40 @@ func TestScanner(t *testing.T) {
 				if m := s.Message(); string(m.ID) != c.id || m.Method != c.method {
 					t.Errorf("in pieces of %d: id %s, method %q", piece, m.ID, m.Method)
 				}
+			}
+		})
+	}
+}
+
+// BAD-INPUT 27: a request that is too large is answered, with its id if it has
+// exactly one valid id; so is what is no message at all. A notification and a
+// response are not, as JSON-RPC demands.
+func TestTooLarge(t *testing.T) {
+	for name, c := range map[string]struct{ message, want string }{
+		"tool call":             {`{"id":7,"method":"tools/call","params":{}}`, `"id":7,"result":{"content":[{"type":"text","text":"Error: the call is larger`},
+		"other request":         {`{"id":7,"method":"ping","params":{}}`, `"id":7,"error":{"code":-32600`},
+		"two ids":               {`{"id":7,"method":"tools/call","id":7}`, `"id":null,"error"`},
+		"a fraction as id":      {`{"id":1.5,"method":"ping"}`, `"id":null,"error"`},
+		"not JSON":              {`hello`, `"id":null,"error"`},
+		"neither":               {`{"id":7,"params":{}}`, `"id":null,"error"`},
+		"cut off before its id": {`{"method":"ping","params":"`, `"id":null,"error"`},
+		"notification":          {`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"id":7}}`, ""},
+		"result":                {`{"id":7,"result":{}}`, ""},
+		"error":                 {`{"id":7,"error":{"code":1}}`, ""},
+		"cut off result":        {`{"id":7,"result":{"a":"`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s jsonrpc.Scanner
+			fmt.Fprint(&s, c.message)
+			answer := jsonrpc.TooLarge(&s)
+			if c.want == "" {
+				if answer != nil {
+					t.Errorf("27: answered with %v", answer)
+				}
+				return
+			}
+			if got, err := json.Marshal(answer); err != nil || !strings.Contains(string(got), c.want) {
+				t.Errorf("27: answer %s, %v", got, err)
 			}
 		})
 	}

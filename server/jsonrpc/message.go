@@ -72,10 +72,15 @@ func RequestID(id json.RawMessage) mcp.RequestId {
 	return mcp.NewRequestId(nil)
 }
 
-// TooLarge returns the answer to a message of more than [todo.MaxRequest]
-// bytes. The answer to a tool call is a tool error, which the model sees and
-// can react to.
-func TooLarge(m Message) mcp.JSONRPCMessage {
+// TooLarge returns the answer to a message of more than [todo.MaxRequest] bytes,
+// which was scanned. The answer to a tool call is a tool error, which the model
+// sees and can react to. It is nil for a notification and a response, which
+// JSON-RPC does not answer.
+func TooLarge(s *Scanner) mcp.JSONRPCMessage {
+	if !s.isRequest() {
+		return nil
+	}
+	m := s.Message()
 	err := Refuse(mcp.INVALID_REQUEST, "the message is larger than %d bytes", todo.MaxRequest)
 	if m.Method != string(mcp.MethodToolsCall) || len(m.ID) == 0 {
 		return err.Answer(m.ID)

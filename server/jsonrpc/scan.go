@@ -20,9 +20,10 @@ type Scanner struct {
 	escaped bool // after a backslash in a string
 	inValue bool // after a key of the message object and its colon
 
-	key, value   capture
-	id, method   []byte
-	idIsRepeated bool
+	key, value capture
+	id, method []byte
+	ids        int  // how often the key id came
+	response   bool // the key result or error came
 }
 
 // capture collects a key or a value up to a maximum length.
@@ -78,8 +79,7 @@ func (s *Scanner) scan(b byte) {
 		}
 		s.depth--
 	case b == ':' && s.depth == 1:
-		s.inValue = true
-		s.value.reset()
+		s.beginValue()
 		return
 	case b == ',' && s.depth == 1:
 		s.endValue()
@@ -98,6 +98,18 @@ func (s *Scanner) keep(b byte) {
 	}
 }
 
+// beginValue begins the value of the key that was read.
+func (s *Scanner) beginValue() {
+	s.inValue = true
+	s.value.reset()
+	switch string(s.key.text()) {
+	case `"id"`:
+		s.ids++
+	case `"result"`, `"error"`:
+		s.response = true
+	}
+}
+
 // endValue records the value that just ended if its key is id or method.
 func (s *Scanner) endValue() {
 	if !s.inValue {
@@ -107,7 +119,6 @@ func (s *Scanner) endValue() {
 	value := bytes.Clone(s.value.text())
 	switch string(s.key.text()) {
 	case `"id"`:
-		s.idIsRepeated = s.idIsRepeated || s.id != nil
 		s.id = value
 	case `"method"`:
 		s.method = value
@@ -116,7 +127,7 @@ func (s *Scanner) endValue() {
 }
 
 // Message returns the method and the id that were found; its other fields are
-// zero. The id is nil unless there was exactly one and it is valid. Without a
+// zero. The id is nil unless the key came exactly once and its value is valid. Without a
 // method both are empty: an answer to a client's response would look to the
 // client like the answer to another of its requests.
 func (s *Scanner) Message() Message {
@@ -124,8 +135,17 @@ func (s *Scanner) Message() Message {
 	if json.Unmarshal(s.method, &m.Method) != nil || m.Method == "" {
 		return Message{}
 	}
-	if !s.idIsRepeated && json.Valid(s.id) && checkID(s.id) == nil {
+	if s.ids == 1 && json.Valid(s.id) && checkID(s.id) == nil {
 		m.ID = s.id
 	}
 	return m
+}
+
+// isRequest reports whether the message may be a request, which must be answered.
+// It is none if it is a response, or a whole message with a method and no id: a
+// notification. What is cut off may have had an id.
+func (s *Scanner) isRequest() bool {
+	m := s.Message()
+	notification := m.Method != "" && s.ids == 0 && s.depth == 0
+	return !notification && (m.Method != "" || !s.response)
 }

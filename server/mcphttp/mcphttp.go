@@ -131,9 +131,10 @@ func (x *exchange) modern() bool {
 
 // post answers a POST request, which carries one message.
 func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
-	raw, err := x.ReadJSON(w)
-	if err != nil {
-		return err
+	raw, unread := x.ReadJSON(w, x.scan)
+	if unread != nil {
+		refuse(w, unread.Status, x.message.ID, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", unread.Text))
+		return nil
 	}
 	var bad *jsonrpc.Error
 	if x.message, bad = jsonrpc.Read(raw); bad != nil {
@@ -166,6 +167,15 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 		h.passToMCP(x.Context(), w, x)
 	}
 	return nil
+}
+
+// scan sets the message to what a scanner finds in a body that is too large. It
+// sets nothing when the body cannot be read whole: it might have a second id.
+func (x *exchange) scan(body io.Reader) {
+	var s jsonrpc.Scanner
+	if _, err := io.Copy(&s, body); err == nil {
+		x.message = s.Message()
+	}
 }
 
 // stream lets mcp-go serve a stream, which also ends with ctx and with the edge.

@@ -1,11 +1,13 @@
 package mcphttp_test
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -44,6 +46,52 @@ func TestHTTPBodies(t *testing.T) {
 		status, _, body, err := servertest.TryPost(url, c.body, c.headers...)
 		if err != nil || status != c.want {
 			t.Errorf("%s: status %d, error %v, want %d: %s", c.row, status, err, c.want, body)
+		}
+	}
+}
+
+// BAD-INPUT 8: the answer to a request that is too large has its id, wherever that
+// is in the body, if the body is at most 8 MiB.
+func TestHTTPTooLargeBodiesKeepTheirID(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	body := func(size int) string {
+		return `{"jsonrpc":"2.0","method":"tools/call","params":{"x":"` + strings.Repeat("x", size) + `"},"id":"last"}`
+	}
+	for name, c := range map[string]struct {
+		body io.Reader
+		id   string
+	}{
+		"declared":     {strings.NewReader(body(2 << 20)), `"id":"last"`},
+		"chunked":      {struct{ io.Reader }{strings.NewReader(body(2 << 20))}, `"id":"last"`},
+		"notification": {strings.NewReader(strings.Replace(body(2<<20), `"id":"last"`, `"a":1`, 1)), `"id":null`},
+	} {
+		status, _, answer, err := servertest.TryPost(web.URL+"/mcp", c.body)
+		if err != nil || status != 413 || !strings.Contains(answer, c.id) {
+			t.Errorf("8: %s: status %d, error %v: %s", name, status, err, answer)
+		}
+	}
+	// Of a larger body the server reads nothing, or no more than 8 MiB, so that
+	// a client could not send it whole.
+	host := strings.TrimPrefix(web.URL, "http://")
+	chunk := body(9 << 20)[:8<<20+1]
+	for name, rest := range map[string]string{
+		"declared": fmt.Sprintf("Content-Length: %d\r\n\r\n", 9<<20),
+		"chunked":  fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", len(chunk), chunk),
+	} {
+		c, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		go fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n%s", host, rest)
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		answer, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != 413 || !strings.Contains(string(answer), `"id":null`) {
+			t.Errorf("8: over 8 MiB %s: status %d, %s, %v", name, res.StatusCode, answer, err)
 		}
 	}
 }

@@ -73,9 +73,9 @@ func (e personsEdit) change() (todo.Change, error) {
 // edit applies an edit and answers with the list. The edge refuses requests from
 // foreign pages; requiring JSON also refuses what an HTML form can send.
 func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
-	raw, err := r.ReadJSON(w)
-	if err != nil {
-		return err
+	raw, unread := r.ReadJSON(w, nil)
+	if unread != nil {
+		return unread
 	}
 	var edit personsEdit
 	if err := json.Unmarshal(raw, &edit); err != nil {

@@ -193,7 +193,7 @@ func (t *transport) handle(ctx context.Context, lines <-chan rawLine, reading <-
 // also sends roots/list to a client that declared roots.
 func (t *transport) handleLine(l rawLine) {
 	if l.tooLong != nil {
-		t.answer(jsonrpc.TooLarge(l.tooLong.Message()))
+		t.answer(jsonrpc.TooLarge(l.tooLong))
 		return
 	}
 	m, err := jsonrpc.Read(l.data)
@@ -277,8 +277,7 @@ func (t *transport) listen(raw []byte) {
 	<-begun.Done()
 }
 
-// answer writes a message. It ignores nil, which is mcp-go's answer to a
-// notification. When out cannot be written, it ends the connection.
+// answer writes a message. It ignores nil, which is the answer to a notification. When out cannot be written, it ends the connection.
 func (t *transport) answer(m mcp.JSONRPCMessage) {
 	if m == nil {
 		return
