@@ -73,7 +73,7 @@ func TestHTTPTooLargeBodiesKeepTheirID(t *testing.T) {
 	// Of a larger body the server reads nothing, or no more than 8 MiB, so that
 	// a client could not send it whole.
 	host := strings.TrimPrefix(web.URL, "http://")
-	chunk := body(9 << 20)[:8<<20+1]
+	chunk := (`{"id":"first",` + body(9 << 20)[1:])[:8<<20+1] // a second id follows
 	for name, rest := range map[string]string{
 		"declared": fmt.Sprintf("Content-Length: %d\r\n\r\n", 9<<20),
 		"chunked":  fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", len(chunk), chunk),

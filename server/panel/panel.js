@@ -114,7 +114,7 @@ function tick() {
     const since = now - Date.parse(t.dateTime);
     const text = 'run' in t.dataset ? took(since) : ago(since);
     if (t.textContent !== text) t.textContent = text;
-    if ('run' in t.dataset) t.classList.toggle('stale', since > document.body.dataset.staleAfter);
+    if ('run' in t.dataset) t.classList.toggle('stale', since > Number(document.body.dataset.staleAfter));
   }
 }
 setInterval(tick, 1000);
