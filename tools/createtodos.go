@@ -28,7 +28,7 @@ func createTodos(w prompts.Words) variant {
 				return nil
 			}}
 		},
-		result: func(c *Call, out todo.Outcome) (string, any) {
+		result: func(c *Call, out todo.Outcome) (string, content) {
 			return planAnswer(w, fmt.Sprintf(w.Created, c.created), out)
 		},
 		failure: planFailure,

@@ -54,7 +54,7 @@ func planMarker(word string) string {
 
 // planAnswer returns the text and the structured content of a successful call:
 // a first line and the plan.
-func planAnswer(w prompts.Words, first string, out todo.Outcome) (string, any) {
+func planAnswer(w prompts.Words, first string, out todo.Outcome) (string, content) {
 	end := ending(out)
 	n := tally(planView(), out.After)
 	return first + "\n" + planText(w, out.After) + end.afterPlan(), planResult{
@@ -67,7 +67,7 @@ func planAnswer(w prompts.Words, first string, out todo.Outcome) (string, any) {
 
 // planFailure words an error, one problem per line. Sentences, which are in the
 // tool's language, stay as they are.
-func planFailure(err *todo.InputError) (string, any) {
+func planFailure(err *todo.InputError) (string, content) {
 	text := ""
 	for i, p := range err.Problems {
 		if i > 0 {

@@ -23,11 +23,47 @@ type display[I any] struct {
 	Items []I    `json:"items"`
 }
 
+// content is the structured content of any tool.
+type content interface {
+	// state returns the list in short; nil while there is none.
+	state() *ListState
+	// shown returns the display; nil when there is none.
+	shown() any
+}
+
+// ListState is a list in short: its id, its revision, and its counts in the
+// tool's words (docs/spec/variants.md V3).
+type ListState struct {
+	ID       string `json:"id"`
+	Revision int64  `json:"revision"`
+	Counts   any    `json:"counts"`
+}
+
+func (r result[I, C]) state() *ListState { return r.inShort(r.Counts) }
+
+func (r result[I, C]) shown() any { return r.Display }
+
+// newResult returns a result of a text and its structured content, which may be
+// nil.
+func newResult(text string, c content) Result {
+	if c == nil {
+		return Result{Text: text}
+	}
+	return Result{Text: text, Structured: c, List: c.state(), Display: c.shown()}
+}
+
 // listRef is the list that a result is about and its revision; both are left
 // out while there is no list.
 type listRef struct {
 	List     string `json:"list,omitempty"`
 	Revision int64  `json:"revision,omitempty"`
+}
+
+func (l listRef) inShort(counts any) *ListState {
+	if l.List == "" {
+		return nil
+	}
+	return &ListState{ID: l.List, Revision: l.Revision, Counts: counts}
 }
 
 func listRefOf(s todo.Snapshot) listRef { return listRef{List: s.List.ID, Revision: s.Revision} }

@@ -57,11 +57,52 @@ func (s *session) call(name, args string) tools.Result {
 		if err := s.outputs[name].Validate(doc); err != nil {
 			s.t.Errorf("V3: %s: structured content does not conform: %v\n%s", name, err, raw)
 		}
+		s.checkText(name, result, raw)
 	}
 	if result.IsError && s.list().Revision != before.Revision {
 		s.t.Errorf("V3: a failed call changed the list: %s", result.Text)
 	}
 	return result
+}
+
+// checkText checks that a client that is given the text, the list in short and
+// the display lacks nothing of the structured content (V3, K3). raw is the
+// structured content as JSON.
+func (s *session) checkText(name string, result tools.Result, raw []byte) {
+	s.t.Helper()
+	var c struct {
+		Message, Output, List string
+		Revision              int64
+		Counts, Display       json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &c); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, line := range strings.Split(c.Message, "\n") {
+		if line = strings.TrimSuffix(line, " (no change)"); line != "Todo list read" && !strings.Contains(result.Text, line) {
+			s.t.Errorf("V3: %s: the text lacks %q:\n%s", name, line, result.Text)
+		}
+	}
+	if strings.HasSuffix(c.Message, "(no change)") != strings.HasSuffix(result.Text, "(no change)") {
+		s.t.Errorf("V4: %s: text and message differ:\n%s\n%s", name, result.Text, c.Message)
+	}
+	if !strings.Contains(result.Text, c.Output) {
+		s.t.Errorf("K3: %s: the text lacks the output %q:\n%s", name, c.Output, result.Text)
+	}
+	want := "null"
+	if c.List != "" {
+		want = fmt.Sprintf(`{"id":%q,"revision":%d,"counts":%s}`, c.List, c.Revision, c.Counts)
+	}
+	if got, err := json.Marshal(result.List); err != nil || string(got) != want {
+		s.t.Errorf("V3: %s: list %s, want %s", name, got, want)
+	}
+	want = string(c.Display)
+	if result.IsError {
+		want = "null"
+	}
+	if got, err := json.Marshal(result.Display); err != nil || string(got) != want {
+		s.t.Errorf("V3: %s: display %s, want %s", name, got, want)
+	}
 }
 
 func (s *session) answer(tool *tools.Tool, args string) tools.Result {

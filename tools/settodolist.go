@@ -28,6 +28,16 @@ type setTodoListResult struct {
 	Counts *setTodoListCounts `json:"counts,omitempty"`
 }
 
+func (r setTodoListResult) state() *ListState { return r.inShort(r.Counts) }
+
+// shown returns nothing for a failed call: the text takes the list's place.
+func (r setTodoListResult) shown() any {
+	if r.IsError {
+		return nil
+	}
+	return r.Display
+}
+
 type setTodoListCounts struct {
 	Done       int `json:"done"`
 	InProgress int `json:"in_progress"`
@@ -65,12 +75,12 @@ func setTodoList(o Options) variant {
 				return nil
 			}}
 		},
-		result:  func(c *Call, out todo.Outcome) (string, any) { return setTodoListResultOf(s.view, c, out) },
+		result:  func(c *Call, out todo.Outcome) (string, content) { return setTodoListResultOf(s.view, c, out) },
 		failure: setTodoListFailure,
 	}
 }
 
-func setTodoListResultOf(view todo.View, c *Call, out todo.Outcome) (string, any) {
+func setTodoListResultOf(view todo.View, c *Call, out todo.Outcome) (string, content) {
 	n := tally(view, out.After)
 	res := setTodoListResult{
 		Message: "Todo list updated" + ending(out).text(),
@@ -101,7 +111,7 @@ func listing(view todo.View, s todo.Snapshot) string {
 	return b.String()
 }
 
-func setTodoListFailure(err *todo.InputError) (string, any) {
+func setTodoListFailure(err *todo.InputError) (string, content) {
 	text := validationFailed(err)
 	if len(err.Problems) == 1 && err.Problems[0].Sentence {
 		text = err.Problems[0].Message

@@ -60,7 +60,7 @@ func todoWrite(o Options) variant {
 	if o.ItemIDs {
 		v.input = todoWriteInputIDs{}
 	}
-	v.result = func(_ *Call, out todo.Outcome) (string, any) {
+	v.result = func(_ *Call, out todo.Outcome) (string, content) {
 		message := "Todo list updated: " + summary(tally(v.view, out.After))
 		end := ending(out)
 		text := message + end.text()
@@ -96,7 +96,7 @@ func contentVariant(o Options, s shape) variant {
 				return oneInProgress(s.view, d, o.InProgress)
 			}}
 		},
-		failure: func(err *todo.InputError) (string, any) { return validationFailed(err), nil },
+		failure: func(err *todo.InputError) (string, content) { return validationFailed(err), nil },
 	}
 }
 

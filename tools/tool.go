@@ -74,9 +74,9 @@ type variant struct {
 	// read returns the call for some arguments and adds their problems to r.
 	read func(r *reader, args value) *Call
 	// result words the outcome of a call, as text and as the output struct.
-	result func(c *Call, o todo.Outcome) (text string, structured any)
+	result func(c *Call, o todo.Outcome) (text string, structured content)
 	// failure words the refusal of a call; structured may be nil.
-	failure func(err *todo.InputError) (text string, structured any)
+	failure func(err *todo.InputError) (text string, structured content)
 }
 
 // Call is a tool call with valid arguments. It is immutable: the result of
@@ -95,11 +95,17 @@ type Call struct {
 	created int // how many items create_todos adds
 }
 
-// Result is the answer to a call.
+// Result is the answer to a call. The text says all that a model needs to know;
+// the rest is for programs.
 type Result struct {
 	Text       string
 	Structured any // conforms to the output schema; nil for none
-	IsError    bool
+	// List is the list in short, nil while there is none. Display is the
+	// display of Structured by itself, nil when Structured has none. Both are
+	// for clients that get no Structured (docs/spec/variants.md V3).
+	List    *ListState
+	Display any
+	IsError bool
 }
 
 // Names returns the names of all tools, in the order they are published.
@@ -197,8 +203,7 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 
 // Result returns the result for the outcome of a call.
 func (t *Tool) Result(c *Call, o todo.Outcome) Result {
-	text, structured := t.result(c, o)
-	return Result{Text: text, Structured: structured}
+	return newResult(t.result(c, o))
 }
 
 // Failure returns the result for an error of [Tool.Read] or of the board on
@@ -222,8 +227,9 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 	default:
 		return Result{}, false
 	}
-	text, structured := t.failure(input)
-	return Result{Text: text, Structured: structured, IsError: true}, true
+	result = newResult(t.failure(input))
+	result.IsError = true
+	return result, true
 }
 
 // validationFailed returns the error text of the whole-list tools and the view

@@ -52,12 +52,12 @@ func listView() variant {
 		output:  viewResult{},
 		read:    func(*reader, value) *Call { return &Call{} },
 		byList:  true,
-		result:  func(_ *Call, out todo.Outcome) (string, any) { return viewAnswer(out.After) },
-		failure: func(err *todo.InputError) (string, any) { return validationFailed(err), nil },
+		result:  func(_ *Call, out todo.Outcome) (string, content) { return viewAnswer(out.After) },
+		failure: func(err *todo.InputError) (string, content) { return validationFailed(err), nil },
 	}
 }
 
-func viewAnswer(s todo.Snapshot) (string, any) {
+func viewAnswer(s todo.Snapshot) (string, content) {
 	view, n := todo.CoreView(), s.Counts()
 	text := fmt.Sprintf("%d of %d completed", n[todo.Completed], len(s.Items)-n[todo.Cancelled])
 	return text, viewResult{

@@ -7,7 +7,7 @@ import "todo-mcp/internal/todo"
 // (docs/spec/variants.md W1). The server implements its event stream.
 func writeTodos(o Options) variant {
 	v := contentVariant(o, shape{})
-	v.result = func(_ *Call, out todo.Outcome) (string, any) {
+	v.result = func(_ *Call, out todo.Outcome) (string, content) {
 		text := "Todo list updated" + ending(out).text()
 		return text, todoWriteStructured(v.view, text, out.After, false)
 	}
