@@ -22,8 +22,8 @@ func (s *Server) handler(tool *tools.Tool) mcpserver.ToolHandlerFunc {
 }
 
 // answering returns a handler that converts what answer returns: a result, with
-// isError set when the model made a mistake, is returned as it is; an error is
-// the server's failure, which is logged and becomes a JSON-RPC error.
+// isError set when the model made a mistake, becomes what the client gets; an
+// error is the server's failure, which is logged and becomes a JSON-RPC error.
 func (s *Server) answering(tool *tools.Tool, answer func(context.Context, json.RawMessage, mcp.CallToolRequest) (tools.Result, error)) mcpserver.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		raw, err := rawArguments(req)
@@ -35,11 +35,7 @@ func (s *Server) answering(tool *tools.Tool, answer func(context.Context, json.R
 			s.Log.Error("call failed", "tool", tool.Name, "error", err)
 			return nil, err
 		}
-		return &mcp.CallToolResult{
-			Content:           []mcp.Content{mcp.NewTextContent(result.Text)},
-			StructuredContent: result.Structured,
-			IsError:           result.IsError,
-		}, nil
+		return s.convert(result, knownClient(clientOf(ctx).Name)), nil
 	}
 }
 

@@ -16,23 +16,48 @@ type client struct {
 	// sessionPerCall is true when the client opens a session for each call, so
 	// that its session ids do not identify a conversation.
 	sessionPerCall bool
+	sees           sight
 }
 
-// clients returns the table behind "auto". It names no tool that the client
-// hides or confuses with a built-in one: Gemini CLI hides write_todos, and
-// kimi-cli has a SetTodoList.
+// sight is what a client shows its model of a tool's result
+// (docs/spec/protocol.md, "Hosts").
+type sight string
+
+// The empty sight is that of a client that was not measured.
+const (
+	textAlone         sight = "text"
+	structuredInstead sight = "structured instead of text" // the text when there is no structured content
+	textAndStructured sight = "text and structured"
+	wholeResult       sight = "whole result" // as JSON, with its _meta
+)
+
+// hasStructured reports whether the model is shown structured content.
+func (s sight) hasStructured() bool {
+	return s == structuredInstead || s == textAndStructured || s == wholeResult
+}
+
+// clients returns the table behind the "auto" of --tools and --structured. The
+// first row whose prefix fits counts. It names no tool that the client hides or
+// confuses with a built-in one: Gemini CLI hides write_todos, and kimi-cli has a
+// SetTodoList.
 func clients() []client {
 	return []client{
+		{prefix: "claude-code", tool: "TodoWrite", sees: structuredInstead},
 		{prefix: "claude", tool: "TodoWrite"},
 		{prefix: "cursor", tool: "TodoWrite"},
 		{prefix: "visual studio code", tool: "TodoWrite"},
 		{prefix: "vscode", tool: "TodoWrite"},
-		{prefix: "gemini-cli", tool: "TodoWrite"},
-		{prefix: "codex", tool: "TodoWrite"},
-		{prefix: "opencode", tool: "TodoWrite"},
-		{prefix: "qwen", tool: "TodoWrite"},
-		{prefix: "continue", tool: "TodoWrite"},
+		{prefix: "gemini-cli", tool: "TodoWrite", sees: textAlone},
+		{prefix: "codex", tool: "TodoWrite", sees: structuredInstead},
+		{prefix: "copilot", tool: "TodoWrite", sees: textAndStructured},
+		{prefix: "github-copilot", tool: "TodoWrite", sees: textAndStructured}, // Copilot CLI as well
+		{prefix: "opencode", tool: "TodoWrite", sees: textAlone},
+		{prefix: "kilo", tool: "TodoWrite", sees: textAlone},
+		{prefix: "qwen", tool: "TodoWrite", sees: textAndStructured},
+		{prefix: "@cline/core", tool: "TodoWrite", sees: wholeResult},
+		{prefix: "continue", tool: "TodoWrite", sees: textAlone},
 		{prefix: "zed", tool: "TodoWrite"},
+		{prefix: "kimi-code", tool: "TodoWrite", sees: textAndStructured},
 		{prefix: "kimi", tool: "TodoWrite"},
 		{prefix: "goose", tool: "TodoWrite"},
 		{prefix: "openai-mcp", tool: "TodoWrite", sessionPerCall: true},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -28,8 +29,11 @@ type Config struct {
 	// see [CheckPublish].
 	Tools   []*tools.Tool
 	Publish []string
-	Texts   *prompts.Texts
-	Version string
+	// Structured says which clients get structured content; empty means
+	// [StructuredAuto].
+	Structured Structured
+	Texts      *prompts.Texts
+	Version    string
 	// List is the name of the list that the user chose for this process; empty
 	// for none.
 	List string
@@ -82,7 +86,7 @@ func New(c Config) (*Server, error) {
 	s := &Server{Config: c, current: make(map[string]string), resumed: make(map[string]todo.Scope)}
 	s.subscriptions = newSubscriptions(s)
 	hooks := &mcpserver.Hooks{}
-	hooks.AddAfterListTools(s.chooseTools)
+	hooks.AddAfterListTools(s.listTools)
 	s.subscriptions.hook(hooks)
 	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version,
 		mcpserver.WithTitle("Todo lists"),
@@ -142,7 +146,7 @@ func (s *Server) EndSession(id string) { s.subscriptions.drop(id) }
 func (s *Server) Close() { s.subscriptions.close() }
 
 // published returns the tools that clients can call, without the view tool.
-// chooseTools may list fewer to a client.
+// listTools may list fewer to a client.
 func (s *Server) published() []*tools.Tool {
 	if slices.Contains(s.Publish, "auto") || slices.Contains(s.Publish, "all") {
 		return s.Tools
@@ -178,11 +182,39 @@ func describe(t *tools.Tool) mcp.Tool {
 	}
 }
 
+// listTools makes of all tools the tools/list of one client: which tools, in the
+// order of [Config.Tools], and whether with output schemas. The first of them is
+// marked to be loaded at once.
+func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+	s.hideView(ctx, result)
+	s.chooseTools(ctx, result)
+	if !s.listsOutput(ctx) {
+		for i := range result.Tools {
+			result.Tools[i].RawOutputSchema = nil
+		}
+	}
+	slices.SortStableFunc(result.Tools, func(a, b mcp.Tool) int { return cmp.Compare(s.place(a.Name), s.place(b.Name)) })
+	if len(result.Tools) > 0 {
+		first := &result.Tools[0]
+		meta := maps.Clone(first.Meta.AdditionalFields) // shared by all answers
+		meta[metaAlwaysLoad] = true
+		first.Meta = &mcp.Meta{AdditionalFields: meta}
+	}
+}
+
+// place returns a tool's place in the list: that in [Config.Tools], and after
+// all those for the view tool.
+func (s *Server) place(name string) int {
+	if i := slices.IndexFunc(s.Tools, func(t *tools.Tool) bool { return t.Name == name }); i >= 0 {
+		return i
+	}
+	return len(s.Tools)
+}
+
 // chooseTools removes all tools but the most suitable one from the tools/list of
 // a client known by name (docs/spec/architecture.md, "auto"). It does so only in
 // sessions: the sessionless protocol requires the same list for all clients.
-func (s *Server) chooseTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	s.hideView(ctx, result)
+func (s *Server) chooseTools(ctx context.Context, result *mcp.ListToolsResult) {
 	if !slices.Contains(s.Publish, "auto") || mcpserver.IsModernRequest(ctx) {
 		return
 	}

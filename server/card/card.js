@@ -101,12 +101,19 @@ function input({ arguments: args }) {
   if (items.length) draw({ items, revision: 0, list: '' }, true);
 }
 
-const displayed = (result) => result?.structuredContent?.display?.find?.((d) => d?.type === 'todo' && Array.isArray(d.items));
+// displayed returns the list in a result, {items, list, revision}, if there is
+// one: from the structured content, or without that from _meta.
+function displayed({ structuredContent, _meta }) {
+  const { id, revision } = _meta?.['todo-mcp/list'] ?? {};
+  const c = structuredContent ?? { display: _meta?.['todo-mcp/display'], list: id, revision };
+  const block = c.display?.find?.((d) => d?.type === 'todo' && Array.isArray(d.items));
+  return block && { items: block.items, list: c.list ?? '', revision: c.revision ?? 0 };
+}
 
 function result(r) {
   const shown = displayed(r);
   if (shown && !r.isError) {
-    draw({ items: shown.items, list: r.structuredContent.list ?? '', revision: r.structuredContent.revision ?? 0 });
+    draw(shown);
     plan();
     return;
   }
@@ -199,11 +206,11 @@ async function refresh() {
   try {
     const r = await newest(list);
     if (over || list !== drawn.list) return;
-    const shown = displayed(r), revision = r.structuredContent?.revision ?? 0;
+    const shown = displayed(r);
     misses = r.isError || !shown ? enough : 0;
     if (misses) return;
-    quiet = revision > drawn.revision ? 0 : quiet + 1;
-    if (revision >= drawn.revision) draw({ items: shown.items, list, revision });
+    quiet = shown.revision > drawn.revision ? 0 : quiet + 1;
+    if (shown.revision >= drawn.revision) draw({ ...shown, list });
   } catch {
     misses++;
   } finally {

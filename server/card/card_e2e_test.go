@@ -118,6 +118,33 @@ func TestAppVariants(t *testing.T) {
 	c.until(visible + ` === 14 && document.getElementById('fold').ariaExpanded === 'true'`)
 }
 
+// V3: results without structured content, which clients get that would show it
+// to their models, are drawn from their _meta. The page refreshes as well, and
+// structured content counts where there is any.
+func TestAppWithoutStructuredContent(t *testing.T) {
+	c := newChatOf(t, servertest.New(t, nil, func(c *server.Config) { c.List = "one" }), "claude-code")
+	c.mount(``)
+	c.call("TodoWrite", `{todos: [{content: 'A', activeForm: 'Doing A', status: 'in_progress'}, {content: 'B', activeForm: 'x', status: 'pending'}]}`)
+	if servertest.Eval[bool](t, c.ctx, `'structuredContent' in host.last`) {
+		t.Error("V3: the client got structured content")
+	}
+	c.rows("in_progress Doing A", "pending B")
+	c.host(`call("SetTodoList", {todos: [{title: 'A', status: 'done'}, {title: 'B', status: 'pending'}]})`)
+	c.until(`document.getElementById('count').textContent === '1 of 2 done' && drawn.revision === 2 && drawn.list.length === 26`)
+	c.call("create_todos", `{items: ['C']}`)
+	c.call("update_todo", `{id: '3', status: 'failed'}`)
+	c.rows("completed A", "pending B", "failed C")
+	c.call("TodoWrite", `{todos: [{content: '', activeForm: 'x', status: 'pending'}]}`)
+	c.until(`document.getElementById('note').className === 'error'`)
+	c.host(`result({content: [], structuredContent: {display: [{type: 'todo', items: [{title: 'S', status: 'pending'}]}]}, _meta: {'todo-mcp/display': [{type: 'todo', items: []}]}})`)
+	c.rows("pending S")
+	// Only a broken host could send these.
+	c.host(`result({content: [{type: 'text', text: 'Updated'}], _meta: {'todo-mcp/display': 'x', 'todo-mcp/list': null}})`)
+	c.until(`document.getElementById('note').textContent === 'Updated'`)
+	c.host(`result({content: [], _meta: {'todo-mcp/display': [{type: 'todo', items: [{title: 'No list', status: 'pending'}]}]}})`)
+	c.rows("pending No list")
+}
+
 // When a host refuses the view tool because it was not listed, the page reads
 // the list's resource instead. It sends no request to a host that offers
 // neither tools nor resources.

@@ -108,7 +108,7 @@ func checkListing(t *testing.T, where string, names []string, raw map[string]jso
 		t.Errorf("%s: listed %v, view tool wanted: %v", where, names, view)
 	}
 	for name, tool := range raw {
-		want := `"_meta":{"ui":{"resourceUri":"ui://todo/list.html"}}`
+		want := `"ui":{"resourceUri":"ui://todo/list.html"}}`
 		if name == viewTool {
 			want = `"_meta":{"ui":{"visibility":["app"]}}`
 			if !strings.Contains(string(tool), `"readOnlyHint":true`) {

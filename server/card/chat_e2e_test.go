@@ -48,7 +48,11 @@ type chat struct {
 	seen  map[string]bool // the targets of earlier pages
 }
 
-func newChat(t *testing.T, s *server.Server) *chat {
+// newChat returns a host whose model is not known to be shown structured content.
+func newChat(t *testing.T, s *server.Server) *chat { t.Helper(); return newChatOf(t, s, "claude-ai") }
+
+// newChatOf returns a host that names itself client.
+func newChatOf(t *testing.T, s *server.Server, client string) *chat {
 	t.Helper()
 	script := hostScript(t)
 	h, err := web.New(s, web.Config{Board: s.Board, SessionKey: servertest.Key})
@@ -69,7 +73,7 @@ func newChat(t *testing.T, s *server.Server) *chat {
 	t.Cleanup(func() { h.Close(); web.CloseClientConnections(); web.Close() })
 	c := &chat{t: t, ctx: servertest.Tab(t), seen: make(map[string]bool)}
 	servertest.Do(t, c.ctx, chromedp.EmulateViewport(592, 700), chromedp.Navigate(web.URL+"/host"))
-	c.host("connect()")
+	c.host(fmt.Sprintf("connect(%q)", client))
 	return c
 }
 

@@ -10,10 +10,12 @@ const probe = '<script>window.stopped = []; addEventListener("securitypolicyviol
 
 const host = { calls: [], reads: [], sizes: [], refuse: false, ready: 0, down: false };
 window.host = host;
-const client = new Client({ name: 'claude-ai', version: '1' },
-  { capabilities: { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: [RESOURCE_MIME_TYPE] } } } });
+const capabilities = { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: [RESOURCE_MIME_TYPE] } } };
+let client;
 
-host.connect = async () => {
+// connect begins a session as a client with a name.
+host.connect = async (name) => {
+  client = new Client({ name, version: '1' }, { capabilities });
   await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', location)));
   const { tools } = await client.listTools();
   host.appOnly = tools.filter(isToolVisibilityAppOnly).map((t) => t.name);
