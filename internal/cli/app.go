@@ -95,7 +95,7 @@ func (a *app) openServer() (s *server.Server, done func(), err error) {
 func (a *app) serverConfig(board *todo.Board) (server.Config, error) {
 	list, texts, err := a.newTools()
 	return server.Config{
-		Board: board, Tools: list, Publish: a.publish, Texts: texts, Version: a.Version,
+		Board: board, Tools: list, Publish: a.publish, Structured: a.content, Texts: texts, Version: a.Version,
 		List: a.list, Dir: workingDir(), Conversations: a.keys, Log: a.logger(),
 	}, err
 }

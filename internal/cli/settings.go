@@ -15,6 +15,7 @@ import (
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
+	"todo-mcp/server"
 	"todo-mcp/tools"
 )
 
@@ -22,6 +23,7 @@ import (
 type settings struct {
 	tools    tools.Options
 	publish  []string
+	content  server.Structured
 	guidance prompts.Guidance
 	prompts  string
 	list     string
@@ -157,6 +159,8 @@ func serverSettings() []setting {
 	return []setting{
 		define(toolNames(), "tools", []string{"auto"}, func(s *settings) *[]string { return &s.publish },
 			"tools to offer: auto (by client), all, or names with commas"),
+		define(oneOf(server.StructuredAuto, server.StructuredAlways, server.StructuredNever), "structured", server.StructuredAuto, func(s *settings) *server.Structured { return &s.content },
+			"structured content in results: auto (not where models are shown it), always or never"),
 		define(words(), "conversation-keys", nil, func(s *settings) *[]string { return &s.keys },
 			"more _meta fields that carry a conversation id, with commas"),
 		define(logLevel(), "log-level", slog.LevelWarn, func(s *settings) *slog.Level { return &s.logLevel },
