@@ -1,0 +1,197 @@
+//go:build hosts && linux
+
+// Package hosts runs real MCP clients from npm, on a stand-in model, against the
+// server: what they send, what they show a model, and what a restarted one finds.
+// `make hosts` installs the clients and runs it; it is no part of `make test`.
+package hosts
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// expectation is what one client does in three runs in one folder.
+type expectation struct {
+	client  string
+	way     way
+	offered bool   // the model is offered TodoWrite at once, not only behind a search
+	shown   int    // most tokens that the model is shown for a write of ten items
+	again   string // where the plan goes in the second run, with one more item done
+	other   string // where a wholly different plan goes in the third run
+}
+
+// expected is the table to edit when the server changes. Lists are counted as
+// they began.
+func expected() []expectation {
+	return []expectation{
+		{"claude-stdio", anew, false, 200, "list 1 revision 2", "list 2 revision 1"},
+		{"claude-stdio", resume, false, 200, "list 1 revision 2", "list 2 revision 1"},
+		{"claude-stdio", latest, false, 200, "list 1 revision 2", "list 2 revision 1"},
+		{"claude-http", anew, false, 200, "list 1 revision 2", "list 2 revision 1"},
+		{"claude-http", resume, false, 200, "list 1 revision 2", "list 2 revision 1"},
+		{"codex", anew, true, 210, "list 2 revision 1", "list 3 revision 1"},
+		{"codex", resume, true, 210, "list 1 revision 2", "list 1 revision 3"},
+		{"gemini", anew, true, 30, "list 1 revision 2", "list 2 revision 1"},
+		{"gemini", resume, true, 30, "list 1 revision 2", "list 2 revision 1"},
+		{"kimi", anew, true, 240, "list 1 revision 2", "list 2 revision 1"},
+		{"kimi", resume, true, 240, "list 1 revision 2", "list 2 revision 1"},
+		{"copilot", anew, true, 220, "list 1 revision 2", "list 2 revision 1"},
+		{"copilot", resume, true, 220, "list 1 revision 2", "list 2 revision 1"},
+	}
+}
+
+// A client is run three times in one folder, as [expected] says.
+func TestHosts(t *testing.T) {
+	for _, want := range expected() {
+		t.Run(want.client+"/"+string(want.way), func(t *testing.T) {
+			r := newRig(t, byName(t, want.client))
+			r.report(r.run(want.way, newPlan("Build the parser", 10, 2)))
+			if offered := r.offered() != ""; offered != want.offered {
+				t.Errorf("TodoWrite is offered at once: %t, expected %t", offered, want.offered)
+			}
+			if shown := r.shown(); tokens(shown) > want.shown {
+				t.Errorf("the model is shown %d tokens, at most %d are expected", tokens(shown), want.shown)
+			}
+			r.check("the first plan", "list 1 revision 1")
+			r.report(r.run(want.way, newPlan("Build the parser", 10, 3)))
+			r.check("the plan again", want.again)
+			r.report(r.run(want.way, newPlan("Bake bread", 4, 0)))
+			r.check("another plan", want.other)
+			for _, s := range r.lists() {
+				t.Logf("list %.8s revision %d, %q, %d items, conversation %s, workspace %s", s.List.ID, s.Revision, s.List.First, len(s.Items), s.List.Scope.Conversation, s.List.Workspace)
+			}
+		})
+	}
+}
+
+func byName(t *testing.T, name string) client {
+	t.Helper()
+	for _, c := range clients() {
+		if c.name == name {
+			return c
+		}
+	}
+	t.Fatalf("no client %s", name)
+	return client{}
+}
+
+// check compares where the last write went.
+func (r *rig) check(what, want string) {
+	r.t.Helper()
+	got := r.written()
+	r.t.Logf("FOUND %s: %s", what, got)
+	if got != want {
+		r.t.Errorf("%s went to %s, expected %s", what, got, want)
+	}
+}
+
+// shown returns the result of the last call as the model was shown it.
+func (r *rig) shown() string {
+	r.t.Helper()
+	turns, _ := r.model.turns()
+	if len(turns) == 0 || len(turns[len(turns)-1].Results) == 0 {
+		r.t.Error("the model was shown no result")
+		return ""
+	}
+	all := turns[len(turns)-1].Results
+	return all[len(all)-1]
+}
+
+// offered returns the name under which the first request offers TodoWrite; empty
+// when it does not.
+func (r *rig) offered() string {
+	if turns, _ := r.model.turns(); len(turns) > 0 {
+		return turns[0].toolName("")
+	}
+	return ""
+}
+
+// tokens estimates a number of tokens as the budgets do, as runes / 4.
+func tokens(text string) int { return (len([]rune(text)) + 3) / 4 }
+
+// report logs what the client sent in one run and what the model was shown.
+func (r *rig) report(rec recording) {
+	r.t.Helper()
+	shown := r.shown()
+	r.t.Logf("client %s, capabilities %s, versions %v, methods %v", rec.client, rec.capabilities, rec.protocol, rec.methods)
+	for _, call := range rec.calls {
+		r.t.Logf("tools/call _meta: %s", call)
+	}
+	r.t.Logf("env %v", rec.env)
+	r.t.Logf("servers %v, stopped by %v", rec.servers, rec.signals)
+	r.t.Logf("OFFERED at once as %q", r.offered())
+	r.t.Logf("SHOWN %d bytes, about %d tokens: %s", len(shown), tokens(shown), shown)
+}
+
+// A write that the model was told of is on disk, however the server is stopped
+// right after it; the next write meets the dying server or the one started anew.
+func TestStopLosesNothing(t *testing.T) {
+	type step struct {
+		after  time.Duration // since the step before; it is what the test is about
+		signal syscall.Signal
+	}
+	for name, steps := range map[string][]step{
+		"as Claude Code stops": {{0, syscall.SIGINT}, {100 * time.Millisecond, syscall.SIGTERM}, {300 * time.Millisecond, syscall.SIGKILL}},
+		"killed":               {{0, syscall.SIGKILL}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, byName(t, "claude-stdio"))
+			var plans, acknowledged []plan
+			for done := range 6 {
+				plans = append(plans, newPlan("Build the parser", 10, done))
+			}
+			var stops sync.WaitGroup
+			r.model.answered = func(n int, result string) {
+				if !strings.Contains(result, "Todo list updated") {
+					t.Logf("write %d is not acknowledged: %s", n, result)
+					return
+				}
+				acknowledged = append(acknowledged, plans[n])
+				servers := read(t, r.recording).servers
+				pid, _ := strconv.Atoi(servers[len(servers)-1])
+				begun := make(chan struct{})
+				stops.Go(func() {
+					for i, s := range steps {
+						<-time.After(s.after)
+						err := syscall.Kill(pid, s.signal)
+						if i == 0 {
+							close(begun)
+						}
+						if err != nil { // it has ended
+							return
+						}
+						t.Logf("write %d is acknowledged, %v to %d", n, s.signal, pid)
+					}
+				})
+				<-begun
+			}
+			rec := r.run(anew, plans...)
+			stops.Wait()
+			var kept []todo.Snapshot
+			for _, l := range r.lists() {
+				r.read(func(ctx context.Context, s todo.Store) error {
+					history, err := s.History(ctx, l.List.ID, 0, 0)
+					kept = append(kept, history...)
+					return err
+				})
+			}
+			t.Logf("FOUND %d of %d writes acknowledged, %d revisions kept, servers %v", len(acknowledged), len(plans), len(kept), rec.servers)
+			if len(acknowledged) == 0 {
+				t.Error("no write was acknowledged")
+			}
+			for _, p := range acknowledged {
+				if !slices.ContainsFunc(kept, p.is) {
+					t.Errorf("acknowledged and lost: %s", p.json())
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,230 @@
+//go:build hosts && linux
+
+package hosts
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// object is JSON that is read or written without a type of its own.
+type object = map[string]any
+
+// model is a stand-in for a model on loopback. It speaks the Anthropic Messages
+// API, the OpenAI Responses API and Gemini's generateContent, each just enough
+// for the clients of this package. It calls TodoWrite with the plans of its
+// script, one for each request, and then says that it is done.
+type model struct {
+	*httptest.Server
+
+	mu       sync.Mutex
+	script   []plan
+	requests []modelRequest
+	other    []string // requests that are no turn of the conversation
+	// answered is called with the newest tool result that the model is shown and
+	// the number of results before it; may be nil.
+	answered func(n int, result string)
+}
+
+// modelRequest is what one request tells the model.
+type modelRequest struct {
+	Tools   []string // names of the tools that it offers
+	Results []string // texts of the tool results in it, oldest first
+}
+
+func newModel(t *testing.T) *model {
+	m := &model{}
+	m.Server = httptest.NewServer(m)
+	t.Cleanup(m.Close)
+	return m
+}
+
+// begin gives the model a new script and forgets what it was sent.
+func (m *model) begin(script ...plan) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.script, m.requests, m.other = script, nil, nil
+}
+
+// turns returns the requests of the conversation since begin, and what else was
+// asked.
+func (m *model) turns() (turns []modelRequest, other []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.requests, m.other
+}
+
+func (m *model) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	raw, _ := io.ReadAll(req.Body)
+	var body object
+	_ = json.Unmarshal(raw, &body)
+	r := modelRequest{Tools: toolNames(body["tools"], ""), Results: results(body)}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var p *plan // to write; nil is the final text
+	if len(r.Tools) > 0 {
+		p = m.next(r)
+	} else { // a side question (a title, a summary) or no question at all
+		m.other = append(m.other, req.Method+" "+req.URL.Path)
+	}
+	var events []object
+	switch path := req.URL.Path; {
+	case strings.HasSuffix(path, "/messages"):
+		events = anthropicEvents(p, r.toolName("mcp__todo__TodoWrite"))
+	case strings.HasSuffix(path, "/responses"):
+		events = openAIEvents(p, r.toolName("mcp__todo.TodoWrite"))
+	case strings.HasSuffix(path, ":streamGenerateContent"):
+		events = geminiEvents(p, r.toolName("mcp_todo_TodoWrite"))
+	default:
+		http.Error(w, `{"error":{"type":"not_found_error","message":"the stand-in does not have this"}}`, http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, e := range events {
+		raw, _ := json.Marshal(e)
+		if e["type"] != nil { // Gemini names no events
+			fmt.Fprintf(w, "event: %s\n", e["type"])
+		}
+		fmt.Fprintf(w, "data: %s\n\n", raw)
+	}
+}
+
+// next records a turn of the conversation and returns the plan to write. The
+// caller holds the lock.
+func (m *model) next(r modelRequest) *plan {
+	m.requests = append(m.requests, r)
+	if n := len(r.Results); n > 0 && m.answered != nil {
+		m.answered(n-1, r.Results[n-1])
+	}
+	if len(m.script) == 0 {
+		return nil
+	}
+	p := m.script[0]
+	m.script = m.script[1:]
+	return &p
+}
+
+// toolName returns the name under which the client offers TodoWrite, else deferred:
+// a client that defers its tools behind a search does not offer it at first.
+func (r modelRequest) toolName(deferred string) string {
+	for _, name := range r.Tools {
+		if strings.Contains(name, "todo") && strings.HasSuffix(name, "TodoWrite") {
+			return name
+		}
+	}
+	return deferred
+}
+
+// toolNames returns the names in the "tools" of a request of any of the APIs. A
+// tool in a namespace is "namespace.name".
+func toolNames(tools any, namespace string) (names []string) {
+	list, _ := tools.([]any)
+	for _, t := range list {
+		tool, _ := t.(object)
+		name, _ := tool["name"].(string)
+		switch {
+		case tool["functionDeclarations"] != nil:
+			names = append(names, toolNames(tool["functionDeclarations"], "")...)
+		case tool["type"] == "namespace":
+			names = append(names, toolNames(tool["tools"], name+".")...)
+		case name != "":
+			names = append(names, namespace+name)
+		}
+	}
+	return names
+}
+
+// results returns the texts of all tool results in a part of a request.
+func results(v any) (texts []string) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			texts = append(texts, results(e)...)
+		}
+	case object:
+		switch {
+		case v["type"] == "tool_result":
+			return []string{text(v["content"])}
+		case v["type"] == "function_call_output":
+			return []string{text(v["output"])}
+		case v["functionResponse"] != nil:
+			response, _ := v["functionResponse"].(object)
+			return []string{text(response["response"])}
+		}
+		for _, key := range []string{"messages", "input", "contents", "content", "parts"} {
+			texts = append(texts, results(v[key])...)
+		}
+	}
+	return texts
+}
+
+// text returns the text that a model is shown of a tool result's content: strings
+// and text blocks as they are, anything else as JSON.
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		var b strings.Builder
+		for _, e := range v {
+			b.WriteString(text(e))
+		}
+		return b.String()
+	case object:
+		for _, key := range []string{"text", "output"} { // Gemini CLI has "output"
+			if s, ok := v[key].(string); ok {
+				return s
+			}
+		}
+	}
+	raw, _ := json.Marshal(v)
+	return string(raw)
+}
+
+func anthropicEvents(p *plan, tool string) []object {
+	usage := object{"input_tokens": 1, "output_tokens": 1}
+	block, delta, reason := object{"type": "text", "text": ""}, object{"type": "text_delta", "text": "Done."}, "end_turn"
+	if p != nil {
+		block = object{"type": "tool_use", "id": p.callID("toolu_"), "name": tool, "input": object{}}
+		delta, reason = object{"type": "input_json_delta", "partial_json": p.json()}, "tool_use"
+	}
+	return []object{
+		{"type": "message_start", "message": object{"id": "msg_1", "type": "message", "role": "assistant", "model": "stand-in", "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage}},
+		{"type": "content_block_start", "index": 0, "content_block": block},
+		{"type": "content_block_delta", "index": 0, "delta": delta},
+		{"type": "content_block_stop", "index": 0},
+		{"type": "message_delta", "delta": object{"stop_reason": reason, "stop_sequence": nil}, "usage": usage},
+		{"type": "message_stop"},
+	}
+}
+
+func openAIEvents(p *plan, tool string) []object {
+	item := object{"type": "message", "id": "msg_1", "role": "assistant", "content": []any{object{"type": "output_text", "text": "Done."}}}
+	if p != nil {
+		namespace, name, _ := strings.Cut(tool, ".")
+		item = object{"type": "function_call", "id": p.callID("fc_"), "call_id": p.callID("call_"), "namespace": namespace, "name": name, "arguments": p.json()}
+	}
+	return []object{
+		{"type": "response.created", "response": object{"id": "resp_1"}},
+		{"type": "response.output_item.done", "output_index": 0, "item": item},
+		{"type": "response.completed", "response": object{"id": "resp_1", "output": []any{item}, "usage": object{
+			"input_tokens": 1, "output_tokens": 1, "total_tokens": 2, "input_tokens_details": object{"cached_tokens": 0}, "output_tokens_details": object{"reasoning_tokens": 0}}}},
+	}
+}
+
+func geminiEvents(p *plan, tool string) []object {
+	part := object{"text": "Done."}
+	if p != nil {
+		part = object{"functionCall": object{"name": tool, "args": p.arguments()}}
+	}
+	return []object{{
+		"candidates":    []any{object{"index": 0, "finishReason": "STOP", "content": object{"role": "model", "parts": []any{part}}}},
+		"usageMetadata": object{"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2},
+	}}
+}

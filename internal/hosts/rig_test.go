@@ -1,0 +1,228 @@
+//go:build hosts && linux
+
+package hosts
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/store/sqlite"
+	"todo-mcp/internal/todo"
+)
+
+// patience is how long one run of a client may take.
+const patience = 60 * time.Second
+
+// plan is one write of TodoWrite.
+type plan struct {
+	id    int64 // of the call
+	items []todoItem
+}
+
+type todoItem struct {
+	Content    string `json:"content"`
+	Status     string `json:"status"`
+	ActiveForm string `json:"activeForm"`
+}
+
+var planIDs atomic.Int64
+
+// newPlan returns a plan of n items about a subject, of which the first done are
+// completed and the next is in progress.
+func newPlan(subject string, n, done int) plan {
+	p := plan{id: planIDs.Add(1)}
+	for i := range n {
+		status := string(todo.Pending)
+		switch {
+		case i < done:
+			status = string(todo.Completed)
+		case i == done:
+			status = string(todo.InProgress)
+		}
+		p.items = append(p.items, todoItem{fmt.Sprintf("%s, part %d", subject, i+1), status, fmt.Sprintf("At %s, part %d", subject, i+1)})
+	}
+	return p
+}
+
+func (p plan) arguments() object           { return object{"todos": p.items} }
+func (p plan) callID(prefix string) string { return fmt.Sprintf("%sstandin%d", prefix, p.id) }
+
+func (p plan) json() string {
+	raw, _ := json.Marshal(p.arguments())
+	return string(raw)
+}
+
+// is reports whether a snapshot holds exactly this plan.
+func (p plan) is(s todo.Snapshot) bool {
+	return slices.EqualFunc(p.items, s.Items, func(a todoItem, b todo.Item) bool {
+		return a.Content == b.Text && a.Status == string(b.Status)
+	})
+}
+
+// rig is one client with its own home, folder and store.
+type rig struct {
+	t         *testing.T
+	client    client
+	model     *model
+	home, dir string
+	store     string   // the SQLite file
+	recording string   // the file of the recording of the last run
+	server    []string // the command that the client starts
+	url       string   // of the server over HTTP; empty for stdio
+	runs      int
+}
+
+func newRig(t *testing.T, c client) *rig {
+	t.Helper()
+	r := &rig{t: t, client: c, model: newModel(t), home: t.TempDir(), dir: t.TempDir()}
+	r.store = filepath.Join(r.home, "state", "todo.db")
+	r.recording = filepath.Join(r.home, "recording")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.server = []string{self, recordMode, r.recording, serverFile, "--store", "sqlite:" + r.store}
+	c.files(r)
+	return r
+}
+
+// run runs the client once and returns what was recorded. The model writes the
+// plans.
+func (r *rig) run(w way, plans ...plan) recording {
+	r.t.Helper()
+	r.model.begin(plans...)
+	_ = os.Remove(r.recording)
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	args, env := r.client.command(r, r.runs == 0, w)
+	r.runs++
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = r.dir
+	path := filepath.Dir(program(r.t, "node-linux-*/bin/node")) + ":" + os.Getenv("PATH")
+	cmd.Env = append([]string{"PATH=" + path, "HOME=" + r.home, "TERM=dumb", "NO_COLOR=1"}, env...)
+	// The client and all it starts end with the group, which has the client's id.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	began := time.Now()
+	output, err := cmd.CombinedOutput()
+	if cmd.Process == nil {
+		r.t.Fatal(err)
+	}
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left behind
+	turns, other := r.model.turns()
+	r.t.Logf("run %d (%s): %.1f s, %v, %d turns, other requests %v", r.runs, w, time.Since(began).Seconds(), err, len(turns), other)
+	if err != nil || len(turns) <= len(plans) {
+		r.t.Errorf("%q did not play the script (%v) and printed:\n%s", args, err, output)
+	} else if resumed := len(turns[0].Results) > 0; resumed != (r.runs > 1 && w != anew) {
+		r.t.Errorf("the client continues a conversation: %t", resumed)
+	}
+	return read(r.t, r.recording)
+}
+
+// lists returns the newest snapshots of all lists, the one written last first.
+func (r *rig) lists() []todo.Snapshot {
+	r.t.Helper()
+	var found []todo.Snapshot
+	r.read(func(ctx context.Context, s todo.Store) (err error) {
+		found, err = s.Find(ctx, todo.Query{})
+		return err
+	})
+	return found
+}
+
+// read opens the store's file for a moment.
+func (r *rig) read(f func(context.Context, todo.Store) error) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	s, err := sqlite.Open(r.store)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer s.Close()
+	if err := f(ctx, s); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// written says where the last write went: "list 2 revision 1", lists counted as
+// they began.
+func (r *rig) written() string {
+	r.t.Helper()
+	all := r.lists()
+	if len(all) == 0 {
+		return "nowhere"
+	}
+	last := all[0]
+	slices.SortFunc(all, func(a, b todo.Snapshot) int {
+		return cmp.Or(a.List.Created.Compare(b.List.Created), cmp.Compare(a.Seq, b.Seq))
+	})
+	n := slices.IndexFunc(all, func(s todo.Snapshot) bool { return s.List.ID == last.List.ID })
+	return fmt.Sprintf("list %d revision %d", n+1, last.Revision)
+}
+
+// serveHTTP starts the server over HTTP for the rig, behind a proxy that records
+// what is posted.
+func (r *rig) serveHTTP() {
+	r.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, serverFile, "serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+r.store)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { cancel(); _ = cmd.Wait() })
+	address := ""
+	for lines := bufio.NewScanner(out); address == "" && lines.Scan(); {
+		if word := strings.Fields(lines.Text()); len(word) == 2 && word[0] == "MCP" {
+			address = word[1]
+		}
+	}
+	target, err := url.Parse(address)
+	if err != nil || address == "" {
+		r.t.Fatalf("the server names no address (%v)", err)
+	}
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
+		body, _ := io.ReadAll(p.In.Body)
+		p.Out.Body = io.NopCloser(bytes.NewReader(body))
+		p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = target.Scheme, target.Host, target.Host
+		r.record(cmd.Process.Pid, p.In, body)
+	}})
+	r.t.Cleanup(proxy.Close)
+	r.url = proxy.URL + target.Path
+}
+
+func (r *rig) record(pid int, req *http.Request, body []byte) {
+	f, err := os.OpenFile(r.recording, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		r.t.Error(err)
+		return
+	}
+	defer f.Close()
+	if id := req.Header.Get("Mcp-Session-Id"); id != "" {
+		fmt.Fprintf(f, "%d env SESSION header=%s\n", pid, id)
+	}
+	fmt.Fprintf(f, "%d > %s\n", pid, bytes.ReplaceAll(body, []byte("\n"), nil))
+}
