@@ -9,7 +9,7 @@ LINT      = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 E2E       = -tags e2e
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race cross golden deps long bench shots
+.PHONY: test build fmt vet lint race cross golden deps long hosts bench shots
 
 ## test: all that must hold before a change lands
 test: deps fmt vet lint race golden cross
@@ -26,11 +26,11 @@ fmt:
 
 vet:
 	@echo "== go vet"
-	@$(GO) vet $(E2E) ./...
+	@$(GO) vet -tags e2e,hosts ./...
 
 lint:
 	@echo "== golangci-lint"
-	@$(GO) run $(LINT) run --build-tags e2e ./...
+	@$(GO) run $(LINT) run --build-tags e2e,hosts ./...
 	@echo "== biome (JavaScript)"
 	@$(BIOME) lint --error-on-warnings
 
@@ -54,6 +54,11 @@ build:
 ## long: the proofs that take longer than a change should wait
 long: deps
 	@TODO_LONG=1 $(GO) test $(E2E) -race -timeout 60m ./...
+
+## hosts: real clients from npm on a stand-in model; TestHosts/codex alone with RUN=TestHosts/codex
+hosts:
+	@./.ci/npm testdata/npm-hosts
+	@$(GO) test -tags hosts -count=1 -v -timeout 30m -run '$(or $(RUN),.)' ./internal/hosts
 
 ## bench: speed and memory, as ratios against a floor of the same run
 bench:
