@@ -144,8 +144,7 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 // listPage is a list's own page.
 type listPage struct {
 	listView
-	Shown  listView // the revision that is drawn: the newest or an old one
-	Oldest int64
+	Shown listView // the revision that is drawn: the newest or an old one
 }
 
 // list serves a list's page at its newest revision or at ?revision=, which
@@ -166,7 +165,7 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	page := listPage{listView: v, Shown: v, Oldest: 1}
+	page := listPage{listView: v, Shown: v}
 	if wanted, err := strconv.ParseInt(r.URL.Query().Get("revision"), 10, 64); err == nil && wanted > 0 && wanted < v.Revision {
 		if page.Shown, err = p.revision(r, id, wanted); err != nil {
 			return err
@@ -187,14 +186,23 @@ func writeDocument(w http.ResponseWriter, l todo.Snapshot) error {
 }
 
 // listView returns the view of a list's newest revision, with its sub-agents'
-// lists.
+// lists and the oldest revision that is kept.
 func (p *Panel) listView(ctx context.Context, lists todo.Lists, id string) (listView, error) {
 	l, err := lists.Load(ctx, id, 0)
 	if err != nil {
 		return listView{}, err
 	}
 	subs, err := lists.Find(ctx, todo.Query{Parent: id})
-	return viewOf(l, subs, p.config.Now()), err
+	if err != nil {
+		return listView{}, err
+	}
+	kept, err := lists.History(ctx, id, 0, 1)
+	v := viewOf(l, subs, p.config.Now())
+	v.Oldest = l.Revision
+	if len(kept) > 0 {
+		v.Oldest = min(v.Oldest, kept[0].Revision) // the list may have changed since it was read
+	}
+	return v, err
 }
 
 // revision returns the view of an old revision, with its changes marked.
@@ -254,6 +262,7 @@ type drawnList struct {
 	Name     string `json:"name"`
 	Seq      int64  `json:"seq"`
 	Revision int64  `json:"revision"`
+	Oldest   int64  `json:"oldest"` // the first revision that is kept
 	Settled  bool   `json:"settled"`
 	Card     string `json:"card"`
 	Rail     string `json:"rail"`
@@ -314,7 +323,7 @@ func (p *Panel) drawAll(ctx context.Context, lists todo.Lists, changed []todo.Sn
 }
 
 func (p *Panel) draw(v listView) (drawnList, error) {
-	d := drawnList{ID: v.ID, Name: v.Name, Seq: v.Seq, Revision: v.Revision, Settled: v.Settled, Say: spoken(v)}
+	d := drawnList{ID: v.ID, Name: v.Name, Seq: v.Seq, Revision: v.Revision, Oldest: v.Oldest, Settled: v.Settled, Say: spoken(v)}
 	for part, to := range map[string]*string{"card": &d.Card, "railitem": &d.Rail, "nowitem": &d.Now} {
 		var b strings.Builder
 		if err := p.templates.ExecuteTemplate(&b, part, v); err != nil {

@@ -5,6 +5,7 @@ const { view, list } = document.body.dataset;
 let seq = Number(document.body.dataset.seq);
 let newest = Number(document.body.dataset.revision || 0);
 let shown = $('scrub') ? Number($('scrub').value) : 0;
+let oldest = $('scrub') ? Number($('scrub').min) : 0; // the first revision that is kept
 
 // --- inserting drawn HTML
 
@@ -124,7 +125,9 @@ setInterval(tick, 1000);
 function applyList(d) {
   const live = shown === newest;
   newest = Math.max(newest, d.revision);
+  oldest = Math.max(oldest, d.oldest);
   $('scrub').max = newest;
+  $('scrub').min = oldest;
   if (live) {
     shown = newest;
     $('scrub').value = shown;
@@ -138,13 +141,14 @@ function applyList(d) {
 
 function mark() {
   $('where').textContent = `${shown} of ${newest}`;
-  $('live').hidden = $('restore').hidden = shown === newest;
+  $('live').hidden = shown === newest;
+  $('restore').hidden = shown === newest || shown < oldest; // what is drawn may be kept no more
 }
 
 let asked = 0;
 async function go(revision) {
   if (editing) { editing = false; $('edit').textContent = 'Edit'; $('edit').setAttribute('aria-pressed', false); }
-  shown = Math.min(Math.max(1, revision), newest);
+  shown = Math.min(Math.max(oldest, revision), newest);
   $('scrub').value = shown;
   mark();
   const mine = ++asked;
@@ -180,7 +184,7 @@ if (view === 'list') {
   });
   document.addEventListener('keydown', (e) => {
     if (e.target.matches('input') || e.altKey || e.ctrlKey || e.metaKey) return;
-    const to = { ArrowLeft: shown - 1, ArrowRight: shown + 1, Home: 1, End: newest }[e.key];
+    const to = { ArrowLeft: shown - 1, ArrowRight: shown + 1, Home: oldest, End: newest }[e.key];
     if (to !== undefined) { e.preventDefault(); go(to); }
   });
   if (navigator.clipboard) {

@@ -19,6 +19,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
 
@@ -99,6 +100,28 @@ func TestPanelMarksStaleItems(t *testing.T) {
 	}
 	servertest.Eval[int](t, ctx, `document.body.dataset.staleAfter = 0`)
 	servertest.Until(t, ctx, `document.querySelector('.item time.run').classList.contains('stale')`)
+}
+
+// On a list's own page the slider and the keyboard reach the revisions that are
+// kept and no others, also after further ones were dropped while the page is
+// open.
+func TestPanelKeptRevisions(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, memory.NewKeeping(todo.Keep{Revisions: 2}), nil), nil)
+	ctx := servertest.Tab(t)
+	write := servertest.Writer(t, web.URL, "claude-code")
+	for _, text := range []string{"A", "B", "C", "D"} {
+		write(servertest.Todos("pending", text))
+	}
+	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
+	servertest.Until(t, ctx, servertest.IsLive)
+	servertest.Do(t, ctx, chromedp.Navigate(web.URL+servertest.Eval[string](t, ctx, `document.querySelector('.card h2 a').getAttribute('href')`)))
+	servertest.Until(t, ctx, servertest.IsLive)
+	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Home))
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '3 of 4' && document.querySelector('#shown .item:not(.mark-removed) bdi').textContent === 'C' && !document.getElementById('restore').hidden`)
+	write(servertest.Todos("pending", "E"))
+	servertest.Until(t, ctx, `document.getElementById('scrub').min === '4' && document.getElementById('restore').hidden`)
+	servertest.Do(t, ctx, chromedp.KeyEvent(kb.ArrowLeft))
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '4 of 5' && document.querySelector('#shown .item:not(.mark-removed) bdi').textContent === 'D'`)
 }
 
 // A person edits on the panel: completes, adds, rewords, moves and removes

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
 
@@ -100,5 +102,30 @@ func TestPanelEmptyListIsNotFinished(t *testing.T) {
 				t.Errorf("P5: finished lists %s", finished)
 			}
 		})
+	}
+}
+
+// A list's page offers the revisions that are kept and no others.
+func TestPanelOffersKeptRevisions(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, memory.NewKeeping(todo.Keep{Revisions: 2}), nil), nil)
+	write := servertest.Writer(t, web.URL, "claude-code")
+	for _, text := range []string{"A", "B", "C", "D"} {
+		write(servertest.Todos("pending", text))
+	}
+	var lists []map[string]any
+	servertest.GetJSON(t, web.URL+"/api/lists", &lists)
+	res, err := http.Get(web.URL + "/lists/" + lists[0]["list"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`min="3" max="4" value="4"`, `href="?revision=3"`} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("lacks %s: %s", want, data)
+		}
 	}
 }

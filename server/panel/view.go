@@ -37,6 +37,7 @@ type listView struct {
 	Agent, Project  string
 	Writer          string
 	Revision        int64
+	Oldest          int64 // the first revision that is kept; 0 where pages do not show it
 	Seq             int64
 	Updated         time.Time
 	Progress        todo.Progress
