@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -70,12 +69,21 @@ func (a *app) listsToExport(ctx context.Context, lists todo.Lists, args []string
 
 func importFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	format := fs.String("format", "ndjson", "ndjson (what export writes) or markdown (a task list, into --list)")
-	return func(ctx context.Context, a *app, args []string) error { return a.importFile(ctx, args, *format) }
+	var o importOptions
+	fs.Func("as", "import the one list of the file as a new list with this name", func(name string) error {
+		o.as = name
+		return todo.CheckName(name)
+	})
+	fs.BoolVar(&o.replace, "replace", false, "lists that are here already become what the file holds, as a new revision")
+	return func(ctx context.Context, a *app, args []string) error { return a.importFile(ctx, args, *format, o) }
 }
 
-func (a *app) importFile(ctx context.Context, args []string, format string) error {
+func (a *app) importFile(ctx context.Context, args []string, format string, o importOptions) error {
 	if err := isOneOf(format, "ndjson", "markdown"); err != nil {
 		return fmt.Errorf("--format %q: %w", format, err)
+	}
+	if format == "markdown" && o != (importOptions{}) {
+		return errors.New("--as and --replace are for ndjson; markdown goes into the list that --list names")
 	}
 	in, err := a.input(args)
 	if err != nil {
@@ -85,7 +93,7 @@ func (a *app) importFile(ctx context.Context, args []string, format string) erro
 	if format == "markdown" {
 		return a.importMarkdown(ctx, in)
 	}
-	return a.importHistory(ctx, in)
+	return a.importHistory(ctx, in, o)
 }
 
 // input opens the file that the argument names; without one, or for "-", it
@@ -104,72 +112,35 @@ func (a *app) input(args []string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// maxLine is the maximum length in bytes of a line that import reads. A list at
-// its hard caps fits in it.
-const maxLine = 32 << 20
-
-// importHistory saves the revisions in what export wrote. It skips a revision
-// that the store already has with equal content. Any other line that cannot be
-// saved ends the import with an error that names the line; the revisions before
-// it stay saved.
-func (a *app) importHistory(ctx context.Context, in io.Reader) error {
+// importHistory imports what export wrote, all of it or nothing: everything is
+// checked before anything is written.
+func (a *app) importHistory(ctx context.Context, in io.Reader, o importOptions) error {
+	histories, err := readExport(in)
+	if err != nil {
+		return fmt.Errorf("%w; nothing was imported", err)
+	}
 	st, err := a.openStore()
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, maxLine)
-	added, n := 0, 0
-	for lines.Scan() {
-		n++
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
-			continue
+	i := importer{store: st, maxLists: a.keep.Lists, options: o}
+	plan, err := i.plan(ctx, histories)
+	if err != nil {
+		return fmt.Errorf("%w; nothing was imported", err)
+	}
+	if err := i.write(ctx, plan); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(a.Stdout, "Imported %d revisions.\n", len(plan.saves)); err != nil {
+		return err
+	}
+	for _, note := range plan.notes {
+		if _, err := fmt.Fprintln(a.Stdout, note); err != nil {
+			return err
 		}
-		fresh, err := importLine(ctx, st, lines.Bytes())
-		if err != nil {
-			return fmt.Errorf("line %d: %w; %d revisions were imported before it", n, err, added)
-		}
-		if fresh {
-			added++
-		}
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("read line %d: %w", n+1, err)
-	}
-	_, err = fmt.Fprintf(a.Stdout, "Imported %d revisions.\n", added)
-	return err
-}
-
-// importLine saves the snapshot in a line of an export. fresh reports whether
-// the store did not have it.
-func importLine(ctx context.Context, st todo.Store, line []byte) (fresh bool, err error) {
-	var next todo.Snapshot
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&next); err != nil {
-		return false, fmt.Errorf("not a line of an export: %w", err)
-	}
-	if err := next.Check(); err != nil {
-		return false, err
-	}
-	stored, err := st.Load(ctx, next.List.ID, next.Revision)
-	switch {
-	case err == nil && stored.Equal(next):
-		return false, nil
-	case err == nil:
-		return false, fmt.Errorf("list %s has another revision %d here", next.List.ID, next.Revision)
-	case !errors.Is(err, todo.ErrNotFound):
-		return false, err
-	}
-	if next.Revision == 1 {
-		next.List = next.List.Begun(next.Items) // exports of older versions lack First
-	}
-	_, err = st.Save(ctx, next)
-	if errors.Is(err, todo.ErrNotFound) {
-		return false, fmt.Errorf("list %s begins with revision %d: its start was not kept (see --keep-revisions), or lines are missing", next.List.ID, next.Revision)
-	}
-	return err == nil, err
+	return nil
 }
 
 // importMarkdown replaces the list that --list names with the items of a

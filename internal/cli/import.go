@@ -1,0 +1,315 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+)
+
+// maxLine is the maximum length in bytes of a line that import reads. A list at
+// its hard caps fits in it.
+const maxLine = 32 << 20
+
+// importOptions say what becomes of lists that are here already. The zero value
+// refuses them.
+type importOptions struct {
+	as      string // import the one list of the file under this name
+	replace bool   // make the lists that are here what the file holds
+}
+
+// history is the revisions of one list in a file, without gaps, not empty. The
+// first is above 1 when the start of the history was not kept.
+type history []todo.Snapshot
+
+func (h history) first() todo.Snapshot { return h[0] }
+func (h history) last() todo.Snapshot  { return h[len(h)-1] }
+
+// title is how messages name the list: in quotes, and safe to print.
+func (h history) title() string { return fmt.Sprintf("%q", render.Safe(h.last().List.Title())) }
+
+// readExport reads and checks what export wrote, one history for each list in
+// the order of the file. The error names the line.
+func readExport(in io.Reader) ([]history, error) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLine)
+	var out []history
+	index := make(map[string]int) // of a list in out, by its id
+	n := 0
+	for lines.Scan() {
+		n++
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		s, err := readLine(lines.Bytes())
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		i, known := index[s.List.ID]
+		if !known {
+			index[s.List.ID] = len(out)
+			out = append(out, history{s})
+			continue
+		}
+		if before := out[i].last(); s.Revision != before.Revision+1 {
+			return nil, fmt.Errorf("line %d: revision %d follows revision %d of list %s", n, s.Revision, before.Revision, s.List.ID)
+		}
+		s.List = out[i].first().List // the same in all revisions
+		out[i] = append(out[i], s)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read line %d: %w", n+1, err)
+	}
+	return out, nil
+}
+
+// readLine reads and checks the snapshot in a line of an export.
+func readLine(line []byte) (s todo.Snapshot, err error) {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return s, fmt.Errorf("not a line of an export: %w", err)
+	}
+	s.List = s.List.Begun(s.Items) // exports of older versions lack First
+	return s, s.Check()
+}
+
+// importer writes histories to a store.
+type importer struct {
+	store    todo.Store
+	maxLists int // 0 is any number
+	options  importOptions
+}
+
+// importPlan is what an import writes, checked to the last revision. Only
+// another process or a fault of the store can stop it.
+type importPlan struct {
+	saves []todo.Snapshot
+	notes []string // for the user, when all is saved
+}
+
+// plan returns what an import of histories writes, or why it cannot be.
+func (i importer) plan(ctx context.Context, histories []history) (importPlan, error) {
+	if n := len(histories); i.options.as != "" && n != 1 {
+		return importPlan{}, fmt.Errorf("--as takes a file with one list, this one has %d", n)
+	}
+	var p importPlan
+	begun := make(map[string]int)     // new lists, by principal
+	taken := make(map[string]history) // exclusive scopes of new lists
+	for _, h := range histories {
+		if i.options.as != "" {
+			h = renamed(h, i.options.as)
+		}
+		here, err := i.here(ctx, h)
+		if err != nil {
+			return p, err
+		}
+		scope := h.first().List.Scope
+		if len(here) == 0 {
+			if _, twice := taken[scope.Key()]; twice && scope.Exclusive {
+				return p, fmt.Errorf("the file has two lists for one name or conversation: %s and %s", taken[scope.Key()].title(), h.title())
+			}
+			taken[scope.Key()] = h
+			begun[scope.Principal]++
+		}
+		if err := i.planList(&p, h, here); err != nil {
+			return p, err
+		}
+	}
+	if err := i.checkQuota(ctx, begun); err != nil {
+		return p, err
+	}
+	return p, i.freeOperations(ctx, p.saves)
+}
+
+// renamed returns a history as that of a list of its own with a name. The list's
+// id follows from the old one and the name, so that a repeated import finds it.
+func renamed(h history, name string) history {
+	l := h.first().List
+	sum := sha256.Sum256([]byte(l.ID + "\x00" + name))
+	scope := server.NamedScope(name)
+	scope.Principal = l.Scope.Principal
+	l.ID, l.Name, l.Scope, l.Parent, l.Agent = hex.EncodeToString(sum[:16]), name, scope, "", ""
+	out := slices.Clone(h)
+	for n := range out {
+		out[n].List = l
+		out[n].Operation = todo.Operation{} // it made the original, not the copy
+	}
+	return out
+}
+
+// here returns the revisions of the list that a history belongs to or collides
+// with: the one with its id, else the one that its exclusive scope has. It is
+// empty when there is none.
+func (i importer) here(ctx context.Context, h history) (history, error) {
+	l := h.first().List
+	here, err := i.store.History(ctx, l.ID, 0, 0)
+	if err != nil || len(here) > 0 || !l.Scope.Exclusive {
+		return here, err
+	}
+	found, err := i.store.Find(ctx, todo.Query{Scope: l.Scope.Key(), Limit: 1})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return i.store.History(ctx, found[0].List.ID, 0, 0)
+}
+
+// planList adds what the import of one history writes, given the revisions that
+// are here.
+func (i importer) planList(p *importPlan, h, here history) error {
+	if len(here) == 0 {
+		shift := h.first().Revision - 1
+		p.add(h, shift)
+		if shift > 0 {
+			p.notes = append(p.notes, fmt.Sprintf("List %s begins with revision %d in the file: its revisions are 1 to %d here.",
+				h.title(), h.first().Revision, len(h)))
+		}
+		return nil
+	}
+	newest := here.last()
+	if shift, ok := align(h, here); ok {
+		if fresh := newest.Revision + shift - h.first().Revision + 1; fresh < int64(len(h)) {
+			p.add(h[max(fresh, 0):], shift)
+			return nil
+		}
+		if !i.options.replace {
+			return nil // all of it is here
+		}
+	} else if !i.options.replace {
+		return fmt.Errorf("a list %s is here already, with another history: import it as another list with --as NAME, or make the one here what the file holds with --replace", history(here).title())
+	}
+	return p.replace(newest, h)
+}
+
+// add adds revisions, each numbered lower by shift than in the file.
+func (p *importPlan) add(revisions history, shift int64) {
+	for _, s := range revisions {
+		s.Revision -= shift
+		p.saves = append(p.saves, s)
+	}
+}
+
+// replace adds the newest items of a history as the revision after newest, made
+// by a person, so that the list's agent is told of it. It adds nothing when the
+// items are the same.
+func (p *importPlan) replace(newest todo.Snapshot, h history) error {
+	from := h.last()
+	next := newest
+	next.Revision++
+	next.Items, next.LastID = from.Items, max(newest.LastID, from.LastID)
+	next.Updated = time.Now().UTC()
+	next.Writer = todo.Writer{Client: "command line", Variant: "import", Person: true}
+	next.Operation, next.Report, next.Seq = todo.Operation{}, todo.Report{}, 0
+	if len(todo.Diff(newest, next)) == 0 {
+		return nil
+	}
+	p.saves = append(p.saves, next)
+	p.notes = append(p.notes, fmt.Sprintf("List %s holds what the file holds, as revision %d.", history{next}.title(), next.Revision))
+	return nil
+}
+
+// align finds by how much the numbers of a history in a file are above those of
+// the same history here: not 0 when its start was not kept where it comes from.
+// ok is false when it is another history. Revisions that only one side still
+// has are not compared.
+func align(file, here history) (shift int64, ok bool) {
+	if file.last().Revision < here.first().Revision && file.first().List.ID == here.first().List.ID {
+		return 0, true // all of the file was here, and is kept no more
+	}
+	for _, s := range here {
+		if shift = file.first().Revision - s.Revision; agree(file, here, shift) {
+			return shift, true
+		}
+	}
+	for _, s := range file {
+		if shift = s.Revision - here.first().Revision; agree(file, here, shift) {
+			return shift, true
+		}
+	}
+	return 0, false
+}
+
+// agree reports whether two histories have revisions in common, numbered higher
+// in the file by shift, and are equal in all of them.
+func agree(file, here history, shift int64) bool {
+	from := max(file.first().Revision, here.first().Revision+shift)
+	to := min(file.last().Revision, here.last().Revision+shift)
+	for n := from; n <= to; n++ {
+		theirs, ours := file[n-file.first().Revision], here[n-shift-here.first().Revision]
+		theirs.Revision -= shift
+		if ours.Operation == (todo.Operation{}) {
+			theirs.Operation = todo.Operation{} // see freeOperations
+		}
+		if !theirs.Equal(ours) {
+			return false
+		}
+	}
+	return from <= to
+}
+
+// checkQuota returns [todo.ErrTooManyLists] when the new lists of a principal
+// would exceed the limit.
+func (i importer) checkQuota(ctx context.Context, begun map[string]int) error {
+	if i.maxLists <= 0 {
+		return nil
+	}
+	for principal, n := range begun {
+		lists, err := i.store.Find(ctx, todo.Query{Principal: &principal})
+		if err != nil {
+			return err
+		}
+		if len(lists)+n > i.maxLists {
+			return fmt.Errorf("%w: at most %d", todo.ErrTooManyLists, i.maxLists)
+		}
+	}
+	return nil
+}
+
+// freeOperations removes the operation ids that the store has already: it would
+// take a save with one of them for a repeat, and not save it.
+func (i importer) freeOperations(ctx context.Context, saves []todo.Snapshot) error {
+	used := make(map[string]bool)
+	for n := range saves {
+		op := saves[n].Operation
+		if op.ID == "" {
+			continue
+		}
+		found, err := i.store.Find(ctx, todo.Query{Operation: op.ID})
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 || used[op.ID] {
+			saves[n].Operation = todo.Operation{}
+		}
+		used[op.ID] = true
+	}
+	return nil
+}
+
+// write saves what is planned. The error says how much was saved before it; the
+// same import then goes on from there.
+func (i importer) write(ctx context.Context, p importPlan) error {
+	for n, s := range p.saves {
+		_, err := i.store.Save(ctx, s)
+		if err == nil {
+			continue
+		}
+		if errors.Is(err, todo.ErrUnknownOutcome) {
+			return fmt.Errorf("%w; %d of %d revisions were imported before this one: import the file again to go on", err, n, len(p.saves))
+		}
+		return fmt.Errorf("list %s, revision %d: %w; %d of %d revisions were imported before it: import the file again to go on",
+			s.List.ID, s.Revision, err, n, len(p.saves))
+	}
+	return nil
+}
