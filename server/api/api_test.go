@@ -10,9 +10,9 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// T8: each write of a main list sends todos:update with the whole TodoItem[],
-// and a write of a sub-agent's list sends agent:update. A write that changes
-// nothing sends nothing (V4).
+// T8: each write of a main list sends list:update with the list and then
+// todos:update, whose data is the whole TodoItem[]; a write of a sub-agent's
+// list sends agent:update. A write that changes nothing sends nothing (V4).
 func TestEvents(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, s, nil)
@@ -26,7 +26,7 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	write(servertest.Call(1, "TodoWrite", `{"todos":[{"content":"A","activeForm":"Doing A","status":"in_progress"},{"content":"B","activeForm":"Doing B","status":"pending"}]}`))
-	_, name, data := stream.Event()
+	before, name, data := stream.Event()
 	var got struct {
 		List     string
 		Revision int64
@@ -36,8 +36,13 @@ func TestEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `[map[activeForm:Doing A content:A id:1 status:in_progress] map[activeForm:Doing B content:B id:2 status:pending]]`
-	if name != "todos:update" || got.Revision != 1 || fmt.Sprint(got.Todos) != want {
+	if before != "" || name != "list:update" || got.Revision != 1 || fmt.Sprint(got.Todos) != want {
 		t.Errorf("T8: %s %s", name, data)
+	}
+	var items []map[string]string
+	after, name, data := stream.Event()
+	if err := json.Unmarshal([]byte(data), &items); err != nil || after == "" || name != "todos:update" || fmt.Sprint(items) != want {
+		t.Errorf("T8: the data of todos:update is no TodoItem[]: %s %s %s", after, name, data)
 	}
 	write(servertest.Call(2, "TodoWrite", `{"todos":[{"content":"A","activeForm":"Doing A","status":"in_progress"},{"content":"B","activeForm":"Doing B","status":"pending"}]}`))
 	write(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"TodoWrite","arguments":` + servertest.Todos("pending", "Sub") + `,"_meta":{"todo-mcp/agent":"helper"}}}`)
@@ -45,7 +50,7 @@ func TestEvents(t *testing.T) {
 		t.Errorf("T8: a sub-agent's write sent %s %s", name, data)
 	}
 	write(servertest.Call(4, "TodoWrite", servertest.Todos("completed", "A", "B")))
-	if _, name, data := stream.Event(); name != "todos:update" || !strings.Contains(data, `"revision":2`) {
+	if _, name, data := stream.Event(); name != "list:update" || !strings.Contains(data, `"revision":2`) {
 		t.Errorf("V4, T8: %s %s", name, data)
 	}
 }
@@ -63,12 +68,14 @@ func TestEventsResume(t *testing.T) {
 	}
 	stream := servertest.OpenStream(t, "GET", web.URL+"/api/events", "")
 	write("a", "1")
-	last, _, _ := stream.Event()
+	stream.Event()
+	last, _, _ := stream.Event() // todos:update, which ends what is sent of a revision
 	write("a", "2")
 	write("b", "1")
 	write("a", "3")
 	resumed := servertest.OpenStream(t, "GET", web.URL+"/api/events", "", "Last-Event-ID", last)
 	_, _, first := resumed.Event()
+	resumed.Event()
 	_, _, second := resumed.Event()
 	if !strings.Contains(first, `"name":"b"`) || !strings.Contains(second, `"name":"a"`) || !strings.Contains(second, `"revision":3`) {
 		t.Errorf("resumed with %s and %s", first, second)

@@ -10,15 +10,16 @@ import (
 	"todo-mcp/tools"
 )
 
-// Event names of /api/events. A sub-agent's list has another name, so that a
-// reader of todos:update sees main lists only (docs/spec/variants.md T8).
+// Event names of /api/events. A sub-agent's list has a name of its own, so that
+// a reader of the others sees main lists only (docs/spec/variants.md T8).
 const (
-	mainUpdate  = "todos:update"
-	agentUpdate = "agent:update"
+	itemsUpdate = "todos:update" // data is TodoItem[] alone
+	listUpdate  = "list:update"  // data is an update
+	agentUpdate = "agent:update" // data is an update
 )
 
-// update is the data of an event: the whole list, with its items also in the
-// form of TodoWrite's TodoItem[].
+// update is a whole list, with its items also in the form of TodoWrite's
+// TodoItem[].
 type update struct {
 	render.ListDocument
 	Todos []todoItem `json:"todos"`
@@ -32,7 +33,7 @@ type todoItem struct {
 }
 
 // events streams changes as server-sent events, from now on or after
-// Last-Event-ID or ?after=. The id of an event is the Seq of its snapshot,
+// Last-Event-ID or ?after=. The id of the last event of a snapshot is its Seq,
 // because a stream of many lists cannot be resumed by a revision. A slow reader
 // skips to the newest revision of each list. ?list= restricts the stream to one
 // list and its sub-agents' lists.
@@ -52,15 +53,18 @@ func events(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// updates returns one event for each list.
+// updates returns the events of each list: one for a sub-agent's; for a main
+// list one with the list and then one with its items alone. Only the last has
+// the id, so that a reader whose stream breaks between the two gets both again.
 func updates(lists []todo.Snapshot) []sse.Event {
-	out := make([]sse.Event, 0, len(lists))
+	out := make([]sse.Event, 0, 2*len(lists))
 	for _, l := range lists {
-		name := mainUpdate
+		u := updateOf(l)
 		if l.List.Agent != "" {
-			name = agentUpdate
+			out = append(out, sse.Event{ID: l.Seq, Name: agentUpdate, Data: u})
+			continue
 		}
-		out = append(out, sse.Event{ID: l.Seq, Name: name, Data: updateOf(l)})
+		out = append(out, sse.Event{Name: listUpdate, Data: u}, sse.Event{ID: l.Seq, Name: itemsUpdate, Data: u.Todos})
 	}
 	return out
 }
