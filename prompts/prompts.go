@@ -110,8 +110,8 @@ func (t *Texts) read(file string) (string, error) {
 	return strings.TrimSpace(string(data)), nil
 }
 
-// Words are the sentences of create_todos and update_todo in one language. They
-// are formats for [fmt.Sprintf]; the comments name their arguments, in order.
+// Words are the sentences of create_todos and update_todo in one language; the
+// other tools use those from Error on, in English. They are formats for [fmt.Sprintf]; the comments name their arguments, in order.
 type Words struct {
 	Created       string `json:"created"`        // number of steps
 	Updated       string `json:"updated"`        // id, text, status
@@ -124,6 +124,29 @@ type Words struct {
 	UnknownStatus string `json:"unknown_status"` // status received, allowed statuses
 	Backwards     string `json:"backwards"`      // id, text, current status, status received
 	TooMany       string `json:"too_many"`       // maximum, number of steps there would be
+
+	Error         string `json:"error"`          // none; begins an error that is not one of the sentences above
+	InvalidJSON   string `json:"invalid_json"`   // none
+	Required      string `json:"required"`       // none
+	Blank         string `json:"blank"`          // none
+	TooLong       string `json:"too_long"`       // maximum, number received
+	Surrogate     string `json:"surrogate"`      // position in runes, from 1
+	Control       string `json:"control"`        // code point, position in runes, from 1
+	WrongType     string `json:"wrong_type"`     // type or words accepted, what was received
+	NoObject      string `json:"no_object"`      // field, type received
+	NoList        string `json:"no_list"`        // none
+	ListsFull     string `json:"lists_full"`     // none
+	OperationUsed string `json:"operation_used"` // none
+	Dropped       string `json:"dropped"`        // items
+	UserChanged   string `json:"user_changed"`   // changes, in the six forms below
+	Added         string `json:"added"`          // text
+	Removed       string `json:"removed"`        // text
+	Set           string `json:"set"`            // text, status
+	Blocked       string `json:"blocked"`        // text
+	Reworded      string `json:"reworded"`       // old text, new text
+	More          string `json:"more"`           // how many are not named
+	OtherList     string `json:"other_list"`     // id of the list
+	NoChange      string `json:"no_change"`      // none
 }
 
 // Languages returns the languages that have [Words], the default first.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
 )
 
 // shape is how a variant encodes an item in its arguments.
@@ -22,11 +23,16 @@ type shape struct {
 
 // reader reads a call's arguments and collects every problem in them.
 type reader struct {
+	words    prompts.Words // in which problems are worded
 	problems []todo.Problem
 }
 
-func (r *reader) problem(path, format string, args ...any) {
-	r.problems = append(r.problems, todo.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
+func (r *reader) problem(path, message string) {
+	r.problems = append(r.problems, todo.Problem{Path: path, Message: message})
+}
+
+func (r *reader) problemf(path, format string, args ...any) {
+	r.problem(path, fmt.Sprintf(format, args...))
 }
 
 // sentence adds a problem of the whole call, as a complete sentence.
@@ -54,7 +60,7 @@ func (r *reader) arguments(args value, field string) value {
 	case 0, 'n':
 		return value{kind: '{'}
 	default:
-		r.problem("", "Expected an object with %q, received %s", field, args.name())
+		r.problemf("", r.words.NoObject, field, args.name())
 		return value{kind: '{'}
 	}
 }
@@ -79,9 +85,9 @@ func (r *reader) list(args value, field string, optional bool) (elements []value
 	case v.missing() && optional:
 		return nil, false
 	case v.kind == 0:
-		r.problem(field, "Required")
+		r.problem(field, r.words.Required)
 	default:
-		r.problem(field, "Expected array, received %s", v.name())
+		r.problemf(field, r.words.WrongType, "array", v.name())
 	}
 	return nil, false
 }
@@ -93,7 +99,7 @@ func (r *reader) lines(elements []value, field string, s shape) []todo.Line {
 		limit = min(limit, s.maxItems)
 	}
 	if len(elements) > limit {
-		r.problem(field, "Must have at most %d items, received %d", limit, len(elements))
+		r.problemf(field, "Must have at most %d items, received %d", limit, len(elements))
 		return nil
 	}
 	lines := make([]todo.Line, len(elements))
@@ -103,7 +109,7 @@ func (r *reader) lines(elements []value, field string, s shape) []todo.Line {
 		lines[i] = r.line(e, path, s)
 		if id := lines[i].ID; id != "" {
 			if first, twice := seen[id]; twice {
-				r.problem(path+".id", "Same id as %s[%d], ids must differ", field, first)
+				r.problemf(path+".id", "Same id as %s[%d], ids must differ", field, first)
 			}
 			seen[id] = i
 		}
@@ -113,7 +119,7 @@ func (r *reader) lines(elements []value, field string, s shape) []todo.Line {
 
 func (r *reader) line(v value, path string, s shape) todo.Line {
 	if v.kind != '{' {
-		r.problem(path, "Expected object, received %s", v.name())
+		r.problemf(path, r.words.WrongType, "object", v.name())
 		return todo.Line{}
 	}
 	line := todo.Line{
@@ -132,13 +138,13 @@ func (r *reader) line(v value, path string, s shape) todo.Line {
 func (r *reader) text(v value, path string, maxText int) string {
 	switch {
 	case v.kind == 0:
-		r.problem(path, "Required")
+		r.problem(path, r.words.Required)
 		return ""
 	case v.kind != '"':
-		r.problem(path, "Expected string, received %s", v.name())
+		r.problemf(path, r.words.WrongType, "string", v.name())
 		return ""
 	case v.surrogate > 0:
-		r.problem(path, "Lone surrogate at position %d is not allowed", v.surrogate)
+		r.problemf(path, r.words.Surrogate, v.surrogate)
 		return ""
 	}
 	text, err := todo.CleanText(v.text)
@@ -149,11 +155,11 @@ func (r *reader) text(v value, path string, maxText int) string {
 	n := utf8.RuneCountInString(text)
 	switch {
 	case err != nil:
-		r.problem(path, "%s", upperFirst(err.Error()))
+		r.control(path, err)
 	case text == "":
-		r.problem(path, "Must not be blank")
+		r.problem(path, r.words.Blank)
 	case n > limit:
-		r.problem(path, "Must be at most %d characters, received %d", limit, n)
+		r.problemf(path, r.words.TooLong, limit, n)
 	}
 	return text
 }
@@ -162,10 +168,10 @@ func (r *reader) status(v value, path string, view todo.View) string {
 	expected := todo.Quote(view.Accepts())
 	switch {
 	case v.kind == 0:
-		r.problem(path, "Required")
+		r.problem(path, r.words.Required)
 		return ""
 	case v.kind != '"':
-		r.problem(path, "Expected %s, received %s", expected, v.name())
+		r.problemf(path, r.words.WrongType, expected, v.name())
 		return ""
 	}
 	for _, word := range view.Accepts() {
@@ -173,8 +179,19 @@ func (r *reader) status(v value, path string, view todo.View) string {
 			return word
 		}
 	}
-	r.problem(path, "Expected %s, received '%s'", expected, unquotedExcerpt(v.text))
+	r.problemf(path, r.words.WrongType, expected, "'"+unquotedExcerpt(v.text)+"'")
 	return ""
+}
+
+// control adds the problem that [todo.CleanText] found.
+func (r *reader) control(path string, err error) {
+	var code rune
+	var position int
+	if n, _ := fmt.Sscanf(err.Error(), "control character U+%X at position %d", &code, &position); n == 2 {
+		r.problemf(path, r.words.Control, code, position)
+		return
+	}
+	r.problem(path, upperFirst(err.Error()))
 }
 
 // id reads an id, which may also be sent as a number or with a hash sign; it
@@ -188,7 +205,7 @@ func (r *reader) id(v value, path string) string {
 	case v.kind == '"':
 		return strings.TrimPrefix(strings.TrimSpace(v.text), "#")
 	default:
-		r.problem(path, "Expected string, received %s", v.name())
+		r.problemf(path, r.words.WrongType, "string", v.name())
 		return ""
 	}
 }

@@ -15,6 +15,7 @@ type createTodosInput struct {
 
 func createTodos(w prompts.Words) variant {
 	return variant{
+		words:  w,
 		view:   planView(),
 		input:  createTodosInput{},
 		output: planResult{},
@@ -31,7 +32,7 @@ func createTodos(w prompts.Words) variant {
 		result: func(c *Call, out todo.Outcome) (string, content) {
 			return planAnswer(w, fmt.Sprintf(w.Created, c.created), out)
 		},
-		failure: planFailure,
+		failure: func(err *todo.InputError) (string, content) { return planFailure(w, err), nil },
 	}
 }
 
@@ -50,7 +51,7 @@ func (r *reader) steps(args value, w prompts.Words) []string {
 	case v.missing() || v.kind == '[' && len(v.elements) == 0:
 		r.sentence("%s", w.NoItems)
 	case v.kind != '[':
-		r.problem("items", "Expected array, received %s", v.name())
+		r.problemf("items", w.WrongType, "array", v.name())
 	case len(v.elements) > todo.MaxItems:
 		r.sentence(w.TooMany, todo.MaxItems, len(v.elements))
 		return nil
@@ -69,7 +70,7 @@ func (r *reader) step(v value, i int, w prompts.Words) string {
 		r.sentence(w.BlankItem, i+1)
 		return ""
 	}
-	var stepReader reader
+	stepReader := reader{words: w}
 	text := stepReader.text(v, "", 0)
 	for _, p := range stepReader.problems {
 		r.sentence(w.BadItem, i+1, p.Message)

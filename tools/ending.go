@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
 )
 
 // answerEnding is what follows the tool's own text in every result: lines on
@@ -12,24 +13,32 @@ import (
 type answerEnding struct {
 	lines     []string
 	unchanged bool // docs/spec/variants.md V4
+	words     prompts.Words
 }
 
 // ending words an outcome's report: the open items that the write dropped, what
 // people changed before it, and the notes of the change. A repeated call has
 // the same report and so the same ending.
-func ending(o todo.Outcome) answerEnding {
-	e := answerEnding{unchanged: !o.Changed && !o.Repeated}
+func ending(w prompts.Words, o todo.Outcome) answerEnding {
+	e := answerEnding{unchanged: !o.Changed && !o.Repeated, words: w}
 	if len(o.Dropped) > 0 && !e.unchanged {
-		e.lines = append(e.lines, "Dropped while open: "+firstFew(o.Dropped))
+		e.lines = append(e.lines, fmt.Sprintf(w.Dropped, firstFew(w, o.Dropped)))
 	}
-	if changes := personsChanges(o.Unseen); changes != "" {
-		e.lines = append(e.lines, "The user changed the list: "+changes)
+	if changes := personsChanges(w, o.Unseen); changes != "" {
+		e.lines = append(e.lines, fmt.Sprintf(w.UserChanged, changes))
 	}
-	e.lines = append(e.lines, o.Notes...)
+	for _, note := range o.Notes {
+		if id, ok := strings.CutPrefix(note, otherList); ok {
+			note = fmt.Sprintf(w.OtherList, id)
+		}
+		e.lines = append(e.lines, note)
+	}
 	return e
 }
 
-const noChange = "(no change)"
+// otherList begins the note that a call went to another list of the scope. The
+// server adds it in English, before the language of the answer is known.
+const otherList = "This is another open list: "
 
 // text returns the ending to append to a sentence.
 func (e answerEnding) text() string {
@@ -38,7 +47,7 @@ func (e answerEnding) text() string {
 		text += "\n" + line
 	}
 	if e.unchanged {
-		text += " " + noChange
+		text += " " + e.words.NoChange
 	}
 	return text
 }
@@ -47,42 +56,42 @@ func (e answerEnding) text() string {
 // line, so that it is not read as part of the last step.
 func (e answerEnding) afterPlan() string {
 	if len(e.lines) == 0 && e.unchanged {
-		return "\n" + noChange
+		return "\n" + e.words.NoChange
 	}
 	return e.text()
 }
 
 // firstFew names the first few of many items.
-func firstFew(items []todo.Item) string {
+func firstFew(w prompts.Words, items []todo.Item) string {
 	const limit = 3
 	names := excerpts(items)
 	if len(names) > limit+1 {
-		return strings.Join(names[:limit], ", ") + fmt.Sprintf(" and %d more", len(names)-limit)
+		return strings.Join(names[:limit], ", ") + fmt.Sprintf(w.More, len(names)-limit)
 	}
 	return strings.Join(names, ", ")
 }
 
 // personsChanges describes in one line, for a model, what people changed since
 // the model last saw the list.
-func personsChanges(changes []todo.Difference) string {
+func personsChanges(w prompts.Words, changes []todo.Difference) string {
 	var parts []string
 	for _, d := range changes {
 		switch {
 		case d.Kind == todo.Added:
-			parts = append(parts, "added "+excerpt(d.After.Text))
+			parts = append(parts, fmt.Sprintf(w.Added, excerpt(d.After.Text)))
 		case d.Kind == todo.Removed:
-			parts = append(parts, "removed "+excerpt(d.Before.Text))
+			parts = append(parts, fmt.Sprintf(w.Removed, excerpt(d.Before.Text)))
 		case d.Kind == todo.Changed && d.Before.Status != d.After.Status:
-			parts = append(parts, "set "+excerpt(d.After.Text)+" to "+string(d.After.Status)+reasonInBrackets(d.After))
+			parts = append(parts, fmt.Sprintf(w.Set, excerpt(d.After.Text), d.After.Status)+reasonInBrackets(d.After))
 		case d.Kind == todo.Changed && d.Before.Reason != d.After.Reason:
-			parts = append(parts, excerpt(d.After.Text)+" is blocked"+reasonInBrackets(d.After))
+			parts = append(parts, fmt.Sprintf(w.Blocked, excerpt(d.After.Text))+reasonInBrackets(d.After))
 		case d.Kind == todo.Changed:
-			parts = append(parts, "reworded "+excerpt(d.Before.Text)+" to "+excerpt(d.After.Text))
+			parts = append(parts, fmt.Sprintf(w.Reworded, excerpt(d.Before.Text), excerpt(d.After.Text)))
 		}
 	}
 	const limit = 6
 	if len(parts) > limit {
-		return strings.Join(parts[:limit], ", ") + fmt.Sprintf(" and %d more", len(parts)-limit)
+		return strings.Join(parts[:limit], ", ") + fmt.Sprintf(w.More, len(parts)-limit)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -2,9 +2,12 @@ package tools_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/tools"
 )
 
 // editAsPerson edits the session's list as the panel does.
@@ -57,5 +60,63 @@ func TestPersonsEditsSurvive(t *testing.T) {
 	}
 	if l := s.list(); len(l.Items) != 1 || l.Items[0].Text != "E" {
 		t.Errorf("a removed item was resurrected: %+v", l.Items)
+	}
+}
+
+// P3: what every answer adds is worded in the language of create_todos and
+// update_todo, and in English by the other tools.
+func TestEndingsInEveryLanguage(t *testing.T) {
+	want := map[string]string{
+		"en": "The user changed the list: set \"A\" to completed, \"C\" is blocked (\"no key\"), reworded \"D\" to \"D2\", added \"F\", added \"G\", removed \"B\"",
+		"zh": "用户修改了列表:将 \"A\" 设为 completed, \"C\" 受阻 (\"no key\"), 将 \"D\" 改为 \"D2\", 添加 \"F\", 添加 \"G\", 移除 \"B\"",
+		"vi": "Người dùng đã sửa danh sách: đặt \"A\" thành completed, \"C\" bị chặn (\"no key\"), đổi \"D\" thành \"D2\", thêm \"F\", thêm \"G\", xóa \"B\"",
+	}
+	notes := map[string]string{"en": "This is another open list: x", "zh": "这是另一个未完成的列表:x", "vi": "Đây là một danh sách khác đang mở: x"}
+	more := map[string]string{"en": " and 2 more", "zh": " 等另外 2 项", "vi": " và 2 mục nữa"}
+	dropped := map[string]string{"en": "Dropped while open: \"A\"", "zh": "未完成即移除:\"A\"", "vi": "Bị bỏ khi chưa xong: \"A\""}
+	missing := map[string]string{"en": "Error: list_id: There is no such list here…", "zh": "错误:list_id: 这里没有该列表…", "vi": "Lỗi: list_id: Ở đây không có danh sách này…"}
+	for language := range want {
+		t.Run(language, func(t *testing.T) {
+			s := newSession(t, func(o *tools.Options) { o.Language = language })
+			s.call("create_todos", `{"items":["A","B","C","D","E"]}`)
+			s.editAsPerson(func(d *todo.Draft) error { d.Block("3", ""); return nil })
+			s.call("create_todos", `{"items":["X"]}`)
+			s.editAsPerson(func(d *todo.Draft) error {
+				d.SetStatus("1", todo.Completed)
+				d.Remove("2")
+				d.Block("3", "no key")
+				d.SetText("4", "D2")
+				d.Append("F", "G")
+				return nil
+			})
+			update := tools.Find(s.tools, "update_todo")
+			got := s.call("update_todo", `{"id":"5","status":"running"}`)
+			if !strings.HasSuffix(got.Text, "\n"+want[language]) {
+				t.Errorf("text\n%s\nwant the ending\n%s", got.Text, want[language])
+			}
+			s.editAsPerson(func(d *todo.Draft) error { d.Append("1", "2", "3", "4", "5", "6", "7", "8"); return nil })
+			if got := s.call("update_todo", `{"id":"5","status":"completed"}`); !strings.HasSuffix(got.Text, more[language]) {
+				t.Errorf("text\n%s\nwant the ending\n%s", got.Text, more[language])
+			}
+			call, err := update.Read([]byte(`{"id":"1","status":"running"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			outcome := todo.Outcome{Changed: true, Report: todo.Report{Dropped: []todo.Item{{Text: "A"}}, Notes: []string{"This is another open list: x"}}}
+			if got := update.Result(call, outcome).Text; !strings.HasSuffix(got, "\n"+dropped[language]+"\n"+notes[language]) {
+				t.Errorf("text\n%s\nwant the ending\n%s\n%s", got, dropped[language], notes[language])
+			}
+			head, _ := strings.CutSuffix(missing[language], "…")
+			if got, ok := update.Failure(fmt.Errorf("apply: %w", todo.ErrNotFound)); !ok || !strings.HasPrefix(got.Text, head) {
+				t.Errorf("text\n%s\nwant\n%s", got.Text, head)
+			}
+			for _, err := range []error{todo.ErrTooManyLists, todo.ErrOperationReused, tools.ErrInvalidJSON} {
+				english, _ := tools.Find(s.tools, "TodoWrite").Failure(err)
+				got, _ := update.Failure(err)
+				if _, sentence, _ := strings.Cut(english.Text, "\n- "); language != "en" && (got.Text == english.Text || sentence != "" && strings.Contains(got.Text, sentence)) {
+					t.Errorf("%v is in English: %s", err, got.Text)
+				}
+			}
+		})
 	}
 }

@@ -55,7 +55,7 @@ func planMarker(word string) string {
 // planAnswer returns the text and the structured content of a successful call:
 // a first line and the plan.
 func planAnswer(w prompts.Words, first string, out todo.Outcome) (string, content) {
-	end := ending(out)
+	end := ending(w, out)
 	n := tally(planView(), out.After)
 	return first + "\n" + planText(w, out.After) + end.afterPlan(), planResult{
 		Message: first + end.text(),
@@ -65,20 +65,19 @@ func planAnswer(w prompts.Words, first string, out todo.Outcome) (string, conten
 	}
 }
 
-// planFailure words an error, one problem per line. Sentences, which are in the
-// tool's language, stay as they are.
-func planFailure(err *todo.InputError) (string, content) {
+// planFailure words an error, one problem per line. Sentences stay as they are.
+func planFailure(w prompts.Words, err *todo.InputError) string {
 	text := ""
 	for i, p := range err.Problems {
 		if i > 0 {
 			text += "\n"
 		}
 		if !p.Sentence {
-			text += "Error: "
+			text += w.Error
 		}
 		text += p.String()
 	}
-	return text, nil
+	return text
 }
 
 // refuse returns an [*todo.InputError] with one sentence.

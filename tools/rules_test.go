@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -65,6 +66,10 @@ func (s *session) call(name, args string) tools.Result {
 	return result
 }
 
+// noChange is the end of an answer to a write that changed nothing (V4), in
+// every language.
+var noChange = regexp.MustCompile(`[ \n]\((no change|无变化|không thay đổi)\)$`)
+
 // checkText checks that a client that is given the text, the list in short and
 // the display lacks nothing of the structured content (V3, K3). raw is the
 // structured content as JSON.
@@ -79,11 +84,11 @@ func (s *session) checkText(name string, result tools.Result, raw []byte) {
 		s.t.Fatal(err)
 	}
 	for _, line := range strings.Split(c.Message, "\n") {
-		if line = strings.TrimSuffix(line, " (no change)"); line != "Todo list read" && !strings.Contains(result.Text, line) {
+		if line = noChange.ReplaceAllString(line, ""); line != "Todo list read" && !strings.Contains(result.Text, line) {
 			s.t.Errorf("V3: %s: the text lacks %q:\n%s", name, line, result.Text)
 		}
 	}
-	if strings.HasSuffix(c.Message, "(no change)") != strings.HasSuffix(result.Text, "(no change)") {
+	if noChange.MatchString(c.Message) != noChange.MatchString(result.Text) {
 		s.t.Errorf("V4: %s: text and message differ:\n%s\n%s", name, result.Text, c.Message)
 	}
 	if !strings.Contains(result.Text, c.Output) {
@@ -298,6 +303,27 @@ func TestRules(t *testing.T) {
 		}},
 		{rule: "P3 vi", edit: func(o *tools.Options) { o.Language = "vi" }, steps: []step{
 			{tool: "create_todos", args: `{"items":["Đọc"]}`, text: "Đã tạo 1 bước:\nKế hoạch:\n  [ ] #1 Đọc"},
+			{tool: "TodoWrite", args: `{}`, text: failed + "todos: Required", fails: true},
+		}},
+		{rule: "P3 zh words problems of shape as well", edit: func(o *tools.Options) { o.Language = "zh" }, steps: []step{
+			{tool: "create_todos", args: `{`, text: "错误:JSON 格式无效", fails: true},
+			{tool: "create_todos", args: `7`, text: "错误:应为包含 \"items\" 的 object,收到 number\n错误:必须提供至少一个步骤描述。", fails: true},
+			{tool: "create_todos", args: `{"items":{}}`, text: "错误:items: 应为 array,收到 object", fails: true},
+			{tool: "create_todos", args: `{"items":[7,"\u0000","\ud83d","` + strings.Repeat("字", 4001) + `"]}`, fails: true, text: "错误:第 1 个步骤:应为 string,收到 number。未创建任何步骤。\n" +
+				"错误:第 2 个步骤:不允许控制字符 U+0000(位置 1)。未创建任何步骤。\n错误:第 3 个步骤:不允许孤立的代理项(位置 1)。未创建任何步骤。\n" +
+				"错误:第 4 个步骤:最多 4000 个字符,收到 4001 个。未创建任何步骤。"},
+			{tool: "update_todo", args: `{"status":"running"}`, text: "错误:id: 必填", fails: true},
+			{tool: "update_todo", args: `{"id":[],"status":"running"}`, text: "错误:id: 应为 string,收到 array", fails: true},
+			{tool: "create_todos", args: `{"items":["读"]}`, text: "…"},
+			{tool: "update_todo", args: `{"id":"1","status":"running"}`, text: "…"},
+			{tool: "update_todo", args: `{"id":"1","status":"running"}`, text: "步骤 #1 \"读\" → running\n执行计划:\n  [>] #1 读\n(无变化)"},
+			{tool: "TodoWrite", args: `{}`, text: failed + "todos: Required", fails: true},
+		}},
+		{rule: "P3 vi words problems of shape as well", edit: func(o *tools.Options) { o.Language = "vi" }, steps: []step{
+			{tool: "update_todo", args: `{`, text: "Lỗi: JSON không hợp lệ", fails: true},
+			{tool: "update_todo", args: `{"status":"running"}`, text: "Lỗi: id: Bắt buộc", fails: true},
+			{tool: "create_todos", args: `{"items":true}`, text: "Lỗi: items: Cần array, nhận được boolean", fails: true},
+			{tool: "create_todos", args: `{"items":["a\u0007"]}`, text: "Lỗi: bước 1: Không cho phép ký tự điều khiển U+0007 ở vị trí 2. Chưa tạo gì.", fails: true},
 		}},
 		{rule: "P4 forward only", steps: []step{
 			{tool: "create_todos", args: `{"items":["A","B"]}`, text: "…"},

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
 )
 
 // setTodoListInput is the arguments of SetTodoList (system 4). A call with
@@ -55,9 +56,10 @@ func setTodoListView() todo.View {
 // duplicateTitles is the sentence of system 4 (S4-31).
 const duplicateTitles = "Duplicate todo titles are not allowed"
 
-func setTodoList(o Options) variant {
+func setTodoList(o Options, w prompts.Words) variant {
 	s := shape{view: setTodoListView(), text: "title"}
 	return variant{
+		words:  w,
 		view:   s.view,
 		input:  setTodoListInput{},
 		output: setTodoListResult{},
@@ -75,15 +77,15 @@ func setTodoList(o Options) variant {
 				return nil
 			}}
 		},
-		result:  func(c *Call, out todo.Outcome) (string, content) { return setTodoListResultOf(s.view, c, out) },
+		result:  func(c *Call, out todo.Outcome) (string, content) { return setTodoListResultOf(w, s.view, c, out) },
 		failure: setTodoListFailure,
 	}
 }
 
-func setTodoListResultOf(view todo.View, c *Call, out todo.Outcome) (string, content) {
+func setTodoListResultOf(w prompts.Words, view todo.View, c *Call, out todo.Outcome) (string, content) {
 	n := tally(view, out.After)
 	res := setTodoListResult{
-		Message: "Todo list updated" + ending(out).text(),
+		Message: "Todo list updated" + ending(w, out).text(),
 		Display: displayOf(view, out.After, func(l todo.Line) setTodoListItem {
 			return setTodoListItem{Title: l.Text, Status: l.Status}
 		}),

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
 )
 
 // todoWriteInput is the arguments of TodoWrite and write_todos (systems 1, 2
@@ -55,14 +56,14 @@ func TodoWriteView() todo.View {
 	}}
 }
 
-func todoWrite(o Options) variant {
-	v := contentVariant(o, shape{maxItems: o.MaxItems, maxText: o.MaxContentLength})
+func todoWrite(o Options, w prompts.Words) variant {
+	v := contentVariant(o, w, shape{maxItems: o.MaxItems, maxText: o.MaxContentLength})
 	if o.ItemIDs {
 		v.input = todoWriteInputIDs{}
 	}
 	v.result = func(_ *Call, out todo.Outcome) (string, content) {
 		message := "Todo list updated: " + summary(tally(v.view, out.After))
-		end := ending(out)
+		end := ending(w, out)
 		text := message + end.text()
 		if o.ItemIDs {
 			text = message + planLines(v.view, out.After, func(word string) string { return "[" + word + "]" }) + end.afterPlan()
@@ -74,9 +75,10 @@ func todoWrite(o Options) variant {
 
 // contentVariant returns what TodoWrite and write_todos have in common:
 // everything but the limits, which are in s, and the result.
-func contentVariant(o Options, s shape) variant {
+func contentVariant(o Options, w prompts.Words, s shape) variant {
 	s.view, s.text, s.active = TodoWriteView(), "content", "activeForm"
 	return variant{
+		words:  w,
 		view:   s.view,
 		input:  todoWriteInput{},
 		output: todoWriteResult{},

@@ -67,6 +67,7 @@ type Tool struct {
 
 // variant is what distinguishes one tool from the others.
 type variant struct {
+	words  prompts.Words // in which problems and endings are worded
 	view   todo.View
 	input  any  // the argument struct
 	output any  // the result struct
@@ -119,13 +120,17 @@ func New(o Options) ([]*Tool, error) {
 	if err != nil {
 		return nil, err
 	}
+	english, err := prompts.WordsIn(prompts.Languages()[0])
+	if err != nil {
+		return nil, err
+	}
 	if o.Texts == nil {
 		o.Texts, _ = prompts.New(prompts.Short, "")
 	}
 	list := []*Tool{
-		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true, variant: todoWrite(o)},
-		{Name: "write_todos", Title: "Write todos", Idempotent: true, variant: writeTodos(o)},
-		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, variant: setTodoList(o)},
+		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true, variant: todoWrite(o, english)},
+		{Name: "write_todos", Title: "Write todos", Idempotent: true, variant: writeTodos(o, english)},
+		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, variant: setTodoList(o, english)},
 		{Name: "create_todos", Title: "Add plan steps", variant: createTodos(words)},
 		{Name: "update_todo", Title: "Update plan step", Idempotent: true, variant: updateTodo(o, words)},
 	}
@@ -165,11 +170,8 @@ func (t *Tool) publish(o Options) (err error) {
 	return nil
 }
 
-// invalidJSON is the result text for arguments that are not JSON
+// ErrInvalidJSON is the error of [Tool.Read] for arguments that are not JSON
 // (docs/spec/variants.md T7).
-const invalidJSON = "Error: Invalid JSON format"
-
-// ErrInvalidJSON is the error of [Tool.Read] for arguments that are not JSON.
 var ErrInvalidJSON = errors.New("invalid JSON")
 
 // Read parses and checks a call's arguments, which are raw JSON; empty means no
@@ -182,7 +184,7 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 			return nil, ErrInvalidJSON
 		}
 	}
-	r := &reader{}
+	r := &reader{words: t.words}
 	list := ""
 	if inner, ok := args.unquote(); ok {
 		args = inner
@@ -191,7 +193,7 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 		list = r.id(v, "list_id")
 	}
 	if t.byList && list == "" && len(r.problems) == 0 {
-		r.problem("list_id", "Required")
+		r.problem("list_id", t.words.Required)
 	}
 	call := t.read(r, args)
 	if err := r.err(); err != nil {
@@ -214,16 +216,13 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 	switch {
 	case errors.As(err, &input):
 	case errors.Is(err, ErrInvalidJSON):
-		return Result{Text: invalidJSON, IsError: true}, true
+		return Result{Text: t.words.InvalidJSON, IsError: true}, true
 	case errors.Is(err, todo.ErrNotFound):
-		input = &todo.InputError{Problems: []todo.Problem{{Path: "list_id",
-			Message: "There is no such list here. Leave list_id out to use this conversation's own list, or read todo://list for the id it has"}}}
+		input = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: t.words.NoList}}}
 	case errors.Is(err, todo.ErrTooManyLists):
-		input = &todo.InputError{Problems: []todo.Problem{{Path: "list",
-			Message: "No further list can begin, there are as many as allowed. Go on with an existing list, or ask the user to raise max-lists"}}}
+		input = &todo.InputError{Problems: []todo.Problem{{Path: "list", Message: t.words.ListsFull}}}
 	case errors.Is(err, todo.ErrOperationReused):
-		input = &todo.InputError{Problems: []todo.Problem{{Path: "_meta.todo-mcp/operation",
-			Message: "This operation id was used for a different call. Use a new id for a new call"}}}
+		input = &todo.InputError{Problems: []todo.Problem{{Path: "_meta.todo-mcp/operation", Message: t.words.OperationUsed}}}
 	default:
 		return Result{}, false
 	}

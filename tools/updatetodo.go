@@ -22,6 +22,7 @@ func updateWords() []string { return []string{"running", "completed", "failed"} 
 func updateTodo(o Options, w prompts.Words) variant {
 	view := planView()
 	return variant{
+		words:  w,
 		view:   view,
 		input:  updateTodoInput{},
 		output: planResult{},
@@ -29,7 +30,7 @@ func updateTodo(o Options, w prompts.Words) variant {
 			args = r.arguments(args, "id")
 			id := r.id(args.get("id"), "id")
 			if id == "" && len(r.problems) == 0 {
-				r.problem("id", "Required")
+				r.problem("id", w.Required)
 			}
 			word := r.stepStatus(args.get("status"), w)
 			return &Call{Item: id, Change: func(d *todo.Draft) error {
@@ -40,7 +41,7 @@ func updateTodo(o Options, w prompts.Words) variant {
 			item, _ := out.After.Item(c.Item)
 			return planAnswer(w, fmt.Sprintf(w.Updated, item.ID, item.Text, view.Words[item.Status]), out)
 		},
-		failure: planFailure,
+		failure: func(err *todo.InputError) (string, content) { return planFailure(w, err), nil },
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
 )
 
 // viewInput is the arguments of the view tool.
@@ -34,10 +35,14 @@ type viewCounts struct {
 // statuses. It is not in [Names], since models do not call it. Its calls have
 // the list to show in List and a nil Change.
 func NewView() (*Tool, error) {
+	english, err := prompts.WordsIn(prompts.Languages()[0])
+	if err != nil {
+		return nil, err
+	}
 	t := &Tool{
 		Name: "todo_list_view", Title: "View todo list", Idempotent: true,
 		Description: "The newest state of a todo list, for the list's own page.",
-		variant:     listView(),
+		variant:     listView(english),
 	}
 	var in, out error
 	t.InputSchema, in = marshalSchema(t.Name, schemaOf(t.input))
@@ -45,8 +50,9 @@ func NewView() (*Tool, error) {
 	return t, errors.Join(in, out)
 }
 
-func listView() variant {
+func listView(w prompts.Words) variant {
 	return variant{
+		words:   w,
 		view:    todo.CoreView(),
 		input:   viewInput{},
 		output:  viewResult{},

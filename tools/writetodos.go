@@ -1,14 +1,17 @@
 package tools
 
-import "todo-mcp/internal/todo"
+import (
+	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
+)
 
 // writeTodos returns system 1's write_todos: the arguments of TodoWrite with
 // only the hard caps as limits, and a text that only confirms the write
 // (docs/spec/variants.md W1). The server implements its event stream.
-func writeTodos(o Options) variant {
-	v := contentVariant(o, shape{})
+func writeTodos(o Options, w prompts.Words) variant {
+	v := contentVariant(o, w, shape{})
 	v.result = func(_ *Call, out todo.Outcome) (string, content) {
-		text := "Todo list updated" + ending(out).text()
+		text := "Todo list updated" + ending(w, out).text()
 		return text, todoWriteStructured(v.view, text, out.After, false)
 	}
 	return v
