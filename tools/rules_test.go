@@ -41,7 +41,8 @@ func target() todo.Target {
 }
 
 // call calls a tool and checks what every result must satisfy: the structured
-// content conforms to the output schema, and a failed call changes nothing.
+// content conforms to the output schema, and a failed call says first that it is
+// an error and changes nothing.
 func (s *session) call(name, args string) tools.Result {
 	s.t.Helper()
 	before := s.list()
@@ -59,6 +60,9 @@ func (s *session) call(name, args string) tools.Result {
 			s.t.Errorf("V3: %s: structured content does not conform: %v\n%s", name, err, raw)
 		}
 		s.checkText(name, result, raw)
+	}
+	if result.IsError && !strings.HasPrefix(result.Text, "Error") && !strings.HasPrefix(result.Text, "错误") && !strings.HasPrefix(result.Text, "Lỗi") {
+		s.t.Errorf("V3: an error does not say so first: %s", result.Text)
 	}
 	if result.IsError && s.list().Revision != before.Revision {
 		s.t.Errorf("V3: a failed call changed the list: %s", result.Text)
@@ -271,7 +275,7 @@ func TestRules(t *testing.T) {
 			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"in_progress"},{"title":"A","status":"pending"}]}`, text: "Todo list updated"},
 		}},
 		{rule: "K2 duplicates can be refused", edit: func(o *tools.Options) { o.RejectDuplicates = true }, steps: []step{
-			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"done"},{"title":"A","status":"pending"}]}`, text: "Duplicate todo titles are not allowed", fails: true},
+			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"done"},{"title":"A","status":"pending"}]}`, text: "Error: Duplicate todo titles are not allowed", fails: true},
 		}},
 		{rule: "P1 create appends pending steps with consecutive ids", steps: []step{
 			{tool: "create_todos", args: `{"items":["Read","Write"]}`, text: "Todo list updated: 2 created\nPlan:\n  [ ] #1 Read\n  [ ] #2 Write"},

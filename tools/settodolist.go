@@ -53,7 +53,8 @@ func setTodoListView() todo.View {
 	}}
 }
 
-// duplicateTitles is the sentence of system 4 (S4-31).
+// duplicateTitles is the error of docs/spec/variants.md K2, with the sentence of
+// system 4 (S4-31) in it.
 const duplicateTitles = "Duplicate todo titles are not allowed"
 
 func setTodoList(o Options, w prompts.Words) variant {
@@ -78,7 +79,7 @@ func setTodoList(o Options, w prompts.Words) variant {
 			}}
 		},
 		result:  func(c *Call, out todo.Outcome) (string, content) { return setTodoListResultOf(w, s.view, c, out) },
-		failure: setTodoListFailure,
+		failure: func(err *todo.InputError) (string, content) { return setTodoListFailure(w, err) },
 	}
 }
 
@@ -113,10 +114,10 @@ func listing(view todo.View, s todo.Snapshot) string {
 	return b.String()
 }
 
-func setTodoListFailure(err *todo.InputError) (string, content) {
+func setTodoListFailure(w prompts.Words, err *todo.InputError) (string, content) {
 	text := validationFailed(err)
 	if len(err.Problems) == 1 && err.Problems[0].Sentence {
-		text = err.Problems[0].Message
+		text = w.Error + err.Problems[0].Message
 	}
 	return text, setTodoListResult{IsError: true, Message: text, Display: []display[setTodoListItem]{}}
 }
