@@ -22,8 +22,11 @@ type ListDocument struct {
 	Variant   string     `json:"variant,omitempty"`
 	// Seq is the position of this revision in the order of all revisions in the
 	// store. An event stream resumes after it.
-	Seq   int64          `json:"seq,omitempty"`
-	Items []ItemDocument `json:"items"`
+	Seq int64 `json:"seq,omitempty"`
+	// AllCompleted is true when the list has items and all are completed
+	// (docs/spec/variants.md P5). It is written for readers and never read.
+	AllCompleted bool           `json:"all_completed"`
+	Items        []ItemDocument `json:"items"`
 }
 
 // ItemDocument is an item of a [ListDocument]. Times are RFC 3339, UTC, and
@@ -45,7 +48,7 @@ type ItemDocument struct {
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.List.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
-		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, Seq: s.Seq, Items: []ItemDocument{},
+		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, Seq: s.Seq, AllCompleted: s.AllCompleted(), Items: []ItemDocument{},
 	}
 	if s.Revision > 0 {
 		updated := s.Updated.UTC().Truncate(time.Second)

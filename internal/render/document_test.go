@@ -2,6 +2,7 @@ package render_test
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
 	"testing"
 	"time"
@@ -83,5 +84,29 @@ func TestDocumentKeepsEveryFieldOfAnItem(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// P5: a document says whether every item is completed. Who reads it asks the
+// items, so a document that says otherwise changes nothing.
+func TestDocumentSaysAllCompleted(t *testing.T) {
+	item := func(s todo.Status) todo.Item { return todo.Item{ID: "1", Text: "A", Status: s} }
+	for name, c := range map[string]struct {
+		items []todo.Item
+		want  bool
+	}{
+		"empty": {nil, false}, "completed": {[]todo.Item{item(todo.Completed)}, true},
+		"failed": {[]todo.Item{item(todo.Completed), item(todo.Failed)}, false},
+		"open":   {[]todo.Item{item(todo.Completed), item(todo.Pending)}, false},
+	} {
+		data, err := json.Marshal(render.Document(todo.Snapshot{Items: c.items}))
+		var said map[string]any
+		if err := errors.Join(err, json.Unmarshal(data, &said)); err != nil || said["all_completed"] != c.want {
+			t.Errorf("P5: %s: %v, %s", name, err, data)
+		}
+	}
+	lie := render.ListDocument{AllCompleted: true, Items: []render.ItemDocument{{ID: "1", Text: "A", Status: todo.Pending}}}
+	if lie.Snapshot().AllCompleted() {
+		t.Error("P5: the document was believed")
 	}
 }

@@ -108,8 +108,15 @@ func TestAPI(t *testing.T) {
 	if status := servertest.GetJSON(t, list+"?revision=1", &one); status != 200 || !strings.Contains(fmt.Sprint(one["items"]), "text:A") {
 		t.Errorf("revision 1: %d %v", status, one)
 	}
+	if servertest.GetJSON(t, list, &one); one["all_completed"] != false {
+		t.Errorf("P5: %v", one)
+	}
+	servertest.Post(t, web.URL+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("completed", "B")), "Mcp-Session-Id", id)
+	if servertest.GetJSON(t, list, &one); one["all_completed"] != true {
+		t.Errorf("P5: %v", one)
+	}
 	var history []map[string]any
-	if servertest.GetJSON(t, list+"/history?after=1", &history); len(history) != 1 || history[0]["revision"] != 2.0 {
+	if servertest.GetJSON(t, list+"/history?after=1", &history); len(history) != 2 || history[0]["revision"] != 2.0 {
 		t.Errorf("history: %v", history)
 	}
 	for path, want := range map[string]int{
