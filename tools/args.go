@@ -92,6 +92,17 @@ func (r *reader) list(args value, field string, optional bool) (elements []value
 	return nil, false
 }
 
+// otherCase adds a problem when a field that is missing was sent in another
+// case. Where the field is optional, its caller would get an answer to another
+// call than it made.
+func (r *reader) otherCase(args value, field string) {
+	for _, m := range args.members {
+		if m.name != field && strings.EqualFold(m.name, field) {
+			r.problemf(field, "Expected the field %q, received %s", field, excerpt(m.name))
+		}
+	}
+}
+
 // lines reads all items of a whole-list write.
 func (r *reader) lines(elements []value, field string, s shape) []todo.Line {
 	limit := todo.MaxItems

@@ -274,6 +274,13 @@ func TestRules(t *testing.T) {
 			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"done"},{"title":"A","status":"pending"}]}`, text: "Todo list updated"},
 			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"in_progress"},{"title":"A","status":"pending"}]}`, text: "Todo list updated"},
 		}},
+		{rule: "K1 V5 a list under a key of another case is no read", steps: []step{
+			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"pending"}]}`, text: "Todo list updated"},
+			{tool: "SetTodoList", args: `{"Todos":[]}`, text: failed + `todos: Expected the field "todos", received "Todos"`, fails: true},
+			{tool: "SetTodoList", args: `{"TODOS":[{"title":"B","status":"pending"}],"todos":null}`, text: failed + `todos: Expected the field "todos", received "TODOS"`, fails: true},
+			{tool: "SetTodoList", args: `{"other":1}`, text: "Todo list:\n- [pending] A"},
+			{tool: "SetTodoList", args: `{"todos":[{"title":"B","status":"pending"}],"Todos":7}`, text: "Todo list updated\nDropped while open: \"A\""},
+		}},
 		{rule: "K2 duplicates can be refused", edit: func(o *tools.Options) { o.RejectDuplicates = true }, steps: []step{
 			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"done"},{"title":"A","status":"pending"}]}`, text: "Error: Duplicate todo titles are not allowed", fails: true},
 		}},

@@ -65,8 +65,10 @@ func setTodoList(o Options, w prompts.Words) variant {
 		input:  setTodoListInput{},
 		output: setTodoListResult{},
 		read: func(r *reader, args value) *Call {
-			elements, ok := r.list(r.arguments(args, "todos"), "todos", true)
+			args = r.arguments(args, "todos")
+			elements, ok := r.list(args, "todos", true)
 			if !ok {
+				r.otherCase(args, "todos")
 				return &Call{}
 			}
 			lines := r.lines(elements, "todos", s)
