@@ -85,7 +85,7 @@ func personsChanges(w prompts.Words, changes []todo.Difference) string {
 			parts = append(parts, fmt.Sprintf(w.Set, excerpt(d.After.Text), d.After.Status)+reasonInBrackets(d.After))
 		case d.Kind == todo.Changed && d.Before.Reason != d.After.Reason:
 			parts = append(parts, fmt.Sprintf(w.Blocked, excerpt(d.After.Text))+reasonInBrackets(d.After))
-		case d.Kind == todo.Changed:
+		case d.Kind == todo.Changed && (d.Before.Text != d.After.Text || d.Before.Active != d.After.Active):
 			parts = append(parts, fmt.Sprintf(w.Reworded, excerpt(d.Before.Text), excerpt(d.After.Text)))
 		}
 	}

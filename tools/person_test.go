@@ -120,3 +120,17 @@ func TestEndingsInEveryLanguage(t *testing.T) {
 		})
 	}
 }
+
+// K5: a priority or due date that a person's import changed is no rewording.
+func TestDetailsAreNoRewording(t *testing.T) {
+	s := newSession(t, nil)
+	s.call("TodoWrite", todos("p A"))
+	high := "high"
+	s.editAsPerson(func(d *todo.Draft) error { d.SetDetails("1", &high, nil); return nil })
+	if got := s.call("TodoWrite", todos("c A")).Text; got != "Todo list updated: 1 completed, 0 in_progress, 0 pending" {
+		t.Error(got)
+	}
+	if item := s.list().Items[0]; item.Priority != "high" {
+		t.Errorf("the priority is lost: %+v", item)
+	}
+}

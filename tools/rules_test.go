@@ -274,6 +274,16 @@ func TestRules(t *testing.T) {
 			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"done"},{"title":"A","status":"pending"}]}`, text: "Todo list updated"},
 			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"in_progress"},{"title":"A","status":"pending"}]}`, text: "Todo list updated"},
 		}},
+		{rule: "K5 priority and due date are kept by every write that leaves them out", steps: []step{
+			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"pending","priority":" high ","due_date":"2026-12-01"},{"title":"B","status":"pending","priority":2}]}`, text: "Todo list updated"},
+			{tool: "SetTodoList", args: `{"todos":[{"title":"B","status":"in_progress"},{"title":"A","status":"done","priority":"high"}]}`, text: "Todo list updated"},
+			{tool: "SetTodoList", args: `{"todos":[{"title":"B","status":"in_progress","priority":null},{"title":"A","status":"done","due_date":"2026-12-01"}]}`, text: "Todo list updated (no change)"},
+			{tool: "TodoWrite", args: todos("c B", "c A", "p C"), text: "…"},
+			{tool: "create_todos", args: `{"items":["D"]}`, text: "…"},
+			{tool: "update_todo", args: `{"id":"3","status":"running"}`, text: "…"},
+			{tool: "SetTodoList", args: `{"todos":[{"title":"B","status":"done","priority":7,"due_date":[]},{"title":"A","status":"done","priority":"` + strings.Repeat("x", 101) + `","due_date":"a\u0000"}]}`, fails: true,
+				text: failed + "todos[0].due_date: Expected string, received array\n- todos[1].priority: Must be at most 100 characters, received 101\n- todos[1].due_date: Control character U+0000 at position 2 is not allowed"},
+		}},
 		{rule: "K1 V5 a list under a key of another case is no read", steps: []step{
 			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"pending"}]}`, text: "Todo list updated"},
 			{tool: "SetTodoList", args: `{"Todos":[]}`, text: failed + `todos: Expected the field "todos", received "Todos"`, fails: true},
@@ -432,6 +442,44 @@ func TestStructured(t *testing.T) {
 	check(s.call("update_todo", `{"id":"3","status":"failed"}`), `{"message":"Todo list updated: #3 \"C\" → failed",`+
 		`"display":[{"type":"todo","items":[{"id":"1","title":"Run","status":"completed"},{"id":"2","title":"Doing B","status":"running"},{"id":"3","title":"C","status":"failed"}]}],`+
 		`LIST_AND_REVISION,"counts":{"completed":1,"running":1,"pending":0,"failed":1}}`)
+}
+
+// K5: priority and due date belong to the item that their line became, also
+// among equal titles and beside items that the variant leaves out; other
+// variants keep them, and an empty text removes them.
+func TestDetails(t *testing.T) {
+	s := newSession(t, nil)
+	check := func(want string) {
+		t.Helper()
+		var got []string
+		for _, i := range s.list().Items {
+			got = append(got, fmt.Sprintf("%s(%s,%s)", i.Text, i.Priority, i.DueDate))
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("K5: %v, want %s", got, want)
+		}
+	}
+	s.call("SetTodoList", `{"todos":[{"title":"B","status":"pending","priority":"low"},{"title":"A","status":"pending"},{"title":"A","status":"pending","priority":"high"},{"title":"B","status":"pending","due_date":"Friday"}]}`)
+	check("[B(low,) A(,) A(high,) B(,Friday)]")
+	s.editAsPerson(func(d *todo.Draft) error { d.SetStatus("1", todo.Cancelled); d.SetText("1", "C"); return nil })
+	s.call("create_todos", `{"items":["D"]}`) // has seen it
+	s.editAsPerson(func(d *todo.Draft) error { d.SetText("1", "B"); return nil })
+	got := s.call("SetTodoList", `{"todos":[{"title":"B","status":"in_progress","priority":"1"},{"title":"A","status":"pending"},{"title":"A","status":"pending"}]}`)
+	check("[B(low,) B(1,Friday) A(,) A(high,)]")
+	raw, err := json.Marshal(got.Structured)
+	if want := `{"title":"B","status":"in_progress","priority":"1","due_date":"Friday"}`; err != nil || !strings.Contains(string(raw), want) {
+		t.Errorf("K5: %s lacks %s", raw, want)
+	}
+	s.call("TodoWrite", todos("c B", "p A", "p A", "p C"))
+	check("[B(low,) B(1,Friday) A(,) A(high,) C(,)]")
+	s.call("update_todo", `{"id":"2","status":"running"}`)
+	s.call("create_todos", `{"items":["D"]}`)
+	check("[B(low,) B(1,Friday) A(,) A(high,) C(,) D(,)]")
+	s.call("SetTodoList", `{"todos":[{"title":"Doing A","status":"in_progress"},{"title":"B","status":"done","due_date":""}]}`)
+	check("[B(low,) A(,) B(1,)]")
+	if got := s.call("SetTodoList", `{"todos":[{"title":"Doing A","status":"in_progress","priority":"low"},{"title":"B","status":"done"}]}`).Text; got != "Todo list updated" {
+		t.Errorf("K5: a priority alone is a change: %s", got)
+	}
 }
 
 // The token budgets of a result: a TodoWrite call with ten items.

@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"todo-mcp/internal/todo"
@@ -16,6 +18,15 @@ type setTodoListInput struct {
 type setTodoListItem struct {
 	Title  string `json:"title" jsonschema:"minLength=1"`
 	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=done"`
+	// Priority and DueDate are any text (docs/spec/variants.md K5).
+	Priority string `json:"priority,omitempty"`
+	DueDate  string `json:"due_date,omitempty"`
+}
+
+// itemDetails is what a line says of its item's priority and due date; nil where
+// it says nothing, "" where it removes one.
+type itemDetails struct {
+	priority, dueDate *string
 }
 
 // setTodoListResult is system 4's ToolReturnValue (docs/spec/variants.md K3)
@@ -72,11 +83,13 @@ func setTodoList(o Options, w prompts.Words) variant {
 				return &Call{}
 			}
 			lines := r.lines(elements, "todos", s)
+			details := r.details(elements[:len(lines)], "todos")
 			if o.RejectDuplicates && hasRepeatedTitles(lines) {
 				r.sentence(duplicateTitles)
 			}
 			return &Call{Lines: lines, Change: func(d *todo.Draft) error {
 				d.Replace(s.view, lines)
+				setDetails(d, s.view, lines, details)
 				return nil
 			}}
 		},
@@ -90,7 +103,8 @@ func setTodoListResultOf(w prompts.Words, view todo.View, c *Call, out todo.Outc
 	res := setTodoListResult{
 		Message: "Todo list updated" + ending(w, out).text(),
 		Display: displayOf(view, out.After, func(l todo.Line) setTodoListItem {
-			return setTodoListItem{Title: l.Text, Status: l.Status}
+			item, _ := out.After.Item(l.ID)
+			return setTodoListItem{Title: l.Text, Status: l.Status, Priority: item.Priority, DueDate: item.DueDate}
 		}),
 		listRef: listRefOf(out.After),
 		Counts:  &setTodoListCounts{n["done"], n["in_progress"], n["pending"], n["cancelled"]},
@@ -100,6 +114,48 @@ func setTodoListResultOf(w prompts.Words, view todo.View, c *Call, out todo.Outc
 	}
 	res.Message, res.Output = "Todo list read", listing(view, out.After)
 	return res.Output, res
+}
+
+// details reads the priority and the due date of each item of a write.
+func (r *reader) details(elements []value, field string) []itemDetails {
+	out := make([]itemDetails, len(elements))
+	for i, e := range elements {
+		path := fmt.Sprintf("%s[%d]", field, i)
+		out[i] = itemDetails{r.detail(e.get("priority"), path+".priority"), r.detail(e.get("due_date"), path+".due_date")}
+	}
+	return out
+}
+
+// detail reads an optional text, which may also be sent as a number; it returns
+// nil when the text is missing.
+func (r *reader) detail(v value, path string) *string {
+	switch {
+	case v.missing():
+		return nil
+	case v.kind == '0':
+		return &v.text
+	case v.kind == '"' && strings.TrimSpace(v.text) == "":
+		return new(string)
+	}
+	text := r.text(v, path, todo.MaxDetail)
+	return &text
+}
+
+// setDetails sets the details of the items that lines have become. The items of
+// a draft that was just replaced stand in the order of the lines, some of which
+// a person may have removed, with others between them.
+func setDetails(d *todo.Draft, view todo.View, lines []todo.Line, details []itemDetails) {
+	rest := slices.Clone(d.Items())
+	for i, line := range lines {
+		at := slices.IndexFunc(rest, func(item todo.Item) bool {
+			_, shown := view.Show(item)
+			return shown && (item.Text == line.Text || item.ActiveText() == line.Text)
+		})
+		if at >= 0 {
+			d.SetDetails(rest[at].ID, details[i].priority, details[i].dueDate)
+			rest = rest[at+1:]
+		}
+	}
 }
 
 // listing returns the list as the text of a SetTodoList call that reads.

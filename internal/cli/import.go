@@ -82,7 +82,15 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 		return s, fmt.Errorf("not a line of an export: %w", err)
 	}
 	s.List = s.List.Begun(s.Items) // exports of older versions lack First
-	return s, s.Check()
+	if err := s.Check(); err != nil {
+		return s, err
+	}
+	for n, item := range s.Items {
+		if err := item.CheckDetails(); err != nil {
+			return s, fmt.Errorf("item %d: %w", n+1, err)
+		}
+	}
+	return s, nil
 }
 
 // importer writes histories to a store.

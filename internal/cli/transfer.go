@@ -171,7 +171,7 @@ func (a *app) importMarkdown(ctx context.Context, in io.Reader) error {
 		Target: todo.Target{Scope: server.NamedScope(a.list)},
 		Begin:  todo.List{Name: a.list, Workspace: workingDir()},
 		Writer: todo.Writer{Client: "command line", Variant: "import", Person: true},
-		Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); addReasons(d, items); return nil },
+		Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); addNotes(d, items); return nil },
 	})
 	if err != nil {
 		return err
@@ -179,12 +179,19 @@ func (a *app) importMarkdown(ctx context.Context, in io.Reader) error {
 	return a.print(out.After, "text", 0)
 }
 
-// addReasons adds the reasons of blocked items to a draft that has just been
-// replaced by them: a line has no place for a reason.
-func addReasons(d *todo.Draft, items []todo.Item) {
-	for i, item := range items {
-		if item.Reason != "" && i < len(d.Items()) {
-			d.Block(d.Items()[i].ID, item.Reason)
+// addNotes adds what a line has no place for to a draft that has just been
+// replaced by items: the reasons of blocked ones, priorities and due dates.
+func addNotes(d *todo.Draft, items []todo.Item) {
+	for i, item := range items[:min(len(items), len(d.Items()))] {
+		id := d.Items()[i].ID
+		if item.Reason != "" {
+			d.Block(id, item.Reason)
+		}
+		if item.Priority != "" {
+			d.SetDetails(id, &item.Priority, nil)
+		}
+		if item.DueDate != "" {
+			d.SetDetails(id, nil, &item.DueDate)
 		}
 	}
 }
@@ -200,7 +207,7 @@ func taskLines(items []todo.Item) ([]todo.Line, error) {
 	}
 	var lines []todo.Line
 	for i, item := range items {
-		if err := item.Check(); err != nil {
+		if err := errors.Join(item.Check(), item.CheckDetails()); err != nil {
 			return nil, fmt.Errorf("item %d: %w", i+1, err)
 		}
 		lines = append(lines, todo.Line{Text: item.Text, Active: item.ActiveText(), Status: string(item.Status)})

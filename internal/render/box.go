@@ -65,7 +65,7 @@ func boxRows(s todo.Snapshot) []boxRow {
 	}
 	rows := make([]boxRow, len(s.Items))
 	for i, item := range s.Items {
-		rows[i] = itemRow(item)
+		rows[i] = itemRow(item).with(detailsNote(item))
 	}
 	return rows
 }
@@ -85,6 +85,16 @@ func itemRow(item todo.Item) boxRow {
 		return boxRow{mark: "⊘ ", text: text, color: greyStruck}
 	}
 	return boxRow{mark: "○ ", text: text, color: dim}
+}
+
+// with returns the row with a further note at its end, the first to go when the
+// row is too narrow.
+func (r boxRow) with(note string) boxRow {
+	if note != "" {
+		r.shortNote = cmp.Or(r.shortNote, r.note)
+		r.note += note
+	}
+	return r
 }
 
 // ellipsis follows the text of an item in progress.

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,6 +54,9 @@ func changeLine(before, after todo.Item) string {
 	}
 	if before.Reason != after.Reason {
 		return line + ": " + statusWord(after.Status) + reasonInBrackets(after)
+	}
+	if before.Priority != after.Priority || before.DueDate != after.DueDate {
+		return line + ":" + cmp.Or(detailsNote(after), " no priority or due date")
 	}
 	if before.Text == after.Text {
 		return line + ": shown as " + Safe(after.ActiveText())

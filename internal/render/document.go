@@ -32,14 +32,16 @@ type ListDocument struct {
 // ItemDocument is an item of a [ListDocument]. Times are RFC 3339, UTC, and
 // omitted if they are zero.
 type ItemDocument struct {
-	ID      string      `json:"id"`
-	Text    string      `json:"text"`
-	Active  string      `json:"active,omitempty"`
-	Status  todo.Status `json:"status"`
-	Reason  string      `json:"reason,omitempty"` // why it is blocked
-	Created time.Time   `json:"created,omitzero"`
-	Started time.Time   `json:"started,omitzero"`
-	Ended   time.Time   `json:"ended,omitzero"`
+	ID       string      `json:"id"`
+	Text     string      `json:"text"`
+	Active   string      `json:"active,omitempty"`
+	Status   todo.Status `json:"status"`
+	Reason   string      `json:"reason,omitempty"`   // why it is blocked
+	Priority string      `json:"priority,omitempty"` // as SetTodoList said it, with DueDate
+	DueDate  string      `json:"due_date,omitempty"`
+	Created  time.Time   `json:"created,omitzero"`
+	Started  time.Time   `json:"started,omitzero"`
+	Ended    time.Time   `json:"ended,omitzero"`
 }
 
 // Document converts a snapshot to its JSON document. It omits what only the
@@ -55,7 +57,7 @@ func Document(s todo.Snapshot) ListDocument {
 		d.Updated = &updated
 	}
 	for _, i := range s.Items {
-		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Reason, i.Created, i.Started, i.Ended})
+		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Reason, i.Priority, i.DueDate, i.Created, i.Started, i.Ended})
 	}
 	return d
 }
@@ -76,7 +78,7 @@ func (d ListDocument) Snapshot() todo.Snapshot {
 		s.Updated = *d.Updated
 	}
 	for _, i := range d.Items {
-		s.Items = append(s.Items, todo.Item{ID: i.ID, Text: i.Text, Active: i.Active, Status: i.Status, Reason: i.Reason,
+		s.Items = append(s.Items, todo.Item{ID: i.ID, Text: i.Text, Active: i.Active, Status: i.Status, Reason: i.Reason, Priority: i.Priority, DueDate: i.DueDate,
 			Created: i.Created, Started: i.Started, Ended: i.Ended})
 	}
 	return s

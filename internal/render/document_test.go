@@ -29,6 +29,7 @@ func genItem() *rapid.Generator[todo.Item] {
 	return rapid.Custom(func(t *rapid.T) todo.Item {
 		return todo.Item{ID: text.Draw(t, "id"), Text: text.Draw(t, "text"), Active: text.Draw(t, "active"),
 			Status: rapid.SampledFrom(todo.Statuses()).Draw(t, "status"), Reason: text.Draw(t, "reason"),
+			Priority: text.Draw(t, "priority"), DueDate: text.Draw(t, "due"),
 			Created: genTime().Draw(t, "created"), Started: genTime().Draw(t, "started"), Ended: genTime().Draw(t, "ended")}
 	})
 }

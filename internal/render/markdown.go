@@ -18,11 +18,12 @@ import (
 //	- [ ] failed step *(failed)*
 //	- [ ] blocked step *(blocked: no key yet)*
 //	- [ ] ~~cancelled~~
+//	- [ ] urgent *(priority: high)* *(due: 2026-12-01)*
 //
 // Only completed items are checked. Texts are escaped: each stays one list item
 // and creates no markup, HTML or link. [ReadMarkdown] restores the texts that
-// [Safe] leaves unchanged, the statuses, the active text of items in progress
-// and the reason of blocked ones; ids, times and other active texts are not
+// [Safe] leaves unchanged, the statuses, the active text of items in progress,
+// the reason of blocked ones, priorities and due dates; ids, times and other active texts are not
 // written.
 func Markdown(s todo.Snapshot) string {
 	var b strings.Builder
@@ -33,7 +34,7 @@ func Markdown(s todo.Snapshot) string {
 		b.WriteString("No tasks\n")
 	}
 	for _, item := range s.Items {
-		b.WriteString(taskLine(item) + "\n")
+		b.WriteString(taskLine(item) + detailNotes(item) + "\n")
 	}
 	return b.String()
 }
@@ -43,6 +44,8 @@ const (
 	progressNote = " *(in progress"
 	failedNote   = " *(failed)*"
 	blockNote    = " *(blocked"
+	priorityNote = " *(priority: "
+	dueNote      = " *(due: "
 	noteDetail   = ": "
 	noteEnd      = ")*"
 )
@@ -70,6 +73,18 @@ func taskLine(item todo.Item) string {
 		return "- [ ] ~~" + text + "~~"
 	}
 	return "- [ ] " + text
+}
+
+// detailNotes returns the notes of an item's priority and due date, which follow
+// whatever its status adds.
+func detailNotes(item todo.Item) (notes string) {
+	if item.Priority != "" {
+		notes += priorityNote + escape(item.Priority) + noteEnd
+	}
+	if item.DueDate != "" {
+		notes += dueNote + escape(item.DueDate) + noteEnd
+	}
+	return notes
 }
 
 // escape makes a text safe and escapes what has a meaning in Markdown.

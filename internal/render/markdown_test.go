@@ -56,6 +56,27 @@ func TestMarkdownEscapes(t *testing.T) {
 	}
 }
 
+// Priority and due date stand behind whatever a status adds, in every status.
+func TestMarkdownDetails(t *testing.T) {
+	for _, status := range todo.Statuses() {
+		one := todo.Item{Text: "a)* b", Status: status, Priority: "*high*", DueDate: "1) May)"}
+		switch status {
+		case todo.InProgress:
+			one.Active = "doing"
+		case todo.Blocked:
+			one.Reason = "why"
+		}
+		checkReversible(t, list(one, item(todo.Pending, "next")))
+		one.Priority = ""
+		checkReversible(t, list(one))
+		one.Priority, one.DueDate = "high", ""
+		checkReversible(t, list(one))
+	}
+	if got := Markdown(list(todo.Item{Text: "A", Status: todo.Completed, Priority: "high", DueDate: "2026-12-01"})); !strings.Contains(got, "- [x] A *(priority: high)* *(due: 2026-12-01)*\n") {
+		t.Error(got)
+	}
+}
+
 func TestMarkdownIsReversible(t *testing.T) {
 	for _, s := range []todo.Snapshot{sample(), scripts()} {
 		checkReversible(t, s)
@@ -97,7 +118,7 @@ func checkReversible(t *testing.T, s todo.Snapshot) {
 	t.Helper()
 	want := make([]todo.Item, len(s.Items))
 	for i, it := range s.Items {
-		want[i] = todo.Item{Text: it.Text, Active: it.Active, Reason: it.Reason, Status: it.Status}
+		want[i] = todo.Item{Text: it.Text, Active: it.Active, Reason: it.Reason, Status: it.Status, Priority: it.Priority, DueDate: it.DueDate}
 	}
 	if diff := cmp.Diff(want, ReadMarkdown(Markdown(s))); diff != "" {
 		t.Errorf("%s\n%s", Markdown(s), diff)

@@ -15,7 +15,7 @@ func Plain(s todo.Snapshot) string {
 	n := s.Progress()
 	fmt.Fprintf(&b, "%s (rev %d, %d of %d done)\n", Safe(s.List.Title()), s.Revision, n.Done, n.Total)
 	for _, item := range s.Items {
-		fmt.Fprintf(&b, "%s #%s %s%s\n", marker(item.Status), Safe(item.ID), Safe(item.Title()), blockedNote(item))
+		fmt.Fprintf(&b, "%s #%s %s%s\n", marker(item.Status), Safe(item.ID), Safe(item.Title()), blockedNote(item)+detailsNote(item))
 	}
 	if len(s.Items) == 0 {
 		b.WriteString("No tasks\n")
@@ -89,6 +89,22 @@ func blockedNote(item todo.Item) string {
 		return " (blocked)"
 	}
 	return " (blocked: " + Safe(item.Reason) + ")"
+}
+
+// detailsNote returns the note with an item's priority and due date; "" when it
+// has neither.
+func detailsNote(item todo.Item) string {
+	var parts []string
+	if item.Priority != "" {
+		parts = append(parts, "priority: "+Safe(item.Priority))
+	}
+	if item.DueDate != "" {
+		parts = append(parts, "due: "+Safe(item.DueDate))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
 }
 
 // statusWord returns a status as people read it: "in progress".

@@ -9,8 +9,8 @@ import (
 // ReadMarkdown reads the task list items of a Markdown text, at any depth, and
 // skips everything else. It is the inverse of [Markdown] and also accepts what
 // people write ("* [X] text"). It sets the text and the status of each item, and
-// as far as they are written the active text of items in progress and the reason
-// of blocked ones; ids and times are zero. It does not check texts against
+// as far as they are written the active text of items in progress, the reason of
+// blocked ones, priority and due date; ids and times are zero. It does not check texts against
 // limits. It returns nil if there are no items.
 func ReadMarkdown(text string) []todo.Item {
 	var items []todo.Item
@@ -33,16 +33,30 @@ func readTask(line string) (item todo.Item, ok bool) {
 	if !ok || !strings.HasPrefix(text, " ") {
 		return todo.Item{}, false
 	}
+	text, due := cutNote(strings.TrimSpace(text), dueNote)
+	text, priority := cutNote(text, priorityNote)
 	switch checkbox {
 	case "[ ":
-		item = readText(strings.TrimSpace(text))
+		item = readText(text)
 	case "[x", "[X":
-		item = readText(strings.TrimSpace(text))
+		item = readText(text)
 		if item.Status == todo.Pending {
 			item.Status = todo.Completed
 		}
 	}
+	item.Priority, item.DueDate = priority, due
 	return item, item.Text != ""
+}
+
+// cutNote returns a text without the note at its end that begins with begin, and
+// what that note says; detail is empty when there is none.
+func cutNote(text, begin string) (rest, detail string) {
+	inner, ok := strings.CutSuffix(text, noteEnd)
+	i := strings.LastIndex(inner, begin)
+	if !ok || i < 0 || strings.Contains(inner[i:], noteEnd) {
+		return text, ""
+	}
+	return inner[:i], unescape(inner[i+len(begin):])
 }
 
 // afterMarker returns what follows a list item's marker: "-", "*", "+", or a

@@ -228,3 +228,25 @@ func TestTimes(t *testing.T) {
 		}
 	}
 }
+
+// Priority and due date stand in brackets behind the text, for people; a box
+// that is too narrow leaves them out first.
+func TestDetails(t *testing.T) {
+	one := todo.Item{Text: "Ship\x1b", Status: todo.Blocked, Reason: "why", Priority: "high\x1b", DueDate: "Friday"}
+	s := list(one)
+	if got := Plain(s); !strings.Contains(got, `[#] #1 Ship\x1b (blocked: why) (priority: high\x1b, due: Friday)`) {
+		t.Error(got)
+	}
+	if got := Box(s, BoxOptions{}); !strings.Contains(got, `Ship\x1b (blocked: why) (priority: high\x1b, due: Friday)`) {
+		t.Error(got)
+	}
+	if got := Box(s, BoxOptions{Width: 30}); !strings.Contains(got, `Ship\x1b (blocked)  `) {
+		t.Error(got)
+	}
+	before := s
+	before.Items = []todo.Item{s.Items[0]}
+	before.Items[0].Priority = ""
+	if got := Diff(before, s); got != "~ Ship\\x1b: (priority: high\\x1b, due: Friday)\n" {
+		t.Errorf("%q", got)
+	}
+}

@@ -39,6 +39,10 @@ type Item struct {
 	// Reason says why a blocked item is blocked; empty when nobody said, and in
 	// any other status.
 	Reason string `json:"reason,omitempty"`
+	// Priority and DueDate are what a caller of SetTodoList said of the item, in
+	// its own words; empty when none did. A status does not change them.
+	Priority string `json:"priority,omitempty"`
+	DueDate  string `json:"due_date,omitempty"`
 
 	// Created, Started and Ended are UTC; zero when that has not happened.
 	// Started is the first start; Ended is set while the status is settled.
@@ -67,7 +71,8 @@ func (i Item) Title() string {
 
 // same reports whether two items are equal, times aside.
 func (i Item) same(o Item) bool {
-	return i.ID == o.ID && i.Text == o.Text && i.Active == o.Active && i.Status == o.Status && i.Reason == o.Reason
+	return i.ID == o.ID && i.Text == o.Text && i.Active == o.Active && i.Status == o.Status && i.Reason == o.Reason &&
+		i.Priority == o.Priority && i.DueDate == o.DueDate
 }
 
 // setStatus sets the status, and Reason, Started and Ended to match it.
