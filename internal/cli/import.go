@@ -113,15 +113,28 @@ func (i importer) plan(ctx context.Context, histories []history) (importPlan, er
 		return importPlan{}, fmt.Errorf("--as takes a file with one list, this one has %d", n)
 	}
 	var p importPlan
-	begun := make(map[string]int)     // new lists, by principal
-	taken := make(map[string]history) // exclusive scopes of new lists
-	for _, h := range histories {
+	histories = slices.Clone(histories)
+	begun := make(map[string]int)            // new lists, by principal
+	taken := make(map[string]history)        // exclusive scopes of new lists
+	known := make([]history, len(histories)) // what is here, for each history
+	moved := make(map[string]string)         // ids in the file → here, where they differ
+	for n, h := range histories {
 		if i.options.as != "" {
-			h = renamed(h, i.options.as)
+			histories[n] = renamed(h, i.options.as)
 		}
-		here, err := i.here(ctx, h)
+		here, err := i.here(ctx, histories[n])
 		if err != nil {
 			return p, err
+		}
+		if len(here) > 0 {
+			moved[h.first().List.ID] = here.first().List.ID
+		}
+		known[n] = here
+	}
+	for n, h := range histories {
+		here := known[n]
+		if parent, ok := moved[h.first().List.Parent]; ok {
+			h = under(h, parent)
 		}
 		scope := h.first().List.Scope
 		if len(here) == 0 {
@@ -153,6 +166,15 @@ func renamed(h history, name string) history {
 	for n := range out {
 		out[n].List = l
 		out[n].Operation = todo.Operation{} // it made the original, not the copy
+	}
+	return out
+}
+
+// under returns a sub-agent's history as that of a list below another main list.
+func under(h history, parent string) history {
+	out := slices.Clone(h)
+	for n := range out {
+		out[n].List.Parent = parent
 	}
 	return out
 }
@@ -195,7 +217,7 @@ func (i importer) planList(p *importPlan, h, here history) error {
 			return nil // all of it is here
 		}
 	} else if !i.options.replace {
-		return fmt.Errorf("a list %s is here already, with another history: import it as another list with --as NAME, or make the one here what the file holds with --replace", history(here).title())
+		return fmt.Errorf("a list %s is here already, with another history: import it as another list with --as NAME, or make the one here what the file holds with --replace", here.title())
 	}
 	return p.replace(newest, h)
 }

@@ -66,3 +66,38 @@ func TestImportGoesOnAfterAFault(t *testing.T) {
 		t.Errorf("after the second import: %v, %v", got, err)
 	}
 }
+
+// A sub-agent's list stays below its main list also where --replace puts that
+// into a list with another id.
+func TestImportKeepsSubAgentsLists(t *testing.T) {
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	one := func(l todo.List, text string) todo.Snapshot {
+		l.Created = began
+		return todo.Snapshot{List: l, Revision: 1, Updated: began, LastID: 1, Items: []todo.Item{{ID: "1", Text: text, Status: todo.Pending}}}
+	}
+	named := todo.Scope{Conversation: "name:a", Exclusive: true}
+	store := memory.New()
+	if _, err := store.Save(t.Context(), one(todo.List{ID: "here", Scope: named}, "Mine")); err != nil {
+		t.Fatal(err)
+	}
+	i := importer{store: store, options: importOptions{replace: true}}
+	for range 2 { // the second import finds what the first did
+		plan, err := i.plan(t.Context(), []history{
+			{one(todo.List{ID: "sub", Scope: todo.Scope{Conversation: "s"}, Parent: "main", Agent: "helper"}, "Sub")},
+			{one(todo.List{ID: "main", Scope: named}, "Main")},
+		})
+		if err == nil {
+			err = i.write(t.Context(), plan)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	main, err := store.Load(t.Context(), "here", 0)
+	if err != nil || main.Revision != 2 || main.Items[0].Text != "Main" {
+		t.Errorf("main list: %+v, %v", main, err)
+	}
+	if subs, err := store.Find(t.Context(), todo.Query{Parent: "here"}); err != nil || len(subs) != 1 || subs[0].Revision != 1 {
+		t.Errorf("sub-agent's list: %+v, %v", subs, err)
+	}
+}
