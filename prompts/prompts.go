@@ -138,6 +138,8 @@ type Words struct {
 	ListsFull     string `json:"lists_full"`     // none
 	OperationUsed string `json:"operation_used"` // none
 	Dropped       string `json:"dropped"`        // items
+	AgentChanged  string `json:"agent_changed"`  // changes, as in UserChanged
+	BothChanged   string `json:"both_changed"`   // changes, as in UserChanged
 	UserChanged   string `json:"user_changed"`   // changes, in the six forms below
 	Added         string `json:"added"`          // text
 	Removed       string `json:"removed"`        // text

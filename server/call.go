@@ -16,27 +16,29 @@ import (
 // handler returns the handler of one tool: it reads the arguments, applies the
 // change and returns the result.
 func (s *Server) handler(tool *tools.Tool) mcpserver.ToolHandlerFunc {
-	return s.answering(tool, func(ctx context.Context, raw json.RawMessage, req mcp.CallToolRequest) (tools.Result, error) {
-		return s.call(ctx, tool, raw, newRequest(ctx, req.Params.Meta))
-	})
+	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		r := s.newRequest(ctx, req.Params.Meta)
+		if s.mustAskForRoots(&r, req.Params.InputResponses) {
+			return rootsQuestion().ToolResult(), nil
+		}
+		return s.answer(ctx, tool, req, func(raw json.RawMessage) (tools.Result, error) { return s.call(ctx, tool, raw, r) })
+	}
 }
 
-// answering returns a handler that converts what answer returns: a result, with
-// isError set when the model made a mistake, becomes what the client gets; an
-// error is the server's failure, which is logged and becomes a JSON-RPC error.
-func (s *Server) answering(tool *tools.Tool, answer func(context.Context, json.RawMessage, mcp.CallToolRequest) (tools.Result, error)) mcpserver.ToolHandlerFunc {
-	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		raw, err := rawArguments(req)
-		if err != nil {
-			return nil, err
-		}
-		result, err := answer(ctx, raw, req)
-		if err != nil {
-			s.Log.Error("call failed", "tool", tool.Name, "error", err)
-			return nil, err
-		}
-		return s.convert(result, knownClient(clientOf(ctx).Name)), nil
+// answer converts what call returns: a result, with isError set when the model
+// made a mistake, becomes what the client gets; an error is the server's
+// failure, which is logged and becomes a JSON-RPC error.
+func (s *Server) answer(ctx context.Context, tool *tools.Tool, req mcp.CallToolRequest, call func(json.RawMessage) (tools.Result, error)) (*mcp.CallToolResult, error) {
+	raw, err := rawArguments(req)
+	if err != nil {
+		return nil, err
 	}
+	result, err := call(raw)
+	if err != nil {
+		s.Log.Error("call failed", "tool", tool.Name, "error", err)
+		return nil, err
+	}
+	return s.convert(result, knownClient(clientOf(ctx).Name)), nil
 }
 
 // rawArguments returns the arguments as the client sent them. A caller within
@@ -58,18 +60,23 @@ func (s *Server) call(ctx context.Context, tool *tools.Tool, raw json.RawMessage
 		return failure(tool, err)
 	}
 	who := s.caller(r)
-	out, err := s.apply(ctx, tool, call, who, operation(r, tool.Name, raw))
+	out, err := s.apply(ctx, tool, call, who, operation(r, who, tool.Name, raw))
 	if err != nil {
 		return failure(tool, err)
 	}
-	s.setCurrentList(who, out.After.List.ID)
+	if ended, _ := r.meta[metaEnded].(bool); ended && who.agent != "" && out.After.Revision > 0 {
+		if _, err := s.lists(ctx).Archive(ctx, out.After.List.ID, todo.Writer{Client: who.client, Agent: who.agent}); err != nil {
+			return tools.Result{}, fmt.Errorf("the sub-agent's list could not be archived: %w", err)
+		}
+	}
+	s.subscriptions.holds(who.who, out.After.List.ID)
 	return tool.Result(call, out), nil
 }
 
 func (s *Server) apply(ctx context.Context, tool *tools.Tool, call *tools.Call, who caller, op todo.Operation) (todo.Outcome, error) {
-	target := s.target(who, call)
+	target := who.target(call)
 	if call.Change == nil {
-		snapshot, err := s.lists(ctx).Resolve(ctx, target)
+		snapshot, err := s.lists(ctx).Show(ctx, target)
 		if errors.Is(err, todo.ErrNotFound) && call.List == "" {
 			err = nil
 		}
@@ -80,42 +87,15 @@ func (s *Server) apply(ctx context.Context, tool *tools.Tool, call *tools.Call, 
 	}
 	out, err := s.lists(ctx).Apply(ctx, todo.Write{
 		Target:    target,
-		Begin:     who.begin,
+		Begin:     who.begin(),
 		Writer:    todo.Writer{Client: who.client, Variant: tool.Name, Agent: who.agent},
 		Operation: op,
-		Change:    s.namingOtherList(who, call),
+		Change:    call.Change,
 	})
 	if err != nil {
 		return todo.Outcome{}, fmt.Errorf("the todo list could not be saved: %w", err)
 	}
 	return out, nil
-}
-
-// namingOtherList returns a call's change. When the call changes one item of a
-// list that is not the caller's current one, the change adds a note with the id
-// of that list.
-func (s *Server) namingOtherList(who caller, call *tools.Call) todo.Change {
-	if call.Item == "" || who.scope.Exclusive {
-		return call.Change
-	}
-	current := s.currentList(who)
-	return func(d *todo.Draft) error {
-		if id := d.Before().List.ID; id != current && id != "" {
-			d.Note("This is another open list: " + id)
-		}
-		return call.Change(d)
-	}
-}
-
-// operation returns the operation that the caller named in _meta, or the zero
-// Operation. Its digest covers the tool and the arguments, so that the same id
-// with a different call is detected.
-func operation(r request, tool string, raw json.RawMessage) todo.Operation {
-	id, _ := r.meta[metaOperation].(string)
-	if id == "" {
-		return todo.Operation{}
-	}
-	return todo.Operation{ID: "caller:" + opaque(id), Digest: digest(tool + "\x00" + string(raw))}
 }
 
 // failure returns the tool's result for an error that the model can act on, and

@@ -16,7 +16,24 @@ type client struct {
 	// sessionPerCall is true when the client opens a session for each call, so
 	// that its session ids do not identify a conversation.
 	sessionPerCall bool
-	sees           sight
+	// variable is the environment variable by which it tells a server on stdio
+	// its id of the chat: a hint, see Server.environment.
+	variable string
+	// processPerChat is true when it starts a server on stdio for each chat: a
+	// hint, see Server.process.
+	processPerChat bool
+	// answersRoots is true when it answers a question for its roots in the
+	// sessionless protocol, see Server.askForRoots.
+	answersRoots bool
+	sees         sight
+}
+
+// environment returns the variables that may carry the id of a chat.
+func (c client) environment() []string {
+	if c.variable == "" {
+		return nil
+	}
+	return []string{c.variable}
 }
 
 // sight is what a client shows its model of a tool's result
@@ -42,24 +59,25 @@ func (s sight) hasStructured() bool {
 // SetTodoList.
 func clients() []client {
 	return []client{
-		{prefix: "claude-code", tool: "TodoWrite", sees: structuredInstead},
+		{prefix: "claude-code", tool: "TodoWrite", variable: "CLAUDE_CODE_SESSION_ID", processPerChat: true, answersRoots: true, sees: structuredInstead},
 		{prefix: "claude", tool: "TodoWrite"},
 		{prefix: "cursor", tool: "TodoWrite"},
 		{prefix: "visual studio code", tool: "TodoWrite"},
 		{prefix: "vscode", tool: "TodoWrite"},
-		{prefix: "gemini-cli", tool: "TodoWrite", sees: textAlone},
-		{prefix: "codex", tool: "TodoWrite", sees: structuredInstead},
-		{prefix: "copilot", tool: "TodoWrite", sees: textAndStructured},
-		{prefix: "github-copilot", tool: "TodoWrite", sees: textAndStructured}, // Copilot CLI as well
+		{prefix: "gemini-cli", tool: "TodoWrite", processPerChat: true, sees: textAlone},
+		{prefix: "codex", tool: "TodoWrite", processPerChat: true, sees: structuredInstead},
+		{prefix: "copilot", tool: "TodoWrite", variable: "COPILOT_AGENT_SESSION_ID", processPerChat: true, sees: textAndStructured},
+		{prefix: "github-copilot", tool: "TodoWrite", variable: "COPILOT_AGENT_SESSION_ID", processPerChat: true, sees: textAndStructured}, // Copilot CLI as well
 		{prefix: "opencode", tool: "TodoWrite", sees: textAlone},
-		{prefix: "kilo", tool: "TodoWrite", sees: textAlone},
-		{prefix: "qwen", tool: "TodoWrite", sees: textAndStructured},
+		{prefix: "kilo", tool: "TodoWrite", processPerChat: true, sees: textAlone},
+		{prefix: "qwen", tool: "TodoWrite", processPerChat: true, sees: textAndStructured},
 		{prefix: "@cline/core", tool: "TodoWrite", sees: wholeResult},
-		{prefix: "continue", tool: "TodoWrite", sees: textAlone},
+		{prefix: "continue", tool: "TodoWrite", processPerChat: true, sees: textAlone},
 		{prefix: "zed", tool: "TodoWrite"},
-		{prefix: "kimi-code", tool: "TodoWrite", sees: textAndStructured},
-		{prefix: "kimi", tool: "TodoWrite"},
+		{prefix: "kimi-code", tool: "TodoWrite", processPerChat: true, sees: wholeResult},
+		{prefix: "kimi", tool: "TodoWrite", processPerChat: true},
 		{prefix: "goose", tool: "TodoWrite"},
+		{prefix: "grok", tool: "TodoWrite", variable: "GROK_SESSION_ID", processPerChat: true},
 		{prefix: "openai-mcp", tool: "TodoWrite", sessionPerCall: true},
 	}
 }

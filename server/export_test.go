@@ -13,3 +13,6 @@ func KnownClients() map[string]string {
 // SeenBy returns what the client with a name shows its model, from its row in
 // the table.
 func SeenBy(name string) string { return string(knownClient(name).sees) }
+
+// Digest is the digest in the keys of conversations.
+var Digest = digest

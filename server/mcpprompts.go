@@ -25,26 +25,49 @@ func (s *Server) addPrompts() error {
 	}
 	s.mcp.AddPrompt(mcp.NewPrompt("plan",
 		mcp.WithPromptDescription("Plan a piece of work as a todo list, then do it"),
-		mcp.WithArgument("goal", mcp.ArgumentDescription("What is to be done"), mcp.RequiredArgument())),
+		mcp.WithArgument("goal", mcp.ArgumentDescription("What is to be done; what the conversation is about when left out"))),
 		func(_ context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			goal := strings.TrimSpace(req.Params.Arguments["goal"])
-			if goal == "" {
-				return nil, errors.New("goal: say what is to be done")
-			}
+			goal := cmp.Or(strings.TrimSpace(req.Params.Arguments["goal"]), "what the user asked for in this conversation")
 			return userMessage("Plan as a todo list", fill(plan, "goal", goal)), nil
 		})
 	s.mcp.AddPrompt(mcp.NewPrompt("resume",
 		mcp.WithPromptDescription("Go on with an unfinished todo list"),
 		mcp.WithArgument("list", mcp.ArgumentDescription("Id or name of the list; the last one when left out"))),
 		func(ctx context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			snapshot, err := s.unfinishedList(ctx, req.Params.Arguments["list"])
+			r := s.newRequest(ctx, req.Params.Meta)
+			if s.mustAskForRoots(&r, req.Params.InputResponses) {
+				return rootsQuestion().PromptResult(), nil
+			}
+			text, err := s.resume(ctx, resume, r, req.Params.Arguments["list"])
 			if err != nil {
 				return nil, err
 			}
-			s.resume(s.caller(newRequest(ctx, nil)), snapshot)
-			return userMessage("Go on with a todo list", s.resumeText(resume, snapshot)), nil
+			return userMessage("Go on with a todo list", text), nil
 		})
 	return nil
+}
+
+// resume makes the caller hold the unfinished list that wanted names, and returns
+// the text that lets a model continue it. When there is none the text says so:
+// hosts show an error of a prompt as a fault of the protocol.
+func (s *Server) resume(ctx context.Context, text string, r request, wanted string) (string, error) {
+	who := s.caller(r).who
+	list, found, err := s.unfinishedList(ctx, r, who, wanted)
+	switch {
+	case err != nil:
+		return "", err
+	case !found && wanted == "":
+		return "There is no unfinished todo list. Tell the user so.", nil
+	case !found:
+		return "There is no unfinished todo list of that id or name. Tell the user so; without a name, the last one is taken.", nil
+	case who.Name != "" && who.Name != list.List.Name:
+		return fmt.Sprintf("This connection was set up for the todo list %q, so another one cannot be taken up here. Tell the user so.", who.Name), nil
+	}
+	if err := s.lists(ctx).Hold(ctx, who, list); err != nil {
+		return "", err
+	}
+	s.subscriptions.holds(who, list.List.ID)
+	return s.resumeText(text, list), nil
 }
 
 func userMessage(description, text string) *mcp.GetPromptResult {
@@ -86,36 +109,42 @@ func orNothing(lines []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// unfinished returns the lists that have an open item: first those of the
-// caller's workspace, then the others, each last changed first.
-func (s *Server) unfinished(ctx context.Context) ([]todo.Snapshot, error) {
+// unfinished returns the lists of main agents that have an open item: first
+// those of the caller's workspace, then the others, each last changed first.
+func (s *Server) unfinished(ctx context.Context, r request) ([]todo.Snapshot, error) {
 	all, err := s.lists(ctx).Find(ctx, todo.Query{Limit: 500})
 	if err != nil {
 		return nil, fmt.Errorf("find lists: %w", err)
 	}
-	open := slices.DeleteFunc(all, func(l todo.Snapshot) bool { return !l.Open() })
-	here := s.workspace(newRequest(ctx, nil))
+	open := slices.DeleteFunc(all, func(l todo.Snapshot) bool { return !l.Open() || l.Archived || l.List.Agent != "" })
+	here := s.workspace(r)
 	local := slices.DeleteFunc(slices.Clone(open), func(l todo.Snapshot) bool { return here == "" || l.List.Workspace != here })
 	others := slices.DeleteFunc(open, func(l todo.Snapshot) bool { return here != "" && l.List.Workspace == here })
 	return append(local, others...), nil
 }
 
-// unfinishedList returns the unfinished list with an id or name; the first one
-// when wanted is empty.
-func (s *Server) unfinishedList(ctx context.Context, wanted string) (todo.Snapshot, error) {
-	lists, err := s.unfinished(ctx)
-	if err != nil {
-		return todo.Snapshot{}, err
-	}
-	for _, l := range lists {
-		if wanted == "" || l.List.ID == wanted || l.List.Name == wanted {
-			return l, nil
+// unfinishedList returns the unfinished list with an id or name. Without either
+// it is the one that the caller's user named, else the first.
+func (s *Server) unfinishedList(ctx context.Context, r request, who todo.Conversation, wanted string) (list todo.Snapshot, found bool, err error) {
+	if wanted != "" {
+		switch byID, err := s.lists(ctx).Load(ctx, wanted, 0); {
+		case err == nil && byID.Open() && byID.List.Agent == "":
+			return byID, true, nil
+		case err != nil && !errors.Is(err, todo.ErrNotFound):
+			return todo.Snapshot{}, false, fmt.Errorf("find list: %w", err)
 		}
 	}
-	if wanted == "" {
-		return todo.Snapshot{}, errors.New("there is no unfinished todo list")
+	lists, err := s.unfinished(ctx, r)
+	if err != nil {
+		return todo.Snapshot{}, false, err
 	}
-	return todo.Snapshot{}, errors.New("there is no unfinished todo list of that id or name; leave list out for the last one")
+	wanted = cmp.Or(wanted, who.Name)
+	for _, l := range lists {
+		if wanted == "" || l.List.Name == wanted {
+			return l, true, nil
+		}
+	}
+	return todo.Snapshot{}, false, nil
 }
 
 // completions completes the argument list of the prompt resume with the names
@@ -130,7 +159,7 @@ func (c completions) CompletePromptArgument(ctx context.Context, prompt string, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	lists, err := c.unfinished(ctx)
+	lists, err := c.unfinished(ctx, c.newRequest(ctx, nil))
 	if err != nil {
 		return nil, err
 	}

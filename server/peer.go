@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -27,6 +28,9 @@ type Peer struct {
 	// Folder is the path of the first of the client's roots; empty when the
 	// client has sent none.
 	Folder string
+	// Meta is the _meta of a resources/subscribe request, which mcp-go does not
+	// keep; nil for none.
+	Meta *mcp.Meta
 }
 
 type peerKey struct{}
@@ -41,4 +45,19 @@ func WithPeer(ctx context.Context, p Peer) context.Context {
 func peerOf(ctx context.Context) Peer {
 	p, _ := ctx.Value(peerKey{}).(Peer)
 	return p
+}
+
+// SubscribeMeta returns the _meta of a message if it is a resources/subscribe
+// request, for [Peer.Meta]; else nil.
+func SubscribeMeta(method string, message []byte) *mcp.Meta {
+	if method != string(mcp.MethodResourcesSubscribe) {
+		return nil
+	}
+	var m struct {
+		Params struct {
+			Meta *mcp.Meta `json:"_meta"`
+		} `json:"params"`
+	}
+	_ = json.Unmarshal(message, &m) // the message was read before, so it is valid
+	return m.Params.Meta
 }

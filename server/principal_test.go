@@ -17,7 +17,7 @@ func foreignList(t *testing.T, st todo.Store) string {
 	t.Helper()
 	b := todo.NewBoard(st)
 	defer b.Close()
-	out, err := b.As("somebody").Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Principal: "somebody", Conversation: "x"}},
+	out, err := b.As("somebody").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "x"}},
 		Change: func(d *todo.Draft) error { d.Append("theirs"); return nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestForeignListLooksMissing(t *testing.T) {
 	if _, err := b.As("somebody").Restore(t.Context(), foreign, 1, todo.Writer{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.As("somebody").Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Principal: "somebody", Conversation: "x"}, List: foreign},
+	if _, err := b.As("somebody").Apply(t.Context(), todo.Write{Target: todo.Target{List: foreign},
 		Change: func(d *todo.Draft) error { d.Append("secret"); return nil }}); err != nil {
 		t.Fatal(err)
 	}

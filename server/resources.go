@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -16,6 +17,7 @@ import (
 // The URIs of the resources.
 const (
 	currentURI   = "todo://list"
+	listsURI     = "todo://lists"
 	listURI      = "todo://lists/"
 	listTemplate = "todo://lists/{id}"
 )
@@ -25,6 +27,10 @@ func (s *Server) addResources() {
 		mcp.WithResourceTitle("Current todo list"),
 		mcp.WithResourceDescription("This conversation's todo list, as JSON and as markdown"),
 		mcp.WithMIMEType("application/json")), s.readCurrent)
+	s.mcp.AddResource(mcp.NewResource(listsURI, "lists",
+		mcp.WithResourceTitle("Unfinished todo lists"),
+		mcp.WithResourceDescription("The todo lists that have open items, of earlier conversations as well: ids, titles, progress, workspaces, times"),
+		mcp.WithMIMEType("application/json")), s.readUnfinished)
 	s.mcp.AddResourceTemplate(mcp.NewResourceTemplate(listTemplate, "list by id",
 		mcp.WithTemplateTitle("Todo list"),
 		mcp.WithTemplateDescription("One todo list, as JSON and as markdown"),
@@ -32,8 +38,11 @@ func (s *Server) addResources() {
 }
 
 func (s *Server) readCurrent(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-	who := s.caller(newRequest(ctx, nil))
-	snapshot, err := s.lists(ctx).Resolve(ctx, s.target(who, nil))
+	r := s.newRequest(ctx, req.Params.Meta)
+	if s.mustAskForRoots(&r, req.Params.InputResponses) {
+		return nil, nil // see askReader
+	}
+	snapshot, err := s.lists(ctx).Show(ctx, s.caller(r).target(nil))
 	if err != nil && !errors.Is(err, todo.ErrNotFound) {
 		return nil, fmt.Errorf("read the list: %w", err)
 	}
@@ -42,11 +51,49 @@ func (s *Server) readCurrent(ctx context.Context, req mcp.ReadResourceRequest) (
 
 func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	id := strings.TrimPrefix(req.Params.URI, listURI)
-	snapshot, err := s.lists(ctx).Load(ctx, id, 0)
+	target := s.caller(s.newRequest(ctx, req.Params.Meta)).target(nil)
+	target.List = id
+	snapshot, err := s.lists(ctx).Show(ctx, target)
 	if err != nil {
 		return nil, fmt.Errorf("read the list: %w", err)
 	}
 	return contents(req.Params.URI, snapshot)
+}
+
+// unfinishedDocument is one list of the resource todo://lists.
+type unfinishedDocument struct {
+	List      string    `json:"list"` // its id
+	Title     string    `json:"title"`
+	Completed int       `json:"completed"`
+	Total     int       `json:"total"` // without cancelled items
+	Workspace string    `json:"workspace,omitempty"`
+	Client    string    `json:"client,omitempty"` // began it
+	Updated   time.Time `json:"updated"`          // RFC 3339, UTC, in whole seconds
+}
+
+// maxListed is how many lists the resource todo://lists has at most.
+const maxListed = 100
+
+func (s *Server) readUnfinished(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+	r := s.newRequest(ctx, req.Params.Meta)
+	if s.mustAskForRoots(&r, req.Params.InputResponses) {
+		return nil, nil // see askReader
+	}
+	lists, err := s.unfinished(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	documents := []unfinishedDocument{}
+	for _, l := range lists[:min(len(lists), maxListed)] {
+		p := l.Progress()
+		documents = append(documents, unfinishedDocument{l.List.ID, l.List.Title(), p.Done, p.Total, l.List.Workspace, l.List.Client,
+			l.Updated.UTC().Truncate(time.Second)})
+	}
+	data, err := json.Marshal(map[string]any{"lists": documents})
+	if err != nil {
+		return nil, fmt.Errorf("encode the lists: %w", err)
+	}
+	return []mcp.ResourceContents{mcp.TextResourceContents{URI: listsURI, MIMEType: "application/json", Text: string(data)}}, nil
 }
 
 // contents returns a list as JSON and as markdown, both under the same URI.

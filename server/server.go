@@ -3,11 +3,12 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -41,6 +42,11 @@ type Config struct {
 	Dir string
 	// Conversations names further _meta keys that carry a conversation id.
 	Conversations []string
+	// SessionVariables names further environment variables that carry the host's
+	// id of the chat to a server on stdio. Getenv reads them; nil means that
+	// there are none.
+	SessionVariables []string
+	Getenv           func(string) string
 	// Timeout limits each tool call, resource read, prompt and completion; 0
 	// means 10 s.
 	Timeout time.Duration
@@ -58,9 +64,6 @@ type Server struct {
 	subscriptions *subscriptions
 	viewTool      string // the name of the tool that only the app page calls
 
-	mu      sync.Mutex
-	current map[string]string     // scope key → id of the list this process used last in it
-	resumed map[string]todo.Scope // scope key → scope of the list it resumed
 }
 
 // New returns a server. It starts no goroutine, but subscriptions do later:
@@ -83,10 +86,11 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Config: c, current: make(map[string]string), resumed: make(map[string]todo.Scope)}
+	s := &Server{Config: c}
 	s.subscriptions = newSubscriptions(s)
 	hooks := &mcpserver.Hooks{}
 	hooks.AddAfterListTools(s.listTools)
+	hooks.AddAfterReadResource(s.askReader)
 	s.subscriptions.hook(hooks)
 	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version,
 		mcpserver.WithTitle("Todo lists"),
@@ -96,7 +100,6 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithPromptCapabilities(false),
 		mcpserver.WithCompletions(),
 		mcpserver.WithPromptCompletionProvider(completions{s}),
-		mcpserver.WithRecovery(),
 		mcpserver.WithToolHandlerMiddleware(func(next mcpserver.ToolHandlerFunc) mcpserver.ToolHandlerFunc {
 			return bounded(s, next)
 		}),
@@ -128,13 +131,19 @@ func (s *Server) lists(ctx context.Context) todo.Lists { return s.Board.As(peerO
 // a [Peer] into the context of each message (see [WithPeer]).
 func (s *Server) MCP() *mcpserver.MCPServer { return s.mcp }
 
-// bounded returns a handler that runs with a context that ends at the timeout.
-// The transport's own context must not end: mcp-go would assume that the client
-// is gone and send no answer.
+// bounded returns a handler that runs with a context that ends at the timeout,
+// and in which a panic ends the request alone. The transport's own context must
+// not end: mcp-go would assume that the client is gone and send no answer.
 func bounded[Request, Result any](s *Server, handle func(context.Context, Request) (Result, error)) func(context.Context, Request) (Result, error) {
-	return func(ctx context.Context, r Request) (Result, error) {
+	return func(ctx context.Context, r Request) (result Result, err error) {
 		ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 		defer cancel()
+		defer func() {
+			if v := recover(); v != nil {
+				s.Log.Error("request failed", "panic", v, "stack", string(debug.Stack()))
+				err = errors.New("the server failed; its log says why")
+			}
+		}()
 		return handle(ctx, r)
 	}
 }

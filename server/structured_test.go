@@ -24,7 +24,7 @@ var hosts = []struct{ name, sees string }{
 	{"github-copilot-developer", "text and structured"},
 	{"gemini-cli-mcp-client", "text"},
 	{"qwen-cli-mcp-client-todo", "text and structured"},
-	{"kimi-code", "text and structured"},
+	{"kimi-code", "whole result"},
 	{"@cline/core", "whole result"},
 	{"kilo", "text"},
 	{"opencode", "text"},
@@ -203,7 +203,7 @@ func TestResultMeta(t *testing.T) {
 		{"gemini-cli-mcp-client", server.StructuredAuto, true, false, true},
 		{"claude-code", server.StructuredAuto, false, true, true},
 		{"codex-mcp-client", "", false, true, true},
-		{"kimi-code", "", false, true, true},
+		{"kimi-code", "", false, false, false},
 		{"@cline/core", "", false, false, false},
 		{"claude-code", server.StructuredAlways, true, false, true},
 		{"@cline/core", server.StructuredAlways, true, false, false},
@@ -295,7 +295,7 @@ func editAsPerson(t *testing.T, st todo.Store) {
 	t.Helper()
 	b := todo.NewBoard(st)
 	defer b.Close()
-	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Scope: server.NamedScope("one")},
+	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "name:one", Name: "one"}},
 		Writer: todo.Writer{Client: "panel", Person: true}, Change: func(d *todo.Draft) error { d.Append("Theirs"); return nil }}); err != nil {
 		t.Fatal(err)
 	}

@@ -26,25 +26,34 @@ type subscriptions struct {
 
 	mu       sync.Mutex
 	sessions map[string]*subscriber // by session id; without streams of subscriptions/listen
+	all      map[*subscriber]struct{}
 }
 
 // subscriber is a session (2025-11-25 and older) or a stream of
 // subscriptions/listen (2026-07-28).
 type subscriber struct {
-	scope todo.Scope
-	meta  map[string]any // _meta of each notification: the subscription's id
+	meta map[string]any // _meta of each notification: the subscription's id
 
-	mu         sync.Mutex
-	uris       map[string]bool
-	out        chan<- mcp.JSONRPCNotification // nil while no stream is open
-	outChanged chan struct{}                  // closed and replaced when out changes
-	stop       context.CancelFunc             // stops watching; nil before the first subscription
-	expire     *time.Timer                    // removes a session; nil for a listen stream
+	mu sync.Mutex
+	// conversations are those that subscribed to their list, by key. A session may
+	// carry several.
+	conversations map[string]holding
+	uris          map[string]bool
+	out           chan<- mcp.JSONRPCNotification // nil while no stream is open
+	outChanged    chan struct{}                  // closed and replaced when out changes
+	stop          context.CancelFunc             // stops watching; nil before the first subscription
+	expire        *time.Timer                    // removes a session; nil for a listen stream
+}
+
+// holding is a conversation and the list that it holds, as far as known.
+type holding struct {
+	who  todo.Conversation
+	list string
 }
 
 func newSubscriptions(s *Server) *subscriptions {
 	ctx, stop := context.WithCancel(context.Background())
-	return &subscriptions{server: s, ctx: ctx, stop: stop, sessions: make(map[string]*subscriber)}
+	return &subscriptions{server: s, ctx: ctx, stop: stop, sessions: make(map[string]*subscriber), all: make(map[*subscriber]struct{})}
 }
 
 func (s *subscriptions) close() {
@@ -78,13 +87,40 @@ func (s *subscriptions) subscribe(ctx context.Context, r *mcp.SubscribeRequest) 
 	}
 	sub := s.session(session.SessionID())
 	sub.mu.Lock()
-	defer sub.mu.Unlock()
 	sub.uris[r.Params.URI] = true
-	if sub.stop == nil {
-		sub.scope = s.server.caller(newRequest(ctx, nil)).scope
-		var watching context.Context
+	first := sub.stop == nil
+	var watching context.Context
+	if first {
 		watching, sub.stop = context.WithCancel(s.ctx)
+	}
+	sub.mu.Unlock()
+	s.identify(ctx, sub, peerOf(ctx).Meta)
+	if first {
 		s.follow(watching, sub)
+	}
+}
+
+// identify adds the conversation that subscribes to those of a subscriber, with
+// the list that it holds. If that cannot be read now, the first call of the
+// conversation says it.
+func (s *subscriptions) identify(ctx context.Context, sub *subscriber, meta *mcp.Meta) {
+	who := s.server.caller(s.server.newRequest(ctx, meta)).who
+	held, _ := s.server.lists(ctx).Held(ctx, todo.Target{Conversation: who})
+	sub.mu.Lock()
+	sub.conversations[who.Key] = holding{who, held.List.ID}
+	sub.mu.Unlock()
+	s.mu.Lock()
+	s.all[sub] = struct{}{}
+	s.mu.Unlock()
+}
+
+// holds records which list a conversation holds after a call, and notifies its
+// subscribers if that is another one than before.
+func (s *subscriptions) holds(who todo.Conversation, list string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for sub := range s.all {
+		sub.setHeld(who, list)
 	}
 }
 
@@ -108,7 +144,7 @@ func (s *subscriptions) listen(ctx context.Context, id any, r *mcp.Subscriptions
 		return
 	}
 	sub := newSubscriber()
-	sub.scope = s.server.caller(newRequest(ctx, nil)).scope
+	s.identify(ctx, sub, r.Params.Meta)
 	sub.meta = map[string]any{mcp.MetaKeySubscriptionID: id}
 	sub.out = session.NotificationChannel()
 	for _, uri := range wanted {
@@ -170,8 +206,12 @@ func (s *subscriptions) drop(id string) {
 // follow starts a goroutine that watches lists and notifies a subscriber, until
 // ctx ends or all subscriptions are closed.
 func (s *subscriptions) follow(ctx context.Context, sub *subscriber) {
-	watcher := s.server.lists(ctx).Watch(func(snapshot todo.Snapshot) bool { return len(sub.matching(snapshot)) > 0 })
+	watcher := s.server.lists(ctx).Watch(func(snapshot todo.Snapshot) bool {
+		_, may := sub.mayHold(snapshot.List)
+		return may || len(sub.matching(snapshot)) > 0
+	})
 	s.work.Go(func() {
+		defer s.forget(sub)
 		defer watcher.Close()
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -181,6 +221,7 @@ func (s *subscriptions) follow(ctx context.Context, sub *subscriber) {
 			if err != nil {
 				return
 			}
+			s.refresh(ctx, sub, changed)
 			for uri := range sub.touched(changed) {
 				if !sub.send(ctx, uri) {
 					return
@@ -190,8 +231,32 @@ func (s *subscriptions) follow(ctx context.Context, sub *subscriber) {
 	})
 }
 
+// refresh finds out which list a conversation holds, where a list changed that it
+// began, or that has its name, and that it is not known to hold: another process
+// or conversation may have begun that one.
+func (s *subscriptions) refresh(ctx context.Context, sub *subscriber, changed []todo.Snapshot) {
+	for _, snapshot := range changed {
+		h, may := sub.mayHold(snapshot.List)
+		if !may || h.list == snapshot.List.ID {
+			continue
+		}
+		if held, err := s.server.lists(ctx).Held(ctx, todo.Target{Conversation: h.who}); err == nil {
+			sub.mu.Lock()
+			sub.conversations[h.who.Key] = holding{h.who, held.List.ID}
+			sub.mu.Unlock()
+		}
+	}
+}
+
+// forget removes a subscriber that no longer watches.
+func (s *subscriptions) forget(sub *subscriber) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, sub)
+}
+
 func newSubscriber() *subscriber {
-	return &subscriber{uris: make(map[string]bool), outChanged: make(chan struct{})}
+	return &subscriber{conversations: make(map[string]holding), uris: make(map[string]bool), outChanged: make(chan struct{})}
 }
 
 // attach sends the notifications of a session to a new stream from now on.
@@ -221,11 +286,40 @@ func (s *subscriber) matching(snapshot todo.Snapshot) (uris []string) {
 	defer s.mu.Unlock()
 	for uri := range s.uris {
 		id, one := strings.CutPrefix(uri, listURI)
-		if one && id == snapshot.List.ID || uri == currentURI && s.scope.Key() == snapshot.List.Scope.Key() {
+		switch {
+		case uri == listsURI, one && id == snapshot.List.ID,
+			uri == currentURI && s.isHeld(snapshot.List.ID):
 			uris = append(uris, uri)
 		}
 	}
 	return uris
+}
+
+// isHeld reports whether a conversation of the subscriber holds a list. The
+// caller must hold s.mu.
+func (s *subscriber) isHeld(list string) bool {
+	for _, h := range s.conversations {
+		if h.list == list {
+			return true
+		}
+	}
+	return false
+}
+
+// mayHold returns a conversation of the subscriber that began a list or was given
+// the list's name.
+func (s *subscriber) mayHold(list todo.List) (h holding, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h, ok := s.conversations[list.Conversation]; ok {
+		return h, true
+	}
+	for _, h := range s.conversations {
+		if h.who.Name != "" && h.who.Name == list.Name {
+			return h, true
+		}
+	}
+	return holding{}, false
 }
 
 // touched returns the URIs of the subscribed resources that any of the snapshots
@@ -243,10 +337,7 @@ func (s *subscriber) touched(changed []todo.Snapshot) map[string]bool {
 // send waits until the subscriber's stream accepts a notification, and reports
 // false when ctx ended first. The watcher merges changes that come in between.
 func (s *subscriber) send(ctx context.Context, uri string) bool {
-	n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
-		Method: mcp.MethodNotificationResourceUpdated,
-		Params: mcp.NotificationParams{Meta: s.meta, AdditionalFields: map[string]any{"uri": uri}},
-	}}
+	n := s.notification(uri)
 	for {
 		s.mu.Lock()
 		out, outChanged := s.out, s.outChanged
@@ -259,4 +350,30 @@ func (s *subscriber) send(ctx context.Context, uri string) bool {
 			return false
 		}
 	}
+}
+
+// setHeld records the list that a conversation holds, if it is the subscriber's.
+// If that is another list than before, it notifies the subscriber without
+// waiting for it.
+func (s *subscriber) setHeld(who todo.Conversation, list string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h, known := s.conversations[who.Key]
+	if !known || h.list == list {
+		return
+	}
+	s.conversations[who.Key] = holding{h.who, list}
+	if s.uris[currentURI] {
+		select {
+		case s.out <- s.notification(currentURI): // a nil channel is never ready
+		default:
+		}
+	}
+}
+
+func (s *subscriber) notification(uri string) mcp.JSONRPCNotification {
+	return mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
+		Method: mcp.MethodNotificationResourceUpdated,
+		Params: mcp.NotificationParams{Meta: s.meta, AdditionalFields: map[string]any{"uri": uri}},
+	}}
 }

@@ -41,9 +41,9 @@ func readCard(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents,
 // viewHandler returns the handler of the view tool, which reads any list of the
 // principal by id, like the resource todo://lists/{id}.
 func (s *Server) viewHandler(view *tools.Tool) mcpserver.ToolHandlerFunc {
-	return s.answering(view, func(ctx context.Context, raw json.RawMessage, _ mcp.CallToolRequest) (tools.Result, error) {
-		return s.view(ctx, view, raw)
-	})
+	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return s.answer(ctx, view, req, func(raw json.RawMessage) (tools.Result, error) { return s.view(ctx, view, raw) })
+	}
 }
 
 func (s *Server) view(ctx context.Context, view *tools.Tool, raw []byte) (tools.Result, error) {

@@ -21,7 +21,7 @@ func createTodos(w prompts.Words) variant {
 		output: planResult{},
 		read: func(r *reader, args value) *Call {
 			texts := r.steps(r.arguments(args, "items"), w)
-			return &Call{created: len(texts), Change: func(d *todo.Draft) error {
+			return &Call{Append: true, created: len(texts), Change: func(d *todo.Draft) error {
 				if n := len(d.Items()) + len(texts); n > todo.MaxItems {
 					return refuse(fmt.Sprintf(w.TooMany, todo.MaxItems, n))
 				}

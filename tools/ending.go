@@ -25,20 +25,25 @@ func ending(w prompts.Words, o todo.Outcome) answerEnding {
 		e.lines = append(e.lines, fmt.Sprintf(w.Dropped, firstFew(w, o.Dropped)))
 	}
 	if changes := personsChanges(w, o.Unseen); changes != "" {
-		e.lines = append(e.lines, fmt.Sprintf(w.UserChanged, changes))
+		e.lines = append(e.lines, fmt.Sprintf(whoChanged(w, o.By), changes))
 	}
-	for _, note := range o.Notes {
-		if id, ok := strings.CutPrefix(note, otherList); ok {
-			note = fmt.Sprintf(w.OtherList, id)
-		}
-		e.lines = append(e.lines, note)
+	if o.Elsewhere != "" {
+		e.lines = append(e.lines, fmt.Sprintf(w.OtherList, o.Elsewhere))
 	}
+	e.lines = append(e.lines, o.Notes...)
 	return e
 }
 
-// otherList begins the note that a call went to another list of the scope. The
-// server adds it in English, before the language of the answer is known.
-const otherList = "This is another open list: "
+// whoChanged returns the sentence on who changed the list besides the agent.
+func whoChanged(w prompts.Words, by todo.Others) string {
+	switch by {
+	case todo.Agents:
+		return w.AgentChanged
+	case todo.PeopleAndAgents:
+		return w.BothChanged
+	}
+	return w.UserChanged
+}
 
 // text returns the ending to append to a sentence.
 func (e answerEnding) text() string {

@@ -13,7 +13,7 @@ import (
 // editAsPerson edits the session's list as the panel does.
 func (s *session) editAsPerson(change todo.Change) {
 	s.t.Helper()
-	if _, err := s.board.As("").Apply(context.Background(), todo.Write{Target: target(), Writer: todo.Writer{Client: "panel", Person: true}, Change: change}); err != nil {
+	if _, err := s.board.As("").Apply(context.Background(), todo.Write{Target: todo.Target{List: s.list().List.ID}, Writer: todo.Writer{Client: "panel", Person: true}, Change: change}); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -45,7 +45,7 @@ func TestPersonsEditsSurvive(t *testing.T) {
 	// A blocked item is reported with its reason, although this tool shows it
 	// as pending.
 	s.editAsPerson(func(d *todo.Draft) error { d.Block("2", "no key yet"); return nil })
-	if got := s.call("TodoWrite", todos("c A", "c B")).Text; got != "Todo list updated: 2 completed, 0 in_progress, 0 pending\nThe user changed the list: set \"B\" to blocked (\"no key yet\")" {
+	if got := s.call("TodoWrite", todos("c A", "i B")).Text; got != "Todo list updated: 1 completed, 1 in_progress, 0 pending\nThe user changed the list: set \"B\" to blocked (\"no key yet\")" {
 		t.Error(got)
 	}
 	// A write of an agent that has not seen a removal does not undo it. The
@@ -60,6 +60,35 @@ func TestPersonsEditsSurvive(t *testing.T) {
 	}
 	if l := s.list(); len(l.Items) != 1 || l.Items[0].Text != "E" {
 		t.Errorf("a removed item was resurrected: %+v", l.Items)
+	}
+}
+
+// T4 looks at what the agent sent: an item that a person set in progress stays
+// beside the agent's, before and after the agent was told, and in a restored
+// revision. What the agent itself begins counts.
+func TestAPersonsItemInProgressDoesNotCount(t *testing.T) {
+	s := newSession(t, nil)
+	s.call("TodoWrite", todos("i A", "p B", "p C"))
+	s.editAsPerson(func(d *todo.Draft) error { d.SetStatus("3", todo.InProgress); return nil })
+	for _, c := range []struct{ args, want string }{
+		{todos("c A", "i B", "p C"), "Todo list updated: 1 completed, 2 in_progress, 0 pending\nThe user changed the list: set \"C\" to in_progress"},
+		{todos("c A", "i B", "i C", "p D"), "Todo list updated: 1 completed, 2 in_progress, 1 pending"},
+		{todos("c A", "c B", "i C", "i D"), "Todo list updated: 2 completed, 2 in_progress, 0 pending"},
+	} {
+		if got := s.call("TodoWrite", c.args); got.Text != c.want {
+			t.Errorf("%s\nanswered %s\nwant %s", c.args, got.Text, c.want)
+		}
+	}
+	if got := s.call("TodoWrite", todos("i A", "i B", "i C", "i D")); !got.IsError {
+		t.Errorf("two that it begins itself: %s", got.Text)
+	}
+	if _, err := s.board.As("").Restore(context.Background(), s.list().List.ID, 1, todo.Writer{Person: true}); err != nil {
+		t.Fatal(err)
+	}
+	// A is in progress again by the restore, and so is C by the agent.
+	got := s.call("TodoWrite", todos("c A", "c B", "i C", "p D"))
+	if got.IsError || !strings.Contains(got.Text, `set "A" to in_progress`) {
+		t.Errorf("beside an item that a restore left in progress: %s", got.Text)
 	}
 }
 
@@ -102,7 +131,7 @@ func TestEndingsInEveryLanguage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			outcome := todo.Outcome{Changed: true, Report: todo.Report{Dropped: []todo.Item{{Text: "A"}}, Notes: []string{"This is another open list: x"}}}
+			outcome := todo.Outcome{Changed: true, Report: todo.Report{Dropped: []todo.Item{{Text: "A"}}, Elsewhere: "x"}}
 			if got := update.Result(call, outcome).Text; !strings.HasSuffix(got, "\n"+dropped[language]+"\n"+notes[language]) {
 				t.Errorf("text\n%s\nwant the ending\n%s\n%s", got, dropped[language], notes[language])
 			}

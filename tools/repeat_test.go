@@ -20,7 +20,7 @@ func TestRepeatGetsTheSameAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := s.board.As("").Apply(context.Background(), todo.Write{Target: target(), Writer: todo.Writer{Variant: name},
+		out, err := s.board.As("").Apply(context.Background(), todo.Write{Target: call.Target(who()), Writer: todo.Writer{Variant: name},
 			Operation: todo.Operation{ID: id, Digest: name + args}, Change: call.Change})
 		if err != nil {
 			t.Fatal(err)
@@ -34,7 +34,7 @@ func TestRepeatGetsTheSameAnswer(t *testing.T) {
 		{"op-1", "TodoWrite", todos("c A", "i C", "i D"), "Todo list updated: 1 completed, 1 in_progress, 1 pending\n" +
 			"Dropped while open: \"B\"\n" +
 			"The user changed the list: reworded \"C\" to \"C, but better\"\n" +
-			"Only one item may be in_progress: set to pending: \"C, but better\""},
+			"Only one item may be in_progress: set to pending: \"C\""},
 		{"op-2", "create_todos", `{"items":["E","F"]}`, "Todo list updated: 2 created\nPlan:\n  [x] #1 A\n  [ ] #3 C, but better\n  [>] #4 D\n  [ ] #5 E\n  [ ] #6 F"},
 		{"op-3", "update_todo", `{"id":"4","status":"completed"}`, "Todo list updated: #4 \"D\" → completed\nPlan:\n  [x] #1 A\n  [ ] #3 C, but better\n  [x] #4 D\n  [ ] #5 E\n  [ ] #6 F"},
 	} {

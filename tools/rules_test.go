@@ -36,9 +36,8 @@ func newSession(t testing.TB, edit func(*tools.Options)) *session {
 	return s
 }
 
-func target() todo.Target {
-	return todo.Target{Scope: todo.Scope{Conversation: "test", Exclusive: true}}
-}
+// who returns the conversation of the session.
+func who() todo.Conversation { return todo.Conversation{Key: "test"} }
 
 // call calls a tool and checks what every result must satisfy: the structured
 // content conforms to the output schema, and a failed call says first that it is
@@ -124,7 +123,7 @@ func (s *session) answer(tool *tools.Tool, args string) tools.Result {
 		out.After = s.list()
 	default:
 		out, err = s.board.As("").Apply(context.Background(), todo.Write{
-			Target: target(), Writer: todo.Writer{Variant: tool.Name}, Change: call.Change})
+			Target: call.Target(who()), Writer: todo.Writer{Variant: tool.Name}, Change: call.Change})
 	}
 	if err == nil {
 		return tool.Result(call, out)
@@ -137,7 +136,7 @@ func (s *session) answer(tool *tools.Tool, args string) tools.Result {
 }
 
 func (s *session) list() todo.Snapshot {
-	snapshot, err := s.board.As("").Resolve(context.Background(), target())
+	snapshot, err := s.board.As("").Held(context.Background(), todo.Target{Conversation: who()})
 	if err != nil {
 		return todo.Snapshot{}
 	}
@@ -209,7 +208,7 @@ func TestRules(t *testing.T) {
 			{tool: "TodoWrite", args: todos("i A", "p B", "i C"), fails: true, text: failed +
 				`todos: Only one item may be in_progress, received 2: "A", "C". Keep one in_progress and set the others to pending`},
 			{tool: "TodoWrite", args: `{"todos":[{"content":"A","activeForm":"A","status":"in_progress"},{"content":"","activeForm":"B","status":"in_progress"}]}`, fails: true,
-				text: failed + `todos[1].content: Must not be blank` + "\n- " + `todos: Only one item may be in_progress, received 2: "A", "". Keep one…`},
+				text: failed + `todos[1].content: Must not be blank`},
 		}},
 		{rule: "T4 demote keeps the last and says so", edit: func(o *tools.Options) { o.InProgress = tools.Demote }, steps: []step{
 			{tool: "TodoWrite", args: todos("i A", "i B", "i C"), text: "Todo list updated: 0 completed, 1 in_progress, 2 pending\nOnly one item may be in_progress: set to pending: \"A\", \"B\""},
@@ -221,13 +220,21 @@ func TestRules(t *testing.T) {
 		{rule: "T4 what another variant left in progress may be written back", steps: []step{
 			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"in_progress"},{"title":"B","status":"in_progress"}]}`, text: "Todo list updated"},
 			{tool: "TodoWrite", args: `{"todos":[{"content":"A","activeForm":"A","status":"in_progress"},{"content":"B","activeForm":"B","status":"in_progress"}]}`, text: "Todo list updated: 0 completed, 2 in_progress, 0 pending (no change)"},
-			{tool: "TodoWrite", args: todos("i A", "i B", "i C"), text: failed + "todos: Only one item may be in_progress, received 3…", fails: true},
+			{tool: "TodoWrite", args: todos("i A", "i B", "i C"), text: "Todo list updated: 0 completed, 3 in_progress, 0 pending"},
+			{tool: "TodoWrite", args: todos("i A", "i B", "i C", "i D", "i E"), text: failed + `todos: Only one item may be in_progress, received 2: "D", "E"…`, fails: true},
+		}},
+		{rule: "T4 a failed item does not count", steps: []step{
+			{tool: "create_todos", args: `{"items":["A","B"]}`, text: "Todo list updated: 2 created…"},
+			{tool: "update_todo", args: `{"id":"1","status":"failed"}`, text: "Todo list updated: #1 \"A\" → failed…"},
+			{tool: "TodoWrite", args: todos("i A", "i B"), text: "Todo list updated: 0 completed, 2 in_progress, 0 pending"},
 		}},
 		{rule: "T5 known ids change only their items, any other replaces", steps: []step{
 			{tool: "TodoWrite", args: todos("p A", "p B", "p C"), text: "Todo list updated: 0 completed, 0 in_progress, 3 pending"},
 			{tool: "TodoWrite", args: `{"todos":[{"id":2,"content":"B","activeForm":"Doing B","status":"completed"}]}`, text: "Todo list updated: 1 completed, 0 in_progress, 2 pending"},
 			{tool: "TodoWrite", args: `{"todos":[{"id":"#1","content":"A","activeForm":"Doing A","status":"completed"},{"id":"3","content":"C!","activeForm":"Doing C","status":"in_progress"}]}`, text: "Todo list updated: 2 completed, 1 in_progress, 0 pending"},
-			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"Doing A","status":"in_progress"}]}`, text: failed + `todos: Only one item may be in_progress, received 2: "A", "C!"…`, fails: true},
+			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"Doing A","status":"in_progress"}]}`, text: "Todo list updated: 1 completed, 2 in_progress, 0 pending"},
+			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"Doing A","status":"pending"},{"id":"3","content":"C!","activeForm":"Doing C","status":"pending"}]}`, text: "Todo list updated: 1 completed, 0 in_progress, 2 pending"},
+			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"Doing A","status":"in_progress"},{"id":"3","content":"C!","activeForm":"Doing C","status":"in_progress"}]}`, text: failed + `todos: Only one item may be in_progress, received 2: "A", "C!"…`, fails: true},
 			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"Doing A","status":"completed"},{"id":"9","content":"D","activeForm":"Doing D","status":"pending"}]}`, text: "Todo list updated: 1 completed, 0 in_progress, 1 pending\nDropped while open: \"C!\""},
 			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"A","status":"completed"},{"id":"1","content":"A","activeForm":"A","status":"completed"}]}`, text: failed + "todos[1].id: Same id as todos[0], ids must differ", fails: true},
 		}},

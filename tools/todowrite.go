@@ -88,9 +88,6 @@ func contentVariant(o Options, w prompts.Words, s shape) variant {
 				return nil
 			}
 			lines := r.lines(elements, "todos", s)
-			if len(r.problems) > 0 && o.InProgress == Reject {
-				r.onlyOneInProgress(lines)
-			}
 			return &Call{Lines: lines, Change: func(d *todo.Draft) error {
 				if len(lines) == 0 || !d.Patch(s.view, lines) {
 					d.Replace(s.view, lines)
@@ -127,49 +124,31 @@ func todoWriteStructured(view todo.View, message string, s todo.Snapshot, ids bo
 	}
 }
 
-// oneInProgress applies the policy (docs/spec/variants.md T4) to an edited
-// draft. Several items may stay in progress if all of them were so before:
-// another variant allows it, and writing that list back unchanged is no
-// mistake.
+// oneInProgress applies the policy (docs/spec/variants.md T4) to the list as the
+// call asks for it, before it is merged with what others changed. Only items that
+// the call sets in progress count: one that was shown as in progress and is sent
+// back does not, whoever began it.
 func oneInProgress(view todo.View, d *todo.Draft, policy Policy) error {
-	word := view.Words[todo.InProgress]
-	running := func(i todo.Item) bool { return view.Words[i.Status] == word }
-	var current []todo.Item
-	started := false // whether any of current was not running before
+	var begun []todo.Item
 	for _, item := range d.Items() {
-		if !running(item) {
-			continue
+		before, known := d.Before().Item(item.ID)
+		shown := known && view.Words[before.Status] == view.Words[todo.InProgress]
+		if item.Status == todo.InProgress && !shown {
+			begun = append(begun, item)
 		}
-		current = append(current, item)
-		before, ok := d.Before().Item(item.ID)
-		started = started || !ok || !running(before)
 	}
-	if len(current) < 2 || !started || policy == Allow {
+	if len(begun) < 2 || policy == Allow {
 		return nil
 	}
 	if policy == Reject {
-		return &todo.InputError{Problems: []todo.Problem{severalInProgress(excerpts(current))}}
+		return &todo.InputError{Problems: []todo.Problem{severalInProgress(excerpts(begun))}}
 	}
-	demoted := current[:len(current)-1]
+	demoted := begun[:len(begun)-1]
 	for _, item := range demoted {
 		d.SetStatus(item.ID, todo.Pending)
 	}
 	d.Note("Only one item may be in_progress: set to pending: " + strings.Join(excerpts(demoted), ", "))
 	return nil
-}
-
-// onlyOneInProgress adds the problem of several items in progress to a call
-// that has other problems and is therefore not compared with the stored list.
-func (r *reader) onlyOneInProgress(lines []todo.Line) {
-	var running []string
-	for _, l := range lines {
-		if l.Status == string(todo.InProgress) {
-			running = append(running, excerpt(l.Text))
-		}
-	}
-	if len(running) > 1 {
-		r.problems = append(r.problems, severalInProgress(running))
-	}
 }
 
 func severalInProgress(running []string) todo.Problem {

@@ -92,6 +92,8 @@ type Call struct {
 	// Item is the id of the item to change; empty in calls that are not about
 	// one item.
 	Item string
+	// Append is true when the call adds items.
+	Append bool
 
 	created int // how many items create_todos adds
 }
@@ -201,6 +203,11 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	}
 	call.List = list
 	return call, nil
+}
+
+// Target returns what the call says about its list.
+func (c *Call) Target(who todo.Conversation) todo.Target {
+	return todo.Target{Conversation: who, List: c.List, Lines: c.Lines, Item: c.Item, Append: c.Append}
 }
 
 // Result returns the result for the outcome of a call.

@@ -96,7 +96,7 @@ func (a *app) serverConfig(board *todo.Board) (server.Config, error) {
 	list, texts, err := a.newTools()
 	return server.Config{
 		Board: board, Tools: list, Publish: a.publish, Structured: a.content, Texts: texts, Version: a.Version,
-		List: a.list, Dir: workingDir(), Conversations: a.keys, Log: a.logger(),
+		List: a.list, Dir: workingDir(), Conversations: a.keys, SessionVariables: a.variables, Getenv: a.Getenv, Log: a.logger(),
 	}, err
 }
 
@@ -175,9 +175,6 @@ func (a *app) namedList(ctx context.Context, lists todo.Lists, wanted string) (t
 	s, err := lists.Load(ctx, wanted, 0)
 	if err == nil || !errors.Is(err, todo.ErrNotFound) {
 		return s, err
-	}
-	if named, err := lists.Find(ctx, todo.Query{Scope: server.NamedScope(wanted).Key(), Limit: 1}); err != nil || len(named) > 0 {
-		return append(named, todo.Snapshot{})[0], err
 	}
 	all, err := lists.Find(ctx, todo.Query{})
 	if err != nil {

@@ -50,7 +50,7 @@ func (a *app) edit(ctx context.Context, args []string, mayClear bool) error {
 		return errors.New("no task is left in the file; nothing was changed. To clear the list, use `todo-mcp edit --clear`")
 	}
 	out, err := lists.Apply(ctx, todo.Write{
-		Target: todo.Target{Scope: list.List.Scope, List: list.List.ID},
+		Target: todo.Target{List: list.List.ID},
 		Writer: todo.Writer{Client: "command line", Variant: "edit", Person: true},
 		Seen:   list.Revision,
 		Change: func(d *todo.Draft) error { d.Replace(personView(), lines); return nil },

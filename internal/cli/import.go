@@ -15,7 +15,6 @@ import (
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
 )
 
 // maxLine is the maximum length in bytes of a line that import reads. A list at
@@ -81,6 +80,7 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 	if err := d.Decode(&s); err != nil {
 		return s, fmt.Errorf("not a line of an export: %w", err)
 	}
+	s.List.ParentConversation = "" // its bindings are not in the file; Parent is
 	s.List = s.List.Begun(s.Items) // exports of older versions lack First
 	if err := s.Check(); err != nil {
 		return s, err
@@ -115,7 +115,6 @@ func (i importer) plan(ctx context.Context, histories []history) (importPlan, er
 	var p importPlan
 	histories = slices.Clone(histories)
 	begun := make(map[string]int)            // new lists, by principal
-	taken := make(map[string]history)        // exclusive scopes of new lists
 	known := make([]history, len(histories)) // what is here, for each history
 	moved := make(map[string]string)         // ids in the file → here, where they differ
 	for n, h := range histories {
@@ -136,13 +135,8 @@ func (i importer) plan(ctx context.Context, histories []history) (importPlan, er
 		if parent, ok := moved[h.first().List.Parent]; ok {
 			h = under(h, parent)
 		}
-		scope := h.first().List.Scope
 		if len(here) == 0 {
-			if _, twice := taken[scope.Key()]; twice && scope.Exclusive {
-				return p, fmt.Errorf("the file has two lists for one name or conversation: %s and %s", taken[scope.Key()].title(), h.title())
-			}
-			taken[scope.Key()] = h
-			begun[scope.Principal]++
+			begun[h.first().List.Principal]++
 		}
 		if err := i.planList(&p, h, here); err != nil {
 			return p, err
@@ -159,9 +153,7 @@ func (i importer) plan(ctx context.Context, histories []history) (importPlan, er
 func renamed(h history, name string) history {
 	l := h.first().List
 	sum := sha256.Sum256([]byte(l.ID + "\x00" + name))
-	scope := server.NamedScope(name)
-	scope.Principal = l.Scope.Principal
-	l.ID, l.Name, l.Scope, l.Parent, l.Agent = hex.EncodeToString(sum[:16]), name, scope, "", ""
+	l.ID, l.Name, l.Conversation, l.Parent, l.ParentConversation, l.Agent = hex.EncodeToString(sum[:16]), name, "", "", "", ""
 	out := slices.Clone(h)
 	for n := range out {
 		out[n].List = l
@@ -180,19 +172,43 @@ func under(h history, parent string) history {
 }
 
 // here returns the revisions of the list that a history belongs to or collides
-// with: the one with its id, else the one that its exclusive scope has. It is
-// empty when there is none.
+// with: the one with its id, else the one that has its name. It is empty when
+// there is none.
 func (i importer) here(ctx context.Context, h history) (history, error) {
 	l := h.first().List
 	here, err := i.store.History(ctx, l.ID, 0, 0)
-	if err != nil || len(here) > 0 || !l.Scope.Exclusive {
+	if err != nil || len(here) > 0 || l.Name == "" {
 		return here, err
 	}
-	found, err := i.store.Find(ctx, todo.Query{Scope: l.Scope.Key(), Limit: 1})
-	if err != nil || len(found) == 0 {
+	named, err := i.named(ctx, l)
+	if err != nil || named == "" {
 		return nil, err
 	}
-	return i.store.History(ctx, found[0].List.ID, 0, 0)
+	return i.store.History(ctx, named, 0, 0)
+}
+
+// named returns the id of the list that has the name of a list; empty when there
+// is none.
+func (i importer) named(ctx context.Context, l todo.List) (string, error) {
+	bound, err := i.store.Bindings(ctx, l.Principal, todo.NameKey(l.Name))
+	if err != nil || len(bound) == 0 {
+		return "", err
+	}
+	return bound[0].List, nil
+}
+
+// save saves one snapshot. The first of a list with a name gets the name.
+func (i importer) save(ctx context.Context, s todo.Snapshot) error {
+	var bindings []todo.Binding
+	if l := s.List; s.Revision == 1 && l.Name != "" {
+		over, err := i.named(ctx, l)
+		if err != nil {
+			return err
+		}
+		bindings = []todo.Binding{{Principal: l.Principal, Conversation: todo.NameKey(l.Name), Moves: true, Over: over}}
+	}
+	_, err := i.store.Save(ctx, s, bindings...)
+	return err
 }
 
 // planList adds what the import of one history writes, given the revisions that
@@ -331,7 +347,7 @@ func (i importer) freeOperations(ctx context.Context, saves []todo.Snapshot) err
 // same import then goes on from there.
 func (i importer) write(ctx context.Context, p importPlan) error {
 	for n, s := range p.saves {
-		_, err := i.store.Save(ctx, s)
+		err := i.save(ctx, s)
 		if err == nil {
 			continue
 		}

@@ -21,11 +21,11 @@ type breaking struct {
 
 var errBroken = errors.New("disk on fire")
 
-func (b *breaking) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+func (b *breaking) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
 	if b.saves--; b.saves < 0 {
 		return todo.Snapshot{}, errBroken
 	}
-	return b.Store.Save(ctx, next)
+	return b.Store.Save(ctx, next, bindings...)
 }
 
 // When the store fails in the middle of an import, the error says how much was
@@ -36,7 +36,7 @@ func TestImportGoesOnAfterAFault(t *testing.T) {
 	for n := range 4 {
 		began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 		if err := encode.Encode(todo.Snapshot{
-			List:     todo.List{ID: "a", Scope: todo.Scope{Conversation: "name:a", Exclusive: true}, Created: began},
+			List:     todo.List{ID: "a", Created: began},
 			Revision: int64(n + 3), Items: []todo.Item{}, Updated: began.Add(time.Duration(n) * time.Second),
 		}); err != nil {
 			t.Fatal(err)
@@ -75,16 +75,15 @@ func TestImportKeepsSubAgentsLists(t *testing.T) {
 		l.Created = began
 		return todo.Snapshot{List: l, Revision: 1, Updated: began, LastID: 1, Items: []todo.Item{{ID: "1", Text: text, Status: todo.Pending}}}
 	}
-	named := todo.Scope{Conversation: "name:a", Exclusive: true}
 	store := memory.New()
-	if _, err := store.Save(t.Context(), one(todo.List{ID: "here", Scope: named}, "Mine")); err != nil {
+	if _, err := store.Save(t.Context(), one(todo.List{ID: "here", Name: "a"}, "Mine"), todo.Binding{Conversation: todo.NameKey("a"), Moves: true}); err != nil {
 		t.Fatal(err)
 	}
 	i := importer{store: store, options: importOptions{replace: true}}
 	for range 2 { // the second import finds what the first did
 		plan, err := i.plan(t.Context(), []history{
-			{one(todo.List{ID: "sub", Scope: todo.Scope{Conversation: "s"}, Parent: "main", Agent: "helper"}, "Sub")},
-			{one(todo.List{ID: "main", Scope: named}, "Main")},
+			{one(todo.List{ID: "sub", Parent: "main", Agent: "helper"}, "Sub")},
+			{one(todo.List{ID: "main", Name: "a"}, "Main")},
 		})
 		if err == nil {
 			err = i.write(t.Context(), plan)

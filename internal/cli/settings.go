@@ -21,21 +21,22 @@ import (
 
 // settings are the values in force. They do not change after [load].
 type settings struct {
-	tools    tools.Options
-	publish  []string
-	content  server.Structured
-	guidance prompts.Guidance
-	prompts  string
-	list     string
-	store    string
-	addr     string
-	hosts    []string
-	origins  []string
-	keys     []string
-	secret   string
-	logLevel slog.Level
-	keep     todo.Keep
-	token    string
+	tools     tools.Options
+	publish   []string
+	content   server.Structured
+	guidance  prompts.Guidance
+	prompts   string
+	list      string
+	store     string
+	addr      string
+	hosts     []string
+	origins   []string
+	keys      []string
+	variables []string
+	secret    string
+	logLevel  slog.Level
+	keep      todo.Keep
+	token     string
 }
 
 // group is a group of settings. A command accepts whole groups.
@@ -163,6 +164,8 @@ func serverSettings() []setting {
 			"structured content in results: auto (not where models are shown it), always or never"),
 		define(words(), "conversation-keys", nil, func(s *settings) *[]string { return &s.keys },
 			"more _meta fields that carry a conversation id, with commas"),
+		define(words(), "session-variables", nil, func(s *settings) *[]string { return &s.variables },
+			"more environment variables that name the chat to a server on stdio, with commas"),
 		define(logLevel(), "log-level", slog.LevelWarn, func(s *settings) *slog.Level { return &s.logLevel },
 			"what is logged to stderr: debug, info, warn or error"),
 	}

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"todo-mcp/internal/render"
@@ -40,10 +41,11 @@ func (a *app) show(ctx context.Context, args []string, format string, width int)
 	return a.showSubs(ctx, lists, list, width)
 }
 
-// showSubs prints the lists of the sub-agents of a main list, oldest first,
+// showSubs prints the lists of the sub-agents at work for a main list, oldest first,
 // under a line with their total progress.
 func (a *app) showSubs(ctx context.Context, lists todo.Lists, list todo.Snapshot, width int) error {
 	subs, err := lists.Find(ctx, todo.Query{Parent: list.List.ID, OldestFirst: true})
+	subs = slices.DeleteFunc(subs, func(s todo.Snapshot) bool { return s.Archived })
 	if err != nil || len(subs) == 0 {
 		return err
 	}

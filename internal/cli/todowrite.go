@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
 	"todo-mcp/tools"
 )
 
@@ -78,12 +77,11 @@ func (a *app) todoWriteJSON(args []string) ([]byte, error) {
 // C3).
 func (a *app) todoWriteTo(call *tools.Call) todo.Write {
 	w := todo.Write{Writer: todo.Writer{Client: "command line", Variant: "TodoWrite"}, Change: call.Change}
-	w.List, w.Begin.Workspace = call.List, workingDir()
+	who := todo.Conversation{Key: "dir:" + workingDir(), Client: w.Writer.Client, Workspace: workingDir()}
 	if a.list != "" {
-		w.Scope, w.Begin.Name = server.NamedScope(a.list), a.list
-		return w
+		who.Key, who.Name = todo.NameKey(a.list), a.list
 	}
-	w.Scope = todo.Scope{Conversation: "dir:" + w.Begin.Workspace, Exclusive: true}
+	w.Target = call.Target(who)
 	return w
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
 )
 
 // export writes the whole history of lists as NDJSON, one snapshot a line:
@@ -168,8 +167,7 @@ func (a *app) importMarkdown(ctx context.Context, in io.Reader) error {
 	}
 	defer done()
 	out, err := lists.Apply(ctx, todo.Write{
-		Target: todo.Target{Scope: server.NamedScope(a.list)},
-		Begin:  todo.List{Name: a.list, Workspace: workingDir()},
+		Target: todo.Target{Conversation: todo.Conversation{Key: todo.NameKey(a.list), Name: a.list, Workspace: workingDir()}, Lines: lines},
 		Writer: todo.Writer{Client: "command line", Variant: "import", Person: true},
 		Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); addNotes(d, items); return nil },
 	})

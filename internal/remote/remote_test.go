@@ -54,7 +54,7 @@ func startServer(t *testing.T) (*todo.Board, *httptest.Server) {
 func writeItems(t *testing.T, board *todo.Board, name string, texts ...string) {
 	t.Helper()
 	_, err := board.As("").Apply(context.Background(), todo.Write{
-		Target: todo.Target{Scope: todo.Scope{Conversation: "name:" + name, Exclusive: true}}, Begin: todo.List{Name: name},
+		Target: todo.Target{Conversation: todo.Conversation{Key: "name:" + name, Name: name}},
 		Writer: todo.Writer{Client: "tester", Variant: "create_todos"},
 		Change: func(d *todo.Draft) error { d.Append(texts...); return nil },
 	})
@@ -168,7 +168,7 @@ func TestFollow(t *testing.T) {
 
 func mustFind(t *testing.T, board *todo.Board, name string) todo.Snapshot {
 	t.Helper()
-	s, err := board.As("").Resolve(t.Context(), todo.Target{Scope: todo.Scope{Conversation: "name:" + name}})
+	s, err := board.As("").Held(t.Context(), todo.Target{Conversation: todo.Conversation{Name: name}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,9 @@ type ListDocument struct {
 	Updated   *time.Time `json:"updated,omitempty"` // RFC 3339, UTC
 	Client    string     `json:"client,omitempty"`  // wrote this revision, with Variant
 	Variant   string     `json:"variant,omitempty"`
+	// Archived is true when the list was put away: front ends do not show it by
+	// default.
+	Archived bool `json:"archived,omitempty"`
 	// Seq is the position of this revision in the order of all revisions in the
 	// store. An event stream resumes after it.
 	Seq int64 `json:"seq,omitempty"`
@@ -45,12 +48,12 @@ type ItemDocument struct {
 }
 
 // Document converts a snapshot to its JSON document. It omits what only the
-// server needs: scope, operation, report and the last id assigned. The time of
+// server needs: conversation, operation, report and the last id assigned. The time of
 // the revision is truncated to the second. Items is never nil.
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.List.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
-		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, Seq: s.Seq, AllCompleted: s.AllCompleted(), Items: []ItemDocument{},
+		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, Archived: s.Archived, Seq: s.Seq, AllCompleted: s.AllCompleted(), Items: []ItemDocument{},
 	}
 	if s.Revision > 0 {
 		updated := s.Updated.UTC().Truncate(time.Second)
@@ -68,7 +71,7 @@ func Document(s todo.Snapshot) ListDocument {
 func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace},
-		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant}, Seq: d.Seq,
+		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant}, Archived: d.Archived, Seq: d.Seq,
 		Items: make([]todo.Item, 0, len(d.Items)),
 	}
 	if d.Name == "" && d.Title != todo.Untitled {

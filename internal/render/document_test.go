@@ -45,7 +45,7 @@ func TestDocumentRoundTrip(t *testing.T) {
 			Revision: rapid.Int64Range(1, 1e6).Draw(r, "revision"), Seq: rapid.Int64Range(0, 1e6).Draw(r, "seq"),
 			Updated: time.Unix(rapid.Int64Range(1, 4e9).Draw(r, "updated"), 0).UTC(),
 			Writer:  todo.Writer{Client: text.Draw(r, "client"), Variant: text.Draw(r, "variant")},
-			Items:   rapid.SliceOfN(genItem(), 0, 5).Draw(r, "items"),
+			Items:   rapid.SliceOfN(genItem(), 0, 5).Draw(r, "items"), Archived: rapid.Bool().Draw(r, "archived"),
 		}
 		if want.List.Name == "" {
 			want.List.First = rapid.StringN(1, 30, -1).Draw(r, "first")
@@ -75,6 +75,8 @@ func TestDocumentKeepsEveryFieldOfAnItem(t *testing.T) {
 			switch field.Interface().(type) {
 			case string, todo.Status:
 				field.SetString("x")
+			case bool:
+				field.SetBool(true)
 			case time.Time:
 				field.Set(reflect.ValueOf(time.Unix(1, 0).UTC()))
 			default:

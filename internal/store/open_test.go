@@ -29,7 +29,7 @@ func TestOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list := todo.Snapshot{List: todo.List{ID: "a", Scope: todo.Scope{Conversation: "c"}}, Revision: 1}
+			list := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
 			if _, err := s.Save(t.Context(), list); err != nil {
 				t.Errorf("save: %v", err)
 			}

@@ -103,12 +103,12 @@ func (s Snapshot) AllCompleted() bool {
 	return len(s.Items) > 0 && !slices.ContainsFunc(s.Items, func(i Item) bool { return i.Status != Completed })
 }
 
-// OnBoard reports whether front ends show the list by default: an item is open,
-// or the list was updated today. Today begins at midnight in now's time zone.
+// OnBoard reports whether front ends show the list by default: it is not
+// archived, and an item is open or the list was updated today. Today begins at midnight in now's time zone.
 func (s Snapshot) OnBoard(now time.Time) bool {
 	y, m, d := now.Date()
 	midnight := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
-	return s.Open() || !s.Updated.Before(midnight)
+	return !s.Archived && (s.Open() || !s.Updated.Before(midnight))
 }
 
 // Current returns the item in progress that was started last. ok is false when

@@ -1,23 +1,30 @@
 package todo
 
 import (
+	"context"
 	"crypto/rand"
 	"strings"
+	"sync"
 	"time"
 )
 
-// Board applies changes to lists, one at a time for each scope and in arrival
-// order, and notifies watchers. It caches no list in memory: the store is the
+// Board applies changes to lists, one at a time for each conversation and in
+// arrival order, and notifies watchers. It caches no list in memory: the store is the
 // source of truth, and other processes may write to it.
 //
 // Lists are read and written as a principal: see [Board.As].
 type Board struct {
-	store   Store
-	now     func() time.Time
-	newID   func() string
-	process string
-	turns   turns
-	feed    *feed
+	store     Store
+	now       func() time.Time
+	newID     func() string
+	process   string
+	turns     turns
+	feed      *feed
+	sight     sight
+	unchanged unchanged
+
+	attending sync.Once
+	leave     func() // set by attend
 }
 
 // Option configures a [Board].
@@ -61,6 +68,18 @@ func (b *Board) As(principal string) Lists { return Lists{board: b, principal: &
 // store's owner runs on the machine, never for serving a request.
 func (b *Board) Everyone() Lists { return Lists{board: b} }
 
-// Close closes all watchers and call followers and waits for the board's
-// goroutines. Writes still work afterwards.
-func (b *Board) Close() { b.feed.close() }
+// Close closes all watchers and call followers, waits for the board's
+// goroutines, and stores what agents were shown since the last write. Writes
+// still work afterwards.
+func (b *Board) Close() {
+	b.feed.close()
+	if read := b.sight.take(); len(read) > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = b.store.Bind(ctx, read...) // else a change is reported once more
+	}
+	b.attending.Do(func() {}) // waits for a running attend
+	if b.leave != nil {
+		b.leave()
+	}
+}

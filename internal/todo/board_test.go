@@ -17,12 +17,12 @@ func add(texts ...string) todo.Change {
 	return func(d *todo.Draft) error { d.Append(texts...); return nil }
 }
 
-// target returns the target of a conversation's only list.
+// target returns the target of a call that means the list of a conversation.
 func target(conversation string) todo.Target {
-	return todo.Target{Scope: todo.Scope{Conversation: conversation, Exclusive: true}}
+	return todo.Target{Conversation: todo.Conversation{Key: conversation}}
 }
 
-// V8: writes of one scope are applied one after the other in arrival order.
+// V8: writes of one conversation are applied one after the other in arrival order.
 func TestBoardKeepsArrivalOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -48,7 +48,7 @@ func TestBoardKeepsArrivalOrder(t *testing.T) {
 		}
 		close(first)
 		all.Wait()
-		list, err := b.As("").Resolve(ctx, target("a"))
+		list, err := b.As("").Held(ctx, target("a"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ type conflictingStore struct {
 	n int
 }
 
-func (s *conflictingStore) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+func (s *conflictingStore) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
 	if s.n > 0 {
 		s.n--
 		other := next
@@ -104,15 +104,17 @@ func (s *conflictingStore) Save(ctx context.Context, next todo.Snapshot) (todo.S
 		if next.Revision > 1 {
 			other.List.ID = next.List.ID
 		}
-		if _, err := s.Store.Save(ctx, other); err != nil {
+		bound := bindings[0]
+		bound.List = other.List.ID
+		if _, err := s.Store.Save(ctx, other, bound); err != nil {
 			return todo.Snapshot{}, err
 		}
 	}
-	return s.Store.Save(ctx, next)
+	return s.Store.Save(ctx, next, bindings...)
 }
 
 // After a conflict with another process neither write is lost, also when both
-// begin the list of an exclusive scope.
+// begin the list of one conversation.
 func TestBoardRebasesOnConflict(t *testing.T) {
 	b := todo.NewBoard(&conflictingStore{memory.New(), 3})
 	defer b.Close()
@@ -150,9 +152,9 @@ func TestBoardOperations(t *testing.T) {
 	if _, err := b.As("").Apply(t.Context(), w); !errors.Is(err, todo.ErrOperationReused) {
 		t.Errorf("reuse: %v", err)
 	}
-	w.Operation.Digest, w.Target = "x", target("b")
-	if _, err := b.As("").Apply(t.Context(), w); !errors.Is(err, todo.ErrOperationReused) {
-		t.Errorf("reuse in another scope: %v", err)
+	w.Operation.Digest = "x"
+	if _, err := b.As("somebody").Apply(t.Context(), w); !errors.Is(err, todo.ErrOperationReused) {
+		t.Errorf("reuse by another principal: %v", err)
 	}
 }
 
@@ -163,8 +165,8 @@ type unknownOutcomeStore struct {
 	n int
 }
 
-func (s *unknownOutcomeStore) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
-	saved, err := s.Store.Save(ctx, next)
+func (s *unknownOutcomeStore) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
+	saved, err := s.Store.Save(ctx, next, bindings...)
 	if s.n--; s.n >= 0 && err == nil {
 		return todo.Snapshot{}, fmt.Errorf("commit: %w", todo.ErrUnknownOutcome)
 	}
@@ -185,8 +187,8 @@ func TestBoardResolvesUnknownOutcomes(t *testing.T) {
 	}
 }
 
-// A list of another scope is not found by its id.
-func TestBoardKeepsScopesApart(t *testing.T) {
+// A list_id reaches any list of the principal, and of no other.
+func TestBoardKeepsPrincipalsApart(t *testing.T) {
 	b := todo.NewBoard(memory.New())
 	defer b.Close()
 	out, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
@@ -195,8 +197,11 @@ func TestBoardKeepsScopesApart(t *testing.T) {
 	}
 	inB := target("b")
 	inB.List = out.After.List.ID
-	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: inB, Change: add("B")}); !errors.Is(err, todo.ErrNotFound) {
-		t.Errorf("a list of another scope: %v", err)
+	if out, err := b.As("").Apply(t.Context(), todo.Write{Target: inB, Change: add("B")}); err != nil || len(out.After.Items) != 2 {
+		t.Errorf("a list of another conversation: %+v, %v", out, err)
+	}
+	if _, err := b.As("somebody").Apply(t.Context(), todo.Write{Target: inB, Change: add("B")}); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("a list of another principal: %v", err)
 	}
 	inB.List = "none"
 	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: inB, Change: add("B")}); !errors.Is(err, todo.ErrNotFound) {
@@ -233,7 +238,7 @@ func TestWatcherSkipsToTheNewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := todo.NewBoard(memory.New())
 		defer b.Close()
-		w := b.As("").Watch(func(s todo.Snapshot) bool { return s.List.Scope.Conversation != "unwanted" })
+		w := b.As("").Watch(func(s todo.Snapshot) bool { return s.List.Conversation != "unwanted" })
 		for i := range 100 {
 			for _, c := range []string{"a", "b", "unwanted"} {
 				if _, err := b.As("").Apply(t.Context(), todo.Write{Target: target(c), Change: add(fmt.Sprint(i))}); err != nil {
@@ -288,51 +293,6 @@ func TestBoardCloseEndsWatchers(t *testing.T) {
 			t.Errorf("a watcher of a closed board: %v", err)
 		}
 	})
-}
-
-// Affinity picks the list that shares at least half of the shorter one's texts
-// with the lines written; an old or different list is not picked.
-func TestAffinity(t *testing.T) {
-	list := func(id string, age time.Duration, status todo.Status, texts ...string) todo.Snapshot {
-		s := todo.Snapshot{List: todo.List{ID: id}, Updated: t1.Add(-age)}
-		for i, text := range texts {
-			s.Items = append(s.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: text, Status: status})
-		}
-		return s
-	}
-	lines := func(texts ...string) (out []todo.Line) {
-		for _, text := range texts {
-			out = append(out, todo.Line{Text: text})
-		}
-		return out
-	}
-	a := list("a", time.Hour, todo.Pending, "A", "B", "C", "D")
-	b := list("b", time.Hour, todo.Pending, "X", "Y")
-	old := list("old", 8*24*time.Hour, todo.Pending, "P", "Q")
-	done := list("done", time.Hour, todo.Completed, "M", "N")
-	for _, c := range []struct {
-		name    string
-		lines   []todo.Line
-		current string
-		want    string
-	}{
-		{"shares half of the shorter", lines("a!", "b", "new", "newer"), "", "a"},
-		{"shares less than half", lines("A", "new", "newer", "newest"), "", ""},
-		{"shares the most", lines("A", "B", "X"), "", "a"},
-		{"the list has grown", lines("X", "1", "2", "3", "4", "5"), "", "b"},
-		{"shares as much with two: the one saved last", lines("A", "X"), "", "a"},
-		{"too old", lines("P", "Q"), "", ""},
-		{"different from the current list", lines("1", "2"), "a", ""},
-		{"begins a list after a settled one", lines("1", "2"), "done", ""},
-		{"continues a settled list", lines("M", "N", "O"), "", "done"},
-		{"clears the current list", lines(), "a", "a"},
-		{"clears nothing without a current list", lines(), "", ""},
-	} {
-		got, ok := todo.Affinity(c.lines, c.current, t1)([]todo.Snapshot{a, b, old, done})
-		if ok != (c.want != "") || got.List.ID != c.want {
-			t.Errorf("%s: chose %q", c.name, got.List.ID)
-		}
-	}
 }
 
 // BAD-INPUT 42: which list names are valid.

@@ -46,12 +46,12 @@ func (i Item) Check() error {
 }
 
 // Check returns an error unless the snapshot may be stored: it must have a list
-// id, a scope and a revision, and at most [MaxItems] items, all of them valid
+// id and a revision, and at most [MaxItems] items, all of them valid
 // and with ids unique in the list. It is for snapshots from outside, such as
 // imports.
 func (s Snapshot) Check() error {
-	if s.List.ID == "" || s.List.Scope.Conversation == "" || s.Revision < 1 {
-		return errors.New("list id, scope or revision is missing")
+	if s.List.ID == "" || s.Revision < 1 {
+		return errors.New("list id or revision is missing")
 	}
 	if len(s.Items) > MaxItems {
 		return fmt.Errorf("%d items, at most %d are allowed", len(s.Items), MaxItems)
@@ -73,9 +73,9 @@ func (s Snapshot) Check() error {
 // (times included), writer and operation. It does not compare [List.First],
 // Report and Seq.
 func (s Snapshot) Equal(o Snapshot) bool {
-	sameList := s.List.ID == o.List.ID && s.List.Scope == o.List.Scope && s.List.Name == o.List.Name && s.List.Parent == o.List.Parent &&
+	sameList := s.List.ID == o.List.ID && s.List.Principal == o.List.Principal && s.List.Conversation == o.List.Conversation && s.List.Name == o.List.Name && s.List.Parent == o.List.Parent &&
 		s.List.Agent == o.List.Agent && s.List.Workspace == o.List.Workspace && s.List.Created.Equal(o.List.Created)
-	return sameList && s.Revision == o.Revision && s.LastID == o.LastID && s.Updated.Equal(o.Updated) &&
+	return sameList && s.Archived == o.Archived && s.Revision == o.Revision && s.LastID == o.LastID && s.Updated.Equal(o.Updated) &&
 		s.Writer == o.Writer && s.Operation == o.Operation && slices.EqualFunc(s.Items, o.Items, func(a, b Item) bool {
 		return a.same(b) && a.Created.Equal(b.Created) && a.Started.Equal(b.Started) && a.Ended.Equal(b.Ended)
 	})

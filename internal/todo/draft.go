@@ -13,12 +13,12 @@ type Change func(*Draft) error
 
 // Draft is the working copy a [Change] edits.
 type Draft struct {
-	before Snapshot
-	items  []Item
-	lastID int
-	now    time.Time
-	seen   *Snapshot // what the writer last saw; nil when that is before
-	notes  []string
+	before   Snapshot
+	items    []Item
+	lastID   int
+	now      time.Time
+	archived bool
+	notes    []string
 }
 
 // NewDraft returns a draft of the revision after before, which is not modified.
@@ -27,13 +27,15 @@ func NewDraft(before Snapshot, now time.Time) *Draft {
 	return &Draft{before: before, items: slices.Clone(before.Items), lastID: before.LastID, now: now.UTC()}
 }
 
-// SeenAt sets the snapshot of the list that the writer last saw. If that is an
-// earlier revision, [Draft.Replace] merges with what others changed since; see
-// merge3.
-func (d *Draft) SeenAt(s Snapshot) {
-	if s.Revision != d.before.Revision {
-		d.seen = &s
-	}
+// rebase turns a draft of an earlier revision into one of newest: it merges the
+// edits with what others changed since; see merge3.
+func (d *Draft) rebase(newest Snapshot) {
+	base := d.before
+	d.before, d.lastID = newest, newest.LastID
+	d.items = merge3(base.Items, newest.Items, d.items, func() string {
+		d.lastID++
+		return strconv.Itoa(d.lastID)
+	})
 }
 
 // Before returns the snapshot the draft began with.
@@ -43,11 +45,16 @@ func (d *Draft) Before() Snapshot { return d.before }
 func (d *Draft) Items() []Item { return d.items }
 
 // Changed reports whether the items or their order differ from before, times
-// aside.
-func (d *Draft) Changed() bool { return !sameItems(d.before.Items, d.items) }
+// aside, or whether the list was archived.
+func (d *Draft) Changed() bool {
+	return !sameItems(d.before.Items, d.items) || d.archived && !d.before.Archived
+}
+
+// Archive puts the list away; see [Snapshot.Archived].
+func (d *Draft) Archive() { d.archived = true }
 
 // Note adds a sentence to the write's [Report]: what the change did beyond what
-// the caller sent, or that it went to another list.
+// the caller sent.
 func (d *Draft) Note(sentence string) { d.notes = append(d.notes, sentence) }
 
 // dropped returns the items that were open before and are no longer on the
@@ -90,15 +97,8 @@ func (d *Draft) SetStatus(id string, status Status) bool {
 // Replace replaces the list with lines, which are written through view. A line
 // that matches a stored item keeps its id, its times and whatever the view
 // cannot express. Items that the view leaves out stay where they were. No lines
-// at all empty the list, unless the view already showed it empty. After
-// [Draft.SeenAt] the result is merged with what others changed.
+// at all empty the list, unless the view already showed it empty.
 func (d *Draft) Replace(view View, lines []Line) {
-	if d.seen != nil {
-		requested := NewDraft(*d.seen, d.now)
-		requested.Replace(view, lines)
-		d.rebase(*d.seen, requested.items)
-		return
-	}
 	shown := view.Lines(d.items)
 	if len(lines) == 0 && len(shown) > 0 {
 		d.items = nil
@@ -249,6 +249,7 @@ func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	next.Writer = w
 	next.Operation = op
 	next.Report = Report{}
+	next.Archived = d.archived
 	next.Seq = 0
 	if next.Items == nil {
 		next.Items = []Item{}

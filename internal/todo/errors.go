@@ -6,8 +6,8 @@ import (
 )
 
 var (
-	// ErrNotFound: there is no such list, revision or scope, or the list
-	// belongs to another principal or scope.
+	// ErrNotFound: there is no such list or revision, or the list belongs to
+	// another principal.
 	ErrNotFound = errors.New("no such list")
 	// ErrUnknownOutcome: the write may or may not have been applied. It is
 	// safe to repeat with the same operation id.
@@ -27,8 +27,8 @@ var (
 // ConflictError refuses a save that is based on an outdated revision: another
 // writer saved the list first.
 type ConflictError struct {
-	// Current is the newest snapshot of the list, or of the list that the
-	// exclusive scope already has.
+	// Current is the newest snapshot of the list, or when a list was to begin, of
+	// the list that its conversation holds by then; zero when it holds none.
 	Current Snapshot
 }
 

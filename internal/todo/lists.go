@@ -15,15 +15,16 @@ type Lists struct {
 
 // admits reports whether a snapshot is one of these lists.
 func (l Lists) admits(s Snapshot) bool {
-	return l.principal == nil || s.List.Scope.Principal == *l.principal
+	return l.principal == nil || s.List.Principal == *l.principal
 }
 
-// scope returns a scope with the principal set.
-func (l Lists) scope(s Scope) Scope {
+// principalOrServer returns the principal whose lists these are; for those of
+// all principals it is the server itself.
+func (l Lists) principalOrServer() string {
 	if l.principal != nil {
-		s.Principal = *l.principal
+		return *l.principal
 	}
-	return s
+	return ""
 }
 
 // Load reads one revision of a list; revision 0 means the newest. It returns
@@ -55,21 +56,48 @@ func (l Lists) History(ctx context.Context, list string, after int64, limit int)
 	return revisions, err
 }
 
-// Resolve reads the list that a target selects. It returns [ErrNotFound] when
-// there is none, also when the list belongs to another scope.
-func (l Lists) Resolve(ctx context.Context, t Target) (Snapshot, error) {
-	t.Scope = l.scope(t.Scope)
-	return l.board.resolve(ctx, t)
+// Held reads the list that a target means. It returns [ErrNotFound] when
+// there is none.
+func (l Lists) Held(ctx context.Context, t Target) (Snapshot, error) {
+	t.principal = l.principalOrServer()
+	h, err := l.board.find(ctx, l.principal, t)
+	if err == nil && h.list.Revision == 0 {
+		err = ErrNotFound
+	}
+	return h.list, err
+}
+
+// Show reads the list that a target means, to show it to the conversation's
+// agent: what others changed up to now is not reported to it again. It returns
+// [ErrNotFound] when there is none.
+func (l Lists) Show(ctx context.Context, t Target) (Snapshot, error) {
+	s, err := l.Held(ctx, t)
+	if err == nil {
+		l.board.sight.note(l.principalOrServer(), t.Conversation.Key, s.List.ID, s.Revision)
+	}
+	return s, err
+}
+
+// Hold makes a conversation hold a list, of which its agent was shown this
+// revision, from now on.
+func (l Lists) Hold(ctx context.Context, c Conversation, s Snapshot) error {
+	w := Write{Target: Target{Conversation: c, principal: l.principalOrServer()}}
+	return l.board.bind(ctx, l.board.bindings(w, held{}, s))
+}
+
+// Holders reads the bindings of the conversations that hold a list now.
+func (l Lists) Holders(ctx context.Context, s Snapshot) ([]Binding, error) {
+	return l.board.store.Holders(ctx, s.List.Principal, s.List.ID)
 }
 
 // Apply applies a write and returns when its revision is durable. It returns an
 // [*InputError] when the change refuses (nothing was changed), [ErrNotFound]
-// when the scope has no such list, [ErrTooManyLists], [ErrOperationReused], an
+// when the target names no list of the principal, [ErrTooManyLists], [ErrOperationReused], an
 // error that wraps [ErrUnknownOutcome], the context's error or another one of
 // the store.
 func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
-	w.Scope = l.scope(w.Scope)
-	return l.board.apply(ctx, w)
+	w.principal = l.principalOrServer()
+	return l.board.apply(ctx, l.principal, w)
 }
 
 // Restore writes the items of an earlier revision of a list as a new revision.
@@ -80,10 +108,15 @@ func (l Lists) Restore(ctx context.Context, list string, revision int64, w Write
 		return Outcome{}, err
 	}
 	return l.Apply(ctx, Write{
-		Target: Target{Scope: old.List.Scope, List: list},
+		Target: Target{List: list},
 		Writer: w,
 		Change: func(d *Draft) error { d.Restore(old.Items); return nil },
 	})
+}
+
+// Archive puts a list away, see [Snapshot.Archived].
+func (l Lists) Archive(ctx context.Context, list string, w Writer) (Outcome, error) {
+	return l.Apply(ctx, Write{Target: Target{List: list}, Writer: w, Change: func(d *Draft) error { d.Archive(); return nil }})
 }
 
 // Watch returns a watcher of the lists for which want returns true (nil: every

@@ -1,9 +1,6 @@
 package todo
 
-import (
-	"slices"
-	"strconv"
-)
+import "slices"
 
 // merge3 is a three-way merge of two independent changes of one list: base →
 // theirs, which is stored, and base → mine, which is requested.
@@ -99,18 +96,15 @@ func mergeFields(base, theirs, mine Item) Item {
 	if mine.Active != base.Active {
 		out.Active = mine.Active
 	}
+	if mine.Priority != base.Priority {
+		out.Priority = mine.Priority
+	}
+	if mine.DueDate != base.DueDate {
+		out.DueDate = mine.DueDate
+	}
 	settledByTheirs := theirs.Status.Settled() && theirs.Status != base.Status
 	if mine.Status != base.Status && !settledByTheirs {
 		out.Status, out.Reason, out.Started, out.Ended = mine.Status, mine.Reason, mine.Started, mine.Ended
 	}
 	return out
-}
-
-// rebase sets the draft's items to the merge of the stored ones with mine, the
-// items that the writer requested when base was the newest revision.
-func (d *Draft) rebase(base Snapshot, mine []Item) {
-	d.items = merge3(base.Items, d.before.Items, mine, func() string {
-		d.lastID++
-		return strconv.Itoa(d.lastID)
-	})
 }

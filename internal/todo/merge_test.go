@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 )
@@ -132,24 +131,4 @@ func TestMergeKeepsThePersonsEdits(t *testing.T) {
 			t.Fatalf("without edits of the person the agent's write has %d items, not %d", len(got), len(mine))
 		}
 	})
-}
-
-// After SeenAt with an earlier revision Replace merges; with the newest it
-// replaces.
-func TestReplaceAfterSeenAt(t *testing.T) {
-	view := View{Words: map[Status]string{Pending: "pending", InProgress: "doing", Completed: "done"}}
-	base := Snapshot{Revision: 1, Items: parseItems("1p:A 2p:B"), LastID: 2}
-	newest := Snapshot{Revision: 2, Items: parseItems("1c:A 2p:B 3p:C"), LastID: 3}
-	d := NewDraft(newest, time.Unix(1, 0))
-	d.SeenAt(base)
-	d.Replace(view, []Line{{Text: "A", Status: "doing"}, {Text: "B", Status: "doing"}, {Text: "N", Status: "pending"}})
-	if got := formatItems(d.Items()); got != "1c:A 2i:B 3p:C 4p:N" && got != "1c:A 2i:B 4p:N 3p:C" {
-		t.Errorf("merged to %s", got)
-	}
-	d = NewDraft(newest, time.Unix(1, 0))
-	d.SeenAt(newest)
-	d.Replace(view, []Line{{Text: "A", Status: "doing"}})
-	if got := formatItems(d.Items()); got != "1i:A" {
-		t.Errorf("replaced to %s", got)
-	}
 }

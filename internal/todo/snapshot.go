@@ -1,37 +1,35 @@
 package todo
 
 import (
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 )
 
-// Scope is the part of a store that a read or write can reach: the lists of one
-// principal and one conversation.
-type Scope struct {
-	// Principal is the authenticated user or client; empty is the server
-	// itself.
-	Principal string `json:"principal,omitempty"`
-	// Conversation identifies the writer's conversation, with its kind as a
-	// prefix ("name:release", "session:…", "dir:…"). Never empty.
-	Conversation string `json:"conversation"`
-	// Exclusive is true when the scope serves exactly one conversation and so
-	// has at most one list; other scopes may serve several, with a list each.
-	Exclusive bool `json:"exclusive,omitempty"`
-}
-
-// Key identifies the scope in a store. Two scopes with the same principal and
-// conversation are the same scope.
-func (s Scope) Key() string { return s.Principal + "\x1f" + s.Conversation }
-
 // List is what all snapshots of a list have in common. It does not change after
-// the list's first revision.
+// the list's first revision, except Parent.
 type List struct {
 	// ID is random, 128 bits or more, lower-case letters and digits.
-	ID    string `json:"id"`
-	Scope Scope  `json:"scope"`
+	ID string `json:"id"`
+	// Principal is the authenticated user or client whose list it is; empty is
+	// the server itself.
+	Principal string `json:"principal,omitempty"`
+	// Conversation is the key of the conversation that began the list; empty when
+	// it began otherwise, as by an import. Which conversations hold the list is
+	// said by their bindings.
+	Conversation string `json:"conversation,omitempty"`
+	// Client is the client that began the list, as it names itself.
+	Client string `json:"client,omitempty"`
 	// Name is the name that the user gave the list; empty for none.
 	Name string `json:"name,omitempty"`
-	// Parent is the id of the main list when this one is a sub-agent's.
+	// ParentConversation is the key of the main agent's conversation when this
+	// list is a sub-agent's.
+	ParentConversation string `json:"parent_conversation,omitempty"`
+	// Parent is the id of the main list when this one is a sub-agent's. With a
+	// ParentConversation the store sets it to the list that this conversation
+	// holds at the time of the read; empty while it holds none.
 	Parent string `json:"parent,omitempty"`
 	// Agent names the sub-agent; empty for a main list.
 	Agent string `json:"agent,omitempty"`
@@ -42,6 +40,27 @@ type List struct {
 	// is the title of a list without a name.
 	First   string    `json:"first,omitempty"`
 	Created time.Time `json:"created"`
+}
+
+// UnmarshalJSON decodes a list, also in the form of versions in which a list
+// belonged to a scope.
+func (l *List) UnmarshalJSON(data []byte) error {
+	type plain List
+	var old struct {
+		*plain
+		Scope struct {
+			Principal    string `json:"principal"`
+			Conversation string `json:"conversation"`
+		} `json:"scope"`
+	}
+	*l = List{}
+	old.plain = (*plain)(l)
+	if err := json.Unmarshal(data, &old); err != nil {
+		return fmt.Errorf("decode list: %w", err)
+	}
+	l.Principal = cmp.Or(l.Principal, old.Scope.Principal)
+	l.Conversation = cmp.Or(l.Conversation, old.Scope.Conversation)
+	return nil
 }
 
 // Writer is who made a revision.
@@ -79,7 +98,10 @@ type Snapshot struct {
 	// LastID is the highest item id, as a number, ever used in the list.
 	LastID  int       `json:"last_id"`
 	Updated time.Time `json:"updated"`
-	Writer  Writer    `json:"writer,omitzero"`
+	// Archived is true when the list was put away, so that front ends do not show
+	// it by default. A later change of its items brings it back.
+	Archived bool   `json:"archived,omitempty"`
+	Writer   Writer `json:"writer,omitzero"`
 	// Operation is the write that made this revision.
 	Operation Operation `json:"operation,omitzero"`
 	// Report is what the answer to that write said beyond the list, kept for

@@ -19,13 +19,16 @@ type Store interface {
 	// history, atomically, and returns it with Seq set. A list begins with
 	// revision 1; next.List is stored by that first save only.
 	//
+	// In the same transaction it stores the bindings. Of those that have no List,
+	// it is the saved one's id.
+	//
 	// It returns a [*ConflictError] when the list is not at next.Revision-1, or
-	// when a list begins in an exclusive scope that already has one (Current is
-	// then that list's snapshot). For a repeated operation it returns the
-	// snapshot stored the first time, or [ErrOperationReused]. After an error
-	// that wraps [ErrUnknownOutcome] the save may have been applied; after any
-	// other error it was not.
-	Save(ctx context.Context, next Snapshot) (Snapshot, error)
+	// when a list begins and the first binding's conversation does not hold
+	// Binding.Over any more. For a repeated operation it returns the snapshot
+	// stored the first time, or [ErrOperationReused]. After an error that wraps
+	// [ErrUnknownOutcome] the save may have been applied; after any other error
+	// it was not.
+	Save(ctx context.Context, next Snapshot, bindings ...Binding) (Snapshot, error)
 
 	// Load reads one revision of a list; revision 0 means the newest. It
 	// returns [ErrNotFound] when there is none.
@@ -50,6 +53,41 @@ type Store interface {
 	Close() error
 
 	Announcements
+	Bindings
+	HostCalls
+}
+
+// Bindings say which lists conversations hold.
+type Bindings interface {
+	// Bind stores bindings without a save. A Seen that is older than the stored
+	// one does not replace it.
+	Bind(ctx context.Context, bindings ...Binding) error
+
+	// Bindings reads the bindings of a conversation, the one that moved last
+	// first.
+	Bindings(ctx context.Context, principal, conversation string) ([]Binding, error)
+
+	// Holders reads the bindings of the conversations that hold a list now; of
+	// those that hold any list when list is empty.
+	Holders(ctx context.Context, principal, list string) ([]Binding, error)
+
+	// Attend makes a process known as alive until it leaves or ends, in whatever
+	// way. A process for which that fails counts as ended.
+	Attend(process string) (leave func(), err error)
+
+	// Alive reports whether a process attends, on this store or on another one
+	// that shares the lists.
+	Alive(process string) bool
+}
+
+// HostCalls keep what hooks of hosts said about calls, for [HostCallAge].
+type HostCalls interface {
+	// NoteHostCall stores what a hook said at a time.
+	NoteHostCall(ctx context.Context, principal string, c HostCall, at time.Time) error
+
+	// HostCall reads what a hook said about a call within [HostCallAge]; the zero
+	// HostCall when there is nothing.
+	HostCall(ctx context.Context, principal, id string) (HostCall, error)
 }
 
 // Announcements make calls that made no revision visible to other processes on
@@ -83,8 +121,10 @@ const KeepAnnouncements = 256
 type Query struct {
 	// Principal restricts to lists of one principal; nil is any.
 	Principal *string
-	// Scope restricts to one scope by its key.
-	Scope string
+	// Client restricts to the lists that this client began.
+	Client string
+	// Workspace restricts to the lists of one workspace, "" included; nil is any.
+	Workspace *string
 	// Parent restricts to the sub-lists of one list.
 	Parent string
 	// Operation restricts to the one snapshot, of any revision, that an

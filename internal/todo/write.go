@@ -1,41 +1,19 @@
 package todo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
-
-// maxCandidates is how many lists of a scope a [Chooser] receives at most.
-const maxCandidates = 100
-
-// Chooser picks the list for a read or write among the lists of a scope, which
-// are sorted with the last saved first. ok is false when it picks none: a write
-// then begins a list.
-type Chooser func(lists []Snapshot) (chosen Snapshot, ok bool)
-
-// Newest is the [Chooser] that picks the list saved last.
-func Newest(lists []Snapshot) (Snapshot, bool) {
-	if len(lists) == 0 {
-		return Snapshot{}, false
-	}
-	return lists[0], true
-}
-
-// Target selects the list of a read or write.
-type Target struct {
-	Scope Scope
-	// List is the id of a list in the scope; empty means that Choose decides.
-	List string
-	// Choose picks the list when List is empty; nil is [Newest].
-	Choose Chooser
-}
 
 // Write is one change to apply to a list.
 type Write struct {
 	Target
 	// Begin describes the list if this write begins one. The board sets its ID,
-	// Scope and Created, and First if it is empty.
+	// Principal, Conversation, Client, Name, Workspace, Agent and Created, and
+	// First if it is empty.
 	Begin List
 	// Writer is who writes. The board sets its Process.
 	Writer Writer
@@ -54,12 +32,27 @@ type Write struct {
 type Report struct {
 	// Dropped are the items that were open and are no longer on the list.
 	Dropped []Item `json:"dropped,omitempty"`
-	// Unseen is what people changed since the writing agent last saw the list;
+	// Unseen is what others changed since the writing agent last saw the list;
 	// the write was merged with these changes.
 	Unseen []Difference `json:"unseen,omitempty"`
+	// By is who made the changes in Unseen.
+	By Others `json:"by,omitempty"`
+	// Elsewhere is the id of the list when it is not the one that the conversation
+	// held: the call changed an item that only an earlier list of it has.
+	Elsewhere string `json:"elsewhere,omitempty"`
 	// Notes are the sentences that the change added, see [Draft.Note].
 	Notes []string `json:"notes,omitempty"`
 }
+
+// Others is who changed a list besides the agent that writes it.
+type Others string
+
+// Who may have changed a list.
+const (
+	People          Others = "people"
+	Agents          Others = "agents"
+	PeopleAndAgents Others = "people and agents"
+)
 
 // Outcome is the result of a write.
 type Outcome struct {
@@ -74,8 +67,9 @@ type Outcome struct {
 	Report
 }
 
-func (b *Board) apply(ctx context.Context, w Write) (Outcome, error) {
-	release, err := b.turns.take(ctx, w.Scope.Key())
+// apply applies a write as a principal; nil is every principal.
+func (b *Board) apply(ctx context.Context, principal *string, w Write) (Outcome, error) {
+	release, err := b.turns.take(ctx, cmp.Or(w.Conversation.Holder(), w.List))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -84,24 +78,44 @@ func (b *Board) apply(ctx context.Context, w Write) (Outcome, error) {
 		w.Operation.ID = b.newID()
 	}
 	w.Writer.Process = b.process
-	out, err := b.applyInTurn(ctx, w)
+	out, err := b.applyInTurn(ctx, principal, w)
 	if err == nil {
 		b.feed.calls.deliverOwn(out)
+	}
+	if err == nil && out.Changed && out.After.Settled() {
+		b.archiveSubLists(ctx, out.After.List)
 	}
 	return out, err
 }
 
+// archiveSubLists archives the lists of the sub-agents that worked for a list.
+// One that cannot be archived now stays on the board.
+func (b *Board) archiveSubLists(ctx context.Context, main List) {
+	subs, err := b.store.Find(ctx, Query{Principal: &main.Principal, Parent: main.ID})
+	if err != nil {
+		return
+	}
+	for _, sub := range subs {
+		if !sub.Archived {
+			_, _ = b.As(main.Principal).Archive(ctx, sub.List.ID, sub.Writer)
+		}
+	}
+}
+
 // applyInTurn returns the outcome of an operation that was applied before, or
 // applies the write, again after each conflict with another process.
-func (b *Board) applyInTurn(ctx context.Context, w Write) (Outcome, error) {
+func (b *Board) applyInTurn(ctx context.Context, principal *string, w Write) (Outcome, error) {
 	if w.Operation.repeatable() {
-		if out, ok, err := b.repeated(ctx, w); ok || err != nil {
+		if out, ok, err := b.repeated(ctx, principal, w); ok || err != nil {
 			return out, err
 		}
 	}
 	for {
-		out, err := b.try(ctx, w)
+		out, err := b.try(ctx, principal, w)
 		if conflict := (*ConflictError)(nil); !errors.As(err, &conflict) || ctx.Err() != nil {
+			if err == nil && !out.Changed && w.Operation.repeatable() {
+				b.unchanged.put(w.Operation, out)
+			}
 			return out, err
 		}
 	}
@@ -109,13 +123,16 @@ func (b *Board) applyInTurn(ctx context.Context, w Write) (Outcome, error) {
 
 // repeated returns the outcome of an operation that was applied before; ok is
 // false when it was not.
-func (b *Board) repeated(ctx context.Context, w Write) (out Outcome, ok bool, err error) {
+func (b *Board) repeated(ctx context.Context, principal *string, w Write) (out Outcome, ok bool, err error) {
+	if out, ok := b.unchanged.get(w.Operation); ok {
+		return out, true, nil
+	}
 	found, err := b.store.Find(ctx, Query{Operation: w.Operation.ID})
 	if err != nil || len(found) == 0 {
 		return Outcome{}, false, err
 	}
 	after := found[0]
-	if after.Operation != w.Operation || after.List.Scope.Key() != w.Scope.Key() {
+	if after.Operation != w.Operation || principal != nil && after.List.Principal != *principal {
 		return Outcome{}, true, ErrOperationReused
 	}
 	return Outcome{After: after, Repeated: true, Report: after.Report}, true, nil
@@ -123,72 +140,228 @@ func (b *Board) repeated(ctx context.Context, w Write) (out Outcome, ok bool, er
 
 // try applies a write to the newest revision. It returns a [*ConflictError] if
 // another process saves the list first.
-func (b *Board) try(ctx context.Context, w Write) (Outcome, error) {
-	before, err := b.resolve(ctx, w.Target)
-	if errors.Is(err, ErrNotFound) && w.List == "" {
-		before = Snapshot{Items: []Item{}}
-	} else if err != nil {
-		return Outcome{}, err
-	}
-	draft := NewDraft(before, b.now())
-	unseen, err := b.unseen(ctx, draft, w)
+func (b *Board) try(ctx context.Context, principal *string, w Write) (Outcome, error) {
+	h, err := b.find(ctx, principal, w.Target)
 	if err != nil {
 		return Outcome{}, err
 	}
+	saw, report, err := b.shown(ctx, w, h)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if w.wholeOrAppend() && w.List == "" && !w.Writer.Person && (saw.Settled() && h.list.Settled() || subAgentEnded(h.list)) {
+		if w.Lines != nil && len(w.Lines) == 0 {
+			return b.letGo(ctx, w, h)
+		}
+		if subAgentEnded(h.list) || w.changes(saw, b.now()) {
+			h.list, saw, report = Snapshot{}, Snapshot{}, Report{}
+		}
+	}
+	return b.change(ctx, w, h, saw, report)
+}
+
+// subAgentEnded reports whether a list is that of a sub-agent that has ended.
+func subAgentEnded(s Snapshot) bool { return s.Archived && s.List.Agent != "" }
+
+// changes reports whether the write would change a snapshot, or be refused.
+func (w Write) changes(s Snapshot, now time.Time) bool {
+	draft := NewDraft(s, now)
+	return w.Change(draft) != nil || draft.Changed()
+}
+
+// letGo is an empty write where the conversation holds a list that stays as it
+// ended: then it holds no list any more.
+func (b *Board) letGo(ctx context.Context, w Write, h held) (Outcome, error) {
+	err := b.bind(ctx, b.bindings(w, h, Snapshot{}))
+	return Outcome{After: Snapshot{Items: []Item{}}}, err
+}
+
+// change applies the change of a write to the list that it means, of which the
+// writer saw one revision, and saves it.
+func (b *Board) change(ctx context.Context, w Write, h held, saw Snapshot, report Report) (Outcome, error) {
+	before, base := h.list, saw
+	if w.Lines == nil && w.Seen == 0 {
+		base = before // the call says nothing about items that others changed
+	}
+	if before.Items == nil {
+		before.Items = []Item{}
+	}
+	draft := NewDraft(base, b.now())
 	if err := w.Change(draft); err != nil {
 		return Outcome{After: before}, err
+	}
+	if base.Revision != before.Revision {
+		draft.rebase(before)
 	}
 	// A variant limits what one call sends; a merge may add what others added.
 	if n := len(draft.items); n > MaxItems && n > len(before.Items) {
 		return Outcome{After: before}, &InputError{Problems: []Problem{{Message: fmt.Sprintf("a list holds at most %d items, this would make %d", MaxItems, n)}}}
 	}
-	report := Report{Dropped: draft.dropped(), Unseen: unseen, Notes: draft.notes}
+	report.Dropped, report.Notes = draft.dropped(), draft.notes
+	if w.Item != "" && w.List == "" && h.over != before.List.ID {
+		report.Elsewhere = before.List.ID
+	}
 	if !draft.Changed() {
-		return Outcome{After: before, Report: report}, nil
+		return Outcome{After: before, Report: report}, b.sawUnchanged(ctx, w, h, report)
 	}
 	next := draft.snapshot(w.Writer, w.Operation)
 	if w.Operation.repeatable() {
 		next.Report = report
 	}
 	if next.Revision == 1 {
-		next.List = w.Begin
-		next.List.ID, next.List.Scope, next.List.Created = b.newID(), w.Scope, next.Updated
-		next.List = next.List.Begun(next.Items)
+		next.List = b.begun(w, next)
 	}
-	after, err := b.save(ctx, next)
+	after, err := b.save(ctx, next, b.bindings(w, h, next))
 	if err != nil {
 		return Outcome{After: before}, err
+	}
+	if after.Revision != next.Revision || after.Writer.Process != b.process {
+		// another process applied the same operation first
+		return Outcome{After: after, Repeated: true, Report: after.Report}, nil
 	}
 	return Outcome{After: after, Changed: true, Report: report}, nil
 }
 
-// unseen sets the revision that the draft's writer last saw, if the list
-// changed since. For an agent it also returns what people changed since.
-func (b *Board) unseen(ctx context.Context, d *Draft, w Write) ([]Difference, error) {
-	seen, newest := w.Seen, d.before
-	if seen == 0 && !w.Writer.Person && newest.Writer.Person {
-		base, err := b.lastAgentRevision(ctx, newest)
-		if err != nil {
-			return nil, err
-		}
-		d.SeenAt(base)
-		return Diff(base, newest), nil
-	}
-	if seen == 0 || seen >= newest.Revision {
-		return nil, nil
-	}
-	base, err := b.store.Load(ctx, newest.List.ID, seen)
-	if err != nil {
-		return nil, fmt.Errorf("load the revision that was edited: %w", err)
-	}
-	d.SeenAt(base)
-	return nil, nil
+// begun returns the list that a write begins with a snapshot.
+func (b *Board) begun(w Write, s Snapshot) List {
+	c, l := w.Conversation, w.Begin
+	l.ID, l.Created = b.newID(), s.Updated
+	l.Principal, l.Conversation, l.Client = w.principal, c.Key, c.Client
+	l.Name = cmp.Or(c.Name, l.Name)
+	l.Workspace = cmp.Or(c.Workspace, l.Workspace)
+	l.Agent = w.Agent
+	return l.Begun(s.Items)
 }
 
-// lastAgentRevision returns what the list's agent last saw: the last revision
-// up to s that no person wrote. If people wrote all of them, the result has no
-// items. If the store no longer keeps a revision, the result is the one after
-// it.
+// bindings returns what to store with a write: its conversation holds the list
+// and has seen this revision of it. For a snapshot without a list the
+// conversation lets go of the list it holds. It is empty for a write without a
+// conversation, and for a person's, except that it begins a list.
+func (b *Board) bindings(w Write, h held, s Snapshot) []Binding {
+	c := w.Conversation
+	if c.Holder() == "" || w.Writer.Person && s.Revision != 1 {
+		return nil
+	}
+	hold := Binding{Principal: w.principal, Conversation: c.Holder(), List: s.List.ID, Seen: s.Revision, Moves: true, Over: h.over}
+	if c.Hint {
+		hold.Process = b.process
+	}
+	if w.Writer.Person {
+		hold.Seen = 0 // the conversation's agent has seen nothing
+	}
+	if c.Key == c.Holder() || c.Key == "" {
+		return []Binding{hold}
+	}
+	sees := hold
+	hold.Seen, hold.Process = 0, ""
+	sees.Conversation = c.Key
+	if w.List != "" {
+		return []Binding{sees} // the name stays with its list
+	}
+	return []Binding{hold, sees}
+}
+
+// bind stores bindings, with what was shown since the last write.
+func (b *Board) bind(ctx context.Context, bindings []Binding) error {
+	b.attend(bindings)
+	read := b.sight.take()
+	if err := b.store.Bind(ctx, append(bindings, read...)...); err != nil {
+		b.sight.untake(read)
+		return fmt.Errorf("save which list the conversation holds: %w", err)
+	}
+	return nil
+}
+
+// attend makes this process known as alive before its first binding.
+func (b *Board) attend(bindings []Binding) {
+	for _, n := range bindings {
+		if n.Process != "" {
+			// Without it the list may be continued by another process while this
+			// one lives, if that process writes most of it.
+			b.attending.Do(func() { b.leave, _ = b.store.Attend(b.process) })
+		}
+	}
+}
+
+// sawUnchanged records what the answer of a write that changed nothing shows.
+// It stores that if the answer reports changes of others, since these are
+// reported once, or if the conversation did not hold the list.
+func (b *Board) sawUnchanged(ctx context.Context, w Write, h held, r Report) error {
+	c := w.Conversation
+	if c.Holder() == "" || w.Writer.Person || h.list.Revision == 0 {
+		return nil
+	}
+	if len(r.Unseen) > 0 || h.over != h.list.List.ID {
+		return b.bind(ctx, b.bindings(w, h, h.list))
+	}
+	b.sight.note(w.principal, c.Key, h.list.List.ID, h.list.Revision)
+	return nil
+}
+
+// shown returns the revision of the list that the writer last saw. For an agent
+// the report says what others changed since then.
+func (b *Board) shown(ctx context.Context, w Write, h held) (base Snapshot, r Report, err error) {
+	newest := h.list
+	switch {
+	case newest.Revision == 0:
+		return newest, r, nil
+	case w.Seen > 0:
+		base, err = b.kept(ctx, newest, w.Seen)
+		return base, r, err
+	case w.Conversation.Holder() == "" || w.Writer.Person:
+		return newest, r, nil
+	case h.seen < 0 && (h.kept || w.Lines == nil || len(w.Lines) == 0):
+		base, err = b.lastAgentRevision(ctx, newest)
+	case h.seen <= 0:
+		base = Snapshot{List: newest.List, Items: []Item{}}
+	default:
+		base, err = b.kept(ctx, newest, h.seen)
+	}
+	if err != nil || base.Revision == newest.Revision {
+		return newest, r, err
+	}
+	if r.Unseen = Diff(base, newest); len(r.Unseen) > 0 {
+		r.By, err = b.writersSince(ctx, base, newest)
+	}
+	return base, r, err
+}
+
+// kept returns a revision of a list, or the first kept one after it.
+func (b *Board) kept(ctx context.Context, newest Snapshot, revision int64) (Snapshot, error) {
+	if revision >= newest.Revision {
+		return newest, nil
+	}
+	found, err := b.store.History(ctx, newest.List.ID, revision-1, 1)
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("load the revision that the writer saw: %w", err)
+	}
+	return append(found, newest)[0], nil
+}
+
+// writersSince returns who wrote the revisions of a list after base.
+func (b *Board) writersSince(ctx context.Context, base, newest Snapshot) (Others, error) {
+	const limit = 100
+	after := max(base.Revision, newest.Revision-limit)
+	revisions, err := b.store.History(ctx, newest.List.ID, after, limit)
+	if err != nil {
+		return "", fmt.Errorf("load the revisions since the writer saw the list: %w", err)
+	}
+	people, agents := false, false
+	for _, r := range revisions {
+		people, agents = people || r.Writer.Person, agents || !r.Writer.Person
+	}
+	switch {
+	case people && agents:
+		return PeopleAndAgents, nil
+	case agents:
+		return Agents, nil
+	}
+	return People, nil
+}
+
+// lastAgentRevision returns the last revision up to s that no person wrote. If
+// people wrote all of them, the result has no items. If the store no longer
+// keeps a revision, the result is the one after it.
 func (b *Board) lastAgentRevision(ctx context.Context, s Snapshot) (Snapshot, error) {
 	for s.Writer.Person && s.Revision > 1 {
 		before, err := b.store.Load(ctx, s.List.ID, s.Revision-1)
@@ -206,39 +379,19 @@ func (b *Board) lastAgentRevision(ctx context.Context, s Snapshot) (Snapshot, er
 	return s, nil
 }
 
-// save saves a snapshot, and repeats that once when the outcome is unknown,
-// which the operation id makes harmless.
-func (b *Board) save(ctx context.Context, next Snapshot) (Snapshot, error) {
-	after, err := b.store.Save(ctx, next)
+// save saves a snapshot and bindings, and repeats that once when the outcome is
+// unknown, which the operation id makes harmless.
+func (b *Board) save(ctx context.Context, next Snapshot, bindings []Binding) (Snapshot, error) {
+	b.attend(bindings)
+	read := b.sight.take()
+	all := append(bindings, read...)
+	after, err := b.store.Save(ctx, next, all...)
 	if errors.Is(err, ErrUnknownOutcome) && ctx.Err() == nil {
-		after, err = b.store.Save(ctx, next)
+		after, err = b.store.Save(ctx, next, all...)
 	}
 	if err != nil {
+		b.sight.untake(read)
 		return Snapshot{}, fmt.Errorf("save list: %w", err)
 	}
 	return after, nil
-}
-
-// resolve reads the list that a target selects, or returns [ErrNotFound].
-func (b *Board) resolve(ctx context.Context, t Target) (Snapshot, error) {
-	if t.List != "" {
-		s, err := b.store.Load(ctx, t.List, 0)
-		if err == nil && s.List.Scope.Key() != t.Scope.Key() {
-			err = ErrNotFound
-		}
-		return s, err
-	}
-	lists, err := b.store.Find(ctx, Query{Scope: t.Scope.Key(), Limit: maxCandidates})
-	if err != nil {
-		return Snapshot{}, fmt.Errorf("find list: %w", err)
-	}
-	choose := t.Choose
-	if choose == nil {
-		choose = Newest
-	}
-	s, ok := choose(lists)
-	if !ok {
-		return Snapshot{}, ErrNotFound
-	}
-	return s, nil
 }

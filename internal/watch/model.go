@@ -200,7 +200,8 @@ func (m *model) root(l todo.Snapshot) todo.Snapshot {
 }
 
 // inOverview reports whether the overview shows a list: if it matches the filter,
-// or, without a filter, if it has open items or changed today.
+// or, without a filter, if front ends show it by default (see
+// [todo.Snapshot.OnBoard]).
 func (m *model) inOverview(l todo.Snapshot) bool {
 	if m.filter != "" {
 		return matches(l, m.filter)

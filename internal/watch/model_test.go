@@ -68,6 +68,34 @@ func exampleLists() []todo.Snapshot {
 	}
 }
 
+// An archived list leaves the overview, also a sub-agent's below its main list.
+// A filter finds it.
+func TestArchivedListsAreNotInTheOverview(t *testing.T) {
+	sub := subList(list("helper", 2, 1, time.Minute, "pending read"), "main")
+	m := modelWith(80, 24, list("main", 1, 1, time.Hour, "pending Ship"), sub, list("other", 3, 1, time.Hour, "pending Rest"))
+	shown := func() (ids []string) {
+		for _, e := range m.entries() {
+			ids = append(ids, e.main.List.ID)
+			for _, s := range e.subs {
+				ids = append(ids, "↳ "+s.List.ID)
+			}
+		}
+		return ids
+	}
+	if diff := cmp.Diff([]string{"other", "main", "↳ helper"}, shown()); diff != "" {
+		t.Errorf("before (-want +got)\n%s", diff)
+	}
+	archived := func(l todo.Snapshot, seq int64) todo.Snapshot { l.Archived, l.Seq, l.Revision = true, seq, 2; return l }
+	m.receiveLists([]todo.Snapshot{archived(sub, 4), archived(m.lists["other"], 5)}, false)
+	if diff := cmp.Diff([]string{"main"}, shown()); diff != "" {
+		t.Errorf("after (-want +got)\n%s", diff)
+	}
+	m.filter = "other"
+	if diff := cmp.Diff([]string{"other"}, shown()); diff != "" {
+		t.Errorf("filtered (-want +got)\n%s", diff)
+	}
+}
+
 func modelWith(width, height int, lists ...todo.Snapshot) *model {
 	m := newModel("")
 	m.now, m.width, m.height, m.sourceName = noon(), width, height, "todo.db"

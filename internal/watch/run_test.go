@@ -93,7 +93,7 @@ func newBoard(t *testing.T) *todo.Board {
 func writeItems(t *testing.T, board *todo.Board, name string, texts ...string) {
 	t.Helper()
 	_, err := board.As("").Apply(context.Background(), todo.Write{
-		Target: todo.Target{Scope: todo.Scope{Conversation: "name:" + name, Exclusive: true}}, Begin: todo.List{Name: name},
+		Target: todo.Target{Conversation: todo.Conversation{Key: "name:" + name, Name: name}},
 		Change: func(d *todo.Draft) error { d.Append(texts...); return nil },
 	})
 	if err != nil {

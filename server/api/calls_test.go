@@ -177,6 +177,11 @@ func TestWorkspace(t *testing.T) {
 		t.Errorf("W3: history\n%s\nwant\n%s", a.History, want)
 	}
 	write(`{"todos":[]}`)
+	if a := get(); string(a.Workspace["todos"]) != item {
+		t.Errorf("W3: an end is not the same as a clearing: %s", a.Workspace["todos"])
+	}
+	write(servertest.Todos("pending", "B"))
+	write(`{"todos":[]}`)
 	if a := get(); string(a.Workspace["todos"]) != "[]" {
 		t.Errorf("W3: cleared: %s", a.Workspace["todos"])
 	}
@@ -188,7 +193,7 @@ func TestWorkspaceFindsOldLists(t *testing.T) {
 	store := memory.New()
 	save := func(l todo.List, text string) {
 		t.Helper()
-		l.Scope = todo.Scope{Conversation: l.ID, Exclusive: true}
+		l.Conversation = "c"
 		if _, err := store.Save(t.Context(), todo.Snapshot{List: l, Revision: 1, Items: []todo.Item{{ID: "1", Text: text, Status: todo.Pending}}}); err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,7 @@ func newList(t *testing.T, store todo.Store) string {
 	t.Helper()
 	board := todo.NewBoard(store)
 	defer board.Close()
-	out, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Conversation: "c"}},
+	out, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}},
 		Change: func(d *todo.Draft) error { d.Append("secret text"); return nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -95,6 +95,11 @@ func (stuck) Find(ctx context.Context, _ todo.Query) ([]todo.Snapshot, error) {
 func (stuck) Load(ctx context.Context, _ string, _ int64) (todo.Snapshot, error) {
 	<-ctx.Done()
 	return todo.Snapshot{}, ctx.Err()
+}
+
+func (stuck) Bindings(ctx context.Context, _, _ string) ([]todo.Binding, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
 }
 
 // BAD-INPUT 50: when the store does not answer, every route and every tool
@@ -200,7 +205,7 @@ func TestPanelRefusesTooManyItems(t *testing.T) {
 	store := memory.New()
 	board := todo.NewBoard(store)
 	defer board.Close()
-	out, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Scope: todo.Scope{Conversation: "c"}}, Change: func(d *todo.Draft) error {
+	out, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}}, Change: func(d *todo.Draft) error {
 		for n := range todo.MaxItems {
 			d.Append(fmt.Sprint(n))
 		}

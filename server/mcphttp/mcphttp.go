@@ -69,6 +69,7 @@ type exchange struct {
 	*edge.Request
 	message jsonrpc.Message // zero except for POST
 	list    string          // the name of a list from the URL or header; empty for none
+	meta    *mcp.Meta       // of a resources/subscribe request
 }
 
 type exchangeKey struct{}
@@ -96,7 +97,7 @@ func (h *Handler) passToMCP(ctx context.Context, w http.ResponseWriter, x *excha
 	claims := claimsOf(x.session())
 	peer := server.Peer{
 		Principal: x.Principal, List: x.list, Session: x.session(), Apps: claims.Apps,
-		Client: mcp.Implementation{Name: claims.Client, Version: claims.Version},
+		Client: mcp.Implementation{Name: claims.Client, Version: claims.Version}, Meta: x.meta,
 	}
 	ctx = context.WithValue(server.WithPeer(ctx, peer), exchangeKey{}, x)
 	h.mcp.ServeHTTP(w, x.Request.WithContext(ctx))
@@ -156,6 +157,7 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 		return nil
 	}
 	x.Body = io.NopCloser(bytes.NewReader(raw))
+	x.meta = server.SubscribeMeta(x.message.Method, raw)
 	if x.message.Method == string(mcp.MethodSubscriptionsListen) {
 		ctx, cancel := context.WithCancel(x.Context())
 		defer cancel()

@@ -90,7 +90,7 @@ func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	out, err := r.Lists.Apply(r.Context(), todo.Write{
-		Target: todo.Target{Scope: list.List.Scope, List: list.List.ID},
+		Target: todo.Target{List: list.List.ID},
 		Writer: todo.Writer{Client: "panel", Variant: "edit", Person: true},
 		Change: change,
 	})

@@ -22,7 +22,7 @@ func TestStatusesLookAsTheyShould(t *testing.T) {
 		return todo.Item{ID: id, Text: "Text " + id, Active: "Active " + id, Status: status}
 	}
 	saved, err := store.Save(t.Context(), todo.Snapshot{
-		List: todo.List{ID: "looks", Scope: todo.Scope{Conversation: "c"}}, Revision: 1,
+		List: todo.List{ID: "looks"}, Revision: 1,
 		Items: []todo.Item{item("1", todo.Completed), item("2", todo.InProgress), item("3", todo.Pending), item("4", "from the future")},
 	})
 	if err != nil {

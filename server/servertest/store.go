@@ -19,11 +19,11 @@ type Failing struct {
 var ErrDisk = errors.New("disk on fire")
 
 // Save implements todo.Store.
-func (f *Failing) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+func (f *Failing) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
 	if f.Broken.Load() {
 		return todo.Snapshot{}, ErrDisk
 	}
-	return f.Store.Save(ctx, next)
+	return f.Store.Save(ctx, next, bindings...)
 }
 
 // Load implements todo.Store.
@@ -42,6 +42,14 @@ func (f *Failing) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, erro
 	return f.Store.Find(ctx, q)
 }
 
+// Bindings implements todo.Store.
+func (f *Failing) Bindings(ctx context.Context, principal, conversation string) ([]todo.Binding, error) {
+	if f.Broken.Load() {
+		return nil, ErrDisk
+	}
+	return f.Store.Bindings(ctx, principal, conversation)
+}
+
 // Slow is a store in which each save waits until a value is sent on Let.
 type Slow struct {
 	todo.Store
@@ -50,14 +58,14 @@ type Slow struct {
 }
 
 // Save implements todo.Store.
-func (s Slow) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+func (s Slow) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
 	s.Saving <- next.Items[0].Text
 	select {
 	case <-s.Let:
 	case <-ctx.Done():
 		return todo.Snapshot{}, ctx.Err()
 	}
-	return s.Store.Save(ctx, next)
+	return s.Store.Save(ctx, next, bindings...)
 }
 
 // Heap returns how many bytes of the heap are in use after a garbage collection.

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"sync"
 	"sync/atomic"
 
@@ -204,7 +203,7 @@ func (t *transport) handleLine(l rawLine) {
 		t.listen(l.data)
 	case m.Method == "" && t.session.handleResponse(l.data):
 	default:
-		t.call(l.data)
+		t.call(m.Method, l.data)
 	}
 	if m.Method == "notifications/initialized" && t.session.GetClientCapabilities().Roots != nil && !t.askedRoots {
 		t.askedRoots = true
@@ -213,15 +212,16 @@ func (t *transport) handleLine(l rawLine) {
 }
 
 // call passes a message to mcp-go and writes its answer.
-func (t *transport) call(raw []byte) {
-	t.answer(t.server.MCP().HandleMessage(t.withPeer(t.calls), raw))
+func (t *transport) call(method string, raw []byte) {
+	t.answer(t.server.MCP().HandleMessage(t.withPeer(t.calls, server.SubscribeMeta(method, raw)), raw))
 }
 
 // withPeer returns a context that carries the client of the pipe, with what it
-// has sent about itself so far.
-func (t *transport) withPeer(ctx context.Context) context.Context {
+// has sent about itself so far. meta is the _meta of a resources/subscribe
+// request.
+func (t *transport) withPeer(ctx context.Context, meta *mcp.Meta) context.Context {
 	return server.WithPeer(ctx, server.Peer{
-		Process: true, Client: t.session.GetClientInfo(), Folder: t.session.firstRoot(),
+		Process: true, Client: t.session.GetClientInfo(), Folder: t.session.firstRoot(), Meta: meta,
 		Apps: card.ShownBy(t.session.GetClientCapabilities().Extensions),
 	})
 }
@@ -249,9 +249,9 @@ func (s *session) handleResponse(raw []byte) bool {
 	if r.ID != rootsRequest || json.Unmarshal(r.Result, &roots) != nil || len(roots.Roots) == 0 {
 		return true // not to roots/list, or without a root
 	}
-	if u, err := url.Parse(roots.Roots[0].URI); err == nil && u.Scheme == "file" {
+	if folder := server.FolderOf(roots.Roots[0].URI); folder != "" {
 		s.mu.Lock()
-		s.root = u.Path
+		s.root = folder
 		s.mu.Unlock()
 	}
 	return true
@@ -269,7 +269,7 @@ func (s *session) firstRoot() string {
 // returns as soon as a cancellation can end the stream.
 func (t *transport) listen(raw []byte) {
 	begun, begin := context.WithCancel(context.Background())
-	ctx := server.WithListenBegun(t.withPeer(t.streams), begin)
+	ctx := server.WithListenBegun(t.withPeer(t.streams, nil), begin)
 	t.work.Go(func() {
 		defer begin()
 		t.answer(t.server.MCP().HandleMessage(ctx, raw))

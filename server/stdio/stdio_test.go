@@ -25,7 +25,7 @@ func TestStdioKeepsOrder(t *testing.T) {
 	go func() {
 		messages := []string{servertest.Initialize(0, "tester")}
 		for i := 1; i <= n; i++ {
-			messages = append(messages, servertest.Call(i, "TodoWrite", servertest.Todos("pending", "Step", fmt.Sprint("Revision ", i))))
+			messages = append(messages, servertest.Call(i, "TodoWrite", servertest.Todos("pending", "Step", "Next", fmt.Sprint("Revision ", i))))
 		}
 		io.WriteString(p.In, strings.Join(messages, "\n")+"\n")
 	}()

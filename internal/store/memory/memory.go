@@ -17,7 +17,9 @@ import (
 type Store struct {
 	mu         sync.RWMutex
 	lists      map[string][]todo.Snapshot // list id → kept revisions, ascending
-	exclusive  map[string]string          // scope key → list id
+	bindings   map[string][]todo.Binding  // principal and conversation → the one that moved last is the last
+	hostCalls  map[string]notedCall       // by principal and id
+	attending  map[string]bool            // ids of processes
 	operations map[string]todo.Snapshot   // operation id → the snapshot it stored
 	announced  []todo.Announcement
 	seq        int64
@@ -36,7 +38,7 @@ func New() *Store { return NewKeeping(todo.Keep{}) }
 
 // NewKeeping returns an empty store with the limits in keep.
 func NewKeeping(keep todo.Keep) *Store {
-	return &Store{keep: keep, lists: map[string][]todo.Snapshot{}, exclusive: map[string]string{}, operations: map[string]todo.Snapshot{},
+	return &Store{keep: keep, lists: map[string][]todo.Snapshot{}, bindings: map[string][]todo.Binding{}, hostCalls: map[string]notedCall{}, attending: map[string]bool{}, operations: map[string]todo.Snapshot{},
 		watchers: map[*watcher]struct{}{}, quit: make(chan struct{})}
 }
 
@@ -50,17 +52,17 @@ func (s *Store) checkUsable(ctx context.Context) error {
 }
 
 // Save implements todo.Store.
-func (s *Store) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+func (s *Store) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	saved, err := s.save(ctx, next)
+	saved, err := s.save(ctx, next, bindings)
 	if err != nil {
 		return todo.Snapshot{}, fmt.Errorf("save snapshot: %w", err)
 	}
 	return saved, nil
 }
 
-func (s *Store) save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+func (s *Store) save(ctx context.Context, next todo.Snapshot, bindings []todo.Binding) (todo.Snapshot, error) {
 	if err := s.checkUsable(ctx); err != nil {
 		return todo.Snapshot{}, err
 	}
@@ -68,10 +70,10 @@ func (s *Store) save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 		if done.Operation != next.Operation {
 			return todo.Snapshot{}, todo.ErrOperationReused
 		}
-		return clone(done), nil
+		return s.read(done), nil
 	}
 	stored := s.lists[next.List.ID]
-	if err := s.checkSave(next, stored); err != nil {
+	if err := s.checkSave(next, stored, bindings); err != nil {
 		return todo.Snapshot{}, err
 	}
 	s.seq++
@@ -79,15 +81,18 @@ func (s *Store) save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, er
 	next.Seq = s.seq
 	if len(stored) > 0 {
 		next.List = stored[0].List
-	} else if next.List.Scope.Exclusive {
-		s.exclusive[next.List.Scope.Key()] = next.List.ID
+	}
+	next.List.Parent = fixedParent(next.List)
+	for _, b := range bindings {
+		b.List = cmp.Or(b.List, next.List.ID)
+		s.bind(b)
 	}
 	s.lists[next.List.ID] = s.trim(append(stored, next))
 	if next.Operation.ID != "" {
 		s.operations[next.Operation.ID] = next
 	}
 	s.hintAll()
-	return clone(next), nil
+	return s.read(next), nil
 }
 
 // hintAll hints every watcher that has no hint waiting already. The caller must
@@ -145,21 +150,22 @@ func (s *Store) trim(revisions []todo.Snapshot) []todo.Snapshot {
 	return slices.Delete(revisions, 0, removed)
 }
 
-func (s *Store) checkSave(next todo.Snapshot, stored []todo.Snapshot) error {
+func (s *Store) checkSave(next todo.Snapshot, stored []todo.Snapshot, bindings []todo.Binding) error {
 	n := len(stored)
 	switch {
 	case n == 0 && next.Revision != 1:
 		return fmt.Errorf("revision %d: %w", next.Revision, todo.ErrNotFound)
 	case n > 0 && stored[n-1].Revision != next.Revision-1:
-		return &todo.ConflictError{Current: clone(stored[n-1])}
+		return &todo.ConflictError{Current: s.read(stored[n-1])}
 	case n > 0:
 		return nil
 	}
-	if id, taken := s.exclusive[next.List.Scope.Key()]; taken && next.List.Scope.Exclusive {
-		other := s.lists[id]
-		return &todo.ConflictError{Current: clone(other[len(other)-1])}
+	if len(bindings) > 0 {
+		if held := s.held(bindings[0].Principal, bindings[0].Conversation); held != bindings[0].Over {
+			return &todo.ConflictError{Current: s.newest(held)}
+		}
 	}
-	if s.keep.Lists > 0 && s.countLists(next.List.Scope.Principal) >= s.keep.Lists {
+	if s.keep.Lists > 0 && s.countLists(next.List.Principal) >= s.keep.Lists {
 		return fmt.Errorf("%w: at most %d", todo.ErrTooManyLists, s.keep.Lists)
 	}
 	return nil
@@ -167,7 +173,7 @@ func (s *Store) checkSave(next todo.Snapshot, stored []todo.Snapshot) error {
 
 func (s *Store) countLists(principal string) (n int) {
 	for _, revisions := range s.lists {
-		if revisions[0].List.Scope.Principal == principal {
+		if revisions[0].List.Principal == principal {
 			n++
 		}
 	}
@@ -189,7 +195,7 @@ func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Sna
 	if i < 0 {
 		return todo.Snapshot{}, fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
 	}
-	return clone(stored[i]), nil
+	return s.read(stored[i]), nil
 }
 
 // Find implements todo.Store.
@@ -200,15 +206,15 @@ func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 		return nil, fmt.Errorf("read snapshots: %w", err)
 	}
 	if q.Operation != "" {
-		if done, ok := s.operations[q.Operation]; ok && matches(q, done) {
-			return []todo.Snapshot{clone(done)}, nil
+		if done := s.read(s.operations[q.Operation]); done.Revision > 0 && matches(q, done) {
+			return []todo.Snapshot{done}, nil
 		}
 		return nil, nil
 	}
 	var found []todo.Snapshot
 	for _, revisions := range s.lists {
-		if newest := revisions[len(revisions)-1]; matches(q, newest) {
-			found = append(found, clone(newest))
+		if newest := s.read(revisions[len(revisions)-1]); matches(q, newest) {
+			found = append(found, newest)
 		}
 	}
 	slices.SortFunc(found, func(a, b todo.Snapshot) int {
@@ -224,8 +230,9 @@ func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 }
 
 func matches(q todo.Query, s todo.Snapshot) bool {
-	return (q.Principal == nil || *q.Principal == s.List.Scope.Principal) &&
-		(q.Scope == "" || q.Scope == s.List.Scope.Key()) &&
+	return (q.Principal == nil || *q.Principal == s.List.Principal) &&
+		(q.Client == "" || q.Client == s.List.Client) &&
+		(q.Workspace == nil || *q.Workspace == s.List.Workspace) &&
 		(q.Parent == "" || q.Parent == s.List.Parent) &&
 		!s.Updated.Before(q.UpdatedSince) && s.Seq > q.AfterSeq
 }
@@ -245,7 +252,7 @@ func (s *Store) History(ctx context.Context, list string, after int64, limit int
 	}
 	out := make([]todo.Snapshot, len(stored))
 	for i, snapshot := range stored {
-		out[i] = clone(snapshot)
+		out[i] = s.read(snapshot)
 	}
 	return out, nil
 }
@@ -287,6 +294,24 @@ func (s *Store) Close() error {
 		close(s.quit)
 	}
 	return nil
+}
+
+// read returns a copy of a stored snapshot as a caller reads it: with the parent
+// that it has now. The caller must hold s.mu.
+func (s *Store) read(stored todo.Snapshot) todo.Snapshot {
+	out := clone(stored)
+	if l := &out.List; l.ParentConversation != "" {
+		l.Parent = s.held(l.Principal, l.ParentConversation)
+	}
+	return out
+}
+
+// fixedParent returns the parent to store: none when it is looked up.
+func fixedParent(l todo.List) string {
+	if l.ParentConversation != "" {
+		return ""
+	}
+	return l.Parent
 }
 
 // clone returns a copy of s with slices of its own; Items is not nil.

@@ -21,6 +21,7 @@ type body struct {
 	Items     []todo.Item    `json:"items"`
 	LastID    int            `json:"last_id"`
 	Updated   time.Time      `json:"updated"`
+	Archived  bool           `json:"archived,omitempty"`
 	Writer    todo.Writer    `json:"writer,omitzero"`
 	Operation todo.Operation `json:"operation,omitzero"`
 	Report    todo.Report    `json:"report,omitzero"`
@@ -33,7 +34,7 @@ func Body(s todo.Snapshot) ([]byte, error) {
 	if items == nil {
 		items = []todo.Item{}
 	}
-	data, err := json.Marshal(body{s.Revision, items, s.LastID, s.Updated, s.Writer, s.Operation, s.Report})
+	data, err := json.Marshal(body{s.Revision, items, s.LastID, s.Updated, s.Archived, s.Writer, s.Operation, s.Report})
 	if err != nil {
 		return nil, fmt.Errorf("encode revision: %w", err)
 	}
@@ -59,5 +60,5 @@ func Snapshot(bodyData, listData []byte, seq int64) (todo.Snapshot, error) {
 		return todo.Snapshot{}, fmt.Errorf("record %d: %w: %w", seq, todo.ErrCorrupt, err)
 	}
 	return todo.Snapshot{List: l, Revision: b.Revision, Items: b.Items, LastID: b.LastID,
-		Updated: b.Updated, Writer: b.Writer, Operation: b.Operation, Report: b.Report, Seq: seq}, nil
+		Updated: b.Updated, Archived: b.Archived, Writer: b.Writer, Operation: b.Operation, Report: b.Report, Seq: seq}, nil
 }

@@ -18,16 +18,16 @@ var update = flag.Bool("update", false, "rewrite the golden record")
 // fullSnapshot returns a snapshot with every field set.
 func fullSnapshot() todo.Snapshot {
 	at := time.Date(2026, 11, 20, 9, 0, 0, 123456789, time.UTC)
-	item := todo.Item{ID: "3", Text: "Deploy <b>", Active: "Deploying", Status: todo.Blocked, Reason: "no key",
+	item := todo.Item{ID: "3", Text: "Deploy <b>", Active: "Deploying", Status: todo.Blocked, Reason: "no key", Priority: "high", DueDate: "2026-12-01",
 		Created: at, Started: at.Add(time.Second), Ended: at.Add(time.Minute)}
 	return todo.Snapshot{
-		List: todo.List{ID: "abc", Scope: todo.Scope{Principal: "p", Conversation: "name:release", Exclusive: true},
-			Name: "release", Parent: "main", Agent: "searcher", Workspace: "/work/app", First: "Write 発布", Created: at},
-		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at,
+		List: todo.List{ID: "abc", Principal: "p", Conversation: "session:x", Client: "claude-code",
+			Name: "release", ParentConversation: "session:main", Parent: "main", Agent: "searcher", Workspace: "/work/app", First: "Write 発布", Created: at},
+		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at, Archived: true,
 		Writer:    todo.Writer{Client: "claude-code", Variant: "TodoWrite", Agent: "searcher", Person: true, Process: "p1"},
 		Operation: todo.Operation{ID: "op", Digest: "d"},
 		Report: todo.Report{Dropped: []todo.Item{item}, Notes: []string{"a note"},
-			Unseen: []todo.Difference{{Kind: todo.Changed, Before: item, After: item}}},
+			By: todo.People, Unseen: []todo.Difference{{Kind: todo.Changed, Before: item, After: item}}},
 		Seq: 12,
 	}
 }

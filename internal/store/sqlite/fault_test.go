@@ -151,14 +151,14 @@ func BenchmarkSave(b *testing.B) {
 			b.Fatal(err)
 		}
 		defer f.release()
-		req, err := newSaveRequest(snapshot("a", 1))
+		sv, err := newSave(snapshot("a", 1), nil)
 		if err != nil {
 			b.Fatal(err)
 		}
 		n := 0
 		for b.Loop() {
 			n++
-			if _, err := f.db.Exec(`INSERT INTO history (list, revision, operation, body) VALUES ('a', ?, '', ?)`, n, req.body); err != nil {
+			if _, err := f.db.Exec(`INSERT INTO history (list, revision, operation, body) VALUES ('a', ?, '', ?)`, n, sv.body); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -106,7 +106,6 @@ func increment(s *Store, id string) error {
 		}
 		next := snapshot(id, now.Revision+1)
 		next.LastID = now.LastID + 1
-		next.List.Scope.Exclusive = true
 		_, err = s.Save(context.Background(), next)
 		if conflict := (*todo.ConflictError)(nil); errors.As(err, &conflict) {
 			continue

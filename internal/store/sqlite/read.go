@@ -15,20 +15,29 @@ import (
 // errRecord means that one record cannot be decoded; others are not affected.
 var errRecord = fmt.Errorf("read record: %w", todo.ErrCorrupt)
 
+// heldByParent selects, for a list l with a parent_conversation, the list that
+// this conversation holds.
+const heldByParent = `(SELECT b.list FROM bindings b WHERE l.parent_conversation <> ''
+	AND b.principal = l.principal AND b.conversation = l.parent_conversation AND b.moved > 0 ORDER BY b.moved DESC LIMIT 1)`
+
 // selectRecord selects any revisions of any lists.
-const selectRecord = `SELECT h.seq, h.body, l.meta FROM history h JOIN lists l ON l.id = h.list`
+const selectRecord = `SELECT h.seq, h.body, l.meta, ` + heldByParent + ` FROM history h JOIN lists l ON l.id = h.list`
 
 // selectNewest selects the newest revision of each list.
-const selectNewest = `SELECT h.seq, h.body, l.meta FROM lists l JOIN history h ON h.seq = l.seq`
+const selectNewest = `SELECT h.seq, h.body, l.meta, ` + heldByParent + ` FROM lists l JOIN history h ON h.seq = l.seq`
 
 // scan decodes one row of selectRecord or selectNewest.
 func scan(row interface{ Scan(...any) error }) (todo.Snapshot, error) {
 	var seq int64
 	var body, meta []byte
-	if err := row.Scan(&seq, &body, &meta); err != nil {
+	var parent sql.NullString
+	if err := row.Scan(&seq, &body, &meta, &parent); err != nil {
 		return todo.Snapshot{}, err
 	}
 	s, err := record.Snapshot(body, meta, seq)
+	if s.List.ParentConversation != "" {
+		s.List.Parent = parent.String
+	}
 	if err != nil {
 		return s, fmt.Errorf("%w: %w", errRecord, err)
 	}
@@ -86,19 +95,23 @@ func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 }
 
 // conditions returns the SQL conditions of q on what never changes in a list
-// (principal, scope, parent), and their arguments.
+// (principal, client, workspace) and on the parent, and their arguments.
 func conditions(q todo.Query) (where []string, args []any) {
-	add := func(condition string, value any) {
-		where, args = append(where, condition), append(args, value)
+	add := func(condition string, values ...any) {
+		where, args = append(where, condition), append(args, values...)
 	}
 	if q.Principal != nil {
 		add("l.principal = ?", *q.Principal)
 	}
-	if q.Scope != "" {
-		add("l.scope = ?", q.Scope)
+	if q.Client != "" {
+		add("l.client = ?", q.Client)
+	}
+	if q.Workspace != nil {
+		add("l.workspace = ?", *q.Workspace)
 	}
 	if q.Parent != "" {
-		add("l.parent = ? AND l.parent <> ''", q.Parent)
+		add(`(l.parent = ? AND l.parent <> '' OR l.parent_conversation <> '' AND l.parent_conversation IN
+			(SELECT conversation FROM bindings WHERE list = ?) AND `+heldByParent+` = ?)`, q.Parent, q.Parent, q.Parent)
 	}
 	return where, args
 }

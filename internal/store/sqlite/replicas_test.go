@@ -16,14 +16,13 @@ import (
 func TestReplicasOneList(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	const replicas, each = 4, 15
-	scope := todo.Scope{Conversation: "name:shared", Exclusive: true}
 	var all sync.WaitGroup
 	for r := range replicas {
 		board := todo.NewBoard(openWithCleanup(t, path))
 		defer board.Close()
 		all.Go(func() {
 			for n := range each {
-				_, err := board.As("").Apply(context.Background(), todo.Write{Target: todo.Target{Scope: scope},
+				_, err := board.As("").Apply(context.Background(), todo.Write{Target: todo.Target{Append: true, Conversation: todo.Conversation{Key: fmt.Sprint("session:", r), Name: "shared"}},
 					Change: func(d *todo.Draft) error { d.Append(fmt.Sprintf("%d of %d", n, r)); return nil }})
 				if err != nil {
 					t.Error(err)

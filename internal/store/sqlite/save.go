@@ -20,15 +20,15 @@ const maxBatch = 256
 // lock.
 const gracePeriod = time.Second
 
-// request is one Save or Announce that the writer goroutine carries out.
+// request is something to store that the writer goroutine carries out. Its run
+// stores it in the open transaction and returns the saved snapshot, if it is a
+// save.
 type request struct {
-	next       todo.Snapshot      // to save; shares no items with the caller
-	body, meta string             // next as stored; meta only when a list begins
-	announce   *todo.Announcement // to announce, instead of saving next
-	state      atomic.Int32       // waiting, claimed or withdrawn
-	done       chan struct{}      // closed when saved and err are set
-	saved      todo.Snapshot
-	err        error
+	run   func(*statements) (todo.Snapshot, error)
+	state atomic.Int32  // waiting, claimed or withdrawn
+	done  chan struct{} // closed when saved and err are set
+	saved todo.Snapshot
+	err   error
 }
 
 const (
@@ -37,48 +37,53 @@ const (
 	withdrawn        // by the caller, when its context ended
 )
 
-// newSaveRequest copies the items of next and encodes it. The caller of Save
-// does this, so that the writer need not.
-func newSaveRequest(next todo.Snapshot) (*request, error) {
+// newSave copies the items of next and encodes it. The caller of Save does this,
+// so that the writer need not.
+func newSave(next todo.Snapshot, bindings []todo.Binding) (*save, error) {
 	next.Items = append([]todo.Item{}, next.Items...)
 	body, err := record.Body(next)
-	req := &request{next: next, body: string(body), done: make(chan struct{})}
+	sv := &save{next: next, bindings: bindings, body: string(body)}
 	if next.Revision == 1 {
 		meta, metaErr := record.List(next.List)
-		req.meta, err = string(meta), errors.Join(err, metaErr)
+		sv.meta, err = string(meta), errors.Join(err, metaErr)
 	}
-	return req, err
+	return sv, err
 }
 
 // Save implements todo.Store.
-func (s *Store) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
-	req, err := newSaveRequest(next)
+func (s *Store) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (saved todo.Snapshot, err error) {
+	sv, err := newSave(next, bindings)
 	if err == nil {
-		err = s.submit(ctx, req)
+		saved, err = s.submit(ctx, sv.run)
 	}
 	if err != nil {
 		return todo.Snapshot{}, fmt.Errorf("save snapshot: %w", err)
 	}
-	return req.saved, nil
+	return saved, nil
 }
 
 // Announce implements todo.Store.
 func (s *Store) Announce(ctx context.Context, a todo.Announcement) error {
-	if err := s.submit(ctx, &request{announce: &a, done: make(chan struct{})}); err != nil {
+	_, err := s.submit(ctx, func(st *statements) (todo.Snapshot, error) { return todo.Snapshot{}, st.announce(a) })
+	if err != nil {
 		return fmt.Errorf("announce call: %w", err)
 	}
 	return nil
 }
 
 // submit queues a request and waits until the writer has answered it.
-func (s *Store) submit(ctx context.Context, req *request) error {
+func (s *Store) submit(ctx context.Context, run func(*statements) (todo.Snapshot, error)) (todo.Snapshot, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return todo.Snapshot{}, err
 	}
+	req := &request{run: run, done: make(chan struct{})}
 	if err := s.enqueue(req); err != nil {
-		return err
+		return todo.Snapshot{}, err
 	}
-	return req.wait(ctx)
+	if err := req.wait(ctx); err != nil {
+		return todo.Snapshot{}, err // saved may still be written to
+	}
+	return req.saved, nil
 }
 
 // enqueue adds a request to the queue and wakes the writer goroutine, which the

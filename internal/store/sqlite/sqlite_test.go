@@ -43,7 +43,7 @@ func openWithCleanup(t testing.TB, path string) *Store {
 }
 
 func snapshot(id string, revision int64) todo.Snapshot {
-	return todo.Snapshot{List: todo.List{ID: id, Scope: todo.Scope{Conversation: "x"}}, Revision: revision,
+	return todo.Snapshot{List: todo.List{ID: id, Conversation: "x"}, Revision: revision,
 		Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, LastID: 1}
 }
 
@@ -243,11 +243,11 @@ func TestBatchAnswersEachSave(t *testing.T) {
 	var w writer
 	defer w.close()
 	newRequest := func(id string, revision int64) *request {
-		req, err := newSaveRequest(snapshot(id, revision))
+		sv, err := newSave(snapshot(id, revision), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return req
+		return &request{run: sv.run}
 	}
 	good, stale, missing, last := newRequest("a", 1), newRequest("a", 1), newRequest("b", 5), newRequest("a", 2)
 	if err := w.begin(s); err != nil {

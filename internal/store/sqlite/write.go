@@ -26,9 +26,10 @@ type writer struct {
 // statements are the prepared statements of the writing connection; see
 // [writer.prepare].
 type statements struct {
-	version, operation, list, exclusive, record, oldest *sql.Stmt
-	insertHistory, insertList, updateList, countLists   *sql.Stmt
-	trimHistory, insertAnnouncement, trimAnnouncements  *sql.Stmt
+	version, operation, list, holds, newest, record, oldest *sql.Stmt
+	insertHistory, insertList, updateList, countLists       *sql.Stmt
+	trimHistory, insertAnnouncement, trimAnnouncements      *sql.Stmt
+	bind, trimBindings, insertHostCall, trimHostCalls       *sql.Stmt
 
 	keep todo.Keep
 }
@@ -86,16 +87,25 @@ func (w *writer) prepare() error {
 		&w.stmt.version:            `PRAGMA user_version`,
 		&w.stmt.operation:          `SELECT list, revision FROM history WHERE operation = ? AND operation <> ''`,
 		&w.stmt.list:               `SELECT revision, meta FROM lists WHERE id = ?`,
-		&w.stmt.exclusive:          `SELECT id, revision FROM lists WHERE exclusive = ?`,
+		&w.stmt.holds:              `SELECT list FROM bindings WHERE principal = ? AND conversation = ? AND moved > 0 ORDER BY moved DESC LIMIT 1`,
+		&w.stmt.newest:             selectNewest + ` WHERE l.id = ?`,
 		&w.stmt.record:             selectRecord + ` WHERE h.list = ? AND h.revision = ?`,
 		&w.stmt.insertHistory:      `INSERT INTO history (list, revision, operation, body) VALUES (?, ?, ?, ?)`,
-		&w.stmt.insertList:         `INSERT INTO lists (id, scope, exclusive, principal, parent, meta, revision, seq, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		&w.stmt.insertList:         `INSERT INTO lists (id, principal, client, workspace, parent, parent_conversation, meta, revision, seq, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		&w.stmt.countLists:         `SELECT count(*) FROM lists WHERE principal = ?`,
 		&w.stmt.oldest:             selectRecord + ` WHERE h.list = ? ORDER BY h.revision LIMIT 1`,
 		&w.stmt.trimHistory:        `DELETE FROM history WHERE list = ? AND revision <= ?`,
 		&w.stmt.insertAnnouncement: `INSERT INTO announcements (list, revision, call, process) VALUES (?, ?, ?, ?)`,
 		&w.stmt.trimAnnouncements:  `DELETE FROM announcements WHERE seq <= ?`,
-		&w.stmt.updateList:         `UPDATE lists SET revision = ?, seq = ?, updated = ? WHERE id = ?`,
+		&w.stmt.bind: `INSERT INTO bindings (principal, conversation, list, seen, process, moved, at) VALUES (?1, ?2, ?3, ?4, ?5,
+			CASE WHEN ?6 THEN (SELECT coalesce(max(moved), 0) + 1 FROM bindings WHERE principal = ?1 AND conversation = ?2) ELSE 0 END, ?7)
+			ON CONFLICT DO UPDATE SET seen = max(seen, excluded.seen), moved = max(moved, excluded.moved), at = excluded.at,
+				process = CASE excluded.process WHEN '' THEN process ELSE excluded.process END`,
+		&w.stmt.trimBindings: `DELETE FROM bindings WHERE (principal, conversation, list) IN
+			(SELECT principal, conversation, list FROM bindings WHERE at < ? AND conversation NOT LIKE 'name:%' LIMIT 100)`,
+		&w.stmt.insertHostCall: `INSERT OR REPLACE INTO host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)`,
+		&w.stmt.trimHostCalls:  `DELETE FROM host_calls WHERE at < ?`,
+		&w.stmt.updateList:     `UPDATE lists SET revision = ?, seq = ?, updated = ? WHERE id = ?`,
 	} {
 		prepared, err := w.conn.PrepareContext(context.Background(), query)
 		if err != nil {
@@ -130,7 +140,7 @@ func (w *writer) begin(s *Store) error {
 // nothing of it was applied, unless the error wraps todo.ErrUnknownOutcome.
 func (w *writer) write(batch []*request) (succeeded bool, err error) {
 	for _, req := range batch {
-		req.saved, req.err = w.stmt.execute(req)
+		req.saved, req.err = req.run(&w.stmt)
 		if req.err != nil && !isRefusal(req.err) {
 			return false, describe(w.path, req.err)
 		}
@@ -171,14 +181,17 @@ func (st *statements) announce(a todo.Announcement) error {
 	return err
 }
 
-// execute carries out one request in the open transaction and returns the saved
-// snapshot: for a repeated operation the one saved then, for an announcement a
-// zero one.
-func (st *statements) execute(req *request) (todo.Snapshot, error) {
-	if req.announce != nil {
-		return todo.Snapshot{}, st.announce(*req.announce)
-	}
-	next := req.next
+// save is one snapshot to store, with bindings.
+type save struct {
+	next       todo.Snapshot // shares no items with the caller
+	bindings   []todo.Binding
+	body, meta string // next as stored; meta only when a list begins
+}
+
+// run stores the snapshot in the open transaction and returns it, or for a
+// repeated operation the one stored then.
+func (sv *save) run(st *statements) (todo.Snapshot, error) {
+	next := sv.next
 	if earlier, ok, err := st.repeated(next.Operation); ok || err != nil {
 		return earlier, err
 	}
@@ -187,20 +200,26 @@ func (st *statements) execute(req *request) (todo.Snapshot, error) {
 	err := st.list.QueryRow(next.List.ID).Scan(&revision, &meta)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return st.beginList(req)
+		return st.beginList(sv)
 	case err != nil:
 		return todo.Snapshot{}, err
 	case revision != next.Revision-1:
-		return todo.Snapshot{}, st.conflict(next.List.ID, revision)
+		return todo.Snapshot{}, st.conflict(next.List.ID)
 	}
 	next.List = todo.List{}
 	if err := json.Unmarshal(meta, &next.List); err != nil {
-		return todo.Snapshot{}, fmt.Errorf("%w: list %s: %w", errRecord, req.next.List.ID, err)
+		return todo.Snapshot{}, fmt.Errorf("%w: list %s: %w", errRecord, sv.next.List.ID, err)
 	}
-	if next.Seq, err = st.appendHistory(req); err != nil {
+	if next.Seq, err = st.appendHistory(sv); err != nil {
 		return todo.Snapshot{}, err
 	}
 	if _, err = st.updateList.Exec(next.Revision, next.Seq, unixNano(next.Updated), next.List.ID); err != nil {
+		return todo.Snapshot{}, err
+	}
+	if err := st.bindTo(next.List.ID, sv.bindings); err != nil {
+		return todo.Snapshot{}, err
+	}
+	if next.List.Parent, err = st.parent(next.List); err != nil {
 		return todo.Snapshot{}, err
 	}
 	return next, st.trim(next)
@@ -258,32 +277,41 @@ func (st *statements) repeated(op todo.Operation) (todo.Snapshot, bool, error) {
 }
 
 // beginList saves the first revision of a list. It returns a
-// *todo.ConflictError when the scope is exclusive and has a list already.
-func (st *statements) beginList(req *request) (todo.Snapshot, error) {
-	next := req.next
+// *todo.ConflictError when the conversation that begins it holds another list
+// than its binding expects.
+func (st *statements) beginList(sv *save) (todo.Snapshot, error) {
+	next := sv.next
 	if next.Revision != 1 {
 		return todo.Snapshot{}, fmt.Errorf("revision %d: %w", next.Revision, todo.ErrNotFound)
 	}
-	key := next.List.Scope.Key()
-	exclusive := sql.NullString{String: key, Valid: next.List.Scope.Exclusive}
-	if exclusive.Valid {
-		var other string
-		var revision int64
-		if err := st.exclusive.QueryRow(key).Scan(&other, &revision); err == nil {
-			return todo.Snapshot{}, st.conflict(other, revision)
-		} else if !errors.Is(err, sql.ErrNoRows) {
+	if len(sv.bindings) > 0 {
+		b := sv.bindings[0]
+		switch held, err := st.held(b.Principal, b.Conversation); {
+		case err != nil:
 			return todo.Snapshot{}, err
+		case held != b.Over:
+			return todo.Snapshot{}, st.conflict(held)
 		}
 	}
-	if err := st.checkQuota(next.List.Scope.Principal); err != nil {
+	if err := st.checkQuota(next.List.Principal); err != nil {
 		return todo.Snapshot{}, err
 	}
 	var err error
-	if next.Seq, err = st.appendHistory(req); err != nil {
+	if next.Seq, err = st.appendHistory(sv); err != nil {
 		return todo.Snapshot{}, err
 	}
-	_, err = st.insertList.Exec(next.List.ID, key, exclusive, next.List.Scope.Principal, next.List.Parent,
-		req.meta, next.Revision, next.Seq, unixNano(next.Updated))
+	l := next.List
+	if _, err := st.insertList.Exec(l.ID, l.Principal, l.Client, l.Workspace, l.Parent, l.ParentConversation,
+		sv.meta, next.Revision, next.Seq, unixNano(next.Updated)); err != nil {
+		return todo.Snapshot{}, err
+	}
+	if err := st.bindTo(l.ID, sv.bindings); err != nil {
+		return todo.Snapshot{}, err
+	}
+	if next.List.Parent, err = st.parent(l); err != nil {
+		return todo.Snapshot{}, err
+	}
+	_, err = st.trimBindings.Exec(unixNano(time.Now().Add(-todo.BindingAge)))
 	return next, err
 }
 
@@ -304,19 +332,19 @@ func (st *statements) checkQuota(principal string) error {
 }
 
 // appendHistory inserts the row of one revision and returns its seq.
-func (st *statements) appendHistory(req *request) (seq int64, err error) {
-	res, err := st.insertHistory.Exec(req.next.List.ID, req.next.Revision, req.next.Operation.ID, req.body)
+func (st *statements) appendHistory(sv *save) (seq int64, err error) {
+	res, err := st.insertHistory.Exec(sv.next.List.ID, sv.next.Revision, sv.next.Operation.ID, sv.body)
 	if err != nil {
 		return 0, err
 	}
 	return res.LastInsertId()
 }
 
-// conflict returns a *todo.ConflictError with the newest snapshot of a list,
-// which is at the given revision.
-func (st *statements) conflict(list string, revision int64) error {
-	current, err := scan(st.record.QueryRow(list, revision))
-	if err != nil {
+// conflict returns a *todo.ConflictError with the newest snapshot of a list; the
+// zero Snapshot when there is no such list.
+func (st *statements) conflict(list string) error {
+	current, err := scan(st.newest.QueryRow(list))
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
 	return &todo.ConflictError{Current: current}

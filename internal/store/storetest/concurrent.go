@@ -10,8 +10,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// beginOnce tests that only one of many concurrent saves begins the list of an
-// exclusive scope; the others get a conflict.
+// beginOnce tests that only one of many concurrent saves begins the list of a
+// conversation that held none; the others get a conflict.
 func beginOnce(t *testing.T, s todo.Store) {
 	const n = 16
 	var all sync.WaitGroup
@@ -19,7 +19,7 @@ func beginOnce(t *testing.T, s todo.Store) {
 	for i := range n {
 		all.Go(func() {
 			id := fmt.Sprint("l", i)
-			_, err := s.Save(context.Background(), exclusive(id, "x"))
+			_, err := s.Save(context.Background(), list(id, "x", 1), holds("c", "", ""))
 			var conflict *todo.ConflictError
 			switch {
 			case err == nil:
@@ -31,7 +31,7 @@ func beginOnce(t *testing.T, s todo.Store) {
 	}
 	all.Wait()
 	if len(won) != 1 {
-		t.Errorf("%d lists began in one exclusive scope", len(won))
+		t.Errorf("%d lists began in one conversation", len(won))
 	}
 }
 

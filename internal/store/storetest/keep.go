@@ -53,7 +53,7 @@ func RunKeep(t *testing.T, open func(t testing.TB, keep todo.Keep) todo.Store) {
 		}
 		mustSave(t, s, list("a", "x", 2))
 		foreign := list("d", "x", 1)
-		foreign.List.Scope.Principal = "somebody"
+		foreign.List.Principal = "somebody"
 		mustSave(t, s, foreign)
 	})
 }

@@ -92,7 +92,7 @@ func (m *reference) history(r *rapid.T) {
 }
 
 func (m *reference) find(r *rapid.T) {
-	got, err := m.store.Find(m.t.Context(), todo.Query{Scope: todo.Scope{Conversation: m.prefix}.Key()})
+	got, err := m.store.Find(m.t.Context(), todo.Query{Workspace: &m.prefix})
 	if err != nil || len(got) != len(m.lists) {
 		r.Fatalf("found %d of %d lists: %v", len(got), len(m.lists), err)
 	}

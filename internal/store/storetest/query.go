@@ -14,11 +14,11 @@ func find(t *testing.T, s todo.Store) {
 	}
 	a := mustSave(t, s, list("a", "x", 1))
 	sub := list("b", "y", 1)
-	sub.List.Parent, sub.List.Scope.Principal = "a", "p"
+	sub.List.Parent, sub.List.Principal, sub.List.Client = "a", "p", "other"
 	b := mustSave(t, s, sub)
 	mustSave(t, s, list("c", "x", 1))
 	c := mustSave(t, s, list("c", "x", 2))
-	none, p := "", "p"
+	none, p, x := "", "p", "x"
 	for _, q := range []struct {
 		name  string
 		query todo.Query
@@ -27,15 +27,16 @@ func find(t *testing.T, s todo.Store) {
 		{"all, last saved first", todo.Query{}, []string{"c", "b", "a"}},
 		{"oldest first", todo.Query{OldestFirst: true}, []string{"a", "b", "c"}},
 		{"limit", todo.Query{Limit: 2}, []string{"c", "b"}},
-		{"scope", todo.Query{Scope: a.List.Scope.Key()}, []string{"c", "a"}},
-		{"scope with no list", todo.Query{Scope: "none"}, nil},
+		{"workspace", todo.Query{Workspace: &x}, []string{"c", "a"}},
+		{"workspace with no list", todo.Query{Workspace: &none}, nil},
+		{"client", todo.Query{Client: "other"}, []string{"b"}},
 		{"principal", todo.Query{Principal: &p}, []string{"b"}},
 		{"no principal", todo.Query{Principal: &none}, []string{"c", "a"}},
 		{"parent", todo.Query{Parent: "a"}, []string{"b"}},
 		{"after", todo.Query{AfterSeq: a.Seq, OldestFirst: true}, []string{"b", "c"}},
 		{"after all", todo.Query{AfterSeq: c.Seq}, nil},
 		{"since", todo.Query{UpdatedSince: baseTime.Add(1500 * time.Millisecond)}, []string{"c"}},
-		{"together", todo.Query{Scope: a.List.Scope.Key(), AfterSeq: b.Seq}, []string{"c"}},
+		{"together", todo.Query{Workspace: &x, AfterSeq: b.Seq}, []string{"c"}},
 	} {
 		got, err := s.Find(t.Context(), q.query)
 		if err != nil {
@@ -96,8 +97,8 @@ func findByOperation(t *testing.T, s todo.Store) {
 		{"alone", todo.Query{}, true},
 		{"its principal", todo.Query{Principal: &principal}, true},
 		{"another principal", todo.Query{Principal: &other}, false},
-		{"its scope", todo.Query{Scope: first.List.Scope.Key()}, true},
-		{"another scope", todo.Query{Scope: "none"}, false},
+		{"its workspace", todo.Query{Workspace: &first.List.Workspace}, true},
+		{"another workspace", todo.Query{Workspace: &other}, false},
 		{"another parent", todo.Query{Parent: "p"}, false},
 		{"since it", todo.Query{UpdatedSince: first.Updated}, true},
 		{"since after it", todo.Query{UpdatedSince: first.Updated.Add(1)}, false},
@@ -152,9 +153,9 @@ func anyText(t *testing.T, s todo.Store) {
 		next.Items = append(next.Items, todo.Item{ID: text, Text: text, Active: text, Status: todo.Status(text)})
 	}
 	next.List.Name, next.List.Workspace, next.Writer.Client = texts[7], texts[3], texts[5]
-	next.List.Scope.Conversation, next.List.Scope.Principal = texts[8], texts[2]
+	next.List.Conversation, next.List.Principal = texts[8], texts[2]
 	saved := mustSave(t, s, next)
-	got, err := s.Find(t.Context(), todo.Query{Scope: next.List.Scope.Key(), Principal: &next.List.Scope.Principal})
+	got, err := s.Find(t.Context(), todo.Query{Workspace: &next.List.Workspace, Principal: &next.List.Principal})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,8 +23,11 @@ func Run(t *testing.T, open Open) {
 	for name, test := range map[string]func(*testing.T, todo.Store){
 		"save and load":           saveAndLoad,
 		"conflicts":               conflicts,
-		"exclusive scopes":        exclusiveScopes,
+		"bindings":                bindings,
 		"begin once":              beginOnce,
+		"parents":                 parents,
+		"host calls":              hostCalls,
+		"alive":                   alive,
 		"operations":              operations,
 		"find":                    find,
 		"history":                 history,
@@ -60,10 +63,10 @@ func Run(t *testing.T, open Open) {
 // must keep them; all times are UTC.
 var baseTime = time.Date(2026, 11, 20, 9, 0, 0, 123456789, time.UTC)
 
-// list returns revision n of a list, with n items.
-func list(id, scope string, n int64) todo.Snapshot {
+// list returns revision n of a list in a workspace, with n items.
+func list(id, workspace string, n int64) todo.Snapshot {
 	s := todo.Snapshot{
-		List:     todo.List{ID: id, Scope: todo.Scope{Conversation: scope}, Created: baseTime, Workspace: "/w", Name: "näme", First: "first"},
+		List:     todo.List{ID: id, Conversation: "c", Client: "c", Created: baseTime, Workspace: workspace, Name: "näme", First: "first"},
 		Revision: n, Items: []todo.Item{}, LastID: int(n), Updated: baseTime.Add(time.Duration(n) * time.Second),
 		Writer: todo.Writer{Client: "c", Variant: "v", Agent: "a", Person: true, Process: "p"},
 		Report: todo.Report{Notes: []string{"a note"}, Dropped: []todo.Item{{ID: "9", Text: "gone", Status: todo.Pending}}},
@@ -148,28 +151,6 @@ func conflicts(t *testing.T, s todo.Store) {
 	if err != nil || len(got) != 2 {
 		t.Errorf("history after conflicts: %d revisions, %v", len(got), err)
 	}
-}
-
-func exclusive(id, scope string) todo.Snapshot {
-	s := list(id, scope, 1)
-	s.List.Scope.Exclusive = true
-	return s
-}
-
-func exclusiveScopes(t *testing.T, s todo.Store) {
-	first := mustSave(t, s, exclusive("a", "x"))
-	_, err := s.Save(t.Context(), exclusive("b", "x"))
-	var conflict *todo.ConflictError
-	if !errors.As(err, &conflict) {
-		t.Fatalf("a second list of an exclusive scope: %v", err)
-	}
-	checkEqual(t, "current", first, conflict.Current)
-	mustSave(t, s, exclusive("c", "y"))
-	foreign := exclusive("d", "x")
-	foreign.List.Scope.Principal = "somebody"
-	mustSave(t, s, foreign)
-	mustSave(t, s, list("e", "z", 1))
-	mustSave(t, s, list("f", "z", 1))
 }
 
 func operations(t *testing.T, s todo.Store) {

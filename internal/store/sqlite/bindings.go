@@ -1,0 +1,109 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// selectBinding selects bindings.
+const selectBinding = `SELECT b.principal, b.conversation, b.list, b.seen, b.process, b.moved, b.at FROM bindings b`
+
+// Bind implements todo.Store.
+func (s *Store) Bind(ctx context.Context, bindings ...todo.Binding) error {
+	_, err := s.submit(ctx, func(st *statements) (todo.Snapshot, error) { return todo.Snapshot{}, st.bindTo("", bindings) })
+	if err != nil {
+		return fmt.Errorf("save bindings: %w", err)
+	}
+	return nil
+}
+
+// bindTo stores bindings; those without a list get the one with this id.
+func (st *statements) bindTo(list string, bindings []todo.Binding) error {
+	for _, b := range bindings {
+		_, err := st.bind.Exec(b.Principal, b.Conversation, cmp.Or(b.List, list), b.Seen, b.Process, b.Moves, time.Now().UnixNano())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// held returns the list that a conversation holds, or empty.
+func (st *statements) held(principal, conversation string) (list string, err error) {
+	err = st.holds.QueryRow(principal, conversation).Scan(&list)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return list, err
+}
+
+// parent returns the parent that a list has now.
+func (st *statements) parent(l todo.List) (string, error) {
+	if l.ParentConversation == "" {
+		return l.Parent, nil
+	}
+	return st.held(l.Principal, l.ParentConversation)
+}
+
+// Bindings implements todo.Store.
+func (s *Store) Bindings(ctx context.Context, principal, conversation string) ([]todo.Binding, error) {
+	return s.queryBindings(ctx, selectBinding+` WHERE b.principal = ? AND b.conversation = ? ORDER BY b.moved DESC`, principal, conversation)
+}
+
+// Holders implements todo.Store.
+func (s *Store) Holders(ctx context.Context, principal, list string) ([]todo.Binding, error) {
+	where, args := `b.list = ?`, []any{principal, list}
+	if list == "" {
+		where, args = `b.list <> ''`, args[:1]
+	}
+	return s.queryBindings(ctx, selectBinding+` WHERE b.principal = ? AND `+where+` AND b.moved > 0 AND b.moved = (
+		SELECT max(moved) FROM bindings WHERE principal = b.principal AND conversation = b.conversation) ORDER BY b.conversation`, args...)
+}
+
+func (s *Store) queryBindings(ctx context.Context, query string, args ...any) (found []todo.Binding, err error) {
+	err = s.forEachRow(ctx, query, args, func() { found = nil }, func(rows *sql.Rows) error {
+		var b todo.Binding
+		var at int64
+		err := rows.Scan(&b.Principal, &b.Conversation, &b.List, &b.Seen, &b.Process, &b.Moved, &at)
+		b.At = time.Unix(0, at).UTC()
+		found = append(found, b)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read bindings: %w", err)
+	}
+	return found, nil
+}
+
+// NoteHostCall implements todo.Store.
+func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
+	_, err := s.submit(ctx, func(st *statements) (todo.Snapshot, error) {
+		if _, err := st.insertHostCall.Exec(principal, c.ID, c.Session, c.Agent, c.Folder, unixNano(at)); err != nil {
+			return todo.Snapshot{}, err
+		}
+		_, err := st.trimHostCalls.Exec(unixNano(at.Add(-todo.HostCallAge)))
+		return todo.Snapshot{}, err
+	})
+	if err != nil {
+		return fmt.Errorf("save host call: %w", err)
+	}
+	return nil
+}
+
+// HostCall implements todo.Store.
+func (s *Store) HostCall(ctx context.Context, principal, id string) (c todo.HostCall, err error) {
+	const query = `SELECT id, session, agent, folder FROM host_calls WHERE principal = ? AND id = ? AND at >= ?`
+	err = s.forEachRow(ctx, query, []any{principal, id, unixNano(time.Now().Add(-todo.HostCallAge))}, func() { c = todo.HostCall{} }, func(rows *sql.Rows) error {
+		return rows.Scan(&c.ID, &c.Session, &c.Agent, &c.Folder)
+	})
+	if err != nil {
+		return todo.HostCall{}, fmt.Errorf("read host call: %w", err)
+	}
+	return c, nil
+}

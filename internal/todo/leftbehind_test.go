@@ -1,0 +1,123 @@
+package todo_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// expectLeft checks whether a list is left behind.
+func (d *desk) expectLeft(list string, want bool) {
+	d.t.Helper()
+	lists := d.board("viewer").As("")
+	s, err := lists.Load(context.Background(), list, 0)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if got, err := lists.LeftBehind(context.Background(), s); got[list] != want || err != nil {
+		d.t.Errorf("%q is left behind: %v, %v", show(s), got, err)
+	}
+}
+
+// An open list is left behind when its chat begins another, and no more when a
+// conversation takes it up again. A settled one never is.
+func TestAChatLeavesItsListBehind(t *testing.T) {
+	d := newDesk(t)
+	a := d.hint("p1", "process:1")
+	first := a.writes("i:A p:B").After.List.ID
+	d.expectLeft(first, false)
+	second := a.writes("p:X p:Y").After
+	d.expectLeft(first, true)
+	d.expectLeft(second.List.ID, false)
+	b := d.proof("b")
+	left, err := b.lists().Load(context.Background(), first, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.resumes(left)
+	d.expectLeft(first, false)
+	b.resumes(second)
+	d.expectLeft(first, true)
+	a.writes("c:X c:Y")
+	d.proof("b").writes("p:New")
+	d.expectLeft(second.List.ID, false)
+}
+
+// A list is left behind when the process of its chat ends, unless the chat can
+// outlive a process; and no more when the chat goes on in another process.
+func TestAProcessLeavesItsListBehind(t *testing.T) {
+	d := newDesk(t)
+	a, proof := d.hint("p2", "chat:x"), d.proof("session:a")
+	list, kept := a.writes("i:A p:B").After.List.ID, proof.writes("p:A").After.List.ID
+	d.stop("p2")
+	d.expectLeft(list, true)
+	d.hint("p3", "chat:x").writes("c:A i:B")
+	d.expectLeft(list, false)
+	d.stop("p1")
+	d.expectLeft(kept, false)
+}
+
+// Where several chats share a key, one that writes its own list does not leave
+// that of another behind; a list that rests does, and all do that are left by
+// their process.
+func TestASharedKeyLeavesWhatRests(t *testing.T) {
+	d := newDesk(t)
+	a := d.shared("p1")
+	first, second := a.writes("p:A p:B").After.List.ID, a.writes("p:X p:Y").After.List.ID
+	d.expectLeft(first, false)
+	d.expectLeft(second, false)
+	d.now = d.now.Add(todo.SharedRest + time.Second)
+	d.expectLeft(first, true)
+	d.expectLeft(second, false)
+	a.writes("c:A p:B")
+	d.expectLeft(first, false)
+	d.expectLeft(second, true)
+	a.writes("c:X p:Y")
+	d.stop("p1")
+	d.expectLeft(first, true)
+	d.expectLeft(second, true)
+}
+
+// What no conversation began, what was archived and what a name holds is not
+// left behind.
+func TestNotLeftBehind(t *testing.T) {
+	d := newDesk(t)
+	imported, err := d.store.Save(context.Background(), todo.Snapshot{List: todo.List{ID: "imported"}, Revision: 1,
+		Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.expectLeft(imported.List.ID, false)
+	a := d.hint("p1", "process:1")
+	archived := a.writes("p:A p:B").After.List.ID
+	a.writes("p:X p:Y")
+	if _, err := a.lists().Archive(context.Background(), archived, todo.Writer{Person: true}); err != nil {
+		t.Fatal(err)
+	}
+	d.expectLeft(archived, false)
+	named := d.hint("p1", "process:1@name:release")
+	named.who.Name = "release"
+	list := named.writes("p:C").After.List.ID
+	d.stop("p1")
+	d.expectLeft(list, false)
+}
+
+// HeldBefore names what the conversations that hold a list held before it.
+func TestHeldBefore(t *testing.T) {
+	d := newDesk(t)
+	a := d.hint("p1", "process:1")
+	first, second := a.writes("p:A p:B").After, a.writes("p:X p:Y").After
+	third := a.writes("p:M p:N").After
+	other := d.proof("b").writes("p:A").After
+	for _, c := range []struct {
+		of   todo.Snapshot
+		want []string
+	}{{third, []string{second.List.ID, first.List.ID}}, {second, nil}, {other, nil}} {
+		if got, err := a.lists().HeldBefore(context.Background(), c.of); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("before %q: %q, %v, want %q", show(c.of), got, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/tools"
+)
+
+// caller is who makes a call.
+type caller struct {
+	who    todo.Conversation
+	client string
+	agent  string // the sub-agent; empty for the main agent
+	parent string // the key of a sub-agent's main conversation
+}
+
+// begin describes a list that the caller begins.
+func (c caller) begin() todo.List { return todo.List{ParentConversation: c.parent} }
+
+// target returns what a call of this caller says about its list; a nil call is a
+// read.
+func (c caller) target(call *tools.Call) todo.Target {
+	t := todo.Target{Conversation: c.who}
+	if call != nil {
+		t = call.Target(c.who)
+	}
+	t.Agent = c.agent
+	return t
+}
+
+// request is what the steps of Server.caller examine.
+type request struct {
+	ctx    context.Context
+	peer   Peer
+	meta   map[string]any
+	client mcp.Implementation
+	// host is what a hook of the host said about this call; the zero HostCall
+	// for most.
+	host todo.HostCall
+	// folder is the first of the roots that the client sent with this request.
+	folder string
+}
+
+// newRequest returns the request of a message from its context and its _meta,
+// which may be nil. It reads what a hook said about the call, and ignores a
+// failure to do so: the call then counts as one without a hook.
+func (s *Server) newRequest(ctx context.Context, meta *mcp.Meta) request {
+	r := request{ctx: ctx, peer: peerOf(ctx), client: clientOf(ctx)}
+	if meta != nil {
+		r.meta = meta.AdditionalFields
+	}
+	if id := r.text(metaToolUse); id != "" {
+		r.host, _ = s.lists(ctx).HostCall(ctx, id)
+	}
+	return r
+}
+
+// text returns a field of the request's _meta; empty when it is no string.
+func (r request) text(key string) string {
+	text, _ := r.meta[key].(string)
+	return text
+}
+
+// The _meta fields that todo-mcp defines.
+const (
+	metaConversation = "todo-mcp/conversation"
+	metaAgent        = "todo-mcp/agent"
+	metaParent       = "todo-mcp/parent" // the conversation of the sub-agent's main agent
+	metaEnded        = "todo-mcp/ended"  // true with a sub-agent's last call
+	metaOperation    = "todo-mcp/operation"
+)
+
+// The _meta fields of hosts that are more than a conversation's id.
+const (
+	metaToolUse      = "claudecode/toolUseId"
+	metaCodexCall    = "callId"
+	metaCodexThread  = "threadId"
+	metaCodexSession = "sessionId" // of a sub-agent's thread: the main agent's thread
+)
+
+// caller returns who is calling. The first step that applies decides the key of
+// the conversation (docs/spec/architecture.md, "Who is calling").
+func (s *Server) caller(r request) caller {
+	c := caller{client: todo.Cut(r.client.Name, 64)}
+	c.who.Client, c.who.Workspace = c.client, s.workspace(r)
+	for _, step := range []func(request, *caller) bool{
+		s.hook, s.conversation, s.session, s.environment, s.process, s.client,
+	} {
+		if step(r, &c) {
+			break
+		}
+	}
+	s.named(r, &c)
+	s.subAgent(r, &c)
+	return c
+}
+
+// hook is step 1: a hook of the host said which chat makes this very call.
+func (s *Server) hook(r request, c *caller) bool {
+	if r.host.Session == "" {
+		return false
+	}
+	c.who.Key = chatKey(r.host.Session)
+	return true
+}
+
+// chatKey returns the key of a chat by the host's own id for it, as hooks and
+// the environment tell it.
+func chatKey(id string) string { return "chat:" + opaque(id) }
+
+// conversation is step 2: the host sent a conversation id in _meta.
+func (s *Server) conversation(r request, c *caller) bool {
+	for _, key := range append(conversationKeys(), s.Conversations...) {
+		if id := r.text(key); id != "" {
+			c.who.Key = conversationKey(key, id)
+			return true
+		}
+	}
+	if context, ok := r.meta["com.zcode/request-context"].(map[string]any); ok {
+		if id, _ := context["session_id"].(string); id != "" {
+			c.who.Key = conversationKey("com.zcode/request-context", id)
+			return true
+		}
+	}
+	return false
+}
+
+// conversationKeys returns the _meta fields that carry a conversation id:
+// todo-mcp's own first, then those that known hosts send.
+func conversationKeys() []string {
+	return []string{metaConversation, "vscode.conversationId", metaCodexThread,
+		"ai.opencode/sessionID", "sessionID", "antigravity.google/conversation_id"}
+}
+
+func conversationKey(field, id string) string { return "conversation:" + field + ":" + opaque(id) }
+
+// session is step 3: an HTTP session, unless its client opens one for each call.
+func (s *Server) session(r request, c *caller) bool {
+	id := r.peer.Session
+	if id == "" || mcpserver.IsModernRequest(r.ctx) || knownClient(r.client.Name).sessionPerCall {
+		return false
+	}
+	c.who.Key = "session:" + digest(id)
+	return true
+}
+
+// environment is step 4: on stdio, the host's id of the chat in the environment
+// of this process. It is a hint: after a command such as /clear the host goes on
+// with another chat and the same process.
+func (s *Server) environment(r request, c *caller) bool {
+	if !r.peer.Process || s.Getenv == nil {
+		return false
+	}
+	for _, name := range append(knownClient(r.client.Name).environment(), s.SessionVariables...) {
+		if id := s.Getenv(name); id != "" {
+			c.who.Key, c.who.Hint = chatKey(id), true
+			return true
+		}
+	}
+	return false
+}
+
+// process is step 5: on stdio, this process, if the host starts one for a chat.
+// It is a hint, because a command such as /new begins another chat in it.
+func (s *Server) process(r request, c *caller) bool {
+	if !r.peer.Process || !knownClient(r.client.Name).processPerChat {
+		return false
+	}
+	c.who.Key, c.who.Hint = "process:"+s.Board.Process(), true
+	return true
+}
+
+// client is step 6: client and workspace, which several chats may share.
+func (s *Server) client(r request, c *caller) bool {
+	transport := "http"
+	if r.peer.Process {
+		transport = "stdio"
+	}
+	c.who.Key, c.who.Hint, c.who.Shared = transport+":"+c.client+":"+c.who.Workspace, true, true
+	return true
+}
+
+// named gives the conversation the list that its user named, in the URL or a
+// header or by --list.
+func (s *Server) named(r request, c *caller) {
+	if name := cmp.Or(r.peer.List, s.List); name != "" {
+		c.who.Name, c.who.Hint, c.who.Shared = name, false, false
+		c.who.Key += "@" + todo.NameKey(name)
+	}
+}
+
+// subAgent changes the caller to the sub-agent that the host names, if any. Its
+// key contains that of the main agent's conversation, or is the host's own for
+// the sub-agent's thread.
+func (s *Server) subAgent(r request, c *caller) {
+	main := c.who
+	thread, session := r.text(metaCodexThread), r.text(metaCodexSession)
+	agent := cmp.Or(r.host.Agent, r.text(metaAgent))
+	switch {
+	case agent != "":
+		if parent := r.text(metaParent); parent != "" {
+			main.Key, main.Hint, main.Shared, main.Name = conversationKey(metaConversation, parent), false, false, ""
+		}
+		c.who = main
+		c.who.Key += "/agent:" + opaque(agent)
+	case thread != "" && session != "" && session != thread && strings.HasPrefix(main.Key, conversationKey(metaCodexThread, thread)):
+		agent = "agent " + todo.Cut(thread[max(0, len(thread)-8):], 8)
+		main.Key = conversationKey(metaCodexThread, session)
+	default:
+		return
+	}
+	c.parent, c.who.Name = main.Holder(), ""
+	c.agent = todo.Cut(strings.ToValidUTF8(agent, "?"), 64)
+}
+
+// workspace returns the folder that the caller works in: what a hook said, else
+// the first of the client's roots, else the working directory, which is empty
+// over HTTP.
+func (s *Server) workspace(r request) string {
+	folder := cmp.Or(r.host.Folder, r.folder, r.peer.Folder)
+	if folder == "" && r.peer.Process {
+		folder = s.Dir
+	}
+	return folder
+}
+
+// operation returns the operation of a call, or the zero Operation. Its digest
+// covers the tool and the arguments. An id that the caller chose for repeating
+// is refused when it comes with another call; a host's id of the call is only
+// taken for a repeat when the call is the same.
+func operation(r request, c caller, tool string, raw []byte) todo.Operation {
+	content := digest(tool + "\x00" + string(raw))
+	if id := r.text(metaOperation); id != "" {
+		return todo.Operation{ID: "caller:" + digest(r.peer.Principal+"\x00"+c.who.Key+"\x00"+id), Digest: content}
+	}
+	if id := cmp.Or(r.text(metaToolUse), r.text(metaCodexCall)); id != "" {
+		return todo.Operation{ID: "host:" + digest(r.peer.Principal+"\x00"+c.who.Key+"\x00"+id+"\x00"+content), Digest: content}
+	}
+	return todo.Operation{}
+}
+
+// opaque returns an id from a client in a form that fits into a key: unchanged
+// if it has at most 128 bytes, all visible ASCII, else its digest.
+func opaque(id string) string {
+	plain := len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' })
+	if plain {
+		return id
+	}
+	return digest(id)
+}
+
+// digest returns half of the text's SHA-256 in hexadecimal, 32 characters.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}

@@ -1,0 +1,77 @@
+package server
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+)
+
+// A client of the sessionless protocol belongs to no session, and two programs
+// of one name may work in different folders. So each of its requests that needs
+// the folder is first answered with a question for its roots, and the client
+// repeats the request with the answer (SEP-2322). Nothing is remembered: neither
+// a connection nor a client's name says which program sends the next request.
+
+// rootsInput is the id of the question.
+const rootsInput = "roots"
+
+// mustAskForRoots reports whether a request must be answered with the question.
+// Otherwise it sets the folder in r from the answer, if there is one. Only
+// clients that are known to answer are asked: others may fail on the question
+// (docs/spec/protocol.md, "Roots").
+func (s *Server) mustAskForRoots(r *request, answers mcp.InputResponses) bool {
+	if _, ok := answers[rootsInput]; ok {
+		r.folder = firstRoot(mcpserver.RootsResponse(answers, rootsInput))
+		return false
+	}
+	info := mcpserver.RequestProtocolInfoFromContext(r.ctx)
+	declared := info != nil && info.Modern && info.ClientCapabilities != nil && info.ClientCapabilities.Roots != nil
+	return declared && knownClient(r.client.Name).answersRoots && s.caller(*r).who.Shared
+}
+
+func rootsQuestion() *mcpserver.InputRequestBuilder {
+	return mcpserver.NewInputRequestBuilder("").Roots(rootsInput)
+}
+
+// askReader turns the answer to a read of a resource into the question, where
+// the reader must be asked: the resource's handler can return contents alone.
+func (s *Server) askReader(ctx context.Context, _ any, req *mcp.ReadResourceRequest, result *mcp.ReadResourceResult) {
+	r := s.newRequest(ctx, req.Params.Meta)
+	if dependsOnCaller(req.Params.URI) && s.mustAskForRoots(&r, req.Params.InputResponses) {
+		*result = *rootsQuestion().ResourceResult()
+	}
+}
+
+// dependsOnCaller reports whether a resource is another one for each caller.
+func dependsOnCaller(uri string) bool { return uri == currentURI || uri == listsURI }
+
+// firstRoot returns the path of the first root that is a folder of this machine;
+// empty when there is none.
+func firstRoot(r *mcp.ListRootsResult) string {
+	if r == nil {
+		return ""
+	}
+	for _, root := range r.Roots {
+		if path := FolderOf(root.URI); path != "" {
+			return path
+		}
+	}
+	return ""
+}
+
+// FolderOf returns the path of a folder from its file: address; empty for any
+// other address.
+func FolderOf(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Path == "" {
+		return ""
+	}
+	path := u.Path
+	if len(path) > 2 && path[0] == '/' && path[2] == ':' { // file:///C:/work
+		path = path[1:]
+	}
+	return strings.TrimSuffix(path, "/")
+}
