@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -234,4 +236,37 @@ func TestCodexThreadOnANamedConnection(t *testing.T) {
 		conn.with(`"threadId":"t2","sessionId":"t1"`).writes("p:S1 p:S2")
 		r.expect("p:S1 p:S2", "p:M1 p:M2")
 	})
+}
+
+// page returns a page of the panel.
+func (p *process) page(path string) string {
+	p.Helper()
+	res, err := http.Get(p.base + path)
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return string(data)
+}
+
+// S2-32: when a sub-agent ends, its list is cleared from the panel's board; its
+// main list stays.
+func TestEndedSubAgentIsNotOnThePanel(t *testing.T) {
+	over(t, func(r *rig) {
+		main := r.connect().conversation("m")
+		main.writes("i:Main-step p:Next-step")
+		sub := main.and(`"todo-mcp/agent":"x"`)
+		sub.writes("i:Sub-step p:Sub-next")
+		if got := main.page("/"); !strings.Contains(got, "Main-step") || !strings.Contains(got, "Sub-step") {
+			t.Fatal("the board lacks a list")
+		}
+		sub.and(`"todo-mcp/ended":true`).writes("c:Sub-step p:Sub-next")
+		if got := main.page("/"); !strings.Contains(got, "Main-step") || strings.Contains(got, "Sub-step") {
+			t.Errorf("the board still has the ended sub-agent's list, or lacks the main list")
+		}
+	}, inSessions, sessionless)
 }

@@ -106,5 +106,5 @@ func (p *Panel) editor(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.page(w, "editor", viewOf(l, nil, p.config.Now()))
+	return p.page(w, "editor", viewOf(family{main: l}, nil, p.config.Now()))
 }

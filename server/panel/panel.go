@@ -7,7 +7,6 @@ package panel
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -24,7 +23,6 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/palette"
-	"todo-mcp/server/sse"
 )
 
 //go:embed page.tmpl panel.css panel.js
@@ -81,6 +79,8 @@ func New(c Config) (*Panel, error) {
 	p.templates, err = template.New("").Funcs(template.FuncMap{
 		"ago":        func(t time.Time) string { return render.Ago(c.Now().Sub(t)) },
 		"since":      func(t time.Time) string { return render.Took(c.Now().Sub(t)) },
+		"moment":     func(t time.Time) string { return moment(t, c.Now()) },
+		"full":       func(t time.Time) string { return t.In(c.Now().Location()).Format("2006-01-02 15:04:05 -07:00") },
 		"stamp":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"has":        func(t time.Time) bool { return !t.IsZero() },
 		"staleAfter": staleAfter.Milliseconds,
@@ -196,8 +196,13 @@ func (p *Panel) listView(ctx context.Context, lists todo.Lists, id string) (list
 	if err != nil {
 		return listView{}, err
 	}
+	f := newFamily(l, subs)
+	left, err := leftBehind(ctx, lists, []family{f})
+	if err != nil {
+		return listView{}, err
+	}
 	kept, err := lists.History(ctx, id, 0, 1)
-	v := viewOf(l, subs, p.config.Now())
+	v := viewOf(f, left, p.config.Now())
 	v.Oldest = l.Revision
 	if len(kept) > 0 {
 		v.Oldest = min(v.Oldest, kept[0].Revision) // the list may have changed since it was read
@@ -253,92 +258,4 @@ func (p *Panel) oldRevision(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	return p.page(w, "revision", v)
-}
-
-// drawnList is the data of a panel event: the parts of the page that show a
-// list, as HTML.
-type drawnList struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Seq      int64  `json:"seq"`
-	Revision int64  `json:"revision"`
-	Oldest   int64  `json:"oldest"` // the first revision that is kept
-	Settled  bool   `json:"settled"`
-	Card     string `json:"card"`
-	Rail     string `json:"rail"`
-	Now      string `json:"now,omitempty"` // empty when nothing is in progress
-	Say      string `json:"say"`           // plain text for screen readers
-}
-
-// events streams each changed list as a drawnList, after an event hello with the
-// process. ?list= restricts the stream to one list and its sub-agents' lists.
-func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
-	f, err := sse.FollowRequest(r.Request, r.Lists, r.ReadTimeout())
-	if err != nil {
-		return edge.BadRequest("%s", err)
-	}
-	watch := r.Lists.Watch(f.Want)
-	defer watch.Close()
-	return r.Stream(w, func(stream *sse.Stream) error {
-		f.Send = func(changed []todo.Snapshot) error {
-			ctx, cancel := context.WithTimeout(stream.Context(), r.ReadTimeout())
-			defer cancel()
-			events, err := p.drawAll(ctx, r.Lists, changed)
-			if err != nil {
-				return fmt.Errorf("draw changed lists: %w", err)
-			}
-			return stream.Send(events...)
-		}
-		if err := errors.Join(stream.Begin(), stream.Send(sse.Event{Name: "hello", Data: p.config.Process})); err != nil {
-			return err
-		}
-		return stream.Follow(f, watch)
-	})
-}
-
-// drawAll returns one event for each main list that changed or has a
-// sub-agent's list that changed.
-func (p *Panel) drawAll(ctx context.Context, lists todo.Lists, changed []todo.Snapshot) (events []sse.Event, err error) {
-	drawn := make(map[string]bool)
-	for _, l := range changed {
-		id := cmp.Or(l.List.Parent, l.List.ID)
-		if drawn[id] {
-			continue
-		}
-		drawn[id] = true
-		v, err := p.listView(ctx, lists, id)
-		if errors.Is(err, todo.ErrNotFound) {
-			continue // the sub-agent's main list does not exist yet
-		}
-		if err != nil {
-			return nil, err
-		}
-		d, err := p.draw(v)
-		if err != nil {
-			return nil, err
-		}
-		events = append(events, sse.Event{ID: l.Seq, Name: "list", Data: d})
-	}
-	return events, nil
-}
-
-func (p *Panel) draw(v listView) (drawnList, error) {
-	d := drawnList{ID: v.ID, Name: v.Name, Seq: v.Seq, Revision: v.Revision, Oldest: v.Oldest, Settled: v.Settled, Say: spoken(v)}
-	for part, to := range map[string]*string{"card": &d.Card, "railitem": &d.Rail, "nowitem": &d.Now} {
-		var b strings.Builder
-		if err := p.templates.ExecuteTemplate(&b, part, v); err != nil {
-			return d, fmt.Errorf("draw %s: %w", part, err)
-		}
-		*to = strings.TrimSpace(b.String())
-	}
-	return d, nil
-}
-
-// spoken returns what screen readers say when a list changes.
-func spoken(v listView) string {
-	text := fmt.Sprintf("%s: %d of %d done", v.Name, v.Progress.Done, v.Progress.Total)
-	if v.Current != nil {
-		text += ", now " + v.Current.Title
-	}
-	return text
 }

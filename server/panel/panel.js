@@ -58,10 +58,11 @@ function apply(d) {
   if (d.settled && settled.get(d.id) === false) announce(d.name);
   settled.set(d.id, d.settled);
   if (view === 'list') { applyList(d); return; }
+  if (d.gone) d.card = d.rail = d.now = '';
   $('empty').hidden = true;
   place($('rail'), 'rail-' + d.id, d.rail);
   place($('now'), 'now-' + d.id, d.now);
-  place(d.settled ? $('done') : $('open'), 'card-' + d.id, d.card);
+  place(d.settled ? $('done') : d.left ? $('left') : $('open'), 'card-' + d.id, d.card);
   count();
 }
 
@@ -78,7 +79,9 @@ function state(name, text) {
 
 let wait = 250, serving = '';
 function follow() {
-  const source = new EventSource(`/panel/events?after=${seq}${list ? '&list=' + encodeURIComponent(list) : ''}`);
+  // What is drawn as left open now, so that the server sends what differs.
+  const left = [...document.querySelectorAll(list ? '.card.left' : '#rail > .left')].map((e) => e.id.slice(5));
+  const source = new EventSource(`/panel/events?after=${seq}&left=${left.slice(0, 200)}${list ? '&list=' + encodeURIComponent(list) : ''}`);
   source.onopen = () => { wait = 250; state('live', 'Live'); };
   source.addEventListener('hello', (e) => {
     // Another process answers now, perhaps with another store: load everything
@@ -111,7 +114,7 @@ function ago(ms) {
 }
 function tick() {
   const now = Date.now();
-  for (const t of document.querySelectorAll('time')) {
+  for (const t of document.querySelectorAll('time[data-ago], time[data-run]')) {
     const since = now - Date.parse(t.dateTime);
     const text = 'run' in t.dataset ? took(since) : ago(since);
     if (t.textContent !== text) t.textContent = text;

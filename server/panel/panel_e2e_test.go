@@ -63,43 +63,29 @@ func TestPanelLive(t *testing.T) {
 	write(servertest.Todos("completed", "Step 9"))
 	servertest.Until(t, ctx, `document.querySelectorAll('#done .card').length === 1 && !document.querySelector('#open .card')`)
 
-	// On the list's own page: step back by keyboard, see the changes, restore,
-	// and return to the newest revision.
-	servertest.Do(t, ctx, chromedp.Navigate(web.URL+servertest.Eval[string](t, ctx, `document.querySelector('.card h2 a').getAttribute('href')`)))
+	// On a list's own page: step back by keyboard, see the changes, restore, and
+	// return to the newest revision.
+	write(servertest.Todos("pending", "First"))
+	write(servertest.Todos("in_progress", "Step"))
+	write(servertest.Todos("pending", "Step", "Rest"))
+	servertest.Until(t, ctx, `document.querySelectorAll('#open .card .item').length === 2`)
+	servertest.Do(t, ctx, chromedp.Navigate(web.URL+servertest.Eval[string](t, ctx, `document.querySelector('#open .card h2 a').getAttribute('href')`)))
 	servertest.Until(t, ctx, servertest.IsLive)
 	servertest.Do(t, ctx, chromedp.KeyEvent(kb.ArrowLeft))
-	servertest.Until(t, ctx, `document.getElementById('where').textContent === '11 of 12' && document.querySelector('#shown .in_progress.mark-added') !== null && document.querySelector('#shown .mark-removed') !== null`)
-	write(servertest.Todos("completed", "Step 9", "More"))
-	servertest.Until(t, ctx, `document.getElementById('where').textContent === '11 of 13'`)
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '2 of 3' && document.querySelector('#shown .in_progress.mark-added') !== null && document.querySelector('#shown .mark-removed') !== null`)
+	write(servertest.Todos("pending", "Step", "More"))
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '2 of 4'`)
 	servertest.Do(t, ctx, chromedp.Click("#restore"))
-	servertest.Until(t, ctx, `document.getElementById('where').textContent === '14 of 14' && document.querySelector('#shown .in_progress bdi')?.textContent === 'Step 9'`)
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '5 of 5' && document.querySelector('#shown .in_progress bdi')?.textContent === 'Step'`)
 	// The agent has not seen the restored list, so its write is merged with it.
-	write(servertest.Todos("completed", "Step 9", "More", "Other"))
-	servertest.Until(t, ctx, `document.getElementById('where').textContent === '15 of 15'`)
+	write(servertest.Todos("pending", "Step", "More", "Other"))
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '6 of 6'`)
 	servertest.Do(t, ctx, chromedp.KeyEvent(kb.ArrowLeft))
-	servertest.Until(t, ctx, `document.getElementById('where').textContent === '14 of 15'`)
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '5 of 6'`)
 	servertest.Do(t, ctx, chromedp.Click("#live"))
-	servertest.Until(t, ctx, `document.getElementById('where').textContent === '15 of 15' && document.querySelectorAll('#shown .item').length === 2`)
-	write(servertest.Todos("completed", "Step 9", "More", "Again"))
+	servertest.Until(t, ctx, `document.getElementById('where').textContent === '6 of 6' && document.querySelectorAll('#shown .item').length === 2`)
+	write(servertest.Todos("pending", "Step", "Other", "Again"))
 	servertest.Until(t, ctx, `document.querySelectorAll('#shown .item').length === 3`)
-}
-
-// The page marks an item as stale after the time that the server says, and not
-// before.
-func TestPanelMarksStaleItems(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	servertest.Writer(t, web.URL, "claude-code")(servertest.Todos("in_progress", "A"))
-	ctx := servertest.Tab(t)
-	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
-	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.item time.run') !== null`)
-	if got := servertest.Eval[string](t, ctx, `document.body.dataset.staleAfter`); got != "900000" { // 15 minutes
-		t.Errorf("stale after %s ms", got)
-	}
-	if servertest.Eval[bool](t, ctx, `document.querySelector('.stale') !== null`) {
-		t.Error("an item just begun is stale")
-	}
-	servertest.Eval[int](t, ctx, `document.body.dataset.staleAfter = 0`)
-	servertest.Until(t, ctx, `document.querySelector('.item time.run').classList.contains('stale')`)
 }
 
 // On a list's own page the slider and the keyboard reach the revisions that are
@@ -122,6 +108,24 @@ func TestPanelKeptRevisions(t *testing.T) {
 	servertest.Until(t, ctx, `document.getElementById('scrub').min === '4' && document.getElementById('restore').hidden`)
 	servertest.Do(t, ctx, chromedp.KeyEvent(kb.ArrowLeft))
 	servertest.Until(t, ctx, `document.getElementById('where').textContent === '4 of 5' && document.querySelector('#shown .item:not(.mark-removed) bdi').textContent === 'D'`)
+}
+
+// The page marks an item as stale after the time that the server says, and not
+// before.
+func TestPanelMarksStaleItems(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	servertest.Writer(t, web.URL, "claude-code")(servertest.Todos("in_progress", "A"))
+	ctx := servertest.Tab(t)
+	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
+	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.item time.run') !== null`)
+	if got := servertest.Eval[string](t, ctx, `document.body.dataset.staleAfter`); got != "900000" { // 15 minutes
+		t.Errorf("stale after %s ms", got)
+	}
+	if servertest.Eval[bool](t, ctx, `document.querySelector('.stale') !== null`) {
+		t.Error("an item just begun is stale")
+	}
+	servertest.Eval[int](t, ctx, `document.body.dataset.staleAfter = 0`)
+	servertest.Until(t, ctx, `document.querySelector('.item time.run').classList.contains('stale')`)
 }
 
 // A person edits on the panel: completes, adds, rewords, moves and removes

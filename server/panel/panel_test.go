@@ -54,6 +54,31 @@ func TestPanelPages(t *testing.T) {
 	}
 }
 
+// A list's page offers the revisions that are kept and no others.
+func TestPanelOffersKeptRevisions(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, memory.NewKeeping(todo.Keep{Revisions: 2}), nil), nil)
+	write := servertest.Writer(t, web.URL, "claude-code")
+	for _, text := range []string{"A", "B", "C", "D"} {
+		write(servertest.Todos("pending", text))
+	}
+	var lists []map[string]any
+	servertest.GetJSON(t, web.URL+"/api/lists", &lists)
+	res, err := http.Get(web.URL + "/lists/" + lists[0]["list"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`min="3" max="4" value="4"`, `href="?revision=3"`} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("lacks %s: %s", want, data)
+		}
+	}
+}
+
 // P5: a list is finished when nothing is open on it and its sub-agents' lists, and
 // at least one of them has items. An empty list is not.
 func TestPanelEmptyListIsNotFinished(t *testing.T) {
@@ -102,30 +127,5 @@ func TestPanelEmptyListIsNotFinished(t *testing.T) {
 				t.Errorf("P5: finished lists %s", finished)
 			}
 		})
-	}
-}
-
-// A list's page offers the revisions that are kept and no others.
-func TestPanelOffersKeptRevisions(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, memory.NewKeeping(todo.Keep{Revisions: 2}), nil), nil)
-	write := servertest.Writer(t, web.URL, "claude-code")
-	for _, text := range []string{"A", "B", "C", "D"} {
-		write(servertest.Todos("pending", text))
-	}
-	var lists []map[string]any
-	servertest.GetJSON(t, web.URL+"/api/lists", &lists)
-	res, err := http.Get(web.URL + "/lists/" + lists[0]["list"].(string))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{`min="3" max="4" value="4"`, `href="?revision=3"`} {
-		if !strings.Contains(string(data), want) {
-			t.Errorf("lacks %s: %s", want, data)
-		}
 	}
 }

@@ -1,6 +1,8 @@
 package panel
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +25,7 @@ const maxRead = 2000
 
 // boardView is the data of the panel's first page.
 type boardView struct {
-	Cards   []listView
+	Cards   []listView // those left open come last
 	Rail    []listView
 	Address string // URL of the MCP endpoint, shown while there are no lists
 	Seq     int64  // the highest Seq that the page shows
@@ -46,7 +48,12 @@ type listView struct {
 	Current         *itemView
 	Subs            []listView
 	Settled, Active bool
-	Live            bool // false for an old revision
+	// Left is true when all that is open on the list and its sub-agents' lists was
+	// left behind (see [todo.Lists.LeftBehind]).
+	Left     bool
+	Archived bool
+	Gone     bool // the list does not belong on the board
+	Live     bool // false for an old revision
 }
 
 // itemView is the data with which an item is drawn.
@@ -55,6 +62,7 @@ type itemView struct {
 	Mark                    string    // how an old revision changed the item: a todo.DiffKind, or empty
 	Started                 time.Time // zero unless the item is in progress
 	Stale                   bool
+	Resting                 bool   // in progress on a list that nobody works on
 	Took                    string // how long the item was in progress; empty when unknown
 	Reason                  string // why the item is blocked
 }
@@ -68,59 +76,120 @@ func (p *Panel) boardView(r *edge.Request) (boardView, error) {
 		return v, err
 	}
 	v.Empty = len(lists) == 0
-	now := p.config.Now()
-	subs := make(map[string][]todo.Snapshot)
 	for _, l := range lists {
 		v.Seq = max(v.Seq, l.Seq)
+	}
+	now := p.config.Now()
+	onBoard := slices.DeleteFunc(families(lists), func(f family) bool { return !f.onBoard(now) })
+	left, err := leftBehind(r.Context(), r.Lists, onBoard)
+	if err != nil {
+		return v, err
+	}
+	for _, f := range onBoard {
+		v.Rail = append(v.Rail, viewOf(f, left, now))
+	}
+	v.Cards = slices.Clone(v.Rail)
+	slices.SortStableFunc(v.Cards, func(a, b listView) int { return cmp.Compare(asNumber(a.Left), asNumber(b.Left)) })
+	v.Cards = v.Cards[:min(len(v.Cards), maxCards)]
+	return v, nil
+}
+
+func asNumber(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// family is a main list and the lists of its sub-agents that are not archived.
+type family struct {
+	main todo.Snapshot
+	subs []todo.Snapshot
+}
+
+func newFamily(main todo.Snapshot, subs []todo.Snapshot) family {
+	return family{main, slices.DeleteFunc(subs, func(s todo.Snapshot) bool { return s.Archived })}
+}
+
+// families returns the families of the main lists among these, in their order.
+func families(lists []todo.Snapshot) (out []family) {
+	subs := make(map[string][]todo.Snapshot)
+	for _, l := range lists {
 		if l.List.Parent != "" {
 			subs[l.List.Parent] = append(subs[l.List.Parent], l)
 		}
 	}
 	for _, l := range lists {
-		if l.List.Parent != "" || !onBoard(l, subs[l.List.ID], now) {
-			continue
-		}
-		view := viewOf(l, subs[l.List.ID], now)
-		v.Rail = append(v.Rail, view)
-		if len(v.Cards) < maxCards {
-			v.Cards = append(v.Cards, view)
+		if l.List.Parent == "" {
+			out = append(out, newFamily(l, subs[l.List.ID]))
 		}
 	}
-	return v, nil
+	return out
 }
 
-// onBoard reports whether a list or one of its sub-agents' lists belongs on the
-// board.
-func onBoard(l todo.Snapshot, subs []todo.Snapshot, now time.Time) bool {
-	return l.OnBoard(now) || slices.ContainsFunc(subs, func(s todo.Snapshot) bool { return s.OnBoard(now) })
+func (f family) lists() []todo.Snapshot { return append([]todo.Snapshot{f.main}, f.subs...) }
+
+// onBoard reports whether one of the lists belongs on the board.
+func (f family) onBoard(now time.Time) bool {
+	return slices.ContainsFunc(f.lists(), func(l todo.Snapshot) bool { return l.OnBoard(now) })
 }
 
-// viewOf returns the view of a list and its sub-agents' lists.
-func viewOf(l todo.Snapshot, subs []todo.Snapshot, now time.Time) listView {
+// leftIDs are the ids of lists that were left behind.
+type leftIDs map[string]bool
+
+// leftBehind reads which lists of the families were left behind.
+func leftBehind(ctx context.Context, lists todo.Lists, families []family) (leftIDs, error) {
+	var all []todo.Snapshot
+	for _, f := range families {
+		all = append(all, f.lists()...)
+	}
+	return lists.LeftBehind(ctx, all...)
+}
+
+// open reports whether something on the lists is open; left whether all that is
+// open was left behind.
+func (f family) open(ids leftIDs) (open, left bool) {
+	left = true
+	for _, l := range f.lists() {
+		open = open || l.Open()
+		left = left && (ids[l.List.ID] || !l.Open())
+	}
+	return open, open && left
+}
+
+// viewOf returns the view of a family, of which some lists were left behind.
+func viewOf(f family, left leftIDs, now time.Time) listView {
+	l := f.main
 	v := listView{
 		ID: l.List.ID, Name: render.Safe(l.List.Title()), Agent: render.Safe(l.List.Agent), Project: render.Safe(l.List.Project()), Where: render.Safe(l.List.Workspace), Writer: writerOf(l), Revision: l.Revision, Seq: l.Seq,
-		Updated: l.Updated, Progress: l.Progress(), Live: true,
+		Updated: l.Updated, Progress: l.Progress(), Archived: l.Archived, Gone: !f.onBoard(now), Live: true,
 	}
+	resting := l.Archived || left[l.List.ID]
 	for _, item := range l.Items {
-		v.Items = append(v.Items, itemOf(item, now))
+		i := itemOf(item, now)
+		if resting && item.Status == todo.InProgress {
+			i.Resting, i.Started, i.Stale = true, time.Time{}, false
+		}
+		v.Items = append(v.Items, i)
 	}
-	if item, ok := l.Current(); ok {
+	if item, ok := l.Current(); ok && !resting {
 		i := itemOf(item, now)
 		v.Current = &i
 	}
-	open, settled := l.Open(), l.Settled() // an empty list is neither (P5)
-	for _, s := range subs {
-		sub := viewOf(s, nil, now)
+	settled := l.Settled() // an empty list is neither open nor settled (P5)
+	for _, s := range f.subs {
+		sub := viewOf(family{main: s}, left, now)
 		v.Subs = append(v.Subs, sub)
 		v.SubProgress = v.SubProgress.Plus(sub.Progress)
-		open, settled = open || s.Open(), settled || s.Settled()
+		settled = settled || s.Settled()
 		v.Active = v.Active || sub.Active
 		v.Seq = max(v.Seq, s.Seq)
 		if s.Updated.After(v.Updated) {
 			v.Updated = s.Updated
 		}
 	}
-	v.Settled = settled && !open
+	open, allLeft := f.open(left)
+	v.Settled, v.Left = settled && !open, allLeft
 	v.Active = v.Active || v.Current != nil && now.Sub(l.Updated) < staleAfter
 	return v
 }
@@ -144,7 +213,7 @@ func itemOf(i todo.Item, now time.Time) itemView {
 // oldView returns the view of an old revision. Items that differ from the
 // revision before are marked, and removed items are added at the end.
 func oldView(before, l todo.Snapshot, now time.Time) listView {
-	v := viewOf(l, nil, now)
+	v := viewOf(family{main: l}, nil, now)
 	v.Live = false
 	marks := make(map[string]todo.DiffKind)
 	for _, d := range todo.Diff(before, l) {
@@ -170,4 +239,20 @@ func oldView(before, l todo.Snapshot, now time.Time) listView {
 // used.
 func writerOf(l todo.Snapshot) string {
 	return render.Safe(strings.Trim(l.Writer.Client+" · "+l.Writer.Variant, " ·"))
+}
+
+// moment returns a time of the past as people write it: today's as a time, that
+// of the last week with its weekday, and an earlier one as a date.
+func moment(t, now time.Time) string {
+	t = t.In(now.Location())
+	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+	switch {
+	case !t.Before(midnight):
+		return t.Format("15:04")
+	case t.After(midnight.AddDate(0, 0, -6)):
+		return t.Format("Mon 15:04")
+	case t.Year() == now.Year():
+		return t.Format("2 Jan")
+	}
+	return t.Format("2 Jan 2006")
 }

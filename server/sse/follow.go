@@ -25,6 +25,9 @@ type Following struct {
 	After  int64
 	// ReadTimeout limits each read of the store.
 	ReadTimeout time.Duration
+	// Idle is how long the stream waits for a change before it calls Send without
+	// one; 0 is without end.
+	Idle time.Duration
 	// Send sends the newest snapshots of lists that changed, by Seq ascending;
 	// changed may be empty. An error ends the stream.
 	Send func(changed []todo.Snapshot) error
@@ -42,7 +45,7 @@ func (s *Stream) Follow(f Following, watch *todo.Watcher) error {
 		}
 	}
 	for {
-		changed, err := watch.Next(s.ctx)
+		changed, err := s.next(watch, f.Idle)
 		if err != nil {
 			return err
 		}
@@ -51,6 +54,20 @@ func (s *Stream) Follow(f Following, watch *todo.Watcher) error {
 			return err
 		}
 	}
+}
+
+// next waits for changes, for at most idle unless that is 0.
+func (s *Stream) next(watch *todo.Watcher, idle time.Duration) ([]todo.Snapshot, error) {
+	if idle <= 0 {
+		return watch.Next(s.ctx)
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, idle)
+	defer cancel()
+	changed, err := watch.Next(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.ctx.Err()
+	}
+	return changed, err
 }
 
 // catchUpPage is how many snapshots catching up reads at a time.
