@@ -92,7 +92,7 @@ func (r *rig) file(name, content string) string {
 func claudeFiles(r *rig) { r.file("mcp.json", r.mcpServers(nil)) }
 
 func claude(r *rig, first bool, w way) (args, env []string) {
-	args = []string{program(r.t, "@anthropic-ai/claude-code-*/claude"), "-p", "go", "--strict-mcp-config", "--mcp-config", filepath.Join(r.home, "mcp.json"), "--allowedTools", "mcp__todo__*"}
+	args = []string{program(r.t, "@anthropic-ai/claude-code-*/claude"), "-p", r.prompt, "--strict-mcp-config", "--mcp-config", filepath.Join(r.home, "mcp.json"), "--allowedTools", "mcp__todo__*"}
 	switch {
 	case first:
 		args = append(args, "--session-id", session)

@@ -36,6 +36,7 @@ type model struct {
 type modelRequest struct {
 	Tools   []string // names of the tools that it offers
 	Results []string // texts of the tool results in it, oldest first
+	Raw     string
 }
 
 func newModel(t *testing.T) *model {
@@ -64,7 +65,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	raw, _ := io.ReadAll(req.Body)
 	var body object
 	_ = json.Unmarshal(raw, &body)
-	r := modelRequest{Tools: toolNames(body["tools"], ""), Results: results(body)}
+	r := modelRequest{Tools: toolNames(body["tools"], ""), Results: results(body), Raw: string(raw)}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var p *plan // to write; nil is the final text
@@ -191,7 +192,7 @@ func anthropicEvents(p *plan, tool string) []object {
 	usage := object{"input_tokens": 1, "output_tokens": 1}
 	block, delta, reason := object{"type": "text", "text": ""}, object{"type": "text_delta", "text": "Done."}, "end_turn"
 	if p != nil {
-		block = object{"type": "tool_use", "id": p.callID("toolu_"), "name": tool, "input": object{}}
+		block = object{"type": "tool_use", "id": p.callID("toolu_"), "name": p.tool(tool), "input": object{}}
 		delta, reason = object{"type": "input_json_delta", "partial_json": p.json()}, "tool_use"
 	}
 	return []object{

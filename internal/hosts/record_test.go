@@ -115,7 +115,7 @@ func tee(to io.Writer, from io.Reader, line func(string)) {
 
 // recording is what one run of a client sent and did to its servers.
 type recording struct {
-	calls        []string // the messages tools/call
+	calls        []string // the messages tools/call, prompts/get and resources/read
 	methods      []string
 	protocol     []string // versions that the client asked for
 	client       string   // clientInfo
@@ -165,6 +165,7 @@ func (r *recording) message(raw string) {
 			ProtocolVersion string
 			ClientInfo      json.RawMessage
 			Capabilities    json.RawMessage
+			InputResponses  json.RawMessage            // to a question of the server
 			Meta            map[string]json.RawMessage `json:"_meta"`
 		}
 	}
@@ -192,8 +193,11 @@ func (r *recording) message(raw string) {
 	if info != nil {
 		r.client, r.capabilities = string(info), string(capabilities)
 	}
-	if m.Method == "tools/call" {
-		var meta []string
+	if slices.Contains([]string{"tools/call", "prompts/get", "resources/read"}, m.Method) {
+		meta := []string{m.Method}
+		if m.Params.InputResponses != nil {
+			meta = append(meta, "inputResponses="+string(m.Params.InputResponses))
+		}
 		for _, key := range slices.Sorted(maps.Keys(m.Params.Meta)) {
 			if !strings.HasSuffix(key, "/clientInfo") && !strings.HasSuffix(key, "/clientCapabilities") {
 				meta = append(meta, key+"="+string(m.Params.Meta[key]))

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -19,6 +20,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -31,10 +33,12 @@ import (
 // patience is how long one run of a client may take.
 const patience = 60 * time.Second
 
-// plan is one write of TodoWrite.
+// plan is one write of TodoWrite, or a read of a resource by Claude Code's own
+// tool.
 type plan struct {
 	id    int64 // of the call
 	items []todoItem
+	reads string // the address of the resource; empty for a write
 }
 
 type todoItem struct {
@@ -62,7 +66,21 @@ func newPlan(subject string, n, done int) plan {
 	return p
 }
 
-func (p plan) arguments() object           { return object{"todos": p.items} }
+func (p plan) arguments() object {
+	if p.reads != "" {
+		return object{"server": "todo", "uri": p.reads}
+	}
+	return object{"todos": p.items}
+}
+
+// tool returns the tool to call, which is write for a write.
+func (p plan) tool(write string) string {
+	if p.reads != "" {
+		return "ReadMcpResourceTool"
+	}
+	return write
+}
+
 func (p plan) callID(prefix string) string { return fmt.Sprintf("%sstandin%d", prefix, p.id) }
 
 func (p plan) json() string {
@@ -86,13 +104,16 @@ type rig struct {
 	store     string   // the SQLite file
 	recording string   // the file of the recording of the last run
 	server    []string // the command that the client starts
-	url       string   // of the server over HTTP; empty for stdio
+	url       string   // of the proxy before the server over HTTP; empty for stdio
+	served    *url.URL // of the server over HTTP
+	pid       int      // of the server over HTTP
 	runs      int
+	prompt    string // what the user of Claude Code types
 }
 
 func newRig(t *testing.T, c client) *rig {
 	t.Helper()
-	r := &rig{t: t, client: c, model: newModel(t), home: t.TempDir(), dir: t.TempDir()}
+	r := &rig{t: t, client: c, model: newModel(t), home: t.TempDir(), dir: t.TempDir(), prompt: "go"}
 	r.store = filepath.Join(r.home, "state", "todo.db")
 	r.recording = filepath.Join(r.home, "recording")
 	self, err := os.Executable()
@@ -180,8 +201,7 @@ func (r *rig) written() string {
 	return fmt.Sprintf("list %d revision %d", n+1, last.Revision)
 }
 
-// serveHTTP starts the server over HTTP for the rig, behind a proxy that records
-// what is posted.
+// serveHTTP starts the server over HTTP for the rig.
 func (r *rig) serveHTTP() {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -204,17 +224,56 @@ func (r *rig) serveHTTP() {
 	if err != nil || address == "" {
 		r.t.Fatalf("the server names no address (%v)", err)
 	}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
-		body, _ := io.ReadAll(p.In.Body)
-		p.Out.Body = io.NopCloser(bytes.NewReader(body))
-		p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = target.Scheme, target.Host, target.Host
-		r.record(cmd.Process.Pid, p.In, body)
-	}})
-	r.t.Cleanup(proxy.Close)
-	r.url = proxy.URL + target.Path
+	r.served, r.pid = target, cmd.Process.Pid
+	r.proxyHTTP(false)
 }
 
-func (r *rig) record(pid int, req *http.Request, body []byte) {
+// proxyHTTP puts a proxy that records what is posted before the server of the
+// rig over HTTP. Each connection of the client has its own to the server, as
+// without a proxy; with reuse, a connection is used again for any client, also
+// for those of other rigs, as most proxies do.
+func (r *rig) proxyHTTP(reuse bool) {
+	r.t.Helper()
+	proxy := httptest.NewUnstartedServer(&httputil.ReverseProxy{
+		Rewrite: func(p *httputil.ProxyRequest) {
+			body, _ := io.ReadAll(p.In.Body)
+			p.Out.Body = io.NopCloser(bytes.NewReader(body))
+			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = r.served.Scheme, r.served.Host, r.served.Host
+			r.record(p.In, body)
+		},
+		Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+			if reuse {
+				return http.DefaultTransport.RoundTrip(req)
+			}
+			return req.Context().Value(transportKey{}).(*http.Transport).RoundTrip(req)
+		}),
+	})
+	var mu sync.Mutex
+	transports := make(map[net.Conn]*http.Transport)
+	proxy.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		t := &http.Transport{MaxConnsPerHost: 1}
+		mu.Lock()
+		defer mu.Unlock()
+		transports[c] = t
+		return context.WithValue(ctx, transportKey{}, t)
+	}
+	proxy.Start()
+	r.t.Cleanup(func() {
+		proxy.Close()
+		for _, t := range transports {
+			t.CloseIdleConnections()
+		}
+	})
+	r.url = proxy.URL + r.served.Path
+}
+
+type transportKey struct{}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func (r *rig) record(req *http.Request, body []byte) {
 	f, err := os.OpenFile(r.recording, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		r.t.Error(err)
@@ -222,7 +281,7 @@ func (r *rig) record(pid int, req *http.Request, body []byte) {
 	}
 	defer f.Close()
 	if id := req.Header.Get("Mcp-Session-Id"); id != "" {
-		fmt.Fprintf(f, "%d env SESSION header=%s\n", pid, id)
+		fmt.Fprintf(f, "%d env SESSION header=%s\n", r.pid, id)
 	}
-	fmt.Fprintf(f, "%d > %s\n", pid, bytes.ReplaceAll(body, []byte("\n"), nil))
+	fmt.Fprintf(f, "%d > %s\n", r.pid, bytes.ReplaceAll(body, []byte("\n"), nil))
 }

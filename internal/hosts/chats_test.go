@@ -1,0 +1,278 @@
+//go:build hosts && linux
+
+package hosts
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"todo-mcp/internal/todo"
+)
+
+// Two Claude Codes in two folders, at one server over HTTP, keep their lists
+// apart even when they write the same plan: the protocol names no session, and
+// the server asks each for its roots.
+func TestFolders(t *testing.T) {
+	for _, reuse := range []bool{false, true} {
+		t.Run(fmt.Sprintf("proxy reuses connections %t", reuse), func(t *testing.T) {
+			a := newRig(t, byName(t, "claude-http"))
+			a.proxyHTTP(reuse)
+			claudeFiles(a)
+			b := newRig(t, client{name: "claude-http", command: claude, files: func(b *rig) {
+				b.store, b.served, b.pid = a.store, a.served, a.pid
+				b.proxyHTTP(reuse)
+				claudeFiles(b)
+			}})
+			b.runs++ // it must not name the conversation as a does
+			a.report(a.run(anew, newPlan("Build the parser", 10, 2)))
+			a.check("the plan in the first folder", "list 1 revision 1")
+			b.report(b.run(anew, newPlan("Build the parser", 10, 3)))
+			a.check("the same plan in the second folder", "list 2 revision 1")
+			a.report(a.run(anew, newPlan("Build the parser", 10, 4)))
+			a.check("the plan again in the first folder", "list 1 revision 2")
+			var both sync.WaitGroup
+			for r, plans := range map[*rig][]plan{
+				a: {newPlan("Build the parser", 10, 5), newPlan("Build the parser", 10, 7)},
+				b: {newPlan("Build the parser", 10, 6), newPlan("Build the parser", 10, 8)},
+			} {
+				both.Go(func() { r.report(r.run(anew, plans...)) })
+			}
+			both.Wait()
+			a.logLists()
+			found := make(map[string]int) // completed items by workspace
+			for _, s := range a.lists() {
+				found[s.List.Workspace] += completed(s)
+			}
+			t.Logf("FOUND after both at once: completed by folder %v", found)
+			if len(found) != 2 || found[a.dir] != 7 || found[b.dir] != 8 {
+				t.Errorf("the lists of %s and %s are not apart: %v", a.dir, b.dir, found)
+			}
+		})
+	}
+}
+
+// While a program lives, another in the same folder does not go on with its list,
+// not even with the same plan; when it has ended, the next one does.
+func TestTwoAtOnce(t *testing.T) {
+	for _, name := range []string{"claude-stdio", "gemini", "copilot"} {
+		t.Run(name, func(t *testing.T) {
+			a := newRig(t, byName(t, name))
+			beside := byName(t, name)
+			files := beside.files
+			beside.files = func(b *rig) {
+				b.dir, b.store = a.dir, a.store
+				b.server[len(b.server)-1] = "sqlite:" + a.store
+				files(b)
+			}
+			b := newRig(t, beside)
+			b.runs++ // it must not name the conversation as a does
+			a.model.answered = func(n int, _ string) {
+				if n > 0 {
+					return
+				}
+				a.check("the plan", "list 1 revision 1")
+				b.report(b.run(anew, newPlan("Build the parser", 10, 3)))
+				a.check("the same plan in a second program", "list 2 revision 1")
+			}
+			a.report(a.run(anew, newPlan("Build the parser", 10, 2), newPlan("Build the parser", 10, 4)))
+			a.check("the plan again in the first", "list 1 revision 2")
+			b.report(b.run(anew, newPlan("Build the parser", 10, 5)))
+			if all := b.lists(); len(all) != 2 {
+				t.Errorf("a third program does not go on with one of the lists: there are %d", len(all))
+			}
+			a.logLists()
+		})
+	}
+}
+
+// The prompt resume offers the list of the folder that Claude Code runs in, not
+// the one that another folder's changed last; and a list that was resumed by its
+// id is the one that the next write means, whichever folder it began in.
+func TestResume(t *testing.T) {
+	for _, name := range []string{"claude-stdio", "claude-http"} {
+		t.Run(name, func(t *testing.T) {
+			a := newRig(t, byName(t, name))
+			a.report(a.run(anew, newPlan("Bake bread", 4, 0)))
+			here := a.dir
+			a.dir = t.TempDir()
+			a.report(a.run(anew, newPlan("Build the parser", 10, 2)))
+			a.check("the plan in the second folder", "list 2 revision 1")
+			parser := a.lists()[0].List.ID
+
+			a.dir, a.prompt = here, "/mcp__todo__resume"
+			a.report(a.run(anew, newPlan("Bake bread", 4, 1)))
+			a.resumed("Bake bread", "Build the parser")
+			a.check("the plan resumed in the first folder", "list 1 revision 2")
+
+			a.prompt += " " + parser
+			a.report(a.run(anew, newPlan("Build the parser", 10, 3)))
+			a.resumed("Build the parser", "Bake bread")
+			a.check("the second folder's plan resumed in the first", "list 2 revision 2")
+			a.logLists()
+		})
+	}
+}
+
+// The resource that Claude Code's model reads is the list of the folder, also
+// before the first call of a tool.
+func TestRead(t *testing.T) {
+	for _, name := range []string{"claude-stdio", "claude-http"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, byName(t, name))
+			r.report(r.run(resume, newPlan("Bake bread", 4, 0)))
+			r.report(r.run(resume, plan{id: planIDs.Add(1), reads: "todo://list"}))
+			if shown := r.shown(); !strings.Contains(shown, "Bake bread") {
+				t.Errorf("the model reads %s", shown)
+			}
+		})
+	}
+}
+
+// resumed checks that the first request of the run speaks of one list and not of
+// another.
+func (r *rig) resumed(want, not string) {
+	r.t.Helper()
+	turns, _ := r.model.turns()
+	if len(turns) == 0 {
+		r.t.Fatal("the model was asked nothing")
+	}
+	if raw := turns[0].Raw; !strings.Contains(raw, want) || strings.Contains(raw, not) {
+		r.t.Errorf("the model is not told to go on with %q alone, but %q", want, parts(raw))
+	}
+}
+
+// parts returns the lines of a request that name an item.
+func parts(raw string) (lines []string) {
+	for _, line := range strings.Split(raw, `\n`) {
+		if strings.HasPrefix(line, "- #") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func completed(s todo.Snapshot) (n int) {
+	for _, item := range s.Items {
+		if item.Status == todo.Completed {
+			n++
+		}
+	}
+	return n
+}
+
+// desktop stands in for a program with several chats and one server on stdio for
+// all of them: no such program runs here. Nothing that it sends was recorded from
+// a real one but the names of the client and of the _meta field.
+type desktop struct {
+	rig *rig
+	in  *json.Encoder
+	out *bufio.Reader
+	id  int
+	end func()
+}
+
+// startDesktop starts the server as the program does, under the client's name.
+func (r *rig) startDesktop(name string) *desktop {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	cmd := exec.CommandContext(ctx, r.server[0], r.server[1:]...)
+	cmd.Dir = r.dir
+	in, _ := cmd.StdinPipe()
+	out, _ := cmd.StdoutPipe()
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	d := &desktop{rig: r, in: json.NewEncoder(in), out: bufio.NewReader(out)}
+	d.end = sync.OnceFunc(func() { _ = in.Close(); _ = cmd.Wait(); cancel() })
+	r.t.Cleanup(d.end)
+	d.ask("initialize", object{"protocolVersion": "2025-06-18", "capabilities": object{}, "clientInfo": object{"name": name, "version": "1"}})
+	_ = d.in.Encode(object{"jsonrpc": "2.0", "method": "notifications/initialized"})
+	return d
+}
+
+// ask sends a request and returns its result.
+func (d *desktop) ask(method string, params object) object {
+	d.rig.t.Helper()
+	d.id++
+	_ = d.in.Encode(object{"jsonrpc": "2.0", "id": d.id, "method": method, "params": params})
+	line, err := d.out.ReadBytes('\n')
+	var m struct{ Result object }
+	if err != nil || json.Unmarshal(line, &m) != nil || m.Result == nil {
+		d.rig.t.Fatalf("%s: %v, %s", method, err, line)
+	}
+	return m.Result
+}
+
+// write calls TodoWrite and returns the text of the result.
+func (d *desktop) write(p plan, meta object) string {
+	d.rig.t.Helper()
+	shown := text(d.ask("tools/call", object{"name": "TodoWrite", "arguments": p.arguments(), "_meta": meta})["content"])
+	d.rig.t.Logf("SHOWN %s", shown)
+	return shown
+}
+
+// clearing is an empty write.
+func clearing() plan { return plan{items: []todoItem{}} }
+
+// Two chats of one program with one server keep their lists apart by what they
+// write, and an empty write does not guess.
+func TestDesktopWithTwoChats(t *testing.T) {
+	r := newRig(t, client{name: "desktop", files: func(*rig) {}})
+	d := r.startDesktop("claude-ai")
+	write := func(p plan, what, want string) {
+		t.Helper()
+		if shown := d.write(p, nil); strings.Contains(shown, "Dropped") {
+			t.Errorf("%s: %s", what, shown)
+		}
+		r.check(what, want)
+	}
+	write(newPlan("Build the parser", 10, 2), "chat A", "list 1 revision 1")
+	write(newPlan("Bake bread", 4, 0), "chat B", "list 2 revision 1")
+	write(newPlan("Build the parser", 10, 3), "chat A again", "list 1 revision 2")
+	write(newPlan("Bake bread", 4, 1), "chat B again", "list 2 revision 2")
+	if shown := d.write(clearing(), nil); !strings.HasPrefix(shown, "Error") || !strings.Contains(shown, "Build the parser") || !strings.Contains(shown, "Bake bread") {
+		t.Errorf("an empty write is answered %q", shown)
+	}
+	r.check("an empty write", "list 2 revision 2")
+	d.end()
+	d = r.startDesktop("claude-ai")
+	write(newPlan("Build the parser", 10, 4), "chat A, restarted", "list 1 revision 3")
+	write(newPlan("Bake bread", 4, 2), "chat B, restarted", "list 2 revision 3")
+	write(newPlan("Paint the fence", 3, 0), "another plan", "list 3 revision 1")
+	for _, s := range r.lists() { // what the answer to the empty write advises
+		if strings.Contains(s.List.First, "Bake bread") {
+			d.ask("tools/call", object{"name": "TodoWrite", "arguments": object{"todos": []todoItem{}, "list_id": s.List.ID}})
+		}
+	}
+	r.check("an empty write with the id of chat B's list", "list 2 revision 4")
+	r.logLists()
+}
+
+// Two chats that the program names keep their lists apart whatever they write,
+// also after a restart.
+func TestDesktopThatNamesItsChats(t *testing.T) {
+	r := newRig(t, client{name: "desktop", files: func(*rig) {}})
+	d := r.startDesktop("Visual Studio Code")
+	a, b := object{"vscode.conversationId": "a"}, object{"vscode.conversationId": "b"}
+	d.write(newPlan("Build the parser", 10, 2), a)
+	r.check("chat A", "list 1 revision 1")
+	d.write(newPlan("Build the parser", 10, 3), b)
+	r.check("the same plan in chat B", "list 2 revision 1")
+	d.end()
+	d = r.startDesktop("Visual Studio Code")
+	d.write(newPlan("Build the parser", 10, 4), a)
+	r.check("chat A, restarted", "list 1 revision 2")
+	if shown := d.write(newPlan("Bake bread", 4, 0), a); !strings.Contains(shown, "Dropped while open:") {
+		t.Errorf("another plan drops open items, but is answered %q", shown)
+	}
+	r.check("another plan in chat A", "list 1 revision 3")
+	d.write(clearing(), b)
+	r.check("an empty write in chat B", "list 2 revision 2")
+	r.logLists()
+}
