@@ -124,6 +124,27 @@ func TestTemporaryFileOfADeadProcess(t *testing.T) {
 	mustSave(t, openWithCleanup(t, path), "a", 1)
 }
 
+// BAD-INPUT 73: before the first save is acknowledged, the name of the file and
+// of every folder above it is on disk, whoever made the folder: another process
+// may have made it and not come to sync it.
+func TestFoldersSurvivePowerLoss(t *testing.T) {
+	synced := map[string]bool{}
+	really := syncFolder
+	defer func() { syncFolder = really }()
+	syncFolder = func(path string) { synced[path] = true; really(path) }
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "other's"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(root, "other's", "new", "er", "todo.db")
+	mustSave(t, openWithCleanup(t, path), "a", 1)
+	for dir := filepath.Dir(path); len(dir) >= len(root); dir = filepath.Dir(dir) {
+		if !synced[dir] {
+			t.Errorf("73: the names in %s are not synced", strings.TrimPrefix(dir, filepath.Dir(root)))
+		}
+	}
+}
+
 // BenchmarkOpen measures opening and closing a store without using it, which
 // must be cheap because clients start the server twice.
 func BenchmarkOpen(b *testing.B) {

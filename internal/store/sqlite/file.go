@@ -131,6 +131,7 @@ func openWriter(ctx context.Context, path string, pragmas []string) (*file, erro
 	if err := create(path); err != nil {
 		return nil, err
 	}
+	syncFoldersAbove(path)
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
@@ -193,17 +194,24 @@ func publish(temp, path string) error {
 			return err
 		}
 	}
-	if err := os.Rename(temp, path); err != nil {
-		return err
+	return os.Rename(temp, path)
+}
+
+// syncFoldersAbove makes the names that lead to path survive power loss. It
+// syncs every folder up to the root, not only those that this process made:
+// another process may have made one and not have synced it yet.
+func syncFoldersAbove(path string) {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		syncFolder(dir)
+		if dir == filepath.Dir(dir) {
+			return
+		}
 	}
-	syncFolder(filepath.Dir(path))
-	syncFolder(filepath.Dir(filepath.Dir(path)))
-	return nil
 }
 
 // syncFolder makes new names in a folder survive power loss. It ignores errors:
-// not every system can sync a folder.
-func syncFolder(path string) {
+// not every system can sync a folder. Tests replace it.
+var syncFolder = func(path string) {
 	if f, err := os.Open(path); err == nil {
 		_ = f.Sync()
 		_ = f.Close()
