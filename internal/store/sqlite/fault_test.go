@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"todo-mcp/internal/todo"
 )
@@ -107,21 +109,59 @@ func TestDamagedRecord(t *testing.T) {
 	}
 }
 
-// The temporary file of a process that was killed while it created the store
-// does not keep others from creating it.
+// BAD-INPUT 74: a process that sleeps for as long as it likes between its check
+// that there is no file and its removal of what a deleted one left does not
+// remove the log of a file that another process has made meanwhile.
+func TestCreatorThatSleeps(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	a, b := openWithCleanup(t, path), openWithCleanup(t, path)
+	acknowledged := int64(0)
+	var asleep atomic.Bool
+	really := removeLeftover
+	defer func() { removeLeftover = really }()
+	removeLeftover = func(name string) error {
+		if asleep.CompareAndSwap(false, true) { // a is here; b finds that all of a's files are old
+			for _, suffix := range []string{"-new", "-lock"} {
+				_ = os.Chtimes(path+suffix, time.Time{}, time.Now().Add(-time.Hour))
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			for acknowledged < 83 {
+				if _, err := b.Save(ctx, snapshot("b", acknowledged+1)); err != nil {
+					break
+				}
+				acknowledged++
+			}
+		}
+		return really(name)
+	}
+	mustSave(t, a, "a", 1)
+	found, err := openWithCleanup(t, path).History(t.Context(), "b", 0, 0)
+	if err != nil || int64(len(found)) != acknowledged {
+		t.Errorf("74: %d saves were acknowledged, %d are there, %v", acknowledged, len(found), err)
+	}
+	mustSave(t, b, "b", acknowledged+1)
+	for _, suffix := range []string{"-new", "-lock"} {
+		if _, err := os.Stat(path + suffix); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("74: %s is left, %v", suffix, err)
+		}
+	}
+}
+
+// BAD-INPUT 74: what a process left that was killed while it made the store
+// does not keep others from making it.
 func TestTemporaryFileOfADeadProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	if err := os.WriteFile(path+"-new", nil, 0o600); err != nil {
-		t.Fatal(err)
+	for _, suffix := range []string{"-new", "-lock"} {
+		if err := os.WriteFile(path+suffix, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	info, err := os.Stat(path + "-new")
-	if err != nil {
-		t.Fatal(err)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := openWithCleanup(t, path).Save(ctx, snapshot("a", 1)); err != nil {
+		t.Errorf("74: %v", err)
 	}
-	if err := os.Chtimes(path+"-new", info.ModTime(), info.ModTime().Add(-2*staleAfter)); err != nil {
-		t.Fatal(err)
-	}
-	mustSave(t, openWithCleanup(t, path), "a", 1)
 }
 
 // BAD-INPUT 73: before the first save is acknowledged, the name of the file and

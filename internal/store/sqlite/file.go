@@ -10,8 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
-	"time"
 
+	"github.com/gofrs/flock"
 	"modernc.org/sqlite" // the driver and its error type
 
 	"todo-mcp/internal/todo"
@@ -19,11 +19,6 @@ import (
 
 // readers is the number of connections that all reads of a store share.
 const readers = 4
-
-// staleAfter is how old the temporary file of create may get before another
-// process removes it, on the assumption that its creator died: creating the
-// store file needs only microseconds.
-const staleAfter = 5 * time.Second
 
 // errBeingCreated means that another process is creating the file; try again.
 var errBeingCreated = errors.New("store file is being made")
@@ -150,10 +145,9 @@ func openWriter(ctx context.Context, path string, pragmas []string) (*file, erro
 }
 
 // create creates an empty file at path that only its owner may read, and its
-// folder, unless the file exists. It first creates a temporary file,
-// exclusively, so that only one process does this at a time, and closes it
-// before SQLite can open it (see stat). It returns errBeingCreated if another
-// process does this now.
+// folder, unless the file exists. Only one process does this at a time, under a
+// lock that the operating system lets go of if the process ends. It returns
+// errBeingCreated if another process does this now, however long that takes.
 func create(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -161,41 +155,72 @@ func create(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make store folder: %w", err)
 	}
-	temp := path + "-new"
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		if info, err := os.Stat(temp); err == nil && time.Since(info.ModTime()) > staleAfter {
-			_ = os.Remove(temp)
-		}
-		return errBeingCreated
+	unlock, err := lockCreation(path)
+	if errors.Is(err, errBeingCreated) {
+		return err
 	}
 	if err == nil {
-		err = f.Close()
-	}
-	if err == nil {
-		err = publish(temp, path)
+		err = publish(path)
+		unlock()
 	}
 	if err != nil {
-		_ = os.Remove(temp)
 		return fmt.Errorf("make store file: %w", err)
 	}
 	return nil
 }
 
-// publish renames the temporary file to path, unless there is a file by now. It
-// first removes what a deleted database left beside path (-wal, -shm,
-// -journal), because SQLite would apply it to the new file.
-func publish(temp, path string) error {
+// lockCreation locks a file beside path for the process that creates the store.
+// unlock removes it.
+func lockCreation(path string) (unlock func(), err error) {
+	lock := flock.New(path + "-lock")
+	if got, err := lock.TryLock(); err != nil {
+		return nil, err
+	} else if !got {
+		return nil, errBeingCreated
+	}
+	// The last holder may have removed the file between our opening and our
+	// locking it; then another process can lock the next one.
+	locked, err := lock.Stat()
+	named, gone := os.Stat(lock.Path())
+	if err != nil || gone != nil || !os.SameFile(locked, named) {
+		_ = lock.Close()
+		return nil, errors.Join(err, errBeingCreated)
+	}
+	return func() {
+		_ = os.Remove(lock.Path())
+		_ = lock.Close()
+	}, nil
+}
+
+// publish creates the file, unless there is one by now; the caller holds the lock
+// of lockCreation. It first removes what a deleted database left beside path
+// (-wal, -shm, -journal), because SQLite would apply it to the new file. The file
+// gets its name after it is closed (see stat).
+func publish(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(err, os.Remove(temp))
+		return err
 	}
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := removeLeftover(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return os.Rename(temp, path)
+	temp := path + "-new"
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		_ = os.Remove(temp)
+	}
+	return err
 }
+
+// removeLeftover is replaced by tests, which act while a creator is there.
+var removeLeftover = os.Remove
 
 // syncFoldersAbove makes the names that lead to path survive power loss. It
 // syncs every folder up to the root, not only those that this process made:
