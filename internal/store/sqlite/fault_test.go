@@ -67,6 +67,70 @@ func TestMainFileDeleted(t *testing.T) {
 	checkIntegrity(t, path)
 }
 
+// BAD-INPUT 75: deleting only the log, while two stores have it open, loses no
+// acknowledged save, whoever reads or writes next.
+func TestLogDeleted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	a, b := openWithCleanup(t, path), openWithCleanup(t, path)
+	revisions := int64(0)
+	for range 5 {
+		revisions++
+		mustSave(t, a, "a", revisions)
+		mustSave(t, b, "b", revisions)
+		for _, s := range []*Store{a, b} {
+			if _, err := s.Load(t.Context(), "a", 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Remove(path + "-wal"); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			revisions++
+			mustSave(t, a, "a", revisions)
+			mustSave(t, b, "b", revisions)
+			for _, s := range []*Store{b, a} {
+				for _, id := range []string{"a", "b"} {
+					if got, err := s.Load(t.Context(), id, 0); err != nil || got.Revision != revisions {
+						t.Fatalf("75: revision %d of %s after %d, %v", got.Revision, id, revisions, err)
+					}
+				}
+			}
+		}
+		if got := countInChild(t, path); got != fmt.Sprintln(2*revisions) {
+			t.Fatalf("75: acknowledged %d, another process reads %s", 2*revisions, got)
+		}
+	}
+	checkIntegrity(t, path)
+}
+
+// BAD-INPUT 75: a save whose log is deleted before its commit is not
+// acknowledged; repeated with its operation id it is saved once.
+func TestLogDeletedInASave(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	s := openWithCleanup(t, path)
+	mustSave(t, s, "a", 1)
+	next := snapshot("a", 2)
+	next.Operation = todo.Operation{ID: "op", Digest: "d"}
+	sv, err := newSave(next, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.submit(t.Context(), func(st *statements) (todo.Snapshot, error) {
+		saved, err := sv.run(st)
+		return saved, errors.Join(err, os.Remove(path+"-wal"))
+	})
+	if !errors.Is(err, todo.ErrUnknownOutcome) {
+		t.Errorf("75: the save was acknowledged, or %v", err)
+	}
+	if saved, err := s.Save(t.Context(), next); err != nil || saved.Revision != 2 {
+		t.Errorf("75: repeated: revision %d, %v", saved.Revision, err)
+	}
+	if got := countInChild(t, path); got != fmt.Sprintln(2) {
+		t.Errorf("75: another process reads %s", got)
+	}
+}
+
 // A file that is moved away contains all acknowledged saves.
 func TestFileMovedAway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")

@@ -23,17 +23,25 @@ const readers = 4
 // errBeingCreated means that another process is creating the file; try again.
 var errBeingCreated = errors.New("store file is being made")
 
+// errLogInUse means that the deleted log cannot be merged while others read; try
+// again.
+var errLogInUse = errors.New("store is being read")
+
 // file is an open database with a count of its users: newFile counts the first,
-// and the last release closes the database. info identifies the file on disk. A
-// nil *file means that no database is open.
+// and the last release closes the database. info identifies the file on disk,
+// and log its -wal file, nil if it had none. A nil *file means that no database
+// is open.
 type file struct {
 	db    *sql.DB
 	info  fs.FileInfo
+	log   fs.FileInfo
 	users atomic.Int32
 }
 
-func newFile(db *sql.DB, info fs.FileInfo) *file {
+// newFile returns the file at path that db has open and has read.
+func newFile(db *sql.DB, path string, info fs.FileInfo) *file {
 	f := &file{db: db, info: info}
+	f.log, _ = os.Stat(path + "-wal")
 	f.users.Store(1)
 	return f
 }
@@ -48,6 +56,19 @@ func (f *file) release() error {
 // sameFile reports whether f is open and info describes the same file on disk.
 func (f *file) sameFile(info fs.FileInfo) bool {
 	return f != nil && info != nil && os.SameFile(f.info, info)
+}
+
+// sameLog reports whether the log that f writes to is the one beside path.
+func (f *file) sameLog(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return err == nil && f.log != nil && os.SameFile(f.log, info)
+}
+
+// hasNextLog reports whether a writer that found the log of f deleted has begun
+// the next one, see [writer.mergeLog]. Until then f reads what is newest.
+func (f *file) hasNextLog(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return err == nil && info.Size() > 0 && f.log != nil && !os.SameFile(f.log, info)
 }
 
 // stat describes the file at path; it returns nil, nil when the file is missing
@@ -106,7 +127,7 @@ func openReader(ctx context.Context, path string, info fs.FileInfo, connections 
 		err = upgrade(ctx, path)
 	}
 	if err == nil && version > 0 {
-		return newFile(db, info), nil
+		return newFile(db, path, info), nil
 	}
 	return nil, errors.Join(describe(path, err), db.Close())
 }
@@ -141,7 +162,7 @@ func openWriter(ctx context.Context, path string, pragmas []string) (*file, erro
 	if err := migrate(ctx, db); err != nil {
 		return nil, errors.Join(describe(path, err), db.Close())
 	}
-	return newFile(db, info), nil
+	return newFile(db, path, info), nil
 }
 
 // create creates an empty file at path that only its owner may read, and its
@@ -277,6 +298,9 @@ const (
 	codeProtocol = 15 // lost a race for locks; try again
 	codeTooBig   = 18
 	codeNotADB   = 26
+
+	// codeShortRead is an extended result code.
+	codeShortRead = 522
 )
 
 // failedWith reports whether err is an SQLite error with one of the primary
@@ -297,5 +321,5 @@ func failedWith(err error, codes ...int) bool {
 // busy reports whether err comes from another connection or process that has
 // the file locked or is creating it, so that trying again can succeed.
 func busy(err error) bool {
-	return errors.Is(err, errBeingCreated) || failedWith(err, codeBusy, codeProtocol)
+	return errors.Is(err, errBeingCreated) || errors.Is(err, errLogInUse) || failedWith(err, codeBusy, codeProtocol)
 }

@@ -145,7 +145,9 @@ func (s *Store) writeLoop() {
 		case busy(err) && s.mayRetry():
 			time.Sleep(2 * time.Millisecond) // not every busy error comes after busy_timeout
 		case err != nil:
-			w.close()
+			if !errors.Is(err, errLogGone) {
+				w.close()
+			}
 			for _, req := range s.claim() {
 				req.answer(err)
 			}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 
+	"modernc.org/sqlite" // its error type
+
 	"todo-mcp/internal/todo"
 )
 
@@ -54,8 +56,9 @@ func (w *writer) open(s *Store) error {
 		return nil
 	}
 	if w.conn != nil {
-		// The file may have been moved without its log: merge the log into it.
-		_, _ = w.conn.ExecContext(context.Background(), "PRAGMA wal_checkpoint")
+		if err := w.mergeLog(); err != nil && w.hasItsFile() {
+			return describe(w.path, fmt.Errorf("%w: %w", errLogGone, err))
+		}
 	}
 	w.close()
 	var err error
@@ -73,8 +76,32 @@ func (w *writer) open(s *Store) error {
 	return nil
 }
 
-// isCurrent reports whether w is open on the file that its path names.
-func (w *writer) isCurrent() bool {
+// errLogGone means that the log was deleted and could not be merged into the file.
+// Only the open connection has what is in it, so it must stay open.
+var errLogGone = errors.New("its log (-wal) was deleted while in use")
+
+// mergeLog moves everything from the log into the file, of which either may have
+// been moved or deleted, and empties the log. Emptied, a log that several
+// processes still have open cannot be merged a second time, over what was saved
+// since.
+func (w *writer) mergeLog() error {
+	var busy, pages, moved int
+	err := w.conn.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved)
+	if e := (*sqlite.Error)(nil); errors.As(err, &e) && e.Code() == codeShortRead {
+		return nil // another process has merged and emptied it
+	}
+	if err == nil && busy != 0 {
+		err = errLogInUse
+	}
+	return err
+}
+
+// isCurrent reports whether w is open on the file that its path names, and on
+// the log beside it.
+func (w *writer) isCurrent() bool { return w.hasItsFile() && w.file.sameLog(w.path) }
+
+// hasItsFile reports whether w is open on the file that its path names.
+func (w *writer) hasItsFile() bool {
 	if w.file == nil {
 		return false
 	}
@@ -154,7 +181,7 @@ func (w *writer) write(batch []*request) (succeeded bool, err error) {
 		return false, describe(w.path, err)
 	}
 	if succeeded && !w.isCurrent() {
-		return false, fmt.Errorf("%w: the store file %s is gone", todo.ErrUnknownOutcome, w.path)
+		return false, fmt.Errorf("%w: the store file %s or its log is gone", todo.ErrUnknownOutcome, w.path)
 	}
 	return succeeded, nil
 }
