@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -128,6 +129,55 @@ func TestLogDeletedInASave(t *testing.T) {
 	}
 	if got := countInChild(t, path); got != fmt.Sprintln(2) {
 		t.Errorf("75: another process reads %s", got)
+	}
+}
+
+// BAD-INPUT 76: an empty database beside a log with acknowledged saves is not
+// taken for a new store: SQLite would delete the log. Both are left as they are,
+// also by a store that was opened before they came.
+func TestEmptyDatabaseBesideItsLog(t *testing.T) {
+	dir := t.TempDir()
+	s := openWithCleanup(t, filepath.Join(dir, "source.db"))
+	mustSave(t, s, "a", 1)
+	log, err := os.ReadFile(filepath.Join(dir, "source.db-wal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "todo.db")
+	late := openWithCleanup(t, path)
+	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.WriteFile(path+"-wal", log, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, opening := Open(path)
+	_, saving := late.Save(t.Context(), snapshot("a", 1))
+	_, reading := late.Find(t.Context(), todo.Query{})
+	for what, err := range map[string]error{"opening": opening, "saving": saving, "reading": reading} {
+		if !errors.Is(err, todo.ErrCorrupt) || !strings.Contains(err.Error(), "is empty, but its log") || !strings.Contains(err.Error(), "move both away") {
+			t.Errorf("76: %s: %v", what, err)
+		}
+	}
+	if now, err := os.ReadFile(path + "-wal"); err != nil || !bytes.Equal(now, log) {
+		t.Errorf("76: the log was changed, %v", err)
+	}
+}
+
+// BAD-INPUT 76: a link to a file that is not there, as when a disk is not
+// mounted, is not replaced by a store of its own.
+func TestDanglingLink(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	late := openWithCleanup(t, path)
+	if err := os.Symlink(filepath.Join(filepath.Dir(path), "unmounted", "todo.db"), path); err != nil {
+		t.Skip("this system has no links: ", err)
+	}
+	_, opening := Open(path)
+	_, saving := late.Save(t.Context(), snapshot("a", 1))
+	for what, err := range map[string]error{"opening": opening, "saving": saving} {
+		if err == nil || !strings.Contains(err.Error(), "a link to a file that is not there") || !strings.Contains(err.Error(), "--store") {
+			t.Errorf("76: %s: %v", what, err)
+		}
+	}
+	if _, err := os.Readlink(path); err != nil {
+		t.Errorf("76: the link was replaced: %v", err)
 	}
 }
 

@@ -72,20 +72,40 @@ func (f *file) hasNextLog(path string) bool {
 }
 
 // stat describes the file at path; it returns nil, nil when the file is missing
-// or empty. It does not open the file, and nothing in this package may do so
-// except through SQLite: closing any other descriptor drops all locks that the
-// process has on the file.
+// or empty, and the error of look.
 func stat(path string) (fs.FileInfo, error) {
+	info, err := look(path)
+	if err != nil || info == nil || info.Size() == 0 {
+		return nil, err
+	}
+	return info, nil
+}
+
+// look describes the file at path; it returns nil, nil when there is none. Its
+// error says what to do where there cannot be a store. It does not open the
+// file, and nothing in this package may do so except through SQLite: closing any
+// other descriptor drops all locks that the process has on the file.
+func look(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if to, err := os.Readlink(path); err == nil {
+			return nil, fmt.Errorf("open store: %s is a link to a file that is not there, %s: make that available, remove the link, or name another file with --store", path, to)
+		}
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("open store: %w", err)
 	case info.IsDir():
 		return nil, fmt.Errorf("open store: %s is a folder, name a file in it", path)
-	case info.Size() == 0:
-		return nil, nil
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("open store: %s is not a file but a pipe, a socket or a device: name a file with --store", path)
+	case info.Size() > 0:
+		return info, nil
+	}
+	// SQLite would take the file for a new database and delete its log.
+	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		return nil, fmt.Errorf("open store: %w: %s is empty, but its log %s-wal is not: restore a copy of both, move both away, or name another file with --store; they were left as they are",
+			todo.ErrCorrupt, path, path)
 	}
 	return info, nil
 }
@@ -170,7 +190,7 @@ func openWriter(ctx context.Context, path string, pragmas []string) (*file, erro
 // lock that the operating system lets go of if the process ends. It returns
 // errBeingCreated if another process does this now, however long that takes.
 func create(path string) error {
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+	if info, err := look(path); info != nil || err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -218,7 +238,7 @@ func lockCreation(path string) (unlock func(), err error) {
 // (-wal, -shm, -journal), because SQLite would apply it to the new file. The file
 // gets its name after it is closed (see stat).
 func publish(path string) error {
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+	if info, err := look(path); info != nil || err != nil {
 		return err
 	}
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {

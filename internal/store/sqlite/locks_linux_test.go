@@ -2,12 +2,14 @@ package sqlite
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // locked reports whether any process holds a lock on a file.
@@ -57,6 +59,25 @@ func TestKeepsItsLock(t *testing.T) {
 	} {
 		if step.do(); !locked(t, path) {
 			t.Fatalf("51: no lock is left after %s", step.name)
+		}
+	}
+}
+
+// BAD-INPUT 76: a named pipe or a device is not taken for a store.
+func TestNotAFile(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "todo.db")
+	late := openWithCleanup(t, pipe)
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, piped := Open(pipe)
+	_, device := Open(os.DevNull)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, saving := late.Save(ctx, snapshot("a", 1))
+	for what, err := range map[string]error{"a pipe": piped, "a device": device, "saving to a pipe": saving} {
+		if err == nil || !strings.Contains(err.Error(), "is not a file") || !strings.Contains(err.Error(), "--store") {
+			t.Errorf("76: %s: %v", what, err)
 		}
 	}
 }
