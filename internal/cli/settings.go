@@ -117,7 +117,7 @@ func storeSettings() []setting {
 		define(number(1_000_000), "keep-revisions", 1000, func(s *settings) *int { return &s.keep.Revisions },
 			"how many revisions of a list are kept; 0 is all"),
 		define(days(36_500), "keep-days", 0, func(s *settings) *time.Duration { return &s.keep.Age },
-			"how many days revisions are kept, the newest always; 0 is for ever"),
+			"how many days revisions are kept, the newest nine always; 0 is for ever"),
 		define(number(100_000_000), "max-lists", 100_000, func(s *settings) *int { return &s.keep.Lists },
 			"how many lists there may be; 0 is any number"),
 	}

@@ -17,8 +17,8 @@ const (
 type Keep struct {
 	// Revisions is how many of a list's newest revisions are kept; 0 is all.
 	Revisions int
-	// Age is the age beyond which the next save of a list deletes a revision;
-	// 0 is any age.
+	// Age is the age beyond which later saves of a list delete a revision, see
+	// [Keep.Expired]; 0 is any age.
 	Age time.Duration
 	// Lists is how many lists a principal may have; 0 is any number. A save
 	// that would begin one more fails with [ErrTooManyLists].
@@ -33,7 +33,21 @@ func (k Keep) First(newest int64) int64 {
 	return max(1, newest-int64(k.Revisions)+1)
 }
 
-// Expired reports whether a revision is older than Age at a time.
-func (k Keep) Expired(s Snapshot, at time.Time) bool {
+// MaxExpired is the most revisions that one save deletes for their age.
+const MaxExpired = 2
+
+// Witness returns the number of the revision that bears witness to the age of
+// others, see [Keep.Expired]; below 1 there is none, and no revision expires. A
+// clock that jumps has to stay wrong for as many saves as lie in between before
+// a revision is lost.
+func (k Keep) Witness(newest int64) int64 { return newest - 8 }
+
+// Expired reports whether a revision is older than Age, and was when the witness
+// was written.
+func (k Keep) Expired(s, witness, newest Snapshot) bool {
+	at := witness.Updated
+	if newest.Updated.Before(at) {
+		at = newest.Updated
+	}
 	return k.Age > 0 && at.Sub(s.Updated) > k.Age
 }

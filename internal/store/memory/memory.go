@@ -140,12 +140,19 @@ func (s *Store) Announced(ctx context.Context, after int64) ([]todo.Announcement
 func (s *Store) trim(revisions []todo.Snapshot) []todo.Snapshot {
 	newest := revisions[len(revisions)-1]
 	removed := 0
-	for _, r := range revisions[:len(revisions)-1] {
-		if r.Revision >= s.keep.First(newest.Revision) && !s.keep.Expired(r, newest.Updated) {
+	remove := func() {
+		delete(s.operations, revisions[removed].Operation.ID)
+		removed++
+	}
+	for revisions[removed].Revision < s.keep.First(newest.Revision) {
+		remove()
+	}
+	witness := slices.IndexFunc(revisions, func(r todo.Snapshot) bool { return r.Revision == s.keep.Witness(newest.Revision) })
+	for range todo.MaxExpired {
+		if removed > witness || !s.keep.Expired(revisions[removed], revisions[witness], newest) {
 			break
 		}
-		delete(s.operations, r.Operation.ID)
-		removed++
+		remove()
 	}
 	return slices.Delete(revisions, 0, removed)
 }

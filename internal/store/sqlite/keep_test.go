@@ -28,14 +28,17 @@ func TestKeepBesideADamagedRevision(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	mustSave(t, s, "a", 1)
-	execSQL(t, openRaw(t, path), `UPDATE history SET body = 'damaged'`)
-	next := snapshot("a", 2)
-	next.Updated = next.Updated.Add(48 * time.Hour)
-	if saved, err := s.Save(t.Context(), next); err != nil || saved.Revision != 2 {
-		t.Errorf("saved revision %d, %v", saved.Revision, err)
+	for n := int64(1); n <= 10; n++ {
+		next := snapshot("a", n)
+		next.Updated = next.Updated.Add(time.Duration(n) * 48 * time.Hour)
+		if saved, err := s.Save(t.Context(), next); err != nil || saved.Revision != n {
+			t.Errorf("saved revision %d, %v", saved.Revision, err)
+		}
+		if n == 1 {
+			execSQL(t, openRaw(t, path), `UPDATE history SET body = 'damaged'`)
+		}
 	}
-	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 2 {
+	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 10 {
 		t.Errorf("loaded revision %d, %v", got.Revision, err)
 	}
 }

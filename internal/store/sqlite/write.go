@@ -252,9 +252,6 @@ func (sv *save) run(st *statements) (todo.Snapshot, error) {
 	return next, st.trim(next)
 }
 
-// maxExpired is the most revisions that one save deletes for their age.
-const maxExpired = 8
-
 // trim deletes the revisions of a list that st.keep does not keep.
 func (st *statements) trim(newest todo.Snapshot) error {
 	if first := st.keep.First(newest.Revision); first > 1 {
@@ -262,15 +259,25 @@ func (st *statements) trim(newest todo.Snapshot) error {
 			return err
 		}
 	}
-	for range maxExpired {
-		if st.keep.Age <= 0 {
-			break
-		}
+	err := st.trimExpired(newest)
+	if errors.Is(err, sql.ErrNoRows) || errors.Is(err, errRecord) {
+		return nil // an age cannot be told: what is old stays, and so does the save
+	}
+	return err
+}
+
+// trimExpired deletes the oldest revisions of a list that st.keep has expired.
+func (st *statements) trimExpired(newest todo.Snapshot) error {
+	if st.keep.Age <= 0 {
+		return nil
+	}
+	witness, err := scan(st.record.QueryRow(newest.List.ID, st.keep.Witness(newest.Revision)))
+	if err != nil {
+		return err
+	}
+	for range todo.MaxExpired {
 		oldest, err := scan(st.oldest.QueryRow(newest.List.ID))
-		if errors.Is(err, errRecord) {
-			return nil // its age cannot be read: it stays, and so does the save
-		}
-		if err != nil || oldest.Revision == newest.Revision || !st.keep.Expired(oldest, newest.Updated) {
+		if err != nil || !st.keep.Expired(oldest, witness, newest) {
 			return err
 		}
 		if _, err := st.trimHistory.Exec(newest.List.ID, oldest.Revision); err != nil {
