@@ -41,6 +41,11 @@ type Store interface {
 	// most limit (0: all). The result is empty for an unknown list.
 	History(ctx context.Context, list string, after int64, limit int) ([]Snapshot, error)
 
+	// LastBy reads the newest revision of a list up to one that a person wrote, or
+	// that none did; it reads that one alone. It returns [ErrNotFound] when none is
+	// kept.
+	LastBy(ctx context.Context, list string, person bool, upTo int64) (Snapshot, error)
+
 	// Watch calls hint from one goroutine until ctx ends, and then returns nil:
 	// once when watching has begun, and soon after this or any other process
 	// saves a snapshot. Hints are coalesced and never come before the snapshot

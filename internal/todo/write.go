@@ -338,45 +338,39 @@ func (b *Board) kept(ctx context.Context, newest Snapshot, revision int64) (Snap
 	return append(found, newest)[0], nil
 }
 
-// writersSince returns who wrote the revisions of a list after base.
+// writersSince returns who wrote the revisions of a list after base, of which
+// there is at least the newest.
 func (b *Board) writersSince(ctx context.Context, base, newest Snapshot) (Others, error) {
-	const limit = 100
-	after := max(base.Revision, newest.Revision-limit)
-	revisions, err := b.store.History(ctx, newest.List.ID, after, limit)
-	if err != nil {
-		return "", fmt.Errorf("load the revisions since the writer saw the list: %w", err)
-	}
-	people, agents := false, false
-	for _, r := range revisions {
-		people, agents = people || r.Writer.Person, agents || !r.Writer.Person
-	}
+	other, err := b.store.LastBy(ctx, newest.List.ID, !newest.Writer.Person, newest.Revision)
 	switch {
-	case people && agents:
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return "", fmt.Errorf("find who wrote since the writer saw the list: %w", err)
+	case err == nil && other.Revision > base.Revision:
 		return PeopleAndAgents, nil
-	case agents:
-		return Agents, nil
+	case newest.Writer.Person:
+		return People, nil
 	}
-	return People, nil
+	return Agents, nil
 }
 
 // lastAgentRevision returns the last revision up to s that no person wrote. If
 // people wrote all of them, the result has no items. If the store no longer
 // keeps a revision, the result is the one after it.
 func (b *Board) lastAgentRevision(ctx context.Context, s Snapshot) (Snapshot, error) {
-	for s.Writer.Person && s.Revision > 1 {
-		before, err := b.store.Load(ctx, s.List.ID, s.Revision-1)
-		if errors.Is(err, ErrNotFound) {
-			return s, nil
-		}
-		if err != nil {
-			return s, fmt.Errorf("load the revision that the agent last saw: %w", err)
-		}
-		s = before
+	if !s.Writer.Person {
+		return s, nil
 	}
-	if s.Writer.Person {
-		s = Snapshot{List: s.List, Items: []Item{}}
+	last, err := b.store.LastBy(ctx, s.List.ID, false, s.Revision)
+	if errors.Is(err, ErrNotFound) {
+		last, err = b.kept(ctx, s, 1)
+		if last.Revision == 1 {
+			last = Snapshot{List: s.List, Items: []Item{}}
+		}
 	}
-	return s, nil
+	if err != nil {
+		return s, fmt.Errorf("load the revision that the agent last saw: %w", err)
+	}
+	return last, nil
 }
 
 // save saves a snapshot and bindings, and repeats that once when the outcome is

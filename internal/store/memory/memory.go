@@ -205,6 +205,21 @@ func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Sna
 	return s.read(stored[i]), nil
 }
 
+// LastBy implements todo.Store.
+func (s *Store) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.checkUsable(ctx); err != nil {
+		return todo.Snapshot{}, fmt.Errorf("read snapshots: %w", err)
+	}
+	for _, r := range slices.Backward(s.lists[list]) {
+		if r.Writer.Person == person && r.Revision <= upTo {
+			return s.read(r), nil
+		}
+	}
+	return todo.Snapshot{}, fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
+}
+
 // Find implements todo.Store.
 func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
 	s.mu.RLock()

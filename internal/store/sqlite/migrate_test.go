@@ -52,6 +52,9 @@ func TestVersion1IsUpgraded(t *testing.T) {
 	if err != nil || len(history) != 3 || history[1].Operation.ID != "caller:op-1" || !history[2].Writer.Person {
 		t.Errorf("history %+v, %v", history, err)
 	}
+	if last, err := s.LastBy(t.Context(), lists[4].List.ID, false, 3); err != nil || last.Revision != 2 {
+		t.Errorf("70: the last revision of an agent is %d, %v", last.Revision, err)
+	}
 	next := lists[0]
 	next.Revision++
 	if _, err := s.Save(t.Context(), next); err != nil {

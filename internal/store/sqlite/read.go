@@ -50,6 +50,16 @@ func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Sna
 	if revision != 0 {
 		query, args = selectRecord+` WHERE h.list = ? AND h.revision = ?`, []any{list, revision}
 	}
+	return s.one(ctx, query, args)
+}
+
+// LastBy implements todo.Store.
+func (s *Store) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
+	return s.one(ctx, selectRecord+` WHERE h.list = ? AND h.person = ? AND h.revision <= ? ORDER BY h.revision DESC LIMIT 1`, []any{list, person, upTo})
+}
+
+// one returns the first snapshot that a query selects, or todo.ErrNotFound.
+func (s *Store) one(ctx context.Context, query string, args []any) (todo.Snapshot, error) {
 	found, err := s.query(ctx, query, args)
 	if err == nil && len(found) == 0 {
 		return todo.Snapshot{}, fmt.Errorf("read snapshot: %w", todo.ErrNotFound)

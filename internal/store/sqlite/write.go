@@ -117,7 +117,7 @@ func (w *writer) prepare() error {
 		&w.stmt.holds:              `SELECT list FROM bindings WHERE principal = ? AND conversation = ? AND moved > 0 ORDER BY moved DESC LIMIT 1`,
 		&w.stmt.newest:             selectNewest + ` WHERE l.id = ?`,
 		&w.stmt.record:             selectRecord + ` WHERE h.list = ? AND h.revision = ?`,
-		&w.stmt.insertHistory:      `INSERT INTO history (list, revision, operation, body) VALUES (?, ?, ?, ?)`,
+		&w.stmt.insertHistory:      `INSERT INTO history (list, revision, operation, person, body) VALUES (?, ?, ?, ?, ?)`,
 		&w.stmt.insertList:         `INSERT INTO lists (id, principal, client, workspace, parent, parent_conversation, meta, revision, seq, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		&w.stmt.countLists:         `SELECT count(*) FROM lists WHERE principal = ?`,
 		&w.stmt.oldest:             selectRecord + ` WHERE h.list = ? ORDER BY h.revision LIMIT 1`,
@@ -367,7 +367,7 @@ func (st *statements) checkQuota(principal string) error {
 
 // appendHistory inserts the row of one revision and returns its seq.
 func (st *statements) appendHistory(sv *save) (seq int64, err error) {
-	res, err := st.insertHistory.Exec(sv.next.List.ID, sv.next.Revision, sv.next.Operation.ID, sv.body)
+	res, err := st.insertHistory.Exec(sv.next.List.ID, sv.next.Revision, sv.next.Operation.ID, sv.next.Writer.Person, sv.body)
 	if err != nil {
 		return 0, err
 	}

@@ -31,6 +31,7 @@ func Run(t *testing.T, open Open) {
 		"operations":              operations,
 		"find":                    find,
 		"history":                 history,
+		"last by":                 lastBy,
 		"snapshots are immutable": immutable,
 		"linearizable":            linearizable,
 		"watch":                   watch,
