@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -128,6 +129,53 @@ func TestBoardRebasesOnConflict(t *testing.T) {
 	}
 	if texts["other"] != 3 || texts["board"] != 1 || out.After.List.ID != "other" || out.After.Revision != 4 {
 		t.Errorf("after a conflict: %v in list %s at revision %d", texts, out.After.List.ID, out.After.Revision)
+	}
+}
+
+// refusingStore refuses each save with a conflict with what the board has read.
+type refusingStore struct {
+	todo.Store
+	saves int
+	ended context.CancelFunc // called by the third save, if set
+}
+
+func (s *refusingStore) Save(context.Context, todo.Snapshot, ...todo.Binding) (todo.Snapshot, error) {
+	if s.saves++; s.saves == 3 && s.ended != nil {
+		s.ended()
+	}
+	return todo.Snapshot{}, &todo.ConflictError{Current: todo.Snapshot{List: todo.List{ID: "stuck"}, Revision: 7}}
+}
+
+// BAD-INPUT 71: a conflict that cannot be resolved is tried again a few times,
+// slower and slower, and then is the reason of the failure.
+func TestBoardGivesUpOnAConflict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &refusingStore{Store: memory.New()}
+		b := todo.NewBoard(store)
+		defer b.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		began := time.Now()
+		_, err := b.As("").Apply(ctx, todo.Write{Target: target("a"), Change: add("A")})
+		var conflict *todo.ConflictError
+		if !errors.As(err, &conflict) || !strings.Contains(err.Error(), "gave up after 10 tries") || !strings.Contains(err.Error(), "list stuck is at revision 7") {
+			t.Errorf("71: %v", err)
+		}
+		if took := time.Since(began); store.saves != 10 || took == 0 || took > time.Second {
+			t.Errorf("71: %d tries in %s", store.saves, took)
+		}
+	})
+}
+
+// BAD-INPUT 71: a caller that goes away while the board waits is not kept.
+func TestBoardEndsAConflictWithItsCaller(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	store := &refusingStore{Store: memory.New(), ended: cancel}
+	b := todo.NewBoard(store)
+	defer b.Close()
+	_, err := b.As("").Apply(ctx, todo.Write{Target: target("a"), Change: add("A")})
+	if !errors.Is(err, context.Canceled) || store.saves != 3 {
+		t.Errorf("71: %d tries, %v", store.saves, err)
 	}
 }
 

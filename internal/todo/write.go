@@ -110,14 +110,18 @@ func (b *Board) applyInTurn(ctx context.Context, principal *string, w Write) (Ou
 			return out, err
 		}
 	}
+	var conflicts conflicts
 	for {
 		out, err := b.try(ctx, principal, w)
-		if conflict := (*ConflictError)(nil); !errors.As(err, &conflict) || ctx.Err() != nil {
-			if err == nil && !out.Changed && w.Operation.repeatable() {
-				b.unchanged.put(w.Operation, out)
+		if conflict := (*ConflictError)(nil); errors.As(err, &conflict) {
+			if err = conflicts.wait(ctx, conflict, err); err == nil {
+				continue
 			}
-			return out, err
 		}
+		if err == nil && !out.Changed && w.Operation.repeatable() {
+			b.unchanged.put(w.Operation, out)
+		}
+		return out, err
 	}
 }
 
