@@ -1,0 +1,114 @@
+package panel_test
+
+import (
+	"database/sql"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/store/sqlite"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+	"todo-mcp/server/servertest"
+	"todo-mcp/server/web"
+)
+
+// lockStore locks a store as another program would, until unlock is called.
+func lockStore(t *testing.T, path string, statements ...string) (unlock func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	for _, s := range statements {
+		if _, err := db.Exec(s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+	return func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// BAD-INPUT 72: while another program has the store locked, an edit and a restore
+// are answered within their bound, and neither is applied when the lock ends:
+// not where the store is in use, and not where it cannot even be read.
+func TestEditsOnALockedStore(t *testing.T) {
+	for name, lock := range map[string][]string{
+		"in use":         {"BEGIN IMMEDIATE"},
+		"not to be read": {"PRAGMA locking_mode = EXCLUSIVE", "BEGIN IMMEDIATE", "CREATE TABLE other (x)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "todo.db")
+			list := twoRevisions(t, path)
+			store, err := sqlite.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			if name == "in use" {
+				if _, err := store.Load(t.Context(), list, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			log := &servertest.Log{}
+			s := servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() })
+			site := servertest.Serve(t, s, func(c *web.Config) { c.Timeout = 200 * time.Millisecond })
+			unlock := lockStore(t, path, lock...)
+			for _, route := range []string{"/edit", "/restore/1"} {
+				client := http.Client{Timeout: 5 * time.Second}
+				res, err := client.Post(site.URL+"/lists/"+list+route, "application/json", strings.NewReader(`{"do":"add","text":"late"}`))
+				if err != nil {
+					t.Errorf("72: %s: no answer: %v", route, err)
+					continue
+				}
+				text, err := io.ReadAll(res.Body)
+				res.Body.Close()
+				if err != nil || res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(text), "did not answer in time") {
+					t.Errorf("72: %s: %d %s, %v", route, res.StatusCode, text, err)
+				}
+			}
+			unlock()
+			// What waits in the queue of the store is carried out before this save.
+			next, err := store.Load(t.Context(), list, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next.Revision, next.Operation = next.Revision+1, todo.Operation{}
+			if _, err := store.Save(t.Context(), next); err != nil || next.Revision != 3 || len(next.Items) != 2 {
+				t.Errorf("72: revision %d with %d items after the lock, %v", next.Revision, len(next.Items), err)
+			}
+			if lines := log.Take(); len(lines) != 2 {
+				t.Errorf("72: log %q", lines)
+			}
+		})
+	}
+}
+
+// twoRevisions makes a store with a list of two revisions, and returns its id.
+func twoRevisions(t *testing.T, path string) (list string) {
+	t.Helper()
+	store, err := sqlite.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	board := todo.NewBoard(store)
+	defer board.Close()
+	for n := range 2 {
+		out, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}},
+			Change: func(d *todo.Draft) error { d.Append(fmt.Sprint("item ", n)); return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = out.After.List.ID
+	}
+	return list
+}
