@@ -90,7 +90,7 @@ func TooLarge(s *Scanner) mcp.JSONRPCMessage {
 }
 
 // Read reads the envelope of a message. It refuses a message that lenient JSON
-// readers could interpret differently (BAD-INPUT 16–21, 26): the message must
+// readers could interpret differently (BAD-INPUT 16–21, 26, 81): the message must
 // be one JSON object of valid UTF-8 without anything after it, with keys that
 // differ in more than case and an id that is a string or an integer. Lone
 // surrogates are accepted here; the tools report them with their position. With
@@ -150,12 +150,19 @@ func reason(err error) string {
 // envelope reads a [Message] from JSON that passed the strict reader.
 func envelope(raw []byte) (Message, *Error) {
 	var m struct {
-		Method string          `json:"method"`
+		Method *string         `json:"method"`
 		ID     json.RawMessage `json:"id"`
 		Params json.RawMessage `json:"params"`
+		Result json.RawMessage `json:"result"`
+		Error  json.RawMessage `json:"error"`
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return Message{}, Refuse(mcp.INVALID_REQUEST, "method must be a string")
+	}
+	// mcp-go would take the message for a response and never answer it.
+	isResponse := m.Method == nil && (m.Result != nil || m.Error != nil)
+	if !isResponse && (m.Method == nil || *m.Method == "") {
+		return Message{}, Refuse(mcp.INVALID_REQUEST, "the message is neither a request with a method nor a response")
 	}
 	if err := checkID(m.ID); err != nil {
 		return Message{}, err
@@ -171,7 +178,11 @@ func envelope(raw []byte) (Message, *Error) {
 		} `json:"_meta"`
 	}
 	_ = json.Unmarshal(m.Params, &p) // mcp-go refuses params of another shape
-	return Message{Method: m.Method, ID: m.ID, Cancelled: p.RequestID, Client: p.ClientInfo,
+	method := ""
+	if m.Method != nil {
+		method = *m.Method
+	}
+	return Message{Method: method, ID: m.ID, Cancelled: p.RequestID, Client: p.ClientInfo,
 		Extensions: p.Capabilities.Extensions, Modern: p.Meta.Version != ""}, nil
 }
 

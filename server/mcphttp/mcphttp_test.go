@@ -96,7 +96,7 @@ func TestHTTPTooLargeBodiesKeepTheirID(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 16–21, 26: bad messages are refused over HTTP in both eras.
+// BAD-INPUT 16–21, 26, 81: bad messages are refused over HTTP in both eras.
 func TestHTTPBadMessages(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	id := servertest.Session(t, web.URL+"/mcp", "tester")

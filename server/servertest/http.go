@@ -159,6 +159,11 @@ func BadMessages() map[string]string {
 		"wrong version":       `{"jsonrpc":"1.0","id":1,"method":"ping"}`,
 		"method not a string": `{"jsonrpc":"2.0","id":1,"method":7}`,
 		"a bare string":       `"ping"`,
+		"81 no method":        `{"jsonrpc":"2.0","id":1}`,
+		"81 empty method":     `{"jsonrpc":"2.0","id":1,"method":""}`,
+		"81 null method":      `{"jsonrpc":"2.0","id":1,"method":null}`,
+		"81 empty, no id":     `{"jsonrpc":"2.0","method":"","params":{}}`,
+		"81 method on result": `{"jsonrpc":"2.0","id":1,"method":"","result":{}}`,
 	}
 }
 

@@ -64,7 +64,7 @@ func TestStdioAnswersBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 16–21, 26, 27: each bad line is answered with an error, and the
+// BAD-INPUT 16–21, 26, 27, 81: each bad line is answered with an error, and the
 // next call is answered as usual.
 func TestStdioBadLines(t *testing.T) {
 	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
