@@ -13,7 +13,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -47,6 +46,8 @@ type Config struct {
 	MaxStreams int
 	// Streams are the time limits of each stream.
 	Streams sse.Limits
+	// Now is the clock of the probe /readyz; nil means time.Now.
+	Now func() time.Time
 }
 
 // Edge serves all routes. It is safe for concurrent use once they are added.
@@ -57,6 +58,7 @@ type Edge struct {
 	closing     context.Context // ends with [Edge.Close]
 	close       context.CancelFunc
 	openStreams atomic.Int64
+	probe       writeProbe
 }
 
 // New returns an edge with two routes, the probes /livez and /readyz. It
@@ -69,11 +71,14 @@ func New(c Config) (*Edge, error) {
 	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, 10*time.Second)
 	c.BodyTimeout = cmp.Or(c.BodyTimeout, 30*time.Second)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 4096)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
 	g, err := newGuard(c.Hosts, c.Origins)
 	if err != nil {
 		return nil, err
 	}
-	e := &Edge{config: c, mux: http.NewServeMux(), guard: g}
+	e := &Edge{config: c, mux: http.NewServeMux(), guard: g, probe: newWriteProbe()}
 	e.closing, e.close = context.WithCancel(context.Background())
 	e.Handle("GET /livez", Text, live)
 	e.Handle("GET /readyz", Text, ready)
@@ -169,18 +174,5 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 	if err != nil && stream.Context().Err() == nil && !errors.Is(err, todo.ErrClosed) {
 		e.config.Log.Error("stream failed", "method", r.Method, "route", r.Pattern, "error", err)
 	}
-	return nil
-}
-
-func live(w http.ResponseWriter, _ *Request) error {
-	fmt.Fprintln(w, "ok")
-	return nil
-}
-
-func ready(w http.ResponseWriter, r *Request) error {
-	if _, err := r.Lists.Find(r.Context(), todo.Query{Limit: 1}); err != nil {
-		return err
-	}
-	fmt.Fprintln(w, "ok")
 	return nil
 }

@@ -4,11 +4,15 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 	"todo-mcp/server/web"
 )
@@ -109,6 +113,51 @@ func TestHTTPProbes(t *testing.T) {
 	store.Broken.Store(true)
 	if get("/livez") != 200 || get("/readyz") != 503 {
 		t.Error("a server without its store is ready")
+	}
+}
+
+// readOnly is a store that can be read, and in which every write fails while
+// Broken is true.
+type readOnly struct {
+	todo.Store
+	broken atomic.Bool
+}
+
+func (s *readOnly) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
+	if s.broken.Load() {
+		return servertest.ErrDisk
+	}
+	return s.Store.NoteHostCall(ctx, principal, c, at)
+}
+
+// BAD-INPUT 79: a server whose store can be read but not written is not ready,
+// before any client finds out, and is ready again when writes succeed. However
+// often it is asked, it writes at most once in a second.
+func TestReadyMeansWritable(t *testing.T) {
+	store := &readOnly{Store: memory.New()}
+	store.broken.Store(true)
+	now := time.Now()
+	board := todo.NewBoard(store)
+	defer board.Close()
+	e, err := edge.New(edge.Config{Board: board, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready := func() int {
+		answer := httptest.NewRecorder()
+		e.ServeHTTP(answer, httptest.NewRequest("GET", "http://localhost/readyz", nil))
+		return answer.Code
+	}
+	if got := ready(); got != http.StatusServiceUnavailable {
+		t.Errorf("79: a server that cannot write answers %d", got)
+	}
+	store.broken.Store(false)
+	if got := ready(); got != http.StatusServiceUnavailable {
+		t.Errorf("79: it wrote again within a second: %d", got)
+	}
+	now = now.Add(time.Second)
+	if got := ready(); got != http.StatusOK {
+		t.Errorf("79: a server that can write again answers %d", got)
 	}
 }
 

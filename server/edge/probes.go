@@ -1,0 +1,64 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// live answers /livez: the process answers.
+func live(w http.ResponseWriter, _ *Request) error {
+	fmt.Fprintln(w, "ok")
+	return nil
+}
+
+// ready answers /readyz: lists can be read, and written (BAD-INPUT 79).
+func ready(w http.ResponseWriter, r *Request) error {
+	if _, err := r.Lists.Find(r.Context(), todo.Query{Limit: 1}); err != nil {
+		return err
+	}
+	if err := r.edge.probe.check(r); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "ok")
+	return nil
+}
+
+// writeProbe finds out whether the store can be written, by a write that no list
+// shows. Its result is good for probeAge, so that asking often writes seldom.
+type writeProbe struct {
+	turn chan struct{} // buffer of one: who has put a token in may use the rest
+	last time.Time     // zero before the first write
+	err  error
+}
+
+const probeAge = time.Second
+
+// probeCall is the id under which the probe notes a call, as a hook would. It is
+// one row of the store, which each probe replaces, and is no id of any host.
+const probeCall = "todo-mcp/readyz"
+
+func newWriteProbe() writeProbe { return writeProbe{turn: make(chan struct{}, 1)} }
+
+func (p *writeProbe) check(r *Request) error {
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
+	now := r.edge.config.Now()
+	if age := now.Sub(p.last); !p.last.IsZero() && age >= 0 && age < probeAge {
+		return p.err
+	}
+	err := r.Lists.NoteHostCall(r.Context(), todo.HostCall{ID: probeCall})
+	if errors.Is(err, context.Canceled) {
+		return err // the caller is gone, which says nothing of the store
+	}
+	p.last, p.err = now, err
+	return err
+}
