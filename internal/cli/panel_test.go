@@ -6,12 +6,16 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"todo-mcp/internal/cli"
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
 )
 
 func freePort(t *testing.T) string {
@@ -98,6 +102,72 @@ func TestPanelTakeover(t *testing.T) {
 		t.Errorf("taken over after %s", took)
 	}
 	end2()
+}
+
+// lines is a writer that hands on what is written.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) { l <- string(p); return len(p), nil }
+
+// BAD-INPUT 84: stdio --panel says once that another program holds the port, and
+// what to do about it. It says nothing when a todo-mcp serves the panel there.
+func TestPanelPortTaken(t *testing.T) {
+	start := func(addr string) (stderr lines, end func()) {
+		in, w := io.Pipe()
+		stderr = make(lines, 100)
+		done := make(chan error, 1)
+		go func() {
+			done <- cli.Run(context.Background(), []string{"todo-mcp", "stdio", "--panel", "--addr", addr, "--store", "memory"},
+				cli.Env{Stdin: in, Stdout: io.Discard, Stderr: stderr, Getenv: func(string) string { return "" }, Version: "v0"})
+		}()
+		return stderr, func() {
+			w.Close()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	asked := make(chan struct{}, 100)
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked <- struct{}{} }))
+	defer other.Close()
+	addr := strings.TrimPrefix(other.URL, "http://")
+	stderr, end := start(addr)
+	select {
+	case line := <-stderr:
+		if !strings.Contains(line, addr) || !strings.Contains(line, "--addr") {
+			t.Errorf("84: it says %q", line)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("84: it does not say that the port is taken")
+	}
+	for range 3 {
+		<-asked // it tries again
+	}
+	end()
+	if len(stderr) > 0 {
+		t.Errorf("84: it says it again: %q", <-stderr)
+	}
+
+	askedOwn := make(chan struct{}, 100)
+	board := todo.NewBoard(memory.New())
+	defer board.Close()
+	e, err := edge.New(edge.Config{Board: board})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.ServeHTTP(w, r)
+		askedOwn <- struct{}{}
+	}))
+	defer own.Close()
+	stderr, end = start(strings.TrimPrefix(own.URL, "http://"))
+	for range 3 {
+		<-askedOwn
+	}
+	end()
+	if len(stderr) > 0 {
+		t.Errorf("84: of another todo-mcp it says %q", <-stderr)
+	}
 }
 
 // demo --once prints the address of its panel and the result of every call, and

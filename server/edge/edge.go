@@ -50,6 +50,10 @@ type Config struct {
 	Now func() time.Time
 }
 
+// ServerName is the header Server of every answer, by which another process on
+// this machine recognises who holds a port.
+const ServerName = "todo-mcp"
+
 // Edge serves all routes. It is safe for concurrent use once they are added.
 type Edge struct {
 	config      Config
@@ -91,6 +95,7 @@ func (e *Edge) Close() { e.close() }
 // ServeHTTP implements http.Handler.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Server", ServerName)
 	// The bound holds for every request, also when no handler reads the body:
 	// the HTTP server then reads the rest itself. ReadJSON lifts it.
 	if r.Body != http.NoBody {
