@@ -23,6 +23,10 @@ import (
 // defaultTimeout bounds a request on a slow or unreachable store.
 const defaultTimeout = 10 * time.Second
 
+// defaultStopTimeout leaves the store time to close within the ten seconds after
+// which service managers and hosts kill a process.
+const defaultStopTimeout = 8 * time.Second
+
 // Config configures a [Server]. Board, Tools, Publish and Texts are required.
 type Config struct {
 	Board *todo.Board
@@ -50,6 +54,9 @@ type Config struct {
 	// Timeout limits each tool call, resource read, prompt and completion; 0
 	// means 10 s.
 	Timeout time.Duration
+	// StopTimeout is how long a client on a pipe may still leave answers unread
+	// when the server ends; 0 means 8 s (BAD-INPUT 68).
+	StopTimeout time.Duration
 	// Log receives the server's own failures, never any list's content; nil
 	// discards them.
 	Log *slog.Logger
@@ -77,6 +84,7 @@ func New(c Config) (*Server, error) {
 		c.Now = time.Now
 	}
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	c.StopTimeout = cmp.Or(c.StopTimeout, defaultStopTimeout)
 	if c.List != "" {
 		if err := todo.CheckName(c.List); err != nil {
 			return nil, err

@@ -31,11 +31,14 @@ func checked(check func(string) error) kind[string] {
 }
 
 // number returns the kind of the whole numbers from 0 to most.
-func number(most int) kind[int] {
+func number(most int) kind[int] { return between(0, most) }
+
+// between returns the kind of the whole numbers from least to most.
+func between(least, most int) kind[int] {
 	return kind[int]{format: strconv.Itoa, parse: func(v string) (int, error) {
 		n, err := strconv.Atoi(v)
-		if err != nil || n < 0 || n > most {
-			return 0, fmt.Errorf("must be a whole number from 0 to %d", most)
+		if err != nil || n < least || n > most {
+			return 0, fmt.Errorf("must be a whole number from %d to %d", least, most)
 		}
 		return n, nil
 	}}
@@ -51,6 +54,18 @@ func days(most int) kind[time.Duration] {
 		parse: func(v string) (time.Duration, error) {
 			count, err := n.parse(v)
 			return time.Duration(count) * day, err
+		},
+	}
+}
+
+// seconds returns the kind of the durations from least to most seconds, written
+// as a number of seconds.
+func seconds(least, most int) kind[time.Duration] {
+	return kind[time.Duration]{
+		format: func(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) },
+		parse: func(v string) (time.Duration, error) {
+			count, err := between(least, most).parse(v)
+			return time.Duration(count) * time.Second, err
 		},
 	}
 }

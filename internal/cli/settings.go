@@ -37,6 +37,7 @@ type settings struct {
 	logLevel  slog.Level
 	keep      todo.Keep
 	token     string
+	stop      time.Duration
 }
 
 // group is a group of settings. A command accepts whole groups.
@@ -168,6 +169,8 @@ func serverSettings() []setting {
 			"more environment variables that name the chat to a server on stdio, with commas"),
 		define(logLevel(), "log-level", slog.LevelWarn, func(s *settings) *slog.Level { return &s.logLevel },
 			"what is logged to stderr: debug, info, warn or error"),
+		define(seconds(1, 3600), "stop-timeout", 8*time.Second, func(s *settings) *time.Duration { return &s.stop },
+			"how many seconds clients may still take to read their answers when the server ends"),
 	}
 }
 

@@ -42,6 +42,9 @@ type Config struct {
 	// BodyTimeout is how long a body may take to arrive; 0 means 30 s
 	// (BAD-INPUT 11).
 	BodyTimeout time.Duration
+	// StopTimeout is how long requests in progress may take after the server
+	// begins to stop; 0 means 8 s (BAD-INPUT 58).
+	StopTimeout time.Duration
 	// MaxStreams is how many streams may be open at once; 0 means 4096.
 	MaxStreams int
 	// Streams are the time limits of each stream.
@@ -74,6 +77,7 @@ func New(c Config) (*Edge, error) {
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, 10*time.Second)
 	c.BodyTimeout = cmp.Or(c.BodyTimeout, 30*time.Second)
+	c.StopTimeout = cmp.Or(c.StopTimeout, 8*time.Second)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 4096)
 	if c.Now == nil {
 		c.Now = time.Now

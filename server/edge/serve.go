@@ -14,13 +14,10 @@ const (
 	idleTimeout = 2 * time.Minute
 	// maxHeader is the largest header, in bytes (BAD-INPUT 15).
 	maxHeader = 32 << 10
-	// shutdownTimeout is how long requests in progress may take after the server
-	// begins to stop (BAD-INPUT 58).
-	shutdownTimeout = 8 * time.Second
 )
 
 // Serve serves until ctx ends. Then it ends streams, lets other requests in
-// progress finish for up to 8 s, and returns nil. It returns an error when l
+// progress finish for up to the stop timeout, and returns nil. It returns an error when l
 // fails.
 func (e *Edge) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{Handler: e, ReadHeaderTimeout: e.config.HeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
@@ -33,7 +30,7 @@ func (e *Edge) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	e.Close()
-	shutdown, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	shutdown, cancel := context.WithTimeout(context.Background(), e.config.StopTimeout)
 	defer cancel()
 	err := srv.Shutdown(shutdown)
 	if errors.Is(err, context.DeadlineExceeded) {

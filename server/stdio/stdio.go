@@ -2,8 +2,8 @@
 // output.
 //
 // Messages are handled one after the other in the order in which they arrive.
-// Every message that was read is answered before [Serve] returns. A message of
-// any length needs a constant amount of memory.
+// Every message that was read is answered before [Serve] returns, unless nobody
+// reads the answers. A message of any length needs a constant amount of memory.
 package stdio
 
 import (
@@ -16,6 +16,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -29,15 +30,17 @@ import (
 // Serve serves one client on in and out until in ends, out is closed or ctx
 // ends; in all three cases it returns nil. Messages are handled in the order in
 // which they arrive; streams of subscriptions/listen run beside them. Before
-// Serve returns, every message read so far is answered. It returns an error
-// only when the session cannot be registered.
+// Serve returns, every message read so far is answered. If the client leaves an
+// answer unread for the server's StopTimeout after that, the messages are still
+// handled, without answers (BAD-INPUT 68). It returns an error only when the
+// session cannot be registered.
 //
 // mcp-go's own stdio transport is not used, because it applies pipelined calls
 // out of order, loses answers at the end of input, accepts lines of any length
 // and has one global session.
 //
 // When ctx ends during a read from in, the goroutine that reads remains until
-// the read returns.
+// the read returns; so does one that writes when the client never reads.
 func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) error {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
@@ -51,9 +54,12 @@ func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) e
 	}
 	defer s.MCP().UnregisterSession(calls, session.SessionID())
 
-	t := &transport{server: s, session: session, calls: calls, streams: streams, hangUp: hangUp, out: out}
+	t := &transport{server: s, session: session, calls: calls, streams: streams, hangUp: hangUp, out: newUnreadable(out)}
 	t.work.Go(t.notify)
-	source := &input{ctx: ctx, in: in, reading: make(chan struct{}, 1)}
+	source := &input{ctx: ctx, in: in, reading: make(chan struct{}, 1), ended: make(chan struct{})}
+	served := make(chan struct{})
+	defer close(served)
+	go t.giveUp(ctx, source.ended, served)
 	t.handle(ctx, readLines(source), source.reading)
 	endStreams()
 	t.work.Wait()
@@ -70,7 +76,7 @@ type transport struct {
 	work    sync.WaitGroup
 
 	mu  sync.Mutex // guards out
-	out io.Writer
+	out *unreadable
 
 	askedRoots bool // roots/list was sent
 }
@@ -97,6 +103,7 @@ type input struct {
 	// what becomes of the data: Read returns it, unless handle took the token,
 	// which stops waiting for more.
 	reading chan struct{} // buffer of one
+	ended   chan struct{} // closed when there is no more to read
 }
 
 // errStopped is the error of reading from an [input] that is not read any more.
@@ -116,12 +123,69 @@ func (i *input) Read(p []byte) (int, error) {
 	}
 }
 
+// giveUp waits for the end of ctx or of the input, and then as long as answers
+// may stay unread before they are given up. It returns when served is closed.
+func (t *transport) giveUp(ctx context.Context, inputEnded, served <-chan struct{}) {
+	select {
+	case <-ctx.Done():
+	case <-inputEnded:
+	case <-served:
+		return
+	}
+	late := time.NewTimer(t.server.StopTimeout)
+	defer late.Stop()
+	select {
+	case <-late.C:
+		t.out.giveUp()
+	case <-served:
+	}
+}
+
+// unreadable is a writer whose writes can be given up. Only one goroutine at a
+// time may write to it.
+type unreadable struct {
+	out     io.Writer
+	givenUp chan struct{}
+	giveUp  func()
+}
+
+var errGivenUp = errors.New("nobody reads the output")
+
+func newUnreadable(out io.Writer) *unreadable {
+	givenUp := make(chan struct{})
+	return &unreadable{out: out, givenUp: givenUp, giveUp: sync.OnceFunc(func() { close(givenUp) })}
+}
+
+// Write writes p, and returns early if the writer is given up meanwhile. p must
+// not be changed afterwards.
+func (u *unreadable) Write(p []byte) (n int, err error) {
+	select {
+	case <-u.givenUp:
+		return 0, errGivenUp
+	default:
+	}
+	written := make(chan struct{})
+	var wrote int
+	var failed error
+	go func() {
+		defer close(written)
+		wrote, failed = u.out.Write(p)
+	}()
+	select {
+	case <-written:
+		return wrote, failed
+	case <-u.givenUp:
+		return 0, errGivenUp
+	}
+}
+
 // readLines starts a goroutine that reads lines until in ends or is stopped. It
 // skips empty lines.
 func readLines(in *input) <-chan rawLine {
 	lines := make(chan rawLine, maxQueued)
 	go func() {
 		defer close(lines)
+		defer close(in.ended)
 		r := bufio.NewReaderSize(in, 64<<10)
 		for {
 			l, err := readLine(r)

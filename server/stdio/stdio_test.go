@@ -8,9 +8,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 	"todo-mcp/server/stdio"
 )
@@ -267,5 +269,46 @@ func TestStdioAnswersWhatItHasReadWhenStopped(t *testing.T) {
 		if got := servertest.Parse(t, answer); string(got.ID) != fmt.Sprint(n) || got.Error != nil {
 			t.Errorf("58: answer %d is %s", n, answer)
 		}
+	}
+}
+
+// BAD-INPUT 68: the server ends although nobody reads its output, at the end of
+// input and when it is stopped. Every call that it has read is applied before.
+func TestStdioEndsUnread(t *testing.T) {
+	for name, end := range map[string]func(p *servertest.Pipe){
+		"end of input": func(p *servertest.Pipe) { p.In.Close() },
+		"stopped":      func(p *servertest.Pipe) { p.Stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := memory.New()
+			s := servertest.New(t, store, func(c *server.Config) { c.StopTimeout = 10 * time.Millisecond })
+			calls := s.Board.As("").Calls()
+			defer calls.Close()
+			p := servertest.NewPipe(t, s)
+			const n = 20
+			var input string
+			for i := range n {
+				input += servertest.Call(i, "TodoWrite", servertest.Todos("pending", "Step", "Next", fmt.Sprint("Revision ", i))) + "\n"
+			}
+			if _, err := io.WriteString(p.In, input); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := calls.Next(t.Context()); err != nil { // all are read with the first
+				t.Fatal(err)
+			}
+			end(p)
+			select {
+			case err := <-p.Done:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("68: it does not end")
+			}
+			lists, err := store.Find(t.Context(), todo.Query{})
+			if err != nil || len(lists) != 1 || lists[0].Revision != n {
+				t.Errorf("68: stored %+v, %v", lists, err)
+			}
+		})
 	}
 }
