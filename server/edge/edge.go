@@ -165,8 +165,13 @@ func (e *Edge) identify(r *http.Request) *Request {
 // serve returns. The stream also ends with the request and with the edge. An error
 // that serve returns is logged, since it can no longer be answered; an error after
 // the end of the stream is not. Stream returns an [*Error] with status 429 when as
-// many streams are open as the edge allows (BAD-INPUT 13).
+// many streams are open as the edge allows (BAD-INPUT 13). HEAD is answered with
+// the header alone.
 func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) error {
+	if r.Method == http.MethodHead { // there is nothing to wait for (BAD-INPUT 62)
+		sse.WriteHeader(w)
+		return nil
+	}
 	e := r.edge
 	defer e.openStreams.Add(-1)
 	if e.openStreams.Add(1) > int64(e.config.MaxStreams) {

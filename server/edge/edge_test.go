@@ -96,6 +96,71 @@ func TestHTTPGuardBySecFetchSite(t *testing.T) {
 	}
 }
 
+// BAD-INPUT 62: a page of another site cannot make the browser open a stream or
+// ask for an answer that it does not read. A person may follow a link to a page.
+func TestHTTPGuardOfReadsBySecFetchSite(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	for _, c := range []struct {
+		path, site, mode, dest string
+		want                   bool
+	}{
+		{"/api/lists", "cross-site", "no-cors", "empty", false},
+		{"/api/lists", "same-site", "no-cors", "image", false},
+		{"/api/events", "cross-site", "no-cors", "script", false},
+		{"/api/stream", "same-site", "no-cors", "video", false},
+		{"/panel/events", "cross-site", "no-cors", "empty", false},
+		{"/mcp", "cross-site", "no-cors", "empty", false},
+		{"/", "cross-site", "no-cors", "image", false},
+		{"/", "cross-site", "navigate", "iframe", false},
+		{"/api/events", "cross-site", "navigate", "document", false},
+		{"/api/workspace", "same-site", "navigate", "document", false},
+		{"/", "cross-site", "navigate", "document", true},
+		{"/lists/x", "same-site", "navigate", "document", true},
+		{"/api/lists", "none", "navigate", "document", true},
+		{"/api/lists", "same-origin", "cors", "empty", true},
+		{"/api/lists", "", "", "", true},
+	} {
+		for _, method := range []string{"GET", "HEAD"} {
+			req, err := http.NewRequest(method, web.URL+c.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, value := range map[string]string{"Site": c.site, "Mode": c.mode, "Dest": c.dest} {
+				if value != "" {
+					req.Header.Set("Sec-Fetch-"+name, value)
+				}
+			}
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if allowed := res.StatusCode != http.StatusForbidden; allowed != c.want {
+				t.Errorf("62: %s %+v: status %d", method, c, res.StatusCode)
+			}
+		}
+	}
+}
+
+// BAD-INPUT 62: HEAD on a stream is answered and ends.
+func TestHeadOfAStreamEnds(t *testing.T) {
+	s := servertest.New(t, nil, nil)
+	e, err := web.New(s, web.Config{Board: s.Board, SessionKey: servertest.Key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for _, path := range []string{"/api/events", "/api/stream", "/panel/events"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		answer := httptest.NewRecorder()
+		e.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, "HEAD", "http://localhost"+path, nil))
+		if ctx.Err() != nil || answer.Code != http.StatusOK || answer.Header().Get("Content-Type") != "text/event-stream" {
+			t.Errorf("62: HEAD %s: %v, %d %v", path, ctx.Err(), answer.Code, answer.Header())
+		}
+		cancel()
+	}
+}
+
 func TestHTTPProbes(t *testing.T) {
 	store := &servertest.Failing{Store: memory.New()}
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)

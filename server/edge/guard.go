@@ -11,7 +11,7 @@ import (
 
 // guard refuses requests that a foreign page in a browser could send: those
 // with a foreign Host, as after DNS rebinding, or a foreign Origin (BAD-INPUT
-// 1–6).
+// 1–6), or those of another site that are no visit of a page (BAD-INPUT 62).
 type guard struct {
 	hosts       []string
 	crossOrigin *http.CrossOriginProtection
@@ -40,9 +40,10 @@ func (g *guard) check(r *http.Request) error {
 	}
 	// CrossOriginProtection accepts every GET, because it assumes that reads
 	// need no protection. Lists are private, so a read with an Origin is checked
-	// like a write. A read without an Origin comes from a program or a link.
+	// like a write. A read without an Origin comes from a program or a link, or
+	// from a page that cannot read the answer: a browser says which.
 	if r.Header.Get("Origin") == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		return nil
+		return checkSite(r)
 	}
 	asWrite := *r
 	asWrite.Method = http.MethodPost
@@ -50,6 +51,22 @@ func (g *guard) check(r *http.Request) error {
 		return &Error{http.StatusForbidden, "requests from this Origin are not allowed (see --allowed-origins)"}
 	}
 	return nil
+}
+
+// checkSite refuses a read for a page of another site, which could open streams
+// and ask for large answers in any number without reading them (BAD-INPUT 62).
+// Only a person who follows a link to a page comes from there.
+func checkSite(r *http.Request) error {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "cross-site", "same-site": // same-site is another port of this machine, too
+	default:
+		return nil
+	}
+	isPage := r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/lists/")
+	if isPage && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" {
+		return nil
+	}
+	return &Error{http.StatusForbidden, "pages of other sites may only link to the panel's pages (see --allowed-origins)"}
 }
 
 // serves reports whether a host, with or without port, is a loopback name or

@@ -80,14 +80,19 @@ func (s *Stream) Close() {
 	_ = s.control.SetWriteDeadline(time.Time{})
 }
 
-// Begin writes the header of an event stream and asks the client to reconnect
-// one second after the stream ends.
-func (s *Stream) Begin() error {
-	h := s.Header()
+// WriteHeader writes the header of an event stream.
+func WriteHeader(w http.ResponseWriter) {
+	h := w.Header()
 	h.Set("Content-Type", mediaType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
-	s.WriteHeader(http.StatusOK)
+	w.WriteHeader(http.StatusOK)
+}
+
+// Begin writes the header of an event stream and asks the client to reconnect
+// one second after the stream ends.
+func (s *Stream) Begin() error {
+	WriteHeader(s)
 	return s.send([]byte("retry: 1000\n\n"))
 }
 
