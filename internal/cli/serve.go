@@ -16,6 +16,7 @@ import (
 
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
+	"todo-mcp/server/sse"
 	mcpstdio "todo-mcp/server/stdio"
 	"todo-mcp/server/web"
 )
@@ -77,7 +78,7 @@ func (a *app) serve(ctx context.Context, args []string) error {
 func (a *app) newWeb(s *server.Server) (*edge.Edge, error) {
 	return web.New(s, web.Config{
 		Board: s.Board, Hosts: a.hosts, Origins: a.origins, SessionKey: a.sessionKey, Log: a.logger(),
-		StopTimeout: a.stop,
+		StopTimeout: a.stop, Streams: sse.Limits{WriteTimeout: a.write},
 	})
 }
 

@@ -38,6 +38,7 @@ type settings struct {
 	keep      todo.Keep
 	token     string
 	stop      time.Duration
+	write     time.Duration
 }
 
 // group is a group of settings. A command accepts whole groups.
@@ -186,6 +187,8 @@ func httpSettings() []setting {
 		define(origins(), "allowed-origins", nil, func(s *settings) *[]string { return &s.origins },
 			"origins of pages that may call, with commas (https://host)"),
 		key,
+		define(seconds(1, 3600), "write-timeout", 10*time.Second, func(s *settings) *time.Duration { return &s.write },
+			"how many seconds an HTTP client may take to read a piece (256 kB) of its answer or an event"),
 	}
 }
 

@@ -42,7 +42,7 @@ func TestKeepAlive(t *testing.T) {
 // the writer nor other readers, and memory does not grow.
 func TestStalledReader(t *testing.T) {
 	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, func(c *web.Config) { c.Streams.WriteTimeout = 50 * time.Millisecond })
+	web := servertest.Serve(t, s, func(c *web.Config) { c.Streams.WriteTimeout = 500 * time.Millisecond })
 	host := strings.TrimPrefix(web.URL, "http://")
 	stalled, err := net.Dial("tcp", host)
 	if err != nil {
