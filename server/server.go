@@ -57,6 +57,13 @@ type Config struct {
 	// StopTimeout is how long a client on a pipe may still leave answers unread
 	// when the server ends; 0 means 8 s (BAD-INPUT 68).
 	StopTimeout time.Duration
+	// MaxSubscriptions is how many subscriptions a session or stream may have, and
+	// how many conversations may subscribe in it; 0 means 100. MaxAllSubscriptions
+	// limits those of all together; 0 means 10,000 (BAD-INPUT 64).
+	MaxSubscriptions, MaxAllSubscriptions int
+	// SubscriptionLinger is how long a session keeps its subscriptions without a
+	// stream, in case its client opens another one; 0 means a minute.
+	SubscriptionLinger time.Duration
 	// Log receives the server's own failures, never any list's content; nil
 	// discards them.
 	Log *slog.Logger
@@ -84,6 +91,9 @@ func New(c Config) (*Server, error) {
 		c.Now = time.Now
 	}
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	c.MaxSubscriptions = cmp.Or(c.MaxSubscriptions, 100)
+	c.MaxAllSubscriptions = cmp.Or(c.MaxAllSubscriptions, 10_000)
+	c.SubscriptionLinger = cmp.Or(c.SubscriptionLinger, time.Minute)
 	c.StopTimeout = cmp.Or(c.StopTimeout, defaultStopTimeout)
 	if c.List != "" {
 		if err := todo.CheckName(c.List); err != nil {

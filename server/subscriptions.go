@@ -1,7 +1,11 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -11,9 +15,6 @@ import (
 
 	"todo-mcp/internal/todo"
 )
-
-// detachedFor is how long a session keeps its subscriptions without a stream.
-const detachedFor = 10 * time.Minute
 
 // subscriptions sends resources/updated to subscribers in both protocol eras;
 // mcp-go only acknowledges the requests. Each subscriber has its own watcher and
@@ -27,6 +28,7 @@ type subscriptions struct {
 	mu       sync.Mutex
 	sessions map[string]*subscriber // by session id; without streams of subscriptions/listen
 	all      map[*subscriber]struct{}
+	held     int // the subscriptions of all subscribers
 }
 
 // subscriber is a session (2025-11-25 and older) or a stream of
@@ -42,6 +44,7 @@ type subscriber struct {
 	out           chan<- mcp.JSONRPCNotification // nil while no stream is open
 	outChanged    chan struct{}                  // closed and replaced when out changes
 	stop          context.CancelFunc             // stops watching; nil before the first subscription
+	gone          bool                           // it no longer watches
 	expire        *time.Timer                    // removes a session; nil for a listen stream
 }
 
@@ -63,6 +66,7 @@ func (s *subscriptions) close() {
 
 // hook registers the hooks through which mcp-go reports sessions and requests.
 func (s *subscriptions) hook(h *mcpserver.Hooks) {
+	h.AddOnRequestInitialization(s.admit)
 	h.AddOnRegisterSession(func(_ context.Context, session mcpserver.ClientSession) {
 		s.session(session.SessionID()).attach(session.NotificationChannel())
 	})
@@ -72,10 +76,136 @@ func (s *subscriptions) hook(h *mcpserver.Hooks) {
 	})
 	h.AddAfterUnsubscribe(func(ctx context.Context, _ any, r *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
 		if session := mcpserver.ClientSessionFromContext(ctx); session != nil {
-			s.session(session.SessionID()).remove(r.Params.URI)
+			s.unsubscribe(session.SessionID(), r.Params.URI)
 		}
 	})
 	h.AddBeforeSubscriptionsListen(s.listen)
+}
+
+// maxURI is how many bytes the URI of a resource of ours may have.
+const maxURI = 200
+
+// isOurs reports whether a URI is that of a resource of this server; the list
+// need not exist yet.
+func isOurs(uri string) bool {
+	id, one := strings.CutPrefix(uri, listURI)
+	return uri == currentURI || uri == listsURI || one && id != "" && len(uri) <= maxURI
+}
+
+// admit refuses a request that would subscribe to what is not ours, or to more
+// than the limits allow (BAD-INPUT 64). mcp-go calls it before any request; the
+// hooks after it can refuse nothing.
+func (s *subscriptions) admit(ctx context.Context, _ any, message any) error {
+	raw, ok := message.(json.RawMessage)
+	// Most messages need not be read for this; a method may be written with
+	// escapes.
+	if !ok || !bytes.Contains(raw, []byte("subscri")) && !bytes.Contains(raw, []byte(`\u`)) {
+		return nil
+	}
+	var m struct {
+		Method string
+		Params struct {
+			URI           string
+			Notifications struct{ ResourceSubscriptions []string }
+		}
+	}
+	if json.Unmarshal(raw, &m) != nil {
+		return nil // mcp-go refuses it
+	}
+	var uris []string
+	sub := newSubscriber() // of a stream
+	switch session := mcpserver.ClientSessionFromContext(ctx); {
+	case m.Method == string(mcp.MethodSubscriptionsListen):
+		uris = m.Params.Notifications.ResourceSubscriptions
+	case m.Method == string(mcp.MethodResourcesSubscribe) && session != nil:
+		uris = []string{m.Params.URI}
+		s.mu.Lock()
+		if known := s.sessions[session.SessionID()]; known != nil {
+			sub = known
+		}
+		s.mu.Unlock()
+	}
+	for _, uri := range uris {
+		if !isOurs(uri) {
+			return errors.New("no such resource: subscribe to " + currentURI + ", " + listsURI + " or " + listURI + "{id}")
+		}
+	}
+	if len(uris) > 0 && sub.full(s.server.caller(s.server.newRequest(ctx, peerOf(ctx).Meta)).who.Key, s.server.MaxSubscriptions) {
+		return fmt.Errorf("in one connection %d conversations may subscribe (see --max-subscriptions)", s.server.MaxSubscriptions)
+	}
+	return s.room(sub, uris)
+}
+
+// full reports whether a conversation is one too many for a subscriber.
+func (s *subscriber) full(conversation string, most int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, known := s.conversations[conversation]
+	return !known && len(s.conversations) >= most
+}
+
+// room returns an error unless a subscriber may have URIs in addition to those
+// that it has.
+func (s *subscriptions) room(sub *subscriber, uris []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	added := make(map[string]bool)
+	for _, uri := range uris {
+		if !sub.uris[uri] {
+			added[uri] = true
+		}
+	}
+	switch most := s.server.MaxSubscriptions; {
+	case len(uris) == 0:
+	case len(sub.uris)+len(added) > most:
+		return fmt.Errorf("one connection may have %d subscriptions (see --max-subscriptions)", most)
+	case len(added) > 0 && s.held+len(added) > s.server.MaxAllSubscriptions:
+		return fmt.Errorf("all connections together may have %d subscriptions (see --max-all-subscriptions)", s.server.MaxAllSubscriptions)
+	}
+	return nil
+}
+
+// add adds a resource to those of a subscriber, if there is room.
+func (s *subscriptions) add(sub *subscriber, uri string) bool {
+	if s.room(sub, []string{uri}) != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	if sub.gone {
+		return false
+	}
+	if !sub.uris[uri] {
+		sub.uris[uri] = true
+		s.held++
+	}
+	return true
+}
+
+// unsubscribe removes a resource of a session. A session that has none left, and
+// no stream, is dropped.
+func (s *subscriptions) unsubscribe(id, uri string) {
+	s.mu.Lock()
+	sub := s.sessions[id]
+	if sub == nil {
+		s.mu.Unlock()
+		return
+	}
+	sub.mu.Lock()
+	if sub.uris[uri] {
+		delete(sub.uris, uri)
+		s.held--
+	}
+	idle := len(sub.uris) == 0 && sub.out == nil
+	sub.mu.Unlock()
+	s.mu.Unlock()
+	if idle {
+		s.drop(id)
+	}
 }
 
 // subscribe adds a resource to a session's subscriptions; with the first one,
@@ -86,8 +216,10 @@ func (s *subscriptions) subscribe(ctx context.Context, r *mcp.SubscribeRequest) 
 		return
 	}
 	sub := s.session(session.SessionID())
+	if !s.add(sub, r.Params.URI) {
+		return // between admit and here others took the last place
+	}
 	sub.mu.Lock()
-	sub.uris[r.Params.URI] = true
 	first := sub.stop == nil
 	var watching context.Context
 	if first {
@@ -107,7 +239,9 @@ func (s *subscriptions) identify(ctx context.Context, sub *subscriber, meta *mcp
 	who := s.server.caller(s.server.newRequest(ctx, meta)).who
 	held, _ := s.server.lists(ctx).Held(ctx, todo.Target{Conversation: who})
 	sub.mu.Lock()
-	sub.conversations[who.Key] = holding{who, held.List.ID}
+	if _, known := sub.conversations[who.Key]; known || len(sub.conversations) < s.server.MaxSubscriptions { // see admit
+		sub.conversations[who.Key] = holding{who, held.List.ID}
+	}
 	sub.mu.Unlock()
 	s.mu.Lock()
 	s.all[sub] = struct{}{}
@@ -148,7 +282,7 @@ func (s *subscriptions) listen(ctx context.Context, id any, r *mcp.Subscriptions
 	sub.meta = map[string]any{mcp.MetaKeySubscriptionID: id}
 	sub.out = session.NotificationChannel()
 	for _, uri := range wanted {
-		sub.uris[uri] = true
+		s.add(sub, uri)
 	}
 	s.follow(ctx, sub)
 }
@@ -160,14 +294,14 @@ func (s *subscriptions) session(id string) *subscriber {
 	sub := s.sessions[id]
 	if sub == nil {
 		sub = newSubscriber()
-		sub.expire = time.AfterFunc(detachedFor, func() { s.drop(id) })
+		sub.expire = time.AfterFunc(s.server.SubscriptionLinger, func() { s.drop(id) })
 		s.sessions[id] = sub
 	}
 	return sub
 }
 
 // detach records that a session's stream ended. The subscriptions remain for
-// detachedFor, in case the client opens another stream.
+// SubscriptionLinger, in case the client opens another stream.
 func (s *subscriptions) detach(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +317,7 @@ func (s *subscriptions) detach(id string) {
 		return
 	}
 	sub.setOut(nil)
-	sub.expire.Reset(detachedFor)
+	sub.expire.Reset(s.server.SubscriptionLinger)
 }
 
 // drop removes a session and its subscriptions.
@@ -253,6 +387,11 @@ func (s *subscriptions) forget(sub *subscriber) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, sub)
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	s.held -= len(sub.uris)
+	clear(sub.uris)
+	sub.gone = true
 }
 
 func newSubscriber() *subscriber {
@@ -272,12 +411,6 @@ func (s *subscriber) setOut(out chan<- mcp.JSONRPCNotification) {
 	s.out = out
 	close(s.outChanged)
 	s.outChanged = make(chan struct{})
-}
-
-func (s *subscriber) remove(uri string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.uris, uri)
 }
 
 // matching returns the URIs of the subscribed resources that a snapshot changes.

@@ -39,6 +39,9 @@ type settings struct {
 	token     string
 	stop      time.Duration
 	write     time.Duration
+	subs      int
+	allSubs   int
+	linger    time.Duration
 }
 
 // group is a group of settings. A command accepts whole groups.
@@ -170,6 +173,12 @@ func serverSettings() []setting {
 			"more environment variables that name the chat to a server on stdio, with commas"),
 		define(logLevel(), "log-level", slog.LevelWarn, func(s *settings) *slog.Level { return &s.logLevel },
 			"what is logged to stderr: debug, info, warn or error"),
+		define(between(1, 10_000), "max-subscriptions", 100, func(s *settings) *int { return &s.subs },
+			"most resource subscriptions of one session or stream"),
+		define(between(1, 1_000_000), "max-all-subscriptions", 10_000, func(s *settings) *int { return &s.allSubs },
+			"most resource subscriptions of all sessions and streams together"),
+		define(seconds(1, 86_400), "subscription-linger", time.Minute, func(s *settings) *time.Duration { return &s.linger },
+			"how many seconds a session without a stream keeps its subscriptions"),
 		define(seconds(1, 3600), "stop-timeout", 8*time.Second, func(s *settings) *time.Duration { return &s.stop },
 			"how many seconds clients may still take to read their answers when the server ends"),
 	}

@@ -1,0 +1,103 @@
+package server_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/server"
+	"todo-mcp/server/servertest"
+)
+
+// subscribing serves a server over HTTP and returns a function that subscribes
+// or unsubscribes in a session and returns the answer, and one that begins a
+// session.
+func subscribing(t *testing.T, edit func(*server.Config)) (send func(session, method, uri, meta string) string, begin func() string) {
+	t.Helper()
+	site := servertest.Serve(t, servertest.New(t, nil, edit), nil)
+	send = func(session, method, uri, meta string) string {
+		t.Helper()
+		message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/%s","params":{"uri":%q}}`, method, uri)
+		_, _, answer := servertest.Post(t, site.URL+"/mcp", servertest.WithMeta(message, meta), "Mcp-Session-Id", session)
+		return answer
+	}
+	return send, func() string { return servertest.Session(t, site.URL+"/mcp", "tester") }
+}
+
+func refused(answer, why string) bool {
+	return strings.Contains(answer, `"error"`) && strings.Contains(answer, why)
+}
+
+// BAD-INPUT 64: only resources of this server can be subscribed to, and what is
+// refused uses no memory.
+func TestOnlyOwnResourcesAreSubscribed(t *testing.T) {
+	send, begin := subscribing(t, nil)
+	session := begin()
+	before := servertest.Heap()
+	long := strings.Repeat("x", 900<<10)
+	for n := range 40 {
+		for _, uri := range []string{"todo://lists/", "file:///" + long, fmt.Sprint("todo://lists/", n, long)} {
+			if answer := send(session, "subscribe", uri, `"a":1`); !refused(answer, "no such resource") {
+				t.Fatalf("64: subscribed to %.30s: %.200s", uri, answer)
+			}
+		}
+	}
+	if grown := int64(servertest.Heap()) - int64(before); grown > 16<<20 {
+		t.Errorf("64: %d bytes grown", grown)
+	}
+}
+
+// BAD-INPUT 64: a session has a limited number of subscriptions, of
+// conversations that subscribe as well, and so have all sessions together.
+func TestSubscriptionLimits(t *testing.T) {
+	send, begin := subscribing(t, func(c *server.Config) { c.MaxSubscriptions, c.MaxAllSubscriptions = 3, 5 })
+	one, two := begin(), begin()
+	expect := func(name, answer, refusal string) {
+		t.Helper()
+		if refusal == "" && strings.Contains(answer, `"error"`) || refusal != "" && !refused(answer, refusal) {
+			t.Errorf("64: %s: %s", name, answer)
+		}
+	}
+	for n := range 3 {
+		expect("under the limit", send(one, "subscribe", fmt.Sprint("todo://lists/", n), `"a":1`), "")
+	}
+	expect("the same again", send(one, "subscribe", "todo://lists/0", `"a":1`), "")
+	expect("over the limit", send(one, "subscribe", "todo://list", `"a":1`), "--max-subscriptions")
+	expect("unsubscribe", send(one, "unsubscribe", "todo://lists/0", `"a":1`), "")
+	expect("in its place", send(one, "subscribe", "todo://list", `"a":1`), "")
+	for n := range 2 {
+		expect("in another session", send(two, "subscribe", fmt.Sprint("todo://lists/", n), `"a":1`), "")
+	}
+	expect("over the limit of all", send(two, "subscribe", "todo://list", `"a":1`), "--max-all-subscriptions")
+	for n := range 3 {
+		send(two, "subscribe", "todo://lists/0", fmt.Sprintf(`"todo-mcp/conversation":"c%d"`, n))
+	}
+	expect("over the limit of conversations", send(two, "subscribe", "todo://lists/0", `"todo-mcp/conversation":"another"`), "--max-subscriptions")
+
+	site := servertest.Serve(t, servertest.New(t, nil, func(c *server.Config) { c.MaxSubscriptions = 1 }), nil)
+	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list","todo://lists"]},` + servertest.Meta + `}}`
+	_, _, answer := servertest.Post(t, site.URL+"/mcp", listen, servertest.ModernHeaders("subscriptions/listen", "")...)
+	expect("a stream", answer, "--max-subscriptions")
+}
+
+// BAD-INPUT 64: the subscriptions of a session without a stream end after a
+// while, and of one that has unsubscribed from all at once.
+func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {
+	send, begin := subscribing(t, func(c *server.Config) { c.MaxAllSubscriptions, c.SubscriptionLinger = 1, 20*time.Millisecond })
+	for range 2 { // the second finds the place that the first has left
+		session := begin()
+		if answer := send(session, "subscribe", "todo://list", `"a":1`); strings.Contains(answer, `"error"`) {
+			t.Errorf("64: %s", answer)
+		}
+		send(session, "unsubscribe", "todo://list", `"a":1`)
+	}
+	send(begin(), "subscribe", "todo://list", `"a":1`)
+	next := begin()
+	deadline := time.Now().Add(10 * time.Second)
+	for strings.Contains(send(next, "subscribe", "todo://lists", `"a":1`), `"error"`) {
+		if time.Now().After(deadline) {
+			t.Fatal("64: the subscriptions of a session without a stream do not end")
+		}
+	}
+}
