@@ -78,6 +78,7 @@ func (a *app) serve(ctx context.Context, args []string) error {
 func (a *app) newWeb(s *server.Server) (*edge.Edge, error) {
 	return web.New(s, web.Config{
 		Board: s.Board, Hosts: a.hosts, Origins: a.origins, SessionKey: a.sessionKey, Log: a.logger(),
+		MaxStreams: a.streams, MaxStreamsPerClient: a.clientStreams,
 		StopTimeout: a.stop, Streams: sse.Limits{WriteTimeout: a.write},
 	})
 }

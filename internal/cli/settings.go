@@ -42,6 +42,9 @@ type settings struct {
 	subs      int
 	allSubs   int
 	linger    time.Duration
+	streams   int
+	// clientStreams are those of one client.
+	clientStreams int
 }
 
 // group is a group of settings. A command accepts whole groups.
@@ -196,6 +199,10 @@ func httpSettings() []setting {
 		define(origins(), "allowed-origins", nil, func(s *settings) *[]string { return &s.origins },
 			"origins of pages that may call, with commas (https://host)"),
 		key,
+		define(between(1, 1_000_000), "max-streams", 4096, func(s *settings) *int { return &s.streams },
+			"most open event streams"),
+		define(between(1, 1_000_000), "max-streams-per-client", 2048, func(s *settings) *int { return &s.clientStreams },
+			"most open event streams of one client address, or of one principal"),
 		define(seconds(1, 3600), "write-timeout", 10*time.Second, func(s *settings) *time.Duration { return &s.write },
 			"how many seconds an HTTP client may take to read a piece (256 kB) of its answer or an event"),
 	}

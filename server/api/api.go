@@ -22,12 +22,13 @@ const maxListed = 2000
 // Route adds the routes below /api to an edge. All are GET; two are event
 // streams, the others answer with JSON.
 func Route(e *edge.Edge) {
+	s := &streams{}
 	e.Handle("GET /api/lists", edge.JSON, lists)
 	e.Handle("GET /api/lists/{id}", edge.JSON, list)
 	e.Handle("GET /api/lists/{id}/history", edge.JSON, history)
 	e.Handle("GET /api/workspace", edge.JSON, workspace)
-	e.HandleUnbounded("GET /api/events", edge.JSON, events)
-	e.HandleUnbounded("GET /api/stream", edge.JSON, calls)
+	e.HandleUnbounded("GET /api/events", edge.JSON, s.events)
+	e.HandleUnbounded("GET /api/stream", edge.JSON, s.follow)
 }
 
 // lists answers with lists as [render.ListDocument], last changed first, at most

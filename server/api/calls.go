@@ -80,9 +80,9 @@ func callID(c todo.Call) string {
 	return blockID(c.List) + "_" + c.ID
 }
 
-// calls streams calls as they are made, in this process and in others that
+// follow streams calls as they are made, in this process and in others that
 // share the store. ?list= restricts the stream to one list.
-func calls(w http.ResponseWriter, r *edge.Request) error {
+func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 	onlyList := r.URL.Query().Get("list")
 	follower := r.Lists.Calls()
 	defer follower.Close()
@@ -99,9 +99,11 @@ func calls(w http.ResponseWriter, r *edge.Request) error {
 				continue
 			}
 			// The start event has the whole input; the stop event follows at once.
-			block := blockOf(call.List, callID(call))
-			if err := stream.Send(sse.Event{Data: blockEvent{"content_block_start", index, &block}},
-				sse.Event{Data: blockEvent{"content_block_stop", index, nil}}); err != nil {
+			key := callKey{callID(call), call.List.List.Parent, index}
+			if err := s.calls.Send(stream, key, func() []sse.Event {
+				block := blockOf(call.List, key.call)
+				return []sse.Event{{Data: blockEvent{"content_block_start", key.index, &block}}, {Data: blockEvent{"content_block_stop", key.index, nil}}}
+			}); err != nil {
 				return err
 			}
 			index++

@@ -10,6 +10,24 @@ import (
 	"todo-mcp/tools"
 )
 
+// streams are the two event streams, with what they are sending.
+type streams struct {
+	updates sse.Shared[updateKey]
+	calls   sse.Shared[callKey]
+}
+
+type updateKey struct {
+	seq    int64
+	parent string
+}
+
+// callKey is a call as the block with a number on a stream.
+type callKey struct {
+	call   string
+	parent string
+	index  int
+}
+
 // Event names of /api/events. A sub-agent's list has a name of its own, so that
 // a reader of the others sees main lists only (docs/spec/variants.md T8).
 const (
@@ -37,7 +55,7 @@ type todoItem struct {
 // because a stream of many lists cannot be resumed by a revision. A slow reader
 // skips to the newest revision of each list. ?list= restricts the stream to one
 // list and its sub-agents' lists.
-func events(w http.ResponseWriter, r *edge.Request) error {
+func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 	f, err := sse.FollowRequest(r.Request, r.Lists, r.ReadTimeout())
 	if err != nil {
 		return edge.BadRequest("%s", err)
@@ -45,7 +63,16 @@ func events(w http.ResponseWriter, r *edge.Request) error {
 	watch := r.Lists.Watch(f.Want)
 	defer watch.Close()
 	return r.Stream(w, func(stream *sse.Stream) error {
-		f.Send = func(changed []todo.Snapshot) error { return stream.Send(updates(changed)...) }
+		f.Send = func(changed []todo.Snapshot) error {
+			for _, l := range changed {
+				// The parent is no part of a revision, and may be found later.
+				key := updateKey{l.Seq, l.List.Parent}
+				if err := s.updates.Send(stream, key, func() []sse.Event { return updates(l) }); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
 		if err := stream.Begin(); err != nil {
 			return err
 		}
@@ -53,20 +80,15 @@ func events(w http.ResponseWriter, r *edge.Request) error {
 	})
 }
 
-// updates returns the events of each list: one for a sub-agent's; for a main
-// list one with the list and then one with its items alone. Only the last has
-// the id, so that a reader whose stream breaks between the two gets both again.
-func updates(lists []todo.Snapshot) []sse.Event {
-	out := make([]sse.Event, 0, 2*len(lists))
-	for _, l := range lists {
-		u := updateOf(l)
-		if l.List.Agent != "" {
-			out = append(out, sse.Event{ID: l.Seq, Name: agentUpdate, Data: u})
-			continue
-		}
-		out = append(out, sse.Event{Name: listUpdate, Data: u}, sse.Event{ID: l.Seq, Name: itemsUpdate, Data: u.Todos})
+// updates returns the events of a list: one for a sub-agent's; for a main list
+// one with the list and then one with its items alone. Only the last has the id,
+// so that a reader whose stream breaks between the two gets both again.
+func updates(l todo.Snapshot) []sse.Event {
+	u := updateOf(l)
+	if l.List.Agent != "" {
+		return []sse.Event{{ID: l.Seq, Name: agentUpdate, Data: u}}
 	}
-	return out
+	return []sse.Event{{Name: listUpdate, Data: u}, {ID: l.Seq, Name: itemsUpdate, Data: u.Todos}}
 }
 
 func updateOf(l todo.Snapshot) update {

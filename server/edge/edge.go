@@ -15,7 +15,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"todo-mcp/internal/todo"
@@ -47,6 +46,9 @@ type Config struct {
 	StopTimeout time.Duration
 	// MaxStreams is how many streams may be open at once; 0 means 4096.
 	MaxStreams int
+	// MaxStreamsPerClient is how many of them one client address, and one
+	// principal, may have; 0 means 2048 (BAD-INPUT 63).
+	MaxStreamsPerClient int
 	// Streams are the time limits of each stream. Its WriteTimeout also holds for
 	// each piece of an answer that is no stream (BAD-INPUT 61); 0 means 10 s.
 	Streams sse.Limits
@@ -60,13 +62,13 @@ const ServerName = "todo-mcp"
 
 // Edge serves all routes. It is safe for concurrent use once they are added.
 type Edge struct {
-	config      Config
-	mux         *http.ServeMux
-	guard       *guard
-	closing     context.Context // ends with [Edge.Close]
-	close       context.CancelFunc
-	openStreams atomic.Int64
-	probe       writeProbe
+	config  Config
+	mux     *http.ServeMux
+	guard   *guard
+	closing context.Context // ends with [Edge.Close]
+	close   context.CancelFunc
+	streams streamCount
+	probe   writeProbe
 }
 
 // New returns an edge with two routes, the probes /livez and /readyz. It
@@ -80,6 +82,7 @@ func New(c Config) (*Edge, error) {
 	c.BodyTimeout = cmp.Or(c.BodyTimeout, 30*time.Second)
 	c.StopTimeout = cmp.Or(c.StopTimeout, 8*time.Second)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 4096)
+	c.MaxStreamsPerClient = cmp.Or(c.MaxStreamsPerClient, 2048)
 	c.Streams.WriteTimeout = cmp.Or(c.Streams.WriteTimeout, 10*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
@@ -169,7 +172,8 @@ func (e *Edge) identify(r *http.Request) *Request {
 // serve returns. The stream also ends with the request and with the edge. An error
 // that serve returns is logged, since it can no longer be answered; an error after
 // the end of the stream is not. Stream returns an [*Error] with status 429 when as
-// many streams are open as the edge allows (BAD-INPUT 13). HEAD is answered with
+// many streams are open as the edge allows, in all or of this client (BAD-INPUT
+// 13, 63). HEAD is answered with
 // the header alone.
 func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) error {
 	if r.Method == http.MethodHead { // there is nothing to wait for (BAD-INPUT 62)
@@ -177,11 +181,12 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 		return nil
 	}
 	e := r.edge
-	defer e.openStreams.Add(-1)
-	if e.openStreams.Add(1) > int64(e.config.MaxStreams) {
+	closed, err := e.streams.open(r, e.config)
+	if err != nil {
 		w.Header().Set("Retry-After", "10")
-		return &Error{http.StatusTooManyRequests, "too many open streams"}
+		return err
 	}
+	defer closed()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(e.closing, cancel)()
@@ -190,7 +195,7 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 	}
 	stream := sse.Open(ctx, w, e.config.Streams)
 	defer stream.Close()
-	err := serve(stream)
+	err = serve(stream)
 	// ErrClosed: the board closes when the program stops.
 	if err != nil && stream.Context().Err() == nil && !errors.Is(err, todo.ErrClosed) {
 		e.config.Log.Error("stream failed", "method", r.Method, "route", r.Pattern, "error", err)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -251,6 +252,51 @@ func TestHTTPCloseEndsStreams(t *testing.T) {
 		t.Errorf("shutdown: %v", err)
 	}
 	get.End()
+}
+
+// BAD-INPUT 63: one client address may have MaxStreamsPerClient streams open, and
+// cannot take those of others.
+func TestStreamCapOfAClient(t *testing.T) {
+	s := servertest.New(t, nil, nil)
+	e, err := web.New(s, web.Config{Board: s.Board, SessionKey: servertest.Key, MaxStreamsPerClient: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(address string) (end func() *httptest.ResponseRecorder) {
+		ctx, cancel := context.WithCancel(t.Context())
+		answer, done, begun := httptest.NewRecorder(), make(chan struct{}), make(chan struct{})
+		r := httptest.NewRequestWithContext(ctx, "GET", "http://localhost/api/events", nil)
+		r.RemoteAddr = address
+		go func() {
+			defer close(done)
+			e.ServeHTTP(firstWrite{answer, sync.OnceFunc(func() { close(begun) })}, r)
+		}()
+		<-begun
+		return func() *httptest.ResponseRecorder { cancel(); <-done; return answer }
+	}
+	end1, end2 := open("127.0.0.1:1"), open("127.0.0.1:2")
+	if answer := open("127.0.0.1:3")(); answer.Code != http.StatusTooManyRequests || !strings.Contains(answer.Body.String(), "--max-streams-per-client") {
+		t.Errorf("63: a third stream: %d %s", answer.Code, answer.Body)
+	}
+	if answer := open("127.0.0.2:1")(); answer.Code != http.StatusOK {
+		t.Errorf("63: a stream of another address: %d %s", answer.Code, answer.Body)
+	}
+	end1()
+	if answer := open("127.0.0.1:3")(); answer.Code != http.StatusOK {
+		t.Errorf("63: a stream in the place of another: %d %s", answer.Code, answer.Body)
+	}
+	end2()
+}
+
+// firstWrite calls wrote when the answer begins.
+type firstWrite struct {
+	*httptest.ResponseRecorder
+	wrote func()
+}
+
+func (w firstWrite) WriteHeader(status int) {
+	w.ResponseRecorder.WriteHeader(status)
+	w.wrote()
 }
 
 // BAD-INPUT 13: when MaxStreams streams of any kind are open, the next is

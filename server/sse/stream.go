@@ -108,11 +108,19 @@ type Event struct {
 // Send writes events. When one of them cannot be encoded it writes none. Any
 // other error means that the stream has ended.
 func (s *Stream) Send(events ...Event) error {
+	data, err := encode(events)
+	if err != nil {
+		return err
+	}
+	return s.send(data)
+}
+
+func encode(events []Event) ([]byte, error) {
 	var b bytes.Buffer
 	for _, e := range events {
 		data, err := json.Marshal(e.Data)
 		if err != nil {
-			return fmt.Errorf("encode event: %w", err)
+			return nil, fmt.Errorf("encode event: %w", err)
 		}
 		if e.ID != 0 {
 			fmt.Fprintf(&b, "id: %d\n", e.ID)
@@ -122,7 +130,7 @@ func (s *Stream) Send(events ...Event) error {
 		}
 		fmt.Fprintf(&b, "data: %s\n\n", data)
 	}
-	return s.send(b.Bytes())
+	return b.Bytes(), nil
 }
 
 func (s *Stream) send(data []byte) error {

@@ -29,10 +29,11 @@ type Config struct {
 	Log *slog.Logger
 	// Now is the clock of the panel; nil means time.Now.
 	Now func() time.Time
-	// Timeout, HeaderTimeout, BodyTimeout, StopTimeout, MaxStreams and Streams are
-	// passed to [edge.Config]; 0 means its defaults.
+	// Timeout, HeaderTimeout, BodyTimeout, StopTimeout, MaxStreams,
+	// MaxStreamsPerClient and Streams are passed to [edge.Config]; 0 means its
+	// defaults.
 	Timeout, HeaderTimeout, BodyTimeout, StopTimeout time.Duration
-	MaxStreams                                       int
+	MaxStreams, MaxStreamsPerClient                  int
 	Streams                                          sse.Limits
 }
 
@@ -41,7 +42,7 @@ type Config struct {
 func New(s *server.Server, c Config) (*edge.Edge, error) {
 	e, err := edge.New(edge.Config{
 		Board: c.Board, Hosts: c.Hosts, Origins: c.Origins, Log: c.Log,
-		Timeout: c.Timeout, HeaderTimeout: c.HeaderTimeout, BodyTimeout: c.BodyTimeout, StopTimeout: c.StopTimeout, MaxStreams: c.MaxStreams, Streams: c.Streams,
+		Timeout: c.Timeout, HeaderTimeout: c.HeaderTimeout, BodyTimeout: c.BodyTimeout, StopTimeout: c.StopTimeout, MaxStreams: c.MaxStreams, MaxStreamsPerClient: c.MaxStreamsPerClient, Streams: c.Streams,
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,69 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/servertest"
+)
+
+// BAD-INPUT 63: a change is encoded once, however many streams it is sent on.
+func TestStreamsShareOneEncoding(t *testing.T) {
+	for path, last := range map[string]string{"/api/events": "event: todos:update", "/api/stream": `data: {"type":"content_block_start"`} {
+		t.Run(path, func(t *testing.T) {
+			server := servertest.New(t, nil, nil)
+			site := servertest.Serve(t, server, nil)
+			address := strings.TrimPrefix(site.URL, "http://")
+			const streams = 100
+			var got sync.WaitGroup
+			for range streams {
+				conn, err := net.Dial("tcp", address)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, address)
+				lines := bufio.NewReaderSize(conn, 4<<10)
+				until := func(prefix string) {
+					for {
+						line, err := lines.ReadSlice('\n')
+						if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+							t.Error(err)
+							return
+						}
+						if bytes.HasPrefix(line, []byte(prefix)) {
+							return
+						}
+					}
+				}
+				until("retry: ") // it follows changes from here on
+				got.Go(func() { until(last) })
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if _, err := server.Board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}}, Change: func(d *todo.Draft) error {
+				for range todo.MaxItems { // 1 MB in all
+					d.Append(strings.Repeat("x", 1000))
+				}
+				return nil
+			}}); err != nil {
+				t.Fatal(err)
+			}
+			got.Wait()
+			runtime.ReadMemStats(&after)
+			allocated := (after.TotalAlloc - before.TotalAlloc) >> 20
+			t.Logf("%d MB allocated for %d streams", allocated, streams)
+			if allocated > 150 {
+				t.Errorf("63: %d MB allocated for %d streams", allocated, streams)
+			}
+		})
+	}
+}

@@ -1,0 +1,50 @@
+package edge
+
+import (
+	"net/http"
+	"sync"
+)
+
+// streamCount counts the open streams, in all and of each client. The zero value
+// is ready to use.
+type streamCount struct {
+	mu  sync.Mutex
+	all int
+	of  map[string]int // by client address and by principal
+}
+
+// open counts a stream, or returns an error when there are as many as c allows.
+// The caller must call closed when the stream has ended.
+func (s *streamCount) open(r *Request, c Config) (closed func(), err error) {
+	clients := []string{"address " + hostOf(r.RemoteAddr)}
+	if r.Principal != "" { // without authentication all clients are one principal
+		clients = append(clients, "principal "+r.Principal)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all >= c.MaxStreams {
+		return nil, &Error{http.StatusTooManyRequests, "too many open streams (see --max-streams)"}
+	}
+	for _, client := range clients {
+		if s.of[client] >= c.MaxStreamsPerClient {
+			return nil, &Error{http.StatusTooManyRequests, "too many open streams of one client (see --max-streams-per-client)"}
+		}
+	}
+	if s.of == nil {
+		s.of = make(map[string]int)
+	}
+	s.all++
+	for _, client := range clients {
+		s.of[client]++
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all--
+		for _, client := range clients {
+			if s.of[client]--; s.of[client] == 0 {
+				delete(s.of, client)
+			}
+		}
+	}, nil
+}
