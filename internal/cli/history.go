@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -84,7 +83,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 // which it differs.
 func (a *app) printRevision(before, r todo.Snapshot, o historyOptions) error {
 	if o.json {
-		return json.NewEncoder(a.Stdout).Encode(render.Document(r))
+		return printLine(a.Stdout, render.Document(r))
 	}
 	by := render.Safe(r.Writer.Client)
 	if r.Writer.Variant != "" {

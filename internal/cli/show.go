@@ -101,12 +101,25 @@ func (a *app) picture(list todo.Snapshot, title string, width int) string {
 	return render.Box(list, render.BoxOptions{Width: width, Color: a.colour(), Title: title})
 }
 
+// printJSON prints a value as JSON over several lines, safe to show in a terminal
+// (BAD-INPUT 80).
 func printJSON(w io.Writer, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
+	return writeJSON(w, data, err)
+}
+
+// printLine prints a value as one line of JSON, safe to show in a terminal
+// (BAD-INPUT 80).
+func printLine(w io.Writer, v any) error {
+	data, err := json.Marshal(v)
+	return writeJSON(w, data, err)
+}
+
+func writeJSON(w io.Writer, data []byte, err error) error {
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	_, err = fmt.Fprintf(w, "%s\n", data)
+	_, err = w.Write(append(render.SafeJSON(data), '\n'))
 	return err
 }
 

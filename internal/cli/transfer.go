@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -30,14 +29,13 @@ func (a *app) export(ctx context.Context, args []string) error {
 		return err
 	}
 	out := bufio.NewWriter(a.Stdout)
-	encode := json.NewEncoder(out)
 	for _, l := range exported {
 		revisions, err := lists.History(ctx, l.List.ID, 0, 0)
 		if err != nil {
 			return err
 		}
 		for _, r := range revisions {
-			if err := encode.Encode(r); err != nil {
+			if err := printLine(out, r); err != nil {
 				return err
 			}
 		}

@@ -1,9 +1,11 @@
 package render
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -17,6 +19,34 @@ import (
 // The result is one line of valid UTF-8, and applying Safe again does not change
 // it. A backslash is not escaped, so the result cannot be parsed back.
 func Safe(text string) string {
+	return replaceUnsafe(text, func(r rune, raw byte) string {
+		if r < 0 {
+			return `\x` + strconv.FormatUint(uint64(raw), 16)
+		}
+		return strings.Trim(strconv.QuoteRuneToASCII(r), "'")
+	})
+}
+
+// SafeJSON returns JSON with an escape (`\u009b`) for each character that [Safe]
+// replaces, so that a terminal that shows it is not commanded by it and a person
+// sees what is there. The result is JSON of the same value: outside its strings
+// JSON has no such character. data must be valid UTF-8, as encoding/json writes.
+func SafeJSON(data []byte) []byte {
+	return []byte(replaceUnsafe(string(data), func(r rune, _ byte) string {
+		if r == '\n' || r == '\t' || r == '\r' { // between values; strings have them escaped
+			return string(r)
+		}
+		var b strings.Builder
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+		return b.String()
+	}))
+}
+
+// replaceUnsafe returns a text with an escape for each rune that is not safe to
+// display. Of an invalid byte it escapes the byte, with rune -1.
+func replaceUnsafe(text string, with func(r rune, raw byte) string) string {
 	if isPlainASCII(text) {
 		return text
 	}
@@ -28,7 +58,7 @@ func Safe(text string) string {
 		flag := flagLen(text)
 		switch {
 		case r < 0:
-			b.WriteString(`\x` + strconv.FormatUint(uint64(text[0]), 16))
+			b.WriteString(with(r, text[0]))
 			prev = 0
 		case flag > 0:
 			b.WriteString(text[:flag])
@@ -37,7 +67,7 @@ func Safe(text string) string {
 			b.WriteRune(r)
 			prev = r
 		default:
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+			b.WriteString(with(r, 0))
 			prev = 0
 		}
 		text = text[n:]

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode"
@@ -53,6 +54,40 @@ func TestSafeKeepsHonestText(t *testing.T) {
 		if got := Safe(text); got != text {
 			t.Errorf("Safe(%+q) = %+q", text, got)
 		}
+	}
+}
+
+// BAD-INPUT 80: SafeJSON escapes what Safe escapes, keeps honest text, and its
+// result decodes to the same value.
+func TestSafeJSON(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":          `"plain"`,
+		"\u009b31m\x7f":  `"\u009b31m\u007f"`,
+		"\x1b[2J":        `"\u001b[2J"`,
+		"a\u202eb\u2066": `"a\u202eb\u2066"`,
+		"\U000e0041":     `"\udb40\udc41"`,
+		"分析 👩🏽‍💻 می‌خواهم":         `"分析 👩🏽‍💻 می‌خواهم"`,
+		`back\slash "quoted"`:      `"back\\slash \"quoted\""`,
+		"line\nbreak\u2028":        `"line\nbreak\u2028"`,
+		"\\\u009b, \\u009b":        `"\\\u009b, \\u009b"`,
+		"invalid \xff, \ufffd":     `"invalid \ufffd, ` + "\ufffd" + `"`,
+		"😀\ufe0f\U000e0101 hidden": `"😀` + "\ufe0f" + `\udb40\udd01 hidden"`,
+	} {
+		data, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		safe := SafeJSON(data)
+		if string(safe) != want {
+			t.Errorf("%+q is %s, want %s", in, safe, want)
+		}
+		var got string
+		if err := json.Unmarshal(safe, &got); err != nil || got != strings.ToValidUTF8(in, "\ufffd") {
+			t.Errorf("%s decodes to %+q, %v", safe, got, err)
+		}
+	}
+	if got := string(SafeJSON([]byte("{\n\t\"a\": \"é\"\r\n}\n"))); got != "{\n\t\"a\": \"é\"\r\n}\n" {
+		t.Errorf("white space between values: %q", got)
 	}
 }
 
