@@ -6,12 +6,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -75,10 +77,12 @@ func readExport(in io.Reader) ([]history, error) {
 
 // readLine reads and checks the snapshot in a line of an export.
 func readLine(line []byte) (s todo.Snapshot, err error) {
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
-		return s, fmt.Errorf("not a line of an export: %w", err)
+	err = decodeStrict(line, &s)
+	if err == nil {
+		err = checkListKeys(line)
+	}
+	if err != nil {
+		return s, fmt.Errorf("not a line of an export: %s", render.Safe(err.Error()))
 	}
 	s.List.ParentConversation = "" // its bindings are not in the file; Parent is
 	s.List = s.List.Begun(s.Items) // exports of older versions lack First
@@ -91,6 +95,29 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 		}
 	}
 	return s, nil
+}
+
+// decodeStrict decodes JSON into what has its keys, each once and in this very
+// case. It refuses other keys, invalid UTF-8, lone surrogates and text behind the
+// value (BAD-INPUT 83).
+func decodeStrict(data []byte, into any) error {
+	return json.Unmarshal(data, into, json.RejectUnknownMembers(true))
+}
+
+// checkListKeys refuses what decodeStrict does in the list of a line, which
+// decodes itself because older versions wrote it differently.
+func checkListKeys(line []byte) error {
+	var outer struct {
+		List jsontext.Value `json:"list"`
+	}
+	if err := json.Unmarshal(line, &outer); err != nil || outer.List == nil {
+		return err
+	}
+	type List todo.List // has no UnmarshalJSON
+	return decodeStrict(outer.List, &struct {
+		List  `json:",inline"`
+		Scope jsontext.Value `json:"scope"` // of older versions
+	}{})
 }
 
 // importer writes histories to a store.

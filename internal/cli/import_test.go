@@ -100,3 +100,47 @@ func TestImportKeepsSubAgentsLists(t *testing.T) {
 		t.Errorf("sub-agent's list: %+v, %v", subs, err)
 	}
 }
+
+// exportLine is a line that import takes.
+const exportLine = `{"list":{"id":"a","name":"n","created":"2026-01-02T03:04:05Z"},"revision":1,"items":[{"id":"1","text":"A","status":"pending"}],"last_id":1,"updated":"2026-01-02T03:04:05Z","writer":{"client":"c"}}`
+
+// BAD-INPUT 83: a line that two readers could take differently is refused: each
+// key comes once, in its own case, and texts have no lone surrogate. Exports of
+// versions in which a list had a scope are taken.
+func TestImportReadsStrictly(t *testing.T) {
+	read := func(from, to string) error {
+		line := strings.Replace(exportLine, from, to, 1)
+		if line == exportLine && from != to {
+			t.Fatalf("%s is not in the line", from)
+		}
+		_, err := readExport(strings.NewReader(line + "\n"))
+		return err
+	}
+	for name, c := range map[string]struct{ from, to string }{
+		"as it is":  {"", ""},
+		"old scope": {`"id":"a"`, `"id":"a","scope":{"principal":"p","conversation":"name:n","exclusive":true}`},
+	} {
+		if err := read(c.from, c.to); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, c := range map[string]struct{ from, to string }{
+		"a key in another case":       {`"revision":1`, `"Revision":1`},
+		"two keys, case only":         {`"revision":1`, `"revision":1,"REVISION":2`},
+		"a key twice":                 {`"revision":1`, `"revision":1,"revision":2`},
+		"in the list":                 {`"name":"n"`, `"name":"n","Name":"m"`},
+		"in the list, another case":   {`"name":"n"`, `"Name":"n"`},
+		"in the list, twice":          {`"name":"n"`, `"name":"n","name":"m"`},
+		"in the list, unknown":        {`"name":"n"`, `"name":"n","nick":"m"`},
+		"in an item":                  {`"text":"A"`, `"text":"A","Text":"B"`},
+		"in the writer":               {`"client":"c"`, `"client":"c","CLIENT":"d"`},
+		"a lone surrogate in a text":  {`"text":"A"`, `"text":"A\ud800"`},
+		"a lone surrogate in a name":  {`"client":"c"`, `"client":"c\udc00"`},
+		"invalid UTF-8":               {`"text":"A"`, "\"text\":\"A\xff\""},
+		"text behind the line's JSON": {`"writer":{"client":"c"}}`, `"writer":{"client":"c"}} {}`},
+	} {
+		if err := read(c.from, c.to); err == nil || !strings.Contains(err.Error(), "line 1: not a line of an export") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/jsonrpc"
 	"todo-mcp/tools"
 )
 
@@ -30,6 +31,9 @@ func (a *app) todoWrite(ctx context.Context, args []string) error {
 		return &verbatimError{"Error: " + err.Error()}
 	}
 	tool := tools.Find(list, "TodoWrite")
+	if strings.HasPrefix(string(raw), "{") && jsonrpc.CheckObject(raw) != nil {
+		return toolFailure(tool, tools.ErrInvalidJSON) // as over MCP (BAD-INPUT 83)
+	}
 	call, err := tool.Read(raw)
 	if err != nil {
 		return toolFailure(tool, err)

@@ -105,30 +105,45 @@ func Read(raw []byte) (Message, *Error) {
 	return m, err
 }
 
+// CheckObject refuses a JSON object that lenient readers could interpret
+// differently, by the rules of [Read] for the parts of a message. It is for
+// objects that come in no message.
+func CheckObject(raw []byte) *Error {
+	return checkStrict(raw, []string{"[]"}) // below the message: no key is the protocol's
+}
+
 func readStrict(raw []byte) (Message, *Error) {
+	if err := checkStrict(raw, nil); err != nil {
+		return Message{}, err
+	}
+	return envelope(raw)
+}
+
+// checkStrict checks an object that stands at a path of a message.
+func checkStrict(raw []byte, path []string) *Error {
 	if !utf8.Valid(raw) {
-		return Message{}, Refuse(mcp.PARSE_ERROR, "the message is not valid UTF-8")
+		return Refuse(mcp.PARSE_ERROR, "the message is not valid UTF-8")
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowInvalidUTF8(true))
 	switch d.PeekKind() {
 	case '{':
 	case '[':
-		return Message{}, Refuse(mcp.INVALID_REQUEST, "batches are not supported, send one message at a time")
+		return Refuse(mcp.INVALID_REQUEST, "batches are not supported, send one message at a time")
 	default:
-		return Message{}, Refuse(mcp.PARSE_ERROR, "the message is not a JSON object")
+		return Refuse(mcp.PARSE_ERROR, "the message is not a JSON object")
 	}
 	var r strictReader
-	if err := r.object(d, nil); err != nil {
+	if err := r.object(d, path); err != nil {
 		var refusal *Error
 		if errors.As(err, &refusal) {
-			return Message{}, refusal
+			return refusal
 		}
-		return Message{}, Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: %s", reason(err))
+		return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: %s", reason(err))
 	}
 	if len(bytes.TrimSpace(raw[d.InputOffset():])) > 0 {
-		return Message{}, Refuse(mcp.PARSE_ERROR, "there is text behind the message")
+		return Refuse(mcp.PARSE_ERROR, "there is text behind the message")
 	}
-	return envelope(raw)
+	return nil
 }
 
 // reason returns a text for a decoder's error that quotes nothing of the

@@ -1,11 +1,12 @@
 package panel
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+
+	"github.com/go-json-experiment/json"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -78,7 +79,8 @@ func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
 		return unread
 	}
 	var edit personsEdit
-	if err := json.Unmarshal(raw, &edit); err != nil {
+	// Strict: an edit that two readers could take differently is none (BAD-INPUT 83).
+	if err := json.Unmarshal(raw, &edit, json.RejectUnknownMembers(true)); err != nil {
 		return edge.BadRequest("not an edit")
 	}
 	change, err := edit.change()

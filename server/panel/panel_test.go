@@ -129,3 +129,27 @@ func TestPanelEmptyListIsNotFinished(t *testing.T) {
 		})
 	}
 }
+
+// BAD-INPUT 83: an edit that two readers could take differently is refused and
+// changes nothing.
+func TestEditReadsStrictly(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	servertest.Writer(t, web.URL, "tester")(servertest.Todos("pending", "A"))
+	id := listIDs(t, web.URL)[0]
+	for name, edit := range map[string]string{
+		"a key in another case": `{"Do":"text","id":"1","text":"B"}`,
+		"two keys, case only":   `{"do":"text","id":"1","text":"B","Text":"C"}`,
+		"a key twice":           `{"do":"text","id":"1","text":"B","text":"C"}`,
+		"a lone surrogate":      `{"do":"text","id":"1","text":"B\ud800"}`,
+		"invalid UTF-8":         "{\"do\":\"text\",\"id\":\"1\",\"text\":\"B\xff\"}",
+		"an unknown key":        `{"do":"text","id":"1","text":"B","at":3}`,
+		"text behind":           `{"do":"text","id":"1","text":"B"} {}`,
+	} {
+		if status, _, body := servertest.Post(t, web.URL+"/lists/"+id+"/edit", edit); status != 400 || !strings.Contains(body, "not an edit") {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+	}
+	if status, _, body := servertest.Post(t, web.URL+"/lists/"+id+"/edit", `{"do":"text","id":"1","text":"D"}`); status != 200 || !strings.Contains(body, `"revision":2`) {
+		t.Errorf("a good edit: %d %s", status, body)
+	}
+}
