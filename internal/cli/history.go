@@ -40,12 +40,11 @@ func (a *app) history(ctx context.Context, args []string, o historyOptions) erro
 	if err != nil {
 		return err
 	}
-	revisions, err := lists.History(ctx, list.List.ID, 0, 0)
-	if err != nil {
-		return err
-	}
 	before := todo.Snapshot{}
-	for _, r := range revisions {
+	for r, err := range lists.Revisions(ctx, list.List.ID, 0) {
+		if err != nil {
+			return err
+		}
 		if !r.Updated.Before(since) {
 			if err := a.printRevision(before, r, o); err != nil {
 				return err

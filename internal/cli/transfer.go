@@ -30,11 +30,10 @@ func (a *app) export(ctx context.Context, args []string) error {
 	}
 	out := bufio.NewWriter(a.Stdout)
 	for _, l := range exported {
-		revisions, err := lists.History(ctx, l.List.ID, 0, 0)
-		if err != nil {
-			return err
-		}
-		for _, r := range revisions {
+		for r, err := range lists.Revisions(ctx, l.List.ID, 0) {
+			if err != nil {
+				return err
+			}
 			if err := printLine(out, r); err != nil {
 				return err
 			}

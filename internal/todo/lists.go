@@ -3,6 +3,7 @@ package todo
 import (
 	"context"
 	"fmt"
+	"iter"
 )
 
 // Lists are a board's lists as one principal sees them. No method finds a list
@@ -54,6 +55,25 @@ func (l Lists) History(ctx context.Context, list string, after int64, limit int)
 		return nil, err
 	}
 	return revisions, err
+}
+
+// Revisions reads the revisions of a list above after in ascending order, each
+// when it is asked for: a history may be larger than the memory (BAD-INPUT 60).
+// It ends with an error that is yielded. It yields nothing for an unknown list.
+func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq2[Snapshot, error] {
+	return func(yield func(Snapshot, error) bool) {
+		for {
+			next, err := l.History(ctx, list, after, 1)
+			if err != nil {
+				yield(Snapshot{}, err)
+				return
+			}
+			if len(next) == 0 || !yield(next[0], nil) {
+				return
+			}
+			after = next[0].Revision
+		}
+	}
 }
 
 // Held reads the list that a target means. It returns [ErrNotFound] when

@@ -58,8 +58,8 @@ func list(w http.ResponseWriter, r *edge.Request) error {
 	return edge.WriteJSON(w, http.StatusOK, render.Document(l))
 }
 
-// history answers with a list's revisions above ?after=, oldest first, at most
-// ?limit=.
+// history answers with a page of a list's revisions above ?after=, oldest first,
+// at most ?limit=. Where there are more, the header Link has the next page.
 func history(w http.ResponseWriter, r *edge.Request) error {
 	after, err1 := queryNumber(r, "after", 0)
 	limit, err2 := queryLimit(r)
@@ -67,14 +67,29 @@ func history(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	id := r.PathValue("id")
-	if _, err := r.Lists.Load(r.Context(), id, 0); err != nil {
-		return err
-	}
-	revisions, err := r.Lists.History(r.Context(), id, after, limit)
+	newest, err := r.Lists.Load(r.Context(), id, 0)
 	if err != nil {
 		return err
 	}
-	return edge.WriteJSON(w, http.StatusOK, documents(revisions))
+	p := page{limit: limit, max: maxPage}
+	var last int64
+	for l, err := range r.Lists.Revisions(r.Context(), id, after) {
+		if err != nil {
+			return err
+		}
+		fits, err := p.add(render.Document(l))
+		if err != nil {
+			return err
+		}
+		if !fits {
+			break
+		}
+		last = l.Revision
+	}
+	if len(p.parts) > 0 && last < newest.Revision {
+		link(w, r, "next", "after", last)
+	}
+	return edge.WriteJSON(w, http.StatusOK, p.all())
 }
 
 func documents(lists []todo.Snapshot) []render.ListDocument {

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -119,9 +121,9 @@ type workspaceAnswer struct {
 		Todos []streamTodo `json:"todos"`
 	} `json:"workspace"`
 	// Messages are the assistant's messages of the conversation.
-	Messages []historyMessage `json:"messages"`
+	Messages []json.RawMessage `json:"messages"`
 	// History is the form into which a front end parses the messages.
-	History []historyAnswer `json:"history"`
+	History []json.RawMessage `json:"history"`
 }
 
 type historyMessage struct {
@@ -137,30 +139,70 @@ type historyAnswer struct {
 	Blocks    []toolUse `json:"blocks"`
 }
 
-// workspace answers with the history of the list with the id or name ?list=, or
-// without ?list= of the main list that changed last. It answers with empty
-// histories when there is no such list.
+// workspace answers with the list with the id or name ?list=, or without ?list=
+// with the main list that changed last, and with a page of its history: the
+// newest revisions below ?before=. Where there are older ones, the header Link has
+// the page before. It answers with empty histories when there is no such list.
 func workspace(w http.ResponseWriter, r *edge.Request) error {
-	answer := workspaceAnswer{Messages: []historyMessage{}, History: []historyAnswer{}}
+	before, err := queryNumber(r, "before", 0)
+	if err != nil {
+		return err
+	}
 	l, err := workspaceList(r, r.URL.Query().Get("list"))
 	if errors.Is(err, todo.ErrNotFound) {
-		return edge.WriteJSON(w, http.StatusOK, answer)
+		return edge.WriteJSON(w, http.StatusOK, workspaceAnswer{Messages: []json.RawMessage{}, History: []json.RawMessage{}})
 	}
 	if err != nil {
 		return err
 	}
-	revisions, err := r.Lists.History(r.Context(), l.List.ID, 0, 0)
+	messages, parsed, older, err := workspaceHistory(r, l, before)
 	if err != nil {
 		return err
 	}
+	if older > 0 {
+		link(w, r, "prev", "before", older)
+	}
+	answer := workspaceAnswer{Messages: messages, History: parsed}
 	answer.Workspace.Todos = streamTodos(l)
-	for i, s := range revisions {
-		block := blockOf(s, blockID(s))
-		answer.History = append(answer.History, historyAnswer{ID: fmt.Sprintf("session-history-%d", i+1), Type: "ai_answer", Blocks: []toolUse{block}})
-		block.Message = ""
-		answer.Messages = append(answer.Messages, historyMessage{Role: "assistant", Content: []toolUse{block}, ToolCalls: []toolUse{}})
-	}
 	return edge.WriteJSON(w, http.StatusOK, answer)
+}
+
+// workspaceHistory reads a page of a list's revisions below before (0: all of
+// them), in both forms and ascending order. Older is the revision before which
+// there are more; 0 when there are none.
+func workspaceHistory(r *edge.Request, l todo.Snapshot, before int64) (messages, parsed []json.RawMessage, older int64, err error) {
+	if before == 0 || before > l.Revision {
+		before = l.Revision + 1
+	}
+	// Each revision is in both forms: half of the page is for each.
+	m, h := page{limit: maxListed, max: maxPage / 2}, page{limit: maxListed, max: maxPage}
+	for n := before - 1; n > 0; n-- {
+		s, err := r.Lists.Load(r.Context(), l.List.ID, n)
+		if errors.Is(err, todo.ErrNotFound) {
+			break // it is kept no more, nor are those before it
+		}
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		block := blockOf(s, blockID(s))
+		form := historyAnswer{ID: fmt.Sprintf("session-history-%d", n), Type: "ai_answer", Blocks: []toolUse{block}}
+		block.Message = ""
+		fits, err := m.add(historyMessage{Role: "assistant", Content: []toolUse{block}, ToolCalls: []toolUse{}})
+		if err == nil && fits {
+			_, err = h.add(form)
+		}
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		if !fits {
+			older = n + 1
+			break
+		}
+	}
+	messages, parsed = m.all(), h.all()
+	slices.Reverse(messages)
+	slices.Reverse(parsed)
+	return messages, parsed, older, nil
 }
 
 // workspaceList returns the list with an id, else the one that changed last with
@@ -171,20 +213,34 @@ func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 			return l, err
 		}
 	}
-	// Almost always the list is among the last changed; else all are read.
-	for _, limit := range []int{maxListed, 0} {
-		found, err := r.Lists.Find(r.Context(), todo.Query{Limit: limit})
-		if err != nil {
-			return todo.Snapshot{}, err
+	is := func(l todo.Snapshot) bool {
+		return wanted != "" && l.List.Name == wanted || wanted == "" && l.List.Agent == ""
+	}
+	// Almost always it is one of the last changed. Else all are read, a few at a
+	// time, in the order of their changes.
+	newest, err := r.Lists.Find(r.Context(), todo.Query{Limit: listsAtOnce})
+	if err != nil {
+		return todo.Snapshot{}, err
+	}
+	if n := slices.IndexFunc(newest, is); n >= 0 {
+		return newest[n], nil
+	}
+	found, err := todo.Snapshot{}, todo.ErrNotFound
+	for after := int64(0); ; {
+		some, failed := r.Lists.Find(r.Context(), todo.Query{OldestFirst: true, AfterSeq: after, Limit: listsAtOnce})
+		if failed != nil {
+			return todo.Snapshot{}, failed
 		}
-		for _, l := range found {
-			if wanted != "" && l.List.Name == wanted || wanted == "" && l.List.Agent == "" {
-				return l, nil
+		if len(some) == 0 {
+			return found, err
+		}
+		for _, l := range some {
+			if after = l.Seq; is(l) {
+				found, err = l, nil
 			}
 		}
-		if len(found) < limit {
-			break
-		}
 	}
-	return todo.Snapshot{}, todo.ErrNotFound
 }
+
+// listsAtOnce is how many lists are held while one is looked for.
+const listsAtOnce = 16

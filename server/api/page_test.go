@@ -1,0 +1,177 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/servertest"
+)
+
+// weighing is a store that notes the most text it returned at once, in bytes.
+type weighing struct {
+	todo.Store
+	most atomic.Int64
+}
+
+func (w *weighing) weigh(lists ...todo.Snapshot) {
+	var sum int64
+	for _, l := range lists {
+		for _, i := range l.Items {
+			sum += int64(len(i.Text))
+		}
+	}
+	w.most.Store(max(w.most.Load(), sum))
+}
+
+func (w *weighing) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	s, err := w.Store.Load(ctx, list, revision)
+	w.weigh(s)
+	return s, err
+}
+
+func (w *weighing) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+	lists, err := w.Store.Find(ctx, q)
+	w.weigh(lists...)
+	return lists, err
+}
+
+func (w *weighing) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
+	lists, err := w.Store.History(ctx, list, after, limit)
+	w.weigh(lists...)
+	return lists, err
+}
+
+// longHistory returns a store with one list, "a", of this many revisions of 1,000
+// items with texts of a length.
+func longHistory(t *testing.T, revisions, length int) *weighing {
+	t.Helper()
+	store := &weighing{Store: memory.New()}
+	items := make([]todo.Item, 1000)
+	for n := range items {
+		items[n] = todo.Item{ID: fmt.Sprint(n + 1), Text: strings.Repeat("x", length), Status: todo.Pending}
+	}
+	for n := range revisions {
+		if _, err := store.Save(t.Context(), todo.Snapshot{List: todo.List{ID: "a"}, Revision: int64(n + 1), Items: items, LastID: 1000}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return store
+}
+
+// pageOf reads an answer, and the address in its header Link with a relation;
+// empty when there is none.
+func pageOf(t *testing.T, address, relation string) (body []byte, linked string) {
+	t.Helper()
+	res, err := http.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err = io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != 200 {
+		t.Fatalf("%s: %d, %v", address, res.StatusCode, err)
+	}
+	if link, ok := strings.CutSuffix(res.Header.Get("Link"), `>; rel="`+relation+`"`); ok {
+		base, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, err := base.Parse(strings.TrimPrefix(link, "<"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		linked = to.String()
+	}
+	return body, linked
+}
+
+// BAD-INPUT 60: one GET of a list's history, workspace or page holds one page of
+// it, not the 816 MB of texts that 204 revisions at the limits have.
+func TestHistoryIsNeverHeldWhole(t *testing.T) {
+	const revisions, length = 204, todo.MaxText
+	store := longHistory(t, revisions, length)
+	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
+	for path, forms := range map[string]int{
+		"/api/lists/a/history":         1,
+		"/api/lists/a/history?limit=0": 1,
+		"/api/workspace":               3, // the list, the message and its parsed form
+		"/api/workspace?list=a":        3,
+		"/lists/a":                     4, // a text and its title, of the list and of what is shown
+		"/lists/a?revision=100":        4,
+	} {
+		store.most.Store(0)
+		body, _ := pageOf(t, web.URL+path, "")
+		// The active text of write_todos repeats the text; an item has 200 bytes besides.
+		if most := forms * 1000 * (2*length + 200); len(body) > most {
+			t.Errorf("%s answers with %d bytes, more than %d", path, len(body), most)
+		}
+		if got := store.most.Load(); got > 1000*length {
+			t.Errorf("%s makes the store return %d bytes at once, a list has %d", path, got, 1000*length)
+		}
+	}
+}
+
+// BAD-INPUT 60: the pages that the header Link leads through are the whole
+// history, each revision once; none is larger than a megabyte or so.
+func TestHistoryPages(t *testing.T) {
+	const revisions = 40
+	web := servertest.Serve(t, servertest.New(t, longHistory(t, revisions, 100), nil), nil)
+	var seen []int64
+	pages := 0
+	for address := web.URL + "/api/lists/a/history?limit=30"; address != ""; pages++ {
+		body, next := pageOf(t, address, "next")
+		var part []struct{ Revision int64 }
+		if err := json.Unmarshal(body, &part); err != nil || len(part) == 0 || len(body) > 1<<20+1<<10 {
+			t.Fatalf("%s: %d revisions in %d bytes, %v", address, len(part), len(body), err)
+		}
+		for _, p := range part {
+			seen = append(seen, p.Revision)
+		}
+		address = next
+	}
+	if len(seen) != revisions || seen[0] != 1 || seen[revisions-1] != revisions || pages < 3 {
+		t.Errorf("%d pages have revisions %v", pages, seen)
+	}
+	if body, next := pageOf(t, web.URL+"/api/lists/a/history?after=40", "next"); string(body) != "[]\n" || next != "" {
+		t.Errorf("behind the newest: %s, next %q", body, next)
+	}
+}
+
+// BAD-INPUT 60, W3: /api/workspace has the newest revisions, in ascending order,
+// and leads to those before them. The list is whole on each page.
+func TestWorkspacePages(t *testing.T) {
+	const revisions = 20
+	web := servertest.Serve(t, servertest.New(t, longHistory(t, revisions, 100), nil), nil)
+	want := int64(revisions)
+	pages := 0
+	for address := web.URL + "/api/workspace?list=a"; address != ""; pages++ {
+		body, before := pageOf(t, address, "prev")
+		var part struct {
+			Workspace struct{ Todos []struct{} }
+			Messages  []struct{ Content []struct{ ID string } }
+			History   []struct{ ID string }
+		}
+		if err := json.Unmarshal(body, &part); err != nil || len(part.Workspace.Todos) != 1000 || len(part.Messages) == 0 || len(part.Messages) != len(part.History) || len(body) > 3<<19 {
+			t.Fatalf("%s: %d bytes, %d messages, %v", address, len(body), len(part.Messages), err)
+		}
+		for n := len(part.History) - 1; n >= 0; n-- {
+			if id, block := part.History[n].ID, part.Messages[n].Content[0].ID; id != fmt.Sprint("session-history-", want) || block != fmt.Sprint("toolu_a_", want) {
+				t.Errorf("%s has %s with %s, not revision %d", address, id, block, want)
+			}
+			want--
+		}
+		address = before
+	}
+	if want != 0 || pages < 3 {
+		t.Errorf("%d pages end with revision %d", pages, want+1)
+	}
+}
