@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -66,6 +67,9 @@ func readExport(in io.Reader) ([]history, error) {
 		if before := out[i].last(); s.Revision != before.Revision+1 {
 			return nil, fmt.Errorf("line %d: revision %d follows revision %d of list %s", n, s.Revision, before.Revision, s.List.ID)
 		}
+		if before := out[i].last(); s.LastID < before.LastID {
+			return nil, fmt.Errorf("line %d: last_id %d is below %d of the revision before: an id would be given twice", n, s.LastID, before.LastID)
+		}
 		s.List = out[i].first().List // the same in all revisions
 		out[i] = append(out[i], s)
 	}
@@ -86,15 +90,44 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 	}
 	s.List.ParentConversation = "" // its bindings are not in the file; Parent is
 	s.List = s.List.Begun(s.Items) // exports of older versions lack First
-	if err := s.Check(); err != nil {
+	if err := errors.Join(s.Check(), checkLabels(s)); err != nil {
 		return s, err
+	}
+	if s.LastID < 0 || s.LastID > todo.MaxID {
+		return s, fmt.Errorf("last_id must be 0 to %d, it is %d", todo.MaxID, s.LastID)
 	}
 	for n, item := range s.Items {
 		if err := item.CheckDetails(); err != nil {
 			return s, fmt.Errorf("item %d: %w", n+1, err)
 		}
+		if id, err := strconv.Atoi(item.ID); err != nil || id < 1 || id > s.LastID || strconv.Itoa(id) != item.ID {
+			return s, fmt.Errorf("item %d: id %q must be a number from 1 to last_id, which is %d", n+1, render.Safe(todo.Cut(item.ID, 40)), s.LastID)
+		}
 	}
 	return s, nil
+}
+
+// checkLabels returns an error unless what names a list and its writer may be
+// stored: what a program writes there is bounded (BAD-INPUT 82).
+func checkLabels(s todo.Snapshot) error {
+	l, w := s.List, s.Writer
+	if l.Name != "" {
+		if err := todo.CheckName(l.Name); err != nil {
+			return err
+		}
+	}
+	if len(l.Workspace) > todo.MaxWorkspace {
+		return fmt.Errorf("the workspace is longer than %d bytes", todo.MaxWorkspace)
+	}
+	if len(l.Conversation) > 2*todo.MaxWorkspace {
+		return fmt.Errorf("the conversation is longer than %d bytes", 2*todo.MaxWorkspace)
+	}
+	for _, label := range []string{l.ID, l.Principal, l.Client, l.Parent, l.Agent, w.Client, w.Variant, w.Agent, w.Process, s.Operation.ID, s.Operation.Digest} {
+		if len(label) > todo.MaxLabel {
+			return fmt.Errorf("an id, a client or an agent is longer than %d bytes", todo.MaxLabel)
+		}
+	}
+	return nil
 }
 
 // decodeStrict decodes JSON into what has its keys, each once and in this very

@@ -144,3 +144,35 @@ func TestImportReadsStrictly(t *testing.T) {
 		}
 	}
 }
+
+// BAD-INPUT 82: ids in a file are what a list gives, 1 to last_id, so that the next
+// item gets a number above all of them; and what labels a list is bounded.
+func TestImportChecksIDsAndLabels(t *testing.T) {
+	huge := strings.Repeat("x", 900_000)
+	second := strings.Replace(strings.Replace(strings.Replace(exportLine, `"revision":1`, `"revision":2`, 1), `"id":"1","text"`, `"id":"2","text"`, 1), `"last_id":1`, `"last_id":2`, 1)
+	if _, err := readExport(strings.NewReader(exportLine + "\n" + second + "\n")); err != nil {
+		t.Errorf("a good file: %v", err)
+	}
+	for name, c := range map[string]struct{ from, to, says string }{
+		"negative last_id":      {`"last_id":1`, `"last_id":-5`, "last_id must be 0 to"},
+		"last_id at the end":    {`"last_id":1`, `"last_id":9223372036854775807`, "last_id must be 0 to"},
+		"last_id too low":       {`"last_id":1`, `"last_id":0`, `item 1: id "1" must be a number from 1 to last_id, which is 0`},
+		"a negative id":         {`"id":"1","text"`, `"id":"-1","text"`, `item 1: id "-1" must be a number`},
+		"an id of another form": {`"id":"1","text"`, `"id":"01","text"`, `item 1: id "01" must be a number`},
+		"an id that is none":    {`"id":"1","text"`, `"id":"x\u009b","text"`, `must be a number`},
+		"an id above last_id":   {`"id":"1","text"`, `"id":"7","text"`, `item 1: id "7" must be a number`},
+		"a name":                {`"name":"n"`, `"name":"../n"`, "list name: must be"},
+		"a workspace":           {`"name":"n"`, `"name":"n","workspace":"` + huge + `"`, "the workspace is longer than 4096 bytes"},
+		"a client":              {`"client":"c"`, `"client":"` + huge + `"`, "longer than 1024 bytes"},
+		"a conversation":        {`"name":"n"`, `"name":"n","conversation":"` + huge + `"`, "the conversation is longer than"},
+	} {
+		_, err := readExport(strings.NewReader(strings.Replace(exportLine, c.from, c.to, 1) + "\n"))
+		if err == nil || !strings.Contains(err.Error(), c.says) || len(err.Error()) > 300 || strings.Contains(err.Error(), "\u009b") {
+			t.Errorf("%s: %.200v", name, err)
+		}
+	}
+	lower := strings.Replace(exportLine, `"revision":1`, `"revision":3`, 1)
+	if _, err := readExport(strings.NewReader(exportLine + "\n" + second + "\n" + lower + "\n")); err == nil || !strings.Contains(err.Error(), "line 3: last_id 1 is below 2") {
+		t.Errorf("an id given twice: %v", err)
+	}
+}

@@ -2,6 +2,9 @@ package todo
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
 	"sync"
 	"time"
 )
@@ -35,6 +38,31 @@ func (c Conversation) Holder() string {
 		return NameKey(c.Name)
 	}
 	return c.Key
+}
+
+// bounded returns the conversation with a workspace of at most [MaxWorkspace]
+// bytes and a key of at most maxKey: both may be of any size as callers send them,
+// and both are stored with every list and binding (BAD-INPUT 82).
+func (c Conversation) bounded() Conversation {
+	c.Key = boundedKey(c.Key)
+	if len(c.Workspace) > MaxWorkspace {
+		c.Workspace = strings.ToValidUTF8(c.Workspace[:MaxWorkspace], "") // half a rune at the end
+	}
+	return c
+}
+
+// maxKey is the size in bytes above which a key of a conversation is replaced. No
+// honest key is longer: the longest has a workspace in it.
+const maxKey = 2 * MaxWorkspace
+
+// boundedKey returns the key of a conversation, or a digest if it is too long: two
+// that differ stay different.
+func boundedKey(key string) string {
+	if len(key) <= maxKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "digest:" + hex.EncodeToString(sum[:])
 }
 
 // NameKey returns the key whose binding says which list has a name.

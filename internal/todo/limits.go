@@ -8,6 +8,14 @@ const (
 	MaxItems = 1000 // items per list
 	MaxText  = 4000 // runes per text
 	MaxName  = 100  // runes per list name
+	// MaxWorkspace is the maximum size of a workspace's path, in bytes; no path
+	// that Linux opens is longer.
+	MaxWorkspace = 4096
+	// MaxID is the highest id of an item, as a number: a list never gets there.
+	MaxID = 1_000_000_000
+	// MaxLabel is the maximum length of what is only a label, such as a client or
+	// an id, in bytes.
+	MaxLabel = 1024
 	// MaxRequest is the maximum size of one request or input file, in bytes.
 	MaxRequest = 1 << 20
 )

@@ -79,7 +79,7 @@ func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq
 // Held reads the list that a target means. It returns [ErrNotFound] when
 // there is none.
 func (l Lists) Held(ctx context.Context, t Target) (Snapshot, error) {
-	t.principal = l.principalOrServer()
+	t.principal, t.Conversation = l.principalOrServer(), t.Conversation.bounded()
 	h, err := l.board.find(ctx, l.principal, t)
 	if err == nil && h.list.Revision == 0 {
 		err = ErrNotFound
@@ -93,7 +93,7 @@ func (l Lists) Held(ctx context.Context, t Target) (Snapshot, error) {
 func (l Lists) Show(ctx context.Context, t Target) (Snapshot, error) {
 	s, err := l.Held(ctx, t)
 	if err == nil {
-		l.board.sight.note(l.principalOrServer(), t.Conversation.Key, s.List.ID, s.Revision)
+		l.board.sight.note(l.principalOrServer(), boundedKey(t.Conversation.Key), s.List.ID, s.Revision)
 	}
 	return s, err
 }
@@ -101,7 +101,7 @@ func (l Lists) Show(ctx context.Context, t Target) (Snapshot, error) {
 // Hold makes a conversation hold a list, of which its agent was shown this
 // revision, from now on.
 func (l Lists) Hold(ctx context.Context, c Conversation, s Snapshot) error {
-	w := Write{Target: Target{Conversation: c, principal: l.principalOrServer()}}
+	w := Write{Target: Target{Conversation: c.bounded(), principal: l.principalOrServer()}}
 	return l.board.bind(ctx, l.board.bindings(w, held{}, s))
 }
 
@@ -116,7 +116,8 @@ func (l Lists) Holders(ctx context.Context, s Snapshot) ([]Binding, error) {
 // error that wraps [ErrUnknownOutcome], the context's error or another one of
 // the store.
 func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
-	w.principal = l.principalOrServer()
+	w.principal, w.Conversation = l.principalOrServer(), w.Conversation.bounded()
+	w.Begin.ParentConversation = boundedKey(w.Begin.ParentConversation)
 	return l.board.apply(ctx, l.principal, w)
 }
 
