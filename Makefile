@@ -9,7 +9,7 @@ LINT      = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 E2E       = -tags e2e
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race cross golden deps long hosts bench shots
+.PHONY: test build fmt vet lint race cross golden deps long hosts bench shots licenses
 
 ## test: all that must hold before a change lands
 test: deps fmt vet lint race golden cross
@@ -63,6 +63,10 @@ hosts:
 ## bench: speed and memory, as ratios against a floor of the same run
 bench:
 	@$(GO) test -run '^$$' -bench . -benchmem ./...
+
+## licenses: the licence texts of what the binary contains, in LICENSES/
+licenses:
+	@$(GO) run ./internal/cmd/licenses . LICENSES
 
 ## shots: the README's pictures, from a running program
 shots: deps

@@ -42,6 +42,7 @@ func allowedImports() map[string][]string {
 		"internal/remote":          {model, "internal/render"},
 		"internal/watch":           {model, "internal/render", "internal/remote"},
 		"internal/cmd/shots":       everything,
+		"internal/cmd/licenses":    {},
 		"internal/cli":             everything,
 	}
 }
