@@ -136,6 +136,7 @@ type Words struct {
 	NoObject      string `json:"no_object"`      // field, type received
 	NoList        string `json:"no_list"`        // none
 	ListsFull     string `json:"lists_full"`     // none
+	StoreFull     string `json:"store_full"`     // none
 	OperationUsed string `json:"operation_used"` // none
 	Dropped       string `json:"dropped"`        // items
 	AgentChanged  string `json:"agent_changed"`  // changes, as in UserChanged

@@ -65,7 +65,7 @@ func (s *Server) call(ctx context.Context, tool *tools.Tool, raw json.RawMessage
 		return failure(tool, err)
 	}
 	if ended, _ := r.meta[metaEnded].(bool); ended && who.agent != "" && out.After.Revision > 0 {
-		if _, err := s.lists(ctx).Archive(ctx, out.After.List.ID, todo.Writer{Client: who.client, Agent: who.agent}); err != nil {
+		if _, err := s.lists(ctx).Archive(ctx, out.After.List.ID, true, todo.Writer{Client: who.client, Agent: who.agent}); err != nil {
 			return tools.Result{}, fmt.Errorf("the sub-agent's list could not be archived: %w", err)
 		}
 	}

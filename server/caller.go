@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -86,11 +87,18 @@ const (
 	metaCodexSession = "sessionId" // of a sub-agent's thread: the main agent's thread
 )
 
+// sessionLasts is for how long after its last call a client over HTTP counts as
+// there, unless it has a stream open.
+const sessionLasts = 30 * time.Minute
+
 // caller returns who is calling. The first step that applies decides the key of
 // the conversation (docs/spec/architecture.md, "Who is calling").
 func (s *Server) caller(r request) caller {
 	c := caller{client: todo.Cut(r.client.Name, 64)}
 	c.who.Client, c.who.Workspace = c.client, s.workspace(r)
+	if !r.peer.Process {
+		c.who.Lasts = sessionLasts
+	}
 	for _, step := range []func(request, *caller) bool{
 		s.hook, s.conversation, s.session, s.environment, s.process, s.client,
 	} {

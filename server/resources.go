@@ -86,7 +86,7 @@ func (s *Server) readUnfinished(ctx context.Context, req mcp.ReadResourceRequest
 	documents := []unfinishedDocument{}
 	for _, l := range lists[:min(len(lists), maxListed)] {
 		p := l.Progress()
-		documents = append(documents, unfinishedDocument{l.List.ID, l.List.Title(), p.Done, p.Total, l.List.Workspace, l.List.Client,
+		documents = append(documents, unfinishedDocument{l.List.ID, l.Title(), p.Done, p.Total, l.List.Workspace, l.List.Client,
 			l.Updated.UTC().Truncate(time.Second)})
 	}
 	data, err := json.Marshal(map[string]any{"lists": documents})

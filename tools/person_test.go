@@ -139,7 +139,7 @@ func TestEndingsInEveryLanguage(t *testing.T) {
 			if got, ok := update.Failure(fmt.Errorf("apply: %w", todo.ErrNotFound)); !ok || !strings.HasPrefix(got.Text, head) {
 				t.Errorf("text\n%s\nwant\n%s", got.Text, head)
 			}
-			for _, err := range []error{todo.ErrTooManyLists, todo.ErrOperationReused, tools.ErrInvalidJSON} {
+			for _, err := range []error{&todo.FullError{Err: todo.ErrTooManyLists}, &todo.FullError{Err: todo.ErrStoreFull}, todo.ErrOperationReused, tools.ErrInvalidJSON} {
 				english, _ := tools.Find(s.tools, "TodoWrite").Failure(err)
 				got, _ := update.Failure(err)
 				if _, sentence, _ := strings.Cut(english.Text, "\n- "); language != "en" && (got.Text == english.Text || sentence != "" && strings.Contains(got.Text, sentence)) {

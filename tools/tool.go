@@ -220,14 +220,19 @@ func (t *Tool) Result(c *Call, o todo.Outcome) Result {
 // failure.
 func (t *Tool) Failure(err error) (result Result, ok bool) {
 	var input *todo.InputError
+	var full *todo.FullError
 	switch {
 	case errors.As(err, &input):
 	case errors.Is(err, ErrInvalidJSON):
 		return Result{Text: t.words.InvalidJSON, IsError: true}, true
 	case errors.Is(err, todo.ErrNotFound):
 		input = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: t.words.NoList}}}
-	case errors.Is(err, todo.ErrTooManyLists):
-		input = &todo.InputError{Problems: []todo.Problem{{Path: "list", Message: t.words.ListsFull}}}
+	case errors.As(err, &full):
+		message := t.words.ListsFull
+		if errors.Is(err, todo.ErrStoreFull) {
+			message = t.words.StoreFull
+		}
+		input = &todo.InputError{Problems: []todo.Problem{{Path: "list", Message: message + " (" + full.Detail + ")"}}}
 	case errors.Is(err, todo.ErrOperationReused):
 		input = &todo.InputError{Problems: []todo.Problem{{Path: "_meta.todo-mcp/operation", Message: t.words.OperationUsed}}}
 	default:

@@ -39,7 +39,7 @@ func (h history) first() todo.Snapshot { return h[0] }
 func (h history) last() todo.Snapshot  { return h[len(h)-1] }
 
 // title is how messages name the list: in quotes, and safe to print.
-func (h history) title() string { return fmt.Sprintf("%q", render.Safe(h.last().List.Title())) }
+func (h history) title() string { return fmt.Sprintf("%q", render.Safe(h.last().Title())) }
 
 // readExport reads and checks what export wrote, one history for each list in
 // the order of the file. The error names the line.
@@ -155,9 +155,9 @@ func checkListKeys(line []byte) error {
 
 // importer writes histories to a store.
 type importer struct {
-	store    todo.Store
-	maxLists int // 0 is any number
-	options  importOptions
+	store   todo.Store
+	keep    todo.Keep
+	options importOptions
 }
 
 // importPlan is what an import writes, checked to the last revision. Only
@@ -367,7 +367,7 @@ func agree(file, here history, shift int64) bool {
 // checkQuota returns [todo.ErrTooManyLists] when the new lists of a principal
 // would exceed the limit.
 func (i importer) checkQuota(ctx context.Context, begun map[string]int) error {
-	if i.maxLists <= 0 {
+	if i.keep.Lists <= 0 {
 		return nil
 	}
 	for principal, n := range begun {
@@ -375,8 +375,8 @@ func (i importer) checkQuota(ctx context.Context, begun map[string]int) error {
 		if err != nil {
 			return err
 		}
-		if len(lists)+n > i.maxLists {
-			return fmt.Errorf("%w: at most %d", todo.ErrTooManyLists, i.maxLists)
+		if err := i.keep.CheckLists(len(lists) + n - 1); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -58,6 +58,31 @@ func days(most int) kind[time.Duration] {
 	}
 }
 
+// minutes returns the kind of the durations from least to most minutes, written as
+// a number of minutes.
+func minutes(least, most int) kind[time.Duration] {
+	return kind[time.Duration]{
+		format: func(d time.Duration) string { return strconv.Itoa(int(d / time.Minute)) },
+		parse: func(v string) (time.Duration, error) {
+			count, err := between(least, most).parse(v)
+			return time.Duration(count) * time.Minute, err
+		},
+	}
+}
+
+// megabytes returns the kind of the sizes from 0 to most megabytes, in bytes.
+func megabytes(most int) kind[int64] {
+	const mb = 1_000_000
+	n := number(most)
+	return kind[int64]{
+		format: func(size int64) string { return n.format(int(size / mb)) },
+		parse: func(v string) (int64, error) {
+			count, err := n.parse(v)
+			return int64(count) * mb, err
+		},
+	}
+}
+
 // seconds returns the kind of the durations from least to most seconds, written
 // as a number of seconds.
 func seconds(least, most int) kind[time.Duration] {

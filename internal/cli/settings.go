@@ -128,6 +128,12 @@ func storeSettings() []setting {
 			"how many days revisions are kept, the newest nine always; 0 is for ever"),
 		define(number(100_000_000), "max-lists", 100_000, func(s *settings) *int { return &s.keep.Lists },
 			"how many lists there may be; 0 is any number"),
+		define(number(1_000_000), "max-begun", 1000, func(s *settings) *int { return &s.keep.Begun },
+			"how many lists one conversation may begin in a day; 0 is any number"),
+		define(megabytes(1_000_000), "max-size", 4_000_000_000, func(s *settings) *int64 { return &s.keep.Bytes },
+			"how many MB the store may take, the last tenth for the lists there are; 0 is any size"),
+		define(minutes(0, 1_000_000), "abandoned", time.Hour, func(s *settings) *time.Duration { return &s.keep.Abandoned },
+			"how many minutes a list of one revision that nobody looked at stays when there is no room for another; 0 is for ever"),
 	}
 }
 

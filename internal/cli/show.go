@@ -82,7 +82,7 @@ func (a *app) print(list todo.Snapshot, format string, width int) error {
 			text += "\n"
 		}
 	default:
-		text = a.picture(list, list.List.Title(), width)
+		text = a.picture(list, list.Title(), width)
 	}
 	_, err := io.WriteString(a.Stdout, text)
 	return err

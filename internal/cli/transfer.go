@@ -120,7 +120,7 @@ func (a *app) importHistory(ctx context.Context, in io.Reader, o importOptions) 
 		return err
 	}
 	defer st.Close()
-	i := importer{store: st, maxLists: a.keep.Lists, options: o}
+	i := importer{store: st, keep: a.keep, options: o}
 	plan, err := i.plan(ctx, histories)
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)

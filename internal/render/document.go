@@ -23,6 +23,8 @@ type ListDocument struct {
 	// Archived is true when the list was put away: front ends do not show it by
 	// default.
 	Archived bool `json:"archived,omitempty"`
+	// Deleted is true when a person deleted the list: front ends remove it.
+	Deleted bool `json:"deleted,omitempty"`
 	// Seq is the position of this revision in the order of all revisions in the
 	// store. An event stream resumes after it.
 	Seq int64 `json:"seq,omitempty"`
@@ -52,8 +54,8 @@ type ItemDocument struct {
 // the revision is truncated to the second. Items is never nil.
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
-		List: s.List.ID, Title: s.List.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
-		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, Archived: s.Archived, Seq: s.Seq, AllCompleted: s.AllCompleted(), Items: []ItemDocument{},
+		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
+		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, Archived: s.Archived, Deleted: s.Deleted, Seq: s.Seq, AllCompleted: s.AllCompleted(), Items: []ItemDocument{},
 	}
 	if s.Revision > 0 {
 		updated := s.Updated.UTC().Truncate(time.Second)
@@ -71,11 +73,14 @@ func Document(s todo.Snapshot) ListDocument {
 func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace},
-		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant}, Archived: d.Archived, Seq: d.Seq,
+		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant}, Archived: d.Archived, Deleted: d.Deleted, Seq: d.Seq,
 		Items: make([]todo.Item, 0, len(d.Items)),
 	}
-	if d.Name == "" && d.Title != todo.Untitled {
+	switch {
+	case d.Name == "" && d.Title != todo.Untitled:
 		s.List.First = d.Title
+	case d.Name != "" && d.Title != d.Name:
+		s.GivenTitle = d.Title
 	}
 	if d.Updated != nil {
 		s.Updated = *d.Updated

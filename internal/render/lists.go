@@ -49,7 +49,7 @@ func Lists(snaps []todo.Snapshot, now time.Time, width int) string {
 
 func listRow(s todo.Snapshot, now time.Time) []string {
 	n := s.Progress()
-	title := Safe(s.List.Title())
+	title := Safe(s.Title())
 	if s.List.Agent != "" {
 		title = Safe(s.List.Agent) + ": " + title
 	}

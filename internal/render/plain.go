@@ -13,7 +13,7 @@ import (
 func Plain(s todo.Snapshot) string {
 	var b strings.Builder
 	n := s.Progress()
-	fmt.Fprintf(&b, "%s (rev %d, %d of %d done)\n", Safe(s.List.Title()), s.Revision, n.Done, n.Total)
+	fmt.Fprintf(&b, "%s (rev %d, %d of %d done)\n", Safe(s.Title()), s.Revision, n.Done, n.Total)
 	for _, item := range s.Items {
 		fmt.Fprintf(&b, "%s #%s %s%s\n", marker(item.Status), Safe(item.ID), Safe(item.Title()), blockedNote(item)+detailsNote(item))
 	}

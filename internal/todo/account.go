@@ -1,6 +1,7 @@
 package todo
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -13,19 +14,13 @@ import (
 // Untitled is the title of a list that has neither a name nor ever had an item.
 const Untitled = "Untitled list"
 
-// Title returns what people call the list: the name a user gave it, else the
-// text of its first open item when it began (see [List.Begun]), else
-// [Untitled]. It does not change when the items do. It is never empty and is
-// not escaped for display. Front ends show the project, the client and the
-// sub-agent next to the title, never instead of it.
-func (l List) Title() string {
-	switch {
-	case l.Name != "":
-		return l.Name
-	case l.First != "":
-		return l.First
-	}
-	return Untitled
+// Title returns what people call the list: the title it was given, else the name
+// its user gave it for good, else the text of its first open item when it began
+// (see [List.Begun]), else [Untitled]. It does not change when the items do. It
+// is never empty and is not escaped for display. Front ends show the project, the
+// client and the sub-agent next to the title, never instead of it.
+func (s Snapshot) Title() string {
+	return cmp.Or(s.GivenTitle, s.List.Name, s.List.First, Untitled)
 }
 
 // Project returns the last part of the workspace's path, which helps people to

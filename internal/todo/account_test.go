@@ -26,17 +26,17 @@ func TestTitle(t *testing.T) {
 		d.SetStatus("1", todo.Completed)
 		return nil
 	})
-	if got := begun.List.Title(); got != "Write notes" {
+	if got := begun.Title(); got != "Write notes" {
 		t.Errorf("title %q", got)
 	}
 	later := apply("", func(d *todo.Draft) error { d.SetText("2", "Reworded"); d.Remove("1"); return nil })
-	if got := later.List.Title(); got != "Write notes" {
+	if got := later.Title(); got != "Write notes" {
 		t.Errorf("title after rewording %q", got)
 	}
-	if got := apply("release", add("A")).List.Title(); got != "release" {
+	if got := apply("release", add("A")).Title(); got != "release" {
 		t.Errorf("title of a named list %q", got)
 	}
-	if got := (todo.List{}).Title(); got != todo.Untitled {
+	if got := (todo.Snapshot{}).Title(); got != todo.Untitled {
 		t.Errorf("title of a list without name and items %q", got)
 	}
 	for workspace, want := range map[string]string{"/work/app/": "app", `C:\work\app`: "app", "": "", "/": ""} {

@@ -27,6 +27,9 @@ type Conversation struct {
 	Hint bool
 	// Shared is true when several chats may have the key at the same time.
 	Shared bool
+	// Lasts is for how long after its last call the conversation counts as there;
+	// 0 is for as long as the process that serves it is alive.
+	Lasts time.Duration
 	// Client and Workspace are those of the caller. A caller with a hint may
 	// continue an unfinished list that began with the same ones.
 	Client, Workspace string
@@ -83,6 +86,10 @@ type Binding struct {
 	// Process is the id of the process that the conversation lives in, see
 	// [Board.Process]; empty when it can outlive a process.
 	Process string
+	// Server is the id of the process that the conversation called last, and Until
+	// when it counts as ended unless it calls again; zero while Server is alive.
+	Server string
+	Until  time.Time
 	// Moves is true when the binding, being stored, becomes the one that moved
 	// last. Otherwise only Seen changes.
 	Moves bool

@@ -13,12 +13,14 @@ type Change func(*Draft) error
 
 // Draft is the working copy a [Change] edits.
 type Draft struct {
-	before   Snapshot
-	items    []Item
-	lastID   int
-	now      time.Time
-	archived bool
-	notes    []string
+	before Snapshot
+	items  []Item
+	lastID int
+	now    time.Time
+	notes  []string
+	// What the change set besides items; nil for what it did not.
+	title             *string
+	archived, deleted *bool
 }
 
 // NewDraft returns a draft of the revision after before, which is not modified.
@@ -45,13 +47,29 @@ func (d *Draft) Before() Snapshot { return d.before }
 func (d *Draft) Items() []Item { return d.items }
 
 // Changed reports whether the items or their order differ from before, times
-// aside, or whether the list was archived.
+// aside, or whether the list got another title or was put away or brought back.
 func (d *Draft) Changed() bool {
-	return !sameItems(d.before.Items, d.items) || d.archived && !d.before.Archived
+	b := d.before
+	return !sameItems(b.Items, d.items) || or(d.title, b.GivenTitle) != b.GivenTitle ||
+		or(d.archived, b.Archived) != b.Archived || or(d.deleted, b.Deleted) != b.Deleted
 }
 
-// Archive puts the list away; see [Snapshot.Archived].
-func (d *Draft) Archive() { d.archived = true }
+// or returns what the change set, or what was before.
+func or[T any](set *T, before T) T {
+	if set != nil {
+		return *set
+	}
+	return before
+}
+
+// Rename gives the list a title; see [Snapshot.GivenTitle].
+func (d *Draft) Rename(title string) { d.title = &title }
+
+// Archive puts the list away, or brings it back; see [Snapshot.Archived].
+func (d *Draft) Archive(away bool) { d.archived = &away }
+
+// Delete deletes the list, or brings it back; see [Snapshot.Deleted].
+func (d *Draft) Delete(away bool) { d.deleted = &away }
 
 // Note adds a sentence to the write's [Report]: what the change did beyond what
 // the caller sent.
@@ -249,7 +267,9 @@ func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	next.Writer = w
 	next.Operation = op
 	next.Report = Report{}
-	next.Archived = d.archived
+	next.GivenTitle = or(d.title, next.GivenTitle)
+	next.Deleted = or(d.deleted, next.Deleted)
+	next.Archived = or(d.archived, next.Archived && sameItems(d.before.Items, d.items))
 	next.Seq = 0
 	if next.Items == nil {
 		next.Items = []Item{}

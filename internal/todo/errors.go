@@ -18,11 +18,26 @@ var (
 	ErrTooNew = errors.New("store was written by a newer version")
 	// ErrCorrupt: the store's content cannot be read.
 	ErrCorrupt = errors.New("store is damaged")
-	// ErrTooManyLists: the principal has as many lists as the store allows.
+	// ErrTooManyLists: the principal has, or the conversation began, as many
+	// lists as the store allows.
 	ErrTooManyLists = errors.New("too many lists")
+	// ErrStoreFull: the store has grown to the size that it may have.
+	ErrStoreFull = errors.New("the store is full")
 	// ErrClosed: the store or board is closed.
 	ErrClosed = errors.New("closed")
 )
+
+// FullError refuses a save for which there is no room. It wraps [ErrTooManyLists]
+// or [ErrStoreFull].
+type FullError struct {
+	Err error
+	// Detail says which setting bounds what, and what to do.
+	Detail string
+}
+
+func (e *FullError) Error() string { return e.Err.Error() + ": " + e.Detail }
+
+func (e *FullError) Unwrap() error { return e.Err }
 
 // ConflictError refuses a save that is based on an outdated revision: another
 // writer saved the list first.

@@ -115,7 +115,7 @@ func (f *feed) close() {
 func (f *feed) newestSeq(ctx context.Context) int64 {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	last, err := f.store.Find(ctx, Query{Limit: 1})
+	last, err := f.store.Find(ctx, Query{Limit: 1, Deleted: true})
 	switch {
 	case err != nil:
 		return unknownSeq
@@ -171,7 +171,7 @@ func (f *feed) watchStore(ctx context.Context, hint func()) {
 // old snapshot would look like a new call (docs/spec/variants.md W2).
 func (f *feed) pull(ctx context.Context, seq int64) int64 {
 	replayed := seq == unknownSeq
-	fresh, err := f.store.Find(ctx, Query{AfterSeq: max(seq, 0), OldestFirst: true})
+	fresh, err := f.store.Find(ctx, Query{AfterSeq: max(seq, 0), OldestFirst: true, Deleted: true})
 	if err != nil {
 		return seq
 	}

@@ -35,6 +35,7 @@ type Target struct {
 	Agent string
 
 	principal string // set by [Lists]
+	deleted   bool   // List may be a deleted one
 }
 
 // wholeOrAppend reports whether the call is one that begins a list where the
@@ -116,14 +117,14 @@ func (f *finder) choose(ctx context.Context) (list Snapshot, kept bool, err erro
 	t := f.target
 	if t.List != "" {
 		list, err = f.store.Load(ctx, t.List, 0)
-		if errors.Is(err, ErrNotFound) {
-			err = ErrNotFound // the same as for another principal's list
+		if errors.Is(err, ErrNotFound) || list.Deleted && !t.deleted {
+			list, err = Snapshot{}, ErrNotFound // the same as for another principal's list
 		}
 		return list, t.Lines != nil && keeps(t.Lines, list), err
 	}
 	if f.current() != "" {
-		list, err = f.store.Load(ctx, f.current(), 0)
-		if err != nil && !errors.Is(err, ErrNotFound) {
+		list, err = f.loadHeld(ctx, f.current())
+		if err != nil {
 			return list, false, err
 		}
 	}
@@ -169,6 +170,16 @@ func (f *finder) withItem(ctx context.Context, list Snapshot, hasItem func(Snaps
 	return list, false, nil
 }
 
+// loadHeld returns a list that the holder holds or held, of revision 0 when there
+// is none any more.
+func (f *finder) loadHeld(ctx context.Context, id string) (Snapshot, error) {
+	list, err := f.store.Load(ctx, id, 0)
+	if errors.Is(err, ErrNotFound) || list.Deleted {
+		return Snapshot{}, nil
+	}
+	return list, err
+}
+
 // heldLists returns the lists that the holder holds or held, the one moved last
 // first.
 func (f *finder) heldLists(ctx context.Context) (lists []Snapshot, err error) {
@@ -179,14 +190,13 @@ func (f *finder) heldLists(ctx context.Context) (lists []Snapshot, err error) {
 		if b.List == "" || b.Moved == 0 {
 			continue
 		}
-		list, err := f.store.Load(ctx, b.List, 0)
-		if errors.Is(err, ErrNotFound) {
-			continue
-		}
+		list, err := f.loadHeld(ctx, b.List)
 		if err != nil {
 			return nil, err
 		}
-		lists = append(lists, list)
+		if list.Revision > 0 {
+			lists = append(lists, list)
+		}
 	}
 	return lists, nil
 }
@@ -204,7 +214,7 @@ func (f *finder) checkOnlyOneOpen(ctx context.Context) error {
 	var open []string
 	for _, l := range lists {
 		if l.Open() && !l.Archived && f.now().Sub(l.Updated) <= CandidateAge {
-			open = append(open, fmt.Sprintf("%q (%s)", Cut(l.List.Title(), 40), l.List.ID))
+			open = append(open, fmt.Sprintf("%q (%s)", Cut(l.Title(), 40), l.List.ID))
 		}
 	}
 	if len(open) < 2 {
@@ -259,10 +269,12 @@ func (f *finder) recognise(ctx context.Context) (chosen Snapshot, kept bool, err
 }
 
 // mayContinue reports whether a list is one that the caller may continue by
-// writing it again: unfinished, changed lately, and of the same agent.
+// writing it again: unfinished, changed lately, and of the same agent. One that was
+// put away is not, unless the caller holds it.
 func (f *finder) mayContinue(l Snapshot) bool {
 	sameAgent := f.target.Agent == l.List.Agent
-	return l.Open() && !l.Archived && sameAgent && f.now().Sub(l.Updated) <= CandidateAge
+	there := !l.Archived || l.List.ID == f.current() && !subAgentEnded(l)
+	return l.Open() && there && sameAgent && f.now().Sub(l.Updated) <= CandidateAge
 }
 
 // isFree reports whether no conversation holds a list, apart from the caller's

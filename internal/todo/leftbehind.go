@@ -14,9 +14,8 @@ import (
 const SharedRest = time.Hour
 
 // LeftBehind returns the ids of those lists that are open and that nobody works
-// on any more: the conversation that held one holds another list now, or its
-// process has ended. A conversation that can outlive a process counts as holding
-// its list for as long as its binding is kept. A list that no conversation began,
+// on any more: the conversation that held one holds another list now, or is gone
+// (see [Conversation.Lasts]; it may come back). A list that no conversation began,
 // as by an import, and one that was archived are not left behind.
 func (l Lists) LeftBehind(ctx context.Context, lists ...Snapshot) (map[string]bool, error) {
 	lists = slices.DeleteFunc(slices.Clone(lists), func(s Snapshot) bool {
@@ -28,7 +27,7 @@ func (l Lists) LeftBehind(ctx context.Context, lists ...Snapshot) (map[string]bo
 	}
 	left := make(map[string]bool)
 	for _, s := range lists {
-		if slices.ContainsFunc(holders[s.List.ID], l.board.isLive) {
+		if slices.ContainsFunc(holders[s.List.ID], l.board.isThere) {
 			continue
 		}
 		rests, err := l.rests(ctx, s, len(holders[s.List.ID]) > 0)
@@ -76,13 +75,53 @@ func (l Lists) rests(ctx context.Context, s Snapshot, held bool) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("find who held the list: %w", err)
 	}
-	return !slices.ContainsFunc(bindings, func(b Binding) bool { return b.List == s.List.ID && l.board.isLive(b) }), nil
+	return !slices.ContainsFunc(bindings, func(b Binding) bool { return b.List == s.List.ID && l.board.isThere(b) }), nil
 }
 
 // isLive reports whether the conversation of a binding lives as far as can be
 // told: its process does, or it can outlive a process.
 func (b *Board) isLive(h Binding) bool {
 	return h.Process == "" || h.Process == b.process || b.store.Alive(h.Process)
+}
+
+// isThere reports whether the conversation of a binding is connected as far as can
+// be told.
+func (b *Board) isThere(h Binding) bool {
+	served := h.Server != "" && (h.Server == b.process || b.store.Alive(h.Server))
+	return served && (h.Until.IsZero() || b.now().Before(h.Until))
+}
+
+// Stay says that a conversation is connected, although it makes no call now; Leave
+// that it has ended. What it holds stays bound to it.
+func (l Lists) Stay(ctx context.Context, c Conversation) error {
+	return l.setUntil(ctx, c, l.board.until(c))
+}
+
+// Leave is described at [Lists.Stay].
+func (l Lists) Leave(ctx context.Context, c Conversation) error {
+	return l.setUntil(ctx, c, l.board.now())
+}
+
+func (l Lists) setUntil(ctx context.Context, c Conversation, until time.Time) error {
+	c = c.bounded()
+	principal := l.principalOrServer()
+	for _, key := range slices.Compact([]string{c.Holder(), c.Key}) {
+		if key == "" {
+			continue
+		}
+		bound, err := l.board.store.Bindings(ctx, principal, key)
+		if err != nil {
+			return fmt.Errorf("find the conversation's list: %w", err)
+		}
+		if len(bound) == 0 || bound[0].Moved == 0 || bound[0].Until.Equal(until) {
+			continue
+		}
+		now := Binding{Principal: principal, Conversation: key, List: bound[0].List, Server: l.board.process, Until: until}
+		if err := l.board.bind(ctx, []Binding{now}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sharedKey reports whether a key is one that several chats may have at the same

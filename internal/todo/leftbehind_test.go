@@ -46,8 +46,8 @@ func TestAChatLeavesItsListBehind(t *testing.T) {
 	d.expectLeft(second.List.ID, false)
 }
 
-// A list is left behind when the process of its chat ends, unless the chat can
-// outlive a process; and no more when the chat goes on in another process.
+// A list is left behind when the process that served its chat ends, and no more
+// when the chat goes on in another process.
 func TestAProcessLeavesItsListBehind(t *testing.T) {
 	d := newDesk(t)
 	a, proof := d.hint("p2", "chat:x"), d.proof("session:a")
@@ -57,7 +57,37 @@ func TestAProcessLeavesItsListBehind(t *testing.T) {
 	d.hint("p3", "chat:x").writes("c:A i:B")
 	d.expectLeft(list, false)
 	d.stop("p1")
-	d.expectLeft(kept, false)
+	d.expectLeft(kept, true)
+}
+
+// A chat over HTTP is there for a while after its last call, and for as long as it
+// has a stream; not when it has said that it ends.
+func TestASessionLeavesItsListBehind(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("session:a")
+	a.who.Lasts = time.Hour
+	list := a.writes("i:A p:B").After.List.ID
+	at := func(minutes int) { d.now = d.now.Add(time.Duration(minutes) * time.Minute) }
+	at(59)
+	d.expectLeft(list, false)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(a.lists().Stay(context.Background(), a.who))
+	at(59)
+	d.expectLeft(list, false)
+	at(1)
+	d.expectLeft(list, true)
+	a.writes("c:A i:B")
+	d.expectLeft(list, false)
+	must(a.lists().Leave(context.Background(), a.who))
+	d.expectLeft(list, true)
+	if got := a.writes("c:A c:B").After.List.ID; got != list {
+		t.Errorf("when it came back it wrote %q, not its list %q", got, list)
+	}
 }
 
 // Where several chats share a key, one that writes its own list does not leave
@@ -81,8 +111,7 @@ func TestASharedKeyLeavesWhatRests(t *testing.T) {
 	d.expectLeft(second, true)
 }
 
-// What no conversation began, what was archived and what a name holds is not
-// left behind.
+// What no conversation began and what was archived is not left behind.
 func TestNotLeftBehind(t *testing.T) {
 	d := newDesk(t)
 	imported, err := d.store.Save(context.Background(), todo.Snapshot{List: todo.List{ID: "imported"}, Revision: 1,
@@ -94,15 +123,23 @@ func TestNotLeftBehind(t *testing.T) {
 	a := d.hint("p1", "process:1")
 	archived := a.writes("p:A p:B").After.List.ID
 	a.writes("p:X p:Y")
-	if _, err := a.lists().Archive(context.Background(), archived, todo.Writer{Person: true}); err != nil {
+	if _, err := a.lists().Archive(context.Background(), archived, true, todo.Writer{Person: true}); err != nil {
 		t.Fatal(err)
 	}
 	d.expectLeft(archived, false)
-	named := d.hint("p1", "process:1@name:release")
-	named.who.Name = "release"
-	list := named.writes("p:C").After.List.ID
-	d.stop("p1")
+}
+
+// A named list is left behind when all that write it have ended.
+func TestANamedListIsLeftBehindByAll(t *testing.T) {
+	d := newDesk(t)
+	first, second := d.hint("p1", "process:1@name:release"), d.hint("p2", "process:2@name:release")
+	first.who.Name, second.who.Name = "release", "release"
+	first.writes("p:C p:D")
+	list := second.writes("i:C p:D").After.List.ID
+	d.stop("p2")
 	d.expectLeft(list, false)
+	d.stop("p1")
+	d.expectLeft(list, true)
 }
 
 // HeldBefore names what the conversations that hold a list held before it.

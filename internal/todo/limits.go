@@ -1,6 +1,9 @@
 package todo
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // The hard caps. A variant's own limits may be lower (docs/spec/variants.md
 // V7).
@@ -8,6 +11,7 @@ const (
 	MaxItems = 1000 // items per list
 	MaxText  = 4000 // runes per text
 	MaxName  = 100  // runes per list name
+	MaxTitle = 200  // runes per title of a list
 	// MaxWorkspace is the maximum size of a workspace's path, in bytes; no path
 	// that Linux opens is longer.
 	MaxWorkspace = 4096
@@ -20,6 +24,10 @@ const (
 	MaxRequest = 1 << 20
 )
 
+// TrashAge is how long after a person deleted a list it can be brought back; then
+// the store forgets it.
+const TrashAge = 24 * time.Hour
+
 // Keep is how much a store keeps. The zero value keeps everything. A list's
 // newest revision is always kept.
 type Keep struct {
@@ -28,9 +36,53 @@ type Keep struct {
 	// Age is the age beyond which later saves of a list delete a revision, see
 	// [Keep.Expired]; 0 is any age.
 	Age time.Duration
-	// Lists is how many lists a principal may have; 0 is any number. A save
-	// that would begin one more fails with [ErrTooManyLists].
-	Lists int
+	// Lists is how many lists a principal may have, and Begun how many one
+	// conversation may begin in a day; 0 is any number. A save that would begin one
+	// more fails with [ErrTooManyLists].
+	Lists, Begun int
+	// Bytes is the size that the store may grow to; 0 is any. When [Full] of it is
+	// in use no list begins any more, and when all of it is, none changes: these
+	// saves fail with [ErrStoreFull].
+	Bytes int64
+	// Abandoned is the age at which a list makes room when Lists or Bytes leaves
+	// none for a list that begins: if it has one revision, and nobody but who began
+	// it was shown it. 0 is never.
+	Abandoned time.Duration
+}
+
+// Full is the part of [Keep.Bytes], in percent, that is not left to the lists
+// there are.
+const Full = 90
+
+// MaxAbandoned is the most abandoned lists that go when one begins.
+const MaxAbandoned = 16
+
+// CheckLists returns [ErrTooManyLists] when a principal with n lists may not
+// have another one.
+func (k Keep) CheckLists(n int) error {
+	if k.Lists > 0 && n >= k.Lists {
+		return &FullError{Err: ErrTooManyLists, Detail: fmt.Sprintf("this store keeps %d (--max-lists); `todo-mcp prune` removes old ones", k.Lists)}
+	}
+	return nil
+}
+
+// CheckBegun returns [ErrTooManyLists] when a conversation that began n lists in a
+// day may not begin another one.
+func (k Keep) CheckBegun(n int) error {
+	if k.Begun > 0 && n >= k.Begun {
+		return &FullError{Err: ErrTooManyLists, Detail: fmt.Sprintf("this conversation began %d in a day (--max-begun)", n)}
+	}
+	return nil
+}
+
+// CheckBytes returns [ErrStoreFull] when a store of a size may not store another
+// revision, or a list that begins.
+func (k Keep) CheckBytes(size int64, begins bool) error {
+	const mb = 1_000_000
+	if part := size * 100 / max(k.Bytes, 1); k.Bytes > 0 && (part >= 100 || part >= Full && begins) {
+		return &FullError{Err: ErrStoreFull, Detail: fmt.Sprintf("%d %% of %d MB (--max-size) are in use; `todo-mcp prune` removes old lists", part, k.Bytes/mb)}
+	}
+	return nil
 }
 
 // First returns the oldest revision to keep of a list at revision newest.

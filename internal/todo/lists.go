@@ -19,6 +19,18 @@ func (l Lists) admits(s Snapshot) bool {
 	return l.principal == nil || s.List.Principal == *l.principal
 }
 
+// load reads one revision of one of these lists, also of a deleted one.
+func (l Lists) load(ctx context.Context, list string, revision int64) (Snapshot, error) {
+	s, err := l.board.store.Load(ctx, list, revision)
+	if err == nil && !l.admits(s) {
+		return Snapshot{}, errNoSnapshot
+	}
+	return s, err
+}
+
+// errNoSnapshot is what a store returns when it has none.
+var errNoSnapshot = fmt.Errorf("read snapshot: %w", ErrNotFound)
+
 // principalOrServer returns the principal whose lists these are; for those of
 // all principals it is the server itself.
 func (l Lists) principalOrServer() string {
@@ -29,11 +41,12 @@ func (l Lists) principalOrServer() string {
 }
 
 // Load reads one revision of a list; revision 0 means the newest. It returns
-// [ErrNotFound] when there is none.
+// [ErrNotFound] when there is none, or when it is one of a list as it was
+// deleted.
 func (l Lists) Load(ctx context.Context, list string, revision int64) (Snapshot, error) {
-	s, err := l.board.store.Load(ctx, list, revision)
-	if err == nil && !l.admits(s) {
-		return Snapshot{}, fmt.Errorf("read snapshot: %w", ErrNotFound)
+	s, err := l.load(ctx, list, revision)
+	if err == nil && s.Deleted {
+		return Snapshot{}, errNoSnapshot
 	}
 	return s, err
 }
@@ -135,9 +148,64 @@ func (l Lists) Restore(ctx context.Context, list string, revision int64, w Write
 	})
 }
 
-// Archive puts a list away, see [Snapshot.Archived].
-func (l Lists) Archive(ctx context.Context, list string, w Writer) (Outcome, error) {
-	return l.Apply(ctx, Write{Target: Target{List: list}, Writer: w, Change: func(d *Draft) error { d.Archive(); return nil }})
+// Archive puts a list away, or brings it back; see [Snapshot.Archived].
+func (l Lists) Archive(ctx context.Context, list string, away bool, w Writer) (Outcome, error) {
+	return l.set(ctx, list, w, func(d *Draft) { d.Archive(away) })
+}
+
+// Rename gives a list a title, or takes it away when it is empty; see
+// [Snapshot.GivenTitle]. It returns an [*InputError] for one that [CleanTitle]
+// refuses.
+func (l Lists) Rename(ctx context.Context, list, title string, w Writer) (Outcome, error) {
+	clean, err := CleanTitle(title)
+	if err != nil {
+		return Outcome{}, &InputError{Problems: []Problem{{Message: err.Error()}}}
+	}
+	return l.set(ctx, list, w, func(d *Draft) { d.Rename(clean) })
+}
+
+// Delete deletes a list and those of its sub-agents, or brings them back within
+// [TrashAge]; see [Snapshot.Deleted]. It returns [ErrNotFound] when there is no
+// such list.
+func (l Lists) Delete(ctx context.Context, list string, away bool, w Writer) (Outcome, error) {
+	main, err := l.load(ctx, list, 0)
+	if err != nil {
+		return Outcome{}, err
+	}
+	// The sub-agents' lists are found by what their parent holds, which a deleted
+	// list no longer does.
+	subs, err := l.Find(ctx, Query{Parent: main.List.ID, Deleted: true})
+	if err != nil {
+		return Outcome{}, err
+	}
+	change := func(d *Draft) { d.Delete(away) }
+	out, err := l.set(ctx, list, w, change)
+	for _, sub := range subs {
+		if err == nil && sub.Deleted != away {
+			_, err = l.set(ctx, sub.List.ID, w, change)
+		}
+	}
+	return out, err
+}
+
+// Purge forgets lists and all their revisions for good, and returns how many there
+// were. Watchers see them deleted.
+func (l Lists) Purge(ctx context.Context, lists ...string) (int, error) {
+	for _, list := range lists {
+		if _, err := l.load(ctx, list, 0); err != nil {
+			return 0, err
+		}
+	}
+	n, err := l.board.store.Purge(ctx, l.board.now(), lists...)
+	if err != nil {
+		return 0, fmt.Errorf("purge lists: %w", err)
+	}
+	return n, nil
+}
+
+// set changes what a list has besides items.
+func (l Lists) set(ctx context.Context, list string, w Writer, change func(*Draft)) (Outcome, error) {
+	return l.Apply(ctx, Write{Target: Target{List: list, deleted: true}, Writer: w, Change: func(d *Draft) error { change(d); return nil }})
 }
 
 // Watch returns a watcher of the lists for which want returns true (nil: every

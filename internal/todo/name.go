@@ -1,6 +1,7 @@
 package todo
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -20,4 +21,20 @@ func CheckName(name string) error {
 		return fmt.Errorf("list name: must be 1 to %d letters, digits, spaces or . _ - and begin with a letter or digit", MaxName)
 	}
 	return nil
+}
+
+// CleanTitle returns a title as it may be given to a list: one line of at most
+// [MaxTitle] runes, or empty to take the title away. The error says what is
+// allowed.
+func CleanTitle(title string) (string, error) {
+	clean, err := CleanText(title)
+	switch {
+	case !utf8.ValidString(title):
+		return "", errors.New("title: the text is not valid UTF-8")
+	case err != nil:
+		return "", fmt.Errorf("title: %w", err)
+	case utf8.RuneCountInString(clean) > MaxTitle:
+		return "", fmt.Errorf("title: at most %d characters", MaxTitle)
+	}
+	return clean, nil
 }

@@ -98,6 +98,12 @@ type Snapshot struct {
 	// LastID is the highest item id, as a number, ever used in the list.
 	LastID  int       `json:"last_id"`
 	Updated time.Time `json:"updated"`
+	// GivenTitle is the title that a person, a host or an agent gave the list;
+	// empty for none. See [Snapshot.Title].
+	GivenTitle string `json:"title,omitempty"`
+	// Deleted is true when a person deleted the list: then no conversation holds
+	// it, nothing finds it, and after [TrashAge] the store forgets it.
+	Deleted bool `json:"deleted,omitempty"`
 	// Archived is true when the list was put away, so that front ends do not show
 	// it by default. A later change of its items brings it back.
 	Archived bool   `json:"archived,omitempty"`

@@ -46,6 +46,12 @@ type Store interface {
 	// kept.
 	LastBy(ctx context.Context, list string, person bool, upTo int64) (Snapshot, error)
 
+	// Purge removes lists with all their revisions and bindings, those of unknown
+	// ids aside, and returns how many it removed. Of each a revision that is
+	// Deleted and has no text stays for [TrashAge] so that watchers see it. Lists
+	// that have been deleted for that long go, too, when lists begin.
+	Purge(ctx context.Context, now time.Time, lists ...string) (int, error)
+
 	// Watch calls hint from one goroutine until ctx ends, and then returns nil:
 	// once when watching has begun, and soon after this or any other process
 	// saves a snapshot. Hints are coalesced and never come before the snapshot
@@ -135,6 +141,8 @@ type Query struct {
 	// Operation restricts to the one snapshot, of any revision, that an
 	// operation id made; other conditions apply to that snapshot.
 	Operation string
+	// Deleted is true to also find deleted lists.
+	Deleted bool
 	// UpdatedSince restricts to lists updated at that time or later.
 	UpdatedSince time.Time
 	// AfterSeq restricts to lists with a newest snapshot of a larger Seq.

@@ -97,7 +97,7 @@ func (b *Board) archiveSubLists(ctx context.Context, main List) {
 	}
 	for _, sub := range subs {
 		if !sub.Archived {
-			_, _ = b.As(main.Principal).Archive(ctx, sub.List.ID, sub.Writer)
+			_, _ = b.As(main.Principal).Archive(ctx, sub.List.ID, true, sub.Writer)
 		}
 	}
 }
@@ -251,7 +251,9 @@ func (b *Board) bindings(w Write, h held, s Snapshot) []Binding {
 		hold.Process = b.process
 	}
 	if w.Writer.Person {
-		hold.Seen = 0 // the conversation's agent has seen nothing
+		hold.Seen = 0 // the conversation's agent has seen nothing, and is not here
+	} else {
+		hold.Server, hold.Until = b.process, b.until(c)
 	}
 	if c.Key == c.Holder() || c.Key == "" {
 		return []Binding{hold}
@@ -263,6 +265,15 @@ func (b *Board) bindings(w Write, h held, s Snapshot) []Binding {
 		return []Binding{sees} // the name stays with its list
 	}
 	return []Binding{hold, sees}
+}
+
+// until returns when a conversation counts as ended unless it calls again, see
+// [Conversation.Lasts].
+func (b *Board) until(c Conversation) time.Time {
+	if c.Lasts <= 0 {
+		return time.Time{}
+	}
+	return b.now().Add(c.Lasts)
 }
 
 // bind stores bindings, with what was shown since the last write.
@@ -279,7 +290,7 @@ func (b *Board) bind(ctx context.Context, bindings []Binding) error {
 // attend makes this process known as alive before its first binding.
 func (b *Board) attend(bindings []Binding) {
 	for _, n := range bindings {
-		if n.Process != "" {
+		if n.Process != "" || n.Server != "" {
 			// Without it the list may be continued by another process while this
 			// one lives, if that process writes most of it.
 			b.attending.Do(func() { b.leave, _ = b.store.Attend(b.process) })

@@ -37,7 +37,7 @@ func (m *model) subsOf(s todo.Snapshot) []todo.Snapshot {
 // time, age, progress and writer, as far as they fit.
 func (m *model) revisionTitleLine(s todo.Snapshot) string {
 	newest := max(m.lists[m.opened].Revision, s.Revision)
-	return join(m.width-6-markWidth, fmt.Sprintf("%s · revision %d of %d", listName(s.List), s.Revision, newest),
+	return join(m.width-6-markWidth, fmt.Sprintf("%s · revision %d of %d", listName(s), s.Revision, newest),
 		s.Updated.In(m.now.Location()).Format("Jan 2 15:04:05"), render.Ago(m.now.Sub(s.Updated)), progress(s), writer(s.Writer))
 }
 

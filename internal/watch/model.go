@@ -214,7 +214,7 @@ func (m *model) inOverview(l todo.Snapshot) bool {
 func matches(l todo.Snapshot, text string) bool {
 	text = strings.ToLower(text)
 	in := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
-	if in(l.List.Title()) || in(l.List.Agent) || in(l.List.Workspace) || in(l.Writer.Client) || in(l.Writer.Variant) || in(l.List.ID) {
+	if in(l.Title()) || in(l.List.Agent) || in(l.List.Workspace) || in(l.Writer.Client) || in(l.Writer.Variant) || in(l.List.ID) {
 		return true
 	}
 	return slices.ContainsFunc(l.Items, func(i todo.Item) bool { return in(i.Text) || in(i.Active) })

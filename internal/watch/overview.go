@@ -121,8 +121,8 @@ func (m *model) titleLine(s todo.Snapshot) string {
 	if s.List.ID == m.selected && m.opened == "" {
 		mark = "▸ "
 	}
-	return join(m.width-6, mark+listName(s.List), progress(s), runningFor(s, m.now),
-		render.Ago(m.now.Sub(s.Updated)), project(s.List), writer(s.Writer), fmt.Sprintf("rev %d", s.Revision))
+	return join(m.width-6, mark+listName(s), progress(s), runningFor(s, m.now),
+		render.Ago(m.now.Sub(s.Updated)), project(s), writer(s.Writer), fmt.Sprintf("rev %d", s.Revision))
 }
 
 // subLines draws sub-agents' lists in at most maxLines lines, including the
@@ -138,7 +138,7 @@ func (m *model) subLines(subs []todo.Snapshot, maxLines int) (lines []string) {
 		if s.List.ID == m.selected && m.opened == "" {
 			mark, color = "↳ ▸ ", highlight
 		}
-		text := join(m.width-4, mark+listName(s.List), render.StatusLine(s, m.width), runningFor(s, m.now))
+		text := join(m.width-4, mark+listName(s), render.StatusLine(s, m.width), runningFor(s, m.now))
 		if i == start+maxLines-1 && maxLines < len(subs) {
 			text = join(m.width-4, text, fmt.Sprintf("+%d more", len(subs)-maxLines))
 		}

@@ -62,11 +62,11 @@ func join(width int, parts ...string) string {
 }
 
 // listName returns the agent of a sub-agent's list, and the title of any other.
-func listName(l todo.List) string { return render.Safe(cmp.Or(l.Agent, l.Title())) }
+func listName(s todo.Snapshot) string { return render.Safe(cmp.Or(s.List.Agent, s.Title())) }
 
 // project returns the folder a list is about, or "" if it is also the title.
-func project(l todo.List) string {
-	if p := l.Project(); p != l.Title() {
+func project(s todo.Snapshot) string {
+	if p := s.List.Project(); p != s.Title() {
 		return render.Safe(p)
 	}
 	return ""

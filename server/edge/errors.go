@@ -64,6 +64,7 @@ func describe(err error) *Error {
 	var answer *Error
 	var input *todo.InputError
 	var internal *internalError
+	var full *todo.FullError
 	switch {
 	case errors.As(err, &internal):
 		return &Error{http.StatusInternalServerError, "the server failed; its log says why"}
@@ -73,8 +74,8 @@ func describe(err error) *Error {
 		return &Error{http.StatusUnprocessableEntity, problems(input)}
 	case errors.Is(err, todo.ErrNotFound):
 		return &Error{http.StatusNotFound, "no such list"}
-	case errors.Is(err, todo.ErrTooManyLists):
-		return &Error{http.StatusInsufficientStorage, "there are as many lists as --max-lists allows"}
+	case errors.As(err, &full):
+		return &Error{http.StatusInsufficientStorage, full.Error()}
 	case errors.Is(err, todo.ErrUnknownOutcome):
 		return &Error{http.StatusServiceUnavailable, "it is not known whether the change was saved: look before you repeat it"}
 	case errors.Is(err, context.DeadlineExceeded):

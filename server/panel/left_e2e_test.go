@@ -59,7 +59,7 @@ func TestPanelLeftOpenLive(t *testing.T) {
 	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
 	servertest.Until(t, ctx, servertest.IsLive+" && "+both)
 	for _, id := range []string{first, second} {
-		if _, err := s.Board.As("").Archive(t.Context(), id, todo.Writer{Person: true}); err != nil {
+		if _, err := s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

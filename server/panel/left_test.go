@@ -253,7 +253,7 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 	stream.Expect("data: \"")
 	archive := func(id string) drawn {
 		t.Helper()
-		if _, err := s.Board.As("").Archive(t.Context(), id, todo.Writer{Person: true}); err != nil {
+		if _, err := s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}); err != nil {
 			t.Fatal(err)
 		}
 		return nextDrawn(t, stream)

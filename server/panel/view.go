@@ -161,7 +161,7 @@ func (f family) open(ids leftIDs) (open, left bool) {
 func viewOf(f family, left leftIDs, now time.Time) listView {
 	l := f.main
 	v := listView{
-		ID: l.List.ID, Name: render.Safe(l.List.Title()), Agent: render.Safe(l.List.Agent), Project: render.Safe(l.List.Project()), Where: render.Safe(l.List.Workspace), Writer: writerOf(l), Revision: l.Revision, Seq: l.Seq,
+		ID: l.List.ID, Name: render.Safe(l.Title()), Agent: render.Safe(l.List.Agent), Project: render.Safe(l.List.Project()), Where: render.Safe(l.List.Workspace), Writer: writerOf(l), Revision: l.Revision, Seq: l.Seq,
 		Updated: l.Updated, Progress: l.Progress(), Archived: l.Archived, Gone: !f.onBoard(now), Live: true,
 	}
 	resting := l.Archived || left[l.List.ID]

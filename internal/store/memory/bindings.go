@@ -41,6 +41,9 @@ func (s *Store) bind(b todo.Binding) {
 		}
 	}
 	if at := slices.IndexFunc(all, func(o todo.Binding) bool { return o.List == b.List }); at >= 0 {
+		if b.Server == "" {
+			b.Server, b.Until = all[at].Server, all[at].Until
+		}
 		b.Seen, b.Process, b.Moved = max(b.Seen, all[at].Seen), cmp.Or(b.Process, all[at].Process), max(b.Moved, all[at].Moved)
 		if !moves {
 			all[at] = b

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"todo-mcp/internal/todo"
 )
@@ -27,6 +28,8 @@ type Store struct {
 	quit       chan struct{} // closed by Close
 	closed     bool
 	keep       todo.Keep
+	begun      map[string]time.Time // list id → when it began, by the store's clock
+	size       int64                // of all revisions, in bytes, about
 }
 
 type watcher struct{ hint chan struct{} }
@@ -38,7 +41,7 @@ func New() *Store { return NewKeeping(todo.Keep{}) }
 
 // NewKeeping returns an empty store with the limits in keep.
 func NewKeeping(keep todo.Keep) *Store {
-	return &Store{keep: keep, lists: map[string][]todo.Snapshot{}, bindings: map[string][]todo.Binding{}, hostCalls: map[string]notedCall{}, attending: map[string]bool{}, operations: map[string]todo.Snapshot{},
+	return &Store{keep: keep, lists: map[string][]todo.Snapshot{}, bindings: map[string][]todo.Binding{}, hostCalls: map[string]notedCall{}, attending: map[string]bool{}, begun: map[string]time.Time{}, operations: map[string]todo.Snapshot{},
 		watchers: map[*watcher]struct{}{}, quit: make(chan struct{})}
 }
 
@@ -87,6 +90,11 @@ func (s *Store) save(ctx context.Context, next todo.Snapshot, bindings []todo.Bi
 		b.List = cmp.Or(b.List, next.List.ID)
 		s.bind(b)
 	}
+	if len(stored) == 0 {
+		s.begun[next.List.ID] = time.Now()
+		s.forgetTrash()
+	}
+	s.size += footprint(next)
 	s.lists[next.List.ID] = s.trim(append(stored, next))
 	if next.Operation.ID != "" {
 		s.operations[next.Operation.ID] = next
@@ -141,7 +149,7 @@ func (s *Store) trim(revisions []todo.Snapshot) []todo.Snapshot {
 	newest := revisions[len(revisions)-1]
 	removed := 0
 	remove := func() {
-		delete(s.operations, revisions[removed].Operation.ID)
+		s.forgetRevision(revisions[removed])
 		removed++
 	}
 	for revisions[removed].Revision < s.keep.First(newest.Revision) {
@@ -164,27 +172,17 @@ func (s *Store) checkSave(next todo.Snapshot, stored []todo.Snapshot, bindings [
 		return fmt.Errorf("revision %d: %w", next.Revision, todo.ErrNotFound)
 	case n > 0 && stored[n-1].Revision != next.Revision-1:
 		return &todo.ConflictError{Current: s.read(stored[n-1])}
-	case n > 0:
+	case n > 0 && next.Deleted:
 		return nil
+	case n > 0:
+		return s.keep.CheckBytes(s.size, false)
 	}
 	if len(bindings) > 0 {
 		if held := s.held(bindings[0].Principal, bindings[0].Conversation); held != bindings[0].Over {
 			return &todo.ConflictError{Current: s.newest(held)}
 		}
 	}
-	if s.keep.Lists > 0 && s.countLists(next.List.Principal) >= s.keep.Lists {
-		return fmt.Errorf("%w: at most %d", todo.ErrTooManyLists, s.keep.Lists)
-	}
-	return nil
-}
-
-func (s *Store) countLists(principal string) (n int) {
-	for _, revisions := range s.lists {
-		if revisions[0].List.Principal == principal {
-			n++
-		}
-	}
-	return n
+	return s.makeRoom(next.List)
 }
 
 // Load implements todo.Store.
@@ -256,6 +254,7 @@ func matches(q todo.Query, s todo.Snapshot) bool {
 		(q.Client == "" || q.Client == s.List.Client) &&
 		(q.Workspace == nil || *q.Workspace == s.List.Workspace) &&
 		(q.Parent == "" || q.Parent == s.List.Parent) &&
+		(q.Deleted || q.Operation != "" || !s.Deleted) &&
 		!s.Updated.Before(q.UpdatedSince) && s.Seq > q.AfterSeq
 }
 

@@ -23,7 +23,7 @@ func fullSnapshot() todo.Snapshot {
 	return todo.Snapshot{
 		List: todo.List{ID: "abc", Principal: "p", Conversation: "session:x", Client: "claude-code",
 			Name: "release", ParentConversation: "session:main", Parent: "main", Agent: "searcher", Workspace: "/work/app", First: "Write 発布", Created: at},
-		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at, Archived: true,
+		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at, GivenTitle: "Ship it", Archived: true, Deleted: true,
 		Writer:    todo.Writer{Client: "claude-code", Variant: "TodoWrite", Agent: "searcher", Person: true, Process: "p1"},
 		Operation: todo.Operation{ID: "op", Digest: "d"},
 		Report: todo.Report{Dropped: []todo.Item{item}, Notes: []string{"a note"},
@@ -58,7 +58,7 @@ func TestStoredRow(t *testing.T) {
 	if diff := cmp.Diff(string(stored), row); diff != "" {
 		t.Errorf("the stored format changed (-golden +now):\n%s", diff)
 	}
-	got, err := record.Snapshot(body, list, want.Seq)
+	got, err := record.Snapshot(body, list, nil, want.Seq)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // selectBinding selects bindings.
-const selectBinding = `SELECT b.principal, b.conversation, b.list, b.seen, b.process, b.moved, b.at FROM bindings b`
+const selectBinding = `SELECT b.principal, b.conversation, b.list, b.seen, b.process, b.moved, b.at, b.server, b.until, b.sum FROM bindings b`
 
 // Bind implements todo.Store.
 func (s *Store) Bind(ctx context.Context, bindings ...todo.Binding) error {
@@ -26,7 +26,11 @@ func (s *Store) Bind(ctx context.Context, bindings ...todo.Binding) error {
 // bindTo stores bindings; those without a list get the one with this id.
 func (st *statements) bindTo(list string, bindings []todo.Binding) error {
 	for _, b := range bindings {
-		_, err := st.bind.Exec(b.Principal, b.Conversation, cmp.Or(b.List, list), b.Seen, b.Process, b.Moves, time.Now().UnixNano())
+		until := int64(0)
+		if !b.Until.IsZero() {
+			until = unixNano(b.Until)
+		}
+		_, err := st.bind.Exec(b.Principal, b.Conversation, cmp.Or(b.List, list), b.Seen, b.Process, b.Moves, time.Now().UnixNano(), b.Server, until)
 		if err != nil {
 			return err
 		}
@@ -68,10 +72,7 @@ func (s *Store) Holders(ctx context.Context, principal, list string) ([]todo.Bin
 
 func (s *Store) queryBindings(ctx context.Context, query string, args ...any) (found []todo.Binding, err error) {
 	err = s.forEachRow(ctx, query, args, func() { found = nil }, func(rows *sql.Rows) error {
-		var b todo.Binding
-		var at int64
-		err := rows.Scan(&b.Principal, &b.Conversation, &b.List, &b.Seen, &b.Process, &b.Moved, &at)
-		b.At = time.Unix(0, at).UTC()
+		b, err := scanBinding(rows)
 		found = append(found, b)
 		return err
 	})
@@ -79,6 +80,36 @@ func (s *Store) queryBindings(ctx context.Context, query string, args ...any) (f
 		return nil, fmt.Errorf("read bindings: %w", err)
 	}
 	return found, nil
+}
+
+// scanBinding reads one row of selectBinding.
+func scanBinding(rows *sql.Rows) (b todo.Binding, err error) {
+	var at, until, stored int64
+	if err := rows.Scan(&b.Principal, &b.Conversation, &b.List, &b.Seen, &b.Process, &b.Moved, &at, &b.Server, &until, &stored); err != nil {
+		return b, err
+	}
+	if sumOfBinding(b, at, until) != stored {
+		return b, damaged("bindings", b.Conversation, b.List)
+	}
+	b.At = time.Unix(0, at).UTC()
+	if until != 0 {
+		b.Until = time.Unix(0, until).UTC()
+	}
+	return b, nil
+}
+
+func sumOfBinding(b todo.Binding, at, until int64) int64 {
+	var s sum
+	s.text(b.Principal)
+	s.text(b.Conversation)
+	s.text(b.List)
+	s.number(b.Seen)
+	s.text(b.Process)
+	s.number(b.Moved)
+	s.number(at)
+	s.text(b.Server)
+	s.number(until)
+	return s.value()
 }
 
 // NoteHostCall implements todo.Store.

@@ -333,7 +333,7 @@ func BenchmarkSave(b *testing.B) {
 		n := 0
 		for b.Loop() {
 			n++
-			if _, err := f.db.Exec(`INSERT INTO history (list, revision, operation, body) VALUES ('a', ?, '', ?)`, n, sv.body); err != nil {
+			if _, err := f.db.Exec(`INSERT INTO history (list, revision, operation, body) VALUES ('a', ?, '', ?)`, n, sv.whole); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -36,6 +36,7 @@ type file struct {
 	info  fs.FileInfo
 	log   fs.FileInfo
 	users atomic.Int32
+	bases baseCache
 }
 
 // newFile returns the file at path that db has open and has read.
@@ -152,6 +153,10 @@ func openReader(ctx context.Context, path string, info fs.FileInfo, connections 
 	return nil, errors.Join(describe(path, err), db.Close())
 }
 
+// maxLog is the size in bytes to which the log shrinks when it has grown beyond
+// it and is begun anew (BAD-INPUT 66).
+const maxLog = 4 << 20
+
 // upgrade migrates a file that an older version wrote to the current schema.
 func upgrade(ctx context.Context, path string) error {
 	f, err := openWriter(ctx, path, nil)
@@ -173,7 +178,7 @@ func openWriter(ctx context.Context, path string, pragmas []string) (*file, erro
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	// fullfsync matters only on macOS, where fsync does not reach the disk.
-	settings := append([]string{"busy_timeout(200)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)"}, pragmas...)
+	settings := append([]string{"busy_timeout(200)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)", fmt.Sprintf("journal_size_limit(%d)", maxLog)}, pragmas...)
 	db, err := sql.Open("sqlite", dsn(path, "mode=rw", settings...))
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
@@ -299,6 +304,8 @@ func describe(path string, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, errRecord):
+		return err
 	case errors.Is(err, todo.ErrTooNew):
 		return fmt.Errorf("open store %s: %w: use the todo-mcp that wrote it or a later one, or name another file with --store", path, err)
 	case errors.Is(err, errForeign):

@@ -39,7 +39,7 @@ func TestVersion1IsUpgraded(t *testing.T) {
 	}
 	var titles []string
 	for _, l := range lists {
-		titles = append(titles, l.List.Title())
+		titles = append(titles, l.Title())
 		if l.List.Conversation == "" || len(l.Items) == 0 || l.Updated.IsZero() {
 			t.Errorf("list %s lost something: %+v", l.List.ID, l)
 		}
@@ -80,7 +80,7 @@ func TestVersion2IsUpgraded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range lists {
-		titles[l.List.ID] = l.List.Title()
+		titles[l.List.ID] = l.Title()
 	}
 	for _, c := range []struct {
 		conversation, title string

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,31 +13,99 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// errRecord means that one record cannot be decoded; others are not affected.
-var errRecord = fmt.Errorf("read record: %w", todo.ErrCorrupt)
-
 // heldByParent selects, for a list l with a parent_conversation, the list that
 // this conversation holds.
 const heldByParent = `(SELECT b.list FROM bindings b WHERE l.parent_conversation <> ''
 	AND b.principal = l.principal AND b.conversation = l.parent_conversation AND b.moved > 0 ORDER BY b.moved DESC LIMIT 1)`
 
+const columns = `SELECT h.seq, h.list, h.revision, h.operation, h.person, h.base, h.sum, h.body,
+	l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.conversation, l.begun, l.sum, l.meta, l.seq, l.revision, ` + heldByParent
+
 // selectRecord selects any revisions of any lists.
-const selectRecord = `SELECT h.seq, h.body, l.meta, ` + heldByParent + ` FROM history h JOIN lists l ON l.id = h.list`
+const selectRecord = columns + ` FROM history h JOIN lists l ON l.id = h.list`
 
-// selectNewest selects the newest revision of each list.
-const selectNewest = `SELECT h.seq, h.body, l.meta, ` + heldByParent + ` FROM lists l JOIN history h ON h.seq = l.seq`
+// selectNewest selects the newest revision of each list; a list without it is
+// damaged.
+const selectNewest = columns + ` FROM lists l LEFT JOIN history h ON h.seq = l.seq`
 
-// scan decodes one row of selectRecord or selectNewest.
-func scan(row interface{ Scan(...any) error }) (todo.Snapshot, error) {
-	var seq int64
-	var body, meta []byte
-	var parent sql.NullString
-	if err := row.Scan(&seq, &body, &meta, &parent); err != nil {
+// row is a row of selectRecord or selectNewest.
+type row struct {
+	seq, revision, person, base, sum sql.NullInt64
+	list, operation, parent          sql.NullString
+	body                             []byte
+	of                               listRow
+	newestSeq, newest                int64
+}
+
+// listRow is what never changes in a row of lists.
+type listRow struct {
+	id, principal, client, workspace, parent, parentConversation, conversation string
+	begun, sum                                                                 int64
+	meta                                                                       []byte
+}
+
+func (l *listRow) expectedSum() int64 {
+	var s sum
+	for _, text := range []string{l.id, l.principal, l.client, l.workspace, l.parent, l.parentConversation, l.conversation} {
+		s.text(text)
+	}
+	s.number(l.begun)
+	s.bytes(l.meta)
+	return s.value()
+}
+
+// scan reads one row.
+func scan(from interface{ Scan(...any) error }) (r row, err error) {
+	l := &r.of
+	err = from.Scan(&r.seq, &r.list, &r.revision, &r.operation, &r.person, &r.base, &r.sum, &r.body,
+		&l.id, &l.principal, &l.client, &l.workspace, &l.parent, &l.parentConversation, &l.conversation, &l.begun, &l.sum, &l.meta, &r.newestSeq, &r.newest, &r.parent)
+	return r, err
+}
+
+// check returns an error unless the row is as it was written.
+func (r *row) check() error {
+	if r.of.expectedSum() != r.of.sum {
+		return damaged("lists", r.of.id)
+	}
+	isNewest := r.seq.Int64 == r.newestSeq
+	if !r.seq.Valid || r.list.String != r.of.id || isNewest != (r.revision.Int64 == r.newest) {
+		return damaged("lists", r.of.id, "newest revision", r.newest)
+	}
+	if sumOfRevision(r.list.String, r.revision.Int64, r.operation.String, r.person.Int64, r.base.Int64, r.body) != r.sum.Int64 {
+		return damaged("history", r.list.String, r.revision.Int64)
+	}
+	return nil
+}
+
+func sumOfRevision(list string, revision int64, operation string, person, base int64, body []byte) int64 {
+	var s sum
+	s.text(list)
+	s.number(revision)
+	s.text(operation)
+	s.number(person)
+	s.number(base)
+	s.bytes(body)
+	return s.value()
+}
+
+// snapshot decodes the row. read returns its base items.
+func (r *row) snapshot(read func(id int64) (base, error)) (todo.Snapshot, error) {
+	if err := r.check(); err != nil {
 		return todo.Snapshot{}, err
 	}
-	s, err := record.Snapshot(body, meta, seq)
+	var b base
+	if r.base.Int64 > 0 {
+		var err error
+		if b, err = read(r.base.Int64); err != nil {
+			return todo.Snapshot{}, fmt.Errorf("list %s, revision %d: %w", r.of.id, r.revision.Int64, err)
+		}
+		if b.list != r.of.id {
+			return todo.Snapshot{}, damaged("bases", r.base.Int64, b.list)
+		}
+	}
+	s, err := record.Snapshot(r.body, r.of.meta, b.items, r.seq.Int64)
 	if s.List.ParentConversation != "" {
-		s.List.Parent = parent.String
+		s.List.Parent = r.parent.String
 	}
 	if err != nil {
 		return s, fmt.Errorf("%w: %w", errRecord, err)
@@ -87,6 +156,9 @@ func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 	if !q.UpdatedSince.IsZero() && updated != "" {
 		where, args = append(where, updated+" >= ?"), append(args, unixNano(q.UpdatedSince))
 	}
+	if !q.Deleted && q.Operation == "" {
+		where = append(where, "l.deleted = 0")
+	}
 	if q.AfterSeq > 0 {
 		where, args = append(where, seq+" > ?"), append(args, q.AfterSeq)
 	}
@@ -135,12 +207,34 @@ func sqlLimit(limit int) int {
 	return limit
 }
 
+// maxBaseTries is how often a query is tried because base items are missing.
+const maxBaseTries = 5
+
 // query returns the snapshots that a query on selectRecord or selectNewest
 // selects.
 func (s *Store) query(ctx context.Context, query string, args []any) (found []todo.Snapshot, err error) {
-	err = s.forEachRow(ctx, query, args, func() { found = nil }, func(rows *sql.Rows) error {
-		snapshot, err := scan(rows)
-		found = append(found, snapshot)
+	tries := 0
+	err = s.withFile(ctx, func(f *file) error {
+		var selected []row
+		err := f.forEachRow(ctx, query, args, func(rows *sql.Rows) error {
+			r, err := scan(rows)
+			selected = append(selected, r)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		// Not before the rows are closed: every connection may be busy with a query.
+		found = make([]todo.Snapshot, len(selected))
+		for i := range selected {
+			found[i], err = selected[i].snapshot(func(id int64) (base, error) { return f.base(ctx, id) })
+			if err != nil {
+				break
+			}
+		}
+		if tries++; errors.Is(err, errBaseGone) && tries == maxBaseTries {
+			err = fmt.Errorf("%w: %s", errRecord, err.Error())
+		}
 		return err
 	})
 	if err != nil {
@@ -150,33 +244,45 @@ func (s *Store) query(ctx context.Context, query string, args []any) (found []to
 }
 
 // forEachRow runs a query and calls visit for every row; for none when there is
-// no file yet. While another process has the file locked it tries again until
-// ctx ends. Before each try it calls restart, which discards earlier rows.
+// no file yet. Before each try it calls restart, which discards earlier rows.
 func (s *Store) forEachRow(ctx context.Context, query string, args []any, restart func(), visit func(*sql.Rows) error) error {
+	return s.withFile(ctx, func(f *file) error {
+		restart()
+		return f.forEachRow(ctx, query, args, visit)
+	})
+}
+
+// withFile calls read with the file, and not at all when there is none yet. While
+// another process has it locked it tries again until ctx ends.
+func (s *Store) withFile(ctx context.Context, read func(*file) error) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
 	defer s.work.Done()
 	for {
-		restart()
-		err := s.tryForEachRow(ctx, query, args, visit)
+		err := s.tryWithFile(ctx, read)
 		// ctx.Err() comes first, because it explains an interrupted query.
-		if err = firstError(ctx.Err(), err); !busy(err) {
+		if err = firstError(ctx.Err(), err); !busy(err) && !errors.Is(err, errBaseGone) {
 			return err
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
 }
 
-func (s *Store) tryForEachRow(ctx context.Context, query string, args []any, visit func(*sql.Rows) error) error {
+func (s *Store) tryWithFile(ctx context.Context, read func(*file) error) error {
 	f, err := s.reader(ctx)
 	if f == nil || err != nil {
 		return err
 	}
-	defer f.release() //nolint:errcheck // the rows are read already
+	defer f.release() //nolint:errcheck // everything is read already
+	return describe(s.path, read(f))
+}
+
+// forEachRow runs a query and calls visit for every row.
+func (f *file) forEachRow(ctx context.Context, query string, args []any, visit func(*sql.Rows) error) error {
 	rows, err := f.db.QueryContext(ctx, query, args...)
 	if err != nil {
-		return describe(s.path, err)
+		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -184,7 +290,7 @@ func (s *Store) tryForEachRow(ctx context.Context, query string, args []any, vis
 			return err
 		}
 	}
-	return describe(s.path, rows.Err())
+	return rows.Err()
 }
 
 // firstError returns the first error that is not nil, or nil if all are.

@@ -41,8 +41,13 @@ const (
 // so that the writer need not.
 func newSave(next todo.Snapshot, bindings []todo.Binding) (*save, error) {
 	next.Items = append([]todo.Item{}, next.Items...)
-	body, err := record.Body(next)
-	sv := &save{next: next, bindings: bindings, body: string(body)}
+	sv := &save{next: next, bindings: bindings}
+	var err error
+	if sizeOf(next.Items) <= smallItems {
+		var body []byte
+		body, err = record.Body(next)
+		sv.whole = string(body)
+	}
 	if next.Revision == 1 {
 		meta, metaErr := record.List(next.List)
 		sv.meta, err = string(meta), errors.Join(err, metaErr)

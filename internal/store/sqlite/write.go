@@ -28,12 +28,16 @@ type writer struct {
 // statements are the prepared statements of the writing connection; see
 // [writer.prepare].
 type statements struct {
-	version, operation, list, holds, newest, record, oldest *sql.Stmt
-	insertHistory, insertList, updateList, countLists       *sql.Stmt
-	trimHistory, insertAnnouncement, trimAnnouncements      *sql.Stmt
-	bind, trimBindings, insertHostCall, trimHostCalls       *sql.Stmt
+	version, operation, list, holds, newest, record, oldest     *sql.Stmt
+	insertHistory, insertList, updateList                       *sql.Stmt
+	base, lastBase, insertBase, trimBases                       *sql.Stmt
+	countLists, countBegun, pages, abandoned, trash             *sql.Stmt
+	clearList, purged, trimHistory, forgetBases, forgetBindings *sql.Stmt
+	forgetList, insertAnnouncement, trimAnnouncements           *sql.Stmt
+	bind, trimBindings, insertHostCall, trimHostCalls           *sql.Stmt
 
-	keep todo.Keep
+	keep  todo.Keep
+	bases *baseCache
 }
 
 // close rolls back a transaction that is still open and closes the file. It
@@ -65,7 +69,7 @@ func (w *writer) open(s *Store) error {
 	if w.file, err = openWriter(context.Background(), s.path, s.pragmas); err != nil {
 		return err
 	}
-	w.path, w.stmt.keep = s.path, s.keep
+	w.path, w.stmt.keep, w.stmt.bases = s.path, s.keep, &w.file.bases
 	if w.conn, err = w.file.db.Conn(context.Background()); err == nil {
 		err = w.prepare()
 	}
@@ -111,28 +115,50 @@ func (w *writer) hasItsFile() bool {
 
 func (w *writer) prepare() error {
 	for stmt, query := range map[**sql.Stmt]string{
-		&w.stmt.version:            `PRAGMA user_version`,
-		&w.stmt.operation:          `SELECT list, revision FROM history WHERE operation = ? AND operation <> ''`,
-		&w.stmt.list:               `SELECT revision, meta FROM lists WHERE id = ?`,
-		&w.stmt.holds:              `SELECT list FROM bindings WHERE principal = ? AND conversation = ? AND moved > 0 ORDER BY moved DESC LIMIT 1`,
-		&w.stmt.newest:             selectNewest + ` WHERE l.id = ?`,
-		&w.stmt.record:             selectRecord + ` WHERE h.list = ? AND h.revision = ?`,
-		&w.stmt.insertHistory:      `INSERT INTO history (list, revision, operation, person, body) VALUES (?, ?, ?, ?, ?)`,
-		&w.stmt.insertList:         `INSERT INTO lists (id, principal, client, workspace, parent, parent_conversation, meta, revision, seq, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		&w.stmt.countLists:         `SELECT count(*) FROM lists WHERE principal = ?`,
+		&w.stmt.version:       `PRAGMA user_version`,
+		&w.stmt.operation:     `SELECT list, revision FROM history WHERE operation = ? AND operation <> ''`,
+		&w.stmt.list:          `SELECT revision, meta, base, drift FROM lists WHERE id = ?`,
+		&w.stmt.holds:         `SELECT list FROM bindings WHERE principal = ? AND conversation = ? AND moved > 0 ORDER BY moved DESC LIMIT 1`,
+		&w.stmt.newest:        selectNewest + ` WHERE l.id = ?`,
+		&w.stmt.record:        selectRecord + ` WHERE h.list = ? AND h.revision = ?`,
+		&w.stmt.insertHistory: `INSERT INTO history (list, revision, operation, person, body, base, sum) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		&w.stmt.insertList: `INSERT INTO lists (id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta, sum,
+			revision, seq, updated, base, drift, deleted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		&w.stmt.base:       selectBase,
+		&w.stmt.lastBase:   `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'bases'), 0)`,
+		&w.stmt.insertBase: `INSERT INTO bases (id, list, items, sum) VALUES (?, ?, ?, ?)`,
+		&w.stmt.trimBases: `DELETE FROM bases WHERE list = ?1 AND id < (
+			SELECT coalesce(min(base), 9223372036854775807) FROM history WHERE list = ?1 AND base > 0)`,
+		&w.stmt.countLists: `SELECT coalesce((SELECT n FROM list_counts WHERE principal = ?), 0)`,
+		&w.stmt.countBegun: `SELECT count(*) FROM (SELECT 1 FROM lists WHERE conversation = ? AND begun >= ? AND principal = ? LIMIT ?)`,
+		&w.stmt.pages: `SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count),
+			(SELECT page_size FROM pragma_page_size)`,
+		&w.stmt.abandoned: `SELECT id FROM lists l WHERE principal = ? AND revision = 1 AND updated < ? AND conversation <> ''
+			AND NOT EXISTS (SELECT 1 FROM bindings b WHERE b.list = l.id AND b.conversation <> l.conversation) ORDER BY updated LIMIT ?`,
+		&w.stmt.trash:              `SELECT id FROM lists WHERE deleted = 1 AND updated < ? LIMIT ?`,
+		&w.stmt.purged:             `SELECT revision, principal, begun FROM lists WHERE id = ?`,
+		&w.stmt.clearList:          `UPDATE lists SET client = '', workspace = '', parent = '', parent_conversation = '', conversation = '', meta = ?, sum = ? WHERE id = ?`,
+		&w.stmt.forgetBases:        `DELETE FROM bases WHERE list = ?`,
+		&w.stmt.forgetBindings:     `DELETE FROM bindings WHERE list = ?`,
+		&w.stmt.forgetList:         `DELETE FROM lists WHERE id = ?`,
 		&w.stmt.oldest:             selectRecord + ` WHERE h.list = ? ORDER BY h.revision LIMIT 1`,
 		&w.stmt.trimHistory:        `DELETE FROM history WHERE list = ? AND revision <= ?`,
 		&w.stmt.insertAnnouncement: `INSERT INTO announcements (list, revision, call, process) VALUES (?, ?, ?, ?)`,
 		&w.stmt.trimAnnouncements:  `DELETE FROM announcements WHERE seq <= ?`,
-		&w.stmt.bind: `INSERT INTO bindings (principal, conversation, list, seen, process, moved, at) VALUES (?1, ?2, ?3, ?4, ?5,
-			CASE WHEN ?6 THEN (SELECT coalesce(max(moved), 0) + 1 FROM bindings WHERE principal = ?1 AND conversation = ?2) ELSE 0 END, ?7)
-			ON CONFLICT DO UPDATE SET seen = max(seen, excluded.seen), moved = max(moved, excluded.moved), at = excluded.at,
-				process = CASE excluded.process WHEN '' THEN process ELSE excluded.process END`,
+		&w.stmt.bind: `INSERT OR REPLACE INTO bindings (principal, conversation, list, seen, process, moved, at, server, until, sum)
+			SELECT principal, conversation, list, seen, process, moved, at, server, until, ` + bindingSum + ` FROM (
+				SELECT ?1 AS principal, ?2 AS conversation, ?3 AS list, max(?4, coalesce(old.seen, 0)) AS seen,
+					CASE ?5 WHEN '' THEN coalesce(old.process, '') ELSE ?5 END AS process,
+					CASE WHEN ?6 THEN (SELECT coalesce(max(moved), 0) + 1 FROM bindings WHERE principal = ?1 AND conversation = ?2)
+						ELSE coalesce(old.moved, 0) END AS moved, ?7 AS at,
+					CASE ?8 WHEN '' THEN coalesce(old.server, '') ELSE ?8 END AS server,
+					CASE ?8 WHEN '' THEN coalesce(old.until, 0) ELSE ?9 END AS until
+				FROM (SELECT 1) LEFT JOIN bindings old ON old.principal = ?1 AND old.conversation = ?2 AND old.list = ?3)`,
 		&w.stmt.trimBindings: `DELETE FROM bindings WHERE (principal, conversation, list) IN
 			(SELECT principal, conversation, list FROM bindings WHERE at < ? AND conversation NOT LIKE 'name:%' LIMIT 100)`,
 		&w.stmt.insertHostCall: `INSERT OR REPLACE INTO host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)`,
 		&w.stmt.trimHostCalls:  `DELETE FROM host_calls WHERE at < ?`,
-		&w.stmt.updateList:     `UPDATE lists SET revision = ?, seq = ?, updated = ? WHERE id = ?`,
+		&w.stmt.updateList:     `UPDATE lists SET revision = ?, seq = ?, updated = ?, base = ?, drift = ?, deleted = ? WHERE id = ?`,
 	} {
 		prepared, err := w.conn.PrepareContext(context.Background(), query)
 		if err != nil {
@@ -191,7 +217,7 @@ func (w *writer) write(batch []*request) (succeeded bool, err error) {
 func isRefusal(err error) bool {
 	var conflict *todo.ConflictError
 	return errors.As(err, &conflict) || errors.Is(err, todo.ErrNotFound) || errors.Is(err, todo.ErrOperationReused) ||
-		errors.Is(err, todo.ErrTooManyLists) ||
+		errors.Is(err, todo.ErrTooManyLists) || errors.Is(err, todo.ErrStoreFull) ||
 		errors.Is(err, errRecord) || failedWith(err, codeTooBig)
 }
 
@@ -210,9 +236,10 @@ func (st *statements) announce(a todo.Announcement) error {
 
 // save is one snapshot to store, with bindings.
 type save struct {
-	next       todo.Snapshot // shares no items with the caller
-	bindings   []todo.Binding
-	body, meta string // next as stored; meta only when a list begins
+	next     todo.Snapshot // shares no items with the caller
+	bindings []todo.Binding
+	whole    string // the body of next, if it is small
+	meta     string // only when a list begins
 }
 
 // run stores the snapshot in the open transaction and returns it, or for a
@@ -224,7 +251,8 @@ func (sv *save) run(st *statements) (todo.Snapshot, error) {
 	}
 	var revision int64
 	var meta []byte
-	err := st.list.QueryRow(next.List.ID).Scan(&revision, &meta)
+	var after stored
+	err := st.list.QueryRow(next.List.ID).Scan(&revision, &meta, &after.base, &after.drift)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return st.beginList(sv)
@@ -237,10 +265,17 @@ func (sv *save) run(st *statements) (todo.Snapshot, error) {
 	if err := json.Unmarshal(meta, &next.List); err != nil {
 		return todo.Snapshot{}, fmt.Errorf("%w: list %s: %w", errRecord, sv.next.List.ID, err)
 	}
-	if next.Seq, err = st.appendHistory(sv); err != nil {
+	if !next.Deleted {
+		if err := st.checkSize(false); err != nil {
+			return todo.Snapshot{}, err
+		}
+	}
+	now, err := st.appendHistory(sv, after)
+	if err != nil {
 		return todo.Snapshot{}, err
 	}
-	if _, err = st.updateList.Exec(next.Revision, next.Seq, unixNano(next.Updated), next.List.ID); err != nil {
+	next.Seq = now.seq
+	if _, err = st.updateList.Exec(next.Revision, next.Seq, unixNano(next.Updated), now.base, now.drift, next.Deleted, next.List.ID); err != nil {
 		return todo.Snapshot{}, err
 	}
 	if err := st.bindTo(next.List.ID, sv.bindings); err != nil {
@@ -255,7 +290,7 @@ func (sv *save) run(st *statements) (todo.Snapshot, error) {
 // trim deletes the revisions of a list that st.keep does not keep.
 func (st *statements) trim(newest todo.Snapshot) error {
 	if first := st.keep.First(newest.Revision); first > 1 {
-		if _, err := st.trimHistory.Exec(newest.List.ID, first-1); err != nil {
+		if err := st.trimUpTo(newest.List.ID, first-1); err != nil {
 			return err
 		}
 	}
@@ -266,21 +301,35 @@ func (st *statements) trim(newest todo.Snapshot) error {
 	return err
 }
 
+// trimUpTo deletes the revisions of a list up to one, and the base items that no
+// other needs.
+func (st *statements) trimUpTo(list string, revision int64) error {
+	deleted, err := st.trimHistory.Exec(list, revision)
+	if err != nil {
+		return err
+	}
+	if n, err := deleted.RowsAffected(); n > 0 && err == nil {
+		_, err = st.trimBases.Exec(list)
+		return err
+	}
+	return nil
+}
+
 // trimExpired deletes the oldest revisions of a list that st.keep has expired.
 func (st *statements) trimExpired(newest todo.Snapshot) error {
 	if st.keep.Age <= 0 {
 		return nil
 	}
-	witness, err := scan(st.record.QueryRow(newest.List.ID, st.keep.Witness(newest.Revision)))
+	witness, err := st.scan(st.record.QueryRow(newest.List.ID, st.keep.Witness(newest.Revision)))
 	if err != nil {
 		return err
 	}
 	for range todo.MaxExpired {
-		oldest, err := scan(st.oldest.QueryRow(newest.List.ID))
+		oldest, err := st.scan(st.oldest.QueryRow(newest.List.ID))
 		if err != nil || !st.keep.Expired(oldest, witness, newest) {
 			return err
 		}
-		if _, err := st.trimHistory.Exec(newest.List.ID, oldest.Revision); err != nil {
+		if err := st.trimUpTo(newest.List.ID, oldest.Revision); err != nil {
 			return err
 		}
 	}
@@ -303,7 +352,7 @@ func (st *statements) repeated(op todo.Operation) (todo.Snapshot, bool, error) {
 	if err != nil {
 		return todo.Snapshot{}, false, err
 	}
-	earlier, err := scan(st.record.QueryRow(list, revision))
+	earlier, err := st.scan(st.record.QueryRow(list, revision))
 	if err == nil && earlier.Operation != op {
 		return todo.Snapshot{}, false, todo.ErrOperationReused
 	}
@@ -327,16 +376,20 @@ func (st *statements) beginList(sv *save) (todo.Snapshot, error) {
 			return todo.Snapshot{}, st.conflict(held)
 		}
 	}
-	if err := st.checkQuota(next.List.Principal); err != nil {
+	begun := time.Now()
+	if err := st.makeRoom(next.List, begun); err != nil {
 		return todo.Snapshot{}, err
 	}
-	var err error
-	if next.Seq, err = st.appendHistory(sv); err != nil {
+	now, err := st.appendHistory(sv, stored{})
+	if err != nil {
 		return todo.Snapshot{}, err
 	}
+	next.Seq = now.seq
 	l := next.List
-	if _, err := st.insertList.Exec(l.ID, l.Principal, l.Client, l.Workspace, l.Parent, l.ParentConversation,
-		sv.meta, next.Revision, next.Seq, unixNano(next.Updated)); err != nil {
+	of := listRow{id: l.ID, principal: l.Principal, client: l.Client, workspace: l.Workspace, parent: l.Parent,
+		parentConversation: l.ParentConversation, conversation: l.Conversation, begun: unixNano(begun), meta: []byte(sv.meta)}
+	if _, err := st.insertList.Exec(of.id, of.principal, of.client, of.workspace, of.parent, of.parentConversation, of.conversation, of.begun, sv.meta, of.expectedSum(),
+		next.Revision, next.Seq, unixNano(next.Updated), now.base, now.drift, next.Deleted); err != nil {
 		return todo.Snapshot{}, err
 	}
 	if err := st.bindTo(l.ID, sv.bindings); err != nil {
@@ -345,39 +398,53 @@ func (st *statements) beginList(sv *save) (todo.Snapshot, error) {
 	if next.List.Parent, err = st.parent(l); err != nil {
 		return todo.Snapshot{}, err
 	}
-	_, err = st.trimBindings.Exec(unixNano(time.Now().Add(-todo.BindingAge)))
+	if err := st.forgetTrash(begun); err != nil {
+		return todo.Snapshot{}, err
+	}
+	_, err = st.trimBindings.Exec(unixNano(begun.Add(-todo.BindingAge)))
 	return next, err
 }
 
-// checkQuota returns todo.ErrTooManyLists when the principal has as many lists
-// as st.keep allows.
-func (st *statements) checkQuota(principal string) error {
-	if st.keep.Lists <= 0 {
-		return nil
+// appendHistory inserts the row of one revision, after one that was stored with
+// the given base and drift.
+func (st *statements) appendHistory(sv *save, after stored) (now stored, err error) {
+	now.body = sv.whole
+	if now.body == "" {
+		if now, err = st.encode(sv.next, after); err != nil {
+			return stored{}, err
+		}
 	}
-	var n int
-	if err := st.countLists.QueryRow(principal).Scan(&n); err != nil {
-		return err
+	person := int64(0)
+	if sv.next.Writer.Person {
+		person = 1
 	}
-	if n >= st.keep.Lists {
-		return fmt.Errorf("%w: at most %d", todo.ErrTooManyLists, st.keep.Lists)
+	list, revision, operation := sv.next.List.ID, sv.next.Revision, sv.next.Operation.ID
+	res, err := st.insertHistory.Exec(list, revision, operation, person, now.body, now.base,
+		sumOfRevision(list, revision, operation, person, now.base, []byte(now.body)))
+	if err != nil {
+		return stored{}, err
 	}
-	return nil
+	now.seq, err = res.LastInsertId()
+	return now, err
 }
 
-// appendHistory inserts the row of one revision and returns its seq.
-func (st *statements) appendHistory(sv *save) (seq int64, err error) {
-	res, err := st.insertHistory.Exec(sv.next.List.ID, sv.next.Revision, sv.next.Operation.ID, sv.next.Writer.Person, sv.body)
+// scan reads and decodes one revision.
+func (st *statements) scan(from *sql.Row) (todo.Snapshot, error) {
+	r, err := scan(from)
 	if err != nil {
-		return 0, err
+		return todo.Snapshot{}, err
 	}
-	return res.LastInsertId()
+	s, err := r.snapshot(st.readBase)
+	if errors.Is(err, errBaseGone) {
+		err = fmt.Errorf("%w: %s", errRecord, err.Error())
+	}
+	return s, err
 }
 
 // conflict returns a *todo.ConflictError with the newest snapshot of a list; the
 // zero Snapshot when there is no such list.
 func (st *statements) conflict(list string) error {
-	current, err := scan(st.newest.QueryRow(list))
+	current, err := st.scan(st.newest.QueryRow(list))
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}

@@ -60,6 +60,7 @@ func RunKeep(t *testing.T, open func(t testing.TB, keep todo.Keep) todo.Store) {
 		save(9, 0) // the clock is right again
 		checkKept(t, s, 1+2*todo.MaxExpired, 79)
 	})
+	runQuotas(t, start)
 	t.Run("BAD-INPUT 45 lists", func(t *testing.T) {
 		s := start(t, todo.Keep{Lists: 2})
 		mustSave(t, s, list("a", "x", 1))

@@ -44,6 +44,8 @@ func Run(t *testing.T, open Open) {
 		"many watchers":           manyWatchers,
 		"cancelled reads":         cancelledReads,
 		"announcements":           announcements,
+		"deleted":                 deleted,
+		"purge":                   purge,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)

@@ -1,0 +1,179 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"todo-mcp/internal/store/record"
+	"todo-mcp/internal/todo"
+)
+
+// makeRoom returns an error when a list may not begin, see todo.Keep. Where only
+// room is missing it first removes abandoned lists of the same principal.
+func (st *statements) makeRoom(l todo.List, now time.Time) error {
+	if st.keep.Begun > 0 && l.Conversation != "" {
+		var n int
+		day := unixNano(now.Add(-24 * time.Hour))
+		if err := st.countBegun.QueryRow(l.Conversation, day, l.Principal, st.keep.Begun).Scan(&n); err != nil {
+			return err
+		}
+		if err := st.keep.CheckBegun(n); err != nil {
+			return err
+		}
+	}
+	err := st.checkRoom(l.Principal)
+	if !errors.Is(err, todo.ErrTooManyLists) && !errors.Is(err, todo.ErrStoreFull) || st.keep.Abandoned <= 0 {
+		return err
+	}
+	gone, evictErr := st.forget(st.abandoned, l.Principal, unixNano(now.Add(-st.keep.Abandoned)), todo.MaxAbandoned)
+	if evictErr != nil || gone == 0 {
+		return firstError(evictErr, err)
+	}
+	return st.checkRoom(l.Principal)
+}
+
+// checkRoom returns an error when the principal has too many lists, or when the
+// store is too full for another one.
+func (st *statements) checkRoom(principal string) error {
+	var n int
+	if err := st.countLists.QueryRow(principal).Scan(&n); err != nil {
+		return err
+	}
+	return firstError(st.keep.CheckLists(n), st.checkSize(true))
+}
+
+// checkSize returns todo.ErrStoreFull when the file is as large as it may be.
+func (st *statements) checkSize(begins bool) error {
+	if st.keep.Bytes <= 0 {
+		return nil
+	}
+	var pages, size int64
+	if err := st.pages.QueryRow().Scan(&pages, &size); err != nil {
+		return err
+	}
+	return st.keep.CheckBytes(pages*size, begins)
+}
+
+// maxTrash is how many lists, deleted long ago, one save removes.
+const maxTrash = 4
+
+// forgetTrash removes lists that were deleted too long ago to bring them back.
+func (st *statements) forgetTrash(now time.Time) error {
+	_, err := st.forget(st.trash, unixNano(now.Add(-todo.TrashAge)), maxTrash)
+	return err
+}
+
+// forget removes the lists that a query selects, with all that belongs to them,
+// and returns how many.
+func (st *statements) forget(query *sql.Stmt, args ...any) (n int, err error) {
+	ids, err := idsOf(query.Query(args...))
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		if err := st.forgetContent(id); err != nil {
+			return 0, err
+		}
+		if _, err := st.forgetList.Exec(id); err != nil {
+			return 0, err
+		}
+	}
+	return len(ids), nil
+}
+
+func idsOf(rows *sql.Rows, err error) (ids []string, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+// forgetContent removes the revisions and bindings of a list.
+func (st *statements) forgetContent(id string) error {
+	const all = int64(1<<63 - 1)
+	_, err := st.trimHistory.Exec(id, all)
+	for _, remove := range []*sql.Stmt{st.forgetBases, st.forgetBindings} {
+		if err == nil {
+			_, err = remove.Exec(id)
+		}
+	}
+	return err
+}
+
+// purgeBatch is how many lists are purged in one transaction, so that writes need
+// not wait long.
+const purgeBatch = 50
+
+// Purge implements todo.Store.
+func (s *Store) Purge(ctx context.Context, now time.Time, lists ...string) (n int, err error) {
+	var purged atomic.Int64 // the writer may still count when ctx has ended
+	for len(lists) > 0 && err == nil {
+		batch := lists[:min(len(lists), purgeBatch)]
+		lists = lists[len(batch):]
+		_, err = s.submit(ctx, func(st *statements) (todo.Snapshot, error) {
+			for _, id := range batch {
+				ok, err := st.purge(id, now)
+				if err != nil {
+					return todo.Snapshot{}, err
+				}
+				if ok {
+					purged.Add(1)
+				}
+			}
+			return todo.Snapshot{}, nil
+		})
+	}
+	if err != nil {
+		err = fmt.Errorf("purge lists: %w", err)
+	}
+	return int(purged.Load()), err
+}
+
+// purge replaces all revisions of a list by one without content, which tells
+// watchers that it was deleted; ok is false when there is no such list.
+func (st *statements) purge(id string, now time.Time) (ok bool, err error) {
+	var revision, begun int64
+	var principal string
+	err = st.purged.QueryRow(id).Scan(&revision, &principal, &begun)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := st.forgetContent(id); err != nil {
+		return false, err
+	}
+	last := todo.Snapshot{List: todo.List{ID: id, Principal: principal, Created: time.Unix(0, begun).UTC()}, Revision: revision + 1,
+		Updated: now.UTC(), Deleted: true, Writer: todo.Writer{Person: true}}
+	meta, err := record.List(last.List)
+	if err != nil {
+		return false, err
+	}
+	body, err := record.Body(last)
+	if err != nil {
+		return false, err
+	}
+	stored, err := st.appendHistory(&save{next: last, whole: string(body)}, stored{})
+	if err != nil {
+		return false, err
+	}
+	of := listRow{id: id, principal: principal, begun: begun, meta: meta}
+	if _, err := st.clearList.Exec(string(meta), of.expectedSum(), id); err != nil {
+		return false, err
+	}
+	_, err = st.updateList.Exec(last.Revision, stored.seq, unixNano(now), 0, 0, true, id)
+	return true, err
+}

@@ -1,0 +1,203 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// deleted tests that a deleted list is found only by those who ask for it.
+func deleted(t *testing.T, s todo.Store) {
+	mustSave(t, s, list("a", "x", 1))
+	gone := list("b", "x", 1)
+	mustSave(t, s, gone)
+	gone.Revision, gone.Deleted = 2, true
+	mustSave(t, s, gone)
+	find := func(q todo.Query) (ids []string) {
+		t.Helper()
+		q.OldestFirst = true
+		found, err := s.Find(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			ids = append(ids, f.List.ID)
+		}
+		return ids
+	}
+	checkEqual(t, "found", []string{"a"}, find(todo.Query{}))
+	checkEqual(t, "found with the deleted", []string{"a", "b"}, find(todo.Query{Deleted: true}))
+	if got, err := s.Load(t.Context(), "b", 0); err != nil || !got.Deleted {
+		t.Errorf("load: %v, %v", got.Deleted, err)
+	}
+	gone.Revision, gone.Deleted = 3, false
+	mustSave(t, s, gone)
+	checkEqual(t, "found when it is back", []string{"a", "b"}, find(todo.Query{}))
+}
+
+// purge tests that nothing is left of purged lists but that they were deleted.
+func purge(t *testing.T, s todo.Store) {
+	const many = 120 // more than a store may do at once
+	ids := []string{"unknown"}
+	for n := range many {
+		next := list(fmt.Sprint("l", n), "x", 1)
+		next.Operation = todo.Operation{ID: "op" + next.List.ID}
+		if _, err := s.Save(t.Context(), next, todo.Binding{Conversation: next.List.ID, Moves: true}); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, next.List.ID)
+	}
+	kept := mustSave(t, s, list("kept", "x", 1))
+	now := baseTime.Add(time.Hour)
+	if n, err := s.Purge(t.Context(), now, ids...); n != many || err != nil {
+		t.Fatalf("purged %d, %v", n, err)
+	}
+	found, err := s.Find(t.Context(), todo.Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkEqual(t, "found", []todo.Snapshot{kept}, found)
+	fresh, err := s.Find(t.Context(), todo.Query{AfterSeq: kept.Seq, Deleted: true})
+	if err != nil || len(fresh) != many {
+		t.Fatalf("%d lists changed, %v", len(fresh), err)
+	}
+	revisions, err := s.History(t.Context(), "l0", 0, 0)
+	if err != nil || len(revisions) != 1 {
+		t.Fatalf("%d revisions, %v", len(revisions), err)
+	}
+	left := revisions[0]
+	begun := left.List.Created
+	left.Seq, left.List.Created = 0, time.Time{}
+	checkEqual(t, "left", todo.Snapshot{List: todo.List{ID: "l0"}, Revision: 2, Items: []todo.Item{}, Updated: now, Deleted: true, Writer: todo.Writer{Person: true}}, left)
+	if begun.IsZero() {
+		t.Error("the list does not say when it began")
+	}
+	if bound, err := s.Bindings(t.Context(), "", "l0"); len(bound) > 0 || err != nil {
+		t.Errorf("bindings %v, %v", bound, err)
+	}
+	if found, err := s.Find(t.Context(), todo.Query{Operation: "opl0"}); len(found) > 0 || err != nil {
+		t.Errorf("found by its operation: %v, %v", found, err)
+	}
+}
+
+// runQuotas tests the limits on lists and bytes.
+func runQuotas(t *testing.T, start func(*testing.T, todo.Keep) todo.Store) {
+	begin := func(s todo.Store, id, conversation string, updated time.Time) error {
+		next := list(id, "x", 1)
+		next.List.Conversation, next.Updated = conversation, updated
+		_, err := s.Save(t.Context(), next, todo.Binding{Conversation: conversation, Moves: true, Over: over(t, s, conversation)})
+		return err
+	}
+	t.Run("BAD-INPUT 65 lists of one conversation", func(t *testing.T) {
+		s := start(t, todo.Keep{Begun: 2})
+		for n, want := range []error{nil, nil, todo.ErrTooManyLists} {
+			if err := begin(s, fmt.Sprint("a", n), "a", time.Now()); !errors.Is(err, want) {
+				t.Errorf("65: list %d: %v", n+1, err)
+			}
+		}
+		if err := begin(s, "b", "b", time.Now()); err != nil {
+			t.Errorf("65: of another conversation: %v", err)
+		}
+		mustSave(t, s, list("imported", "x", 1)) // list() gives it a conversation of its own
+	})
+	t.Run("BAD-INPUT 65 abandoned lists make room", func(t *testing.T) {
+		s := start(t, todo.Keep{Lists: 4, Abandoned: time.Hour})
+		now := time.Now()
+		old := now.Add(-2 * time.Hour)
+		for id, at := range map[string]time.Time{"new": now, "changed": old, "shown": old, "old": old} {
+			if err := begin(s, id, "of "+id, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mustSave(t, s, list("changed", "x", 2))
+		if err := s.Bind(t.Context(), todo.Binding{Conversation: "somebody", List: "shown", Seen: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if err := begin(s, "next", "next", now); err != nil {
+			t.Errorf("65: with an abandoned list: %v", err)
+		}
+		if _, err := s.Load(t.Context(), "old", 0); !errors.Is(err, todo.ErrNotFound) {
+			t.Errorf("65: the abandoned list: %v", err)
+		}
+		if err := begin(s, "one more", "one more", now); !errors.Is(err, todo.ErrTooManyLists) {
+			t.Errorf("65: without one: %v", err)
+		}
+		for _, id := range []string{"new", "changed", "shown", "next"} {
+			if _, err := s.Load(t.Context(), id, 0); err != nil {
+				t.Errorf("65: %s: %v", id, err)
+			}
+		}
+		if _, err := s.Purge(t.Context(), now, "new"); err != nil {
+			t.Fatal(err)
+		}
+		if err := begin(s, "one more", "one more", now); err != nil {
+			t.Errorf("65: after a purge: %v", err)
+		}
+	})
+	t.Run("BAD-INPUT 65 bytes", func(t *testing.T) {
+		const size = 1_000_000
+		s := start(t, todo.Keep{Bytes: size})
+		next := func(id string, n int64) todo.Snapshot {
+			l := list(id, "x", n)
+			l.Items = make([]todo.Item, 20)
+			for i := range l.Items {
+				l.Items[i] = todo.Item{ID: fmt.Sprint(i + 1), Text: fmt.Sprintf("%d %0500d", n, i), Status: todo.Pending}
+			}
+			return l
+		}
+		n := int64(0)
+		grow := func() error {
+			_, err := s.Save(t.Context(), next("a", n+1))
+			if err == nil {
+				n++
+			}
+			return err
+		}
+		for s2 := 0; s2 < 1000; s2++ {
+			if _, err := s.Save(t.Context(), next(fmt.Sprint("other", s2), 1)); err != nil {
+				if !errors.Is(err, todo.ErrStoreFull) {
+					t.Fatal(err)
+				}
+				break
+			}
+			if s2 == 0 && grow() != nil {
+				t.Fatal("the first save")
+			}
+		}
+		if err := grow(); err != nil {
+			t.Errorf("65: a list that there is, when no other begins any more: %v", err)
+		}
+		var err error
+		for range 1000 {
+			if err = grow(); err != nil {
+				break
+			}
+		}
+		if !errors.Is(err, todo.ErrStoreFull) {
+			t.Errorf("65: without end: %v", err)
+		}
+		if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != n {
+			t.Errorf("65: revision %d, want %d: %v", got.Revision, n, err)
+		}
+		if _, err := s.Purge(t.Context(), time.Now(), "a", "other0", "other1", "other2", "other3", "other4", "other5"); err != nil {
+			t.Fatal(err)
+		}
+		mustSave(t, s, next("b", 1))
+	})
+}
+
+// over returns what a conversation holds.
+func over(t *testing.T, s todo.Store, conversation string) string {
+	t.Helper()
+	bound, err := s.Bindings(t.Context(), "", conversation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(bound) == 0 {
+		return ""
+	}
+	return bound[0].List
+}

@@ -1,0 +1,134 @@
+package todo_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/todo"
+)
+
+func person() todo.Writer { return todo.Writer{Client: "panel", Person: true} }
+
+func checkErr(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A person gives a list a title, which stays when its agent writes; an agent is
+// not told, since its items are the same.
+func TestRename(t *testing.T) {
+	d := newDesk(t)
+	a := d.hint("p1", "process:1")
+	list := a.writes("p:A p:B").After.List.ID
+	out, err := a.lists().Rename(context.Background(), list, " Ship\nit ", person())
+	checkErr(t, err)
+	if got := out.After.Title(); got != "Ship it" || !out.Changed {
+		t.Errorf("title %q, changed %v", got, out.Changed)
+	}
+	next := a.writes("c:A i:B")
+	if got := next.After.Title(); got != "Ship it" || len(next.Unseen) > 0 {
+		t.Errorf("after a write: title %q, unseen %v", got, next.Unseen)
+	}
+	for _, bad := range []string{strings.Repeat("x", todo.MaxTitle+1), "a\x00b", "a\xff"} {
+		var refused *todo.InputError
+		if _, err := a.lists().Rename(context.Background(), list, bad, person()); !errors.As(err, &refused) {
+			t.Errorf("title %.10q: %v", bad, err)
+		}
+	}
+	out, err = a.lists().Rename(context.Background(), list, "", person())
+	checkErr(t, err)
+	if got := out.After.Title(); got != "A" {
+		t.Errorf("without a given title: %q", got)
+	}
+}
+
+// A title and an archived state do not depend on each other, and a change of the
+// items brings a list back to the board.
+func TestArchiveAndBack(t *testing.T) {
+	d := newDesk(t)
+	a := d.hint("p1", "process:1")
+	list := a.writes("p:A p:B").After.List.ID
+	apply := func(out todo.Outcome, err error) todo.Snapshot {
+		t.Helper()
+		checkErr(t, err)
+		return out.After
+	}
+	ctx := context.Background()
+	apply(a.lists().Archive(ctx, list, true, person()))
+	if s := apply(a.lists().Rename(ctx, list, "T", person())); !s.Archived {
+		t.Error("a new title brought the list back")
+	}
+	if s := apply(a.lists().Archive(ctx, list, false, person())); s.Archived {
+		t.Error("the list is still archived")
+	}
+	apply(a.lists().Archive(ctx, list, true, person()))
+	if s := a.writes("c:A i:B").After; s.Archived || s.GivenTitle != "T" {
+		t.Errorf("after the agent wrote: archived %v, title %q", s.Archived, s.GivenTitle)
+	}
+}
+
+// Nothing finds a deleted list, and its agent begins another one. It can be
+// brought back with its history.
+func TestDeleteAndBack(t *testing.T) {
+	d := newDesk(t)
+	a := d.hint("p1", "process:1")
+	first := a.writes("p:A p:B").After
+	ctx, lists := context.Background(), a.lists()
+	watcher := lists.Watch(nil)
+	defer watcher.Close()
+	_, err := lists.Delete(ctx, first.List.ID, true, person())
+	checkErr(t, err)
+	if got, err := watcher.Next(ctx); err != nil || len(got) != 1 || !got[0].Deleted {
+		t.Errorf("a watcher received %+v, %v", got, err)
+	}
+	if _, err := lists.Load(ctx, first.List.ID, 0); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("load: %v", err)
+	}
+	if found, err := lists.Find(ctx, todo.Query{}); err != nil || len(found) != 0 {
+		t.Errorf("found %d, %v", len(found), err)
+	}
+	if _, err := lists.Apply(ctx, todo.Write{Target: todo.Target{List: first.List.ID}, Change: add("C")}); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("a write to it by id: %v", err)
+	}
+	if next := a.writes("c:A i:B").After; next.List.ID == first.List.ID {
+		t.Error("its agent wrote the deleted list")
+	}
+	_, err = lists.Delete(ctx, first.List.ID, false, person())
+	checkErr(t, err)
+	if s, err := lists.Load(ctx, first.List.ID, 0); err != nil || show(s) != show(first) || s.Revision != 3 {
+		t.Errorf("brought back: revision %d of %q, %v", s.Revision, show(s), err)
+	}
+	if _, err := d.board("p9").As("somebody").Delete(ctx, first.List.ID, true, person()); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("34: by another principal: %v", err)
+	}
+}
+
+// What is purged is gone: only that it was deleted is left for watchers.
+func TestPurge(t *testing.T) {
+	d := newDesk(t)
+	a := d.hint("p1", "process:1")
+	list := a.writes("p:Secret p:B").After.List.ID
+	a.writes("c:Secret i:B")
+	ctx, lists := context.Background(), a.lists()
+	watcher := lists.Watch(nil)
+	defer watcher.Close()
+	if _, err := d.board("p9").As("somebody").Purge(ctx, list); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("34: by another principal: %v", err)
+	}
+	if n, err := lists.Purge(ctx, list); n != 1 || err != nil {
+		t.Fatalf("purged %d, %v", n, err)
+	}
+	if got, err := watcher.Next(ctx); err != nil || len(got) != 1 || !got[0].Deleted || len(got[0].Items) > 0 || got[0].Title() != todo.Untitled {
+		t.Errorf("a watcher received %+v, %v", got, err)
+	}
+	if got, err := d.store.History(ctx, list, 0, 0); err != nil || len(got) != 1 || got[0].Revision != 3 {
+		t.Errorf("%d revisions are left, %v", len(got), err)
+	}
+	if next := a.writes("c:Secret i:B").After; next.List.ID == list || next.Revision != 1 {
+		t.Error("its agent wrote the purged list")
+	}
+}
