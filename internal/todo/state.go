@@ -1,0 +1,60 @@
+package todo
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// State is how a list stands, in the words of all front ends.
+type State string
+
+// The states. A list without items is Idle while its agent is there, and else
+// Finished.
+const (
+	// Working: its agent is there and wrote within [IdleAfter].
+	Working State = "working"
+	// Idle: its agent is there and has not written for [IdleAfter].
+	Idle State = "idle"
+	// Waiting: its agent is there, nothing is in progress and an item is blocked.
+	Waiting State = "waiting"
+	// LeftOpen: items are open and no agent is there.
+	LeftOpen State = "left open"
+	// Finished: all items are settled.
+	Finished State = "finished"
+)
+
+// IdleAfter is for how long after its last write an agent counts as working.
+const IdleAfter = 10 * time.Minute
+
+// Rests reports whether no agent works on a list in this state.
+func (s State) Rests() bool { return s == LeftOpen || s == Finished }
+
+// States returns the states of lists, by id.
+func (l Lists) States(ctx context.Context, lists ...Snapshot) (map[string]State, error) {
+	left, err := l.LeftBehind(ctx, lists...)
+	if err != nil {
+		return nil, err
+	}
+	states := make(map[string]State, len(lists))
+	for _, s := range lists {
+		states[s.List.ID] = s.state(left[s.List.ID], l.board.now())
+	}
+	return states, nil
+}
+
+// state returns the state of the list; left is true when it was left behind.
+func (s Snapshot) state(left bool, now time.Time) State {
+	_, current := s.Current()
+	switch {
+	case s.Settled(), !s.Open() && (s.Archived || s.List.Conversation == ""):
+		return Finished
+	case left, s.Archived, s.List.Conversation == "":
+		return LeftOpen
+	case !current && slices.ContainsFunc(s.Items, func(i Item) bool { return i.Status == Blocked }):
+		return Waiting
+	case now.Sub(s.Updated) < IdleAfter:
+		return Working
+	}
+	return Idle
+}

@@ -1,0 +1,40 @@
+package todo_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// A list's state follows from its items, from when it was written and from whether
+// its agent is there.
+func TestStates(t *testing.T) {
+	d := newDesk(t)
+	a := d.hint("p1", "process:1")
+	expect := func(s todo.Snapshot, want todo.State) {
+		t.Helper()
+		got, err := d.board("viewer").As("").States(context.Background(), s)
+		if err != nil || got[s.List.ID] != want {
+			t.Errorf("%q is %q, %v; want %q", show(s), got[s.List.ID], err, want)
+		}
+	}
+	list := a.writes("i:A p:B").After
+	expect(list, todo.Working)
+	d.now = d.now.Add(todo.IdleAfter - time.Second)
+	expect(list, todo.Working)
+	d.now = d.now.Add(time.Second)
+	expect(list, todo.Idle)
+	out, err := a.lists().Apply(context.Background(), todo.Write{Target: todo.Target{List: list.List.ID}, Writer: person(),
+		Change: func(c *todo.Draft) error { c.Block("1", "no key"); return nil }})
+	checkErr(t, err)
+	expect(out.After, todo.Waiting)
+	d.stop("p1")
+	expect(out.After, todo.LeftOpen)
+	expect(d.proof("b").writes("c:A f:B").After, todo.Finished)
+	imported, err := d.store.Save(context.Background(), todo.Snapshot{List: todo.List{ID: "imported"}, Revision: 1,
+		Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}})
+	checkErr(t, err)
+	expect(imported, todo.LeftOpen)
+}
