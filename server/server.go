@@ -166,8 +166,42 @@ func bounded[Request, Result any](s *Server, handle func(context.Context, Reques
 	}
 }
 
-// EndSession removes the subscriptions of an HTTP session that has ended.
-func (s *Server) EndSession(id string) { s.subscriptions.drop(id) }
+// EndSession removes the subscriptions of an HTTP session that has ended; its
+// conversation counts as gone.
+func (s *Server) EndSession(ctx context.Context, id string) {
+	s.subscriptions.drop(id)
+	c := s.caller(s.newRequest(ctx, nil))
+	if c.who.Shared {
+		return // it is not the conversation that has ended
+	}
+	if err := s.lists(ctx).Leave(ctx, c.who); err != nil {
+		s.Log.Warn("a session that ended still counts as there for a while", "error", err)
+	}
+}
+
+// Attend says that the conversation of a context's peer is there, although it
+// makes no call; goOn says so again until ctx ends.
+func (s *Server) Attend(ctx context.Context) (goOn func()) {
+	c := s.caller(s.newRequest(ctx, nil))
+	stay := func() {
+		if err := s.lists(ctx).Stay(ctx, c.who); err != nil && ctx.Err() == nil {
+			s.Log.Warn("a session with a stream may count as gone", "error", err)
+		}
+	}
+	stay()
+	return func() {
+		again := time.NewTicker(sessionLasts / 3)
+		defer again.Stop()
+		for {
+			select {
+			case <-again.C:
+				stay()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
 
 // Close ends all subscriptions and waits for their goroutines.
 func (s *Server) Close() { s.subscriptions.close() }

@@ -132,3 +132,16 @@ func TestPurge(t *testing.T) {
 		t.Error("its agent wrote the purged list")
 	}
 }
+
+// BAD-INPUT 65: a list that a person looked at is not abandoned.
+func TestLookedAtListsStay(t *testing.T) {
+	d := newDesk(t)
+	a := d.hint("p1", "process:1")
+	list := a.writes("p:A").After
+	a.lists().Look(list)
+	a.writes("p:X p:Y")
+	bound, err := d.store.Bindings(context.Background(), "", "person")
+	if err != nil || len(bound) != 1 || bound[0].List != list.List.ID {
+		t.Errorf("65: bindings %+v, %v", bound, err)
+	}
+}

@@ -111,6 +111,12 @@ func (l Lists) Show(ctx context.Context, t Target) (Snapshot, error) {
 	return s, err
 }
 
+// Look notes that a person looked at a list, for [Keep.Abandoned]. It is stored
+// with the next write.
+func (l Lists) Look(s Snapshot) {
+	l.board.sight.note(s.List.Principal, "person", s.List.ID, s.Revision)
+}
+
 // Hold makes a conversation hold a list, of which its agent was shown this
 // revision, from now on.
 func (l Lists) Hold(ctx context.Context, c Conversation, s Snapshot) error {

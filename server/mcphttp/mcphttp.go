@@ -94,13 +94,17 @@ func (h *Handler) serve(w http.ResponseWriter, r *edge.Request) error {
 
 // passToMCP lets mcp-go answer a request, with its sender in the context.
 func (h *Handler) passToMCP(ctx context.Context, w http.ResponseWriter, x *exchange) {
+	ctx = context.WithValue(x.withPeer(ctx), exchangeKey{}, x)
+	h.mcp.ServeHTTP(w, x.Request.WithContext(ctx))
+}
+
+// withPeer returns a context that carries the exchange's sender.
+func (x *exchange) withPeer(ctx context.Context) context.Context {
 	claims := claimsOf(x.session())
-	peer := server.Peer{
+	return server.WithPeer(ctx, server.Peer{
 		Principal: x.Principal, List: x.list, Session: x.session(), Apps: claims.Apps,
 		Client: mcp.Implementation{Name: claims.Client, Version: claims.Version}, Meta: x.meta,
-	}
-	ctx = context.WithValue(server.WithPeer(ctx, peer), exchangeKey{}, x)
-	h.mcp.ServeHTTP(w, x.Request.WithContext(ctx))
+	})
 }
 
 func (x *exchange) session() string { return x.Header.Get(mcpserver.HeaderKeySessionID) }
@@ -250,8 +254,11 @@ func (h *Handler) get(w http.ResponseWriter, x *exchange) error {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(x.Context())
-	defer cancel()
 	defer h.replaceStream(x.session(), cancel)()
+	var attending sync.WaitGroup
+	defer attending.Wait()
+	defer cancel()
+	attending.Go(h.server.Attend(x.withPeer(ctx)))
 	return h.stream(ctx, w, x)
 }
 
@@ -299,7 +306,7 @@ func (h *Handler) delete(w http.ResponseWriter, x *exchange) {
 		stream.end()
 	}
 	h.mu.Unlock()
-	h.server.EndSession(id)
+	h.server.EndSession(x.withPeer(x.Context()), id)
 	h.passToMCP(x.Context(), w, x)
 }
 

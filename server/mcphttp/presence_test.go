@@ -1,0 +1,68 @@
+package mcphttp_test
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+	"todo-mcp/server/servertest"
+)
+
+// The list of a session is left open when the session ends or makes no call for
+// half an hour, unless it has a stream.
+func TestHTTPPresence(t *testing.T) {
+	var mu sync.Mutex
+	now := time.Now()
+	later := func(d time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		now = now.Add(d)
+	}
+	board := todo.NewBoard(memory.New(), todo.WithClock(func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}))
+	t.Cleanup(board.Close)
+	web := servertest.Serve(t, servertest.New(t, nil, func(c *server.Config) { c.Board = board }), nil)
+	id := servertest.Session(t, web.URL+"/mcp", "tester")
+	if _, _, body := servertest.Post(t, web.URL+"/mcp", servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", id); body == "" {
+		t.Fatal("no answer")
+	}
+	expect := func(when string, want todo.State) {
+		t.Helper()
+		lists, err := board.As("").Find(t.Context(), todo.Query{})
+		if err != nil || len(lists) != 1 {
+			t.Fatalf("%d lists, %v", len(lists), err)
+		}
+		states, err := board.As("").States(t.Context(), lists...)
+		if got := states[lists[0].List.ID]; got != want || err != nil {
+			t.Errorf("%s: %q, %v; want %q", when, got, err, want)
+		}
+	}
+	expect("after a call", todo.Working)
+	later(29 * time.Minute)
+	expect("29 minutes later", todo.Idle)
+	stream := servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", id)
+	later(29 * time.Minute)
+	expect("with a stream", todo.Idle)
+	if err := stream.Close(); err != nil {
+		t.Fatal(err)
+	}
+	later(2 * time.Minute)
+	expect("half an hour after the last sign", todo.LeftOpen)
+	servertest.Post(t, web.URL+"/mcp", servertest.Call(3, "TodoWrite", servertest.Todos("in_progress", "A")), "Mcp-Session-Id", id)
+	expect("when it is back", todo.Working)
+	req, _ := http.NewRequest("DELETE", web.URL+"/mcp", nil)
+	req.Header.Set("Mcp-Session-Id", id)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	expect("when it has ended", todo.LeftOpen)
+}
