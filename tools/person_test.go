@@ -43,9 +43,9 @@ func TestPersonsEditsSurvive(t *testing.T) {
 		t.Error(got)
 	}
 	// A blocked item is reported with its reason, although this tool shows it
-	// as pending.
+	// as pending, and is not begun unseen.
 	s.editAsPerson(func(d *todo.Draft) error { d.Block("2", "no key yet"); return nil })
-	if got := s.call("TodoWrite", todos("c A", "i B")).Text; got != "Todo list updated: 1 completed, 1 in_progress, 0 pending\nThe user changed the list: set \"B\" to blocked (\"no key yet\")" {
+	if got := s.call("TodoWrite", todos("c A", "i B")).Text; got != "Todo list updated: 1 completed, 0 in_progress, 1 pending\nThe user changed the list: set \"B\" to blocked (\"no key yet\") (no change)" {
 		t.Error(got)
 	}
 	// A write of an agent that has not seen a removal does not undo it. The

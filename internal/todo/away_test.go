@@ -145,3 +145,46 @@ func TestLookedAtListsStay(t *testing.T) {
 		t.Errorf("65: bindings %+v, %v", bound, err)
 	}
 }
+
+// What a person blocked is not begun by an agent that has not seen it, whether it
+// writes the whole list or the item; it is told. What it completed is completed.
+func TestABlockIsNotUndoneUnseen(t *testing.T) {
+	block := func(a chat, list string) {
+		t.Helper()
+		_, err := a.lists().Apply(context.Background(), todo.Write{Target: todo.Target{List: list}, Writer: person(),
+			Change: func(c *todo.Draft) error { c.Block("1", "no key"); return nil }})
+		checkErr(t, err)
+	}
+	begin := todo.Write{Target: todo.Target{Item: "1"}, Change: func(c *todo.Draft) error { c.SetStatus("1", todo.InProgress); return nil }}
+	for name, write := range map[string]func(a chat) todo.Outcome{
+		"whole list": func(a chat) todo.Outcome { return a.writes("i:A p:B") },
+		"item": func(a chat) todo.Outcome {
+			w := begin
+			w.Conversation = a.who
+			out, err := a.lists().Apply(context.Background(), w)
+			checkErr(t, err)
+			return out
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newDesk(t).hint("p1", "process:1")
+			list := a.writes("p:A p:B").After.List.ID
+			block(a, list)
+			out := write(a)
+			if item, _ := out.After.Item("1"); item.Status != todo.Blocked || item.Reason != "no key" {
+				t.Errorf("unseen: %+v", item)
+			}
+			if len(out.Unseen) != 1 || out.By != todo.People {
+				t.Errorf("the agent was told %+v by %q", out.Unseen, out.By)
+			}
+			if item, _ := write(a).After.Item("1"); item.Status != todo.InProgress {
+				t.Errorf("seen: %+v", item)
+			}
+		})
+	}
+	a := newDesk(t).hint("p1", "process:1")
+	block(a, a.writes("i:A p:B").After.List.ID)
+	if item, _ := a.writes("c:A p:B").After.Item("1"); item.Status != todo.Completed {
+		t.Errorf("completed: %+v", item)
+	}
+}

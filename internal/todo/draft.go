@@ -40,6 +40,18 @@ func (d *Draft) rebase(newest Snapshot) {
 	})
 }
 
+// keepBlocks blocks the items again that others blocked since the writer saw the
+// list, unless the writer settled them: what was blocked unseen is not begun.
+func (d *Draft) keepBlocks(saw Snapshot) {
+	for i, item := range d.items {
+		stored, ok := d.before.Item(item.ID)
+		seen, _ := saw.Item(item.ID)
+		if ok && stored.Status == Blocked && seen.Status != Blocked && item.Status != Blocked && !item.Status.Settled() {
+			d.items[i].Status, d.items[i].Reason, d.items[i].Started, d.items[i].Ended = Blocked, stored.Reason, stored.Started, stored.Ended
+		}
+	}
+}
+
 // Before returns the snapshot the draft began with.
 func (d *Draft) Before() Snapshot { return d.before }
 

@@ -197,6 +197,9 @@ func (b *Board) change(ctx context.Context, w Write, h held, saw Snapshot, repor
 	if base.Revision != before.Revision {
 		draft.rebase(before)
 	}
+	if !w.Writer.Person {
+		draft.keepBlocks(saw)
+	}
 	// A variant limits what one call sends; a merge may add what others added.
 	if n := len(draft.items); n > MaxItems && n > len(before.Items) {
 		return Outcome{After: before}, &InputError{Problems: []Problem{{Message: fmt.Sprintf("a list holds at most %d items, this would make %d", MaxItems, n)}}}
