@@ -59,6 +59,7 @@ func (s *Server) call(ctx context.Context, tool *tools.Tool, raw json.RawMessage
 	if err != nil {
 		return failure(tool, err)
 	}
+	call.Change = titled(r, call.Change)
 	who := s.caller(r)
 	out, err := s.apply(ctx, tool, call, who, operation(r, who, tool.Name, raw))
 	if err != nil {

@@ -77,6 +77,7 @@ const (
 	metaParent       = "todo-mcp/parent" // the conversation of the sub-agent's main agent
 	metaEnded        = "todo-mcp/ended"  // true with a sub-agent's last call
 	metaOperation    = "todo-mcp/operation"
+	metaTitle        = "todo-mcp/title" // of the list, unless it was given one
 )
 
 // The _meta fields of hosts that are more than a conversation's id.
@@ -253,6 +254,22 @@ func operation(r request, c caller, tool string, raw []byte) todo.Operation {
 		return todo.Operation{ID: "host:" + digest(r.peer.Principal+"\x00"+c.who.Key+"\x00"+id+"\x00"+content), Digest: content}
 	}
 	return todo.Operation{}
+}
+
+// titled returns a change that also gives the list the title that the host sent,
+// unless it was given one before. A title that [todo.CleanTitle] refuses is passed
+// over.
+func titled(r request, change todo.Change) todo.Change {
+	title, err := todo.CleanTitle(r.text(metaTitle))
+	if err != nil || title == "" || change == nil {
+		return change
+	}
+	return func(d *todo.Draft) error {
+		if d.Before().GivenTitle == "" {
+			d.Rename(title)
+		}
+		return change(d)
+	}
 }
 
 // opaque returns an id from a client in a form that fits into a key: unchanged

@@ -167,10 +167,10 @@ func (b *Board) try(ctx context.Context, principal *string, w Write) (Outcome, e
 // subAgentEnded reports whether a list is that of a sub-agent that has ended.
 func subAgentEnded(s Snapshot) bool { return s.Archived && s.List.Agent != "" }
 
-// changes reports whether the write would change a snapshot, or be refused.
+// changes reports whether the write would change a snapshot's items, or be refused.
 func (w Write) changes(s Snapshot, now time.Time) bool {
 	draft := NewDraft(s, now)
-	return w.Change(draft) != nil || draft.Changed()
+	return w.Change(draft) != nil || !sameItems(s.Items, draft.items)
 }
 
 // letGo is an empty write where the conversation holds a list that stays as it
