@@ -80,6 +80,11 @@ func (s *subscriptions) hook(h *mcpserver.Hooks) {
 		}
 	})
 	h.AddBeforeSubscriptionsListen(s.listen)
+	h.AddAfterSubscriptionsListen(func(ctx context.Context, id any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
+		if l, ok := ctx.Value(listening{}).(Listening); ok {
+			l.Acknowledged(ctx, id)
+		}
+	})
 }
 
 // maxURI is how many bytes the URI of a resource of ours may have.
@@ -107,10 +112,16 @@ func (s *subscriptions) admit(ctx context.Context, _ any, message any) error {
 		Params struct {
 			URI           string
 			Notifications struct{ ResourceSubscriptions []string }
+			Meta          struct {
+				Version string `json:"io.modelcontextprotocol/protocolVersion"`
+			} `json:"_meta"`
 		}
 	}
 	if json.Unmarshal(raw, &m) != nil {
 		return nil // mcp-go refuses it
+	}
+	if m.Method == string(mcp.MethodResourcesSubscribe) && m.Params.Meta.Version != "" {
+		return nil // the sessionless era has no such method, and mcp-go says so
 	}
 	var uris []string
 	sub := newSubscriber() // of a stream
@@ -258,19 +269,30 @@ func (s *subscriptions) holds(who todo.Conversation, list string) {
 	}
 }
 
-// listenBegun is the context key of [WithListenBegun].
-type listenBegun struct{}
+// Listening is what a transport does for a subscriptions/listen request.
+type Listening struct {
+	// Begun is called as soon as notifications/cancelled can end the request; nil
+	// where nobody waits for that.
+	Begun func()
+	// Acknowledged returns when the acknowledgement of the request with an id is
+	// written, or when it cannot be any more. mcp-go puts that into a queue which the answer does not
+	// wait for, and the answer comes at once where nothing is subscribed to: it
+	// must not overtake the acknowledgement, which is the first message of a stream.
+	Acknowledged func(ctx context.Context, id any)
+}
 
-// WithListenBegun returns a context for a subscriptions/listen request. The
-// server calls begun as soon as notifications/cancelled can end the request.
-func WithListenBegun(ctx context.Context, begun context.CancelFunc) context.Context {
-	return context.WithValue(ctx, listenBegun{}, begun)
+// listening is the context key of [WithListening].
+type listening struct{}
+
+// WithListening returns a context for a subscriptions/listen request.
+func WithListening(ctx context.Context, l Listening) context.Context {
+	return context.WithValue(ctx, listening{}, l)
 }
 
 // listen serves one stream of subscriptions/listen until its request ends.
 func (s *subscriptions) listen(ctx context.Context, id any, r *mcp.SubscriptionsListenRequest) {
-	if begun, ok := ctx.Value(listenBegun{}).(context.CancelFunc); ok {
-		begun()
+	if l, ok := ctx.Value(listening{}).(Listening); ok && l.Begun != nil {
+		l.Begun()
 	}
 	session := mcpserver.ClientSessionFromContext(ctx)
 	wanted := r.Params.Notifications.ResourceSubscriptions

@@ -190,9 +190,29 @@ func (h *Handler) stream(ctx context.Context, w http.ResponseWriter, x *exchange
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(stream.Context(), cancel)()
-		h.passToMCP(ctx, stream, x)
+		acknowledged, written := context.WithCancel(context.Background())
+		defer written()
+		ctx = server.WithListening(ctx, server.Listening{Acknowledged: func(ctx context.Context, _ any) {
+			select {
+			case <-acknowledged.Done():
+			case <-ctx.Done():
+			}
+		}})
+		h.passToMCP(ctx, &firstWrite{stream, written}, x)
 		return nil
 	})
+}
+
+// firstWrite is a stream that says when something was written to it.
+type firstWrite struct {
+	*sse.Stream
+	written func()
+}
+
+// Write implements http.ResponseWriter.
+func (f *firstWrite) Write(p []byte) (int, error) {
+	defer f.written()
+	return f.Stream.Write(p)
 }
 
 // checkSession answers a request without a session id, or with a forged or

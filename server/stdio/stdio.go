@@ -55,14 +55,19 @@ func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) e
 	defer s.MCP().UnregisterSession(calls, session.SessionID())
 
 	t := &transport{server: s, session: session, calls: calls, streams: streams, hangUp: hangUp, out: newUnreadable(out)}
-	t.work.Go(t.notify)
+	ending, endNotifying := context.WithCancel(context.Background())
+	defer endNotifying()
+	var notifying sync.WaitGroup
+	notifying.Go(func() { t.notify(ending) })
 	source := &input{ctx: ctx, in: in, reading: make(chan struct{}, 1), ended: make(chan struct{})}
 	served := make(chan struct{})
 	defer close(served)
 	go t.giveUp(ctx, source.ended, served)
 	t.handle(ctx, readLines(source), source.reading)
 	endStreams()
-	t.work.Wait()
+	t.listening.Wait() // each may wait for its acknowledgement to be written
+	endNotifying()
+	notifying.Wait()
 	return nil
 }
 
@@ -73,7 +78,9 @@ type transport struct {
 	calls   context.Context // for everything but streams
 	streams context.Context // for subscriptions/listen
 	hangUp  func()          // ends the connection; called when out cannot be written
-	work    sync.WaitGroup
+
+	listening        sync.WaitGroup // the streams
+	acknowledgements sync.Map       // of streams: what is written, by the request's id
 
 	mu  sync.Mutex // guards out
 	out *unreadable
@@ -333,12 +340,32 @@ func (s *session) firstRoot() string {
 // returns as soon as a cancellation can end the stream.
 func (t *transport) listen(raw []byte) {
 	begun, begin := context.WithCancel(context.Background())
-	ctx := server.WithListenBegun(t.withPeer(t.streams, nil), begin)
-	t.work.Go(func() {
+	ctx := server.WithListening(t.withPeer(t.streams, nil), server.Listening{Begun: begin, Acknowledged: t.acknowledged})
+	t.listening.Go(func() {
 		defer begin()
 		t.answer(t.server.MCP().HandleMessage(ctx, raw))
 	})
 	<-begun.Done()
+}
+
+// written is the end of something that was written.
+type written struct {
+	context.Context
+	cancel context.CancelFunc
+}
+
+// acknowledgement returns what ends when the acknowledgement of the stream with
+// an id is written. Writer and waiter ask for it in any order.
+func (t *transport) acknowledgement(id any) written {
+	ctx, cancel := context.WithCancel(context.Background())
+	known, _ := t.acknowledgements.LoadOrStore(fmt.Sprintf("%T %v", id, id), written{ctx, cancel})
+	return known.(written)
+}
+
+// acknowledged waits for the acknowledgement of a stream; see server.Listening.
+func (t *transport) acknowledged(_ context.Context, id any) {
+	<-t.acknowledgement(id).Done() // notify outlives every stream
+	t.acknowledgements.Delete(fmt.Sprintf("%T %v", id, id))
 }
 
 // answer writes a message. It ignores nil, which is the answer to a notification. When out cannot be written, it ends the connection.
@@ -358,13 +385,16 @@ func (t *transport) answer(m mcp.JSONRPCMessage) {
 	}
 }
 
-// notify writes the session's notifications until the streams end.
-func (t *transport) notify() {
+// notify writes the session's notifications until ctx ends.
+func (t *transport) notify(ctx context.Context) {
 	for {
 		select {
 		case n := <-t.session.notifications:
 			t.answer(n)
-		case <-t.streams.Done():
+			if n.Method == mcp.MethodNotificationSubscriptionsAcknowledged {
+				t.acknowledgement(n.Params.Meta[mcp.MetaKeySubscriptionID]).cancel()
+			}
+		case <-ctx.Done():
 			return
 		}
 	}
