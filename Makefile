@@ -9,7 +9,7 @@ LINT      = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 E2E       = -tags e2e
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race cross golden deps long hosts bench shots licenses
+.PHONY: test build fmt vet lint race cross golden deps long hosts conformance bench shots licenses
 
 ## test: all that must hold before a change lands
 test: deps fmt vet lint race golden cross
@@ -59,6 +59,10 @@ long: deps
 hosts:
 	@./.ci/npm testdata/npm-hosts
 	@$(GO) test -tags hosts -count=1 -v -timeout 30m -run '$(or $(RUN),.)' ./internal/hosts
+
+## conformance: the official MCP suite in every protocol version, as a table; part of test
+conformance: deps
+	@$(GO) test $(E2E) -race -count=1 -v ./internal/conformance
 
 ## bench: speed and memory, as ratios against a floor of the same run
 bench:

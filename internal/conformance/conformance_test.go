@@ -1,0 +1,192 @@
+//go:build e2e
+
+// Package conformance runs the official conformance suite of MCP, from npm,
+// against a running `todo-mcp serve` (`make conformance`). Each check that does not
+// pass is in testdata/expected.txt with the reason; any other result than written
+// there fails the test, also a better one.
+package conformance
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/cli"
+)
+
+// versions are the protocol versions that the suite has scenarios for: three with
+// sessions, the last without.
+var versions = []string{"2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
+
+func TestConformance(t *testing.T) {
+	want, passes := readExpected(t)
+	url := serve(t)
+	var ran []string
+	for _, version := range versions {
+		t.Run(version, func(t *testing.T) {
+			ran = append(ran, version)
+			results, passed := run(t, url, version)
+			if passed != passes[version] {
+				t.Errorf("%d checks pass, expected are %d", passed, passes[version])
+			}
+			for _, scenario := range slices.Sorted(maps.Keys(results)) {
+				for _, r := range results[scenario] {
+					k := key{version, scenario, r.ID, r.Status}
+					switch why, expected := want[k]; {
+					case r.passed():
+					case expected:
+						t.Logf("%-45s %-7s %s: %s", scenario, r.Status, r.ID, why)
+						delete(want, k)
+					default:
+						t.Errorf("%s: %s is %s, which is not expected: %s", scenario, r.ID, r.Status, r.Message)
+					}
+				}
+			}
+			t.Logf("%s: %d scenarios, %d checks passed", version, len(results), passed)
+		})
+	}
+	for k, why := range want {
+		if slices.Contains(ran, k.version) || !slices.Contains(versions, k.version) {
+			t.Errorf("%s, %s: %s is expected to be %s (%s), and is not", k.version, k.scenario, k.check, k.status, why)
+		}
+	}
+}
+
+// key is one check of a scenario that does not pass.
+type key struct{ version, scenario, check, status string }
+
+// readExpected reads testdata/expected.txt: the reason of each check that does not
+// pass, and how many pass by version.
+func readExpected(t *testing.T) (want map[key]string, passes map[string]int) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/expected.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, passes = make(map[key]string), make(map[string]int)
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		cells := strings.SplitN(line, "|", 5)
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		switch {
+		case len(cells) == 3 && cells[1] == "passes":
+			if passes[cells[0]], err = strconv.Atoi(cells[2]); err != nil {
+				t.Fatal(err)
+			}
+		case len(cells) == 5 && cells[4] != "":
+			for version := range strings.FieldsSeq(cells[0]) {
+				want[key{version, cells[1], cells[2], cells[3]}] = cells[4]
+			}
+		default:
+			t.Fatalf("expected.txt: a line without a reason: %s", line)
+		}
+	}
+	return want, passes
+}
+
+// result is what the suite says of one check.
+type result struct {
+	ID      string `json:"id"`
+	Status  string `json:"status"`
+	Message string `json:"errorMessage"`
+}
+
+// passed reports whether a check passed; what is only told is no verdict.
+func (r result) passed() bool { return r.Status == "SUCCESS" || r.Status == "INFO" }
+
+// run runs all scenarios of a version and returns their checks.
+func run(t *testing.T, url, version string) (results map[string][]result, passed int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	out := t.TempDir()
+	suite := exec.CommandContext(ctx, node(t), filepath.Join(packages, "@modelcontextprotocol", "conformance", "dist", "index.js"),
+		"server", "--url", url+"/mcp", "--suite", "all", "--spec-version", version, "--output-dir", out)
+	// It ends with 1 when a check fails. Whether all are there is seen from the count.
+	text, runErr := suite.CombinedOutput()
+	files, err := filepath.Glob(filepath.Join(out, "server-*", "checks.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("the suite left no results: %v, %s", runErr, text)
+	}
+	results = make(map[string][]result)
+	for _, file := range files {
+		m := regexp.MustCompile(`^server-(.*)-\d{4}-\d\d-\d\dT`).FindStringSubmatch(filepath.Base(filepath.Dir(file)))
+		data, err := os.ReadFile(file)
+		if err != nil || m == nil {
+			t.Fatal(file, err)
+		}
+		var checks []result
+		if err := json.Unmarshal(data, &checks); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for _, c := range checks {
+			if c.Status == "SUCCESS" {
+				passed++
+			}
+		}
+		results[m[1]] = checks
+	}
+	return results, passed
+}
+
+// packages is the folder of the npm packages of testdata/npm-conformance.
+var packages = filepath.Join("..", "..", "testdata", "npm-conformance", "node_modules")
+
+// node returns the node that is pinned beside the suite, which may need a newer
+// one than the system has.
+func node(t *testing.T) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(packages, "node-*", "bin", "node"))
+	if err != nil || len(found) == 0 {
+		t.Fatal("the conformance suite is not installed: run `make deps`")
+	}
+	return found[0]
+}
+
+// serve runs `todo-mcp serve` on a free port until the test ends, and returns its
+// address.
+func serve(t *testing.T) string {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	r, w := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := cli.Run(ctx, []string{"todo-mcp", "serve", "--addr", "127.0.0.1:0", "--store", "memory"},
+			cli.Env{Stdout: w, Stderr: os.Stderr, Getenv: func(string) string { return "" }, Version: "test"})
+		w.CloseWithError(fmt.Errorf("serve ended: %w", err))
+		ended <- err
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	for out := bufio.NewReader(r); ; {
+		line, err := out.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if url := regexp.MustCompile(`http://[0-9.:]+`).FindString(line); url != "" {
+			go io.Copy(io.Discard, out) //nolint:errcheck // ends with the server
+			return url
+		}
+	}
+}
