@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode"
 
+	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
@@ -121,7 +122,7 @@ func parseEdited(text string) ([]todo.Line, error) {
 		}
 		status, known := markers()[m[1]]
 		if !known {
-			return nil, fmt.Errorf("line %d: [%s] is no status", n+1, m[1])
+			return nil, fmt.Errorf("line %d: [%s] is no status", n+1, render.Safe(m[1]))
 		}
 		item := todo.Item{Text: m[2], Status: status}
 		if err := item.Check(); err != nil {

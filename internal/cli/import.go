@@ -11,6 +11,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -115,6 +116,10 @@ func checkLabels(s todo.Snapshot) error {
 		if err := todo.CheckName(l.Name); err != nil {
 			return err
 		}
+	}
+	// A list's id stands in addresses and messages as it is.
+	if strings.ContainsFunc(l.ID+l.Parent, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("a list's id must be visible ASCII")
 	}
 	if len(l.Workspace) > todo.MaxWorkspace {
 		return fmt.Errorf("the workspace is longer than %d bytes", todo.MaxWorkspace)

@@ -154,6 +154,7 @@ func TestImportChecksIDsAndLabels(t *testing.T) {
 		t.Errorf("a good file: %v", err)
 	}
 	for name, c := range map[string]struct{ from, to, says string }{
+		"the last revision":     {`"revision":1`, `"revision":9223372036854775807`, "revision must be 1 to"}, // a second import of it panicked
 		"negative last_id":      {`"last_id":1`, `"last_id":-5`, "last_id must be 0 to"},
 		"last_id at the end":    {`"last_id":1`, `"last_id":9223372036854775807`, "last_id must be 0 to"},
 		"last_id too low":       {`"last_id":1`, `"last_id":0`, `item 1: id "1" must be a number from 1 to last_id, which is 0`},
@@ -161,6 +162,7 @@ func TestImportChecksIDsAndLabels(t *testing.T) {
 		"an id of another form": {`"id":"1","text"`, `"id":"01","text"`, `item 1: id "01" must be a number`},
 		"an id that is none":    {`"id":"1","text"`, `"id":"x\u009b","text"`, `must be a number`},
 		"an id above last_id":   {`"id":"1","text"`, `"id":"7","text"`, `item 1: id "7" must be a number`},
+		"a list's id":           {`"id":"a"`, `"id":"a\u009b31m"`, "a list's id must be visible ASCII"},
 		"a name":                {`"name":"n"`, `"name":"../n"`, "list name: must be"},
 		"a workspace":           {`"name":"n"`, `"name":"n","workspace":"` + huge + `"`, "the workspace is longer than 4096 bytes"},
 		"a client":              {`"client":"c"`, `"client":"` + huge + `"`, "longer than 1024 bytes"},

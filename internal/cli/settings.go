@@ -226,6 +226,9 @@ type layer struct {
 	values map[string]string
 }
 
+// maxShown is how much of a bad line or value an error shows, in characters.
+const maxShown = 100
+
 // load returns the settings. Each value comes from the first layer that has it,
 // or else is the default. The error names the setting, where the bad value came
 // from, and what is allowed.
@@ -242,7 +245,7 @@ func load(layers []layer) (*settings, error) {
 		if err := row.set(s, value); err != nil {
 			shown := ""
 			if !row.secret {
-				shown = " " + strconv.Quote(value)
+				shown = " " + strconv.Quote(todo.Cut(value, maxShown))
 			}
 			return nil, fmt.Errorf("setting %s%s (%s): %w", row.name, shown, from, err)
 		}
@@ -283,7 +286,7 @@ func fromFile(path string, mustExist bool) (layer, error) {
 		name, value, ok := strings.Cut(line, "=")
 		name = strings.TrimSpace(name)
 		if !ok || !slices.ContainsFunc(table(), func(s setting) bool { return s.name == name }) {
-			return l, fmt.Errorf("config file %s line %d: %q is no setting; lines are NAME = VALUE, names as the flags of `todo-mcp help`", path, n, name)
+			return l, fmt.Errorf("config file %s line %d: %q is no setting; lines are NAME = VALUE, names as the flags of `todo-mcp help`", path, n, todo.Cut(name, maxShown))
 		}
 		l.values[name] = strings.TrimSpace(value)
 	}

@@ -53,6 +53,9 @@ func (s Snapshot) Check() error {
 	if s.List.ID == "" || s.Revision < 1 {
 		return errors.New("list id or revision is missing")
 	}
+	if s.Revision > MaxRevision {
+		return fmt.Errorf("revision must be 1 to %d, it is %d", int64(MaxRevision), s.Revision)
+	}
 	if len(s.Items) > MaxItems {
 		return fmt.Errorf("%d items, at most %d are allowed", len(s.Items), MaxItems)
 	}

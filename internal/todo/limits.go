@@ -17,6 +17,9 @@ const (
 	MaxWorkspace = 4096
 	// MaxID is the highest id of an item, as a number: a list never gets there.
 	MaxID = 1_000_000_000
+	// MaxRevision is the highest revision of a list: it never gets there either,
+	// and can be counted up and down from without an overflow.
+	MaxRevision = 1_000_000_000_000
 	// MaxLabel is the maximum length of what is only a label, such as a client or
 	// an id, in bytes.
 	MaxLabel = 1024

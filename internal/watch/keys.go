@@ -108,16 +108,20 @@ func decodeEscape(b []byte) (key, int) {
 	case b[1] != '[' && b[1] != 'O':
 		return keyEscape, 1
 	}
-	for i := 2; i < len(b); i++ {
+	for i := 2; i < min(len(b), maxSequence); i++ {
 		if b[i] >= '@' && b[i] <= '~' {
 			return sequenceKey(string(b[2:i]), b[i]), i + 1
 		}
 	}
-	if len(b) > 32 {
-		return "", len(b) // no terminal sends this
+	if len(b) >= maxSequence {
+		return "", maxSequence // no terminal sends this
 	}
 	return "", 0
 }
+
+// maxSequence is how many bytes an escape sequence may have. The bound is the
+// same for what comes in pieces and what comes at once.
+const maxSequence = 32
 
 func sequenceKey(parameters string, final byte) key {
 	switch final {
