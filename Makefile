@@ -9,10 +9,14 @@ LINT      = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 E2E       = -tags e2e
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race cross golden deps long hosts conformance bench shots licenses
+.PHONY: test build fmt vet lint race cross golden deps long hosts conformance fuzz fuzz-short bench shots licenses
+
+# How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
+FUZZTIME ?= 10m
+ONLY     ?= .
 
 ## test: all that must hold before a change lands
-test: deps fmt vet lint race golden cross
+test: deps fmt vet lint race fuzz-short golden cross
 	@echo "== all passed"
 
 ## deps: programs the tests drive, from Debian's packages
@@ -59,6 +63,17 @@ long: deps
 hosts:
 	@./.ci/npm testdata/npm-hosts
 	@$(GO) test -tags hosts -count=1 -v -timeout 30m -run '$(or $(RUN),.)' ./internal/hosts
+
+## fuzz: every fuzz target in turn, FUZZTIME (10m) each; what is found becomes a case
+fuzz:
+	@.ci/fuzz $(FUZZTIME) '$(ONLY)'
+
+# A second for each target that builds quickly: what fuzzing builds is built anew,
+# with instruments, and for the server's targets that takes minutes. Their cases run
+# in race, as those of all do.
+fuzz-short:
+	@echo "== fuzz, a second each"
+	@.ci/fuzz 1s '^./(tools|internal/(todo|render|watch)):'
 
 ## conformance: the official MCP suite in every protocol version, as a table; part of test
 conformance: deps

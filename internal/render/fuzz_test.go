@@ -1,0 +1,101 @@
+package render
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"todo-mcp/internal/todo"
+)
+
+// snapshot returns a list in which every text comes from two, as a store that
+// another program wrote may have them.
+func fuzzedSnapshot(text, other string, status uint8) todo.Snapshot {
+	statuses := todo.Statuses()
+	one := todo.Item{ID: other, Text: text, Active: other, Reason: other, Priority: other, DueDate: text, Status: statuses[int(status)%len(statuses)]}
+	s := list(one, item(todo.InProgress, other))
+	s.List = todo.List{ID: text, Name: other, Workspace: text, First: text, Agent: other, Client: other}
+	s.Writer = todo.Writer{Client: text, Variant: other, Agent: other}
+	return s
+}
+
+// No text of a list reaches a terminal but escaped, by any of the forms in which
+// lists are printed (BAD-INPUT 37, 38, 80).
+func FuzzViews(f *testing.F) {
+	f.Add("\x1b[2J\u009b31m", "\u202e\xff\n", uint8(1))
+	f.Add("👩🏽‍💻 分析", "", uint8(3))
+	f.Add("a\nb  c", "[x] `d`", uint8(4))
+	f.Fuzz(func(t *testing.T, text, other string, status uint8) {
+		s, before := fuzzedSnapshot(text, other, status), fuzzedSnapshot(other, text, status+1)
+		now := s.Updated.Add(time.Hour)
+		for name, printed := range map[string]string{
+			"text": Plain(s), "status line": StatusLine(s, 40), "markdown": Markdown(s), "box": Box(s, BoxOptions{Width: 60, Title: text}),
+			"lists": Lists([]todo.Snapshot{s, before}, now, 80), "diff": Diff(before, s),
+		} {
+			if !utf8.ValidString(printed) {
+				t.Errorf("%s is not UTF-8: %q", name, printed)
+			}
+			if i := strings.IndexFunc(printed, func(r rune) bool { return r != '\n' && dangerous(r) }); i >= 0 {
+				t.Errorf("%s, raw at %d: %q", name, i, printed)
+			}
+		}
+		if n := strings.Count(StatusLine(s, 40), "\n"); n > 1 {
+			t.Errorf("a status line of %d lines", n)
+		}
+	})
+}
+
+// A list as JSON is safe to print, says the same as before it was made so, and
+// is read back as the list.
+func FuzzDocument(f *testing.F) {
+	f.Add("\x1b[2J\u009b31m", "\u202e\U000e0041\n", uint8(1))
+	f.Add("👩🏽‍💻 \\u009b \\", "\ufffd\xff", uint8(3))
+	f.Fuzz(func(t *testing.T, text, other string, status uint8) {
+		s := fuzzedSnapshot(strings.ToValidUTF8(text, "?"), strings.ToValidUTF8(other, "?"), status)
+		data, err := json.Marshal(Document(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		safe := SafeJSON(data)
+		if i := strings.IndexFunc(string(safe), dangerous); i >= 0 || !utf8.Valid(safe) {
+			t.Fatalf("raw at %d: %q", i, safe)
+		}
+		var d ListDocument
+		if err := json.Unmarshal(safe, &d); err != nil {
+			t.Fatalf("%v: %s", err, safe)
+		}
+		if diff := cmp.Diff(s.Items, d.Snapshot().Items, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatal(diff)
+		}
+		again, err := json.Marshal(Document(d.Snapshot()))
+		if err != nil || string(again) != string(data) {
+			t.Fatalf("read back: %s, was %s, %v", again, data, err)
+		}
+	})
+}
+
+// Any file is read as tasks with one line of text each, or as none.
+func FuzzReadMarkdown(f *testing.F) {
+	f.Add("- [ ] one\n* [X] ~~two~~ *(due: x)*\r\n  1) [x] **a** *(in progress: b)*")
+	f.Add("- [ ] \\\n- [x] *(blocked: \\)*\n123456789. [ ] a *(priority: *(due: )*")
+	f.Add("\xff- [ ] \x00\u2028\u0085")
+	f.Fuzz(func(t *testing.T, text string) {
+		items := ReadMarkdown(text)
+		if lines := strings.Count(text, "\n") + 1; len(items) > lines {
+			t.Fatalf("%d items in %d lines", len(items), lines)
+		}
+		for _, i := range items {
+			if i.Text == "" || strings.Contains(i.Text, "\n") {
+				t.Fatalf("%+v", i)
+			}
+			if len(i.Text)+len(i.Active)+len(i.Reason)+len(i.Priority)+len(i.DueDate) > len(text) {
+				t.Fatalf("%+v is more than there was", i)
+			}
+		}
+	})
+}

@@ -1,0 +1,181 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+	"todo-mcp/server/jsonrpc"
+	"todo-mcp/server/servertest"
+	"todo-mcp/tools"
+)
+
+// fuzzed is a server in whose store another principal has a list as well.
+type fuzzed struct {
+	store   todo.Store
+	server  *server.Server
+	foreign todo.Snapshot
+}
+
+// secret is the item of the other principal's list. Nothing sent can contain it.
+const secret = "theirs \u2603 8d0c41"
+
+func newFuzzed(t *testing.T) *fuzzed {
+	t.Helper()
+	f := &fuzzed{store: memory.New()}
+	f.server = servertest.New(t, f.store, nil)
+	b := todo.NewBoard(f.store)
+	defer b.Close()
+	out, err := b.As("somebody").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "x"}},
+		Change: func(d *todo.Draft) error { d.Append(secret); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.foreign = out.After
+	return f
+}
+
+// own returns the lists of the server's own principal.
+func (f *fuzzed) own(t *testing.T) []todo.Snapshot {
+	t.Helper()
+	own := ""
+	lists, err := f.store.Find(t.Context(), todo.Query{Principal: &own})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lists
+}
+
+// answer passes a message on as the transports do, and returns what its client
+// gets: an error or the result as JSON. It is empty for a notification.
+func (f *fuzzed) answer(t *testing.T, message string) (raw string, refused bool) {
+	t.Helper()
+	var answer any
+	m, bad := jsonrpc.Read([]byte(message))
+	if bad != nil {
+		answer = bad.Answer(m.ID)
+	} else {
+		ctx := server.WithPeer(context.Background(), server.Peer{Process: true, Meta: server.SubscribeMeta(m.Method, []byte(message))})
+		answer = f.server.MCP().HandleMessage(ctx, []byte(message))
+	}
+	data, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !utf8.Valid(data) || strings.Contains(string(data), "8d0c41") {
+		t.Fatalf("%s is answered %s", message, data)
+	}
+	var a struct {
+		ID     json.RawMessage
+		Result struct{ IsError bool }
+		Error  *struct{ Message string }
+	}
+	if err := json.Unmarshal(data, &a); err != nil {
+		t.Fatalf("%v: %s", err, data)
+	}
+	return string(data), a.Error != nil || a.Result.IsError
+}
+
+// check fails unless every list is one that may be stored, and the other
+// principal's is as it was.
+func (f *fuzzed) check(t *testing.T) {
+	t.Helper()
+	if now, err := f.store.Load(t.Context(), f.foreign.List.ID, 0); err != nil || !now.Equal(f.foreign) {
+		t.Fatalf("another principal's list: %+v, %v", now, err)
+	}
+	for _, l := range f.own(t) {
+		if err := l.Check(); err != nil {
+			t.Fatalf("%+v: %v", l, err)
+		}
+		if l.List.Name != "" && todo.CheckName(l.List.Name) != nil || len(l.List.Workspace) > todo.MaxWorkspace {
+			t.Fatalf("%+v", l.List)
+		}
+		for _, label := range []string{l.List.Agent, l.List.Client, l.List.Parent, l.Writer.Client, l.Writer.Agent, l.Writer.Variant, l.Operation.ID} {
+			if len(label) > todo.MaxLabel || !utf8.ValidString(label) {
+				t.Fatalf("label %q of %+v", label, l)
+			}
+		}
+	}
+}
+
+// A call of any tool with any arguments and any _meta, in both eras: what is
+// refused changes nothing, what is applied leaves lists that may be stored, a
+// repeat with an operation's id changes nothing, and another principal's list is
+// neither shown nor changed.
+func FuzzCall(f *testing.F) {
+	for n, args := range []string{
+		servertest.Todos("pending", "A", "B"), `{"todos":[{"title":"A","status":"done"}]}`, `{"items":["A","\ud800"]}`, `{"id":"1","status":"completed"}`,
+		`{"items":[{"text":"A"}],"list_id":"zzz"}`, `{"todos":"[{\"content\":\"A\",\"status\":\"pending\"}]"}`,
+	} {
+		for _, meta := range []string{
+			``, `"todo-mcp/conversation":"c"`, `"threadId":"t","sessionId":"s","callId":"1"`, `"todo-mcp/agent":"a\u0000b","todo-mcp/parent":"c","todo-mcp/ended":true`,
+			`"todo-mcp/operation":"o","claudecode/toolUseId":"u"`, `"com.zcode/request-context":{"session_id":"é"},"progressToken":{}`, `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"x=\u0001"`,
+			servertest.Meta[len(`"_meta":{`) : len(servertest.Meta)-1],
+		} {
+			f.Add(uint8(n), args, meta)
+		}
+	}
+	f.Fuzz(func(t *testing.T, tool uint8, args, meta string) {
+		s := newFuzzed(t)
+		name := tools.Names()[int(tool)%len(tools.Names())]
+		if _, refused := s.answer(t, servertest.Call(0, "TodoWrite", servertest.Todos("pending", "first"))); refused {
+			t.Fatal("the first plan is refused")
+		}
+		before := s.own(t)
+		message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{%s}}}`, name, args, meta)
+		answer, refused := s.answer(t, message)
+		s.check(t)
+		after := s.own(t)
+		if refused && (len(after) != len(before) || !after[0].Equal(before[0])) {
+			t.Fatalf("%s is refused: %s, and there is %+v", message, answer, after)
+		}
+		again, _ := s.answer(t, message)
+		s.check(t)
+		if strings.Contains(meta, `"todo-mcp/operation":"o"`) && !refused && (again != answer || len(s.own(t)) != len(after)) {
+			t.Fatalf("%s\nis answered %s\nand repeated %s", message, answer, again)
+		}
+	})
+}
+
+// Any URI, prompt argument or list id reads a list of one's own, or nothing.
+func FuzzResource(f *testing.F) {
+	for _, uri := range []string{"todo://list", "todo://lists", "todo://lists/", "todo://lists/FOREIGN", "TODO://LISTS/FOREIGN", "todo://lists/../lists/FOREIGN", "todo://lists/%46OREIGN",
+		"todo://lists/FOREIGN?a#b", "todo://lists/{id}", "ui://todo/list.html", "file:///etc/passwd", "\u009b\xff", "todo://list\x00"} {
+		f.Add(uri, "")
+	}
+	f.Add("todo://list", `"todo-mcp/conversation":"x"`)
+	f.Fuzz(func(t *testing.T, uri, meta string) {
+		s := newFuzzed(t)
+		if _, refused := s.answer(t, servertest.Call(0, "TodoWrite", servertest.Todos("pending", "first"))); refused {
+			t.Fatal("the first plan is refused")
+		}
+		before := s.own(t)
+		quoted, err := json.Marshal(strings.ReplaceAll(uri, "FOREIGN", s.foreign.List.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, request := range []string{
+			`"resources/read","params":{"uri":%s`, `"prompts/get","params":{"name":"resume","arguments":{"list":%s}`, `"completion/complete","params":{"ref":{"type":"ref/prompt","name":"resume"},"argument":{"name":"list","value":%s}`,
+			`"tools/call","params":{"name":"todo_list_view","arguments":{"list_id":%s}`, `"tools/call","params":{"name":"SetTodoList","arguments":{"list_id":%s}`, `"resources/subscribe","params":{"uri":%s`,
+		} {
+			answer, refused := s.answer(t, `{"jsonrpc":"2.0","id":1,"method":`+fmt.Sprintf(request, quoted)+`,"_meta":{`+meta+`}}}`)
+			if !refused && strings.Contains(request, "resources/read") && !strings.Contains(answer, `"contents":[`) {
+				t.Fatalf("%s is read as %s", uri, answer)
+			}
+			if strings.ContainsFunc(answer, func(r rune) bool { return r < ' ' && unicode.IsControl(r) }) {
+				t.Fatalf("raw in %q", answer)
+			}
+		}
+		s.check(t)
+		if after := s.own(t); len(after) != 1 || !after[0].Equal(before[0]) {
+			t.Fatalf("reading changed %+v to %+v", before, after)
+		}
+	})
+}

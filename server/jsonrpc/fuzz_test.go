@@ -1,0 +1,102 @@
+package jsonrpc_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"todo-mcp/server/jsonrpc"
+	"todo-mcp/server/servertest"
+)
+
+// What Read takes, every reader of JSON reads alike, and the scanner, which finds
+// ids in what is too large to read, finds the same id or none. What it refuses
+// leaves at most one valid id, and quotes nothing of the message.
+func FuzzMessage(f *testing.F) {
+	for name, message := range servertest.BadMessages() {
+		if !strings.Contains(name, "deep") { // 400 kB each
+			f.Add([]byte(message), uint8(3))
+		}
+	}
+	for _, message := range []string{
+		servertest.Initialize(1, "a"), servertest.Call("x", "TodoWrite", servertest.Todos("pending", "A\\\"")), servertest.ModernCall(-5, "update_todo", `{"id":1}`),
+		`{"jsonrpc":"2.0","id":7,"result":{}}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`,
+		`{"id":"\u0000","method":"\u0070ing","\u0069d2":[{}]}`, ` {"method" : "ping" , "id" : 9007199254740992 } `,
+	} {
+		f.Add([]byte(message), uint8(0))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, piece uint8) {
+		m, err := jsonrpc.Read(raw)
+		scanned := scan(raw, int(piece))
+		if whole := scan(raw, 0); whole.Method != scanned.Method || !bytes.Equal(whole.ID, scanned.ID) {
+			t.Fatalf("in pieces of %d the scanner finds %+v, else %+v", piece, scanned, whole)
+		}
+		if len(m.ID) > 0 {
+			checkID(t, m.ID)
+		}
+		if err != nil {
+			checkRefusal(t, m, err)
+			return
+		}
+		if scanned.ID != nil && !bytes.Equal(scanned.ID, m.ID) || scanned.Method != "" && scanned.Method != m.Method {
+			t.Fatalf("the scanner finds %q %s, the reader %q %s", scanned.Method, scanned.ID, m.Method, m.ID)
+		}
+		if !utf8.Valid(raw) || !json.Valid(raw) {
+			t.Fatalf("%q is taken", raw)
+		}
+		// A reader that keeps the last of equal keys, and one that refuses them.
+		var lenient map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &lenient); err != nil {
+			t.Fatalf("encoding/json: %v", err)
+		}
+		if !bytes.Equal(lenient["id"], m.ID) {
+			t.Fatalf("id %s, another reader finds %s", m.ID, lenient["id"])
+		}
+		var method string
+		if lenient["method"] != nil && json.Unmarshal(lenient["method"], &method) != nil || method != m.Method {
+			t.Fatalf("method %q, another reader finds %s", m.Method, lenient["method"])
+		}
+		if v := jsontext.Value(bytes.Clone(raw)); v.Compact() == nil {
+			again, err := jsonrpc.Read(v)
+			if err != nil || again.Method != m.Method || again.Modern != m.Modern {
+				t.Fatalf("compacted: %+v, %v; before %+v", again, err, m)
+			}
+		}
+	})
+}
+
+// scan scans a message in pieces of a size; 0 is all at once.
+func scan(raw []byte, size int) jsonrpc.Message {
+	var s jsonrpc.Scanner
+	if size == 0 {
+		s.Write(raw)
+	}
+	for ; size > 0 && len(raw) > 0; raw = raw[min(size, len(raw)):] {
+		s.Write(raw[:min(size, len(raw))])
+	}
+	return s.Message()
+}
+
+func checkID(t *testing.T, id json.RawMessage) {
+	t.Helper()
+	var text string
+	var number int64
+	if json.Unmarshal(id, &text) != nil && json.Unmarshal(id, &number) != nil {
+		t.Fatalf("%q is no id", id)
+	}
+}
+
+func checkRefusal(t *testing.T, m jsonrpc.Message, err *jsonrpc.Error) {
+	t.Helper()
+	if err.Code >= 0 || strings.ContainsFunc(err.Text, unicode.IsControl) || len(err.Text) > 200 {
+		t.Fatalf("refused with %d %q", err.Code, err.Text)
+	}
+	if data, err := json.Marshal(err.Answer(m.ID)); err != nil || !json.Valid(data) {
+		t.Fatalf("answer %s, %v", data, err)
+	}
+}
