@@ -116,7 +116,6 @@ func TestCitedRulesExist(t *testing.T) {
 
 // Every row of bad input names a test that exists, or says why there is none.
 func TestBadInputRowsNameTheirTests(t *testing.T) {
-	test := regexp.MustCompile("`?([a-z0-9./_-]+): ?(Test\\w+|Fuzz\\w+|Benchmark\\w+)`?")
 	rows := regexp.MustCompile(`(?m)^\| (\d+) \|(.*)\|$`).FindAllStringSubmatch(spec(t, "bad-input.md"), -1)
 	if len(rows) < 58 {
 		t.Fatalf("%d rows: the table's form changed", len(rows))
@@ -124,16 +123,54 @@ func TestBadInputRowsNameTheirTests(t *testing.T) {
 	for _, row := range rows {
 		cells := strings.Split(row[2], "|")
 		heldBy := strings.TrimSpace(cells[len(cells)-1])
-		named := test.FindAllStringSubmatch(heldBy, -1)
+		named := namedTests(heldBy)
 		if len(named) == 0 && !strings.HasPrefix(heldBy, "–") {
 			t.Errorf("row %s: no test in %q", row[1], heldBy)
 		}
 		for _, n := range named {
-			if !declares(t, n[1], n[2]) {
-				t.Errorf("row %s: there is no %s in %s", row[1], n[2], n[1])
+			if !declares(t, n.dir, n.function) {
+				t.Errorf("row %s: there is no %s in %s", row[1], n.function, n.dir)
 			}
 		}
 	}
+}
+
+// Every row of the table of past bugs cites where the bug was seen, and names a test
+// of ours that exists.
+func TestPastBugsNameTheirTests(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("docs", "reliability.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(data), "\n## Bugs that this kind of software has had\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	rows := regexp.MustCompile(`(?m)^\| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`).FindAllStringSubmatch(table, -1)
+	if !found || len(rows) < 12 {
+		t.Fatalf("%d rows: the table's form changed", len(rows))
+	}
+	for _, row := range rows[1:] { // behind the head
+		named := namedTests(row[3])
+		if len(named) == 0 || !strings.Contains(row[1], "](https://github.com/") {
+			t.Errorf("no test or no source: %s", row[0])
+		}
+		for _, n := range named {
+			if !declares(t, n.dir, n.function) {
+				t.Errorf("%s: there is no %s in %s", row[1], n.function, n.dir)
+			}
+		}
+	}
+}
+
+// named is a test as a table names it: its folder and its function.
+type named struct{ dir, function string }
+
+// namedTests returns the tests that a cell of a table names, as "server/edge:
+// TestHTTPGuard".
+func namedTests(cell string) (out []named) {
+	for _, m := range regexp.MustCompile("`?([a-z0-9./_-]+): ?(Test\\w+|Fuzz\\w+|Benchmark\\w+)`?").FindAllStringSubmatch(cell, -1) {
+		out = append(out, named{m[1], m[2]})
+	}
+	return out
 }
 
 // declares reports whether a package's tests have a function.

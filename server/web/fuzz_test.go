@@ -99,7 +99,9 @@ func FuzzGet(f *testing.F) {
 			t.Fatalf("status %d: %q", w.Code, w.Body)
 		}
 		checkHeader(t, w)
-		if !strings.HasPrefix(w.Header().Get("Content-Type"), "image/") && !utf8.Valid(w.Body.Bytes()) {
+		// The mux of net/http answers an unclean path with a link that repeats the query.
+		byMux := w.Code == http.StatusTemporaryRedirect || w.Code == http.StatusMovedPermanently
+		if !byMux && !strings.HasPrefix(w.Header().Get("Content-Type"), "image/") && !utf8.Valid(w.Body.Bytes()) {
 			t.Fatalf("not UTF-8: %q", w.Body)
 		}
 		if w.Header().Get("Content-Type") == "application/json" && !json.Valid(w.Body.Bytes()) {
