@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -48,7 +49,7 @@ func events(t *testing.T, in io.Reader) (all [][]byte) {
 	r, lines := bufio.NewReader(in), 0
 	for {
 		e, err := readEvent(r, func() { lines++ })
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return all
 		}
 		if err != nil || len(e) == 0 || lines == 0 {

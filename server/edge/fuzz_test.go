@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -33,7 +34,7 @@ func FuzzGuard(f *testing.F) {
 		}
 		err := g.check(r)
 		if err != nil {
-			if refusal, ok := err.(*Error); !ok || refusal.Status != http.StatusForbidden {
+			if refusal := (*Error)(nil); !errors.As(err, &refusal) || refusal.Status != http.StatusForbidden {
 				t.Fatalf("%v", err)
 			}
 			return

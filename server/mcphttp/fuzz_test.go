@@ -103,8 +103,9 @@ func checkAnswer(t *testing.T, store todo.Store, body string, w recorder) {
 		if err := json.Unmarshal([]byte(answer), &a); err != nil {
 			t.Fatalf("%v: %q", err, answer)
 		}
-		_ = json.Unmarshal([]byte(body), &asked)
-		if id := string(a.ID); id != "null" && id != "" && !sameID(a.ID, asked.ID) {
+		// A body that is no JSON may have an id all the same, see jsonrpc.Scanner.
+		isJSON := json.Unmarshal([]byte(body), &asked) == nil
+		if id := string(a.ID); id != "null" && id != "" && isJSON && !sameID(a.ID, asked.ID) {
 			t.Fatalf("%q is answered %q", body, answer)
 		}
 		refused = refused || a.Error != nil || a.Result.IsError

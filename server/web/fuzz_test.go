@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,9 @@ func FuzzGet(f *testing.F) {
 		f.Add(path, "limit=-1&after=9223372036854775808&revision=%zz&before=x", "x", ";=;")
 	}
 	f.Fuzz(func(t *testing.T, path, query, lastEventID, cookie string) {
+		if _, err := url.ParseRequestURI("/?" + query); err != nil {
+			return // net/http does not take the request
+		}
 		s := newSite(t, pending("1", "A"), pending("2", "B"), "tester")
 		before := s.newest(t)
 		w := s.send(t, "GET", path, query, "", http.Header{"Last-Event-Id": {lastEventID}, "Cookie": {cookie}})
