@@ -22,6 +22,9 @@ type Board struct {
 	feed      *feed
 	sight     sight
 	unchanged unchanged
+	// archiveAfter is how long after its last change a settled list counts as
+	// archived; 0 is never.
+	archiveAfter time.Duration
 
 	attending sync.Once
 	leave     func() // set by attend
@@ -36,6 +39,12 @@ func WithClock(now func() time.Time) Option { return func(b *Board) { b.now = no
 // WithIDs makes the board generate the ids of lists and operations with newID
 // instead of [NewID]. newID must return a different id each time.
 func WithIDs(newID func() string) Option { return func(b *Board) { b.newID = newID } }
+
+// WithArchiveAfter makes settled lists count as archived when nobody has changed
+// them for that long; 0, the default, is never. Nothing is written for it: it is
+// decided when a list is read (see [Snapshot.Archived]), so that another setting
+// has its effect at once.
+func WithArchiveAfter(age time.Duration) Option { return func(b *Board) { b.archiveAfter = age } }
 
 // NewBoard returns a board on a store. The caller closes the board and, after
 // it, the store.

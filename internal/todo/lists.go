@@ -48,7 +48,16 @@ func (l Lists) Load(ctx context.Context, list string, revision int64) (Snapshot,
 	if err == nil && s.Deleted {
 		return Snapshot{}, errNoSnapshot
 	}
+	if revision == 0 {
+		s = l.board.archived(s)
+	}
 	return s, err
+}
+
+// archived returns a newest snapshot as [WithArchiveAfter] has it.
+func (b *Board) archived(s Snapshot) Snapshot {
+	s.Archived = s.Archived || b.archiveAfter > 0 && s.Settled() && b.now().Sub(s.Updated) >= b.archiveAfter
+	return s
 }
 
 // Find reads the newest snapshot of each list that matches. It sets
@@ -57,7 +66,11 @@ func (l Lists) Find(ctx context.Context, q Query) ([]Snapshot, error) {
 	if l.principal != nil {
 		q.Principal = l.principal
 	}
-	return l.board.store.Find(ctx, q)
+	found, err := l.board.store.Find(ctx, q)
+	for i, s := range found {
+		found[i] = l.board.archived(s)
+	}
+	return found, err
 }
 
 // History reads the revisions of a list above after in ascending order, at most
@@ -156,6 +169,19 @@ func (l Lists) Restore(ctx context.Context, list string, revision int64, w Write
 
 // Archive puts a list away, or brings it back; see [Snapshot.Archived].
 func (l Lists) Archive(ctx context.Context, list string, away bool, w Writer) (Outcome, error) {
+	if !away {
+		// A list that only its age archived is not said to be so in the store. To
+		// bring it back it needs a revision of today: it is put away first.
+		s, err := l.load(ctx, list, 0)
+		if err != nil {
+			return Outcome{}, err
+		}
+		if !s.Archived && l.board.archived(s).Archived {
+			if out, err := l.Archive(ctx, list, true, w); err != nil {
+				return out, err
+			}
+		}
+	}
 	return l.set(ctx, list, w, func(d *Draft) { d.Archive(away) })
 }
 
