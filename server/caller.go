@@ -117,13 +117,18 @@ func (s *Server) hook(r request, c *caller) bool {
 	if r.host.Session == "" {
 		return false
 	}
-	c.who.Key = chatKey(r.host.Session)
+	c.who.Key = ChatKey(r.host.Session)
 	return true
 }
 
-// chatKey returns the key of a chat by the host's own id for it, as hooks and
-// the environment tell it.
-func chatKey(id string) string { return "chat:" + opaque(id) }
+// ChatKey returns the key of a chat by the host's own id for it, as hooks, the
+// environment and status lines tell it.
+func ChatKey(id string) string { return chatKind + opaque(id) }
+
+// IsChatKey reports whether a key is one that [ChatKey] returns.
+func IsChatKey(key string) bool { return strings.HasPrefix(key, chatKind) }
+
+const chatKind = "chat:"
 
 // conversation is step 2: the host sent a conversation id in _meta.
 func (s *Server) conversation(r request, c *caller) bool {
@@ -170,7 +175,7 @@ func (s *Server) environment(r request, c *caller) bool {
 	}
 	for _, name := range append(knownClient(r.client.Name).environment(), s.SessionVariables...) {
 		if id := s.Getenv(name); id != "" {
-			c.who.Key, c.who.Hint = chatKey(id), true
+			c.who.Key, c.who.Hint = ChatKey(id), true
 			return true
 		}
 	}
