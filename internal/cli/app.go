@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"strings"
 
 	"golang.org/x/term"
 
@@ -19,10 +16,11 @@ import (
 	"todo-mcp/tools"
 )
 
-// app is what a command runs with: its environment and its settings.
+// app is what a command runs with: its name, its environment and its settings.
 type app struct {
 	Env
 	*settings
+	command string
 }
 
 // open opens the store and returns a board on it; done closes both.
@@ -31,7 +29,7 @@ func (a *app) open() (board *todo.Board, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	board = todo.NewBoard(st)
+	board = todo.NewBoard(st, todo.WithArchiveAfter(a.archive))
 	return board, func() {
 		board.Close()
 		if err := st.Close(); err != nil {
@@ -132,69 +130,4 @@ func terminalWidth(w io.Writer) int {
 // the user did not turn them off.
 func (a *app) colour() bool {
 	return terminalWidth(a.Stdout) > 0 && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
-}
-
-// maxRecentLists is how many lists, the last changed first, findList searches
-// for one of the working directory. It is small because a status line runs the
-// command every second.
-const maxRecentLists = 50
-
-// findList returns the newest snapshot of the list that the argument or --list
-// names by id, by name, or by four or more characters from the beginning of its
-// id. Without either it returns the last changed list of the working directory,
-// or if there is none the last changed of all.
-func (a *app) findList(ctx context.Context, lists todo.Lists, args []string) (todo.Snapshot, error) {
-	if len(args) > 1 {
-		return todo.Snapshot{}, fmt.Errorf("one list at a time, received %d", len(args))
-	}
-	wanted := a.list
-	if len(args) == 1 {
-		wanted = args[0]
-	}
-	if wanted != "" {
-		return a.namedList(ctx, lists, wanted)
-	}
-	last, err := lists.Find(ctx, todo.Query{Limit: maxRecentLists})
-	if err != nil {
-		return todo.Snapshot{}, err
-	}
-	if len(last) == 0 {
-		return todo.Snapshot{}, errors.New("there are no lists yet; an agent makes one by calling its todo tool")
-	}
-	dir := workingDir()
-	for _, l := range last {
-		if dir != "" && l.List.Workspace == dir {
-			return l, nil
-		}
-	}
-	return last[0], nil
-}
-
-// namedList returns the newest snapshot of the list that wanted names, see
-// [app.findList].
-func (a *app) namedList(ctx context.Context, lists todo.Lists, wanted string) (todo.Snapshot, error) {
-	s, err := lists.Load(ctx, wanted, 0)
-	if err == nil || !errors.Is(err, todo.ErrNotFound) {
-		return s, err
-	}
-	all, err := lists.Find(ctx, todo.Query{})
-	if err != nil {
-		return todo.Snapshot{}, err
-	}
-	var found []todo.Snapshot
-	for _, l := range all {
-		if l.List.Name == wanted {
-			return l, nil
-		}
-		if len(wanted) >= 4 && strings.HasPrefix(l.List.ID, wanted) {
-			found = append(found, l)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return todo.Snapshot{}, fmt.Errorf("there is no list %q; see `todo-mcp lists`", wanted)
-	case 1:
-		return found[0], nil
-	}
-	return todo.Snapshot{}, fmt.Errorf("%d lists begin with %q, give more of the id", len(found), wanted)
 }

@@ -34,24 +34,24 @@ type command struct {
 
 // commands returns the command table, in the order in which help shows it.
 func commands() []command {
-	everything := []group{storeGroup, listGroup, toolGroup, serverGroup, httpGroup}
+	everything := []group{storeGroup, keepGroup, listGroup, toolGroup, serverGroup, httpGroup}
 	return []command{
 		{"stdio", "", "Serve one MCP client on standard input and output (the default)", everything, stdioFlags},
 		{"serve", "", "Serve MCP and the panel over HTTP", everything, noFlags((*app).serve)},
-		{"watch", "[LIST]", "Watch lists live in the terminal; one, or all that move", []group{storeGroup, listGroup, watchGroup}, watchFlags},
-		{"show", "[LIST]", "Show a list: by id, by name, or the last one", []group{storeGroup, listGroup}, showFlags},
-		{"lists", "", "Show all lists, the last changed first", []group{storeGroup}, listsFlags},
+		{"watch", "[LIST]", "Watch lists live in the terminal; one, or all that move", []group{storeGroup, keepGroup, listGroup, watchGroup}, watchFlags},
+		{"show", "[LIST]", "Show a list: by its title, name or id, or the last one", []group{storeGroup, listGroup}, showFlags},
+		{"lists", "", "Show all lists, those at work first", []group{storeGroup}, listsFlags},
 		{"history", "[LIST]", "Show what changed in a list, revision by revision", []group{storeGroup, listGroup}, historyFlags},
-		{"edit", "[LIST]", "Edit a list in $EDITOR, merged with what agents write", []group{storeGroup, listGroup}, editFlags},
-		{"restore", "LIST REVISION", "Bring an earlier revision back, as a new one", []group{storeGroup}, noFlags((*app).restore)},
-		{"archive", "LIST...", "Put lists away; --undo brings them back", []group{storeGroup}, archiveFlags},
-		{"rename", "LIST TITLE", "Give a list a title", []group{storeGroup}, noFlags((*app).rename)},
-		{"delete", "LIST...", "Delete lists with their history, for good", []group{storeGroup}, deleteFlags},
+		{"edit", "[LIST]", "Edit a list in your editor, merged with what agents write", []group{storeGroup, keepGroup, listGroup}, editFlags},
+		{"restore", "LIST REVISION", "Bring an earlier revision back, as a new one", []group{storeGroup, keepGroup}, noFlags((*app).restore)},
+		{"rename", "LIST TITLE", "Give a list a title", []group{storeGroup, keepGroup}, noFlags((*app).rename)},
+		{"archive", "LIST...", "Put lists away; --undo brings them back", []group{storeGroup, keepGroup}, archiveFlags},
+		{"delete", "LIST...", "Delete lists with their history; --undo brings them back within a day", []group{storeGroup, keepGroup}, deleteFlags},
 		{"prune", "", "Delete old lists with their history, for good", []group{storeGroup}, pruneFlags},
 		{"check", "", "Read the whole store and say what is damaged", []group{storeGroup}, noFlags((*app).check)},
 		{"export", "[LIST...]", "Write lists with their whole history as NDJSON", []group{storeGroup}, noFlags((*app).export)},
-		{"import", "[FILE]", "Read what export wrote, or a markdown task list", []group{storeGroup, listGroup}, importFlags},
-		{"TodoWrite", "JSON", "Write the working directory's list, as the tool does", []group{storeGroup, listGroup, toolGroup}, noFlags((*app).todoWrite)},
+		{"import", "[FILE]", "Read what export wrote, or a markdown task list", []group{storeGroup, keepGroup, listGroup}, importFlags},
+		{"TodoWrite", "JSON", "Write the working directory's list, as the tool does", []group{storeGroup, keepGroup, listGroup, toolGroup}, noFlags((*app).todoWrite)},
 		{"demo", "", "Show a panel with a scripted agent at work", []group{httpGroup}, demoFlags},
 		{"version", "", "Show the version", nil, noFlags((*app).version)},
 		{"help", "[COMMAND]", "Show help", nil, noFlags((*app).help)},
@@ -80,7 +80,7 @@ func Run(ctx context.Context, args []string, env Env) error {
 	name, rest := splitCommand(args)
 	c, ok := findCommand(name)
 	if !ok {
-		return fmt.Errorf("todo-mcp: there is no command %q; see `todo-mcp help`", name)
+		return fmt.Errorf("todo-mcp: %w", noCommand(name))
 	}
 	if c.name == "TodoWrite" && slices.ContainsFunc(rest, isHelp) {
 		return printDocument(env, "TodoWrite")
@@ -100,7 +100,7 @@ func Run(ctx context.Context, args []string, env Env) error {
 	if err != nil {
 		return fmt.Errorf("todo-mcp: %w", err)
 	}
-	err = run(ctx, &app{Env: env, settings: s}, positional)
+	err = run(ctx, &app{Env: env, settings: s, command: c.name}, positional)
 	if verbatim := (*verbatimError)(nil); err == nil || errors.As(err, &verbatim) {
 		return err
 	}

@@ -59,7 +59,7 @@ func (a *app) edit(ctx context.Context, args []string, mayClear bool) error {
 	if err != nil {
 		return err
 	}
-	return a.print(out.After, "text", 0)
+	return a.print(out.After)
 }
 
 // personView returns the view of a list in the editor: texts and core statuses,

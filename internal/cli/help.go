@@ -16,9 +16,48 @@ func (a *app) help(_ context.Context, args []string) error {
 	}
 	c, ok := findCommand(args[0])
 	if !ok {
-		return fmt.Errorf("there is no command %q; see `todo-mcp help`", args[0])
+		return noCommand(args[0])
 	}
 	return printHelp(a.Stdout, c)
+}
+
+// noCommand returns the error for a command that does not exist, with the one that
+// was probably meant.
+func noCommand(name string) error {
+	nearest, least := "", 3
+	for _, c := range commands() {
+		if d := distance(strings.ToLower(name), strings.ToLower(c.name)); d < least && d < len(c.name)-1 {
+			nearest, least = c.name, d
+		}
+	}
+	if nearest == "" {
+		return fmt.Errorf("there is no command %q; see `todo-mcp help`", name)
+	}
+	return fmt.Errorf("there is no command %q; did you mean %s? See `todo-mcp help`", name, nearest)
+}
+
+// distance returns how many characters must be added, removed, replaced or swapped
+// with their neighbour to make one text the other.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	d := make([][]int, len(x)+1)
+	for i := range d {
+		d[i] = make([]int, len(y)+1)
+		for j := range d[i] {
+			switch {
+			case i == 0 || j == 0:
+				d[i][j] = i + j
+			case x[i-1] == y[j-1]:
+				d[i][j] = d[i-1][j-1]
+			default:
+				d[i][j] = 1 + min(d[i-1][j], d[i][j-1], d[i-1][j-1])
+			}
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(x)][len(y)]
 }
 
 func printOverview(w io.Writer) error {

@@ -13,15 +13,14 @@ import (
 
 // historyOptions are the flags of `history`.
 type historyOptions struct {
-	json, diff, durations bool
-	since                 string
+	json, brief bool
+	since       string
 }
 
 func historyFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	var o historyOptions
 	fs.BoolVar(&o.json, "json", false, "print JSON, one revision a line")
-	fs.BoolVar(&o.diff, "diff", true, "show what changed in each revision")
-	fs.BoolVar(&o.durations, "durations", true, "show how long each item took")
+	fs.BoolVar(&o.brief, "brief", false, "one line a revision, without its changes")
 	fs.StringVar(&o.since, "since", "", "only revisions since then: 2h, 2026-11-20 or an RFC 3339 time")
 	return func(ctx context.Context, a *app, args []string) error { return a.history(ctx, args, o) }
 }
@@ -40,22 +39,47 @@ func (a *app) history(ctx context.Context, args []string, o historyOptions) erro
 	if err != nil {
 		return err
 	}
-	before := todo.Snapshot{}
+	if err := a.printTitle(ctx, lists, list, o); err != nil {
+		return err
+	}
+	before, shown := todo.Snapshot{}, 0
 	for r, err := range lists.Revisions(ctx, list.List.ID, 0) {
 		if err != nil {
 			return err
 		}
 		if !r.Updated.Before(since) {
+			shown++
 			if err := a.printRevision(before, r, o); err != nil {
 				return err
 			}
 		}
 		before = r
 	}
-	if o.json || !o.durations {
+	switch {
+	case o.json:
+		return nil
+	case shown == 0:
+		_, err := fmt.Fprintf(a.Stdout, "Nothing changed since then; the last change was %s.\n", list.Updated.Local().Format(time.DateTime))
+		return err
+	case o.brief:
 		return nil
 	}
 	return a.printDurations(list)
+}
+
+// printTitle prints what history is of: the list's title, its counts and how it
+// stands.
+func (a *app) printTitle(ctx context.Context, lists todo.Lists, list todo.Snapshot, o historyOptions) error {
+	if o.json {
+		return nil
+	}
+	states, err := lists.States(ctx, list)
+	if err != nil {
+		return err
+	}
+	n := list.Progress()
+	_, err = fmt.Fprintf(a.Stdout, "%s (rev %d, %d of %d done)\n%s\n\n", render.ListTitle(list), list.Revision, n.Done, n.Total, standing(list, states[list.List.ID]))
+	return err
 }
 
 // parseSince returns the time that text means: now minus a duration, the start
@@ -84,16 +108,39 @@ func (a *app) printRevision(before, r todo.Snapshot, o historyOptions) error {
 	if o.json {
 		return printLine(a.Stdout, render.Document(r))
 	}
-	by := render.Safe(r.Writer.Client)
+	by := render.Client(r.Writer.Client)
 	if r.Writer.Variant != "" {
 		by += " " + render.Safe(r.Writer.Variant)
 	}
-	text := fmt.Sprintf("revision %d  %s  %s\n", r.Revision, r.Updated.Local().Format("2006-01-02 15:04:05"), by)
-	if o.diff {
-		text += indent(render.Diff(before, r)) + "\n"
+	text := fmt.Sprintf("revision %d  %s  %s\n", r.Revision, r.Updated.Local().Format(time.DateTime), by)
+	if !o.brief {
+		text += indent(besides(before, r)+render.Diff(before, r)) + "\n"
 	}
 	_, err := io.WriteString(a.Stdout, text)
 	return err
+}
+
+// besides describes what changed in a list besides its items.
+func besides(before, r todo.Snapshot) (text string) {
+	switch {
+	case r.GivenTitle != before.GivenTitle && r.GivenTitle == "":
+		text = "title taken away\n"
+	case r.GivenTitle != before.GivenTitle:
+		text = "title: " + render.Safe(r.GivenTitle) + "\n"
+	}
+	switch {
+	case r.Archived && !before.Archived:
+		text += "archived\n"
+	case !r.Archived && before.Archived:
+		text += "brought back\n"
+	}
+	switch {
+	case r.Deleted && !before.Deleted:
+		text += "deleted\n"
+	case !r.Deleted && before.Deleted:
+		text += "brought back\n"
+	}
+	return text
 }
 
 // printDurations prints how long each item took, or has been in progress so

@@ -58,6 +58,19 @@ func days(most int) kind[time.Duration] {
 	}
 }
 
+// hours returns the kind of the durations from 0 to most hours, written as a
+// number of hours.
+func hours(most int) kind[time.Duration] {
+	n := number(most)
+	return kind[time.Duration]{
+		format: func(d time.Duration) string { return n.format(int(d / time.Hour)) },
+		parse: func(v string) (time.Duration, error) {
+			count, err := n.parse(v)
+			return time.Duration(count) * time.Hour, err
+		},
+	}
+}
+
 // minutes returns the kind of the durations from least to most minutes, written as
 // a number of minutes.
 func minutes(least, most int) kind[time.Duration] {

@@ -44,5 +44,5 @@ func (a *app) restore(ctx context.Context, args []string) error {
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "Revision %d is back, as revision %d.\n", revision, out.After.Revision)
-	return a.print(out.After, "text", 0)
+	return a.print(out.After)
 }

@@ -36,6 +36,7 @@ type settings struct {
 	secret    string
 	logLevel  slog.Level
 	keep      todo.Keep
+	archive   time.Duration // --archive-after
 	token     string
 	stop      time.Duration
 	write     time.Duration
@@ -52,6 +53,7 @@ type group int
 
 const (
 	storeGroup group = iota
+	keepGroup        // of commands that write
 	listGroup
 	toolGroup
 	serverGroup
@@ -105,7 +107,7 @@ func table() []setting {
 		group group
 		rows  []setting
 	}{
-		{storeGroup, storeSettings()}, {listGroup, listSettings()}, {toolGroup, toolSettings()},
+		{storeGroup, storeSettings()}, {keepGroup, keepSettings()}, {listGroup, listSettings()}, {toolGroup, toolSettings()},
 		{serverGroup, serverSettings()}, {httpGroup, httpSettings()}, {watchGroup, watchSettings()},
 	} {
 		for _, row := range g.rows {
@@ -122,6 +124,13 @@ func storeSettings() []setting {
 	place.secret = true // its own errors quote it, without a password
 	return []setting{
 		place,
+		define(hours(1_000_000), "archive-after", 24*time.Hour, func(s *settings) *time.Duration { return &s.archive },
+			"how many hours after its last change a settled list counts as archived; 0 is never"),
+	}
+}
+
+func keepSettings() []setting {
+	return []setting{
 		define(number(1_000_000), "keep-revisions", 1000, func(s *settings) *int { return &s.keep.Revisions },
 			"how many revisions of a list are kept; 0 is all"),
 		define(days(36_500), "keep-days", 0, func(s *settings) *time.Duration { return &s.keep.Age },

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"todo-mcp/internal/render"
@@ -15,8 +17,21 @@ import (
 
 func showFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	format := fs.String("format", "text", "text, markdown, json or statusline")
-	width := fs.Int("width", 0, "most columns; 0 is the terminal's width (statusline: 60)")
-	return func(ctx context.Context, a *app, args []string) error { return a.show(ctx, args, *format, *width) }
+	asJSON := fs.Bool("json", false, "the same as --format json")
+	width := fs.Int("width", 0, "most columns of text (0: the terminal's) or of a status line (0: 60)")
+	var o statusLineOptions
+	fs.StringVar(&o.folder, "folder", "", "the folder whose open list the status line shows; empty is this one")
+	fs.BoolVar(&o.claudeCode, "claude-code", false, "the status line of the chat that Claude Code tells of on standard input")
+	return func(ctx context.Context, a *app, args []string) error {
+		if *asJSON {
+			*format = "json"
+		}
+		if o.claudeCode || *format == "statusline" {
+			o.width = cmp.Or(max(*width, 0), 60)
+			return a.statusLine(ctx, args, o)
+		}
+		return a.show(ctx, args, *format, *width)
+	}
 }
 
 func (a *app) show(ctx context.Context, args []string, format string, width int) error {
@@ -29,16 +44,47 @@ func (a *app) show(ctx context.Context, args []string, format string, width int)
 	}
 	defer done()
 	list, err := a.findList(ctx, lists, args)
-	if err != nil && format == "statusline" {
-		return nil // a status bar shows nothing rather than an error
-	}
 	if err != nil {
 		return err
 	}
-	if err := a.print(list, format, width); err != nil || format != "text" {
+	states, err := lists.States(ctx, list)
+	if err != nil {
+		return err
+	}
+	state := states[list.List.ID]
+	switch format {
+	case "markdown":
+		_, err := io.WriteString(a.Stdout, render.Markdown(list))
+		return err
+	case "json":
+		return printJSON(a.Stdout, document(list, state))
+	}
+	n := list.Progress()
+	title := fmt.Sprintf("%s · %d of %d", list.Title(), n.Done, n.Total)
+	if _, err := io.WriteString(a.Stdout, a.picture(list, title, width, standing(list, state))); err != nil {
 		return err
 	}
 	return a.showSubs(ctx, lists, list, width)
+}
+
+// standing returns how a list stands, since when, where, whose it is, and its id,
+// in one line.
+func standing(s todo.Snapshot, state todo.State) string {
+	parts := []string{
+		render.StateWord(s, state), render.When(s.Updated, time.Now()), render.Safe(s.List.Project()),
+		render.Client(cmp.Or(s.List.Client, s.Writer.Client)), render.ShortID(s),
+	}
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
+}
+
+// listed is a list as JSON with how it stands.
+type listed struct {
+	render.ListDocument
+	State todo.State `json:"state"`
+}
+
+func document(s todo.Snapshot, state todo.State) listed {
+	return listed{render.Document(s), state}
 }
 
 // showSubs prints the lists of the sub-agents at work for a main list, oldest first,
@@ -65,40 +111,27 @@ func (a *app) showSubs(ctx context.Context, lists todo.Lists, list todo.Snapshot
 	return nil
 }
 
-// print prints a list in one of the formats of `show`. Width 0 means the
-// terminal's width, or 60 columns for a status line.
-func (a *app) print(list todo.Snapshot, format string, width int) error {
-	var text string
-	switch format {
-	case "markdown":
-		text = render.Markdown(list)
-	case "json":
-		return printJSON(a.Stdout, render.Document(list))
-	case "statusline":
-		if width <= 0 {
-			width = 60
-		}
-		if text = render.StatusLine(list, width); text != "" {
-			text += "\n"
-		}
-	default:
-		text = a.picture(list, list.Title(), width)
-	}
-	_, err := io.WriteString(a.Stdout, text)
+// print prints a list after a change of it.
+func (a *app) print(list todo.Snapshot) error {
+	_, err := io.WriteString(a.Stdout, a.picture(list, list.Title(), 0))
 	return err
 }
 
 // picture returns a list as a box if standard output is a terminal or width is
-// not 0, else as plain lines. Width 0 means the terminal's, at most 100
-// columns.
-func (a *app) picture(list todo.Snapshot, title string, width int) string {
+// not 0, else as plain lines. Width 0 means the terminal's, at most 100 columns.
+// The lines of under stand below the box, or below the first of the plain lines.
+func (a *app) picture(list todo.Snapshot, title string, width int, under ...string) string {
 	if terminalWidth(a.Stdout) == 0 && width == 0 {
-		return render.Plain(list)
+		return render.Plain(list, under...)
 	}
 	if width == 0 {
 		width = min(terminalWidth(a.Stdout), 100)
 	}
-	return render.Box(list, render.BoxOptions{Width: width, Color: a.colour(), Title: title})
+	box := render.Box(list, render.BoxOptions{Width: width, Color: a.colour(), Title: title})
+	for _, line := range under {
+		box += "  " + line + "\n"
+	}
+	return box
 }
 
 // printJSON prints a value as JSON over several lines, safe to show in a terminal
@@ -120,36 +153,5 @@ func writeJSON(w io.Writer, data []byte, err error) error {
 		return fmt.Errorf("encode: %w", err)
 	}
 	_, err = w.Write(append(render.SafeJSON(data), '\n'))
-	return err
-}
-
-func listsFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
-	asJSON := fs.Bool("json", false, "print JSON")
-	limit := fs.Int("limit", 50, "most lists to show; 0 is all")
-	return func(ctx context.Context, a *app, _ []string) error { return a.lists(ctx, *asJSON, *limit) }
-}
-
-func (a *app) lists(ctx context.Context, asJSON bool, limit int) error {
-	lists, done, err := a.openLists()
-	if err != nil {
-		return err
-	}
-	defer done()
-	found, err := lists.Find(ctx, todo.Query{Limit: max(limit, 0)})
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		documents := make([]render.ListDocument, 0, len(found))
-		for _, l := range found {
-			documents = append(documents, render.Document(l))
-		}
-		return printJSON(a.Stdout, documents)
-	}
-	if len(found) == 0 {
-		_, err := fmt.Fprintln(a.Stdout, "There are no lists yet; an agent makes one by calling its todo tool.")
-		return err
-	}
-	_, err = io.WriteString(a.Stdout, render.Lists(found, time.Now(), terminalWidth(a.Stdout)))
 	return err
 }

@@ -171,7 +171,7 @@ func (a *app) importMarkdown(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	return a.print(out.After, "text", 0)
+	return a.print(out.After)
 }
 
 // addNotes adds what a line has no place for to a draft that has just been

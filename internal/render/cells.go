@@ -18,6 +18,10 @@ func cut(text string, width int) string {
 	return displaywidth.TruncateString(text, width, "…")
 }
 
+// Limit shortens a text of one line to a width in cells and ends it with "…" if
+// anything was cut; a width of 0 or less means no limit.
+func Limit(text string, width int) string { return limit(text, width) }
+
 // limit is like cut, but a width of 0 or less means no limit.
 func limit(text string, width int) string {
 	if width <= 0 {

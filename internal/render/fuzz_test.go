@@ -35,7 +35,7 @@ func FuzzViews(f *testing.F) {
 		now := s.Updated.Add(time.Hour)
 		for name, printed := range map[string]string{
 			"text": Plain(s), "status line": StatusLine(s, 40), "markdown": Markdown(s), "box": Box(s, BoxOptions{Width: 60, Title: text}),
-			"lists": Lists([]todo.Snapshot{s, before}, now, 80), "diff": Diff(before, s),
+			"lists": Lists([]todo.Snapshot{s, before}, nil, now, 80), "diff": Diff(before, s),
 		} {
 			if !utf8.ValidString(printed) {
 				t.Errorf("%s is not UTF-8: %q", name, printed)
@@ -43,6 +43,9 @@ func FuzzViews(f *testing.F) {
 			if i := strings.IndexFunc(printed, func(r rune) bool { return r != '\n' && dangerous(r) }); i >= 0 {
 				t.Errorf("%s, raw at %d: %q", name, i, printed)
 			}
+		}
+		if found, _ := Named([]todo.Snapshot{s, before}, ListTitle(s)); len(found) == 0 && strings.TrimSpace(ListTitle(s)) != "" {
+			t.Errorf("no list is named as is shown, %q", ListTitle(s))
 		}
 		if n := strings.Count(StatusLine(s, 40), "\n"); n > 1 {
 			t.Errorf("a status line of %d lines", n)

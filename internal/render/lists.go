@@ -11,87 +11,137 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// The writer and project columns are at most this wide. In a table that is too
-// narrow they and then the id column shrink to their minimum, until minTitle
-// cells are left for the title.
+// Columns of a table of lists are at most this wide. In a table that is too narrow
+// for all of them, the title is cut first, down to minTitle, then columns are left
+// out, and then the title is cut down to leastTitle.
 const (
-	maxWriter  = 32
-	maxProject = 20
-	minColumn  = 6
+	maxTitle   = 60 // where nothing limits the table
 	minTitle   = 20
-	minID      = 8 // commands accept the beginning of an id in place of the whole
+	leastTitle = 10
+	maxProject = 20
+	maxClient  = 20
+	shortID    = 8
 )
 
-// Lists returns a table with one row per list, in the order of snaps: id,
-// progress, age, writer, project and title. The title of a sub-agent's list
-// follows the agent's name. Lines are at most width cells wide; 0 or less means
-// no limit.
-func Lists(snaps []todo.Snapshot, now time.Time, width int) string {
+// column is one column of a table of lists.
+type column struct {
+	head string
+	max  int // widest; 0 is as wide as its cells
+	// leave is the order in which columns are left out of a table that is too
+	// narrow; 0 is never.
+	leave int
+	cell  func(todo.Snapshot) string
+}
+
+// Lists returns a table with one row per list, in the order of snaps: title,
+// progress, state, age, project, client and the beginning of the id, as long as
+// it must be to tell the lists apart. An archived list has that in place of its
+// state. Lines are at most width cells wide; 0 or less means no limit.
+func Lists(snaps []todo.Snapshot, states map[string]todo.State, now time.Time, width int) string {
 	if len(snaps) == 0 {
 		return "No lists\n"
 	}
-	rows := [][]string{{"LIST", "DONE", "UPDATED", "WRITER", "PROJECT", "TITLE"}}
-	for _, s := range snaps {
-		rows = append(rows, listRow(s, now))
+	id := idLength(snaps)
+	return table([]column{
+		{"TITLE", 0, 0, ListTitle},
+		{"DONE", 0, 0, func(s todo.Snapshot) string { n := s.Progress(); return fmt.Sprintf("%d/%d", n.Done, n.Total) }},
+		{"STATE", 0, 0, func(s todo.Snapshot) string { return StateWord(s, states[s.List.ID]) }},
+		{"UPDATED", 0, 3, func(s todo.Snapshot) string { return When(s.Updated, now) }},
+		{"PROJECT", maxProject, 2, func(s todo.Snapshot) string { return cmp.Or(Safe(s.List.Project()), "-") }},
+		{"CLIENT", maxClient, 1, func(s todo.Snapshot) string { return cmp.Or(Client(cmp.Or(s.List.Client, s.Writer.Client)), "-") }},
+		{"ID", 0, 0, func(s todo.Snapshot) string { return Safe(s.List.ID[:min(id, len(s.List.ID))]) }},
+	}, snaps, width)
+}
+
+// StateWord returns how a list stands, in one word or two: its state, or
+// "archived" when it was put away.
+func StateWord(s todo.Snapshot, state todo.State) string {
+	if s.Archived {
+		return "archived"
 	}
-	widths := columnWidths(rows, width)
-	var b strings.Builder
-	for _, row := range rows {
-		row[0] = displaywidth.TruncateString(row[0], widths[0], "") // without "…", so that it can be copied
-		for i := range row[:len(row)-1] {
-			row[i] = pad(cut(row[i], widths[i]), widths[i])
+	return string(state)
+}
+
+// ShortID returns as much of a list's id as people are shown; commands accept it.
+func ShortID(s todo.Snapshot) string { return Safe(s.List.ID[:min(shortID, len(s.List.ID))]) }
+
+// idLength returns how much of the ids tells the lists apart, shortID at least.
+func idLength(snaps []todo.Snapshot) int {
+	for n := shortID; ; n++ {
+		seen, longest := make(map[string]bool), 0
+		for _, s := range snaps {
+			longest = max(longest, len(s.List.ID))
+			seen[s.List.ID[:min(n, len(s.List.ID))]] = true
 		}
-		line := strings.TrimRight(strings.Join(row, "  "), " ")
-		b.WriteString(limit(line, width) + "\n")
+		if len(seen) == len(snaps) || n >= longest {
+			return n
+		}
+	}
+}
+
+// table draws a table whose first column has what the others leave of the width.
+func table(columns []column, snaps []todo.Snapshot, width int) string {
+	var cols [][]string
+	var widths []int
+	for _, c := range columns {
+		cells := []string{c.head}
+		for _, s := range snaps {
+			cells = append(cells, c.cell(s))
+		}
+		cols, widths = append(cols, cells), append(widths, widest(cells, c.max))
+	}
+	if width <= 0 {
+		widths[0] = min(widths[0], maxTitle)
+	}
+	for leave := 1; width > 0 && leave <= 3 && total(widths)-widths[0]+min(widths[0], minTitle) > width; leave++ {
+		for i, c := range columns {
+			if c.leave == leave {
+				widths[i] = 0
+			}
+		}
+	}
+	if width > 0 {
+		widths[0] = max(min(widths[0], width-(total(widths)-widths[0])), min(widths[0], leastTitle))
+	}
+	return lines(cols, widths, width)
+}
+
+// total returns the width of a table; a column of width 0 is left out.
+func total(widths []int) int {
+	n := -2
+	for _, w := range widths {
+		if w > 0 {
+			n += w + 2
+		}
+	}
+	return n
+}
+
+func widest(texts []string, most int) int {
+	n := 0
+	for _, text := range texts {
+		n = max(n, cells(text))
+	}
+	if most > 0 {
+		n = min(n, most)
+	}
+	return n
+}
+
+func lines(cols [][]string, widths []int, width int) string {
+	var b strings.Builder
+	for row := range cols[0] {
+		var parts []string
+		for i, w := range widths {
+			if w > 0 {
+				parts = append(parts, pad(cut(cols[i][row], w), w))
+			}
+		}
+		line := strings.TrimRight(strings.Join(parts, "  "), " ")
+		if width > 0 { // without "…", so that the end of an id can be copied
+			line = displaywidth.TruncateString(line, width, "")
+		}
+		b.WriteString(line + "\n")
 	}
 	return b.String()
-}
-
-func listRow(s todo.Snapshot, now time.Time) []string {
-	n := s.Progress()
-	title := Safe(s.Title())
-	if s.List.Agent != "" {
-		title = Safe(s.List.Agent) + ": " + title
-	}
-	return []string{
-		Safe(s.List.ID),
-		fmt.Sprintf("%d/%d", n.Done, n.Total),
-		Ago(now.Sub(s.Updated)),
-		writer(s.Writer),
-		cmp.Or(Safe(s.List.Project()), "-"),
-		title,
-	}
-}
-
-// writer returns "client/variant", or the one that is known, or "-".
-func writer(w todo.Writer) string {
-	text := strings.Trim(Safe(w.Client)+"/"+Safe(w.Variant), "/")
-	return cmp.Or(text, "-")
-}
-
-// columnWidths returns the widths of the columns in a table of at most width
-// cells; 0 or less means no limit. The last column is not cut to its width.
-func columnWidths(rows [][]string, width int) []int {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], cells(cell))
-		}
-	}
-	const writer, project, title = 3, 4, 5
-	widths[writer] = min(widths[writer], maxWriter)
-	widths[project] = min(widths[project], maxProject)
-	if width <= 0 {
-		return widths
-	}
-	excess := 2*(len(widths)-1) - width + min(widths[title], minTitle)
-	for _, w := range widths[:title] {
-		excess += w
-	}
-	for _, column := range []struct{ i, minimum int }{{writer, minColumn}, {project, minColumn}, {0, minID}} {
-		reduction := min(max(excess, 0), max(widths[column.i]-column.minimum, 0))
-		widths[column.i] -= reduction
-		excess -= reduction
-	}
-	return widths
 }

@@ -8,12 +8,16 @@ import (
 )
 
 // Plain formats a list as plain lines, for output that is not a terminal: a
-// header ("release (rev 7, 3 of 6 done)") and one line per item ("[x] #1 text").
-// Cancelled items are listed but do not count in the header.
-func Plain(s todo.Snapshot) string {
+// header ("release (rev 7, 3 of 6 done)"), the lines of under, which the caller
+// made safe, and one line per item ("[x] #1 text"). Cancelled items are listed but
+// do not count in the header.
+func Plain(s todo.Snapshot, under ...string) string {
 	var b strings.Builder
 	n := s.Progress()
 	fmt.Fprintf(&b, "%s (rev %d, %d of %d done)\n", Safe(s.Title()), s.Revision, n.Done, n.Total)
+	for _, line := range under {
+		b.WriteString(line + "\n")
+	}
 	for _, item := range s.Items {
 		fmt.Fprintf(&b, "%s #%s %s%s\n", marker(item.Status), Safe(item.ID), Safe(item.Title()), blockedNote(item)+detailsNote(item))
 	}

@@ -2,6 +2,7 @@ package render
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -137,15 +138,24 @@ func TestListsGolden(t *testing.T) {
 	agent := list()
 	agent.List.Name, agent.List.Agent = "", "explorer"
 	all := []todo.Snapshot{sample(), folder, nameless, agent, hostile()}
+	states := make(map[string]todo.State)
+	for i, state := range []todo.State{todo.Working, todo.Waiting, todo.Idle, todo.LeftOpen, todo.Finished} {
+		all[i].List.ID = "a2b3c4d5e" + string(rune('a'+i)) + "7g2h3i4j5k6l7m2"
+		states[all[i].List.ID] = state
+	}
+	all[4].Archived = true
 
-	golden(t, "lists.txt", Lists(all, noon, 0))
-	golden(t, "lists-60.txt", Lists(all, noon, 60))
-	for line := range strings.Lines(Lists(all, noon, 60)) {
-		if w := cells(strings.TrimSuffix(line, "\n")); w > 60 {
-			t.Errorf("%d cells: %q", w, line)
+	golden(t, "lists.txt", Lists(all, states, noon, 0))
+	for _, width := range []int{40, 60, 80, 100} {
+		table := Lists(all, states, noon, width)
+		golden(t, fmt.Sprintf("lists-%d.txt", width), table)
+		for line := range strings.Lines(table) {
+			if w := cells(strings.TrimSuffix(line, "\n")); w > width {
+				t.Errorf("%d cells: %q", w, line)
+			}
 		}
 	}
-	if got := Lists(nil, noon, 0); got != "No lists\n" {
+	if got := Lists(nil, nil, noon, 0); got != "No lists\n" {
 		t.Errorf("no lists: %q", got)
 	}
 }

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+)
+
+// maxRecentLists is how many lists, the last changed first, findList searches
+// for one of the working directory.
+const maxRecentLists = 50
+
+// errNoLists is the error of a command that needs a list where there is none.
+var errNoLists = errors.New("there are no lists yet; an agent makes one by calling its todo tool (`todo-mcp demo` shows one at it)")
+
+// findList returns the newest snapshot of the list that the argument or --list
+// names, see [app.namedList]. Without either it returns the last changed list of
+// the working directory, or if there is none the last changed of all.
+func (a *app) findList(ctx context.Context, lists todo.Lists, args []string) (todo.Snapshot, error) {
+	if len(args) > 1 {
+		return todo.Snapshot{}, fmt.Errorf("one list at a time, received %d; a title of several words stands in quotes", len(args))
+	}
+	wanted := a.list
+	if len(args) == 1 {
+		wanted = args[0]
+	}
+	if wanted != "" {
+		return a.namedList(ctx, lists, wanted)
+	}
+	last, err := lists.Find(ctx, todo.Query{Limit: maxRecentLists})
+	if err != nil {
+		return todo.Snapshot{}, err
+	}
+	if len(last) == 0 {
+		return todo.Snapshot{}, errNoLists
+	}
+	dir := workingDir()
+	for _, l := range last {
+		if dir != "" && l.List.Workspace == dir {
+			return l, nil
+		}
+	}
+	return last[0], nil
+}
+
+// namedList returns the newest snapshot of the list that wanted names in one of
+// the ways of [render.Named]. When several lists are named, the error shows them.
+func (a *app) namedList(ctx context.Context, lists todo.Lists, wanted string) (todo.Snapshot, error) {
+	return a.named(ctx, lists, wanted, namedOptions{})
+}
+
+// namedOptions restrict what [app.named] finds.
+type namedOptions struct {
+	deleted bool // a deleted list
+	surely  bool // none that is named by the beginning of its title or some words
+}
+
+func (a *app) named(ctx context.Context, lists todo.Lists, wanted string, o namedOptions) (todo.Snapshot, error) {
+	if !o.deleted { // the usual case of programs, without reading all lists
+		s, err := lists.Load(ctx, wanted, 0)
+		if err == nil || !errors.Is(err, todo.ErrNotFound) {
+			return s, err
+		}
+	}
+	all, err := lists.Find(ctx, todo.Query{Deleted: o.deleted})
+	if err != nil {
+		return todo.Snapshot{}, err
+	}
+	all = slices.DeleteFunc(all, func(l todo.Snapshot) bool { return l.Deleted != o.deleted })
+	found, sure := render.Named(all, wanted)
+	switch {
+	case len(found) == 0 && o.deleted:
+		return todo.Snapshot{}, fmt.Errorf("no list %q was deleted in the last %d hours", wanted, todo.TrashAge/time.Hour)
+	case len(found) == 0:
+		return todo.Snapshot{}, fmt.Errorf("there is no list %q; see `todo-mcp lists`", wanted)
+	case len(found) > 1:
+		return todo.Snapshot{}, a.severalLists(ctx, lists, wanted, found)
+	case o.surely && !sure:
+		return todo.Snapshot{}, fmt.Errorf("%q is not the whole title of %q: give that or its id, %s", wanted, render.Safe(found[0].Title()), render.ShortID(found[0]))
+	}
+	return found[0], nil
+}
+
+// maxChoice is how many lists severalLists shows.
+const maxChoice = 10
+
+// severalLists returns the error for a text that names several lists: it shows
+// them, and how to choose one.
+func (a *app) severalLists(ctx context.Context, lists todo.Lists, wanted string, found []todo.Snapshot) error {
+	shown := found[:min(len(found), maxChoice)]
+	states, err := lists.States(ctx, shown...)
+	if err != nil {
+		return err
+	}
+	table := render.Lists(shown, states, time.Now(), terminalWidth(a.Stderr))
+	more := ""
+	if n := len(found) - len(shown); n > 0 {
+		more = fmt.Sprintf("and %d more\n", n)
+	}
+	return fmt.Errorf("%d lists match %q:\n\n%s%s\nChoose one by its id: `todo-mcp %s %s`", len(found), wanted, table, more, a.command, render.ShortID(shown[0]))
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+)
+
+// statusLineOptions are the flags of `show` that concern a status line.
+type statusLineOptions struct {
+	folder     string
+	claudeCode bool
+	width      int
+}
+
+// statusLine prints a list in one line for a status bar: the one that is named,
+// or that of the chat, or the open one of the folder. It prints nothing when there
+// is none, and neither when it is not found: a status bar has no place for errors.
+func (a *app) statusLine(ctx context.Context, args []string, o statusLineOptions) error {
+	lists, done, err := a.openLists()
+	if err != nil {
+		return err
+	}
+	defer done()
+	var chat claudeStatus
+	if o.claudeCode {
+		if chat, err = readClaudeStatus(a.Stdin); err != nil {
+			return err
+		}
+	}
+	list, err := a.statusList(ctx, lists, args, chat, o)
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	states, err := lists.States(ctx, list)
+	if err != nil {
+		return err
+	}
+	line := render.StatusLine(list, 0)
+	if states[list.List.ID] == todo.LeftOpen && line != "" && time.Since(list.Updated) > todo.IdleAfter {
+		counts, text, _ := strings.Cut(line, " ")
+		line = counts + " left open: " + text
+	}
+	if line == "" {
+		return nil
+	}
+	_, err = fmt.Fprintln(a.Stdout, render.Limit(line, o.width))
+	return err
+}
+
+// claudeStatus is what Claude Code writes to its status line command, as far as
+// it is used.
+type claudeStatus struct {
+	Session   string `json:"session_id"`
+	Folder    string `json:"cwd"`
+	Workspace struct {
+		Current string `json:"current_dir"`
+		Project string `json:"project_dir"`
+	} `json:"workspace"`
+}
+
+func readClaudeStatus(in io.Reader) (s claudeStatus, err error) {
+	data, err := io.ReadAll(io.LimitReader(in, todo.MaxRequest))
+	if err == nil {
+		err = json.Unmarshal(data, &s)
+	}
+	if err != nil {
+		return s, fmt.Errorf("--claude-code reads the JSON that Claude Code gives its status line: %w", err)
+	}
+	return s, nil
+}
+
+// statusList returns the list of a status line.
+func (a *app) statusList(ctx context.Context, lists todo.Lists, args []string, chat claudeStatus, o statusLineOptions) (todo.Snapshot, error) {
+	if len(args) > 0 || a.list != "" {
+		return a.findList(ctx, lists, args)
+	}
+	if !o.claudeCode {
+		return openIn(ctx, lists, absolute(o.folder), nil)
+	}
+	if chat.Session != "" {
+		held, err := lists.Held(ctx, todo.Target{Conversation: todo.Conversation{Key: server.ChatKey(chat.Session)}})
+		if err == nil || !errors.Is(err, todo.ErrNotFound) {
+			return held, err
+		}
+	}
+	// Another chat's list is not shown as this one's. Where chats cannot be told
+	// apart, as over HTTP, the folder's list is that of all its chats.
+	folder := cmp.Or(o.folder, chat.Workspace.Project, chat.Workspace.Current, chat.Folder)
+	return openIn(ctx, lists, absolute(folder), func(l todo.Snapshot) bool { return !server.IsChatKey(l.List.Conversation) })
+}
+
+// openIn returns the open list of a folder, or of the nearest folder above it that
+// has one: of several one whose agent is there, the last changed. It returns
+// [todo.ErrNotFound] when there is none.
+func openIn(ctx context.Context, lists todo.Lists, folder string, want func(todo.Snapshot) bool) (todo.Snapshot, error) {
+	for {
+		found, err := lists.Find(ctx, todo.Query{Workspace: &folder, Limit: maxRecentLists})
+		if err != nil {
+			return todo.Snapshot{}, err
+		}
+		var open []todo.Snapshot
+		for _, l := range found {
+			if l.Open() && !l.Archived && l.List.Agent == "" && (want == nil || want(l)) {
+				open = append(open, l)
+			}
+		}
+		states, err := lists.States(ctx, open...)
+		if err != nil {
+			return todo.Snapshot{}, err
+		}
+		for _, l := range open {
+			if !states[l.List.ID].Rests() {
+				return l, nil
+			}
+		}
+		if len(open) > 0 {
+			return open[0], nil
+		}
+		above := filepath.Dir(folder)
+		if above == folder {
+			return todo.Snapshot{}, todo.ErrNotFound
+		}
+		folder = above
+	}
+}

@@ -1,0 +1,97 @@
+package render
+
+import (
+	"strings"
+	"unicode"
+
+	"todo-mcp/internal/todo"
+)
+
+// minPrefix is how much of an id must be given at least: less would match by
+// chance.
+const minPrefix = 4
+
+// Named returns those lists that a person means by a text: every name that a
+// front end shows is accepted. The first kind of match counts that finds any:
+//
+//  1. the id;
+//  2. the name that its user gave a list for good, of several lists with it the
+//     first;
+//  3. the title, with the sub-agent before it or not, in upper or lower case;
+//  4. the beginning of the id, four characters or more;
+//  5. the beginning of the title;
+//  6. words that begin words of the title, the name, the sub-agent or the project.
+//
+// sure is false for the last two, which may by chance be another list than was
+// meant: what cannot be undone should not be done to it unasked. lists are ordered
+// as the caller prefers them, the last changed first.
+func Named(lists []todo.Snapshot, wanted string) (found []todo.Snapshot, sure bool) {
+	text := foldTitle(strings.Join(strings.Fields(wanted), " "))
+	begin, _ := strings.CutSuffix(text, "…") // as a title is shown that did not fit
+	if text == "" {
+		return nil, false
+	}
+	for kind, is := range []func(todo.Snapshot) bool{
+		func(l todo.Snapshot) bool { return l.List.ID == wanted },
+		func(l todo.Snapshot) bool { return l.List.Name == wanted },
+		func(l todo.Snapshot) bool { return anyTitle(l, func(title string) bool { return title == text }) },
+		func(l todo.Snapshot) bool { return len(wanted) >= minPrefix && strings.HasPrefix(l.List.ID, wanted) },
+		func(l todo.Snapshot) bool {
+			return anyTitle(l, func(title string) bool { return begin != "" && strings.HasPrefix(title, begin) })
+		},
+		func(l todo.Snapshot) bool { return hasWords(l, begin) },
+	} {
+		for _, l := range lists {
+			if is(l) {
+				found = append(found, l)
+			}
+		}
+		if kind == 1 && len(found) > 1 {
+			found = found[:1]
+		}
+		if len(found) > 0 {
+			return found, kind < 4
+		}
+	}
+	return nil, false
+}
+
+// ListTitle returns the title of a list as a line of text shows it: after the
+// sub-agent's name, if it is the list of one, and safe to display.
+func ListTitle(s todo.Snapshot) string {
+	if s.List.Agent != "" {
+		return Safe(s.List.Agent) + ": " + Safe(s.Title())
+	}
+	return Safe(s.Title())
+}
+
+func anyTitle(l todo.Snapshot, is func(string) bool) bool {
+	return is(foldTitle(l.Title())) || is(foldTitle(ListTitle(l))) || l.List.Name != "" && is(foldTitle(l.List.Name))
+}
+
+// hasWords reports whether each word of a folded text begins a word of what is
+// shown of a list.
+func hasWords(l todo.Snapshot, text string) bool {
+	words := titleWords(foldTitle(ListTitle(l) + " " + l.List.Name + " " + l.List.Project()))
+	for _, wanted := range titleWords(text) {
+		begins := false
+		for _, word := range words {
+			begins = begins || strings.HasPrefix(word, wanted)
+		}
+		if !begins {
+			return false
+		}
+	}
+	return len(titleWords(text)) > 0
+}
+
+func titleWords(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+}
+
+// foldTitle returns a title as titles are compared: as it is shown, without
+// differences of case and space.
+func foldTitle(title string) string {
+	lower := strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, Safe(title))
+	return strings.Join(strings.Fields(lower), " ")
+}
