@@ -6,11 +6,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/term"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -22,15 +20,19 @@ func commandLine(command string) todo.Writer {
 }
 
 func archiveFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
-	undo := fs.Bool("undo", false, "bring it back")
+	undo := fs.Bool("undo", false, "bring them back")
 	return func(ctx context.Context, a *app, args []string) error {
-		return a.forLists(ctx, args, func(lists todo.Lists, l todo.Snapshot) error {
-			_, err := lists.Archive(ctx, l.List.ID, !*undo, commandLine("archive"))
-			what := "Archived"
-			if *undo {
-				what = "Brought back"
+		return a.forLists(ctx, args, namedOptions{}, func(lists todo.Lists, l todo.Snapshot) error {
+			out, err := lists.Archive(ctx, l.List.ID, !*undo, commandLine("archive"))
+			switch {
+			case err == nil && !out.Changed && *undo:
+				return a.say("%q (%s) is not archived.\n", render.Safe(l.Title()), render.ShortID(l))
+			case err == nil && !out.Changed:
+				return a.say("%q (%s) was archived already.\n", render.Safe(l.Title()), render.ShortID(l))
+			case *undo:
+				return a.did("Brought back", l, "", err)
 			}
-			return a.did(what, l, err)
+			return a.did("Archived", l, "", err)
 		})
 	}
 }
@@ -38,31 +40,70 @@ func archiveFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error 
 // rename gives a list a title.
 func (a *app) rename(ctx context.Context, args []string) error {
 	if len(args) != 2 {
-		return errors.New("give the list and its new title: `todo-mcp rename LIST TITLE`; an empty title takes it away")
+		return errors.New("give the list and its new title, each in quotes if it has spaces: `todo-mcp rename LIST TITLE`; an empty title takes it away")
 	}
-	return a.forLists(ctx, args[:1], func(lists todo.Lists, l todo.Snapshot) error {
+	return a.forLists(ctx, args[:1], namedOptions{}, func(lists todo.Lists, l todo.Snapshot) error {
 		out, err := lists.Rename(ctx, l.List.ID, args[1], commandLine("rename"))
-		return a.did("Renamed to", out.After, err)
+		if invalid := (*todo.InputError)(nil); errors.As(err, &invalid) {
+			return errors.New(invalid.Problems[0].String()) // such as "title: at most 200 characters"
+		}
+		return a.did("Renamed to", out.After, "", err)
 	})
 }
 
+// deleteOptions are the flags of `delete`.
+type deleteOptions struct{ undo, purge, yes bool }
+
 func deleteFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
-	yes := fs.Bool("yes", false, "do not ask")
+	var o deleteOptions
+	fs.BoolVar(&o.undo, "undo", false, "bring them back, within a day")
+	fs.BoolVar(&o.purge, "purge", false, "delete them at once and for good; asks first")
+	fs.BoolVar(&o.yes, "yes", false, "with --purge: do not ask")
 	return func(ctx context.Context, a *app, args []string) error {
-		return a.forLists(ctx, args, func(lists todo.Lists, l todo.Snapshot) error {
-			question := fmt.Sprintf("Delete %q with its %d revisions for good?", render.Safe(l.Title()), l.Revision)
-			if err := a.confirm(question, *yes); err != nil {
-				return err
-			}
-			_, err := lists.Purge(ctx, l.List.ID)
-			return a.did("Deleted", l, err)
-		})
+		switch {
+		case o.undo && o.purge:
+			return errors.New("--undo and --purge contradict each other")
+		case o.purge:
+			return a.purge(ctx, args, o.yes)
+		}
+		return a.remove(ctx, args, o.undo)
 	}
 }
 
+// remove deletes lists so that they can be brought back for a day, or does that.
+func (a *app) remove(ctx context.Context, args []string, undo bool) error {
+	return a.forLists(ctx, args, namedOptions{deleted: undo}, func(lists todo.Lists, l todo.Snapshot) error {
+		_, err := lists.Delete(ctx, l.List.ID, !undo, commandLine("delete"))
+		if undo {
+			return a.did("Brought back", l, "", err)
+		}
+		return a.did("Deleted", l, fmt.Sprintf(" For a day `todo-mcp delete --undo %s` brings it back.", render.ShortID(l)), err)
+	})
+}
+
+// purge deletes lists and those of their sub-agents at once, also ones that were
+// deleted before.
+func (a *app) purge(ctx context.Context, args []string, yes bool) error {
+	return a.forLists(ctx, args, namedOptions{andDeleted: true, surely: yes}, func(lists todo.Lists, l todo.Snapshot) error {
+		question := fmt.Sprintf("Delete %q and its history for good?", render.Safe(l.Title()))
+		if err := a.confirm(ctx, question, yes); err != nil {
+			return err
+		}
+		ids := []string{l.List.ID}
+		subs, err := lists.Find(ctx, todo.Query{Parent: l.List.ID, Deleted: true})
+		for _, sub := range subs {
+			ids = append(ids, sub.List.ID)
+		}
+		if err == nil {
+			_, err = lists.Purge(ctx, ids...)
+		}
+		return a.did("Deleted for good", l, "", err)
+	})
+}
+
 // forLists calls do for each list that the arguments name, of which there must be
-// one.
-func (a *app) forLists(ctx context.Context, args []string, do func(todo.Lists, todo.Snapshot) error) error {
+// one. It calls it for none if one is not found.
+func (a *app) forLists(ctx context.Context, args []string, o namedOptions, do func(todo.Lists, todo.Snapshot) error) error {
 	if len(args) == 0 {
 		return errors.New("say which list; see `todo-mcp lists`")
 	}
@@ -71,9 +112,15 @@ func (a *app) forLists(ctx context.Context, args []string, do func(todo.Lists, t
 		return err
 	}
 	defer done()
-	found, err := a.listsToExport(ctx, lists, args)
-	if err != nil {
-		return err
+	var found []todo.Snapshot
+	for _, arg := range args {
+		l, err := a.named(ctx, lists, arg, o)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(found, func(f todo.Snapshot) bool { return f.List.ID == l.List.ID }) {
+			found = append(found, l)
+		}
 	}
 	for _, l := range found {
 		if err := do(lists, l); err != nil {
@@ -83,28 +130,32 @@ func (a *app) forLists(ctx context.Context, args []string, do func(todo.Lists, t
 	return nil
 }
 
-// did prints what was done with a list.
-func (a *app) did(what string, l todo.Snapshot, err error) error {
-	if err == nil {
-		_, err = fmt.Fprintf(a.Stdout, "%s %q (%s).\n", what, render.Safe(l.Title()), l.List.ID)
+// did prints what was done with a list, and a note behind it.
+func (a *app) did(what string, l todo.Snapshot, note string, err error) error {
+	if err != nil {
+		return err
 	}
+	return a.say("%s %q (%s).%s\n", what, render.Safe(l.Title()), render.ShortID(l), note)
+}
+
+func (a *app) say(format string, args ...any) error {
+	_, err := fmt.Fprintf(a.Stdout, format, args...)
 	return err
 }
 
 // confirm asks the user in the terminal and returns an error unless the answer is
 // yes. With yes it does not ask.
-func (a *app) confirm(question string, yes bool) error {
+func (a *app) confirm(ctx context.Context, question string, yes bool) error {
 	if yes {
 		return nil
 	}
-	in, ok := a.Stdin.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) {
+	if !a.isTerminalIn() {
 		return errors.New("this cannot be undone: add --yes to do it without being asked")
 	}
 	if _, err := fmt.Fprintf(a.Stdout, "%s [y/N] ", question); err != nil {
 		return err
 	}
-	answer, _ := bufio.NewReader(in).ReadString('\n')
+	answer, _ := bufio.NewReader(stoppable(ctx, a.Stdin)).ReadString('\n')
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 		return errors.New("nothing was deleted")
 	}
@@ -161,7 +212,7 @@ func (a *app) prune(ctx context.Context, age time.Duration, open, dry, yes bool)
 		_, err := fmt.Fprintf(a.Stdout, "%d of %d lists would go.\n", len(old), len(all))
 		return err
 	}
-	if err := a.confirm(fmt.Sprintf("Delete %d of %d lists with their history for good?", len(old), len(all)), yes); err != nil {
+	if err := a.confirm(ctx, fmt.Sprintf("Delete %d of %d lists with their history for good?", len(old), len(all)), yes); err != nil {
 		return err
 	}
 	n, err := lists.Purge(ctx, old...)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strings"
 	"unicode"
 
@@ -23,7 +24,8 @@ func editFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 }
 
 // edit opens a list in the user's editor as a task list and applies the user's
-// changes, merged with what agents wrote while the editor was open.
+// changes, merged with what agents wrote while the editor was open. What the user
+// typed is not lost with an error: it stays in a file.
 func (a *app) edit(ctx context.Context, args []string, mayClear bool) error {
 	lists, done, err := a.openLists()
 	if err != nil {
@@ -35,10 +37,23 @@ func (a *app) edit(ctx context.Context, args []string, mayClear bool) error {
 		return err
 	}
 	before := formatEditable(list)
-	after, err := a.runEditor(ctx, before)
-	if err != nil {
+	file, err := a.editFile(ctx, before)
+	if file == "" {
 		return err
 	}
+	after, readErr := os.ReadFile(file)
+	if err = errors.Join(err, readErr); err == nil {
+		err = a.applyEdited(ctx, lists, list, before, string(after), mayClear)
+	}
+	if err != nil && string(after) != before && strings.TrimSpace(string(after)) != "" {
+		return fmt.Errorf("%w. What you typed is in %s", err, file)
+	}
+	os.Remove(file)
+	return err
+}
+
+// applyEdited applies what came out of the editor to a list.
+func (a *app) applyEdited(ctx context.Context, lists todo.Lists, list todo.Snapshot, before, after string, mayClear bool) error {
 	if after == before {
 		_, err := fmt.Fprintln(a.Stdout, "Nothing was changed.")
 		return err
@@ -52,7 +67,7 @@ func (a *app) edit(ctx context.Context, args []string, mayClear bool) error {
 	}
 	out, err := lists.Apply(ctx, todo.Write{
 		Target: todo.Target{List: list.List.ID},
-		Writer: todo.Writer{Client: "command line", Variant: "edit", Person: true},
+		Writer: commandLine("edit"),
 		Seen:   list.Revision,
 		Change: func(d *todo.Draft) error { d.Replace(personView(), lines); return nil },
 	})
@@ -136,35 +151,51 @@ func parseEdited(text string) ([]todo.Line, error) {
 	return lines, nil
 }
 
-// runEditor runs $VISUAL, or else $EDITOR, on a temporary file that contains
-// text, and returns what the file contains when the editor has ended.
-func (a *app) runEditor(ctx context.Context, text string) (string, error) {
-	command, err := splitCommandLine(cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR")))
+// editFile writes a text to a temporary file and runs the user's editor on it. It
+// returns the path of the file, also with the editor's error; empty when there is
+// none.
+func (a *app) editFile(ctx context.Context, text string) (path string, err error) {
+	command, err := a.editor()
 	if err != nil {
 		return "", err
-	}
-	if len(command) == 0 {
-		return "", errors.New("set EDITOR to the editor to use")
 	}
 	f, err := os.CreateTemp("", "todo-*.md")
 	if err != nil {
 		return "", fmt.Errorf("edit: %w", err)
 	}
-	defer os.Remove(f.Name())
 	_, err = io.WriteString(f, text)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return "", fmt.Errorf("edit: %w", err)
+		return f.Name(), fmt.Errorf("edit: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, command[0], append(command[1:], f.Name())...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stdout, a.Stderr
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("editor: %w; nothing was changed", err)
+		return f.Name(), fmt.Errorf("editor %s: %w; nothing was changed", command[0], err)
 	}
-	data, err := os.ReadFile(f.Name())
-	if err != nil {
-		return "", fmt.Errorf("edit: %w", err)
+	return f.Name(), nil
+}
+
+// usualEditors returns the editors to look for when the user names none.
+func usualEditors() []string {
+	if runtime.GOOS == "windows" {
+		return []string{"notepad"}
 	}
-	return string(data), nil
+	return []string{"editor", "nano", "vim", "vi", "emacs"}
+}
+
+// editor returns the command of the user's editor: $VISUAL, else $EDITOR, else in a
+// terminal the first of the usual ones that is there.
+func (a *app) editor() ([]string, error) {
+	command, err := splitCommandLine(cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR")))
+	if err != nil || len(command) > 0 {
+		return command, err
+	}
+	for _, name := range usualEditors() {
+		if path, err := exec.LookPath(name); err == nil && a.isTerminalIn() {
+			return []string{path}, nil
+		}
+	}
+	return nil, errors.New("set EDITOR to the editor to use")
 }
 
 // splitCommandLine splits a command line at spaces. Double or single quotes keep

@@ -56,8 +56,9 @@ func (a *app) namedList(ctx context.Context, lists todo.Lists, wanted string) (t
 
 // namedOptions restrict what [app.named] finds.
 type namedOptions struct {
-	deleted bool // a deleted list
-	surely  bool // none that is named by the beginning of its title or some words
+	deleted    bool // a deleted list
+	andDeleted bool // a deleted list where no other is named so
+	surely     bool // none that is named by the beginning of its title or some words
 }
 
 func (a *app) named(ctx context.Context, lists todo.Lists, wanted string, o namedOptions) (todo.Snapshot, error) {
@@ -74,6 +75,8 @@ func (a *app) named(ctx context.Context, lists todo.Lists, wanted string, o name
 	all = slices.DeleteFunc(all, func(l todo.Snapshot) bool { return l.Deleted != o.deleted })
 	found, sure := render.Named(all, wanted)
 	switch {
+	case len(found) == 0 && o.andDeleted:
+		return a.named(ctx, lists, wanted, namedOptions{deleted: true, surely: o.surely})
 	case len(found) == 0 && o.deleted:
 		return todo.Snapshot{}, fmt.Errorf("no list %q was deleted in the last %d hours", wanted, todo.TrashAge/time.Hour)
 	case len(found) == 0:

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"golang.org/x/term"
 
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
@@ -30,7 +28,7 @@ func (a *app) stdio(ctx context.Context, args []string, panel bool) error {
 	if len(args) > 0 {
 		return fmt.Errorf("stdio takes no arguments, received %q", args[0])
 	}
-	if f, ok := a.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if a.isTerminalIn() {
 		fmt.Fprintln(a.Stderr, "todo-mcp speaks MCP on standard input here, for a client to start. For people: `todo-mcp serve`, `todo-mcp help`.")
 	}
 	s, done, err := a.openServer()

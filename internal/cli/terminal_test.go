@@ -4,9 +4,12 @@ package cli_test
 
 import (
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 )
@@ -32,6 +35,136 @@ func onTerminal(t *testing.T, columns uint16, env []string, args ...string) stri
 		t.Fatalf("%v: %s", err, drawn)
 	}
 	return strings.ReplaceAll(string(drawn), "\r\n", "\n")
+}
+
+// session is a program on a pseudo-terminal, with a person at it.
+type session struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	term *os.File
+	read chan string // what the program wrote; closed at its end
+	seen string
+}
+
+func startSession(t *testing.T, env []string, args ...string) *session {
+	t.Helper()
+	path, err := exec.LookPath("todo-mcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{t: t, cmd: exec.Command(path, args...), read: make(chan string, 1000)}
+	s.cmd.Env = append(s.cmd.Environ(), env...)
+	s.cmd.Dir = t.TempDir()
+	if s.term, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 24, Cols: 120}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.term.Close() })
+	go func() {
+		defer close(s.read)
+		buf := make([]byte, 4096)
+		for {
+			n, err := s.term.Read(buf)
+			if err != nil { // at the program's end
+				return
+			}
+			s.read <- string(buf[:n])
+		}
+	}()
+	return s
+}
+
+// expect waits until the program has written a text.
+func (s *session) expect(text string) {
+	s.t.Helper()
+	for !strings.Contains(s.seen, text) {
+		select {
+		case more, open := <-s.read:
+			if !open {
+				s.t.Fatalf("the program ended without %q:\n%s", text, s.seen)
+			}
+			s.seen += more
+		case <-time.After(20 * time.Second):
+			s.t.Fatalf("the program does not write %q:\n%s", text, s.seen)
+		}
+	}
+}
+
+func (s *session) types(keys string) {
+	s.t.Helper()
+	if _, err := s.term.WriteString(keys); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// ends waits for the program's end and returns its exit status.
+func (s *session) ends() int {
+	s.t.Helper()
+	for more := range s.read {
+		s.seen += more
+	}
+	_ = s.cmd.Wait()
+	return s.cmd.ProcessState.ExitCode()
+}
+
+const ctrlC, ctrlD = "\x03", "\x04"
+
+// import in a terminal says what it waits for, and ends on Ctrl-C as on the end of
+// what is pasted.
+func TestImportOnATerminal(t *testing.T) {
+	env := []string{"XDG_STATE_HOME=" + t.TempDir()}
+	s := startSession(t, env, "import")
+	s.expect("Paste what `todo-mcp export` wrote")
+	s.expect("Ctrl-C stops")
+	s.types(ctrlC)
+	s.expect("stopped; nothing was imported")
+	if status := s.ends(); status != 1 {
+		t.Errorf("it ends with status %d", status)
+	}
+	s = startSession(t, env, "import", "--format", "markdown", "--list", "pasted")
+	s.expect("lines such as `- [ ] Write tests`")
+	s.types("- [ ] Buy milk\n" + ctrlD)
+	s.expect("Buy milk")
+	if status := s.ends(); status != 0 {
+		t.Errorf("it ends with status %d:\n%s", status, s.seen)
+	}
+}
+
+// delete --purge asks first, and Ctrl-C is a no.
+func TestPurgeOnATerminal(t *testing.T) {
+	env := []string{"XDG_STATE_HOME=" + t.TempDir()}
+	onTerminal(t, 80, env, "TodoWrite", "--list", "plan", `{"todos":[{"content":"A","activeForm":"A","status":"pending"}]}`)
+	for _, no := range []string{ctrlC, "\n", "n\n", ctrlD} {
+		s := startSession(t, env, "delete", "--purge", "plan")
+		s.expect(`Delete "plan" and its history for good? [y/N] `)
+		s.types(no)
+		s.expect("nothing was deleted")
+		if status := s.ends(); status != 1 {
+			t.Errorf("after %q it ends with status %d", no, status)
+		}
+	}
+	s := startSession(t, env, "delete", "--purge", "plan")
+	s.expect("[y/N]")
+	s.types("y\n")
+	s.expect(`Deleted for good "plan"`)
+	s.ends()
+}
+
+// Without $EDITOR, edit takes one of the usual editors that is there.
+func TestEditWithoutEditor(t *testing.T) {
+	bin, state := t.TempDir(), "XDG_STATE_HOME="+t.TempDir()
+	const script = "#!/bin/sh\necho '- [ ] From nano' >> \"$1\"\n"
+	if err := os.WriteFile(filepath.Join(bin, "nano"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	onTerminal(t, 80, []string{state}, "TodoWrite", "--list", "plan", `{"todos":[{"content":"A","activeForm":"A","status":"pending"}]}`)
+	s := startSession(t, []string{state, "PATH=" + bin, "EDITOR=", "VISUAL="}, "edit", "plan")
+	s.expect("From nano")
+	if status := s.ends(); status != 0 {
+		t.Errorf("it ends with status %d:\n%s", status, s.seen)
+	}
+	s = startSession(t, []string{state, "PATH=" + t.TempDir(), "EDITOR=", "VISUAL="}, "edit", "plan")
+	s.expect("set EDITOR")
+	s.ends()
 }
 
 // C5: on a terminal TodoWrite draws the list as a box of the terminal's width,

@@ -81,7 +81,7 @@ func (a *app) importFile(ctx context.Context, args []string, format string, o im
 	if format == "markdown" && o != (importOptions{}) {
 		return errors.New("--as and --replace are for ndjson; markdown goes into the list that --list names")
 	}
-	in, err := a.input(args)
+	in, err := a.input(ctx, args, format)
 	if err != nil {
 		return err
 	}
@@ -93,13 +93,20 @@ func (a *app) importFile(ctx context.Context, args []string, format string, o im
 }
 
 // input opens the file that the argument names; without one, or for "-", it
-// returns standard input.
-func (a *app) input(args []string) (io.ReadCloser, error) {
+// returns standard input, and says in a terminal what it waits for.
+func (a *app) input(ctx context.Context, args []string, format string) (io.ReadCloser, error) {
 	switch {
 	case len(args) > 1:
 		return nil, fmt.Errorf("one file at a time, received %d", len(args))
 	case len(args) == 0 || args[0] == "-":
-		return io.NopCloser(a.Stdin), nil
+		what := "what `todo-mcp export` wrote"
+		if format == "markdown" {
+			what = "a task list, lines such as `- [ ] Write tests`"
+		}
+		if a.isTerminalIn() {
+			fmt.Fprintf(a.Stderr, "Paste %s, and end it with Ctrl-D on a line of its own. Ctrl-C stops. `todo-mcp import FILE` reads a file.\n", what)
+		}
+		return io.NopCloser(stoppable(ctx, a.Stdin)), nil
 	}
 	f, err := os.Open(args[0])
 	if err != nil {
@@ -148,7 +155,7 @@ func (a *app) importMarkdown(ctx context.Context, in io.Reader) error {
 	}
 	text, err := io.ReadAll(io.LimitReader(in, todo.MaxRequest+1))
 	if err != nil {
-		return fmt.Errorf("import: %w", err)
+		return fmt.Errorf("import: %w; nothing was imported", err)
 	}
 	if len(text) > todo.MaxRequest {
 		return fmt.Errorf("the file is larger than %d bytes", todo.MaxRequest)
