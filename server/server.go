@@ -42,6 +42,9 @@ type Config struct {
 	// List is the name of the list that the user chose for this process; empty
 	// for none.
 	List string
+	// Panel is the address of the panel that is served beside this server, which
+	// clients are told for their users; empty when there is none.
+	Panel string
 	// Dir is the working directory; empty when it is unknown.
 	Dir string
 	// Conversations names further _meta keys that carry a conversation id.
@@ -100,7 +103,7 @@ func New(c Config) (*Server, error) {
 			return nil, err
 		}
 	}
-	instructions, err := c.Texts.Text("instructions")
+	instructions, err := c.instructions()
 	if err != nil {
 		return nil, err
 	}
@@ -164,6 +167,16 @@ func bounded[Request, Result any](s *Server, handle func(context.Context, Reques
 		}()
 		return handle(ctx, r)
 	}
+}
+
+// instructions returns what the server tells clients of itself.
+func (c Config) instructions() (string, error) {
+	text, err := c.Texts.Text("instructions")
+	if err != nil || c.Panel == "" {
+		return text, err
+	}
+	panel, err := c.Texts.Text("panel")
+	return text + " " + fill(panel, "address", c.Panel), err
 }
 
 // EndSession removes the subscriptions of an HTTP session that has ended; its

@@ -21,6 +21,7 @@ type app struct {
 	Env
 	*settings
 	command string
+	panel   string // the address of the panel beside a server on stdio
 }
 
 // open opens the store and returns a board on it; done closes both.
@@ -94,7 +95,7 @@ func (a *app) serverConfig(board *todo.Board) (server.Config, error) {
 	list, texts, err := a.newTools()
 	return server.Config{
 		Board: board, Tools: list, Publish: a.publish, Structured: a.content, Texts: texts, Version: a.Version,
-		List: a.list, Dir: workingDir(), Conversations: a.keys, SessionVariables: a.variables, Getenv: a.Getenv, StopTimeout: a.stop, Log: a.logger(),
+		List: a.list, Panel: a.panel, Dir: workingDir(), Conversations: a.keys, SessionVariables: a.variables, Getenv: a.Getenv, StopTimeout: a.stop, Log: a.logger(),
 		MaxSubscriptions: a.subs, MaxAllSubscriptions: a.allSubs, SubscriptionLinger: a.linger,
 	}, err
 }

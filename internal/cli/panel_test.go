@@ -165,6 +165,9 @@ func TestPanelPortTaken(t *testing.T) {
 		<-askedOwn
 	}
 	end()
+	if said := <-stderr; said != "todo-mcp: the panel is at "+own.URL+"/\n" {
+		t.Errorf("of another todo-mcp's panel it says %q", said)
+	}
 	if len(stderr) > 0 {
 		t.Errorf("84: of another todo-mcp it says %q", <-stderr)
 	}

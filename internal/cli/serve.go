@@ -31,14 +31,21 @@ func (a *app) stdio(ctx context.Context, args []string, panel bool) error {
 	if a.isTerminalIn() {
 		fmt.Fprintln(a.Stderr, "todo-mcp speaks MCP on standard input here, for a client to start. For people: `todo-mcp serve`, `todo-mcp help`.")
 	}
+	var listener net.Listener
+	if panel {
+		listener = a.listenPanel(ctx)
+	}
 	s, done, err := a.openServer()
 	if err != nil {
+		if listener != nil {
+			listener.Close()
+		}
 		return err
 	}
 	defer done()
 	if panel {
 		panelCtx, stop := context.WithCancel(ctx)
-		wait, err := a.sidePanel(panelCtx, s.Board)
+		wait, err := a.sidePanel(panelCtx, s.Board, listener)
 		if err != nil {
 			stop()
 			return err

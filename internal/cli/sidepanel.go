@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"sync"
@@ -17,11 +18,34 @@ import (
 // panel ends.
 const takeoverInterval = time.Second
 
+// listenPanel listens for the panel, if no other process does, and remembers the
+// panel's address, which clients are told. It returns nil when another process
+// has the port.
+func (a *app) listenPanel(ctx context.Context) net.Listener {
+	ctx, cancel := context.WithTimeout(ctx, panelWait)
+	defer cancel()
+	l, err := net.Listen("tcp", a.addr)
+	switch {
+	case err == nil:
+		a.panel = "http://" + l.Addr().String() + "/"
+	case isOwnPanel(ctx, a.addr):
+		a.panel = "http://" + a.addr + "/"
+	default:
+		return nil
+	}
+	return l
+}
+
+// panelWait is for how long a client's first answer may wait to learn whose panel
+// holds the port.
+const panelWait = 500 * time.Millisecond
+
 // sidePanel serves the panel in the background, next to a stdio server, until
-// ctx ends. While another process uses the port it tries again at intervals, and
-// if that is another program it says so once (BAD-INPUT 84).
+// ctx ends. It begins on first, which it closes; nil is none. While another
+// process uses the port it tries again at intervals, and if that is another
+// program it says so once (BAD-INPUT 84).
 // wait returns when the panel has stopped.
-func (a *app) sidePanel(ctx context.Context, board *todo.Board) (wait func(), err error) {
+func (a *app) sidePanel(ctx context.Context, board *todo.Board, first net.Listener) (wait func(), err error) {
 	config, err := a.serverConfig(board)
 	if err != nil {
 		return nil, err
@@ -31,34 +55,44 @@ func (a *app) sidePanel(ctx context.Context, board *todo.Board) (wait func(), er
 	if err != nil {
 		return nil, err
 	}
+	if a.panel != "" {
+		fmt.Fprintf(a.Stderr, "todo-mcp: the panel is at %s\n", a.panel)
+	}
 	var work sync.WaitGroup
 	work.Go(func() {
 		defer s.Close()
-		strangers := 0 // how many times in a row another program held the port
-		for {
-			l, err := net.Listen("tcp", a.addr)
-			switch {
-			case err == nil:
-				a.servePanel(ctx, l, s)
-				strangers = 0
-			case !isOwnPanel(ctx, a.addr):
-				strangers++
-			default:
-				strangers = 0
-			}
-			// A todo-mcp that is just ending does not answer either, so that the
-			// first time says nothing yet.
-			if strangers == 2 && ctx.Err() == nil {
-				a.logger().Warn("no panel: another program holds its port; --addr takes another", "address", a.addr, "error", err)
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(takeoverInterval):
-			}
-		}
+		a.keepPanel(ctx, s, first)
 	})
 	return work.Wait, nil
+}
+
+// keepPanel serves the panel whenever its port is free, until ctx ends.
+func (a *app) keepPanel(ctx context.Context, s *server.Server, first net.Listener) {
+	if first != nil {
+		a.servePanel(ctx, first, s)
+	}
+	strangers := 0 // how many times in a row another program held the port
+	for ctx.Err() == nil {
+		l, err := net.Listen("tcp", a.addr)
+		switch {
+		case err == nil:
+			a.servePanel(ctx, l, s)
+			strangers = 0
+		case !isOwnPanel(ctx, a.addr):
+			strangers++
+		default:
+			strangers = 0
+		}
+		// A todo-mcp that is just ending does not answer either, so that the
+		// first time says nothing yet.
+		if strangers == 2 && ctx.Err() == nil {
+			a.logger().Warn("no panel: another program holds its port; --addr takes another", "address", a.addr, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(takeoverInterval):
+		}
+	}
 }
 
 // isOwnPanel reports whether a todo-mcp answers on an address.
