@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -94,9 +95,12 @@ func knownClient(name string) client {
 	return client{}
 }
 
-// bestTool returns the name of the one tool to list to a client; empty means all
-// tools.
-func bestTool(clientName string) string { return knownClient(clientName).tool }
+// usualTool is the tool that most models know, listed to clients that are not
+// known.
+const usualTool = "TodoWrite"
+
+// bestTool returns the name of the one tool to list to a client.
+func bestTool(clientName string) string { return cmp.Or(knownClient(clientName).tool, usualTool) }
 
 // clientOf returns the calling client: the clientInfo of the request itself
 // (2026-07-28), else that of its session.

@@ -286,15 +286,16 @@ func (s *Server) place(name string) int {
 }
 
 // chooseTools removes all tools but the most suitable one from the tools/list of
-// a client known by name (docs/spec/architecture.md, "auto"). It does so only in
-// sessions: the sessionless protocol requires the same list for all clients.
+// a client (docs/spec/architecture.md, "auto"): five that do the same cost its
+// model four times as much to read, and leave it to choose. The sessionless
+// protocol requires the same list for all clients, which is that of an unknown one.
 func (s *Server) chooseTools(ctx context.Context, result *mcp.ListToolsResult) {
-	if !slices.Contains(s.Publish, "auto") || mcpserver.IsModernRequest(ctx) {
+	if !slices.Contains(s.Publish, "auto") {
 		return
 	}
-	name := bestTool(clientOf(ctx).Name)
-	if name == "" {
-		return
+	name := usualTool
+	if !mcpserver.IsModernRequest(ctx) {
+		name = bestTool(clientOf(ctx).Name)
 	}
 	result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return t.Name != name && t.Name != s.viewTool })
 }
