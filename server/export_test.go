@@ -16,3 +16,21 @@ func SeenBy(name string) string { return string(knownClient(name).sees) }
 
 // Digest is the digest in the keys of conversations.
 var Digest = digest
+
+// ClientTable returns, in the order of the table, the prefix of each client's name,
+// the tool that it is listed, and whether its results have structured content.
+func ClientTable() (rows []struct {
+	Prefix, Tool string
+	Structured   bool
+}) {
+	for _, c := range clients() {
+		rows = append(rows, struct {
+			Prefix, Tool string
+			Structured   bool
+		}{c.prefix, c.tool, !c.sees.hasStructured()})
+	}
+	return rows
+}
+
+// BestTool returns the tool that is listed to the client with a name.
+func BestTool(name string) string { return bestTool(name) }

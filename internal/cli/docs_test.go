@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -33,6 +34,41 @@ func TestSettingsAreDocumented(t *testing.T) {
 	got, err := os.ReadFile(path)
 	if err != nil || string(got) != b.String() {
 		t.Errorf("docs/settings.md differs from the settings table (%v); run with -update", err)
+	}
+}
+
+// Every command and flag that README names exists.
+func TestReadmeCommands(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := make(map[string]bool)
+	for _, c := range commands() {
+		for _, f := range ownFlags(c) {
+			flags[f.Name] = true
+		}
+	}
+	for _, row := range table() {
+		flags[row.name] = true
+	}
+	ours := regexp.MustCompile("(?:^ {4}|`|\")todo-mcp ([A-Za-z]+)([^`\"\n]*)|`(--[a-z-]+)[^`\n]*`")
+	found := 0
+	for line := range strings.Lines(string(data)) {
+		for _, m := range ours.FindAllStringSubmatch(line, -1) {
+			found++
+			if _, ok := findCommand(m[1]); m[1] != "" && !ok {
+				t.Errorf("README names the command %q", m[1])
+			}
+			for _, name := range regexp.MustCompile(`--([a-z-]+)`).FindAllStringSubmatch(m[2]+m[3], -1) {
+				if !flags[name[1]] {
+					t.Errorf("README names the flag %q", name[1])
+				}
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("only %d commands and flags were found in README", found)
 	}
 }
 

@@ -139,7 +139,7 @@ func (a *app) printRest(every []todo.Snapshot, total, shown int, o listsOptions)
 	switch {
 	case len(every) == 0:
 		text = "There are no lists yet; an agent makes one by calling its todo tool.\n" +
-			"`todo-mcp help` says how to add it to a client, `todo-mcp demo` shows one at work.\n"
+			"`todo-mcp serve` says how to add it to a client, `todo-mcp demo` shows one at work.\n"
 	case total == 0 && (o.state != "" || o.project != ""):
 		text = "No list is like that; `todo-mcp lists --all` shows all.\n"
 	case total == 0 && o.archived:
