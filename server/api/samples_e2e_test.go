@@ -1,0 +1,120 @@
+//go:build e2e
+
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"todo-mcp/server/servertest"
+)
+
+// page serves a page of a front end's own, which has the API behind a proxy as
+// docs/front-ends.md says.
+func page(t *testing.T, api, html, script string) string {
+	t.Helper()
+	target, err := url.Parse(api)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/api/", &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, html)
+	})
+	mux.HandleFunc("/script.js", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+		fmt.Fprint(w, script)
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	return server.URL
+}
+
+const planA = `{"todos":[{"content":"Read <b>","activeForm":"Reading","status":"completed"},{"content":"Write","activeForm":"Writing","status":"in_progress"},{"content":"Ship","activeForm":"Shipping","status":"pending"}]}`
+
+// checkSample opens a sample on the list of one chat, which another chat writes
+// beside, and checks that it shows its first state and its changes alone. shown is
+// a script that returns what it shows, a word for the look of each item before its
+// text.
+func checkSample(t *testing.T, address, api, shown string) {
+	t.Helper()
+	first, second := servertest.Writer(t, api, "one"), servertest.Writer(t, api, "two")
+	first(planA)
+	var lists []map[string]any
+	servertest.GetJSON(t, api+"/api/lists", &lists)
+	id := lists[0]["list"].(string)
+	second(servertest.Todos("pending", "Of another chat"))
+
+	ctx := servertest.Tab(t)
+	servertest.Do(t, ctx, chromedp.Navigate(address+"/?list="+id))
+	servertest.Until(t, ctx, shown+` === 'completed Read <b>|in_progress Writing|pending Ship'`)
+	second(servertest.Todos("completed", "Of another chat"))
+	first(servertest.Todos("pending", "Next", "Last"))
+	servertest.Until(t, ctx, shown+` === 'pending Next|pending Last'`)
+
+	// Without an id it shows the main list that changed last.
+	servertest.Do(t, ctx, chromedp.Navigate(address))
+	servertest.Until(t, ctx, shown+` === 'pending Next|pending Last'`)
+}
+
+// The plain sample of docs/front-ends.md in Chromium.
+func TestPlainSample(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	address := page(t, web.URL, "<!doctype html>"+sample(t, "html"), "")
+	checkSample(t, address, web.URL, `[...document.querySelectorAll('#todos li')].map((li) => li.className + ' ' + li.textContent).join('|')`)
+}
+
+// The React sample of docs/front-ends.md in Chromium: the same, and which tools it
+// takes for todo tools.
+func TestReactSample(t *testing.T) {
+	const host = `
+import { createRoot } from 'react-dom/client';
+import { TodoList, isTodoToolName } from './sample.jsx';
+window.isTodoToolName = isTodoToolName;
+const list = new URLSearchParams(location.search).get('list') ?? '';
+createRoot(document.getElementById('root')).render(<TodoList base="" list={list} />);`
+	dir := t.TempDir()
+	for name, code := range map[string]string{"host.jsx": host, "sample.jsx": sample(t, "jsx")} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(code), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	modules := servertest.NodeModules(t)
+	build := exec.Command(filepath.Join(modules, ".bin", "esbuild"), filepath.Join(dir, "host.jsx"), "--bundle", "--format=esm", "--jsx=automatic", "--log-level=error",
+		`--define:process.env.NODE_ENV="production"`)
+	build.Env, build.Stderr = append(os.Environ(), "NODE_PATH="+modules), os.Stderr
+	script, err := build.Output()
+	if err != nil {
+		t.Fatal("esbuild:", err)
+	}
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	address := page(t, web.URL, `<!doctype html><div id="root"></div><script type="module" src="/script.js"></script>`, string(script))
+	checkSample(t, address, web.URL, `[...document.querySelectorAll('#root li')].map((li) => ({
+		'line-through text-gray-400 text-green-500 ✓': 'completed', 'font-medium text-gray-800 w-2 h-2 rounded-full bg-blue-500 ': 'in_progress',
+		'text-gray-600 w-2 h-2 rounded-full border border-gray-400 ': 'pending',
+	})[li.className + ' ' + li.firstChild.className + ' ' + li.firstChild.textContent] + ' ' + li.lastChild.textContent).join('|')`)
+
+	ctx := servertest.Tab(t)
+	servertest.Do(t, ctx, chromedp.Navigate(address))
+	servertest.Until(t, ctx, `window.isTodoToolName !== undefined`)
+	for name, want := range map[string]bool{
+		"TodoWrite": true, "write_todos": true, "SetTodoList": true, "create_todos": true, "update_todo": true,
+		"mcp__todo__TodoWrite": true, "mcp__my_lists__write_todos": true, "todo-mcp.SetTodoList": true, "lists/update_todo": true, "mcp:create_todos": true,
+		"mcp__todo__search": false, "todo.delete_file": false, "Bash": false, "": false,
+	} {
+		if got := servertest.Eval[bool](t, ctx, fmt.Sprintf("window.isTodoToolName(%q)", name)); got != want {
+			t.Errorf("W2: isTodoToolName(%q) is %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package api_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// sample returns the code of a language in docs/front-ends.md.
+func sample(t *testing.T, language string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "front-ends.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, ok := strings.Cut(string(data), "\n```"+language+"\n")
+	code, _, end := strings.Cut(code, "\n```\n")
+	if !ok || !end {
+		t.Fatalf("docs/front-ends.md has no sample in %s", language)
+	}
+	return code + "\n"
+}
+
+func frontend(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "frontend", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func withoutSpace(code string) string { return regexp.MustCompile(`\s+`).ReplaceAllString(code, "") }
+
+// W2, W4: the samples carry the front-end code of system 1, spaces aside: its
+// reader of the stream, its icons and colours in React, and those in Flutter. The
+// Flutter one is held as text, since no Dart is installed for tests.
+func TestSamplesHaveSystem1(t *testing.T) {
+	dart := withoutSpace(sample(t, "dart"))
+	if !strings.Contains(dart, withoutSpace(frontend(t, "system1.dart"))) {
+		t.Error("W4: the Flutter sample does not draw as system 1")
+	}
+	for _, want := range []string{
+		`boolisTodoToolName(Stringname)=>name.split(RegExp(r'__|[./:]')).last.toLowerCase().contains('todo');`,
+		`if(!isTodoToolName(block['name']asString)||block['parent_tool_use_id']!=null)continue;`,
+		`/api/workspace$query`, `/api/stream$query`,
+	} {
+		if !strings.Contains(dart, want) {
+			t.Errorf("W2: the Flutter sample has no %s", want)
+		}
+	}
+	for _, pair := range []string{"{}", "()", "[]"} {
+		if strings.Count(dart, pair[:1]) != strings.Count(dart, pair[1:]) {
+			t.Errorf("the Flutter sample has unequal numbers of %s", pair)
+		}
+	}
+	react := withoutSpace(strings.ReplaceAll(sample(t, "jsx"), "export function", "function"))
+	code, functions := frontend(t, "system1.jsx"), regexp.MustCompile(`(?ms)^function .*?^}`)
+	if n := len(functions.FindAllString(code, -1)); n != 3 {
+		t.Fatalf("system1.jsx has %d functions", n)
+	}
+	for _, f := range functions.FindAllString(code, -1) {
+		if !strings.Contains(react, withoutSpace(f)) {
+			t.Errorf("W2, W4: the React sample does not have %.60s…", f)
+		}
+	}
+}
