@@ -21,6 +21,7 @@ type app struct {
 	Env
 	*settings
 	command string
+	folder  string // whose list a command means that names none; empty is this one
 	panel   string // the address of the panel beside a server on stdio
 }
 

@@ -196,16 +196,16 @@ func (a *app) prune(ctx context.Context, age time.Duration, open, dry, yes bool)
 	if err != nil {
 		return err
 	}
-	var old []string
-	for _, l := range all {
-		if time.Since(l.Updated) < age || l.Open() && !open {
-			continue
+	old := slices.DeleteFunc(slices.Clone(all), func(l todo.Snapshot) bool {
+		return time.Since(l.Updated) < age || l.Open() && !open
+	})
+	if dry && len(old) > 0 {
+		states, err := lists.States(ctx, old...)
+		if err != nil {
+			return err
 		}
-		old = append(old, l.List.ID)
-		if dry {
-			if _, err := fmt.Fprintf(a.Stdout, "%s  %s  %s\n", l.List.ID, l.Updated.Local().Format(time.DateOnly), render.Safe(l.Title())); err != nil {
-				return err
-			}
+		if err := a.say("%s\n", render.Lists(old, states, time.Now(), terminalWidth(a.Stdout))); err != nil {
+			return err
 		}
 	}
 	if dry || len(old) == 0 {
@@ -215,7 +215,11 @@ func (a *app) prune(ctx context.Context, age time.Duration, open, dry, yes bool)
 	if err := a.confirm(ctx, fmt.Sprintf("Delete %d of %d lists with their history for good?", len(old), len(all)), yes); err != nil {
 		return err
 	}
-	n, err := lists.Purge(ctx, old...)
+	var ids []string
+	for _, l := range old {
+		ids = append(ids, l.List.ID)
+	}
+	n, err := lists.Purge(ctx, ids...)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,8 @@ var errNoLists = errors.New("there are no lists yet; an agent makes one by calli
 
 // findList returns the newest snapshot of the list that the argument or --list
 // names, see [app.namedList]. Without either it returns the last changed list of
-// the working directory, or if there is none the last changed of all.
+// the working directory, or if there is none the last changed of all; of another
+// folder that was named, that folder's alone.
 func (a *app) findList(ctx context.Context, lists todo.Lists, args []string) (todo.Snapshot, error) {
 	if len(args) > 1 {
 		return todo.Snapshot{}, fmt.Errorf("one list at a time, received %d; a title of several words stands in quotes", len(args))
@@ -40,10 +41,16 @@ func (a *app) findList(ctx context.Context, lists todo.Lists, args []string) (to
 		return todo.Snapshot{}, errNoLists
 	}
 	dir := workingDir()
+	if a.folder != "" {
+		dir = absolute(a.folder)
+	}
 	for _, l := range last {
 		if dir != "" && l.List.Workspace == dir {
 			return l, nil
 		}
+	}
+	if a.folder != "" {
+		return todo.Snapshot{}, fmt.Errorf("no list was begun in %s lately; see `todo-mcp lists --project %s`", dir, a.folder)
 	}
 	return last[0], nil
 }

@@ -66,6 +66,8 @@ func printOverview(w io.Writer) error {
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.summary)
 	}
+	b.WriteString("\nLIST is what you see of a list: its title, the beginning of it or some words, its name, or\n" +
+		"its id, of which four characters do. Several that match are shown to choose from.\n")
 	b.WriteString("\nEvery setting is a flag (--max-items 20), a variable (TODO_MAX_ITEMS=20) or a line of\n" +
 		"the config file (max-items = 20); `todo-mcp help COMMAND` lists them.\n")
 	_, err := io.WriteString(w, b.String())

@@ -20,7 +20,7 @@ func showFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	asJSON := fs.Bool("json", false, "the same as --format json")
 	width := fs.Int("width", 0, "most columns of text (0: the terminal's) or of a status line (0: 60)")
 	var o statusLineOptions
-	fs.StringVar(&o.folder, "folder", "", "the folder whose open list the status line shows; empty is this one")
+	fs.StringVar(&o.folder, "folder", "", "the folder whose list is shown; empty is this one")
 	fs.BoolVar(&o.claudeCode, "claude-code", false, "the status line of the chat that Claude Code tells of on standard input")
 	return func(ctx context.Context, a *app, args []string) error {
 		if *asJSON {
@@ -30,6 +30,7 @@ func showFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 			o.width = cmp.Or(max(*width, 0), 60)
 			return a.statusLine(ctx, args, o)
 		}
+		a.folder = o.folder
 		return a.show(ctx, args, *format, *width)
 	}
 }
