@@ -21,72 +21,83 @@ func commandLine(command string) todo.Writer {
 
 func archiveFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	undo := fs.Bool("undo", false, "bring them back")
+	asJSON := jsonFlag(fs)
 	return func(ctx context.Context, a *app, args []string) error {
 		return a.forLists(ctx, args, namedOptions{}, func(lists todo.Lists, l todo.Snapshot) error {
 			out, err := lists.Archive(ctx, l.List.ID, !*undo, commandLine("archive"))
+			what := "Archived %q (%s)."
 			switch {
-			case err == nil && !out.Changed && *undo:
-				return a.say("%q (%s) is not archived.\n", render.Safe(l.Title()), render.ShortID(l))
-			case err == nil && !out.Changed:
-				return a.say("%q (%s) was archived already.\n", render.Safe(l.Title()), render.ShortID(l))
+			case !out.Changed && *undo:
+				what = "%q (%s) is not archived."
+			case !out.Changed:
+				what = "%q (%s) was archived already."
 			case *undo:
-				return a.did("Brought back", l, "", err)
+				what = "Brought back %q (%s)."
 			}
-			return a.did("Archived", l, "", err)
+			return a.did(what, out.After, *asJSON, err)
 		})
 	}
 }
 
-// rename gives a list a title.
-func (a *app) rename(ctx context.Context, args []string) error {
-	if len(args) != 2 {
-		return errors.New("give the list and its new title, each in quotes if it has spaces: `todo-mcp rename LIST TITLE`; an empty title takes it away")
-	}
-	return a.forLists(ctx, args[:1], namedOptions{}, func(lists todo.Lists, l todo.Snapshot) error {
-		out, err := lists.Rename(ctx, l.List.ID, args[1], commandLine("rename"))
-		if invalid := (*todo.InputError)(nil); errors.As(err, &invalid) {
-			return errors.New(invalid.Problems[0].String()) // such as "title: at most 200 characters"
+// jsonFlag adds the flag --json of a command that changes lists.
+func jsonFlag(fs *flag.FlagSet) *bool {
+	return fs.Bool("json", false, "print JSON, one list a line")
+}
+
+// renameFlags returns the command that gives a list a title.
+func renameFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
+	asJSON := jsonFlag(fs)
+	return func(ctx context.Context, a *app, args []string) error {
+		if len(args) != 2 {
+			return errors.New("give the list and its new title, each in quotes if it has spaces: `todo-mcp rename LIST TITLE`; an empty title takes it away")
 		}
-		return a.did("Renamed to", out.After, "", err)
-	})
+		return a.forLists(ctx, args[:1], namedOptions{}, func(lists todo.Lists, l todo.Snapshot) error {
+			out, err := lists.Rename(ctx, l.List.ID, args[1], commandLine("rename"))
+			if invalid := (*todo.InputError)(nil); errors.As(err, &invalid) {
+				return errors.New(invalid.Problems[0].String()) // such as "title: at most 200 characters"
+			}
+			return a.did("Renamed to %q (%s).", out.After, *asJSON, err)
+		})
+	}
 }
 
 // deleteOptions are the flags of `delete`.
-type deleteOptions struct{ undo, purge, yes bool }
+type deleteOptions struct{ undo, purge, yes, json bool }
 
 func deleteFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	var o deleteOptions
 	fs.BoolVar(&o.undo, "undo", false, "bring them back, within a day")
 	fs.BoolVar(&o.purge, "purge", false, "delete them at once and for good; asks first")
 	fs.BoolVar(&o.yes, "yes", false, "with --purge: do not ask")
+	fs.BoolVar(&o.json, "json", false, "print JSON, one list a line")
 	return func(ctx context.Context, a *app, args []string) error {
 		switch {
 		case o.undo && o.purge:
 			return errors.New("--undo and --purge contradict each other")
 		case o.purge:
-			return a.purge(ctx, args, o.yes)
+			return a.purge(ctx, args, o)
 		}
-		return a.remove(ctx, args, o.undo)
+		return a.remove(ctx, args, o)
 	}
 }
 
 // remove deletes lists so that they can be brought back for a day, or does that.
-func (a *app) remove(ctx context.Context, args []string, undo bool) error {
-	return a.forLists(ctx, args, namedOptions{deleted: undo}, func(lists todo.Lists, l todo.Snapshot) error {
-		_, err := lists.Delete(ctx, l.List.ID, !undo, commandLine("delete"))
-		if undo {
-			return a.did("Brought back", l, "", err)
+func (a *app) remove(ctx context.Context, args []string, o deleteOptions) error {
+	return a.forLists(ctx, args, namedOptions{deleted: o.undo}, func(lists todo.Lists, l todo.Snapshot) error {
+		out, err := lists.Delete(ctx, l.List.ID, !o.undo, commandLine("delete"))
+		if o.undo {
+			return a.did("Brought back %q (%s).", out.After, o.json, err)
 		}
-		return a.did("Deleted", l, fmt.Sprintf(" For a day `todo-mcp delete --undo %s` brings it back.", render.ShortID(l)), err)
+		return a.did("Deleted %q (%s). For a day `todo-mcp delete --undo %[2]s` brings it back.", out.After, o.json, err)
 	})
 }
 
 // purge deletes lists and those of their sub-agents at once, also ones that were
 // deleted before.
-func (a *app) purge(ctx context.Context, args []string, yes bool) error {
-	return a.forLists(ctx, args, namedOptions{andDeleted: true, surely: yes}, func(lists todo.Lists, l todo.Snapshot) error {
+func (a *app) purge(ctx context.Context, args []string, o deleteOptions) error {
+	return a.forLists(ctx, args, namedOptions{andDeleted: true, surely: o.yes}, func(lists todo.Lists, l todo.Snapshot) error {
 		question := fmt.Sprintf("Delete %q and its history for good?", render.Safe(l.Title()))
-		if err := a.confirm(ctx, question, yes); err != nil {
+		if err := a.confirm(ctx, question, o.yes); err != nil {
 			return err
 		}
 		ids := []string{l.List.ID}
@@ -97,7 +108,8 @@ func (a *app) purge(ctx context.Context, args []string, yes bool) error {
 		if err == nil {
 			_, err = lists.Purge(ctx, ids...)
 		}
-		return a.did("Deleted for good", l, "", err)
+		l.Deleted = true
+		return a.did("Deleted for good %q (%s).", l, o.json, err)
 	})
 }
 
@@ -130,12 +142,16 @@ func (a *app) forLists(ctx context.Context, args []string, o namedOptions, do fu
 	return nil
 }
 
-// did prints what was done with a list, and a note behind it.
-func (a *app) did(what string, l todo.Snapshot, note string, err error) error {
-	if err != nil {
+// did prints what was done with a list: as JSON, or in words that have a place for
+// its title and its id.
+func (a *app) did(words string, l todo.Snapshot, asJSON bool, err error) error {
+	switch {
+	case err != nil:
 		return err
+	case asJSON:
+		return printLine(a.Stdout, render.Document(l))
 	}
-	return a.say("%s %q (%s).%s\n", what, render.Safe(l.Title()), render.ShortID(l), note)
+	return a.say(words+"\n", render.Safe(l.Title()), render.ShortID(l))
 }
 
 func (a *app) say(format string, args ...any) error {

@@ -44,7 +44,7 @@ func commands() []command {
 		{"history", "[LIST]", "Show what changed in a list, revision by revision", []group{storeGroup, listGroup}, historyFlags},
 		{"edit", "[LIST]", "Edit a list in your editor, merged with what agents write", []group{storeGroup, keepGroup, listGroup}, editFlags},
 		{"restore", "LIST REVISION", "Bring an earlier revision back, as a new one", []group{storeGroup, keepGroup}, noFlags((*app).restore)},
-		{"rename", "LIST TITLE", "Give a list a title", []group{storeGroup, keepGroup}, noFlags((*app).rename)},
+		{"rename", "LIST TITLE", "Give a list a title", []group{storeGroup, keepGroup}, renameFlags},
 		{"archive", "LIST...", "Put lists away; --undo brings them back", []group{storeGroup, keepGroup}, archiveFlags},
 		{"delete", "LIST...", "Delete lists with their history; --undo brings them back within a day", []group{storeGroup, keepGroup}, deleteFlags},
 		{"prune", "", "Delete old lists with their history, for good", []group{storeGroup}, pruneFlags},
