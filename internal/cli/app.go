@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"flag"
 	"fmt"
 	"io"
@@ -21,8 +22,9 @@ type app struct {
 	Env
 	*settings
 	command string
-	folder  string // whose list a command means that names none; empty is this one
-	panel   string // the address of the panel beside a server on stdio
+	folder  string        // whose list a command means that names none; empty is this one
+	typed   *bufio.Reader // see typedInput
+	panel   string        // the address of the panel beside a server on stdio
 }
 
 // open opens the store and returns a board on it; done closes both.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -171,7 +170,7 @@ func (a *app) confirm(ctx context.Context, question string, yes bool) error {
 	if _, err := fmt.Fprintf(a.Stdout, "%s [y/N] ", question); err != nil {
 		return err
 	}
-	answer, _ := bufio.NewReader(stoppable(ctx, a.Stdin)).ReadString('\n')
+	answer, _ := a.typedInput(ctx).ReadString('\n')
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 		return errors.New("nothing was deleted")
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -18,9 +19,18 @@ func (a *app) isTerminalIn() bool {
 
 var errStopped = errors.New("stopped")
 
-// stoppable returns a reader of in that fails when ctx ends, as with Ctrl-C: a
-// person need not first end what they were typing. A read of in that has begun
-// cannot be taken back, so that its goroutine is left to the end of the process.
+// typedInput returns standard input, read so that reading fails when ctx ends, as
+// with Ctrl-C: a person need not first end what they were typing. There is one
+// reader of it, which several questions share: a read that has begun cannot be
+// taken back, so that its goroutine is left to the end of the process and would
+// take the answer to the next question from another reader.
+func (a *app) typedInput(ctx context.Context) *bufio.Reader {
+	if a.typed == nil {
+		a.typed = bufio.NewReader(stoppable(ctx, a.Stdin))
+	}
+	return a.typed
+}
+
 func stoppable(ctx context.Context, in io.Reader) io.Reader {
 	r, w := io.Pipe()
 	context.AfterFunc(ctx, func() { w.CloseWithError(errStopped) })

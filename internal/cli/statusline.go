@@ -34,7 +34,7 @@ func (a *app) statusLine(ctx context.Context, args []string, o statusLineOptions
 	defer done()
 	var chat claudeStatus
 	if o.claudeCode {
-		if chat, err = readClaudeStatus(a.Stdin); err != nil {
+		if chat, err = readClaudeStatus(a.typedInput(ctx)); err != nil {
 			return err
 		}
 	}

@@ -142,11 +142,18 @@ func TestPurgeOnATerminal(t *testing.T) {
 			t.Errorf("after %q it ends with status %d", no, status)
 		}
 	}
-	s := startSession(t, env, "delete", "--purge", "plan")
-	s.expect("[y/N]")
+	// Of several each is asked for.
+	onTerminal(t, 80, env, "TodoWrite", "--list", "other", `{"todos":[{"content":"A","activeForm":"A","status":"pending"}]}`)
+	s := startSession(t, env, "delete", "--purge", "plan", "other")
+	s.expect(`Delete "plan"`)
 	s.types("y\n")
 	s.expect(`Deleted for good "plan"`)
-	s.ends()
+	s.expect(`Delete "other"`)
+	s.types("y\n")
+	s.expect(`Deleted for good "other"`)
+	if status := s.ends(); status != 0 {
+		t.Errorf("it ends with status %d:\n%s", status, s.seen)
+	}
 }
 
 // Without $EDITOR, edit takes one of the usual editors that is there.

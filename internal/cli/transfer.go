@@ -106,7 +106,7 @@ func (a *app) input(ctx context.Context, args []string, format string) (io.ReadC
 		if a.isTerminalIn() {
 			fmt.Fprintf(a.Stderr, "Paste %s, and end it with Ctrl-D on a line of its own. Ctrl-C stops. `todo-mcp import FILE` reads a file.\n", what)
 		}
-		return io.NopCloser(stoppable(ctx, a.Stdin)), nil
+		return io.NopCloser(a.typedInput(ctx)), nil
 	}
 	f, err := os.Open(args[0])
 	if err != nil {
