@@ -61,8 +61,8 @@ func (a *app) show(ctx context.Context, args []string, format string, width int)
 		return printJSON(a.Stdout, document(list, state))
 	}
 	n := list.Progress()
-	title := fmt.Sprintf("%s · %d of %d", list.Title(), n.Done, n.Total)
-	if _, err := io.WriteString(a.Stdout, a.picture(list, title, width, standing(list, state))); err != nil {
+	box := render.BoxOptions{Title: list.Title(), Note: fmt.Sprintf("%d of %d", n.Done, n.Total), Width: width}
+	if _, err := io.WriteString(a.Stdout, a.picture(list, box, standing(list, state))); err != nil {
 		return err
 	}
 	return a.showSubs(ctx, lists, list, width)
@@ -105,7 +105,7 @@ func (a *app) showSubs(ctx context.Context, lists todo.Lists, list todo.Snapshot
 	}
 	for _, s := range subs {
 		s.List.Name = s.List.Agent
-		if _, err := io.WriteString(a.Stdout, indent(a.picture(s, s.List.Agent, width))); err != nil {
+		if _, err := io.WriteString(a.Stdout, indent(a.picture(s, render.BoxOptions{Title: s.List.Agent, Width: width}))); err != nil {
 			return err
 		}
 	}
@@ -114,21 +114,20 @@ func (a *app) showSubs(ctx context.Context, lists todo.Lists, list todo.Snapshot
 
 // print prints a list after a change of it.
 func (a *app) print(list todo.Snapshot) error {
-	_, err := io.WriteString(a.Stdout, a.picture(list, list.Title(), 0))
+	_, err := io.WriteString(a.Stdout, a.picture(list, render.BoxOptions{Title: list.Title()}))
 	return err
 }
 
-// picture returns a list as a box if standard output is a terminal or width is
-// not 0, else as plain lines. Width 0 means the terminal's, at most 100 columns.
+// picture returns a list as a box if standard output is a terminal or a width is
+// given, else as plain lines. Width 0 means the terminal's, at most 100 columns.
 // The lines of under stand below the box, or below the first of the plain lines.
-func (a *app) picture(list todo.Snapshot, title string, width int, under ...string) string {
-	if terminalWidth(a.Stdout) == 0 && width == 0 {
+func (a *app) picture(list todo.Snapshot, o render.BoxOptions, under ...string) string {
+	if terminalWidth(a.Stdout) == 0 && o.Width == 0 {
 		return render.Plain(list, under...)
 	}
-	if width == 0 {
-		width = min(terminalWidth(a.Stdout), 100)
-	}
-	box := render.Box(list, render.BoxOptions{Width: width, Color: a.colour(), Title: title})
+	o.Color = a.colour()
+	o.Width = cmp.Or(o.Width, min(terminalWidth(a.Stdout), 100))
+	box := render.Box(list, o)
 	for _, line := range under {
 		box += "  " + line + "\n"
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/jsonrpc"
 	"todo-mcp/tools"
@@ -48,7 +49,7 @@ func (a *app) todoWrite(ctx context.Context, args []string) error {
 		return toolFailure(tool, err)
 	}
 	if width := terminalWidth(a.Stdout); width > 0 {
-		if _, err := io.WriteString(a.Stdout, a.picture(out.After, out.After.List.Name, 0)); err != nil {
+		if _, err := io.WriteString(a.Stdout, a.picture(out.After, render.BoxOptions{Title: out.After.List.Name})); err != nil {
 			return err
 		}
 	}

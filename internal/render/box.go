@@ -17,6 +17,9 @@ type BoxOptions struct {
 	Color bool
 	// Title is written into the upper border; empty means "Tasks".
 	Title string
+	// Note follows the title, such as counts. The title is cut for it, as long as
+	// anything of the title is left.
+	Note string
 }
 
 const (
@@ -37,9 +40,16 @@ const (
 // Box draws a list for a terminal: a box with one row per item
 // (docs/spec/variants.md, Terminal). All lines have the same width.
 func Box(s todo.Snapshot, o BoxOptions) string {
-	title := cmp.Or(Safe(o.Title), "Tasks")
+	title, note := cmp.Or(Safe(o.Title), "Tasks"), ""
+	if o.Note != "" {
+		note = " · " + Safe(o.Note)
+	}
 	rows := boxRows(s)
-	width := boxWidth(o.Width, title, rows)
+	width := boxWidth(o.Width, title+note, rows)
+	if room := width - 6 - cells(note); room > 0 {
+		title = cut(title, room)
+	}
+	title += note
 
 	var b strings.Builder
 	top := "┌─ " + cut(title, width-6) + " "

@@ -75,3 +75,19 @@ func checkBox(t *testing.T, s todo.Snapshot, o BoxOptions, want int) {
 		t.Errorf("Color changes more than colours:\n%q\n%q", plain, box)
 	}
 }
+
+// The title gives way to the note beside it, as long as anything of it is left.
+func TestBoxNote(t *testing.T) {
+	s := list(item(todo.Pending, "a"))
+	for width, want := range map[int]string{
+		0:  "┌─ Release the new version · 3 of 12 ─┐",
+		30: "┌─ Release the n… · 3 of 12 ─┐",
+		18: "┌─ R… · 3 of 12 ─┐",
+		10: "┌─ Rel… ─┐",
+	} {
+		top, _, _ := strings.Cut(Box(s, BoxOptions{Width: width, Title: "Release the new version", Note: "3 of 12"}), "\n")
+		if top != want {
+			t.Errorf("width %d: %s, want %s", width, top, want)
+		}
+	}
+}
