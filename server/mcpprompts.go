@@ -32,7 +32,7 @@ func (s *Server) addPrompts() error {
 		})
 	s.mcp.AddPrompt(mcp.NewPrompt("resume",
 		mcp.WithPromptDescription("Go on with an unfinished todo list"),
-		mcp.WithArgument("list", mcp.ArgumentDescription("Id or name of the list; the last one when left out"))),
+		mcp.WithArgument("list", mcp.ArgumentDescription("Title, name or id of the list; the last one when left out"))),
 		func(ctx context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			r := s.newRequest(ctx, req.Params.Meta)
 			if s.mustAskForRoots(&r, req.Params.InputResponses) {
@@ -52,14 +52,19 @@ func (s *Server) addPrompts() error {
 // hosts show an error of a prompt as a fault of the protocol.
 func (s *Server) resume(ctx context.Context, text string, r request, wanted string) (string, error) {
 	who := s.caller(r).who
-	list, found, err := s.unfinishedList(ctx, r, who, wanted)
+	found, err := s.unfinishedLists(ctx, r, who, wanted)
 	switch {
 	case err != nil:
 		return "", err
-	case !found && wanted == "":
+	case len(found) == 0 && wanted == "":
 		return "There is no unfinished todo list. Tell the user so.", nil
-	case !found:
+	case len(found) == 0:
 		return "There is no unfinished todo list of that id or name. Tell the user so; without a name, the last one is taken.", nil
+	case len(found) > 1:
+		return "Several unfinished todo lists fit that name. Ask the user which one is meant:\n" + choices(found), nil
+	}
+	list := found[0]
+	switch {
 	case who.Name != "" && who.Name != list.List.Name:
 		return fmt.Sprintf("This connection was set up for the todo list %q, so another one cannot be taken up here. Tell the user so.", who.Name), nil
 	}
@@ -68,6 +73,19 @@ func (s *Server) resume(ctx context.Context, text string, r request, wanted stri
 	}
 	s.subscriptions.holds(who, list.List.ID)
 	return s.resumeText(text, list), nil
+}
+
+// maxChoices is how many lists a question names.
+const maxChoices = 10
+
+// choices returns a line for each list, the first few.
+func choices(lists []todo.Snapshot) string {
+	var b strings.Builder
+	for _, l := range lists[:min(len(lists), maxChoices)] {
+		n := l.Progress()
+		fmt.Fprintf(&b, "- %s (%s, %d of %d done)\n", l.Title(), l.List.ID, n.Done, n.Total)
+	}
+	return b.String()
 }
 
 func userMessage(description, text string) *mcp.GetPromptResult {
@@ -123,32 +141,36 @@ func (s *Server) unfinished(ctx context.Context, r request) ([]todo.Snapshot, er
 	return append(local, others...), nil
 }
 
-// unfinishedList returns the unfinished list with an id or name. Without either
-// it is the one that the caller's user named, else the first.
-func (s *Server) unfinishedList(ctx context.Context, r request, who todo.Conversation, wanted string) (list todo.Snapshot, found bool, err error) {
+// unfinishedLists returns the unfinished lists that wanted names, see [render.Named],
+// or of all the first; of a connection whose user named a list, that one alone.
+func (s *Server) unfinishedLists(ctx context.Context, r request, who todo.Conversation, wanted string) ([]todo.Snapshot, error) {
 	if wanted != "" {
 		switch byID, err := s.lists(ctx).Load(ctx, wanted, 0); {
 		case err == nil && byID.Open() && byID.List.Agent == "":
-			return byID, true, nil
+			return []todo.Snapshot{byID}, nil
 		case err != nil && !errors.Is(err, todo.ErrNotFound):
-			return todo.Snapshot{}, false, fmt.Errorf("find list: %w", err)
+			return nil, fmt.Errorf("find list: %w", err)
 		}
 	}
 	lists, err := s.unfinished(ctx, r)
-	if err != nil {
-		return todo.Snapshot{}, false, err
+	switch {
+	case err != nil:
+		return nil, err
+	case wanted != "":
+		found, _ := render.Named(lists, wanted)
+		return found, nil
+	case who.Name != "":
+		lists = slices.DeleteFunc(lists, func(l todo.Snapshot) bool { return l.List.Name != who.Name })
 	}
-	wanted = cmp.Or(wanted, who.Name)
-	for _, l := range lists {
-		if wanted == "" || l.List.Name == wanted {
-			return l, true, nil
-		}
-	}
-	return todo.Snapshot{}, false, nil
+	return lists[:min(len(lists), 1)], nil
 }
 
-// completions completes the argument list of the prompt resume with the names
-// (or ids) of unfinished lists.
+// maxCompletion is the length in runes to which a title is completed; the beginning
+// of a title is enough.
+const maxCompletion = 60
+
+// completions completes the argument list of the prompt resume with the names and
+// titles of unfinished lists, and with the ids of those that share theirs.
 type completions struct{ *Server }
 
 // CompletePromptArgument implements mcpserver.PromptCompletionProvider.
@@ -164,7 +186,11 @@ func (c completions) CompletePromptArgument(ctx context.Context, prompt string, 
 		return nil, err
 	}
 	for _, l := range lists {
-		if name := cmp.Or(l.List.Name, l.List.ID); strings.HasPrefix(strings.ToLower(name), strings.ToLower(arg.Value)) {
+		name := cmp.Or(l.List.Name, todo.Cut(l.Title(), maxCompletion))
+		if slices.Contains(out.Values, name) || !strings.HasPrefix(strings.ToLower(name), strings.ToLower(arg.Value)) {
+			name = l.List.ID
+		}
+		if strings.HasPrefix(strings.ToLower(name), strings.ToLower(arg.Value)) {
 			out.Values = append(out.Values, name)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/server/servertest"
+
 	"todo-mcp/server"
 )
 
@@ -158,6 +160,29 @@ func TestResumeNothingOpen(t *testing.T) {
 		check(`{}`, "There is no unfinished todo list.")
 		check(fmt.Sprintf(`{"list":%q}`, settled), "no unfinished todo list of that id or name")
 		c.shows("c:A c:B")
+	})
+}
+
+// resume accepts a title, in any case and from its beginning, and asks which list is
+// meant when several fit. What completion offers is accepted.
+func TestResumeByTitle(t *testing.T) {
+	over(t, func(r *rig) {
+		c := r.connect()
+		for i, items := range [][]string{{"Fix the parser", "P2"}, {"Fix the lexer", "L2"}, {"Ship it", "S2"}} {
+			c.conversation(fmt.Sprint("c", i)).calls("TodoWrite", servertest.Todos("pending", items...))
+		}
+		check := func(wanted, want string) {
+			t.Helper()
+			got := c.conversation("fresh").prompt("resume", fmt.Sprintf(`{"list":%q}`, wanted))
+			if !strings.Contains(got, want) {
+				t.Errorf("resume %s: %s", wanted, got)
+			}
+		}
+		check("ship IT", "- #2 S2")
+		check("fix the p", "- #2 P2")
+		check("Fix", "Several unfinished todo lists fit that name. Ask the user which one is meant")
+		check("Fix the lexer", "- #2 L2")
+		check("Deploy", "no unfinished todo list of that id or name")
 	})
 }
 

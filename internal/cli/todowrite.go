@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -77,12 +78,17 @@ func (a *app) todoWriteJSON(args []string) ([]byte, error) {
 	return raw, nil
 }
 
+// commandLasts is for how long after a command the agent that ran it counts as
+// there.
+const commandLasts = 30 * time.Minute
+
 // todoWriteTo returns the write of a call, to the list that --list or TODO_LIST
 // names, or else to the working directory's own list (docs/spec/variants.md
 // C3).
 func (a *app) todoWriteTo(call *tools.Call) todo.Write {
 	w := todo.Write{Writer: todo.Writer{Client: "command line", Variant: "TodoWrite"}, Change: call.Change}
-	who := todo.Conversation{Key: "dir:" + workingDir(), Client: w.Writer.Client, Workspace: workingDir()}
+	who := todo.Conversation{Key: "dir:" + workingDir(), Client: w.Writer.Client, Workspace: workingDir(),
+		Lasts: commandLasts, Detached: true}
 	if a.list != "" {
 		who.Key, who.Name = todo.NameKey(a.list), a.list
 	}

@@ -30,6 +30,9 @@ type Conversation struct {
 	// Lasts is for how long after its last call the conversation counts as there;
 	// 0 is for as long as the process that serves it is alive.
 	Lasts time.Duration
+	// Detached is true when the conversation outlives the processes that serve it:
+	// each call of a command is a process of its own. It needs Lasts.
+	Detached bool
 	// Client and Workspace are those of the caller. A caller with a hint may
 	// continue an unfinished list that began with the same ones.
 	Client, Workspace string
@@ -88,6 +91,7 @@ type Binding struct {
 	Process string
 	// Server is the id of the process that the conversation called last, and Until
 	// when it counts as ended unless it calls again; zero while Server is alive.
+	// Server is "-" for a detached conversation.
 	Server string
 	Until  time.Time
 	// Moves is true when the binding, being stored, becomes the one that moved

@@ -87,7 +87,7 @@ func (b *Board) isLive(h Binding) bool {
 // isThere reports whether the conversation of a binding is connected as far as can
 // be told.
 func (b *Board) isThere(h Binding) bool {
-	served := h.Server != "" && (h.Server == b.process || b.store.Alive(h.Server))
+	served := h.Server == detached || h.Server != "" && (h.Server == b.process || b.store.Alive(h.Server))
 	return served && (h.Until.IsZero() || b.now().Before(h.Until))
 }
 

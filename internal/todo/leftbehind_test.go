@@ -111,6 +111,20 @@ func TestASharedKeyLeavesWhatRests(t *testing.T) {
 	d.expectLeft(second, true)
 }
 
+// The agent that runs commands is there for a while after the last one, although the
+// process of that has ended.
+func TestADetachedConversationLeavesItsListBehind(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("dir:/w")
+	a.who.Lasts, a.who.Detached = time.Hour, true
+	list := a.writes("i:A p:B").After.List.ID
+	d.stop("p1")
+	d.now = d.now.Add(59 * time.Minute)
+	d.expectLeft(list, false)
+	d.now = d.now.Add(time.Minute)
+	d.expectLeft(list, true)
+}
+
 // What no conversation began and what was archived is not left behind.
 func TestNotLeftBehind(t *testing.T) {
 	d := newDesk(t)

@@ -257,6 +257,9 @@ func (b *Board) bindings(w Write, h held, s Snapshot) []Binding {
 		hold.Seen = 0 // the conversation's agent has seen nothing, and is not here
 	} else {
 		hold.Server, hold.Until = b.process, b.until(c)
+		if c.Detached {
+			hold.Server = detached
+		}
 	}
 	if c.Key == c.Holder() || c.Key == "" {
 		return []Binding{hold}
@@ -269,6 +272,9 @@ func (b *Board) bindings(w Write, h held, s Snapshot) []Binding {
 	}
 	return []Binding{hold, sees}
 }
+
+// detached stands for the process of a conversation that is [Conversation.Detached].
+const detached = "-"
 
 // until returns when a conversation counts as ended unless it calls again, see
 // [Conversation.Lasts].
