@@ -207,10 +207,11 @@ func TestBoardOperations(t *testing.T) {
 }
 
 // unknownOutcomeStore saves, but returns ErrUnknownOutcome for its first n
-// saves.
+// saves. Then it returns then, if that is not nil.
 type unknownOutcomeStore struct {
 	todo.Store
-	n int
+	n    int
+	then error
 }
 
 func (s *unknownOutcomeStore) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
@@ -218,20 +219,30 @@ func (s *unknownOutcomeStore) Save(ctx context.Context, next todo.Snapshot, bind
 	if s.n--; s.n >= 0 && err == nil {
 		return todo.Snapshot{}, fmt.Errorf("commit: %w", todo.ErrUnknownOutcome)
 	}
+	if err == nil && s.then != nil {
+		return todo.Snapshot{}, s.then
+	}
 	return saved, err
 }
 
 func TestBoardResolvesUnknownOutcomes(t *testing.T) {
-	b := todo.NewBoard(&unknownOutcomeStore{memory.New(), 1})
+	b := todo.NewBoard(&unknownOutcomeStore{memory.New(), 1, nil})
 	defer b.Close()
 	out, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
 	if err != nil || out.After.Revision != 1 || len(out.After.Items) != 1 {
 		t.Errorf("%+v, %v", out.After, err)
 	}
-	b2 := todo.NewBoard(&unknownOutcomeStore{memory.New(), 9})
+	b2 := todo.NewBoard(&unknownOutcomeStore{memory.New(), 9, nil})
 	defer b2.Close()
 	if _, err := b2.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")}); !errors.Is(err, todo.ErrUnknownOutcome) {
 		t.Errorf("error = %v", err)
+	}
+	// The repeat is refused, which says nothing of the first try, that was applied.
+	full := errors.New("disk full")
+	b3 := todo.NewBoard(&unknownOutcomeStore{memory.New(), 1, full})
+	defer b3.Close()
+	if _, err := b3.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")}); !errors.Is(err, todo.ErrUnknownOutcome) || !errors.Is(err, full) {
+		t.Errorf("refused when repeated: %v", err)
 	}
 }
 

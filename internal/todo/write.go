@@ -398,18 +398,30 @@ func (b *Board) lastAgentRevision(ctx context.Context, s Snapshot) (Snapshot, er
 }
 
 // save saves a snapshot and bindings, and repeats that once when the outcome is
-// unknown, which the operation id makes harmless.
+// unknown, which the operation id makes harmless. It stays unknown if the repeat
+// fails without the store having looked for the operation.
 func (b *Board) save(ctx context.Context, next Snapshot, bindings []Binding) (Snapshot, error) {
 	b.attend(bindings)
 	read := b.sight.take()
 	all := append(bindings, read...)
 	after, err := b.store.Save(ctx, next, all...)
 	if errors.Is(err, ErrUnknownOutcome) && ctx.Err() == nil {
-		after, err = b.store.Save(ctx, next, all...)
+		first := err
+		if after, err = b.store.Save(ctx, next, all...); err != nil && !isVerdict(err) {
+			err = fmt.Errorf("%w; repeated: %w", first, err)
+		}
 	}
 	if err != nil {
 		b.sight.untake(read)
 		return Snapshot{}, fmt.Errorf("save list: %w", err)
 	}
 	return after, nil
+}
+
+// isVerdict reports whether an error of [Store.Save] says that the operation was
+// looked for and not found, so that no earlier try of it was applied.
+func isVerdict(err error) bool {
+	var conflict *ConflictError
+	return errors.As(err, &conflict) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrOperationReused) ||
+		errors.Is(err, ErrTooManyLists) || errors.Is(err, ErrStoreFull)
 }
