@@ -71,7 +71,7 @@ func (w *writer) open(s *Store) error {
 	}
 	w.path, w.stmt.keep, w.stmt.bases = s.path, s.keep, &w.file.bases
 	if w.conn, err = w.file.db.Conn(context.Background()); err == nil {
-		err = w.prepare()
+		err = errors.Join(w.prepare(), w.settleLog())
 	}
 	if err != nil {
 		w.close()
@@ -98,6 +98,26 @@ func (w *writer) mergeLog() error {
 		err = errLogInUse
 	}
 	return err
+}
+
+// settleLog merges a log that other processes left. Its last commits may be in the
+// system's memory alone, if their sync failed and all processes were killed: the
+// system does not write them again, and what is appended to them would be lost with
+// them when the power goes. While others read the log it is left as it is: then a
+// process lives that knows which commits are good.
+func (w *writer) settleLog() error {
+	if w.file.log == nil || w.file.log.Size() == 0 {
+		return nil
+	}
+	// Merging into a file that is read-only is an I/O error like others; a write
+	// says what it is.
+	if _, err := w.conn.ExecContext(context.Background(), "DELETE FROM lists WHERE FALSE"); err != nil {
+		return err
+	}
+	if err := w.mergeLog(); !errors.Is(err, errLogInUse) {
+		return err
+	}
+	return nil
 }
 
 // isCurrent reports whether w is open on the file that its path names, and on
