@@ -35,6 +35,7 @@ type file struct {
 	db    *sql.DB
 	info  fs.FileInfo
 	log   fs.FileInfo
+	fixed bool // read as a file that nobody changes, see openReader
 	users atomic.Int32
 	bases baseCache
 }
@@ -70,6 +71,19 @@ func (f *file) sameLog(path string) bool {
 func (f *file) hasNextLog(path string) bool {
 	info, err := os.Stat(path + "-wal")
 	return err == nil && info.Size() > 0 && f.log != nil && !os.SameFile(f.log, info)
+}
+
+// isOutdated reports whether a file that is read as one that nobody changes was
+// changed, or is about to be. info describes it now.
+func (f *file) isOutdated(path string, info fs.FileInfo) bool {
+	return f.fixed && (hasLog(path) || info.Size() != f.info.Size() || !info.ModTime().Equal(f.info.ModTime()))
+}
+
+// hasLog reports whether there is a -wal file, without which no process is using
+// the store.
+func hasLog(path string) bool {
+	_, err := os.Stat(path + "-wal")
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // stat describes the file at path; it returns nil, nil when the file is missing
@@ -112,14 +126,14 @@ func look(path string) (fs.FileInfo, error) {
 }
 
 // probe returns an error if the file at path is not a store that this version
-// can use. It does not change a byte of it. Without a -wal file no process is
-// using the store, so probe reads it without locks.
+// can use. It does not change a byte of it. Without a log probe reads it without
+// locks.
 func probe(path string) error {
 	if info, err := stat(path); info == nil || err != nil {
 		return err
 	}
 	mode := "mode=ro"
-	if _, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
+	if !hasLog(path) {
 		mode = "immutable=1"
 	}
 	db, err := sql.Open("sqlite", dsn(path, mode, "busy_timeout(1000)"))
@@ -136,8 +150,23 @@ func probe(path string) error {
 // openReader opens the database at path, described by info, for reading. It
 // upgrades a file that an older version wrote. It returns nil, nil when the
 // file has no schema yet, for example while another process is creating it.
+//
+// In a folder that is read-only SQLite cannot make a log, and without one it reads
+// only a file that nobody changes. So openReader opens it as such, until it changes
+// all the same.
 func openReader(ctx context.Context, path string, info fs.FileInfo, connections int) (*file, error) {
-	db, err := sql.Open("sqlite", dsn(path, "mode=rw", "busy_timeout(100)", "query_only(1)"))
+	f, err := openReaderAs(ctx, "mode=rw", path, info, connections)
+	if failedWith(err, codeReadOnly, codeCantOpen) && !hasLog(path) {
+		f, err = openReaderAs(ctx, "immutable=1", path, info, connections)
+		if f != nil {
+			f.fixed = true
+		}
+	}
+	return f, err
+}
+
+func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo, connections int) (*file, error) {
+	db, err := sql.Open("sqlite", dsn(path, mode, "busy_timeout(100)", "query_only(1)"))
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
@@ -310,6 +339,8 @@ func describe(path string, err error) error {
 		return fmt.Errorf("open store %s: %w: use the todo-mcp that wrote it or a later one, or name another file with --store", path, err)
 	case errors.Is(err, errForeign):
 		return fmt.Errorf("open store %s: %w: %w: name another file with --store; it was left as it is", path, todo.ErrCorrupt, err)
+	case failedWith(err, codeReadOnly, codeCantOpen):
+		return fmt.Errorf("open store %s: %w: make its folder, the file and those beside it (-wal, -shm) readable and writable, or name another file with --store", path, err)
 	case failedWith(err, codeCorrupt, codeNotADB):
 		return fmt.Errorf("open store %s: %w (%w): move the file away or restore a copy, or name another with --store; it was left as it is", path, todo.ErrCorrupt, err)
 	}
@@ -322,6 +353,7 @@ const (
 	codeReadOnly = 8
 	codeIOErr    = 10
 	codeCorrupt  = 11
+	codeCantOpen = 14
 	codeProtocol = 15 // lost a race for locks; try again
 	codeTooBig   = 18
 	codeNotADB   = 26

@@ -129,7 +129,7 @@ func (s *Store) reader(ctx context.Context) (f *file, err error) {
 // when there is none. f may be nil.
 func (f *file) renew(ctx context.Context, path string, connections int) (*file, error) {
 	info, err := stat(path)
-	if err == nil && f.sameFile(info) && !f.hasNextLog(path) {
+	if err == nil && f.sameFile(info) && !f.hasNextLog(path) && !f.isOutdated(path, info) {
 		return f, nil
 	}
 	err = errors.Join(err, f.release())
