@@ -68,16 +68,22 @@ func loadKey(path string) ([]byte, error) {
 }
 
 // storeKey writes a key to a file that does not exist yet; the error wraps
-// [fs.ErrExist] when it does. The file has its name only once it is whole.
+// [fs.ErrExist] when it does. The file has its name only once it is whole, and on
+// the disk: nobody would replace an empty one that a power loss left.
 func storeKey(path string, key []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make folder for session key: %w", err)
 	}
 	temporary := path + "." + hex.EncodeToString(key[:4])
-	if err := os.WriteFile(temporary, []byte(hex.EncodeToString(key)+"\n"), 0o600); err != nil {
+	f, err := os.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
 		return fmt.Errorf("write session key: %w", err)
 	}
 	defer os.Remove(temporary)
+	_, err = f.WriteString(hex.EncodeToString(key) + "\n")
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("write session key: %w", err)
+	}
 	if err := os.Link(temporary, path); err != nil {
 		return fmt.Errorf("write session key: %w", err)
 	}
