@@ -9,7 +9,7 @@ LINT      = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 E2E       = -tags e2e
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race cross golden deps long hosts conformance fuzz fuzz-short bench shots licenses
+.PHONY: test build fmt vet lint race cross golden deps long hosts faults conformance fuzz fuzz-short bench shots licenses
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -78,6 +78,10 @@ fuzz-short:
 ## conformance: the official MCP suite in every protocol version, as a table; part of test
 conformance: deps
 	@$(GO) test $(E2E) -race -count=1 -v ./internal/conformance
+
+## faults: kill -9, power loss, broken disks, racing processes, SIGTERM, with a table of what was lost; one of them with RUN=TestKilled
+faults:
+	@TODO_LONG=1 $(GO) test $(E2E) -count=1 -v -timeout 30m -run '$(or $(RUN),.)' ./internal/faults
 
 ## bench: speed and memory, as ratios against a floor of the same run
 bench:

@@ -1,0 +1,71 @@
+//go:build e2e && linux
+
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// BAD-INPUT 48: of the writes that four processes on one file acknowledged, which
+// are killed at any moment and started again, all are there. Two processes each
+// write one list.
+func TestKilled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store", "todos.db")
+	var acks journal
+	var kills atomic.Int64
+	enough := size(300, 10_000)
+	began := time.Now()
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			w := &writer{name: fmt.Sprint("w", i)}
+			for acks.len() < enough {
+				if err := writeUntilKilled(t, path, fmt.Sprint("list-", i/2), w, &acks, enough); err != nil {
+					t.Error(err)
+					return
+				}
+				kills.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	took := time.Since(began)
+	_, lost := checkStore(t, path, acks.acks)
+	report.add(t, row{
+		fault: "kill -9", tried: "4 processes on one file, 2 on each list, killed while they write",
+		times: fmt.Sprintf("%d kills", kills.Load()), acknowledged: acks.len(), lost: lost,
+		notes: fmt.Sprintf("revisions dense, file whole; %.0f writes/s", float64(acks.len())/took.Seconds()),
+	})
+}
+
+// writeUntilKilled starts a process that writes a list, and kills it at a random
+// moment: after some answers, and then some time into the next call.
+func writeUntilKilled(t *testing.T, path, list string, w *writer, acks *journal, enough int) error {
+	a, err := newAgent(t, t.TempDir(), nil, "--store", "sqlite:"+path, "--list", list)
+	if err != nil {
+		return err
+	}
+	defer a.kill()
+	for n := rand.IntN(size(20, 80)); acks.len() < enough; n-- {
+		if n == 0 {
+			moment := time.AfterFunc(time.Duration(rand.IntN(12_000))*time.Microsecond, func() { _ = a.cmd.Process.Kill() })
+			defer moment.Stop()
+		}
+		done, _, err := w.write(a)
+		if errors.Is(err, errGone) && n <= 0 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		acks.add(done)
+	}
+	return nil
+}

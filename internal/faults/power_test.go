@@ -1,0 +1,183 @@
+//go:build e2e && linux
+
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// storePath is where the store of a fresh account is on a disk: three folders that
+// are not there yet.
+const storePath = "a/b/c/todos.db"
+
+// BAD-INPUT 49, 73: of the writes that two processes acknowledged, one on stdio
+// and one that serves HTTP, all are there after the power went, at any change of the disk, also the first on a fresh
+// account; and the store that is left can be read and written at once.
+func TestPowerLoss(t *testing.T) {
+	if why := canMount(t); why != "" {
+		notRun(t, "power loss", why)
+		return
+	}
+	for _, c := range []struct {
+		name, tried string
+		rounds      int // disks
+		losses      int // power losses of each
+		most        int // the change of a run at which the power goes, at the most
+	}{
+		{"fresh account", "power goes while the store and 3 folders above it are made", size(6, 150), 2, 600},
+		{"store in use", "power goes while 2 processes write, again and again on one disk", size(1, 15), size(5, 20), 900},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			total := row{fault: "power loss, " + c.name, tried: c.tried, times: fmt.Sprintf("%d losses", c.rounds*c.losses)}
+			for round := range c.rounds {
+				random := rand.New(rand.NewPCG(uint64(round), 49))
+				d, acks := newDisk(), journal{}
+				writers := []*writer{{name: "w0"}, {name: "w1"}}
+				for range c.losses {
+					l := luck{[]float64{0, 0.5, 0.9, 1}[random.IntN(4)], []int64{512, 4096}[random.IntN(2)], random}
+					var lost int
+					d, lost = losePower(t, d, l, 1+random.IntN(c.most), writers, &acks)
+					if total.lost += lost; t.Failed() {
+						t.Fatalf("round %d, with %s", round, l)
+					}
+				}
+				total.acknowledged += acks.len()
+			}
+			total.notes = "0 to 100 % of what was not synced survives, in sectors of 512 or 4096 bytes; starts again at once"
+			report.add(t, total)
+		})
+	}
+}
+
+// losePower writes to a disk until the power goes at a change of it, and checks
+// what is left. It returns the disk that is left, and how many of all acknowledged
+// writes are not on it.
+func losePower(t *testing.T, d *disk, l luck, change int, writers []*writer, acks *journal) (left *disk, lost int) {
+	t.Helper()
+	writeUntilPowerGoes(t, d, change, writers, acks)
+	left = d.afterPowerLoss(l)
+	dir := t.TempDir()
+	if err := left.copyTo(dir); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, storePath)
+	_, lost = checkStore(t, path, acks.acks)
+	// The key of sessions is whole or not there: nobody would replace a part of one.
+	if key, err := os.ReadFile(filepath.Join(filepath.Dir(path), "session.key")); err == nil && len(strings.TrimSpace(string(key))) != 64 {
+		t.Errorf("the session key has %d characters", len(key))
+	}
+	return left, lost
+}
+
+func writeUntilPowerGoes(t *testing.T, d *disk, change int, writers []*writer, acks *journal) {
+	t.Helper()
+	d.dies = change
+	m, err := mount(t, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.unmount()
+	store := "sqlite:" + filepath.Join(m.dir, storePath)
+	var all sync.WaitGroup
+	for i, w := range writers {
+		connect := func() (client, *process, error) {
+			a, err := newAgent(t, t.TempDir(), nil, "--store", store, "--list", "a")
+			if err != nil {
+				return nil, nil, err
+			}
+			return a, a.process, nil
+		}
+		if i > 0 {
+			connect = func() (client, *process, error) {
+				s, err := newServing(t, t.TempDir(), nil, "--store", store)
+				if err != nil {
+					return nil, nil, err
+				}
+				c, err := s.session("b")
+				return c, s.process, err
+			}
+		}
+		all.Go(func() {
+			if err := writeWhilePowered(t, d, connect, w, acks); err != nil {
+				t.Errorf("with power: %v", err)
+				d.cut()
+			}
+		})
+	}
+	all.Wait()
+}
+
+// writeWhilePowered starts a process and writes until the power goes. It returns an
+// error for a write that is refused before that.
+func writeWhilePowered(t *testing.T, d *disk, connect func() (client, *process, error), w *writer, acks *journal) error {
+	c, p, err := connect()
+	if d.isDead() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	go func() {
+		<-d.dead
+		p.kill()
+	}()
+	for {
+		done, _, err := w.write(c)
+		switch {
+		case err == nil:
+			acks.add(done)
+		case d.isDead():
+			<-p.ended
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+func (d *disk) isDead() bool {
+	select {
+	case <-d.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// A disk that says it synced what it did not loses acknowledged writes, and the
+// check finds it: files stand for a program that does not sync its log, folders for
+// one that does not sync the names that lead to its store.
+func TestPowerLossIsFound(t *testing.T) {
+	if why := canMount(t); why != "" {
+		notRun(t, "power loss, check of the check", why)
+		return
+	}
+	for name, lies := range map[string]func(folder bool) bool{
+		"files":   func(folder bool) bool { return !folder },
+		"folders": func(folder bool) bool { return folder },
+	} {
+		d := newDisk()
+		d.liesAbout = lies
+		var acks journal
+		writeUntilPowerGoes(t, d, 600, []*writer{{name: "w0"}}, &acks)
+		dir := t.TempDir()
+		if err := d.afterPowerLoss(luck{0, 4096, rand.New(rand.NewPCG(1, 1))}).copyTo(dir); err != nil {
+			t.Fatal(err)
+		}
+		h, err := export(t, filepath.Join(dir, storePath))
+		if err != nil {
+			h = nil // what is left is not even a store
+		}
+		if lost := h.lost(acks.acks); len(lost) == 0 || acks.len() == 0 {
+			t.Errorf("%s not synced: of %d acknowledged writes none is lost: the check is blind", name, acks.len())
+		} else {
+			t.Logf("%s not synced: %d of %d acknowledged writes are lost, as they must be", name, len(lost), acks.len())
+		}
+	}
+}

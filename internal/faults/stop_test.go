@@ -1,0 +1,274 @@
+//go:build e2e && linux
+
+package faults
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// stopTimeout is the default of the setting, and stopGrace what a process may take
+// beyond it to write, close and end.
+const (
+	stopTimeout = 8 * time.Second
+	stopGrace   = 2 * time.Second
+)
+
+// BAD-INPUT 58: a server that is told to end (SIGTERM) while calls are in flight,
+// over HTTP or on stdio, ends without an error and in time. What it answered is
+// stored; what it refused is not; what it did not answer is stored whole or not at
+// all.
+func TestStopUnderLoad(t *testing.T) {
+	t.Run("HTTP", func(t *testing.T) { stopAgainAndAgain(t, "SIGTERM over HTTP", stopServing) })
+	t.Run("stdio", func(t *testing.T) { stopAgainAndAgain(t, "SIGTERM on stdio", stopAgents) })
+}
+
+// inFlight is what became of calls that were in flight when a process ended.
+type inFlight struct {
+	acks       journal
+	mu         sync.Mutex
+	refused    []string
+	unanswered int
+	slowest    time.Duration // from the signal to the end of the process
+}
+
+func stopAgainAndAgain(t *testing.T, fault string, stop func(t *testing.T, path string, calls int, out *inFlight)) {
+	t.Helper()
+	rounds, calls := size(1, 5), size(200, 1000)
+	total := row{fault: fault, tried: fmt.Sprintf("%d calls in flight", calls), times: fmt.Sprintf("%d times", rounds)}
+	var slowest time.Duration
+	var unanswered, refused int
+	for range rounds {
+		path, out := filepath.Join(t.TempDir(), "todos.db"), &inFlight{}
+		stop(t, path, calls, out)
+		h, lost := checkStore(t, path, out.acks.acks)
+		for _, write := range out.refused {
+			if h.made(write) != 0 {
+				t.Errorf("the write %s was refused and is there", write)
+			}
+		}
+		total.acknowledged, total.lost = total.acknowledged+out.acks.len(), total.lost+lost
+		slowest, unanswered, refused = max(slowest, out.slowest), unanswered+out.unanswered, refused+len(out.refused)
+	}
+	if slowest > stopTimeout+stopGrace {
+		t.Errorf("%s until the process had ended", slowest)
+	}
+	total.notes = fmt.Sprintf("exit 0 within %.1f s; %d refused, %d unanswered: whole or not there", slowest.Seconds(), refused, unanswered)
+	report.add(t, total)
+}
+
+// sort puts a call where its answer says.
+func (f *inFlight) sort(a answer, err error, write string) error {
+	if errors.Is(err, errGone) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.unanswered++
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	refused := a.refused()
+	if refused == nil {
+		f.acks.add(acknowledged{a.list(), a.revision(), write})
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if strings.Contains(refused.Error(), todo.ErrUnknownOutcome.Error()) {
+		f.unanswered++
+	} else {
+		f.refused = append(f.refused, write)
+	}
+	return nil
+}
+
+// end checks that a process that was told to end does, without an error.
+func (f *inFlight) end(t *testing.T, p *process, signalled time.Time) {
+	t.Helper()
+	if err := p.wait(stopTimeout + 5*stopGrace); err != nil {
+		t.Errorf("it ended with %v: %s", err, p.log)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.slowest = max(f.slowest, time.Since(signalled))
+}
+
+// stopServing sends calls in twenty sessions to a server, which cannot write as long
+// as another program has the store locked; so all are in flight. It then has the
+// server end, and lets go of the store once that listens no more.
+func stopServing(t *testing.T, path string, calls int, out *inFlight) {
+	t.Helper()
+	s, err := newServing(t, t.TempDir(), nil, "--store", "sqlite:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sessions = 20
+	var clients []*caller
+	for i := range sessions {
+		c, err := s.session(fmt.Sprint("list-", i%4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		clients = append(clients, c)
+	}
+	first := &writer{name: "first"}
+	done, _, err := first.write(clients[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.acks.add(done)
+	unlock := lockStore(t, path)
+	var all sync.WaitGroup
+	sent := make(chan struct{}, calls)
+	for i, c := range clients {
+		w := &writer{name: fmt.Sprint("s", i)}
+		for range calls / sessions {
+			tool, args, write := w.next()
+			id := w.serial
+			all.Go(func() {
+				a, err := c.once(id, tool, args, sent)
+				if err := out.sort(a, err, write); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	for range calls / sessions * sessions {
+		<-sent
+	}
+	s.awaitRead(t)
+	signalled := time.Now()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for { // until it has taken the signal
+		c, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			break
+		}
+		c.Close()
+	}
+	unlock()
+	all.Wait()
+	out.end(t, s.process, signalled)
+	// Some requests may be read and not yet begun when the signal comes.
+	if out.unanswered > calls/10 {
+		t.Errorf("%d of %d calls that the server had were not answered", out.unanswered, calls)
+	}
+}
+
+// awaitRead waits until the server has read all requests that it was sent. Those
+// that it has not read when it is told to end it never answers.
+func (s *serving) awaitRead(t *testing.T) {
+	t.Helper()
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A line is a connection: "N: ADDRESS:PORT REMOTE STATE SENDING:UNREAD …", in
+	// hexadecimal. One that the listener holds is not accepted yet.
+	unread := regexp.MustCompile(fmt.Sprintf(`(?m)^ *\d+: 0100007F:%04X \S+ \S+ [0-9A-F]+:(0*[1-9A-F][0-9A-F]*) `, number))
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for {
+		connections, err := os.ReadFile("/proc/net/tcp")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !unread.Match(connections) {
+			return
+		}
+		<-look.C
+	}
+}
+
+// lockStore keeps others from writing a store until unlock is called.
+func lockStore(t *testing.T, path string) (unlock func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if _, err := db.Exec("ROLLBACK"); err != nil {
+			t.Error(err)
+		}
+		db.Close()
+	}
+}
+
+// stopAgents sends calls to one or four processes, each on a pipe and without waiting for
+// answers, and has them end after some answers.
+func stopAgents(t *testing.T, path string, calls int, out *inFlight) {
+	t.Helper()
+	processes := size(1, 4)
+	var all sync.WaitGroup
+	for i := range processes {
+		a, err := newAgent(t, t.TempDir(), nil, "--store", "sqlite:"+path, "--list", fmt.Sprint("list-", i%2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			if err := stopAgent(t, a, &writer{name: fmt.Sprint("p", i)}, calls/processes, out); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func stopAgent(t *testing.T, a *agent, w *writer, calls int, out *inFlight) error {
+	var messages strings.Builder
+	writes := make([]string, calls)
+	for i := range calls {
+		tool, args, write := w.next()
+		messages.WriteString(message(i+1, tool, args, "") + "\n")
+		writes[i] = write
+	}
+	var sending sync.WaitGroup
+	sending.Go(func() { _, _ = io.WriteString(a.in, messages.String()) }) // until the process ends
+	defer sending.Wait()
+	at := rand.IntN(calls / 2)
+	var signalled time.Time
+	for i, write := range writes {
+		if i == at {
+			signalled = time.Now()
+			if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				return err
+			}
+		}
+		got, err := a.read()
+		if err == nil && string(got.ID) != fmt.Sprint(i+1) {
+			return fmt.Errorf("answer %s in place of %d", got.ID, i+1)
+		}
+		if err := out.sort(got, err, write); err != nil {
+			return err
+		}
+	}
+	out.end(t, a.process, signalled)
+	return nil
+}
