@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -356,4 +357,28 @@ func BenchmarkSave(b *testing.B) {
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "saves/s")
 		b.ReportMetric(float64(b.N)/float64(s.batches.Load()), "saves/batch")
 	})
+}
+
+// BAD-INPUT 74: a process that looks for the store while another makes it does not
+// take it for an empty database beside a full log.
+func TestLooksWhileAnotherMakes(t *testing.T) {
+	for range 30 {
+		path := filepath.Join(t.TempDir(), "todo.db")
+		var lookers sync.WaitGroup
+		for range 4 {
+			lookers.Go(func() {
+				for {
+					info, err := look(path)
+					if err != nil {
+						t.Error(err)
+					}
+					if err != nil || info != nil && info.Size() > 0 {
+						return
+					}
+				}
+			})
+		}
+		mustSave(t, openWithCleanup(t, path), "a", 1)
+		lookers.Wait()
+	}
 }

@@ -119,6 +119,9 @@ func look(path string) (fs.FileInfo, error) {
 	}
 	// SQLite would take the file for a new database and delete its log.
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+		if now, err := os.Stat(path); err != nil || now.Size() > 0 {
+			return look(path) // another process is making both, the file first
+		}
 		return nil, fmt.Errorf("open store: %w: %s is empty, but its log %s-wal is not: restore a copy of both, move both away, or name another file with --store; they were left as they are",
 			todo.ErrCorrupt, path, path)
 	}
