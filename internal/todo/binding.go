@@ -112,17 +112,21 @@ type Binding struct {
 // its key is that of a name.
 const BindingAge = 60 * 24 * time.Hour
 
-// sight is what agents were shown by reads of this process and that no binding
-// in the store says yet. It is stored with the next write.
+// sight is what agents were shown by reads of this process. What no binding in the
+// store says yet is stored with the next write.
 type sight struct {
 	mu   sync.Mutex
 	seen map[sightKey]int64
+	// taken is what was taken to be stored. It stays known: while it is being stored,
+	// a write that looks in the store and then here would find it in neither.
+	taken map[sightKey]int64
 }
 
 type sightKey struct{ principal, conversation, list string }
 
-// maxSight is how many sights wait for a write. When there are more, all are
-// forgotten: then a change that an agent has read may be reported to it again.
+// maxSight is how many sights wait for a write, and how many more stay known. When
+// there are more, all are forgotten: then a change that an agent has read may be
+// reported to it again.
 const maxSight = 10_000
 
 // note records that a conversation was shown a revision of a list.
@@ -140,17 +144,22 @@ func (s *sight) note(principal, conversation, list string, revision int64) {
 func (s *sight) of(principal, conversation, list string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.seen[sightKey{principal, conversation, list}]
+	key := sightKey{principal, conversation, list}
+	return max(s.seen[key], s.taken[key])
 }
 
-// take returns all that is recorded as bindings that do not move, and forgets
-// it.
+// take returns all that waits to be stored as bindings that do not move. It does
+// not wait any more then.
 func (s *sight) take() []Binding {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []Binding
+	if s.taken == nil || len(s.taken)+len(s.seen) > maxSight {
+		s.taken = make(map[sightKey]int64)
+	}
 	for key, revision := range s.seen {
 		out = append(out, Binding{Principal: key.principal, Conversation: key.conversation, List: key.list, Seen: revision})
+		s.taken[key] = max(s.taken[key], revision)
 	}
 	clear(s.seen)
 	return out

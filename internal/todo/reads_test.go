@@ -68,3 +68,60 @@ func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 		})
 	}
 }
+
+// waitingStore lets the saves of one list wait, after they were made or before.
+type waitingStore struct {
+	todo.Store
+	list   string
+	saving chan struct{} // receives a value when such a save waits
+	let    chan struct{} // closed to let it go on
+}
+
+func (s *waitingStore) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
+	if next.List.ID == s.list {
+		s.saving <- struct{}{}
+		<-s.let
+	}
+	return s.Store.Save(ctx, next, bindings...)
+}
+
+// What an agent has read counts for its next write also while another
+// conversation's write is storing that: what it then leaves out is gone.
+func TestReadWhileItIsStored(t *testing.T) {
+	store := &waitingStore{Store: memory.New(), saving: make(chan struct{}), let: make(chan struct{})}
+	b := todo.NewBoard(store)
+	defer b.Close()
+	lists := b.As("")
+	apply := func(w todo.Write) todo.Snapshot {
+		t.Helper()
+		out, err := lists.Apply(t.Context(), w)
+		if err != nil {
+			t.Error(err)
+		}
+		return out.After
+	}
+	list := apply(todo.Write{Target: target("a"), Change: add("A")}).List.ID
+	other := apply(todo.Write{Target: target("c"), Change: add("other")}).List.ID
+	shared := target("b")
+	shared.List = list
+	apply(todo.Write{Target: shared, Change: add("B")})
+	if got, err := lists.Show(t.Context(), target("a")); err != nil || len(got.Items) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	store.list = other
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		apply(todo.Write{Target: target("c"), Change: add("more")}) // takes what a has read with it
+	}()
+	<-store.saving
+	lines := []todo.Line{{Text: "A", Active: "A", Status: "pending"}}
+	whole := target("a")
+	whole.Lines = lines
+	after := apply(todo.Write{Target: whole, Change: func(d *todo.Draft) error { d.Replace(plain, lines); return nil }})
+	if len(after.Items) != 1 {
+		t.Errorf("the item that the agent had read and left out is there: %+v", after.Items)
+	}
+	close(store.let)
+	<-done
+}
