@@ -142,6 +142,11 @@ func TestPastBugsNameTheirTests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, n := range namedTests(string(data)) {
+		if !declares(t, n.dir, n.function) {
+			t.Errorf("docs/reliability.md: there is no %s in %s", n.function, n.dir)
+		}
+	}
 	_, table, found := strings.Cut(string(data), "\n## Bugs that this kind of software has had\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	rows := regexp.MustCompile(`(?m)^\| ([^|]*) \| ([^|]*) \| ([^|]*) \|$`).FindAllStringSubmatch(table, -1)
