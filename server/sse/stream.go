@@ -43,6 +43,7 @@ type Stream struct {
 
 	mu     sync.Mutex // guards the response
 	active bool       // something was written since the last keep-alive tick
+	events bool       // the header that was written is that of an event stream
 }
 
 // Open returns a stream that writes to w, and starts its keep-alive; it writes
@@ -165,19 +166,20 @@ func (s *Stream) writeIfIdle() {
 	defer s.mu.Unlock()
 	idle := !s.active
 	s.active = false
-	if idle && strings.HasPrefix(s.Header().Get("Content-Type"), mediaType) {
+	if idle && s.events {
 		if _, err := s.write([]byte(": alive\n\n")); err == nil {
 			s.flush()
 		}
 	}
 }
 
-// WriteHeader implements http.ResponseWriter. It locks the response, because
-// writeIfIdle reads the header.
+// WriteHeader implements http.ResponseWriter.
 func (s *Stream) WriteHeader(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.active = true
+	// writeIfIdle must not read the header: its handler may be setting it.
+	s.events = strings.HasPrefix(s.Header().Get("Content-Type"), mediaType)
 	s.ResponseWriter.WriteHeader(status)
 }
 
