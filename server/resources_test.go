@@ -203,16 +203,6 @@ func (c *chat) listen(id string, uris []string) string {
 	return c.message(id, "subscriptions/listen", `{"notifications":{"resourceSubscriptions":`+string(raw)+`}}`)
 }
 
-// aside returns another connection to the same process with the same
-// conversation, or the same one on stdio. mcp-go loses some of the notifications
-// that come while a session's own request is being answered.
-func (c *chat) aside() *chat {
-	if c.by.pipes() {
-		return c
-	}
-	return c.process.chat(c.client).with("%s", c.meta)
-}
-
 // until returns the URIs up to the second notification about a beacon. Between
 // the two, touch changes the beacon again: then all that was written before the
 // first call has been notified.
@@ -238,7 +228,7 @@ func TestSubscribersAreToldOfTheirOwnList(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			over(t, func(r *rig) {
 				c := r.start(func(cfg *server.Config) { cfg.Conversations = []string{"acme/chat"} }).chat("tester")
-				a, b, beacon := c.with(key, "a"), c.with(key, "b"), c.with(key, "beacon").aside()
+				a, b, beacon := c.with(key, "a"), c.with(key, "b"), c.with(key, "beacon")
 				beacon.writes("p:X")
 				uri, n := "todo://lists/"+beacon.held(), 0
 				touch := func() { n++; beacon.adds(fmt.Sprint("Touch", n)) }
@@ -248,7 +238,6 @@ func TestSubscribersAreToldOfTheirOwnList(t *testing.T) {
 				if got := notes.until(uri, touch); len(got) != 0 {
 					t.Errorf("told of another conversation's list: %v", got)
 				}
-				a = a.aside()
 				a.writes("p:A1")
 				if got := notes.until(uri, touch); !slices.Contains(got, "todo://list") {
 					t.Error("not told of the first revision of its own list")
@@ -272,14 +261,14 @@ func TestSubscribersAreToldOfTheirOwnList(t *testing.T) {
 func TestSubscribersFollowAResume(t *testing.T) {
 	over(t, func(r *rig) {
 		c := r.connect()
-		a, b, beacon := c.conversation("a"), c.conversation("b").aside(), c.conversation("beacon").aside()
+		a, b, beacon := c.conversation("a"), c.conversation("b"), c.conversation("beacon")
 		beacon.writes("p:X")
 		uri, n := "todo://lists/"+beacon.held(), 0
 		touch := func() { n++; beacon.adds(fmt.Sprint("Touch", n)) }
 		b.writes("p:B1 p:B2")
 		a.writes("p:A1 p:A2")
 		notes := a.subscribes("todo://list", uri)
-		a.aside().resumes(b.held())
+		a.resumes(b.held())
 		if got := notes.until(uri, touch); !slices.Contains(got, "todo://list") {
 			t.Error("not told that the conversation holds another list")
 		}
@@ -330,7 +319,7 @@ func TestSubscriberOfANamedList(t *testing.T) {
 	over(t, func(r *rig) {
 		p := r.start(func(cfg *server.Config) { cfg.List = "release" })
 		conn := p.chat("tester")
-		a, b := conn.conversation("a"), conn.conversation("b").aside()
+		a, b := conn.conversation("a"), conn.conversation("b")
 		notes := a.subscribes("todo://list")
 		b.writes("p:X")
 		select {
@@ -346,17 +335,17 @@ func TestSubscriberOfANamedList(t *testing.T) {
 func TestTwoSubscribersOnOneConnection(t *testing.T) {
 	over(t, func(r *rig) {
 		c := r.connect()
-		a, b, beacon := c.conversation("a"), c.conversation("b"), c.conversation("beacon").aside()
+		a, b, beacon := c.conversation("a"), c.conversation("b"), c.conversation("beacon")
 		beacon.writes("p:X")
 		uri, n := "todo://lists/"+beacon.held(), 0
 		touch := func() { n++; beacon.adds(fmt.Sprint("Touch", n)) }
 		notes := a.subscribes("todo://list", uri)
 		b.subscribe("todo://list")
-		b.aside().writes("p:B1")
+		b.writes("p:B1")
 		if got := notes.until(uri, touch); !slices.Contains(got, "todo://list") {
 			t.Error("the second subscriber is not told")
 		}
-		a.aside().writes("p:A1")
+		a.writes("p:A1")
 		if got := notes.until(uri, touch); !slices.Contains(got, "todo://list") {
 			t.Error("the first subscriber is not told")
 		}
@@ -368,7 +357,7 @@ func TestTwoSubscribersOnOneConnection(t *testing.T) {
 func TestSubscribersForgetTheEarlierList(t *testing.T) {
 	over(t, func(r *rig) {
 		c := r.connect()
-		a, b, beacon := c.conversation("a"), c.conversation("b").aside(), c.conversation("beacon").aside()
+		a, b, beacon := c.conversation("a"), c.conversation("b"), c.conversation("beacon")
 		beacon.writes("p:X")
 		uri, n := "todo://lists/"+beacon.held(), 0
 		touch := func() { n++; beacon.adds(fmt.Sprint("Touch", n)) }
@@ -376,7 +365,7 @@ func TestSubscribersForgetTheEarlierList(t *testing.T) {
 		a.writes("p:A1 p:A2")
 		before := a.held()
 		notes := a.subscribes("todo://list", uri)
-		a.aside().resumes(b.held())
+		a.resumes(b.held())
 		notes.until(uri, touch)
 		r.personEdits(before, sets("1", todo.Completed))
 		if got := notes.until(uri, touch); len(got) != 0 {

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -279,13 +280,54 @@ func (h *Handler) get(w http.ResponseWriter, x *exchange) error {
 	defer attending.Wait()
 	defer cancel()
 	attending.Go(h.server.Attend(x.withPeer(ctx)))
-	return h.stream(ctx, w, x)
+	return x.Stream(w, func(stream *sse.Stream) error {
+		defer context.AfterFunc(ctx, stream.End)()
+		return h.listen(stream, x.session())
+	})
 }
 
+// listen sends the notifications of a session on its stream until that ends.
+//
+// mcp-go's own stream is not used: the answers to other requests of the session
+// read from the same queue, so that a notification may go with one of them, or is
+// lost if that answer is just complete.
+func (h *Handler) listen(stream *sse.Stream, id string) error {
+	l := listener{id: id, queue: make(chan mcp.JSONRPCNotification, 16)}
+	if err := h.server.MCP().RegisterSession(stream.Context(), l); err != nil {
+		return fmt.Errorf("begin stream: %w", err)
+	}
+	defer h.server.MCP().UnregisterSession(stream.Context(), id)
+	if stream.Begin() != nil {
+		return nil // the client is gone
+	}
+	for {
+		select {
+		case n := <-l.queue:
+			if err := stream.Send(sse.Event{Name: "message", Data: n}); err != nil {
+				return err
+			}
+		case <-stream.Context().Done():
+			return nil
+		}
+	}
+}
+
+// listener is a session's stream as mcp-go knows it.
+type listener struct {
+	id    string
+	queue chan mcp.JSONRPCNotification
+}
+
+var _ mcpserver.ClientSession = listener{}
+
+func (l listener) SessionID() string                                   { return l.id }
+func (listener) Initialize()                                           {}
+func (listener) Initialized() bool                                     { return true }
+func (l listener) NotificationChannel() chan<- mcp.JSONRPCNotification { return l.queue }
+
 // replaceStream registers a session's new stream, and ends the old one and
-// waits for its end. The client may have lost the old stream without the server
-// noticing. mcp-go would let two streams share a queue and would send nothing
-// to either after the first ends. The caller must call remove when the new
+// waits for its end: a session has one stream, and the client may have lost the
+// old one without the server noticing. The caller must call remove when the new
 // stream has ended.
 func (h *Handler) replaceStream(id string, end context.CancelFunc) (remove func()) {
 	stream := &getStream{end: end, ended: make(chan struct{})}

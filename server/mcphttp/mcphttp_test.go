@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
@@ -216,6 +218,58 @@ func TestHTTPSubscriptions(t *testing.T) {
 	servertest.Post(t, url, servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "C")), servertest.ModernHeaders("tools/call", "TodoWrite")...)
 	if got := sub.Expect("notifications/resources/updated"); !strings.Contains(got, `"io.modelcontextprotocol/subscriptionId":"L"`) {
 		t.Errorf("subscription stream: %s", got)
+	}
+}
+
+// heldStore holds the saves of lists that begin with the item "held".
+type heldStore struct {
+	todo.Store
+	saving, let chan struct{}
+}
+
+func (s heldStore) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
+	if next.Items[0].Text == "held" {
+		s.saving <- struct{}{}
+		<-s.let
+	}
+	return s.Store.Save(ctx, next, bindings...)
+}
+
+// The notifications of a session go on its stream alone, also while another
+// request of the session is being answered. mcp-go would send about half of them
+// with that answer, or nowhere.
+func TestNotificationsStayOnTheStream(t *testing.T) {
+	store := heldStore{memory.New(), make(chan struct{}), make(chan struct{})}
+	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
+	write := servertest.Writer(t, web.URL, "other")
+	write(servertest.Todos("pending", "A"))
+	lists, err := store.Find(t.Context(), todo.Query{})
+	if err != nil || len(lists) != 1 {
+		t.Fatal(lists, err)
+	}
+	session := servertest.Session(t, web.URL+"/mcp", "tester")
+	stream := servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", session)
+	subscribe := fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"todo://lists/%s"}}`, lists[0].List.ID)
+	if _, _, answer := servertest.Post(t, web.URL+"/mcp", subscribe, "Mcp-Session-Id", session); strings.Contains(answer, "error") {
+		t.Fatal(answer)
+	}
+	answered := make(chan string)
+	go func() {
+		_, _, answer, err := servertest.TryPost(web.URL+"/mcp", strings.NewReader(servertest.Call(3, "TodoWrite", servertest.Todos("pending", "held"))), "Mcp-Session-Id", session)
+		answered <- fmt.Sprint(answer, err)
+	}()
+	<-store.saving
+	release := sync.OnceFunc(func() { close(store.let) })
+	t.Cleanup(release) // the server does not close before
+	for n := range 20 {
+		told := time.AfterFunc(10*time.Second, func() { stream.Close() }) // fails Expect
+		write(servertest.Todos("pending", fmt.Sprint("A", n)))
+		stream.Expect("notifications/resources/updated")
+		told.Stop()
+	}
+	release()
+	if answer := <-answered; strings.Contains(answer, "resources/updated") {
+		t.Errorf("the answer has a notification: %s", answer)
 	}
 }
 
