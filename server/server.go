@@ -165,7 +165,10 @@ func bounded[Request, Result any](s *Server, handle func(context.Context, Reques
 				err = errors.New("the server failed; its log says why")
 			}
 		}()
-		return handle(ctx, r)
+		if result, err = handle(ctx, r); errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w after %s (see --request-timeout)", err, s.Timeout)
+		}
+		return result, err
 	}
 }
 

@@ -98,7 +98,7 @@ func (a *app) serverConfig(board *todo.Board) (server.Config, error) {
 	list, texts, err := a.newTools()
 	return server.Config{
 		Board: board, Tools: list, Publish: a.publish, Structured: a.content, Texts: texts, Version: a.Version,
-		List: a.list, Panel: a.panel, Dir: workingDir(), Conversations: a.keys, SessionVariables: a.variables, Getenv: a.Getenv, StopTimeout: a.stop, Log: a.logger(),
+		List: a.list, Panel: a.panel, Dir: workingDir(), Conversations: a.keys, SessionVariables: a.variables, Getenv: a.Getenv, Timeout: a.request, StopTimeout: a.stop, Log: a.logger(),
 		MaxSubscriptions: a.subs, MaxAllSubscriptions: a.allSubs, SubscriptionLinger: a.linger,
 	}, err
 }

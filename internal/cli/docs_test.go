@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"todo-mcp/internal/todo"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/settings.md")
@@ -25,6 +27,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", row.name, row.variable(), def, row.help)
 	}
+	b.WriteString("\n" + fixedBounds())
 	path := filepath.Join("..", "..", "docs", "settings.md")
 	if *update {
 		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
@@ -70,6 +73,34 @@ func TestReadmeCommands(t *testing.T) {
 	if found < 20 {
 		t.Errorf("only %d commands and flags were found in README", found)
 	}
+}
+
+// fixedBounds returns the section of docs/settings.md about bounds that are part
+// of the data format, the protocol or the tools' contract.
+func fixedBounds() string {
+	var b strings.Builder
+	b.WriteString("## Bounds that are not settings\n\nThey are part of the stored form, of the protocol or of what the tools promise\n" +
+		"([variants](spec/variants.md) V7), so that every client and every store can rely on them.\n\n| bound | of what | where it is refused |\n|---|---|---|\n")
+	for _, row := range []struct {
+		most        any
+		what, where string
+	}{
+		{todo.MaxItems, "items of a list", "the tool's result, an edit on the panel, an import"},
+		{todo.MaxText, "characters of a text", "the same"},
+		{todo.MaxName, "characters of a list's name", "`--list`, `?list=` and `Todo-List` (400), an import"},
+		{todo.MaxDetail, "characters of a priority or due date", "the tool's result, an import"},
+		{todo.MaxRequest, "bytes of a message, a body, a command's input, a markdown import", "413 over HTTP, the tool's result or an error on stdio, the command"},
+		{todo.MaxWorkspace, "bytes of a workspace", "cut; an import refuses it"},
+		{todo.MaxLabel, "bytes of an id, a client or an agent in an import", "the import"},
+		{64, "levels of nesting in a message", "400 over HTTP, an error on stdio"},
+		{32 << 10, "bytes of an HTTP header", "431"},
+		{200, "bytes of a resource's address in a subscription", "an error: no such resource"},
+		{1 << 20, "bytes of a page of a history, or one larger revision", "not at all: the header `Link` leads to the next page"},
+		{2000, "lists in an answer of `/api/lists`, on the panel and in `watch`", "not at all: the last changed are shown"},
+	} {
+		fmt.Fprintf(&b, "| %v | %s | %s |\n", row.most, row.what, row.where)
+	}
+	return b.String()
 }
 
 // Every setting accepts its own default and is complete, and no two have the

@@ -84,7 +84,7 @@ func (a *app) newWeb(s *server.Server) (*edge.Edge, error) {
 	return web.New(s, web.Config{
 		Board: s.Board, Hosts: a.hosts, Origins: a.origins, SessionKey: a.sessionKey, Log: a.logger(),
 		MaxStreams: a.streams, MaxStreamsPerClient: a.clientStreams,
-		StopTimeout: a.stop, Streams: sse.Limits{WriteTimeout: a.write},
+		Timeout: a.request, HeaderTimeout: a.header, BodyTimeout: a.body, StopTimeout: a.stop, Streams: sse.Limits{WriteTimeout: a.write},
 	})
 }
 

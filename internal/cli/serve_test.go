@@ -27,12 +27,18 @@ type runningServer struct {
 // serve starts a server on a free port and returns when it listens.
 func serve(t *testing.T, args ...string) *runningServer {
 	t.Helper()
+	return serveLogging(t, io.Discard, args...)
+}
+
+// serveLogging is [serve] with the server's log.
+func serveLogging(t *testing.T, log io.Writer, args ...string) *runningServer {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	r, w := io.Pipe()
 	s := &runningServer{stop: stop, done: make(chan error, 1)}
 	go func() {
 		s.done <- cli.Run(ctx, append([]string{"todo-mcp", "serve", "--addr", "127.0.0.1:0"}, args...),
-			cli.Env{Stdout: w, Stderr: io.Discard, Getenv: func(string) string { return "" }, Version: "v0"})
+			cli.Env{Stdout: w, Stderr: log, Getenv: func(string) string { return "" }, Version: "v0"})
 		w.Close()
 	}()
 	t.Cleanup(stop)

@@ -40,6 +40,9 @@ type settings struct {
 	token     string
 	stop      time.Duration
 	write     time.Duration
+	header    time.Duration
+	body      time.Duration
+	request   time.Duration
 	subs      int
 	allSubs   int
 	linger    time.Duration
@@ -197,6 +200,8 @@ func serverSettings() []setting {
 			"most resource subscriptions of all sessions and streams together"),
 		define(seconds(1, 86_400), "subscription-linger", time.Minute, func(s *settings) *time.Duration { return &s.linger },
 			"how many seconds a session without a stream keeps its subscriptions"),
+		define(seconds(1, 600), "request-timeout", 10*time.Second, func(s *settings) *time.Duration { return &s.request },
+			"how many seconds a call or a page may wait for the store"),
 		define(seconds(1, 3600), "stop-timeout", 8*time.Second, func(s *settings) *time.Duration { return &s.stop },
 			"how many seconds clients may still take to read their answers when the server ends"),
 	}
@@ -218,6 +223,10 @@ func httpSettings() []setting {
 			"most open event streams"),
 		define(between(1, 1_000_000), "max-streams-per-client", 2048, func(s *settings) *int { return &s.clientStreams },
 			"most open event streams of one client address, or of one principal"),
+		define(seconds(1, 3600), "header-timeout", 10*time.Second, func(s *settings) *time.Duration { return &s.header },
+			"how many seconds the header of an HTTP request may take to arrive"),
+		define(seconds(1, 3600), "body-timeout", 30*time.Second, func(s *settings) *time.Duration { return &s.body },
+			"how many seconds the body of an HTTP request may take to arrive"),
 		define(seconds(1, 3600), "write-timeout", 10*time.Second, func(s *settings) *time.Duration { return &s.write },
 			"how many seconds an HTTP client may take to read a piece (256 kB) of its answer or an event"),
 	}

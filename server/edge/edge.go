@@ -15,6 +15,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"os"
 	"time"
 
 	"todo-mcp/internal/todo"
@@ -196,6 +197,9 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 	stream := sse.Open(ctx, w, e.config.Streams)
 	defer stream.Close()
 	err = serve(stream)
+	if errors.Is(err, os.ErrDeadlineExceeded) && e.closing.Err() == nil {
+		e.config.Log.Info("stream closed, its client does not read it (see --write-timeout)")
+	}
 	// ErrClosed: the board closes when the program stops.
 	if err != nil && stream.Context().Err() == nil && !errors.Is(err, todo.ErrClosed) {
 		e.config.Log.Error("stream failed", "method", r.Method, "route", r.Pattern, "error", err)

@@ -79,7 +79,7 @@ func describe(err error) *Error {
 	case errors.Is(err, todo.ErrUnknownOutcome):
 		return &Error{http.StatusServiceUnavailable, "it is not known whether the change was saved: look before you repeat it"}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{http.StatusServiceUnavailable, "the store did not answer in time"}
+		return &Error{http.StatusServiceUnavailable, "the store did not answer in time (see --request-timeout)"}
 	}
 	return &Error{http.StatusServiceUnavailable, "the store failed; the server's log says why"}
 }

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
 )
@@ -23,11 +24,11 @@ func (s *streamCount) open(r *Request, c Config) (closed func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all >= c.MaxStreams {
-		return nil, &Error{http.StatusTooManyRequests, "too many open streams (see --max-streams)"}
+		return nil, tooMany("too many open streams, %d is the most (see --max-streams)", c.MaxStreams)
 	}
 	for _, client := range clients {
 		if s.of[client] >= c.MaxStreamsPerClient {
-			return nil, &Error{http.StatusTooManyRequests, "too many open streams of one client (see --max-streams-per-client)"}
+			return nil, tooMany("too many open streams of one client, %d is the most (see --max-streams-per-client)", c.MaxStreamsPerClient)
 		}
 	}
 	if s.of == nil {
@@ -47,4 +48,8 @@ func (s *streamCount) open(r *Request, c Config) (closed func(), err error) {
 			}
 		}
 	}, nil
+}
+
+func tooMany(format string, most int) *Error {
+	return &Error{http.StatusTooManyRequests, fmt.Sprintf(format, most)}
 }

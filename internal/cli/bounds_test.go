@@ -1,0 +1,272 @@
+package cli_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/cli"
+	"todo-mcp/server/servertest"
+)
+
+// exceeding is a server of which a client asks more than a setting allows.
+type exceeding struct {
+	*testing.T
+	*runningServer
+	log   logLines
+	store string // path of the store's file
+}
+
+// logLines receives the lines of a log; it drops those after a hundred that nobody
+// takes.
+type logLines chan string
+
+func (l logLines) Write(line []byte) (int, error) {
+	select {
+	case l <- string(line):
+	default:
+	}
+	return len(line), nil
+}
+
+// bounds has for each setting that is a bound how a client exceeds it: refused
+// returns what it is answered, or what is logged.
+func bounds() map[string]struct {
+	value   string
+	refused func(e exceeding) string
+} {
+	type bound = struct {
+		value   string
+		refused func(e exceeding) string
+	}
+	return map[string]bound{
+		"max-streams":            {"1", exceeding.streams},
+		"max-streams-per-client": {"1", exceeding.streams},
+		"max-subscriptions":      {"1", exceeding.subscriptions},
+		"max-all-subscriptions":  {"1", exceeding.subscriptions},
+		"body-timeout":           {"1", exceeding.silentBody},
+		"request-timeout":        {"1", exceeding.lockedStore},
+		"write-timeout":          {"1", exceeding.unreadAnswer},
+		"stop-timeout":           {"1", exceeding.endWithCalls},
+		"max-lists":              {"1", exceeding.lists},
+		"max-begun":              {"1", exceeding.plans},
+		"max-size":               {"1", exceeding.bytes},
+	}
+}
+
+// unnamed are the settings that are bounds and that no refusal names, with the
+// reason.
+func unnamed() map[string]string {
+	return map[string]string{
+		"header-timeout":     "the HTTP server closes the connection before there is a request to answer",
+		"max-items":          "docs/spec/variants.md T3 words the refusal",
+		"max-content-length": "docs/spec/variants.md T2 words the refusal",
+	}
+}
+
+// Every setting that is a bound is named by the refusal of what exceeds it, so
+// that who runs into it knows what to change.
+func TestRefusalsNameTheirSetting(t *testing.T) {
+	table, err := os.ReadFile(filepath.Join("..", "..", "docs", "settings.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range regexp.MustCompile("(?m)^\\| `--(max-[a-z-]+|[a-z]+-timeout)`").FindAllStringSubmatch(string(table), -1) {
+		name := row[1]
+		b, ok := bounds()[name]
+		if _, exempt := unnamed()[name]; ok == exempt {
+			t.Errorf("--%s: a bound has either a row here or a reason why no refusal names it", name)
+		}
+		if !ok {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most wait for a second
+			e := exceeding{T: t, log: make(logLines, 100), store: filepath.Join(t.TempDir(), "todo.db")}
+			e.runningServer = serveLogging(t, e.log, "--store", "sqlite:"+e.store, "--log-level", "info", "--"+name, b.value)
+			if got := b.refused(e); !regexp.MustCompile(`--` + name + `\b[^-]`).MatchString(got) {
+				t.Errorf("the refusal does not name --%s: %.300s", name, got)
+			}
+			e.stop()
+			<-e.done
+		})
+	}
+}
+
+// call calls a tool of an MCP session and returns the answer.
+func (e exceeding) call(session, args string) string {
+	e.Helper()
+	_, _, answer := servertest.Post(e, e.url+"/mcp", servertest.Call(1, "create_todos", args), "Mcp-Session-Id", session)
+	return answer
+}
+
+func (e exceeding) session() string { return servertest.Session(e, e.url+"/mcp", "tester") }
+
+func (e exceeding) streams() string {
+	servertest.OpenStream(e.T, "GET", e.url+"/api/events", "")
+	res, err := http.Get(e.url + "/api/events")
+	if err != nil {
+		e.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusTooManyRequests {
+		e.Error(res.Status, err)
+	}
+	return string(text)
+}
+
+func (e exceeding) subscriptions() (answer string) {
+	session := e.session()
+	for _, uri := range []string{"todo://list", "todo://lists"} {
+		message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":%q}}`, uri)
+		_, _, answer = servertest.Post(e, e.url+"/mcp", message, "Mcp-Session-Id", session)
+	}
+	return answer
+}
+
+// dial sends a text to the server on a connection of its own.
+func (e exceeding) dial(text string) net.Conn {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(e.url, "http://"))
+	if err != nil {
+		e.Fatal(err)
+	}
+	e.Cleanup(func() { conn.Close() })
+	_, _ = io.WriteString(conn, text)
+	return conn
+}
+
+const beginsBody = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+
+func (e exceeding) silentBody() string {
+	answer, err := io.ReadAll(e.dial(beginsBody))
+	if err != nil {
+		e.Error(err)
+	}
+	return string(answer)
+}
+
+// lockedStore returns what a page and a call answer while another program has the
+// store locked; both have to name the setting.
+func (e exceeding) lockedStore() string {
+	session := e.session()
+	e.call(session, `{"items":["A"]}`)
+	db, err := sql.Open("sqlite", e.store)
+	if err != nil {
+		e.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, s := range []string{"PRAGMA busy_timeout = 10000", "BEGIN IMMEDIATE"} { // the server may still be writing
+		if _, err := db.Exec(s); err != nil {
+			e.Fatal(err)
+		}
+	}
+	called := e.call(session, `{"items":["B"]}`)
+	res, err := http.Get(e.url + "/readyz") // which tries a write
+	if err != nil {
+		e.Fatal(err)
+	}
+	defer res.Body.Close()
+	page, err := io.ReadAll(res.Body)
+	if err != nil || !strings.Contains(string(page), "--request-timeout") {
+		e.Errorf("the page does not name --request-timeout: %s, %v", page, err)
+	}
+	return called
+}
+
+// logged waits for a line in the server's log.
+func (e exceeding) logged(text string) (all string) {
+	late := time.After(20 * time.Second)
+	for !strings.Contains(all, text) {
+		select {
+		case line := <-e.log:
+			all += line
+		case <-late:
+			return all
+		}
+	}
+	return all
+}
+
+// longItems returns the arguments of create_todos for n items of 4,000 characters.
+func longItems(character string, n int) string {
+	item := `"` + strings.Repeat(character, 4000) + `"`
+	return `{"items":[` + strings.Repeat(item+",", n-1) + item + `]}`
+}
+
+func (e exceeding) unreadAnswer() string {
+	session := e.session()
+	e.call(session, longItems("x", 200))
+	// Together more than the buffers of a connection hold.
+	conn := e.dial(strings.Repeat("GET /api/lists HTTP/1.1\r\nHost: localhost\r\n\r\n", 20))
+	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+	return e.logged("--write-timeout")
+}
+
+func (e exceeding) endWithCalls() string {
+	e.call(e.session(), `{"items":["A"]}`) // the server serves
+	e.dial(beginsBody)
+	e.call(e.session(), `{"items":["A"]}`) // it has taken the connection before
+	e.stop()
+	<-e.done
+	e.done <- nil // for the caller
+	return e.logged("--stop-timeout")
+}
+
+// lists begins two lists in two conversations, which nobody may evict: both have
+// two revisions.
+func (e exceeding) lists() (answer string) {
+	for range 2 {
+		session := e.session()
+		for range 2 {
+			answer = e.call(session, `{"items":["A"]}`)
+		}
+	}
+	return answer
+}
+
+func (e exceeding) plans() string {
+	session := e.session()
+	for _, args := range []string{servertest.Todos("completed", "A"), servertest.Todos("pending", "B")} {
+		_, _, answer := servertest.Post(e, e.url+"/mcp", servertest.Call(1, "TodoWrite", args), "Mcp-Session-Id", session)
+		if strings.Contains(answer, `"isError":true`) {
+			return answer
+		}
+	}
+	return ""
+}
+
+func (e exceeding) bytes() (answer string) {
+	session := e.session()
+	for n := range 10 {
+		if answer = e.call(session, longItems(string('a'+rune(n)), 50)); strings.Contains(answer, `"isError":true`) {
+			break
+		}
+	}
+	return answer
+}
+
+// On a pipe, too, answers that nobody reads are given up with a word about it.
+func TestUnreadAnswersOnAPipeAreLogged(t *testing.T) {
+	log := &servertest.Log{}
+	unread, out := io.Pipe()
+	defer unread.Close()
+	in := strings.NewReader(servertest.Initialize(1, "tester") + "\n")
+	env := cli.Env{Stdin: in, Stdout: out, Stderr: log, Getenv: func(string) string { return "" }}
+	if err := cli.Run(context.Background(), []string{"todo-mcp", "stdio", "--store", "memory", "--stop-timeout", "1"}, env); err != nil {
+		t.Error(err)
+	}
+	if lines := log.Take(); len(lines) != 1 || !strings.Contains(lines[0], "--stop-timeout") {
+		t.Errorf("logged: %q", lines)
+	}
+}
