@@ -89,6 +89,41 @@ func TestUnreadAnswersAreGivenUp(t *testing.T) {
 	}
 }
 
+// BAD-INPUT 61, 63: of an answer that nobody reads the system keeps little. What it
+// keeps is no memory of this process, so that nothing else bounds it.
+func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
+	board := todo.NewBoard(memory.New())
+	defer board.Close()
+	e, err := edge.New(edge.Config{Board: board, Streams: sse.Limits{WriteTimeout: 250 * time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := make(chan int, 1)
+	e.Handle("GET /large", edge.Text, func(w http.ResponseWriter, _ *edge.Request) error {
+		total, piece := 0, make([]byte, 16<<10)
+		for total < 16<<20 {
+			n, err := w.Write(piece)
+			if total += n; err != nil {
+				break
+			}
+		}
+		taken <- total
+		return nil
+	})
+	address, stop := serve(t, e)
+	defer stop()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+	fmt.Fprintf(conn, "GET /large HTTP/1.1\r\nHost: %s\r\n\r\n", address)
+	if n := <-taken; n > 1<<20 {
+		t.Errorf("61: the system took %d bytes", n)
+	}
+}
+
 // BAD-INPUT 61: answers that nobody reads do not delay the end of the server by
 // more than a second.
 func TestUnreadAnswersDoNotDelayTheEnd(t *testing.T) {
