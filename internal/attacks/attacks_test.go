@@ -1,0 +1,215 @@
+//go:build e2e && linux
+
+package attacks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/server/servertest"
+)
+
+// attack is a row of the table.
+type attack struct {
+	row    int    // of docs/spec/bad-input.md
+	what   string // at full size
+	before string // what it did to the program when it was found
+	run    func(t *testing.T, program string, full bool) result
+	// The bounds of the result, in both forms.
+	memory int // MB
+	time   time.Duration
+}
+
+// result is what an attack cost.
+type result struct {
+	memory    int           // the most that the process had, in MB
+	processor time.Duration // that the process used
+	time      time.Duration // see what; more where other programs use the machine
+	what      string        // what took the time
+}
+
+func attacks() []attack {
+	return []attack{
+		{59, "300 connections with bodies that never come, at 256 descriptors", "every client is stopped without end", silentBodies, 100, 40 * time.Second},
+		{60, "one GET of the history of 204 revisions of 1,000 × 4,000 characters", "beyond 14 GB", history, 300, 15 * time.Second},
+		{61, "150 unread answers of 4 MB", "965 MB for 55 s", unreadAnswers, 1000, 20 * time.Second},
+		{61, "SIGTERM with 150 unread answers of 4 MB", "8 s", unreadAtTheEnd, 1000, 5 * time.Second},
+		{63, "1,000 silent streams and one write of 1 MB", "2.7 GB, 5.6 s", silentStreams, 250, 5 * time.Second},
+		{64, "800 subscriptions with URIs of 1 MB in one session", "1.5 GB", subscriptions, 150, 60 * time.Second},
+		{68, "stdio: nobody reads, and the input ends", "25 s", stdio(false), 100, 10 * time.Second},
+		{68, "stdio: nobody reads, and SIGTERM", "25 s", stdio(true), 100, 10 * time.Second},
+	}
+}
+
+// Each attack stays within its bounds.
+func TestAttacks(t *testing.T) {
+	full := os.Getenv("TODO_ATTACKS") == "full"
+	program := build(t)
+	table := "\n| row | attack | before | peak memory | processor | time | of what |\n|---|---|---|---|---|---|---|\n"
+	for _, a := range attacks() {
+		t.Run(fmt.Sprint(a.row, " ", a.what), func(t *testing.T) {
+			got := a.run(t, program, full)
+			table += fmt.Sprintf("| %d | %s | %s | %d MB | %.1f s | %.1f s | %s |\n", a.row, a.what, a.before, got.memory, got.processor.Seconds(), got.time.Seconds(), got.what)
+			if got.memory > a.memory || got.time > a.time {
+				t.Errorf("%d MB, %s, want at most %d MB, %s", got.memory, got.time, a.memory, a.time)
+			}
+		})
+	}
+	if full {
+		t.Log(table)
+	}
+}
+
+// choose returns the size at full length, or the short one.
+func choose(full bool, atFull, short int) int {
+	if full {
+		return atFull
+	}
+	return short
+}
+
+func silentBodies(t *testing.T, program string, full bool) result {
+	p := serve(t, program, filepath.Join(t.TempDir(), "todo.db"), 256, "--body-timeout", fmt.Sprint(choose(full, 30, 2)))
+	for range 300 {
+		p.send("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n")
+	}
+	began := time.Now()
+	p.call(servertest.Session(p, p.url+"/mcp", "honest"), `{"items":["A"]}`)
+	return p.cost(time.Since(began), "until another client is answered")
+}
+
+func history(t *testing.T, program string, full bool) result {
+	store, id := largeList(t, choose(full, 204, 20))
+	p := serve(t, program, store, 0)
+	began := time.Now()
+	for _, path := range []string{"/api/lists/" + id + "/history", "/api/workspace", "/lists/" + id} {
+		if size := p.read(path); size > 32<<20 { // one revision in three forms
+			t.Errorf("%s: %d bytes", path, size)
+		}
+	}
+	return p.cost(time.Since(began), "history, workspace and page together")
+}
+
+// askUnread asks for a list of 4 MB and reads one byte, n times.
+func askUnread(t *testing.T, program string, n int, args ...string) *process {
+	store, id := largeList(t, 1)
+	p := serve(t, program, store, 0, args...)
+	for range n {
+		p.get("/api/lists/" + id)
+	}
+	return p
+}
+
+func unreadAnswers(t *testing.T, program string, full bool) result {
+	n := choose(full, 150, 15)
+	p := askUnread(t, program, n, "--write-timeout", fmt.Sprint(choose(full, 10, 1)))
+	took := p.awaitLog(n, "--write-timeout")
+	return p.cost(took, "until all are given up")
+}
+
+func unreadAtTheEnd(t *testing.T, program string, full bool) result {
+	p := askUnread(t, program, choose(full, 150, 15))
+	got := p.cost(0, "from SIGTERM to the end")
+	got.time = p.terminate()
+	return got
+}
+
+func silentStreams(t *testing.T, program string, full bool) result {
+	p := serve(t, program, filepath.Join(t.TempDir(), "todo.db"), 0)
+	for range choose(full, 1000, 100) {
+		p.get("/api/events")
+	}
+	reader := servertest.OpenStream(t, "GET", p.url+"/api/events", "")
+	session := servertest.Session(p, p.url+"/mcp", "writer")
+	began := time.Now()
+	p.call(session, items(250))
+	reader.Expect(`"revision":1`)
+	took := time.Since(began)
+	began = time.Now()
+	p.call(session, `{"items":["small"]}`)
+	reader.Expect(`"revision":2`)
+	return p.cost(max(took, time.Since(began)), "until a reader has the change")
+}
+
+func subscriptions(t *testing.T, program string, full bool) result {
+	p := serve(t, program, filepath.Join(t.TempDir(), "todo.db"), 0)
+	session := servertest.Session(p, p.url+"/mcp", "tester")
+	long := strings.Repeat("x", 1_000_000)
+	began := time.Now()
+	for n := range choose(full, 800, 50) {
+		message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"todo://lists/%d%s"}}`, n, long)
+		if _, _, answer := servertest.Post(p, p.url+"/mcp", message, "Mcp-Session-Id", session); !strings.Contains(answer, `"error"`) {
+			t.Fatalf("subscribed: %.300s", answer)
+		}
+	}
+	return p.cost(time.Since(began), "until all are refused")
+}
+
+// stdio returns an attack in which nobody reads what the program writes, and the
+// program is to end.
+func stdio(terminate bool) func(t *testing.T, program string, full bool) result {
+	return func(t *testing.T, program string, full bool) result {
+		store := filepath.Join(t.TempDir(), "todo.db")
+		unread, out, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unread.Close()
+		in, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := start(t, 0, program, in, out, "stdio", "--store", "sqlite:"+store, "--stop-timeout", fmt.Sprint(choose(full, 8, 1)))
+		in.Close()
+		out.Close()
+		messages := servertest.Initialize(1, "tester") + "\n" + strings.Repeat(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`+"\n", 40) + servertest.Call(3, "create_todos", `{"items":["last"]}`) + "\n"
+		if _, err := io.WriteString(w, messages); err != nil {
+			t.Fatal(err)
+		}
+		// The first answer shows that it has begun.
+		if _, err := unread.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		got := p.cost(0, "until the end; the last write is on disk")
+		if terminate {
+			got.time = p.terminate()
+			w.Close()
+		} else {
+			began := time.Now()
+			w.Close()
+			got.time = p.awaitEnd(began)
+		}
+		if p.err != nil {
+			t.Error(p.err)
+		}
+		checkLast(t, program, store)
+		return got
+	}
+}
+
+// checkLast checks that a store has the list of a call that was read, and never
+// answered.
+func checkLast(t *testing.T, program, store string) {
+	t.Helper()
+	p := serve(t, program, store, 0)
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, p.url+"/api/lists", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	lists, err := io.ReadAll(res.Body)
+	if err != nil || !strings.Contains(string(lists), `"last"`) {
+		t.Errorf("the last write is lost: %s, %v", lists, err)
+	}
+}
