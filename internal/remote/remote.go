@@ -1,4 +1,4 @@
-// Package remote follows the lists of a todo-mcp server over HTTP.
+// Package remote follows and edits the lists of a todo-mcp server over HTTP.
 //
 // [Client.Follow] misses no change: it first passes all lists to its caller,
 // then every list that changes, and does both again after each reconnection. It
@@ -102,12 +102,17 @@ func (r *Refused) Error() string {
 	return fmt.Sprintf("the server answers %d: %s", r.Status, text)
 }
 
-// get requests a path below the server's address. It returns a [*Refused] for
-// any status but 200; otherwise the caller closes the body.
+// get requests a path; see send.
 func (c *Client) get(ctx context.Context, path string, query url.Values, header http.Header) (*http.Response, error) {
+	return c.send(ctx, http.MethodGet, path, query, header, nil)
+}
+
+// send requests a path below the server's address. It returns a [*Refused] for
+// any status but 200; otherwise the caller closes the body.
+func (c *Client) send(ctx context.Context, method, path string, query url.Values, header http.Header, body io.Reader) (*http.Response, error) {
 	u := c.base.JoinPath(path)
 	u.RawQuery = query.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
 	if err != nil {
 		return nil, err
 	}

@@ -166,6 +166,31 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// States, edits and restores go to a real server, and say what it refuses.
+func TestEdit(t *testing.T) {
+	board, ts := startServer(t)
+	c := newClient(t, ts.URL, "")
+	writeItems(t, board, "release", "A", "B")
+	id := mustFind(t, board, "release").List.ID
+	after, err := c.Edit(t.Context(), id, Edit{Do: "status", ID: "2", Status: todo.Completed})
+	if err != nil || after.Revision != 2 || after.Items[1].Status != todo.Completed {
+		t.Errorf("after an edit %+v, %v", after, err)
+	}
+	states, err := c.States(t.Context())
+	if err != nil || len(states) != 1 || states[0].List != id || fmt.Sprint(states[0].Unseen) != "[2]" {
+		t.Errorf("states %+v, %v", states, err)
+	}
+	if after, err = c.Restore(t.Context(), id, 1); err != nil || after.Revision != 3 || after.Items[1].Status != todo.Pending {
+		t.Errorf("after a restore %+v, %v", after, err)
+	}
+	if _, err := c.Edit(t.Context(), id, Edit{Do: "status", ID: "9", Status: todo.Completed}); err == nil || !strings.Contains(err.Error(), "not on the list any more") {
+		t.Errorf("an item that is gone: %v", err)
+	}
+	if got, want := c.Page(id), ts.URL+"/lists/"+id; got != want {
+		t.Errorf("page %q, want %q", got, want)
+	}
+}
+
 func mustFind(t *testing.T, board *todo.Board, name string) todo.Snapshot {
 	t.Helper()
 	s, err := board.As("").Held(t.Context(), todo.Target{Conversation: todo.Conversation{Name: name}})

@@ -26,6 +26,7 @@ func Route(e *edge.Edge) {
 	e.Handle("GET /api/lists", edge.JSON, lists)
 	e.Handle("GET /api/lists/{id}", edge.JSON, list)
 	e.Handle("GET /api/lists/{id}/history", edge.JSON, history)
+	e.Handle("GET /api/states", edge.JSON, states)
 	e.Handle("GET /api/workspace", edge.JSON, workspace)
 	e.HandleUnbounded("GET /api/events", edge.JSON, s.events)
 	e.HandleUnbounded("GET /api/stream", edge.JSON, s.follow)

@@ -1,0 +1,93 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+)
+
+// State is how an open list stands, as the server last said.
+type State struct {
+	List  string     `json:"list"`
+	State todo.State `json:"state"`
+	// Unseen are the ids of the items that people changed and the list's agent has
+	// not seen since.
+	Unseen []string `json:"unseen"`
+}
+
+// States reads how the open lists stand. It returns nil from a server of an
+// earlier version, which cannot say it.
+func (c *Client) States(ctx context.Context) ([]State, error) {
+	var states []State
+	err := c.call(ctx, http.MethodGet, "api/states", nil, &states)
+	if refusal := (*Refused)(nil); errors.As(err, &refusal) && refusal.Status == http.StatusNotFound {
+		return nil, nil
+	}
+	return states, err
+}
+
+// Edit is one change that a person makes to an item, as the panel sends it.
+type Edit struct {
+	Do     string      `json:"do"` // status, block, text, add, remove or move
+	ID     string      `json:"id,omitempty"`
+	Status todo.Status `json:"status,omitempty"`
+	Text   string      `json:"text,omitempty"`
+	To     int         `json:"to,omitempty"`
+}
+
+// Edit makes an edit and returns the list after it.
+func (c *Client) Edit(ctx context.Context, list string, e Edit) (todo.Snapshot, error) {
+	return c.change(ctx, "lists/"+url.PathEscape(list)+"/edit", e)
+}
+
+// Restore writes the items of an earlier revision as a new one, and returns the
+// list after it.
+func (c *Client) Restore(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	return c.change(ctx, "lists/"+url.PathEscape(list)+"/restore/"+strconv.FormatInt(revision, 10), struct{}{})
+}
+
+func (c *Client) change(ctx context.Context, path string, body any) (todo.Snapshot, error) {
+	var d render.ListDocument
+	if err := c.call(ctx, http.MethodPost, path, body, &d); err != nil {
+		return todo.Snapshot{}, err
+	}
+	return d.Snapshot(), nil
+}
+
+// Page returns the address of a list's page in the browser.
+func (c *Client) Page(list string) string { return c.base.JoinPath("lists", list).String() }
+
+// call sends a request, with body as JSON unless it is nil, and reads the JSON
+// of the answer into out.
+func (c *Client) call(ctx context.Context, method, path string, body, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	header := http.Header{}
+	var sent io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return fmt.Errorf("encode request: %w", err)
+		}
+		sent = bytes.NewReader(data)
+		header.Set("Content-Type", "application/json")
+	}
+	res, err := c.send(ctx, method, path, nil, header, sent)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxResponse)).Decode(out); err != nil {
+		return errNotTodoServer
+	}
+	return nil
+}
