@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"time"
 
 	"todo-mcp/internal/remote"
 	"todo-mcp/internal/watch"
@@ -13,14 +14,15 @@ import (
 
 func watchFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	server := fs.String("server", "", "URL of a todo-mcp server to follow, instead of the file on this machine")
-	return func(ctx context.Context, a *app, args []string) error { return a.watch(ctx, args, *server) }
+	notify := fs.Bool("notify", false, "ring the bell and notify the desktop when a list finishes, fails, is blocked or waits")
+	return func(ctx context.Context, a *app, args []string) error { return a.watch(ctx, args, *server, *notify) }
 }
 
-func (a *app) watch(ctx context.Context, args []string, server string) error {
+func (a *app) watch(ctx context.Context, args []string, server string, notify bool) error {
 	if len(args) > 1 {
 		return fmt.Errorf("one list at a time, received %d", len(args))
 	}
-	o := watch.Options{List: a.list, Color: a.colour()}
+	o := watch.Options{List: a.list, Color: a.colour(), Notify: notify, Getenv: a.Getenv}
 	if len(args) == 1 {
 		o.List = args[0]
 	}
@@ -36,7 +38,7 @@ func (a *app) watchServer(ctx context.Context, server string, o watch.Options) e
 		return err
 	}
 	o.Where = client.Where()
-	return a.watchSource(ctx, client, o)
+	return a.watchSource(ctx, watch.Server{Client: client}, o)
 }
 
 func (a *app) watchStore(ctx context.Context, o watch.Options) error {
@@ -53,7 +55,7 @@ func (a *app) watchStore(ctx context.Context, o watch.Options) error {
 	}
 	defer done()
 	o.Where = place.String(a.Getenv("HOME"))
-	return a.watchSource(ctx, watch.Local{Lists: board.Everyone()}, o)
+	return a.watchSource(ctx, watch.Local{Lists: board.Everyone(), Panel: findPanel}, o)
 }
 
 // watchSource runs the interactive viewer if standard output is a terminal with
@@ -64,4 +66,23 @@ func (a *app) watchSource(ctx context.Context, source watch.Source, o watch.Opti
 	}
 	in, _ := a.Stdin.(*os.File)
 	return watch.Run(ctx, source, in, a.Stdout.(*os.File), o)
+}
+
+// panelAddress is where a panel is looked for: the default address of `serve` and
+// `stdio --panel`.
+const panelAddress = "http://127.0.0.1:8765"
+
+// findPanel returns the address of a list's page on a running panel that shows
+// the list.
+func findPanel(ctx context.Context, list string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	client, err := remote.New(panelAddress, "")
+	if err != nil {
+		return "", err
+	}
+	if err := client.Has(ctx, list); err != nil {
+		return "", errors.New("no panel shows this list: start one with `todo-mcp serve`")
+	}
+	return client.Page(list), nil
 }

@@ -41,7 +41,7 @@ func newTerminal(t *testing.T, db string) terminal {
 		t.Fatal(err)
 	}
 	term := terminal{t, t.TempDir()}
-	term.tmux("-f", "/dev/null", "new-session", "-d", "-x", "70", "-y", "16",
+	term.tmux("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24",
 		"env", "PATH="+bin+":"+os.Getenv("PATH"), "TODO_STORE=sqlite:"+db, "HOME="+bin, "GORACE=atexit_sleep_ms=0", "PS1=prompt> ", "ENV=", "sh")
 	t.Cleanup(func() { _ = term.command("kill-server").Run() })
 	term.waitForText("prompt>")
@@ -97,7 +97,7 @@ func (t terminal) waitForText(text string) string {
 func (t terminal) waitForRestored(before string) {
 	t.t.Helper()
 	t.waitUntil("the screen is restored", func(s string) bool {
-		return strings.Contains(s, before) && !strings.Contains(s, "┌")
+		return strings.Contains(s, before) && !strings.Contains(s, "live")
 	})
 	const state = "#{alternate_on} #{cursor_flag} #{wrap_flag}"
 	t.waitUntil("the cursor is back", func(string) bool {
@@ -128,40 +128,96 @@ func write(t *testing.T, db, list string, texts ...string) {
 	}
 }
 
-// watch, in a real terminal, shows what another process writes, follows a
-// resize, and shows earlier revisions.
+// watch, in a real terminal, shows what another process writes, follows a resize
+// from one pane to two, and shows earlier revisions.
 func TestWatchTerminal(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "todo.db")
 	write(t, db, "release", "Write tests", "Ship")
 	term := newTerminal(t, db)
 	term.run("echo before; todo-mcp watch")
-	screen := term.waitForText("● Write tests...")
-	if !strings.Contains(screen, "┌─ release · 0/2 · running ") || !strings.Contains(screen, "● live") || strings.Contains(screen, "before") {
+	screen := term.waitForText("◐ Write tests")
+	if !strings.Contains(screen, "0/2") || !strings.Contains(screen, "● live") || strings.Contains(screen, "before") {
 		t.Errorf("the first screen is:\n%s", screen)
 	}
 	write(t, db, "release", "Tell everybody", "Ship 发布 🚀")
-	term.waitForText("● Tell everybody...")
-	term.tmux("resize-window", "-x", "40", "-y", "9")
-	term.waitUntil("fits the smaller window", func(s string) bool {
-		return strings.Contains(s, "│ ○ Ship 发布 🚀                       │\n") && strings.Contains(s, "↑↓ select")
+	term.waitForText("◐ Tell everybody")
+	term.tmux("resize-window", "-x", "110", "-y", "12")
+	term.waitUntil("has two panes", func(s string) bool {
+		return strings.Contains(s, "╭─ Lists ─") && strings.Contains(s, "╭─ release ─") && strings.Contains(s, "││ ○ Ship 发布 🚀")
 	})
-	term.press("Enter", "Left")
+	term.press("h")
 	term.waitForText("revision 2 of 2")
-	term.press("Left")
+	term.press("[")
 	term.waitForText("revision 1 of 2")
-	term.press("q")
+	term.press("Escape", "?")
+	term.waitForText("╭─ Keys ─")
+	term.press("Escape", "q")
 	term.waitForRestored("before")
 }
 
-// SIGTERM ends watch with exit status 0 and restores the terminal.
+// A person ticks, rewords, adds, renames, undoes and archives in the terminal;
+// what the agent has not seen is marked, and its next write is merged.
+func TestWatchEdits(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "todo.db")
+	write(t, db, "release", "Write tests", "Ship")
+	term := newTerminal(t, db)
+	term.run("echo before; todo-mcp watch")
+	term.waitForText("◐ Write tests")
+	term.press("x")
+	term.waitForText("1/2")
+	term.press("u")
+	term.waitUntil("is undone", func(s string) bool { return strings.Contains(s, "Undone") && strings.Contains(s, "0/2") })
+	term.press("Enter", "Down", "e")
+	term.waitForText("Reword: Ship")
+	term.press(" it", "Enter")
+	term.waitUntil("is reworded and marked", func(s string) bool {
+		return strings.Contains(s, "○ Ship it") && strings.Contains(s, "you\n")
+	})
+	term.press("n", "Celebrate 🎉", "Enter")
+	term.waitForText("○ Celebrate 🎉")
+	term.press("b", "no key", "Enter")
+	term.waitForText("no key")
+	write(t, db, "release", "Write tests", "Ship")
+	term.waitUntil("the agent's write is merged, and it has seen all", func(s string) bool {
+		return strings.Contains(s, "○ Celebrate") && strings.Contains(s, "Ship it") && !strings.Contains(s, "you\n")
+	})
+	term.press("Escape", "r")
+	term.waitForText("Title: release")
+	term.press("C-u", "The release", "Enter")
+	term.waitUntil("has its title", func(s string) bool { return strings.Contains(s, "▌◦ The release") })
+	term.press("a")
+	term.waitForText("Nothing is open")
+	term.press("u")
+	term.waitForText("▌◦ The release")
+	term.press("D", "y")
+	term.waitForText("No lists yet")
+	term.press("u")
+	term.waitForText("▌◦ The release")
+	term.press("/", "celeb")
+	term.waitForText("/ celeb")
+	term.waitForText("The release")
+	term.press("xyz")
+	term.waitForText("Nothing matches “celebxyz”")
+	term.press("Escape", "q")
+	term.waitForRestored("before")
+}
+
+// SIGTERM, and SIGHUP as of a closed session, end watch with exit status 0 and
+// restore the terminal.
 func TestWatchTerminated(t *testing.T) {
+	for _, signal := range []string{"-TERM", "-HUP"} {
+		t.Run(signal, func(t *testing.T) { watchTerminated(t, signal) })
+	}
+}
+
+func watchTerminated(t *testing.T, signal string) {
 	db := filepath.Join(t.TempDir(), "todo.db")
 	write(t, db, "release", "Write tests")
 	term := newTerminal(t, db)
 	term.run("echo before; (todo-mcp watch release; echo ended with $?) ")
-	term.waitForText("● Write tests...")
+	term.waitForText("◐ Write tests")
 	pid := strings.TrimSpace(term.tmux("display-message", "-p", "#{pane_pid}"))
-	if out, err := exec.Command("pkill", "-TERM", "-s", pid, "todo-mcp").CombinedOutput(); err != nil {
+	if out, err := exec.Command("pkill", signal, "-s", pid, "todo-mcp").CombinedOutput(); err != nil {
 		t.Fatalf("pkill: %v: %s", err, out)
 	}
 	term.waitForText("ended with 0")
@@ -188,12 +244,12 @@ func TestWatchPlain(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "todo.db")
 	write(t, db, "release", "Write tests", "Ship")
 	term := newTerminal(t, db)
-	term.run("todo-mcp watch | head -n 2; echo piped")
+	term.run("todo-mcp watch | head -n 1; echo piped")
 	term.waitUntil("ends with head", func(s string) bool {
-		return strings.Contains(s, "command line/TodoWrite\nrelease (rev 1, 0 of 2 done)\npiped\n")
+		return strings.Contains(s, "release  0/2  left open: Write tests\npiped\n")
 	})
 	term.run("clear; TERM=dumb todo-mcp watch release")
-	if s := term.waitForText("[ ] #2 Ship"); strings.Contains(s, "┌") {
+	if s := term.waitForText("release  0/2"); strings.Contains(s, "live") {
 		t.Errorf("a dumb terminal shows\n%s", s)
 	}
 	term.press("C-c")
@@ -209,17 +265,17 @@ func TestWatchServer(t *testing.T) {
 	s := serve(t, "--store", "sqlite:"+db)
 	term := newTerminal(t, db)
 	term.run("todo-mcp watch --server " + s.url)
-	term.waitForText("● Write tests...")
+	term.waitForText("◐ Write tests")
 	s.stop()
 	<-s.done
-	term.waitForText("reconnecting…")
+	term.waitForText("○ not live")
 	write(t, db, "release", "Written meanwhile")
 	again := serve(t, "--store", "sqlite:"+db, "--addr", strings.TrimPrefix(s.url, "http://"))
-	if screen := term.waitForText("● Written meanwhile..."); !strings.Contains(screen, "● live") {
+	if screen := term.waitForText("◐ Written meanwhile"); !strings.Contains(screen, "● live") {
 		t.Errorf("after the reconnection:\n%s", screen)
 	}
 	write(t, db, "release", "Live again")
-	term.waitForText("● Live again...")
+	term.waitForText("◐ Live again")
 	term.press("q")
 	again.stop()
 }

@@ -63,6 +63,12 @@ func (c *Client) change(ctx context.Context, path string, body any) (todo.Snapsh
 	return d.Snapshot(), nil
 }
 
+// Has returns an error unless the server has a list.
+func (c *Client) Has(ctx context.Context, list string) error {
+	var d render.ListDocument
+	return c.call(ctx, http.MethodGet, "api/lists/"+url.PathEscape(list), nil, &d)
+}
+
 // Page returns the address of a list's page in the browser.
 func (c *Client) Page(list string) string { return c.base.JoinPath("lists", list).String() }
 

@@ -14,6 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// endSignals are the signals, besides those that end the program anyway, after
+// which the terminal is restored.
+func endSignals() []os.Signal { return []os.Signal{syscall.SIGHUP, syscall.SIGQUIT} }
+
 // prepare does nothing: terminals on Unix interpret escape sequences by default.
 func (t tty) prepare() (undo func(), err error) { return func() {}, nil }
 

@@ -8,6 +8,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// endSignals: Windows has none but those that end the program anyway.
+func endSignals() []os.Signal { return []os.Signal{os.Interrupt} }
+
 // prepare makes the console interpret escape sequences until undo.
 func (t tty) prepare() (undo func(), err error) {
 	handle := windows.Handle(t.out.Fd())

@@ -1,18 +1,23 @@
-// Package watch shows lists in a terminal while agents work on them.
+// Package watch shows lists in a terminal while agents work on them, and lets a
+// person edit them there.
 //
-// It guarantees four things. The screen shows the newest state received from the
-// source, and shows when the source is lost. However the viewer ends (a key, a
+// It guarantees five things. The screen shows the newest state received from the
+// source, and shows when the source is lost. The cursor and what is around it
+// stay where they are when agents write. However the viewer ends (a key, a
 // signal, an error, a panic), it restores the terminal: screen, cursor and line
 // mode. Every text of a list passes through [todo-mcp/internal/render.Safe]
 // before it reaches the terminal. And [Plain], for output that is not a terminal
-// or a dumb one, writes plain lines until the reader closes its end.
+// or a dumb one, writes a line for each event until the reader closes its end.
 //
 // The viewer may omit revisions that were replaced before they could be drawn
-// (the history has them), and lists that do not fit, which "+N more" counts.
+// (the history has them).
 //
 // It draws without a library, line by line at absolute positions. If a terminal
-// shows a character in another width than computed, only that line is spoiled.
+// shows a character in another width than computed, only the text up to the next
+// column is spoiled. docs/spec/decisions.md says what was tried instead.
 //
 // model is the state of the viewer and does no input or output; [Run] passes it
-// keys, the time and what it receives from the [Source].
+// keys, the time and what it receives from the [Source], and carries out the
+// effects that it returns. bindings is the table of keys: the last line and the
+// overlay are drawn from it.
 package watch

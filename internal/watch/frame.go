@@ -6,139 +6,225 @@ import (
 	"strings"
 
 	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
 )
 
-// frame returns the lines of the screen: at most height lines, at least one, none
+// line is a line of the screen: a text at the left edge, and one that begins at
+// a column. The terminal is told the column, so that a character that it shows
+// in another width than computed spoils the left text alone.
+type line struct {
+	left  string
+	at    int // column, from 0, of right; 0 for none
+	right string
+}
+
+// twoPanes is from how many columns on a list is shown beside the lists.
+const twoPanes = 100
+
+// frame returns the lines of the screen: exactly height lines, at least one, none
 // wider than the terminal.
-func (m *model) frame() []string {
-	var body []string
-	bodyHeight := m.height - 2
+func (m *model) frame() []line {
+	height := max(m.height-2, 0)
+	var body []line
 	switch {
+	case m.help:
+		body = m.helpLines(height)
 	case !m.loaded:
-		body = []string{"", m.paint(dim, cut("  Waiting for "+m.sourceName, m.width))}
+		body = single(m.message(m.width, "Waiting for "+m.sourceName))
+	case m.width >= twoPanes && height >= 4:
+		body = m.panes(height)
 	case m.opened != "":
-		body = m.openedLines(bodyHeight)
-	case m.wanted != "":
-		body = m.message("No list is called “"+render.Safe(m.wanted)+"” yet.", "It shows up here as soon as there is one; Esc shows all lists.")
+		body = single(m.listAlone(height))
 	default:
-		body = m.overviewLines(bodyHeight)
+		body = single(m.boardLines(m.width, height, true))
 	}
-	lines := make([]string, 0, max(m.height, 2))
-	lines = append(lines, m.topLine())
-	lines = append(lines, body[:min(len(body), max(bodyHeight, 0))]...)
+	lines := append(make([]line, 0, max(m.height, 2)), line{left: m.topLine()})
+	lines = append(lines, body[:min(len(body), height)]...)
 	for len(lines) < m.height-1 {
-		lines = append(lines, "")
+		lines = append(lines, line{})
 	}
-	lines = append(lines, m.bottomLine())
+	lines = append(lines, line{left: m.bottomLine()})
 	return lines[:min(len(lines), max(m.height, 1))]
 }
 
-// message returns the lines shown in place of a list.
-func (m *model) message(text ...string) []string {
-	lines := []string{""}
-	for _, t := range text {
-		lines = append(lines, cut("  "+t, m.width))
+func single(texts []string) []line {
+	lines := make([]line, len(texts))
+	for i, t := range texts {
+		lines[i].left = t
 	}
 	return lines
 }
 
-// topLine returns the first line: the source on the left, and the state of its
-// connection on the right.
+// panes draws the lists and, beside them, the selected or opened list.
+func (m *model) panes(height int) []line {
+	leftWidth := min(m.width*9/20, 72)
+	rightWidth := m.width - leftWidth
+	heading := "Lists"
+	if m.filter != "" {
+		heading = "Lists with “" + render.Safe(m.filter) + "”"
+	}
+	m.origin = 1
+	left := m.pane(heading, m.opened == "", leftWidth, height, m.boardLines(leftWidth-2, height-2, false))
+	m.origin = leftWidth + 1
+	title, lists := "", []string(nil)
+	if s, ok := m.shown(); ok || m.opened != "" {
+		title = listName(s)
+		lists = m.listLines(rightWidth-2, height-2, m.opened != "")
+	}
+	right := m.pane(title, m.opened != "", rightWidth, height, lists)
+	m.origin = 0
+	lines := make([]line, height)
+	for i := range lines {
+		lines[i] = line{left[i], leftWidth, right[i]}
+	}
+	return lines
+}
+
+// pane draws a border with a title around lines. A focused one is accented.
+func (m *model) pane(title string, focused bool, width, height int, lines []string) []string {
+	border, titleRole := dim, plainText
+	if focused {
+		border, titleRole = accent, bold
+	}
+	title = cut(title, width-6)
+	top := m.theme.paint(border, "╭─ ") + m.theme.paint(titleRole, title) + m.theme.paint(border, " "+strings.Repeat("─", max(width-cells(title)-5, 0))+"╮")
+	if title == "" {
+		top = m.theme.paint(border, "╭"+strings.Repeat("─", max(width-2, 0))+"╮")
+	}
+	out := []string{top}
+	side := m.theme.paint(border, "│")
+	for i := range height - 2 {
+		text := ""
+		if i < len(lines) {
+			text = lines[i]
+		}
+		out = append(out, side+text+strings.Repeat(" ", max(width-2-paintedCells(text), 0))+m.column(text, width-2)+side)
+	}
+	return append(out, m.theme.paint(border, "╰"+strings.Repeat("─", max(width-2, 0))+"╯"))
+}
+
+// column returns what moves the terminal's cursor to a column of the pane that is
+// being drawn. It is empty after a text whose width terminals agree on.
+func (m *model) column(before string, x int) string {
+	if !strings.ContainsFunc(before, isDisputed) {
+		return ""
+	}
+	return fmt.Sprintf("\x1b[%dG", m.origin+x+1)
+}
+
+// isDisputed reports whether terminals may differ in the width of a character:
+// all but Latin letters, and the signs and lines that the viewer itself draws.
+func isDisputed(r rune) bool {
+	return r >= 0x300 && (r < 0x2010 || r > 0x27bf)
+}
+
+// paintedCells returns the width of a text with colours.
+func paintedCells(text string) int { return cells(unpainted(text)) }
+
+// unpainted returns a text without its control sequences.
+func unpainted(text string) string {
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, "\x1b[")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		text = strings.TrimLeft(rest, "0123456789;")
+		text = text[min(1, len(text)):]
+	}
+}
+
+// listAlone draws the opened list on the whole screen, under its title.
+func (m *model) listAlone(height int) []string {
+	s, ok := m.shown()
+	if !ok {
+		return m.message(m.width, "This list is gone.", "Esc goes back.")
+	}
+	title := " " + m.theme.paint(bold, cut(listName(s), m.width-2))
+	return append([]string{title}, m.listLines(m.width, height-1, true)...)
+}
+
+// topLine returns the first line: what there is, and whether it is live.
 func (m *model) topLine() string {
-	state, color := "● live", green
+	lamp, lampRole, keys := "● live", done, ""
 	switch {
 	case m.lost != nil:
-		state, color = "◌ reconnecting… ("+rootCause(m.lost)+")", yellow
+		lamp, lampRole = "○ not live ("+rootCause(m.lost)+")", warn
 	case !m.loaded:
-		state, color = "◌ connecting…", yellow
+		lamp, lampRole = "○ connecting…", dim
 	}
-	state = cut(state, m.width)
-	left := cut("todo-mcp · "+m.sourceName, m.width-cells(state)-2)
-	gap := max(m.width-cells(left)-cells(state), 0)
-	return m.paint(bold, left) + strings.Repeat(" ", gap) + m.paint(color, state)
-}
-
-// bottomLine returns the last line: the keys that can be pressed, or the filter
-// while it is being typed.
-func (m *model) bottomLine() string {
-	if m.typing {
-		return m.paint(highlight, cut("/"+render.Safe(m.filter)+"▏", m.width))
+	lamp = cut(lamp, max(m.width-12, 6))
+	if m.width < 10 {
+		lamp = cut(lamp, 1)
 	}
-	var keys []string
-	switch {
-	case m.historyProblem != "":
-		keys = []string{m.historyProblem, "esc back", "q quit"}
-	case m.revision != 0 && m.historyIndex() < 0:
-		keys = []string{"reading the history…", "esc back", "q quit"}
-	case m.revision != 0:
-		keys = []string{"←→ step", "end live", "esc back", "↑↓ scroll", "? help", "q quit"}
-	case m.opened != "":
-		keys = []string{"← history", "esc all lists", "↑↓ scroll", "? help", "q quit"}
-	default:
-		keys = []string{"↑↓ select", "enter open", "/ filter", "? help", "q quit"}
-	}
-	if m.filter != "" && m.opened == "" {
-		keys = append([]string{"filter “" + render.Safe(m.filter) + "”", "esc clears"}, keys...)
-	}
-	if m.help {
-		keys = []string{"j k like ↓ ↑", "g first", "pgup pgdn", "← → history", "end l live", "^L redraw", "^Z suspend", "q ^C quit"}
-	}
-	return m.paint(dim, join(m.width, keys...))
-}
-
-// box draws a list in at most height lines including the borders, from row start
-// on; start -1 keeps the current item in sight. height is at least 3. marks, if
-// not nil, are written before the rows.
-func (m *model) box(s todo.Snapshot, title string, height, start int, titleColor string, marks []string) []string {
-	indent := ""
-	if marks != nil {
-		indent = strings.Repeat(" ", markWidth)
-	}
-	width := m.width - len(indent)
-	drawn := render.Box(s, render.BoxOptions{Width: width, Color: m.color, Title: title})
-	lines := strings.Split(strings.TrimSuffix(drawn, "\n"), "\n")
-	top, rows, bottom := lines[0], lines[1:len(lines)-1], lines[len(lines)-1]
-	for i, mark := range marks {
-		rows[i] = mark + rows[i]
-	}
-	if start < 0 {
-		start = focusRow(s) - (height-2)/2
-	}
-	out := []string{indent + m.paint(titleColor, top)}
-	out = append(out, visibleRows(rows, height-2, start, func(n int, where string) string {
-		text := pad(cut(fmt.Sprintf("… +%d more %s", n, where), width-4), width-4)
-		return indent + "│ " + m.paint(dim, text) + " │"
-	})...)
-	return append(out, indent+bottom)
-}
-
-// visibleRows returns height rows from start on; all rows if they fit or height
-// is below 1. Where rows are left out above or below, and there is space for it,
-// it replaces the outermost row with more's text about their number.
-func visibleRows(rows []string, height, start int, more func(n int, where string) string) []string {
-	if len(rows) <= height || height < 1 {
-		return rows
-	}
-	start = min(max(start, 0), len(rows)-height)
-	out := slices.Clone(rows[start : start+height])
-	if start > 0 && height > 2 {
-		out[0] = more(start+1, "above")
-	}
-	if below := len(rows) - start - height; below > 0 && height > 1 {
-		out[height-1] = more(below+1, "below")
-	}
-	return out
-}
-
-// focusRow returns the index of the row to keep in sight: the current item, else
-// the first that is not settled, else the last.
-func focusRow(s todo.Snapshot) int {
-	current, ok := s.Current()
-	for i, item := range s.Items {
-		if ok && item.ID == current.ID || !ok && !item.Status.Settled() {
-			return i
+	for _, b := range bindings() {
+		if m.atTop(b) && m.loaded && !m.help {
+			keys += b.short + "   "
 		}
 	}
-	return max(len(s.Items)-1, 0)
+	room := m.width - cells(keys+lamp) - 2
+	name := cut(" todo-mcp  ", room)
+	left, used := m.theme.paint(bold, name), cells(name)
+	separator := ""
+	for _, part := range m.summary() {
+		if part.text != "" && used+cells(separator+part.text) <= room {
+			left += m.theme.paint(dim, separator) + m.theme.paint(part.role, part.text)
+			used += cells(separator + part.text)
+			separator = " · "
+		}
+	}
+	gap := max(m.width-used-cells(keys+lamp), 0)
+	end := min(gap, 1)
+	return left + strings.Repeat(" ", gap-end) + m.theme.paint(dim, keys) + m.theme.paint(lampRole, lamp) + strings.Repeat(" ", end)
+}
+
+// bottomLine returns the last line: a prompt, the search, a note, or the keys
+// that can be pressed.
+func (m *model) bottomLine() string {
+	switch {
+	case m.prompt != nil:
+		return m.promptLine()
+	case m.searching:
+		return m.fieldLine(" / ", m.field, m.width)
+	case m.note.text != "" && m.now.Before(m.note.until):
+		return m.theme.paint(m.note.role, cut(" "+m.note.text, m.width))
+	case m.help:
+		return m.theme.paint(dim, cut(" ↑↓ scroll   any other key closes", m.width))
+	}
+	keys := []string{}
+	if m.filter != "" && m.opened == "" {
+		keys = append(keys, "esc clears the search")
+	}
+	for _, b := range bindings() {
+		if b.short != "" && b.where&m.where() != 0 && m.canDo(b) && !m.atTop(b) {
+			keys = append(keys, b.short)
+		}
+	}
+	return m.theme.paint(dim, " "+joinKeys(m.width-1, keys))
+}
+
+// atTop reports whether the first line shows a key.
+func (m *model) atTop(b binding) bool {
+	return m.width >= twoPanes && (b.names == "/" || b.names == "?") && b.where&m.where() != 0
+}
+
+// canDo reports whether a key does something now, as far as it is not obvious.
+func (m *model) canDo(b binding) bool {
+	switch {
+	case b.needs != "" && (!m.offers(b.needs) || m.lost != nil):
+		return false
+	case len(m.lists) > 0 || m.opened != "":
+		return true
+	}
+	return b.names == "?" || slices.Contains(b.keys, "q")
+}
+
+// joinKeys joins keys for the last line. Where not all fit, those that lead on
+// to the others stay: the overlay and the way out.
+func joinKeys(width int, keys []string) string {
+	const separator = "   "
+	for len(keys) > 2 && cells(strings.Join(keys, separator)) > width {
+		keys = append(keys[:len(keys)-3:len(keys)-3], keys[len(keys)-2:]...)
+	}
+	return joinWith(separator, width, keys...)
 }

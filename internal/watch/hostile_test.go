@@ -12,33 +12,75 @@ import (
 // the screen.
 func TestHostileText(t *testing.T) {
 	evil := "\x1b[2J\x1b]8;;http://x\a\x1b]52;c;aGk=\a\r\b\u009b31m\u202e\u200b\x00\xff"
-	l := list("id"+evil, 2, 2, 0, "in_progress a"+evil, "pending b"+evil, evil+" c")
+	l := list("id"+evil, 2, 2, 0, "in_progress a"+evil, "pending b"+evil, "blocked c"+evil+"|reason"+evil)
+	l.GivenTitle, l.List.Workspace, l.List.Client = "title"+evil, "/w/"+evil, "client"+evil
 	l.List.Name, l.Writer = "name"+evil, todo.Writer{Client: "client" + evil, Variant: "variant" + evil}
 	first := list("id"+evil, 1, 1, 0, "pending z"+evil)
 	child := subList(list("agent"+evil, 3, 1, 0, "in_progress d"+evil), l.List.ID)
 	m := modelWith(400, 30, l, child)
-	m.sourceName, m.filter, m.lost = "here", evil, errors.New("lost"+evil)
+	m.sourceName = "here"
 	check := func(what string) {
 		t.Helper()
-		for _, line := range m.frame() {
-			if i := strings.IndexFunc(line, func(r rune) bool {
-				return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u200b' || r == 0xfffd
-			}); i >= 0 {
-				t.Errorf("%s: raw at %d: %q", what, i, line)
+		for _, l := range m.frame() {
+			if i := strings.IndexFunc(l.flat(), isRaw); i >= 0 {
+				t.Errorf("%s: raw at %d: %q", what, i, l.flat())
 			}
 		}
 	}
-	check("overview")
-	m.press("/")
-	check("filter")
-	m.press(keyEnter)
-	m.press(keyEnter)
-	check("opened")
-	m.press(keyLeft)
-	m.setHistory(l.List.ID, []todo.Snapshot{first, l}, nil)
-	check("history")
-	m.wanted, m.opened = evil, ""
+	for _, width := range []int{80, 400} {
+		m.width = width
+		check("overview")
+		m.press("/")
+		m.press(keyPaste + key(evil))
+		check("search")
+		m.press(keyEscape)
+		m.press(keyEnter)
+		check("opened")
+		m.press("G")
+		m.press(keyEnter)
+		check("sub-agent")
+		m.press(keyEscape)
+		m.press("g")
+		for _, k := range []key{"e", "b", "r", "n", "D"} {
+			m.press(k)
+			check("prompt " + string(k))
+			m.press(keyEscape)
+		}
+		m.edited(Edit{List: l.List.ID, Do: Reword, Item: "1", Text: evil}, l, l, errors.New("refused"+evil))
+		check("refused")
+		m.press(keyEscape)
+		m.edited(Edit{List: l.List.ID, Do: SetStatus, Item: "1"}, l, l, nil)
+		check("edited")
+		m.press("h")
+		m.setHistory(l.List.ID, []todo.Snapshot{first, l}, nil)
+		check("history")
+		m.press(keyEscape)
+		m.press("?")
+		check("overlay")
+		m.press(keyEscape)
+		m.press(keyEscape)
+		m.filter = evil
+		check("filtered")
+		m.filter = ""
+	}
+	m.wanted, m.opened, m.lists = evil, "", nil
 	check("wanted")
+	for _, text := range m.notices([]todo.Snapshot{list("x"+evil, 9, 1, 0, "blocked b|"+evil)}) {
+		if strings.ContainsFunc(text, isRaw) {
+			t.Errorf("notice %q", text)
+		}
+	}
+	p := &plain{model: newModel("")}
+	for _, event := range append(p.events(first, l, true, false), p.events(todo.Snapshot{}, l, false, true)...) {
+		if line := p.line(l, event); strings.ContainsFunc(strings.TrimSuffix(line, "\n"), isRaw) {
+			t.Errorf("plain %q", line)
+		}
+	}
+}
+
+// isRaw reports whether a terminal would act on a character, or not show it.
+func isRaw(r rune) bool {
+	return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u200b' || r == 0xfffd
 }
 
 // Lists that are each other's parent are still shown.
@@ -52,18 +94,25 @@ func TestParentCycle(t *testing.T) {
 // Every state of the viewer can be drawn in every size of terminal.
 func TestAnySize(t *testing.T) {
 	m := modelWith(1, 1, exampleLists()...)
-	for _, keys := range [][]key{nil, {keyDown}, {keyEnter}, {keyLeft}, {keyLeft}, {keyDown}, {"l", keyEscape, "/"}} {
+	for _, keys := range [][]key{nil, {keyDown}, {keyEnter}, {keyEnter, "G", keyEnter}, {"e"}, {keyEnter, keyEscape, "h"}, {"["}, {"[", keyDown}, {"?"}, {keyDown}, {keyEscape, keyEscape, keyEscape, "/", "o"}} {
 		for _, k := range keys {
 			if e := m.press(k); e.history != "" {
 				m.setHistory(e.history, releaseHistory(), nil)
 			}
 		}
-		for m.width = 0; m.width < 60; m.width += 1 + m.width/8 {
-			for m.height = 0; m.height < 25; m.height += 1 + m.height/8 {
-				if lines := m.frame(); len(lines) > max(m.height, 1) {
+		for m.width = 0; m.width < 250; m.width += 1 + m.width/8 {
+			for m.height = 0; m.height < 60; m.height += 1 + m.height/8 {
+				lines := m.frame()
+				if len(lines) > max(m.height, 1) {
 					t.Fatalf("%dx%d: %d lines", m.width, m.height, len(lines))
+				}
+				for _, l := range lines {
+					if n := paintedCells(l.flat()); n > max(m.width, 16) {
+						t.Fatalf("%dx%d after %q: line of %d cells: %q", m.width, m.height, keys, n, l.flat())
+					}
 				}
 			}
 		}
+		m.width, m.height = 80, 24
 	}
 }

@@ -1,8 +1,6 @@
 package watch
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,40 +11,68 @@ import (
 type model struct {
 	now           time.Time
 	width, height int
-	color         bool
-	sourceName    string // name of the source, for the top line
+	theme         theme
+	sourceName    string // name of the source, for people
+	offers        func(Action) bool
+	origin        int // column where the pane that is being drawn begins
 
-	lists  map[string]todo.Snapshot // by id
-	loaded bool                     // the source has sent its lists
-	lost   error                    // why the source is not connected; nil if it is
+	lists     map[string]todo.Snapshot // by id
+	standings map[string]Standing      // by list id
+	loaded    bool                     // the source has sent its lists
+	lost      error                    // why the source is not connected; nil if it is
+	lostAt    time.Time
 
-	wanted   string // the one list to show, as the user named it; empty is all
-	selected string // id; empty is none
-	opened   string // id; empty is the overview
-	scroll   int    // first row of the opened list; -1 follows the current item
-	filter   string
-	typing   bool // the filter is being typed
-	help     bool
+	wanted  string // the one list to show, as the user named it; empty is all
+	board   board  // the pane of lists
+	opened  string // id of the list that the keys go to; empty is the board
+	back    []string
+	list    listPane
+	history *history // of the opened list; nil unless it is shown
 
-	history        []todo.Snapshot // of the opened list; nil until it was read
-	revision       int64           // the revision shown; 0 is the live list
-	historyProblem string          // why the history is missing; empty if it is not
+	filter    string
+	searching bool // the filter is being typed
+	field     field
+	prompt    *prompt // a question or a text that is being typed; nil for none
+	help      bool
+	helpTop   int
+	note      note
+	undo      []Edit // that undo what the person did, the last at the end
 }
 
 func newModel(wanted string) *model {
-	return &model{wanted: wanted, lists: map[string]todo.Snapshot{}, scroll: -1}
+	return &model{wanted: wanted, lists: map[string]todo.Snapshot{}, standings: map[string]Standing{}, offers: func(Action) bool { return true },
+		list: listPane{unfolded: map[string]bool{}}}
 }
+
+// note is what the last line says for a while instead of the keys.
+type note struct {
+	text  string
+	role  role
+	until time.Time
+}
+
+// noteTime is how long a note stays; a key ends it, too.
+const noteTime = 8 * time.Second
+
+func (m *model) say(r role, text string) { m.note = note{text, r, m.now.Add(noteTime)} }
 
 // effect is what the viewer must do after a change of the model.
 type effect struct {
 	quit, suspend, redraw bool
 	history               string // id of the list to read the history of; empty is none
+	edit                  *Edit
+	copy                  string // text for the clipboard; empty is none
+	page                  string // id of the list to open in the browser; empty is none
+	notices               []string
 }
 
 // receiveLists adds lists from the source to the model, or replaces all its
 // lists by them if all is true. See [Source].
 func (m *model) receiveLists(lists []todo.Snapshot, all bool) (e effect) {
-	m.loaded, m.lost = true, nil
+	e.notices = m.notices(lists)
+	if m.loaded = true; m.lost != nil {
+		m.lost, m.note = nil, note{}
+	}
 	if all {
 		m.lists = map[string]todo.Snapshot{}
 	}
@@ -54,10 +80,33 @@ func (m *model) receiveLists(lists []todo.Snapshot, all bool) (e effect) {
 		if known, ok := m.lists[l.List.ID]; ok && known.Revision >= l.Revision {
 			continue
 		}
-		m.lists[l.List.ID] = l
+		if m.lists[l.List.ID] = l; l.Deleted {
+			delete(m.lists, l.List.ID)
+		}
 	}
 	m.openWanted()
-	return m.extendHistory()
+	if m.history != nil {
+		e.history = m.history.extend(m.lists[m.opened])
+	}
+	return e
+}
+
+// lose notes that the source is not connected; times stop.
+func (m *model) lose(err error) effect {
+	if m.lost == nil {
+		m.lostAt = m.now
+	}
+	m.lost = err
+	return effect{}
+}
+
+// shownNow is the time that the screen shows: while the source is lost, when it
+// was lost, since nobody knows what has gone on.
+func (m *model) shownNow() time.Time {
+	if m.lost != nil {
+		return m.lostAt
+	}
+	return m.now
 }
 
 // openWanted opens the list the user asked for, once it exists.
@@ -66,156 +115,90 @@ func (m *model) openWanted() {
 		return
 	}
 	if l, ok := m.findList(m.wanted); ok {
-		m.opened = l.List.ID
+		m.wanted = ""
+		m.board.selected = l.List.ID
+		m.open(l.List.ID)
 	}
 }
 
-// findList finds a list by id, by name (the last changed of that name), or by the
-// first four or more characters of its id, if they are unique.
+// findList finds a list by id, by name or title (the last changed of that name),
+// or by the first characters of its id, if they are unique.
 func (m *model) findList(name string) (found todo.Snapshot, ok bool) {
 	if l, ok := m.lists[name]; ok {
 		return l, true
 	}
-	prefixMatches := 0
+	var prefixed []todo.Snapshot
 	for _, l := range m.lists {
-		if l.List.Name == name && (!ok || l.Seq > found.Seq) {
+		if (l.List.Name == name || l.Title() == name) && (!ok || l.Seq > found.Seq) {
 			found, ok = l, true
 		}
 		if len(name) >= 4 && strings.HasPrefix(l.List.ID, name) {
-			prefixMatches++
+			prefixed = append(prefixed, l)
 		}
 	}
-	if ok || prefixMatches != 1 {
-		return found, ok
+	if !ok && len(prefixed) == 1 {
+		return prefixed[0], true
 	}
-	for _, l := range m.lists {
-		if strings.HasPrefix(l.List.ID, name) {
-			found = l
-		}
-	}
-	return found, true
+	return found, ok
 }
 
-// extendHistory adds the live revision of the opened list to its history. If
-// revisions between them are missing, it returns the effect to read the history
-// again.
-func (m *model) extendHistory() effect {
-	live, ok := m.lists[m.opened]
-	if m.history == nil || !ok {
-		return effect{}
+// state returns how a list stands. Until the source has said it, what can be
+// told from the list alone.
+func (m *model) state(s todo.Snapshot) todo.State {
+	if s.Settled() {
+		return todo.Finished
 	}
-	last := m.history[len(m.history)-1].Revision
+	standing, ok := m.standings[s.List.ID]
+	_, current := s.Current()
+	blocked := s.Counts()[todo.Blocked] > 0 && !current
+	idle := m.shownNow().Sub(s.Updated) >= todo.IdleAfter
 	switch {
-	case live.Revision == last+1:
-		m.history = append(m.history, live)
-	case live.Revision != last:
-		return effect{history: m.opened}
+	case ok && (standing.State == todo.LeftOpen || standing.State == todo.Finished):
+		return standing.State
+	case blocked:
+		return todo.Waiting
+	case idle:
+		return todo.Idle
 	}
-	return effect{}
+	return todo.Working
 }
 
-// setHistory stores the history that an effect asked for. It ignores the history
-// of a list that is no longer open.
-func (m *model) setHistory(list string, revisions []todo.Snapshot, err error) effect {
-	if list != m.opened {
-		return effect{}
-	}
-	if err != nil || len(revisions) == 0 {
-		m.historyProblem = "the history cannot be read"
-		m.history, m.revision = nil, 0
-		return effect{}
-	}
-	m.history, m.historyProblem = revisions, ""
-	if m.revision != 0 && m.historyIndex() < 0 {
-		m.revision = min(max(m.revision, revisions[0].Revision), revisions[len(revisions)-1].Revision)
-	}
-	return m.extendWithoutRetry()
+// open gives the keys to a list.
+func (m *model) open(id string) {
+	m.opened, m.history = id, nil
+	m.list.top, m.list.cursor = 0, ""
+	m.list.cursor = m.focusItem(m.lists[id])
 }
 
-// extendWithoutRetry is extendHistory for a history that was just read. It does
-// not read it again: the source may be behind, and would return the same.
-func (m *model) extendWithoutRetry() effect {
-	m.extendHistory()
-	return effect{}
+// openSub opens a sub-agent's list; leave comes back to the one it was opened
+// from.
+func (m *model) openSub(id string) {
+	m.back = append(m.back, m.opened)
+	m.open(id)
 }
 
-// historyIndex returns the index in the history of the revision shown; -1 for
-// the live list, and if the history does not have it.
-func (m *model) historyIndex() int {
-	return slices.IndexFunc(m.history, func(s todo.Snapshot) bool { return s.Revision == m.revision })
-}
-
-// entry is a main list with its sub-agents' lists.
-type entry struct {
-	main todo.Snapshot
-	subs []todo.Snapshot // by agent name
-	seq  int64           // the highest Seq of the lists shown
-}
-
-// entries returns the lists of the overview, the last changed first. A main list
-// that is not in the overview itself is there if one of its sub-agents' lists is.
-func (m *model) entries() []entry {
-	byRoot := map[string]*entry{}
-	for _, l := range m.lists {
-		root := m.root(l)
-		e := byRoot[root.List.ID]
-		if e == nil {
-			e = &entry{main: root}
-			byRoot[root.List.ID] = e
-		}
-		if l.List.ID != root.List.ID && m.inOverview(l) {
-			e.subs = append(e.subs, l)
-		}
-		if m.inOverview(l) {
-			e.seq = max(e.seq, l.Seq)
-		}
+// leave goes back one step: from the history to the list, from a sub-agent's
+// list to where it was opened, from a list to the board.
+func (m *model) leave() {
+	switch {
+	case m.history != nil:
+		m.history = nil
+	case len(m.back) > 0:
+		sub := m.opened
+		m.open(m.back[len(m.back)-1])
+		m.back, m.list.cursor = m.back[:len(m.back)-1], subPrefix+sub
+	default:
+		m.opened, m.wanted = "", ""
 	}
-	var out []entry
-	for _, e := range byRoot {
-		if m.inOverview(e.main) || len(e.subs) > 0 {
-			slices.SortFunc(e.subs, func(a, b todo.Snapshot) int {
-				return cmp.Or(cmp.Compare(a.List.Agent, b.List.Agent), cmp.Compare(a.List.ID, b.List.ID))
-			})
-			out = append(out, *e)
-		}
-	}
-	slices.SortFunc(out, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(b.seq, a.seq), cmp.Compare(a.main.List.ID, b.main.List.ID))
-	})
-	return out
 }
 
-// root returns the main list of a sub-agent's list, and any other list itself.
-// If the parents form a cycle, or a chain of eight or more, it returns l.
-func (m *model) root(l todo.Snapshot) todo.Snapshot {
-	ancestor := l
-	for range 8 {
-		parent, ok := m.lists[ancestor.List.Parent]
-		if !ok {
-			return ancestor
-		}
-		ancestor = parent
+// shown returns the list that the keys act on: the opened one, else the selected
+// one.
+func (m *model) shown() (todo.Snapshot, bool) {
+	id := m.opened
+	if id == "" {
+		id = m.board.selected
 	}
-	return l
-}
-
-// inOverview reports whether the overview shows a list: if it matches the filter,
-// or, without a filter, if front ends show it by default (see
-// [todo.Snapshot.OnBoard]).
-func (m *model) inOverview(l todo.Snapshot) bool {
-	if m.filter != "" {
-		return matches(l, m.filter)
-	}
-	return l.OnBoard(m.now)
-}
-
-// matches reports whether what a person sees of a list contains a text, ignoring
-// case.
-func matches(l todo.Snapshot, text string) bool {
-	text = strings.ToLower(text)
-	in := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
-	if in(l.Title()) || in(l.List.Agent) || in(l.List.Workspace) || in(l.Writer.Client) || in(l.Writer.Variant) || in(l.List.ID) {
-		return true
-	}
-	return slices.ContainsFunc(l.Items, func(i todo.Item) bool { return in(i.Text) || in(i.Active) })
+	l, ok := m.lists[id]
+	return l, ok
 }

@@ -1,11 +1,11 @@
 package watch
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -20,18 +20,27 @@ var update = flag.Bool("update", false, "rewrite the golden frames")
 func noon() time.Time { return time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC) }
 
 // list returns a snapshot written ago before noon. Each of items is "status
-// text".
+// text", or "status text|reason".
 func list(id string, seq, revision int64, ago time.Duration, items ...string) todo.Snapshot {
-	s := todo.Snapshot{List: todo.List{ID: id, Name: id}, Revision: revision, Seq: seq, Updated: noon().Add(-ago),
-		Writer: todo.Writer{Client: "claude-code", Variant: "TodoWrite"}}
+	s := todo.Snapshot{List: todo.List{ID: id, Name: id, Client: "claude-code", Workspace: "/src/acme-web", Created: noon().Add(-ago - time.Hour)},
+		Revision: revision, Seq: seq, Updated: noon().Add(-ago), Writer: todo.Writer{Client: "claude-code", Variant: "TodoWrite"}}
 	for i, line := range items {
 		status, text, _ := strings.Cut(line, " ")
-		item := todo.Item{ID: fmt.Sprint(i + 1), Text: text, Status: todo.Status(status)}
+		text, reason, _ := strings.Cut(text, "|")
+		item := todo.Item{ID: fmt.Sprint(i + 1), Text: text, Reason: reason, Status: todo.Status(status)}
 		if item.Status == todo.InProgress {
 			item.Started = s.Updated
 		}
+		if item.Status == todo.Completed {
+			item.Started, item.Ended = s.Updated.Add(-5*time.Minute), s.Updated
+		}
 		s.Items = append(s.Items, item)
 	}
+	return s
+}
+
+func inFolder(folder string, s todo.Snapshot) todo.Snapshot {
+	s.List.Workspace = folder
 	return s
 }
 
@@ -47,60 +56,59 @@ func numbered(n int, status string) (items []string) {
 	return items
 }
 
-// releaseHistory returns the revisions of one list.
+// releaseHistory returns the revisions of one list; the second is a person's.
 func releaseHistory() []todo.Snapshot {
-	return []todo.Snapshot{
-		list("release", 1, 1, time.Hour, "in_progress Write tests", "pending Ship"),
-		list("release", 4, 2, 20*time.Minute, "completed Write tests", "in_progress Ship"),
-		list("release", 9, 3, 4*time.Minute, "completed Write tests", "in_progress Ship 发布 🚀", "pending Tell everybody"),
+	h := []todo.Snapshot{
+		list("release", 1, 1, time.Hour, "in_progress Write tests", "pending Ship", "pending Celebrate"),
+		list("release", 4, 2, 20*time.Minute, "completed Write tests", "in_progress Ship", "pending Celebrate"),
+		list("release", 9, 3, 4*time.Minute, "completed Write tests", "in_progress Ship 发布 🚀"),
 	}
+	h[1].Writer = todo.Writer{Client: "todo-mcp", Variant: "watch", Person: true}
+	h[2].Items = append(h[2].Items, todo.Item{ID: "4", Text: "Tell everybody", Status: todo.Pending})
+	return h
 }
 
 func exampleLists() []todo.Snapshot {
 	return []todo.Snapshot{
 		releaseHistory()[2],
 		list("website", 8, 5, 2*time.Hour, append(numbered(12, "completed"), "in_progress build the footer", "pending check it")...),
+		inFolder("/src/billing-api", list("為替レートのキャッシュを追加する", 12, 2, 90*time.Second, "completed 調べる", "in_progress テストを書く", "pending 仕上げる")),
+		inFolder("/src/billing-api", list("flaky", 11, 2, 6*time.Minute, "completed Reproduce", "blocked Decide|Which browser may go?", "pending Mend")),
 		list("settled", 7, 2, 3*time.Hour, numbered(9, "completed")...),
+		list("half", 13, 2, 2*time.Hour, "completed a", "failed b", "cancelled c"),
 		list("old", 6, 2, 50*time.Hour, "completed long ago"),
-		list("forgotten", 5, 2, 90*time.Hour, "pending still open"),
+		inFolder("/src/vendors", list("forgotten", 5, 2, 90*time.Hour, "in_progress still open", "pending never begun")),
 		subList(list("researcher", 10, 1, time.Minute, "in_progress read the papers", "pending sum up"), "release"),
-		subList(list("reviewer", 3, 1, 30*time.Hour, "completed review"), "release"),
+		subList(list("reviewer", 3, 1, 30*time.Minute, "completed review"), "release"),
 	}
 }
 
-// An archived list leaves the overview, also a sub-agent's below its main list.
-// A filter finds it.
-func TestArchivedListsAreNotInTheOverview(t *testing.T) {
-	sub := subList(list("helper", 2, 1, time.Minute, "pending read"), "main")
-	m := modelWith(80, 24, list("main", 1, 1, time.Hour, "pending Ship"), sub, list("other", 3, 1, time.Hour, "pending Rest"))
-	shown := func() (ids []string) {
-		for _, e := range m.entries() {
-			ids = append(ids, e.main.List.ID)
-			for _, s := range e.subs {
-				ids = append(ids, "↳ "+s.List.ID)
-			}
-		}
-		return ids
-	}
-	if diff := cmp.Diff([]string{"other", "main", "↳ helper"}, shown()); diff != "" {
-		t.Errorf("before (-want +got)\n%s", diff)
-	}
-	archived := func(l todo.Snapshot, seq int64) todo.Snapshot { l.Archived, l.Seq, l.Revision = true, seq, 2; return l }
-	m.receiveLists([]todo.Snapshot{archived(sub, 4), archived(m.lists["other"], 5)}, false)
-	if diff := cmp.Diff([]string{"main"}, shown()); diff != "" {
-		t.Errorf("after (-want +got)\n%s", diff)
-	}
-	m.filter = "other"
-	if diff := cmp.Diff([]string{"other"}, shown()); diff != "" {
-		t.Errorf("filtered (-want +got)\n%s", diff)
-	}
-}
-
+// modelWith returns a model of lists whose agents are there, "forgotten" aside.
 func modelWith(width, height int, lists ...todo.Snapshot) *model {
 	m := newModel("")
 	m.now, m.width, m.height, m.sourceName = noon(), width, height, "todo.db"
 	m.receiveLists(lists, true)
+	m.standings["forgotten"] = Standing{State: todo.LeftOpen}
 	return m
+}
+
+var toColumn = regexp.MustCompile("\x1b\\[[0-9]+G")
+
+// flat returns a line as the terminal shows it.
+func (l line) flat() string {
+	text := l.left
+	if l.at > 0 {
+		text += strings.Repeat(" ", max(l.at-paintedCells(text), 0)) + l.right
+	}
+	return toColumn.ReplaceAllString(text, "")
+}
+
+func text(m *model) string {
+	var lines []string
+	for _, l := range m.frame() {
+		lines = append(lines, unpainted(l.flat()))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // transcript collects frames to compare with the golden file of the test.
@@ -115,14 +123,13 @@ func (s *transcript) frame(m *model, caption string) {
 	if len(lines) != m.height {
 		s.t.Errorf("%s: %d lines on a screen of %d", caption, len(lines), m.height)
 	}
-	for _, l := range lines {
-		if cells(l) > m.width && !m.color {
-			s.t.Errorf("%s: line of %d cells on a screen of %d: %s", caption, cells(l), m.width, l)
-		}
-	}
 	fmt.Fprintf(s, "== %s\n", caption)
 	for _, l := range lines {
-		s.WriteString(strings.TrimRight(strings.ReplaceAll(l, "\x1b", "␛"), " ") + "\n")
+		flat := l.flat()
+		if paintedCells(flat) > m.width {
+			s.t.Errorf("%s: line of %d cells on a screen of %d: %s", caption, paintedCells(flat), m.width, flat)
+		}
+		s.WriteString(strings.TrimRight(strings.ReplaceAll(flat, "\x1b", "␛"), " ") + "\n")
 	}
 }
 
@@ -152,121 +159,16 @@ func (s *transcript) compare() {
 	}
 }
 
-// The overview shows lists with open items and lists that changed today, newest
-// first, and counts those that do not fit.
-func TestOverview(t *testing.T) {
-	s := &transcript{t: t}
-	m := newModel("")
-	m.now, m.width, m.height, m.sourceName = noon(), 72, 6, "todo.db"
-	s.frame(m, "not yet connected")
-	m.receiveLists(nil, true)
-	s.frame(m, "no lists")
-	m = modelWith(72, 40, exampleLists()...)
-	s.frame(m, "room for all")
-	m.height = 18
-	s.frame(m, "less room")
-	s.press(m, keyDown, keyDown, keyDown)
-	s.press(m, keyDown)
-	s.press(m, keyUp, "k", "k")
-	m.lost = errors.Join(errors.New("connection refused"))
-	s.press(m, keyEscape)
-	m.width, m.height = 30, 9
-	s.frame(m, "narrow")
-	m.width, m.height = 3, 1
-	s.frame(m, "hardly anything")
-	s.compare()
-}
-
-// "/" filters by what a person sees of a list, including old lists; Escape clears
-// the filter.
-func TestFilter(t *testing.T) {
-	s := &transcript{t: t}
-	m := modelWith(72, 12, exampleLists()...)
-	s.press(m, "/", "L", "o", "n", "g")
-	s.press(m, keyBackspace, "x", "q")
-	s.press(m, keyEraseAll, "p", "a", "p", "e", "r", keyEnter)
-	s.press(m, keyEnter)
-	s.press(m, keyEscape, keyEscape)
-	s.compare()
-}
-
-// The arrows step through the history of the opened list; "l" and End return to
-// the live list, which may have changed since.
-func TestHistory(t *testing.T) {
-	s := &transcript{t: t}
-	m := modelWith(72, 14, exampleLists()...)
-	s.press(m, keyEnter)
-	if e := s.press(m, keyLeft); e.history != "release" {
-		t.Errorf("asked for the history of %q", e.history)
+// expect checks what the screen says, and what it does not.
+func expect(t *testing.T, m *model, want string, not ...string) {
+	t.Helper()
+	got := text(m)
+	if !strings.Contains(got, want) {
+		t.Errorf("the screen does not say %q:\n%s", want, got)
 	}
-	m.setHistory("release", releaseHistory(), nil)
-	s.frame(m, "history arrives")
-	s.press(m, keyLeft)
-	s.press(m, keyHome)
-	m.receiveLists([]todo.Snapshot{list("release", 11, 4, 0, "completed Write tests", "completed Ship 发布 🚀")}, false)
-	s.frame(m, "the list goes on")
-	s.press(m, keyRight, keyRight, keyRight)
-	s.press(m, keyRight)
-	s.press(m, keyLeft, "l")
-	s.press(m, keyLeft, keyEscape)
-	s.press(m, "?", keyEscape)
-	s.compare()
-}
-
-// The viewer copes with a history that is behind, was trimmed or cannot be read.
-func TestHistoryUnavailable(t *testing.T) {
-	m := modelWith(72, 10, exampleLists()...)
-	m.press(keyEnter)
-	m.press(keyHome)
-	m.setHistory("other", nil, errors.New("late"))
-	m.setHistory("release", releaseHistory()[1:], nil)
-	if shown, _, past := m.openedSnapshot(); !past || shown.Revision != 2 {
-		t.Errorf("the first revision kept is 2, shown %d", shown.Revision)
-	}
-	if text := strings.Join(m.frame(), "\n"); !strings.Contains(text, "earlier revisions are not kept") {
-		t.Errorf("the frame does not say that the history was trimmed:\n%s", text)
-	}
-	if e := m.receiveLists([]todo.Snapshot{list("release", 20, 6, 0, "pending x")}, false); e.history != "release" {
-		t.Errorf("revisions were skipped, but the history was read of %q", e.history)
-	}
-	if e := m.setHistory("release", nil, errors.New("gone")); e.history != "" || m.revision != 0 {
-		t.Errorf("after an error: %+v at revision %d", e, m.revision)
-	}
-	if text := strings.Join(m.frame(), "\n"); !strings.Contains(text, "cannot be read") {
-		t.Errorf("the frame does not say that the history cannot be read:\n%s", text)
-	}
-	m.receiveLists(nil, true)
-	m.press(keyLeft)
-	if text := strings.Join(m.frame(), "\n"); !strings.Contains(text, "This list is gone") {
-		t.Errorf("the frame does not say that the list is gone:\n%s", text)
-	}
-}
-
-// A long list keeps its current item in sight, and can be scrolled.
-func TestLongList(t *testing.T) {
-	s := &transcript{t: t}
-	items := append(numbered(40, "completed"), "in_progress the forty-first")
-	m := modelWith(40, 9, list("long", 1, 1, 0, append(items, numbered(20, "pending")...)...))
-	s.press(m, keyEnter)
-	s.press(m, keyUp)
-	s.press(m, keyPageUp, keyPageUp, keyPageUp, keyPageUp, keyPageUp, keyPageUp, keyPageUp, keyPageUp, keyPageUp, keyPageUp, keyPageUp)
-	s.press(m, keyDown, keyDown)
-	s.compare()
-}
-
-// The list asked for is opened, even if it is created later.
-func TestWanted(t *testing.T) {
-	s := &transcript{t: t}
-	m := newModel("release")
-	m.now, m.width, m.height, m.sourceName, m.color = noon(), 60, 8, "todo.db", true
-	m.receiveLists([]todo.Snapshot{exampleLists()[1]}, true)
-	s.frame(m, "not there yet")
-	m.receiveLists(exampleLists(), false)
-	s.frame(m, "there")
-	s.compare()
-	for wanted, want := range map[string]string{"website": "website", "webs": "website", "web": "", "re": "", "rele": "release"} {
-		if got, _ := m.findList(wanted); got.List.ID != want {
-			t.Errorf("%q finds %q, want %q", wanted, got.List.ID, want)
+	for _, n := range not {
+		if strings.Contains(got, n) {
+			t.Errorf("the screen says %q:\n%s", n, got)
 		}
 	}
 }

@@ -15,10 +15,11 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Plain writes lists to out as plain lines: first all lists, the last changed
-// first, then each list that changes, with what changed. It writes to errOut when
-// the source is lost. It returns nil when ctx ends or the reader of out is gone,
-// and otherwise the error of the source or of a write.
+// Plain writes lists to out as plain lines, one an event: first how each list
+// stands, the last changed first, then what changes. Each line has the time, the
+// title, the progress and what happened, so that it can be searched. It writes to
+// errOut when the source is lost. It returns nil when ctx ends or the reader of
+// out is gone, and otherwise the error of the source or of a write.
 func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options) error {
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -27,17 +28,27 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 		stop := whenReaderGone(f, func() { cancel(nil) })
 		defer stop()
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	o = o.withDefaults()
 	p := &plain{model: newModel(o.List), out: out, clock: o.Now}
+	desk := desktop{o.Getenv, o.start}
 	show := func(lists []todo.Snapshot, all bool) {
-		if err := p.print(lists, all); err != nil {
+		if all {
+			// Without it the lists are shown as far as they tell themselves.
+			p.standings, _ = source.Standings(ctx, lists)
+		}
+		notices, err := p.print(lists, all)
+		if err != nil {
 			cancel(err)
+		}
+		for _, text := range notices {
+			if o.Notify {
+				desk.notify(ctx, text)
+			}
 		}
 	}
 	err := source.Follow(ctx, show, func(err error) {
-		fmt.Fprintf(errOut, "todo-mcp: %s: reconnecting (%s)\n", render.Safe(o.Where), rootCause(err))
+		p.lost = err
+		fmt.Fprintf(errOut, "todo-mcp: %s: not live, reconnecting (%s)\n", render.Safe(o.Where), rootCause(err))
 	})
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -78,53 +89,94 @@ type plain struct {
 	clock func() time.Time
 }
 
-// print writes each list that is new or has changed, with what changed in it.
-func (p *plain) print(lists []todo.Snapshot, all bool) error {
+// print writes a line for each list that is new and for each change of one, and
+// returns what a person wants to be told.
+func (p *plain) print(lists []todo.Snapshot, all bool) (notices []string, err error) {
 	previous := maps.Clone(p.lists) // receiveLists changes them
 	first := !p.loaded
 	p.now = p.clock()
-	p.receiveLists(lists, all)
-	if first && p.wanted != "" && p.opened == "" {
-		if _, err := fmt.Fprintf(p.out, "No list is called %q yet; waiting for it.\n", render.Safe(p.wanted)); err != nil {
-			return err
-		}
-	}
+	notices = p.receiveLists(lists, all).notices
 	var b strings.Builder
+	if first && p.wanted != "" {
+		fmt.Fprintf(&b, "No list is called %q yet; waiting for it.\n", render.Safe(p.wanted))
+	}
 	for _, l := range lists {
-		before, ok := previous[l.List.ID]
-		if ok && before.Revision >= l.Revision && (!all || before.Seq == l.Seq) || !p.shouldPrint(l) {
+		before, known := previous[l.List.ID]
+		if known && before.Revision >= l.Revision || !p.shouldPrint(l, known) {
 			continue
 		}
-		b.WriteString(p.format(before, l, ok))
+		for _, event := range p.events(before, l, known, first) {
+			b.WriteString(p.line(l, event))
+		}
 	}
-	if b.Len() == 0 {
-		return nil
+	if b.Len() > 0 {
+		_, err = io.WriteString(p.out, b.String())
 	}
-	_, err := io.WriteString(p.out, b.String())
-	return err
+	return notices, err
 }
 
 // shouldPrint reports whether to print a list: only the one the user asked for,
-// or else every list that the overview would show.
-func (p *plain) shouldPrint(l todo.Snapshot) bool {
-	if p.wanted != "" {
+// or else every list on the board, and what takes one away from it.
+func (p *plain) shouldPrint(l todo.Snapshot, known bool) bool {
+	if p.wanted != "" || p.opened != "" {
 		return l.List.ID == p.opened
 	}
-	return p.inOverview(l)
+	return known || l.OnBoard(p.now) && !l.Deleted
 }
 
-// format returns a list under a line with its time and writer; and, if
-// seenBefore, with what changed since before.
-func (p *plain) format(before, l todo.Snapshot, seenBefore bool) string {
-	header := l.Updated.In(p.now.Location()).Format("2006-01-02 15:04:05")
-	if w := writer(l.Writer); w != "" {
-		header += " " + w
+// line returns the line of an event.
+func (p *plain) line(l todo.Snapshot, event string) string {
+	return fmt.Sprintf("%s  %s  %s  %s\n", l.Updated.In(p.now.Location()).Format("2006-01-02 15:04:05"), listName(l), progress(l), event)
+}
+
+// events says what happened to a list, or how it stands if it is new.
+func (p *plain) events(before, l todo.Snapshot, known, first bool) (events []string) {
+	if !known {
+		word := "begun"
+		if first || l.Revision > 1 {
+			word = string(p.state(l))
+		}
+		if i := focusIndex(l); i < len(l.Items) && l.Open() {
+			word += ": " + render.Safe(l.Items[i].Title())
+		}
+		return []string{word}
 	}
-	changes := ""
-	if seenBefore {
-		for line := range strings.Lines(render.Diff(before, l)) {
-			changes += "  " + line
+	for _, d := range todo.Diff(before, l) {
+		events = append(events, itemEvent(d))
+	}
+	for _, e := range []struct {
+		happened bool
+		text     string
+	}{
+		{l.Title() != before.Title(), "renamed: was " + render.Safe(before.Title())},
+		{l.Archived && !before.Archived, "archived"},
+		{l.Deleted && !before.Deleted, "deleted"},
+		{l.Settled() && !before.Settled(), "finished"},
+	} {
+		if e.happened {
+			events = append(events, e.text)
 		}
 	}
-	return header + "\n" + changes + render.Plain(l) + "\n"
+	return events
+}
+
+// itemEvent says what happened to an item: "completed: Write tests".
+func itemEvent(d todo.Difference) string {
+	text := render.Safe(d.After.Text)
+	switch {
+	case d.Kind == todo.Removed:
+		return "removed: " + render.Safe(d.Before.Text)
+	case d.Kind == todo.Added && d.After.Status != todo.Pending:
+		return "added, " + statusWord(d.After.Status) + ": " + text
+	case d.Kind != todo.Changed:
+		return string(d.Kind) + ": " + text
+	case d.Before.Status != d.After.Status, d.Before.Reason != d.After.Reason:
+		if d.After.Reason != "" {
+			text += " (" + render.Safe(d.After.Reason) + ")"
+		}
+		return statusWord(d.After.Status) + ": " + text
+	case d.Before.Text != d.After.Text:
+		return "reworded: " + render.Safe(d.Before.Text) + " → " + text
+	}
+	return "changed: " + text
 }

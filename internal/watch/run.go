@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,15 +18,37 @@ import (
 
 // Options are the options of [Run] and [Plain].
 type Options struct {
-	// List names the one list to show, by id, name, or four or more characters
-	// from the beginning of its id; empty shows all lists.
+	// List names the one list to show, by id, name, title, or four or more
+	// characters from the beginning of its id; empty shows all lists.
 	List string
 	// Where names the source for people: a file or a server.
 	Where string
 	// Color enables colours. [Plain] never uses them.
 	Color bool
+	// Notify tells the person what finished, failed, is blocked or waits: by the
+	// bell, and on the desktop.
+	Notify bool
+	// Getenv returns a variable of the environment, which says what the terminal
+	// and the desktop understand; nil means os.Getenv.
+	Getenv func(string) string
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
+
+	// start runs a program of the desktop; nil means to run it. Tests replace it.
+	start func(ctx context.Context, input, name string, args ...string) error
+}
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.start == nil {
+		o.start = startProgram
+	}
+	return o
 }
 
 // Run shows lists in the terminal out and reads keys from in; if in is nil or not
@@ -32,6 +56,8 @@ type Options struct {
 // the terminal is gone, and otherwise the error that ended the source or kept the
 // terminal from being set up.
 func Run(ctx context.Context, source Source, in, out *os.File, o Options) error {
+	ctx, stop := signal.NotifyContext(ctx, endSignals()...)
+	defer stop()
 	return run(ctx, source, tty{in: in, out: out}, o)
 }
 
@@ -39,27 +65,49 @@ func Run(ctx context.Context, source Source, in, out *os.File, o Options) error 
 // sequence.
 const escapeWait = 50 * time.Millisecond
 
+// The screen is drawn at most every frameEvery because of what agents write; a
+// key is answered at once. How the lists stand is asked every standingEvery, and
+// after a change of a list, but not sooner than standingRest after the last
+// answer.
+const (
+	frameEvery    = 30 * time.Millisecond
+	standingEvery = 2 * time.Second
+	standingRest  = 300 * time.Millisecond
+	// editTimeout is how long an edit may take.
+	editTimeout = 15 * time.Second
+)
+
 // viewer runs a model on a console.
 type viewer struct {
 	*model
-	source  Source
-	console console
-	screen  screen
-	clock   func() time.Time
-	keys    keyDecoder
-	updates chan func() effect // changes of the model, sent to loop by other goroutines
-	input   chan []byte
-	restore func()
-	wg      sync.WaitGroup
+	options Options
+	desk    desktop
+	// exact makes the sequence of an exact colour; nil where there are 16.
+	exact func(hex string) string
+	drawn time.Time
+	// asking is true while the standings are read; asked is when they were read
+	// last, and stale is true when a list has changed since.
+	asking, stale bool
+	asked         time.Time
+	source        Source
+	console       console
+	screen        screen
+	clock         func() time.Time
+	keys          keyDecoder
+	updates       chan func() effect // changes of the model, sent to loop by other goroutines
+	input         chan []byte
+	restore       func()
+	wg            sync.WaitGroup
 }
 
 func run(ctx context.Context, source Source, c console, o Options) error {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	v := &viewer{model: newModel(o.List), source: source, console: c, screen: screen{out: c}, clock: o.Now,
+	o = o.withDefaults()
+	v := &viewer{model: newModel(o.List), options: o, desk: desktop{o.Getenv, o.start}, source: source, console: c, screen: screen{out: c}, clock: o.Now,
 		updates: make(chan func() effect), input: make(chan []byte)}
-	v.color, v.sourceName = o.Color, render.Safe(o.Where)
+	v.sourceName, v.offers = render.Safe(o.Where), source.Offers
+	if o.Color {
+		v.theme, v.exact = basic(), exactColours(o.Getenv)
+	}
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer v.wg.Wait()
@@ -102,7 +150,11 @@ func (v *viewer) enter() (err error) {
 	}
 	v.restore = restore
 	v.screen.invalidate()
-	_, err = io.WriteString(v.console, enterScreen)
+	sequence := enterScreen
+	if v.exact != nil {
+		sequence += askBackground
+	}
+	_, err = io.WriteString(v.console, sequence)
 	if err != nil {
 		v.restore()
 	}
@@ -117,10 +169,10 @@ func (v *viewer) leave() {
 // follow passes what the source reports to loop. It returns when the source does.
 func (v *viewer) follow(ctx context.Context) error {
 	show := func(lists []todo.Snapshot, all bool) {
-		v.update(ctx, func() effect { return v.receiveLists(lists, all) })
+		v.update(ctx, func() effect { v.stale = true; return v.receiveLists(lists, all) })
 	}
 	return v.source.Follow(ctx, show, func(err error) {
-		v.update(ctx, func() effect { v.lost = err; return effect{} })
+		v.update(ctx, func() effect { return v.lose(err) })
 	})
 }
 
@@ -158,8 +210,9 @@ func (v *viewer) loop(ctx context.Context) error {
 	var escapeTimeout <-chan time.Time
 	for {
 		v.now = v.clock()
-		v.updateSize()
-		if err := v.screen.draw(v.frame()); err != nil {
+		v.askStandings(ctx)
+		nextFrame, err := v.drawInTime()
+		if err != nil {
 			return nil // the terminal is gone
 		}
 		var keys []key
@@ -167,25 +220,84 @@ func (v *viewer) loop(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		case <-nextFrame:
 		case <-resized:
+			v.drawn = time.Time{}
 		case f := <-v.updates:
-			v.perform(ctx, f())
+			if err := v.perform(ctx, f()); err != nil {
+				return err
+			}
 		case data := <-v.input:
 			keys = v.keys.feed(data)
 		case <-escapeTimeout:
 			keys = v.keys.flush()
 		}
-		for _, k := range keys {
-			if e := v.press(k); e.quit {
-				return nil
-			} else if err := v.perform(ctx, e); err != nil {
-				return err
-			}
+		if quit, err := v.pressAll(ctx, keys); quit || err != nil {
+			return err
 		}
 		if escapeTimeout = nil; v.keys.waiting() {
 			escapeTimeout = time.After(escapeWait)
 		}
 	}
+}
+
+// drawInTime draws a frame unless the last one is too recent; then it returns a
+// channel that says when it is not any more.
+func (v *viewer) drawInTime() (<-chan time.Time, error) {
+	if wait := frameEvery - time.Since(v.drawn); wait > 0 {
+		return time.After(wait), nil
+	}
+	v.updateSize()
+	v.drawn = time.Now()
+	return nil, v.screen.draw(v.frame())
+}
+
+// pressAll handles keys, and reports whether one of them quits.
+func (v *viewer) pressAll(ctx context.Context, keys []key) (quit bool, err error) {
+	for _, k := range keys {
+		v.drawn = time.Time{}
+		if answer, ok := strings.CutPrefix(string(k), string(keyBackground)); ok {
+			if light, ok := isLight(answer); ok && v.exact != nil {
+				v.theme = exact(light, v.exact)
+			}
+			continue
+		}
+		if e := v.press(k); e.quit {
+			return true, nil
+		} else if err := v.perform(ctx, e); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// askStandings asks the source how the open lists stand, if it is time.
+func (v *viewer) askStandings(ctx context.Context) {
+	since := time.Since(v.asked)
+	if !v.loaded || v.lost != nil || v.asking || since < standingRest || !v.stale && since < standingEvery {
+		return
+	}
+	var open []todo.Snapshot
+	for _, l := range v.lists {
+		if l.Open() || len(l.Items) == 0 {
+			open = append(open, l)
+		}
+	}
+	v.asking, v.stale = true, false
+	v.wg.Go(func() {
+		var standings map[string]Standing
+		err := catchPanic(func() (err error) {
+			standings, err = v.source.Standings(ctx, open)
+			return err
+		})
+		v.update(ctx, func() effect {
+			v.asking, v.asked = false, time.Now()
+			if err == nil {
+				v.standings = standings
+			}
+			return effect{}
+		})
+	})
 }
 
 // updateSize reads the size of the terminal. If it changed, the next frame is
@@ -203,6 +315,20 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 	if e.history != "" {
 		v.wg.Go(func() { v.readHistory(ctx, e.history) })
 	}
+	if e.edit != nil {
+		before := v.lists[e.edit.List]
+		v.wg.Go(func() { v.apply(ctx, *e.edit, before) })
+	}
+	if e.copy != "" {
+		_, _ = io.WriteString(v.console, copySequence(e.copy))
+		v.wg.Go(func() { v.desk.copy(ctx, e.copy) })
+	}
+	if e.page != "" {
+		v.wg.Go(func() { v.openInBrowser(ctx, e.page) })
+	}
+	if v.options.Notify {
+		v.tell(ctx, e.notices)
+	}
 	if e.redraw {
 		v.screen.invalidate()
 	}
@@ -212,6 +338,43 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 		return v.enter()
 	}
 	return nil
+}
+
+// apply makes an edit and passes its outcome to the model.
+func (v *viewer) apply(ctx context.Context, e Edit, before todo.Snapshot) {
+	var after todo.Snapshot
+	err := catchPanic(func() (err error) {
+		ctx, cancel := context.WithTimeout(ctx, editTimeout)
+		defer cancel()
+		after, err = v.source.Apply(ctx, e)
+		return err
+	})
+	v.update(ctx, func() effect { v.drawn, v.stale = time.Time{}, true; return v.edited(e, before, after, err) })
+}
+
+// openInBrowser opens a list's page, and says where it is.
+func (v *viewer) openInBrowser(ctx context.Context, list string) {
+	address, err := v.source.Page(ctx, list)
+	if err != nil {
+		v.update(ctx, func() effect { v.say(bad, render.Safe(err.Error())); return effect{} })
+		return
+	}
+	said, r := "Opened "+render.Safe(address), done
+	if err := v.desk.browse(ctx, address); err != nil {
+		said, r = "No browser here. The list is at "+render.Safe(address), warn
+	}
+	v.update(ctx, func() effect { v.say(r, said); return effect{} })
+}
+
+// tell rings the bell and notifies the desktop.
+func (v *viewer) tell(ctx context.Context, notices []string) {
+	for _, text := range notices {
+		sequence, ok := v.desk.noticeSequence(text)
+		_, _ = io.WriteString(v.console, sequence)
+		if !ok {
+			v.wg.Go(func() { v.desk.notify(ctx, text) })
+		}
+	}
 }
 
 func (v *viewer) readHistory(ctx context.Context, list string) {

@@ -108,13 +108,22 @@ func TestRun(t *testing.T) {
 	keys, typing := io.Pipe()
 	c := newConsole(keys)
 	done := make(chan error)
-	go func() { done <- run(t.Context(), Local{board.As("")}, c, Options{Where: "here", List: "release"}) }()
+	go func() {
+		done <- run(t.Context(), Local{Lists: board.As("")}, c, Options{Where: "here", List: "release"})
+	}()
 	c.waitFor(t, "Write tests")
 	writeItems(t, board, "release", "Ship it")
 	c.waitFor(t, "Ship it")
-	io.WriteString(typing, "\x1b[D")
+	io.WriteString(typing, "h")
 	c.waitFor(t, "revision 2 of 2")
-	io.WriteString(typing, "\x1a\x1bq") // suspended and back, Escape, quit
+	io.WriteString(typing, "\x1a\x1bx") // suspended and back, Escape, tick
+	c.waitFor(t, "u undo")
+	lists, err := board.As("").Find(t.Context(), todo.Query{})
+	if err != nil || lists[0].Items[0].Status != todo.Completed || !lists[0].Writer.Person {
+		t.Errorf("after x the list is %+v, %v", lists, err)
+	}
+	c.waitFor(t, "you")
+	io.WriteString(typing, "q")
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -124,18 +133,24 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// draw writes only the lines that changed, and nothing if none did.
+// draw writes only the lines that changed, of two parts only the right one if the
+// left did not change, and nothing if nothing did.
 func TestDrawWritesOnlyChangedLines(t *testing.T) {
 	var out bytes.Buffer
 	s := &screen{out: &out}
 	frames := []struct {
-		lines []string
+		lines []line
 		want  string
 	}{
-		{[]string{"a", "b"}, "\x1b[2J\x1b[1;1H\x1b[2Ka\x1b[2;1H\x1b[2Kb"},
-		{[]string{"a", "b"}, ""},
-		{[]string{"a", "c"}, "\x1b[2;1H\x1b[2Kc"},
-		{[]string{"a"}, "\x1b[2;1H\x1b[2K"},
+		{[]line{{left: "a"}, {left: "b"}}, "\x1b[2J\x1b[1;1H\x1b[2Ka\x1b[2;1H\x1b[2Kb"},
+		{[]line{{left: "a"}, {left: "b"}}, ""},
+		{[]line{{left: "a"}, {left: "c"}}, "\x1b[2;1H\x1b[2Kc"},
+		{[]line{{left: "a"}}, "\x1b[2;1H\x1b[2K"},
+		{[]line{{"a", 4, "b"}}, "\x1b[1;1H\x1b[2Ka\x1b[1;5H\x1b[Kb"},
+		{[]line{{"a", 4, "c"}}, "\x1b[1;5H\x1b[Kc"},
+		{[]line{{"b", 4, "c"}}, "\x1b[1;1Hb"},
+		{[]line{{"漢", 4, "c"}}, "\x1b[1;1H\x1b[2K漢\x1b[1;5H\x1b[Kc"},
+		{[]line{{"b", 4, "c"}}, "\x1b[1;1H\x1b[2Kb\x1b[1;5H\x1b[Kc"},
 	}
 	for i, f := range frames {
 		out.Reset()
@@ -151,24 +166,32 @@ func TestDrawWritesOnlyChangedLines(t *testing.T) {
 	}
 }
 
-// brokenSource is a source that fails as follow does.
-type brokenSource struct{ follow func() error }
+// scripted is a source that does what its function says, and offers all.
+type scripted func(show func([]todo.Snapshot, bool), lost func(error)) error
 
-func (b brokenSource) Follow(context.Context, func([]todo.Snapshot, bool), func(error)) error {
-	return b.follow()
+func (s scripted) Follow(_ context.Context, show func([]todo.Snapshot, bool), lost func(error)) error {
+	return s(show, lost)
 }
-func (brokenSource) History(context.Context, string) ([]todo.Snapshot, error) { return nil, nil }
+func (scripted) History(context.Context, string) ([]todo.Snapshot, error) { return nil, nil }
+func (scripted) Standings(context.Context, []todo.Snapshot) (map[string]Standing, error) {
+	return nil, nil
+}
+func (scripted) Offers(Action) bool { return true }
+func (scripted) Apply(context.Context, Edit) (todo.Snapshot, error) {
+	return todo.Snapshot{}, errors.New("refused")
+}
+func (scripted) Page(context.Context, string) (string, error) { return "", nil }
 
 // Run restores the terminal however it ends: by an error or a panic of the
 // source, a signal, or a panic of the viewer.
 func TestTerminalRestored(t *testing.T) {
-	failures := map[string]func() error{
-		"no such server":  func() error { return errors.New("no such server") },
-		"panic: nil list": func() error { panic("nil list") },
+	failures := map[string]scripted{
+		"no such server":  func(func([]todo.Snapshot, bool), func(error)) error { return errors.New("no such server") },
+		"panic: nil list": func(func([]todo.Snapshot, bool), func(error)) error { panic("nil list") },
 	}
 	for want, follow := range failures {
 		c := newConsole(io.NopCloser(strings.NewReader("")))
-		if err := run(t.Context(), brokenSource{follow}, c, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := run(t.Context(), follow, c, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 		c.checkRestored(t)
@@ -176,7 +199,7 @@ func TestTerminalRestored(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("SIGTERM"))
 	c := newConsole(io.NopCloser(strings.NewReader("")))
-	if err := run(ctx, Local{newBoard(t).As("")}, c, Options{}); err != nil {
+	if err := run(ctx, Local{Lists: newBoard(t).As("")}, c, Options{}); err != nil {
 		t.Errorf("after a signal: %v", err)
 	}
 	c.checkRestored(t)
@@ -189,13 +212,12 @@ func TestTerminalRestored(t *testing.T) {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		_ = run(t.Context(), Local{newBoard(t).As("")}, c, Options{})
+		_ = run(t.Context(), Local{Lists: newBoard(t).As("")}, c, Options{})
 	}()
 	c.checkRestored(t)
 }
 
-// Plain writes lists as lines, with what changed, and ends when its reader is
-// gone.
+// Plain writes a line for each event, and ends when its reader is gone.
 func TestPlain(t *testing.T) {
 	board := newBoard(t)
 	writeItems(t, board, "release", "Write \x1b[2Jtests")
@@ -204,7 +226,7 @@ func TestPlain(t *testing.T) {
 	done := make(chan error)
 	noon := func() time.Time { return time.Now().UTC() }
 	go func() {
-		done <- Plain(t.Context(), Local{board.As("")}, w, io.Discard, Options{List: "release", Now: noon})
+		done <- Plain(t.Context(), Local{Lists: board.As("")}, w, io.Discard, Options{List: "release", Now: noon})
 	}()
 	read := func() string {
 		buf := make([]byte, 4096)
@@ -212,15 +234,15 @@ func TestPlain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, text, _ := strings.Cut(string(buf[:n]), "\n") // without the time
+		_, text, _ := strings.Cut(string(buf[:n]), "  ") // without the time
 		return text
 	}
-	if got, want := read(), "release (rev 1, 0 of 1 done)\n[ ] #1 Write \\x1b[2Jtests\n\n"; got != want {
+	if got, want := read(), "release  0/1  working: Write \\x1b[2Jtests\n"; got != want {
 		t.Errorf("first %q, want %q", got, want)
 	}
 	writeItems(t, board, "other", "Not to be seen")
 	writeItems(t, board, "release", "Ship")
-	if got, want := read(), "  + Ship\nrelease (rev 2, 0 of 2 done)\n[ ] #1 Write \\x1b[2Jtests\n[ ] #2 Ship\n\n"; got != want {
+	if got, want := read(), "release  0/2  added: Ship\n"; got != want {
 		t.Errorf("then %q, want %q", got, want)
 	}
 	r.Close()
@@ -238,7 +260,7 @@ func TestPlainReaderGone(t *testing.T) {
 	}
 	defer w.Close()
 	r.Close()
-	if err := Plain(t.Context(), Local{newBoard(t).As("")}, w, io.Discard, Options{}); err != nil {
+	if err := Plain(t.Context(), Local{Lists: newBoard(t).As("")}, w, io.Discard, Options{}); err != nil {
 		t.Error(err)
 	}
 	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
@@ -252,46 +274,43 @@ func TestPlainReaderGone(t *testing.T) {
 }
 
 // Plain says that it waits for a list and that the source is lost, and continues
-// when the source is back.
+// when the source is back: one line an event.
 func TestPlainLost(t *testing.T) {
 	var out, errOut strings.Builder
 	history := releaseHistory()
-	source := scriptedSource(func(show func([]todo.Snapshot, bool), lost func(error)) {
+	ended := list("release", 12, 4, time.Minute, "completed Write tests", "failed Ship 发布 🚀|", "blocked Wait|for Ann")
+	ended.Items = append(ended.Items, history[2].Items[2])
+	gone := ended
+	gone.Revision, gone.Seq, gone.Deleted = 5, 13, true
+	source := scripted(func(show func([]todo.Snapshot, bool), lost func(error)) error {
 		show(nil, true)
 		show(history[:1], false)
 		lost(fmt.Errorf("get: %w", errors.New("connection refused\x1b")))
 		show(history[1:2], true)
 		show(history[1:2], true)
+		show([]todo.Snapshot{history[2]}, false)
+		show([]todo.Snapshot{ended}, false)
+		show([]todo.Snapshot{gone}, false)
+		return nil
 	})
 	if err := Plain(t.Context(), source, &out, &errOut, Options{List: "release", Where: "there", Now: noon}); err != nil {
 		t.Error(err)
 	}
 	want := `No list is called "release" yet; waiting for it.
-2026-03-04 11:00:00 claude-code/TodoWrite
-release (rev 1, 0 of 2 done)
-[>] #1 Write tests
-[ ] #2 Ship
-
-2026-03-04 11:40:00 claude-code/TodoWrite
-  ~ Write tests: in progress → completed
-  ~ Ship: pending → in progress
-release (rev 2, 1 of 2 done)
-[x] #1 Write tests
-[>] #2 Ship
-
+2026-03-04 11:00:00  release  0/3  begun: Write tests
+2026-03-04 11:40:00  release  1/3  completed: Write tests
+2026-03-04 11:40:00  release  1/3  in progress: Ship
+2026-03-04 11:56:00  release  1/3  reworded: Ship → Ship 发布 🚀
+2026-03-04 11:56:00  release  1/3  added: Tell everybody
+2026-03-04 11:56:00  release  1/3  removed: Celebrate
+2026-03-04 11:59:00  release  1/4  failed: Ship 发布 🚀
+2026-03-04 11:59:00  release  1/4  added, blocked: Wait
+2026-03-04 11:59:00  release  1/4  deleted
 `
 	if out.String() != want {
 		t.Errorf("out:\n%s\nwant:\n%s", out.String(), want)
 	}
-	if want := "todo-mcp: there: reconnecting (connection refused\\x1b)\n"; errOut.String() != want {
+	if want := "todo-mcp: there: not live, reconnecting (connection refused\\x1b)\n"; errOut.String() != want {
 		t.Errorf("errOut: %q", errOut.String())
 	}
 }
-
-type scriptedSource func(show func([]todo.Snapshot, bool), lost func(error))
-
-func (s scriptedSource) Follow(_ context.Context, show func([]todo.Snapshot, bool), lost func(error)) error {
-	s(show, lost)
-	return nil
-}
-func (scriptedSource) History(context.Context, string) ([]todo.Snapshot, error) { return nil, nil }

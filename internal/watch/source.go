@@ -2,13 +2,15 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"todo-mcp/internal/remote"
 	"todo-mcp/internal/todo"
 )
 
-// Source provides lists and their changes.
+// Source provides lists and their changes, and makes the changes of a person.
 type Source interface {
 	// Follow calls show with all lists (all is true, and they replace the lists
 	// passed before), and from then on with the newest snapshot of each list
@@ -19,11 +21,61 @@ type Source interface {
 	Follow(ctx context.Context, show func(lists []todo.Snapshot, all bool), lost func(error)) error
 	// History returns the revisions of a list that are kept, oldest first.
 	History(ctx context.Context, list string) ([]todo.Snapshot, error)
+	// Standings returns how open lists stand now, by id. A list may be missing.
+	Standings(ctx context.Context, lists []todo.Snapshot) (map[string]Standing, error)
+	// Offers reports whether Apply can do this.
+	Offers(a Action) bool
+	// Apply makes a change of a person and returns the list after it.
+	Apply(ctx context.Context, e Edit) (todo.Snapshot, error)
+	// Page returns the address of a list's page in the browser.
+	Page(ctx context.Context, list string) (string, error)
+}
+
+// Standing is how a list stands.
+type Standing struct {
+	State todo.State
+	// Unseen are the ids of the items that people changed and the list's agent has
+	// not seen since.
+	Unseen map[string]bool
+}
+
+// Action is a kind of change that a person makes.
+type Action string
+
+// The actions. Those from Restore on concern the whole list.
+const (
+	SetStatus  Action = "status"
+	Block      Action = "block"
+	Reword     Action = "text"
+	Add        Action = "add"
+	RemoveItem Action = "remove"
+	Move       Action = "move"
+	Restore    Action = "restore"
+	Undo       Action = "undo"
+	Rename     Action = "rename"
+	Archive    Action = "archive"
+	Delete     Action = "delete"
+)
+
+// Edit is one change that a person makes to a list. Of the fields after Do an
+// action uses those that it needs.
+type Edit struct {
+	List string
+	Seen int64 // the revision that the person saw
+	Do   Action
+
+	Item     string // id
+	Status   todo.Status
+	Text     string // new text, reason, or title
+	To       int    // index
+	Revision int64
+	Away     bool        // archive or delete rather than bring back
+	Items    []todo.Item // as they were before the edit that is undone
 }
 
 var (
 	_ Source = Local{}
-	_ Source = (*remote.Client)(nil)
+	_ Source = Server{}
 )
 
 // maxLists is how many lists are read at the start, the last changed first.
@@ -31,7 +83,12 @@ const maxLists = 2000
 
 // Local is the source for a store on this machine, which other processes may
 // write to.
-type Local struct{ Lists todo.Lists }
+type Local struct {
+	Lists todo.Lists
+	// Panel finds the panel that shows these lists in the browser and returns a
+	// list's page on it; nil when there is none.
+	Panel func(ctx context.Context, list string) (string, error)
+}
 
 // Follow implements [Source]. It never calls lost: if the store cannot be read at
 // the start it returns an error, and later the board retries.
@@ -56,3 +113,126 @@ func (l Local) Follow(ctx context.Context, show func([]todo.Snapshot, bool), _ f
 func (l Local) History(ctx context.Context, list string) ([]todo.Snapshot, error) {
 	return l.Lists.History(ctx, list, 0, 0)
 }
+
+// Standings implements [Source].
+func (l Local) Standings(ctx context.Context, lists []todo.Snapshot) (map[string]Standing, error) {
+	states, err := l.Lists.States(ctx, lists...)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]Standing, len(lists))
+	for _, s := range lists {
+		unseen, err := l.Lists.Unseen(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		standing := Standing{State: states[s.List.ID]}
+		for _, d := range unseen {
+			standing.add(d.After.ID)
+		}
+		out[s.List.ID] = standing
+	}
+	return out, nil
+}
+
+func (s *Standing) add(item string) {
+	if s.Unseen == nil {
+		s.Unseen = make(map[string]bool)
+	}
+	s.Unseen[item] = true
+}
+
+// Offers implements [Source].
+func (l Local) Offers(Action) bool { return true }
+
+// Apply implements [Source].
+func (l Local) Apply(ctx context.Context, e Edit) (todo.Snapshot, error) {
+	w := todo.Writer{Client: "todo-mcp", Variant: "watch", Person: true}
+	var out todo.Outcome
+	var err error
+	switch e.Do {
+	case Rename:
+		out, err = l.Lists.Rename(ctx, e.List, e.Text, w)
+	case Archive:
+		out, err = l.Lists.Archive(ctx, e.List, e.Away, w)
+	case Delete:
+		out, err = l.Lists.Delete(ctx, e.List, e.Away, w)
+	case Restore:
+		out, err = l.Lists.Restore(ctx, e.List, e.Revision, w)
+	default:
+		out, err = l.Lists.Apply(ctx, todo.Write{Target: todo.Target{List: e.List}, Writer: w, Seen: e.Seen, Change: e.change})
+	}
+	return out.After, err
+}
+
+// errItemGone: an agent removed the item in the meantime.
+var errItemGone = errors.New("the item is not on the list any more")
+
+// change edits the items of a list.
+func (e Edit) change(d *todo.Draft) error {
+	ok := true
+	switch e.Do {
+	case SetStatus:
+		ok = d.SetStatus(e.Item, e.Status)
+	case Block:
+		ok = d.Block(e.Item, e.Text)
+	case Reword:
+		ok = d.SetText(e.Item, e.Text)
+	case RemoveItem:
+		ok = d.Remove(e.Item)
+	case Move:
+		ok = d.Move(e.Item, e.To)
+	case Add:
+		if len(d.Items()) >= todo.MaxItems {
+			return fmt.Errorf("a list holds at most %d items", todo.MaxItems)
+		}
+		d.Append(e.Text)
+	case Undo:
+		d.Restore(e.Items)
+	}
+	if !ok {
+		return errItemGone
+	}
+	return nil
+}
+
+// Page implements [Source].
+func (l Local) Page(ctx context.Context, list string) (string, error) {
+	if l.Panel == nil {
+		return "", errors.New("no panel shows these lists")
+	}
+	return l.Panel(ctx, list)
+}
+
+// Server is the source for the lists of a server.
+type Server struct{ *remote.Client }
+
+// Standings implements [Source].
+func (s Server) Standings(ctx context.Context, _ []todo.Snapshot) (map[string]Standing, error) {
+	states, err := s.States(ctx)
+	out := make(map[string]Standing, len(states))
+	for _, state := range states {
+		standing := Standing{State: state.State}
+		for _, item := range state.Unseen {
+			standing.add(item)
+		}
+		out[state.List] = standing
+	}
+	return out, err
+}
+
+// Offers implements [Source]: what the server's panel can do.
+func (s Server) Offers(a Action) bool {
+	return slices.Contains([]Action{SetStatus, Block, Reword, Add, RemoveItem, Move, Restore}, a)
+}
+
+// Apply implements [Source].
+func (s Server) Apply(ctx context.Context, e Edit) (todo.Snapshot, error) {
+	if e.Do == Restore {
+		return s.Restore(ctx, e.List, e.Revision)
+	}
+	return s.Edit(ctx, e.List, remote.Edit{Do: string(e.Do), ID: e.Item, Status: e.Status, Text: e.Text, To: e.To})
+}
+
+// Page implements [Source].
+func (s Server) Page(_ context.Context, list string) (string, error) { return s.Client.Page(list), nil }

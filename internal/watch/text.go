@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -12,27 +11,9 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// SGR parameters of the colours.
-const (
-	bold      = "1"
-	dim       = "2"
-	red       = "31"
-	green     = "32"
-	yellow    = "33"
-	highlight = "1;36"
-)
-
-// paint colours a text without colours; it returns it unchanged if color is ""
-// or colours are off.
-func (m *model) paint(color, text string) string {
-	if !m.color || text == "" || color == "" {
-		return text
-	}
-	return "\x1b[" + color + "m" + text + "\x1b[0m"
-}
-
 func cells(text string) int { return displaywidth.String(text) }
 
+// cut shortens a text to a width and ends it with "…" if anything was cut.
 func cut(text string, width int) string {
 	if width < 1 {
 		return ""
@@ -44,32 +25,69 @@ func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(width-cells(text), 0))
 }
 
+func padLeft(text string, width int) string {
+	return strings.Repeat(" ", max(width-cells(text), 0)) + text
+}
+
 // join joins parts with " · " to at most width cells. It skips empty parts, cuts
 // the first of the others if necessary, and leaves out those after it that do not
 // fit.
-func join(width int, parts ...string) string {
+func join(width int, parts ...string) string { return joinWith(" · ", width, parts...) }
+
+func joinWith(separator string, width int, parts ...string) string {
 	line := ""
 	for _, p := range parts {
 		switch {
 		case p == "":
 		case line == "":
 			line = cut(p, width)
-		case cells(line+" · "+p) <= width:
-			line += " · " + p
+		case cells(line+separator+p) <= width:
+			line += separator + p
 		}
 	}
 	return line
 }
 
-// listName returns the agent of a sub-agent's list, and the title of any other.
-func listName(s todo.Snapshot) string { return render.Safe(cmp.Or(s.List.Agent, s.Title())) }
+// maxWrapped is how many lines the text of an item takes at most.
+const maxWrapped = 3
 
-// project returns the folder a list is about, or "" if it is also the title.
-func project(s todo.Snapshot) string {
-	if p := s.List.Project(); p != s.Title() {
-		return render.Safe(p)
+// wrap breaks a text into lines of a width, at spaces where there are any. The
+// last of at most maxWrapped lines is cut.
+func wrap(text string, width int) []string {
+	width = max(width, 1)
+	var lines []string
+	for cells(text) > width && len(lines) < maxWrapped-1 {
+		head := displaywidth.TruncateString(text, width, "")
+		if head == "" {
+			break // a character wider than the line
+		}
+		if i := strings.LastIndexByte(head, ' '); i > 0 && text[len(head)] != ' ' {
+			head = head[:i]
+		}
+		lines = append(lines, strings.TrimRight(head, " "))
+		text = strings.TrimLeft(text[len(head):], " ")
 	}
-	return ""
+	return append(lines, cut(text, width))
+}
+
+// listName returns the agent of a sub-agent's list, and the title of any other.
+func listName(s todo.Snapshot) string {
+	if s.List.Agent != "" {
+		return render.Safe(s.List.Agent)
+	}
+	return render.Safe(s.Title())
+}
+
+// agentName returns the client that works on a list as people call it. A list
+// keeps its agent after a person's edit.
+func agentName(s todo.Snapshot) string {
+	if s.List.Client != "" {
+		return render.AgentOf(s.List.Client).Name
+	}
+	if s.Writer.Client == "" || s.Writer.Person {
+		return ""
+	}
+	return render.AgentOf(s.Writer.Client).Name
 }
 
 func progress(s todo.Snapshot) string {
@@ -77,18 +95,36 @@ func progress(s todo.Snapshot) string {
 	return fmt.Sprintf("%d/%d", n.Done, n.Total)
 }
 
-func writer(w todo.Writer) string {
-	return strings.Trim(render.Safe(w.Client)+"/"+render.Safe(w.Variant), "/")
+// ago says how long ago something happened: "4 s ago", "3 m ago".
+func ago(d time.Duration) string {
+	if d = max(d, 0); d < time.Minute {
+		return fmt.Sprintf("%ds ago", d/time.Second)
+	}
+	return render.Ago(d)
 }
 
-// runningFor returns how long the current item has been in progress, as
-// "running 4m 10s"; "" if there is no current item or its start is unknown.
-func runningFor(s todo.Snapshot, now time.Time) string {
-	item, ok := s.Current()
-	if !ok || item.Started.IsZero() {
-		return ""
+// rest is how long a list that nobody works on has rested, in its largest unit:
+// "2h".
+func rest(d time.Duration) string { return strings.TrimSuffix(ago(d), " ago") }
+
+// moment says when something was, as short as it can be told from now: the time
+// of day today, the weekday too this week, then the date.
+func moment(t, now time.Time) string {
+	t = t.In(now.Location())
+	switch d := midnight(now).Sub(midnight(t)); {
+	case d <= 0:
+		return t.Format("15:04")
+	case d < 7*24*time.Hour-time.Hour:
+		return t.Format("Mon 15:04")
+	case t.Year() == now.Year():
+		return t.Format("2 Jan")
 	}
-	return "running " + render.Took(now.Sub(item.Started))
+	return t.Format("2 Jan 2006")
+}
+
+func midnight(t time.Time) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
 }
 
 // rootCause returns the safe text of the innermost wrapped error: "connection

@@ -1,0 +1,65 @@
+package watch
+
+import (
+	"fmt"
+	"testing"
+
+	"todo-mcp/internal/todo"
+)
+
+// counter counts what is written.
+type counter int
+
+func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return len(p), nil }
+
+// BenchmarkFrames draws a frame after each of 300 lists has moved, and after a
+// list of 1,000 items has: the time of a frame, and its bytes on the terminal.
+func BenchmarkFrames(b *testing.B) {
+	for _, size := range [][2]int{{80, 24}, {120, 30}, {200, 50}} {
+		b.Run(fmt.Sprintf("300lists/%dx%d", size[0], size[1]), func(b *testing.B) {
+			m := modelWith(size[0], size[1])
+			benchmarkFrames(b, m, func(n int) (moved []todo.Snapshot) {
+				for i := range 300 {
+					moved = append(moved, list(fmt.Sprintf("list%03d", i), int64(n*300+i), int64(n+1), 0,
+						append(numbered(n%12, "completed"), fmt.Sprint("in_progress now at step ", n), "pending then")...))
+				}
+				return moved
+			})
+		})
+		b.Run(fmt.Sprintf("1000items/%dx%d", size[0], size[1]), func(b *testing.B) {
+			m := modelWith(size[0], size[1])
+			at := 0
+			benchmarkFrames(b, m, func(n int) []todo.Snapshot {
+				at = n % 900
+				items := append(numbered(at, "completed"), fmt.Sprint("in_progress now at step ", n))
+				return []todo.Snapshot{list("long", int64(n), int64(n+1), 0, append(items, numbered(999-at, "pending")...)...)}
+			})
+		})
+	}
+}
+
+func benchmarkFrames(b *testing.B, m *model, moved func(n int) []todo.Snapshot) {
+	m.theme = basic()
+	const different = 50
+	var writes [different][]todo.Snapshot
+	for n := range writes {
+		writes[n] = moved(n)
+	}
+	m.receiveLists(writes[0], false)
+	m.press(keyEnter)
+	var out counter
+	s := screen{out: &out}
+	n := int64(0)
+	for b.Loop() {
+		lists := writes[n%different]
+		for i := range lists {
+			lists[i].Revision, lists[i].Seq = n+2, n*1000+int64(i)
+		}
+		m.receiveLists(lists, false)
+		if err := s.draw(m.frame()); err != nil {
+			b.Fatal(err)
+		}
+		n++
+	}
+	b.ReportMetric(float64(out)/float64(n), "bytes/frame")
+}

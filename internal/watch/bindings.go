@@ -1,0 +1,243 @@
+package watch
+
+import (
+	"slices"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+)
+
+// place is where the keys go.
+type place int
+
+const (
+	onBoard place = 1 << iota
+	onList
+	onHistory
+	anywhere = onBoard | onList | onHistory
+)
+
+// where returns where the keys go now.
+func (m *model) where() place {
+	switch {
+	case m.opened == "":
+		return onBoard
+	case m.history != nil:
+		return onHistory
+	}
+	return onList
+}
+
+// binding is a row of the table of keys: the only place that says which key does
+// what. The last line and the overlay are drawn from it.
+type binding struct {
+	keys  []key
+	where place
+	short string // for the last line: "x tick"; empty: only in the overlay
+	names string // the keys as the overlay shows them
+	help  string
+	// needs is the action that the source must offer; empty for none.
+	needs Action
+	do    func(m *model) effect
+}
+
+// bindings returns the table, in the order of the last line and the overlay.
+func bindings() []binding {
+	return slices.Concat(moving(), editing(), wholeLists(), looking())
+}
+
+func moving() []binding {
+	return []binding{
+		{[]key{keyUp, "k"}, anywhere, "", "↑ k", "up", "", func(m *model) effect { m.moveBy(-1); return effect{} }},
+		{[]key{keyDown, "j"}, anywhere, "↑↓ move", "↓ j", "down", "", func(m *model) effect { m.moveBy(1); return effect{} }},
+		{[]key{keyPageUp, "ctrl-b"}, anywhere, "", "PgUp", "half a screen up", "", func(m *model) effect { m.moveBy(-max(m.height/2, 1)); return effect{} }},
+		{[]key{keyPageDown, "ctrl-f"}, anywhere, "", "PgDn", "half a screen down", "", func(m *model) effect { m.moveBy(max(m.height/2, 1)); return effect{} }},
+		{[]key{keyHome, "g"}, onBoard | onList, "", "Home g", "first", "", func(m *model) effect { m.moveBy(-1 << 30); return effect{} }},
+		{[]key{keyEnd, "G"}, onBoard | onList, "", "End G", "last", "", func(m *model) effect { m.moveBy(1 << 30); return effect{} }},
+		{[]key{keyEnter, keyRight, "l", keyTab}, onBoard, "enter open", "Enter → l", "open the list", "", (*model).enter},
+		{[]key{keyEnter, keyRight, "l"}, onList, "", "Enter → l", "open the sub-agent’s list or fold", "", (*model).enter},
+		{[]key{keyEscape, keyLeft, keyTab}, onList, "esc back", "Esc ←", "back", "", (*model).escape},
+		{[]key{keyEscape}, onBoard, "", "Esc", "clear the search", "", (*model).escape},
+		{[]key{"["}, onHistory, "[ ] step", "[ ←", "earlier revision", "", func(m *model) effect { m.history.step(-1); return effect{} }},
+		{[]key{keyLeft}, onHistory, "", "", "", "", func(m *model) effect { m.history.step(-1); return effect{} }},
+		{[]key{"]", keyRight}, onHistory, "", "] →", "later revision", "", func(m *model) effect { m.history.step(1); return effect{} }},
+		{[]key{keyHome, "g"}, onHistory, "", "Home g", "first revision", "", func(m *model) effect { m.history.step(-1 << 30); return effect{} }},
+		{[]key{keyEnd, "G"}, onHistory, "end newest", "End G", "newest revision", "", func(m *model) effect { m.history.step(1 << 30); return effect{} }},
+		{[]key{"R"}, onHistory, "R restore", "R", "restore this revision as a new one", Restore, (*model).restore},
+		{[]key{keyEscape, "h"}, onHistory, "esc back", "Esc h", "back to the list", "", (*model).escape},
+	}
+}
+
+func editing() []binding {
+	return []binding{
+		{[]key{"x", " "}, onBoard | onList, "x tick", "x Space", "tick; again: to do", SetStatus, func(m *model) effect { return m.setStatus(todo.Completed) }},
+		{[]key{"e"}, onBoard | onList, "e edit", "e", "reword the item", Reword, (*model).reword},
+		{[]key{"b"}, onList, "b block", "b", "block with a reason; again: to do", Block, (*model).block},
+		{[]key{"f"}, onList, "", "f", "failed; again: to do", SetStatus, func(m *model) effect { return m.setStatus(todo.Failed) }},
+		{[]key{"n"}, onBoard, "", "n", "add an item", Add, (*model).add},
+		{[]key{"n"}, onList, "n add", "n", "add an item", Add, (*model).add},
+		{[]key{keyAltUp, "K"}, onList, "", "Alt+↑ K", "move the item up", Move, func(m *model) effect { return m.moveItem(-1) }},
+		{[]key{keyAltDown, "J"}, onList, "", "Alt+↓ J", "move the item down", Move, func(m *model) effect { return m.moveItem(1) }},
+		{[]key{keyBackspace, keyDelete, "d"}, onList, "", "d ⌫", "delete the item", RemoveItem, (*model).remove},
+		{[]key{"u"}, onBoard | onList, "", "u", "undo your last change", Undo, (*model).undoLast},
+	}
+}
+
+func wholeLists() []binding {
+	return []binding{
+		{[]key{"r"}, onBoard | onList, "r rename", "r", "rename the list", Rename, (*model).rename},
+		{[]key{"h"}, onBoard | onList, "h history", "h", "history of the list", "", (*model).openHistory},
+		{[]key{"a"}, onBoard | onList, "a archive", "a", "archive the list, or bring it back", Archive, (*model).archive},
+		{[]key{"D"}, onBoard | onList, "", "D", "delete the list", Delete, (*model).deleteList},
+		{[]key{"o"}, anywhere, "o browser", "o", "open the list in the browser", "", (*model).openPage},
+		{[]key{"y"}, anywhere, "y copy", "y", "copy the list as markdown", "", (*model).copyList},
+		{[]key{"Y"}, onList, "", "Y", "copy the item’s text", "", (*model).copyItem},
+	}
+}
+
+func looking() []binding {
+	return []binding{
+		{[]key{"/"}, onBoard, "/ search", "/", "search, also in past lists", "", (*model).search},
+		{[]key{"?"}, anywhere, "? keys", "?", "these keys", "", func(m *model) effect { m.help, m.helpTop = true, 0; return effect{} }},
+		{[]key{keyRedraw}, anywhere, "", "Ctrl-L", "draw again", "", func(*model) effect { return effect{redraw: true} }},
+		{[]key{keySuspend}, anywhere, "", "Ctrl-Z", "to the shell; fg comes back", "", func(*model) effect { return effect{suspend: true} }},
+		{[]key{"q", keyInterrupt}, anywhere, "q quit", "q Ctrl-C", "quit", "", func(*model) effect { return effect{quit: true} }},
+	}
+}
+
+// press updates the model for a key and returns the effect to perform.
+func (m *model) press(k key) effect {
+	m.note = note{}
+	switch {
+	case k == keyInterrupt:
+		return effect{quit: true}
+	case k == keySuspend:
+		return effect{suspend: true}
+	case k == keyRedraw:
+		return effect{redraw: true}
+	case m.prompt != nil:
+		return m.pressPrompt(k)
+	case m.searching:
+		return m.pressSearch(k)
+	case m.help:
+		return m.pressHelp(k)
+	}
+	for _, b := range bindings() {
+		if b.where&m.where() != 0 && slices.Contains(b.keys, k) {
+			if b.needs != "" && !m.offers(b.needs) {
+				m.say(dim, "Not over --server: "+b.help+".")
+				return effect{}
+			}
+			return b.do(m)
+		}
+	}
+	return effect{}
+}
+
+// pressSearch edits the search; the board shows what matches at each key.
+func (m *model) pressSearch(k key) effect {
+	switch k {
+	case keyEnter:
+		m.searching = false
+	case keyEscape:
+		m.searching = false
+		m.setFilter("")
+	case keyUp, keyDown, keyPageUp, keyPageDown:
+		m.moveBy(map[key]int{keyUp: -1, keyDown: 1, keyPageUp: -m.height / 2, keyPageDown: m.height / 2}[k])
+	default:
+		if m.field.press(k) {
+			m.setFilter(m.field.text())
+		}
+	}
+	return effect{}
+}
+
+func (m *model) setFilter(text string) {
+	if text != m.filter {
+		m.filter = text
+		m.board.selected, m.board.anchor = "", anchor{}
+	}
+}
+
+func (m *model) search() effect {
+	m.searching, m.field = true, field{before: m.filter}
+	return effect{}
+}
+
+// moveBy moves the cursor of the pane that has the keys.
+func (m *model) moveBy(delta int) {
+	if m.opened == "" {
+		m.moveSelection(delta)
+	} else {
+		m.moveItemCursor(delta)
+	}
+}
+
+func (m *model) enter() effect {
+	if m.opened == "" {
+		m.placeCursor(m.boardRows())
+		if m.board.selected != "" {
+			m.open(m.board.selected)
+		}
+		return effect{}
+	}
+	for _, sub := range m.subsOf(m.lists[m.opened]) {
+		if m.list.cursor == subPrefix+sub.List.ID {
+			m.openSub(sub.List.ID)
+			return effect{}
+		}
+	}
+	if m.list.cursor == foldID {
+		m.list.unfolded[m.opened] = !m.list.unfolded[m.opened]
+	}
+	return effect{}
+}
+
+func (m *model) escape() effect {
+	switch {
+	case m.opened != "":
+		m.leave()
+	default:
+		m.wanted = ""
+		m.setFilter("")
+	}
+	return effect{}
+}
+
+func (m *model) openHistory() effect {
+	if m.opened == "" {
+		if _, ok := m.shown(); !ok {
+			return effect{}
+		}
+		m.open(m.board.selected)
+	}
+	m.history = &history{list: m.opened}
+	m.list.top = 0
+	return effect{history: m.opened}
+}
+
+func (m *model) openPage() effect {
+	s, ok := m.shown()
+	if !ok {
+		return effect{}
+	}
+	return effect{page: s.List.ID}
+}
+
+func (m *model) copyList() effect {
+	s, ok := m.shown()
+	if !ok {
+		return effect{}
+	}
+	m.say(done, "Copied the list as markdown.")
+	return effect{copy: render.Markdown(m.revisionOf(s))}
+}
+
+func (m *model) copyItem() effect {
+	_, item, ok := m.cursorItem()
+	if !ok {
+		return effect{}
+	}
+	m.say(done, "Copied “"+cut(render.Safe(item.Text), 40)+"”.")
+	return effect{copy: render.Safe(item.Text)}
+}

@@ -1,0 +1,287 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+)
+
+// board is the pane of lists.
+type board struct {
+	selected string // id; empty until there is a list
+	anchor
+}
+
+// boardRow is a heading or a list.
+type boardRow struct {
+	heading string
+	entry   *entry
+}
+
+func (r boardRow) id() string {
+	if r.entry == nil {
+		return ""
+	}
+	return r.entry.main.List.ID
+}
+
+func (m *model) boardRows() (rows []boardRow) {
+	for _, g := range m.groups() {
+		if g.heading != "" && len(g.entries) > 0 {
+			rows = append(rows, boardRow{heading: g.heading})
+		}
+		for i := range g.entries {
+			rows = append(rows, boardRow{entry: &g.entries[i]})
+		}
+	}
+	return rows
+}
+
+func boardIDs(rows []boardRow) []string {
+	ids := make([]string, len(rows))
+	for i, r := range rows {
+		ids[i] = r.id()
+	}
+	return ids
+}
+
+// placeCursor selects a list if none is, or another one if the selected one is
+// gone, and returns its row; -1 if there are no lists.
+func (m *model) placeCursor(rows []boardRow) int {
+	at := m.board.follow(boardIDs(rows), m.board.selected, func(i int) bool { return rows[i].entry != nil })
+	if at < 0 {
+		m.board.selected = ""
+	} else {
+		m.board.selected = rows[at].id()
+	}
+	return at
+}
+
+// moveSelection selects the list delta lists below the selected one, or the
+// nearest there is.
+func (m *model) moveSelection(delta int) {
+	rows := m.boardRows()
+	at := m.placeCursor(rows)
+	if at < 0 {
+		return
+	}
+	step := 1
+	if delta < 0 {
+		step = -1
+	}
+	for i := at + step; i >= 0 && i < len(rows) && delta != 0; i += step {
+		if rows[i].entry != nil {
+			at, delta = i, delta-step
+		}
+	}
+	m.board.index, m.board.selected = at, rows[at].id()
+}
+
+// boardLines draws the pane in a width and a height. unfold is true where there
+// is no pane for the selected list beside it: its next steps stand below it.
+func (m *model) boardLines(width, height int, unfold bool) []string {
+	rows := m.boardRows()
+	at := m.placeCursor(rows)
+	if at < 0 {
+		return m.emptyBoard(width)
+	}
+	var below []string
+	if unfold {
+		below = m.nextSteps(rows[at].entry.main, width, min(3, max(height-2, 0)))
+	}
+	heights := func(i int) int {
+		if i == at {
+			return 1 + len(below)
+		}
+		return 1
+	}
+	top := window(m.board.top, at, len(rows), height, heights)
+	if top == at && top > 0 && rows[top-1].heading != "" && heights(at) < height {
+		top-- // a list is not shown without its heading at the edge
+	}
+	m.board.top = top
+	var lines []string
+	for i := top; i < len(rows) && len(lines) < height; i++ {
+		if rows[i].entry == nil {
+			lines = append(lines, m.theme.paint(dim, cut(" "+rows[i].heading, width)))
+			continue
+		}
+		lines = append(lines, m.boardLine(*rows[i].entry, width, i == at))
+		if i == at {
+			lines = append(lines, below...)
+		}
+	}
+	return lines[:min(len(lines), height)]
+}
+
+func (m *model) emptyBoard(width int) []string {
+	switch {
+	case m.filter != "":
+		return m.message(width, "Nothing matches “"+render.Safe(m.filter)+"”.", "Esc clears the search.")
+	case m.wanted != "":
+		return m.message(width, "No list is called “"+render.Safe(m.wanted)+"” yet.", "It shows up here as soon as there is one.")
+	case len(m.lists) > 0:
+		return m.message(width, "Nothing is open.", "/ searches past lists.")
+	}
+	return m.message(width, "No lists yet.", "An agent begins one by calling its todo tool; it shows up here as it moves.")
+}
+
+// message returns the lines shown in place of lists.
+func (m *model) message(width int, text ...string) []string {
+	lines := []string{""}
+	for i, t := range text {
+		r := plainText
+		if i > 0 {
+			r = dim
+		}
+		for _, line := range wrap(t, width-3) {
+			lines = append(lines, "  "+m.theme.paint(r, line))
+		}
+	}
+	return lines
+}
+
+// Widths of the columns at the right of a list's line, and the least for its
+// title.
+const (
+	progressWidth = 7
+	timeWidth     = 10
+	leastTitle    = 16
+)
+
+// boardLine draws a list in one line: cursor, sign, title, progress and time.
+func (m *model) boardLine(e entry, width int, selected bool) string {
+	mark, signRole := m.listSign(e)
+	progressText, timeText := padLeft(progress(e.main), progressWidth), ""
+	if width >= 3+leastTitle+progressWidth+timeWidth {
+		timeText = padLeft(m.listTime(e), timeWidth)
+	}
+	titleWidth := width - 4 - cells(progressText) - cells(timeText)
+	title := pad(cut(listName(e.main), titleWidth), titleWidth)
+	cursor, titleRole := " ", plainText
+	if e.state.Rests() {
+		titleRole = dim
+	}
+	if selected {
+		cursor, titleRole = m.theme.paint(accent, "▌"), bold
+		if m.opened != "" {
+			cursor = m.theme.paint(dim, "▌")
+		}
+	}
+	timeRole := dim
+	if e.state == todo.Working && m.isLong(e.main) {
+		timeRole = warn
+	}
+	return cursor + m.theme.paint(signRole, mark) + " " + m.paintMatch(titleRole, title) + m.column(title, 3+titleWidth) +
+		m.theme.paint(dim, progressText) + m.theme.paint(timeRole, timeText) + " "
+}
+
+// listSign returns the sign of a list's state.
+func (m *model) listSign(e entry) (string, role) {
+	if e.state.Rests() && e.main.Progress().Failed > 0 {
+		return "✗", bad
+	}
+	switch e.state {
+	case todo.Working:
+		return "◐", accent
+	case todo.Waiting:
+		return "‖", warn
+	case todo.Idle:
+		return "◌", dim
+	case todo.LeftOpen:
+		return "◦", dim
+	}
+	return "✓", done
+}
+
+// longRun is from when on the time of a current item is marked.
+const longRun = 20 * time.Minute
+
+func (m *model) isLong(s todo.Snapshot) bool {
+	item, ok := s.Current()
+	return ok && !item.Started.IsZero() && m.shownNow().Sub(item.Started) > longRun
+}
+
+// listTime returns how long the current item has been in progress; of a list
+// without one how long it has rested, and of a finished one when it ended.
+func (m *model) listTime(e entry) string {
+	now := m.shownNow()
+	item, current := e.main.Current()
+	switch {
+	case e.state == todo.Finished:
+		return moment(e.main.Updated, now)
+	case e.state == todo.Working && current && !item.Started.IsZero():
+		return render.Took(now.Sub(item.Started))
+	}
+	return rest(now.Sub(e.main.Updated))
+}
+
+// nextSteps returns the current item of a list and the next to do, at most
+// limit, each in a line.
+func (m *model) nextSteps(s todo.Snapshot, width, limit int) (lines []string) {
+	from := focusIndex(s)
+	for _, item := range s.Items[min(from, len(s.Items)):] {
+		if len(lines) < limit && (!item.Status.Settled() || s.Settled()) {
+			mark, r := itemSign(item.Status)
+			text := render.Safe(item.Title())
+			if item.Reason != "" {
+				text += ": " + render.Safe(item.Reason)
+			}
+			lines = append(lines, "     "+m.theme.paint(r, mark)+" "+m.theme.paint(textRole(item.Status), cut(text, width-8)))
+		}
+	}
+	return lines
+}
+
+// paintMatch paints a text, and what the search found in it so that it shows.
+func (m *model) paintMatch(r role, text string) string {
+	at, lower := -1, strings.ToLower(m.filter)
+	if lower != "" && m.theme != nil {
+		at = strings.Index(strings.ToLower(text), lower)
+	}
+	if at < 0 || len(strings.ToLower(text)) != len(text) {
+		return m.theme.paint(r, text)
+	}
+	end := at + len(lower)
+	return m.theme.paint(r, text[:at]) + m.theme.paint(accent, text[at:end]) + m.theme.paint(r, text[end:])
+}
+
+// summary counts the lists by state, for the first line: "5 working · 1 waits
+// for you".
+func (m *model) summary() []summaryPart {
+	n := map[todo.State]int{}
+	for _, e := range m.unfiltered() {
+		n[e.state]++
+	}
+	waits := "wait"
+	if n[todo.Waiting] == 1 {
+		waits = "waits"
+	}
+	return []summaryPart{
+		{accent, counted(n[todo.Working], "working")}, {warn, counted(n[todo.Waiting], waits+" for you")},
+		{dim, counted(n[todo.Idle], "idle")}, {dim, counted(n[todo.LeftOpen], "left open")},
+	}
+}
+
+type summaryPart struct {
+	role role
+	text string
+}
+
+func counted(n int, what string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+// unfiltered returns the entries of the board, whatever is searched.
+func (m *model) unfiltered() []entry {
+	filter := m.filter
+	m.filter = ""
+	defer func() { m.filter = filter }()
+	return m.entries()
+}

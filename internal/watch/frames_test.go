@@ -1,0 +1,208 @@
+package watch
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// One pane: the lists with an agent by project, then those left open, then those
+// finished today, one line each; the selected one unfolds.
+func TestOnePane(t *testing.T) {
+	s := &transcript{t: t}
+	m := newModel("")
+	m.now, m.width, m.height, m.sourceName = noon(), 80, 6, "todo.db"
+	s.frame(m, "not yet connected")
+	m.receiveLists(nil, true)
+	s.frame(m, "no lists")
+	m = modelWith(80, 24, exampleLists()...)
+	s.frame(m, "room for all")
+	s.press(m, keyDown)
+	s.press(m, keyDown, keyDown, "j")
+	s.press(m, "G")
+	m.height = 8
+	s.frame(m, "less room")
+	s.press(m, "g")
+	s.press(m, keyEnter)
+	m.width, m.height = 30, 9
+	s.frame(m, "narrow")
+	s.press(m, keyEscape)
+	m.width, m.height = 3, 1
+	s.frame(m, "hardly anything")
+	s.compare()
+}
+
+// Two panes from 100 columns: the right one follows the selection until it is
+// opened.
+func TestTwoPanes(t *testing.T) {
+	for name, size := range map[string][2]int{"100x30": {100, 30}, "120x30": {120, 30}, "200x50": {200, 50}} {
+		t.Run(name, func(t *testing.T) {
+			s := &transcript{t: t}
+			m := modelWith(size[0], size[1], exampleLists()...)
+			s.frame(m, "first")
+			s.press(m, "G", "k", "k", "k", "k")
+			s.press(m, keyEnter)
+			if name == "120x30" {
+				s.press(m, keyDown, keyDown)
+				s.press(m, keyEnter)
+				s.press(m, keyEscape, keyEscape)
+			}
+			s.compare()
+		})
+	}
+}
+
+// The colours, by role: 16, and the panel's exact ones on a dark and a light
+// background.
+func TestColours(t *testing.T) {
+	s := &transcript{t: t}
+	for _, c := range []struct {
+		name  string
+		theme theme
+	}{{"16 colours", basic()}, {"256 colours, dark", exact(false, colour256)}, {"true colour, dark", exact(false, trueColour)}, {"true colour, light", exact(true, trueColour)}} {
+		m := modelWith(100, 12, exampleLists()...)
+		m.theme = c.theme
+		s.frame(m, c.name)
+	}
+	s.compare()
+}
+
+// "/" searches what a person sees of a list, including past lists, and marks what
+// it found; Escape clears it.
+func TestSearch(t *testing.T) {
+	s := &transcript{t: t}
+	m := modelWith(80, 12, exampleLists()...)
+	s.press(m, "/", "O", "l", "d")
+	s.press(m, keyBackspace, "x", "q")
+	s.press(m, keyEraseAll, "p", "a", "p", "e", "r", keyEnter)
+	m.theme = basic()
+	s.press(m, "/", keyEraseAll, "w", "e", "b")
+	m.theme = nil
+	s.press(m, keyEscape)
+	s.compare()
+}
+
+// The history: a tick for each revision, changes in words, restoring after a
+// question.
+func TestHistory(t *testing.T) {
+	s := &transcript{t: t}
+	m := modelWith(100, 16, exampleLists()...)
+	m.board.selected = "release"
+	if e := s.press(m, "h"); e.history != "release" {
+		t.Errorf("asked for the history of %q", e.history)
+	}
+	m.setHistory("release", releaseHistory(), nil)
+	s.frame(m, "the history arrives")
+	s.press(m, "[")
+	m.theme = basic()
+	s.press(m, keyHome)
+	m.theme = nil
+	m.receiveLists([]todo.Snapshot{list("release", 20, 4, 0, "completed Write tests", "completed Ship 发布 🚀")}, false)
+	s.frame(m, "the list goes on")
+	s.press(m, "]", "]")
+	s.press(m, "]")
+	s.press(m, "[", "R")
+	if e := m.press("y"); e.edit == nil || e.edit.Do != Restore || e.edit.Revision != 3 {
+		t.Errorf("restores by %+v", e.edit)
+	}
+	s.press(m, keyEscape)
+	s.compare()
+}
+
+// The overlay has every key of the table, in two columns where there is room, and
+// says what the source does not offer.
+func TestOverlay(t *testing.T) {
+	s := &transcript{t: t}
+	m := modelWith(120, 44, exampleLists()...)
+	s.press(m, "?")
+	m.width, m.height = 60, 14
+	s.frame(m, "small")
+	s.press(m, keyPageDown, keyPageDown)
+	s.press(m, keyEscape)
+	m.offers = Server{}.Offers
+	m.width, m.height = 120, 44
+	s.press(m, "?")
+	s.press(m, "r", "r")
+	s.compare()
+}
+
+// What a person edits: prompts, questions, and what is said afterwards.
+func TestPrompts(t *testing.T) {
+	s := &transcript{t: t}
+	m := modelWith(100, 14, exampleLists()...)
+	m.board.selected = "release"
+	s.press(m, "e")
+	s.press(m, keyHome, "N", "o", "w", " ")
+	e := s.press(m, keyEnter)
+	after := m.lists["release"]
+	after.Revision, after.Writer.Person = 4, true
+	m.edited(*e.edit, m.lists["release"], after, nil)
+	m.standings["release"] = Standing{State: todo.Working, Unseen: map[string]bool{"2": true}}
+	s.frame(m, "it is written")
+	s.press(m, keyEnter, "b")
+	s.press(m, keyEscape)
+	s.press(m, "D")
+	s.press(m, "n")
+	s.press(m, "n", keyEnter)
+	e = s.press(m, "M", "o", "r", "e", keyEnter)
+	m.edited(*e.edit, after, todo.Snapshot{}, errors.New("the store is full"))
+	s.frame(m, "it is refused")
+	s.compare()
+}
+
+// The source is lost: a ring, "not live", the times stop, nothing can be changed.
+func TestLost(t *testing.T) {
+	s := &transcript{t: t}
+	m := modelWith(100, 12, exampleLists()...)
+	m.lose(errors.Join(errors.New("connection refused")))
+	m.now = m.now.Add(7 * time.Minute)
+	m.lose(errors.New("connection refused"))
+	s.frame(m, "seven minutes later")
+	if e := s.press(m, "x"); e.edit != nil {
+		t.Errorf("would change %+v", e.edit)
+	}
+	m.receiveLists(exampleLists(), true)
+	s.frame(m, "back")
+	s.compare()
+}
+
+// A long list keeps its current item in sight, counts what does not fit, and can
+// be scrolled and unfolded.
+func TestLongList(t *testing.T) {
+	s := &transcript{t: t}
+	items := append(numbered(40, "completed"), "in_progress the forty-first, whose text is so long that it takes more than a line")
+	m := modelWith(40, 12, list("long", 1, 1, 0, append(items, numbered(20, "pending")...)...))
+	s.press(m, keyEnter)
+	s.press(m, keyPageDown, keyPageDown)
+	s.press(m, "G")
+	s.press(m, "g")
+	s.press(m, keyEnter, keyDown, keyDown)
+	s.compare()
+}
+
+// The morning after, the board shows the last day on which a list finished.
+func TestMorningAfter(t *testing.T) {
+	s := &transcript{t: t}
+	m := modelWith(80, 8, list("old", 6, 2, 50*time.Hour, "completed long ago"), list("older", 5, 2, 80*time.Hour, "completed longer ago"))
+	s.frame(m, "nothing open")
+	s.compare()
+}
+
+// The list asked for is opened, even if it begins later.
+func TestWanted(t *testing.T) {
+	s := &transcript{t: t}
+	m := newModel("release")
+	m.now, m.width, m.height, m.sourceName = noon(), 60, 10, "todo.db"
+	m.receiveLists([]todo.Snapshot{exampleLists()[3]}, true)
+	s.frame(m, "others are there")
+	m.receiveLists(exampleLists(), false)
+	s.frame(m, "there")
+	s.compare()
+	for wanted, want := range map[string]string{"website": "website", "webs": "website", "web": "", "re": "", "rele": "release"} {
+		if got, _ := m.findList(wanted); got.List.ID != want {
+			t.Errorf("%q finds %q, want %q", wanted, got.List.ID, want)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package watch
+
+import "strings"
+
+// helpSection is a part of the overlay.
+type helpSection struct {
+	title string
+	rows  [][2]string // keys, what they do
+}
+
+// helpSections returns the keys of the place where they go now, and then the
+// others; what the source does not offer stands at the end.
+func (m *model) helpSections() []helpSection {
+	sections := []helpSection{{title: "Lists"}, {title: "A list"}, {title: "Its history"}, {title: "Everywhere"}}
+	var missing []string
+	for _, b := range bindings() {
+		if b.names == "" {
+			continue
+		}
+		if b.needs != "" && !m.offers(b.needs) {
+			missing = append(missing, b.help)
+			continue
+		}
+		for i, p := range []place{onBoard, onList, onHistory} {
+			if b.where&p != 0 && b.where != anywhere {
+				sections[i].rows = append(sections[i].rows, [2]string{b.names, b.help})
+			}
+		}
+		if b.where == anywhere {
+			sections[3].rows = append(sections[3].rows, [2]string{b.names, b.help})
+		}
+	}
+	if len(missing) > 0 {
+		rows := [][2]string{}
+		for _, what := range missing {
+			rows = append(rows, [2]string{"–", what})
+		}
+		sections = append(sections, helpSection{"Not over --server", rows})
+	}
+	sections = append(sections, helpSection{"Signs", [][2]string{
+		{"◐ ‖ ◌", "working, waits for you, idle"}, {"◦ ✓ ✗", "left open, finished, failed"}, {"you", "your change, not yet seen by the agent"}}})
+	return append([]helpSection{{"Showing " + m.sourceName, nil}}, sections...)
+}
+
+// keysWidth is the width of the column of keys in the overlay.
+const keysWidth = 11
+
+// helpLines draws the overlay in a height; it scrolls.
+func (m *model) helpLines(height int) []line {
+	var texts []string
+	width := m.overlayWidth()
+	if width >= 2*minColumn {
+		width = width/2 - 1
+	}
+	for i, s := range m.helpSections() {
+		if i > 0 {
+			texts = append(texts, "")
+		}
+		texts = append(texts, m.theme.paint(bold, cut(s.title, width)))
+		for _, row := range s.rows {
+			texts = append(texts, m.theme.paint(accent, pad(row[0], keysWidth))+cut(row[1], width-keysWidth))
+		}
+	}
+	inside := max(height-2, 0)
+	if m.overlayWidth() >= 2*minColumn {
+		texts = m.inColumns(texts)
+	}
+	m.helpTop = min(max(m.helpTop, 0), max(len(texts)-inside, 0))
+	texts = texts[m.helpTop:]
+	for i := range texts {
+		texts[i] = " " + texts[i]
+	}
+	boxed := m.pane("Keys", true, m.overlayWidth()+4, min(len(texts)+2, height), texts)
+	margin := strings.Repeat(" ", max((m.width-m.overlayWidth()-4)/2, 0))
+	for i := range boxed {
+		boxed[i] = margin + boxed[i]
+	}
+	return single(boxed)
+}
+
+// minColumn is the width from which on the overlay has a second column.
+const minColumn = 48
+
+func (m *model) overlayWidth() int { return max(min(m.width-4, 2*minColumn+2), 1) }
+
+// inColumns puts the second half of the texts beside the first, split between
+// two sections.
+func (m *model) inColumns(texts []string) []string {
+	split := (len(texts) + 1) / 2
+	for split < len(texts) && texts[split] != "" {
+		split++
+	}
+	left, right := texts[:split], texts[min(split+1, len(texts)):]
+	right = append([]string{"", ""}, right...)
+	out := make([]string, max(len(left), len(right)))
+	for i := range out {
+		l, r := "", ""
+		if i < len(left) {
+			l = left[i]
+		}
+		if i < len(right) {
+			r = right[i]
+		}
+		column := m.overlayWidth()/2 + 1
+		out[i] = l + strings.Repeat(" ", max(column-paintedCells(l), 1)) + r
+	}
+	return out
+}
+
+func (m *model) pressHelp(k key) effect {
+	switch k {
+	case keyDown, "j":
+		m.helpTop++
+	case keyUp, "k":
+		m.helpTop--
+	case keyPageDown, " ":
+		m.helpTop += max(m.height/2, 1)
+	case keyPageUp:
+		m.helpTop -= max(m.height/2, 1)
+	default:
+		m.help = false
+	}
+	return effect{}
+}

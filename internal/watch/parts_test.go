@@ -1,0 +1,170 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/todo"
+)
+
+// A field edits by whole characters.
+func TestField(t *testing.T) {
+	for _, c := range []struct {
+		keys []key
+		want string // with | at the cursor
+	}{
+		{[]key{"a", "b", keyLeft, "c"}, "ac|b"},
+		{[]key{keyPaste + "a 👩‍👩‍👧", keyBackspace}, "a |"},
+		{[]key{keyPaste + "漢字 e\u0301", keyLeft, keyLeft, keyDelete}, "漢字|e\u0301"},
+		{[]key{keyPaste + "one two", keyHome, keyRight, keyEraseAll}, "|ne two"},
+		{[]key{keyPaste + "one two ", keyEraseWord}, "one |"},
+		{[]key{keyPaste + "one", keyHome, keyEnd, keyUp, keyTab}, "one|"},
+	} {
+		f := field{}
+		for _, k := range c.keys {
+			f.press(k)
+		}
+		if got := f.before + "|" + f.after; got != c.want {
+			t.Errorf("%q: %q, want %q", c.keys, got, c.want)
+		}
+	}
+}
+
+// A long text is shown around the cursor.
+func TestFieldLine(t *testing.T) {
+	m := newModel("")
+	for _, f := range []field{{strings.Repeat("漢", 40), "end"}, {"", strings.Repeat("x", 40)}, {"a", ""}} {
+		line := m.fieldLine(" Add: ", f, 20)
+		if cells(line) > 20 || !strings.Contains(line, "▏") {
+			t.Errorf("%d cells: %q", cells(line), line)
+		}
+	}
+}
+
+// The cursor's row is shown whole, with as little scrolling as possible, and no
+// line stays empty while there are rows above.
+func TestWindow(t *testing.T) {
+	heights := []int{1, 1, 3, 1, 1, 1, 2, 1}
+	for _, c := range []struct{ top, at, height, want int }{
+		{0, 0, 4, 0}, {0, 3, 4, 2}, {5, 1, 4, 1}, {0, 7, 4, 5}, {7, 7, 4, 5}, {0, 2, 2, 2}, {0, 5, 100, 0}, {9, 0, 0, 0}, {3, 4, 4, 3},
+	} {
+		if got := window(c.top, c.at, len(heights), c.height, func(i int) int { return heights[i] }); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
+
+// A new list above the cursor moves the list, not the cursor.
+func TestCursorStays(t *testing.T) {
+	var lists []todo.Snapshot
+	for i := range 40 {
+		lists = append(lists, list(fmt.Sprintf("list%02d", i), int64(i), 1, 0, "in_progress x"))
+	}
+	m := modelWith(80, 14, lists...)
+	for range 20 {
+		m.press(keyDown)
+	}
+	at := func() int {
+		for i, l := range m.frame() {
+			if strings.HasPrefix(l.left, "▌") {
+				return i
+			}
+		}
+		return -1
+	}
+	before, selected := at(), m.board.selected
+	fresh := list("fresh", 100, 1, 0, "in_progress new")
+	fresh.List.Created = noon()
+	m.receiveLists([]todo.Snapshot{fresh}, false)
+	if got := at(); got != before || m.board.selected != selected {
+		t.Errorf("the cursor went from line %d on %s to line %d on %s", before, selected, got, m.board.selected)
+	}
+	gone := m.lists[selected]
+	gone.Revision, gone.Archived = 2, true
+	m.receiveLists([]todo.Snapshot{gone}, false)
+	if got := at(); got != before || m.board.selected == selected {
+		t.Errorf("after it was archived the cursor is on line %d, on %s", got, m.board.selected)
+	}
+}
+
+// An archived list leaves the board, also a sub-agent's below its main list; the
+// search still finds it.
+func TestArchived(t *testing.T) {
+	sub := subList(list("helper", 2, 1, 0, "in_progress look"), "main")
+	m := modelWith(80, 24, list("main", 1, 1, 0, "pending Ship"), sub, list("other", 3, 1, 0, "pending Rest"))
+	m.press("j")
+	expect(t, m, "other")
+	archived := func(l todo.Snapshot) todo.Snapshot { l.Archived, l.Revision = true, 2; return l }
+	m.receiveLists([]todo.Snapshot{archived(sub), archived(m.lists["other"])}, false)
+	expect(t, m, "main", "other")
+	m.press(keyEnter)
+	expect(t, m, "Ship", "helper")
+	m.press(keyEscape)
+	m.setFilter("other")
+	expect(t, m, "other", "main")
+}
+
+// The colours of terminals of 256 colours are near the exact ones, and a
+// terminal's answer says whether its background is light.
+func TestTheme(t *testing.T) {
+	got := []string{colour256("ffffff"), colour256("000000"), colour256("93a6ff"), colour256("177a50"), trueColour("93a6ff")}
+	if diff := cmp.Diff([]string{"38;5;255", "38;5;232", "38;5;111", "38;5;29", "38;2;147;166;255"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for answer, want := range map[string]string{"rgb:ffff/ffff/ffff": "true true", "rgb:1c/1c/1c": "false true", "rgb:0/f/0": "true true", "rgb:x/y/z": "false false", "": "false false", "rgb:1/2": "false false"} {
+		light, ok := isLight(answer)
+		if got := fmt.Sprint(light, " ", ok); got != want {
+			t.Errorf("%q: %s, want %s", answer, got, want)
+		}
+	}
+	for variables, want := range map[string]string{"TERM=xterm": "", "TERM=xterm-256color": "38;5;111", "TERM=xterm COLORTERM=truecolor": "38;2;147;166;255"} {
+		got := ""
+		if f := exactColours(environment(variables)); f != nil {
+			got = f("93a6ff")
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", variables, got, want)
+		}
+	}
+}
+
+// Texts break at spaces, and wide ones between characters.
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  []string
+	}{
+		{"one two three", 7, []string{"one two", "three"}},
+		{"漢字漢字漢字", 5, []string{"漢字", "漢字", "漢字"}},
+		{"a b c d e f g h", 3, []string{"a b", "c d", "e …"}},
+		{"漢", 1, []string{"…"}},
+		{"", 5, []string{""}},
+	} {
+		if diff := cmp.Diff(c.want, wrap(c.text, c.width)); diff != "" {
+			t.Errorf("%q in %d (-want +got)\n%s", c.text, c.width, diff)
+		}
+	}
+}
+
+// The table has no key twice in one place, and a name for all that it explains.
+func TestBindings(t *testing.T) {
+	for _, p := range []place{onBoard, onList, onHistory} {
+		seen := map[key]string{}
+		for _, b := range bindings() {
+			for _, k := range b.keys {
+				if b.where&p != 0 && seen[k] != "" {
+					t.Errorf("%q means %q and %q", k, seen[k], b.help)
+				} else if b.where&p != 0 {
+					seen[k] = b.help + " "
+				}
+			}
+			if b.names != "" && b.help == "" {
+				t.Errorf("%q has no help", b.names)
+			}
+		}
+	}
+}
