@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -55,7 +56,7 @@ func (a *app) watchStore(ctx context.Context, o watch.Options) error {
 	}
 	defer done()
 	o.Where = place.String(a.Getenv("HOME"))
-	return a.watchSource(ctx, watch.Local{Lists: board.Everyone(), Panel: findPanel}, o)
+	return a.watchSource(ctx, watch.Local{Lists: board.Everyone(), Panel: a.findPanel}, o)
 }
 
 // watchSource runs the interactive viewer if standard output is a terminal with
@@ -68,16 +69,13 @@ func (a *app) watchSource(ctx context.Context, source watch.Source, o watch.Opti
 	return watch.Run(ctx, source, in, a.Stdout.(*os.File), o)
 }
 
-// panelAddress is where a panel is looked for: the default address of `serve` and
-// `stdio --panel`.
-const panelAddress = "http://127.0.0.1:8765"
-
 // findPanel returns the address of a list's page on a running panel that shows
-// the list.
-func findPanel(ctx context.Context, list string) (string, error) {
+// the list. It is looked for where `serve` and `stdio --panel` listen by default,
+// or as TODO_ADDR says.
+func (a *app) findPanel(ctx context.Context, list string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	client, err := remote.New(panelAddress, "")
+	client, err := remote.New("http://"+cmp.Or(a.Getenv("TODO_ADDR"), "127.0.0.1:8765"), "")
 	if err != nil {
 		return "", err
 	}

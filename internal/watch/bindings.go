@@ -41,9 +41,9 @@ type binding struct {
 	do    func(m *model) effect
 }
 
-// bindings returns the table, in the order of the last line and the overlay.
+// bindings returns the table, in the order of the last line.
 func bindings() []binding {
-	return slices.Concat(moving(), editing(), wholeLists(), looking())
+	return slices.Concat(moving(), revisions(), editing(), wholeLists(), looking())
 }
 
 func moving() []binding {
@@ -58,6 +58,11 @@ func moving() []binding {
 		{[]key{keyEnter, keyRight, "l"}, onList, "", "Enter → l", "open the sub-agent’s list or fold", "", (*model).enter},
 		{[]key{keyEscape, keyLeft, keyTab}, onList, "esc back", "Esc ←", "back", "", (*model).escape},
 		{[]key{keyEscape}, onBoard, "", "Esc", "clear the search", "", (*model).escape},
+	}
+}
+
+func revisions() []binding {
+	return []binding{
 		{[]key{"["}, onHistory, "[ ] step", "[ ←", "earlier revision", "", func(m *model) effect { m.history.step(-1); return effect{} }},
 		{[]key{keyLeft}, onHistory, "", "", "", "", func(m *model) effect { m.history.step(-1); return effect{} }},
 		{[]key{"]", keyRight}, onHistory, "", "] →", "later revision", "", func(m *model) effect { m.history.step(1); return effect{} }},

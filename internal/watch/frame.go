@@ -86,7 +86,7 @@ func (m *model) pane(title string, focused bool, width, height int, lines []stri
 		border, titleRole = accent, bold
 	}
 	title = cut(title, width-6)
-	top := m.theme.paint(border, "╭─ ") + m.theme.paint(titleRole, title) + m.theme.paint(border, " "+strings.Repeat("─", max(width-cells(title)-5, 0))+"╮")
+	top := m.theme.paint(border, "╭─ ") + m.theme.paint(titleRole, title) + m.column(title, cells(title)+2) + m.theme.paint(border, " "+strings.Repeat("─", max(width-cells(title)-5, 0))+"╮")
 	if title == "" {
 		top = m.theme.paint(border, "╭"+strings.Repeat("─", max(width-2, 0))+"╮")
 	}
@@ -222,9 +222,17 @@ func (m *model) canDo(b binding) bool {
 // joinKeys joins keys for the last line. Where not all fit, those that lead on
 // to the others stay: the overlay and the way out.
 func joinKeys(width int, keys []string) string {
-	const separator = "   "
-	for len(keys) > 2 && cells(strings.Join(keys, separator)) > width {
-		keys = append(keys[:len(keys)-3:len(keys)-3], keys[len(keys)-2:]...)
+	separator := "   "
+	if cells(strings.Join(keys, separator)) > width {
+		separator = "  "
+	}
+	stay := 1
+	if slices.Contains(keys, "? keys") {
+		stay = 2
+	}
+	for len(keys) > stay && cells(strings.Join(keys, separator)) > width {
+		at := len(keys) - stay
+		keys = slices.Delete(keys, at-1, at)
 	}
 	return joinWith(separator, width, keys...)
 }

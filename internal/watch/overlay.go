@@ -1,6 +1,9 @@
 package watch
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // helpSection is a part of the overlay.
 type helpSection struct {
@@ -8,27 +11,27 @@ type helpSection struct {
 	rows  [][2]string // keys, what they do
 }
 
-// helpSections returns the keys of the place where they go now, and then the
-// others; what the source does not offer stands at the end.
+// helpSections returns the keys by what they are for; what the source does not
+// offer stands apart.
 func (m *model) helpSections() []helpSection {
-	sections := []helpSection{{title: "Lists"}, {title: "A list"}, {title: "Its history"}, {title: "Everywhere"}}
+	sections := []helpSection{{"Showing " + m.sourceName, nil}}
 	var missing []string
-	for _, b := range bindings() {
-		if b.names == "" {
-			continue
-		}
-		if b.needs != "" && !m.offers(b.needs) {
-			missing = append(missing, b.help)
-			continue
-		}
-		for i, p := range []place{onBoard, onList, onHistory} {
-			if b.where&p != 0 && b.where != anywhere {
-				sections[i].rows = append(sections[i].rows, [2]string{b.names, b.help})
+	for _, of := range []struct {
+		title string
+		table []binding
+	}{{"Moving", moving()}, {"Items", editing()}, {"Lists", wholeLists()}, {"History (h)", revisions()}, {"Everywhere", looking()}} {
+		section := helpSection{title: of.title}
+		for _, b := range of.table {
+			row := [2]string{b.names, b.help}
+			switch {
+			case b.names == "" || slices.Contains(section.rows, row):
+			case b.needs != "" && !m.offers(b.needs):
+				missing = append(missing, b.help)
+			default:
+				section.rows = append(section.rows, row)
 			}
 		}
-		if b.where == anywhere {
-			sections[3].rows = append(sections[3].rows, [2]string{b.names, b.help})
-		}
+		sections = append(sections, section)
 	}
 	if len(missing) > 0 {
 		rows := [][2]string{}
@@ -37,9 +40,8 @@ func (m *model) helpSections() []helpSection {
 		}
 		sections = append(sections, helpSection{"Not over --server", rows})
 	}
-	sections = append(sections, helpSection{"Signs", [][2]string{
-		{"◐ ‖ ◌", "working, waits for you, idle"}, {"◦ ✓ ✗", "left open, finished, failed"}, {"you", "your change, not yet seen by the agent"}}})
-	return append([]helpSection{{"Showing " + m.sourceName, nil}}, sections...)
+	return append(sections, helpSection{"Signs", [][2]string{
+		{"◐ ‖ ◌", "working, waits for you, idle"}, {"◦ ✓ ✗", "left open, finished, failed"}, {"you", "your change, not seen by the agent"}}})
 }
 
 // keysWidth is the width of the column of keys in the overlay.
@@ -84,11 +86,13 @@ const minColumn = 48
 func (m *model) overlayWidth() int { return max(min(m.width-4, 2*minColumn+2), 1) }
 
 // inColumns puts the second half of the texts beside the first, split between
-// two sections.
+// the two sections that are nearest to the middle.
 func (m *model) inColumns(texts []string) []string {
-	split := (len(texts) + 1) / 2
-	for split < len(texts) && texts[split] != "" {
-		split++
+	split, half := len(texts), len(texts)/2
+	for i, t := range texts {
+		if t == "" && max(i-half, half-i) < max(split-half, half-split) {
+			split = i
+		}
 	}
 	left, right := texts[:split], texts[min(split+1, len(texts)):]
 	right = append([]string{"", ""}, right...)
