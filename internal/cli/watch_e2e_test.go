@@ -276,6 +276,10 @@ func TestWatchServer(t *testing.T) {
 	}
 	write(t, db, "release", "Live again")
 	term.waitForText("◐ Live again")
+	term.press("x")
+	term.waitForText("1/1")
+	term.press("r")
+	term.waitForText("Not over --server: rename the list")
 	term.press("q")
 	again.stop()
 }

@@ -100,8 +100,8 @@ func TestAnySize(t *testing.T) {
 				m.setHistory(e.history, releaseHistory(), nil)
 			}
 		}
-		for m.width = 0; m.width < 250; m.width += 1 + m.width/8 {
-			for m.height = 0; m.height < 60; m.height += 1 + m.height/8 {
+		for m.width = 0; m.width < 250; m.width += 1 + m.width/4 {
+			for m.height = 0; m.height < 60; m.height += 1 + m.height/4 {
 				lines := m.frame()
 				if len(lines) > max(m.height, 1) {
 					t.Fatalf("%dx%d: %d lines", m.width, m.height, len(lines))

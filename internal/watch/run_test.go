@@ -133,6 +133,37 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// The terminal is asked for its background only where exact colours can be shown,
+// and they follow its answer.
+func TestBackground(t *testing.T) {
+	board := newBoard(t)
+	writeItems(t, board, "release", "Ship")
+	keys, typing := io.Pipe()
+	c := newConsole(keys)
+	done := make(chan error)
+	go func() {
+		done <- run(t.Context(), Local{Lists: board.As("")}, c, Options{Color: true, Getenv: environment("TERM=xterm COLORTERM=truecolor")})
+	}()
+	c.waitFor(t, askBackground)
+	c.waitFor(t, "\x1b[36m▌")
+	io.WriteString(typing, "\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
+	c.waitFor(t, "\x1b["+trueColour("2b45d4")+"m▌")
+	io.WriteString(typing, "q")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	keys, typing = io.Pipe()
+	c = newConsole(keys)
+	go func() {
+		done <- run(t.Context(), Local{Lists: board.As("")}, c, Options{Color: true, Getenv: environment("TERM=xterm")})
+	}()
+	c.waitFor(t, "Ship")
+	io.WriteString(typing, "q")
+	if err := <-done; err != nil || strings.Contains(c.text(), askBackground) {
+		t.Errorf("a terminal of 16 colours: %v, %q", err, c.text())
+	}
+}
+
 // draw writes only the lines that changed, of two parts only the right one if the
 // left did not change, and nothing if nothing did.
 func TestDrawWritesOnlyChangedLines(t *testing.T) {

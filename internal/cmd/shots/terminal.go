@@ -36,14 +36,14 @@ func shootTerminal(ctx context.Context, url, file string) error {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	if out, err := tmux("-f", "/dev/null", "new-session", "-d", "-x", "76", "-y", "30", binary+" watch --server "+url); err != nil {
+	if out, err := tmux("-f", "/dev/null", "new-session", "-d", "-x", "112", "-y", "18", binary+" watch --server "+url); err != nil {
 		return fmt.Errorf("tmux: %w: %s", err, out)
 	}
 	defer tmux("kill-server")
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		screen, err := tmux("capture-pane", "-e", "-p")
-		if err == nil && strings.Contains(screen, "conformance suite...") {
+		if err == nil && strings.Contains(screen, "conformance suite") {
 			return shootText(ctx, screen, file)
 		}
 		if time.Now().After(deadline) {
@@ -84,7 +84,7 @@ func shootText(ctx context.Context, screen, file string) error {
 // box-drawing characters, so that they join.
 const terminalStyle = `body { margin: 0 }
 #terminal { display: inline-block; padding: 18px 22px; background: #12151b; color: #d8dde6; font: 15px/18px 'DejaVu Sans Mono', 'Noto Sans Mono CJK SC', monospace }
-#terminal p { position: relative; margin: 0; height: 18px; width: 76ch }
+#terminal p { position: relative; margin: 0; height: 18px; width: 112ch }
 #terminal i { position: absolute; top: 0; font-style: normal; white-space: pre }`
 
 var sgr = regexp.MustCompile("^\x1b\\[([0-9;]*)m")
@@ -94,6 +94,7 @@ func styles() map[string]string {
 	return map[string]string{
 		"1": "font-weight:700", "2": "opacity:.6", "7": "background:#d8dde6;color:#12151b", "9": "text-decoration:line-through",
 		"31": "color:#ff8a7d", "32": "color:#5fd38a", "33": "color:#f0b95a", "36": "color:#6cc7d9", "90": "color:#7d8796",
+		"39": "color:#d8dde6", "49": "background:none",
 	}
 }
 
