@@ -151,7 +151,11 @@ func TestWatchTerminal(t *testing.T) {
 	term.waitForText("revision 1 of 2")
 	term.press("Escape", "?")
 	term.waitForText("╭─ Keys ─")
-	term.press("Escape", "q")
+	term.press("Escape", "C-z")
+	term.waitForText("before")
+	term.run("fg")
+	term.waitForText("╭─ Lists ─")
+	term.press("q")
 	term.waitForRestored("before")
 }
 

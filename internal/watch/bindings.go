@@ -55,7 +55,7 @@ func moving() []binding {
 		{[]key{keyHome, "g"}, onBoard | onList, "", "Home g", "first", "", func(m *model) effect { m.moveBy(-1 << 30); return effect{} }},
 		{[]key{keyEnd, "G"}, onBoard | onList, "", "End G", "last", "", func(m *model) effect { m.moveBy(1 << 30); return effect{} }},
 		{[]key{keyEnter, keyRight, "l", keyTab}, onBoard, "enter open", "Enter → l", "open the list", "", (*model).enter},
-		{[]key{keyEnter, keyRight, "l"}, onList, "", "Enter → l", "open the sub-agent’s list or fold", "", (*model).enter},
+		{[]key{keyEnter, keyRight, "l"}, onList, "", "Enter → l", "sub-agent’s list, fold, whole text", "", (*model).enter},
 		{[]key{keyEscape, keyLeft, keyTab}, onList, "esc back", "Esc ←", "back", "", (*model).escape},
 		{[]key{keyEscape}, onBoard, "", "Esc", "clear the search", "", (*model).escape},
 	}
@@ -192,8 +192,13 @@ func (m *model) enter() effect {
 			return effect{}
 		}
 	}
-	if m.list.cursor == foldID {
+	switch m.list.cursor {
+	case foldID:
 		m.list.unfolded[m.opened] = !m.list.unfolded[m.opened]
+	case m.list.whole:
+		m.list.whole = ""
+	default:
+		m.list.whole = m.list.cursor
 	}
 	return effect{}
 }

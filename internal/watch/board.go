@@ -137,7 +137,7 @@ func (m *model) message(width int, text ...string) []string {
 		if i > 0 {
 			r = dim
 		}
-		for _, line := range wrap(t, width-3) {
+		for _, line := range wrap(t, width-3, maxWrapped) {
 			lines = append(lines, "  "+m.theme.paint(r, line))
 		}
 	}

@@ -3,6 +3,7 @@ package watch
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"todo-mcp/internal/render"
@@ -146,35 +147,61 @@ func (m *model) confirm(question string, e Edit) effect {
 	return effect{}
 }
 
-// setStatus gives the item under the cursor a status, or makes it pending again.
-func (m *model) setStatus(status todo.Status) effect {
+// onItem starts an edit of the item under the cursor, and says so if there is
+// none.
+func (m *model) onItem(edit func(s todo.Snapshot, item todo.Item, e Edit) effect) effect {
 	s, item, ok := m.cursorItem()
 	if !ok {
+		m.say(dim, "No item is selected.")
 		return effect{}
 	}
-	if item.Status == status {
-		status = todo.Pending
-	}
-	return m.send(Edit{List: s.List.ID, Seen: s.Revision, Do: SetStatus, Item: item.ID, Status: status})
+	return edit(s, item, Edit{List: s.List.ID, Seen: s.Revision, Item: item.ID})
+}
+
+// setStatus gives the item under the cursor a status, or makes it pending again.
+func (m *model) setStatus(status todo.Status) effect {
+	return m.onItem(func(_ todo.Snapshot, item todo.Item, e Edit) effect {
+		if e.Do, e.Status = SetStatus, status; item.Status == status {
+			e.Status = todo.Pending
+		}
+		return m.send(e)
+	})
 }
 
 func (m *model) reword() effect {
-	s, item, ok := m.cursorItem()
-	if !ok {
-		return effect{}
-	}
-	return m.ask("Reword:", item.Text, Edit{List: s.List.ID, Seen: s.Revision, Do: Reword, Item: item.ID})
+	return m.onItem(func(_ todo.Snapshot, item todo.Item, e Edit) effect {
+		e.Do = Reword
+		return m.ask("Reword:", item.Text, e)
+	})
 }
 
 func (m *model) block() effect {
-	s, item, ok := m.cursorItem()
-	if !ok {
-		return effect{}
-	}
-	if item.Status == todo.Blocked {
-		return m.send(Edit{List: s.List.ID, Seen: s.Revision, Do: SetStatus, Item: item.ID, Status: todo.Pending})
-	}
-	return m.ask("Blocked by (may be empty):", item.Reason, Edit{List: s.List.ID, Seen: s.Revision, Do: Block, Item: item.ID})
+	return m.onItem(func(_ todo.Snapshot, item todo.Item, e Edit) effect {
+		if item.Status == todo.Blocked {
+			e.Do, e.Status = SetStatus, todo.Pending
+			return m.send(e)
+		}
+		e.Do = Block
+		return m.ask("Blocked by (may be empty):", "", e)
+	})
+}
+
+func (m *model) remove() effect {
+	return m.onItem(func(_ todo.Snapshot, _ todo.Item, e Edit) effect {
+		e.Do = RemoveItem
+		return m.send(e)
+	})
+}
+
+func (m *model) moveItem(delta int) effect {
+	return m.onItem(func(s todo.Snapshot, item todo.Item, e Edit) effect {
+		to := slices.IndexFunc(s.Items, func(i todo.Item) bool { return i.ID == item.ID }) + delta
+		if to < 0 || to >= len(s.Items) {
+			return effect{}
+		}
+		e.Do, e.To = Move, to
+		return m.send(e)
+	})
 }
 
 func (m *model) add() effect {
@@ -183,27 +210,6 @@ func (m *model) add() effect {
 		return effect{}
 	}
 	return m.ask("Add:", "", Edit{List: s.List.ID, Seen: s.Revision, Do: Add})
-}
-
-func (m *model) remove() effect {
-	s, item, ok := m.cursorItem()
-	if !ok {
-		return effect{}
-	}
-	return m.send(Edit{List: s.List.ID, Seen: s.Revision, Do: RemoveItem, Item: item.ID})
-}
-
-func (m *model) moveItem(delta int) effect {
-	s, item, ok := m.cursorItem()
-	if !ok {
-		return effect{}
-	}
-	for i, other := range s.Items {
-		if to := i + delta; other.ID == item.ID && to >= 0 && to < len(s.Items) {
-			return m.send(Edit{List: s.List.ID, Seen: s.Revision, Do: Move, Item: item.ID, To: to})
-		}
-	}
-	return effect{}
 }
 
 func (m *model) rename() effect {

@@ -112,6 +112,10 @@ func (m *model) pressPrompt(k key) effect {
 			p.problem = err.Error()
 			return effect{}
 		}
+		if m.lost != nil {
+			p.problem = "not live: kept until the server is back"
+			return effect{}
+		}
 		m.prompt = nil
 		return m.send(p.accept(p.field.text()))
 	default:

@@ -192,6 +192,9 @@ func (m *model) bottomLine() string {
 		return m.theme.paint(dim, cut(" ↑↓ scroll   any other key closes", m.width))
 	}
 	keys := []string{}
+	if m.wanted != "" && m.loaded && m.opened == "" && len(m.lists) > 0 {
+		keys = append(keys, "No list is called “"+cut(render.Safe(m.wanted), 30)+"” yet")
+	}
 	if m.filter != "" && m.opened == "" {
 		keys = append(keys, "esc clears the search")
 	}
@@ -210,13 +213,13 @@ func (m *model) atTop(b binding) bool {
 
 // canDo reports whether a key does something now, as far as it is not obvious.
 func (m *model) canDo(b binding) bool {
-	switch {
-	case b.needs != "" && (!m.offers(b.needs) || m.lost != nil):
+	if b.needs != "" && (!m.offers(b.needs) || m.lost != nil) {
 		return false
-	case len(m.lists) > 0 || m.opened != "":
+	}
+	if _, ok := m.shown(); ok {
 		return true
 	}
-	return b.names == "?" || slices.Contains(b.keys, "q")
+	return slices.Contains([]string{"?", "/", "q Ctrl-C", "Esc ←"}, b.names)
 }
 
 // joinKeys joins keys for the last line. Where not all fit, those that lead on

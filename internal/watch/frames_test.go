@@ -2,6 +2,7 @@ package watch
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +166,35 @@ func TestLost(t *testing.T) {
 	}
 	m.receiveLists(exampleLists(), true)
 	s.frame(m, "back")
+	s.compare()
+}
+
+// What is rare: a list that is gone, an archived one, an item's whole text, no
+// item under the cursor, and a text that is typed while the server is lost.
+func TestRareStates(t *testing.T) {
+	s := &transcript{t: t}
+	m := modelWith(80, 10, list("gone", 1, 1, 0, "pending x"))
+	m.press(keyEnter)
+	m.receiveLists(nil, true)
+	s.frame(m, "gone")
+	away := list("away", 2, 2, time.Hour, "completed a", "completed b", "pending c")
+	away.Archived = true
+	m = modelWith(80, 10, away)
+	s.frame(m, "archived")
+	s.press(m, "/", "a", "w", keyEnter, keyEnter)
+	s.press(m, keyUp, "x")
+	m = modelWith(40, 12, list("long", 1, 1, 0, "in_progress "+strings.Repeat("many words ", 20)))
+	s.press(m, keyEnter)
+	s.press(m, keyEnter)
+	s.press(m, "n", keyPaste+"typed before")
+	m.lose(errors.New("refused"))
+	if e := s.press(m, keyEnter); e.edit != nil {
+		t.Errorf("sends %+v", e.edit)
+	}
+	m.receiveLists(nil, false)
+	if e := s.press(m, keyEnter); e.edit == nil || e.edit.Text != "typed before" {
+		t.Errorf("sends %+v", e.edit)
+	}
 	s.compare()
 }
 

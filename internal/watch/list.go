@@ -14,6 +14,7 @@ import (
 type listPane struct {
 	cursor   string          // the id of a row; see listRow
 	unfolded map[string]bool // lists whose leading done items are shown
+	whole    string          // id of the item whose text is shown whole; empty for none
 	anchor
 }
 
@@ -216,11 +217,14 @@ func (m *model) whoLine(s todo.Snapshot, now time.Time, width int) string {
 			said = "left open, stopped at: " + cut(render.Safe(item.Text), 40)
 		}
 	}
-	title := ""
-	if s.List.Agent != "" {
-		title = "sub-agent"
+	what := ""
+	switch {
+	case s.Archived:
+		what = "archived"
+	case s.List.Agent != "":
+		what = "sub-agent"
 	}
-	return join(width, title, render.Safe(s.List.Project()), agentName(s), said, ago(now.Sub(s.Updated)), m.unseenCount(s))
+	return join(width, what, render.Safe(s.List.Project()), agentName(s), said, ago(now.Sub(s.Updated)), m.unseenCount(s))
 }
 
 // unseenCount says how many items a person changed that the agent has not seen.
@@ -284,7 +288,11 @@ func (m *model) rowText(r listRow, width int) []string {
 	if r.fold != nil || r.sub != nil {
 		return []string{""}
 	}
-	return wrap(render.Safe(r.item.Title()), textWidth(r, width))
+	limit := maxWrapped
+	if r.id == m.list.whole {
+		limit = todo.MaxText
+	}
+	return wrap(render.Safe(r.item.Title()), textWidth(r, width), limit)
 }
 
 func textWidth(r listRow, width int) int {

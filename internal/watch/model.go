@@ -153,8 +153,10 @@ func (m *model) state(s todo.Snapshot) todo.State {
 	blocked := s.Counts()[todo.Blocked] > 0 && !current
 	idle := m.shownNow().Sub(s.Updated) >= todo.IdleAfter
 	switch {
-	case ok && (standing.State == todo.LeftOpen || standing.State == todo.Finished):
+	case ok && standing.State.Rests():
 		return standing.State
+	case s.Archived:
+		return todo.LeftOpen
 	case blocked:
 		return todo.Waiting
 	case idle:
@@ -166,7 +168,7 @@ func (m *model) state(s todo.Snapshot) todo.State {
 // open gives the keys to a list.
 func (m *model) open(id string) {
 	m.opened, m.history = id, nil
-	m.list.top, m.list.cursor = 0, ""
+	m.list.top, m.list.whole = 0, ""
 	m.list.cursor = m.focusItem(m.lists[id])
 }
 

@@ -144,7 +144,7 @@ func TestWrap(t *testing.T) {
 		{"漢", 1, []string{"…"}},
 		{"", 5, []string{""}},
 	} {
-		if diff := cmp.Diff(c.want, wrap(c.text, c.width)); diff != "" {
+		if diff := cmp.Diff(c.want, wrap(c.text, c.width, maxWrapped)); diff != "" {
 			t.Errorf("%q in %d (-want +got)\n%s", c.text, c.width, diff)
 		}
 	}

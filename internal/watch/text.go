@@ -48,15 +48,15 @@ func joinWith(separator string, width int, parts ...string) string {
 	return line
 }
 
-// maxWrapped is how many lines the text of an item takes at most.
+// maxWrapped is how many lines the text of an item takes unless it is shown whole.
 const maxWrapped = 3
 
 // wrap breaks a text into lines of a width, at spaces where there are any. The
-// last of at most maxWrapped lines is cut.
-func wrap(text string, width int) []string {
+// last of at most limit lines is cut.
+func wrap(text string, width, limit int) []string {
 	width = max(width, 1)
 	var lines []string
-	for cells(text) > width && len(lines) < maxWrapped-1 {
+	for cells(text) > width && len(lines) < limit-1 {
 		head := displaywidth.TruncateString(text, width, "")
 		if head == "" {
 			break // a character wider than the line
