@@ -119,6 +119,12 @@ func write(t *testing.T, db, list string, texts ...string) {
 		}
 		todos = append(todos, `{"content":`+strconv.Quote(text)+`,"activeForm":`+strconv.Quote(text)+`,"status":"`+status+`"}`)
 	}
+	writeJSON(t, db, list, todos...)
+}
+
+// writeJSON writes a list whose items are given as TodoWrite takes them.
+func writeJSON(t *testing.T, db, list string, todos ...string) {
+	t.Helper()
 	err := cli.Run(t.Context(), []string{"todo-mcp", "TodoWrite", "--list", list, `{"todos":[` + strings.Join(todos, ",") + `]}`},
 		cli.Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Getenv: func(name string) string {
 			return map[string]string{"TODO_STORE": "sqlite:" + db}[name]
@@ -259,6 +265,31 @@ func TestWatchPlain(t *testing.T) {
 	term.press("C-c")
 	term.run("echo aft''er")
 	term.waitForText("after\n")
+}
+
+// watch --notify rings the terminal's bell, also for a list that began and ended
+// unseen.
+func TestWatchNotify(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "todo.db")
+	write(t, db, "release", "Write tests")
+	term := newTerminal(t, db)
+	term.tmux("set-window-option", "-g", "monitor-bell", "on")
+	term.tmux("new-window", "-d") // the bell of a window in the background stays marked
+	term.run("todo-mcp watch --notify")
+	term.waitForText("◐ Write tests")
+	term.tmux("select-window", "-t", ":1")
+	bell := func() string {
+		return strings.TrimSpace(term.tmux("display-message", "-p", "-t", ":0", "#{window_bell_flag}"))
+	}
+	if bell() != "0" {
+		t.Fatal("it has rung already")
+	}
+	writeJSON(t, db, "other", `{"content":"Begun and ended","activeForm":"x","status":"completed"}`)
+	for end := time.Now().Add(10 * time.Second); bell() != "1"; {
+		if time.Now().After(end) {
+			t.Fatal("it did not ring within 10 s")
+		}
+	}
 }
 
 // watch --server reconnects to a server that was stopped and started again, and

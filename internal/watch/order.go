@@ -166,6 +166,17 @@ func (m *model) familyState(e entry) todo.State {
 	return state
 }
 
+// openLists returns the lists whose state the source is asked for, by Seq.
+func (m *model) openLists() (open []todo.Snapshot) {
+	for _, l := range m.lists {
+		if l.Open() || len(l.Items) == 0 {
+			open = append(open, l)
+		}
+	}
+	slices.SortFunc(open, func(a, b todo.Snapshot) int { return cmp.Compare(a.Seq, b.Seq) })
+	return open
+}
+
 // begun returns when a list began; as far as its items tell, where the source
 // does not say it.
 func begun(s todo.Snapshot) time.Time {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -32,6 +33,8 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 	p := &plain{model: newModel(o.List), out: out, clock: o.Now}
 	desk := desktop{o.Getenv, o.start}
 	show := func(lists []todo.Snapshot, all bool) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		if all {
 			// Without it the lists are shown as far as they tell themselves.
 			p.standings, _ = source.Standings(ctx, lists)
@@ -46,7 +49,19 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 			}
 		}
 	}
+	var polling sync.WaitGroup
+	defer polling.Wait()
+	defer cancel(nil)
+	polling.Go(func() {
+		for wait(ctx, standingEvery) {
+			if err := p.printStates(ctx, source); err != nil {
+				cancel(err)
+			}
+		}
+	})
 	err := source.Follow(ctx, show, func(err error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		p.lost = err
 		fmt.Fprintf(errOut, "todo-mcp: %s: not live, reconnecting (%s)\n", render.Safe(o.Where), rootCause(err))
 	})
@@ -82,8 +97,19 @@ func whenReaderGone(f *os.File, onGone func()) (stop func()) {
 	return func() { close(done); <-stopped }
 }
 
+// wait waits, and returns false if ctx ends before.
+func wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
 // plain prints the lists that the viewer would show.
 type plain struct {
+	mu sync.Mutex // guards all
 	*model
 	out   io.Writer
 	clock func() time.Time
@@ -113,6 +139,35 @@ func (p *plain) print(lists []todo.Snapshot, all bool) (notices []string, err er
 		_, err = io.WriteString(p.out, b.String())
 	}
 	return notices, err
+}
+
+// printStates asks the source how the open lists stand, and writes a line for
+// each that stands differently although nothing was written: its agent has left,
+// came back or is idle.
+func (p *plain) printStates(ctx context.Context, source Source) error {
+	p.mu.Lock()
+	open := p.openLists()
+	p.mu.Unlock()
+	standings, err := source.Standings(ctx, open)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil || p.lost != nil {
+		return nil // the source says itself when it is lost
+	}
+	before := p.standings
+	p.now, p.standings = p.clock(), standings
+	var b strings.Builder
+	for _, l := range open {
+		old, known := before[l.List.ID]
+		if now, ok := standings[l.List.ID]; ok && known && now.State != old.State && p.shouldPrint(l, false) {
+			l.Updated = p.now // the time of the line
+			b.WriteString(p.line(l, string(now.State)))
+		}
+	}
+	if b.Len() > 0 {
+		_, err = io.WriteString(p.out, b.String())
+	}
+	return err
 }
 
 // shouldPrint reports whether to print a list: only the one the user asked for,

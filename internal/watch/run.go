@@ -277,12 +277,7 @@ func (v *viewer) askStandings(ctx context.Context) {
 	if !v.loaded || v.lost != nil || v.asking || since < standingRest || !v.stale && since < standingEvery {
 		return
 	}
-	var open []todo.Snapshot
-	for _, l := range v.lists {
-		if l.Open() || len(l.Items) == 0 {
-			open = append(open, l)
-		}
-	}
+	open := v.openLists()
 	v.asking, v.stale = true, false
 	v.wg.Go(func() {
 		var standings map[string]Standing
