@@ -19,6 +19,8 @@ import (
 type State struct {
 	List  string     `json:"list"`
 	State todo.State `json:"state"`
+	// Client is the client that began the list, whoever wrote it last.
+	Client string `json:"client"`
 	// Unseen are the ids of the items that people changed and the list's agent has
 	// not seen since.
 	Unseen []string `json:"unseen"`

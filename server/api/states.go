@@ -12,6 +12,8 @@ import (
 type listState struct {
 	List  string     `json:"list"`
 	State todo.State `json:"state"`
+	// Client is the client that began the list, whoever wrote it last.
+	Client string `json:"client,omitempty"`
 	// Unseen are the ids of the items that people changed and the list's agent has
 	// not seen since.
 	Unseen []string `json:"unseen,omitempty"`
@@ -36,7 +38,7 @@ func states(w http.ResponseWriter, r *edge.Request) error {
 		if err != nil {
 			return err
 		}
-		s := listState{List: l.List.ID, State: standing[l.List.ID]}
+		s := listState{List: l.List.ID, State: standing[l.List.ID], Client: l.List.Client}
 		for _, d := range unseen {
 			if d.Kind != todo.Removed {
 				s.Unseen = append(s.Unseen, d.After.ID)

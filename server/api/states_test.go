@@ -21,8 +21,8 @@ func TestStates(t *testing.T) {
 	write("open", "pending")
 	write("ended", "completed")
 	type state struct {
-		List, State string
-		Unseen      []string
+		List, State, Client string
+		Unseen              []string
 	}
 	get := func() (states []state) {
 		t.Helper()
@@ -32,7 +32,7 @@ func TestStates(t *testing.T) {
 		return states
 	}
 	before := get()
-	if len(before) != 1 || before[0].State != "working" || before[0].Unseen != nil {
+	if len(before) != 1 || before[0].State != "working" || before[0].Unseen != nil || before[0].Client != "tester" {
 		t.Fatalf("states %+v", before)
 	}
 	_, err := s.Board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{List: before[0].List}, Writer: todo.Writer{Person: true},
