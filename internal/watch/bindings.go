@@ -84,7 +84,7 @@ func editing() []binding {
 		{[]key{keyAltUp, "K"}, onList, "", "Alt+↑ K", "move the item up", Move, func(m *model) effect { return m.moveItem(-1) }},
 		{[]key{keyAltDown, "J"}, onList, "", "Alt+↓ J", "move the item down", Move, func(m *model) effect { return m.moveItem(1) }},
 		{[]key{keyBackspace, keyDelete, "d"}, onList, "", "d ⌫", "delete the item", RemoveItem, (*model).remove},
-		{[]key{"u"}, onBoard | onList, "", "u", "undo your last change", Undo, (*model).undoLast},
+		{[]key{"u"}, onBoard | onList, "", "u", "undo your last change", "", (*model).undoLast},
 	}
 }
 

@@ -33,7 +33,7 @@ func (m *model) edited(e Edit, before, after todo.Snapshot, err error) effect {
 		delete(m.lists, e.List)
 	}
 	text := pastTense(e, before)
-	if back, ok := e.inverse(before, after); ok && m.offers(back.Do) {
+	if back, ok := e.inverse(before, after, m.offers(Undo)); ok && m.offers(back.Do) {
 		m.undo = append(m.undo, back)
 		text += "  (u undo)"
 	}
@@ -54,7 +54,7 @@ func (m *model) retype(e Edit) {
 
 // whenSeen says when the agent learns of an edit.
 func (m *model) whenSeen(s todo.Snapshot) string {
-	agent := agentName(s)
+	agent := m.agentName(s)
 	if agent == "" {
 		agent = "The agent"
 	}
@@ -67,24 +67,56 @@ func (m *model) whenSeen(s todo.Snapshot) string {
 func (e Edit) isOfItem() bool { return e.Do != Rename && e.Do != Archive && e.Do != Delete }
 
 // inverse returns the edit that undoes one: what the person changed is taken
-// back, and merged with what the agent wrote since.
-func (e Edit) inverse(before, after todo.Snapshot) (Edit, bool) {
+// back, and merged with what the agent wrote since. Where whole is false the
+// source does not offer that, and an item alone is taken back.
+func (e Edit) inverse(before, after todo.Snapshot, whole bool) (Edit, bool) {
 	back := Edit{List: e.List, Seen: after.Revision, Do: e.Do}
-	switch e.Do {
-	case Rename:
-		back.Text = before.GivenTitle
-	case Archive, Delete:
-		back.Away = !e.Away
-	case Undo:
+	switch {
+	case e.undoes:
 		return Edit{}, false
-	default:
+	case e.Do == Rename:
+		back.Text = before.GivenTitle
+	case e.Do == Archive || e.Do == Delete:
+		back.Away = !e.Away
+	case whole:
 		back.Do, back.Items = Undo, before.Items
+	default:
+		return e.inverseOfItem(before, after)
 	}
+	back.undoes = true
 	return back, true
+}
+
+// inverseOfItem returns the edit that gives an item back what it had. A removed
+// item and a restored list cannot be had back in this way.
+func (e Edit) inverseOfItem(before, after todo.Snapshot) (Edit, bool) {
+	was, ok := before.Item(e.Item)
+	back := Edit{List: e.List, Seen: after.Revision, Do: e.Do, Item: e.Item, undoes: true}
+	switch e.Do {
+	case SetStatus, Block:
+		if back.Do, back.Status = SetStatus, was.Status; was.Status == todo.Blocked {
+			back.Do, back.Text = Block, was.Reason
+		}
+	case Reword:
+		back.Text = was.Text
+	case Move:
+		back.To = slices.IndexFunc(before.Items, func(i todo.Item) bool { return i.ID == e.Item })
+	case Add:
+		added := len(after.Items) - 1
+		if ok = added >= 0 && after.Items[added].Text == e.Text; ok {
+			back.Do, back.Item = RemoveItem, after.Items[added].ID
+		}
+	default:
+		ok = false
+	}
+	return back, ok
 }
 
 // pastTense says what an edit did.
 func pastTense(e Edit, before todo.Snapshot) string {
+	if e.undoes {
+		return "Undone"
+	}
 	item, _ := before.Item(e.Item)
 	name := "“" + cut(render.Safe(item.Text), 40) + "”"
 	switch e.Do {
@@ -102,8 +134,6 @@ func pastTense(e Edit, before todo.Snapshot) string {
 		return "Moved " + name
 	case Restore:
 		return fmt.Sprintf("Restored revision %d as a new one", e.Revision)
-	case Undo:
-		return "Undone"
 	case Rename:
 		return "Renamed"
 	}

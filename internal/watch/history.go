@@ -160,7 +160,7 @@ func (m *model) historyHead(live, shown todo.Snapshot, width int) []string {
 	case len(h.revisions) == 0:
 		return []string{" " + m.theme.paint(dim, cut("Reading the history…", width-2)), ""}
 	}
-	who := agentName(shown)
+	who := m.agentName(shown)
 	if shown.Writer.Person {
 		who = "you"
 	} else if shown.Writer.Client != "" {

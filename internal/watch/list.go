@@ -24,6 +24,8 @@ type listRow struct {
 	item todo.Item
 	sub  *todo.Snapshot
 	fold []todo.Item // the items folded into this row
+	// spaced is true for the first sub-agent's list, which stands apart.
+	spaced bool
 	// what an old revision changed, and whether it removed the item
 	words   string
 	old     string // the text before it
@@ -54,8 +56,8 @@ func (m *model) listRows(s todo.Snapshot) (rows []listRow) {
 	for _, item := range items {
 		rows = append(rows, listRow{id: item.ID, item: item})
 	}
-	for _, sub := range m.subsOf(s) {
-		rows = append(rows, listRow{id: subPrefix + sub.List.ID, sub: &sub})
+	for i, sub := range m.subsOf(s) {
+		rows = append(rows, listRow{id: subPrefix + sub.List.ID, sub: &sub, spaced: i == 0 && len(rows) > 0})
 	}
 	return rows
 }
@@ -224,7 +226,7 @@ func (m *model) whoLine(s todo.Snapshot, now time.Time, width int) string {
 	case s.List.Agent != "":
 		what = "sub-agent"
 	}
-	return join(width, what, render.Safe(s.List.Project()), agentName(s), said, ago(now.Sub(s.Updated)), m.unseenCount(s))
+	return join(width, what, render.Safe(s.List.Project()), m.agentName(s), said, ago(now.Sub(s.Updated)), m.unseenCount(s))
 }
 
 // unseenCount says how many items a person changed that the agent has not seen.
@@ -311,6 +313,9 @@ func (m *model) rowHeight(r listRow, width int) int {
 	if r.old != "" {
 		n++
 	}
+	if r.spaced {
+		n++
+	}
 	return n
 }
 
@@ -327,7 +332,10 @@ func (m *model) rowLines(s todo.Snapshot, r listRow, width int, selected, focuse
 	case r.fold != nil:
 		return []string{cursor + m.foldLine(r, m.list.unfolded[s.List.ID], width-1)}
 	case r.sub != nil:
-		return []string{cursor + m.subLine(*r.sub, width-1)}
+		if r.spaced {
+			lines = append(lines, "")
+		}
+		return append(lines, cursor+m.subLine(*r.sub, width-1))
 	}
 	mark, signRole := itemSign(r.item.Status)
 	text, inside := textRole(r.item.Status), textWidth(r, width)

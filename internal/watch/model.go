@@ -1,9 +1,11 @@
 package watch
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
+	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
@@ -163,6 +165,19 @@ func (m *model) state(s todo.Snapshot) todo.State {
 		return todo.Idle
 	}
 	return todo.Working
+}
+
+// agentName returns the client that works on a list as people call it. A list
+// keeps its agent after a person's edit.
+func (m *model) agentName(s todo.Snapshot) string {
+	client := cmp.Or(s.List.Client, m.standings[s.List.ID].Client)
+	if client == "" && !s.Writer.Person {
+		client = s.Writer.Client
+	}
+	if client == "" {
+		return ""
+	}
+	return render.AgentOf(client).Name
 }
 
 // open gives the keys to a list.

@@ -207,17 +207,17 @@ func (m *model) root(l todo.Snapshot) todo.Snapshot {
 // without a filter, unless it is archived. Of finished ones recent decides.
 func (m *model) isShown(l todo.Snapshot) bool {
 	if m.filter != "" {
-		return matches(l, m.filter)
+		return matches(l, m.agentName(l), m.filter)
 	}
 	return !l.Archived && (len(l.Items) > 0 || l.OnBoard(m.shownNow()))
 }
 
-// matches reports whether what a person sees of a list contains a text, ignoring
-// case.
-func matches(l todo.Snapshot, text string) bool {
+// matches reports whether what a person sees of a list and its agent contains a
+// text, ignoring case.
+func matches(l todo.Snapshot, agent, text string) bool {
 	text = strings.ToLower(text)
 	in := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
-	if in(l.Title()) || in(l.List.Agent) || in(l.List.Workspace) || in(l.Writer.Client) || in(agentName(l)) || in(l.List.ID) {
+	if in(l.Title()) || in(l.List.Agent) || in(l.List.Workspace) || in(l.Writer.Client) || in(agent) || in(l.List.ID) {
 		return true
 	}
 	return slices.ContainsFunc(l.Items, func(i todo.Item) bool { return in(i.Text) || in(i.Active) })

@@ -34,6 +34,8 @@ type Source interface {
 // Standing is how a list stands.
 type Standing struct {
 	State todo.State
+	// Client is the client that began the list, where its snapshot does not say it.
+	Client string
 	// Unseen are the ids of the items that people changed and the list's agent has
 	// not seen since.
 	Unseen map[string]bool
@@ -71,6 +73,8 @@ type Edit struct {
 	Revision int64
 	Away     bool        // archive or delete rather than bring back
 	Items    []todo.Item // as they were before the edit that is undone
+
+	undoes bool // it undoes another edit, and is not undone itself
 }
 
 var (
@@ -212,7 +216,7 @@ func (s Server) Standings(ctx context.Context, _ []todo.Snapshot) (map[string]St
 	states, err := s.States(ctx)
 	out := make(map[string]Standing, len(states))
 	for _, state := range states {
-		standing := Standing{State: state.State}
+		standing := Standing{State: state.State, Client: state.Client}
 		for _, item := range state.Unseen {
 			standing.add(item)
 		}

@@ -52,7 +52,7 @@ func TestLocalEdits(t *testing.T) {
 		if err != nil || items(after) != c.after || !after.Writer.Person {
 			t.Errorf("%s: %q, %v; want %q", c.edit.Do, items(after), err, c.after)
 		}
-		back, ok := c.edit.inverse(before, after)
+		back, ok := c.edit.inverse(before, after, true)
 		if after, err = source.Apply(t.Context(), back); !ok || err != nil || items(after) != c.undo {
 			t.Errorf("%s undone: %q, %v; want %q", c.edit.Do, items(after), err, c.undo)
 		}
@@ -86,7 +86,7 @@ func TestLocalLists(t *testing.T) {
 		if err != nil || look(after) != c.want {
 			t.Errorf("%s: %q, %v; want %q", c.edit.Do, look(after), err, c.want)
 		}
-		back, _ := c.edit.inverse(before, after)
+		back, _ := c.edit.inverse(before, after, true)
 		if after, err = source.Apply(t.Context(), back); err != nil || look(after) != start {
 			t.Errorf("%s undone: %q, %v", c.edit.Do, look(after), err)
 		}
@@ -96,6 +96,47 @@ func TestLocalLists(t *testing.T) {
 	}
 	if _, err := source.Page(t.Context(), id); err == nil {
 		t.Error("a page without a panel")
+	}
+}
+
+// Where only items can be edited, an edit is undone by another edit of its item;
+// what cannot be had back so is not undone.
+func TestInverseOfItem(t *testing.T) {
+	for _, c := range []struct {
+		edit        Edit
+		after, undo string // empty: not undone
+	}{
+		{Edit{Do: SetStatus, Item: "2", Status: todo.Completed}, "pending:A completed:B", "pending:A blocked:B"},
+		{Edit{Do: Block, Item: "1", Text: "no key"}, "blocked:A blocked:B", "pending:A blocked:B"},
+		{Edit{Do: Reword, Item: "1", Text: "X"}, "pending:X blocked:B", "pending:A blocked:B"},
+		{Edit{Do: Add, Text: "X"}, "pending:A blocked:B pending:X", "pending:A blocked:B"},
+		{Edit{Do: Move, Item: "1", To: 1}, "blocked:B pending:A", "pending:A blocked:B"},
+		{Edit{Do: RemoveItem, Item: "1"}, "blocked:B", ""},
+		{Edit{Do: Restore, Revision: 1}, "pending:A pending:B", ""},
+	} {
+		board := newBoard(t)
+		source := Local{Lists: board.As("")}
+		writeItems(t, board, "release", "A", "B")
+		found, _ := board.As("").Find(t.Context(), todo.Query{})
+		c.edit.List = found[0].List.ID
+		before, err := source.Apply(t.Context(), Edit{List: c.edit.List, Do: Block, Item: "2", Text: "why"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := source.Apply(t.Context(), c.edit)
+		if err != nil || items(after) != c.after {
+			t.Errorf("%s: %q, %v; want %q", c.edit.Do, items(after), err, c.after)
+		}
+		back, ok := c.edit.inverse(before, after, false)
+		if ok != (c.undo != "") {
+			t.Errorf("%s is undone by %+v, %v", c.edit.Do, back, ok)
+		}
+		if !ok {
+			continue
+		}
+		if after, err = source.Apply(t.Context(), back); err != nil || items(after) != c.undo || after.Items[1].Reason != before.Items[1].Reason {
+			t.Errorf("%s undone: %q, %v; want %q", c.edit.Do, items(after), err, c.undo)
+		}
 	}
 }
 

@@ -78,18 +78,6 @@ func listName(s todo.Snapshot) string {
 	return render.Safe(s.Title())
 }
 
-// agentName returns the client that works on a list as people call it. A list
-// keeps its agent after a person's edit.
-func agentName(s todo.Snapshot) string {
-	if s.List.Client != "" {
-		return render.AgentOf(s.List.Client).Name
-	}
-	if s.Writer.Client == "" || s.Writer.Person {
-		return ""
-	}
-	return render.AgentOf(s.Writer.Client).Name
-}
-
 func progress(s todo.Snapshot) string {
 	n := s.Progress()
 	return fmt.Sprintf("%d/%d", n.Done, n.Total)
