@@ -20,6 +20,10 @@ type line struct {
 // twoPanes is from how many columns on a list is shown beside the lists.
 const twoPanes = 100
 
+// tiny is below how many columns lines may come out too long, since their parts
+// have a least width.
+const tiny = 40
+
 // frame returns the lines of the screen: exactly height lines, at least one, none
 // wider than the terminal.
 func (m *model) frame() []line {
@@ -43,6 +47,11 @@ func (m *model) frame() []line {
 		lines = append(lines, line{})
 	}
 	lines = append(lines, line{left: m.bottomLine()})
+	for i, l := range lines {
+		if m.width < tiny && paintedCells(l.left) > m.width {
+			lines[i].left = cut(unpainted(l.left), m.width)
+		}
+	}
 	return lines[:min(len(lines), max(m.height, 1))]
 }
 

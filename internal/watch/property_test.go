@@ -1,0 +1,154 @@
+package watch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"todo-mcp/internal/todo"
+)
+
+// allKeys returns every key that means something, and some texts.
+func allKeys() (keys []key) {
+	for _, b := range bindings() {
+		keys = append(keys, b.keys...)
+	}
+	return append(keys, "y", "漢", keyBackground+"rgb:f/f/f", keyPaste+"👩‍👩‍👧 pasted", keyEraseAll, keyEraseWord, "unknown")
+}
+
+// randomList draws a list of one of a few ids, at a revision above before.
+func randomList(t *rapid.T, before map[string]todo.Snapshot, now time.Time) todo.Snapshot {
+	id := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"}).Draw(t, "list")
+	statuses := rapid.SliceOfN(rapid.SampledFrom(todo.Statuses()), 0, 30).Draw(t, "statuses")
+	s := todo.Snapshot{List: todo.List{ID: id, Name: "list " + id, Created: noon(), Workspace: "/" + rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "folder")},
+		Revision: before[id].Revision + 1, Seq: int64(len(before)) + before[id].Seq + 1, Updated: now}
+	for i, status := range statuses {
+		text := rapid.SampledFrom([]string{"Ship", "漢字のテキスト", "👩‍👩‍👧 family", "नमस्ते", strings.Repeat("many words ", 30)}).Draw(t, "text")
+		s.Items = append(s.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: text, Status: status})
+	}
+	if id >= "e" {
+		s.List.Agent, s.List.Parent = "agent "+id, rapid.SampledFrom([]string{"a", "e", "f", "gone"}).Draw(t, "parent")
+	}
+	s.Archived = rapid.IntRange(0, 9).Draw(t, "archived") == 0
+	s.Deleted = rapid.IntRange(0, 9).Draw(t, "deleted") == 0
+	return s
+}
+
+// Whatever is pressed and whatever agents write, in any size: a frame can be
+// drawn and fits, and a write does not move the cursor from its list while that
+// is there.
+func TestAnythingGoes(t *testing.T) {
+	keys := allKeys()
+	rapid.Check(t, func(t *rapid.T) {
+		m := newModel(rapid.SampledFrom([]string{"", "list b"}).Draw(t, "wanted"))
+		m.now, m.width, m.height = noon(), 80, 24
+		known := map[string]todo.Snapshot{}
+		draw := func() {
+			lines := m.frame()
+			if len(lines) != max(m.height, 1) {
+				t.Fatalf("%d lines on a screen of %d", len(lines), m.height)
+			}
+			for _, l := range lines {
+				if n := paintedCells(l.flat()); n > m.width {
+					t.Fatalf("a line of %d cells on a screen of %d: %q", n, m.width, l.flat())
+				}
+			}
+		}
+		perform := func(e effect) {
+			if e.history != "" {
+				m.setHistory(e.history, []todo.Snapshot{known[e.history]}, nil)
+			}
+			if e.edit != nil {
+				after := known[e.edit.List]
+				after.Revision++
+				known[e.edit.List] = after
+				m.edited(*e.edit, known[e.edit.List], after, rapid.SampledFrom([]error{nil, errors.New("refused")}).Draw(t, "error"))
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"": func(*rapid.T) { draw() },
+			"press": func(t *rapid.T) {
+				perform(m.press(rapid.SampledFrom(keys).Draw(t, "key")))
+			},
+			"resize": func(t *rapid.T) {
+				m.width, m.height = rapid.IntRange(0, 220).Draw(t, "width"), rapid.IntRange(0, 60).Draw(t, "height")
+			},
+			"write": func(t *rapid.T) {
+				m.now = m.now.Add(time.Duration(rapid.IntRange(0, 3000).Draw(t, "seconds")) * time.Second)
+				l := randomList(t, known, m.now)
+				known[l.List.ID] = l
+				selected := m.board.selected
+				perform(m.receiveLists([]todo.Snapshot{l}, false))
+				draw()
+				still := slices.ContainsFunc(m.boardRows(), func(r boardRow) bool { return r.id() == selected })
+				if selected != "" && still && m.board.selected != selected && m.opened == "" {
+					t.Fatalf("the cursor went from %s to %s", selected, m.board.selected)
+				}
+			},
+			"lose": func(t *rapid.T) { m.lose(errors.New("refused")) },
+			"stand": func(t *rapid.T) {
+				id := rapid.SampledFrom([]string{"a", "b", "e"}).Draw(t, "list")
+				m.standings[id] = Standing{State: rapid.SampledFrom([]todo.State{todo.Working, todo.Idle, todo.Waiting, todo.LeftOpen}).Draw(t, "state")}
+			},
+		})
+	})
+}
+
+// Each key does what the table says, on the board and on an opened list.
+func TestKeyTable(t *testing.T) {
+	for _, c := range []struct {
+		where, keys, want string
+	}{
+		{"board", "x", "status 2 completed"}, {"board", " ", "status 2 completed"}, {"board", "e", "prompt Reword: Ship 发布 🚀"},
+		{"board", "n", "prompt Add:"}, {"board", "r", "prompt Title: release"}, {"board", "a", "archive"}, {"board", "D", "question Delete"},
+		{"board", "h", "history release"}, {"board", "o", "page release"}, {"board", "y", "copy"}, {"board", "u", "note Nothing to undo."},
+		{"board", "q", "quit"}, {"board", "?", "help"}, {"board", "/", "search"}, {"board", "b", ""}, {"board", "d", ""},
+		{"list", "x", "status 2 completed"}, {"list", "f", "status 2 failed"}, {"list", "b", "prompt Blocked by (may be empty):"},
+		{"list", "d", "remove 2"}, {"list", "K", "move 2 to 0"}, {"list", "J", "move 2 to 2"}, {"list", "Y", "copy"}, {"list", "/", ""},
+		{"list", "h", "history release"},
+	} {
+		m := modelWith(100, 24, exampleLists()...)
+		m.board.selected = "release"
+		if c.where == "list" {
+			m.press(keyEnter)
+		}
+		e := m.press(key(c.keys))
+		if got := outcome(m, e); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s, %q: %q, want %q", c.where, c.keys, got, c.want)
+		}
+	}
+}
+
+// outcome says in short what a key did.
+func outcome(m *model, e effect) string {
+	switch {
+	case e.quit:
+		return "quit"
+	case e.history != "":
+		return "history " + e.history
+	case e.page != "":
+		return "page " + e.page
+	case e.copy != "":
+		return "copy"
+	case m.prompt != nil && m.prompt.question:
+		return "question " + m.prompt.label
+	case m.prompt != nil:
+		return "prompt " + m.prompt.label + " " + m.prompt.field.text()
+	case m.help:
+		return "help"
+	case m.searching:
+		return "search"
+	case m.note.text != "":
+		return "note " + m.note.text
+	case e.edit == nil:
+		return ""
+	case e.edit.Do == Move:
+		return fmt.Sprintf("move %s to %d", e.edit.Item, e.edit.To)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s", e.edit.Do, e.edit.Item, e.edit.Status))
+}
