@@ -117,7 +117,7 @@ func (m *model) column(before string, x int) string {
 	if !strings.ContainsFunc(before, isDisputed) {
 		return ""
 	}
-	return fmt.Sprintf("\x1b[%dG", m.origin+x+1)
+	return fmt.Sprintf("\x1b[%dG", max(m.origin+x, 0)+1)
 }
 
 // isDisputed reports whether terminals may differ in the width of a character:
