@@ -217,6 +217,11 @@ func TestMorningAfter(t *testing.T) {
 	s := &transcript{t: t}
 	m := modelWith(80, 8, list("old", 6, 2, 50*time.Hour, "completed long ago"), list("older", 5, 2, 80*time.Hour, "completed longer ago"))
 	s.frame(m, "nothing open")
+	for id, l := range m.lists {
+		l.Archived = true
+		m.lists[id] = l
+	}
+	s.frame(m, "what finished counts as archived after a day")
 	s.compare()
 }
 

@@ -51,6 +51,10 @@ func (m *model) groups() []group {
 	if len(left) > 0 {
 		projects = append(projects, group{"left open", left})
 	}
+	if len(projects) == 0 && len(finished) == 0 {
+		finished = m.past()
+		slices.SortFunc(finished, latest)
+	}
 	heading, finished := m.recent(finished, len(projects) == 0)
 	if len(finished) > 0 {
 		projects = append(projects, group{heading, finished})
@@ -96,6 +100,18 @@ func (m *model) recent(finished []entry, emptyBoard bool) (heading string, of []
 		n = len(finished)
 	}
 	return heading, finished[:n]
+}
+
+// past returns the finished main lists of earlier days that count as archived,
+// for a board that would be blank.
+func (m *model) past() (finished []entry) {
+	today := midnight(m.shownNow())
+	for _, l := range m.lists {
+		if l.Archived && l.Settled() && l.Updated.Before(today) && m.root(l).List.ID == l.List.ID {
+			finished = append(finished, entry{main: l, state: todo.Finished, begun: begun(l)})
+		}
+	}
+	return finished
 }
 
 func newest(entries []entry) (t time.Time) {
