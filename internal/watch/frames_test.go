@@ -235,9 +235,15 @@ func TestWanted(t *testing.T) {
 	m.receiveLists(exampleLists(), false)
 	s.frame(m, "there")
 	s.compare()
-	for wanted, want := range map[string]string{"website": "website", "webs": "website", "web": "", "re": "", "rele": "release"} {
-		if got, _ := m.findList(wanted); got.List.ID != want {
-			t.Errorf("%q finds %q, want %q", wanted, got.List.ID, want)
+	for wanted, want := range map[string]int{"website": 1, "webs": 1, "ReLeAsE": 1, "build": 0, "re": 3, "researcher": 1} {
+		if got := m.findLists(wanted); len(got) != want {
+			t.Errorf("%q finds %d, want %d", wanted, len(got), want)
 		}
+	}
+	m = newModel("re")
+	m.now, m.width, m.height, m.sourceName = noon(), 60, 10, "todo.db"
+	m.receiveLists(exampleLists(), true)
+	if m.opened != "" || m.filter != "re" {
+		t.Errorf("of several lists %q was opened, and %q is searched", m.opened, m.filter)
 	}
 }

@@ -2,7 +2,8 @@ package watch
 
 import (
 	"cmp"
-	"strings"
+	"maps"
+	"slices"
 	"time"
 
 	"todo-mcp/internal/render"
@@ -111,37 +112,27 @@ func (m *model) shownNow() time.Time {
 	return m.now
 }
 
-// openWanted opens the list the user asked for, once it exists.
+// openWanted opens the list the user asked for, once it exists. Several that it
+// may be are shown to choose from.
 func (m *model) openWanted() {
 	if m.wanted == "" || m.opened != "" {
 		return
 	}
-	if l, ok := m.findList(m.wanted); ok {
+	switch found := m.findLists(m.wanted); {
+	case len(found) == 1:
 		m.wanted = ""
-		m.board.selected = l.List.ID
-		m.open(l.List.ID)
+		m.board.selected = found[0].List.ID
+		m.open(found[0].List.ID)
+	case len(found) > 1 && m.filter == "":
+		m.setFilter(m.wanted)
 	}
 }
 
-// findList finds a list by id, by name or title (the last changed of that name),
-// or by the first characters of its id, if they are unique.
-func (m *model) findList(name string) (found todo.Snapshot, ok bool) {
-	if l, ok := m.lists[name]; ok {
-		return l, true
-	}
-	var prefixed []todo.Snapshot
-	for _, l := range m.lists {
-		if (l.List.Name == name || l.Title() == name) && (!ok || l.Seq > found.Seq) {
-			found, ok = l, true
-		}
-		if len(name) >= 4 && strings.HasPrefix(l.List.ID, name) {
-			prefixed = append(prefixed, l)
-		}
-	}
-	if !ok && len(prefixed) == 1 {
-		return prefixed[0], true
-	}
-	return found, ok
+// findLists finds the lists that a person may mean, as the other commands do.
+func (m *model) findLists(name string) []todo.Snapshot {
+	lists := slices.SortedFunc(maps.Values(m.lists), func(a, b todo.Snapshot) int { return cmp.Compare(b.Seq, a.Seq) })
+	found, _ := render.Named(lists, name)
+	return found
 }
 
 // state returns how a list stands. Until the source has said it, what can be

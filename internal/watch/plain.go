@@ -123,7 +123,10 @@ func (p *plain) print(lists []todo.Snapshot, all bool) (notices []string, err er
 	p.now = p.clock()
 	notices = p.receiveLists(lists, all).notices
 	var b strings.Builder
-	if first && p.wanted != "" {
+	switch {
+	case first && p.filter != "":
+		fmt.Fprintf(&b, "Several lists may be meant by %q; give more of the name, or an id.\n", render.Safe(p.wanted))
+	case first && p.wanted != "":
 		fmt.Fprintf(&b, "No list is called %q yet; waiting for it.\n", render.Safe(p.wanted))
 	}
 	for _, l := range lists {

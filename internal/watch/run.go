@@ -18,8 +18,8 @@ import (
 
 // Options are the options of [Run] and [Plain].
 type Options struct {
-	// List names the one list to show, by id, name, title, or four or more
-	// characters from the beginning of its id; empty shows all lists.
+	// List names the one list to show, as [render.Named] finds it; empty shows all
+	// lists.
 	List string
 	// Where names the source for people: a file or a server.
 	Where string
