@@ -114,12 +114,14 @@ func TestCitedRulesExist(t *testing.T) {
 	}
 }
 
-// Every row of bad input names a test that exists, or says why there is none.
+// Every row of bad input names a test that exists, or says why there is none. The
+// rows of a section ascend, so that a number is found.
 func TestBadInputRowsNameTheirTests(t *testing.T) {
 	rows := regexp.MustCompile(`(?m)^\| (\d+) \|(.*)\|$`).FindAllStringSubmatch(spec(t, "bad-input.md"), -1)
 	if len(rows) < 58 {
 		t.Fatalf("%d rows: the table's form changed", len(rows))
 	}
+	checkOrder(t)
 	for _, row := range rows {
 		cells := strings.Split(row[2], "|")
 		heldBy := strings.TrimSpace(cells[len(cells)-1])
@@ -176,6 +178,27 @@ func namedTests(cell string) (out []named) {
 		out = append(out, named{m[1], m[2]})
 	}
 	return out
+}
+
+// checkOrder checks that the rows of each section of bad input ascend.
+func checkOrder(t *testing.T) {
+	t.Helper()
+	seen := make(map[int]bool)
+	for _, section := range strings.Split(spec(t, "bad-input.md"), "\n## ") {
+		last := 0
+		for _, row := range regexp.MustCompile(`(?m)^\| (\d+) \|`).FindAllStringSubmatch(section, -1) {
+			n, _ := strconv.Atoi(row[1])
+			if n <= last || seen[n] {
+				t.Errorf("row %d stands behind row %d, or twice", n, last)
+			}
+			last, seen[n] = n, true
+		}
+	}
+	for n := range len(seen) {
+		if !seen[n+1] {
+			t.Errorf("there is no row %d", n+1)
+		}
+	}
 }
 
 // declares reports whether a package's tests have a function.

@@ -38,6 +38,20 @@ func (l logLines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
+// await returns the lines up to the first with a text, or those of 20 seconds.
+func (l logLines) await(text string) (all string) {
+	late := time.After(20 * time.Second)
+	for !strings.Contains(all, text) {
+		select {
+		case line := <-l:
+			all += line
+		case <-late:
+			return all
+		}
+	}
+	return all
+}
+
 // bounds has for each setting that is a bound how a client exceeds it: refused
 // returns what it is answered, or what is logged.
 func bounds() map[string]struct {
@@ -184,20 +198,6 @@ func (e exceeding) lockedStore() string {
 	return called
 }
 
-// logged waits for a line in the server's log.
-func (e exceeding) logged(text string) (all string) {
-	late := time.After(20 * time.Second)
-	for !strings.Contains(all, text) {
-		select {
-		case line := <-e.log:
-			all += line
-		case <-late:
-			return all
-		}
-	}
-	return all
-}
-
 // longItems returns the arguments of create_todos for n items of 4,000 characters.
 func longItems(character string, n int) string {
 	item := `"` + strings.Repeat(character, 4000) + `"`
@@ -210,7 +210,7 @@ func (e exceeding) unreadAnswer() string {
 	// Together more than the buffers of a connection hold.
 	conn := e.dial(strings.Repeat("GET /api/lists HTTP/1.1\r\nHost: localhost\r\n\r\n", 20))
 	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-	return e.logged("--write-timeout")
+	return e.log.await("--write-timeout")
 }
 
 func (e exceeding) endWithCalls() string {
@@ -220,7 +220,7 @@ func (e exceeding) endWithCalls() string {
 	e.stop()
 	<-e.done
 	e.done <- nil // for the caller
-	return e.logged("--stop-timeout")
+	return e.log.await("--stop-timeout")
 }
 
 // lists begins two lists in two conversations, which nobody may evict: both have

@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"todo-mcp/internal/cli"
+	"todo-mcp/server/servertest"
 )
 
 // runningServer is a `todo-mcp serve` that runs in the test's process.
@@ -68,6 +69,24 @@ func TestServeHeaderLimit(t *testing.T) {
 	}
 	if res.Body.Close(); res.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("15: %v", res)
+	}
+}
+
+// BAD-INPUT 67: where the key file cannot be read, sessions work as long as the
+// process, and a warning says why no longer.
+func TestServeWithoutASessionKeyFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "session.key"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log := make(logLines, 100)
+	s := serveLogging(t, log, "--store", "sqlite:"+filepath.Join(dir, "todo.db"))
+	id := servertest.Session(t, s.url+"/mcp", "tester")
+	if status, _, answer := servertest.Post(t, s.url+"/mcp", servertest.Call(1, "create_todos", `{"items":["A"]}`), "Mcp-Session-Id", id); status != http.StatusOK || !strings.Contains(answer, "#1 A") {
+		t.Errorf("67: %d %s", status, answer)
+	}
+	if warning := log.await("session.key"); !strings.Contains(warning, "session.key") {
+		t.Errorf("67: the warning does not name the file: %s", warning)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The session key is made once, kept, and shared by who comes later; a place that
-// cannot be read is said to be, and not tried for ever.
+// BAD-INPUT 67: the session key is made once, kept, and shared by who comes later;
+// a place that cannot be read is said to be, and not tried for ever.
 func TestSessionKeyFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state", "session.key")
 	first, err := loadOrStoreKey(path, newKey())

@@ -159,7 +159,7 @@ func smallWrites() map[string]smallWrite {
 	}
 }
 
-// A conversation that holds its list reads no other one when it writes it,
+// BAD-INPUT 69: a conversation that holds its list reads no other one when it writes it,
 // however many there are of the same client and workspace, or that its key held
 // before.
 // (By a hint alone a whole-list write is compared with them, see

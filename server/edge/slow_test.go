@@ -13,7 +13,7 @@ import (
 	"todo-mcp/server/web"
 )
 
-// BAD-INPUT 10, 11: a header or a body that does not arrive in time closes its
+// BAD-INPUT 10, 11, 59: a header or a body that does not arrive in time closes its
 // connection. A stream that is open meanwhile stays open.
 func TestSlowRequestsAreClosed(t *testing.T) {
 	s := servertest.New(t, nil, nil)
