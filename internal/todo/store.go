@@ -147,6 +147,9 @@ type Query struct {
 	UpdatedSince time.Time
 	// AfterSeq restricts to lists with a newest snapshot of a larger Seq.
 	AfterSeq int64
+	// BeforeSeq restricts to lists with a newest snapshot of a smaller Seq; 0 is
+	// any. With it a reader pages from the newest list backwards.
+	BeforeSeq int64
 	// OldestFirst orders by Seq ascending; otherwise the order is by Seq
 	// descending. Neither depends on clocks.
 	OldestFirst bool

@@ -255,7 +255,7 @@ func matches(q todo.Query, s todo.Snapshot) bool {
 		(q.Workspace == nil || *q.Workspace == s.List.Workspace) &&
 		(q.Parent == "" || q.Parent == s.List.Parent) &&
 		(q.Deleted || q.Operation != "" || !s.Deleted) &&
-		!s.Updated.Before(q.UpdatedSince) && s.Seq > q.AfterSeq
+		!s.Updated.Before(q.UpdatedSince) && s.Seq > q.AfterSeq && (q.BeforeSeq == 0 || s.Seq < q.BeforeSeq)
 }
 
 // History implements todo.Store.

@@ -162,6 +162,9 @@ func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 	if q.AfterSeq > 0 {
 		where, args = append(where, seq+" > ?"), append(args, q.AfterSeq)
 	}
+	if q.BeforeSeq > 0 {
+		where, args = append(where, seq+" < ?"), append(args, q.BeforeSeq)
+	}
 	if len(where) > 0 {
 		query += " WHERE " + strings.Join(where, " AND ")
 	}

@@ -36,6 +36,8 @@ func find(t *testing.T, s todo.Store) {
 		{"parent", todo.Query{Parent: "a"}, []string{"b"}},
 		{"after", todo.Query{AfterSeq: a.Seq, OldestFirst: true}, []string{"b", "c"}},
 		{"after all", todo.Query{AfterSeq: c.Seq}, nil},
+		{"before", todo.Query{BeforeSeq: c.Seq}, []string{"b", "a"}},
+		{"before, limited", todo.Query{BeforeSeq: c.Seq, Limit: 1}, []string{"b"}},
 		{"since", todo.Query{UpdatedSince: baseTime.Add(1500 * time.Millisecond)}, []string{"c"}},
 		{"together", todo.Query{Workspace: &x, AfterSeq: b.Seq}, []string{"c"}},
 	} {
