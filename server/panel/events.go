@@ -6,187 +6,217 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
+	"strconv"
 	"strings"
-	"time"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/sse"
 )
 
-// drawnList is the data of a panel event: the parts of the page that show a
-// list, as HTML.
-type drawnList struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Seq      int64  `json:"seq"`
-	Revision int64  `json:"revision"`
-	Oldest   int64  `json:"oldest"` // the first revision that is kept
-	Settled  bool   `json:"settled"`
-	Left     bool   `json:"left,omitempty"` // open, and left behind
-	Gone     bool   `json:"gone,omitempty"` // does not belong on the board
-	Card     string `json:"card"`
-	Rail     string `json:"rail"`
-	Now      string `json:"now,omitempty"` // empty when nothing is in progress
-	Say      string `json:"say"`           // plain text for screen readers
+// listChange is the data of the event "list": what the board shows of one list.
+type listChange struct {
+	ID    string `json:"id"`
+	Seq   int64  `json:"seq"`
+	Place string `json:"place"` // while it is the same, nothing moves
+	// Pieces are the parts of a page that show the list, drawn, by element id.
+	Pieces map[string]string `json:"pieces"`
+	// What is said of it: by screen readers, and in notifications.
+	Say    string     `json:"say"`
+	Title  string     `json:"title"`
+	State  todo.State `json:"state"`
+	Reason string     `json:"reason,omitempty"` // for what the agent waits
+	Failed int        `json:"failed"`
+	At     int64      `json:"at"`               // when it changed, in ms
+	Person bool       `json:"person,omitempty"` // a person changed it
+	// Archived is true when it was put away, Gone when it was deleted.
+	Archived bool `json:"archived,omitempty"`
+	Gone     bool `json:"gone,omitempty"`
 }
 
-// checkEvery is how often an open page is sent the cards of lists that were left
-// behind or taken up again without a change: their process ended, or they rest.
-// After a check that took long, because very many lists are open, the next one
-// waits for restShare times as long.
-const (
-	checkEvery = 10 * time.Second
-	restShare  = 50
-)
+// pageChange is the data of the event "page": what changed on a list's own page
+// between two of its versions.
+type pageChange struct {
+	From     string `json:"from"`
+	To       string `json:"to"`
+	Seq      int64  `json:"seq"`
+	Revision int64  `json:"revision"`
+	// Pieces are drawn parts by element id; those of items that changed among
+	// them. Order are the ids of all items.
+	Pieces map[string]string `json:"pieces"`
+	Order  []string          `json:"order"`
+	Title  string            `json:"title"`
+	Say    string            `json:"say"`
+	State  todo.State        `json:"state"`
+	Failed int               `json:"failed"`
+	At     int64             `json:"at"`
+	Gone   bool              `json:"gone,omitempty"`
+}
 
-// events streams each changed list as a drawnList, after an event hello with the
-// process, and each list that was left behind or taken up again. ?list=
-// restricts the stream to one list and its sub-agents' lists. ?left= are the ids
-// of the lists that the page shows as left open, joined by commas.
+// hello is the data of the first event of a stream.
+type hello struct {
+	Process string `json:"process"`
+	Version string `json:"version"` // of what the page should show
+}
+
+// maxMissed is how many changed lists a page that comes back is sent at most.
+const maxMissed = 500
+
+// events streams what changes of all lists, or with ?list= of one list's page.
+// ?after= or Last-Event-ID is the Seq after which a page has missed changes.
 func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
-	f, err := sse.FollowRequest(r.Request, r.Lists, r.ReadTimeout())
+	after, err := seqOf(r)
 	if err != nil {
-		return edge.BadRequest("%s", err)
+		return err
 	}
-	page := openPage{panel: p, lists: r.Lists, want: f.Want, left: make(map[string]bool)}
-	for id := range strings.SplitSeq(r.URL.Query().Get("left"), ",") {
-		page.left[id] = true
-	}
-	// A change of one list may mean that another one was left behind.
-	f.Want = func(todo.Snapshot) bool { return true }
-	f.Idle = checkEvery
-	watch := r.Lists.Watch(f.Want)
-	defer watch.Close()
+	ctx, cancel := context.WithTimeout(r.Context(), r.ReadTimeout())
+	defer cancel()
+	h := p.hubOf(r)
 	return r.Stream(w, func(stream *sse.Stream) error {
-		f.Send = func(changed []todo.Snapshot) error {
-			ctx, cancel := context.WithTimeout(stream.Context(), r.ReadTimeout())
-			defer cancel()
-			events, err := page.draw(ctx, changed)
-			if err != nil {
-				return fmt.Errorf("draw changed lists: %w", err)
-			}
-			if len(events) == 0 {
-				return nil
-			}
-			return stream.Send(events...)
+		page, version, err := h.join(ctx, r.URL.Query().Get("list"))
+		if err != nil {
+			return fmt.Errorf("catch up: %w", err)
 		}
-		if err := errors.Join(stream.Begin(), stream.Send(sse.Event{Name: "hello", Data: p.config.Process})); err != nil {
+		defer h.leave(page)
+		if err := stream.Begin(); err != nil {
 			return err
 		}
-		return stream.Follow(f, watch)
+		if err := stream.Send(sse.Event{Name: "hello", Data: hello{p.config.Process, version}}); err != nil {
+			return err
+		}
+		if after >= 0 && page.list == "" {
+			if err := h.catchUp(ctx, page, after); err != nil {
+				return fmt.Errorf("catch up: %w", err)
+			}
+		}
+		cancel() // what follows is bounded read by read
+		return h.serve(stream, page)
 	})
 }
 
-// openPage is what is drawn for one page that follows changes.
-type openPage struct {
-	panel *Panel
-	lists todo.Lists
-	want  func(todo.Snapshot) bool // the lists that the page shows
-	// left says of main lists, by id, whether the page shows them as left open.
-	left  map[string]bool
-	check time.Time // when to check all lists next
-}
-
-// draw returns one event for each main list that changed or has a sub-agent's
-// list that changed, and for each that was left behind or taken up again.
-func (o *openPage) draw(ctx context.Context, changed []todo.Snapshot) (events []sse.Event, err error) {
-	drawn := make(map[string]bool)
-	add := func(l todo.Snapshot, seq int64, always bool) error {
-		id := cmp.Or(l.List.Parent, l.List.ID)
-		if drawn[id] || !o.want(l) {
-			return nil
-		}
-		v, err := o.panel.listView(ctx, o.lists, id)
-		if errors.Is(err, todo.ErrNotFound) {
-			return nil // the sub-agent's main list does not exist yet
-		}
-		if err != nil || !always && v.Left == o.left[id] {
+// serve sends updates until the stream or the hub ends.
+func (h *hub) serve(stream *sse.Stream, page *openPage) error {
+	for {
+		updates, err := page.next(stream.Context())
+		if err != nil {
 			return err
 		}
-		d, err := o.panel.draw(v)
-		drawn[id], o.left[id] = true, v.Left
-		events = append(events, sse.Event{ID: seq, Name: "list", Data: d})
+		for _, u := range updates {
+			if err := h.shared.Send(stream, u, u.events); err != nil {
+				return fmt.Errorf("send what changed: %w", err)
+			}
+		}
+	}
+}
+
+// catchUp offers a page the lists that changed after a Seq. One above the newest
+// comes from another store: then the page loads again by its version.
+func (h *hub) catchUp(ctx context.Context, page *openPage, after int64) error {
+	missed, err := h.lists.Find(ctx, todo.Query{AfterSeq: after, Limit: maxMissed})
+	if err != nil {
 		return err
 	}
-	for _, l := range changed {
-		if err := add(l, l.Seq, true); err != nil {
-			return nil, err
+	done := make(map[string]bool)
+	for i := len(missed) - 1; i >= 0; i-- {
+		l := missed[i]
+		id := cmp.Or(l.List.Parent, l.List.ID)
+		if done[id] {
+			continue
 		}
-	}
-	others, err := o.others(ctx, changed)
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range others {
-		if err := add(l, 0, false); err != nil {
-			return nil, err
+		done[id] = true
+		f, err := readFamily(ctx, h.lists, id)
+		if errors.Is(err, todo.ErrNotFound) {
+			continue // it has gone in this moment, which its own change says
 		}
-	}
-	return events, nil
-}
-
-// others returns the lists that may have been left behind or taken up again:
-// those that the conversations of changed lists held before, and at times all
-// of which that is true.
-func (o *openPage) others(ctx context.Context, changed []todo.Snapshot) (others []todo.Snapshot, err error) {
-	for _, l := range changed {
-		ids, err := o.lists.HeldBefore(ctx, l)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, id := range ids {
-			before, err := o.lists.Load(ctx, id, 0)
-			if err != nil && !errors.Is(err, todo.ErrNotFound) {
-				return nil, err
-			}
-			if before.Open() {
-				others = append(others, before)
-			}
-		}
+		page.offer(&update{key: "list " + id, id: id, panel: h.panel, family: f, place: f.place(h.panel.config.Now()), person: l.Writer.Person})
 	}
-	now := o.panel.config.Now()
-	if now.Before(o.check) {
-		return others, nil
-	}
-	defer func() { o.check = now.Add(max(checkEvery, restShare*o.panel.config.Now().Sub(now))) }()
-	all, err := o.lists.Find(ctx, todo.Query{Limit: maxRead})
-	if err != nil {
-		return nil, err
-	}
-	onBoard := slices.DeleteFunc(families(all), func(f family) bool { return !f.onBoard(now) })
-	ids, err := leftBehind(ctx, o.lists, onBoard)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range onBoard {
-		if _, left := f.open(ids); left != o.left[f.main.List.ID] {
-			others = append(others, f.main)
-		}
-	}
-	return others, nil
+	return nil
 }
 
-func (p *Panel) draw(v listView) (drawnList, error) {
-	d := drawnList{ID: v.ID, Name: v.Name, Seq: v.Seq, Revision: v.Revision, Oldest: v.Oldest, Settled: v.Settled, Left: v.Left, Gone: v.Gone, Say: spoken(v)}
-	for part, to := range map[string]*string{"card": &d.Card, "railitem": &d.Rail, "nowitem": &d.Now} {
-		var b strings.Builder
-		if err := p.templates.ExecuteTemplate(&b, part, v); err != nil {
-			return d, fmt.Errorf("draw %s: %w", part, err)
-		}
-		*to = strings.TrimSpace(b.String())
+// seqOf returns the Seq after which a request resumes, -1 when it names none.
+func seqOf(r *edge.Request) (int64, error) {
+	text := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
+	if text == "" {
+		return -1, nil
 	}
-	return d, nil
+	after, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || after < 0 {
+		return 0, edge.BadRequest("Last-Event-ID or ?after= must be a whole number, 0 or more")
+	}
+	return after, nil
+}
+
+// hubOf returns the hub of a request's principal.
+func (p *Panel) hubOf(r *edge.Request) *hub {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.hubs[r.Principal]
+	if h == nil {
+		h = &hub{panel: p, lists: r.Lists, pages: make(map[*openPage]struct{})}
+		p.hubs[r.Principal] = h
+	}
+	return h
+}
+
+// listChange draws the update for boards.
+func (u *update) listChange() listChange {
+	if u.gone {
+		return listChange{ID: u.id, Gone: true, Person: true}
+	}
+	v := cardOf(u.family, u.panel.config.Now())
+	c := listChange{ID: v.ID, Seq: v.Seq, Place: u.place, Say: spoken(v), Title: v.Title, State: v.State, Failed: v.Progress.Failed,
+		At: v.Updated.UnixMilli(), Person: u.person, Archived: v.Archived, Pieces: map[string]string{}}
+	if v.Now != nil && v.State == todo.Waiting {
+		c.Reason = cmp.Or(v.Now.Reason, v.Now.Title)
+	}
+	for name, id := range map[string]string{"card": "card-", "row": "row-", "nowrow": "now-"} {
+		c.Pieces[id+v.ID] = u.panel.draw(name, v)
+	}
+	return c
+}
+
+// pageChange draws the update for the list's own page.
+func (u *update) pageChange() pageChange {
+	if u.gone {
+		return pageChange{Gone: true}
+	}
+	v := u.page
+	c := pageChange{From: u.before.version, To: v.Version, Seq: v.Seq, Revision: v.Revision, Title: v.Title, Say: spoken(v.listView), State: v.State,
+		Failed: v.Progress.Failed, At: v.Updated.UnixMilli(), Pieces: map[string]string{}, Order: []string{}}
+	for _, name := range []string{"head", "side", "subs", "fold"} {
+		c.Pieces[name] = u.panel.draw(name, v)
+	}
+	for _, i := range v.AllItems {
+		c.Order = append(c.Order, i.ID)
+		if u.before.items[i.ID] != i {
+			c.Pieces["i-"+i.ID] = u.panel.draw("item", i)
+		}
+	}
+	return c
+}
+
+// draw returns a template drawn with a view. The templates are checked by every
+// test that opens a page, so a failure is a fault of the program.
+func (p *Panel) draw(name string, data any) string {
+	var b strings.Builder
+	if err := p.templates.ExecuteTemplate(&b, name, data); err != nil {
+		return ""
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // spoken returns what screen readers say when a list changes.
 func spoken(v listView) string {
-	text := fmt.Sprintf("%s: %d of %d done", v.Name, v.Progress.Done, v.Progress.Total)
-	if v.Current != nil {
-		text += ", now " + v.Current.Title
-	}
-	if v.Left {
+	text := fmt.Sprintf("%s: %d of %d done", v.Title, v.Progress.Done, v.Progress.Total)
+	switch {
+	case v.State == todo.Waiting:
+		text += ", waiting for you"
+	case v.Now != nil:
+		text += ", now " + v.Now.Title
+	case v.State == todo.LeftOpen:
 		text += ", left open"
 	}
 	return text

@@ -2,7 +2,6 @@ package panel_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -68,16 +67,16 @@ func page(t *testing.T, url string) string {
 // name that ends.
 func element(t *testing.T, html, tag, id string) string {
 	t.Helper()
-	found := regexp.MustCompile(`(?s)<` + tag + ` id="` + id + `".*?</` + tag + `>`).FindString(html)
+	found := regexp.MustCompile(`(?s)<` + tag + ` [^>]*id="` + id + `".*?</` + tag + `>`).FindString(html)
 	if found == "" {
 		t.Fatalf("no %s in %s", id, html)
 	}
 	return found
 }
 
-// A list that its chat left behind says so on the board and on its own page,
-// with the time of its last update and how it is taken up again. It comes after
-// the others, nothing on it is happening now, and no time runs.
+// A list that its chat left behind is a row on the board, with where it stopped
+// and when it was last written, and says on its own page how it is taken up again.
+// Nothing on it is happening now, and no time runs.
 func TestPanelShowsWhatWasLeftOpen(t *testing.T) {
 	now := time.Now()
 	s := servertest.New(t, nil, nil)
@@ -85,36 +84,34 @@ func TestPanelShowsWhatWasLeftOpen(t *testing.T) {
 	write := chat(t, s)
 	write(firstPlan)
 	now = time.Now()
-	if html := page(t, web.URL); strings.Contains(html, "left open") || !strings.Contains(html, "data-run") {
+	if html := page(t, web.URL); strings.Contains(html, `id="row-`) || !strings.Contains(html, "data-run") || !strings.Contains(html, "Working") {
 		t.Errorf("while its chat is there: %s", html)
 	}
 	write(secondPlan)
 	ids := listIDs(t, web.URL)
 	second, first := ids[0], ids[1]
 	html := page(t, web.URL)
-	for where, html := range map[string]string{"board": html, "own page": page(t, web.URL+"/lists/"+first)} {
-		card := element(t, html, "article", "card-"+first)
-		since := regexp.MustCompile(`<strong>left open</strong> since <time datetime="([^"]+)" title="[^"]+">([^<]+)</time> · the prompt <code>resume</code> takes it up</p>`).FindStringSubmatch(card)
-		if since == nil || since[2] != localTime(t, since[1]).Format("15:04") || strings.Contains(card, "data-run") || !strings.Contains(card, "in_progress resting") {
-			t.Errorf("%s: since %q in %s", where, since, card)
-		}
+	row := element(t, html, "li", "row-"+first)
+	since := regexp.MustCompile(`<time datetime="([^"]+)" title="[^"]+" data-ago>\d+\x{202f}s ago</time>`).FindStringSubmatch(row)
+	if since == nil || !strings.Contains(row, "stopped at: Lay the keel") || strings.Contains(row, "data-run") || !strings.Contains(row, `class="lamp off"`) {
+		t.Errorf("since %q in %s", since, row)
 	}
-	other := element(t, html, "article", "card-"+second)
-	if strings.Contains(other, "left open") || !strings.Contains(other, "data-run") {
-		t.Errorf("the second plan: %s", other)
+	own := page(t, web.URL+"/lists/"+first)
+	if head := element(t, own, "div", "head"); !strings.Contains(head, "Left open") || !strings.Contains(head, "The prompt <code>resume</code> takes it up") || strings.Contains(own, "data-run") {
+		t.Errorf("its own page: %s", own)
 	}
-	if !strings.Contains(html, `id="now-`+second) || strings.Contains(html, `id="now-`+first) {
-		t.Errorf("now: %s", element(t, html, "ol", "now"))
-	}
-	if open, left, _ := strings.Cut(html, `<div id="left"`); strings.Contains(open, "card-"+first) || !strings.Contains(left, "card-"+first) {
+	if strings.Contains(html, "card-"+first) || !strings.Contains(element(t, html, "section", "left"), "row-"+first) {
 		t.Error("the first plan is not among those left open")
+	}
+	if other := element(t, html, "article", "card-"+second); !strings.Contains(other, "data-run") || !strings.Contains(other, "Working") {
+		t.Errorf("the second plan: %s", other)
 	}
 	began := now
 	for days, layout := range map[int]string{3: "Mon 15:04", 400: "2 Jan 2006"} {
 		now = began.AddDate(0, 0, days)
-		card := element(t, page(t, web.URL+"/lists/"+first), "article", "card-"+first)
-		if want := localTime(t, regexp.MustCompile(`since <time datetime="([^"]+)"`).FindStringSubmatch(card)[1]).Format(">" + layout + "<"); !strings.Contains(card, want) {
-			t.Errorf("after %d days it lacks %q: %s", days, want, card)
+		row := element(t, page(t, web.URL+"/?show=left"), "li", "row-"+first)
+		if want := localTime(t, since[1]).Format(">" + layout + "<"); !strings.Contains(row, want) {
+			t.Errorf("after %d days it lacks %q: %s", days, want, row)
 		}
 	}
 }
@@ -130,8 +127,9 @@ func localTime(t *testing.T, stamp string) time.Time {
 
 // drawn is the data of an event.
 type drawn struct {
-	ID, Card, Now, Say string
-	Left, Gone         bool
+	ID, State, Place, Say string
+	Pieces                map[string]string
+	Gone, Archived        bool
 }
 
 func nextDrawn(t *testing.T, stream *servertest.Events) (d drawn) {
@@ -143,77 +141,86 @@ func nextDrawn(t *testing.T, stream *servertest.Events) (d drawn) {
 	return d
 }
 
-// When a chat begins another plan, the open page gets the card that it left
+// follow opens the stream of a page and reads its first event.
+func follow(t *testing.T, url string) (stream *servertest.Events, version string) {
+	t.Helper()
+	stream = servertest.OpenStream(t, "GET", url, "")
+	stream.Expect("event: hello")
+	var hello struct{ Process, Version string }
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(stream.Expect("data: "), "data: ")), &hello); err != nil || hello.Process == "" {
+		t.Fatalf("hello %+v, %v", hello, err)
+	}
+	stream.Expect("")
+	return stream, hello.Version
+}
+
+// When a chat begins another plan, the open page gets the list that it left
 // behind as well, once; and also a page that shows nothing but that list.
 func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 	s := servertest.New(t, nil, nil)
-	now := time.Now() // stands still: all lists are checked once, at the beginning
-	web := servertest.Serve(t, s, func(c *web.Config) { c.Now = func() time.Time { return now } })
+	web := servertest.Serve(t, s, nil)
 	write := chat(t, s)
 	write(firstPlan)
 	first := listIDs(t, web.URL)[0]
-	board := servertest.OpenStream(t, "GET", web.URL+"/panel/events?after=0", "")
-	own := servertest.OpenStream(t, "GET", web.URL+"/panel/events?after=0&list="+first, "")
-	for _, stream := range []*servertest.Events{board, own} {
-		stream.Expect("event: hello")
-		stream.Expect("data: \"")
-		if d := nextDrawn(t, stream); d.ID != first || d.Left {
-			t.Errorf("at the beginning: %+v", d)
-		}
+	board, _ := follow(t, web.URL+"/panel/events?after=0")
+	own, _ := follow(t, web.URL+"/panel/events?list="+first)
+	if d := nextDrawn(t, board); d.ID != first || d.State != "working" {
+		t.Errorf("at the beginning: %+v", d)
 	}
 	write(secondPlan)
 	second := nextDrawn(t, board)
-	if second.ID == first || second.Left || second.Now == "" {
+	if second.ID == first || second.State != "working" || !strings.Contains(second.Pieces["now-"+second.ID], "Raising the mast") {
 		t.Errorf("the second plan: %+v", second)
 	}
-	for where, d := range map[string]drawn{"board": nextDrawn(t, board), "own page": nextDrawn(t, own)} {
-		if d.ID != first || !d.Left || d.Now != "" || !strings.Contains(d.Card, "left open") || !strings.HasSuffix(d.Say, "left open") {
-			t.Errorf("%s: the first plan: %+v", where, d)
-		}
+	if d := nextDrawn(t, board); d.ID != first || d.State != "left open" || !strings.Contains(d.Pieces["row-"+first], "stopped at") || !strings.HasSuffix(d.Say, "left open") {
+		t.Errorf("the first plan: %+v", d)
+	}
+	if _, name, data := own.Event(); name != "page" || !strings.Contains(data, "Left open") {
+		t.Errorf("own page: %s %s", name, data)
 	}
 	write(strings.Replace(secondPlan, "pending", "completed", 1))
 	got := []drawn{nextDrawn(t, board)}
 	write(strings.Replace(firstPlan, "pending", "completed", 1)) // the chat goes on with its first plan
 	got = append(got, nextDrawn(t, board), nextDrawn(t, board))
-	if got[0].ID != second.ID || got[0].Left || got[1].ID != first || got[1].Left || got[2].ID != second.ID || !got[2].Left {
+	if got[0].ID != second.ID || got[0].State != "working" || got[1].ID != first || got[1].State != "working" || got[2].ID != second.ID || got[2].State != "left open" {
 		t.Errorf("%+v", got)
 	}
 }
 
-// A page that connects is sent what differs from what it shows: a process may
-// have ended since, and a list may have been taken up again without a write.
+// A page says which version it shows, and a stream which one it should show: a
+// page learns from the difference that a process has ended, or that a list was
+// taken up again, before it could follow. While it follows it is sent that.
 func TestPanelSendsWhatDiffers(t *testing.T) {
 	store := memory.New()
 	s := servertest.New(t, store, nil)
 	web := servertest.Serve(t, s, nil)
-	ended := todo.NewBoard(store)
-	conversation := func(key string) todo.Conversation { return todo.Conversation{Key: key, Hint: true} }
-	begin := func(key, text string) todo.Snapshot {
-		t.Helper()
-		out, err := ended.As("").Apply(t.Context(), todo.Write{
-			Target: todo.Target{Conversation: conversation(key), Append: true}, Change: func(d *todo.Draft) error { d.Append(text); return nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out.After
-	}
-	a, b, c := begin("process:a", "A"), begin("process:b", "B"), begin("process:c", "C")
-	ended.Close()
-	if err := s.Board.As("").Hold(t.Context(), conversation("process:d"), b); err != nil {
+	other := todo.NewBoard(store)
+	conversation := todo.Conversation{Key: "process:a", Hint: true}
+	out, err := other.As("").Apply(t.Context(), todo.Write{
+		Target: todo.Target{Conversation: conversation, Append: true}, Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
+	if err != nil {
 		t.Fatal(err)
 	}
-	stream := servertest.OpenStream(t, "GET", fmt.Sprintf("%s/panel/events?after=%d&left=%s,%s", web.URL, c.Seq, b.List.ID, c.List.ID), "")
-	stream.Expect("data: \"")
-	got := map[string]bool{}
-	for range 2 {
-		d := nextDrawn(t, stream)
-		got[d.ID] = d.Left
+	shown := func() string {
+		return regexp.MustCompile(`data-version="([^"]*)"`).FindStringSubmatch(page(t, web.URL))[1]
 	}
-	if left, ok := got[a.List.ID]; !ok || !left {
-		t.Errorf("the list of a process that ended is not sent: %v", got)
+	before := shown()
+	stream, version := follow(t, web.URL+"/panel/events")
+	if version != before {
+		t.Errorf("nothing changed, but the page shows %s and should show %s", before, version)
 	}
-	if left, ok := got[b.List.ID]; !ok || left {
-		t.Errorf("the list that was taken up again is not sent: %v", got)
+	other.Close()
+	if d := nextDrawn(t, stream); d.ID != out.After.List.ID || d.State != "left open" {
+		t.Errorf("its process ended: %+v", d)
+	}
+	if after := shown(); after == before {
+		t.Error("the version does not tell that a process ended")
+	}
+	if err := s.Board.As("").Hold(t.Context(), conversation, out.After); err != nil {
+		t.Fatal(err)
+	}
+	if d := nextDrawn(t, stream); d.ID != out.After.List.ID || d.State != "working" {
+		t.Errorf("it was taken up again: %+v", d)
 	}
 }
 
@@ -227,7 +234,7 @@ func TestPanelSharedConnection(t *testing.T) {
 			t.Fatal(body)
 		}
 	}
-	if html := page(t, web.URL); strings.Contains(html, "left open") || strings.Count(html, `<article id="card-`) != 2 {
+	if html := page(t, web.URL); strings.Contains(html, `id="row-`) || strings.Count(html, `id="card-`) != 2 {
 		t.Error(html)
 	}
 }
@@ -249,8 +256,7 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 	if html := page(t, web.URL); !strings.Contains(html, "Raising the mast") {
 		t.Errorf("before: %s", html)
 	}
-	stream := servertest.OpenStream(t, "GET", web.URL+"/panel/events", "")
-	stream.Expect("data: \"")
+	stream, _ := follow(t, web.URL+"/panel/events")
 	archive := func(id string) drawn {
 		t.Helper()
 		if _, err := s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}); err != nil {
@@ -258,16 +264,16 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 		}
 		return nextDrawn(t, stream)
 	}
-	if d := archive(sub); d.ID != main || d.Gone || strings.Contains(d.Card, "Raising the mast") {
+	if d := archive(sub); d.ID != main || d.Archived || strings.Contains(d.Pieces["card-"+main], "Raising the mast") {
 		t.Errorf("a sub-agent's list was archived: %+v", d)
 	}
 	if html := page(t, web.URL); strings.Contains(html, "Raising the mast") || !strings.Contains(html, "Laying the keel") {
 		t.Errorf("the board with an archived sub-agent's list: %s", html)
 	}
-	if html := page(t, web.URL+"/lists/"+sub); !strings.Contains(html, "archived") || strings.Contains(html, "data-run") {
+	if html := page(t, web.URL+"/lists/"+sub); !strings.Contains(html, "<span>Archived</span>") || strings.Contains(html, "data-run") {
 		t.Errorf("the page of an archived list: %s", html)
 	}
-	if d := archive(main); d.ID != main || !d.Gone || d.Now != "" {
+	if d := archive(main); d.ID != main || d.Place == "" || !d.Archived {
 		t.Errorf("a main list was archived: %+v", d)
 	}
 	if html := page(t, web.URL); strings.Contains(html, "Laying the keel") {

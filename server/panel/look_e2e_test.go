@@ -3,7 +3,6 @@
 package panel_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -13,9 +12,9 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// W4: what each status looks like on the panel. Completed: a green tick, the text
-// struck through. In progress: a blue dot, the active text, heavier. Pending: an
-// outlined circle, the text. An unknown status looks pending.
+// W4: what each status looks like on the panel. Completed: a filled green tick, the
+// text grey. In progress: a blue half disc and the active text on a tint. Pending:
+// a grey ring, the text. An unknown status looks pending.
 func TestStatusesLookAsTheyShould(t *testing.T) {
 	store := memory.New()
 	item := func(id string, status todo.Status) todo.Item {
@@ -33,33 +32,29 @@ func TestStatusesLookAsTheyShould(t *testing.T) {
 	servertest.Do(t, ctx, chromedp.Navigate(site.URL+"/lists/"+saved.List.ID))
 	servertest.Until(t, ctx, servertest.IsLive)
 	type look struct {
-		Text, Line, Sign, SignColor, Dot, Ring string
-		Weight                                 int
+		Text, Sign, SignColor, Ink, Tint, Word string
 	}
 	looks := servertest.Eval[[]look](t, ctx, `(() => {
 		const color = (name) => { const p = document.createElement('p'); p.style.color = 'var(' + name + ')'; document.body.append(p); const c = getComputedStyle(p).color; p.remove(); return c; };
-		const names = { [color('--green')]: 'green', [color('--accent')]: 'blue', [color('--faint')]: 'grey', 'rgba(0, 0, 0, 0)': 'none' };
+		const names = { [color('--done')]: 'green', [color('--accent')]: 'blue', [color('--faint')]: 'grey', [color('--ink')]: 'black', [color('--wash')]: 'wash', 'rgba(0, 0, 0, 0)': 'none' };
 		const say = (c) => names[c] ?? c;
-		return [...document.querySelectorAll('.items > li')].map((li) => {
-			const text = getComputedStyle(li.querySelector('.text')), sign = getComputedStyle(li.querySelector('.sign'), '::before');
-			return { Text: li.querySelector('bdi').textContent, Line: text.textDecorationLine, Weight: Number(text.fontWeight), Sign: sign.content,
-				SignColor: say(sign.color), Dot: say(sign.backgroundColor), Ring: sign.borderTopStyle === 'solid' ? say(sign.borderTopColor) : 'none' };
-		});
+		return [...document.querySelectorAll('#items > li[data-item]')].map((li) => ({
+			Text: li.querySelector('bdi').textContent, Sign: li.querySelector('.tick use').getAttribute('href'), SignColor: say(getComputedStyle(li.querySelector('.tick .i')).stroke),
+			Ink: say(getComputedStyle(li.querySelector('.t')).color), Tint: say(getComputedStyle(li).backgroundColor), Word: li.querySelector('.spoken').textContent,
+		}));
 	})()`)
 	if len(looks) != 4 {
 		t.Fatalf("%d items: %+v", len(looks), looks)
 	}
 	done, running, open, unknown := looks[0], looks[1], looks[2], looks[3]
-	if done.Text != "Text 1" || done.Line != "line-through" || !strings.Contains(done.Sign, "✓") || done.SignColor != "green" {
-		t.Errorf("completed: %+v", done)
-	}
-	if running.Text != "Active 2" || running.Dot != "blue" || running.Weight <= open.Weight || running.Line != "none" {
-		t.Errorf("in progress: %+v", running)
-	}
-	if open.Text != "Text 3" || open.Dot != "none" || open.Ring != "grey" || open.Line != "none" {
-		t.Errorf("pending: %+v", open)
-	}
-	if unknown.Text = "Text 3"; unknown != open {
-		t.Errorf("an unknown status: %+v, a pending one %+v", looks[3], open)
+	for name, c := range map[string]struct{ got, want look }{
+		"completed":   {done, look{"Text 1", "#g-completed", "green", "grey", "none", "Done: "}},
+		"in progress": {running, look{"Active 2", "#g-in_progress", "blue", "black", "wash", "In progress: "}},
+		"pending":     {open, look{"Text 3", "#g-pending", "grey", "black", "none", "To do: "}},
+		"unknown":     {unknown, look{"Text 4", "#g-pending", "grey", "black", "none", "To do: "}},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s looks %+v, should look %+v", name, c.got, c.want)
+		}
 	}
 }

@@ -7,31 +7,28 @@ package panel
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
 
-	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/palette"
 )
 
-//go:embed page.tmpl panel.css panel.js
+//go:embed *.tmpl panel.css panel.js
 var files embed.FS
 
 // policy is the Content-Security-Policy of all pages: they may load script and
-// style from this server and nothing else (BAD-INPUT 36).
+// style from this server, send forms to it and nothing else (BAD-INPUT 36).
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
-	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // Panel serves the pages that show lists to people. The server draws all HTML;
 // the script only inserts it into the page.
@@ -39,6 +36,10 @@ type Panel struct {
 	config    Config
 	templates *template.Template
 	assets    map[string]asset // by path
+	summaries summaries
+
+	mu   sync.Mutex
+	hubs map[string]*hub // by principal
 }
 
 // Config configures a [Panel].
@@ -48,6 +49,8 @@ type Config struct {
 	Process string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// ReadTimeout bounds the reads of the store for open pages; 0 means 10 s.
+	ReadTimeout time.Duration
 }
 
 // asset is a file that the pages load.
@@ -63,7 +66,10 @@ func New(c Config) (*Panel, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	p := &Panel{config: c, assets: make(map[string]asset)}
+	if c.ReadTimeout <= 0 {
+		c.ReadTimeout = 10 * time.Second
+	}
+	p := &Panel{config: c, assets: make(map[string]asset), hubs: make(map[string]*hub)}
 	for name, mediaType := range map[string]string{"panel.js": "text/javascript; charset=utf-8", "panel.css": "text/css; charset=utf-8"} {
 		data, err := files.ReadFile(name)
 		if err != nil {
@@ -72,33 +78,58 @@ func New(c Config) (*Panel, error) {
 		if name == "panel.css" {
 			data = append([]byte(palette.CSS), data...)
 		}
+		data = compact(data, name == "panel.js")
 		sum := sha256.Sum256(data)
 		p.assets["/"+name] = asset{data, mediaType, `"` + hex.EncodeToString(sum[:8]) + `"`}
 	}
-	var err error
-	p.templates, err = template.New("").Funcs(template.FuncMap{
-		"ago":        func(t time.Time) string { return render.Ago(c.Now().Sub(t)) },
-		"since":      func(t time.Time) string { return render.Took(c.Now().Sub(t)) },
-		"moment":     func(t time.Time) string { return moment(t, c.Now()) },
-		"full":       func(t time.Time) string { return t.In(c.Now().Location()).Format("2006-01-02 15:04:05 -07:00") },
-		"stamp":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"has":        func(t time.Time) bool { return !t.IsZero() },
-		"staleAfter": staleAfter.Milliseconds,
-	}).ParseFS(files, "*.tmpl")
-	if err != nil {
+	if err := p.parse(); err != nil {
 		return nil, fmt.Errorf("read panel: %w", err)
 	}
 	return p, nil
 }
 
+// parse reads the templates, without the line breaks between their elements.
+func (p *Panel) parse() error {
+	p.templates = template.New("").Funcs(p.functions())
+	for _, name := range []string{"glyphs", "frame", "board", "list", "history"} {
+		text, err := files.ReadFile(name + ".tmpl")
+		if err != nil {
+			return err
+		}
+		if _, err := p.templates.Parse(strings.ReplaceAll(string(text), ">\n<", "><")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// functions are those that templates call.
+func (p *Panel) functions() template.FuncMap {
+	now := p.config.Now
+	return template.FuncMap{
+		"ago":       func(t time.Time) string { return ago(t, now()) },
+		"since":     func(t time.Time) string { return took(now().Sub(t)) },
+		"clock":     func(t time.Time) string { return t.In(now().Location()).Format("15:04:05") },
+		"full":      func(t time.Time) string { return t.In(now().Location()).Format("Mon 2 Jan 2006, 15:04:05") },
+		"stamp":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"has":       func(t time.Time) bool { return !t.IsZero() },
+		"plus":      func(a, b int) int { return a + b },
+		"longAfter": longAfter.Milliseconds,
+		"maxText":   func() int { return todo.MaxText },
+		"maxTitle":  func() int { return todo.MaxTitle },
+		"dict":      func(a string, b any) map[string]any { return map[string]any{a: b} },
+	}
+}
+
 // Route adds the pages to an edge.
 func (p *Panel) Route(e *edge.Edge) {
-	e.Handle("GET /{$}", edge.Text, p.board)
-	e.Handle("GET /lists/{id}", edge.Text, p.list)
-	e.Handle("GET /lists/{id}/at/{revision}", edge.Text, p.oldRevision)
+	e.Handle("GET /{$}", p.failure, p.board)
+	e.Handle("GET /lists/{id}", p.failure, p.list)
+	e.Handle("GET /lists/{id}/at/{revision}", p.failure, p.oldAddress)
+	e.Handle("GET /lists/{id}/edit", p.failure, p.oldEditor)
 	e.Handle("POST /lists/{id}/restore/{revision}", edge.JSON, p.restore)
-	e.Handle("GET /lists/{id}/edit", edge.Text, p.editor)
 	e.Handle("POST /lists/{id}/edit", edge.JSON, p.edit)
+	e.Handle("POST /panel/clear", edge.JSON, p.clear)
 	e.HandleUnbounded("GET /panel/events", edge.Text, p.events)
 	for path := range p.assets {
 		e.Handle("GET "+path, edge.Text, p.asset)
@@ -124,138 +155,31 @@ func (p *Panel) page(w http.ResponseWriter, name string, data any) error {
 	if err := p.templates.ExecuteTemplate(&b, name, data); err != nil {
 		return edge.Internal(fmt.Errorf("draw page %s: %w", name, err))
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", policy)
-	w.Header().Set("Referrer-Policy", "no-referrer")
-	w.Header().Set("Cache-Control", "no-store")
+	p.header(w)
 	_, _ = w.Write(b.Bytes())
 	return nil
 }
 
-func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
-	v, err := p.boardView(r)
-	if err != nil {
-		return err
-	}
-	v.Address = "http://" + r.Host + "/mcp"
-	return p.page(w, "board", v)
+func (p *Panel) header(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", policy)
+	w.Header().Set("Referrer-Policy", "same-origin")
+	w.Header().Set("Cache-Control", "no-store")
 }
 
-// listPage is a list's own page.
-type listPage struct {
-	listView
-	Shown listView // the revision that is drawn: the newest or an old one
-}
-
-// list serves a list's page at its newest revision or at ?revision=, which
-// pages use without script. If the id ends in .md or .json it serves the list
-// itself, as markdown or JSON.
-func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
-	id := r.PathValue("id")
-	for suffix, write := range map[string]func(http.ResponseWriter, todo.Snapshot) error{".md": writeMarkdown, ".json": writeDocument} {
-		if bare, ok := strings.CutSuffix(id, suffix); ok {
-			l, err := r.Lists.Load(r.Context(), bare, 0)
-			if err != nil {
-				return err
-			}
-			return write(w, l)
-		}
+// failure is the page in the place of one that cannot be shown. It leads on to
+// the others.
+func (p *Panel) failure(w http.ResponseWriter, status int, text string) {
+	page := boardPage{frame: frame{Head: "Not found", View: "none"}, Nothing: "There is no such list. It may have been deleted, or its address is not whole."}
+	if status != http.StatusNotFound {
+		page.Head, page.Nothing = "Not now", text
 	}
-	v, err := p.listView(r.Context(), r.Lists, id)
-	if err != nil {
-		return err
+	var b bytes.Buffer
+	if err := p.templates.ExecuteTemplate(&b, "board", page); err != nil {
+		edge.Text(w, status, text)
+		return
 	}
-	page := listPage{listView: v, Shown: v}
-	if wanted, err := strconv.ParseInt(r.URL.Query().Get("revision"), 10, 64); err == nil && wanted > 0 && wanted < v.Revision {
-		if page.Shown, err = p.revision(r, id, wanted); err != nil {
-			return err
-		}
-	}
-	return p.page(w, "list", page)
-}
-
-func writeMarkdown(w http.ResponseWriter, l todo.Snapshot) error {
-	w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
-	_, _ = w.Write([]byte(render.Markdown(l)))
-	return nil
-}
-
-func writeDocument(w http.ResponseWriter, l todo.Snapshot) error {
-	w.Header().Set("Content-Disposition", `attachment; filename="`+l.List.ID+`.json"`)
-	return edge.WriteJSON(w, http.StatusOK, render.Document(l))
-}
-
-// listView returns the view of a list's newest revision, with its sub-agents'
-// lists and the oldest revision that is kept.
-func (p *Panel) listView(ctx context.Context, lists todo.Lists, id string) (listView, error) {
-	l, err := lists.Load(ctx, id, 0)
-	if err != nil {
-		return listView{}, err
-	}
-	subs, err := lists.Find(ctx, todo.Query{Parent: id})
-	if err != nil {
-		return listView{}, err
-	}
-	f := newFamily(l, subs)
-	left, err := leftBehind(ctx, lists, []family{f})
-	if err != nil {
-		return listView{}, err
-	}
-	kept, err := lists.History(ctx, id, 0, 1)
-	v := viewOf(f, left, p.config.Now())
-	v.Oldest = l.Revision
-	if len(kept) > 0 {
-		v.Oldest = min(v.Oldest, kept[0].Revision) // the list may have changed since it was read
-	}
-	return v, err
-}
-
-// revision returns the view of an old revision, with its changes marked.
-func (p *Panel) revision(r *edge.Request, id string, n int64) (listView, error) {
-	l, err := r.Lists.Load(r.Context(), id, n)
-	if err != nil {
-		return listView{}, err
-	}
-	before, err := r.Lists.Load(r.Context(), id, n-1)
-	if n == 1 || errors.Is(err, todo.ErrNotFound) {
-		before, err = todo.Snapshot{}, nil
-	}
-	return oldView(before, l, p.config.Now()), err
-}
-
-// restore writes an old revision as a new one. The edge has refused requests
-// from foreign pages before.
-func (p *Panel) restore(w http.ResponseWriter, r *edge.Request) error {
-	n, err := revisionOf(r)
-	if err != nil {
-		return err
-	}
-	out, err := r.Lists.Restore(r.Context(), r.PathValue("id"), n, todo.Writer{Client: "panel", Variant: "restore", Person: true})
-	if err != nil {
-		return err
-	}
-	return edge.WriteJSON(w, http.StatusOK, render.Document(out.After))
-}
-
-// revisionOf returns the revision in the path. Its error is an [*edge.Error]
-// with status 404.
-func revisionOf(r *edge.Request) (int64, error) {
-	n, err := strconv.ParseInt(r.PathValue("revision"), 10, 64)
-	if err != nil || n < 1 {
-		return 0, &edge.Error{Status: http.StatusNotFound, Text: "no such revision"}
-	}
-	return n, nil
-}
-
-// oldRevision serves the items of an old revision as HTML, for the timeline.
-func (p *Panel) oldRevision(w http.ResponseWriter, r *edge.Request) error {
-	n, err := revisionOf(r)
-	if err != nil {
-		return err
-	}
-	v, err := p.revision(r, r.PathValue("id"), n)
-	if err != nil {
-		return err
-	}
-	return p.page(w, "revision", v)
+	p.header(w)
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes())
 }

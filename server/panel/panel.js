@@ -1,261 +1,699 @@
-// The script of all panel pages. It follows /panel/events and inserts the HTML
-// that the server has drawn; it draws no list texts itself.
+// The script of all panel pages. The server draws every text; the script moves
+// what it has drawn into place, and adds what a page without script cannot:
+// times, fields in place, undo, keys and notifications.
 const $ = (id) => document.getElementById(id);
-const { view, list } = document.body.dataset;
-let seq = Number(document.body.dataset.seq);
-let newest = Number(document.body.dataset.revision || 0);
-let shown = $('scrub') ? Number($('scrub').value) : 0;
-let oldest = $('scrub') ? Number($('scrub').min) : 0; // the first revision that is kept
-
-// --- inserting drawn HTML
-
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const page = () => $('main').dataset;
 const parse = (html) => {
   const t = document.createElement('template');
   t.innerHTML = html; // drawn and escaped by the server; the policy forbids inline script
   return t.content.firstElementChild;
 };
+const make = (tag, props, ...inside) => {
+  const e = Object.assign(document.createElement(tag), props);
+  e.append(...inside);
+  return e;
+};
+const glyph = (name) => parse(`<svg class="i" aria-hidden="true"><use href="#g-${name}"/></svg>`);
 
-// settle replaces old by fresh but keeps the elements of unchanged items, open
-// details and the focus, so that a person's reading and selection are not
-// disturbed.
-function settle(old, fresh) {
-  const items = new Map();
-  for (const li of old.querySelectorAll('.items > li')) items.set(li.parentNode.id + li.dataset.key, li);
-  for (const li of fresh.querySelectorAll('.items[id] > li')) {
-    const was = items.get(li.parentNode.id + li.dataset.key);
-    if (was && was.className === li.className && was.querySelector('bdi').textContent === li.querySelector('bdi').textContent) li.replaceWith(was);
-    else li.classList.add('fresh');
+// --- moving drawn HTML into place
+
+const keyOf = (n) => n.id || n.dataset?.item;
+// What the script has added stays; what both pages have may be as the person left it.
+const listOf = (e) => e.id.slice(e.id.indexOf('-') + 1);
+const kept = (n) => n.dataset && 'keep' in n.dataset, own = (n) => n.dataset?.keep === 'own';
+const put = (parent, node, before) => {
+  if (parent.moveBefore && node.isConnected) parent.moveBefore(node, before);
+  else parent.insertBefore(node, before);
+};
+
+// morph makes old like fresh and keeps every element that is in both, so that
+// focus, selection and open folds stay. A newer element is not made older.
+function morph(old, fresh) {
+  if (old.nodeType !== 1) { if (old.data !== fresh.data) old.data = fresh.data; return; }
+  if (kept(old) || old.isEqualNode(fresh) || old !== $('main') && Number(old.dataset.seq) > Number(fresh.dataset.seq)) return;
+  if (old.late !== undefined) { old.late = fresh; return; } // a field stands in it
+  if (old.matches('time[data-ago], time[data-run]') && old.dateTime === fresh.dateTime) return;
+  const was = old.dataset.item && old.className.replace(' fresh', '') + old.querySelector('bdi')?.textContent;
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && name !== 'open') old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) {
+    if (name !== 'aria-expanded' && name !== 'open' && old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
-  const open = [...old.querySelectorAll('details')].map((d) => d.open);
-  fresh.querySelectorAll('details').forEach((d, i) => { d.open = open[i] || false; });
-  const focused = old.contains(document.activeElement) && document.activeElement.getAttribute('href');
-  old.replaceWith(fresh);
-  if (focused) fresh.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
+  morphChildren(old, fresh);
+  if (was && was !== old.className + old.querySelector('bdi')?.textContent) old.classList.add('fresh');
 }
 
-// place replaces the element with an id, in the same position, so that nothing
-// jumps when lists change in turn. An element that is new in its container
-// comes first. Empty html removes the element.
-function place(container, id, html) {
-  const old = $(id);
-  if (!html) { old?.remove(); return; }
-  const fresh = parse(html);
-  if (old) settle(old, fresh);
-  if (fresh.parentNode !== container) container.prepend(fresh);
+function morphChildren(old, fresh) {
+  const wanted = [...fresh.childNodes], keys = new Set(wanted.map(keyOf));
+  const known = new Map();
+  for (const c of [...old.childNodes]) {
+    const key = keyOf(c);
+    if (!key) continue;
+    if (!keys.has(key) && !own(c)) c.remove(); else known.set(key, c);
+  }
+  let at = old.firstChild;
+  for (const f of wanted) {
+    while (at && own(at)) at = at.nextSibling;
+    const key = keyOf(f), match = known.get(key);
+    if (match && match.nodeName === f.nodeName) {
+      // Where one element moved back, it steps aside instead of all others.
+      if (at && at !== match && at.nextSibling === match && !at.contains(document.activeElement)) { at.remove(); at = match; }
+      if (match === at) at = at.nextSibling; else put(old, match, at);
+      morph(match, f);
+    } else if (!key && at && !keyOf(at) && at.nodeType === f.nodeType && at.nodeName === f.nodeName) {
+      const next = at.nextSibling;
+      morph(at, f);
+      at = next;
+    } else {
+      const added = document.adoptNode(f);
+      if (added.dataset?.item && known.size) added.classList.add('fresh');
+      old.insertBefore(added, at);
+    }
+  }
+  while (at) { const next = at.nextSibling; if (!own(at)) at.remove(); at = next; }
+}
+addEventListener('animationend', (e) => e.target.classList.remove('fresh'));
+
+// steady runs a change of the page and brings the focus back to where it was.
+function steady(change) {
+  const was = document.activeElement;
+  const li = was.closest?.('[id]'), kind = was.className;
+  change();
+  if (document.activeElement === was || was === document.body) return;
+  const back = was.isConnected ? was : li && $(li.id) && (li === was ? $(li.id) : $(li.id).getElementsByClassName(kind)[0] ?? $(li.id));
+  back?.focus({ preventScroll: true });
 }
 
-// later applies an event in the next animation frame; of several for one list,
-// only the last.
-const pending = new Map();
-function later(d) {
-  if (!pending.size) requestAnimationFrame(() => { for (const one of pending.values()) apply(one); pending.clear(); tick(); });
-  pending.set(d.id, d);
+// --- pages
+
+const cache = new Map();
+const fetched = (url) => {
+  if (!cache.has(url)) cache.set(url, fetch(url).then((r) => r.text()).catch((e) => { cache.delete(url); throw e; }));
+  return cache.get(url);
+};
+let loads = 0, going = 0;
+// load shows another address in the place of this one.
+async function load(url, how) {
+  const mine = ++loads;
+  if (how !== 'refresh') going = mine;
+  let html;
+  try { html = await fetched(url); } catch { return false; } finally { if (going === mine) going = 0; }
+  if (how === 'refresh') cache.delete(url);
+  if (mine !== loads) return false;
+  const doc = new DOMParser().parseFromString(html, 'text/html');
+  const list = page().list;
+  if (how === 'push') history.pushState(0, '', url);
+  if (how === 'replace') history.replaceState(0, '', url);
+  steady(() => { morph(document.body, doc.body); document.body.className = doc.body.className; });
+  document.title = doc.title;
+  arrived();
+  if (page().list !== list) follow();
+  return true;
+}
+const here = () => location.pathname + location.search;
+// refresh loads the page again when what it shows has moved, soon but not for
+// every change of many.
+let due = 0, refreshed = 0;
+function refresh() {
+  cache.clear();
+  if (due) return;
+  due = setTimeout(async () => {
+    due = 0;
+    if (going) { refresh(); return; } // the person is on the way to another page
+    refreshed = Date.now();
+    await load(here(), 'refresh');
+  }, going ? 50 : Math.max(0, Math.min(refreshed + 400 - Date.now(), 400)));
 }
 
-const settled = new Map([...document.querySelectorAll('#rail > li')].map((li) => [li.id.slice(5), li.classList.contains('settled')]));
-function apply(d) {
-  $('say').textContent = d.say;
-  if (d.settled && settled.get(d.id) === false) announce(d.name);
-  settled.set(d.id, d.settled);
-  if (view === 'list') { applyList(d); return; }
-  if (d.gone) d.card = d.rail = d.now = '';
-  $('empty').hidden = true;
-  place($('rail'), 'rail-' + d.id, d.rail);
-  place($('now'), 'now-' + d.id, d.now);
-  place(d.settled ? $('done') : d.left ? $('left') : $('open'), 'card-' + d.id, d.card);
-  count();
+// arrived makes a page that was drawn ready for hands.
+function arrived() {
+  for (const e of all('[data-place]')) seen.set(listOf(e), { place: e.dataset.place, state: e.dataset.state, failed: +(e.dataset.failed ?? 0) });
+  if ($('head')) seen.set(page().list, { state: $('head').dataset.state, failed: +$('head').dataset.failed });
+  for (const b of all('[data-copy]')) b.hidden = !navigator.clipboard;
+  $('keys-open').hidden = false;
+  if ($('q') !== document.activeElement) $('q').value = new URLSearchParams(location.search).get('q') ?? '';
+  fold();
+  bell();
+  tick();
+  if ($('status').dataset.state === 'live') state('live', liveText());
+  if (page().view === 'history') {
+    if (!location.search.includes('revision=' + page().revision)) history.replaceState(0, '', '?revision=' + page().revision);
+    const at = Number(page().revision), newest = parseInt(page().version, 10);
+    if (document.body.innerHTML.length < 200000) for (let n = at - 3; n <= at + 3; n++) if (n >= +page().oldest && n <= newest && n !== at) fetched('?revision=' + n);
+  }
 }
 
-function count() {
-  if ($('finished-count')) $('finished-count').textContent = $('done').childElementCount || '';
+// fold hides the leading done items of a list, unless the person opened them.
+let unfolded = false;
+function fold() {
+  const row = $('fold');
+  if (!row) return;
+  const n = Number(row.dataset.n);
+  row.hidden = !n;
+  $('unfold').setAttribute('aria-expanded', unfolded);
+  all('#items > li[data-item]').forEach((li, i) => { li.hidden = i < n && !unfolded && !li.contains(document.activeElement); });
 }
 
 // --- following changes
 
+const seen = new Map(); // how lists stand, as the person was shown or told
+let source, wait = 250, serving = '', lostAt = 0;
+let newest = Number(page().seq);
+
 function state(name, text) {
   $('status').dataset.state = name;
+  document.querySelector('#status .lamp').classList.toggle('off', name !== 'live');
   if ($('status-text').textContent !== text) $('status-text').textContent = text;
+  document.body.classList.toggle('stale', name !== 'live');
 }
+const liveText = () => page().view === 'history' && !location.search.includes('revision=' + parseInt(page().version, 10)) ? 'Old revision' : 'Live';
 
-let wait = 250, serving = '';
 function follow() {
-  // What is drawn as left open now, so that the server sends what differs.
-  const left = [...document.querySelectorAll(list ? '.card.left' : '#rail > .left')].map((e) => e.id.slice(5));
-  const source = new EventSource(`/panel/events?after=${seq}&left=${left.slice(0, 200)}${list ? '&list=' + encodeURIComponent(list) : ''}`);
-  source.onopen = () => { wait = 250; state('live', 'Live'); };
+  source?.close();
+  const { view, list } = page();
+  if (view === 'none') { state('live', ''); return; }
+  source = new EventSource(`/panel/events?after=${newest}${list ? '&list=' + encodeURIComponent(list) : ''}`);
   source.addEventListener('hello', (e) => {
-    // Another process answers now, perhaps with another store: load everything
-    // again.
-    if (serving && serving !== e.data) location.reload();
-    serving = e.data;
+    const { process, version } = JSON.parse(e.data);
+    const again = lostAt || serving && serving !== process;
+    wait = 250;
+    lostAt = 0;
+    $('lost')?.remove();
+    state('live', liveText());
+    flush();
+    // Another process may serve another version of the page.
+    if (serving && serving !== process && !outbox.length && !document.querySelector('.field')) { location.reload(); return; }
+    serving = process;
+    if (again || page().view !== 'history' && page().version !== version) refresh();
   });
   source.addEventListener('list', (e) => {
     const d = JSON.parse(e.data);
-    seq = Math.max(seq, Number(e.lastEventId));
-    later(d);
+    newest = Math.max(newest, d.seq ?? 0);
+    news(d);
+    later(d.id, () => show(d));
   });
-  source.onerror = () => {
-    source.close();
-    state('lost', 'Connection lost, trying again');
-    setTimeout(follow, wait);
-    wait = Math.min(wait * 2, 2000);
-  };
+  source.addEventListener('page', (e) => {
+    const d = JSON.parse(e.data);
+    news({ ...d, id: page().list });
+    // One after the other: each says what changed since the one before.
+    later('page' + d.to, () => showPage(d));
+  });
+  source.onerror = lost;
+}
+
+function lost() {
+  source.close();
+  lostAt ||= Date.now();
+  state('lost', 'Connection lost');
+  if (Date.now() - lostAt > 2000 && !$('lost')) {
+    const at = new Date(lostAt).toLocaleTimeString();
+    const again = make('button', { className: 'btn end', type: 'button', textContent: 'Try now', onclick: () => { clearTimeout(retry); follow(); } });
+    $('main').prepend(make('div', { id: 'lost', className: 'bar lost', role: 'alert' }, `Connection lost. This is what stood at ${at}. Trying again.`, again));
+    $('lost').dataset.keep = 'own';
+  }
+  retry = setTimeout(follow, wait);
+  wait = Math.min(wait * 2, 2000);
+}
+let retry;
+
+// later runs a change in the next frame; of several for one list, the last. A
+// hidden tab has no frames: there it is run at once.
+const pending = new Map();
+function later(id, change) {
+  if (document.hidden) { change(); return; }
+  if (!pending.size) requestAnimationFrame(run);
+  pending.set(id, change);
+}
+function run() {
+  const changes = [...pending.values()];
+  pending.clear();
+  steady(() => { for (const change of changes) change(); });
+  tick();
+}
+addEventListener('visibilitychange', () => { if (document.hidden && pending.size) run(); });
+
+// show shows on the board what changed of a list. Where it moves, the board is
+// drawn again.
+function show(d) {
+  say(d.say);
+  if (d.gone) {
+    for (const kind of ['card-', 'row-', 'now-']) $(kind + d.id)?.remove();
+    refresh();
+    return;
+  }
+  const was = seen.get(d.id);
+  seen.set(d.id, { place: d.place, state: d.state, failed: d.failed });
+  for (const [id, html] of Object.entries(d.pieces)) {
+    const old = $(id);
+    if (!old || !html) continue;
+    morph(old, parse(html));
+    const open = old.querySelector('[data-fold][aria-expanded=true]');
+    if (open) unfold(open, true);
+  }
+  if (was?.place !== d.place) refresh();
+}
+
+// showPage shows what changed on the list's own page.
+function showPage(d) {
+  say(d.say);
+  if (d.gone || page().view !== 'list' || page().version !== d.from) { refresh(); return; }
+  Object.assign(page(), { version: d.to, seq: d.seq, revision: d.revision });
+  seen.set(page().list, { state: d.state, failed: d.failed });
+  document.title = d.title + ' · todo-mcp';
+  $('main').classList.toggle('idle', d.state === 'idle');
+  const items = $('items'), order = new Set(d.order);
+  for (const li of all('#items > li[data-item]')) if (!order.has(li.dataset.item)) li.remove();
+  for (const [id, html] of Object.entries(d.pieces)) {
+    const old = $(id), fresh = parse(html);
+    if (old) morph(old, fresh);
+    else { fresh.classList.add('fresh'); items.insertBefore(fresh, $('add')); }
+  }
+  let at = items.querySelector('li[data-item]');
+  for (const item of d.order) {
+    const li = $('i-' + item);
+    if (!li) { refresh(); return; }
+    if (li === at) { at = at.nextElementSibling; continue; }
+    if (at?.nextElementSibling === li && !at.contains(document.activeElement)) { items.insertBefore(at, $('add')); at = li.nextElementSibling; } else put(items, li, at);
+  }
+  fold();
+}
+
+// say tells screen readers what happens, at most every five seconds.
+let saying, saidAt = 0;
+function say(text) {
+  clearTimeout(saying);
+  saying = setTimeout(() => { saidAt = Date.now(); $('say').textContent = text; }, Math.max(0, saidAt + 5000 - Date.now()));
 }
 
 // --- time
 
+const gap = '\u202f', two = (n) => String(n).padStart(2, '0');
 function took(ms) {
   const s = Math.max(0, Math.floor(ms / 1000)), m = Math.floor(s / 60), h = Math.floor(m / 60), d = Math.floor(h / 24);
-  return d ? `${d}d ${h % 24}h` : h ? `${h}h ${m % 60}m` : m ? `${m}m ${s % 60}s` : `${s}s`;
+  return d ? `${d}${gap}d ${two(h % 24)}${gap}h` : h ? `${h}${gap}h ${two(m % 60)}${gap}m` : m ? `${m}${gap}m ${two(s % 60)}${gap}s` : `${s}${gap}s`;
 }
 function ago(ms) {
-  const m = Math.floor(ms / 60000), h = Math.floor(m / 60), d = Math.floor(h / 24);
-  return d > 0 ? `${d}d ago` : h > 0 ? `${h}h ago` : m > 0 ? `${m}m ago` : 'just now';
+  const s = Math.max(0, Math.floor(ms / 1000)), m = Math.floor(s / 60);
+  return m >= 60 ? `${Math.floor(m / 60)}${gap}h ago` : m ? `${m}${gap}m ago` : `${s}${gap}s ago`;
 }
 function tick() {
-  const now = Date.now();
-  for (const t of document.querySelectorAll('time[data-ago], time[data-run]')) {
-    const since = now - Date.parse(t.dateTime);
-    const text = 'run' in t.dataset ? took(since) : ago(since);
+  const now = Date.now(), long = Number(page().longAfter);
+  for (const t of all('time[data-ago], time[data-run]')) {
+    const since = now - Date.parse(t.dateTime), runs = 'run' in t.dataset;
+    if (!runs && since > 12 * 3600e3 || document.body.classList.contains('stale') && runs) continue;
+    const text = runs ? took(since) : ago(since);
     if (t.textContent !== text) t.textContent = text;
-    if ('run' in t.dataset) t.classList.toggle('stale', since > Number(document.body.dataset.staleAfter));
+    if (runs) t.classList.toggle('long', since > long);
   }
 }
-setInterval(tick, 1000);
+setInterval(() => { if (!document.hidden) tick(); }, 1000);
 
-// --- a list's own page
+// --- notifications
 
-function applyList(d) {
-  const live = shown === newest;
-  newest = Math.max(newest, d.revision);
-  oldest = Math.max(oldest, d.oldest);
-  $('scrub').max = newest;
-  $('scrub').min = oldest;
-  if (live) {
-    shown = newest;
-    $('scrub').value = shown;
-    if (editing) { mark(); if (document.activeElement?.type !== 'text') editor(); return; }
-    const old = $('card-' + d.id);
-    const fresh = parse(d.card);
-    if (old) settle(old, fresh); else $('shown').replaceChildren(fresh);
+// news tells what a person may wait for, also of a list that began and ended
+// while nobody looked.
+function news(d) {
+  const was = seen.get(d.id) ?? {};
+  if (!d.person && !d.gone && !d.archived) {
+    if (d.state === 'finished' && was.state !== 'finished') tell('Finished', d.title, d.failed ? `${d.failed} failed` : '');
+    else if (d.state === 'waiting' && was.state !== 'waiting') tell('Waiting for you', d.title, d.reason ?? '');
+    else if (d.failed > (was.failed ?? 0)) tell('An item failed', d.title, '');
   }
-  mark();
+  if (document.hidden) seen.set(d.id, { ...was, state: d.state, failed: d.failed });
+}
+const notes = { on: () => 'Notification' in window && Notification.permission === 'granted' && localStorage.notify === 'on' };
+function tell(what, title, body) {
+  if (notes.on() && (document.hidden || !document.hasFocus())) new Notification(`${what}: ${title}`, { body, tag: what + title });
+}
+function bell() {
+  const b = $('bell');
+  if (!('Notification' in window)) return;
+  const refused = Notification.permission === 'denied';
+  b.hidden = page().view === 'none' || page().view === 'history';
+  b.setAttribute('aria-pressed', notes.on());
+  b.title = refused ? 'Allow notifications for this page in the browser' : notes.on() ? 'Notifications are on' : 'Notify me when a list is finished or waits for me';
+  b.setAttribute('aria-label', b.title);
+  b.onclick = async () => {
+    if (notes.on()) localStorage.notify = 'off';
+    else if (await Notification.requestPermission() === 'granted') localStorage.notify = 'on';
+    bell();
+  };
 }
 
-function mark() {
-  $('where').textContent = `${shown} of ${newest}`;
-  $('live').hidden = shown === newest;
-  $('restore').hidden = shown === newest || shown < oldest; // what is drawn may be kept no more
-}
+// --- edits
 
-let asked = 0;
-async function go(revision) {
-  if (editing) { editing = false; $('edit').textContent = 'Edit'; $('edit').setAttribute('aria-pressed', false); }
-  shown = Math.min(Math.max(oldest, revision), newest);
-  $('scrub').value = shown;
-  mark();
-  const mine = ++asked;
-  const live = shown === newest;
-  const page = await fetch(live ? `/lists/${list}` : `/lists/${list}/at/${shown}`);
-  const html = await page.text();
-  if (mine !== asked || !page.ok) return;
-  if (live) {
-    const fresh = new DOMParser().parseFromString(html, 'text/html').getElementById('card-' + list);
-    // A change that arrived during the request is newer than its answer.
-    if (fresh && Number(fresh.dataset.seq) < seq) { go(newest); return; }
-    if (fresh) $('shown').replaceChildren(document.adoptNode(fresh));
-  } else {
-    const card = document.createElement('article');
-    card.className = 'card old';
-    card.innerHTML = html; // drawn by the server, as above
-    $('shown').replaceChildren(card);
+let outbox = []; // edits that the server has not answered
+const undos = JSON.parse(sessionStorage.undos ?? '[]');
+
+// send sends an edit. told.refused is called with what the server says against
+// it, told.waits when it does not answer: then the edit is sent again.
+async function send(list, edit, told = {}) {
+  edit.op ??= String(Math.random()).slice(2) + Date.now();
+  let answer;
+  try {
+    answer = await fetch(`/lists/${encodeURIComponent(list)}/edit`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(edit) });
+  } catch { /* no answer */ }
+  outbox = outbox.filter((o) => o.edit !== edit);
+  if (!answer || answer.status >= 500) {
+    const why = answer ? (await answer.json()).error : 'The server does not answer';
+    outbox.push({ list, edit, told });
+    (told.waits ?? ((text) => toast(text)))(`Not saved yet: ${why}. It is sent when the server is back.`);
+    setTimeout(flush, 5000);
+    return;
   }
-  $('say').textContent = `Revision ${shown} of ${newest}`;
-  tick();
-}
-
-if (view === 'list') {
-  $('scrub').addEventListener('input', () => go(Number($('scrub').value)));
-  for (const [id, by] of [['prev', -1], ['next', 1]]) $(id).addEventListener('click', (e) => { e.preventDefault(); go(shown + by); });
-  $('live').addEventListener('click', () => go(newest));
-  $('restore').addEventListener('click', async () => {
-    const done = await fetch(`/lists/${list}/restore/${shown}`, { method: 'POST' });
-    if (!done.ok) { $('say').textContent = 'The revision could not be restored'; return; }
-    newest = Math.max(newest, (await done.json()).revision);
-    $('scrub').max = newest;
-    go(newest);
-  });
-  document.addEventListener('keydown', (e) => {
-    if (e.target.matches('input') || e.altKey || e.ctrlKey || e.metaKey) return;
-    const to = { ArrowLeft: shown - 1, ArrowRight: shown + 1, Home: oldest, End: newest }[e.key];
-    if (to !== undefined) { e.preventDefault(); go(to); }
-  });
-  if (navigator.clipboard) {
-    $('copy').hidden = false;
-    $('copy').addEventListener('click', async () => {
-      await navigator.clipboard.writeText(await (await fetch(`/lists/${list}.md`)).text());
-      $('copy').textContent = 'Copied';
-      setTimeout(() => { $('copy').textContent = 'Copy as markdown'; }, 1500);
-    });
+  const got = await answer.json();
+  if (!answer.ok) { (told.refused ?? ((text) => toast('Not saved: ' + text)))(got.error); return; }
+  told.done?.();
+  if (got.changed && told.text) {
+    const back = edit.do === 'delete' ? { do: 'delete', away: false } : { do: 'undo', from: got.revision - 1, seen: got.revision };
+    undoable(told.text, [[list, back]]);
   }
+  told.after?.(got);
+}
+function flush() {
+  for (const { list, edit, told } of outbox.splice(0)) send(list, edit, told);
+}
+addEventListener('beforeunload', (e) => { if (outbox.length) e.preventDefault(); });
+
+function undoable(text, edits) {
+  undos.push({ text, edits });
+  sessionStorage.undos = JSON.stringify(undos.slice(-50));
+  toast(text, true);
+}
+async function undo() {
+  const last = undos.pop();
+  sessionStorage.undos = JSON.stringify(undos);
+  if (!last) { toast('Nothing to undo'); return; }
+  toast('Undone');
+  for (const [list, edit] of last.edits) {
+    if (list) await send(list, { ...edit });
+    else await fetch('/panel/clear', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(edit) });
+  }
+  refresh();
 }
 
-// --- editing
+// toast says what was done for eight seconds, longer while it is pointed at.
+let toasting;
+function toast(text, back) {
+  const t = $('toast');
+  t.hidden = false;
+  t.firstElementChild.textContent = text;
+  t.lastElementChild.hidden = !back;
+  const end = () => { clearTimeout(toasting); toasting = setTimeout(() => { if (t.matches(':hover, :focus-within')) end(); else t.hidden = true; }, 8000); };
+  end();
+}
+$('toast').lastElementChild.onclick = undo;
 
-let editing = false;
-async function editor() {
-  const drawn = await fetch(`/lists/${list}/edit`);
-  if (!drawn.ok || !editing) return;
-  const card = document.createElement('article');
-  card.className = 'card';
-  card.innerHTML = await drawn.text(); // drawn by the server, as above
-  const adding = $('add')?.value || '', typing = document.activeElement?.id === 'add';
-  $('shown').replaceChildren(card);
-  $('add').value = adding;
-  if (typing) $('add').focus();
+const short = (text) => text.length > 40 ? text.slice(0, 39) + '…' : text;
+const textOf = (li) => li.dataset.text ?? li.querySelector('bdi').textContent;
+const saw = () => Number(page().revision) || 0;
+const words = { status: { completed: 'Ticked', pending: 'Back to do', failed: 'Failed' }, remove: 'Deleted', move: 'Moved', block: 'Blocked', text: 'Reworded', archive: 'Archived', delete: 'Deleted', rename: 'Renamed' };
+
+// edit sends an edit of the list on its own page and says what it did.
+function edit(li, e, told = {}) {
+  const what = e.do === 'status' ? words.status[e.status] : words[e.do];
+  return send(page().list, { ...e, id: li.dataset.item, seen: saw() }, { text: `${what} “${short(textOf(li))}”`, ...told });
 }
 
-async function send(edit) {
-  const answer = await fetch(`/lists/${list}/edit`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(edit) });
-  if (!answer.ok) $('say').textContent = (await answer.json()).error;
-  await editor();
+// pressed does what a button of the form says, without leaving the page.
+function pressed(value) {
+  const [what, id, more] = value.split(' '), list = page().list;
+  const li = $('i-' + id);
+  if (what === 'status') edit(li, { do: what, status: more });
+  else if (what === 'move') edit(li, { do: what, to: Number(more) });
+  else if (what === 'remove') remove(li);
+  else if (what === 'undo') send(list, { do: what, from: Number(id), seen: Number(more) }, { text: 'Your changes are undone' });
+  else listAction(what, list, $('title')?.textContent ?? '', id === 'back');
+}
+function remove(li) {
+  const next = li.nextElementSibling?.dataset.item ? li.nextElementSibling : li.previousElementSibling;
+  if (li.contains(document.activeElement)) next?.focus();
+  edit(li, { do: 'remove' });
+}
+// listAction archives or deletes a list, or brings it back.
+function listAction(what, list, title, back) {
+  const leave = () => { if (page().list && !back) load('/', 'push'); else refresh(); };
+  send(list, { do: what, away: !back }, { text: `${back ? 'Brought back' : words[what]} “${short(title)}”`, after: leave });
 }
 
-if (view === 'list') {
-  $('edit').hidden = false;
-  $('edit').addEventListener('click', () => {
-    editing = !editing;
-    $('edit').setAttribute('aria-pressed', editing);
-    $('edit').textContent = editing ? 'Done editing' : 'Edit';
-    if (editing) { shown = newest; $('scrub').value = shown; mark(); editor(); } else go(newest);
-  });
-  $('shown').addEventListener('change', (e) => {
-    const item = e.target.closest('[data-id]');
-    if (e.target.id === 'add') { const text = e.target.value; e.target.value = ''; if (text.trim()) send({ do: 'add', text }); } else if (item && e.target.type === 'checkbox') send({ do: 'status', id: item.dataset.id, status: e.target.checked ? 'completed' : 'pending' });
-    else if (item) send({ do: 'text', id: item.dataset.id, text: e.target.value });
-  });
-  $('shown').addEventListener('click', (e) => {
-    const item = e.target.closest('[data-id]'), what = e.target.dataset.do;
-    if (!item || !what) return;
-    const at = [...item.parentNode.children].indexOf(item);
-    if (what === 'block') {
-      const text = prompt('What is it waiting for?', '');
-      if (text !== null) send({ do: 'block', id: item.dataset.id, text });
-    } else if (what === 'remove') send({ do: 'remove', id: item.dataset.id });
-    else send({ do: 'move', id: item.dataset.id, to: at + (what === 'up' ? -1 : 1) });
-  });
+// --- fields in place
+
+// field puts a field in the place of a text. It stays, with what was typed and
+// why, until that is saved.
+function field(host, at, { value, label, empty, blank, save, max = 4000 }) {
+  if (host.late !== undefined) { host.querySelector('.field').focus(); return; }
+  host.late = null;
+  const input = make('input', { className: 'field', value, maxLength: max });
+  input.ariaLabel = label;
+  const note = make('span', { className: 'why bad', role: 'alert' });
+  at.hidden = true;
+  at.after(input, note);
+  input.focus();
+  input.select();
+  let saving = false, closed = false;
+  const close = (focus) => {
+    if (closed) return;
+    closed = true;
+    const late = host.late;
+    delete host.late;
+    input.remove();
+    note.remove();
+    at.hidden = false;
+    if (late) morph(host, late);
+    if (focus) host.focus();
+  };
+  const commit = (focus) => {
+    const text = input.value.trim();
+    if (saving || closed) return;
+    if (text === value.trim() && !blank && !note.textContent) { close(focus); return; }
+    if (!text && empty) { close(focus); empty(); return; }
+    saving = true;
+    note.textContent = '';
+    const open = (why) => { saving = false; note.textContent = why; };
+    save(text, { done: () => close(focus && document.activeElement === input), refused: (why) => open(`Not saved: ${why}`), waits: open });
+  };
+  input.onkeydown = (e) => {
+    if (e.isComposing) return;
+    if (e.key === 'Enter') { e.preventDefault(); commit(true); }
+    if (e.key === 'Escape') { outbox = outbox.filter((o) => o.told.host !== host); close(true); }
+    e.stopPropagation();
+  };
+  input.onblur = () => {
+    if (!input.isConnected || note.textContent) return;
+    if (input.value.trim() === value.trim() && !saving) close(); else commit();
+  };
+}
+const reword = (li) => field(li, li.querySelector('bdi'), { value: textOf(li), label: 'Text of the item', empty: () => remove(li),
+  save: (text, told) => { again(li); edit(li, { do: 'text', text }, { host: li, ...told }); } });
+function block(li) {
+  const why = li.querySelector('.why') ?? li.querySelector('.t').appendChild(make('span', { className: 'why' }));
+  const at = why.querySelector('bdi') ?? why.appendChild(make('bdi'));
+  field(li, at, { value: at.textContent, label: 'Why is it blocked?', blank: true, save: (text, told) => { again(li); edit(li, { do: 'block', text }, { host: li, ...told }); } });
+}
+function rename() {
+  const h = $('title');
+  if (h) field(h, h.firstElementChild, { value: h.textContent, label: 'Title', max: 200,
+    save: (text, told) => { again(h); send(page().list, { do: 'rename', text }, { text: 'Renamed', host: h, ...told }); } });
+}
+// again forgets an edit that waits, because the same field sends another one.
+const again = (host) => { outbox = outbox.filter((o) => o.told.host !== host); };
+
+addEventListener('submit', async (e) => {
+  const form = e.target;
+  if (form.matches('.search')) return;
+  e.preventDefault();
+  if (form.closest('#add')) {
+    const input = $('adding'), text = input.value.trim();
+    if (!text) return;
+    let note = $('add').querySelector('.why');
+    note?.remove();
+    const says = (why) => { note = form.appendChild(make('span', { className: 'why bad', role: 'alert', textContent: why })); };
+    const sent = input.value;
+    again(input);
+    send(page().list, { do: 'add', text, seen: saw() }, { text: `Added “${short(text)}”`, host: input, refused: (why) => says('Not saved: ' + why), waits: says,
+      done: () => { note?.remove(); if (input.value === sent) input.value = ''; } });
+  } else if (form.closest('#ask')) {
+    const list = page().list, revision = page().revision, from = parseInt(page().version, 10);
+    const done = await fetch(form.action, { method: 'POST', headers: { 'Content-Type': 'application/json' } }).catch(() => 0);
+    $('ask')?.hidePopover();
+    if (!done?.ok) { toast('The revision could not be restored'); return; }
+    const got = await done.json();
+    if (got.changed) undoable(`Restored revision ${revision}`, [[list, { do: 'undo', from, seen: got.revision }]]);
+    cache.clear();
+    load('/lists/' + list, 'push');
+  } else if (form.querySelector('[data-clear]')) {
+    const done = await fetch(form.action, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }).catch(() => 0);
+    if (!done?.ok) { toast('The lists could not be archived'); return; }
+    const { lists } = await done.json();
+    undoable(`Archived ${lists.length === 1 ? '1 list' : lists.length + ' lists'}`, [['', { lists }]]);
+    refresh();
+  }
+});
+
+// --- menus
+
+const menu = document.body.appendChild(make('div', { id: 'menu', className: 'menu', role: 'menu', popover: 'auto' }));
+menu.dataset.keep = 'own';
+let opener;
+function openMenu(from) {
+  opener = from;
+  const li = from.closest('[data-item]'), card = from.closest('.card');
+  const title = card?.querySelector('bdi').textContent;
+  const entries = card ? [
+    ['pen', 'Rename', '', () => renameCard(card)], ['clock', 'Open history', '', () => { location.href = `/lists/${listOf(card)}?revision=${2 ** 31}`; }],
+    ['copy', 'Copy as markdown', '', () => copy(`/lists/${listOf(card)}.md`)], null,
+    ['box', 'Archive', '', () => listAction('archive', listOf(card), title)], ['bin', 'Delete', '', () => listAction('delete', listOf(card), title)],
+  ] : [
+    ['pen', 'Reword', 'e', () => reword(li)], li.matches('.blocked') ? ['pending', 'Unblock', '', () => edit(li, { do: 'status', status: 'pending' })] : ['blocked', 'Block with a reason…', 'b', () => block(li)],
+    ['failed', 'Failed', '', () => edit(li, { do: 'status', status: 'failed' })], ['up', 'Move to the top', '', () => edit(li, { do: 'move', to: 0 })], null,
+    ['bin', 'Delete', '⌫', () => remove(li)],
+  ];
+  menu.replaceChildren(...entries.map((entry) => {
+    if (!entry) return make('hr');
+    const [icon, text, key, act] = entry;
+    const b = make('button', { type: 'button', className: icon === 'bin' ? 'risk' : '', onclick: () => { menu.hidePopover(); act(); } }, glyph(icon), text, ...(key ? [make('kbd', { textContent: key })] : []));
+    b.role = 'menuitem';
+    return b;
+  }));
+  menu.showPopover();
+  const at = from.getBoundingClientRect(), size = menu.getBoundingClientRect();
+  menu.style.left = Math.max(8, Math.min(at.right, innerWidth - 8) - size.width) + 'px';
+  menu.style.top = (at.bottom + size.height > innerHeight ? Math.max(8, at.top - size.height) : at.bottom) + 'px';
+  menu.firstElementChild.focus();
+}
+menu.addEventListener('toggle', (e) => { if (e.newState === 'closed' && menu.contains(document.activeElement) || document.activeElement === document.body) opener?.focus(); });
+menu.onkeydown = (e) => {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+  if (!step) return;
+  e.preventDefault();
+  const items = all('button', menu), at = items.indexOf(document.activeElement);
+  items[(at + step + items.length) % items.length].focus();
+};
+function renameCard(card) {
+  const h = card.querySelector('h3');
+  field(h, h.firstElementChild, { value: h.textContent, label: 'Title', max: 200, save: (text, told) => { again(h); send(listOf(card), { do: 'rename', text }, { text: 'Renamed', host: h, ...told }); } });
+}
+async function copy(url) {
+  try {
+    await navigator.clipboard.writeText(await (await fetch(url)).text());
+    toast('Copied');
+  } catch { toast('Could not copy'); }
+}
+// unfold shows the done items of a card in place, or hides them.
+async function unfold(button, again) {
+  const card = button.closest('.card'), old = card.querySelector('.done');
+  if (old && !again) { old.remove(); button.setAttribute('aria-expanded', false); return; }
+  const html = await (await fetch(`/lists/${listOf(card)}?done`)).text();
+  const done = make('ul', { className: 'items done', innerHTML: html }); // drawn by the server
+  done.dataset.keep = 'own';
+  card.querySelector('.done')?.remove();
+  card.append(done);
+  button.setAttribute('aria-expanded', true);
 }
 
-// --- notifications, if the person allows them
+addEventListener('click', (e) => {
+  const t = e.target.closest('a, button');
+  if (e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
+  const li = e.target.closest('#items > li[data-item]');
+  const stop = (act) => { e.preventDefault(); act(); };
+  if (!t) {
+    if (page().view === 'list' && li && e.target.matches('.t bdi') && !getSelection().toString()) reword(li);
+    else if (e.target.closest('#title')) rename();
+  } else if ('menu' in t.dataset) stop(() => openMenu(t));
+  else if ('fold' in t.dataset) stop(() => unfold(t));
+  else if (t.id === 'unfold') stop(() => { unfolded = !unfolded; fold(); });
+  else if ('copy' in t.dataset) navigator.clipboard.writeText(t.previousElementSibling.textContent).then(() => { t.lastChild.data = 'Copied'; });
+  else if (t.dataset.do === 'copy') stop(() => copy(t.href));
+  else if (t.dataset.do === 'rename') stop(rename);
+  else if (t.getAttribute('form') === 'form') stop(() => pressed(t.value));
+  else if (page().view === 'history' && (t.search ?? '').startsWith('?revision=') && !t.pathname.includes('.')) stop(() => load(t.pathname + t.search, 'replace'));
+  else if (t.id === 'keys-open') openKeys();
+});
+addEventListener('popstate', () => load(here()));
 
-function announce(name) {
-  if ('Notification' in window && Notification.permission === 'granted') new Notification('List finished', { body: name, tag: name });
-}
-if ('Notification' in window && Notification.permission === 'default') {
-  $('notify').hidden = false;
-  $('notify').addEventListener('click', async () => { $('notify').hidden = (await Notification.requestPermission()) !== 'default'; });
-}
+// --- moving by hand
 
-if (view === 'list') mark(); else count();
-tick();
+addEventListener('pointerdown', (e) => {
+  const grip = e.target.closest('.grip'), li = grip?.parentNode;
+  if (!grip || e.button) return;
+  e.preventDefault();
+  const items = all('#items > li[data-item]');
+  const from = items.indexOf(li);
+  grip.setPointerCapture(e.pointerId);
+  li.classList.add('held');
+  grip.onpointermove = (m) => {
+    const over = document.elementFromPoint(li.getBoundingClientRect().left + 60, m.clientY)?.closest('#items > li[data-item]');
+    if (!over || over === li) return;
+    const box = over.getBoundingClientRect();
+    put(li.parentNode, li, m.clientY < box.top + box.height / 2 ? over : over.nextSibling);
+  };
+  grip.onpointerup = grip.onpointercancel = () => {
+    grip.onpointermove = grip.onpointerup = grip.onpointercancel = null;
+    li.classList.remove('held');
+    const to = all('#items > li[data-item]').indexOf(li);
+    if (to !== from) edit(li, { do: 'move', to }, { refused: (why) => { toast('Not saved: ' + why); refresh(); } });
+  };
+});
+
+// --- keys
+
+const help = [['/', 'Search'], ['j k', 'Next, previous'], ['x', 'Tick'], ['e', 'Reword'], ['b', 'Block, or unblock'], ['a', 'Add an item'], ['Alt ↑ Alt ↓', 'Move'],
+  ['⌫', 'Delete'], ['u', 'Undo'], ['r', 'Rename'], ['c', 'Copy as markdown'], ['h', 'History'], ['[ ]', 'Earlier, later revision'], ['Home End', 'First revision, live']];
+function openKeys() {
+  const box = $('keys') ?? document.body.appendChild(make('div', { id: 'keys', className: 'ask', popover: 'auto' }, make('b', { textContent: 'Keys' }),
+    make('dl', {}, ...help.flatMap(([k, what]) => [make('dt', {}, ...k.split(' ').map((one) => make('kbd', { textContent: one }))), make('dd', { textContent: what })]))));
+  box.dataset.keep = 'own';
+  box.role = 'dialog';
+  box.ariaLabel = 'Keys';
+  box.showPopover();
+}
+function move(by) {
+  const stops = all(page().view === 'list' ? '#items > li[data-item]:not([hidden])' : '.card h3 a, .rows a, .now a');
+  const at = stops.findIndex((s) => s.contains(document.activeElement));
+  stops[at < 0 ? (by > 0 ? 0 : stops.length - 1) : Math.max(0, Math.min(stops.length - 1, at + by))]?.focus();
+}
+const item = () => document.activeElement.closest?.('#items > li[data-item]');
+const shift = (by) => {
+  const li = item(), items = all('#items > li[data-item]');
+  if (li) edit(li, { do: 'move', to: items.indexOf(li) + by });
+};
+const step = (id) => { const a = $(id); if (a?.href) load(a.pathname + a.search, 'replace'); };
+const keys = {
+  '/': () => $('q').focus(), '?': openKeys, j: () => move(1), k: () => move(-1), u: undo,
+  Escape: () => { if (page().view === 'history') load('/lists/' + page().list, 'push'); else if (here() !== '/') load('/', 'push'); },
+};
+const listKeys = {
+  x: () => item()?.querySelector('.tick').click(), e: () => item() && reword(item()), a: () => $('adding')?.focus(), r: rename,
+  b: () => { const li = item(); if (li?.matches('.blocked')) edit(li, { do: 'status', status: 'pending' }); else if (li) block(li); },
+  Backspace: () => item() && remove(item()), Delete: () => item() && remove(item()),
+  c: () => document.querySelector('[data-do=copy]').click(), h: () => load('?revision=' + page().revision, 'push'),
+};
+const historyKeys = {
+  '[': () => step('prev'), ']': () => step('next'), ArrowLeft: () => step('prev'), ArrowRight: () => step('next'), c: listKeys.c,
+  Home: () => load('?revision=' + page().oldest, 'replace'), End: () => load('/lists/' + page().list, 'push'),
+};
+addEventListener('keydown', (e) => {
+  if (e.target.matches('input, textarea, [popover] *')) {
+    if (e.key === 'Escape' && e.target.matches('#q, #adding')) e.target.blur();
+    return;
+  }
+  if (e.altKey && page().view === 'list' && (e.key === 'ArrowUp' || e.key === 'ArrowDown')) { e.preventDefault(); shift(e.key === 'ArrowUp' ? -1 : 1); return; }
+  if (e.altKey || e.ctrlKey || e.metaKey || document.querySelector(':popover-open')) return;
+  const act = { list: listKeys, history: historyKeys }[page().view]?.[e.key] ?? keys[e.key];
+  if (!act) return;
+  e.preventDefault();
+  act();
+});
+
+// --- search as one types
+
+let typing;
+$('q').addEventListener('input', () => {
+  clearTimeout(typing);
+  if (page().list) return; // Enter leads to the search
+  const q = $('q').value.trim();
+  typing = setTimeout(() => load(q ? '/?q=' + encodeURIComponent(q) : '/', 'replace'), 120);
+});
+
+arrived();
 follow();

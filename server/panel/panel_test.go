@@ -20,8 +20,9 @@ func TestPanelPages(t *testing.T) {
 	servertest.GetJSON(t, web.URL+"/api/lists", &lists)
 	list := web.URL + "/lists/" + lists[0]["list"].(string)
 	for path, want := range map[string]string{
-		list: "2 of 2", list + "?revision=1": "1 of 2", list + "?revision=9": "2 of 2", list + ".md": "- [x] A", list + ".json": `"revision":2`,
-		list + "/at/1": "mark-added",
+		list: "1 of 1", list + "?revision=1": "Revision 1 of 2", list + "?revision=9": "Revision 2 of 2", list + ".md": "- [x] A", list + ".json": `"revision":2`,
+		list + ".md?revision=1": "- [ ] A", list + ".json?revision=1": `"revision":1`, list + "?done": "<bdi>A</bdi>", list + "?item=1": "Move to the top", list + "?rename": "Rename</button>",
+		list + "/at/1": ">added<", list + "/edit": "Add an item",
 	} {
 		res, err := http.Get(path)
 		if err != nil {
@@ -72,10 +73,17 @@ func TestPanelOffersKeptRevisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`min="3" max="4" value="4"`, `href="?revision=3"`} {
+	for _, want := range []string{`rev. 3</span>`, `rev. 4</span>`, "earlier revisions are not kept"} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("lacks %s: %s", want, data)
 		}
+	}
+	if strings.Contains(string(data), "rev. 2</span>") {
+		t.Errorf("offers a revision that is not kept: %s", data)
+	}
+	old := page(t, web.URL+"/lists/"+lists[0]["list"].(string)+"?revision=1")
+	if !strings.Contains(old, "Revision 3 of 4") || strings.Count(old, `href="?revision=2"`) != 0 || strings.Contains(old, `id="prev"`) {
+		t.Errorf("the history begins with what is kept: %s", old)
 	}
 }
 
@@ -109,22 +117,12 @@ func TestPanelEmptyListIsNotFinished(t *testing.T) {
 				write(open, `"todo-mcp/agent":"helper"`)
 				write(c.sub, `"todo-mcp/agent":"helper"`)
 			}
-			stream := servertest.OpenStream(t, "GET", web.URL+"/panel/events?after=0", "")
-			stream.Expect("event: hello")
-			if data := stream.Expect(`"card":`); strings.Contains(data, `"settled":true`) != c.settled {
-				t.Errorf("P5: event %s", data)
+			stream, _ := follow(t, web.URL+"/panel/events?after=0")
+			if d := nextDrawn(t, stream); (d.State == "finished") != c.settled {
+				t.Errorf("P5: event %+v", d)
 			}
-			res, err := http.Get(web.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer res.Body.Close()
-			page, err := io.ReadAll(res.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, finished, _ := strings.Cut(string(page), `<div id="done"`); strings.Contains(finished, `<article id="card-`) != c.settled {
-				t.Errorf("P5: finished lists %s", finished)
+			if html := page(t, web.URL); strings.Contains(html, `<section class="group" id="finished"`) != c.settled {
+				t.Errorf("P5: finished lists %s", html)
 			}
 		})
 	}

@@ -3,112 +3,38 @@ package panel
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server/edge"
 )
 
-// staleAfter is how long an item may be in progress before it is marked as
-// stale, and how long a list with an item in progress counts as active after
-// its last change.
-const staleAfter = 15 * time.Minute
+// longAfter is how long an item may be in progress before its time is marked.
+const longAfter = 20 * time.Minute
 
-// maxCards is how many lists the first page shows in full; the rail shows all.
-const maxCards = 60
+const (
+	// maxRead is how many lists the first page reads, the last changed first.
+	maxRead = 2000
+	// maxShown is how many characters of a text a card or row shows.
+	maxShown = 300
+	// openOnCard is how many items that wait to be done a wide card shows; a
+	// narrow one hides all but openOnNarrow of them.
+	openOnCard, openOnNarrow = 6, 3
+	// troubleOnCard is how many failed and blocked items a card shows.
+	troubleOnCard = 3
+	// subsOnCard is how many sub-agents a card shows.
+	subsOnCard = 3
+)
 
-// maxRead is how many lists the first page reads, the last changed first.
-const maxRead = 2000
-
-// boardView is the data of the panel's first page.
-type boardView struct {
-	Cards   []listView // those left open come last
-	Rail    []listView
-	Address string // URL of the MCP endpoint, shown while there are no lists
-	Seq     int64  // the highest Seq that the page shows
-	Empty   bool   // there are no lists at all
-}
-
-// listView is the data with which a list is drawn. Its texts are safe to show
-// (see [render.Safe]).
-type listView struct {
-	ID, Name, Where string
-	Agent, Project  string
-	Writer          string
-	Revision        int64
-	Oldest          int64 // the first revision that is kept; 0 where pages do not show it
-	Seq             int64
-	Updated         time.Time
-	Progress        todo.Progress
-	SubProgress     todo.Progress // sum of the sub-agents' lists
-	Items           []itemView
-	Current         *itemView
-	Subs            []listView
-	Settled, Active bool
-	// Left is true when all that is open on the list and its sub-agents' lists was
-	// left behind (see [todo.Lists.LeftBehind]).
-	Left     bool
-	Archived bool
-	Gone     bool // the list does not belong on the board
-	Live     bool // false for an old revision
-}
-
-// itemView is the data with which an item is drawn.
-type itemView struct {
-	ID, Title, Text, Status string
-	Mark                    string    // how an old revision changed the item: a todo.DiffKind, or empty
-	Started                 time.Time // zero unless the item is in progress
-	Stale                   bool
-	Resting                 bool   // in progress on a list that nobody works on
-	Took                    string // how long the item was in progress; empty when unknown
-	Reason                  string // why the item is blocked
-}
-
-// boardView reads the data of the first page: main lists that belong on the
-// board (see [todo.Snapshot.OnBoard]), each with its sub-agents' lists.
-func (p *Panel) boardView(r *edge.Request) (boardView, error) {
-	var v boardView
-	lists, err := r.Lists.Find(r.Context(), todo.Query{Limit: maxRead})
-	if err != nil {
-		return v, err
-	}
-	v.Empty = len(lists) == 0
-	for _, l := range lists {
-		v.Seq = max(v.Seq, l.Seq)
-	}
-	now := p.config.Now()
-	onBoard := slices.DeleteFunc(families(lists), func(f family) bool { return !f.onBoard(now) })
-	left, err := leftBehind(r.Context(), r.Lists, onBoard)
-	if err != nil {
-		return v, err
-	}
-	for _, f := range onBoard {
-		v.Rail = append(v.Rail, viewOf(f, left, now))
-	}
-	v.Cards = slices.Clone(v.Rail)
-	slices.SortStableFunc(v.Cards, func(a, b listView) int { return cmp.Compare(asNumber(a.Left), asNumber(b.Left)) })
-	v.Cards = v.Cards[:min(len(v.Cards), maxCards)]
-	return v, nil
-}
-
-func asNumber(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// family is a main list and the lists of its sub-agents that are not archived.
+// family is a main list and the lists of its sub-agents that are not archived,
+// with how they stand.
 type family struct {
-	main todo.Snapshot
-	subs []todo.Snapshot
-}
-
-func newFamily(main todo.Snapshot, subs []todo.Snapshot) family {
-	return family{main, slices.DeleteFunc(subs, func(s todo.Snapshot) bool { return s.Archived })}
+	main   todo.Snapshot
+	subs   []todo.Snapshot
+	states map[string]todo.State // by list id
 }
 
 // families returns the families of the main lists among these, in their order.
@@ -127,132 +53,308 @@ func families(lists []todo.Snapshot) (out []family) {
 	return out
 }
 
+func newFamily(main todo.Snapshot, subs []todo.Snapshot) family {
+	subs = slices.DeleteFunc(slices.Clone(subs), func(s todo.Snapshot) bool { return s.Archived })
+	slices.SortStableFunc(subs, func(a, b todo.Snapshot) int { return a.List.Created.Compare(b.List.Created) })
+	return family{main: main, subs: subs}
+}
+
 func (f family) lists() []todo.Snapshot { return append([]todo.Snapshot{f.main}, f.subs...) }
 
-// onBoard reports whether one of the lists belongs on the board.
-func (f family) onBoard(now time.Time) bool {
-	return slices.ContainsFunc(f.lists(), func(l todo.Snapshot) bool { return l.OnBoard(now) })
-}
-
-// leftIDs are the ids of lists that were left behind.
-type leftIDs map[string]bool
-
-// leftBehind reads which lists of the families were left behind.
-func leftBehind(ctx context.Context, lists todo.Lists, families []family) (leftIDs, error) {
-	var all []todo.Snapshot
-	for _, f := range families {
-		all = append(all, f.lists()...)
+// readFamily reads a main list with its sub-agents' lists and how they stand.
+func readFamily(ctx context.Context, lists todo.Lists, id string) (family, error) {
+	main, err := lists.Load(ctx, id, 0)
+	if err != nil {
+		return family{}, err
 	}
-	return lists.LeftBehind(ctx, all...)
+	subs, err := lists.Find(ctx, todo.Query{Parent: id})
+	if err != nil {
+		return family{}, err
+	}
+	f := newFamily(main, subs)
+	f.states, err = lists.States(ctx, f.lists()...)
+	return f, err
 }
 
-// open reports whether something on the lists is open; left whether all that is
-// open was left behind.
-func (f family) open(ids leftIDs) (open, left bool) {
-	left = true
+// readFamilies reads the families of the lists that changed last, and how they
+// stand.
+func readFamilies(ctx context.Context, lists todo.Lists) ([]family, error) {
+	read, err := lists.Find(ctx, todo.Query{Limit: maxRead})
+	if err != nil {
+		return nil, err
+	}
+	states, err := lists.States(ctx, read...)
+	if err != nil {
+		return nil, err
+	}
+	all := families(read)
+	for i := range all {
+		all[i].states = states
+	}
+	return all, nil
+}
+
+// ranks orders the states of lists that belong together: the first one is that
+// of them all.
+func ranks() []todo.State {
+	return []todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Finished}
+}
+
+// state returns how the lists stand together. A list without items says nothing
+// beside others that have some.
+func (f family) state() todo.State {
+	if f.main.Archived {
+		return f.states[f.main.List.ID]
+	}
+	worst := len(ranks()) - 1
+	some := slices.ContainsFunc(f.lists(), func(s todo.Snapshot) bool { return len(s.Items) > 0 })
 	for _, l := range f.lists() {
-		open = open || l.Open()
-		left = left && (ids[l.List.ID] || !l.Open())
+		if len(l.Items) == 0 && some {
+			continue
+		}
+		state := f.states[l.List.ID]
+		if len(l.Items) == 0 && state == todo.Idle {
+			state = todo.Finished // nobody fills it any more
+		}
+		worst = min(worst, max(slices.Index(ranks(), state), 0))
 	}
-	return open, open && left
+	return ranks()[worst]
 }
 
-// viewOf returns the view of a family, of which some lists were left behind.
-func viewOf(f family, left leftIDs, now time.Time) listView {
+// active reports whether an agent works on the lists, or waits.
+func (f family) active() bool { return !f.main.Archived && !f.state().Rests() }
+
+func (f family) seq() int64 {
+	seq := f.main.Seq
+	for _, s := range f.subs {
+		seq = max(seq, s.Seq)
+	}
+	return seq
+}
+
+func (f family) updated() time.Time {
+	at := f.main.Updated
+	for _, s := range f.subs {
+		if s.Updated.After(at) {
+			at = s.Updated
+		}
+	}
+	return at
+}
+
+// place says where the lists stand on the board. While it is the same, nothing
+// moves.
+func (f family) place(now time.Time) string {
+	today := f.state() == todo.Finished && !f.updated().Before(midnightOf(now))
+	return digestOf([]string{fmt.Sprint(f.state(), f.main.Archived, today, f.main.List.Workspace)})
+}
+
+// listView is the data with which a list is drawn. Its texts are safe to show
+// (see [render.Safe]).
+type listView struct {
+	ID, Title        string
+	Project, Path    string // of the workspace; empty when unknown
+	Folder           string // the workspace as it is, for links
+	Agent            render.Agent
+	State            todo.State
+	Place            string
+	Seq, Revision    int64
+	Created          time.Time
+	Updated          time.Time
+	Progress         todo.Progress
+	Now              *itemView // in progress, or blocked while the agent waits
+	Items            []itemView
+	More, MoreNarrow int // open items that a card leaves out, wide and narrow
+	Subs             []subView
+	MoreSubs         int
+	Stopped          string // where the work ended on a list that was left open
+	Archived         bool
+	Query            string // what was searched for
+	Match            string // the item that matches it
+}
+
+// subView is a sub-agent's list as one line.
+type subView struct {
+	ID, Name, Now string
+	Progress      todo.Progress
+	State         todo.State
+}
+
+// itemView is the data with which an item is drawn. Two equal ones are drawn
+// alike.
+type itemView struct {
+	ID, Title, Text string // Text is what is edited, where it is not the title
+	Status, Word    string
+	Reason          string    // why the item is blocked
+	Started         time.Time // zero unless the item is in progress and its agent is there
+	Long            bool
+	Took            string // how long the item was in progress; empty when unknown
+	Yours           string // what a person did to it that its agent has not seen
+	Editing         bool   // drawn with fields, for pages without script
+	Wide            bool   // shown on wide cards alone
+	// What a revision changed: in words, and the text before.
+	Change, Was string
+	Gone        bool
+}
+
+// Asks reports whether the agent waits for a person.
+func (v listView) Asks() bool { return v.State == todo.Waiting }
+
+// Idles reports whether the agent is there and does nothing.
+func (v listView) Idles() bool { return v.State == todo.Idle }
+
+// StateWord returns the state as it is shown.
+func (v listView) StateWord() string {
+	switch v.State {
+	case todo.Waiting:
+		return "Waiting for you"
+	case todo.LeftOpen:
+		return "Left open"
+	}
+	return strings.ToUpper(string(v.State[:1])) + string(v.State[1:])
+}
+
+// Done returns whether nothing is expected any more.
+func (v listView) Done() bool { return v.State == todo.Finished }
+
+// Parts returns the title in parts, where it matches a search.
+func (v listView) Parts() []part { return marked(v.Title, v.Query) }
+
+// MatchParts returns the item that matches a search in parts.
+func (v listView) MatchParts() []part { return marked(v.Match, v.Query) }
+
+// Percent returns how much is done.
+func (v listView) Percent() int { return v.Progress.Percent() }
+
+// viewOf returns the view of a family without its items.
+func viewOf(f family, now time.Time) listView {
 	l := f.main
 	v := listView{
-		ID: l.List.ID, Name: render.Safe(l.Title()), Agent: render.Safe(l.List.Agent), Project: render.Safe(l.List.Project()), Where: render.Safe(l.List.Workspace), Writer: writerOf(l), Revision: l.Revision, Seq: l.Seq,
-		Updated: l.Updated, Progress: l.Progress(), Archived: l.Archived, Gone: !f.onBoard(now), Live: true,
+		ID: l.List.ID, Title: render.Safe(todo.Cut(l.Title(), maxShown)), Project: render.Safe(l.List.Project()), Path: render.Safe(shortPath(l.List.Workspace)),
+		Folder: l.List.Workspace, Agent: agentOf(l), State: f.state(), Place: f.place(now), Seq: f.seq(), Revision: l.Revision,
+		Created: l.List.Created, Updated: f.updated(), Progress: l.Progress(), Archived: l.Archived,
 	}
-	resting := l.Archived || left[l.List.ID]
-	for _, item := range l.Items {
-		i := itemOf(item, now)
-		if resting && item.Status == todo.InProgress {
-			i.Resting, i.Started, i.Stale = true, time.Time{}, false
-		}
-		v.Items = append(v.Items, i)
-	}
-	if item, ok := l.Current(); ok && !resting {
-		i := itemOf(item, now)
-		v.Current = &i
-	}
-	settled := l.Settled() // an empty list is neither open nor settled (P5)
-	for _, s := range f.subs {
-		sub := viewOf(family{main: s}, left, now)
-		v.Subs = append(v.Subs, sub)
-		v.SubProgress = v.SubProgress.Plus(sub.Progress)
-		settled = settled || s.Settled()
-		v.Active = v.Active || sub.Active
-		v.Seq = max(v.Seq, s.Seq)
-		if s.Updated.After(v.Updated) {
-			v.Updated = s.Updated
+	if len(l.Items) == 0 { // the work is all with sub-agents
+		for _, s := range f.subs {
+			v.Progress = v.Progress.Plus(s.Progress())
 		}
 	}
-	open, allLeft := f.open(left)
-	v.Settled, v.Left = settled && !open, allLeft
-	v.Active = v.Active || v.Current != nil && now.Sub(l.Updated) < staleAfter
+	for _, s := range f.subs[:min(len(f.subs), subsOnCard)] {
+		v.Subs = append(v.Subs, subOf(s, f.states[s.List.ID]))
+	}
+	v.MoreSubs = len(f.subs) - len(v.Subs)
+	v.Now = nowOf(f, now)
+	v.Stopped = stoppedAt(l)
 	return v
 }
 
-// itemOf returns the view of an item.
-func itemOf(i todo.Item, now time.Time) itemView {
-	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Text: render.Safe(i.Text), Status: string(i.Status), Reason: render.Safe(i.Reason)}
+// agentOf returns the agent whose list it is: a person who edits it does not take
+// it over.
+func agentOf(l todo.Snapshot) render.Agent {
+	if l.Writer.Person {
+		return render.AgentOf(l.List.Client)
+	}
+	return render.AgentOf(cmp.Or(l.Writer.Client, l.List.Client))
+}
+
+func subOf(s todo.Snapshot, state todo.State) subView {
+	v := subView{ID: s.List.ID, Name: render.Safe(todo.Cut(s.List.Agent, 60)), Progress: s.Progress(), State: state}
+	if item, ok := s.Current(); ok {
+		v.Now = render.Safe(todo.Cut(item.Title(), maxShown))
+	}
+	return v
+}
+
+// nowOf returns the item that the agent works at, or the one for which it waits;
+// nil when there is none.
+func nowOf(f family, now time.Time) *itemView {
+	rests := f.states[f.main.List.ID].Rests()
+	item, ok := f.main.Current()
+	if !ok && f.state() == todo.Waiting {
+		i := slices.IndexFunc(f.main.Items, func(i todo.Item) bool { return i.Status == todo.Blocked })
+		if ok = i >= 0; ok {
+			item = f.main.Items[i]
+		}
+	}
+	if !ok || rests {
+		return nil
+	}
+	v := cutItem(itemOf(item, now, false))
+	return &v
+}
+
+// stoppedAt says where the work on a list ended.
+func stoppedAt(l todo.Snapshot) string {
+	if item, ok := l.Current(); ok {
+		return "stopped at: " + render.Safe(todo.Cut(item.Text, maxShown))
+	}
+	i := slices.IndexFunc(l.Items, func(i todo.Item) bool { return !i.Status.Settled() })
+	switch {
+	case i < 0:
+		return ""
+	case !slices.ContainsFunc(l.Items, func(i todo.Item) bool { return i.Status.Settled() }):
+		return "not started"
+	}
+	return "next: " + render.Safe(todo.Cut(l.Items[i].Text, maxShown))
+}
+
+// itemOf returns the view of an item; rests is true when no agent works on its
+// list, so that no time runs.
+func itemOf(i todo.Item, now time.Time, rests bool) itemView {
+	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Status: string(i.Status), Reason: render.Safe(i.Reason)}
+	if i.Title() != i.Text {
+		v.Text = render.Safe(i.Text)
+	}
 	if !slices.Contains(todo.Statuses(), i.Status) {
 		v.Status = string(todo.Pending) // W4: an unknown status looks pending
 	}
-	if i.Status == todo.InProgress {
+	v.Word = statusWord(todo.Status(v.Status))
+	if i.Status == todo.InProgress && !rests {
 		v.Started = i.Started
-		v.Stale = !i.Started.IsZero() && now.Sub(i.Started) > staleAfter
+		v.Long = !i.Started.IsZero() && now.Sub(i.Started) > longAfter
 	}
 	if !i.Started.IsZero() && !i.Ended.IsZero() {
-		v.Took = render.Took(i.Ended.Sub(i.Started))
+		v.Took = took(i.Ended.Sub(i.Started))
 	}
 	return v
 }
 
-// oldView returns the view of an old revision. Items that differ from the
-// revision before are marked, and removed items are added at the end.
-func oldView(before, l todo.Snapshot, now time.Time) listView {
-	v := viewOf(family{main: l}, nil, now)
-	v.Live = false
-	marks := make(map[string]todo.DiffKind)
-	for _, d := range todo.Diff(before, l) {
-		if d.Kind == todo.Removed {
-			removed := itemOf(d.Before, now)
-			removed.Mark = string(todo.Removed)
-			removed.Started = time.Time{}
-			v.Items = append(v.Items, removed)
-			continue
-		}
-		marks[d.After.ID] = d.Kind
-	}
-	for i := range v.Items {
-		if kind, ok := marks[v.Items[i].ID]; ok && v.Items[i].Mark == "" {
-			v.Items[i].Mark = string(kind)
-		}
-		v.Items[i].Stale, v.Items[i].Started = false, time.Time{}
-	}
+// cutItem returns an item as cards and rows show it.
+func cutItem(v itemView) itemView {
+	v.Title, v.Reason, v.Text = todo.Cut(v.Title, maxShown), todo.Cut(v.Reason, maxShown), ""
 	return v
 }
 
-// writerOf returns who made a revision: the client's name and the variant it
-// used.
-func writerOf(l todo.Snapshot) string {
-	return render.Safe(strings.Trim(l.Writer.Client+" · "+l.Writer.Variant, " ·"))
-}
-
-// moment returns a time of the past as people write it: today's as a time, that
-// of the last week with its weekday, and an earlier one as a date.
-func moment(t, now time.Time) string {
-	t = t.In(now.Location())
-	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
-	switch {
-	case !t.Before(midnight):
-		return t.Format("15:04")
-	case t.After(midnight.AddDate(0, 0, -6)):
-		return t.Format("Mon 15:04")
-	case t.Year() == now.Year():
-		return t.Format("2 Jan")
+// cardOf returns the view of a family with the items that its card shows: the
+// present first, then what went wrong, then what comes next.
+func cardOf(f family, now time.Time) listView {
+	v := viewOf(f, now)
+	rests := f.states[f.main.List.ID].Rests()
+	var also, trouble, next []itemView
+	left := 0
+	take := func(to *[]itemView, item itemView, limit int, open bool) {
+		if len(*to) < limit {
+			*to = append(*to, item)
+		} else if open {
+			left++
+		}
 	}
-	return t.Format("2 Jan 2006")
+	for _, i := range f.main.Items {
+		switch item := cutItem(itemOf(i, now, rests)); {
+		case v.Now != nil && i.ID == v.Now.ID:
+		case i.Status == todo.InProgress:
+			take(&also, item, troubleOnCard, true)
+		case i.Status == todo.Failed, i.Status == todo.Blocked:
+			take(&trouble, item, troubleOnCard, i.Status == todo.Blocked)
+		case !i.Status.Settled():
+			item.Wide = len(next) >= openOnNarrow
+			take(&next, item, openOnCard, true)
+		}
+	}
+	v.More, v.MoreNarrow = left, left+max(len(next)-openOnNarrow, 0)
+	if v.Now != nil {
+		v.Items = append(v.Items, *v.Now)
+	}
+	v.Items = slices.Concat(v.Items, also, trouble, next)
+	return v
 }

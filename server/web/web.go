@@ -47,7 +47,7 @@ func New(s *server.Server, c Config) (*edge.Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := panel.New(panel.Config{Process: c.Board.Process(), Now: c.Now})
+	p, err := panel.New(panel.Config{Process: c.Board.Process(), Now: c.Now, ReadTimeout: c.Timeout})
 	if err != nil {
 		return nil, err
 	}

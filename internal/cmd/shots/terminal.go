@@ -43,7 +43,7 @@ func shootTerminal(ctx context.Context, url, file string) error {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		screen, err := tmux("capture-pane", "-e", "-p")
-		if err == nil && strings.Contains(screen, "conformance suite") {
+		if err == nil && strings.Contains(screen, "Playwright tests") {
 			return shootText(ctx, screen, file)
 		}
 		if time.Now().After(deadline) {

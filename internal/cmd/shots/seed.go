@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/tools"
+)
+
+// clock is the time of what is written: the lists of the pictures began earlier
+// today, and on the days before.
+type clock struct{ back time.Duration }
+
+func (c *clock) now() time.Time { return time.Now().Add(-c.back) }
+
+// step is one write of an agent or a person, some time ago.
+type step struct {
+	back  time.Duration
+	items string // of an agent: a line for each, see linesOf
+	// What an agent, or a person, does to single items.
+	agent, person todo.Change
+}
+
+// plan is a list of the pictures.
+type plan struct {
+	folder, client, agent string
+	steps                 []step
+	left                  bool // its agent has gone
+}
+
+// linesOf reads items, one a line: "c done", "i now|Doing it", "p to do", "f failed".
+func linesOf(items string) (lines []todo.Line) {
+	words := map[byte]string{'c': "completed", 'i': "in_progress", 'p': "pending"}
+	for line := range strings.Lines(strings.TrimSpace(items)) {
+		line = strings.TrimSpace(line)
+		text, active, ok := strings.Cut(line[2:], "|")
+		if !ok {
+			active = text
+		}
+		lines = append(lines, todo.Line{Text: text, Active: active, Status: words[line[0]]})
+	}
+	return lines
+}
+
+// seed writes the lists that the pictures show, and returns the id of the one
+// whose own page is shown.
+func seed(board *todo.Board, c *clock) (list string, err error) {
+	defer func() { c.back = 0 }() // from now on time is what it is
+	for n, p := range plans() {
+		id, err := write(board, c, p, string(rune('a'+n)))
+		if err != nil {
+			return "", err
+		}
+		if n == 0 {
+			list = id
+		}
+	}
+	return list, nil
+}
+
+// write writes a list, and returns its id.
+func write(board *todo.Board, c *clock, p plan, key string) (id string, err error) {
+	ctx, lists := context.Background(), board.As("")
+	conversation := todo.Conversation{Key: "shots:" + key, Client: p.client, Workspace: p.folder}
+	begin := todo.List{}
+	if p.agent != "" {
+		conversation.Key, begin.ParentConversation = "shots:sub-"+key, "shots:a"
+	}
+	for _, s := range p.steps {
+		c.back = s.back
+		w := todo.Write{Target: todo.Target{Conversation: conversation, Agent: p.agent}, Begin: begin, Writer: todo.Writer{Client: p.client, Variant: "TodoWrite", Agent: p.agent}}
+		if s.person != nil {
+			w = todo.Write{Target: todo.Target{List: id}, Writer: todo.Writer{Client: "panel", Variant: "edit", Person: true}, Change: s.person}
+		} else if w.Change = s.agent; s.agent == nil {
+			w.Lines = linesOf(s.items)
+			w.Change = func(d *todo.Draft) error { d.Replace(tools.TodoWriteView(), w.Lines); return nil }
+		}
+		out, err := lists.Apply(ctx, w)
+		if err != nil {
+			return "", err
+		}
+		id = out.After.List.ID
+	}
+	if p.left {
+		err = lists.Leave(ctx, conversation)
+	}
+	return id, err
+}
+
+func status(id string, s todo.Status) func(*todo.Draft) error {
+	return func(d *todo.Draft) error { d.SetStatus(id, s); return nil }
+}
+
+func block(id, why string) func(*todo.Draft) error {
+	return func(d *todo.Draft) error { d.Block(id, why); return nil }
+}

@@ -1,0 +1,295 @@
+package panel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
+)
+
+// foldFrom is how many done items must lead a list before all but the last of
+// them fold.
+const foldFrom = 3
+
+// listPage is the data of a list's own page.
+type listPage struct {
+	frame
+	listView
+	AllItems []itemView
+	Folded   int    // how many leading done items fold
+	FoldTook string // how long they took
+	Facts    []fact
+	Unseen   unseen
+	Log      []logEntry
+	Adding   bool // items can be added
+	Rename   bool // drawn with a field for the title
+	// Whole is true when the items of the page are all its lists' items.
+	SubItems []subItems
+}
+
+// fact is one line about a list.
+type fact struct {
+	Name, Text string
+	Code       bool
+}
+
+// subItems are the items of a sub-agent's list, on its main list's page.
+type subItems struct {
+	subView
+	Items []itemView
+	More  int
+}
+
+// unseen is what people changed since the list's agent last saw it.
+type unseen struct {
+	N         int
+	Since     int64 // the revision that the agent saw
+	Agent     string
+	ComesBack bool // the agent is not there
+	marks     map[string]string
+}
+
+// list serves a list's page; with ?revision= its history at that revision. If
+// the id ends in .md or .json it serves the list itself, as markdown or JSON.
+func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
+	id := r.PathValue("id")
+	for suffix, write := range map[string]func(http.ResponseWriter, todo.Snapshot) error{".md": writeMarkdown, ".json": writeDocument} {
+		if bare, ok := strings.CutSuffix(id, suffix); ok {
+			l, err := r.Lists.Load(r.Context(), bare, revisionAsked(r))
+			if err != nil {
+				return err
+			}
+			return write(w, l)
+		}
+	}
+	if revisionAsked(r) > 0 {
+		return p.history(w, r, id)
+	}
+	if r.URL.Query().Has("done") {
+		return p.done(w, r, id)
+	}
+	page, err := p.listPage(r.Context(), r.Lists, id)
+	if err != nil {
+		return err
+	}
+	shelf, err := p.readShelf(r.Context(), r.Lists)
+	if err != nil {
+		return err
+	}
+	page.edit(r.URL.Query().Get("item"))
+	page.Rename = r.URL.Query().Has("rename")
+	page.frame = page.framed(shelf)
+	return p.page(w, "list", page)
+}
+
+// revisionAsked returns ?revision=; 0 when there is none.
+func revisionAsked(r *edge.Request) int64 {
+	n, err := strconv.ParseInt(r.URL.Query().Get("revision"), 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// framed returns the frame of the page among other lists.
+func (page listPage) framed(s shelf) frame {
+	f := frameOf(s, "", "", &page.Folder)
+	f.View, f.Class, f.Head, f.List = "list", "one", page.Title, page.ID
+	f.AllSeq, f.AtRevision, f.Version = page.Seq, page.Revision, page.Version
+	f.Crumbs = crumbsOf(page.listView)
+	return f
+}
+
+// crumbsOf returns the path to a list's page.
+func crumbsOf(v listView) []crumb {
+	kind := crumb{"Active", "/"}
+	switch {
+	case v.Archived:
+		kind = crumb{"Archived", "/?show=archived"}
+	case v.State == todo.LeftOpen:
+		kind = crumb{"Left open", "/?show=left"}
+	case v.State == todo.Finished:
+		kind = crumb{"Past lists", "/?show=past"}
+	}
+	return []crumb{kind, {cmp.Or(v.Project, "No folder"), projectHref(v.Folder)}}
+}
+
+// edit draws an item with fields, for pages without script.
+func (page *listPage) edit(item string) {
+	for i := range page.AllItems {
+		page.AllItems[i].Editing = page.AllItems[i].ID == item
+	}
+}
+
+// listPage reads the content of a list's page.
+func (p *Panel) listPage(ctx context.Context, lists todo.Lists, id string) (listPage, error) {
+	f, err := readFamily(ctx, lists, id)
+	if err != nil {
+		return listPage{}, err
+	}
+	now := p.config.Now()
+	page := listPage{listView: viewOf(f, now), Adding: len(f.main.Items) < todo.MaxItems}
+	if page.Unseen, err = unseenOf(ctx, lists, f); err != nil {
+		return page, err
+	}
+	rests := f.states[id].Rests()
+	for _, i := range f.main.Items {
+		v := itemOf(i, now, rests)
+		v.Yours = page.Unseen.marks[i.ID]
+		page.AllItems = append(page.AllItems, v)
+	}
+	page.fold(f.main.Items)
+	for _, s := range f.subs {
+		page.SubItems = append(page.SubItems, subItemsOf(s, f.states[s.List.ID], now))
+	}
+	page.Facts = factsOf(f.main, now)
+	page.Log, err = p.log(ctx, lists, f.main, f.main.Revision)
+	page.Version = fmt.Sprint(page.Seq, ".", page.State, ".", page.Unseen.Since)
+	return page, err
+}
+
+// manyItems is from how many items on a browser draws only those in view.
+const manyItems = 200
+
+// Many reports whether the list is long.
+func (page listPage) Many() bool { return len(page.AllItems) >= manyItems }
+
+// fold folds the leading done items but the last one, if there are enough.
+func (page *listPage) fold(items []todo.Item) {
+	n := 0
+	for n < len(items) && (items[n].Status == todo.Completed || items[n].Status == todo.Cancelled) {
+		n++
+	}
+	if n <= foldFrom {
+		return
+	}
+	page.Folded = n - 1
+	var sum time.Duration
+	for _, i := range items[:n-1] {
+		if !i.Started.IsZero() && !i.Ended.IsZero() {
+			sum += i.Ended.Sub(i.Started)
+		}
+	}
+	if sum > 0 {
+		page.FoldTook = took(sum)
+	}
+}
+
+// maxSubItems is how many items of a sub-agent's list its main list's page shows.
+const maxSubItems = 50
+
+func subItemsOf(s todo.Snapshot, state todo.State, now time.Time) subItems {
+	v := subItems{subView: subOf(s, state), More: max(len(s.Items)-maxSubItems, 0)}
+	for _, i := range s.Items[:len(s.Items)-v.More] {
+		v.Items = append(v.Items, itemOf(i, now, state.Rests()))
+	}
+	return v
+}
+
+// factsOf returns what stands beside a list.
+func factsOf(l todo.Snapshot, now time.Time) (facts []fact) {
+	add := func(name, text string, code bool) {
+		if text != "" {
+			facts = append(facts, fact{name, text, code})
+		}
+	}
+	add("Project", render.Safe(l.List.Project()), false)
+	add("Folder", render.Safe(shortPath(l.List.Workspace)), true)
+	add("Agent", agentOf(l).Name, false)
+	add("Sub-agent", render.Safe(l.List.Agent), false)
+	if !l.List.Created.IsZero() {
+		add("Started", l.List.Created.In(now.Location()).Format("Mon 2 Jan, 15:04"), false)
+		end := now
+		if l.Settled() {
+			end = l.Updated
+		}
+		text := roughly(end.Sub(l.List.Created))
+		if done := l.Progress().Done; done > 1 {
+			text += ", " + roughly(l.Updated.Sub(l.List.Created)/time.Duration(done)) + " an item"
+		}
+		add("Time", text, false)
+	}
+	return facts
+}
+
+// unseenOf returns what people changed on a list since its agent last saw it.
+func unseenOf(ctx context.Context, lists todo.Lists, f family) (unseen, error) {
+	l := f.main
+	u := unseen{Agent: agentOf(l).Name, ComesBack: f.states[l.List.ID].Rests(), Since: l.Revision}
+	if !l.Writer.Person || l.Archived {
+		return u, nil
+	}
+	holders, err := lists.Holders(ctx, l)
+	if err != nil {
+		return u, fmt.Errorf("find what the agent has seen: %w", err)
+	}
+	u.Since = 0
+	for _, h := range holders {
+		u.Since = max(u.Since, h.Seen)
+	}
+	if u.Since == 0 || u.Since >= l.Revision {
+		return u, nil
+	}
+	before, err := lists.Load(ctx, l.List.ID, u.Since)
+	if errors.Is(err, todo.ErrNotFound) {
+		return u, nil // no longer kept
+	}
+	u.marks = make(map[string]string)
+	for _, d := range todo.Diff(before, l) {
+		u.N++
+		if d.Kind != todo.Removed {
+			u.marks[d.After.ID] = "you " + yourDeed(d)
+		}
+	}
+	return u, err
+}
+
+// yourDeed returns what a person did to an item, in one word.
+func yourDeed(d todo.Difference) string {
+	switch words := deeds(d); {
+	case words[0] == string(todo.Completed):
+		return "ticked"
+	case slices.Contains([]string{"edited"}, words[0]):
+		return "changed"
+	default:
+		return words[0]
+	}
+}
+
+func writeMarkdown(w http.ResponseWriter, l todo.Snapshot) error {
+	w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
+	_, _ = w.Write([]byte(render.Markdown(l)))
+	return nil
+}
+
+func writeDocument(w http.ResponseWriter, l todo.Snapshot) error {
+	w.Header().Set("Content-Disposition", `attachment; filename="`+l.List.ID+`.json"`)
+	return edge.WriteJSON(w, http.StatusOK, render.Document(l))
+}
+
+// maxDone is how many done items unfold on a card.
+const maxDone = 200
+
+// done serves the done items of a list as HTML, which unfold on its card.
+func (p *Panel) done(w http.ResponseWriter, r *edge.Request, id string) error {
+	l, err := r.Lists.Load(r.Context(), id, 0)
+	if err != nil {
+		return err
+	}
+	var items []itemView
+	for _, i := range l.Items {
+		if i.Status == todo.Completed || i.Status == todo.Cancelled {
+			items = append(items, cutItem(itemOf(i, p.config.Now(), true)))
+		}
+	}
+	return p.page(w, "done", items[max(len(items)-maxDone, 0):])
+}

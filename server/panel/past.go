@@ -1,0 +1,178 @@
+package panel
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
+)
+
+const (
+	// pastRows is how many lists one page of past lists or of a search has.
+	pastRows = 60
+	// walkPage is how many lists are read at a time, and maxWalked how many one
+	// request looks through: then the page leads to the earlier ones.
+	walkPage, maxWalked = 200, 4000
+)
+
+// walked are lists found from the newest backwards.
+type walked struct {
+	found  []family
+	before int64 // where the next page begins; 0 at the end
+	looked int
+}
+
+// walk reads lists from the one that changed last before a Seq (0: the newest)
+// backwards, and returns the first ones that keep keeps. It holds one page of
+// lists and what it keeps, however many there are.
+func walk(ctx context.Context, lists todo.Lists, before int64, keep func(todo.Snapshot, todo.State) bool) (w walked, err error) {
+	for w.before = before; ; {
+		page, err := lists.Find(ctx, todo.Query{BeforeSeq: w.before, Limit: walkPage})
+		if err != nil {
+			return w, err
+		}
+		states, err := lists.States(ctx, page...)
+		if err != nil {
+			return w, err
+		}
+		for _, l := range page {
+			w.before = l.Seq
+			w.looked++
+			if !keep(l, states[l.List.ID]) {
+				continue
+			}
+			w.found = append(w.found, family{main: l, states: states})
+			if len(w.found) == pastRows {
+				return w, nil
+			}
+		}
+		if len(page) < walkPage {
+			w.before = 0
+			return w, nil
+		}
+		if w.looked >= maxWalked {
+			return w, nil
+		}
+	}
+}
+
+// beforeOf returns where a page of past lists begins.
+func beforeOf(r *edge.Request) int64 {
+	before, err := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64)
+	if err != nil || before < 0 {
+		return 0
+	}
+	return before
+}
+
+// olderLink returns the link to the page after a walk, empty when there is none.
+func olderLink(r *edge.Request, w walked) string {
+	if w.before == 0 {
+		return ""
+	}
+	query := r.URL.Query()
+	query.Set("before", strconv.FormatInt(w.before, 10))
+	return "/?" + query.Encode()
+}
+
+// pastPage returns a page of the lists that rest, by day, or of the archived
+// ones.
+func (p *Panel) pastPage(r *edge.Request, s shelf, show string) (boardPage, error) {
+	page := boardPage{frame: frameOf(s, show, "", nil)}
+	n := s.past
+	page.Head = "Past lists"
+	if show == "archived" {
+		page.Head, n = "Archived", s.archived
+	}
+	page.Sum = count(len(n), "list") + ", newest first"
+	if s.many {
+		page.Sum = fmt.Sprintf("more than %d lists, newest first", len(n))
+	}
+	busy := make(map[string]bool)
+	for _, f := range s.active {
+		busy[f.main.List.ID] = true
+	}
+	w, err := walk(r.Context(), r.Lists, beforeOf(r), func(l todo.Snapshot, state todo.State) bool {
+		return l.List.Parent == "" && l.Archived == (show == "archived") && !busy[l.List.ID]
+	})
+	page.Older = olderLink(r, w)
+	page.Groups = byDay(w.found, s, "")
+	if len(page.Groups) == 0 {
+		page.Nothing = map[string]string{"past": "No list rests yet.", "archived": "No list was archived."}[show]
+	}
+	return page, err
+}
+
+// byDay returns lists as groups of rows, one for each day.
+func byDay(fs []family, s shelf, query string) (out []group) {
+	for _, f := range fs {
+		day, date := dayOf(f.updated(), s.now)
+		if len(out) == 0 || out[len(out)-1].Name != day {
+			out = append(out, group{ID: "d-" + f.main.List.ID, Name: day, Note: date})
+		}
+		g := &out[len(out)-1]
+		v := viewOf(f, s.now)
+		v.Query, v.Match = query, matchOf(f.main, query)
+		g.Rows = append(g.Rows, v)
+		g.Count = strconv.Itoa(len(g.Rows))
+	}
+	return out
+}
+
+// search returns the lists whose title, items, project or agent match, the last
+// changed first.
+func (p *Panel) search(r *edge.Request, s shelf, query string) (boardPage, error) {
+	query = todo.Cut(query, todo.MaxTitle)
+	page := boardPage{frame: frameOf(s, "", render.Safe(query), nil)}
+	page.Head = "Search"
+	w, err := walk(r.Context(), r.Lists, beforeOf(r), func(l todo.Snapshot, _ todo.State) bool { return matches(l, query) })
+	page.Older = olderLink(r, w)
+	page.Groups = byDay(w.found, s, query)
+	page.Sum = count(len(w.found), "list") + ", newest first"
+	switch {
+	case len(w.found) == 0 && w.before > 0:
+		page.Nothing = fmt.Sprintf("Nothing matches “%s” among the last %d lists.", render.Safe(query), w.looked)
+	case len(w.found) == 0:
+		page.NoMatch = true
+	case w.before > 0:
+		page.Sum = "the last " + page.Sum
+	}
+	return page, err
+}
+
+// matches reports whether a list is found by what was searched for.
+func matches(l todo.Snapshot, query string) bool {
+	for _, text := range []string{l.Title(), l.List.Project(), l.List.Agent, agentOf(l).Name, l.List.Name} {
+		if has(text, query) {
+			return true
+		}
+	}
+	return matchOf(l, query) != ""
+}
+
+// matchOf returns the text of the first item that matches, safe to show; empty
+// when none does.
+func matchOf(l todo.Snapshot, query string) string {
+	if query == "" {
+		return ""
+	}
+	for _, i := range l.Items {
+		if has(i.Text, query) || has(i.Active, query) || has(i.Reason, query) {
+			return render.Safe(todo.Cut(i.Text, maxShown))
+		}
+	}
+	return ""
+}
+
+// has reports whether a text contains another one, whatever the case.
+func has(text, query string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(query))
+}
+
+// listHref returns the address of a list's page.
+func listHref(id string) string { return "/lists/" + url.PathEscape(id) }

@@ -1,0 +1,250 @@
+package panel
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// gap stands between a number and its unit: a narrow space that does not break.
+const gap = "\u202f"
+
+// took returns a duration in its two largest units: "48 s", "3 m 12 s", "2 h 5 m".
+// panel.js has the same words for what goes on.
+func took(d time.Duration) string {
+	s := int(max(d, 0) / time.Second)
+	two := func(a int, unit string, b int, lesser string) string {
+		return fmt.Sprintf("%d%s%s %02d%s%s", a, gap, unit, b, gap, lesser)
+	}
+	switch {
+	case s < 60:
+		return fmt.Sprint(s, gap, "s")
+	case s < 3600:
+		return two(s/60, "m", s%60, "s")
+	case s < 86400:
+		return two(s/3600, "h", s/60%60, "m")
+	}
+	return two(s/86400, "d", s/3600%24, "h")
+}
+
+// roughly returns a duration in its largest unit.
+func roughly(d time.Duration) string {
+	text, _, _ := strings.Cut(took(d), " ")
+	return text
+}
+
+// agoFor is for how long a time is shown as how long ago it was.
+const agoFor = 12 * time.Hour
+
+// ago returns when something was: "4 s ago" and the like at first, then as
+// moment does.
+func ago(t, now time.Time) string {
+	s := int(max(now.Sub(t), 0) / time.Second)
+	switch {
+	case now.Sub(t) >= agoFor:
+		return moment(t, now)
+	case s < 60:
+		return fmt.Sprint(s, gap, "s ago")
+	case s < 3600:
+		return fmt.Sprint(s/60, gap, "m ago")
+	}
+	return fmt.Sprint(s/3600, gap, "h ago")
+}
+
+// moment returns a time of the past as people write it: today's as a time, that
+// of the last week with its weekday, and an earlier one as a date.
+func moment(t, now time.Time) string {
+	t = t.In(now.Location())
+	switch midnight := midnightOf(now); {
+	case !t.Before(midnight):
+		return t.Format("15:04")
+	case t.After(midnight.AddDate(0, 0, -6)):
+		return t.Format("Mon 15:04")
+	case t.Year() == now.Year():
+		return t.Format("2 Jan")
+	}
+	return t.Format("2 Jan 2006")
+}
+
+// midnightOf returns when the day of a time began.
+func midnightOf(t time.Time) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
+}
+
+// dayOf returns the name of a day and its date.
+func dayOf(t, now time.Time) (name, date string) {
+	t = t.In(now.Location())
+	date = t.Format("Mon 2 Jan")
+	switch days := int(midnightOf(now).Sub(midnightOf(t)).Hours()+12) / 24; {
+	case days <= 0:
+		return "Today", date
+	case days == 1:
+		return "Yesterday", date
+	case days < 6:
+		return t.Format("Monday"), t.Format("2 Jan")
+	case t.Year() == now.Year():
+		return t.Format("2 January"), ""
+	}
+	return t.Format("2 January 2006"), ""
+}
+
+var homeFolder = regexp.MustCompile(`^(/home/[^/]+|/Users/[^/]+|/root)(/|$)`)
+
+// shortPath returns a path with the home folder as people write it.
+func shortPath(path string) string { return homeFolder.ReplaceAllString(path, "~$2") }
+
+// statusWord returns what a screen reader says before an item's text.
+func statusWord(s todo.Status) string {
+	switch s {
+	case todo.Completed:
+		return "Done"
+	case todo.InProgress:
+		return "In progress"
+	case todo.Failed:
+		return "Failed"
+	case todo.Cancelled:
+		return "Cancelled"
+	case todo.Blocked:
+		return "Blocked"
+	}
+	return "To do"
+}
+
+// plainStatus returns a status as changes say it.
+func plainStatus(s todo.Status) string { return strings.ReplaceAll(string(s), "_", " ") }
+
+// deed returns what was done to an item whose status changed.
+func deed(d todo.Difference) string {
+	switch d.After.Status {
+	case todo.InProgress:
+		return "started"
+	case todo.Pending:
+		return "reopened"
+	}
+	return string(d.After.Status)
+}
+
+// deeds returns what a difference is, in the words of a summary; several when an
+// item changed in several ways.
+func deeds(d todo.Difference) (out []string) {
+	if d.Kind != todo.Changed {
+		return []string{string(d.Kind)}
+	}
+	if d.Before.Status != d.After.Status {
+		out = append(out, deed(d))
+	}
+	if d.Before.Text != d.After.Text {
+		out = append(out, "reworded")
+	}
+	if len(out) == 0 {
+		out = append(out, "edited")
+	}
+	return out
+}
+
+// change returns what a difference is, in the words that stand at the item.
+func change(d todo.Difference) string {
+	if d.Kind != todo.Changed {
+		return string(d.Kind)
+	}
+	var out []string
+	if d.Before.Status != d.After.Status {
+		out = append(out, plainStatus(d.Before.Status)+" → "+plainStatus(d.After.Status))
+	}
+	if d.Before.Text != d.After.Text {
+		out = append(out, "reworded")
+	}
+	if len(out) == 0 {
+		out = append(out, "edited")
+	}
+	return strings.Join(out, ", ")
+}
+
+// changes returns what changed from one revision to a later one, in words, and
+// how many changes that are. before is the zero Snapshot for a first revision.
+func changes(before, after todo.Snapshot) (words string, n int) {
+	counts := make(map[string]int)
+	for _, d := range todo.Diff(before, after) {
+		for _, what := range deeds(d) {
+			counts[what]++
+			n++
+		}
+	}
+	var parts []string
+	for _, what := range []string{"completed", "started", "blocked", "failed", "cancelled", "reopened", "reworded", "edited", "added", "removed", "moved"} {
+		if counts[what] > 0 {
+			parts = append(parts, fmt.Sprint(counts[what], " ", what))
+		}
+	}
+	for _, set := range []struct {
+		is   bool
+		what string
+	}{
+		{before.Revision > 0 && before.GivenTitle != after.GivenTitle, "renamed"},
+		{after.Archived && !before.Archived, "archived"},
+		{before.Archived && !after.Archived, "taken out of the archive"},
+		{before.Deleted && !after.Deleted, "brought back"},
+	} {
+		if set.is {
+			parts = append(parts, set.what)
+			n++
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing changed"}
+	}
+	return strings.Join(parts, ", "), n
+}
+
+// count returns a number with its noun: "1 list", "3 lists".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprint(n, " ", noun, "s")
+}
+
+// part is a piece of a text; Hit is true where it matches a search.
+type part struct {
+	Text string
+	Hit  bool
+}
+
+// marked returns a text in parts, those that match what was searched for marked.
+func marked(text, query string) []part {
+	if query == "" {
+		return []part{{Text: text}}
+	}
+	var out []part
+	lower, want := []rune(strings.ToLower(text)), []rune(strings.ToLower(query))
+	runes := []rune(text)
+	if len(lower) != len(runes) { // a letter that is several in lower case
+		return []part{{Text: text}}
+	}
+	for from := 0; from < len(runes); {
+		at := indexOf(lower[from:], want)
+		if at < 0 {
+			return append(out, part{Text: string(runes[from:])})
+		}
+		if at > 0 {
+			out = append(out, part{Text: string(runes[from : from+at])})
+		}
+		out = append(out, part{Text: string(runes[from+at : from+at+len(want)]), Hit: true})
+		from += at + len(want)
+	}
+	return out
+}
+
+func indexOf(text, want []rune) int {
+	for i := range len(text) - len(want) + 1 {
+		if slices.Equal(text[i:i+len(want)], want) {
+			return i
+		}
+	}
+	return -1
+}
