@@ -13,6 +13,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"todo-mcp/server/asset"
 	"todo-mcp/server/palette"
 )
 
@@ -36,7 +37,7 @@ var page = sync.OnceValue(func() string {
 		}
 		return string(data)
 	}
-	return strings.NewReplacer("{{style}}", "\n"+palette.CSS+read("card.css"), "{{script}}", "\n"+read("safe.js")+read("card.js")).Replace(read("card.html"))
+	return strings.NewReplacer("{{style}}", asset.Style(palette.CSS+read("card.css")), "{{script}}", asset.Lines(read("safe.js")+read("card.js"))).Replace(read("card.html"))
 })
 
 // ToolMeta returns the _meta of a tool with results that the page draws.

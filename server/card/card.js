@@ -6,17 +6,19 @@ const oneLine = (text) => safe(String(text).replace(/[\t-\r\x85\u2028\u2029]+/g,
 
 // Drawing.
 const words = { done: 'completed', running: 'in_progress' };
-const shapes = { // path, and what a screen reader says before the title
-  completed: ['M3 8.6 6.4 12 13 4.8', 'Done'],
-  in_progress: ['M8 4a4 4 0 1 0 0 8a4 4 0 1 0 0-8', 'In progress'],
-  pending: ['M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11', 'To do'],
-  failed: ['M4 4l8 8m0-8-8 8', 'Failed'],
-  cancelled: ['M4 8h8', 'Cancelled'],
-  blocked: ['M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11M5.5 8h5', 'Blocked'],
+const ring = 'M8 2a6 6 0 1 0 0 12a6 6 0 1 0 0-12';
+const shapes = { // paths, and what a screen reader says before the title
+  completed: [[ring, 'm5.2 8.2 2 2 3.7-4.1'], 'Done'],
+  in_progress: [[ring, 'M8 5a3 3 0 0 1 0 6z'], 'In progress'],
+  pending: [[ring], 'To do'],
+  failed: [[ring, 'm6 6 4 4m0-4-4 4'], 'Failed'],
+  cancelled: [[ring, 'M5.5 8h5'], 'Cancelled'],
+  blocked: [[ring, 'M6.5 6v4m3-4v4'], 'Blocked'],
 };
 const foldFrom = 10; // lists with more items may be folded
 let drawn = { items: [], revision: 0, list: '' };
 let open = false; // the person unfolded the list
+let past = false; // a later card of the chat shows the list
 
 const statusOf = (word) => { word = words[word] ?? word; return Object.hasOwn(shapes, word) ? word : 'pending'; };
 
@@ -28,11 +30,9 @@ function element(tag, props, ...children) {
 
 function row({ title, why, status }, fresh) {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-  const path = document.createElementNS(svg.namespaceURI, 'path');
-  path.setAttribute('d', shapes[status][0]);
+  for (const d of shapes[status][0]) svg.appendChild(document.createElementNS(svg.namespaceURI, 'path')).setAttribute('d', d);
   svg.setAttribute('viewBox', '0 0 16 16');
   svg.setAttribute('aria-hidden', 'true');
-  svg.append(path);
   return element('li', { className: status + (fresh ? ' fresh' : '') }, svg,
     element('span', { className: 'spoken', textContent: shapes[status][1] + ': ' }),
     element('bdi', { textContent: title }),
@@ -78,8 +78,15 @@ function fold() {
   const done = drawn.items.filter((i) => i.status === 'completed' || i.status === 'cancelled').length;
   const long = drawn.items.length > foldFrom && done > 2 && done < drawn.items.length;
   $('items').className = long && !open ? 'folded' : '';
-  $('fold').hidden = !long;
-  $('fold').textContent = open ? 'Hide what is done' : `Show ${done} done`;
+  $('fold').hidden = !long && !past;
+  if (past && !open) { // one line in the place of what a later card shows
+    main.classList.add('past');
+    $('fold').textContent = 'Updated, ' + $('count').textContent;
+    $('fold').setAttribute('aria-expanded', false);
+    return;
+  }
+  main.classList.remove('past');
+  $('fold').textContent = past ? 'Hide' : open ? 'Hide what is done' : `Show ${done} done`;
   $('fold').setAttribute('aria-expanded', open);
 }
 $('fold').onclick = () => { open = !open; fold(); };
@@ -113,13 +120,30 @@ function displayed({ structuredContent, _meta }) {
 function result(r) {
   const shown = displayed(r);
   if (shown && !r.isError) {
+    past = false;
     draw(shown);
+    came = shown.revision;
+    others?.postMessage({ list: shown.list, revision: shown.revision });
     plan();
     return;
   }
   const text = (r?.content ?? []).filter((c) => c?.type === 'text').map((c) => c.text).join('\n');
   ended(text.split('\n').map(oneLine).join('\n') || 'No answer.', r?.isError);
 }
+
+// The cards of one chat tell each other which revision the chat has come to: an
+// earlier card of a list becomes a line. A host that gives each page an origin of
+// its own keeps them apart; then each goes on showing the newest.
+let came = 0, others;
+try {
+  others = new BroadcastChannel('todo-mcp');
+  others.onmessage = ({ data }) => {
+    if (!drawn.list || data?.list !== drawn.list || !(data.revision > came)) return;
+    past = true;
+    open = false;
+    fold();
+  };
+} catch { /* not to be had in this frame */ }
 
 // ended shows a text in place of the list.
 function ended(text, error) {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/asset"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/palette"
 )
@@ -35,7 +36,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 type Panel struct {
 	config    Config
 	templates *template.Template
-	assets    map[string]asset // by path
+	assets    map[string]file // by path
 	summaries summaries
 
 	mu   sync.Mutex
@@ -53,8 +54,8 @@ type Config struct {
 	ReadTimeout time.Duration
 }
 
-// asset is a file that the pages load.
-type asset struct {
+// file is what the pages load.
+type file struct {
 	data      []byte
 	mediaType string
 	etag      string
@@ -69,18 +70,21 @@ func New(c Config) (*Panel, error) {
 	if c.ReadTimeout <= 0 {
 		c.ReadTimeout = 10 * time.Second
 	}
-	p := &Panel{config: c, assets: make(map[string]asset), hubs: make(map[string]*hub)}
+	p := &Panel{config: c, assets: make(map[string]file), hubs: make(map[string]*hub)}
 	for name, mediaType := range map[string]string{"panel.js": "text/javascript; charset=utf-8", "panel.css": "text/css; charset=utf-8"} {
 		data, err := files.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("read panel: %w", err)
 		}
+		served := ""
 		if name == "panel.css" {
-			data = append([]byte(palette.CSS), data...)
+			served = asset.Style(palette.CSS + string(data))
+		} else {
+			served = asset.Script(string(data))
 		}
-		data = compact(data, name == "panel.js")
+		data = []byte(served)
 		sum := sha256.Sum256(data)
-		p.assets["/"+name] = asset{data, mediaType, `"` + hex.EncodeToString(sum[:8]) + `"`}
+		p.assets["/"+name] = file{data, mediaType, `"` + hex.EncodeToString(sum[:8]) + `"`}
 	}
 	if err := p.parse(); err != nil {
 		return nil, fmt.Errorf("read panel: %w", err)
