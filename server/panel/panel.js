@@ -225,10 +225,15 @@ function later(id, change) {
   pending.set(id, change);
 }
 function run() {
-  const changes = [...pending.values()];
-  pending.clear();
-  steady(() => { for (const change of changes) change(); });
-  tick();
+  const until = performance.now() + 8; // what is left of a frame is for drawing
+  steady(() => {
+    for (const [id, change] of pending) {
+      pending.delete(id);
+      change();
+      if (performance.now() > until && !document.hidden) break;
+    }
+  });
+  if (pending.size) requestAnimationFrame(run);
 }
 addEventListener('visibilitychange', () => { if (document.hidden && pending.size) run(); });
 
@@ -532,7 +537,7 @@ addEventListener('submit', async (e) => {
 
 // --- menus
 
-const menu = document.body.appendChild(make('div', { id: 'menu', className: 'menu', role: 'menu', popover: 'auto' }));
+const menu = $('main').appendChild(make('div', { id: 'menu', className: 'menu', role: 'menu', popover: 'auto' }));
 menu.dataset.keep = 'own';
 let opener;
 function openMenu(from) {

@@ -1,0 +1,126 @@
+//go:build e2e
+
+package panel_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/servertest"
+)
+
+// violations are what axe finds on the page in a tab: rule, element and why.
+func violations(t *testing.T, ctx context.Context, axe string) []string {
+	t.Helper()
+	servertest.Eval[bool](t, ctx, axe+"; true")
+	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](`axe.run().then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ': ' + n.html.slice(0, 160) + ' ' + (n.failureSummary ?? '').slice(0, 200))))`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// Every page is without a violation that axe finds, in the light and in the dark
+// scheme; so are the menu, a field, the question of a restore and the keys.
+func TestPanelIsAccessible(t *testing.T) {
+	script, err := os.ReadFile(filepath.Join(servertest.NodeModules(t), "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := servertest.New(t, nil, nil)
+	web := servertest.Serve(t, s, nil)
+	ctx := servertest.Tab(t)
+	check := func(name, path, until, act string) {
+		t.Helper()
+		for _, scheme := range []string{"light", "dark"} {
+			if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}}); err != nil {
+				t.Fatal(err)
+			}
+			servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(web.URL+path))
+			servertest.Until(t, ctx, servertest.IsLive)
+			if act != "" {
+				servertest.Eval[bool](t, ctx, act+", true")
+			}
+			servertest.Until(t, ctx, until)
+			for _, v := range violations(t, ctx, string(script)) {
+				t.Errorf("%s, %s: %s", name, scheme, v)
+			}
+		}
+	}
+	check("empty", "/", `document.getElementById('empty') !== null`, "")
+	lists := manyStates(t, s.Board.As(""))
+	const drawn = `document.querySelector('#main').textContent.length > 0`
+	check("board", "/", `document.querySelector('.card.asks') !== null && document.querySelector('#now') !== null && document.querySelector('.subs') !== null`, "")
+	check("menu of a card", "/", `document.querySelector(':popover-open') !== null`, `document.querySelector('[data-menu]').click()`)
+	for name, path := range map[string]string{"left": "/?show=left", "finished": "/?show=finished", "past": "/?show=past", "archived": "/?show=archived",
+		"project": "/?project=%2Fwork%2Fshop", "search": "/?q=one", "no match": "/?q=nothing+at+all", "unknown list": "/lists/none"} {
+		check(name, path, drawn, "")
+	}
+	own := "/lists/" + lists[0]
+	check("list", own, `document.querySelector('.yours') !== null`, "")
+	check("without script", own+"?item=2", drawn, "")
+	check("field", own, `document.querySelector('#items .field') !== null`, `document.querySelector('#i-2 .t bdi').click()`)
+	check("menu of an item", own, `document.querySelector(':popover-open') !== null`, `document.querySelector('#i-2 [data-menu]').click()`)
+	check("keys", own, `document.querySelector('#keys:popover-open') !== null`, `document.getElementById('keys-open').click()`)
+	check("history", own+"?revision=1", `document.getElementById('restore') !== null`, "")
+	check("question", own+"?revision=1", `document.querySelector('#ask:popover-open') !== null`, `document.getElementById('restore').click()`)
+}
+
+// manyStates writes lists in every state, and returns their ids: the first has
+// edits that its agent has not seen and a sub-agent, the next waits, the others
+// work, were left open, are finished with a failure, archived.
+func manyStates(t *testing.T, lists todo.Lists) (ids []string) {
+	t.Helper()
+	for n, state := range []string{"edited", "waits", "works", "works", "left", "failed", "archived"} {
+		c := todo.Conversation{Key: "chat:" + string(rune('a'+n)), Client: "claude-code", Workspace: "/work/shop"}
+		out, err := lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: c, Append: true}, Writer: todo.Writer{Client: c.Client}, Change: func(d *todo.Draft) error {
+			d.Append("One of "+state, "Two", "Three", "Four", "Five")
+			d.SetStatus("1", todo.Completed)
+			d.SetStatus("2", todo.InProgress)
+			switch state {
+			case "waits":
+				d.SetStatus("2", todo.Pending)
+				d.Block("3", "Needs your yes")
+			case "failed":
+				d.SetStatus("1", todo.Failed)
+				for _, id := range []string{"2", "3", "4", "5"} {
+					d.SetStatus(id, todo.Completed)
+				}
+			}
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := out.After.List.ID
+		ids = append(ids, id)
+		switch state {
+		case "edited":
+			_, err = lists.Apply(t.Context(), todo.Write{Target: todo.Target{List: id}, Writer: todo.Writer{Client: "panel", Person: true}, Change: func(d *todo.Draft) error {
+				d.SetText("4", "Four, but better")
+				d.Block("5", "Wait for Ann")
+				return nil
+			}})
+			sub := todo.Conversation{Key: "chat:sub", Client: c.Client}
+			if err == nil {
+				_, err = lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: sub, Append: true, Agent: "explorer"}, Begin: todo.List{ParentConversation: c.Key}, Writer: todo.Writer{Client: c.Client, Agent: "explorer"},
+					Change: func(d *todo.Draft) error { d.Append("Look"); d.SetStatus("1", todo.InProgress); return nil }})
+			}
+		case "left":
+			err = lists.Leave(t.Context(), c)
+		case "archived":
+			_, err = lists.Archive(t.Context(), id, true, todo.Writer{Person: true})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ids
+}

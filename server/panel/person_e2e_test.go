@@ -1,0 +1,162 @@
+//go:build e2e
+
+package panel_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/servertest"
+)
+
+// front is a proxy before a server that can stop answering.
+func front(t *testing.T, target string) (url_ string, down *atomic.Bool, cut func()) {
+	t.Helper()
+	to, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.FlushInterval = -1
+	down = &atomic.Bool{}
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if down.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		r.Host = to.Host
+		r.Header.Del("Origin")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(site.Close)
+	t.Cleanup(site.CloseClientConnections)
+	return site.URL, down, site.CloseClientConnections
+}
+
+// An edit that fails is seen: the field keeps what was typed and says why, also
+// while the server is down, and is saved when the server is back. A refused text
+// is said at the field. An agent's write does not take the field away.
+func TestPanelKeepsWhatWasTyped(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	write := servertest.Writer(t, web.URL, "claude-code")
+	write(servertest.Todos("pending", "One", "Two"))
+	site, down, cut := front(t, web.URL)
+	ctx := servertest.Tab(t)
+	servertest.Do(t, ctx, chromedp.Navigate(site+"/lists/"+listIDs(t, web.URL)[0]))
+	servertest.Until(t, ctx, servertest.IsLive)
+	servertest.Eval[bool](t, ctx, `document.querySelector('#i-1 .t bdi').click(), document.activeElement.value = 'One, typed', true`)
+	write(servertest.Todos("pending", "One", "Two", "Three"))
+	servertest.Until(t, ctx, `document.querySelectorAll('#items [data-item]').length === 3 && document.activeElement.matches('#i-1 .field') && document.activeElement.value === 'One, typed'`)
+	down.Store(true)
+	cut()
+	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Enter))
+	servertest.Until(t, ctx, `document.querySelector('#i-1 .field')?.value === 'One, typed' && document.querySelector('#i-1 [role=alert]').textContent.includes('Not saved yet')`)
+	servertest.Until(t, ctx, `document.getElementById('lost')?.textContent.includes('Connection lost') && document.body.classList.contains('stale')`)
+	down.Store(false)
+	servertest.Until(t, ctx, servertest.IsLive+` && !document.querySelector('#lost, .field') && document.querySelector('#i-1 bdi').textContent === 'One, typed'`)
+	// What the server refuses stays in the field as well.
+	servertest.Eval[bool](t, ctx, `document.querySelector('#i-2 .t bdi').click(), document.activeElement.value = 'a\u0000b', true`)
+	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Enter))
+	servertest.Until(t, ctx, `document.querySelector('#i-2 .field')?.value.length === 3 && document.querySelector('#i-2 [role=alert]').textContent.startsWith('Not saved: ')`)
+	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Escape))
+	servertest.Until(t, ctx, `!document.querySelector('.field') && document.querySelector('#i-2 bdi').textContent === 'Two'`)
+}
+
+// A hidden tab is told of a list that finished, that waits for a person and that
+// failed, also of one that began and ended unseen, and of each once.
+func TestPanelNotifiesAHiddenTab(t *testing.T) {
+	srv := servertest.New(t, nil, nil)
+	web := servertest.Serve(t, srv, nil)
+	servertest.Writer(t, web.URL, "claude-code")(servertest.Todos("pending", "Known", "Rest"))
+	known := listIDs(t, web.URL)[0]
+	ctx := servertest.Tab(t)
+	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
+	servertest.Until(t, ctx, servertest.IsLive)
+	// A hidden tab draws no frames.
+	servertest.Eval[bool](t, ctx, `(localStorage.notify = 'on', window.told = [], window.Notification = class { static permission = 'granted'; constructor(title) { told.push(title) } },
+		Object.defineProperty(document, 'hidden', { get: () => true }), window.requestAnimationFrame = () => 0, document.dispatchEvent(new Event('visibilitychange')), true)`)
+	told := func(want string) {
+		t.Helper()
+		// The timer of the page runs on in a hidden tab.
+		servertest.Eval[bool](t, ctx, fmt.Sprintf(`window.is = false, window.looks = setInterval(() => { if (told.join() === %q) { is = true; clearInterval(looks) } }, 20), true`, want))
+		for range 400 {
+			if servertest.Eval[bool](t, ctx, `is`) {
+				return
+			}
+		}
+		t.Fatalf("told %q, want %q", servertest.Eval[string](t, ctx, `told.join()`), want)
+	}
+	other := servertest.Writer(t, web.URL, "codex-mcp-client")
+	other(servertest.Todos("pending", "Unseen"))
+	other(servertest.Todos("completed", "Unseen"))
+	told("Finished: Unseen")
+	agent := func(status todo.Status, id string) {
+		t.Helper()
+		if _, err := srv.Board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{List: known}, Writer: todo.Writer{Client: "claude-code"}, Change: func(d *todo.Draft) error { d.SetStatus(id, status); return nil }}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	agent(todo.Blocked, "1")
+	told("Finished: Unseen,Waiting for you: Known")
+	agent(todo.Failed, "2")
+	told("Finished: Unseen,Waiting for you: Known,An item failed: Known")
+	// Who does it oneself is not told of it.
+	if status, _, body := servertest.Post(t, web.URL+"/lists/"+known+"/edit", `{"do":"status","id":"1","status":"completed"}`); status != 200 {
+		t.Fatal(status, body)
+	}
+	other(servertest.Todos("pending", "More"))
+	other(servertest.Todos("completed", "More"))
+	told("Finished: Unseen,Waiting for you: Known,An item failed: Known,Finished: More")
+}
+
+// On the board: search as one types, rename, archive and delete from a card's
+// menu, each undone, and finished lists put away at once.
+func TestPanelBoardActions(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	first, second := servertest.Writer(t, web.URL, "claude-code"), servertest.Writer(t, web.URL, "codex-mcp-client")
+	first(servertest.Todos("pending", "Paint the boat", "Dry it"))
+	second(servertest.Todos("completed", "Buy rope"))
+	ids := listIDs(t, web.URL)
+	ctx := servertest.Tab(t)
+	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
+	servertest.Until(t, ctx, servertest.IsLive)
+	const card = `document.querySelector('.card h3')?.textContent.trim()`
+	act := func(name string) {
+		t.Helper()
+		servertest.Eval[bool](t, ctx, `document.querySelector('.card .more').click(), true`)
+		servertest.Eval[bool](t, ctx, fmt.Sprintf(`[...document.querySelectorAll('#menu button')].find((b) => b.textContent.startsWith(%q)).click(), true`, name))
+	}
+	act("Rename")
+	servertest.Eval[string](t, ctx, `document.activeElement.value = 'The boat'`)
+	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Enter))
+	servertest.Until(t, ctx, card+` === 'The boat'`)
+	servertest.Do(t, ctx, chromedp.KeyEvent("u"))
+	servertest.Until(t, ctx, card+` === 'Paint the boat'`)
+	for _, name := range []string{"Archive", "Delete"} {
+		act(name)
+		servertest.Until(t, ctx, `!document.querySelector('.card') && !document.getElementById('toast').hidden`)
+		if status := servertest.GetJSON(t, web.URL+"/lists/"+ids[1]+".json", nil); name == "Delete" && status != 404 {
+			t.Errorf("the deleted list is answered with %d", status)
+		}
+		servertest.Eval[bool](t, ctx, `document.querySelector('#toast button').click(), true`)
+		servertest.Until(t, ctx, card+` === 'Paint the boat'`)
+	}
+	servertest.Eval[bool](t, ctx, `document.querySelector('[data-clear]').click(), true`)
+	servertest.Until(t, ctx, `!document.getElementById('finished') && document.querySelector('#kinds li:last-child .n').textContent === '1'`)
+	servertest.Do(t, ctx, chromedp.KeyEvent("u"))
+	servertest.Until(t, ctx, `document.getElementById('finished') !== null`)
+	// The search stands in the address, marks what matches, and says when nothing does.
+	servertest.Do(t, ctx, chromedp.SendKeys("#q", "dry"))
+	servertest.Until(t, ctx, `location.search === '?q=dry' && document.querySelectorAll('.rows li[id]').length === 1 && document.querySelector('.rows mark').textContent === 'Dry' && document.activeElement.id === 'q'`)
+	servertest.Do(t, ctx, chromedp.SendKeys("#q", "er"))
+	servertest.Until(t, ctx, `document.getElementById('nothing')?.textContent.includes('Nothing matches “dryer”')`)
+}
