@@ -1,0 +1,122 @@
+package panel_test
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"todo-mcp/server/servertest"
+)
+
+// Without script every edit is a form, which leads back to the page. A form of
+// which the browser does not say that it is the panel's own is refused.
+func TestPanelForms(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	servertest.Writer(t, web.URL, "claude-code")(servertest.Todos("pending", "One", "Two"))
+	id := listIDs(t, web.URL)[0]
+	list := web.URL + "/lists/" + id
+	send := func(address string, form url.Values, header, value string) *http.Response {
+		t.Helper()
+		req, err := http.NewRequest("POST", address, strings.NewReader(form.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if header != "" {
+			req.Header.Set(header, value)
+		}
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res
+	}
+	own := func(do, text string) {
+		t.Helper()
+		res := send(list+"/edit", url.Values{"do": {do}, "text": {text}}, "Sec-Fetch-Site", "same-origin")
+		if want := "/lists/" + id; res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != want {
+			t.Errorf("%s: %d to %q", do, res.StatusCode, res.Header.Get("Location"))
+		}
+	}
+	own("status 1 completed", "")
+	own("text 2", "Two, but better")
+	own("add", "Three")
+	own("block 3", "Wait for Ann")
+	own("move 3 0", "")
+	own("rename", "Named")
+	html := page(t, list)
+	for _, want := range []string{"<bdi>Named</bdi>", "<bdi>Two, but better</bdi>", "<bdi>Wait for Ann</bdi>", `status 1 pending`} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page lacks %q: %s", want, html)
+		}
+	}
+	if strings.Index(html, `id="i-3"`) > strings.Index(html, `id="i-1"`) {
+		t.Error("the third item was not moved to the top")
+	}
+	own("undo 1 6", "")
+	if html := page(t, list); strings.Contains(html, "but better") || !strings.Contains(html, "status 1 completed") {
+		t.Errorf("not undone: %s", html)
+	}
+	own("remove 2", "")
+	own("archive", "")
+	own("archive back", "")
+	if res := send(list+"/restore/1", url.Values{}, "Sec-Fetch-Site", "same-origin"); res.StatusCode != http.StatusSeeOther {
+		t.Errorf("restore: %d", res.StatusCode)
+	}
+	for name, h := range map[string][2]string{"of another site": {"Sec-Fetch-Site", "cross-site"}, "of another port": {"Sec-Fetch-Site", "same-site"}, "with a foreign origin": {"Origin", "http://evil.example"}, "that says nothing": {"", ""}} {
+		for _, address := range []string{list + "/edit", list + "/restore/1", web.URL + "/panel/clear"} {
+			if res := send(address, url.Values{"do": {"remove 1"}}, h[0], h[1]); res.StatusCode != http.StatusForbidden {
+				t.Errorf("a form %s: %d", name, res.StatusCode)
+			}
+		}
+	}
+	if res := send(list+"/edit", url.Values{"do": {"delete"}}, "Sec-Fetch-Site", "same-origin"); res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != "/" {
+		t.Errorf("delete: %d to %q", res.StatusCode, res.Header.Get("Location"))
+	}
+	res, err := http.Get(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	gone, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusNotFound || !strings.Contains(string(gone), `href="/?show=past"`) || !strings.Contains(string(gone), "There is no such list") {
+		t.Errorf("the page of a deleted list leads nowhere: %d %s", res.StatusCode, gone)
+	}
+}
+
+// Past lists come a page at a time, each once; a search looks through them all.
+func TestPanelPastLists(t *testing.T) {
+	s := servertest.New(t, nil, nil)
+	web := servertest.Serve(t, s, nil)
+	write := servertest.Writer(t, web.URL, "claude-code")
+	for n := range 130 {
+		write(servertest.Todos("completed", "Plan "+strings.Repeat("i", n+1)+"."))
+	}
+	seen := map[string]bool{}
+	pages := 0
+	for address := "/?show=past"; address != ""; pages++ {
+		html := page(t, web.URL+address)
+		rows := strings.Split(html, `<li id="row-`)
+		for _, row := range rows[1:] {
+			id, _, _ := strings.Cut(row, `"`)
+			if seen[id] {
+				t.Errorf("%s comes twice", id)
+			}
+			seen[id] = true
+		}
+		address = ""
+		if _, rest, more := strings.Cut(html, `class="btn older" href="`); more {
+			href, _, _ := strings.Cut(rest, `"`)
+			address = strings.ReplaceAll(href, "&amp;", "&")
+		}
+	}
+	if len(seen) != 130 || pages != 3 {
+		t.Errorf("%d lists on %d pages", len(seen), pages)
+	}
+	if html := page(t, web.URL+"/?q=PLAN+i."); strings.Count(html, `<li id="row-`) != 1 || !strings.Contains(html, "<mark>Plan i.</mark>") {
+		t.Errorf("the search finds %d lists", strings.Count(html, `<li id="row-`))
+	}
+}
