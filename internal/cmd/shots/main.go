@@ -53,13 +53,14 @@ func run(folder string) error {
 		{"panel-light.png", base, 1440, 1000, false},
 		{"panel-dark.png", base, 1440, 1000, true},
 		{"panel-narrow.png", base, 390, 844, false},
-		{"list.png", base + "/lists/" + list, 1280, 860, false},
 		{"list-history.png", base + "/lists/" + list + "?revision=9", 1280, 800, false},
-		{"past.png", base + "/?show=past", 1280, 700, true},
 	} {
 		if err := shoot(ctx, s.url, filepath.Join(folder, s.name), s.width, s.height, s.dark); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
+	}
+	if err := shootCard(ctx, filepath.Join(folder, "card.png")); err != nil {
+		return fmt.Errorf("card: %w", err)
 	}
 	return shootTerminal(ctx, base, filepath.Join(folder, "terminal.png"))
 }

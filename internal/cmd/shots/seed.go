@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +32,9 @@ type plan struct {
 	left                  bool // its agent has gone
 }
 
+// last returns how long ago the plan was written last.
+func (p plan) last() time.Duration { return p.steps[len(p.steps)-1].back }
+
 // linesOf reads items, one a line: "c done", "i now|Doing it", "p to do", "f failed".
 func linesOf(items string) (lines []todo.Line) {
 	words := map[byte]string{'c': "completed", 'i': "in_progress", 'p': "pending"}
@@ -48,7 +53,15 @@ func linesOf(items string) (lines []todo.Line) {
 // whose own page is shown.
 func seed(board *todo.Board, c *clock) (list string, err error) {
 	defer func() { c.back = 0 }() // from now on time is what it is
-	for n, p := range plans() {
+	all := plans()
+	order := make([]int, len(all))
+	for n := range order {
+		order[n] = n
+	}
+	// What changed first is written first: lists are in the order of their changes.
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(all[b].last(), all[a].last()) })
+	for _, n := range order {
+		p := all[n]
 		id, err := write(board, c, p, string(rune('a'+n)))
 		if err != nil {
 			return "", err

@@ -43,11 +43,11 @@ func shootTerminal(ctx context.Context, url, file string) error {
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		screen, err := tmux("capture-pane", "-e", "-p")
-		if err == nil && strings.Contains(screen, "Playwright tests") {
+		if err == nil && strings.Contains(screen, "checkout") {
 			return shootText(ctx, screen, file)
 		}
 		if time.Now().After(deadline) {
-			return errors.Join(errors.New("watch drew nothing"), err)
+			return errors.Join(fmt.Errorf("watch did not draw the lists, but %q", screen), err)
 		}
 	}
 }
