@@ -230,6 +230,11 @@ func (h *hub) follow(ctx context.Context, changed []todo.Snapshot) error {
 	done := make(map[string]bool)
 	for _, l := range changed {
 		main := cmp.Or(l.List.Parent, l.List.ID)
+		if main != l.List.ID { // a sub-agent's list has a page of its own, too
+			if err := h.sendOwn(ctx, l); err != nil {
+				return err
+			}
+		}
 		if done[main] {
 			continue
 		}
@@ -262,6 +267,13 @@ func (h *hub) send(ctx context.Context, id string, person bool) error {
 		}
 	}
 	return h.sendPage(ctx, id, gone)
+}
+
+// sendOwn offers what changed on the own page of a sub-agent's list.
+func (h *hub) sendOwn(ctx context.Context, l todo.Snapshot) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sendPage(ctx, l.List.ID, l.Deleted)
 }
 
 // sendPage offers what changed on a list's own page, if one is open. The caller

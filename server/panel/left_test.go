@@ -257,6 +257,14 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 		t.Errorf("before: %s", html)
 	}
 	stream, _ := follow(t, web.URL+"/panel/events")
+	own, _ := follow(t, web.URL+"/panel/events?list="+sub)
+	write(strings.Replace(secondPlan, "Bend", "Cut", 1), `"todo-mcp/agent":"helper"`)
+	if d := nextDrawn(t, stream); d.ID != main {
+		t.Errorf("a sub-agent's list changed: %+v", d)
+	}
+	if _, name, data := own.Event(); name != "page" || !strings.Contains(data, "Cut the sails") {
+		t.Errorf("the page of a sub-agent's list: %s %s", name, data)
+	}
 	archive := func(id string) drawn {
 		t.Helper()
 		if _, err := s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}); err != nil {
