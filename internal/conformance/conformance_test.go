@@ -168,7 +168,7 @@ func serve(t *testing.T) string {
 	r, w := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := cli.Run(ctx, []string{"todo-mcp", "serve", "--addr", "127.0.0.1:0", "--store", "memory"},
+		err := cli.Run(ctx, []string{"todo-mcp", "serve", "--addr", "127.0.0.1:0", "--store", "memory", "--tools", "all"},
 			cli.Env{Stdout: w, Stderr: os.Stderr, Getenv: func(string) string { return "" }, Version: "test"})
 		w.CloseWithError(fmt.Errorf("serve ended: %w", err))
 		ended <- err
