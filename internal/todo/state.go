@@ -9,8 +9,7 @@ import (
 // State is how a list stands, in the words of all front ends.
 type State string
 
-// The states. A list without items is Idle while its agent is there, and else
-// Finished.
+// The states. A list without items is Finished: nothing is to be done.
 const (
 	// Working: its agent is there and wrote within [IdleAfter].
 	Working State = "working"
@@ -20,7 +19,7 @@ const (
 	Waiting State = "waiting"
 	// LeftOpen: items are open and no agent is there.
 	LeftOpen State = "left open"
-	// Finished: all items are settled.
+	// Finished: no item is open.
 	Finished State = "finished"
 )
 
@@ -47,7 +46,7 @@ func (l Lists) States(ctx context.Context, lists ...Snapshot) (map[string]State,
 func (s Snapshot) state(left bool, now time.Time) State {
 	_, current := s.Current()
 	switch {
-	case s.Settled(), !s.Open() && (s.Archived || s.List.Conversation == ""):
+	case !s.Open():
 		return Finished
 	case left, s.Archived, s.List.Conversation == "":
 		return LeftOpen

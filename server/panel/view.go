@@ -112,11 +112,7 @@ func (f family) state() todo.State {
 		if len(l.Items) == 0 && some {
 			continue
 		}
-		state := f.states[l.List.ID]
-		if len(l.Items) == 0 && state == todo.Idle {
-			state = todo.Finished // nobody fills it any more
-		}
-		worst = min(worst, max(slices.Index(ranks(), state), 0))
+		worst = min(worst, max(slices.Index(ranks(), f.states[l.List.ID]), 0))
 	}
 	return ranks()[worst]
 }
