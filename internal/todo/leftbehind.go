@@ -18,9 +18,13 @@ const SharedRest = time.Hour
 // (see [Conversation.Lasts]; it may come back). A list that no conversation began,
 // as by an import, and one that was archived are not left behind.
 func (l Lists) LeftBehind(ctx context.Context, lists ...Snapshot) (map[string]bool, error) {
-	lists = slices.DeleteFunc(slices.Clone(lists), func(s Snapshot) bool {
-		return !s.Open() || s.Archived || s.List.Conversation == ""
-	})
+	return l.unattended(ctx, slices.DeleteFunc(slices.Clone(lists), func(s Snapshot) bool { return !s.Open() }))
+}
+
+// unattended returns the ids of those lists that a conversation began and that no
+// conversation that is there holds any more; archived ones aside.
+func (l Lists) unattended(ctx context.Context, lists []Snapshot) (map[string]bool, error) {
+	lists = slices.DeleteFunc(slices.Clone(lists), func(s Snapshot) bool { return s.Archived || s.List.Conversation == "" })
 	holders, err := l.holders(ctx, lists)
 	if err != nil {
 		return nil, err

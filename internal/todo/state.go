@@ -9,7 +9,8 @@ import (
 // State is how a list stands, in the words of all front ends.
 type State string
 
-// The states. A list without items is Finished: nothing is to be done.
+// The states. A list without items is Working while its agent may be about to fill
+// it, and then Finished.
 const (
 	// Working: its agent is there and wrote within [IdleAfter].
 	Working State = "working"
@@ -19,7 +20,7 @@ const (
 	Waiting State = "waiting"
 	// LeftOpen: items are open and no agent is there.
 	LeftOpen State = "left open"
-	// Finished: no item is open.
+	// Finished: all items are settled.
 	Finished State = "finished"
 )
 
@@ -31,7 +32,7 @@ func (s State) Rests() bool { return s == LeftOpen || s == Finished }
 
 // States returns the states of lists, by id.
 func (l Lists) States(ctx context.Context, lists ...Snapshot) (map[string]State, error) {
-	left, err := l.LeftBehind(ctx, lists...)
+	left, err := l.unattended(ctx, slices.DeleteFunc(slices.Clone(lists), Snapshot.Settled))
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +43,14 @@ func (l Lists) States(ctx context.Context, lists ...Snapshot) (map[string]State,
 	return states, nil
 }
 
-// state returns the state of the list; left is true when it was left behind.
+// state returns the state of the list; left is true when no
+// agent is there.
 func (s Snapshot) state(left bool, now time.Time) State {
 	_, current := s.Current()
 	switch {
-	case !s.Open():
+	case s.Settled():
+		return Finished
+	case len(s.Items) == 0 && (left || s.Archived || s.List.Conversation == "" || now.Sub(s.Updated) >= IdleAfter):
 		return Finished
 	case left, s.Archived, s.List.Conversation == "":
 		return LeftOpen

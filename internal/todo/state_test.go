@@ -33,7 +33,12 @@ func TestStates(t *testing.T) {
 	d.stop("p1")
 	expect(out.After, todo.LeftOpen)
 	expect(d.proof("b").writes("c:A f:B").After, todo.Finished)
-	expect(d.proof("c").writes("").After, todo.Finished)
+	c := d.proof("c")
+	c.writes("p:A")
+	empty := c.writes("").After
+	expect(empty, todo.Working)
+	d.now = d.now.Add(todo.IdleAfter)
+	expect(empty, todo.Finished)
 	imported, err := d.store.Save(context.Background(), todo.Snapshot{List: todo.List{ID: "imported"}, Revision: 1,
 		Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}})
 	checkErr(t, err)

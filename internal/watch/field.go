@@ -74,12 +74,14 @@ func cutLast(s string) (head, last string) {
 // line draws a field behind a label in a width; what is around the cursor is
 // shown where not all fits.
 func (m *model) fieldLine(label string, f field, width int) string {
+	const cursor, least = 1, 4
 	before, after := render.Safe(f.before), render.Safe(f.after)
-	room := width - cells(label) - 2
-	for cells(before) > max(room, 1) {
+	label = cut(label, max(width-least-cursor, 0))
+	room := width - cells(label) - cursor - 1
+	for cells(before) > max(room, 0) {
 		_, before = cutFirst(before)
 	}
-	return m.theme.paint(accent, cut(label, width)) + before + m.theme.paint(accent, "▏") + cut(after, room-cells(before))
+	return m.theme.paint(accent, label) + before + m.theme.paint(accent, "▏") + cut(after, room-cells(before))
 }
 
 // prompt asks a person for a text, or to confirm.
