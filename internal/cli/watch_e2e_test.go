@@ -258,11 +258,14 @@ func TestWatchPlain(t *testing.T) {
 	term.waitUntil("ends with head", func(s string) bool {
 		return strings.Contains(s, "release  0/2  working: Write tests\npiped\n")
 	})
-	term.run("clear; TERM=dumb todo-mcp watch release")
+	term.run("clear; echo cle''ared")
+	term.waitUntil("cleared", func(s string) bool { return strings.Contains(s, "cleared\n") && !strings.Contains(s, "piped") })
+	term.run("TERM=dumb todo-mcp watch release")
 	if s := term.waitForText("release  0/2"); strings.Contains(s, "live") {
 		t.Errorf("a dumb terminal shows\n%s", s)
 	}
 	term.press("C-c")
+	term.waitUntil("back at the prompt", func(s string) bool { return strings.HasSuffix(strings.TrimSpace(s), "prompt>") })
 	term.run("echo aft''er")
 	term.waitForText("after\n")
 }
