@@ -77,6 +77,7 @@ func TestSubscriptionLimits(t *testing.T) {
 
 	site := servertest.Serve(t, servertest.New(t, nil, func(c *server.Config) { c.MaxSubscriptions = 1 }), nil)
 	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list","todo://lists"]},` + servertest.Meta + `}}`
+	defer time.AfterFunc(20*time.Second, site.CloseClientConnections).Stop() // a stream that opens does not end
 	_, _, answer := servertest.Post(t, site.URL+"/mcp", listen, servertest.ModernHeaders("subscriptions/listen", "")...)
 	expect("a stream", answer, "--max-subscriptions")
 }

@@ -22,24 +22,12 @@ import (
 type exceeding struct {
 	*testing.T
 	*runningServer
-	log   logLines
+	log   lines
 	store string // path of the store's file
 }
 
-// logLines receives the lines of a log; it drops those after a hundred that nobody
-// takes.
-type logLines chan string
-
-func (l logLines) Write(line []byte) (int, error) {
-	select {
-	case l <- string(line):
-	default:
-	}
-	return len(line), nil
-}
-
 // await returns the lines up to the first with a text, or those of 20 seconds.
-func (l logLines) await(text string) (all string) {
+func (l lines) await(text string) (all string) {
 	late := time.After(20 * time.Second)
 	for !strings.Contains(all, text) {
 		select {
@@ -105,7 +93,7 @@ func TestRefusalsNameTheirSetting(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most wait for a second
-			e := exceeding{T: t, log: make(logLines, 100), store: filepath.Join(t.TempDir(), "todo.db")}
+			e := exceeding{T: t, log: make(lines, 1000), store: filepath.Join(t.TempDir(), "todo.db")}
 			e.runningServer = serveLogging(t, e.log, "--store", "sqlite:"+e.store, "--log-level", "info", "--"+name, b.value)
 			if got := b.refused(e); !regexp.MustCompile(`--` + name + `\b[^-]`).MatchString(got) {
 				t.Errorf("the refusal does not name --%s: %.300s", name, got)

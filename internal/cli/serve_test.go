@@ -79,8 +79,9 @@ func TestServeWithoutASessionKeyFile(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "session.key"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	log := make(logLines, 100)
+	log := make(lines, 100)
 	s := serveLogging(t, log, "--store", "sqlite:"+filepath.Join(dir, "todo.db"))
+	defer time.AfterFunc(10*time.Second, s.stop).Stop() // an initialize that hangs fails then
 	id := servertest.Session(t, s.url+"/mcp", "tester")
 	if status, _, answer := servertest.Post(t, s.url+"/mcp", servertest.Call(1, "create_todos", `{"items":["A"]}`), "Mcp-Session-Id", id); status != http.StatusOK || !strings.Contains(answer, "#1 A") {
 		t.Errorf("67: %d %s", status, answer)

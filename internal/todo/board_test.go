@@ -169,14 +169,17 @@ func TestBoardGivesUpOnAConflict(t *testing.T) {
 
 // BAD-INPUT 71: a caller that goes away while the board waits is not kept.
 func TestBoardEndsAConflictWithItsCaller(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	store := &refusingStore{Store: memory.New(), ended: cancel}
-	b := todo.NewBoard(store)
-	defer b.Close()
-	_, err := b.As("").Apply(ctx, todo.Write{Target: target("a"), Change: add("A")})
-	if !errors.Is(err, context.Canceled) || store.saves != 3 {
-		t.Errorf("71: %d tries, %v", store.saves, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var gone time.Time
+		store := &refusingStore{Store: memory.New(), ended: func() { gone = time.Now(); cancel() }}
+		b := todo.NewBoard(store)
+		defer b.Close()
+		_, err := b.As("").Apply(ctx, todo.Write{Target: target("a"), Change: add("A")})
+		if took := time.Since(gone); !errors.Is(err, context.Canceled) || store.saves != 3 || took != 0 {
+			t.Errorf("71: %d tries, ended %s after its caller, %v", store.saves, took, err)
+		}
+	})
 }
 
 // BAD-INPUT 44: a repeated operation returns the first outcome; the same id for

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"testing"
+	"time"
 
 	"todo-mcp/server"
 	"todo-mcp/server/stdio"
@@ -18,6 +19,8 @@ type Pipe struct {
 	Out  *bufio.Reader      // the server's output
 	Done chan error         // receives the result of stdio.Serve
 	Stop context.CancelFunc // ends the server's context
+
+	hangUp func() // closes the server's output
 }
 
 // NewPipe serves a server on a pipe until the test ends.
@@ -26,7 +29,7 @@ func NewPipe(t testing.TB, s *server.Server) *Pipe {
 	ctx, stop := context.WithCancel(context.Background())
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	p := &Pipe{t: t, In: inW, Out: bufio.NewReader(outR), Done: make(chan error, 1), Stop: stop}
+	p := &Pipe{t: t, In: inW, Out: bufio.NewReader(outR), Done: make(chan error, 1), Stop: stop, hangUp: func() { outR.Close() }}
 	go func() {
 		err := stdio.Serve(ctx, s, inR, outW)
 		outW.Close()
@@ -47,9 +50,11 @@ func (p *Pipe) Send(messages ...string) {
 	}
 }
 
-// Read reads the next message from the server.
+// Read reads the next message from the server. One that does not come within a
+// minute fails the test.
 func (p *Pipe) Read() Answer {
 	p.t.Helper()
+	defer time.AfterFunc(time.Minute, p.hangUp).Stop()
 	line, err := p.Out.ReadString('\n')
 	if err != nil {
 		p.t.Fatal("read answer:", err)
