@@ -316,10 +316,56 @@ func TestWatchServer(t *testing.T) {
 	term.waitForText("◐ Live again")
 	term.press("x")
 	term.waitForText("1/1")
-	term.press("r")
-	term.waitForText("Not over --server: rename the list")
 	term.press("q")
 	again.stop()
+}
+
+// Over --server a person does all that can be done on this machine, and has it
+// back: rename, archive, delete, the removal of an item and a restore.
+func TestWatchServerEdits(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "todo.db")
+	write(t, db, "release", "Write tests", "Ship")
+	s := serve(t, "--store", "sqlite:"+db)
+	term := newTerminal(t, db)
+	term.tmux("resize-window", "-x", "110", "-y", "40")
+	term.run("todo-mcp watch --server " + s.url)
+	term.waitForText("╭─ release ─")
+	undone := func(text string) {
+		t.Helper()
+		term.press("u")
+		term.waitUntil("is undone: "+text, func(s string) bool { return strings.Contains(s, "Undone") && strings.Contains(s, text) })
+	}
+	term.press("?")
+	if screen := term.waitForText("rename the list"); strings.Contains(screen, "Not over") {
+		t.Errorf("the keys over --server:\n%s", screen)
+	}
+	term.press("Escape", "r")
+	term.waitForText("Title: release")
+	term.press("C-u", "The release", "Enter")
+	term.waitForText("╭─ The release ─")
+	undone("╭─ release ─")
+	term.press("a")
+	term.waitForText("Nothing is open")
+	undone("╭─ release ─")
+	term.press("D", "y")
+	term.waitForText("No lists yet")
+	undone("╭─ release ─")
+	term.press("Enter", "End", "d")
+	term.waitUntil("Ship is removed", func(s string) bool { return strings.Contains(s, "Removed “Ship”") && strings.Contains(s, "0/1") })
+	undone("○ Ship")
+	write(t, db, "release", "Write tests", "Ship", "Celebrate")
+	term.waitForText("○ Celebrate")
+	term.press("h")
+	term.waitForText("revision 10 of 10")
+	term.press("Home")
+	term.waitForText("revision 1 of 10")
+	term.press("R", "y")
+	term.waitForText("Restored revision 1 as a new one")
+	term.press("Escape")
+	term.waitUntil("Celebrate is gone", func(s string) bool { return strings.Contains(s, "0/2") && !strings.Contains(s, "Celebrate") })
+	undone("○ Celebrate")
+	term.press("q")
+	s.stop()
 }
 
 // Wrong arguments are reported before watch writes anything.

@@ -172,16 +172,19 @@ func TestEdit(t *testing.T) {
 	c := newClient(t, ts.URL, "")
 	writeItems(t, board, "release", "A", "B")
 	id := mustFind(t, board, "release").List.ID
-	after, err := c.Edit(t.Context(), id, Edit{Do: "status", ID: "2", Status: todo.Completed})
-	if err != nil || after.Revision != 2 || after.Items[1].Status != todo.Completed {
-		t.Errorf("after an edit %+v, %v", after, err)
+	out, err := c.Edit(t.Context(), id, Edit{Do: "status", ID: "2", Status: todo.Completed})
+	if err != nil || !out.Changed || out.After.Revision != 2 || out.After.Items[1].Status != todo.Completed {
+		t.Errorf("after an edit %+v, %v", out, err)
+	}
+	if out, err = c.Edit(t.Context(), id, Edit{Do: "status", ID: "2", Status: todo.Completed}); err != nil || out.Changed || out.After.Revision != 2 {
+		t.Errorf("after the same edit %+v, %v", out, err)
 	}
 	states, err := c.States(t.Context())
 	if err != nil || len(states) != 1 || states[0].List != id || fmt.Sprint(states[0].Unseen) != "[2]" {
 		t.Errorf("states %+v, %v", states, err)
 	}
-	if after, err = c.Restore(t.Context(), id, 1); err != nil || after.Revision != 3 || after.Items[1].Status != todo.Pending {
-		t.Errorf("after a restore %+v, %v", after, err)
+	if out, err = c.Restore(t.Context(), id, 1); err != nil || !out.Changed || out.After.Revision != 3 || out.After.Items[1].Status != todo.Pending {
+		t.Errorf("after a restore %+v, %v", out, err)
 	}
 	if _, err := c.Edit(t.Context(), id, Edit{Do: "status", ID: "9", Status: todo.Completed}); err == nil || !strings.Contains(err.Error(), "not on the list any more") {
 		t.Errorf("an item that is gone: %v", err)
@@ -189,6 +192,59 @@ func TestEdit(t *testing.T) {
 	if got, want := c.Page(id), ts.URL+"/lists/"+id; got != want {
 		t.Errorf("page %q, want %q", got, want)
 	}
+}
+
+// What a person does to a whole list goes to a real server, an edit is merged
+// from the revision that the person saw, and an undo leaves what came after.
+func TestEditLists(t *testing.T) {
+	board, ts := startServer(t)
+	c := newClient(t, ts.URL, "")
+	writeItems(t, board, "release", "A", "B", "C")
+	id := mustFind(t, board, "release").List.ID
+	for _, step := range []struct {
+		edit Edit
+		want string
+	}{
+		{Edit{Do: "remove", ID: "1", Seen: 1}, "2: release [B C]"},
+		{Edit{Do: "rename", Text: "Title"}, "3: Title [B C]"},
+		{Edit{Do: "undo", From: 1, Seen: 2}, "4: Title [A B C]"},
+		{Edit{Do: "undo", From: 2, Seen: 3}, "5: release [A B C]"},
+		{Edit{Do: "archive", Away: true}, "6: release [A B C] archived"},
+		{Edit{Do: "archive"}, "7: release [A B C]"},
+		{Edit{Do: "delete", Away: true}, "8: release [A B C] deleted"},
+		{Edit{Do: "delete"}, "9: release [A B C]"},
+		// A came back beside the rename, and so as a new item.
+		{Edit{Do: "remove", ID: "4", Seen: 9}, "10: release [B C]"},
+		// The person still sees A first: C goes between A, which is gone, and B.
+		{Edit{Do: "move", ID: "3", To: 1, Seen: 9}, "11: release [C B]"},
+	} {
+		out, err := c.Edit(t.Context(), id, step.edit)
+		got := fmt.Sprintf("%d: %s %v", out.After.Revision, out.After.Title(), texts(out.After))
+		if out.After.Archived {
+			got += " archived"
+		}
+		if out.After.Deleted {
+			got += " deleted"
+		}
+		if err != nil || !out.Changed || got != step.want {
+			t.Errorf("%+v: %q, changed %v, %v; want %q", step.edit, got, out.Changed, err, step.want)
+		}
+	}
+	for want, e := range map[string]Edit{
+		"undo needs the revisions": {Do: "undo", Seen: 2},
+		"do must be":               {Do: "burn"},
+	} {
+		if _, err := c.Edit(t.Context(), id, e); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", e, err, want)
+		}
+	}
+}
+
+func texts(s todo.Snapshot) (texts []string) {
+	for _, i := range s.Items {
+		texts = append(texts, i.Text)
+	}
+	return texts
 }
 
 func mustFind(t *testing.T, board *todo.Board, name string) todo.Snapshot {

@@ -36,8 +36,9 @@ type binding struct {
 	short string // for the last line: "x tick"; empty: only in the overlay
 	names string // the keys as the overlay shows them
 	help  string
-	// needs is the action that the source must offer; empty for none.
-	needs Action
+	// edits is true for what changes a list, which cannot be done while the source
+	// is lost.
+	edits bool
 	do    func(m *model) effect
 }
 
@@ -48,65 +49,65 @@ func bindings() []binding {
 
 func moving() []binding {
 	return []binding{
-		{[]key{keyUp, "k"}, anywhere, "", "↑ k", "up", "", func(m *model) effect { m.moveBy(-1); return effect{} }},
-		{[]key{keyDown, "j"}, anywhere, "↑↓ move", "↓ j", "down", "", func(m *model) effect { m.moveBy(1); return effect{} }},
-		{[]key{keyPageUp, "ctrl-b"}, anywhere, "", "PgUp", "half a screen up", "", func(m *model) effect { m.moveBy(-max(m.height/2, 1)); return effect{} }},
-		{[]key{keyPageDown, "ctrl-f"}, anywhere, "", "PgDn", "half a screen down", "", func(m *model) effect { m.moveBy(max(m.height/2, 1)); return effect{} }},
-		{[]key{keyHome, "g"}, onBoard | onList, "", "Home g", "first", "", func(m *model) effect { m.moveBy(-1 << 30); return effect{} }},
-		{[]key{keyEnd, "G"}, onBoard | onList, "", "End G", "last", "", func(m *model) effect { m.moveBy(1 << 30); return effect{} }},
-		{[]key{keyEnter, keyRight, "l", keyTab}, onBoard, "enter open", "Enter → l", "open the list", "", (*model).enter},
-		{[]key{keyEnter, keyRight, "l"}, onList, "", "Enter → l", "sub-agent’s list, fold, whole text", "", (*model).enter},
-		{[]key{keyEscape, keyLeft, keyTab}, onList, "esc back", "Esc ←", "back", "", (*model).escape},
-		{[]key{keyEscape}, onBoard, "", "Esc", "clear the search", "", (*model).escape},
+		{[]key{keyUp, "k"}, anywhere, "", "↑ k", "up", false, func(m *model) effect { m.moveBy(-1); return effect{} }},
+		{[]key{keyDown, "j"}, anywhere, "↑↓ move", "↓ j", "down", false, func(m *model) effect { m.moveBy(1); return effect{} }},
+		{[]key{keyPageUp, "ctrl-b"}, anywhere, "", "PgUp", "half a screen up", false, func(m *model) effect { m.moveBy(-max(m.height/2, 1)); return effect{} }},
+		{[]key{keyPageDown, "ctrl-f"}, anywhere, "", "PgDn", "half a screen down", false, func(m *model) effect { m.moveBy(max(m.height/2, 1)); return effect{} }},
+		{[]key{keyHome, "g"}, onBoard | onList, "", "Home g", "first", false, func(m *model) effect { m.moveBy(-1 << 30); return effect{} }},
+		{[]key{keyEnd, "G"}, onBoard | onList, "", "End G", "last", false, func(m *model) effect { m.moveBy(1 << 30); return effect{} }},
+		{[]key{keyEnter, keyRight, "l", keyTab}, onBoard, "enter open", "Enter → l", "open the list", false, (*model).enter},
+		{[]key{keyEnter, keyRight, "l"}, onList, "", "Enter → l", "sub-agent’s list, fold, whole text", false, (*model).enter},
+		{[]key{keyEscape, keyLeft, keyTab}, onList, "esc back", "Esc ←", "back", false, (*model).escape},
+		{[]key{keyEscape}, onBoard, "", "Esc", "clear the search", false, (*model).escape},
 	}
 }
 
 func revisions() []binding {
 	return []binding{
-		{[]key{"["}, onHistory, "[ ] step", "[ ←", "earlier revision", "", func(m *model) effect { m.history.step(-1); return effect{} }},
-		{[]key{keyLeft}, onHistory, "", "", "", "", func(m *model) effect { m.history.step(-1); return effect{} }},
-		{[]key{"]", keyRight}, onHistory, "", "] →", "later revision", "", func(m *model) effect { m.history.step(1); return effect{} }},
-		{[]key{keyHome, "g"}, onHistory, "", "Home g", "first revision", "", func(m *model) effect { m.history.step(-1 << 30); return effect{} }},
-		{[]key{keyEnd, "G"}, onHistory, "end newest", "End G", "newest revision", "", func(m *model) effect { m.history.step(1 << 30); return effect{} }},
-		{[]key{"R"}, onHistory, "R restore", "R", "restore this revision as a new one", Restore, (*model).restore},
-		{[]key{keyEscape, "h"}, onHistory, "esc back", "Esc h", "back to the list", "", (*model).escape},
+		{[]key{"["}, onHistory, "[ ] step", "[ ←", "earlier revision", false, func(m *model) effect { m.history.step(-1); return effect{} }},
+		{[]key{keyLeft}, onHistory, "", "", "", false, func(m *model) effect { m.history.step(-1); return effect{} }},
+		{[]key{"]", keyRight}, onHistory, "", "] →", "later revision", false, func(m *model) effect { m.history.step(1); return effect{} }},
+		{[]key{keyHome, "g"}, onHistory, "", "Home g", "first revision", false, func(m *model) effect { m.history.step(-1 << 30); return effect{} }},
+		{[]key{keyEnd, "G"}, onHistory, "end newest", "End G", "newest revision", false, func(m *model) effect { m.history.step(1 << 30); return effect{} }},
+		{[]key{"R"}, onHistory, "R restore", "R", "restore this revision as a new one", true, (*model).restore},
+		{[]key{keyEscape, "h"}, onHistory, "esc back", "Esc h", "back to the list", false, (*model).escape},
 	}
 }
 
 func editing() []binding {
 	return []binding{
-		{[]key{"x", " "}, onBoard | onList, "x tick", "x Space", "tick; again: to do", SetStatus, func(m *model) effect { return m.setStatus(todo.Completed) }},
-		{[]key{"e"}, onBoard | onList, "e edit", "e", "reword the item", Reword, (*model).reword},
-		{[]key{"b"}, onList, "b block", "b", "block with a reason; again: to do", Block, (*model).block},
-		{[]key{"f"}, onList, "", "f", "failed; again: to do", SetStatus, func(m *model) effect { return m.setStatus(todo.Failed) }},
-		{[]key{"n"}, onBoard, "", "n", "add an item", Add, (*model).add},
-		{[]key{"n"}, onList, "n add", "n", "add an item", Add, (*model).add},
-		{[]key{keyAltUp, "K"}, onList, "", "Alt+↑ K", "move the item up", Move, func(m *model) effect { return m.moveItem(-1) }},
-		{[]key{keyAltDown, "J"}, onList, "", "Alt+↓ J", "move the item down", Move, func(m *model) effect { return m.moveItem(1) }},
-		{[]key{keyBackspace, keyDelete, "d"}, onList, "", "d ⌫", "delete the item", RemoveItem, (*model).remove},
-		{[]key{"u"}, onBoard | onList, "", "u", "undo your last change", "", (*model).undoLast},
+		{[]key{"x", " "}, onBoard | onList, "x tick", "x Space", "tick; again: to do", true, func(m *model) effect { return m.setStatus(todo.Completed) }},
+		{[]key{"e"}, onBoard | onList, "e edit", "e", "reword the item", true, (*model).reword},
+		{[]key{"b"}, onList, "b block", "b", "block with a reason; again: to do", true, (*model).block},
+		{[]key{"f"}, onList, "", "f", "failed; again: to do", true, func(m *model) effect { return m.setStatus(todo.Failed) }},
+		{[]key{"n"}, onBoard, "", "n", "add an item", true, (*model).add},
+		{[]key{"n"}, onList, "n add", "n", "add an item", true, (*model).add},
+		{[]key{keyAltUp, "K"}, onList, "", "Alt+↑ K", "move the item up", true, func(m *model) effect { return m.moveItem(-1) }},
+		{[]key{keyAltDown, "J"}, onList, "", "Alt+↓ J", "move the item down", true, func(m *model) effect { return m.moveItem(1) }},
+		{[]key{keyBackspace, keyDelete, "d"}, onList, "", "d ⌫", "delete the item", true, (*model).remove},
+		{[]key{"u"}, onBoard | onList, "", "u", "undo your last change", false, (*model).undoLast},
 	}
 }
 
 func wholeLists() []binding {
 	return []binding{
-		{[]key{"r"}, onBoard | onList, "r rename", "r", "rename the list", Rename, (*model).rename},
-		{[]key{"h"}, onBoard | onList, "h history", "h", "history of the list", "", (*model).openHistory},
-		{[]key{"a"}, onBoard | onList, "a archive", "a", "archive the list, or bring it back", Archive, (*model).archive},
-		{[]key{"D"}, onBoard | onList, "", "D", "delete the list", Delete, (*model).deleteList},
-		{[]key{"o"}, anywhere, "o browser", "o", "open the list in the browser", "", (*model).openPage},
-		{[]key{"y"}, anywhere, "y copy", "y", "copy the list as markdown", "", (*model).copyList},
-		{[]key{"Y"}, onList, "", "Y", "copy the item’s text", "", (*model).copyItem},
+		{[]key{"r"}, onBoard | onList, "r rename", "r", "rename the list", true, (*model).rename},
+		{[]key{"h"}, onBoard | onList, "h history", "h", "history of the list", false, (*model).openHistory},
+		{[]key{"a"}, onBoard | onList, "a archive", "a", "archive the list, or bring it back", true, (*model).archive},
+		{[]key{"D"}, onBoard | onList, "", "D", "delete the list", true, (*model).deleteList},
+		{[]key{"o"}, anywhere, "o browser", "o", "open the list in the browser", false, (*model).openPage},
+		{[]key{"y"}, anywhere, "y copy", "y", "copy the list as markdown", false, (*model).copyList},
+		{[]key{"Y"}, onList, "", "Y", "copy the item’s text", false, (*model).copyItem},
 	}
 }
 
 func looking() []binding {
 	return []binding{
-		{[]key{"/"}, onBoard, "/ search", "/", "search, also in past lists", "", (*model).search},
-		{[]key{"?"}, anywhere, "? keys", "?", "these keys", "", func(m *model) effect { m.help, m.helpTop = true, 0; return effect{} }},
-		{[]key{keyRedraw}, anywhere, "", "Ctrl-L", "draw again", "", func(*model) effect { return effect{redraw: true} }},
-		{[]key{keySuspend}, anywhere, "", "Ctrl-Z", "to the shell; fg comes back", "", func(*model) effect { return effect{suspend: true} }},
-		{[]key{"q", keyInterrupt}, anywhere, "q quit", "q Ctrl-C", "quit", "", func(*model) effect { return effect{quit: true} }},
+		{[]key{"/"}, onBoard, "/ search", "/", "search, also in past lists", false, (*model).search},
+		{[]key{"?"}, anywhere, "? keys", "?", "these keys", false, func(m *model) effect { m.help, m.helpTop = true, 0; return effect{} }},
+		{[]key{keyRedraw}, anywhere, "", "Ctrl-L", "draw again", false, func(*model) effect { return effect{redraw: true} }},
+		{[]key{keySuspend}, anywhere, "", "Ctrl-Z", "to the shell; fg comes back", false, func(*model) effect { return effect{suspend: true} }},
+		{[]key{"q", keyInterrupt}, anywhere, "q quit", "q Ctrl-C", "quit", false, func(*model) effect { return effect{quit: true} }},
 	}
 }
 
@@ -129,10 +130,6 @@ func (m *model) press(k key) effect {
 	}
 	for _, b := range bindings() {
 		if b.where&m.where() != 0 && slices.Contains(b.keys, k) {
-			if b.needs != "" && !m.offers(b.needs) {
-				m.say(dim, "Not over --server: "+b.help+".")
-				return effect{}
-			}
 			return b.do(m)
 		}
 	}

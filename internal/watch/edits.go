@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,7 +21,7 @@ func (m *model) send(e Edit) effect {
 }
 
 // edited notes the outcome of an edit: what it did, and how it is undone.
-func (m *model) edited(e Edit, before, after todo.Snapshot, err error) effect {
+func (m *model) edited(e Edit, before todo.Snapshot, out todo.Outcome, err error) effect {
 	if err != nil {
 		m.say(bad, "Not changed: "+rootCause(err))
 		if e.Text != "" && (e.Do == Reword || e.Do == Add || e.Do == Block || e.Do == Rename) && m.prompt == nil {
@@ -28,13 +29,19 @@ func (m *model) edited(e Edit, before, after todo.Snapshot, err error) effect {
 		}
 		return effect{}
 	}
+	after := out.After
 	result := m.receiveLists([]todo.Snapshot{after}, false)
 	if e.Do == Delete && e.Away {
 		delete(m.lists, e.List)
 	}
+	if e.undoes != "" && !out.Changed {
+		m.say(dim, "Nothing undone: what you changed has changed since.")
+		return result
+	}
 	text := pastTense(e, before)
-	if back, ok := e.inverse(before, after, m.offers(Undo)); ok && m.offers(back.Do) {
-		m.undo = append(m.undo, back)
+	// What changed nothing made no revision: to undo it would undo another's.
+	if e.undoes == "" && out.Changed {
+		m.undo = append(m.undo, e.inverse(after))
 		text += "  (u undo)"
 	}
 	if e.isOfItem() && m.state(after) != todo.Finished {
@@ -64,57 +71,27 @@ func (m *model) whenSeen(s todo.Snapshot) string {
 	return ". " + agent + " will see it with its next write."
 }
 
-func (e Edit) isOfItem() bool { return e.Do != Rename && e.Do != Archive && e.Do != Delete }
-
-// inverse returns the edit that undoes one: what the person changed is taken
-// back, and merged with what the agent wrote since. Where whole is false the
-// source does not offer that, and an item alone is taken back.
-func (e Edit) inverse(before, after todo.Snapshot, whole bool) (Edit, bool) {
-	back := Edit{List: e.List, Seen: after.Revision, Do: e.Do}
-	switch {
-	case e.undoes:
-		return Edit{}, false
-	case e.Do == Rename:
-		back.Text = before.GivenTitle
-	case e.Do == Archive || e.Do == Delete:
-		back.Away = !e.Away
-	case whole:
-		back.Do, back.Items = Undo, before.Items
-	default:
-		return e.inverseOfItem(before, after)
-	}
-	back.undoes = true
-	return back, true
+// isOfItem reports whether an edit, or the one it undoes, is of items, which are
+// what agents are told of.
+func (e Edit) isOfItem() bool {
+	do := cmp.Or(e.undoes, e.Do)
+	return do != Rename && do != Archive && do != Delete
 }
 
-// inverseOfItem returns the edit that gives an item back what it had. A removed
-// item and a restored list cannot be had back in this way.
-func (e Edit) inverseOfItem(before, after todo.Snapshot) (Edit, bool) {
-	was, ok := before.Item(e.Item)
-	back := Edit{List: e.List, Seen: after.Revision, Do: e.Do, Item: e.Item, undoes: true}
-	switch e.Do {
-	case SetStatus, Block:
-		if back.Do, back.Status = SetStatus, was.Status; was.Status == todo.Blocked {
-			back.Do, back.Text = Block, was.Reason
-		}
-	case Reword:
-		back.Text = was.Text
-	case Move:
-		back.To = slices.IndexFunc(before.Items, func(i todo.Item) bool { return i.ID == e.Item })
-	case Add:
-		added := len(after.Items) - 1
-		if ok = added >= 0 && after.Items[added].Text == e.Text; ok {
-			back.Do, back.Item = RemoveItem, after.Items[added].ID
-		}
-	default:
-		ok = false
+// inverse returns the edit that undoes one, which made the revision after. What
+// the person changed is the step from the revision just before: what is shown when
+// the person edits may be older, and what the agent wrote between is not undone.
+func (e Edit) inverse(after todo.Snapshot) Edit {
+	back := Edit{List: e.List, Do: Undo, Seen: after.Revision, From: after.Revision - 1, undoes: e.Do}
+	if e.Do == Archive || e.Do == Delete {
+		back.Do, back.Away = e.Do, !e.Away
 	}
-	return back, ok
+	return back
 }
 
 // pastTense says what an edit did.
 func pastTense(e Edit, before todo.Snapshot) string {
-	if e.undoes {
+	if e.undoes != "" {
 		return "Undone"
 	}
 	item, _ := before.Item(e.Item)

@@ -16,8 +16,7 @@ type model struct {
 	width, height int
 	theme         theme
 	sourceName    string // name of the source, for people
-	offers        func(Action) bool
-	origin        int // column where the pane that is being drawn begins
+	origin        int    // column where the pane that is being drawn begins
 
 	lists     map[string]todo.Snapshot // by id
 	standings map[string]Standing      // by list id
@@ -43,7 +42,7 @@ type model struct {
 }
 
 func newModel(wanted string) *model {
-	return &model{wanted: wanted, lists: map[string]todo.Snapshot{}, standings: map[string]Standing{}, offers: func(Action) bool { return true },
+	return &model{wanted: wanted, lists: map[string]todo.Snapshot{}, standings: map[string]Standing{},
 		list: listPane{unfolded: map[string]bool{}}}
 }
 

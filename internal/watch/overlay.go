@@ -11,11 +11,9 @@ type helpSection struct {
 	rows  [][2]string // keys, what they do
 }
 
-// helpSections returns the keys by what they are for; what the source does not
-// offer stands apart.
+// helpSections returns the keys by what they are for.
 func (m *model) helpSections() []helpSection {
 	sections := []helpSection{{"Showing " + m.sourceName, nil}}
-	var missing []string
 	for _, of := range []struct {
 		title string
 		table []binding
@@ -23,22 +21,11 @@ func (m *model) helpSections() []helpSection {
 		section := helpSection{title: of.title}
 		for _, b := range of.table {
 			row := [2]string{b.names, b.help}
-			switch {
-			case b.names == "" || slices.Contains(section.rows, row):
-			case b.needs != "" && !m.offers(b.needs):
-				missing = append(missing, b.help)
-			default:
+			if b.names != "" && !slices.Contains(section.rows, row) {
 				section.rows = append(section.rows, row)
 			}
 		}
 		sections = append(sections, section)
-	}
-	if len(missing) > 0 {
-		rows := [][2]string{}
-		for _, what := range missing {
-			rows = append(rows, [2]string{"–", what})
-		}
-		sections = append(sections, helpSection{"Not over --server", rows})
 	}
 	return append(sections, helpSection{"Signs", [][2]string{
 		{"◐ ‖ ◌", "working, waits for you, idle"}, {"◦ ✓ ✗", "left open, finished, failed"}, {"you", "your change, not seen by the agent"}}})

@@ -67,7 +67,8 @@ func TestAnythingGoes(t *testing.T) {
 				after := known[e.edit.List]
 				after.Revision++
 				known[e.edit.List] = after
-				m.edited(*e.edit, known[e.edit.List], after, rapid.SampledFrom([]error{nil, errors.New("refused")}).Draw(t, "error"))
+				m.edited(*e.edit, known[e.edit.List], todo.Outcome{After: after, Changed: rapid.Bool().Draw(t, "changed")},
+					rapid.SampledFrom([]error{nil, errors.New("refused")}).Draw(t, "error"))
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){

@@ -104,7 +104,7 @@ func run(ctx context.Context, source Source, c console, o Options) error {
 	o = o.withDefaults()
 	v := &viewer{model: newModel(o.List), options: o, desk: desktop{o.Getenv, o.start}, source: source, console: c, screen: screen{out: c}, clock: o.Now,
 		updates: make(chan func() effect), input: make(chan []byte)}
-	v.sourceName, v.offers = render.Safe(o.Where), source.Offers
+	v.sourceName = render.Safe(o.Where)
 	if o.Color {
 		v.theme, v.exact = basic(), exactColours(o.Getenv)
 	}
@@ -337,14 +337,14 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 
 // apply makes an edit and passes its outcome to the model.
 func (v *viewer) apply(ctx context.Context, e Edit, before todo.Snapshot) {
-	var after todo.Snapshot
+	var out todo.Outcome
 	err := catchPanic(func() (err error) {
 		ctx, cancel := context.WithTimeout(ctx, editTimeout)
 		defer cancel()
-		after, err = v.source.Apply(ctx, e)
+		out, err = v.source.Apply(ctx, e)
 		return err
 	})
-	v.update(ctx, func() effect { v.drawn, v.stale = time.Time{}, true; return v.edited(e, before, after, err) })
+	v.update(ctx, func() effect { v.drawn, v.stale = time.Time{}, true; return v.edited(e, before, out, err) })
 }
 
 // openInBrowser opens a list's page, and says where it is.

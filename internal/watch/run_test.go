@@ -197,7 +197,7 @@ func TestDrawWritesOnlyChangedLines(t *testing.T) {
 	}
 }
 
-// scripted is a source that does what its function says, and offers all.
+// scripted is a source that does what its function says.
 type scripted func(show func([]todo.Snapshot, bool), lost func(error)) error
 
 func (s scripted) Follow(_ context.Context, show func([]todo.Snapshot, bool), lost func(error)) error {
@@ -207,9 +207,8 @@ func (scripted) History(context.Context, string) ([]todo.Snapshot, error) { retu
 func (scripted) Standings(context.Context, []todo.Snapshot) (map[string]Standing, error) {
 	return nil, nil
 }
-func (scripted) Offers(Action) bool { return true }
-func (scripted) Apply(context.Context, Edit) (todo.Snapshot, error) {
-	return todo.Snapshot{}, errors.New("refused")
+func (scripted) Apply(context.Context, Edit) (todo.Outcome, error) {
+	return todo.Outcome{}, errors.New("refused")
 }
 func (scripted) Page(context.Context, string) (string, error) { return "", nil }
 
@@ -334,9 +333,8 @@ func (s standing) Standings(_ context.Context, lists []todo.Snapshot) (map[strin
 }
 func (standing) Follow(context.Context, func([]todo.Snapshot, bool), func(error)) error { return nil }
 func (standing) History(context.Context, string) ([]todo.Snapshot, error)               { return nil, nil }
-func (standing) Offers(Action) bool                                                     { return true }
-func (standing) Apply(context.Context, Edit) (todo.Snapshot, error) {
-	return todo.Snapshot{}, nil
+func (standing) Apply(context.Context, Edit) (todo.Outcome, error) {
+	return todo.Outcome{}, nil
 }
 func (standing) Page(context.Context, string) (string, error) { return "", nil }
 

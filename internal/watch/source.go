@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"todo-mcp/internal/remote"
 	"todo-mcp/internal/todo"
@@ -23,10 +22,8 @@ type Source interface {
 	History(ctx context.Context, list string) ([]todo.Snapshot, error)
 	// Standings returns how open lists stand now, by id. A list may be missing.
 	Standings(ctx context.Context, lists []todo.Snapshot) (map[string]Standing, error)
-	// Offers reports whether Apply can do this.
-	Offers(a Action) bool
-	// Apply makes a change of a person and returns the list after it.
-	Apply(ctx context.Context, e Edit) (todo.Snapshot, error)
+	// Apply makes a change of a person. The outcome has After and Changed at least.
+	Apply(ctx context.Context, e Edit) (todo.Outcome, error)
 	// Page returns the address of a list's page in the browser.
 	Page(ctx context.Context, list string) (string, error)
 }
@@ -71,10 +68,10 @@ type Edit struct {
 	Text     string // new text, reason, or title
 	To       int    // index
 	Revision int64
-	Away     bool        // archive or delete rather than bring back
-	Items    []todo.Item // as they were before the edit that is undone
+	Away     bool  // archive or delete rather than bring back
+	From     int64 // undo takes back what was changed from this revision to Seen
 
-	undoes bool // it undoes another edit, and is not undone itself
+	undoes Action // what this edit undoes; empty unless it does, and then it is not undone itself
 }
 
 var (
@@ -146,27 +143,46 @@ func (s *Standing) add(item string) {
 	s.Unseen[item] = true
 }
 
-// Offers implements [Source].
-func (l Local) Offers(Action) bool { return true }
-
 // Apply implements [Source].
-func (l Local) Apply(ctx context.Context, e Edit) (todo.Snapshot, error) {
+func (l Local) Apply(ctx context.Context, e Edit) (todo.Outcome, error) {
 	w := todo.Writer{Client: "todo-mcp", Variant: "watch", Person: true}
-	var out todo.Outcome
-	var err error
+	change := e.change
 	switch e.Do {
 	case Rename:
-		out, err = l.Lists.Rename(ctx, e.List, e.Text, w)
+		return l.Lists.Rename(ctx, e.List, e.Text, w)
 	case Archive:
-		out, err = l.Lists.Archive(ctx, e.List, e.Away, w)
+		return l.Lists.Archive(ctx, e.List, e.Away, w)
 	case Delete:
-		out, err = l.Lists.Delete(ctx, e.List, e.Away, w)
+		return l.Lists.Delete(ctx, e.List, e.Away, w)
 	case Restore:
-		out, err = l.Lists.Restore(ctx, e.List, e.Revision, w)
-	default:
-		out, err = l.Lists.Apply(ctx, todo.Write{Target: todo.Target{List: e.List}, Writer: w, Seen: e.Seen, Change: e.change})
+		return l.Lists.Restore(ctx, e.List, e.Revision, w)
+	case Undo:
+		var err error
+		if change, err = l.undo(ctx, e); err != nil {
+			return todo.Outcome{}, err
+		}
 	}
-	return out.After, err
+	return l.Lists.Apply(ctx, todo.Write{Target: todo.Target{List: e.List}, Writer: w, Seen: e.Seen, Change: change})
+}
+
+// undo returns the change that takes back what was changed from one revision to
+// another; the board merges it with what came after.
+func (l Local) undo(ctx context.Context, e Edit) (todo.Change, error) {
+	old, err := l.Lists.Load(ctx, e.List, e.From)
+	if err != nil {
+		return nil, err
+	}
+	saw, err := l.Lists.Load(ctx, e.List, e.Seen)
+	if err != nil {
+		return nil, err
+	}
+	return func(d *todo.Draft) error {
+		d.Restore(old.Items)
+		if old.GivenTitle != saw.GivenTitle {
+			d.Rename(old.GivenTitle)
+		}
+		return nil
+	}, nil
 }
 
 // errItemGone: an agent removed the item in the meantime.
@@ -191,8 +207,6 @@ func (e Edit) change(d *todo.Draft) error {
 			return fmt.Errorf("a list holds at most %d items", todo.MaxItems)
 		}
 		d.Append(e.Text)
-	case Undo:
-		d.Restore(e.Items)
 	}
 	if !ok {
 		return errItemGone
@@ -225,17 +239,13 @@ func (s Server) Standings(ctx context.Context, _ []todo.Snapshot) (map[string]St
 	return out, err
 }
 
-// Offers implements [Source]: what the server's panel can do.
-func (s Server) Offers(a Action) bool {
-	return slices.Contains([]Action{SetStatus, Block, Reword, Add, RemoveItem, Move, Restore}, a)
-}
-
 // Apply implements [Source].
-func (s Server) Apply(ctx context.Context, e Edit) (todo.Snapshot, error) {
+func (s Server) Apply(ctx context.Context, e Edit) (todo.Outcome, error) {
 	if e.Do == Restore {
 		return s.Restore(ctx, e.List, e.Revision)
 	}
-	return s.Edit(ctx, e.List, remote.Edit{Do: string(e.Do), ID: e.Item, Status: e.Status, Text: e.Text, To: e.To})
+	return s.Edit(ctx, e.List, remote.Edit{Do: string(e.Do), ID: e.Item, Status: e.Status, Text: e.Text, To: e.To,
+		Away: e.Away, Seen: e.Seen, From: e.From})
 }
 
 // Page implements [Source].

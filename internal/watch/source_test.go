@@ -1,15 +1,13 @@
 package watch
 
 import (
-	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"todo-mcp/internal/remote"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/servertest"
 )
 
 // items returns a list in short: "completed:A pending:B".
@@ -21,159 +19,208 @@ func items(s todo.Snapshot) string {
 	return strings.Join(parts, " ")
 }
 
+// onEachSource runs a test with a new board on the store itself, and with one
+// behind a server.
+func onEachSource(t *testing.T, test func(t *testing.T, board *todo.Board, source Source)) {
+	t.Run("local", func(t *testing.T) {
+		board := newBoard(t)
+		test(t, board, Local{Lists: board.As("")})
+	})
+	t.Run("server", func(t *testing.T) {
+		s := servertest.New(t, nil, nil)
+		client, err := remote.New(servertest.Serve(t, s, nil).URL, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, s.Board, Server{client})
+	})
+}
+
+// load returns the newest revision of the only list.
+func load(t *testing.T, board *todo.Board) todo.Snapshot {
+	t.Helper()
+	found, err := board.As("").Find(t.Context(), todo.Query{Deleted: true})
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%d lists, %v", len(found), err)
+	}
+	return found[0]
+}
+
 // Each edit does what it says, is merged with what the agent wrote since the
-// person saw the list, and is undone without undoing that.
-func TestLocalEdits(t *testing.T) {
+// person saw the list, and is undone without undoing that or what the agent wrote
+// afterwards: D, which stays behind the item that it was added behind.
+func TestEdits(t *testing.T) {
 	for _, c := range []struct {
 		edit               Edit
 		agent, after, undo string // the agent adds an item; the list after the edit, and after it is undone
 	}{
-		{Edit{Do: SetStatus, Item: "1", Status: todo.Completed}, "C", "completed:A pending:B pending:C", "pending:A pending:B pending:C"},
-		{Edit{Do: Block, Item: "2", Text: "no key"}, "C", "pending:A blocked:B pending:C", "pending:A pending:B pending:C"},
-		{Edit{Do: Reword, Item: "1", Text: "X"}, "C", "pending:X pending:B pending:C", "pending:A pending:B pending:C"},
-		{Edit{Do: Add, Text: "X"}, "C", "pending:A pending:B pending:C pending:X", "pending:A pending:B pending:C"},
-		{Edit{Do: RemoveItem, Item: "1"}, "C", "pending:B pending:C", "pending:A pending:B pending:C"},
-		{Edit{Do: Move, Item: "1", To: 1}, "", "pending:B pending:A", "pending:A pending:B"},
+		{Edit{Do: SetStatus, Item: "1", Status: todo.Completed}, "C", "completed:A pending:B pending:C", "pending:A pending:B pending:C pending:D"},
+		{Edit{Do: Block, Item: "2", Text: "no key"}, "C", "pending:A blocked:B pending:C", "pending:A pending:B pending:C pending:D"},
+		{Edit{Do: Reword, Item: "1", Text: "X"}, "C", "pending:X pending:B pending:C", "pending:A pending:B pending:C pending:D"},
+		{Edit{Do: Add, Text: "X"}, "C", "pending:A pending:B pending:C pending:X", "pending:A pending:B pending:C pending:D"},
+		{Edit{Do: RemoveItem, Item: "1"}, "C", "pending:B pending:C", "pending:A pending:B pending:C pending:D"},
+		{Edit{Do: Move, Item: "1", To: 1}, "", "pending:B pending:A", "pending:A pending:D pending:B"},
+		{Edit{Do: Restore, Revision: 1}, "C", "pending:A pending:B", "pending:A pending:B pending:D pending:C"},
 	} {
-		board := newBoard(t)
-		source := Local{Lists: board.As("")}
-		writeItems(t, board, "release", "A", "B")
-		found, err := board.As("").Find(t.Context(), todo.Query{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen := found[0]
-		if c.agent != "" {
-			writeItems(t, board, "release", c.agent)
-		}
-		c.edit.List, c.edit.Seen = seen.List.ID, seen.Revision
-		before, _ := board.As("").Load(t.Context(), seen.List.ID, 0)
-		after, err := source.Apply(t.Context(), c.edit)
-		if err != nil || items(after) != c.after || !after.Writer.Person {
-			t.Errorf("%s: %q, %v; want %q", c.edit.Do, items(after), err, c.after)
-		}
-		back, ok := c.edit.inverse(before, after, true)
-		if after, err = source.Apply(t.Context(), back); !ok || err != nil || items(after) != c.undo {
-			t.Errorf("%s undone: %q, %v; want %q", c.edit.Do, items(after), err, c.undo)
-		}
+		t.Run(string(c.edit.Do), func(t *testing.T) {
+			onEachSource(t, func(t *testing.T, board *todo.Board, source Source) {
+				writeItems(t, board, "release", "A", "B")
+				seen, e := load(t, board), c.edit
+				if c.agent != "" {
+					writeItems(t, board, "release", c.agent)
+				}
+				e.List, e.Seen = seen.List.ID, seen.Revision
+				out, err := source.Apply(t.Context(), e)
+				if err != nil || items(out.After) != c.after || !out.Changed || !load(t, board).Writer.Person {
+					t.Errorf("%q, changed %v, %v; want %q", items(out.After), out.Changed, err, c.after)
+				}
+				writeItems(t, board, "release", "D")
+				if out, err = source.Apply(t.Context(), e.inverse(out.After)); err != nil || items(out.After) != c.undo {
+					t.Errorf("undone: %q, %v; want %q", items(out.After), err, c.undo)
+				}
+			})
+		})
 	}
 }
 
-// Whole lists are renamed, archived, deleted and restored, and each is undone.
-func TestLocalLists(t *testing.T) {
-	board := newBoard(t)
-	source := Local{Lists: board.As("")}
-	writeItems(t, board, "release", "A")
-	writeItems(t, board, "release", "B")
-	found, _ := board.As("").Find(t.Context(), todo.Query{})
-	id := found[0].List.ID
+// An edit is of the list as the person saw it: C goes behind A, which the agent has
+// removed since, and before B.
+func TestEditFromSeen(t *testing.T) {
+	onEachSource(t, func(t *testing.T, board *todo.Board, source Source) {
+		writeItems(t, board, "release", "A", "B", "C")
+		seen := load(t, board)
+		_, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{List: seen.List.ID},
+			Change: func(d *todo.Draft) error { d.Remove("1"); return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := source.Apply(t.Context(), Edit{List: seen.List.ID, Seen: seen.Revision, Do: Move, Item: "3", To: 1})
+		if want := "pending:C pending:B"; err != nil || items(out.After) != want {
+			t.Errorf("%q, %v; want %q", items(out.After), err, want)
+		}
+	})
+}
+
+// An edit of an item that is not on the list says so.
+func TestEditOfItemGone(t *testing.T) {
+	onEachSource(t, func(t *testing.T, board *todo.Board, source Source) {
+		writeItems(t, board, "release", "A")
+		_, err := source.Apply(t.Context(), Edit{List: load(t, board).List.ID, Do: Reword, Item: "9", Text: "x"})
+		if err == nil || !strings.Contains(err.Error(), "not on the list any more") {
+			t.Errorf("an item that is gone was reworded: %v", err)
+		}
+	})
+}
+
+// Whole lists are renamed, archived and deleted, and each is undone; a title that
+// was given before comes back.
+func TestLists(t *testing.T) {
 	look := func(s todo.Snapshot) string {
 		return fmt.Sprintf("%s archived %v deleted %v %s", s.Title(), s.Archived, s.Deleted, items(s))
 	}
-	start := look(found[0])
-	for _, c := range []struct {
-		edit Edit
-		want string
-	}{
-		{Edit{Do: Rename, Text: "Title"}, "Title archived false deleted false pending:A pending:B"},
-		{Edit{Do: Archive, Away: true}, "release archived true deleted false pending:A pending:B"},
-		{Edit{Do: Delete, Away: true}, "release archived false deleted true pending:A pending:B"},
-		{Edit{Do: Restore, Revision: 1}, "release archived false deleted false pending:A"},
-	} {
-		c.edit.List = id
-		before, _ := board.As("").Load(t.Context(), id, 0)
-		after, err := source.Apply(t.Context(), c.edit)
-		if err != nil || look(after) != c.want {
-			t.Errorf("%s: %q, %v; want %q", c.edit.Do, look(after), err, c.want)
+	for _, named := range []string{"release", ""} {
+		for _, c := range []struct {
+			edit Edit
+			want string
+		}{
+			{Edit{Do: Rename, Text: "Title"}, "Title archived false deleted false pending:A"},
+			{Edit{Do: Archive, Away: true}, "Given archived true deleted false pending:A"},
+			{Edit{Do: Delete, Away: true}, "Given archived false deleted true pending:A"},
+		} {
+			t.Run(string(c.edit.Do)+" "+named, func(t *testing.T) {
+				onEachSource(t, func(t *testing.T, board *todo.Board, source Source) {
+					writeItems(t, board, named, "A")
+					e := c.edit
+					e.List = load(t, board).List.ID
+					if _, err := source.Apply(t.Context(), Edit{List: e.List, Do: Rename, Text: "Given"}); err != nil {
+						t.Fatal(err)
+					}
+					start := look(load(t, board))
+					out, err := source.Apply(t.Context(), e)
+					if err != nil || look(out.After) != c.want || look(load(t, board)) != c.want {
+						t.Errorf("%q, %v; want %q", look(out.After), err, c.want)
+					}
+					again, err := source.Apply(t.Context(), e)
+					if err != nil || again.Changed || again.After.Revision != out.After.Revision {
+						t.Errorf("again: revision %d, changed %v, %v", again.After.Revision, again.Changed, err)
+					}
+					out, err = source.Apply(t.Context(), e.inverse(out.After))
+					if err != nil || look(out.After) != start || look(load(t, board)) != start {
+						t.Errorf("undone: %q, %v; want %q", look(out.After), err, start)
+					}
+				})
+			})
 		}
-		back, _ := c.edit.inverse(before, after, true)
-		if after, err = source.Apply(t.Context(), back); err != nil || look(after) != start {
-			t.Errorf("%s undone: %q, %v", c.edit.Do, look(after), err)
-		}
-	}
-	if _, err := source.Apply(t.Context(), Edit{List: id, Do: Reword, Item: "9", Text: "x"}); err == nil {
-		t.Error("an item that is gone was reworded")
-	}
-	if _, err := source.Page(t.Context(), id); err == nil {
-		t.Error("a page without a panel")
 	}
 }
 
-// Where only items can be edited, an edit is undone by another edit of its item;
-// what cannot be had back so is not undone.
-func TestInverseOfItem(t *testing.T) {
-	for _, c := range []struct {
-		edit        Edit
-		after, undo string // empty: not undone
-	}{
-		{Edit{Do: SetStatus, Item: "2", Status: todo.Completed}, "pending:A completed:B", "pending:A blocked:B"},
-		{Edit{Do: Block, Item: "1", Text: "no key"}, "blocked:A blocked:B", "pending:A blocked:B"},
-		{Edit{Do: Reword, Item: "1", Text: "X"}, "pending:X blocked:B", "pending:A blocked:B"},
-		{Edit{Do: Add, Text: "X"}, "pending:A blocked:B pending:X", "pending:A blocked:B"},
-		{Edit{Do: Move, Item: "1", To: 1}, "blocked:B pending:A", "pending:A blocked:B"},
-		{Edit{Do: RemoveItem, Item: "1"}, "blocked:B", ""},
-		{Edit{Do: Restore, Revision: 1}, "pending:A pending:B", ""},
-	} {
-		board := newBoard(t)
-		source := Local{Lists: board.As("")}
+// What an edit is undone by is the edit alone: not what the agent wrote before
+// its revision, which the screen did not show yet, and nothing where it changed
+// nothing.
+func TestUndoIsOfTheEditAlone(t *testing.T) {
+	onEachSource(t, func(t *testing.T, board *todo.Board, source Source) {
+		writeItems(t, board, "release", "A")
+		shown := load(t, board)
+		m := modelWith(80, 20, shown)
+		writeItems(t, board, "release", "B")
+		e := Edit{List: shown.List.ID, Seen: shown.Revision, Do: SetStatus, Item: "1", Status: todo.Completed}
+		for range 2 { // the second changes nothing
+			out, err := source.Apply(t.Context(), e)
+			m.edited(e, shown, out, err)
+		}
+		if len(m.undo) != 1 {
+			t.Fatalf("undo %+v", m.undo)
+		}
+		out, err := source.Apply(t.Context(), *m.undoLast().edit)
+		if want := "pending:A pending:B"; err != nil || items(out.After) != want {
+			t.Errorf("undone: %q, %v; want %q", items(out.After), err, want)
+		}
+	})
+}
+
+// An undo that finds nothing to take back says so, and not that it is done.
+func TestUndoFindsNothing(t *testing.T) {
+	onEachSource(t, func(t *testing.T, board *todo.Board, source Source) {
+		writeItems(t, board, "release", "A")
+		s := load(t, board)
+		m := modelWith(80, 20, s)
+		do := func(e Edit) {
+			e.List = s.List.ID
+			out, err := source.Apply(t.Context(), e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.edited(e, s, out, nil)
+		}
+		do(Edit{Do: SetStatus, Item: "1", Status: todo.Completed, Seen: 1})
+		undo := *m.undoLast().edit
+		do(undo)
+		if !strings.HasPrefix(m.note.text, "Undone") {
+			t.Errorf("it says %q", m.note.text)
+		}
+		do(undo)
+		if !strings.HasPrefix(m.note.text, "Nothing undone") {
+			t.Errorf("it says %q", m.note.text)
+		}
+	})
+}
+
+// A server says how lists stand and where their pages are; a store without a panel
+// has none.
+func TestStandingsAndPages(t *testing.T) {
+	onEachSource(t, func(t *testing.T, board *todo.Board, source Source) {
 		writeItems(t, board, "release", "A", "B")
-		found, _ := board.As("").Find(t.Context(), todo.Query{})
-		c.edit.List = found[0].List.ID
-		before, err := source.Apply(t.Context(), Edit{List: c.edit.List, Do: Block, Item: "2", Text: "why"})
-		if err != nil {
+		s := load(t, board)
+		if _, err := source.Apply(t.Context(), Edit{List: s.List.ID, Seen: s.Revision, Do: SetStatus, Item: "2", Status: todo.Completed}); err != nil {
 			t.Fatal(err)
 		}
-		after, err := source.Apply(t.Context(), c.edit)
-		if err != nil || items(after) != c.after {
-			t.Errorf("%s: %q, %v; want %q", c.edit.Do, items(after), err, c.after)
+		standings, err := source.Standings(t.Context(), []todo.Snapshot{load(t, board)})
+		if err != nil || standings[s.List.ID].State == "" || fmt.Sprint(standings[s.List.ID].Unseen) != "map[2:true]" {
+			t.Errorf("standings %+v, %v", standings, err)
 		}
-		back, ok := c.edit.inverse(before, after, false)
-		if ok != (c.undo != "") {
-			t.Errorf("%s is undone by %+v, %v", c.edit.Do, back, ok)
+		page, err := source.Page(t.Context(), s.List.ID)
+		if _, local := source.(Local); local != (err != nil) || !local && !strings.HasSuffix(page, "/lists/"+s.List.ID) {
+			t.Errorf("page %q, %v", page, err)
 		}
-		if !ok {
-			continue
-		}
-		if after, err = source.Apply(t.Context(), back); err != nil || items(after) != c.undo || after.Items[1].Reason != before.Items[1].Reason {
-			t.Errorf("%s undone: %q, %v; want %q", c.edit.Do, items(after), err, c.undo)
-		}
-	}
-}
-
-// A server is asked for what its panel offers.
-func TestServerEdits(t *testing.T) {
-	var asked []string
-	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.Method+" "+r.URL.Path)
-		if r.URL.Path == "/api/states" {
-			fmt.Fprint(w, `[{"list":"a","state":"idle","unseen":["2"]}]`)
-			return
-		}
-		fmt.Fprint(w, `{"list":"a","revision":2,"items":[]}`)
-	}))
-	defer ts.Close()
-	client, err := remote.New(ts.URL, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	source := Server{client}
-	standings, err := source.Standings(context.Background(), nil)
-	if err != nil || standings["a"].State != todo.Idle || !standings["a"].Unseen["2"] {
-		t.Errorf("standings %+v, %v", standings, err)
-	}
-	for _, e := range []Edit{{Do: SetStatus}, {Do: Restore, Revision: 1}} {
-		e.List = "a"
-		if after, err := source.Apply(t.Context(), e); err != nil || after.Revision != 2 {
-			t.Errorf("%s: %+v, %v", e.Do, after, err)
-		}
-	}
-	if got, want := strings.Join(asked, ", "), "GET /api/states, POST /lists/a/edit, POST /lists/a/restore/1"; got != want {
-		t.Errorf("asked %s, want %s", got, want)
-	}
-	if source.Offers(Rename) || !source.Offers(Reword) {
-		t.Error("offers the wrong actions")
-	}
-	if page, _ := source.Page(t.Context(), "a"); page != ts.URL+"/lists/a" {
-		t.Errorf("page %s", page)
-	}
+	})
 }
