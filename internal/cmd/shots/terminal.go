@@ -36,18 +36,35 @@ func shootTerminal(ctx context.Context, url, file string) error {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	if out, err := tmux("-f", "/dev/null", "new-session", "-d", "-x", "112", "-y", "18", binary+" watch --server "+url); err != nil {
+	if out, err := tmux("-f", "/dev/null", "new-session", "-d", "-x", "124", "-y", "22", binary+" watch --server "+url); err != nil {
 		return fmt.Errorf("tmux: %w: %s", err, out)
 	}
 	defer tmux("kill-server")
-	deadline := time.Now().Add(20 * time.Second)
-	for {
+	if _, err := waitForText(tmux, "Move checkout"); err != nil {
+		return err
+	}
+	// Down to the list that shows most: a reason, a person's changes, sub-agents.
+	if out, err := tmux("send-keys", "Down", "Down"); err != nil {
+		return fmt.Errorf("tmux: %w: %s", err, out)
+	}
+	screen, err := waitForText(tmux, "─ Move checkout to the shared address form ─")
+	if err != nil {
+		return err
+	}
+	return shootText(ctx, screen, file)
+}
+
+// waitForText waits up to 20 s until the terminal shows a text, and returns its
+// screen with SGR sequences.
+func waitForText(tmux func(...string) (string, error), text string) (string, error) {
+	plain := regexp.MustCompile("\x1b\\[[0-9;]*m")
+	for deadline := time.Now().Add(20 * time.Second); ; {
 		screen, err := tmux("capture-pane", "-e", "-p")
-		if err == nil && strings.Contains(screen, "checkout") {
-			return shootText(ctx, screen, file)
+		if err == nil && strings.Contains(plain.ReplaceAllString(screen, ""), text) {
+			return screen, nil
 		}
 		if time.Now().After(deadline) {
-			return errors.Join(fmt.Errorf("watch did not draw the lists, but %q", screen), err)
+			return "", errors.Join(fmt.Errorf("watch shows no %q, but %q", text, screen), err)
 		}
 	}
 }
@@ -84,7 +101,7 @@ func shootText(ctx context.Context, screen, file string) error {
 // box-drawing characters, so that they join.
 const terminalStyle = `body { margin: 0 }
 #terminal { display: inline-block; padding: 18px 22px; background: #12151b; color: #d8dde6; font: 15px/18px 'DejaVu Sans Mono', 'Noto Sans Mono CJK SC', monospace }
-#terminal p { position: relative; margin: 0; height: 18px; width: 112ch }
+#terminal p { position: relative; margin: 0; height: 18px; width: 124ch }
 #terminal i { position: absolute; top: 0; font-style: normal; white-space: pre }`
 
 var sgr = regexp.MustCompile("^\x1b\\[([0-9;]*)m")
