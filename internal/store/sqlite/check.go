@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
@@ -101,7 +102,7 @@ func (c *checker) history(ctx context.Context, list string) error {
 		}
 		c.read++
 		revision := r.revision.Int64
-		s, err := r.snapshot(func(id int64) (base, error) { return c.f.base(ctx, id) })
+		s, err := r.snapshot(func(id int64) (record.Base, error) { return c.f.base(ctx, id) })
 		switch {
 		case err != nil:
 			c.found(err.Error())

@@ -14,6 +14,7 @@ import (
 	"github.com/gofrs/flock"
 	"modernc.org/sqlite" // the driver and its error type
 
+	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
@@ -37,7 +38,7 @@ type file struct {
 	log   fs.FileInfo
 	fixed bool // read as a file that nobody changes, see openReader
 	users atomic.Int32
-	bases baseCache
+	bases record.Cache
 }
 
 // newFile returns the file at path that db has open and has read.

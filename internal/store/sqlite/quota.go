@@ -166,7 +166,7 @@ func (st *statements) purge(id string, now time.Time) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	stored, err := st.appendHistory(&save{next: last, whole: string(body)}, stored{})
+	seq, _, err := st.appendHistory(&save{next: last, whole: string(body)}, record.Stored{})
 	if err != nil {
 		return false, err
 	}
@@ -174,6 +174,6 @@ func (st *statements) purge(id string, now time.Time) (ok bool, err error) {
 	if _, err := st.clearList.Exec(string(meta), of.expectedSum(), id); err != nil {
 		return false, err
 	}
-	_, err = st.updateList.Exec(last.Revision, stored.seq, unixNano(now), 0, 0, true, id)
+	_, err = st.updateList.Exec(last.Revision, seq, unixNano(now), 0, 0, true, id)
 	return true, err
 }

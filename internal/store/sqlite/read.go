@@ -15,7 +15,7 @@ import (
 
 // heldByParent selects, for a list l with a parent_conversation, the list that
 // this conversation holds.
-const heldByParent = `(SELECT b.list FROM bindings b WHERE l.parent_conversation <> ''
+const heldByParent = `(SELECT b.List FROM bindings b WHERE l.parent_conversation <> ''
 	AND b.principal = l.principal AND b.conversation = l.parent_conversation AND b.moved > 0 ORDER BY b.moved DESC LIMIT 1)`
 
 const columns = `SELECT h.seq, h.list, h.revision, h.operation, h.person, h.base, h.sum, h.body,
@@ -89,21 +89,21 @@ func sumOfRevision(list string, revision int64, operation string, person, base i
 }
 
 // snapshot decodes the row. read returns its base items.
-func (r *row) snapshot(read func(id int64) (base, error)) (todo.Snapshot, error) {
+func (r *row) snapshot(read func(id int64) (record.Base, error)) (todo.Snapshot, error) {
 	if err := r.check(); err != nil {
 		return todo.Snapshot{}, err
 	}
-	var b base
+	var b record.Base
 	if r.base.Int64 > 0 {
 		var err error
 		if b, err = read(r.base.Int64); err != nil {
 			return todo.Snapshot{}, fmt.Errorf("list %s, revision %d: %w", r.of.id, r.revision.Int64, err)
 		}
-		if b.list != r.of.id {
-			return todo.Snapshot{}, damaged("bases", r.base.Int64, b.list)
+		if b.List != r.of.id {
+			return todo.Snapshot{}, damaged("bases", r.base.Int64, b.List)
 		}
 	}
-	s, err := record.Snapshot(r.body, r.of.meta, b.items, r.seq.Int64)
+	s, err := record.Snapshot(r.body, r.of.meta, b.Items, r.seq.Int64)
 	if s.List.ParentConversation != "" {
 		s.List.Parent = r.parent.String
 	}
@@ -230,7 +230,7 @@ func (s *Store) query(ctx context.Context, query string, args []any) (found []to
 		// Not before the rows are closed: every connection may be busy with a query.
 		found = make([]todo.Snapshot, len(selected))
 		for i := range selected {
-			found[i], err = selected[i].snapshot(func(id int64) (base, error) { return f.base(ctx, id) })
+			found[i], err = selected[i].snapshot(func(id int64) (record.Base, error) { return f.base(ctx, id) })
 			if err != nil {
 				break
 			}

@@ -43,7 +43,7 @@ func newSave(next todo.Snapshot, bindings []todo.Binding) (*save, error) {
 	next.Items = append([]todo.Item{}, next.Items...)
 	sv := &save{next: next, bindings: bindings}
 	var err error
-	if sizeOf(next.Items) <= smallItems {
+	if record.Size(next.Items) <= record.SmallItems {
 		var body []byte
 		body, err = record.Body(next)
 		sv.whole = string(body)

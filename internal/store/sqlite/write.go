@@ -12,6 +12,7 @@ import (
 
 	"modernc.org/sqlite" // its error type
 
+	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
@@ -37,7 +38,7 @@ type statements struct {
 	bind, trimBindings, insertHostCall, trimHostCalls           *sql.Stmt
 
 	keep  todo.Keep
-	bases *baseCache
+	bases *record.Cache
 }
 
 // close rolls back a transaction that is still open and closes the file. It
@@ -271,8 +272,8 @@ func (sv *save) run(st *statements) (todo.Snapshot, error) {
 	}
 	var revision int64
 	var meta []byte
-	var after stored
-	err := st.list.QueryRow(next.List.ID).Scan(&revision, &meta, &after.base, &after.drift)
+	var after record.Stored
+	err := st.list.QueryRow(next.List.ID).Scan(&revision, &meta, &after.Base, &after.Drift)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return st.beginList(sv)
@@ -290,12 +291,12 @@ func (sv *save) run(st *statements) (todo.Snapshot, error) {
 			return todo.Snapshot{}, err
 		}
 	}
-	now, err := st.appendHistory(sv, after)
+	seq, now, err := st.appendHistory(sv, after)
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
-	next.Seq = now.seq
-	if _, err = st.updateList.Exec(next.Revision, next.Seq, unixNano(next.Updated), now.base, now.drift, next.Deleted, next.List.ID); err != nil {
+	next.Seq = seq
+	if _, err = st.updateList.Exec(next.Revision, next.Seq, unixNano(next.Updated), now.Base, now.Drift, next.Deleted, next.List.ID); err != nil {
 		return todo.Snapshot{}, err
 	}
 	if err := st.bindTo(next.List.ID, sv.bindings); err != nil {
@@ -400,16 +401,16 @@ func (st *statements) beginList(sv *save) (todo.Snapshot, error) {
 	if err := st.makeRoom(next.List, begun); err != nil {
 		return todo.Snapshot{}, err
 	}
-	now, err := st.appendHistory(sv, stored{})
+	seq, now, err := st.appendHistory(sv, record.Stored{})
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
-	next.Seq = now.seq
+	next.Seq = seq
 	l := next.List
 	of := listRow{id: l.ID, principal: l.Principal, client: l.Client, workspace: l.Workspace, parent: l.Parent,
 		parentConversation: l.ParentConversation, conversation: l.Conversation, begun: unixNano(begun), meta: []byte(sv.meta)}
 	if _, err := st.insertList.Exec(of.id, of.principal, of.client, of.workspace, of.parent, of.parentConversation, of.conversation, of.begun, sv.meta, of.expectedSum(),
-		next.Revision, next.Seq, unixNano(next.Updated), now.base, now.drift, next.Deleted); err != nil {
+		next.Revision, next.Seq, unixNano(next.Updated), now.Base, now.Drift, next.Deleted); err != nil {
 		return todo.Snapshot{}, err
 	}
 	if err := st.bindTo(l.ID, sv.bindings); err != nil {
@@ -427,11 +428,11 @@ func (st *statements) beginList(sv *save) (todo.Snapshot, error) {
 
 // appendHistory inserts the row of one revision, after one that was stored with
 // the given base and drift.
-func (st *statements) appendHistory(sv *save, after stored) (now stored, err error) {
-	now.body = sv.whole
-	if now.body == "" {
+func (st *statements) appendHistory(sv *save, after record.Stored) (seq int64, now record.Stored, err error) {
+	now.Body = sv.whole
+	if now.Body == "" {
 		if now, err = st.encode(sv.next, after); err != nil {
-			return stored{}, err
+			return 0, now, err
 		}
 	}
 	person := int64(0)
@@ -439,13 +440,13 @@ func (st *statements) appendHistory(sv *save, after stored) (now stored, err err
 		person = 1
 	}
 	list, revision, operation := sv.next.List.ID, sv.next.Revision, sv.next.Operation.ID
-	res, err := st.insertHistory.Exec(list, revision, operation, person, now.body, now.base,
-		sumOfRevision(list, revision, operation, person, now.base, []byte(now.body)))
+	res, err := st.insertHistory.Exec(list, revision, operation, person, now.Body, now.Base,
+		sumOfRevision(list, revision, operation, person, now.Base, []byte(now.Body)))
 	if err != nil {
-		return stored{}, err
+		return 0, now, err
 	}
-	now.seq, err = res.LastInsertId()
-	return now, err
+	seq, err = res.LastInsertId()
+	return seq, now, err
 }
 
 // scan reads and decodes one revision.
