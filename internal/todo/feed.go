@@ -63,7 +63,7 @@ func (f *feed) start() {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	f.stopRun = stop
-	from := f.newestSeq(ctx)
+	from := f.position(ctx)
 	f.goroutines.Go(func() { f.run(ctx, from) })
 }
 
@@ -110,19 +110,15 @@ func (f *feed) close() {
 	f.goroutines.Wait()
 }
 
-// newestSeq returns the Seq of the snapshot saved last, 0 when there is none, or
-// unknownSeq.
-func (f *feed) newestSeq(ctx context.Context) int64 {
+// position returns the Seq after which to read, or unknownSeq.
+func (f *feed) position(ctx context.Context) int64 {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	last, err := f.store.Find(ctx, Query{Limit: 1, Deleted: true})
-	switch {
-	case err != nil:
+	position, err := f.store.Position(ctx)
+	if err != nil {
 		return unknownSeq
-	case len(last) == 0:
-		return 0
 	}
-	return last[0].Seq
+	return position
 }
 
 // run reads and delivers what was saved after from, on every hint of the store

@@ -37,6 +37,11 @@ type Store interface {
 	// Find reads the newest snapshot of each list that matches.
 	Find(ctx context.Context, q Query) ([]Snapshot, error)
 
+	// Position reads a Seq such that all saves with a smaller or equal one are
+	// readable. Who reads with [Query.AfterSeq] and OldestFirst from there on, and
+	// goes on from the last Seq each time, misses no save.
+	Position(ctx context.Context) (int64, error)
+
 	// History reads the revisions of a list above after in ascending order, at
 	// most limit (0: all). The result is empty for an unknown list.
 	History(ctx context.Context, list string, after int64, limit int) ([]Snapshot, error)

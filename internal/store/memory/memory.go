@@ -218,6 +218,16 @@ func (s *Store) LastBy(ctx context.Context, list string, person bool, upTo int64
 	return todo.Snapshot{}, fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
 }
 
+// Position implements todo.Store.
+func (s *Store) Position(ctx context.Context) (int64, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.checkUsable(ctx); err != nil {
+		return 0, fmt.Errorf("read position: %w", err)
+	}
+	return s.seq, nil
+}
+
 // Find implements todo.Store.
 func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
 	s.mu.RLock()

@@ -144,6 +144,15 @@ func (s *Store) History(ctx context.Context, list string, after int64, limit int
 	return s.query(ctx, selectRecord+` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision LIMIT ?`, []any{list, after, sqlLimit(limit)})
 }
 
+// Position implements todo.Store.
+func (s *Store) Position(ctx context.Context) (seq int64, err error) {
+	err = s.forEachRow(ctx, `SELECT coalesce(max(seq), 0) FROM lists`, nil, func() { seq = 0 }, func(rows *sql.Rows) error { return rows.Scan(&seq) })
+	if err != nil {
+		return 0, fmt.Errorf("read position: %w", err)
+	}
+	return seq, nil
+}
+
 // Find implements todo.Store.
 func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
 	query, seq, updated := selectNewest, "l.seq", "l.updated"

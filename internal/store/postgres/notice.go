@@ -1,0 +1,188 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"todo-mcp/internal/todo"
+)
+
+const (
+	// channel is the name under which notices are sent.
+	channel = "todo_mcp"
+	// noticeInterval is the least time between two notices of a server. PostgreSQL
+	// commits transactions that send notices one after the other, so they are not
+	// sent in those that save.
+	noticeInterval = 20 * time.Millisecond
+	// reconnectAfter is for how long a lost connection for notices is not tried
+	// again.
+	reconnectAfter = 500 * time.Millisecond
+)
+
+// notices sends and receives notices on one connection, which it opens again when
+// it is lost. It hints the watchers of this store.
+type notices struct {
+	config *pgx.ConnConfig
+	wake   chan struct{} // one slot: a notice is to be sent
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+
+	mu       sync.Mutex
+	watchers map[chan struct{}]struct{}
+}
+
+func (n *notices) start(config *pgx.ConnConfig) {
+	n.config, n.wake, n.watchers = config, make(chan struct{}, 1), make(map[chan struct{}]struct{})
+	ctx, cancel := context.WithCancel(context.Background())
+	n.cancel = cancel
+	n.done.Go(func() { n.receive(ctx) })
+	n.done.Go(func() { n.run(ctx) })
+}
+
+func (n *notices) stop() {
+	n.cancel()
+	n.done.Wait()
+}
+
+// send hints the watchers here and, soon, those of other servers.
+func (n *notices) send() {
+	n.hintAll()
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (n *notices) hintAll() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for c := range n.watchers {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// run sends notices, and what is asked for in the meantime with the next one.
+func (n *notices) run(ctx context.Context) {
+	var conn *pgx.Conn
+	defer func() { closeConn(conn) }()
+	for {
+		select {
+		case <-n.wake:
+		case <-ctx.Done():
+			return
+		}
+		var err error
+		if conn == nil {
+			conn, err = pgx.ConnectConfig(ctx, n.config)
+		}
+		if err == nil {
+			_, err = conn.Exec(ctx, "SELECT pg_notify($1, '')", channel)
+		}
+		pause := noticeInterval
+		if err != nil {
+			closeConn(conn)
+			conn, pause = nil, reconnectAfter
+			select {
+			case n.wake <- struct{}{}: // it is still to be sent
+			default:
+			}
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// receive hints the watchers for every notice, and whenever it has connected: it may
+// have missed some.
+func (n *notices) receive(ctx context.Context) {
+	for ctx.Err() == nil {
+		_ = n.listen(ctx) // the feed reads by itself every few seconds
+		select {
+		case <-time.After(reconnectAfter):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (n *notices) listen(ctx context.Context) error {
+	conn, err := pgx.ConnectConfig(ctx, n.config)
+	if err != nil {
+		return err
+	}
+	defer closeConn(conn)
+	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+		return err
+	}
+	for {
+		n.hintAll()
+		if _, err := conn.WaitForNotification(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func closeConn(conn *pgx.Conn) {
+	if conn != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = conn.Close(ctx)
+	}
+}
+
+func (n *notices) add() chan struct{} {
+	c := make(chan struct{}, 1)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.watchers[c] = struct{}{}
+	return c
+}
+
+func (n *notices) remove(c chan struct{}) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.watchers, c)
+}
+
+// settleAfter is how long after a hint another one follows. A save can be read at
+// once, but Find with a position shows it only when all that began before it have
+// ended, too.
+const settleAfter = 30 * time.Millisecond
+
+// Watch implements todo.Store.
+func (s *Store) Watch(ctx context.Context, hint func()) error {
+	if err := s.enter(); err != nil {
+		return fmt.Errorf("watch store: %w", err)
+	}
+	defer s.work.Done()
+	if ctx.Err() != nil {
+		return nil
+	}
+	hints := s.notices.add()
+	defer s.notices.remove(hints)
+	hint()
+	var again <-chan time.Time
+	for {
+		select {
+		case <-hints:
+			hint()
+			again = time.After(settleAfter)
+		case <-again:
+			hint()
+			again = nil
+		case <-ctx.Done():
+			return nil
+		case <-s.quit:
+			return fmt.Errorf("watch store: %w", todo.ErrClosed)
+		}
+	}
+}

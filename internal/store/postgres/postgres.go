@@ -1,0 +1,190 @@
+// Package postgres implements todo.Store in a PostgreSQL database, which any number
+// of servers share. It keeps every promise of todo.Store: an acknowledged save is
+// committed, as durable as the database's synchronous_commit makes it.
+//
+// Everything is in the schema todo_mcp, which [Open] makes and brings up to date. A
+// save is one statement. Other servers are told of saves by notices, which are
+// sent after the commit, at most one in [noticeInterval], on a connection of their
+// own; who misses one reads by itself soon after (see todo.Board).
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"todo-mcp/internal/store/record"
+	"todo-mcp/internal/todo"
+)
+
+// Store is a todo.Store in a PostgreSQL database.
+type Store struct {
+	pool    *pgxpool.Pool
+	keep    todo.Keep
+	bases   record.Cache
+	notices notices
+	alive   processes
+	size    struct {
+		mu    sync.Mutex
+		bytes int64
+		at    time.Time
+	}
+
+	mu     sync.Mutex
+	closed bool
+	work   sync.WaitGroup // running calls and watches
+	quit   chan struct{}  // closed by Close
+}
+
+var _ todo.Store = (*Store)(nil)
+
+// Option configures a [Store] in [Open].
+type Option func(*options)
+
+type options struct {
+	keep      todo.Keep
+	noticeURL string
+}
+
+// WithKeep limits what the store keeps. The default is to keep everything.
+func WithKeep(k todo.Keep) Option { return func(o *options) { o.keep = k } }
+
+// WithNoticeURL names the same database by an address at which notices can be
+// received: a pooler that hands out a connection for each transaction loses them.
+func WithNoticeURL(url string) Option { return func(o *options) { o.noticeURL = url } }
+
+const (
+	// openTimeout bounds how long Open tries to reach the database.
+	openTimeout = 10 * time.Second
+	// statementTimeout bounds a statement, also one that waits for a lock.
+	statementTimeout = 10 * time.Second
+)
+
+// Open connects to the database that a postgres:// URL or a connection string of
+// libpq names, and brings its schema up to date. It returns an error that wraps
+// [todo.ErrTooNew] for one of a later version.
+func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
+	o := options{noticeURL: url}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("open store: the address of the database is not valid: postgres://USER:PASSWORD@HOST:PORT/DATABASE") // err may quote a password
+	}
+	for name, value := range map[string]string{
+		"application_name":                    "todo-mcp",
+		"statement_timeout":                   fmt.Sprint(statementTimeout.Milliseconds()),
+		"idle_in_transaction_session_timeout": fmt.Sprint(statementTimeout.Milliseconds()),
+	} {
+		if _, set := config.ConnConfig.RuntimeParams[name]; !set {
+			config.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	config.AfterConnect = registerTypes
+	notice, err := pgx.ParseConfig(o.noticeURL)
+	if err != nil {
+		return nil, errors.New("open store: the address for notices is not valid: postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+	}
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	if err := migrate(ctx, config.ConnConfig); err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	s := &Store{pool: pool, keep: o.keep, quit: make(chan struct{})}
+	s.notices.start(notice)
+	s.alive.start(pool)
+	return s, nil
+}
+
+// registerTypes lets a connection encode and decode the schema's own types.
+func registerTypes(ctx context.Context, conn *pgx.Conn) error {
+	types, err := conn.LoadTypes(ctx, []string{"todo_mcp.new_binding", "todo_mcp._new_binding", "todo_mcp.keep", "todo_mcp.saved"})
+	if err != nil {
+		return fmt.Errorf("read the schema's types: %w", err)
+	}
+	conn.TypeMap().RegisterTypes(types)
+	return nil
+}
+
+// Close implements todo.Store. It waits for running calls.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	first := !s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if !first {
+		return nil
+	}
+	close(s.quit)
+	s.work.Wait()
+	s.alive.stop()
+	s.notices.stop()
+	s.pool.Close()
+	return nil
+}
+
+// enter registers a call that Close has to wait for; the caller must end it with
+// s.work.Done. After Close it registers nothing and returns [todo.ErrClosed].
+func (s *Store) enter() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return todo.ErrClosed
+	}
+	s.work.Add(1)
+	return nil
+}
+
+// call runs what a method does, and names it in its error.
+func (s *Store) call(ctx context.Context, what string, run func() error) error {
+	err := ctx.Err()
+	if err == nil {
+		if err = s.enter(); err == nil {
+			defer s.work.Done()
+			err = run()
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) && !errors.Is(err, todo.ErrUnknownOutcome) {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// outcome returns the error of a statement that changes something. It wraps
+// [todo.ErrUnknownOutcome] unless the database refused the statement, or never
+// received it.
+func outcome(err error) error {
+	var refused *pgconn.PgError
+	switch {
+	case err == nil, pgconn.SafeToRetry(err):
+		return err
+	case errors.As(err, &refused) && !endsConnection(refused.Code):
+		return err
+	case errors.Is(err, pgx.ErrNoRows):
+		return err
+	}
+	return fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, err)
+}
+
+// endsConnection reports whether an error code (SQLSTATE) comes with the end of the
+// connection, perhaps after a commit: connection exceptions, operator
+// intervention other than a cancelled statement, and what says itself that it is
+// unknown.
+func endsConnection(code string) bool {
+	const cancelled, unknown = "57014", "40003"
+	return code[:2] == "08" || code[:2] == "57" && code != cancelled || code == unknown
+}
