@@ -39,6 +39,7 @@ func allowedImports() map[string][]string {
 		"internal/store/memory":    {model},
 		"internal/store/record":    {model},
 		"internal/store/sqlite":    {model, "internal/store/record"},
+		"internal/store/postgres":  {model, "internal/store/record"},
 		"internal/store/storetest": {model},
 		"internal/remote":          {model, "internal/render"},
 		"internal/watch":           {model, "internal/render", "internal/remote"},

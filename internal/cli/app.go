@@ -21,10 +21,11 @@ import (
 type app struct {
 	Env
 	*settings
-	command string
-	folder  string        // whose list a command means that names none; empty is this one
-	typed   *bufio.Reader // see typedInput
-	panel   string        // the address of the panel beside a server on stdio
+	command  string
+	folder   string              // whose list a command means that names none; empty is this one
+	typed    *bufio.Reader       // see typedInput
+	panel    string              // the address of the panel beside a server on stdio
+	sessions store.SessionKeeper // the open store, if it is one
 }
 
 // open opens the store and returns a board on it; done closes both.
@@ -33,6 +34,7 @@ func (a *app) open() (board *todo.Board, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	a.sessions, _ = st.(store.SessionKeeper)
 	board = todo.NewBoard(st, todo.WithArchiveAfter(a.archive))
 	return board, func() {
 		board.Close()
@@ -57,7 +59,7 @@ func (a *app) openStore() (todo.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return place.Open(a.keep)
+	return place.Open(a.keep, a.notices)
 }
 
 // place returns where the settings say that lists are stored.

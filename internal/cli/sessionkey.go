@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,11 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // sessionKey returns the 32-byte or longer key that signs session ids. It is
-// the hash of the user's secret, or else the key in the file beside the lists,
-// which is generated at first use so that sessions survive a restart. For lists
+// the hash of the user's secret, or else the key beside the lists, in a file or in
+// the database that several servers share, which is generated at first use so that sessions survive a restart. For lists
 // in memory, or when the file cannot be used, the key is new in each process.
 func (a *app) sessionKey() []byte {
 	if a.secret != "" {
@@ -23,7 +25,15 @@ func (a *app) sessionKey() []byte {
 	}
 	key := newKey()
 	place, err := a.place()
-	if err == nil && !place.Memory() {
+	if a.sessions != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), sessionKeyTimeout)
+		defer cancel()
+		stored, keeperErr := a.sessions.SessionKey(ctx, key)
+		if keeperErr == nil {
+			return stored
+		}
+		err = keeperErr
+	} else if err == nil && !place.Memory() {
 		var stored []byte
 		if stored, err = loadOrStoreKey(place.KeyFile(), key); err == nil {
 			return stored
@@ -34,6 +44,9 @@ func (a *app) sessionKey() []byte {
 	}
 	return key
 }
+
+// sessionKeyTimeout bounds how long a database may take to return the key.
+const sessionKeyTimeout = 10 * time.Second
 
 func newKey() []byte {
 	key := make([]byte, 32)

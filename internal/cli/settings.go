@@ -37,6 +37,7 @@ type settings struct {
 	logLevel  slog.Level
 	keep      todo.Keep
 	archive   time.Duration // --archive-after
+	notices   string
 	token     string
 	stop      time.Duration
 	write     time.Duration
@@ -123,10 +124,14 @@ func table() []setting {
 
 func storeSettings() []setting {
 	place := define(storePlace(), "store", "", func(s *settings) *string { return &s.store },
-		"where lists are kept: memory, sqlite:PATH; empty is a file in the state directory")
+		"where lists are kept: memory, sqlite:PATH or postgres://USER@HOST/DATABASE; empty is a file in the state directory")
 	place.secret = true // its own errors quote it, without a password
+	notices := define(text(), "store-notices", "", func(s *settings) *string { return &s.notices },
+		"another address of a postgres:// store at which notices arrive, where the store's own is that of a pooler")
+	notices.secret = true
 	return []setting{
 		place,
+		notices,
 		define(hours(1_000_000), "archive-after", 24*time.Hour, func(s *settings) *time.Duration { return &s.archive },
 			"how many hours after its last change a settled list counts as archived; 0 is never"),
 	}

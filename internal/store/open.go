@@ -3,6 +3,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/postgres"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
 )
@@ -17,28 +19,39 @@ import (
 // Place is where a setting says that lists are kept. Nothing is opened or made on
 // disk until [Place.Open], and then not before the first save.
 type Place struct {
-	// File is the store's file, or empty for a store in memory.
+	// File is the store's file, or empty for another store.
 	File string
+	// URL is the address of a database, or empty for another store.
+	URL string
+}
+
+// SessionKeeper is a store that keeps the key of session ids, because several
+// servers share it. fresh is the key that it becomes if there is none.
+type SessionKeeper interface {
+	SessionKey(ctx context.Context, fresh []byte) ([]byte, error)
 }
 
 // Memory reports whether the lists are in the memory of the process that opens
 // them, so that no other process can see them and nothing outlives it.
-func (p Place) Memory() bool { return p.File == "" }
+func (p Place) Memory() bool { return p.File == "" && p.URL == "" }
 
 // KeyFile is the file beside the lists that keeps the key of session ids; empty
 // when there is no such place.
 func (p Place) KeyFile() string {
-	if p.Memory() {
+	if p.File == "" {
 		return ""
 	}
 	return filepath.Join(filepath.Dir(p.File), "session.key")
 }
 
 // String is the place as people read it: the file, with home (a folder, may be
-// empty) shortened to "~".
+// empty) shortened to "~", or the address without a password.
 func (p Place) String(home string) string {
-	if p.Memory() {
+	switch {
+	case p.Memory():
 		return "memory"
+	case p.URL != "":
+		return postgres.Redacted(p.URL)
 	}
 	if rest, ok := strings.CutPrefix(p.File, home+string(filepath.Separator)); ok && home != "" {
 		return filepath.Join("~", rest)
@@ -46,19 +59,28 @@ func (p Place) String(home string) string {
 	return p.File
 }
 
-// Open opens the store, which keeps what keep says. The caller closes it.
-func (p Place) Open(keep todo.Keep) (todo.Store, error) {
-	if p.Memory() {
+// Open opens the store, which keeps what keep says. The caller closes it. noticeURL
+// is another address of a database, see [postgres.WithNoticeURL]; empty for the
+// same.
+func (p Place) Open(keep todo.Keep, noticeURL string) (todo.Store, error) {
+	switch {
+	case p.Memory():
 		return memory.NewKeeping(keep), nil
+	case p.URL != "":
+		options := []postgres.Option{postgres.WithKeep(keep)}
+		if noticeURL != "" {
+			options = append(options, postgres.WithNoticeURL(noticeURL))
+		}
+		return postgres.Open(context.Background(), p.URL, options...)
 	}
 	return sqlite.Open(p.File, sqlite.WithKeep(keep))
 }
 
 // Kinds says which settings [Locate] accepts, for help and errors.
-const Kinds = "memory and sqlite:PATH"
+const Kinds = "memory, sqlite:PATH and postgres://USER@HOST/DATABASE"
 
-// Locate returns the place that a setting names: "memory", "sqlite:PATH", or, when
-// it is empty, the file todo.db in the platform's folder for the state of
+// Locate returns the place that a setting names: "memory", "sqlite:PATH", the
+// postgres:// URL of a database, or, when it is empty, the file todo.db in the platform's folder for the state of
 // applications. An error says what is allowed, and never shows a password.
 func Locate(setting string, getenv func(string) string) (Place, error) {
 	kind, path, _ := strings.Cut(setting, ":")
@@ -68,6 +90,8 @@ func Locate(setting string, getenv func(string) string) (Place, error) {
 		return Place{File: filepath.Join(dir, "todo.db")}, err
 	case setting == "memory":
 		return Place{}, nil
+	case kind == "postgres" || kind == "postgresql":
+		return Place{URL: setting}, postgres.CheckURL(setting)
 	case kind == "sqlite":
 		return Place{File: path}, checkPath(path)
 	}

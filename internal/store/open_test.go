@@ -18,7 +18,7 @@ func opened(setting, state string) (todo.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return place.Open(todo.Keep{})
+	return place.Open(todo.Keep{}, "")
 }
 
 func TestOpen(t *testing.T) {

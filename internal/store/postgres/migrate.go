@@ -75,7 +75,8 @@ func apply(ctx context.Context, tx pgx.Tx, n int) error {
 	}
 	if n == 1 {
 		_, err = tx.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS todo_mcp;
-			CREATE TABLE todo_mcp.store (one boolean PRIMARY KEY DEFAULT true CHECK (one), version int NOT NULL, seq_offset bigint NOT NULL);
+			CREATE TABLE todo_mcp.store (one boolean PRIMARY KEY DEFAULT true CHECK (one), version int NOT NULL, seq_offset bigint NOT NULL,
+				session_key bytea); -- signs the ids of sessions, on every server
 			INSERT INTO todo_mcp.store (version, seq_offset) VALUES (0, 0)`)
 	}
 	if err == nil {

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"sync"
 	"time"
 
@@ -69,14 +70,14 @@ const (
 // Open connects to the database that a postgres:// URL or a connection string of
 // libpq names, and brings its schema up to date. It returns an error that wraps
 // [todo.ErrTooNew] for one of a later version.
-func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
-	o := options{noticeURL: url}
+func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
+	o := options{noticeURL: address}
 	for _, opt := range opts {
 		opt(&o)
 	}
-	config, err := pgxpool.ParseConfig(url)
+	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
-		return nil, errors.New("open store: the address of the database is not valid: postgres://USER:PASSWORD@HOST:PORT/DATABASE") // err may quote a password
+		return nil, fmt.Errorf("open store: %w", errURL)
 	}
 	for name, value := range map[string]string{
 		"application_name":                    "todo-mcp",
@@ -90,7 +91,7 @@ func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
 	config.AfterConnect = registerTypes
 	notice, err := pgx.ParseConfig(o.noticeURL)
 	if err != nil {
-		return nil, errors.New("open store: the address for notices is not valid: postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+		return nil, fmt.Errorf("open store: notices: %w", errURL)
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -105,6 +106,28 @@ func Open(ctx context.Context, url string, opts ...Option) (*Store, error) {
 	s.notices.start(notice)
 	s.alive.start(pool)
 	return s, nil
+}
+
+// errURL means that an address cannot be read. It does not say why: that may quote a
+// password.
+var errURL = errors.New("the address of the database is not valid: postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+
+// CheckURL returns an error unless url can be the address of a database.
+func CheckURL(address string) error {
+	if _, err := pgx.ParseConfig(address); err != nil {
+		return errURL
+	}
+	return nil
+}
+
+// Redacted returns an address as people may see it: without password and settings.
+func Redacted(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "postgres"
+	}
+	u.RawQuery, u.User = "", url.User(u.User.Username())
+	return u.String()
 }
 
 // registerTypes lets a connection encode and decode the schema's own types.
