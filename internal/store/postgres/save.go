@@ -132,10 +132,13 @@ func (s *Store) finish(ctx context.Context, next todo.Snapshot, done saved) (tod
 		return s.withList(ctx, next)
 	case "repeated":
 		earlier, err := s.load(ctx, done.List, done.Revision)
-		if err == nil && earlier.Operation != next.Operation {
+		switch {
+		case err != nil:
+			return todo.Snapshot{}, unread(err)
+		case earlier.Operation != next.Operation:
 			return todo.Snapshot{}, todo.ErrOperationReused
 		}
-		return earlier, err
+		return earlier, nil
 	case "conflict":
 		current, err := s.load(ctx, done.List, 0)
 		if err != nil && !errors.Is(err, todo.ErrNotFound) {
@@ -161,10 +164,15 @@ func (s *Store) withList(ctx context.Context, next todo.Snapshot) (todo.Snapshot
 	var parent *string
 	err := s.pool.QueryRow(ctx, `SELECT l.meta, `+heldByParent+` FROM todo_mcp.lists l WHERE l.id = $1`, next.List.ID).Scan(&meta, &parent)
 	if err != nil {
-		return todo.Snapshot{}, fmt.Errorf("%w: the list could not be read after it was saved (%w)", todo.ErrUnknownOutcome, err)
+		return todo.Snapshot{}, unread(err)
 	}
 	next.List, err = decodeList(meta, parent)
 	return next, err
+}
+
+// unread is the error when what was saved cannot be read.
+func unread(err error) error {
+	return fmt.Errorf("%w: the list could not be read after it was saved (%w)", todo.ErrUnknownOutcome, err)
 }
 
 // raced is called when another save stored the same list or operation at the same
@@ -174,7 +182,7 @@ func (s *Store) raced(ctx context.Context, next todo.Snapshot) (todo.Snapshot, e
 		found, err := s.query(ctx, selectRecord+` WHERE h.operation = $1`, plain(next.Operation.ID))
 		switch {
 		case err != nil:
-			return todo.Snapshot{}, err
+			return todo.Snapshot{}, unread(err)
 		case len(found) > 0 && found[0].Operation == next.Operation:
 			return found[0], nil
 		case len(found) > 0:

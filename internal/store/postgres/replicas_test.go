@@ -1,0 +1,323 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"todo-mcp/internal/todo"
+)
+
+func snapshot(id string, revision int64) todo.Snapshot {
+	return todo.Snapshot{List: todo.List{ID: id, Created: time.Now().UTC()}, Revision: revision, Items: []todo.Item{}, Updated: time.Now().UTC()}
+}
+
+// Who reads on from the last Seq misses no save, also one that began before others
+// and is committed after them.
+func TestPositionMissesNothing(t *testing.T) {
+	url := newDatabase(t)
+	s := open(t, url)
+	defer s.Close()
+	ctx := t.Context()
+	if _, err := s.Save(ctx, snapshot("first", 1)); err != nil {
+		t.Fatal(err)
+	}
+	slow, err := pgx.Connect(ctx, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close(ctx)
+	tx, err := slow.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	position, err := s.Position(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As save does it: the list's row has the transaction's seq.
+	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.lists SELECT 'slow', principal, client, workspace, parent, parent_conversation, conversation, begun,
+		replace(meta, 'first', 'slow'), revision, todo_mcp.seq(), updated, base, drift, deleted, bytes FROM todo_mcp.lists WHERE id = 'first'`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.history SELECT 'slow', revision, todo_mcp.seq(), updated, operation, person, base, body FROM todo_mcp.history WHERE list = 'first'`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Save(ctx, snapshot("quick", 1)); err != nil {
+		t.Fatal(err)
+	}
+	var read []string
+	goOn := func() {
+		t.Helper()
+		found, err := s.Find(ctx, todo.Query{AfterSeq: position, OldestFirst: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			read, position = append(read, f.List.ID), f.Seq
+		}
+	}
+	goOn()
+	if now, err := s.Position(ctx); err != nil || now > position {
+		t.Errorf("position %d while a save is not committed, %v", now, err)
+	}
+	if err := tx.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	goOn()
+	if fmt.Sprint(read) != "[slow quick]" {
+		t.Errorf("read %q", read)
+	}
+	// The newest first are all that are committed.
+	if found, err := s.Find(ctx, todo.Query{}); err != nil || len(found) != 3 {
+		t.Errorf("found %d, %v", len(found), err)
+	}
+}
+
+// Seq goes on when the database was restored into a cluster whose transactions have
+// smaller ids.
+func TestSeqAfterARestore(t *testing.T) {
+	url := newDatabase(t)
+	s := open(t, url)
+	ctx := t.Context()
+	before, err := s.Save(ctx, snapshot("a", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"lists", "history"} {
+		if _, err := s.pool.Exec(ctx, "UPDATE todo_mcp."+table+" SET seq = seq + 1000000000"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, url)
+	defer s.Close()
+	after, err := s.Save(ctx, snapshot("b", 1))
+	if err != nil || after.Seq <= before.Seq+1000000000 {
+		t.Errorf("seq %d after %d, %v", after.Seq, before.Seq+1000000000, err)
+	}
+}
+
+// What one server saves, the watchers of another are told within a quarter of a
+// second (the median of several).
+func TestNoticesReachOtherServers(t *testing.T) {
+	url := newDatabase(t)
+	a, b := open(t, url), open(t, url)
+	defer a.Close()
+	defer b.Close()
+	hints := make(chan struct{}, 100)
+	ctx, stop := context.WithCancel(t.Context())
+	var watching sync.WaitGroup
+	watching.Go(func() { _ = b.Watch(ctx, func() { hints <- struct{}{} }) })
+	defer watching.Wait()
+	defer stop()
+	<-hints
+	readable := func(revision int64) {
+		t.Helper()
+		timeout := time.After(5 * time.Second)
+		for {
+			if found, err := b.Find(ctx, todo.Query{AfterSeq: 1, OldestFirst: true}); err != nil {
+				t.Fatal(err)
+			} else if len(found) == 1 && found[0].Revision == revision {
+				return
+			}
+			select {
+			case <-hints:
+			case <-timeout:
+				t.Fatal("no hint")
+			}
+		}
+	}
+	var slow int
+	for n := int64(1); n <= 9; n++ {
+		begun := time.Now()
+		if _, err := a.Save(t.Context(), snapshot("a", n)); err != nil {
+			t.Fatal(err)
+		}
+		readable(n)
+		if time.Since(begun) > 250*time.Millisecond {
+			slow++
+		}
+	}
+	if slow > 4 {
+		t.Errorf("%d of 9 took longer than 250 ms", slow)
+	}
+}
+
+// A process counts as alive on other servers until it leaves.
+func TestAliveOnOtherServers(t *testing.T) {
+	url := newDatabase(t)
+	a, b := open(t, url), open(t, url)
+	defer a.Close()
+	defer b.Close()
+	leave, err := a.Attend("p1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !b.Alive("p1") || b.Alive("p2") {
+		t.Error("not alive, or the other is")
+	}
+	if _, err := b.pool.Exec(t.Context(), `UPDATE todo_mcp.processes SET until = now()`); err != nil {
+		t.Fatal(err)
+	}
+	b.alive.known = map[string]seen{}
+	if b.Alive("p1") {
+		t.Error("alive after its row expired")
+	}
+	if err := a.alive.say(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.alive.known = map[string]seen{}
+	if !b.Alive("p1") {
+		t.Error("not alive although it said so again")
+	}
+	leave()
+	b.alive.known = map[string]seen{}
+	if b.Alive("p1") {
+		t.Error("alive after it left")
+	}
+}
+
+// cutter passes connections on to the cluster and cuts them when told.
+type cutter struct {
+	net.Listener
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+}
+
+func newCutter(t *testing.T) *cutter {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cutter{Listener: listener, conns: map[net.Conn]struct{}{}}
+	t.Cleanup(func() { listener.Close(); c.cut() })
+	go func() {
+		for {
+			from, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			to, err := net.Dial("unix", filepath.Join(private.dir, ".s.PGSQL.5432"))
+			if err != nil {
+				from.Close()
+				continue
+			}
+			c.mu.Lock()
+			c.conns[from], c.conns[to] = struct{}{}, struct{}{}
+			c.mu.Unlock()
+			go pass(from, to)
+			go pass(to, from)
+		}
+	}()
+	return c
+}
+
+func pass(from, to net.Conn) {
+	_, _ = io.Copy(to, from)
+	from.Close()
+	to.Close()
+}
+
+// cut ends all connections.
+func (c *cutter) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for conn := range c.conns {
+		conn.Close()
+	}
+	clear(c.conns)
+}
+
+// With connections that are cut at any moment, what was acknowledged is there, what
+// failed as not applied is not, and what is unknown can be repeated with its
+// operation id.
+func TestCutConnections(t *testing.T) {
+	url := newDatabase(t)
+	direct := open(t, url)
+	defer direct.Close()
+	proxy := newCutter(t)
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, port, _ := net.SplitHostPort(proxy.Addr().String())
+	s := open(t, fmt.Sprintf("host=%s port=%s user=%s dbname=%s sslmode=disable", host, port, config.User, config.Database))
+	defer s.Close()
+	const writers, each = 4, 40
+	var took time.Duration // by a save that was not cut
+	cutSoon := func() {
+		if rand.IntN(4) == 0 {
+			time.AfterFunc(time.Duration(rand.Int64N(int64(max(2*took, time.Millisecond)))), proxy.cut)
+		}
+	}
+	var unknown, refused, applied int
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() {
+			id := fmt.Sprint("l", w)
+			for n := int64(1); n <= each; {
+				next := snapshot(id, n)
+				next.Operation = todo.Operation{ID: fmt.Sprintf("%s-%d", id, n), Digest: "d"}
+				mu.Lock()
+				cutSoon()
+				mu.Unlock()
+				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+				begun := time.Now()
+				_, err := s.Save(ctx, next)
+				cancel()
+				now, loadErr := direct.Load(context.Background(), id, 0)
+				if loadErr != nil && !errors.Is(loadErr, todo.ErrNotFound) {
+					t.Error(loadErr)
+					return
+				}
+				isThere := now.Revision == n
+				mu.Lock()
+				switch {
+				case err == nil:
+					applied++
+					took = time.Since(begun)
+				case errors.Is(err, todo.ErrUnknownOutcome):
+					unknown++ // the next round repeats it
+				default:
+					refused++
+					if isThere {
+						t.Errorf("%s %d is there after %v", id, n, err)
+					}
+				}
+				mu.Unlock()
+				if err == nil {
+					if !isThere {
+						t.Errorf("%s %d was acknowledged and is not there: %d", id, n, now.Revision)
+						return
+					}
+					n++
+				}
+			}
+		})
+	}
+	all.Wait()
+	for w := range writers {
+		revisions, err := direct.History(t.Context(), fmt.Sprint("l", w), 0, 0)
+		if err != nil || len(revisions) != each {
+			t.Errorf("list %d has %d revisions, %v", w, len(revisions), err)
+		}
+	}
+	t.Logf("%d applied, %d refused, %d unknown", applied, refused, unknown)
+	if unknown == 0 {
+		t.Error("no connection was cut in the middle of a save")
+	}
+}
