@@ -126,7 +126,10 @@ func Redacted(address string) string {
 	if err != nil || u.Host == "" {
 		return "postgres"
 	}
-	u.RawQuery, u.User = "", url.User(u.User.Username())
+	u.RawQuery = ""
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
 	return u.String()
 }
 
