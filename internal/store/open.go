@@ -90,7 +90,7 @@ func Locate(setting string, getenv func(string) string) (Place, error) {
 		return Place{File: filepath.Join(dir, "todo.db")}, err
 	case setting == "memory":
 		return Place{}, nil
-	case kind == "postgres" || kind == "postgresql":
+	case strings.HasPrefix(setting, "postgres://") || strings.HasPrefix(setting, "postgresql://"):
 		return Place{URL: setting}, postgres.CheckURL(setting)
 	case kind == "sqlite":
 		return Place{File: path}, checkPath(path)

@@ -71,18 +71,18 @@ func TestPlace(t *testing.T) {
 // Errors say what is allowed, and never a password.
 func TestOpenRefuses(t *testing.T) {
 	for spec, says := range map[string]string{
-		"postgres://user:secret@host/db":    "allowed are memory and sqlite:PATH",
-		"postgres:password=secret dbname=d": "allowed are memory and sqlite:PATH",
-		"redis:x":                           "allowed are memory and sqlite:PATH",
-		"Memory":                            "allowed are memory and sqlite:PATH",
-		"/tmp/todo.db":                      "allowed are memory and sqlite:PATH",
-		"sqlite":                            "name a file",
-		"sqlite:":                           "name a file",
-		"sqlite:folder/":                    "name a file",
-		"sqlite::memory:":                   "called memory",
-		"sqlite://host/todo.db":             "a plain path",
-		"sqlite:~/todo.db":                  "a plain path",
-		"sqlite:" + t.TempDir():             "is a folder",
+		"postgres://user:secret@host:port/db": "the address of the database is not valid",
+		"postgres:password=secret dbname=d":   "allowed are memory, sqlite:PATH and postgres://",
+		"redis:x":                             "allowed are memory, sqlite:PATH and postgres://",
+		"Memory":                              "allowed are memory, sqlite:PATH and postgres://",
+		"/tmp/todo.db":                        "allowed are memory, sqlite:PATH and postgres://",
+		"sqlite":                              "name a file",
+		"sqlite:":                             "name a file",
+		"sqlite:folder/":                      "name a file",
+		"sqlite::memory:":                     "called memory",
+		"sqlite://host/todo.db":               "a plain path",
+		"sqlite:~/todo.db":                    "a plain path",
+		"sqlite:" + t.TempDir():               "is a folder",
 	} {
 		_, err := opened(spec, t.TempDir())
 		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {

@@ -213,6 +213,9 @@ func findQuery(q todo.Query) (sql string, args []any) {
 	if q.AfterSeq > 0 {
 		add(seq+" > ?", q.AfterSeq)
 	}
+	if q.BeforeSeq > 0 {
+		add(seq+" < ?", q.BeforeSeq)
+	}
 	if q.OldestFirst {
 		where = append(where, seq+" < todo_mcp.settled()")
 	}

@@ -145,7 +145,7 @@ func open(t testing.TB, url string, opts ...Option) *Store {
 	return s
 }
 
-func TestStore(t *testing.T) {
+func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t testing.TB) todo.Store { return open(t, newDatabase(t)) })
 }
 
