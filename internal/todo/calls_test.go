@@ -85,6 +85,13 @@ func (s *unreadableStore) Find(ctx context.Context, q todo.Query) ([]todo.Snapsh
 	return s.Store.Find(ctx, q)
 }
 
+func (s *unreadableStore) Position(ctx context.Context) (int64, error) {
+	if s.broken.Load() {
+		return 0, errors.New("unreadable")
+	}
+	return s.Store.Position(ctx)
+}
+
 // W2: a follower receives no call that was made before it began, also when the
 // store could not be read at that moment. A watcher receives what it may have
 // missed.
