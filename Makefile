@@ -34,7 +34,7 @@ vet:
 
 lint:
 	@echo "== golangci-lint"
-	@$(GO) run $(LINT) run --build-tags e2e,hosts ./...
+	@$(GO) run $(LINT) run --allow-parallel-runners --build-tags e2e,hosts ./...
 	@echo "== biome (JavaScript)"
 	@$(BIOME) lint --error-on-warnings
 
