@@ -31,6 +31,7 @@ func TestForeignListIsUnknownOverTheWire(t *testing.T) {
 					"add":         {"tools/call", `{"name":"create_todos","arguments":{"list_id":"LIST","items":["A"]}}`},
 					"one item":    {"tools/call", `{"name":"update_todo","arguments":{"list_id":"LIST","id":"1","status":"completed"}}`},
 					"page":        {"tools/call", `{"name":"todo_list_view","arguments":{"list_id":"LIST"}}`},
+					"tick":        {"tools/call", `{"name":"todo_list_tick","arguments":{"list_id":"LIST","item_id":"1","status":"completed","revision":1}}`},
 					"resource":    {"resources/read", `{"uri":"todo://lists/LIST"}`},
 					"resume":      {"prompts/get", `{"name":"resume","arguments":{"list":"LIST"}}`},
 					"completion":  {"completion/complete", `{"ref":{"type":"ref/prompt","name":"resume"},"argument":{"name":"list","value":"LIST"}}`},

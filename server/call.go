@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -71,7 +72,17 @@ func (s *Server) call(ctx context.Context, tool *tools.Tool, raw json.RawMessage
 		}
 	}
 	s.subscriptions.holds(who.who, out.After.List.ID)
-	return tool.Result(call, out), nil
+	return s.result(tool, call, out), nil
+}
+
+// result returns a tool's result for an outcome, with the address of the list's
+// page if a panel is known.
+func (s *Server) result(tool *tools.Tool, call *tools.Call, out todo.Outcome) tools.Result {
+	result := tool.Result(call, out)
+	if result.List != nil && s.panel != "" {
+		result.List.Panel = strings.TrimSuffix(s.panel, "/") + "/lists/" + result.List.ID
+	}
+	return result
 }
 
 func (s *Server) apply(ctx context.Context, tool *tools.Tool, call *tools.Call, who caller, op todo.Operation) (todo.Outcome, error) {

@@ -163,7 +163,7 @@ func FuzzResource(f *testing.F) {
 		}
 		for _, request := range []string{
 			`"resources/read","params":{"uri":%s`, `"prompts/get","params":{"name":"resume","arguments":{"list":%s}`, `"completion/complete","params":{"ref":{"type":"ref/prompt","name":"resume"},"argument":{"name":"list","value":%s}`,
-			`"tools/call","params":{"name":"todo_list_view","arguments":{"list_id":%s}`, `"tools/call","params":{"name":"SetTodoList","arguments":{"list_id":%s}`, `"resources/subscribe","params":{"uri":%s`,
+			`"tools/call","params":{"name":"todo_list_view","arguments":{"list_id":%s}`, `"tools/call","params":{"name":"todo_list_tick","arguments":{"list_id":%s}`, `"tools/call","params":{"name":"SetTodoList","arguments":{"list_id":%s}`, `"resources/subscribe","params":{"uri":%s`,
 		} {
 			answer, refused := s.answer(t, `{"jsonrpc":"2.0","id":1,"method":`+fmt.Sprintf(request, quoted)+`,"_meta":{`+meta+`}}}`)
 			if !refused && strings.Contains(request, "resources/read") && !strings.Contains(answer, `"contents":[`) {

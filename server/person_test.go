@@ -85,6 +85,9 @@ func TestPersonsEditIsNotToldAfterARead(t *testing.T) {
 		"list_id":        {read: func(c *chat) { c.calls("SetTodoList", fmt.Sprintf(`{"list_id":%q}`, c.newest())) }},
 		"resume":         {read: func(c *chat) { c.resumes(c.newest()) }},
 		"todo_list_view": {read: func(c *chat) { c.calls("todo_list_view", fmt.Sprintf(`{"list_id":%q}`, c.newest())) }, told: true},
+		"todo_list_tick": {read: func(c *chat) {
+			c.calls("todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":"1","status":"in_progress"}`, c.newest()))
+		}, told: true},
 		"todo://lists":   {read: func(c *chat) { c.resource("todo://lists") }, told: true},
 		"another's read": {read: func(c *chat) { c.conversation("b").resource("todo://lists/" + c.newest()) }, told: true},
 	} {

@@ -44,6 +44,9 @@ func TestForeignListLooksMissing(t *testing.T) {
 			return `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"resume","arguments":{"list":"` + l + `"}}}`
 		},
 		"app": func(l string) string { return servertest.Call(1, "todo_list_view", `{"list_id":"`+l+`"}`) },
+		"tick": func(l string) string {
+			return servertest.Call(1, "todo_list_tick", `{"list_id":"`+l+`","item_id":"1","status":"completed"}`)
+		},
 	}
 	for name, message := range messages {
 		status1, _, body1 := servertest.Post(t, web.URL+"/mcp", message(foreign), "Mcp-Session-Id", id)

@@ -79,8 +79,8 @@ type Server struct {
 	Config
 	mcp           *mcpserver.MCPServer
 	subscriptions *subscriptions
-	viewTool      string // the name of the tool that only the app page calls
-
+	pageTools     []string // the names of the tools that only the app page calls
+	panel         string   // the address of the panel, for the app page; empty for none
 }
 
 // New returns a server. It starts no goroutine, but subscriptions do later:
@@ -107,7 +107,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Config: c}
+	s := &Server{Config: c, panel: c.Panel}
 	s.subscriptions = newSubscriptions(s)
 	hooks := &mcpserver.Hooks{}
 	hooks.AddAfterListTools(s.listTools)
@@ -219,10 +219,17 @@ func (s *Server) Attend(ctx context.Context) (goOn func()) {
 	}
 }
 
+// SetPanel says at which address this very server shows the panel, for links on
+// the app page. Unlike [Config.Panel] the instructions do not tell it: who adds a
+// server by its address knows that, and a model need not read it. It must be
+// called before the first message.
+func (s *Server) SetPanel(address string) { s.panel = address }
+
 // Close ends all subscriptions and waits for their goroutines.
 func (s *Server) Close() { s.subscriptions.close() }
 
-// published returns the tools that clients can call, without the view tool.
+// published returns the tools that clients can call, without those of the
+// app page.
 // listTools may list fewer to a client.
 func (s *Server) published() []*tools.Tool {
 	if slices.Contains(s.Publish, "auto") || slices.Contains(s.Publish, "all") {
@@ -263,7 +270,7 @@ func describe(t *tools.Tool) mcp.Tool {
 // order of [Config.Tools], and whether with output schemas. The first of them is
 // marked to be loaded at once.
 func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	s.hideView(ctx, result)
+	s.hidePageTools(ctx, result)
 	s.chooseTools(ctx, result)
 	if !s.listsOutput(ctx) {
 		for i := range result.Tools {
@@ -280,7 +287,7 @@ func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, 
 }
 
 // place returns a tool's place in the list: that in [Config.Tools], and after
-// all those for the view tool.
+// all those for the app page's own tools.
 func (s *Server) place(name string) int {
 	if i := slices.IndexFunc(s.Tools, func(t *tools.Tool) bool { return t.Name == name }); i >= 0 {
 		return i
@@ -300,5 +307,5 @@ func (s *Server) chooseTools(ctx context.Context, result *mcp.ListToolsResult) {
 	if !mcpserver.IsModernRequest(ctx) {
 		name = bestTool(clientOf(ctx).Name)
 	}
-	result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return t.Name != name && t.Name != s.viewTool })
+	result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return t.Name != name && !slices.Contains(s.pageTools, t.Name) })
 }

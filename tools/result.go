@@ -3,6 +3,7 @@ package tools
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"todo-mcp/internal/todo"
 )
@@ -32,11 +33,32 @@ type content interface {
 }
 
 // ListState is a list in short: its id, its revision, and its counts in the
-// tool's words (docs/spec/variants.md V3).
+// tool's words, and what a page shows of it beyond the display
+// (docs/spec/variants.md V3).
 type ListState struct {
 	ID       string `json:"id"`
 	Revision int64  `json:"revision"`
 	Counts   any    `json:"counts"`
+	Title    string `json:"title"`
+	// Current is the id of the item in progress that was started last, Started
+	// when; empty while there is none.
+	Current string    `json:"current,omitempty"`
+	Started time.Time `json:"started,omitzero"`
+	// Panel is the address of the list's page; empty when no panel is known.
+	Panel string `json:"panel,omitempty"`
+	// Written is the newest revision that no person wrote, and Rests is true when
+	// no agent works on the list. Only the answers of the page's own tools have
+	// them: to other callers they say nothing, who have just written.
+	Written int64 `json:"written,omitempty"`
+	Rests   bool  `json:"rests,omitempty"`
+}
+
+// describe adds to the list in short what follows from its snapshot.
+func (l *ListState) describe(s todo.Snapshot) {
+	l.Title = s.Title()
+	if item, ok := s.Current(); ok {
+		l.Current, l.Started = item.ID, item.Started
+	}
 }
 
 func (r result[I, C]) state() *ListState { return r.inShort(r.Counts) }

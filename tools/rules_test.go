@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -99,7 +100,7 @@ func (s *session) checkText(name string, result tools.Result, raw []byte) {
 	}
 	want := "null"
 	if c.List != "" {
-		want = fmt.Sprintf(`{"id":%q,"revision":%d,"counts":%s}`, c.List, c.Revision, c.Counts)
+		want = fmt.Sprintf(`{"id":%q,"revision":%d,"counts":%s,%s}`, c.List, c.Revision, c.Counts, s.about(c.List, c.Revision))
 	}
 	if got, err := json.Marshal(result.List); err != nil || string(got) != want {
 		s.t.Errorf("V3: %s: list %s, want %s", name, got, want)
@@ -111,6 +112,24 @@ func (s *session) checkText(name string, result tools.Result, raw []byte) {
 	if got, err := json.Marshal(result.Display); err != nil || string(got) != want {
 		s.t.Errorf("V3: %s: display %s, want %s", name, got, want)
 	}
+}
+
+// about returns what a list in short says of a revision for the app page, as JSON.
+func (s *session) about(list string, revision int64) string {
+	s.t.Helper()
+	l, err := s.board.As("").Load(context.Background(), list, revision)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	title, err := json.Marshal(l.Title())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	text := `"title":` + string(title)
+	if item, ok := l.Current(); ok {
+		text += fmt.Sprintf(`,"current":%q,"started":%q`, item.ID, item.Started.Format(time.RFC3339Nano))
+	}
+	return text
 }
 
 func (s *session) answer(tool *tools.Tool, args string) tools.Result {

@@ -94,6 +94,8 @@ type Call struct {
 	Item string
 	// Append is true when the call adds items.
 	Append bool
+	// Seen is the revision that a person saw who edits; 0 is the newest.
+	Seen int64
 
 	created int // how many items create_todos adds
 }
@@ -212,7 +214,11 @@ func (c *Call) Target(who todo.Conversation) todo.Target {
 
 // Result returns the result for the outcome of a call.
 func (t *Tool) Result(c *Call, o todo.Outcome) Result {
-	return newResult(t.result(c, o))
+	r := newResult(t.result(c, o))
+	if r.List != nil {
+		r.List.describe(o.After)
+	}
+	return r
 }
 
 // Failure returns the result for an error of [Tool.Read] or of the board on

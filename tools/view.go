@@ -39,11 +39,15 @@ func NewView() (*Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tool{
+	return pageTool(&Tool{
 		Name: "todo_list_view", Title: "View todo list", Idempotent: true,
 		Description: "The newest state of a todo list, for the list's own page.",
 		variant:     listView(english),
-	}
+	})
+}
+
+// pageTool gives a tool that only the app page calls its schemas.
+func pageTool(t *Tool) (*Tool, error) {
 	var in, out error
 	t.InputSchema, in = marshalSchema(t.Name, schemaOf(t.input))
 	t.OutputSchema, out = marshalSchema(t.Name, schemaOf(t.output))

@@ -69,6 +69,7 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w (another todo-mcp may be serving there; --addr takes another)", a.addr, err)
 	}
+	s.SetPanel(ownAddress(listener.Addr()))
 	handler, err := a.newWeb(s)
 	if err != nil {
 		return err
@@ -77,6 +78,15 @@ func (a *app) serve(ctx context.Context, args []string) error {
 		return err
 	}
 	return handler.Serve(ctx, listener)
+}
+
+// ownAddress returns the address of the panel on a listener; empty for one that
+// listens on every interface, which says nothing of how a browser reaches it.
+func ownAddress(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); !ok || tcp.IP.IsUnspecified() {
+		return ""
+	}
+	return "http://" + addr.String()
 }
 
 // newWeb returns the HTTP handler: MCP on s, the API and the panel.

@@ -2,6 +2,7 @@ package todo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -27,4 +28,17 @@ func (l Lists) Unseen(ctx context.Context, s Snapshot) ([]Difference, error) {
 		return nil, err
 	}
 	return Diff(base, s), nil
+}
+
+// Written returns the number of the newest revision up to s that no person wrote;
+// 0 when none is kept.
+func (l Lists) Written(ctx context.Context, s Snapshot) (int64, error) {
+	if !s.Writer.Person {
+		return s.Revision, nil
+	}
+	last, err := l.board.store.LastBy(ctx, s.List.ID, false, s.Revision)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return 0, fmt.Errorf("find the newest revision by an agent: %w", err)
+	}
+	return last.Revision, nil
 }

@@ -37,14 +37,14 @@ var page = sync.OnceValue(func() string {
 		}
 		return string(data)
 	}
-	return strings.NewReplacer("{{style}}", asset.Style(palette.CSS+read("card.css")), "{{script}}", asset.Lines(read("safe.js")+read("card.js"))).Replace(read("card.html"))
+	return strings.NewReplacer("{{style}}", asset.Style(palette.CSS+read("card.css")), "{{script}}", asset.Lines(read("safe.js"))+asset.Script(palette.JS+read("card.js"))).Replace(read("card.html"))
 })
 
 // ToolMeta returns the _meta of a tool with results that the page draws.
 func ToolMeta() *mcp.Meta { return meta("resourceUri", URI) }
 
-// ViewMeta returns the _meta of a tool that only the page may call.
-func ViewMeta() *mcp.Meta { return meta("visibility", []string{"app"}) }
+// OwnMeta returns the _meta of a tool that only the page may call.
+func OwnMeta() *mcp.Meta { return meta("visibility", []string{"app"}) }
 
 func meta(key string, value any) *mcp.Meta {
 	return &mcp.Meta{AdditionalFields: map[string]any{"ui": map[string]any{key: value}}}

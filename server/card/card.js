@@ -1,9 +1,6 @@
 const $ = (id) => document.getElementById(id);
 const main = document.querySelector('main');
 
-// oneLine makes a text safe to draw; models may send anything.
-const oneLine = (text) => safe(String(text).replace(/[\t-\r\x85\u2028\u2029]+/g, ' '));
-
 // Drawing.
 const words = { done: 'completed', running: 'in_progress' };
 const ring = 'M8 2a6 6 0 1 0 0 12a6 6 0 1 0 0-12';
@@ -19,6 +16,9 @@ const foldFrom = 10; // lists with more items may be folded
 let drawn = { items: [], revision: 0, list: '' };
 let open = false; // the person unfolded the list
 let past = false; // a later card of the chat shows the list
+let panel = ''; // the address of the list's page
+let trouble = ''; // why the person's last wish was not done
+let saving = 0; // ticks on their way
 
 const statusOf = (word) => { word = words[word] ?? word; return Object.hasOwn(shapes, word) ? word : 'pending'; };
 
@@ -28,31 +28,60 @@ function element(tag, props, ...children) {
   return e;
 }
 
-function row({ title, why, status }, fresh) {
+function row({ id, title, reason, status, since }, fresh) {
+  const [, word] = shapes[status], done = status === 'completed';
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   for (const d of shapes[status][0]) svg.appendChild(document.createElementNS(svg.namespaceURI, 'path')).setAttribute('d', d);
   svg.setAttribute('viewBox', '0 0 16 16');
   svg.setAttribute('aria-hidden', 'true');
-  return element('li', { className: status + (fresh ? ' fresh' : '') }, svg,
-    element('span', { className: 'spoken', textContent: shapes[status][1] + ': ' }),
+  const tickable = id && status !== 'cancelled' && mayCall();
+  return element('li', { className: status + (fresh ? ' fresh' : '') },
+    tickable ? element('button', { type: 'button', className: 'tick', id: 'i-' + id, onclick: () => tick(id), ariaLabel: `${done ? 'Back to do' : 'Tick'}: ${title}` }, svg) : svg,
+    element('span', { className: 'spoken', textContent: word + ': ' }),
     element('bdi', { textContent: title }),
-    ...(why && status === 'blocked' ? [element('bdi', { className: 'why', textContent: why })] : []));
+    ...(reason && status === 'blocked' ? [element('bdi', { className: 'why', textContent: reason })] : []),
+    ...(since ? [element('time', { dateTime: since })] : []));
 }
 
-// draw shows a list: {items: [{id, title, status}], list, revision}. Early means
-// that it is the input of a call without a result yet.
+// draw shows a list: {items: [{id, title, status}], list, revision, and what
+// todo-mcp/list says}. Early means that it is the input of a call without a result
+// yet.
 function draw(next, early) {
-  const items = next.items.map((i) => ({ id: i.id, title: oneLine(i.title), why: oneLine(i.reason ?? ''), status: statusOf(i.status) }));
-  const before = new Map(drawn.items.map((i) => [i.id ?? i.title, i.status + i.title]));
+  const items = next.items.map((i) => ({ id: i.id, title: oneLine(i.title), reason: oneLine(i.reason ?? ''), status: statusOf(i.status) }));
+  const now = current(items, next);
+  if (now && !next.rests && Date.parse(next.started) > 0) now.since = next.started;
+  const before = new Map(drawn.items.flatMap((i) => [['#' + i.id, i.status + i.title], [i.title, i.status + i.title]]));
   const first = !drawn.items.length || early || drawn.early;
-  if (first || JSON.stringify(items) !== JSON.stringify(drawn.items)) {
-    $('items').replaceChildren(...items.map((i) => row(i, !first && before.get(i.id ?? i.title) !== i.status + i.title)));
+  const changed = first || JSON.stringify(items) !== JSON.stringify(drawn.items);
+  if (changed) {
+    const at = document.activeElement?.id; // the rows are new, the focus stays
+    $('items').replaceChildren(...items.map((i) => row(i, !first && (before.get('#' + i.id) ?? before.get(i.title)) !== i.status + i.title)));
+    if (at) $(at)?.focus();
   }
   drawn = { ...next, items, early };
-  note(items.length ? '' : 'The list is empty.');
-  summarise(items, early, !first);
+  if (typeof next.panel === 'string') panel = next.panel;
+  $('title').textContent = oneLine(next.title || 'Todo list');
+  summarise(items, early, changed && !first && !past);
+  note(items.length ? trouble : 'The list is empty.', !!items.length && !!trouble);
   fold();
+  clock();
 }
+
+// current returns the item whose start is known. A tool's own display may have no
+// ids, and may show a failed item as in progress too: then none is.
+function current(items, { current: id }) {
+  const running = items.filter((i) => i.status === 'in_progress');
+  return running.find((i) => i.id === id) ?? (running.length === 1 && !running[0].id ? running[0] : undefined);
+}
+
+// clock writes how long the current item takes. A result of long ago may be drawn
+// where the list cannot be read anew: then it says nothing.
+let confirmed = false; // the list was read anew
+function clock() {
+  const t = document.querySelector('time'), since = Date.now() - Date.parse(t?.dateTime);
+  if (t) t.textContent = confirmed || since < 36e5 ? took(since) : '';
+}
+const ticking = setInterval(() => { if (!document.hidden) clock(); }, 1000);
 
 function summarise(items, early, tell) {
   const n = (status) => items.filter((i) => i.status === status).length;
@@ -79,23 +108,65 @@ function fold() {
   const long = drawn.items.length > foldFrom && done > 2 && done < drawn.items.length;
   $('items').className = long && !open ? 'folded' : '';
   $('fold').hidden = !long && !past;
+  $('panel').hidden = !panel || !host.openLinks;
   if (past && !open) { // one line in the place of what a later card shows
     main.classList.add('past');
     $('fold').textContent = 'Updated, ' + $('count').textContent;
     $('fold').setAttribute('aria-expanded', false);
+    $('panel').hidden = true;
     return;
   }
   main.classList.remove('past');
   $('fold').textContent = past ? 'Hide' : open ? 'Hide what is done' : `Show ${done} done`;
   $('fold').setAttribute('aria-expanded', open);
 }
-$('fold').onclick = () => { open = !open; fold(); };
+$('fold').onclick = () => { open = !open; fold(); if (past) wake(); };
+
+// collapse makes the card a line once, when a later card shows the list: a person
+// who opens it again keeps it open.
+function collapse() {
+  if (past) return;
+  past = true;
+  open = false;
+  fold();
+}
+
+// The host opens the link: a page in a frame may not, and should not, navigate.
+$('panel').onclick = async () => {
+  const r = await request('ui/open-link', { url: panel }).catch(() => ({ isError: true }));
+  if (!r.isError) return;
+  trouble = 'The chat did not open ' + panel;
+  note(trouble, true);
+};
 
 function note(text, error) {
+  if (error && $('note').textContent !== text) $('say').textContent = text;
   $('note').textContent = text;
   $('note').hidden = !text;
   $('note').className = error ? 'error' : '';
-  if (error) $('say').textContent = text;
+}
+
+// tick sets an item's status for the person who looks: at once, and undone with
+// the reason if it is refused.
+async function tick(id) {
+  const { list, revision, items } = drawn, was = items.find((i) => i.id === id).status;
+  const set = (status) => draw({ ...drawn, items: drawn.items.map((i) => i.id === id ? { ...i, status } : i) });
+  const status = was === 'completed' ? 'pending' : 'completed';
+  trouble = '';
+  saving++;
+  set(status);
+  try {
+    const r = await request('tools/call', { name: 'todo_list_tick', arguments: { list_id: list, item_id: id, status, revision } });
+    const shown = !r.isError && displayed(r);
+    if (!shown) throw Error(said(r) || 'no answer');
+    if (list === drawn.list && shown.revision >= drawn.revision) draw(shown);
+  } catch (e) {
+    trouble = 'Not saved: ' + oneLine(e.message.replace('Error: ', ''));
+    if (list === drawn.list) set(was);
+  } finally {
+    saving--;
+    plan();
+  }
 }
 
 // input draws a call's arguments before its result, if they are a whole list.
@@ -111,44 +182,43 @@ function input({ arguments: args }) {
 // displayed returns the list in a result, {items, list, revision}, if there is
 // one: from the structured content, or without that from _meta.
 function displayed({ structuredContent, _meta }) {
-  const { id, revision } = _meta?.['todo-mcp/list'] ?? {};
+  const { id, revision, ...about } = _meta?.['todo-mcp/list'] ?? {};
   const c = structuredContent ?? { display: _meta?.['todo-mcp/display'], list: id, revision };
   const block = c.display?.find?.((d) => d?.type === 'todo' && Array.isArray(d.items));
-  return block && { items: block.items, list: c.list ?? '', revision: c.revision ?? 0 };
+  return block && { ...about, items: block.items, list: c.list ?? '', revision: c.revision ?? 0 };
 }
 
 function result(r) {
   const shown = displayed(r);
   if (shown && !r.isError) {
-    past = false;
+    past = checked = confirmed = false;
+    trouble = '';
     draw(shown);
     came = shown.revision;
     others?.postMessage({ list: shown.list, revision: shown.revision });
     plan();
     return;
   }
-  const text = (r?.content ?? []).filter((c) => c?.type === 'text').map((c) => c.text).join('\n');
-  ended(text.split('\n').map(oneLine).join('\n') || 'No answer.', r?.isError);
+  ended(said(r).split('\n').map(oneLine).join('\n') || 'No answer.', r.isError);
 }
+
+const said = (r) => (r.content ?? []).filter((c) => c?.type === 'text').map((c) => c.text).join('\n');
 
 // The cards of one chat tell each other which revision the chat has come to: an
 // earlier card of a list becomes a line. A host that gives each page an origin of
-// its own keeps them apart; then each goes on showing the newest.
+// its own keeps them apart; then each learns it when it reads the list anew.
 let came = 0, others;
 try {
   others = new BroadcastChannel('todo-mcp');
   others.onmessage = ({ data }) => {
-    if (!drawn.list || data?.list !== drawn.list || !(data.revision > came)) return;
-    past = true;
-    open = false;
-    fold();
+    if (drawn.list && data?.list === drawn.list && data.revision > came) collapse();
   };
 } catch { /* not to be had in this frame */ }
 
 // ended shows a text in place of the list.
 function ended(text, error) {
   $('items').replaceChildren();
-  $('head').hidden = $('bar').hidden = $('fold').hidden = true;
+  $('head').hidden = $('bar').hidden = $('fold').hidden = $('panel').hidden = true;
   main.className = '';
   main.setAttribute('aria-busy', 'false');
   drawn = { items: [], revision: 0, list: '' };
@@ -209,8 +279,11 @@ let timer, quiet = 0, misses = 0, asking = false, inView = true, checked = false
 
 const coreItem = (i) => ({ id: i.id, title: (i.status === 'in_progress' && i.active) || i.text, reason: i.reason, status: i.status });
 
+// mayCall reports whether the host lets the page call its tools, as far as known.
+const mayCall = () => host.serverTools && !host.toolRefused;
+
 async function newest(list) {
-  if (host.serverTools && !host.toolRefused) {
+  if (mayCall()) {
     try {
       return await request('tools/call', { name: 'todo_list_view', arguments: { list_id: list } });
     } catch (e) { // the host may refuse tools that were not listed
@@ -220,7 +293,11 @@ async function newest(list) {
   }
   const { contents } = await request('resources/read', { uri: 'todo://lists/' + list });
   const l = JSON.parse(contents[0].text);
-  return { structuredContent: { display: [{ type: 'todo', items: l.items.map(coreItem) }], list: l.list, revision: l.revision } };
+  const now = l.items.reduce((a, i) => i.status === 'in_progress' && !(a?.started > i.started) ? i : a, undefined);
+  return {
+    structuredContent: { display: [{ type: 'todo', items: l.items.map(coreItem) }], list: l.list, revision: l.revision },
+    _meta: { 'todo-mcp/list': { title: l.title, current: now?.id, started: now?.started } },
+  };
 }
 
 async function refresh() {
@@ -229,12 +306,14 @@ async function refresh() {
   const list = drawn.list;
   try {
     const r = await newest(list);
-    if (over || list !== drawn.list) return;
+    if (over || list !== drawn.list || saving) return;
     const shown = displayed(r);
     misses = r.isError || !shown ? enough : 0;
     if (misses) return;
     quiet = shown.revision > drawn.revision ? 0 : quiet + 1;
+    confirmed = true;
     if (shown.revision >= drawn.revision) draw({ ...shown, list });
+    if (shown.written > came) collapse();
   } catch {
     misses++;
   } finally {
@@ -247,10 +326,12 @@ function plan() {
   clearTimeout(timer);
   const has = (...statuses) => drawn.items.some((i) => statuses.includes(i.status));
   const running = !over && misses < enough && !!drawn.list && has('in_progress');
-  main.classList.toggle('live', running);
-  // A reopened chat shows an old result: refresh once, even if nothing runs.
-  if ((running || !checked && has('pending', 'blocked')) && inView && !document.hidden) {
-    timer = setTimeout(refresh, quiet < 60 ? 2000 : 10000);
+  main.classList.toggle('live', running && !drawn.rests);
+  // A reopened chat shows an old result: refresh once, even if nothing runs. So
+  // does a result without ids, by which a person ticks.
+  const once = !checked && drawn.list && (has('pending', 'blocked') || mayCall() && drawn.items.some((i) => !i.id));
+  if ((running || once) && inView && !document.hidden) {
+    timer = setTimeout(refresh, quiet < 60 && !drawn.rests && (!past || open) ? 2000 : 10000);
   }
 }
 
@@ -262,7 +343,7 @@ function wake() {
 
 function teardown() {
   // Stop after the answer is sent.
-  queueMicrotask(() => { over = true; plan(); sizes.disconnect(); views.disconnect(); });
+  queueMicrotask(() => { over = true; plan(); clearInterval(ticking); sizes.disconnect(); views.disconnect(); });
   return {};
 }
 

@@ -25,6 +25,7 @@ func withApps(client, mime string) string {
 const (
 	appMIME  = "text/html;profile=mcp-app"
 	viewTool = "todo_list_view"
+	tickTool = "todo_list_tick"
 	listing  = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
 )
 
@@ -65,8 +66,8 @@ func TestAppPage(t *testing.T) {
 	}
 }
 
-// Every tool names the page. The view tool is listed only in sessions of
-// clients that show apps, which hide it from their models.
+// Every tool names the page. The page's own tools are listed only in sessions of
+// clients that show apps, which hide them from their models.
 func TestAppListing(t *testing.T) {
 	for _, c := range []struct {
 		hello string
@@ -103,15 +104,17 @@ func TestAppListing(t *testing.T) {
 
 func checkListing(t *testing.T, where string, names []string, raw map[string]json.RawMessage, view bool) {
 	t.Helper()
-	if slices.Contains(names, viewTool) != view {
-		t.Errorf("%s: listed %v, view tool wanted: %v", where, names, view)
+	for _, own := range []string{viewTool, tickTool} {
+		if slices.Contains(names, own) != view {
+			t.Errorf("%s: listed %v, %s wanted: %v", where, names, own, view)
+		}
 	}
 	for name, tool := range raw {
 		want := `"ui":{"resourceUri":"ui://todo/list.html"}}`
-		if name == viewTool {
+		if name == viewTool || name == tickTool {
 			want = `"_meta":{"ui":{"visibility":["app"]}}`
-			if !strings.Contains(string(tool), `"readOnlyHint":true`) {
-				t.Errorf("%s is not read-only: %s", name, tool)
+			if !strings.Contains(string(tool), fmt.Sprintf(`"readOnlyHint":%v`, name == viewTool)) {
+				t.Errorf("%s: read-only: %s", name, tool)
 			}
 		}
 		if !strings.Contains(string(tool), want) {

@@ -32,6 +32,9 @@ function shows(previous, c, next) {
   return visible(c);
 }
 
+// oneLine makes a text safe to draw on one line; models may send anything.
+const oneLine = (text) => safe(String(text).replace(/[\t-\r\x85\u2028\u2029]+/g, ' '));
+
 const named = { 7: '\\a', 8: '\\b', 9: '\\t', 10: '\\n', 11: '\\v', 12: '\\f', 13: '\\r' };
 function escaped(c) {
   const code = c.codePointAt(0), hex = code.toString(16);

@@ -1,4 +1,5 @@
-// Package palette contains the colours that the panel and the chat card share.
+// Package palette contains what the panel and the chat card share: the colours,
+// and how a time is written.
 package palette
 
 import _ "embed"
@@ -8,3 +9,9 @@ import _ "embed"
 //
 //go:embed palette.css
 var CSS string
+
+// JS is a script that defines took, by which a person reads how long something
+// takes, and gap and two, by which it is written.
+//
+//go:embed took.js
+var JS string

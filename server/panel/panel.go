@@ -80,7 +80,7 @@ func New(c Config) (*Panel, error) {
 		if name == "panel.css" {
 			served = asset.Style(palette.CSS + string(data))
 		} else {
-			served = asset.Script(string(data))
+			served = asset.Script(palette.JS + string(data))
 		}
 		data = []byte(served)
 		sum := sha256.Sum256(data)

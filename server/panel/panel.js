@@ -292,11 +292,6 @@ function say(text) {
 
 // --- time
 
-const gap = '\u202f', two = (n) => String(n).padStart(2, '0');
-function took(ms) {
-  const s = Math.max(0, Math.floor(ms / 1000)), m = Math.floor(s / 60), h = Math.floor(m / 60), d = Math.floor(h / 24);
-  return d ? `${d}${gap}d ${two(h % 24)}${gap}h` : h ? `${h}${gap}h ${two(m % 60)}${gap}m` : m ? `${m}${gap}m ${two(s % 60)}${gap}s` : `${s}${gap}s`;
-}
 function ago(ms) {
   const s = Math.max(0, Math.floor(ms / 1000)), m = Math.floor(s / 60);
   return m >= 60 ? `${Math.floor(m / 60)}${gap}h ago` : m ? `${m}${gap}m ago` : `${s}${gap}s ago`;

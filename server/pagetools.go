@@ -1,0 +1,120 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/card"
+	"todo-mcp/tools"
+)
+
+// addCard adds the app page as a resource, and the page's own tools: view, by which
+// it reads the newest revision of its list, and tick, by which a person sets an
+// item's status on it.
+func (s *Server) addCard() error {
+	s.mcp.AddResource(mcp.NewResource(card.URI, "todo list page",
+		mcp.WithResourceTitle("Todo list"),
+		mcp.WithResourceDescription("The page that shows a todo list in the chat"),
+		mcp.WithMIMEType(card.MIME)), readCard)
+	view, err := tools.NewView()
+	if err != nil {
+		return err
+	}
+	tick, err := tools.NewTick()
+	if err != nil {
+		return err
+	}
+	s.addPageTool(view, true, s.view)
+	s.addPageTool(tick, false, s.tick)
+	return nil
+}
+
+// addPageTool adds a tool that only the app page calls. It reads or writes any
+// list of the principal by id, like the resource todo://lists/{id} and the panel:
+// whose conversation the call comes from means nothing.
+func (s *Server) addPageTool(tool *tools.Tool, reads bool, call func(context.Context, *tools.Tool, *tools.Call, todo.Snapshot) (todo.Outcome, error)) {
+	s.pageTools = append(s.pageTools, tool.Name)
+	described := describe(tool)
+	described.Annotations.ReadOnlyHint = &reads
+	described.Meta = card.OwnMeta()
+	s.mcp.AddTool(described, func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return s.answer(ctx, tool, req, func(raw json.RawMessage) (tools.Result, error) {
+			result, err := s.forPage(ctx, tool, raw, call)
+			if err != nil {
+				return failure(tool, err)
+			}
+			return result, nil
+		})
+	})
+}
+
+// forPage makes a call of the app page, and adds to the list in short what only
+// the page needs.
+func (s *Server) forPage(ctx context.Context, tool *tools.Tool, raw []byte, do func(context.Context, *tools.Tool, *tools.Call, todo.Snapshot) (todo.Outcome, error)) (tools.Result, error) {
+	call, err := tool.Read(raw)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	lists := s.lists(ctx)
+	snapshot, err := lists.Load(ctx, call.List, 0)
+	if errors.Is(err, todo.ErrNotFound) {
+		err = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: "There is no such list"}}}
+	}
+	if err != nil {
+		return tools.Result{}, err
+	}
+	out, err := do(ctx, tool, call, snapshot)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	result := s.result(tool, call, out)
+	states, err := lists.States(ctx, out.After)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	result.List.Rests = states[out.After.List.ID].Rests()
+	result.List.Written, err = lists.Written(ctx, out.After)
+	return result, err
+}
+
+func readCard(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+	return []mcp.ResourceContents{card.Contents()}, nil
+}
+
+func (s *Server) view(_ context.Context, _ *tools.Tool, _ *tools.Call, newest todo.Snapshot) (todo.Outcome, error) {
+	return todo.Outcome{After: newest}, nil
+}
+
+// tick sets an item's status as a person does on the panel: the board merges it
+// with what came after the revision that the person saw, and the agent is told
+// with its next write.
+func (s *Server) tick(ctx context.Context, tool *tools.Tool, call *tools.Call, newest todo.Snapshot) (todo.Outcome, error) {
+	out, err := s.lists(ctx).Apply(ctx, todo.Write{
+		Target: todo.Target{List: newest.List.ID},
+		Writer: todo.Writer{Client: strings.TrimSpace(todo.Cut(clientOf(ctx).Name, 59) + " card"), Variant: tool.Name, Person: true},
+		Seen:   call.Seen,
+		Change: call.Change,
+	})
+	if err != nil {
+		return todo.Outcome{}, fmt.Errorf("the item could not be saved: %w", err)
+	}
+	return out, nil
+}
+
+// hidePageTools removes the app page's own tools from tools/list, except in a
+// session of a client that shows apps: that client hides them from its model. In
+// the sessionless protocol lists must not vary, so they are never listed. They can
+// be called even when they are not listed, and the page works without them.
+func (s *Server) hidePageTools(ctx context.Context, result *mcp.ListToolsResult) {
+	if mcpserver.IsModernRequest(ctx) || !peerOf(ctx).Apps {
+		result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return slices.Contains(s.pageTools, t.Name) })
+	}
+}

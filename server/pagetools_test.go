@@ -1,0 +1,154 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+	"todo-mcp/tools"
+)
+
+// listState returns the list in short that a call's answer carries.
+func (c *chat) listState(tool, args string) tools.ListState {
+	c.Helper()
+	a := c.asks("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args))
+	var m struct {
+		Result struct {
+			Meta map[string]json.RawMessage `json:"_meta"`
+		}
+	}
+	var state tools.ListState
+	if err := json.Unmarshal([]byte(a.Raw), &m); err != nil {
+		c.Fatal(err)
+	}
+	if err := json.Unmarshal(m.Result.Meta["todo-mcp/list"], &state); err != nil {
+		c.Fatalf("%v: %s", err, a.Raw)
+	}
+	return state
+}
+
+// V3: the list in short has what the page shows beyond the display: the title,
+// since when the current item is in progress, and where the panel shows the list,
+// if one is known.
+func TestListStateForThePage(t *testing.T) {
+	for _, c := range []struct{ panel, own, want string }{
+		{"", "", ""},
+		{"http://127.0.0.1:8765/", "", "http://127.0.0.1:8765/lists/"},
+		{"", "http://127.0.0.1:9", "http://127.0.0.1:9/lists/"},
+	} {
+		over(t, func(r *rig) {
+			p := r.start(func(config *server.Config) { config.Panel = c.panel })
+			if c.own != "" {
+				p.server.SetPanel(c.own)
+			}
+			chat := p.chat("tester")
+			before := time.Now()
+			state := chat.listState("TodoWrite", plan("c:A i:B p:C"))
+			want := c.want
+			if want != "" {
+				want += state.ID
+			}
+			if state.Title != "B" || state.Current != "2" || state.Started.Before(before) || state.Started.After(time.Now()) || state.Panel != want || state.Written != 0 || state.Rests {
+				t.Errorf("%+v, want panel %s", state, want)
+			}
+			if state := chat.listState("TodoWrite", plan("c:A p:B p:C")); state.Current != "" || !state.Started.IsZero() || state.Title != "B" {
+				t.Errorf("nothing in progress: %+v", state)
+			}
+		})
+	}
+}
+
+// A person's tick on the page is an edit like one on the panel: it is a person's,
+// merged with what came after the revision that was seen, and told to the agent
+// with its next write. What the page reads says which revision an agent wrote last,
+// and when the list rests.
+func TestTick(t *testing.T) {
+	over(t, func(r *rig) {
+		c := r.connect().conversation("a")
+		c.writes("i:A p:B p:C")
+		id := c.newest()
+		c.writes("i:A p:B c:C")
+		state := c.listState("todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":"2","status":"completed","revision":1}`, id))
+		if state.Revision != 3 || state.Written != 2 || state.Current != "1" || state.Rests {
+			t.Errorf("the answer has %+v", state)
+		}
+		r.expect("i:A c:B c:C")
+		if w := r.load(id).Writer; !w.Person || w.Client != "tester card" || w.Variant != "todo_list_tick" {
+			t.Errorf("written by %+v", w)
+		}
+		if state := c.listState("todo_list_view", fmt.Sprintf(`{"list_id":%q}`, id)); state.Revision != 3 || state.Written != 2 || state.Title != "A" {
+			t.Errorf("the page reads %+v", state)
+		}
+		if got := c.writes("i:A p:B c:C"); !strings.Contains(got, `The user changed the list: set "B" to completed`) {
+			t.Errorf("the agent is told %s", got)
+		}
+		r.expect("i:A c:B c:C")
+		c.calls("todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":1,"status":"completed"}`, id))
+		if state := c.listState("todo_list_view", fmt.Sprintf(`{"list_id":%q}`, id)); !state.Rests || state.Current != "" {
+			t.Errorf("a settled list: %+v", state)
+		}
+	})
+}
+
+// A list that only persons wrote, as after an import, has no revision by an agent.
+func TestNoRevisionByAnAgent(t *testing.T) {
+	over(t, func(r *rig) {
+		b := todo.NewBoard(r.store)
+		defer b.Close()
+		out, err := b.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "x"}}, Writer: todo.Writer{Person: true},
+			Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state := r.connect().listState("todo_list_view", fmt.Sprintf(`{"list_id":%q}`, out.After.List.ID)); state.Written != 0 || state.Revision != 1 {
+			t.Errorf("%+v", state)
+		}
+	})
+}
+
+// BAD-INPUT 87: a tick that is wrong is refused in words that a person can read,
+// and changes nothing.
+func TestBadTick(t *testing.T) {
+	over(t, func(r *rig) {
+		c := r.connect().conversation("a")
+		c.writes("i:A p:B")
+		id, foreign := c.newest(), foreignList(t, r.store)
+		for args, want := range map[string]string{
+			`{}`:                                   "Error: list_id: Required. item_id: Required. status: Required",
+			`{"item_id":"1","status":"completed"}`: "Error: list_id: Required",
+			`{"list_id":"none","item_id":"1","status":"completed"}`:                "Error: list_id: There is no such list",
+			`{"list_id":"FOREIGN","item_id":"1","status":"completed"}`:             "Error: list_id: There is no such list",
+			`{"list_id":{},"item_id":"1","status":"completed"}`:                    "Error: list_id: Expected string, received object",
+			`{"list_id":"LIST","item_id":"9","status":"completed"}`:                "Error: item_id: The item is not on the list any more",
+			`{"list_id":"LIST","item_id":"../1","status":"completed"}`:             "Error: item_id: The item is not on the list any more",
+			`{"list_id":"LIST","item_id":[],"status":"completed"}`:                 "Error: item_id: Expected string, received array",
+			`{"list_id":"LIST","item_id":"1","status":"done"}`:                     "Error: status: Expected 'pending' | ",
+			`{"list_id":"LIST","item_id":"1","status":"Completed"}`:                "Error: status: Expected 'pending' | ",
+			`{"list_id":"LIST","item_id":"1","status":7}`:                          "Error: status: Expected 'pending' | ",
+			`{"list_id":"LIST","item_id":"1"}`:                                     "Error: status: Required",
+			`{"list_id":"LIST","item_id":"1","status":"completed","revision":-1}`:  "Error: revision: Expected revision number, received number",
+			`{"list_id":"LIST","item_id":"1","status":"completed","revision":1.5}`: "Error: revision: Expected revision number, received number",
+			`{"list_id":"LIST","item_id":"1","status":"completed","revision":"1"}`: "Error: revision: Expected revision number, received string",
+			`{"list_id":"LIST","item_id":"1","status":"completed","revision":[]}`:  "Error: revision: Expected revision number, received array",
+		} {
+			args = strings.NewReplacer("LIST", id, "FOREIGN", foreign).Replace(args)
+			a := c.asks("tools/call", fmt.Sprintf(`{"name":"todo_list_tick","arguments":%s}`, args))
+			if a.Error != nil || !a.Result.IsError || !strings.HasPrefix(a.Text(), want) {
+				t.Errorf("%s: %s\nwant %s", args, a.Raw, want)
+			}
+		}
+		if l := r.load(id); l.Revision != 1 {
+			t.Errorf("the list is %s at revision %d", inShort(l), l.Revision)
+		}
+		if l := r.load(foreign); l.Revision != 1 {
+			t.Errorf("the foreign list is %s at revision %d", inShort(l), l.Revision)
+		}
+		// A revision that is not there yet, or is not kept, is merged as the nearest.
+		c.calls("todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":"1","status":"completed","revision":99}`, id))
+		r.expect("c:A p:B")
+	})
+}
