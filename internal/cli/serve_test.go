@@ -133,6 +133,20 @@ func TestServeStopsAndResumes(t *testing.T) {
 	}
 }
 
+// The answers of a server have the address of its own panel, for the card in the
+// chat; its instructions, which a model reads, do not.
+func TestServeTellsCardsItsPanel(t *testing.T) {
+	s := serve(t, "--store", "memory")
+	_, header, hello := servertest.Post(t, s.url+"/mcp", servertest.Initialize(1, "tester"))
+	if strings.Contains(hello, s.url) {
+		t.Errorf("the model reads the address: %s", hello)
+	}
+	_, _, body := servertest.Post(t, s.url+"/mcp", servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", header.Get("Mcp-Session-Id"))
+	if !strings.Contains(body, `"panel":"`+s.url+`/lists/`) {
+		t.Errorf("no panel in %s", body)
+	}
+}
+
 // The error for a port in use names the flag --addr, which chooses another.
 func TestServePortInUse(t *testing.T) {
 	s := serve(t, "--store", "memory")

@@ -90,7 +90,7 @@ function summarise(items, early, tell) {
   const count = all && done === all ? `All ${all} done` : `${done} of ${all} done`;
   const text = count + (failed ? ` · ${failed} failed` : '') + (all < items.length ? ` · ${items.length - all} cancelled` : '');
   const now = items.find((i) => i.status === 'in_progress');
-  $('head').hidden = false;
+  $('head').className = '';
   $('count').textContent = text;
   $('bar').hidden = !all;
   $('bar').setAttribute('aria-valuemax', all);
@@ -218,7 +218,8 @@ try {
 // ended shows a text in place of the list.
 function ended(text, error) {
   $('items').replaceChildren();
-  $('head').hidden = $('bar').hidden = $('fold').hidden = $('panel').hidden = true;
+  $('head').className = 'spoken';
+  $('bar').hidden = $('fold').hidden = $('panel').hidden = true;
   main.className = '';
   main.setAttribute('aria-busy', 'false');
   drawn = { items: [], revision: 0, list: '' };

@@ -3,53 +3,31 @@
 package panel_test
 
 import (
-	"context"
-	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
 
-// violations are what axe finds on the page in a tab: rule, element and why.
-func violations(t *testing.T, ctx context.Context, axe string) []string {
-	t.Helper()
-	servertest.Eval[bool](t, ctx, axe+"; true")
-	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](`axe.run().then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ': ' + n.html.slice(0, 160) + ' ' + (n.failureSummary ?? '').slice(0, 200))))`, chromedp.EvalAwaitPromise))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found
-}
-
 // Every page is without a violation that axe finds, in the light and in the dark
 // scheme; so are the menu, a field, the question of a restore and the keys.
 func TestPanelIsAccessible(t *testing.T) {
-	script, err := os.ReadFile(filepath.Join(servertest.NodeModules(t), "axe-core", "axe.min.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, s, nil)
 	ctx := servertest.Tab(t)
 	check := func(name, path, until, act string) {
 		t.Helper()
 		for _, scheme := range []string{"light", "dark"} {
-			if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}}); err != nil {
-				t.Fatal(err)
-			}
+			servertest.Emulate(t, ctx, scheme)
 			servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(web.URL+path))
 			servertest.Until(t, ctx, servertest.IsLive)
 			if act != "" {
 				servertest.Eval[bool](t, ctx, act+", true")
 			}
 			servertest.Until(t, ctx, until)
-			for _, v := range violations(t, ctx, string(script)) {
+			for _, v := range servertest.Violations(t, ctx) {
 				t.Errorf("%s, %s: %s", name, scheme, v)
 			}
 		}

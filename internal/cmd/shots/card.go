@@ -22,11 +22,12 @@ const frame = document.querySelector('iframe').contentWindow;
 const item = (title, status) => ({ title, status });
 addEventListener('message', ({ data }) => {
   const send = (m) => frame.postMessage({ jsonrpc: '2.0', ...m }, '*');
-  if (data.method === 'ui/initialize') send({ id: data.id, result: { hostCapabilities: {}, hostContext: { theme: 'light' } } });
+  if (data.method === 'ui/initialize') send({ id: data.id, result: { hostCapabilities: { openLinks: {} }, hostContext: { theme: 'light' } } });
   if (data.method === 'ui/notifications/size-changed') document.querySelector('iframe').style.height = data.params.height + 'px';
   if (data.method === 'ui/notifications/initialized') send({ method: 'ui/notifications/tool-result', params: { content: [], structuredContent: { list: 'x', revision: 3, display: [{ type: 'todo', items: [
     item('Read the schema', 'completed'), item('Write the migration', 'completed'), item('Running the tests against Postgres and SQLite', 'in_progress'),
-    item('Sign the macOS build', 'failed'), { title: 'Publish the notes', status: 'blocked', reason: 'Waits for your yes on the wording' }, item('Tag v2.4.0', 'pending')] }] } } });
+    item('Sign the macOS build', 'failed'), { title: 'Publish the notes', status: 'blocked', reason: 'Waits for your yes on the wording' }, item('Tag v2.4.0', 'pending')] }] },
+    _meta: { 'todo-mcp/list': { id: 'x', revision: 3, title: 'Get release 2.4 out', started: new Date(Date.now() - 72000), panel: 'http://127.0.0.1:8765/lists/x' } } } });
 });
 </script>`
 

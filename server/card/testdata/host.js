@@ -8,7 +8,7 @@ const policy = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src
 // Records each request that the policy blocks.
 const probe = '<script>window.stopped = []; addEventListener("securitypolicyviolation", (e) => stopped.push(e.blockedURI))</script>';
 
-const host = { calls: [], reads: [], sizes: [], refuse: false, ready: 0, down: false };
+const host = { calls: [], reads: [], sizes: [], links: [], refuse: false, refuseTick: '', denyLinks: false, ready: 0, down: false, held: null };
 window.host = host;
 const capabilities = { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: [RESOURCE_MIME_TYPE] } } };
 let client;
@@ -24,21 +24,26 @@ host.connect = async (name) => {
   return true;
 };
 
-// mount replaces the frame of the last page by a new one.
-host.mount = async (hostContext = {}, capabilities = { serverTools: {}, serverResources: {} }) => {
-  document.querySelector('iframe')?.remove();
+// mount replaces the frame of the last page by a new one, or adds it below.
+host.mount = async (hostContext = {}, capabilities = { serverTools: {}, serverResources: {}, openLinks: {} }, below = false) => {
+  if (!below) for (const frame of document.querySelectorAll('iframe')) frame.remove();
   const frame = document.createElement('iframe');
   frame.sandbox = 'allow-scripts';
   document.body.append(frame);
-  Object.assign(host, { calls: [], reads: [], sizes: [], ready: 0, down: false });
+  Object.assign(host, { calls: [], reads: [], sizes: [], links: [], ready: 0, down: false });
   const bridge = new AppBridge(null, { name: 'test host', version: '1' }, capabilities, { hostContext });
   host.bridge = bridge;
   bridge.oncalltool = async (params) => {
     host.calls.push(params.name);
     if (host.refuse) throw Error('tool is not listed');
+    if (params.name === 'todo_list_tick') {
+      if (host.refuseTick) throw Error(host.refuseTick);
+      await host.held;
+    }
     return client.callTool(params);
   };
   bridge.onreadresource = async (params) => { host.reads.push(params.uri); return client.readResource(params); };
+  bridge.onopenlink = async ({ url }) => { host.links.push(url); return host.denyLinks ? { isError: true } : {}; };
   bridge.onsizechange = ({ height }) => { host.sizes.push(height); frame.style.height = height + 'px'; };
   const ready = new Promise((resolve) => { bridge.oninitialized = () => { host.ready++; resolve(true); }; });
   await bridge.connect(new PostMessageTransport(frame.contentWindow, frame.contentWindow));
@@ -46,6 +51,8 @@ host.mount = async (hostContext = {}, capabilities = { serverTools: {}, serverRe
   return ready;
 };
 
+// hold keeps ticks from the server until release.
+host.hold = () => { host.held = new Promise((resolve) => { host.release = () => { resolve(); host.held = null; return true; }; }); return true; };
 host.input = (args) => host.bridge.sendToolInput({ arguments: args }).then(() => true);
 host.call = async (name, args) => { host.last = await client.callTool({ name, arguments: args }); return true; };
 host.result = (result = host.last) => host.bridge.sendToolResult(result).then(() => true);

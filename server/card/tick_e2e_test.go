@@ -1,0 +1,249 @@
+//go:build e2e
+
+package card_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+	"todo-mcp/server/servertest"
+)
+
+// withPanel is a server that knows where the panel is.
+func withPanel(t *testing.T) *server.Server {
+	t.Helper()
+	return servertest.New(t, nil, func(c *server.Config) { c.Panel = "http://127.0.0.1:8765/" })
+}
+
+// person applies what a person changes elsewhere to the one list.
+func person(t *testing.T, s *server.Server, change todo.Change) string {
+	t.Helper()
+	l := newest(t, s)
+	if _, err := s.Board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{List: l.List.ID}, Writer: todo.Writer{Client: "panel", Person: true}, Change: change}); err != nil {
+		t.Fatal(err)
+	}
+	return l.List.ID
+}
+
+func newest(t *testing.T, s *server.Server) todo.Snapshot {
+	t.Helper()
+	lists, err := s.Board.As("").Find(t.Context(), todo.Query{Limit: 1})
+	if err != nil || len(lists) != 1 {
+		t.Fatalf("%d lists: %v", len(lists), err)
+	}
+	return lists[0]
+}
+
+func (c *chat) click(id string) {
+	c.t.Helper()
+	servertest.Eval[bool](c.t, c.frame, fmt.Sprintf(`(document.getElementById(%q).focus(), document.getElementById(%q).click(), true)`, id, id))
+}
+
+const (
+	noteText = `document.getElementById('note').textContent`
+	timeText = `(document.querySelector('time')?.textContent ?? '')`
+)
+
+// The card shows the list's title, as the panel has it, and for how long the
+// current item runs, which goes on by itself and stops when the list rests; and
+// the panel's page of the list, which the host opens.
+func TestAppTitleTimeAndPanel(t *testing.T) {
+	s := withPanel(t)
+	c := newChat(t, s)
+	c.mount(``)
+	c.call("TodoWrite", plan)
+	c.until(`document.querySelector('h1').textContent === 'Run the tests'`)
+	c.until(timeText + `.endsWith('s') && document.querySelector('li:has(time)').className.startsWith('in_progress')`)
+	early := servertest.Eval[string](t, c.frame, timeText)
+	c.until(timeText + ` !== ''  && ` + timeText + fmt.Sprintf(` !== %q`, early))
+	c.shot("times")
+
+	c.click("panel")
+	servertest.Until(t, c.ctx, fmt.Sprintf(`host.links.join() === 'http://127.0.0.1:8765/lists/%s'`, newest(t, s).List.ID))
+	if note := servertest.Eval[string](t, c.frame, noteText); note != "" {
+		t.Errorf("an opened link says %q", note)
+	}
+	servertest.Eval[bool](t, c.ctx, `host.denyLinks = true`)
+	c.click("panel")
+	c.until(noteText + `.startsWith('The chat did not open http://127.0.0.1:8765/lists/')`)
+
+	id := person(t, s, func(d *todo.Draft) error { d.Rename("Release \u202e2.4"); return nil })
+	c.until(`document.querySelector('h1').textContent === 'Release \\u202e2.4'`)
+	if _, err := s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}); err != nil {
+		t.Fatal(err)
+	}
+	c.until(`document.querySelector('time') === null && !document.querySelector('main').classList.contains('live')`)
+	c.expectNoRequests()
+}
+
+// Without a panel there is no link, nor in a host that opens none.
+func TestAppWithoutPanel(t *testing.T) {
+	c := newChat(t, servertest.New(t, nil, nil))
+	c.mount(``)
+	c.call("TodoWrite", plan)
+	c.until(`document.querySelector('#i-1') !== null && document.getElementById('panel').hidden`)
+	c = newChat(t, withPanel(t))
+	c.mount(`{}, {serverTools: {}}`)
+	c.call("TodoWrite", plan)
+	c.until(`document.querySelector('#i-1') !== null && panel !== '' && document.getElementById('panel').hidden`)
+}
+
+// A long elapsed time is shown only where the list was read anew: a chat that is
+// opened again after days draws what was true then.
+func TestAppOldResult(t *testing.T) {
+	c := newChat(t, servertest.New(t, nil, nil))
+	old := `result({content: [], structuredContent: {list: 'x', revision: 1, display: [{type: 'todo', items: [{title: 'A', status: 'in_progress'}]}]}, _meta: {'todo-mcp/list': {id: 'x', revision: 1, title: 'T', current: '1', started: %s}}})`
+	c.mount(`{}, {}`)
+	c.host(fmt.Sprintf(old, `new Date(Date.now() - 65000).toISOString()`))
+	c.until(timeText + `.startsWith('1\u202fm 0')`)
+	c.host(fmt.Sprintf(old, `new Date(Date.now() - 3 * 864e5).toISOString()`))
+	c.until(`document.querySelector('time') !== null && ` + timeText + ` === ''`)
+	for _, bad := range []string{`'soon'`, `{}`, `null`} { // only a broken host could send these
+		c.host(fmt.Sprintf(old, bad))
+		c.until(`document.querySelector('time') === null && document.querySelectorAll('#items li').length === 1`)
+	}
+}
+
+// A person ticks on the card: at once, as a person, and the focus stays. What is
+// refused is undone, and the card says why, also after it has read the list anew.
+func TestAppTicks(t *testing.T) {
+	s := servertest.New(t, nil, nil)
+	c := newChat(t, s)
+	c.mount(``)
+	c.call("TodoWrite", plan)
+	const isTicked = `document.getElementById('i-5').closest('li').className.startsWith('completed')`
+	c.until(`document.getElementById('i-5')?.ariaLabel === 'Tick: Ship it'`)
+	c.host("hold()")
+	c.click("i-5")
+	c.until(isTicked + ` && document.getElementById('count').textContent === '3 of 5 done' && document.getElementById('say').textContent.startsWith('3 of 5 done')`)
+	if l := newest(t, s); l.Revision != 1 {
+		t.Fatalf("revision %d before the host let the tick go", l.Revision)
+	}
+	c.host("release()")
+	c.until(`drawn.revision === 2`)
+	if l := newest(t, s); !l.Writer.Person || l.Writer.Client != "claude-ai card" || l.Items[4].Status != todo.Completed {
+		t.Errorf("stored: %+v by %+v", l.Items[4], l.Writer)
+	}
+	c.until(isTicked + ` && document.activeElement.id === 'i-5' && !document.querySelector('main').classList.contains('past')`)
+	c.shot("ticked")
+	c.click("i-5")
+	c.until(`drawn.revision === 3 && document.getElementById('i-5').ariaLabel === 'Tick: Ship it' && !` + isTicked)
+	c.host(`call("TodoWrite", ` + plan + `)`)
+	if told := servertest.Eval[string](t, c.ctx, `host.last.content[0].text`); strings.Contains(told, "The user changed") {
+		t.Errorf("an edit that was taken back is told: %s", told) // the board tells what is different
+	}
+
+	servertest.Eval[string](t, c.ctx, `host.refuseTick = 'the user said \u202eno'`)
+	c.click("i-5")
+	const refused = noteText + ` === 'Not saved: the user said \\u202eno' && document.getElementById('note').className === 'error'`
+	c.until(refused + ` && !` + isTicked)
+	person(t, s, func(d *todo.Draft) error { d.SetText("4", "Write less"); return nil })
+	c.until(`document.querySelectorAll('#items li bdi')[3].textContent === 'Write less'`)
+	if !servertest.Eval[bool](t, c.frame, refused) {
+		t.Error("the reason went away when the list was read anew")
+	}
+	servertest.Eval[string](t, c.ctx, `host.refuseTick = ''`)
+	if _, err := s.Board.As("").Delete(t.Context(), newest(t, s).List.ID, true, todo.Writer{Person: true}); err != nil {
+		t.Fatal(err)
+	}
+	c.click("i-5")
+	c.until(noteText + ` === 'Not saved: list_id: There is no such list' && !` + isTicked)
+	c.shot("refused")
+}
+
+// Nothing can be ticked in a host that lets pages call no tools, or refuses to. The
+// list is then read by its resource, with title and time.
+func TestAppTicksOnlyWhereAllowed(t *testing.T) {
+	c := newChat(t, servertest.New(t, nil, nil))
+	for _, refuse := range []bool{false, true} {
+		servertest.Eval[bool](t, c.ctx, fmt.Sprintf(`(host.refuse = %v, true)`, refuse))
+		if refuse {
+			c.mount(``)
+		} else {
+			c.mount(`{}, {serverResources: {}}`)
+		}
+		c.call("TodoWrite", plan)
+		c.until(`drawn.items[0]?.id === '1' && ` + timeText + ` !== '' && document.querySelector('h1').textContent === 'Run the tests'`)
+		if n := servertest.Eval[int](t, c.frame, `document.querySelectorAll('.tick').length`); n != 0 {
+			t.Errorf("refuse %v: %d items can be ticked", refuse, n)
+		}
+	}
+}
+
+// Of two cards of one list the earlier becomes a line when the agent wrote again,
+// also where each card has an origin of its own; a person's edit does not make it
+// one. The person can open it, and it stays open.
+func TestAppSuperseded(t *testing.T) {
+	s := servertest.New(t, nil, nil)
+	c := newChat(t, s)
+	c.mount(``)
+	c.call("TodoWrite", plan)
+	person(t, s, func(d *todo.Draft) error { d.SetText("4", "Write less"); return nil })
+	c.until(`document.querySelectorAll('#items li bdi')[3].textContent === 'Write less'`)
+	if servertest.Eval[bool](t, c.frame, `document.querySelector('main').classList.contains('past')`) {
+		t.Error("a person's edit made the card a line")
+	}
+	first := c.frame
+	c.mount(`{}, undefined, true`)
+	c.call("TodoWrite", strings.Replace(plan, "status: 'in_progress'", "status: 'completed'", 1))
+	c.rows("completed Read the schema", "completed Write the migration", "completed Run the tests", "pending Write less", "pending Ship it")
+	line := func(count string) string {
+		return `document.querySelector('main').classList.contains('past') && document.getElementById('fold').textContent === 'Updated, ` + count + `' && !document.getElementById('items').checkVisibility() && document.getElementById('head').clientHeight < 2`
+	}
+	servertest.Until(t, first, line("3 of 5 done"))
+	c.shot("superseded")
+	if servertest.Eval[bool](t, c.frame, `document.querySelector('main').classList.contains('past')`) {
+		t.Error("the newest card is a line")
+	}
+	servertest.Eval[bool](t, first, `(document.getElementById('fold').click(), true)`)
+	servertest.Until(t, first, `document.getElementById('items').checkVisibility() && document.getElementById('fold').textContent === 'Hide'`)
+	c.call("TodoWrite", strings.NewReplacer("'in_progress'", "'completed'", "'pending'", "'completed'").Replace(plan))
+	servertest.Eval[bool](t, first, `dispatchEvent(new Event('focus'))`)
+	servertest.Until(t, first, `drawn.revision === 4 && document.getElementById('items').checkVisibility()`)
+	servertest.Eval[bool](t, first, `(document.getElementById('fold').click(), true)`)
+	servertest.Until(t, first, line("All 5 done"))
+}
+
+// The card is without a violation that axe finds, light and dark: running, settled
+// with a failure, blocked, long, refused, as a line, and as a text alone.
+func TestAppIsAccessible(t *testing.T) {
+	many := `{todos: [` + strings.Repeat(`{content: 'Done', activeForm: 'x', status: 'completed'},`, 9) + `{content: 'A', activeForm: 'Doing A', status: 'in_progress'}, {content: 'B', activeForm: 'x', status: 'pending'}]}`
+	for _, scheme := range []string{"light", "dark"} {
+		s := withPanel(t)
+		c := newChat(t, s)
+		c.mount(`{theme: '` + scheme + `'}`)
+		servertest.Emulate(t, c.frame, scheme)
+		check := func(name, until string) {
+			t.Helper()
+			c.until(until)
+			for _, v := range servertest.Violations(t, c.frame) {
+				t.Errorf("%s, %s: %s", name, scheme, v)
+			}
+			c.shot("axe-" + name + "-" + scheme)
+		}
+		check("waiting", noteText+` !== ''`)
+		c.call("TodoWrite", many)
+		check("long", `document.querySelector('#i-10') !== null && !document.getElementById('fold').hidden && !document.getElementById('panel').hidden`)
+		person(t, s, func(d *todo.Draft) error {
+			d.Block("11", "Waits for your yes")
+			d.SetStatus("1", todo.Failed)
+			d.SetStatus("2", todo.Cancelled)
+			return nil
+		})
+		check("blocked", `document.querySelector('.why') !== null && document.querySelector('time') !== null`)
+		servertest.Eval[string](t, c.ctx, `host.refuseTick = 'no'`)
+		c.click("i-10")
+		check("refused", noteText+` !== ''`)
+		servertest.Eval[string](t, c.ctx, `host.refuseTick = ''`)
+		c.host(`call("create_todos", {items: ['Last']})`)
+		servertest.Eval[bool](t, c.frame, `dispatchEvent(new Event('focus'))`)
+		check("line", `document.querySelector('main').classList.contains('past')`)
+		c.call("TodoWrite", `{todos: []}`)
+		check("empty", noteText+` === 'The list is empty.'`)
+		c.call("TodoWrite", `{todos: [{content: '', activeForm: 'x', status: 'pending'}]}`)
+		check("error", `document.getElementById('note').className === 'error'`)
+	}
+}
