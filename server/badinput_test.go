@@ -92,7 +92,7 @@ func TestOddNames(t *testing.T) {
 	odd := []string{"a/b", "..", ".", "*", "%", "'; drop table lists; --", strings.Repeat("x", 10_000), "a\nb", " a", "-a", "a\u0000b", "\u202ename"}
 	over(t, func(r *rig) {
 		conn := r.connect()
-		conn.conversation("main").writes("p:A")
+		conn.conversation("main").writes("p:Unrelated")
 		for i, name := range odd {
 			c := conn.conversation(fmt.Sprint("reader", i))
 			if got := c.prompt("resume", fmt.Sprintf(`{"list":%s}`, quoted(name))); !strings.Contains(got, "no unfinished todo list of that id or name") {
