@@ -94,6 +94,22 @@ func TestTick(t *testing.T) {
 	})
 }
 
+// What a person's tick says is what differs from the revision that was seen: it
+// neither opens again what the agent has settled since, nor brings back what the
+// agent has removed.
+func TestTickOfAnOldRevision(t *testing.T) {
+	over(t, func(r *rig) {
+		c := r.connect().conversation("a")
+		c.writes("i:A p:B p:C")
+		id := c.newest()
+		c.writes("c:A i:C")
+		for _, item := range []string{`"1","status":"in_progress"`, `"2","status":"completed"`} {
+			c.listState("todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":%s,"revision":1}`, id, item))
+		}
+		r.expect("c:A i:C")
+	})
+}
+
 // A list that only persons wrote, as after an import, has no revision by an agent.
 func TestNoRevisionByAnAgent(t *testing.T) {
 	over(t, func(r *rig) {
