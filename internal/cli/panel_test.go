@@ -165,8 +165,13 @@ func TestPanelPortTaken(t *testing.T) {
 		<-askedOwn
 	}
 	end()
-	if said := <-stderr; said != "todo-mcp: the panel is at "+own.URL+"/\n" {
-		t.Errorf("of another todo-mcp's panel it says %q", said)
+	select {
+	case said := <-stderr:
+		if said != "todo-mcp: the panel is at "+own.URL+"/\n" {
+			t.Errorf("of another todo-mcp's panel it says %q", said)
+		}
+	default: // it has ended, and says no more
+		t.Error("of another todo-mcp's panel it says nothing")
 	}
 	if len(stderr) > 0 {
 		t.Errorf("84: of another todo-mcp it says %q", <-stderr)
