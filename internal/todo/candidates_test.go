@@ -150,19 +150,22 @@ func smallWrites() map[string]smallWrite {
 		who.Key = fmt.Sprint(who.Key, n)
 		s.write(who, "A", "B")
 	}
+	same := func(s scope, who todo.Conversation, _ int) { s.write(who, "A", "B", "C") }
 	return map[string]smallWrite{
-		"the whole list":              {conversation("chat"), whole},
-		"an item":                     {conversation("chat"), item},
-		"an item, by a hint":          {hinted("chat"), item},
-		"an item, by a shared hint":   {sharedBySeveral("chat"), item},
-		"the first of a conversation": {conversation("chat"), begins},
+		"the whole list":                  {conversation("chat"), whole},
+		"its own texts, by a hint":        {hinted("chat"), same},
+		"its own texts, by a shared hint": {sharedBySeveral("chat"), same},
+		"an item":                         {conversation("chat"), item},
+		"an item, by a hint":              {hinted("chat"), item},
+		"an item, by a shared hint":       {sharedBySeveral("chat"), item},
+		"the first of a conversation":     {conversation("chat"), begins},
 	}
 }
 
 // BAD-INPUT 69: a conversation that holds its list reads no other one when it writes it,
 // however many there are of the same client and workspace, or that its key held
 // before.
-// (By a hint alone a whole-list write is compared with them, see
+// (By a hint alone a whole-list write with new texts is compared with them, see
 // docs/rough-edges.md.)
 func TestSmallWritesReadNoOtherList(t *testing.T) {
 	for name, small := range smallWrites() {

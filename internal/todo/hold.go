@@ -141,6 +141,10 @@ func (f *finder) choose(ctx context.Context) (list Snapshot, kept bool, err erro
 	case patches(t.Lines, list) || len(list.Items) == 0 && list.Revision > 0:
 		return list, true, nil
 	}
+	// No other list can have more of the lines, and the one that is held wins a tie.
+	if f.mayContinue(list) && shared(t.Lines, list.Items) == len(t.Lines) && keeps(t.Lines, list) {
+		return list, true, nil
+	}
 	if recognised, ok, err := f.recognise(ctx); ok || err != nil || !list.Settled() {
 		return recognised, ok, err
 	}
