@@ -138,12 +138,16 @@ func TestPanelBoardActions(t *testing.T) {
 	act("Rename")
 	servertest.Eval[string](t, ctx, `document.activeElement.value = 'The boat'`)
 	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Enter))
-	servertest.Until(t, ctx, card+` === 'The boat'`)
+	// The toast comes with the answer, which may be later than the change.
+	toast := func(word string) string {
+		return fmt.Sprintf(`!document.getElementById('toast').hidden && document.querySelector('#toast span').textContent.startsWith(%q)`, word)
+	}
+	servertest.Until(t, ctx, card+` === 'The boat' && `+toast("Renamed"))
 	servertest.Do(t, ctx, chromedp.KeyEvent("u"))
 	servertest.Until(t, ctx, card+` === 'Paint the boat'`)
 	for _, name := range []string{"Archive", "Delete"} {
 		act(name)
-		servertest.Until(t, ctx, `!document.querySelector('.card') && !document.getElementById('toast').hidden`)
+		servertest.Until(t, ctx, `!document.querySelector('.card') && `+toast(name))
 		if status := servertest.GetJSON(t, web.URL+"/lists/"+ids[1]+".json", nil); name == "Delete" && status != 404 {
 			t.Errorf("the deleted list is answered with %d", status)
 		}
