@@ -5,8 +5,10 @@ import "strings"
 // Agent is how people are shown the client that an agent works in.
 type Agent struct {
 	Name  string // as people say it; safe to show
-	Glyph string // the id of its own plain shape, see agents; "agent" for others
+	Glyph string // the id of its own plain shape, see agents; otherGlyph for most
 }
+
+const otherGlyph = "agent"
 
 // agent is one client that is known by how its name begins.
 type agent struct{ prefix, name, glyph string }
@@ -14,18 +16,18 @@ type agent struct{ prefix, name, glyph string }
 // agents are the known clients; the first whose prefix fits counts.
 func agents() []agent {
 	return []agent{
-		{"claude-code", "Claude Code", "claude"}, {"claude", "Claude Desktop", "desk"},
+		{"claude-code", "Claude Code", "claude"}, {"claude", "Claude", "desk"},
 		{"codex", "Codex", "codex"}, {"cursor", "Cursor", "cursor"}, {"gemini", "Gemini CLI", "gemini"},
 		{"visual studio code", "VS Code", "code"}, {"vscode", "VS Code", "code"}, {"opencode", "opencode", "open"},
-		{"github-copilot", "Copilot CLI", "agent"}, {"copilot", "Copilot CLI", "agent"}, {"qwen", "Qwen Code", "agent"},
-		{"@cline", "Cline", "agent"}, {"continue", "Continue", "agent"}, {"zed", "Zed", "agent"}, {"kilo", "Kilo Code", "agent"},
-		{"kimi", "Kimi CLI", "agent"}, {"goose", "goose", "agent"}, {"grok", "Grok CLI", "agent"}, {"openai", "ChatGPT", "agent"},
-		{"panel", "You", "you"}, {"command line", "Command line", "agent"},
+		{"github-copilot", "Copilot CLI", otherGlyph}, {"copilot", "Copilot CLI", otherGlyph}, {"qwen", "Qwen Code", otherGlyph},
+		{"@cline", "Cline", otherGlyph}, {"continue", "Continue", otherGlyph}, {"zed", "Zed", otherGlyph}, {"kilo", "Kilo Code", otherGlyph},
+		{"kimi-code", "Kimi Code", otherGlyph}, {"kimi", "Kimi CLI", otherGlyph}, {"goose", "Goose", otherGlyph},
+		{"grok", "Grok", otherGlyph}, {"openai", "ChatGPT", otherGlyph}, {"panel", "You", "you"},
 	}
 }
 
-// AgentOf returns how people are shown a client by the name that it gives itself.
-// An unknown client keeps its name; one without a name is "An agent".
+// AgentOf returns how people are shown a client by the name that it gives itself
+// in MCP. An unknown client keeps its name; one without a name is "An agent".
 func AgentOf(client string) Agent {
 	name := strings.ToLower(client)
 	for _, a := range agents() {
@@ -34,7 +36,16 @@ func AgentOf(client string) Agent {
 		}
 	}
 	if client == "" {
-		return Agent{"An agent", "agent"}
+		return Agent{"An agent", otherGlyph}
 	}
-	return Agent{Safe(client), "agent"}
+	return Agent{Safe(client), otherGlyph}
+}
+
+// Client returns the name of a client's agent, or empty if it has none: for lines
+// that leave out what is not known.
+func Client(name string) string {
+	if name == "" {
+		return ""
+	}
+	return AgentOf(name).Name
 }

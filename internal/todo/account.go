@@ -101,9 +101,13 @@ func (s Snapshot) AllCompleted() bool {
 // OnBoard reports whether front ends show the list by default: it is not
 // archived, and an item is open or the list was updated today. Today begins at midnight in now's time zone.
 func (s Snapshot) OnBoard(now time.Time) bool {
-	y, m, d := now.Date()
-	midnight := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
-	return !s.Archived && (s.Open() || !s.Updated.Before(midnight))
+	return !s.Archived && (s.Open() || !s.Updated.Before(Midnight(now)))
+}
+
+// Midnight returns when the day of a time began, in its time zone.
+func Midnight(t time.Time) time.Time {
+	y, m, d := t.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
 }
 
 // Current returns the item in progress that was started last. ok is false when

@@ -212,7 +212,7 @@ func (m *model) listTime(e entry) string {
 	item, current := e.main.Current()
 	switch {
 	case e.state == todo.Finished:
-		return moment(e.main.Updated, now)
+		return render.Moment(e.main.Updated, now)
 	case e.state == todo.Working && current && !item.Started.IsZero():
 		return render.Took(now.Sub(item.Started))
 	}

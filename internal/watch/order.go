@@ -91,8 +91,8 @@ func (m *model) recent(finished []entry, emptyBoard bool) (heading string, of []
 		return "", nil
 	}
 	now := m.shownNow()
-	day, heading := midnight(now), "finished today"
-	if last := midnight(finished[0].main.Updated.In(now.Location())); emptyBoard && last.Before(day) {
+	day, heading := todo.Midnight(now), "finished today"
+	if last := todo.Midnight(finished[0].main.Updated.In(now.Location())); emptyBoard && last.Before(day) {
 		day, heading = last, "finished on "+last.Format("Mon 2 Jan")
 	}
 	n := slices.IndexFunc(finished, func(e entry) bool { return e.main.Updated.Before(day) })
@@ -105,7 +105,7 @@ func (m *model) recent(finished []entry, emptyBoard bool) (heading string, of []
 // past returns the finished main lists of earlier days that count as archived,
 // for a board that would be blank.
 func (m *model) past() (finished []entry) {
-	today := midnight(m.shownNow())
+	today := todo.Midnight(m.shownNow())
 	for _, l := range m.lists {
 		if l.Archived && l.Settled() && l.Updated.Before(today) && m.root(l).List.ID == l.List.ID {
 			finished = append(finished, entry{main: l, state: todo.Finished, begun: begun(l)})

@@ -95,26 +95,6 @@ func ago(d time.Duration) string {
 // "2h".
 func rest(d time.Duration) string { return strings.TrimSuffix(ago(d), " ago") }
 
-// moment says when something was, as short as it can be told from now: the time
-// of day today, the weekday too this week, then the date.
-func moment(t, now time.Time) string {
-	t = t.In(now.Location())
-	switch d := midnight(now).Sub(midnight(t)); {
-	case d <= 0:
-		return t.Format("15:04")
-	case d < 7*24*time.Hour-time.Hour:
-		return t.Format("Mon 15:04")
-	case t.Year() == now.Year():
-		return t.Format("2 Jan")
-	}
-	return t.Format("2 Jan 2006")
-}
-
-func midnight(t time.Time) time.Time {
-	y, m, d := t.Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
-}
-
 // rootCause returns the safe text of the innermost wrapped error: "connection
 // refused".
 func rootCause(err error) string {

@@ -111,7 +111,7 @@ func sortLists(all []family, now time.Time) shelf {
 			continue
 		case state == todo.LeftOpen:
 			s.left = append(s.left, f)
-		case !f.updated().Before(midnightOf(now)):
+		case !f.updated().Before(todo.Midnight(now)):
 			s.finished = append(s.finished, f)
 		}
 		s.past = append(s.past, f)
@@ -238,7 +238,7 @@ func (page *boardPage) addRest(s shelf, limit int) {
 func lastDay(s shelf) group {
 	var of []family
 	for _, f := range s.past {
-		if f.state() == todo.Finished && (len(of) == 0 || midnightOf(f.updated()).Equal(midnightOf(of[0].updated()))) {
+		if f.state() == todo.Finished && (len(of) == 0 || todo.Midnight(f.updated()).Equal(todo.Midnight(of[0].updated()))) {
 			of = append(of, f)
 		}
 	}
@@ -381,7 +381,7 @@ func projectPage(s shelf, workspace string) boardPage {
 	}
 	page.addRest(of, maxRows)
 	if done := slices.DeleteFunc(slices.Clone(of.past), func(f family) bool {
-		return f.state() == todo.LeftOpen || !f.updated().Before(midnightOf(s.now))
+		return f.state() == todo.LeftOpen || !f.updated().Before(todo.Midnight(s.now))
 	}); len(done) > 0 {
 		g := rows(done, s.now, maxRows)
 		g.ID, g.Name, g.MoreHref = "earlier", "Earlier", "/?show=past"

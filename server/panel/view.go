@@ -141,7 +141,7 @@ func (f family) updated() time.Time {
 // place says where the lists stand on the board. While it is the same, nothing
 // moves.
 func (f family) place(now time.Time) string {
-	today := f.state() == todo.Finished && !f.updated().Before(midnightOf(now))
+	today := f.state() == todo.Finished && !f.updated().Before(todo.Midnight(now))
 	return digestOf([]string{fmt.Sprint(f.state(), f.main.Archived, today, f.main.List.Workspace)})
 }
 

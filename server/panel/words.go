@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
@@ -46,7 +47,7 @@ func ago(t, now time.Time) string {
 	s := int(max(now.Sub(t), 0) / time.Second)
 	switch {
 	case now.Sub(t) >= agoFor:
-		return moment(t, now)
+		return render.Moment(t, now)
 	case s < 60:
 		return fmt.Sprint(s, gap, "s ago")
 	case s < 3600:
@@ -55,32 +56,11 @@ func ago(t, now time.Time) string {
 	return fmt.Sprint(s/3600, gap, "h ago")
 }
 
-// moment returns a time of the past as people write it: today's as a time, that
-// of the last week with its weekday, and an earlier one as a date.
-func moment(t, now time.Time) string {
-	t = t.In(now.Location())
-	switch midnight := midnightOf(now); {
-	case !t.Before(midnight):
-		return t.Format("15:04")
-	case t.After(midnight.AddDate(0, 0, -6)):
-		return t.Format("Mon 15:04")
-	case t.Year() == now.Year():
-		return t.Format("2 Jan")
-	}
-	return t.Format("2 Jan 2006")
-}
-
-// midnightOf returns when the day of a time began.
-func midnightOf(t time.Time) time.Time {
-	y, m, d := t.Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
-}
-
 // dayOf returns the name of a day and its date.
 func dayOf(t, now time.Time) (name, date string) {
 	t = t.In(now.Location())
 	date = t.Format("Mon 2 Jan")
-	switch days := int(midnightOf(now).Sub(midnightOf(t)).Hours()+12) / 24; {
+	switch days := render.DaysAgo(t, now); {
 	case days <= 0:
 		return "Today", date
 	case days == 1:
