@@ -127,7 +127,7 @@ func checkLabels(s todo.Snapshot) error {
 	if len(l.Conversation) > 2*todo.MaxWorkspace {
 		return fmt.Errorf("the conversation is longer than %d bytes", 2*todo.MaxWorkspace)
 	}
-	for _, label := range []string{l.ID, l.Principal, l.Client, l.Parent, l.Agent, w.Client, w.Variant, w.Agent, w.Process, s.Operation.ID, s.Operation.Digest} {
+	for _, label := range []string{l.ID, l.Principal, l.Client, l.Parent, l.Agent, w.Client, w.Variant, w.Agent, w.User, w.Process, s.Operation.ID, s.Operation.Digest} {
 		if len(label) > todo.MaxLabel {
 			return fmt.Errorf("an id, a client or an agent is longer than %d bytes", todo.MaxLabel)
 		}

@@ -12,7 +12,7 @@ import (
 // arrival order, and notifies watchers. It caches no list in memory: the store is the
 // source of truth, and other processes may write to it.
 //
-// Lists are read and written as a principal: see [Board.As].
+// Lists are read and written as a principal: see [Board.For].
 type Board struct {
 	store     Store
 	now       func() time.Time
@@ -71,7 +71,7 @@ func (b *Board) Process() string { return b.process }
 
 // As returns the lists of one principal; the empty principal is the server
 // itself. Through them no list of another principal can be read or written.
-func (b *Board) As(principal string) Lists { return Lists{board: b, principal: &principal} }
+func (b *Board) As(principal string) Lists { return b.For(Identity{Principal: principal}) }
 
 // Everyone returns the lists of all principals. It is for commands that the
 // store's owner runs on the machine, never for serving a request.

@@ -23,6 +23,8 @@ var (
 	ErrTooManyLists = errors.New("too many lists")
 	// ErrStoreFull: the store has grown to the size that it may have.
 	ErrStoreFull = errors.New("the store is full")
+	// ErrReadOnly: the identity may see the lists and not change them.
+	ErrReadOnly = errors.New("these lists may only be read")
 	// ErrClosed: the store or board is closed.
 	ErrClosed = errors.New("closed")
 )

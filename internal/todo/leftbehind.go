@@ -107,6 +107,9 @@ func (l Lists) Leave(ctx context.Context, c Conversation) error {
 }
 
 func (l Lists) setUntil(ctx context.Context, c Conversation, until time.Time) error {
+	if l.readOnly {
+		return nil // it holds nothing
+	}
 	c = c.bounded()
 	principal := l.principalOrServer()
 	for _, key := range slices.Compact([]string{c.Holder(), c.Key}) {

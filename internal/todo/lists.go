@@ -1,6 +1,7 @@
 package todo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -8,10 +9,15 @@ import (
 
 // Lists are a board's lists as one principal sees them. No method finds a list
 // of another principal, by id or otherwise (BAD-INPUT 34). The zero value is
-// not usable; [Board.As] and [Board.Everyone] return usable ones.
+// not usable; [Board.For], [Board.As] and [Board.Everyone] return usable ones.
+//
+// Methods that change a list return [ErrReadOnly] if the identity may only read;
+// what they would have noted of a conversation is not noted.
 type Lists struct {
 	board     *Board
 	principal *string // nil is every principal
+	user      string  // see [Identity]
+	readOnly  bool
 }
 
 // admits reports whether a snapshot is one of these lists.
@@ -118,7 +124,7 @@ func (l Lists) Held(ctx context.Context, t Target) (Snapshot, error) {
 // [ErrNotFound] when there is none.
 func (l Lists) Show(ctx context.Context, t Target) (Snapshot, error) {
 	s, err := l.Held(ctx, t)
-	if err == nil {
+	if err == nil && !l.readOnly {
 		l.board.sight.note(l.principalOrServer(), boundedKey(t.Conversation.Key), s.List.ID, s.Revision)
 	}
 	return s, err
@@ -127,12 +133,18 @@ func (l Lists) Show(ctx context.Context, t Target) (Snapshot, error) {
 // Look notes that a person looked at a list, for [Keep.Abandoned]. It is stored
 // with the next write.
 func (l Lists) Look(s Snapshot) {
+	if l.readOnly {
+		return
+	}
 	l.board.sight.note(s.List.Principal, "person", s.List.ID, s.Revision)
 }
 
 // Hold makes a conversation hold a list, of which its agent was shown this
 // revision, from now on.
 func (l Lists) Hold(ctx context.Context, c Conversation, s Snapshot) error {
+	if l.readOnly {
+		return ErrReadOnly
+	}
 	w := Write{Target: Target{Conversation: c.bounded(), principal: l.principalOrServer()}}
 	return l.board.bind(ctx, l.board.bindings(w, held{}, s))
 }
@@ -142,12 +154,16 @@ func (l Lists) Holders(ctx context.Context, s Snapshot) ([]Binding, error) {
 	return l.board.store.Holders(ctx, s.List.Principal, s.List.ID)
 }
 
-// Apply applies a write and returns when its revision is durable. It returns an
-// [*InputError] when the change refuses (nothing was changed), [ErrNotFound]
+// Apply applies a write and returns when its revision is durable. It returns
+// [ErrReadOnly], an [*InputError] when the change refuses (nothing was changed), [ErrNotFound]
 // when the target names no list of the principal, [ErrTooManyLists], [ErrOperationReused], an
 // error that wraps [ErrUnknownOutcome], the context's error or another one of
 // the store.
 func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
+	if l.readOnly {
+		return Outcome{}, ErrReadOnly
+	}
+	w.Writer.User = cmp.Or(l.user, w.Writer.User)
 	w.principal, w.Conversation = l.principalOrServer(), w.Conversation.bounded()
 	w.Begin.ParentConversation = boundedKey(w.Begin.ParentConversation)
 	return l.board.apply(ctx, l.principal, w)
@@ -223,6 +239,9 @@ func (l Lists) Delete(ctx context.Context, list string, away bool, w Writer) (Ou
 // Purge forgets lists and all their revisions for good, and returns how many there
 // were. Watchers see them deleted.
 func (l Lists) Purge(ctx context.Context, lists ...string) (int, error) {
+	if l.readOnly {
+		return 0, ErrReadOnly
+	}
 	for _, list := range lists {
 		if _, err := l.load(ctx, list, 0); err != nil {
 			return 0, err

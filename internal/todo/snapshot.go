@@ -68,6 +68,8 @@ type Writer struct {
 	Client  string `json:"client,omitempty"`  // as the MCP client names itself
 	Variant string `json:"variant,omitempty"` // the tool's name
 	Agent   string `json:"agent,omitempty"`   // the sub-agent, if one
+	// User is who was signed in as the client; empty without sign-in.
+	User string `json:"user,omitempty"`
 	// Person is true when a person wrote, so that the list's agent has not seen
 	// the revision.
 	Person bool `json:"person,omitempty"`

@@ -1,0 +1,20 @@
+package todo
+
+// Identity is who reads and writes lists, as sign-in found it. The zero Identity
+// is the server itself, which needs no sign-in.
+type Identity struct {
+	// Principal is whose lists they are: those of a person or program, or of a
+	// team. Empty is the server itself.
+	Principal string
+	// User names the person or program that signed in, for people and logs; empty
+	// without sign-in.
+	User string
+	// ReadOnly is true for one that may see the lists and change nothing.
+	ReadOnly bool
+}
+
+// For returns the lists of an identity's principal, written in its User's name,
+// or not at all if it is ReadOnly.
+func (b *Board) For(id Identity) Lists {
+	return Lists{board: b, principal: &id.Principal, user: id.User, readOnly: id.ReadOnly}
+}
