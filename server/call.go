@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -24,6 +25,27 @@ func (s *Server) handler(tool *tools.Tool) mcpserver.ToolHandlerFunc {
 		}
 		return s.answer(ctx, tool, req, func(raw json.RawMessage) (tools.Result, error) { return s.call(ctx, tool, raw, r) })
 	}
+}
+
+// Writes reports whether a message is a call of a tool that would change a list.
+func (s *Server) Writes(method string, message []byte) bool {
+	if method != string(mcp.MethodToolsCall) {
+		return false
+	}
+	var m struct {
+		Params struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"params"`
+	}
+	_ = json.Unmarshal(message, &m) // arguments of a wrong type are refused by the tool
+	all := slices.Concat(s.Tools, s.pageTools)
+	i := slices.IndexFunc(all, func(t *tools.Tool) bool { return t.Name == m.Params.Name })
+	if i < 0 {
+		return false
+	}
+	call, err := all[i].Read(m.Params.Arguments)
+	return err == nil && call.Change != nil
 }
 
 // answer converts what call returns: a result, with isError set when the model

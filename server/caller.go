@@ -192,13 +192,16 @@ func (s *Server) process(r request, c *caller) bool {
 	return true
 }
 
-// client is step 6: client and workspace, which several chats may share.
+// client is step 6: client and workspace, which several chats of a user may share.
 func (s *Server) client(r request, c *caller) bool {
 	transport := "http"
 	if r.peer.Process {
 		transport = "stdio"
 	}
 	c.who.Key, c.who.Hint, c.who.Shared = transport+":"+c.client+":"+c.who.Workspace, true, true
+	if r.peer.User != "" { // several may have the lists of one principal
+		c.who.Key += "/user:" + opaque(r.peer.User)
+	}
 	return true
 }
 

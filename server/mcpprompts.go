@@ -64,11 +64,13 @@ func (s *Server) resume(ctx context.Context, text string, r request, wanted stri
 		return "Several unfinished todo lists fit that name. Ask the user which one is meant:\n" + choices(found), nil
 	}
 	list := found[0]
-	switch {
-	case who.Name != "" && who.Name != list.List.Name:
+	if who.Name != "" && who.Name != list.List.Name {
 		return fmt.Sprintf("This connection was set up for the todo list %q, so another one cannot be taken up here. Tell the user so.", who.Name), nil
 	}
-	if err := s.lists(ctx).Hold(ctx, who, list); err != nil {
+	switch err := s.lists(ctx).Hold(ctx, who, list); {
+	case errors.Is(err, todo.ErrReadOnly):
+		return "This connection may see todo lists and not change them, so none can be taken up. Tell the user so.", nil
+	case err != nil:
 		return "", err
 	}
 	s.subscriptions.holds(who, list.List.ID)

@@ -41,7 +41,7 @@ func (s *Server) addCard() error {
 // list of the principal by id, like the resource todo://lists/{id} and the panel:
 // whose conversation the call comes from means nothing.
 func (s *Server) addPageTool(tool *tools.Tool, reads bool, call func(context.Context, *tools.Tool, *tools.Call, todo.Snapshot) (todo.Outcome, error)) {
-	s.pageTools = append(s.pageTools, tool.Name)
+	s.pageTools = append(s.pageTools, tool)
 	described := describe(tool)
 	described.Annotations.ReadOnlyHint = &reads
 	described.Meta = card.OwnMeta()
@@ -109,12 +109,16 @@ func (s *Server) tick(ctx context.Context, tool *tools.Tool, call *tools.Call, n
 	return out, nil
 }
 
+func (s *Server) isPageTool(name string) bool {
+	return slices.ContainsFunc(s.pageTools, func(t *tools.Tool) bool { return t.Name == name })
+}
+
 // hidePageTools removes the app page's own tools from tools/list, except in a
 // session of a client that shows apps: that client hides them from its model. In
 // the sessionless protocol lists must not vary, so they are never listed. They can
 // be called even when they are not listed, and the page works without them.
 func (s *Server) hidePageTools(ctx context.Context, result *mcp.ListToolsResult) {
 	if mcpserver.IsModernRequest(ctx) || !peerOf(ctx).Apps {
-		result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return slices.Contains(s.pageTools, t.Name) })
+		result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return s.isPageTool(t.Name) })
 	}
 }

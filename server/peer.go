@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"todo-mcp/internal/todo"
 )
 
 // Peer describes the sender of one message. A transport puts it into the context
 // of the message with [WithPeer].
 type Peer struct {
-	// Principal is the authenticated principal; empty means the server's own.
-	Principal string
+	// Identity is who sent it.
+	todo.Identity
 	// Client is what the session's client sent as its clientInfo. A request of
 	// 2026-07-28 may carry its own clientInfo, which takes precedence.
 	Client mcp.Implementation

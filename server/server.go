@@ -79,8 +79,8 @@ type Server struct {
 	Config
 	mcp           *mcpserver.MCPServer
 	subscriptions *subscriptions
-	pageTools     []string // the names of the tools that only the app page calls
-	panel         string   // the address of the panel, for the app page; empty for none
+	pageTools     []*tools.Tool // those that only the app page calls
+	panel         string        // the address of the panel, for the app page; empty for none
 }
 
 // New returns a server. It starts no goroutine, but subscriptions do later:
@@ -146,7 +146,7 @@ func New(c Config) (*Server, error) {
 
 // lists returns the lists that the sender of a message may read and write: those
 // of its principal.
-func (s *Server) lists(ctx context.Context) todo.Lists { return s.Board.As(peerOf(ctx).Principal) }
+func (s *Server) lists(ctx context.Context) todo.Lists { return s.Board.For(peerOf(ctx).Identity) }
 
 // MCP returns the mcp-go server that handles the messages. A transport must put
 // a [Peer] into the context of each message (see [WithPeer]).
@@ -307,5 +307,5 @@ func (s *Server) chooseTools(ctx context.Context, result *mcp.ListToolsResult) {
 	if !mcpserver.IsModernRequest(ctx) {
 		name = bestTool(clientOf(ctx).Name)
 	}
-	result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return t.Name != name && !slices.Contains(s.pageTools, t.Name) })
+	result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return t.Name != name && !s.isPageTool(t.Name) })
 }

@@ -34,10 +34,10 @@ type command struct {
 
 // commands returns the command table, in the order in which help shows it.
 func commands() []command {
-	everything := []group{storeGroup, keepGroup, listGroup, toolGroup, serverGroup, httpGroup}
+	everything := []group{storeGroup, keepGroup, listGroup, toolGroup, serverGroup, httpGroup, tokenGroup}
 	return []command{
 		{"stdio", "", "Serve one MCP client on standard input and output (the default)", everything, stdioFlags},
-		{"serve", "", "Serve MCP and the panel over HTTP", everything, noFlags((*app).serve)},
+		{"serve", "", "Serve MCP and the panel over HTTP", everything, serveFlags},
 		{"watch", "[LIST]", "Watch lists live in the terminal; one, or all that move", []group{storeGroup, keepGroup, listGroup, watchGroup}, watchFlags},
 		{"show", "[LIST]", "Show a list: by its title, name or id, or the last one", []group{storeGroup, listGroup}, showFlags},
 		{"lists", "", "Show all lists, those at work first", []group{storeGroup}, listsFlags},
@@ -52,6 +52,7 @@ func commands() []command {
 		{"export", "[LIST...]", "Write lists with their whole history as NDJSON", []group{storeGroup}, noFlags((*app).export)},
 		{"import", "[FILE]", "Read what export wrote, or a markdown task list", []group{storeGroup, keepGroup, listGroup}, importFlags},
 		{"TodoWrite", "JSON", "Write the working directory's list, as the tool does", []group{storeGroup, keepGroup, listGroup, toolGroup}, noFlags((*app).todoWrite)},
+		{"token", "new NAME|list|revoke NAME", "Make, list and revoke the tokens by which clients sign in", []group{tokenGroup}, tokenFlags},
 		{"demo", "", "Show a panel with a scripted agent at work", []group{httpGroup}, demoFlags},
 		{"version", "", "Show the version", nil, noFlags((*app).version)},
 		{"help", "[COMMAND]", "Show help", nil, noFlags((*app).help)},

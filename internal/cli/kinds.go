@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -236,16 +239,49 @@ func storePlace() kind[string] {
 	})
 }
 
-// loopbackAddress returns the kind of the loopback addresses with a port. Other
-// addresses are refused: the server has no authentication, so anyone who could
-// reach it could read and write all lists (BAD-INPUT 15).
-func loopbackAddress() kind[string] {
+// listenAddress returns the kind of the addresses with a port.
+func listenAddress() kind[string] {
 	return checked(func(v string) error {
-		if !strings.Contains(v, ":") || !edge.IsLoopback(v) {
-			return errors.New("must be a loopback address with a port, such as 127.0.0.1:8765: without authentication nothing else is safe")
+		if _, port, err := net.SplitHostPort(v); err != nil || port == "" {
+			return errors.New("must be an address with a port, such as 127.0.0.1:8765")
 		}
 		return nil
 	})
+}
+
+// webAddress returns the kind of the http and https addresses without a user and a
+// query, or empty. withPath is whether they may have a path.
+func webAddress(withPath bool) kind[string] {
+	return checked(func(v string) error {
+		if v == "" {
+			return nil
+		}
+		u, err := url.Parse(v)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Path != "" && !withPath {
+			return errors.New("must be an address such as https://todo.example.com")
+		}
+		return nil
+	})
+}
+
+// networks returns the kind of the lists of addresses and networks.
+func networks() kind[[]netip.Prefix] {
+	return kind[[]netip.Prefix]{
+		format: func([]netip.Prefix) string { return "" }, // the default is none
+		parse: func(v string) (out []netip.Prefix, err error) {
+			for _, word := range splitWords(v) {
+				p, err := netip.ParsePrefix(word)
+				if ip, alone := netip.ParseAddr(word); alone == nil {
+					p, err = ip.Prefix(ip.BitLen())
+				}
+				if err != nil {
+					return nil, errors.New("must be addresses or networks with commas, such as 10.0.0.0/8")
+				}
+				out = append(out, p.Masked())
+			}
+			return out, nil
+		},
+	}
 }
 
 // secretText returns the kind of the texts of at least least bytes, or empty.

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -56,10 +59,34 @@ func (a *app) stdio(ctx context.Context, args []string, panel bool) error {
 	return mcpstdio.Serve(ctx, s, a.Stdin, a.Stdout)
 }
 
-func (a *app) serve(ctx context.Context, args []string) error {
+func serveFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
+	lan := fs.Bool("lan", false, "serve on this machine's network too, for your own phone: with a token, as a QR code")
+	return func(ctx context.Context, a *app, args []string) error { return a.serve(ctx, args, *lan) }
+}
+
+func (a *app) serve(ctx context.Context, args []string, lan bool) error {
 	if len(args) > 0 {
 		return fmt.Errorf("serve takes no arguments, received %q", args[0])
 	}
+	if err := a.checkSignIn(); err != nil {
+		return err
+	}
+	if !lan {
+		return a.serveOn(ctx, netip.Addr{})
+	}
+	if a.exposed() || a.signsIn() {
+		return errors.New("--lan is for one person's own devices: leave out --addr, --tokens and --issuer")
+	}
+	ip, err := lanAddress(net.InterfaceAddrs())
+	if err != nil {
+		return err
+	}
+	return a.serveOn(ctx, ip)
+}
+
+// serveOn serves at the address of the settings, and if lan is valid, at that one
+// too.
+func (a *app) serveOn(ctx context.Context, lan netip.Addr) error {
 	s, done, err := a.openServer()
 	if err != nil {
 		return err
@@ -69,38 +96,69 @@ func (a *app) serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w (another todo-mcp may be serving there; --addr takes another)", a.addr, err)
 	}
-	s.SetPanel(ownAddress(listener.Addr()))
+	s.SetPanel(a.ownAddress(listener.Addr()))
 	handler, err := a.newWeb(s)
 	if err != nil {
 		return err
 	}
-	if err := a.greet(listener.Addr().String()); err != nil {
+	if lan.IsValid() {
+		done, err := a.serveLAN(ctx, s, listener.Addr(), lan)
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
+	if err := a.greet(listener.Addr()); err != nil {
 		return err
 	}
 	return handler.Serve(ctx, listener)
 }
 
-// ownAddress returns the address of the panel on a listener; empty for one that
-// listens on every interface, which says nothing of how a browser reaches it.
-func ownAddress(addr net.Addr) string {
-	if tcp, ok := addr.(*net.TCPAddr); !ok || tcp.IP.IsUnspecified() {
-		return ""
+// ownAddress returns where browsers reach the panel on a listener; empty for one
+// that listens on every interface, which does not say it.
+func (a *app) ownAddress(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); a.publicURL != "" || !ok || tcp.IP.IsUnspecified() {
+		return a.publicURL
 	}
-	return "http://" + addr.String()
+	return a.scheme() + "://" + addr.String()
+}
+
+func (a *app) scheme() string {
+	if a.tlsCert != "" {
+		return "https"
+	}
+	return "http"
 }
 
 // newWeb returns the HTTP handler: MCP on s, the API and the panel.
 func (a *app) newWeb(s *server.Server) (*edge.Edge, error) {
-	return web.New(s, web.Config{
+	config := a.webConfig(s)
+	if err := a.secure(&config); err != nil {
+		return nil, err
+	}
+	return web.New(s, config)
+}
+
+// webConfig returns the configuration of HTTP without who may use it.
+func (a *app) webConfig(s *server.Server) web.Config {
+	return web.Config{
 		Board: s.Board, Hosts: a.hosts, Origins: a.origins, SessionKey: a.sessionKey, Log: a.logger(),
 		MaxStreams: a.streams, MaxStreamsPerClient: a.clientStreams,
 		Timeout: a.request, HeaderTimeout: a.header, BodyTimeout: a.body, StopTimeout: a.stop, Streams: sse.Limits{WriteTimeout: a.write},
-	})
+	}
 }
 
 // greet prints where the panel is and how to add the server to a client.
-func (a *app) greet(addr string) error {
-	url := "http://" + addr
+func (a *app) greet(addr net.Addr) error {
+	listens := a.scheme() + "://" + addr.String()
+	url := cmp.Or(a.ownAddress(addr), listens)
+	more := ""
+	if url != listens {
+		more += "It listens on " + listens + "\n"
+	}
+	if a.signsIn() {
+		more += "Clients sign in; give those that cannot by themselves the header \"Authorization: Bearer TOKEN\".\n"
+	}
 	_, err := fmt.Fprintf(a.Stdout, `todo-mcp %s
 
   Panel   %s/
@@ -115,8 +173,8 @@ Add it to a client:
   Cursor and others, in their mcp.json:
                 {"mcpServers": {"todo": {"url": "%s/mcp"}}}
 
-Stop with Ctrl-C.
-`, a.Version, url, url, url, url, url, url, url)
+%sStop with Ctrl-C.
+`, a.Version, url, url, url, url, url, url, url, more)
 	return err
 }
 

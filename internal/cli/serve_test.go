@@ -49,7 +49,7 @@ func serveLogging(t *testing.T, log io.Writer, args ...string) *runningServer {
 		if err != nil {
 			t.Fatal("serve ended:", <-s.done)
 		}
-		s.url = regexp.MustCompile(`http://[0-9.:]+`).FindString(line)
+		s.url = regexp.MustCompile(`https?://[0-9.:]+`).FindString(line)
 	}
 	go io.Copy(io.Discard, out)
 	return s

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,6 +51,12 @@ type settings struct {
 	streams   int
 	// clientStreams are those of one client.
 	clientStreams int
+	signIn        signInSettings
+	publicURL     string
+	maxRate       int
+	proxies       []netip.Prefix
+	tlsCert       string
+	tlsKey        string
 }
 
 // group is a group of settings. A command accepts whole groups.
@@ -62,6 +69,7 @@ const (
 	toolGroup
 	serverGroup
 	httpGroup
+	tokenGroup
 	watchGroup
 )
 
@@ -112,7 +120,7 @@ func table() []setting {
 		rows  []setting
 	}{
 		{storeGroup, storeSettings()}, {keepGroup, keepSettings()}, {listGroup, listSettings()}, {toolGroup, toolSettings()},
-		{serverGroup, serverSettings()}, {httpGroup, httpSettings()}, {watchGroup, watchSettings()},
+		{serverGroup, serverSettings()}, {httpGroup, httpSettings()}, {tokenGroup, tokenSettings()}, {watchGroup, watchSettings()},
 	} {
 		for _, row := range g.rows {
 			row.group = g.group
@@ -216,9 +224,19 @@ func httpSettings() []setting {
 	key := define(secretText(32), "session-key", "", func(s *settings) *string { return &s.secret },
 		"secret that signs session ids, 32 characters or more; empty makes a key file")
 	key.secret = true
-	return []setting{
-		define(loopbackAddress(), "addr", "127.0.0.1:8765", func(s *settings) *string { return &s.addr },
-			"address to listen on; only loopback ones"),
+	return append(issuerSettings(), []setting{
+		define(listenAddress(), "addr", "127.0.0.1:8765", func(s *settings) *string { return &s.addr },
+			"address to listen on; others than loopback ones need sign-in and TLS"),
+		define(webAddress(false), "public-url", "", func(s *settings) *string { return &s.publicURL },
+			"where clients reach the server, as https://host; empty is the address it listens on"),
+		define(text(), "tls-cert", "", func(s *settings) *string { return &s.tlsCert },
+			"PEM file with the certificate for TLS; read again when it changes"),
+		define(text(), "tls-key", "", func(s *settings) *string { return &s.tlsKey },
+			"PEM file with the certificate's key"),
+		define(networks(), "trusted-proxies", nil, func(s *settings) *[]netip.Prefix { return &s.proxies },
+			"addresses or networks of proxies that do TLS and whose X-Forwarded-For is believed, with commas"),
+		define(number(1_000_000), "max-rate", 100, func(s *settings) *int { return &s.maxRate },
+			"most requests a second of one who signed in, and twice as many at once; 0 is any number"),
 		define(hostNames(), "allowed-hosts", nil, func(s *settings) *[]string { return &s.hosts },
 			"more Host names to answer to, with commas"),
 		define(origins(), "allowed-origins", nil, func(s *settings) *[]string { return &s.origins },
@@ -234,6 +252,41 @@ func httpSettings() []setting {
 			"how many seconds the body of an HTTP request may take to arrive"),
 		define(seconds(1, 3600), "write-timeout", 10*time.Second, func(s *settings) *time.Duration { return &s.write },
 			"how many seconds an HTTP client may take to read a piece (256 kB) of its answer or an event"),
+	}...)
+}
+
+// signInSettings say who may use a server over HTTP.
+type signInSettings struct {
+	tokens       string
+	issuer       string
+	audience     string
+	tenantClaim  string
+	clientID     string
+	clientSecret string
+}
+
+func tokenSettings() []setting {
+	return []setting{
+		define(text(), "tokens", "", func(s *settings) *string { return &s.signIn.tokens },
+			"file of the bearer tokens that let in, made by `todo-mcp token`"),
+	}
+}
+
+// issuerSettings are about an OAuth authorization server.
+func issuerSettings() []setting {
+	secret := define(text(), "client-secret", "", func(s *settings) *string { return &s.signIn.clientSecret },
+		"secret of the panel's client at the issuer; empty for a public client")
+	secret.secret = true
+	return []setting{
+		define(webAddress(true), "issuer", "", func(s *settings) *string { return &s.signIn.issuer },
+			"OAuth authorization server, with OpenID Connect discovery, whose access tokens let in"),
+		define(text(), "audience", "", func(s *settings) *string { return &s.signIn.audience },
+			"audience of the issuer's access tokens; empty is the public URL with /mcp"),
+		define(text(), "tenant-claim", "", func(s *settings) *string { return &s.signIn.tenantClaim },
+			"claim of access tokens with the team whose members share their lists; empty is lists of one's own"),
+		define(text(), "client-id", "", func(s *settings) *string { return &s.signIn.clientID },
+			"id of the panel's client at the issuer; empty is none, and people paste a token"),
+		secret,
 	}
 }
 

@@ -2,9 +2,9 @@
 // Host and Origin, one set of limits and timeouts, and one way to report
 // failures.
 //
-// A request with a foreign Host or Origin reaches no handler (BAD-INPUT 1–6). A
-// handler reads and writes lists as the principal of the request, through
-// [Request.Lists]. An error that a handler returns is answered with a fitting
+// A request with a foreign Host or Origin reaches no handler (BAD-INPUT 1–6), and
+// with sign-in none of somebody unknown (BAD-INPUT 29). A handler reads and writes
+// lists as the identity that sent the request, through [Request.Lists]. An error that a handler returns is answered with a fitting
 // status and text, and logged in one line when the server is at fault. A request
 // that is not a stream ends within a timeout, whatever the store does.
 package edge
@@ -12,9 +12,11 @@ package edge
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"os"
 	"time"
 
@@ -31,6 +33,19 @@ type Config struct {
 	// Origins are the origins that may send requests besides the server's own,
 	// in the form browsers send them.
 	Origins []string
+	// PublicURL is where clients reach the server, as https://host without a path;
+	// empty is what each request says.
+	PublicURL string
+	// SignIn says who sends a request; nil lets everybody in as the server itself.
+	SignIn Authenticator
+	// MaxRate is how many requests a second one identity may send, and twice as
+	// many at once; 0 is any number.
+	MaxRate int
+	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is
+	// believed.
+	TrustedProxies []netip.Prefix
+	// TLS has the certificate; nil serves without TLS.
+	TLS *tls.Config
 	// Log receives the server's own failures, never any list's content; nil
 	// discards them.
 	Log *slog.Logger
@@ -53,7 +68,7 @@ type Config struct {
 	// Streams are the time limits of each stream. Its WriteTimeout also holds for
 	// each piece of an answer that is no stream (BAD-INPUT 61); 0 means 10 s.
 	Streams sse.Limits
-	// Now is the clock of the probe /readyz; nil means time.Now.
+	// Now is the clock of the probe /readyz and of rates; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -70,6 +85,9 @@ type Edge struct {
 	close   context.CancelFunc
 	streams streamCount
 	probe   writeProbe
+	rates   *rates // of requests, by identity
+	// refusals are the failed sign-ins, by address.
+	refusals *rates
 }
 
 // New returns an edge with two routes, the probes /livez and /readyz. It
@@ -92,10 +110,11 @@ func New(c Config) (*Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Edge{config: c, mux: http.NewServeMux(), guard: g, probe: newWriteProbe()}
+	e := &Edge{config: c, mux: http.NewServeMux(), guard: g, probe: newWriteProbe(),
+		rates: newRates(c.MaxRate, c.Now), refusals: newRates(maxRefusals, c.Now)}
 	e.closing, e.close = context.WithCancel(context.Background())
-	e.Handle("GET /livez", Text, live)
-	e.Handle("GET /readyz", Text, ready)
+	e.HandlePublic("GET /livez", Text, live)
+	e.HandlePublic("GET /readyz", Text, ready)
 	return e, nil
 }
 
@@ -123,9 +142,9 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 // Request is a request that passed the check of Host and Origin.
 type Request struct {
 	*http.Request
-	// Principal is who sent the request; empty means the server's own.
-	Principal string
-	// Lists are the lists of the principal.
+	// Identity is who sent the request.
+	todo.Identity
+	// Lists are the lists of the identity.
 	Lists todo.Lists
 
 	edge *Edge
@@ -135,6 +154,20 @@ type Request struct {
 // the timeout of a request that is not a stream.
 func (r *Request) ReadTimeout() time.Duration { return r.edge.config.Timeout }
 
+// Origin returns where the sender of the request reaches the server, as
+// https://host.
+func (r *Request) Origin() string { return OriginOf(r.edge.config.PublicURL, r.Request) }
+
+// OriginOf returns publicURL, or if it is empty where the sender of a request
+// reaches the server as the request says it. An edge has checked its Host.
+func OriginOf(publicURL string, r *http.Request) string {
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return cmp.Or(publicURL, scheme+"://"+r.Host)
+}
+
 // Handler answers a request. The edge answers and logs an error that it
 // returns; a handler that returns an error must not have written anything.
 type Handler func(w http.ResponseWriter, r *Request) error
@@ -142,31 +175,44 @@ type Handler func(w http.ResponseWriter, r *Request) error
 // Handle adds a route. The context of its requests ends at the timeout, and
 // format writes its failures.
 func (e *Edge) Handle(pattern string, format Format, h Handler) {
-	e.HandleUnbounded(pattern, format, func(w http.ResponseWriter, r *Request) error {
+	e.HandleUnbounded(pattern, format, e.bounded(h))
+}
+
+// HandlePublic adds a route like Handle that needs no sign-in. Its requests have
+// the identity of the server itself, so the handler must show no list.
+func (e *Edge) HandlePublic(pattern string, format Format, h Handler) {
+	e.handle(pattern, format, e.bounded(h), func(*http.Request) (todo.Identity, error) { return todo.Identity{}, nil })
+}
+
+// bounded returns a handler whose requests end at the timeout.
+func (e *Edge) bounded(h Handler) Handler {
+	return func(w http.ResponseWriter, r *Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), e.config.Timeout)
 		defer cancel()
 		bounded := *r
 		bounded.Request = r.WithContext(ctx)
 		return h(w, &bounded)
-	})
+	}
 }
 
 // HandleUnbounded adds a route without a timeout, for streams. The handler must
 // limit its own reads of the store.
 func (e *Edge) HandleUnbounded(pattern string, format Format, h Handler) {
+	e.handle(pattern, format, h, e.identify)
+}
+
+func (e *Edge) handle(pattern string, format Format, h Handler, identify func(*http.Request) (todo.Identity, error)) {
 	e.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		defer e.recover(w, r, format)
-		if err := h(w, e.identify(r)); err != nil {
+		id, err := identify(r)
+		if err != nil {
+			e.refuse(w, r, format, err)
+			return
+		}
+		if err := h(w, &Request{Request: r, Identity: id, Lists: e.config.Board.For(id), edge: e}); err != nil {
 			e.fail(w, r, format, err)
 		}
 	})
-}
-
-// identify returns the request with its principal. There is no authentication,
-// so this is always the server's own.
-func (e *Edge) identify(r *http.Request) *Request {
-	const principal = ""
-	return &Request{Request: r, Principal: principal, Lists: e.config.Board.As(principal), edge: e}
 }
 
 // Stream turns the answer into a stream, calls serve and closes the stream when

@@ -72,6 +72,8 @@ func describe(err error) *Error {
 		return answer
 	case errors.As(err, &input):
 		return &Error{http.StatusUnprocessableEntity, problems(input)}
+	case errors.Is(err, todo.ErrReadOnly):
+		return &Error{http.StatusForbidden, ReadOnly}
 	case errors.Is(err, todo.ErrNotFound):
 		return &Error{http.StatusNotFound, "no such list"}
 	case errors.As(err, &full):
@@ -106,6 +108,9 @@ func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err e
 	answer := describe(err)
 	if answer.Status >= http.StatusInternalServerError {
 		e.config.Log.Error("request failed", "method", r.Method, "route", r.Pattern, "status", answer.Status, "error", err)
+	}
+	if errors.Is(err, todo.ErrReadOnly) {
+		e.challenge(w, r, answer)
 	}
 	format(w, answer.Status, answer.Text)
 }

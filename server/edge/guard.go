@@ -35,7 +35,7 @@ func newGuard(hosts, origins []string) (*guard, error) {
 }
 
 func (g *guard) check(r *http.Request) error {
-	if !g.serves(r.Host) {
+	if !g.serves(r.Host) && !isOwnAddress(r) {
 		return &Error{http.StatusForbidden, "this Host is not served here (see --allowed-hosts)"}
 	}
 	// CrossOriginProtection accepts every GET, because it assumes that reads
@@ -53,6 +53,10 @@ func (g *guard) check(r *http.Request) error {
 	return nil
 }
 
+// SignInCallback is the path to which the page of an issuer leads back who signed
+// in with it.
+const SignInCallback = "/signin/callback"
+
 // checkSite refuses a read for a page of another site, which could open streams
 // and ask for large answers in any number without reading them (BAD-INPUT 62).
 // Only a person who follows a link to a page comes from there.
@@ -62,7 +66,7 @@ func checkSite(r *http.Request) error {
 	default:
 		return nil
 	}
-	isPage := r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/lists/")
+	isPage := r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/lists/") || r.URL.Path == SignInCallback
 	if isPage && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" {
 		return nil
 	}
@@ -74,6 +78,14 @@ func checkSite(r *http.Request) error {
 func (g *guard) serves(hostport string) bool {
 	host := strings.ToLower(hostOf(hostport))
 	return isLoopback(host) || slices.Contains(g.hosts, host)
+}
+
+// isOwnAddress reports whether a request names the address at which it arrived. A
+// page cannot make a browser do so after DNS rebinding: that needs a name.
+func isOwnAddress(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	ip, err := netip.ParseAddr(hostOf(r.Host))
+	return ok && err == nil && local.AddrPort().Addr().Unmap() == ip.Unmap()
 }
 
 // hostOf returns a host without its port and brackets.

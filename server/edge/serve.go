@@ -38,10 +38,16 @@ func (l smallBuffers) Accept() (net.Conn, error) {
 // progress finish for up to the stop timeout, and returns nil. It returns an error when l
 // fails.
 func (e *Edge) Serve(ctx context.Context, l net.Listener) error {
-	srv := &http.Server{Handler: e, ReadHeaderTimeout: e.config.HeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+	srv := &http.Server{Handler: e, TLSConfig: e.config.TLS, ReadHeaderTimeout: e.config.HeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(e.config.Log.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(smallBuffers{l}) }()
+	go func() {
+		if e.config.TLS != nil {
+			failed <- srv.ServeTLS(smallBuffers{l}, "", "")
+		} else {
+			failed <- srv.Serve(smallBuffers{l})
+		}
+	}()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)

@@ -17,8 +17,8 @@ type streamCount struct {
 // open counts a stream, or returns an error when there are as many as c allows.
 // The caller must call closed when the stream has ended.
 func (s *streamCount) open(r *Request, c Config) (closed func(), err error) {
-	clients := []string{"address " + hostOf(r.RemoteAddr)}
-	if r.Principal != "" { // without authentication all clients are one principal
+	clients := []string{"address " + r.edge.address(r.Request)}
+	if r.Principal != "" { // without sign-in all clients are one principal
 		clients = append(clients, "principal "+r.Principal)
 	}
 	s.mu.Lock()

@@ -21,8 +21,8 @@ func FuzzSession(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, version string, apps bool, forged string, at uint16) {
 		ours := newSessions(func() []byte { return bytes.Repeat([]byte("k"), 32) })
 		theirs := newSessions(func() []byte { return bytes.Repeat([]byte("K"), 32) })
-		id := ours.begin(mcp.Implementation{Name: name, Version: version}, apps)
-		if ended, err := ours.check(id); err != nil || ended {
+		id := ours.begin(todo.Identity{}, mcp.Implementation{Name: name, Version: version}, apps)
+		if ended, err := ours.check(id, todo.Identity{}); err != nil || ended {
 			t.Fatalf("its own id %q: %v, %v", id, ended, err)
 		}
 		if strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) || len(id) > 1024 {
@@ -35,16 +35,16 @@ func FuzzSession(f *testing.F) {
 		changed := []byte(id)
 		changed[int(at)%len(changed)] ^= byte(at>>8) | 1
 		for _, other := range []string{forged, string(changed), id + ".", id[:int(at)%len(id)], forged + id} {
-			if _, err := ours.check(other); err == nil && other != id {
+			if _, err := ours.check(other, todo.Identity{}); err == nil && other != id {
 				t.Fatalf("%q is taken for %q", other, id)
 			}
 			claimsOf(other)
 		}
-		if _, err := theirs.check(id); err == nil {
+		if _, err := theirs.check(id, todo.Identity{}); err == nil {
 			t.Fatal("another key's id is taken")
 		}
 		ours.end(id)
-		if ended, err := ours.check(id); err != nil || !ended {
+		if ended, err := ours.check(id, todo.Identity{}); err != nil || !ended {
 			t.Fatalf("after its end: %v, %v", ended, err)
 		}
 	})

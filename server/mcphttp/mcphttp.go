@@ -103,7 +103,7 @@ func (h *Handler) passToMCP(ctx context.Context, w http.ResponseWriter, x *excha
 func (x *exchange) withPeer(ctx context.Context) context.Context {
 	claims := claimsOf(x.session())
 	return server.WithPeer(ctx, server.Peer{
-		Principal: x.Principal, List: x.list, Session: x.session(), Apps: claims.Apps,
+		Identity: x.Identity, List: x.list, Session: x.session(), Apps: claims.Apps,
 		Client: mcp.Implementation{Name: claims.Client, Version: claims.Version}, Meta: x.meta,
 	})
 }
@@ -159,6 +159,11 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 		w.WriteHeader(http.StatusAccepted)
 		return nil
 	case !x.modern() && !initialize && !h.checkSession(w, x):
+		return nil
+	}
+	if x.ReadOnly && h.server.Writes(x.message.Method, raw) {
+		refusal := x.Forbid(w)
+		refuse(w, refusal.Status, x.message.ID, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", refusal.Text))
 		return nil
 	}
 	x.Body = io.NopCloser(bytes.NewReader(raw))
@@ -226,7 +231,7 @@ func (h *Handler) checkSession(w http.ResponseWriter, x *exchange) bool {
 			"the %s header is missing: send initialize first, or name protocol version %s in _meta", mcpserver.HeaderKeySessionID, mcp.ProtocolVersion20260728))
 		return false
 	}
-	if ended, err := h.sessions.check(id); err != nil || ended {
+	if ended, err := h.sessions.check(id, x.Identity); err != nil || ended {
 		refuse(w, http.StatusNotFound, x.message.ID, jsonrpc.Refuse(mcp.INVALID_REQUEST, "unknown or ended session: send initialize again"))
 		return false
 	}

@@ -1,14 +1,10 @@
 package mcphttp
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"net/http"
-	"strings"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -16,13 +12,14 @@ import (
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/card"
+	"todo-mcp/server/signed"
 )
 
 // sessions makes and checks MCP session ids. An id contains the claims of its
 // session and is signed, so that it stays valid after a restart and on every
 // replica with the same key, needs no memory and cannot be forged.
 type sessions struct {
-	key func() []byte
+	key signed.Key
 
 	mu    sync.Mutex
 	ended map[string]bool // ids that the client ended; kept in this process only
@@ -31,6 +28,7 @@ type sessions struct {
 // sessionClaims is the content of a session id.
 type sessionClaims struct {
 	Nonce   []byte `json:"n"`
+	Owner   string `json:"o,omitempty"` // see ownerOf
 	Client  string `json:"c,omitempty"`
 	Version string `json:"v,omitempty"`
 	Apps    bool   `json:"a,omitempty"` // the client shows MCP Apps
@@ -40,30 +38,39 @@ type sessionClaims struct {
 // are forgotten, and their ids are valid again.
 const maxEnded = 10_000
 
-var errForged = errors.New("unknown session")
+// purpose is that of a signed session id.
+const purpose = "session"
 
 func newSessions(key func() []byte) *sessions {
-	return &sessions{key: sync.OnceValue(key), ended: make(map[string]bool)}
+	return &sessions{key: signed.NewKey(key), ended: make(map[string]bool)}
+}
+
+// ownerOf returns by what a session's id tells the identity that began it; empty
+// for the server itself.
+func ownerOf(id todo.Identity) string {
+	if id == (todo.Identity{}) {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(id.Principal + "\x00" + id.User))
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
 // begin returns the id of a new session.
-func (s *sessions) begin(client mcp.Implementation, apps bool) string {
-	claims := sessionClaims{Nonce: make([]byte, 16), Client: todo.Cut(client.Name, 64), Version: todo.Cut(client.Version, 32), Apps: apps}
+func (s *sessions) begin(owner todo.Identity, client mcp.Implementation, apps bool) string {
+	claims := sessionClaims{Nonce: make([]byte, 16), Owner: ownerOf(owner), Client: todo.Cut(client.Name, 64), Version: todo.Cut(client.Version, 32), Apps: apps}
 	rand.Read(claims.Nonce) //nolint:errcheck // never fails
-	data, err := json.Marshal(claims)
-	if err != nil {
-		panic(err) // strings and bytes always marshal
-	}
-	payload := base64.RawURLEncoding.EncodeToString(data)
-	return payload + "." + s.sign(payload)
+	return s.key.Sign(purpose, claims)
 }
 
-// check reports whether the client ended a session. It returns errForged for an
-// id that was not signed with this key.
-func (s *sessions) check(id string) (ended bool, err error) {
-	payload, mac, ok := strings.Cut(id, ".")
-	if !ok || len(id) > 1024 || !hmac.Equal([]byte(mac), []byte(s.sign(payload))) {
-		return false, errForged
+// check reports whether the client ended a session. It returns
+// [signed.ErrForged] for an id that was not signed with this key, and for one of a
+// session that somebody else began.
+func (s *sessions) check(id string, owner todo.Identity) (ended bool, err error) {
+	if err := s.key.Check(purpose, id); err != nil {
+		return false, err
+	}
+	if claimsOf(id).Owner != ownerOf(owner) {
+		return false, signed.ErrForged
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,20 +87,10 @@ func (s *sessions) end(id string) {
 	s.ended[id] = true
 }
 
-func (s *sessions) sign(payload string) string {
-	mac := hmac.New(sha256.New, s.key())
-	mac.Write([]byte("todo-mcp session\x00" + payload))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:24])
-}
-
 // claimsOf returns the claims of a session id without checking the signature;
 // the zero claims when the id has another form.
 func claimsOf(id string) (claims sessionClaims) {
-	payload, _, _ := strings.Cut(id, ".")
-	data, err := base64.RawURLEncoding.DecodeString(payload)
-	if err != nil || json.Unmarshal(data, &claims) != nil {
-		return sessionClaims{}
-	}
+	signed.Read(id, &claims)
 	return claims
 }
 
@@ -101,12 +98,13 @@ func claimsOf(id string) (claims sessionClaims) {
 // does nothing, because [Handler] ends sessions itself.
 type sessionIDs struct {
 	*sessions
+	owner  todo.Identity
 	client mcp.Implementation
 	apps   bool
 }
 
-func (s sessionIDs) Generate() string                 { return s.begin(s.client, s.apps) }
-func (s sessionIDs) Validate(id string) (bool, error) { return s.check(id) }
+func (s sessionIDs) Generate() string                 { return s.begin(s.owner, s.client, s.apps) }
+func (s sessionIDs) Validate(id string) (bool, error) { return s.check(id, s.owner) }
 func (s sessionIDs) Terminate(string) (bool, error)   { return false, nil }
 
 // ResolveSessionIdManager implements mcpserver.SessionIdManagerResolver. r is
@@ -117,7 +115,7 @@ func (s *sessions) ResolveSessionIdManager(r *http.Request) mcpserver.SessionIdM
 	ids := sessionIDs{sessions: s}
 	if r != nil {
 		if x, ok := r.Context().Value(exchangeKey{}).(*exchange); ok {
-			ids.client, ids.apps = x.message.Client, card.ShownBy(x.message.Extensions)
+			ids.owner, ids.client, ids.apps = x.Identity, x.message.Client, card.ShownBy(x.message.Extensions)
 		}
 	}
 	return ids

@@ -33,6 +33,7 @@ const (
 
 // frame is what every page has around its content.
 type frame struct {
+	Who    todo.Identity
 	Head   string // the page's heading, and its title in the browser
 	Sum    string // a summary beside the heading
 	Show   string // which filter is on: active, left, finished, past, archived; empty on other pages
@@ -47,6 +48,12 @@ type frame struct {
 	// AllSeq is the newest Seq that it shows.
 	View, Version, List        string
 	AllSeq, AtRevision, Oldest int64
+}
+
+// isFor says who reads the page.
+func (f *frame) isFor(id todo.Identity) {
+	id.User = render.Safe(id.User)
+	f.Who = id
 }
 
 // counts are how many lists there are of each kind.
@@ -178,7 +185,7 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	query := r.URL.Query()
-	page := boardPage{Address: "http://" + r.Host + "/mcp"}
+	page := boardPage{Address: r.Origin() + "/mcp"}
 	switch show := query.Get("show"); {
 	case strings.TrimSpace(query.Get("q")) != "":
 		page, err = p.search(r, s, strings.TrimSpace(query.Get("q")))
@@ -192,6 +199,7 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 		page.frame = frameOf(s, "active", "", nil)
 		page.Head = "Active"
 		page.Version = digest(s)
+		page.isFor(r.Identity)
 		return p.page(w, "empty", page)
 	default:
 		page = activePage(s)
@@ -200,6 +208,7 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	page.Version = digest(s)
+	page.isFor(r.Identity)
 	return p.page(w, "board", page)
 }
 

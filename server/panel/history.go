@@ -239,6 +239,7 @@ func (p *Panel) history(w http.ResponseWriter, r *edge.Request, id string) error
 		return err
 	}
 	page.frame = page.framed(shelf, shown, oldest)
+	page.isFor(r.Identity)
 	return p.page(w, "history", page)
 }
 

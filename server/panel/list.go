@@ -88,6 +88,7 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	page.edit(r.URL.Query().Get("item"))
 	page.Rename = r.URL.Query().Has("rename")
 	page.frame = page.framed(shelf)
+	page.isFor(r.Identity)
 	return p.page(w, "list", page)
 }
 

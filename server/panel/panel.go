@@ -23,7 +23,7 @@ import (
 	"todo-mcp/server/palette"
 )
 
-//go:embed *.tmpl panel.css panel.js
+//go:embed *.tmpl *.css *.js
 var files embed.FS
 
 // policy is the Content-Security-Policy of all pages: they may load script and
@@ -71,20 +71,23 @@ func New(c Config) (*Panel, error) {
 		c.ReadTimeout = 10 * time.Second
 	}
 	p := &Panel{config: c, assets: make(map[string]file), hubs: make(map[string]*hub)}
-	for name, mediaType := range map[string]string{"panel.js": "text/javascript; charset=utf-8", "panel.css": "text/css; charset=utf-8"} {
-		data, err := files.ReadFile(name)
+	const style, script = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
+	for _, of := range []struct {
+		name, mediaType, before string
+		small                   func(string) string
+	}{
+		{"panel.css", style, palette.CSS, asset.Style},
+		{"panel.js", script, palette.JS, asset.Script},
+		{"viewer.css", style, "", asset.Style},
+		{"viewer.js", script, "", asset.Script},
+	} {
+		data, err := files.ReadFile(of.name)
 		if err != nil {
 			return nil, fmt.Errorf("read panel: %w", err)
 		}
-		served := ""
-		if name == "panel.css" {
-			served = asset.Style(palette.CSS + string(data))
-		} else {
-			served = asset.Script(palette.JS + string(data))
-		}
-		data = []byte(served)
+		data = []byte(of.small(of.before + string(data)))
 		sum := sha256.Sum256(data)
-		p.assets["/"+name] = file{data, mediaType, `"` + hex.EncodeToString(sum[:8]) + `"`}
+		p.assets["/"+of.name] = file{data, of.mediaType, `"` + hex.EncodeToString(sum[:8]) + `"`}
 	}
 	if err := p.parse(); err != nil {
 		return nil, fmt.Errorf("read panel: %w", err)
@@ -136,7 +139,7 @@ func (p *Panel) Route(e *edge.Edge) {
 	e.Handle("POST /panel/clear", edge.JSON, p.clear)
 	e.HandleUnbounded("GET /panel/events", edge.Text, p.events)
 	for path := range p.assets {
-		e.Handle("GET "+path, edge.Text, p.asset)
+		e.HandlePublic("GET "+path, edge.Text, p.asset)
 	}
 }
 

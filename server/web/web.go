@@ -3,12 +3,15 @@
 package web
 
 import (
+	"crypto/tls"
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/api"
+	"todo-mcp/server/auth"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/mcphttp"
 	"todo-mcp/server/panel"
@@ -18,6 +21,13 @@ import (
 // Config configures what is served over HTTP. Board and SessionKey are required.
 type Config struct {
 	Board *todo.Board
+	// SignIn says who sends a request; nil lets everybody in as the server itself.
+	SignIn *auth.SignIn
+	// PublicURL, MaxRate, TrustedProxies and TLS are passed to [edge.Config].
+	PublicURL      string
+	MaxRate        int
+	TrustedProxies []netip.Prefix
+	TLS            *tls.Config
 	// Hosts and Origins are allowed besides the loopback hosts and the server's
 	// own origin; see [edge.Config].
 	Hosts, Origins []string
@@ -27,7 +37,7 @@ type Config struct {
 	// Log receives the server's own failures, never any list's content; nil
 	// discards them.
 	Log *slog.Logger
-	// Now is the clock of the panel; nil means time.Now.
+	// Now is the clock of the panel, of the probe and of rates; nil means time.Now.
 	Now func() time.Time
 	// Timeout, HeaderTimeout, BodyTimeout, StopTimeout, MaxStreams,
 	// MaxStreamsPerClient and Streams are passed to [edge.Config]; 0 means its
@@ -40,10 +50,14 @@ type Config struct {
 // New returns an edge with all routes; s answers MCP clients. It returns an
 // error for an invalid origin.
 func New(s *server.Server, c Config) (*edge.Edge, error) {
-	e, err := edge.New(edge.Config{
-		Board: c.Board, Hosts: c.Hosts, Origins: c.Origins, Log: c.Log,
+	config := edge.Config{
+		Board: c.Board, Hosts: c.Hosts, Origins: c.Origins, Log: c.Log, PublicURL: c.PublicURL, Now: c.Now, MaxRate: c.MaxRate, TrustedProxies: c.TrustedProxies, TLS: c.TLS,
 		Timeout: c.Timeout, HeaderTimeout: c.HeaderTimeout, BodyTimeout: c.BodyTimeout, StopTimeout: c.StopTimeout, MaxStreams: c.MaxStreams, MaxStreamsPerClient: c.MaxStreamsPerClient, Streams: c.Streams,
-	})
+	}
+	if c.SignIn != nil {
+		config.SignIn = c.SignIn
+	}
+	e, err := edge.New(config)
 	if err != nil {
 		return nil, err
 	}
@@ -54,5 +68,8 @@ func New(s *server.Server, c Config) (*edge.Edge, error) {
 	mcphttp.New(s, mcphttp.Config{SessionKey: c.SessionKey}).Route(e)
 	api.Route(e)
 	p.Route(e)
+	if c.SignIn != nil {
+		c.SignIn.Route(e)
+	}
 	return e, nil
 }

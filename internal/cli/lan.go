@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+
+	"github.com/mdp/qrterminal/v3"
+
+	"todo-mcp/server"
+	"todo-mcp/server/auth"
+	"todo-mcp/server/web"
+)
+
+// serveLAN serves the lists of this machine on its network too, to who has a token
+// that is valid until the process ends, and prints the address with the token, also
+// as a QR code. done ends that, as does ctx.
+func (a *app) serveLAN(ctx context.Context, s *server.Server, own net.Addr, ip netip.Addr) (done func(), err error) {
+	tcp, ok := own.(*net.TCPAddr)
+	if !ok {
+		return nil, fmt.Errorf("no port in %s", own)
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(ip.String(), strconv.Itoa(tcp.Port)))
+	if err != nil {
+		return nil, fmt.Errorf("listen on the network: %w", err)
+	}
+	tokens := auth.NewTokens("")
+	text := tokens.Add(auth.Token{Name: "this network", Scopes: []string{auth.ScopeRead, auth.ScopeWrite}})
+	config := a.webConfig(s)
+	config.SignIn = auth.New(auth.Config{Tokens: tokens, Key: a.sessionKey, Log: a.logger()})
+	if config.TLS, err = a.loadTLS(); err != nil {
+		return nil, err
+	}
+	handler, err := web.New(s, config)
+	if err != nil {
+		return nil, err
+	}
+	url := a.scheme() + "://" + listener.Addr().String() + "/signin#" + text
+	fmt.Fprintf(a.Stdout, "\nOn your phone in this network, until this process ends:\n\n  %s\n\n", url)
+	qrterminal.GenerateHalfBlock(url, qrterminal.L, a.Stdout)
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := handler.Serve(ctx, listener); err != nil {
+			a.logger().Error("the network is not served any more", "error", err)
+		}
+	}()
+	return func() { stop(); <-ended }, nil
+}
+
+// lanAddress returns the address of this machine in a private network, IPv4
+// rather than IPv6.
+func lanAddress(addresses []net.Addr, err error) (netip.Addr, error) {
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("find this machine's network: %w", err)
+	}
+	var found netip.Addr
+	for _, address := range addresses {
+		prefix, err := netip.ParsePrefix(address.String())
+		if ip := prefix.Addr().Unmap(); err == nil && ip.IsPrivate() && (!found.IsValid() || found.Is6() && ip.Is4()) {
+			found = ip
+		}
+	}
+	if !found.IsValid() {
+		return found, errors.New("this machine is in no private network")
+	}
+	return found, nil
+}

@@ -1,0 +1,272 @@
+package auth_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"todo-mcp/server/auth"
+	"todo-mcp/server/servertest"
+)
+
+const audience = "https://todo.example.com/mcp"
+
+// issuer is an authorization server as far as a resource server needs it.
+type issuer struct {
+	*httptest.Server
+	key     *ecdsa.PrivateKey
+	kid     atomic.Value // of the key
+	down    atomic.Bool
+	fetches atomic.Int64 // of the keys
+	visits  atomic.Int64 // of places that nobody may be led to
+}
+
+func newIssuer(t *testing.T) *issuer {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := &issuer{key: key}
+	i.kid.Store("first")
+	i.Server = httptest.NewServer(http.HandlerFunc(i.serve))
+	t.Cleanup(i.Close)
+	return i
+}
+
+func (i *issuer) serve(w http.ResponseWriter, r *http.Request) {
+	var answer any
+	switch {
+	case i.down.Load():
+		http.Error(w, "down", http.StatusInternalServerError)
+		return
+	case r.URL.Path == "/.well-known/openid-configuration":
+		answer = map[string]any{"issuer": i.URL, "jwks_uri": i.URL + "/keys", "authorization_endpoint": i.URL + "/auth", "token_endpoint": i.URL + "/token",
+			"id_token_signing_alg_values_supported": []string{"ES256", "HS256", "none"}}
+	case r.URL.Path == "/keys":
+		i.fetches.Add(1)
+		answer = jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: i.key.Public(), KeyID: i.kid.Load().(string), Algorithm: "ES256", Use: "sig"}}}
+	default:
+		i.visits.Add(1)
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// claims are those of a valid token, with changes; nil removes one.
+func (i *issuer) claims(changes map[string]any) map[string]any {
+	all := map[string]any{"iss": i.URL, "aud": audience, "sub": "u-1", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(), "scope": "openid todos:read todos:write", "email": "ann@example.com"}
+	maps.Copy(all, changes)
+	maps.DeleteFunc(all, func(_ string, v any) bool { return v == nil })
+	return all
+}
+
+// sign returns a token of the issuer's key.
+func (i *issuer) sign(t *testing.T, changes map[string]any) string {
+	t.Helper()
+	return sign(t, jose.SigningKey{Algorithm: jose.ES256, Key: i.key}, map[jose.HeaderKey]any{"kid": i.kid.Load(), "typ": "at+jwt"}, i.claims(changes))
+}
+
+func sign(t *testing.T, key jose.SigningKey, header map[jose.HeaderKey]any, claims map[string]any) string {
+	t.Helper()
+	signer, err := jose.NewSigner(key, &jose.SignerOptions{ExtraHeaders: header})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := jwt.Signed(signer).Claims(claims).Serialize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// unsigned returns a token with a header and no signature.
+func unsigned(t *testing.T, header string, claims map[string]any) string {
+	t.Helper()
+	payload, err := json.Marshal(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString(payload) + "."
+}
+
+// newIssuerSite serves to who has a token of the issuer.
+func newIssuerSite(t *testing.T, i *issuer, edit func(*auth.IssuerConfig)) *site {
+	t.Helper()
+	c := auth.IssuerConfig{URL: i.URL, Audience: audience}
+	if edit != nil {
+		edit(&c)
+	}
+	return newSite(t, auth.NewIssuer(c), nil)
+}
+
+// BAD-INPUT 29–31: a token that is not the issuer's, for this server and in its
+// time is refused with the address of the resource's metadata, and leads the
+// server nowhere.
+func TestTokensOfOthers(t *testing.T) {
+	i := newIssuer(t)
+	s := newIssuerSite(t, i, nil)
+	stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(i.key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := jose.SigningKey{Algorithm: jose.ES256, Key: stranger}
+	if a := s.ask(t, "GET /api/lists", "", bearer(i.sign(t, nil))...); a.status != 200 {
+		t.Fatalf("a valid token: %d %s", a.status, a.body)
+	}
+	for name, token := range map[string]string{
+		"29 expired":          i.sign(t, map[string]any{"exp": time.Now().Add(-time.Minute).Unix()}),
+		"29 without expiry":   i.sign(t, map[string]any{"exp": nil}),
+		"29 not yet":          i.sign(t, map[string]any{"nbf": time.Now().Add(time.Hour).Unix()}),
+		"29 another issuer":   i.sign(t, map[string]any{"iss": "https://evil.example"}),
+		"29 no subject":       i.sign(t, map[string]any{"sub": nil}),
+		"30 another audience": i.sign(t, map[string]any{"aud": "https://other.example/mcp"}),
+		"30 no audience":      i.sign(t, map[string]any{"aud": nil}),
+		"30 audience's start": i.sign(t, map[string]any{"aud": audience + "/more"}),
+		"31 none":             unsigned(t, `{"alg":"none"}`, i.claims(nil)),
+		"31 None":             unsigned(t, `{"alg":"None","kid":"first"}`, i.claims(nil)),
+		"31 no signature":     unsigned(t, `{"alg":"ES256","kid":"first"}`, i.claims(nil)),
+		"31 key confusion":    sign(t, jose.SigningKey{Algorithm: jose.HS256, Key: public}, map[jose.HeaderKey]any{"kid": "first"}, i.claims(nil)),
+		"31 stranger's key":   sign(t, theirs, map[jose.HeaderKey]any{"kid": "first"}, i.claims(nil)),
+		"31 hostile kid":      sign(t, theirs, map[jose.HeaderKey]any{"kid": "../../etc/passwd"}, i.claims(nil)),
+		"31 hostile jku":      sign(t, theirs, map[jose.HeaderKey]any{"jku": i.URL + "/evil", "x5u": i.URL + "/evil"}, i.claims(nil)),
+		"31 own jwk":          sign(t, theirs, map[jose.HeaderKey]any{"jwk": jose.JSONWebKey{Key: stranger.Public()}}, i.claims(nil)),
+	} {
+		s.wait(time.Second / 5)
+		a := s.ask(t, "GET /api/lists", "", bearer(token)...)
+		challenge := a.header.Get("WWW-Authenticate")
+		if a.status != http.StatusUnauthorized || !strings.Contains(challenge, `error="invalid_token"`) || !strings.Contains(challenge, `resource_metadata="`+s.URL+`/.well-known/oauth-protected-resource/mcp"`) {
+			t.Errorf("%s: %d %q %s", name, a.status, challenge, a.body)
+		}
+	}
+	if n := i.visits.Load(); n != 0 {
+		t.Errorf("31: the server went %d times where a token led it", n)
+	}
+	for range 50 {
+		s.wait(time.Second)
+		s.ask(t, "GET /api/lists", "", bearer(sign(t, theirs, map[jose.HeaderKey]any{"kid": "unknown"}, i.claims(nil)))...)
+	}
+	if n := i.fetches.Load(); n > 10 {
+		t.Errorf("31: unknown keys made the server ask the issuer %d times", n)
+	}
+}
+
+// RFC 9728: a client finds the authorization server from a refusal.
+func TestResourceMetadata(t *testing.T) {
+	i := newIssuer(t)
+	s := newIssuerSite(t, i, nil)
+	challenge := s.ask(t, "POST /mcp", servertest.Initialize(1, "c")).header.Get("WWW-Authenticate")
+	_, rest, _ := strings.Cut(challenge, `resource_metadata="`+s.URL)
+	path, _, _ := strings.Cut(rest, `"`)
+	a := s.ask(t, "GET "+path, "")
+	var metadata struct {
+		Resource string   `json:"resource"`
+		Servers  []string `json:"authorization_servers"`
+		Scopes   []string `json:"scopes_supported"`
+	}
+	if err := json.Unmarshal([]byte(a.body), &metadata); err != nil || a.status != 200 {
+		t.Fatalf("%s: %d %s, %v", path, a.status, a.body, err)
+	}
+	if metadata.Resource != s.URL+"/mcp" || len(metadata.Servers) != 1 || metadata.Servers[0] != i.URL || len(metadata.Scopes) != 2 {
+		t.Errorf("%+v", metadata)
+	}
+}
+
+// BAD-INPUT 33, 35: scopes say what a token may do and its claim whose lists it
+// opens, in the forms that issuers write them.
+func TestScopesAndTeams(t *testing.T) {
+	i := newIssuer(t)
+	s := newIssuerSite(t, i, func(c *auth.IssuerConfig) { c.TenantClaim = "org" })
+	s.list(t, "team:red", "Red's text")
+	s.list(t, "team:blue", "Blue's text")
+	for name, test := range map[string]struct {
+		claims map[string]any
+		status int
+		sees   string
+	}{
+		"red":          {map[string]any{"org": "red"}, 200, "Red's"},
+		"blue of list": {map[string]any{"org": []string{"blue"}, "scope": nil, "scp": []string{"todos:read"}}, 200, "Blue's"},
+		"scp text":     {map[string]any{"org": "red", "scope": nil, "scp": "todos:write"}, 200, "Red's"},
+		"no team":      {nil, 403, "org"},
+		"two teams":    {map[string]any{"org": []string{"red", "blue"}}, 403, "org"},
+		"odd team":     {map[string]any{"org": map[string]any{"id": "red"}}, 403, "org"},
+		"no scope":     {map[string]any{"org": "red", "scope": "openid todos:reader"}, 403, "todos:read"},
+		"scopes odd":   {map[string]any{"org": "red", "scope": 7}, 403, "todos:read"},
+		"long team":    {map[string]any{"org": strings.Repeat("x", 2000)}, 401, "not valid"},
+	} {
+		a := s.ask(t, "GET /api/lists?org=blue", "", append(bearer(i.sign(t, test.claims)), "X-Org", "blue")...)
+		if a.status != test.status || !strings.Contains(a.body, test.sees) || test.status == 200 && strings.Count(a.body, "'s text") != strings.Count(a.body, test.sees+" text") {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	reader := i.sign(t, map[string]any{"org": "red", "scope": "todos:read"})
+	a := s.ask(t, "POST /mcp", servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), append(servertest.ModernHeaders("tools/call", "TodoWrite"), bearer(reader)...)...)
+	if challenge := a.header.Get("WWW-Authenticate"); a.status != 403 || !strings.Contains(challenge, "insufficient_scope") || !strings.Contains(challenge, "resource_metadata") {
+		t.Errorf("33: a reader writes: %d %q", a.status, challenge)
+	}
+}
+
+// Who signed in is named in the history by what his token says of him.
+func TestWhoWrote(t *testing.T) {
+	i := newIssuer(t)
+	s := newIssuerSite(t, i, nil)
+	for claims, want := range map[string]string{`{"preferred_username":"ann"}`: "ann", `{}`: "ann@example.com", `{"email":null}`: "u-1", `{"email":"a\u001b[2Jb"}`: "a?[2Jb"} {
+		var changes map[string]any
+		if err := json.Unmarshal([]byte(claims), &changes); err != nil {
+			t.Fatal(err)
+		}
+		s.write(t, i.sign(t, changes), "text for "+want)
+		lists, err := s.board.As("user:u-1").Find(t.Context(), allLists)
+		if err != nil || len(lists) == 0 || lists[0].Writer.User != want {
+			t.Errorf("%s: %+v, %v", claims, lists, err)
+		}
+	}
+}
+
+// While the issuer cannot be reached the server says that it is at fault and not
+// the token; keys that it read before go on being good, and new ones are found.
+func TestIssuerDown(t *testing.T) {
+	i := newIssuer(t)
+	s := newIssuerSite(t, i, nil)
+	i.down.Store(true)
+	if a := s.ask(t, "GET /api/lists", "", bearer(i.sign(t, nil))...); a.status != http.StatusServiceUnavailable {
+		t.Errorf("not discovered: %d %s", a.status, a.body)
+	}
+	if lines := strings.Join(s.log.Take(), "\n"); !strings.Contains(lines, "discover the issuer") {
+		t.Errorf("logged: %s", lines)
+	}
+	i.down.Store(false)
+	other := newIssuerSite(t, i, nil)
+	if a := other.ask(t, "GET /api/lists", "", bearer(i.sign(t, nil))...); a.status != 200 {
+		t.Fatalf("up: %d %s", a.status, a.body)
+	}
+	i.kid.Store("second")
+	rotated := i.sign(t, nil)
+	if a := other.ask(t, "GET /api/lists", "", bearer(rotated)...); a.status != 200 {
+		t.Errorf("a new key: %d %s", a.status, a.body)
+	}
+	i.down.Store(true)
+	if a := other.ask(t, "GET /api/lists", "", bearer(rotated)...); a.status != 200 {
+		t.Errorf("down, with a known key: %d %s", a.status, a.body)
+	}
+	i.kid.Store("third")
+	if a := other.ask(t, "GET /api/lists", "", bearer(i.sign(t, nil))...); a.status != http.StatusServiceUnavailable {
+		t.Errorf("down, with a new key: %d %s", a.status, a.body)
+	}
+}

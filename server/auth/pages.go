@@ -1,0 +1,300 @@
+package auth
+
+import (
+	"bytes"
+	"crypto/rand"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/asset"
+	"todo-mcp/server/edge"
+	"todo-mcp/server/palette"
+)
+
+//go:embed signin.tmpl signin.css signin.js
+var files embed.FS
+
+// The routes for signing in to the panel.
+const (
+	signInPath   = "/signin"
+	startPath    = "/signin/start"
+	callbackPath = edge.SignInCallback
+	signOutPath  = "/signout"
+)
+
+const (
+	// sessionLasts is how long a person stays signed in at most.
+	sessionLasts = 12 * time.Hour
+	// signInLasts is how long a person may take to sign in with the issuer.
+	signInLasts = 10 * time.Minute
+	// maxForm is the size of the largest form, in bytes. An access token is in it.
+	maxForm = 32 << 10
+	// policy is the Content-Security-Policy of the page.
+	policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+
+// session is what the cookie of somebody who signed in says.
+type session struct {
+	// Token is the id of a token of [Tokens], which is looked up with each request:
+	// a revoked one ends the session. Empty for who signed in with an issuer.
+	Token    string    `json:"t,omitempty"`
+	Issuer   string    `json:"i,omitempty"`
+	Identity identity  `json:"w,omitzero"`
+	Expires  time.Time `json:"e"`
+}
+
+// identity is a [todo.Identity] as a cookie has it.
+type identity struct {
+	Principal string `json:"p"`
+	User      string `json:"u"`
+	ReadOnly  bool   `json:"r,omitempty"`
+}
+
+// attempt is what the cookie of somebody who is signing in with an issuer says.
+type attempt struct {
+	State    string    `json:"s"`
+	Verifier string    `json:"v"`
+	To       string    `json:"t"`
+	Expires  time.Time `json:"e"`
+}
+
+// The purposes of signed cookies, which are also their names.
+const (
+	sessionCookie = "todo-signed-in"
+	attemptCookie = "todo-signing-in"
+)
+
+// routePages adds the page for signing in.
+func (s *SignIn) routePages(e *edge.Edge) {
+	e.HandlePublic("GET "+signInPath, edge.Text, s.page)
+	e.HandlePublic("POST "+signInPath, edge.Text, s.paste)
+	e.HandlePublic("POST "+signOutPath, edge.Text, s.signOut)
+	e.HandlePublic("GET /signin.css", edge.Text, static("text/css; charset=utf-8", asset.Style(palette.CSS+text("signin.css"))))
+	e.HandlePublic("GET /signin.js", edge.Text, static("text/javascript; charset=utf-8", asset.Script(text("signin.js"))))
+	if s.offersIssuer() {
+		e.HandlePublic("GET "+startPath, edge.Text, s.start)
+		e.HandlePublic("GET "+callbackPath, edge.Text, s.callback)
+	}
+}
+
+func (s *SignIn) offersIssuer() bool {
+	return s.config.Issuer != nil && s.config.Issuer.config.ClientID != ""
+}
+
+// text returns an embedded file.
+func text(name string) string {
+	data, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(data)
+}
+
+func static(mediaType, content string) edge.Handler {
+	return func(w http.ResponseWriter, _ *edge.Request) error {
+		w.Header().Set("Content-Type", mediaType)
+		w.Header().Set("Cache-Control", "no-cache")
+		_, _ = w.Write([]byte(content))
+		return nil
+	}
+}
+
+var pageTemplate = template.Must(template.New("").Parse(text("signin.tmpl")))
+
+// page answers with the page for signing in.
+func (s *SignIn) page(w http.ResponseWriter, r *edge.Request) error {
+	return s.draw(w, http.StatusOK, r.URL.Query().Get("to"), "")
+}
+
+func (s *SignIn) draw(w http.ResponseWriter, status int, to, problem string) error {
+	data := struct {
+		To, Start, Issuer, Problem string
+	}{To: localPath(to), Problem: problem}
+	if s.offersIssuer() {
+		data.Start = startPath + "?" + url.Values{"to": {data.To}}.Encode()
+		if issuer, err := url.Parse(s.config.Issuer.config.URL); err == nil {
+			data.Issuer = issuer.Host
+		}
+	}
+	var b bytes.Buffer
+	if err := pageTemplate.Execute(&b, data); err != nil {
+		return edge.Internal(fmt.Errorf("draw page for signing in: %w", err))
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", policy)
+	w.Header().Set("Referrer-Policy", "same-origin")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes())
+	return nil
+}
+
+// localPath returns a path of this server to go to, "/" instead of anything else:
+// nobody may be led elsewhere by a link to this page.
+func localPath(to string) string {
+	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsFunc(to, func(r rune) bool { return isControl(r) || r == '\\' }) {
+		return "/"
+	}
+	return to
+}
+
+// paste signs in who sends a token.
+func (s *SignIn) paste(w http.ResponseWriter, r *edge.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return edge.BadRequest("the form cannot be read, or is larger than %d bytes", maxForm)
+	}
+	g, err := s.check(r.Request, strings.TrimSpace(r.PostForm.Get("token")))
+	if refusal := (*edge.Error)(nil); errors.As(err, &refusal) && refusal.Status < http.StatusInternalServerError {
+		return s.draw(w, refusal.Status, r.PostForm.Get("to"), refusal.Text)
+	} else if err != nil {
+		return err
+	}
+	s.enter(w, r, g, r.PostForm.Get("to"))
+	return nil
+}
+
+// enter sets the cookie of who signed in, and leads on.
+func (s *SignIn) enter(w http.ResponseWriter, r *edge.Request, g grant, to string) {
+	now := s.config.Now()
+	in := session{Token: g.token, Expires: now.Add(sessionLasts)}
+	if g.token == "" {
+		in.Issuer, in.Identity = s.config.Issuer.config.URL, identity(g.identity)
+	}
+	s.setCookie(w, r, sessionCookie, s.key.Sign(sessionCookie, in), sessionLasts)
+	http.Redirect(w, r.Request, localPath(to), http.StatusSeeOther)
+}
+
+// setCookie sets a cookie that only this server reads, and no script; with an
+// empty value it deletes one.
+func (s *SignIn) setCookie(w http.ResponseWriter, r *edge.Request, name, value string, lasts time.Duration) {
+	age := int(lasts.Seconds())
+	if value == "" {
+		age = -1
+	}
+	secure := strings.HasPrefix(s.origin(r.Request), "https:")
+	http.SetCookie(w, &http.Cookie{Name: cookieName(name, secure), Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: secure,
+		SameSite: http.SameSiteLaxMode}) // not Strict: the issuer's page leads back here
+}
+
+// cookieName returns the name under which a cookie is sent: a prefix makes browsers
+// take it only from this host itself, by TLS.
+func cookieName(name string, secure bool) string {
+	if secure {
+		return "__Host-" + name
+	}
+	return name
+}
+
+// cookie decodes a cookie of this server.
+func (s *SignIn) cookie(r *http.Request, name string, value any) error {
+	c, err := r.Cookie(cookieName(name, strings.HasPrefix(s.origin(r), "https:")))
+	if err != nil {
+		return errNobody
+	}
+	if s.key.Open(name, c.Value, value) != nil {
+		return errNobody
+	}
+	return nil
+}
+
+// fromCookie returns who signed in as a request's cookie says.
+func (s *SignIn) fromCookie(r *http.Request) (todo.Identity, error) {
+	var in session
+	if err := s.cookie(r, sessionCookie, &in); err != nil {
+		return todo.Identity{}, err
+	}
+	now := s.config.Now()
+	switch {
+	case !now.Before(in.Expires):
+		return todo.Identity{}, errNobody
+	case in.Token != "" && s.config.Tokens != nil:
+		token, err := s.config.Tokens.find(in.Token)
+		if err != nil {
+			return todo.Identity{}, s.outage(err)
+		}
+		g, err := token.grant(now)
+		return g.identity, err
+	case in.Token == "" && s.config.Issuer != nil && in.Issuer == s.config.Issuer.config.URL:
+		return todo.Identity(in.Identity), nil
+	}
+	return todo.Identity{}, errNobody // the server signs in differently now
+}
+
+// signOut ends the session of a browser.
+func (s *SignIn) signOut(w http.ResponseWriter, r *edge.Request) error {
+	s.setCookie(w, r, sessionCookie, "", 0)
+	http.Redirect(w, r.Request, signInPath, http.StatusSeeOther)
+	return nil
+}
+
+// oauth returns the panel as a client of the issuer.
+func (s *SignIn) oauth(r *edge.Request) (*oauth2.Config, error) {
+	found, err := s.config.Issuer.discover(r.Context())
+	if err != nil {
+		return nil, s.outage(err)
+	}
+	c := s.config.Issuer.config
+	return &oauth2.Config{ClientID: c.ClientID, ClientSecret: c.ClientSecret, Endpoint: found.endpoint,
+		RedirectURL: s.origin(r.Request) + callbackPath, Scopes: []string{oidc.ScopeOpenID, ScopeRead, ScopeWrite}}, nil
+}
+
+// start leads to the issuer's page for signing in (authorization code with PKCE).
+func (s *SignIn) start(w http.ResponseWriter, r *edge.Request) error {
+	client, err := s.oauth(r)
+	if err != nil {
+		return err
+	}
+	a := attempt{State: rand.Text(), Verifier: oauth2.GenerateVerifier(), To: localPath(r.URL.Query().Get("to")), Expires: s.config.Now().Add(signInLasts)}
+	s.setCookie(w, r, attemptCookie, s.key.Sign(attemptCookie, a), signInLasts)
+	address := client.AuthCodeURL(a.State, oauth2.S256ChallengeOption(a.Verifier), s.resource())
+	http.Redirect(w, r.Request, address, http.StatusSeeOther)
+	return nil
+}
+
+// resource says for what the access token shall be (RFC 8707).
+func (s *SignIn) resource() oauth2.AuthCodeOption {
+	return oauth2.SetAuthURLParam("resource", s.config.Issuer.config.Audience)
+}
+
+// callback signs in who comes back from the issuer's page.
+func (s *SignIn) callback(w http.ResponseWriter, r *edge.Request) error {
+	var a attempt
+	q := r.URL.Query()
+	if s.cookie(r.Request, attemptCookie, &a) != nil || !s.config.Now().Before(a.Expires) || q.Get("state") != a.State {
+		return s.draw(w, http.StatusBadRequest, "", "this sign-in began elsewhere or took too long: begin anew")
+	}
+	s.setCookie(w, r, attemptCookie, "", 0)
+	if q.Get("code") == "" {
+		return s.draw(w, http.StatusForbidden, a.To, "the sign-in was refused: "+todo.Cut(q.Get("error"), 100))
+	}
+	client, err := s.oauth(r)
+	if err != nil {
+		return err
+	}
+	ctx := oidc.ClientContext(r.Context(), s.config.Issuer.client)
+	token, err := client.Exchange(ctx, q.Get("code"), oauth2.VerifierOption(a.Verifier), s.resource())
+	if failure := (*oauth2.RetrieveError)(nil); errors.As(err, &failure) {
+		return s.draw(w, http.StatusForbidden, a.To, "the sign-in was refused: "+todo.Cut(failure.ErrorCode, 100))
+	} else if err != nil {
+		return s.outage(fmt.Errorf("exchange the code: %w", err))
+	}
+	g, err := s.check(r.Request, token.AccessToken)
+	if refusal := (*edge.Error)(nil); errors.As(err, &refusal) && refusal.Status < http.StatusInternalServerError {
+		return s.draw(w, refusal.Status, a.To, refusal.Text)
+	} else if err != nil {
+		return err
+	}
+	s.enter(w, r, g, a.To)
+	return nil
+}

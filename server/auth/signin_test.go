@@ -1,0 +1,511 @@
+package auth_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+	"todo-mcp/server/auth"
+	"todo-mcp/server/servertest"
+	"todo-mcp/server/web"
+)
+
+// site is a server with sign-in.
+type site struct {
+	*httptest.Server
+	board *todo.Board
+	path  string // of the tokens' file
+	log   *servertest.Log
+	later atomic.Int64 // how far the clock is ahead
+}
+
+// newSite serves with the tokens of a file and, if it is not nil, an issuer.
+func newSite(t *testing.T, issuer *auth.Issuer, edit func(*web.Config)) *site {
+	t.Helper()
+	s := &site{path: filepath.Join(t.TempDir(), "tokens"), log: &servertest.Log{}}
+	server := servertest.New(t, memory.New(), func(c *server.Config) { c.Log = s.log.Logger() })
+	s.board = server.Board
+	s.Server = servertest.Serve(t, server, func(c *web.Config) {
+		c.Now, c.Log = s.now, s.log.Logger()
+		c.SignIn = auth.New(auth.Config{Tokens: auth.NewTokens(s.path), Issuer: issuer, Key: servertest.Key, Now: s.now, Log: c.Log})
+		if edit != nil {
+			edit(c)
+		}
+	})
+	return s
+}
+
+// now is the clock; wait sets it forward.
+func (s *site) now() time.Time { return time.Now().Add(time.Duration(s.later.Load())) }
+
+func (s *site) wait(d time.Duration) { s.later.Add(int64(d)) }
+
+// token makes a token.
+func (s *site) token(t *testing.T, token auth.Token) string {
+	t.Helper()
+	if token.Scopes == nil {
+		token.Scopes = []string{auth.ScopeRead, auth.ScopeWrite}
+	}
+	if token.Principal == "" {
+		token.Principal = token.Name
+	}
+	text, err := auth.NewToken(s.path, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// list makes a list of a principal and returns its id.
+func (s *site) list(t *testing.T, principal, text string) string {
+	t.Helper()
+	out, err := s.board.As(principal).Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: todo.NewID()}},
+		Change: func(d *todo.Draft) error { d.Append(text, "second"); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.After.List.ID
+}
+
+// answer is the answer to a request.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// ask sends a request; what is "METHOD /path", and headers alternates names and
+// values. It follows no redirect.
+func (s *site) ask(t *testing.T, what, body string, headers ...string) answer {
+	t.Helper()
+	method, path, _ := strings.Cut(what, " ")
+	req, err := http.NewRequest(method, s.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Add(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{res.StatusCode, res.Header, string(data)}
+}
+
+// allLists finds every list, the last changed first.
+var allLists = todo.Query{}
+
+func bearer(token string) []string { return []string{"Authorization", "Bearer " + token} }
+
+// routes are all routes that show or change something, with a body for those that
+// take one. LIST is a list's id.
+func routes() map[string]string {
+	return map[string]string{
+		"GET /": "", "GET /?show=past": "", "GET /lists/LIST": "", "GET /lists/LIST?revision=1": "", "GET /lists/LIST.md": "", "GET /lists/LIST.json": "", "GET /lists/LIST/edit": "",
+		"GET /lists/LIST/at/1": "", "POST /lists/LIST/restore/1": "{}", "POST /lists/LIST/edit": `{"do":"add","text":"A","op":"1"}`, "POST /panel/clear": `{"lists":["LIST"]}`,
+		"GET /panel/events": "", "GET /api/lists": "", "GET /api/lists/LIST": "", "GET /api/lists/LIST/history": "", "GET /api/workspace?list=LIST": "", "GET /api/events": "", "GET /api/stream": "",
+		"POST /mcp": servertest.Initialize(1, "c"), "GET /mcp": "", "DELETE /mcp": "", "OPTIONS /mcp": "",
+	}
+}
+
+// BAD-INPUT 29, 32: without a valid token nobody gets anything but 401 and how to
+// sign in, on every route, and no token is in the log.
+func TestNobodyWithoutAToken(t *testing.T) {
+	s := newSite(t, nil, nil)
+	list := s.list(t, "ann", "a secret text")
+	good := s.token(t, auth.Token{Name: "ann"})
+	gone := s.token(t, auth.Token{Name: "gone"})
+	if err := auth.RevokeToken(s.path, "gone"); err != nil {
+		t.Fatal(err)
+	}
+	expired := s.token(t, auth.Token{Name: "old", Principal: "ann", Expires: s.now().Add(time.Hour)})
+	s.wait(time.Hour)
+	for name, headers := range map[string][]string{
+		"none":      nil,
+		"empty":     bearer(""),
+		"garbage":   bearer("\u00ff'; drop"),
+		"no id":     bearer("todo_"),
+		"cut":       bearer(good[:len(good)-1]),
+		"other end": bearer(good[:len(good)-1] + "!"),
+		"revoked":   bearer(gone),
+		"expired":   bearer(expired),
+		"basic":     {"Authorization", "Basic " + good},
+		"two":       append(bearer(good), bearer(good)...),
+		"JWT":       bearer("eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4ifQ."),
+		"cookie":    {"Cookie", "todo-signed-in=e30.AAAA; todo-signed-in=x"},
+	} {
+		for what, body := range routes() {
+			s.wait(time.Second) // see TestFailedSignInsAreLimited
+			a := s.ask(t, strings.ReplaceAll(what, "LIST", list), strings.ReplaceAll(body, "LIST", list), headers...)
+			if a.status != http.StatusUnauthorized || strings.Contains(a.body, "secret") {
+				t.Errorf("29: %s, token %s: %d %s", what, name, a.status, a.body)
+			}
+			if challenge := a.header.Get("WWW-Authenticate"); !strings.HasPrefix(challenge, "Bearer ") || !strings.Contains(challenge, `scope="todos:read todos:write"`) {
+				t.Errorf("29: %s, token %s: WWW-Authenticate: %q", what, name, challenge)
+			} else if (len(headers) > 0 && headers[0] == "Authorization") != strings.Contains(challenge, `error="invalid_token"`) {
+				t.Errorf("29: %s, token %s: WWW-Authenticate: %q", what, name, challenge)
+			}
+		}
+	}
+	s.wait(time.Second)
+	for _, query := range []string{"access_token", "token", "bearer_token"} {
+		if a := s.ask(t, "GET /api/lists?"+query+"="+good, ""); a.status != http.StatusUnauthorized {
+			t.Errorf("32: ?%s: %d", query, a.status)
+		}
+	}
+	if a := s.ask(t, "GET /api/lists", "", bearer(good)...); a.status != 200 || !strings.Contains(a.body, list) {
+		t.Errorf("a valid token: %d %s", a.status, a.body)
+	}
+	for _, line := range s.log.Take() {
+		if strings.Contains(line, good[len("todo_"):]) {
+			t.Errorf("32: a token is logged: %s", line)
+		}
+	}
+	for _, probe := range []string{"GET /livez", "GET /readyz"} {
+		if a := s.ask(t, probe, ""); a.status != 200 {
+			t.Errorf("%s: %d", probe, a.status)
+		}
+	}
+}
+
+// Failed sign-ins of one address are limited; who has a token is not held up.
+func TestFailedSignInsAreLimited(t *testing.T) {
+	s := newSite(t, nil, nil)
+	good := s.token(t, auth.Token{Name: "ann"})
+	limited := false
+	for range 200 {
+		a := s.ask(t, "GET /api/lists", "", bearer("todo_guess")...)
+		limited = limited || a.status == http.StatusTooManyRequests && a.header.Get("Retry-After") != ""
+	}
+	if !limited {
+		t.Error("200 failed sign-ins at once are not limited")
+	}
+	if a := s.ask(t, "GET /api/lists", "", bearer(good)...); a.status != 200 {
+		t.Errorf("a valid token meanwhile: %d %s", a.status, a.body)
+	}
+}
+
+// BAD-INPUT 14: each identity may send so many requests a second; another one is
+// not held up.
+func TestRequestsOfAnIdentityAreLimited(t *testing.T) {
+	s := newSite(t, nil, func(c *web.Config) { c.MaxRate = 2 })
+	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})
+	statuses := make(map[int]int)
+	for range 20 {
+		statuses[s.ask(t, "GET /api/lists", "", bearer(ann)...).status]++
+	}
+	if statuses[200] < 4 || statuses[429] < 10 || statuses[200]+statuses[429] != 20 {
+		t.Errorf("statuses %v", statuses)
+	}
+	if a := s.ask(t, "GET /api/lists", "", bearer(bob)...); a.status != 200 {
+		t.Errorf("another one: %d", a.status)
+	}
+}
+
+// BAD-INPUT 34, 35: by every route, somebody else's list is answered like one that
+// does not exist, whatever the request says of tenants, and is not changed.
+func TestIdentitiesAreWalledOff(t *testing.T) {
+	s := newSite(t, nil, nil)
+	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})
+	foreign := s.list(t, "ann", "a secret text")
+	const missing = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
+	claims := []string{"X-Tenant", "ann", "X-User", "ann", "X-Forwarded-User", "ann", "Todo-Principal", "ann"}
+	for what, body := range routes() {
+		if !strings.Contains(what+body, "LIST") {
+			continue
+		}
+		get := func(list string) string {
+			path := strings.ReplaceAll(what, "LIST", list)
+			if !strings.Contains(path, "?") {
+				path += "?tenant=ann&principal=ann"
+			}
+			a := s.ask(t, path, strings.ReplaceAll(body, "LIST", list), append(bearer(bob), claims...)...)
+			return strings.ReplaceAll(fmt.Sprint(a.status, a.body), list, "LIST")
+		}
+		if got, want := get(foreign), get(missing); got != want {
+			t.Errorf("34: %s: %s\nunknown: %s", what, got, want)
+		}
+	}
+	if a := s.ask(t, "GET /api/lists", "", bearer(bob)...); strings.TrimSpace(a.body) != "[]" {
+		t.Errorf("34: listed: %s", a.body)
+	}
+	if l, err := s.board.As("ann").Load(t.Context(), foreign, 0); err != nil || l.Revision != 1 {
+		t.Errorf("34: revision %d, %v", l.Revision, err)
+	}
+	streams := []*servertest.Events{}
+	for _, path := range []string{"/api/events?after=0", "/api/stream", "/panel/events?after=0"} {
+		streams = append(streams, servertest.OpenStream(t, "GET", s.URL+path, "", bearer(bob)...))
+	}
+	s.write(t, ann, "another secret text")
+	s.write(t, bob, "ours")
+	for i, stream := range streams {
+		if data := stream.Until("ours"); strings.Contains(data, "secret") {
+			t.Errorf("34: stream %d sent %s", i, data)
+		}
+	}
+}
+
+// write calls TodoWrite in the sessionless protocol.
+func (s *site) write(t *testing.T, token, text string) answer {
+	t.Helper()
+	headers := append(servertest.ModernHeaders("tools/call", "TodoWrite"), bearer(token)...)
+	a := s.ask(t, "POST /mcp", servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", text)), headers...)
+	if a.status != 200 {
+		t.Fatalf("TodoWrite: %d %s", a.status, a.body)
+	}
+	return a
+}
+
+// A session of the older protocol is of who began it: for another one it does not
+// exist, not to call in it, listen to it or end it.
+func TestSessionsAreOfTheirIdentity(t *testing.T) {
+	s := newSite(t, nil, nil)
+	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})
+	begun := s.ask(t, "POST /mcp", servertest.Initialize(1, "c"), bearer(ann)...)
+	id := begun.header.Get("Mcp-Session-Id")
+	in := func(token string) []string { return append(bearer(token), "Mcp-Session-Id", id) }
+	call := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))
+	for what, body := range map[string]string{"POST /mcp": call, "GET /mcp": "", "DELETE /mcp": ""} {
+		headers := in(bob)
+		if what == "GET /mcp" {
+			headers = append(headers, "Accept", "text/event-stream")
+		}
+		if a := s.ask(t, what, body, headers...); a.status != http.StatusNotFound {
+			t.Errorf("%s in another one's session: %d %s", what, a.status, a.body)
+		}
+	}
+	if a := s.ask(t, "POST /mcp", call, in(ann)...); a.status != 200 || !strings.Contains(a.body, "updated") {
+		t.Errorf("in one's own session: %d %s", a.status, a.body)
+	}
+}
+
+// BAD-INPUT 33: who may only read is refused every change, in both eras, with the
+// scope that is missing; reading works.
+func TestReadersCannotWrite(t *testing.T) {
+	s := newSite(t, nil, nil)
+	viewer := s.token(t, auth.Token{Name: "vic", Principal: "team", Scopes: []string{auth.ScopeRead}})
+	writer := s.token(t, auth.Token{Name: "wim", Principal: "team"})
+	list := s.list(t, "team", "A")
+	begun := s.ask(t, "POST /mcp", servertest.Initialize(1, "c"), bearer(viewer)...)
+	in := append(bearer(viewer), "Mcp-Session-Id", begun.header.Get("Mcp-Session-Id"))
+	refused := map[string]answer{}
+	for what, body := range routes() {
+		if strings.HasPrefix(what, "POST /lists") || strings.HasPrefix(what, "POST /panel") {
+			refused[what] = s.ask(t, strings.ReplaceAll(what, "LIST", list), strings.ReplaceAll(body, "LIST", list), bearer(viewer)...)
+		}
+	}
+	for tool, args := range map[string]string{
+		"TodoWrite": servertest.Todos("pending", "B"), "write_todos": servertest.Todos("pending", "B"), "SetTodoList": `{"todos":[{"title":"B","status":"pending"}]}`,
+		"create_todos": `{"items":["B"]}`, "update_todo": `{"list_id":"` + list + `","id":"1","status":"completed"}`, "todo_list_tick": `{"list_id":"` + list + `","item_id":"1","status":"completed","revision":1}`,
+	} {
+		refused[tool] = s.ask(t, "POST /mcp", servertest.Call(7, tool, args), in...)
+		refused[tool+" modern"] = s.ask(t, "POST /mcp", servertest.ModernCall(7, tool, args), append(servertest.ModernHeaders("tools/call", tool), bearer(viewer)...)...)
+	}
+	for what, a := range refused {
+		challenge := a.header.Get("WWW-Authenticate")
+		if a.status != http.StatusForbidden || !strings.Contains(challenge, `error="insufficient_scope"`) || !strings.Contains(challenge, "todos:write") || !strings.Contains(a.body, "todos:write") {
+			t.Errorf("33: %s: %d %q %s", what, a.status, challenge, a.body)
+		}
+		if strings.Contains(what, " modern") && !strings.Contains(a.body, `"id":7`) {
+			t.Errorf("33: %s: %s", what, a.body)
+		}
+	}
+	for what, message := range map[string]string{
+		"SetTodoList":    servertest.Call(1, "SetTodoList", `{"list_id":"`+list+`"}`),
+		"todo_list_view": servertest.Call(1, "todo_list_view", `{"list_id":"`+list+`"}`),
+		"resource":       `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"todo://lists/` + list + `"}}`,
+	} {
+		if a := s.ask(t, "POST /mcp", message, in...); a.status != 200 || !strings.Contains(a.body, "second") {
+			t.Errorf("33: reading by %s: %d %s", what, a.status, a.body)
+		}
+	}
+	resume := `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"resume"}}`
+	if a := s.ask(t, "POST /mcp", resume, in...); a.status != 200 || !strings.Contains(a.body, "may see todo lists and not change them") {
+		t.Errorf("33: resume: %d %s", a.status, a.body)
+	}
+	if l, err := s.board.As("team").Load(t.Context(), list, 0); err != nil || l.Revision != 1 {
+		t.Errorf("33: revision %d, %v", l.Revision, err)
+	}
+	page := s.ask(t, "GET /lists/"+list, "", bearer(viewer)...)
+	if !strings.Contains(page.body, "/viewer.css") || !strings.Contains(page.body, "vic") {
+		t.Errorf("33: the viewer's page: %s", page.body)
+	}
+	if a := s.ask(t, "POST /lists/"+list+"/edit", `{"do":"add","text":"B","op":"2"}`, bearer(writer)...); a.status != 200 {
+		t.Errorf("a writer: %d %s", a.status, a.body)
+	}
+	if l, err := s.board.As("team").Load(t.Context(), list, 0); err != nil || l.Writer.User != "wim" || !l.Writer.Person {
+		t.Errorf("written by %+v, %v", l.Writer, err)
+	}
+}
+
+// Users who share the lists of a principal keep their own conversations: a client
+// that says nothing of its chat does not continue another user's list.
+func TestUsersOfATeamKeepTheirConversations(t *testing.T) {
+	s := newSite(t, nil, nil)
+	ann, bob := s.token(t, auth.Token{Name: "ann", Principal: "team"}), s.token(t, auth.Token{Name: "bob", Principal: "team"})
+	s.write(t, ann, "Ann's")
+	s.write(t, bob, "Bob's")
+	s.write(t, ann, "Ann's")
+	lists, err := s.board.As("team").Find(t.Context(), todo.Query{})
+	if err != nil || len(lists) != 2 {
+		t.Fatalf("%d lists, %v", len(lists), err)
+	}
+	if a := s.ask(t, "GET /api/lists", "", bearer(bob)...); !strings.Contains(a.body, "Ann's") {
+		t.Errorf("bob does not see the team's lists: %s", a.body)
+	}
+}
+
+// A person pastes a token and has a session in the browser; it ends with the
+// token, after 12 hours, and by signing out. Nobody is led to another server.
+func TestPersonsSignIn(t *testing.T) {
+	s := newSite(t, nil, nil)
+	token := s.token(t, auth.Token{Name: "ann"})
+	s.list(t, "ann", "A")
+	visit := s.ask(t, "GET /?show=past", "", "Accept", "text/html")
+	if at := visit.header.Get("Location"); visit.status != http.StatusSeeOther || at != "/signin?to=%2F%3Fshow%3Dpast" {
+		t.Fatalf("a visit: %d to %q", visit.status, at)
+	}
+	if a := s.ask(t, "GET "+visit.header.Get("Location"), ""); a.status != 200 || !strings.Contains(a.body, `value="/?show=past"`) {
+		t.Errorf("the page: %d %s", a.status, a.body)
+	}
+	post := func(token, to string) answer {
+		res, err := noRedirects.Post(s.URL+"/signin", "application/x-www-form-urlencoded", strings.NewReader(url.Values{"token": {token}, "to": {to}}.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		data, _ := io.ReadAll(res.Body)
+		return answer{res.StatusCode, res.Header, string(data)}
+	}
+	if a := post("todo_wrong", "/"); a.status != http.StatusUnauthorized || !strings.Contains(a.body, "not valid here") || a.header.Get("Set-Cookie") != "" {
+		t.Errorf("a wrong token: %d %s", a.status, a.body)
+	}
+	for _, to := range []string{"//evil.example", "https://evil.example", `/\evil.example`, "/\tx", "javascript:1", ""} {
+		if a := post(token, to); a.header.Get("Location") != "/" {
+			t.Errorf("to %q leads to %q", to, a.header.Get("Location"))
+		}
+	}
+	in := post(" "+token+"\n", "/?show=past")
+	set := in.header.Get("Set-Cookie")
+	if in.status != http.StatusSeeOther || in.header.Get("Location") != "/?show=past" || !strings.Contains(set, "HttpOnly") || !strings.Contains(set, "SameSite=Lax") || !strings.Contains(set, "Max-Age=43200") {
+		t.Fatalf("signed in: %d %v", in.status, in.header)
+	}
+	if strings.Contains(set, token) {
+		t.Error("the cookie holds the token")
+	}
+	cookie, _, _ := strings.Cut(set, ";")
+	if a := s.ask(t, "GET /", "", "Cookie", cookie); a.status != 200 || !strings.Contains(a.body, "Sign out") {
+		t.Errorf("with the cookie: %d", a.status)
+	}
+	if a := s.ask(t, "POST /signout", "", "Cookie", cookie, "Origin", "https://evil.example"); a.status != http.StatusForbidden {
+		t.Errorf("signed out by another site: %d", a.status)
+	}
+	if a := s.ask(t, "POST /signout", "", "Cookie", cookie); a.status != http.StatusSeeOther || !strings.Contains(a.header.Get("Set-Cookie"), "Max-Age=0") {
+		t.Errorf("signing out: %d %v", a.status, a.header)
+	}
+	s.wait(12 * time.Hour)
+	if a := s.ask(t, "GET /", "", "Cookie", cookie); a.status != http.StatusUnauthorized {
+		t.Errorf("after 12 hours: %d", a.status)
+	}
+	s.wait(-12 * time.Hour)
+	if err := auth.RevokeToken(s.path, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.ask(t, "GET /", "", "Cookie", cookie); a.status != http.StatusUnauthorized {
+		t.Errorf("after the token was revoked: %d", a.status)
+	}
+}
+
+var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// A tokens' file that cannot be read lets nobody in, says so in the log with the
+// line, and works again when it is mended.
+func TestDamagedTokens(t *testing.T) {
+	s := newSite(t, nil, nil)
+	token := s.token(t, auth.Token{Name: "ann"})
+	whole, err := os.ReadFile(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, damaged := range []string{"x", `{"id":"a"}`, string(whole) + "{", strings.Replace(string(whole), "todos:write", "todos:admin", 1)} {
+		if err := os.WriteFile(s.path, []byte(damaged), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if a := s.ask(t, "GET /api/lists", "", bearer(token)...); a.status != http.StatusServiceUnavailable {
+			t.Errorf("%q: %d %s", damaged, a.status, a.body)
+		}
+		if lines := strings.Join(s.log.Take(), "\n"); !strings.Contains(lines, "line ") {
+			t.Errorf("%q: logged %s", damaged, lines)
+		}
+	}
+	if err := os.WriteFile(s.path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.ask(t, "GET /api/lists", "", bearer(token)...); a.status != 200 {
+		t.Errorf("mended: %d %s", a.status, a.body)
+	}
+}
+
+// The file holds no token, is its owner's alone, and refuses what is no token.
+func TestTokensFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "folder", "tokens")
+	token := auth.Token{Name: "ann", Principal: "ann", Scopes: []string{auth.ScopeRead}}
+	text, err := auth.NewToken(path, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, secret, _ := strings.Cut(strings.TrimPrefix(text, "todo_"), "_")
+	if len(secret) != 26 || strings.Contains(string(data), secret) {
+		t.Errorf("token %s in file %s", text, data)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	for problem, bad := range map[string]auth.Token{
+		"named":  token,
+		"bytes":  {Name: strings.Repeat("x", 65), Scopes: token.Scopes},
+		"line":   {Name: "a\nb", Scopes: token.Scopes},
+		"scopes": {Name: "b", Scopes: []string{"admin"}},
+	} {
+		if _, err := auth.NewToken(path, bad); err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("%s: %v", problem, err)
+		}
+	}
+	if err := auth.RevokeToken(path, "bob"); err == nil {
+		t.Error("revoked a token that there is not")
+	}
+	after, err := os.ReadFile(path)
+	if err != nil || string(after) != string(data) {
+		t.Errorf("bad input changed the file: %s, %v", after, err)
+	}
+	var decoded auth.Token
+	if err := json.Unmarshal(data, &decoded); err != nil || decoded.Name != "ann" || decoded.Created.IsZero() {
+		t.Errorf("%+v, %v", decoded, err)
+	}
+}

@@ -1,0 +1,268 @@
+package auth
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"todo-mcp/internal/todo"
+)
+
+// Token is one line of the tokens' file: what is known of a bearer token, which
+// itself is kept nowhere.
+type Token struct {
+	// ID finds the token; it is part of its text.
+	ID string `json:"id"`
+	// Name says for what the token is.
+	Name string `json:"name"`
+	// Principal is whose lists it opens; empty is the server itself, whose lists
+	// commands on its machine show.
+	Principal string `json:"principal"`
+	// Scopes are [ScopeRead] or [ScopeWrite] or both.
+	Scopes []string `json:"scopes"`
+	// Hash is the SHA-256 of the token's text. That text is random, so a slow hash
+	// would not make it safer.
+	Hash    []byte    `json:"sha256"`
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// tokenPrefix begins every token's text, by which people and scanners of sources
+// recognise one: todo_ID_SECRET.
+const tokenPrefix = "todo_"
+
+// MaxTokenName is the length of the longest name, in bytes.
+const MaxTokenName = 64
+
+// validate returns what is wrong with a token.
+func (t Token) validate() error {
+	switch {
+	case t.ID == "" || len(t.Hash) != sha256.Size:
+		return errors.New("it has no id or no sha256")
+	case t.Name == "" || len(t.Name) > MaxTokenName || strings.ContainsFunc(t.Name, isControl):
+		return fmt.Errorf("its name must have 1 to %d bytes on one line", MaxTokenName)
+	case len(t.Principal) > todo.MaxLabel:
+		return fmt.Errorf("its principal is longer than %d bytes", todo.MaxLabel)
+	case len(t.Scopes) == 0 || slices.ContainsFunc(t.Scopes, func(s string) bool { return s != ScopeRead && s != ScopeWrite }):
+		return fmt.Errorf("its scopes must be %s or %s or both", ScopeRead, ScopeWrite)
+	}
+	return nil
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+
+// grant returns what the token entitles to, or errExpired.
+func (t Token) grant(now time.Time) (grant, error) {
+	if !t.Expires.IsZero() && !now.Before(t.Expires) {
+		return grant{}, errExpired
+	}
+	id := todo.Identity{Principal: t.Principal, User: t.Name, ReadOnly: !slices.Contains(t.Scopes, ScopeWrite)}
+	return grant{identity: id, expires: t.Expires, token: t.ID}, nil
+}
+
+// Tokens are the bearer tokens of a file, which other processes may change at any
+// time, and those that live as long as the process. It is safe for concurrent use.
+type Tokens struct {
+	path string // empty for no file
+
+	mu    sync.Mutex
+	own   []Token
+	read  []Token     // of the file as it was at state
+	state os.FileInfo // nil when it was not read
+}
+
+// NewTokens returns the tokens of a file, which need not exist yet; an empty path
+// is no file.
+func NewTokens(path string) *Tokens { return &Tokens{path: path} }
+
+// Add makes a token that is valid until the process ends, and returns its text.
+func (t *Tokens) Add(token Token) string {
+	text := token.generate()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.own = append(t.own, token)
+	return text
+}
+
+// generate sets the id, the hash and the time of a token and returns its text.
+func (t *Token) generate() string {
+	t.ID = strings.ToLower(rand.Text()[:8])
+	text := tokenPrefix + t.ID + "_" + strings.ToLower(rand.Text())
+	sum := sha256.Sum256([]byte(text))
+	t.Hash, t.Created = sum[:], time.Now().UTC().Truncate(time.Second)
+	return text
+}
+
+// check returns what a token's text entitles to. The time that it takes says
+// nothing of the secret.
+func (t *Tokens) check(text string, now time.Time) (grant, error) {
+	id, _, _ := strings.Cut(strings.TrimPrefix(text, tokenPrefix), "_")
+	sum := sha256.Sum256([]byte(text))
+	token, err := t.find(id)
+	if err != nil {
+		return grant{}, err
+	}
+	if subtle.ConstantTimeCompare(sum[:], token.Hash) != 1 {
+		return grant{}, errUnknown
+	}
+	return token.grant(now)
+}
+
+// find returns the token with an id, or errUnknown.
+func (t *Tokens) find(id string) (Token, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.refresh(); err != nil {
+		return Token{}, err
+	}
+	for _, token := range slices.Concat(t.own, t.read) {
+		if token.ID == id {
+			return token, nil
+		}
+	}
+	return Token{}, errUnknown
+}
+
+// refresh reads the file if it has changed. While it cannot be read nobody is let
+// in by it. The caller must hold t.mu.
+func (t *Tokens) refresh() error {
+	if t.path == "" {
+		return nil
+	}
+	state, err := os.Stat(t.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		t.read, t.state = nil, nil
+		return nil
+	case err != nil:
+		return fmt.Errorf("read tokens: %w", err)
+	case t.state != nil && os.SameFile(state, t.state) && state.ModTime().Equal(t.state.ModTime()) && state.Size() == t.state.Size():
+		return nil
+	}
+	t.read, t.state = nil, nil
+	read, err := ReadTokens(t.path)
+	if err != nil {
+		return err
+	}
+	t.read, t.state = read, state
+	return nil
+}
+
+// ReadTokens reads a tokens' file; none has no tokens. An error names the line that
+// is wrong.
+func ReadTokens(path string) (tokens []Token, err error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read tokens: %w", err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	for n := 1; lines.Scan(); n++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		var token Token
+		err := json.Unmarshal(lines.Bytes(), &token)
+		if err == nil {
+			err = token.validate()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read tokens: %s line %d: %w", path, n, err)
+		}
+		tokens = append(tokens, token)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read tokens: %w", err)
+	}
+	return tokens, nil
+}
+
+// NewToken adds a token to a tokens' file, which it makes if there is none, and
+// returns the token's text. Servers that use the file know it at once. An error
+// says that the token has no valid name, principal or scope, or a name that is
+// taken.
+func NewToken(path string, token Token) (text string, err error) {
+	text = token.generate()
+	if err := token.validate(); err != nil {
+		return "", fmt.Errorf("the token is not valid: %w", err)
+	}
+	return text, change(path, func(tokens []Token) ([]Token, error) {
+		if slices.ContainsFunc(tokens, func(t Token) bool { return t.Name == token.Name }) {
+			return nil, fmt.Errorf("there is a token named %q already", token.Name)
+		}
+		return append(tokens, token), nil
+	})
+}
+
+// RevokeToken removes the token with a name or id from a tokens' file. Servers
+// that use the file refuse it at once.
+func RevokeToken(path, name string) error {
+	return change(path, func(tokens []Token) ([]Token, error) {
+		left := slices.DeleteFunc(slices.Clone(tokens), func(t Token) bool { return t.Name == name || t.ID == name })
+		if len(left) == len(tokens) {
+			return nil, fmt.Errorf("there is no token %q", name)
+		}
+		return left, nil
+	})
+}
+
+// change replaces the tokens of a file, while no other process does.
+func change(path string, edit func([]Token) ([]Token, error)) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make folder for tokens: %w", err)
+	}
+	lock := flock.New(path + ".lock")
+	if err := lock.Lock(); err != nil {
+		return fmt.Errorf("lock tokens: %w", err)
+	}
+	defer lock.Close()
+	tokens, err := ReadTokens(path)
+	if err != nil {
+		return err
+	}
+	if tokens, err = edit(tokens); err != nil {
+		return err
+	}
+	return write(path, tokens)
+}
+
+// write replaces a file as a whole: a reader sees the old one or the new one.
+func write(path string, tokens []Token) error {
+	var b bytes.Buffer
+	for _, token := range tokens {
+		line, err := json.Marshal(token)
+		if err != nil {
+			return fmt.Errorf("encode token: %w", err)
+		}
+		b.Write(append(line, '\n'))
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".tokens-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write tokens: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(b.Bytes())
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("write tokens: %w", err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("write tokens: %w", err)
+	}
+	return nil
+}

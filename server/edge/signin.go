@@ -1,0 +1,107 @@
+package edge
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"todo-mcp/internal/todo"
+)
+
+// Authenticator says who sends requests.
+type Authenticator interface {
+	// Authenticate returns who sent a request. An error has the status 401 when the
+	// request says it wrongly or not at all, 403 when who sent it is known and has
+	// no lists here, and 503 when it cannot be found out now.
+	Authenticate(r *http.Request) (todo.Identity, error)
+	// Challenge returns the header WWW-Authenticate of a refusal with status 401
+	// or 403: how to sign in, or which scope is missing.
+	Challenge(r *http.Request, refusal *Error) string
+	// Page returns the address of the page where a person can sign in to see what
+	// the request asked for.
+	Page(r *http.Request) string
+}
+
+// ReadOnly is what somebody reads who may not change what he tried to.
+const ReadOnly = "you may see these lists, not change them: the scope todos:write is missing"
+
+// maxRefusals is how many sign-ins of one address may fail in a second.
+const maxRefusals = 10
+
+// identify returns who sent a request (BAD-INPUT 29).
+func (e *Edge) identify(r *http.Request) (todo.Identity, error) {
+	if e.config.SignIn == nil {
+		return todo.Identity{}, nil
+	}
+	id, err := e.config.SignIn.Authenticate(r)
+	if err != nil {
+		if !e.refusals.allow(e.address(r)) {
+			err = &Error{http.StatusTooManyRequests, "too many failed sign-ins from this address: wait a second"}
+		}
+		return todo.Identity{}, err
+	}
+	if !e.rates.allow(id.Principal + "\x00" + id.User) {
+		return todo.Identity{}, tooMany("too many requests, %d a second is the most (see --max-rate)", e.config.MaxRate)
+	}
+	return id, nil
+}
+
+// refuse answers a request of somebody unknown. A browser that visits a page is
+// led to the one for signing in.
+func (e *Edge) refuse(w http.ResponseWriter, r *http.Request, format Format, err error) {
+	answer := describe(err)
+	switch answer.Status {
+	case http.StatusUnauthorized:
+		if isVisit(r) {
+			http.Redirect(w, r, e.config.SignIn.Page(r), http.StatusSeeOther)
+			return
+		}
+		e.challenge(w, r, answer)
+	case http.StatusForbidden:
+		e.challenge(w, r, answer)
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", "1")
+	}
+	e.fail(w, r, format, err)
+}
+
+// isVisit reports whether a browser asks for a page to show it.
+func isVisit(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+func (e *Edge) challenge(w http.ResponseWriter, r *http.Request, refusal *Error) {
+	if e.config.SignIn != nil {
+		w.Header().Set("WWW-Authenticate", e.config.SignIn.Challenge(r, refusal))
+	}
+}
+
+// Forbid says in the header of an answer which scope the sender lacks to change
+// a list, and returns the answer's error.
+func (r *Request) Forbid(w http.ResponseWriter) *Error {
+	refusal := describe(todo.ErrReadOnly)
+	r.edge.challenge(w, r.Request, refusal)
+	return refusal
+}
+
+// address returns the address of the client that sent a request: that of the
+// connection, or if it is a trusted proxy's, the last one in X-Forwarded-For that
+// is not.
+func (e *Edge) address(r *http.Request) string {
+	address := hostOf(r.RemoteAddr)
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for len(hops) > 0 && e.isTrusted(address) {
+		last := strings.TrimSpace(hops[len(hops)-1])
+		if _, err := netip.ParseAddr(last); err != nil {
+			break
+		}
+		address, hops = last, hops[:len(hops)-1]
+	}
+	return address
+}
+
+func (e *Edge) isTrusted(address string) bool {
+	ip, err := netip.ParseAddr(address)
+	return err == nil && slices.ContainsFunc(e.config.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip.Unmap()) })
+}

@@ -1,0 +1,71 @@
+// Package signed makes texts that clients keep for the server, such as session ids
+// and cookies: anybody can read one, and only who has the key can make one.
+package signed
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+)
+
+// Key signs texts. It is safe for concurrent use.
+type Key struct{ secret func() []byte }
+
+// NewKey returns a key with a secret of 32 bytes or more, which is asked for at
+// most once, when it is first needed.
+func NewKey(secret func() []byte) Key { return Key{sync.OnceValue(secret)} }
+
+// ErrForged: the text was not signed with this key for this purpose.
+var ErrForged = errors.New("not signed here")
+
+// MaxLength is the length in bytes above which no text is read.
+const MaxLength = 4096
+
+// Sign returns a value as a signed text of letters, digits, "-", "_" and a dot. The
+// text is only valid for the same purpose. It panics for a value that has no JSON.
+func (k Key) Sign(purpose string, value any) string {
+	data, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	payload := base64.RawURLEncoding.EncodeToString(data)
+	return payload + "." + k.sum(purpose, payload)
+}
+
+// Check returns [ErrForged] for a text that [Key.Sign] did not return for this
+// purpose.
+func (k Key) Check(purpose, text string) error {
+	payload, sum, ok := strings.Cut(text, ".")
+	if !ok || len(text) > MaxLength || !hmac.Equal([]byte(sum), []byte(k.sum(purpose, payload))) {
+		return ErrForged
+	}
+	return nil
+}
+
+// Read decodes the value of a text whose signature is checked elsewhere. Of a text
+// in another form it decodes what it can.
+func Read(text string, value any) {
+	payload, _, _ := strings.Cut(text, ".")
+	if data, err := base64.RawURLEncoding.DecodeString(payload); err == nil {
+		_ = json.Unmarshal(data, value)
+	}
+}
+
+// Open decodes the value of a text, or returns [ErrForged].
+func (k Key) Open(purpose, text string, value any) error {
+	if err := k.Check(purpose, text); err != nil {
+		return err
+	}
+	Read(text, value)
+	return nil
+}
+
+func (k Key) sum(purpose, payload string) string {
+	mac := hmac.New(sha256.New, k.secret())
+	mac.Write([]byte("todo-mcp " + purpose + "\x00" + payload))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:24])
+}
