@@ -183,6 +183,31 @@ func (l Lists) Restore(ctx context.Context, list string, revision int64, w Write
 	})
 }
 
+// Undo returns the change that takes back what a list became from one revision to
+// a later one: its items, its title, and whether it was put away. Applied as by a
+// person who saw the later one ([Write.Seen]) it leaves what came after. Undo
+// returns [ErrNotFound] when there is no such list, or a revision is not kept.
+func (l Lists) Undo(ctx context.Context, list string, from, seen int64) (Change, error) {
+	old, err := l.Load(ctx, list, from)
+	if err != nil {
+		return nil, err
+	}
+	saw, err := l.Load(ctx, list, seen)
+	if err != nil {
+		return nil, err
+	}
+	return func(d *Draft) error {
+		d.Restore(old.Items)
+		if old.GivenTitle != saw.GivenTitle {
+			d.Rename(old.GivenTitle)
+		}
+		if old.Archived != saw.Archived {
+			d.Archive(old.Archived)
+		}
+		return nil
+	}, nil
+}
+
 // Archive puts a list away, or brings it back; see [Snapshot.Archived].
 func (l Lists) Archive(ctx context.Context, list string, away bool, w Writer) (Outcome, error) {
 	if !away {

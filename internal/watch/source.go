@@ -158,31 +158,11 @@ func (l Local) Apply(ctx context.Context, e Edit) (todo.Outcome, error) {
 		return l.Lists.Restore(ctx, e.List, e.Revision, w)
 	case Undo:
 		var err error
-		if change, err = l.undo(ctx, e); err != nil {
+		if change, err = l.Lists.Undo(ctx, e.List, e.From, e.Seen); err != nil {
 			return todo.Outcome{}, err
 		}
 	}
 	return l.Lists.Apply(ctx, todo.Write{Target: todo.Target{List: e.List}, Writer: w, Seen: e.Seen, Change: change})
-}
-
-// undo returns the change that takes back what was changed from one revision to
-// another; the board merges it with what came after.
-func (l Local) undo(ctx context.Context, e Edit) (todo.Change, error) {
-	old, err := l.Lists.Load(ctx, e.List, e.From)
-	if err != nil {
-		return nil, err
-	}
-	saw, err := l.Lists.Load(ctx, e.List, e.Seen)
-	if err != nil {
-		return nil, err
-	}
-	return func(d *todo.Draft) error {
-		d.Restore(old.Items)
-		if old.GivenTitle != saw.GivenTitle {
-			d.Rename(old.GivenTitle)
-		}
-		return nil
-	}, nil
 }
 
 // errItemGone: an agent removed the item in the meantime.

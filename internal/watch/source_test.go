@@ -178,6 +178,26 @@ func TestUndoIsOfTheEditAlone(t *testing.T) {
 	})
 }
 
+// A tick brings an archived list back, and to undo it puts the list away again.
+func TestUndoPutsAwayAgain(t *testing.T) {
+	onEachSource(t, func(t *testing.T, board *todo.Board, source Source) {
+		writeItems(t, board, "release", "A")
+		id := load(t, board).List.ID
+		apply := func(e Edit, archived bool) todo.Snapshot {
+			t.Helper()
+			e.List = id
+			out, err := source.Apply(t.Context(), e)
+			if err != nil || out.After.Archived != archived {
+				t.Errorf("%s: archived %v, %v", e.Do, out.After.Archived, err)
+			}
+			return out.After
+		}
+		seen := apply(Edit{Do: Archive, Away: true}, true).Revision
+		tick := Edit{Do: SetStatus, Item: "1", Status: todo.Completed, Seen: seen}
+		apply(tick.inverse(apply(tick, false)), true)
+	})
+}
+
 // An undo that finds nothing to take back says so, and not that it is done.
 func TestUndoFindsNothing(t *testing.T) {
 	onEachSource(t, func(t *testing.T, board *todo.Board, source Source) {

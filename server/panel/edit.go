@@ -135,11 +135,14 @@ func apply(ctx context.Context, lists todo.Lists, id string, e personsEdit) (tod
 		return todo.Outcome{}, err
 	}
 	write := todo.Write{Target: todo.Target{List: list.List.ID}, Writer: by("edit"), Seen: e.Seen, Operation: e.operation(id)}
-	if e.Do == "undo" {
-		write.Change, err = undo(ctx, lists, id, e)
-	} else {
+	switch {
+	case e.Do != "undo":
 		write.Change, err = e.change()
 		err = asBad(err)
+	case e.From < 1 || e.Seen <= e.From:
+		err = edge.BadRequest("undo needs the revisions from and seen")
+	default:
+		write.Change, err = lists.Undo(ctx, id, e.From, e.Seen)
 	}
 	if err != nil {
 		return todo.Outcome{}, err
@@ -152,33 +155,6 @@ func asBad(err error) error {
 		return edge.BadRequest("%s", err)
 	}
 	return nil
-}
-
-// undo returns the change that makes undone what happened from one revision to
-// another: it restores the former as a person who sees the latter, and the board
-// merges that with what came after.
-func undo(ctx context.Context, lists todo.Lists, id string, e personsEdit) (todo.Change, error) {
-	if e.From < 1 || e.Seen <= e.From {
-		return nil, edge.BadRequest("undo needs the revisions from and seen")
-	}
-	old, err := lists.Load(ctx, id, e.From)
-	if err != nil {
-		return nil, err
-	}
-	saw, err := lists.Load(ctx, id, e.Seen)
-	if err != nil {
-		return nil, err
-	}
-	return func(d *todo.Draft) error {
-		d.Restore(old.Items)
-		if old.GivenTitle != saw.GivenTitle {
-			d.Rename(old.GivenTitle)
-		}
-		if old.Archived != saw.Archived {
-			d.Archive(old.Archived)
-		}
-		return nil
-	}, nil
 }
 
 // operation returns the identity of the edit; the zero Operation when the page
