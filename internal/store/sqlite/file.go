@@ -177,7 +177,7 @@ func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo, conn
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	version, err := schemaVersion(ctx, db)
-	if err == nil && version > 0 && version < len(migrations()) {
+	if err == nil && version > 0 && version < newestVersion {
 		err = upgrade(ctx, path)
 	}
 	if err == nil && version > 0 {

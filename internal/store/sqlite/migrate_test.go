@@ -1,13 +1,85 @@
 package sqlite
 
 import (
+	"crypto/sha256"
+	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"todo-mcp/internal/todo"
 )
+
+// A released migration never changes: files that went through it and files that go
+// through it later are to be the same. Each new one has its line here.
+func TestMigrationsStayAsReleased(t *testing.T) {
+	released := []string{
+		"26d597e9955d1330401d8e078cc17a9b5d076c8fa828e2cc744eb14a742c2932",
+		"26bdf12ea6420a3c2264657882f9b9748899232ecba0d4571f88217410a6c50a",
+		"01afaa24b12065be6e630a34ce269a6a89bc92f243e91f280007f959753dc6d9",
+		"5b01436a8cd9fbc71da632e2cdb0a22367e3b2dbefa8657aab5f72f94fb01817",
+		"31dea0bdc491906244e53d2b8bb0e628fa7cec9f935c4e681f44e5176543fb42",
+	}
+	files, err := migrations.ReadDir("migrations")
+	if err != nil || len(files) != newestVersion || len(released) != newestVersion {
+		t.Fatalf("%d files and %d lines here for version %d, %v", len(files), len(released), newestVersion, err)
+	}
+	for i, want := range released {
+		text, err := migrations.ReadFile(fmt.Sprintf("migrations/%d.sql", i+1))
+		if got := fmt.Sprintf("%x", sha256.Sum256(text)); err != nil || got != want {
+			t.Errorf("migration %d has the sum %s, %v", i+1, got, err)
+		}
+	}
+}
+
+// Files of earlier versions have the schema of a new file when they are upgraded,
+// but for white space.
+func TestUpgradedFilesHaveTheSchemaOfNewOnes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	mustSave(t, openWithCleanup(t, path), "a", 1)
+	fresh := schemaOf(t, path)
+	for _, version := range []string{"version1", "version2"} {
+		path := copyVersion(t, version)
+		if _, err := openWithCleanup(t, path).Position(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(fresh, schemaOf(t, path)); diff != "" {
+			t.Errorf("%s (-new file +upgraded)\n%s", version, diff)
+		}
+	}
+}
+
+// schemaOf returns the SQL that made what is in a file, by type and name.
+func schemaOf(t *testing.T, path string) map[string]string {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), `SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	schema := map[string]string{}
+	for rows.Next() {
+		var what, text string
+		if err := rows.Scan(&what, &text); err != nil {
+			t.Fatal(err)
+		}
+		schema[what] = strings.Join(strings.Fields(text), " ")
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
 
 // copyVersion copies a file of an earlier schema version to a temporary folder
 // and returns the path of the copy.

@@ -131,7 +131,7 @@ func TestNewerVersionWhileOpen(t *testing.T) {
 	if _, err := s.Save(t.Context(), snapshot("a", 2)); !errors.Is(err, todo.ErrTooNew) {
 		t.Errorf("52: %v", err)
 	}
-	execSQL(t, db, fmt.Sprint("PRAGMA user_version = ", len(migrations())))
+	execSQL(t, db, fmt.Sprint("PRAGMA user_version = ", newestVersion))
 	mustSave(t, s, "a", 2)
 }
 

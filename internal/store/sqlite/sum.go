@@ -12,19 +12,13 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+// sumFunction is the name of the SQL function that computes the checksum of its
+// arguments. Migrations call it, so that it stays as it is.
+//
 // Each row has a checksum of its other columns, which is verified when the row is
 // read: SQLite does not notice when a disk returns other bytes than were written
 // (BAD-INPUT 78). Not in it are the columns of lists that say which revision is
 // the newest, since that revision's row says so, too.
-const (
-	historySum = sumFunction + `(list, revision, operation, person, base, body)`
-	listSum    = sumFunction + `(id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta)`
-	bindingSum = sumFunction + `(principal, conversation, list, seen, process, moved, at, server, until)`
-	baseSum    = sumFunction + `(id, list, items)`
-)
-
-// sumFunction is the name of the SQL function that computes the checksum of its
-// arguments.
 const sumFunction = "todo_sum"
 
 func init() {

@@ -167,7 +167,8 @@ func (w *writer) prepare() error {
 		&w.stmt.insertAnnouncement: `INSERT INTO announcements (list, revision, call, process) VALUES (?, ?, ?, ?)`,
 		&w.stmt.trimAnnouncements:  `DELETE FROM announcements WHERE seq <= ?`,
 		&w.stmt.bind: `INSERT OR REPLACE INTO bindings (principal, conversation, list, seen, process, moved, at, server, until, sum)
-			SELECT principal, conversation, list, seen, process, moved, at, server, until, ` + bindingSum + ` FROM (
+			SELECT principal, conversation, list, seen, process, moved, at, server, until,
+				` + sumFunction + `(principal, conversation, list, seen, process, moved, at, server, until) FROM (
 				SELECT ?1 AS principal, ?2 AS conversation, ?3 AS list, max(?4, coalesce(old.seen, 0)) AS seen,
 					CASE ?5 WHEN '' THEN coalesce(old.process, '') ELSE ?5 END AS process,
 					CASE WHEN ?6 THEN (SELECT coalesce(max(moved), 0) + 1 FROM bindings WHERE principal = ?1 AND conversation = ?2)
@@ -201,7 +202,7 @@ func (w *writer) begin(s *Store) error {
 	}
 	var version int
 	err := w.stmt.version.QueryRow().Scan(&version)
-	if err == nil && version > len(migrations()) {
+	if err == nil && version > newestVersion {
 		// another process upgraded the file after we opened it
 		err = fmt.Errorf("schema version %d: %w", version, todo.ErrTooNew)
 	}
