@@ -48,6 +48,8 @@ type saved struct {
 	Seq      int64
 	List     string
 	Revision int64
+	Meta     []byte
+	Parent   *string
 }
 
 const saveStatement = `SELECT (s).* FROM todo_mcp.save($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21) AS s`
@@ -98,7 +100,7 @@ func (s *Store) save(ctx context.Context, next todo.Snapshot, bindings []todo.Bi
 		l.ID, next.Revision, plain(next.Operation.ID), next.Writer.Person, row.Body, unixNano(next.Updated), next.Deleted,
 		row.Base, row.Drift, newBase, meta, plain(l.Principal), plain(l.Client), plain(l.Workspace), plain(l.Parent), plain(l.ParentConversation), plain(l.Conversation),
 		unixNano(time.Now()), newBindings(bindings), over, newKeep(s.keep),
-	).Scan(&done.Status, &done.Seq, &done.List, &done.Revision)
+	).Scan(&done.Status, &done.Seq, &done.List, &done.Revision, &done.Meta, &done.Parent)
 	if taken := (*pgconn.PgError)(nil); errors.As(err, &taken) && taken.Code == uniqueViolation {
 		return s.raced(ctx, next)
 	}
@@ -128,8 +130,7 @@ func (s *Store) finish(ctx context.Context, next todo.Snapshot, done saved) (tod
 	switch done.Status {
 	case "saved":
 		s.notices.send()
-		next.Seq = done.Seq
-		return s.withList(ctx, next)
+		return asStored(next, done)
 	case "repeated":
 		earlier, err := s.load(ctx, done.List, done.Revision)
 		switch {
@@ -155,19 +156,13 @@ func (s *Store) finish(ctx context.Context, next todo.Snapshot, done saved) (tod
 	return todo.Snapshot{}, fmt.Errorf("the database answered %q", done.Status)
 }
 
-// withList returns a snapshot that was saved with the list as it is stored.
-func (s *Store) withList(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
-	if next.Revision == 1 && next.List.ParentConversation == "" {
-		return next, nil
-	}
-	var meta []byte
-	var parent *string
-	err := s.pool.QueryRow(ctx, `SELECT l.meta, `+heldByParent+` FROM todo_mcp.lists l WHERE l.id = $1`, next.List.ID).Scan(&meta, &parent)
-	if err != nil {
+// asStored returns a snapshot that was saved with what the database says of it.
+func asStored(next todo.Snapshot, done saved) (_ todo.Snapshot, err error) {
+	next.Seq = done.Seq
+	if next.List, err = decodeList(done.Meta, done.Parent); err != nil {
 		return todo.Snapshot{}, unread(err)
 	}
-	next.List, err = decodeList(meta, parent)
-	return next, err
+	return next, nil
 }
 
 // unread is the error when what was saved cannot be read.

@@ -152,6 +152,11 @@ func parents(t *testing.T, s todo.Store) {
 	if saved := mustSave(t, s, sub); saved.List.Parent != "m2" {
 		t.Errorf("saved again with parent %q", saved.List.Parent)
 	}
+	sub.Revision = 3
+	back := holds("main", "m1", "m2")
+	if saved, err := s.Save(t.Context(), sub, back); err != nil || saved.List.Parent != "m1" {
+		t.Errorf("saved with a binding that moves the parent: %q, %v", saved.List.Parent, err)
+	}
 }
 
 func hostCalls(t *testing.T, s todo.Store) {

@@ -200,8 +200,9 @@ END $$;
 
 -- What save did: status is saved, repeated, conflict, missing, lists or begun (too
 -- many of them). With a repeated operation list and revision are what it saved;
--- with a conflict list is the one to read.
-CREATE TYPE todo_mcp.saved AS (status text, seq bigint, list text, revision bigint);
+-- with a conflict list is the one to read. Of a list that was saved meta is as it
+-- is stored, and parent what its parent_conversation holds now, null without one.
+CREATE TYPE todo_mcp.saved AS (status text, seq bigint, list text, revision bigint, meta text, parent text);
 
 -- Saves one revision, with bindings. p_meta is null unless a list begins.
 CREATE FUNCTION todo_mcp.save(
@@ -221,7 +222,7 @@ DECLARE
 	witness bigint;
 BEGIN
 	IF p_operation <> '' THEN
-		SELECT 'repeated', h.seq, h.list, h.revision INTO res FROM todo_mcp.history h WHERE h.operation = p_operation;
+		SELECT 'repeated', h.seq, h.list, h.revision, NULL, NULL INTO res FROM todo_mcp.history h WHERE h.operation = p_operation;
 		IF FOUND THEN RETURN res; END IF;
 	END IF;
 	v_seq := todo_mcp.seq();
@@ -233,37 +234,38 @@ BEGIN
 		PERFORM 1 FROM todo_mcp.lists l WHERE l.id = p_list;
 		IF FOUND OR held <> p_over THEN
 			IF p_operation <> '' THEN -- it may have been this operation
-				SELECT 'repeated', h.seq, h.list, h.revision INTO res FROM todo_mcp.history h WHERE h.operation = p_operation;
+				SELECT 'repeated', h.seq, h.list, h.revision, NULL, NULL INTO res FROM todo_mcp.history h WHERE h.operation = p_operation;
 				IF FOUND THEN RETURN res; END IF;
 			END IF;
 			PERFORM 1 FROM todo_mcp.lists l WHERE l.id = p_list;
-			RETURN ('conflict', 0, CASE WHEN FOUND THEN p_list ELSE held END, 0)::todo_mcp.saved;
+			RETURN ('conflict', 0, CASE WHEN FOUND THEN p_list ELSE held END, 0, NULL, NULL)::todo_mcp.saved;
 		END IF;
 		IF p_keep.begun > 0 AND p_conversation <> '' THEN
 			SELECT count(*) INTO n FROM (SELECT 1 FROM todo_mcp.lists l WHERE l.conversation = p_conversation AND l.principal = p_principal
 				AND l.begun >= p_now - 86400000000000 LIMIT p_keep.begun) AS begun_lately;
-			IF n >= p_keep.begun THEN RETURN ('begun', 0, '', n)::todo_mcp.saved; END IF;
+			IF n >= p_keep.begun THEN RETURN ('begun', 0, '', n, NULL, NULL)::todo_mcp.saved; END IF;
 		END IF;
 		IF p_keep.lists > 0 THEN
 			SELECT coalesce(sum(c.n), 0) INTO n FROM todo_mcp.list_counts c WHERE c.principal = p_principal;
 			IF n >= p_keep.lists AND p_keep.abandoned > 0 THEN
 				n := n - todo_mcp.evict(p_principal, p_now - p_keep.abandoned, 16);
 			END IF;
-			IF n >= p_keep.lists THEN RETURN ('lists', 0, '', n)::todo_mcp.saved; END IF;
+			IF n >= p_keep.lists THEN RETURN ('lists', 0, '', n, NULL, NULL)::todo_mcp.saved; END IF;
 		END IF;
 		INSERT INTO todo_mcp.lists VALUES (p_list, p_principal, p_client, p_workspace, p_parent, p_parent_conversation, p_conversation,
 			p_now, p_meta, p_revision, v_seq, p_updated, p_base, p_drift, p_deleted, octet_length(p_body) + coalesce(octet_length(p_new_base), 0));
 	ELSE
 		UPDATE todo_mcp.lists l SET revision = p_revision, seq = v_seq, updated = p_updated, base = p_base, drift = p_drift, deleted = p_deleted,
 			bytes = l.bytes + octet_length(p_body) + coalesce(octet_length(p_new_base), 0)
-			WHERE l.id = p_list AND l.revision = p_revision - 1;
+			WHERE l.id = p_list AND l.revision = p_revision - 1
+			RETURNING l.meta, l.principal, l.parent_conversation INTO p_meta, p_principal, p_parent_conversation;
 		IF NOT FOUND THEN
 			IF p_operation <> '' THEN
-				SELECT 'repeated', h.seq, h.list, h.revision INTO res FROM todo_mcp.history h WHERE h.operation = p_operation;
+				SELECT 'repeated', h.seq, h.list, h.revision, NULL, NULL INTO res FROM todo_mcp.history h WHERE h.operation = p_operation;
 				IF FOUND THEN RETURN res; END IF;
 			END IF;
 			PERFORM 1 FROM todo_mcp.lists l WHERE l.id = p_list;
-			RETURN (CASE WHEN FOUND THEN 'conflict' ELSE 'missing' END, 0, p_list, 0)::todo_mcp.saved;
+			RETURN (CASE WHEN FOUND THEN 'conflict' ELSE 'missing' END, 0, p_list, 0, NULL, NULL)::todo_mcp.saved;
 		END IF;
 	END IF;
 	IF p_new_base IS NOT NULL THEN
@@ -293,11 +295,11 @@ BEGIN
 			SELECT o.principal, o.conversation, o.list FROM todo_mcp.bindings o
 			WHERE o.at < p_now - p_keep.bindings AND o.conversation NOT LIKE 'name:%' LIMIT 100 FOR UPDATE SKIP LOCKED);
 	END IF;
-	RETURN ('saved', v_seq, p_list, p_revision)::todo_mcp.saved;
+	RETURN ('saved', v_seq, p_list, p_revision, p_meta,
+		CASE WHEN p_parent_conversation <> '' THEN todo_mcp.held(p_principal, p_parent_conversation) END)::todo_mcp.saved;
 END $$;
 
--- Replaces all revisions of lists by one without content, see todo.Store.
--- p_texts are the meta and the body of each.
+-- Replaces all revisions of a list by one without content, see todo.Store.
 CREATE FUNCTION todo_mcp.purge(p_list text, p_revision bigint, p_meta text, p_body text, p_now bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
 	UPDATE todo_mcp.lists SET client = '', workspace = '', parent = '', parent_conversation = '', conversation = '', meta = p_meta,
