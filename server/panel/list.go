@@ -68,6 +68,7 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 			if err != nil {
 				return err
 			}
+			r.Lists.Look(l)
 			return write(w, l)
 		}
 	}
@@ -77,7 +78,12 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	if r.URL.Query().Has("done") {
 		return p.done(w, r, id)
 	}
-	page, err := p.listPage(r.Context(), r.Lists, id)
+	f, err := readFamily(r.Context(), r.Lists, id)
+	if err != nil {
+		return err
+	}
+	r.Lists.Look(f.main)
+	page, err := p.pageOf(r.Context(), r.Lists, f)
 	if err != nil {
 		return err
 	}
@@ -137,12 +143,17 @@ func (p *Panel) listPage(ctx context.Context, lists todo.Lists, id string) (list
 	if err != nil {
 		return listPage{}, err
 	}
+	return p.pageOf(ctx, lists, f)
+}
+
+// pageOf returns the content of the page of lists that were read.
+func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f family) (page listPage, err error) {
 	now := p.config.Now()
-	page := listPage{listView: viewOf(f, now), Adding: len(f.main.Items) < todo.MaxItems}
+	page = listPage{listView: viewOf(f, now), Adding: len(f.main.Items) < todo.MaxItems}
 	if page.Unseen, err = unseenOf(ctx, lists, f); err != nil {
 		return page, err
 	}
-	rests := f.states[id].Rests()
+	rests := f.states[f.main.List.ID].Rests()
 	for _, i := range f.main.Items {
 		v := itemOf(i, now, rests)
 		v.Yours = page.Unseen.marks[i.ID]
@@ -286,6 +297,7 @@ func (p *Panel) done(w http.ResponseWriter, r *edge.Request, id string) error {
 	if err != nil {
 		return err
 	}
+	r.Lists.Look(l)
 	var items []itemView
 	for _, i := range l.Items {
 		if i.Status == todo.Completed || i.Status == todo.Cancelled {

@@ -55,6 +55,27 @@ func TestPanelPages(t *testing.T) {
 	}
 }
 
+// BAD-INPUT 65: a list that a person looked at on the panel is not abandoned; one
+// that the board alone showed may be.
+func TestPanelNotesWhatWasLookedAt(t *testing.T) {
+	for path, looked := range map[string]int{"/lists/%s": 1, "/lists/%s?revision=1": 1, "/lists/%s?done": 1, "/lists/%s.md": 1, "/lists/%s.json?revision=1": 1,
+		"/": 0, "/lists/none": 0} {
+		t.Run(path, func(t *testing.T) {
+			store := memory.New()
+			web := servertest.Serve(t, servertest.New(t, store, nil), nil)
+			write := servertest.Writer(t, web.URL, "claude-code")
+			write(servertest.Todos("pending", "A"))
+			id := listIDs(t, web.URL)[0]
+			servertest.GetJSON(t, web.URL+strings.Replace(path, "%s", id, 1), nil)
+			write(servertest.Todos("completed", "A")) // what was looked at is stored with it
+			bound, err := store.Bindings(t.Context(), "", "person")
+			if err != nil || len(bound) != looked || looked == 1 && (bound[0].List != id || bound[0].Seen != 1) {
+				t.Errorf("65: bindings %+v, %v", bound, err)
+			}
+		})
+	}
+}
+
 // A list's page offers the revisions that are kept and no others.
 func TestPanelOffersKeptRevisions(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, memory.NewKeeping(todo.Keep{Revisions: 2}), nil), nil)
