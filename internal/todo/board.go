@@ -16,7 +16,6 @@ import (
 type Board struct {
 	store     Store
 	now       func() time.Time
-	newID     func() string
 	process   string
 	turns     turns
 	feed      *feed
@@ -36,10 +35,6 @@ type Option func(*Board)
 // WithClock makes the board read the time from now instead of [time.Now].
 func WithClock(now func() time.Time) Option { return func(b *Board) { b.now = now } }
 
-// WithIDs makes the board generate the ids of lists and operations with newID
-// instead of [NewID]. newID must return a different id each time.
-func WithIDs(newID func() string) Option { return func(b *Board) { b.newID = newID } }
-
 // WithArchiveAfter makes settled lists count as archived when nobody has changed
 // them for that long; 0, the default, is never. Nothing is written for it: it is
 // decided when a list is read (see [Snapshot.Archived]), so that another setting
@@ -49,7 +44,7 @@ func WithArchiveAfter(age time.Duration) Option { return func(b *Board) { b.arch
 // NewBoard returns a board on a store. The caller closes the board and, after
 // it, the store.
 func NewBoard(store Store, opts ...Option) *Board {
-	b := &Board{store: store, now: time.Now, newID: NewID, process: NewID()[:processIDLength]}
+	b := &Board{store: store, now: time.Now, process: NewID()[:processIDLength]}
 	for _, opt := range opts {
 		opt(b)
 	}

@@ -75,7 +75,7 @@ func (b *Board) apply(ctx context.Context, principal *string, w Write) (Outcome,
 	}
 	defer release()
 	if w.Operation.ID == "" {
-		w.Operation.ID = b.newID()
+		w.Operation.ID = NewID()
 	}
 	w.Writer.Process = b.process
 	out, err := b.applyInTurn(ctx, principal, w)
@@ -232,7 +232,7 @@ func (b *Board) change(ctx context.Context, w Write, h held, saw Snapshot, repor
 // begun returns the list that a write begins with a snapshot.
 func (b *Board) begun(w Write, s Snapshot) List {
 	c, l := w.Conversation, w.Begin
-	l.ID, l.Created = b.newID(), s.Updated
+	l.ID, l.Created = NewID(), s.Updated
 	l.Principal, l.Conversation, l.Client = w.principal, c.Key, c.Client
 	l.Name = cmp.Or(c.Name, l.Name)
 	l.Workspace = cmp.Or(c.Workspace, l.Workspace)

@@ -25,7 +25,6 @@ import (
 // Store is a todo.Store in an SQLite file.
 type Store struct {
 	path     string
-	poll     time.Duration
 	pragmas  []string       // more pragmas of the writing connection, for tests
 	wake     chan struct{}  // one slot: the queue may have a request
 	quit     chan struct{}  // closed by Close
@@ -47,10 +46,6 @@ var _ todo.Store = (*Store)(nil)
 // Option configures a [Store] in [Open].
 type Option func(*Store)
 
-// WithPoll sets how often a watch looks for saves of other processes; d must be
-// positive. The default is 50 ms.
-func WithPoll(d time.Duration) Option { return func(s *Store) { s.poll = d } }
-
 // WithKeep limits what the store keeps. The default is to keep everything.
 func WithKeep(k todo.Keep) Option { return func(s *Store) { s.keep = k } }
 
@@ -68,7 +63,7 @@ func Open(path string, opts ...Option) (*Store, error) {
 	if err := probe(path); err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, poll: 50 * time.Millisecond, wake: make(chan struct{}, 1), quit: make(chan struct{}), reading: make(chan *file, 1)}
+	s := &Store{path: path, wake: make(chan struct{}, 1), quit: make(chan struct{}), reading: make(chan *file, 1)}
 	s.reading <- nil
 	for _, opt := range opts {
 		opt(s)

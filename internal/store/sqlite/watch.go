@@ -45,6 +45,9 @@ func (w *watcherSet) hintAll() {
 	}
 }
 
+// pollEvery is how often a watch looks for saves of other processes.
+const pollEvery = 50 * time.Millisecond
+
 // Watch implements todo.Store. It hints saves through this store at once, and
 // all others when SQLite's data_version changes, which it polls.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
@@ -54,7 +57,7 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 	defer s.work.Done()
 	hints := s.watchers.add()
 	defer s.watchers.remove(hints)
-	tick := time.NewTicker(s.poll)
+	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	var seen dataVersion
 	defer seen.close()
