@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
@@ -16,7 +17,7 @@ const selectBinding = `SELECT b.principal, b.conversation, b.list, b.seen, b.pro
 // Bind implements todo.Store.
 func (s *Store) Bind(ctx context.Context, bindings ...todo.Binding) error {
 	return s.call(ctx, "save bindings", func() error {
-		_, err := s.pool.Exec(ctx, `SELECT todo_mcp.bind('', $1, $2)`, unixNano(time.Now()), newBindings(bindings))
+		_, err := s.pool.Exec(ctx, `SELECT todo_mcp.bind('', $1, $2)`, record.UnixNano(time.Now()), newBindings(bindings))
 		return outcome(err)
 	})
 }
@@ -70,7 +71,7 @@ func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostC
 		_, err := s.pool.Exec(ctx, `WITH old AS (DELETE FROM todo_mcp.host_calls WHERE at < $7)
 			INSERT INTO todo_mcp.host_calls VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (principal, id) DO UPDATE SET session = excluded.session, agent = excluded.agent, folder = excluded.folder, at = excluded.at`,
-			plain(principal), plain(c.ID), plain(c.Session), plain(c.Agent), plain(c.Folder), unixNano(at), unixNano(at.Add(-todo.HostCallAge)))
+			plain(principal), plain(c.ID), plain(c.Session), plain(c.Agent), plain(c.Folder), record.UnixNano(at), record.UnixNano(at.Add(-todo.HostCallAge)))
 		return outcome(err)
 	})
 }
@@ -79,7 +80,7 @@ func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostC
 func (s *Store) HostCall(ctx context.Context, principal, id string) (c todo.HostCall, err error) {
 	err = s.call(ctx, "read host call", func() error {
 		err := s.pool.QueryRow(ctx, `SELECT id, session, agent, folder FROM todo_mcp.host_calls WHERE principal = $1 AND id = $2 AND at >= $3`,
-			plain(principal), plain(id), unixNano(time.Now().Add(-todo.HostCallAge))).Scan(&c.ID, &c.Session, &c.Agent, &c.Folder)
+			plain(principal), plain(id), record.UnixNano(time.Now().Add(-todo.HostCallAge))).Scan(&c.ID, &c.Session, &c.Agent, &c.Folder)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

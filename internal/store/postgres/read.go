@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
@@ -208,7 +206,7 @@ func findQuery(q todo.Query) (sql string, args []any) {
 			(SELECT conversation FROM todo_mcp.bindings WHERE list = ?) AND `+heldByParent+` = ?)`, plain(q.Parent))
 	}
 	if !q.UpdatedSince.IsZero() {
-		add(updated+" >= ?", unixNano(q.UpdatedSince))
+		add(updated+" >= ?", record.UnixNano(q.UpdatedSince))
 	}
 	if q.AfterSeq > 0 {
 		add(seq+" > ?", q.AfterSeq)
@@ -267,16 +265,4 @@ func original(stored string) string {
 		}
 	}
 	return stored
-}
-
-// unixNano returns t in Unix nanoseconds. A time that does not fit (before 1678
-// or after 2262) becomes the nearest one that does.
-func unixNano(t time.Time) int64 {
-	switch {
-	case t.Before(time.Unix(0, math.MinInt64)):
-		return math.MinInt64
-	case t.After(time.Unix(0, math.MaxInt64)):
-		return math.MaxInt64
-	}
-	return t.UnixNano()
 }

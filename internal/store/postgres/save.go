@@ -29,7 +29,7 @@ func newBindings(bindings []todo.Binding) []newBinding {
 	for i, b := range bindings {
 		out[i] = newBinding{plain(b.Principal), plain(b.Conversation), b.List, b.Seen, plain(b.Process), b.Moves, plain(b.Server), 0}
 		if !b.Until.IsZero() {
-			out[i].Until = unixNano(b.Until)
+			out[i].Until = record.UnixNano(b.Until)
 		}
 	}
 	return out
@@ -97,9 +97,9 @@ func (s *Store) save(ctx context.Context, next todo.Snapshot, bindings []todo.Bi
 	l := next.List
 	var done saved
 	err = s.pool.QueryRow(ctx, saveStatement,
-		l.ID, next.Revision, plain(next.Operation.ID), next.Writer.Person, row.Body, unixNano(next.Updated), next.Deleted,
+		l.ID, next.Revision, plain(next.Operation.ID), next.Writer.Person, row.Body, record.UnixNano(next.Updated), next.Deleted,
 		row.Base, row.Drift, newBase, meta, plain(l.Principal), plain(l.Client), plain(l.Workspace), plain(l.Parent), plain(l.ParentConversation), plain(l.Conversation),
-		unixNano(time.Now()), newBindings(bindings), over, newKeep(s.keep),
+		record.UnixNano(time.Now()), newBindings(bindings), over, newKeep(s.keep),
 	).Scan(&done.Status, &done.Seq, &done.List, &done.Revision, &done.Meta, &done.Parent)
 	if taken := (*pgconn.PgError)(nil); errors.As(err, &taken) && taken.Code == uniqueViolation {
 		return s.raced(ctx, next)
@@ -258,7 +258,7 @@ func (s *Store) purge(ctx context.Context, now time.Time, lists []string) (n int
 			if err := errors.Join(err1, err2); err != nil {
 				return err
 			}
-			if _, err := tx.Exec(ctx, `SELECT todo_mcp.purge($1, $2, $3, $4, $5)`, id, last.Revision, string(meta), string(body), unixNano(now)); err != nil {
+			if _, err := tx.Exec(ctx, `SELECT todo_mcp.purge($1, $2, $3, $4, $5)`, id, last.Revision, string(meta), string(body), record.UnixNano(now)); err != nil {
 				return err
 			}
 			n++

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
@@ -28,7 +29,7 @@ func (st *statements) bindTo(list string, bindings []todo.Binding) error {
 	for _, b := range bindings {
 		until := int64(0)
 		if !b.Until.IsZero() {
-			until = unixNano(b.Until)
+			until = record.UnixNano(b.Until)
 		}
 		_, err := st.bind.Exec(b.Principal, b.Conversation, cmp.Or(b.List, list), b.Seen, b.Process, b.Moves, time.Now().UnixNano(), b.Server, until)
 		if err != nil {
@@ -115,10 +116,10 @@ func sumOfBinding(b todo.Binding, at, until int64) int64 {
 // NoteHostCall implements todo.Store.
 func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
 	_, err := s.submit(ctx, func(st *statements) (todo.Snapshot, error) {
-		if _, err := st.insertHostCall.Exec(principal, c.ID, c.Session, c.Agent, c.Folder, unixNano(at)); err != nil {
+		if _, err := st.insertHostCall.Exec(principal, c.ID, c.Session, c.Agent, c.Folder, record.UnixNano(at)); err != nil {
 			return todo.Snapshot{}, err
 		}
-		_, err := st.trimHostCalls.Exec(unixNano(at.Add(-todo.HostCallAge)))
+		_, err := st.trimHostCalls.Exec(record.UnixNano(at.Add(-todo.HostCallAge)))
 		return todo.Snapshot{}, err
 	})
 	if err != nil {
@@ -130,7 +131,7 @@ func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostC
 // HostCall implements todo.Store.
 func (s *Store) HostCall(ctx context.Context, principal, id string) (c todo.HostCall, err error) {
 	const query = `SELECT id, session, agent, folder FROM host_calls WHERE principal = ? AND id = ? AND at >= ?`
-	err = s.forEachRow(ctx, query, []any{principal, id, unixNano(time.Now().Add(-todo.HostCallAge))}, func() { c = todo.HostCall{} }, func(rows *sql.Rows) error {
+	err = s.forEachRow(ctx, query, []any{principal, id, record.UnixNano(time.Now().Add(-todo.HostCallAge))}, func() { c = todo.HostCall{} }, func(rows *sql.Rows) error {
 		return rows.Scan(&c.ID, &c.Session, &c.Agent, &c.Folder)
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 func (st *statements) makeRoom(l todo.List, now time.Time) error {
 	if st.keep.Begun > 0 && l.Conversation != "" {
 		var n int
-		day := unixNano(now.Add(-24 * time.Hour))
+		day := record.UnixNano(now.Add(-24 * time.Hour))
 		if err := st.countBegun.QueryRow(l.Conversation, day, l.Principal, st.keep.Begun).Scan(&n); err != nil {
 			return err
 		}
@@ -29,7 +29,7 @@ func (st *statements) makeRoom(l todo.List, now time.Time) error {
 	if !errors.Is(err, todo.ErrTooManyLists) && !errors.Is(err, todo.ErrStoreFull) || st.keep.Abandoned <= 0 {
 		return err
 	}
-	gone, evictErr := st.forget(st.abandoned, l.Principal, unixNano(now.Add(-st.keep.Abandoned)), todo.MaxAbandoned)
+	gone, evictErr := st.forget(st.abandoned, l.Principal, record.UnixNano(now.Add(-st.keep.Abandoned)), todo.MaxAbandoned)
 	if evictErr != nil || gone == 0 {
 		return firstError(evictErr, err)
 	}
@@ -63,7 +63,7 @@ const maxTrash = 4
 
 // forgetTrash removes lists that were deleted too long ago to bring them back.
 func (st *statements) forgetTrash(now time.Time) error {
-	_, err := st.forget(st.trash, unixNano(now.Add(-todo.TrashAge)), maxTrash)
+	_, err := st.forget(st.trash, record.UnixNano(now.Add(-todo.TrashAge)), maxTrash)
 	return err
 }
 
@@ -174,6 +174,6 @@ func (st *statements) purge(id string, now time.Time) (ok bool, err error) {
 	if _, err := st.clearList.Exec(string(meta), of.expectedSum(), id); err != nil {
 		return false, err
 	}
-	_, err = st.updateList.Exec(last.Revision, seq, unixNano(now), 0, 0, true, id)
+	_, err = st.updateList.Exec(last.Revision, seq, record.UnixNano(now), 0, 0, true, id)
 	return true, err
 }

@@ -163,7 +163,7 @@ func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 		where, args = append(where, "h.operation = ? AND h.operation <> ''"), append(args, q.Operation)
 	}
 	if !q.UpdatedSince.IsZero() && updated != "" {
-		where, args = append(where, updated+" >= ?"), append(args, unixNano(q.UpdatedSince))
+		where, args = append(where, updated+" >= ?"), append(args, record.UnixNano(q.UpdatedSince))
 	}
 	if !q.Deleted && q.Operation == "" {
 		where = append(where, "l.deleted = 0")

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"time"
 
@@ -297,7 +296,7 @@ func (sv *save) run(st *statements) (todo.Snapshot, error) {
 		return todo.Snapshot{}, err
 	}
 	next.Seq = seq
-	if _, err = st.updateList.Exec(next.Revision, next.Seq, unixNano(next.Updated), now.Base, now.Drift, next.Deleted, next.List.ID); err != nil {
+	if _, err = st.updateList.Exec(next.Revision, next.Seq, record.UnixNano(next.Updated), now.Base, now.Drift, next.Deleted, next.List.ID); err != nil {
 		return todo.Snapshot{}, err
 	}
 	if err := st.bindTo(next.List.ID, sv.bindings); err != nil {
@@ -409,9 +408,9 @@ func (st *statements) beginList(sv *save) (todo.Snapshot, error) {
 	next.Seq = seq
 	l := next.List
 	of := listRow{id: l.ID, principal: l.Principal, client: l.Client, workspace: l.Workspace, parent: l.Parent,
-		parentConversation: l.ParentConversation, conversation: l.Conversation, begun: unixNano(begun), meta: []byte(sv.meta)}
+		parentConversation: l.ParentConversation, conversation: l.Conversation, begun: record.UnixNano(begun), meta: []byte(sv.meta)}
 	if _, err := st.insertList.Exec(of.id, of.principal, of.client, of.workspace, of.parent, of.parentConversation, of.conversation, of.begun, sv.meta, of.expectedSum(),
-		next.Revision, next.Seq, unixNano(next.Updated), now.Base, now.Drift, next.Deleted); err != nil {
+		next.Revision, next.Seq, record.UnixNano(next.Updated), now.Base, now.Drift, next.Deleted); err != nil {
 		return todo.Snapshot{}, err
 	}
 	if err := st.bindTo(l.ID, sv.bindings); err != nil {
@@ -423,7 +422,7 @@ func (st *statements) beginList(sv *save) (todo.Snapshot, error) {
 	if err := st.forgetTrash(begun); err != nil {
 		return todo.Snapshot{}, err
 	}
-	_, err = st.trimBindings.Exec(unixNano(begun.Add(-todo.BindingAge)))
+	_, err = st.trimBindings.Exec(record.UnixNano(begun.Add(-todo.BindingAge)))
 	return next, err
 }
 
@@ -471,16 +470,4 @@ func (st *statements) conflict(list string) error {
 		return err
 	}
 	return &todo.ConflictError{Current: current}
-}
-
-// unixNano returns t in Unix nanoseconds. A time that does not fit (before 1678
-// or after 2262) becomes the nearest one that does.
-func unixNano(t time.Time) int64 {
-	switch {
-	case t.Before(time.Unix(0, math.MinInt64)):
-		return math.MinInt64
-	case t.After(time.Unix(0, math.MaxInt64)):
-		return math.MaxInt64
-	}
-	return t.UnixNano()
 }
