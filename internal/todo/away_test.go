@@ -3,6 +3,7 @@ package todo_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -105,6 +106,37 @@ func TestDeleteAndBack(t *testing.T) {
 	if _, err := d.board("p9").As("somebody").Delete(ctx, first.List.ID, true, person()); !errors.Is(err, todo.ErrNotFound) {
 		t.Errorf("34: by another principal: %v", err)
 	}
+}
+
+// With a list those of its sub-agents are deleted, and come back; not once its
+// conversation holds another list, whose they are then.
+func TestDeleteWithSubAgents(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("a")
+	main := a.writes("p:A p:B").After.List.ID
+	out, err := a.lists().Apply(context.Background(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "a/agent:x"}, Agent: "x"},
+		Begin: todo.List{ParentConversation: "a"}, Change: func(c *todo.Draft) error { c.Append("S"); return nil }})
+	checkErr(t, err)
+	remove := func(away bool, want string) {
+		t.Helper()
+		_, err := a.lists().Delete(context.Background(), main, away, person())
+		checkErr(t, err)
+		got := ""
+		for _, id := range []string{main, out.After.List.ID} {
+			s, err := d.store.Load(context.Background(), id, 0)
+			checkErr(t, err)
+			got += fmt.Sprintf(" %v/%d", s.Deleted, s.Revision)
+		}
+		if got != want {
+			t.Errorf("deleted and revision of main and sub-agent's list:%s, want%s", got, want)
+		}
+	}
+	remove(true, " true/2 true/2")
+	remove(true, " true/2 true/2")
+	remove(false, " false/3 false/3")
+	remove(true, " true/4 true/4")
+	a.writes("p:Another p:Plan")
+	remove(false, " false/5 true/4")
 }
 
 // What is purged is gone: only that it was deleted is left for watchers.

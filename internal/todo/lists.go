@@ -238,15 +238,16 @@ func (l Lists) Rename(ctx context.Context, list, title string, w Writer) (Outcom
 }
 
 // Delete deletes a list and those of its sub-agents, or brings them back within
-// [TrashAge]; see [Snapshot.Deleted]. It returns [ErrNotFound] when there is no
-// such list.
+// [TrashAge]; see [Snapshot.Deleted]. Lists of sub-agents whose main conversation
+// holds another list by now are that one's, and stay as they are. Delete returns
+// [ErrNotFound] when there is no such list.
 func (l Lists) Delete(ctx context.Context, list string, away bool, w Writer) (Outcome, error) {
 	main, err := l.load(ctx, list, 0)
 	if err != nil {
 		return Outcome{}, err
 	}
-	// The sub-agents' lists are found by what their parent holds, which a deleted
-	// list no longer does.
+	// A deleted list is held until its conversation begins the next one: until then
+	// its sub-agents' lists, which are deleted too, are found to be brought back.
 	subs, err := l.Find(ctx, Query{Parent: main.List.ID, Deleted: true})
 	if err != nil {
 		return Outcome{}, err
