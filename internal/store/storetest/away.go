@@ -85,108 +85,110 @@ func purge(t *testing.T, s todo.Store) {
 
 // runQuotas tests the limits on lists and bytes.
 func runQuotas(t *testing.T, start func(*testing.T, todo.Keep) todo.Store) {
-	begin := func(s todo.Store, id, conversation string, updated time.Time) error {
-		next := list(id, "x", 1)
-		next.List.Conversation, next.Updated = conversation, updated
-		_, err := s.Save(t.Context(), next, todo.Binding{Conversation: conversation, Moves: true, Over: over(t, s, conversation)})
-		return err
+	t.Run("BAD-INPUT 65 lists of one conversation", func(t *testing.T) { begunLately(t, start(t, todo.Keep{Begun: 2})) })
+	t.Run("BAD-INPUT 65 abandoned lists make room", func(t *testing.T) { abandoned(t, start(t, todo.Keep{Lists: 4, Abandoned: time.Hour})) })
+	t.Run("BAD-INPUT 65 bytes", func(t *testing.T) { full(t, start(t, todo.Keep{Bytes: 1_000_000})) })
+}
+
+// begin saves the first revision of a list that a conversation begins.
+func begin(t *testing.T, s todo.Store, id, conversation string, updated time.Time) error {
+	t.Helper()
+	next := list(id, "x", 1)
+	next.List.Conversation, next.Updated = conversation, updated
+	_, err := s.Save(t.Context(), next, todo.Binding{Conversation: conversation, Moves: true, Over: over(t, s, conversation)})
+	return err
+}
+
+// begunLately tests that a conversation may begin two lists a day and no more.
+func begunLately(t *testing.T, s todo.Store) {
+	for n, want := range []error{nil, nil, todo.ErrTooManyLists} {
+		if err := begin(t, s, fmt.Sprint("a", n), "a", time.Now()); !errors.Is(err, want) {
+			t.Errorf("65: list %d: %v", n+1, err)
+		}
 	}
-	t.Run("BAD-INPUT 65 lists of one conversation", func(t *testing.T) {
-		s := start(t, todo.Keep{Begun: 2})
-		for n, want := range []error{nil, nil, todo.ErrTooManyLists} {
-			if err := begin(s, fmt.Sprint("a", n), "a", time.Now()); !errors.Is(err, want) {
-				t.Errorf("65: list %d: %v", n+1, err)
-			}
-		}
-		if err := begin(s, "b", "b", time.Now()); err != nil {
-			t.Errorf("65: of another conversation: %v", err)
-		}
-		mustSave(t, s, list("imported", "x", 1)) // list() gives it a conversation of its own
-	})
-	t.Run("BAD-INPUT 65 abandoned lists make room", func(t *testing.T) {
-		s := start(t, todo.Keep{Lists: 4, Abandoned: time.Hour})
-		now := time.Now()
-		old := now.Add(-2 * time.Hour)
-		for id, at := range map[string]time.Time{"new": now, "changed": old, "shown": old, "old": old} {
-			if err := begin(s, id, "of "+id, at); err != nil {
-				t.Fatal(err)
-			}
-		}
-		mustSave(t, s, list("changed", "x", 2))
-		if err := s.Bind(t.Context(), todo.Binding{Conversation: "somebody", List: "shown", Seen: 1}); err != nil {
+	if err := begin(t, s, "b", "b", time.Now()); err != nil {
+		t.Errorf("65: of another conversation: %v", err)
+	}
+	mustSave(t, s, list("imported", "x", 1)) // list() gives it a conversation of its own
+}
+
+// abandoned tests that in a store for four lists one that is old, has one revision
+// and was shown to nobody gives way, and no other.
+func abandoned(t *testing.T, s todo.Store) {
+	now := time.Now()
+	old := now.Add(-2 * time.Hour)
+	for id, at := range map[string]time.Time{"new": now, "changed": old, "shown": old, "old": old} {
+		if err := begin(t, s, id, "of "+id, at); err != nil {
 			t.Fatal(err)
 		}
-		if err := begin(s, "next", "next", now); err != nil {
-			t.Errorf("65: with an abandoned list: %v", err)
+	}
+	mustSave(t, s, list("changed", "x", 2))
+	if err := s.Bind(t.Context(), todo.Binding{Conversation: "somebody", List: "shown", Seen: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(t, s, "next", "next", now); err != nil {
+		t.Errorf("65: with an abandoned list: %v", err)
+	}
+	if _, err := s.Load(t.Context(), "old", 0); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("65: the abandoned list: %v", err)
+	}
+	if err := begin(t, s, "one more", "one more", now); !errors.Is(err, todo.ErrTooManyLists) {
+		t.Errorf("65: without one: %v", err)
+	}
+	for _, id := range []string{"new", "changed", "shown", "next"} {
+		if _, err := s.Load(t.Context(), id, 0); err != nil {
+			t.Errorf("65: %s: %v", id, err)
 		}
-		if _, err := s.Load(t.Context(), "old", 0); !errors.Is(err, todo.ErrNotFound) {
-			t.Errorf("65: the abandoned list: %v", err)
-		}
-		if err := begin(s, "one more", "one more", now); !errors.Is(err, todo.ErrTooManyLists) {
-			t.Errorf("65: without one: %v", err)
-		}
-		for _, id := range []string{"new", "changed", "shown", "next"} {
-			if _, err := s.Load(t.Context(), id, 0); err != nil {
-				t.Errorf("65: %s: %v", id, err)
-			}
-		}
-		if _, err := s.Purge(t.Context(), now, "new"); err != nil {
+	}
+	if _, err := s.Purge(t.Context(), now, "new"); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(t, s, "one more", "one more", now); err != nil {
+		t.Errorf("65: after a purge: %v", err)
+	}
+}
+
+// full tests that when no list begins any more in a store of a million bytes, those
+// that are there go on, though not without end, and that a purge makes room.
+func full(t *testing.T, s todo.Store) {
+	mustSave(t, s, bulky("a", 1))
+	saveUntilFull(t, s, func(n int64) todo.Snapshot { return bulky(fmt.Sprint("other", n), 1) })
+	if _, err := s.Save(t.Context(), bulky("a", 2)); err != nil {
+		t.Fatalf("65: a list that there is, when no other begins any more: %v", err)
+	}
+	more := saveUntilFull(t, s, func(n int64) todo.Snapshot { return bulky("a", 3+n) })
+	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 2+more {
+		t.Errorf("65: revision %d, want %d: %v", got.Revision, 2+more, err)
+	}
+	if _, err := s.Purge(t.Context(), time.Now(), "a", "other0", "other1", "other2", "other3", "other4", "other5"); err != nil {
+		t.Fatal(err)
+	}
+	mustSave(t, s, bulky("b", 1))
+}
+
+// bulky returns a revision of 10 kB of a list.
+func bulky(id string, revision int64) todo.Snapshot {
+	l := list(id, "x", revision)
+	l.Items = make([]todo.Item, 20)
+	for i := range l.Items {
+		l.Items[i] = todo.Item{ID: fmt.Sprint(i + 1), Text: fmt.Sprintf("%d %0500d", revision, i), Status: todo.Pending}
+	}
+	return l
+}
+
+// saveUntilFull saves what next returns for 0, 1, 2 … until the store is full, and
+// returns how many it saved.
+func saveUntilFull(t *testing.T, s todo.Store, next func(n int64) todo.Snapshot) (n int64) {
+	t.Helper()
+	for ; n < 1000; n++ {
+		if _, err := s.Save(t.Context(), next(n)); errors.Is(err, todo.ErrStoreFull) {
+			return n
+		} else if err != nil {
 			t.Fatal(err)
 		}
-		if err := begin(s, "one more", "one more", now); err != nil {
-			t.Errorf("65: after a purge: %v", err)
-		}
-	})
-	t.Run("BAD-INPUT 65 bytes", func(t *testing.T) {
-		const size = 1_000_000
-		s := start(t, todo.Keep{Bytes: size})
-		next := func(id string, n int64) todo.Snapshot {
-			l := list(id, "x", n)
-			l.Items = make([]todo.Item, 20)
-			for i := range l.Items {
-				l.Items[i] = todo.Item{ID: fmt.Sprint(i + 1), Text: fmt.Sprintf("%d %0500d", n, i), Status: todo.Pending}
-			}
-			return l
-		}
-		n := int64(0)
-		grow := func() error {
-			_, err := s.Save(t.Context(), next("a", n+1))
-			if err == nil {
-				n++
-			}
-			return err
-		}
-		for s2 := 0; s2 < 1000; s2++ {
-			if _, err := s.Save(t.Context(), next(fmt.Sprint("other", s2), 1)); err != nil {
-				if !errors.Is(err, todo.ErrStoreFull) {
-					t.Fatal(err)
-				}
-				break
-			}
-			if s2 == 0 && grow() != nil {
-				t.Fatal("the first save")
-			}
-		}
-		if err := grow(); err != nil {
-			t.Errorf("65: a list that there is, when no other begins any more: %v", err)
-		}
-		var err error
-		for range 1000 {
-			if err = grow(); err != nil {
-				break
-			}
-		}
-		if !errors.Is(err, todo.ErrStoreFull) {
-			t.Errorf("65: without end: %v", err)
-		}
-		if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != n {
-			t.Errorf("65: revision %d, want %d: %v", got.Revision, n, err)
-		}
-		if _, err := s.Purge(t.Context(), time.Now(), "a", "other0", "other1", "other2", "other3", "other4", "other5"); err != nil {
-			t.Fatal(err)
-		}
-		mustSave(t, s, next("b", 1))
-	})
+	}
+	t.Fatal("65: without end")
+	return n
 }
 
 // over returns what a conversation holds.
