@@ -70,6 +70,7 @@ func bounds() map[string]struct {
 func unnamed() map[string]string {
 	return map[string]string{
 		"header-timeout":     "the HTTP server closes the connection before there is a request to answer",
+		"max-rate":           "it needs sign-in; server/auth tests what its refusal says",
 		"max-items":          "docs/spec/variants.md T3 words the refusal",
 		"max-content-length": "docs/spec/variants.md T2 words the refusal",
 	}

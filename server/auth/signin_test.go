@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -34,10 +35,20 @@ type site struct {
 // newSite serves with the tokens of a file and, if it is not nil, an issuer.
 func newSite(t *testing.T, issuer *auth.Issuer, edit func(*web.Config)) *site {
 	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newSiteOn(t, l, issuer, edit)
+}
+
+// newSiteOn is newSite on a listener.
+func newSiteOn(t *testing.T, l net.Listener, issuer *auth.Issuer, edit func(*web.Config)) *site {
+	t.Helper()
 	s := &site{path: filepath.Join(t.TempDir(), "tokens"), log: &servertest.Log{}}
 	server := servertest.New(t, memory.New(), func(c *server.Config) { c.Log = s.log.Logger() })
 	s.board = server.Board
-	s.Server = servertest.Serve(t, server, func(c *web.Config) {
+	s.Server = servertest.ServeOn(t, l, server, func(c *web.Config) {
 		c.Now, c.Log = s.now, s.log.Logger()
 		c.SignIn = auth.New(auth.Config{Tokens: auth.NewTokens(s.path), Issuer: issuer, Key: servertest.Key, Now: s.now, Log: c.Log})
 		if edit != nil {
@@ -77,6 +88,14 @@ func (s *site) list(t *testing.T, principal, text string) string {
 		t.Fatal(err)
 	}
 	return out.After.List.ID
+}
+
+// add appends an item to a list of a principal.
+func (s *site) add(t *testing.T, principal, list, text string) {
+	t.Helper()
+	if _, err := s.board.As(principal).Apply(t.Context(), todo.Write{Target: todo.Target{List: list}, Change: func(d *todo.Draft) error { d.Append(text); return nil }}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // answer is the answer to a request.
@@ -214,7 +233,10 @@ func TestRequestsOfAnIdentityAreLimited(t *testing.T) {
 	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})
 	statuses := make(map[int]int)
 	for range 20 {
-		statuses[s.ask(t, "GET /api/lists", "", bearer(ann)...).status]++
+		a := s.ask(t, "GET /api/lists", "", bearer(ann)...)
+		if statuses[a.status]++; a.status != 200 && (!strings.Contains(a.body, "--max-rate") || a.header.Get("Retry-After") == "") {
+			t.Errorf("refused with %v %s", a.header, a.body)
+		}
 	}
 	if statuses[200] < 4 || statuses[429] < 10 || statuses[200]+statuses[429] != 20 {
 		t.Errorf("statuses %v", statuses)
@@ -439,6 +461,24 @@ func TestPersonsSignIn(t *testing.T) {
 }
 
 var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// A stream ends soon after its token is revoked or expires, and others go on.
+func TestStreamsEndWithTheirToken(t *testing.T) {
+	s := newSite(t, nil, func(c *web.Config) { c.SignInCheck = 10 * time.Millisecond })
+	ann, bob, old := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"}), s.token(t, auth.Token{Name: "old", Expires: time.Now().Add(time.Hour)})
+	streams := map[string]*servertest.Events{}
+	for name, token := range map[string]string{"ann": ann, "bob": bob, "old": old} {
+		streams[name] = servertest.OpenStream(t, "GET", s.URL+"/api/events", "", bearer(token)...)
+	}
+	if err := auth.RevokeToken(s.path, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	streams["ann"].End()
+	s.wait(2 * time.Hour)
+	streams["old"].End()
+	s.write(t, bob, "still here")
+	streams["bob"].Until("still here")
+}
 
 // A tokens' file that cannot be read lets nobody in, says so in the log with the
 // line, and works again when it is mended.

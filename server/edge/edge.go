@@ -38,6 +38,9 @@ type Config struct {
 	PublicURL string
 	// SignIn says who sends a request; nil lets everybody in as the server itself.
 	SignIn Authenticator
+	// SignInCheck is how often a stream asks SignIn again, so that it ends soon
+	// after its client's token; 0 means 30 s.
+	SignInCheck time.Duration
 	// MaxRate is how many requests a second one identity may send, and twice as
 	// many at once; 0 is any number.
 	MaxRate int
@@ -102,6 +105,7 @@ func New(c Config) (*Edge, error) {
 	c.StopTimeout = cmp.Or(c.StopTimeout, 8*time.Second)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 4096)
 	c.MaxStreamsPerClient = cmp.Or(c.MaxStreamsPerClient, 2048)
+	c.SignInCheck = cmp.Or(c.SignInCheck, 30*time.Second)
 	c.Streams.WriteTimeout = cmp.Or(c.Streams.WriteTimeout, 10*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
@@ -216,7 +220,8 @@ func (e *Edge) handle(pattern string, format Format, h Handler, identify func(*h
 }
 
 // Stream turns the answer into a stream, calls serve and closes the stream when
-// serve returns. The stream also ends with the request and with the edge. An error
+// serve returns. The stream also ends with the request, with the edge and with what signs
+// the client in. An error
 // that serve returns is logged, since it can no longer be answered; an error after
 // the end of the stream is not. Stream returns an [*Error] with status 429 when as
 // many streams are open as the edge allows, in all or of this client (BAD-INPUT
@@ -237,6 +242,7 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(e.closing, cancel)()
+	defer e.endWithToken(r, cancel)()
 	if a, ok := w.(*answer); ok { // a stream has deadlines of its own
 		w = a.ResponseWriter
 	}

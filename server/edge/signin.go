@@ -1,10 +1,12 @@
 package edge
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"todo-mcp/internal/todo"
 )
@@ -45,6 +47,29 @@ func (e *Edge) identify(r *http.Request) (todo.Identity, error) {
 		return todo.Identity{}, tooMany("too many requests, %d a second is the most (see --max-rate)", e.config.MaxRate)
 	}
 	return id, nil
+}
+
+// endWithToken calls end soon after a request would not be answered any more to who
+// sent it: the token has expired or was revoked, or entitles to something else. The
+// caller must call stop when it does not matter any more.
+func (e *Edge) endWithToken(r *Request, end func()) (stop func()) {
+	if e.config.SignIn == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	var check func()
+	check = func() {
+		id, err := e.config.SignIn.Authenticate(r.WithContext(ctx))
+		switch {
+		case ctx.Err() != nil:
+		case err == nil && id != r.Identity, err != nil && describe(err).Status < http.StatusInternalServerError:
+			end()
+		default:
+			time.AfterFunc(e.config.SignInCheck, check)
+		}
+	}
+	time.AfterFunc(e.config.SignInCheck, check)
+	return cancel
 }
 
 // refuse answers a request of somebody unknown. A browser that visits a page is

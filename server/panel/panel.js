@@ -206,6 +206,8 @@ function lost() {
   lostAt ||= Date.now();
   state('lost', 'Connection lost');
   if (Date.now() - lostAt > 2000 && !$('lost')) {
+    // The page for signing in is there for who is no more signed in.
+    fetch('/').then((r) => r.status === 401 && location.reload(), () => 0);
     const at = new Date(lostAt).toLocaleTimeString();
     const again = make('button', { className: 'btn end', type: 'button', textContent: 'Try now', onclick: () => { clearTimeout(retry); follow(); } });
     $('main').prepend(make('div', { id: 'lost', className: 'bar lost', role: 'alert' }, `Connection lost. This is what stood at ${at}. Trying again.`, again));
@@ -345,13 +347,14 @@ function bell() {
 let outbox = []; // edits that the server has not answered
 const undos = JSON.parse(sessionStorage.undos ?? '[]');
 
+const post = (url, body) => fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
 // send sends an edit. told.refused is called with what the server says against
 // it, told.waits when it does not answer: then the edit is sent again.
 async function send(list, edit, told = {}) {
   edit.op ??= String(Math.random()).slice(2) + Date.now();
   let answer;
   try {
-    answer = await fetch(`/lists/${encodeURIComponent(list)}/edit`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(edit) });
+    answer = await post(`/lists/${encodeURIComponent(list)}/edit`, JSON.stringify(edit));
   } catch { /* no answer */ }
   outbox = outbox.filter((o) => o.edit !== edit);
   if (!answer || answer.status >= 500) {
@@ -387,7 +390,7 @@ async function undo() {
   toast('Undone');
   for (const [list, edit] of last.edits) {
     if (list) await send(list, { ...edit });
-    else await fetch('/panel/clear', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(edit) });
+    else await post('/panel/clear', JSON.stringify(edit));
   }
   refresh();
 }
@@ -500,7 +503,7 @@ const again = (host) => { outbox = outbox.filter((o) => o.told.host !== host); }
 
 addEventListener('submit', async (e) => {
   const form = e.target;
-  if (form.matches('.search')) return;
+  if (form.matches('.search, #who')) return;
   e.preventDefault();
   if (form.closest('#add')) {
     const input = $('adding'), text = input.value.trim();
@@ -514,7 +517,7 @@ addEventListener('submit', async (e) => {
       done: () => { note?.remove(); if (input.value === sent) input.value = ''; } });
   } else if (form.closest('#ask')) {
     const list = page().list, revision = page().revision, from = parseInt(page().version, 10);
-    const done = await fetch(form.action, { method: 'POST', headers: { 'Content-Type': 'application/json' } }).catch(() => 0);
+    const done = await post(form.action).catch(() => 0);
     $('ask')?.hidePopover();
     if (!done?.ok) { toast('The revision could not be restored'); return; }
     const got = await done.json();
@@ -522,7 +525,7 @@ addEventListener('submit', async (e) => {
     cache.clear();
     load('/lists/' + list, 'push');
   } else if (form.querySelector('[data-clear]')) {
-    const done = await fetch(form.action, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' }).catch(() => 0);
+    const done = await post(form.action, '{}').catch(() => 0);
     if (!done?.ok) { toast('The lists could not be archived'); return; }
     const { lists } = await done.json();
     undoable(`Archived ${lists.length === 1 ? '1 list' : lists.length + ' lists'}`, [['', { lists }]]);

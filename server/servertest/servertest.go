@@ -4,6 +4,7 @@ package servertest
 
 import (
 	"bytes"
+	"net"
 	"net/http/httptest"
 	"testing"
 
@@ -56,6 +57,16 @@ func Key() []byte { return bytes.Repeat([]byte("k"), 32) }
 // not nil, changes the configuration.
 func Serve(t testing.TB, s *server.Server, edit func(*web.Config)) *httptest.Server {
 	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ServeOn(t, l, s, edit)
+}
+
+// ServeOn is [Serve] on a listener, which it closes.
+func ServeOn(t testing.TB, l net.Listener, s *server.Server, edit func(*web.Config)) *httptest.Server {
+	t.Helper()
 	c := web.Config{Board: s.Board, Log: s.Log, Now: s.Now, SessionKey: Key}
 	if edit != nil {
 		edit(&c)
@@ -64,7 +75,10 @@ func Serve(t testing.TB, s *server.Server, edit func(*web.Config)) *httptest.Ser
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(h)
+	web := httptest.NewUnstartedServer(h)
+	web.Listener.Close()
+	web.Listener = l
+	web.Start()
 	t.Cleanup(func() { h.Close(); web.CloseClientConnections(); web.Close() })
 	return web
 }

@@ -23,8 +23,10 @@ type Config struct {
 	Board *todo.Board
 	// SignIn says who sends a request; nil lets everybody in as the server itself.
 	SignIn *auth.SignIn
-	// PublicURL, MaxRate, TrustedProxies and TLS are passed to [edge.Config].
+	// PublicURL, SignInCheck, MaxRate, TrustedProxies and TLS are passed to
+	// [edge.Config].
 	PublicURL      string
+	SignInCheck    time.Duration
 	MaxRate        int
 	TrustedProxies []netip.Prefix
 	TLS            *tls.Config
@@ -51,7 +53,7 @@ type Config struct {
 // error for an invalid origin.
 func New(s *server.Server, c Config) (*edge.Edge, error) {
 	config := edge.Config{
-		Board: c.Board, Hosts: c.Hosts, Origins: c.Origins, Log: c.Log, PublicURL: c.PublicURL, Now: c.Now, MaxRate: c.MaxRate, TrustedProxies: c.TrustedProxies, TLS: c.TLS,
+		Board: c.Board, Hosts: c.Hosts, Origins: c.Origins, Log: c.Log, PublicURL: c.PublicURL, SignInCheck: c.SignInCheck, Now: c.Now, MaxRate: c.MaxRate, TrustedProxies: c.TrustedProxies, TLS: c.TLS,
 		Timeout: c.Timeout, HeaderTimeout: c.HeaderTimeout, BodyTimeout: c.BodyTimeout, StopTimeout: c.StopTimeout, MaxStreams: c.MaxStreams, MaxStreamsPerClient: c.MaxStreamsPerClient, Streams: c.Streams,
 	}
 	if c.SignIn != nil {
