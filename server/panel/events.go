@@ -155,7 +155,7 @@ func (p *Panel) hubOf(r *edge.Request) *hub {
 	defer p.mu.Unlock()
 	h := p.hubs[r.Principal]
 	if h == nil {
-		h = &hub{panel: p, lists: r.Lists, pages: make(map[*openPage]struct{})}
+		h = &hub{panel: p, principal: r.Principal, lists: r.Lists, pages: make(map[*openPage]struct{})}
 		p.hubs[r.Principal] = h
 	}
 	return h

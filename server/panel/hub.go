@@ -20,9 +20,11 @@ import (
 // without a write: an agent's process ended, or its time is over. It runs while a
 // page is open.
 type hub struct {
-	panel  *Panel
-	lists  todo.Lists
-	shared sse.Shared[*update]
+	panel *Panel
+	// principal is whose lists they are.
+	principal string
+	lists     todo.Lists
+	shared    sse.Shared[*update]
 
 	mu      sync.Mutex
 	pages   map[*openPage]struct{}
@@ -144,13 +146,20 @@ func (h *hub) start(ctx context.Context) error {
 	return nil
 }
 
-// leave removes a page; without pages the hub stops, and leave waits for that.
+// leave removes a page; without pages the hub stops, and leave waits for that. The
+// panel forgets it then: there may be very many principals.
 func (h *hub) leave(page *openPage) {
 	h.mu.Lock()
 	stopped := h.leaveLocked(page)
 	h.mu.Unlock()
-	if stopped != nil {
-		<-stopped
+	if stopped == nil {
+		return
+	}
+	<-stopped
+	h.panel.mu.Lock()
+	defer h.panel.mu.Unlock()
+	if h.panel.hubs[h.principal] == h {
+		delete(h.panel.hubs, h.principal) // a page that joins it in this moment has a hub of its own
 	}
 }
 
