@@ -108,7 +108,7 @@ func (a *app) printRevision(before, r todo.Snapshot, o historyOptions) error {
 	if o.json {
 		return printLine(a.Stdout, render.Document(r))
 	}
-	by := render.Client(r.Writer.Client)
+	by := render.Writer(r.Writer, render.Client(r.Writer.Client), render.Client(r.Writer.Client))
 	if r.Writer.Variant != "" {
 		by += " " + render.Safe(r.Writer.Variant)
 	}

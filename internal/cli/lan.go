@@ -28,7 +28,7 @@ func (a *app) serveLAN(ctx context.Context, s *server.Server, own net.Addr, ip n
 		return nil, fmt.Errorf("listen on the network: %w", err)
 	}
 	tokens := auth.NewTokens("")
-	text := tokens.Add(auth.Token{Name: "this network", Scopes: []string{auth.ScopeRead, auth.ScopeWrite}})
+	text := tokens.Add(auth.Token{Name: "phone", Scopes: []string{auth.ScopeRead, auth.ScopeWrite}})
 	config := a.webConfig(s)
 	config.SignIn = auth.New(auth.Config{Tokens: tokens, Key: a.sessionKey, Log: a.logger()})
 	if config.TLS, err = a.loadTLS(); err != nil {

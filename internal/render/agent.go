@@ -1,6 +1,10 @@
 package render
 
-import "strings"
+import (
+	"strings"
+
+	"todo-mcp/internal/todo"
+)
 
 // Agent is how people are shown the client that an agent works in.
 type Agent struct {
@@ -24,6 +28,20 @@ func agents() []agent {
 		{"kimi-code", "Kimi Code", otherGlyph}, {"kimi", "Kimi CLI", otherGlyph}, {"goose", "Goose", otherGlyph},
 		{"grok", "Grok", otherGlyph}, {"openai", "ChatGPT", otherGlyph}, {"panel", "You", "you"},
 	}
+}
+
+// Writer returns who made a revision: the agent, or for a person you, with the name
+// of the user where one is signed in.
+func Writer(w todo.Writer, agent, you string) string {
+	switch {
+	case w.User == "" && w.Person:
+		return you
+	case w.Person:
+		return Safe(w.User)
+	case w.User == "":
+		return agent
+	}
+	return agent + " for " + Safe(w.User)
 }
 
 // AgentOf returns how people are shown a client by the name that it gives itself

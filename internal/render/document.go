@@ -20,6 +20,7 @@ type ListDocument struct {
 	Updated   *time.Time `json:"updated,omitempty"` // RFC 3339, UTC
 	Client    string     `json:"client,omitempty"`  // wrote this revision, with Variant
 	Variant   string     `json:"variant,omitempty"`
+	User      string     `json:"user,omitempty"` // who was signed in as the client
 	// Archived is true when the list was put away: front ends do not show it by
 	// default.
 	Archived bool `json:"archived,omitempty"`
@@ -55,7 +56,7 @@ type ItemDocument struct {
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
-		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, Archived: s.Archived, Deleted: s.Deleted, Seq: s.Seq, AllCompleted: s.AllCompleted(), Items: []ItemDocument{},
+		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, User: s.Writer.User, Archived: s.Archived, Deleted: s.Deleted, Seq: s.Seq, AllCompleted: s.AllCompleted(), Items: []ItemDocument{},
 	}
 	if s.Revision > 0 {
 		updated := s.Updated.UTC().Truncate(time.Second)
@@ -73,7 +74,7 @@ func Document(s todo.Snapshot) ListDocument {
 func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace},
-		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant}, Archived: d.Archived, Deleted: d.Deleted, Seq: d.Seq,
+		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant, User: d.User}, Archived: d.Archived, Deleted: d.Deleted, Seq: d.Seq,
 		Items: make([]todo.Item, 0, len(d.Items)),
 	}
 	switch {

@@ -160,12 +160,11 @@ func (m *model) historyHead(live, shown todo.Snapshot, width int) []string {
 	case len(h.revisions) == 0:
 		return []string{" " + m.theme.paint(dim, cut("Reading the history…", width-2)), ""}
 	}
-	who := m.agentName(shown)
-	if shown.Writer.Person {
-		who = "you"
-	} else if shown.Writer.Client != "" {
-		who = render.AgentOf(shown.Writer.Client).Name
+	agent := m.agentName(shown)
+	if shown.Writer.Client != "" {
+		agent = render.AgentOf(shown.Writer.Client).Name
 	}
+	who := render.Writer(shown.Writer, agent, "you")
 	newest := max(live.Revision, shown.Revision)
 	line := join(width-2, fmt.Sprintf("revision %d of %d", shown.Revision, newest),
 		shown.Updated.In(m.now.Location()).Format("Mon 2 Jan 15:04:05"), who)

@@ -380,6 +380,12 @@ func TestReadersCannotWrite(t *testing.T) {
 	if l, err := s.board.As("team").Load(t.Context(), list, 0); err != nil || l.Writer.User != "wim" || !l.Writer.Person {
 		t.Errorf("written by %+v, %v", l.Writer, err)
 	}
+	if a := s.ask(t, "GET /lists/"+list, "", bearer(viewer)...); !strings.Contains(a.body, "<span>wim</span>") {
+		t.Errorf("the history does not say who: %s", a.body)
+	}
+	if a := s.ask(t, "GET /api/lists/"+list+"/history", "", bearer(viewer)...); !strings.Contains(a.body, `"user":"wim"`) {
+		t.Errorf("the API does not say who: %s", a.body)
+	}
 }
 
 // Users who share the lists of a principal keep their own conversations: a client

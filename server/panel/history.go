@@ -107,19 +107,18 @@ func entryOf(before, after todo.Snapshot) logEntry {
 			size++
 		}
 	}
-	e := logEntry{Revision: after.Revision, Words: words, Size: size, At: after.Updated, Person: after.Writer.Person, Who: "You"}
-	if !e.Person {
-		e.Who = render.AgentOf(after.Writer.Client).Name
-	}
-	return e
+	return logEntry{Revision: after.Revision, Words: words, Size: size, At: after.Updated, Person: after.Writer.Person,
+		Who: render.Writer(after.Writer, render.AgentOf(after.Writer.Client).Name, "You")}
 }
 
 // writerOf returns who made a revision.
 func writerOf(l todo.Snapshot) render.Agent {
+	agent := agentOf(l)
 	if l.Writer.Person {
-		return render.Agent{Name: "You", Glyph: "you"}
+		agent.Glyph = "you"
 	}
-	return agentOf(l)
+	agent.Name = render.Writer(l.Writer, agent.Name, "You")
+	return agent
 }
 
 // log returns what the revisions around one of them changed, the newest first.
