@@ -6,16 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"todo-mcp/internal/store/postgrestest"
 	"todo-mcp/internal/todo"
 )
 
@@ -195,56 +193,19 @@ func TestAliveOnOtherServers(t *testing.T) {
 	}
 }
 
-// cutter passes connections on to the cluster and cuts them when told.
-type cutter struct {
-	net.Listener
-	mu    sync.Mutex
-	conns map[net.Conn]struct{}
-}
-
-func newCutter(t *testing.T) *cutter {
+// newLine makes a line to the tests' server, and returns it with an address of a
+// database by way of it.
+func newLine(t *testing.T, address string) (line *postgrestest.Line, through string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	line, err := postgrestest.NewLine(server(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cutter{Listener: listener, conns: map[net.Conn]struct{}{}}
-	t.Cleanup(func() { listener.Close(); c.cut() })
-	go func() {
-		for {
-			from, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			to, err := net.Dial("unix", filepath.Join(private.dir, ".s.PGSQL.5432"))
-			if err != nil {
-				from.Close()
-				continue
-			}
-			c.mu.Lock()
-			c.conns[from], c.conns[to] = struct{}{}, struct{}{}
-			c.mu.Unlock()
-			go pass(from, to)
-			go pass(to, from)
-		}
-	}()
-	return c
-}
-
-func pass(from, to net.Conn) {
-	_, _ = io.Copy(to, from)
-	from.Close()
-	to.Close()
-}
-
-// cut ends all connections.
-func (c *cutter) cut() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for conn := range c.conns {
-		conn.Close()
+	t.Cleanup(line.Close)
+	if through, err = line.Through(address); err != nil {
+		t.Fatal(err)
 	}
-	clear(c.conns)
+	return line, through
 }
 
 // With connections that are cut at any moment, what was acknowledged is there, what
@@ -254,19 +215,14 @@ func TestCutConnections(t *testing.T) {
 	url := newDatabase(t)
 	direct := open(t, url)
 	defer direct.Close()
-	proxy := newCutter(t)
-	config, err := pgx.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	host, port, _ := net.SplitHostPort(proxy.Addr().String())
-	s := open(t, fmt.Sprintf("host=%s port=%s user=%s dbname=%s sslmode=disable", host, port, config.User, config.Database))
+	line, through := newLine(t, url)
+	s := open(t, through)
 	defer s.Close()
 	const writers, each = 4, 40
 	var took time.Duration // by a save that was not cut
 	cutSoon := func() {
 		if rand.IntN(4) == 0 {
-			time.AfterFunc(time.Duration(rand.Int64N(int64(max(2*took, time.Millisecond)))), proxy.cut)
+			time.AfterFunc(time.Duration(rand.Int64N(int64(max(2*took, time.Millisecond)))), line.Cut)
 		}
 	}
 	var unknown, refused, applied int
