@@ -4,9 +4,7 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -206,80 +204,4 @@ func newLine(t *testing.T, address string) (line *postgrestest.Line, through str
 		t.Fatal(err)
 	}
 	return line, through
-}
-
-// With connections that are cut at any moment, what was acknowledged is there, what
-// failed as not applied is not, and what is unknown can be repeated with its
-// operation id.
-func TestCutConnections(t *testing.T) {
-	url := newDatabase(t)
-	direct := open(t, url)
-	defer direct.Close()
-	line, through := newLine(t, url)
-	s := open(t, through)
-	defer s.Close()
-	const writers, each = 4, 40
-	var took time.Duration // by a save that was not cut
-	cutSoon := func() {
-		if rand.IntN(4) == 0 {
-			time.AfterFunc(time.Duration(rand.Int64N(int64(max(2*took, time.Millisecond)))), line.Cut)
-		}
-	}
-	var unknown, refused, applied int
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	for w := range writers {
-		all.Go(func() {
-			id := fmt.Sprint("l", w)
-			for n := int64(1); n <= each; {
-				next := snapshot(id, n)
-				next.Operation = todo.Operation{ID: fmt.Sprintf("%s-%d", id, n), Digest: "d"}
-				mu.Lock()
-				cutSoon()
-				mu.Unlock()
-				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-				begun := time.Now()
-				_, err := s.Save(ctx, next)
-				cancel()
-				now, loadErr := direct.Load(context.Background(), id, 0)
-				if loadErr != nil && !errors.Is(loadErr, todo.ErrNotFound) {
-					t.Error(loadErr)
-					return
-				}
-				isThere := now.Revision == n
-				mu.Lock()
-				switch {
-				case err == nil:
-					applied++
-					took = time.Since(begun)
-				case errors.Is(err, todo.ErrUnknownOutcome):
-					unknown++ // the next round repeats it
-				default:
-					refused++
-					if isThere {
-						t.Errorf("%s %d is there after %v", id, n, err)
-					}
-				}
-				mu.Unlock()
-				if err == nil {
-					if !isThere {
-						t.Errorf("%s %d was acknowledged and is not there: %d", id, n, now.Revision)
-						return
-					}
-					n++
-				}
-			}
-		})
-	}
-	all.Wait()
-	for w := range writers {
-		revisions, err := direct.History(t.Context(), fmt.Sprint("l", w), 0, 0)
-		if err != nil || len(revisions) != each {
-			t.Errorf("list %d has %d revisions, %v", w, len(revisions), err)
-		}
-	}
-	t.Logf("%d applied, %d refused, %d unknown", applied, refused, unknown)
-	if unknown == 0 {
-		t.Error("no connection was cut in the middle of a save")
-	}
 }
