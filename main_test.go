@@ -51,6 +51,7 @@ func allowedImports() map[string][]string {
 		"internal/cli":             everything,
 
 		// tests alone import these
+		"internal/programtest":        {},
 		"internal/store/postgrestest": {},
 	}
 }

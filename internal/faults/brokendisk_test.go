@@ -60,23 +60,23 @@ func TestDiskFails(t *testing.T) {
 	}
 	for _, fault := range diskFaults() {
 		t.Run(fault.name, func(t *testing.T) {
-			total := row{fault: fault.name, tried: fault.tried}
+			total := row{Fault: fault.name, Tried: fault.tried}
 			var refused, unknown int
 			disks, times := size(1, 4), size(3, 10)
 			for n := range disks {
 				random := rand.New(rand.NewPCG(uint64(n), uint64(fault.errno)))
 				got := failAgainAndAgain(t, fault, times, random)
 				refused, unknown = refused+len(got.refused), unknown+len(got.unknown)
-				if total.acknowledged, total.lost = total.acknowledged+got.acks.len(), total.lost+got.lost; t.Failed() {
+				if total.Acknowledged, total.Lost = total.Acknowledged+got.acks.len(), total.Lost+got.lost; t.Failed() {
 					t.Fatalf("disk %d", n)
 				}
 			}
 			if refused+unknown < disks*times {
 				t.Errorf("%d writes refused, %d unknown: the fault was hardly met", refused, unknown)
 			}
-			total.times = fmt.Sprintf("%d faults, 3 processes", disks*times)
-			total.notes = refusals(refused, unknown)
-			report.add(t, total)
+			total.Times = fmt.Sprintf("%d faults, 3 processes", disks*times)
+			total.Notes = refusals(refused, unknown)
+			report.Add(t, total)
 		})
 	}
 }
@@ -107,8 +107,8 @@ func TestFileSizeLimit(t *testing.T) {
 	if len(out.refused)+len(out.unknown) < times {
 		t.Errorf("%d writes refused, %d unknown: the limit was hardly met", len(out.refused), len(out.unknown))
 	}
-	report.add(t, row{fault: fault.name, tried: "no file may be written beyond 16 kB (RLIMIT_FSIZE)", times: fmt.Sprintf("%d faults, 3 processes", times),
-		acknowledged: out.acks.len(), lost: out.lost, notes: refusals(len(out.refused), len(out.unknown))})
+	report.Add(t, row{Fault: fault.name, Tried: "no file may be written beyond 16 kB (RLIMIT_FSIZE)", Times: fmt.Sprintf("%d faults, 3 processes", times),
+		Acknowledged: out.acks.len(), Lost: out.lost, Notes: refusals(len(out.refused), len(out.unknown))})
 }
 
 // limitFiles sets how large a file the processes may write.
@@ -116,7 +116,7 @@ func (f *fleet) limitFiles(t *testing.T, bytes uint64) {
 	t.Helper()
 	for _, p := range f.processes {
 		limit := unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}
-		if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
+		if err := unix.Prlimit(p.Cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -270,7 +270,7 @@ func (f *fleet) start(t *testing.T) {
 
 func (f *fleet) kill() {
 	for _, p := range f.processes {
-		p.kill()
+		p.Kill()
 	}
 }
 

@@ -38,10 +38,10 @@ func TestKilled(t *testing.T) {
 	all.Wait()
 	took := time.Since(began)
 	_, lost := checkStore(t, path, acks.acks)
-	report.add(t, row{
-		fault: "kill -9", tried: "4 processes on one file, 2 on each list, killed while they write",
-		times: fmt.Sprintf("%d kills", kills.Load()), acknowledged: acks.len(), lost: lost,
-		notes: fmt.Sprintf("revisions dense, file whole; %.0f writes/s", float64(acks.len())/took.Seconds()),
+	report.Add(t, row{
+		Fault: "kill -9", Tried: "4 processes on one file, 2 on each list, killed while they write",
+		Times: fmt.Sprintf("%d kills", kills.Load()), Acknowledged: acks.len(), Lost: lost,
+		Notes: fmt.Sprintf("revisions dense, file whole; %.0f writes/s", float64(acks.len())/took.Seconds()),
 	})
 }
 
@@ -52,10 +52,10 @@ func writeUntilKilled(t *testing.T, path, list string, w *writer, acks *journal,
 	if err != nil {
 		return err
 	}
-	defer a.kill()
+	defer a.Kill()
 	for n := rand.IntN(size(20, 80)); acks.len() < enough; n-- {
 		if n == 0 {
-			moment := time.AfterFunc(time.Duration(rand.IntN(12_000))*time.Microsecond, func() { _ = a.cmd.Process.Kill() })
+			moment := time.AfterFunc(time.Duration(rand.IntN(12_000))*time.Microsecond, func() { _ = a.Cmd.Process.Kill() })
 			defer moment.Stop()
 		}
 		done, _, err := w.write(a)

@@ -39,7 +39,7 @@ import (
 // may assume.
 func TestLinearizable(t *testing.T) {
 	rounds, each := size(1, 10), size(40, 220)
-	total := row{fault: "linearizability", tried: "reads, additions, updates, whole-list writes of 2 named lists by 9 clients, 5 processes"}
+	total := row{Fault: "linearizability", Tried: "reads, additions, updates, whole-list writes of 2 named lists by 9 clients, 5 processes"}
 	var kills, unknown, happened int
 	for round := range rounds {
 		h := recordCalls(t, each, uint64(round))
@@ -48,17 +48,17 @@ func TestLinearizable(t *testing.T) {
 		}
 		if got := porcupine.CheckOperationsTimeout(listModel(), h.calls, time.Minute); got != porcupine.Ok {
 			t.Errorf("round %d: the calls are not linearizable: %s\n%s", round, got, explain(h.calls))
-			total.lost++
+			total.Lost++
 		}
 		if round == 0 {
 			checkFalsified(t, h.calls)
 		}
 		kills, unknown, happened = kills+h.kills, unknown+h.unknown, happened+h.happened
-		total.acknowledged += len(h.calls) - h.happened
+		total.Acknowledged += len(h.calls) - h.happened
 	}
-	total.times = fmt.Sprintf("%d rounds, %d kills", rounds, kills)
-	total.notes = fmt.Sprintf("checked by porcupine; %d outcomes unknown, of which %d had happened", unknown, happened)
-	report.add(t, total)
+	total.Times = fmt.Sprintf("%d rounds, %d kills", rounds, kills)
+	total.Notes = fmt.Sprintf("checked by porcupine; %d outcomes unknown, of which %d had happened", unknown, happened)
+	report.Add(t, total)
 }
 
 // listOp is what a call does to a list. One that only reads has neither of its
@@ -496,12 +496,12 @@ func (c *listClient) addUntilKilled(times int) error {
 // addKilled adds an item, and kills the process meanwhile or just after.
 func (c *listClient) addKilled() error {
 	a := c.client.(*agent)
-	moment := time.AfterFunc(time.Duration(c.random.IntN(8000))*time.Microsecond, func() { _ = a.cmd.Process.Kill() })
+	moment := time.AfterFunc(time.Duration(c.random.IntN(8000))*time.Microsecond, func() { _ = a.Cmd.Process.Kill() })
 	defer moment.Stop()
 	if err := c.add(); err != nil && !errors.Is(err, errGone) {
 		return err
 	}
-	a.kill()
+	a.Kill()
 	c.client, c.h.kills = nil, c.h.kills+1
 	return nil
 }

@@ -34,7 +34,7 @@ func TestPowerLoss(t *testing.T) {
 		{"store in use", "power goes while 2 processes write, again and again on one disk", size(1, 15), size(5, 20), 900},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			total := row{fault: "power loss, " + c.name, tried: c.tried, times: fmt.Sprintf("%d losses", c.rounds*c.losses)}
+			total := row{Fault: "power loss, " + c.name, Tried: c.tried, Times: fmt.Sprintf("%d losses", c.rounds*c.losses)}
 			for round := range c.rounds {
 				random := rand.New(rand.NewPCG(uint64(round), 49))
 				d, acks := newDisk(), journal{}
@@ -43,14 +43,14 @@ func TestPowerLoss(t *testing.T) {
 					l := luck{[]float64{0, 0.5, 0.9, 1}[random.IntN(4)], []int64{512, 4096}[random.IntN(2)], random}
 					var lost int
 					d, lost = losePower(t, d, l, 1+random.IntN(c.most), writers, &acks)
-					if total.lost += lost; t.Failed() {
+					if total.Lost += lost; t.Failed() {
 						t.Fatalf("round %d, with %s", round, l)
 					}
 				}
-				total.acknowledged += acks.len()
+				total.Acknowledged += acks.len()
 			}
-			total.notes = "0 to 100 % of what was not synced survives, in sectors of 512 or 4096 bytes; starts again at once"
-			report.add(t, total)
+			total.Notes = "0 to 100 % of what was not synced survives, in sectors of 512 or 4096 bytes; starts again at once"
+			report.Add(t, total)
 		})
 	}
 }
@@ -125,7 +125,7 @@ func writeWhilePowered(t *testing.T, d *disk, connect func() (client, *process, 
 	}
 	go func() {
 		<-d.dead
-		p.kill()
+		p.Kill()
 	}()
 	for {
 		done, _, err := w.write(c)
@@ -133,7 +133,7 @@ func writeWhilePowered(t *testing.T, d *disk, connect func() (client, *process, 
 		case err == nil:
 			acks.add(done)
 		case d.isDead():
-			<-p.ended
+			<-p.Ended
 			return nil
 		default:
 			return err

@@ -3,8 +3,6 @@
 package faults
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,95 +10,24 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"os"
-	"os/exec"
-	"regexp"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"time"
 
+	"todo-mcp/internal/programtest"
 	"todo-mcp/server/servertest"
 )
 
-// process is a running todo-mcp.
-type process struct {
-	cmd   *exec.Cmd
-	in    *os.File // its standard input
-	out   *bufio.Reader
-	log   *logged // its standard error
-	ended chan struct{}
-	err   error // of Wait; read it after ended is closed
-}
+// process is a running todo-mcp, and user the account that it runs as; nil is the
+// test's own.
+type (
+	process = programtest.Process
+	user    = programtest.User
+)
 
-// logged keeps what a process writes to standard error.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-// user is the account that a process runs as; nil is the test's own.
-type user = syscall.Credential
-
-// start starts todo-mcp with arguments; it is killed with the test. dir is its
-// working folder, where it finds no settings of the person who runs the tests.
+// start starts todo-mcp with arguments, see [programtest.Start].
 func start(t *testing.T, dir string, as *user, args ...string) (*process, error) {
-	cmd := exec.Command(program, args...)
-	cmd.Dir = dir
-	cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TODO_LOG_LEVEL=error"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as, Pdeathsig: syscall.SIGKILL}
-	inR, inW, err1 := os.Pipe()
-	outR, outW, err2 := os.Pipe()
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, err
-	}
-	p := &process{cmd: cmd, in: inW, out: bufio.NewReaderSize(outR, 64<<10), log: &logged{}, ended: make(chan struct{})}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, p.log
-	err := cmd.Start()
-	inR.Close()
-	outW.Close()
-	if err != nil {
-		return nil, fmt.Errorf("start todo-mcp: %w", err)
-	}
-	go func() {
-		p.err = cmd.Wait()
-		close(p.ended)
-	}()
-	t.Cleanup(func() {
-		p.kill()
-		inW.Close()
-		outR.Close()
-	})
-	return p, nil
-}
-
-// kill ends the process as kill -9 does, and waits until it is gone.
-func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
-	<-p.ended
-}
-
-// wait waits until the process has ended by itself and returns how.
-func (p *process) wait(atMost time.Duration) error {
-	select {
-	case <-p.ended:
-		return p.err
-	case <-time.After(atMost):
-		return fmt.Errorf("it still runs after %s", atMost)
-	}
+	return programtest.Start(t, program, dir, as, args...)
 }
 
 // answer is the answer to a call.
@@ -197,7 +124,7 @@ func message(id int, tool, args, meta string) string {
 
 // ask sends a request and reads up to its answer.
 func (a *agent) ask(request, id string) (answer, error) {
-	if _, err := io.WriteString(a.in, request+"\n"); err != nil {
+	if _, err := io.WriteString(a.In, request+"\n"); err != nil {
 		return answer{}, a.gone(err)
 	}
 	for {
@@ -210,7 +137,7 @@ func (a *agent) ask(request, id string) (answer, error) {
 
 // read reads the next message from the process.
 func (a *agent) read() (answer, error) {
-	line, err := a.out.ReadBytes('\n')
+	line, err := a.Out.ReadBytes('\n')
 	if err != nil {
 		return answer{}, a.gone(err) // also after a part of an answer
 	}
@@ -222,7 +149,7 @@ func (a *agent) read() (answer, error) {
 }
 
 func (a *agent) gone(err error) error {
-	return fmt.Errorf("%w: %w %s", errGone, err, strings.TrimSpace(a.log.String()))
+	return fmt.Errorf("%w: %w %s", errGone, err, strings.TrimSpace(a.Log.String()))
 }
 
 // serving is a process that serves HTTP.
@@ -237,16 +164,11 @@ func newServing(t *testing.T, dir string, as *user, args ...string) (*serving, e
 	if err != nil {
 		return nil, err
 	}
-	s := &serving{process: p}
-	for s.url == "" {
-		line, err := p.out.ReadString('\n')
-		if err != nil {
-			return nil, fmt.Errorf("%w: the server ended: %s", errGone, p.log)
-		}
-		s.url = regexp.MustCompile(`http://[0-9.:]+`).FindString(line)
+	url, err := p.URL()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errGone, err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, p.out) }()
-	return s, nil
+	return &serving{process: p, url: url}, nil
 }
 
 // caller is a client in a session over HTTP, with the list of a name.

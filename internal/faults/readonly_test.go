@@ -44,7 +44,7 @@ func TestReadOnly(t *testing.T) {
 			})
 		}
 	}
-	report.add(t, total.row("read-only permissions", "folder, file or all files; store in use, after a kill, closed"))
+	report.Add(t, total.row("read-only permissions", "folder, file or all files; store in use, after a kill, closed"))
 }
 
 // BAD-INPUT 50: the same on a file system that becomes read-only as a whole, as
@@ -75,7 +75,7 @@ func TestReadOnlyFileSystem(t *testing.T) {
 			m.unmount()
 		})
 	}
-	report.add(t, total.row("read-only file system", "store in use, after a kill, closed"))
+	report.Add(t, total.row("read-only file system", "store in use, after a kill, closed"))
 }
 
 // readOnlyRun counts what was seen in all cases.
@@ -84,8 +84,8 @@ type readOnlyRun struct {
 }
 
 func (r *readOnlyRun) row(fault, tried string) row {
-	return row{fault: fault, tried: tried, times: fmt.Sprintf("%d cases", r.cases), acknowledged: r.acknowledged, lost: r.lost,
-		notes: fmt.Sprintf("all reads answered; %d writes refused with the reason", r.refused)}
+	return row{Fault: fault, Tried: tried, Times: fmt.Sprintf("%d cases", r.cases), Acknowledged: r.acknowledged, Lost: r.lost,
+		Notes: fmt.Sprintf("all reads answered; %d writes refused with the reason", r.refused)}
 }
 
 // run brings a store into a state, makes it read-only and writable again, and checks
@@ -107,10 +107,10 @@ func (r *readOnlyRun) run(t *testing.T, dir string, as *user, path, state string
 	r.writes(t, w, first, &acks, true)
 	switch state {
 	case killed:
-		first.kill()
+		first.Kill()
 	case closed:
-		first.in.Close()
-		if err := first.wait(slowest); err != nil {
+		first.In.Close()
+		if err := first.Wait(slowest); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -128,9 +128,9 @@ func (r *readOnlyRun) run(t *testing.T, dir string, as *user, path, state string
 	readOnly(false)
 	if state == inUse {
 		r.writes(t, w, first, &acks, true)
-		first.kill()
+		first.Kill()
 	}
-	fresh.kill()
+	fresh.Kill()
 	r.writes(t, &writer{name: "next"}, open(), &acks, true)
 	_, lost := checkStoreAs(t, dir, as, path, acks.acks)
 	r.cases, r.acknowledged, r.lost = r.cases+1, r.acknowledged+acks.len(), r.lost+lost

@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -50,7 +49,7 @@ type inFlight struct {
 func stopAgainAndAgain(t *testing.T, fault string, stop func(t *testing.T, path string, calls int, out *inFlight)) {
 	t.Helper()
 	rounds, calls := size(1, 5), size(200, 1000)
-	total := row{fault: fault, tried: fmt.Sprintf("%d calls in flight", calls), times: fmt.Sprintf("%d times", rounds)}
+	total := row{Fault: fault, Tried: fmt.Sprintf("%d calls in flight", calls), Times: fmt.Sprintf("%d times", rounds)}
 	var slowest time.Duration
 	var unanswered, refused int
 	for range rounds {
@@ -62,14 +61,14 @@ func stopAgainAndAgain(t *testing.T, fault string, stop func(t *testing.T, path 
 				t.Errorf("the write %s was refused and is there", write)
 			}
 		}
-		total.acknowledged, total.lost = total.acknowledged+out.acks.len(), total.lost+lost
+		total.Acknowledged, total.Lost = total.Acknowledged+out.acks.len(), total.Lost+lost
 		slowest, unanswered, refused = max(slowest, out.slowest), unanswered+out.unanswered, refused+len(out.refused)
 	}
 	if slowest > stopTimeout+stopGrace {
 		t.Errorf("%s until the process had ended", slowest)
 	}
-	total.notes = fmt.Sprintf("exit 0 within %.1f s; %d refused, %d unanswered: whole or not there", slowest.Seconds(), refused, unanswered)
-	report.add(t, total)
+	total.Notes = fmt.Sprintf("exit 0 within %.1f s; %d refused, %d unanswered: whole or not there", slowest.Seconds(), refused, unanswered)
+	report.Add(t, total)
 }
 
 // sort puts a call where its answer says.
@@ -101,8 +100,8 @@ func (f *inFlight) sort(a answer, err error, write string) error {
 // end checks that a process that was told to end does, without an error.
 func (f *inFlight) end(t *testing.T, p *process, signalled time.Time) {
 	t.Helper()
-	if err := p.wait(stopTimeout + 5*stopGrace); err != nil {
-		t.Errorf("it ended with %v: %s", err, p.log)
+	if err := p.Wait(stopTimeout + 5*stopGrace); err != nil {
+		t.Errorf("it ended with %v: %s", err, p.Log)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -154,7 +153,7 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	}
 	s.awaitRead(t)
 	signalled := time.Now()
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := s.Terminate(); err != nil {
 		t.Fatal(err)
 	}
 	for { // until it has taken the signal
@@ -250,14 +249,14 @@ func stopAgent(t *testing.T, a *agent, w *writer, calls int, out *inFlight) erro
 		writes[i] = write
 	}
 	var sending sync.WaitGroup
-	sending.Go(func() { _, _ = io.WriteString(a.in, messages.String()) }) // until the process ends
+	sending.Go(func() { _, _ = io.WriteString(a.In, messages.String()) }) // until the process ends
 	defer sending.Wait()
 	at := rand.IntN(calls / 2)
 	var signalled time.Time
 	for i, write := range writes {
 		if i == at {
 			signalled = time.Now()
-			if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			if err := a.Terminate(); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,153 @@
+//go:build linux
+
+// Package programtest builds and runs the real program for tests, and prints what
+// they found as a table. Only tests import it.
+package programtest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Run builds the program, runs the tests with its path in program, prints the table
+// that they filled, and returns the code to exit with.
+func Run(m *testing.M, program *string, report *Table) (code int) {
+	dir, err := os.MkdirTemp("", "todo-mcp-program-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		*program = filepath.Join(dir, "todo-mcp")
+		err = build(dir, *program)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code = m.Run()
+	fmt.Print(report)
+	return code
+}
+
+func build(dir, program string) error {
+	// Other users may run it, too.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-o", program, "todo-mcp")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the program: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// Process is a running todo-mcp.
+type Process struct {
+	Cmd   *exec.Cmd
+	In    *os.File // its standard input
+	Out   *bufio.Reader
+	Log   *Log // its standard error
+	Ended chan struct{}
+	err   error // of Wait; read it after Ended is closed
+}
+
+// Log keeps what a process writes to standard error.
+type Log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String returns what was written so far.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// User is the account that a process runs as; nil is the test's own.
+type User = syscall.Credential
+
+// Start starts the program with arguments; it is killed with the test. dir is its
+// working folder, where it finds no settings of the person who runs the tests.
+func Start(t testing.TB, program, dir string, as *User, args ...string) (*Process, error) {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TODO_LOG_LEVEL=error"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as, Pdeathsig: syscall.SIGKILL}
+	inR, inW, err1 := os.Pipe()
+	outR, outW, err2 := os.Pipe()
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	p := &Process{Cmd: cmd, In: inW, Out: bufio.NewReaderSize(outR, 64<<10), Log: &Log{}, Ended: make(chan struct{})}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, p.Log
+	err := cmd.Start()
+	inR.Close()
+	outW.Close()
+	if err != nil {
+		return nil, fmt.Errorf("start todo-mcp: %w", err)
+	}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.Ended)
+	}()
+	t.Cleanup(func() {
+		p.Kill()
+		inW.Close()
+		outR.Close()
+	})
+	return p, nil
+}
+
+// Kill ends the process as kill -9 does, and waits until it is gone.
+func (p *Process) Kill() {
+	_ = p.Cmd.Process.Kill()
+	<-p.Ended
+}
+
+// Terminate asks the process to end, as an operator does.
+func (p *Process) Terminate() error { return p.Cmd.Process.Signal(syscall.SIGTERM) }
+
+// Wait waits until the process has ended by itself and returns how.
+func (p *Process) Wait(atMost time.Duration) error {
+	select {
+	case <-p.Ended:
+		return p.err
+	case <-time.After(atMost):
+		return fmt.Errorf("it still runs after %s", atMost)
+	}
+}
+
+// ErrEnded means that a process ended before it did what was waited for.
+var ErrEnded = errors.New("the process ended")
+
+// URL returns the address of a process that serves, as soon as it listens, and
+// discards what else it prints.
+func (p *Process) URL() (url string, err error) {
+	for url == "" {
+		line, err := p.Out.ReadString('\n')
+		if err != nil {
+			return "", fmt.Errorf("%w: %s", ErrEnded, p.Log)
+		}
+		url = regexp.MustCompile(`http://[0-9.:]+`).FindString(line)
+	}
+	go func() { _, _ = io.Copy(io.Discard, p.Out) }()
+	return url, nil
+}
