@@ -67,7 +67,7 @@ func TestDiskFails(t *testing.T) {
 				random := rand.New(rand.NewPCG(uint64(n), uint64(fault.errno)))
 				got := failAgainAndAgain(t, fault, times, random)
 				refused, unknown = refused+len(got.refused), unknown+len(got.unknown)
-				if total.Acknowledged, total.Lost = total.Acknowledged+got.acks.len(), total.Lost+got.lost; t.Failed() {
+				if total.Acknowledged, total.Lost = total.Acknowledged+got.acks.Len(), total.Lost+got.lost; t.Failed() {
 					t.Fatalf("disk %d", n)
 				}
 			}
@@ -108,7 +108,7 @@ func TestFileSizeLimit(t *testing.T) {
 		t.Errorf("%d writes refused, %d unknown: the limit was hardly met", len(out.refused), len(out.unknown))
 	}
 	report.Add(t, row{Fault: fault.name, Tried: "no file may be written beyond 16 kB (RLIMIT_FSIZE)", Times: fmt.Sprintf("%d faults, 3 processes", times),
-		Acknowledged: out.acks.len(), Lost: out.lost, Notes: refusals(len(out.refused), len(out.unknown))})
+		Acknowledged: out.acks.Len(), Lost: out.lost, Notes: refusals(len(out.refused), len(out.unknown))})
 }
 
 // limitFiles sets how large a file the processes may write.
@@ -182,14 +182,14 @@ func failAgainAndAgain(t *testing.T, fault diskFault, times int, random *rand.Ra
 func (o *outcomes) check(t *testing.T, path string) {
 	t.Helper()
 	var h history
-	h, o.lost = checkStore(t, path, o.acks.acks)
+	h, o.lost = checkStore(t, path, o.acks.Acks)
 	for _, write := range o.refused {
-		if h.made(write) != 0 {
+		if h.Made(write) != 0 {
 			t.Errorf("the write %s was refused and is there", write)
 		}
 	}
 	for _, write := range o.unknown {
-		if n := h.made(write); n != 1 {
+		if n := h.Made(write); n != 1 {
 			t.Errorf("the write %s was unknown and repeated, and is there %d times", write, n)
 		}
 	}
@@ -213,7 +213,7 @@ func (f diskFault) after(operations int) func(operation) syscall.Errno {
 // faultClient is a client whose writes may be refused.
 type faultClient struct {
 	client
-	writer
+	*writer
 	pending []pendingWrite
 }
 
@@ -234,7 +234,7 @@ func newFleet(t *testing.T, path string) *fleet {
 	f := &fleet{store: "sqlite:" + path}
 	for _, name := range []string{"w0", "w1", "h"} {
 		f.dirs = append(f.dirs, t.TempDir())
-		f.clients = append(f.clients, &faultClient{writer: writer{name: name}})
+		f.clients = append(f.clients, &faultClient{writer: newWriter(name)})
 	}
 	return f
 }
@@ -284,7 +284,7 @@ func writeAll(t *testing.T, clients []*faultClient, out *outcomes, fault diskFau
 	for _, c := range clients {
 		all.Go(func() {
 			for range times {
-				tool, args, write := c.next()
+				tool, args, write := c.Next()
 				began := time.Now()
 				a, err := c.call(tool, args, inOperation(write))
 				if took := time.Since(began); took > slowest {
@@ -310,7 +310,7 @@ func inOperation(write string) string { return fmt.Sprintf(`"todo-mcp/operation"
 func (c *faultClient) sort(a answer, out *outcomes, w pendingWrite) {
 	err := a.refused()
 	if err == nil {
-		out.acks.add(acknowledged{a.list(), a.revision(), w.write})
+		out.acks.Add(acknowledged{List: a.list(), Revision: a.revision(), Write: w.write})
 		return
 	}
 	out.mu.Lock()
@@ -328,14 +328,14 @@ func (c *faultClient) sort(a answer, out *outcomes, w pendingWrite) {
 func repeatUnknown(t *testing.T, clients []*faultClient, out *outcomes) {
 	t.Helper()
 	for _, c := range clients {
-		tool, args, write := c.next()
+		tool, args, write := c.Next()
 		for _, w := range append(c.pending, pendingWrite{tool, args, write}) {
 			a, err := c.call(w.tool, w.args, inOperation(w.write))
 			if err = errors.Join(err, a.refused()); err != nil {
 				t.Errorf("after the fault: %v", err)
 				return
 			}
-			out.acks.add(acknowledged{a.list(), a.revision(), w.write})
+			out.acks.Add(acknowledged{List: a.list(), Revision: a.revision(), Write: w.write})
 		}
 		c.pending = nil
 	}
@@ -346,7 +346,7 @@ func checkReads(t *testing.T, clients []*faultClient, path string) {
 	t.Helper()
 	for _, c := range clients {
 		if a, err := c.call("SetTodoList", `{}`, ""); err != nil || a.refused() != nil || len(a.items()) == 0 {
-			t.Errorf("%s cannot read: %v %v", c.name, err, a.refused())
+			t.Errorf("%s cannot read: %v %v", c.Name, err, a.refused())
 		}
 	}
 	if _, err := export(t, path); err != nil {

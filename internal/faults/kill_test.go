@@ -25,8 +25,8 @@ func TestKilled(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 4 {
 		all.Go(func() {
-			w := &writer{name: fmt.Sprint("w", i)}
-			for acks.len() < enough {
+			w := newWriter(fmt.Sprint("w", i))
+			for acks.Len() < enough {
 				if err := writeUntilKilled(t, path, fmt.Sprint("list-", i/2), w, &acks, enough); err != nil {
 					t.Error(err)
 					return
@@ -37,11 +37,11 @@ func TestKilled(t *testing.T) {
 	}
 	all.Wait()
 	took := time.Since(began)
-	_, lost := checkStore(t, path, acks.acks)
+	_, lost := checkStore(t, path, acks.Acks)
 	report.Add(t, row{
 		Fault: "kill -9", Tried: "4 processes on one file, 2 on each list, killed while they write",
-		Times: fmt.Sprintf("%d kills", kills.Load()), Acknowledged: acks.len(), Lost: lost,
-		Notes: fmt.Sprintf("revisions dense, file whole; %.0f writes/s", float64(acks.len())/took.Seconds()),
+		Times: fmt.Sprintf("%d kills", kills.Load()), Acknowledged: acks.Len(), Lost: lost,
+		Notes: fmt.Sprintf("revisions dense, file whole; %.0f writes/s", float64(acks.Len())/took.Seconds()),
 	})
 }
 
@@ -53,7 +53,7 @@ func writeUntilKilled(t *testing.T, path, list string, w *writer, acks *journal,
 		return err
 	}
 	defer a.Kill()
-	for n := rand.IntN(size(20, 80)); acks.len() < enough; n-- {
+	for n := rand.IntN(size(20, 80)); acks.Len() < enough; n-- {
 		if n == 0 {
 			moment := time.AfterFunc(time.Duration(rand.IntN(12_000))*time.Microsecond, func() { _ = a.Cmd.Process.Kill() })
 			defer moment.Stop()
@@ -65,7 +65,7 @@ func writeUntilKilled(t *testing.T, path, list string, w *writer, acks *journal,
 		if err != nil {
 			return err
 		}
-		acks.add(done)
+		acks.Add(done)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func TestPowerLoss(t *testing.T) {
 			for round := range c.rounds {
 				random := rand.New(rand.NewPCG(uint64(round), 49))
 				d, acks := newDisk(), journal{}
-				writers := []*writer{{name: "w0"}, {name: "w1"}}
+				writers := []*writer{newWriter("w0"), newWriter("w1")}
 				for range c.losses {
 					l := luck{[]float64{0, 0.5, 0.9, 1}[random.IntN(4)], []int64{512, 4096}[random.IntN(2)], random}
 					var lost int
@@ -47,7 +47,7 @@ func TestPowerLoss(t *testing.T) {
 						t.Fatalf("round %d, with %s", round, l)
 					}
 				}
-				total.Acknowledged += acks.len()
+				total.Acknowledged += acks.Len()
 			}
 			total.Notes = "0 to 100 % of what was not synced survives, in sectors of 512 or 4096 bytes; starts again at once"
 			report.Add(t, total)
@@ -67,7 +67,7 @@ func losePower(t *testing.T, d *disk, l luck, change int, writers []*writer, ack
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, storePath)
-	_, lost = checkStore(t, path, acks.acks)
+	_, lost = checkStore(t, path, acks.Acks)
 	// The key of sessions is whole or not there: nobody would replace a part of one.
 	if key, err := os.ReadFile(filepath.Join(filepath.Dir(path), "session.key")); err == nil && len(strings.TrimSpace(string(key))) != 64 {
 		t.Errorf("the session key has %d characters", len(key))
@@ -131,7 +131,7 @@ func writeWhilePowered(t *testing.T, d *disk, connect func() (client, *process, 
 		done, _, err := w.write(c)
 		switch {
 		case err == nil:
-			acks.add(done)
+			acks.Add(done)
 		case d.isDead():
 			<-p.Ended
 			return nil
@@ -165,7 +165,7 @@ func TestPowerLossIsFound(t *testing.T) {
 		d := newDisk()
 		d.liesAbout = lies
 		var acks journal
-		writeUntilPowerGoes(t, d, 600, []*writer{{name: "w0"}}, &acks)
+		writeUntilPowerGoes(t, d, 600, []*writer{newWriter("w0")}, &acks)
 		dir := t.TempDir()
 		if err := d.afterPowerLoss(luck{0, 4096, rand.New(rand.NewPCG(1, 1))}).copyTo(dir); err != nil {
 			t.Fatal(err)
@@ -174,10 +174,10 @@ func TestPowerLossIsFound(t *testing.T) {
 		if err != nil {
 			h = nil // what is left is not even a store
 		}
-		if lost := h.lost(acks.acks); len(lost) == 0 || acks.len() == 0 {
-			t.Errorf("%s not synced: of %d acknowledged writes none is lost: the check is blind", name, acks.len())
+		if lost := h.Lost(acks.Acks); len(lost) == 0 || acks.Len() == 0 {
+			t.Errorf("%s not synced: of %d acknowledged writes none is lost: the check is blind", name, acks.Len())
 		} else {
-			t.Logf("%s not synced: %d of %d acknowledged writes are lost, as they must be", name, len(lost), acks.len())
+			t.Logf("%s not synced: %d of %d acknowledged writes are lost, as they must be", name, len(lost), acks.Len())
 		}
 	}
 }

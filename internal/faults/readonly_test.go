@@ -103,7 +103,7 @@ func (r *readOnlyRun) run(t *testing.T, dir string, as *user, path, state string
 		}
 		return a
 	}
-	first, w := open(), &writer{name: "first"}
+	first, w := open(), newWriter("first")
 	r.writes(t, w, first, &acks, true)
 	switch state {
 	case killed:
@@ -118,7 +118,7 @@ func (r *readOnlyRun) run(t *testing.T, dir string, as *user, path, state string
 	readOnly(true)
 	fresh := open()
 	reads(t, "a fresh process", fresh)
-	r.writes(t, &writer{name: "fresh"}, fresh, &acks, false)
+	r.writes(t, newWriter("fresh"), fresh, &acks, false)
 	reads(t, "a fresh process after its write", fresh)
 	if state == inUse {
 		r.writes(t, w, first, &acks, false)
@@ -131,9 +131,9 @@ func (r *readOnlyRun) run(t *testing.T, dir string, as *user, path, state string
 		first.Kill()
 	}
 	fresh.Kill()
-	r.writes(t, &writer{name: "next"}, open(), &acks, true)
-	_, lost := checkStoreAs(t, dir, as, path, acks.acks)
-	r.cases, r.acknowledged, r.lost = r.cases+1, r.acknowledged+acks.len(), r.lost+lost
+	r.writes(t, newWriter("next"), open(), &acks, true)
+	_, lost := checkStoreAs(t, dir, as, path, acks.Acks)
+	r.cases, r.acknowledged, r.lost = r.cases+1, r.acknowledged+acks.Len(), r.lost+lost
 }
 
 // writes makes some writes. Those that are refused, if they may be, say why.
@@ -143,14 +143,14 @@ func (r *readOnlyRun) writes(t *testing.T, w *writer, a *agent, acks *journal, m
 		done, _, err := w.write(a)
 		switch {
 		case err == nil:
-			acks.add(done)
+			acks.Add(done)
 		case must:
-			t.Errorf("%s: %v", w.name, err)
+			t.Errorf("%s: %v", w.Name, err)
 		case strings.Contains(err.Error(), "make its folder, the file and those beside it (-wal, -shm) readable and writable") ||
 			strings.Contains(err.Error(), "read-only file system"):
 			r.refused++
 		default:
-			t.Errorf("%s: the refusal does not say why: %v", w.name, err)
+			t.Errorf("%s: the refusal does not say why: %v", w.Name, err)
 		}
 	}
 }

@@ -55,13 +55,13 @@ func stopAgainAndAgain(t *testing.T, fault string, stop func(t *testing.T, path 
 	for range rounds {
 		path, out := filepath.Join(t.TempDir(), "todos.db"), &inFlight{}
 		stop(t, path, calls, out)
-		h, lost := checkStore(t, path, out.acks.acks)
+		h, lost := checkStore(t, path, out.acks.Acks)
 		for _, write := range out.refused {
-			if h.made(write) != 0 {
+			if h.Made(write) != 0 {
 				t.Errorf("the write %s was refused and is there", write)
 			}
 		}
-		total.Acknowledged, total.Lost = total.Acknowledged+out.acks.len(), total.Lost+lost
+		total.Acknowledged, total.Lost = total.Acknowledged+out.acks.Len(), total.Lost+lost
 		slowest, unanswered, refused = max(slowest, out.slowest), unanswered+out.unanswered, refused+len(out.refused)
 	}
 	if slowest > stopTimeout+stopGrace {
@@ -84,7 +84,7 @@ func (f *inFlight) sort(a answer, err error, write string) error {
 	}
 	refused := a.refused()
 	if refused == nil {
-		f.acks.add(acknowledged{a.list(), a.revision(), write})
+		f.acks.Add(acknowledged{List: a.list(), Revision: a.revision(), Write: write})
 		return nil
 	}
 	f.mu.Lock()
@@ -126,20 +126,20 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 		}
 		clients = append(clients, c)
 	}
-	first := &writer{name: "first"}
+	first := newWriter("first")
 	done, _, err := first.write(clients[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	out.acks.add(done)
+	out.acks.Add(done)
 	unlock := lockStore(t, path)
 	var all sync.WaitGroup
 	sent := make(chan struct{}, calls)
 	for i, c := range clients {
-		w := &writer{name: fmt.Sprint("s", i)}
+		w := newWriter(fmt.Sprint("s", i))
 		for range calls / sessions {
-			tool, args, write := w.next()
-			id := w.serial
+			tool, args, write := w.Next()
+			id := w.Serial
 			all.Go(func() {
 				a, err := c.once(id, tool, args, sent)
 				if err := out.sort(a, err, write); err != nil {
@@ -232,7 +232,7 @@ func stopAgents(t *testing.T, path string, calls int, out *inFlight) {
 			t.Fatal(err)
 		}
 		all.Go(func() {
-			if err := stopAgent(t, a, &writer{name: fmt.Sprint("p", i)}, calls/processes, out); err != nil {
+			if err := stopAgent(t, a, newWriter(fmt.Sprint("p", i)), calls/processes, out); err != nil {
 				t.Error(err)
 			}
 		})
@@ -244,7 +244,7 @@ func stopAgent(t *testing.T, a *agent, w *writer, calls int, out *inFlight) erro
 	var messages strings.Builder
 	writes := make([]string, calls)
 	for i := range calls {
-		tool, args, write := w.next()
+		tool, args, write := w.Next()
 		messages.WriteString(message(i+1, tool, args, "") + "\n")
 		writes[i] = write
 	}
