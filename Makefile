@@ -9,7 +9,7 @@ LINT      = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 E2E       = -tags e2e
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race cross golden deps long hosts faults conformance fuzz fuzz-short bench attacks shots licenses
+.PHONY: test build fmt vet lint race cross golden deps long hosts faults replicas conformance fuzz fuzz-short bench attacks shots licenses
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -82,6 +82,10 @@ conformance: deps
 ## faults: kill -9, power loss, broken disks, racing processes, SIGTERM, with a table of what was lost; one of them with RUN=TestKilled
 faults:
 	@TODO_LONG=1 $(GO) test $(E2E) -count=1 -v -timeout 30m -run '$(or $(RUN),.)' ./internal/faults
+
+## replicas: several servers on one PostgreSQL, restarted and killed, the database too, with a table of what was lost; one of them with RUN=TestRollingRestart
+replicas: deps
+	@TODO_LONG=1 $(GO) test $(E2E) -count=1 -v -timeout 30m -run '$(or $(RUN),.)' ./internal/replicas
 
 ## bench: speed and memory, as ratios against a floor of the same run
 bench:

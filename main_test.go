@@ -52,6 +52,7 @@ func allowedImports() map[string][]string {
 
 		// tests alone import these
 		"internal/programtest":        {},
+		"internal/replicas":           {},
 		"internal/store/postgrestest": {},
 	}
 }

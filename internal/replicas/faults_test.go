@@ -1,0 +1,232 @@
+//go:build e2e && linux
+
+package replicas
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/programtest"
+	"todo-mcp/internal/store/postgrestest"
+)
+
+// BAD-INPUT 55: while the replicas are restarted one by one, no call fails, no
+// session ends and nothing is lost.
+func TestRollingRestart(t *testing.T) {
+	for _, n := range []int{2, 4} {
+		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
+			f := newFleet(t, n, newDatabase(t).address)
+			l := newLoad(f, 8)
+			rounds, ended := programtest.Size(1, 5), time.Duration(0)
+			for range rounds {
+				for i := range f.replicas {
+					l.await(20)
+					ended = max(ended, f.restart(i))
+				}
+			}
+			l.await(20)
+			row, failed, again, slowest := l.end(programtest.Row{Fault: "rolling restart", Tried: fmt.Sprintf("%d replicas, SIGTERM one by one under load", n), Times: fmt.Sprint(rounds*n, " restarts")})
+			row.Notes = fmt.Sprintf("%d failed calls, %d sessions ended, slowest call %s, ended within %s", failed, again, ms(slowest), ms(ended))
+			report.Add(t, row)
+			if failed+again+int(f.failed.Load()) > 0 {
+				t.Errorf("%d calls failed, %d sessions ended, %d requests reached no replica", failed, again, f.failed.Load())
+			}
+		})
+	}
+}
+
+// BAD-INPUT 53, 54: replicas that are killed lose nothing that was acknowledged, and
+// a call that failed is repeated without being applied twice.
+func TestKilledReplicas(t *testing.T) {
+	for _, n := range []int{2, 4} {
+		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
+			f := newFleet(t, n, newDatabase(t).address)
+			l := newLoad(f, 8)
+			kills := programtest.Size(4, 40)
+			for k := range kills {
+				l.await(1 + rand.IntN(20))
+				f.replicas[k%n].Kill()
+				l.await(5)
+				f.start(k % n)
+			}
+			l.await(20)
+			row, failed, again, slowest := l.end(programtest.Row{Fault: "kill -9", Tried: fmt.Sprintf("%d replicas, one after the other under load", n), Times: fmt.Sprint(kills, " kills")})
+			row.Notes = fmt.Sprintf("%d failed calls repeated, %d clients connected anew, slowest call %s", failed, again, ms(slowest))
+			report.Add(t, row)
+			if slowest > callTimeout {
+				t.Errorf("a call took %s", slowest)
+			}
+		})
+	}
+}
+
+// ms is a duration as people read it.
+func ms(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
+// bound is the most that a call may take in the tests that take the database away;
+// storeTimeout is their --request-timeout.
+const (
+	storeTimeout = 3
+	bound        = (storeTimeout + 3) * time.Second
+)
+
+// BAD-INPUT 53: while PostgreSQL is down, restarted, or does not answer, calls fail
+// within their bound, the replicas are not ready, and both recover by themselves.
+// Nothing acknowledged is lost, also when it was like a crash.
+func TestDatabaseGoes(t *testing.T) {
+	for _, c := range []struct {
+		fault, tried string
+		goes         func(db database, line *postgrestest.Line) error
+		comes        func(db database, line *postgrestest.Line) error
+	}{
+		{"PostgreSQL stopped", "fast shutdown, start",
+			func(db database, _ *postgrestest.Line) error { return db.Stop("fast") },
+			func(db database, _ *postgrestest.Line) error { return db.Start() }},
+		{"PostgreSQL crashed", "immediate shutdown, start with recovery",
+			func(db database, _ *postgrestest.Line) error { return db.Stop("immediate") },
+			func(db database, _ *postgrestest.Line) error { return db.Start() }},
+		{"PostgreSQL does not answer", "no byte passes, connections stay open",
+			func(_ database, line *postgrestest.Line) error { line.Hold(); return nil },
+			func(_ database, line *postgrestest.Line) error { line.Release(); return nil }},
+		{"connections cut", "all connections to PostgreSQL reset at once",
+			func(_ database, line *postgrestest.Line) error { line.Cut(); return nil },
+			func(database, *postgrestest.Line) error { return nil }},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			db := newDatabase(t)
+			line, err := postgrestest.NewLine(db.Server)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(line.Close)
+			through, err := line.Through(db.address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := newFleet(t, 2, through, "--request-timeout", fmt.Sprint(storeTimeout))
+			l := newLoad(f, 8)
+			var fell, healed time.Duration
+			times := programtest.Size(1, 5)
+			for range times {
+				l.await(20)
+				if err := c.goes(db, line); err != nil {
+					t.Fatal(err)
+				}
+				if c.fault != "connections cut" {
+					fell = max(fell, f.until("no replica is ready", func() bool { return !f.replicas[0].ready.Load() && !f.replicas[1].ready.Load() }))
+				}
+				if c.fault != "connections cut" {
+					l.awaitFailures()
+				}
+				if err := c.comes(db, line); err != nil {
+					t.Fatal(err)
+				}
+				healed = max(healed, f.until("both replicas are ready", func() bool { return f.replicas[0].ready.Load() && f.replicas[1].ready.Load() }))
+				l.await(20)
+			}
+			row, failed, again, slowest := l.end(programtest.Row{Fault: c.fault, Tried: c.tried + "; 2 replicas under load", Times: fmt.Sprint(times, " times")})
+			row.Notes = fmt.Sprintf("not ready after %s, ready again after %s; %d failed calls repeated, %d clients connected anew, slowest call %s", ms(fell), ms(healed), failed, again, ms(slowest))
+			report.Add(t, row)
+			if slowest > bound || fell > bound || healed > bound {
+				t.Errorf("a call took %s, readiness fell after %s and came back after %s, want at most %s each", slowest, fell, healed, bound)
+			}
+		})
+	}
+}
+
+// load is agents that write until they are told to stop.
+type load struct {
+	testing.TB
+	fleet    *fleet
+	agents   []*agent
+	journal  programtest.Journal
+	stop     context.CancelFunc
+	done     sync.WaitGroup
+	progress chan struct{} // a value for each acknowledged write, while somebody waits
+	waiting  atomic.Bool
+}
+
+// newLoad has n agents write.
+func newLoad(f *fleet, n int) *load {
+	f.Helper()
+	l := &load{TB: f.TB, fleet: f, agents: newAgents(f, f, n), progress: make(chan struct{})}
+	ctx, stop := context.WithCancel(context.Background())
+	l.stop = stop
+	for _, a := range l.agents {
+		l.done.Go(func() {
+			for {
+				done, ok := a.write(ctx, f)
+				if !ok {
+					return
+				}
+				l.journal.Add(done)
+				if l.waiting.Load() {
+					select {
+					case l.progress <- struct{}{}:
+					case <-ctx.Done():
+					}
+				}
+			}
+		})
+	}
+	f.Cleanup(func() { stop(); l.done.Wait() })
+	return l
+}
+
+// await waits for n more acknowledged writes.
+func (l *load) await(n int) {
+	l.Helper()
+	l.waiting.Store(true)
+	defer l.waiting.Store(false)
+	late := time.After(time.Minute)
+	for range n {
+		select {
+		case <-l.progress:
+		case <-late:
+			l.Fatalf("writes do not go on: %s", l.fleet.logs())
+		}
+	}
+}
+
+// awaitFailures waits until a call of every agent has failed since.
+func (l *load) awaitFailures() {
+	l.Helper()
+	forAll(len(l.agents), func(i int) {
+		before := l.agents[i].failed.Load()
+		l.fleet.until("every call fails", func() bool { return l.agents[i].failed.Load() > before })
+	})
+}
+
+func (f *fleet) logs() (all string) {
+	for _, r := range f.replicas {
+		all += r.Log.String()
+	}
+	return all
+}
+
+// end ends the load and returns the row of the table, after a look at what is in the
+// store.
+func (l *load) end(row programtest.Row) (sum programtest.Row, failed, again int, slowest time.Duration) {
+	l.Helper()
+	l.stop()
+	l.done.Wait()
+	h, err := programtest.Export(program, l.TempDir(), nil, l.fleet.store)
+	if err != nil {
+		l.Fatal(err)
+	}
+	row.Acknowledged, row.Lost = l.journal.Len(), h.Check(l, l.journal.Acks)
+	for _, a := range l.agents {
+		for serial := 1; serial <= a.Serial; serial++ {
+			if write := fmt.Sprintf("%s-%d", a.Name, serial); h.Made(write) > 1 {
+				l.Errorf("the write %s was made %d times", write, h.Made(write))
+			}
+		}
+		failed, again, slowest = failed+int(a.failed.Load()), again+a.again, max(slowest, a.slow)
+	}
+	return row, failed, again, slowest
+}

@@ -1,0 +1,52 @@
+//go:build e2e && linux
+
+package replicas
+
+import (
+	"os"
+	"sync"
+	"testing"
+
+	"todo-mcp/internal/programtest"
+	"todo-mcp/internal/store/postgrestest"
+)
+
+// program is the path of the real binary, and report what the tests found; both
+// are of one run of the tests.
+var (
+	program string
+	report  programtest.Table
+)
+
+func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &program, &report)) }
+
+// database is a PostgreSQL with one database.
+type database struct {
+	*postgrestest.Server
+	address string
+}
+
+// newDatabase starts a PostgreSQL of the test's own, which it may stop. Its commits
+// are as durable as in production.
+func newDatabase(t testing.TB) database {
+	t.Helper()
+	s, err := postgrestest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	address, err := s.NewDatabase()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return database{s, address}
+}
+
+// forAll runs a function n times at once, with the numbers from 0, and waits.
+func forAll(n int, run func(i int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { run(i) })
+	}
+	all.Wait()
+}

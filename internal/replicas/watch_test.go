@@ -1,0 +1,202 @@
+//go:build e2e && linux
+
+package replicas
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/programtest"
+	"todo-mcp/internal/store/postgrestest"
+	"todo-mcp/server/servertest"
+)
+
+// seen is what a watcher was sent, and when.
+type seen struct {
+	text string
+	at   time.Time
+}
+
+// watcher follows a server: everything that it is sent comes on its channel.
+type watcher struct {
+	name string
+	sent chan seen
+	// shows reports whether a text shows a write.
+	shows func(text, write string) bool
+}
+
+func newWatcher(name string, shows func(text, write string) bool) *watcher {
+	return &watcher{name: name, sent: make(chan seen, 10_000), shows: shows}
+}
+
+func (w *watcher) add(text string) { w.sent <- seen{text, time.Now()} }
+
+// await waits until the watcher is sent a write, and returns when.
+func (w *watcher) await(t testing.TB, write string) time.Time {
+	t.Helper()
+	late := time.After(20 * time.Second)
+	for {
+		select {
+		case s := <-w.sent:
+			if w.shows(s.text, write) {
+				return s.at
+			}
+		case <-late:
+			t.Fatalf("%s is never sent %s", w.name, write)
+		}
+	}
+}
+
+// stream opens an event stream, again when it ends, and waits for its header.
+func stream(t testing.TB, url string) *watcher {
+	t.Helper()
+	w := newWatcher(strings.TrimLeft(url, "htp:/0123456789."), strings.Contains)
+	ctx, stop := context.WithCancel(context.Background())
+	var reading sync.WaitGroup
+	open := make(chan struct{})
+	begun := sync.OnceFunc(func() { close(open) })
+	reading.Go(func() {
+		for ctx.Err() == nil {
+			_ = w.read(ctx, url, begun) // it is opened again
+		}
+	})
+	t.Cleanup(func() { stop(); reading.Wait() })
+	<-open
+	return w
+}
+
+func (w *watcher) read(ctx context.Context, url string, begun func()) error {
+	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusOK {
+		begun()
+	}
+	lines := bufio.NewScanner(res.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		w.add(lines.Text())
+	}
+	return lines.Err()
+}
+
+// subscribe subscribes to all lists with the official client.
+func subscribe(t testing.TB, url, era string) *watcher {
+	t.Helper()
+	w := newWatcher("resources/updated "+era, func(string, string) bool { return true })
+	c, err := connectSDK(t, url+"/mcp", era, w.add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.close)
+	if err := c.(sdkClient).subscribe(t.Context(), "todo://lists"); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// watchers follow a server in every way that there is.
+func watchers(t testing.TB, url string) []*watcher {
+	t.Helper()
+	return []*watcher{stream(t, url+"/api/events"), stream(t, url+"/panel/events"), subscribe(t, url, servertest.Legacy), subscribe(t, url, servertest.Modern)}
+}
+
+// measure has an agent write n times and returns how long after each answer each
+// watcher was sent the write, in order of size.
+func measure(t testing.TB, a *agent, all []*watcher, n int) map[string][]time.Duration {
+	t.Helper()
+	took := make(map[string][]time.Duration)
+	for range n {
+		done, ok := a.write(t.Context(), t)
+		if !ok {
+			t.Fatal("the write failed")
+		}
+		answered := time.Now()
+		for _, w := range all {
+			took[w.name] = append(took[w.name], max(0, w.await(t, done.Write).Sub(answered)))
+		}
+	}
+	for _, each := range took {
+		slices.Sort(each)
+	}
+	return took
+}
+
+// describe returns the median and the 99th percentile of each watcher, and the
+// largest of all.
+func describe(took map[string][]time.Duration) (text string, largest time.Duration) {
+	var parts []string
+	for name, each := range took {
+		parts = append(parts, fmt.Sprintf("%s %s/%s", name, ms(each[len(each)/2]), ms(each[len(each)*99/100])))
+		largest = max(largest, each[len(each)-1])
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", "), largest
+}
+
+// healed is within which a watcher has a change when its notice was lost.
+const healed = 5 * time.Second
+
+// A change on one replica is seen on another: on the event streams of front ends and
+// of the panel, and by subscribers in both eras, mostly within a quarter of a second.
+func TestChangesReachOtherReplicas(t *testing.T) {
+	f := newFleet(t, 2, newDatabase(t).address)
+	a := newAgents(t, f, 1)[0]
+	a.connectTo(t, f.replicas[0])
+	n := programtest.Size(30, 500)
+	took := measure(t, a, watchers(t, f.replicas[1].url.String()), n)
+	text, largest := describe(took)
+	report.Add(t, programtest.Row{Fault: "none", Tried: "a write on one replica, watched on another", Times: fmt.Sprint(n, " writes"), Acknowledged: n, Notes: "median/p99 until sent: " + text})
+	for name, each := range took {
+		if each[len(each)/2] > 250*time.Millisecond {
+			t.Errorf("%s: the median is %s", name, each[len(each)/2])
+		}
+	}
+	if largest >= healed {
+		t.Errorf("a change took %s", largest)
+	}
+}
+
+// BAD-INPUT 56: when notices are lost, since their connections are silent or end all
+// the time, watchers have every change within five seconds.
+func TestLostNotices(t *testing.T) {
+	db := newDatabase(t)
+	line, err := postgrestest.NewLine(db.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(line.Close)
+	notices, err := line.Through(db.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFleet(t, 2, db.address, "--store-notices", notices)
+	a := newAgents(t, f, 1)[0]
+	a.connectTo(t, f.replicas[0])
+	all := watchers(t, f.replicas[1].url.String())
+	measure(t, a, all, 1)
+	n := programtest.Size(2, 20)
+	line.Hold()
+	silent, worst := describe(measure(t, a, all, n))
+	line.Release()
+	line.Close() // nothing connects to it any more
+	cut, worstCut := describe(measure(t, a, all, n))
+	report.Add(t, programtest.Row{Fault: "lost notices", Tried: "the connections of notices are silent, or refused", Times: fmt.Sprint(2*n, " writes"), Acknowledged: 2 * n,
+		Notes: "median/p99 until sent: silent " + silent + "; refused " + cut})
+	if max(worst, worstCut) > healed {
+		t.Errorf("a change took %s when notices were silent and %s when they were refused", worst, worstCut)
+	}
+}
