@@ -21,11 +21,12 @@ import (
 type app struct {
 	Env
 	*settings
-	command  string
-	folder   string              // whose list a command means that names none; empty is this one
-	typed    *bufio.Reader       // see typedInput
-	panel    string              // the address of the panel beside a server on stdio
-	sessions store.SessionKeeper // the open store, if it is one
+	command   string
+	folder    string              // whose list a command means that names none; empty is this one
+	typed     *bufio.Reader       // see typedInput
+	panel     string              // the address of the panel beside a server on stdio
+	sessions  store.SessionKeeper // the open store, if it is one
+	sharedKey []byte              // of sessions, see readSharedKey
 }
 
 // open opens the store and returns a board on it; done closes both.
@@ -35,7 +36,11 @@ func (a *app) open() (board *todo.Board, done func(), err error) {
 		return nil, nil, err
 	}
 	a.sessions, _ = st.(store.SessionKeeper)
-	board = todo.NewBoard(st, todo.WithArchiveAfter(a.archive))
+	options := []todo.Option{todo.WithArchiveAfter(a.archive)}
+	if a.sessions != nil {
+		options = append(options, todo.WithSharedConversations())
+	}
+	board = todo.NewBoard(st, options...)
 	return board, func() {
 		board.Close()
 		if err := st.Close(); err != nil {
@@ -84,6 +89,9 @@ func (a *app) openServer() (s *server.Server, done func(), err error) {
 		return nil, nil, err
 	}
 	config, err := a.serverConfig(board)
+	if err == nil {
+		err = a.readSharedKey()
+	}
 	if err == nil {
 		s, err = server.New(config)
 	}

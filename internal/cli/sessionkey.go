@@ -23,17 +23,12 @@ func (a *app) sessionKey() []byte {
 		sum := sha256.Sum256([]byte(a.secret))
 		return sum[:]
 	}
+	if a.sharedKey != nil {
+		return a.sharedKey
+	}
 	key := newKey()
 	place, err := a.place()
-	if a.sessions != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), sessionKeyTimeout)
-		defer cancel()
-		stored, keeperErr := a.sessions.SessionKey(ctx, key)
-		if keeperErr == nil {
-			return stored
-		}
-		err = keeperErr
-	} else if err == nil && !place.Memory() {
+	if err == nil && !place.Memory() {
 		var stored []byte
 		if stored, err = loadOrStoreKey(place.KeyFile(), key); err == nil {
 			return stored
@@ -43,6 +38,19 @@ func (a *app) sessionKey() []byte {
 		fmt.Fprintln(a.Stderr, "todo-mcp: sessions will not outlive this process:", err)
 	}
 	return key
+}
+
+// readSharedKey reads the key of a database that several servers share. A server
+// does that as it starts: one that came to make up a key, as the database did not
+// answer just then, would not know the sessions of the others.
+func (a *app) readSharedKey() (err error) {
+	if a.sessions == nil || a.secret != "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), sessionKeyTimeout)
+	defer cancel()
+	a.sharedKey, err = a.sessions.SessionKey(ctx, newKey())
+	return err
 }
 
 // sessionKeyTimeout bounds how long a database may take to return the key.

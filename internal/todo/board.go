@@ -24,6 +24,8 @@ type Board struct {
 	// archiveAfter is how long after its last change a settled list counts as
 	// archived; 0 is never.
 	archiveAfter time.Duration
+	// shared is true when another board may get the next call of a conversation.
+	shared bool
 
 	attending sync.Once
 	leave     func() // set by attend
@@ -40,6 +42,11 @@ func WithClock(now func() time.Time) Option { return func(b *Board) { b.now = no
 // decided when a list is read (see [Snapshot.Archived]), so that another setting
 // has its effect at once.
 func WithArchiveAfter(age time.Duration) Option { return func(b *Board) { b.archiveAfter = age } }
+
+// WithSharedConversations makes the board store at once what an agent was shown by a
+// read, and not with the next write: where several servers share a store, another
+// board may get the next call of the conversation.
+func WithSharedConversations() Option { return func(b *Board) { b.shared = true } }
 
 // NewBoard returns a board on a store. The caller closes the board and, after
 // it, the store.

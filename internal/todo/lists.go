@@ -111,23 +111,28 @@ func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq
 // Held reads the list that a target means. It returns [ErrNotFound] when
 // there is none.
 func (l Lists) Held(ctx context.Context, t Target) (Snapshot, error) {
+	h, err := l.held(ctx, t)
+	return h.list, err
+}
+
+func (l Lists) held(ctx context.Context, t Target) (held, error) {
 	t.principal, t.Conversation = l.principalOrServer(), t.Conversation.bounded()
 	h, err := l.board.find(ctx, l.principal, t)
 	if err == nil && h.list.Revision == 0 {
 		err = ErrNotFound
 	}
-	return h.list, err
+	return h, err
 }
 
 // Show reads the list that a target means, to show it to the conversation's
 // agent: what others changed up to now is not reported to it again. It returns
 // [ErrNotFound] when there is none.
 func (l Lists) Show(ctx context.Context, t Target) (Snapshot, error) {
-	s, err := l.Held(ctx, t)
+	h, err := l.held(ctx, t)
 	if err == nil && !l.readOnly {
-		l.board.sight.note(l.principalOrServer(), boundedKey(t.Conversation.Key), s.List.ID, s.Revision)
+		l.board.showed(ctx, l.principalOrServer(), boundedKey(t.Conversation.Key), h)
 	}
-	return s, err
+	return h.list, err
 }
 
 // Look notes that a person looked at a list, for [Keep.Abandoned]. It is stored

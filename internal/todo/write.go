@@ -318,8 +318,18 @@ func (b *Board) sawUnchanged(ctx context.Context, w Write, h held, r Report) err
 	if len(r.Unseen) > 0 || h.over != h.list.List.ID {
 		return b.bind(ctx, b.bindings(w, h, h.list))
 	}
-	b.sight.note(w.principal, c.Key, h.list.List.ID, h.list.Revision)
+	b.showed(ctx, w.principal, c.Key, h)
 	return nil
+}
+
+// showed records that a conversation was shown a list as it is. Where another board
+// may get its next call, that is stored, unless it is known already; if that fails,
+// it waits for the next write.
+func (b *Board) showed(ctx context.Context, principal, conversation string, h held) {
+	b.sight.note(principal, conversation, h.list.List.ID, h.list.Revision)
+	if b.shared && h.seen < h.list.Revision {
+		_ = b.bind(ctx, nil)
+	}
 }
 
 // shown returns the revision of the list that the writer last saw. For an agent

@@ -2,7 +2,10 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // SessionKey implements store.SessionKeeper: the key that signs the ids of sessions
@@ -10,7 +13,11 @@ import (
 // key that it becomes if there is none.
 func (s *Store) SessionKey(ctx context.Context, fresh []byte) (key []byte, err error) {
 	err = s.call(ctx, "read session key", func() error {
-		return s.pool.QueryRow(ctx, `UPDATE todo_mcp.store SET session_key = coalesce(session_key, $1) RETURNING session_key`, fresh).Scan(&key)
+		err := s.pool.QueryRow(ctx, `SELECT session_key FROM todo_mcp.store WHERE session_key IS NOT NULL`).Scan(&key)
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = s.pool.QueryRow(ctx, `UPDATE todo_mcp.store SET session_key = coalesce(session_key, $1) RETURNING session_key`, fresh).Scan(&key)
+		}
+		return err
 	})
 	if err == nil && len(key) < len(fresh) {
 		err = fmt.Errorf("read session key: it has %d bytes, not %d", len(key), len(fresh))
