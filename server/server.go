@@ -72,6 +72,8 @@ type Config struct {
 	Log *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Observers are told of every request that is answered.
+	Observers []Observer
 }
 
 // Server answers MCP requests that a transport passes to [Server.MCP].
@@ -113,7 +115,7 @@ func New(c Config) (*Server, error) {
 	hooks.AddAfterListTools(s.listTools)
 	hooks.AddAfterReadResource(s.askReader)
 	s.subscriptions.hook(hooks)
-	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version,
+	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version, append(c.observe(hooks),
 		mcpserver.WithTitle("Todo lists"),
 		mcpserver.WithInstructions(instructions),
 		mcpserver.WithToolCapabilities(false),
@@ -133,7 +135,7 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithHooks(hooks),
 		mcpserver.WithCacheHints(0, mcp.CacheScopePrivate),
 		mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}),
-	)
+	)...)
 	for _, tool := range s.published() {
 		s.mcp.AddTool(describe(tool), s.handler(tool))
 	}

@@ -14,6 +14,7 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
+	"todo-mcp/server/metrics"
 	"todo-mcp/tools"
 )
 
@@ -27,6 +28,8 @@ type app struct {
 	panel     string              // the address of the panel beside a server on stdio
 	sessions  store.SessionKeeper // the open store, if it is one
 	sharedKey []byte              // of sessions, see readSharedKey
+
+	metrics *metrics.Metrics // of `serve`; nil for other commands
 }
 
 // open opens the store and returns a board on it; done closes both.
@@ -40,7 +43,7 @@ func (a *app) open() (board *todo.Board, done func(), err error) {
 	if a.sessions != nil {
 		options = append(options, todo.WithSharedConversations())
 	}
-	board = todo.NewBoard(st, options...)
+	board = todo.NewBoard(a.observed(st), options...)
 	return board, func() {
 		board.Close()
 		if err := st.Close(); err != nil {
@@ -109,7 +112,7 @@ func (a *app) serverConfig(board *todo.Board) (server.Config, error) {
 	return server.Config{
 		Board: board, Tools: list, Publish: a.publish, Structured: a.content, Texts: texts, Version: a.Version,
 		List: a.list, Panel: a.panel, Dir: workingDir(), Conversations: a.keys, SessionVariables: a.variables, Getenv: a.Getenv, Timeout: a.request, StopTimeout: a.stop, Log: a.logger(),
-		MaxSubscriptions: a.subs, MaxAllSubscriptions: a.allSubs, SubscriptionLinger: a.linger,
+		MaxSubscriptions: a.subs, MaxAllSubscriptions: a.allSubs, SubscriptionLinger: a.linger, Observers: a.observers(),
 	}, err
 }
 

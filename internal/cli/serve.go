@@ -17,6 +17,7 @@ import (
 
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
+	"todo-mcp/server/metrics"
 	"todo-mcp/server/sse"
 	mcpstdio "todo-mcp/server/stdio"
 	"todo-mcp/server/web"
@@ -87,6 +88,7 @@ func (a *app) serve(ctx context.Context, args []string, lan bool) error {
 // serveOn serves at the address of the settings, and if lan is valid, at that one
 // too.
 func (a *app) serveOn(ctx context.Context, lan netip.Addr) error {
+	a.metrics = metrics.New(a.Version)
 	s, done, err := a.openServer()
 	if err != nil {
 		return err
@@ -108,6 +110,11 @@ func (a *app) serveOn(ctx context.Context, lan netip.Addr) error {
 		}
 		defer done()
 	}
+	endAdmin, err := a.serveAdmin(handler)
+	if err != nil {
+		return err
+	}
+	defer endAdmin()
 	if err := a.greet(listener.Addr()); err != nil {
 		return err
 	}
@@ -136,16 +143,20 @@ func (a *app) newWeb(s *server.Server) (*edge.Edge, error) {
 	if err := a.secure(&config); err != nil {
 		return nil, err
 	}
-	return web.New(s, config)
+	return a.measured(s, config)
 }
 
 // webConfig returns the configuration of HTTP without who may use it.
 func (a *app) webConfig(s *server.Server) web.Config {
-	return web.Config{
+	c := web.Config{
 		Board: s.Board, Hosts: a.hosts, Origins: a.origins, SessionKey: a.sessionKey, Log: a.logger(),
 		MaxStreams: a.streams, MaxStreamsPerClient: a.clientStreams,
 		Timeout: a.request, HeaderTimeout: a.header, BodyTimeout: a.body, StopTimeout: a.stop, Streams: sse.Limits{WriteTimeout: a.write},
 	}
+	if a.metrics != nil {
+		c.Observe = a.metrics.HTTP
+	}
+	return c
 }
 
 // greet prints where the panel is and how to add the server to a client.

@@ -57,6 +57,7 @@ type settings struct {
 	proxies       []netip.Prefix
 	tlsCert       string
 	tlsKey        string
+	operator      operatorSettings
 }
 
 // group is a group of settings. A command accepts whole groups.
@@ -120,7 +121,7 @@ func table() []setting {
 		rows  []setting
 	}{
 		{storeGroup, storeSettings()}, {keepGroup, keepSettings()}, {listGroup, listSettings()}, {toolGroup, toolSettings()},
-		{serverGroup, serverSettings()}, {httpGroup, httpSettings()}, {tokenGroup, tokenSettings()}, {watchGroup, watchSettings()},
+		{serverGroup, serverSettings()}, {httpGroup, append(httpSettings(), operatorRows()...)}, {tokenGroup, tokenSettings()}, {watchGroup, watchSettings()},
 	} {
 		for _, row := range g.rows {
 			row.group = g.group

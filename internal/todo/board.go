@@ -71,6 +71,9 @@ func NewID() string { return strings.ToLower(rand.Text()) }
 // ([Writer.Process]); no two boards have the same one.
 func (b *Board) Process() string { return b.process }
 
+// Watching returns how many watchers and followers of calls there are.
+func (b *Board) Watching() int { return b.feed.receivers() }
+
 // As returns the lists of one principal; the empty principal is the server
 // itself. Through them no list of another principal can be read or written.
 func (b *Board) As(principal string) Lists { return b.For(Identity{Principal: principal}) }

@@ -58,11 +58,11 @@ func (h *callHub) remove(c *Calls) {
 	delete(h.followers, c)
 }
 
-// followed reports whether there are followers.
-func (h *callHub) followed() bool {
+// count returns how many followers there are.
+func (h *callHub) count() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.followers) > 0
+	return len(h.followers)
 }
 
 func (h *callHub) close() {

@@ -54,6 +54,13 @@ func (f *feed) addCalls(want func(Snapshot) bool) *Calls {
 	return c
 }
 
+// receivers returns how many watchers and followers of calls there are.
+func (f *feed) receivers() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.watchers) + f.calls.count()
+}
+
 // start starts run unless it is running. The caller must hold f.mu. start reads
 // the newest Seq before it returns, so that run delivers whatever is saved
 // afterwards and no earlier call.
@@ -83,7 +90,7 @@ func (f *feed) removeCalls(c *Calls) {
 
 // stopIfUnused stops run when no receiver is left. The caller must hold f.mu.
 func (f *feed) stopIfUnused() {
-	if len(f.watchers) == 0 && !f.calls.followed() {
+	if len(f.watchers) == 0 && f.calls.count() == 0 {
 		f.stop()
 	}
 }

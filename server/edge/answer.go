@@ -24,12 +24,14 @@ type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	edge    *Edge
+	status  int  // that was written; 0 is 200
+	stream  bool // it became a [sse.Stream]
 }
 
 // bound returns w as an answer. The caller must call done when the request has
 // been handled.
 func (e *Edge) bound(w http.ResponseWriter) (a *answer, done func()) {
-	a = &answer{w, http.NewResponseController(w), e}
+	a = &answer{ResponseWriter: w, control: http.NewResponseController(w), edge: e}
 	a.extend() // the deadline of the request before stays with the connection
 	stop := context.AfterFunc(e.closing, a.extend)
 	return a, func() {
@@ -45,6 +47,14 @@ func (a *answer) extend() {
 		timeout = min(timeout, finalWriteTimeout)
 	}
 	_ = a.control.SetWriteDeadline(time.Now().Add(timeout))
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+	a.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter.

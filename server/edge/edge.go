@@ -73,6 +73,9 @@ type Config struct {
 	Streams sse.Limits
 	// Now is the clock of the probe /readyz and of rates; nil means time.Now.
 	Now func() time.Time
+	// Observe is told of each request that is no stream and was answered: with the
+	// path of its route, empty when it reached none; nil tells nobody.
+	Observe func(method, route string, status int, took time.Duration)
 }
 
 // ServerName is the header Server of every answer, by which another process on
@@ -129,6 +132,7 @@ func (e *Edge) Close() { e.close() }
 func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	w, done := e.bound(response)
 	defer done()
+	defer e.observe(w, r, time.Now())
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Server", ServerName)
 	// The bound holds for every request, also when no handler reads the body:
@@ -244,6 +248,7 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 	defer context.AfterFunc(e.closing, cancel)()
 	defer e.endWithToken(r, cancel)()
 	if a, ok := w.(*answer); ok { // a stream has deadlines of its own
+		a.stream = true
 		w = a.ResponseWriter
 	}
 	stream := sse.Open(ctx, w, e.config.Streams)

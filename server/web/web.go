@@ -5,6 +5,7 @@ package web
 import (
 	"crypto/tls"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"time"
 
@@ -47,6 +48,10 @@ type Config struct {
 	Timeout, HeaderTimeout, BodyTimeout, StopTimeout time.Duration
 	MaxStreams, MaxStreamsPerClient                  int
 	Streams                                          sse.Limits
+	// Observe is passed to [edge.Config].
+	Observe func(method, route string, status int, took time.Duration)
+	// Metrics answers /metrics, which is not there when it is nil.
+	Metrics http.Handler
 }
 
 // New returns an edge with all routes; s answers MCP clients. It returns an
@@ -55,6 +60,7 @@ func New(s *server.Server, c Config) (*edge.Edge, error) {
 	config := edge.Config{
 		Board: c.Board, Hosts: c.Hosts, Origins: c.Origins, Log: c.Log, PublicURL: c.PublicURL, SignInCheck: c.SignInCheck, Now: c.Now, MaxRate: c.MaxRate, TrustedProxies: c.TrustedProxies, TLS: c.TLS,
 		Timeout: c.Timeout, HeaderTimeout: c.HeaderTimeout, BodyTimeout: c.BodyTimeout, StopTimeout: c.StopTimeout, MaxStreams: c.MaxStreams, MaxStreamsPerClient: c.MaxStreamsPerClient, Streams: c.Streams,
+		Observe: c.Observe,
 	}
 	if c.SignIn != nil {
 		config.SignIn = c.SignIn
@@ -70,6 +76,12 @@ func New(s *server.Server, c Config) (*edge.Edge, error) {
 	mcphttp.New(s, mcphttp.Config{SessionKey: c.SessionKey}).Route(e)
 	api.Route(e)
 	p.Route(e)
+	if c.Metrics != nil {
+		e.Handle("GET /metrics", edge.Text, func(w http.ResponseWriter, r *edge.Request) error {
+			c.Metrics.ServeHTTP(w, r.Request)
+			return nil
+		})
+	}
 	if c.SignIn != nil {
 		c.SignIn.Route(e)
 	}

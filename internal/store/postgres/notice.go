@@ -33,6 +33,61 @@ type notices struct {
 
 	mu       sync.Mutex
 	watchers map[chan struct{}]struct{}
+
+	lag noticeLag
+}
+
+// noticeLag times notices from a save until this server has its own notice back,
+// as every other server then has it.
+type noticeLag struct {
+	mu     sync.Mutex
+	waits  time.Time // since when a save waits for a notice; zero: none does
+	sent   time.Time // the same of the notice that is under way; zero: none is
+	sender uint32    // the database's process that sends it
+	last   time.Duration
+}
+
+// wish is called when a notice is to be sent.
+func (l *noticeLag) wish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.waits.IsZero() {
+		l.waits = time.Now()
+	}
+}
+
+// send is called before a notice is sent by a process of the database.
+func (l *noticeLag) send(process uint32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sent.IsZero() {
+		l.sent = l.waits
+	}
+	l.waits, l.sender = time.Time{}, process
+}
+
+// receive is called when a notice of a process of the database has come.
+func (l *noticeLag) receive(process uint32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if process == l.sender && !l.sent.IsZero() {
+		l.last, l.sent = time.Since(l.sent), time.Time{}
+	}
+}
+
+// NoticeLag returns how long the last notice of a save took to come back from the
+// database, or how long the one that is to come is taking, if that is longer.
+func (s *Store) NoticeLag() time.Duration {
+	l := &s.notices.lag
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lag := l.last
+	for _, since := range []time.Time{l.sent, l.waits} {
+		if !since.IsZero() {
+			lag = max(lag, time.Since(since))
+		}
+	}
+	return lag
 }
 
 func (n *notices) start(config *pgx.ConnConfig) {
@@ -51,6 +106,7 @@ func (n *notices) stop() {
 // send hints the watchers here and, soon, those of other servers.
 func (n *notices) send() {
 	n.hintAll()
+	n.lag.wish()
 	select {
 	case n.wake <- struct{}{}:
 	default:
@@ -83,6 +139,7 @@ func (n *notices) run(ctx context.Context) {
 			conn, err = pgx.ConnectConfig(ctx, n.config)
 		}
 		if err == nil {
+			n.lag.send(conn.PgConn().PID())
 			_, err = conn.Exec(ctx, "SELECT pg_notify($1, '')", channel)
 		}
 		pause := noticeInterval
@@ -125,9 +182,11 @@ func (n *notices) listen(ctx context.Context) error {
 	}
 	for {
 		n.hintAll()
-		if _, err := conn.WaitForNotification(ctx); err != nil {
+		notice, err := conn.WaitForNotification(ctx)
+		if err != nil {
 			return err
 		}
+		n.lag.receive(notice.PID)
 	}
 }
 

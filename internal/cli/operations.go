@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"todo-mcp/internal/store"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+	"todo-mcp/server/edge"
+	"todo-mcp/server/web"
+)
+
+// observed returns a store that tells of its calls whoever is to be told.
+func (a *app) observed(st todo.Store) todo.Store {
+	if a.metrics == nil {
+		return st
+	}
+	if l, ok := st.(interface{ NoticeLag() time.Duration }); ok {
+		a.metrics.Gauge("todo_store_notice_lag_seconds", "How long a notice of a save takes to reach every server on the database.",
+			func() float64 { return l.NoticeLag().Seconds() })
+	}
+	return store.Observed(st, a.metrics.Store())
+}
+
+// observers returns who is told of MCP requests.
+func (a *app) observers() []server.Observer {
+	if a.metrics == nil {
+		return nil
+	}
+	return []server.Observer{a.metrics}
+}
+
+// operatorSettings are the settings of [operatorRows].
+type operatorSettings struct {
+	addr string
+}
+
+// operatorRows are the settings for who runs a server for others.
+func operatorRows() []setting {
+	return []setting{
+		define(operatorAddress(), "admin-addr", "", func(s *settings) *string { return &s.operator.addr },
+			"address for operators: /metrics, /livez, /readyz, /debug/pprof; never a public one; empty: none, and /metrics is on --addr if nobody signs in"),
+	}
+}
+
+// operatorAddress returns the kind of the addresses with a port, or empty.
+func operatorAddress() kind[string] {
+	return checked(func(v string) error {
+		if _, port, err := net.SplitHostPort(v); v != "" && (err != nil || port == "") {
+			return errors.New("must be an address with a port, such as 127.0.0.1:8766, or :8766 for every interface")
+		}
+		return nil
+	})
+}
+
+// measured returns the HTTP handler, of which the metrics tell.
+func (a *app) measured(s *server.Server, c web.Config) (*edge.Edge, error) {
+	if a.metrics != nil && a.operator.addr == "" && !a.signsIn() {
+		c.Metrics = a.metrics
+	}
+	e, err := web.New(s, c)
+	if err == nil && a.metrics != nil {
+		a.measure(s.Board, e)
+	}
+	return e, err
+}
+
+// measure adds what a board and an edge say of themselves to the metrics.
+func (a *app) measure(board *todo.Board, e *edge.Edge) {
+	a.metrics.Gauge("todo_streams_open", "Open event streams, of pages, front ends and MCP clients.", func() float64 { return float64(e.OpenStreams()) })
+	a.metrics.Gauge("todo_watchers", "Watchers of lists in this process, those of streams and of subscriptions.", func() float64 { return float64(board.Watching()) })
+}
+
+// serveAdmin serves --admin-addr, if there is one, until end is called.
+func (a *app) serveAdmin(e *edge.Edge) (end func(), err error) {
+	if a.operator.addr == "" {
+		return func() {}, nil
+	}
+	l, err := net.Listen("tcp", a.operator.addr)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w (--admin-addr takes another)", a.operator.addr, err)
+	}
+	srv := &http.Server{Handler: e.Admin(a.metrics, edge.IsLoopback(a.operator.addr)), ReadHeaderTimeout: a.header}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = srv.Serve(l) // until it is closed
+	}()
+	fmt.Fprintf(a.Stderr, "todo-mcp: for operators: http://%s/metrics\n", l.Addr())
+	return func() {
+		_ = srv.Close()
+		<-ended
+	}, nil
+}

@@ -1,0 +1,79 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/store"
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/storetest"
+	"todo-mcp/internal/todo"
+)
+
+// calls counts operations by name and outcome.
+type calls struct {
+	mu    sync.Mutex
+	ended map[string]int
+}
+
+func (c *calls) Begin(ctx context.Context, operation string) (context.Context, func(error)) {
+	return ctx, func(err error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.ended[operation+" "+store.Outcome(err)]++
+	}
+}
+
+// A store that is observed keeps every promise of a store.
+func TestObservedConformance(t *testing.T) {
+	storetest.Run(t, func(testing.TB) todo.Store {
+		return store.Observed(memory.New(), &calls{ended: map[string]int{}}, &calls{ended: map[string]int{}})
+	})
+}
+
+// Observers are told of every call of a store's methods, with the word for how it
+// ended.
+func TestObservedTellsOfEveryCall(t *testing.T) {
+	c := &calls{ended: map[string]int{}}
+	st := store.Observed(memory.NewKeeping(todo.Keep{Lists: 1}), c)
+	ctx, gone := context.WithCancel(t.Context())
+	gone()
+	begin := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
+	_ = []error{ // what each is, the outcomes say
+		second(st.Save(t.Context(), begin)), second(st.Save(t.Context(), begin)), second(st.Save(t.Context(), todo.Snapshot{List: todo.List{ID: "b"}, Revision: 1})),
+		second(st.Save(ctx, begin)), second(st.Load(t.Context(), "a", 0)), second(st.Load(t.Context(), "x", 0)), second(st.LastBy(t.Context(), "a", true, 1)),
+		second(st.Find(t.Context(), todo.Query{})), second(st.Position(t.Context())), second(st.History(t.Context(), "a", 0, 0)),
+		st.Bind(t.Context()), second(st.Bindings(t.Context(), "", "c")), second(st.Holders(t.Context(), "", "")),
+		st.NoteHostCall(t.Context(), "", todo.HostCall{ID: "x"}, time.Now()), second(st.HostCall(t.Context(), "", "x")),
+		st.Announce(t.Context(), todo.Announcement{}), second(st.Announced(t.Context(), 0)), second(st.Purge(t.Context(), time.Now(), "a")),
+	}
+	want := map[string]int{
+		"save applied": 1, "save conflict": 1, "save refused": 1, "save cancelled": 1, "load applied": 1, "load missing": 1, "last_by missing": 1,
+		"find applied": 1, "position applied": 1, "history applied": 1, "bind applied": 1, "bindings applied": 1, "holders applied": 1,
+		"note_host_call applied": 1, "host_call applied": 1, "announce applied": 1, "announced applied": 1, "purge applied": 1,
+	}
+	if diff := cmp.Diff(want, c.ended); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// What may have been saved is told apart from what was not.
+func TestOutcome(t *testing.T) {
+	for want, err := range map[string]error{
+		"unknown": fmt.Errorf("save: %w (%w)", todo.ErrUnknownOutcome, context.Canceled),
+		"failed":  errors.New("the disk is full"),
+		"refused": &todo.FullError{Err: todo.ErrStoreFull},
+	} {
+		if got := store.Outcome(err); got != want {
+			t.Errorf("%v: %s, want %s", err, got, want)
+		}
+	}
+}

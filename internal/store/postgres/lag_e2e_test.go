@@ -1,0 +1,58 @@
+//go:build e2e
+
+package postgres
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// The lag of notices is that of a save's notice until it has come back, and grows as
+// long as one does not come.
+func TestNoticeLag(t *testing.T) {
+	s := open(t, newDatabase(t))
+	defer s.Close()
+	if lag := s.NoticeLag(); lag != 0 {
+		t.Errorf("before any save: %v", lag)
+	}
+	save := func(revision int64) {
+		t.Helper()
+		if _, err := s.Save(t.Context(), todo.Snapshot{List: todo.List{ID: "a"}, Revision: revision}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(1)
+	back := func() bool {
+		s.notices.lag.mu.Lock()
+		defer s.notices.lag.mu.Unlock()
+		return s.notices.lag.last > 0 && s.notices.lag.sent.IsZero()
+	}
+	await(t, "the notice to come back", back)
+	if lag := s.NoticeLag(); lag <= 0 || lag > 10*time.Second {
+		t.Errorf("after a save: %v", lag)
+	}
+	s.notices.stop() // as when the connection is lost for good
+	s.notices.lag.last = 0
+	save(2)
+	first := s.NoticeLag()
+	await(t, "the lag to grow", func() bool { return s.NoticeLag() > first })
+}
+
+// await waits until a condition holds.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for !holds() {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package edge_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
+)
+
+// The address for operators has metrics, profiles and probes, and neither lists nor
+// the flags of the process, which may be secret. Pages of other sites, and foreign
+// names of a loopback address, are refused.
+func TestAdmin(t *testing.T) {
+	board := todo.NewBoard(memory.New())
+	defer board.Close()
+	e, err := edge.New(edge.Config{Board: board})
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("metrics")) })
+	for _, c := range []struct {
+		path, host, site string
+		loopback         bool
+		want             int
+	}{
+		{"/metrics", "127.0.0.1:1", "", true, 200},
+		{"/livez", "127.0.0.1:1", "", true, 200},
+		{"/readyz", "10.0.0.7:1", "", false, 200},
+		{"/debug/pprof/", "127.0.0.1:1", "", true, 200},
+		{"/debug/pprof/heap", "127.0.0.1:1", "", true, 200},
+		{"/debug/pprof/cmdline", "127.0.0.1:1", "", true, 404},
+		{"/", "127.0.0.1:1", "", true, 404},
+		{"/api/lists", "127.0.0.1:1", "", true, 404},
+		{"/mcp", "127.0.0.1:1", "", true, 404},
+		{"/metrics", "evil.example", "", true, 403},
+		{"/metrics", "todo.internal:1", "", false, 200},
+		{"/debug/pprof/profile", "10.0.0.7:1", "cross-site", false, 403},
+		{"/debug/pprof/trace", "127.0.0.1:1", "same-site", true, 403},
+	} {
+		r := httptest.NewRequest("GET", "http://"+c.host+c.path, strings.NewReader(""))
+		r.Header.Set("Sec-Fetch-Site", c.site)
+		w := httptest.NewRecorder()
+		e.Admin(metrics, c.loopback).ServeHTTP(w, r)
+		if w.Code != c.want {
+			t.Errorf("%s of %s: %d, want %d", c.path, c.host, w.Code, c.want)
+		}
+	}
+}

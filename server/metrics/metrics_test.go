@@ -1,0 +1,107 @@
+package metrics_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/store"
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+	"todo-mcp/server/metrics"
+	"todo-mcp/server/servertest"
+	"todo-mcp/server/web"
+)
+
+// measured serves a server that is measured and returns its address.
+func measured(t *testing.T, st todo.Store) string {
+	t.Helper()
+	m := metrics.New("v1")
+	s := servertest.New(t, store.Observed(st, m.Store()), func(c *server.Config) { c.Observers = []server.Observer{m} })
+	return servertest.Serve(t, s, func(c *web.Config) { c.Observe, c.Metrics = m.HTTP, m }).URL
+}
+
+// scrape returns the lines of /metrics.
+func scrape(t *testing.T, base string) string {
+	t.Helper()
+	res, err := http.Get(base + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatal(res.Status, err)
+	}
+	return string(data)
+}
+
+// Requests of MCP and HTTP and calls of the store are counted under the names of
+// the conventions, with how they ended, in both eras.
+func TestMetrics(t *testing.T) {
+	base := measured(t, memory.New())
+	id := servertest.Session(t, base+"/mcp", "tester")
+	legacy := []string{"Mcp-Session-Id", id, "MCP-Protocol-Version", servertest.Legacy}
+	servertest.Post(t, base+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), legacy...)
+	servertest.Post(t, base+"/mcp", servertest.Call(2, "TodoWrite", `{"todos":7}`), legacy...)
+	servertest.Post(t, base+"/mcp", `{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"none"}}`, legacy...)
+	servertest.Post(t, base+"/mcp", servertest.ModernCall(4, "TodoWrite", servertest.Todos("pending", "A", "B")), servertest.ModernHeaders("tools/call", "TodoWrite")...)
+	servertest.GetJSON(t, base+"/api/lists/none", nil)
+	got := scrape(t, base)
+	for _, want := range []string{
+		`mcp_server_operation_duration_seconds_count{error_type="",gen_ai_tool_name="",mcp_method_name="initialize",mcp_protocol_version="",network_transport="tcp"} 1`,
+		`mcp_server_operation_duration_seconds_count{error_type="",gen_ai_tool_name="TodoWrite",mcp_method_name="tools/call",mcp_protocol_version="2025-11-25",network_transport="tcp"} 1`,
+		`mcp_server_operation_duration_seconds_count{error_type="tool_error",gen_ai_tool_name="TodoWrite",mcp_method_name="tools/call",mcp_protocol_version="2025-11-25",network_transport="tcp"} 1`,
+		`mcp_server_operation_duration_seconds_count{error_type="-32602",gen_ai_tool_name="",mcp_method_name="prompts/get",mcp_protocol_version="2025-11-25",network_transport="tcp"} 1`,
+		`mcp_server_operation_duration_seconds_count{error_type="",gen_ai_tool_name="TodoWrite",mcp_method_name="tools/call",mcp_protocol_version="2026-07-28",network_transport="tcp"} 1`,
+		`http_server_request_duration_seconds_count{http_request_method="POST",http_response_status_code="200",http_route="/mcp"} 5`,
+		`http_server_request_duration_seconds_count{http_request_method="GET",http_response_status_code="404",http_route="/api/lists/{id}"} 1`,
+		`todo_store_operation_duration_seconds_count{operation="save",outcome="applied"} 2`,
+		`todo_build_info{version="v1"} 1`, "go_goroutines ", "process_resident_memory_bytes ",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+}
+
+// No word that a client made up becomes a label, and no text of an item: the number
+// of series is bounded.
+func TestMetricsHaveNoWordsOfClients(t *testing.T) {
+	base := measured(t, memory.New())
+	id := servertest.Session(t, base+"/mcp", "marker-client")
+	session := []string{"Mcp-Session-Id", id}
+	for _, message := range []string{
+		servertest.Call(1, "marker-tool", `{}`), `{"jsonrpc":"2.0","id":2,"method":"marker/method"}`, servertest.Call("marker-id", "TodoWrite", servertest.Todos("pending", "marker-text")),
+		servertest.Call(3, "TodoWrite", `{"marker-argument":1}`), `{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"todo://lists/marker"}}`,
+	} {
+		servertest.Post(t, base+"/mcp", message, session...)
+	}
+	for _, target := range []string{"/marker", "/lists/marker", "/lists/marker/edit?marker=1"} {
+		req, err := http.NewRequest("MARKER", base+target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, method := range []string{"MARKER", "GET", "POST"} {
+			req.Method = method
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+		}
+	}
+	got := scrape(t, base)
+	for line := range strings.Lines(got) {
+		if strings.Contains(strings.ToLower(line), "marker") {
+			t.Error(line)
+		}
+	}
+	for _, want := range []string{`mcp_method_name="_OTHER"`, `http_request_method="_OTHER"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}
