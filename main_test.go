@@ -36,6 +36,7 @@ func allowedImports() map[string][]string {
 		"server/signed":            {},
 		"server/metrics":           {"server", "internal/store"},
 		"server/web":               {"server", "server/auth", "server/mcphttp", "server/api", "server/panel", "server/edge", "server/sse", model},
+		"server/traces":            {"server", "internal/store"},
 		"internal/todo":            {},
 		"internal/render":          {model},
 		"internal/store":           {model, "internal/store/..."},

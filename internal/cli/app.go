@@ -15,6 +15,7 @@ import (
 	"todo-mcp/prompts"
 	"todo-mcp/server"
 	"todo-mcp/server/metrics"
+	"todo-mcp/server/traces"
 	"todo-mcp/tools"
 )
 
@@ -30,6 +31,7 @@ type app struct {
 	sharedKey []byte              // of sessions, see readSharedKey
 
 	metrics *metrics.Metrics // of `serve`; nil for other commands
+	traces  *traces.Traces   // of a server, if OTEL_ variables ask for them; else nil
 }
 
 // open opens the store and returns a board on it; done closes both.
@@ -87,8 +89,10 @@ func (a *app) newTools() ([]*tools.Tool, *prompts.Texts, error) {
 
 // openServer opens the store and returns a server on it; done closes both.
 func (a *app) openServer() (s *server.Server, done func(), err error) {
+	endTraces := a.startTraces()
 	board, closeStore, err := a.open()
 	if err != nil {
+		endTraces()
 		return nil, nil, err
 	}
 	config, err := a.serverConfig(board)
@@ -100,9 +104,10 @@ func (a *app) openServer() (s *server.Server, done func(), err error) {
 	}
 	if err != nil {
 		closeStore()
+		endTraces()
 		return nil, nil, err
 	}
-	return s, func() { s.Close(); closeStore() }, nil
+	return s, func() { s.Close(); closeStore(); endTraces() }, nil
 }
 
 // serverConfig returns the configuration, from the settings, of a server on

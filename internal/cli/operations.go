@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -11,27 +12,56 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
+	"todo-mcp/server/traces"
 	"todo-mcp/server/web"
 )
 
 // observed returns a store that tells of its calls whoever is to be told.
 func (a *app) observed(st todo.Store) todo.Store {
+	var observers []store.Observer
+	if a.traces != nil {
+		observers = append(observers, a.traces.Store())
+	}
 	if a.metrics == nil {
-		return st
+		return store.Observed(st, observers...)
 	}
 	if l, ok := st.(interface{ NoticeLag() time.Duration }); ok {
 		a.metrics.Gauge("todo_store_notice_lag_seconds", "How long a notice of a save takes to reach every server on the database.",
 			func() float64 { return l.NoticeLag().Seconds() })
 	}
-	return store.Observed(st, a.metrics.Store())
+	return store.Observed(st, append(observers, a.metrics.Store())...)
 }
 
 // observers returns who is told of MCP requests.
-func (a *app) observers() []server.Observer {
-	if a.metrics == nil {
-		return nil
+func (a *app) observers() (observers []server.Observer) {
+	if a.traces != nil {
+		observers = append(observers, a.traces)
 	}
-	return []server.Observer{a.metrics}
+	if a.metrics != nil {
+		observers = append(observers, a.metrics)
+	}
+	return observers
+}
+
+// startTraces starts traces if OTEL_ variables ask for them, until end is called. A
+// variable that asks for what is not supported, or may be meant for another
+// program, is logged and stops nothing.
+func (a *app) startTraces() (end func()) {
+	wanted, err := traces.Wanted(a.Getenv)
+	if wanted {
+		a.traces, err = traces.New(context.Background(), a.Version, a.logger())
+	}
+	if err != nil {
+		a.logger().Warn("no traces", "error", err)
+	}
+	if a.traces == nil {
+		return func() {}
+	}
+	return func() {
+		if err := a.traces.Close(); err != nil {
+			a.logger().Warn("the last traces may be lost", "error", err)
+		}
+	}
 }
 
 // operatorSettings are the settings of [operatorRows].
