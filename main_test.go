@@ -15,7 +15,7 @@ import (
 // "/..." also allows all packages below it.
 func allowedImports() map[string][]string {
 	model := "internal/todo"
-	everything := []string{"server/...", "server", "tools", "prompts", model, "internal/store/...", "internal/store", "internal/render", "internal/watch", "internal/remote"}
+	everything := []string{"server/...", "server", "tools", "prompts", model, "internal/store/...", "internal/store", "internal/render", "internal/watch", "internal/remote", "internal/audit"}
 	return map[string][]string{
 		".":                        {"internal/cli"},
 		"prompts":                  {},
@@ -39,6 +39,7 @@ func allowedImports() map[string][]string {
 		"server/traces":            {"server", "internal/store"},
 		"internal/todo":            {},
 		"internal/render":          {model},
+		"internal/audit":           {model, "internal/render"},
 		"internal/store":           {model, "internal/store/..."},
 		"internal/store/memory":    {model},
 		"internal/store/record":    {model},

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/term"
 
+	"todo-mcp/internal/audit"
 	"todo-mcp/internal/store"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
@@ -31,6 +32,7 @@ type app struct {
 	sharedKey []byte              // of sessions, see readSharedKey
 
 	metrics *metrics.Metrics // of `serve`; nil for other commands
+	audit   *audit.Log       // of the open store, if there is to be one; else nil
 	traces  *traces.Traces   // of a server, if OTEL_ variables ask for them; else nil
 }
 
@@ -40,12 +42,12 @@ func (a *app) open() (board *todo.Board, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	a.sessions, _ = st.(store.SessionKeeper)
+	a.sessions, _ = store.As[store.SessionKeeper](st)
 	options := []todo.Option{todo.WithArchiveAfter(a.archive)}
 	if a.sessions != nil {
 		options = append(options, todo.WithSharedConversations())
 	}
-	board = todo.NewBoard(a.observed(st), options...)
+	board = todo.NewBoard(st, options...)
 	return board, func() {
 		board.Close()
 		if err := st.Close(); err != nil {
@@ -64,12 +66,18 @@ func (a *app) openLists() (lists todo.Lists, done func(), err error) {
 	return board.Everyone(), done, nil
 }
 
+// openStore opens the store as the settings say, with those who are told what it
+// does; see [store.As] for what only some stores can do.
 func (a *app) openStore() (todo.Store, error) {
 	place, err := a.place()
 	if err != nil {
 		return nil, err
 	}
-	return place.Open(a.keep, a.notices)
+	st, err := place.Open(a.keep, a.notices)
+	if err != nil {
+		return nil, err
+	}
+	return a.audited(a.observed(st)), nil
 }
 
 // place returns where the settings say that lists are stored.
@@ -102,12 +110,16 @@ func (a *app) openServer() (s *server.Server, done func(), err error) {
 	if err == nil {
 		s, err = server.New(config)
 	}
+	if err == nil && a.audit != nil {
+		err = a.audit.Check()
+	}
 	if err != nil {
 		closeStore()
 		endTraces()
 		return nil, nil, err
 	}
-	return s, func() { s.Close(); closeStore(); endTraces() }, nil
+	endReopening := a.reopenAudit()
+	return s, func() { s.Close(); endReopening(); closeStore(); endTraces() }, nil
 }
 
 // serverConfig returns the configuration, from the settings, of a server on

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/render"
+	"todo-mcp/internal/store"
 	"todo-mcp/internal/todo"
 )
 
@@ -196,6 +197,11 @@ type compacter interface {
 	Compact(ctx context.Context) error
 }
 
+// checker is a store that can read all it has and say what is damaged.
+type checker interface {
+	Check(ctx context.Context, found func(string)) (revisions int, err error)
+}
+
 // prune deletes for good the lists that nobody changed for a while, settled ones
 // or all.
 func (a *app) prune(ctx context.Context, age time.Duration, open, dry, yes bool) error {
@@ -238,7 +244,7 @@ func (a *app) prune(ctx context.Context, age time.Duration, open, dry, yes bool)
 	if err != nil {
 		return err
 	}
-	if c, ok := st.(compacter); ok {
+	if c, ok := store.As[compacter](st); ok {
 		if err := c.Compact(ctx); err != nil {
 			return fmt.Errorf("%d lists are deleted, but the file is as large as before: %w", n, err)
 		}
@@ -254,9 +260,7 @@ func (a *app) check(ctx context.Context, _ []string) error {
 		return err
 	}
 	defer st.Close()
-	c, ok := st.(interface {
-		Check(ctx context.Context, found func(string)) (int, error)
-	})
+	c, ok := store.As[checker](st)
 	if !ok {
 		return errors.New("this store has no file to check")
 	}

@@ -6,8 +6,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
 	"time"
 
+	"todo-mcp/internal/audit"
 	"todo-mcp/internal/store"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
@@ -25,11 +30,54 @@ func (a *app) observed(st todo.Store) todo.Store {
 	if a.metrics == nil {
 		return store.Observed(st, observers...)
 	}
-	if l, ok := st.(interface{ NoticeLag() time.Duration }); ok {
+	if l, ok := store.As[interface{ NoticeLag() time.Duration }](st); ok {
 		a.metrics.Gauge("todo_store_notice_lag_seconds", "How long a notice of a save takes to reach every server on the database.",
 			func() float64 { return l.NoticeLag().Seconds() })
 	}
 	return store.Observed(st, append(observers, a.metrics.Store())...)
+}
+
+// audited returns a store whose saves are written to --audit-log, if there is one.
+func (a *app) audited(st todo.Store) todo.Store {
+	switch path := a.operator.audit; path {
+	case "":
+		return st
+	case "-":
+		a.audit = audit.ToWriter(a.Stderr, a.logger())
+	default:
+		a.audit = audit.ToFile(path, a.logger())
+	}
+	return audit.Store(st, a.audit)
+}
+
+// reopenAudit reopens the audit log, if there is one, whenever this process is sent
+// SIGHUP, until end is called. Without an audit log SIGHUP ends the process.
+func (a *app) reopenAudit() (end func()) {
+	if a.audit == nil {
+		return func() {}
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	var reopening sync.WaitGroup
+	reopening.Go(func() {
+		for range hangups {
+			a.audit.Reopen()
+		}
+	})
+	return func() {
+		signal.Stop(hangups)
+		close(hangups)
+		reopening.Wait()
+	}
+}
+
+// ready returns why this server should be sent no calls although its store works;
+// nil if it should.
+func (a *app) ready() error {
+	if a.audit == nil || a.audit.Check() == nil { // it is logged
+		return nil
+	}
+	return &edge.Error{Status: http.StatusServiceUnavailable, Text: "the audit log cannot be written; the server's log says why"}
 }
 
 // observers returns who is told of MCP requests.
@@ -66,7 +114,14 @@ func (a *app) startTraces() (end func()) {
 
 // operatorSettings are the settings of [operatorRows].
 type operatorSettings struct {
-	addr string
+	addr  string
+	audit string
+}
+
+// auditRow is the setting for the audit log, of every command that writes.
+func auditRow() setting {
+	return define(text(), "audit-log", "", func(s *settings) *string { return &s.operator.audit },
+		"file to which a line of JSON is appended for each saved revision: who, which list, what kind of change; - is stderr, empty none")
 }
 
 // operatorRows are the settings for who runs a server for others.
@@ -102,6 +157,9 @@ func (a *app) measured(s *server.Server, c web.Config) (*edge.Edge, error) {
 // measure adds what a board and an edge say of themselves to the metrics.
 func (a *app) measure(board *todo.Board, e *edge.Edge) {
 	a.metrics.Gauge("todo_streams_open", "Open event streams, of pages, front ends and MCP clients.", func() float64 { return float64(e.OpenStreams()) })
+	if a.audit != nil {
+		a.metrics.Gauge("todo_audit_waiting_bytes", "Lines of the audit log that could not be written yet.", func() float64 { return float64(a.audit.Waiting()) })
+	}
 	a.metrics.Gauge("todo_watchers", "Watchers of lists in this process, those of streams and of subscriptions.", func() float64 { return float64(board.Watching()) })
 }
 

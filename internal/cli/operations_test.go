@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"todo-mcp/internal/cli"
 	"todo-mcp/server/servertest"
@@ -107,5 +108,24 @@ func TestTraces(t *testing.T) {
 	collector.Close()
 	if log := stdioCall(t, "OTEL_TRACES_EXPORTER", "otlp"); !strings.Contains(log, "traces") {
 		t.Errorf("a collector that is not there: %s", log)
+	}
+}
+
+// awaitStatus asks until an answer has a status.
+func awaitStatus(t *testing.T, url string, want int) {
+	t.Helper()
+	late := time.After(20 * time.Second)
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for {
+		status, body := get(t, url)
+		if status == want {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-late:
+			t.Fatalf("%s answers %d %s, want %d", url, status, body, want)
+		}
 	}
 }

@@ -151,7 +151,7 @@ func (a *app) webConfig(s *server.Server) web.Config {
 	c := web.Config{
 		Board: s.Board, Hosts: a.hosts, Origins: a.origins, SessionKey: a.sessionKey, Log: a.logger(),
 		MaxStreams: a.streams, MaxStreamsPerClient: a.clientStreams,
-		Timeout: a.request, HeaderTimeout: a.header, BodyTimeout: a.body, StopTimeout: a.stop, Streams: sse.Limits{WriteTimeout: a.write},
+		Timeout: a.request, HeaderTimeout: a.header, BodyTimeout: a.body, StopTimeout: a.stop, Streams: sse.Limits{WriteTimeout: a.write}, Ready: a.ready,
 	}
 	if a.metrics != nil {
 		c.Observe = a.metrics.HTTP

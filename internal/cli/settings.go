@@ -120,7 +120,7 @@ func table() []setting {
 		group group
 		rows  []setting
 	}{
-		{storeGroup, storeSettings()}, {keepGroup, keepSettings()}, {listGroup, listSettings()}, {toolGroup, toolSettings()},
+		{storeGroup, storeSettings()}, {keepGroup, append(keepSettings(), auditRow())}, {listGroup, listSettings()}, {toolGroup, toolSettings()},
 		{serverGroup, serverSettings()}, {httpGroup, append(httpSettings(), operatorRows()...)}, {tokenGroup, tokenSettings()}, {watchGroup, watchSettings()},
 	} {
 		for _, row := range g.rows {

@@ -54,6 +54,26 @@ type observed struct {
 	observer Observer
 }
 
+// Unwrap returns the store that is observed.
+func (o *observed) Unwrap() todo.Store { return o.Store }
+
+// As returns the first that is a T of a store and of those that it wraps, each by
+// its method Unwrap() todo.Store; ok is false if none is. T is what only some
+// stores can do, such as [SessionKeeper].
+func As[T any](st todo.Store) (as T, ok bool) {
+	for st != nil {
+		if as, ok = st.(T); ok {
+			return as, true
+		}
+		wrapper, wraps := st.(interface{ Unwrap() todo.Store })
+		if !wraps {
+			break
+		}
+		st = wrapper.Unwrap()
+	}
+	return as, false
+}
+
 // observe runs an operation between its observer's Begin and end.
 func observe[T any](ctx context.Context, o *observed, operation string, run func(context.Context) (T, error)) (T, error) {
 	ctx, end := o.observer.Begin(ctx, operation)

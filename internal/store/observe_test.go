@@ -77,3 +77,22 @@ func TestOutcome(t *testing.T) {
 		}
 	}
 }
+
+// What only some stores can do is found through those that wrap them.
+func TestAs(t *testing.T) {
+	type closer interface{ Close() error }
+	type keeper struct {
+		todo.Store
+		store.SessionKeeper
+	}
+	st := keeper{Store: memory.New()}
+	if found, ok := store.As[store.SessionKeeper](store.Observed(st, &calls{}, &calls{})); !ok || found != any(st) {
+		t.Errorf("%v %v", found, ok)
+	}
+	if _, ok := store.As[store.SessionKeeper](store.Observed(memory.New(), &calls{})); ok {
+		t.Error("a store in memory keeps no key")
+	}
+	if _, ok := store.As[closer](st); !ok {
+		t.Error("a store is itself found")
+	}
+}

@@ -73,6 +73,9 @@ type Config struct {
 	Streams sse.Limits
 	// Now is the clock of the probe /readyz and of rates; nil means time.Now.
 	Now func() time.Time
+	// Ready returns why the server is not ready although its store works, for
+	// /readyz; nil if it is. Nil means that it always is.
+	Ready func() error
 	// Observe is told of each request that is no stream and was answered: with the
 	// path of its route, empty when it reached none; nil tells nobody.
 	Observe func(method, route string, status int, took time.Duration)

@@ -24,6 +24,11 @@ func ready(w http.ResponseWriter, r *Request) error {
 	if err := r.edge.probe.check(r); err != nil {
 		return err
 	}
+	if ready := r.edge.config.Ready; ready != nil {
+		if err := ready(); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintln(w, "ok")
 	return nil
 }

@@ -48,7 +48,8 @@ type Config struct {
 	Timeout, HeaderTimeout, BodyTimeout, StopTimeout time.Duration
 	MaxStreams, MaxStreamsPerClient                  int
 	Streams                                          sse.Limits
-	// Observe is passed to [edge.Config].
+	// Ready and Observe are passed to [edge.Config].
+	Ready   func() error
 	Observe func(method, route string, status int, took time.Duration)
 	// Metrics answers /metrics, which is not there when it is nil.
 	Metrics http.Handler
@@ -60,7 +61,7 @@ func New(s *server.Server, c Config) (*edge.Edge, error) {
 	config := edge.Config{
 		Board: c.Board, Hosts: c.Hosts, Origins: c.Origins, Log: c.Log, PublicURL: c.PublicURL, SignInCheck: c.SignInCheck, Now: c.Now, MaxRate: c.MaxRate, TrustedProxies: c.TrustedProxies, TLS: c.TLS,
 		Timeout: c.Timeout, HeaderTimeout: c.HeaderTimeout, BodyTimeout: c.BodyTimeout, StopTimeout: c.StopTimeout, MaxStreams: c.MaxStreams, MaxStreamsPerClient: c.MaxStreamsPerClient, Streams: c.Streams,
-		Observe: c.Observe,
+		Ready: c.Ready, Observe: c.Observe,
 	}
 	if c.SignIn != nil {
 		config.SignIn = c.SignIn

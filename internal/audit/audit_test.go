@@ -1,0 +1,229 @@
+package audit_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/audit"
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/storetest"
+	"todo-mcp/internal/todo"
+)
+
+// A store with an audit log keeps every promise of a store.
+func TestConformance(t *testing.T) {
+	storetest.Run(t, func(testing.TB) todo.Store {
+		return audit.Store(memory.New(), audit.ToWriter(&bytes.Buffer{}, slog.New(slog.DiscardHandler)))
+	})
+}
+
+// read returns the lines of a log, each as the members named.
+func read(t *testing.T, data string, members ...string) (lines []string) {
+	t.Helper()
+	for text := range strings.Lines(data) {
+		var entry map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(text), &entry); err != nil {
+			t.Errorf("%v: %q", err, text)
+			continue
+		}
+		var parts []string
+		for _, name := range members {
+			parts = append(parts, strings.Trim(string(entry[name]), `"`))
+		}
+		lines = append(lines, strings.Join(parts, " "))
+	}
+	return lines
+}
+
+// Each saved revision is one line, whoever made it: who, which list, what kind of
+// change, and no text. What saved nothing has none.
+func TestLines(t *testing.T) {
+	var out bytes.Buffer
+	board := todo.NewBoard(audit.Store(memory.New(), audit.ToWriter(&out, slog.New(slog.DiscardHandler))))
+	defer board.Close()
+	lists := board.For(todo.Identity{Principal: "team", User: "ann"})
+	agent := todo.Writer{Client: "client\u009b\u202e", Variant: "TodoWrite"}
+	target := todo.Target{Conversation: todo.Conversation{Key: "c"}}
+	write := func(w todo.Write) todo.Outcome {
+		t.Helper()
+		result, err := lists.Apply(t.Context(), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	add := todo.Write{Target: target, Writer: agent, Operation: todo.Operation{ID: "op-1", Digest: "d"}, Change: func(d *todo.Draft) error { d.Append("secret a", "secret b"); return nil }}
+	list := write(add).After.List.ID
+	write(add) // a repeat
+	write(todo.Write{Target: target, Writer: agent, Change: func(*todo.Draft) error { return nil }})
+	person := todo.Writer{Person: true}
+	for _, change := range []func() error{
+		func() error { _, err := lists.Rename(t.Context(), list, "secret title", person); return err },
+		func() error { _, err := lists.Archive(t.Context(), list, true, person); return err },
+		func() error { _, err := lists.Restore(t.Context(), list, 1, person); return err },
+		func() error { _, err := lists.Delete(t.Context(), list, true, person); return err },
+		func() error { _, err := lists.Purge(t.Context(), list); return err },
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := read(t, out.String(), "action", "outcome", "principal", "user", "person", "variant", "revision", "changes")
+	want := []string{
+		`save applied team ann  TodoWrite 1 {"added":2}`,
+		`save applied team ann true  2 {"renamed":true}`,
+		`save applied team ann true  3 {"archived":true}`,
+	}
+	if len(got) < len(want) || cmp.Diff(want, got[:len(want)]) != "" {
+		t.Errorf("%s", cmp.Diff(want, got))
+	}
+	for _, last := range []string{`{"deleted":true}`, "purge applied team"} {
+		if !strings.Contains(strings.Join(got, "\n"), last) {
+			t.Errorf("no %s in %q", last, got)
+		}
+	}
+	if strings.Contains(out.String(), "secret") || strings.ContainsAny(out.String(), "\u009b\u202e") {
+		t.Errorf("a text or a control is in the log: %s", &out)
+	}
+	if first := read(t, out.String(), "list", "operation", "process")[0]; !strings.HasPrefix(first, list+" ") || len(strings.Fields(first)) != 3 {
+		t.Errorf("%q", first)
+	}
+}
+
+// unknown is a store whose saves may have happened.
+type unknown struct{ todo.Store }
+
+func (unknown) Save(context.Context, todo.Snapshot, ...todo.Binding) (todo.Snapshot, error) {
+	return todo.Snapshot{}, fmt.Errorf("save: %w", todo.ErrUnknownOutcome)
+}
+
+// A save that may have happened has a line that says so; one that did not has none.
+func TestUnknownAndRefused(t *testing.T) {
+	var out bytes.Buffer
+	log := audit.ToWriter(&out, slog.New(slog.DiscardHandler))
+	next := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
+	_, _ = audit.Store(unknown{memory.New()}, log).Save(t.Context(), next)
+	full := audit.Store(memory.NewKeeping(todo.Keep{Lists: 1}), log)
+	for _, id := range []string{"b", "b", "c"} { // saved, a conflict, refused
+		next.List.ID = id
+		_, _ = full.Save(t.Context(), next)
+	}
+	if got, want := read(t, out.String(), "outcome", "list"), []string{"unknown a", "applied b"}; cmp.Diff(want, got) != "" {
+		t.Error(got)
+	}
+}
+
+// disk is a file on a disk with little space.
+type disk struct {
+	bytes.Buffer
+	space int
+}
+
+func (d *disk) Write(p []byte) (int, error) {
+	n, _ := d.Buffer.Write(p[:min(len(p), d.space)])
+	if d.space -= n; n < len(p) {
+		return n, errors.New("no space left")
+	}
+	return n, nil
+}
+
+// A log that cannot be written stops no save. It says so, once, lines wait and are
+// written whole when there is space, and what did not fit is counted.
+func TestFullDisk(t *testing.T) {
+	out, report := &disk{space: 300}, &bytes.Buffer{}
+	log := audit.ToWriter(out, slog.New(slog.NewTextHandler(report, nil)))
+	st := audit.Store(memory.New(), log)
+	save := func(n int) {
+		t.Helper()
+		if _, err := st.Save(t.Context(), todo.Snapshot{List: todo.List{ID: fmt.Sprint(n)}, Revision: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 5 {
+		save(n)
+	}
+	if log.Check() == nil || log.Waiting() == 0 || strings.Count(report.String(), "\n") != 1 {
+		t.Errorf("it is not said: %d wait, %s", log.Waiting(), report)
+	}
+	out.space = 20 // torn again
+	if log.Check() == nil {
+		t.Error("there is no space yet")
+	}
+	out.space = 1 << 30
+	if err := log.Check(); err != nil || log.Waiting() != 0 {
+		t.Errorf("%v, %d wait", err, log.Waiting())
+	}
+	whole := make(map[string]bool)
+	for text := range strings.Lines(out.String()) {
+		var entry struct{ List string }
+		if json.Unmarshal([]byte(text), &entry) == nil {
+			whole[entry.List] = true
+		}
+	}
+	if len(whole) != 5 {
+		t.Errorf("%d of 5 lines are whole:\n%s", len(whole), out)
+	}
+	out.space = 0
+	big := strings.Repeat("x", 1000)
+	for n := range 1100 { // more than a megabyte
+		if _, err := st.Save(t.Context(), todo.Snapshot{List: todo.List{ID: fmt.Sprint(big, n)}, Revision: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out.space = 1 << 30
+	if err := log.Check(); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(out.String(), `"action":"lost","lines":`) {
+		t.Error("what did not fit is not counted")
+	}
+}
+
+// A log that another program renamed goes on under its name when it is reopened.
+// Only its owner can read it.
+func TestReopen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.log")
+	log := audit.ToFile(path, slog.New(slog.DiscardHandler))
+	st := audit.Store(memory.New(), log)
+	for _, id := range []string{"a", "b", "c"} {
+		if _, err := st.Save(t.Context(), todo.Snapshot{List: todo.List{ID: id}, Revision: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if id == "a" {
+			if err := os.Rename(path, path+".1"); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			log.Reopen()
+		}
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]string{path + ".1": {"a", "b"}, path: {"c"}} {
+		data, err := os.ReadFile(name)
+		if got := read(t, string(data), "list"); err != nil || cmp.Diff(want, got) != "" {
+			t.Errorf("%s: %v %v", name, got, err)
+		}
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%v %v", info.Mode(), err)
+		}
+	}
+}
+
+// What is no file is refused, and nothing waits for it.
+func TestNotAFile(t *testing.T) {
+	if err := audit.ToFile(t.TempDir(), slog.New(slog.DiscardHandler)).Check(); err == nil || !strings.Contains(err.Error(), "not a file") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,91 @@
+package cli_test
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"todo-mcp/internal/cli"
+	"todo-mcp/server/servertest"
+)
+
+// run runs a command and returns what it prints.
+func run(t *testing.T, args ...string) string {
+	t.Helper()
+	var out strings.Builder
+	err := cli.Run(t.Context(), append([]string{"todo-mcp"}, args...), cli.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard, Getenv: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(args, err)
+	}
+	return out.String()
+}
+
+// Changes by an agent, on the panel and by commands are all in the audit log. After
+// SIGHUP it goes on in a new file; as long as it cannot be written the server is not
+// ready, and saves all the same.
+func TestAuditLog(t *testing.T) {
+	dir := t.TempDir()
+	store, log := "sqlite:"+filepath.Join(dir, "todo.db"), filepath.Join(dir, "log", "audit.log")
+	if err := os.Mkdir(filepath.Dir(log), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, "--store", store, "--audit-log", log)
+	write := servertest.Writer(t, s.url, "tester")
+	write(servertest.Todos("pending", "marker"))
+	var lists []struct{ List string }
+	servertest.GetJSON(t, s.url+"/api/lists", &lists)
+	id := lists[0].List
+	if status, _, body := servertest.Post(t, s.url+"/lists/"+id+"/edit", `{"do":"add","text":"marker two"}`); status != http.StatusOK {
+		t.Fatal(status, body)
+	}
+	run(t, "rename", id, "marker three", "--store", store, "--audit-log", log)
+	run(t, "restore", id, "1", "--store", store, "--audit-log", log)
+	export := filepath.Join(dir, "export")
+	if err := os.WriteFile(export, []byte(run(t, "export", "--store", store)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "import", export, "--store", "sqlite:"+filepath.Join(dir, "other.db"), "--audit-log", log)
+	data, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	if len(lines) != 8 || strings.Contains(string(data), "marker") || !strings.Contains(lines[0], `"variant":"TodoWrite"`) || !strings.Contains(lines[1], `"person":true`) {
+		t.Errorf("%d lines:\n%s", len(lines), data)
+	}
+	if err := os.Rename(filepath.Dir(log), filepath.Join(dir, "moved")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	awaitStatus(t, s.url+"/readyz", http.StatusServiceUnavailable)
+	if _, body := get(t, s.url+"/readyz"); !strings.Contains(body, "audit log") {
+		t.Error(body)
+	}
+	write(servertest.Todos("completed", "marker"))
+	if err := os.Mkdir(filepath.Dir(log), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	awaitStatus(t, s.url+"/readyz", http.StatusOK)
+	if data, err := os.ReadFile(log); err != nil || strings.Count(string(data), "\n") != 1 {
+		t.Errorf("the line that waited: %v %s", err, data)
+	}
+	s.stop()
+	if err := <-s.done; err != nil {
+		t.Error(err)
+	}
+}
+
+// A log that cannot be opened stops the start of a server.
+func TestAuditLogThatCannotBeOpened(t *testing.T) {
+	err := cli.Run(t.Context(), []string{"todo-mcp", "serve", "--store", "memory", "--addr", "127.0.0.1:0", "--audit-log", t.TempDir()},
+		cli.Env{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }})
+	if err == nil || !strings.Contains(err.Error(), "not a file") {
+		t.Error(err)
+	}
+}
