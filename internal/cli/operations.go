@@ -116,6 +116,7 @@ func (a *app) startTraces() (end func()) {
 type operatorSettings struct {
 	addr  string
 	audit string
+	drain time.Duration
 }
 
 // auditRow is the setting for the audit log, of every command that writes.
@@ -129,6 +130,8 @@ func operatorRows() []setting {
 	return []setting{
 		define(operatorAddress(), "admin-addr", "", func(s *settings) *string { return &s.operator.addr },
 			"address for operators: /metrics, /livez, /readyz, /debug/pprof; never a public one; empty: none, and /metrics is on --addr if nobody signs in"),
+		define(seconds(0, 3600), "drain", 0, func(s *settings) *time.Duration { return &s.operator.drain },
+			"how many seconds calls are still taken after `serve` is told to stop, while /readyz says so; 5 behind a balancer"),
 	}
 }
 

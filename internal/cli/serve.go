@@ -118,7 +118,9 @@ func (a *app) serveOn(ctx context.Context, lan netip.Addr) error {
 	if err := a.greet(listener.Addr()); err != nil {
 		return err
 	}
-	return handler.Serve(ctx, listener)
+	draining, drained := handler.Drain(ctx, a.operator.drain)
+	defer drained()
+	return handler.Serve(draining, listener)
 }
 
 // ownAddress returns where browsers reach the panel on a listener; empty for one

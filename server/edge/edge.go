@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"todo-mcp/internal/todo"
@@ -87,14 +88,15 @@ const ServerName = "todo-mcp"
 
 // Edge serves all routes. It is safe for concurrent use once they are added.
 type Edge struct {
-	config  Config
-	mux     *http.ServeMux
-	guard   *guard
-	closing context.Context // ends with [Edge.Close]
-	close   context.CancelFunc
-	streams streamCount
-	probe   writeProbe
-	rates   *rates // of requests, by identity
+	config   Config
+	mux      *http.ServeMux
+	guard    *guard
+	closing  context.Context // ends with [Edge.Close]
+	close    context.CancelFunc
+	stopping atomic.Bool // see [Edge.Drain]
+	streams  streamCount
+	probe    writeProbe
+	rates    *rates // of requests, by identity
 	// refusals are the failed sign-ins, by address.
 	refusals *rates
 }
@@ -138,6 +140,9 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	defer e.observe(w, r, time.Now())
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Server", ServerName)
+	if e.stopping.Load() {
+		w.Header().Set("Connection", "close") // a proxy sends the next request elsewhere
+	}
 	// The bound holds for every request, also when no handler reads the body:
 	// the HTTP server then reads the rest itself. ReadJSON lifts it.
 	if r.Body != http.NoBody {
@@ -257,6 +262,9 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 	stream := sse.Open(ctx, w, e.config.Streams)
 	defer stream.Close()
 	err = serve(stream)
+	if e.closing.Err() != nil {
+		stream.Farewell("the server stops; connect again")
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) && e.closing.Err() == nil {
 		e.config.Log.Info("stream closed, its client does not read it (see --write-timeout)")
 	}

@@ -16,8 +16,13 @@ func live(w http.ResponseWriter, _ *Request) error {
 	return nil
 }
 
-// ready answers /readyz: lists can be read, and written (BAD-INPUT 79).
+// ready answers /readyz: lists can be read, and written (BAD-INPUT 79), and the
+// server is not about to stop (BAD-INPUT 58).
 func ready(w http.ResponseWriter, r *Request) error {
+	if r.edge.stopping.Load() {
+		Text(w, http.StatusServiceUnavailable, "stopping")
+		return nil
+	}
 	if _, err := r.Lists.Find(r.Context(), todo.Query{Limit: 1}); err != nil {
 		return err
 	}

@@ -34,6 +34,19 @@ func (l smallBuffers) Accept() (net.Conn, error) {
 	return conn, err
 }
 
+// Drain returns a context for [Edge.Serve] that ends some time after ctx, or at once
+// with end, which must be called. In that time requests are answered, but /readyz
+// says that the server stops, and each answer that its connection does: who sends
+// requests here can turn elsewhere before any is refused.
+func (e *Edge) Drain(ctx context.Context, lasts time.Duration) (drained context.Context, end func()) {
+	drained, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		e.stopping.Store(true)
+		time.AfterFunc(lasts, cancel)
+	})
+	return drained, func() { stop(); cancel() }
+}
+
 // Serve serves until ctx ends. Then it ends streams, lets other requests in
 // progress finish for up to the stop timeout, and returns nil. It returns an error when l
 // fails.
@@ -53,6 +66,7 @@ func (e *Edge) Serve(ctx context.Context, l net.Listener) error {
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
+	e.stopping.Store(true)
 	e.Close()
 	shutdown, cancel := context.WithTimeout(context.Background(), e.config.StopTimeout)
 	defer cancel()

@@ -148,6 +148,19 @@ func (s *Stream) send(data []byte) error {
 	return s.ctx.Err()
 }
 
+// Farewell writes a comment, one line that says why the stream ends, if the response
+// is an event stream. It does so also after the stream has ended, within a second.
+func (s *Stream) Farewell(why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.events {
+		return
+	}
+	if _, err := s.write([]byte(": " + why + "\n\n")); err == nil {
+		s.flush()
+	}
+}
+
 // keepAlive checks at each interval whether the stream was idle, until it ends.
 func (s *Stream) keepAlive() {
 	tick := time.NewTicker(s.limits.KeepAlive)

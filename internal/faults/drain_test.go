@@ -1,0 +1,95 @@
+//go:build e2e && linux
+
+package faults
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/server/servertest"
+)
+
+// get returns the status and the body of an address; status 0 is no answer.
+func get(url string) (status int, body string) {
+	res, err := http.Get(url)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer res.Body.Close()
+	data, _ := io.ReadAll(res.Body)
+	return res.StatusCode, string(data)
+}
+
+// BAD-INPUT 58: with --drain a server that is told to end says at once that it is
+// not ready, and goes on taking calls for that long, on connections that do not
+// stay. Then its streams end with a reason, and it exits without an error.
+func TestDrain(t *testing.T) {
+	const drain = 2 * time.Second
+	s, err := newServing(t, t.TempDir(), nil, "--store", "memory", "--drain", "2", "--admin-addr", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := ""
+	for began := time.Now(); admin == "" && time.Since(began) < stopTimeout; {
+		admin = regexp.MustCompile(`http://[0-9.:]+`).FindString(s.Log.String())
+	}
+	c, err := s.session("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
+	streams := []*servertest.Events{
+		servertest.OpenStream(t, "GET", s.url+"/api/events", ""),
+		servertest.OpenStream(t, "GET", s.url+"/panel/events", ""),
+		servertest.OpenStream(t, "GET", c.url, "", "Mcp-Session-Id", c.session),
+		servertest.OpenStream(t, "POST", c.url, listen, servertest.ModernHeaders("subscriptions/listen", "")...),
+	}
+	for _, address := range []string{s.url, admin} {
+		if status, body := get(address + "/readyz"); status != http.StatusOK {
+			t.Fatalf("%s: %d %s", address, status, body)
+		}
+	}
+	signalled := time.Now()
+	if err := s.Terminate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{s.url, admin} {
+		for status := 0; status != http.StatusServiceUnavailable; {
+			var body string
+			if status, body = get(address + "/readyz"); time.Since(signalled) > drain || status == http.StatusServiceUnavailable && !strings.Contains(body, "stopping") {
+				t.Fatalf("58: %s: %d %s", address, status, body)
+			}
+		}
+	}
+	taken := 0
+	for time.Since(signalled) < drain/2 {
+		a, err := c.call("TodoWrite", servertest.Todos("pending", "A"), "")
+		if err != nil || a.refused() != nil {
+			t.Fatalf("58: a call while it drains: %v %v", err, a.refused())
+		}
+		taken++
+	}
+	res, err := http.Get(s.url + "/livez")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Body.Close(); !res.Close {
+		t.Error("58: the connection is kept")
+	}
+	for _, stream := range streams {
+		stream.Expect(": the server stops")
+		stream.End()
+	}
+	if err := s.Wait(stopTimeout + stopGrace); err != nil {
+		t.Errorf("58: it ended with %v: %s", err, s.Log)
+	}
+	took := time.Since(signalled)
+	if took < drain || taken == 0 {
+		t.Errorf("58: it took %d calls and ended after %s", taken, took)
+	}
+	report.Add(t, row{Fault: "SIGTERM with --drain 2", Tried: "calls and streams", Times: "once", Acknowledged: taken, Notes: "exit 0 after " + took.Round(10*time.Millisecond).String()})
+}
