@@ -9,7 +9,7 @@ LINT      = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 E2E       = -tags e2e
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race cross golden deps long hosts faults replicas conformance fuzz fuzz-short bench attacks shots licenses
+.PHONY: test build fmt vet lint race cross golden deps long hosts faults replicas conformance fuzz fuzz-short bench attacks shots licenses packages
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -94,6 +94,10 @@ bench:
 ## attacks: strangers and slow clients at full size, as a table of memory and time
 attacks:
 	@TODO_ATTACKS=full $(GO) test $(E2E) -count=1 -v -timeout 30m -run TestAttacks ./internal/attacks
+
+## packages: what is in packaging/, by the linters of its formats
+packages:
+	@./.ci/packages
 
 ## licenses: the licence texts of what the binary contains, in LICENSES/
 licenses:

@@ -1,0 +1,77 @@
+// Package packaging holds that the packages know the program: what they set are its
+// settings. `make packages` runs the linters of their formats.
+package packaging
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// read returns the files in a folder whose names end in one of suffixes, by path.
+func read(t *testing.T, dir string, suffixes ...string) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || strings.HasSuffix(path, ".go") {
+			return err
+		}
+		for _, suffix := range suffixes {
+			if strings.HasSuffix(path, suffix) {
+				data, err := os.ReadFile(path)
+				files[path] = string(data)
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// Every variable that a package sets is one of the program.
+func TestVariablesAreSettings(t *testing.T) {
+	settings, err := os.ReadFile(filepath.Join("..", "docs", "settings.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := map[string]bool{"TODO_HOST": true} // the Compose file's, for the proxy
+	found := 0
+	for path, text := range read(t, ".", "Dockerfile", ".yaml", "Caddyfile", ".service", ".env") {
+		for _, name := range regexp.MustCompile(`\bTODO_[A-Z_]*[A-Z]\b`).FindAllString(text, -1) {
+			found++
+			if !own[name] && !strings.Contains(string(settings), "| `"+name+"` |") {
+				t.Errorf("%s sets %s, which is no setting", path, name)
+			}
+		}
+	}
+	if found < 25 {
+		t.Errorf("%d variables: their form changed", found)
+	}
+}
+
+// Each alert is tested, and the operator's page says what to do about it.
+func TestAlertsAreTestedAndDocumented(t *testing.T) {
+	files := read(t, "prometheus", ".yaml")
+	page, err := os.ReadFile(filepath.Join("..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(files[filepath.Join("prometheus", "rules.yaml")], -1)
+	if len(alerts) < 5 {
+		t.Fatalf("%d alerts: their form changed", len(alerts))
+	}
+	for _, alert := range alerts {
+		if !strings.Contains(files[filepath.Join("prometheus", "rules_test.yaml")], "alertname: "+alert[1]+",") {
+			t.Errorf("%s is not tested", alert[1])
+		}
+		if !strings.Contains(string(page), "| `"+alert[1]+"` |") {
+			t.Errorf("docs/operations.md does not say what to do about %s", alert[1])
+		}
+	}
+}
