@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -65,6 +66,13 @@ func (j *Journal) Add(a Acknowledged) int {
 	defer j.mu.Unlock()
 	j.Acks = append(j.Acks, a)
 	return len(j.Acks)
+}
+
+// All returns the writes that there are now.
+func (j *Journal) All() []Acknowledged {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.Acks)
 }
 
 // Len returns how many writes there are.

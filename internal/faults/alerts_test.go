@@ -1,0 +1,50 @@
+//go:build e2e && linux
+
+package faults
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"todo-mcp/server/servertest"
+)
+
+// Every metric that an alert or the operator's page names is there when a server on
+// PostgreSQL with an audit log, which has them all, is asked.
+func TestMetricsOfAlertsExist(t *testing.T) {
+	store, _ := newPostgres(t)
+	s, err := newServing(t, t.TempDir(), nil, "--store", store, "--audit-log", filepath.Join(t.TempDir(), "audit.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.session("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := c.call("TodoWrite", servertest.Todos("pending", "A"), ""); err != nil || a.refused() != nil {
+		t.Fatal(err, a.refused())
+	}
+	_, scrape := get(s.url + "/metrics")
+	found := 0
+	for _, file := range []string{"packaging/prometheus/rules.yaml", "docs/operations.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`\b(?:todo|mcp_server|http_server|process)_[a-z_]+[a-z]\b`).FindAllString(string(text), -1) {
+			found++
+			if name != sessionDuration && !strings.Contains(scrape, "\n"+name+"{") && !strings.Contains(scrape, "\n"+name+" ") && !strings.Contains(scrape, "# TYPE "+name+" ") {
+				t.Errorf("%s names %s, which is not there", file, name)
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("%d names: the form of metrics changed", found)
+	}
+}
+
+// sessionDuration is the metric of which the operator's page says that it is not there.
+const sessionDuration = "mcp_server_session_duration_seconds"

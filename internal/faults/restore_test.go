@@ -1,0 +1,268 @@
+//go:build e2e && linux
+
+package faults
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/programtest"
+	"todo-mcp/internal/store/postgrestest"
+	"todo-mcp/server/servertest"
+)
+
+// command runs a program and returns what it prints.
+func command(t *testing.T, in []byte, name string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Stdin = t.TempDir(), bytes.NewReader(in)
+	cmd.Env = []string{"HOME=" + cmd.Dir, "PATH=" + os.Getenv("PATH")}
+	var failed bytes.Buffer
+	cmd.Stderr = &failed
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v %s", name, strings.Join(args, " "), err, failed.String())
+	}
+	return out
+}
+
+// newPostgres starts a PostgreSQL of the test's own and returns the address of a
+// database in it that is empty, and what removes it as the loss of its disk does.
+func newPostgres(t *testing.T) (address string, lose func()) {
+	t.Helper()
+	s, err := postgrestest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lose = sync.OnceFunc(s.Close)
+	t.Cleanup(lose)
+	if address, err = s.NewDatabase(); err != nil {
+		t.Fatal(err)
+	}
+	return address, lose
+}
+
+// beginPostgres is newPostgres with a server that has had many transactions: a new
+// one, into which it is restored, counts them anew.
+func beginPostgres(t *testing.T) (address string, lose func()) {
+	t.Helper()
+	address, lose = newPostgres(t)
+	command(t, nil, "psql", "--quiet", "--command=DO $$ BEGIN FOR i IN 1..20000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$", address)
+	return address, lose
+}
+
+// drill is a way to back a store up and to restore it, as docs/operations.md says.
+type drill struct {
+	// begin returns the place of a new store, and what removes it.
+	begin func(t *testing.T) (store string, lose func())
+	// backUp copies a store that is in use to a file.
+	backUp func(t *testing.T, store, file string)
+	// restore makes a store of the file, where there was none, and returns its place.
+	restore func(t *testing.T, file string) (store string)
+}
+
+func beginSQLite(t *testing.T) (store string, lose func()) {
+	dir := t.TempDir()
+	return "sqlite:" + filepath.Join(dir, "todo.db"), func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func exportStore(t *testing.T, store, file string) {
+	if err := os.WriteFile(file, command(t, nil, program, "export", "--store", store), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func importFile(t *testing.T, file, store string) {
+	command(t, nil, program, "import", file, "--keep-revisions", "0", "--store", store)
+}
+
+func drills() map[string]drill {
+	return map[string]drill{
+		"SQLite, VACUUM INTO": {begin: beginSQLite,
+			backUp: func(t *testing.T, store, file string) {
+				db, err := sql.Open("sqlite", strings.TrimPrefix(store, "sqlite:"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer db.Close()
+				if _, err := db.Exec("PRAGMA busy_timeout = 10000; VACUUM INTO ?", file); err != nil {
+					t.Fatal(err)
+				}
+			},
+			restore: func(t *testing.T, file string) string {
+				place := filepath.Join(t.TempDir(), "todo.db")
+				if err := os.Rename(file, place); err != nil {
+					t.Fatal(err)
+				}
+				command(t, nil, program, "check", "--store", "sqlite:"+place)
+				return "sqlite:" + place
+			}},
+		"SQLite, export": {begin: beginSQLite, backUp: exportStore,
+			restore: func(t *testing.T, file string) string {
+				store, _ := beginSQLite(t)
+				importFile(t, file, store)
+				return store
+			}},
+		"PostgreSQL, pg_dump": {begin: beginPostgres,
+			backUp: func(t *testing.T, store, file string) {
+				command(t, nil, "pg_dump", "--format=custom", "--schema=todo_mcp", "--file="+file, store)
+			},
+			restore: func(t *testing.T, file string) string {
+				store, _ := newPostgres(t)
+				command(t, nil, "pg_restore", "--exit-on-error", "--no-owner", "--dbname="+store, file)
+				return store
+			}},
+		"PostgreSQL, export": {begin: beginPostgres, backUp: exportStore,
+			restore: func(t *testing.T, file string) string {
+				store, _ := newPostgres(t)
+				importFile(t, file, store)
+				return store
+			}},
+	}
+}
+
+// writing writes to lists, one client each, until stop is called.
+type writing struct {
+	clients []*caller
+	acks    journal
+	stop    func()
+}
+
+func startWriting(t *testing.T, s *serving) *writing {
+	t.Helper()
+	w := &writing{}
+	ended := make(chan struct{})
+	var all sync.WaitGroup
+	w.stop = sync.OnceFunc(func() { close(ended); all.Wait() })
+	t.Cleanup(w.stop)
+	for i := range 4 {
+		c, err := s.session(fmt.Sprint("list-", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.clients = append(w.clients, c)
+		all.Go(func() {
+			own := &writer{}
+			own.Name = fmt.Sprint("w", i)
+			for {
+				ack, _, err := own.write(c)
+				select {
+				case <-ended:
+					return
+				default:
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				w.acks.Add(ack)
+			}
+		})
+	}
+	return w
+}
+
+// await waits until n more writes are acknowledged, and returns all up to then.
+func (w *writing) await(t *testing.T, n int) []acknowledged {
+	t.Helper()
+	late, look := time.After(time.Minute), time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for want := w.acks.Len() + n; w.acks.Len() < want; {
+		select {
+		case <-look.C:
+		case <-late:
+			t.Fatalf("%d of %d writes in a minute", w.acks.Len(), want)
+		}
+	}
+	return w.acks.All()
+}
+
+// A backup that is made while agents write, restored after the disk was lost, has
+// every write that was acknowledged before it began, and no other history than
+// there was. Sessions and names go on with it, and watchers see what is new.
+func TestRestoreDrill(t *testing.T) {
+	for name, d := range drills() {
+		t.Run(name, func(t *testing.T) {
+			store, lose := d.begin(t)
+			s, err := newServing(t, t.TempDir(), nil, "--store", store, "--session-key", sessionKey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := startWriting(t, s)
+			before := w.await(t, size(100, 1000))
+			file := filepath.Join(t.TempDir(), "backup")
+			began := time.Now()
+			d.backUp(t, store, file)
+			took := time.Since(began)
+			during := w.await(t, 20)
+			w.stop()
+			whole, err := programtest.Export(program, t.TempDir(), nil, store)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Kill()
+			lose()
+			restored := d.restore(t, file)
+			got, err := programtest.Export(program, t.TempDir(), nil, restored)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lost := got.Check(t, before)
+			for list, revisions := range got {
+				if n := len(revisions); n > len(whole[list]) || cmp.Diff(whole[list][:n], revisions) != "" {
+					t.Errorf("list %s has another history after the restore", list)
+				}
+			}
+			goOn(t, restored, w.clients)
+			report.Add(t, programtest.Row{Fault: "disk lost, restored: " + name, Tried: fmt.Sprintf("4 agents write, %d writes meanwhile", len(during)-len(before)), Times: "once",
+				Acknowledged: len(before), Lost: lost, Notes: fmt.Sprintf("backup in %.1f s", took.Seconds())})
+		})
+	}
+}
+
+// goOn checks that sessions go on at a server on a restored store, with the lists
+// of their names, and that who watches is shown it. What is written then is newer than
+// all that was restored.
+func goOn(t *testing.T, store string, clients []*caller) {
+	t.Helper()
+	s, err := newServing(t, t.TempDir(), nil, "--store", store, "--session-key", sessionKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watch := servertest.OpenStream(t, "GET", s.url+"/api/events", "")
+	watch.Expect("retry")
+	for i, c := range clients {
+		own := &writer{}
+		own.Name = fmt.Sprint("after", i)
+		done, _, err := own.write(c.through(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done.Revision < 2 {
+			t.Errorf("the name list-%d means a new list after the restore", i)
+		}
+		watch.Expect(done.List)
+		var lists []struct{ List string }
+		if servertest.GetJSON(t, s.url+"/api/lists", &lists); len(lists) != len(clients) || lists[0].List != done.List {
+			t.Errorf("what was written last is not the newest: %v, want %s first", lists, done.List)
+		}
+	}
+}
+
+// sessionKey is that of the servers of a drill: the file of one would be backed up
+// with the lists.
+const sessionKey = "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"
