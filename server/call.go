@@ -93,7 +93,7 @@ func (s *Server) call(ctx context.Context, tool *tools.Tool, raw json.RawMessage
 			return tools.Result{}, fmt.Errorf("the sub-agent's list could not be archived: %w", err)
 		}
 	}
-	s.subscriptions.holds(who.who, out.After.List.ID)
+	s.subscriptions.holds(ctx, who.who, out.After.List.ID)
 	return s.result(tool, call, out), nil
 }
 

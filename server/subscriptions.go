@@ -37,6 +37,10 @@ type subscriber struct {
 	meta map[string]any // _meta of each notification: the subscription's id
 
 	mu sync.Mutex
+	// principal is whose lists it subscribed to, and lists are these; set with its
+	// first subscription.
+	principal string
+	lists     todo.Lists
 	// conversations are those that subscribed to their list, by key. A session may
 	// carry several.
 	conversations map[string]holding
@@ -248,8 +252,10 @@ func (s *subscriptions) subscribe(ctx context.Context, r *mcp.SubscribeRequest) 
 // conversation says it.
 func (s *subscriptions) identify(ctx context.Context, sub *subscriber, meta *mcp.Meta) {
 	who := s.server.caller(s.server.newRequest(ctx, meta)).who
-	held, _ := s.server.lists(ctx).Held(ctx, todo.Target{Conversation: who})
+	lists := s.server.lists(ctx)
+	held, _ := lists.Held(ctx, todo.Target{Conversation: who})
 	sub.mu.Lock()
+	sub.principal, sub.lists = peerOf(ctx).Principal, lists
 	if _, known := sub.conversations[who.Key]; known || len(sub.conversations) < s.server.MaxSubscriptions { // see admit
 		sub.conversations[who.Key] = holding{who, held.List.ID}
 	}
@@ -261,11 +267,12 @@ func (s *subscriptions) identify(ctx context.Context, sub *subscriber, meta *mcp
 
 // holds records which list a conversation holds after a call, and notifies its
 // subscribers if that is another one than before.
-func (s *subscriptions) holds(who todo.Conversation, list string) {
+func (s *subscriptions) holds(ctx context.Context, who todo.Conversation, list string) {
+	principal := peerOf(ctx).Principal
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for sub := range s.all {
-		sub.setHeld(who, list)
+		sub.setHeld(principal, who, list)
 	}
 }
 
@@ -362,7 +369,10 @@ func (s *subscriptions) drop(id string) {
 // follow starts a goroutine that watches lists and notifies a subscriber, until
 // ctx ends or all subscriptions are closed.
 func (s *subscriptions) follow(ctx context.Context, sub *subscriber) {
-	watcher := s.server.lists(ctx).Watch(func(snapshot todo.Snapshot) bool {
+	sub.mu.Lock()
+	lists := sub.lists
+	sub.mu.Unlock()
+	watcher := lists.Watch(func(snapshot todo.Snapshot) bool {
 		_, may := sub.mayHold(snapshot.List)
 		return may || len(sub.matching(snapshot)) > 0
 	})
@@ -377,7 +387,7 @@ func (s *subscriptions) follow(ctx context.Context, sub *subscriber) {
 			if err != nil {
 				return
 			}
-			s.refresh(ctx, sub, changed)
+			refresh(ctx, lists, sub, changed)
 			for uri := range sub.touched(changed) {
 				if !sub.send(ctx, uri) {
 					return
@@ -390,13 +400,13 @@ func (s *subscriptions) follow(ctx context.Context, sub *subscriber) {
 // refresh finds out which list a conversation holds, where a list changed that it
 // began, or that has its name, and that it is not known to hold: another process
 // or conversation may have begun that one.
-func (s *subscriptions) refresh(ctx context.Context, sub *subscriber, changed []todo.Snapshot) {
+func refresh(ctx context.Context, lists todo.Lists, sub *subscriber, changed []todo.Snapshot) {
 	for _, snapshot := range changed {
 		h, may := sub.mayHold(snapshot.List)
 		if !may || h.list == snapshot.List.ID {
 			continue
 		}
-		if held, err := s.server.lists(ctx).Held(ctx, todo.Target{Conversation: h.who}); err == nil {
+		if held, err := lists.Held(ctx, todo.Target{Conversation: h.who}); err == nil {
 			sub.mu.Lock()
 			sub.conversations[h.who.Key] = holding{h.who, held.List.ID}
 			sub.mu.Unlock()
@@ -507,14 +517,15 @@ func (s *subscriber) send(ctx context.Context, uri string) bool {
 	}
 }
 
-// setHeld records the list that a conversation holds, if it is the subscriber's.
+// setHeld records the list that a principal's conversation holds, if it is the
+// subscriber's.
 // If that is another list than before, it notifies the subscriber without
 // waiting for it.
-func (s *subscriber) setHeld(who todo.Conversation, list string) {
+func (s *subscriber) setHeld(principal string, who todo.Conversation, list string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h, known := s.conversations[who.Key]
-	if !known || h.list == list {
+	if !known || h.list == list || principal != s.principal {
 		return
 	}
 	s.conversations[who.Key] = holding{h.who, list}
