@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 )
 
@@ -20,27 +21,59 @@ const (
 // answer is a response whose client must read in time: one that does not loses
 // its connection, and the memory of the answer is free (BAD-INPUT 61). A
 // [sse.Stream] has the same bound of its own.
+//
+// There is a deadline only while something is written: in HTTP/2 it ends the answer
+// when it passes, also if the handler still waits for the store.
 type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	edge    *Edge
 	status  int  // that was written; 0 is 200
 	stream  bool // it became a [sse.Stream]
+
+	mu      sync.Mutex
+	writing bool
 }
 
 // bound returns w as an answer. The caller must call done when the request has
 // been handled.
 func (e *Edge) bound(w http.ResponseWriter) (a *answer, done func()) {
 	a = &answer{ResponseWriter: w, control: http.NewResponseController(w), edge: e}
-	a.extend() // the deadline of the request before stays with the connection
-	stop := context.AfterFunc(e.closing, a.extend)
+	a.end() // the deadline of the request before stays with the connection
+	stop := context.AfterFunc(e.closing, a.shorten)
 	return a, func() {
 		stop()
-		a.extend() // the HTTP server still writes what it has buffered
+		a.begin() // the HTTP server still writes what it has buffered
 	}
 }
 
-// extend gives the client time for one piece more.
+// begin gives the client time for one piece, and end takes the deadline away.
+func (a *answer) begin() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.writing = true
+	a.extend()
+}
+
+// end is described at begin.
+func (a *answer) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.writing = false
+	_ = a.control.SetWriteDeadline(time.Time{})
+}
+
+// shorten leaves less time for the piece that is being written when the server
+// begins to stop.
+func (a *answer) shorten() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.writing {
+		a.extend()
+	}
+}
+
+// extend sets the deadline. The caller must hold mu.
 func (a *answer) extend() {
 	timeout := a.edge.config.Streams.WriteTimeout
 	if a.edge.closing.Err() != nil {
@@ -61,7 +94,7 @@ func (a *answer) WriteHeader(status int) {
 func (a *answer) Write(p []byte) (written int, err error) {
 	for {
 		piece := p[:min(len(p), pieceSize)]
-		a.extend()
+		a.begin()
 		n, err := a.ResponseWriter.Write(piece)
 		written += n
 		if err != nil {
@@ -71,6 +104,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 			return written, err
 		}
 		if p = p[n:]; len(p) == 0 {
+			a.end()
 			return written, nil
 		}
 	}
@@ -78,8 +112,9 @@ func (a *answer) Write(p []byte) (written int, err error) {
 
 // Flush implements http.Flusher, by which mcp-go recognises that it can stream.
 func (a *answer) Flush() {
-	a.extend()
+	a.begin()
 	_ = a.control.Flush()
+	a.end()
 }
 
 // Unwrap is for http.ResponseController.

@@ -228,10 +228,12 @@ func (s *Stream) Flush() {
 	s.flush()
 }
 
-// flush flushes the response; a failure ends the stream. The caller must lock
-// mu.
+// flush flushes the response; a failure ends the stream. Then there is no deadline
+// until the next write: in HTTP/2 one that passes ends the stream, also if nothing is
+// written. The caller must lock mu.
 func (s *Stream) flush() {
 	if s.control.Flush() != nil {
 		s.cancel()
 	}
+	_ = s.control.SetWriteDeadline(time.Time{})
 }

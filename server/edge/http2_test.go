@@ -1,0 +1,132 @@
+package edge_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
+	"todo-mcp/server/sse"
+)
+
+// serveTLS serves an edge with a certificate for tests until the test ends.
+func serveTLS(t *testing.T, c edge.Config, route func(*edge.Edge)) (address string) {
+	t.Helper()
+	own := httptest.NewUnstartedServer(nil)
+	own.StartTLS() // it has a certificate
+	t.Cleanup(own.Close)
+	board := todo.NewBoard(memory.New())
+	t.Cleanup(board.Close)
+	c.Board, c.TLS = board, &tls.Config{Certificates: own.TLS.Certificates}
+	e, err := edge.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	route(e)
+	address, stop := serve(t, e)
+	t.Cleanup(stop)
+	return address
+}
+
+// insecure is a client that speaks HTTP/2.
+func insecure(t *testing.T) *http.Client {
+	t.Helper()
+	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// The bound on how long a client may take to read does not end, over HTTP/2, an
+// answer that the server still works at, nor a stream on which nothing happens.
+func TestHTTP2OutlivesTheWriteTimeout(t *testing.T) {
+	const bound = 100 * time.Millisecond
+	address := serveTLS(t, edge.Config{Streams: sse.Limits{WriteTimeout: bound}}, func(e *edge.Edge) {
+		e.Handle("GET /slow", edge.Text, func(w http.ResponseWriter, _ *edge.Request) error {
+			<-time.After(5 * bound)
+			_, err := io.WriteString(w, "late")
+			return err
+		})
+		e.HandleUnbounded("GET /stream", edge.Text, func(w http.ResponseWriter, r *edge.Request) error {
+			return r.Stream(w, func(s *sse.Stream) error {
+				if err := s.Begin(); err != nil {
+					return err
+				}
+				<-time.After(5 * bound)
+				return s.Send(sse.Event{Data: "late"})
+			})
+		})
+	})
+	for _, path := range []string{"/slow", "/stream"} {
+		res, err := insecure(t).Get("https://" + address + path)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		data, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.ProtoMajor != 2 || !strings.Contains(string(data), "late") {
+			t.Errorf("%s: %s %q, %v", path, res.Proto, data, err)
+		}
+	}
+}
+
+// BAD-INPUT 61: over HTTP/2, too, a client that does not read is given up: its many
+// requests end together.
+func TestHTTP2UnreadAnswers(t *testing.T) {
+	const n = 20
+	ended := make(chan error, n)
+	address := serveTLS(t, edge.Config{Streams: sse.Limits{WriteTimeout: 250 * time.Millisecond}}, func(e *edge.Edge) {
+		e.Handle("GET /large", edge.Text, func(w http.ResponseWriter, _ *edge.Request) error {
+			_, err := w.Write(make([]byte, 4<<20))
+			ended <- err
+			return nil
+		})
+	})
+	conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
+		t.Fatal(err)
+	}
+	framer := http2.NewFramer(conn, nil) // nothing is read
+	const window = 1 << 30
+	if err := errors.Join(framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: window}), framer.WriteWindowUpdate(0, window)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint32(n) {
+		var header bytes.Buffer
+		encoder := hpack.NewEncoder(&header)
+		for name, value := range map[string]string{":method": "GET", ":scheme": "https", ":path": "/large", ":authority": address} {
+			if err := encoder.WriteField(hpack.HeaderField{Name: name, Value: value}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: header.Bytes(), EndStream: true, EndHeaders: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late := time.After(20 * time.Second)
+	for i := range n {
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Error("61: an answer that nobody read was written")
+			}
+		case <-late:
+			t.Fatalf("61: only %d of %d unread answers are given up", i, n)
+		}
+	}
+}
