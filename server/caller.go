@@ -199,8 +199,8 @@ func (s *Server) client(r request, c *caller) bool {
 		transport = "stdio"
 	}
 	c.who.Key, c.who.Hint, c.who.Shared = transport+":"+c.client+":"+c.who.Workspace, true, true
-	if r.peer.User != "" { // several may have the lists of one principal
-		c.who.Key += "/user:" + opaque(r.peer.User)
+	if r.peer.Subject != "" { // several may have the lists of one principal
+		c.who.Key += "/user:" + opaque(r.peer.Subject)
 	}
 	return true
 }

@@ -30,7 +30,7 @@ func (a *app) serveLAN(ctx context.Context, s *server.Server, own net.Addr, ip n
 	tokens := auth.NewTokens("")
 	text := tokens.Add(auth.Token{Name: "phone", Scopes: []string{auth.ScopeRead, auth.ScopeWrite}})
 	config := a.webConfig(s)
-	config.SignIn = auth.New(auth.Config{Tokens: tokens, Key: a.sessionKey, Log: a.logger()})
+	config.SignIn = auth.New(auth.Config{Tokens: tokens, Direct: true, Key: a.sessionKey, Log: a.logger()})
 	if config.TLS, err = a.loadTLS(); err != nil {
 		return nil, err
 	}

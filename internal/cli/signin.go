@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"net/url"
+	"strings"
 
 	"todo-mcp/server/auth"
 	"todo-mcp/server/edge"
@@ -28,6 +29,8 @@ func (a *app) checkSignIn() error {
 		return errors.New("tokens would cross the network for all to read: --tls-cert and --tls-key serve with TLS, or --trusted-proxies names the proxy that does")
 	case (a.tlsCert == "") != (a.tlsKey == ""):
 		return errors.New("--tls-cert and --tls-key belong together")
+	case strings.HasPrefix(a.publicURL, "http:") && a.exposed():
+		return errors.New("--public-url must be an https address where others can reach the server")
 	case len(a.proxies) > 0 && a.signsIn() && a.publicURL == "":
 		return errors.New("behind a proxy, --public-url says where clients reach the server")
 	case in.issuer != "" && in.audience == "" && a.publicURL == "":
@@ -67,7 +70,7 @@ func (a *app) secure(c *web.Config) error {
 		if err != nil {
 			return err
 		}
-		c.Hosts = append(c.Hosts, u.Hostname())
+		c.Hosts = append(c.Hosts, strings.ToLower(u.Hostname()))
 	}
 	var err error
 	c.TLS, err = a.loadTLS()

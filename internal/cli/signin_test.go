@@ -110,7 +110,7 @@ func TestServeBehindProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := serve(t, "--store", "memory", "--trusted-proxies", "127.0.0.1", "--public-url", "https://todo.example.com", "--tokens", tokens)
+	s := serve(t, "--store", "memory", "--trusted-proxies", "127.0.0.1", "--public-url", "https://Todo.Example.com", "--tokens", tokens)
 	ask := func(forwarded, token string) (int, http.Header) {
 		req, err := http.NewRequest("GET", s.url+"/api/lists", nil)
 		if err != nil {

@@ -6,8 +6,11 @@ type Identity struct {
 	// Principal is whose lists they are: those of a person or program, or of a
 	// team. Empty is the server itself.
 	Principal string
-	// User names the person or program that signed in, for people and logs; empty
-	// without sign-in.
+	// Subject tells the person or program that signed in apart from others with the
+	// same principal. It never changes; empty without sign-in.
+	Subject string
+	// User is the name of the same, for people and logs. It may change, and two may
+	// have the same.
 	User string
 	// ReadOnly is true for one that may see the lists and change nothing.
 	ReadOnly bool

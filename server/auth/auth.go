@@ -37,6 +37,10 @@ type Config struct {
 	PublicURL string
 	// Key returns the secret that signs cookies; see [signed.NewKey].
 	Key func() []byte
+	// Direct makes the page sign in by itself with the token in its address, which
+	// is behind "#". Anybody could lead a person there with a token of their own, so
+	// that it is only for a server whose users are one.
+	Direct bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Log receives the failures of the issuer and the tokens' file; nil discards
@@ -143,17 +147,23 @@ func (s *SignIn) Challenge(r *http.Request, refusal *edge.Error) string {
 
 func (s *SignIn) origin(r *http.Request) string { return edge.OriginOf(s.config.PublicURL, r) }
 
-// Page implements [edge.Authenticator].
+// Page implements [edge.Authenticator]. Who was signed in with the issuer is led to
+// its page at once, which may still know them.
 func (s *SignIn) Page(r *http.Request) string {
-	return signInPath + "?" + url.Values{"to": {r.URL.RequestURI()}}.Encode()
+	page := signInPath
+	var in session
+	if s.offersIssuer() && s.cookie(r, sessionCookie, &in) == nil && in.Token == "" {
+		page = startPath
+	}
+	return page + "?" + url.Values{"to": {r.URL.RequestURI()}}.Encode()
 }
 
 // Route adds to an edge the page for signing in and the metadata of the resource.
 func (s *SignIn) Route(e *edge.Edge) {
 	s.routePages(e)
 	if s.config.Issuer != nil {
-		e.HandlePublic("GET "+metadataPath, edge.JSON, s.metadata)
-		e.HandlePublic("GET "+metadataPath+resourcePath, edge.JSON, s.metadata)
+		e.Handle("GET "+metadataPath, edge.JSON, s.metadata, edge.Public)
+		e.Handle("GET "+metadataPath+resourcePath, edge.JSON, s.metadata, edge.Public)
 	}
 }
 

@@ -59,6 +59,8 @@ const (
 	issuerTimeout = 10 * time.Second
 	// retryInterval is how long after a failure the issuer is asked again.
 	retryInterval = 2 * time.Second
+	// askInterval is how often the issuer is asked what it says of itself.
+	askInterval = time.Hour
 	// keysInterval is how often the issuer may be asked for its keys, after the
 	// first few times: who sends a token with an unknown key causes it.
 	keysInterval = 10 * time.Second
@@ -90,11 +92,15 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 func (i *Issuer) discover(ctx context.Context) (*discovered, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.found != nil || time.Since(i.lastTry) < retryInterval {
+	age := time.Since(i.lastTry)
+	if age < retryInterval || i.tryError == nil && age < askInterval {
 		return i.found, i.tryError
 	}
-	i.found, i.tryError = i.ask(context.WithoutCancel(ctx)) // others wait for it, too
+	found, err := i.ask(context.WithoutCancel(ctx)) // others wait for it, too
 	i.lastTry = time.Now()
+	if err == nil || i.found == nil {
+		i.found, i.tryError = found, err
+	}
 	return i.found, i.tryError
 }
 
@@ -196,7 +202,7 @@ func (i *Issuer) identity(subject string, claims map[string]any) (todo.Identity,
 	if !slices.Contains(scopes, ScopeRead) && !slices.Contains(scopes, ScopeWrite) {
 		return todo.Identity{}, errNoScope
 	}
-	id := todo.Identity{Principal: "user:" + subject, User: subject, ReadOnly: !slices.Contains(scopes, ScopeWrite)}
+	id := todo.Identity{Principal: "user:" + subject, Subject: subject, User: subject, ReadOnly: !slices.Contains(scopes, ScopeWrite)}
 	for _, claim := range []string{"preferred_username", "email"} {
 		if name, _ := claims[claim].(string); name != "" {
 			id.User = name
@@ -211,7 +217,7 @@ func (i *Issuer) identity(subject string, claims map[string]any) (todo.Identity,
 		}
 		id.Principal = "team:" + tenant
 	}
-	if subject == "" || len(id.Principal) > todo.MaxLabel {
+	if subject == "" || len(subject) > todo.MaxLabel || len(id.Principal) > todo.MaxLabel {
 		return todo.Identity{}, errUnknown
 	}
 	return id, nil

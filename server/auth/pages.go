@@ -28,7 +28,7 @@ var files embed.FS
 const (
 	signInPath   = "/signin"
 	startPath    = "/signin/start"
-	callbackPath = edge.SignInCallback
+	callbackPath = "/signin/callback"
 	signOutPath  = "/signout"
 )
 
@@ -37,6 +37,9 @@ const (
 	sessionLasts = 12 * time.Hour
 	// signInLasts is how long a person may take to sign in with the issuer.
 	signInLasts = 10 * time.Minute
+	// maxPath is the length of the longest path to go to after signing in, in bytes:
+	// it is in a cookie meanwhile.
+	maxPath = 1000
 	// maxForm is the size of the largest form, in bytes. An access token is in it.
 	maxForm = 32 << 10
 	// policy is the Content-Security-Policy of the page.
@@ -56,6 +59,7 @@ type session struct {
 // identity is a [todo.Identity] as a cookie has it.
 type identity struct {
 	Principal string `json:"p"`
+	Subject   string `json:"s"`
 	User      string `json:"u"`
 	ReadOnly  bool   `json:"r,omitempty"`
 }
@@ -76,14 +80,14 @@ const (
 
 // routePages adds the page for signing in.
 func (s *SignIn) routePages(e *edge.Edge) {
-	e.HandlePublic("GET "+signInPath, edge.Text, s.page)
-	e.HandlePublic("POST "+signInPath, edge.Text, s.paste)
-	e.HandlePublic("POST "+signOutPath, edge.Text, s.signOut)
-	e.HandlePublic("GET /signin.css", edge.Text, static("text/css; charset=utf-8", asset.Style(palette.CSS+text("signin.css"))))
-	e.HandlePublic("GET /signin.js", edge.Text, static("text/javascript; charset=utf-8", asset.Script(text("signin.js"))))
+	e.Handle("GET "+signInPath, edge.Text, s.page, edge.Public, edge.Page)
+	e.Handle("POST "+signInPath, edge.Text, s.paste, edge.Public)
+	e.Handle("POST "+signOutPath, edge.Text, s.signOut, edge.Public)
+	e.Handle("GET /signin.css", edge.Text, static("text/css; charset=utf-8", asset.Style(palette.CSS+text("signin.css"))), edge.Public)
+	e.Handle("GET /signin.js", edge.Text, static("text/javascript; charset=utf-8", asset.Script(text("signin.js"))), edge.Public)
 	if s.offersIssuer() {
-		e.HandlePublic("GET "+startPath, edge.Text, s.start)
-		e.HandlePublic("GET "+callbackPath, edge.Text, s.callback)
+		e.Handle("GET "+startPath, edge.Text, s.start, edge.Public, edge.Page)
+		e.Handle("GET "+callbackPath, edge.Text, s.callback, edge.Public, edge.Page)
 	}
 }
 
@@ -119,7 +123,8 @@ func (s *SignIn) page(w http.ResponseWriter, r *edge.Request) error {
 func (s *SignIn) draw(w http.ResponseWriter, status int, to, problem string) error {
 	data := struct {
 		To, Start, Issuer, Problem string
-	}{To: localPath(to), Problem: problem}
+		Direct                     bool
+	}{To: localPath(to), Problem: problem, Direct: s.config.Direct}
 	if s.offersIssuer() {
 		data.Start = startPath + "?" + url.Values{"to": {data.To}}.Encode()
 		if issuer, err := url.Parse(s.config.Issuer.config.URL); err == nil {
@@ -142,7 +147,7 @@ func (s *SignIn) draw(w http.ResponseWriter, status int, to, problem string) err
 // localPath returns a path of this server to go to, "/" instead of anything else:
 // nobody may be led elsewhere by a link to this page.
 func localPath(to string) string {
-	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsFunc(to, func(r rune) bool { return isControl(r) || r == '\\' }) {
+	if len(to) > maxPath || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsFunc(to, func(r rune) bool { return isControl(r) || r == '\\' }) {
 		return "/"
 	}
 	return to
@@ -154,31 +159,37 @@ func (s *SignIn) paste(w http.ResponseWriter, r *edge.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return edge.BadRequest("the form cannot be read, or is larger than %d bytes", maxForm)
 	}
-	g, err := s.check(r.Request, strings.TrimSpace(r.PostForm.Get("token")))
+	return s.enter(w, r, strings.TrimSpace(r.PostForm.Get("token")), r.PostForm.Get("to"))
+}
+
+// enter sets the cookie of who has a token and leads on, or says on the page why
+// not.
+func (s *SignIn) enter(w http.ResponseWriter, r *edge.Request, token, to string) error {
+	g, err := s.check(r.Request, token)
 	if refusal := (*edge.Error)(nil); errors.As(err, &refusal) && refusal.Status < http.StatusInternalServerError {
-		return s.draw(w, refusal.Status, r.PostForm.Get("to"), refusal.Text)
+		if err := r.CountRefusal(); err != nil {
+			return err
+		}
+		return s.draw(w, refusal.Status, to, refusal.Text)
 	} else if err != nil {
 		return err
 	}
-	s.enter(w, r, g, r.PostForm.Get("to"))
-	return nil
-}
-
-// enter sets the cookie of who signed in, and leads on.
-func (s *SignIn) enter(w http.ResponseWriter, r *edge.Request, g grant, to string) {
-	now := s.config.Now()
-	in := session{Token: g.token, Expires: now.Add(sessionLasts)}
+	in := session{Token: g.token, Expires: s.config.Now().Add(sessionLasts)}
 	if g.token == "" {
 		in.Issuer, in.Identity = s.config.Issuer.config.URL, identity(g.identity)
 	}
-	s.setCookie(w, r, sessionCookie, s.key.Sign(sessionCookie, in), sessionLasts)
+	if !g.expires.IsZero() && g.expires.Before(in.Expires) {
+		in.Expires = g.expires
+	}
+	s.setCookie(w, r, sessionCookie, s.key.Sign(sessionCookie, in), in.Expires.Sub(s.config.Now()))
 	http.Redirect(w, r.Request, localPath(to), http.StatusSeeOther)
+	return nil
 }
 
 // setCookie sets a cookie that only this server reads, and no script; with an
 // empty value it deletes one.
 func (s *SignIn) setCookie(w http.ResponseWriter, r *edge.Request, name, value string, lasts time.Duration) {
-	age := int(lasts.Seconds())
+	age := int((lasts + time.Second - 1) / time.Second)
 	if value == "" {
 		age = -1
 	}
@@ -284,17 +295,10 @@ func (s *SignIn) callback(w http.ResponseWriter, r *edge.Request) error {
 	}
 	ctx := oidc.ClientContext(r.Context(), s.config.Issuer.client)
 	token, err := client.Exchange(ctx, q.Get("code"), oauth2.VerifierOption(a.Verifier), s.resource())
-	if failure := (*oauth2.RetrieveError)(nil); errors.As(err, &failure) {
+	if failure := (*oauth2.RetrieveError)(nil); errors.As(err, &failure) && failure.ErrorCode != "" {
 		return s.draw(w, http.StatusForbidden, a.To, "the sign-in was refused: "+todo.Cut(failure.ErrorCode, 100))
 	} else if err != nil {
 		return s.outage(fmt.Errorf("exchange the code: %w", err))
 	}
-	g, err := s.check(r.Request, token.AccessToken)
-	if refusal := (*edge.Error)(nil); errors.As(err, &refusal) && refusal.Status < http.StatusInternalServerError {
-		return s.draw(w, refusal.Status, a.To, refusal.Text)
-	} else if err != nil {
-		return err
-	}
-	s.enter(w, r, g, a.To)
-	return nil
+	return s.enter(w, r, token.AccessToken, a.To)
 }

@@ -1,10 +1,11 @@
-// The address in a QR code has the token behind "#", which browsers send to nobody.
-function enter() {
-  const token = decodeURIComponent(location.hash.slice(1));
+// An address may have a token behind "#", which browsers send to nobody. The person
+// signs in with it by the button, or where the page says so at once.
+function fill() {
+  const token = decodeURIComponent(location.hash.slice(1)), form = document.getElementById('form');
   if (!token) return;
   history.replaceState(null, '', location.pathname + location.search);
   document.getElementById('token').value = token;
-  document.getElementById('form').submit();
+  if ('direct' in form.dataset) form.submit();
 }
-addEventListener('hashchange', enter);
-enter();
+addEventListener('hashchange', fill);
+fill();

@@ -70,7 +70,7 @@ func (t Token) grant(now time.Time) (grant, error) {
 	if !t.Expires.IsZero() && !now.Before(t.Expires) {
 		return grant{}, errExpired
 	}
-	id := todo.Identity{Principal: t.Principal, User: t.Name, ReadOnly: !slices.Contains(t.Scopes, ScopeWrite)}
+	id := todo.Identity{Principal: t.Principal, Subject: t.Name, User: t.Name, ReadOnly: !slices.Contains(t.Scopes, ScopeWrite)}
 	return grant{identity: id, expires: t.Expires, token: t.ID}, nil
 }
 
@@ -239,6 +239,9 @@ func change(path string, edit func([]Token) ([]Token, error)) error {
 	if tokens, err = edit(tokens); err != nil {
 		return err
 	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // the link stays
+	}
 	return write(path, tokens)
 }
 
@@ -258,6 +261,9 @@ func write(path string, tokens []Token) error {
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(b.Bytes())
+	if old, statErr := os.Stat(path); statErr == nil { // who may read the old one may read the new one
+		err = errors.Join(err, f.Chmod(old.Mode().Perm()), chownLike(f, old))
+	}
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("write tokens: %w", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -125,8 +126,8 @@ func New(c Config) (*Edge, error) {
 	e := &Edge{config: c, mux: http.NewServeMux(), guard: g, probe: newWriteProbe(),
 		rates: newRates(c.MaxRate, c.Now), refusals: newRates(maxRefusals, c.Now)}
 	e.closing, e.close = context.WithCancel(context.Background())
-	e.HandlePublic("GET /livez", Text, live)
-	e.HandlePublic("GET /readyz", Text, ready)
+	e.Handle("GET /livez", Text, live, Public, Direct)
+	e.Handle("GET /readyz", Text, ready, Public, Direct)
 	return e, nil
 }
 
@@ -140,6 +141,7 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	defer e.observe(w, r, time.Now())
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Server", ServerName)
+	w.Header().Set("Cache-Control", "no-store") // lists are private; what is not says so
 	if e.stopping.Load() {
 		w.Header().Set("Connection", "close") // a proxy sends the next request elsewhere
 	}
@@ -188,16 +190,23 @@ func OriginOf(publicURL string, r *http.Request) string {
 // returns; a handler that returns an error must not have written anything.
 type Handler func(w http.ResponseWriter, r *Request) error
 
+// Trait is what sets a route apart.
+type Trait int
+
+const (
+	// Public: it needs no sign-in. Its requests have the identity of the server
+	// itself, so the handler must show no list.
+	Public Trait = iota
+	// Page: a link on another site may lead a person there.
+	Page
+	// Direct: it also answers who reaches the server past its proxy.
+	Direct
+)
+
 // Handle adds a route. The context of its requests ends at the timeout, and
 // format writes its failures.
-func (e *Edge) Handle(pattern string, format Format, h Handler) {
-	e.HandleUnbounded(pattern, format, e.bounded(h))
-}
-
-// HandlePublic adds a route like Handle that needs no sign-in. Its requests have
-// the identity of the server itself, so the handler must show no list.
-func (e *Edge) HandlePublic(pattern string, format Format, h Handler) {
-	e.handle(pattern, format, e.bounded(h), func(*http.Request) (todo.Identity, error) { return todo.Identity{}, nil })
+func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait) {
+	e.HandleUnbounded(pattern, format, e.bounded(h), traits...)
 }
 
 // bounded returns a handler whose requests end at the timeout.
@@ -213,14 +222,10 @@ func (e *Edge) bounded(h Handler) Handler {
 
 // HandleUnbounded adds a route without a timeout, for streams. The handler must
 // limit its own reads of the store.
-func (e *Edge) HandleUnbounded(pattern string, format Format, h Handler) {
-	e.handle(pattern, format, h, e.identify)
-}
-
-func (e *Edge) handle(pattern string, format Format, h Handler, identify func(*http.Request) (todo.Identity, error)) {
+func (e *Edge) HandleUnbounded(pattern string, format Format, h Handler, traits ...Trait) {
 	e.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		defer e.recover(w, r, format)
-		id, err := identify(r)
+		id, err := e.admit(r, traits)
 		if err != nil {
 			e.refuse(w, r, format, err)
 			return
@@ -229,6 +234,20 @@ func (e *Edge) handle(pattern string, format Format, h Handler, identify func(*h
 			e.fail(w, r, format, err)
 		}
 	})
+}
+
+// admit returns who sent a request to a route.
+func (e *Edge) admit(r *http.Request, traits []Trait) (id todo.Identity, err error) {
+	if !slices.Contains(traits, Direct) && !e.isPrivate(r) {
+		return id, &Error{http.StatusForbidden, "come by the proxy: others could read along here (see --trusted-proxies)"}
+	}
+	if err := checkSite(r, slices.Contains(traits, Page)); err != nil {
+		return id, err
+	}
+	if slices.Contains(traits, Public) {
+		return id, nil
+	}
+	return e.identify(r)
 }
 
 // Stream turns the answer into a stream, calls serve and closes the stream when

@@ -33,6 +33,9 @@ func FuzzGuard(f *testing.F) {
 			r.Header.Set("Sec-Fetch-Site", site)
 		}
 		err := g.check(r)
+		if err == nil {
+			err = checkSite(r, false)
+		}
 		if err != nil {
 			if refusal := (*Error)(nil); !errors.As(err, &refusal) || refusal.Status != http.StatusForbidden {
 				t.Fatalf("%v", err)

@@ -43,7 +43,7 @@ func (g *guard) check(r *http.Request) error {
 	// like a write. A read without an Origin comes from a program or a link, or
 	// from a page that cannot read the answer: a browser says which.
 	if r.Header.Get("Origin") == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		return checkSite(r)
+		return nil // see checkSite
 	}
 	asWrite := *r
 	asWrite.Method = http.MethodPost
@@ -53,20 +53,16 @@ func (g *guard) check(r *http.Request) error {
 	return nil
 }
 
-// SignInCallback is the path to which the page of an issuer leads back who signed
-// in with it.
-const SignInCallback = "/signin/callback"
-
 // checkSite refuses a read for a page of another site, which could open streams
 // and ask for large answers in any number without reading them (BAD-INPUT 62).
-// Only a person who follows a link to a page comes from there.
-func checkSite(r *http.Request) error {
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "cross-site", "same-site": // same-site is another port of this machine, too
-	default:
+// Only a person who follows a link to a page comes from there. A request with an
+// Origin was checked before.
+func checkSite(r *http.Request, isPage bool) error {
+	site := r.Header.Get("Sec-Fetch-Site")
+	foreign := site == "cross-site" || site == "same-site" // the latter is another port of this machine, too
+	if !foreign || r.Header.Get("Origin") != "" || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return nil
 	}
-	isPage := r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/lists/") || r.URL.Path == SignInCallback
 	if isPage && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" {
 		return nil
 	}

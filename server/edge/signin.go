@@ -37,16 +37,42 @@ func (e *Edge) identify(r *http.Request) (todo.Identity, error) {
 		return todo.Identity{}, nil
 	}
 	id, err := e.config.SignIn.Authenticate(r)
-	if err != nil {
-		if !e.refusals.allow(e.address(r)) {
-			err = &Error{http.StatusTooManyRequests, "too many failed sign-ins from this address: wait a second"}
+	if err != nil && r.Header.Get("Authorization")+r.Header.Get("Cookie") != "" { // without either nothing was tried
+		if limited := e.countRefusal(r); limited != nil {
+			return id, limited
 		}
+	}
+	if err != nil {
 		return todo.Identity{}, err
 	}
-	if !e.rates.allow(id.Principal + "\x00" + id.User) {
+	if !e.rates.allow(id.Principal + "\x00" + id.Subject) {
 		return todo.Identity{}, tooMany("too many requests, %d a second is the most (see --max-rate)", e.config.MaxRate)
 	}
 	return id, nil
+}
+
+// countRefusal counts a sign-in that failed, and returns an error when there are too
+// many from its address.
+func (e *Edge) countRefusal(r *http.Request) error {
+	if e.refusals.allow(network(e.address(r))) {
+		return nil
+	}
+	return &Error{http.StatusTooManyRequests, "too many failed sign-ins from this address: wait a second"}
+}
+
+// CountRefusal counts a sign-in that failed on a public route, and returns an
+// [*Error] with status 429 when there are too many from its address.
+func (r *Request) CountRefusal() error { return r.edge.countRefusal(r.Request) }
+
+// network returns the network of an address that one client may have whole: for
+// IPv6 the 64 bits that are usually given to one, else the address itself.
+func network(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil || ip.Unmap().Is4() {
+		return address
+	}
+	prefix, _ := ip.WithZone("").Prefix(64)
+	return prefix.String()
 }
 
 // endWithToken calls end soon after a request would not be answered any more to who
@@ -56,20 +82,23 @@ func (e *Edge) endWithToken(r *Request, end func()) (stop func()) {
 	if e.config.SignIn == nil {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(r.Context())
-	var check func()
-	check = func() {
-		id, err := e.config.SignIn.Authenticate(r.WithContext(ctx))
+	ctx, cancel := context.WithCancel(context.Background())
+	// What signs in is in the header: the rest may be large.
+	asked := (&http.Request{Method: r.Method, URL: r.URL, Host: r.Host, TLS: r.TLS, Header: r.Header}).WithContext(ctx)
+	was := r.Identity
+	var timer *time.Timer
+	timer = time.AfterFunc(time.Hour, func() { // Reset begins it, when timer is set
+		id, err := e.config.SignIn.Authenticate(asked)
 		switch {
 		case ctx.Err() != nil:
-		case err == nil && id != r.Identity, err != nil && describe(err).Status < http.StatusInternalServerError:
+		case err == nil && id != was, err != nil && describe(err).Status < http.StatusInternalServerError:
 			end()
 		default:
-			time.AfterFunc(e.config.SignInCheck, check)
+			timer.Reset(e.config.SignInCheck)
 		}
-	}
-	time.AfterFunc(e.config.SignInCheck, check)
-	return cancel
+	})
+	timer.Reset(e.config.SignInCheck)
+	return func() { cancel(); timer.Stop() }
 }
 
 // refuse answers a request of somebody unknown. A browser that visits a page is
@@ -124,6 +153,14 @@ func (e *Edge) address(r *http.Request) string {
 		address, hops = last, hops[:len(hops)-1]
 	}
 	return address
+}
+
+// isPrivate reports whether nobody on its way can have read a request: it came by
+// TLS, by a trusted proxy or from this machine. Without sign-in and proxies there is
+// only this machine.
+func (e *Edge) isPrivate(r *http.Request) bool {
+	from := hostOf(r.RemoteAddr)
+	return len(e.config.TrustedProxies) == 0 || r.TLS != nil || isLoopback(from) || e.isTrusted(from)
 }
 
 func (e *Edge) isTrusted(address string) bool {

@@ -11,15 +11,15 @@ import (
 type streamCount struct {
 	mu  sync.Mutex
 	all int
-	of  map[string]int // by client address and by principal
+	of  map[string]int // by client address and by who signed in
 }
 
 // open counts a stream, or returns an error when there are as many as c allows.
 // The caller must call closed when the stream has ended.
 func (s *streamCount) open(r *Request, c Config) (closed func(), err error) {
 	clients := []string{"address " + r.edge.address(r.Request)}
-	if r.Principal != "" { // without sign-in all clients are one principal
-		clients = append(clients, "principal "+r.Principal)
+	if r.Subject != "" { // without sign-in all clients are one
+		clients = append(clients, "subject "+r.Principal+"\x00"+r.Subject)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

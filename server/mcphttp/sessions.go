@@ -22,7 +22,7 @@ type sessions struct {
 	key signed.Key
 
 	mu    sync.Mutex
-	ended map[string]bool // ids that the client ended; kept in this process only
+	ended map[string]map[string]bool // ids that clients ended, by owner; kept in this process only
 }
 
 // sessionClaims is the content of a session id.
@@ -34,15 +34,15 @@ type sessionClaims struct {
 	Apps    bool   `json:"a,omitempty"` // the client shows MCP Apps
 }
 
-// maxEnded is how many ended sessions are remembered. When it is reached, all
-// are forgotten, and their ids are valid again.
+// maxEnded is how many ended sessions of one owner are remembered. When it is
+// reached, these are forgotten, and their ids are valid again.
 const maxEnded = 10_000
 
 // purpose is that of a signed session id.
 const purpose = "session"
 
 func newSessions(key func() []byte) *sessions {
-	return &sessions{key: signed.NewKey(key), ended: make(map[string]bool)}
+	return &sessions{key: signed.NewKey(key), ended: make(map[string]map[string]bool)}
 }
 
 // ownerOf returns by what a session's id tells the identity that began it; empty
@@ -51,7 +51,7 @@ func ownerOf(id todo.Identity) string {
 	if id == (todo.Identity{}) {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(id.Principal + "\x00" + id.User))
+	sum := sha256.Sum256([]byte(id.Principal + "\x00" + id.Subject))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
@@ -74,17 +74,18 @@ func (s *sessions) check(id string, owner todo.Identity) (ended bool, err error)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.ended[id], nil
+	return s.ended[ownerOf(owner)][id], nil
 }
 
 // end records that the client ended a session.
 func (s *sessions) end(id string) {
+	owner := claimsOf(id).Owner
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.ended) >= maxEnded {
-		clear(s.ended)
+	if of := s.ended[owner]; of == nil || len(of) >= maxEnded {
+		s.ended[owner] = make(map[string]bool)
 	}
-	s.ended[id] = true
+	s.ended[owner][id] = true
 }
 
 // claimsOf returns the claims of a session id without checking the signature;

@@ -130,16 +130,16 @@ func (p *Panel) functions() template.FuncMap {
 
 // Route adds the pages to an edge.
 func (p *Panel) Route(e *edge.Edge) {
-	e.Handle("GET /{$}", p.failure, p.board)
-	e.Handle("GET /lists/{id}", p.failure, p.list)
-	e.Handle("GET /lists/{id}/at/{revision}", p.failure, p.oldAddress)
-	e.Handle("GET /lists/{id}/edit", p.failure, p.oldEditor)
+	e.Handle("GET /{$}", p.failure, p.board, edge.Page)
+	e.Handle("GET /lists/{id}", p.failure, p.list, edge.Page)
+	e.Handle("GET /lists/{id}/at/{revision}", p.failure, p.oldAddress, edge.Page)
+	e.Handle("GET /lists/{id}/edit", p.failure, p.oldEditor, edge.Page)
 	e.Handle("POST /lists/{id}/restore/{revision}", edge.JSON, p.restore)
 	e.Handle("POST /lists/{id}/edit", edge.JSON, p.edit)
 	e.Handle("POST /panel/clear", edge.JSON, p.clear)
 	e.HandleUnbounded("GET /panel/events", edge.Text, p.events)
 	for path := range p.assets {
-		e.HandlePublic("GET "+path, edge.Text, p.asset)
+		e.Handle("GET "+path, edge.Text, p.asset, edge.Public)
 	}
 }
 

@@ -1,0 +1,17 @@
+//go:build unix
+
+package auth
+
+import (
+	"os"
+	"syscall"
+)
+
+// chownLike gives a file the owner and the group of another.
+func chownLike(f *os.File, other os.FileInfo) error {
+	of, ok := other.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	return f.Chown(int(of.Uid), int(of.Gid))
+}
