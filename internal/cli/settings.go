@@ -246,7 +246,7 @@ func httpSettings() []setting {
 		define(between(1, 1_000_000), "max-streams", 4096, func(s *settings) *int { return &s.streams },
 			"most open event streams"),
 		define(between(1, 1_000_000), "max-streams-per-client", 2048, func(s *settings) *int { return &s.clientStreams },
-			"most open event streams of one client address, or of one principal"),
+			"most open event streams of one client address, or of one who signed in"),
 		define(seconds(1, 3600), "header-timeout", 10*time.Second, func(s *settings) *time.Duration { return &s.header },
 			"how many seconds the header of an HTTP request may take to arrive"),
 		define(seconds(1, 3600), "body-timeout", 30*time.Second, func(s *settings) *time.Duration { return &s.body },
