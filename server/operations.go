@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -61,7 +62,8 @@ func (c Config) observe(hooks *mcpserver.Hooks) []mcpserver.ServerOption {
 		operationOf(ctx).RequestID = todo.Cut(fmt.Sprint(id), 64)
 	})
 	hooks.AddOnError(func(ctx context.Context, _ any, _ mcp.MCPMethod, _ any, err error) {
-		if e, ok := err.(interface{ ToJSONRPCError() mcp.JSONRPCError }); ok { //nolint:errorlint // mcp-go's own type, not wrapped
+		var e interface{ ToJSONRPCError() mcp.JSONRPCError }
+		if errors.As(err, &e) {
 			operationOf(ctx).ErrorType = strconv.Itoa(e.ToJSONRPCError().Error.Code)
 		}
 	})

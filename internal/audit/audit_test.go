@@ -45,6 +45,16 @@ func read(t *testing.T, data string, members ...string) (lines []string) {
 	return lines
 }
 
+// apply applies a write and returns the id of its list.
+func apply(t *testing.T, lists todo.Lists, w todo.Write) (list string) {
+	t.Helper()
+	out, err := lists.Apply(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.After.List.ID
+}
+
 // Each saved revision is one line, whoever made it: who, which list, what kind of
 // change, and no text. What saved nothing has none.
 func TestLines(t *testing.T) {
@@ -54,18 +64,10 @@ func TestLines(t *testing.T) {
 	lists := board.For(todo.Identity{Principal: "team", User: "ann"})
 	agent := todo.Writer{Client: "client\u009b\u202e", Variant: "TodoWrite"}
 	target := todo.Target{Conversation: todo.Conversation{Key: "c"}}
-	write := func(w todo.Write) todo.Outcome {
-		t.Helper()
-		result, err := lists.Apply(t.Context(), w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return result
-	}
 	add := todo.Write{Target: target, Writer: agent, Operation: todo.Operation{ID: "op-1", Digest: "d"}, Change: func(d *todo.Draft) error { d.Append("secret a", "secret b"); return nil }}
-	list := write(add).After.List.ID
-	write(add) // a repeat
-	write(todo.Write{Target: target, Writer: agent, Change: func(*todo.Draft) error { return nil }})
+	list := apply(t, lists, add)
+	apply(t, lists, add) // a repeat
+	apply(t, lists, todo.Write{Target: target, Writer: agent, Change: func(*todo.Draft) error { return nil }})
 	person := todo.Writer{Person: true}
 	for _, change := range []func() error{
 		func() error { _, err := lists.Rename(t.Context(), list, "secret title", person); return err },

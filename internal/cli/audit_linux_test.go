@@ -57,27 +57,34 @@ func TestAuditLog(t *testing.T) {
 	if len(lines) != 8 || strings.Contains(string(data), "marker") || !strings.Contains(lines[0], `"variant":"TodoWrite"`) || !strings.Contains(lines[1], `"person":true`) {
 		t.Errorf("%d lines:\n%s", len(lines), data)
 	}
-	if err := os.Rename(filepath.Dir(log), filepath.Join(dir, "moved")); err != nil {
+	breakAuditLog(t, s.url, log, write)
+	s.stop()
+	if err := <-s.done; err != nil {
+		t.Error(err)
+	}
+}
+
+// breakAuditLog makes the audit log of a server one that cannot be written, and mends
+// it again, with a write in the meantime.
+func breakAuditLog(t *testing.T, url, log string, write func(args string)) {
+	t.Helper()
+	if err := os.Rename(filepath.Dir(log), filepath.Dir(log)+".moved"); err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	awaitStatus(t, s.url+"/readyz", http.StatusServiceUnavailable)
-	if _, body := get(t, s.url+"/readyz"); !strings.Contains(body, "audit log") {
+	awaitStatus(t, url+"/readyz", http.StatusServiceUnavailable)
+	if _, body := get(t, url+"/readyz"); !strings.Contains(body, "audit log") {
 		t.Error(body)
 	}
 	write(servertest.Todos("completed", "marker"))
 	if err := os.Mkdir(filepath.Dir(log), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	awaitStatus(t, s.url+"/readyz", http.StatusOK)
+	awaitStatus(t, url+"/readyz", http.StatusOK)
 	if data, err := os.ReadFile(log); err != nil || strings.Count(string(data), "\n") != 1 {
 		t.Errorf("the line that waited: %v %s", err, data)
-	}
-	s.stop()
-	if err := <-s.done; err != nil {
-		t.Error(err)
 	}
 }
 

@@ -62,7 +62,8 @@ func TestServeMetrics(t *testing.T) {
 	if err := <-s.done; err != nil {
 		t.Error(err)
 	}
-	if _, err := http.Get(admin + "/livez"); err == nil {
+	if res, err := http.Get(admin + "/livez"); err == nil {
+		res.Body.Close()
 		t.Error("the address for operators outlives the server")
 	}
 }

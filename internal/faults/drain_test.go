@@ -24,6 +24,33 @@ func get(url string) (status int, body string) {
 	return res.StatusCode, string(data)
 }
 
+// awaitStopping asks the probe at each address until it says that the server stops,
+// which it must before a time.
+func awaitStopping(t *testing.T, before time.Time, addresses ...string) {
+	t.Helper()
+	for _, address := range addresses {
+		status, body := get(address + "/readyz")
+		for status != http.StatusServiceUnavailable && time.Now().Before(before) {
+			status, body = get(address + "/readyz")
+		}
+		if status != http.StatusServiceUnavailable || !strings.Contains(body, "stopping") {
+			t.Fatalf("58: %s: %d %s", address, status, body)
+		}
+	}
+}
+
+// openStreams opens one stream of each kind.
+func openStreams(t *testing.T, s *serving, c *caller) []*servertest.Events {
+	t.Helper()
+	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
+	return []*servertest.Events{
+		servertest.OpenStream(t, "GET", s.url+"/api/events", ""),
+		servertest.OpenStream(t, "GET", s.url+"/panel/events", ""),
+		servertest.OpenStream(t, "GET", c.url, "", "Mcp-Session-Id", c.session),
+		servertest.OpenStream(t, "POST", c.url, listen, servertest.ModernHeaders("subscriptions/listen", "")...),
+	}
+}
+
 // BAD-INPUT 58: with --drain a server that is told to end says at once that it is
 // not ready, and goes on taking calls for that long, on connections that do not
 // stay. Then its streams end with a reason, and it exits without an error.
@@ -41,37 +68,17 @@ func TestDrain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
-	streams := []*servertest.Events{
-		servertest.OpenStream(t, "GET", s.url+"/api/events", ""),
-		servertest.OpenStream(t, "GET", s.url+"/panel/events", ""),
-		servertest.OpenStream(t, "GET", c.url, "", "Mcp-Session-Id", c.session),
-		servertest.OpenStream(t, "POST", c.url, listen, servertest.ModernHeaders("subscriptions/listen", "")...),
-	}
-	for _, address := range []string{s.url, admin} {
-		if status, body := get(address + "/readyz"); status != http.StatusOK {
-			t.Fatalf("%s: %d %s", address, status, body)
-		}
-	}
+	streams := openStreams(t, s, c)
 	signalled := time.Now()
 	if err := s.Terminate(); err != nil {
 		t.Fatal(err)
 	}
-	for _, address := range []string{s.url, admin} {
-		for status := 0; status != http.StatusServiceUnavailable; {
-			var body string
-			if status, body = get(address + "/readyz"); time.Since(signalled) > drain || status == http.StatusServiceUnavailable && !strings.Contains(body, "stopping") {
-				t.Fatalf("58: %s: %d %s", address, status, body)
-			}
-		}
-	}
+	awaitStopping(t, signalled.Add(drain), s.url, admin)
 	taken := 0
-	for time.Since(signalled) < drain/2 {
-		a, err := c.call("TodoWrite", servertest.Todos("pending", "A"), "")
-		if err != nil || a.refused() != nil {
+	for ; time.Since(signalled) < drain/2; taken++ {
+		if a, err := c.call("TodoWrite", servertest.Todos("pending", "A"), ""); err != nil || a.refused() != nil {
 			t.Fatalf("58: a call while it drains: %v %v", err, a.refused())
 		}
-		taken++
 	}
 	res, err := http.Get(s.url + "/livez")
 	if err != nil {

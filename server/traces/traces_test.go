@@ -106,6 +106,20 @@ const (
 	headerSpan  = "00f067aa0ba902b7"
 )
 
+// checkSpan checks the attributes of a span, and that its status fits its error.type.
+func checkSpan(t *testing.T, span *trace.Span, want map[string]string) {
+	t.Helper()
+	got := attributes(span.Attributes)
+	for name, value := range want {
+		if got[name] != value {
+			t.Errorf("%s of %s is %q, want %q", name, span.Name, got[name], value)
+		}
+	}
+	if failed := want["error.type"] != ""; failed != (span.Status.GetCode() == trace.Status_STATUS_CODE_ERROR) {
+		t.Errorf("status of %s: %v", span.Name, span.Status)
+	}
+}
+
 // A call has a span as the conventions for MCP say: below the one that _meta names,
 // linked to that of the header, and above those of the store.
 func TestSpans(t *testing.T) {
@@ -134,22 +148,10 @@ func TestSpans(t *testing.T) {
 	if save := spans["store save"][0]; string(save.ParentSpanId) != string(first.SpanId) || attributes(save.Attributes)["todo.store.outcome"] != "applied" {
 		t.Errorf("the save is not below its call: %v", save)
 	}
-	for span, want := range map[*trace.Span]map[string]string{
-		first: {"mcp.method.name": "tools/call", "gen_ai.tool.name": "TodoWrite", "gen_ai.operation.name": "execute_tool", "mcp.protocol.version": servertest.Legacy,
-			"jsonrpc.request.id": "7", "network.transport": "tcp", "error.type": ""},
-		second:                  {"jsonrpc.request.id": "two", "error.type": "tool_error"},
-		spans["prompts/get"][0]: {"mcp.method.name": "prompts/get", "error.type": "-32602"},
-	} {
-		got := attributes(span.Attributes)
-		for name, value := range want {
-			if got[name] != value {
-				t.Errorf("%s of %s is %q, want %q", name, span.Name, got[name], value)
-			}
-		}
-		if failed := want["error.type"] != ""; failed != (span.Status.GetCode() == trace.Status_STATUS_CODE_ERROR) {
-			t.Errorf("status of %s: %v", span.Name, span.Status)
-		}
-	}
+	checkSpan(t, first, map[string]string{"mcp.method.name": "tools/call", "gen_ai.tool.name": "TodoWrite", "gen_ai.operation.name": "execute_tool",
+		"mcp.protocol.version": servertest.Legacy, "jsonrpc.request.id": "7", "network.transport": "tcp", "error.type": ""})
+	checkSpan(t, second, map[string]string{"jsonrpc.request.id": "two", "error.type": "tool_error"})
+	checkSpan(t, spans["prompts/get"][0], map[string]string{"mcp.method.name": "prompts/get", "error.type": "-32602"})
 	about := attributes(r.requests[0].ResourceSpans[0].Resource.Attributes)
 	if about["service.name"] != "todo-mcp" || about["service.version"] != "v1" || about["deployment.environment.name"] != "test" {
 		t.Errorf("resource %v", about)

@@ -1,7 +1,6 @@
 package web_test
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"maps"
@@ -48,47 +47,9 @@ func patterns(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// askEverything sends requests to every route, and calls every tool, reads every
-// resource and gets every prompt, with the marker wherever a text may be. Streams it
-// leaves as soon as they have begun.
-func askEverything(t *testing.T, s *server.Server, base, list string) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	send := func(method, url, body string, headers ...string) {
-		t.Helper()
-		req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "application/json, text/event-stream")
-		for i := 0; i < len(headers); i += 2 {
-			req.Header.Set(headers[i], headers[i+1])
-		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") || method == http.MethodPost {
-			_, _ = io.Copy(io.Discard, res.Body)
-		}
-		res.Body.Close()
-	}
-	for _, pattern := range patterns(t) {
-		method, path, _ := strings.Cut(pattern, " ")
-		for _, id := range []string{list, list + ".md", marker} {
-			url := base + strings.NewReplacer("{id}", id, "{revision}", "1", "{$}", "").Replace(path) + "?q=" + marker + "&list=" + marker
-			for _, body := range []string{`{"do":"add","text":"` + marker + `"}`, `{"do":"` + marker + `"}`, `{"` + marker, ""} {
-				send(method, url, body)
-				if method == http.MethodGet {
-					break
-				}
-			}
-			send(method, url, "", "Origin", "https://"+marker, "Last-Event-ID", marker)
-		}
-	}
-	var messages []string
+// messages returns calls of every tool, and requests of every other kind, with the
+// marker wherever a text may be.
+func messages(s *server.Server, list string) (messages []string) {
 	for name := range s.MCP().ListTools() {
 		for _, args := range []string{servertest.Todos("pending", marker), servertest.Todos(marker, marker), `{"items":["` + marker + `"]}`, `{"todos":[{"title":"` + marker + `","status":"done"}]}`,
 			`{"id":"1","status":"completed"}`, `{"id":"` + marker + `","status":"` + marker + `"}`, `{"list_id":"` + list + `"}`, `{"` + marker + `":1}`} {
@@ -100,19 +61,69 @@ func askEverything(t *testing.T, s *server.Server, base, list string) {
 		`"completion/complete","params":{"ref":{"type":"ref/prompt","name":"resume"},"argument":{"name":"list","value":"` + marker + `"}}`, `"` + marker + `"`} {
 		messages = append(messages, `{"jsonrpc":"2.0","id":1,"method":`+message+`}`)
 	}
+	return append(messages, `{"`+marker+`":`)
+}
+
+// send sends a request and reads its answer, unless that is a stream: then it leaves
+// as soon as it has begun.
+func send(t *testing.T, method, url, body string, headers ...string) {
+	t.Helper()
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") || method == http.MethodPost {
+		_, _ = io.Copy(io.Discard, res.Body)
+	}
+}
+
+// askRoutes sends requests to every route, with the marker wherever a text may be.
+func askRoutes(t *testing.T, base, list string) {
+	t.Helper()
+	for _, pattern := range patterns(t) {
+		method, path, _ := strings.Cut(pattern, " ")
+		bodies := []string{`{"do":"add","text":"` + marker + `"}`, `{"do":"` + marker + `"}`, `{"` + marker, ""}
+		if method == http.MethodGet {
+			bodies = []string{""}
+		}
+		for _, id := range []string{list, list + ".md", marker} {
+			url := base + strings.NewReplacer("{id}", id, "{revision}", "1", "{$}", "").Replace(path) + "?q=" + marker + "&list=" + marker
+			for _, body := range bodies {
+				send(t, method, url, body)
+			}
+			send(t, method, url, "", "Origin", "https://"+marker, "Last-Event-ID", marker)
+		}
+	}
+}
+
+// askEverything sends requests to every route, and all messages over HTTP and on
+// stdio.
+func askEverything(t *testing.T, s *server.Server, base, list string) {
+	t.Helper()
+	askRoutes(t, base, list)
 	session := servertest.Session(t, base+"/mcp", marker)
 	pipe := servertest.NewPipe(t, s)
 	go func() { _, _ = io.Copy(io.Discard, pipe.Out) }()
-	for _, message := range append(messages, `{"`+marker+`":`) {
-		send(http.MethodPost, base+"/mcp", message, "Mcp-Session-Id", session)
+	for _, message := range messages(s, list) {
+		send(t, http.MethodPost, base+"/mcp", message, "Mcp-Session-Id", session)
 		pipe.Send(message)
 	}
 	pipe.In.Close()
 	if err := <-pipe.Done; err != nil {
 		t.Error(err)
 	}
-	send(http.MethodGet, base+"/mcp", "", "Mcp-Session-Id", session)
-	send(http.MethodDelete, base+"/mcp", "", "Mcp-Session-Id", session)
+	send(t, http.MethodGet, base+"/mcp", "", "Mcp-Session-Id", session)
+	send(t, http.MethodDelete, base+"/mcp", "", "Mcp-Session-Id", session)
 }
 
 // The log never has a text of a list or of a request, at its finest level, whether
