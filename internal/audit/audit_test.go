@@ -139,7 +139,7 @@ func (d *disk) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// A log that cannot be written stops no save. It says so, once, lines wait and are
+// BAD-INPUT 92: a log that cannot be written stops no save. It says so, once, lines wait and are
 // written whole when there is space, and what did not fit is counted.
 func TestFullDisk(t *testing.T) {
 	out, report := &disk{space: 300}, &bytes.Buffer{}

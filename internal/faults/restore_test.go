@@ -191,7 +191,7 @@ func (w *writing) await(t *testing.T, n int) []acknowledged {
 	return w.acks.All()
 }
 
-// A backup that is made while agents write, restored after the disk was lost, has
+// BAD-INPUT 93: a backup that is made while agents write, restored after the disk was lost, has
 // every write that was acknowledged before it began, and no other history than
 // there was. Sessions and names go on with it, and watchers see what is new.
 func TestRestoreDrill(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 // The address for operators has metrics, profiles and probes, and neither lists nor
 // the flags of the process, which may be secret. Pages of other sites, and foreign
-// names of a loopback address, are refused.
+// names of a loopback address, are refused (BAD-INPUT 89).
 func TestAdmin(t *testing.T) {
 	board := todo.NewBoard(memory.New())
 	defer board.Close()

@@ -68,7 +68,7 @@ func TestMetrics(t *testing.T) {
 }
 
 // No word that a client made up becomes a label, and no text of an item: the number
-// of series is bounded.
+// of series is bounded (BAD-INPUT 88).
 func TestMetricsHaveNoWordsOfClients(t *testing.T) {
 	base := measured(t, memory.New())
 	id := servertest.Session(t, base+"/mcp", "marker-client")

@@ -163,7 +163,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// A context of a trace that is none is as if it were not there.
+// A context of a trace that is none is as if it were not there (BAD-INPUT 90).
 func TestBadContext(t *testing.T) {
 	r := newReceiver(t)
 	base, end := traced(t, r)

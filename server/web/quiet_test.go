@@ -127,7 +127,7 @@ func askEverything(t *testing.T, s *server.Server, base, list string) {
 }
 
 // The log never has a text of a list or of a request, at its finest level, whether
-// the store works or fails, on any route and by any tool.
+// the store works or fails, on any route and by any tool (BAD-INPUT 91).
 func TestLogHasNoTexts(t *testing.T) {
 	log := &servertest.Log{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
