@@ -1,0 +1,200 @@
+//go:build e2e && linux
+
+package packaging
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/programtest"
+	"todo-mcp/internal/store/postgrestest"
+	"todo-mcp/server/servertest"
+)
+
+// program is the path of the real binary, and report what the tests found; both
+// are of one run of the tests.
+var (
+	program string
+	report  programtest.Table
+)
+
+func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &program, &report)) }
+
+// freePort returns a port that nobody uses on any address.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// site is what compose.yaml describes, as processes of this machine: the replicas
+// have an address each in place of a name.
+type site struct {
+	dir, store, tokens string
+	http, admin, proxy string // ports
+	address, token     string
+	client             *http.Client
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	db, err := postgrestest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	s := &site{dir: t.TempDir(), http: freePort(t), admin: freePort(t), proxy: freePort(t),
+		client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}} // the proxy makes its own certificate
+	if s.store, err = db.NewDatabase(); err != nil {
+		t.Fatal(err)
+	}
+	s.address, s.tokens = "https://localhost:"+s.proxy, filepath.Join(s.dir, "tokens")
+	out, err := exec.Command(program, "token", "new", "ann", "--tokens", s.tokens).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.token = strings.Fields(string(out))[0]
+	return s
+}
+
+// replica starts the replica at an address, with the settings of compose.yaml, and
+// returns when it is ready.
+func (s *site) replica(t *testing.T, ip string) *programtest.Process {
+	t.Helper()
+	p, err := programtest.Start(t, program, s.dir, nil, "serve", "--store", s.store, "--tokens", s.tokens, "--addr", ip+":"+s.http, "--admin-addr", ip+":"+s.admin,
+		"--public-url", s.address, "--trusted-proxies", "127.0.0.0/8", "--drain", "3")
+	if err == nil {
+		_, err = p.URL()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.await(t, "http://"+ip+":"+s.admin+"/readyz", "ok")
+	return p
+}
+
+// await asks an address until it answers with 200 and a text.
+func (s *site) await(t *testing.T, address, text string) {
+	t.Helper()
+	late, again := time.After(20*time.Second), time.NewTicker(10*time.Millisecond)
+	defer again.Stop()
+	for {
+		res, err := s.client.Get(address)
+		if err == nil {
+			body, _ := io.ReadAll(res.Body)
+			if res.Body.Close(); res.StatusCode == http.StatusOK && strings.Contains(string(body), text) {
+				return
+			}
+		}
+		select {
+		case <-again.C:
+		case <-late:
+			t.Fatalf("%s: %v %v", address, res, err)
+		}
+	}
+}
+
+// startProxy starts the proxy with the Caddyfile of the package.
+func (s *site) startProxy(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("compose", "Caddyfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// no address for its own control, no certificate in this machine's store
+	config := "{\n admin off\n skip_install_trust\n auto_https disable_redirects\n}\n" + strings.NewReplacer("{$TODO_HOST:localhost}", s.address,
+		"todo-1:8765", "127.0.0.2:"+s.http, "todo-2:8765", "127.0.0.3:"+s.http, "health_port 8766", "health_port "+s.admin).Replace(string(text))
+	file := filepath.Join(s.dir, "Caddyfile")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("caddy", "run", "--adapter", "caddyfile", "--config", file)
+	cmd.Env = []string{"HOME=" + s.dir, "XDG_DATA_HOME=" + s.dir, "XDG_CONFIG_HOME=" + s.dir}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("the proxy is not installed (make deps installs it): %v", err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	s.await(t, s.address+"/livez", "ok")
+}
+
+// call makes one call through the proxy.
+func (s *site) call(ctx context.Context) error {
+	body := servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", fmt.Sprint("A ", time.Now().UnixNano())))
+	req, err := http.NewRequestWithContext(ctx, "POST", s.address+"/mcp", strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	headers := append(servertest.ModernHeaders("tools/call", "TodoWrite"), "Content-Type", "application/json", "Accept", "application/json, text/event-stream", "Authorization", "Bearer "+s.token)
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK || !strings.Contains(string(answer), "updated") {
+		return fmt.Errorf("%s %s: %w", res.Status, answer, err)
+	}
+	return nil
+}
+
+// BAD-INPUT 55: behind the proxy of the Compose file, with TLS and tokens, the two
+// replicas are restarted one after the other, and no call fails.
+func TestRollingRestartBehindTheProxy(t *testing.T) {
+	s := newSite(t)
+	replicas := map[string]*programtest.Process{"127.0.0.2": nil, "127.0.0.3": nil}
+	for ip := range replicas {
+		replicas[ip] = s.replica(t, ip)
+	}
+	s.startProxy(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var agents sync.WaitGroup
+	var calls programtest.Journal
+	for range 4 {
+		agents.Go(func() {
+			for ctx.Err() == nil {
+				if err := s.call(context.WithoutCancel(ctx)); err != nil {
+					t.Errorf("55: a call fails in a rolling restart: %v", err)
+				}
+				calls.Add(programtest.Acknowledged{})
+			}
+		})
+	}
+	for ip, p := range replicas {
+		if err := p.Terminate(); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Wait(20 * time.Second); err != nil {
+			t.Errorf("55: %s ended with %v: %s", ip, err, p.Log)
+		}
+		s.replica(t, ip)
+		s.await(t, "http://"+ip+":"+s.admin+"/metrics", `http_route="/mcp"`) // the proxy has found it
+	}
+	stop()
+	agents.Wait()
+	report.Add(t, programtest.Row{Fault: "rolling restart behind Caddy", Tried: "2 replicas, TLS, 4 agents", Times: "each once", Acknowledged: calls.Len(), Notes: "no call failed"})
+}
