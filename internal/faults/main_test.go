@@ -21,8 +21,6 @@ func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &program, &report)) }
 // row is what one fault did, and size how much of something the form that runs does.
 type row = programtest.Row
 
-func long() bool { return programtest.Long() }
-
 func size(short, whenLong int) int { return programtest.Size(short, whenLong) }
 
 // notRun is the line of a fault that this machine has no means for.

@@ -19,7 +19,7 @@ type Key struct{ secret func() []byte }
 // most once, when it is first needed.
 func NewKey(secret func() []byte) Key { return Key{sync.OnceValue(secret)} }
 
-// ErrForged: the text was not signed with this key for this purpose.
+// ErrForged says that a text was not signed with this key for this purpose.
 var ErrForged = errors.New("not signed here")
 
 // MaxLength is the length in bytes above which no text is read.
