@@ -2,7 +2,6 @@ package auth_test
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -20,26 +19,9 @@ import (
 )
 
 // post sends the form for signing in.
-func (s *site) post(t *testing.T, token, to string, headers ...string) answer {
+func (s *site) post(t *testing.T, token, to string) answer {
 	t.Helper()
-	req, err := http.NewRequest("POST", s.URL+"/signin", strings.NewReader(url.Values{"token": {token}, "to": {to}}.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	res, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer{res.StatusCode, res.Header, string(data)}
+	return s.ask(t, "POST /signin", url.Values{"token": {token}, "to": {to}}.Encode(), "Content-Type", "application/x-www-form-urlencoded")
 }
 
 // cookie returns the cookie that an answer sets.

@@ -113,7 +113,9 @@ func (s *site) signIn(t *testing.T, ctx context.Context, token string) {
 func TestSignInByAddress(t *testing.T) {
 	tokens := auth.NewTokens("")
 	token := tokens.Add(auth.Token{Name: "phone", Principal: "phone", Scopes: []string{auth.ScopeWrite}})
-	s := newSite(t, nil, func(c *web.Config) { c.SignIn = auth.New(auth.Config{Tokens: tokens, Direct: true, Key: servertest.Key}) })
+	s := newSite(t, nil, func(c *web.Config) {
+		c.SignIn = auth.New(auth.Config{Tokens: tokens, Direct: true, Key: servertest.Key})
+	})
 	s.list(t, "phone", "On the phone")
 	ctx := servertest.Tab(t)
 	servertest.Do(t, ctx, chromedp.Navigate(s.URL+"/signin#"+token), chromedp.WaitVisible(`#who`))
