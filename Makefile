@@ -9,7 +9,7 @@ LINT      = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 E2E       = -tags e2e
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race cross golden deps long hosts faults replicas conformance fuzz fuzz-short bench attacks shots licenses packages
+.PHONY: test build fmt vet lint race cross golden deps long hosts faults replicas conformance fuzz fuzz-short bench attacks shots licenses packages bench-replicas
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -90,6 +90,11 @@ replicas: deps
 ## bench: speed and memory, as ratios against a floor of the same run
 bench:
 	@$(GO) test -run '^$$' -bench . -benchmem ./...
+
+## bench-replicas: several servers on one PostgreSQL: saves beside the raw database, memory with many sessions, start
+bench-replicas: deps
+	@$(GO) test $(E2E) -run '^$$' -bench 'Saves|Start' -benchtime 5x -timeout 30m ./internal/replicas
+	@$(GO) test $(E2E) -run '^$$' -bench Memory -benchtime 1x -timeout 30m ./internal/replicas
 
 ## attacks: strangers and slow clients at full size, as a table of memory and time
 attacks:

@@ -3,6 +3,7 @@
 package replicas
 
 import (
+	"net/http"
 	"os"
 	"sync"
 	"testing"
@@ -18,7 +19,11 @@ var (
 	report  programtest.Table
 )
 
-func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &program, &report)) }
+func TestMain(m *testing.M) {
+	// Many clients share the default one: they keep their connections.
+	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = 100
+	os.Exit(programtest.Run(m, &program, &report))
+}
 
 // database is a PostgreSQL with one database.
 type database struct {

@@ -36,7 +36,13 @@ func newWatcher(name string, shows func(text, write string) bool) *watcher {
 	return &watcher{name: name, sent: make(chan seen, 10_000), shows: shows}
 }
 
-func (w *watcher) add(text string) { w.sent <- seen{text, time.Now()} }
+// add notes what was sent; when that is much that nobody has looked at, it is lost.
+func (w *watcher) add(text string) {
+	select {
+	case w.sent <- seen{text, time.Now()}:
+	default:
+	}
+}
 
 // await waits until the watcher is sent a write, and returns when.
 func (w *watcher) await(t testing.TB, write string) time.Time {
