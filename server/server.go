@@ -64,6 +64,9 @@ type Config struct {
 	// how many conversations may subscribe in it; 0 means 100. MaxAllSubscriptions
 	// limits those of all together; 0 means 10,000 (BAD-INPUT 64).
 	MaxSubscriptions, MaxAllSubscriptions int
+	// Subscriptions keeps those of sessions, where other servers share the store; nil
+	// where none does.
+	Subscriptions todo.Subscriptions
 	// SubscriptionLinger is how long a session keeps its subscriptions without a
 	// stream, in case its client opens another one; 0 means a minute.
 	SubscriptionLinger time.Duration

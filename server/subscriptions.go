@@ -24,9 +24,10 @@ type subscriptions struct {
 	ctx    context.Context
 	stop   context.CancelFunc
 	work   sync.WaitGroup
+	shared *shared // nil where no other server shares the store
 
 	mu       sync.Mutex
-	sessions map[string]*subscriber // by session id; without streams of subscriptions/listen
+	sessions map[string]*subscriber // by sessionKey; without streams of subscriptions/listen
 	all      map[*subscriber]struct{}
 	held     int // the subscriptions of all subscribers
 }
@@ -36,7 +37,8 @@ type subscriptions struct {
 type subscriber struct {
 	meta map[string]any // _meta of each notification: the subscription's id
 
-	mu sync.Mutex
+	mu   sync.Mutex
+	peer Peer // of the session's stream
 	// principal is whose lists it subscribed to, and lists are these; set with its
 	// first subscription.
 	principal string
@@ -60,7 +62,12 @@ type holding struct {
 
 func newSubscriptions(s *Server) *subscriptions {
 	ctx, stop := context.WithCancel(context.Background())
-	return &subscriptions{server: s, ctx: ctx, stop: stop, sessions: make(map[string]*subscriber), all: make(map[*subscriber]struct{})}
+	subs := &subscriptions{server: s, ctx: ctx, stop: stop, sessions: make(map[string]*subscriber), all: make(map[*subscriber]struct{})}
+	if s.Subscriptions != nil {
+		subs.shared = &shared{store: s.Subscriptions}
+		subs.work.Go(func() { subs.shared.run(ctx, subs) })
+	}
+	return subs
 }
 
 func (s *subscriptions) close() {
@@ -71,16 +78,25 @@ func (s *subscriptions) close() {
 // hook registers the hooks through which mcp-go reports sessions and requests.
 func (s *subscriptions) hook(h *mcpserver.Hooks) {
 	h.AddOnRequestInitialization(s.admit)
-	h.AddOnRegisterSession(func(_ context.Context, session mcpserver.ClientSession) {
-		s.session(session.SessionID()).attach(session.NotificationChannel())
+	h.AddOnRegisterSession(func(ctx context.Context, session mcpserver.ClientSession) {
+		key := sessionKey(session)
+		s.session(key).attach(session.NotificationChannel(), peerOf(ctx))
+		if s.shared != nil && peerOf(ctx).Session != "" {
+			s.shared.load(ctx, s, key)
+		}
 	})
-	h.AddOnUnregisterSession(func(_ context.Context, session mcpserver.ClientSession) { s.detach(session.SessionID()) })
+	h.AddOnUnregisterSession(func(_ context.Context, session mcpserver.ClientSession) { s.detach(sessionKey(session)) })
 	h.AddAfterSubscribe(func(ctx context.Context, _ any, r *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
-		s.subscribe(ctx, r)
+		if session := mcpserver.ClientSessionFromContext(ctx); session != nil {
+			who := s.server.caller(s.server.newRequest(ctx, peerOf(ctx).Meta)).who
+			s.subscribe(ctx, sessionKey(session), r.Params.URI, who)
+			s.tell(ctx, todo.Subscription{Session: sessionKey(session), URI: r.Params.URI, Conversation: who})
+		}
 	})
 	h.AddAfterUnsubscribe(func(ctx context.Context, _ any, r *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
 		if session := mcpserver.ClientSessionFromContext(ctx); session != nil {
-			s.unsubscribe(session.SessionID(), r.Params.URI)
+			s.unsubscribe(sessionKey(session), r.Params.URI)
+			s.tell(ctx, todo.Subscription{Session: sessionKey(session), URI: r.Params.URI, Ended: true})
 		}
 	})
 	h.AddBeforeSubscriptionsListen(s.listen)
@@ -135,7 +151,7 @@ func (s *subscriptions) admit(ctx context.Context, _ any, message any) error {
 	case m.Method == string(mcp.MethodResourcesSubscribe) && session != nil:
 		uris = []string{m.Params.URI}
 		s.mu.Lock()
-		if known := s.sessions[session.SessionID()]; known != nil {
+		if known := s.sessions[sessionKey(session)]; known != nil {
 			sub = known
 		}
 		s.mu.Unlock()
@@ -223,15 +239,11 @@ func (s *subscriptions) unsubscribe(id, uri string) {
 	}
 }
 
-// subscribe adds a resource to a session's subscriptions; with the first one,
-// the session begins to watch.
-func (s *subscriptions) subscribe(ctx context.Context, r *mcp.SubscribeRequest) {
-	session := mcpserver.ClientSessionFromContext(ctx)
-	if session == nil {
-		return
-	}
-	sub := s.session(session.SessionID())
-	if !s.add(sub, r.Params.URI) {
+// subscribe adds a resource to the subscriptions of a session and of one of its
+// conversations; with the first one, the session begins to watch.
+func (s *subscriptions) subscribe(ctx context.Context, id, uri string, who todo.Conversation) {
+	sub := s.session(id)
+	if !s.add(sub, uri) {
 		return // between admit and here others took the last place
 	}
 	sub.mu.Lock()
@@ -241,7 +253,7 @@ func (s *subscriptions) subscribe(ctx context.Context, r *mcp.SubscribeRequest) 
 		watching, sub.stop = context.WithCancel(s.ctx)
 	}
 	sub.mu.Unlock()
-	s.identify(ctx, sub, peerOf(ctx).Meta)
+	s.identify(ctx, sub, who)
 	if first {
 		s.follow(watching, sub)
 	}
@@ -250,8 +262,7 @@ func (s *subscriptions) subscribe(ctx context.Context, r *mcp.SubscribeRequest) 
 // identify adds the conversation that subscribes to those of a subscriber, with
 // the list that it holds. If that cannot be read now, the first call of the
 // conversation says it.
-func (s *subscriptions) identify(ctx context.Context, sub *subscriber, meta *mcp.Meta) {
-	who := s.server.caller(s.server.newRequest(ctx, meta)).who
+func (s *subscriptions) identify(ctx context.Context, sub *subscriber, who todo.Conversation) {
 	lists := s.server.lists(ctx)
 	held, _ := lists.Held(ctx, todo.Target{Conversation: who})
 	sub.mu.Lock()
@@ -307,7 +318,7 @@ func (s *subscriptions) listen(ctx context.Context, id any, r *mcp.Subscriptions
 		return
 	}
 	sub := newSubscriber()
-	s.identify(ctx, sub, r.Params.Meta)
+	s.identify(ctx, sub, s.server.caller(s.server.newRequest(ctx, r.Params.Meta)).who)
 	sub.meta = map[string]any{mcp.MetaKeySubscriptionID: id}
 	sub.out = session.NotificationChannel()
 	for _, uri := range wanted {
@@ -431,9 +442,10 @@ func newSubscriber() *subscriber {
 }
 
 // attach sends the notifications of a session to a new stream from now on.
-func (s *subscriber) attach(out chan<- mcp.JSONRPCNotification) {
+func (s *subscriber) attach(out chan<- mcp.JSONRPCNotification, peer Peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.peer = peer
 	s.expire.Stop()
 	s.setOut(out)
 }
@@ -530,10 +542,15 @@ func (s *subscriber) setHeld(principal string, who todo.Conversation, list strin
 	}
 	s.conversations[who.Key] = holding{h.who, list}
 	if s.uris[currentURI] {
-		select {
-		case s.out <- s.notification(currentURI): // a nil channel is never ready
-		default:
-		}
+		s.offer(currentURI)
+	}
+}
+
+// offer notifies the subscriber without waiting for it. The caller must lock mu.
+func (s *subscriber) offer(uri string) {
+	select {
+	case s.out <- s.notification(uri): // a nil channel is never ready
+	default:
 	}
 }
 

@@ -130,7 +130,16 @@ func (a *app) serverConfig(board *todo.Board) (server.Config, error) {
 		Board: board, Tools: list, Publish: a.publish, Structured: a.content, Texts: texts, Version: a.Version,
 		List: a.list, Panel: a.panel, Dir: workingDir(), Conversations: a.keys, SessionVariables: a.variables, Getenv: a.Getenv, Timeout: a.request, StopTimeout: a.stop, Log: a.logger(),
 		MaxSubscriptions: a.subs, MaxAllSubscriptions: a.allSubs, SubscriptionLinger: a.linger, Observers: a.observers(),
+		Subscriptions: a.sharedSubscriptions(),
 	}, err
+}
+
+// sharedSubscriptions is the open store, if other servers may share it; else nil.
+func (a *app) sharedSubscriptions() todo.Subscriptions {
+	if a.sessions == nil {
+		return nil
+	}
+	return a.sessions
 }
 
 func (a *app) logger() *slog.Logger {

@@ -4,6 +4,8 @@ package replicas
 
 import (
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,4 +89,51 @@ func TestSessionWhileTheDatabaseIsDown(t *testing.T) {
 			t.Error(got)
 		}
 	}
+}
+
+// A session of the older protocol has its subscriptions wherever its stream is: the
+// subscription may come to one replica and the stream to another, before or after it,
+// and the stream may go on at a third, or be opened again after a restart.
+func TestSubscriptionsGoWithTheStream(t *testing.T) {
+	f := newFleet(t, 2, newDatabase(t).address)
+	a, b := f.replicas[0], f.replicas[1]
+	writer := converse(t, a, "?list=plan")
+	writer.call(a, "TodoWrite", servertest.Todos("pending", "one"))
+	subscriber := converse(t, a, "?list=plan")
+	writes := 0
+	expect := func(where string, stream *watcher, uris ...string) {
+		t.Helper()
+		stream.name = where
+		for range 3 { // the first may be seen since the server has just learnt of the subscription
+			writes++
+			writer.call(a, "TodoWrite", servertest.Todos("pending", "one", fmt.Sprint("write ", writes)))
+			stream.await(t, slices.Clone(uris)...)
+		}
+	}
+	stream := openMCPStream(t, b, subscriber)
+	subscriber.subscribe(a, "todo://list")
+	const list, lists = `"uri":"todo://list"`, `"uri":"todo://lists"`
+	expect("a stream that was there before", stream, list)
+	subscriber.subscribe(a, "todo://lists")
+	expect("a second subscription", stream, list, lists)
+	stream.stop()
+	f.restart(1)
+	stream = openMCPStream(t, b, subscriber)
+	expect("a stream after a restart", stream, list, lists)
+	other := openMCPStream(t, a, subscriber)
+	expect("a stream at another replica", other, list, lists)
+}
+
+func (c *conversation) subscribe(r *replica, uri string) {
+	c.Helper()
+	status, _, body := servertest.Post(c, r.url.String()+"/mcp"+c.query, `{"jsonrpc":"2.0","id":1000,"method":"resources/subscribe","params":{"uri":"`+uri+`"}}`, "Mcp-Session-Id", c.session)
+	if status != 200 || strings.Contains(body, `"error"`) {
+		c.Fatalf("subscribe: %d %s", status, body)
+	}
+}
+
+// openMCPStream opens the stream of a session at a replica.
+func openMCPStream(t testing.TB, r *replica, c *conversation) *watcher {
+	t.Helper()
+	return openStreamOf(t, r.url.String()+"/mcp"+c.query, http.Header{"Mcp-Session-Id": {c.session}, "Accept": {"text/event-stream"}})
 }

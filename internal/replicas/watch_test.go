@@ -30,6 +30,7 @@ type watcher struct {
 	sent chan seen
 	// shows reports whether a text shows a write.
 	shows func(text, write string) bool
+	stop  func() // ends the stream, if it is one
 }
 
 func newWatcher(name string, shows func(text, write string) bool) *watcher {
@@ -44,45 +45,55 @@ func (w *watcher) add(text string) {
 	}
 }
 
-// await waits until the watcher is sent a write, and returns when.
-func (w *watcher) await(t testing.TB, write string) time.Time {
+// await waits until the watcher is sent all of some texts, in any order, and returns
+// when.
+func (w *watcher) await(t testing.TB, texts ...string) time.Time {
 	t.Helper()
 	late := time.After(20 * time.Second)
 	for {
 		select {
 		case s := <-w.sent:
-			if w.shows(s.text, write) {
+			texts = slices.DeleteFunc(texts, func(text string) bool { return w.shows(s.text, text) })
+			if len(texts) == 0 {
 				return s.at
 			}
 		case <-late:
-			t.Fatalf("%s is never sent %s", w.name, write)
+			t.Fatalf("%s is never sent %s", w.name, texts)
 		}
 	}
 }
 
-// stream opens an event stream, again when it ends, and waits for its header.
+// stream opens an event stream.
 func stream(t testing.TB, url string) *watcher {
 	t.Helper()
+	return openStreamOf(t, url, http.Header{})
+}
+
+// openStreamOf opens an event stream, again when it ends, and waits for its header.
+func openStreamOf(t testing.TB, url string, header http.Header) *watcher {
+	t.Helper()
 	w := newWatcher(strings.TrimLeft(url, "htp:/0123456789."), strings.Contains)
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	var reading sync.WaitGroup
+	w.stop = func() { cancel(); reading.Wait() }
 	open := make(chan struct{})
 	begun := sync.OnceFunc(func() { close(open) })
 	reading.Go(func() {
 		for ctx.Err() == nil {
-			_ = w.read(ctx, url, begun) // it is opened again
+			_ = w.read(ctx, url, header, begun) // it is opened again
 		}
 	})
-	t.Cleanup(func() { stop(); reading.Wait() })
+	t.Cleanup(w.stop)
 	<-open
 	return w
 }
 
-func (w *watcher) read(ctx context.Context, url string, begun func()) error {
+func (w *watcher) read(ctx context.Context, url string, header http.Header, begun func()) error {
 	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
 	if err != nil {
 		return err
 	}
+	req.Header = header
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err

@@ -78,12 +78,20 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
+// inAddition is what a [store.SessionKeeper] does that every store does not.
+type inAddition interface {
+	SessionKey(ctx context.Context, fresh []byte) ([]byte, error)
+	Subscribe(ctx context.Context, s todo.Subscription) error
+	SubscriptionsOf(ctx context.Context, session string) ([]todo.Subscription, error)
+	SubscriptionsAfter(ctx context.Context, after int64) ([]todo.Subscription, error)
+}
+
 // What only some stores can do is found through those that wrap them.
 func TestAs(t *testing.T) {
 	type closer interface{ Close() error }
 	type keeper struct {
 		todo.Store
-		store.SessionKeeper
+		inAddition
 	}
 	st := keeper{Store: memory.New()}
 	if found, ok := store.As[store.SessionKeeper](store.Observed(st, &calls{}, &calls{})); !ok || found != any(st) {

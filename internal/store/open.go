@@ -25,10 +25,12 @@ type Place struct {
 	URL string
 }
 
-// SessionKeeper is a store that keeps the key of session ids, because several
-// servers share it. fresh is the key that it becomes if there is none.
+// SessionKeeper is a store that several servers share. So it keeps the key of session
+// ids (fresh is the key that it becomes if there is none) and what sessions subscribed
+// to.
 type SessionKeeper interface {
 	SessionKey(ctx context.Context, fresh []byte) ([]byte, error)
+	todo.Subscriptions
 }
 
 // Memory reports whether the lists are in the memory of the process that opens

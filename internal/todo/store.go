@@ -133,6 +133,37 @@ type Announcement struct {
 // KeepAnnouncements is how many announcements a store keeps.
 const KeepAnnouncements = 256
 
+// Subscription says that an MCP session subscribed to a resource.
+type Subscription struct {
+	// Session is a digest of the session's id, and URI the resource's.
+	Session, URI string
+	// Conversation is who subscribed.
+	Conversation Conversation
+	// Ended is true when the session unsubscribed.
+	Ended bool
+	// Seq orders subscriptions as the Seq of saves does.
+	Seq int64
+}
+
+// Subscriptions is what a store keeps for several servers in addition: those of
+// sessions, whose requests and stream may go to different servers. A subscription
+// that no stream asked for in [BindingAge] may be deleted.
+type Subscriptions interface {
+	// Subscribe stores a subscription, or its end, and hints watchers.
+	Subscribe(ctx context.Context, s Subscription) error
+
+	// SubscriptionsOf reads those of a session that have not ended.
+	SubscriptionsOf(ctx context.Context, session string) ([]Subscription, error)
+
+	// SubscriptionsAfter reads those of all sessions with a Seq above after, in the
+	// order of Seq, the ended ones too. Who goes on from the last Seq misses none.
+	SubscriptionsAfter(ctx context.Context, after int64) ([]Subscription, error)
+
+	// Position and Watch are those of [Store].
+	Position(ctx context.Context) (int64, error)
+	Watch(ctx context.Context, hint func()) error
+}
+
 // Query selects lists for [Store.Find]. Zero fields do not restrict.
 type Query struct {
 	// Principal restricts to lists of one principal; nil is any.

@@ -287,7 +287,7 @@ func (h *Handler) get(w http.ResponseWriter, x *exchange) error {
 	attending.Go(h.server.Attend(x.withPeer(ctx)))
 	return x.Stream(w, func(stream *sse.Stream) error {
 		defer context.AfterFunc(ctx, stream.End)()
-		return h.listen(stream, x.session())
+		return h.listen(x.withPeer(stream.Context()), stream, x.session())
 	})
 }
 
@@ -296,12 +296,12 @@ func (h *Handler) get(w http.ResponseWriter, x *exchange) error {
 // mcp-go's own stream is not used: the answers to other requests of the session
 // read from the same queue, so that a notification may go with one of them, or is
 // lost if that answer is just complete.
-func (h *Handler) listen(stream *sse.Stream, id string) error {
+func (h *Handler) listen(ctx context.Context, stream *sse.Stream, id string) error {
 	l := listener{id: id, queue: make(chan mcp.JSONRPCNotification, 16)}
-	if err := h.server.MCP().RegisterSession(stream.Context(), l); err != nil {
+	if err := h.server.MCP().RegisterSession(ctx, l); err != nil {
 		return fmt.Errorf("begin stream: %w", err)
 	}
-	defer h.server.MCP().UnregisterSession(stream.Context(), id)
+	defer h.server.MCP().UnregisterSession(ctx, id)
 	if stream.Begin() != nil {
 		return nil // the client is gone
 	}

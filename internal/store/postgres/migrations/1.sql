@@ -111,6 +111,19 @@ CREATE TABLE todo_mcp.announcements (
 	process  text   NOT NULL
 );
 
+-- What MCP sessions subscribed to: their stream may be at another server.
+CREATE TABLE todo_mcp.subscriptions (
+	session      text COLLATE "C" NOT NULL, -- a digest of its id
+	uri          text COLLATE "C" NOT NULL,
+	seq          bigint  NOT NULL,
+	ended        boolean NOT NULL,
+	conversation text    NOT NULL, -- todo.Conversation, JSON
+	at           bigint  NOT NULL, -- when a stream last asked for it
+	PRIMARY KEY (session, uri)
+);
+CREATE INDEX ON todo_mcp.subscriptions (seq);
+CREATE INDEX ON todo_mcp.subscriptions (at);
+
 -- Processes that are alive, until they say so again.
 CREATE TABLE todo_mcp.processes (id text COLLATE "C" PRIMARY KEY, until timestamptz NOT NULL);
 

@@ -1,0 +1,164 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"sync"
+	"time"
+
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"todo-mcp/internal/todo"
+)
+
+// shared keeps the subscriptions of sessions in a store, for other servers: a
+// session's stream may be at another one than its requests, or go on there.
+type shared struct {
+	store todo.Subscriptions
+	mu    sync.Mutex
+	after int64 // the Seq up to which those of all sessions are known here
+}
+
+// sessionKey is what a session is known by here and in a store: a digest of its id,
+// with which nobody can call.
+func sessionKey(session mcpserver.ClientSession) string {
+	sum := sha256.Sum256([]byte(session.SessionID()))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// sharedInterval is how often subscriptions are read without a hint.
+const sharedInterval = 4 * time.Second
+
+// run adds to the sessions that have a stream here what they subscribe to elsewhere,
+// until ctx ends.
+func (h *shared) run(ctx context.Context, s *subscriptions) {
+	hints := make(chan struct{}, 1)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() {
+		for ctx.Err() == nil {
+			_ = h.store.Watch(ctx, func() { // the clock below hints while it fails
+				select {
+				case hints <- struct{}{}:
+				default:
+				}
+			})
+			select {
+			case <-time.After(sharedInterval):
+			case <-ctx.Done():
+			}
+		}
+	})
+	poll := time.NewTicker(sharedInterval)
+	defer poll.Stop()
+	h.begin(ctx)
+	for {
+		select {
+		case <-hints:
+		case <-poll.C:
+		case <-ctx.Done():
+			return
+		}
+		h.pull(ctx, s)
+	}
+}
+
+// begin sets after to now: older ones are read as their stream comes. If the store
+// cannot be read, all will be.
+func (h *shared) begin(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, sharedInterval)
+	defer cancel()
+	if position, err := h.store.Position(ctx); err == nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.after = max(h.after, position)
+	}
+}
+
+func (h *shared) pull(ctx context.Context, s *subscriptions) {
+	if !s.anySession() {
+		return // nobody to tell; they are read when somebody is here
+	}
+	ctx, cancel := context.WithTimeout(ctx, sharedInterval)
+	defer cancel()
+	h.mu.Lock()
+	after := h.after
+	h.mu.Unlock()
+	fresh, err := h.store.SubscriptionsAfter(ctx, after)
+	if err != nil || len(fresh) == 0 {
+		return // the next time
+	}
+	for _, one := range fresh {
+		if peer, here := s.streaming(one); here {
+			s.apply(WithPeer(ctx, peer), one)
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.after == after { // else a session could not be read meanwhile
+		h.after = fresh[len(fresh)-1].Seq
+	}
+}
+
+// load adds to a session, whose stream has just begun, what it subscribed to before.
+func (h *shared) load(ctx context.Context, s *subscriptions, session string) {
+	reading, cancel := context.WithTimeout(ctx, sharedInterval)
+	defer cancel()
+	all, err := h.store.SubscriptionsOf(reading, session)
+	if err != nil {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.after = 0 // the next pull reads those of all
+		return
+	}
+	for _, one := range all {
+		s.apply(ctx, one)
+	}
+}
+
+// apply does here what a session did at another server. The resource may have changed
+// since, so that the client is told to read it.
+func (s *subscriptions) apply(ctx context.Context, one todo.Subscription) {
+	if one.Ended {
+		s.unsubscribe(one.Session, one.URI)
+		return
+	}
+	s.subscribe(ctx, one.Session, one.URI, one.Conversation)
+	sub := s.session(one.Session)
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	sub.offer(one.URI)
+}
+
+func (s *subscriptions) anySession() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sessions) > 0
+}
+
+// streaming reports whether the session of a subscription that is not known here has
+// a stream here, and whose it is.
+func (s *subscriptions) streaming(one todo.Subscription) (peer Peer, here bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sub := s.sessions[one.Session]
+	if sub == nil {
+		return Peer{}, false
+	}
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	_, known := sub.conversations[one.Conversation.Key]
+	known = known && sub.uris[one.URI] && !one.Ended
+	return sub.peer, sub.out != nil && !known
+}
+
+// tell stores for other servers what a session subscribed to, or no longer does.
+func (s *subscriptions) tell(ctx context.Context, one todo.Subscription) {
+	if s.shared == nil || peerOf(ctx).Session == "" {
+		return
+	}
+	if err := s.shared.store.Subscribe(ctx, one); err != nil {
+		s.server.Log.Warn("other servers do not know of a subscription", "error", err)
+	}
+}
