@@ -67,6 +67,9 @@ func connectSDK(t testing.TB, url, era string, updated func(uri string)) (client
 	if err != nil {
 		return nil, err
 	}
+	if got := s.InitializeResult().ProtocolVersion; got != era {
+		return nil, fmt.Errorf("protocol version %s, want %s", got, era)
+	}
 	return sdkClient{s}, nil
 }
 
@@ -114,7 +117,11 @@ func (a answer) read(structured any, isError bool) (answer, error) {
 type mcpgoClient struct{ *mcpgo.Client }
 
 func connectMCPGo(t testing.TB, url, era string, updated func(uri string)) (client, error) {
-	tr, err := transport.NewStreamableHTTP(url, transport.WithHTTPBasicClient(newHTTPClient(t)), transport.WithContinuousListening(), transport.WithHTTPLogger(slog.New(slog.DiscardHandler)))
+	options := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(newHTTPClient(t)), transport.WithHTTPLogger(slog.New(slog.DiscardHandler))}
+	if era == servertest.Legacy {
+		options = append(options, transport.WithContinuousListening()) //nolint:staticcheck // only that era has the stream
+	}
+	tr, err := transport.NewStreamableHTTP(url, options...)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +139,11 @@ func connectMCPGo(t testing.TB, url, era string, updated func(uri string)) (clie
 	var hello mcpgotypes.InitializeRequest
 	hello.Params.ProtocolVersion = era
 	hello.Params.ClientInfo = mcpgotypes.Implementation{Name: "tester", Version: "1"}
-	if _, err := c.Initialize(ctx, hello); err != nil {
+	got, err := c.Initialize(ctx, hello)
+	if err == nil && got.ProtocolVersion != era {
+		err = fmt.Errorf("protocol version %s, want %s", got.ProtocolVersion, era)
+	}
+	if err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -166,13 +177,16 @@ type agent struct {
 	again  int          // how often it had to connect again
 	failed atomic.Int64 // calls without an answer, or refused
 	slow   time.Duration
+	// anew are the writes that were repeated in another session, where they count as
+	// others.
+	anew map[string]bool
 }
 
 // newAgents connects n agents of all kinds, two to a list.
 func newAgents(t testing.TB, f *fleet, n int) (agents []*agent) {
 	t.Helper()
 	for i := range n {
-		a := &agent{Writer: programtest.Writer{Name: fmt.Sprint("a", i)}, kind: kinds()[i%len(kinds())], url: fmt.Sprintf("%s/mcp?list=list-%d", f.balancer.URL, i/2)}
+		a := &agent{Writer: programtest.Writer{Name: fmt.Sprint("a", i)}, kind: kinds()[i%len(kinds())], anew: make(map[string]bool), url: fmt.Sprintf("%s/mcp?list=list-%d", f.balancer.URL, i/2)}
 		if err := a.connect(t); err != nil {
 			t.Fatalf("%s %s: %v", a.kind.name, a.kind.era, err)
 		}
@@ -236,6 +250,7 @@ func (a *agent) revive(ctx context.Context, t testing.TB, failure error) {
 	}
 	if errors.Is(failure, mcp.ErrConnectionClosed) || errors.Is(failure, mcp.ErrSessionMissing) {
 		a.again++
+		a.anew[fmt.Sprintf("%s-%d", a.Name, a.Serial)] = true
 		if fresh, err := a.kind.connect(t, a.url, a.kind.era, func(string) {}); err == nil {
 			a.client.close()
 			a.client = fresh

@@ -25,9 +25,7 @@ import (
 type replica struct {
 	*programtest.Process
 	url   *url.URL
-	ready atomic.Bool  // as the balancer last found it
-	out   atomic.Bool  // taken out of the balancer by an operator
-	calls atomic.Int64 // requests that are sent and not yet answered
+	ready atomic.Bool // as the balancer last found it
 }
 
 // fleet is replicas on one database, and the balancer before them.
@@ -140,33 +138,25 @@ func (f *fleet) RoundTrip(r *http.Request) (*http.Response, error) {
 	first := int(f.next.Add(1))
 	for i := range 2 * len(f.replicas) {
 		at := f.replicas[(first+i)%len(f.replicas)]
-		if at.out.Load() || i < len(f.replicas) && !at.ready.Load() {
+		if i < len(f.replicas) && !at.ready.Load() {
 			continue // in the second round one that is not ready will do
 		}
 		var res *http.Response
-		if res, err = at.send(r); !errors.Is(err, syscall.ECONNREFUSED) {
+		r.URL.Scheme, r.URL.Host = at.url.Scheme, at.url.Host
+		if res, err = passing.RoundTrip(r); !errors.Is(err, syscall.ECONNREFUSED) {
 			return res, err
 		}
 	}
 	return nil, fmt.Errorf("no replica takes the request: %w", err)
 }
 
-func (r *replica) send(req *http.Request) (*http.Response, error) {
-	r.calls.Add(1)
-	defer r.calls.Add(-1)
-	req.URL.Scheme, req.URL.Host = r.url.Scheme, r.url.Host
-	return passing.RoundTrip(req)
-}
-
-// restart ends a replica as an operator does: it is taken out of the balancer, told
-// to end when it has answered what it was sent, and started again at its address.
-// restart returns how long the end took.
+// restart ends a replica as an operator does, by a signal alone: it is not ready then,
+// so that the balancer sends it nothing more, and goes on for as long as the fleet's
+// --drain says. restart starts it again at its address, and returns how long the end
+// took.
 func (f *fleet) restart(i int) (took time.Duration) {
 	f.Helper()
 	r := f.replicas[i]
-	r.out.Store(true)
-	defer r.out.Store(false)
-	f.until("a replica answers what it was sent", func() bool { return r.calls.Load() == 0 })
 	began := time.Now()
 	if err := r.Terminate(); err != nil {
 		f.Fatal(err)

@@ -3,10 +3,13 @@
 package replicas
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"sync"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/postgrestest"
@@ -45,6 +48,21 @@ func newDatabase(t testing.TB) database {
 		t.Fatal(err)
 	}
 	return database{s, address}
+}
+
+// connections returns how many connections replicas have to the database.
+func (d database) connections(t testing.TB) (n int) {
+	t.Helper()
+	ctx := context.Background()
+	conn, err := pgx.Connect(ctx, d.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if err := conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // forAll runs a function n times at once, with the numbers from 0, and waits.
