@@ -287,7 +287,7 @@ func (h *Handler) get(w http.ResponseWriter, x *exchange) error {
 	attending.Go(h.server.Attend(x.withPeer(ctx)))
 	return x.Stream(w, func(stream *sse.Stream) error {
 		defer context.AfterFunc(ctx, stream.End)()
-		return h.listen(x.withPeer(stream.Context()), stream, x.session())
+		return h.listen(x, stream)
 	})
 }
 
@@ -296,7 +296,12 @@ func (h *Handler) get(w http.ResponseWriter, x *exchange) error {
 // mcp-go's own stream is not used: the answers to other requests of the session
 // read from the same queue, so that a notification may go with one of them, or is
 // lost if that answer is just complete.
-func (h *Handler) listen(ctx context.Context, stream *sse.Stream, id string) error {
+//
+// Every message has an id, and where the protocol allows it the stream begins with
+// one: a client that has seen none may give up its session after it has opened the
+// stream again a few times, as the official SDK for Go does after five.
+func (h *Handler) listen(x *exchange, stream *sse.Stream) error {
+	ctx, id := x.withPeer(stream.Context()), x.session()
 	l := listener{id: id, queue: make(chan mcp.JSONRPCNotification, 16)}
 	if err := h.server.MCP().RegisterSession(ctx, l); err != nil {
 		return fmt.Errorf("begin stream: %w", err)
@@ -305,10 +310,15 @@ func (h *Handler) listen(ctx context.Context, stream *sse.Stream, id string) err
 	if stream.Begin() != nil {
 		return nil // the client is gone
 	}
+	if x.Header.Get(mcp.HeaderProtocolVersion) >= primedSince {
+		if err := stream.Prime(h.server.Now().UnixNano()); err != nil {
+			return nil // the client is gone
+		}
+	}
 	for {
 		select {
 		case n := <-l.queue:
-			if err := stream.Send(sse.Event{Name: "message", Data: n}); err != nil {
+			if err := stream.Send(sse.Event{ID: h.server.Now().UnixNano(), Name: "message", Data: n}); err != nil {
 				return err
 			}
 		case <-stream.Context().Done():
@@ -316,6 +326,10 @@ func (h *Handler) listen(ctx context.Context, stream *sse.Stream, id string) err
 		}
 	}
 }
+
+// primedSince is the first protocol version whose clients accept an event without data
+// (SEP-1699).
+const primedSince = "2025-11-25"
 
 // listener is a session's stream as mcp-go knows it.
 type listener struct {

@@ -2,6 +2,8 @@ package mcphttp_test
 
 import (
 	"net/http"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -65,4 +67,24 @@ func TestHTTPPresence(t *testing.T) {
 	}
 	res.Body.Close()
 	expect("when it has ended", todo.LeftOpen)
+}
+
+// The stream of a session begins with an id, from 2025-11-25 on, and every message on
+// it has one: without, a client may give up the session when the stream has ended a few
+// times.
+func TestStreamsHaveIDs(t *testing.T) {
+	for version, primed := range map[string]bool{"2025-11-25": true, "2025-06-18": false} {
+		web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+		id := servertest.Session(t, web.URL+"/mcp", "tester")
+		events := servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", id, "MCP-Protocol-Version", version)
+		servertest.Post(t, web.URL+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"todo://lists"}}`, "Mcp-Session-Id", id)
+		servertest.Post(t, web.URL+"/mcp", servertest.Call(2, "create_todos", `{"items":["A"]}`), "Mcp-Session-Id", id)
+		all := events.Until(`"todo://lists"`)
+		if got := strings.Contains(all, "\ndata:\n\n"); got != primed {
+			t.Errorf("%s: begins with an id: %v: %q", version, got, all)
+		}
+		if !regexp.MustCompile(`(?m)^id: [0-9]+\nevent: message\ndata: `).MatchString(all) {
+			t.Errorf("%s: a message has no id: %q", version, all)
+		}
+	}
 }

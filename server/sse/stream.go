@@ -119,6 +119,10 @@ func (s *Stream) Send(events ...Event) error {
 	return s.send(data)
 }
 
+// Prime sends an id without an event. A client that has one knows that the stream can
+// be opened again where it ends.
+func (s *Stream) Prime(id int64) error { return s.send(fmt.Appendf(nil, "id: %d\ndata:\n\n", id)) }
+
 func encode(events []Event) ([]byte, error) {
 	var b bytes.Buffer
 	for _, e := range events {
