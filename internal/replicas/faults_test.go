@@ -54,9 +54,10 @@ func TestRollingRestart(t *testing.T) {
 func TestKilledReplicas(t *testing.T) {
 	for _, n := range []int{2, 4} {
 		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
+			t.Parallel()
 			f := newFleet(t, n, newDatabase(t).address)
 			l := newLoad(f, 8)
-			kills := programtest.Size(4, 40)
+			kills := programtest.Size(2, 40)
 			for k := range kills {
 				l.await(1 + rand.IntN(20))
 				f.replicas[k%n].Kill()
@@ -80,7 +81,7 @@ func ms(d time.Duration) string { return d.Round(time.Millisecond).String() }
 // bound is the most that a call may take in the tests that take the database away;
 // storeTimeout is their --request-timeout.
 const (
-	storeTimeout = 3
+	storeTimeout = 2
 	bound        = (storeTimeout + 3) * time.Second
 )
 

@@ -87,8 +87,10 @@ func (f *fleet) start(i int) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if r.url, err = url.Parse(address); err != nil {
-		f.Fatal(err)
+	if r.url == nil {
+		if r.url, err = url.Parse(address); err != nil {
+			f.Fatal(err)
+		}
 	}
 	r.Process = p
 	if !r.isReady() {

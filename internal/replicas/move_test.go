@@ -28,6 +28,7 @@ func command(t *testing.T, in []byte, args ...string) []byte {
 // writes of the copies is the same to the byte, every revision with its time, writer
 // and title, and each name still means its list.
 func TestMoveToPostgresAndBack(t *testing.T) {
+	t.Parallel()
 	from, to, back := "sqlite:"+filepath.Join(t.TempDir(), "from.db"), newDatabase(t).address, "sqlite:"+filepath.Join(t.TempDir(), "back.db")
 	for _, write := range [][]string{
 		{"TodoWrite", "--list", "plan", `{"todos":[{"content":"Write <tests> & 试 🚀","activeForm":"Writing","status":"in_progress"},{"content":"B","activeForm":"B","status":"pending"}]}`},

@@ -41,6 +41,7 @@ func (c *conversation) call(r *replica, tool, args string) string {
 // another: an item that a person added, the agent read and then left out is not
 // brought back as one that it did not know.
 func TestWhatWasReadElsewhereIsSeen(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, 2, newDatabase(t).address)
 	a, b := f.replicas[0], f.replicas[1]
 	for name, read := range map[string]func(c *conversation){
@@ -72,6 +73,7 @@ func TestWhatWasReadElsewhereIsSeen(t *testing.T) {
 // BAD-INPUT 53: a replica that gets its first session while the database is down
 // knows the sessions of the others when it is back.
 func TestSessionWhileTheDatabaseIsDown(t *testing.T) {
+	t.Parallel()
 	db := newDatabase(t)
 	f := newFleet(t, 2, db.address)
 	c := converse(t, f.replicas[0], "?list=plan")
@@ -95,6 +97,7 @@ func TestSessionWhileTheDatabaseIsDown(t *testing.T) {
 // subscription may come to one replica and the stream to another, before or after it,
 // and the stream may go on at a third, or be opened again after a restart.
 func TestSubscriptionsGoWithTheStream(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, 2, newDatabase(t).address)
 	a, b := f.replicas[0], f.replicas[1]
 	writer := converse(t, a, "?list=plan")

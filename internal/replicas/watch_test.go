@@ -232,7 +232,7 @@ func TestLostNotices(t *testing.T) {
 	a.connectTo(t, f.replicas[0])
 	all := watchers(t, f.replicas[1].url.String())
 	measure(t, a, all, 1)
-	n := programtest.Size(2, 20)
+	n := programtest.Size(1, 20)
 	line.Hold()
 	silent, worst := describe(measure(t, a, all, n))
 	line.Release()
