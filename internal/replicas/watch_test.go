@@ -87,7 +87,8 @@ func stream(t testing.TB, url string) *watcher {
 // openStreamOf opens an event stream, again when it ends, and waits for its header.
 func openStreamOf(t testing.TB, url string, header http.Header) *watcher {
 	t.Helper()
-	w := newWatcher(strings.TrimLeft(url, "htp:/0123456789."), strings.Contains)
+	_, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
+	w := newWatcher(path, strings.Contains)
 	ctx, cancel := context.WithCancel(context.Background())
 	var reading sync.WaitGroup
 	w.stop = func() { cancel(); reading.Wait() }
