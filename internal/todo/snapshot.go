@@ -120,6 +120,16 @@ type Snapshot struct {
 	Seq int64 `json:"-"`
 }
 
+// Clone returns a copy with slices of its own, for a store that keeps what its
+// callers may change; Items is not nil.
+func (s Snapshot) Clone() Snapshot {
+	s.Items = append([]Item{}, s.Items...)
+	s.Report.Dropped = slices.Clone(s.Report.Dropped)
+	s.Report.Unseen = slices.Clone(s.Report.Unseen)
+	s.Report.Notes = slices.Clone(s.Report.Notes)
+	return s
+}
+
 // Item returns the item with an id.
 func (s Snapshot) Item(id string) (Item, bool) {
 	if i := s.index(id); i >= 0 {

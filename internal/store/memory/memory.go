@@ -80,7 +80,7 @@ func (s *Store) save(ctx context.Context, next todo.Snapshot, bindings []todo.Bi
 		return todo.Snapshot{}, err
 	}
 	s.seq++
-	next = clone(next)
+	next = next.Clone()
 	next.Seq = s.seq
 	if len(stored) > 0 {
 		next.List = stored[0].List
@@ -330,7 +330,7 @@ func (s *Store) Close() error {
 // read returns a copy of a stored snapshot as a caller reads it: with the parent
 // that it has now. The caller must hold s.mu.
 func (s *Store) read(stored todo.Snapshot) todo.Snapshot {
-	out := clone(stored)
+	out := stored.Clone()
 	if l := &out.List; l.ParentConversation != "" {
 		l.Parent = s.held(l.Principal, l.ParentConversation)
 	}
@@ -343,13 +343,4 @@ func fixedParent(l todo.List) string {
 		return ""
 	}
 	return l.Parent
-}
-
-// clone returns a copy of s with slices of its own; Items is not nil.
-func clone(s todo.Snapshot) todo.Snapshot {
-	s.Items = append([]todo.Item{}, s.Items...)
-	s.Report.Dropped = slices.Clone(s.Report.Dropped)
-	s.Report.Unseen = slices.Clone(s.Report.Unseen)
-	s.Report.Notes = slices.Clone(s.Report.Notes)
-	return s
 }

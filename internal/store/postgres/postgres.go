@@ -28,7 +28,7 @@ import (
 type Store struct {
 	pool    *pgxpool.Pool
 	keep    todo.Keep
-	bases   record.Cache
+	bases   record.Bases
 	notices notices
 	alive   processes
 	size    struct {

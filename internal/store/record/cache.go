@@ -1,7 +1,7 @@
 package record
 
 import (
-	"slices"
+	"container/list"
 	"sync"
 
 	"todo-mcp/internal/todo"
@@ -65,52 +65,73 @@ func Next(s todo.Snapshot, base, drift int64, read func(id int64) (Base, error))
 	return Stored{Body: string(body), Drift: int64(len(body)), NewBase: string(items)}, err
 }
 
-// maxCached is the size of the base items that a cache keeps, in bytes as stored.
-// It keeps one, however large.
+// maxCached is the size of what a cache keeps, in bytes as stored. It keeps one
+// value, however large.
 const maxCached = 8 << 20
 
-// Cache keeps base items that were read from one store, by id: they never change
-// there, and an id is not used again. The zero value is an empty cache.
-type Cache struct {
+// Cache keeps what was read from one store and never changes there, by key. The
+// values that were not used for longest go when there are too many. The zero value
+// is an empty cache.
+type Cache[K comparable, V any] struct {
 	mu    sync.Mutex
-	bases map[int64]Base
-	order []int64 // of the last use
+	of    map[K]*list.Element // of cached[K, V]
+	used  list.List           // the last one first
+	bytes int
+}
+
+// cached is an entry of a [Cache].
+type cached[K comparable, V any] struct {
+	key   K
+	value V
 	size  int
 }
 
-// Get returns base items, which it reads if it does not have them.
-func (c *Cache) Get(id int64, read func() (Base, error)) (Base, error) {
-	c.mu.Lock()
-	b, ok := c.bases[id]
-	if ok {
-		i := slices.Index(c.order, id)
-		c.order = append(slices.Delete(c.order, i, i+1), id)
-	}
-	c.mu.Unlock()
-	if ok {
-		return b, nil
-	}
-	b, err := read()
-	if err == nil {
-		c.Put(id, b)
-	}
-	return b, err
-}
-
-// Put adds base items.
-func (c *Cache) Put(id int64, b Base) {
+// Get returns the value of a key, if it is there.
+func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.bases[id]; ok {
-		return // read twice at the same time
+	at := c.of[key]
+	if at == nil {
+		return value, false
 	}
-	if c.bases == nil {
-		c.bases = make(map[int64]Base)
+	c.used.MoveToFront(at)
+	return at.Value.(cached[K, V]).value, true
+}
+
+// Put adds a value with its size in bytes, or replaces the one of the key.
+func (c *Cache[K, V]) Put(key K, value V, size int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old := c.of[key]; old != nil {
+		c.remove(old)
 	}
-	c.bases[id], c.order, c.size = b, append(c.order, id), c.size+b.Size
-	for c.size > maxCached && len(c.order) > 1 {
-		c.size -= c.bases[c.order[0]].Size
-		delete(c.bases, c.order[0])
-		c.order = c.order[1:]
+	if c.of == nil {
+		c.of = make(map[K]*list.Element)
 	}
+	c.of[key] = c.used.PushFront(cached[K, V]{key, value, size})
+	for c.bytes += size; c.bytes > maxCached && c.used.Len() > 1; {
+		c.remove(c.used.Back())
+	}
+}
+
+func (c *Cache[K, V]) remove(at *list.Element) {
+	old := c.used.Remove(at).(cached[K, V])
+	delete(c.of, old.key)
+	c.bytes -= old.size
+}
+
+// Bases are base items by id. An id is not used again.
+type Bases struct{ Cache[int64, Base] }
+
+// Get returns base items, which it reads if it does not have them.
+func (b *Bases) Get(id int64, read func() (Base, error)) (Base, error) {
+	base, ok := b.Cache.Get(id)
+	if ok {
+		return base, nil
+	}
+	base, err := read()
+	if err == nil {
+		b.Put(id, base, base.Size)
+	}
+	return base, err
 }

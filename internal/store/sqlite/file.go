@@ -38,7 +38,11 @@ type file struct {
 	log   fs.FileInfo
 	fixed bool // read as a file that nobody changes, see openReader
 	users atomic.Int32
-	bases record.Cache
+	bases record.Bases
+
+	statements readStatements
+	// newest are the newest revisions of lists, as last decoded.
+	newest record.Cache[string, todo.Snapshot]
 }
 
 // newFile returns the file at path that db has open and has read.

@@ -88,6 +88,22 @@ func sumOfRevision(list string, revision int64, operation string, person, base i
 	return s.value()
 }
 
+// snapshot returns what a row of a file says. The newest revision of a list is
+// decoded once: rows of one Seq say the same, but for the parent of the list.
+func (f *file) snapshot(ctx context.Context, r *row) (todo.Snapshot, error) {
+	if known, ok := f.newest.Get(r.of.id); ok && known.Seq == r.seq.Int64 {
+		if known.List.ParentConversation != "" {
+			known.List.Parent = r.parent.String
+		}
+		return known.Clone(), r.check()
+	}
+	decoded, err := r.snapshot(func(id int64) (record.Base, error) { return f.base(ctx, id) })
+	if err == nil && r.seq.Int64 == r.newestSeq {
+		f.newest.Put(r.of.id, decoded.Clone(), record.Size(decoded.Items)+len(r.of.meta))
+	}
+	return decoded, err
+}
+
 // snapshot decodes the row. read returns its base items.
 func (r *row) snapshot(read func(id int64) (record.Base, error)) (todo.Snapshot, error) {
 	if err := r.check(); err != nil {
@@ -239,7 +255,7 @@ func (s *Store) query(ctx context.Context, query string, args []any) (found []to
 		// Not before the rows are closed: every connection may be busy with a query.
 		found = make([]todo.Snapshot, len(selected))
 		for i := range selected {
-			found[i], err = selected[i].snapshot(func(id int64) (record.Base, error) { return f.base(ctx, id) })
+			found[i], err = f.snapshot(ctx, &selected[i])
 			if err != nil {
 				break
 			}
@@ -292,7 +308,7 @@ func (s *Store) tryWithFile(ctx context.Context, read func(*file) error) error {
 
 // forEachRow runs a query and calls visit for every row.
 func (f *file) forEachRow(ctx context.Context, query string, args []any, visit func(*sql.Rows) error) error {
-	rows, err := f.db.QueryContext(ctx, query, args...)
+	rows, err := f.statements.query(ctx, f.db, query, args)
 	if err != nil {
 		return err
 	}

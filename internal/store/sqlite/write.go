@@ -37,7 +37,7 @@ type statements struct {
 	bind, trimBindings, insertHostCall, trimHostCalls           *sql.Stmt
 
 	keep  todo.Keep
-	bases *record.Cache
+	bases *record.Bases
 }
 
 // close rolls back a transaction that is still open and closes the file. It
