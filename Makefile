@@ -9,7 +9,7 @@ LINT      = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 E2E       = -tags e2e
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race cross golden deps long hosts faults replicas conformance fuzz fuzz-short bench attacks shots licenses packages bench-replicas
+.PHONY: test build fmt vet lint race cross golden deps long hosts faults replicas conformance fuzz fuzz-short bench benchmarks attacks shots licenses packages bench-replicas
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -87,8 +87,13 @@ faults:
 replicas: deps
 	@TODO_LONG=1 $(GO) test $(E2E) -count=1 -v -timeout 30m -run '$(or $(RUN),.)' ./internal/replicas
 
-## bench: speed and memory, as ratios against a floor of the same run
-bench:
+## bench: calls beside a bare server of mcp-go and one of the official Go SDK, in one run; as a table
+bench: build
+	@$(GO) build -o bin/bench ./internal/cmd/bench
+	@bin/bench $(BENCH) bin/todo-mcp
+
+## benchmarks: what Go measures, package by package; benchstat compares two runs
+benchmarks:
 	@$(GO) test -run '^$$' -bench . -benchmem ./...
 
 ## bench-replicas: several servers on one PostgreSQL: saves beside the raw database, memory with many sessions, start

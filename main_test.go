@@ -50,6 +50,7 @@ func allowedImports() map[string][]string {
 		"internal/watch":           {model, "internal/render", "internal/remote"},
 		"internal/cmd/shots":       everything,
 		"internal/cmd/licenses":    {},
+		"internal/cmd/bench":       {},
 		"internal/faults":          {},
 		"internal/cli":             everything,
 

@@ -1,0 +1,56 @@
+//go:build linux
+
+// Command bench measures the server beside its floor: the same calls go, in turn,
+// to a bare server of the library that it stands on (mcp-go), to itself with lists
+// in memory and with lists in SQLite, and to a server of the official Go SDK. It
+// writes a table as markdown.
+//
+// A server has one core and its clients another, where the machine has two. What is
+// compared is the time that a server uses of its core for a call (user and system,
+// as the kernel counts it), which depends little on what else the machine does;
+// rates and latencies depend on it.
+//
+//	bench [-seconds N] [-rounds N] [-only TEXT] PROGRAM
+//
+// PROGRAM is the todo-mcp binary. It needs Linux.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"time"
+)
+
+func main() {
+	if len(os.Args) == 3 && (os.Args[1] == "bare" || os.Args[1] == "sdk") {
+		exit(serveFloor(os.Args[1], os.Args[2]))
+	}
+	o := options{}
+	flag.DurationVar(&o.time, "time", 2*time.Second, "for how long each server is measured in a round")
+	flag.IntVar(&o.rounds, "rounds", 3, "how many rounds; the table has their medians")
+	flag.StringVar(&o.only, "only", "", "measure only rows whose name contains this")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: bench [flags] PROGRAM")
+		os.Exit(2)
+	}
+	o.program = flag.Arg(0)
+	exit(run(o))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// options are what a user asks for.
+type options struct {
+	program string
+	time    time.Duration
+	rounds  int
+	only    string
+}

@@ -1,0 +1,183 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// process is a running server.
+type process struct {
+	*exec.Cmd
+	in     io.WriteCloser // nil over HTTP
+	out    io.Reader
+	base   string // the address of the MCP endpoint; empty on stdio
+	folder string
+}
+
+// kind is one of the servers that are compared.
+type kind struct {
+	name string
+	// args returns the command line for stdio (at is "stdio") or an address.
+	args func(o options, at, folder string) []string
+	// modern is false if the server does not speak the sessionless protocol.
+	modern bool
+}
+
+// kinds are the servers that are compared; the first is the floor.
+func kinds() []kind {
+	own := func(store func(folder string) string) func(options, string, string) []string {
+		return func(o options, at, folder string) []string {
+			if at == "stdio" {
+				return []string{o.program, "stdio", "--store", store(folder)}
+			}
+			return []string{o.program, "serve", "--addr", at, "--store", store(folder)}
+		}
+	}
+	floor := func(library string) func(options, string, string) []string {
+		self, _ := os.Executable()
+		return func(_ options, at, _ string) []string { return []string{self, library, at} }
+	}
+	return []kind{
+		{"bare mcp-go", floor("bare"), true},
+		{"memory", own(func(string) string { return "memory" }), true},
+		{"SQLite", own(func(folder string) string { return "sqlite:" + filepath.Join(folder, "todo.db") }), true},
+		{"Go SDK", floor("sdk"), false}, // it refuses the sessionless protocol
+	}
+}
+
+// start starts a server on stdio, or on a free port. The server has the last core
+// alone where there are several.
+func (k kind) start(o options, stdio bool) (*process, error) {
+	folder, err := os.MkdirTemp("", "bench-*")
+	if err != nil {
+		return nil, err
+	}
+	p := &process{folder: folder}
+	at := "stdio"
+	if !stdio {
+		if at, err = freeAddress(); err != nil {
+			return nil, err
+		}
+		p.base = "http://" + at + "/mcp"
+	}
+	args := k.args(o, at, folder)
+	p.Cmd = exec.Command(args[0], args[1:]...)
+	p.Env = append(os.Environ(), "GOMAXPROCS=1", "XDG_STATE_HOME="+folder, "XDG_CONFIG_HOME="+folder)
+	if stdio {
+		p.in, _ = p.StdinPipe()
+		p.out, _ = p.StdoutPipe()
+	}
+	if err := p.Start(); err != nil {
+		return nil, err
+	}
+	pin(p.Process.Pid, lastCore())
+	if !stdio {
+		err = p.await()
+	}
+	if err != nil {
+		p.stop()
+		return nil, fmt.Errorf("%s: %w", k.name, err)
+	}
+	return p, nil
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// await waits until the server answers over HTTP.
+func (p *process) await() error {
+	for range 1000 {
+		res, err := http.Get(p.base)
+		if err == nil {
+			res.Body.Close()
+			return nil
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return errors.New("it does not listen")
+}
+
+func (p *process) stop() {
+	_ = p.Process.Kill()
+	_ = p.Wait()
+	os.RemoveAll(p.folder)
+}
+
+// cpu returns how much time of cores the server has used so far.
+func (p *process) cpu() (time.Duration, error) {
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.Process.Pid))
+	if err != nil || len(tasks) == 0 {
+		return 0, fmt.Errorf("no threads of %d: %w", p.Process.Pid, err)
+	}
+	var sum time.Duration
+	for _, task := range tasks {
+		data, err := os.ReadFile(task)
+		if err != nil {
+			continue // a thread that has ended; Go keeps its threads
+		}
+		ran, err := strconv.ParseInt(string(bytes.Fields(data)[0]), 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		sum += time.Duration(ran)
+	}
+	return sum, nil
+}
+
+// memory returns how many bytes of memory the server has now.
+func (p *process) memory() (int64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(string(data), "VmRSS:")
+	kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	return kb << 10, err
+}
+
+// lastCore returns the number of the last core.
+func lastCore() int {
+	var all unix.CPUSet
+	if unix.SchedGetaffinity(0, &all) != nil {
+		return 0
+	}
+	last := 0
+	for n := range 1024 {
+		if all.IsSet(n) {
+			last = n
+		}
+	}
+	return last
+}
+
+// pin lets a process run on one core alone.
+func pin(pid, core int) {
+	var set unix.CPUSet
+	set.Set(core)
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	for _, thread := range threads {
+		if id, err := strconv.Atoi(filepath.Base(thread)); err == nil {
+			_ = unix.SchedSetaffinity(id, &set)
+		}
+	}
+}
