@@ -120,7 +120,7 @@ func (f *finder) choose(ctx context.Context) (list Snapshot, kept bool, err erro
 		if errors.Is(err, ErrNotFound) || list.Deleted && !t.deleted {
 			list, err = Snapshot{}, ErrNotFound // the same as for another principal's list
 		}
-		return list, t.Lines != nil && keeps(t.Lines, list), err
+		return list, f.knows(list), err
 	}
 	if f.current() != "" {
 		list, err = f.loadHeld(ctx, f.current())
@@ -131,7 +131,7 @@ func (f *finder) choose(ctx context.Context) (list Snapshot, kept bool, err erro
 	hasItem := func(s Snapshot) bool { _, ok := s.Item(t.Item); return ok }
 	switch {
 	case !t.Conversation.Hint:
-		return list, t.Lines != nil && keeps(t.Lines, list), nil
+		return list, f.knows(list), nil
 	case t.Item != "" && !hasItem(list):
 		return f.withItem(ctx, list, hasItem)
 	case t.Lines == nil:
@@ -149,6 +149,12 @@ func (f *finder) choose(ctx context.Context) (list Snapshot, kept bool, err erro
 		return recognised, ok, err
 	}
 	return list, false, nil // a settled list: the write begins the next, or repeats it
+}
+
+// knows reports whether a whole-list write keeps so much of a list that its agent
+// must know it, although nothing says that it was shown the list.
+func (f *finder) knows(list Snapshot) bool {
+	return f.target.Lines != nil && f.lastSeen(list.List.ID) < 0 && keeps(f.target.Lines, list)
 }
 
 // patches reports whether every line names an item of the list by id.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // CleanText returns the text in one line: each run of line breaks and tabs
@@ -56,16 +57,32 @@ func Cut(text string, limit int) string {
 	return string(runes[:min(limit, len(runes))])
 }
 
+// foldedASCII is what [Fold] makes of each ASCII character; 0 is nothing. NUL, which
+// no text has, is nothing too.
+var foldedASCII = func() (table [utf8.RuneSelf]byte) {
+	for r := range rune(utf8.RuneSelf) {
+		if !unicode.IsSpace(r) && !unicode.IsPunct(r) {
+			table[r] = byte(unicode.ToLower(unicode.ToUpper(r)))
+		}
+	}
+	return table
+}()
+
 // Fold returns a text reduced for loose comparison: in lower case and without
 // spaces and punctuation (docs/spec/variants.md, projection equality). A text
 // of nothing but these is returned unchanged.
 func Fold(text string) string {
 	var b strings.Builder
+	b.Grow(len(text))
 	for _, r := range text {
-		if unicode.IsSpace(r) || unicode.IsPunct(r) {
-			continue
+		switch {
+		case r < utf8.RuneSelf:
+			if folded := foldedASCII[r]; folded != 0 {
+				b.WriteByte(folded)
+			}
+		case !unicode.IsSpace(r) && !unicode.IsPunct(r):
+			b.WriteRune(unicode.ToLower(unicode.ToUpper(r)))
 		}
-		b.WriteRune(unicode.ToLower(unicode.ToUpper(r)))
 	}
 	if b.Len() == 0 {
 		return text
