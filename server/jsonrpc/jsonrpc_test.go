@@ -153,3 +153,18 @@ func TestRefusalsCarryTheirID(t *testing.T) {
 		})
 	}
 }
+
+// BAD-INPUT 17, 18: keys are compared with all before them in their object, however
+// many there are.
+func TestKeysOfLargeObjects(t *testing.T) {
+	for n := range 24 {
+		message := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{`
+		for i := range 24 {
+			message += fmt.Sprintf(`"key%d":1,`, i)
+		}
+		message += fmt.Sprintf(`"KEY%d":2}}}`, n)
+		if _, err := jsonrpc.Read([]byte(message)); err == nil || !strings.Contains(err.Text, "only in case") {
+			t.Errorf("18: KEY%d: %v", n, err)
+		}
+	}
+}

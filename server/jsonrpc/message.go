@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -124,7 +126,9 @@ func checkStrict(raw []byte, path []string) *Error {
 	if !utf8.Valid(raw) {
 		return Refuse(mcp.PARSE_ERROR, "the message is not valid UTF-8")
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowInvalidUTF8(true))
+	// A buffer, and not another reader, is read in place. Its capacity is cut off, so
+	// that nothing behind the message is written to.
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw[:len(raw):len(raw)]), jsontext.AllowInvalidUTF8(true))
 	switch d.PeekKind() {
 	case '{':
 	case '[':
@@ -165,13 +169,13 @@ func reason(err error) string {
 // envelope reads a [Message] from JSON that passed the strict reader.
 func envelope(raw []byte) (Message, *Error) {
 	var m struct {
-		Method *string         `json:"method"`
-		ID     json.RawMessage `json:"id"`
-		Params json.RawMessage `json:"params"`
-		Result json.RawMessage `json:"result"`
-		Error  json.RawMessage `json:"error"`
+		Method *string        `json:"method"`
+		ID     jsontext.Value `json:"id"`
+		Params jsontext.Value `json:"params"`
+		Result jsontext.Value `json:"result"`
+		Error  jsontext.Value `json:"error"`
 	}
-	if err := json.Unmarshal(raw, &m); err != nil {
+	if err := decode(raw, &m); err != nil {
 		return Message{}, Refuse(mcp.INVALID_REQUEST, "method must be a string")
 	}
 	// mcp-go would take the message for a response and never answer it.
@@ -179,26 +183,54 @@ func envelope(raw []byte) (Message, *Error) {
 	if !isResponse && (m.Method == nil || *m.Method == "") {
 		return Message{}, Refuse(mcp.INVALID_REQUEST, "the message is neither a request with a method nor a response")
 	}
-	if err := checkID(m.ID); err != nil {
+	if err := checkID(json.RawMessage(m.ID)); err != nil {
 		return Message{}, err
 	}
-	var p struct {
-		RequestID    json.RawMessage    `json:"requestId"`
-		ClientInfo   mcp.Implementation `json:"clientInfo"`
-		Capabilities struct {
-			Extensions map[string]any `json:"extensions"`
-		} `json:"capabilities"`
-		Meta struct {
-			Version string `json:"io.modelcontextprotocol/protocolVersion"`
-		} `json:"_meta"`
-	}
-	_ = json.Unmarshal(m.Params, &p) // mcp-go refuses params of another shape
-	method := ""
+	out := Message{ID: json.RawMessage(m.ID)}
 	if m.Method != nil {
-		method = *m.Method
+		out.Method = *m.Method
 	}
-	return Message{Method: method, ID: m.ID, Cancelled: p.RequestID, Client: p.ClientInfo,
-		Extensions: p.Capabilities.Extensions, Modern: p.Meta.Version != ""}, nil
+	out.readParams(m.Params)
+	return out, nil
+}
+
+// readParams reads what the transports use of a message's params. What has another
+// shape is left out: mcp-go refuses it.
+func (m *Message) readParams(raw jsontext.Value) {
+	var params struct {
+		RequestID    jsontext.Value `json:"requestId"`
+		ClientInfo   jsontext.Value `json:"clientInfo"`
+		Capabilities jsontext.Value `json:"capabilities"`
+		Meta         jsontext.Value `json:"_meta"`
+	}
+	if len(raw) == 0 || decode(raw, &params) != nil {
+		return
+	}
+	var meta struct {
+		Version string `json:"io.modelcontextprotocol/protocolVersion"`
+	}
+	if len(params.Meta) > 0 {
+		_ = decode(params.Meta, &meta)
+	}
+	m.Cancelled, m.Modern = json.RawMessage(params.RequestID), meta.Version != ""
+	if m.Method != string(mcp.MethodInitialize) {
+		return
+	}
+	var capabilities struct {
+		Extensions map[string]any `json:"extensions"`
+	}
+	if len(params.ClientInfo) > 0 {
+		_ = decode(params.ClientInfo, &m.Client)
+	}
+	if len(params.Capabilities) > 0 {
+		_ = decode(params.Capabilities, &capabilities)
+	}
+	m.Extensions = capabilities.Extensions
+}
+
+// decode decodes JSON that passed the strict reader.
+func decode(raw []byte, into any) error {
+	return jsonv2.Unmarshal(raw, into, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 }
 
 // checkID returns an error unless an id is missing, a string, or an integer
@@ -244,14 +276,14 @@ func (r *strictReader) object(d *jsontext.Decoder, path []string) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
-	seen := make(map[string]bool)
+	var seen keys
 	for d.PeekKind() != '}' {
 		token, err := d.ReadToken()
 		if err != nil {
 			return err
 		}
 		key := token.String()
-		if err := checkKey(key, path, seen); err != nil {
+		if err := checkKey(key, path, &seen); err != nil {
 			return err
 		}
 		if err := r.value(d, append(path, key)); err != nil {
@@ -279,34 +311,63 @@ func (r *strictReader) array(d *jsontext.Decoder, path []string) error {
 	return err
 }
 
+// keys are the folded keys of an object. Most objects have few.
+type keys struct {
+	few  [8]string
+	n    int             // of few
+	many map[string]bool // the rest
+}
+
+// add adds a key, and reports whether it is new.
+func (k *keys) add(key string) bool {
+	switch {
+	case slices.Contains(k.few[:k.n], key) || k.many[key]:
+		return false
+	case k.n < len(k.few):
+		k.few[k.n] = key
+		k.n++
+		return true
+	case k.many == nil:
+		k.many = make(map[string]bool)
+	}
+	k.many[key] = true
+	return true
+}
+
 // checkKey refuses a key that a lenient reader could confuse with another: one
 // with a control character, one that differs from an earlier key of its object
 // only in case, or one that differs from a protocol key only in case.
-func checkKey(key string, path []string, seen map[string]bool) error {
+func checkKey(key string, path []string, seen *keys) error {
 	if strings.ContainsFunc(key, unicode.IsControl) {
 		return Refuse(mcp.PARSE_ERROR, "a key has a control character in it")
 	}
 	folded := strings.ToLower(strings.ToUpper(key))
-	if seen[folded] {
+	if !seen.add(folded) {
 		return Refuse(mcp.PARSE_ERROR, "an object has two keys that differ only in case")
 	}
-	seen[folded] = true
 	if want, ok := protocolKeys(path)[folded]; ok && want != key {
 		return Refuse(mcp.PARSE_ERROR, "a key differs from %q only in case", want)
 	}
 	return nil
 }
 
+// The keys that the protocol defines for a message and its params, by their folded
+// form.
+var (
+	messageKeys = map[string]string{"jsonrpc": "jsonrpc", "id": "id", "method": "method", "params": "params", "result": "result", "error": "error"}
+	paramsKeys  = map[string]string{"name": "name", "arguments": "arguments", "_meta": "_meta", "uri": "uri", "requestid": "requestId",
+		"protocolversion": "protocolVersion", "clientinfo": "clientInfo", "capabilities": "capabilities", "cursor": "cursor",
+		"ref": "ref", "argument": "argument", "notifications": "notifications", "task": "task"}
+)
+
 // protocolKeys returns the keys that the protocol defines for the object at a
-// path, by their folded form; nil for deeper objects.
+// path; nil for deeper objects.
 func protocolKeys(path []string) map[string]string {
 	switch {
 	case len(path) == 0:
-		return map[string]string{"jsonrpc": "jsonrpc", "id": "id", "method": "method", "params": "params", "result": "result", "error": "error"}
+		return messageKeys
 	case len(path) == 1 && path[0] == "params":
-		return map[string]string{"name": "name", "arguments": "arguments", "_meta": "_meta", "uri": "uri", "requestid": "requestId",
-			"protocolversion": "protocolVersion", "clientinfo": "clientInfo", "capabilities": "capabilities", "cursor": "cursor",
-			"ref": "ref", "argument": "argument", "notifications": "notifications", "task": "task"}
+		return paramsKeys
 	}
 	return nil
 }
