@@ -155,14 +155,15 @@ func (s *Store) trim(revisions []todo.Snapshot) []todo.Snapshot {
 	for revisions[removed].Revision < s.keep.First(newest.Revision) {
 		remove()
 	}
-	witness := slices.IndexFunc(revisions, func(r todo.Snapshot) bool { return r.Revision == s.keep.Witness(newest.Revision) })
+	witness := int(s.keep.Witness(newest.Revision) - revisions[0].Revision) // revisions are dense
 	for range todo.MaxExpired {
 		if removed > witness || !s.keep.Expired(revisions[removed], revisions[witness], newest) {
 			break
 		}
 		remove()
 	}
-	return slices.Delete(revisions, 0, removed)
+	clear(revisions[:removed])
+	return revisions[removed:] // append makes room again, once for many saves
 }
 
 func (s *Store) checkSave(next todo.Snapshot, stored []todo.Snapshot, bindings []todo.Binding) error {
