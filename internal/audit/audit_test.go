@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -74,7 +75,10 @@ func TestLines(t *testing.T) {
 		func() error { _, err := lists.Archive(t.Context(), list, true, person); return err },
 		func() error { _, err := lists.Restore(t.Context(), list, 1, person); return err },
 		func() error { _, err := lists.Delete(t.Context(), list, true, person); return err },
-		func() error { _, err := lists.Purge(t.Context(), list); return err },
+		func() error {
+			_, err := lists.Purge(t.Context(), todo.Writer{Client: "command line", Variant: "prune", Person: true}, list)
+			return err
+		},
 	} {
 		if err := change(); err != nil {
 			t.Fatal(err)
@@ -89,7 +93,7 @@ func TestLines(t *testing.T) {
 	if len(got) < len(want) || cmp.Diff(want, got[:len(want)]) != "" {
 		t.Errorf("%s", cmp.Diff(want, got))
 	}
-	for _, last := range []string{`{"deleted":true}`, "purge applied team"} {
+	for _, last := range []string{`{"deleted":true}`, "purge applied team ann true prune"} {
 		if !strings.Contains(strings.Join(got, "\n"), last) {
 			t.Errorf("no %s in %q", last, got)
 		}
@@ -122,6 +126,59 @@ func TestUnknownAndRefused(t *testing.T) {
 	}
 	if got, want := read(t, out.String(), "outcome", "list"), []string{"unknown a", "applied b"}; cmp.Diff(want, got) != "" {
 		t.Error(got)
+	}
+}
+
+// failing is a store of which a purge fails when it has removed some lists.
+type failing struct {
+	todo.Store
+	err error
+}
+
+func (f failing) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) ([]string, error) {
+	purged, _ := f.Store.Purge(ctx, by, now, lists[0])
+	return purged, f.err
+}
+
+// A purge that fails half-way has a line for each list that is gone, and if others
+// may be, for these too, that it is not known.
+func TestPurgeThatFails(t *testing.T) {
+	by := todo.Writer{Client: "command line", Variant: "prune", Person: true}
+	for _, test := range []struct {
+		err  error
+		want []string
+	}{
+		{errors.New("disk on fire"), []string{"purge applied a true prune"}},
+		{fmt.Errorf("purge: %w", todo.ErrUnknownOutcome), []string{"purge applied a true prune", "purge unknown b true prune"}},
+	} {
+		var out bytes.Buffer
+		st := memory.New()
+		for _, id := range []string{"a", "b"} {
+			if _, err := st.Save(t.Context(), todo.Snapshot{List: todo.List{ID: id}, Revision: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		purged, err := audit.Store(failing{st, test.err}, audit.ToWriter(&out, slog.New(slog.DiscardHandler))).Purge(t.Context(), by, time.Now(), "a", "b")
+		if !errors.Is(err, test.err) || cmp.Diff([]string{"a"}, purged) != "" {
+			t.Errorf("%v, %v", purged, err)
+		}
+		if diff := cmp.Diff(test.want, read(t, out.String(), "action", "outcome", "list", "person", "variant")); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// An import is not taken for the writes of those whom the file names.
+func TestImported(t *testing.T) {
+	var out bytes.Buffer
+	st := audit.Imported(memory.New(), audit.ToWriter(&out, slog.New(slog.DiscardHandler)))
+	next := todo.Snapshot{List: todo.List{ID: "a", Principal: "team"}, Revision: 1, Writer: todo.Writer{User: "ann", Client: "claude-code", Process: "p1"}}
+	if _, err := st.Save(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"import applied team a 1  command line import true "}
+	if diff := cmp.Diff(want, read(t, out.String(), "action", "outcome", "principal", "list", "revision", "user", "client", "variant", "person", "process")); diff != "" {
+		t.Error(diff)
 	}
 }
 

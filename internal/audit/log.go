@@ -1,11 +1,12 @@
 // Package audit writes who changed which list: a line of JSON for each revision
-// that was saved, whoever saved it and by whatever way, and for each list that was
-// removed for good. A line never has a text of a list.
+// that was saved, whoever saved it and by whatever way, and for each list that
+// somebody removed for good. What a store removes by itself, to make room or a day
+// after it was deleted, has no line. A line never has a text of a list.
 //
 // A line is written after the save is durable. A log that cannot be written stops
 // no save: its lines wait in memory, [Log.Check] fails, and they are written when
-// that is possible again. What waits when the process ends, or does not fit, is
-// lost, and a line says how much.
+// that is possible again. Of what does not fit a line says how much was lost.
+// What still cannot be written as the process ends is lost, and is reported.
 package audit
 
 import (

@@ -8,14 +8,22 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Store returns a store whose saves and purges are written to a log. Purges that a
-// store does by itself, of lists that were deleted a day ago, are not.
-func Store(st todo.Store, l *Log) todo.Store { return &audited{st, l, time.Now} }
+// Store returns a store whose saves and purges are written to a log. What a store
+// removes by itself is not: lists that were deleted a day ago, and abandoned ones
+// that make room.
+func Store(st todo.Store, l *Log) todo.Store { return &audited{Store: st, log: l, now: time.Now} }
+
+// Imported is as [Store] for an import. Who wrote a revision is then what a file
+// says, so the lines have the action "import" and no writer but the command.
+func Imported(st todo.Store, l *Log) todo.Store {
+	return &audited{Store: st, log: l, now: time.Now, imports: true}
+}
 
 type audited struct {
 	todo.Store
-	log *Log
-	now func() time.Time
+	log     *Log
+	now     func() time.Time
+	imports bool
 }
 
 // Unwrap returns the store whose saves these are.
@@ -24,7 +32,7 @@ func (a *audited) Unwrap() todo.Store { return a.Store }
 // line is one line of the log.
 type line struct {
 	Time   time.Time `json:"time"`
-	Action string    `json:"action"` // save, purge
+	Action string    `json:"action"` // save, import, purge
 	// Outcome is applied, or unknown: the revision may be there.
 	Outcome   string   `json:"outcome"`
 	Principal string   `json:"principal,omitempty"`
@@ -103,33 +111,49 @@ func (a *audited) changes(ctx context.Context, after todo.Snapshot) *changes {
 }
 
 func (a *audited) describe(outcome string, s todo.Snapshot, c *changes) line {
+	action, by, operation := "save", s.Writer, s.Operation.ID
+	if a.imports {
+		action, by, operation = "import", todo.Writer{Client: "command line", Variant: "import", Person: true}, ""
+	}
+	l := a.line(action, outcome, by, s)
+	l.Operation, l.Changes = operation, c
+	return l
+}
+
+// line returns the line for what a writer did to a list, of which s is the revision.
+func (a *audited) line(action, outcome string, by todo.Writer, s todo.Snapshot) line {
 	return line{
-		Time: a.now().UTC(), Action: "save", Outcome: outcome, Principal: s.List.Principal, User: s.Writer.User, Person: s.Writer.Person,
-		Client: s.Writer.Client, Variant: s.Writer.Variant, Agent: s.Writer.Agent, List: s.List.ID, Revision: s.Revision,
-		Operation: s.Operation.ID, Process: s.Writer.Process, Items: len(s.Items), Changes: c,
+		Time: a.now().UTC(), Action: action, Outcome: outcome, Principal: s.List.Principal, User: by.User, Person: by.Person,
+		Client: by.Client, Variant: by.Variant, Agent: by.Agent, Process: by.Process, List: s.List.ID, Revision: s.Revision, Items: len(s.Items),
 	}
 }
 
-// Purge implements todo.Store.
-func (a *audited) Purge(ctx context.Context, now time.Time, lists ...string) (int, error) {
-	var lines []line
+// Purge implements todo.Store. Each list that was removed has a line, also where
+// others could not be.
+func (a *audited) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) ([]string, error) {
+	before := make(map[string]todo.Snapshot)
 	for _, id := range lists {
 		if s, err := a.Store.Load(ctx, id, 0); err == nil {
-			lines = append(lines, line{Action: "purge", Principal: s.List.Principal, List: id, Revision: s.Revision, Items: len(s.Items)})
+			before[id] = s
 		}
 	}
-	n, err := a.Store.Purge(ctx, now, lists...)
-	outcome := "applied"
-	if errors.Is(err, todo.ErrUnknownOutcome) {
-		outcome = "unknown"
-	} else if err != nil {
-		return n, err
+	purged, err := a.Store.Purge(ctx, by, now, lists...)
+	var lines []line
+	for _, id := range purged {
+		s := before[id]
+		s.List.ID = id // also of one that could not be read
+		lines = append(lines, a.line("purge", "applied", by, s))
+		delete(before, id)
 	}
-	for i := range lines {
-		lines[i].Time, lines[i].Outcome = a.now().UTC(), outcome
+	if errors.Is(err, todo.ErrUnknownOutcome) {
+		for _, id := range lists {
+			if s, ok := before[id]; ok {
+				lines = append(lines, a.line("purge", "unknown", by, s))
+			}
+		}
 	}
 	a.log.write(lines...)
-	return n, err
+	return purged, err
 }
 
 // Close implements todo.Store. It closes the log too.

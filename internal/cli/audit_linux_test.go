@@ -54,6 +54,11 @@ func TestAuditLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	for i, line := range lines {
+		if imported := i >= len(lines)-4; imported != strings.Contains(line, `"action":"import"`) || imported && strings.Contains(line, "tester") {
+			t.Errorf("line %d: %s", i, line)
+		}
+	}
 	if len(lines) != 8 || strings.Contains(string(data), "marker") || !strings.Contains(lines[0], `"variant":"TodoWrite"`) || !strings.Contains(lines[1], `"person":true`) {
 		t.Errorf("%d lines:\n%s", len(lines), data)
 	}

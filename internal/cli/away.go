@@ -106,7 +106,7 @@ func (a *app) purge(ctx context.Context, args []string, o deleteOptions) error {
 			ids = append(ids, sub.List.ID)
 		}
 		if err == nil {
-			_, err = lists.Purge(ctx, ids...)
+			_, err = lists.Purge(ctx, commandLine("delete"), ids...)
 		}
 		l.Deleted = true
 		return a.did("Deleted for good %q (%s).", l, o.json, err)
@@ -240,7 +240,7 @@ func (a *app) prune(ctx context.Context, age time.Duration, open, dry, yes bool)
 	for _, l := range old {
 		ids = append(ids, l.List.ID)
 	}
-	n, err := lists.Purge(ctx, ids...)
+	n, err := lists.Purge(ctx, commandLine("prune"), ids...)
 	if err != nil {
 		return err
 	}

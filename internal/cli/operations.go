@@ -37,7 +37,8 @@ func (a *app) observed(st todo.Store) todo.Store {
 	return store.Observed(st, append(observers, a.metrics.Store())...)
 }
 
-// audited returns a store whose saves are written to --audit-log, if there is one.
+// audited returns a store whose saves and purges are written to --audit-log, if
+// there is one.
 func (a *app) audited(st todo.Store) todo.Store {
 	switch path := a.operator.audit; path {
 	case "":
@@ -46,6 +47,9 @@ func (a *app) audited(st todo.Store) todo.Store {
 		a.audit = audit.ToWriter(a.Stderr, a.logger())
 	default:
 		a.audit = audit.ToFile(path, a.logger())
+	}
+	if a.command == "import" {
+		return audit.Imported(st, a.audit)
 	}
 	return audit.Store(st, a.audit)
 }

@@ -109,8 +109,8 @@ func (o *observed) LastBy(ctx context.Context, list string, person bool, upTo in
 	return observe(ctx, o, "last_by", func(ctx context.Context) (todo.Snapshot, error) { return o.Store.LastBy(ctx, list, person, upTo) })
 }
 
-func (o *observed) Purge(ctx context.Context, now time.Time, lists ...string) (int, error) {
-	return observe(ctx, o, "purge", func(ctx context.Context) (int, error) { return o.Store.Purge(ctx, now, lists...) })
+func (o *observed) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) ([]string, error) {
+	return observe(ctx, o, "purge", func(ctx context.Context) ([]string, error) { return o.Store.Purge(ctx, by, now, lists...) })
 }
 
 func (o *observed) Bind(ctx context.Context, bindings ...todo.Binding) error {

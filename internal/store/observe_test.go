@@ -51,7 +51,7 @@ func TestObservedTellsOfEveryCall(t *testing.T) {
 		second(st.Find(t.Context(), todo.Query{})), second(st.Position(t.Context())), second(st.History(t.Context(), "a", 0, 0)),
 		st.Bind(t.Context()), second(st.Bindings(t.Context(), "", "c")), second(st.Holders(t.Context(), "", "")),
 		st.NoteHostCall(t.Context(), "", todo.HostCall{ID: "x"}, time.Now()), second(st.HostCall(t.Context(), "", "x")),
-		st.Announce(t.Context(), todo.Announcement{}), second(st.Announced(t.Context(), 0)), second(st.Purge(t.Context(), time.Now(), "a")),
+		st.Announce(t.Context(), todo.Announcement{}), second(st.Announced(t.Context(), 0)), second(st.Purge(t.Context(), todo.Writer{}, time.Now(), "a")),
 	}
 	want := map[string]int{
 		"save applied": 1, "save conflict": 1, "save refused": 1, "save cancelled": 1, "load applied": 1, "load missing": 1, "last_by missing": 1,

@@ -148,10 +148,10 @@ func TestPurge(t *testing.T) {
 	ctx, lists := context.Background(), a.lists()
 	watcher := lists.Watch(nil)
 	defer watcher.Close()
-	if _, err := d.board("p9").As("somebody").Purge(ctx, list); !errors.Is(err, todo.ErrNotFound) {
+	if _, err := d.board("p9").As("somebody").Purge(ctx, todo.Writer{Person: true}, list); !errors.Is(err, todo.ErrNotFound) {
 		t.Errorf("34: by another principal: %v", err)
 	}
-	if n, err := lists.Purge(ctx, list); n != 1 || err != nil {
+	if n, err := lists.Purge(ctx, todo.Writer{Person: true}, list); n != 1 || err != nil {
 		t.Fatalf("purged %d, %v", n, err)
 	}
 	if got, err := watcher.Next(ctx); err != nil || len(got) != 1 || !got[0].Deleted || len(got[0].Items) > 0 || got[0].Title() != todo.Untitled {

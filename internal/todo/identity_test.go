@@ -31,7 +31,7 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 		"archive": func() error { _, err := viewer.Archive(t.Context(), id, true, w); return err },
 		"rename":  func() error { _, err := viewer.Rename(t.Context(), id, "x", w); return err },
 		"delete":  func() error { _, err := viewer.Delete(t.Context(), id, true, w); return err },
-		"purge":   func() error { _, err := viewer.Purge(t.Context(), id); return err },
+		"purge":   func() error { _, err := viewer.Purge(t.Context(), todo.Writer{Person: true}, id); return err },
 		"hold":    func() error { return viewer.Hold(t.Context(), todo.Conversation{Key: "v"}, before) },
 	} {
 		if err := change(); !errors.Is(err, todo.ErrReadOnly) {

@@ -267,9 +267,9 @@ func (l Lists) Delete(ctx context.Context, list string, away bool, w Writer) (Ou
 	return out, err
 }
 
-// Purge forgets lists and all their revisions for good, and returns how many there
-// were. Watchers see them deleted.
-func (l Lists) Purge(ctx context.Context, lists ...string) (int, error) {
+// Purge forgets lists and all their revisions for good, and returns how many it
+// forgot, also with an error. Watchers see them deleted.
+func (l Lists) Purge(ctx context.Context, by Writer, lists ...string) (int, error) {
 	if l.readOnly {
 		return 0, ErrReadOnly
 	}
@@ -278,11 +278,12 @@ func (l Lists) Purge(ctx context.Context, lists ...string) (int, error) {
 			return 0, err
 		}
 	}
-	n, err := l.board.store.Purge(ctx, l.board.now(), lists...)
+	by.User = l.user
+	purged, err := l.board.store.Purge(ctx, by, l.board.now(), lists...)
 	if err != nil {
-		return 0, fmt.Errorf("purge lists: %w", err)
+		err = fmt.Errorf("purge lists: %w", err)
 	}
-	return n, nil
+	return len(purged), err
 }
 
 // set changes what a list has besides items.

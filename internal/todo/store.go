@@ -52,10 +52,12 @@ type Store interface {
 	LastBy(ctx context.Context, list string, person bool, upTo int64) (Snapshot, error)
 
 	// Purge removes lists with all their revisions and bindings, those of unknown
-	// ids aside, and returns how many it removed. Of each a revision that is
-	// Deleted and has no text stays for [TrashAge] so that watchers see it. Lists
-	// that have been deleted for that long go, too, when lists begin.
-	Purge(ctx context.Context, now time.Time, lists ...string) (int, error)
+	// ids aside, and returns the ids of those that it removed, with an error those
+	// of before it failed; after one that wraps [ErrUnknownOutcome] others may be
+	// removed, too. Of each a revision by that writer, which is Deleted and has no
+	// text, stays for [TrashAge] so that watchers see it. Lists that have been
+	// deleted for that long go, too, when lists begin.
+	Purge(ctx context.Context, by Writer, now time.Time, lists ...string) (purged []string, err error)
 
 	// Watch calls hint from one goroutine until ctx ends, and then returns nil:
 	// once when watching has begun, and soon after this or any other process

@@ -120,29 +120,29 @@ func (s *Store) forget(id string) {
 }
 
 // Purge implements todo.Store.
-func (s *Store) Purge(ctx context.Context, now time.Time, lists ...string) (n int, err error) {
+func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) (purged []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.checkUsable(ctx); err != nil {
-		return 0, fmt.Errorf("purge lists: %w", err)
+		return nil, fmt.Errorf("purge lists: %w", err)
 	}
 	for _, id := range lists {
 		if newest := s.newest(id); newest.Revision > 0 {
-			s.purge(newest, now)
-			n++
+			s.purge(newest, by, now)
+			purged = append(purged, id)
 		}
 	}
 	s.hintAll()
-	return n, nil
+	return purged, nil
 }
 
 // purge replaces all revisions of a list by one without content, which tells
 // watchers that it was deleted.
-func (s *Store) purge(newest todo.Snapshot, now time.Time) {
+func (s *Store) purge(newest todo.Snapshot, by todo.Writer, now time.Time) {
 	id, begun := newest.List.ID, s.begun[newest.List.ID]
 	s.forget(id)
 	s.seq++
 	last := todo.Snapshot{List: todo.List{ID: id, Principal: newest.List.Principal, Created: begun.UTC()}, Revision: newest.Revision + 1, Items: []todo.Item{},
-		Updated: now.UTC(), Deleted: true, Writer: todo.Writer{Person: true}, Seq: s.seq}
+		Updated: now.UTC(), Deleted: true, Writer: by, Seq: s.seq}
 	s.lists[id], s.begun[id], s.size = []todo.Snapshot{last}, begun, s.size+footprint(last)
 }

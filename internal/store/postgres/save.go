@@ -223,22 +223,23 @@ func (s *Store) checkSize(ctx context.Context, added int, begins bool) error {
 const purgeBatch = 50
 
 // Purge implements todo.Store.
-func (s *Store) Purge(ctx context.Context, now time.Time, lists ...string) (n int, err error) {
+func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) (purged []string, err error) {
 	err = s.call(ctx, "purge lists", func() error {
 		for batch := range slices.Chunk(lists, purgeBatch) {
-			some, err := s.purge(ctx, now, batch)
-			n += some
+			some, err := s.purge(ctx, by, now, batch)
 			if err != nil {
 				return outcome(err)
 			}
+			purged = append(purged, some...)
 			s.notices.send()
 		}
 		return nil
 	})
-	return n, err
+	return purged, err
 }
 
-func (s *Store) purge(ctx context.Context, now time.Time, lists []string) (n int, err error) {
+// purge purges lists in one transaction and returns the ids of those there were.
+func (s *Store) purge(ctx context.Context, by todo.Writer, now time.Time, lists []string) (purged []string, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		for _, id := range lists {
 			var last todo.Snapshot
@@ -252,7 +253,7 @@ func (s *Store) purge(ctx context.Context, now time.Time, lists []string) (n int
 				return err
 			}
 			last = todo.Snapshot{List: todo.List{ID: id, Principal: original(principal), Created: time.Unix(0, begun).UTC()}, Revision: last.Revision + 1,
-				Updated: now.UTC(), Deleted: true, Writer: todo.Writer{Person: true}}
+				Updated: now.UTC(), Deleted: true, Writer: by}
 			body, err1 := record.Body(last)
 			meta, err2 := record.List(last.List)
 			if err := errors.Join(err1, err2); err != nil {
@@ -261,12 +262,12 @@ func (s *Store) purge(ctx context.Context, now time.Time, lists []string) (n int
 			if _, err := tx.Exec(ctx, `SELECT todo_mcp.purge($1, $2, $3, $4, $5)`, id, last.Revision, string(meta), string(body), record.UnixNano(now)); err != nil {
 				return err
 			}
-			n++
+			purged = append(purged, id)
 		}
 		return nil
 	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return n, nil
+	return purged, nil
 }

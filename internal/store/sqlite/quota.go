@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"slices"
 	"time"
 
 	"todo-mcp/internal/store/record"
@@ -117,33 +117,42 @@ func (st *statements) forgetContent(id string) error {
 const purgeBatch = 50
 
 // Purge implements todo.Store.
-func (s *Store) Purge(ctx context.Context, now time.Time, lists ...string) (n int, err error) {
-	var purged atomic.Int64 // the writer may still count when ctx has ended
-	for len(lists) > 0 && err == nil {
-		batch := lists[:min(len(lists), purgeBatch)]
-		lists = lists[len(batch):]
-		_, err = s.submit(ctx, func(st *statements) (todo.Snapshot, error) {
-			for _, id := range batch {
-				ok, err := st.purge(id, now)
-				if err != nil {
-					return todo.Snapshot{}, err
-				}
-				if ok {
-					purged.Add(1)
-				}
+func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) (purged []string, err error) {
+	for batch := range slices.Chunk(lists, purgeBatch) {
+		some, err := s.purge(ctx, by, now, batch)
+		if err != nil {
+			return purged, fmt.Errorf("purge lists: %w", err)
+		}
+		purged = append(purged, some...)
+	}
+	return purged, nil
+}
+
+// purge purges lists in one transaction and returns the ids of those there were.
+func (s *Store) purge(ctx context.Context, by todo.Writer, now time.Time, lists []string) ([]string, error) {
+	var purged []string // not to be read after an error: the writer may still be at work
+	_, err := s.submit(ctx, func(st *statements) (todo.Snapshot, error) {
+		purged = nil // the transaction may be tried again
+		for _, id := range lists {
+			ok, err := st.purge(id, by, now)
+			if err != nil {
+				return todo.Snapshot{}, err
 			}
-			return todo.Snapshot{}, nil
-		})
-	}
+			if ok {
+				purged = append(purged, id)
+			}
+		}
+		return todo.Snapshot{}, nil
+	})
 	if err != nil {
-		err = fmt.Errorf("purge lists: %w", err)
+		return nil, err
 	}
-	return int(purged.Load()), err
+	return purged, nil
 }
 
 // purge replaces all revisions of a list by one without content, which tells
 // watchers that it was deleted; ok is false when there is no such list.
-func (st *statements) purge(id string, now time.Time) (ok bool, err error) {
+func (st *statements) purge(id string, by todo.Writer, now time.Time) (ok bool, err error) {
 	var revision, begun int64
 	var principal string
 	err = st.purged.QueryRow(id).Scan(&revision, &principal, &begun)
@@ -157,7 +166,7 @@ func (st *statements) purge(id string, now time.Time) (ok bool, err error) {
 		return false, err
 	}
 	last := todo.Snapshot{List: todo.List{ID: id, Principal: principal, Created: time.Unix(0, begun).UTC()}, Revision: revision + 1,
-		Updated: now.UTC(), Deleted: true, Writer: todo.Writer{Person: true}}
+		Updated: now.UTC(), Deleted: true, Writer: by}
 	meta, err := record.List(last.List)
 	if err != nil {
 		return false, err

@@ -52,9 +52,12 @@ func purge(t *testing.T, s todo.Store) {
 	}
 	kept := mustSave(t, s, list("kept", "x", 1))
 	now := baseTime.Add(time.Hour)
-	if n, err := s.Purge(t.Context(), now, ids...); n != many || err != nil {
-		t.Fatalf("purged %d, %v", n, err)
+	by := todo.Writer{Client: "command line", Variant: "prune", Person: true}
+	purged, err := s.Purge(t.Context(), by, now, ids...)
+	if err != nil {
+		t.Fatal(err)
 	}
+	checkEqual(t, "purged", ids[1:], purged)
 	found, err := s.Find(t.Context(), todo.Query{})
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +74,7 @@ func purge(t *testing.T, s todo.Store) {
 	left := revisions[0]
 	begun := left.List.Created
 	left.Seq, left.List.Created = 0, time.Time{}
-	checkEqual(t, "left", todo.Snapshot{List: todo.List{ID: "l0"}, Revision: 2, Items: []todo.Item{}, Updated: now, Deleted: true, Writer: todo.Writer{Person: true}}, left)
+	checkEqual(t, "left", todo.Snapshot{List: todo.List{ID: "l0"}, Revision: 2, Items: []todo.Item{}, Updated: now, Deleted: true, Writer: by}, left)
 	if begun.IsZero() {
 		t.Error("the list does not say when it began")
 	}
@@ -140,7 +143,7 @@ func abandoned(t *testing.T, s todo.Store) {
 			t.Errorf("65: %s: %v", id, err)
 		}
 	}
-	if _, err := s.Purge(t.Context(), now, "new"); err != nil {
+	if _, err := s.Purge(t.Context(), todo.Writer{}, now, "new"); err != nil {
 		t.Fatal(err)
 	}
 	if err := begin(t, s, "one more", "one more", now); err != nil {
@@ -160,7 +163,7 @@ func full(t *testing.T, s todo.Store) {
 	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 2+more {
 		t.Errorf("65: revision %d, want %d: %v", got.Revision, 2+more, err)
 	}
-	if _, err := s.Purge(t.Context(), time.Now(), "a", "other0", "other1", "other2", "other3", "other4", "other5"); err != nil {
+	if _, err := s.Purge(t.Context(), todo.Writer{}, time.Now(), "a", "other0", "other1", "other2", "other3", "other4", "other5"); err != nil {
 		t.Fatal(err)
 	}
 	mustSave(t, s, bulky("b", 1))
