@@ -34,11 +34,35 @@ func TestNoticeLag(t *testing.T) {
 	if lag := s.NoticeLag(); lag <= 0 || lag > 10*time.Second {
 		t.Errorf("after a save: %v", lag)
 	}
+	s.notices.lag.mu.Lock()
+	s.notices.lag.last, s.notices.lag.came = 5*time.Second, time.Now().Add(-lagAge)
+	s.notices.lag.mu.Unlock()
+	if lag := s.NoticeLag(); lag != 0 {
+		t.Errorf("a minute after a slow notice, without a save since: %v", lag)
+	}
 	s.notices.stop() // as when the connection is lost for good
 	s.notices.lag.last = 0
 	save(2)
 	first := s.NoticeLag()
 	await(t, "the lag to grow", func() bool { return s.NoticeLag() > first })
+}
+
+// A notice that was sent while nobody listened never comes: it is waited for no
+// more when this server listens again.
+func TestNoticeLagAfterALostConnection(t *testing.T) {
+	s := open(t, newDatabase(t))
+	defer s.Close()
+	lag := &s.notices.lag
+	lag.mu.Lock()
+	lag.sent = time.Now().Add(-time.Hour)
+	lag.mu.Unlock()
+	if s.NoticeLag() < time.Hour {
+		t.Error("it is not waited for")
+	}
+	if _, err := s.pool.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()`); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the lag to end", func() bool { return s.NoticeLag() == 0 })
 }
 
 // await waits until a condition holds.

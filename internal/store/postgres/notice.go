@@ -45,7 +45,12 @@ type noticeLag struct {
 	sent   time.Time // the same of the notice that is under way; zero: none is
 	sender uint32    // the database's process that sends it
 	last   time.Duration
+	came   time.Time // when the notice of last came back
 }
+
+// lagAge is for how long the lag of a notice that came back is told: on a server
+// that saves nothing any more it says nothing of how notices are.
+const lagAge = time.Minute
 
 // wish is called when a notice is to be sent.
 func (l *noticeLag) wish() {
@@ -71,17 +76,29 @@ func (l *noticeLag) receive(process uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if process == l.sender && !l.sent.IsZero() {
-		l.last, l.sent = time.Since(l.sent), time.Time{}
+		l.last, l.sent, l.came = time.Since(l.sent), time.Time{}, time.Now()
 	}
 }
 
+// listening is called when this server has begun to listen, perhaps again: a notice
+// that was sent before may never come, and what it told is read anyhow.
+func (l *noticeLag) listening() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sent = time.Time{}
+}
+
 // NoticeLag returns how long the last notice of a save took to come back from the
-// database, or how long the one that is to come is taking, if that is longer.
+// database, 0 when that was a minute ago, or how long the one that is to come is
+// taking, if that is longer.
 func (s *Store) NoticeLag() time.Duration {
 	l := &s.notices.lag
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	lag := l.last
+	lag := time.Duration(0)
+	if time.Since(l.came) < lagAge {
+		lag = l.last
+	}
 	for _, since := range []time.Time{l.sent, l.waits} {
 		if !since.IsZero() {
 			lag = max(lag, time.Since(since))
@@ -146,6 +163,7 @@ func (n *notices) run(ctx context.Context) {
 		if err != nil {
 			closeConn(conn)
 			conn, pause = nil, reconnectAfter
+			n.lag.wish()
 			select {
 			case n.wake <- struct{}{}: // it is still to be sent
 			default:
@@ -180,6 +198,7 @@ func (n *notices) listen(ctx context.Context) error {
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
 	}
+	n.lag.listening()
 	for {
 		n.hintAll()
 		notice, err := conn.WaitForNotification(ctx)
