@@ -57,11 +57,21 @@ func (s *Server) answer(ctx context.Context, tool *tools.Tool, req mcp.CallToolR
 		return nil, err
 	}
 	result, err := call(raw)
-	if err != nil {
+	switch {
+	case abandoned(ctx, err):
+		s.Log.Debug("the caller has gone", "tool", tool.Name, "error", err)
+		return nil, err
+	case err != nil:
 		s.Log.Error("call failed", "tool", tool.Name, "error", err)
 		return nil, err
 	}
 	return s.convert(result, knownClient(clientOf(ctx).Name)), nil
+}
+
+// abandoned reports whether a request failed because its caller had gone: that is no
+// failure of the server's.
+func abandoned(ctx context.Context, err error) bool {
+	return errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled)
 }
 
 // rawArguments returns the arguments as the client sent them. A caller within

@@ -39,15 +39,19 @@ type Operation struct {
 	// Transport is "pipe" for stdio and "tcp" for HTTP.
 	Transport string
 	// ErrorType is empty for a request that succeeded, "tool_error" for a result
-	// that says so, and else the code of the JSON-RPC error.
+	// that says so, "cancelled" for one whose caller had gone before it was answered,
+	// and else the code of the JSON-RPC error.
 	ErrorType string
 	// Meta is the request's _meta, nil for none; Header is empty on stdio.
 	Meta   *mcp.Meta
 	Header http.Header
 }
 
-// toolError is the [Operation.ErrorType] of a result with isError.
-const toolError = "tool_error"
+// Values of [Operation.ErrorType].
+const (
+	toolError = "tool_error" // a result with isError
+	cancelled = "cancelled"  // see abandoned
+)
 
 // unlisted is the [Operation.Method] of a method that is not of MCP.
 const unlisted = "_OTHER"
@@ -63,7 +67,9 @@ func (c Config) observe(hooks *mcpserver.Hooks) []mcpserver.ServerOption {
 	})
 	hooks.AddOnError(func(ctx context.Context, _ any, _ mcp.MCPMethod, _ any, err error) {
 		var e interface{ ToJSONRPCError() mcp.JSONRPCError }
-		if errors.As(err, &e) {
+		if abandoned(ctx, err) {
+			operationOf(ctx).ErrorType = cancelled
+		} else if errors.As(err, &e) {
 			operationOf(ctx).ErrorType = strconv.Itoa(e.ToJSONRPCError().Error.Code)
 		}
 	})

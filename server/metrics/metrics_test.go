@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -64,6 +65,45 @@ func TestMetrics(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in\n%s", want, got)
 		}
+	}
+}
+
+// BAD-INPUT 28: a call whose client hangs up is no failure of the server's, neither
+// in the metrics nor in the log.
+func TestCancelledCalls(t *testing.T) {
+	var log servertest.Log
+	st := servertest.Slow{Store: memory.New(), Saving: make(chan string), Let: make(chan struct{})}
+	m := metrics.New("v1")
+	s := servertest.New(t, store.Observed(st, m.Store()), func(c *server.Config) {
+		c.Observers, c.Log = []server.Observer{m}, log.Logger()
+	})
+	base := servertest.Serve(t, s, func(c *web.Config) { c.Metrics = m }).URL
+	session := servertest.Session(t, base+"/mcp", "tester")
+	ctx, hangUp := context.WithCancel(t.Context())
+	go func() {
+		<-st.Saving
+		hangUp()
+	}()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/mcp", strings.NewReader(servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	req.Header.Set("Mcp-Session-Id", session)
+	if res, err := http.DefaultClient.Do(req); err == nil {
+		res.Body.Close()
+		t.Fatal("it was answered: ", res.Status)
+	}
+	var got string
+	for call := `mcp_method_name="tools/call"`; !strings.Contains(got, call); {
+		got = scrape(t, base)
+	}
+	if !strings.Contains(got, `error_type="cancelled"`) || strings.Contains(got, "-32603") {
+		t.Error(got)
+	}
+	if lines := log.Take(); len(lines) > 0 {
+		t.Error(lines)
 	}
 }
 
