@@ -34,7 +34,7 @@ func allowedImports() map[string][]string {
 		"server/edge":              {model, "server/sse"},
 		"server/auth":              {model, "server/asset", "server/edge", "server/palette", "server/signed"},
 		"server/signed":            {},
-		"server/metrics":           {"server", "internal/store"},
+		"server/metrics":           {"server", "internal/store", model},
 		"server/web":               {"server", "server/auth", "server/mcphttp", "server/api", "server/panel", "server/edge", "server/sse", model},
 		"server/traces":            {"server", "internal/store"},
 		"internal/todo":            {},

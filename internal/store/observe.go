@@ -17,7 +17,8 @@ type Observer interface {
 
 // Outcome says in one word how an operation ended. The words are applied (it did
 // what it was asked), missing ([todo.ErrNotFound]), conflict
-// ([todo.ConflictError]), refused (for a reason that a repeat meets again),
+// ([todo.ConflictError]), full (a quota is reached: [todo.ErrTooManyLists],
+// [todo.ErrStoreFull]), refused ([todo.ErrOperationReused]: its caller's mistake),
 // unknown ([todo.ErrUnknownOutcome]), cancelled (its caller had gone) and failed
 // (the store could not do it; nothing changed).
 func Outcome(err error) string {
@@ -31,7 +32,9 @@ func Outcome(err error) string {
 		return "conflict"
 	case errors.Is(err, todo.ErrNotFound):
 		return "missing"
-	case errors.Is(err, todo.ErrTooManyLists), errors.Is(err, todo.ErrStoreFull), errors.Is(err, todo.ErrOperationReused):
+	case errors.Is(err, todo.ErrTooManyLists), errors.Is(err, todo.ErrStoreFull):
+		return "full"
+	case errors.Is(err, todo.ErrOperationReused):
 		return "refused"
 	case errors.Is(err, context.Canceled):
 		return "cancelled"

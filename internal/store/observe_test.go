@@ -54,7 +54,7 @@ func TestObservedTellsOfEveryCall(t *testing.T) {
 		st.Announce(t.Context(), todo.Announcement{}), second(st.Announced(t.Context(), 0)), second(st.Purge(t.Context(), todo.Writer{}, time.Now(), "a")),
 	}
 	want := map[string]int{
-		"save applied": 1, "save conflict": 1, "save refused": 1, "save cancelled": 1, "load applied": 1, "load missing": 1, "last_by missing": 1,
+		"save applied": 1, "save conflict": 1, "save full": 1, "save cancelled": 1, "load applied": 1, "load missing": 1, "last_by missing": 1,
 		"find applied": 1, "position applied": 1, "history applied": 1, "bind applied": 1, "bindings applied": 1, "holders applied": 1,
 		"note_host_call applied": 1, "host_call applied": 1, "announce applied": 1, "announced applied": 1, "purge applied": 1,
 	}
@@ -70,7 +70,8 @@ func TestOutcome(t *testing.T) {
 	for want, err := range map[string]error{
 		"unknown": fmt.Errorf("save: %w (%w)", todo.ErrUnknownOutcome, context.Canceled),
 		"failed":  errors.New("the disk is full"),
-		"refused": &todo.FullError{Err: todo.ErrStoreFull},
+		"full":    &todo.FullError{Err: todo.ErrStoreFull},
+		"refused": fmt.Errorf("save: %w", todo.ErrOperationReused),
 	} {
 		if got := store.Outcome(err); got != want {
 			t.Errorf("%v: %s, want %s", err, got, want)

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"todo-mcp/internal/store"
+	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 )
 
@@ -96,7 +97,11 @@ func known(method string) string {
 }
 
 // Store returns the observer that times a store.
-func (m *Metrics) Store() store.Observer { return storeObserver{m.store} }
+func (m *Metrics) Store() store.Observer {
+	// An alert sees the first save that a quota refuses only if there was none before.
+	m.store.WithLabelValues("save", store.Outcome(todo.ErrStoreFull))
+	return storeObserver{m.store}
+}
 
 type storeObserver struct{ took *prometheus.HistogramVec }
 
