@@ -129,6 +129,29 @@ func TestUnknownAndRefused(t *testing.T) {
 	}
 }
 
+// newestOnly is a store of which earlier revisions cannot be read.
+type newestOnly struct{ todo.Store }
+
+func (n newestOnly) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	if revision > 0 {
+		return todo.Snapshot{}, errors.New("not to be read")
+	}
+	return n.Store.Load(ctx, list, revision)
+}
+
+// What a write changed is known without a read of the revision that it replaced.
+func TestLinesCostNoRead(t *testing.T) {
+	var out bytes.Buffer
+	board := todo.NewBoard(audit.Store(newestOnly{memory.New()}, audit.ToWriter(&out, slog.New(slog.DiscardHandler))))
+	defer board.Close()
+	for n := range 3 {
+		apply(t, board.As(""), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}}, Change: func(d *todo.Draft) error { d.Append(fmt.Sprint(n)); return nil }})
+	}
+	if diff := cmp.Diff([]string{`{"added":1}`, `{"added":1}`, `{"added":1}`}, read(t, out.String(), "changes")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // failing is a store of which a purge fails when it has removed some lists.
 type failing struct {
 	todo.Store

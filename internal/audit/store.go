@@ -98,10 +98,13 @@ func (a *audited) Save(ctx context.Context, next todo.Snapshot, bindings ...todo
 }
 
 // changes counts what a saved revision changed; nil if the revision before it is
-// not kept or cannot be read.
+// not kept or cannot be read. It is read only where a board did not say it.
 func (a *audited) changes(ctx context.Context, after todo.Snapshot) *changes {
 	if after.Revision == 1 {
 		return countChanges(todo.Snapshot{}, after)
+	}
+	if before, ok := todo.Replaced(ctx); ok && before.List.ID == after.List.ID && before.Revision == after.Revision-1 {
+		return countChanges(before, after)
 	}
 	before, err := a.Store.Load(ctx, after.List.ID, after.Revision-1)
 	if err != nil {

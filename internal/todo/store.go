@@ -75,6 +75,22 @@ type Store interface {
 	HostCalls
 }
 
+type replacedKey struct{}
+
+// withReplaced returns a context for [Store.Save], which has the snapshot that the
+// save replaces.
+func withReplaced(ctx context.Context, before Snapshot) context.Context {
+	return context.WithValue(ctx, replacedKey{}, before)
+}
+
+// Replaced returns, from the context of a [Store.Save], the snapshot that the save
+// replaces, so that a store that wraps another one need not read it; ok is false
+// where it is not known.
+func Replaced(ctx context.Context) (before Snapshot, ok bool) {
+	before, ok = ctx.Value(replacedKey{}).(Snapshot)
+	return before, ok
+}
+
 // Bindings say which lists conversations hold.
 type Bindings interface {
 	// Bind stores bindings without a save. A Seen that is older than the stored

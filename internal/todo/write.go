@@ -218,7 +218,7 @@ func (b *Board) change(ctx context.Context, w Write, h held, saw Snapshot, repor
 	if next.Revision == 1 {
 		next.List = b.begun(w, next)
 	}
-	after, err := b.save(ctx, next, b.bindings(w, h, next))
+	after, err := b.save(withReplaced(ctx, before), next, b.bindings(w, h, next))
 	if err != nil {
 		return Outcome{After: before}, err
 	}
