@@ -12,44 +12,44 @@ import (
 
 	"todo-mcp/server"
 	"todo-mcp/server/auth"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/web"
 )
 
 // serveLAN serves the lists of this machine on its network too, to who has a token
 // that is valid until the process ends, and prints the address with the token, also
-// as a QR code. done ends that, as does ctx.
-func (a *app) serveLAN(ctx context.Context, s *server.Server, own net.Addr, ip netip.Addr) (done func(), err error) {
+// as a QR code. done ends that, as does ctx, after --drain.
+func (a *app) serveLAN(ctx context.Context, s *server.Server, own net.Addr, ip netip.Addr) (network *edge.Edge, done func(), err error) {
 	tcp, ok := own.(*net.TCPAddr)
 	if !ok {
-		return nil, fmt.Errorf("no port in %s", own)
+		return nil, nil, fmt.Errorf("no port in %s", own)
 	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(ip.String(), strconv.Itoa(tcp.Port)))
 	if err != nil {
-		return nil, fmt.Errorf("listen on the network: %w", err)
+		return nil, nil, fmt.Errorf("listen on the network: %w", err)
 	}
 	tokens := auth.NewTokens("")
 	text := tokens.Add(auth.Token{Name: "phone", Scopes: []string{auth.ScopeRead, auth.ScopeWrite}})
 	config := a.webConfig(s)
 	config.SignIn = auth.New(auth.Config{Tokens: tokens, Direct: true, Key: a.sessionKey, Log: a.logger()})
 	if config.TLS, err = a.loadTLS(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	handler, err := web.New(s, config)
-	if err != nil {
-		return nil, err
+	if network, err = web.New(s, config); err != nil {
+		return nil, nil, err
 	}
 	url := a.scheme() + "://" + listener.Addr().String() + "/signin#" + text
 	fmt.Fprintf(a.Stdout, "\nOn your phone in this network, until this process ends:\n\n  %s\n\n", url)
 	qrterminal.GenerateHalfBlock(url, qrterminal.L, a.Stdout)
-	ctx, stop := context.WithCancel(ctx)
+	draining, drained := network.Drain(ctx, a.operator.drain)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := handler.Serve(ctx, listener); err != nil {
+		if err := network.Serve(draining, listener); err != nil {
 			a.logger().Error("the network is not served any more", "error", err)
 		}
 	}()
-	return func() { stop(); <-ended }, nil
+	return network, func() { drained(); <-ended }, nil
 }
 
 // lanAddress returns the address of this machine in a private network, IPv4

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"todo-mcp/server/servertest"
 )
 
 // greeting is what serve prints, once it is whole.
@@ -32,24 +35,19 @@ func (g *greeting) Write(p []byte) (int, error) {
 }
 
 // With --lan, this machine needs no token, and its network does: the address that
-// is printed signs in, also from the QR code's page.
+// is printed signs in, also from the QR code's page. The streams there count, and it is
+// drained as this machine's own address is (BAD-INPUT 58).
 func TestServeLAN(t *testing.T) {
 	s, err := load(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.store, s.addr = "memory", "127.0.0.1:0"
+	s.store, s.addr, s.operator.drain = "memory", "127.0.0.1:0", time.Second
 	out := &greeting{whole: make(chan string, 1), until: "Stop with Ctrl-C"}
 	a := &app{Env: Env{Stdout: out, Stderr: io.Discard, Getenv: func(string) string { return "" }}, settings: s}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- a.serveOn(ctx, netip.MustParseAddr("127.0.0.2")) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
 	stdout := <-out.whole
 	loopback := regexp.MustCompile(`http://127.0.0.1:[0-9]+`).FindString(stdout)
 	i := strings.Index(stdout, "http://127.0.0.2:")
@@ -80,6 +78,37 @@ func TestServeLAN(t *testing.T) {
 	res.Body.Close()
 	if res.StatusCode != 200 {
 		t.Errorf("with the token: %d", res.StatusCode)
+	}
+	stream := servertest.OpenStream(t, "GET", base+"/api/events", "", "Authorization", "Bearer "+token)
+	if res, err = http.Get(loopback + "/metrics"); err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if metrics, err := io.ReadAll(res.Body); err != nil || !strings.Contains(string(metrics), "todo_streams_open 1\n") {
+		t.Errorf("the stream is not counted: %v", err)
+	}
+	stop()
+	checkDrains(t, base)
+	stream.Expect(": the server stops")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// checkDrains checks that a server that was told to stop says so, and still takes
+// connections then.
+func checkDrains(t *testing.T, base string) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for stopping := 0; stopping < 20; {
+		res, err := client.Get(base + "/readyz")
+		if err != nil {
+			t.Fatal("58: ", err)
+		}
+		res.Body.Close()
+		if res.StatusCode == http.StatusServiceUnavailable {
+			stopping++
+		}
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/traces"
-	"todo-mcp/server/web"
 )
 
 // observed returns a store that tells of its calls whoever is to be told.
@@ -149,21 +148,14 @@ func operatorAddress() kind[string] {
 	})
 }
 
-// measured returns the HTTP handler, of which the metrics tell.
-func (a *app) measured(s *server.Server, c web.Config) (*edge.Edge, error) {
-	if a.metrics != nil && a.operator.addr == "" && !a.signsIn() {
-		c.Metrics = a.metrics
-	}
-	e, err := web.New(s, c)
-	if err == nil && a.metrics != nil {
-		a.measure(s.Board, e)
-	}
-	return e, err
-}
-
-// measure adds what a board and an edge say of themselves to the metrics.
-func (a *app) measure(board *todo.Board, e *edge.Edge) {
-	a.metrics.Gauge("todo_streams_open", "Open event streams, of pages, front ends and MCP clients.", func() float64 { return float64(e.OpenStreams()) })
+// measure adds what a board and all edges say of themselves to the metrics.
+func (a *app) measure(board *todo.Board, edges ...*edge.Edge) {
+	a.metrics.Gauge("todo_streams_open", "Open event streams, of pages, front ends and MCP clients.", func() (open float64) {
+		for _, e := range edges {
+			open += float64(e.OpenStreams())
+		}
+		return open
+	})
 	if a.audit != nil {
 		a.metrics.Gauge("todo_audit_waiting_bytes", "Lines of the audit log that could not be written yet.", func() float64 { return float64(a.audit.Waiting()) })
 	}

@@ -103,13 +103,16 @@ func (a *app) serveOn(ctx context.Context, lan netip.Addr) error {
 	if err != nil {
 		return err
 	}
+	edges := []*edge.Edge{handler}
 	if lan.IsValid() {
-		done, err := a.serveLAN(ctx, s, listener.Addr(), lan)
+		network, done, err := a.serveLAN(ctx, s, listener.Addr(), lan)
 		if err != nil {
 			return err
 		}
 		defer done()
+		edges = append(edges, network)
 	}
+	a.measure(s.Board, edges...)
 	endAdmin, err := a.serveAdmin(handler)
 	if err != nil {
 		return err
@@ -145,7 +148,10 @@ func (a *app) newWeb(s *server.Server) (*edge.Edge, error) {
 	if err := a.secure(&config); err != nil {
 		return nil, err
 	}
-	return a.measured(s, config)
+	if a.metrics != nil && a.operator.addr == "" && !a.signsIn() {
+		config.Metrics = a.metrics
+	}
+	return web.New(s, config)
 }
 
 // webConfig returns the configuration of HTTP without who may use it.
