@@ -20,6 +20,7 @@ var version = ""
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // the second signal ends the process as it does any other
 	// Without this a write to a standard output that was closed would kill the
 	// process. It returns an error instead, and the process still closes its
 	// store.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 
 	"golang.org/x/term"
 
@@ -97,9 +98,11 @@ func (a *app) newTools() ([]*tools.Tool, *prompts.Texts, error) {
 
 // openServer opens the store and returns a server on it; done closes both.
 func (a *app) openServer() (s *server.Server, done func(), err error) {
+	hangups := a.catchHangups()
 	endTraces := a.startTraces()
 	board, closeStore, err := a.open()
 	if err != nil {
+		signal.Stop(hangups)
 		endTraces()
 		return nil, nil, err
 	}
@@ -114,11 +117,12 @@ func (a *app) openServer() (s *server.Server, done func(), err error) {
 		err = a.audit.Check()
 	}
 	if err != nil {
+		signal.Stop(hangups)
 		closeStore()
 		endTraces()
 		return nil, nil, err
 	}
-	endReopening := a.reopenAudit()
+	endReopening := a.reopenAudit(hangups)
 	return s, func() { s.Close(); endReopening(); closeStore(); endTraces() }, nil
 }
 

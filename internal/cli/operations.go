@@ -53,18 +53,27 @@ func (a *app) audited(st todo.Store) todo.Store {
 	return audit.Store(st, a.audit)
 }
 
-// reopenAudit reopens the audit log, if there is one, whenever this process is sent
-// SIGHUP, until end is called. Without an audit log SIGHUP ends the process.
-func (a *app) reopenAudit() (end func()) {
-	if a.audit == nil {
-		return func() {}
-	}
+// catchHangups returns a channel that receives each SIGHUP from now on: a service
+// manager may send one at any time, and it ends no server. It receives none in a
+// terminal, unless there is an audit log: there SIGHUP says that the terminal is
+// closed, and ends the process.
+func (a *app) catchHangups() chan os.Signal {
 	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
+	if a.operator.audit != "" || !a.isTerminalIn() {
+		signal.Notify(hangups, syscall.SIGHUP)
+	}
+	return hangups
+}
+
+// reopenAudit reopens the audit log, if there is one, at each hangup, until end is
+// called.
+func (a *app) reopenAudit(hangups chan os.Signal) (end func()) {
 	var reopening sync.WaitGroup
 	reopening.Go(func() {
 		for range hangups {
-			a.audit.Reopen()
+			if a.audit != nil {
+				a.audit.Reopen()
+			}
 		}
 	})
 	return func() {

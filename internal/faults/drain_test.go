@@ -5,8 +5,10 @@ package faults
 import (
 	"io"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -99,4 +101,39 @@ func TestDrain(t *testing.T) {
 		t.Errorf("58: it took %d calls and ended after %s", taken, took)
 	}
 	report.Add(t, row{Fault: "SIGTERM with --drain 2", Tried: "calls and streams", Times: "once", Acknowledged: taken, Notes: "exit 0 after " + took.Round(10*time.Millisecond).String()})
+}
+
+// BAD-INPUT 58: a second signal ends a server that drains at once, as Ctrl-C twice.
+func TestSecondSignal(t *testing.T) {
+	s, err := newServing(t, t.TempDir(), nil, "--store", "memory", "--drain", "3600")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Terminate(); err != nil {
+		t.Fatal(err)
+	}
+	awaitStopping(t, time.Now().Add(stopTimeout), s.url)
+	if err := s.Terminate(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Wait(stopTimeout); err == nil || !strings.Contains(err.Error(), "signal: terminated") {
+		t.Errorf("58: %v", err)
+	}
+}
+
+// A server without an audit log goes on after SIGHUP, by which service managers
+// reload: it does then what SIGTERM asks for, and ends without an error.
+func TestHangup(t *testing.T) {
+	s, err := newServing(t, t.TempDir(), nil, "--store", "memory")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, signal := range []os.Signal{syscall.SIGHUP, syscall.SIGTERM} {
+		if err := s.Cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Wait(stopTimeout + stopGrace); err != nil {
+		t.Errorf("it ended with %v: %s", err, s.Log)
+	}
 }
