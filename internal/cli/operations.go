@@ -184,11 +184,19 @@ func (a *app) serveAdmin(e *edge.Edge) (end func(), err error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = srv.Serve(l) // until it is closed
+		a.serveUntilClosed(srv, l)
 	}()
 	fmt.Fprintf(a.Stderr, "todo-mcp: for operators: http://%s/metrics\n", l.Addr())
 	return func() {
 		_ = srv.Close()
 		<-ended
 	}, nil
+}
+
+// serveUntilClosed serves the address for operators until srv is closed. It logs why
+// it ended otherwise: then nobody sees the metrics any more.
+func (a *app) serveUntilClosed(srv *http.Server, l net.Listener) {
+	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		a.logger().Error("the address for operators is not served any more", "error", err)
+	}
 }

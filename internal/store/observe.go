@@ -8,7 +8,9 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Observer is told of every call of a store. It is safe for concurrent use.
+// Observer is told of the calls of a store's methods, those of [todo.Store]. What
+// only some stores can do, which [As] finds, is not told: subscriptions of sessions
+// and the key of session ids. It is safe for concurrent use.
 type Observer interface {
 	// Begin is called before an operation, which is named as the method in snake case. The operation runs
 	// with the context that it returns, and calls end with its error.
@@ -42,7 +44,7 @@ func Outcome(err error) string {
 	return "failed"
 }
 
-// Observed returns a store that tells observers of each call, the first of them
+// Observed returns a store that tells observers of its calls, the first of them
 // around the others. Watch and Close, which last as long as the store is used,
 // and what answers from memory, are not told.
 func Observed(st todo.Store, observers ...Observer) todo.Store {

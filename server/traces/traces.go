@@ -77,7 +77,7 @@ func New(ctx context.Context, version string, log *slog.Logger) (*Traces, error)
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	return &Traces{
 		provider: provider, tracer: provider.Tracer("todo-mcp", trace.WithInstrumentationVersion(version)),
-		context: propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}),
+		context: propagation.TraceContext{},
 	}, nil
 }
 
