@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,8 +18,10 @@ import (
 // session's stream may be at another one than its requests, or go on there.
 type shared struct {
 	store todo.Subscriptions
-	mu    sync.Mutex
-	after int64 // the Seq up to which those of all sessions are known here
+	after int64 // the Seq up to which those of all sessions are known here; of run
+
+	mu     sync.Mutex
+	unread map[string]struct{} // sessions with a stream here whose own could not be read
 }
 
 // sessionKey is what a session is known by here and in a store: a digest of its id,
@@ -70,50 +74,67 @@ func (h *shared) begin(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sharedInterval)
 	defer cancel()
 	if position, err := h.store.Position(ctx); err == nil {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.after = max(h.after, position)
+		h.after = position
 	}
 }
 
+// pull reads what is new, a page at a time, and what could not be read before.
 func (h *shared) pull(ctx context.Context, s *subscriptions) {
 	if !s.anySession() {
 		return // nobody to tell; they are read when somebody is here
 	}
 	ctx, cancel := context.WithTimeout(ctx, sharedInterval)
 	defer cancel()
-	h.mu.Lock()
-	after := h.after
-	h.mu.Unlock()
-	fresh, err := h.store.SubscriptionsAfter(ctx, after)
-	if err != nil || len(fresh) == 0 {
-		return // the next time
-	}
-	for _, one := range fresh {
-		if peer, here := s.streaming(one); here {
-			s.apply(WithPeer(ctx, peer), one)
+	h.retry(ctx, s)
+	for {
+		fresh, err := h.store.SubscriptionsAfter(ctx, h.after)
+		if err != nil || len(fresh) == 0 {
+			return // the next time
 		}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.after == after { // else a session could not be read meanwhile
+		for _, one := range fresh {
+			if peer, here := s.streaming(one.Session); here && !s.knows(one) {
+				s.apply(WithPeer(ctx, peer), one)
+			}
+		}
 		h.after = fresh[len(fresh)-1].Seq
 	}
 }
 
 // load adds to a session, whose stream has just begun, what it subscribed to before.
+// That its client hangs up meanwhile is no failure of the store.
 func (h *shared) load(ctx context.Context, s *subscriptions, session string) {
-	reading, cancel := context.WithTimeout(ctx, sharedInterval)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedInterval)
 	defer cancel()
-	all, err := h.store.SubscriptionsOf(reading, session)
-	if err != nil {
+	if !h.read(ctx, s, session) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.after = 0 // the next pull reads those of all
-		return
+		h.unread[session] = struct{}{}
 	}
+}
+
+// read adds to a session what is stored for it, and reports whether it could be read.
+func (h *shared) read(ctx context.Context, s *subscriptions, session string) bool {
+	all, err := h.store.SubscriptionsOf(ctx, session)
 	for _, one := range all {
 		s.apply(ctx, one)
+	}
+	return err == nil
+}
+
+// retry reads those of the sessions for which that failed, until it fails again.
+// Those without a stream here need it no more.
+func (h *shared) retry(ctx context.Context, s *subscriptions) {
+	h.mu.Lock()
+	sessions := slices.Collect(maps.Keys(h.unread))
+	h.mu.Unlock()
+	for _, session := range sessions {
+		peer, here := s.streaming(session)
+		if here && !h.read(WithPeer(ctx, peer), s, session) {
+			return
+		}
+		h.mu.Lock()
+		delete(h.unread, session)
+		h.mu.Unlock()
 	}
 }
 
@@ -137,20 +158,27 @@ func (s *subscriptions) anySession() bool {
 	return len(s.sessions) > 0
 }
 
-// streaming reports whether the session of a subscription that is not known here has
-// a stream here, and whose it is.
-func (s *subscriptions) streaming(one todo.Subscription) (peer Peer, here bool) {
+// streaming reports whether a session has a stream here, and whose it is.
+func (s *subscriptions) streaming(session string) (peer Peer, here bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sub := s.sessions[one.Session]
+	sub := s.sessions[session]
 	if sub == nil {
 		return Peer{}, false
 	}
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
+	return sub.peer, sub.out != nil
+}
+
+// knows reports whether a subscription is one that a session has here, of a
+// conversation that is known here.
+func (s *subscriptions) knows(one todo.Subscription) bool {
+	sub := s.session(one.Session)
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
 	_, known := sub.conversations[one.Conversation.Key]
-	known = known && sub.uris[one.URI] && !one.Ended
-	return sub.peer, sub.out != nil && !known
+	return known && sub.uris[one.URI] && !one.Ended
 }
 
 // tell stores for other servers what a session subscribed to, or no longer does.

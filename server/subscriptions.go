@@ -64,7 +64,7 @@ func newSubscriptions(s *Server) *subscriptions {
 	ctx, stop := context.WithCancel(context.Background())
 	subs := &subscriptions{server: s, ctx: ctx, stop: stop, sessions: make(map[string]*subscriber), all: make(map[*subscriber]struct{})}
 	if s.Subscriptions != nil {
-		subs.shared = &shared{store: s.Subscriptions}
+		subs.shared = &shared{store: s.Subscriptions, unread: make(map[string]struct{})}
 		subs.work.Go(func() { subs.shared.run(ctx, subs) })
 	}
 	return subs

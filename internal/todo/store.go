@@ -174,7 +174,8 @@ type Subscriptions interface {
 	SubscriptionsOf(ctx context.Context, session string) ([]Subscription, error)
 
 	// SubscriptionsAfter reads those of all sessions with a Seq above after, in the
-	// order of Seq, the ended ones too. Who goes on from the last Seq misses none.
+	// order of Seq, the ended ones too: some hundreds, and all that have the last
+	// Seq. Who goes on from there until it finds nothing misses none.
 	SubscriptionsAfter(ctx context.Context, after int64) ([]Subscription, error)
 
 	// Position and Watch are those of [Store].

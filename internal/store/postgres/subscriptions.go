@@ -41,9 +41,14 @@ func (s *Store) SubscriptionsOf(ctx context.Context, session string) ([]todo.Sub
 		plain(session), record.UnixNano(time.Now()))
 }
 
+// pageSize is about how many rows a server reads at once of what others stored. Those
+// of one transaction have the same seq and come together.
+const pageSize = 500
+
 // SubscriptionsAfter implements todo.Subscriptions.
 func (s *Store) SubscriptionsAfter(ctx context.Context, after int64) ([]todo.Subscription, error) {
-	return s.querySubscriptions(ctx, `SELECT`+subscriptionColumns+`FROM todo_mcp.subscriptions WHERE seq > $1 AND seq < todo_mcp.settled() ORDER BY seq`, after)
+	return s.querySubscriptions(ctx, `SELECT`+subscriptionColumns+`FROM todo_mcp.subscriptions WHERE seq > $1 AND seq < todo_mcp.settled()
+		ORDER BY seq FETCH FIRST $2 ROWS WITH TIES`, after, pageSize)
 }
 
 func (s *Store) querySubscriptions(ctx context.Context, sql string, args ...any) (found []todo.Subscription, err error) {
