@@ -187,10 +187,12 @@ func (c Config) instructions() (string, error) {
 	return text + " " + fill(panel, "address", c.Panel), err
 }
 
-// EndSession removes the subscriptions of an HTTP session that has ended; its
-// conversation counts as gone.
+// EndSession removes the subscriptions of an HTTP session that has ended, also at
+// other servers; its conversation counts as gone.
 func (s *Server) EndSession(ctx context.Context, id string) {
-	s.subscriptions.drop(id)
+	key := sessionIDKey(id)
+	s.subscriptions.drop(key)
+	s.subscriptions.unshare(ctx, key, "")
 	c := s.caller(s.newRequest(ctx, nil))
 	if c.who.Shared {
 		return // it is not the conversation that has ended

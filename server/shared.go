@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -26,8 +27,10 @@ type shared struct {
 
 // sessionKey is what a session is known by here and in a store: a digest of its id,
 // with which nobody can call.
-func sessionKey(session mcpserver.ClientSession) string {
-	sum := sha256.Sum256([]byte(session.SessionID()))
+func sessionKey(session mcpserver.ClientSession) string { return sessionIDKey(session.SessionID()) }
+
+func sessionIDKey(id string) string {
+	sum := sha256.Sum256([]byte(id))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
@@ -92,7 +95,7 @@ func (h *shared) pull(ctx context.Context, s *subscriptions) {
 			return // the next time
 		}
 		for _, one := range fresh {
-			if peer, here := s.streaming(one.Session); here && !s.knows(one) {
+			if peer, here := s.streaming(one.Session); one.Ended || here && !s.knows(one) {
 				s.apply(WithPeer(ctx, peer), one)
 			}
 		}
@@ -178,15 +181,36 @@ func (s *subscriptions) knows(one todo.Subscription) bool {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
 	_, known := sub.conversations[one.Conversation.Key]
-	return known && sub.uris[one.URI] && !one.Ended
+	return known && sub.uris[one.URI]
 }
 
-// tell stores for other servers what a session subscribed to, or no longer does.
-func (s *subscriptions) tell(ctx context.Context, one todo.Subscription) {
+// share stores for other servers what a session subscribes to. It returns an error
+// when the session has as many subscriptions as it may have on all servers together.
+func (s *subscriptions) share(ctx context.Context, one todo.Subscription) error {
+	return s.tell(ctx, func(ctx context.Context, store todo.Subscriptions) error {
+		return store.Subscribe(ctx, one, s.server.MaxSubscriptions)
+	})
+}
+
+// unshare stores for other servers that a session no longer subscribes to a resource,
+// or to any when uri is empty.
+func (s *subscriptions) unshare(ctx context.Context, session, uri string) {
+	_ = s.tell(ctx, func(ctx context.Context, store todo.Subscriptions) error { return store.Unsubscribe(ctx, session, uri) }) // the end is never too many
+}
+
+// tell stores something for other servers. That the store cannot do it is no error:
+// here the subscription works.
+func (s *subscriptions) tell(ctx context.Context, store func(context.Context, todo.Subscriptions) error) error {
 	if s.shared == nil || peerOf(ctx).Session == "" {
-		return
+		return nil
 	}
-	if err := s.shared.store.Subscribe(ctx, one); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, sharedInterval)
+	defer cancel()
+	switch err := store(ctx, s.shared.store); {
+	case errors.Is(err, todo.ErrTooManySubscriptions):
+		return s.tooMany()
+	case err != nil:
 		s.server.Log.Warn("other servers do not know of a subscription", "error", err)
 	}
+	return nil
 }

@@ -31,15 +31,45 @@ type database struct {
 // settled is the Seq of what was stored before any server started.
 const settled = 1000
 
-func (d *database) Subscribe(_ context.Context, s todo.Subscription) error {
+func (d *database) Subscribe(_ context.Context, s todo.Subscription, most int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.active(s.Session) >= most {
+		return todo.ErrTooManySubscriptions
+	}
+	d.store(s)
+	return nil
+}
+
+func (d *database) Unsubscribe(_ context.Context, session, uri string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range d.rows {
+		if one := &d.rows[i]; one.Session == session && (uri == "" || one.URI == uri) {
+			one.Ended = true
+			d.store(*one)
+		}
+	}
+	return nil
+}
+
+// active returns how many subscriptions of a session, or of all when it is empty,
+// have not ended.
+func (d *database) active(session string) (n int) {
+	for _, one := range d.rows {
+		if (session == "" || one.Session == session) && !one.Ended {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *database) store(s todo.Subscription) {
 	s.Seq = settled + int64(len(d.rows)) + 1
 	d.rows = append(d.rows, s)
 	for _, hint := range d.hints {
 		hint()
 	}
-	return nil
 }
 
 func (d *database) SubscriptionsOf(ctx context.Context, session string) (found []todo.Subscription, err error) {
@@ -48,7 +78,7 @@ func (d *database) SubscriptionsOf(ctx context.Context, session string) (found [
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(d.rows), func(s todo.Subscription) bool { return s.Session != session }), nil
+	return slices.DeleteFunc(slices.Clone(d.rows), func(s todo.Subscription) bool { return s.Session != session || s.Ended }), nil
 }
 
 func (d *database) SubscriptionsAfter(_ context.Context, after int64) ([]todo.Subscription, error) {
@@ -72,12 +102,15 @@ func (d *database) Watch(ctx context.Context, hint func()) error {
 	return nil
 }
 
+// readable is [database.reading] of a database that can be read.
+func readable(context.Context) error { return nil }
+
 // sites serves two servers on one database.
 func sites(t *testing.T, d *database) (a, b string) {
 	t.Helper()
 	st, urls := memory.New(), []string{}
 	for range 2 {
-		s := servertest.New(t, st, func(c *server.Config) { c.Subscriptions = d })
+		s := servertest.New(t, st, func(c *server.Config) { c.Subscriptions, c.MaxSubscriptions = d, 3 })
 		urls = append(urls, servertest.Serve(t, s, nil).URL+"/mcp")
 	}
 	return urls[0], urls[1]
@@ -86,9 +119,15 @@ func sites(t *testing.T, d *database) (a, b string) {
 // subscribe subscribes a session to a resource.
 func subscribe(t *testing.T, url, session, uri string) {
 	t.Helper()
-	if _, _, body := servertest.Post(t, url, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":%q}}`, uri), "Mcp-Session-Id", session); strings.Contains(body, `"error"`) {
+	if body := trySubscribe(t, url, session, uri); strings.Contains(body, `"error"`) {
 		t.Fatal(body)
 	}
+}
+
+func trySubscribe(t *testing.T, url, session, uri string) (answer string) {
+	t.Helper()
+	_, _, answer = servertest.Post(t, url, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":%q}}`, uri), "Mcp-Session-Id", session)
+	return answer
 }
 
 // BAD-INPUT 53: a stream whose subscriptions cannot be read as it opens has them
@@ -146,5 +185,56 @@ func TestSubscriptionsAreReadForWhoHangsUp(t *testing.T) {
 	close(hungUp)
 	if err := <-read; err != nil {
 		t.Error(err)
+	}
+}
+
+// BAD-INPUT 64: a session has as many subscriptions on all servers together as on
+// one.
+func TestSubscriptionLimitOfAllServers(t *testing.T) {
+	d := &database{reading: readable}
+	a, b := sites(t, d)
+	session := servertest.Session(t, a, "tester")
+	for n := range 3 {
+		subscribe(t, []string{a, b}[n%2], session, fmt.Sprint("todo://lists/", n))
+	}
+	if answer := trySubscribe(t, b, session, "todo://list"); !refused(answer, "--max-subscriptions") {
+		t.Errorf("64: %s", answer)
+	}
+}
+
+// A session that its client ends at one server has no subscriptions at another: the
+// stream there is told nothing any more, and none are stored.
+func TestSubscriptionsEndWithTheirSession(t *testing.T) {
+	d := &database{reading: readable}
+	a, b := sites(t, d)
+	session, other := servertest.Session(t, a, "tester"), servertest.Session(t, a, "tester")
+	stream := servertest.OpenStream(t, "GET", b, "", "Mcp-Session-Id", session)
+	subscribe(t, a, session, "todo://lists")
+	stream.Expect(`"uri":"todo://lists"`)
+	r, err := http.NewRequestWithContext(t.Context(), "DELETE", a, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Mcp-Session-Id", session)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	d.mu.Lock()
+	if n := d.active(""); n > 0 {
+		t.Errorf("%d subscriptions are stored", n)
+	}
+	d.mu.Unlock()
+	second := servertest.OpenStream(t, "GET", b, "", "Mcp-Session-Id", other)
+	subscribe(t, a, other, "todo://lists") // comes to b after the end
+	second.Expect(`"uri":"todo://lists"`)
+	// A client that goes on at b all the same has what it subscribes to there.
+	subscribe(t, b, session, "todo://list")
+	for n := range 3 { // by the third it was sent all of the first
+		servertest.Post(t, b, servertest.Call(n, "TodoWrite", servertest.Todos("pending", fmt.Sprint(n))), "Mcp-Session-Id", session)
+		if sent := stream.Until(`"todo://list"`); strings.Contains(sent, "todo://lists") {
+			t.Errorf("the ended session was sent %s", sent)
+		}
 	}
 }

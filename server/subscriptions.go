@@ -90,13 +90,12 @@ func (s *subscriptions) hook(h *mcpserver.Hooks) {
 		if session := mcpserver.ClientSessionFromContext(ctx); session != nil {
 			who := s.server.caller(s.server.newRequest(ctx, peerOf(ctx).Meta)).who
 			s.subscribe(ctx, sessionKey(session), r.Params.URI, who)
-			s.tell(ctx, todo.Subscription{Session: sessionKey(session), URI: r.Params.URI, Conversation: who})
 		}
 	})
 	h.AddAfterUnsubscribe(func(ctx context.Context, _ any, r *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
 		if session := mcpserver.ClientSessionFromContext(ctx); session != nil {
 			s.unsubscribe(sessionKey(session), r.Params.URI)
-			s.tell(ctx, todo.Subscription{Session: sessionKey(session), URI: r.Params.URI, Ended: true})
+			s.unshare(ctx, sessionKey(session), r.Params.URI)
 		}
 	})
 	h.AddBeforeSubscriptionsListen(s.listen)
@@ -117,6 +116,18 @@ func isOurs(uri string) bool {
 	return uri == currentURI || uri == listsURI || one && id != "" && len(uri) <= maxURI
 }
 
+// subscribing is a request that may subscribe.
+type subscribing struct {
+	Method string
+	Params struct {
+		URI           string
+		Notifications struct{ ResourceSubscriptions []string }
+		Meta          struct {
+			Version string `json:"io.modelcontextprotocol/protocolVersion"`
+		} `json:"_meta"`
+	}
+}
+
 // admit refuses a request that would subscribe to what is not ours, or to more
 // than the limits allow (BAD-INPUT 64). mcp-go calls it before any request; the
 // hooks after it can refuse nothing.
@@ -127,44 +138,48 @@ func (s *subscriptions) admit(ctx context.Context, _ any, message any) error {
 	if !ok || !bytes.Contains(raw, []byte("subscri")) && !bytes.Contains(raw, []byte(`\u`)) {
 		return nil
 	}
-	var m struct {
-		Method string
-		Params struct {
-			URI           string
-			Notifications struct{ ResourceSubscriptions []string }
-			Meta          struct {
-				Version string `json:"io.modelcontextprotocol/protocolVersion"`
-			} `json:"_meta"`
-		}
-	}
+	var m subscribing
 	if json.Unmarshal(raw, &m) != nil {
 		return nil // mcp-go refuses it
 	}
 	if m.Method == string(mcp.MethodResourcesSubscribe) && m.Params.Meta.Version != "" {
 		return nil // the sessionless era has no such method, and mcp-go says so
 	}
-	var uris []string
-	sub := newSubscriber() // of a stream
-	switch session := mcpserver.ClientSessionFromContext(ctx); {
-	case m.Method == string(mcp.MethodSubscriptionsListen):
-		uris = m.Params.Notifications.ResourceSubscriptions
-	case m.Method == string(mcp.MethodResourcesSubscribe) && session != nil:
-		uris = []string{m.Params.URI}
-		s.mu.Lock()
-		if known := s.sessions[sessionKey(session)]; known != nil {
-			sub = known
-		}
-		s.mu.Unlock()
-	}
+	uris, sub, session := s.wanted(ctx, m)
 	for _, uri := range uris {
 		if !isOurs(uri) {
 			return errors.New("no such resource: subscribe to " + currentURI + ", " + listsURI + " or " + listURI + "{id}")
 		}
 	}
-	if len(uris) > 0 && sub.full(s.server.caller(s.server.newRequest(ctx, peerOf(ctx).Meta)).who.Key, s.server.MaxSubscriptions) {
+	if len(uris) == 0 {
+		return nil
+	}
+	who := s.server.caller(s.server.newRequest(ctx, peerOf(ctx).Meta)).who
+	if sub.full(who.Key, s.server.MaxSubscriptions) {
 		return fmt.Errorf("in one connection %d conversations may subscribe (see --max-subscriptions)", s.server.MaxSubscriptions)
 	}
-	return s.room(sub, uris)
+	if err := s.room(sub, uris); err != nil || session == "" {
+		return err
+	}
+	return s.share(ctx, todo.Subscription{Session: session, URI: m.Params.URI, Conversation: who})
+}
+
+// wanted returns what a message subscribes to, and for whom: a stream's own
+// subscriber, or a session's, with its key.
+func (s *subscriptions) wanted(ctx context.Context, m subscribing) (uris []string, sub *subscriber, session string) {
+	sub = newSubscriber()
+	switch client := mcpserver.ClientSessionFromContext(ctx); {
+	case m.Method == string(mcp.MethodSubscriptionsListen):
+		uris = m.Params.Notifications.ResourceSubscriptions
+	case m.Method == string(mcp.MethodResourcesSubscribe) && client != nil:
+		uris, session = []string{m.Params.URI}, sessionKey(client)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if known := s.sessions[session]; known != nil {
+			sub = known
+		}
+	}
+	return uris, sub, session
 }
 
 // full reports whether a conversation is one too many for a subscriber.
@@ -191,11 +206,15 @@ func (s *subscriptions) room(sub *subscriber, uris []string) error {
 	switch most := s.server.MaxSubscriptions; {
 	case len(uris) == 0:
 	case len(sub.uris)+len(added) > most:
-		return fmt.Errorf("one connection may have %d subscriptions (see --max-subscriptions)", most)
+		return s.tooMany()
 	case len(added) > 0 && s.held+len(added) > s.server.MaxAllSubscriptions:
 		return fmt.Errorf("all connections together may have %d subscriptions (see --max-all-subscriptions)", s.server.MaxAllSubscriptions)
 	}
 	return nil
+}
+
+func (s *subscriptions) tooMany() error {
+	return fmt.Errorf("one connection may have %d subscriptions (see --max-subscriptions)", s.server.MaxSubscriptions)
 }
 
 // add adds a resource to those of a subscriber, if there is room.

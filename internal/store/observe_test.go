@@ -82,7 +82,8 @@ func TestOutcome(t *testing.T) {
 // inAddition is what a [store.SessionKeeper] does that every store does not.
 type inAddition interface {
 	SessionKey(ctx context.Context, fresh []byte) ([]byte, error)
-	Subscribe(ctx context.Context, s todo.Subscription) error
+	Subscribe(ctx context.Context, s todo.Subscription, most int) error
+	Unsubscribe(ctx context.Context, session, uri string) error
 	SubscriptionsOf(ctx context.Context, session string) ([]todo.Subscription, error)
 	SubscriptionsAfter(ctx context.Context, after int64) ([]todo.Subscription, error)
 }

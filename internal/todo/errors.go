@@ -21,6 +21,8 @@ var (
 	// ErrTooManyLists: the principal has, or the conversation began, as many
 	// lists as the store allows.
 	ErrTooManyLists = errors.New("too many lists")
+	// ErrTooManySubscriptions means that a session has as many as it may have.
+	ErrTooManySubscriptions = errors.New("too many subscriptions")
 	// ErrStoreFull: the store has grown to the size that it may have.
 	ErrStoreFull = errors.New("the store is full")
 	// ErrReadOnly: the identity may see the lists and not change them.

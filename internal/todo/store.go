@@ -165,10 +165,16 @@ type Subscription struct {
 
 // Subscriptions is what a store keeps for several servers in addition: those of
 // sessions, whose requests and stream may go to different servers. A subscription
-// that no stream asked for in [BindingAge] may be deleted.
+// that no stream asked for in [BindingAge] may be deleted, and one that ended after
+// some minutes.
 type Subscriptions interface {
-	// Subscribe stores a subscription, or its end, and hints watchers.
-	Subscribe(ctx context.Context, s Subscription) error
+	// Subscribe stores a subscription and hints watchers. It returns
+	// [ErrTooManySubscriptions] when the session has most others.
+	Subscribe(ctx context.Context, s Subscription, most int) error
+
+	// Unsubscribe stores the end of a session's subscription to a resource, of all
+	// that it has when uri is empty, and hints watchers.
+	Unsubscribe(ctx context.Context, session, uri string) error
 
 	// SubscriptionsOf reads those of a session that have not ended.
 	SubscriptionsOf(ctx context.Context, session string) ([]Subscription, error)

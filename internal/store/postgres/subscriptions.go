@@ -14,19 +14,38 @@ import (
 
 var _ todo.Subscriptions = (*Store)(nil)
 
+// endedAge is for how long the end of a subscription is kept for other servers, which
+// read it within seconds.
+const endedAge = 5 * time.Minute
+
 // Subscribe implements todo.Subscriptions.
-func (s *Store) Subscribe(ctx context.Context, sub todo.Subscription) error {
+func (s *Store) Subscribe(ctx context.Context, sub todo.Subscription, most int) error {
 	who, err := json.Marshal(sub.Conversation)
 	if err != nil {
 		return fmt.Errorf("subscribe: %w", err)
 	}
 	now := time.Now()
 	return s.call(ctx, "subscribe", func() error {
-		_, err := s.pool.Exec(ctx, `WITH old AS (DELETE FROM todo_mcp.subscriptions WHERE at < $6 AND session <> $1)
-			INSERT INTO todo_mcp.subscriptions VALUES ($1, $2, todo_mcp.seq(), $3, $4, $5)
-			ON CONFLICT (session, uri) DO UPDATE SET seq = excluded.seq, ended = excluded.ended, conversation = excluded.conversation, at = excluded.at`,
-			plain(sub.Session), plain(sub.URI), sub.Ended, plain(string(who)), record.UnixNano(now), record.UnixNano(now.Add(-todo.BindingAge)))
-		if err == nil {
+		var done bool
+		err := s.pool.QueryRow(ctx, `SELECT todo_mcp.subscribe($1, $2, $3, $4, $5, $6, $7)`, plain(sub.Session), plain(sub.URI), plain(string(who)), most,
+			record.UnixNano(now), record.UnixNano(now.Add(-todo.BindingAge)), record.UnixNano(now.Add(-endedAge))).Scan(&done)
+		switch {
+		case err != nil:
+			return outcome(err)
+		case !done:
+			return todo.ErrTooManySubscriptions
+		}
+		s.notices.send()
+		return nil
+	})
+}
+
+// Unsubscribe implements todo.Subscriptions.
+func (s *Store) Unsubscribe(ctx context.Context, session, uri string) error {
+	return s.call(ctx, "unsubscribe", func() error {
+		done, err := s.pool.Exec(ctx, `UPDATE todo_mcp.subscriptions SET ended = true, seq = todo_mcp.seq(), at = $3
+			WHERE session = $1 AND ($2 = '' OR uri = $2) AND NOT ended`, plain(session), plain(uri), record.UnixNano(time.Now()))
+		if err == nil && done.RowsAffected() > 0 {
 			s.notices.send()
 		}
 		return outcome(err)

@@ -118,11 +118,12 @@ CREATE TABLE todo_mcp.subscriptions (
 	seq          bigint  NOT NULL,
 	ended        boolean NOT NULL,
 	conversation text    NOT NULL, -- todo.Conversation, JSON
-	at           bigint  NOT NULL, -- when a stream last asked for it
+	at           bigint  NOT NULL, -- when a stream last asked for it, or when it ended
 	PRIMARY KEY (session, uri)
 );
 CREATE INDEX ON todo_mcp.subscriptions (seq);
 CREATE INDEX ON todo_mcp.subscriptions (at);
+CREATE INDEX ON todo_mcp.subscriptions (at) WHERE ended;
 
 -- Processes that are alive, until they say so again.
 CREATE TABLE todo_mcp.processes (id text COLLATE "C" PRIMARY KEY, until timestamptz NOT NULL);
@@ -137,6 +138,25 @@ $$;
 CREATE FUNCTION todo_mcp.settled() RETURNS bigint LANGUAGE sql STABLE AS $$
 	SELECT seq_offset + pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM todo_mcp.store
 $$;
+
+-- Stores a subscription, and returns false if the session has p_most others. It
+-- deletes what is old: those before p_old, ended ones before p_ended, and all but
+-- p_most ended ones of the session.
+CREATE FUNCTION todo_mcp.subscribe(p_session text, p_uri text, p_conversation text, p_most int, p_now bigint, p_old bigint, p_ended bigint)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM pg_advisory_xact_lock(hashtextextended(p_session, 1)); -- so that they are counted one after the other
+	IF (SELECT count(*) FROM todo_mcp.subscriptions WHERE session = p_session AND NOT ended AND uri <> p_uri) >= p_most THEN
+		RETURN false;
+	END IF;
+	INSERT INTO todo_mcp.subscriptions VALUES (p_session, p_uri, todo_mcp.seq(), false, p_conversation, p_now)
+		ON CONFLICT (session, uri) DO UPDATE SET seq = excluded.seq, ended = excluded.ended, conversation = excluded.conversation, at = excluded.at;
+	DELETE FROM todo_mcp.subscriptions WHERE session = p_session AND uri IN (
+		SELECT uri FROM todo_mcp.subscriptions WHERE session = p_session AND ended ORDER BY seq DESC OFFSET p_most);
+	DELETE FROM todo_mcp.subscriptions WHERE (session, uri) IN (
+		SELECT session, uri FROM todo_mcp.subscriptions WHERE at < p_old OR ended AND at < p_ended LIMIT 100 FOR UPDATE SKIP LOCKED);
+	RETURN true;
+END $$;
 
 -- The list that a conversation holds; '' for none.
 CREATE FUNCTION todo_mcp.held(p_principal text, p_conversation text) RETURNS text LANGUAGE sql STABLE AS $$
