@@ -45,7 +45,7 @@ func (h *shared) run(ctx context.Context, s *subscriptions) {
 	defer watching.Wait()
 	watching.Go(func() {
 		for ctx.Err() == nil {
-			_ = h.store.Watch(ctx, func() { // the clock below hints while it fails
+			_ = h.store.WatchSubscriptions(ctx, func() { // the clock below hints while it fails
 				select {
 				case hints <- struct{}{}:
 				default:

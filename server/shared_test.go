@@ -94,7 +94,7 @@ func (d *database) Position(context.Context) (int64, error) {
 	return settled + int64(len(d.rows)), nil
 }
 
-func (d *database) Watch(ctx context.Context, hint func()) error {
+func (d *database) WatchSubscriptions(ctx context.Context, hint func()) error {
 	d.mu.Lock()
 	d.hints = append(d.hints, hint)
 	d.mu.Unlock()

@@ -96,8 +96,9 @@ func (a *app) newTools() ([]*tools.Tool, *prompts.Texts, error) {
 	return list, texts, err
 }
 
-// openServer opens the store and returns a server on it; done closes both.
-func (a *app) openServer() (s *server.Server, done func(), err error) {
+// openServer opens the store and returns a server on it; done closes both. replica
+// is true for a server whose sessions others on the same store may serve, too.
+func (a *app) openServer(replica bool) (s *server.Server, done func(), err error) {
 	hangups := a.catchHangups()
 	endTraces := a.startTraces()
 	board, closeStore, err := a.open()
@@ -107,6 +108,9 @@ func (a *app) openServer() (s *server.Server, done func(), err error) {
 		return nil, nil, err
 	}
 	config, err := a.serverConfig(board)
+	if replica && a.sessions != nil {
+		config.Subscriptions = a.sessions
+	}
 	if err == nil {
 		err = a.readSharedKey()
 	}
@@ -134,16 +138,7 @@ func (a *app) serverConfig(board *todo.Board) (server.Config, error) {
 		Board: board, Tools: list, Publish: a.publish, Structured: a.content, Texts: texts, Version: a.Version,
 		List: a.list, Panel: a.panel, Dir: workingDir(), Conversations: a.keys, SessionVariables: a.variables, Getenv: a.Getenv, Timeout: a.request, StopTimeout: a.stop, Log: a.logger(),
 		MaxSubscriptions: a.subs, MaxAllSubscriptions: a.allSubs, SubscriptionLinger: a.linger, Observers: a.observers(),
-		Subscriptions: a.sharedSubscriptions(),
 	}, err
-}
-
-// sharedSubscriptions is the open store, if other servers may share it; else nil.
-func (a *app) sharedSubscriptions() todo.Subscriptions {
-	if a.sessions == nil {
-		return nil
-	}
-	return a.sessions
 }
 
 func (a *app) logger() *slog.Logger {

@@ -39,7 +39,7 @@ func (a *app) stdio(ctx context.Context, args []string, panel bool) error {
 	if panel {
 		listener = a.listenPanel(ctx)
 	}
-	s, done, err := a.openServer()
+	s, done, err := a.openServer(false)
 	if err != nil {
 		if listener != nil {
 			listener.Close()
@@ -89,7 +89,7 @@ func (a *app) serve(ctx context.Context, args []string, lan bool) error {
 // too.
 func (a *app) serveOn(ctx context.Context, lan netip.Addr) error {
 	a.metrics = metrics.New(a.Version)
-	s, done, err := a.openServer()
+	s, done, err := a.openServer(true)
 	if err != nil {
 		return err
 	}

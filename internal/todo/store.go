@@ -184,9 +184,12 @@ type Subscriptions interface {
 	// Seq. Who goes on from there until it finds nothing misses none.
 	SubscriptionsAfter(ctx context.Context, after int64) ([]Subscription, error)
 
-	// Position and Watch are those of [Store].
+	// Position is that of [Store].
 	Position(ctx context.Context) (int64, error)
-	Watch(ctx context.Context, hint func()) error
+
+	// WatchSubscriptions is Watch of [Store] for what is stored here: a save gives
+	// no hint.
+	WatchSubscriptions(ctx context.Context, hint func()) error
 }
 
 // Query selects lists for [Store.Find]. Zero fields do not restrict.

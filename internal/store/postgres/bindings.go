@@ -101,7 +101,7 @@ func (s *Store) Announce(ctx context.Context, a todo.Announcement) error {
 		_, err := s.pool.Exec(ctx, `WITH one AS (INSERT INTO todo_mcp.announcements (list, revision, call, process) VALUES ($1, $2, $3, $4) RETURNING seq)
 			DELETE FROM todo_mcp.announcements WHERE seq <= (SELECT seq - $5 FROM one)`, plain(a.List), a.Revision, plain(a.Call), plain(a.Process), todo.KeepAnnouncements)
 		if err == nil {
-			s.notices.send()
+			s.notices.send(saves)
 		}
 		return outcome(err)
 	})

@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,7 +14,7 @@ import (
 )
 
 const (
-	// channel is the name under which notices are sent.
+	// channel is the name under which notices are sent. Their payload is a topic.
 	channel = "todo_mcp"
 	// noticeInterval is the least time between two notices of a server. PostgreSQL
 	// commits transactions that send notices one after the other, so they are not
@@ -23,16 +25,25 @@ const (
 	reconnectAfter = 500 * time.Millisecond
 )
 
+// topic is what a notice says there is to read.
+type topic string
+
+const (
+	saves    topic = "saves"    // also announcements
+	sessions topic = "sessions" // what sessions subscribe to
+)
+
 // notices sends and receives notices on one connection, which it opens again when
 // it is lost. It hints the watchers of this store.
 type notices struct {
 	config *pgx.ConnConfig
-	wake   chan struct{} // one slot: a notice is to be sent
+	wake   chan struct{} // one slot: the wanted notices are to be sent
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
 	mu       sync.Mutex
-	watchers map[chan struct{}]struct{}
+	wanted   map[topic]bool // not sent yet
+	watchers map[chan struct{}]topic
 
 	lag noticeLag
 }
@@ -108,7 +119,7 @@ func (s *Store) NoticeLag() time.Duration {
 }
 
 func (n *notices) start(config *pgx.ConnConfig) {
-	n.config, n.wake, n.watchers = config, make(chan struct{}, 1), make(map[chan struct{}]struct{})
+	n.config, n.wake, n.wanted, n.watchers = config, make(chan struct{}, 1), make(map[topic]bool), make(map[chan struct{}]topic)
 	ctx, cancel := context.WithCancel(context.Background())
 	n.cancel = cancel
 	n.done.Go(func() { n.receive(ctx) })
@@ -120,20 +131,42 @@ func (n *notices) stop() {
 	n.done.Wait()
 }
 
-// send hints the watchers here and, soon, those of other servers.
-func (n *notices) send() {
-	n.hintAll()
+// send hints the watchers of a topic here and, soon, those of other servers.
+func (n *notices) send(t topic) {
+	n.hint(t)
 	n.lag.wish()
+	n.want(t)
+}
+
+// want has run send notices.
+func (n *notices) want(topics ...topic) {
+	n.mu.Lock()
+	for _, t := range topics {
+		n.wanted[t] = true
+	}
+	n.mu.Unlock()
 	select {
 	case n.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (n *notices) hintAll() {
+// takeWanted returns the topics of the notices to be sent, which are wanted no more.
+func (n *notices) takeWanted() []topic {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for c := range n.watchers {
+	topics := slices.Collect(maps.Keys(n.wanted))
+	clear(n.wanted)
+	return topics
+}
+
+func (n *notices) hint(t topic) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for c, of := range n.watchers {
+		if of != t {
+			continue
+		}
 		select {
 		case c <- struct{}{}:
 		default:
@@ -151,23 +184,21 @@ func (n *notices) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		topics := n.takeWanted()
 		var err error
 		if conn == nil {
 			conn, err = pgx.ConnectConfig(ctx, n.config)
 		}
 		if err == nil {
 			n.lag.send(conn.PgConn().PID())
-			_, err = conn.Exec(ctx, "SELECT pg_notify($1, '')", channel)
+			_, err = conn.Exec(ctx, "SELECT pg_notify($1, t) FROM unnest($2::text[]) AS t", channel, topics)
 		}
 		pause := noticeInterval
 		if err != nil {
 			closeConn(conn)
 			conn, pause = nil, reconnectAfter
 			n.lag.wish()
-			select {
-			case n.wake <- struct{}{}: // it is still to be sent
-			default:
-			}
+			n.want(topics...) // they are still to be sent
 		}
 		select {
 		case <-time.After(pause):
@@ -177,8 +208,8 @@ func (n *notices) run(ctx context.Context) {
 	}
 }
 
-// receive hints the watchers for every notice, and whenever it has connected: it may
-// have missed some.
+// receive hints the watchers of its topic for every notice, and all whenever it has
+// connected: it may have missed some.
 func (n *notices) receive(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = n.listen(ctx) // the feed reads by itself every few seconds
@@ -199,13 +230,15 @@ func (n *notices) listen(ctx context.Context) error {
 		return err
 	}
 	n.lag.listening()
+	n.hint(saves)
+	n.hint(sessions)
 	for {
-		n.hintAll()
 		notice, err := conn.WaitForNotification(ctx)
 		if err != nil {
 			return err
 		}
 		n.lag.receive(notice.PID)
+		n.hint(topic(notice.Payload))
 	}
 }
 
@@ -217,11 +250,11 @@ func closeConn(conn *pgx.Conn) {
 	}
 }
 
-func (n *notices) add() chan struct{} {
+func (n *notices) add(t topic) chan struct{} {
 	c := make(chan struct{}, 1)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.watchers[c] = struct{}{}
+	n.watchers[c] = t
 	return c
 }
 
@@ -237,7 +270,14 @@ func (n *notices) remove(c chan struct{}) {
 const settleAfter = 30 * time.Millisecond
 
 // Watch implements todo.Store.
-func (s *Store) Watch(ctx context.Context, hint func()) error {
+func (s *Store) Watch(ctx context.Context, hint func()) error { return s.watch(ctx, saves, hint) }
+
+// WatchSubscriptions implements todo.Subscriptions.
+func (s *Store) WatchSubscriptions(ctx context.Context, hint func()) error {
+	return s.watch(ctx, sessions, hint)
+}
+
+func (s *Store) watch(ctx context.Context, t topic, hint func()) error {
 	if err := s.enter(); err != nil {
 		return fmt.Errorf("watch store: %w", err)
 	}
@@ -245,7 +285,7 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	hints := s.notices.add()
+	hints := s.notices.add(t)
 	defer s.notices.remove(hints)
 	hint()
 	var again <-chan time.Time

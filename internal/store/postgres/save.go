@@ -129,7 +129,7 @@ func (s *Store) encode(ctx context.Context, next todo.Snapshot) (record.Stored, 
 func (s *Store) finish(ctx context.Context, next todo.Snapshot, done saved) (todo.Snapshot, error) {
 	switch done.Status {
 	case "saved":
-		s.notices.send()
+		s.notices.send(saves)
 		return asStored(next, done)
 	case "repeated":
 		earlier, err := s.load(ctx, done.List, done.Revision)
@@ -231,7 +231,7 @@ func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists 
 				return outcome(err)
 			}
 			purged = append(purged, some...)
-			s.notices.send()
+			s.notices.send(saves)
 		}
 		return nil
 	})

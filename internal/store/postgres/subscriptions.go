@@ -35,7 +35,7 @@ func (s *Store) Subscribe(ctx context.Context, sub todo.Subscription, most int) 
 		case !done:
 			return todo.ErrTooManySubscriptions
 		}
-		s.notices.send()
+		s.notices.send(sessions)
 		return nil
 	})
 }
@@ -46,7 +46,7 @@ func (s *Store) Unsubscribe(ctx context.Context, session, uri string) error {
 		done, err := s.pool.Exec(ctx, `UPDATE todo_mcp.subscriptions SET ended = true, seq = todo_mcp.seq(), at = $3
 			WHERE session = $1 AND ($2 = '' OR uri = $2) AND NOT ended`, plain(session), plain(uri), record.UnixNano(time.Now()))
 		if err == nil && done.RowsAffected() > 0 {
-			s.notices.send()
+			s.notices.send(sessions)
 		}
 		return outcome(err)
 	})

@@ -3,11 +3,13 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"todo-mcp/internal/todo"
 )
@@ -44,22 +46,26 @@ func TestSubscriptionsArePaged(t *testing.T) {
 	}
 }
 
+// most is how many subscriptions a session of these tests may have.
+const most = 5
+
+// subscribe subscribes a session to the nth list.
+func subscribe(s *Store, session string, n int) error {
+	return s.Subscribe(context.Background(), todo.Subscription{Session: session, URI: fmt.Sprint("todo://lists/", n)}, most)
+}
+
 // BAD-INPUT 64: a session has a limited number of subscriptions, whichever server
-// they come to, and of ended ones that are kept for others. What is old goes.
+// they come to.
 func TestSubscriptionsAreBounded(t *testing.T) {
 	url := newDatabase(t)
-	a, b := open(t, url), open(t, url)
-	defer a.Close()
-	defer b.Close()
-	const most = 5
-	subscribe := func(s *Store, session string, n int) error {
-		return s.Subscribe(t.Context(), todo.Subscription{Session: session, URI: fmt.Sprint("todo://lists/", n)}, most)
-	}
+	stores := []*Store{open(t, url), open(t, url)}
+	defer stores[0].Close()
+	defer stores[1].Close()
 	var refused atomic.Int64
 	var all sync.WaitGroup
 	for n := range 4 * most {
 		all.Go(func() {
-			switch err := subscribe([]*Store{a, b}[n%2], "s", n); {
+			switch err := subscribe(stores[n%2], "s", n); {
 			case errors.Is(err, todo.ErrTooManySubscriptions):
 				refused.Add(1)
 			case err != nil:
@@ -71,25 +77,29 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	if refused.Load() != 3*most {
 		t.Errorf("64: %d of %d refused", refused.Load(), 4*most)
 	}
-	held, err := a.SubscriptionsOf(t.Context(), "s")
+	held, err := stores[0].SubscriptionsOf(t.Context(), "s")
 	if err != nil || len(held) != most {
 		t.Fatal(held, err)
 	}
-	if err := b.Subscribe(t.Context(), held[0], most); err != nil {
+	if err := stores[1].Subscribe(t.Context(), held[0], most); err != nil {
 		t.Errorf("the same again: %v", err)
 	}
-	if err := a.Unsubscribe(t.Context(), "s", ""); err != nil {
-		t.Fatal(err)
-	}
+}
+
+// BAD-INPUT 64: of the subscriptions that a session ended the last are kept for other
+// servers, and not for long.
+func TestEndedSubscriptionsGo(t *testing.T) {
+	s := open(t, newDatabase(t))
+	defer s.Close()
 	for n := range 10 * most {
-		err1, err2 := subscribe(a, "s", n), a.Unsubscribe(t.Context(), "s", fmt.Sprint("todo://lists/", n))
-		if err := errors.Join(err1, err2, a.Unsubscribe(t.Context(), "s", fmt.Sprint("never/", n))); err != nil {
+		err1, err2 := subscribe(s, "s", n), s.Unsubscribe(t.Context(), "s", fmt.Sprint("todo://lists/", n))
+		if err := errors.Join(err1, err2, s.Unsubscribe(t.Context(), "s", fmt.Sprint("never/", n))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	stored := func() (rows int) {
 		t.Helper()
-		if err := a.pool.QueryRow(t.Context(), `SELECT count(*) FROM todo_mcp.subscriptions`).Scan(&rows); err != nil {
+		if err := s.pool.QueryRow(t.Context(), `SELECT count(*) FROM todo_mcp.subscriptions`).Scan(&rows); err != nil {
 			t.Fatal(err)
 		}
 		return rows
@@ -97,10 +107,57 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	if rows := stored(); rows > most+1 {
 		t.Errorf("64: %d rows are kept of a session without subscriptions", rows)
 	}
-	if _, err := a.pool.Exec(t.Context(), `UPDATE todo_mcp.subscriptions SET at = at - $1`, endedAge.Nanoseconds()+1); err != nil {
+	if _, err := s.pool.Exec(t.Context(), `UPDATE todo_mcp.subscriptions SET at = at - $1`, endedAge.Nanoseconds()+1); err != nil {
 		t.Fatal(err)
 	}
-	if err := subscribe(b, "another", 1); err != nil || stored() != 1 {
-		t.Errorf("%d rows, %v", stored(), err)
+	for n := range 2 {
+		if err := subscribe(s, "another", n); err != nil || stored() != n+1 {
+			t.Errorf("%d rows, %v", stored(), err)
+		}
 	}
+	if err := s.Unsubscribe(t.Context(), "another", ""); err != nil {
+		t.Fatal(err)
+	}
+	if held, err := s.SubscriptionsOf(t.Context(), "another"); err != nil || len(held) > 0 {
+		t.Errorf("all ended, and there are %v, %v", held, err)
+	}
+}
+
+// A save hints nobody who watches subscriptions, nor the other way round, also at
+// another server.
+func TestNoticesHaveATopic(t *testing.T) {
+	url := newDatabase(t)
+	a, b := open(t, url), open(t, url)
+	defer a.Close()
+	defer b.Close()
+	if _, err := b.Save(t.Context(), snapshot("b", 1)); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "b to receive notices", func() bool {
+		b.notices.lag.mu.Lock()
+		defer b.notices.lag.mu.Unlock()
+		return b.notices.lag.last > 0
+	})
+	saved, subscribed := b.notices.add(saves), b.notices.add(sessions)
+	only := func(what string, hinted, other chan struct{}) {
+		t.Helper()
+		select {
+		case <-hinted:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%s: no hint", what)
+		}
+		b.notices.mu.Lock() // until all are hinted
+		defer b.notices.mu.Unlock()
+		if len(other) > 0 {
+			t.Errorf("%s hints others", what)
+		}
+	}
+	if _, err := a.Save(t.Context(), snapshot("a", 1)); err != nil {
+		t.Fatal(err)
+	}
+	only("a save", saved, subscribed)
+	if err := a.Subscribe(t.Context(), todo.Subscription{Session: "s", URI: "todo://lists"}, 1); err != nil {
+		t.Fatal(err)
+	}
+	only("a subscription", subscribed, saved)
 }
