@@ -16,10 +16,13 @@ import (
 )
 
 // shared keeps the subscriptions of sessions in a store, for other servers: a
-// session's stream may be at another one than its requests, or go on there.
+// session's stream may be at another one than its requests, or go on there. From the
+// store it also learns which lists conversations came to hold at others.
 type shared struct {
 	store todo.Subscriptions
-	after int64 // the Seq up to which those of all sessions are known here; of run
+	// The Seq up to which the subscriptions of all sessions, and the moves of all
+	// conversations, are known here; of run.
+	subscribed, moved int64
 
 	mu     sync.Mutex
 	unread map[string]struct{} // sessions with a stream here whose own could not be read
@@ -38,7 +41,8 @@ func sessionIDKey(id string) string {
 const sharedInterval = 4 * time.Second
 
 // run adds to the sessions that have a stream here what they subscribe to elsewhere,
-// until ctx ends.
+// and to all subscribers which lists their conversations came to hold there, until ctx
+// ends.
 func (h *shared) run(ctx context.Context, s *subscriptions) {
 	hints := make(chan struct{}, 1)
 	var watching sync.WaitGroup
@@ -59,7 +63,7 @@ func (h *shared) run(ctx context.Context, s *subscriptions) {
 	})
 	poll := time.NewTicker(sharedInterval)
 	defer poll.Stop()
-	h.begin(ctx)
+	h.skip(ctx, s)
 	for {
 		select {
 		case <-hints:
@@ -71,35 +75,49 @@ func (h *shared) run(ctx context.Context, s *subscriptions) {
 	}
 }
 
-// begin sets after to now: older ones are read as their stream comes. If the store
-// cannot be read, all will be.
-func (h *shared) begin(ctx context.Context) {
+// skip passes over what is stored by now, unless somebody is here: it is read as they
+// come.
+func (h *shared) skip(ctx context.Context, s *subscriptions) {
 	ctx, cancel := context.WithTimeout(ctx, sharedInterval)
 	defer cancel()
-	if position, err := h.store.Position(ctx); err == nil {
-		h.after = position
+	if position, err := h.store.Position(ctx); err == nil && !s.anybody() {
+		h.subscribed, h.moved = position, position
 	}
 }
 
-// pull reads what is new, a page at a time, and what could not be read before.
+// pull reads what is new, and what could not be read before.
 func (h *shared) pull(ctx context.Context, s *subscriptions) {
-	if !s.anySession() {
-		return // nobody to tell; they are read when somebody is here
+	if !s.anybody() {
+		h.skip(ctx, s)
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, sharedInterval)
 	defer cancel()
 	h.retry(ctx, s)
-	for {
-		fresh, err := h.store.SubscriptionsAfter(ctx, h.after)
-		if err != nil || len(fresh) == 0 {
-			return // the next time
-		}
-		for _, one := range fresh {
+	h.subscribed = readOn(ctx, h.subscribed, h.store.SubscriptionsAfter, func(page []todo.Subscription) int64 {
+		for _, one := range page {
 			if peer, here := s.streaming(one.Session); one.Ended || here && !s.knows(one) {
 				s.apply(WithPeer(ctx, peer), one)
 			}
 		}
-		h.after = fresh[len(fresh)-1].Seq
+		return page[len(page)-1].Seq
+	})
+	h.moved = readOn(ctx, h.moved, h.store.Moves, func(page []todo.Move) int64 {
+		s.learnHeld(ctx, page)
+		return page[len(page)-1].Seq
+	})
+}
+
+// readOn reads what has a Seq above after, page by page, until there is no more or it
+// cannot be read. apply returns the last Seq of a page, and readOn that of the last
+// page.
+func readOn[T any](ctx context.Context, after int64, read func(context.Context, int64) ([]T, error), apply func(page []T) (last int64)) int64 {
+	for {
+		page, err := read(ctx, after)
+		if err != nil || len(page) == 0 {
+			return after // the next time
+		}
+		after = apply(page)
 	}
 }
 
@@ -155,10 +173,49 @@ func (s *subscriptions) apply(ctx context.Context, one todo.Subscription) {
 	sub.offer(one.URI)
 }
 
-func (s *subscriptions) anySession() bool {
+// anybody reports whether there is a session or a subscriber here.
+func (s *subscriptions) anybody() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.sessions) > 0
+	return len(s.sessions)+len(s.all) > 0
+}
+
+// learnHeld reads for the subscribers here which lists conversations of theirs hold,
+// that moved.
+func (s *subscriptions) learnHeld(ctx context.Context, moves []todo.Move) {
+	moved := make(map[holder]bool)
+	for _, m := range moves {
+		moved[holder{m.Principal, m.Conversation}] = true
+	}
+	s.mu.Lock()
+	all := slices.Collect(maps.Keys(s.all))
+	s.mu.Unlock()
+	for _, sub := range all {
+		sub.learnHeld(ctx, moved)
+	}
+}
+
+// holder is whose binding says which list is held: a conversation's or a name's.
+type holder struct{ principal, key string }
+
+// learnHeld reads which lists those of the subscriber's conversations hold that moved.
+// One that cannot be read now is known from the conversation's next call or move.
+func (s *subscriber) learnHeld(ctx context.Context, moved map[holder]bool) {
+	s.mu.Lock()
+	principal, lists := s.principal, s.lists
+	var whose []todo.Conversation
+	for _, h := range s.conversations {
+		if moved[holder{principal, h.who.Holder()}] {
+			whose = append(whose, h.who)
+		}
+	}
+	s.mu.Unlock()
+	for _, who := range whose {
+		held, err := lists.Held(ctx, todo.Target{Conversation: who})
+		if err == nil || errors.Is(err, todo.ErrNotFound) {
+			s.setHeld(principal, who, held.List.ID)
+		}
+	}
 }
 
 // streaming reports whether a session has a stream here, and whose it is.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"todo-mcp/server/servertest"
 )
@@ -139,4 +140,48 @@ func (c *conversation) subscribe(r *replica, uri string) {
 func openMCPStream(t testing.TB, r *replica, c *conversation) *watcher {
 	t.Helper()
 	return openStreamOf(t, r.url.String()+"/mcp"+c.query, http.Header{"Mcp-Session-Id": {c.session}, "Accept": {"text/event-stream"}})
+}
+
+// What a conversation comes to hold through one replica, its stream at another knows:
+// it is told of that, and of what is then written to the list.
+func TestAListTakenUpElsewhere(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 2, newDatabase(t).address)
+	a, b := f.replicas[0], f.replicas[1]
+	writer := converse(t, a, "?list=plan")
+	writer.call(a, "TodoWrite", servertest.Todos("pending", "one"))
+	resume := func(t *testing.T, meta string, headers ...string) {
+		t.Helper()
+		_, _, body := servertest.Post(t, b.url.String()+"/mcp", `{"jsonrpc":"2.0","id":7,"method":"prompts/get","params":{"name":"resume","arguments":{"list":"plan"}`+meta+`}}`, headers...)
+		if !strings.Contains(body, "one") {
+			t.Fatal(body)
+		}
+	}
+	for era, takeUp := range map[string]func(t *testing.T) *servertest.Events{
+		servertest.Legacy: func(t *testing.T) *servertest.Events {
+			subscriber := converse(t, a, "")
+			stream := servertest.OpenStream(t, "GET", a.url.String()+"/mcp", "", "Mcp-Session-Id", subscriber.session)
+			subscriber.subscribe(a, "todo://list")
+			resume(t, "", "Mcp-Session-Id", subscriber.session)
+			return stream
+		},
+		servertest.Modern: func(t *testing.T) *servertest.Events {
+			meta := "," + strings.Replace(servertest.Meta, "{", `{"todo-mcp/conversation":"x",`, 1)
+			listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]}` + meta + `}}`
+			stream := servertest.OpenStream(t, "POST", a.url.String()+"/mcp", listen, servertest.ModernHeaders("subscriptions/listen", "")...)
+			stream.Expect("acknowledged")
+			resume(t, meta, servertest.ModernHeaders("prompts/get", "resume")...)
+			return stream
+		},
+	} {
+		t.Run(era, func(t *testing.T) {
+			stream := takeUp(t)
+			defer time.AfterFunc(20*time.Second, func() { _ = stream.Close() }).Stop()
+			stream.Expect(`"uri":"todo://list"`)
+			for n := range 2 {
+				writer.call(b, "TodoWrite", servertest.Todos("pending", "one", fmt.Sprint(era, n)))
+				stream.Expect(`"uri":"todo://list"`)
+			}
+		})
+	}
 }

@@ -84,6 +84,7 @@ type inAddition interface {
 	SessionKey(ctx context.Context, fresh []byte) ([]byte, error)
 	Subscribe(ctx context.Context, s todo.Subscription, most int) error
 	Unsubscribe(ctx context.Context, session, uri string) error
+	Moves(ctx context.Context, after int64) ([]todo.Move, error)
 	WatchSubscriptions(ctx context.Context, hint func()) error
 	SubscriptionsOf(ctx context.Context, session string) ([]todo.Subscription, error)
 	SubscriptionsAfter(ctx context.Context, after int64) ([]todo.Subscription, error)

@@ -163,6 +163,15 @@ type Subscription struct {
 	Seq int64
 }
 
+// Move says that a conversation, or a name, came to hold another list, or none.
+type Move struct {
+	Principal string
+	// Conversation is the key of the binding, see [Conversation.Holder].
+	Conversation string
+	// Seq orders moves as the Seq of saves does.
+	Seq int64
+}
+
 // Subscriptions is what a store keeps for several servers in addition: those of
 // sessions, whose requests and stream may go to different servers. A subscription
 // that no stream asked for in [BindingAge] may be deleted, and one that ended after
@@ -187,8 +196,12 @@ type Subscriptions interface {
 	// Position is that of [Store].
 	Position(ctx context.Context) (int64, error)
 
-	// WatchSubscriptions is Watch of [Store] for what is stored here: a save gives
-	// no hint.
+	// Moves reads the moves with a Seq above after as SubscriptionsAfter reads
+	// subscriptions. Of those to one list there is the last.
+	Moves(ctx context.Context, after int64) ([]Move, error)
+
+	// WatchSubscriptions is Watch of [Store] for subscriptions and moves: any other
+	// save gives no hint.
 	WatchSubscriptions(ctx context.Context, hint func()) error
 }
 

@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,8 +20,35 @@ const selectBinding = `SELECT b.principal, b.conversation, b.list, b.seen, b.pro
 func (s *Store) Bind(ctx context.Context, bindings ...todo.Binding) error {
 	return s.call(ctx, "save bindings", func() error {
 		_, err := s.pool.Exec(ctx, `SELECT todo_mcp.bind('', $1, $2)`, record.UnixNano(time.Now()), newBindings(bindings))
+		if err == nil && anyMoves(bindings, "") {
+			s.notices.send(sessions)
+		}
 		return outcome(err)
 	})
+}
+
+// anyMoves reports whether bindings, those without a list of the one given, may let a
+// conversation hold another list than before.
+func anyMoves(bindings []todo.Binding, list string) bool {
+	return slices.ContainsFunc(bindings, func(b todo.Binding) bool { return b.Moves && b.Over != cmp.Or(b.List, list) })
+}
+
+// Moves implements todo.Subscriptions.
+func (s *Store) Moves(ctx context.Context, after int64) (found []todo.Move, err error) {
+	err = s.call(ctx, "read moves", func() error {
+		rows, err := s.pool.Query(ctx, `SELECT principal, conversation, seq FROM todo_mcp.bindings WHERE seq > 0 AND seq > $1 AND seq < todo_mcp.settled()
+			ORDER BY seq FETCH FIRST $2 ROWS WITH TIES`, after, pageSize)
+		if err != nil {
+			return err
+		}
+		found, err = pgx.CollectRows(rows, func(from pgx.CollectableRow) (m todo.Move, err error) {
+			err = from.Scan(&m.Principal, &m.Conversation, &m.Seq)
+			m.Principal, m.Conversation = original(m.Principal), original(m.Conversation)
+			return m, err
+		})
+		return err
+	})
+	return found, err
 }
 
 // Bindings implements todo.Store.

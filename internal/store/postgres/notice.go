@@ -30,7 +30,7 @@ type topic string
 
 const (
 	saves    topic = "saves"    // also announcements
-	sessions topic = "sessions" // what sessions subscribe to
+	sessions topic = "sessions" // what sessions subscribe to, and moves of conversations
 )
 
 // notices sends and receives notices on one connection, which it opens again when

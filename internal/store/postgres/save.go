@@ -107,6 +107,9 @@ func (s *Store) save(ctx context.Context, next todo.Snapshot, bindings []todo.Bi
 	if err = outcome(err); err != nil {
 		return todo.Snapshot{}, err
 	}
+	if done.Status == "saved" && anyMoves(bindings, done.List) {
+		s.notices.send(sessions)
+	}
 	return s.finish(ctx, next, done)
 }
 

@@ -161,3 +161,64 @@ func TestNoticesHaveATopic(t *testing.T) {
 	}
 	only("a subscription", subscribed, saved)
 }
+
+// A move is read when a conversation came to hold another list than before, or none,
+// and not for a write of the list that it holds.
+func TestMoves(t *testing.T) {
+	s := open(t, newDatabase(t))
+	defer s.Close()
+	var after int64
+	expect := func(what string, want int) {
+		t.Helper()
+		moves, err := s.Moves(t.Context(), after)
+		if err != nil || len(moves) != want {
+			t.Fatalf("%s: %v, %v", what, moves, err)
+		}
+		for _, m := range moves {
+			if m.Principal != "p" || m.Conversation != "c" || m.Seq <= after {
+				t.Errorf("%s: %+v", what, m)
+			}
+			after = m.Seq
+		}
+	}
+	holds := func(list, over string) todo.Binding {
+		return todo.Binding{Principal: "p", Conversation: "c", List: list, Over: over, Moves: true}
+	}
+	save := func(id string, revision int64, over string) {
+		t.Helper()
+		if _, err := s.Save(t.Context(), snapshot(id, revision), holds("", over)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("a", 1, "")
+	expect("begun", 1)
+	save("a", 2, "a")
+	expect("written again", 0)
+	save("b", 1, "a")
+	expect("begun the next", 1)
+	for _, step := range []struct {
+		what string
+		b    todo.Binding
+		want int
+	}{
+		{"taken up", holds("a", ""), 1}, {"taken up again", holds("a", ""), 0}, {"let go", holds("", ""), 1},
+		{"shown another", todo.Binding{Principal: "p", Conversation: "c", List: "b", Seen: 1}, 0},
+	} {
+		if err := s.Bind(t.Context(), step.b); err != nil {
+			t.Fatal(err)
+		}
+		expect(step.what, step.want)
+	}
+}
+
+// A save hints who watches subscriptions if its conversation moves by it.
+func TestWhatMovesHints(t *testing.T) {
+	for want, b := range map[bool]todo.Binding{
+		true:  {Conversation: "c", Moves: true, Over: "other"},
+		false: {Conversation: "c", Moves: true, Over: "list"},
+	} {
+		if got := anyMoves([]todo.Binding{{Conversation: "shown"}, b}, "list"); got != want {
+			t.Errorf("%+v: %v", b, got)
+		}
+	}
+}

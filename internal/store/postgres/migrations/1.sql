@@ -67,10 +67,12 @@ CREATE TABLE todo_mcp.bindings (
 	at           bigint NOT NULL,
 	server       text   COLLATE "C" NOT NULL,
 	until        bigint NOT NULL,             -- 0: while server is alive
+	seq          bigint NOT NULL,             -- of what last made the conversation hold the list, instead of another
 	PRIMARY KEY (principal, conversation, list)
 ) WITH (fillfactor = 70);
 CREATE INDEX ON todo_mcp.bindings (list, principal);
 CREATE INDEX ON todo_mcp.bindings (at);
+CREATE INDEX ON todo_mcp.bindings (seq) WHERE seq > 0;
 
 -- How many lists each principal has, apart from deleted ones: the sum of its rows,
 -- of which there are several so that lists that begin seldom wait for each other.
@@ -172,16 +174,26 @@ CREATE TYPE todo_mcp.new_binding AS (principal text, conversation text, list tex
 CREATE FUNCTION todo_mcp.bind(p_list text, p_now bigint, p_bindings todo_mcp.new_binding[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	b todo_mcp.new_binding;
+	v_moved bigint;
+	v_seq bigint;
+	last record;
 BEGIN
 	FOR b IN SELECT * FROM unnest(p_bindings) ORDER BY principal, conversation, list LOOP
+		v_moved := 0;
+		v_seq := 0;
+		b.list := coalesce(nullif(b.list, ''), p_list);
 		IF b.moves THEN
 			PERFORM pg_advisory_xact_lock(hashtextextended(b.conversation, length(b.principal)));
+			SELECT list, moved INTO last FROM todo_mcp.bindings WHERE principal = b.principal AND conversation = b.conversation ORDER BY moved DESC LIMIT 1;
+			v_moved := coalesce(last.moved, 0) + 1;
+			IF v_moved = 1 OR last.list <> b.list THEN
+				v_seq := todo_mcp.seq();
+			END IF;
 		END IF;
-		INSERT INTO todo_mcp.bindings AS o (principal, conversation, list, seen, process, moved, at, server, until)
-			VALUES (b.principal, b.conversation, coalesce(nullif(b.list, ''), p_list), b.seen, b.process,
-				CASE WHEN b.moves THEN (SELECT coalesce(max(moved), 0) + 1 FROM todo_mcp.bindings WHERE principal = b.principal AND conversation = b.conversation) ELSE 0 END,
-				p_now, b.server, b.until)
+		INSERT INTO todo_mcp.bindings AS o (principal, conversation, list, seen, process, moved, at, server, until, seq)
+			VALUES (b.principal, b.conversation, b.list, b.seen, b.process, v_moved, p_now, b.server, b.until, v_seq)
 			ON CONFLICT ON CONSTRAINT bindings_pkey DO UPDATE SET seen = greatest(o.seen, excluded.seen), moved = greatest(o.moved, excluded.moved), at = excluded.at,
+				seq = coalesce(nullif(excluded.seq, 0), o.seq),
 				process = coalesce(nullif(excluded.process, ''), o.process),
 				until = CASE excluded.server WHEN '' THEN o.until ELSE excluded.until END,
 				server = coalesce(nullif(excluded.server, ''), o.server);
