@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"maps"
 	"slices"
@@ -32,10 +30,7 @@ type shared struct {
 // with which nobody can call.
 func sessionKey(session mcpserver.ClientSession) string { return sessionIDKey(session.SessionID()) }
 
-func sessionIDKey(id string) string {
-	sum := sha256.Sum256([]byte(id))
-	return base64.RawURLEncoding.EncodeToString(sum[:])
-}
+func sessionIDKey(id string) string { return digest(id) }
 
 // sharedInterval is how often subscriptions are read without a hint.
 const sharedInterval = 4 * time.Second

@@ -73,19 +73,24 @@ func New(c Config) (*Panel, error) {
 	p := &Panel{config: c, assets: make(map[string]file), hubs: make(map[string]*hub)}
 	const style, script = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
 	for _, of := range []struct {
-		name, mediaType, before string
-		small                   func(string) string
+		name, mediaType, palette string
+		parts                    []string // the files that it is made of
+		small                    func(string) string
 	}{
-		{"panel.css", style, palette.CSS, asset.Style},
-		{"panel.js", script, palette.JS, asset.Script},
-		{"viewer.css", style, "", asset.Style},
-		{"viewer.js", script, "", asset.Script},
+		{"panel.css", style, palette.CSS, []string{"panel.css"}, asset.Style},
+		{"panel.js", script, palette.JS, []string{"notifications.js", "panel.js"}, asset.Script},
+		{"viewer.css", style, "", []string{"viewer.css"}, asset.Style},
+		{"viewer.js", script, "", []string{"viewer.js"}, asset.Script},
 	} {
-		data, err := files.ReadFile(of.name)
-		if err != nil {
-			return nil, fmt.Errorf("read panel: %w", err)
+		source := of.palette
+		for _, part := range of.parts {
+			data, err := files.ReadFile(part)
+			if err != nil {
+				return nil, fmt.Errorf("read panel: %w", err)
+			}
+			source += string(data)
 		}
-		data = []byte(of.small(of.before + string(data)))
+		data := []byte(of.small(source))
 		sum := sha256.Sum256(data)
 		p.assets["/"+of.name] = file{data, of.mediaType, `"` + hex.EncodeToString(sum[:8]) + `"`}
 	}
@@ -171,7 +176,6 @@ func (p *Panel) header(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "same-origin")
-	w.Header().Set("Cache-Control", "no-store")
 }
 
 // failure is the page in the place of one that cannot be shown. It leads on to
