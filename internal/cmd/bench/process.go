@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -76,15 +77,14 @@ func (k kind) start(o options, stdio bool) (*process, error) {
 	}
 	args := k.args(o, at, folder)
 	p.Cmd = exec.Command(args[0], args[1:]...)
-	p.Env = append(os.Environ(), "GOMAXPROCS=1", "XDG_STATE_HOME="+folder, "XDG_CONFIG_HOME="+folder)
+	p.Env = append(os.Environ(), "XDG_STATE_HOME="+folder, "XDG_CONFIG_HOME="+folder)
 	if stdio {
 		p.in, _ = p.StdinPipe()
 		p.out, _ = p.StdoutPipe()
 	}
-	if err := p.Start(); err != nil {
+	if err := onCore(lastCore(), p.Start); err != nil {
 		return nil, err
 	}
-	pin(p.Process.Pid, lastCore())
 	if !stdio {
 		err = p.await()
 	}
@@ -155,26 +155,45 @@ func (p *process) memory() (int64, error) {
 	return kb << 10, err
 }
 
+// cores are those that this process had when it began.
+var cores = func() (all unix.CPUSet) {
+	_ = unix.SchedGetaffinity(0, &all)
+	return all
+}()
+
 // lastCore returns the number of the last core.
 func lastCore() int {
-	var all unix.CPUSet
-	if unix.SchedGetaffinity(0, &all) != nil {
-		return 0
-	}
 	last := 0
 	for n := range 1024 {
-		if all.IsSet(n) {
+		if cores.IsSet(n) {
 			last = n
 		}
 	}
 	return last
 }
 
-// pin lets a process run on one core alone.
-func pin(pid, core int) {
+// onCore calls start on one core, which is then the only one that a process knows
+// that it starts.
+func onCore(core int, start func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var before, set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		return err
+	}
+	set.Set(core)
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return err
+	}
+	err := start()
+	return errors.Join(err, unix.SchedSetaffinity(0, &before))
+}
+
+// stayOn lets this process run on one core alone.
+func stayOn(core int) {
 	var set unix.CPUSet
 	set.Set(core)
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	threads, _ := filepath.Glob("/proc/self/task/*")
 	for _, thread := range threads {
 		if id, err := strconv.Atoi(filepath.Base(thread)); err == nil {
 			_ = unix.SchedSetaffinity(id, &set)
