@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"cmp"
+	"runtime"
+)
+
+// heapFloor is how many bytes a server allocates at least before it collects garbage.
+// A call leaves some tens of kilobytes, and the few megabytes that a server keeps
+// would else be looked through for every hundred calls.
+const heapFloor = 32 << 20
+
+// ballast is what the collector counts as kept. Nobody touches it, so that the system
+// gives it no memory.
+var ballast []byte
+
+// tune sets the runtime for a server, as far as the user has not set it.
+func tune(getenv func(string) string) {
+	if getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) == 1 {
+		// While a save waits for the disk it keeps its place in the only queue, until
+		// the runtime's monitor takes that away from it, after up to ten milliseconds.
+		// With two the calls of others go on meanwhile.
+		runtime.GOMAXPROCS(2)
+	}
+	if cmp.Or(getenv("GOGC"), getenv("GOMEMLIMIT")) == "" && ballast == nil {
+		ballast = make([]byte, heapFloor)
+	}
+}
