@@ -52,7 +52,7 @@ func (s *Server) Writes(method string, message []byte) bool {
 // made a mistake, becomes what the client gets; an error is the server's
 // failure, which is logged and becomes a JSON-RPC error.
 func (s *Server) answer(ctx context.Context, tool *tools.Tool, req mcp.CallToolRequest, call func(json.RawMessage) (tools.Result, error)) (*mcp.CallToolResult, error) {
-	raw, err := rawArguments(req)
+	raw, err := rawArguments(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,10 @@ func abandoned(ctx context.Context, err error) bool {
 
 // rawArguments returns the arguments as the client sent them. A caller within
 // the process may set no raw arguments; then it encodes the decoded ones.
-func rawArguments(req mcp.CallToolRequest) (json.RawMessage, error) {
+func rawArguments(ctx context.Context, req mcp.CallToolRequest) (json.RawMessage, error) {
+	if raw := peerOf(ctx).Arguments; raw != nil {
+		return raw, nil
+	}
 	if req.Params.RawArguments != nil || req.Params.Arguments == nil {
 		return req.Params.RawArguments, nil
 	}

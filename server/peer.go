@@ -33,6 +33,9 @@ type Peer struct {
 	// Meta is the _meta of a resources/subscribe request, which mcp-go does not
 	// keep; nil for none.
 	Meta *mcp.Meta
+	// Arguments are those of a tools/call request that mcp-go gets without them;
+	// nil when it has them.
+	Arguments json.RawMessage
 }
 
 type peerKey struct{}

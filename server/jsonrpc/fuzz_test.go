@@ -3,6 +3,7 @@ package jsonrpc_test
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode"
@@ -61,6 +62,7 @@ func FuzzMessage(f *testing.F) {
 		if lenient["method"] != nil && json.Unmarshal(lenient["method"], &method) != nil || method != m.Method {
 			t.Fatalf("method %q, another reader finds %s", m.Method, lenient["method"])
 		}
+		checkBrief(t, raw, m)
 		if v := jsontext.Value(bytes.Clone(raw)); v.Compact() == nil {
 			again, err := jsonrpc.Read(v)
 			if err != nil || again.Method != m.Method || again.Modern != m.Modern {
@@ -68,6 +70,30 @@ func FuzzMessage(f *testing.F) {
 			}
 		}
 	})
+}
+
+// checkBrief checks that a message is its brief form with the arguments in it, which
+// stand apart only for a tool call.
+func checkBrief(t *testing.T, raw []byte, m jsonrpc.Message) {
+	t.Helper()
+	if m.Arguments == nil {
+		if !bytes.Equal(m.Brief, raw) {
+			t.Fatalf("the brief form of %q is %q", raw, m.Brief)
+		}
+		return
+	}
+	var whole, brief map[string]any
+	if json.Unmarshal(raw, &whole) != nil || json.Unmarshal(m.Brief, &brief) != nil || m.Method != "tools/call" {
+		t.Fatalf("the brief form of %q is %q", raw, m.Brief)
+	}
+	var arguments any
+	params, ok := brief["params"].(map[string]any)
+	if err := json.Unmarshal(m.Arguments, &arguments); err != nil || !ok || !reflect.DeepEqual(params["arguments"], map[string]any{}) {
+		t.Fatalf("%q has the arguments %q and else %q", raw, m.Arguments, m.Brief)
+	}
+	if params["arguments"] = arguments; !reflect.DeepEqual(whole, brief) {
+		t.Fatalf("%q became %q and %q", raw, m.Brief, m.Arguments)
+	}
 }
 
 // scan scans a message in pieces of a size; 0 is all at once.

@@ -1,6 +1,7 @@
 package jsonrpc_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -166,5 +167,23 @@ func TestKeysOfLargeObjects(t *testing.T) {
 		if _, err := jsonrpc.Read([]byte(message)); err == nil || !strings.Contains(err.Text, "only in case") {
 			t.Errorf("18: KEY%d: %v", n, err)
 		}
+	}
+}
+
+// mcp-go gets a tool call without its arguments, and any other message as it is.
+func TestBrief(t *testing.T) {
+	for _, c := range []struct{ message, arguments, brief string }{
+		{`{"id":1,"method":"tools/call","params":{"arguments" : {"a":{"arguments":{}}} ,"name":"x"}}`, `{"a":{"arguments":{}}}`,
+			`{"id":1,"method":"tools/call","params":{"arguments" : {} ,"name":"x"}}`},
+		{`{"id":1,"method":"tools/call","params":{"_meta":{"arguments":{"a":1}},"arguments":{}}}`, `{}`, ``},
+		{`{"id":1,"method":"tools/call","params":{"arguments":"{}"}}`, ``, ``},
+		{`{"id":1,"method":"tools/call","arguments":{"a":1}}`, ``, ``},
+		{`{"id":1,"method":"prompts/get","params":{"arguments":{"a":"b"}}}`, ``, ``},
+	} {
+		m, err := jsonrpc.Read([]byte(c.message))
+		if err != nil || string(m.Arguments) != c.arguments || string(m.Brief) != cmp.Or(c.brief, c.message) {
+			t.Errorf("%s became %s and %s, %v", c.message, m.Brief, m.Arguments, err)
+		}
+		checkBrief(t, []byte(c.message), m)
 	}
 }

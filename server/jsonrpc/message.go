@@ -37,6 +37,11 @@ type Message struct {
 	// Modern is true when _meta has a protocol version, which only the
 	// sessionless protocol sends.
 	Modern bool
+	// Arguments are the arguments of a tools/call request, if they are an object.
+	Arguments json.RawMessage
+	// Brief is the message as mcp-go is to read it, which reads a message several
+	// times: with {} for the Arguments.
+	Brief json.RawMessage
 }
 
 // Error is the reason why a message is refused.
@@ -111,20 +116,34 @@ func Read(raw []byte) (Message, *Error) {
 // differently, by the rules of [Read] for the parts of a message. It is for
 // objects that come in no message.
 func CheckObject(raw []byte) *Error {
-	return checkStrict(raw, []string{"[]"}) // below the message: no key is the protocol's
+	_, err := checkStrict(raw, []string{"[]"}) // below the message: no key is the protocol's
+	return err
 }
 
 func readStrict(raw []byte) (Message, *Error) {
-	if err := checkStrict(raw, nil); err != nil {
+	at, err := checkStrict(raw, nil)
+	if err != nil {
 		return Message{}, err
 	}
-	return envelope(raw)
+	brief := raw
+	if at.to > 0 {
+		brief = slices.Concat(raw[:at.from], []byte("{}"), raw[at.to:])
+	}
+	m, err := envelope(brief)
+	if m.Brief = raw; m.Method == string(mcp.MethodToolsCall) && at.to > 0 {
+		m.Brief, m.Arguments = brief, raw[at.from:at.to]
+	}
+	return m, err
 }
 
-// checkStrict checks an object that stands at a path of a message.
-func checkStrict(raw []byte, path []string) *Error {
+// span is a part of a message, in bytes from its beginning; the zero span is none.
+type span struct{ from, to int64 }
+
+// checkStrict checks an object that stands at a path of a message, and returns where
+// its params.arguments are, if they are an object.
+func checkStrict(raw []byte, path []string) (arguments span, refused *Error) {
 	if !utf8.Valid(raw) {
-		return Refuse(mcp.PARSE_ERROR, "the message is not valid UTF-8")
+		return span{}, Refuse(mcp.PARSE_ERROR, "the message is not valid UTF-8")
 	}
 	// A buffer, and not another reader, is read in place. Its capacity is cut off, so
 	// that nothing behind the message is written to.
@@ -132,22 +151,22 @@ func checkStrict(raw []byte, path []string) *Error {
 	switch d.PeekKind() {
 	case '{':
 	case '[':
-		return Refuse(mcp.INVALID_REQUEST, "batches are not supported, send one message at a time")
+		return span{}, Refuse(mcp.INVALID_REQUEST, "batches are not supported, send one message at a time")
 	default:
-		return Refuse(mcp.PARSE_ERROR, "the message is not a JSON object")
+		return span{}, Refuse(mcp.PARSE_ERROR, "the message is not a JSON object")
 	}
 	var r strictReader
 	if err := r.object(d, path); err != nil {
 		var refusal *Error
 		if errors.As(err, &refusal) {
-			return refusal
+			return span{}, refusal
 		}
-		return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: %s", reason(err))
+		return span{}, Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: %s", reason(err))
 	}
 	if len(bytes.TrimSpace(raw[d.InputOffset():])) > 0 {
-		return Refuse(mcp.PARSE_ERROR, "there is text behind the message")
+		return span{}, Refuse(mcp.PARSE_ERROR, "there is text behind the message")
 	}
-	return nil
+	return r.arguments, nil
 }
 
 // reason returns a text for a decoder's error that quotes nothing of the
@@ -247,7 +266,10 @@ func checkID(id json.RawMessage) *Error {
 }
 
 // strictReader reads the tokens of a message and checks its depth and its keys.
-type strictReader struct{ depth int }
+type strictReader struct {
+	depth     int
+	arguments span // see checkStrict
+}
 
 func (r *strictReader) value(d *jsontext.Decoder, path []string) error {
 	switch d.PeekKind() {
@@ -276,6 +298,7 @@ func (r *strictReader) object(d *jsontext.Decoder, path []string) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
+	begin := d.InputOffset() - 1
 	var seen keys
 	for d.PeekKind() != '}' {
 		token, err := d.ReadToken()
@@ -291,6 +314,9 @@ func (r *strictReader) object(d *jsontext.Decoder, path []string) error {
 		}
 	}
 	_, err := d.ReadToken()
+	if len(path) == 2 && path[0] == "params" && path[1] == "arguments" {
+		r.arguments = span{begin, d.InputOffset()}
+	}
 	return err
 }
 

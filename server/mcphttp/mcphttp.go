@@ -104,7 +104,7 @@ func (x *exchange) withPeer(ctx context.Context) context.Context {
 	claims := claimsOf(x.session())
 	return server.WithPeer(ctx, server.Peer{
 		Identity: x.Identity, List: x.list, Session: x.session(), Apps: claims.Apps,
-		Client: mcp.Implementation{Name: claims.Client, Version: claims.Version}, Meta: x.meta,
+		Client: mcp.Implementation{Name: claims.Client, Version: claims.Version}, Meta: x.meta, Arguments: x.message.Arguments,
 	})
 }
 
@@ -166,7 +166,7 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 		refuse(w, refusal.Status, x.message.ID, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", refusal.Text))
 		return nil
 	}
-	x.Body = io.NopCloser(bytes.NewReader(raw))
+	x.Body = io.NopCloser(bytes.NewReader(x.message.Brief))
 	x.meta = server.SubscribeMeta(x.message.Method, raw)
 	if x.message.Method == string(mcp.MethodSubscriptionsListen) {
 		ctx, cancel := context.WithCancel(x.Context())

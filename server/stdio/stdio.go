@@ -272,10 +272,10 @@ func (t *transport) handleLine(l rawLine) {
 	case err != nil:
 		t.answer(err.Answer(m.ID))
 	case m.Method == string(mcp.MethodSubscriptionsListen):
-		t.listen(l.data)
+		t.listen(m)
 	case m.Method == "" && t.session.handleResponse(l.data):
 	default:
-		t.call(m.Method, l.data)
+		t.call(m)
 	}
 	if m.Method == "notifications/initialized" && t.session.GetClientCapabilities().Roots != nil && !t.askedRoots {
 		t.askedRoots = true
@@ -284,16 +284,16 @@ func (t *transport) handleLine(l rawLine) {
 }
 
 // call passes a message to mcp-go and writes its answer.
-func (t *transport) call(method string, raw []byte) {
-	t.answer(t.server.MCP().HandleMessage(t.withPeer(t.calls, server.SubscribeMeta(method, raw)), raw))
+func (t *transport) call(m jsonrpc.Message) {
+	t.answer(t.server.MCP().HandleMessage(t.withPeer(t.calls, m), m.Brief))
 }
 
 // withPeer returns a context that carries the client of the pipe, with what it
-// has sent about itself so far. meta is the _meta of a resources/subscribe
-// request.
-func (t *transport) withPeer(ctx context.Context, meta *mcp.Meta) context.Context {
+// has sent about itself so far, as the sender of a message.
+func (t *transport) withPeer(ctx context.Context, m jsonrpc.Message) context.Context {
 	return server.WithPeer(ctx, server.Peer{
-		Process: true, Client: t.session.GetClientInfo(), Folder: t.session.firstRoot(), Meta: meta,
+		Process: true, Client: t.session.GetClientInfo(), Folder: t.session.firstRoot(),
+		Meta: server.SubscribeMeta(m.Method, m.Brief), Arguments: m.Arguments,
 		Apps: card.ShownBy(t.session.GetClientCapabilities().Extensions),
 	})
 }
@@ -339,12 +339,12 @@ func (s *session) firstRoot() string {
 
 // listen starts a goroutine that serves a stream of subscriptions/listen. It
 // returns as soon as a cancellation can end the stream.
-func (t *transport) listen(raw []byte) {
+func (t *transport) listen(m jsonrpc.Message) {
 	begun, begin := context.WithCancel(context.Background())
-	ctx := server.WithListening(t.withPeer(t.streams, nil), server.Listening{Begun: begin, Acknowledged: t.acknowledged})
+	ctx := server.WithListening(t.withPeer(t.streams, m), server.Listening{Begun: begin, Acknowledged: t.acknowledged})
 	t.listening.Go(func() {
 		defer begin()
-		t.answer(t.server.MCP().HandleMessage(ctx, raw))
+		t.answer(t.server.MCP().HandleMessage(ctx, m.Brief))
 	})
 	<-begun.Done()
 }
