@@ -87,7 +87,9 @@ func parsePrefix(raw []byte) (value, []byte, error) {
 	if !utf8.Valid(raw) {
 		return value{}, nil, fmt.Errorf("invalid UTF-8")
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(raw), decodeOptions...)
+	// A buffer, and not another reader, is read in place. Its capacity is cut off, so
+	// that nothing behind the arguments is written to.
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw[:len(raw):len(raw)]), decodeOptions...)
 	v, err := decode(d)
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
@@ -130,6 +132,9 @@ func decodeObject(d *jsontext.Decoder) (value, error) {
 		val, err := decode(d)
 		if err != nil {
 			return v, err
+		}
+		if v.members == nil {
+			v.members = make([]member, 0, 4)
 		}
 		v.members = append(v.members, member{key, val})
 	}

@@ -40,7 +40,7 @@ func needsCleaning(text string) bool {
 	if strings.TrimSpace(text) != text {
 		return true
 	}
-	return strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Cc, r) || isBreak(r) })
+	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || isBreak(r) })
 }
 
 func isBreak(r rune) bool {
@@ -53,6 +53,9 @@ func isBreak(r rune) bool {
 
 // Cut returns the first limit runes of a text, or all when there are fewer.
 func Cut(text string, limit int) string {
+	if len(text) <= limit && utf8.ValidString(text) {
+		return text
+	}
 	runes := []rune(text)
 	return string(runes[:min(limit, len(runes))])
 }

@@ -74,7 +74,7 @@ func (v View) Core(word string) (Status, bool) {
 // Accepts returns the words that a caller may send: those for pending, in
 // progress, completed and failed, in this order and without repeats.
 func (v View) Accepts() []string {
-	var words []string
+	words := make([]string, 0, 4)
 	for _, s := range []Status{Pending, InProgress, Completed, Failed} {
 		if w, ok := v.Words[s]; ok && !slices.Contains(words, w) {
 			words = append(words, w)

@@ -155,8 +155,8 @@ func checkStrict(raw []byte, path []string) (arguments span, refused *Error) {
 	default:
 		return span{}, Refuse(mcp.PARSE_ERROR, "the message is not a JSON object")
 	}
-	var r strictReader
-	if err := r.object(d, path); err != nil {
+	r := strictReader{path: append(make([]string, 0, 8), path...)}
+	if err := r.object(d); err != nil {
 		var refusal *Error
 		if errors.As(err, &refusal) {
 			return span{}, refusal
@@ -268,15 +268,19 @@ func checkID(id json.RawMessage) *Error {
 // strictReader reads the tokens of a message and checks its depth and its keys.
 type strictReader struct {
 	depth     int
-	arguments span // see checkStrict
+	path      []string // of the value that is read
+	arguments span     // see checkStrict
 }
 
-func (r *strictReader) value(d *jsontext.Decoder, path []string) error {
+// at reads the value at a key of the one at the path.
+func (r *strictReader) at(key string, d *jsontext.Decoder) error {
+	r.path = append(r.path, key)
+	defer func() { r.path = r.path[:len(r.path)-1] }()
 	switch d.PeekKind() {
 	case '{':
-		return r.object(d, path)
+		return r.object(d)
 	case '[':
-		return r.array(d, path)
+		return r.array(d)
 	default:
 		_, err := d.ReadToken()
 		return err
@@ -290,7 +294,7 @@ func (r *strictReader) enter() error {
 	return nil
 }
 
-func (r *strictReader) object(d *jsontext.Decoder, path []string) error {
+func (r *strictReader) object(d *jsontext.Decoder) error {
 	if err := r.enter(); err != nil {
 		return err
 	}
@@ -306,21 +310,21 @@ func (r *strictReader) object(d *jsontext.Decoder, path []string) error {
 			return err
 		}
 		key := token.String()
-		if err := checkKey(key, path, &seen); err != nil {
+		if err := checkKey(key, r.path, &seen); err != nil {
 			return err
 		}
-		if err := r.value(d, append(path, key)); err != nil {
+		if err := r.at(key, d); err != nil {
 			return err
 		}
 	}
 	_, err := d.ReadToken()
-	if len(path) == 2 && path[0] == "params" && path[1] == "arguments" {
+	if len(r.path) == 2 && r.path[0] == "params" && r.path[1] == "arguments" {
 		r.arguments = span{begin, d.InputOffset()}
 	}
 	return err
 }
 
-func (r *strictReader) array(d *jsontext.Decoder, path []string) error {
+func (r *strictReader) array(d *jsontext.Decoder) error {
 	if err := r.enter(); err != nil {
 		return err
 	}
@@ -329,7 +333,7 @@ func (r *strictReader) array(d *jsontext.Decoder, path []string) error {
 		return err
 	}
 	for d.PeekKind() != ']' {
-		if err := r.value(d, append(path, "[]")); err != nil {
+		if err := r.at("[]", d); err != nil {
 			return err
 		}
 	}

@@ -22,29 +22,28 @@ func FuzzSession(f *testing.F) {
 		ours := newSessions(func() []byte { return bytes.Repeat([]byte("k"), 32) })
 		theirs := newSessions(func() []byte { return bytes.Repeat([]byte("K"), 32) })
 		id := ours.begin(todo.Identity{}, mcp.Implementation{Name: name, Version: version}, apps)
-		if ended, err := ours.check(id, todo.Identity{}); err != nil || ended {
+		claims, ended, err := ours.check(id, todo.Identity{})
+		if err != nil || ended {
 			t.Fatalf("its own id %q: %v, %v", id, ended, err)
 		}
 		if strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) || len(id) > 1024 {
 			t.Fatalf("id %q", id)
 		}
-		claims := claimsOf(id)
 		if want := strings.ToValidUTF8(todo.Cut(name, 64), "\ufffd"); utf8.ValidString(name) && claims.Client != want || claims.Apps != apps {
 			t.Fatalf("%q becomes %+v", name, claims)
 		}
 		changed := []byte(id)
 		changed[int(at)%len(changed)] ^= byte(at>>8) | 1
 		for _, other := range []string{forged, string(changed), id + ".", id[:int(at)%len(id)], forged + id} {
-			if _, err := ours.check(other, todo.Identity{}); err == nil && other != id {
+			if _, _, err := ours.check(other, todo.Identity{}); err == nil && other != id {
 				t.Fatalf("%q is taken for %q", other, id)
 			}
-			claimsOf(other)
 		}
-		if _, err := theirs.check(id, todo.Identity{}); err == nil {
+		if _, _, err := theirs.check(id, todo.Identity{}); err == nil {
 			t.Fatal("another key's id is taken")
 		}
 		ours.end(id)
-		if ended, err := ours.check(id, todo.Identity{}); err != nil || !ended {
+		if _, ended, err := ours.check(id, todo.Identity{}); err != nil || !ended {
 			t.Fatalf("after its end: %v, %v", ended, err)
 		}
 	})

@@ -69,6 +69,7 @@ func jsonRPC(w http.ResponseWriter, status int, text string) {
 type exchange struct {
 	*edge.Request
 	message jsonrpc.Message // zero except for POST
+	claims  sessionClaims   // of the session's id once it was checked; else zero
 	list    string          // the name of a list from the URL or header; empty for none
 	meta    *mcp.Meta       // of a resources/subscribe request
 }
@@ -101,10 +102,9 @@ func (h *Handler) passToMCP(ctx context.Context, w http.ResponseWriter, x *excha
 
 // withPeer returns a context that carries the exchange's sender.
 func (x *exchange) withPeer(ctx context.Context) context.Context {
-	claims := claimsOf(x.session())
 	return server.WithPeer(ctx, server.Peer{
-		Identity: x.Identity, List: x.list, Session: x.session(), Apps: claims.Apps,
-		Client: mcp.Implementation{Name: claims.Client, Version: claims.Version}, Meta: x.meta, Arguments: x.message.Arguments,
+		Identity: x.Identity, List: x.list, Session: x.session(), Apps: x.claims.Apps,
+		Client: mcp.Implementation{Name: x.claims.Client, Version: x.claims.Version}, Meta: x.meta, Arguments: x.message.Arguments,
 	})
 }
 
@@ -231,10 +231,12 @@ func (h *Handler) checkSession(w http.ResponseWriter, x *exchange) bool {
 			"the %s header is missing: send initialize first, or name protocol version %s in _meta", mcpserver.HeaderKeySessionID, mcp.ProtocolVersion20260728))
 		return false
 	}
-	if ended, err := h.sessions.check(id, x.Identity); err != nil || ended {
+	claims, ended, err := h.sessions.check(id, x.Identity)
+	if err != nil || ended {
 		refuse(w, http.StatusNotFound, x.message.ID, jsonrpc.Refuse(mcp.INVALID_REQUEST, "unknown or ended session: send initialize again"))
 		return false
 	}
+	x.claims = claims
 	return true
 }
 

@@ -62,37 +62,32 @@ func (s *sessions) begin(owner todo.Identity, client mcp.Implementation, apps bo
 	return s.key.Sign(purpose, claims)
 }
 
-// check reports whether the client ended a session. It returns
-// [signed.ErrForged] for an id that was not signed with this key, and for one of a
-// session that somebody else began.
-func (s *sessions) check(id string, owner todo.Identity) (ended bool, err error) {
-	if err := s.key.Check(purpose, id); err != nil {
-		return false, err
+// check returns the claims of a session's id, and whether the client ended the
+// session. It returns [signed.ErrForged] for an id that was not signed with this key,
+// and for one of a session that somebody else began.
+func (s *sessions) check(id string, owner todo.Identity) (claims sessionClaims, ended bool, err error) {
+	if err := s.key.Open(purpose, id, &claims); err != nil {
+		return claims, false, err
 	}
-	if claimsOf(id).Owner != ownerOf(owner) {
-		return false, signed.ErrForged
+	if claims.Owner != ownerOf(owner) {
+		return claims, false, signed.ErrForged
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.ended[ownerOf(owner)][id], nil
+	return claims, s.ended[claims.Owner][id], nil
 }
 
 // end records that the client ended a session.
 func (s *sessions) end(id string) {
-	owner := claimsOf(id).Owner
+	var claims sessionClaims
+	signed.Read(id, &claims)
+	owner := claims.Owner
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if of := s.ended[owner]; of == nil || len(of) >= maxEnded {
 		s.ended[owner] = make(map[string]bool)
 	}
 	s.ended[owner][id] = true
-}
-
-// claimsOf returns the claims of a session id without checking the signature;
-// the zero claims when the id has another form.
-func claimsOf(id string) (claims sessionClaims) {
-	signed.Read(id, &claims)
-	return claims
 }
 
 // sessionIDs implements mcpserver.SessionIdManager for one request. Terminate
@@ -102,11 +97,19 @@ type sessionIDs struct {
 	owner  todo.Identity
 	client mcp.Implementation
 	apps   bool
+	// checked is the id of the session that the request was checked for.
+	checked string
 }
 
-func (s sessionIDs) Generate() string                 { return s.begin(s.owner, s.client, s.apps) }
-func (s sessionIDs) Validate(id string) (bool, error) { return s.check(id, s.owner) }
-func (s sessionIDs) Terminate(string) (bool, error)   { return false, nil }
+func (s sessionIDs) Generate() string               { return s.begin(s.owner, s.client, s.apps) }
+func (s sessionIDs) Terminate(string) (bool, error) { return false, nil }
+func (s sessionIDs) Validate(id string) (bool, error) {
+	if id == s.checked && id != "" {
+		return false, nil
+	}
+	_, ended, err := s.check(id, s.owner)
+	return ended, err
+}
 
 // ResolveSessionIdManager implements mcpserver.SessionIdManagerResolver. r is
 // nil when there is no request.
@@ -117,6 +120,9 @@ func (s *sessions) ResolveSessionIdManager(r *http.Request) mcpserver.SessionIdM
 	if r != nil {
 		if x, ok := r.Context().Value(exchangeKey{}).(*exchange); ok {
 			ids.owner, ids.client, ids.apps = x.Identity, x.message.Client, card.ShownBy(x.message.Extensions)
+			if x.claims.Nonce != nil {
+				ids.checked = x.session()
+			}
 		}
 	}
 	return ids
