@@ -1,9 +1,11 @@
 package todo
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -106,6 +108,37 @@ type Binding struct {
 	Over string
 	// At is when the binding was stored last, UTC.
 	At time.Time
+}
+
+// Bind returns the bindings of a conversation, the one that moved last first, after b
+// is stored beside those in bound, and b as it is stored.
+func Bind(bound []Binding, b Binding, at time.Time) (after []Binding, stored Binding) {
+	after = make([]Binding, 0, len(bound)+1)
+	if stored = b; b.Moves {
+		stored.Moved = 1
+		if len(bound) > 0 {
+			stored.Moved += bound[0].Moved
+		}
+	}
+	stored.At, stored.Moves, stored.Over = at.UTC(), false, ""
+	for _, old := range bound {
+		if old.List != b.List {
+			after = append(after, old)
+			continue
+		}
+		if b.Server == "" {
+			stored.Server, stored.Until = old.Server, old.Until
+		}
+		if !b.Moves {
+			stored.Moved = old.Moved
+		}
+		stored.Seen, stored.Process = max(b.Seen, old.Seen), cmp.Or(b.Process, old.Process)
+	}
+	place := slices.IndexFunc(after, func(o Binding) bool { return o.Moved < stored.Moved })
+	if place < 0 {
+		place = len(after)
+	}
+	return slices.Insert(after, place, stored), stored
 }
 
 // BindingAge is how long after its last use a store may delete a binding, unless

@@ -22,9 +22,9 @@ type Store interface {
 	// In the same transaction it stores the bindings. Of those that have no List,
 	// it is the saved one's id.
 	//
-	// It returns a [*ConflictError] when the list is not at next.Revision-1, or
-	// when a list begins and the first binding's conversation does not hold
-	// Binding.Over any more. For a repeated operation it returns the snapshot
+	// It returns a [*ConflictError] when the list is not at next.Revision-1, when a
+	// list begins and the first binding's conversation does not hold Binding.Over
+	// any more, or when the [Basis] of ctx may not be the newest any more. For a repeated operation it returns the snapshot
 	// stored the first time, or [ErrOperationReused]. After an error that wraps
 	// [ErrUnknownOutcome] the save may have been applied; after any other error
 	// it was not.
@@ -74,6 +74,42 @@ type Store interface {
 	Bindings
 	HostCalls
 }
+
+// Basis says whether what a write is based on was read from a store's memory, where
+// it may be older than what another process has saved since: see [WithBasis]. The
+// zero value is a basis that nothing was read for yet. It is not safe for concurrent
+// use.
+type Basis struct {
+	memory any // the store's own
+	stale  bool
+}
+
+type basisKey struct{}
+
+// WithBasis returns a context in which a store may answer Load of a newest revision
+// and Bindings from its memory. Then only a [Store.Save] with this context that
+// returns no error shows that it was the newest.
+func WithBasis(ctx context.Context, b *Basis) context.Context {
+	return context.WithValue(ctx, basisKey{}, b)
+}
+
+// BasisOf returns the basis of a context; nil when it has none.
+func BasisOf(ctx context.Context) *Basis {
+	b, _ := ctx.Value(basisKey{}).(*Basis)
+	return b
+}
+
+// Use is called by a store that answers from a memory, which is comparable.
+func (b *Basis) Use(memory any) {
+	b.stale = b.stale || b.memory != nil && b.memory != memory
+	b.memory = memory
+}
+
+// Holds reports whether a write with this basis, which may be nil, may be saved while
+// the store has a memory.
+func (b *Basis) Holds(memory any) bool { return !b.used() || !b.stale && b.memory == memory }
+
+func (b *Basis) used() bool { return b != nil && b.memory != nil }
 
 type replacedKey struct{}
 

@@ -103,34 +103,56 @@ func (b *Board) archiveSubLists(ctx context.Context, main List) {
 }
 
 // applyInTurn returns the outcome of an operation that was applied before, or
-// applies the write, again after each conflict with another process.
+// applies the write: first to what the store has in memory, then to what is stored,
+// again after each conflict with another process.
 func (b *Board) applyInTurn(ctx context.Context, principal *string, w Write) (Outcome, error) {
-	if w.Operation.repeatable() {
-		if out, ok, err := b.repeated(ctx, principal, w); ok || err != nil {
-			return out, err
-		}
+	if out, ok := b.unchanged.get(w.Operation); ok {
+		return out, nil
 	}
 	var conflicts conflicts
-	for {
-		out, err := b.try(ctx, principal, w)
-		if conflict := (*ConflictError)(nil); errors.As(err, &conflict) {
+	for from := WithBasis(ctx, &Basis{}); ; from = ctx {
+		out, err := b.try(from, principal, w)
+		var conflict *ConflictError
+		switch isConflict := errors.As(err, &conflict); {
+		case unproven(from, w) && mayTryAgain(ctx, out, err):
+			if !w.Operation.repeatable() {
+				continue
+			}
+			if out, ok, err := b.repeated(ctx, principal, w); ok || err != nil {
+				return out, err
+			}
+			continue
+		case isConflict:
 			if err = conflicts.wait(ctx, conflict, err); err == nil {
 				continue
 			}
 		}
-		if err == nil && !out.Changed && w.Operation.repeatable() {
+		if err == nil && !out.Changed && !out.Repeated && w.Operation.repeatable() {
 			b.unchanged.put(w.Operation, out)
 		}
 		return out, err
 	}
 }
 
+// unproven reports whether only a save shows that a write is right: what it is based
+// on may not be the newest, or it may have been applied before.
+func unproven(ctx context.Context, w Write) bool {
+	basis := BasisOf(ctx)
+	return basis != nil && (basis.used() || w.Operation.repeatable())
+}
+
+// mayTryAgain reports whether a write saved nothing, and can be tried again.
+func mayTryAgain(ctx context.Context, out Outcome, err error) bool {
+	return !out.Changed && !out.Repeated && !errors.Is(err, ErrUnknownOutcome) && ctx.Err() == nil
+}
+
+// errUnproven is the error of a write that is [unproven] and makes no revision, so
+// that it leaves no other trace.
+var errUnproven = errors.New("the write may be based on an older revision")
+
 // repeated returns the outcome of an operation that was applied before; ok is
 // false when it was not.
 func (b *Board) repeated(ctx context.Context, principal *string, w Write) (out Outcome, ok bool, err error) {
-	if out, ok := b.unchanged.get(w.Operation); ok {
-		return out, true, nil
-	}
 	found, err := b.store.Find(ctx, Query{Operation: w.Operation.ID})
 	if err != nil || len(found) == 0 {
 		return Outcome{}, false, err
@@ -176,6 +198,9 @@ func (w Write) changes(s Snapshot, now time.Time) bool {
 // letGo is an empty write where the conversation holds a list that stays as it
 // ended: then it holds no list any more.
 func (b *Board) letGo(ctx context.Context, w Write, h held) (Outcome, error) {
+	if unproven(ctx, w) {
+		return Outcome{}, errUnproven
+	}
 	err := b.bind(ctx, b.bindings(w, h, Snapshot{}))
 	return Outcome{After: Snapshot{Items: []Item{}}}, err
 }
@@ -209,6 +234,9 @@ func (b *Board) change(ctx context.Context, w Write, h held, saw Snapshot, repor
 		report.Elsewhere = before.List.ID
 	}
 	if !draft.Changed() {
+		if unproven(ctx, w) {
+			return Outcome{}, errUnproven
+		}
 		return Outcome{After: before, Report: report}, b.sawUnchanged(ctx, w, h, report)
 	}
 	next := draft.snapshot(w.Writer, w.Operation)
@@ -222,8 +250,11 @@ func (b *Board) change(ctx context.Context, w Write, h held, saw Snapshot, repor
 	if err != nil {
 		return Outcome{After: before}, err
 	}
+	if after.List.Principal != next.List.Principal {
+		return Outcome{After: before}, ErrOperationReused
+	}
 	if after.Revision != next.Revision || after.Writer.Process != b.process {
-		// another process applied the same operation first
+		// the same operation was applied before
 		return Outcome{After: after, Repeated: true, Report: after.Report}, nil
 	}
 	return Outcome{After: after, Changed: true, Report: report}, nil

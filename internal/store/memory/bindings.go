@@ -30,33 +30,7 @@ func key(principal, id string) string { return principal + "\x1f" + id }
 // bind stores one binding. The caller must hold s.mu.
 func (s *Store) bind(b todo.Binding) {
 	k := key(b.Principal, b.Conversation)
-	all := s.bindings[k]
-	b.At = time.Now().UTC()
-	moves := b.Moves
-	b.Moves, b.Over, b.Moved = false, "", 0
-	if moves {
-		b.Moved = 1
-		if len(all) > 0 {
-			b.Moved += all[len(all)-1].Moved
-		}
-	}
-	if at := slices.IndexFunc(all, func(o todo.Binding) bool { return o.List == b.List }); at >= 0 {
-		if b.Server == "" {
-			b.Server, b.Until = all[at].Server, all[at].Until
-		}
-		b.Seen, b.Process, b.Moved = max(b.Seen, all[at].Seen), cmp.Or(b.Process, all[at].Process), max(b.Moved, all[at].Moved)
-		if !moves {
-			all[at] = b
-			return
-		}
-		all = slices.Delete(all, at, at+1)
-	}
-	if moves {
-		all = append(all, b)
-	} else {
-		all = slices.Insert(all, 0, b)
-	}
-	s.bindings[k] = all
+	s.bindings[k], _ = todo.Bind(s.bindings[k], b, time.Now())
 }
 
 // Bindings implements todo.Store.
@@ -66,19 +40,17 @@ func (s *Store) Bindings(ctx context.Context, principal, conversation string) ([
 	if err := s.checkUsable(ctx); err != nil {
 		return nil, fmt.Errorf("read bindings: %w", err)
 	}
-	found := slices.Clone(s.bindings[key(principal, conversation)])
-	slices.Reverse(found)
-	return found, nil
+	return slices.Clone(s.bindings[key(principal, conversation)]), nil
 }
 
 // held returns the list that a conversation holds, or empty. The caller must
 // hold s.mu.
 func (s *Store) held(principal, conversation string) string {
 	all := s.bindings[key(principal, conversation)]
-	if len(all) == 0 || all[len(all)-1].Moved == 0 {
+	if len(all) == 0 || all[0].Moved == 0 {
 		return ""
 	}
-	return all[len(all)-1].List
+	return all[0].List
 }
 
 // newest returns the newest snapshot of a list; the zero Snapshot when there is
@@ -99,7 +71,7 @@ func (s *Store) Holders(ctx context.Context, principal, list string) (found []to
 		return nil, fmt.Errorf("read bindings: %w", err)
 	}
 	for _, all := range s.bindings {
-		if last := all[len(all)-1]; last.Principal == principal && last.Moved > 0 && last.List != "" && (list == "" || last.List == list) {
+		if last := all[0]; last.Principal == principal && last.Moved > 0 && last.List != "" && (list == "" || last.List == list) {
 			found = append(found, last)
 		}
 	}

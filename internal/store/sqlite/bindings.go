@@ -15,6 +15,9 @@ import (
 // selectBinding selects bindings.
 const selectBinding = `SELECT b.principal, b.conversation, b.list, b.seen, b.process, b.moved, b.at, b.server, b.until, b.sum FROM bindings b`
 
+// selectBindings selects those of a conversation, the one that moved last first.
+const selectBindings = selectBinding + ` WHERE b.principal = ? AND b.conversation = ? ORDER BY b.moved DESC`
+
 // Bind implements todo.Store.
 func (s *Store) Bind(ctx context.Context, bindings ...todo.Binding) error {
 	_, err := s.submit(ctx, func(st *statements) (todo.Snapshot, error) { return todo.Snapshot{}, st.bindTo("", bindings) })
@@ -27,16 +30,28 @@ func (s *Store) Bind(ctx context.Context, bindings ...todo.Binding) error {
 // bindTo stores bindings; those without a list get the one with this id.
 func (st *statements) bindTo(list string, bindings []todo.Binding) error {
 	for _, b := range bindings {
-		until := int64(0)
-		if !b.Until.IsZero() {
-			until = record.UnixNano(b.Until)
-		}
-		_, err := st.bind.Exec(b.Principal, b.Conversation, cmp.Or(b.List, list), b.Seen, b.Process, b.Moves, time.Now().UnixNano(), b.Server, until)
+		of := conversation{b.Principal, b.Conversation}
+		bound, err := st.bindingsOf(of)
 		if err != nil {
 			return err
 		}
+		b.List = cmp.Or(b.List, list)
+		bound, b = todo.Bind(bound, b, time.Now())
+		if err := st.insertBinding(b); err != nil {
+			return err
+		}
+		st.memory.Load().bindings.Put(of, bound, len(bound)*bindingSize)
 	}
 	return nil
+}
+
+func (st *statements) insertBinding(b todo.Binding) error {
+	at, until := record.UnixNano(b.At), int64(0)
+	if !b.Until.IsZero() {
+		until = record.UnixNano(b.Until)
+	}
+	_, err := st.bind.Exec(b.Principal, b.Conversation, b.List, b.Seen, b.Process, b.Moved, at, b.Server, until, sumOfBinding(b, at, until))
+	return err
 }
 
 // held returns the list that a conversation holds, or empty.
@@ -57,8 +72,11 @@ func (st *statements) parent(l todo.List) (string, error) {
 }
 
 // Bindings implements todo.Store.
-func (s *Store) Bindings(ctx context.Context, principal, conversation string) ([]todo.Binding, error) {
-	return s.queryBindings(ctx, selectBinding+` WHERE b.principal = ? AND b.conversation = ? ORDER BY b.moved DESC`, principal, conversation)
+func (s *Store) Bindings(ctx context.Context, principal, key string) ([]todo.Binding, error) {
+	if bound, ok := s.memory.bound(ctx, conversation{principal, key}); ok {
+		return bound, nil
+	}
+	return s.queryBindings(ctx, selectBindings, principal, key)
 }
 
 // Holders implements todo.Store.

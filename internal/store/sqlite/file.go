@@ -357,14 +357,15 @@ func describe(path string, err error) error {
 
 // SQLite's primary result codes that this package distinguishes.
 const (
-	codeBusy     = 5
-	codeReadOnly = 8
-	codeIOErr    = 10
-	codeCorrupt  = 11
-	codeCantOpen = 14
-	codeProtocol = 15 // lost a race for locks; try again
-	codeTooBig   = 18
-	codeNotADB   = 26
+	codeBusy       = 5
+	codeReadOnly   = 8
+	codeIOErr      = 10
+	codeCorrupt    = 11
+	codeCantOpen   = 14
+	codeProtocol   = 15 // lost a race for locks; try again
+	codeTooBig     = 18
+	codeConstraint = 19
+	codeNotADB     = 26
 
 	// codeShortRead is an extended result code.
 	codeShortRead = 522

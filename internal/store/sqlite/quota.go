@@ -51,11 +51,14 @@ func (st *statements) checkSize(begins bool) error {
 	if st.keep.Bytes <= 0 {
 		return nil
 	}
-	var pages, size int64
-	if err := st.pages.QueryRow().Scan(&pages, &size); err != nil {
-		return err
+	if st.size == 0 {
+		var pages, size int64
+		if err := st.pages.QueryRow().Scan(&pages, &size); err != nil {
+			return err
+		}
+		st.size = pages * size
 	}
-	return st.keep.CheckBytes(pages*size, begins)
+	return st.keep.CheckBytes(st.size, begins)
 }
 
 // maxTrash is how many lists, deleted long ago, one save removes.
@@ -82,7 +85,23 @@ func (st *statements) forget(query *sql.Stmt, args ...any) (n int, err error) {
 			return 0, err
 		}
 	}
+	if len(ids) > 0 {
+		st.memory.forget()
+		st.size = 0
+	}
 	return len(ids), nil
+}
+
+// forgetOldBindings removes some of the bindings that nobody has used for too long.
+func (st *statements) forgetOldBindings(now time.Time) error {
+	gone, err := st.trimBindings.Exec(record.UnixNano(now.Add(-todo.BindingAge)))
+	if err != nil {
+		return err
+	}
+	if n, err := gone.RowsAffected(); n > 0 || err != nil {
+		st.memory.forget()
+	}
+	return nil
 }
 
 func idsOf(rows *sql.Rows, err error) (ids []string, _ error) {
@@ -162,6 +181,7 @@ func (st *statements) purge(id string, by todo.Writer, now time.Time) (ok bool, 
 	if err != nil {
 		return false, err
 	}
+	st.memory.forget()
 	if err := st.forgetContent(id); err != nil {
 		return false, err
 	}

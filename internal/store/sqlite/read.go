@@ -89,9 +89,14 @@ func sumOfRevision(list string, revision int64, operation string, person, base i
 }
 
 // snapshot returns what a row of a file says. The newest revision of a list is
-// decoded once: rows of one Seq say the same, but for the parent of the list.
-func (f *file) snapshot(ctx context.Context, r *row) (todo.Snapshot, error) {
-	if known, ok := f.newest.Get(r.of.id); ok && known.Seq == r.seq.Int64 {
+// decoded once, and not if this store has saved it: rows of one Seq say the same, but
+// for the parent of the list.
+func (s *Store) snapshot(ctx context.Context, f *file, r *row) (todo.Snapshot, error) {
+	known, ok := s.memory.saved(r.of.id, r.seq.Int64)
+	if !ok {
+		known, ok = f.newest.Get(r.of.id)
+	}
+	if ok && known.Seq == r.seq.Int64 {
 		if known.List.ParentConversation != "" {
 			known.List.Parent = r.parent.String
 		}
@@ -131,6 +136,11 @@ func (r *row) snapshot(read func(id int64) (record.Base, error)) (todo.Snapshot,
 
 // Load implements todo.Store.
 func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	if revision == 0 {
+		if newest, ok := s.memory.list(ctx, list); ok {
+			return newest, nil
+		}
+	}
 	query, args := selectNewest+` WHERE l.id = ?`, []any{list}
 	if revision != 0 {
 		query, args = selectRecord+` WHERE h.list = ? AND h.revision = ?`, []any{list, revision}
@@ -255,7 +265,7 @@ func (s *Store) query(ctx context.Context, query string, args []any) (found []to
 		// Not before the rows are closed: every connection may be busy with a query.
 		found = make([]todo.Snapshot, len(selected))
 		for i := range selected {
-			found[i], err = f.snapshot(ctx, &selected[i])
+			found[i], err = s.snapshot(ctx, f, &selected[i])
 			if err != nil {
 				break
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -37,10 +38,10 @@ const (
 	withdrawn        // by the caller, when its context ended
 )
 
-// newSave copies the items of next and encodes it. The caller of Save does this,
+// newSave copies next and encodes it. The caller of Save does this,
 // so that the writer need not.
 func newSave(next todo.Snapshot, bindings []todo.Binding) (*save, error) {
-	next.Items = append([]todo.Item{}, next.Items...)
+	next = next.Clone()
 	sv := &save{next: next, bindings: bindings}
 	var err error
 	if record.Size(next.Items) <= record.SmallItems {
@@ -59,6 +60,7 @@ func newSave(next todo.Snapshot, bindings []todo.Binding) (*save, error) {
 func (s *Store) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (saved todo.Snapshot, err error) {
 	sv, err := newSave(next, bindings)
 	if err == nil {
+		sv.basis = todo.BasisOf(ctx)
 		saved, err = s.submit(ctx, sv.run)
 	}
 	if err != nil {
@@ -146,6 +148,7 @@ func (s *Store) writeLoop() {
 	var w writer
 	defer w.close()
 	for s.awaitRequests() {
+		runtime.Gosched() // who can go on may save something, too, and then waits for one commit
 		switch err := w.begin(s); {
 		case busy(err) && s.mayRetry():
 			time.Sleep(2 * time.Millisecond) // not every busy error comes after busy_timeout

@@ -37,6 +37,7 @@ type Store struct {
 	closed  time.Time // when Close was called; zero before
 	writing bool      // the writer goroutine runs
 
+	memory  memory       // what the writer stored last
 	batches atomic.Int64 // committed transactions with a successful request, for tests
 	keep    todo.Keep
 }
@@ -65,6 +66,7 @@ func Open(path string, opts ...Option) (*Store, error) {
 	}
 	s := &Store{path: path, wake: make(chan struct{}, 1), quit: make(chan struct{}), reading: make(chan *file, 1)}
 	s.reading <- nil
+	s.memory.forget()
 	for _, opt := range opts {
 		opt(s)
 	}

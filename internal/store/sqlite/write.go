@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -22,28 +21,35 @@ type writer struct {
 	file     *file
 	conn     *sql.Conn
 	stmt     statements
+	seen     int64       // SQLite's data_version when a transaction began last; 0 for none
 	prepared []*sql.Stmt // all of stmt, for close
 }
 
 // statements are the prepared statements of the writing connection; see
 // [writer.prepare].
 type statements struct {
-	version, operation, list, holds, newest, record, oldest     *sql.Stmt
+	begin, commit, dataVersion, version                         *sql.Stmt
+	operation, list, holds, newest, record, oldest              *sql.Stmt
 	insertHistory, insertList, updateList                       *sql.Stmt
 	base, lastBase, insertBase, trimBases                       *sql.Stmt
 	countLists, countBegun, pages, abandoned, trash             *sql.Stmt
 	clearList, purged, trimHistory, forgetBases, forgetBindings *sql.Stmt
 	forgetList, insertAnnouncement, trimAnnouncements           *sql.Stmt
-	bind, trimBindings, insertHostCall, trimHostCalls           *sql.Stmt
+	bindings, bind, trimBindings, insertHostCall, trimHostCalls *sql.Stmt
 
-	keep  todo.Keep
-	bases *record.Bases
+	keep   todo.Keep
+	bases  *record.Bases
+	memory *memory
+	size   int64 // of the file in the open transaction, in bytes; 0 when not known
 }
 
 // close rolls back a transaction that is still open and closes the file. It
 // closes the statements first, because SQLite keeps a connection and its locks
 // until the last statement is closed.
 func (w *writer) close() {
+	if w.stmt.memory != nil {
+		w.stmt.memory.forget() // before others can write what it takes for its own
+	}
 	for _, s := range w.prepared {
 		_ = s.Close()
 	}
@@ -69,7 +75,7 @@ func (w *writer) open(s *Store) error {
 	if w.file, err = openWriter(context.Background(), s.path, s.pragmas); err != nil {
 		return err
 	}
-	w.path, w.stmt.keep, w.stmt.bases = s.path, s.keep, &w.file.bases
+	w.path, w.stmt.keep, w.stmt.bases, w.stmt.memory = s.path, s.keep, &w.file.bases, &s.memory
 	if w.conn, err = w.file.db.Conn(context.Background()); err == nil {
 		err = errors.Join(w.prepare(), w.settleLog())
 	}
@@ -135,6 +141,9 @@ func (w *writer) hasItsFile() bool {
 
 func (w *writer) prepare() error {
 	for stmt, query := range map[**sql.Stmt]string{
+		&w.stmt.begin:         `BEGIN IMMEDIATE`,
+		&w.stmt.commit:        `COMMIT`,
+		&w.stmt.dataVersion:   `PRAGMA data_version`,
 		&w.stmt.version:       `PRAGMA user_version`,
 		&w.stmt.operation:     `SELECT list, revision FROM history WHERE operation = ? AND operation <> ''`,
 		&w.stmt.list:          `SELECT revision, meta, base, drift FROM lists WHERE id = ?`,
@@ -165,16 +174,9 @@ func (w *writer) prepare() error {
 		&w.stmt.trimHistory:        `DELETE FROM history WHERE list = ? AND revision <= ?`,
 		&w.stmt.insertAnnouncement: `INSERT INTO announcements (list, revision, call, process) VALUES (?, ?, ?, ?)`,
 		&w.stmt.trimAnnouncements:  `DELETE FROM announcements WHERE seq <= ?`,
+		&w.stmt.bindings:           selectBindings,
 		&w.stmt.bind: `INSERT OR REPLACE INTO bindings (principal, conversation, list, seen, process, moved, at, server, until, sum)
-			SELECT principal, conversation, list, seen, process, moved, at, server, until,
-				` + sumFunction + `(principal, conversation, list, seen, process, moved, at, server, until) FROM (
-				SELECT ?1 AS principal, ?2 AS conversation, ?3 AS list, max(?4, coalesce(old.seen, 0)) AS seen,
-					CASE ?5 WHEN '' THEN coalesce(old.process, '') ELSE ?5 END AS process,
-					CASE WHEN ?6 THEN (SELECT coalesce(max(moved), 0) + 1 FROM bindings WHERE principal = ?1 AND conversation = ?2)
-						ELSE coalesce(old.moved, 0) END AS moved, ?7 AS at,
-					CASE ?8 WHEN '' THEN coalesce(old.server, '') ELSE ?8 END AS server,
-					CASE ?8 WHEN '' THEN coalesce(old.until, 0) ELSE ?9 END AS until
-				FROM (SELECT 1) LEFT JOIN bindings old ON old.principal = ?1 AND old.conversation = ?2 AND old.list = ?3)`,
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		&w.stmt.trimBindings: `DELETE FROM bindings WHERE (principal, conversation, list) IN
 			(SELECT principal, conversation, list FROM bindings WHERE at < ? AND conversation NOT LIKE 'name:%' LIMIT 100)`,
 		&w.stmt.insertHostCall: `INSERT OR REPLACE INTO host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)`,
@@ -196,16 +198,31 @@ func (w *writer) begin(s *Store) error {
 	if err := w.open(s); err != nil {
 		return err
 	}
-	if _, err := w.conn.ExecContext(context.Background(), "BEGIN IMMEDIATE"); err != nil {
-		return describe(w.path, err)
-	}
-	var version int
-	err := w.stmt.version.QueryRow().Scan(&version)
-	if err == nil && version > newestVersion {
-		// another process upgraded the file after we opened it
-		err = fmt.Errorf("schema version %d: %w", version, todo.ErrTooNew)
+	w.stmt.size = 0
+	_, err := w.stmt.begin.Exec()
+	if err == nil {
+		err = w.notice()
 	}
 	return describe(w.path, err)
+}
+
+// notice forgets what is in memory if another connection has committed, and returns
+// todo.ErrTooNew if that upgraded the file.
+func (w *writer) notice() error {
+	var now int64
+	if err := w.stmt.dataVersion.QueryRow().Scan(&now); err != nil || now == w.seen {
+		return err
+	}
+	w.stmt.memory.forget()
+	var version int
+	if err := w.stmt.version.QueryRow().Scan(&version); err != nil {
+		return err
+	}
+	if version > newestVersion {
+		return fmt.Errorf("schema version %d: %w", version, todo.ErrTooNew)
+	}
+	w.seen = now
+	return nil
 }
 
 // write carries out a batch, commits it and reports whether any request
@@ -220,7 +237,7 @@ func (w *writer) write(batch []*request) (succeeded bool, err error) {
 		}
 		succeeded = succeeded || req.err == nil
 	}
-	if _, err := w.conn.ExecContext(context.Background(), "COMMIT"); err != nil {
+	if _, err := w.stmt.commit.Exec(); err != nil {
 		if failedWith(err, codeIOErr) {
 			// The commit may be in the log in spite of the error.
 			err = fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, err)
@@ -261,37 +278,50 @@ type save struct {
 	bindings []todo.Binding
 	whole    string // the body of next, if it is small
 	meta     string // only when a list begins
+	basis    *todo.Basis
 }
 
 // run stores the snapshot in the open transaction and returns it, or for a
 // repeated operation the one stored then.
 func (sv *save) run(st *statements) (todo.Snapshot, error) {
-	next := sv.next
-	if earlier, ok, err := st.repeated(next.Operation); ok || err != nil {
-		return earlier, err
+	saved, err := sv.store(st)
+	if failedWith(err, codeConstraint) { // the operation, which has no digest, made another revision
+		if earlier, ok, err := st.repeated(sv.next.Operation); ok || err != nil {
+			return earlier, err
+		}
 	}
-	var revision int64
-	var meta []byte
-	var after record.Stored
-	err := st.list.QueryRow(next.List.ID).Scan(&revision, &meta, &after.Base, &after.Drift)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return st.beginList(sv)
-	case err != nil:
+	return saved, err
+}
+
+func (sv *save) store(st *statements) (todo.Snapshot, error) {
+	next := sv.next
+	before, err := st.newestOf(next.List.ID)
+	begins := errors.Is(err, sql.ErrNoRows)
+	if err != nil && !begins {
 		return todo.Snapshot{}, err
-	case revision != next.Revision-1:
+	}
+	// A caller repeats an operation with a digest, and may do so after others; the
+	// board repeats one without, with the revision that it made.
+	if next.Operation.Digest != "" || before.Revision >= next.Revision {
+		if earlier, ok, err := st.repeated(next.Operation); ok || err != nil {
+			return earlier, err
+		}
+	}
+	switch {
+	case !sv.basis.Holds(st.memory.Load()):
+		return todo.Snapshot{}, st.conflict(next.List.ID)
+	case begins:
+		return st.beginList(sv)
+	case before.Revision != next.Revision-1:
 		return todo.Snapshot{}, st.conflict(next.List.ID)
 	}
-	next.List = todo.List{}
-	if err := json.Unmarshal(meta, &next.List); err != nil {
-		return todo.Snapshot{}, fmt.Errorf("%w: list %s: %w", errRecord, sv.next.List.ID, err)
-	}
+	next.List = before.List
 	if !next.Deleted {
 		if err := st.checkSize(false); err != nil {
 			return todo.Snapshot{}, err
 		}
 	}
-	seq, now, err := st.appendHistory(sv, after)
+	seq, now, err := st.appendHistory(sv, before.stored)
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
@@ -302,6 +332,7 @@ func (sv *save) run(st *statements) (todo.Snapshot, error) {
 	if err := st.bindTo(next.List.ID, sv.bindings); err != nil {
 		return todo.Snapshot{}, err
 	}
+	st.keepList(next, now)
 	if next.List.Parent, err = st.parent(next.List); err != nil {
 		return todo.Snapshot{}, err
 	}
@@ -416,14 +447,14 @@ func (st *statements) beginList(sv *save) (todo.Snapshot, error) {
 	if err := st.bindTo(l.ID, sv.bindings); err != nil {
 		return todo.Snapshot{}, err
 	}
+	st.keepList(next, now)
 	if next.List.Parent, err = st.parent(l); err != nil {
 		return todo.Snapshot{}, err
 	}
 	if err := st.forgetTrash(begun); err != nil {
 		return todo.Snapshot{}, err
 	}
-	_, err = st.trimBindings.Exec(record.UnixNano(begun.Add(-todo.BindingAge)))
-	return next, err
+	return next, st.forgetOldBindings(begun)
 }
 
 // appendHistory inserts the row of one revision, after one that was stored with
@@ -444,6 +475,9 @@ func (st *statements) appendHistory(sv *save, after record.Stored) (seq int64, n
 		sumOfRevision(list, revision, operation, person, now.Base, []byte(now.Body)))
 	if err != nil {
 		return 0, now, err
+	}
+	if st.size > 0 {
+		st.size += int64(len(now.Body) + len(now.NewBase))
 	}
 	seq, err = res.LastInsertId()
 	return seq, now, err

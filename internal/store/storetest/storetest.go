@@ -24,6 +24,7 @@ func Run(t *testing.T, open Open) {
 		"save and load":           saveAndLoad,
 		"conflicts":               conflicts,
 		"bindings":                bindings,
+		"basis":                   basis,
 		"begin once":              beginOnce,
 		"parents":                 parents,
 		"host calls":              hostCalls,
