@@ -14,9 +14,10 @@ const heapFloor = 32 << 20
 // gives it no memory.
 var ballast []byte
 
-// tune sets the runtime for a server, as far as the user has not set it.
-func tune(getenv func(string) string) {
-	if getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) == 1 {
+// tune sets the runtime for a server of one client or of many, as far as the user has
+// not set it.
+func tune(getenv func(string) string, many bool) {
+	if many && getenv("GOMAXPROCS") == "" && runtime.GOMAXPROCS(0) == 1 {
 		// While a save waits for the disk it keeps its place in the only queue, until
 		// the runtime's monitor takes that away from it, after up to ten milliseconds.
 		// With two the calls of others go on meanwhile.
