@@ -57,7 +57,11 @@ func (a *app) stdio(ctx context.Context, args []string, panel bool) error {
 		defer wait()
 		defer stop()
 	}
-	return mcpstdio.Serve(ctx, s, a.Stdin, a.Stdout)
+	in, inDone := polled(a.Stdin)
+	defer inDone()
+	out, outDone := polled(a.Stdout)
+	defer outDone()
+	return mcpstdio.Serve(ctx, s, in, out)
 }
 
 func serveFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
