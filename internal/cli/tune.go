@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"runtime"
+	"time"
 )
 
 // heapFloor is how many bytes a server allocates at least before it collects garbage.
@@ -23,7 +24,9 @@ func tune(getenv func(string) string, many bool) {
 		// With two the calls of others go on meanwhile.
 		runtime.GOMAXPROCS(2)
 	}
-	if cmp.Or(getenv("GOGC"), getenv("GOMEMLIMIT")) == "" && ballast == nil {
-		ballast = make([]byte, heapFloor)
+	if cmp.Or(getenv("GOGC"), getenv("GOMEMLIMIT")) == "" {
+		// Later, because to allocate so much begins a collection, which would take a
+		// tenth of the start.
+		time.AfterFunc(time.Second, func() { ballast = make([]byte, heapFloor) })
 	}
 }
