@@ -9,7 +9,7 @@ LINT      = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 E2E       = -tags e2e
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race cross golden deps long hosts faults replicas conformance fuzz fuzz-short bench benchmarks attacks shots licenses packages bench-replicas
+.PHONY: test build fmt vet lint race cross golden deps long hosts faults replicas conformance fuzz fuzz-short bench benchmarks cost attacks shots licenses packages bench-replicas
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -91,6 +91,13 @@ replicas: deps
 bench: build
 	@$(GO) build -o bin/bench ./internal/cmd/bench
 	@bin/bench $(BENCH) bin/todo-mcp
+
+## cost: what a list costs a model in each known client, and beside other servers from npm; written to docs/cost.md
+cost: build
+	@command -v strace >/dev/null || DEPS=strace ./.ci/deps
+	@./.ci/npm testdata/npm-peers
+	@$(GO) build -o bin/cost ./internal/cmd/cost
+	@bin/cost $(COST) docs/cost.md bin/todo-mcp testdata/npm-peers
 
 ## benchmarks: what Go measures, package by package; benchstat compares two runs
 benchmarks:

@@ -51,6 +51,7 @@ func allowedImports() map[string][]string {
 		"internal/cmd/shots":       everything,
 		"internal/cmd/licenses":    {},
 		"internal/cmd/bench":       {},
+		"internal/cmd/cost":        {"server", "internal/render"},
 		"internal/faults":          {},
 		"internal/cli":             everything,
 

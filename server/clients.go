@@ -26,7 +26,7 @@ type client struct {
 	// answersRoots is true when it answers a question for its roots in the
 	// sessionless protocol, see Server.askForRoots.
 	answersRoots bool
-	sees         sight
+	sees         Sight
 }
 
 // environment returns the variables that may carry the id of a chat.
@@ -37,21 +37,35 @@ func (c client) environment() []string {
 	return []string{c.variable}
 }
 
-// sight is what a client shows its model of a tool's result
+// Sight is what a client shows its model of a tool's result
 // (docs/spec/protocol.md, "Hosts").
-type sight string
+type Sight string
 
 // The empty sight is that of a client that was not measured.
 const (
-	textAlone         sight = "text"
-	structuredInstead sight = "structured instead of text" // the text when there is no structured content
-	textAndStructured sight = "text and structured"
-	wholeResult       sight = "whole result" // as JSON, with its _meta
+	SeesText              Sight = "text"
+	SeesStructuredInstead Sight = "structured instead of text" // the text when there is no structured content
+	SeesBoth              Sight = "text and structured"
+	SeesWholeResult       Sight = "whole result" // as JSON, with its _meta
 )
 
 // hasStructured reports whether the model is shown structured content.
-func (s sight) hasStructured() bool {
-	return s == structuredInstead || s == textAndStructured || s == wholeResult
+func (s Sight) hasStructured() bool {
+	return s == SeesStructuredInstead || s == SeesBoth || s == SeesWholeResult
+}
+
+// Shown returns what the model is shown of a result: of its text, its structured
+// content, which is empty if there is none, and the whole of it as JSON.
+func (s Sight) Shown(text, structured, whole string) string {
+	switch {
+	case s == SeesWholeResult:
+		return whole
+	case s == SeesBoth:
+		return text + structured
+	case s == SeesStructuredInstead && structured != "":
+		return structured
+	}
+	return text
 }
 
 // clients returns the table behind the "auto" of --tools and --structured. The
@@ -60,27 +74,42 @@ func (s sight) hasStructured() bool {
 // SetTodoList.
 func clients() []client {
 	return []client{
-		{prefix: "claude-code", tool: "TodoWrite", variable: "CLAUDE_CODE_SESSION_ID", processPerChat: true, answersRoots: true, sees: structuredInstead},
+		{prefix: "claude-code", tool: "TodoWrite", variable: "CLAUDE_CODE_SESSION_ID", processPerChat: true, answersRoots: true, sees: SeesStructuredInstead},
 		{prefix: "claude", tool: "TodoWrite"},
 		{prefix: "cursor", tool: "TodoWrite"},
 		{prefix: "visual studio code", tool: "TodoWrite"},
 		{prefix: "vscode", tool: "TodoWrite"},
-		{prefix: "gemini-cli", tool: "TodoWrite", processPerChat: true, sees: textAlone},
-		{prefix: "codex", tool: "TodoWrite", processPerChat: true, sees: structuredInstead},
-		{prefix: "copilot", tool: "TodoWrite", variable: "COPILOT_AGENT_SESSION_ID", processPerChat: true, sees: textAndStructured},
-		{prefix: "github-copilot", tool: "TodoWrite", variable: "COPILOT_AGENT_SESSION_ID", processPerChat: true, sees: textAndStructured}, // Copilot CLI as well
-		{prefix: "opencode", tool: "TodoWrite", sees: textAlone},
-		{prefix: "kilo", tool: "TodoWrite", processPerChat: true, sees: textAlone},
-		{prefix: "qwen", tool: "TodoWrite", processPerChat: true, sees: textAndStructured},
-		{prefix: "@cline/core", tool: "TodoWrite", sees: wholeResult},
-		{prefix: "continue", tool: "TodoWrite", processPerChat: true, sees: textAlone},
+		{prefix: "gemini-cli", tool: "TodoWrite", processPerChat: true, sees: SeesText},
+		{prefix: "codex", tool: "TodoWrite", processPerChat: true, sees: SeesStructuredInstead},
+		{prefix: "copilot", tool: "TodoWrite", variable: "COPILOT_AGENT_SESSION_ID", processPerChat: true, sees: SeesBoth},
+		{prefix: "github-copilot", tool: "TodoWrite", variable: "COPILOT_AGENT_SESSION_ID", processPerChat: true, sees: SeesBoth}, // Copilot CLI as well
+		{prefix: "opencode", tool: "TodoWrite", sees: SeesText},
+		{prefix: "kilo", tool: "TodoWrite", processPerChat: true, sees: SeesText},
+		{prefix: "qwen", tool: "TodoWrite", processPerChat: true, sees: SeesBoth},
+		{prefix: "@cline/core", tool: "TodoWrite", sees: SeesWholeResult},
+		{prefix: "continue", tool: "TodoWrite", processPerChat: true, sees: SeesText},
 		{prefix: "zed", tool: "TodoWrite"},
-		{prefix: "kimi-code", tool: "TodoWrite", processPerChat: true, sees: wholeResult},
+		{prefix: "kimi-code", tool: "TodoWrite", processPerChat: true, sees: SeesWholeResult},
 		{prefix: "kimi", tool: "TodoWrite", processPerChat: true},
 		{prefix: "goose", tool: "TodoWrite"},
 		{prefix: "grok", tool: "TodoWrite", variable: "GROK_SESSION_ID", processPerChat: true},
 		{prefix: "openai-mcp", tool: "TodoWrite", sessionPerCall: true},
 	}
+}
+
+// KnownClient is a client of which the server knows how its name begins, in lower
+// case, and what it shows its model.
+type KnownClient struct {
+	Prefix string
+	Sees   Sight
+}
+
+// KnownClients returns all clients that the server knows.
+func KnownClients() (known []KnownClient) {
+	for _, c := range clients() {
+		known = append(known, KnownClient{c.prefix, c.sees})
+	}
+	return known
 }
 
 // knownClient returns the client with a name; the zero client when it is

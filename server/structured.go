@@ -69,7 +69,7 @@ func (s *Server) convert(r tools.Result, c client) *mcp.CallToolResult {
 	}
 	// A model that is shown the whole result is spared the _meta: the list in
 	// short alone would double what it reads.
-	if len(meta) > 0 && c.sees != wholeResult {
+	if len(meta) > 0 && c.sees != SeesWholeResult {
 		out.Meta = &mcp.Meta{AdditionalFields: meta}
 	}
 	return out

@@ -1,0 +1,120 @@
+//go:build linux
+
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/programtest"
+	"todo-mcp/server"
+)
+
+var (
+	update = flag.Bool("update", false, "rewrite docs/cost.md")
+	binary = "" // the path of the program, which is built for the tests
+)
+
+func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &binary, &programtest.Table{})) }
+
+// docs/cost.md says what the program's own texts cost: a change of them is a change
+// of it.
+func TestDocument(t *testing.T) {
+	m, err := newMeter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections, err := m.own(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("..", "..", "..", "docs", "cost.md")
+	if *update {
+		if err := writeSections(path, sections); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sections {
+		_, was, err := s.put(string(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(was, s.text); diff != "" {
+			t.Errorf("%s of docs/cost.md changed (-want +got), run with -update if it should:\n%s", s.name, diff)
+		}
+	}
+}
+
+// Each client whose model is known to be shown instructions, or not, is one that
+// the server knows.
+func TestInstructedClientsAreKnown(t *testing.T) {
+	found := map[string]int{}
+	for _, known := range server.KnownClients() {
+		found[instructed(known.Prefix)]++
+	}
+	if found["yes"] != 4 || found["no"] != 2 {
+		t.Errorf("%v", found)
+	}
+}
+
+// What differs from run to run does not count.
+func TestSettled(t *testing.T) {
+	first := settled(`/tmp/cost-1/a.md 7f3571b3-e6e9-44f6-bbef-e18afc04ad26 "ck4lnpbzy6hauscstn7lmhzt5x" 2026-11-21T23:25:51.084Z, 2026-11-21 23:26 (UTC)`, "/tmp/cost-1")
+	second := settled(`/tmp/cost-23/a.md dea41fe2-3c69-4447-bf1c-1e6230b3395b "aa4lnpbzy6hauscstn7lmhzt22" 2027-01-02T03:04:05.678Z, 2027-01-02 03:04 (UTC)`, "/tmp/cost-23")
+	if first != second || strings.Contains(first, "cost-1") {
+		t.Errorf("%q and %q", first, second)
+	}
+}
+
+// The plans that follow each other have no step in common, and none twice.
+func TestPlans(t *testing.T) {
+	var texts []string
+	for number := range 3 {
+		for _, step := range plan(number, 50) {
+			texts = append(texts, step.text)
+		}
+	}
+	slices.Sort(texts)
+	if n := len(slices.Compact(texts)); n != 150 {
+		t.Errorf("%d different steps", n)
+	}
+}
+
+// Syncs are those that began in the time, each once.
+func TestCountSyncs(t *testing.T) {
+	trace := []byte(`17 100.000001 fsync(3) = 0
+17 100.500000 fdatasync(4 <unfinished ...>
+18 100.600000 fsync(5) = 0
+17 100.700000 <... fdatasync resumed>) = 0
+17 100.800000 +++ exited with 0 +++
+17 101.000000 fsync(3) = 0
+`)
+	if got := countSyncs(trace, time.UnixMilli(100_200), time.UnixMilli(101_000)); got != "2" {
+		t.Errorf("%s syncs", got)
+	}
+}
+
+// A section replaces what stood between its marks and nothing else.
+func TestSections(t *testing.T) {
+	got, was, err := section{"b", "new\n"}.put("before\n<!-- b -->\nold\n<!-- /b -->\nafter\n")
+	if want := "before\n<!-- b -->\nnew\n<!-- /b -->\nafter\n"; err != nil || got != want || was != "old\n" {
+		t.Errorf("%q, was %q, %v", got, was, err)
+	}
+	if _, _, err := (section{"c", ""}).put(got); err == nil {
+		t.Error("a document without marks was accepted")
+	}
+	if got := number(1234567) + " " + number(12); got != "1,234,567 12" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,163 @@
+//go:build linux
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/server"
+)
+
+// sizes are the plans whose writes and answers the table of clients has.
+func sizes() []int { return []int{5, 20, 50} }
+
+// costs is what a list costs the model of one client.
+type costs struct {
+	name, sees      string
+	instructed      string // "yes", "no", or "?" where it was not measured
+	listing         amount
+	instructions    amount
+	writes, answers []amount // of plans of the sizes
+	session         amount   // with listing, and with instructions if shown
+}
+
+// ownProgram is the todo-mcp binary as clients start it, with flags.
+func ownProgram(path string, flags ...string) program {
+	return program{command: append([]string{path, "stdio"}, flags...)}
+}
+
+// own measures the todo-mcp binary and returns the sections that depend on its
+// texts alone, so that lists are kept in memory.
+func (m *meter) own(path string) ([]section, error) {
+	var all []costs
+	for _, r := range readers() {
+		c, err := m.client(ownProgram(path, "--store=memory"), r)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.name, err)
+		}
+		all = append(all, c)
+	}
+	tools, err := m.tools(path)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := ownProgram(path, "--store=memory").listed()
+	if err = cmp.Or(err, m.err); err != nil {
+		return nil, err
+	}
+	return []section{
+		{"conclusion", conclusion(all[0])},
+		{"clients", clientsTable(all, func(a amount) int { return a.tokens })},
+		{"characters", clientsTable(all, amount.quarter)},
+		{"tools", tools},
+		{"built-in", builtInTable(ours[0])},
+	}, nil
+}
+
+// readers are the clients that the server knows and whose sight was measured, each
+// once, and then unknown ones.
+func readers() (all []reader) {
+	seen := map[string]bool{}
+	for _, known := range server.KnownClients() {
+		name := render.Client(known.Prefix)
+		if known.Sees != "" && !seen[name] {
+			seen[name] = true
+			all = append(all, reader{known.Prefix, known.Sees})
+		}
+	}
+	return append(all, unknown(), reader{unknown().name, server.SeesBoth})
+}
+
+// label returns how people are told which client it is.
+func (r reader) label() string {
+	if r.name == unknown().name {
+		return "any other"
+	}
+	return render.Client(r.name)
+}
+
+// client measures what a list costs the model of a client.
+func (m *meter) client(p program, r reader) (c costs, err error) {
+	c = costs{name: r.label(), sees: string(r.sees), instructed: instructed(r.name)}
+	s, err := p.start(r)
+	if err != nil {
+		return c, err
+	}
+	defer s.stop()
+	tools, err := s.tools()
+	if err != nil {
+		return c, err
+	}
+	way := todoMCP()
+	if _, _, err := way.session(s); err != nil {
+		return c, err
+	}
+	wrote, got := m.calls(s.calls)
+	c.listing, c.instructions = m.listing(tools), m.of(s.instructions)
+	c.session = c.listing.plus(wrote).plus(got)
+	if c.instructed == "yes" {
+		c.session = c.session.plus(c.instructions)
+	}
+	for _, n := range sizes() {
+		s.calls = nil
+		if err := way.begin(s, plan(0, n)); err != nil {
+			return c, err
+		}
+		wrote, got := m.calls(s.calls)
+		c.writes, c.answers = append(c.writes, wrote), append(c.answers, got)
+	}
+	return c, nil
+}
+
+func clientsTable(all []costs, count func(amount) int) string {
+	head := []string{"client", "shows its model", "listing:", "instructions:"}
+	for _, what := range []string{"write", "answer"} {
+		for _, n := range sizes() {
+			head = append(head, fmt.Sprintf("%s %d:", what, n))
+		}
+	}
+	var rows [][]string
+	for _, c := range all {
+		instructions := map[string]string{"yes": number(count(c.instructions)), "no": "0", "?": "?"}[c.instructed]
+		row := []string{c.name, c.sees, number(count(c.listing)), instructions}
+		for _, a := range slices.Concat(c.writes, c.answers) {
+			row = append(row, number(count(a)))
+		}
+		rows = append(rows, append(row, number(count(c.session))))
+	}
+	return table(append(head, "session:"), rows)
+}
+
+// tools measures each of the five tools for a client that shows the text.
+func (m *meter) tools(path string) (string, error) {
+	var rows [][]string
+	for _, t := range []struct {
+		name  string
+		flags []string
+		way   way
+	}{
+		{"`TodoWrite`", []string{"--tools=TodoWrite"}, todoMCP()},
+		{"`TodoWrite` with `--item-ids`", []string{"--tools=TodoWrite", "--item-ids"}, todoWriteIDs()},
+		{"`write_todos`", []string{"--tools=write_todos"}, todoWrite("write_todos")},
+		{"`SetTodoList`", []string{"--tools=SetTodoList"}, setTodoList()},
+		{"`create_todos`, `update_todo`", []string{"--tools=create_todos,update_todo"}, createTodos()},
+	} {
+		used, err := m.use(ownProgram(path, append(t.flags, "--store=memory")...), t.way)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", t.name, err)
+		}
+		rows = append(rows, append([]string{t.name}, used.cells()...))
+	}
+	return table(append([]string{"tool"}, useHead()...), rows), nil
+}
+
+// conclusion says in short what the table of clients says, by the row of Claude Code.
+func conclusion(c costs) string {
+	last := len(sizes()) - 1
+	return fmt.Sprintf("A chat pays **%s tokens** for having the list, %s more where its client shows the model a server's instructions. A plan of %d steps takes %s tokens to write, and its answer %s to read. "+
+		"A session of thirty updates takes %s in Claude Code, nearly all of it the plan that the model writes again with each update.\n",
+		number(c.listing.tokens), number(c.instructions.tokens), sizes()[last], number(c.writes[last].tokens), number(c.answers[last].tokens), number(c.session.tokens))
+}

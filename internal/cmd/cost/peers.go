@@ -1,0 +1,56 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// contender is a server in the tables that compare several.
+type contender struct {
+	name string
+	program
+	// way returns how a plan is kept with it in one connection; without begin where
+	// that takes a language model of the server's own.
+	way func() way
+}
+
+// contenders returns the todo-mcp binary and the servers that npm installed in a
+// folder. Lists are kept in files, as each server does by default.
+func contenders(own, folder string) ([]contender, error) {
+	node, err := filepath.Glob(filepath.Join(folder, "node_modules/node-linux-*/bin/node"))
+	if err != nil || len(node) != 1 {
+		return nil, fmt.Errorf("no node in %s (%w): run `make cost`", folder, err)
+	}
+	run := func(script string, args ...string) []string {
+		return append([]string{node[0], filepath.Join(folder, "node_modules", script)}, args...)
+	}
+	backlog := "backlog.md/cli.js"
+	taskMaster := run("task-master-ai/dist/mcp-server.js")
+	return []contender{
+		{"todo-mcp", ownProgram(own), todoMCP},
+		{"server-memory", program{
+			command: run("@modelcontextprotocol/server-memory/dist/index.js"),
+			env:     []string{"MEMORY_FILE_PATH={dir}/memory.jsonl"},
+		}, memory},
+		{"backlog.md", program{
+			command: run(backlog, "mcp", "start"),
+			prepare: run(backlog, "init", "shop", "--defaults", "--integration-mode", "mcp", "--no-git"),
+		}, backlogMD},
+		{"mcp-shrimp-task-manager", program{
+			command: run("mcp-shrimp-task-manager/dist/index.js"),
+			env:     []string{"DATA_DIR={dir}/data"},
+		}, shrimp},
+		{"task-master-ai", program{command: taskMaster}, none},
+		{"task-master-ai, standard tools", program{
+			command: taskMaster, env: []string{"TASK_MASTER_TOOLS=standard"},
+		}, taskMasterAI},
+	}, nil
+}
+
+// todoMCP is the way of the tool that clients are listed.
+func todoMCP() way { return todoWrite("TodoWrite") }
+
+// none is that of a server that cannot make tasks without a language model.
+func none() way { return way{} }

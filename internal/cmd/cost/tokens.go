@@ -1,0 +1,81 @@
+//go:build linux
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tiktoken-go/tokenizer"
+)
+
+// meter counts what texts take of a model's context.
+type meter struct {
+	codec tokenizer.Codec
+	err   error // the first failure to count; amounts after it are worth nothing
+}
+
+func newMeter() (*meter, error) {
+	codec, err := tokenizer.Get(tokenizer.O200kBase)
+	return &meter{codec: codec}, err
+}
+
+// amount is what texts take of a model's context.
+type amount struct{ tokens, characters int }
+
+// of returns what some texts take, each counted by itself.
+func (m *meter) of(texts ...string) (a amount) {
+	for _, text := range texts {
+		n, err := m.codec.Count(text)
+		if err != nil {
+			m.err = cmp.Or(m.err, fmt.Errorf("count tokens: %w", err))
+		}
+		a = a.plus(amount{n, utf8.RuneCountInString(text)})
+	}
+	return a
+}
+
+// calls returns what calls take: the tool's name with its arguments, and the
+// answers.
+func (m *meter) calls(all []call) (wrote, got amount) {
+	for _, c := range all {
+		wrote, got = wrote.plus(m.of(c.tool, c.wrote)), got.plus(m.of(c.got))
+	}
+	return wrote, got
+}
+
+// listing returns what tools take: their names, descriptions and input schemas.
+func (m *meter) listing(tools []listed) (a amount) {
+	for _, t := range tools {
+		a = a.plus(m.of(t.Name, t.Description, string(t.InputSchema)))
+	}
+	return a
+}
+
+func (a amount) plus(b amount) amount {
+	return amount{a.tokens + b.tokens, a.characters + b.characters}
+}
+
+// quarter returns the characters by four, the usual estimate of tokens.
+func (a amount) quarter() int { return (a.characters + 3) / 4 }
+
+// uuid is the pattern of ids as peers make them.
+const uuid = `[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`
+
+// settled returns a text with what differs from run to run replaced by what does
+// not: ids, times, and the folder in which it was measured.
+func settled(text, dir string) string {
+	text = strings.ReplaceAll(text, dir, "/home/ann/shop")
+	for pattern, same := range map[string]string{
+		uuid:                                   "7f3571b3-e6e9-44f6-bbef-e18afc04ad26",
+		`\b[a-z2-7]{26}\b`:                     "ck4lnpbzy6hauscstn7lmhzt5x",
+		`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z`: "2026-11-21T12:34:56.789Z",
+		`\d{4}-\d\d-\d\d \d\d:\d\d\b`:          "2026-11-21 12:34",
+	} {
+		text = regexp.MustCompile(pattern).ReplaceAllString(text, same)
+	}
+	return text
+}

@@ -1,0 +1,53 @@
+//go:build linux
+
+package main
+
+// use is what it takes of a context to keep a plan of ten steps with a server, in a
+// client that shows the text.
+type use struct {
+	tools                 int
+	listing, instructions amount
+	began, wasBegun       amount // what the model writes, and is shown, when it begins
+	advanced, wasAdvanced amount // the same for one update
+	session               amount // listing, and all that is written and shown in one
+}
+
+// use measures a server, with which a plan is kept in some way.
+func (m *meter) use(p program, w way) (u use, err error) {
+	c, err := p.start(unknown())
+	if err != nil {
+		return u, err
+	}
+	defer c.stop()
+	tools, err := c.tools()
+	u.tools, u.listing, u.instructions = len(tools), m.listing(tools), m.of(c.instructions)
+	if err != nil || w.begin == nil {
+		return u, err
+	}
+	begun, advanced, err := w.session(c)
+	if err != nil {
+		return u, err
+	}
+	u.began, u.wasBegun = m.calls(c.calls[:begun])
+	u.advanced, u.wasAdvanced = m.calls(c.calls[begun:advanced])
+	wrote, got := m.calls(c.calls)
+	u.session = u.listing.plus(wrote).plus(got)
+	return u, m.err
+}
+
+func useHead() []string {
+	return []string{"tools:", "listing:", "plan, written:", "plan, read:", "update, written:", "update, read:", "session:"}
+}
+
+// cells returns the tokens of a row.
+func (u use) cells() []string {
+	cells := []string{number(u.tools), number(u.listing.tokens)}
+	for _, a := range []amount{u.began, u.wasBegun, u.advanced, u.wasAdvanced, u.session} {
+		if u.session.tokens == 0 {
+			cells = append(cells, "–")
+			continue
+		}
+		cells = append(cells, number(a.tokens))
+	}
+	return cells
+}
