@@ -107,7 +107,7 @@ func (a *app) openServer(replica bool) (s *server.Server, done func(), err error
 		endTraces()
 		return nil, nil, err
 	}
-	tune(a.Getenv, replica)
+	collectLess(a.Getenv, !replica)
 	config, err := a.serverConfig(board)
 	if replica && a.sessions != nil {
 		config.Subscriptions = a.sessions
