@@ -50,8 +50,9 @@ func allowedImports() map[string][]string {
 		"internal/watch":           {model, "internal/render", "internal/remote"},
 		"internal/cmd/shots":       everything,
 		"internal/cmd/licenses":    {},
-		"internal/cmd/bench":       {},
-		"internal/cmd/cost":        {"server", "internal/render"},
+		"internal/cmd/page":        {},
+		"internal/cmd/bench":       {"internal/cmd/page"},
+		"internal/cmd/cost":        {"server", "internal/render", "internal/cmd/page"},
 		"internal/faults":          {},
 		"internal/cli":             everything,
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"todo-mcp/internal/cmd/page"
 )
 
 // speeds is what a contender takes of a machine.
@@ -22,7 +23,7 @@ type written struct {
 }
 
 // beside measures the contenders and returns the sections that need npm.
-func (m *meter) beside(own, peers string, runs int) ([]section, error) {
+func (m *meter) beside(own, peers string, runs int) ([]page.Section, error) {
 	all, err := contenders(own, peers)
 	if err != nil {
 		return nil, err
@@ -39,15 +40,15 @@ func (m *meter) beside(own, peers string, runs int) ([]section, error) {
 			return nil, fmt.Errorf("%s: %w", c.name, err)
 		}
 		uses = append(uses, used)
-		tokens = append(tokens, append(append([]string{c.name}, used.cells()...), number(used.instructions.tokens)))
+		tokens = append(tokens, append(append([]string{c.name}, used.cells()...), page.Number(used.instructions.tokens)))
 		times = append(times, append([]string{c.name}, measured[i].cells()...))
 	}
 	machine, err := machine(peers, runs)
-	return []section{
-		{"conclusion-peers", peersInShort(uses, measured)},
-		{"machine", machine},
-		{"peers", table(append(append([]string{"server"}, useHead()...), "instructions:"), tokens)},
-		{"speed", table(speedHead(), times)},
+	return []page.Section{
+		{Name: "conclusion-peers", Text: peersInShort(uses, measured)},
+		{Name: "machine", Text: machine},
+		{Name: "peers", Text: page.Table(append(append([]string{"server"}, useHead()...), "instructions:"), tokens)},
+		{Name: "speed", Text: page.Table(speedHead(), times)},
 	}, err
 }
 
@@ -65,7 +66,7 @@ func peersInShort(uses []use, measured []speeds) string {
 		memory = append(memory, median(measured[i+1].memory)/median(measured[0].memory))
 	}
 	return fmt.Sprintf("The other servers that were measured beside it list tools of %s to %s tokens; the same session takes %s to %s with them. They take %.0f to %.0f times as long to start and %.0f to %.0f times the memory.\n",
-		number(slices.Min(listing)), number(slices.Max(listing)), number(slices.Min(session)), number(slices.Max(session)),
+		page.Number(slices.Min(listing)), page.Number(slices.Max(listing)), page.Number(slices.Min(session)), page.Number(slices.Max(session)),
 		slices.Min(start), slices.Max(start), slices.Min(memory), slices.Max(memory))
 }
 
@@ -79,7 +80,7 @@ func (s speeds) cells() []string {
 		return append(cells, slices.Repeat([]string{"–"}, len(speedHead())-3)...)
 	}
 	return append(cells, decimal(s.ten.plan), decimal(s.fifty.plan), decimal(s.ten.update), decimal(s.fifty.update),
-		number(s.ten.bytes), number(s.fifty.bytes), s.synced[0], s.synced[1])
+		page.Number(s.ten.bytes), page.Number(s.fifty.bytes), s.synced[0], s.synced[1])
 }
 
 func median(all []float64) float64 {
@@ -93,7 +94,7 @@ func decimal(all []float64) string {
 	if m := median(all); m < 100 {
 		return fmt.Sprintf("%.1f", m)
 	}
-	return number(int(median(all) + 0.5))
+	return page.Number(int(median(all) + 0.5))
 }
 
 // speed measures the contenders, in turn.

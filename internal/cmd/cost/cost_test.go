@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/cmd/page"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/server"
 )
@@ -37,7 +38,7 @@ func TestDocument(t *testing.T) {
 	}
 	path := filepath.Join("..", "..", "..", "docs", "cost.md")
 	if *update {
-		if err := writeSections(path, sections); err != nil {
+		if err := page.Write(path, sections); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,12 +47,12 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range sections {
-		_, was, err := s.put(string(data))
+		_, was, err := s.Put(string(data))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(was, s.text); diff != "" {
-			t.Errorf("%s of docs/cost.md changed (-want +got), run with -update if it should:\n%s", s.name, diff)
+		if diff := cmp.Diff(was, s.Text); diff != "" {
+			t.Errorf("%s of docs/cost.md changed (-want +got), run with -update if it should:\n%s", s.Name, diff)
 		}
 	}
 }
@@ -102,19 +103,5 @@ func TestCountSyncs(t *testing.T) {
 `)
 	if got := countSyncs(trace, time.UnixMilli(100_200), time.UnixMilli(101_000)); got != "2" {
 		t.Errorf("%s syncs", got)
-	}
-}
-
-// A section replaces what stood between its marks and nothing else.
-func TestSections(t *testing.T) {
-	got, was, err := section{"b", "new\n"}.put("before\n<!-- b -->\nold\n<!-- /b -->\nafter\n")
-	if want := "before\n<!-- b -->\nnew\n<!-- /b -->\nafter\n"; err != nil || got != want || was != "old\n" {
-		t.Errorf("%q, was %q, %v", got, was, err)
-	}
-	if _, _, err := (section{"c", ""}).put(got); err == nil {
-		t.Error("a document without marks was accepted")
-	}
-	if got := number(1234567) + " " + number(12); got != "1,234,567 12" {
-		t.Error(got)
 	}
 }

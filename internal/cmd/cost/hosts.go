@@ -4,6 +4,7 @@ package main
 
 import (
 	"slices"
+	"todo-mcp/internal/cmd/page"
 	"unicode/utf8"
 )
 
@@ -47,13 +48,13 @@ func builtInTable(ours listed) string {
 	for _, b := range builtIns() {
 		rows = append(rows, b.cells())
 	}
-	return table([]string{"host", "tool", "description:", "schema:", "together / 4:"}, rows)
+	return page.Table([]string{"host", "tool", "description:", "schema:", "together / 4:"}, rows)
 }
 
 func (b builtIn) cells() []string {
-	schema := number(b.schema)
+	schema := page.Number(b.schema)
 	if b.schema == 0 {
 		schema = "–"
 	}
-	return []string{b.host, b.tool, number(b.description), schema, number(amount{characters: b.description + b.schema}.quarter())}
+	return []string{b.host, b.tool, page.Number(b.description), schema, page.Number(amount{characters: b.description + b.schema}.quarter())}
 }

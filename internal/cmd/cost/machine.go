@@ -8,23 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
-
-	"github.com/prometheus/procfs"
+	"todo-mcp/internal/cmd/page"
 )
 
 // machine returns a line that says when, where and with which versions it was
 // measured.
 func machine(peers string, runs int) (string, error) {
-	fs, err := procfs.NewDefaultFS()
-	if err != nil {
-		return "", err
-	}
-	cores, err := fs.CPUInfo()
-	if err != nil || len(cores) == 0 {
-		return "", fmt.Errorf("read the processor: %w", err)
-	}
-	kernel, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	where, err := page.Machine()
 	if err != nil {
 		return "", err
 	}
@@ -36,8 +26,7 @@ func machine(peers string, runs int) (string, error) {
 		}
 		versions = append(versions, strings.TrimSuffix(filepath.Base(name), "-linux-*")+" "+version)
 	}
-	return fmt.Sprintf("Measured on %s: %d cores of %s, Linux %s; %s; medians of %d.\n",
-		time.Now().UTC().Format(time.DateOnly), len(cores), cores[0].ModelName, strings.TrimSpace(string(kernel)), strings.Join(versions, ", "), runs), nil
+	return fmt.Sprintf("%s; %s; medians of %d.\n", where, strings.Join(versions, ", "), runs), nil
 }
 
 // packageVersion returns the version of an npm package by a pattern of its

@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"todo-mcp/internal/cmd/page"
 )
 
 func main() {
@@ -54,5 +55,5 @@ func run(document, program, peers string, runs int) error {
 	if err != nil {
 		return err
 	}
-	return writeSections(document, append(sections, beside...))
+	return page.Write(document, append(sections, beside...))
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"todo-mcp/internal/cmd/page"
 	"todo-mcp/internal/render"
 	"todo-mcp/server"
 )
@@ -31,7 +32,7 @@ func ownProgram(path string, flags ...string) program {
 
 // own measures the todo-mcp binary and returns the sections that depend on its
 // texts alone, so that lists are kept in memory.
-func (m *meter) own(path string) ([]section, error) {
+func (m *meter) own(path string) ([]page.Section, error) {
 	var all []costs
 	for _, r := range readers() {
 		c, err := m.client(ownProgram(path, "--store=memory"), r)
@@ -48,12 +49,12 @@ func (m *meter) own(path string) ([]section, error) {
 	if err = cmp.Or(err, m.err); err != nil {
 		return nil, err
 	}
-	return []section{
-		{"conclusion", conclusion(all[0])},
-		{"clients", clientsTable(all, func(a amount) int { return a.tokens })},
-		{"characters", clientsTable(all, amount.quarter)},
-		{"tools", tools},
-		{"built-in", builtInTable(ours[0])},
+	return []page.Section{
+		{Name: "conclusion", Text: conclusion(all[0])},
+		{Name: "clients", Text: clientsTable(all, func(a amount) int { return a.tokens })},
+		{Name: "characters", Text: clientsTable(all, amount.quarter)},
+		{Name: "tools", Text: tools},
+		{Name: "built-in", Text: builtInTable(ours[0])},
 	}, nil
 }
 
@@ -121,14 +122,14 @@ func clientsTable(all []costs, count func(amount) int) string {
 	}
 	var rows [][]string
 	for _, c := range all {
-		instructions := map[string]string{"yes": number(count(c.instructions)), "no": "0", "?": "?"}[c.instructed]
-		row := []string{c.name, c.sees, number(count(c.listing)), instructions}
+		instructions := map[string]string{"yes": page.Number(count(c.instructions)), "no": "0", "?": "?"}[c.instructed]
+		row := []string{c.name, c.sees, page.Number(count(c.listing)), instructions}
 		for _, a := range slices.Concat(c.writes, c.answers) {
-			row = append(row, number(count(a)))
+			row = append(row, page.Number(count(a)))
 		}
-		rows = append(rows, append(row, number(count(c.session))))
+		rows = append(rows, append(row, page.Number(count(c.session))))
 	}
-	return table(append(head, "session:"), rows)
+	return page.Table(append(head, "session:"), rows)
 }
 
 // tools measures each of the five tools for a client that shows the text.
@@ -151,7 +152,7 @@ func (m *meter) tools(path string) (string, error) {
 		}
 		rows = append(rows, append([]string{t.name}, used.cells()...))
 	}
-	return table(append([]string{"tool"}, useHead()...), rows), nil
+	return page.Table(append([]string{"tool"}, useHead()...), rows), nil
 }
 
 // conclusion says in short what the table of clients says, by the row of Claude Code.
@@ -159,5 +160,5 @@ func conclusion(c costs) string {
 	last := len(sizes()) - 1
 	return fmt.Sprintf("A chat pays **%s tokens** for having the list, %s more where its client shows the model a server's instructions. A plan of %d steps takes %s tokens to write, and its answer %s to read. "+
 		"A session of thirty updates takes %s in Claude Code, nearly all of it the plan that the model writes again with each update.\n",
-		number(c.listing.tokens), number(c.instructions.tokens), sizes()[last], number(c.writes[last].tokens), number(c.answers[last].tokens), number(c.session.tokens))
+		page.Number(c.listing.tokens), page.Number(c.instructions.tokens), sizes()[last], page.Number(c.writes[last].tokens), page.Number(c.answers[last].tokens), page.Number(c.session.tokens))
 }

@@ -2,6 +2,8 @@
 
 package main
 
+import "todo-mcp/internal/cmd/page"
+
 // use is what it takes of a context to keep a plan of ten steps with a server, in a
 // client that shows the text.
 type use struct {
@@ -41,13 +43,13 @@ func useHead() []string {
 
 // cells returns the tokens of a row.
 func (u use) cells() []string {
-	cells := []string{number(u.tools), number(u.listing.tokens)}
+	cells := []string{page.Number(u.tools), page.Number(u.listing.tokens)}
 	for _, a := range []amount{u.began, u.wasBegun, u.advanced, u.wasAdvanced, u.session} {
 		if u.session.tokens == 0 {
 			cells = append(cells, "–")
 			continue
 		}
-		cells = append(cells, number(a.tokens))
+		cells = append(cells, page.Number(a.tokens))
 	}
 	return cells
 }
