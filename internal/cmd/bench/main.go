@@ -2,17 +2,17 @@
 
 // Command bench measures the server beside its floor: the same calls go, in turn,
 // to a bare server of the library that it stands on (mcp-go), to itself with lists
-// in memory and with lists in SQLite, and to a server of the official Go SDK. It
-// writes a table as markdown.
+// in memory and with lists in SQLite, and to a server of the official Go SDK.
 //
 // A server has one core and its clients another, where the machine has two. What is
 // compared is the time that a server uses of its core for a call (user and system,
 // as the kernel counts it), which depends little on what else the machine does;
 // rates and latencies depend on it.
 //
-//	bench [-seconds N] [-rounds N] [-only TEXT] PROGRAM
+//	bench [-time D] [-rounds N] [-only TEXT] PROGRAM [DOCUMENT]
 //
-// PROGRAM is the todo-mcp binary. It needs Linux.
+// PROGRAM is the todo-mcp binary. The tables replace those of DOCUMENT,
+// docs/benchmarks.md; without it they are written to standard output. It needs Linux.
 package main
 
 import (
@@ -31,11 +31,11 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 3, "how many rounds; the table has their medians")
 	flag.StringVar(&o.only, "only", "", "measure only rows whose name contains this")
 	flag.Parse()
-	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: bench [flags] PROGRAM")
+	if flag.NArg() < 1 || flag.NArg() > 2 {
+		fmt.Fprintln(os.Stderr, "usage: bench [flags] PROGRAM [DOCUMENT]")
 		os.Exit(2)
 	}
-	o.program = flag.Arg(0)
+	o.program, o.document = flag.Arg(0), flag.Arg(1)
 	exit(run(o))
 }
 
@@ -49,8 +49,9 @@ func exit(err error) {
 
 // options are what a user asks for.
 type options struct {
-	program string
-	time    time.Duration
-	rounds  int
-	only    string
+	program  string
+	document string // empty for standard output
+	time     time.Duration
+	rounds   int
+	only     string
 }

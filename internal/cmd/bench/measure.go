@@ -3,13 +3,17 @@
 package main
 
 import (
+	"debug/buildinfo"
+	"errors"
 	"fmt"
-	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"todo-mcp/internal/cmd/page"
 )
 
 // scenario is a row of the table: how many clients call, how, with how many items.
@@ -143,26 +147,70 @@ func median(all []result) result {
 }
 
 func run(o options) error {
-	if _, err := os.Stat(o.program); err != nil {
+	about, err := machine(o)
+	if err != nil {
 		return err
 	}
 	if runtime.NumCPU() > 1 {
 		stayOn(0)
 	}
-	fmt.Print("| | server | CPU µs a call | of bare | calls/s | p50 ms | p99 ms |\n|---|---|---|---|---|---|---|\n")
+	var rows [][]string
 	for _, s := range scenarios() {
 		if !strings.Contains(s.String(), o.only) {
 			continue
 		}
-		if err := row(o, s); err != nil {
+		of, err := s.rows(o)
+		if err != nil {
 			return fmt.Errorf("%s: %w", s, err)
 		}
+		rows = append(rows, of...)
 	}
-	return startTable(o)
+	starts, err := startRows(o)
+	if err != nil {
+		return err
+	}
+	sections := []page.Section{
+		{Name: "machine", Text: about},
+		{Name: "calls", Text: page.Table([]string{"", "server", "CPU µs a call:", "of bare:", "calls/s:", "p50 ms:", "p99 ms:"}, rows)},
+		{Name: "start", Text: page.Table([]string{"server", "start to initialize ms:", "of bare:", "memory MB:", "kB a session (HTTP, idle):"}, starts)},
+	}
+	if o.document != "" {
+		return page.Write(o.document, sections)
+	}
+	for _, s := range sections {
+		fmt.Println(s.Text)
+	}
+	return nil
 }
 
-// row measures all servers in one scenario, in turn.
-func row(o options, s scenario) error {
+// machine says when, where, with which versions and how it is measured.
+func machine(o options) (string, error) {
+	where, err := page.Machine()
+	if err != nil {
+		return "", err
+	}
+	info, err := buildinfo.ReadFile(o.program)
+	if err != nil {
+		return "", err
+	}
+	own, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", errors.New("no build information")
+	}
+	version := func(path string) string {
+		for _, module := range append(info.Deps, own.Deps...) {
+			if module.Path == path {
+				return module.Version
+			}
+		}
+		return "?"
+	}
+	return fmt.Sprintf("%s, %s, mcp-go %s, Go SDK %s, modernc.org/sqlite %s; medians of %d rounds of %s.\n", where, info.GoVersion,
+		version("github.com/mark3labs/mcp-go"), version("github.com/modelcontextprotocol/go-sdk"), version("modernc.org/sqlite"), o.rounds, o.time), nil
+}
+
+// rows measures all servers in one scenario, in turn.
+func (s scenario) rows(o options) (rows [][]string, err error) {
 	all := make([][]result, len(kinds()))
 	for range o.rounds {
 		for i, k := range kinds() {
@@ -171,7 +219,7 @@ func row(o options, s scenario) error {
 			}
 			r, err := k.measure(o, s)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			all[i] = append(all[i], r)
 		}
@@ -182,89 +230,91 @@ func row(o options, s scenario) error {
 			continue
 		}
 		r := median(all[i])
-		fmt.Printf("| %s | %s | %d | %.2f | %.0f | %.2f | %.2f |\n", s, k.name, r.cpu.Microseconds(), float64(r.cpu)/float64(floor.cpu), r.rate, ms(r.p50), ms(r.p99))
+		rows = append(rows, []string{s.String(), k.name, fmt.Sprint(r.cpu.Microseconds()), fmt.Sprintf("%.2f", float64(r.cpu)/float64(floor.cpu)),
+			fmt.Sprintf("%.0f", r.rate), fmt.Sprintf("%.2f", ms(r.p50)), fmt.Sprintf("%.2f", ms(r.p99))})
 	}
-	return nil
+	return rows, nil
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// startTable measures how long each server takes from its start to the answer to
+// startRows measures how long each server takes from its start to the answer to
 // initialize, on stdio, and its memory then and with sessions.
-func startTable(o options) error {
-	fmt.Print("\n| server | start to initialize ms | of bare | memory MB | kB a session (HTTP, idle) |\n|---|---|---|---|---|\n")
-	var floor time.Duration
+func startRows(o options) (rows [][]string, err error) {
+	took, memory, err := starts(o)
+	if err != nil {
+		return nil, err
+	}
 	for i, k := range kinds() {
-		took, memory, err := k.starts(o)
-		if err != nil {
-			return err
-		}
 		session, err := k.session(o)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if i == 0 {
-			floor = took
-		}
-		fmt.Printf("| %s | %.1f | %.2f | %.1f | %.1f |\n", k.name, ms(took), float64(took)/float64(floor), float64(memory)/1e6, session/1e3)
+		rows = append(rows, []string{k.name, fmt.Sprintf("%.1f", ms(took[i])), fmt.Sprintf("%.2f", float64(took[i])/float64(took[0])),
+			fmt.Sprintf("%.1f", float64(memory[i])/1e6), fmt.Sprintf("%.1f", session/1e3)})
 	}
-	return nil
+	return rows, nil
 }
 
-// starts returns the median of the times from start to initialize, and the memory
-// then.
-func (k kind) starts(o options) (time.Duration, int64, error) {
-	var took []time.Duration
-	var memory int64
-	for range max(5, o.rounds*5) {
-		began := time.Now()
-		p, err := k.start(o, true)
-		if err != nil {
-			return 0, 0, err
-		}
-		_, err = newPipe(p)
-		took = append(took, time.Since(began))
-		if err == nil {
-			memory, err = p.memory()
-		}
-		p.stop()
-		if err != nil {
-			return 0, 0, err
+// starts returns the medians of the times from start to initialize, by server, and
+// the memory then. The servers start in turn.
+func starts(o options) (medians []time.Duration, memory []int64, err error) {
+	took := make([][]time.Duration, len(kinds()))
+	memory = make([]int64, len(kinds()))
+	for range max(15, o.rounds*10) {
+		for i, k := range kinds() {
+			t, m, err := k.startOnce(o)
+			if err != nil {
+				return nil, nil, err
+			}
+			took[i], memory[i] = append(took[i], t), m
 		}
 	}
-	slices.Sort(took)
-	return took[len(took)/2], memory, nil
+	for _, all := range took {
+		slices.Sort(all)
+		medians = append(medians, all[len(all)/2])
+	}
+	return medians, memory, nil
 }
 
-// session returns how many bytes a server takes for a session that does nothing.
+func (k kind) startOnce(o options) (took time.Duration, memory int64, err error) {
+	began := time.Now()
+	p, err := k.start(o, true)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer p.stop()
+	if _, err := newPipe(p); err != nil {
+		return 0, 0, err
+	}
+	took = time.Since(began)
+	memory, err = p.memory()
+	return took, memory, err
+}
+
+// session returns how many bytes a server takes for a session that does nothing. As
+// many begin before, so that what waits for the collector is there already.
 func (k kind) session(o options) (float64, error) {
-	const sessions = 2000
+	const sessions = 3000
 	p, err := k.start(o, false)
 	if err != nil {
 		return 0, err
 	}
 	defer p.stop()
-	begin := func() error {
-		c, err := newHTTPClient(p, 0, 1, false)
-		if err == nil {
+	memory := func() (int64, error) {
+		for range sessions {
+			c, err := newHTTPClient(p, 0, 1, false)
+			if err != nil {
+				return 0, err
+			}
 			c.close()
 		}
-		return err
+		return p.memory()
 	}
-	for range 100 {
-		if err := begin(); err != nil {
-			return 0, err
-		}
-	}
-	before, err := p.memory()
+	before, err := memory()
 	if err != nil {
 		return 0, err
 	}
-	for range sessions {
-		if err := begin(); err != nil {
-			return 0, err
-		}
-	}
-	after, err := p.memory()
+	after, err := memory()
 	return float64(after-before) / sessions, err
 }
