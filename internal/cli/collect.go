@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,7 +13,7 @@ const heapFloor = 32 << 20
 
 // ballast is what the collector counts as kept. Nobody touches it, so that the system
 // gives it no memory.
-var ballast []byte
+var ballast atomic.Pointer[[heapFloor]byte]
 
 // collectLess sets the collector for a server, at once or for one that is to answer
 // quickly a second later, unless the user has set it.
@@ -20,7 +21,7 @@ func collectLess(getenv func(string) string, later bool) {
 	if cmp.Or(getenv("GOGC"), getenv("GOMEMLIMIT")) != "" {
 		return
 	}
-	raise := func() { ballast = make([]byte, heapFloor) }
+	raise := func() { ballast.Store(new([heapFloor]byte)) }
 	if !later {
 		raise()
 		return
