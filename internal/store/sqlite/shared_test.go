@@ -16,7 +16,7 @@ import (
 )
 
 // openRaw opens the file as another program would, with one connection.
-func openRaw(t *testing.T, path string) *sql.DB {
+func openRaw(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -27,7 +27,7 @@ func openRaw(t *testing.T, path string) *sql.DB {
 	return db
 }
 
-func execSQL(t *testing.T, db *sql.DB, statements ...string) {
+func execSQL(t testing.TB, db *sql.DB, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
 		if _, err := db.Exec(s); err != nil {

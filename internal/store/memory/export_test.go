@@ -1,0 +1,17 @@
+package memory
+
+import (
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// Put stores the first revision of a list as Save does, which goes through all lists
+// when one begins.
+func (s *Store) Put(next todo.Snapshot, holder todo.Binding) {
+	s.seq++
+	next.Seq = s.seq
+	s.lists[next.List.ID], s.begun[next.List.ID] = []todo.Snapshot{next}, time.Now()
+	s.size += footprint(next)
+	s.bind(holder)
+}

@@ -1,0 +1,135 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"modernc.org/sqlite"
+
+	"todo-mcp/internal/store/storetest"
+	"todo-mcp/internal/todo"
+)
+
+// filled returns a store with as many lists of storetest.Crowd as asked for, and with
+// limits. One project is saved, and the others are copied from it.
+func filled(t testing.TB, path string, lists int) *Store {
+	t.Helper()
+	s, err := Open(path, WithKeep(todo.Keep{Revisions: 1000, Lists: 1_000_000, Begun: 1000, Bytes: 4_000_000_000, Abandoned: time.Hour}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	for n := range storetest.ProjectSize {
+		next, holder := storetest.Crowd(n)
+		if _, err := s.Save(t.Context(), next, holder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db := openRaw(t, path)
+	if _, err := db.Exec(`CREATE TEMP TABLE copies AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
+		SELECT i * ?2 AS seqs, ?3 AS name, printf('project%07d', i) AS copy FROM n`,
+		lists/storetest.ProjectSize, storetest.ProjectSize, storetest.ProjectName(0)); err != nil {
+		t.Fatal(err)
+	}
+	execSQL(t, db, `BEGIN`,
+		`INSERT INTO history (seq, list, revision, operation, person, body, base)
+			SELECT seq + seqs, replace(list, name, copy), revision, operation, person, body, base FROM copies, history`,
+		`INSERT INTO lists (id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta, revision, seq, updated, base, drift, deleted)
+			SELECT replace(id, name, copy), principal, client, replace(workspace, name, copy), parent, replace(parent_conversation, name, copy),
+				replace(conversation, name, copy), begun, replace(meta, name, copy), revision, seq + seqs, updated, base, drift, deleted FROM copies, lists`,
+		`INSERT INTO bindings (principal, conversation, list, seen, process, moved, at, server, until)
+			SELECT principal, replace(conversation, name, copy), replace(list, name, copy), seen, process, moved, at, server, until FROM copies, bindings`,
+		`UPDATE history SET sum = todo_sum(list, revision, operation, person, base, body)`,
+		`UPDATE lists SET sum = todo_sum(id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta)`,
+		`UPDATE bindings SET sum = todo_sum(principal, conversation, list, seen, process, moved, at, server, until)`,
+		`COMMIT`)
+	return s
+}
+
+// A store that was filled for a benchmark is one that was saved list by list.
+func TestFilled(t *testing.T) {
+	const lists = 50
+	s := filled(t, filepath.Join(t.TempDir(), "todo.db"), lists)
+	revisions, err := s.Check(t.Context(), func(problem string) { t.Error(problem) })
+	if err != nil || revisions != lists {
+		t.Errorf("%d revisions, %v", revisions, err)
+	}
+	for n := range lists {
+		want, holder := storetest.Crowd(n)
+		got, err := s.Load(t.Context(), holder.List, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want.Seq, want.List.Parent = int64(n+1), got.List.Parent
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("list %d (-want +got)\n%s", n, diff)
+		}
+		if held, err := s.Holders(t.Context(), "", holder.List); err != nil || len(held) != 1 || held[0].Conversation != holder.Conversation {
+			t.Errorf("list %d is held by %v, %v", n, held, err)
+		}
+	}
+}
+
+// work returns a function that counts the pages of the file at path at which SQLite
+// has looked since it was last called, by connections that are opened from now on.
+func work(t testing.TB, path string) (pages func() int) {
+	var mu sync.Mutex
+	var all []sqlite.DBStatus
+	sqlite.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, dsn string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if strings.Contains(dsn, path) {
+			all = append(all, conn.(sqlite.DBStatus))
+		}
+		return nil
+	})
+	return func() (n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, conn := range all {
+			for _, counter := range []sqlite.DBStatusOp{sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss} {
+				looked, _, err := conn.Status(counter, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n += looked
+			}
+		}
+		return n
+	}
+}
+
+// BAD-INPUT 69: no call and no front end makes SQLite look at more of the file the
+// more lists there are, but for the depth of its trees: a query without the index that
+// it needs looks at ten times as much in ten times as many.
+func TestWorkDoesNotGrowWithLists(t *testing.T) {
+	looked := make(map[string][]int)
+	for _, lists := range []int{200, 2000} {
+		path := filepath.Join(t.TempDir(), "todo.db")
+		pages := work(t, path)
+		s := filled(t, path, lists)
+		for _, step := range storetest.Steps() {
+			step.Do(t, s, 0) // so that its statements are prepared
+			pages()
+			for n := range 10 {
+				step.Do(t, s, 1+n)
+			}
+			looked[step.Name] = append(looked[step.Name], pages())
+		}
+	}
+	for what, n := range looked {
+		if n[0] == 0 || n[1] > 2*n[0] {
+			t.Errorf("%s: SQLite looks at %d pages, and at %d with ten times as many lists", what, n[0], n[1])
+		}
+	}
+}
+
+func BenchmarkMany(b *testing.B) {
+	storetest.BenchmarkMany(b, func(b testing.TB, lists int) todo.Store {
+		return filled(b, filepath.Join(b.TempDir(), "todo.db"), lists)
+	})
+}

@@ -1,0 +1,187 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// Plan returns the items of a plan of the usual texts, the first of them in progress.
+func Plan(items int) (plan []todo.Item) {
+	for n := range items {
+		plan = append(plan, todo.Item{ID: fmt.Sprint(n + 1), Text: fmt.Sprint("Step ", n+1, ": change what the plan says"),
+			Active: fmt.Sprint("Changing what the plan says in step ", n+1), Status: todo.Pending, Created: baseTime})
+	}
+	plan[0].Status, plan[0].Started = todo.InProgress, baseTime
+	return plan
+}
+
+// ProjectSize is how many lists a project of [Crowd] has.
+const ProjectSize = 10
+
+// ProjectName returns the name of a project of [Crowd], which is in every text that
+// tells its lists and conversations from those of others. All have the same length.
+func ProjectName(n int) string { return fmt.Sprintf("project%07d", n) }
+
+// Crowd returns list n of a store with many lists, as it began, and who holds it. Ten
+// lists each are of one project; the last of these is that of a sub-agent of the
+// first.
+func Crowd(n int) (todo.Snapshot, todo.Binding) {
+	name, member := ProjectName(n/ProjectSize), n%ProjectSize
+	conversation := func(member int) string { return fmt.Sprint("session:", name, "-", member) }
+	s := todo.Snapshot{
+		List: todo.List{ID: fmt.Sprint("list-", name, "-", member), Conversation: conversation(member), Client: "tester",
+			Workspace: "/work/" + name, Created: baseTime, First: "Step 1"},
+		Revision: 1, Items: Plan(5), LastID: 5, Updated: baseTime.Add(time.Duration(member) * time.Second),
+		Writer: todo.Writer{Client: "tester", Variant: "TodoWrite", Process: "p"},
+	}
+	if member == ProjectSize-1 {
+		s.List.Agent, s.List.ParentConversation = "tests", conversation(0)
+	}
+	return s, todo.Binding{Conversation: conversation(member), List: s.List.ID, Seen: 1, Moves: true}
+}
+
+// Step is something that calls and front ends ask of a store. Do asks it for the n-th
+// time of a store with lists of [Crowd].
+type Step struct {
+	Name string
+	Do   func(t testing.TB, s todo.Store, n int)
+}
+
+// Steps returns what must not take longer the more lists there are.
+func Steps() []Step {
+	own := ""
+	held, _ := Crowd(33)
+	workspace := held.List.Workspace
+	main, _ := Crowd(30)
+	return []Step{
+		{"begin a list", beginAnother},
+		{"write a held list", writeHeld},
+		{"read a held list", readHeld},
+		{"read what was saved last", readNewest},
+		{"read a history", func(t testing.TB, s todo.Store, _ int) {
+			revisions, err := s.History(t.Context(), held.List.ID, 0, 10)
+			checkFound(t, len(revisions), 1, err)
+		}},
+		// The queries of a list that is recognised, a repeated call, a status line, the
+		// panel and a stream that resumes.
+		finds("lists that may be continued", ProjectSize, todo.Query{Principal: &own, Client: "tester", Workspace: &workspace,
+			UpdatedSince: baseTime.Add(-todo.CandidateAge), Limit: 100}),
+		finds("a repeated call", 0, todo.Query{Operation: "none"}),
+		finds("lists of a project", ProjectSize, todo.Query{Principal: &own, Workspace: &workspace, Limit: 100}),
+		finds("the newest lists", 60, todo.Query{Principal: &own, Limit: 60}),
+		finds("the newest lists of everyone", 60, todo.Query{Limit: 60}),
+		finds("earlier lists", 20, todo.Query{Principal: &own, BeforeSeq: 40, Limit: 20}),
+		finds("lists after a Seq", 20, todo.Query{Principal: &own, AfterSeq: 40, OldestFirst: true, Limit: 20}),
+		finds("lists of sub-agents of everyone", 1, todo.Query{Parent: main.List.ID, Deleted: true}),
+	}
+}
+
+// Growing returns what does take longer the more lists there are, see
+// docs/benchmarks.md.
+func Growing() []Step {
+	own := ""
+	main, _ := Crowd(30)
+	return []Step{
+		{"read who holds a list", func(t testing.TB, s todo.Store, _ int) {
+			holders, err := s.Holders(t.Context(), "", main.List.ID)
+			checkFound(t, len(holders), 1, err)
+		}},
+		{"read who holds any list", func(t testing.TB, s todo.Store, _ int) {
+			holders, err := s.Holders(t.Context(), "", "")
+			checkFound(t, min(len(holders), 1), 1, err)
+		}},
+		finds("lists of sub-agents", 1, todo.Query{Principal: &own, Parent: main.List.ID}),
+	}
+}
+
+func finds(what string, want int, q todo.Query) Step {
+	return Step{"find " + what, func(t testing.TB, s todo.Store, _ int) {
+		found, err := s.Find(t.Context(), q)
+		checkFound(t, len(found), want, err)
+	}}
+}
+
+func checkFound(t testing.TB, got, want int, err error) {
+	t.Helper()
+	if err != nil || got != want {
+		t.Fatalf("%d, want %d, %v", got, want, err)
+	}
+}
+
+// beginAnother begins a list of a conversation that holds none.
+func beginAnother(t testing.TB, s todo.Store, n int) {
+	next, _ := Crowd(0)
+	next.List.ID, next.List.Conversation = todo.NewID(), fmt.Sprint("session:another", n)
+	if _, err := s.Save(t.Context(), next, todo.Binding{Conversation: next.List.Conversation, Seen: 1, Moves: true}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeHeld writes the next revision of the list that a conversation holds.
+func writeHeld(t testing.TB, s todo.Store, n int) {
+	_, holder := Crowd(55)
+	before, err := s.Load(t.Context(), holder.List, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := before.Clone()
+	next.Revision++
+	next.Items[0].Text = fmt.Sprint("Step ", n)
+	mustSave(t, s, next)
+}
+
+// readHeld reads the list that a conversation holds.
+func readHeld(t testing.TB, s todo.Store, _ int) {
+	_, holder := Crowd(33)
+	bound, err := s.Bindings(t.Context(), "", holder.Conversation)
+	checkFound(t, len(bound), 1, err)
+	if _, err := s.Load(t.Context(), bound[0].List, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readNewest reads what a board with watchers does after a save.
+func readNewest(t testing.TB, s todo.Store, _ int) {
+	newest, err := s.Position(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.Find(t.Context(), todo.Query{AfterSeq: newest - 1, OldestFirst: true, Deleted: true})
+	checkFound(t, len(found), 1, err)
+}
+
+// BenchmarkMany does each of [Steps] and [Growing] on a store with 100,000 lists, and
+// says how many times as long it takes as with 100, by the fastest of 50 times each.
+// filled returns a store with so many lists of [Crowd].
+func BenchmarkMany(b *testing.B, filled func(b testing.TB, lists int) todo.Store) {
+	few, many := filled(b, 100), filled(b, 100_000)
+	for _, step := range append(Steps(), Growing()...) {
+		b.Run(step.Name, func(b *testing.B) {
+			b.ReportAllocs()
+			for n := 0; b.Loop(); n++ {
+				step.Do(b, many, n)
+			}
+			floor, took := step.fastest(b, few), step.fastest(b, many)
+			b.ReportMetric(float64(took)/float64(floor), "times-100")
+		})
+	}
+}
+
+// fastest returns how long the fastest of 50 times takes, or of as many as a second
+// has.
+func (step Step) fastest(b testing.TB, s todo.Store) time.Duration {
+	best := time.Hour
+	began := time.Now()
+	for n := range 50 {
+		at := time.Now()
+		step.Do(b, s, -1-n)
+		best = min(best, time.Since(at))
+		if time.Since(began) > time.Second {
+			break
+		}
+	}
+	return best
+}
