@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -120,6 +121,21 @@ func Start(t testing.TB, program, dir string, as *User, args ...string) (*Proces
 func (p *Process) Kill() {
 	_ = p.Cmd.Process.Kill()
 	<-p.Ended
+}
+
+// Memory returns a value of the process's status in bytes: VmRSS is the memory that it
+// has, VmHWM the most that it had, and RssAnon what of it no file could give back.
+func (p *Process) Memory(what string) (int, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.Cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	found := regexp.MustCompile(what + `:\s+(\d+) kB`).FindSubmatch(status)
+	if found == nil {
+		return 0, fmt.Errorf("no %s in %s", what, status)
+	}
+	kB, err := strconv.Atoi(string(found[1]))
+	return kB << 10, err
 }
 
 // Terminate asks the process to end, as an operator does.

@@ -6,14 +6,10 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -46,19 +42,14 @@ func copyLists(b testing.TB, address, id string, n int) {
 	}
 }
 
-// memory returns a value of a process's status, in bytes: VmHWM is the most it had.
+// memory returns a value of a process's status, see [programtest.Process.Memory].
 func (r *replica) memory(b testing.TB, what string) int {
 	b.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.Cmd.Process.Pid))
+	bytes, err := r.Memory(what)
 	if err != nil {
 		b.Fatal(err)
 	}
-	found := regexp.MustCompile(what + `:\s+(\d+) kB`).FindSubmatch(status)
-	if found == nil {
-		b.Fatalf("no %s in %s", what, status)
-	}
-	kB, _ := strconv.Atoi(string(found[1]))
-	return kB << 10
+	return bytes
 }
 
 // openStream opens the stream of a session, on which nobody reads after its header.

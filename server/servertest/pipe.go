@@ -17,7 +17,7 @@ type Pipe struct {
 	t    testing.TB
 	In   *io.PipeWriter     // the server's input
 	Out  *bufio.Reader      // the server's output
-	Done chan error         // receives the result of stdio.Serve
+	Done chan error         // receives the result of serving
 	Stop context.CancelFunc // ends the server's context
 
 	hangUp func() // closes the server's output
@@ -26,12 +26,18 @@ type Pipe struct {
 // NewPipe serves a server on a pipe until the test ends.
 func NewPipe(t testing.TB, s *server.Server) *Pipe {
 	t.Helper()
+	return ServePipe(t, func(ctx context.Context, in io.Reader, out io.Writer) error { return stdio.Serve(ctx, s, in, out) })
+}
+
+// ServePipe is [NewPipe] for any kind of server.
+func ServePipe(t testing.TB, serve func(ctx context.Context, in io.Reader, out io.Writer) error) *Pipe {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	p := &Pipe{t: t, In: inW, Out: bufio.NewReader(outR), Done: make(chan error, 1), Stop: stop, hangUp: func() { outR.Close() }}
 	go func() {
-		err := stdio.Serve(ctx, s, inR, outW)
+		err := serve(ctx, inR, outW)
 		outW.Close()
 		p.Done <- err
 	}()

@@ -12,6 +12,7 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/web"
 	"todo-mcp/tools"
 )
@@ -67,6 +68,19 @@ func Serve(t testing.TB, s *server.Server, edit func(*web.Config)) *httptest.Ser
 // ServeOn is [Serve] on a listener, which it closes.
 func ServeOn(t testing.TB, l net.Listener, s *server.Server, edit func(*web.Config)) *httptest.Server {
 	t.Helper()
+	h := Handler(t, s, edit)
+	web := httptest.NewUnstartedServer(h)
+	web.Listener.Close()
+	web.Listener = l
+	web.Start()
+	t.Cleanup(func() { h.Close(); web.CloseClientConnections(); web.Close() })
+	return web
+}
+
+// Handler returns what serves a server over HTTP, which the caller closes. edit, if
+// not nil, changes the configuration.
+func Handler(t testing.TB, s *server.Server, edit func(*web.Config)) *edge.Edge {
+	t.Helper()
 	c := web.Config{Board: s.Board, Log: s.Log, Now: s.Now, SessionKey: Key}
 	if edit != nil {
 		edit(&c)
@@ -75,10 +89,5 @@ func ServeOn(t testing.TB, l net.Listener, s *server.Server, edit func(*web.Conf
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewUnstartedServer(h)
-	web.Listener.Close()
-	web.Listener = l
-	web.Start()
-	t.Cleanup(func() { h.Close(); web.CloseClientConnections(); web.Close() })
-	return web
+	return h
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -298,8 +299,9 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkSave measures 32 concurrent writers, and in the same run a floor to
-// compare them with: one transaction per save on the bare driver.
+// BenchmarkSave measures one writer of ten and of fifty items and 32 concurrent ones
+// of one, and in the same run a floor to compare them with: one transaction per save
+// on the bare driver.
 func BenchmarkSave(b *testing.B) {
 	b.Run("floor", func(b *testing.B) {
 		f, err := openWriter(b.Context(), filepath.Join(b.TempDir(), "todo.db"), nil)
@@ -320,6 +322,21 @@ func BenchmarkSave(b *testing.B) {
 		}
 		b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "saves/s")
 	})
+	for _, items := range []int{10, 50} {
+		b.Run(fmt.Sprint("1 writer, ", items, " items"), func(b *testing.B) {
+			s := openWithCleanup(b, filepath.Join(b.TempDir(), "todo.db"))
+			next := snapshot("a", 0)
+			next.Items, next.LastID = storetest.Plan(items), items
+			b.ReportAllocs()
+			for n := 0; b.Loop(); n++ {
+				next.Revision++
+				next.Items[n%items].Status = todo.Statuses()[n/items%2]
+				if _, err := s.Save(b.Context(), next); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 	b.Run("32 writers", func(b *testing.B) {
 		s := open(b, filepath.Join(b.TempDir(), "todo.db"))
 		defer s.Close()

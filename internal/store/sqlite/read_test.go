@@ -1,10 +1,10 @@
 package sqlite
 
 import (
-	"fmt"
 	"path/filepath"
 	"testing"
 
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -52,9 +52,7 @@ func BenchmarkRead(b *testing.B) {
 	s := open(b, filepath.Join(b.TempDir(), "todo.db"))
 	defer s.Close()
 	next := snapshot("a", 1)
-	for i := range 10 {
-		next.Items = append(next.Items, todo.Item{ID: fmt.Sprint(i + 100), Text: "A step of a plan of the usual length", Active: "Doing a step of a plan of the usual length", Status: todo.Pending})
-	}
+	next.Items, next.LastID = storetest.Plan(10), 10
 	if _, err := s.Save(b.Context(), next, todo.Binding{Conversation: "c", Moves: true}); err != nil {
 		b.Fatal(err)
 	}

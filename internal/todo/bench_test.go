@@ -1,0 +1,100 @@
+package todo_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/sqlite"
+	"todo-mcp/internal/store/storetest"
+	"todo-mcp/internal/todo"
+)
+
+// backends returns new stores by name.
+func backends(t testing.TB) map[string]todo.Store {
+	file, err := sqlite.Open(filepath.Join(t.TempDir(), "todo.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	return map[string]todo.Store{"memory": memory.New(), "SQLite": file}
+}
+
+// planWriter returns a function that writes a plan of so many items on a board, one
+// step further each time.
+func planWriter(t testing.TB, board *todo.Board, items int) func(n int) todo.Snapshot {
+	plan := storetest.Plan(items)
+	lines := make([]todo.Line, items)
+	return func(n int) todo.Snapshot {
+		for i, item := range plan {
+			lines[i] = todo.Line{Text: item.Text, Active: item.Active, Status: "pending"}
+			if i < n%items {
+				lines[i].Status = "completed"
+			}
+		}
+		out, err := board.As("").Apply(context.Background(), todo.Write{Target: todo.Target{Conversation: conversation("chat"), Lines: lines},
+			Change: func(d *todo.Draft) error { d.Replace(plain, lines); return nil }})
+		if err != nil || !out.Changed {
+			t.Fatal(out, err)
+		}
+		return out.After
+	}
+}
+
+// BenchmarkApply measures a write of a whole list, one step on, beside a save of the
+// same revision alone.
+func BenchmarkApply(b *testing.B) {
+	for _, items := range []int{10, 50} {
+		for name, store := range backends(b) {
+			board := todo.NewBoard(store)
+			write := planWriter(b, board, items)
+			next := write(0)
+			b.Run(fmt.Sprint(name, ", ", items, " items/floor"), func(b *testing.B) {
+				next.List.ID = todo.NewID()
+				next.Revision = 0
+				b.ReportAllocs()
+				for b.Loop() {
+					next.Revision++
+					next.Operation.ID = todo.NewID()
+					if _, err := store.Save(b.Context(), next); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+			b.Run(fmt.Sprint(name, ", ", items, " items/apply"), func(b *testing.B) {
+				b.ReportAllocs()
+				for n := 1; b.Loop(); n++ {
+					write(n)
+				}
+			})
+			board.Close()
+		}
+	}
+}
+
+// BenchmarkPublish measures from the begin of a write until all watchers have its
+// revision; the floor is a write that nobody watches.
+func BenchmarkPublish(b *testing.B) {
+	for _, watchers := range []int{0, 1, 2000} {
+		b.Run(fmt.Sprint(watchers, " watchers"), func(b *testing.B) {
+			board := todo.NewBoard(memory.New())
+			defer board.Close()
+			var all []*todo.Watcher
+			for range watchers {
+				all = append(all, board.As("").Watch(nil))
+			}
+			write := planWriter(b, board, 10)
+			b.ReportAllocs()
+			for n := 0; b.Loop(); n++ {
+				write(n)
+				for _, w := range all {
+					if got, err := w.Next(b.Context()); err != nil || len(got) != 1 {
+						b.Fatal(got, err)
+					}
+				}
+			}
+		})
+	}
+}
