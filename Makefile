@@ -9,14 +9,14 @@ LINT      = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 E2E       = -tags e2e
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race cross golden deps long hosts faults replicas conformance fuzz fuzz-short bench benchmarks cost attacks shots licenses packages bench-replicas
+.PHONY: test build fmt vet lint race cross golden deps long hosts allocations faults replicas conformance fuzz fuzz-short bench benchmarks cost attacks shots licenses packages bench-replicas
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
 ONLY     ?= .
 
 ## test: all that must hold before a change lands
-test: deps fmt vet lint race fuzz-short golden cross
+test: deps fmt vet lint race allocations fuzz-short golden cross
 	@echo "== all passed"
 
 ## deps: programs the tests drive, from Debian's packages
@@ -41,6 +41,11 @@ lint:
 race:
 	@echo "== tests under the race detector"
 	@$(GO) test $(E2E) -race -timeout 15m ./...
+
+## allocations: what a call allocates beside one to a bare server, against a golden file; race cannot tell, since its detector allocates as well
+allocations:
+	@echo "== allocations of a call"
+	@$(GO) test -count=1 -run '^TestAllocations$$' ./server
 
 ## golden: tests must leave the tree as it is in git
 golden:
@@ -99,9 +104,9 @@ cost: build
 	@$(GO) build -o bin/cost ./internal/cmd/cost
 	@bin/cost $(COST) docs/cost.md bin/todo-mcp testdata/npm-peers
 
-## benchmarks: what Go measures, package by package; benchstat compares two runs
+## benchmarks: what Go measures, package by package; benchstat compares two runs; BENCH="-bench Save -count 10" for some of it
 benchmarks:
-	@$(GO) test -run '^$$' -bench . -benchmem ./...
+	@$(GO) test -run '^$$' -benchmem -timeout 60m $(or $(BENCH),-bench .) ./...
 
 ## bench-replicas: several servers on one PostgreSQL: saves beside the raw database, memory with many sessions, start
 bench-replicas: deps
