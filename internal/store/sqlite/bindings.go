@@ -81,11 +81,13 @@ func (s *Store) Bindings(ctx context.Context, principal, key string) ([]todo.Bin
 
 // Holders implements todo.Store.
 func (s *Store) Holders(ctx context.Context, principal, list string) ([]todo.Binding, error) {
-	where, args := `b.list = ?`, []any{principal, list}
+	// With the plus sign SQLite goes by the list, which few hold, and not through all
+	// bindings of the principal.
+	where, args := `+b.principal = ? AND b.list = ?`, []any{principal, list}
 	if list == "" {
-		where, args = `b.list <> ''`, args[:1]
+		where, args = `b.principal = ? AND b.list <> ''`, args[:1]
 	}
-	return s.queryBindings(ctx, selectBinding+` WHERE b.principal = ? AND `+where+` AND b.moved > 0 AND b.moved = (
+	return s.queryBindings(ctx, selectBinding+` WHERE `+where+` AND b.moved > 0 AND b.moved = (
 		SELECT max(moved) FROM bindings WHERE principal = b.principal AND conversation = b.conversation) ORDER BY b.conversation`, args...)
 }
 

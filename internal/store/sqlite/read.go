@@ -220,7 +220,12 @@ func conditions(q todo.Query) (where []string, args []any) {
 	add := func(condition string, values ...any) {
 		where, args = append(where, condition), append(args, values...)
 	}
-	if q.Principal != nil {
+	switch {
+	case q.Principal != nil && q.Parent != "":
+		// With the plus sign SQLite goes by the parent, which few lists have, and not
+		// through all lists of the principal.
+		add("+l.principal = ?", *q.Principal)
+	case q.Principal != nil:
 		add("l.principal = ?", *q.Principal)
 	}
 	if q.Client != "" {

@@ -75,6 +75,11 @@ func Steps() []Step {
 		finds("the newest lists of everyone", 60, todo.Query{Limit: 60}),
 		finds("earlier lists", 20, todo.Query{Principal: &own, BeforeSeq: 40, Limit: 20}),
 		finds("lists after a Seq", 20, todo.Query{Principal: &own, AfterSeq: 40, OldestFirst: true, Limit: 20}),
+		finds("lists of sub-agents", 1, todo.Query{Principal: &own, Parent: main.List.ID}),
+		{"read who holds a list", func(t testing.TB, s todo.Store, _ int) {
+			holders, err := s.Holders(t.Context(), "", main.List.ID)
+			checkFound(t, len(holders), 1, err)
+		}},
 		finds("lists of sub-agents of everyone", 1, todo.Query{Parent: main.List.ID, Deleted: true}),
 	}
 }
@@ -82,18 +87,11 @@ func Steps() []Step {
 // Growing returns what does take longer the more lists there are, see
 // docs/benchmarks.md.
 func Growing() []Step {
-	own := ""
-	main, _ := Crowd(30)
 	return []Step{
-		{"read who holds a list", func(t testing.TB, s todo.Store, _ int) {
-			holders, err := s.Holders(t.Context(), "", main.List.ID)
-			checkFound(t, len(holders), 1, err)
-		}},
 		{"read who holds any list", func(t testing.TB, s todo.Store, _ int) {
 			holders, err := s.Holders(t.Context(), "", "")
 			checkFound(t, min(len(holders), 1), 1, err)
 		}},
-		finds("lists of sub-agents", 1, todo.Query{Principal: &own, Parent: main.List.ID}),
 	}
 }
 
