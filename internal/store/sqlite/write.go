@@ -83,6 +83,7 @@ func (w *writer) open(s *Store) error {
 		w.close()
 		return describe(s.path, err)
 	}
+	s.openReader()
 	return nil
 }
 
