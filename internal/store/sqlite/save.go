@@ -208,7 +208,7 @@ func (s *Store) claim() []*request {
 // request in it.
 func (s *Store) commit(w *writer, batch []*request) {
 	succeeded, err := w.write(batch)
-	if err != nil {
+	if err != nil && !errors.Is(err, errGone) {
 		w.close() // the next batch opens the file again
 	} else if succeeded {
 		s.batches.Add(1)

@@ -87,6 +87,10 @@ func (w *writer) open(s *Store) error {
 	return nil
 }
 
+// errGone means that what was committed is in a file or a log that is not there any
+// more. The connection still has it, and [writer.open] saves what can be saved.
+var errGone = errors.New("the store file or its log is gone")
+
 // errLogGone means that the log was deleted and could not be merged into the file.
 // Only the open connection has what is in it, so it must stay open.
 var errLogGone = errors.New("its log (-wal) was deleted while in use")
@@ -246,7 +250,7 @@ func (w *writer) write(batch []*request) (succeeded bool, err error) {
 		return false, describe(w.path, err)
 	}
 	if succeeded && !w.isCurrent() {
-		return false, fmt.Errorf("%w: the store file %s or its log is gone", todo.ErrUnknownOutcome, w.path)
+		return false, fmt.Errorf("%w: %w: %s", todo.ErrUnknownOutcome, errGone, w.path)
 	}
 	return succeeded, nil
 }
