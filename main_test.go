@@ -41,7 +41,7 @@ func allowedImports() map[string][]string {
 		"internal/render":          {model},
 		"internal/audit":           {model, "internal/render"},
 		"internal/store":           {model, "internal/store/..."},
-		"internal/store/memory":    {model},
+		"internal/store/memory":    {model, "internal/store/record"},
 		"internal/store/record":    {model},
 		"internal/store/sqlite":    {model, "internal/store/record"},
 		"internal/store/postgres":  {model, "internal/store/record"},

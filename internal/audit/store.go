@@ -91,7 +91,7 @@ func (a *audited) Save(ctx context.Context, next todo.Snapshot, bindings ...todo
 	switch {
 	case errors.Is(err, todo.ErrUnknownOutcome):
 		a.log.write(a.describe("unknown", next, nil))
-	case err == nil && after.Revision == next.Revision && after.Writer == next.Writer && after.Operation == next.Operation:
+	case err == nil && after.List.ID == next.List.ID && after.Revision == next.Revision && after.Writer == next.Writer && after.Operation == next.Operation:
 		a.log.write(a.describe("applied", after, a.changes(ctx, after)))
 	}
 	return after, err

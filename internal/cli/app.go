@@ -107,7 +107,9 @@ func (a *app) openServer(replica bool) (s *server.Server, done func(), err error
 		endTraces()
 		return nil, nil, err
 	}
-	collectLess(a.Getenv, !replica)
+	if replica {
+		collectLess(a.Getenv)
+	}
 	config, err := a.serverConfig(board)
 	if replica && a.sessions != nil {
 		config.Subscriptions = a.sessions

@@ -19,7 +19,7 @@ type Observer interface {
 
 // Outcome says in one word how an operation ended. The words are applied (it did
 // what it was asked), missing ([todo.ErrNotFound]), conflict
-// ([todo.ConflictError]), full (a quota is reached: [todo.ErrTooManyLists],
+// ([todo.ConflictError]), outdated (the same for a save on an old [todo.Basis]), full (a quota is reached: [todo.ErrTooManyLists],
 // [todo.ErrStoreFull]), refused ([todo.ErrOperationReused]: its caller's mistake),
 // unknown ([todo.ErrUnknownOutcome]), cancelled (its caller had gone) and failed
 // (the store could not do it; nothing changed).
@@ -30,6 +30,8 @@ func Outcome(err error) string {
 		return "applied"
 	case errors.Is(err, todo.ErrUnknownOutcome):
 		return "unknown"
+	case errors.As(err, &conflict) && conflict.Outdated:
+		return "outdated"
 	case errors.As(err, &conflict):
 		return "conflict"
 	case errors.Is(err, todo.ErrNotFound):

@@ -114,7 +114,9 @@ type Binding struct {
 // is stored beside those in bound, and b as it is stored.
 func Bind(bound []Binding, b Binding, at time.Time) (after []Binding, stored Binding) {
 	after = make([]Binding, 0, len(bound)+1)
-	if stored = b; b.Moves {
+	stored = b
+	stored.Moved = 0
+	if b.Moves {
 		stored.Moved = 1
 		if len(bound) > 0 {
 			stored.Moved += bound[0].Moved

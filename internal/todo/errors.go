@@ -49,6 +49,9 @@ type ConflictError struct {
 	// Current is the newest snapshot of the list, or when a list was to begin, of
 	// the list that its conversation holds by then; zero when it holds none.
 	Current Snapshot
+	// Outdated is true if nobody else need have written the list: the save's [Basis]
+	// was not the newest any more.
+	Outdated bool
 }
 
 // Error returns the list's id and its current revision.

@@ -127,6 +127,9 @@ func (b *Board) applyInTurn(ctx context.Context, principal *string, w Write) (Ou
 				continue
 			}
 		}
+		if errors.Is(err, errUnproven) {
+			err = ctx.Err() // else it would have been tried again
+		}
 		if err == nil && !out.Changed && !out.Repeated && w.Operation.repeatable() {
 			b.unchanged.put(w.Operation, out)
 		}
@@ -253,7 +256,7 @@ func (b *Board) change(ctx context.Context, w Write, h held, saw Snapshot, repor
 	if after.List.Principal != next.List.Principal {
 		return Outcome{After: before}, ErrOperationReused
 	}
-	if after.Revision != next.Revision || after.Writer.Process != b.process {
+	if after.List.ID != next.List.ID || after.Revision != next.Revision || after.Writer.Process != b.process {
 		// the same operation was applied before
 		return Outcome{After: after, Repeated: true, Report: after.Report}, nil
 	}

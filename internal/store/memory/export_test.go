@@ -3,6 +3,7 @@ package memory
 import (
 	"time"
 
+	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
@@ -12,6 +13,6 @@ func (s *Store) Put(next todo.Snapshot, holder todo.Binding) {
 	s.seq++
 	next.Seq = s.seq
 	s.lists[next.List.ID], s.begun[next.List.ID] = []todo.Snapshot{next}, time.Now()
-	s.size += footprint(next)
+	s.size += int64(record.Footprint(next))
 	s.bind(holder)
 }

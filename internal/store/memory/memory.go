@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
@@ -94,7 +95,7 @@ func (s *Store) save(ctx context.Context, next todo.Snapshot, bindings []todo.Bi
 		s.begun[next.List.ID] = time.Now()
 		s.forgetTrash()
 	}
-	s.size += footprint(next)
+	s.size += int64(record.Footprint(next))
 	s.lists[next.List.ID] = s.trim(append(stored, next))
 	if next.Operation.ID != "" {
 		s.operations[next.Operation.ID] = next

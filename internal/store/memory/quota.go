@@ -7,21 +7,12 @@ import (
 	"slices"
 	"time"
 
+	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
-// footprint estimates the memory that a revision takes, in bytes. Texts count in
-// full, although revisions share them.
-func footprint(s todo.Snapshot) int64 {
-	n := 512
-	for _, i := range s.Items {
-		n += 256 + len(i.Text) + len(i.Active) + len(i.Reason)
-	}
-	return int64(n)
-}
-
 func (s *Store) forgetRevision(r todo.Snapshot) {
-	s.size -= footprint(r)
+	s.size -= int64(record.Footprint(r))
 	delete(s.operations, r.Operation.ID)
 }
 
@@ -144,5 +135,5 @@ func (s *Store) purge(newest todo.Snapshot, by todo.Writer, now time.Time) {
 	s.seq++
 	last := todo.Snapshot{List: todo.List{ID: id, Principal: newest.List.Principal, Created: begun.UTC()}, Revision: newest.Revision + 1, Items: []todo.Item{},
 		Updated: now.UTC(), Deleted: true, Writer: by, Seq: s.seq}
-	s.lists[id], s.begun[id], s.size = []todo.Snapshot{last}, begun, s.size+footprint(last)
+	s.lists[id], s.begun[id], s.size = []todo.Snapshot{last}, begun, s.size+int64(record.Footprint(last))
 }

@@ -24,6 +24,24 @@ func Size(items []todo.Item) (size int) {
 	return size
 }
 
+// Footprint estimates the memory that a revision takes, in bytes. Texts count in full,
+// although revisions share them.
+func Footprint(s todo.Snapshot) (size int) {
+	for _, items := range [][]todo.Item{s.Items, s.Report.Dropped} {
+		for _, i := range items {
+			size += 256 + len(i.Text) + len(i.Active) + len(i.Reason)
+		}
+	}
+	for _, d := range s.Report.Unseen {
+		size += 512 + len(d.Before.Text) + len(d.Before.Reason) + len(d.After.Text) + len(d.After.Reason)
+	}
+	for _, note := range s.Report.Notes {
+		size += 16 + len(note)
+	}
+	l := s.List
+	return size + 512 + len(l.Conversation) + len(l.ParentConversation) + len(l.Workspace) + len(l.First) + len(s.GivenTitle)
+}
+
 // Base is base items as a store has them.
 type Base struct {
 	List  string // its id

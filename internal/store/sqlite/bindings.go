@@ -40,7 +40,7 @@ func (st *statements) bindTo(list string, bindings []todo.Binding) error {
 		if err := st.insertBinding(b); err != nil {
 			return err
 		}
-		st.memory.Load().bindings.Put(of, bound, len(bound)*bindingSize)
+		st.keepBindings(of, bound)
 	}
 	return nil
 }

@@ -182,6 +182,7 @@ func (st *statements) purge(id string, by todo.Writer, now time.Time) (ok bool, 
 		return false, err
 	}
 	st.memory.forget()
+	st.size = 0
 	if err := st.forgetContent(id); err != nil {
 		return false, err
 	}
@@ -195,7 +196,7 @@ func (st *statements) purge(id string, by todo.Writer, now time.Time) (ok bool, 
 	if err != nil {
 		return false, err
 	}
-	seq, _, err := st.appendHistory(&save{next: last, whole: string(body)}, record.Stored{})
+	seq, _, _, err := st.appendHistory(&save{next: last, whole: string(body)}, record.Stored{})
 	if err != nil {
 		return false, err
 	}

@@ -92,7 +92,7 @@ func sumOfRevision(list string, revision int64, operation string, person, base i
 // decoded once, and not if this store has saved it: rows of one Seq say the same, but
 // for the parent of the list.
 func (s *Store) snapshot(ctx context.Context, f *file, r *row) (todo.Snapshot, error) {
-	known, ok := s.memory.saved(r.of.id, r.seq.Int64)
+	known, ok := s.memory.saved(r)
 	if !ok {
 		known, ok = f.newest.Get(r.of.id)
 	}
@@ -104,7 +104,7 @@ func (s *Store) snapshot(ctx context.Context, f *file, r *row) (todo.Snapshot, e
 	}
 	decoded, err := r.snapshot(func(id int64) (record.Base, error) { return f.base(ctx, id) })
 	if err == nil && r.seq.Int64 == r.newestSeq {
-		f.newest.Put(r.of.id, decoded.Clone(), record.Size(decoded.Items)+len(r.of.meta))
+		f.newest.Put(r.of.id, decoded.Clone(), record.Footprint(decoded))
 	}
 	return decoded, err
 }

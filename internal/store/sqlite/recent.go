@@ -28,6 +28,7 @@ type recent struct {
 type recentList struct {
 	todo.Snapshot
 	stored record.Stored
+	sum    int64 // of its row in history
 }
 
 // conversation is whose bindings are kept.
@@ -47,7 +48,7 @@ func (m *memory) list(ctx context.Context, id string) (todo.Snapshot, bool) {
 		return todo.Snapshot{}, false
 	}
 	known, ok := r.lists.Get(id)
-	if !ok || known.Seq == 0 || known.List.ParentConversation != "" {
+	if !ok || !known.isWhole() {
 		return todo.Snapshot{}, false
 	}
 	basis.Use(r)
@@ -62,16 +63,32 @@ func (m *memory) bound(ctx context.Context, c conversation) ([]todo.Binding, boo
 		return nil, false
 	}
 	known, ok := r.bindings.Get(c)
-	if ok {
-		basis.Use(r)
+	if !ok || !r.hasHeld(known) {
+		return nil, false
 	}
-	return slices.Clone(known), ok
+	basis.Use(r)
+	return slices.Clone(known), true
 }
 
-// saved returns the newest revision of a list if this store saved it with a Seq.
-func (m *memory) saved(list string, seq int64) (todo.Snapshot, bool) {
-	known, ok := m.Load().lists.Get(list)
-	return known.Snapshot, ok && known.Seq == seq
+// hasHeld reports whether the list that a conversation holds is in memory, too: read
+// from the file it may be older than the binding.
+func (r *recent) hasHeld(bound []todo.Binding) bool {
+	if len(bound) == 0 || bound[0].Moved == 0 || bound[0].List == "" {
+		return true
+	}
+	list, ok := r.lists.Get(bound[0].List)
+	return ok && list.isWhole()
+}
+
+// isWhole reports whether the list is in memory with its items, and no other change
+// can change it.
+func (l recentList) isWhole() bool { return l.Seq > 0 && l.List.ParentConversation == "" }
+
+// saved returns the newest revision of a list if this store saved it with the Seq and
+// the checksum of a row: in another file the Seq alone may be that of another revision.
+func (m *memory) saved(r *row) (todo.Snapshot, bool) {
+	known, ok := m.Load().lists.Get(r.of.id)
+	return known.Snapshot, ok && known.Seq == r.seq.Int64 && known.sum == r.sum.Int64
 }
 
 // newestOf returns the newest revision of a list in the open transaction, without its
@@ -90,14 +107,22 @@ func (st *statements) newestOf(list string) (known recentList, err error) {
 	return known, err
 }
 
-// keepList keeps a revision that was stored in the open transaction.
-func (st *statements) keepList(s todo.Snapshot, stored record.Stored) {
+// keepList keeps a revision that was stored in the open transaction, with the checksum
+// of its row.
+func (st *statements) keepList(s todo.Snapshot, stored record.Stored, sum int64) {
 	stored.Body, stored.NewBase = "", ""
-	st.memory.Load().lists.Put(s.List.ID, recentList{s, stored}, record.Size(s.Items))
+	st.memory.Load().lists.Put(s.List.ID, recentList{s, stored, sum}, record.Footprint(s))
 }
 
-// bindingSize is about what a binding takes in memory.
-const bindingSize = 400
+// keepBindings keeps the bindings of a conversation that were stored in the open
+// transaction.
+func (st *statements) keepBindings(of conversation, bound []todo.Binding) {
+	size := 128
+	for _, b := range bound {
+		size += 256 + len(b.Principal) + len(b.Conversation)
+	}
+	st.memory.Load().bindings.Put(of, bound, size)
+}
 
 // bindingsOf returns the bindings of a conversation in the open transaction.
 func (st *statements) bindingsOf(c conversation) ([]todo.Binding, error) {

@@ -307,14 +307,14 @@ func (sv *save) store(st *statements) (todo.Snapshot, error) {
 	}
 	// A caller repeats an operation with a digest, and may do so after others; the
 	// board repeats one without, with the revision that it made.
-	if next.Operation.Digest != "" || before.Revision >= next.Revision {
+	if next.Operation.Digest != "" || before.Revision != next.Revision-1 {
 		if earlier, ok, err := st.repeated(next.Operation); ok || err != nil {
 			return earlier, err
 		}
 	}
 	switch {
 	case !sv.basis.Holds(st.memory.Load()):
-		return todo.Snapshot{}, st.conflict(next.List.ID)
+		return todo.Snapshot{}, outdated(st.conflict(next.List.ID))
 	case begins:
 		return st.beginList(sv)
 	case before.Revision != next.Revision-1:
@@ -326,7 +326,7 @@ func (sv *save) store(st *statements) (todo.Snapshot, error) {
 			return todo.Snapshot{}, err
 		}
 	}
-	seq, now, err := st.appendHistory(sv, before.stored)
+	seq, sum, now, err := st.appendHistory(sv, before.stored)
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
@@ -337,7 +337,7 @@ func (sv *save) store(st *statements) (todo.Snapshot, error) {
 	if err := st.bindTo(next.List.ID, sv.bindings); err != nil {
 		return todo.Snapshot{}, err
 	}
-	st.keepList(next, now)
+	st.keepList(next, now, sum)
 	if next.List.Parent, err = st.parent(next.List); err != nil {
 		return todo.Snapshot{}, err
 	}
@@ -437,7 +437,7 @@ func (st *statements) beginList(sv *save) (todo.Snapshot, error) {
 	if err := st.makeRoom(next.List, begun); err != nil {
 		return todo.Snapshot{}, err
 	}
-	seq, now, err := st.appendHistory(sv, record.Stored{})
+	seq, sum, now, err := st.appendHistory(sv, record.Stored{})
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
@@ -452,7 +452,7 @@ func (st *statements) beginList(sv *save) (todo.Snapshot, error) {
 	if err := st.bindTo(l.ID, sv.bindings); err != nil {
 		return todo.Snapshot{}, err
 	}
-	st.keepList(next, now)
+	st.keepList(next, now, sum)
 	if next.List.Parent, err = st.parent(l); err != nil {
 		return todo.Snapshot{}, err
 	}
@@ -464,11 +464,11 @@ func (st *statements) beginList(sv *save) (todo.Snapshot, error) {
 
 // appendHistory inserts the row of one revision, after one that was stored with
 // the given base and drift.
-func (st *statements) appendHistory(sv *save, after record.Stored) (seq int64, now record.Stored, err error) {
+func (st *statements) appendHistory(sv *save, after record.Stored) (seq, sum int64, now record.Stored, err error) {
 	now.Body = sv.whole
 	if now.Body == "" {
 		if now, err = st.encode(sv.next, after); err != nil {
-			return 0, now, err
+			return 0, 0, now, err
 		}
 	}
 	person := int64(0)
@@ -476,16 +476,16 @@ func (st *statements) appendHistory(sv *save, after record.Stored) (seq int64, n
 		person = 1
 	}
 	list, revision, operation := sv.next.List.ID, sv.next.Revision, sv.next.Operation.ID
-	res, err := st.insertHistory.Exec(list, revision, operation, person, now.Body, now.Base,
-		sumOfRevision(list, revision, operation, person, now.Base, []byte(now.Body)))
+	sum = sumOfRevision(list, revision, operation, person, now.Base, []byte(now.Body))
+	res, err := st.insertHistory.Exec(list, revision, operation, person, now.Body, now.Base, sum)
 	if err != nil {
-		return 0, now, err
+		return 0, 0, now, err
 	}
 	if st.size > 0 {
 		st.size += int64(len(now.Body) + len(now.NewBase))
 	}
 	seq, err = res.LastInsertId()
-	return seq, now, err
+	return seq, sum, now, err
 }
 
 // scan reads and decodes one revision.
@@ -499,6 +499,14 @@ func (st *statements) scan(from *sql.Row) (todo.Snapshot, error) {
 		err = fmt.Errorf("%w: %s", errRecord, err.Error())
 	}
 	return s, err
+}
+
+// outdated returns the error of a save that is based on what was in memory before.
+func outdated(err error) error {
+	if conflict := (*todo.ConflictError)(nil); errors.As(err, &conflict) {
+		conflict.Outdated = true
+	}
+	return err
 }
 
 // conflict returns a *todo.ConflictError with the newest snapshot of a list; the

@@ -1,10 +1,9 @@
-//go:build unix
-
 package cli
 
 import (
 	"os"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // polled returns a stream as a file whose reads and writes wait in the runtime's
@@ -22,18 +21,21 @@ func polled[Stream any](stream Stream) (file Stream, done func()) {
 	if err != nil || info.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
 		return stream, func() {}
 	}
-	fd, err := syscall.Dup(int(f.Fd())) // the file closes its own
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0) // the file closes its own
 	if err != nil {
 		return stream, func() {}
 	}
-	syscall.CloseOnExec(fd)
-	if err := syscall.SetNonblock(fd, true); err != nil {
-		syscall.Close(fd)
+	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
 		return stream, func() {}
 	}
 	own := os.NewFile(uintptr(fd), f.Name())
 	return any(own).(Stream), func() {
-		_ = syscall.SetNonblock(int(f.Fd()), false) // for who has it open, too
-		own.Close()
+		own.Close()                                       // before the next, after which a write under way would wait for its reader
+		_, _ = unix.FcntlInt(f.Fd(), unix.F_SETFL, flags) // as who else has it open knows it
 	}
 }
