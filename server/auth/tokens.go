@@ -19,6 +19,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"todo-mcp/internal/atomicfile"
 	"todo-mcp/internal/todo"
 )
 
@@ -255,19 +256,7 @@ func write(path string, tokens []Token) error {
 		}
 		b.Write(append(line, '\n'))
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".tokens-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("write tokens: %w", err)
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(b.Bytes())
-	if old, statErr := os.Stat(path); statErr == nil { // who may read the old one may read the new one
-		err = errors.Join(err, f.Chmod(old.Mode().Perm()), chownLike(f, old))
-	}
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("write tokens: %w", err)
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := atomicfile.Write(path, b.Bytes(), nil); err != nil {
 		return fmt.Errorf("write tokens: %w", err)
 	}
 	return nil

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package auth
+package atomicfile
 
 import "os"
 
