@@ -39,6 +39,7 @@ func allowedImports() map[string][]string {
 		"server/traces":            {"server", "internal/store"},
 		"internal/todo":            {},
 		"internal/atomicfile":      {},
+		"internal/document":        {},
 		"internal/render":          {model},
 		"internal/audit":           {model, "internal/render"},
 		"internal/store":           {model, "internal/store/..."},
