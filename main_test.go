@@ -15,7 +15,7 @@ import (
 // "/..." also allows all packages below it.
 func allowedImports() map[string][]string {
 	model := "internal/todo"
-	everything := []string{"server/...", "server", "tools", "prompts", model, "internal/store/...", "internal/store", "internal/render", "internal/watch", "internal/remote", "internal/audit"}
+	everything := []string{"server/...", "server", "tools", "prompts", model, "internal/store/...", "internal/store", "internal/render", "internal/watch", "internal/remote", "internal/audit", "internal/install"}
 	return map[string][]string{
 		".":                        {"internal/cli"},
 		"prompts":                  {},
@@ -40,6 +40,7 @@ func allowedImports() map[string][]string {
 		"internal/todo":            {},
 		"internal/atomicfile":      {},
 		"internal/document":        {},
+		"internal/install":         {"internal/document", "internal/atomicfile"},
 		"internal/render":          {model},
 		"internal/audit":           {model, "internal/render"},
 		"internal/store":           {model, "internal/store/..."},

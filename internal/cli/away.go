@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"todo-mcp/internal/render"
@@ -168,14 +167,11 @@ func (a *app) confirm(ctx context.Context, question string, yes bool) error {
 	if !a.isTerminalIn() {
 		return errors.New("this cannot be undone: add --yes to do it without being asked")
 	}
-	if _, err := fmt.Fprintf(a.Stdout, "%s [y/N] ", question); err != nil {
-		return err
+	answer, err := a.ask(ctx, question+" [y/N]")
+	if err == nil && answer != "y" && answer != "yes" {
+		err = errors.New("nothing was deleted")
 	}
-	answer, _ := a.typedInput(ctx).ReadString('\n')
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return errors.New("nothing was deleted")
-	}
-	return nil
+	return err
 }
 
 func pruneFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {

@@ -53,6 +53,8 @@ func commands() []command {
 		{"import", "[FILE]", "Read what export wrote, or a markdown task list", []group{storeGroup, keepGroup, listGroup}, importFlags},
 		{"TodoWrite", "JSON", "Write the working directory's list, as the tool does", []group{storeGroup, keepGroup, listGroup, toolGroup}, noFlags((*app).todoWrite)},
 		{"token", "new NAME|list|revoke NAME", "Make, list and revoke the tokens by which clients sign in", []group{tokenGroup}, tokenFlags},
+		{"install", "[CLIENT...]", "Add the server to MCP clients; without CLIENT to those found here", nil, installFlags},
+		{"uninstall", "[CLIENT...]", "Take the server away from MCP clients", nil, uninstallFlags},
 		{"demo", "", "Show a panel with a scripted agent at work", []group{httpGroup}, demoFlags},
 		{"version", "", "Show the version", nil, noFlags((*app).version)},
 		{"help", "[COMMAND]", "Show help", nil, noFlags((*app).help)},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/install"
 	"todo-mcp/internal/todo"
 )
 
@@ -96,6 +97,7 @@ func fixedBounds() string {
 		{32 << 10, "bytes of an HTTP header", "431"},
 		{200, "bytes of a resource's address in a subscription", "an error: no such resource"},
 		{1 << 20, "bytes of a page of a history, or one larger revision", "not at all: the header `Link` leads to the next page"},
+		{install.MaxFile, "bytes of a client's configuration file", "`install`, `uninstall`"},
 		{2000, "lists in an answer of `/api/lists`, on the panel and in `watch`", "not at all: the last changed are shown"},
 	} {
 		fmt.Fprintf(&b, "| %v | %s | %s |\n", row.most, row.what, row.where)

@@ -187,8 +187,11 @@ func usualEditors() []string {
 // terminal the first of the usual ones that is there.
 func (a *app) editor() ([]string, error) {
 	command, err := splitCommandLine(cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR")))
-	if err != nil || len(command) > 0 {
-		return command, err
+	if err != nil {
+		return nil, fmt.Errorf("editor %w", err)
+	}
+	if len(command) > 0 {
+		return command, nil
 	}
 	for _, name := range usualEditors() {
 		if path, err := exec.LookPath(name); err == nil && a.isTerminalIn() {
@@ -223,7 +226,7 @@ func splitCommandLine(text string) (parts []string, err error) {
 		}
 	}
 	if quote != 0 {
-		return nil, fmt.Errorf("editor %q: a quotation mark is not closed", text)
+		return nil, fmt.Errorf("%q: a quotation mark is not closed", text)
 	}
 	if begun {
 		parts = append(parts, part.String())

@@ -24,16 +24,26 @@ func (a *app) help(_ context.Context, args []string) error {
 // noCommand returns the error for a command that does not exist, with the one that
 // was probably meant.
 func noCommand(name string) error {
-	nearest, least := "", 3
+	var names []string
 	for _, c := range commands() {
-		if d := distance(strings.ToLower(name), strings.ToLower(c.name)); d < least && d < len(c.name)-1 {
-			nearest, least = c.name, d
+		names = append(names, c.name)
+	}
+	if nearest := nearest(name, names); nearest != "" {
+		return fmt.Errorf("there is no command %q; did you mean %s? See `todo-mcp help`", name, nearest)
+	}
+	return fmt.Errorf("there is no command %q; see `todo-mcp help`", name)
+}
+
+// nearest returns the name that was probably meant by another; empty when it is like
+// none.
+func nearest(name string, names []string) (nearest string) {
+	least := 3
+	for _, known := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(known)); d < least && d < len(known)-1 {
+			nearest, least = known, d
 		}
 	}
-	if nearest == "" {
-		return fmt.Errorf("there is no command %q; see `todo-mcp help`", name)
-	}
-	return fmt.Errorf("there is no command %q; did you mean %s? See `todo-mcp help`", name, nearest)
+	return nearest
 }
 
 // distance returns how many characters must be added, removed, replaced or swapped

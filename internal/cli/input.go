@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 )
@@ -29,6 +30,16 @@ func (a *app) typedInput(ctx context.Context) *bufio.Reader {
 		a.typed = bufio.NewReader(stoppable(ctx, a.Stdin))
 	}
 	return a.typed
+}
+
+// ask asks the user in the terminal and returns the answer in lower case; empty when
+// there is none.
+func (a *app) ask(ctx context.Context, question string) (string, error) {
+	if err := a.say("%s ", question); err != nil {
+		return "", err
+	}
+	answer, _ := a.typedInput(ctx).ReadString('\n')
+	return strings.ToLower(strings.TrimSpace(answer)), nil
 }
 
 func stoppable(ctx context.Context, in io.Reader) io.Reader {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +152,69 @@ func TestPurgeOnATerminal(t *testing.T) {
 	s.expect(`Delete "other"`)
 	s.types("y\n")
 	s.expect(`Deleted for good "other"`)
+	if status := s.ends(); status != 0 {
+		t.Errorf("it ends with status %d:\n%s", status, s.seen)
+	}
+}
+
+// install on a terminal asks for each client found; "all" is for those that follow, and
+// what is not a yes changes nothing.
+func TestInstallOnATerminal(t *testing.T) {
+	home := t.TempDir()
+	env := []string{"HOME=" + home}
+	for _, client := range []string{".cursor", ".codex", ".gemini", ".qwen"} {
+		if err := os.Mkdir(filepath.Join(home, client), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changed := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, name := range []string{".cursor/mcp.json", ".codex/config.toml", ".gemini/settings.json", ".qwen/settings.json"} {
+			if _, err := os.Stat(filepath.Join(home, name)); err == nil {
+				got = append(got, name)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("changed are %q, want %q", got, want)
+		}
+	}
+	for _, no := range []string{ctrlC, "\n", "n\n", ctrlD, "yess\n"} {
+		s := startSession(t, env, "install", "cursor")
+		s.expect("Change ~/.cursor/mcp.json? [y]es, [n]o, [a]ll ")
+		s.types(no)
+		s.expect("nothing was changed")
+		if status := s.ends(); status != 1 {
+			t.Errorf("after %q it ends with status %d", no, status)
+		}
+		changed()
+	}
+	s := startSession(t, env, "install")
+	s.expect("Change ~/.cursor/mcp.json?")
+	s.types(ctrlC)
+	s.expect("nothing was changed")
+	if status := s.ends(); status != 1 || strings.Contains(s.seen, "config.toml?") {
+		t.Errorf("it ends with status %d:\n%s", status, s.seen)
+	}
+	changed()
+	s = startSession(t, env, "install")
+	s.expect("Found Cursor, Codex, Gemini CLI, Qwen Code.")
+	s.expect("Change ~/.cursor/mcp.json?")
+	s.types("n\n")
+	s.expect("Change ~/.codex/config.toml?")
+	s.types("Y\n")
+	s.expect("Codex: changed.")
+	s.expect("Change ~/.gemini/settings.json?")
+	s.types("all\n")
+	s.expect("Qwen Code: changed.")
+	if status := s.ends(); status != 0 || strings.Contains(s.seen, "Change ~/.qwen") {
+		t.Errorf("it ends with status %d:\n%s", status, s.seen)
+	}
+	changed(".codex/config.toml", ".gemini/settings.json", ".qwen/settings.json")
+	s = startSession(t, env, "uninstall", "qwen")
+	s.expect("Change ~/.qwen/settings.json?")
+	s.types("y\n")
+	s.expect("Qwen Code: changed.")
 	if status := s.ends(); status != 0 {
 		t.Errorf("it ends with status %d:\n%s", status, s.seen)
 	}

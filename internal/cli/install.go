@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"todo-mcp/internal/install"
+	"todo-mcp/internal/render"
+)
+
+// installOptions are the flags of `install` and `uninstall`.
+type installOptions struct {
+	install.Options
+	yes, print, list bool
+	remove           bool // of `uninstall`
+}
+
+func installFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
+	var o installOptions
+	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients found")
+	fs.BoolVar(&o.print, "print", false, "change nothing: print what to write by hand, and into which file")
+	fs.BoolVar(&o.list, "list", false, "change nothing: list the clients, which of them are here, and what they are configured with")
+	fs.StringVar(&o.Name, "name", "", "what the client calls the server (default todo)")
+	fs.Func("args", "arguments of the command, as '--panel --list work' (default: those it has)", func(v string) (err error) {
+		o.Args, err = splitCommandLine(v)
+		o.Args = append([]string{}, o.Args...)
+		return err
+	})
+	fs.Func("http", "let the client call a running server instead, at this address", func(v string) error {
+		o.URL = v
+		if u, err := url.Parse(v); err == nil && u.Host != "" && strings.Trim(u.Path, "/") == "" {
+			u.Path = "/mcp"
+			o.URL = u.String()
+		}
+		return nil
+	})
+	return func(ctx context.Context, a *app, args []string) error { return a.install(ctx, args, o) }
+}
+
+func uninstallFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
+	o := installOptions{remove: true}
+	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients that have the server")
+	fs.StringVar(&o.Name, "name", "", "what the client calls the server (default todo)")
+	fs.StringVar(&o.URL, "http", "", "the address, where it is one on another machine")
+	return func(ctx context.Context, a *app, args []string) error { return a.uninstall(ctx, args, o) }
+}
+
+func (a *app) install(ctx context.Context, names []string, o installOptions) error {
+	clients, m, err := a.clients(names, o)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.list:
+		return a.listClients(m, clients, o)
+	case o.print:
+		return a.printSnippets(m, clients, o)
+	case len(names) > 0:
+		return a.changeClients(ctx, m, clients, o, install.Client.Install)
+	}
+	clients = slices.DeleteFunc(clients, func(c install.Client) bool { s, _ := c.Look(m, o.Options); return !s.Found })
+	if len(clients) == 0 {
+		return fmt.Errorf("no MCP client is found here; name one: %s", strings.Join(install.Names(), ", "))
+	}
+	if err := a.announce(clients, o); err != nil {
+		return err
+	}
+	return a.changeClients(ctx, m, clients, o, install.Client.Install)
+}
+
+func (a *app) uninstall(ctx context.Context, names []string, o installOptions) error {
+	clients, m, err := a.clients(names, o)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		clients = slices.DeleteFunc(clients, func(c install.Client) bool {
+			s, err := c.Look(m, o.Options)
+			return s.Name == "" && (err == nil || !s.Found)
+		})
+	}
+	if len(clients) == 0 {
+		return a.say("No client has the server.\n")
+	}
+	if len(names) == 0 {
+		if err := a.announce(clients, o); err != nil {
+			return err
+		}
+	}
+	return a.changeClients(ctx, m, clients, o, install.Client.Uninstall)
+}
+
+// announce says which clients are meant where none is named. Nobody can be asked for
+// each of them without a terminal.
+func (a *app) announce(clients []install.Client, o installOptions) error {
+	var titles, names []string
+	for _, c := range clients {
+		titles, names = append(titles, c.Title), append(names, c.Name)
+	}
+	if err := a.say("Found %s.\n", strings.Join(titles, ", ")); err != nil || o.yes || a.isTerminalIn() {
+		return err
+	}
+	return fmt.Errorf("there is no terminal to ask in: name clients (%s), or add --yes for all of them", strings.Join(names, " "))
+}
+
+// clients returns the clients with names, or all if there is none.
+func (a *app) clients(names []string, o installOptions) (clients []install.Client, m install.Machine, err error) {
+	if err = o.Check(); err != nil {
+		return nil, m, err
+	}
+	if m, err = install.ThisMachine(a.Getenv); err != nil || len(names) == 0 {
+		return install.Clients(), m, err
+	}
+	for _, name := range names {
+		c, ok := install.Find(name)
+		if !ok {
+			return nil, m, noClient(name)
+		}
+		clients = append(clients, c)
+	}
+	return clients, m, nil
+}
+
+// changeClients shows the change of each client, asks, and makes it. A client with an
+// error does not keep the others from being changed.
+func (a *app) changeClients(ctx context.Context, m install.Machine, clients []install.Client, o installOptions, plan func(install.Client, install.Machine, install.Options) (install.Change, error)) error {
+	var done, left, failed int
+	for _, c := range clients {
+		change, err := plan(c, m, o.Options)
+		if err == nil && change.IsNone() {
+			err = a.say("%s: nothing to change in %s.\n", c.Title, render.Safe(m.Short(change.File)))
+		} else if err == nil {
+			err = a.makeChange(ctx, m, change, &o)
+		}
+		switch {
+		case err == nil:
+			done++
+		case errors.Is(err, errDeclined):
+			left++
+		default:
+			failed++
+			fmt.Fprintf(a.Stderr, "%s: %s\n", c.Title, render.Safe(err.Error()))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	switch {
+	case failed > 0:
+		return fmt.Errorf("%d of %d clients could not be changed", failed, len(clients))
+	case left > 0 && done == 0:
+		return errors.New("nothing was changed")
+	}
+	return nil
+}
+
+// noClient returns the error for a client that is not known.
+func noClient(name string) error {
+	hint := ""
+	if nearest := nearest(name, install.Names()); nearest != "" {
+		hint = fmt.Sprintf("; did you mean %s?", nearest)
+	}
+	return fmt.Errorf("there is no client %q%s There are %s", name, cmp.Or(hint, "."), strings.Join(install.Names(), ", "))
+}
+
+var errDeclined = errors.New("not wanted")
+
+// makeChange shows a change, asks, and makes it. The answer "all" means those that
+// follow as well.
+func (a *app) makeChange(ctx context.Context, m install.Machine, change install.Change, o *installOptions) error {
+	if err := a.say("\n%s\n%s", change.Client.Title, safeLines(change.Diff())); err != nil {
+		return err
+	}
+	if !o.yes && !a.isTerminalIn() {
+		return errors.New("there is no terminal to ask in: add --yes to make this change")
+	}
+	if !o.yes {
+		answer, err := a.ask(ctx, fmt.Sprintf("Change %s? [y]es, [n]o, [a]ll", render.Safe(m.Short(change.File))))
+		if err != nil {
+			return err
+		}
+		switch answer {
+		case "a", "all":
+			o.yes = true
+		case "y", "yes":
+		default:
+			return errDeclined
+		}
+	}
+	backup, err := change.Write()
+	if err != nil {
+		return err
+	}
+	text := change.Client.Title + ": changed."
+	if backup != "" {
+		text += " What the file held before is in " + m.Short(backup) + "."
+	}
+	if after := change.Client.After(); after != "" && !o.remove {
+		text += " So that it sees the server: " + after + "."
+	}
+	return a.say("%s\n", render.Safe(text))
+}
+
+// safeLines returns lines that a terminal shows as they are.
+func safeLines(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		line, hasEnd := strings.CutSuffix(line, "\n")
+		out.WriteString(render.Safe(strings.ReplaceAll(strings.TrimSuffix(line, "\r"), "\t", "    ")))
+		if hasEnd {
+			out.WriteByte('\n')
+		}
+	}
+	return out.String()
+}
+
+func (a *app) listClients(m install.Machine, clients []install.Client, o installOptions) error {
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CLIENT\tHERE\tCALLS\tFILE")
+	for _, c := range clients {
+		s, err := c.Look(m, o.Options)
+		here, calls, path := "no", "–", m.Short(s.File)
+		if s.Found {
+			here = "yes"
+		}
+		if s.Name != "" {
+			calls = s.Server.String()
+		}
+		if s.Disabled {
+			calls += " (turned off)"
+		}
+		if err != nil {
+			calls, path = "?", err.Error()
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Name, here, render.Safe(calls), render.Safe(path))
+	}
+	return w.Flush()
+}
+
+func (a *app) printSnippets(m install.Machine, clients []install.Client, o installOptions) error {
+	failed := 0
+	for _, c := range clients {
+		path, text, err := c.Snippet(m, o.Options)
+		if err != nil {
+			failed++
+			fmt.Fprintf(a.Stderr, "%s: %v\n", c.Title, err)
+			continue
+		}
+		if err := a.say("%s, in %s:\n\n%s\n", c.Title, render.Safe(m.Short(path)), safeLines(text)); err != nil {
+			return err
+		}
+	}
+	if failed == len(clients) {
+		return errors.New("there is nothing to print")
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package install_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/install"
+)
+
+// entries returns the names of all in a folder.
+func entries(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// BAD-INPUT 95: a file that is a link, as with dotfiles in a repository, is changed
+// where it is kept; the link stays, and what was there before is kept beside the link.
+func TestLinkedFile(t *testing.T) {
+	m, c := newMachine(t), find(t, "gemini")
+	path := file(t, m, c)
+	target := filepath.Join(m.Home, "dotfiles", "gemini.json")
+	write(t, target, "{}\n")
+	write(t, filepath.Join(filepath.Dir(path), "other"), "")
+	if err := os.Chmod(target, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, path); err != nil {
+		t.Fatal(err)
+	}
+	change, err := c.Install(m, install.Options{})
+	apply(t, change, err)
+	if to, err := os.Readlink(path); err != nil || to != target {
+		t.Errorf("the link leads to %q (%v)", to, err)
+	}
+	if info, err := os.Stat(target); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o640 || !strings.Contains(read(t, target), "todo-mcp") {
+		t.Errorf("%v (%v): %s", info.Mode(), err, read(t, target))
+	}
+	if names := entries(t, filepath.Dir(target)); len(names) != 1 {
+		t.Errorf("beside the target there are %q", names)
+	}
+	if read(t, path+".todo-mcp.bak") != "{}\n" {
+		t.Error("the copy is not what was there before")
+	}
+}
+
+// The copy of what was there before is one, of the last change, and for its owner
+// alone.
+func TestBackup(t *testing.T) {
+	m, c := newMachine(t), find(t, "gemini")
+	path, before := sample(t, m, c)
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []install.Options{{}, {URL: address}} {
+		before = read(t, path)
+		change, err := c.Install(m, o)
+		apply(t, change, err)
+	}
+	if names := entries(t, filepath.Dir(path)); len(names) != 2 {
+		t.Errorf("there are %q", names)
+	}
+	backup := path + ".todo-mcp.bak"
+	if got := read(t, backup); got != before {
+		t.Errorf("the copy has %s", got)
+	}
+	if info, err := os.Stat(backup); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+		t.Errorf("%v (%v)", info.Mode(), err)
+	}
+}
+
+// BAD-INPUT 95: what is no file that can be read, or too large, is refused.
+func TestNotAFile(t *testing.T) {
+	for name, place := range map[string]func(path string) error{
+		"is a folder":    func(path string) error { return os.Mkdir(path, 0o700) },
+		"is a link to a": func(path string) error { return os.Symlink(path+"-gone", path) },
+		"to a file that": func(path string) error { return os.Symlink(path, path) },
+		"more than 10 MB": func(path string) error {
+			return os.WriteFile(path, []byte("{}"+strings.Repeat("\n", 10_000_000)), 0o600)
+		},
+		"no regular file": makePipe,
+	} {
+		m, c := newMachine(t), find(t, "gemini")
+		path := file(t, m, c)
+		write(t, filepath.Join(filepath.Dir(path), "other"), "")
+		if err := place(path); err != nil {
+			t.Fatal(err)
+		}
+		_, err := c.Install(m, install.Options{})
+		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%v, want %s", err, name)
+		}
+		if names := entries(t, filepath.Dir(path)); len(names) != 2 {
+			t.Errorf("%s: there are %q", name, names)
+		}
+	}
+	// One of some megabytes is changed all the same, and little of it is shown.
+	m, c := newMachine(t), find(t, "claude-code")
+	large := `{"history": [` + strings.Repeat(`{"display": "`+strings.Repeat("a line ", 100)+`", "n": 1},`+"\n", 3_000) + "{}]\n}\n"
+	write(t, file(t, m, c), large)
+	change, err := c.Install(m, install.Options{})
+	if diff := apply(t, change, err); len(diff) > 1000 {
+		t.Errorf("%d bytes of diff", len(diff))
+	}
+	change, err = c.Uninstall(m, install.Options{})
+	apply(t, change, err)
+	if read(t, change.File) != large {
+		t.Error("it is not as before")
+	}
+}
+
+// BAD-INPUT 95: a file that another program wrote, made or removed since it was read is
+// left to it.
+func TestChangedMeanwhile(t *testing.T) {
+	for name, meanwhile := range map[string]func(t *testing.T, path string){
+		"written": func(t *testing.T, path string) { write(t, path, `{"other": 1}`) },
+		"removed": func(t *testing.T, path string) {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"broken": func(t *testing.T, path string) { write(t, path, `{`) },
+	} {
+		m, c := newMachine(t), find(t, "gemini")
+		path, _ := sample(t, m, c)
+		change, err := c.Install(m, install.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		meanwhile(t, path)
+		after, _ := os.ReadFile(path)
+		if _, err := change.Write(); err == nil || !strings.Contains(err.Error(), path+" is left as it was: another program changed it") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if now, _ := os.ReadFile(path); string(now) != string(after) {
+			t.Errorf("%s: it has %s", name, now)
+		}
+		if _, err := os.Stat(path + ".todo-mcp.bak"); err == nil {
+			t.Errorf("%s: there is a copy", name)
+		}
+	}
+	m, c := newMachine(t), find(t, "gemini")
+	change, err := c.Install(m, install.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, change.File, "{}")
+	if _, err := change.Write(); err == nil || read(t, change.File) != "{}" {
+		t.Errorf("made meanwhile: %v", err)
+	}
+}

@@ -1,0 +1,327 @@
+// Package install adds this server to the configuration of MCP clients and takes it
+// away. What it does to a file is a [Change], which is shown before it is made. All
+// else in the file stays as it was, and what a user added to the server's own entry,
+// such as variables, stays as well.
+package install
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// DefaultName is what the server is called where it is not called otherwise.
+const DefaultName = "todo"
+
+// Options say what to add.
+type Options struct {
+	// Name is that of the server. Empty is the name that this program's entry has, or
+	// else DefaultName.
+	Name string
+	// Args are those of the command, instead of the ones that an entry has; nil keeps
+	// these.
+	Args []string
+	// URL is the address of a running server, instead of a command; empty for none.
+	URL string
+}
+
+// Check returns an error that says what is allowed.
+func (o Options) Check() error {
+	if o.Name != "" && !nameForm.MatchString(o.Name) {
+		return errors.New("--name: a server's name has letters, digits, - and _")
+	}
+	if o.URL == "" {
+		return nil
+	}
+	u, err := url.Parse(o.URL)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "":
+		return errors.New("--http: give the address of the server, such as http://127.0.0.1:8765/mcp")
+	case len(o.Args) > 0:
+		return errors.New("--http and --args contradict each other: a server that runs has its arguments")
+	}
+	return nil
+}
+
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,60}$`)
+
+// Server is how a client reaches this server.
+type Server struct {
+	Command string // a program, or its path; empty where there is an address
+	Args    []string
+	URL     string
+}
+
+// String returns the server as people may see it: without arguments that are no flags,
+// and without a query, which may be secret.
+func (s Server) String() string {
+	if s.URL != "" {
+		u, err := url.Parse(s.URL)
+		if err != nil {
+			return "an address"
+		}
+		u.User, u.RawQuery = nil, ""
+		return u.String()
+	}
+	out := s.Command
+	for _, arg := range s.Args {
+		if flag, _, _ := strings.Cut(arg, "="); strings.HasPrefix(arg, "-") {
+			out += " " + flag
+		} else {
+			out += " …"
+		}
+	}
+	return out
+}
+
+// State is what is known of a client on this machine.
+type State struct {
+	Client Client
+	// Found is whether the client seems to be here.
+	Found bool
+	// File is where its servers are configured.
+	File string
+	// Name is that of this server's entry there, empty where there is none.
+	Name   string
+	Server Server
+	// Disabled is whether the user turned the server off.
+	Disabled bool
+}
+
+// Look returns what is known of a client. The state is valid also with an error, which
+// says why its file cannot be read.
+func (c Client) Look(m Machine, o Options) (State, error) {
+	s := State{Client: c, Found: c.isHere(m)}
+	f, entries, err := c.read(m, o)
+	s.File = f.path
+	if err != nil {
+		return s, err
+	}
+	if name, ours := c.find(m, o, entries); ours {
+		entry, _ := entries[name].(map[string]any)
+		s.Name, s.Server = name, c.shape.read(entry)
+		s.Disabled = entry["disabled"] == true || entry["enabled"] == false
+	}
+	return s, nil
+}
+
+// isHere reports whether there is a trace of the client on the machine.
+func (c Client) isHere(m Machine) bool {
+	for _, name := range c.programs {
+		if _, err := m.LookPath(name); err == nil {
+			return true
+		}
+	}
+	if c.signs != nil {
+		return slices.ContainsFunc(c.signs(m), isThere)
+	}
+	return slices.ContainsFunc(c.files(m), func(path string) bool { return isThere(filepath.Dir(path)) })
+}
+
+// read returns the file that has the client's servers, and these. Of several files it
+// is the one that has this server, else the first that is there, else the first whose
+// folder is there, else the usual one.
+func (c Client) read(m Machine, o Options) (f file, entries map[string]any, err error) {
+	files := c.files(m)
+	first := -1
+	for i, path := range files {
+		if !isThere(path) {
+			continue
+		}
+		other, otherEntries, otherErr := c.readFile(path)
+		_, ours := c.find(m, o, otherEntries)
+		if first < 0 || ours {
+			first, f, entries, err = i, other, otherEntries, otherErr
+		}
+		if ours {
+			break
+		}
+	}
+	if first >= 0 {
+		return f, entries, err
+	}
+	folder := slices.IndexFunc(files, func(path string) bool { return isThere(filepath.Dir(path)) })
+	return c.readFile(files[max(folder, 0)])
+}
+
+func (c Client) readFile(path string) (file, map[string]any, error) {
+	f, err := readFile(path)
+	if err != nil {
+		return f, nil, err
+	}
+	entries, err := c.format.Object(f.data, c.servers...)
+	return f, entries, f.wrong(err)
+}
+
+// find returns the name of this program's entry, or of the one that is to be made, and
+// whether it is there.
+func (c Client) find(m Machine, o Options, entries map[string]any) (name string, there bool) {
+	isOurs := func(name string) bool {
+		entry, ok := entries[name].(map[string]any)
+		return ok && c.shape.read(entry).isOurs(m, o)
+	}
+	name = cmp.Or(o.Name, DefaultName)
+	if isOurs(name) || o.Name != "" {
+		return name, isOurs(name)
+	}
+	for _, other := range slices.Sorted(maps.Keys(entries)) {
+		entry, _ := entries[other].(map[string]any)
+		if isOurs(other) && c.shape.read(entry).Command != "" {
+			return other, true
+		}
+	}
+	return name, false
+}
+
+// isOurs reports whether a server is this program, or one on this machine over HTTP,
+// or the one that o names.
+func (s Server) isOurs(m Machine, o Options) bool {
+	if s.URL != "" {
+		u, err := url.Parse(s.URL)
+		return s.URL == o.URL || err == nil && isLoopback(u.Hostname())
+	}
+	return strings.HasPrefix(s.program(), programName) || filepath.IsAbs(s.Command) && isSameFile(s.Command, m.Executable)
+}
+
+// program returns the name of the program that a command runs, also by npx or in a
+// container.
+func (s Server) program() string {
+	command := lastPart(s.Command)
+	switch strings.TrimSuffix(strings.TrimSuffix(command, ".cmd"), ".exe") {
+	case "npx", "bunx", "pnpx":
+		if i := slices.IndexFunc(s.Args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }); i >= 0 {
+			return s.Args[i]
+		}
+	case "docker", "podman":
+		if i := slices.IndexFunc(s.Args, image.MatchString); i >= 0 {
+			return lastPart(s.Args[i])
+		}
+	}
+	return command
+}
+
+// image matches the name of a container's image with this program.
+var image = regexp.MustCompile(`^[a-z0-9][a-z0-9./-]*/todo-mcp(:[\w.-]+)?$|^todo-mcp(:[\w.-]+)?$`)
+
+// lastPart returns what stands behind the last slash of a path of any system.
+func lastPart(path string) string { return path[1+strings.LastIndexAny(path, `/\`):] }
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback() || net.ParseIP(host) == nil && strings.EqualFold(host, "localhost")
+}
+
+// Install returns the change that adds this server to a client, or brings its entry up
+// to date. It may be no change.
+func (c Client) Install(m Machine, o Options) (Change, error) {
+	if o.URL != "" && c.shape.url == "" {
+		return Change{}, fmt.Errorf("%s reaches no server over HTTP by its file: %s", c.Title, c.noHTTP)
+	}
+	f, entries, err := c.read(m, o)
+	if err != nil {
+		return Change{}, err
+	}
+	name, there := c.find(m, o, entries)
+	entry, isObject := entries[name].(map[string]any)
+	if !there && entries[name] != nil {
+		return Change{}, fmt.Errorf("%s: %s there is another server; give this one another name by --name", f.path, name)
+	}
+	old := c.shape.read(entry)
+	wanted, err := c.wanted(m, o, old)
+	if err != nil {
+		return Change{}, err
+	}
+	fields := c.shape.fields(name, wanted)
+	if isObject {
+		fields = c.shape.update(entry, old, wanted)
+	}
+	after, err := c.format.Set(f.data, append(slices.Clone(c.servers), name), fields)
+	return Change{Client: c, File: f.path, before: f, after: after, words: c.words(name, o, old, wanted)}, f.wrong(err)
+}
+
+// Uninstall returns the change that takes this server away from a client. It may be no
+// change.
+func (c Client) Uninstall(m Machine, o Options) (Change, error) {
+	f, entries, err := c.read(m, o)
+	if err != nil {
+		return Change{}, err
+	}
+	name, there := c.find(m, o, entries)
+	if !there && entries[name] != nil {
+		return Change{}, fmt.Errorf("%s: %s there is another server, which stays", f.path, name)
+	}
+	entry, _ := entries[name].(map[string]any)
+	after, err := c.format.Remove(f.data, append(slices.Clone(c.servers), name))
+	return Change{Client: c, File: f.path, before: f, after: after, words: c.words(name, o, c.shape.read(entry), Server{})}, f.wrong(err)
+}
+
+// wanted returns how a client shall reach this server. What an entry has of it already
+// stays where it is as good: the arguments, and another path of this program.
+func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
+	if o.URL != "" {
+		return Server{URL: o.URL}, nil
+	}
+	p, err := m.program()
+	if err != nil {
+		return Server{}, err
+	}
+	s := Server{Command: p.inTerminal, Args: o.Args}
+	if c.desktop {
+		s.Command = p.elsewhere
+	}
+	if filepath.IsAbs(old.Command) && isSameFile(old.Command, m.Executable) {
+		s.Command = old.Command
+	}
+	if s.Args == nil && strings.HasPrefix(lastPart(old.Command), programName) {
+		s.Args = old.Args
+	}
+	return s, nil
+}
+
+// Snippet returns what to write by hand and into which file.
+func (c Client) Snippet(m Machine, o Options) (path, text string, err error) {
+	if o.URL != "" && c.shape.url == "" {
+		return "", "", fmt.Errorf("%s reaches no server over HTTP by its file: %s", c.Title, c.noHTTP)
+	}
+	wanted, err := c.wanted(m, o, Server{})
+	if err != nil {
+		return "", "", err
+	}
+	name := cmp.Or(o.Name, DefaultName)
+	data, err := c.format.Set(nil, append(slices.Clone(c.servers), name), c.shape.fields(name, wanted))
+	if err != nil {
+		return "", "", err
+	}
+	f, _, _ := c.read(m, o)
+	return f.path, string(data), nil
+}
+
+// After says what a person does so that the client sees a new server; empty where there
+// is nothing to do.
+func (c Client) After() string { return c.after }
+
+// Find returns the client with a name.
+func Find(name string) (Client, bool) {
+	all := Clients()
+	i := slices.IndexFunc(all, func(c Client) bool { return c.Name == name })
+	if i < 0 {
+		return Client{}, false
+	}
+	return all[i], true
+}
+
+// Names returns the names of all clients.
+func Names() (names []string) {
+	for _, c := range Clients() {
+		names = append(names, c.Name)
+	}
+	return names
+}

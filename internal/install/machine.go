@@ -1,0 +1,116 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Machine is what is asked of the computer on which clients are looked for.
+type Machine struct {
+	// System is the operating system, as [runtime.GOOS] calls it.
+	System string
+	// Home is the user's folder.
+	Home     string
+	Getenv   func(string) string
+	LookPath func(program string) (string, error)
+	// Executable is the path of this program.
+	Executable string
+}
+
+// ThisMachine returns the computer that runs this process.
+func ThisMachine(getenv func(string) string) (Machine, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return Machine{}, fmt.Errorf("find your folder: %w", err)
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		return Machine{}, fmt.Errorf("find this program: %w", err)
+	}
+	return Machine{System: runtime.GOOS, Home: home, Getenv: getenv, LookPath: exec.LookPath, Executable: executable}, nil
+}
+
+// home returns a path in the user's folder.
+func (m Machine) home(names ...string) string {
+	return filepath.Join(append([]string{m.Home}, names...)...)
+}
+
+// variable returns the value of an environment variable; or else another path.
+func (m Machine) variable(name, other string) string {
+	if value := m.Getenv(name); value != "" {
+		return value
+	}
+	return other
+}
+
+// xdg returns the folder of configurations of programs that keep them as on Linux
+// everywhere.
+func (m Machine) xdg() string { return m.variable("XDG_CONFIG_HOME", m.home(".config")) }
+
+// config returns the system's folder of configurations.
+func (m Machine) config() string {
+	switch m.System {
+	case "windows":
+		return m.variable("APPDATA", m.home("AppData", "Roaming"))
+	case "darwin":
+		return m.home("Library", "Application Support")
+	default:
+		return m.xdg()
+	}
+}
+
+// Short returns a path as people write it: ~ for the user's folder.
+func (m Machine) Short(path string) string {
+	if rel, err := filepath.Rel(m.Home, path); err == nil && filepath.IsLocal(rel) && m.Home != "" {
+		return filepath.Join("~", rel)
+	}
+	return path
+}
+
+// program is how this program is called. A client that is started from the desktop
+// may not see the PATH of a terminal.
+type program struct {
+	inTerminal string // todo-mcp, where PATH finds this program by that name
+	elsewhere  string // its whole path
+}
+
+// program returns how this program is called. It prefers the name by which PATH finds
+// it to the file that the name leads to, which an upgrade may replace by another.
+func (m Machine) program() (program, error) {
+	for part := range strings.SplitSeq(filepath.ToSlash(m.Executable), "/") {
+		switch {
+		case strings.HasPrefix(part, "go-build"):
+			return program{}, errors.New("`go run` builds this program for one run alone: build it with `make build` and put bin/todo-mcp on your PATH")
+		case part == "_npx":
+			return program{}, errors.New("npx may remove this program at any time: install it with npm install --global")
+		}
+	}
+	p := program{m.Executable, m.Executable}
+	found, err := m.LookPath(programName)
+	if err != nil || !isSameFile(found, m.Executable) {
+		return p, nil
+	}
+	if found, err = filepath.Abs(found); err == nil {
+		p = program{programName, found}
+	}
+	return p, nil
+}
+
+const programName = "todo-mcp"
+
+// isThere reports whether there is something by a name, also a link that leads nowhere.
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func isSameFile(a, b string) bool {
+	x, xErr := os.Stat(a)
+	y, yErr := os.Stat(b)
+	return xErr == nil && yErr == nil && os.SameFile(x, y)
+}
