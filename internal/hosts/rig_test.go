@@ -131,24 +131,10 @@ func (r *rig) run(w way, plans ...plan) recording {
 	r.t.Helper()
 	r.model.begin(plans...)
 	_ = os.Remove(r.recording)
-	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
-	defer cancel()
 	args, env := r.client.command(r, r.runs == 0, w)
 	r.runs++
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir = r.dir
-	path := filepath.Dir(program(r.t, "node-linux-*/bin/node")) + ":" + os.Getenv("PATH")
-	cmd.Env = append([]string{"PATH=" + path, "HOME=" + r.home, "TERM=dumb", "NO_COLOR=1"}, env...)
-	// The client and all it starts end with the group, which has the client's id.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
 	began := time.Now()
-	output, err := cmd.CombinedOutput()
-	if cmd.Process == nil {
-		r.t.Fatal(err)
-	}
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left behind
+	output, err := execute(r.t, r.home, r.dir, args, env)
 	turns, other := r.model.turns()
 	r.t.Logf("run %d (%s): %.1f s, %v, %d turns, other requests %v", r.runs, w, time.Since(began).Seconds(), err, len(turns), other)
 	if err != nil || len(turns) <= len(plans) {
@@ -157,6 +143,28 @@ func (r *rig) run(w way, plans ...plan) recording {
 		r.t.Errorf("the client continues a conversation: %t", resumed)
 	}
 	return read(r.t, r.recording)
+}
+
+// execute runs a program in a folder to its end, with a home of its own and the server
+// on its PATH, and returns what it printed.
+func execute(t *testing.T, home, dir string, args, env []string) (output string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Dir = dir
+	path := filepath.Dir(program(t, "node-linux-*/bin/node")) + ":" + filepath.Dir(serverFile) + ":" + os.Getenv("PATH")
+	cmd.Env = append([]string{"PATH=" + path, "HOME=" + home, "TERM=dumb", "NO_COLOR=1"}, env...)
+	// The client and all it starts end with the group, which has the client's id.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if cmd.Process == nil {
+		t.Fatal(err)
+	}
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it left behind
+	return string(out), err
 }
 
 // lists returns the newest snapshots of all lists, the one written last first.
