@@ -28,7 +28,7 @@ func main() {
 	if err := run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		stop()
-		os.Exit(1) //nolint:gocritic // stop was called
+		os.Exit(cli.ExitCode(err)) //nolint:gocritic // stop was called
 	}
 }
 

@@ -53,6 +53,7 @@ func allowedImports() map[string][]string {
 		"internal/watch":           {model, "internal/render", "internal/remote"},
 		"internal/cmd/shots":       everything,
 		"internal/cmd/licenses":    {},
+		"internal/cmd/man":         {"internal/cli"},
 		"internal/cmd/page":        {},
 		"internal/cmd/bench":       {"internal/cmd/page"},
 		"internal/cmd/cost":        {"server", "internal/render", "internal/cmd/page"},

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -146,15 +145,6 @@ func (a *app) serverConfig(board *todo.Board) (server.Config, error) {
 
 func (a *app) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: a.logLevel}))
-}
-
-// ownFlags returns the flags of a command that are not settings.
-func ownFlags(c command) (flags []*flag.Flag) {
-	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	c.flags(fs)
-	fs.VisitAll(func(f *flag.Flag) { flags = append(flags, f) })
-	return flags
 }
 
 // terminalWidth returns the width of a terminal in columns, 80 when it cannot

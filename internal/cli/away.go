@@ -3,10 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"time"
+
+	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/store"
@@ -176,7 +177,7 @@ func (a *app) confirm(ctx context.Context, question string, yes bool) error {
 
 func pruneFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	age := 90
-	fs.Func("older-than", "days since the last change (default 90)", func(v string) (err error) {
+	fs.Func("older-than", "this many `DAYS` since the last change (default 90)", func(v string) (err error) {
 		age, err = between(0, 36_500).parse(v)
 		return err
 	})

@@ -3,13 +3,15 @@ package cli
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
+	flag "github.com/spf13/pflag"
 )
 
 // Env is what a command uses of its process: the standard streams, the
@@ -26,38 +28,51 @@ type command struct {
 	name    string
 	args    string // as the usage line shows them
 	summary string
+	example string
+	about   string  // one of the titles below
 	groups  []group // the settings it accepts; nil: none, and no --config
 	// flags adds the command's own flags and returns the function that runs the
 	// command with the arguments that are not flags.
 	flags func(*flag.FlagSet) func(ctx context.Context, a *app, args []string) error
 }
 
+// The titles under which help shows commands.
+const (
+	aboutServers = "For agents and browsers"
+	aboutClients = "In your client"
+	aboutLists   = "For people"
+	aboutStore   = "For the store"
+	aboutProgram = "About the program"
+)
+
 // commands returns the command table, in the order in which help shows it.
 func commands() []command {
 	everything := []group{storeGroup, keepGroup, listGroup, toolGroup, serverGroup, httpGroup, tokenGroup}
+	writes, lists := []group{storeGroup, keepGroup}, []group{storeGroup, keepGroup, listGroup}
 	return []command{
-		{"stdio", "", "Serve one MCP client on standard input and output (the default)", everything, stdioFlags},
-		{"serve", "", "Serve MCP and the panel over HTTP", everything, serveFlags},
-		{"watch", "[LIST]", "Watch lists live in the terminal; one, or all that move", []group{storeGroup, keepGroup, listGroup, watchGroup}, watchFlags},
-		{"show", "[LIST]", "Show a list: by its title, name or id, or the last one", []group{storeGroup, listGroup}, showFlags},
-		{"lists", "", "Show all lists, those at work first", []group{storeGroup}, listsFlags},
-		{"history", "[LIST]", "Show what changed in a list, revision by revision", []group{storeGroup, listGroup}, historyFlags},
-		{"edit", "[LIST]", "Edit a list in your editor, merged with what agents write", []group{storeGroup, keepGroup, listGroup}, editFlags},
-		{"restore", "LIST REVISION", "Bring an earlier revision back, as a new one", []group{storeGroup, keepGroup}, noFlags((*app).restore)},
-		{"rename", "LIST TITLE", "Give a list a title", []group{storeGroup, keepGroup}, renameFlags},
-		{"archive", "LIST...", "Put lists away; --undo brings them back", []group{storeGroup, keepGroup}, archiveFlags},
-		{"delete", "LIST...", "Delete lists with their history; --undo brings them back within a day", []group{storeGroup, keepGroup}, deleteFlags},
-		{"prune", "", "Delete old lists with their history, for good", []group{storeGroup}, pruneFlags},
-		{"check", "", "Read the whole store and say what is damaged", []group{storeGroup}, noFlags((*app).check)},
-		{"export", "[LIST...]", "Write lists with their whole history as NDJSON", []group{storeGroup}, noFlags((*app).export)},
-		{"import", "[FILE]", "Read what export wrote, or a markdown task list", []group{storeGroup, keepGroup, listGroup}, importFlags},
-		{"TodoWrite", "JSON", "Write the working directory's list, as the tool does", []group{storeGroup, keepGroup, listGroup, toolGroup}, noFlags((*app).todoWrite)},
-		{"token", "new NAME|list|revoke NAME", "Make, list and revoke the tokens by which clients sign in", []group{tokenGroup}, tokenFlags},
-		{"install", "[CLIENT...]", "Add the server to MCP clients; without CLIENT to those found here", nil, installFlags},
-		{"uninstall", "[CLIENT...]", "Take the server away from MCP clients", nil, uninstallFlags},
-		{"demo", "", "Show a panel with a scripted agent at work", []group{httpGroup}, demoFlags},
-		{"version", "", "Show the version", nil, noFlags((*app).version)},
-		{"help", "[COMMAND]", "Show help", nil, noFlags((*app).help)},
+		{"stdio", "", "Serve one MCP client on standard input and output (the default)", "todo-mcp stdio --panel", aboutServers, everything, stdioFlags},
+		{"serve", "", "Serve MCP and the panel over HTTP", "todo-mcp serve --addr 127.0.0.1:9000", aboutServers, everything, serveFlags},
+		{"TodoWrite", "JSON", "Write the working directory's list, as the tool does", `todo-mcp TodoWrite '[{"content":"Fix","activeForm":"Fixing","status":"in_progress"}]'`,
+			aboutServers, append(lists, toolGroup), noFlags((*app).todoWrite)},
+		{"token", "new NAME|list|revoke NAME", "Make, list and revoke the tokens by which clients sign in", "todo-mcp token new laptop --tokens tokens", aboutServers, []group{tokenGroup}, tokenFlags},
+		{"install", "[CLIENT...]", "Add the server to MCP clients; without CLIENT to those found here", "todo-mcp install claude-code", aboutClients, nil, installFlags},
+		{"uninstall", "[CLIENT...]", "Take the server away from MCP clients", "todo-mcp uninstall claude-code", aboutClients, nil, uninstallFlags},
+		{"watch", "[LIST]", "Watch lists live in the terminal; one, or all that move", "todo-mcp watch --notify", aboutLists, append(lists, watchGroup), watchFlags},
+		{"show", "[LIST]", "Show a list: by its title, name or id, or the last one", "todo-mcp show release --format markdown", aboutLists, []group{storeGroup, listGroup}, showFlags},
+		{"lists", "", "Show all lists, those at work first", "todo-mcp lists --state waiting", aboutLists, []group{storeGroup}, listsFlags},
+		{"history", "[LIST]", "Show what changed in a list, revision by revision", "todo-mcp history release --since 2h", aboutLists, []group{storeGroup, listGroup}, historyFlags},
+		{"edit", "[LIST]", "Edit a list in your editor, merged with what agents write", "todo-mcp edit release", aboutLists, lists, editFlags},
+		{"restore", "LIST REVISION", "Bring an earlier revision back, as a new one", "todo-mcp restore release 3", aboutLists, writes, noFlags((*app).restore)},
+		{"rename", "LIST TITLE", "Give a list a title", `todo-mcp rename release "Release 1.0"`, aboutLists, writes, renameFlags},
+		{"archive", "LIST...", "Put lists away; --undo brings them back", "todo-mcp archive release", aboutLists, writes, archiveFlags},
+		{"delete", "LIST...", "Delete lists with their history; --undo brings them back within a day", "todo-mcp delete release", aboutLists, writes, deleteFlags},
+		{"prune", "", "Delete old lists with their history, for good", "todo-mcp prune --older-than 30 --dry-run", aboutStore, []group{storeGroup}, pruneFlags},
+		{"check", "", "Read the whole store and say what is damaged", "todo-mcp check", aboutStore, []group{storeGroup}, noFlags((*app).check)},
+		{"export", "[LIST...]", "Write lists with their whole history as NDJSON", "todo-mcp export > lists.ndjson", aboutStore, []group{storeGroup}, noFlags((*app).export)},
+		{"import", "[FILE]", "Read what export wrote, or a markdown task list", "todo-mcp import lists.ndjson", aboutStore, lists, importFlags},
+		{"demo", "", "Show a panel with a scripted agent at work", "todo-mcp demo", aboutProgram, []group{httpGroup}, demoFlags},
+		{"version", "", "Show the version", "todo-mcp version", aboutProgram, nil, noFlags((*app).version)},
+		{"help", "[COMMAND]", "Show help", "todo-mcp help serve", aboutProgram, nil, noFlags((*app).help)},
 	}
 }
 
@@ -78,36 +93,44 @@ func findCommand(name string) (command, bool) {
 
 // Run runs a command. args is like [os.Args]: the program's name comes first
 // and is never missing. Run returns when the command has ended, for a server
-// after ctx ends. The error's text is the complete message for the user.
+// after ctx ends. The error's text is the complete message for the user;
+// [ExitCode] says how the process ends then.
 func Run(ctx context.Context, args []string, env Env) error {
 	name, rest := splitCommand(args)
 	c, ok := findCommand(name)
-	if !ok {
+	if !ok && !isCompletion(name) {
 		return fmt.Errorf("todo-mcp: %w", noCommand(name))
 	}
-	if c.name == "TodoWrite" && slices.ContainsFunc(rest, isHelp) {
-		return printDocument(env, "TodoWrite")
+	var root *cobra.Command
+	if ok {
+		root = tree(env, c) // a server starts sooner without the flags of the others
+	} else {
+		root = Tree(env)
 	}
-	if slices.ContainsFunc(rest, isHelp) {
-		return printHelp(env.Stdout, c)
-	}
-	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	flagValues := addSettings(fs, c)
-	run := c.flags(fs)
-	positional, err := parseFlags(fs, rest)
-	if err != nil {
-		return fmt.Errorf("todo-mcp %s: %w; see `todo-mcp help %s`", c.name, err, c.name)
-	}
-	s, err := collect(fs, flagValues, env)
-	if err != nil {
-		return fmt.Errorf("todo-mcp: %w", err)
-	}
-	err = run(ctx, &app{Env: env, settings: s, command: c.name}, positional)
+	root.SetArgs(append([]string{name}, rest...))
+	err := root.ExecuteContext(ctx)
 	if verbatim := (*verbatimError)(nil); err == nil || errors.As(err, &verbatim) {
 		return err
 	}
 	return fmt.Errorf("todo-mcp: %w", err)
+}
+
+// usageError is an error of what the user typed.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// ExitCode returns the exit code for what [Run] returned: 0 for none, 2 when the
+// command line is wrong, else 1.
+func ExitCode(err error) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		return 2
+	}
+	return 1
 }
 
 // verbatimError is an error that is printed without the prefix "todo-mcp: "
@@ -139,43 +162,6 @@ func splitCommand(args []string) (name string, rest []string) {
 }
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "--help" || arg == "-help" }
-
-// parseFlags parses flags and arguments, which may come in any order, and
-// returns the arguments.
-func parseFlags(fs *flag.FlagSet, args []string) (positional []string, err error) {
-	for {
-		if err := fs.Parse(args); err != nil {
-			return nil, err
-		}
-		if fs.NArg() == 0 {
-			return positional, nil
-		}
-		positional = append(positional, fs.Arg(0))
-		args = fs.Args()[1:]
-	}
-}
-
-// addSettings adds the flags of the settings that a command accepts, and
-// --config if it accepts any. Parsing fs fills the returned map: setting name
-// to text.
-func addSettings(fs *flag.FlagSet, c command) map[string]string {
-	values := make(map[string]string)
-	for _, row := range table() {
-		if !slices.Contains(c.groups, row.group) {
-			continue
-		}
-		record := func(v string) error { values[row.name] = v; return nil }
-		if row.isSwitch {
-			fs.BoolFunc(row.name, row.help, record)
-		} else {
-			fs.Func(row.name, row.help, record)
-		}
-	}
-	if c.groups != nil {
-		fs.String("config", "", "config file")
-	}
-	return values
-}
 
 // collect reads the settings from flagValues, the environment and the config
 // file.

@@ -3,11 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
 	"time"
+
+	flag "github.com/spf13/pflag"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -19,7 +20,7 @@ import (
 )
 
 func demoFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
-	pace := fs.Duration("pace", 1500*time.Millisecond, "time between two steps")
+	pace := fs.Duration("pace", 1500*time.Millisecond, "the `TIME` between two steps")
 	once := fs.Bool("once", false, "end after the plan instead of waiting")
 	return func(ctx context.Context, a *app, _ []string) error { return a.demo(ctx, *pace, *once) }
 }

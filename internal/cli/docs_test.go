@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"todo-mcp/internal/install"
 	"todo-mcp/internal/todo"
 )
@@ -49,12 +51,7 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	flags := make(map[string]bool)
 	for _, c := range commands() {
-		for _, f := range ownFlags(c) {
-			flags[f.Name] = true
-		}
-	}
-	for _, row := range table() {
-		flags[row.name] = true
+		c.node(Env{}).Flags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 	}
 	ours := regexp.MustCompile("(?:^ {4}|`|\")todo-mcp ([A-Za-z]+)([^`\"\n]*)|`(--[a-z-]+)[^`\n]*`")
 	found := 0

@@ -3,8 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	flag "github.com/spf13/pflag"
 	"io"
-	"slices"
 	"strings"
 
 	"todo-mcp/prompts"
@@ -18,7 +18,8 @@ func (a *app) help(_ context.Context, args []string) error {
 	if !ok {
 		return noCommand(args[0])
 	}
-	return printHelp(a.Stdout, c)
+	node := c.node(a.Env)
+	return c.printHelp(a.Env, node.Flags())
 }
 
 // noCommand returns the error for a command that does not exist, with the one that
@@ -28,22 +29,21 @@ func noCommand(name string) error {
 	for _, c := range commands() {
 		names = append(names, c.name)
 	}
-	if nearest := nearest(name, names); nearest != "" {
-		return fmt.Errorf("there is no command %q; did you mean %s? See `todo-mcp help`", name, nearest)
+	if meant := nearest(name, names); meant != "" {
+		return usageError{fmt.Errorf("there is no command %q; did you mean %s? See `todo-mcp help`", name, meant)}
 	}
-	return fmt.Errorf("there is no command %q; see `todo-mcp help`", name)
+	return usageError{fmt.Errorf("there is no command %q; see `todo-mcp help`", name)}
 }
 
-// nearest returns the name that was probably meant by another; empty when it is like
-// none.
-func nearest(name string, names []string) (nearest string) {
+// nearest returns which of some names was probably meant; empty for none.
+func nearest(typed string, names []string) (meant string) {
 	least := 3
-	for _, known := range names {
-		if d := distance(strings.ToLower(name), strings.ToLower(known)); d < least && d < len(known)-1 {
-			nearest, least = known, d
+	for _, name := range names {
+		if d := distance(strings.ToLower(typed), strings.ToLower(name)); d < least && d < len(name)-1 {
+			meant, least = name, d
 		}
 	}
-	return nearest
+	return meant
 }
 
 // distance returns how many characters must be added, removed, replaced or swapped
@@ -72,53 +72,60 @@ func distance(a, b string) int {
 
 func printOverview(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("todo-mcp keeps the todo lists of AI agents: safe on disk, and watched live.\n\nCommands:\n")
-	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.summary)
+	b.WriteString("todo-mcp keeps the todo lists of AI agents: safe on disk, and watched live.\n")
+	for _, about := range []string{aboutServers, aboutClients, aboutLists, aboutStore, aboutProgram} {
+		fmt.Fprintf(&b, "\n%s:\n", about)
+		for _, c := range commands() {
+			if c.about == about {
+				fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.summary)
+			}
+		}
+		if about == aboutProgram {
+			fmt.Fprintf(&b, "  %-10s %s\n", "completion", "Complete command lines in bash, zsh, fish or PowerShell")
+		}
 	}
-	b.WriteString("\nLIST is what you see of a list: its title, the beginning of it or some words, its name, or\n" +
-		"its id, of which four characters do. Several that match are shown to choose from.\n")
-	b.WriteString("\nEvery setting is a flag (--max-items 20), a variable (TODO_MAX_ITEMS=20) or a line of\n" +
-		"the config file (max-items = 20); `todo-mcp help COMMAND` lists them.\n")
+	b.WriteString("\n" + aboutArguments)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func printHelp(w io.Writer, c command) error {
+// aboutArguments says what holds for all commands.
+const aboutArguments = "LIST is what you see of a list: its title, the beginning of it or some words, its name, or\n" +
+	"its id, of which four characters do. Several that match are shown to choose from.\n\n" +
+	"Every setting is a flag (--max-items 20), a variable (TODO_MAX_ITEMS=20) or a line of\n" +
+	"the config file (max-items = 20); `todo-mcp help COMMAND` lists them.\n"
+
+// printHelp prints the help of a command with these flags; that of TodoWrite is the
+// tool's guidance (docs/spec/variants.md C2).
+func (c command) printHelp(env Env, fs *flag.FlagSet) error {
+	if c.name == "TodoWrite" {
+		return printDocument(env, "TodoWrite")
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: todo-mcp %s", c.name)
-	if c.args != "" {
-		b.WriteString(" " + c.args)
+	fmt.Fprintf(&b, "%s.\n\nUsage:\n  %s\n\nExample:\n  %s\n", c.summary, strings.TrimSpace("todo-mcp "+c.name+" [flags] "+c.args), c.example)
+	titles := []string{"Flags"}
+	of := map[string]*flag.FlagSet{}
+	fs.VisitAll(func(f *flag.Flag) {
+		title := "Flags"
+		if group := f.Annotations[groupAnnotation]; group != nil {
+			title = group[0]
+		}
+		if of[title] == nil {
+			of[title] = flag.NewFlagSet(title, flag.ContinueOnError)
+			of[title].SortFlags = false
+		}
+		of[title].AddFlag(f)
+	})
+	for g := range watchGroup + 1 {
+		titles = append(titles, g.title())
 	}
-	fmt.Fprintf(&b, " [flags]\n\n%s.\n", c.summary)
-	rows := flagLines(c)
-	if len(rows) > 0 {
-		b.WriteString("\nFlags:\n" + strings.Join(rows, "\n") + "\n")
+	for _, title := range titles {
+		if of[title] != nil {
+			fmt.Fprintf(&b, "\n%s:\n%s", title, of[title].FlagUsagesWrapped(max(terminalWidth(env.Stdout), 100)))
+		}
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(env.Stdout, b.String())
 	return err
-}
-
-// flagLines returns a line of help for each flag of a command: its own flags,
-// then its settings.
-func flagLines(c command) (lines []string) {
-	for _, f := range ownFlags(c) {
-		lines = append(lines, fmt.Sprintf("  --%-20s %s", f.Name, f.Usage))
-	}
-	for _, row := range table() {
-		if !slices.Contains(c.groups, row.group) {
-			continue
-		}
-		line := fmt.Sprintf("  --%-20s %s", row.name, row.help)
-		if row.def != "" && !row.isSwitch {
-			line += " (default " + row.def + ")"
-		}
-		lines = append(lines, line)
-	}
-	if c.groups != nil {
-		lines = append(lines, fmt.Sprintf("  --%-20s %s", "config", "config file, lines of NAME = VALUE"))
-	}
-	return lines
 }
 
 // printDocument prints a tool's full guidance (docs/spec/variants.md C2).

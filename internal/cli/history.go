@@ -2,10 +2,11 @@ package cli
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"time"
+
+	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -21,7 +22,7 @@ func historyFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error 
 	var o historyOptions
 	fs.BoolVar(&o.json, "json", false, "print JSON, one revision a line")
 	fs.BoolVar(&o.brief, "brief", false, "one line a revision, without its changes")
-	fs.StringVar(&o.since, "since", "", "only revisions since then: 2h, 2026-11-20 or an RFC 3339 time")
+	fs.StringVar(&o.since, "since", "", "only revisions since a `TIME`: 2h, 2026-11-20 or as in RFC 3339")
 	return func(ctx context.Context, a *app, args []string) error { return a.history(ctx, args, o) }
 }
 

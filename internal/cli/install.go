@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/install"
 	"todo-mcp/internal/render"
@@ -27,13 +28,13 @@ func installFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error 
 	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients found")
 	fs.BoolVar(&o.print, "print", false, "change nothing: print what to write by hand, and into which file")
 	fs.BoolVar(&o.list, "list", false, "change nothing: list the clients, which of them are here, and what they are configured with")
-	fs.StringVar(&o.Name, "name", "", "what the client calls the server (default todo)")
-	fs.Func("args", "arguments of the command, as '--panel --list work' (default: those it has)", func(v string) (err error) {
+	fs.StringVar(&o.Name, "name", "", "`NAME` by which the client calls the server (default todo)")
+	fs.Func("args", "`ARGUMENTS` of the command, as '--panel --list work' (default: those it has)", func(v string) (err error) {
 		o.Args, err = splitCommandLine(v)
 		o.Args = append([]string{}, o.Args...)
 		return err
 	})
-	fs.Func("http", "let the client call a running server instead, at this address", func(v string) error {
+	fs.Func("http", "let the client call a running server instead, at this `URL`", func(v string) error {
 		o.URL = v
 		if u, err := url.Parse(v); err == nil && u.Host != "" && strings.Trim(u.Path, "/") == "" {
 			u.Path = "/mcp"
@@ -47,8 +48,8 @@ func installFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error 
 func uninstallFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	o := installOptions{remove: true}
 	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients that have the server")
-	fs.StringVar(&o.Name, "name", "", "what the client calls the server (default todo)")
-	fs.StringVar(&o.URL, "http", "", "the address, where it is one on another machine")
+	fs.StringVar(&o.Name, "name", "", "`NAME` by which the client calls the server (default todo)")
+	fs.StringVar(&o.URL, "http", "", "the `URL`, where it is one on another machine")
 	return func(ctx context.Context, a *app, args []string) error { return a.uninstall(ctx, args, o) }
 }
 
@@ -113,7 +114,7 @@ func (a *app) announce(clients []install.Client, o installOptions) error {
 // clients returns the clients with names, or all if there is none.
 func (a *app) clients(names []string, o installOptions) (clients []install.Client, m install.Machine, err error) {
 	if err = o.Check(); err != nil {
-		return nil, m, err
+		return nil, m, usageError{err}
 	}
 	if m, err = install.ThisMachine(a.Getenv); err != nil || len(names) == 0 {
 		return install.Clients(), m, err
@@ -167,7 +168,7 @@ func noClient(name string) error {
 	if nearest := nearest(name, install.Names()); nearest != "" {
 		hint = fmt.Sprintf("; did you mean %s?", nearest)
 	}
-	return fmt.Errorf("there is no client %q%s There are %s", name, cmp.Or(hint, "."), strings.Join(install.Names(), ", "))
+	return usageError{fmt.Errorf("there is no client %q%s There are %s", name, cmp.Or(hint, "."), strings.Join(install.Names(), ", "))}
 }
 
 var errDeclined = errors.New("not wanted")

@@ -16,6 +16,7 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
+	"todo-mcp/tools"
 )
 
 // This file has the kinds of settings. A kind's parse function returns an error
@@ -30,7 +31,7 @@ func text() kind[string] {
 
 // checked returns the kind of the texts for which check returns nil.
 func checked(check func(string) error) kind[string] {
-	return kind[string]{parse: func(v string) (string, error) { return v, check(v) }, format: identity}
+	return kind[string]{placeholder: "TEXT", parse: func(v string) (string, error) { return v, check(v) }, format: identity}
 }
 
 // number returns the kind of the whole numbers from 0 to most.
@@ -38,7 +39,7 @@ func number(most int) kind[int] { return between(0, most) }
 
 // between returns the kind of the whole numbers from least to most.
 func between(least, most int) kind[int] {
-	return kind[int]{format: strconv.Itoa, parse: func(v string) (int, error) {
+	return kind[int]{placeholder: "N", format: strconv.Itoa, parse: func(v string) (int, error) {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < least || n > most {
 			return 0, fmt.Errorf("must be a whole number from %d to %d", least, most)
@@ -53,7 +54,8 @@ func days(most int) kind[time.Duration] {
 	const day = 24 * time.Hour
 	n := number(most)
 	return kind[time.Duration]{
-		format: func(d time.Duration) string { return n.format(int(d / day)) },
+		placeholder: "DAYS",
+		format:      func(d time.Duration) string { return n.format(int(d / day)) },
 		parse: func(v string) (time.Duration, error) {
 			count, err := n.parse(v)
 			return time.Duration(count) * day, err
@@ -66,7 +68,8 @@ func days(most int) kind[time.Duration] {
 func hours(most int) kind[time.Duration] {
 	n := number(most)
 	return kind[time.Duration]{
-		format: func(d time.Duration) string { return n.format(int(d / time.Hour)) },
+		placeholder: "HOURS",
+		format:      func(d time.Duration) string { return n.format(int(d / time.Hour)) },
 		parse: func(v string) (time.Duration, error) {
 			count, err := n.parse(v)
 			return time.Duration(count) * time.Hour, err
@@ -78,7 +81,8 @@ func hours(most int) kind[time.Duration] {
 // a number of minutes.
 func minutes(least, most int) kind[time.Duration] {
 	return kind[time.Duration]{
-		format: func(d time.Duration) string { return strconv.Itoa(int(d / time.Minute)) },
+		placeholder: "MINUTES",
+		format:      func(d time.Duration) string { return strconv.Itoa(int(d / time.Minute)) },
 		parse: func(v string) (time.Duration, error) {
 			count, err := between(least, most).parse(v)
 			return time.Duration(count) * time.Minute, err
@@ -91,7 +95,8 @@ func megabytes(most int) kind[int64] {
 	const mb = 1_000_000
 	n := number(most)
 	return kind[int64]{
-		format: func(size int64) string { return n.format(int(size / mb)) },
+		placeholder: "MB",
+		format:      func(size int64) string { return n.format(int(size / mb)) },
 		parse: func(v string) (int64, error) {
 			count, err := n.parse(v)
 			return int64(count) * mb, err
@@ -103,7 +108,8 @@ func megabytes(most int) kind[int64] {
 // as a number of seconds.
 func seconds(least, most int) kind[time.Duration] {
 	return kind[time.Duration]{
-		format: func(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) },
+		placeholder: "SECONDS",
+		format:      func(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) },
 		parse: func(v string) (time.Duration, error) {
 			count, err := between(least, most).parse(v)
 			return time.Duration(count) * time.Second, err
@@ -125,6 +131,7 @@ func boolean() kind[bool] {
 // (false) and yes (true).
 func either(no, yes string) kind[bool] {
 	return kind[bool]{
+		placeholder: "WORD", words: []string{no, yes},
 		format: func(b bool) string {
 			if b {
 				return yes
@@ -137,7 +144,12 @@ func either(no, yes string) kind[bool] {
 
 // oneOf returns the kind of the allowed words.
 func oneOf[T ~string](allowed ...T) kind[T] {
+	words := make([]string, len(allowed))
+	for i, word := range allowed {
+		words[i] = string(word)
+	}
 	return kind[T]{
+		placeholder: "WORD", words: words,
 		format: func(v T) string { return string(v) },
 		parse:  func(v string) (T, error) { return T(v), isOneOf(T(v), allowed...) },
 	}
@@ -159,8 +171,9 @@ func isOneOf[T ~string](v T, allowed ...T) error {
 // words returns the kind of the lists of words that are separated by commas.
 func words() kind[[]string] {
 	return kind[[]string]{
-		format: func(v []string) string { return strings.Join(v, ",") },
-		parse:  func(v string) ([]string, error) { return splitWords(v), nil },
+		placeholder: "NAMES",
+		format:      func(v []string) string { return strings.Join(v, ",") },
+		parse:       func(v string) ([]string, error) { return splitWords(v), nil },
 	}
 }
 
@@ -179,6 +192,7 @@ func splitWords(v string) []string {
 // toolNames returns the kind of the lists of tools to publish.
 func toolNames() kind[[]string] {
 	k := words()
+	k.words = append([]string{"auto", "all"}, tools.Names()...)
 	k.parse = func(v string) ([]string, error) {
 		names := splitWords(v)
 		return names, server.CheckPublish(names)
@@ -207,6 +221,7 @@ func origins() kind[[]string] {
 func logLevel() kind[slog.Level] {
 	names := oneOf("debug", "info", "warn", "error")
 	return kind[slog.Level]{
+		placeholder: names.placeholder, words: names.words,
 		format: func(l slog.Level) string { return strings.ToLower(l.String()) },
 		parse: func(v string) (level slog.Level, err error) {
 			if _, err := names.parse(v); err != nil {
@@ -224,7 +239,7 @@ func listName() kind[string] {
 			return nil
 		}
 		return todo.CheckName(v)
-	})
+	}).named("NAME")
 }
 
 // storePlace returns the kind of the places that [store.Locate] accepts; empty
@@ -236,7 +251,7 @@ func storePlace() kind[string] {
 		}
 		_, err := store.Locate(v, nil) // needs the environment only for an empty place
 		return err
-	})
+	}).named("STORE")
 }
 
 // listenAddress returns the kind of the addresses with a port.
@@ -246,7 +261,7 @@ func listenAddress() kind[string] {
 			return errors.New("must be an address with a port, such as 127.0.0.1:8765")
 		}
 		return nil
-	})
+	}).named("ADDRESS")
 }
 
 // webAddress returns the kind of the http and https addresses without a user and a
@@ -261,13 +276,14 @@ func webAddress(withPath bool) kind[string] {
 			return errors.New("must be an address such as https://todo.example.com")
 		}
 		return nil
-	})
+	}).named("URL")
 }
 
 // networks returns the kind of the lists of addresses and networks.
 func networks() kind[[]netip.Prefix] {
 	return kind[[]netip.Prefix]{
-		format: func([]netip.Prefix) string { return "" }, // the default is none
+		placeholder: "NETWORKS",
+		format:      func([]netip.Prefix) string { return "" }, // the default is none
 		parse: func(v string) (out []netip.Prefix, err error) {
 			for _, word := range splitWords(v) {
 				p, err := netip.ParsePrefix(word)
@@ -291,5 +307,5 @@ func secretText(least int) kind[string] {
 			return fmt.Errorf("must have %d characters or more", least)
 		}
 		return nil
-	})
+	}).named("SECRET")
 }

@@ -3,12 +3,13 @@ package cli
 import (
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
+
+	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -31,11 +32,11 @@ const (
 func listsFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	var o listsOptions
 	fs.BoolVar(&o.json, "json", false, "print JSON")
-	fs.IntVar(&o.limit, "limit", 50, "most lists to show; 0 is any number")
+	fs.IntVar(&o.limit, "limit", 50, "show at most `N` lists; 0 is any number")
 	fs.BoolVar(&o.all, "all", false, "all lists, archived ones too, however many")
 	fs.BoolVar(&o.archived, "archived", false, "the archived lists alone")
-	fs.StringVar(&o.state, "state", "", "only those: working, idle, waiting, left-open, finished, or open (all but finished)")
-	fs.StringVar(&o.project, "project", "", "only those of this project, or of the folder with this path (. is this one)")
+	fs.StringVar(&o.state, "state", "", "only those in a `STATE`: working, idle, waiting, left-open, finished, or open (all but finished)")
+	fs.StringVar(&o.project, "project", "", "only those of this `PROJECT`, or of the folder with this path (. is this one)")
 	return func(ctx context.Context, a *app, args []string) error {
 		if len(args) > 0 {
 			return fmt.Errorf("lists takes no arguments, received %q; `todo-mcp show LIST` shows one", args[0])

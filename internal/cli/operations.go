@@ -133,7 +133,7 @@ type operatorSettings struct {
 
 // auditRow is the setting for the audit log, of every command that writes.
 func auditRow() setting {
-	return define(text(), "audit-log", "", func(s *settings) *string { return &s.operator.audit },
+	return define(text().named("FILE"), "audit-log", "", func(s *settings) *string { return &s.operator.audit },
 		"file to which a line of JSON is appended for each saved revision: who, which list, what kind of change; - is stderr, empty none")
 }
 
@@ -154,7 +154,7 @@ func operatorAddress() kind[string] {
 			return errors.New("must be an address with a port, such as 127.0.0.1:8766, or :8766 for every interface")
 		}
 		return nil
-	})
+	}).named("ADDRESS")
 }
 
 // measure adds what a board and all edges say of themselves to the metrics.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +11,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	flag "github.com/spf13/pflag"
 
 	"github.com/mark3labs/mcp-go/mcp"
 

@@ -74,6 +74,14 @@ const (
 	watchGroup
 )
 
+// title says what the settings of a group are about.
+func (g group) title() string {
+	return [...]string{
+		storeGroup: "Where lists are kept", keepGroup: "How much is kept", listGroup: "Which list", toolGroup: "What tools take and say",
+		serverGroup: "What the server offers and bears", httpGroup: "HTTP", tokenGroup: "Sign-in by token", watchGroup: "A server that is watched",
+	}[g]
+}
+
 // setting is one row of the settings table. It is set by the flag --name, the
 // variable TODO_NAME, or a line "name = value" of the config file.
 type setting struct {
@@ -83,6 +91,10 @@ type setting struct {
 	group    group
 	isSwitch bool // the flag without a value means true
 	secret   bool // errors do not quote the value
+	// placeholder stands for the value in help, and words are the values there are,
+	// if they are few.
+	placeholder string
+	words       []string
 	// set parses a value and stores it; the error says what is allowed.
 	set func(*settings, string) error
 }
@@ -98,12 +110,21 @@ type kind[T any] struct {
 	parse    func(string) (T, error)
 	format   func(T) string
 	isSwitch bool // the flag without a value means true
+	// See setting.
+	placeholder string
+	words       []string
+}
+
+// named returns the kind with another placeholder.
+func (k kind[T]) named(placeholder string) kind[T] {
+	k.placeholder = placeholder
+	return k
 }
 
 // define returns a row of the settings table, without a group. field returns a
 // pointer to the value in the settings.
 func define[T any](k kind[T], name string, def T, field func(*settings) *T, help string) setting {
-	return setting{name: name, def: k.format(def), help: help, isSwitch: k.isSwitch, set: func(s *settings, text string) error {
+	return setting{name: name, def: k.format(def), help: help, isSwitch: k.isSwitch, placeholder: k.placeholder, words: k.words, set: func(s *settings, text string) error {
 		value, err := k.parse(text)
 		if err != nil {
 			return err
@@ -135,7 +156,7 @@ func storeSettings() []setting {
 	place := define(storePlace(), "store", "", func(s *settings) *string { return &s.store },
 		"where lists are kept: memory, sqlite:PATH or postgres://USER@HOST/DATABASE; empty is a file in the state directory")
 	place.secret = true // its own errors quote it, without a password
-	notices := define(text(), "store-notices", "", func(s *settings) *string { return &s.notices },
+	notices := define(text().named("ADDRESS"), "store-notices", "", func(s *settings) *string { return &s.notices },
 		"another address of a postgres:// store at which notices arrive, where the store's own is that of a pooler")
 	notices.secret = true
 	return []setting{
@@ -191,7 +212,7 @@ func toolSettings() []setting {
 			"show the list_id argument in schemas"),
 		define(oneOf(prompts.Short, prompts.Long), "guidance", prompts.Short, func(s *settings) *prompts.Guidance { return &s.guidance },
 			"how much tool descriptions say: short or long"),
-		define(text(), "prompts", "", func(s *settings) *string { return &s.prompts },
+		define(text().named("FOLDER"), "prompts", "", func(s *settings) *string { return &s.prompts },
 			"folder of your own guidance texts, TOOL.md each"),
 	}
 }
@@ -230,9 +251,9 @@ func httpSettings() []setting {
 			"address to listen on; others than loopback ones need sign-in and TLS"),
 		define(webAddress(false), "public-url", "", func(s *settings) *string { return &s.publicURL },
 			"where clients reach the server, as https://host; empty is the address it listens on"),
-		define(text(), "tls-cert", "", func(s *settings) *string { return &s.tlsCert },
+		define(text().named("FILE"), "tls-cert", "", func(s *settings) *string { return &s.tlsCert },
 			"PEM file with the certificate for TLS; read again when it changes"),
-		define(text(), "tls-key", "", func(s *settings) *string { return &s.tlsKey },
+		define(text().named("FILE"), "tls-key", "", func(s *settings) *string { return &s.tlsKey },
 			"PEM file with the certificate's key"),
 		define(networks(), "trusted-proxies", nil, func(s *settings) *[]netip.Prefix { return &s.proxies },
 			"addresses or networks of proxies that do TLS and whose X-Forwarded-For is believed, with commas"),
@@ -268,31 +289,31 @@ type signInSettings struct {
 
 func tokenSettings() []setting {
 	return []setting{
-		define(text(), "tokens", "", func(s *settings) *string { return &s.signIn.tokens },
+		define(text().named("FILE"), "tokens", "", func(s *settings) *string { return &s.signIn.tokens },
 			"file of the bearer tokens that let in, made by `todo-mcp token`"),
 	}
 }
 
 // issuerSettings are about an OAuth authorization server.
 func issuerSettings() []setting {
-	secret := define(text(), "client-secret", "", func(s *settings) *string { return &s.signIn.clientSecret },
+	secret := define(text().named("SECRET"), "client-secret", "", func(s *settings) *string { return &s.signIn.clientSecret },
 		"secret of the panel's client at the issuer; empty for a public client")
 	secret.secret = true
 	return []setting{
 		define(webAddress(true), "issuer", "", func(s *settings) *string { return &s.signIn.issuer },
 			"OAuth authorization server, with OpenID Connect discovery, whose access tokens let in"),
-		define(text(), "audience", "", func(s *settings) *string { return &s.signIn.audience },
+		define(text().named("NAME"), "audience", "", func(s *settings) *string { return &s.signIn.audience },
 			"audience of the issuer's access tokens; empty is the public URL with /mcp"),
-		define(text(), "tenant-claim", "", func(s *settings) *string { return &s.signIn.tenantClaim },
+		define(text().named("NAME"), "tenant-claim", "", func(s *settings) *string { return &s.signIn.tenantClaim },
 			"claim of access tokens with the team whose members share their lists; empty is lists of one's own"),
-		define(text(), "client-id", "", func(s *settings) *string { return &s.signIn.clientID },
+		define(text().named("ID"), "client-id", "", func(s *settings) *string { return &s.signIn.clientID },
 			"id of the panel's client at the issuer; empty is none, and people paste a token"),
 		secret,
 	}
 }
 
 func watchSettings() []setting {
-	token := define(text(), "token", "", func(s *settings) *string { return &s.token }, "bearer token that `watch --server` sends")
+	token := define(text().named("TOKEN"), "token", "", func(s *settings) *string { return &s.token }, "bearer token that `watch --server` sends")
 	token.secret = true
 	return []setting{token}
 }

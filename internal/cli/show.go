@@ -4,23 +4,24 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
+	flag "github.com/spf13/pflag"
+
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
 func showFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
-	format := fs.String("format", "text", "text, markdown, json or statusline")
+	format := fs.String("format", "text", "the `FORMAT`: text, markdown, json or statusline")
 	asJSON := fs.Bool("json", false, "the same as --format json")
-	width := fs.Int("width", 0, "most columns of text (0: the terminal's) or of a status line (0: 60)")
+	width := fs.Int("width", 0, "at most `N` columns of text (0: the terminal's) or of a status line (0: 60)")
 	var o statusLineOptions
-	fs.StringVar(&o.folder, "folder", "", "the folder whose list is shown; empty is this one")
+	fs.StringVar(&o.folder, "folder", "", "the `FOLDER` whose list is shown; empty is this one")
 	fs.BoolVar(&o.claudeCode, "claude-code", false, "the status line of the chat that Claude Code tells of on standard input")
 	return func(ctx context.Context, a *app, args []string) error {
 		if *asJSON {

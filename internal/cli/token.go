@@ -3,12 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/server/auth"
@@ -23,9 +24,9 @@ type tokenOptions struct {
 
 func tokenFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	var o tokenOptions
-	fs.StringVar(&o.principal, "principal", "", "whose lists a new token opens; tokens with the same one share them (default: its name)")
+	fs.StringVar(&o.principal, "principal", "", "`WHO` has the lists that a new token opens; tokens with the same one share them (default: its name)")
 	fs.BoolVar(&o.readOnly, "read-only", false, "a new token may look at lists and not change them")
-	fs.IntVar(&o.days, "days", 0, "for how many days a new token is valid; 0 is until it is revoked")
+	fs.IntVar(&o.days, "days", 0, "a new token is valid for this many `DAYS`; 0 is until it is revoked")
 	return func(_ context.Context, a *app, args []string) error { return a.runToken(args, o) }
 }
 

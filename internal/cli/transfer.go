@@ -5,11 +5,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+
+	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -64,9 +65,9 @@ func (a *app) listsToExport(ctx context.Context, lists todo.Lists, args []string
 }
 
 func importFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
-	format := fs.String("format", "ndjson", "ndjson (what export writes) or markdown (a task list, into --list)")
+	format := fs.String("format", "ndjson", "the `FORMAT`: ndjson (what export writes) or markdown (a task list, into --list)")
 	var o importOptions
-	fs.Func("as", "import the one list of the file as a new list with this name", func(name string) error {
+	fs.Func("as", "import the one list of the file as a new list with this `NAME`", func(name string) error {
 		o.as = name
 		return todo.CheckName(name)
 	})

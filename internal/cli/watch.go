@@ -4,17 +4,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"time"
+
+	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/remote"
 	"todo-mcp/internal/watch"
 )
 
 func watchFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
-	server := fs.String("server", "", "URL of a todo-mcp server to follow, instead of the file on this machine")
+	server := fs.String("server", "", "follow the todo-mcp server at this `URL`, instead of the file on this machine")
 	notify := fs.Bool("notify", false, "ring the bell and notify the desktop when a list finishes, fails, is blocked or waits")
 	return func(ctx context.Context, a *app, args []string) error { return a.watch(ctx, args, *server, *notify) }
 }

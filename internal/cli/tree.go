@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	flag "github.com/spf13/pflag"
+
+	"todo-mcp/internal/install"
+	"todo-mcp/internal/todo"
+)
+
+// Tree returns the command table as a tree of commands, which parses the command line,
+// completes it in shells and is what manuals are made of.
+func Tree(env Env) *cobra.Command { return tree(env, commands()...) }
+
+// tree returns the tree of some commands.
+func tree(env Env, of ...command) *cobra.Command {
+	root := &cobra.Command{
+		Use: "todo-mcp", Short: "Keep the todo lists of AI agents: safe on disk, and watched live", Long: aboutArguments,
+		SilenceErrors: true, SilenceUsage: true, Version: env.Version,
+	}
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	for _, c := range of {
+		node := c.node(env)
+		if root.AddCommand(node); c.name == "help" {
+			root.SetHelpCommand(node)
+		}
+	}
+	root.SetFlagErrorFunc(func(node *cobra.Command, err error) error {
+		return fmt.Errorf("%s: %w; see todo-mcp help %[1]s", node.Name(), usageError{flagError(node.Flags(), err)})
+	})
+	return root
+}
+
+// isCompletion reports whether a command is one of those by which shells complete
+// command lines.
+func isCompletion(name string) bool {
+	return slices.Contains([]string{"completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, name)
+}
+
+// node returns the command for a tree.
+func (c command) node(env Env) *cobra.Command {
+	node := &cobra.Command{Use: strings.TrimSpace(c.name + " " + c.args), Short: c.summary, Example: c.example, DisableFlagsInUseLine: true}
+	run := c.flags(node.Flags())
+	values := c.addSettings(node)
+	node.RunE = func(node *cobra.Command, args []string) error {
+		s, err := collect(node.Flags(), values, env)
+		if err != nil {
+			return usageError{err}
+		}
+		return run(node.Context(), &app{Env: env, settings: s, command: c.name}, args)
+	}
+	node.SetHelpFunc(func(node *cobra.Command, _ []string) { _ = c.printHelp(env, node.Flags()) })
+	switch {
+	case strings.Contains(c.args, "LIST"):
+		node.ValidArgsFunction = func(node *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return completeLists(node, values, env, args, typed)
+		}
+	case strings.Contains(c.args, "CLIENT"):
+		node.ValidArgsFunction = cobra.FixedCompletions(install.Names(), cobra.ShellCompDirectiveNoFileComp)
+	case c.args == "":
+		node.ValidArgsFunction = cobra.NoFileCompletions
+	}
+	return node
+}
+
+// settingValue is a flag that gives a setting.
+type settingValue struct {
+	row    setting
+	record func(string)
+}
+
+func (v settingValue) String() string        { return "" }
+func (v settingValue) Set(text string) error { v.record(text); return nil }
+func (v settingValue) Type() string          { return v.row.placeholder }
+
+// groupAnnotation is the key under which a flag has the title of its settings.
+const groupAnnotation = "todo-mcp/group"
+
+// addSettings adds the flags of the settings that the command accepts, and --config
+// if it accepts any. Parsing fills the returned map: setting name to text.
+func (c command) addSettings(node *cobra.Command) map[string]string {
+	values := make(map[string]string)
+	fs := node.Flags()
+	for _, row := range table() {
+		if !slices.Contains(c.groups, row.group) {
+			continue
+		}
+		f := fs.VarPF(settingValue{row, func(text string) { values[row.name] = text }}, row.name, "", strings.ReplaceAll(row.help, "`", "'"))
+		f.DefValue = row.def
+		f.Annotations = map[string][]string{groupAnnotation: {row.group.title()}}
+		if row.isSwitch {
+			f.NoOptDefVal, f.DefValue = "true", ""
+		}
+		switch {
+		case row.words != nil:
+			_ = node.RegisterFlagCompletionFunc(row.name, cobra.FixedCompletions(row.words, cobra.ShellCompDirectiveNoFileComp))
+		case row.placeholder == "FILE" || row.placeholder == "STORE":
+		case row.placeholder == "FOLDER":
+			_ = node.MarkFlagDirname(row.name)
+		default:
+			_ = node.RegisterFlagCompletionFunc(row.name, cobra.NoFileCompletions)
+		}
+	}
+	if c.groups != nil {
+		fs.String("config", "", "config `FILE`, lines of NAME = VALUE")
+	}
+	return values
+}
+
+// flagError returns the error for a command line that cannot be parsed, with the flag
+// that was probably meant.
+func flagError(fs *flag.FlagSet, err error) error {
+	var unknown *flag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	var names []string
+	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	name := unknown.GetSpecifiedName()
+	if unknown.GetSpecifiedShortnames() != "" {
+		name = strings.TrimLeft(unknown.GetSpecifiedShortnames(), "-")
+	}
+	if meant := nearest(name, names); meant != "" {
+		return fmt.Errorf("there is no flag --%s; did you mean --%s?", name, meant)
+	}
+	return fmt.Errorf("there is no flag --%s", name)
+}
+
+// maxCompletions is how many lists a shell is offered.
+const maxCompletions = 50
+
+// completeLists returns the titles of the lists on the board that begin as what was
+// typed, the one that changed last first.
+func completeLists(node *cobra.Command, values map[string]string, env Env, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	s, err := collect(node.Flags(), values, env)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	a := &app{Env: env, settings: s, command: node.Name()}
+	ctx, cancel := context.WithTimeout(cmp.Or(node.Context(), context.Background()), s.request)
+	defer cancel()
+	lists, done, err := a.openLists()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	defer done()
+	found, err := lists.Find(ctx, todo.Query{Limit: maxCompletions})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var titles []string
+	for _, l := range found {
+		if title := l.Title(); strings.HasPrefix(strings.ToLower(title), strings.ToLower(typed)) && !slices.Contains(args, title) {
+			titles = append(titles, title)
+		}
+	}
+	return titles, cobra.ShellCompDirectiveNoFileComp
+}
