@@ -135,6 +135,7 @@ type Words struct {
 	WrongType     string `json:"wrong_type"`     // type or words accepted, what was received
 	NoObject      string `json:"no_object"`      // field, type received
 	NoList        string `json:"no_list"`        // none
+	Mirrored      string `json:"mirrored"`       // none
 	ListsFull     string `json:"lists_full"`     // none
 	StoreFull     string `json:"store_full"`     // none
 	OperationUsed string `json:"operation_used"` // none

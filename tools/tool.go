@@ -233,6 +233,8 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 		return Result{Text: t.words.InvalidJSON, IsError: true}, true
 	case errors.Is(err, todo.ErrNotFound):
 		input = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: t.words.NoList}}}
+	case errors.Is(err, todo.ErrMirrored):
+		input = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: t.words.Mirrored}}}
 	case errors.As(err, &full):
 		message := t.words.ListsFull
 		if errors.Is(err, todo.ErrStoreFull) {

@@ -37,6 +37,9 @@ func (a *app) edit(ctx context.Context, args []string, mayClear bool) error {
 	if err != nil {
 		return err
 	}
+	if list.List.Mirrored {
+		return todo.ErrMirrored
+	}
 	before := formatEditable(list)
 	file, err := a.editFile(ctx, before)
 	if file == "" {

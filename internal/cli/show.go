@@ -76,6 +76,9 @@ func standing(s todo.Snapshot, state todo.State) string {
 		render.StateWord(s, state), render.When(s.Updated, time.Now()), render.Safe(s.List.Project()),
 		render.Client(cmp.Or(s.List.Client, s.Writer.Client)), render.ShortID(s),
 	}
+	if s.List.Mirrored {
+		parts = append(parts, "kept in the agent's own todo tool")
+	}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }
 

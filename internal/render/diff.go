@@ -41,10 +41,11 @@ func diffLine(d todo.Difference, after todo.Snapshot) string {
 		index := slices.IndexFunc(after.Items, func(i todo.Item) bool { return i.ID == d.After.ID })
 		return fmt.Sprintf("~ %s: moved to %d", Safe(d.After.Text), index+1)
 	}
-	return "~ " + changeLine(d.Before, d.After)
+	return "~ " + changeLine(after, d.Before, d.After)
 }
 
-func changeLine(before, after todo.Item) string {
+// changeLine says how an item changed that is in s now.
+func changeLine(s todo.Snapshot, before, after todo.Item) string {
 	line := Safe(after.Text)
 	if before.Text != after.Text {
 		line = Safe(before.Text) + " → " + line
@@ -57,6 +58,9 @@ func changeLine(before, after todo.Item) string {
 	}
 	if before.Priority != after.Priority || before.DueDate != after.DueDate {
 		return line + ":" + cmp.Or(detailsNote(after), " no priority or due date")
+	}
+	if before.Owner != after.Owner || before.WaitsFor != after.WaitsFor {
+		return line + ": " + cmp.Or(Work(s, after), "waits for nothing")
 	}
 	if before.Text == after.Text {
 		return line + ": shown as " + Safe(after.ActiveText())

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"strings"
 	"time"
 
 	"todo-mcp/internal/todo"
@@ -26,6 +27,9 @@ type ListDocument struct {
 	Archived bool `json:"archived,omitempty"`
 	// Deleted is true when a person deleted the list: front ends remove it.
 	Deleted bool `json:"deleted,omitempty"`
+	// Mirrored is true when the agent keeps the list in a todo tool of its own, so
+	// that nobody else changes its items.
+	Mirrored bool `json:"mirrored,omitempty"`
 	// Seq is the position of this revision in the order of all revisions in the
 	// store. An event stream resumes after it.
 	Seq int64 `json:"seq,omitempty"`
@@ -45,6 +49,8 @@ type ItemDocument struct {
 	Reason   string      `json:"reason,omitempty"`   // why it is blocked
 	Priority string      `json:"priority,omitempty"` // as SetTodoList said it, with DueDate
 	DueDate  string      `json:"due_date,omitempty"`
+	Owner    string      `json:"owner,omitempty"`     // the sub-agent that does it
+	WaitsFor []string    `json:"waits_for,omitempty"` // ids of the open items that come first
 	Created  time.Time   `json:"created,omitzero"`
 	Started  time.Time   `json:"started,omitzero"`
 	Ended    time.Time   `json:"ended,omitzero"`
@@ -56,14 +62,14 @@ type ItemDocument struct {
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
-		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, User: s.Writer.User, Archived: s.Archived, Deleted: s.Deleted, Seq: s.Seq, AllCompleted: s.AllCompleted(), Items: []ItemDocument{},
+		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, User: s.Writer.User, Archived: s.Archived, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq, AllCompleted: s.AllCompleted(), Items: []ItemDocument{},
 	}
 	if s.Revision > 0 {
 		updated := s.Updated.UTC().Truncate(time.Second)
 		d.Updated = &updated
 	}
 	for _, i := range s.Items {
-		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Reason, i.Priority, i.DueDate, i.Created, i.Started, i.Ended})
+		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Reason, i.Priority, i.DueDate, i.Owner, i.Waits(), i.Created, i.Started, i.Ended})
 	}
 	return d
 }
@@ -73,7 +79,7 @@ func Document(s todo.Snapshot) ListDocument {
 // seconds. Items is never nil.
 func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
-		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace},
+		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Mirrored: d.Mirrored},
 		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant, User: d.User}, Archived: d.Archived, Deleted: d.Deleted, Seq: d.Seq,
 		Items: make([]todo.Item, 0, len(d.Items)),
 	}
@@ -88,7 +94,7 @@ func (d ListDocument) Snapshot() todo.Snapshot {
 	}
 	for _, i := range d.Items {
 		s.Items = append(s.Items, todo.Item{ID: i.ID, Text: i.Text, Active: i.Active, Status: i.Status, Reason: i.Reason, Priority: i.Priority, DueDate: i.DueDate,
-			Created: i.Created, Started: i.Started, Ended: i.Ended})
+			Owner: i.Owner, WaitsFor: strings.Join(i.WaitsFor, ","), Created: i.Created, Started: i.Started, Ended: i.Ended})
 	}
 	return s
 }

@@ -29,7 +29,7 @@ func genItem() *rapid.Generator[todo.Item] {
 	return rapid.Custom(func(t *rapid.T) todo.Item {
 		return todo.Item{ID: text.Draw(t, "id"), Text: text.Draw(t, "text"), Active: text.Draw(t, "active"),
 			Status: rapid.SampledFrom(todo.Statuses()).Draw(t, "status"), Reason: text.Draw(t, "reason"),
-			Priority: text.Draw(t, "priority"), DueDate: text.Draw(t, "due"),
+			Priority: text.Draw(t, "priority"), DueDate: text.Draw(t, "due"), Owner: text.Draw(t, "owner"), WaitsFor: rapid.SampledFrom([]string{"", "1", "1,20"}).Draw(t, "waits"),
 			Created: genTime().Draw(t, "created"), Started: genTime().Draw(t, "started"), Ended: genTime().Draw(t, "ended")}
 	})
 }
@@ -41,7 +41,7 @@ func TestDocumentRoundTrip(t *testing.T) {
 		text := rapid.String()
 		want := todo.Snapshot{
 			List: todo.List{ID: rapid.StringN(1, 30, -1).Draw(r, "list"), Parent: text.Draw(r, "parent"), Agent: text.Draw(r, "agent"),
-				Workspace: text.Draw(r, "workspace"), Name: text.Draw(r, "name")},
+				Workspace: text.Draw(r, "workspace"), Name: text.Draw(r, "name"), Mirrored: rapid.Bool().Draw(r, "mirrored")},
 			Revision: rapid.Int64Range(1, 1e6).Draw(r, "revision"), Seq: rapid.Int64Range(0, 1e6).Draw(r, "seq"),
 			Updated: time.Unix(rapid.Int64Range(1, 4e9).Draw(r, "updated"), 0).UTC(),
 			Writer:  todo.Writer{Client: text.Draw(r, "client"), Variant: text.Draw(r, "variant")},

@@ -19,7 +19,7 @@ func Plain(s todo.Snapshot, under ...string) string {
 		b.WriteString(line + "\n")
 	}
 	for _, item := range s.Items {
-		fmt.Fprintf(&b, "%s #%s %s%s\n", marker(item.Status), Safe(item.ID), Safe(item.Title()), blockedNote(item)+detailsNote(item))
+		fmt.Fprintf(&b, "%s #%s %s%s\n", marker(item.Status), Safe(item.ID), Safe(item.Title()), blockedNote(item)+detailsNote(item)+workNote(s, item))
 	}
 	if len(s.Items) == 0 {
 		b.WriteString("No tasks\n")
@@ -109,6 +109,32 @@ func detailsNote(item todo.Item) string {
 		return ""
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// Work says who does an item of a list and what it waits for, as a host's own todo
+// tool said it: "reader, waits for Write the lexer"; empty for most.
+func Work(s todo.Snapshot, item todo.Item) string {
+	var parts []string
+	if item.Owner != "" {
+		parts = append(parts, Safe(item.Owner))
+	}
+	if waits := item.Waits(); len(waits) > 0 {
+		first, _ := s.Item(waits[0])
+		text := "waits for " + Safe(first.Text)
+		if more := len(waits) - 1; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// workNote returns [Work] as a note after an item's text.
+func workNote(s todo.Snapshot, item todo.Item) string {
+	if work := Work(s, item); work != "" {
+		return " (" + work + ")"
+	}
+	return ""
 }
 
 // statusWord returns a status as people read it: "in progress".

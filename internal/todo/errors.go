@@ -27,6 +27,9 @@ var (
 	ErrStoreFull = errors.New("the store is full")
 	// ErrReadOnly: the identity may see the lists and not change them.
 	ErrReadOnly = errors.New("these lists may only be read")
+	// ErrMirrored: the list is a copy of one that the agent keeps elsewhere, see
+	// [List.Mirrored]; nothing was changed.
+	ErrMirrored = errors.New("the agent keeps this list in a todo tool of its own: it can only be changed there")
 	// ErrClosed: the store or board is closed.
 	ErrClosed = errors.New("closed")
 )

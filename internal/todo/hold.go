@@ -279,12 +279,12 @@ func (f *finder) recognise(ctx context.Context) (chosen Snapshot, kept bool, err
 }
 
 // mayContinue reports whether a list is one that the caller may continue by
-// writing it again: unfinished, changed lately, and of the same agent. One that was
-// put away is not, unless the caller holds it.
+// writing it again: unfinished, changed lately, of the same agent and kept here. One
+// that was put away is not, unless the caller holds it.
 func (f *finder) mayContinue(l Snapshot) bool {
 	sameAgent := f.target.Agent == l.List.Agent
 	there := !l.Archived || l.List.ID == f.current() && !subAgentEnded(l)
-	return l.Open() && there && sameAgent && f.now().Sub(l.Updated) <= CandidateAge
+	return l.Open() && there && sameAgent && !l.List.Mirrored && f.now().Sub(l.Updated) <= CandidateAge
 }
 
 // isFree reports whether no conversation holds a list, apart from the caller's

@@ -43,6 +43,11 @@ type Item struct {
 	// its own words; empty when none did. A status does not change them.
 	Priority string `json:"priority,omitempty"`
 	DueDate  string `json:"due_date,omitempty"`
+	// Owner names the sub-agent that does the item, and WaitsFor has the ids of the
+	// open items that come first, with commas, as a host's own todo tool said them;
+	// empty when it did not.
+	Owner    string `json:"owner,omitempty"`
+	WaitsFor string `json:"waits_for,omitempty"`
 
 	// Created, Started and Ended are UTC; zero when that has not happened.
 	// Started is the first start; Ended is set while the status is settled.
@@ -72,7 +77,7 @@ func (i Item) Title() string {
 // same reports whether two items are equal, times aside.
 func (i Item) same(o Item) bool {
 	return i.ID == o.ID && i.Text == o.Text && i.Active == o.Active && i.Status == o.Status && i.Reason == o.Reason &&
-		i.Priority == o.Priority && i.DueDate == o.DueDate
+		i.Priority == o.Priority && i.DueDate == o.DueDate && i.Owner == o.Owner && i.WaitsFor == o.WaitsFor
 }
 
 // setStatus sets the status, and Reason, Started and Ended to match it.

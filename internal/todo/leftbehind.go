@@ -123,7 +123,7 @@ func (l Lists) setUntil(ctx context.Context, c Conversation, until time.Time) er
 		if len(bound) == 0 || bound[0].Moved == 0 || bound[0].Until.Equal(until) {
 			continue
 		}
-		now := Binding{Principal: principal, Conversation: key, List: bound[0].List, Server: l.board.process, Until: until}
+		now := Binding{Principal: principal, Conversation: key, List: bound[0].List, Server: l.board.server(c), Until: until}
 		if err := l.board.bind(ctx, []Binding{now}); err != nil {
 			return err
 		}

@@ -160,7 +160,7 @@ func (l Lists) Holders(ctx context.Context, s Snapshot) ([]Binding, error) {
 }
 
 // Apply applies a write and returns when its revision is durable. It returns
-// [ErrReadOnly], an [*InputError] when the change refuses (nothing was changed), [ErrNotFound]
+// [ErrReadOnly], an [*InputError] when the change refuses (nothing was changed), [ErrMirrored], [ErrNotFound]
 // when the target names no list of the principal, [ErrTooManyLists], [ErrOperationReused], an
 // error that wraps [ErrUnknownOutcome], the context's error or another one of
 // the store.

@@ -102,6 +102,12 @@ func mergeFields(base, theirs, mine Item) Item {
 	if mine.DueDate != base.DueDate {
 		out.DueDate = mine.DueDate
 	}
+	if mine.Owner != base.Owner {
+		out.Owner = mine.Owner
+	}
+	if mine.WaitsFor != base.WaitsFor {
+		out.WaitsFor = mine.WaitsFor
+	}
 	settledByTheirs := theirs.Status.Settled() && theirs.Status != base.Status
 	if mine.Status != base.Status && !settledByTheirs {
 		out.Status, out.Reason, out.Started, out.Ended = mine.Status, mine.Reason, mine.Started, mine.Ended

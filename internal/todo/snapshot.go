@@ -36,6 +36,10 @@ type List struct {
 	// Workspace is the path of the folder the writer worked in, which helps
 	// people to distinguish lists; empty when unknown.
 	Workspace string `json:"workspace,omitempty"`
+	// Mirrored is true when the list is a copy of one that the agent keeps in a todo
+	// tool of its host's own. Only a write that would begin such a list changes its
+	// items, see [ErrMirrored].
+	Mirrored bool `json:"mirrored,omitempty"`
 	// First is the text of the first item that was open when the list began; it
 	// is the title of a list without a name.
 	First   string    `json:"first,omitempty"`

@@ -178,11 +178,12 @@ func (b *Board) try(ctx context.Context, principal *string, w Write) (Outcome, e
 	if err != nil {
 		return Outcome{}, err
 	}
-	if w.wholeOrAppend() && w.List == "" && !w.Writer.Person && (saw.Settled() && h.list.Settled() || subAgentEnded(h.list)) {
+	elsewhere := h.list.List.Mirrored && !w.Begin.Mirrored // what the agent writes here is another list
+	if w.wholeOrAppend() && w.List == "" && !w.Writer.Person && (saw.Settled() && h.list.Settled() || subAgentEnded(h.list) || elsewhere) {
 		if w.Lines != nil && len(w.Lines) == 0 {
 			return b.letGo(ctx, w, h)
 		}
-		if subAgentEnded(h.list) || w.changes(saw, b.now()) {
+		if subAgentEnded(h.list) || elsewhere || w.changes(saw, b.now()) {
 			h.list, saw, report = Snapshot{}, Snapshot{}, Report{}
 		}
 	}
@@ -227,6 +228,9 @@ func (b *Board) change(ctx context.Context, w Write, h held, saw Snapshot, repor
 	}
 	if !w.Writer.Person {
 		draft.keepBlocks(saw)
+	}
+	if before.List.Mirrored && !w.Begin.Mirrored && !sameItems(before.Items, draft.items) {
+		return Outcome{After: before}, ErrMirrored
 	}
 	// A variant limits what one call sends; a merge may add what others added.
 	if n := len(draft.items); n > MaxItems && n > len(before.Items) {
@@ -290,10 +294,7 @@ func (b *Board) bindings(w Write, h held, s Snapshot) []Binding {
 	if w.Writer.Person {
 		hold.Seen = 0 // the conversation's agent has seen nothing, and is not here
 	} else {
-		hold.Server, hold.Until = b.process, b.until(c)
-		if c.Detached {
-			hold.Server = detached
-		}
+		hold.Server, hold.Until = b.server(c), b.until(c)
 	}
 	if c.Key == c.Holder() || c.Key == "" {
 		return []Binding{hold}
@@ -305,6 +306,14 @@ func (b *Board) bindings(w Write, h held, s Snapshot) []Binding {
 		return []Binding{sees} // the name stays with its list
 	}
 	return []Binding{hold, sees}
+}
+
+// server returns what [Binding.Server] is for a conversation that calls this board.
+func (b *Board) server(c Conversation) string {
+	if c.Detached {
+		return detached
+	}
+	return b.process
 }
 
 // detached stands for the process of a conversation that is [Conversation.Detached].
@@ -333,7 +342,7 @@ func (b *Board) bind(ctx context.Context, bindings []Binding) error {
 // attend makes this process known as alive before its first binding.
 func (b *Board) attend(bindings []Binding) {
 	for _, n := range bindings {
-		if n.Process != "" || n.Server != "" {
+		if n.Process != "" || n.Server != "" && n.Server != detached {
 			// Without it the list may be continued by another process while this
 			// one lives, if that process writes most of it.
 			b.attending.Do(func() { b.leave, _ = b.store.Attend(b.process) })

@@ -36,11 +36,17 @@ type binding struct {
 	short string // for the last line: "x tick"; empty: only in the overlay
 	names string // the keys as the overlay shows them
 	help  string
-	// edits is true for what changes a list, which cannot be done while the source
-	// is lost.
-	edits bool
+	edits edits
 	do    func(m *model) effect
 }
+
+// edits is what a key changes, which it cannot while the source is lost.
+type edits int
+
+const (
+	editsItems edits = iota + 1 // the items of a list, unless it is mirrored
+	editsList                   // what it has besides items
+)
 
 // bindings returns the table, in the order of the last line.
 func bindings() []binding {
@@ -49,65 +55,65 @@ func bindings() []binding {
 
 func moving() []binding {
 	return []binding{
-		{[]key{keyUp, "k"}, anywhere, "", "↑ k", "up", false, func(m *model) effect { m.moveBy(-1); return effect{} }},
-		{[]key{keyDown, "j"}, anywhere, "↑↓ move", "↓ j", "down", false, func(m *model) effect { m.moveBy(1); return effect{} }},
-		{[]key{keyPageUp, "ctrl-b"}, anywhere, "", "PgUp", "half a screen up", false, func(m *model) effect { m.moveBy(-max(m.height/2, 1)); return effect{} }},
-		{[]key{keyPageDown, "ctrl-f"}, anywhere, "", "PgDn", "half a screen down", false, func(m *model) effect { m.moveBy(max(m.height/2, 1)); return effect{} }},
-		{[]key{keyHome, "g"}, onBoard | onList, "", "Home g", "first", false, func(m *model) effect { m.moveBy(-1 << 30); return effect{} }},
-		{[]key{keyEnd, "G"}, onBoard | onList, "", "End G", "last", false, func(m *model) effect { m.moveBy(1 << 30); return effect{} }},
-		{[]key{keyEnter, keyRight, "l", keyTab}, onBoard, "enter open", "Enter → l", "open the list", false, (*model).enter},
-		{[]key{keyEnter, keyRight, "l"}, onList, "", "Enter → l", "sub-agent’s list, fold, whole text", false, (*model).enter},
-		{[]key{keyEscape, keyLeft, keyTab}, onList, "esc back", "Esc ←", "back", false, (*model).escape},
-		{[]key{keyEscape}, onBoard, "", "Esc", "clear the search", false, (*model).escape},
+		{[]key{keyUp, "k"}, anywhere, "", "↑ k", "up", 0, func(m *model) effect { m.moveBy(-1); return effect{} }},
+		{[]key{keyDown, "j"}, anywhere, "↑↓ move", "↓ j", "down", 0, func(m *model) effect { m.moveBy(1); return effect{} }},
+		{[]key{keyPageUp, "ctrl-b"}, anywhere, "", "PgUp", "half a screen up", 0, func(m *model) effect { m.moveBy(-max(m.height/2, 1)); return effect{} }},
+		{[]key{keyPageDown, "ctrl-f"}, anywhere, "", "PgDn", "half a screen down", 0, func(m *model) effect { m.moveBy(max(m.height/2, 1)); return effect{} }},
+		{[]key{keyHome, "g"}, onBoard | onList, "", "Home g", "first", 0, func(m *model) effect { m.moveBy(-1 << 30); return effect{} }},
+		{[]key{keyEnd, "G"}, onBoard | onList, "", "End G", "last", 0, func(m *model) effect { m.moveBy(1 << 30); return effect{} }},
+		{[]key{keyEnter, keyRight, "l", keyTab}, onBoard, "enter open", "Enter → l", "open the list", 0, (*model).enter},
+		{[]key{keyEnter, keyRight, "l"}, onList, "", "Enter → l", "sub-agent’s list, fold, whole text", 0, (*model).enter},
+		{[]key{keyEscape, keyLeft, keyTab}, onList, "esc back", "Esc ←", "back", 0, (*model).escape},
+		{[]key{keyEscape}, onBoard, "", "Esc", "clear the search", 0, (*model).escape},
 	}
 }
 
 func revisions() []binding {
 	return []binding{
-		{[]key{"["}, onHistory, "[ ] step", "[ ←", "earlier revision", false, func(m *model) effect { m.history.step(-1); return effect{} }},
-		{[]key{keyLeft}, onHistory, "", "", "", false, func(m *model) effect { m.history.step(-1); return effect{} }},
-		{[]key{"]", keyRight}, onHistory, "", "] →", "later revision", false, func(m *model) effect { m.history.step(1); return effect{} }},
-		{[]key{keyHome, "g"}, onHistory, "", "Home g", "first revision", false, func(m *model) effect { m.history.step(-1 << 30); return effect{} }},
-		{[]key{keyEnd, "G"}, onHistory, "end newest", "End G", "newest revision", false, func(m *model) effect { m.history.step(1 << 30); return effect{} }},
-		{[]key{"R"}, onHistory, "R restore", "R", "restore this revision as a new one", true, (*model).restore},
-		{[]key{keyEscape, "h"}, onHistory, "esc back", "Esc h", "back to the list", false, (*model).escape},
+		{[]key{"["}, onHistory, "[ ] step", "[ ←", "earlier revision", 0, func(m *model) effect { m.history.step(-1); return effect{} }},
+		{[]key{keyLeft}, onHistory, "", "", "", 0, func(m *model) effect { m.history.step(-1); return effect{} }},
+		{[]key{"]", keyRight}, onHistory, "", "] →", "later revision", 0, func(m *model) effect { m.history.step(1); return effect{} }},
+		{[]key{keyHome, "g"}, onHistory, "", "Home g", "first revision", 0, func(m *model) effect { m.history.step(-1 << 30); return effect{} }},
+		{[]key{keyEnd, "G"}, onHistory, "end newest", "End G", "newest revision", 0, func(m *model) effect { m.history.step(1 << 30); return effect{} }},
+		{[]key{"R"}, onHistory, "R restore", "R", "restore this revision as a new one", editsItems, (*model).restore},
+		{[]key{keyEscape, "h"}, onHistory, "esc back", "Esc h", "back to the list", 0, (*model).escape},
 	}
 }
 
 func editing() []binding {
 	return []binding{
-		{[]key{"x", " "}, onBoard | onList, "x tick", "x Space", "tick; again: to do", true, func(m *model) effect { return m.setStatus(todo.Completed) }},
-		{[]key{"e"}, onBoard | onList, "e edit", "e", "reword the item", true, (*model).reword},
-		{[]key{"b"}, onList, "b block", "b", "block with a reason; again: to do", true, (*model).block},
-		{[]key{"f"}, onList, "", "f", "failed; again: to do", true, func(m *model) effect { return m.setStatus(todo.Failed) }},
-		{[]key{"n"}, onBoard, "", "n", "add an item", true, (*model).add},
-		{[]key{"n"}, onList, "n add", "n", "add an item", true, (*model).add},
-		{[]key{keyAltUp, "K"}, onList, "", "Alt+↑ K", "move the item up", true, func(m *model) effect { return m.moveItem(-1) }},
-		{[]key{keyAltDown, "J"}, onList, "", "Alt+↓ J", "move the item down", true, func(m *model) effect { return m.moveItem(1) }},
-		{[]key{keyBackspace, keyDelete, "d"}, onList, "", "d ⌫", "delete the item", true, (*model).remove},
-		{[]key{"u"}, onBoard | onList, "", "u", "undo your last change", false, (*model).undoLast},
+		{[]key{"x", " "}, onBoard | onList, "x tick", "x Space", "tick; again: to do", editsItems, func(m *model) effect { return m.setStatus(todo.Completed) }},
+		{[]key{"e"}, onBoard | onList, "e edit", "e", "reword the item", editsItems, (*model).reword},
+		{[]key{"b"}, onList, "b block", "b", "block with a reason; again: to do", editsItems, (*model).block},
+		{[]key{"f"}, onList, "", "f", "failed; again: to do", editsItems, func(m *model) effect { return m.setStatus(todo.Failed) }},
+		{[]key{"n"}, onBoard, "", "n", "add an item", editsItems, (*model).add},
+		{[]key{"n"}, onList, "n add", "n", "add an item", editsItems, (*model).add},
+		{[]key{keyAltUp, "K"}, onList, "", "Alt+↑ K", "move the item up", editsItems, func(m *model) effect { return m.moveItem(-1) }},
+		{[]key{keyAltDown, "J"}, onList, "", "Alt+↓ J", "move the item down", editsItems, func(m *model) effect { return m.moveItem(1) }},
+		{[]key{keyBackspace, keyDelete, "d"}, onList, "", "d ⌫", "delete the item", editsItems, (*model).remove},
+		{[]key{"u"}, onBoard | onList, "", "u", "undo your last change", 0, (*model).undoLast},
 	}
 }
 
 func wholeLists() []binding {
 	return []binding{
-		{[]key{"r"}, onBoard | onList, "r rename", "r", "rename the list", true, (*model).rename},
-		{[]key{"h"}, onBoard | onList, "h history", "h", "history of the list", false, (*model).openHistory},
-		{[]key{"a"}, onBoard | onList, "a archive", "a", "archive the list, or bring it back", true, (*model).archive},
-		{[]key{"D"}, onBoard | onList, "", "D", "delete the list", true, (*model).deleteList},
-		{[]key{"o"}, anywhere, "o browser", "o", "open the list in the browser", false, (*model).openPage},
-		{[]key{"y"}, anywhere, "y copy", "y", "copy the list as markdown", false, (*model).copyList},
-		{[]key{"Y"}, onList, "", "Y", "copy the item’s text", false, (*model).copyItem},
+		{[]key{"r"}, onBoard | onList, "r rename", "r", "rename the list", editsList, (*model).rename},
+		{[]key{"h"}, onBoard | onList, "h history", "h", "history of the list", 0, (*model).openHistory},
+		{[]key{"a"}, onBoard | onList, "a archive", "a", "archive the list, or bring it back", editsList, (*model).archive},
+		{[]key{"D"}, onBoard | onList, "", "D", "delete the list", editsList, (*model).deleteList},
+		{[]key{"o"}, anywhere, "o browser", "o", "open the list in the browser", 0, (*model).openPage},
+		{[]key{"y"}, anywhere, "y copy", "y", "copy the list as markdown", 0, (*model).copyList},
+		{[]key{"Y"}, onList, "", "Y", "copy the item’s text", 0, (*model).copyItem},
 	}
 }
 
 func looking() []binding {
 	return []binding{
-		{[]key{"/"}, onBoard, "/ search", "/", "search, also in past lists", false, (*model).search},
-		{[]key{"?"}, anywhere, "? keys", "?", "these keys", false, func(m *model) effect { m.help, m.helpTop = true, 0; return effect{} }},
-		{[]key{keyRedraw}, anywhere, "", "Ctrl-L", "draw again", false, func(*model) effect { return effect{redraw: true} }},
-		{[]key{keySuspend}, anywhere, "", "Ctrl-Z", "to the shell; fg comes back", false, func(*model) effect { return effect{suspend: true} }},
-		{[]key{"q", keyInterrupt}, anywhere, "q quit", "q Ctrl-C", "quit", false, func(*model) effect { return effect{quit: true} }},
+		{[]key{"/"}, onBoard, "/ search", "/", "search, also in past lists", 0, (*model).search},
+		{[]key{"?"}, anywhere, "? keys", "?", "these keys", 0, func(m *model) effect { m.help, m.helpTop = true, 0; return effect{} }},
+		{[]key{keyRedraw}, anywhere, "", "Ctrl-L", "draw again", 0, func(*model) effect { return effect{redraw: true} }},
+		{[]key{keySuspend}, anywhere, "", "Ctrl-Z", "to the shell; fg comes back", 0, func(*model) effect { return effect{suspend: true} }},
+		{[]key{"q", keyInterrupt}, anywhere, "q quit", "q Ctrl-C", "quit", 0, func(*model) effect { return effect{quit: true} }},
 	}
 }
 
@@ -130,10 +136,21 @@ func (m *model) press(k key) effect {
 	}
 	for _, b := range bindings() {
 		if b.where&m.where() != 0 && slices.Contains(b.keys, k) {
+			if b.edits == editsItems && m.mirrored() {
+				m.say(bad, "Not changed: "+todo.ErrMirrored.Error())
+				return effect{}
+			}
 			return b.do(m)
 		}
 	}
 	return effect{}
+}
+
+// mirrored reports whether the list that the keys act on is one that its agent keeps
+// elsewhere.
+func (m *model) mirrored() bool {
+	s, ok := m.shown()
+	return ok && s.List.Mirrored
 }
 
 // pressSearch edits the search; the board shows what matches at each key.

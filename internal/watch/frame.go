@@ -222,7 +222,7 @@ func (m *model) atTop(b binding) bool {
 
 // canDo reports whether a key does something now, as far as it is not obvious.
 func (m *model) canDo(b binding) bool {
-	if b.edits && m.lost != nil {
+	if b.edits != 0 && m.lost != nil || b.edits == editsItems && m.mirrored() {
 		return false
 	}
 	if _, ok := m.shown(); ok {

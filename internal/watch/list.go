@@ -26,6 +26,7 @@ type listRow struct {
 	fold []todo.Item // the items folded into this row
 	// spaced is true for the first sub-agent's list, which stands apart.
 	spaced bool
+	work   string // who does it and what it waits for, see [render.Work]
 	// what an old revision changed, and whether it removed the item
 	words   string
 	old     string // the text before it
@@ -54,7 +55,7 @@ func (m *model) listRows(s todo.Snapshot) (rows []listRow) {
 		}
 	}
 	for _, item := range items {
-		rows = append(rows, listRow{id: item.ID, item: item})
+		rows = append(rows, listRow{id: item.ID, item: item, work: render.Work(s, item)})
 	}
 	for i, sub := range m.subsOf(s) {
 		rows = append(rows, listRow{id: subPrefix + sub.List.ID, sub: &sub, spaced: i == 0 && len(rows) > 0})
@@ -310,6 +311,9 @@ func (m *model) rowHeight(r listRow, width int) int {
 	if r.item.Reason != "" {
 		n++
 	}
+	if r.work != "" {
+		n++
+	}
 	if r.old != "" {
 		n++
 	}
@@ -356,6 +360,9 @@ func (m *model) rowLines(s todo.Snapshot, r listRow, width int, selected, focuse
 	}
 	if r.item.Reason != "" {
 		lines = append(lines, cursor+"    "+m.theme.paint(warn, cut(render.Safe(r.item.Reason), width-6)))
+	}
+	if r.work != "" {
+		lines = append(lines, cursor+"    "+m.theme.paint(dim, cut(r.work, width-6)))
 	}
 	if r.old != "" {
 		lines = append(lines, cursor+"    "+m.theme.paint(struck, cut(render.Safe(r.old), width-6)))

@@ -74,6 +74,8 @@ func describe(err error) *Error {
 		return &Error{http.StatusUnprocessableEntity, problems(input)}
 	case errors.Is(err, todo.ErrReadOnly):
 		return &Error{http.StatusForbidden, ReadOnly}
+	case errors.Is(err, todo.ErrMirrored):
+		return &Error{http.StatusConflict, todo.ErrMirrored.Error()}
 	case errors.Is(err, todo.ErrNotFound):
 		return &Error{http.StatusNotFound, "no such list"}
 	case errors.As(err, &full):

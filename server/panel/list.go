@@ -133,7 +133,7 @@ func crumbsOf(v listView) []crumb {
 // edit draws an item with fields, for pages without script.
 func (page *listPage) edit(item string) {
 	for i := range page.AllItems {
-		page.AllItems[i].Editing = page.AllItems[i].ID == item
+		page.AllItems[i].Editing = page.AllItems[i].ID == item && !page.Mirrored
 	}
 }
 
@@ -149,14 +149,15 @@ func (p *Panel) listPage(ctx context.Context, lists todo.Lists, id string) (list
 // pageOf returns the content of the page of lists that were read.
 func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f family) (page listPage, err error) {
 	now := p.config.Now()
-	page = listPage{listView: viewOf(f, now), Adding: len(f.main.Items) < todo.MaxItems}
+	page = listPage{listView: viewOf(f, now), Adding: len(f.main.Items) < todo.MaxItems && !f.main.List.Mirrored}
 	if page.Unseen, err = unseenOf(ctx, lists, f); err != nil {
 		return page, err
 	}
 	rests := f.states[f.main.List.ID].Rests()
 	for _, i := range f.main.Items {
 		v := itemOf(i, now, rests)
-		v.Yours = page.Unseen.marks[i.ID]
+		v.Yours, v.Fixed = page.Unseen.marks[i.ID], page.Mirrored
+		v.Reason = cmp.Or(v.Reason, render.Work(f.main, i))
 		page.AllItems = append(page.AllItems, v)
 	}
 	page.fold(f.main.Items)

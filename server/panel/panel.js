@@ -565,7 +565,7 @@ async function unfold(button, again) {
 addEventListener('click', (e) => {
   const t = e.target.closest('a, button');
   if (e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
-  const li = e.target.closest('#items > li[data-item]');
+  const li = e.target.closest('#items > li:has(.grip)');
   const stop = (act) => { e.preventDefault(); act(); };
   if (!t) {
     if (page().view === 'list' && li && e.target.matches('.t bdi') && !getSelection().toString()) reword(li);
@@ -623,7 +623,7 @@ function move(by) {
   const at = stops.findIndex((s) => s.contains(document.activeElement));
   stops[at < 0 ? (by > 0 ? 0 : stops.length - 1) : Math.max(0, Math.min(stops.length - 1, at + by))]?.focus();
 }
-const item = () => document.activeElement.closest?.('#items > li[data-item]');
+const item = () => document.activeElement.closest?.('#items > li:has(.grip)'); // one that can be changed
 const shift = (by) => {
   const li = item(), items = all('#items > li[data-item]');
   if (li) edit(li, { do: 'move', to: items.indexOf(li) + by });

@@ -165,6 +165,7 @@ type listView struct {
 	MoreSubs         int
 	Stopped          string // where the work ended on a list that was left open
 	Archived         bool
+	Mirrored         bool   // its agent alone changes its items
 	Query            string // what was searched for
 	Match            string // the item that matches it
 }
@@ -181,12 +182,13 @@ type subView struct {
 type itemView struct {
 	ID, Title, Text string // Text is what is edited, where it is not the title
 	Status, Word    string
-	Reason          string    // why the item is blocked
+	Reason          string    // why the item is blocked; on a list's page also who does it, and what it waits for
 	Started         time.Time // zero unless the item is in progress and its agent is there
 	Long            bool
 	Took            string // how long the item was in progress; empty when unknown
 	Yours           string // what a person did to it that its agent has not seen
 	Editing         bool   // drawn with fields, for pages without script
+	Fixed           bool   // nobody can change it here
 	Wide            bool   // shown on wide cards alone
 	// What a revision changed: in words, and the text before.
 	Change, Was string
@@ -228,7 +230,7 @@ func viewOf(f family, now time.Time) listView {
 	v := listView{
 		ID: l.List.ID, Title: render.Safe(todo.Cut(l.Title(), maxShown)), Project: render.Safe(l.List.Project()), Path: render.Safe(shortPath(l.List.Workspace)),
 		Folder: l.List.Workspace, Agent: agentOf(l), State: f.state(), Place: f.place(now), Seq: f.seq(), Revision: l.Revision,
-		Created: l.List.Created, Updated: f.updated(), Progress: l.Progress(), Archived: l.Archived,
+		Created: l.List.Created, Updated: f.updated(), Progress: l.Progress(), Archived: l.Archived, Mirrored: l.List.Mirrored,
 	}
 	if len(l.Items) == 0 { // the work is all with sub-agents
 		for _, s := range f.subs {

@@ -18,11 +18,11 @@ var update = flag.Bool("update", false, "rewrite the golden record")
 // fullSnapshot returns a snapshot with every field set.
 func fullSnapshot() todo.Snapshot {
 	at := time.Date(2026, 11, 20, 9, 0, 0, 123456789, time.UTC)
-	item := todo.Item{ID: "3", Text: "Deploy <b>", Active: "Deploying", Status: todo.Blocked, Reason: "no key", Priority: "high", DueDate: "2026-12-01",
+	item := todo.Item{ID: "3", Text: "Deploy <b>", Active: "Deploying", Status: todo.Blocked, Reason: "no key", Priority: "high", DueDate: "2026-12-01", Owner: "reader", WaitsFor: "1,2",
 		Created: at, Started: at.Add(time.Second), Ended: at.Add(time.Minute)}
 	return todo.Snapshot{
 		List: todo.List{ID: "abc", Principal: "p", Conversation: "session:x", Client: "claude-code",
-			Name: "release", ParentConversation: "session:main", Parent: "main", Agent: "searcher", Workspace: "/work/app", First: "Write 発布", Created: at},
+			Name: "release", ParentConversation: "session:main", Parent: "main", Agent: "searcher", Workspace: "/work/app", Mirrored: true, First: "Write 発布", Created: at},
 		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at, GivenTitle: "Ship it", Archived: true, Deleted: true,
 		Writer:    todo.Writer{Client: "claude-code", Variant: "TodoWrite", Agent: "searcher", Person: true, Process: "p1"},
 		Operation: todo.Operation{ID: "op", Digest: "d"},

@@ -1,0 +1,89 @@
+package todo
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// This file has the edits of lists that mirror tasks: their items are numbered by
+// another program, belong to sub-agents, and wait for each other.
+
+// Put applies a line, which is written through view, to the item that it names by
+// id. If there is none it adds one with this id, before those with larger ones. It
+// changes nothing if the id is not a number from 1 to [MaxID].
+func (d *Draft) Put(view View, line Line) {
+	if i := (Snapshot{Items: d.items}).index(line.ID); i >= 0 {
+		d.items[i] = d.applyLine(view, &d.items[i], line)
+		return
+	}
+	n := itemNumber(line.ID)
+	if n == 0 {
+		return
+	}
+	status, _ := view.Core(line.Status)
+	last := max(d.lastID, n)
+	item := d.newItem(line, status)
+	item.ID, d.lastID = line.ID, last
+	at := slices.IndexFunc(d.items, func(o Item) bool { return itemNumber(o.ID) > n })
+	if at < 0 {
+		at = len(d.items)
+	}
+	d.items = slices.Insert(d.items, at, item)
+}
+
+// IsItemID reports whether an id is one that [Draft.Put] accepts.
+func IsItemID(id string) bool { return itemNumber(id) > 0 }
+
+// itemNumber returns the number that an item's id is, or 0 if it is none.
+func itemNumber(id string) int {
+	n, err := strconv.Atoi(id)
+	if err != nil || n < 1 || n > MaxID || strconv.Itoa(n) != id {
+		return 0
+	}
+	return n
+}
+
+// SetOwner says which sub-agent does an item; empty is none.
+func (d *Draft) SetOwner(id, owner string) {
+	if i := (Snapshot{Items: d.items}).index(id); i >= 0 {
+		d.items[i].Owner = owner
+	}
+}
+
+// WaitFor adds to the items that an item waits for. It passes over those that are
+// settled or not on the list, see [Draft.EndWaits].
+func (d *Draft) WaitFor(id string, others ...string) {
+	if i := (Snapshot{Items: d.items}).index(id); i >= 0 {
+		d.items[i].WaitsFor = d.openOf(append(d.items[i].Waits(), others...), id)
+	}
+}
+
+// EndWaits makes no item wait any more for one that is settled or not on the list.
+func (d *Draft) EndWaits() {
+	for i, item := range d.items {
+		if item.WaitsFor != "" {
+			d.items[i].WaitsFor = d.openOf(item.Waits(), item.ID)
+		}
+	}
+}
+
+// openOf returns those of some ids that are of open items other than one, each
+// once, as Item.WaitsFor has them.
+func (d *Draft) openOf(ids []string, not string) string {
+	var open []string
+	for _, id := range ids {
+		if item, ok := d.Item(id); ok && id != not && !item.Status.Settled() && !slices.Contains(open, id) {
+			open = append(open, id)
+		}
+	}
+	return strings.Join(open, ",")
+}
+
+// Waits returns the ids of the items that the item waits for.
+func (i Item) Waits() []string {
+	if i.WaitsFor == "" {
+		return nil
+	}
+	return strings.Split(i.WaitsFor, ",")
+}

@@ -1,0 +1,74 @@
+package panel_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/servertest"
+)
+
+// The page of a mirrored list has no controls for its items, and says why; what an
+// edit that is sent nevertheless is answered says so, too. It can be renamed, put away
+// and deleted.
+func TestPanelMirrored(t *testing.T) {
+	s := servertest.New(t, nil, nil)
+	web := servertest.Serve(t, s, nil)
+	out, err := s.Board.As("").Apply(t.Context(), todo.Write{
+		Target: todo.Target{Conversation: todo.Conversation{Key: "mirror:a", Client: "claude-code"}, Append: true},
+		Begin:  todo.List{Mirrored: true}, Writer: todo.Writer{Client: "claude-code"},
+		Change: func(d *todo.Draft) error {
+			d.Append("Read <b>it</b>", "Write it")
+			d.SetOwner("2", "reader")
+			d.WaitFor("2", "1")
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := web.URL + "/lists/" + out.After.List.ID
+	for _, address := range []string{list, list + "?item=1", list + "?revision=1"} {
+		html := page(t, address)
+		for _, control := range []string{`class="grip"`, `id="add"`, "data-menu", `value="status`, `name="text"`, `id="restore"`, "reword"} {
+			if strings.Contains(html, control) {
+				t.Errorf("%s has %s", address, control)
+			}
+		}
+	}
+	html := page(t, list)
+	for _, want := range []string{"Claude Code keeps this list in a todo tool of its own", "reader, waits for Read &lt;b&gt;it&lt;/b&gt;", `data-do="rename"`, `value="archive `, `value="delete"`} {
+		if !strings.Contains(html, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	for edit, status := range map[string]int{
+		`{"do":"status","id":"1","status":"completed"}`: http.StatusConflict,
+		`{"do":"add","text":"x"}`:                       http.StatusConflict,
+		`{"do":"rename","text":"x"}`:                    http.StatusOK,
+		`{"do":"archive","away":true}`:                  http.StatusOK,
+	} {
+		res, err := http.Post(list+"/edit", "application/json", strings.NewReader(edit))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if res.StatusCode != status || status == http.StatusConflict && !strings.Contains(string(body), todo.ErrMirrored.Error()) {
+			t.Errorf("%s: %d %s", edit, res.StatusCode, body)
+		}
+	}
+	var documents []struct {
+		Mirrored bool
+		Items    []struct {
+			Owner    string
+			WaitsFor []string `json:"waits_for"`
+		}
+	}
+	servertest.GetJSON(t, web.URL+"/api/lists", &documents)
+	if d := documents[0]; !d.Mirrored || d.Items[1].Owner != "reader" || len(d.Items[1].WaitsFor) != 1 {
+		t.Errorf("as JSON: %+v", d)
+	}
+}
