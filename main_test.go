@@ -15,7 +15,7 @@ import (
 // "/..." also allows all packages below it.
 func allowedImports() map[string][]string {
 	model := "internal/todo"
-	everything := []string{"server/...", "server", "tools", "prompts", model, "internal/store/...", "internal/store", "internal/render", "internal/watch", "internal/remote", "internal/audit", "internal/install"}
+	everything := []string{"server/...", "server", "tools", "prompts", model, "internal/store/...", "internal/store", "internal/render", "internal/watch", "internal/remote", "internal/audit", "internal/install", "internal/hook"}
 	return map[string][]string{
 		".":                        {"internal/cli"},
 		"prompts":                  {},
@@ -49,6 +49,7 @@ func allowedImports() map[string][]string {
 		"internal/store/sqlite":    {model, "internal/store/record"},
 		"internal/store/postgres":  {model, "internal/store/record"},
 		"internal/store/storetest": {model},
+		"internal/hook":            {"server", "tools", model},
 		"internal/remote":          {model, "internal/render"},
 		"internal/watch":           {model, "internal/render", "internal/remote"},
 		"internal/cmd/shots":       everything,

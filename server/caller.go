@@ -130,6 +130,16 @@ func IsChatKey(key string) bool { return strings.HasPrefix(key, chatKind) }
 
 const chatKind = "chat:"
 
+// MirrorKey returns the key of a chat as the holder of the list that mirrors its
+// host's own todo list: a chat may use both tools.
+func MirrorKey(id string) string { return "mirror:" + opaque(id) }
+
+// AgentKey returns the key of a sub-agent by that of its main agent's conversation.
+func AgentKey(main, agent string) string { return main + "/agent:" + opaque(agent) }
+
+// AgentName returns the name of a sub-agent as lists have it.
+func AgentName(agent string) string { return todo.Cut(strings.ToValidUTF8(agent, "?"), 64) }
+
 // conversation is step 2: the host sent a conversation id in _meta.
 func (s *Server) conversation(r request, c *caller) bool {
 	for _, key := range append(conversationKeys(), s.Conversations...) {
@@ -227,7 +237,7 @@ func (s *Server) subAgent(r request, c *caller) {
 			main.Key, main.Hint, main.Shared, main.Name = conversationKey(metaConversation, parent), false, false, ""
 		}
 		c.who = main
-		c.who.Key += "/agent:" + opaque(agent)
+		c.who.Key = AgentKey(c.who.Key, agent)
 	case thread != "" && session != "" && session != thread && strings.HasPrefix(main.Key, conversationKey(metaCodexThread, thread)):
 		agent = "agent " + todo.Cut(thread[max(0, len(thread)-8):], 8)
 		main.Key = conversationKey(metaCodexThread, session)
@@ -235,7 +245,7 @@ func (s *Server) subAgent(r request, c *caller) {
 		return
 	}
 	c.parent, c.who.Name = main.Holder(), ""
-	c.agent = todo.Cut(strings.ToValidUTF8(agent, "?"), 64)
+	c.agent = AgentName(agent)
 }
 
 // workspace returns the folder that the caller works in: what a hook said, else

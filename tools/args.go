@@ -3,6 +3,7 @@ package tools
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -16,6 +17,10 @@ type shape struct {
 	view   todo.View
 	text   string // key of the text, such as "content"
 	active string // key of the active text; "" if the variant has none
+	// mayLack is true when an item may be without the active text, and words are
+	// those that a status may be; nil is what the view accepts.
+	mayLack bool
+	words   []string
 	// maxItems and maxText (runes) are the variant's own limits; 0 means that
 	// only the hard caps apply.
 	maxItems, maxText int
@@ -136,9 +141,9 @@ func (r *reader) line(v value, path string, s shape) todo.Line {
 	line := todo.Line{
 		ID:     r.id(v.get("id"), path+".id"),
 		Text:   r.text(v.get(s.text), path+"."+s.text, s.maxText),
-		Status: r.status(v.get("status"), path+".status", s.view),
+		Status: r.status(v.get("status"), path+".status", s.statuses()),
 	}
-	if s.active != "" {
+	if s.active != "" && !(s.mayLack && v.get(s.active).missing()) {
 		line.Active = r.text(v.get(s.active), path+"."+s.active, s.maxText)
 	}
 	return line
@@ -175,8 +180,16 @@ func (r *reader) text(v value, path string, maxText int) string {
 	return text
 }
 
-func (r *reader) status(v value, path string, view todo.View) string {
-	expected := todo.Quote(view.Accepts())
+// statuses returns the words that a status may be.
+func (s shape) statuses() []string {
+	if s.words != nil {
+		return s.words
+	}
+	return s.view.Accepts()
+}
+
+func (r *reader) status(v value, path string, words []string) string {
+	expected := todo.Quote(words)
 	switch {
 	case v.kind == 0:
 		r.problem(path, r.words.Required)
@@ -185,10 +198,8 @@ func (r *reader) status(v value, path string, view todo.View) string {
 		r.problemf(path, r.words.WrongType, expected, v.name())
 		return ""
 	}
-	for _, word := range view.Accepts() {
-		if v.text == word {
-			return word
-		}
+	if slices.Contains(words, v.text) {
+		return v.text
 	}
 	r.problemf(path, r.words.WrongType, expected, "'"+unquotedExcerpt(v.text)+"'")
 	return ""

@@ -40,7 +40,7 @@ func listTick(w prompts.Words) variant {
 		if args.get("item_id").missing() {
 			r.problem("item_id", w.Required)
 		}
-		status := todo.Status(r.status(args.get("status"), "status", v.view))
+		status := todo.Status(r.status(args.get("status"), "status", v.view.Accepts()))
 		return &Call{Item: item, Seen: r.revision(args.get("revision"), "revision"), Change: func(d *todo.Draft) error {
 			if !d.SetStatus(item, status) {
 				return &todo.InputError{Problems: []todo.Problem{{Path: "item_id", Message: "The item is not on the list any more"}}}

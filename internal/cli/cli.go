@@ -36,10 +36,12 @@ type command struct {
 	flags func(*flag.FlagSet) func(ctx context.Context, a *app, args []string) error
 }
 
-// The titles under which help shows commands.
+// The titles under which help shows commands. Those of aboutHooks run silently where
+// a client runs them, see runSilently.
 const (
 	aboutServers = "For agents and browsers"
 	aboutClients = "In your client"
+	aboutHooks   = "Run by clients, silently"
 	aboutLists   = "For people"
 	aboutStore   = "For the store"
 	aboutProgram = "About the program"
@@ -57,6 +59,7 @@ func commands() []command {
 		{"token", "new NAME|list|revoke NAME", "Make, list and revoke the tokens by which clients sign in", "todo-mcp token new laptop --tokens tokens", aboutServers, []group{tokenGroup}, tokenFlags},
 		{"install", "[CLIENT...]", "Add the server to MCP clients; without CLIENT to those found here", "todo-mcp install claude-code", aboutClients, nil, installFlags},
 		{"uninstall", "[CLIENT...]", "Take the server away from MCP clients", "todo-mcp uninstall claude-code", aboutClients, nil, uninstallFlags},
+		{"hook", "", "Mirror the todo list of a client's own tool", "todo-mcp hook < event.json", aboutHooks, writes, noFlags((*app).hook)},
 		{"watch", "[LIST]", "Watch lists live in the terminal; one, or all that move", "todo-mcp watch --notify", aboutLists, append(lists, watchGroup), watchFlags},
 		{"show", "[LIST]", "Show a list: by its title, name or id, or the last one", "todo-mcp show release --format markdown", aboutLists, []group{storeGroup, listGroup}, showFlags},
 		{"lists", "", "Show all lists, those at work first", "todo-mcp lists --state waiting", aboutLists, []group{storeGroup}, listsFlags},
@@ -101,13 +104,22 @@ func Run(ctx context.Context, args []string, env Env) error {
 	if !ok && !isCompletion(name) {
 		return fmt.Errorf("todo-mcp: %w", noCommand(name))
 	}
-	var root *cobra.Command
+	var of []command
 	if ok {
-		root = tree(env, c) // a server starts sooner without the flags of the others
+		of = []command{c} // a server starts sooner without the flags of the others
 	} else {
-		root = Tree(env)
+		of = commands()
 	}
-	root.SetArgs(append([]string{name}, rest...))
+	if c.about == aboutHooks && !isTerminal(env.Stdin) && !slices.ContainsFunc(rest, isHelp) {
+		runSilently(env, func(env Env) error { return execute(ctx, tree(env, of...), name, rest) })
+		return nil
+	}
+	return execute(ctx, tree(env, of...), name, rest)
+}
+
+// execute runs the command of a tree that has a name.
+func execute(ctx context.Context, root *cobra.Command, name string, args []string) error {
+	root.SetArgs(append([]string{name}, args...))
 	err := root.ExecuteContext(ctx)
 	if verbatim := (*verbatimError)(nil); err == nil || errors.As(err, &verbatim) {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"todo-mcp/internal/hook"
 	"todo-mcp/internal/install"
 	"todo-mcp/internal/todo"
 )
@@ -86,10 +87,11 @@ func fixedBounds() string {
 		{todo.MaxItems, "items of a list", "the tool's result, an edit on the panel, an import"},
 		{todo.MaxText, "characters of a text", "the same"},
 		{todo.MaxName, "characters of a list's name", "`--list`, `?list=` and `Todo-List` (400), an import"},
-		{todo.MaxDetail, "characters of a priority or due date", "the tool's result, an import"},
+		{todo.MaxDetail, "characters of a priority, due date or owner", "the tool's result, an import"},
 		{todo.MaxRequest, "bytes of a message, a body, a command's input, a markdown import", "413 over HTTP, the tool's result or an error on stdio, the command"},
 		{todo.MaxWorkspace, "bytes of a workspace", "cut; an import refuses it"},
 		{todo.MaxLabel, "bytes of an id, a client or an agent in an import", "the import"},
+		{hook.MaxEvent, "bytes of what a host tells a hook", "nowhere: a line in hook.log"},
 		{64, "levels of nesting in a message", "400 over HTTP, an error on stdio"},
 		{32 << 10, "bytes of an HTTP header", "431"},
 		{200, "bytes of a resource's address in a subscription", "an error: no such resource"},

@@ -73,7 +73,7 @@ func distance(a, b string) int {
 func printOverview(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString("todo-mcp keeps the todo lists of AI agents: safe on disk, and watched live.\n")
-	for _, about := range []string{aboutServers, aboutClients, aboutLists, aboutStore, aboutProgram} {
+	for _, about := range []string{aboutServers, aboutClients, aboutHooks, aboutLists, aboutStore, aboutProgram} {
 		fmt.Fprintf(&b, "\n%s:\n", about)
 		for _, c := range commands() {
 			if c.about == about {

@@ -13,8 +13,10 @@ import (
 
 // isTerminalIn reports whether standard input is a terminal, in which a person can
 // be asked.
-func (a *app) isTerminalIn() bool {
-	f, ok := a.Stdin.(*os.File)
+func (a *app) isTerminalIn() bool { return isTerminal(a.Stdin) }
+
+func isTerminal(in io.Reader) bool {
+	f, ok := in.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

@@ -89,7 +89,7 @@ func (a *app) statusList(ctx context.Context, lists todo.Lists, args []string, c
 		return openIn(ctx, lists, absolute(o.folder), nil)
 	}
 	if chat.Session != "" {
-		held, err := lists.Held(ctx, todo.Target{Conversation: todo.Conversation{Key: server.ChatKey(chat.Session)}})
+		held, err := ofChat(ctx, lists, chat.Session)
 		if err == nil || !errors.Is(err, todo.ErrNotFound) {
 			return held, err
 		}
@@ -97,7 +97,29 @@ func (a *app) statusList(ctx context.Context, lists todo.Lists, args []string, c
 	// Another chat's list is not shown as this one's. Where chats cannot be told
 	// apart, as over HTTP, the folder's list is that of all its chats.
 	folder := cmp.Or(o.folder, chat.Workspace.Project, chat.Workspace.Current, chat.Folder)
-	return openIn(ctx, lists, absolute(folder), func(l todo.Snapshot) bool { return !server.IsChatKey(l.List.Conversation) })
+	return openIn(ctx, lists, absolute(folder), func(l todo.Snapshot) bool {
+		return !server.IsChatKey(l.List.Conversation) && !l.List.Mirrored
+	})
+}
+
+// ofChat returns the list that a chat holds: by our tools, or in a todo tool of its
+// host's own; of both the open one, or the one that changed last. It returns
+// [todo.ErrNotFound] when there is neither.
+func ofChat(ctx context.Context, lists todo.Lists, session string) (chosen todo.Snapshot, err error) {
+	for _, key := range []string{server.ChatKey(session), server.MirrorKey(session)} {
+		held, err := lists.Held(ctx, todo.Target{Conversation: todo.Conversation{Key: key}})
+		switch {
+		case errors.Is(err, todo.ErrNotFound):
+		case err != nil:
+			return todo.Snapshot{}, err
+		case chosen.Revision == 0, held.Open() && !chosen.Open(), held.Open() == chosen.Open() && held.Updated.After(chosen.Updated):
+			chosen = held
+		}
+	}
+	if chosen.Revision == 0 {
+		return chosen, todo.ErrNotFound
+	}
+	return chosen, nil
 }
 
 // openIn returns the open list of a folder, or of the nearest folder above it that

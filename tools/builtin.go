@@ -1,0 +1,133 @@
+package tools
+
+import (
+	"encoding/json"
+	"slices"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
+)
+
+// BuiltIn is a todo tool that a host has itself. A list mirrors what it is called
+// with (docs/hooks.md).
+type BuiltIn struct {
+	// Host is the client that has the tool, as it names itself in MCP, and Name is
+	// the tool's.
+	Host, Name string
+	// OneList is true when the sub-agents of a chat write the list of its main agent.
+	OneList bool
+	read    func(r *reader, input, response value) *Call
+}
+
+// BuiltIns returns all built-in tools that are known.
+func BuiltIns() []BuiltIn {
+	return []BuiltIn{
+		{"claude-code", "TodoWrite", false, wholeList("todos", "content")},
+		{"claude-code", "TaskCreate", true, taskCreate},
+		{"claude-code", "TaskUpdate", true, taskUpdate},
+		{"claude-code", "TaskList", true, taskList},
+		{"gemini-cli", "write_todos", false, wholeList("todos", "description")},
+		{"codex", "update_plan", false, wholeList("plan", "step")},
+		{"opencode", "todowrite", false, wholeList("todos", "content")},
+		{"cursor", "TodoWrite", false, cursorTodos},
+	}
+}
+
+// FindBuiltIn returns the built-in tool with a name; of several hosts that have one,
+// that of host, which may be empty, or else of the first.
+func FindBuiltIn(host, name string) (BuiltIn, bool) {
+	all := slices.DeleteFunc(BuiltIns(), func(b BuiltIn) bool { return b.Name != name || host != "" && b.Host != host })
+	if len(all) == 0 {
+		return BuiltIn{}, false
+	}
+	return all[0], true
+}
+
+// Read parses and checks what the tool was called with and what it answered, which
+// are raw JSON; either may be empty. The call is nil if the list is as it was. The
+// error is [ErrInvalidJSON] or a [*todo.InputError].
+func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
+	english, err := prompts.WordsIn(prompts.Languages()[0])
+	if err != nil {
+		return nil, err
+	}
+	var parts [2]value
+	for i, raw := range []json.RawMessage{input, response} {
+		if len(raw) == 0 {
+			continue
+		}
+		if parts[i], err = parse(raw); err != nil {
+			return nil, ErrInvalidJSON
+		}
+	}
+	r := &reader{words: english}
+	call := b.read(r, parts[0], parts[1])
+	return call, r.err()
+}
+
+// wholeList returns the reader of a tool that takes the whole list.
+func wholeList(field, text string) func(*reader, value, value) *Call {
+	return func(r *reader, input, _ value) *Call {
+		items := r.hostItems(input, field, text)
+		return &Call{Lines: items.lines, Change: func(d *todo.Draft) error {
+			d.Replace(todo.CoreView(), items.lines)
+			items.setDetails(d)
+			return nil
+		}}
+	}
+}
+
+// hostItems are the items that a built-in tool is called with.
+type hostItems struct {
+	lines   []todo.Line // without ids: those of a host are its own
+	details []itemDetails
+}
+
+// hostItems reads items under a field, whose text is under a key. Hosts use the core
+// statuses, each some of them.
+func (r *reader) hostItems(input value, field, text string) (items hostItems) {
+	s := shape{view: todo.CoreView(), text: text, active: "activeForm", mayLack: true, words: coreWords()}
+	elements, ok := r.list(r.arguments(input, field), field, false)
+	if !ok {
+		return items
+	}
+	items.lines = r.lines(elements, field, s)
+	items.details = r.details(elements[:len(items.lines)], field)
+	for i := range items.lines {
+		items.lines[i].ID = ""
+	}
+	return items
+}
+
+// coreWords returns the core statuses as words.
+func coreWords() (words []string) {
+	for _, status := range todo.Statuses() {
+		words = append(words, string(status))
+	}
+	return words
+}
+
+// setDetails sets the priorities of the items in a draft that has them.
+func (h hostItems) setDetails(d *todo.Draft) { setDetails(d, todo.CoreView(), h.lines, h.details) }
+
+// cursorTodos reads Cursor's tool, which with merge true adds items to the list and
+// changes those with the same text.
+func cursorTodos(r *reader, input, response value) *Call {
+	if input.get("merge").kind != 't' {
+		return wholeList("todos", "content")(r, input, response)
+	}
+	items := r.hostItems(input, "todos", "content")
+	return &Call{Append: true, Change: func(d *todo.Draft) error {
+		for _, line := range items.lines {
+			at := slices.IndexFunc(d.Items(), func(i todo.Item) bool { return todo.Fold(i.Text) == todo.Fold(line.Text) })
+			if at < 0 {
+				line.ID = d.Append(line.Text)[0].ID
+			} else {
+				line.ID = d.Items()[at].ID
+			}
+			d.Put(todo.CoreView(), line)
+		}
+		items.setDetails(d)
+		return nil
+	}}
+}
