@@ -126,7 +126,7 @@ func TestRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, byName(t, name))
 			r.report(r.run(resume, newPlan("Bake bread", 4, 0)))
-			r.report(r.run(resume, plan{id: planIDs.Add(1), reads: "todo://list"}))
+			r.report(r.run(resume, call("ReadMcpResourceTool", object{"server": "todo", "uri": "todo://list"})))
 			if shown := r.shown(); !strings.Contains(shown, "Bake bread") {
 				t.Errorf("the model reads %s", shown)
 			}

@@ -4,6 +4,7 @@ package hosts
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -129,12 +130,16 @@ func codex(r *rig, first bool, w way) (args, env []string) {
 	return args, []string{"CODEX_HOME=" + filepath.Join(r.home, "codex")}
 }
 
-func geminiFiles(r *rig) {
+func geminiFiles(r *rig) { r.geminiSettings(nil) }
+
+// geminiSettings writes Gemini CLI's settings, with more.
+func (r *rig) geminiSettings(more object) {
 	var settings object
 	_ = json.Unmarshal([]byte(r.mcpServers(object{"trust": true, "type": "stdio"})), &settings)
 	settings["security"] = object{"auth": object{"selectedType": "gemini-api-key"}}
 	settings["general"] = object{"enableAutoUpdate": false}
 	settings["privacy"] = object{"usageStatisticsEnabled": false}
+	maps.Copy(settings, more)
 	raw, _ := json.Marshal(settings)
 	r.file(".gemini/settings.json", string(raw))
 }

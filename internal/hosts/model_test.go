@@ -25,6 +25,7 @@ type model struct {
 
 	mu       sync.Mutex
 	script   []plan
+	agent    []plan // the script of sub-agents
 	requests []modelRequest
 	other    []string // requests that are no turn of the conversation
 	// answered is called with the newest tool result that the model is shown and
@@ -36,8 +37,12 @@ type model struct {
 type modelRequest struct {
 	Tools   []string // names of the tools that it offers
 	Results []string // texts of the tool results in it, oldest first
+	Agent   bool     // it is a sub-agent's, see agentPrompt
 	Raw     string
 }
+
+// agentPrompt is what sub-agents are asked, by which the model tells them apart.
+const agentPrompt = "You are the sub-agent."
 
 func newModel(t *testing.T) *model {
 	m := &model{}
@@ -66,6 +71,10 @@ func (m *model) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var body object
 	_ = json.Unmarshal(raw, &body)
 	r := modelRequest{Tools: toolNames(body["tools"], ""), Results: results(body), Raw: string(raw)}
+	if messages, _ := body["messages"].([]any); len(messages) > 0 {
+		first, _ := json.Marshal(messages[0])
+		r.Agent = strings.Contains(string(first), agentPrompt)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var p *plan // to write; nil is the final text
@@ -103,11 +112,15 @@ func (m *model) next(r modelRequest) *plan {
 	if n := len(r.Results); n > 0 && m.answered != nil {
 		m.answered(n-1, r.Results[n-1])
 	}
-	if len(m.script) == 0 {
+	script := &m.script
+	if r.Agent {
+		script = &m.agent
+	}
+	if len(*script) == 0 {
 		return nil
 	}
-	p := m.script[0]
-	m.script = m.script[1:]
+	p := (*script)[0]
+	*script = (*script)[1:]
 	return &p
 }
 
@@ -208,8 +221,14 @@ func anthropicEvents(p *plan, tool string) []object {
 func openAIEvents(p *plan, tool string) []object {
 	item := object{"type": "message", "id": "msg_1", "role": "assistant", "content": []any{object{"type": "output_text", "text": "Done."}}}
 	if p != nil {
-		namespace, name, _ := strings.Cut(tool, ".")
-		item = object{"type": "function_call", "id": p.callID("fc_"), "call_id": p.callID("call_"), "namespace": namespace, "name": name, "arguments": p.json()}
+		namespace, name, deep := strings.Cut(p.tool(tool), ".")
+		if !deep {
+			namespace, name = "", namespace
+		}
+		item = object{"type": "function_call", "id": p.callID("fc_"), "call_id": p.callID("call_"), "name": name, "arguments": p.json()}
+		if deep {
+			item["namespace"] = namespace
+		}
 	}
 	return []object{
 		{"type": "response.created", "response": object{"id": "resp_1"}},
@@ -222,7 +241,7 @@ func openAIEvents(p *plan, tool string) []object {
 func geminiEvents(p *plan, tool string) []object {
 	part := object{"text": "Done."}
 	if p != nil {
-		part = object{"functionCall": object{"name": tool, "args": p.arguments()}}
+		part = object{"functionCall": object{"name": p.tool(tool), "args": p.arguments()}}
 	}
 	return []object{{
 		"candidates":    []any{object{"index": 0, "finishReason": "STOP", "content": object{"role": "model", "parts": []any{part}}}},

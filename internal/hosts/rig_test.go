@@ -33,12 +33,17 @@ import (
 // patience is how long one run of a client may take.
 const patience = 60 * time.Second
 
-// plan is one write of TodoWrite, or a read of a resource by Claude Code's own
-// tool.
+// plan is one write of TodoWrite, or a call of another tool of the client.
 type plan struct {
 	id    int64 // of the call
 	items []todoItem
-	reads string // the address of the resource; empty for a write
+	other string // the name of the other tool; empty for a write
+	input object // what that is called with
+}
+
+// call returns a call of a tool of the client's own.
+func call(tool string, input object) plan {
+	return plan{id: planIDs.Add(1), other: tool, input: input}
 }
 
 type todoItem struct {
@@ -67,19 +72,14 @@ func newPlan(subject string, n, done int) plan {
 }
 
 func (p plan) arguments() object {
-	if p.reads != "" {
-		return object{"server": "todo", "uri": p.reads}
+	if p.other != "" {
+		return p.input
 	}
 	return object{"todos": p.items}
 }
 
 // tool returns the tool to call, which is write for a write.
-func (p plan) tool(write string) string {
-	if p.reads != "" {
-		return "ReadMcpResourceTool"
-	}
-	return write
-}
+func (p plan) tool(write string) string { return cmp.Or(p.other, write) }
 
 func (p plan) callID(prefix string) string { return fmt.Sprintf("%sstandin%d", prefix, p.id) }
 

@@ -1,0 +1,261 @@
+//go:build hosts && linux
+
+package hosts
+
+import (
+	"context"
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/hook"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+)
+
+// hooked returns the hooks of a client as its settings have them.
+func hooked(r *rig, client string) map[string][]any {
+	r.t.Helper()
+	i := slices.IndexFunc(hook.Setups(), func(s hook.Setup) bool { return s.Client == client })
+	return hook.Setups()[i].Settings(serverFile + " hook --store sqlite:" + r.store)
+}
+
+func asJSON(v any) string {
+	raw, _ := json.Marshal(v)
+	return string(raw)
+}
+
+// claudeTools runs Claude Code with a todo tool of its own, which its current models
+// do not have.
+func claudeTools(settings ...string) func(*rig, bool, way) (args, env []string) {
+	return func(r *rig, first bool, w way) (args, env []string) {
+		args, env = claude(r, first, w)
+		return args, append(append(env, "CLAUDE_CODE_ENABLE_TODO_TOOLS=1"), settings...)
+	}
+}
+
+func claudeHookFiles(r *rig) {
+	claudeFiles(r)
+	r.file(".claude/settings.json", asJSON(object{"hooks": hooked(r, "claude-code")}))
+}
+
+// found returns the list that a conversation began.
+func (r *rig) found(conversation string) todo.Snapshot {
+	r.t.Helper()
+	for _, l := range r.lists() {
+		if l.List.Conversation == conversation {
+			return l
+		}
+	}
+	r.logLists()
+	r.t.Fatalf("no list was begun by %s", conversation)
+	return todo.Snapshot{}
+}
+
+// statesNow returns how the lists stand.
+func (r *rig) statesNow() (states map[string]todo.State) {
+	r.t.Helper()
+	r.read(func(ctx context.Context, s todo.Store) (err error) {
+		board := todo.NewBoard(s)
+		defer board.Close()
+		all, err := board.As("").Find(ctx, todo.Query{})
+		if err == nil {
+			states, err = board.As("").States(ctx, all...)
+		}
+		return err
+	})
+	return states
+}
+
+// transcript logs a list with its history.
+func (r *rig) transcript(l todo.Snapshot) {
+	r.t.Helper()
+	for _, args := range [][]string{{"show", l.List.ID}, {"history", l.List.ID}} {
+		cmd := exec.CommandContext(r.t.Context(), serverFile, append(args, "--store", "sqlite:"+r.store)...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			r.t.Error(err)
+		}
+		r.t.Logf("$ todo-mcp %s\n%s", args[0], out)
+	}
+}
+
+// checkMirrored checks a list that mirrors a client's own.
+func (r *rig) checkMirrored(l todo.Snapshot, stands todo.State, client, items string) {
+	r.t.Helper()
+	r.transcript(l)
+	var got []string
+	for _, i := range l.Items {
+		got = append(got, i.ID+" "+string(i.Status)+" "+i.Text)
+	}
+	if strings.Join(got, "/") != items || !l.List.Mirrored || l.List.Client != client || l.List.Workspace != r.dir {
+		r.t.Errorf("list %+v with %q, want %q", l.List, got, items)
+	}
+	if state := r.statesNow()[l.List.ID]; state != stands {
+		r.t.Errorf("after the session the list is %s, want %s", state, stands)
+	}
+}
+
+// TodoWrite of Claude Code itself is on the board. In the same session its main agent
+// and a sub-agent write the same plan with our tool: each has a list of its own, the
+// sub-agent's below the other, which nothing on the wire tells.
+func TestHooksOfClaudeCode(t *testing.T) {
+	r := newRig(t, client{name: "claude-hooks", files: claudeHookFiles, command: claudeTools("CLAUDE_CODE_ENABLE_TASKS=0")})
+	r.model.agent = []plan{newPlan("Bake bread", 3, 0), newPlan("Bake bread", 3, 1)}
+	r.report(r.run(anew,
+		call("TodoWrite", newPlan("Build the parser", 3, 0).arguments()),
+		call("Agent", object{"description": "Bake", "prompt": agentPrompt, "subagent_type": "general-purpose", "run_in_background": false}),
+		call("TodoWrite", newPlan("Build the parser", 3, 1).arguments()),
+		newPlan("Bake bread", 3, 2),
+	))
+	r.logLists()
+	r.checkMirrored(r.found(server.MirrorKey(session)), todo.LeftOpen, "claude-code", "1 completed Build the parser, part 1/2 in_progress Build the parser, part 2/3 pending Build the parser, part 3")
+	ours := r.found(server.ChatKey(session))
+	if ours.List.Mirrored || ours.Revision != 1 || completed(ours) != 2 {
+		t.Errorf("the main agent's list is %+v", ours)
+	}
+	i := slices.IndexFunc(r.lists(), func(l todo.Snapshot) bool { return l.List.Agent != "" })
+	if i < 0 {
+		t.Fatal("the sub-agent has no list")
+	}
+	if sub := r.lists()[i]; sub.List.Parent != ours.List.ID || completed(sub) != 1 || sub.Revision != 2 || !strings.HasPrefix(sub.List.Agent, "general-purpose ") {
+		t.Errorf("the sub-agent's list is %+v", sub)
+	}
+	// The chat goes on later: its mirrored list does, too.
+	r.report(r.run(resume, call("TodoWrite", newPlan("Build the parser", 3, 2).arguments())))
+	if l := r.found(server.MirrorKey(session)); l.Revision != 3 || completed(l) != 2 {
+		t.Errorf("after --resume: %+v", l)
+	}
+}
+
+// Tasks of Claude Code itself are on the board, with their ids and what they wait for.
+func TestTasksOfClaudeCode(t *testing.T) {
+	r := newRig(t, client{name: "claude-tasks", files: claudeHookFiles, command: claudeTools()})
+	create := func(subject string) plan {
+		return call("TaskCreate", object{"subject": subject, "description": subject, "activeForm": "At: " + subject})
+	}
+	r.model.agent = []plan{create("Ask a baker"), call("TaskUpdate", object{"taskId": "4", "status": "in_progress"})}
+	r.report(r.run(anew, create("Read the grammar"), create("Write the lexer"), create("Run the tests"),
+		call("TaskUpdate", object{"taskId": "3", "addBlockedBy": []string{"1", "2"}}),
+		call("TaskUpdate", object{"taskId": "1", "status": "in_progress", "owner": "reader"}),
+		call("TaskUpdate", object{"taskId": "1", "status": "completed"}),
+		call("Agent", object{"description": "Ask", "prompt": agentPrompt, "subagent_type": "general-purpose", "run_in_background": false}),
+		call("TaskUpdate", object{"taskId": "2", "status": "deleted"}),
+		call("TaskList", object{}),
+	))
+	l := r.found(server.MirrorKey(session))
+	r.checkMirrored(l, todo.LeftOpen, "claude-code", "1 completed Read the grammar/3 pending Run the tests/4 in_progress Ask a baker")
+	if l.Items[0].Owner != "reader" || l.Items[1].WaitsFor != "" || len(r.lists()) != 1 {
+		t.Errorf("items %+v", l.Items)
+	}
+}
+
+// The plugin passes its manifest's check, and brings server and hooks by itself.
+func TestPluginOfClaudeCode(t *testing.T) {
+	plugin, err := filepath.Abs(filepath.Join("..", "..", "packaging", "claude-code"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, client{name: "claude-plugin", files: func(*rig) {}, command: func(r *rig, first bool, w way) (args, env []string) {
+		args, env = claudeTools("CLAUDE_CODE_ENABLE_TASKS=0")(r, first, w)
+		strict := slices.Index(args, "--strict-mcp-config") // and --mcp-config FILE
+		return append(slices.Delete(args, strict, strict+3), "--plugin-dir", plugin, "--allowedTools", "mcp__plugin_todo-mcp_todo__TodoWrite"), env
+	}})
+	r.store = filepath.Join(r.home, ".local", "state", "todo-mcp", "todo.db")
+	if out, err := execute(t, r.home, r.dir, []string{program(t, "@anthropic-ai/claude-code-*/claude"), "plugin", "validate", plugin, "--strict"}, nil); err != nil {
+		t.Errorf("the manifest is refused: %v\n%s", err, out)
+	}
+	r.run(anew,
+		call("TodoWrite", newPlan("Build the parser", 3, 1).arguments()),
+		call("mcp__plugin_todo-mcp_todo__TodoWrite", newPlan("Bake bread", 3, 0).arguments()))
+	r.logLists()
+	r.checkMirrored(r.found(server.MirrorKey(session)), todo.LeftOpen, "claude-code", "1 completed Build the parser, part 1/2 in_progress Build the parser, part 2/3 pending Build the parser, part 3")
+	if ours := r.found(server.ChatKey(session)); ours.List.Mirrored {
+		t.Errorf("ours is %+v", ours.List)
+	}
+}
+
+// Codex' update_plan is on the board.
+func TestHooksOfCodex(t *testing.T) {
+	r := newRig(t, client{name: "codex-hooks", files: func(r *rig) {
+		codexFiles(r)
+		r.file("codex/hooks.json", asJSON(object{"hooks": hooked(r, "codex")}))
+	}, command: func(r *rig, first bool, w way) (args, env []string) {
+		args, env = codex(r, first, w)
+		return append(args, "--dangerously-bypass-hook-trust", "-c", "tools.update_plan.enabled=true"), env
+	}})
+	step := func(first, second string) plan {
+		return call("update_plan", object{"plan": []object{{"step": "Read the grammar", "status": first}, {"step": "Write the lexer", "status": second}}})
+	}
+	r.report(r.run(anew, step("in_progress", "pending"), newPlan("Bake bread", 3, 0), step("completed", "in_progress")))
+	r.checkOther("codex", "1 completed Read the grammar/2 in_progress Write the lexer")
+}
+
+// Gemini CLI's write_todos is on the board.
+func TestHooksOfGemini(t *testing.T) {
+	r := newRig(t, client{name: "gemini-hooks", command: gemini, files: func(r *rig) {
+		r.geminiSettings(object{"hooks": hooked(r, "gemini")})
+	}})
+	write := func(first, second string) plan {
+		return call("write_todos", object{"todos": []object{{"description": "Read the grammar", "status": first}, {"description": "Write the lexer", "status": second}}})
+	}
+	r.report(r.run(anew, write("in_progress", "pending"), newPlan("Bake bread", 3, 0), write("completed", "blocked")))
+	r.checkOther("gemini-cli", "1 completed Read the grammar/2 blocked Write the lexer")
+}
+
+// opencode's todowrite is on the board, by its plugin; what a session's sub-agent
+// writes is too.
+func TestPluginOfOpencode(t *testing.T) {
+	r := newRig(t, client{name: "opencode-plugin", files: opencodeFiles, command: func(r *rig, _ bool, _ way) (args, env []string) {
+		return []string{program(r.t, "opencode-linux-x64/bin/opencode"), "run", "go"}, []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1"}
+	}})
+	write := func(first, second string) plan {
+		return call("todowrite", object{"todos": []object{{"content": "Read the grammar", "status": first, "priority": "high"}, {"content": "Write the lexer", "status": second, "priority": "low"}}})
+	}
+	r.model.agent = []plan{call("todowrite", object{"todos": []object{{"content": "Bake bread", "status": "in_progress", "priority": "low"}}})}
+	r.run(anew, write("in_progress", "pending"), newPlan("Paint it", 2, 0),
+		call("task", object{"description": "Bake", "prompt": agentPrompt, "subagent_type": "general"}),
+		write("completed", "in_progress"))
+	r.logLists()
+	var main, sub todo.Snapshot
+	for _, l := range r.lists() {
+		switch {
+		case l.List.Mirrored && l.List.Agent == "":
+			main = l
+		case l.List.Mirrored:
+			sub = l
+		}
+	}
+	// A session that is left can be gone on with: it does not say that it ends.
+	r.checkMirrored(main, todo.Working, "opencode", "1 completed Read the grammar/2 in_progress Write the lexer")
+	if sub.List.Parent != main.List.ID || sub.List.First != "Bake bread" || r.statesNow()[sub.List.ID] != todo.LeftOpen {
+		t.Errorf("the sub-agent's list is %+v", sub)
+	}
+}
+
+func opencodeFiles(r *rig) {
+	r.file(".config/opencode/opencode.json", asJSON(object{
+		"autoupdate": false, "model": "anthropic/claude-sonnet-4-5", "small_model": "anthropic/claude-sonnet-4-5",
+		"provider": object{"anthropic": object{"options": object{"baseURL": r.model.URL + "/v1", "apiKey": "x"}}},
+		"mcp":      object{"todo": object{"type": "local", "command": r.server, "enabled": true}},
+		"agent":    object{"general": object{"permission": object{"todowrite": "allow"}}}, // sub-agents have none
+	}))
+	i := slices.IndexFunc(hook.Setups(), func(s hook.Setup) bool { return s.Client == "opencode" })
+	s := hook.Setups()[i]
+	r.file(s.Folder+"/"+s.File, s.Plugin(serverFile+" hook --store sqlite:"+r.store))
+}
+
+// checkOther checks the one list that mirrors, and that there is another one of ours.
+func (r *rig) checkOther(client, items string) {
+	r.t.Helper()
+	r.logLists()
+	all := r.lists()
+	i := slices.IndexFunc(all, func(l todo.Snapshot) bool { return l.List.Mirrored })
+	if len(all) != 2 || i < 0 {
+		r.t.Fatalf("%d lists", len(all))
+	}
+	r.checkMirrored(all[i], todo.LeftOpen, client, items)
+}
