@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// BAD-INPUT 94: a silent command that panics ends like any other: a host would take
+// BAD-INPUT 98: a silent command that panics ends like any other: a host would take
 // the exit status of a panic for its answer.
 func TestSilentCommandsDoNotPanic(t *testing.T) {
 	dir := t.TempDir()

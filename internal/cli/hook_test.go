@@ -66,7 +66,7 @@ func planOf(status string) io.Reader {
 	return strings.NewReader(`{"session_id":"s","cwd":"/w","hook_event_name":"PostToolUse","tool_name":"update_plan","tool_input":{"plan":[{"step":"Write","status":"` + status + `"}]}}`)
 }
 
-// BAD-INPUT 94: while another program has the store locked, a hook gives up soon, and
+// BAD-INPUT 98: while another program has the store locked, a hook gives up soon, and
 // what it was told is not applied when the lock ends.
 func TestHookOnALockedStore(t *testing.T) {
 	r := newHookRig(t)
@@ -97,7 +97,7 @@ func TestHookOnALockedStore(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 94: a host that does not end what it writes does not keep a hook.
+// BAD-INPUT 98: a host that does not end what it writes does not keep a hook.
 func TestHookOnAnEndlessEvent(t *testing.T) {
 	r := newHookRig(t)
 	in, out := io.Pipe()
@@ -110,7 +110,7 @@ func TestHookOnAnEndlessEvent(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 94: the log of hooks does not grow for ever.
+// BAD-INPUT 98: the log of hooks does not grow for ever.
 func TestHookLogIsBounded(t *testing.T) {
 	r := newHookRig(t)
 	size := func() (total int64) {

@@ -317,7 +317,7 @@ func TestSubAgentEnds(t *testing.T) {
 }
 
 // Of the events of a chat those that concern no list change nothing and are errors,
-// which the log has, without a word of what is in them (BAD-INPUT 94).
+// which the log has, without a word of what is in them (BAD-INPUT 98).
 func TestEventsOfNoConcern(t *testing.T) {
 	for _, name := range []string{"claude-code-todowrite-before", "claude-code-agent-after", "codex-ours", "gemini-ours"} {
 		r := newRig(t)
@@ -361,7 +361,7 @@ func TestCursor(t *testing.T) {
 }
 
 // Input that is cut, huge, nothing, or of another shape is refused, and so is what
-// the tool itself would refuse; nothing is changed (BAD-INPUT 94).
+// the tool itself would refuse; nothing is changed (BAD-INPUT 98).
 func TestBadEvents(t *testing.T) {
 	good := recorded(t, "claude-code-todowrite")
 	r := newRig(t)
@@ -433,7 +433,7 @@ var errBroken = errors.New("broken pipe")
 func (failing) Read([]byte) (int, error) { return 0, errBroken }
 
 // FuzzEvents: whatever a hook is told, it does not panic, and every list on the board
-// is one that may be stored (BAD-INPUT 94).
+// is one that may be stored (BAD-INPUT 98).
 func FuzzEvents(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {
