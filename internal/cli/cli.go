@@ -73,6 +73,7 @@ func commands() []command {
 		{"check", "", "Read the whole store and say what is damaged", "todo-mcp check", aboutStore, []group{storeGroup}, noFlags((*app).check)},
 		{"export", "[LIST...]", "Write lists with their whole history as NDJSON", "todo-mcp export > lists.ndjson", aboutStore, []group{storeGroup}, noFlags((*app).export)},
 		{"import", "[FILE]", "Read what export wrote, or a markdown task list", "todo-mcp import lists.ndjson", aboutStore, lists, importFlags},
+		{doctorName, "", "Look at everything that must work, and say what to do about what does not", "todo-mcp doctor", aboutProgram, everything, doctorFlags},
 		{"demo", "", "Show a panel with a scripted agent at work", "todo-mcp demo", aboutProgram, []group{httpGroup}, demoFlags},
 		{"version", "", "Show the version", "todo-mcp version", aboutProgram, nil, noFlags((*app).version)},
 		{"help", "[COMMAND]", "Show help", "todo-mcp help serve", aboutProgram, nil, noFlags((*app).help)},
@@ -176,7 +177,7 @@ func splitCommand(args []string) (name string, rest []string) {
 func isHelp(arg string) bool { return arg == "-h" || arg == "--help" || arg == "-help" }
 
 // collect reads the settings from flagValues, the environment and the config
-// file.
+// file. With an error, what is wrong there has its default.
 func collect(fs *flag.FlagSet, flagValues map[string]string, env Env) (*settings, error) {
 	path, named := configFile(env.Getenv), false
 	if f := fs.Lookup("config"); f != nil && f.Value.String() != "" {
@@ -185,14 +186,16 @@ func collect(fs *flag.FlagSet, flagValues map[string]string, env Env) (*settings
 		path, named = v, true
 	}
 	layers := []layer{{"flag", flagValues}, fromEnvironment(env.Getenv)}
+	var unread error
 	if path != "" {
-		file, err := fromFile(path, named)
-		if err != nil {
-			return nil, err
-		}
+		var file layer
+		file, unread = fromFile(path, named)
 		layers = append(layers, file)
 	}
-	return load(layers)
+	s, err := load(layers)
+	s.file = path
+	s.wrong = errors.Join(unread, err)
+	return s, s.wrong
 }
 
 // workingDir returns the working directory, or "" when it cannot be determined.

@@ -129,13 +129,7 @@ func (a *app) playScenes(ctx context.Context, url string, pace time.Duration) er
 		return fmt.Errorf("demo agent: %w", err)
 	}
 	defer agent.Close()
-	if err := agent.Start(ctx); err != nil {
-		return fmt.Errorf("demo agent: %w", err)
-	}
-	hello := mcp.InitializeRequest{}
-	hello.Params.ProtocolVersion = mcp.LATEST_LEGACY_PROTOCOL_VERSION
-	hello.Params.ClientInfo = mcp.Implementation{Name: "demo agent", Version: a.Version}
-	if _, err := agent.Initialize(ctx, hello); err != nil {
+	if _, err := a.introduce(ctx, agent, "demo agent"); err != nil {
 		return fmt.Errorf("demo agent: %w", err)
 	}
 	for _, s := range scenes() {

@@ -69,14 +69,23 @@ func runSilently(env Env, run func(Env) error) {
 	}
 }
 
+// silentLog returns the path of the log of silent commands; empty where there is no
+// place for one.
+func silentLog(getenv func(string) string) string {
+	place, err := store.Locate("", getenv)
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(place.File), "hook.log")
+}
+
 // logSilently writes an error that is not nil to the log of silent commands, if
 // there is a place for one.
 func logSilently(getenv func(string) string, err error) {
-	place, located := store.Locate("", getenv)
-	if err == nil || located != nil {
+	path := silentLog(getenv)
+	if err == nil || path == "" {
 		return
 	}
-	path := filepath.Join(filepath.Dir(place.File), "hook.log")
 	if info, err := os.Stat(path); err == nil && info.Size() >= maxSilentLog {
 		_ = os.Rename(path, path+".old")
 	}

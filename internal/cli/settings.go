@@ -58,6 +58,17 @@ type settings struct {
 	tlsCert       string
 	tlsKey        string
 	operator      operatorSettings
+
+	set   []source // in the order of the table
+	file  string   // the config file, which need not be there; empty for none
+	wrong error    // what is not allowed, see collect
+}
+
+// source says where the value of a setting came from that somebody set.
+type source struct {
+	setting
+	value string // as the user wrote it
+	from  string // see layer.name
 }
 
 // group is a group of settings. A command accepts whole groups.
@@ -328,27 +339,36 @@ type layer struct {
 const maxShown = 100
 
 // load returns the settings. Each value comes from the first layer that has it,
-// or else is the default. The error names the setting, where the bad value came
-// from, and what is allowed.
+// or else is the default. The error names each setting with a value that is not
+// allowed, where the value came from, and what is allowed; these have their defaults.
 func load(layers []layer) (*settings, error) {
 	s := &settings{}
+	var wrong []error
 	for _, row := range table() {
-		value, from := row.def, "default"
+		_ = row.set(s, row.def)
 		for _, l := range layers {
-			if v, ok := l.values[row.name]; ok {
-				value, from = v, l.name
-				break
+			value, ok := l.values[row.name]
+			if !ok {
+				continue
 			}
-		}
-		if err := row.set(s, value); err != nil {
-			shown := ""
-			if !row.secret {
-				shown = " " + strconv.Quote(todo.Cut(value, maxShown))
+			if err := row.set(s, value); err != nil {
+				wrong = append(wrong, row.wrong(value, l.name, err))
+			} else {
+				s.set = append(s.set, source{row, value, l.name})
 			}
-			return nil, fmt.Errorf("setting %s%s (%s): %w", row.name, shown, from, err)
+			break
 		}
 	}
-	return s, nil
+	return s, errors.Join(wrong...)
+}
+
+// wrong returns the error for a value that is not allowed.
+func (s setting) wrong(value, from string, err error) error {
+	shown := ""
+	if !s.secret {
+		shown = " " + strconv.Quote(todo.Cut(value, maxShown))
+	}
+	return fmt.Errorf("setting %s%s (%s): %w", s.name, shown, from, err)
 }
 
 // fromEnvironment returns the values of the variables that are set and not

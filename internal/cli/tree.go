@@ -53,7 +53,7 @@ func (c command) node(env Env) *cobra.Command {
 	values := c.addSettings(node)
 	node.RunE = func(node *cobra.Command, args []string) error {
 		s, err := collect(node.Flags(), values, env)
-		if err != nil {
+		if err != nil && c.name != doctorName {
 			return usageError{err}
 		}
 		return run(node.Context(), &app{Env: env, settings: s, command: c.name}, args)

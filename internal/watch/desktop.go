@@ -85,6 +85,12 @@ func (d desktop) copy(ctx context.Context, text string) {
 
 var errNoDisplay = errors.New("no display")
 
+// Browse opens an address in the browser. It returns an error where no browser can be
+// opened. getenv returns environment variables.
+func Browse(ctx context.Context, getenv func(string) string, address string) error {
+	return desktop{getenv, startProgram}.browse(ctx, address)
+}
+
 // browse opens an address in the browser. It returns an error where no browser
 // can be opened.
 func (d desktop) browse(ctx context.Context, address string) error {

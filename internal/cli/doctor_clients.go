@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+
+	"todo-mcp/internal/install"
+)
+
+const clientsTopic = "clients"
+
+// lookAtClients says which clients are here, how each reaches the server, and whether
+// that works.
+func (a *app) lookAtClients(ctx context.Context, r *report) {
+	m, err := install.ThisMachine(a.Getenv)
+	if err != nil {
+		r.add(clientsTopic, problem, "", "%v", err)
+		return
+	}
+	here := 0
+	for _, c := range install.Clients() {
+		s, err := c.Look(m, install.Options{})
+		if !s.Found && s.Name == "" {
+			continue
+		}
+		here++
+		if err != nil {
+			r.add(clientsTopic, problem, "correct the file; `todo-mcp install --print "+c.Name+"` shows what the server needs in it", "%s: %v", c.Title, err)
+			continue
+		}
+		a.lookAtClient(ctx, r, m, s)
+	}
+	if here == 0 {
+		r.add(clientsTopic, remark, "`todo-mcp install --list` shows which are known", "none is found on this machine")
+	}
+}
+
+func (a *app) lookAtClient(ctx context.Context, r *report, m install.Machine, s install.State) {
+	again := "todo-mcp install " + s.Client.Name
+	where := s.Client.Title + ": " + s.Server.String() + " (" + m.Short(s.File) + ")"
+	switch {
+	case s.Name == "":
+		r.add(clientsTopic, remark, again, "%s: here, without the server", s.Client.Title)
+	case s.Disabled:
+		r.add(clientsTopic, warning, "turn it on there", "%s is turned off", where)
+	case s.Server.URL != "":
+		a.lookAtAddress(ctx, r, where, s.Server.URL)
+	default:
+		a.lookAtCommand(r, m, where, again, s.Server)
+	}
+}
+
+// lookAtCommand looks at the program that a client starts.
+func (a *app) lookAtCommand(r *report, m install.Machine, where, again string, s install.Server) {
+	path, err := m.LookPath(s.Command)
+	switch {
+	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist):
+		r.add(clientsTopic, problem, again, "%s: there is no such program", where)
+	case err != nil:
+		r.add(clientsTopic, problem, again, "%s: %v", where, err)
+	case a.keepsElsewhere(s.Args):
+		r.add(clientsTopic, warning, again+" --args ''", "%s keeps its lists in another store than the one above (--store)", where)
+	case strings.HasPrefix(filepath.Base(path), "todo-mcp") && !isSameFile(path, m.Executable):
+		r.add(clientsTopic, remark, "", "%s, which is another todo-mcp than this one", where)
+	default:
+		r.add(clientsTopic, fine, "", "%s", where)
+	}
+}
+
+// keepsElsewhere reports whether the arguments of a command name another store than
+// the settings do.
+func (a *app) keepsElsewhere(args []string) bool {
+	for i, arg := range args {
+		value, ok := strings.CutPrefix(arg, "--store=")
+		if arg == "--store" && i+1 < len(args) {
+			value, ok = args[i+1], true
+		}
+		if ok {
+			return value != a.store
+		}
+	}
+	return false
+}
+
+// lookAtAddress makes the handshake with the server that a client calls.
+func (a *app) lookAtAddress(ctx context.Context, r *report, where, url string) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	t, err := a.talkOverHTTP(ctx, url, false)
+	var refused *net.OpError
+	switch {
+	case err == nil:
+		r.add(clientsTopic, fine, "", "%s: %s answers", where, t.server)
+	case errors.Is(err, transport.ErrAuthorizationRequired):
+		r.add(clientsTopic, remark, "", "%s asks for sign-in", where)
+	case errors.As(err, &refused):
+		r.add(clientsTopic, problem, "`todo-mcp serve`, and let it run", "%s: nobody answers there", where)
+	default:
+		r.add(clientsTopic, problem, "the address of a todo-mcp ends in /mcp", "%s: %v", where, err)
+	}
+}
+
+// lookAtStdio starts this program as a client does, and writes a list in its memory.
+func (a *app) lookAtStdio(ctx context.Context, r *report) {
+	self, err := os.Executable()
+	if err != nil {
+		r.add("stdio", problem, "", "%v", err)
+		return
+	}
+	env := os.Environ()
+	for _, s := range a.set {
+		env = append(env, s.variable()+"="+s.value)
+	}
+	if _, err := os.Stat(a.file); err == nil {
+		env = append(env, "TODO_CONFIG="+a.file)
+	}
+	t, err := a.talkOverStdio(ctx, self, env)
+	addTalk(r, "stdio", t, err)
+}
+
+// lookAtHTTP serves this program's MCP over HTTP, for this process alone, and writes a
+// list in its memory.
+func (a *app) lookAtHTTP(ctx context.Context, r *report) {
+	own := *a.settings
+	own.store, own.notices, own.addr, own.publicURL, own.tlsCert, own.tlsKey = "memory", "", "127.0.0.1:0", "", "", ""
+	own.signIn, own.proxies, own.operator = signInSettings{}, nil, operatorSettings{}
+	b := &app{Env: a.Env, settings: &own, command: a.command}
+	b.Stderr = io.Discard
+	t, err := b.talkToItself(ctx)
+	addTalk(r, "HTTP", t, err)
+}
+
+// talkToItself serves until it has talked.
+func (a *app) talkToItself(ctx context.Context) (t talk, err error) {
+	s, done, err := a.openServer(false)
+	if err != nil {
+		return t, err
+	}
+	defer done()
+	listener, err := net.Listen("tcp", a.addr)
+	if err != nil {
+		return t, err
+	}
+	h, err := a.newWeb(s)
+	if err != nil {
+		return t, errors.Join(err, listener.Close())
+	}
+	ctx, stop := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() { served <- h.Serve(ctx, listener) }()
+	t, err = a.talkOverHTTP(ctx, "http://"+listener.Addr().String()+"/mcp", true)
+	stop()
+	return t, errors.Join(err, <-served)
+}
+
+func addTalk(r *report, topic string, t talk, err error) {
+	switch {
+	case err != nil:
+		r.add(topic, problem, "", "a client gets no answer: %v", err)
+	case len(t.tools) == 0:
+		r.add(topic, problem, "see the setting tools", "it answers, and offers no tool")
+	default:
+		r.add(topic, fine, "", "MCP %s, %s, tools: %s; a first list took %s", t.protocol, t.server, strings.Join(t.tools, ", "), t.took.Round(time.Millisecond))
+	}
+}

@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"todo-mcp/internal/store"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/auth"
+)
+
+// lookAtProgram finds out which program clients start that call todo-mcp by its name.
+func (a *app) lookAtProgram(_ context.Context, r *report) {
+	const topic = "program"
+	self, err := os.Executable()
+	if err != nil {
+		r.add(topic, problem, "", "%v", err)
+		return
+	}
+	found, err := exec.LookPath("todo-mcp")
+	switch {
+	case strings.Contains(filepath.ToSlash(self), "/go-build"):
+		r.add(topic, remark, "`make build`, and put bin/todo-mcp on your PATH", "built by `go run` for this run alone; clients need one that stays")
+	case err != nil:
+		r.add(topic, remark, "", "%s; PATH does not find todo-mcp, so that clients must start it by its whole path, as `todo-mcp install` writes it", self)
+	case !isSameFile(found, self):
+		r.add(topic, warning, "remove one of them, or order PATH otherwise", "%s, but PATH finds another one, which clients start by its name: %s", self, found)
+	default:
+		r.add(topic, fine, "", "%s, where PATH finds it", found)
+	}
+}
+
+func isSameFile(a, b string) bool {
+	x, xErr := os.Stat(a)
+	y, yErr := os.Stat(b)
+	return xErr == nil && yErr == nil && os.SameFile(x, y)
+}
+
+// lookAtSettings says which settings are not the defaults, where each came from, and
+// which are wrong.
+func (a *app) lookAtSettings(_ context.Context, r *report) {
+	const topic = "settings"
+	for _, err := range parts(a.wrong) {
+		r.add(topic, problem, "correct it there", "%v", err)
+	}
+	for _, s := range a.set {
+		value := s.value
+		if s.secret {
+			value = "…"
+		}
+		r.add(topic, fine, "", "%s = %s (%s)", s.name, todo.Cut(value, maxShown), s.from)
+	}
+	if len(a.set) == 0 && a.wrong == nil {
+		r.add(topic, fine, "", "all as by default; a config file would be %s", cmp.Or(a.file, "named by --config"))
+	}
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		if meant := misspelt(name); meant != "" && value != "" {
+			r.add(topic, warning, "did you mean "+meant+"?", "the variable %s is no setting", name)
+		}
+	}
+}
+
+// parts returns the errors that were joined to one.
+func parts(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, part := range joined.Unwrap() {
+			all = append(all, parts(part)...)
+		}
+		return all
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+// misspelt returns the variable of a setting that was probably meant by the name of
+// another; empty if none was.
+func misspelt(name string) string {
+	if !strings.HasPrefix(name, "TODO_") {
+		return ""
+	}
+	known := []string{"TODO_CONFIG"}
+	for _, row := range table() {
+		known = append(known, row.variable())
+	}
+	if slices.Contains(known, name) {
+		return ""
+	}
+	return nearest(name, known)
+}
+
+// lookAtStore reads and writes the store, and if it is not large, reads the whole of it.
+func (a *app) lookAtStore(ctx context.Context, r *report) {
+	const topic = "store"
+	place, err := a.place()
+	if err != nil {
+		r.add(topic, problem, "name another by --store or TODO_STORE", "%v", err)
+		return
+	}
+	name := place.String(a.Getenv("HOME"))
+	if place.Memory() {
+		r.add(topic, warning, "leave --store away, or name a file: --store sqlite:PATH", "in memory: lists end with the process, and no other process sees them")
+		return
+	}
+	info, err := os.Stat(place.File)
+	if place.File != "" && errors.Is(err, os.ErrNotExist) {
+		a.lookAtNoStore(r, name, place)
+		return
+	}
+	if err := a.tryStore(ctx, r, name); err != nil {
+		r.add(topic, problem, "", "%s: %v", name, err)
+		return
+	}
+	if place.File != "" && err == nil {
+		a.lookAtFile(ctx, r, place.File, info)
+	}
+}
+
+// lookAtNoStore says whether a store that is not there yet can be made.
+func (a *app) lookAtNoStore(r *report, name string, place store.Place) {
+	folder := filepath.Dir(place.File)
+	for {
+		if _, err := os.Stat(folder); err == nil || filepath.Dir(folder) == folder {
+			break
+		}
+		folder = filepath.Dir(folder)
+	}
+	probe, err := os.CreateTemp(folder, ".todo-mcp-*")
+	if err != nil {
+		r.add("store", problem, "let yourself write there, or name another file by --store sqlite:PATH", "%s cannot be made: %v", name, err)
+		return
+	}
+	_ = probe.Close()
+	_ = os.Remove(probe.Name())
+	r.add("store", fine, "", "%s: not there yet; the first list makes it", name)
+}
+
+// tryStore reads all lists and tries a write.
+func (a *app) tryStore(ctx context.Context, r *report, name string) error {
+	lists, done, err := a.openLists()
+	if err != nil {
+		return err
+	}
+	defer done()
+	began := time.Now()
+	all, err := lists.Find(ctx, todo.Query{})
+	if err != nil {
+		return err
+	}
+	if err := lists.TryWrite(ctx); err != nil {
+		return err
+	}
+	open := 0
+	for _, l := range all {
+		if l.Open() {
+			open++
+		}
+	}
+	r.add("store", fine, "", "%s: lists: %d, open: %d; read and written in %s", name, len(all), open, time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// maxChecked is up to which size in bytes a file is read as a whole.
+const maxChecked = 50_000_000
+
+// lookAtFile looks at the store's file itself.
+func (a *app) lookAtFile(ctx context.Context, r *report, path string, info os.FileInfo) {
+	const topic = "store"
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		r.add(topic, warning, "chmod 600 "+path, "others on this machine may open the file (%s)", info.Mode().Perm())
+	}
+	if most := a.keep.Bytes; most > 0 && info.Size() >= most/10*9 {
+		r.add(topic, warning, "`todo-mcp prune`, or a larger --max-size", "the file has %d MB of the %d that it may take: no new lists are begun", info.Size()/1e6, most/1e6)
+	}
+	if info.Size() > maxChecked {
+		r.add(topic, remark, "`todo-mcp check` reads all of it", "%d MB, too many to look for damage here", info.Size()/1e6)
+		return
+	}
+	damage, revisions, err := a.readAll(ctx)
+	switch {
+	case err != nil:
+		r.add(topic, problem, "", "%v", err)
+	case damage != "":
+		r.add(topic, problem, "`todo-mcp check` says all; docs/reliability.md, what to do", "damaged: %s", damage)
+	default:
+		r.add(topic, fine, "", "no damage: revisions read: %d", revisions)
+	}
+}
+
+// readAll reads the whole store and returns the first damage; empty for none.
+func (a *app) readAll(ctx context.Context) (damage string, revisions int, err error) {
+	st, err := a.openStore()
+	if err != nil {
+		return "", 0, err
+	}
+	defer st.Close()
+	if c, ok := store.As[checker](st); ok {
+		revisions, err = c.Check(ctx, func(p string) { damage = cmp.Or(damage, p) })
+	}
+	return damage, revisions, err
+}
+
+// lookAtServing looks at what `serve` needs, and who serves the panel now.
+func (a *app) lookAtServing(ctx context.Context, r *report) {
+	const topic = "panel"
+	if err := a.checkSignIn(); err != nil {
+		r.add(topic, problem, "", "`todo-mcp serve` would not start: %v", err)
+	}
+	if _, err := a.loadTLS(); err != nil {
+		r.add(topic, problem, "", "%v", err)
+	}
+	if path := a.signIn.tokens; path != "" {
+		tokens, err := auth.ReadTokens(path)
+		switch {
+		case err != nil:
+			r.add(topic, problem, "", "%v", err)
+		case len(tokens) == 0:
+			r.add(topic, warning, "todo-mcp token new NAME --tokens "+path, "there is no token, so that nobody can sign in by one")
+		}
+	}
+	url := a.scheme() + "://" + a.addr + "/"
+	if a.tlsCert == "" && isOwnPanel(ctx, a.addr) {
+		r.add(topic, fine, "", "served at %s", url)
+		return
+	}
+	l, err := net.Listen("tcp", a.addr)
+	switch {
+	case err == nil:
+		_ = l.Close()
+		r.add(topic, remark, "`todo-mcp serve --open`, or --panel in the command of a client", "nobody serves it now; it would be at %s", url)
+	case a.tlsCert != "":
+		r.add(topic, remark, "", "something serves %s (%v)", url, err)
+	default:
+		r.add(topic, warning, "end that program, or take another address with --addr or TODO_ADDR", "%s cannot be served: %v, by another program", url, err)
+	}
+}
+
+// lookAtHooks says whether hooks failed in the last day.
+func (a *app) lookAtHooks(_ context.Context, r *report) {
+	path := silentLog(a.Getenv)
+	info, err := os.Stat(path)
+	if path == "" || err != nil || time.Since(info.ModTime()) > 24*time.Hour {
+		return
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	r.add("hooks", warning, "all of it is in "+path, "one failed in the last day: %s", todo.Cut(lines[len(lines)-1], maxShownError))
+}

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// introduce starts a client and makes the handshake of MCP, under a name.
+func (a *app) introduce(ctx context.Context, c *client.Client, name string) (*mcp.InitializeResult, error) {
+	if err := c.Start(ctx); err != nil {
+		return nil, err
+	}
+	hello := mcp.InitializeRequest{}
+	hello.Params.ProtocolVersion = mcp.LATEST_LEGACY_PROTOCOL_VERSION
+	hello.Params.ClientInfo = mcp.Implementation{Name: name, Version: a.Version}
+	return c.Initialize(ctx, hello)
+}
+
+// talk is what came of talking to a server as a client does.
+type talk struct {
+	protocol string   // the version of MCP
+	server   string   // its name and version
+	tools    []string // that it lists
+	took     time.Duration
+	answer   string // to a first list; empty if none was written
+}
+
+// talkOverHTTP makes the handshake with a server and has it list its tools.
+func (a *app) talkOverHTTP(ctx context.Context, url string, write bool) (talk, error) {
+	c, err := client.NewStreamableHttpClient(url)
+	if err != nil {
+		return talk{}, err
+	}
+	defer c.Close()
+	return a.talk(ctx, c, write)
+}
+
+// talkOverStdio does it with a process of its own, which keeps its lists in memory. The
+// process has the name todo-mcp, whatever the file is called.
+func (a *app) talkOverStdio(ctx context.Context, program string, env []string) (talk, error) {
+	var said bytes.Buffer // complete when the client is closed
+	c := client.NewClient(transport.NewStdioWithOptions(program, nil, nil,
+		transport.WithCommandFunc(func(ctx context.Context, program string, _, _ []string) (*exec.Cmd, error) {
+			cmd := exec.CommandContext(ctx, program)
+			cmd.Args = []string{"todo-mcp", "stdio", "--store", "memory", "--audit-log", ""}
+			cmd.Env = env
+			cmd.Stderr = &said
+			return cmd, nil
+		})))
+	t, err := a.talk(ctx, c, true)
+	ended := c.Close()
+	if err == nil && ended != nil {
+		err = fmt.Errorf("its end: %w", ended)
+	}
+	if err != nil && said.Len() > 0 {
+		err = fmt.Errorf("%w; it said: %s", err, bytes.TrimSpace(said.Bytes()))
+	}
+	return t, err
+}
+
+// talk makes the handshake and has the server list its tools; if write is true, it also
+// writes a list of one item.
+func (a *app) talk(ctx context.Context, c *client.Client, write bool) (t talk, err error) {
+	began := time.Now()
+	hello, err := a.introduce(ctx, c, "todo-mcp doctor")
+	if err != nil {
+		return t, fmt.Errorf("initialize: %w", err)
+	}
+	t.protocol, t.server = hello.ProtocolVersion, hello.ServerInfo.Name+" "+hello.ServerInfo.Version
+	listed, err := c.ListTools(ctx, mcp.ListToolsRequest{})
+	if err != nil {
+		return t, fmt.Errorf("tools/list: %w", err)
+	}
+	for _, tool := range listed.Tools {
+		t.tools = append(t.tools, tool.Name)
+	}
+	slices.Sort(t.tools)
+	if write {
+		t.answer, err = writeOne(ctx, c)
+	}
+	t.took = time.Since(began)
+	return t, err
+}
+
+// writeOne writes a list of one item and returns the answer.
+func writeOne(ctx context.Context, c *client.Client) (string, error) {
+	call := mcp.CallToolRequest{}
+	call.Params.Name = "TodoWrite"
+	call.Params.Arguments = map[string]any{"todos": []demoTodo{{"Look after todo-mcp", "Looking after todo-mcp", "in_progress"}}}
+	result, err := c.CallTool(ctx, call)
+	if err != nil {
+		return "", fmt.Errorf("tools/call: %w", err)
+	}
+	var text string
+	if len(result.Content) > 0 {
+		if part, ok := result.Content[0].(mcp.TextContent); ok {
+			text = part.Text
+		}
+	}
+	if result.IsError {
+		return "", fmt.Errorf("tools/call: %s", text)
+	}
+	return text, nil
+}
