@@ -15,8 +15,8 @@ func TestPolledEndsWhileWriting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := os.NewFile(end.Fd(), "out") // Fd makes it wait, as standard output does
-		file, done := polled[io.Writer](out)
+		end.Fd() // makes it wait, as standard output does
+		file, done := polled[io.Writer](end)
 		reading := make(chan struct{})
 		go func() { // begins to read, and stops in the middle
 			for n := range 100 {
