@@ -2,11 +2,13 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/signal"
+	"time"
 
 	"golang.org/x/term"
 
@@ -28,6 +30,7 @@ type app struct {
 	folder    string              // whose list a command means that names none; empty is this one
 	typed     *bufio.Reader       // see typedInput
 	panel     string              // the address of the panel beside a server on stdio
+	opens     bool                // whether `serve` opens the panel in the browser
 	sessions  store.SessionKeeper // the open store, if it is one
 	sharedKey []byte              // of sessions, see readSharedKey
 
@@ -57,13 +60,26 @@ func (a *app) open() (board *todo.Board, done func(), err error) {
 }
 
 // openLists opens the store and returns the lists of all principals, for a
-// command that the store's owner runs; done closes the store.
+// command that the store's owner runs; done closes the store. One that cannot be read
+// within the time of a request is an error: another program may have it locked for ever.
 func (a *app) openLists() (lists todo.Lists, done func(), err error) {
 	board, done, err := a.open()
 	if err != nil {
 		return todo.Lists{}, nil, err
 	}
+	if err := isReadable(board, a.request); err != nil {
+		done()
+		return todo.Lists{}, nil, err
+	}
 	return board.Everyone(), done, nil
+}
+
+// isReadable returns why a board's store cannot be read within a time; nil if it can.
+func isReadable(board *todo.Board, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	_, err := board.Everyone().Find(ctx, todo.Query{Limit: 1})
+	return err
 }
 
 // openStore opens the store as the settings say, with those who are told what it

@@ -116,7 +116,11 @@ func (a *app) lookAtStore(ctx context.Context, r *report) {
 	}
 	info, err := os.Stat(place.File)
 	if place.File != "" && errors.Is(err, os.ErrNotExist) {
-		a.lookAtNoStore(r, name, place)
+		if err := place.CheckFolder(); err != nil {
+			r.add(topic, problem, "", "%v", err)
+			return
+		}
+		r.add(topic, fine, "", "%s: not there yet; the first list makes it", name)
 		return
 	}
 	if err := a.tryStore(ctx, r, name); err != nil {
@@ -126,25 +130,6 @@ func (a *app) lookAtStore(ctx context.Context, r *report) {
 	if place.File != "" && err == nil {
 		a.lookAtFile(ctx, r, place.File, info)
 	}
-}
-
-// lookAtNoStore says whether a store that is not there yet can be made.
-func (a *app) lookAtNoStore(r *report, name string, place store.Place) {
-	folder := filepath.Dir(place.File)
-	for {
-		if _, err := os.Stat(folder); err == nil || filepath.Dir(folder) == folder {
-			break
-		}
-		folder = filepath.Dir(folder)
-	}
-	probe, err := os.CreateTemp(folder, ".todo-mcp-*")
-	if err != nil {
-		r.add("store", problem, "let yourself write there, or name another file by --store sqlite:PATH", "%s cannot be made: %v", name, err)
-		return
-	}
-	_ = probe.Close()
-	_ = os.Remove(probe.Name())
-	r.add("store", fine, "", "%s: not there yet; the first list makes it", name)
 }
 
 // tryStore reads all lists and tries a write.

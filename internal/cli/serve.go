@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"syscall"
+	"time"
 
 	flag "github.com/spf13/pflag"
 
@@ -67,7 +68,11 @@ func (a *app) stdio(ctx context.Context, args []string, panel bool) error {
 
 func serveFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	lan := fs.Bool("lan", false, "serve on this machine's network too, for your own phone: with a token, as a QR code")
-	return func(ctx context.Context, a *app, args []string) error { return a.serve(ctx, args, *lan) }
+	open := fs.Bool("open", false, "open the panel in the browser")
+	return func(ctx context.Context, a *app, args []string) error {
+		a.opens = *open
+		return a.serve(ctx, args, *lan)
+	}
 }
 
 func (a *app) serve(ctx context.Context, args []string, lan bool) error {
@@ -94,14 +99,24 @@ func (a *app) serve(ctx context.Context, args []string, lan bool) error {
 // too.
 func (a *app) serveOn(ctx context.Context, lan netip.Addr) error {
 	a.metrics = metrics.New(a.Version)
+	place, err := a.place()
+	if err == nil {
+		err = place.CheckFolder()
+	}
+	if err != nil {
+		return fmt.Errorf("the store: %w", err)
+	}
 	s, done, err := a.openServer(true)
 	if err != nil {
 		return err
 	}
 	defer done()
-	listener, err := net.Listen("tcp", a.addr)
+	if err := isReadable(s.Board, storeWait); err != nil {
+		a.logger().Warn("the store cannot be read now; calls will wait for it", "error", err)
+	}
+	listener, err := a.listen(ctx)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w (another todo-mcp may be serving there; --addr takes another)", a.addr, err)
+		return err
 	}
 	s.SetPanel(a.ownAddress(listener.Addr()))
 	handler, err := a.newWeb(s)
@@ -123,12 +138,30 @@ func (a *app) serveOn(ctx context.Context, lan netip.Addr) error {
 		return err
 	}
 	defer endAdmin()
-	if err := a.greet(listener.Addr()); err != nil {
+	if err := a.greet(ctx, listener.Addr(), place); err != nil {
 		return err
 	}
 	draining, drained := handler.Drain(ctx, a.operator.drain)
 	defer drained()
 	return handler.Serve(draining, listener)
+}
+
+// storeWait is for how long `serve` waits for a store that another program has locked
+// before it says so.
+const storeWait = 2 * time.Second
+
+// listen listens on the address of the settings. The error says who has it already.
+func (a *app) listen(ctx context.Context) (net.Listener, error) {
+	listener, err := net.Listen("tcp", a.addr)
+	switch {
+	case err == nil:
+		return listener, nil
+	case a.tlsCert == "" && isOwnPanel(ctx, a.addr):
+		return nil, fmt.Errorf("todo-mcp is served at %s://%s/ already: use that one, or take another address, as --addr 127.0.0.1:0 for any free port", a.scheme(), a.addr)
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("another program has %s: end it, or take another address, as --addr 127.0.0.1:0 for any free port", a.addr)
+	}
+	return nil, fmt.Errorf("--addr: %w", err)
 }
 
 // ownAddress returns where browsers reach the panel on a listener; empty for one
@@ -170,36 +203,6 @@ func (a *app) webConfig(s *server.Server) web.Config {
 		c.Observe = a.metrics.HTTP
 	}
 	return c
-}
-
-// greet prints where the panel is and how to add the server to a client.
-func (a *app) greet(addr net.Addr) error {
-	listens := a.scheme() + "://" + addr.String()
-	url := cmp.Or(a.ownAddress(addr), listens)
-	more := ""
-	if url != listens {
-		more += "It listens on " + listens + "\n"
-	}
-	if a.signsIn() {
-		more += "Clients sign in; give those that cannot by themselves the header \"Authorization: Bearer TOKEN\".\n"
-	}
-	_, err := fmt.Fprintf(a.Stdout, `todo-mcp %s
-
-  Panel   %s/
-  MCP     %s/mcp
-
-Add it to a client:
-
-  Claude Code   claude mcp add --transport http todo %s/mcp
-  Gemini CLI    gemini mcp add --transport http todo %s/mcp
-  Codex         codex mcp add todo --url %s/mcp
-  VS Code       code --add-mcp '{"name": "todo", "type": "http", "url": "%s/mcp"}'
-  Cursor and others, in their mcp.json:
-                {"mcpServers": {"todo": {"url": "%s/mcp"}}}
-
-%sStop with Ctrl-C.
-`, a.Version, url, url, url, url, url, url, url, more)
-	return err
 }
 
 func (a *app) version(context.Context, []string) error {

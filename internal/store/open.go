@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -78,6 +80,30 @@ func (p Place) Open(keep todo.Keep, noticeURL string) (todo.Store, error) {
 	return sqlite.Open(p.File, sqlite.WithKeep(keep))
 }
 
+// CheckFolder returns an error that says what to do where the store is a file that is
+// not there and cannot be made: its folder, or the next one above it that is there,
+// cannot be written. It leaves nothing there.
+func (p Place) CheckFolder() error {
+	if p.File == "" {
+		return nil
+	}
+	if _, err := os.Lstat(p.File); err == nil {
+		return nil
+	}
+	folder := filepath.Dir(p.File)
+	for {
+		if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) || filepath.Dir(folder) == folder {
+			break
+		}
+		folder = filepath.Dir(folder)
+	}
+	probe, err := os.CreateTemp(folder, ".todo-mcp-*")
+	if err != nil {
+		return fmt.Errorf("%s cannot be made (%w): let yourself write there, or name another file by --store sqlite:PATH", p.File, err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
 // Kinds says which settings [Locate] accepts, for help and errors.
 const Kinds = "memory, sqlite:PATH and postgres://USER@HOST/DATABASE"
 
@@ -100,7 +126,11 @@ func Locate(setting string, getenv func(string) string) (Place, error) {
 	if strings.ContainsAny(path, "@=?") || strings.HasPrefix(path, "//") {
 		setting = kind + ":…" // an address, which may hold a password
 	}
-	return Place{}, fmt.Errorf("store %q: allowed are %s", setting, Kinds)
+	hint := ""
+	if strings.ContainsAny(setting, `/\`) || strings.HasSuffix(setting, ".db") {
+		hint = fmt.Sprintf("; for a file write sqlite:%s", setting)
+	}
+	return Place{}, fmt.Errorf("store %q: allowed are %s%s", setting, Kinds, hint)
 }
 
 // checkPath refuses what is surely not meant as the path of a file.

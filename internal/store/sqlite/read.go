@@ -302,12 +302,17 @@ func (s *Store) withFile(ctx context.Context, read func(*file) error) error {
 		return err
 	}
 	defer s.work.Done()
+	locked := false
 	for {
 		err := s.tryWithFile(ctx, read)
+		if ended := ctx.Err(); ended != nil && (locked || busy(err)) {
+			return fmt.Errorf("%w: another program has %s locked; end it, or name another store with --store", ended, s.path)
+		}
 		// ctx.Err() comes first, because it explains an interrupted query.
 		if err = firstError(ctx.Err(), err); !busy(err) && !errors.Is(err, errBaseGone) {
 			return err
 		}
+		locked = busy(err)
 		time.Sleep(2 * time.Millisecond)
 	}
 }
