@@ -53,8 +53,8 @@ golden:
 	@if [ -n "$$(git status --porcelain -- testdata '*/testdata' 2>/dev/null)" ]; then git status --short -- testdata '*/testdata'; exit 1; fi
 
 cross:
-	@echo "== builds for linux, darwin and windows"
-	@for os in linux darwin windows; do CGO_ENABLED=0 GOOS=$$os $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o /dev/null . || exit 1; echo "   $$os"; done
+	@echo "== builds for linux, darwin and windows, tests too"
+	@for os in linux darwin windows; do CGO_ENABLED=0 GOOS=$$os $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o /dev/null . && CGO_ENABLED=0 GOOS=$$os $(GO) vet ./... || exit 1; echo "   $$os"; done
 
 ## build: the binary, in bin/
 build:
