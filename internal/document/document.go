@@ -32,6 +32,10 @@ type Field struct {
 	Value any
 }
 
+// Path leads to a value in a document: from its root, the names of keys (string) and
+// the positions of items of arrays (int, from 0). Only JSON may have the latter.
+type Path []any
+
 // Error says what is wrong with a document. It quotes none of its values, which may
 // be secret.
 type Error struct {
@@ -53,10 +57,10 @@ type syntax interface {
 	decode(data []byte) (map[string]any, error)
 	// set sets fields of the object at path, and makes it if it is not there. None of
 	// the fields has its value already.
-	set(data []byte, path []string, fields []Field) ([]byte, error)
-	// remove removes the object at path, which is there, and the objects above it
-	// that this leaves empty, as [Format.Remove] says.
-	remove(data []byte, path []string) ([]byte, error)
+	set(data []byte, path Path, fields []Field) ([]byte, error)
+	// remove removes the object at path, which is there, and what is above it and is
+	// left empty by that, as [Format.Remove] says.
+	remove(data []byte, path Path) ([]byte, error)
 }
 
 func (f Format) syntax() syntax {
@@ -72,7 +76,7 @@ func (f Format) syntax() syntax {
 
 // Object returns the object at a path, as a generic value; nil when there is none.
 // Numbers are of the types of the format's decoder.
-func (f Format) Object(data []byte, path ...string) (map[string]any, error) {
+func (f Format) Object(data []byte, path ...any) (map[string]any, error) {
 	root, err := f.decode(data)
 	if err != nil {
 		return nil, err
@@ -80,56 +84,92 @@ func (f Format) Object(data []byte, path ...string) (map[string]any, error) {
 	return object(root, path)
 }
 
-// Set sets fields of the object at path. It makes the object, and those above it, if
-// they are not there; new fields stand behind those that are. Fields that have their
-// value already are not touched.
-func (f Format) Set(data []byte, path []string, fields []Field) ([]byte, error) {
-	return f.edit(data, path, fields, func(s syntax, body []byte, there map[string]any) ([]byte, error) {
+// Set sets fields of the object at path. It makes the object, and the objects and
+// arrays above it, if they are not there; new fields stand behind those that are, and
+// so does an item whose position is the number of those that are. Fields that have
+// their value already are not touched.
+func (f Format) Set(data []byte, path Path, fields []Field) ([]byte, error) {
+	return f.edit(data, path, func(s syntax, body []byte, before, there map[string]any) ([]byte, error) {
 		pending := slices.DeleteFunc(slices.Clone(fields), func(field Field) bool { return Equal(there[field.Key], field.Value) })
 		if there != nil && len(pending) == 0 {
 			return body, nil
 		}
-		return s.set(body, path, pending)
+		edited, err := s.set(body, path, pending)
+		return edited, f.check(edited, err, func(after map[string]any) bool {
+			now, err := object(after, path)
+			return err == nil && isSet(there, now, fields) && reflect.DeepEqual(without(before, path, true), without(after, path, true))
+		})
 	})
 }
 
-// Remove removes the object at path, and the objects above it that this leaves without
-// fields and comments. Tables of TOML that have a header of their own stay, and in JSON
-// one that is all there is in the document. It does nothing if there is no such object.
-func (f Format) Remove(data []byte, path []string) ([]byte, error) {
-	return f.edit(data, path, nil, func(s syntax, body []byte, there map[string]any) ([]byte, error) {
+// Remove removes the object at path, and the objects and arrays above it that this
+// leaves without content and comments. An item of an array goes only by itself. Tables
+// of TOML that have a header of their own stay, and in JSON an object that is all there
+// is in the document. It does nothing if there is no such object.
+func (f Format) Remove(data []byte, path Path) ([]byte, error) {
+	return f.edit(data, path, func(s syntax, body []byte, before, there map[string]any) ([]byte, error) {
 		if there == nil {
 			return body, nil
 		}
-		return s.remove(body, path)
+		edited, err := s.remove(body, path)
+		return edited, f.check(edited, err, func(after map[string]any) bool {
+			return reflect.DeepEqual(without(before, path, true), without(after, path, false))
+		})
 	})
 }
 
-// edit applies an edit, which is given the object at path, and checks that it did what
-// it should, and that all else means what it meant before.
-func (f Format) edit(data []byte, path []string, fields []Field, apply func(s syntax, body []byte, there map[string]any) ([]byte, error)) ([]byte, error) {
+// IsEmpty reports whether a document has nothing but empty objects and arrays, and no
+// comments.
+func (f Format) IsEmpty(data []byte) bool {
+	root, err := f.decode(data)
+	return err == nil && isEmpty(root) && !bytes.ContainsAny(data, "#/")
+}
+
+// isEmpty reports whether there is no value in another that is not empty itself.
+func isEmpty(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, inner := range value {
+			if !isEmpty(inner) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return !slices.ContainsFunc(value, func(inner any) bool { return !isEmpty(inner) })
+	}
+	return value == nil
+}
+
+// edit applies an edit to a document without its byte order mark. The edit is given
+// the root and the object at path.
+func (f Format) edit(data []byte, path Path, apply func(s syntax, body []byte, before, there map[string]any) ([]byte, error)) ([]byte, error) {
 	before, err := f.decode(data)
 	if err != nil {
 		return nil, err
 	}
-	old, err := object(before, path)
+	there, err := object(before, path)
 	if err != nil {
 		return nil, err
 	}
 	bom, body := cutBOM(data)
-	edited, err := apply(f.syntax(), body, old)
+	edited, err := apply(f.syntax(), body, before, there)
 	if err != nil || bytes.Equal(edited, body) {
 		return data, err
 	}
-	after, err := f.decode(edited)
-	if err != nil {
-		return nil, errForm
-	}
-	now, err := object(after, path)
-	if err != nil || !isEdited(old, now, fields) || !reflect.DeepEqual(without(before, path), without(after, path)) {
-		return nil, errForm
-	}
 	return slices.Concat(bom, edited), nil
+}
+
+// check returns an error unless a document can be read and is as it should be: what
+// was edited is, and all else means what it meant before.
+func (f Format) check(edited []byte, err error, isRight func(after map[string]any) bool) error {
+	if err != nil {
+		return err
+	}
+	if after, err := f.decode(edited); err != nil || !isRight(after) {
+		return errForm
+	}
+	return nil
 }
 
 // decode returns the root of a document.
@@ -143,25 +183,81 @@ func (f Format) decode(data []byte) (map[string]any, error) {
 
 // object returns the object at a path below root, nil when there is none. An empty
 // value (null) on the path is as none.
-func object(root map[string]any, path []string) (map[string]any, error) {
-	for i, name := range path {
-		switch value := root[name].(type) {
-		case nil:
+func object(root map[string]any, path Path) (map[string]any, error) {
+	var value any = root
+	for i, step := range path {
+		inner, ok := child(value, step)
+		switch {
+		case value == nil:
 			return nil, nil
-		case map[string]any:
-			root = value
-		default:
-			return nil, &Error{Text: strings.Join(path[:i+1], ".") + " is not an object"}
+		case !ok && isIndex(step):
+			return nil, &Error{Text: path[:i].String() + " is not an array"}
+		case !ok:
+			return nil, &Error{Text: path[:i].String() + " is not an object"}
 		}
+		value = inner
 	}
-	return root, nil
+	switch value := value.(type) {
+	case nil:
+		return nil, nil
+	case map[string]any:
+		return value, nil
+	}
+	return nil, &Error{Text: path.String() + " is not an object"}
 }
 
-// isEdited reports whether an object is as setting fields makes it from an old one;
-// with no fields, whether it is gone.
-func isEdited(old, now map[string]any, fields []Field) bool {
-	if len(fields) == 0 || now == nil {
-		return len(fields) == 0 && now == nil
+// child returns what is at a step below a value, nil where nothing is, and whether the
+// value is of the kind that has such steps.
+func child(value, step any) (inner any, ok bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		name, ok := step.(string)
+		return value[name], ok
+	case []any:
+		i, ok := step.(int)
+		if ok && i < len(value) {
+			return value[i], true
+		}
+		return nil, ok
+	}
+	return nil, false
+}
+
+func isIndex(step any) bool { _, ok := step.(int); return ok }
+
+// String returns a path as a.b[0].
+func (p Path) String() string {
+	var b strings.Builder
+	for i, step := range p {
+		switch {
+		case isIndex(step):
+			fmt.Fprintf(&b, "[%d]", step)
+		case i > 0:
+			fmt.Fprintf(&b, ".%s", step)
+		default:
+			fmt.Fprint(&b, step)
+		}
+	}
+	return b.String()
+}
+
+// names returns a path that leads through objects alone.
+func (p Path) names() ([]string, error) {
+	names := make([]string, len(p))
+	for i, step := range p {
+		name, ok := step.(string)
+		if !ok {
+			return nil, errForm
+		}
+		names[i] = name
+	}
+	return names, nil
+}
+
+// isSet reports whether an object is as setting fields makes it from an old one.
+func isSet(old, now map[string]any, fields []Field) bool {
+	if now == nil {
+		return false
 	}
 	otherThan := func(object map[string]any) map[string]any {
 		object = maps.Clone(object)
@@ -189,24 +285,47 @@ func Equal(read, value any) bool {
 	}
 }
 
-// without returns a tree without the value at a path, and without the objects above
-// it that have nothing else.
-func without(root map[string]any, path []string) map[string]any {
-	out := make(map[string]any, len(root))
-	for name, value := range root {
-		if name != path[0] {
-			out[name] = value
-			continue
+// without returns a tree without the value at a path, if it goes, and without what is
+// above it and has nothing else. Nothing is nil.
+func without(value any, path Path, goes bool) any {
+	if len(path) == 0 {
+		if goes {
+			return nil
 		}
-		inner, isObject := value.(map[string]any)
-		if len(path) == 1 || !isObject {
-			continue
-		}
-		if rest := without(inner, path[1:]); len(rest) > 0 {
-			out[name] = rest
-		}
+		return value
 	}
-	return out
+	inner, ok := child(value, path[0])
+	if !ok {
+		return value
+	}
+	rest := without(inner, path[1:], goes)
+	switch step := path[0].(type) {
+	case string:
+		object := maps.Clone(value.(map[string]any))
+		if object[step] = rest; rest == nil {
+			delete(object, step)
+		}
+		return orNil(object, len(object))
+	case int:
+		list := slices.Clone(value.([]any))
+		switch {
+		case step >= len(list) || len(path) == 1 && !goes:
+		case rest == nil:
+			list = slices.Delete(list, step, step+1)
+		default:
+			list[step] = rest
+		}
+		return orNil(list, len(list))
+	}
+	return value
+}
+
+// orNil returns a value, nil if its length is 0.
+func orNil(value any, length int) any {
+	if length == 0 {
+		return nil
+	}
+	return value
 }
 
 // cutBOM returns the byte order mark of a document, if it has one, and the rest.

@@ -11,14 +11,14 @@ import (
 )
 
 // path returns where the tests of a format put their object.
-func path(f document.Format) []string {
+func path(f document.Format) document.Path {
 	switch f {
 	case document.TOML:
-		return []string{"mcp_servers", "todo"}
+		return document.Path{"mcp_servers", "todo"}
 	case document.YAML:
-		return []string{"extensions", "todo"}
+		return document.Path{"extensions", "todo"}
 	default:
-		return []string{"mcpServers", "todo"}
+		return document.Path{"mcpServers", "todo"}
 	}
 }
 
@@ -130,6 +130,149 @@ func TestSetAndRemove(t *testing.T) {
 				t.Errorf("after removing there is %v (%v) in\n%s", o, err, back)
 			}
 		})
+	}
+}
+
+// itemCases are documents before and after the item at a position of the array Stop is
+// given a command, and then a hook in it. Where back is empty, removing it makes it as
+// it was before.
+func itemCases() []struct {
+	before, after string
+	at            int
+	back          string
+} {
+	const item = `{
+        "command": "x",
+        "hooks": [
+          {
+            "timeout": 5
+          }
+        ]
+      }`
+	deeper := func(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+	return []struct {
+		before, after string
+		at            int
+		back          string
+	}{
+		{"", "{\n  \"hooks\": {\n    \"Stop\": [\n      " + item + "\n    ]\n  }\n}\n", 0, "{\n  \"hooks\": {}\n}\n"},
+		{"{\n  \"a\": 1\n}", "{\n  \"a\": 1,\n  \"hooks\": {\n    \"Stop\": [\n      " + item + "\n    ]\n  }\n}", 0, ""},
+		{"{\n  \"hooks\": {\n    \"Stop\": []\n  },\n  \"z\": 1\n}", "{\n  \"hooks\": {\n    \"Stop\": [\n      " + item + "\n    ]\n  },\n  \"z\": 1\n}", 0, "{\n  \"z\": 1\n}"},
+		{"{\n  \"hooks\": {\n    \"Stop\": null, \"A\": []\n  }\n}", "{\n  \"hooks\": {\n    \"Stop\": [\n      " + item + "\n    ], \"A\": []\n  }\n}", 0, "{\n  \"hooks\": {\n    \"A\": []\n  }\n}"},
+		{`{"hooks":{"Stop":[{"command":"y"}]}}`, `{"hooks":{"Stop":[{"command":"y"},{"command":"x","hooks":[{"timeout":5}]}]}}`, 1, ""},
+		{
+			"{\n  \"hooks\": {\n    \"Stop\": [{\"command\": \"y\"}]\n  }\n}",
+			"{\n  \"hooks\": {\n    \"Stop\": [{\"command\": \"y\"}, {\"command\": \"x\", \"hooks\": [{\"timeout\": 5}]}]\n  }\n}", 1, "",
+		},
+		{
+			"{\n  \"hooks\": {\n    \"Stop\": [\n      // mine\n      {\"command\": \"y\"}, // behind it\n      1,\n      // at the end\n    ],\n  }, // z\n}",
+			"{\n  \"hooks\": {\n    \"Stop\": [\n      // mine\n      {\"command\": \"y\"}, // behind it\n      1,\n      // at the end\n      " + item + ",\n    ],\n  }, // z\n}", 2, "",
+		},
+		{
+			"{\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"command\": \"old\", // old\n        \"own\": 1\n      } /* z */\n    ]\n  }\n}",
+			"{\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"command\": \"x\", // old\n        \"own\": 1,\n        \"hooks\": [\n          {\n            \"timeout\": 5\n          }\n        ]\n      } /* z */\n    ]\n  }\n}", 0,
+			"{\n  \"hooks\": {\n    \"Stop\": [ /* z */\n    ]\n  }\n}",
+		},
+		{
+			"{\n    \"hooks\": {\n        \"Stop\": [\n            {\"command\": \"y\"},\n            {}\n        ]\n    }\n}",
+			"{\n    \"hooks\": {\n        \"Stop\": [\n            {\"command\": \"y\"},\n            {}," +
+				strings.ReplaceAll("\n      "+item, "  ", "    ") + "\n        ]\n    }\n}", 2, "",
+		},
+		{"{\r\n  \"hooks\": {\r\n    \"Stop\": [\r\n      1\r\n    ]\r\n  }\r\n}", strings.ReplaceAll("{\n  \"hooks\": {\n    \"Stop\": [\n      1,\n      "+item+"\n    ]\n  }\n}", "\n", "\r\n"), 1, ""},
+		{"{\n  \"z\": {\n  },\n  \"hooks\": {\n\n      \"Stop\": [\n        1 ]\n  }\n}", "{\n  \"z\": {\n  },\n  \"hooks\": {\n\n      \"Stop\": [\n        1,\n        " + deeper(item) + "\n      ]\n  }\n}", 1, "{\n  \"z\": {\n  },\n  \"hooks\": {\n\n      \"Stop\": [\n        1\n      ]\n  }\n}"},
+	}
+}
+
+// Setting an item of an array, and an item of an array in it, changes nothing else,
+// twice is as once, and removing it takes it away again.
+func TestItems(t *testing.T) {
+	for _, c := range itemCases() {
+		item := document.Path{"hooks", "Stop", c.at}
+		text := []byte(c.before)
+		for range 2 {
+			var err error
+			if text, err = document.JSON.Set(text, item, []document.Field{{"command", "x"}}); err != nil {
+				t.Fatalf("%v in %s", err, c.before)
+			}
+			if text, err = document.JSON.Set(text, append(item, "hooks", 0), []document.Field{{"timeout", 5}}); err != nil {
+				t.Fatalf("%v in %s", err, c.before)
+			}
+			if diff := cmp.Diff(c.after, string(text)); diff != "" {
+				t.Errorf("after setting (-want +got):\n%s\n%s", diff, text)
+			}
+		}
+		want := c.back
+		if want == "" {
+			want = c.before
+		}
+		text, err := document.JSON.Remove(text, item)
+		if err != nil || string(text) != want {
+			t.Errorf("after removing (%v) it is\n%s\nwant\n%s", err, text, want)
+		}
+	}
+}
+
+// What leads to an object is made with it, also items of arrays.
+func TestSetInNewItems(t *testing.T) {
+	for before, after := range map[string]string{
+		`{"z":1}`:                   `{"z":1,"hooks":{"Stop":[{"hooks":[{"timeout":5}]}]}}`,
+		`{"hooks":{"Stop":[{}]}}`:   `{"hooks":{"Stop":[{"hooks":[{"timeout":5}]}]}}`,
+		`{"hooks":{"Stop":[null]}}`: `{"hooks":{"Stop":[{"hooks":[{"timeout":5}]}]}}`,
+	} {
+		got, err := document.JSON.Set([]byte(before), document.Path{"hooks", "Stop", 0, "hooks", 0}, []document.Field{{"timeout", 5}})
+		if err != nil || string(got) != after {
+			t.Errorf("%s becomes (%v) %s", before, err, got)
+		}
+	}
+}
+
+// An item goes by itself: what holds it stays if it is an item, too, and the others
+// keep their order.
+func TestRemoveItem(t *testing.T) {
+	for _, c := range []struct {
+		before, after string
+		path          document.Path
+	}{
+		{`{"a": [{"b": [{}]}, {"c": 1}]}`, `{"a": [{}, {"c": 1}]}`, document.Path{"a", 0, "b", 0}},
+		{`{"a": [{"b": [{"x": 1}, {"x": 2}, {"x": 3}]}]}`, `{"a": [{"b": [{"x": 1}, {"x": 3}]}]}`, document.Path{"a", 0, "b", 1}},
+		{"{\"a\": [\n  {\"x\": 1}, // one\n  // two\n  {\"x\": 2}, // 2\n  {\"x\": 3},\n]}", "{\"a\": [\n  {\"x\": 1}, // one\n  // two\n // 2\n  {\"x\": 3},\n]}", document.Path{"a", 1}},
+		{`{"a": [{"x": 1}, {"x": 2}], "b": 1}`, `{"a": [{"x": 1}], "b": 1}`, document.Path{"a", 1}},
+		{`{"a": [{"x": 1}], "b": 1}`, `{"b": 1}`, document.Path{"a", 0}},
+		{`{"a": [{"x": 1}, null]}`, `{"a": [null]}`, document.Path{"a", 0}},
+		{`{"a": [{"x": 1}, {"x": 1}]}`, `{"a": [{"x": 1}]}`, document.Path{"a", 0}},
+		{`{"a": [{}]}`, `{"a": [{}]}`, document.Path{"a", 1}},
+		{`{"a": [{}]}`, `{"a": [{}]}`, document.Path{"b", 0}},
+	} {
+		got, err := document.JSON.Remove([]byte(c.before), c.path)
+		if err != nil || string(got) != c.after {
+			t.Errorf("%s\nbecomes (%v)\n%s\nwant\n%s", c.before, err, got, c.after)
+		}
+	}
+}
+
+// BAD-INPUT 94: an array where an object should be and the other way round, a position
+// far behind the last item, and a position in another format are refused.
+func TestRefusedItems(t *testing.T) {
+	for _, c := range []struct {
+		format document.Format
+		data   string
+		path   document.Path
+		text   string
+	}{
+		{document.JSON, `{"hooks": "sk-secret"}`, document.Path{"hooks", "Stop", 0}, "hooks is not an object"},
+		{document.JSON, `{"hooks": []}`, document.Path{"hooks", "Stop", 0}, "hooks is not an object"},
+		{document.JSON, `{"hooks": {"Stop": {}}}`, document.Path{"hooks", "Stop", 0}, "hooks.Stop is not an array"},
+		{document.JSON, `{"hooks": {"Stop": ["sk-secret"]}}`, document.Path{"hooks", "Stop", 0}, "hooks.Stop[0] is not an object"},
+		{document.JSON, `{"hooks": {"Stop": [{"hooks": 1}]}}`, document.Path{"hooks", "Stop", 0, "hooks", 0}, "hooks.Stop[0].hooks is not an array"},
+		{document.JSON, `{"hooks": {"Stop": []}}`, document.Path{"hooks", "Stop", 1}, "edited safely"},
+		{document.TOML, "", document.Path{"hooks", 0}, "edited safely"},
+		{document.TOML, "[[hooks]]\na = 1\n", document.Path{"hooks", 0}, "edited safely"},
+		{document.YAML, "hooks:\n- a: 1\n", document.Path{"hooks", 0}, "edited safely"},
+	} {
+		set, err := c.format.Set([]byte(c.data), c.path, fields())
+		if err == nil || !strings.Contains(err.Error(), c.text) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v, want %s; it becomes\n%s", c.data, err, c.text, set)
+		}
 	}
 }
 

@@ -119,9 +119,72 @@ func skipComment(data []byte, n int) int {
 	return n
 }
 
-// jsonObject is an object of a document and how it is laid out.
-type jsonObject struct {
-	*hujson.Object
+// composite is an object or an array of a document: it has parts, members or items.
+type composite interface {
+	length() int
+	// start returns where a part starts, its name or the item, and value what it holds.
+	start(i int) *hujson.Value
+	value(i int) *hujson.Value
+	// end is what stands behind the last part.
+	end() *hujson.Extra
+	// find returns the position of the part at a step of a path, -1 when there is none.
+	find(data []byte, step any) (int, error)
+	// add adds a part for a step behind the others. Before it stands what is given.
+	add(step any, before hujson.Extra, value hujson.Value)
+	remove(i int)
+}
+
+type (
+	jsonObject struct{ *hujson.Object }
+	jsonArray  struct{ *hujson.Array }
+)
+
+func (o jsonObject) length() int               { return len(o.Members) }
+func (o jsonObject) start(i int) *hujson.Value { return &o.Members[i].Name }
+func (o jsonObject) value(i int) *hujson.Value { return &o.Members[i].Value }
+func (o jsonObject) end() *hujson.Extra        { return &o.AfterExtra }
+func (o jsonObject) remove(i int)              { o.Members = slices.Delete(o.Members, i, i+1) }
+func (o jsonObject) add(step any, before hujson.Extra, value hujson.Value) {
+	name := hujson.Value{BeforeExtra: before, Value: hujson.String(step.(string))}
+	o.Members = append(o.Members, hujson.ObjectMember{Name: name, Value: value})
+}
+
+// find finds a member. Two of them are an error: programs do not agree which one
+// counts.
+func (o jsonObject) find(data []byte, step any) (int, error) {
+	found := -1
+	for i, m := range o.Members {
+		if m.Name.Value.(hujson.Literal).String() != step {
+			continue
+		}
+		if found >= 0 {
+			return 0, errorAt(data, m.Name.StartOffset, "%q is there twice", step)
+		}
+		found = i
+	}
+	return found, nil
+}
+
+func (a jsonArray) length() int               { return len(a.Elements) }
+func (a jsonArray) start(i int) *hujson.Value { return &a.Elements[i] }
+func (a jsonArray) value(i int) *hujson.Value { return &a.Elements[i] }
+func (a jsonArray) end() *hujson.Extra        { return &a.AfterExtra }
+func (a jsonArray) remove(i int)              { a.Elements = slices.Delete(a.Elements, i, i+1) }
+func (a jsonArray) add(_ any, before hujson.Extra, value hujson.Value) {
+	value.BeforeExtra = before
+	a.Elements = append(a.Elements, value)
+}
+
+func (a jsonArray) find(_ []byte, step any) (int, error) {
+	if i := step.(int); i < len(a.Elements) {
+		return i, nil
+	}
+	return -1, nil
+}
+
+// jsonNode is an object or an array of a document and how it is laid out.
+type jsonNode struct {
+	composite
 	indent string // of the line in which it begins
 	jsonStyle
 }
@@ -136,25 +199,25 @@ type jsonStyle struct {
 }
 
 // root returns the root of a document, which the caller may change.
-func (jsonSyntax) root(data []byte) (hujson.Value, jsonObject, error) {
+func (jsonSyntax) root(data []byte) (hujson.Value, jsonNode, error) {
 	value, err := parseJSON(data)
 	if err != nil {
-		return value, jsonObject{}, err
+		return value, jsonNode{}, err
 	}
-	o := jsonObject{Object: value.Value.(*hujson.Object)}
-	o.jsonStyle = jsonStyle{data: data, newline: lineEnd(data), unit: "  ", space: " "}
-	if len(o.Members) == 0 {
-		return value, o, nil
+	object := value.Value.(*hujson.Object)
+	n := jsonNode{composite: jsonObject{object}, jsonStyle: jsonStyle{data: data, newline: lineEnd(data), unit: "  ", space: " "}}
+	if len(object.Members) == 0 {
+		return value, n, nil
 	}
-	first := o.Members[0]
-	o.flat = !bytes.Contains(bytes.TrimSpace(data), []byte("\n"))
+	first := object.Members[0]
+	n.flat = !bytes.Contains(bytes.TrimSpace(data), []byte("\n"))
 	if len(first.Value.BeforeExtra) == 0 {
-		o.space = ""
+		n.space = ""
 	}
 	if unit, ownLine := indentOf(first.Name.BeforeExtra); ownLine && unit != "" {
-		o.unit = unit
+		n.unit = unit
 	}
-	return value, o, nil
+	return value, n, nil
 }
 
 // indentOf returns the white space behind the last line break of what stands before a
@@ -167,113 +230,123 @@ func indentOf(extra hujson.Extra) (indent string, ownLine bool) {
 	return string(extra[n+1:]), true
 }
 
-// find returns the index of a member; -1 when there is none. Two of them are an error:
-// programs do not agree which one counts.
-func (o jsonObject) find(name string) (int, error) {
-	found := -1
-	for i, m := range o.Members {
-		if m.Name.Value.(hujson.Literal).String() != name {
-			continue
-		}
-		if found >= 0 {
-			return 0, errorAt(o.data, m.Name.StartOffset, "%q is there twice", name)
-		}
-		found = i
+// inner returns the object or array that is the part i.
+func (n jsonNode) inner(i int) (inner jsonNode, ok bool) {
+	inner = n.at(i)
+	switch value := n.value(i).Value.(type) {
+	case *hujson.Object:
+		inner.composite = jsonObject{value}
+	case *hujson.Array:
+		inner.composite = jsonArray{value}
+	default:
+		return n, false
 	}
-	return found, nil
+	return inner, true
 }
 
-// inner returns the object that is the member i.
-func (o jsonObject) inner(i int) (jsonObject, bool) {
-	if indent, ownLine := indentOf(o.Members[i].Name.BeforeExtra); ownLine {
-		o.indent = indent
+// at returns the node as it is laid out in the line of the part i.
+func (n jsonNode) at(i int) jsonNode {
+	if indent, ownLine := indentOf(n.start(i).BeforeExtra); ownLine {
+		n.indent = indent
 	}
-	object, ok := o.Members[i].Value.Value.(*hujson.Object)
-	o.Object = object
-	return o, ok
+	return n
 }
 
-func (s jsonSyntax) set(data []byte, path []string, fields []Field) ([]byte, error) {
-	root, o, err := s.root(data)
+func (s jsonSyntax) set(data []byte, path Path, fields []Field) ([]byte, error) {
+	root, n, err := s.root(data)
 	if err != nil {
 		return nil, err
 	}
-	for i, name := range path {
-		found, err := o.find(name)
+	for i, step := range path {
+		found, err := n.find(data, step)
 		if err != nil {
 			return nil, err
 		}
-		inner, ok := jsonObject{}, false
+		inner, ok := jsonNode{}, false
 		if found >= 0 {
-			inner, ok = o.inner(found)
+			inner, ok = n.inner(found)
 		}
 		if !ok {
-			err := o.setField(Field{name, nested(path[i+1:], fields)})
+			err := n.set(step, nested(path[i+1:], fields))
 			return packJSON(root), err
 		}
-		o = inner
+		n = inner
 	}
 	for _, f := range fields {
-		if err := o.setField(f); err != nil {
+		if err := n.set(f.Key, f.Value); err != nil {
 			return nil, err
 		}
 	}
 	return packJSON(root), nil
 }
 
-// nested returns an object with fields, in the objects of a path.
-func nested(path []string, fields []Field) []Field {
-	value := slices.DeleteFunc(slices.Clone(fields), func(f Field) bool { return f.Value == nil })
-	for _, name := range slices.Backward(path) {
-		value = []Field{{name, value}}
+// nested returns an object with fields, in the objects and arrays of a path: a value
+// of []Field or []any.
+func nested(path Path, fields []Field) any {
+	var value any = slices.DeleteFunc(slices.Clone(fields), func(f Field) bool { return f.Value == nil })
+	for _, step := range slices.Backward(path) {
+		if name, ok := step.(string); ok {
+			value = []Field{{name, value}}
+		} else {
+			value = []any{value}
+		}
 	}
 	return value
 }
 
-// setField gives a member a value, adds it, or removes it.
-func (o jsonObject) setField(f Field) error {
-	i, err := o.find(f.Key)
+// set gives the part at a step a value, adds it, or removes it.
+func (n jsonNode) set(step, value any) error {
+	i, err := n.find(n.data, step)
 	switch {
 	case err != nil:
 		return err
-	case f.Value == nil && i >= 0:
-		o.removeMember(i)
+	case value == nil && i >= 0:
+		n.removePart(i)
 		return nil
-	case f.Value == nil:
+	case value == nil:
 		return nil
 	case i < 0:
-		return o.insert(f)
+		return n.insert(step, value)
 	}
-	if indent, ownLine := indentOf(o.Members[i].Name.BeforeExtra); ownLine {
-		o.indent = indent
-	}
-	value, err := hujson.Parse([]byte(o.text(f.Value)))
-	o.Members[i].Value.Value = value.Value
+	parsed, err := hujson.Parse([]byte(n.at(i).text(value)))
+	n.value(i).Value = parsed.Value
 	return err
 }
 
-// text returns a value as the document lays it out. A value of []Field is an object.
-func (o jsonObject) text(value any) string {
+// text returns a value as the document lays it out. A value of []Field is an object,
+// one of []any an array with each item in lines of its own.
+func (n jsonNode) text(value any) string {
 	var items []string
+	inner := n
+	inner.indent += n.unit
 	switch value := value.(type) {
 	case []Field:
-		inner := o
-		inner.indent += o.unit
 		for _, f := range value {
-			items = append(items, o.text(f.Key)+":"+o.space+inner.text(f.Value))
+			items = append(items, n.text(f.Key)+":"+n.space+inner.text(f.Value))
 		}
-		if o.flat {
-			return "{" + strings.Join(items, ","+o.space) + "}"
+		return n.block("{", items, "}")
+	case []any:
+		for _, item := range value {
+			items = append(items, inner.text(item))
 		}
-		line := o.newline + inner.indent
-		return "{" + line + strings.Join(items, ","+line) + o.newline + o.indent + "}"
+		return n.block("[", items, "]")
 	case []string:
 		for _, item := range value {
-			items = append(items, o.text(item))
+			items = append(items, n.text(item))
 		}
-		return "[" + strings.Join(items, ","+o.space) + "]"
+		return "[" + strings.Join(items, ","+n.space) + "]"
 	}
 	return encodeJSON(value)
+}
+
+// block returns the parts of an object or array, each in a line of its own unless the
+// document is one line.
+func (n jsonNode) block(begin string, parts []string, end string) string {
+	if n.flat {
+		return begin + strings.Join(parts, ","+n.space) + end
+	}
+	line := n.newline + n.indent + n.unit
+	return begin + line + strings.Join(parts, ","+line) + n.newline + n.indent + end
 }
 
 // encodeJSON returns a string, a number or a boolean as JSON.
@@ -285,118 +358,117 @@ func encodeJSON(value any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// insert adds a member behind the others. Comments behind the last one stay there.
-func (o jsonObject) insert(f Field) error {
-	m := hujson.ObjectMember{Name: hujson.Value{Value: hujson.String(f.Key)}}
-	comments, space := o.splitExtra(o.AfterExtra)
-	value := o
-	if indent, ownLine := o.memberIndent(comments != ""); ownLine {
-		m.Name.BeforeExtra = hujson.Extra(comments + o.newline + indent)
+// insert adds a part behind the others. Comments behind the last one stay there.
+func (n jsonNode) insert(step, content any) error {
+	comments, space := n.splitExtra(*n.end())
+	var before hujson.Extra
+	value := n
+	if indent, ownLine := n.partIndent(comments != ""); ownLine {
+		before = hujson.Extra(comments + n.newline + indent)
 		if !strings.Contains(space, "\n") {
-			space = o.newline + o.indent
+			space = n.newline + n.indent
 		}
-		o.AfterExtra = hujson.Extra(space)
+		*n.end() = hujson.Extra(space)
 		value.indent = indent
 	} else {
 		value.flat = true
-		if len(o.Members) > 0 {
-			m.Name.BeforeExtra = hujson.Extra(o.space)
+		if n.length() > 0 {
+			before = hujson.Extra(n.space)
 		}
 	}
-	parsed, err := hujson.Parse([]byte(o.space + value.text(f.Value)))
-	m.Value = parsed
-	if n := len(o.Members); n > 0 && o.Members[n-1].Value.AfterExtra != nil { // a comma stands behind the last one
-		m.Value.AfterExtra = hujson.Extra{}
+	parsed, err := hujson.Parse([]byte(n.space + value.text(content)))
+	if last := n.length() - 1; last >= 0 && n.value(last).AfterExtra != nil { // a comma stands behind the last one
+		parsed.AfterExtra = hujson.Extra{}
 	}
-	o.Members = append(o.Members, m)
+	n.add(step, before, parsed)
 	return err
 }
 
-// memberIndent returns the indentation of a new member, and whether it gets a line of
-// its own, as it does in any case behind comments.
-func (o jsonObject) memberIndent(afterComments bool) (indent string, ownLine bool) {
-	if n := len(o.Members); n > 0 {
-		if indent, ownLine := indentOf(o.Members[n-1].Name.BeforeExtra); ownLine {
+// partIndent returns the indentation of a new part, and whether it gets a line of its
+// own, as it does in any case behind comments.
+func (n jsonNode) partIndent(afterComments bool) (indent string, ownLine bool) {
+	if last := n.length() - 1; last >= 0 {
+		if indent, ownLine := indentOf(n.start(last).BeforeExtra); ownLine {
 			return indent, true
 		}
-		return o.indent + o.unit, afterComments
+		return n.indent + n.unit, afterComments
 	}
-	return o.indent + o.unit, afterComments || !o.flat
+	return n.indent + n.unit, afterComments || !n.flat
 }
 
 // splitExtra returns the comments of what stands between two things, up to the end of
 // the line of the last one, and the white space behind them.
-func (o jsonObject) splitExtra(extra hujson.Extra) (comments, space string) {
+func (n jsonNode) splitExtra(extra hujson.Extra) (comments, space string) {
 	comments = strings.TrimRight(string(extra), " \t\r\n")
 	space = string(extra[len(comments):])
 	if comments == "" {
 		return "", space
 	}
-	if n := strings.Index(space, o.newline); n > 0 {
-		comments, space = comments+space[:n], space[n:]
+	if line := strings.Index(space, n.newline); line > 0 {
+		comments, space = comments+space[:line], space[line:]
 	}
 	return comments, space
 }
 
-// removeMember removes a member. Comments before it stay.
-func (o jsonObject) removeMember(i int) {
-	m := o.Members[i]
-	o.Members = slices.Delete(o.Members, i, i+1)
-	comments, _ := o.splitExtra(m.Name.BeforeExtra)
-	behind := &o.AfterExtra
-	if i < len(o.Members) {
-		behind = &o.Members[i].Name.BeforeExtra
+// removePart removes a part. Comments before it stay.
+func (n jsonNode) removePart(i int) {
+	before, hasComma := n.start(i).BeforeExtra, n.value(i).AfterExtra != nil
+	n.remove(i)
+	comments, _ := n.splitExtra(before)
+	behind := n.end()
+	if i < n.length() {
+		behind = &n.start(i).BeforeExtra
 	} else if i > 0 {
-		o.endWith(m.Value.AfterExtra != nil)
+		n.endWith(hasComma)
 	}
 	switch {
-	case comments != "" && !strings.HasPrefix(string(*behind), o.newline):
-		*behind = hujson.Extra(comments + o.newline + string(*behind))
+	case comments != "" && !strings.HasPrefix(string(*behind), n.newline):
+		*behind = hujson.Extra(comments + n.newline + string(*behind))
 	case comments != "":
 		*behind = hujson.Extra(comments + string(*behind))
-	case i == 0 && i < len(o.Members) && len(bytes.TrimSpace(*behind)) == 0:
-		*behind = m.Name.BeforeExtra
-	case len(o.Members) == 0 && len(bytes.TrimSpace(o.AfterExtra)) == 0:
-		o.AfterExtra = nil
+	case i == 0 && i < n.length() && len(bytes.TrimSpace(*behind)) == 0:
+		*behind = before
+	case n.length() == 0 && len(bytes.TrimSpace(*n.end())) == 0:
+		*n.end() = nil
 	}
 }
 
-// endWith makes the last member end with a comma or without.
-func (o jsonObject) endWith(comma bool) {
-	last := &o.Members[len(o.Members)-1].Value
+// endWith makes the last part end with a comma or without.
+func (n jsonNode) endWith(comma bool) {
+	last := n.value(n.length() - 1)
 	if comma && last.AfterExtra == nil {
 		last.AfterExtra = hujson.Extra{}
 	}
 	if !comma {
-		o.AfterExtra = slices.Concat(last.AfterExtra, o.AfterExtra)
+		*n.end() = slices.Concat(last.AfterExtra, *n.end())
 		last.AfterExtra = nil
 	}
 }
 
-func (s jsonSyntax) remove(data []byte, path []string) ([]byte, error) {
-	root, o, err := s.root(data)
+func (s jsonSyntax) remove(data []byte, path Path) ([]byte, error) {
+	root, n, err := s.root(data)
 	if err != nil {
 		return nil, err
 	}
-	err = o.removePath(path, true)
+	err = n.removePath(path, true)
 	return packJSON(root), err
 }
 
-// removePath removes the object at a path below o, and those above it that this leaves
-// empty, but for one that is all there is in the document: some clients refuse a file
-// of theirs without it.
-func (o jsonObject) removePath(path []string, isRoot bool) error {
-	i, err := o.find(path[0])
+// removePath removes the object at a path below n, and what is above it and is left
+// empty by that, but for items of arrays, and for an object that is all there is in the
+// document: some clients refuse a file of theirs without it.
+func (n jsonNode) removePath(path Path, isRoot bool) error {
+	i, err := n.find(n.data, path[0])
 	if err != nil || i < 0 {
 		return err
 	}
-	if inner, ok := o.inner(i); ok && len(path) > 1 {
+	if inner, ok := n.inner(i); ok && len(path) > 1 {
 		err := inner.removePath(path[1:], false)
-		isAll := isRoot && len(o.Members) == 1
-		if err != nil || isAll || len(inner.Members) > 0 || len(inner.AfterExtra) > 0 {
+		isAll := isRoot && n.length() == 1
+		if err != nil || isAll || isIndex(path[0]) || inner.length() > 0 || len(*inner.end()) > 0 {
 			return err
 		}
 	}
-	o.removeMember(i)
+	n.removePart(i)
 	return nil
 }

@@ -85,7 +85,11 @@ func (e expression) isIn(path []string) bool {
 	return len(e.path) >= len(path) && slices.Equal(e.path[:len(path)], path)
 }
 
-func (tomlSyntax) set(data []byte, path []string, fields []Field) ([]byte, error) {
+func (tomlSyntax) set(data []byte, steps Path, fields []Field) ([]byte, error) {
+	path, err := steps.names()
+	if err != nil {
+		return nil, err
+	}
 	all, err := expressions(data)
 	if err != nil {
 		return nil, err
@@ -195,7 +199,11 @@ func withEmptyLine(data []byte, s splice) splice {
 	return s
 }
 
-func (tomlSyntax) remove(data []byte, path []string) ([]byte, error) {
+func (tomlSyntax) remove(data []byte, steps Path) ([]byte, error) {
+	path, err := steps.names()
+	if err != nil {
+		return nil, err
+	}
 	all, err := expressions(data)
 	return apply(data, removeExpressions(data, all, path)), err
 }

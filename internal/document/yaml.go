@@ -136,7 +136,11 @@ func (b block) find(name string) (blockKey, bool) {
 	return b.keys[i], true
 }
 
-func (yamlSyntax) set(data []byte, path []string, fields []Field) ([]byte, error) {
+func (yamlSyntax) set(data []byte, steps Path, fields []Field) ([]byte, error) {
+	path, err := steps.names()
+	if err != nil {
+		return nil, err
+	}
 	b, err := readRoot(data)
 	if err != nil {
 		return nil, err
@@ -144,10 +148,10 @@ func (yamlSyntax) set(data []byte, path []string, fields []Field) ([]byte, error
 	for i, name := range path {
 		k, ok := b.find(name)
 		if !ok {
-			return apply(data, []splice{b.replace(b.end, b.end, b.text(b.column, nested(path[i:], fields)))}), nil
+			return apply(data, []splice{b.replace(b.end, b.end, b.text(b.column, []Field{{name, nested(steps[i+1:], fields)}}))}), nil
 		}
 		if !isBlock(k.value) {
-			splices, err := b.fill(k, nested(path[i+1:], fields))
+			splices, err := b.fill(k, nested(steps[i+1:], fields).([]Field))
 			return apply(data, splices), err
 		}
 		b = b.read(k.value, k.next)
@@ -239,7 +243,11 @@ func (b block) offset(line int) (n int) {
 	return n
 }
 
-func (yamlSyntax) remove(data []byte, path []string) ([]byte, error) {
+func (yamlSyntax) remove(data []byte, steps Path) ([]byte, error) {
+	path, err := steps.names()
+	if err != nil {
+		return nil, err
+	}
 	b, err := readRoot(data)
 	if err != nil {
 		return nil, err

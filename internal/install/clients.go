@@ -17,9 +17,9 @@ type Client struct {
 	signs func(Machine) []string
 	// files are where its servers may stand, the usual place first.
 	files func(Machine) []string
-	// format is that of the files, and servers is where in them its servers stand.
+	// format is that of the files, and servers is the key under which its servers stand.
 	format  document.Format
-	servers []string
+	servers string
 	shape   shape
 	// desktop is true for what is not started in a terminal, whose PATH it lacks.
 	desktop bool
@@ -71,7 +71,7 @@ func typed(stdio, http string) shape {
 func claudeCode() Client {
 	file := func(m Machine) string { return filepath.Join(m.variable("CLAUDE_CONFIG_DIR", m.Home), ".claude.json") }
 	c := Client{
-		Name: "claude-code", Title: "Claude Code", programs: []string{"claude"}, format: document.JSON, servers: []string{mcpServers}, after: newSession,
+		Name: "claude-code", Title: "Claude Code", programs: []string{"claude"}, format: document.JSON, servers: mcpServers, after: newSession,
 		signs: func(m Machine) []string { return []string{file(m), m.home(".claude")} },
 		files: func(m Machine) []string { return []string{file(m)} },
 		shape: typed("stdio", "http"),
@@ -82,7 +82,7 @@ func claudeCode() Client {
 
 func claudeDesktop() Client {
 	return Client{
-		Name: "claude-desktop", Title: "Claude Desktop", desktop: true, format: document.JSON, servers: []string{mcpServers}, after: "quit and start it again",
+		Name: "claude-desktop", Title: "Claude Desktop", desktop: true, format: document.JSON, servers: mcpServers, after: "quit and start it again",
 		files: func(m Machine) []string {
 			folder := filepath.Join(m.config(), "Claude")
 			if m.System == "windows" { // as an app of the Store it has another folder in the place of the usual one
@@ -100,7 +100,7 @@ func claudeDesktop() Client {
 
 func cursor() Client {
 	return Client{
-		Name: "cursor", Title: "Cursor", desktop: true, programs: []string{"cursor", "cursor-agent"}, format: document.JSON, servers: []string{mcpServers},
+		Name: "cursor", Title: "Cursor", desktop: true, programs: []string{"cursor", "cursor-agent"}, format: document.JSON, servers: mcpServers,
 		files: func(m Machine) []string { return []string{m.home(".cursor", "mcp.json")} },
 		shape: shape{command: "command", args: "args", url: "url"},
 		after: "turn the server on in its settings under MCP",
@@ -109,7 +109,7 @@ func cursor() Client {
 
 func vscode() Client {
 	return Client{
-		Name: "vscode", Title: "VS Code", desktop: true, programs: []string{"code", "code-insiders"}, format: document.JSON, servers: []string{"servers"},
+		Name: "vscode", Title: "VS Code", desktop: true, programs: []string{"code", "code-insiders"}, format: document.JSON, servers: "servers",
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.config(), "Code", "User", "mcp.json"), filepath.Join(m.config(), "Code - Insiders", "User", "mcp.json")}
 		},
@@ -120,7 +120,7 @@ func vscode() Client {
 
 func codex() Client {
 	return Client{
-		Name: "codex", Title: "Codex", programs: []string{"codex"}, format: document.TOML, servers: []string{"mcp_servers"}, after: newSession,
+		Name: "codex", Title: "Codex", programs: []string{"codex"}, format: document.TOML, servers: "mcp_servers", after: newSession,
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.variable("CODEX_HOME", m.home(".codex")), "config.toml")}
 		},
@@ -130,7 +130,7 @@ func codex() Client {
 
 func gemini() Client {
 	return Client{
-		Name: "gemini", Title: "Gemini CLI", programs: []string{"gemini"}, format: document.JSON, servers: []string{mcpServers}, after: newSession,
+		Name: "gemini", Title: "Gemini CLI", programs: []string{"gemini"}, format: document.JSON, servers: mcpServers, after: newSession,
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.variable("GEMINI_CLI_HOME", m.Home), ".gemini", "settings.json")}
 		},
@@ -140,7 +140,7 @@ func gemini() Client {
 
 func opencode() Client {
 	return Client{
-		Name: "opencode", Title: "opencode", programs: []string{"opencode"}, format: document.JSON, servers: []string{"mcp"}, after: newSession,
+		Name: "opencode", Title: "opencode", programs: []string{"opencode"}, format: document.JSON, servers: "mcp", after: newSession,
 		files: func(m Machine) []string {
 			folder := filepath.Join(m.xdg(), "opencode")
 			return []string{filepath.Join(folder, "opencode.json"), filepath.Join(folder, "opencode.jsonc"), filepath.Join(folder, "config.json")}
@@ -151,7 +151,7 @@ func opencode() Client {
 
 func windsurf() Client {
 	return Client{
-		Name: "windsurf", Title: "Windsurf", desktop: true, programs: []string{"windsurf"}, format: document.JSON, servers: []string{mcpServers},
+		Name: "windsurf", Title: "Windsurf", desktop: true, programs: []string{"windsurf"}, format: document.JSON, servers: mcpServers,
 		files: func(m Machine) []string { return []string{m.home(".codeium", "windsurf", "mcp_config.json")} },
 		shape: shape{command: "command", args: "args", url: "serverUrl"},
 		after: "refresh its list of MCP servers",
@@ -160,7 +160,7 @@ func windsurf() Client {
 
 func zed() Client {
 	return Client{
-		Name: "zed", Title: "Zed", desktop: true, programs: []string{"zed"}, format: document.JSON, servers: []string{"context_servers"},
+		Name: "zed", Title: "Zed", desktop: true, programs: []string{"zed"}, format: document.JSON, servers: "context_servers",
 		files: func(m Machine) []string {
 			folder := m.home(".config", "zed")
 			switch m.System {
@@ -178,7 +178,7 @@ func zed() Client {
 
 func goose() Client {
 	return Client{
-		Name: "goose", Title: "Goose", programs: []string{"goose"}, format: document.YAML, servers: []string{"extensions"}, after: newSession,
+		Name: "goose", Title: "Goose", programs: []string{"goose"}, format: document.YAML, servers: "extensions", after: newSession,
 		files: func(m Machine) []string {
 			folder := filepath.Join(m.xdg(), "goose")
 			if m.System == "windows" {
@@ -198,7 +198,7 @@ func goose() Client {
 
 func kimi() Client {
 	return Client{
-		Name: "kimi", Title: "Kimi Code", programs: []string{"kimi"}, format: document.JSON, servers: []string{mcpServers}, after: newSession,
+		Name: "kimi", Title: "Kimi Code", programs: []string{"kimi"}, format: document.JSON, servers: mcpServers, after: newSession,
 		files: func(m Machine) []string { // the second is that of kimi-cli, its forerunner
 			return []string{filepath.Join(m.variable("KIMI_CODE_HOME", m.home(".kimi-code")), "mcp.json"), m.home(".kimi", "mcp.json")}
 		},
@@ -208,7 +208,7 @@ func kimi() Client {
 
 func qwen() Client {
 	return Client{
-		Name: "qwen", Title: "Qwen Code", programs: []string{"qwen"}, format: document.JSON, servers: []string{mcpServers}, after: newSession,
+		Name: "qwen", Title: "Qwen Code", programs: []string{"qwen"}, format: document.JSON, servers: mcpServers, after: newSession,
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.variable("QWEN_HOME", m.home(".qwen")), "settings.json")}
 		},
@@ -218,7 +218,7 @@ func qwen() Client {
 
 func crush() Client {
 	return Client{
-		Name: "crush", Title: "Crush", programs: []string{"crush"}, format: document.JSON, servers: []string{"mcp"}, after: newSession,
+		Name: "crush", Title: "Crush", programs: []string{"crush"}, format: document.JSON, servers: "mcp", after: newSession,
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.variable("CRUSH_GLOBAL_CONFIG", filepath.Join(m.xdg(), "crush")), "crush.json")}
 		},
@@ -228,7 +228,7 @@ func crush() Client {
 
 func cline() Client {
 	return Client{
-		Name: "cline", Title: "Cline", programs: []string{"cline"}, format: document.JSON, servers: []string{mcpServers}, after: "start a new task",
+		Name: "cline", Title: "Cline", programs: []string{"cline"}, format: document.JSON, servers: mcpServers, after: "start a new task",
 		desktop: true, // it is an extension of editors, too
 		files: func(m Machine) []string { // the second is that of the extension before it shared the files of the command
 			data := m.variable("CLINE_DATA_DIR", filepath.Join(m.variable("CLINE_DIR", m.home(".cline")), "data"))
@@ -244,7 +244,7 @@ func cline() Client {
 
 func copilot() Client {
 	c := Client{
-		Name: "copilot", Title: "Copilot CLI", programs: []string{"copilot"}, format: document.JSON, servers: []string{mcpServers}, after: newSession,
+		Name: "copilot", Title: "Copilot CLI", programs: []string{"copilot"}, format: document.JSON, servers: mcpServers, after: newSession,
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.variable("COPILOT_HOME", m.home(".copilot")), "mcp-config.json")}
 		},

@@ -61,7 +61,7 @@ func (c Change) mask(lines string) string {
 // stand.
 func (c Client) words(name string, o Options, old, wanted Server) map[string]bool {
 	s := c.shape
-	path := append(slices.Clone(c.servers), name)
+	path := []string{c.servers, name}
 	texts := slices.Concat(path, o.Args, []string{strings.Join(path, "."), s.command, s.args, s.url, s.name, o.URL, old.Command, wanted.Command})
 	if old.URL == old.String() {
 		texts = append(texts, old.URL)

@@ -16,6 +16,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"todo-mcp/internal/document"
 )
 
 // DefaultName is what the server is called where it is not called otherwise.
@@ -157,7 +159,7 @@ func (c Client) readFile(path string) (file, map[string]any, error) {
 	if err != nil {
 		return f, nil, err
 	}
-	entries, err := c.format.Object(f.data, c.servers...)
+	entries, err := c.format.Object(f.data, c.servers)
 	return f, entries, f.wrong(err)
 }
 
@@ -243,9 +245,12 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 	if isObject {
 		fields = c.shape.update(entry, old, wanted)
 	}
-	after, err := c.format.Set(f.data, append(slices.Clone(c.servers), name), fields)
+	after, err := c.format.Set(f.data, c.entry(name), fields)
 	return Change{Client: c, File: f.path, before: f, after: after, words: c.words(name, o, old, wanted)}, f.wrong(err)
 }
+
+// entry returns the path of the entry of a server.
+func (c Client) entry(name string) document.Path { return document.Path{c.servers, name} }
 
 // Uninstall returns the change that takes this server away from a client. It may be no
 // change.
@@ -259,7 +264,7 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 		return Change{}, fmt.Errorf("%s: %s there is another server, which stays", f.path, name)
 	}
 	entry, _ := entries[name].(map[string]any)
-	after, err := c.format.Remove(f.data, append(slices.Clone(c.servers), name))
+	after, err := c.format.Remove(f.data, c.entry(name))
 	return Change{Client: c, File: f.path, before: f, after: after, words: c.words(name, o, c.shape.read(entry), Server{})}, f.wrong(err)
 }
 
@@ -296,7 +301,7 @@ func (c Client) Snippet(m Machine, o Options) (path, text string, err error) {
 		return "", "", err
 	}
 	name := cmp.Or(o.Name, DefaultName)
-	data, err := c.format.Set(nil, append(slices.Clone(c.servers), name), c.shape.fields(name, wanted))
+	data, err := c.format.Set(nil, c.entry(name), c.shape.fields(name, wanted))
 	if err != nil {
 		return "", "", err
 	}
