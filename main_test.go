@@ -40,7 +40,7 @@ func allowedImports() map[string][]string {
 		"internal/todo":            {},
 		"internal/atomicfile":      {},
 		"internal/document":        {},
-		"internal/install":         {"internal/document", "internal/atomicfile"},
+		"internal/install":         {"internal/document", "internal/atomicfile", "internal/hook"},
 		"internal/render":          {model},
 		"internal/audit":           {model, "internal/render"},
 		"internal/store":           {model, "internal/store/..."},

@@ -27,7 +27,8 @@ func installFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error 
 	var o installOptions
 	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients found")
 	fs.BoolVar(&o.print, "print", false, "change nothing: print what to write by hand, and into which file")
-	fs.BoolVar(&o.list, "list", false, "change nothing: list the clients, which of them are here, and what they are configured with")
+	fs.BoolVar(&o.list, "list", false, "change nothing: list the clients, which of them are here, what they are configured with, and whether they run the hooks")
+	fs.BoolVar(&o.Hooks, "hooks", false, "also let the client run hooks, by which its own todo list is on the board; and Claude Code a status line")
 	fs.StringVar(&o.Name, "name", "", "`NAME` by which the client calls the server (default todo)")
 	fs.Func("args", "`ARGUMENTS` of the command, as '--panel --list work' (default: those it has)", func(v string) (err error) {
 		o.Args, err = splitCommandLine(v)
@@ -84,7 +85,8 @@ func (a *app) uninstall(ctx context.Context, names []string, o installOptions) e
 	if len(names) == 0 {
 		clients = slices.DeleteFunc(clients, func(c install.Client) bool {
 			s, err := c.Look(m, o.Options)
-			return s.Name == "" && (err == nil || !s.Found)
+			isThere := s.Name != "" || s.Hooks == install.HooksThere || s.Hooks == install.HooksOutdated
+			return !isThere && (err == nil && s.HooksErr == nil || !s.Found)
 		})
 	}
 	if len(clients) == 0 {
@@ -136,7 +138,7 @@ func (a *app) changeClients(ctx context.Context, m install.Machine, clients []in
 	for _, c := range clients {
 		change, err := plan(c, m, o.Options)
 		if err == nil && change.IsNone() {
-			err = a.say("%s: nothing to change in %s.\n", c.Title, render.Safe(m.Short(change.File)))
+			err = a.say("%s: nothing to change in %s.\n%s", c.Title, places(m, change.Files()), notes(change))
 		} else if err == nil {
 			err = a.makeChange(ctx, m, change, &o)
 		}
@@ -183,7 +185,7 @@ func (a *app) makeChange(ctx context.Context, m install.Machine, change install.
 		return errors.New("there is no terminal to ask in: add --yes to make this change")
 	}
 	if !o.yes {
-		answer, err := a.ask(ctx, fmt.Sprintf("Change %s? [y]es, [n]o, [a]ll", render.Safe(m.Short(change.File))))
+		answer, err := a.ask(ctx, fmt.Sprintf("Change %s? [y]es, [n]o, [a]ll", places(m, change.Files())))
 		if err != nil {
 			return err
 		}
@@ -195,18 +197,38 @@ func (a *app) makeChange(ctx context.Context, m install.Machine, change install.
 			return errDeclined
 		}
 	}
-	backup, err := change.Write()
+	backups, err := change.Write()
 	if err != nil {
 		return err
 	}
 	text := change.Client.Title + ": changed."
-	if backup != "" {
-		text += " What the file held before is in " + m.Short(backup) + "."
+	if len(backups) == 1 {
+		text += " What the file held before is in " + places(m, backups) + "."
+	} else if len(backups) > 1 {
+		text += " What the files held before is in " + places(m, backups) + "."
 	}
 	if after := change.Client.After(); after != "" && !o.remove {
 		text += " So that it sees the server: " + after + "."
 	}
-	return a.say("%s\n", render.Safe(text))
+	return a.say("%s\n%s", text, notes(change))
+}
+
+// places returns paths as a list for people.
+func places(m install.Machine, paths []string) string {
+	short := make([]string, len(paths))
+	for i, path := range paths {
+		short[i] = render.Safe(m.Short(path))
+	}
+	return strings.Join(short, " and ")
+}
+
+// notes returns what else a person should know of a change, each in a line.
+func notes(change install.Change) string {
+	var out strings.Builder
+	for _, note := range change.Notes {
+		fmt.Fprintf(&out, "%s: %s.\n", change.Client.Title, note)
+	}
+	return out.String()
 }
 
 // safeLines returns lines that a terminal shows as they are.
@@ -224,10 +246,10 @@ func safeLines(text string) string {
 
 func (a *app) listClients(m install.Machine, clients []install.Client, o installOptions) error {
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CLIENT\tHERE\tCALLS\tFILE")
+	fmt.Fprintln(w, "CLIENT\tHERE\tCALLS\tHOOKS\tFILE")
 	for _, c := range clients {
 		s, err := c.Look(m, o.Options)
-		here, calls, path := "no", "–", m.Short(s.File)
+		here, calls, hooks, path := "no", "–", cmp.Or(string(s.Hooks), "–"), m.Short(s.File)
 		if s.Found {
 			here = "yes"
 		}
@@ -240,7 +262,13 @@ func (a *app) listClients(m install.Machine, clients []install.Client, o install
 		if err != nil {
 			calls, path = "?", err.Error()
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Name, here, render.Safe(calls), render.Safe(path))
+		if s.HooksErr != nil {
+			hooks = "?"
+			if err == nil || err.Error() != s.HooksErr.Error() {
+				path += "; " + s.HooksErr.Error()
+			}
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", c.Name, here, render.Safe(calls), hooks, render.Safe(path))
 	}
 	return w.Flush()
 }
@@ -249,17 +277,25 @@ func (a *app) printSnippets(m install.Machine, clients []install.Client, o insta
 	failed := 0
 	for _, c := range clients {
 		path, text, err := c.Snippet(m, o.Options)
+		if err == nil {
+			err = a.printSnippet(m, c, path, text)
+		}
+		if err == nil && o.Hooks {
+			if path, text, err = c.HooksSnippet(m, o.Options); err == nil && text != "" {
+				err = a.printSnippet(m, c, path, text)
+			}
+		}
 		if err != nil {
 			failed++
 			fmt.Fprintf(a.Stderr, "%s: %v\n", c.Title, err)
-			continue
-		}
-		if err := a.say("%s, in %s:\n\n%s\n", c.Title, render.Safe(m.Short(path)), safeLines(text)); err != nil {
-			return err
 		}
 	}
 	if failed == len(clients) {
 		return errors.New("there is nothing to print")
 	}
 	return nil
+}
+
+func (a *app) printSnippet(m install.Machine, c install.Client, path, text string) error {
+	return a.say("%s, in %s:\n\n%s\n", c.Title, render.Safe(m.Short(path)), safeLines(text))
 }

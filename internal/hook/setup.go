@@ -10,18 +10,21 @@ import (
 
 // Setup is how a client is told to run a hook.
 type Setup struct {
-	// Client is the client's name, as `todo-mcp install` knows it.
-	Client string
-	// File is the path of the file that says so, with slashes, below the folder that
-	// the variable Variable names, or that is called Folder in the user's home.
-	Folder, Variable, File string
-	// Entries are the hooks. A client without any has a plugin instead, see
-	// [Setup.Plugin].
+	// Entries are the hooks, of different events. A client without any has a plugin
+	// instead, see [Setup.Plugin].
 	Entries []Entry
-	// flat is true when the file has no group of hooks around each, and second is how
-	// many of the client's units of time are one second.
-	flat   bool
-	second int
+	// Flat is true when a hook stands by itself in the list of its event, and has its
+	// matcher; else it stands in a group, which has the matcher.
+	Flat bool
+	// Timeout is after how much of the client's unit of time it gives up a hook.
+	Timeout int
+	// Version is the version of the form of the file, if it must be there; else 0.
+	Version int
+	// StatusLine are the arguments of the command of a status line, if the client has
+	// one.
+	StatusLine string
+	// Windows is the shell that runs hooks on Windows. Elsewhere it is [POSIX].
+	Windows Shell
 }
 
 // Entry is a hook: when it is run.
@@ -32,28 +35,38 @@ type Entry struct {
 	Matcher string
 }
 
-// Setups returns the clients whose hooks are known, with the events that each needs
-// one for: others would start a process for nothing. Events and files are from the
-// programs themselves, Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0 and
-// opencode 1.18.33, and from Cursor's documentation, as of November 2026.
-func Setups() []Setup {
-	return []Setup{
-		{Client: "claude-code", Folder: ".claude", Variable: "CLAUDE_CONFIG_DIR", File: "settings.json", second: 1, Entries: []Entry{
+// seconds is after how many seconds a client gives up a hook. Codex has a limit of its
+// own for some, and warns of more.
+const (
+	seconds      = 5
+	codexSeconds = 3
+)
+
+// FindSetup returns how the client with a name is told to run a hook, and whether that
+// is known. A hook is run for the events that need one: others would start a process
+// for nothing. What is known is from the programs themselves, Claude Code 2.1.330,
+// Codex 0.169.0, Gemini CLI 0.61.0 and opencode 1.18.33, and from Cursor's
+// documentation, as of November 2026; what their shell is on Windows, of Codex and
+// Cursor, from reports of its users.
+func FindSetup(client string) (Setup, bool) {
+	s, ok := map[string]Setup{
+		"claude-code": {Timeout: seconds, Windows: POSIX, StatusLine: "show --format statusline --claude-code", Entries: []Entry{
 			{"PreToolUse", "mcp__.*__(" + strings.Join(tools.Names(), "|") + ")"},
 			{"PostToolUse", builtInNames("claude-code")},
 			{"SessionStart", "resume"}, {"SessionEnd", ""}, {"SubagentStop", ""},
 		}},
-		{Client: "codex", Folder: ".codex", Variable: "CODEX_HOME", File: "hooks.json", second: 1, Entries: []Entry{
+		"codex": {Timeout: codexSeconds, Windows: PowerShell, Entries: []Entry{
 			{"PostToolUse", builtInNames("codex")}, {"SessionStart", "resume"}, {"SessionEnd", ""},
 		}},
-		{Client: "gemini", Folder: ".gemini", File: "settings.json", second: 1000, Entries: []Entry{
+		"gemini": {Timeout: seconds * 1000, Windows: PowerShell, Entries: []Entry{
 			{"AfterTool", builtInNames("gemini-cli")}, {"SessionStart", "resume"}, {"SessionEnd", ""},
 		}},
-		{Client: "cursor", Folder: ".cursor", File: "hooks.json", second: 1, flat: true, Entries: []Entry{
+		"cursor": {Timeout: seconds, Windows: PowerShell, Flat: true, Version: 1, Entries: []Entry{
 			{"postToolUse", builtInNames("cursor")}, {"sessionEnd", ""},
 		}},
-		{Client: "opencode", Folder: ".config/opencode", File: "plugin/todo-mcp.js"},
-	}
+		"opencode": {Windows: Cmd},
+	}[client]
+	return s, ok
 }
 
 // builtInNames returns the names of a host's built-in tools as a pattern.
@@ -67,41 +80,30 @@ func builtInNames(host string) string {
 	return strings.Join(names, "|")
 }
 
-// timeout is after how many seconds a client gives up a hook.
-const timeout = 5
-
-// Settings returns the hooks as the client's file has them in its JSON: by event,
-// under the key "hooks", those that run a shell command. It is nil for a client with
-// a plugin.
-func (s Setup) Settings(command string) map[string][]any {
-	if s.Entries == nil {
-		return nil
-	}
-	hooks := make(map[string][]any)
-	for _, e := range s.Entries {
-		hook := map[string]any{"command": command, "timeout": timeout * s.second}
-		entry := hook
-		if !s.flat {
-			hook["type"] = "command"
-			entry = map[string]any{"hooks": []any{hook}}
-		}
-		if e.Matcher != "" {
-			entry["matcher"] = e.Matcher
-		}
-		hooks[e.Event] = append(hooks[e.Event], entry)
-	}
-	return hooks
-}
-
 //go:embed opencode.js
 var opencode string
 
-// Plugin returns the text of the client's file, which runs a shell command; empty for
-// a client with hooks.
-func (s Setup) Plugin(command string) string {
-	if s.Entries != nil {
-		return ""
+// command is what stands in the plugin for the command to run.
+const command = `"todo-mcp hook"`
+
+// Plugin returns the text of the plugin of a client without hooks, which runs a shell
+// command.
+func Plugin(shellCommand string) string {
+	quoted, _ := json.Marshal(shellCommand) // as JavaScript has it, too
+	return strings.Replace(opencode, command, string(quoted), 1)
+}
+
+// ReadPlugin returns the command that such a plugin, of any version, runs; empty when
+// that cannot be read. It reports whether the text is one.
+func ReadPlugin(text string) (shellCommand string, ok bool) {
+	begin, _, _ := strings.Cut(opencode, "\n")
+	if !strings.HasPrefix(text, begin) {
+		return "", false
 	}
-	quoted, _ := json.Marshal(command) // as JavaScript has it, too
-	return strings.Replace(opencode, `"todo-mcp hook"`, string(quoted), 1)
+	before, _, _ := strings.Cut(opencode, command)
+	if _, rest, found := strings.Cut(text, before[strings.LastIndex(before, "\n"):]); found {
+		line, _, _ := strings.Cut(rest, "\n")
+		_ = json.Unmarshal([]byte(strings.TrimSpace(line)), &shellCommand)
+	}
+	return shellCommand, true
 }

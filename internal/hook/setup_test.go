@@ -1,83 +1,47 @@
 package hook_test
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"todo-mcp/internal/hook"
 )
 
-// decoded returns a value as JSON has it.
-func decoded(t *testing.T, v any) any {
-	t.Helper()
-	data, ok := v.([]byte)
-	if !ok {
-		var err error
-		if data, err = json.Marshal(v); err != nil {
-			t.Fatal(err)
+// A client's hooks are of different events.
+func TestSetups(t *testing.T) {
+	for _, client := range []string{"claude-code", "codex", "gemini", "cursor"} {
+		s, ok := hook.FindSetup(client)
+		events := make(map[string]bool)
+		for _, e := range s.Entries {
+			events[e.Event] = true
+		}
+		if !ok || len(events) == 0 || len(events) != len(s.Entries) {
+			t.Errorf("%s: %+v", client, s)
 		}
 	}
-	var out any
-	if err := json.Unmarshal(data, &out); err != nil {
-		t.Fatalf("%v in %s", err, data)
-	}
-	return out
-}
-
-func file(t *testing.T, path ...string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(append([]string{"..", ".."}, path...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-// docs/hooks.md and the plugin for Claude Code have the hooks of the table.
-func TestSetupsAreDocumented(t *testing.T) {
-	document := string(file(t, "docs", "hooks.md"))
-	var blocks []any
-	for _, block := range regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(document, -1) {
-		blocks = append(blocks, decoded(t, []byte(block[1])))
-	}
-	for _, s := range hook.Setups() {
-		if !strings.Contains(document, "`~/"+s.Folder+"/"+s.File+"`") {
-			t.Errorf("%s: docs/hooks.md does not name ~/%s/%s", s.Client, s.Folder, s.File)
-		}
-		if s.Entries == nil {
-			continue
-		}
-		want := decoded(t, map[string]any{"hooks": s.Settings("todo-mcp hook")})
-		if s.Client == "cursor" {
-			want.(map[string]any)["version"] = 1.0
-		}
-		if !slices.ContainsFunc(blocks, func(b any) bool { return cmp.Equal(b, want) }) {
-			t.Errorf("%s: docs/hooks.md has no block with %v", s.Client, want)
-		}
-		if s.Client == "claude-code" {
-			if diff := cmp.Diff(want, decoded(t, file(t, "packaging", "claude-code", "hooks", "hooks.json"))); diff != "" {
-				t.Errorf("the plugin's hooks (-want +got)\n%s", diff)
-			}
-		}
+	if s, ok := hook.FindSetup("zed"); ok {
+		t.Errorf("%+v", s)
 	}
 }
 
-// The plugin for opencode runs the command that it is given, whatever is in it.
+// The plugin for opencode runs the command that it is given, whatever is in it, and it
+// is known again.
 func TestPlugin(t *testing.T) {
-	for _, s := range hook.Setups() {
-		const command = `'/opt/a "b"\c/todo-mcp' hook`
-		switch text := s.Plugin(command); {
-		case s.Entries != nil && text != "", s.Entries == nil && s.Settings(command) != nil:
-			t.Errorf("%s has both hooks and a plugin", s.Client)
-		case s.Entries == nil && !strings.Contains(text, `const command = "'/opt/a \"b\"\\c/todo-mcp' hook"`):
-			t.Errorf("%s: %s", s.Client, text)
+	const command = `'/opt/a "b"\c/todo-mcp' hook`
+	text := hook.Plugin(command)
+	if !strings.Contains(text, `const command = "'/opt/a \"b\"\\c/todo-mcp' hook"`) {
+		t.Error(text)
+	}
+	for text, want := range map[string]string{
+		text: command,
+		strings.Replace(text, "const command = ", "const other = ", 1): "",
+		text[:200]: "",
+	} {
+		if got, ok := hook.ReadPlugin(text); got != want || !ok {
+			t.Errorf("%q (%t) is run by\n%s", got, ok, text)
 		}
+	}
+	if got, ok := hook.ReadPlugin("// another plugin"); got != "" || ok {
+		t.Errorf("%q", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -108,6 +109,11 @@ func claude(r *rig, first bool, w way) (args, env []string) {
 func codexFiles(r *rig) {
 	command, _ := json.Marshal(r.server[0])
 	args, _ := json.Marshal(r.server[1:])
+	r.codexModel("[mcp_servers.todo]", "command = "+string(command), "args = "+string(args))
+}
+
+// codexModel writes Codex' settings, with more lines.
+func (r *rig) codexModel(more ...string) {
 	r.file("codex/config.toml", `model = "gpt-5"
 model_provider = "standin"
 [model_providers.standin]
@@ -116,9 +122,7 @@ base_url = "`+r.model.URL+`/v1"
 wire_api = "responses"
 [analytics]
 enabled = false
-[mcp_servers.todo]
-command = `+string(command)+`
-args = `+string(args)+"\n")
+`+strings.Join(more, "\n"))
 }
 
 func codex(r *rig, first bool, w way) (args, env []string) {
@@ -130,15 +134,19 @@ func codex(r *rig, first bool, w way) (args, env []string) {
 	return args, []string{"CODEX_HOME=" + filepath.Join(r.home, "codex")}
 }
 
-func geminiFiles(r *rig) { r.geminiSettings(nil) }
+func geminiFiles(r *rig) {
+	var servers object
+	_ = json.Unmarshal([]byte(r.mcpServers(object{"trust": true, "type": "stdio"})), &servers)
+	r.geminiSettings(servers)
+}
 
 // geminiSettings writes Gemini CLI's settings, with more.
 func (r *rig) geminiSettings(more object) {
-	var settings object
-	_ = json.Unmarshal([]byte(r.mcpServers(object{"trust": true, "type": "stdio"})), &settings)
-	settings["security"] = object{"auth": object{"selectedType": "gemini-api-key"}}
-	settings["general"] = object{"enableAutoUpdate": false}
-	settings["privacy"] = object{"usageStatisticsEnabled": false}
+	settings := object{
+		"security": object{"auth": object{"selectedType": "gemini-api-key"}},
+		"general":  object{"enableAutoUpdate": false},
+		"privacy":  object{"usageStatisticsEnabled": false},
+	}
 	maps.Copy(settings, more)
 	raw, _ := json.Marshal(settings)
 	r.file(".gemini/settings.json", string(raw))

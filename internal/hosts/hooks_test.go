@@ -11,16 +11,20 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/hook"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 )
 
-// hooked returns the hooks of a client as its settings have them.
-func hooked(r *rig, client string) map[string][]any {
+// install sets a client up as its users do: with the server and the hooks, on the
+// default store.
+func (r *rig) install(client string, env ...string) {
 	r.t.Helper()
-	i := slices.IndexFunc(hook.Setups(), func(s hook.Setup) bool { return s.Client == client })
-	return hook.Setups()[i].Settings(serverFile + " hook --store sqlite:" + r.store)
+	r.store = filepath.Join(r.home, ".local", "state", "todo-mcp", "todo.db")
+	output, err := execute(r.t, r.home, r.dir, []string{serverFile, "install", "--hooks", "--yes", client}, env)
+	if err != nil {
+		r.t.Fatalf("%v: %s", err, output)
+	}
+	r.t.Logf("$ todo-mcp install --hooks --yes %s%s", client, output)
 }
 
 func asJSON(v any) string {
@@ -33,14 +37,12 @@ func asJSON(v any) string {
 func claudeTools(settings ...string) func(*rig, bool, way) (args, env []string) {
 	return func(r *rig, first bool, w way) (args, env []string) {
 		args, env = claude(r, first, w)
-		return args, append(append(env, "CLAUDE_CODE_ENABLE_TODO_TOOLS=1"), settings...)
+		strict := slices.Index(args, "--strict-mcp-config") // and --mcp-config FILE
+		return slices.Delete(args, strict, strict+3), append(append(env, "CLAUDE_CODE_ENABLE_TODO_TOOLS=1"), settings...)
 	}
 }
 
-func claudeHookFiles(r *rig) {
-	claudeFiles(r)
-	r.file(".claude/settings.json", asJSON(object{"hooks": hooked(r, "claude-code")}))
-}
+func installInClaude(r *rig) { r.install("claude-code") }
 
 // found returns the list that a conversation began.
 func (r *rig) found(conversation string) todo.Snapshot {
@@ -103,14 +105,14 @@ func (r *rig) checkMirrored(l todo.Snapshot, stands todo.State, client, items st
 // and a sub-agent write the same plan with our tool: each has a list of its own, the
 // sub-agent's below the other, which nothing on the wire tells.
 func TestHooksOfClaudeCode(t *testing.T) {
-	r := newRig(t, client{name: "claude-hooks", files: claudeHookFiles, command: claudeTools("CLAUDE_CODE_ENABLE_TASKS=0")})
+	r := newRig(t, client{name: "claude-hooks", files: installInClaude, command: claudeTools("CLAUDE_CODE_ENABLE_TASKS=0")})
 	r.model.agent = []plan{newPlan("Bake bread", 3, 0), newPlan("Bake bread", 3, 1)}
-	r.report(r.run(anew,
+	r.run(anew,
 		call("TodoWrite", newPlan("Build the parser", 3, 0).arguments()),
 		call("Agent", object{"description": "Bake", "prompt": agentPrompt, "subagent_type": "general-purpose", "run_in_background": false}),
 		call("TodoWrite", newPlan("Build the parser", 3, 1).arguments()),
 		newPlan("Bake bread", 3, 2),
-	))
+	)
 	r.logLists()
 	r.checkMirrored(r.found(server.MirrorKey(session)), todo.LeftOpen, "claude-code", "1 completed Build the parser, part 1/2 in_progress Build the parser, part 2/3 pending Build the parser, part 3")
 	ours := r.found(server.ChatKey(session))
@@ -125,7 +127,7 @@ func TestHooksOfClaudeCode(t *testing.T) {
 		t.Errorf("the sub-agent's list is %+v", sub)
 	}
 	// The chat goes on later: its mirrored list does, too.
-	r.report(r.run(resume, call("TodoWrite", newPlan("Build the parser", 3, 2).arguments())))
+	r.run(resume, call("TodoWrite", newPlan("Build the parser", 3, 2).arguments()))
 	if l := r.found(server.MirrorKey(session)); l.Revision != 3 || completed(l) != 2 {
 		t.Errorf("after --resume: %+v", l)
 	}
@@ -133,19 +135,19 @@ func TestHooksOfClaudeCode(t *testing.T) {
 
 // Tasks of Claude Code itself are on the board, with their ids and what they wait for.
 func TestTasksOfClaudeCode(t *testing.T) {
-	r := newRig(t, client{name: "claude-tasks", files: claudeHookFiles, command: claudeTools()})
+	r := newRig(t, client{name: "claude-tasks", files: installInClaude, command: claudeTools()})
 	create := func(subject string) plan {
 		return call("TaskCreate", object{"subject": subject, "description": subject, "activeForm": "At: " + subject})
 	}
 	r.model.agent = []plan{create("Ask a baker"), call("TaskUpdate", object{"taskId": "4", "status": "in_progress"})}
-	r.report(r.run(anew, create("Read the grammar"), create("Write the lexer"), create("Run the tests"),
+	r.run(anew, create("Read the grammar"), create("Write the lexer"), create("Run the tests"),
 		call("TaskUpdate", object{"taskId": "3", "addBlockedBy": []string{"1", "2"}}),
 		call("TaskUpdate", object{"taskId": "1", "status": "in_progress", "owner": "reader"}),
 		call("TaskUpdate", object{"taskId": "1", "status": "completed"}),
 		call("Agent", object{"description": "Ask", "prompt": agentPrompt, "subagent_type": "general-purpose", "run_in_background": false}),
 		call("TaskUpdate", object{"taskId": "2", "status": "deleted"}),
 		call("TaskList", object{}),
-	))
+	)
 	l := r.found(server.MirrorKey(session))
 	r.checkMirrored(l, todo.LeftOpen, "claude-code", "1 completed Read the grammar/3 pending Run the tests/4 in_progress Ask a baker")
 	if l.Items[0].Owner != "reader" || l.Items[1].WaitsFor != "" || len(r.lists()) != 1 {
@@ -153,7 +155,9 @@ func TestTasksOfClaudeCode(t *testing.T) {
 	}
 }
 
-// The plugin passes its manifest's check, and brings server and hooks by itself.
+// The plugin passes its manifest's check, and brings server and hooks by itself. Beside
+// the hooks that `todo-mcp install` sets up each is run twice, which writes nothing
+// twice.
 func TestPluginOfClaudeCode(t *testing.T) {
 	plugin, err := filepath.Abs(filepath.Join("..", "..", "packaging", "claude-code"))
 	if err != nil {
@@ -161,8 +165,7 @@ func TestPluginOfClaudeCode(t *testing.T) {
 	}
 	r := newRig(t, client{name: "claude-plugin", files: func(*rig) {}, command: func(r *rig, first bool, w way) (args, env []string) {
 		args, env = claudeTools("CLAUDE_CODE_ENABLE_TASKS=0")(r, first, w)
-		strict := slices.Index(args, "--strict-mcp-config") // and --mcp-config FILE
-		return append(slices.Delete(args, strict, strict+3), "--plugin-dir", plugin, "--allowedTools", "mcp__plugin_todo-mcp_todo__TodoWrite"), env
+		return append(args, "--plugin-dir", plugin, "--allowedTools", "mcp__plugin_todo-mcp_todo__TodoWrite"), env
 	}})
 	r.store = filepath.Join(r.home, ".local", "state", "todo-mcp", "todo.db")
 	if out, err := execute(t, r.home, r.dir, []string{program(t, "@anthropic-ai/claude-code-*/claude"), "plugin", "validate", plugin, "--strict"}, nil); err != nil {
@@ -176,13 +179,21 @@ func TestPluginOfClaudeCode(t *testing.T) {
 	if ours := r.found(server.ChatKey(session)); ours.List.Mirrored {
 		t.Errorf("ours is %+v", ours.List)
 	}
+	r.install("claude-code")
+	r.run(resume,
+		call("TodoWrite", newPlan("Build the parser", 3, 2).arguments()),
+		call("mcp__todo__TodoWrite", newPlan("Bake bread", 3, 1).arguments())) // of the same server it starts the one that is installed
+	mirrored, ours := r.found(server.MirrorKey(session)), r.found(server.ChatKey(session))
+	if mirrored.Revision != 2 || completed(mirrored) != 2 || ours.Revision != 2 || len(r.lists()) != 2 {
+		t.Errorf("with hooks beside the plugin there are %d lists, at revisions %d and %d", len(r.lists()), mirrored.Revision, ours.Revision)
+	}
 }
 
 // Codex' update_plan is on the board.
 func TestHooksOfCodex(t *testing.T) {
 	r := newRig(t, client{name: "codex-hooks", files: func(r *rig) {
-		codexFiles(r)
-		r.file("codex/hooks.json", asJSON(object{"hooks": hooked(r, "codex")}))
+		r.codexModel()
+		r.install("codex", "CODEX_HOME="+filepath.Join(r.home, "codex"))
 	}, command: func(r *rig, first bool, w way) (args, env []string) {
 		args, env = codex(r, first, w)
 		return append(args, "--dangerously-bypass-hook-trust", "-c", "tools.update_plan.enabled=true"), env
@@ -190,19 +201,20 @@ func TestHooksOfCodex(t *testing.T) {
 	step := func(first, second string) plan {
 		return call("update_plan", object{"plan": []object{{"step": "Read the grammar", "status": first}, {"step": "Write the lexer", "status": second}}})
 	}
-	r.report(r.run(anew, step("in_progress", "pending"), newPlan("Bake bread", 3, 0), step("completed", "in_progress")))
+	r.run(anew, step("in_progress", "pending"), newPlan("Bake bread", 3, 0), step("completed", "in_progress"))
 	r.checkOther("codex", "1 completed Read the grammar/2 in_progress Write the lexer")
 }
 
 // Gemini CLI's write_todos is on the board.
 func TestHooksOfGemini(t *testing.T) {
 	r := newRig(t, client{name: "gemini-hooks", command: gemini, files: func(r *rig) {
-		r.geminiSettings(object{"hooks": hooked(r, "gemini")})
+		r.geminiSettings(nil)
+		r.install("gemini")
 	}})
 	write := func(first, second string) plan {
 		return call("write_todos", object{"todos": []object{{"description": "Read the grammar", "status": first}, {"description": "Write the lexer", "status": second}}})
 	}
-	r.report(r.run(anew, write("in_progress", "pending"), newPlan("Bake bread", 3, 0), write("completed", "blocked")))
+	r.run(anew, write("in_progress", "pending"), newPlan("Bake bread", 3, 0), write("completed", "blocked"))
 	r.checkOther("gemini-cli", "1 completed Read the grammar/2 blocked Write the lexer")
 }
 
@@ -240,12 +252,9 @@ func opencodeFiles(r *rig) {
 	r.file(".config/opencode/opencode.json", asJSON(object{
 		"autoupdate": false, "model": "anthropic/claude-sonnet-4-5", "small_model": "anthropic/claude-sonnet-4-5",
 		"provider": object{"anthropic": object{"options": object{"baseURL": r.model.URL + "/v1", "apiKey": "x"}}},
-		"mcp":      object{"todo": object{"type": "local", "command": r.server, "enabled": true}},
 		"agent":    object{"general": object{"permission": object{"todowrite": "allow"}}}, // sub-agents have none
 	}))
-	i := slices.IndexFunc(hook.Setups(), func(s hook.Setup) bool { return s.Client == "opencode" })
-	s := hook.Setups()[i]
-	r.file(s.Folder+"/"+s.File, s.Plugin(serverFile+" hook --store sqlite:"+r.store))
+	r.install("opencode")
 }
 
 // checkOther checks the one list that mirrors, and that there is another one of ours.

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"todo-mcp/internal/atomicfile"
 	"todo-mcp/internal/document"
@@ -83,47 +85,146 @@ func (f file) wrong(err error) error {
 	return fmt.Errorf("%s:%d:%d: %w", f.path, at.Line, at.Column, err)
 }
 
-// Change is what becomes of one file of a client.
+// isLink reports whether the file is a link to another one.
+func (f file) isLink() bool { return f.path != f.target }
+
+// isOurs reports whether this program made the file, as far as that can be known: it
+// made no copy of what was there before.
+func (f file) isOurs() bool { return f.exists && !f.isLink() && !isThere(backupOf(f.path)) }
+
+// backupOf returns the path of the copy of what a file held before.
+func backupOf(path string) string { return path + ".todo-mcp.bak" }
+
+// Change is what becomes of the files of a client.
 type Change struct {
 	Client Client
-	File   string // its path
-	before file
-	after  []byte
-	words  map[string]bool // what may be shown of the file
+	// File is the path of the one with the servers.
+	File string
+	// Notes are what a person should know besides.
+	Notes []string
+	edits []*edit
 }
 
-// IsNone reports whether the file stays as it is.
-func (c Change) IsNone() bool { return bytes.Equal(c.before.data, c.after) }
+// edit is what becomes of one file.
+type edit struct {
+	before  file
+	after   []byte
+	removes bool            // the file goes
+	words   map[string]bool // what may be shown of it
+}
 
-// Write makes the change: the file is replaced as a whole, or made with its folder.
-// Where it is a link, what it leads to is replaced. What the file held until then is
-// in the file backup afterwards; backup is empty where there was no file. A file that
-// is not any more as it was read, or that may not be written, is an error.
-func (c Change) Write() (backup string, err error) {
-	if err := os.MkdirAll(filepath.Dir(c.before.target), 0o700); err != nil {
-		return "", fmt.Errorf("make folder for %s: %w", c.File, err)
+func (e *edit) isNone() bool { return !e.removes && bytes.Equal(e.before.data, e.after) }
+
+// show adds words that may be shown of the file.
+func (e *edit) show(texts ...string) {
+	for _, text := range texts {
+		for _, w := range append(strings.Fields(text), text) {
+			e.words[w] = true
+		}
 	}
-	err = atomicfile.Write(c.before.target, c.after, func() error {
-		now, err := readFile(c.File)
-		if err != nil {
-			return err
+}
+
+// edit returns what becomes of a file, which is read unless the change has it.
+func (c *Change) edit(path string) (*edit, error) {
+	for _, e := range c.edits {
+		if e.before.path == path {
+			return e, nil
 		}
-		if now.exists != c.before.exists || now.target != c.before.target || !bytes.Equal(now.data, c.before.data) {
-			return errors.New("another program changed it in the meantime: try again")
-		}
-		if !now.exists {
-			return nil
-		}
-		if err := mayWrite(now.target); err != nil {
-			return err
-		}
-		backup = c.File + ".todo-mcp.bak"
-		return atomicfile.Write(backup, now.data, nil)
-	})
+	}
+	f, err := readFile(path)
 	if err != nil {
-		return "", fmt.Errorf("%s is left as it was: %w", c.File, err)
+		return nil, err
 	}
-	return backup, nil
+	return c.add(f), nil
+}
+
+// add adds a file that stays as it is until it is edited.
+func (c *Change) add(f file) *edit {
+	e := &edit{before: f, after: f.data, words: make(map[string]bool)}
+	c.edits = append(c.edits, e)
+	return e
+}
+
+// note adds a note.
+func (c *Change) note(format string, args ...any) {
+	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
+}
+
+// IsNone reports whether all files stay as they are.
+func (c Change) IsNone() bool {
+	return !slices.ContainsFunc(c.edits, func(e *edit) bool { return !e.isNone() })
+}
+
+// Files returns the paths of the files that change; where none does, of those that are
+// there, or else would be.
+func (c Change) Files() (paths []string) {
+	for _, e := range c.edits {
+		if !e.isNone() || c.IsNone() && e.before.exists {
+			paths = append(paths, e.before.path)
+		}
+	}
+	if paths == nil {
+		return []string{c.File}
+	}
+	return paths
+}
+
+// Write makes the change: each file is replaced as a whole, made with its folder, or
+// removed. Where it is a link, what it leads to is replaced. What a file held until
+// then is in one of the files backups afterwards, unless there was none, or nothing but
+// what this program wrote. A file that is not any more as it was read, or that may not
+// be written, is an error; the files before it are changed then.
+func (c Change) Write() (backups []string, err error) {
+	for _, e := range c.edits {
+		if e.isNone() {
+			continue
+		}
+		backup, err := e.write()
+		if err != nil {
+			return backups, fmt.Errorf("%s is left as it was: %w", e.before.path, err)
+		}
+		if backup != "" {
+			backups = append(backups, backup)
+		}
+	}
+	return backups, nil
+}
+
+// write makes the edit. The path of the copy of what was there before is empty when
+// there is none.
+func (e *edit) write() (backup string, err error) {
+	if e.removes {
+		if err := e.check(); err != nil {
+			return "", err
+		}
+		return "", os.Remove(e.before.path)
+	}
+	if err := os.MkdirAll(filepath.Dir(e.before.target), 0o700); err != nil {
+		return "", fmt.Errorf("make its folder: %w", err)
+	}
+	err = atomicfile.Write(e.before.target, e.after, func() error {
+		if err := e.check(); err != nil || !e.before.exists {
+			return err
+		}
+		backup = backupOf(e.before.path)
+		return atomicfile.Write(backup, e.before.data, nil)
+	})
+	return backup, err
+}
+
+// check returns an error if the file is not any more as it was read, or is protected.
+func (e *edit) check() error {
+	now, err := readFile(e.before.path)
+	if err != nil {
+		return err
+	}
+	if now.exists != e.before.exists || now.target != e.before.target || !bytes.Equal(now.data, e.before.data) {
+		return errors.New("another program changed it in the meantime: try again")
+	}
+	if !now.exists {
+		return nil
+	}
+	return mayWrite(now.target)
 }
 
 // mayWrite returns an error if a file is protected, which does not protect it from

@@ -28,6 +28,18 @@ type Client struct {
 	// after is what a person does so that the client sees a new server; empty where it
 	// does by itself.
 	after string
+	// hooks is the file that tells it to run hooks, or that is its plugin; nil for a
+	// client of which none are known. What stands there is in [hook.FindSetup].
+	hooks func(Machine) string
+	// afterHooks is what a person does so that the hooks are run.
+	afterHooks string
+}
+
+// beside returns where a file is beside the usual one of a client.
+func (c Client) beside(names ...string) func(Machine) string {
+	return func(m Machine) string {
+		return filepath.Join(append([]string{filepath.Dir(c.files(m)[0])}, names...)...)
+	}
 }
 
 // shape is how a client writes a server. An entry has the fields of both and those of
@@ -77,6 +89,9 @@ func claudeCode() Client {
 		shape: typed("stdio", "http"),
 	}
 	c.shape.noArgs = true
+	c.hooks = func(m Machine) string {
+		return filepath.Join(m.variable("CLAUDE_CONFIG_DIR", m.home(".claude")), "settings.json")
+	}
 	return c
 }
 
@@ -99,12 +114,14 @@ func claudeDesktop() Client {
 }
 
 func cursor() Client {
-	return Client{
+	c := Client{
 		Name: "cursor", Title: "Cursor", desktop: true, programs: []string{"cursor", "cursor-agent"}, format: document.JSON, servers: mcpServers,
 		files: func(m Machine) []string { return []string{m.home(".cursor", "mcp.json")} },
 		shape: shape{command: "command", args: "args", url: "url"},
 		after: "turn the server on in its settings under MCP",
 	}
+	c.hooks = c.beside("hooks.json")
+	return c
 }
 
 func vscode() Client {
@@ -119,27 +136,32 @@ func vscode() Client {
 }
 
 func codex() Client {
-	return Client{
+	c := Client{
 		Name: "codex", Title: "Codex", programs: []string{"codex"}, format: document.TOML, servers: "mcp_servers", after: newSession,
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.variable("CODEX_HOME", m.home(".codex")), "config.toml")}
 		},
 		shape: shape{command: "command", args: "args", url: "url"},
 	}
+	c.hooks = c.beside("hooks.json")
+	c.afterHooks = "as it starts next, it asks about new hooks, which it does not run before you trust them"
+	return c
 }
 
 func gemini() Client {
-	return Client{
+	c := Client{
 		Name: "gemini", Title: "Gemini CLI", programs: []string{"gemini"}, format: document.JSON, servers: mcpServers, after: newSession,
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.variable("GEMINI_CLI_HOME", m.Home), ".gemini", "settings.json")}
 		},
 		shape: shape{command: "command", args: "args", url: "httpUrl"}, // in earlier versions url was one of SSE
 	}
+	c.hooks = c.beside("settings.json")
+	return c
 }
 
 func opencode() Client {
-	return Client{
+	c := Client{
 		Name: "opencode", Title: "opencode", programs: []string{"opencode"}, format: document.JSON, servers: "mcp", after: newSession,
 		files: func(m Machine) []string {
 			folder := filepath.Join(m.xdg(), "opencode")
@@ -147,6 +169,8 @@ func opencode() Client {
 		},
 		shape: shape{command: "command", url: "url", stdio: kind("type", "local"), http: kind("type", "remote"), both: []document.Field{{Key: "enabled", Value: true}}},
 	}
+	c.hooks = c.beside("plugin", "todo-mcp.js")
+	return c
 }
 
 func windsurf() Client {

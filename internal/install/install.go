@@ -33,6 +33,8 @@ type Options struct {
 	Args []string
 	// URL is the address of a running server, instead of a command; empty for none.
 	URL string
+	// Hooks is whether the client shall run the hooks of this program, too.
+	Hooks bool
 }
 
 // Check returns an error that says what is allowed.
@@ -96,6 +98,10 @@ type State struct {
 	Server Server
 	// Disabled is whether the user turned the server off.
 	Disabled bool
+	// Hooks is whether the client runs the hooks of this program. HooksErr says why the
+	// file with them cannot be read.
+	Hooks    HookState
+	HooksErr error
 }
 
 // Look returns what is known of a client. The state is valid also with an error, which
@@ -104,15 +110,13 @@ func (c Client) Look(m Machine, o Options) (State, error) {
 	s := State{Client: c, Found: c.isHere(m)}
 	f, entries, err := c.read(m, o)
 	s.File = f.path
-	if err != nil {
-		return s, err
-	}
-	if name, ours := c.find(m, o, entries); ours {
+	if name, ours := c.find(m, o, entries); ours && err == nil {
 		entry, _ := entries[name].(map[string]any)
 		s.Name, s.Server = name, c.shape.read(entry)
 		s.Disabled = entry["disabled"] == true || entry["enabled"] == false
 	}
-	return s, nil
+	s.Hooks, s.HooksErr = c.lookForHooks(m, o, s.Server)
+	return s, err
 }
 
 // isHere reports whether there is a trace of the client on the machine.
@@ -190,7 +194,7 @@ func (s Server) isOurs(m Machine, o Options) bool {
 		u, err := url.Parse(s.URL)
 		return s.URL == o.URL || err == nil && isLoopback(u.Hostname())
 	}
-	return strings.HasPrefix(s.program(), programName) || filepath.IsAbs(s.Command) && isSameFile(s.Command, m.Executable)
+	return strings.HasPrefix(s.program(), programName) || m.isProgram(s.Command)
 }
 
 // program returns the name of the program that a command runs, also by npx or in a
@@ -221,39 +225,57 @@ func isLoopback(host string) bool {
 	return err == nil && ip.IsLoopback() || net.ParseIP(host) == nil && strings.EqualFold(host, "localhost")
 }
 
-// Install returns the change that adds this server to a client, or brings its entry up
-// to date. It may be no change.
+// Install returns the change that adds this server to a client, and the hooks if o
+// wants them, or brings them up to date. It may be no change.
 func (c Client) Install(m Machine, o Options) (Change, error) {
+	change := Change{Client: c}
+	server, err := c.addServer(m, o, &change)
+	if err == nil && o.Hooks {
+		err = c.addHooks(m, o, server, &change)
+	}
+	if err != nil {
+		return Change{}, err
+	}
+	return change, nil
+}
+
+// addServer adds to a change this server, and returns how it is reached.
+func (c Client) addServer(m Machine, o Options, change *Change) (Server, error) {
 	if o.URL != "" && c.shape.url == "" {
-		return Change{}, fmt.Errorf("%s reaches no server over HTTP by its file: %s", c.Title, c.noHTTP)
+		return Server{}, fmt.Errorf("%s reaches no server over HTTP by its file: %s", c.Title, c.noHTTP)
 	}
 	f, entries, err := c.read(m, o)
 	if err != nil {
-		return Change{}, err
+		return Server{}, err
 	}
 	name, there := c.find(m, o, entries)
 	entry, isObject := entries[name].(map[string]any)
 	if !there && entries[name] != nil {
-		return Change{}, fmt.Errorf("%s: %s there is another server; give this one another name by --name", f.path, name)
+		return Server{}, fmt.Errorf("%s: %s there is another server; give this one another name by --name", f.path, name)
 	}
 	old := c.shape.read(entry)
 	wanted, err := c.wanted(m, o, old)
 	if err != nil {
-		return Change{}, err
+		return Server{}, err
 	}
 	fields := c.shape.fields(name, wanted)
 	if isObject {
 		fields = c.shape.update(entry, old, wanted)
 	}
-	after, err := c.format.Set(f.data, c.entry(name), fields)
-	return Change{Client: c, File: f.path, before: f, after: after, words: c.words(name, o, old, wanted)}, f.wrong(err)
+	e := change.add(f)
+	change.File = f.path
+	e.after, err = c.format.Set(f.data, c.entry(name), fields)
+	e.show(c.words(name, o, old, wanted)...)
+	return wanted, f.wrong(err)
 }
 
 // entry returns the path of the entry of a server.
-func (c Client) entry(name string) document.Path { return document.Path{c.servers, name} }
+func (c Client) entry(name string) document.Path {
+	return document.Path{c.servers, name}
+}
 
-// Uninstall returns the change that takes this server away from a client. It may be no
-// change.
+// Uninstall returns the change that takes this server and its hooks away from a client.
+// It may be no change. A file of which nothing is left goes if this program made it.
 func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	f, entries, err := c.read(m, o)
 	if err != nil {
@@ -264,8 +286,21 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 		return Change{}, fmt.Errorf("%s: %s there is another server, which stays", f.path, name)
 	}
 	entry, _ := entries[name].(map[string]any)
-	after, err := c.format.Remove(f.data, c.entry(name))
-	return Change{Client: c, File: f.path, before: f, after: after, words: c.words(name, o, c.shape.read(entry), Server{})}, f.wrong(err)
+	change := Change{Client: c, File: f.path}
+	e := change.add(f)
+	if e.after, err = c.format.Remove(f.data, c.entry(name)); err != nil {
+		return Change{}, f.wrong(err)
+	}
+	e.removes = !e.isNone() && f.isOurs() && c.format.IsEmpty(e.after)
+	e.show(c.words(name, o, c.shape.read(entry), Server{})...)
+	delete(entries, name)
+	if _, another := c.find(m, Options{}, entries); !another {
+		err = c.removeHooks(m, &change)
+	}
+	if err != nil {
+		return Change{}, err
+	}
+	return change, nil
 }
 
 // wanted returns how a client shall reach this server. What an entry has of it already

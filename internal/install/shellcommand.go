@@ -1,0 +1,127 @@
+package install
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"todo-mcp/internal/hook"
+)
+
+// shellCommand is a command of this program as a shell reads it.
+type shellCommand struct {
+	variables string // what is set for it, as A=b
+	program   string // with what runs it, as npx -y
+	args      string // the command's name and what stands behind it
+}
+
+func (c shellCommand) String() string {
+	return strings.Join(slices.DeleteFunc([]string{c.variables, c.program, c.args}, func(s string) bool { return s == "" }), " ")
+}
+
+var (
+	shellWord = regexp.MustCompile(`(?:"[^"]*"|'[^']*'|\\.|[^\s"'\\])+`)
+	variable  = regexp.MustCompile(`^\w+=`)
+	runner    = regexp.MustCompile(`^(?:&|(?:.*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd)?|-y|--yes)$`)
+	several   = regexp.MustCompile("[;|&<>`\n]|\\$\\(")
+)
+
+// readCommand returns a command if it runs nothing but this program.
+func (m Machine) readCommand(text string) (c shellCommand, ours bool) {
+	for _, at := range shellWord.FindAllStringIndex(text, -1) {
+		quoted := text[at[0]:at[1]]
+		word := unquote(quoted)
+		switch {
+		case c.program == "" && variable.MatchString(quoted):
+			c.variables = text[:at[1]]
+		case runner.MatchString(word):
+			c.program = text[len(c.variables):at[1]]
+		case m.isProgram(word):
+			c.program = strings.TrimSpace(text[len(c.variables):at[1]])
+			c.args = strings.TrimSpace(text[at[1]:])
+			return c, !several.MatchString(c.args)
+		default:
+			return c, false
+		}
+	}
+	return c, false
+}
+
+// unquote returns a word as the shell reads it.
+func unquote(word string) string {
+	return strings.NewReplacer(`'\''`, "'", `"`, "", "'", "").Replace(word)
+}
+
+// shellWords returns the words of a command as the shell reads them.
+func shellWords(text string) []string {
+	words := shellWord.FindAllString(text, -1)
+	for i, w := range words {
+		words[i] = unquote(w)
+	}
+	return words
+}
+
+// isProgram reports whether a path or name is that of this program.
+func (m Machine) isProgram(command string) bool {
+	return strings.HasPrefix(lastPart(command), programName) || filepath.IsAbs(command) && isSameFile(command, m.Executable)
+}
+
+// hookCommands make the commands that a client's file has for this program.
+type hookCommands struct {
+	m       Machine
+	shell   hook.Shell
+	program string // the path or the name to call
+	store   []string
+	isGiven bool // whether store takes the place of what a command has
+}
+
+// hookCommands returns the commands for a client that reaches the server in some way:
+// they write into the same store.
+func (c Client) hookCommands(m Machine, o Options, setup hook.Setup, server Server) (hookCommands, error) {
+	p, err := m.program()
+	h := hookCommands{m: m, shell: hook.POSIX, program: p.inTerminal, store: storeOf(server.Args), isGiven: o.Args != nil}
+	if c.desktop {
+		h.program = p.elsewhere
+	}
+	if m.System == "windows" { // where all shells take slashes, and some no backslashes
+		h.shell, h.program = setup.Windows, strings.ReplaceAll(h.program, `\`, "/")
+	}
+	return h, err
+}
+
+// storeOf returns the arguments that say where lists are kept.
+func storeOf(args []string) (out []string) {
+	for i, arg := range args {
+		name, _, hasValue := strings.Cut(arg, "=")
+		if name != "--store" && name != "--config" {
+			continue
+		}
+		out = append(out, arg)
+		if !hasValue && i+1 < len(args) {
+			out = append(out, args[i+1])
+		}
+	}
+	return out
+}
+
+// make returns the command with a name, as hook, in the place of another one, which
+// may be none. What that has beside the program stays.
+func (h hookCommands) make(name []string, old string) string {
+	fresh := h.shell.Command(append([]string{h.program}, slices.Concat(name, h.store)...)...)
+	was, ours := h.m.readCommand(old)
+	wanted, isRead := h.m.readCommand(fresh)
+	if !ours || !isRead || h.isGiven && !slices.Equal(storeOf(shellWords(was.args)), h.store) {
+		return fresh
+	}
+	if was.program != wanted.program && !h.isThis(was.program) {
+		was.program = wanted.program
+	}
+	return was.String()
+}
+
+// isThis reports whether a program as a shell reads it is another path of this one.
+func (h hookCommands) isThis(program string) bool {
+	path := strings.Trim(strings.TrimPrefix(program, "& "), `'"`)
+	return filepath.IsAbs(path) && isSameFile(path, h.m.Executable)
+}
