@@ -3,12 +3,16 @@ package cli_test
 import (
 	"bytes"
 	"database/sql"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"todo-mcp/internal/cli"
 	"todo-mcp/internal/store/sqlite"
@@ -144,5 +148,38 @@ func TestHookLogIsBounded(t *testing.T) {
 	}
 	if !strings.HasPrefix(r.log(), "time=") {
 		t.Error("a full log is not put away")
+	}
+}
+
+// BAD-INPUT 105: a hook that is set up twice, as by a plugin and by install, is called
+// twice at the same time for each event. That makes no list and no revision more.
+func TestHookTwiceAtOnce(t *testing.T) {
+	events := []string{
+		"claude-code-ours", "claude-code-todowrite", "claude-code-todowrite-subagent", "claude-code-subagent-stop", "claude-code-session-end",
+		"claude-code-taskcreate-1", "claude-code-taskcreate-2", "claude-code-taskcreate-3", "claude-code-taskupdate-owner", "claude-code-taskupdate-waits",
+		"claude-code-taskupdate-done", "claude-code-taskupdate-subject", "claude-code-taskcreate-subagent", "claude-code-taskupdate-subagent",
+		"claude-code-taskupdate-deleted", "claude-code-tasklist", "codex-update-plan", "codex-update-plan-2", "gemini-write-todos", "gemini-write-todos-done", "opencode-todowrite-2",
+	}
+	play := func(times int) (found []string) {
+		r := newHookRig(t)
+		for _, name := range events {
+			event, err := os.ReadFile(filepath.Join("..", "hook", "testdata", name+".json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var calls sync.WaitGroup
+			for range times {
+				calls.Go(func() { r.call(bytes.NewReader(event)) })
+			}
+			calls.Wait()
+		}
+		for _, l := range r.lists() {
+			found = append(found, fmt.Sprintf("%s at revision %d with %d items", l.List.First, l.Revision, len(l.Items)))
+		}
+		return found
+	}
+	once, twice := play(1), play(2)
+	if diff := cmp.Diff(once, twice); diff != "" || len(once) < 4 {
+		t.Errorf("%d lists; called twice (-want +got):\n%s", len(once), diff)
 	}
 }
