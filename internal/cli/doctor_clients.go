@@ -38,6 +38,7 @@ func (a *app) lookAtClients(ctx context.Context, r *report) {
 			continue
 		}
 		a.lookAtClient(ctx, r, m, s)
+		lookAtHooks(r, s)
 	}
 	if here == 0 {
 		r.add(clientsTopic, remark, "`todo-mcp install --list` shows which are known", "none is found on this machine")
@@ -56,6 +57,16 @@ func (a *app) lookAtClient(ctx context.Context, r *report, m install.Machine, s 
 		a.lookAtAddress(ctx, r, where, s.Server.URL)
 	default:
 		a.lookAtCommand(r, m, where, again, s.Server)
+	}
+}
+
+// lookAtHooks says what is wrong with the hooks that a client runs.
+func lookAtHooks(r *report, s install.State) {
+	switch {
+	case s.HooksErr != nil:
+		r.add(clientsTopic, problem, "correct the file; `todo-mcp install --print --hooks "+s.Client.Name+"` shows what the hooks need in it", "%s: %v", s.Client.Title, s.HooksErr)
+	case s.Hooks == install.HooksOutdated:
+		r.add(clientsTopic, warning, "todo-mcp install --hooks "+s.Client.Name, "%s: its hooks run another program than this one, or not at every event", s.Client.Title)
 	}
 }
 
