@@ -232,7 +232,7 @@ func (a *app) lookAtServing(ctx context.Context, r *report) {
 	}
 }
 
-// lookAtHooks says whether hooks failed in the last day.
+// lookAtHooks says whether hooks failed lately.
 func (a *app) lookAtHooks(_ context.Context, r *report) {
 	path := silentLog(a.Getenv)
 	info, err := os.Stat(path)
@@ -243,6 +243,13 @@ func (a *app) lookAtHooks(_ context.Context, r *report) {
 	if err != nil {
 		return
 	}
-	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
-	r.add("hooks", warning, "all of it is in "+path, "one failed in the last day: %s", todo.Cut(lines[len(lines)-1], maxShownError))
+	last := ""
+	for line := range strings.Lines(string(data)) {
+		if strings.Contains(line, " level=ERROR ") {
+			last = strings.TrimSpace(line)
+		}
+	}
+	if last != "" {
+		r.add("hooks", warning, "all of it is in "+path, "the last one that failed: %s", todo.Cut(last, maxShownError))
+	}
 }

@@ -95,7 +95,11 @@ func logSilently(getenv func(string) string, err error) {
 		return
 	}
 	defer f.Close()
-	slog.New(slog.NewTextHandler(f, nil)).Error("hook", "error", todo.Cut(err.Error(), maxShownError))
+	level := slog.LevelError
+	if errors.Is(err, hook.ErrNotNeeded) {
+		level = slog.LevelInfo
+	}
+	slog.New(slog.NewTextHandler(f, nil)).Log(context.Background(), level, "hook", "error", todo.Cut(err.Error(), maxShownError))
 }
 
 // maxShownError is the maximum length of an error in a log, in characters.

@@ -18,11 +18,13 @@ import (
 // unless it says that it ends.
 const lasts = 30 * time.Minute
 
-// errUnknown is the error for what no hook is needed for.
-var errUnknown = errors.New("nothing is to be done for it")
+// ErrNotNeeded is the error for an event that no hook is needed for, as those of other
+// tools where a matcher is too wide.
+var ErrNotNeeded = errors.New("nothing is to be done for it")
 
 // Do does what an event asks for. It calls open, which opens the lists until done is
-// called, only if it needs them. An error says nothing of the texts of a list.
+// called, only if it needs them. An error says nothing of the texts of a list; it may be
+// [ErrNotNeeded].
 func Do(ctx context.Context, e Event, open func() (lists todo.Lists, done func(), err error)) error {
 	act, err := e.action()
 	if err != nil || act == nil {
@@ -60,7 +62,7 @@ func (e Event) action() (action, error) {
 	switch e.moment() {
 	case beforeTool:
 		if !isOurs(e.Tool) || e.Call == "" {
-			return nil, errUnknown
+			return nil, ErrNotNeeded
 		}
 		return e.noteCall, nil
 	case afterTool:
@@ -74,11 +76,11 @@ func (e Event) action() (action, error) {
 		return e.end, nil
 	case agentEnd:
 		if e.Agent == "" {
-			return nil, errUnknown
+			return nil, ErrNotNeeded
 		}
 		return e.endAgent, nil
 	}
-	return nil, errUnknown
+	return nil, ErrNotNeeded
 }
 
 // isOurs reports whether a tool's name is that of one of our tools, as a host calls
@@ -99,7 +101,7 @@ func (e Event) mirrorAction() (action, error) {
 	case isOurs(e.Tool):
 		return nil, nil // its server has written the list
 	case !ok:
-		return nil, errUnknown
+		return nil, ErrNotNeeded
 	}
 	call, err := tool.Read(json.RawMessage(e.Input), json.RawMessage(e.Response))
 	if err != nil || call == nil {
