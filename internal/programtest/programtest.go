@@ -39,6 +39,17 @@ func Run(m *testing.M, program *string, report *Table) (code int) {
 	return code
 }
 
+// Build builds the program for one test and returns its path.
+func Build(t *testing.T) (program string) {
+	t.Helper()
+	dir := t.TempDir()
+	program = filepath.Join(dir, "todo-mcp")
+	if err := build(dir, program); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
 func build(dir, program string) error {
 	// Other users may run it, too.
 	if err := os.Chmod(dir, 0o755); err != nil {

@@ -19,24 +19,31 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "rewrite docs/cost.md")
+	update = flag.Bool("update", false, "rewrite docs/cost.md and README's table of tools")
 	binary = "" // the path of the program, which is built for the tests
 )
 
 func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &binary, &programtest.Table{})) }
 
-// docs/cost.md says what the program's own texts cost: a change of them is a change
-// of it.
+// docs/cost.md and README say what the program's own texts cost: a change of them is
+// a change of these.
 func TestDocument(t *testing.T) {
 	m, err := newMeter()
 	if err != nil {
 		t.Fatal(err)
 	}
-	sections, err := m.own(binary)
+	sections, readme, err := m.own(binary)
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join("..", "..", "..", "docs", "cost.md")
+	holds(t, path, sections)
+	holds(t, readmeOf(path), readme)
+}
+
+// holds checks that a document has sections, or with -update writes them.
+func holds(t *testing.T, path string, sections []page.Section) {
+	t.Helper()
 	if *update {
 		if err := page.Write(path, sections); err != nil {
 			t.Fatal(err)
@@ -52,8 +59,39 @@ func TestDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(was, s.Text); diff != "" {
-			t.Errorf("%s of docs/cost.md changed (-want +got), run with -update if it should:\n%s", s.Name, diff)
+			t.Errorf("%s of %s changed (-want +got), run with -update if it should:\n%s", s.Name, filepath.Base(path), diff)
 		}
+	}
+}
+
+// README's table of other servers has the figures of docs/cost.md.
+func TestPeersInReadme(t *testing.T) {
+	path := filepath.Join("..", "..", "..", "docs", "cost.md")
+	cost, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(readmeOf(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, peers, _ := strings.Cut(string(cost), "<!-- peers -->\n")
+	peers, _, _ = strings.Cut(peers, "<!-- /peers -->\n")
+	found := 0
+	for line := range strings.Lines(peers) {
+		cells := strings.Split(line, " | ")
+		name := strings.TrimPrefix(cells[0], "| ")
+		_, row, ok := strings.Cut(string(readme), "\n| "+name+" | ")
+		if !ok || name == "---" {
+			continue
+		}
+		found++
+		if want := strings.Join([]string{cells[1], cells[2], cells[7]}, " | "); !strings.HasPrefix(row, want+" | ") {
+			t.Errorf("README says of %s %.30q, docs/cost.md %q", name, row, want)
+		}
+	}
+	if found != 5 {
+		t.Errorf("README has %d of the servers", found)
 	}
 }
 

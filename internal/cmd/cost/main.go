@@ -8,7 +8,8 @@
 //
 //	cost [-runs N] DOCUMENT PROGRAM PEERS
 //
-// DOCUMENT is docs/cost.md, of which what stands between marks is replaced.
+// DOCUMENT is docs/cost.md, of which what stands between marks is replaced, and so
+// is the table of tools in README.md.
 // PROGRAM is the todo-mcp binary. PEERS is the folder in which npm installed the
 // others. It needs Linux.
 package main
@@ -35,7 +36,12 @@ func main() {
 	}
 }
 
-// run measures everything and writes it into a document.
+// readmeOf returns the path of README, which has some of what a document in docs has.
+func readmeOf(document string) string {
+	return filepath.Join(filepath.Dir(document), "..", "README.md")
+}
+
+// run measures everything and writes it into a document, and some of it into README.
 func run(document, program, peers string, runs int) error {
 	m, err := newMeter()
 	if err != nil {
@@ -47,7 +53,7 @@ func run(document, program, peers string, runs int) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	sections, err := m.own(program)
+	sections, readme, err := m.own(program)
 	if err != nil {
 		return err
 	}
@@ -55,5 +61,5 @@ func run(document, program, peers string, runs int) error {
 	if err != nil {
 		return err
 	}
-	return page.Write(document, append(sections, beside...))
+	return errors.Join(page.Write(document, append(sections, beside...)), page.Write(readmeOf(document), readme))
 }

@@ -31,31 +31,32 @@ func ownProgram(path string, flags ...string) program {
 }
 
 // own measures the todo-mcp binary and returns the sections that depend on its
-// texts alone, so that lists are kept in memory.
-func (m *meter) own(path string) ([]page.Section, error) {
+// texts alone, so that lists are kept in memory: those of the document, and those of
+// README.
+func (m *meter) own(path string) (document, readme []page.Section, err error) {
 	var all []costs
 	for _, r := range readers() {
 		c, err := m.client(ownProgram(path, "--store=memory"), r)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.name, err)
+			return nil, nil, fmt.Errorf("%s: %w", r.name, err)
 		}
 		all = append(all, c)
 	}
 	tools, err := m.tools(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ours, err := ownProgram(path, "--store=memory").listed()
 	if err = cmp.Or(err, m.err); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return []page.Section{
 		{Name: "conclusion", Text: conclusion(all[0])},
 		{Name: "clients", Text: clientsTable(all, func(a amount) int { return a.tokens })},
 		{Name: "characters", Text: clientsTable(all, amount.quarter)},
-		{Name: "tools", Text: tools},
+		{Name: "tools", Text: toolsTable(tools)},
 		{Name: "built-in", Text: builtInTable(ours[0])},
-	}, nil
+	}, []page.Section{{Name: "tools", Text: toolsInShort(tools)}}, nil
 }
 
 // readers are the clients that the server knows and whose sight was measured, each
@@ -132,27 +133,52 @@ func clientsTable(all []costs, count func(amount) int) string {
 	return page.Table(append(head, "session:"), rows)
 }
 
+// ownTool is one of the five tools, or two that belong together, and what it takes of
+// a context to keep a plan with it.
+type ownTool struct {
+	name  string
+	does  string // for README; empty where it is not there
+	flags []string
+	way   way
+	use
+}
+
 // tools measures each of the five tools for a client that shows the text.
-func (m *meter) tools(path string) (string, error) {
-	var rows [][]string
-	for _, t := range []struct {
-		name  string
-		flags []string
-		way   way
-	}{
-		{"`TodoWrite`", []string{"--tools=TodoWrite"}, todoMCP()},
-		{"`TodoWrite` with `--item-ids`", []string{"--tools=TodoWrite", "--item-ids"}, todoWriteIDs()},
-		{"`write_todos`", []string{"--tools=write_todos"}, todoWrite("write_todos")},
-		{"`SetTodoList`", []string{"--tools=SetTodoList"}, setTodoList()},
-		{"`create_todos`, `update_todo`", []string{"--tools=create_todos,update_todo"}, createTodos()},
-	} {
+func (m *meter) tools(path string) ([]ownTool, error) {
+	all := []ownTool{
+		{name: "`TodoWrite`", does: "replaces the list: content, status, activeForm", flags: []string{"--tools=TodoWrite"}, way: todoMCP()},
+		{name: "`TodoWrite` with `--item-ids`", flags: []string{"--tools=TodoWrite", "--item-ids"}, way: todoWriteIDs()},
+		{name: "`write_todos`", does: "the same, with a shorter answer", flags: []string{"--tools=write_todos"}, way: todoWrite("write_todos")},
+		{name: "`SetTodoList`", does: "replaces or reads the list: title and status alone", flags: []string{"--tools=SetTodoList"}, way: setTodoList()},
+		{name: "`create_todos`, `update_todo`", does: "adds steps; moves one step by its number", flags: []string{"--tools=create_todos,update_todo"}, way: createTodos()},
+	}
+	for i, t := range all {
 		used, err := m.use(ownProgram(path, append(t.flags, "--store=memory")...), t.way)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", t.name, err)
+			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
-		rows = append(rows, append([]string{t.name}, used.cells()...))
+		all[i].use = used
 	}
-	return page.Table(append([]string{"tool"}, useHead()...), rows), nil
+	return all, nil
+}
+
+func toolsTable(all []ownTool) string {
+	var rows [][]string
+	for _, t := range all {
+		rows = append(rows, append([]string{t.name}, t.cells()...))
+	}
+	return page.Table(append([]string{"tool"}, useHead()...), rows)
+}
+
+// toolsInShort returns README's table of tools.
+func toolsInShort(all []ownTool) string {
+	var rows [][]string
+	for _, t := range all {
+		if t.does != "" {
+			rows = append(rows, []string{t.name, t.does, page.Number(t.listing.tokens), page.Number(t.advanced.tokens), page.Number(t.wasAdvanced.tokens)})
+		}
+	}
+	return page.Table([]string{"tool", "what it does", "listed:", "an update:", "its answer:"}, rows)
 }
 
 // conclusion says in short what the table of clients says, by the row of Claude Code.

@@ -12,11 +12,11 @@ import (
 	"todo-mcp/server"
 )
 
-// README says which client gets what, as the table of clients has it. -update
-// rewrites it.
-func TestReadmeClients(t *testing.T) {
+// docs/variants.md says which client gets what, as the table of clients has it.
+// -update rewrites it.
+func TestDocumentedClients(t *testing.T) {
 	const begin, end = "<!-- clients -->\n", "<!-- /clients -->\n"
-	path := filepath.Join("..", "README.md")
+	path := filepath.Join("..", "docs", "variants.md")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestReadmeClients(t *testing.T) {
 	before, rest, ok := strings.Cut(string(data), begin)
 	got, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("README has no %s…%s", begin, end)
+		t.Fatalf("docs/variants.md has no %s…%s", begin, end)
 	}
 	want := clientsTable()
 	if *update {
@@ -34,7 +34,7 @@ func TestReadmeClients(t *testing.T) {
 		return
 	}
 	if got != want {
-		t.Errorf("README's table of clients is\n%s\nthe program's is\n%s\nrun with -update", got, want)
+		t.Errorf("the table of clients in docs/variants.md is\n%s\nthe program's is\n%s\nrun with -update", got, want)
 	}
 }
 

@@ -1,0 +1,262 @@
+//go:build linux
+
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/interp"
+	"mvdan.cc/sh/v3/syntax"
+
+	"todo-mcp/internal/programtest"
+	"todo-mcp/server/servertest"
+)
+
+// TestDocsCommandsRun runs every command in the pages' blocks of shell with the real
+// program, as their reader would: by a shell, block by block, each in a home folder of
+// its own with two lists in its store. What readers put in themselves stands there in capitals, or as
+// an address; standIns has what the test puts in. A command for which there is no rule
+// fails the test.
+func TestDocsCommandsRun(t *testing.T) {
+	t.Setenv("PATH", filepath.Dir(programtest.Build(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
+	home := seededHome(t)
+	server := serve(t, "--store", "sqlite:"+filepath.Join(home, "todo.db")).url
+	ran := 0
+	for _, p := range guides(t) {
+		for n, b := range p.blocks() {
+			if b.language != "sh" {
+				continue
+			}
+			ran += strings.Count(strings.TrimSpace(b.code), "\n") + 1
+			t.Run(fmt.Sprintf("%s/%d", p.path, n), func(t *testing.T) {
+				t.Parallel()
+				r := reader{t: t, home: t.TempDir(), server: server}
+				if err := os.CopyFS(r.home, os.DirFS(home)); err != nil {
+					t.Fatal(err)
+				}
+				r.follow(b.code)
+			})
+		}
+	}
+	if ran < 60 {
+		t.Errorf("only %d lines were found", ran)
+	}
+}
+
+// seededHome returns a home folder with two lists in its store, of which one has three
+// revisions, two clients, and a certificate.
+func seededHome(t *testing.T) string {
+	t.Helper()
+	home := t.TempDir()
+	r := reader{t: t, home: home}
+	steps := []string{"Fix the parser", "Ship it", "Tell Ann"}
+	for n := range steps {
+		r.follow("todo-mcp TodoWrite --list parser '" + servertest.Todos("pending", steps[:n+1]...) + "'")
+	}
+	r.follow("todo-mcp rename parser 'Fix the parser'")
+	r.follow("todo-mcp TodoWrite --list release '" + servertest.Todos("pending", "Release 2.0") + "'")
+	for _, folder := range []string{".codex", ".cursor"} {
+		if err := os.Mkdir(filepath.Join(home, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	certify(t, filepath.Join(home, "cert.pem"), filepath.Join(home, "key.pem"), 1)
+	return home
+}
+
+// standIns are what the test puts in for what readers put in themselves.
+func (r reader) standIns() *strings.Replacer {
+	return strings.NewReplacer(
+		"LIST", "parser",
+		"TOKEN", "no-token-is-asked-for-here",
+		"http://127.0.0.1:8765", r.server,
+		"https://todo.example.com --token", r.server+" --token",
+		"0.0.0.0:443", "127.0.0.1:0",
+		"127.0.0.1:8766", "127.0.0.1:0",
+		"VACUUM INTO '", "VACUUM INTO '"+r.home+"/",
+	)
+}
+
+// reader is somebody who does what a page says, in a home folder of their own.
+type reader struct {
+	t      *testing.T
+	home   string
+	server string // the address of a server that runs already
+}
+
+// follow runs the commands of a block, one after the other, as one shell does.
+func (r reader) follow(code string) {
+	r.t.Helper()
+	script, err := syntax.NewParser().Parse(strings.NewReader(r.standIns().Replace(code)), "")
+	if err != nil {
+		r.t.Fatalf("%v:\n%s", err, code)
+	}
+	var out bytes.Buffer
+	shell, err := interp.New(interp.Env(expand.ListEnviron(r.environ()...)), interp.Dir(r.home), interp.StdIO(nil, &out, &out),
+		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return r.run }))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, line := range script.Stmts {
+		out.Reset()
+		if err := shell.Run(r.t.Context(), line); err != nil {
+			var text strings.Builder
+			_ = syntax.NewPrinter().Print(&text, line)
+			r.t.Errorf("%s: %v\n%s", text.String(), err, out.String())
+		}
+	}
+}
+
+// environ returns the variables of the reader's shell. Servers listen on any port.
+func (r reader) environ() []string {
+	return []string{
+		"HOME=" + r.home, "XDG_STATE_HOME=" + filepath.Join(r.home, "state"), "PATH=" + os.Getenv("PATH"),
+		"TERM=xterm", "EDITOR=true", "TODO_ADDR=127.0.0.1:0", "TODO_STORE=sqlite:" + filepath.Join(r.home, "todo.db"),
+	}
+}
+
+// run runs a command of a block, or checks it.
+func (r reader) run(ctx context.Context, args []string) error {
+	io := interp.HandlerCtx(ctx)
+	switch name := args[0]; {
+	case name == "todo-mcp":
+		return r.runProgram(ctx, args[1:])
+	case name == "go" && len(args) > 3 && args[1] == "run" && args[2] == ".", name == "npx" && args[1] == "-y" && args[2] == "todo-mcp":
+		return r.runProgram(ctx, args[3:])
+	case name == "sudo":
+		return r.run(ctx, args[1:])
+	case name == "sqlite3":
+		return execute(filepath.Join(io.Dir, args[1]), args[2])
+	case name == "grep", name == "mkdir":
+		return interp.DefaultExecHandler(time.Second)(ctx, args)
+	case slices.Contains(checkedAlone(), name):
+		return check(args)
+	}
+	return fmt.Errorf("there is no rule for %q: see run and checkedAlone", args[0])
+}
+
+// checkedAlone are the programs that are not run here, since they are not there, would
+// change the machine or take minutes. What their arguments say of this repository is
+// checked, see check.
+func checkedAlone() []string {
+	return []string{
+		"make", "go", "git", // the tests themselves, and releases
+		"claude", "gemini", "codex", "code", // clients
+		"docker", "helm", "kubectl", "systemctl", "systemd-sysusers", "install", // servers' ways to run
+		"brew", "apt", "dnf", "npm", // of a release
+		"pg_dump", "pg_restore", "psql", // PostgreSQL's, whose commands internal/faults runs
+	}
+}
+
+// runProgram runs todo-mcp until it ends, or as long as it takes to see that it works.
+func (r reader) runProgram(ctx context.Context, args []string) error {
+	if err := checkArguments(args); err != nil {
+		return err
+	}
+	command := ""
+	if len(args) > 0 {
+		command = args[0]
+	}
+	asks := command == "install" || command == "uninstall"
+	for _, arg := range args {
+		if arg == "--lan" || strings.HasPrefix(arg, "postgres:") {
+			return nil // needs a network or a database: its flags are right
+		}
+		asks = asks && !slices.Contains([]string{"--yes", "--print", "--list"}, arg)
+	}
+	switch {
+	case asks:
+		return r.sayYes(args)
+	case command == "serve":
+		return r.serveUntil(ctx, args, "Ctrl-C")
+	case command == "demo":
+		return r.serveUntil(ctx, args, "http://")
+	case command == "watch":
+		return r.serveUntil(ctx, args, "parser")
+	}
+	return interp.DefaultExecHandler(10*time.Second)(ctx, append([]string{"todo-mcp"}, args...))
+}
+
+// serveUntil runs a command that does not end by itself until it prints a text, and
+// then stops it as Ctrl-C does.
+func (r reader) serveUntil(ctx context.Context, args []string, ready string) error {
+	shell := interp.HandlerCtx(ctx)
+	cmd := exec.CommandContext(ctx, "todo-mcp", args...)
+	var log bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stderr = shell.Dir, r.environ(), &log
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return err
+	}
+	limit := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	defer limit.Stop()
+	seen := false
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		fmt.Fprintln(shell.Stdout, lines.Text())
+		if strings.Contains(lines.Text(), ready) && !seen {
+			seen = true
+			err = cmd.Process.Signal(os.Interrupt)
+		}
+	}
+	if err = errors.Join(err, cmd.Wait()); err == nil && !seen {
+		err = fmt.Errorf("it ended without %q", ready)
+	}
+	_, _ = log.WriteTo(shell.Stderr)
+	return err
+}
+
+// sayYes runs a command that asks, on a terminal, with a person who says yes to all.
+func (r reader) sayYes(args []string) error {
+	s := startSession(r.t, r.environ(), args...)
+	s.types("all\n")
+	if status := s.ends(); status != 0 {
+		return fmt.Errorf("exit status %d:\n%s", status, s.seen)
+	}
+	return nil
+}
+
+// execute runs a statement on a database, as sqlite3 does.
+func execute(file, statement string) error {
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		return err
+	}
+	_, err = db.Exec(statement)
+	return errors.Join(err, db.Close())
+}
+
+// A command that no rule covers, one that fails, and one that does not exist are found.
+func TestDocsCommandsAreHeld(t *testing.T) {
+	for _, line := range []string{"curl x", "todo-mcp shwo", "todo-mcp show --nothing", "todo-mcp show 'no such list'", "make nothing", "docker run todo-mcp serve --nothing", "helm install todo packaging/nothing"} {
+		r := reader{t: t, home: t.TempDir()}
+		shell, err := interp.New(interp.Env(expand.ListEnviron(r.environ()...)), interp.Dir(r.home), interp.StdIO(nil, io.Discard, io.Discard),
+			interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return r.run }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		script, err := syntax.NewParser().Parse(strings.NewReader(line), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shell.Run(t.Context(), script) == nil {
+			t.Errorf("%s passes", line)
+		}
+	}
+}

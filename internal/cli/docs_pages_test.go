@@ -1,0 +1,373 @@
+package cli_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
+	"go.yaml.in/yaml/v4"
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"todo-mcp/internal/cli"
+	"todo-mcp/internal/install"
+)
+
+// repository is the folder in which the pages stand.
+var repository = filepath.Join("..", "..")
+
+// page is a document in markdown.
+type page struct {
+	path   string // from the repository's folder, with slashes
+	source []byte
+	root   ast.Node
+}
+
+// pages returns the documents whose paths match, in their order.
+func pages(t *testing.T, match func(path string) bool) (out []page) {
+	t.Helper()
+	parser := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
+	err := fs.WalkDir(os.DirFS(repository), ".", func(path string, e fs.DirEntry, err error) error {
+		if e != nil && e.IsDir() && (strings.HasPrefix(e.Name(), ".") && path != "." || e.Name() == "node_modules") {
+			return fs.SkipDir
+		}
+		if err != nil || !strings.HasSuffix(path, ".md") || !match(path) {
+			return err
+		}
+		source, err := os.ReadFile(filepath.Join(repository, filepath.FromSlash(path)))
+		out = append(out, page{path, source, parser.Parse(text.NewReader(source))})
+		return err
+	})
+	if err != nil || len(out) == 0 {
+		t.Fatalf("%d pages: %v", len(out), err)
+	}
+	return out
+}
+
+// guides are the pages whose commands readers type.
+func guides(t *testing.T) []page {
+	return pages(t, func(path string) bool {
+		return path == "README.md" || path == "CONTRIBUTING.md" || isIn(path, "docs") ||
+			strings.HasPrefix(path, "packaging/") && strings.HasSuffix(path, "/README.md")
+	})
+}
+
+// isIn reports whether a file is in a folder, and not in one below it.
+func isIn(path, folder string) bool { return filepath.ToSlash(filepath.Dir(path)) == folder }
+
+// nodes calls see with each part of the page of a type.
+func nodes[N ast.Node](p page, see func(N)) {
+	_ = ast.Walk(p.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if of, ok := n.(N); ok && entering {
+			see(of)
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
+// block is a code block.
+type block struct{ language, code string }
+
+// blocks returns the fenced code blocks.
+func (p page) blocks() (out []block) {
+	nodes(p, func(n *ast.FencedCodeBlock) {
+		out = append(out, block{string(n.Language(p.source)), string(n.Lines().Value(p.source))})
+	})
+	return out
+}
+
+// spans returns the code in the text.
+func (p page) spans() (out []string) {
+	nodes(p, func(n *ast.CodeSpan) {
+		out = append(out, strings.ReplaceAll(string(n.Text(p.source)), "\n", " ")) //nolint:staticcheck // a span has nothing but text
+	})
+	return out
+}
+
+// anchors returns the names of the page's headings, as GitHub makes them.
+func (p page) anchors() (out []string) {
+	nodes(p, func(n *ast.Heading) {
+		name := strings.Map(func(r rune) rune {
+			switch r = unicode.ToLower(r); {
+			case r == ' ':
+				return '-'
+			case unicode.IsLetter(r), unicode.IsNumber(r), r == '-', r == '_':
+				return r
+			}
+			return -1
+		}, string(n.Text(p.source))) //nolint:staticcheck // what stands in a heading is text and code
+		for n, unique := 1, name; ; n++ {
+			if !slices.Contains(out, unique) {
+				out = append(out, unique)
+				break
+			}
+			unique = fmt.Sprintf("%s-%d", name, n)
+		}
+	})
+	return out
+}
+
+// links returns where the page's links and pictures lead.
+func (p page) links() (out []string) {
+	nodes(p, func(n *ast.Link) { out = append(out, string(n.Destination)) })
+	nodes(p, func(n *ast.Image) { out = append(out, string(n.Destination)) })
+	return out
+}
+
+// Every link of a page leads to a file of the repository, to a heading that is there,
+// or to another site over TLS; and docs/README.md leads to every page of docs.
+func TestDocsLinks(t *testing.T) {
+	all := pages(t, func(path string) bool {
+		return !strings.Contains(path, "/testdata/") && !strings.HasPrefix(path, "prompts/")
+	})
+	linked := map[string]bool{}
+	for _, p := range all {
+		for _, link := range p.links() {
+			target, err := p.resolve(link, all)
+			if err != nil {
+				t.Errorf("%s: %s: %v", p.path, link, err)
+			}
+			linked[p.path+" → "+target] = true
+		}
+	}
+	for _, p := range all {
+		if isIn(p.path, "docs") && p.path != "docs/README.md" && !linked["docs/README.md → "+p.path] {
+			t.Errorf("docs/README.md does not lead to %s", p.path)
+		}
+	}
+}
+
+// resolve returns the file to which a link leads; empty for another site.
+func (p page) resolve(link string, all []page) (path string, err error) {
+	u, err := url.Parse(link)
+	if err != nil {
+		return "", err
+	}
+	if u.IsAbs() {
+		if u.Scheme != "https" && u.Scheme != "vscode" && u.Scheme != "cursor" {
+			return "", fmt.Errorf("the scheme %s", u.Scheme)
+		}
+		return "", nil
+	}
+	path = p.path
+	if u.Path != "" {
+		path = filepath.ToSlash(filepath.Join(filepath.Dir(p.path), u.Path))
+	}
+	if _, err := os.Stat(filepath.Join(repository, path)); err != nil || strings.HasPrefix(path, "..") {
+		return "", errors.New("there is no such file")
+	}
+	i := slices.IndexFunc(all, func(p page) bool { return p.path == path })
+	if u.Fragment != "" && (i < 0 || !slices.Contains(all[i].anchors(), u.Fragment)) {
+		return "", errors.New("there is no such heading")
+	}
+	return path, nil
+}
+
+// Every page of docs says first what its reader can do afterwards, and README's first
+// two screens, of 80 lines and 100 columns, are all before its details and say how many
+// clients there are.
+func TestDocsBeginForTheirReader(t *testing.T) {
+	for _, p := range guides(t) {
+		if _, body, _ := strings.Cut(string(p.source), "\n\n"); isIn(p.path, "docs") && !strings.HasPrefix(body, "After this page you can ") {
+			t.Errorf("%s does not begin with what its reader can do", p.path)
+		}
+		if p.path != "README.md" {
+			continue
+		}
+		first, _, found := strings.Cut(string(p.source), "\n## More\n")
+		lines := 0
+		for line := range strings.Lines(first) {
+			lines += 1 + (len([]rune(line))-2)/100
+		}
+		if !found || lines > 80 {
+			t.Errorf("README has %d lines before its details", lines)
+		}
+		if clients := fmt.Sprintf("[%d clients]", len(install.Clients())); !strings.Contains(first, clients) {
+			t.Errorf("README does not say %s", clients)
+		}
+	}
+}
+
+// Every code block is in a fence that names its language, so that it is known what is
+// to be run; data can be read by its format, and what is shown as text is no command.
+func TestDocsBlocks(t *testing.T) {
+	readers := map[string]func([]byte, any) error{
+		"json": json.Unmarshal,
+		"toml": toml.Unmarshal,
+		"yaml": func(data []byte, v any) error { return yaml.Unmarshal(data, v) },
+		"text": func(data []byte, _ any) error {
+			if command := regexp.MustCompile(`(?m)^\s*(todo-mcp|npx|make|go|docker|sudo) .*`).Find(data); command != nil {
+				return fmt.Errorf("in a block of text stands the command %q", command)
+			}
+			return nil
+		},
+	}
+	for _, p := range guides(t) {
+		nodes(p, func(n *ast.CodeBlock) {
+			t.Errorf("%s: put a fence and its language around\n%s", p.path, n.Lines().Value(p.source))
+		})
+		for _, b := range p.blocks() {
+			read, known := readers[b.language]
+			if !known && !slices.Contains([]string{"sh", "html", "jsx", "dart"}, b.language) { // sh is run, server/api runs the others
+				t.Errorf("%s: a block in %q, which no test reads:\n%s", p.path, b.language, b.code)
+			}
+			var v any
+			if known && read([]byte(b.code), &v) != nil {
+				t.Errorf("%s: %v:\n%s", p.path, read([]byte(b.code), &v), b.code)
+			}
+		}
+	}
+}
+
+// Commands and flags in the text, and commands that data has for hosts, exist.
+func TestDocsNameCommandsThatExist(t *testing.T) {
+	ours := flags(t)
+	others := map[string]string{"--resume": "Claude Code", "--omit=optional": "npm"} // flags of other programs
+	quoted := regexp.MustCompile(`["(]todo-mcp ([^"')\n]+)`)
+	found := 0
+	for _, p := range guides(t) {
+		code := p.spans()
+		for _, b := range p.blocks() {
+			for _, m := range quoted.FindAllStringSubmatch(b.code, -1) {
+				code = append(code, "todo-mcp "+m[1])
+			}
+		}
+		for _, c := range code {
+			for _, m := range quoted.FindAllStringSubmatch(c, -1) {
+				c = "todo-mcp " + m[1]
+			}
+			var err error
+			if program, _, _ := strings.Cut(c, " "); isOurs(program) {
+				found++
+				err = checkLine(c)
+			} else if strings.HasPrefix(c, "--") && others[program] == "" {
+				if name, _, _ := strings.Cut(strings.TrimPrefix(program, "--"), "="); !ours[name] {
+					err = errors.New("no command has this flag")
+				}
+			}
+			if err != nil {
+				t.Errorf("%s: `%s`: %v", p.path, c, err)
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("only %d commands were found", found)
+	}
+}
+
+// isOurs reports whether a command in the text is one of this repository.
+func isOurs(program string) bool { return slices.Contains([]string{"todo-mcp", "make", "go"}, program) }
+
+// flags returns the names of the flags of all commands.
+func flags(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{"help": true, "version": true}
+	for _, c := range cli.Tree(cli.Env{Getenv: os.Getenv}).Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) { names[f.Name] = true })
+	}
+	return names
+}
+
+// checkLine checks the commands of a line as far as that can be done without running
+// them.
+func checkLine(line string) error {
+	plain := strings.NewReplacer("[", `\[`, "#{", `\#{`).Replace(line) // as in [LIST], and tmux
+	file, err := syntax.NewParser().Parse(strings.NewReader(plain), "")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if call, ok := n.(*syntax.CallExpr); ok {
+			args, err := expand.Fields(&expand.Config{Env: expand.FuncEnviron(os.Getenv)}, call.Args...)
+			if err == nil && len(args) > 0 {
+				err = check(args)
+			}
+			errs = append(errs, err)
+		}
+		return true
+	})
+	return errors.Join(errs...)
+}
+
+// check checks a command that is not run here: what it says of this repository must
+// be so. That are targets of the Makefile, packages for Go, files in packaging, and
+// the arguments of todo-mcp wherever it stands in a command, as in `docker run`.
+func check(args []string) error {
+	rest := args[1:]
+	switch args[0] {
+	case "make":
+		return checkTargets(rest)
+	case "go":
+		if len(rest) > 1 && rest[0] == "run" && rest[1] == "." {
+			return checkArguments(rest[2:])
+		}
+	}
+	for i, arg := range args {
+		if strings.HasPrefix(arg, "packaging/") || args[0] == "go" && strings.HasPrefix(arg, "./") {
+			if _, err := os.Stat(filepath.Join(repository, strings.TrimSuffix(arg, "/..."))); err != nil {
+				return err
+			}
+		}
+		if filepath.Base(arg) == "todo-mcp" && (i == 0 || slices.Contains(args[:i], "run")) { // or an image that is run
+			return checkArguments(args[i+1:])
+		}
+	}
+	return nil
+}
+
+// checkTargets checks arguments of make.
+func checkTargets(args []string) error {
+	makefile, err := os.ReadFile(filepath.Join(repository, "Makefile"))
+	for _, arg := range args {
+		if !strings.Contains(arg, "=") && !regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(arg)+`:`).Match(makefile) {
+			return fmt.Errorf("the Makefile has no %s (%w)", arg, err)
+		}
+	}
+	return nil
+}
+
+// checkArguments checks the command and the flags of a todo-mcp that is not run.
+func checkArguments(args []string) error {
+	root := cli.Tree(cli.Env{Getenv: os.Getenv})
+	root.InitDefaultCompletionCmd(args...)
+	if len(args) == 0 || slices.Contains([]string{"--help", "--version"}, args[0]) {
+		return nil
+	}
+	if strings.HasPrefix(args[0], "-") {
+		args = append([]string{"stdio"}, args...) // the default
+	}
+	command, rest, err := root.Find(args)
+	if err != nil || command == root {
+		return cmp.Or(err, fmt.Errorf("there is no command %s", args[0]))
+	}
+	return parse(command, rest)
+}
+
+// parse parses the flags of a command.
+func parse(command *cobra.Command, args []string) error {
+	if command.Name() == "help" && len(args) > 0 && args[0] != strings.ToUpper(args[0]) {
+		return checkArguments(args)
+	}
+	if err := command.ParseFlags(args); !errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	return nil
+}
