@@ -96,6 +96,19 @@ func (a *app) openStore() (todo.Store, error) {
 	return a.audited(a.observed(st)), nil
 }
 
+// checkNamed returns an error if the settings name a file that is not there: a command
+// that copies or checks a store would find a mistyped path empty, and well.
+func (a *app) checkNamed() error {
+	place, err := a.place()
+	if err != nil || a.store == "" || place.File == "" {
+		return err
+	}
+	if _, err := os.Stat(place.File); err != nil {
+		return fmt.Errorf("the store: %w", err)
+	}
+	return nil
+}
+
 // place returns where the settings say that lists are stored.
 func (a *app) place() (store.Place, error) { return store.Locate(a.store, a.Getenv) }
 

@@ -252,6 +252,9 @@ func (a *app) prune(ctx context.Context, age time.Duration, open, dry, yes bool)
 
 // check reads the whole store and says what is wrong with it.
 func (a *app) check(ctx context.Context, _ []string) error {
+	if err := a.checkNamed(); err != nil {
+		return err
+	}
 	st, err := a.openStore()
 	if err != nil {
 		return err

@@ -20,6 +20,9 @@ import (
 // lists in the order of their creation, then revisions in ascending order. The
 // output for the same lists is the same from any store.
 func (a *app) export(ctx context.Context, args []string) error {
+	if err := a.checkNamed(); err != nil {
+		return err
+	}
 	lists, done, err := a.openLists()
 	if err != nil {
 		return err
