@@ -7,16 +7,18 @@ import (
 	"encoding/json"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/install"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 )
 
 // install sets a client up as its users do: with the server and the hooks, on the
-// default store.
+// default store; doctor must find nothing wrong with it.
 func (r *rig) install(client string, env ...string) {
 	r.t.Helper()
 	r.store = filepath.Join(r.home, ".local", "state", "todo-mcp", "todo.db")
@@ -25,6 +27,12 @@ func (r *rig) install(client string, env ...string) {
 		r.t.Fatalf("%v: %s", err, output)
 	}
 	r.t.Logf("$ todo-mcp install --hooks --yes %s%s", client, output)
+	output, err = execute(r.t, r.home, r.dir, []string{serverFile, "doctor", "--addr", "127.0.0.1:0"}, env)
+	c, _ := install.Find(client)
+	if set := regexp.MustCompile("✓ +(clients +)?" + c.Title + ": "); err != nil || !set.MatchString(output) {
+		r.t.Errorf("doctor: %v", err)
+	}
+	r.t.Logf("$ todo-mcp doctor\n%s", output)
 }
 
 func asJSON(v any) string {
