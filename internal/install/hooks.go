@@ -2,6 +2,7 @@ package install
 
 import (
 	"bytes"
+	"errors"
 
 	"todo-mcp/internal/hook"
 )
@@ -40,7 +41,12 @@ func (c Client) addHooks(m Machine, o Options, server Server, change *Change) er
 		change.note("no hooks of it are known: it gets the server alone")
 		return nil
 	}
-	if h.commands, err = c.hookCommands(m, o, h.setup, server); err != nil {
+	h.commands, err = c.hookCommands(m, o, h.setup, server)
+	if errors.Is(err, errSlowHooks) {
+		change.note("%v", err)
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	if h.hasPlugin() {

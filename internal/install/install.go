@@ -200,18 +200,37 @@ func (s Server) isOurs(m Machine, o Options) bool {
 // program returns the name of the program that a command runs, also by npx or in a
 // container.
 func (s Server) program() string {
-	command := lastPart(s.Command)
-	switch strings.TrimSuffix(strings.TrimSuffix(command, ".cmd"), ".exe") {
-	case "npx", "bunx", "pnpx":
-		if i := slices.IndexFunc(s.Args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }); i >= 0 {
-			return s.Args[i]
-		}
-	case "docker", "podman":
+	if i := s.fromPackage(); i > 0 {
+		return s.Args[i-1]
+	}
+	if slices.Contains([]string{"docker", "podman"}, bareName(s.Command)) {
 		if i := slices.IndexFunc(s.Args, image.MatchString); i >= 0 {
 			return lastPart(s.Args[i])
 		}
 	}
-	return command
+	return lastPart(s.Command)
+}
+
+// fromPackage returns where in the arguments those of the program begin that npx or one
+// like it runs from a package, also in the shell of Windows; 0 where none does.
+func (s Server) fromPackage() (from int) {
+	if bareName(s.Command) == "cmd" {
+		from = 1 + slices.IndexFunc(s.Args, isRunner)
+	}
+	if from == 0 && !isRunner(s.Command) {
+		return 0
+	}
+	return from + 1 + slices.IndexFunc(s.Args[from:], func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+}
+
+// isRunner reports whether a command runs programs from packages of npm.
+func isRunner(command string) bool {
+	return slices.Contains([]string{"npx", "bunx", "pnpx"}, bareName(command))
+}
+
+// bareName returns the name of a program without its folder and what Windows adds to it.
+func bareName(path string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(lastPart(path), ".cmd"), ".exe")
 }
 
 // image matches the name of a container's image with this program.
@@ -313,17 +332,34 @@ func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 	if err != nil {
 		return Server{}, err
 	}
-	s := Server{Command: p.inTerminal, Args: o.Args}
+	s := Server{Command: p.inTerminal}
 	if c.desktop {
 		s.Command = p.elsewhere
 	}
-	if filepath.IsAbs(old.Command) && isSameFile(old.Command, m.Executable) {
+	before, own := p.args, old.own()
+	switch n := old.fromPackage(); {
+	case len(p.args) > 0 && n > 0:
+		s.Command, before = old.Command, old.Args[:n]
+	case len(p.args) == 0 && filepath.IsAbs(old.Command) && isSameFile(old.Command, m.Executable):
 		s.Command = old.Command
 	}
-	if s.Args == nil && strings.HasPrefix(lastPart(old.Command), programName) {
-		s.Args = old.Args
+	if o.Args != nil {
+		own = o.Args
 	}
+	s.Args = slices.Concat(before, own)
 	return s, nil
+}
+
+// own returns the arguments of this program in a command that runs it, also by npx. In
+// a container they are none that mean the same outside.
+func (s Server) own() []string {
+	if n := s.fromPackage(); n > 0 {
+		return s.Args[n:]
+	}
+	if strings.HasPrefix(lastPart(s.Command), programName) {
+		return s.Args
+	}
+	return nil
 }
 
 // Snippet returns what to write by hand and into which file.

@@ -249,8 +249,12 @@ func TestOwnSettingsStay(t *testing.T) {
 			`{"servers": {"todo": {"type": "http", "url": "` + address + `"}}}`, install.Options{URL: address},
 		},
 		{ // npx and containers run this program, too
-			"gemini", `{"mcpServers": {"todo": {"command": "npx", "args": ["-y", "todo-mcp"]}}}`,
-			`{"mcpServers": {"todo": {"command": "todo-mcp"}}}`, install.Options{},
+			"gemini", `{"mcpServers": {"todo": {"command": "npx", "args": ["-y", "todo-mcp@1.2.3", "--panel"]}}}`,
+			`{"mcpServers": {"todo": {"command": "todo-mcp", "args": ["--panel"]}}}`, install.Options{},
+		},
+		{
+			"opencode", `{"mcp": {"todo": {"type": "local", "command": ["cmd.exe", "/c", "npx.cmd", "-y", "todo-mcp"]}}}`,
+			`{"mcp": {"todo": {"type": "local", "command": ["todo-mcp"]}}}`, install.Options{},
 		},
 		{
 			"gemini", `{"mcpServers": {"todo": {"command": "docker", "args": ["run", "-i", "-v", "/x/todo-mcp:/data", "ghcr.io/someone/todo-mcp:1.2", "stdio"]}}}`,
@@ -290,7 +294,7 @@ func TestOwnSettingsStay(t *testing.T) {
 
 // Another server of the same name is left alone.
 func TestAnothersServer(t *testing.T) {
-	for _, entry := range []string{`{"command": "npx", "args": ["todoist"]}`, `{"httpUrl": "https://ai.todoist.net/mcp"}`, `{"tcp": "x"}`, `"text"`, `null`} {
+	for _, entry := range []string{`{"command": "npx", "args": ["todoist"]}`, `{"command": "cmd", "args": ["/c", "npx", "todoist", "todo-mcp"]}`, `{"httpUrl": "https://ai.todoist.net/mcp"}`, `{"tcp": "x"}`, `"text"`, `null`} {
 		m, c := newMachine(t), find(t, "gemini")
 		path := file(t, m, c)
 		before := `{"mcpServers": {"todo": ` + entry + `}}`
@@ -338,7 +342,6 @@ func TestCommand(t *testing.T) {
 		{"another on PATH", filepath.Join(m.Home, "bin", "todo-mcp"), link, "/HOME/bin/todo-mcp", "/HOME/bin/todo-mcp"},
 		{"by a link that upgrades move", filepath.Join(m.Home, "Cellar", "1.2.3", "todo-mcp"), link, "todo-mcp", "/HOME/linked/todo-mcp"},
 		{"go run", "/tmp/go-build123/b001/exe/todo-mcp", "", "", ""},
-		{"npx", filepath.Join(m.Home, ".npm", "_npx", "1a", "node_modules", "todo-mcp"), "", "", ""},
 	} {
 		m := m
 		m.Executable = c.executable
@@ -355,6 +358,56 @@ func TestCommand(t *testing.T) {
 				t.Errorf("%s, %s: %s (%v), want %s", c.name, name, got, err, want)
 			}
 		}
+	}
+}
+
+// BAD-INPUT 99: a program in the cache of npx, which may empty it at any time, is called
+// by npx, on Windows in the shell. What a user chose, as a version, stays, and so do the
+// program's own arguments.
+func TestCommandByNpx(t *testing.T) {
+	const byHand = `{"mcpServers": {"todo": {"command": "npx", "args": ["--yes", "todo-mcp@1.2.3", "--panel"]}}}`
+	for _, c := range []struct {
+		client, system, before, want string
+		args                         []string
+	}{
+		{"gemini", "linux", `{}`, `"command": "npx", "args": ["-y", "todo-mcp"]`, nil},
+		{"cursor", "darwin", `{}`, `"command": "npx", "args": ["-y", "todo-mcp", "--panel"]`, []string{"--panel"}},
+		{"cursor", "windows", `{}`, `"command": "cmd", "args": ["/c", "npx", "-y", "todo-mcp"]`, nil},
+		{"opencode", "windows", `{}`, `"command": ["cmd", "/c", "npx", "-y", "todo-mcp", "--panel"]`, []string{"--panel"}},
+		{"gemini", "linux", byHand, `"command": "npx", "args": ["--yes", "todo-mcp@1.2.3", "--panel"]`, nil},
+		{"gemini", "linux", byHand, `"command": "npx", "args": ["--yes", "todo-mcp@1.2.3", "--list", "work"]`, []string{"--list", "work"}},
+		{"gemini", "linux", `{"mcpServers": {"todo": {"command": "/gone/todo-mcp", "args": ["--panel"]}}}`, `"command": "npx", "args": ["-y", "todo-mcp", "--panel"]`, nil},
+	} {
+		m, client := newMachine(t), find(t, c.client)
+		m.System = c.system
+		m.Executable = filepath.Join(m.Home, ".npm", "_npx", "1a", "node_modules", "@todo-mcp", "linux-x64", "bin", "todo-mcp")
+		path := file(t, m, client)
+		write(t, path, c.before)
+		change, err := client.Install(m, install.Options{Args: c.args})
+		apply(t, change, err)
+		if got := strings.Join(strings.Fields(read(t, path)), " "); !strings.Contains(got, c.want) {
+			t.Errorf("%s on %s: %s\nwant %s", c.client, c.system, got, c.want)
+		}
+		unchanged(t, m, client, install.Options{Args: c.args})
+		if s, err := client.Look(m, install.Options{}); err != nil || s.Name != "todo" {
+			t.Errorf("%s on %s: it is %+v (%v)", c.client, c.system, s, err)
+		}
+	}
+}
+
+// Hooks run with each todo, which npx is too slow for: a client gets the server alone,
+// and its people read what to do.
+func TestNoHooksByNpx(t *testing.T) {
+	m, c := newMachine(t), find(t, "gemini")
+	m.Executable = filepath.Join(m.Home, ".npm", "_npx", "1a", "todo-mcp")
+	const cure = "npm install --global todo-mcp"
+	change, err := c.Install(m, install.Options{Hooks: true})
+	apply(t, change, err)
+	if text := read(t, file(t, m, c)); !strings.Contains(text, `"npx"`) || strings.Contains(text, "hooks") || !strings.Contains(strings.Join(change.Notes, ""), cure) {
+		t.Errorf("%q: %s", change.Notes, text)
+	}
+	if _, text, err := c.HooksSnippet(m, install.Options{}); err == nil || !strings.Contains(err.Error(), cure) || text != "" {
+		t.Errorf("to write by hand is %q (%v)", text, err)
 	}
 }
 

@@ -75,32 +75,45 @@ func (m Machine) Short(path string) string {
 // program is how this program is called. A client that is started from the desktop
 // may not see the PATH of a terminal.
 type program struct {
-	inTerminal string // todo-mcp, where PATH finds this program by that name
-	elsewhere  string // its whole path
+	inTerminal string   // todo-mcp, where PATH finds this program by that name
+	elsewhere  string   // its whole path
+	args       []string // those that stand before its own, where another program runs it
 }
 
 // program returns how this program is called. It prefers the name by which PATH finds
-// it to the file that the name leads to, which an upgrade may replace by another.
+// it to the file that the name leads to, which an upgrade may replace by another. A
+// program that npx runs is called by npx, which may remove the file at any time.
 func (m Machine) program() (program, error) {
 	for part := range strings.SplitSeq(filepath.ToSlash(m.Executable), "/") {
 		switch {
 		case strings.HasPrefix(part, "go-build"):
 			return program{}, errors.New("`go run` builds this program for one run alone: build it with `make build` and put bin/todo-mcp on your PATH")
 		case part == "_npx":
-			return program{}, errors.New("npx may remove this program at any time: install it with npm install --global")
+			return m.npx(), nil
 		}
 	}
-	p := program{m.Executable, m.Executable}
+	p := program{inTerminal: m.Executable, elsewhere: m.Executable}
 	found, err := m.LookPath(programName)
 	if err != nil || !isSameFile(found, m.Executable) {
 		return p, nil
 	}
 	if found, err = filepath.Abs(found); err == nil {
-		p = program{programName, found}
+		p = program{inTerminal: programName, elsewhere: found}
 	}
 	return p, nil
 }
 
+// npx returns how this program is called by npx. On Windows npx is no program but a
+// script, which many clients can start by the shell alone.
+func (m Machine) npx() program {
+	command := []string{"npx", "-y", programName}
+	if m.System == "windows" {
+		command = append([]string{"cmd", "/c"}, command...)
+	}
+	return program{inTerminal: command[0], elsewhere: command[0], args: command[1:]}
+}
+
+// programName is that of the command, and of the package on npm.
 const programName = "todo-mcp"
 
 // isThere reports whether there is something by a name, also a link that leads nowhere.

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"errors"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -76,11 +77,17 @@ type hookCommands struct {
 	isGiven bool // whether store takes the place of what a command has
 }
 
+// errSlowHooks is what people read who want hooks of a program that npx runs.
+var errSlowHooks = errors.New("hooks are not for npx, which takes too long for what runs with each todo: npm install --global todo-mcp, then todo-mcp install --hooks")
+
 // hookCommands returns the commands for a client that reaches the server in some way:
 // they write into the same store.
 func (c Client) hookCommands(m Machine, o Options, setup hook.Setup, server Server) (hookCommands, error) {
 	p, err := m.program()
 	h := hookCommands{m: m, shell: hook.POSIX, program: p.inTerminal, store: storeOf(server.Args), isGiven: o.Args != nil}
+	if err == nil && len(p.args) > 0 {
+		err = errSlowHooks
+	}
 	if c.desktop {
 		h.program = p.elsewhere
 	}
