@@ -25,6 +25,8 @@ type Client struct {
 	desktop bool
 	// noHTTP says, where shape has no address, what its people do instead.
 	noHTTP string
+	// links returns what adds an entry to the client by one click; nil for nothing.
+	links func(entry map[string]any) ([]Link, error)
 	// after is what a person does so that the client sees a new server; empty where it
 	// does by itself.
 	after string
@@ -119,6 +121,7 @@ func cursor() Client {
 		files: func(m Machine) []string { return []string{m.home(".cursor", "mcp.json")} },
 		shape: shape{command: "command", args: "args", url: "url"},
 		after: "turn the server on in its settings under MCP",
+		links: cursorLinks,
 	}
 	c.hooks = c.beside("hooks.json")
 	return c
@@ -132,6 +135,7 @@ func vscode() Client {
 		},
 		shape: typed("stdio", "http"),
 		after: "start the server by the command MCP: List Servers",
+		links: vscodeLinks,
 	}
 }
 
