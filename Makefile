@@ -9,7 +9,7 @@ LINT      = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 E2E       = -tags e2e
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race cross golden deps long hosts allocations faults replicas conformance fuzz fuzz-short bench benchmarks cost attacks shots licenses packages bench-replicas
+.PHONY: test build fmt vet lint race cross golden deps long hosts allocations faults replicas conformance fuzz fuzz-short bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
@@ -58,7 +58,7 @@ cross:
 
 ## build: the binary, in bin/
 build:
-	@CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/todo-mcp .
+	@CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/todo-mcp .
 
 ## long: the proofs that take longer than a change should wait
 long: deps
@@ -67,7 +67,7 @@ long: deps
 ## hosts: real clients from npm on a stand-in model; TestHosts/codex alone with RUN=TestHosts/codex
 hosts:
 	@./.ci/npm testdata/npm-hosts
-	@$(GO) test -tags hosts -count=1 -v -timeout 30m -run '$(or $(RUN),.)' ./internal/hosts
+	@$(GO) test -tags hosts -count=1 -v -timeout 30m -run '$(or $(RUN),.)' ./internal/hosts ./internal/cmd/release
 
 ## fuzz: every fuzz target in turn, FUZZTIME (10m) each; what is found becomes a case
 fuzz:
@@ -120,6 +120,15 @@ attacks:
 ## packages: what is in packaging/, by the linters of its formats
 packages:
 	@./.ci/packages
+
+## release-snapshot: what a release of the newest commit would publish, into dist/; TWICE=1 builds it twice and compares
+release-snapshot:
+	@./.ci/release
+
+## release: publishes the tag at the newest commit (docs/releasing.md); CI runs it
+release:
+	@./.ci/release-tools $(CURDIR)/bin
+	@PATH=$(CURDIR)/bin:$$PATH goreleaser release --clean
 
 ## licenses: the licence texts of what the binary contains, in LICENSES/
 licenses:

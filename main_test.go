@@ -55,6 +55,7 @@ func allowedImports() map[string][]string {
 		"internal/cmd/shots":       everything,
 		"internal/cmd/licenses":    {},
 		"internal/cmd/man":         {"internal/cli"},
+		"internal/cmd/release":     {"internal/cli", "internal/document"},
 		"internal/cmd/page":        {},
 		"internal/cmd/bench":       {"internal/cmd/page"},
 		"internal/cmd/cost":        {"server", "internal/render", "internal/cmd/page"},

@@ -42,7 +42,7 @@ func TestVariablesAreSettings(t *testing.T) {
 	}
 	own := map[string]bool{"TODO_HOST": true} // the Compose file's, for the proxy
 	found := 0
-	for path, text := range read(t, ".", "Dockerfile", ".yaml", "Caddyfile", ".service", ".env") {
+	for path, text := range read(t, ".", "Dockerfile", ".yaml", "Caddyfile", ".service", ".env", "manifest.json", "server.json") {
 		for _, name := range regexp.MustCompile(`\bTODO_[A-Z_]*[A-Z]\b`).FindAllString(text, -1) {
 			found++
 			if !own[name] && !strings.Contains(string(settings), "| `"+name+"` |") {

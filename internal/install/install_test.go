@@ -257,7 +257,7 @@ func TestOwnSettingsStay(t *testing.T) {
 			`{"mcp": {"todo": {"type": "local", "command": ["todo-mcp"]}}}`, install.Options{},
 		},
 		{
-			"gemini", `{"mcpServers": {"todo": {"command": "docker", "args": ["run", "-i", "-v", "/x/todo-mcp:/data", "ghcr.io/someone/todo-mcp:1.2", "stdio"]}}}`,
+			"gemini", `{"mcpServers": {"todo": {"command": "docker", "args": ["run", "-i", "-v", "/x/todo-mcp:/data", "registry.example.com/someone/todo-mcp:1.2", "stdio"]}}}`,
 			`{"mcpServers": {"todo": {"command": "todo-mcp"}}}`, install.Options{},
 		},
 		{

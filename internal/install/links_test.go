@@ -90,7 +90,7 @@ func TestLinksAreDocumented(t *testing.T) {
 		pages.WriteString("- [Add to " + l.Title + "](" + l.Page + ")\n")
 		own.WriteString(l.URL + "\n")
 	}
-	text := "\n" + pages.String() + "\nThe same for what opens the programs themselves:\n\n```\n" + own.String() + "```\n\n"
+	text := "\n" + pages.String() + "\nThe same for what opens the programs themselves:\n\n```text\n" + own.String() + "```\n\n"
 	const mark = "<!-- links -->\n"
 	path := filepath.Join("..", "..", "docs", "clients.md")
 	parts := strings.SplitN(read(t, path), mark, 3)

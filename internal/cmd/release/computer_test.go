@@ -1,0 +1,122 @@
+//go:build e2e || hosts
+
+package main
+
+import (
+	"bytes"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// registry is a stand-in for npm's, with the packages of a release.
+type registry struct {
+	url string
+	mu  sync.Mutex
+	// packages are the documents of packages by name, archives those that were fetched.
+	packages map[string]map[string]any
+	archives []string
+}
+
+func newRegistry(t *testing.T, r release) *registry {
+	t.Helper()
+	reg := &registry{packages: make(map[string]map[string]any)}
+	folder := filepath.Join(r.dist, "npm")
+	mux := http.NewServeMux()
+	mux.Handle("GET /archives/", http.StripPrefix("/archives/", reg.noting(http.FileServer(http.Dir(folder)))))
+	mux.HandleFunc("GET /{name...}", func(w http.ResponseWriter, q *http.Request) {
+		if document, ok := reg.packages[q.PathValue("name")]; ok {
+			_ = json.NewEncoder(w).Encode(document)
+			return
+		}
+		http.NotFound(w, q)
+	})
+	server := httptest.NewUnstartedServer(mux)
+	reg.url = "http://" + server.Listener.Addr().String()
+	archives, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, archive := range archives {
+		reg.add(t, filepath.Join(folder, archive.Name()))
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	return reg
+}
+
+// add publishes a package.
+func (reg *registry) add(t *testing.T, archive string) {
+	t.Helper()
+	manifest := object(t, contents(t, archive)["package/package.json -rw-r--r--"])
+	sum := sha512.Sum512(readFile(t, archive))
+	manifest["dist"] = map[string]any{
+		"tarball": reg.url + "/archives/" + filepath.Base(archive), "integrity": "sha512-" + base64.StdEncoding.EncodeToString(sum[:]),
+	}
+	name, version := manifest["name"].(string), manifest["version"].(string)
+	reg.packages[name] = map[string]any{"name": name, "dist-tags": map[string]any{"latest": version}, "versions": map[string]any{version: manifest}}
+}
+
+// noting notes which archives are fetched.
+func (reg *registry) noting(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		reg.mu.Lock()
+		reg.archives = append(reg.archives, strings.TrimSuffix(path.Base(q.URL.Path), "-1.2.3.tgz"))
+		reg.mu.Unlock()
+		next.ServeHTTP(w, q)
+	})
+}
+
+// fetched returns the archives that were fetched, in order of their names.
+func (reg *registry) fetched() []string {
+	reg.mu.Lock()
+	defer reg.mu.Unlock()
+	return slices.Sorted(slices.Values(reg.archives))
+}
+
+// computer is a home folder with nothing in it, and what its programs are told.
+type computer struct {
+	t    *testing.T
+	home string
+	env  []string
+}
+
+func newComputer(t *testing.T, registry string) computer {
+	home := t.TempDir()
+	return computer{t, home, []string{
+		// npm looks for programs that are there already below its prefix
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "npm_config_prefix=" + filepath.Join(home, "npm"), "npm_config_registry=" + registry, "npm_config_update_notifier=false", "npm_config_audit=false", "npm_config_fund=false",
+	}}
+}
+
+func (c computer) command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(c.t.Context(), args[0], args[1:]...)
+	cmd.Dir, cmd.Env = c.home, c.env
+	// ends what it has started as well, if it ends before
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd
+}
+
+// run runs a program and returns its output and the code it exits with.
+func (c computer) run(args ...string) (stdout, stderr string, code int) {
+	c.t.Helper()
+	cmd := c.command(args...)
+	var out, failed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &failed
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		c.t.Fatal(err)
+	}
+	return out.String(), failed.String(), cmd.ProcessState.ExitCode()
+}

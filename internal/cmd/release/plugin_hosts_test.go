@@ -1,0 +1,34 @@
+//go:build hosts && linux
+
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Claude Code takes the repository as a marketplace, and installs its plugin from npm, in
+// the version of the release.
+func TestPluginFromMarketplace(t *testing.T) {
+	r := newRelease(t).mustMake(t)
+	repository, err := filepath.Abs(r.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claude, err := filepath.Glob(filepath.Join(repository, "testdata", "npm-hosts", "node_modules", "@anthropic-ai", "claude-code-*", "claude"))
+	if err != nil || len(claude) != 1 {
+		t.Fatalf("there are %v (%v): run `make hosts`", claude, err)
+	}
+	c := newComputer(t, newRegistry(t, r).url)
+	for _, step := range []struct{ args, want string }{
+		{"validate --strict " + repository, "Validation passed"},
+		{"marketplace add " + repository, "added marketplace: todo-mcp"},
+		{"install todo-mcp@todo-mcp", "installed plugin: todo-mcp@todo-mcp"},
+		{"list", "Version: 1.2.3"},
+	} {
+		if out, log, code := c.run(append([]string{claude[0], "plugin"}, strings.Fields(step.args)...)...); code != 0 || !strings.Contains(out, step.want) {
+			t.Errorf("%s: %d: %s%s", step.args, code, out, log)
+		}
+	}
+}

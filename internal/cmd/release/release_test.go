@@ -1,0 +1,367 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"todo-mcp/internal/document"
+)
+
+var update = flag.Bool("update", false, "read the registry's schema anew from its module")
+
+// newRelease returns a release of a made-up version with a stand-in for each binary.
+func newRelease(t testing.TB) release {
+	t.Helper()
+	r := release{root: filepath.Join("..", "..", ".."), dist: t.TempDir(), version: "1.2.3", owner: "someone", image: "registry.example.com/someone/todo-mcp"}
+	for _, p := range platforms() {
+		r.build(t, p.goos, p.goarch+"_v1", p.program(), []byte("the program of "+p.name()))
+	}
+	r.build(t, "darwin", "all", "todo-mcp", []byte("the program of macOS"))
+	return r
+}
+
+// build puts a binary where GoReleaser does.
+func (r release) build(t testing.TB, goos, goarch, name string, data []byte) {
+	t.Helper()
+	if err := r.write("todo-mcp_"+goos+"_"+goarch+"/"+name, data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r release) mustMake(t testing.TB) release {
+	t.Helper()
+	if err := r.make(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// contents returns the texts of an archive's files, by name and mode.
+func contents(t testing.TB, archive string) map[string]string {
+	t.Helper()
+	data := readFile(t, archive)
+	out := make(map[string]string)
+	add := func(name string, mode fs.FileMode, r io.Reader) {
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name+" "+mode.Perm().String()] = string(text)
+	}
+	if z, err := zip.NewReader(bytes.NewReader(data), int64(len(data))); err == nil {
+		for _, f := range z.File {
+			r, err := f.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			add(f.Name, f.Mode(), r)
+		}
+		return out
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(h.Name, h.FileInfo().Mode(), r)
+	}
+}
+
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// object returns a JSON text as a generic value.
+func object(t testing.TB, text string) (out map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return out
+}
+
+// Each platform has its binary and its licences in a package that npm installs there
+// alone, and the package that people install names all of them in its own version.
+func TestNpmPackages(t *testing.T) {
+	r := newRelease(t).mustMake(t)
+	main := contents(t, filepath.Join(r.dist, "npm", "todo-mcp-1.2.3.tgz"))
+	manifest := object(t, main["package/package.json -rw-r--r--"])
+	if main["package/bin/todo-mcp.js -rw-r--r--"] == "" || main["package/LICENSE -rw-r--r--"] == "" || len(main) != 4 {
+		t.Errorf("the package has %d files", len(main))
+	}
+	if manifest["version"] != "1.2.3" || manifest["mcpName"] != "io.github.someone/todo-mcp" || manifest["scripts"] != nil {
+		t.Errorf("its manifest is %v", manifest)
+	}
+	needs := manifest["optionalDependencies"].(map[string]any)
+	for _, p := range platforms() {
+		own := contents(t, filepath.Join(r.dist, "npm", "todo-mcp-"+p.name()+"-1.2.3.tgz"))
+		manifest := object(t, own["package/package.json -rw-r--r--"])
+		want := map[string]any{"name": "@todo-mcp/" + p.name(), "version": "1.2.3", "os": []any{p.system}, "cpu": []any{p.processor}, "scripts": nil}
+		for key, value := range want {
+			if diff := cmp.Diff(value, manifest[key]); diff != "" {
+				t.Errorf("%s of %s (-want +got):\n%s", key, p.name(), diff)
+			}
+		}
+		if own["package/bin/"+p.program()+" -rwxr-xr-x"] != "the program of "+p.name() {
+			t.Errorf("%s has not its program", p.name())
+		}
+		if own["package/LICENSES/go/LICENSE.txt -rw-r--r--"] == "" {
+			t.Errorf("%s has no licences", p.name())
+		}
+		if needs["@todo-mcp/"+p.name()] != "1.2.3" {
+			t.Errorf("%s is not needed in its version: %v", p.name(), needs)
+		}
+		delete(needs, "@todo-mcp/"+p.name())
+	}
+	if len(needs) > 0 {
+		t.Errorf("needed, and not made: %v", needs)
+	}
+}
+
+// The bundle has a program for each system that its manifest names, and can run them.
+func TestBundle(t *testing.T) {
+	r := newRelease(t).mustMake(t)
+	bundle := contents(t, filepath.Join(r.dist, "todo-mcp.mcpb"))
+	for name, want := range map[string]string{
+		"server/darwin/todo-mcp": "the program of macOS", "server/linux/todo-mcp": "the program of linux-x64", "server/win32/todo-mcp.exe": "the program of win32-x64",
+	} {
+		if bundle[name+" -rwxr-xr-x"] != want {
+			t.Errorf("%s is not %s", name, want)
+		}
+	}
+	manifest := bundle["manifest.json -rw-r--r--"]
+	if object(t, manifest)["version"] != "1.2.3" {
+		t.Errorf("the manifest is %s", manifest)
+	}
+	for _, m := range regexp.MustCompile(`"\$\{__dirname\}/([^"]*)"`).FindAllStringSubmatch(manifest, -1) {
+		if bundle[m[1]+" -rwxr-xr-x"] == "" {
+			t.Errorf("the manifest runs %s, which is not there", m[1])
+		}
+	}
+}
+
+// The registry's entry passes its schema, and names the packages of this release, the
+// bundle by its sum.
+func TestRegistryEntry(t *testing.T) {
+	r := newRelease(t).mustMake(t)
+	entry := object(t, string(readFile(t, filepath.Join(r.dist, "server.json"))))
+	schema := registrySchema(t)
+	if err := schema.Validate(entry); err != nil {
+		t.Error(err)
+	}
+	if entry["$schema"] != schema.ID {
+		t.Errorf("it names the schema %v, and is checked against %s", entry["$schema"], schema.ID)
+	}
+	sum := sha256.Sum256(readFile(t, filepath.Join(r.dist, "todo-mcp.mcpb")))
+	var got []any
+	for _, p := range entry["packages"].([]any) {
+		p := p.(map[string]any)
+		got = append(got, p["identifier"], p["version"], p["fileSha256"])
+	}
+	want := []any{
+		"todo-mcp", "1.2.3", nil,
+		"registry.example.com/someone/todo-mcp:1.2.3", nil, nil,
+		"https://github.com/someone/todo-mcp/releases/download/v1.2.3/todo-mcp.mcpb", nil, hex.EncodeToString(sum[:]),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("its packages (-want +got):\n%s", diff)
+	}
+	delete(entry, "description")
+	if err := schema.Validate(entry); err == nil {
+		t.Error("the schema takes an entry without a description")
+	}
+}
+
+// schemaSource is where the registry's schema is from: a file of a Go module. What is
+// kept of it has no descriptions and examples.
+const (
+	schemaModule = "github.com/modelcontextprotocol/registry@v1.8.7"
+	schemaFile   = "internal/validators/schemas/2025-12-11.json"
+)
+
+// registrySchema returns the schema of the registry's entries, whose ID is its address.
+func registrySchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	path := filepath.Join("testdata", "server.schema.json")
+	if *update {
+		out, err := exec.Command("go", "mod", "download", "-json", schemaModule).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := object(t, string(out))["Dir"].(string)
+		kept, err := json.MarshalIndent(bare(object(t, string(readFile(t, filepath.Join(dir, schemaFile))))), "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, append(kept, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	document := object(t, string(readFile(t, path)))
+	address, _ := document["$id"].(string)
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(address, document); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema.ID = address
+	return schema
+}
+
+// bare returns a schema without what explains it to people.
+func bare(schema any) any {
+	switch schema := schema.(type) {
+	case map[string]any:
+		for key, value := range schema {
+			_, isText := value.(string)
+			if slices.Contains([]string{"description", "$comment"}, key) && isText || slices.Contains([]string{"example", "examples"}, key) {
+				delete(schema, key)
+			} else {
+				schema[key] = bare(value)
+			}
+		}
+	case []any:
+		for i := range schema {
+			schema[i] = bare(schema[i])
+		}
+	}
+	return schema
+}
+
+// The plugin, as a folder and as a package, and the chart have the version of the
+// release, and the chart its image.
+func TestPluginAndChart(t *testing.T) {
+	r := newRelease(t).mustMake(t)
+	folder := string(readFile(t, filepath.Join(r.dist, "share", "claude-code", ".claude-plugin", "plugin.json")))
+	pkg := contents(t, filepath.Join(r.dist, "npm", "todo-mcp-claude-code-1.2.3.tgz"))
+	if object(t, folder)["version"] != "1.2.3" || pkg["package/.claude-plugin/plugin.json -rw-r--r--"] != folder || pkg["package/hooks/hooks.json -rw-r--r--"] == "" || pkg["package/.mcp.json -rw-r--r--"] == "" {
+		t.Errorf("the plugin is %s, and its package has %d files", folder, len(pkg))
+	}
+	chart := contents(t, filepath.Join(r.dist, "chart", "todo-mcp-1.2.3.tgz"))
+	about, err := document.YAML.Object([]byte(chart["todo-mcp/Chart.yaml -rw-r--r--"]))
+	if err != nil || about["version"] != "1.2.3" || about["appVersion"] != "1.2.3" {
+		t.Errorf("the chart is %v (%v)", about, err)
+	}
+	image, err := document.YAML.Object([]byte(chart["todo-mcp/values.yaml -rw-r--r--"]), "image")
+	if err != nil || image["repository"] != r.image {
+		t.Errorf("its image is %v (%v)", image, err)
+	}
+}
+
+// Each shell has its script.
+func TestCompletions(t *testing.T) {
+	r := newRelease(t).mustMake(t)
+	for name, want := range map[string]string{"bash": "complete -o default", "zsh": "#compdef todo-mcp", "fish": "complete -c todo-mcp", "ps1": "Register-ArgumentCompleter"} {
+		if text := readFile(t, filepath.Join(r.dist, "share", "completions", "todo-mcp."+name)); !strings.Contains(string(text), want) {
+			t.Errorf("%s does not say %s", name, want)
+		}
+	}
+}
+
+// BAD-INPUT 102: what cannot be released is refused: a version or names of another form,
+// a platform without its program or with two.
+func TestRefused(t *testing.T) {
+	for name, spoil := range map[string]func(*release){
+		"-version": func(r *release) { r.version = "v1.2.3" },
+		"-image":   func(r *release) { r.image = "todo-mcp" },
+		"-owner":   func(r *release) { r.owner = `"` },
+		"there are 0 programs": func(r *release) {
+			_ = os.RemoveAll(filepath.Join(r.dist, "todo-mcp_linux_arm64_v1"))
+		},
+		"there are 2 programs": func(r *release) { r.build(t, "linux", "amd64_v3", "todo-mcp", nil) },
+	} {
+		r := newRelease(t)
+		spoil(&r)
+		if err := r.make(t.Context()); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	v := values{versionMark: `1"`}
+	if out, err := v.json([]byte(`{"a": "x0.0.0"}`)); err != nil || string(out) != "{\n  \"a\": \"x1\\\"\"\n}\n" {
+		t.Errorf("%s (%v)", out, err)
+	}
+	for _, template := range []string{`{"a": "OWNER"}`, `{"a": `, `{"a": 1, "a": 2}`} {
+		if out, err := v.json([]byte(template)); err == nil {
+			t.Errorf("%s becomes %s", template, out)
+		}
+	}
+}
+
+// No file of the packages has a version of this program but the mark for it: a release
+// has its version from the tag alone.
+func TestVersionHasOnePlace(t *testing.T) {
+	found := 0
+	version := regexp.MustCompile(`(?m)^\s*"?(?:version|appVersion|@todo-mcp/[a-z0-9-]+)"?: *"?([^"\s]+)"?,?$`)
+	root := filepath.Join("..", "..", "..")
+	for _, folder := range []string{"packaging", ".claude-plugin"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, e fs.DirEntry, err error) error {
+			if err != nil || !slices.Contains([]string{".json", ".yaml"}, filepath.Ext(path)) {
+				return err
+			}
+			for _, m := range version.FindAllStringSubmatch(string(readFile(t, path)), -1) {
+				if found++; m[1] != versionMark {
+					t.Errorf("%s has the version %s", path, m[1])
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found < 15 {
+		t.Errorf("%d versions: their form changed", found)
+	}
+}
+
+// sums returns the SHA-256 sums of all files in a folder, by name.
+func sums(t testing.TB, folder string) map[string]string {
+	t.Helper()
+	out := make(map[string]string)
+	err := fs.WalkDir(os.DirFS(folder), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		sum := sha256.Sum256(readFile(t, filepath.Join(folder, name)))
+		out[name] = hex.EncodeToString(sum[:])
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
