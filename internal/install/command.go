@@ -7,5 +7,5 @@ func (m Machine) Command() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []string{p.inTerminal}, nil
+	return append([]string{p.inTerminal}, p.args...), nil
 }
