@@ -371,11 +371,11 @@ func TestWatchServerEdits(t *testing.T) {
 // Wrong arguments are reported before watch writes anything.
 func TestWatchMistakes(t *testing.T) {
 	for want, args := range map[string][]string{
-		"one list at a time":            {"a", "b"},
-		"must be a URL":                 {"--server", "localhost"},
-		"seen by their own process":     {"--store", "memory"},
-		"must be printable ASCII":       {"--server", "http://x", "--token", "a b"},
-		"flag provided but not defined": {"--nothing"},
+		"one list at a time":         {"a", "b"},
+		"must be a URL":              {"--server", "localhost"},
+		"seen by their own process":  {"--store", "memory"},
+		"must be printable ASCII":    {"--server", "http://x", "--token", "a b"},
+		"there is no flag --nothing": {"--nothing"},
 	} {
 		var out bytes.Buffer
 		err := cli.Run(context.Background(), append([]string{"todo-mcp", "watch"}, args...),
