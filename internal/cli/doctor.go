@@ -18,12 +18,7 @@ const doctorName = "doctor"
 
 func doctorFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	asJSON := fs.Bool("json", false, "print JSON")
-	return func(ctx context.Context, a *app, args []string) error {
-		if len(args) > 0 {
-			return usageError{fmt.Errorf("doctor takes no arguments, received %q", args[0])}
-		}
-		return a.doctor(ctx, *asJSON)
-	}
+	return func(ctx context.Context, a *app, _ []string) error { return a.doctor(ctx, *asJSON) }
 }
 
 // verdict says what a finding means to the user.
@@ -68,6 +63,13 @@ func (r *report) add(topic string, v verdict, cure, format string, args ...any) 
 		r.Warnings++
 	}
 	r.Findings = append(r.Findings, finding{topic, v, fmt.Sprintf(format, args...), cure})
+}
+
+// join adds the findings of another report.
+func (r *report) join(o report) {
+	r.Problems += o.Problems
+	r.Warnings += o.Warnings
+	r.Findings = append(r.Findings, o.Findings...)
 }
 
 // doctorTimeout is how long each thing may take that `doctor` looks at.

@@ -9,11 +9,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 
 	"todo-mcp/internal/install"
+	"todo-mcp/internal/store"
 )
 
 const clientsTopic = "clients"
@@ -23,25 +25,35 @@ const clientsTopic = "clients"
 func (a *app) lookAtClients(ctx context.Context, r *report) {
 	m, err := install.ThisMachine(a.Getenv)
 	if err != nil {
-		r.add(clientsTopic, problem, "", "%v", err)
+		r.add(clientsTopic, remark, "", "none can be looked for: %v", err)
 		return
 	}
+	var looks sync.WaitGroup
+	found := make([]report, len(install.Clients()))
+	for i, c := range install.Clients() {
+		looks.Go(func() { a.lookForClient(ctx, &found[i], m, c) })
+	}
+	looks.Wait()
 	here := 0
-	for _, c := range install.Clients() {
-		s, err := c.Look(m, install.Options{})
-		if !s.Found && s.Name == "" {
-			continue
-		}
-		here++
-		if err != nil {
-			r.add(clientsTopic, problem, "correct the file; `todo-mcp install --print "+c.Name+"` shows what the server needs in it", "%s: %v", c.Title, err)
-			continue
-		}
-		a.lookAtClient(ctx, r, m, s)
-		lookAtHooks(r, s)
+	for _, of := range found {
+		here += len(of.Findings)
+		r.join(of)
 	}
 	if here == 0 {
 		r.add(clientsTopic, remark, "`todo-mcp install --list` shows which are known", "none is found on this machine")
+	}
+}
+
+// lookForClient adds nothing to the report for a client that is not here.
+func (a *app) lookForClient(ctx context.Context, r *report, m install.Machine, c install.Client) {
+	s, err := c.Look(m, install.Options{})
+	switch {
+	case !s.Found && s.Name == "":
+	case err != nil:
+		r.add(clientsTopic, problem, "correct the file; `todo-mcp install --print "+c.Name+"` shows what the server needs in it", "%s: %v", c.Title, err)
+	default:
+		a.lookAtClient(ctx, r, m, s)
+		lookAtHooks(r, s)
 	}
 }
 
@@ -56,7 +68,7 @@ func (a *app) lookAtClient(ctx context.Context, r *report, m install.Machine, s 
 	case s.Server.URL != "":
 		a.lookAtAddress(ctx, r, where, s.Server.URL)
 	default:
-		a.lookAtCommand(r, m, where, again, s.Server)
+		a.lookAtCommand(ctx, r, m, where, again, s.Server)
 	}
 }
 
@@ -70,20 +82,33 @@ func lookAtHooks(r *report, s install.State) {
 	}
 }
 
-// lookAtCommand looks at the program that a client starts.
-func (a *app) lookAtCommand(r *report, m install.Machine, where, again string, s install.Server) {
+// lookAtCommand looks at the program that a client starts, and if it is a todo-mcp,
+// starts it as the client does.
+func (a *app) lookAtCommand(ctx context.Context, r *report, m install.Machine, where, again string, s install.Server) {
 	path, err := m.LookPath(s.Command)
 	switch {
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist):
 		r.add(clientsTopic, problem, again, "%s: there is no such program", where)
+		return
 	case err != nil:
 		r.add(clientsTopic, problem, again, "%s: %v", where, err)
+		return
 	case a.keepsElsewhere(s.Args):
-		r.add(clientsTopic, warning, again+" --args ''", "%s keeps its lists in another store than the one above (--store)", where)
-	case strings.HasPrefix(filepath.Base(path), "todo-mcp") && !isSameFile(path, m.Executable):
-		r.add(clientsTopic, remark, "", "%s, which is another todo-mcp than this one", where)
+		r.add(clientsTopic, warning, "the same --store for all, or none", "%s keeps its lists in another store than the one above", where)
+	}
+	isThis := isSameFile(path, m.Executable)
+	if !isThis && strings.TrimSuffix(filepath.Base(path), ".exe") != "todo-mcp" {
+		r.add(clientsTopic, fine, "", "%s, which was not started here", where)
+		return
+	}
+	t, err := a.talkOverStdio(ctx, path, s.Args, os.Environ())
+	switch {
+	case err != nil:
+		r.add(clientsTopic, problem, again+" --args ''", "%s gives it no answer: %v", where, err)
+	case !isThis:
+		r.add(clientsTopic, remark, "", "%s answers; it is another one than this: %s", where, t.server)
 	default:
-		r.add(clientsTopic, fine, "", "%s", where)
+		r.add(clientsTopic, fine, "", "%s answers", where)
 	}
 }
 
@@ -95,16 +120,22 @@ func (a *app) keepsElsewhere(args []string) bool {
 		if arg == "--store" && i+1 < len(args) {
 			value, ok = args[i+1], true
 		}
-		if ok {
-			return value != a.store
+		if !ok {
+			continue
 		}
+		theirs, err := store.Locate(value, a.Getenv)
+		ours, ourErr := a.place()
+		return err == nil && ourErr == nil && theirs != ours
 	}
 	return false
 }
 
+// addressTimeout is how long the server may take that a client calls.
+const addressTimeout = 3 * time.Second
+
 // lookAtAddress makes the handshake with the server that a client calls.
 func (a *app) lookAtAddress(ctx context.Context, r *report, where, url string) {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, addressTimeout)
 	defer cancel()
 	t, err := a.talkOverHTTP(ctx, url, false)
 	var refused *net.OpError
@@ -115,6 +146,8 @@ func (a *app) lookAtAddress(ctx context.Context, r *report, where, url string) {
 		r.add(clientsTopic, remark, "", "%s asks for sign-in", where)
 	case errors.As(err, &refused):
 		r.add(clientsTopic, problem, "`todo-mcp serve`, and let it run", "%s: nobody answers there", where)
+	case errors.Is(err, context.DeadlineExceeded):
+		r.add(clientsTopic, problem, "", "%s: no answer within %s", where, addressTimeout)
 	default:
 		r.add(clientsTopic, problem, "the address of a todo-mcp ends in /mcp", "%s: %v", where, err)
 	}
@@ -134,7 +167,7 @@ func (a *app) lookAtStdio(ctx context.Context, r *report) {
 	if _, err := os.Stat(a.file); err == nil {
 		env = append(env, "TODO_CONFIG="+a.file)
 	}
-	t, err := a.talkOverStdio(ctx, self, env)
+	t, err := a.talkOverStdio(ctx, self, []string{"stdio"}, env)
 	addTalk(r, "stdio", t, err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -124,7 +125,11 @@ func (a *app) lookAtStore(ctx context.Context, r *report) {
 		return
 	}
 	if err := a.tryStore(ctx, r, name); err != nil {
-		r.add(topic, problem, "", "%s: %v", name, err)
+		cure := ""
+		if errors.Is(err, context.DeadlineExceeded) {
+			cure = "another program may have it locked: end it, or name another store with --store"
+		}
+		r.add(topic, problem, cure, "%s: %v", name, err)
 		return
 	}
 	if place.File != "" && err == nil {
@@ -235,11 +240,16 @@ func (a *app) lookAtServing(ctx context.Context, r *report) {
 // lookAtHooks says whether hooks failed lately.
 func (a *app) lookAtHooks(_ context.Context, r *report) {
 	path := silentLog(a.Getenv)
-	info, err := os.Stat(path)
-	if path == "" || err != nil || time.Since(info.ModTime()) > 24*time.Hour {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) > 24*time.Hour {
 		return
 	}
-	data, err := os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-maxSilentLog), maxSilentLog))
 	if err != nil {
 		return
 	}

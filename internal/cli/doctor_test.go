@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -78,6 +79,42 @@ func TestDoctorOfServers(t *testing.T) {
 	d.expect(t, "panel", "warning", "by another program")
 	if d.Problems != 1 || d.Warnings != 1 {
 		t.Errorf("problems: %d, warnings: %d: %+v", d.Problems, d.Warnings, d.Findings)
+	}
+}
+
+// doctor shows no secret of an address, neither of one that answers wrongly nor of one
+// that does not stop.
+func TestDoctorOfStrangeServers(t *testing.T) {
+	var log bytes.Buffer
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	for name, answer := range map[string]http.HandlerFunc{
+		"breaks off": func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				conn.Close()
+			}
+		},
+		"goes on for ever": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for {
+				if _, err := io.WriteString(w, "data: x\n\n"); err != nil {
+					return
+				}
+			}
+		},
+	} {
+		other := httptest.NewServer(answer)
+		d := doctor(t, other.URL+"/mcp?token=SECRET", "--addr", "127.0.0.1:0")
+		d.expect(t, "clients", "problem", "Cursor: "+other.URL+"/mcp (")
+		for _, f := range d.Findings {
+			if strings.Contains(f.Text+f.Cure, "SECRET") {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+		other.Close()
+	}
+	if log.Len() > 0 {
+		t.Errorf("it logs %d bytes", log.Len())
 	}
 }
 

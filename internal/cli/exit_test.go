@@ -18,6 +18,7 @@ func TestExitCode(t *testing.T) {
 	for line, want := range map[string]int{
 		"lists": 0, "version": 0, "help show": 0, "show --help": 0,
 		"nothing": 2, "help nothing": 2, "lists --nothing": 2, "lists --limit many": 2, "serve --max-streams 0": 2,
+		"lists --state odd": 2, "show --format odd": 2, "check backup.db": 2, "serve now": 2,
 		"show nothing": 1, "lists --store sqlite:" + filepath.Join(dir, "."): 1,
 	} {
 		err := cli.Run(t.Context(), append([]string{"todo-mcp"}, strings.Fields(line)...), env)

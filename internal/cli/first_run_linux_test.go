@@ -61,6 +61,9 @@ func TestFirstRun(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(home, ".local")); err == nil {
 		t.Error("it makes a folder before there is a list")
 	}
+	if printed, _ = firstRun(t, home, "--store", "sqlite:"+home+"/ann's $(id).db"); !strings.Contains(printed, `--store 'sqlite:`+home+`/ann'\''s $(id).db'`+"\n") {
+		t.Errorf("a shell would not read this: %s", printed)
+	}
 	if printed, _ = firstRun(t, home, "--store", "memory"); strings.Contains(printed, "over stdio") || !strings.Contains(printed, "  Lists   memory\n") {
 		t.Errorf("of lists in memory: %s", printed)
 	}
@@ -116,5 +119,22 @@ func TestLockedStore(t *testing.T) {
 	serveLogging(t, log, "--store", "sqlite:"+path)
 	if line := log.await("cannot be read now"); !strings.Contains(line, told) {
 		t.Errorf("serve: %s", line)
+	}
+}
+
+// BAD-INPUT 98: a log of hooks that is a pipe keeps neither a hook nor doctor.
+func TestPipeAsHookLog(t *testing.T) {
+	state := t.TempDir()
+	if err := os.Mkdir(filepath.Join(state, "todo-mcp"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(state, "todo-mcp", "hook.log"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	getenv := func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }
+	for _, args := range [][]string{{"hook"}, {"doctor", "--addr", "127.0.0.1:0"}} {
+		if err := cli.Run(t.Context(), append([]string{"todo-mcp"}, args...), cli.Env{Stdin: strings.NewReader("{"), Stdout: io.Discard, Stderr: io.Discard, Getenv: getenv}); err != nil {
+			t.Errorf("%s: %v", args[0], err)
+		}
 	}
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 
+	"todo-mcp/internal/hook"
 	"todo-mcp/internal/install"
 	"todo-mcp/internal/store"
 	"todo-mcp/internal/watch"
@@ -63,7 +65,15 @@ func (a *app) calledBy() (program string, stays bool) {
 	if err != nil {
 		return "go run .", false
 	}
-	return strings.Join(words, " "), true
+	return ownShell().Command(words...), true
+}
+
+// ownShell returns the shell into which a person here probably pastes a command.
+func ownShell() hook.Shell {
+	if runtime.GOOS == "windows" {
+		return hook.PowerShell
+	}
+	return hook.POSIX
 }
 
 // greetStdio says how clients start the program themselves, over stdio, where they see
@@ -78,7 +88,7 @@ func (a *app) greetStdio(w io.Writer, place store.Place, program string, stays b
 	}
 	command := program
 	if a.store != "" {
-		command += " --store " + a.store
+		command += " " + ownShell().Command("--store", a.store)
 	}
 	fmt.Fprintf(w, `
 Or let each client start it, over stdio, on the same lists%s:

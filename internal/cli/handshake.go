@@ -3,7 +3,12 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
 	"os/exec"
 	"slices"
 	"time"
@@ -33,24 +38,49 @@ type talk struct {
 	answer   string // to a first list; empty if none was written
 }
 
-// talkOverHTTP makes the handshake with a server and has it list its tools.
-func (a *app) talkOverHTTP(ctx context.Context, url string, write bool) (talk, error) {
-	c, err := client.NewStreamableHttpClient(url)
+// talkOverHTTP makes the handshake with a server and has it list its tools. An error
+// does not show the address, whose query may be secret.
+func (a *app) talkOverHTTP(ctx context.Context, address string, write bool) (talk, error) {
+	c, err := client.NewStreamableHttpClient(address,
+		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
+		transport.WithHTTPBasicClient(&http.Client{Transport: boundedAnswers{}}))
 	if err != nil {
 		return talk{}, err
 	}
 	defer c.Close()
-	return a.talk(ctx, c, write)
+	t, err := a.talk(ctx, c, write)
+	if whole := (*url.Error)(nil); errors.As(err, &whole) {
+		err = whole.Err
+	}
+	return t, err
+}
+
+// maxAnswer is how much of an answer is read of a server that may be any other, in
+// bytes.
+const maxAnswer = 1 << 20
+
+// boundedAnswers reads at most maxAnswer of an answer.
+type boundedAnswers struct{}
+
+func (boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		res.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(res.Body, maxAnswer), res.Body}
+	}
+	return res, err
 }
 
 // talkOverStdio does it with a process of its own, which keeps its lists in memory. The
 // process has the name todo-mcp, whatever the file is called.
-func (a *app) talkOverStdio(ctx context.Context, program string, env []string) (talk, error) {
+func (a *app) talkOverStdio(ctx context.Context, program string, args, env []string) (talk, error) {
 	var said bytes.Buffer // complete when the client is closed
 	c := client.NewClient(transport.NewStdioWithOptions(program, nil, nil,
 		transport.WithCommandFunc(func(ctx context.Context, program string, _, _ []string) (*exec.Cmd, error) {
 			cmd := exec.CommandContext(ctx, program)
-			cmd.Args = []string{"todo-mcp", "stdio", "--store", "memory", "--audit-log", ""}
+			cmd.Args = slices.Concat([]string{"todo-mcp"}, args, []string{"--store", "memory", "--audit-log", ""})
 			cmd.Env = env
 			cmd.Stderr = &said
 			return cmd, nil

@@ -26,10 +26,7 @@ const (
 )
 
 // hook takes in what a host tells of a chat on standard input.
-func (a *app) hook(ctx context.Context, args []string) error {
-	if len(args) > 0 {
-		return errors.New("hook takes no arguments; a host writes an event to its standard input (docs/hooks.md)")
-	}
+func (a *app) hook(ctx context.Context, _ []string) error {
 	ctx, cancel := context.WithTimeout(ctx, hookTimeout)
 	defer cancel()
 	event, err := hook.Read(a.Stdin)
@@ -86,7 +83,11 @@ func logSilently(getenv func(string) string, err error) {
 	if err == nil || path == "" {
 		return
 	}
-	if info, err := os.Stat(path); err == nil && info.Size() >= maxSilentLog {
+	info, missing := os.Lstat(path)
+	switch {
+	case missing == nil && !info.Mode().IsRegular():
+		return // a pipe would be waited for
+	case missing == nil && info.Size() >= maxSilentLog:
 		_ = os.Rename(path, path+".old")
 	}
 	_ = os.MkdirAll(filepath.Dir(path), 0o700)

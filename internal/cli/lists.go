@@ -37,17 +37,12 @@ func listsFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	fs.BoolVar(&o.archived, "archived", false, "the archived lists alone")
 	fs.StringVar(&o.state, "state", "", "only those in a `STATE`: working, idle, waiting, left-open, finished, or open (all but finished)")
 	fs.StringVar(&o.project, "project", "", "only those of this `PROJECT`, or of the folder with this path (. is this one)")
-	return func(ctx context.Context, a *app, args []string) error {
-		if len(args) > 0 {
-			return fmt.Errorf("lists takes no arguments, received %q; `todo-mcp show LIST` shows one", args[0])
-		}
-		return a.lists(ctx, o)
-	}
+	return func(ctx context.Context, a *app, _ []string) error { return a.lists(ctx, o) }
 }
 
 func (a *app) lists(ctx context.Context, o listsOptions) error {
 	if err := isOneOf(o.state, "", "working", "idle", "waiting", leftOpen, "finished", anyOpen); err != nil {
-		return fmt.Errorf("--state %q: %w", o.state, err)
+		return usageError{fmt.Errorf("--state %q: %w", o.state, err)}
 	}
 	lists, done, err := a.openLists()
 	if err != nil {

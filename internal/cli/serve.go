@@ -27,13 +27,10 @@ import (
 
 func stdioFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	panel := fs.Bool("panel", false, "serve the panel too, as long as no other process does")
-	return func(ctx context.Context, a *app, args []string) error { return a.stdio(ctx, args, *panel) }
+	return func(ctx context.Context, a *app, _ []string) error { return a.stdio(ctx, *panel) }
 }
 
-func (a *app) stdio(ctx context.Context, args []string, panel bool) error {
-	if len(args) > 0 {
-		return fmt.Errorf("stdio takes no arguments, received %q", args[0])
-	}
+func (a *app) stdio(ctx context.Context, panel bool) error {
 	if a.isTerminalIn() {
 		fmt.Fprintln(a.Stderr, "todo-mcp speaks MCP on standard input here, for a client to start. For people: `todo-mcp serve`, `todo-mcp help`.")
 	}
@@ -69,16 +66,13 @@ func (a *app) stdio(ctx context.Context, args []string, panel bool) error {
 func serveFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	lan := fs.Bool("lan", false, "serve on this machine's network too, for your own phone: with a token, as a QR code")
 	open := fs.Bool("open", false, "open the panel in the browser")
-	return func(ctx context.Context, a *app, args []string) error {
+	return func(ctx context.Context, a *app, _ []string) error {
 		a.opens = *open
-		return a.serve(ctx, args, *lan)
+		return a.serve(ctx, *lan)
 	}
 }
 
-func (a *app) serve(ctx context.Context, args []string, lan bool) error {
-	if len(args) > 0 {
-		return fmt.Errorf("serve takes no arguments, received %q", args[0])
-	}
+func (a *app) serve(ctx context.Context, lan bool) error {
 	if err := a.checkSignIn(); err != nil {
 		return err
 	}

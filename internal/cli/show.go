@@ -38,7 +38,7 @@ func showFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 
 func (a *app) show(ctx context.Context, args []string, format string, width int) error {
 	if err := isOneOf(format, "text", "markdown", "json", "statusline"); err != nil {
-		return fmt.Errorf("--format %q: %w", format, err)
+		return usageError{fmt.Errorf("--format %q: %w", format, err)}
 	}
 	lists, done, err := a.openLists()
 	if err != nil {

@@ -80,7 +80,7 @@ func importFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 
 func (a *app) importFile(ctx context.Context, args []string, format string, o importOptions) error {
 	if err := isOneOf(format, "ndjson", "markdown"); err != nil {
-		return fmt.Errorf("--format %q: %w", format, err)
+		return usageError{fmt.Errorf("--format %q: %w", format, err)}
 	}
 	if format == "markdown" && o != (importOptions{}) {
 		return errors.New("--as and --replace are for ndjson; markdown goes into the list that --list names")

@@ -52,6 +52,9 @@ func (c command) node(env Env) *cobra.Command {
 	run := c.flags(node.Flags())
 	values := c.addSettings(node)
 	node.RunE = func(node *cobra.Command, args []string) error {
+		if c.args == "" && len(args) > 0 {
+			return usageError{fmt.Errorf("%s takes no arguments, received %q; see todo-mcp help %[1]s", c.name, args[0])}
+		}
 		s, err := collect(node.Flags(), values, env)
 		if err != nil && c.name != doctorName {
 			return usageError{err}

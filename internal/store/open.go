@@ -123,7 +123,10 @@ func Locate(setting string, getenv func(string) string) (Place, error) {
 	case kind == "sqlite":
 		return Place{File: path}, checkPath(path)
 	}
-	if strings.ContainsAny(path, "@=?") || strings.HasPrefix(path, "//") {
+	switch {
+	case strings.ContainsAny(kind, "@=?"): // what other programs call a connection string
+		setting = "…"
+	case strings.ContainsAny(path, "@=?") || strings.HasPrefix(path, "//"):
 		setting = kind + ":…" // an address, which may hold a password
 	}
 	hint := ""

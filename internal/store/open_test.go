@@ -72,6 +72,7 @@ func TestPlace(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	for spec, says := range map[string]string{
 		"postgres://user:secret@host:port/db": "the address of the database is not valid",
+		"host=h user=u password=secret":       "allowed are memory, sqlite:PATH and postgres://",
 		"postgres:password=secret dbname=d":   "allowed are memory, sqlite:PATH and postgres://",
 		"redis:x":                             "allowed are memory, sqlite:PATH and postgres://",
 		"Memory":                              "allowed are memory, sqlite:PATH and postgres://",
