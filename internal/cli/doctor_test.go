@@ -104,7 +104,7 @@ func TestDoctorOfStrangeServers(t *testing.T) {
 		},
 	} {
 		other := httptest.NewServer(answer)
-		d := doctor(t, other.URL+"/mcp?token=SECRET", "--addr", "127.0.0.1:0")
+		d := doctor(t, other.URL+"/mcp?list=SECRET", "--addr", "127.0.0.1:0")
 		d.expect(t, "clients", "problem", "Cursor: "+other.URL+"/mcp (")
 		for _, f := range d.Findings {
 			if strings.Contains(f.Text+f.Cure, "SECRET") {

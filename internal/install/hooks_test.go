@@ -129,8 +129,11 @@ func TestHooksAreUpdated(t *testing.T) {
 	fresh := `{"matcher":"update_plan","hooks":[{"type":"command","command":"todo-mcp hook","timeout":3}]}`
 	for _, c := range []struct{ name, before, after string }{
 		{"a moved program", ours(plan, "/gone/todo-mcp hook"), ours(plan, "todo-mcp hook")},
-		{"another name", ours(plan, "/gone/todo-mcp-1.2 hook"), ours(plan, "todo-mcp hook")},
+		{"another program", ours(plan, "/usr/bin/todo-mcp-notify hook --slack"), ours(plan, "/usr/bin/todo-mcp-notify hook --slack") + "," + fresh},
+		{"another package", ours(plan, "npx -y @other/todo-mcp hook"), ours(plan, "npx -y @other/todo-mcp hook") + "," + fresh},
+		{"another source", ours(plan, "npx -y github:other/todo-mcp hook"), ours(plan, "npx -y github:other/todo-mcp hook") + "," + fresh},
 		{"npx", ours(plan, "npx -y todo-mcp hook"), ours(plan, "todo-mcp hook")},
+		{"npx with a version", ours(plan, "npx -y todo-mcp@1.2.3 hook"), ours(plan, "todo-mcp hook")},
 		{"Windows", ours(plan, `& 'C:\\Program Files\\todo-mcp.exe' hook`), ours(plan, "todo-mcp hook")},
 		{"arguments", ours(plan, "'/gone/a b/todo-mcp' hook --store sqlite:/x"), ours(plan, "todo-mcp hook --store sqlite:/x")},
 		{"variables", ours(plan, "TODO_STORE='sqlite:/x y' /gone/todo-mcp hook"), ours(plan, "TODO_STORE='sqlite:/x y' todo-mcp hook")},
@@ -299,6 +302,7 @@ func TestStatusLine(t *testing.T) {
 		{`{"statusLine":{"type":"command","command":"/gone/todo-mcp show --format statusline --claude-code --width 40","padding":0}}`, `"statusLine":{"type":"command","command":"todo-mcp show --format statusline --claude-code --width 40","padding":0}`, false},
 		{`{"statusLine":{"type":"command","command":"starship"}}`, `"statusLine":{"type":"command","command":"starship"}`, true},
 		{`{"statusLine":{"type":"command","command":"starship && todo-mcp show"}}`, `"statusLine":{"type":"command","command":"starship && todo-mcp show"}`, true},
+		{`{"statusLine":{"type":"command","command":"todo-mcp-starship show --big"}}`, `"statusLine":{"type":"command","command":"todo-mcp-starship show --big"}`, true},
 		{`{"statusLine":{}}`, `"statusLine":{}`, true},
 	} {
 		m, client := newMachine(t), find(t, "claude-code")

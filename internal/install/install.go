@@ -172,7 +172,7 @@ func (c Client) readFile(path string) (file, map[string]any, error) {
 func (c Client) find(m Machine, o Options, entries map[string]any) (name string, there bool) {
 	isOurs := func(name string) bool {
 		entry, ok := entries[name].(map[string]any)
-		return ok && c.shape.read(entry).isOurs(m, o)
+		return ok && c.isOurs(m, o, entry)
 	}
 	name = cmp.Or(o.Name, DefaultName)
 	if isOurs(name) || o.Name != "" {
@@ -187,15 +187,32 @@ func (c Client) find(m Machine, o Options, entries map[string]any) (name string,
 	return name, false
 }
 
-// isOurs reports whether a server is this program, or one on this machine over HTTP,
-// or the one that o names.
-func (s Server) isOurs(m Machine, o Options) bool {
+// isOurs reports whether an entry is known to be of this program: it runs it, or has
+// the address that o names or one that this program serves.
+func (c Client) isOurs(m Machine, o Options, entry map[string]any) bool {
+	s := c.shape.read(entry)
 	if s.URL != "" {
-		u, err := url.Parse(s.URL)
-		return s.URL == o.URL || err == nil && isLoopback(u.Hostname())
+		hasOwn := slices.ContainsFunc(ofHTTP(), func(key string) bool { return entry[key] != nil })
+		return s.URL == o.URL || isServed(s.URL, hasOwn)
 	}
-	return strings.HasPrefix(s.program(), programName) || m.isProgram(s.Command)
+	return programForm.MatchString(s.program()) || m.isProgram(s.Command)
 }
+
+// isServed reports whether an address is one that this program serves on this machine:
+// /mcp, with a list or without. Many servers are called there, so that one with headers
+// or a sign-in of its own must have the usual port, too.
+func isServed(address string, hasOwn bool) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || !isLoopback(u.Hostname()) {
+		return false
+	}
+	query := u.Query()
+	query.Del("list")
+	return u.EscapedPath() == "/mcp" && len(query) == 0 && u.Fragment == "" && (!hasOwn || u.Port() == servedPort)
+}
+
+// servedPort is the port of todo-mcp serve where it is told no other.
+const servedPort = "8765"
 
 // program returns the name of the program that a command runs, also by npx or in a
 // container.
@@ -203,10 +220,8 @@ func (s Server) program() string {
 	if i := s.fromPackage(); i > 0 {
 		return s.Args[i-1]
 	}
-	if slices.Contains([]string{"docker", "podman"}, bareName(s.Command)) {
-		if i := slices.IndexFunc(s.Args, image.MatchString); i >= 0 {
-			return lastPart(s.Args[i])
-		}
+	if slices.Contains([]string{"docker", "podman"}, bareName(s.Command)) && runsImage(s.Args) {
+		return programName
 	}
 	return lastPart(s.Command)
 }
@@ -232,6 +247,25 @@ func isRunner(command string) bool {
 func bareName(path string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(lastPart(path), ".cmd"), ".exe")
 }
+
+// programForm matches the name of this program, or of its package with a version. That
+// is the whole name: those of others begin with it.
+var programForm = regexp.MustCompile(`^todo-mcp(@[\w.^~+-]+)?(?i:\.exe|\.cmd)?$`)
+
+// runsImage reports whether the arguments of docker or podman have an image of this
+// program. What stands behind a flag may be its value, as a container's name.
+func runsImage(args []string) bool {
+	for i, arg := range args {
+		isValue := i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") && !bareFlag.MatchString(args[i-1])
+		if image.MatchString(arg) && !isValue {
+			return true
+		}
+	}
+	return false
+}
+
+// bareFlag matches flags of docker run that have no value.
+var bareFlag = regexp.MustCompile(`^(-[itd]+|--(rm|init|interactive|tty|detach|read-only|privileged))$`)
 
 // image matches the name of a container's image with this program.
 var image = regexp.MustCompile(`^[a-z0-9][a-z0-9./-]*/todo-mcp(:[\w.-]+)?$|^todo-mcp(:[\w.-]+)?$`)
@@ -336,7 +370,7 @@ func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 	if c.desktop {
 		s.Command = p.elsewhere
 	}
-	before, own := p.args, old.own()
+	before, own := p.args, old.own(m)
 	switch n := old.fromPackage(); {
 	case len(p.args) > 0 && n > 0:
 		s.Command, before = old.Command, old.Args[:n]
@@ -352,11 +386,11 @@ func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 
 // own returns the arguments of this program in a command that runs it, also by npx. In
 // a container they are none that mean the same outside.
-func (s Server) own() []string {
+func (s Server) own(m Machine) []string {
 	if n := s.fromPackage(); n > 0 {
 		return s.Args[n:]
 	}
-	if strings.HasPrefix(lastPart(s.Command), programName) {
+	if m.isProgram(s.Command) {
 		return s.Args
 	}
 	return nil

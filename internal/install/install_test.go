@@ -225,11 +225,11 @@ func TestOwnSettingsStay(t *testing.T) {
 			`{"mcpServers": {"todo": {"trust": true, "httpUrl": "` + address + `"}}}`, install.Options{URL: address},
 		},
 		{
-			"gemini", `{"mcpServers": {"todo": {"url": "http://localhost:1/mcp", "headers": {"A": "secret"}, "trust": true}}}`,
+			"gemini", `{"mcpServers": {"todo": {"url": "http://localhost:8765/mcp", "headers": {"A": "secret"}, "trust": true}}}`,
 			`{"mcpServers": {"todo": {"trust": true, "command": "todo-mcp"}}}`, install.Options{},
 		},
 		{
-			"gemini", `{"mcpServers": {"todo": {"url": "http://localhost:1/mcp", "headers": {"A": "secret"}}}}`,
+			"gemini", `{"mcpServers": {"todo": {"url": "http://localhost:8765/mcp", "headers": {"A": "secret"}}}}`,
 			`{"mcpServers": {"todo": {"headers": {"A": "secret"}, "httpUrl": "` + address + `"}}}`, install.Options{URL: address},
 		},
 		{
@@ -261,12 +261,24 @@ func TestOwnSettingsStay(t *testing.T) {
 			`{"mcpServers": {"todo": {"command": "todo-mcp"}}}`, install.Options{},
 		},
 		{
+			"gemini", `{"mcpServers": {"todo": {"command": "docker", "args": ["run", "-i", "--rm", "todo-mcp", "stdio"]}}}`,
+			`{"mcpServers": {"todo": {"command": "todo-mcp"}}}`, install.Options{},
+		},
+		{
 			"gemini", `{"mcpServers": {"todo": {"command": "C:\\Tools\\todo-mcp.exe", "args": ["--panel"]}}}`,
 			`{"mcpServers": {"todo": {"command": "todo-mcp", "args": ["--panel"]}}}`, install.Options{},
 		},
 		{ // a folder of this program's source is not this program
 			"gemini", `{"mcpServers": {"files": {"command": "npx", "args": ["-y", "server-filesystem", "/src/todo-mcp"]}, "mounted": {"command": "docker", "args": ["run", "-v", "/src/todo-mcp:/x", "files"]}}}`,
 			`{"mcpServers": {"files": {"command": "npx", "args": ["-y", "server-filesystem", "/src/todo-mcp"]}, "mounted": {"command": "docker", "args": ["run", "-v", "/src/todo-mcp:/x", "files"]}, "todo": {"command": "todo-mcp"}}}`, install.Options{},
+		},
+		{ // nor is one whose name begins so
+			"gemini", `{"mcpServers": {"tasks": {"command": "npx", "args": ["-y", "todo-mcp-server-by-other"], "env": {"K": "secret"}}}}`,
+			`{"mcpServers": {"tasks": {"command": "npx", "args": ["-y", "todo-mcp-server-by-other"], "env": {"K": "secret"}}, "todo": {"command": "todo-mcp"}}}`, install.Options{},
+		},
+		{ // an address of todo-mcp serve
+			"gemini", `{"mcpServers": {"todo": {"httpUrl": "http://[::1]:9000/mcp?list=work"}}}`,
+			`{"mcpServers": {"todo": {"command": "todo-mcp"}}}`, install.Options{},
 		},
 		{ // by whatever name
 			"gemini", `{"mcpServers": {"a": {"command": "a"}, "tasks": {"command": "/gone/todo-mcp"}}}`,
@@ -294,7 +306,14 @@ func TestOwnSettingsStay(t *testing.T) {
 
 // Another server of the same name is left alone.
 func TestAnothersServer(t *testing.T) {
-	for _, entry := range []string{`{"command": "npx", "args": ["todoist"]}`, `{"command": "cmd", "args": ["/c", "npx", "todoist", "todo-mcp"]}`, `{"httpUrl": "https://ai.todoist.net/mcp"}`, `{"tcp": "x"}`, `"text"`, `null`} {
+	for _, entry := range []string{
+		`{"command": "npx", "args": ["todoist"]}`, `{"command": "cmd", "args": ["/c", "npx", "todoist", "todo-mcp"]}`, `{"httpUrl": "https://ai.todoist.net/mcp"}`, `{"tcp": "x"}`, `"text"`, `null`,
+		`{"command": "npx", "args": ["-y", "todo-mcp-server-by-other"], "env": {"K": "v"}}`, `{"command": "npx", "args": ["-y", "@other/todo-mcp"]}`, `{"command": "npx", "args": ["todo-mcp@npm:other"]}`, `{"command": "npx", "args": ["github:other/todo-mcp"]}`,
+		`{"command": "docker", "args": ["run", "-i", "--rm", "--name", "todo-mcp", "acme/server"]}`, `{"command": "docker", "args": ["run", "-i", "acme/todo-mcp-server"]}`,
+		`{"command": "/opt/todo-mcp-fancy"}`, `{"command": "todo-mcp.sh"}`, `{"command": "todo-mcp_server.exe"}`,
+		`{"url": "http://localhost:3000/acme/mcp", "headers": {"Authorization": "secret"}}`, `{"url": "http://localhost:3000/mcp", "headers": {"Authorization": "secret"}}`, `{"url": "http://localhost:3000/acme/mcp"}`,
+		`{"url": "http://127.0.0.1:8765/mcp/"}`, `{"url": "http://127.0.0.1:8765/mcp?key=secret"}`, `{"url": "http://ann:secret@127.0.0.1:8765/mcp"}`, `{"url": "http://localhost.example.com:8765/mcp"}`,
+	} {
 		m, c := newMachine(t), find(t, "gemini")
 		path := file(t, m, c)
 		before := `{"mcpServers": {"todo": ` + entry + `}}`
@@ -418,7 +437,7 @@ func TestSameProgramByAnotherPath(t *testing.T) {
 	if err := os.Symlink(m.Executable, other); err != nil {
 		t.Fatal(err)
 	}
-	write(t, file(t, m, c), `{"mcpServers": {"todo": {"command": "`+filepath.ToSlash(other)+`"}}}`)
+	write(t, file(t, m, c), `{"mcpServers": {"todo": {"command": "`+filepath.ToSlash(other)+`", "args": ["--panel"]}}}`)
 	unchanged(t, m, c, install.Options{})
 }
 

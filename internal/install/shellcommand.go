@@ -33,12 +33,13 @@ func (m Machine) readCommand(text string) (c shellCommand, ours bool) {
 	for _, at := range shellWord.FindAllStringIndex(text, -1) {
 		quoted := text[at[0]:at[1]]
 		word := unquote(quoted)
+		isPackage := strings.TrimSpace(c.program) != "" && strings.TrimSpace(c.program) != "&"
 		switch {
 		case c.program == "" && variable.MatchString(quoted):
 			c.variables = text[:at[1]]
 		case runner.MatchString(word):
 			c.program = text[len(c.variables):at[1]]
-		case m.isProgram(word):
+		case isPackage && programForm.MatchString(word), !isPackage && m.isProgram(word):
 			c.program = strings.TrimSpace(text[len(c.variables):at[1]])
 			c.args = strings.TrimSpace(text[at[1]:])
 			return c, !several.MatchString(c.args)
@@ -65,7 +66,7 @@ func shellWords(text string) []string {
 
 // isProgram reports whether a path or name is that of this program.
 func (m Machine) isProgram(command string) bool {
-	return strings.HasPrefix(lastPart(command), programName) || filepath.IsAbs(command) && isSameFile(command, m.Executable)
+	return programForm.MatchString(lastPart(command)) || filepath.IsAbs(command) && isSameFile(command, m.Executable)
 }
 
 // hookCommands make the commands that a client's file has for this program.
