@@ -190,26 +190,30 @@ func (c Change) Write() (backups []string, err error) {
 	return backups, nil
 }
 
-// write makes the edit. The path of the copy of what was there before is empty when
-// there is none.
+// write makes the edit, while no other process of this program changes the file. The
+// path of the copy of what was there before is empty when there is none.
 func (e *edit) write() (backup string, err error) {
-	if e.removes {
-		if err := e.check(); err != nil {
-			return "", err
-		}
-		return "", os.Remove(e.before.path)
-	}
 	if err := os.MkdirAll(filepath.Dir(e.before.target), 0o700); err != nil {
 		return "", fmt.Errorf("make its folder: %w", err)
 	}
-	err = atomicfile.Write(e.before.target, e.after, func() error {
-		if err := e.check(); err != nil || !e.before.exists {
-			return err
-		}
+	unlock, err := lockFile(e.before.target)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	if err := e.check(); err != nil {
+		return "", err
+	}
+	if e.removes {
+		return "", os.Remove(e.before.path)
+	}
+	if e.before.exists {
 		backup = backupOf(e.before.path)
-		return atomicfile.Write(backup, e.before.data, nil)
-	})
-	return backup, err
+		if err := atomicfile.Write(backup, e.before.data, nil); err != nil {
+			return "", err
+		}
+	}
+	return backup, atomicfile.Write(e.before.target, e.after, e.check) // again, since a copy takes long
 }
 
 // check returns an error if the file is not any more as it was read, or is protected.

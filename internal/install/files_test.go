@@ -1,11 +1,15 @@
 package install_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/gofrs/flock"
 
 	"todo-mcp/internal/install"
 )
@@ -156,5 +160,74 @@ func TestChangedMeanwhile(t *testing.T) {
 	write(t, change.File, "{}")
 	if _, err := change.Write(); err == nil || read(t, change.File) != "{}" {
 		t.Errorf("made meanwhile: %v", err)
+	}
+}
+
+// BAD-INPUT 95: of several changes that were planned at once one is made, and the others
+// say that the file is another one now. None is lost in silence.
+func TestChangesAtOnce(t *testing.T) {
+	for round := range 20 {
+		m, c := newMachine(t), find(t, "gemini")
+		path := file(t, m, c)
+		if round%2 == 0 {
+			sample(t, m, c)
+		}
+		var planned []install.Change
+		for i := range 8 {
+			change, err := c.Install(m, install.Options{Name: fmt.Sprintf("server-%d", i)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			planned = append(planned, change)
+		}
+		errs := make([]error, len(planned))
+		var all sync.WaitGroup
+		for i, change := range planned {
+			all.Go(func() { _, errs[i] = change.Write() })
+		}
+		all.Wait()
+		made, text := 0, read(t, path)
+		for i, err := range errs {
+			if err == nil {
+				made++
+			} else if !strings.Contains(err.Error(), "another program changed it") {
+				t.Error(err)
+			}
+			if is := strings.Contains(text, fmt.Sprintf(`"server-%d"`, i)); is != (err == nil) {
+				t.Errorf("server %d: %v, but there is %s", i, err, text)
+			}
+		}
+		if made != 1 {
+			t.Errorf("%d changes say they were made", made)
+		}
+		if names := entries(t, filepath.Dir(path)); len(names) != 2-round%2 {
+			t.Errorf("there are %q", names)
+		}
+	}
+}
+
+// A change waits for another process of this program that has the file.
+func TestLockIsWaitedFor(t *testing.T) {
+	m, c := newMachine(t), find(t, "gemini")
+	path, _ := sample(t, m, c)
+	lock := flock.New(path + ".todo-mcp.lock")
+	if err := lock.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	change, err := c.Install(m, install.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() {
+		_, err := change.Write()
+		done <- err
+	}()
+	write(t, path, `{"by": "the other"}`)
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err == nil || read(t, path) != `{"by": "the other"}` {
+		t.Errorf("%v, and there is %s", err, read(t, path))
 	}
 }
