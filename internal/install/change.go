@@ -209,7 +209,7 @@ func (e *edit) write() (backup string, err error) {
 	}
 	if e.before.exists {
 		backup = backupOf(e.before.path)
-		if err := atomicfile.Write(backup, e.before.data, nil); err != nil {
+		if err := atomicfile.WritePrivate(backup, e.before.data); err != nil {
 			return "", err
 		}
 	}

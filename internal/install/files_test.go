@@ -1,6 +1,7 @@
 package install_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -79,6 +80,35 @@ func TestBackup(t *testing.T) {
 	}
 	if info, err := os.Stat(backup); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
 		t.Errorf("%v (%v)", info.Mode(), err)
+	}
+}
+
+// The copy is for its owner alone also in the place of one that others could read, or
+// of a link to such a file, which it leaves.
+func TestBackupIsPrivate(t *testing.T) {
+	m, c := newMachine(t), find(t, "gemini")
+	path, before := sample(t, m, c)
+	backup, other := path+".todo-mcp.bak", filepath.Join(m.Home, "other")
+	for name, place := range map[string]func() error{
+		"a file": func() error { return os.WriteFile(backup, []byte("old"), 0o600) },
+		"a link": func() error { return errors.Join(os.WriteFile(other, []byte("old"), 0o600), os.Symlink(other, backup)) },
+	} {
+		write(t, path, before)
+		if err := errors.Join(place(), os.Chmod(backup, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		change, err := c.Install(m, install.Options{})
+		apply(t, change, err)
+		info, err := os.Lstat(backup)
+		if err != nil || !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode() != 0o600 || read(t, backup) != before {
+			t.Errorf("in the place of %s: %v (%v)", name, info.Mode(), err)
+		}
+		if name == "a link" && read(t, other) != "old" {
+			t.Errorf("%s was written", other)
+		}
+		if err := os.Remove(backup); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
