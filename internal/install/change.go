@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -103,6 +104,8 @@ type Change struct {
 	// Notes are what a person should know besides.
 	Notes []string
 	edits []*edit
+	// isOurs reports whether this program stands in the content of a file.
+	isOurs func(data []byte) bool
 }
 
 // edit is what becomes of one file.
@@ -172,14 +175,15 @@ func (c Change) Files() (paths []string) {
 // Write makes the change: each file is replaced as a whole, made with its folder, or
 // removed. Where it is a link, what it leads to is replaced. What a file held until
 // then is in one of the files backups afterwards, unless there was none, or nothing but
-// what this program wrote. A file that is not any more as it was read, or that may not
-// be written, is an error; the files before it are changed then.
+// what this program wrote, or there is a copy already of the time before this program
+// stood in it. A file that is not any more as it was read, or that may not be written,
+// is an error; the files before it are changed then.
 func (c Change) Write() (backups []string, err error) {
 	for _, e := range c.edits {
 		if e.isNone() {
 			continue
 		}
-		backup, err := e.write()
+		backup, err := e.write(c.isOurs)
 		if err != nil {
 			return backups, fmt.Errorf("%s is left as it was: %w", e.before.path, err)
 		}
@@ -192,7 +196,7 @@ func (c Change) Write() (backups []string, err error) {
 
 // write makes the edit, while no other process of this program changes the file. The
 // path of the copy of what was there before is empty when there is none.
-func (e *edit) write() (backup string, err error) {
+func (e *edit) write(isOurs func(data []byte) bool) (backup string, err error) {
 	if err := os.MkdirAll(filepath.Dir(e.before.target), 0o700); err != nil {
 		return "", fmt.Errorf("make its folder: %w", err)
 	}
@@ -207,13 +211,34 @@ func (e *edit) write() (backup string, err error) {
 	if e.removes {
 		return "", os.Remove(e.before.path)
 	}
-	if e.before.exists {
-		backup = backupOf(e.before.path)
-		if err := atomicfile.WritePrivate(backup, e.before.data); err != nil {
-			return "", err
-		}
+	if backup, err = e.before.copy(isOurs); err != nil {
+		return "", fmt.Errorf("make a copy: %w", err)
 	}
 	return backup, atomicfile.Write(e.before.target, e.after, e.check) // again, since a copy takes long
+}
+
+// copy writes what the file holds into its copy, whose path is empty if none is made:
+// for no file, and for one in which this program stands while the copy that is there is
+// of the time before, which is what a user may want again.
+func (f file) copy(isOurs func(data []byte) bool) (path string, err error) {
+	if !f.exists {
+		return "", nil
+	}
+	path = backupOf(f.path)
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && isOurs(f.data) {
+		if old, err := readBounded(path); err != nil || !isOurs(old) {
+			return "", makePrivate(path, info)
+		}
+	}
+	return path, atomicfile.WritePrivate(path, f.data)
+}
+
+// makePrivate takes a file away from all but its owner.
+func makePrivate(path string, info os.FileInfo) error {
+	if info.Mode().Perm() == 0o600 || runtime.GOOS == "windows" {
+		return nil
+	}
+	return os.Chmod(path, 0o600)
 }
 
 // check returns an error if the file is not any more as it was read, or is protected.

@@ -58,28 +58,62 @@ func TestLinkedFile(t *testing.T) {
 	}
 }
 
-// The copy of what was there before is one, of the last change, and for its owner
-// alone.
+// The copy is one, for its owner alone, of the last content that had nothing of this
+// program.
 func TestBackup(t *testing.T) {
-	m, c := newMachine(t), find(t, "gemini")
+	m, c := newMachine(t), find(t, "claude-code")
 	path, before := sample(t, m, c)
-	if err := os.Chmod(path, 0o644); err != nil {
+	hooks, hooksBefore := hooksFile(t, m, c), read(t, filepath.Join("testdata", "claude-code", "hooks.before.json"))
+	write(t, hooks, hooksBefore)
+	step := func(plan func(install.Machine, install.Options) (install.Change, error), o install.Options, isCopied bool) {
+		t.Helper()
+		change, err := plan(m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		backups, err := change.Write()
+		if err != nil || (len(backups) > 0) != isCopied {
+			t.Errorf("copies are %q (%v)", backups, err)
+		}
+		for of, want := range map[string]string{path: before, hooks: hooksBefore} {
+			info, err := os.Stat(of + ".todo-mcp.bak")
+			if err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+				t.Fatalf("%v (%v)", info, err)
+			}
+			if got := read(t, of+".todo-mcp.bak"); got != want {
+				t.Errorf("the copy of %s has %s", of, got)
+			}
+		}
+		if names := entries(t, filepath.Dir(hooks)); len(names) != 2 {
+			t.Errorf("there are %q", names)
+		}
+	}
+	step(c.Install, install.Options{Hooks: true}, true)
+	if err := os.Chmod(path+".todo-mcp.bak", 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []install.Options{{}, {URL: address}} {
-		before = read(t, path)
-		change, err := c.Install(m, o)
+	step(c.Install, install.Options{Hooks: true, Args: []string{"--store", "sqlite:/x"}}, false)
+	step(c.Install, install.Options{URL: address}, false)
+	step(c.Install, install.Options{Name: "work"}, false)
+	step(c.Uninstall, install.Options{}, false)
+	step(c.Uninstall, install.Options{Name: "work"}, false)
+	before = `{"mcpServers": {"b": {"command": "b"}}}`
+	write(t, path, before)
+	step(c.Install, install.Options{}, true)
+}
+
+// A copy in which this program stands is no better than the next one.
+func TestBackupOfOurs(t *testing.T) {
+	m, c := newMachine(t), find(t, "gemini")
+	path := file(t, m, c)
+	for _, args := range []string{"--panel", "--progress"} {
+		before := `{"mcpServers": {"todo": {"command": "/gone/todo-mcp", "args": ["` + args + `"]}}}`
+		write(t, path, before)
+		change, err := c.Install(m, install.Options{})
 		apply(t, change, err)
-	}
-	if names := entries(t, filepath.Dir(path)); len(names) != 2 {
-		t.Errorf("there are %q", names)
-	}
-	backup := path + ".todo-mcp.bak"
-	if got := read(t, backup); got != before {
-		t.Errorf("the copy has %s", got)
-	}
-	if info, err := os.Stat(backup); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
-		t.Errorf("%v (%v)", info.Mode(), err)
+		if got := read(t, path+".todo-mcp.bak"); got != before {
+			t.Errorf("the copy has %s", got)
+		}
 	}
 }
 

@@ -91,6 +91,13 @@ func (h *hookFile) isThere() (bool, error) {
 	return false, err
 }
 
+// isAny reports whether there is anything of this program.
+func (h *hookFile) isAny() bool {
+	there, _ := h.isThere()
+	_, _, line, _ := h.statusLine()
+	return there || line
+}
+
 // remove removes the hooks of this program for all events, but for one of each event
 // that is wanted, whose matcher can be set without another's hook being run by it.
 func (h *hookFile) remove(wanted []hook.Entry) error {

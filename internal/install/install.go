@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"todo-mcp/internal/document"
+	"todo-mcp/internal/hook"
 )
 
 // DefaultName is what the server is called where it is not called otherwise.
@@ -198,6 +199,19 @@ func (c Client) isOurs(m Machine, o Options, entry map[string]any) bool {
 	return programForm.MatchString(s.program()) || m.isProgram(s.Command)
 }
 
+// standsIn returns what reports whether a file of the client has the server or hooks of
+// this program. One that cannot be read has none.
+func (c Client) standsIn(m Machine, o Options) func(data []byte) bool {
+	return func(data []byte) bool {
+		entries, _ := c.format.Object(data, c.servers)
+		_, named := c.find(m, o, entries)
+		_, usual := c.find(m, Options{URL: o.URL}, entries)
+		setup, hasHooks := hook.FindSetup(c.Name)
+		h := hookFile{setup: setup, machine: m, data: data}
+		return named || usual || hasHooks && h.isAny()
+	}
+}
+
 // isServed reports whether an address is one that this program serves on this machine:
 // /mcp, with a list or without. Many servers are called there, so that one with headers
 // or a sign-in of its own must have the usual port, too.
@@ -281,7 +295,7 @@ func isLoopback(host string) bool {
 // Install returns the change that adds this server to a client, and the hooks if o
 // wants them, or brings them up to date. It may be no change.
 func (c Client) Install(m Machine, o Options) (Change, error) {
-	change := Change{Client: c}
+	change := Change{Client: c, isOurs: c.standsIn(m, o)}
 	server, err := c.addServer(m, o, &change)
 	if err == nil && o.Hooks {
 		err = c.addHooks(m, o, server, &change)
@@ -339,7 +353,7 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 		return Change{}, fmt.Errorf("%s: %s there is another server, which stays", f.path, name)
 	}
 	entry, _ := entries[name].(map[string]any)
-	change := Change{Client: c, File: f.path}
+	change := Change{Client: c, File: f.path, isOurs: c.standsIn(m, o)}
 	e := change.add(f)
 	if e.after, err = c.format.Remove(f.data, c.entry(name)); err != nil {
 		return Change{}, f.wrong(err)
