@@ -195,7 +195,7 @@ func zed() Client {
 			case "windows":
 				folder = filepath.Join(m.config(), "Zed")
 			case "linux":
-				folder = filepath.Join(m.variable("FLATPAK_XDG_CONFIG_HOME", m.xdg()), "zed")
+				folder = filepath.Join(m.folder("FLATPAK_XDG_CONFIG_HOME", m.xdg()), "zed")
 			}
 			return []string{filepath.Join(folder, "settings.json")}
 		},
@@ -212,7 +212,7 @@ func goose() Client {
 			if m.System == "windows" {
 				folder = filepath.Join(m.config(), "Block", "goose", "config")
 			}
-			if root := m.Getenv("GOOSE_PATH_ROOT"); filepath.IsAbs(root) {
+			if root := m.folder("GOOSE_PATH_ROOT", ""); root != "" {
 				folder = filepath.Join(root, "config")
 			}
 			return []string{filepath.Join(folder, "config.yaml")}

@@ -546,7 +546,10 @@ func TestPlaces(t *testing.T) {
 		{"codex", "windows", "", "~/.codex/config.toml"},
 		{"codex", "linux", "CODEX_HOME=/c", "/c/config.toml"},
 		{"gemini", "linux", "GEMINI_CLI_HOME=/c", "/c/.gemini/settings.json"},
+		{"vscode", "linux", "XDG_CONFIG_HOME=here", "~/.config/Code/User/mcp.json"},
 		{"opencode", "windows", "", "~/.config/opencode/opencode.json"},
+		{"opencode", "darwin", "XDG_CONFIG_HOME=./here", "~/.config/opencode/opencode.json"},
+		{"zed", "linux", "FLATPAK_XDG_CONFIG_HOME=f XDG_CONFIG_HOME=/c", "/c/zed/settings.json"},
 		{"opencode", "darwin", "XDG_CONFIG_HOME=/c", "/c/opencode/opencode.json"},
 		{"windsurf", "windows", "", "~/.codeium/windsurf/mcp_config.json"},
 		{"zed", "linux", "XDG_CONFIG_HOME=/c", "/c/zed/settings.json"},
@@ -587,6 +590,18 @@ func TestPlaces(t *testing.T) {
 	write(t, filepath.Join(store, "config.json"), "{}")
 	if got := file(t, m, find(t, "claude-desktop")); filepath.Dir(got) != store {
 		t.Errorf("Claude Desktop of the Store: %s", got)
+	}
+}
+
+// BAD-INPUT 95: a home that is no whole path would be one below the current folder.
+func TestRelativeHome(t *testing.T) {
+	for home, wants := range map[string]string{"here": "not a whole path", "./here": "not a whole path", t.TempDir(): ""} {
+		t.Setenv("HOME", home)
+		t.Setenv("USERPROFILE", home)
+		m, err := install.ThisMachine(os.Getenv)
+		if (err == nil) != (wants == "") || err != nil && (!strings.Contains(err.Error(), wants) || !strings.Contains(err.Error(), home)) || err == nil && m.Home != home {
+			t.Errorf("%s: %q (%v), want %q", home, m.Home, err, wants)
+		}
 	}
 }
 

@@ -28,6 +28,9 @@ func ThisMachine(getenv func(string) string) (Machine, error) {
 	if err != nil {
 		return Machine{}, fmt.Errorf("find your folder: %w", err)
 	}
+	if !filepath.IsAbs(home) {
+		return Machine{}, fmt.Errorf("find your folder: your home (HOME) is %q, which is not a whole path", home)
+	}
 	executable, err := os.Executable()
 	if err != nil {
 		return Machine{}, fmt.Errorf("find this program: %w", err)
@@ -48,9 +51,19 @@ func (m Machine) variable(name, other string) string {
 	return other
 }
 
+// folder returns the folder that an environment variable names; or else another one,
+// also if what it names is no whole path, which the XDG Base Directory Specification
+// tells programs to ignore.
+func (m Machine) folder(name, other string) string {
+	if value := m.Getenv(name); filepath.IsAbs(value) {
+		return value
+	}
+	return other
+}
+
 // xdg returns the folder of configurations of programs that keep them as on Linux
 // everywhere.
-func (m Machine) xdg() string { return m.variable("XDG_CONFIG_HOME", m.home(".config")) }
+func (m Machine) xdg() string { return m.folder("XDG_CONFIG_HOME", m.home(".config")) }
 
 // config returns the system's folder of configurations.
 func (m Machine) config() string {
