@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -97,7 +98,7 @@ func (f Format) Set(data []byte, path Path, fields []Field) ([]byte, error) {
 		edited, err := s.set(body, path, pending)
 		return edited, f.check(edited, err, func(after map[string]any) bool {
 			now, err := object(after, path)
-			return err == nil && isSet(there, now, fields) && reflect.DeepEqual(without(before, path, true), without(after, path, true))
+			return err == nil && isSet(there, now, fields) && isSame(without(before, path, true), without(after, path, true))
 		})
 	})
 }
@@ -113,7 +114,7 @@ func (f Format) Remove(data []byte, path Path) ([]byte, error) {
 		}
 		edited, err := s.remove(body, path)
 		return edited, f.check(edited, err, func(after map[string]any) bool {
-			return reflect.DeepEqual(without(before, path, true), without(after, path, false))
+			return isSame(without(before, path, true), without(after, path, false))
 		})
 	})
 }
@@ -267,7 +268,25 @@ func isSet(old, now map[string]any, fields []Field) bool {
 		return object
 	}
 	isOther := func(f Field) bool { return !Equal(now[f.Key], f.Value) }
-	return !slices.ContainsFunc(fields, isOther) && maps.EqualFunc(otherThan(old), otherThan(now), func(x, y any) bool { return reflect.DeepEqual(x, y) })
+	return !slices.ContainsFunc(fields, isOther) && maps.EqualFunc(otherThan(old), otherThan(now), isSame)
+}
+
+// isSame reports whether two values that were read are the same, also if they are or have
+// what is no number, which equals nothing.
+func isSame(x, y any) bool {
+	switch x := x.(type) {
+	case map[string]any:
+		y, ok := y.(map[string]any)
+		return ok && maps.EqualFunc(x, y, isSame)
+	case []any:
+		y, ok := y.([]any)
+		return ok && slices.EqualFunc(x, y, isSame)
+	case float64:
+		y, ok := y.(float64)
+		return ok && (x == y || math.IsNaN(x) && math.IsNaN(y))
+	default:
+		return reflect.DeepEqual(x, y)
+	}
 }
 
 // Equal reports whether a value that was read is that of a [Field].

@@ -364,3 +364,20 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// What is no number equals nothing, not even itself, and yet stays as it was.
+func TestNaNStays(t *testing.T) {
+	path, fields := document.Path{"servers", "todo"}, []document.Field{{Key: "command", Value: "todo-mcp"}}
+	for format, data := range map[document.Format]string{
+		document.TOML: "a = nan\nb = [1.5, {c = -nan}]\n\n[[d]]\ne = nan\n\n[servers.todo]\nx = nan\n",
+		document.YAML: "a: .nan\nb: [1.5, {c: .NaN}]\nservers:\n  todo:\n    x: .nan\n",
+	} {
+		set, err := format.Set([]byte(data), path, fields)
+		if err != nil || !strings.Contains(string(set), "todo-mcp") {
+			t.Errorf("%s becomes %s (%v)", data, set, err)
+		}
+		if without, err := format.Remove(set, path); err != nil || strings.Contains(string(without), "todo") || !strings.Contains(string(without), "1.5") {
+			t.Errorf("%s is afterwards %s (%v)", set, without, err)
+		}
+	}
+}
