@@ -189,19 +189,17 @@ func (s shape) statuses() []string {
 }
 
 func (r *reader) status(v value, path string, words []string) string {
-	expected := todo.Quote(words)
-	switch {
+	if i := slices.Index(words, v.text); v.kind == '"' && i >= 0 {
+		return words[i]
+	}
+	switch expected := todo.Quote(words); {
 	case v.kind == 0:
 		r.problem(path, r.words.Required)
-		return ""
 	case v.kind != '"':
 		r.problemf(path, r.words.WrongType, expected, v.name())
-		return ""
+	default:
+		r.problemf(path, r.words.WrongType, expected, "'"+unquotedExcerpt(v.text)+"'")
 	}
-	if slices.Contains(words, v.text) {
-		return v.text
-	}
-	r.problemf(path, r.words.WrongType, expected, "'"+unquotedExcerpt(v.text)+"'")
 	return ""
 }
 
