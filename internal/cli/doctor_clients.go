@@ -53,7 +53,7 @@ func (a *app) lookForClient(ctx context.Context, r *report, m install.Machine, c
 		r.add(clientsTopic, problem, "correct the file; `todo-mcp install --print "+c.Name+"` shows what the server needs in it", "%s: %v", c.Title, err)
 	default:
 		a.lookAtClient(ctx, r, m, s)
-		lookAtHooks(r, s)
+		lookAtHooksOf(r, s)
 	}
 }
 
@@ -72,8 +72,8 @@ func (a *app) lookAtClient(ctx context.Context, r *report, m install.Machine, s 
 	}
 }
 
-// lookAtHooks says what is wrong with the hooks that a client runs.
-func lookAtHooks(r *report, s install.State) {
+// lookAtHooksOf says what is wrong with the hooks that a client runs.
+func lookAtHooksOf(r *report, s install.State) {
 	switch {
 	case s.HooksErr != nil:
 		r.add(clientsTopic, problem, "correct the file; `todo-mcp install --print --hooks "+s.Client.Name+"` shows what the hooks need in it", "%s: %v", s.Client.Title, s.HooksErr)
@@ -96,7 +96,7 @@ func (a *app) lookAtCommand(ctx context.Context, r *report, m install.Machine, w
 	case a.keepsElsewhere(s.Args):
 		r.add(clientsTopic, warning, "the same --store for all, or none", "%s keeps its lists in another store than the one above", where)
 	}
-	isThis := isSameFile(path, m.Executable)
+	isThis := install.IsSameFile(path, m.Executable)
 	if !isThis && strings.TrimSuffix(filepath.Base(path), ".exe") != "todo-mcp" {
 		r.add(clientsTopic, fine, "", "%s, which was not started here", where)
 		return

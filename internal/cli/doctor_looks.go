@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/install"
 	"todo-mcp/internal/store"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/auth"
@@ -33,17 +34,11 @@ func (a *app) lookAtProgram(_ context.Context, r *report) {
 		r.add(topic, remark, "`make build`, and put bin/todo-mcp on your PATH", "built by `go run` for this run alone; clients need one that stays")
 	case err != nil:
 		r.add(topic, remark, "", "%s; PATH does not find todo-mcp, so that clients must start it by its whole path, as `todo-mcp install` writes it", self)
-	case !isSameFile(found, self):
+	case !install.IsSameFile(found, self):
 		r.add(topic, warning, "remove one of them, or order PATH otherwise", "%s, but PATH finds another one, which clients start by its name: %s", self, found)
 	default:
 		r.add(topic, fine, "", "%s, where PATH finds it", found)
 	}
-}
-
-func isSameFile(a, b string) bool {
-	x, xErr := os.Stat(a)
-	y, yErr := os.Stat(b)
-	return xErr == nil && yErr == nil && os.SameFile(x, y)
 }
 
 // lookAtSettings says which settings are not the defaults, where each came from, and

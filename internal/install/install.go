@@ -388,7 +388,7 @@ func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 	switch n := old.fromPackage(); {
 	case len(p.args) > 0 && n > 0:
 		s.Command, before = old.Command, old.Args[:n]
-	case len(p.args) == 0 && filepath.IsAbs(old.Command) && isSameFile(old.Command, m.Executable):
+	case len(p.args) == 0 && filepath.IsAbs(old.Command) && IsSameFile(old.Command, m.Executable):
 		s.Command = old.Command
 	}
 	if o.Args != nil {

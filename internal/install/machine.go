@@ -107,7 +107,7 @@ func (m Machine) program() (program, error) {
 	}
 	p := program{inTerminal: m.Executable, elsewhere: m.Executable}
 	found, err := m.LookPath(programName)
-	if err != nil || !isSameFile(found, m.Executable) {
+	if err != nil || !IsSameFile(found, m.Executable) {
 		return p, nil
 	}
 	if found, err = filepath.Abs(found); err == nil {
@@ -135,7 +135,8 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-func isSameFile(a, b string) bool {
+// IsSameFile reports whether two paths lead to one file that is there.
+func IsSameFile(a, b string) bool {
 	x, xErr := os.Stat(a)
 	y, yErr := os.Stat(b)
 	return xErr == nil && yErr == nil && os.SameFile(x, y)

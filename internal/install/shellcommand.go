@@ -66,7 +66,7 @@ func shellWords(text string) []string {
 
 // isProgram reports whether a path or name is that of this program.
 func (m Machine) isProgram(command string) bool {
-	return programForm.MatchString(lastPart(command)) || filepath.IsAbs(command) && isSameFile(command, m.Executable)
+	return programForm.MatchString(lastPart(command)) || filepath.IsAbs(command) && IsSameFile(command, m.Executable)
 }
 
 // hookCommands make the commands that a client's file has for this program.
@@ -131,5 +131,5 @@ func (h hookCommands) make(name []string, old string) string {
 // isThis reports whether a program as a shell reads it is another path of this one.
 func (h hookCommands) isThis(program string) bool {
 	path := strings.Trim(strings.TrimPrefix(program, "& "), `'"`)
-	return filepath.IsAbs(path) && isSameFile(path, h.m.Executable)
+	return filepath.IsAbs(path) && IsSameFile(path, h.m.Executable)
 }
