@@ -57,7 +57,7 @@ func (m *model) listRows(s todo.Snapshot) (rows []listRow) {
 	for _, item := range items {
 		rows = append(rows, listRow{id: item.ID, item: item, work: render.Work(s, item)})
 	}
-	for i, sub := range m.subsOf(s) {
+	for i, sub := range m.family(s).Subs {
 		rows = append(rows, listRow{id: subPrefix + sub.List.ID, sub: &sub, spaced: i == 0 && len(rows) > 0})
 	}
 	return rows
@@ -67,16 +67,6 @@ func (m *model) listRows(s todo.Snapshot) (rows []listRow) {
 func leadingDone(s todo.Snapshot) int {
 	n := slices.IndexFunc(s.Items, func(i todo.Item) bool { return i.Status != todo.Completed })
 	return max(n, 0)
-}
-
-func (m *model) subsOf(s todo.Snapshot) (subs []todo.Snapshot) {
-	for _, l := range m.lists {
-		if l.List.Parent == s.List.ID && l.List.ID != s.List.ID && !l.Archived {
-			subs = append(subs, l)
-		}
-	}
-	slices.SortFunc(subs, compareAgents)
-	return subs
 }
 
 // focusIndex returns the index of the item that matters most: the current one,
@@ -210,7 +200,8 @@ func (m *model) listHead(s, shown todo.Snapshot, width int) []string {
 // whoLine says where a list belongs, who works on it, how it stands and when it
 // was last written.
 func (m *model) whoLine(s todo.Snapshot, now time.Time, width int) string {
-	state := m.state(s)
+	family := m.family(s)
+	state := family.State()
 	said := string(state)
 	switch state {
 	case todo.Waiting:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/remote"
 	"todo-mcp/internal/todo"
 )
@@ -31,7 +32,8 @@ type Source interface {
 // Standing is how a list stands.
 type Standing struct {
 	State todo.State
-	// Client is the client that began the list, where its snapshot does not say it.
+	// Client is the client whose agent works on the list, where its snapshot does not
+	// say it.
 	Client string
 	// Unseen are the ids of the items that people changed and the list's agent has
 	// not seen since.
@@ -128,8 +130,8 @@ func (l Local) Standings(ctx context.Context, lists []todo.Snapshot) (map[string
 			return nil, err
 		}
 		standing := Standing{State: states[s.List.ID]}
-		for _, d := range unseen {
-			standing.add(d.After.ID)
+		for _, item := range account.Unseen(unseen) {
+			standing.add(item)
 		}
 		out[s.List.ID] = standing
 	}
