@@ -131,6 +131,28 @@ func (f *Family) Updated() time.Time {
 	return at
 }
 
+// Worked returns when the last of the agents wrote; zero when none did, or when it is
+// not known.
+func (f *Family) Worked() time.Time {
+	at := f.Main.Worked
+	for i := range f.Subs {
+		if f.Subs[i].Worked.After(at) {
+			at = f.Subs[i].Worked
+		}
+	}
+	return at
+}
+
+// Since returns since when the lists stand as they do, as people count it: since an
+// agent wrote, as far as that is known, and what is finished, since it changed. What a
+// person does is no sign of an agent.
+func (f *Family) Since() time.Time {
+	if at := f.Worked(); !at.IsZero() && f.State() != todo.Finished {
+		return at
+	}
+	return f.Updated()
+}
+
 // Progress returns how far the main list has come; without items of its own, its
 // sub-agents do all the work.
 func (f *Family) Progress() todo.Progress {

@@ -127,6 +127,33 @@ func TestBoard(t *testing.T) {
 	}
 }
 
+// Lists stand as they do since an agent wrote; what a person did later does not count,
+// unless it finished them.
+func TestSince(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		main, sub int // how many hours ago an agent wrote; 0 is not known
+		state     todo.State
+		since     int // how many hours ago
+	}{
+		{"the main agent", 5, 7, todo.Idle, 5},
+		{"the sub-agent", 5, 2, todo.Working, 2},
+		{"not known", 0, 0, todo.LeftOpen, 1},
+		{"finished by a person", 5, 7, todo.Finished, 1},
+	} {
+		main, sub := list("m", 1, "pending"), list("m/s", 8, "completed")
+		for s, hours := range map[*todo.Snapshot]int{&main: c.main, &sub: c.sub} {
+			if hours > 0 {
+				s.Worked = noon().Add(-time.Duration(hours) * time.Hour)
+			}
+		}
+		f := account.Of(main, []todo.Snapshot{sub}, map[string]todo.State{"m": c.state, "m/s": todo.Finished})
+		if got := noon().Sub(f.Since()); got != time.Duration(c.since)*time.Hour {
+			t.Errorf("%s: since %s", c.name, got)
+		}
+	}
+}
+
 // A person who edits a list does not take it over; an agent who goes on with it does.
 func TestClient(t *testing.T) {
 	for _, c := range []struct {

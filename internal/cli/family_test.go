@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"todo-mcp/internal/cli"
 	"todo-mcp/internal/store/sqlite"
@@ -64,5 +65,30 @@ func TestFamily(t *testing.T) {
 		if got := run(t, append(words, "--store", "sqlite:"+file)...); !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("%s:\n%s", args, got)
 		}
+	}
+}
+
+// A new title that a person gives an idle list does not make its agent work: it has
+// been idle for as long as before.
+func TestRenamedListStaysIdle(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "todo.db")
+	store, err := sqlite.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	board := todo.NewBoard(store, todo.WithClock(func() time.Time { return time.Now().Add(-20 * time.Minute) }))
+	defer board.Close()
+	_, err = board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "main"}},
+		Change: func(d *todo.Draft) error { d.Append("Plan"); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, "rename", "Plan", "Better plan", "--store", "sqlite:"+file)
+	if got := run(t, "lists", "--store", "sqlite:"+file); !regexp.MustCompile(`(?m)^Better plan +0/1 +idle +just now`).MatchString(got) {
+		t.Errorf("lists:\n%s", got)
+	}
+	if got := run(t, "show", "Better plan", "--store", "sqlite:"+file); !strings.Contains(got, "\nidle · 20 m ago") {
+		t.Errorf("show:\n%s", got)
 	}
 }

@@ -79,7 +79,7 @@ func (a *app) printTitle(ctx context.Context, lists todo.Lists, list todo.Snapsh
 		return err
 	}
 	n := list.Progress()
-	_, err = fmt.Fprintf(a.Stdout, "%s (rev %d, %d of %d done)\n%s\n\n", render.ListTitle(list), list.Revision, n.Done, n.Total, standing(list, family.State()))
+	_, err = fmt.Fprintf(a.Stdout, "%s (rev %d, %d of %d done)\n%s\n\n", render.ListTitle(list), list.Revision, n.Done, n.Total, standing(&family))
 	return err
 }
 

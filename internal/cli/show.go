@@ -64,7 +64,7 @@ func (a *app) show(ctx context.Context, args []string, format string, width int)
 	}
 	n := list.Progress()
 	box := render.BoxOptions{Title: list.Title(), Note: fmt.Sprintf("%d of %d", n.Done, n.Total), Width: width}
-	if _, err := io.WriteString(a.Stdout, a.picture(list, box, standing(list, state))); err != nil {
+	if _, err := io.WriteString(a.Stdout, a.picture(list, box, standing(&family))); err != nil {
 		return err
 	}
 	return a.showSubs(family.Subs, width)
@@ -78,9 +78,10 @@ func familyOf(ctx context.Context, lists todo.Lists, list todo.Snapshot) (accoun
 
 // standing returns how a list stands, since when, where, whose it is, and its id,
 // in one line.
-func standing(s todo.Snapshot, state todo.State) string {
+func standing(f *account.Family) string {
+	s := f.Main
 	parts := []string{
-		render.StateWord(s, state), render.When(s.Updated, time.Now()), render.Safe(s.List.Project()),
+		render.StateWord(s, f.State()), render.When(f.Since(), time.Now()), render.Safe(s.List.Project()),
 		render.Client(account.Client(s)), render.ShortID(s),
 	}
 	if s.List.Mirrored {

@@ -48,7 +48,7 @@ func (a *app) statusLine(ctx context.Context, args []string, o statusLineOptions
 		return err
 	}
 	line := render.StatusLine(list, 0)
-	if family.State() == todo.LeftOpen && line != "" && time.Since(list.Updated) > todo.IdleAfter {
+	if family.State() == todo.LeftOpen && line != "" && time.Since(family.Since()) > todo.IdleAfter {
 		counts, text, _ := strings.Cut(line, " ")
 		line = counts + " left open: " + text
 	}

@@ -57,7 +57,7 @@ func (l Lists) Together(ctx context.Context, main Snapshot) (subs []Snapshot, st
 // State returns how the list stands; there is false when no agent is.
 func (s Snapshot) State(there bool, now time.Time) State {
 	_, current := s.Current()
-	rests := now.Sub(s.Updated) >= IdleAfter
+	rests := now.Sub(s.Worked) >= IdleAfter
 	switch {
 	case s.Settled(), len(s.Items) == 0 && (!there || rests):
 		return Finished

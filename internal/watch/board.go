@@ -214,11 +214,11 @@ func (m *model) listTime(e account.Family) string {
 	item, current := e.Main.Current()
 	switch {
 	case e.State() == todo.Finished:
-		return render.Moment(e.Main.Updated, now)
+		return render.Moment(e.Since(), now)
 	case e.State() == todo.Working && current && !item.Started.IsZero():
 		return render.Took(now.Sub(item.Started))
 	}
-	return rest(now.Sub(e.Main.Updated))
+	return rest(now.Sub(e.Since()))
 }
 
 // nextSteps returns the current item of a list and the next to do, at most

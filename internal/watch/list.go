@@ -197,8 +197,8 @@ func (m *model) listHead(s, shown todo.Snapshot, width int) []string {
 	return append(lines, " "+m.bar(shown, width-3-cells(count))+" "+m.theme.paint(dim, count), "")
 }
 
-// whoLine says where a list belongs, who works on it, how it stands and when it
-// was last written.
+// whoLine says where a list belongs, who works on it, how it stands and since when,
+// and what of a person its agent has not seen.
 func (m *model) whoLine(s todo.Snapshot, now time.Time, width int) string {
 	family := m.family(s)
 	state := family.State()
@@ -218,7 +218,7 @@ func (m *model) whoLine(s todo.Snapshot, now time.Time, width int) string {
 	case s.List.Agent != "":
 		what = "sub-agent"
 	}
-	return join(width, what, render.Safe(s.List.Project()), m.agentName(s), said, ago(now.Sub(s.Updated)), m.unseenCount(s))
+	return join(width, what, render.Safe(s.List.Project()), m.agentName(s), said, ago(now.Sub(family.Since())), m.unseenCount(s))
 }
 
 // unseenCount says how many items a person changed that the agent has not seen.

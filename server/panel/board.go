@@ -244,16 +244,17 @@ func nothing(s shelf) string {
 	if len(s.Past) == 0 {
 		return "No agent is working."
 	}
-	last := viewOf(s.Past[0], s.now)
+	worked := func(a, b account.Family) int { return a.Worked().Compare(b.Worked()) }
+	last := viewOf(slices.MaxFunc(s.Past, worked), s.now)
 	text := "No agent is working. The last one was " + last.Agent.Name
 	if last.Project != "" {
 		text += " in " + last.Project
 	}
-	day, _ := dayOf(last.Updated, s.now)
+	day, _ := dayOf(last.Since, s.now)
 	if day != "Today" {
 		text += ", " + strings.ToLower(day[:1]) + day[1:]
 	}
-	return text + " at " + last.Updated.In(s.now.Location()).Format("15:04") + "."
+	return text + " at " + last.Since.In(s.now.Location()).Format("15:04") + "."
 }
 
 // summary says how many lists there are and how they stand.

@@ -69,7 +69,7 @@ type listView struct {
 	Place            string
 	Seq, Revision    int64
 	Created          time.Time
-	Updated          time.Time
+	Updated, Since   time.Time // changed, and as [account.Family.Since]
 	Progress         todo.Progress
 	Now              *itemView // in progress, or blocked while the agent waits
 	Items            []itemView
@@ -143,7 +143,7 @@ func viewOf(f account.Family, now time.Time) listView {
 	v := listView{
 		ID: l.List.ID, Title: render.Safe(todo.Cut(l.Title(), maxShown)), Project: render.Safe(l.List.Project()), Path: render.Safe(shortPath(l.List.Workspace)),
 		Folder: l.List.Workspace, Agent: agentOf(l), State: f.State(), Place: placeOf(f, now), Seq: f.Seq(), Revision: l.Revision,
-		Created: l.List.Created, Updated: f.Updated(), Progress: f.Progress(), Archived: l.Archived, Mirrored: l.List.Mirrored,
+		Created: l.List.Created, Updated: f.Updated(), Since: f.Since(), Progress: f.Progress(), Archived: l.Archived, Mirrored: l.List.Mirrored,
 	}
 	for _, s := range f.Subs[:min(len(f.Subs), subsOnCard)] {
 		v.Subs = append(v.Subs, subOf(s, f.States[s.List.ID]))
