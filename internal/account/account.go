@@ -15,6 +15,9 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+// LongAfter is how long an item may be in progress before its time is marked.
+const LongAfter = 20 * time.Minute
+
 // Family is a main list with the lists of its sub-agents.
 type Family struct {
 	Main   todo.Snapshot

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
@@ -199,12 +198,9 @@ func (m *model) listSign(e account.Family) (string, role) {
 	return "✓", done
 }
 
-// longRun is from when on the time of a current item is marked.
-const longRun = 20 * time.Minute
-
 func (m *model) isLong(s todo.Snapshot) bool {
 	item, ok := s.Current()
-	return ok && !item.Started.IsZero() && m.shownNow().Sub(item.Started) > longRun
+	return ok && !item.Started.IsZero() && m.shownNow().Sub(item.Started) > account.LongAfter
 }
 
 // listTime returns how long the current item has been in progress; of a list

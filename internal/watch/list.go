@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -372,7 +373,7 @@ func (m *model) rowNote(s todo.Snapshot, r listRow) (string, role) {
 		return "you", accent
 	case i.Status == todo.InProgress && !i.Started.IsZero() && !m.state(s).Rests():
 		took := m.shownNow().Sub(i.Started)
-		if took > longRun {
+		if took > account.LongAfter {
 			return render.Took(took), warn
 		}
 		return render.Took(took), dim

@@ -295,10 +295,7 @@ func projectGroups(s shelf, cards, rowLimit int) (out []group) {
 	room, rowRoom := maxCards, maxRows
 	for _, p := range s.Projects() {
 		fs, folder := p.Families, p.Folder
-		g := group{ID: "p-" + fs[0].Main.List.ID, Name: projectName(folder), Note: render.Safe(shortPath(folder)), Href: projectHref(folder), Count: count(len(fs), "list"), MoreHref: projectHref(folder)}
-		if len(fs) > 0 {
-			g.Count = strconv.Itoa(len(fs)) + " active"
-		}
+		g := group{ID: "p-" + fs[0].Main.List.ID, Name: projectName(folder), Note: render.Safe(shortPath(folder)), Href: projectHref(folder), Count: strconv.Itoa(len(fs)) + " active", MoreHref: projectHref(folder)}
 		n := min(len(fs), cards, room)
 		for _, f := range fs[:n] {
 			g.Cards = append(g.Cards, cardOf(f, s.now))

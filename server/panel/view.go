@@ -12,9 +12,6 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// longAfter is how long an item may be in progress before its time is marked.
-const longAfter = 20 * time.Minute
-
 const (
 	// maxRead is how many lists the first page reads, the last changed first.
 	maxRead = 2000
@@ -208,7 +205,7 @@ func itemOf(i todo.Item, now time.Time, rests bool) itemView {
 	v.Word = statusWord(todo.Status(v.Status))
 	if i.Status == todo.InProgress && !rests {
 		v.Started = i.Started
-		v.Long = !i.Started.IsZero() && now.Sub(i.Started) > longAfter
+		v.Long = !i.Started.IsZero() && now.Sub(i.Started) > account.LongAfter
 	}
 	if !i.Started.IsZero() && !i.Ended.IsZero() {
 		v.Took = took(i.Ended.Sub(i.Started))
