@@ -13,17 +13,6 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// run runs a command and returns what it prints.
-func run(t *testing.T, args ...string) string {
-	t.Helper()
-	var out strings.Builder
-	err := cli.Run(t.Context(), append([]string{"todo-mcp"}, args...), cli.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard, Getenv: func(string) string { return "" }})
-	if err != nil {
-		t.Fatal(args, err)
-	}
-	return out.String()
-}
-
 // Changes by an agent, on the panel and by commands are all in the audit log. After
 // SIGHUP it goes on in a new file; as long as it cannot be written the server is not
 // ready, and saves all the same.

@@ -74,12 +74,12 @@ func (a *app) printTitle(ctx context.Context, lists todo.Lists, list todo.Snapsh
 	if o.json {
 		return nil
 	}
-	states, err := lists.States(ctx, list)
+	family, err := familyOf(ctx, lists, list)
 	if err != nil {
 		return err
 	}
 	n := list.Progress()
-	_, err = fmt.Fprintf(a.Stdout, "%s (rev %d, %d of %d done)\n%s\n\n", render.ListTitle(list), list.Revision, n.Done, n.Total, standing(list, states[list.List.ID]))
+	_, err = fmt.Fprintf(a.Stdout, "%s (rev %d, %d of %d done)\n%s\n\n", render.ListTitle(list), list.Revision, n.Done, n.Total, standing(&family))
 	return err
 }
 

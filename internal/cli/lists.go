@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	flag "github.com/spf13/pflag"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -56,13 +58,16 @@ func (a *app) lists(ctx context.Context, o listsOptions) error {
 	found := slices.DeleteFunc(slices.Clone(every), func(l todo.Snapshot) bool {
 		return !o.all && l.Archived != o.archived || !inProject(l.List, o.project)
 	})
-	states, err := lists.States(ctx, found...)
+	states, err := lists.States(ctx, every...)
 	if err != nil {
 		return err
 	}
+	for _, f := range account.Families(every, maps.Clone(states)) {
+		states[f.Main.List.ID] = f.State()
+	}
 	found = slices.DeleteFunc(found, func(l todo.Snapshot) bool { return !hasState(states[l.List.ID], o.state) })
 	slices.SortStableFunc(found, func(x, y todo.Snapshot) int {
-		return cmp.Compare(stateRank(x, states), stateRank(y, states))
+		return cmp.Compare(rank(x, states), rank(y, states))
 	})
 	total := len(found)
 	if o.limit > 0 && !o.all {
@@ -98,10 +103,9 @@ func hasState(state todo.State, word string) bool {
 	return string(state) == word
 }
 
-// stateRank orders lists: who waits for a person, who works, who is idle, what was
-// left open, what is finished, and what was put away.
-func stateRank(l todo.Snapshot, states map[string]todo.State) int {
-	rank := slices.Index([]todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Finished}, states[l.List.ID])
+// rank orders lists by how they stand; those that were put away come last.
+func rank(l todo.Snapshot, states map[string]todo.State) int {
+	rank := account.Rank(states[l.List.ID])
 	if l.Archived {
 		rank += 10
 	}

@@ -12,6 +12,7 @@ import (
 
 	flag "github.com/spf13/pflag"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -49,11 +50,11 @@ func (a *app) show(ctx context.Context, args []string, format string, width int)
 	if err != nil {
 		return err
 	}
-	states, err := lists.States(ctx, list)
+	family, err := familyOf(ctx, lists, list)
 	if err != nil {
 		return err
 	}
-	state := states[list.List.ID]
+	state := family.State()
 	switch format {
 	case "markdown":
 		_, err := io.WriteString(a.Stdout, render.Markdown(list))
@@ -63,18 +64,25 @@ func (a *app) show(ctx context.Context, args []string, format string, width int)
 	}
 	n := list.Progress()
 	box := render.BoxOptions{Title: list.Title(), Note: fmt.Sprintf("%d of %d", n.Done, n.Total), Width: width}
-	if _, err := io.WriteString(a.Stdout, a.picture(list, box, standing(list, state))); err != nil {
+	if _, err := io.WriteString(a.Stdout, a.picture(list, box, standing(&family))); err != nil {
 		return err
 	}
-	return a.showSubs(ctx, lists, list, width)
+	return a.showSubs(family.Subs, width)
+}
+
+// familyOf returns a list with the lists of its sub-agents.
+func familyOf(ctx context.Context, lists todo.Lists, list todo.Snapshot) (account.Family, error) {
+	subs, states, err := lists.Together(ctx, list)
+	return account.Of(list, subs, states), err
 }
 
 // standing returns how a list stands, since when, where, whose it is, and its id,
 // in one line.
-func standing(s todo.Snapshot, state todo.State) string {
+func standing(f *account.Family) string {
+	s := f.Main
 	parts := []string{
-		render.StateWord(s, state), render.When(s.Updated, time.Now()), render.Safe(s.List.Project()),
-		render.Client(cmp.Or(s.List.Client, s.Writer.Client)), render.ShortID(s),
+		render.StateWord(s, f.State()), render.When(f.Since(), time.Now()), render.Safe(s.List.Project()),
+		render.Client(account.Client(s)), render.ShortID(s),
 	}
 	if s.List.Mirrored {
 		parts = append(parts, "kept in the agent's own todo tool")
@@ -92,13 +100,11 @@ func document(s todo.Snapshot, state todo.State) listed {
 	return listed{render.Document(s), state}
 }
 
-// showSubs prints the lists of the sub-agents at work for a main list, oldest first,
-// under a line with their total progress.
-func (a *app) showSubs(ctx context.Context, lists todo.Lists, list todo.Snapshot, width int) error {
-	subs, err := lists.Find(ctx, todo.Query{Parent: list.List.ID, OldestFirst: true})
-	subs = slices.DeleteFunc(subs, func(s todo.Snapshot) bool { return s.Archived })
-	if err != nil || len(subs) == 0 {
-		return err
+// showSubs prints the lists of the sub-agents at work for a main list, under a line
+// with their total progress.
+func (a *app) showSubs(subs []todo.Snapshot, width int) error {
+	if len(subs) == 0 {
+		return nil
 	}
 	var all todo.Progress
 	for _, s := range subs {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
@@ -42,12 +43,12 @@ func (a *app) statusLine(ctx context.Context, args []string, o statusLineOptions
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
-	states, err := lists.States(ctx, list)
+	family, err := familyOf(ctx, lists, list)
 	if err != nil {
 		return err
 	}
 	line := render.StatusLine(list, 0)
-	if states[list.List.ID] == todo.LeftOpen && line != "" && time.Since(list.Updated) > todo.IdleAfter {
+	if family.State() == todo.LeftOpen && line != "" && time.Since(family.Since()) > todo.IdleAfter {
 		counts, text, _ := strings.Cut(line, " ")
 		line = counts + " left open: " + text
 	}
@@ -131,19 +132,19 @@ func openIn(ctx context.Context, lists todo.Lists, folder string, want func(todo
 		if err != nil {
 			return todo.Snapshot{}, err
 		}
-		var open []todo.Snapshot
-		for _, l := range found {
-			if l.Open() && !l.Archived && l.List.Agent == "" && (want == nil || want(l)) {
-				open = append(open, l)
-			}
-		}
-		states, err := lists.States(ctx, open...)
+		states, err := lists.States(ctx, found...)
 		if err != nil {
 			return todo.Snapshot{}, err
 		}
-		for _, l := range open {
-			if !states[l.List.ID].Rests() {
+		var open []todo.Snapshot
+		for _, f := range account.Families(found, states) {
+			l := f.Main
+			switch {
+			case !l.Open() || l.Archived || l.List.Agent != "" || want != nil && !want(l):
+			case !f.State().Rests():
 				return l, nil
+			default:
+				open = append(open, l)
 			}
 		}
 		if len(open) > 0 {

@@ -19,7 +19,7 @@ import (
 type State struct {
 	List  string     `json:"list"`
 	State todo.State `json:"state"`
-	// Client is the client that began the list, whoever wrote it last.
+	// Client is the client whose agent works on the list.
 	Client string `json:"client"`
 	// Unseen are the ids of the items that people changed and the list's agent has
 	// not seen since.

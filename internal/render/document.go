@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ type ListDocument struct {
 	Workspace string     `json:"workspace,omitempty"`
 	Revision  int64      `json:"revision"`
 	Updated   *time.Time `json:"updated,omitempty"` // RFC 3339, UTC
+	Worked    *time.Time `json:"worked,omitempty"`  // when an agent wrote, where a person did since
 	Client    string     `json:"client,omitempty"`  // wrote this revision, with Variant
 	Variant   string     `json:"variant,omitempty"`
 	User      string     `json:"user,omitempty"` // who was signed in as the client
@@ -57,8 +59,8 @@ type ItemDocument struct {
 }
 
 // Document converts a snapshot to its JSON document. It omits what only the
-// server needs: conversation, operation, report and the last id assigned. The time of
-// the revision is truncated to the second. Items is never nil.
+// server needs: conversation, operation, report and the last id assigned. Times of
+// the revision are truncated to the second. Items is never nil.
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
@@ -68,6 +70,9 @@ func Document(s todo.Snapshot) ListDocument {
 		updated := s.Updated.UTC().Truncate(time.Second)
 		d.Updated = &updated
 	}
+	if worked := s.Worked.UTC().Truncate(time.Second); s.Writer.Person && !s.Worked.IsZero() {
+		d.Worked = &worked
+	}
 	for _, i := range s.Items {
 		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Reason, i.Priority, i.DueDate, i.Owner, i.Waits(), i.Created, i.Started, i.Ended})
 	}
@@ -75,7 +80,7 @@ func Document(s todo.Snapshot) ListDocument {
 }
 
 // Snapshot is the inverse of [Document]. It restores every field of the items;
-// what the document omits is zero, and the time of the revision is in whole
+// what the document omits is zero, and the times of the revision are in whole
 // seconds. Items is never nil.
 func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
@@ -91,6 +96,7 @@ func (d ListDocument) Snapshot() todo.Snapshot {
 	}
 	if d.Updated != nil {
 		s.Updated = *d.Updated
+		s.Worked = *cmp.Or(d.Worked, d.Updated)
 	}
 	for _, i := range d.Items {
 		s.Items = append(s.Items, todo.Item{ID: i.ID, Text: i.Text, Active: i.Active, Status: i.Status, Reason: i.Reason, Priority: i.Priority, DueDate: i.DueDate,

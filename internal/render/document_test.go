@@ -113,3 +113,15 @@ func TestDocumentSaysAllCompleted(t *testing.T) {
 		t.Error("P5: the document was believed")
 	}
 }
+
+// A document says when an agent wrote where a person did since; else it is when the
+// revision was written.
+func TestDocumentWorked(t *testing.T) {
+	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	for _, person := range []bool{false, true} {
+		d := render.Document(todo.Snapshot{Revision: 2, Updated: at.Add(time.Hour), Worked: at, Writer: todo.Writer{Person: person}})
+		if s := d.Snapshot(); (d.Worked != nil) != person || s.Worked.Equal(at) != person || s.Worked.IsZero() {
+			t.Errorf("by a person %v: %v, read as %s", person, d.Worked, s.Worked)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/todo"
 )
 
@@ -48,7 +49,7 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.State, now time.Time, w
 		{"STATE", 0, 0, func(s todo.Snapshot) string { return StateWord(s, states[s.List.ID]) }},
 		{"UPDATED", 0, 3, func(s todo.Snapshot) string { return When(s.Updated, now) }},
 		{"PROJECT", maxProject, 2, func(s todo.Snapshot) string { return cmp.Or(Safe(s.List.Project()), "-") }},
-		{"CLIENT", maxClient, 1, func(s todo.Snapshot) string { return cmp.Or(Client(cmp.Or(s.List.Client, s.Writer.Client)), "-") }},
+		{"CLIENT", maxClient, 1, func(s todo.Snapshot) string { return cmp.Or(Client(account.Client(s)), "-") }},
 		{"ID", 0, 0, func(s todo.Snapshot) string { return Safe(s.List.ID[:min(id, len(s.List.ID))]) }},
 	}, snaps, width)
 }

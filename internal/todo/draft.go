@@ -276,6 +276,9 @@ func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	next.Items = d.items
 	next.LastID = d.lastID
 	next.Updated = d.now
+	if !w.Person {
+		next.Worked = d.now
+	}
 	next.Writer = w
 	next.Operation = op
 	next.Report = Report{}

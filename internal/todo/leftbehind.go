@@ -72,7 +72,7 @@ func (l Lists) holders(ctx context.Context, lists []Snapshot) (map[string][]Bind
 // A key that several chats share holds the list that one of them wrote last; the
 // others are at rest only after a while.
 func (l Lists) rests(ctx context.Context, s Snapshot, held bool) (bool, error) {
-	if held || !sharedKey(s.List.Conversation) || l.board.now().Sub(s.Updated) > SharedRest {
+	if held || !sharedKey(s.List.Conversation) || l.board.now().Sub(s.Worked) > SharedRest {
 		return true, nil
 	}
 	bindings, err := l.board.store.Bindings(ctx, s.List.Principal, s.List.Conversation)

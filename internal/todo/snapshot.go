@@ -104,6 +104,9 @@ type Snapshot struct {
 	// LastID is the highest item id, as a number, ever used in the list.
 	LastID  int       `json:"last_id"`
 	Updated time.Time `json:"updated"`
+	// Worked is when an agent, not a person, last wrote; zero when none did, or when
+	// it is not known.
+	Worked time.Time `json:"worked,omitzero"`
 	// GivenTitle is the title that a person, a host or an agent gave the list;
 	// empty for none. See [Snapshot.Title].
 	GivenTitle string `json:"title,omitempty"`

@@ -38,26 +38,35 @@ func (l Lists) States(ctx context.Context, lists ...Snapshot) (map[string]State,
 	}
 	states := make(map[string]State, len(lists))
 	for _, s := range lists {
-		states[s.List.ID] = s.state(left[s.List.ID], l.board.now())
+		there := !left[s.List.ID] && !s.Archived && s.List.Conversation != ""
+		states[s.List.ID] = s.State(there, l.board.now())
 	}
 	return states, nil
 }
 
-// state returns the state of the list; left is true when no
-// agent is there.
-func (s Snapshot) state(left bool, now time.Time) State {
+// Together returns the lists of the sub-agents of a main list, and the states of all
+// of them and of the main list, by id.
+func (l Lists) Together(ctx context.Context, main Snapshot) (subs []Snapshot, states map[string]State, err error) {
+	if subs, err = l.Find(ctx, Query{Parent: main.List.ID}); err != nil {
+		return nil, nil, err
+	}
+	states, err = l.States(ctx, append(subs, main)...)
+	return subs, states, err
+}
+
+// State returns how the list stands; there is false when no agent is.
+func (s Snapshot) State(there bool, now time.Time) State {
 	_, current := s.Current()
+	rests := now.Sub(s.Worked) >= IdleAfter
 	switch {
-	case s.Settled():
+	case s.Settled(), len(s.Items) == 0 && (!there || rests):
 		return Finished
-	case len(s.Items) == 0 && (left || s.Archived || s.List.Conversation == "" || now.Sub(s.Updated) >= IdleAfter):
-		return Finished
-	case left, s.Archived, s.List.Conversation == "":
+	case !there:
 		return LeftOpen
 	case !current && slices.ContainsFunc(s.Items, func(i Item) bool { return i.Status == Blocked }):
 		return Waiting
-	case now.Sub(s.Updated) < IdleAfter:
-		return Working
+	case rests:
+		return Idle
 	}
-	return Idle
+	return Working
 }

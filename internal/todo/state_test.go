@@ -44,3 +44,41 @@ func TestStates(t *testing.T) {
 	checkErr(t, err)
 	expect(imported, todo.LeftOpen)
 }
+
+// What a person does to an idle list is no sign that its agent works: an edit, a new
+// title, an undo, the archive and back.
+func TestPersonIsNoSignOfWork(t *testing.T) {
+	d := newDesk(t)
+	a := d.hint("p1", "process:1")
+	list := a.writes("i:A p:B").After
+	ctx, id, wrote := context.Background(), list.List.ID, d.now
+	d.now = d.now.Add(todo.IdleAfter)
+	expect := func(what string, want todo.State) {
+		t.Helper()
+		s, err := a.lists().Load(ctx, id, 0)
+		checkErr(t, err)
+		got, err := a.lists().States(ctx, s)
+		if err != nil || got[id] != want || !s.Worked.Equal(wrote) {
+			t.Errorf("after %s it is %q, %v, worked on at %s; want %q", what, got[id], err, s.Worked, want)
+		}
+	}
+	expect("a while", todo.Idle)
+	_, err := a.lists().Rename(ctx, id, "T", person())
+	checkErr(t, err)
+	expect("a rename", todo.Idle)
+	d.personEdits(id, func(c *todo.Draft) error { c.SetText("2", "C"); return nil })
+	expect("an edit", todo.Idle)
+	undo, err := a.lists().Undo(ctx, id, 2, 3)
+	checkErr(t, err)
+	d.personEdits(id, undo)
+	expect("an undo", todo.Idle)
+	_, err = a.lists().Archive(ctx, id, true, person())
+	checkErr(t, err)
+	expect("the archive", todo.LeftOpen)
+	_, err = a.lists().Archive(ctx, id, false, person())
+	checkErr(t, err)
+	expect("the way back", todo.Idle)
+	wrote = d.now
+	a.writes("i:A c:B")
+	expect("a write of the agent", todo.Working)
+}

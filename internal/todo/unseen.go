@@ -9,12 +9,19 @@ import (
 // Unseen returns what people changed in a list since its agent last saw it; nil
 // when the agent wrote last, since the answer to its write told it everything.
 func (l Lists) Unseen(ctx context.Context, s Snapshot) ([]Difference, error) {
+	saw, err := l.Saw(ctx, s)
+	return Diff(saw, s), err
+}
+
+// Saw returns the revision of a list up to s that its agent last saw; s where no
+// agent ever saw or wrote one.
+func (l Lists) Saw(ctx context.Context, s Snapshot) (Snapshot, error) {
 	if !s.Writer.Person {
-		return nil, nil
+		return s, nil
 	}
 	holders, err := l.Holders(ctx, s)
 	if err != nil {
-		return nil, fmt.Errorf("find who holds the list: %w", err)
+		return s, fmt.Errorf("find who holds the list: %w", err)
 	}
 	seen := int64(0)
 	for _, h := range holders {
@@ -24,10 +31,10 @@ func (l Lists) Unseen(ctx context.Context, s Snapshot) ([]Difference, error) {
 	if err == nil && seen > base.Revision {
 		base, err = l.board.kept(ctx, s, seen)
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || base.Revision == 0 {
+		return s, err
 	}
-	return Diff(base, s), nil
+	return base, nil
 }
 
 // Written returns the number of the newest revision up to s that no person wrote;

@@ -200,7 +200,7 @@ func (m *model) enter() effect {
 		}
 		return effect{}
 	}
-	for _, sub := range m.subsOf(m.lists[m.opened]) {
+	for _, sub := range m.family(m.lists[m.opened]).Subs {
 		if m.list.cursor == subPrefix+sub.List.ID {
 			m.openSub(sub.List.ID)
 			return effect{}

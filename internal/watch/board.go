@@ -2,9 +2,10 @@ package watch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -18,14 +19,14 @@ type board struct {
 // boardRow is a heading or a list.
 type boardRow struct {
 	heading string
-	entry   *entry
+	entry   *account.Family
 }
 
 func (r boardRow) id() string {
 	if r.entry == nil {
 		return ""
 	}
-	return r.entry.main.List.ID
+	return r.entry.Main.List.ID
 }
 
 func (m *model) boardRows() (rows []boardRow) {
@@ -90,7 +91,7 @@ func (m *model) boardLines(width, height int, unfold bool) []string {
 	}
 	var below []string
 	if unfold {
-		below = m.nextSteps(rows[at].entry.main, width, min(3, max(height-2, 0)))
+		below = m.nextSteps(rows[at].entry.Main, width, min(3, max(height-2, 0)))
 	}
 	heights := func(i int) int {
 		if i == at {
@@ -153,16 +154,16 @@ const (
 )
 
 // boardLine draws a list in one line: cursor, sign, title, progress and time.
-func (m *model) boardLine(e entry, width int, selected bool) string {
+func (m *model) boardLine(e account.Family, width int, selected bool) string {
 	mark, signRole := m.listSign(e)
-	progressText, timeText := padLeft(progress(e.main), progressWidth), ""
+	progressText, timeText := padLeft(progress(e.Main), progressWidth), ""
 	if width >= 3+leastTitle+progressWidth+timeWidth {
 		timeText = padLeft(m.listTime(e), timeWidth)
 	}
 	titleWidth := width - 4 - cells(progressText) - cells(timeText)
-	title := pad(cut(listName(e.main), titleWidth), titleWidth)
+	title := pad(cut(listName(e.Main), titleWidth), titleWidth)
 	cursor, titleRole := " ", plainText
-	if e.state.Rests() {
+	if e.State().Rests() {
 		titleRole = dim
 	}
 	if selected {
@@ -172,7 +173,7 @@ func (m *model) boardLine(e entry, width int, selected bool) string {
 		}
 	}
 	timeRole := dim
-	if e.state == todo.Working && m.isLong(e.main) {
+	if e.State() == todo.Working && m.isLong(e.Main) {
 		timeRole = warn
 	}
 	return cursor + m.theme.paint(signRole, mark) + " " + m.paintMatch(titleRole, title) + m.column(title, 3+titleWidth) +
@@ -180,11 +181,11 @@ func (m *model) boardLine(e entry, width int, selected bool) string {
 }
 
 // listSign returns the sign of a list's state.
-func (m *model) listSign(e entry) (string, role) {
-	if e.state.Rests() && e.main.Progress().Failed > 0 {
+func (m *model) listSign(e account.Family) (string, role) {
+	if e.State().Rests() && e.Main.Progress().Failed > 0 {
 		return "✗", bad
 	}
-	switch e.state {
+	switch e.State() {
 	case todo.Working:
 		return "◐", accent
 	case todo.Waiting:
@@ -197,26 +198,23 @@ func (m *model) listSign(e entry) (string, role) {
 	return "✓", done
 }
 
-// longRun is from when on the time of a current item is marked.
-const longRun = 20 * time.Minute
-
 func (m *model) isLong(s todo.Snapshot) bool {
 	item, ok := s.Current()
-	return ok && !item.Started.IsZero() && m.shownNow().Sub(item.Started) > longRun
+	return ok && !item.Started.IsZero() && m.shownNow().Sub(item.Started) > account.LongAfter
 }
 
 // listTime returns how long the current item has been in progress; of a list
 // without one how long it has rested, and of a finished one when it ended.
-func (m *model) listTime(e entry) string {
+func (m *model) listTime(e account.Family) string {
 	now := m.shownNow()
-	item, current := e.main.Current()
+	item, current := e.Main.Current()
 	switch {
-	case e.state == todo.Finished:
-		return render.Moment(e.main.Updated, now)
-	case e.state == todo.Working && current && !item.Started.IsZero():
+	case e.State() == todo.Finished:
+		return render.Moment(e.Since(), now)
+	case e.State() == todo.Working && current && !item.Started.IsZero():
 		return render.Took(now.Sub(item.Started))
 	}
-	return rest(now.Sub(e.main.Updated))
+	return rest(now.Sub(e.Since()))
 }
 
 // nextSteps returns the current item of a list and the next to do, at most
@@ -252,10 +250,7 @@ func (m *model) paintMatch(r role, text string) string {
 // summary counts the lists by state, for the first line: "5 working · 1 waits
 // for you".
 func (m *model) summary() []summaryPart {
-	n := map[todo.State]int{}
-	for _, e := range m.unfiltered() {
-		n[e.state]++
-	}
+	n := account.Counts(slices.DeleteFunc(m.families(), func(f account.Family) bool { return f.Main.Archived }))
 	waits := "wait"
 	if n[todo.Waiting] == 1 {
 		waits = "waits"
@@ -276,12 +271,4 @@ func counted(n int, what string) string {
 		return ""
 	}
 	return fmt.Sprintf("%d %s", n, what)
-}
-
-// unfiltered returns the entries of the board, whatever is searched.
-func (m *model) unfiltered() []entry {
-	filter := m.filter
-	m.filter = ""
-	defer func() { m.filter = filter }()
-	return m.entries()
 }

@@ -86,7 +86,7 @@ func isRaw(r rune) bool {
 // Lists that are each other's parent are still shown.
 func TestParentCycle(t *testing.T) {
 	m := modelWith(60, 20, subList(list("a", 1, 1, 0, "pending x"), "b"), subList(list("b", 2, 1, 0, "pending y"), "a"))
-	if got := len(m.entries()); got != 2 {
+	if got := len(m.families()); got != 2 {
 		t.Errorf("%d entries", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -57,7 +58,7 @@ func (m *model) listRows(s todo.Snapshot) (rows []listRow) {
 	for _, item := range items {
 		rows = append(rows, listRow{id: item.ID, item: item, work: render.Work(s, item)})
 	}
-	for i, sub := range m.subsOf(s) {
+	for i, sub := range m.family(s).Subs {
 		rows = append(rows, listRow{id: subPrefix + sub.List.ID, sub: &sub, spaced: i == 0 && len(rows) > 0})
 	}
 	return rows
@@ -67,16 +68,6 @@ func (m *model) listRows(s todo.Snapshot) (rows []listRow) {
 func leadingDone(s todo.Snapshot) int {
 	n := slices.IndexFunc(s.Items, func(i todo.Item) bool { return i.Status != todo.Completed })
 	return max(n, 0)
-}
-
-func (m *model) subsOf(s todo.Snapshot) (subs []todo.Snapshot) {
-	for _, l := range m.lists {
-		if l.List.Parent == s.List.ID && l.List.ID != s.List.ID && !l.Archived {
-			subs = append(subs, l)
-		}
-	}
-	slices.SortFunc(subs, compareAgents)
-	return subs
 }
 
 // focusIndex returns the index of the item that matters most: the current one,
@@ -207,10 +198,11 @@ func (m *model) listHead(s, shown todo.Snapshot, width int) []string {
 	return append(lines, " "+m.bar(shown, width-3-cells(count))+" "+m.theme.paint(dim, count), "")
 }
 
-// whoLine says where a list belongs, who works on it, how it stands and when it
-// was last written.
+// whoLine says where a list belongs, who works on it, how it stands and since when,
+// and what of a person its agent has not seen.
 func (m *model) whoLine(s todo.Snapshot, now time.Time, width int) string {
-	state := m.state(s)
+	family := m.family(s)
+	state := family.State()
 	said := string(state)
 	switch state {
 	case todo.Waiting:
@@ -227,7 +219,7 @@ func (m *model) whoLine(s todo.Snapshot, now time.Time, width int) string {
 	case s.List.Agent != "":
 		what = "sub-agent"
 	}
-	return join(width, what, render.Safe(s.List.Project()), m.agentName(s), said, ago(now.Sub(s.Updated)), m.unseenCount(s))
+	return join(width, what, render.Safe(s.List.Project()), m.agentName(s), said, ago(now.Sub(family.Since())), m.unseenCount(s))
 }
 
 // unseenCount says how many items a person changed that the agent has not seen.
@@ -381,7 +373,7 @@ func (m *model) rowNote(s todo.Snapshot, r listRow) (string, role) {
 		return "you", accent
 	case i.Status == todo.InProgress && !i.Started.IsZero() && !m.state(s).Rests():
 		took := m.shownNow().Sub(i.Started)
-		if took > longRun {
+		if took > account.LongAfter {
 			return render.Took(took), warn
 		}
 		return render.Took(took), dim

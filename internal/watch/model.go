@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -134,40 +135,15 @@ func (m *model) findLists(name string) []todo.Snapshot {
 	return found
 }
 
-// state returns how a list stands. Until the source has said it, what can be
-// told from the list alone.
+// state returns how a list stands for itself. Until the source has said whether its
+// agent is there, it is.
 func (m *model) state(s todo.Snapshot) todo.State {
-	if s.Settled() {
-		return todo.Finished
-	}
-	standing, ok := m.standings[s.List.ID]
-	_, current := s.Current()
-	blocked := s.Counts()[todo.Blocked] > 0 && !current
-	idle := m.shownNow().Sub(s.Updated) >= todo.IdleAfter
-	switch {
-	case ok && standing.State.Rests():
-		return standing.State
-	case s.Archived:
-		return todo.LeftOpen
-	case blocked:
-		return todo.Waiting
-	case idle:
-		return todo.Idle
-	}
-	return todo.Working
+	return s.State(!s.Archived && !m.standings[s.List.ID].State.Rests(), m.shownNow())
 }
 
-// agentName returns the client that works on a list as people call it. A list
-// keeps its agent after a person's edit.
+// agentName returns the client whose agent works on a list, as people call it.
 func (m *model) agentName(s todo.Snapshot) string {
-	client := cmp.Or(s.List.Client, m.standings[s.List.ID].Client)
-	if client == "" && !s.Writer.Person {
-		client = s.Writer.Client
-	}
-	if client == "" {
-		return ""
-	}
-	return render.AgentOf(client).Name
+	return render.Client(cmp.Or(m.standings[s.List.ID].Client, account.Client(s)))
 }
 
 // open gives the keys to a list.

@@ -23,7 +23,7 @@ func noon() time.Time { return time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC) }
 // text", or "status text|reason".
 func list(id string, seq, revision int64, ago time.Duration, items ...string) todo.Snapshot {
 	s := todo.Snapshot{List: todo.List{ID: id, Name: id, Client: "claude-code", Workspace: "/src/acme-web", Created: noon().Add(-ago - time.Hour)},
-		Revision: revision, Seq: seq, Updated: noon().Add(-ago), Writer: todo.Writer{Client: "claude-code", Variant: "TodoWrite"}}
+		Revision: revision, Seq: seq, Updated: noon().Add(-ago), Worked: noon().Add(-ago), Writer: todo.Writer{Client: "claude-code", Variant: "TodoWrite"}}
 	for i, line := range items {
 		status, text, _ := strings.Cut(line, " ")
 		text, reason, _ := strings.Cut(text, "|")

@@ -157,14 +157,15 @@ func (p *plain) printStates(ctx context.Context, source Source) error {
 	if err != nil || p.lost != nil {
 		return nil // the source says itself when it is lost
 	}
-	before := p.standings
+	before, known := p.together(), p.standings
 	p.now, p.standings = p.clock(), standings
 	var b strings.Builder
+	now := p.together()
 	for _, l := range open {
-		old, known := before[l.List.ID]
-		if now, ok := standings[l.List.ID]; ok && known && now.State != old.State && p.shouldPrint(l, false) {
+		id := l.List.ID
+		if known[id].State != "" && standings[id].State != "" && now[id] != before[id] && p.shouldPrint(l, false) {
 			l.Updated = p.now // the time of the line
-			b.WriteString(p.line(l, string(now.State)))
+			b.WriteString(p.line(l, string(now[id])))
 		}
 	}
 	if b.Len() > 0 {
@@ -190,12 +191,19 @@ func (p *plain) line(l todo.Snapshot, event string) string {
 // events says what happened to a list, or how it stands if it is new.
 func (p *plain) events(before, l todo.Snapshot, known, first bool) (events []string) {
 	if !known {
-		word := "begun"
-		if first || l.Revision > 1 {
-			word = string(p.state(l))
-		}
+		word, item := "begun", todo.Item{}
 		if i := focusIndex(l); i < len(l.Items) && l.Open() {
-			word += ": " + render.Safe(l.Items[i].Title())
+			item = l.Items[i]
+		}
+		if first || l.Revision > 1 {
+			f := p.family(l)
+			word = string(f.State())
+			if _, awaited, ok := f.Waits(); ok {
+				item = awaited
+			}
+		}
+		if item.ID != "" {
+			word += ": " + render.Safe(item.Title())
 		}
 		return []string{word}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/remote"
 	"todo-mcp/internal/todo"
 )
@@ -31,7 +32,8 @@ type Source interface {
 // Standing is how a list stands.
 type Standing struct {
 	State todo.State
-	// Client is the client that began the list, where its snapshot does not say it.
+	// Client is the client whose agent works on the list, where its snapshot does not
+	// say it.
 	Client string
 	// Unseen are the ids of the items that people changed and the list's agent has
 	// not seen since.
@@ -127,20 +129,17 @@ func (l Local) Standings(ctx context.Context, lists []todo.Snapshot) (map[string
 		if err != nil {
 			return nil, err
 		}
-		standing := Standing{State: states[s.List.ID]}
-		for _, d := range unseen {
-			standing.add(d.After.ID)
-		}
-		out[s.List.ID] = standing
+		out[s.List.ID] = Standing{State: states[s.List.ID], Unseen: set(account.Unseen(unseen))}
 	}
 	return out, nil
 }
 
-func (s *Standing) add(item string) {
-	if s.Unseen == nil {
-		s.Unseen = make(map[string]bool)
+func set(ids []string) map[string]bool {
+	out := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		out[id] = true
 	}
-	s.Unseen[item] = true
+	return out
 }
 
 // Apply implements [Source].
@@ -210,11 +209,7 @@ func (s Server) Standings(ctx context.Context, _ []todo.Snapshot) (map[string]St
 	states, err := s.States(ctx)
 	out := make(map[string]Standing, len(states))
 	for _, state := range states {
-		standing := Standing{State: state.State, Client: state.Client}
-		for _, item := range state.Unseen {
-			standing.add(item)
-		}
-		out[state.List] = standing
+		out[state.List] = Standing{State: state.State, Client: state.Client, Unseen: set(state.Unseen)}
 	}
 	return out, err
 }

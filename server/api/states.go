@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 )
@@ -12,7 +13,10 @@ import (
 type listState struct {
 	List  string     `json:"list"`
 	State todo.State `json:"state"`
-	// Client is the client that began the list, whoever wrote it last.
+	// Family is how a main list stands together with those of its sub-agents, where
+	// that is another state.
+	Family todo.State `json:"family,omitempty"`
+	// Client is the client whose agent works on the list.
 	Client string `json:"client,omitempty"`
 	// Unseen are the ids of the items that people changed and the list's agent has
 	// not seen since.
@@ -33,18 +37,19 @@ func states(w http.ResponseWriter, r *edge.Request) error {
 		return err
 	}
 	out := make([]listState, 0, len(found))
+	families := make(map[string]todo.State)
+	for _, f := range account.Families(found, standing) {
+		if state := f.State(); state != standing[f.Main.List.ID] {
+			families[f.Main.List.ID] = state
+		}
+	}
 	for _, l := range found {
 		unseen, err := r.Lists.Unseen(r.Context(), l)
 		if err != nil {
 			return err
 		}
-		s := listState{List: l.List.ID, State: standing[l.List.ID], Client: l.List.Client}
-		for _, d := range unseen {
-			if d.Kind != todo.Removed {
-				s.Unseen = append(s.Unseen, d.After.ID)
-			}
-		}
-		out = append(out, s)
+		out = append(out, listState{List: l.List.ID, State: standing[l.List.ID], Family: families[l.List.ID],
+			Client: account.Client(l), Unseen: account.Unseen(unseen)})
 	}
 	return edge.WriteJSON(w, http.StatusOK, out)
 }

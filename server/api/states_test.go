@@ -21,8 +21,8 @@ func TestStates(t *testing.T) {
 	write("open", "pending")
 	write("ended", "completed")
 	type state struct {
-		List, State, Client string
-		Unseen              []string
+		List, State, Family, Client string
+		Unseen                      []string
 	}
 	get := func() (states []state) {
 		t.Helper()
@@ -42,5 +42,17 @@ func TestStates(t *testing.T) {
 	}
 	if got := get(); fmt.Sprint(got[0].Unseen) != "[2]" {
 		t.Errorf("after a person's edit: %+v", got)
+	}
+	servertest.Post(t, web.URL+"/mcp?list=open", servertest.WithMeta(servertest.Call(1, "TodoWrite", servertest.Todos("in_progress", "C")), `"todo-mcp/agent":"helper"`), "Mcp-Session-Id", id)
+	sub := get()[0].List
+	_, err = s.Board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{List: sub},
+		Change: func(d *todo.Draft) error { d.Block("1", "no key"); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range get() {
+		if got.List == sub && (got.State != "waiting" || got.Family != "") || got.List != sub && (got.State != "working" || got.Family != "waiting") {
+			t.Errorf("while a sub-agent waits: %+v", got)
+		}
 	}
 }

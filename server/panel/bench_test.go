@@ -37,10 +37,10 @@ func BenchmarkPages(b *testing.B) {
 	for _, n := range []int{10, 100} {
 		lists := plans(b, n)
 		s, err := p.readShelf(b.Context(), lists)
-		if err != nil || len(s.active) != n {
-			b.Fatal(len(s.active), err)
+		if err != nil || len(s.Active) != n {
+			b.Fatal(len(s.Active), err)
 		}
-		page, err := p.listPage(b.Context(), lists, s.active[0].main.List.ID)
+		page, err := p.listPage(b.Context(), lists, s.Active[0].Main.List.ID)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func BenchmarkFragments(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	id := all[0].main.List.ID
+	id := all[0].Main.List.ID
 	before, err := p.listPage(b.Context(), lists, id)
 	if err != nil {
 		b.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -95,33 +96,19 @@ type group struct {
 
 // shelf is the lists there are, sorted by how they stand.
 type shelf struct {
-	now                              time.Time
-	active, left, finished, archived []family
-	past                             []family // all that rest, the last changed first
-	many                             bool     // there are more lists than were read
-	seq                              int64
+	account.Board
+	now  time.Time
+	many bool // there are more lists than were read
+	seq  int64
 }
 
-// sortLists sorts families, which come last changed first.
-func sortLists(all []family, now time.Time) shelf {
-	s := shelf{now: now}
+// sortLists sorts families, of which there may be more than were read.
+func sortLists(all []account.Family, now time.Time) shelf {
+	s := shelf{Board: account.Sort(all, now), now: now}
 	lists := 0
 	for _, f := range all {
-		lists += 1 + len(f.subs)
-		s.seq = max(s.seq, f.seq())
-		switch state := f.state(); {
-		case f.main.Archived:
-			s.archived = append(s.archived, f)
-			continue
-		case !state.Rests():
-			s.active = append(s.active, f)
-			continue
-		case state == todo.LeftOpen:
-			s.left = append(s.left, f)
-		case !f.updated().Before(todo.Midnight(now)):
-			s.finished = append(s.finished, f)
-		}
-		s.past = append(s.past, f)
+		lists += len(f.Lists()) + len(f.Away)
+		s.seq = max(s.seq, f.Seq())
 	}
 	s.many = lists >= maxRead
 	return s
@@ -129,10 +116,7 @@ func sortLists(all []family, now time.Time) shelf {
 
 // of returns the shelf with the lists of one workspace alone.
 func (s shelf) of(workspace string) shelf {
-	only := func(fs []family) []family {
-		return slices.DeleteFunc(slices.Clone(fs), func(f family) bool { return f.main.List.Workspace != workspace })
-	}
-	s.active, s.left, s.finished, s.past, s.archived = only(s.active), only(s.left), only(s.finished), only(s.past), only(s.archived)
+	s.Board = s.Only(func(f account.Family) bool { return f.Main.List.Workspace == workspace })
 	return s
 }
 
@@ -146,16 +130,16 @@ func (p *Panel) readShelf(ctx context.Context, lists todo.Lists) (shelf, error) 
 // nil.
 func frameOf(s shelf, show, query string, workspace *string) frame {
 	f := frame{Show: show, Search: query, AllSeq: s.seq, Beyond: s.many, View: "board",
-		Counts: counts{len(s.active), len(s.left), len(s.finished), len(s.past), len(s.archived)}}
+		Counts: counts{len(s.Active), len(s.Left), len(s.Finished), len(s.Past), len(s.Archived)}}
 	byFolder := make(map[string]int)
 	var folders []string
-	for _, l := range slices.Concat(s.active, s.past) {
-		folder := l.main.List.Workspace
+	for n, l := range slices.Concat(s.Active, s.Past) {
+		folder := l.Main.List.Workspace
 		if _, known := byFolder[folder]; !known {
 			folders = append(folders, folder)
 			byFolder[folder] = 0
 		}
-		if l.active() {
+		if n < len(s.Active) {
 			byFolder[folder]++
 		}
 	}
@@ -195,7 +179,7 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 		page = restPage(s, show)
 	case show == "past", show == "archived":
 		page, err = p.pastPage(r, s, show)
-	case len(s.active)+len(s.past)+len(s.archived) == 0:
+	case len(s.Active)+len(s.Past)+len(s.Archived) == 0:
 		page.frame = frameOf(s, "active", "", nil)
 		page.Head = "Active"
 		page.Version = digest(s)
@@ -216,14 +200,14 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 func activePage(s shelf) boardPage {
 	page := boardPage{frame: frameOf(s, "active", "", nil)}
 	page.Head = "Active"
-	page.Sum = summary(s.active)
+	page.Sum = summary(s.Active)
 	page.Now, page.NowMore = nowList(s)
 	page.Groups = projectGroups(s, cardsOfGroup, rowsOfGroup)
-	if len(s.active) == 0 {
+	if len(s.Active) == 0 {
 		page.Nothing = nothing(s)
 	}
 	page.addRest(s, restRows)
-	if len(s.active) == 0 && len(s.finished) == 0 && len(s.past) > len(s.left) {
+	if len(s.Active) == 0 && len(s.Finished) == 0 && len(s.Past) > len(s.Left) {
 		page.Groups = append(page.Groups, lastDay(s))
 	}
 	return page
@@ -231,13 +215,13 @@ func activePage(s shelf) boardPage {
 
 // addRest adds what was left open and what was finished today.
 func (page *boardPage) addRest(s shelf, limit int) {
-	if len(s.left) > 0 {
-		g := rows(s.left, s.now, limit)
+	if len(s.Left) > 0 {
+		g := rows(s.Left, s.now, limit)
 		g.ID, g.Name, g.Note, g.MoreHref = "left", "Left open", "the agent’s session has ended", "/?show=left"
 		page.Groups = append(page.Groups, g)
 	}
-	if len(s.finished) > 0 {
-		g := rows(s.finished, s.now, limit)
+	if len(s.Finished) > 0 {
+		g := rows(s.Finished, s.now, limit)
 		g.ID, g.Name, g.Note, g.MoreHref, g.Clear = "finished", "Finished today", s.now.Format("Mon 2 Jan"), "/?show=finished", true
 		page.Groups = append(page.Groups, g)
 	}
@@ -245,14 +229,9 @@ func (page *boardPage) addRest(s shelf, limit int) {
 
 // lastDay returns the last day on which something was finished.
 func lastDay(s shelf) group {
-	var of []family
-	for _, f := range s.past {
-		if f.state() == todo.Finished && (len(of) == 0 || todo.Midnight(f.updated()).Equal(todo.Midnight(of[0].updated()))) {
-			of = append(of, f)
-		}
-	}
+	of := account.LastDay(s.Past, s.now)
 	g := rows(of, s.now, restRows)
-	day, date := dayOf(of[0].updated(), s.now)
+	day, date := dayOf(of[0].Updated(), s.now)
 	g.ID, g.Name, g.Note, g.MoreHref = "last", "Finished "+strings.ToLower(day[:1])+day[1:], date, "/?show=past"
 	if day[0] >= '0' && day[0] <= '9' || day != "Yesterday" && day != "Today" {
 		g.Name = "Finished on " + day
@@ -262,27 +241,25 @@ func lastDay(s shelf) group {
 
 // nothing says that no agent works, and which one was the last.
 func nothing(s shelf) string {
-	if len(s.past) == 0 {
+	if len(s.Past) == 0 {
 		return "No agent is working."
 	}
-	last := viewOf(s.past[0], s.now)
+	worked := func(a, b account.Family) int { return a.Worked().Compare(b.Worked()) }
+	last := viewOf(slices.MaxFunc(s.Past, worked), s.now)
 	text := "No agent is working. The last one was " + last.Agent.Name
 	if last.Project != "" {
 		text += " in " + last.Project
 	}
-	day, _ := dayOf(last.Updated, s.now)
+	day, _ := dayOf(last.Since, s.now)
 	if day != "Today" {
 		text += ", " + strings.ToLower(day[:1]) + day[1:]
 	}
-	return text + " at " + last.Updated.In(s.now.Location()).Format("15:04") + "."
+	return text + " at " + last.Since.In(s.now.Location()).Format("15:04") + "."
 }
 
 // summary says how many lists there are and how they stand.
-func summary(active []family) string {
-	n := make(map[todo.State]int)
-	for _, f := range active {
-		n[f.state()]++
-	}
+func summary(active []account.Family) string {
+	n := account.Counts(active)
 	parts := []string{count(len(active), "list")}
 	if len(active) == 0 {
 		return ""
@@ -298,22 +275,10 @@ func summary(active []family) string {
 	return strings.Join(parts, ", ")
 }
 
-// inOrder sorts the lists of a project: those that wait for a person, those that
-// work, those that are idle, and each of these by when it began. So nothing moves
-// because an agent wrote.
-func inOrder(fs []family) []family {
-	fs = slices.Clone(fs)
-	slices.SortStableFunc(fs, func(a, b family) int {
-		return cmp.Or(cmp.Compare(slices.Index(ranks(), a.state()), slices.Index(ranks(), b.state())),
-			b.main.List.Created.Compare(a.main.List.Created), cmp.Compare(a.main.List.ID, b.main.List.ID))
-	})
-	return fs
-}
-
 // nowList returns what working agents do, if there are enough of them.
 func nowList(s shelf) (now []listView, more int) {
-	for _, f := range inOrder(s.active) {
-		if state := f.state(); state == todo.Working || state == todo.Waiting {
+	for _, f := range s.Active {
+		if state := f.State(); state == todo.Working || state == todo.Waiting {
 			now = append(now, viewOf(f, s.now))
 		}
 	}
@@ -327,27 +292,10 @@ func nowList(s shelf) (now []listView, more int) {
 // projectGroups returns the active lists by project, the project with the newest
 // list first.
 func projectGroups(s shelf, cards, rowLimit int) (out []group) {
-	by := make(map[string][]family)
-	newest := make(map[string]time.Time)
-	var folders []string
-	for _, f := range s.active {
-		folder := f.main.List.Workspace
-		if by[folder] == nil {
-			folders = append(folders, folder)
-		}
-		by[folder] = append(by[folder], f)
-		if f.main.List.Created.After(newest[folder]) {
-			newest[folder] = f.main.List.Created
-		}
-	}
-	slices.SortStableFunc(folders, func(a, b string) int { return cmp.Or(newest[b].Compare(newest[a]), cmp.Compare(a, b)) })
 	room, rowRoom := maxCards, maxRows
-	for _, folder := range folders {
-		fs := inOrder(by[folder])
-		g := group{ID: "p-" + fs[0].main.List.ID, Name: projectName(folder), Note: render.Safe(shortPath(folder)), Href: projectHref(folder), Count: count(len(fs), "list"), MoreHref: projectHref(folder)}
-		if len(fs) > 0 {
-			g.Count = strconv.Itoa(len(fs)) + " active"
-		}
+	for _, p := range s.Projects() {
+		fs, folder := p.Families, p.Folder
+		g := group{ID: "p-" + fs[0].Main.List.ID, Name: projectName(folder), Note: render.Safe(shortPath(folder)), Href: projectHref(folder), Count: strconv.Itoa(len(fs)) + " active", MoreHref: projectHref(folder)}
 		n := min(len(fs), cards, room)
 		for _, f := range fs[:n] {
 			g.Cards = append(g.Cards, cardOf(f, s.now))
@@ -367,7 +315,7 @@ func projectGroups(s shelf, cards, rowLimit int) (out []group) {
 }
 
 // rows returns lists that rest as a group, the last changed first.
-func rows(fs []family, now time.Time, limit int) group {
+func rows(fs []account.Family, now time.Time, limit int) group {
 	g := group{Count: strconv.Itoa(len(fs)), More: max(len(fs)-limit, 0)}
 	for _, f := range fs[:min(len(fs), limit)] {
 		g.Rows = append(g.Rows, viewOf(f, now))
@@ -385,12 +333,12 @@ func projectPage(s shelf, workspace string) boardPage {
 	for i := range page.Groups {
 		page.Groups[i].Name, page.Groups[i].Note, page.Groups[i].Href = "Active", "", ""
 	}
-	if len(of.active) == 0 {
+	if len(of.Active) == 0 {
 		page.Nothing = nothing(of)
 	}
 	page.addRest(of, maxRows)
-	if done := slices.DeleteFunc(slices.Clone(of.past), func(f family) bool {
-		return f.state() == todo.LeftOpen || !f.updated().Before(todo.Midnight(s.now))
+	if done := slices.DeleteFunc(slices.Clone(of.Past), func(f account.Family) bool {
+		return f.State() == todo.LeftOpen || !f.Updated().Before(todo.Midnight(s.now))
 	}); len(done) > 0 {
 		g := rows(done, s.now, maxRows)
 		g.ID, g.Name, g.MoreHref = "earlier", "Earlier", "/?show=past"
@@ -404,8 +352,8 @@ func restPage(s shelf, show string) boardPage {
 	page := boardPage{frame: frameOf(s, show, "", nil)}
 	page.Head = map[string]string{"left": "Left open", "finished": "Finished today"}[show]
 	shown := s
-	if shown.finished = nil; show == "finished" {
-		shown.finished, shown.left = s.finished, nil
+	if shown.Finished = nil; show == "finished" {
+		shown.Finished, shown.Left = s.Finished, nil
 	}
 	page.addRest(shown, maxRows)
 	if len(page.Groups) == 0 {

@@ -279,8 +279,8 @@ func (p *Panel) clear(w http.ResponseWriter, r *edge.Request) error {
 			return err
 		}
 		away = true
-		for _, f := range s.finished {
-			ids = append(ids, f.main.List.ID)
+		for _, f := range s.Finished {
+			ids = append(ids, f.Main.List.ID)
 		}
 	}
 	for _, id := range ids {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -131,7 +132,7 @@ func (h *hub) catchUp(ctx context.Context, page *openPage, after int64) error {
 		if err != nil {
 			return err
 		}
-		page.offer(&update{key: "list " + id, id: id, panel: h.panel, family: f, place: f.place(h.panel.config.Now()), person: l.Writer.Person})
+		page.offer(&update{key: "list " + id, id: id, panel: h.panel, family: f, place: placeOf(f, h.panel.config.Now()), person: l.Writer.Person})
 	}
 	return nil
 }
@@ -169,8 +170,9 @@ func (u *update) listChange() listChange {
 	v := cardOf(u.family, u.panel.config.Now())
 	c := listChange{ID: v.ID, Seq: v.Seq, Place: u.place, Say: spoken(v), Title: v.Title, State: v.State, Failed: v.Progress.Failed,
 		At: v.Updated.UnixMilli(), Person: u.person, Archived: v.Archived, Pieces: map[string]string{}}
-	if v.Now != nil && v.State == todo.Waiting {
-		c.Reason = cmp.Or(v.Now.Reason, v.Now.Title)
+	if _, item, ok := u.family.Waits(); ok {
+		awaited := cutItem(itemOf(item, time.Time{}, true))
+		c.Reason = cmp.Or(awaited.Reason, awaited.Title)
 	}
 	for name, id := range map[string]string{"card": "card-", "row": "row-", "nowrow": "now-"} {
 		c.Pieces[id+v.ID] = u.panel.draw(name, v)

@@ -194,7 +194,7 @@ func (p *Panel) history(w http.ResponseWriter, r *edge.Request, id string) error
 	if err != nil {
 		return err
 	}
-	l := f.main
+	l := f.Main
 	r.Lists.Look(l)
 	page := historyPage{listView: viewOf(f, now), Newest: l.Revision, Next: l.Revision + 1, Told: agentOf(l).Name}
 	oldest, err := oldestKept(ctx, r.Lists, l)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/sse"
 )
@@ -41,7 +42,7 @@ type hub struct {
 type place struct {
 	text string
 	seq  int64
-	thin family // its items have a status and nothing else
+	thin account.Family // its items have a status and nothing else
 }
 
 const (
@@ -134,7 +135,7 @@ func (h *hub) start(ctx context.Context) error {
 	h.places = make(map[string]place)
 	h.drawn = make(map[string]*drawnPage)
 	for _, f := range all {
-		h.places[f.main.List.ID] = h.placeOf(f)
+		h.places[f.Main.List.ID] = h.remember(f)
 	}
 	running, stop := context.WithCancel(context.Background())
 	h.stop, h.stopped = stop, make(chan struct{})
@@ -267,7 +268,7 @@ func (h *hub) send(ctx context.Context, id string, person bool) error {
 	if gone {
 		delete(h.places, id)
 	} else {
-		h.places[id] = h.placeOf(f)
+		h.places[id] = h.remember(f)
 	}
 	u := &update{key: "list " + id, id: id, panel: h.panel, family: f, gone: gone, person: person, place: h.places[id].text}
 	for page := range h.pages {
@@ -334,9 +335,9 @@ func (h *hub) presence(ctx context.Context) error {
 	var all []todo.Snapshot
 	thin := make(map[string]place)
 	for id, p := range h.places {
-		if len(p.thin.main.Items) > 0 || len(p.thin.subs) > 0 {
+		if len(p.thin.Main.Items) > 0 || len(p.thin.Subs) > 0 {
 			thin[id] = p
-			all = append(all, p.thin.lists()...)
+			all = append(all, p.thin.Lists()...)
 		}
 	}
 	h.mu.Unlock()
@@ -345,8 +346,8 @@ func (h *hub) presence(ctx context.Context) error {
 		return err
 	}
 	for id, p := range thin {
-		p.thin.states = states
-		if p.thin.place(h.panel.config.Now()) == p.text {
+		p.thin.States = states
+		if placeOf(p.thin, h.panel.config.Now()) == p.text {
 			continue
 		}
 		if err := h.send(ctx, id, false); err != nil {
@@ -356,17 +357,17 @@ func (h *hub) presence(ctx context.Context) error {
 	return nil
 }
 
-// placeOf returns where a family stands. What may change its state without a
+// remember returns where a family stands. What may change its state without a
 // write is kept of lists that are open.
-func (h *hub) placeOf(f family) place {
+func (h *hub) remember(f account.Family) place {
 	now := h.panel.config.Now()
-	p := place{text: f.place(now), seq: f.seq()}
-	p.thin.main = thin(f.main)
-	for _, s := range f.subs {
-		p.thin.subs = append(p.thin.subs, thin(s))
+	p := place{text: placeOf(f, now), seq: f.Seq()}
+	p.thin.Main = thin(f.Main)
+	for _, s := range f.Subs {
+		p.thin.Subs = append(p.thin.Subs, thin(s))
 	}
-	if f.state() == todo.Finished || f.main.Archived {
-		p.thin.main.Items, p.thin.subs = nil, nil
+	if f.State() == todo.Finished || f.Main.Archived {
+		p.thin.Main.Items, p.thin.Subs = nil, nil
 	}
 	return p
 }
@@ -393,8 +394,8 @@ func (h *hub) digest() string {
 // digest is that of the lists of a page; see [hub.digest].
 func digest(s shelf) string {
 	var places []string
-	for _, f := range slices.Concat(s.active, s.past, s.archived) {
-		places = append(places, f.main.List.ID+f.place(s.now))
+	for _, f := range slices.Concat(s.Active, s.Past, s.Archived) {
+		places = append(places, f.Main.List.ID+placeOf(f, s.now))
 	}
 	return digestOf(places)
 }
@@ -437,7 +438,7 @@ type update struct {
 	key    string // updates with the same key replace each other
 	id     string
 	panel  *Panel
-	family family
+	family account.Family
 	place  string
 	gone   bool
 	person bool // a person wrote
@@ -450,5 +451,5 @@ func (u *update) events() []sse.Event {
 	if u.key == "page "+u.id {
 		return []sse.Event{{Name: "page", Data: u.pageChange()}}
 	}
-	return []sse.Event{{ID: u.family.seq(), Name: "list", Data: u.listChange()}}
+	return []sse.Event{{ID: u.family.Seq(), Name: "list", Data: u.listChange()}}
 }

@@ -224,6 +224,36 @@ func TestPanelSendsWhatDiffers(t *testing.T) {
 	}
 }
 
+// What a person does to an idle list does not make its agent work: the list stands
+// idle, and has done so for as long as before.
+func TestPanelRenamedListStaysIdle(t *testing.T) {
+	store := memory.New()
+	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
+	earlier := todo.NewBoard(store, todo.WithClock(func() time.Time { return time.Now().Add(-20 * time.Minute) }))
+	defer earlier.Close()
+	out, err := earlier.As("").Apply(t.Context(), todo.Write{
+		Target: todo.Target{Conversation: todo.Conversation{Key: "process:a"}}, Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := out.After.List.ID
+	stream, _ := follow(t, web.URL+"/panel/events")
+	if status, _, body := servertest.Post(t, web.URL+"/lists/"+id+"/edit", `{"do":"rename","text":"Renamed"}`); status != 200 {
+		t.Fatal(status, body)
+	}
+	idle := func(html string) bool {
+		return strings.Contains(html, "Renamed") && strings.Contains(html, ">Idle<") && strings.Contains(html, "data-ago>20\u202fm ago<")
+	}
+	if d := nextDrawn(t, stream); d.State != "idle" || !idle(d.Pieces["card-"+id]) {
+		t.Errorf("sent: %+v", d)
+	}
+	for _, url := range []string{web.URL, web.URL + "/lists/" + id} {
+		if html := page(t, url); !idle(html) {
+			t.Errorf("%s: %s", url, html)
+		}
+	}
+}
+
 // Two chats that share a connection without a session do not leave each other's
 // list behind by writing in turn.
 func TestPanelSharedConnection(t *testing.T) {

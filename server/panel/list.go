@@ -3,14 +3,13 @@ package panel
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -82,7 +81,7 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	r.Lists.Look(f.main)
+	r.Lists.Look(f.Main)
 	page, err := p.pageOf(r.Context(), r.Lists, f)
 	if err != nil {
 		return err
@@ -147,25 +146,25 @@ func (p *Panel) listPage(ctx context.Context, lists todo.Lists, id string) (list
 }
 
 // pageOf returns the content of the page of lists that were read.
-func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f family) (page listPage, err error) {
+func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Family) (page listPage, err error) {
 	now := p.config.Now()
-	page = listPage{listView: viewOf(f, now), Adding: len(f.main.Items) < todo.MaxItems && !f.main.List.Mirrored}
+	page = listPage{listView: viewOf(f, now), Adding: len(f.Main.Items) < todo.MaxItems && !f.Main.List.Mirrored}
 	if page.Unseen, err = unseenOf(ctx, lists, f); err != nil {
 		return page, err
 	}
-	rests := f.states[f.main.List.ID].Rests()
-	for _, i := range f.main.Items {
+	rests := f.States[f.Main.List.ID].Rests()
+	for _, i := range f.Main.Items {
 		v := itemOf(i, now, rests)
 		v.Yours, v.Fixed = page.Unseen.marks[i.ID], page.Mirrored
-		v.Reason = cmp.Or(v.Reason, render.Work(f.main, i))
+		v.Reason = cmp.Or(v.Reason, render.Work(f.Main, i))
 		page.AllItems = append(page.AllItems, v)
 	}
-	page.fold(f.main.Items)
-	for _, s := range f.subs {
-		page.SubItems = append(page.SubItems, subItemsOf(s, f.states[s.List.ID], now))
+	page.fold(f.Main.Items)
+	for _, s := range f.Subs {
+		page.SubItems = append(page.SubItems, subItemsOf(s, f.States[s.List.ID], now))
 	}
-	page.Facts = factsOf(f.main, now)
-	page.Log, err = p.log(ctx, lists, f.main, f.main.Revision)
+	page.Facts = factsOf(f.Main, now)
+	page.Log, err = p.log(ctx, lists, f.Main, f.Main.Revision)
 	page.Version = fmt.Sprint(page.Seq, ".", page.State, ".", page.Unseen.Since)
 	return page, err
 }
@@ -235,29 +234,11 @@ func factsOf(l todo.Snapshot, now time.Time) (facts []fact) {
 }
 
 // unseenOf returns what people changed on a list since its agent last saw it.
-func unseenOf(ctx context.Context, lists todo.Lists, f family) (unseen, error) {
-	l := f.main
-	u := unseen{Agent: agentOf(l).Name, ComesBack: f.states[l.List.ID].Rests(), Since: l.Revision}
-	if !l.Writer.Person || l.Archived {
-		return u, nil
-	}
-	holders, err := lists.Holders(ctx, l)
-	if err != nil {
-		return u, fmt.Errorf("find what the agent has seen: %w", err)
-	}
-	u.Since = 0
-	for _, h := range holders {
-		u.Since = max(u.Since, h.Seen)
-	}
-	if u.Since == 0 || u.Since >= l.Revision {
-		return u, nil
-	}
-	before, err := lists.Load(ctx, l.List.ID, u.Since)
-	if errors.Is(err, todo.ErrNotFound) {
-		return u, nil // no longer kept
-	}
-	u.marks = make(map[string]string)
-	for _, d := range todo.Diff(before, l) {
+func unseenOf(ctx context.Context, lists todo.Lists, f account.Family) (unseen, error) {
+	u := unseen{Agent: agentOf(f.Main).Name, ComesBack: f.States[f.Main.List.ID].Rests(), marks: make(map[string]string)}
+	saw, err := lists.Saw(ctx, f.Main)
+	u.Since = saw.Revision
+	for _, d := range todo.Diff(saw, f.Main) {
 		u.N++
 		if d.Kind != todo.Removed {
 			u.marks[d.After.ID] = "you " + yourDeed(d)
@@ -271,7 +252,7 @@ func yourDeed(d todo.Difference) string {
 	switch words := deeds(d); {
 	case words[0] == string(todo.Completed):
 		return "ticked"
-	case slices.Contains([]string{"edited"}, words[0]):
+	case words[0] == "edited":
 		return "changed"
 	default:
 		return words[0]

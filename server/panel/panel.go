@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/asset"
 	"todo-mcp/server/edge"
@@ -126,7 +127,7 @@ func (p *Panel) functions() template.FuncMap {
 		"stamp":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"has":       func(t time.Time) bool { return !t.IsZero() },
 		"plus":      func(a, b int) int { return a + b },
-		"longAfter": longAfter.Milliseconds,
+		"longAfter": account.LongAfter.Milliseconds,
 		"maxText":   func() int { return todo.MaxText },
 		"maxTitle":  func() int { return todo.MaxTitle },
 		"dict":      func(a string, b any) map[string]any { return map[string]any{a: b} },

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -22,7 +23,7 @@ const (
 
 // walked are lists found from the newest backwards.
 type walked struct {
-	found  []family
+	found  []account.Family
 	before int64 // where the next page begins; 0 at the end
 	looked int
 }
@@ -46,7 +47,7 @@ func walk(ctx context.Context, lists todo.Lists, before int64, keep func(todo.Sn
 			if !keep(l, states[l.List.ID]) {
 				continue
 			}
-			w.found = append(w.found, family{main: l, states: states})
+			w.found = append(w.found, account.Of(l, nil, states))
 			if len(w.found) == pastRows {
 				return w, nil
 			}
@@ -84,18 +85,18 @@ func olderLink(r *edge.Request, w walked) string {
 // ones.
 func (p *Panel) pastPage(r *edge.Request, s shelf, show string) (boardPage, error) {
 	page := boardPage{frame: frameOf(s, show, "", nil)}
-	n := s.past
+	n := s.Past
 	page.Head = "Past lists"
 	if show == "archived" {
-		page.Head, n = "Archived", s.archived
+		page.Head, n = "Archived", s.Archived
 	}
 	page.Sum = count(len(n), "list") + ", newest first"
 	if s.many {
 		page.Sum = fmt.Sprintf("more than %d lists, newest first", len(n))
 	}
 	busy := make(map[string]bool)
-	for _, f := range s.active {
-		busy[f.main.List.ID] = true
+	for _, f := range s.Active {
+		busy[f.Main.List.ID] = true
 	}
 	w, err := walk(r.Context(), r.Lists, beforeOf(r), func(l todo.Snapshot, state todo.State) bool {
 		return l.List.Parent == "" && l.Archived == (show == "archived") && !busy[l.List.ID]
@@ -109,15 +110,15 @@ func (p *Panel) pastPage(r *edge.Request, s shelf, show string) (boardPage, erro
 }
 
 // byDay returns lists as groups of rows, one for each day.
-func byDay(fs []family, s shelf, query string) (out []group) {
+func byDay(fs []account.Family, s shelf, query string) (out []group) {
 	for _, f := range fs {
-		day, date := dayOf(f.updated(), s.now)
+		day, date := dayOf(f.Updated(), s.now)
 		if len(out) == 0 || out[len(out)-1].Name != day {
-			out = append(out, group{ID: "d-" + f.main.List.ID, Name: day, Note: date})
+			out = append(out, group{ID: "d-" + f.Main.List.ID, Name: day, Note: date})
 		}
 		g := &out[len(out)-1]
 		v := viewOf(f, s.now)
-		v.Query, v.Match = query, matchOf(f.main, query)
+		v.Query, v.Match = query, matchOf(f.Main, query)
 		g.Rows = append(g.Rows, v)
 		g.Count = strconv.Itoa(len(g.Rows))
 	}

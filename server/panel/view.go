@@ -1,19 +1,16 @@
 package panel
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
-
-// longAfter is how long an item may be in progress before its time is marked.
-const longAfter = 20 * time.Minute
 
 const (
 	// maxRead is how many lists the first page reads, the last changed first.
@@ -29,120 +26,33 @@ const (
 	subsOnCard = 3
 )
 
-// family is a main list and the lists of its sub-agents that are not archived,
-// with how they stand.
-type family struct {
-	main   todo.Snapshot
-	subs   []todo.Snapshot
-	states map[string]todo.State // by list id
-}
-
-// families returns the families of the main lists among these, in their order.
-func families(lists []todo.Snapshot) (out []family) {
-	subs := make(map[string][]todo.Snapshot)
-	for _, l := range lists {
-		if l.List.Parent != "" {
-			subs[l.List.Parent] = append(subs[l.List.Parent], l)
-		}
-	}
-	for _, l := range lists {
-		if l.List.Parent == "" {
-			out = append(out, newFamily(l, subs[l.List.ID]))
-		}
-	}
-	return out
-}
-
-func newFamily(main todo.Snapshot, subs []todo.Snapshot) family {
-	subs = slices.DeleteFunc(slices.Clone(subs), func(s todo.Snapshot) bool { return s.Archived })
-	slices.SortStableFunc(subs, func(a, b todo.Snapshot) int { return a.List.Created.Compare(b.List.Created) })
-	return family{main: main, subs: subs}
-}
-
-func (f family) lists() []todo.Snapshot { return append([]todo.Snapshot{f.main}, f.subs...) }
-
 // readFamily reads a main list with its sub-agents' lists and how they stand.
-func readFamily(ctx context.Context, lists todo.Lists, id string) (family, error) {
+func readFamily(ctx context.Context, lists todo.Lists, id string) (account.Family, error) {
 	main, err := lists.Load(ctx, id, 0)
 	if err != nil {
-		return family{}, err
+		return account.Family{}, err
 	}
-	subs, err := lists.Find(ctx, todo.Query{Parent: id})
-	if err != nil {
-		return family{}, err
-	}
-	f := newFamily(main, subs)
-	f.states, err = lists.States(ctx, f.lists()...)
-	return f, err
+	subs, states, err := lists.Together(ctx, main)
+	return account.Of(main, subs, states), err
 }
 
 // readFamilies reads the families of the lists that changed last, and how they
 // stand.
-func readFamilies(ctx context.Context, lists todo.Lists) ([]family, error) {
+func readFamilies(ctx context.Context, lists todo.Lists) ([]account.Family, error) {
 	read, err := lists.Find(ctx, todo.Query{Limit: maxRead})
 	if err != nil {
 		return nil, err
 	}
 	states, err := lists.States(ctx, read...)
-	if err != nil {
-		return nil, err
-	}
-	all := families(read)
-	for i := range all {
-		all[i].states = states
-	}
-	return all, nil
+	// A list whose main list was not read is on that list's page alone.
+	return slices.DeleteFunc(account.Families(read, states), func(f account.Family) bool { return f.Main.List.Parent != "" }), err
 }
 
-// ranks orders the states of lists that belong together: the first one is that
-// of them all.
-func ranks() []todo.State {
-	return []todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Finished}
-}
-
-// state returns how the lists stand together. A list without items says nothing
-// beside others that have some.
-func (f family) state() todo.State {
-	if f.main.Archived {
-		return f.states[f.main.List.ID]
-	}
-	worst := len(ranks()) - 1
-	some := slices.ContainsFunc(f.lists(), func(s todo.Snapshot) bool { return len(s.Items) > 0 })
-	for _, l := range f.lists() {
-		if len(l.Items) == 0 && some {
-			continue
-		}
-		worst = min(worst, max(slices.Index(ranks(), f.states[l.List.ID]), 0))
-	}
-	return ranks()[worst]
-}
-
-// active reports whether an agent works on the lists, or waits.
-func (f family) active() bool { return !f.main.Archived && !f.state().Rests() }
-
-func (f family) seq() int64 {
-	seq := f.main.Seq
-	for _, s := range f.subs {
-		seq = max(seq, s.Seq)
-	}
-	return seq
-}
-
-func (f family) updated() time.Time {
-	at := f.main.Updated
-	for _, s := range f.subs {
-		if s.Updated.After(at) {
-			at = s.Updated
-		}
-	}
-	return at
-}
-
-// place says where the lists stand on the board. While it is the same, nothing
+// placeOf says where the lists stand on the board. While it is the same, nothing
 // moves.
-func (f family) place(now time.Time) string {
-	today := f.state() == todo.Finished && !f.updated().Before(todo.Midnight(now))
-	return digestOf([]string{fmt.Sprint(f.state(), f.main.Archived, today, f.main.List.Workspace)})
+func placeOf(f account.Family, now time.Time) string {
+	today := f.State() == todo.Finished && !f.Updated().Before(todo.Midnight(now))
+	return digestOf([]string{fmt.Sprint(f.State(), f.Main.Archived, today, f.Main.List.Workspace)})
 }
 
 // listView is the data with which a list is drawn. Its texts are safe to show
@@ -156,7 +66,7 @@ type listView struct {
 	Place            string
 	Seq, Revision    int64
 	Created          time.Time
-	Updated          time.Time
+	Updated, Since   time.Time // changed, and as [account.Family.Since]
 	Progress         todo.Progress
 	Now              *itemView // in progress, or blocked while the agent waits
 	Items            []itemView
@@ -225,35 +135,24 @@ func (v listView) MatchParts() []part { return marked(v.Match, v.Query) }
 func (v listView) Percent() int { return v.Progress.Percent() }
 
 // viewOf returns the view of a family without its items.
-func viewOf(f family, now time.Time) listView {
-	l := f.main
+func viewOf(f account.Family, now time.Time) listView {
+	l := f.Main
 	v := listView{
 		ID: l.List.ID, Title: render.Safe(todo.Cut(l.Title(), maxShown)), Project: render.Safe(l.List.Project()), Path: render.Safe(shortPath(l.List.Workspace)),
-		Folder: l.List.Workspace, Agent: agentOf(l), State: f.state(), Place: f.place(now), Seq: f.seq(), Revision: l.Revision,
-		Created: l.List.Created, Updated: f.updated(), Progress: l.Progress(), Archived: l.Archived, Mirrored: l.List.Mirrored,
+		Folder: l.List.Workspace, Agent: agentOf(l), State: f.State(), Place: placeOf(f, now), Seq: f.Seq(), Revision: l.Revision,
+		Created: l.List.Created, Updated: f.Updated(), Since: f.Since(), Progress: f.Progress(), Archived: l.Archived, Mirrored: l.List.Mirrored,
 	}
-	if len(l.Items) == 0 { // the work is all with sub-agents
-		for _, s := range f.subs {
-			v.Progress = v.Progress.Plus(s.Progress())
-		}
+	for _, s := range f.Subs[:min(len(f.Subs), subsOnCard)] {
+		v.Subs = append(v.Subs, subOf(s, f.States[s.List.ID]))
 	}
-	for _, s := range f.subs[:min(len(f.subs), subsOnCard)] {
-		v.Subs = append(v.Subs, subOf(s, f.states[s.List.ID]))
-	}
-	v.MoreSubs = len(f.subs) - len(v.Subs)
+	v.MoreSubs = len(f.Subs) - len(v.Subs)
 	v.Now = nowOf(f, now)
 	v.Stopped = stoppedAt(l)
 	return v
 }
 
-// agentOf returns the agent whose list it is: a person who edits it does not take
-// it over.
-func agentOf(l todo.Snapshot) render.Agent {
-	if l.Writer.Person {
-		return render.AgentOf(l.List.Client)
-	}
-	return render.AgentOf(cmp.Or(l.Writer.Client, l.List.Client))
-}
+// agentOf returns the agent whose list it is.
+func agentOf(l todo.Snapshot) render.Agent { return render.AgentOf(account.Client(l)) }
 
 func subOf(s todo.Snapshot, state todo.State) subView {
 	v := subView{ID: s.List.ID, Name: render.Safe(todo.Cut(s.List.Agent, 60)), Progress: s.Progress(), State: state}
@@ -265,14 +164,11 @@ func subOf(s todo.Snapshot, state todo.State) subView {
 
 // nowOf returns the item that the agent works at, or the one for which it waits;
 // nil when there is none.
-func nowOf(f family, now time.Time) *itemView {
-	rests := f.states[f.main.List.ID].Rests()
-	item, ok := f.main.Current()
-	if !ok && f.state() == todo.Waiting {
-		i := slices.IndexFunc(f.main.Items, func(i todo.Item) bool { return i.Status == todo.Blocked })
-		if ok = i >= 0; ok {
-			item = f.main.Items[i]
-		}
+func nowOf(f account.Family, now time.Time) *itemView {
+	rests := f.States[f.Main.List.ID].Rests()
+	item, ok := f.Main.Current()
+	if list, awaited, waits := f.Waits(); !ok && waits && list.List.ID == f.Main.List.ID {
+		item, ok = awaited, true
 	}
 	if !ok || rests {
 		return nil
@@ -309,7 +205,7 @@ func itemOf(i todo.Item, now time.Time, rests bool) itemView {
 	v.Word = statusWord(todo.Status(v.Status))
 	if i.Status == todo.InProgress && !rests {
 		v.Started = i.Started
-		v.Long = !i.Started.IsZero() && now.Sub(i.Started) > longAfter
+		v.Long = !i.Started.IsZero() && now.Sub(i.Started) > account.LongAfter
 	}
 	if !i.Started.IsZero() && !i.Ended.IsZero() {
 		v.Took = took(i.Ended.Sub(i.Started))
@@ -325,9 +221,9 @@ func cutItem(v itemView) itemView {
 
 // cardOf returns the view of a family with the items that its card shows: the
 // present first, then what went wrong, then what comes next.
-func cardOf(f family, now time.Time) listView {
+func cardOf(f account.Family, now time.Time) listView {
 	v := viewOf(f, now)
-	rests := f.states[f.main.List.ID].Rests()
+	rests := f.States[f.Main.List.ID].Rests()
 	var also, trouble, next []itemView
 	left := 0
 	take := func(to *[]itemView, item itemView, limit int, open bool) {
@@ -337,7 +233,7 @@ func cardOf(f family, now time.Time) listView {
 			left++
 		}
 	}
-	for _, i := range f.main.Items {
+	for _, i := range f.Main.Items {
 		switch item := cutItem(itemOf(i, now, rests)); {
 		case v.Now != nil && i.ID == v.Now.ID:
 		case i.Status == todo.InProgress:

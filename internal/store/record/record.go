@@ -28,6 +28,7 @@ type body struct {
 	Parts     []part         `json:"parts,omitzero"`
 	LastID    int            `json:"last_id"`
 	Updated   time.Time      `json:"updated"`
+	Worked    time.Time      `json:"worked,omitzero"` // Updated, where an agent wrote
 	Title     string         `json:"title,omitempty"`
 	Archived  bool           `json:"archived,omitempty"`
 	Deleted   bool           `json:"deleted,omitempty"`
@@ -37,8 +38,12 @@ type body struct {
 }
 
 func bodyOf(s todo.Snapshot) body {
-	return body{Revision: s.Revision, LastID: s.LastID, Updated: s.Updated, Title: s.GivenTitle, Archived: s.Archived,
+	b := body{Revision: s.Revision, LastID: s.LastID, Updated: s.Updated, Title: s.GivenTitle, Archived: s.Archived,
 		Deleted: s.Deleted, Writer: s.Writer, Operation: s.Operation, Report: s.Report}
+	if s.Writer.Person || !s.Worked.Equal(s.Updated) {
+		b.Worked = s.Worked
+	}
+	return b
 }
 
 // Body encodes everything of a snapshot except its List and Seq. Nil Items are
@@ -95,8 +100,11 @@ func Snapshot(bodyData, listData []byte, base []todo.Item, seq int64) (todo.Snap
 	if err != nil {
 		return todo.Snapshot{}, fmt.Errorf("record %d: %w: %w", seq, todo.ErrCorrupt, err)
 	}
+	if !b.Writer.Person && b.Worked.IsZero() { // it is the same, or an earlier version wrote it
+		b.Worked = b.Updated
+	}
 	return todo.Snapshot{List: l, Revision: b.Revision, Items: b.Items, LastID: b.LastID,
-		Updated: b.Updated, GivenTitle: b.Title, Archived: b.Archived, Deleted: b.Deleted, Writer: b.Writer, Operation: b.Operation, Report: b.Report, Seq: seq}, nil
+		Updated: b.Updated, Worked: b.Worked, GivenTitle: b.Title, Archived: b.Archived, Deleted: b.Deleted, Writer: b.Writer, Operation: b.Operation, Report: b.Report, Seq: seq}, nil
 }
 
 // part is one or more items of a list: N items of the base from index From on; or

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ func fullSnapshot() todo.Snapshot {
 	return todo.Snapshot{
 		List: todo.List{ID: "abc", Principal: "p", Conversation: "session:x", Client: "claude-code",
 			Name: "release", ParentConversation: "session:main", Parent: "main", Agent: "searcher", Workspace: "/work/app", Mirrored: true, First: "Write 発布", Created: at},
-		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at, GivenTitle: "Ship it", Archived: true, Deleted: true,
+		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at, Worked: at.Add(-time.Hour), GivenTitle: "Ship it", Archived: true, Deleted: true,
 		Writer:    todo.Writer{Client: "claude-code", Variant: "TodoWrite", Agent: "searcher", Person: true, Process: "p1"},
 		Operation: todo.Operation{ID: "op", Digest: "d"},
 		Report: todo.Report{Dropped: []todo.Item{item}, Notes: []string{"a note"},
@@ -64,5 +65,34 @@ func TestStoredRow(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the decoded snapshot differs (-want +got):\n%s", diff)
+	}
+}
+
+// When an agent worked is stored beside a person's revision alone: of an agent's own,
+// also of one that an earlier version stored, it is when it was written.
+func TestWorked(t *testing.T) {
+	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	for name, want := range map[string]todo.Snapshot{
+		"an agent's":                       {Updated: at, Worked: at},
+		"a person's":                       {Updated: at, Worked: at.Add(-time.Hour), Writer: todo.Writer{Person: true}},
+		"a person's at the same time":      {Updated: at, Worked: at, Writer: todo.Writer{Person: true}},
+		"a person's where no agent worked": {Updated: at, Writer: todo.Writer{Person: true}},
+	} {
+		want.Items = []todo.Item{}
+		body, err := record.Body(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := record.Snapshot(body, []byte(`{}`), nil, 0)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)
+		}
+		if stored := strings.Contains(string(body), "worked"); stored != (want.Writer.Person && !want.Worked.IsZero()) {
+			t.Errorf("%s is stored as %s", name, body)
+		}
+	}
+	old, err := record.Snapshot([]byte(`{"revision":1,"items":[],"last_id":1,"updated":"2026-11-20T09:00:00Z"}`), []byte(`{}`), nil, 0)
+	if err != nil || !old.Worked.Equal(at) {
+		t.Errorf("of an earlier version: %s, %v", old.Worked, err)
 	}
 }

@@ -71,7 +71,7 @@ var baseTime = time.Date(2026, 11, 20, 9, 0, 0, 123456789, time.UTC)
 func list(id, workspace string, n int64) todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: id, Conversation: "c", Client: "c", Created: baseTime, Workspace: workspace, Name: "näme", Mirrored: true, First: "first"},
-		Revision: n, Items: []todo.Item{}, LastID: int(n), Updated: baseTime.Add(time.Duration(n) * time.Second),
+		Revision: n, Items: []todo.Item{}, LastID: int(n), Updated: baseTime.Add(time.Duration(n) * time.Second), Worked: baseTime,
 		Writer: todo.Writer{Client: "c", Variant: "v", Agent: "a", User: "u", Person: true, Process: "p"},
 		Report: todo.Report{Notes: []string{"a note"}, Dropped: []todo.Item{{ID: "9", Text: "gone", Status: todo.Pending}}},
 	}

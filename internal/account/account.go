@@ -1,0 +1,198 @@
+// Package account is the one account of lists for people: which lists belong
+// together, how they stand, in which part of the board they are and in which order,
+// who waits for a person, and what an agent has not seen. Whoever shows lists takes
+// this from here, so that all of them say the same of one list.
+//
+// It is pure. It is given snapshots, and what a snapshot does not tell: how each list
+// stands ([todo.Lists.States]) and what people changed ([todo.Lists.Unseen]).
+package account
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// LongAfter is how long an item may be in progress before its time is marked.
+const LongAfter = 20 * time.Minute
+
+// Family is a main list with the lists of its sub-agents.
+type Family struct {
+	Main   todo.Snapshot
+	Subs   []todo.Snapshot       // those that are not archived, the oldest first
+	Away   []todo.Snapshot       // the archived ones
+	States map[string]todo.State // how each list stands for itself, by id
+}
+
+// Of returns a main list with its sub-agents' lists as a family.
+func Of(main todo.Snapshot, subs []todo.Snapshot, states map[string]todo.State) Family {
+	f := Family{Main: main, States: states}
+	for _, s := range subs {
+		if s.Archived {
+			f.Away = append(f.Away, s)
+		} else {
+			f.Subs = append(f.Subs, s)
+		}
+	}
+	slices.SortStableFunc(f.Subs, func(a, b todo.Snapshot) int {
+		return cmp.Or(Begun(a).Compare(Begun(b)), cmp.Compare(a.List.Agent, b.List.Agent), cmp.Compare(a.List.ID, b.List.ID))
+	})
+	return f
+}
+
+// Families returns the families of lists, in the order of their main lists. A
+// sub-agent's list whose main list is not among them, or is no main list, stands for
+// itself.
+func Families(lists []todo.Snapshot, states map[string]todo.State) (out []Family) {
+	parents := make(map[string]string, len(lists))
+	for i := range lists {
+		parents[lists[i].List.ID] = lists[i].List.Parent
+	}
+	subs := make(map[string][]todo.Snapshot)
+	isSub := func(l todo.List) bool {
+		above, ok := parents[l.Parent]
+		_, beyond := parents[above]
+		return ok && !beyond
+	}
+	for _, l := range lists {
+		if isSub(l.List) {
+			subs[l.List.Parent] = append(subs[l.List.Parent], l)
+		}
+	}
+	for _, l := range lists {
+		if !isSub(l.List) {
+			out = append(out, Of(l, subs[l.List.ID], states))
+		}
+	}
+	return out
+}
+
+// Lists returns the main list and then the sub-agents' lists that are not archived.
+func (f *Family) Lists() []todo.Snapshot { return append([]todo.Snapshot{f.Main}, f.Subs...) }
+
+// ranks orders the states: the first one that a list of a family has is the family's.
+func ranks() []todo.State {
+	return []todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Finished}
+}
+
+// Rank orders lists by how they stand: who waits for a person first, and what is
+// finished last.
+func Rank(s todo.State) int { return slices.Index(ranks(), s) }
+
+// State returns how the lists stand together. A list without items says nothing
+// beside others that have some, and nothing does beside a main list that was put
+// away.
+func (f *Family) State() todo.State {
+	own := f.States[f.Main.List.ID]
+	if f.Main.Archived || len(f.Subs) == 0 {
+		return own
+	}
+	var state todo.State
+	some := slices.ContainsFunc(f.Lists(), func(s todo.Snapshot) bool { return len(s.Items) > 0 })
+	for _, l := range f.Lists() {
+		if s := f.States[l.List.ID]; (len(l.Items) > 0 || !some) && (state == "" || Rank(s) < Rank(state)) {
+			state = s
+		}
+	}
+	return state
+}
+
+// Waits returns the list whose agent waits for a person, and the item for which it
+// does; ok is false when none waits.
+func (f *Family) Waits() (list todo.Snapshot, item todo.Item, ok bool) {
+	if f.State() != todo.Waiting {
+		return list, item, false
+	}
+	for _, l := range f.Lists() {
+		i := slices.IndexFunc(l.Items, func(i todo.Item) bool { return i.Status == todo.Blocked })
+		if f.States[l.List.ID] == todo.Waiting && i >= 0 {
+			return l, l.Items[i], true
+		}
+	}
+	return list, item, false
+}
+
+// Seq returns the highest Seq of the lists.
+func (f *Family) Seq() int64 {
+	seq := f.Main.Seq
+	for i := range f.Subs {
+		seq = max(seq, f.Subs[i].Seq)
+	}
+	return seq
+}
+
+// Updated returns when the last of the lists changed.
+func (f *Family) Updated() time.Time {
+	at := f.Main.Updated
+	for i := range f.Subs {
+		if f.Subs[i].Updated.After(at) {
+			at = f.Subs[i].Updated
+		}
+	}
+	return at
+}
+
+// Worked returns when the last of the agents wrote; zero when none did, or when it is
+// not known.
+func (f *Family) Worked() time.Time {
+	at := f.Main.Worked
+	for i := range f.Subs {
+		if f.Subs[i].Worked.After(at) {
+			at = f.Subs[i].Worked
+		}
+	}
+	return at
+}
+
+// Since returns since when the lists stand as they do, as people count it: since an
+// agent wrote, as far as that is known, and what is finished, since it changed. What a
+// person does is no sign of an agent.
+func (f *Family) Since() time.Time {
+	if at := f.Worked(); !at.IsZero() && f.State() != todo.Finished {
+		return at
+	}
+	return f.Updated()
+}
+
+// Progress returns how far the main list has come; without items of its own, its
+// sub-agents do all the work.
+func (f *Family) Progress() todo.Progress {
+	p := f.Main.Progress()
+	if len(f.Main.Items) == 0 {
+		for _, s := range f.Subs {
+			p = p.Plus(s.Progress())
+		}
+	}
+	return p
+}
+
+// Begun returns when a list began; as far as its items tell, where the list does not
+// say it.
+func Begun(s todo.Snapshot) time.Time {
+	first := s.List.Created
+	for _, i := range s.Items {
+		if s.List.Created.IsZero() && !i.Created.IsZero() && (first.IsZero() || i.Created.Before(first)) {
+			first = i.Created
+		}
+	}
+	return first
+}
+
+// Client returns the client whose agent works on a list, as it names itself; empty
+// when unknown. A person who edits the list does not take it over.
+func Client(s todo.Snapshot) string {
+	if s.Writer.Person {
+		return s.List.Client
+	}
+	return cmp.Or(s.Writer.Client, s.List.Client)
+}
+
+// Unseen returns the ids of the items that people changed, removed ones among them.
+func Unseen(changes []todo.Difference) (ids []string) {
+	for _, d := range changes {
+		ids = append(ids, cmp.Or(d.After.ID, d.Before.ID))
+	}
+	return ids
+}

@@ -1,0 +1,181 @@
+package account_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/account"
+	"todo-mcp/internal/todo"
+)
+
+func noon() time.Time { return time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC) }
+
+// list returns a list that began and changed a number of hours before noon. Its id
+// says whose it is: "main/sub" is a sub-agent's. Each word is an item's status.
+func list(id string, hours int, statuses string) todo.Snapshot {
+	at := noon().Add(-time.Duration(hours) * time.Hour)
+	s := todo.Snapshot{List: todo.List{ID: id, Created: at, Workspace: "/src/app"}, Revision: 1, Updated: at, Seq: int64(1000 - hours)}
+	if parent, agent, ok := strings.Cut(id, "/"); ok {
+		s.List.Parent, s.List.Agent = parent, agent
+	}
+	for i, status := range strings.Fields(statuses) {
+		s.Items = append(s.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: id + " " + status, Status: todo.Status(status)})
+	}
+	return s
+}
+
+// states returns the states of lists from "id: state, …".
+func states(text string) map[string]todo.State {
+	out := make(map[string]todo.State)
+	for _, one := range strings.Split(text, ", ") {
+		id, state, _ := strings.Cut(one, ": ")
+		out[id] = todo.State(state)
+	}
+	return out
+}
+
+func ids(fs []account.Family) string {
+	var out []string
+	for _, f := range fs {
+		out = append(out, f.Main.List.ID)
+	}
+	return strings.Join(out, " ")
+}
+
+// A family stands as the list of it for which a person should look first.
+func TestFamilyState(t *testing.T) {
+	archived := func(s todo.Snapshot) todo.Snapshot { s.Archived = true; return s }
+	open, done, blocked, empty := list("m", 2, "pending"), list("m", 2, "completed"), list("m/s", 1, "blocked"), list("m/s", 1, "")
+	for _, c := range []struct {
+		name   string
+		main   todo.Snapshot
+		sub    todo.Snapshot
+		states string
+		want   todo.State
+		waits  string // the text of the item
+	}{
+		{"the sub-agent waits", open, blocked, "m: working, m/s: waiting", todo.Waiting, "m/s blocked"},
+		{"the main agent waits", list("m", 2, "blocked"), list("m/s", 1, "pending"), "m: waiting, m/s: working", todo.Waiting, "m blocked"},
+		{"the main agent idles", open, list("m/s", 1, "pending"), "m: idle, m/s: working", todo.Working, ""},
+		{"the main agent is gone", open, list("m/s", 1, "pending"), "m: left open, m/s: idle", todo.Idle, ""},
+		{"the sub-agent is gone", done, blocked, "m: finished, m/s: left open", todo.LeftOpen, ""},
+		{"the sub-agent has no list yet", done, empty, "m: finished, m/s: working", todo.Finished, ""},
+		{"nobody has a list yet", list("m", 2, ""), empty, "m: finished, m/s: working", todo.Working, ""},
+		{"the sub-agent's list is archived", open, archived(blocked), "m: working, m/s: waiting", todo.Working, ""},
+		{"the main list is archived", archived(open), blocked, "m: left open, m/s: waiting", todo.LeftOpen, ""},
+	} {
+		f := account.Of(c.main, []todo.Snapshot{c.sub}, states(c.states))
+		if got := f.State(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if _, item, ok := f.Waits(); ok != (c.waits != "") || item.Text != c.waits {
+			t.Errorf("%s: waits for %q", c.name, item.Text)
+		}
+	}
+}
+
+// Sub-agents' lists are with their main list, the oldest first; one without a main
+// list, or below another sub-agent's, stands for itself.
+func TestFamilies(t *testing.T) {
+	cycle := []todo.Snapshot{list("a", 1, ""), list("b", 1, "")}
+	cycle[0].List.Parent, cycle[1].List.Parent = "b", "a"
+	below := list("x", 1, "")
+	below.List.Parent = "m/one"
+	fs := account.Families(append(cycle, list("m/two", 2, "completed"), list("gone/s", 1, ""), list("m", 9, ""), list("m/one", 3, "pending"), below), nil)
+	if got, want := ids(fs), "a b gone/s m x"; got != want {
+		t.Fatalf("%q, want %q", got, want)
+	}
+	m := fs[3]
+	if len(m.Subs) != 2 || m.Subs[0].List.ID != "m/one" || m.Progress() != (todo.Progress{Done: 1, Total: 2}) ||
+		m.Seq() != 998 || !m.Updated().Equal(noon().Add(-2*time.Hour)) {
+		t.Errorf("%d sub-agents, %+v, seq %d, %s", len(m.Subs), m.Progress(), m.Seq(), m.Updated())
+	}
+}
+
+// The board: who waits for a person first, then who works, then who is idle, each by
+// when it began; then what rests, by when it changed.
+func TestBoard(t *testing.T) {
+	away, elsewhere := list("away", 1, "pending"), list("elsewhere", 0, "pending")
+	away.Archived, elsewhere.List.Workspace = true, "/src/web"
+	all := account.Families([]todo.Snapshot{away, elsewhere, list("idle", 1, "pending"), list("old", 3, "pending"), list("new", 2, "pending"), list("waits", 9, "blocked"),
+		list("left", 30, "pending"), list("left later", 50, "pending"), list("left later/s", 5, "completed"),
+		list("today", 4, "completed"), list("yesterday", 25, "completed"), list("same day", 30, "completed"), list("before", 70, "completed")},
+		states("away: left open, elsewhere: working, idle: idle, old: working, new: working, waits: waiting, left: left open, left later: left open, "+
+			"left later/s: finished, today: finished, yesterday: finished, same day: finished, before: finished"))
+	b := account.Sort(all, noon())
+	for _, c := range []struct{ what, got, want string }{
+		{"active", ids(b.Active), "waits elsewhere new old idle"},
+		{"left open", ids(b.Left), "left later left"},
+		{"finished", ids(b.Finished), "today"},
+		{"past", ids(b.Past), "today left later yesterday left same day before"},
+		{"archived", ids(b.Archived), "away"},
+		{"last day", ids(account.LastDay(b.Past[1:], noon())), "yesterday same day"},
+		{"of one folder", ids(b.Only(func(f account.Family) bool { return f.Main.List.Workspace == "/src/web" }).Active), "elsewhere"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, c.got, c.want)
+		}
+	}
+	p := b.Projects()
+	if len(p) != 2 || p[0].Folder != "/src/web" || ids(p[1].Families) != "waits new old idle" {
+		t.Errorf("projects %+v", p)
+	}
+	if n := account.Counts(b.Active); n[todo.Working] != 3 || n[todo.Waiting] != 1 {
+		t.Errorf("%v", n)
+	}
+}
+
+// Lists stand as they do since an agent wrote; what a person did later does not count,
+// unless it finished them.
+func TestSince(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		main, sub int // how many hours ago an agent wrote; 0 is not known
+		state     todo.State
+		since     int // how many hours ago
+	}{
+		{"the main agent", 5, 7, todo.Idle, 5},
+		{"the sub-agent", 5, 2, todo.Working, 2},
+		{"not known", 0, 0, todo.LeftOpen, 1},
+		{"finished by a person", 5, 7, todo.Finished, 1},
+	} {
+		main, sub := list("m", 1, "pending"), list("m/s", 8, "completed")
+		for s, hours := range map[*todo.Snapshot]int{&main: c.main, &sub: c.sub} {
+			if hours > 0 {
+				s.Worked = noon().Add(-time.Duration(hours) * time.Hour)
+			}
+		}
+		f := account.Of(main, []todo.Snapshot{sub}, map[string]todo.State{"m": c.state, "m/s": todo.Finished})
+		if got := noon().Sub(f.Since()); got != time.Duration(c.since)*time.Hour {
+			t.Errorf("%s: since %s", c.name, got)
+		}
+	}
+}
+
+// A person who edits a list does not take it over; an agent who goes on with it does.
+func TestClient(t *testing.T) {
+	for _, c := range []struct {
+		began  string
+		writer todo.Writer
+		want   string
+	}{
+		{"codex", todo.Writer{Client: "codex"}, "codex"},
+		{"codex", todo.Writer{Client: "gemini"}, "gemini"},
+		{"codex", todo.Writer{Client: "panel", Person: true}, "codex"},
+		{"", todo.Writer{Client: "panel", Person: true}, ""},
+		{"codex", todo.Writer{}, "codex"},
+	} {
+		if got := account.Client(todo.Snapshot{List: todo.List{Client: c.began}, Writer: c.writer}); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+func TestUnseen(t *testing.T) {
+	before, after := list("m", 1, "pending pending"), list("m", 1, "completed")
+	if got := fmt.Sprint(account.Unseen(todo.Diff(before, after))); got != "[1 2]" {
+		t.Error(got)
+	}
+}

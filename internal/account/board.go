@@ -1,0 +1,121 @@
+package account
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// Board is families in the parts of the board. The lists that rest stand in the order
+// in which they changed, the last one first.
+type Board struct {
+	Active   []Family // an agent is there; see [Projects] for their order
+	Left     []Family // left open
+	Finished []Family // today
+	Past     []Family // all that rest: those left open, and those finished on any day
+	Archived []Family // put away
+}
+
+// Sort sorts families into the parts of the board. Today begins at midnight in now's
+// time zone.
+func Sort(all []Family, now time.Time) Board {
+	var active, left, finished, past, archived []*Family // a family is large to move
+	for i := range all {
+		f := &all[i]
+		switch state := f.State(); {
+		case f.Main.Archived:
+			archived = append(archived, f)
+			continue
+		case !state.Rests():
+			active = append(active, f)
+			continue
+		case state == todo.LeftOpen:
+			left = append(left, f)
+		case !f.Updated().Before(todo.Midnight(now)):
+			finished = append(finished, f)
+		}
+		past = append(past, f)
+	}
+	return Board{sorted(active, compareActive), sorted(left, compareResting), sorted(finished, compareResting),
+		sorted(past, compareResting), sorted(archived, compareResting)}
+}
+
+func sorted(fs []*Family, compare func(a, b *Family) int) []Family {
+	slices.SortFunc(fs, compare)
+	out := make([]Family, 0, len(fs))
+	for _, f := range fs {
+		out = append(out, *f)
+	}
+	return out
+}
+
+// compareActive orders lists with an agent: those that wait for a person, those that
+// work, those that are idle, and each of these by when it began, the newest first. So
+// nothing moves because an agent wrote.
+func compareActive(a, b *Family) int {
+	return cmp.Or(cmp.Compare(Rank(a.State()), Rank(b.State())), Begun(b.Main).Compare(Begun(a.Main)), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
+}
+
+// compareResting orders lists by when they changed, the last one first.
+func compareResting(a, b *Family) int {
+	return cmp.Or(b.Updated().Compare(a.Updated()), cmp.Compare(b.Seq(), a.Seq()), cmp.Compare(a.Main.List.ID, b.Main.List.ID))
+}
+
+// Only returns the board with the families alone for which keep is true.
+func (b Board) Only(keep func(Family) bool) Board {
+	only := func(fs []Family) []Family {
+		return slices.DeleteFunc(slices.Clone(fs), func(f Family) bool { return !keep(f) })
+	}
+	return Board{only(b.Active), only(b.Left), only(b.Finished), only(b.Past), only(b.Archived)}
+}
+
+// Project is the families that work in one folder.
+type Project struct {
+	Folder   string // its path; empty when unknown
+	Families []Family
+}
+
+// Projects returns the active families by folder, the folder with the newest list
+// first, each in the order of the board.
+func (b Board) Projects() (out []Project) {
+	newest := make(map[string]time.Time)
+	for _, f := range b.Active {
+		folder := f.Main.List.Workspace
+		i := slices.IndexFunc(out, func(p Project) bool { return p.Folder == folder })
+		if i < 0 {
+			i, out = len(out), append(out, Project{Folder: folder})
+		}
+		out[i].Families = append(out[i].Families, f)
+		if at := Begun(f.Main); at.After(newest[folder]) {
+			newest[folder] = at
+		}
+	}
+	slices.SortFunc(out, func(a, b Project) int {
+		return cmp.Or(newest[b.Folder].Compare(newest[a.Folder]), cmp.Compare(a.Folder, b.Folder))
+	})
+	return out
+}
+
+// LastDay returns of lists, the last changed first, those that were finished on the
+// last day on which any was: for a board that would be blank the morning after.
+func LastDay(lists []Family, now time.Time) (of []Family) {
+	var day time.Time
+	for _, f := range lists {
+		began := todo.Midnight(f.Updated().In(now.Location()))
+		if f.State() == todo.Finished && (len(of) == 0 || began.Equal(day)) {
+			of, day = append(of, f), began
+		}
+	}
+	return of
+}
+
+// Counts returns how many families are in each state.
+func Counts(fs []Family) map[todo.State]int {
+	n := make(map[todo.State]int)
+	for _, f := range fs {
+		n[f.State()]++
+	}
+	return n
+}

@@ -1,0 +1,68 @@
+package watch
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/servertest"
+)
+
+// The terminal says of a list what the panel says: while a sub-agent waits for a
+// person, its main list waits, although the main agent works on.
+func TestFamilyStandsAsOnThePanel(t *testing.T) {
+	s := servertest.New(t, nil, nil)
+	web := servertest.Serve(t, s, nil)
+	id := servertest.Session(t, web.URL+"/mcp", "claude-code")
+	write := func(status, text, meta string) {
+		t.Helper()
+		servertest.Post(t, web.URL+"/mcp", servertest.WithMeta(servertest.Call(1, "TodoWrite", servertest.Todos(status, text)), meta), "Mcp-Session-Id", id)
+	}
+	write("in_progress", "Ship it", "")
+	write("pending", "Look for the key", `"todo-mcp/agent":"helper"`)
+	lists := s.Board.As("")
+	expect := func(terminal, page, plainly string) {
+		t.Helper()
+		all, err := lists.Find(t.Context(), todo.Query{})
+		if err != nil || len(all) != 2 {
+			t.Fatalf("%d lists, %v", len(all), err)
+		}
+		m := newModel("")
+		m.now, m.width, m.height = all[0].Updated, 120, 24
+		m.receiveLists(all, true)
+		if m.standings, err = (Local{Lists: lists}).Standings(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+		if got := text(m); strings.Count(got, terminal) != 2 { // in the first line, and of the list beside the board
+			t.Errorf("the terminal does not say %q twice:\n%s", terminal, got)
+		}
+		res, err := http.Get(web.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if html, _ := io.ReadAll(res.Body); !strings.Contains(string(html), page+"</span>") {
+			t.Errorf("the panel does not say %q:\n%s", page, html)
+		}
+		var out strings.Builder
+		p := &plain{model: newModel(""), out: &out, clock: time.Now}
+		p.standings = m.standings
+		if _, err := p.print(all, true); err != nil || !strings.Contains(out.String(), "Ship it  0/1  "+plainly) {
+			t.Errorf("the plain lines do not say %q: %v\n%s", plainly, err, out.String())
+		}
+	}
+	expect("working", "Working", "working: Ship it")
+	all, err := lists.Find(t.Context(), todo.Query{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = lists.Apply(t.Context(), todo.Write{Target: todo.Target{List: all[0].List.ID}, Writer: todo.Writer{Client: "claude-code"},
+		Change: func(d *todo.Draft) error { d.Block("1", "which key?"); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect("for you", "Waiting for you", "waiting: Look for the key")
+}
