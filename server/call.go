@@ -45,7 +45,7 @@ func (s *Server) Writes(method string, message []byte) bool {
 		return false
 	}
 	call, err := all[i].Read(m.Params.Arguments)
-	return err == nil && call.Change != nil
+	return err == nil && (call.Change != nil || call.Edit.Do != "")
 }
 
 // answer converts what call returns: a result, with isError set when the model

@@ -97,12 +97,11 @@ func (s *Server) view(_ context.Context, _ *tools.Tool, _ *tools.Call, newest to
 // with what came after the revision that the person saw, and the agent is told
 // with its next write.
 func (s *Server) tick(ctx context.Context, tool *tools.Tool, call *tools.Call, newest todo.Snapshot) (todo.Outcome, error) {
-	out, err := s.lists(ctx).Apply(ctx, todo.Write{
-		Target: todo.Target{List: newest.List.ID},
-		Writer: todo.Writer{Client: strings.TrimSpace(todo.Cut(clientOf(ctx).Name, 59) + " card"), Variant: tool.Name, Person: true},
-		Seen:   call.Seen,
-		Change: call.Change,
-	})
+	by := todo.Writer{Client: strings.TrimSpace(todo.Cut(clientOf(ctx).Name, 59) + " card"), Variant: tool.Name}
+	out, err := s.lists(ctx).Edit(ctx, newest.List.ID, call.Edit, by)
+	if errors.Is(err, todo.ErrItemGone) {
+		err = &todo.InputError{Problems: []todo.Problem{{Path: "item_id", Message: "The item is not on the list any more"}}}
+	}
 	if err != nil {
 		return todo.Outcome{}, fmt.Errorf("the item could not be saved: %w", err)
 	}

@@ -178,7 +178,7 @@ func TestPersonsItemInProgressRefusesNothing(t *testing.T) {
 		"restore": func(r *rig, id string) {
 			b := todo.NewBoard(r.store)
 			defer b.Close()
-			if _, err := b.As("").Restore(context.Background(), id, 1, todo.Writer{Person: true}); err != nil {
+			if _, err := b.As("").Edit(context.Background(), id, todo.Edit{Do: todo.EditRestore, Revision: 1}, todo.Writer{}); err != nil {
 				r.Fatal(err)
 			}
 		},

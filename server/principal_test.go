@@ -55,7 +55,7 @@ func TestForeignListLooksMissing(t *testing.T) {
 			t.Errorf("34: %s: %d %s\nunknown: %d %s", name, status1, body1, status2, body2)
 		}
 	}
-	for _, path := range []string{"/api/lists/LIST", "/api/lists/LIST/history", "/api/workspace?list=LIST", "/lists/LIST", "/lists/LIST.md", "/lists/LIST.json", "/lists/LIST/at/1", "/lists/LIST/edit", "POST /lists/LIST/restore/1", "POST /lists/LIST/edit"} {
+	for _, path := range []string{"/api/lists/LIST", "/api/lists/LIST/history", "/api/workspace?list=LIST", "/lists/LIST", "/lists/LIST.md", "/lists/LIST.json", "/lists/LIST/at/1", "/lists/LIST/edit", "POST /lists/LIST/edit"} {
 		get := func(list string) string {
 			method, path, posted := strings.Cut(path, " ")
 			if !posted {
@@ -85,7 +85,7 @@ func TestForeignListLooksMissing(t *testing.T) {
 	streams := []*servertest.Events{servertest.OpenStream(t, "GET", web.URL+"/api/events?after=0", ""), servertest.OpenStream(t, "GET", web.URL+"/api/stream", ""), servertest.OpenStream(t, "GET", web.URL+"/panel/events?after=0", "")}
 	b := todo.NewBoard(store)
 	defer b.Close()
-	if _, err := b.As("somebody").Restore(t.Context(), foreign, 1, todo.Writer{}); err != nil {
+	if _, err := b.As("somebody").Edit(t.Context(), foreign, todo.Edit{Do: todo.EditRestore, Revision: 1}, todo.Writer{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.As("somebody").Apply(t.Context(), todo.Write{Target: todo.Target{List: foreign},

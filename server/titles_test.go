@@ -28,7 +28,7 @@ func TestHostsGiveTitles(t *testing.T) {
 		expect("Ship it")
 		board := todo.NewBoard(r.store)
 		defer board.Close()
-		if _, err := board.As("").Rename(context.Background(), list, "Mine", todo.Writer{Person: true}); err != nil {
+		if _, err := board.As("").Edit(context.Background(), list, todo.Edit{Do: todo.EditRename, Text: "Mine"}, todo.Writer{}); err != nil {
 			t.Fatal(err)
 		}
 		titled(`"Another"`).writes("c:A c:B")

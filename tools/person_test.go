@@ -82,7 +82,7 @@ func TestAPersonsItemInProgressDoesNotCount(t *testing.T) {
 	if got := s.call("TodoWrite", todos("i A", "i B", "i C", "i D")); !got.IsError {
 		t.Errorf("two that it begins itself: %s", got.Text)
 	}
-	if _, err := s.board.As("").Restore(context.Background(), s.list().List.ID, 1, todo.Writer{Person: true}); err != nil {
+	if _, err := s.board.As("").Edit(context.Background(), s.list().List.ID, todo.Edit{Do: todo.EditRestore, Revision: 1}, todo.Writer{}); err != nil {
 		t.Fatal(err)
 	}
 	// A is in progress again by the restore, and so is C by the agent.

@@ -41,12 +41,8 @@ func listTick(w prompts.Words) variant {
 			r.problem("item_id", w.Required)
 		}
 		status := todo.Status(r.status(args.get("status"), "status", v.view.Accepts()))
-		return &Call{Item: item, Seen: r.revision(args.get("revision"), "revision"), Change: func(d *todo.Draft) error {
-			if !d.SetStatus(item, status) {
-				return &todo.InputError{Problems: []todo.Problem{{Path: "item_id", Message: "The item is not on the list any more"}}}
-			}
-			return nil
-		}}
+		seen := r.revision(args.get("revision"), "revision")
+		return &Call{Edit: todo.Edit{Do: todo.EditStatus, Item: item, Status: status, Seen: seen}}
 	}
 	v.failure = func(err *todo.InputError) (string, content) {
 		messages := make([]string, len(err.Problems))

@@ -85,7 +85,7 @@ type variant struct {
 type Call struct {
 	// List is the list_id argument; empty when it was not sent.
 	List string
-	// Change is the change to apply; nil for a call that only reads.
+	// Change is the change to apply; nil for a call that only reads, or is an Edit.
 	Change todo.Change
 	// Lines are all items of a whole-list write; nil in other calls.
 	Lines []todo.Line
@@ -94,8 +94,8 @@ type Call struct {
 	Item string
 	// Append is true when the call adds items.
 	Append bool
-	// Seen is the revision that a person saw who edits; 0 is the newest.
-	Seen int64
+	// Edit is what a person does by the tick tool; zero in other calls.
+	Edit todo.Edit
 
 	created int // how many items create_todos adds
 }

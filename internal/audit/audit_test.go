@@ -71,9 +71,15 @@ func TestLines(t *testing.T) {
 	apply(t, lists, todo.Write{Target: target, Writer: agent, Change: func(*todo.Draft) error { return nil }})
 	person := todo.Writer{Person: true}
 	for _, change := range []func() error{
-		func() error { _, err := lists.Rename(t.Context(), list, "secret title", person); return err },
+		func() error {
+			_, err := lists.Edit(t.Context(), list, todo.Edit{Do: todo.EditRename, Text: "secret title"}, person)
+			return err
+		},
 		func() error { _, err := lists.Archive(t.Context(), list, true, person); return err },
-		func() error { _, err := lists.Restore(t.Context(), list, 1, person); return err },
+		func() error {
+			_, err := lists.Edit(t.Context(), list, todo.Edit{Do: todo.EditRestore, Revision: 1}, person)
+			return err
+		},
 		func() error { _, err := lists.Delete(t.Context(), list, true, person); return err },
 		func() error {
 			_, err := lists.Purge(t.Context(), todo.Writer{Client: "command line", Variant: "prune", Person: true}, list)

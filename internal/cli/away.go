@@ -23,8 +23,12 @@ func archiveFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error 
 	undo := fs.Bool("undo", false, "bring them back")
 	asJSON := jsonFlag(fs)
 	return func(ctx context.Context, a *app, args []string) error {
+		edit := todo.Edit{Do: todo.EditArchive}
+		if *undo {
+			edit.Do = todo.EditUnarchive
+		}
 		return a.forLists(ctx, args, namedOptions{}, func(lists todo.Lists, l todo.Snapshot) error {
-			out, err := lists.Archive(ctx, l.List.ID, !*undo, commandLine("archive"))
+			out, err := lists.Edit(ctx, l.List.ID, edit, commandLine("archive"))
 			what := "Archived %q (%s)."
 			switch {
 			case !out.Changed && *undo:
@@ -52,10 +56,7 @@ func renameFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 			return errors.New("give the list and its new title, each in quotes if it has spaces: `todo-mcp rename LIST TITLE`; an empty title takes it away")
 		}
 		return a.forLists(ctx, args[:1], namedOptions{}, func(lists todo.Lists, l todo.Snapshot) error {
-			out, err := lists.Rename(ctx, l.List.ID, args[1], commandLine("rename"))
-			if invalid := (*todo.InputError)(nil); errors.As(err, &invalid) {
-				return errors.New(invalid.Problems[0].String()) // such as "title: at most 200 characters"
-			}
+			out, err := lists.Edit(ctx, l.List.ID, todo.Edit{Do: todo.EditRename, Text: args[1]}, commandLine("rename"))
 			return a.did("Renamed to %q (%s).", out.After, *asJSON, err)
 		})
 	}
@@ -83,8 +84,12 @@ func deleteFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 
 // remove deletes lists so that they can be brought back for a day, or does that.
 func (a *app) remove(ctx context.Context, args []string, o deleteOptions) error {
+	edit := todo.Edit{Do: todo.EditDelete}
+	if o.undo {
+		edit.Do = todo.EditUndelete
+	}
 	return a.forLists(ctx, args, namedOptions{deleted: o.undo}, func(lists todo.Lists, l todo.Snapshot) error {
-		out, err := lists.Delete(ctx, l.List.ID, !o.undo, commandLine("delete"))
+		out, err := lists.Edit(ctx, l.List.ID, edit, commandLine("delete"))
 		if o.undo {
 			return a.did("Brought back %q (%s).", out.After, o.json, err)
 		}

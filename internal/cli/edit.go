@@ -69,24 +69,11 @@ func (a *app) applyEdited(ctx context.Context, lists todo.Lists, list todo.Snaps
 	if len(lines) == 0 && len(list.Items) > 0 && !mayClear {
 		return errors.New("no task is left in the file; nothing was changed. To clear the list, use `todo-mcp edit --clear`")
 	}
-	out, err := lists.Apply(ctx, todo.Write{
-		Target: todo.Target{List: list.List.ID},
-		Writer: commandLine("edit"),
-		Seen:   list.Revision,
-		Change: func(d *todo.Draft) error { d.Replace(personView(), lines); return nil },
-	})
+	out, err := lists.Edit(ctx, list.List.ID, todo.Edit{Do: todo.EditItems, Lines: lines, Seen: list.Revision}, commandLine("edit"))
 	if err != nil {
 		return err
 	}
 	return a.print(out.After)
-}
-
-// personView returns the view of a list in the editor: texts and core statuses,
-// no active texts.
-func personView() todo.View {
-	v := todo.CoreView()
-	v.Active = false
-	return v
 }
 
 // markers returns the status for each character that may stand in the brackets
@@ -130,7 +117,7 @@ var comment = regexp.MustCompile(`(?ms)^<!--.*?-->`)
 // line that is no task or is not valid.
 func parseEdited(text string) ([]todo.Line, error) {
 	text = comment.ReplaceAllString(text, "")
-	var lines []todo.Line
+	lines := []todo.Line{}
 	for n, line := range strings.Split(text, "\n") {
 		if strings.TrimSpace(line) == "" {
 			continue
@@ -148,9 +135,6 @@ func parseEdited(text string) ([]todo.Line, error) {
 			return nil, fmt.Errorf("line %d: %w", n+1, err)
 		}
 		lines = append(lines, todo.Line{ID: m[3], Text: item.Text, Status: string(status)})
-	}
-	if len(lines) > todo.MaxItems {
-		return nil, fmt.Errorf("a list holds at most %d items, there are %d", todo.MaxItems, len(lines))
 	}
 	return lines, nil
 }

@@ -113,7 +113,12 @@ func FuzzEdited(f *testing.F) {
 			return
 		}
 		d := todo.NewDraft(todo.Snapshot{Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, LastID: 1}, began)
-		d.Replace(personView(), lines)
+		if err := (todo.Edit{Do: todo.EditItems, Lines: lines}).Check(); err != nil && len(lines) <= todo.MaxItems {
+			t.Fatalf("%q is read as %+v: %v", text, lines, err)
+		}
+		view := todo.CoreView()
+		view.Active = false
+		d.Replace(view, lines)
 		seen := make(map[string]bool)
 		for _, item := range d.Items() {
 			if err := item.Check(); err != nil || seen[item.ID] {

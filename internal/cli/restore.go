@@ -28,7 +28,7 @@ func (a *app) restore(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	out, err := lists.Restore(ctx, list.List.ID, revision, todo.Writer{Client: "command line", Variant: "restore", Person: true})
+	out, err := lists.Edit(ctx, list.List.ID, todo.Edit{Do: todo.EditRestore, Revision: revision}, commandLine("restore"))
 	if errors.Is(err, todo.ErrNotFound) {
 		kept, err := lists.History(ctx, list.List.ID, 0, 1)
 		if err != nil || len(kept) == 0 {

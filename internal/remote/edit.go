@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -37,38 +36,14 @@ func (c *Client) States(ctx context.Context) ([]State, error) {
 	return states, err
 }
 
-// Edit is one change that a person makes to a list, as the panel sends it.
-type Edit struct {
-	Do     string      `json:"do"` // status, block, text, add, remove, move, rename, archive, delete or undo
-	ID     string      `json:"id,omitempty"`
-	Status todo.Status `json:"status,omitempty"`
-	Text   string      `json:"text,omitempty"`
-	To     int         `json:"to,omitempty"`
-	Away   bool        `json:"away,omitempty"` // archive or delete rather than bring back
-	// Seen is the revision that the person saw: the edit is merged with what was
-	// written since. Undo takes back what was changed from revision From to Seen.
-	// Rename, archive and delete ignore both.
-	Seen int64 `json:"seen,omitempty"`
-	From int64 `json:"from,omitempty"`
-}
-
-// Edit makes an edit. Of the outcome the server says After and Changed alone.
-func (c *Client) Edit(ctx context.Context, list string, e Edit) (todo.Outcome, error) {
-	return c.change(ctx, "lists/"+url.PathEscape(list)+"/edit", e)
-}
-
-// Restore writes the items of an earlier revision as a new one; see Edit for the
-// outcome.
-func (c *Client) Restore(ctx context.Context, list string, revision int64) (todo.Outcome, error) {
-	return c.change(ctx, "lists/"+url.PathEscape(list)+"/restore/"+strconv.FormatInt(revision, 10), struct{}{})
-}
-
-func (c *Client) change(ctx context.Context, path string, body any) (todo.Outcome, error) {
+// Edit makes an edit in the name of a person. Of the outcome the server says After
+// and Changed alone.
+func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outcome, error) {
 	var d struct {
 		render.ListDocument
 		Changed bool `json:"changed"`
 	}
-	if err := c.call(ctx, http.MethodPost, path, body, &d); err != nil {
+	if err := c.call(ctx, http.MethodPost, "lists/"+url.PathEscape(list)+"/edit", e, &d); err != nil {
 		return todo.Outcome{}, err
 	}
 	return todo.Outcome{After: d.Snapshot(), Changed: d.Changed}, nil

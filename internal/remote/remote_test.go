@@ -172,21 +172,21 @@ func TestEdit(t *testing.T) {
 	c := newClient(t, ts.URL, "")
 	writeItems(t, board, "release", "A", "B")
 	id := mustFind(t, board, "release").List.ID
-	out, err := c.Edit(t.Context(), id, Edit{Do: "status", ID: "2", Status: todo.Completed})
+	out, err := c.Edit(t.Context(), id, todo.Edit{Do: "status", Item: "2", Status: todo.Completed})
 	if err != nil || !out.Changed || out.After.Revision != 2 || out.After.Items[1].Status != todo.Completed {
 		t.Errorf("after an edit %+v, %v", out, err)
 	}
-	if out, err = c.Edit(t.Context(), id, Edit{Do: "status", ID: "2", Status: todo.Completed}); err != nil || out.Changed || out.After.Revision != 2 {
+	if out, err = c.Edit(t.Context(), id, todo.Edit{Do: "status", Item: "2", Status: todo.Completed}); err != nil || out.Changed || out.After.Revision != 2 {
 		t.Errorf("after the same edit %+v, %v", out, err)
 	}
 	states, err := c.States(t.Context())
 	if err != nil || len(states) != 1 || states[0].List != id || fmt.Sprint(states[0].Unseen) != "[2]" {
 		t.Errorf("states %+v, %v", states, err)
 	}
-	if out, err = c.Restore(t.Context(), id, 1); err != nil || !out.Changed || out.After.Revision != 3 || out.After.Items[1].Status != todo.Pending {
+	if out, err = c.Edit(t.Context(), id, todo.Edit{Do: "restore", Revision: 1}); err != nil || !out.Changed || out.After.Revision != 3 || out.After.Items[1].Status != todo.Pending {
 		t.Errorf("after a restore %+v, %v", out, err)
 	}
-	if _, err := c.Edit(t.Context(), id, Edit{Do: "status", ID: "9", Status: todo.Completed}); err == nil || !strings.Contains(err.Error(), "not on the list any more") {
+	if _, err := c.Edit(t.Context(), id, todo.Edit{Do: "status", Item: "9", Status: todo.Completed}); err == nil || !strings.Contains(err.Error(), "not on the list any more") {
 		t.Errorf("an item that is gone: %v", err)
 	}
 	if got, want := c.Page(id), ts.URL+"/lists/"+id; got != want {
@@ -202,21 +202,21 @@ func TestEditLists(t *testing.T) {
 	writeItems(t, board, "release", "A", "B", "C")
 	id := mustFind(t, board, "release").List.ID
 	for _, step := range []struct {
-		edit Edit
+		edit todo.Edit
 		want string
 	}{
-		{Edit{Do: "remove", ID: "1", Seen: 1}, "2: release [B C]"},
-		{Edit{Do: "rename", Text: "Title"}, "3: Title [B C]"},
-		{Edit{Do: "undo", From: 1, Seen: 2}, "4: Title [A B C]"},
-		{Edit{Do: "undo", From: 2, Seen: 3}, "5: release [A B C]"},
-		{Edit{Do: "archive", Away: true}, "6: release [A B C] archived"},
-		{Edit{Do: "archive"}, "7: release [A B C]"},
-		{Edit{Do: "delete", Away: true}, "8: release [A B C] deleted"},
-		{Edit{Do: "delete"}, "9: release [A B C]"},
+		{todo.Edit{Do: "remove", Item: "1", Seen: 1}, "2: release [B C]"},
+		{todo.Edit{Do: "rename", Text: "Title"}, "3: Title [B C]"},
+		{todo.Edit{Do: "undo", From: 1, Seen: 2}, "4: Title [A B C]"},
+		{todo.Edit{Do: "undo", From: 2, Seen: 3}, "5: release [A B C]"},
+		{todo.Edit{Do: "archive"}, "6: release [A B C] archived"},
+		{todo.Edit{Do: "unarchive"}, "7: release [A B C]"},
+		{todo.Edit{Do: "delete"}, "8: release [A B C] deleted"},
+		{todo.Edit{Do: "undelete"}, "9: release [A B C]"},
 		// A came back beside the rename, and so as a new item.
-		{Edit{Do: "remove", ID: "4", Seen: 9}, "10: release [B C]"},
+		{todo.Edit{Do: "remove", Item: "4", Seen: 9}, "10: release [B C]"},
 		// The person still sees A first: C goes between A, which is gone, and B.
-		{Edit{Do: "move", ID: "3", To: 1, Seen: 9}, "11: release [C B]"},
+		{todo.Edit{Do: "move", Item: "3", To: 1, Seen: 9}, "11: release [C B]"},
 	} {
 		out, err := c.Edit(t.Context(), id, step.edit)
 		got := fmt.Sprintf("%d: %s %v", out.After.Revision, out.After.Title(), texts(out.After))
@@ -230,7 +230,7 @@ func TestEditLists(t *testing.T) {
 			t.Errorf("%+v: %q, changed %v, %v; want %q", step.edit, got, out.Changed, err, step.want)
 		}
 	}
-	for want, e := range map[string]Edit{
+	for want, e := range map[string]todo.Edit{
 		"undo needs the revisions": {Do: "undo", Seen: 2},
 		"do must be":               {Do: "burn"},
 	} {

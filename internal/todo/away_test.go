@@ -12,6 +12,8 @@ import (
 
 func person() todo.Writer { return todo.Writer{Client: "panel", Person: true} }
 
+func title(text string) todo.Edit { return todo.Edit{Do: todo.EditRename, Text: text} }
+
 func checkErr(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -25,7 +27,7 @@ func TestRename(t *testing.T) {
 	d := newDesk(t)
 	a := d.hint("p1", "process:1")
 	list := a.writes("p:A p:B").After.List.ID
-	out, err := a.lists().Rename(context.Background(), list, " Ship\nit ", person())
+	out, err := a.lists().Edit(context.Background(), list, title(" Ship\nit "), person())
 	checkErr(t, err)
 	if got := out.After.Title(); got != "Ship it" || !out.Changed {
 		t.Errorf("title %q, changed %v", got, out.Changed)
@@ -36,11 +38,11 @@ func TestRename(t *testing.T) {
 	}
 	for _, bad := range []string{strings.Repeat("x", todo.MaxTitle+1), "a\x00b", "a\xff"} {
 		var refused *todo.InputError
-		if _, err := a.lists().Rename(context.Background(), list, bad, person()); !errors.As(err, &refused) {
+		if _, err := a.lists().Edit(context.Background(), list, title(bad), person()); !errors.As(err, &refused) {
 			t.Errorf("title %.10q: %v", bad, err)
 		}
 	}
-	out, err = a.lists().Rename(context.Background(), list, "", person())
+	out, err = a.lists().Edit(context.Background(), list, title(""), person())
 	checkErr(t, err)
 	if got := out.After.Title(); got != "A" {
 		t.Errorf("without a given title: %q", got)
@@ -60,7 +62,7 @@ func TestArchiveAndBack(t *testing.T) {
 	}
 	ctx := context.Background()
 	apply(a.lists().Archive(ctx, list, true, person()))
-	if s := apply(a.lists().Rename(ctx, list, "T", person())); !s.Archived {
+	if s := apply(a.lists().Edit(ctx, list, title("T"), person())); !s.Archived {
 		t.Error("a new title brought the list back")
 	}
 	if s := apply(a.lists().Archive(ctx, list, false, person())); s.Archived {

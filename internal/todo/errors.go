@@ -88,16 +88,15 @@ type InputError struct {
 	Problems []Problem
 }
 
-// Error joins the problems with semicolons, for logs. Variants format Problems
-// for models themselves.
+// Error joins the problems with semicolons, for people and logs. Variants format
+// Problems for models themselves.
 func (e *InputError) Error() string {
-	text := "invalid input"
+	text := ""
 	for i, p := range e.Problems {
-		sep := "; "
-		if i == 0 {
-			sep = ": "
+		if i > 0 {
+			text += "; "
 		}
-		text += sep + p.String()
+		text += p.String()
 	}
 	return text
 }

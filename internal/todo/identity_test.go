@@ -26,10 +26,13 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 	viewer := board.For(todo.Identity{Principal: "team", User: "vic", ReadOnly: true})
 	id, w := before.List.ID, todo.Writer{Person: true}
 	for name, change := range map[string]func() error{
-		"apply":   func() error { _, err := viewer.Apply(t.Context(), add); return err },
-		"restore": func() error { _, err := viewer.Restore(t.Context(), id, 1, w); return err },
+		"apply": func() error { _, err := viewer.Apply(t.Context(), add); return err },
+		"restore": func() error {
+			_, err := viewer.Edit(t.Context(), id, todo.Edit{Do: todo.EditRestore, Revision: 1}, w)
+			return err
+		},
 		"archive": func() error { _, err := viewer.Archive(t.Context(), id, true, w); return err },
-		"rename":  func() error { _, err := viewer.Rename(t.Context(), id, "x", w); return err },
+		"rename":  func() error { _, err := viewer.Edit(t.Context(), id, title("x"), w); return err },
 		"delete":  func() error { _, err := viewer.Delete(t.Context(), id, true, w); return err },
 		"purge":   func() error { _, err := viewer.Purge(t.Context(), todo.Writer{Person: true}, id); return err },
 		"hold":    func() error { return viewer.Hold(t.Context(), todo.Conversation{Key: "v"}, before) },

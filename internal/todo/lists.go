@@ -174,45 +174,6 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	return l.board.apply(ctx, l.principal, w)
 }
 
-// Restore writes the items of an earlier revision of a list as a new revision.
-// It returns [ErrNotFound] when there is no such list or revision.
-func (l Lists) Restore(ctx context.Context, list string, revision int64, w Writer) (Outcome, error) {
-	old, err := l.Load(ctx, list, revision)
-	if err != nil {
-		return Outcome{}, err
-	}
-	return l.Apply(ctx, Write{
-		Target: Target{List: list},
-		Writer: w,
-		Change: func(d *Draft) error { d.Restore(old.Items); return nil },
-	})
-}
-
-// Undo returns the change that takes back what a list became from one revision to
-// a later one: its items, its title, and whether it was put away. Applied as by a
-// person who saw the later one ([Write.Seen]) it leaves what came after. Undo
-// returns [ErrNotFound] when there is no such list, or a revision is not kept.
-func (l Lists) Undo(ctx context.Context, list string, from, seen int64) (Change, error) {
-	old, err := l.Load(ctx, list, from)
-	if err != nil {
-		return nil, err
-	}
-	saw, err := l.Load(ctx, list, seen)
-	if err != nil {
-		return nil, err
-	}
-	return func(d *Draft) error {
-		d.Restore(old.Items)
-		if old.GivenTitle != saw.GivenTitle {
-			d.Rename(old.GivenTitle)
-		}
-		if old.Archived != saw.Archived {
-			d.Archive(old.Archived)
-		}
-		return nil
-	}, nil
-}
-
 // Archive puts a list away, or brings it back; see [Snapshot.Archived].
 func (l Lists) Archive(ctx context.Context, list string, away bool, w Writer) (Outcome, error) {
 	if !away {
@@ -229,17 +190,6 @@ func (l Lists) Archive(ctx context.Context, list string, away bool, w Writer) (O
 		}
 	}
 	return l.set(ctx, list, w, func(d *Draft) { d.Archive(away) })
-}
-
-// Rename gives a list a title, or takes it away when it is empty; see
-// [Snapshot.GivenTitle]. It returns an [*InputError] for one that [CleanTitle]
-// refuses.
-func (l Lists) Rename(ctx context.Context, list, title string, w Writer) (Outcome, error) {
-	clean, err := CleanTitle(title)
-	if err != nil {
-		return Outcome{}, &InputError{Problems: []Problem{{Message: err.Error()}}}
-	}
-	return l.set(ctx, list, w, func(d *Draft) { d.Rename(clean) })
 }
 
 // Delete deletes a list and those of its sub-agents, or brings them back within

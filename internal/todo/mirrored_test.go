@@ -35,17 +35,20 @@ func TestMirroredListsAreReadOnly(t *testing.T) {
 		return err
 	}
 	for name, err := range map[string]error{
-		"a person's edit":     edit(person, func(d *todo.Draft) error { d.SetStatus("1", todo.Completed); return nil }),
-		"an agent's by id":    edit(todo.Writer{}, add("three")),
-		"clearing":            edit(person, func(d *todo.Draft) error { d.Restore(nil); return nil }),
-		"an earlier revision": func() error { _, err := lists.Restore(ctx, list.List.ID, 1, person); return err }(),
+		"a person's edit":  edit(person, func(d *todo.Draft) error { d.SetStatus("1", todo.Completed); return nil }),
+		"an agent's by id": edit(todo.Writer{}, add("three")),
+		"clearing":         edit(person, func(d *todo.Draft) error { d.Restore(nil); return nil }),
+		"an earlier revision": func() error {
+			_, err := lists.Edit(ctx, list.List.ID, todo.Edit{Do: todo.EditRestore, Revision: 1}, person)
+			return err
+		}(),
 	} {
 		if !errors.Is(err, todo.ErrMirrored) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for name, err := range map[string]error{
-		"a title": func() error { _, err := lists.Rename(ctx, list.List.ID, "Title", person); return err }(),
+		"a title": func() error { _, err := lists.Edit(ctx, list.List.ID, title("Title"), person); return err }(),
 		"archive": func() error { _, err := lists.Archive(ctx, list.List.ID, true, person); return err }(),
 		"delete":  func() error { _, err := lists.Delete(ctx, list.List.ID, true, person); return err }(),
 		"back":    func() error { _, err := lists.Delete(ctx, list.List.ID, false, person); return err }(),

@@ -63,14 +63,13 @@ func TestPersonIsNoSignOfWork(t *testing.T) {
 		}
 	}
 	expect("a while", todo.Idle)
-	_, err := a.lists().Rename(ctx, id, "T", person())
+	_, err := a.lists().Edit(ctx, id, todo.Edit{Do: todo.EditRename, Text: "T"}, person())
 	checkErr(t, err)
 	expect("a rename", todo.Idle)
 	d.personEdits(id, func(c *todo.Draft) error { c.SetText("2", "C"); return nil })
 	expect("an edit", todo.Idle)
-	undo, err := a.lists().Undo(ctx, id, 2, 3)
+	_, err = a.lists().Edit(ctx, id, todo.Edit{Do: todo.EditUndo, From: 2, Seen: 3}, person())
 	checkErr(t, err)
-	d.personEdits(id, undo)
 	expect("an undo", todo.Idle)
 	_, err = a.lists().Archive(ctx, id, true, person())
 	checkErr(t, err)

@@ -8,10 +8,10 @@ import (
 // Line is an item as a variant writes it: in a write what the caller sent, in a
 // result what the caller is shown.
 type Line struct {
-	ID     string // "" when the caller sent none
-	Text   string
-	Active string // "" in variants without one
-	Status string // in the variant's words
+	ID     string `json:"id,omitempty"` // "" when the caller sent none
+	Text   string `json:"text"`
+	Active string `json:"-"`      // "" in variants without one, and where a person writes
+	Status string `json:"status"` // in the variant's words
 }
 
 // View is how a variant sees items: which statuses it shows, and in which

@@ -2,17 +2,22 @@ package watch
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
+// edit is an edit of a list.
+type edit struct {
+	todo.Edit
+	list   string        // id
+	undoes todo.EditKind // what it undoes; empty unless it does, and then it is not undone itself
+}
+
 // send returns the effect of an edit, or none while the source is lost.
-func (m *model) send(e Edit) effect {
+func (m *model) send(e edit) effect {
 	if m.lost != nil {
 		m.say(bad, "Not live: nothing can be changed until the server is back.")
 		return effect{}
@@ -21,18 +26,18 @@ func (m *model) send(e Edit) effect {
 }
 
 // edited notes the outcome of an edit: what it did, and how it is undone.
-func (m *model) edited(e Edit, before todo.Snapshot, out todo.Outcome, err error) effect {
+func (m *model) edited(e edit, before todo.Snapshot, out todo.Outcome, err error) effect {
 	if err != nil {
 		m.say(bad, "Not changed: "+rootCause(err))
-		if e.Text != "" && (e.Do == Reword || e.Do == Add || e.Do == Block || e.Do == Rename) && m.prompt == nil {
+		if e.Text != "" && m.prompt == nil {
 			m.retype(e)
 		}
 		return effect{}
 	}
 	after := out.After
 	result := m.receiveLists([]todo.Snapshot{after}, false)
-	if e.Do == Delete && e.Away {
-		delete(m.lists, e.List)
+	if e.Do == todo.EditDelete {
+		delete(m.lists, e.list)
 	}
 	if e.undoes != "" && !out.Changed {
 		m.say(dim, "Nothing undone: what you changed has changed since.")
@@ -44,7 +49,7 @@ func (m *model) edited(e Edit, before todo.Snapshot, out todo.Outcome, err error
 		m.undo = append(m.undo, e.inverse(after))
 		text += "  (u undo)"
 	}
-	if e.isOfItem() && m.state(after) != todo.Finished {
+	if e.ofItems() && m.state(after) != todo.Finished {
 		text += m.whenSeen(after)
 	}
 	m.say(done, text)
@@ -52,11 +57,10 @@ func (m *model) edited(e Edit, before todo.Snapshot, out todo.Outcome, err error
 }
 
 // retype opens the prompt again with what was typed, so that it is not lost.
-func (m *model) retype(e Edit) {
+func (m *model) retype(e edit) {
 	problem := m.note.text
-	m.prompt = &prompt{label: "Once more:", field: field{before: e.Text}, problem: problem,
-		check:  func(text string) error { return checkText(e.Do, text) },
-		accept: func(text string) Edit { e.Text = text; return e }}
+	m.ask("Once more:", e.Text, e)
+	m.prompt.problem = problem
 }
 
 // whenSeen says when the agent learns of an edit.
@@ -71,104 +75,90 @@ func (m *model) whenSeen(s todo.Snapshot) string {
 	return ". " + agent + " will see it with its next write."
 }
 
-// isOfItem reports whether an edit, or the one it undoes, is of items, which are
+// ofItems reports whether an edit, or the one it undoes, is of items, which are
 // what agents are told of.
-func (e Edit) isOfItem() bool {
-	do := cmp.Or(e.undoes, e.Do)
-	return do != Rename && do != Archive && do != Delete
+func (e edit) ofItems() bool {
+	return todo.Edit{Do: cmp.Or(e.undoes, e.Do)}.OfItems()
 }
 
 // inverse returns the edit that undoes one, which made the revision after. What
 // the person changed is the step from the revision just before: what is shown when
 // the person edits may be older, and what the agent wrote between is not undone.
-func (e Edit) inverse(after todo.Snapshot) Edit {
-	back := Edit{List: e.List, Do: Undo, Seen: after.Revision, From: after.Revision - 1, undoes: e.Do}
-	if e.Do == Archive || e.Do == Delete {
-		back.Do, back.Away = e.Do, !e.Away
+func (e edit) inverse(after todo.Snapshot) edit {
+	back := edit{list: e.list, undoes: e.Do}
+	switch e.Do {
+	case todo.EditArchive:
+		back.Do = todo.EditUnarchive
+	case todo.EditUnarchive:
+		back.Do = todo.EditArchive
+	case todo.EditDelete:
+		back.Do = todo.EditUndelete
+	default:
+		back.Edit = todo.Edit{Do: todo.EditUndo, From: after.Revision - 1, Seen: after.Revision}
 	}
 	return back
 }
 
 // pastTense says what an edit did.
-func pastTense(e Edit, before todo.Snapshot) string {
+func pastTense(e edit, before todo.Snapshot) string {
 	if e.undoes != "" {
 		return "Undone"
 	}
 	item, _ := before.Item(e.Item)
 	name := "“" + cut(render.Safe(item.Text), 40) + "”"
 	switch e.Do {
-	case SetStatus:
+	case todo.EditStatus:
 		return fmt.Sprintf("%s: %s", name, statusWord(e.Status))
-	case Block:
+	case todo.EditBlock:
 		return name + ": blocked"
-	case Reword:
+	case todo.EditText:
 		return "Reworded"
-	case Add:
+	case todo.EditAdd:
 		return "Added"
-	case RemoveItem:
+	case todo.EditRemove:
 		return "Removed " + name
-	case Move:
+	case todo.EditMove:
 		return "Moved " + name
-	case Restore:
+	case todo.EditRestore:
 		return fmt.Sprintf("Restored revision %d as a new one", e.Revision)
-	case Rename:
+	case todo.EditRename:
 		return "Renamed"
+	case todo.EditArchive:
+		return "Archived"
+	case todo.EditDelete:
+		return "Deleted, for 24 hours to bring back"
 	}
-	if !e.Away {
-		return "Brought back"
-	}
-	return map[Action]string{Archive: "Archived", Delete: "Deleted, for 24 hours to bring back"}[e.Do]
-}
-
-// checkText says what is wrong with the text for an action.
-func checkText(a Action, text string) error {
-	clean, err := todo.CleanText(text)
-	switch {
-	case err != nil:
-		return err
-	case a == Rename:
-		_, err := todo.CleanTitle(text)
-		return err
-	case a == Block:
-		return todo.Item{Text: "x", Status: todo.Blocked, Reason: clean}.Check()
-	case strings.TrimSpace(clean) == "":
-		return errors.New("the text is empty")
-	}
-	return todo.Item{Text: clean, Status: todo.Pending}.Check()
+	return "Brought back"
 }
 
 // ask opens a prompt for the text of an edit.
-func (m *model) ask(label, text string, e Edit) effect {
-	m.prompt = &prompt{label: label, field: field{before: text},
-		check: func(text string) error { return checkText(e.Do, text) },
-		accept: func(text string) Edit {
-			e.Text, _ = todo.CleanText(text) // check has accepted it
-			return e
-		}}
+func (m *model) ask(label, text string, e edit) effect {
+	with := func(text string) edit { e.Text = text; return e }
+	m.prompt = &prompt{label: label, field: field{before: text}, check: func(text string) error { return with(text).Check() }, accept: with}
 	return effect{}
 }
 
 // confirm opens a question.
-func (m *model) confirm(question string, e Edit) effect {
-	m.prompt = &prompt{label: question + "  y yes · any other key no", question: true, accept: func(string) Edit { return e }}
+func (m *model) confirm(question string, e edit) effect {
+	m.prompt = &prompt{label: question + "  y yes · any other key no", question: true, accept: func(string) edit { return e }}
 	return effect{}
 }
 
 // onItem starts an edit of the item under the cursor, and says so if there is
 // none.
-func (m *model) onItem(edit func(s todo.Snapshot, item todo.Item, e Edit) effect) effect {
+func (m *model) onItem(start func(s todo.Snapshot, item todo.Item, e edit) effect) effect {
 	s, item, ok := m.cursorItem()
 	if !ok {
 		m.say(dim, "No item is selected.")
 		return effect{}
 	}
-	return edit(s, item, Edit{List: s.List.ID, Seen: s.Revision, Item: item.ID})
+	return start(s, item, edit{Edit: todo.Edit{Seen: s.Revision, Item: item.ID}, list: s.List.ID})
 }
 
 // setStatus gives the item under the cursor a status, or makes it pending again.
 func (m *model) setStatus(status todo.Status) effect {
-	return m.onItem(func(_ todo.Snapshot, item todo.Item, e Edit) effect {
-		if e.Do, e.Status = SetStatus, status; item.Status == status {
+	return m.onItem(func(_ todo.Snapshot, item todo.Item, e edit) effect {
+		if e.Do, e.Status = todo.EditStatus, status; item.Status == status {
 			e.Status = todo.Pending
 		}
 		return m.send(e)
@@ -176,37 +166,37 @@ func (m *model) setStatus(status todo.Status) effect {
 }
 
 func (m *model) reword() effect {
-	return m.onItem(func(_ todo.Snapshot, item todo.Item, e Edit) effect {
-		e.Do = Reword
+	return m.onItem(func(_ todo.Snapshot, item todo.Item, e edit) effect {
+		e.Do = todo.EditText
 		return m.ask("Reword:", item.Text, e)
 	})
 }
 
 func (m *model) block() effect {
-	return m.onItem(func(_ todo.Snapshot, item todo.Item, e Edit) effect {
+	return m.onItem(func(_ todo.Snapshot, item todo.Item, e edit) effect {
 		if item.Status == todo.Blocked {
-			e.Do, e.Status = SetStatus, todo.Pending
+			e.Do, e.Status = todo.EditStatus, todo.Pending
 			return m.send(e)
 		}
-		e.Do = Block
+		e.Do = todo.EditBlock
 		return m.ask("Blocked by (may be empty):", "", e)
 	})
 }
 
 func (m *model) remove() effect {
-	return m.onItem(func(_ todo.Snapshot, _ todo.Item, e Edit) effect {
-		e.Do = RemoveItem
+	return m.onItem(func(_ todo.Snapshot, _ todo.Item, e edit) effect {
+		e.Do = todo.EditRemove
 		return m.send(e)
 	})
 }
 
 func (m *model) moveItem(delta int) effect {
-	return m.onItem(func(s todo.Snapshot, item todo.Item, e Edit) effect {
+	return m.onItem(func(s todo.Snapshot, item todo.Item, e edit) effect {
 		to := slices.IndexFunc(s.Items, func(i todo.Item) bool { return i.ID == item.ID }) + delta
 		if to < 0 || to >= len(s.Items) {
 			return effect{}
 		}
-		e.Do, e.To = Move, to
+		e.Do, e.To = todo.EditMove, to
 		return m.send(e)
 	})
 }
@@ -216,7 +206,7 @@ func (m *model) add() effect {
 	if !ok {
 		return effect{}
 	}
-	return m.ask("Add:", "", Edit{List: s.List.ID, Seen: s.Revision, Do: Add})
+	return m.ask("Add:", "", edit{Edit: todo.Edit{Do: todo.EditAdd, Seen: s.Revision}, list: s.List.ID})
 }
 
 func (m *model) rename() effect {
@@ -224,7 +214,7 @@ func (m *model) rename() effect {
 	if !ok {
 		return effect{}
 	}
-	return m.ask("Title:", s.Title(), Edit{List: s.List.ID, Do: Rename})
+	return m.ask("Title:", s.Title(), edit{Edit: todo.Edit{Do: todo.EditRename}, list: s.List.ID})
 }
 
 func (m *model) archive() effect {
@@ -232,7 +222,11 @@ func (m *model) archive() effect {
 	if !ok {
 		return effect{}
 	}
-	return m.send(Edit{List: s.List.ID, Do: Archive, Away: !s.Archived})
+	e := edit{Edit: todo.Edit{Do: todo.EditArchive}, list: s.List.ID}
+	if s.Archived {
+		e.Do = todo.EditUnarchive
+	}
+	return m.send(e)
 }
 
 func (m *model) deleteList() effect {
@@ -240,7 +234,7 @@ func (m *model) deleteList() effect {
 	if !ok {
 		return effect{}
 	}
-	return m.confirm("Delete “"+cut(render.Safe(s.Title()), max(m.width-60, 12))+"” and its history?", Edit{List: s.List.ID, Do: Delete, Away: true})
+	return m.confirm("Delete “"+cut(render.Safe(s.Title()), max(m.width-60, 12))+"” and its history?", edit{Edit: todo.Edit{Do: todo.EditDelete}, list: s.List.ID})
 }
 
 func (m *model) undoLast() effect {
@@ -261,5 +255,5 @@ func (m *model) restore() effect {
 		return effect{}
 	}
 	return m.confirm(fmt.Sprintf("Restore revision %d as revision %d? Nothing is lost.", s.Revision, live.Revision+1),
-		Edit{List: live.List.ID, Do: Restore, Revision: s.Revision})
+		edit{Edit: todo.Edit{Do: todo.EditRestore, Revision: s.Revision}, list: live.List.ID})
 }

@@ -93,7 +93,7 @@ type prompt struct {
 	// check says what is wrong with the text; nil for a question.
 	check func(text string) error
 	// accept makes the edit from the text.
-	accept  func(text string) Edit
+	accept  func(text string) edit
 	problem string
 }
 

@@ -105,7 +105,7 @@ func TestHistory(t *testing.T) {
 	s.press(m, "]", "]")
 	s.press(m, "]")
 	s.press(m, "[", "R")
-	if e := m.press("y"); e.edit == nil || e.edit.Do != Restore || e.edit.Revision != 3 {
+	if e := m.press("y"); e.edit == nil || e.edit.Do != todo.EditRestore || e.edit.Revision != 3 {
 		t.Errorf("restores by %+v", e.edit)
 	}
 	s.press(m, keyEscape)

@@ -46,10 +46,10 @@ func TestHostileText(t *testing.T) {
 			check("prompt " + string(k))
 			m.press(keyEscape)
 		}
-		m.edited(Edit{List: l.List.ID, Do: Reword, Item: "1", Text: evil}, l, todo.Outcome{}, errors.New("refused"+evil))
+		m.edited(edit{Edit: todo.Edit{Do: todo.EditText, Item: "1", Text: evil}, list: l.List.ID}, l, todo.Outcome{}, errors.New("refused"+evil))
 		check("refused")
 		m.press(keyEscape)
-		m.edited(Edit{List: l.List.ID, Do: SetStatus, Item: "1"}, l, todo.Outcome{After: l, Changed: true}, nil)
+		m.edited(edit{Edit: todo.Edit{Do: todo.EditStatus, Item: "1"}, list: l.List.ID}, l, todo.Outcome{After: l, Changed: true}, nil)
 		check("edited")
 		m.press("h")
 		m.setHistory(l.List.ID, []todo.Snapshot{first, l}, nil)

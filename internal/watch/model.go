@@ -39,7 +39,7 @@ type model struct {
 	help      bool
 	helpTop   int
 	note      note
-	undo      []Edit // that undo what the person did, the last at the end
+	undo      []edit // that undo what the person did, the last at the end
 }
 
 func newModel(wanted string) *model {
@@ -63,7 +63,7 @@ func (m *model) say(r role, text string) { m.note = note{text, r, m.now.Add(note
 type effect struct {
 	quit, suspend, redraw bool
 	history               string // id of the list to read the history of; empty is none
-	edit                  *Edit
+	edit                  *edit
 	copy                  string // text for the clipboard; empty is none
 	page                  string // id of the list to open in the browser; empty is none
 	notices               []string

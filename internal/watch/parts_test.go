@@ -186,7 +186,7 @@ func TestMirroredList(t *testing.T) {
 			t.Errorf("%s: %+v, says %q", k, e, m.note.text)
 		}
 	}
-	if e := m.press("a"); e.edit == nil || e.edit.Do != Archive {
+	if e := m.press("a"); e.edit == nil || e.edit.Do != todo.EditArchive {
 		t.Errorf("archives by %+v", e)
 	}
 }

@@ -64,10 +64,10 @@ func TestAnythingGoes(t *testing.T) {
 				m.setHistory(e.history, []todo.Snapshot{known[e.history]}, nil)
 			}
 			if e.edit != nil {
-				after := known[e.edit.List]
+				after := known[e.edit.list]
 				after.Revision++
-				known[e.edit.List] = after
-				m.edited(*e.edit, known[e.edit.List], todo.Outcome{After: after, Changed: rapid.Bool().Draw(t, "changed")},
+				known[e.edit.list] = after
+				m.edited(*e.edit, known[e.edit.list], todo.Outcome{After: after, Changed: rapid.Bool().Draw(t, "changed")},
 					rapid.SampledFrom([]error{nil, errors.New("refused")}).Draw(t, "error"))
 			}
 		}
@@ -148,7 +148,7 @@ func outcome(m *model, e effect) string {
 		return "note " + m.note.text
 	case e.edit == nil:
 		return ""
-	case e.edit.Do == Move:
+	case e.edit.Do == todo.EditMove:
 		return fmt.Sprintf("move %s to %d", e.edit.Item, e.edit.To)
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s", e.edit.Do, e.edit.Item, e.edit.Status))

@@ -311,7 +311,7 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 		v.wg.Go(func() { v.readHistory(ctx, e.history) })
 	}
 	if e.edit != nil {
-		before := v.lists[e.edit.List]
+		before := v.lists[e.edit.list]
 		v.wg.Go(func() { v.apply(ctx, *e.edit, before) })
 	}
 	if e.copy != "" {
@@ -336,12 +336,12 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 }
 
 // apply makes an edit and passes its outcome to the model.
-func (v *viewer) apply(ctx context.Context, e Edit, before todo.Snapshot) {
+func (v *viewer) apply(ctx context.Context, e edit, before todo.Snapshot) {
 	var out todo.Outcome
 	err := catchPanic(func() (err error) {
 		ctx, cancel := context.WithTimeout(ctx, editTimeout)
 		defer cancel()
-		out, err = v.source.Apply(ctx, e)
+		out, err = v.source.Edit(ctx, e.list, e.Edit)
 		return err
 	})
 	v.update(ctx, func() effect { v.drawn, v.stale = time.Time{}, true; return v.edited(e, before, out, err) })

@@ -207,7 +207,7 @@ func (scripted) History(context.Context, string) ([]todo.Snapshot, error) { retu
 func (scripted) Standings(context.Context, []todo.Snapshot) (map[string]Standing, error) {
 	return nil, nil
 }
-func (scripted) Apply(context.Context, Edit) (todo.Outcome, error) {
+func (scripted) Edit(context.Context, string, todo.Edit) (todo.Outcome, error) {
 	return todo.Outcome{}, errors.New("refused")
 }
 func (scripted) Page(context.Context, string) (string, error) { return "", nil }
@@ -333,7 +333,7 @@ func (s standing) Standings(_ context.Context, lists []todo.Snapshot) (map[strin
 }
 func (standing) Follow(context.Context, func([]todo.Snapshot, bool), func(error)) error { return nil }
 func (standing) History(context.Context, string) ([]todo.Snapshot, error)               { return nil, nil }
-func (standing) Apply(context.Context, Edit) (todo.Outcome, error) {
+func (standing) Edit(context.Context, string, todo.Edit) (todo.Outcome, error) {
 	return todo.Outcome{}, nil
 }
 func (standing) Page(context.Context, string) (string, error) { return "", nil }

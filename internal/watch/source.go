@@ -23,8 +23,8 @@ type Source interface {
 	History(ctx context.Context, list string) ([]todo.Snapshot, error)
 	// Standings returns how open lists stand now, by id. A list may be missing.
 	Standings(ctx context.Context, lists []todo.Snapshot) (map[string]Standing, error)
-	// Apply makes a change of a person. The outcome has After and Changed at least.
-	Apply(ctx context.Context, e Edit) (todo.Outcome, error)
+	// Edit makes an edit of a list. The outcome has After and Changed at least.
+	Edit(ctx context.Context, list string, e todo.Edit) (todo.Outcome, error)
 	// Page returns the address of a list's page in the browser.
 	Page(ctx context.Context, list string) (string, error)
 }
@@ -38,42 +38,6 @@ type Standing struct {
 	// Unseen are the ids of the items that people changed and the list's agent has
 	// not seen since.
 	Unseen map[string]bool
-}
-
-// Action is a kind of change that a person makes.
-type Action string
-
-// The actions. Those from Restore on concern the whole list.
-const (
-	SetStatus  Action = "status"
-	Block      Action = "block"
-	Reword     Action = "text"
-	Add        Action = "add"
-	RemoveItem Action = "remove"
-	Move       Action = "move"
-	Restore    Action = "restore"
-	Undo       Action = "undo"
-	Rename     Action = "rename"
-	Archive    Action = "archive"
-	Delete     Action = "delete"
-)
-
-// Edit is one change that a person makes to a list. Of the fields after Do an
-// action uses those that it needs.
-type Edit struct {
-	List string
-	Seen int64 // the revision that the person saw
-	Do   Action
-
-	Item     string // id
-	Status   todo.Status
-	Text     string // new text, reason, or title
-	To       int    // index
-	Revision int64
-	Away     bool  // archive or delete rather than bring back
-	From     int64 // undo takes back what was changed from this revision to Seen
-
-	undoes Action // what this edit undoes; empty unless it does, and then it is not undone itself
 }
 
 var (
@@ -142,55 +106,9 @@ func set(ids []string) map[string]bool {
 	return out
 }
 
-// Apply implements [Source].
-func (l Local) Apply(ctx context.Context, e Edit) (todo.Outcome, error) {
-	w := todo.Writer{Client: "todo-mcp", Variant: "watch", Person: true}
-	change := e.change
-	switch e.Do {
-	case Rename:
-		return l.Lists.Rename(ctx, e.List, e.Text, w)
-	case Archive:
-		return l.Lists.Archive(ctx, e.List, e.Away, w)
-	case Delete:
-		return l.Lists.Delete(ctx, e.List, e.Away, w)
-	case Restore:
-		return l.Lists.Restore(ctx, e.List, e.Revision, w)
-	case Undo:
-		var err error
-		if change, err = l.Lists.Undo(ctx, e.List, e.From, e.Seen); err != nil {
-			return todo.Outcome{}, err
-		}
-	}
-	return l.Lists.Apply(ctx, todo.Write{Target: todo.Target{List: e.List}, Writer: w, Seen: e.Seen, Change: change})
-}
-
-// errItemGone: an agent removed the item in the meantime.
-var errItemGone = errors.New("the item is not on the list any more")
-
-// change edits the items of a list.
-func (e Edit) change(d *todo.Draft) error {
-	ok := true
-	switch e.Do {
-	case SetStatus:
-		ok = d.SetStatus(e.Item, e.Status)
-	case Block:
-		ok = d.Block(e.Item, e.Text)
-	case Reword:
-		ok = d.SetText(e.Item, e.Text)
-	case RemoveItem:
-		ok = d.Remove(e.Item)
-	case Move:
-		ok = d.Move(e.Item, e.To)
-	case Add:
-		if len(d.Items()) >= todo.MaxItems {
-			return fmt.Errorf("a list holds at most %d items", todo.MaxItems)
-		}
-		d.Append(e.Text)
-	}
-	if !ok {
-		return errItemGone
-	}
-	return nil
+// Edit implements [Source].
+func (l Local) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outcome, error) {
+	return l.Lists.Edit(ctx, list, e, todo.Writer{Client: "todo-mcp", Variant: "watch"})
 }
 
 // Page implements [Source].
@@ -212,15 +130,6 @@ func (s Server) Standings(ctx context.Context, _ []todo.Snapshot) (map[string]St
 		out[state.List] = Standing{State: state.State, Client: state.Client, Unseen: set(state.Unseen)}
 	}
 	return out, err
-}
-
-// Apply implements [Source].
-func (s Server) Apply(ctx context.Context, e Edit) (todo.Outcome, error) {
-	if e.Do == Restore {
-		return s.Restore(ctx, e.List, e.Revision)
-	}
-	return s.Edit(ctx, e.List, remote.Edit{Do: string(e.Do), ID: e.Item, Status: e.Status, Text: e.Text, To: e.To,
-		Away: e.Away, Seen: e.Seen, From: e.From})
 }
 
 // Page implements [Source].

@@ -36,6 +36,10 @@ func onEachSource(t *testing.T, test func(t *testing.T, board *todo.Board, sourc
 	})
 }
 
+func apply(t *testing.T, source Source, e edit) (todo.Outcome, error) {
+	return source.Edit(t.Context(), e.list, e.Edit)
+}
+
 // load returns the newest revision of the only list.
 func load(t *testing.T, board *todo.Board) todo.Snapshot {
 	t.Helper()
@@ -51,31 +55,32 @@ func load(t *testing.T, board *todo.Board) todo.Snapshot {
 // afterwards: D, which stays behind the item that it was added behind.
 func TestEdits(t *testing.T) {
 	for _, c := range []struct {
-		edit               Edit
+		edit               todo.Edit
 		agent, after, undo string // the agent adds an item; the list after the edit, and after it is undone
 	}{
-		{Edit{Do: SetStatus, Item: "1", Status: todo.Completed}, "C", "completed:A pending:B pending:C", "pending:A pending:B pending:C pending:D"},
-		{Edit{Do: Block, Item: "2", Text: "no key"}, "C", "pending:A blocked:B pending:C", "pending:A pending:B pending:C pending:D"},
-		{Edit{Do: Reword, Item: "1", Text: "X"}, "C", "pending:X pending:B pending:C", "pending:A pending:B pending:C pending:D"},
-		{Edit{Do: Add, Text: "X"}, "C", "pending:A pending:B pending:C pending:X", "pending:A pending:B pending:C pending:D"},
-		{Edit{Do: RemoveItem, Item: "1"}, "C", "pending:B pending:C", "pending:A pending:B pending:C pending:D"},
-		{Edit{Do: Move, Item: "1", To: 1}, "", "pending:B pending:A", "pending:A pending:D pending:B"},
-		{Edit{Do: Restore, Revision: 1}, "C", "pending:A pending:B", "pending:A pending:B pending:D pending:C"},
+		{todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed}, "C", "completed:A pending:B pending:C", "pending:A pending:B pending:C pending:D"},
+		{todo.Edit{Do: todo.EditBlock, Item: "2", Text: "no key"}, "C", "pending:A blocked:B pending:C", "pending:A pending:B pending:C pending:D"},
+		{todo.Edit{Do: todo.EditText, Item: "1", Text: "X"}, "C", "pending:X pending:B pending:C", "pending:A pending:B pending:C pending:D"},
+		{todo.Edit{Do: todo.EditAdd, Text: "X"}, "C", "pending:A pending:B pending:C pending:X", "pending:A pending:B pending:C pending:D"},
+		{todo.Edit{Do: todo.EditRemove, Item: "1"}, "C", "pending:B pending:C", "pending:A pending:B pending:C pending:D"},
+		{todo.Edit{Do: todo.EditMove, Item: "1", To: 1}, "", "pending:B pending:A", "pending:A pending:D pending:B"},
+		{todo.Edit{Do: todo.EditRestore, Revision: 1}, "C", "pending:A pending:B", "pending:A pending:B pending:D pending:C"},
 	} {
 		t.Run(string(c.edit.Do), func(t *testing.T) {
 			onEachSource(t, func(t *testing.T, board *todo.Board, source Source) {
 				writeItems(t, board, "release", "A", "B")
-				seen, e := load(t, board), c.edit
+				seen := load(t, board)
+				e := edit{Edit: c.edit, list: seen.List.ID}
 				if c.agent != "" {
 					writeItems(t, board, "release", c.agent)
 				}
-				e.List, e.Seen = seen.List.ID, seen.Revision
-				out, err := source.Apply(t.Context(), e)
+				e.Seen = seen.Revision
+				out, err := apply(t, source, e)
 				if err != nil || items(out.After) != c.after || !out.Changed || !load(t, board).Writer.Person {
 					t.Errorf("%q, changed %v, %v; want %q", items(out.After), out.Changed, err, c.after)
 				}
 				writeItems(t, board, "release", "D")
-				if out, err = source.Apply(t.Context(), e.inverse(out.After)); err != nil || items(out.After) != c.undo {
+				if out, err = apply(t, source, e.inverse(out.After)); err != nil || items(out.After) != c.undo {
 					t.Errorf("undone: %q, %v; want %q", items(out.After), err, c.undo)
 				}
 			})
@@ -94,7 +99,7 @@ func TestEditFromSeen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := source.Apply(t.Context(), Edit{List: seen.List.ID, Seen: seen.Revision, Do: Move, Item: "3", To: 1})
+		out, err := source.Edit(t.Context(), seen.List.ID, todo.Edit{Seen: seen.Revision, Do: todo.EditMove, Item: "3", To: 1})
 		if want := "pending:C pending:B"; err != nil || items(out.After) != want {
 			t.Errorf("%q, %v; want %q", items(out.After), err, want)
 		}
@@ -105,7 +110,7 @@ func TestEditFromSeen(t *testing.T) {
 func TestEditOfItemGone(t *testing.T) {
 	onEachSource(t, func(t *testing.T, board *todo.Board, source Source) {
 		writeItems(t, board, "release", "A")
-		_, err := source.Apply(t.Context(), Edit{List: load(t, board).List.ID, Do: Reword, Item: "9", Text: "x"})
+		_, err := source.Edit(t.Context(), load(t, board).List.ID, todo.Edit{Do: todo.EditText, Item: "9", Text: "x"})
 		if err == nil || !strings.Contains(err.Error(), "not on the list any more") {
 			t.Errorf("an item that is gone was reworded: %v", err)
 		}
@@ -120,31 +125,30 @@ func TestLists(t *testing.T) {
 	}
 	for _, named := range []string{"release", ""} {
 		for _, c := range []struct {
-			edit Edit
+			edit todo.Edit
 			want string
 		}{
-			{Edit{Do: Rename, Text: "Title"}, "Title archived false deleted false pending:A"},
-			{Edit{Do: Archive, Away: true}, "Given archived true deleted false pending:A"},
-			{Edit{Do: Delete, Away: true}, "Given archived false deleted true pending:A"},
+			{todo.Edit{Do: todo.EditRename, Text: "Title"}, "Title archived false deleted false pending:A"},
+			{todo.Edit{Do: todo.EditArchive}, "Given archived true deleted false pending:A"},
+			{todo.Edit{Do: todo.EditDelete}, "Given archived false deleted true pending:A"},
 		} {
 			t.Run(string(c.edit.Do)+" "+named, func(t *testing.T) {
 				onEachSource(t, func(t *testing.T, board *todo.Board, source Source) {
 					writeItems(t, board, named, "A")
-					e := c.edit
-					e.List = load(t, board).List.ID
-					if _, err := source.Apply(t.Context(), Edit{List: e.List, Do: Rename, Text: "Given"}); err != nil {
+					e := edit{Edit: c.edit, list: load(t, board).List.ID}
+					if _, err := source.Edit(t.Context(), e.list, todo.Edit{Do: todo.EditRename, Text: "Given"}); err != nil {
 						t.Fatal(err)
 					}
 					start := look(load(t, board))
-					out, err := source.Apply(t.Context(), e)
+					out, err := apply(t, source, e)
 					if err != nil || look(out.After) != c.want || look(load(t, board)) != c.want {
 						t.Errorf("%q, %v; want %q", look(out.After), err, c.want)
 					}
-					again, err := source.Apply(t.Context(), e)
+					again, err := apply(t, source, e)
 					if err != nil || again.Changed || again.After.Revision != out.After.Revision {
 						t.Errorf("again: revision %d, changed %v, %v", again.After.Revision, again.Changed, err)
 					}
-					out, err = source.Apply(t.Context(), e.inverse(out.After))
+					out, err = apply(t, source, e.inverse(out.After))
 					if err != nil || look(out.After) != start || look(load(t, board)) != start {
 						t.Errorf("undone: %q, %v; want %q", look(out.After), err, start)
 					}
@@ -163,15 +167,15 @@ func TestUndoIsOfTheEditAlone(t *testing.T) {
 		shown := load(t, board)
 		m := modelWith(80, 20, shown)
 		writeItems(t, board, "release", "B")
-		e := Edit{List: shown.List.ID, Seen: shown.Revision, Do: SetStatus, Item: "1", Status: todo.Completed}
+		e := edit{Edit: todo.Edit{Seen: shown.Revision, Do: todo.EditStatus, Item: "1", Status: todo.Completed}, list: shown.List.ID}
 		for range 2 { // the second changes nothing
-			out, err := source.Apply(t.Context(), e)
+			out, err := apply(t, source, e)
 			m.edited(e, shown, out, err)
 		}
 		if len(m.undo) != 1 {
 			t.Fatalf("undo %+v", m.undo)
 		}
-		out, err := source.Apply(t.Context(), *m.undoLast().edit)
+		out, err := apply(t, source, *m.undoLast().edit)
 		if want := "pending:A pending:B"; err != nil || items(out.After) != want {
 			t.Errorf("undone: %q, %v; want %q", items(out.After), err, want)
 		}
@@ -183,18 +187,17 @@ func TestUndoPutsAwayAgain(t *testing.T) {
 	onEachSource(t, func(t *testing.T, board *todo.Board, source Source) {
 		writeItems(t, board, "release", "A")
 		id := load(t, board).List.ID
-		apply := func(e Edit, archived bool) todo.Snapshot {
+		made := func(e edit, archived bool) todo.Snapshot {
 			t.Helper()
-			e.List = id
-			out, err := source.Apply(t.Context(), e)
+			out, err := apply(t, source, e)
 			if err != nil || out.After.Archived != archived {
 				t.Errorf("%s: archived %v, %v", e.Do, out.After.Archived, err)
 			}
 			return out.After
 		}
-		seen := apply(Edit{Do: Archive, Away: true}, true).Revision
-		tick := Edit{Do: SetStatus, Item: "1", Status: todo.Completed, Seen: seen}
-		apply(tick.inverse(apply(tick, false)), true)
+		seen := made(edit{Edit: todo.Edit{Do: todo.EditArchive}, list: id}, true).Revision
+		tick := edit{Edit: todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed, Seen: seen}, list: id}
+		made(tick.inverse(made(tick, false)), true)
 	})
 }
 
@@ -204,15 +207,14 @@ func TestUndoFindsNothing(t *testing.T) {
 		writeItems(t, board, "release", "A")
 		s := load(t, board)
 		m := modelWith(80, 20, s)
-		do := func(e Edit) {
-			e.List = s.List.ID
-			out, err := source.Apply(t.Context(), e)
+		do := func(e edit) {
+			out, err := apply(t, source, e)
 			if err != nil {
 				t.Fatal(err)
 			}
 			m.edited(e, s, out, nil)
 		}
-		do(Edit{Do: SetStatus, Item: "1", Status: todo.Completed, Seen: 1})
+		do(edit{Edit: todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed, Seen: 1}, list: s.List.ID})
 		undo := *m.undoLast().edit
 		do(undo)
 		if !strings.HasPrefix(m.note.text, "Undone") {
@@ -231,7 +233,7 @@ func TestStandingsAndPages(t *testing.T) {
 	onEachSource(t, func(t *testing.T, board *todo.Board, source Source) {
 		writeItems(t, board, "release", "A", "B")
 		s := load(t, board)
-		if _, err := source.Apply(t.Context(), Edit{List: s.List.ID, Seen: s.Revision, Do: SetStatus, Item: "2", Status: todo.Completed}); err != nil {
+		if _, err := source.Edit(t.Context(), s.List.ID, todo.Edit{Seen: s.Revision, Do: todo.EditStatus, Item: "2", Status: todo.Completed}); err != nil {
 			t.Fatal(err)
 		}
 		standings, err := source.Standings(t.Context(), []todo.Snapshot{load(t, board)})

@@ -46,7 +46,7 @@ func TestHTTPGuard(t *testing.T) {
 		{"configured origin", own, "https://app.example", true, ""},
 	} {
 		for _, route := range []string{"GET /livez", "GET /readyz", "GET /mcp", "POST /mcp", "DELETE /mcp", "OPTIONS /mcp", "GET /", "GET /nothing",
-			"GET /lists/x", "GET /panel/none", "POST /lists/x/restore/1", "GET /api/lists", "GET /api/workspace"} {
+			"GET /lists/x", "GET /panel/none", "POST /lists/x/edit", "GET /api/lists", "GET /api/workspace"} {
 			method, path, _ := strings.Cut(route, " ")
 			req, err := http.NewRequest(method, web.URL+path, strings.NewReader(""))
 			if err != nil {
@@ -81,10 +81,11 @@ func TestHTTPGuard(t *testing.T) {
 func TestHTTPGuardBySecFetchSite(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404, "none": 404} {
-		req, err := http.NewRequest("POST", web.URL+"/lists/x/restore/1", nil)
+		req, err := http.NewRequest("POST", web.URL+"/lists/x/edit", strings.NewReader(`{"do":"restore","revision":1}`))
 		if err != nil {
 			t.Fatal(err)
 		}
+		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Sec-Fetch-Site", site)
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {

@@ -71,11 +71,13 @@ func describe(err error) *Error {
 	case errors.As(err, &answer):
 		return answer
 	case errors.As(err, &input):
-		return &Error{http.StatusUnprocessableEntity, problems(input)}
+		return &Error{http.StatusUnprocessableEntity, input.Error()}
 	case errors.Is(err, todo.ErrReadOnly):
 		return &Error{http.StatusForbidden, ReadOnly}
 	case errors.Is(err, todo.ErrMirrored):
 		return &Error{http.StatusConflict, todo.ErrMirrored.Error()}
+	case errors.Is(err, todo.ErrItemGone):
+		return &Error{http.StatusConflict, todo.ErrItemGone.Error()}
 	case errors.Is(err, todo.ErrNotFound):
 		return &Error{http.StatusNotFound, "no such list"}
 	case errors.As(err, &full):
@@ -86,18 +88,6 @@ func describe(err error) *Error {
 		return &Error{http.StatusServiceUnavailable, "the store did not answer in time (see --request-timeout)"}
 	}
 	return &Error{http.StatusServiceUnavailable, "the store failed; the server's log says why"}
-}
-
-// problems returns the problems of an error, separated by semicolons.
-func problems(err *todo.InputError) string {
-	text := ""
-	for i, p := range err.Problems {
-		if i > 0 {
-			text += "; "
-		}
-		text += p.String()
-	}
-	return text
 }
 
 // fail answers a failure, and logs it in one line when the server is at fault.

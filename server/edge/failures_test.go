@@ -43,7 +43,7 @@ func ask(t *testing.T, method, url, body string) (status int, text string) {
 func routes(list string) []string {
 	return []string{"GET /", "GET /readyz", "GET /api/lists", "GET /api/lists/" + list, "GET /api/lists/" + list + "/history",
 		"GET /api/workspace", "GET /lists/" + list, "GET /lists/" + list + ".md", "GET /lists/" + list + ".json", "GET /lists/" + list + "/at/1",
-		"GET /lists/" + list + "/edit", "POST /lists/" + list + "/edit", "POST /lists/" + list + "/restore/1"}
+		"GET /lists/" + list + "/edit", "POST /lists/" + list + "/edit"}
 }
 
 // newList makes a list and returns its id.
@@ -218,7 +218,7 @@ func TestPanelRefusesTooManyItems(t *testing.T) {
 	site := servertest.Serve(t, servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() }), nil)
 	status, text := ask(t, "POST", site.URL+"/lists/"+out.After.List.ID+"/edit", `{"do":"add","text":"one more"}`)
 	var answer struct{ Error string }
-	if err := json.Unmarshal([]byte(text), &answer); err != nil || status != http.StatusUnprocessableEntity || answer.Error != "a list holds at most 1000 items" {
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || status != http.StatusUnprocessableEntity || answer.Error != "a list holds at most 1000 items, this would make 1001" {
 		t.Errorf("answer %d %s", status, text)
 	}
 	if lines := log.Take(); lines != nil {

@@ -62,17 +62,17 @@ func TestEditsOnALockedStore(t *testing.T) {
 			s := servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() })
 			site := servertest.Serve(t, s, func(c *web.Config) { c.Timeout = 200 * time.Millisecond })
 			unlock := lockStore(t, path, lock...)
-			for _, route := range []string{"/edit", "/restore/1"} {
+			for _, edit := range []string{`{"do":"add","text":"late"}`, `{"do":"restore","revision":1}`} {
 				client := http.Client{Timeout: 5 * time.Second}
-				res, err := client.Post(site.URL+"/lists/"+list+route, "application/json", strings.NewReader(`{"do":"add","text":"late"}`))
+				res, err := client.Post(site.URL+"/lists/"+list+"/edit", "application/json", strings.NewReader(edit))
 				if err != nil {
-					t.Errorf("72: %s: no answer: %v", route, err)
+					t.Errorf("72: %s: no answer: %v", edit, err)
 					continue
 				}
 				text, err := io.ReadAll(res.Body)
 				res.Body.Close()
 				if err != nil || res.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(text), "did not answer in time") {
-					t.Errorf("72: %s: %d %s, %v", route, res.StatusCode, text, err)
+					t.Errorf("72: %s: %d %s, %v", edit, res.StatusCode, text, err)
 				}
 			}
 			unlock()

@@ -39,7 +39,7 @@ func TestPanelMirrored(t *testing.T) {
 		}
 	}
 	html := page(t, list)
-	for _, want := range []string{"Claude Code keeps this list in a todo tool of its own", "reader, waits for Read &lt;b&gt;it&lt;/b&gt;", `data-do="rename"`, `value="archive `, `value="delete"`} {
+	for _, want := range []string{"Claude Code keeps this list in a todo tool of its own", "reader, waits for Read &lt;b&gt;it&lt;/b&gt;", `data-do="rename"`, `value="archive"`, `value="delete"`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page has no %s", want)
 		}
@@ -48,7 +48,7 @@ func TestPanelMirrored(t *testing.T) {
 		`{"do":"status","id":"1","status":"completed"}`: http.StatusConflict,
 		`{"do":"add","text":"x"}`:                       http.StatusConflict,
 		`{"do":"rename","text":"x"}`:                    http.StatusOK,
-		`{"do":"archive","away":true}`:                  http.StatusOK,
+		`{"do":"archive"}`:                              http.StatusOK,
 	} {
 		res, err := http.Post(list+"/edit", "application/json", strings.NewReader(edit))
 		if err != nil {

@@ -140,7 +140,6 @@ func (p *Panel) Route(e *edge.Edge) {
 	e.Handle("GET /lists/{id}", p.failure, p.list, edge.Page)
 	e.Handle("GET /lists/{id}/at/{revision}", p.failure, p.oldAddress, edge.Page)
 	e.Handle("GET /lists/{id}/edit", p.failure, p.oldEditor, edge.Page)
-	e.Handle("POST /lists/{id}/restore/{revision}", edge.JSON, p.restore)
 	e.Handle("POST /lists/{id}/edit", edge.JSON, p.edit)
 	e.Handle("POST /panel/clear", edge.JSON, p.clear)
 	e.HandleUnbounded("GET /panel/events", edge.Text, p.events)

@@ -336,7 +336,7 @@ async function send(list, edit, told = {}) {
   if (!answer.ok) { (told.refused ?? ((text) => toast('Not saved: ' + text)))(got.error); return; }
   told.done?.();
   if (got.changed && told.text) {
-    const back = edit.do === 'delete' ? { do: 'delete', away: false } : { do: 'undo', from: got.revision - 1, seen: got.revision };
+    const back = edit.do === 'delete' ? { do: 'undelete' } : { do: 'undo', from: got.revision - 1, seen: got.revision };
     undoable(told.text, [[list, back]]);
   }
   told.after?.(got);
@@ -378,7 +378,7 @@ $('toast').lastElementChild.onclick = undo;
 const short = (text) => text.length > 40 ? text.slice(0, 39) + '…' : text;
 const textOf = (li) => li.dataset.text ?? li.querySelector('bdi').textContent;
 const saw = () => Number(page().revision) || 0;
-const words = { status: { completed: 'Ticked', pending: 'Back to do', failed: 'Failed' }, remove: 'Deleted', move: 'Moved', block: 'Blocked', text: 'Reworded', archive: 'Archived', delete: 'Deleted', rename: 'Renamed' };
+const words = { status: { completed: 'Ticked', pending: 'Back to do', failed: 'Failed' }, remove: 'Deleted', move: 'Moved', block: 'Blocked', text: 'Reworded', archive: 'Archived', unarchive: 'Brought back', delete: 'Deleted', rename: 'Renamed' };
 
 // edit sends an edit of the list on its own page and says what it did.
 function edit(li, e, told = {}) {
@@ -394,17 +394,17 @@ function pressed(value) {
   else if (what === 'move') edit(li, { do: what, to: Number(more) });
   else if (what === 'remove') remove(li);
   else if (what === 'undo') send(list, { do: what, from: Number(id), seen: Number(more) }, { text: 'Your changes are undone' });
-  else listAction(what, list, $('title')?.textContent ?? '', id === 'back');
+  else listAction(what, list, $('title')?.textContent ?? '');
 }
 function remove(li) {
   const next = li.nextElementSibling?.dataset.item ? li.nextElementSibling : li.previousElementSibling;
   if (li.contains(document.activeElement)) next?.focus();
   edit(li, { do: 'remove' });
 }
-// listAction archives or deletes a list, or brings it back.
-function listAction(what, list, title, back) {
-  const leave = () => { if (page().list && !back) load('/', 'push'); else refresh(); };
-  send(list, { do: what, away: !back }, { text: `${back ? 'Brought back' : words[what]} “${short(title)}”`, after: leave });
+// listAction archives or deletes a list, or takes it out of the archive.
+function listAction(what, list, title) {
+  const leave = () => { if (page().list && what !== 'unarchive') load('/', 'push'); else refresh(); };
+  send(list, { do: what }, { text: `${words[what]} “${short(title)}”`, after: leave });
 }
 
 // --- fields in place
@@ -484,14 +484,9 @@ addEventListener('submit', async (e) => {
     send(page().list, { do: 'add', text, seen: saw() }, { text: `Added “${short(text)}”`, host: input, refused: (why) => says('Not saved: ' + why), waits: says,
       done: () => { note?.remove(); if (input.value === sent) input.value = ''; } });
   } else if (form.closest('#ask')) {
-    const list = page().list, revision = page().revision, from = parseInt(page().version, 10);
-    const done = await post(form.action).catch(() => 0);
-    $('ask')?.hidePopover();
-    if (!done?.ok) { toast('The revision could not be restored'); return; }
-    const got = await done.json();
-    if (got.changed) undoable(`Restored revision ${revision}`, [[list, { do: 'undo', from, seen: got.revision }]]);
-    cache.clear();
-    load('/lists/' + list, 'push');
+    const list = page().list, revision = Number(page().revision);
+    $('ask').hidePopover();
+    send(list, { do: 'restore', revision }, { text: `Restored revision ${revision}`, after: () => { cache.clear(); load('/lists/' + list, 'push'); } });
   } else if (form.querySelector('[data-clear]')) {
     const done = await post(form.action, '{}').catch(() => 0);
     if (!done?.ok) { toast('The lists could not be archived'); return; }

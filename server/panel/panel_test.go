@@ -39,15 +39,15 @@ func TestPanelPages(t *testing.T) {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
-	if status, _, body := servertest.Post(t, list+"/restore/1", ""); status != 200 || !strings.Contains(body, `"revision":3`) {
+	if status, _, body := servertest.Post(t, list+"/edit", `{"do":"restore","revision":1}`); status != 200 || !strings.Contains(body, `"revision":3`) {
 		t.Errorf("restore: %d %s", status, body)
 	}
-	for path, want := range map[string]int{"/restore/9": 404, "/restore/x": 404} {
-		if status, _, _ := servertest.Post(t, list+path, ""); status != want {
-			t.Errorf("%s: %d", path, status)
+	for edit, want := range map[string]int{`{"do":"restore","revision":9}`: 404, `{"do":"restore","revision":"x"}`: 400, `{"do":"restore"}`: 400} {
+		if status, _, _ := servertest.Post(t, list+"/edit", edit); status != want {
+			t.Errorf("%s: %d", edit, status)
 		}
 	}
-	if status, _, _ := servertest.Post(t, list+"/restore/1", "", "Origin", "http://evil.example"); status != 403 {
+	if status, _, _ := servertest.Post(t, list+"/edit", `{"do":"restore","revision":1}`, "Origin", "http://evil.example"); status != 403 {
 		t.Errorf("restore from a foreign page: %d", status)
 	}
 	if status := servertest.GetJSON(t, list+"/at/9", nil); status != 404 {

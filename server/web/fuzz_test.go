@@ -134,12 +134,13 @@ func checkHeader(t *testing.T, w recorder) {
 func FuzzEdit(f *testing.F) {
 	for _, edit := range []string{
 		`{"do":"status","id":"1","status":"completed"}`, `{"do":"block","id":"1","text":"why"}`, `{"do":"text","id":"2","text":"a\nb"}`, `{"do":"add","text":"C"}`, `{"do":"remove","id":"1"}`,
-		`{"do":"move","id":"1","to":-7}`, `{"do":"move","id":"2","to":9223372036854775807}`, `{"do":"add","text":"\u0000"}`, `{"do":"add","do":"remove"}`, `{"Do":"add"}`, `[]`, "",
+		`{"do":"move","id":"1","to":-7}`, `{"do":"move","id":"2","to":9223372036854775807}`, `{"do":"add","text":"\u0000"}`, `{"do":"add","do":"remove"}`, `{"do":"restore","revision":1}`, `{"do":"delete"}`,
+		`{"do":"items","lines":[{"text":"C","status":"blocked"},{"id":"1","text":"a\n","status":"pending"}]}`, `{"do":"items","lines":[]}`, `{"Do":"add"}`, `[]`, "",
 	} {
 		f.Add("/lists/LIST/edit", edit, "application/json")
 	}
-	f.Add("/lists/LIST/restore/1", "", "application/json")
-	f.Add("/lists/LIST/restore/-1", "", "text/plain")
+	f.Add("/lists/LIST/edit", "{}", "text/plain")
+	f.Add("/lists/LIST/edit", "do=restore+-1", "application/x-www-form-urlencoded")
 	f.Add("/lists/LIST/edit", "do=add&text=A", "application/x-www-form-urlencoded")
 	f.Fuzz(func(t *testing.T, path, body, mediaType string) {
 		s := newSite(t, pending("1", "A"), pending("2", "B"), "tester")

@@ -1,0 +1,237 @@
+package todo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// EditKind is what a person does to a list.
+type EditKind string
+
+// The kinds of an [Edit]. Those from EditRename on are of the list itself.
+const (
+	EditStatus    EditKind = "status"    // give an item a Status
+	EditBlock     EditKind = "block"     // block an item; Text is why, or empty
+	EditText      EditKind = "text"      // give an item another Text
+	EditAdd       EditKind = "add"       // add an item at the end, with a Text
+	EditRemove    EditKind = "remove"    // remove an item
+	EditMove      EditKind = "move"      // move an item to an index
+	EditItems     EditKind = "items"     // make the list what Lines say
+	EditRestore   EditKind = "restore"   // make the list what it was in Revision
+	EditUndo      EditKind = "undo"      // take back what was changed from revision From to Seen
+	EditRename    EditKind = "rename"    // give the list a title, the Text, or take it away
+	EditArchive   EditKind = "archive"   // put the list away, see Lists.Archive
+	EditUnarchive EditKind = "unarchive" // bring it back
+	EditDelete    EditKind = "delete"    // delete the list, see Lists.Delete
+	EditUndelete  EditKind = "undelete"  // bring it back
+)
+
+// Edit is one thing that a person does to a list. All front ends make the same
+// edits; as JSON, one is the body of the panel's POST /lists/{id}/edit. Of the
+// fields after Do a kind uses those that it needs.
+type Edit struct {
+	Do     EditKind `json:"do"`
+	Item   string   `json:"id,omitempty"` // the item's id
+	Status Status   `json:"status,omitempty"`
+	// Text is the item's text, why it is blocked, or the list's title. It is stored
+	// as [CleanText] makes it.
+	Text string `json:"text,omitempty"`
+	To   int    `json:"to,omitempty"` // an index, see [Draft.Move]
+	// Lines are all items, in core statuses. Each stays the item with its id, or the
+	// one that has its text. No lines, but not nil, clear the list.
+	Lines    []Line `json:"lines,omitzero"`
+	Revision int64  `json:"revision,omitempty"`
+	// Seen is the revision that the person saw: what was written since is merged with
+	// an edit of items. 0 is the newest.
+	Seen int64 `json:"seen,omitempty"`
+	From int64 `json:"from,omitempty"`
+	// Operation identifies the edit, so that one who does not know whether it arrived
+	// may send it again; empty if it is sent once. To archive or delete once more
+	// changes nothing either way.
+	Operation string `json:"op,omitempty"`
+}
+
+// ErrItemGone is the error of an edit of an item that is not on the list which the
+// person saw.
+var ErrItemGone = errors.New("the item is not on the list any more")
+
+// OfItems reports whether the edit is of the items, which is what the list's agent
+// is told of, rather than of the list itself.
+func (e Edit) OfItems() bool {
+	switch e.Do {
+	case EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete:
+		return false
+	}
+	return true
+}
+
+// Edit makes an edit in the name of a person. Its errors are those of [Lists.Apply],
+// [ErrItemGone] and that of [Edit.Check].
+func (l Lists) Edit(ctx context.Context, list string, e Edit, by Writer) (Outcome, error) {
+	e, err := e.clean()
+	if err != nil {
+		return Outcome{}, err
+	}
+	if list == "" {
+		return Outcome{}, ErrNotFound // a write without one would begin a list
+	}
+	by.Person = true
+	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by, Operation: e.operation(list), Seen: e.Seen, Change: e.change}
+	switch e.Do {
+	case EditArchive, EditUnarchive:
+		return l.Archive(ctx, list, e.Do == EditArchive, by)
+	case EditDelete, EditUndelete:
+		return l.Delete(ctx, list, e.Do == EditDelete, by)
+	case EditRestore:
+		w.Change, err = l.restoring(ctx, list, e.Revision)
+		w.Seen = 0 // it takes the place of what was written since, too
+	case EditUndo:
+		w.Change, err = l.undoing(ctx, list, e.From, e.Seen)
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	return l.Apply(ctx, w)
+}
+
+// Check returns an [*InputError] that says what would be right, unless some list
+// can be edited so.
+func (e Edit) Check() error {
+	_, err := e.clean()
+	return err
+}
+
+// clean returns the edit with its text as it is stored, or the error of Check.
+func (e Edit) clean() (Edit, error) {
+	clean := CleanText
+	if e.Do == EditRename {
+		clean = CleanTitle
+	}
+	text, err := clean(e.Text)
+	if e.Text = text; err == nil {
+		err = e.check()
+	}
+	if err != nil {
+		return e, &InputError{Problems: []Problem{{Message: err.Error()}}}
+	}
+	return e, nil
+}
+
+// check says what is wrong with an edit whose text is clean.
+func (e Edit) check() error {
+	switch e.Do {
+	case EditStatus, EditBlock, EditText, EditRemove, EditMove:
+		if e.Item == "" {
+			return errors.New("id must be that of an item")
+		}
+	}
+	switch e.Do {
+	case EditStatus:
+		if !slices.Contains(Statuses(), e.Status) {
+			return fmt.Errorf("status must be one of %v", Statuses())
+		}
+	case EditBlock:
+		return Item{Text: "-", Status: Blocked, Reason: e.Text}.Check()
+	case EditText, EditAdd:
+		if e.Text == "" {
+			return errors.New("the text is empty")
+		}
+		return Item{Text: e.Text, Status: Pending}.Check()
+	case EditItems:
+		return checkLines(e.Lines)
+	case EditRestore:
+		if e.Revision < 1 {
+			return errors.New("restore needs the revision that comes back")
+		}
+	case EditUndo:
+		if e.From < 1 || e.Seen <= e.From {
+			return errors.New("undo needs the revisions from and seen")
+		}
+	case EditRemove, EditMove, EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete:
+	default:
+		return errors.New("do must be status, block, text, add, remove, move, items, restore, undo, rename, archive, unarchive, delete or undelete")
+	}
+	return nil
+}
+
+func checkLines(lines []Line) error {
+	if lines == nil || len(lines) > MaxItems {
+		return fmt.Errorf("lines must be an array of at most %d items", MaxItems)
+	}
+	for n, l := range lines {
+		if err := (Item{Text: l.Text, Active: l.Active, Status: Status(l.Status)}).Check(); err != nil {
+			return fmt.Errorf("line %d: %w", n+1, err)
+		}
+	}
+	return nil
+}
+
+// change makes the edit of a draft, unless it needs an earlier revision.
+func (e Edit) change(d *Draft) error {
+	ok := true
+	switch e.Do {
+	case EditStatus:
+		ok = d.SetStatus(e.Item, e.Status)
+	case EditBlock:
+		ok = d.Block(e.Item, e.Text)
+	case EditText:
+		ok = d.SetText(e.Item, e.Text)
+	case EditRemove:
+		ok = d.Remove(e.Item)
+	case EditMove:
+		ok = d.Move(e.Item, e.To)
+	case EditAdd:
+		d.Append(e.Text)
+	case EditItems:
+		view := CoreView()
+		view.Active = false
+		d.Replace(view, e.Lines)
+	case EditRename:
+		d.Rename(e.Text)
+	}
+	if !ok {
+		return ErrItemGone
+	}
+	return nil
+}
+
+// restoring returns the change that makes a list what it was in a revision. Restoring
+// and undoing return [ErrNotFound] when there is no such list or revision.
+func (l Lists) restoring(ctx context.Context, list string, revision int64) (Change, error) {
+	old, err := l.Load(ctx, list, revision)
+	return func(d *Draft) error { d.Restore(old.Items); return nil }, err
+}
+
+// undoing returns the change that takes back what a list became from one revision to
+// a later one: its items, its title, and whether it was put away. Applied as by a
+// person who saw the later one it leaves what came after.
+func (l Lists) undoing(ctx context.Context, list string, from, seen int64) (Change, error) {
+	old, err := l.Load(ctx, list, from)
+	if err != nil {
+		return nil, err
+	}
+	saw, err := l.Load(ctx, list, seen)
+	return func(d *Draft) error {
+		d.Restore(old.Items)
+		if old.GivenTitle != saw.GivenTitle {
+			d.Rename(old.GivenTitle)
+		}
+		if old.Archived != saw.Archived {
+			d.Archive(old.Archived)
+		}
+		return nil
+	}, err
+}
+
+// operation returns the identity of the edit; the zero Operation when it has none.
+func (e Edit) operation(list string) Operation {
+	if e.Operation == "" {
+		return Operation{}
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %+v", list, e))
+	return Operation{ID: "edit:" + Cut(e.Operation, 64), Digest: hex.EncodeToString(sum[:])}
+}
