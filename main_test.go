@@ -60,6 +60,7 @@ func allowedImports() map[string][]string {
 		"internal/cmd/page":        {},
 		"internal/cmd/bench":       {"internal/cmd/page"},
 		"internal/cmd/cost":        {"server", "internal/render", "internal/cmd/page"},
+		"internal/chats":           {},
 		"internal/faults":          {},
 		"internal/cli":             everything,
 

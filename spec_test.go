@@ -61,7 +61,7 @@ func numbers(list string) (out []int) {
 }
 
 var (
-	rule      = regexp.MustCompile(`\b[VTCWKP][1-9]\b`)
+	rule      = regexp.MustCompile(`\b[VTCWKPH][1-9]\b`)
 	source    = regexp.MustCompile(`\b(S[1-5])-(\d+(?:(?:–|-|…|/|, ?)\d+)*)`)
 	badInput  = regexp.MustCompile(`BAD-INPUT (\d+(?:(?:–|-|…|/|, | and )\d+)*)`)
 	elsewhere = regexp.MustCompile(`\b(VARIANTS|ARCHITECTURE|MCP-NOTES|HOSTS|CRAFT)\b(\.md)?`)
@@ -73,7 +73,7 @@ var (
 func TestCitedRulesExist(t *testing.T) {
 	variants, bad := spec(t, "variants.md"), spec(t, "bad-input.md")
 	defined := make(map[string]bool)
-	for _, m := range regexp.MustCompile(`(?m)^- \*\*([VTCWKP]\d+)\*\*`).FindAllStringSubmatch(variants, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^- \*\*([VTCWKPH]\d+)\*\*`).FindAllStringSubmatch(variants, -1) {
 		defined[m[1]] = true
 	}
 	for _, m := range regexp.MustCompile(`(?m)^\| (S[1-5]-\d+) \|`).FindAllStringSubmatch(variants, -1) {

@@ -111,7 +111,8 @@ func (t *Texts) read(file string) (string, error) {
 }
 
 // Words are the sentences of create_todos and update_todo in one language; the
-// other tools use those from Error on, in English. They are formats for [fmt.Sprintf]; the comments name their arguments, in order.
+// other tools use those from Error on, in English. They are formats for
+// [fmt.Sprintf]; the comments name their arguments, in order.
 type Words struct {
 	Created       string `json:"created"`        // number of steps
 	Updated       string `json:"updated"`        // id, text, status
@@ -139,15 +140,24 @@ type Words struct {
 	ListsFull     string `json:"lists_full"`     // none
 	StoreFull     string `json:"store_full"`     // none
 	OperationUsed string `json:"operation_used"` // none
+	Continues     string `json:"continues"`      // title
+	PutAway       string `json:"put_away"`       // open items
 	Dropped       string `json:"dropped"`        // items
 	AgentChanged  string `json:"agent_changed"`  // changes, as in UserChanged
 	BothChanged   string `json:"both_changed"`   // changes, as in UserChanged
-	UserChanged   string `json:"user_changed"`   // changes, in the six forms below
+	UserChanged   string `json:"user_changed"`   // changes, in the forms from Added to Titled
+	Item          string `json:"item"`           // id, text; names an item whose text is cut
 	Added         string `json:"added"`          // text
 	Removed       string `json:"removed"`        // text
 	Set           string `json:"set"`            // text, status
 	Blocked       string `json:"blocked"`        // text
 	Reworded      string `json:"reworded"`       // old text, new text
+	AndSet        string `json:"and_set"`        // what was reworded; status
+	Ordered       string `json:"ordered"`        // texts
+	Titled        string `json:"titled"`         // title
+	Kept          string `json:"kept"`           // what stays as the user has it
+	KeptText      string `json:"kept_text"`      // the user's text, the agent's
+	KeptOrder     string `json:"kept_order"`     // texts
 	More          string `json:"more"`           // how many are not named
 	OtherList     string `json:"other_list"`     // id of the list
 	NoChange      string `json:"no_change"`      // none

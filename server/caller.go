@@ -85,7 +85,11 @@ const (
 	metaToolUse      = "claudecode/toolUseId"
 	metaCodexCall    = "callId"
 	metaCodexThread  = "threadId"
-	metaCodexSession = "sessionId" // of a sub-agent's thread: the main agent's thread
+	metaVSCode       = "vscode.conversationId"
+	metaOpencode     = "ai.opencode/sessionID" // of version 2
+	metaAntigravity  = "antigravity.google/conversation_id"
+	metaZCode        = "com.zcode/request-context" // an object with session_id
+	metaCodexSession = "sessionId"                 // of a sub-agent's thread: the main agent's thread
 )
 
 // sessionLasts is for how long after its last call a client over HTTP counts as
@@ -101,7 +105,7 @@ func (s *Server) caller(r request) caller {
 		c.who.Lasts = sessionLasts
 	}
 	for _, step := range []func(request, *caller) bool{
-		s.hook, s.conversation, s.session, s.environment, s.process, s.client,
+		s.hook, s.conversation, s.session, s.environment, s.process, s.nobody,
 	} {
 		if step(r, &c) {
 			break
@@ -117,7 +121,7 @@ func (s *Server) hook(r request, c *caller) bool {
 	if r.host.Session == "" {
 		return false
 	}
-	c.who.Key = ChatKey(r.host.Session)
+	c.who.Key, c.who.Chat = ChatKey(r.host.Session), r.host.Session
 	return true
 }
 
@@ -144,13 +148,13 @@ func AgentName(agent string) string { return todo.Cut(strings.ToValidUTF8(agent,
 func (s *Server) conversation(r request, c *caller) bool {
 	for _, key := range append(conversationKeys(), s.Conversations...) {
 		if id := r.text(key); id != "" {
-			c.who.Key = conversationKey(key, id)
+			c.who.Key, c.who.Chat = conversationKey(key, id), id
 			return true
 		}
 	}
-	if context, ok := r.meta["com.zcode/request-context"].(map[string]any); ok {
+	if context, ok := r.meta[metaZCode].(map[string]any); ok {
 		if id, _ := context["session_id"].(string); id != "" {
-			c.who.Key = conversationKey("com.zcode/request-context", id)
+			c.who.Key, c.who.Chat = conversationKey(metaZCode, id), id
 			return true
 		}
 	}
@@ -160,8 +164,7 @@ func (s *Server) conversation(r request, c *caller) bool {
 // conversationKeys returns the _meta fields that carry a conversation id:
 // todo-mcp's own first, then those that known hosts send.
 func conversationKeys() []string {
-	return []string{metaConversation, "vscode.conversationId", metaCodexThread,
-		"ai.opencode/sessionID", "sessionID", "antigravity.google/conversation_id"}
+	return []string{metaConversation, metaVSCode, metaCodexThread, metaOpencode, "sessionID", metaAntigravity}
 }
 
 func conversationKey(field, id string) string { return "conversation:" + field + ":" + opaque(id) }
@@ -172,8 +175,18 @@ func (s *Server) session(r request, c *caller) bool {
 	if id == "" || mcpserver.IsModernRequest(r.ctx) || knownClient(r.client.Name).sessionPerCall {
 		return false
 	}
-	c.who.Key = "session:" + digest(id)
+	s.connection(r, c, "session:"+digest(id))
+	c.who.Hint = c.who.Shared
 	return true
+}
+
+// connection gives the conversation the key of its connection, which several chats may
+// share with some clients.
+func (s *Server) connection(r request, c *caller, key string) {
+	c.who.Key, c.who.Hint, c.who.Shared = key, true, knownClient(r.client.Name).sharesConnection
+	if c.who.Shared {
+		c.who.Key = todo.SharedKey(key)
+	}
 }
 
 // environment is step 4: on stdio, the host's id of the chat in the environment
@@ -185,30 +198,26 @@ func (s *Server) environment(r request, c *caller) bool {
 	}
 	for _, name := range append(knownClient(r.client.Name).environment(), s.SessionVariables...) {
 		if id := s.Getenv(name); id != "" {
-			c.who.Key, c.who.Hint = ChatKey(id), true
+			c.who.Key, c.who.Chat, c.who.Hint = ChatKey(id), id, true
 			return true
 		}
 	}
 	return false
 }
 
-// process is step 5: on stdio, this process, if the host starts one for a chat.
-// It is a hint, because a command such as /new begins another chat in it.
+// process is step 5: on stdio, this process. It is a hint, because a command such as
+// /new begins another chat in it.
 func (s *Server) process(r request, c *caller) bool {
-	if !r.peer.Process || !knownClient(r.client.Name).processPerChat {
+	if !r.peer.Process {
 		return false
 	}
-	c.who.Key, c.who.Hint = "process:"+s.Board.Process(), true
+	s.connection(r, c, "process:"+s.Board.Process())
 	return true
 }
 
-// client is step 6: client and workspace, which several chats of a user may share.
-func (s *Server) client(r request, c *caller) bool {
-	transport := "http"
-	if r.peer.Process {
-		transport = "stdio"
-	}
-	c.who.Key, c.who.Hint, c.who.Shared = transport+":"+c.client+":"+c.who.Workspace, true, true
+// nobody is step 6: client and workspace, which several chats of a user may share.
+func (s *Server) nobody(r request, c *caller) bool {
+	c.who.Key, c.who.Hint, c.who.Shared = todo.SharedKey("http:"+c.client+":"+c.who.Workspace), true, true
 	if r.peer.Subject != "" { // several may have the lists of one principal
 		c.who.Key += "/user:" + opaque(r.peer.Subject)
 	}
@@ -234,7 +243,7 @@ func (s *Server) subAgent(r request, c *caller) {
 	switch {
 	case agent != "":
 		if parent := r.text(metaParent); parent != "" {
-			main.Key, main.Hint, main.Shared, main.Name = conversationKey(metaConversation, parent), false, false, ""
+			main.Key, main.Chat, main.Hint, main.Shared, main.Name = conversationKey(metaConversation, parent), parent, false, false, ""
 		}
 		c.who = main
 		c.who.Key = AgentKey(c.who.Key, agent)

@@ -47,7 +47,7 @@ func TestConversationKeys(t *testing.T) {
 		"?list= before --list":                {list: "other", query: "?list=mine", want: "session:*@name:mine"},
 		"1 hook":                              {meta: `"claudecode/toolUseId":"toolu_1","threadId":"t"`, stdio: true, want: "chat:s-1"},
 		"1 hook of a sub-agent":               {meta: `"claudecode/toolUseId":"toolu_2"`, stdio: true, want: "chat:s-1/agent:a-1"},
-		"1 a call without hook":               {meta: `"claudecode/toolUseId":"toolu_3"`, stdio: true, want: "stdio:tester:/work/project"},
+		"1 a call without hook":               {meta: `"claudecode/toolUseId":"toolu_3"`, stdio: true, want: "process:*"},
 		"2 todo-mcp's key":                    {meta: `"threadId":"t","todo-mcp/conversation":"c"`, stdio: true, want: "conversation:todo-mcp/conversation:c"},
 		"2 VS Code":                           {meta: `"vscode.conversationId":"v"`, stdio: true, want: "conversation:vscode.conversationId:v"},
 		"2 Codex over a session":              {meta: `"threadId":"t","sessionId":"t"`, want: "conversation:threadId:t"},
@@ -57,15 +57,16 @@ func TestConversationKeys(t *testing.T) {
 		"2 Antigravity":                       {meta: `"antigravity.google/conversation_id":"s"`, stdio: true, want: "conversation:antigravity.google/conversation_id:s"},
 		"2 ZCode":                             {meta: `"com.zcode/request-context":{"session_id":"z"}`, stdio: true, want: "conversation:com.zcode/request-context:z"},
 		"2 configured":                        {meta: `"acme/chat":"x"`, stdio: true, want: "conversation:acme/chat:x"},
-		"2 id is not a string":                {meta: `"threadId":{"a":1}`, stdio: true, want: "stdio:tester:/work/project"},
+		"2 id is not a string":                {meta: `"threadId":{"a":1}`, stdio: true, want: "process:*"},
 		"3 session":                           {want: "session:*"},
+		"3 a shared session":                  {client: "cursor", want: "shared:session:*"},
 		"4 Claude Code":                       {client: "claude-code", stdio: true, want: "chat:claude-1"},
 		"4 Copilot":                           {client: "copilot-cli", stdio: true, want: "chat:copilot-1"},
 		"4 configured":                        {client: "acme", stdio: true, env: "ACME_CHAT", want: "chat:acme-1"},
 		"4 not over HTTP":                     {client: "claude-code", want: "session:*"},
-		"5 one process a chat":                {client: "gemini-cli-mcp-client", stdio: true, want: "process:*"},
-		"6 client and workspace":              {stdio: true, want: "stdio:tester:/work/project"},
-		"6 a session for each call":           {client: "openai-mcp", want: "http:openai-mcp:"},
+		"5 the process":                       {stdio: true, want: "process:*"},
+		"5 a shared process":                  {client: "cursor", stdio: true, want: "shared:process:*"},
+		"6 a session for each call":           {client: "openai-mcp", want: "shared:http:openai-mcp:"},
 		"a sub-agent":                         {meta: `"todo-mcp/conversation":"c","todo-mcp/agent":"x"`, stdio: true, want: "conversation:todo-mcp/conversation:c/agent:x"},
 		"a sub-agent of another conversation": {meta: `"todo-mcp/parent":"p","todo-mcp/agent":"x"`, stdio: true, want: "conversation:todo-mcp/conversation:p/agent:x"},
 	} {
@@ -105,75 +106,69 @@ func TestConversationKeys(t *testing.T) {
 	store := memory.New()
 	url := servertest.Serve(t, servertest.New(t, store, nil), nil).URL + "/mcp"
 	servertest.Post(t, url, servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "A")), servertest.ModernHeaders("tools/call", "TodoWrite")...)
-	if got := beganBy(t, store); fmt.Sprint(got) != "[http:tester:]" {
+	if got := beganBy(t, store); fmt.Sprint(got) != "[shared:http:tester:]" {
 		t.Errorf("6 neither session nor conversation: %v", got)
 	}
 }
 
-// Two chats in one stdio process do not overwrite each other's lists. Reads and
-// additions mean the list that was written last, also in a restarted process. A
-// change of one item finds the open list that has the item, and its answer names
-// that list. list_id chooses any list of the principal.
+// Two chats in one stdio process of a client that shares it (rule 4) do not overwrite
+// each other's lists. Reads and additions mean the list that was written last. A
+// change of one item finds the open list that has the item, and its answer names that
+// list. list_id chooses any list of the principal. A restarted process is another
+// conversation, which goes on with a list by writing it again, and says so.
 func TestTwoChatsOnStdio(t *testing.T) {
-	store := memory.New()
-	first := servertest.NewPipe(t, servertest.New(t, store, nil))
-	call := func(p *servertest.Pipe, tool, args string) string {
-		t.Helper()
-		go p.Send(servertest.Call(1, tool, args))
-		a := p.Read()
-		if a.Error != nil {
-			t.Fatal(a.Raw)
+	over(t, func(r *rig) {
+		p := r.start(nil)
+		first := p.chat("cursor")
+		if got := first.calls("SetTodoList", `{}`); got != "The todo list is empty." {
+			t.Error(got)
 		}
-		return a.Text()
-	}
-	if got := call(first, "SetTodoList", `{}`); got != "The todo list is empty." {
-		t.Error(got)
-	}
-	call(first, "TodoWrite", servertest.Todos("pending", "A1", "A2", "A3"))
-	call(first, "TodoWrite", servertest.Todos("pending", "B1", "B2"))
-	call(first, "TodoWrite", servertest.Todos("completed", "A1", "A2", "A3", "A4"))
-	if got := call(first, "SetTodoList", `{}`); !strings.Contains(got, "A4") {
-		t.Errorf("the list written last: %s", got)
-	}
-	if got := call(first, "update_todo", `{"id":"2","status":"completed"}`); !strings.Contains(got, "A2") {
-		t.Errorf("an item of the current list: %s", got)
-	}
-	call(first, "TodoWrite", servertest.Todos("completed", "B1", "B2"))
-	call(first, "create_todos", `{"items":["B3"]}`)
-	call(first, "TodoWrite", servertest.Todos("pending", "C1", "C2", "C3", "C4"))
-	lists, _ := store.Find(t.Context(), todo.Query{})
-	if len(lists) != 4 || len(lists[0].Items) != 4 || len(lists[1].Items) != 1 || len(lists[2].Items) != 2 || len(lists[3].Items) != 4 {
-		t.Fatalf("lists: %v", lists)
-	}
+		first.writes("p:A1 p:A2 p:A3")
+		first.writes("p:B1 p:B2")
+		first.writes("c:A1 c:A2 c:A3 c:A4")
+		if got := first.calls("SetTodoList", `{}`); !strings.Contains(got, "A4") {
+			t.Errorf("the list written last: %s", got)
+		}
+		if got := first.calls("update_todo", `{"id":"2","status":"completed"}`); !strings.Contains(got, "A2") {
+			t.Errorf("an item of the current list: %s", got)
+		}
+		first.writes("c:B1 c:B2")
+		first.adds("B3")
+		b := first.held()
+		first.writes("p:C1 p:C2 p:C3 p:C4")
+		list := first.held()
+		r.expect("p:C1 p:C2 p:C3 p:C4", "p:B3", "c:B1 c:B2", "c:A1 c:A2 c:A3 c:A4")
+		id := r.load(b).Items[0].ID
+		if got := first.calls("update_todo", fmt.Sprintf(`{"id":%q,"status":"running"}`, id)); !strings.Contains(got, fmt.Sprintf(`#%s "B3" → running`, id)) || !strings.Contains(got, "This is another open list: "+b) {
+			t.Errorf("an item of another open list: %s", got)
+		}
+		if got := first.writes("i:C1 p:C2 p:C3 p:C5 p:C4"); strings.Contains(got, "Continues") {
+			t.Errorf("its own list: %s", got)
+		}
 
-	again := servertest.NewPipe(t, servertest.New(t, store, nil))
-	if got := call(again, "SetTodoList", `{}`); !strings.Contains(got, "C4") {
-		t.Errorf("the list written last: %s", got)
-	}
-	if got := call(again, "TodoWrite", servertest.Todos("in_progress", "B3")); !strings.Contains(got, "1 in_progress") {
-		t.Error(got)
-	}
-	if got := call(again, "update_todo", `{"id":"4","status":"running"}`); !strings.Contains(got, `#4 "C4" → running`) || !strings.Contains(got, "This is another open list: "+lists[0].List.ID) {
-		t.Errorf("an item of another open list: %s", got)
-	}
-	if got := call(again, "TodoWrite", servertest.Todos("pending", "C1", "C2", "C3", "C5")); !strings.Contains(got, "4 pending") {
-		t.Error(got)
-	}
-	if l, _ := store.Load(t.Context(), lists[0].List.ID, 0); len(l.Items) != 4 || l.Items[3].Text != "C5" {
-		t.Errorf("the list was not found again: %v", l.Items)
-	}
-	if got := call(again, "SetTodoList", `{"list_id":"`+lists[1].List.ID+`"}`); !strings.Contains(got, "B3") {
-		t.Errorf("list_id: %s", got)
-	}
-	for _, id := range []string{"unknown", foreignList(t, store)} {
-		if got := call(again, "SetTodoList", `{"list_id":"`+id+`"}`); !strings.Contains(got, "There is no such list here. Leave list_id out") {
-			t.Errorf("list_id %s: %s", id, got)
+		p.end()
+		again := r.start(nil).chat("cursor")
+		again.shows("")
+		if got := again.writes("c:C1 p:C2 p:C3 p:C4 p:New"); !strings.Contains(got, `Continues "C1" of an earlier session`) {
+			t.Errorf("the list of an earlier process: %s", got)
 		}
-	}
+		if l := r.load(list); len(l.Items) != 5 || l.Items[4].Text != "New" {
+			t.Errorf("the list was not found again: %v", l.Items)
+		}
+		if got := again.calls("SetTodoList", `{"list_id":"`+b+`"}`); !strings.Contains(got, "B3") {
+			t.Errorf("list_id: %s", got)
+		}
+		for _, id := range []string{"unknown", foreignList(t, r.store)} {
+			if got := again.calls("SetTodoList", `{"list_id":"`+id+`"}`); !strings.Contains(got, "There is no such list here. Leave list_id out") {
+				t.Errorf("list_id %s: %s", id, got)
+			}
+		}
+	}, onStdio, onStdioNew)
 }
 
 // The prompt resume returns the list's items, and the next write of the session
-// that used it changes that list, although another session began it.
+// that used it changes that list, although another session began it. A write that has
+// nothing in common with it begins the next list (rule 3).
 func TestResumeInANewSession(t *testing.T) {
 	store := memory.New()
 	url := servertest.Serve(t, servertest.New(t, store, nil), nil).URL + "/mcp"
@@ -184,7 +179,7 @@ func TestResumeInANewSession(t *testing.T) {
 	if !strings.Contains(body, "- #2 Left open (in_progress)") || !strings.Contains(body, "- #1 Done before (completed)") {
 		t.Errorf("resume: %s", body)
 	}
-	servertest.Post(t, url, servertest.Call(3, "TodoWrite", servertest.Todos("completed", "Something else now")), "Mcp-Session-Id", fresh)
+	servertest.Post(t, url, servertest.Call(3, "TodoWrite", servertest.Todos("completed", "Left open", "Something else now")), "Mcp-Session-Id", fresh)
 	lists, _ := store.Find(t.Context(), todo.Query{})
 	if len(lists) != 1 || lists[0].Revision != 2 {
 		t.Errorf("the next write begins another list: %v", lists)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strings"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -20,14 +21,27 @@ type client struct {
 	// variable is the environment variable by which it tells a server on stdio
 	// its id of the chat: a hint, see Server.environment.
 	variable string
-	// processPerChat is true when it starts a server on stdio for each chat: a
-	// hint, see Server.process.
-	processPerChat bool
+	// sharesConnection is true when all chats of the program or its window go through
+	// one process or session, so that a connection is no conversation.
+	sharesConnection bool
 	// answersRoots is true when it answers a question for its roots in the
 	// sessionless protocol, see Server.askForRoots.
 	answersRoots bool
 	sees         Sight
+	// chatID is the field of _meta in which it sends its id of the chat: proof.
+	chatID string
+	// evidence says how it is known what chats and connections are to the client: it was
+	// run, or its source was read; neither is what its kind of program does.
+	evidence evidence
 }
+
+// evidence is how something is known of a client.
+type evidence string
+
+const (
+	wasRun  evidence = "run"
+	wasRead evidence = "its source"
+)
 
 // environment returns the variables that may carry the id of a chat.
 func (c client) environment() []string {
@@ -71,31 +85,37 @@ func (s Sight) Shown(text, structured, whole string) string {
 // clients returns the table behind the "auto" of --tools and --structured. The
 // first row whose prefix fits counts. It names no tool that the client hides or
 // confuses with a built-in one: Gemini CLI hides write_todos, and kimi-cli has a
-// SetTodoList.
-func clients() []client {
+// SetTodoList. Each call reads it, and none changes it.
+var clients = sync.OnceValue(func() []client {
 	return []client{
-		{prefix: "claude-code", tool: "TodoWrite", variable: "CLAUDE_CODE_SESSION_ID", processPerChat: true, answersRoots: true, sees: SeesStructuredInstead},
-		{prefix: "claude", tool: "TodoWrite"},
-		{prefix: "cursor", tool: "TodoWrite"},
-		{prefix: "visual studio code", tool: "TodoWrite"},
-		{prefix: "vscode", tool: "TodoWrite"},
-		{prefix: "gemini-cli", tool: "TodoWrite", processPerChat: true, sees: SeesText},
-		{prefix: "codex", tool: "TodoWrite", processPerChat: true, sees: SeesStructuredInstead},
-		{prefix: "copilot", tool: "TodoWrite", variable: "COPILOT_AGENT_SESSION_ID", processPerChat: true, sees: SeesBoth},
-		{prefix: "github-copilot", tool: "TodoWrite", variable: "COPILOT_AGENT_SESSION_ID", processPerChat: true, sees: SeesBoth}, // Copilot CLI as well
-		{prefix: "opencode", tool: "TodoWrite", sees: SeesText},
-		{prefix: "kilo", tool: "TodoWrite", processPerChat: true, sees: SeesText},
-		{prefix: "qwen", tool: "TodoWrite", processPerChat: true, sees: SeesBoth},
-		{prefix: "@cline/core", tool: "TodoWrite", sees: SeesWholeResult},
-		{prefix: "continue", tool: "TodoWrite", processPerChat: true, sees: SeesText},
-		{prefix: "zed", tool: "TodoWrite"},
-		{prefix: "kimi-code", tool: "TodoWrite", processPerChat: true, sees: SeesWholeResult},
-		{prefix: "kimi", tool: "TodoWrite", processPerChat: true},
-		{prefix: "goose", tool: "TodoWrite"},
-		{prefix: "grok", tool: "TodoWrite", variable: "GROK_SESSION_ID", processPerChat: true},
+		{prefix: "claude-code", tool: "TodoWrite", variable: "CLAUDE_CODE_SESSION_ID", answersRoots: true, sees: SeesStructuredInstead, evidence: wasRun},
+		{prefix: "claude", tool: "TodoWrite", sharesConnection: true}, // Claude Desktop is claude-ai
+		{prefix: "cursor", tool: "TodoWrite", sharesConnection: true},
+		{prefix: "visual studio code", tool: "TodoWrite", sharesConnection: true, chatID: metaVSCode, evidence: wasRead},
+		{prefix: "vscode", tool: "TodoWrite", sharesConnection: true, chatID: metaVSCode, evidence: wasRead},
+		{prefix: "antigravity", tool: "TodoWrite", sharesConnection: true, chatID: metaAntigravity, evidence: wasRead},
+		{prefix: "zcode", tool: "TodoWrite", sharesConnection: true, chatID: metaZCode, evidence: wasRead},
+		{prefix: "windsurf", tool: "TodoWrite", sharesConnection: true},
+		{prefix: "gemini-cli", tool: "TodoWrite", sees: SeesText, evidence: wasRun},
+		{prefix: "codex", tool: "TodoWrite", sees: SeesStructuredInstead, chatID: metaCodexThread, evidence: wasRun},
+		{prefix: "copilot", tool: "TodoWrite", variable: "COPILOT_AGENT_SESSION_ID", sees: SeesBoth, evidence: wasRun},
+		{prefix: "github-copilot", tool: "TodoWrite", variable: "COPILOT_AGENT_SESSION_ID", sees: SeesBoth, evidence: wasRun}, // Copilot CLI as well
+		{prefix: "opencode", tool: "TodoWrite", sees: SeesText, chatID: metaOpencode, evidence: wasRun},
+		{prefix: "kilo", tool: "TodoWrite", sees: SeesText, evidence: wasRun},
+		{prefix: "qwen", tool: "TodoWrite", variable: "QWEN_CODE_SESSION_ID", sees: SeesBoth, evidence: wasRun},
+		{prefix: "@cline/core", tool: "TodoWrite", sees: SeesWholeResult, evidence: wasRun},
+		{prefix: "continue", tool: "TodoWrite", sees: SeesText, evidence: wasRun},
+		{prefix: "zed", tool: "TodoWrite", sharesConnection: true},
+		{prefix: "jetbrains", tool: "TodoWrite", sharesConnection: true},
+		{prefix: "lm studio", tool: "TodoWrite", sharesConnection: true},
+		{prefix: "lmstudio", tool: "TodoWrite", sharesConnection: true},
+		{prefix: "kimi-code", tool: "TodoWrite", sees: SeesWholeResult, evidence: wasRun},
+		{prefix: "kimi", tool: "TodoWrite"},
+		{prefix: "goose", tool: "TodoWrite", sharesConnection: true},
+		{prefix: "grok", tool: "TodoWrite", variable: "GROK_SESSION_ID", evidence: wasRead},
 		{prefix: "openai-mcp", tool: "TodoWrite", sessionPerCall: true},
 	}
-}
+})
 
 // KnownClient is a client of which the server knows how its name begins, in lower
 // case, and what it shows its model.

@@ -12,11 +12,18 @@ import (
 	"todo-mcp/server"
 )
 
-// docs/variants.md says which client gets what, as the table of clients has it.
-// -update rewrites it.
+// The tables of clients in the documents are those of the program. -update rewrites
+// them.
 func TestDocumentedClients(t *testing.T) {
-	const begin, end = "<!-- clients -->\n", "<!-- /clients -->\n"
-	path := filepath.Join("..", "docs", "variants.md")
+	checkTable(t, "variants.md", "clients", clientsTable())
+	checkTable(t, "lists.md", "conversations", conversationsTable())
+}
+
+// checkTable checks what stands between two marks of a document.
+func checkTable(t *testing.T, document, mark, want string) {
+	t.Helper()
+	begin, end := "<!-- "+mark+" -->\n", "<!-- /"+mark+" -->\n"
+	path := filepath.Join("..", "docs", document)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -24,9 +31,8 @@ func TestDocumentedClients(t *testing.T) {
 	before, rest, ok := strings.Cut(string(data), begin)
 	got, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("docs/variants.md has no %s…%s", begin, end)
+		t.Fatalf("docs/%s has no %s…%s", document, begin, end)
 	}
-	want := clientsTable()
 	if *update {
 		if err := os.WriteFile(path, []byte(before+begin+want+end+after), 0o644); err != nil {
 			t.Fatal(err)
@@ -34,8 +40,41 @@ func TestDocumentedClients(t *testing.T) {
 		return
 	}
 	if got != want {
-		t.Errorf("the table of clients in docs/variants.md is\n%s\nthe program's is\n%s\nrun with -update", got, want)
+		t.Errorf("the table %s in docs/%s is\n%s\nthe program's is\n%s\nrun with -update", mark, document, got, want)
 	}
+}
+
+// conversationsTable returns in markdown by what each client's chats are told apart.
+func conversationsTable() string {
+	text := "| client | certain by | without that, over stdio | known by |\n|---|---|---|---|\n"
+	seen := make(map[string]bool)
+	for _, c := range server.Conversations() {
+		name := render.Client(c.Prefix)
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		certain, stdio, known := "its session over HTTP", "its process, from the first write on", "what programs of its kind do"
+		switch {
+		case c.ChatID != "":
+			certain = "`" + c.ChatID + "` in each call"
+		case c.SessionPerCall:
+			certain = "–: a session is a call"
+		case c.Shares:
+			certain = "–"
+		}
+		if c.Variable != "" {
+			stdio = "`" + c.Variable + "`, from the first write on"
+		}
+		if c.Shares {
+			stdio = "what it writes: chats share a process"
+		}
+		if c.Evidence != "" {
+			known = c.Evidence
+		}
+		text += fmt.Sprintf("| %s | %s | %s | %s |\n", name, certain, stdio, known)
+	}
+	return text + "| any other | its session over HTTP | its process, from the first write on | what programs on an SDK do |\n"
 }
 
 // clientsTable returns the table of clients in markdown, those that get the same

@@ -24,3 +24,17 @@ func ClientTable() (rows []struct {
 
 // BestTool returns the tool that is listed to the client with a name.
 func BestTool(name string) string { return bestTool(name) }
+
+// Conversation says of a known client by what its conversations are told apart.
+type Conversation struct {
+	Prefix, ChatID, Variable, Evidence string
+	Shares, SessionPerCall             bool
+}
+
+// Conversations returns the rows of the table of clients.
+func Conversations() (rows []Conversation) {
+	for _, c := range clients() {
+		rows = append(rows, Conversation{c.prefix, c.chatID, c.variable, string(c.evidence), c.sharesConnection, c.sessionPerCall})
+	}
+	return rows
+}

@@ -11,35 +11,45 @@ import (
 )
 
 // hints are clients whose conversation is only guessed at: by the environment, by
-// the process, or not at all.
+// the process, or not at all. Those that share their key are never certain, the others
+// are once they have written (rule 1).
 var hints = []struct {
 	name, client string
+	shared       bool
 	edit         func(*server.Config)
 	by           []transport
 }{
-	{"environment", "claude-code", func(cfg *server.Config) { cfg.Getenv = func(string) string { return "s-1" } }, []transport{onStdio, onStdioNew}},
-	{"process", "gemini-cli-mcp-client", nil, []transport{onStdio, onStdioNew}},
-	{"client and workspace", "tester", nil, []transport{onStdio, onStdioNew, sessionless}},
-	{"a session for each call", "openai-mcp", nil, []transport{inSessions}},
+	{"environment", "claude-code", false, func(cfg *server.Config) { cfg.Getenv = func(string) string { return "s-1" } }, []transport{onStdio, onStdioNew}},
+	{"process", "gemini-cli-mcp-client", false, nil, []transport{onStdio, onStdioNew}},
+	{"a shared process", "cursor", true, nil, []transport{onStdio, onStdioNew}},
+	{"a shared session", "cursor", true, nil, []transport{inSessions}},
+	{"client and workspace", "tester", true, nil, []transport{sessionless}},
+	{"a session for each call", "openai-mcp", true, nil, []transport{inSessions}},
 }
 
-func overHints(t *testing.T, run func(r *rig, c *chat)) {
+func overHints(t *testing.T, run func(r *rig, c *chat, shared bool)) {
 	t.Helper()
 	for _, h := range hints {
 		t.Run(h.name, func(t *testing.T) {
-			over(t, func(r *rig) { run(r, r.start(h.edit).chat(h.client)) }, h.by...)
+			over(t, func(r *rig) { run(r, r.start(h.edit).chat(h.client), h.shared) }, h.by...)
 		})
 	}
 }
 
-// Where the conversation is a guess, a new plan that shares one step with another
-// chat's list begins a list; the earlier one stays open, and resume offers it.
+// Where several chats share a key, a new plan that shares one step with another
+// chat's list begins a list (rule 4); the earlier one stays open, and resume offers it.
+// Who is certain replaces the list that it wrote (rule 2).
 func TestASharedStepTakesNoList(t *testing.T) {
-	overHints(t, func(r *rig, c *chat) {
+	overHints(t, func(r *rig, c *chat, shared bool) {
 		c.writes("i:A p:B p:C p:D p:E p:Run-tests")
 		first := c.held()
-		if got := c.writes("p:Other p:Run-tests"); strings.Contains(got, "Dropped") {
+		got := c.writes("p:Other p:Run-tests")
+		if strings.Contains(got, `Dropped while open: "A", "B", "C" and 2 more`) == shared || strings.Contains(got, "Put away") {
 			t.Error(got)
+		}
+		if !shared {
+			r.expect("p:Other p:Run-tests")
+			return
 		}
 		r.expect("p:Other p:Run-tests", "i:A p:B p:C p:D p:E p:Run-tests")
 		if got := c.resource("todo://lists"); !strings.Contains(got, first) {
@@ -51,28 +61,64 @@ func TestASharedStepTakesNoList(t *testing.T) {
 	})
 }
 
-// Where the conversation is known, its whole-list write replaces its list whatever
-// it writes, and touches no other's, although they share all texts.
+// Rule 4: the first write of a process is a guess, also if the host says the same id of
+// the chat as before: a plan that shares one step with the earlier list is another one.
+func TestTheFirstWriteOfAProcessIsAGuess(t *testing.T) {
+	for _, h := range hints[:2] {
+		t.Run(h.name, func(t *testing.T) {
+			over(t, func(r *rig) {
+				p := r.start(h.edit)
+				p.chat(h.client).writes("i:A p:B p:Run-tests")
+				p.end()
+				c := r.start(h.edit).chat(h.client)
+				if got := c.writes("p:Other p:Run-tests"); strings.Contains(got, "Dropped") {
+					t.Error(got)
+				}
+				r.expect("p:Other p:Run-tests", "i:A p:B p:Run-tests")
+			}, h.by...)
+		})
+	}
+}
+
+// Where the conversation is known, its whole-list write replaces its list (rule 2), and
+// one that has nothing of it begins the next one (rule 3). It touches no other's,
+// although they share all texts.
 func TestAKnownConversationReplacesItsList(t *testing.T) {
 	over(t, func(r *rig) {
 		c := r.connect()
 		a, b := c.conversation("a"), c.conversation("b")
 		a.writes("i:A p:B p:C")
 		b.writes("i:A p:B p:C")
-		a.writes("p:X")
+		if got := a.writes("p:X p:C"); !strings.Contains(got, `Dropped while open: "A", "B"`) {
+			t.Error(got)
+		}
 		b.writes("c:A i:B p:C")
-		r.expect("c:A i:B p:C", "p:X")
+		r.expect("c:A i:B p:C", "p:X p:C")
 		if got := b.calls("TodoWrite", `{"todos":[]}`); !strings.Contains(got, "0 pending") {
 			t.Error(got)
 		}
-		r.expect("", "p:X")
+		r.expect("", "p:X p:C")
+		first := a.held()
+		if got := a.writes("p:Y"); !strings.Contains(got, `Put away the earlier plan, open: "X", "C"`) {
+			t.Error(got)
+		}
+		r.expect("p:Y", "p:X p:C", "")
+		if s := r.load(first); !s.Archived || s.ReplacedBy != a.held() {
+			t.Errorf("the earlier plan: %+v", s)
+		}
+		a.writes("i:X p:C") // its own chat writes it again
+		r.expect("i:X p:C", "p:Y", "")
+		if s := r.load(first); s.Archived || a.held() != first {
+			t.Errorf("the earlier plan is not back: %+v", s)
+		}
 	})
 }
 
 // A finished list is history: the next plan, by whichever tool and equal or not,
-// is a new list. Writing the finished list again changes nothing.
+// is a new list, whose numbers go on (rule 6). Writing the finished list again changes
+// nothing.
 func TestSettledListsStayAsTheyEnded(t *testing.T) {
-	run := func(r *rig, c *chat) {
+	run := func(r *rig, c *chat, _ bool) {
 		c.writes("p:A p:B")
 		c.writes("c:A c:B")
 		if got := c.writes("c:A c:B"); !strings.HasSuffix(got, "(no change)") {
@@ -82,17 +128,17 @@ func TestSettledListsStayAsTheyEnded(t *testing.T) {
 		c.writes("p:A p:B")
 		r.expect("p:A p:B", "c:A c:B")
 		c.writes("c:A c:B")
-		if got := c.adds("C"); !strings.Contains(got, "#1 C") {
+		if got := c.adds("C"); !strings.Contains(got, "#5 C") {
 			t.Errorf("create_todos after a finished plan: %s", got)
 		}
 		r.expect("p:C", "c:A c:B", "c:A c:B")
-		c.calls("update_todo", `{"id":"1","status":"completed"}`)
+		c.calls("update_todo", `{"id":"5","status":"completed"}`)
 		c.calls("SetTodoList", `{"todos":[{"title":"D","status":"pending"}]}`)
 		r.expect("p:D", "c:C", "c:A c:B", "c:A c:B")
 	}
 	overHints(t, run)
 	t.Run("known", func(t *testing.T) {
-		over(t, func(r *rig) { run(r, r.connect().conversation("a")) })
+		over(t, func(r *rig) { run(r, r.connect().conversation("a"), false) })
 	})
 }
 
@@ -100,12 +146,11 @@ func TestSettledListsStayAsTheyEnded(t *testing.T) {
 // connection and have several open lists it changes nothing and names them; with
 // list_id it clears that one.
 func TestAnEmptyWrite(t *testing.T) {
-	overHints(t, func(r *rig, c *chat) {
+	overHints(t, func(r *rig, c *chat, shared bool) {
 		c.writes("p:A1 p:A2")
 		a := c.held()
 		c.writes("p:B1 p:B2")
 		b := c.held()
-		shared := r.load(a).List.Conversation[:4] == "http" || strings.HasPrefix(r.load(a).List.Conversation, "stdio:")
 		got := c.asks("tools/call", `{"name":"TodoWrite","arguments":{"todos":[]}}`)
 		if !shared {
 			if got.Result.IsError {
@@ -218,7 +263,7 @@ func TestReplicasLoseNothing(t *testing.T) {
 // T5: a write of ids alone changes those items, also with new texts, where the
 // conversation is a guess.
 func TestIDPatchRewords(t *testing.T) {
-	overHints(t, func(r *rig, c *chat) {
+	overHints(t, func(r *rig, c *chat, _ bool) {
 		c.writes("i:A p:B p:C")
 		c.calls("TodoWrite", `{"todos":[{"id":"1","content":"X","activeForm":"X","status":"completed"},{"id":"2","content":"Y","activeForm":"Y","status":"in_progress"}]}`)
 		r.expect("c:X i:Y p:C")

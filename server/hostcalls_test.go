@@ -36,12 +36,12 @@ func TestHooksTellWhoCalls(t *testing.T) {
 		tool("toolu_1").writes("p:A1 p:A2")
 		tool("toolu_2").writes("p:B1 p:A2")
 		tool("toolu_3").writes("p:S1 p:A2")
-		if got := tool("toolu_4").writes("p:New"); !strings.Contains(got, `Dropped while open: "A1", "A2"`) {
+		if got := tool("toolu_4").writes("p:New"); !strings.Contains(got, `Put away the earlier plan, open: "A1", "A2"`) {
 			t.Errorf("a new plan of the same chat: %s", got)
 		}
 		tool("toolu_5").writes("c:B1 p:A2")
 		tool("toolu_6").writes("c:S1 p:A2")
-		r.expect("c:S1 p:A2", "c:B1 p:A2", "p:New")
+		r.expect("c:S1 p:A2", "c:B1 p:A2", "p:New", "p:A1 p:A2")
 		for i, want := range []todo.List{
 			{Workspace: "/one", Agent: "a-1", Conversation: "chat:s-1/agent:a-1"},
 			{Workspace: "/two", Conversation: "chat:s-2"},
@@ -55,7 +55,7 @@ func TestHooksTellWhoCalls(t *testing.T) {
 				t.Errorf("list %d: %+v, want %+v", i, l, want)
 			}
 		}
-		main, _ := r.store.Bindings(t.Context(), "", "chat:s-1")
+		main, _ := r.store.Cursors(t.Context(), todo.Key{Conversation: "chat:s-1"})
 		if got := r.subLists(main[0].List); len(got) != 1 || got[0] != "a-1" {
 			t.Errorf("sub-agents of s-1: %q", got)
 		}

@@ -14,9 +14,9 @@ import (
 // panicking is a store in which every read panics.
 type panicking struct{ todo.Store }
 
-func (panicking) Bindings(context.Context, string, string) ([]todo.Binding, error) {
-	panic("secret")
-}
+func (panicking) Update(context.Context, todo.Key, func(todo.Tx) error) error { panic("secret") }
+
+func (panicking) Cursors(context.Context, todo.Key) ([]todo.Cursor, error) { panic("secret") }
 
 func (panicking) Find(context.Context, todo.Query) ([]todo.Snapshot, error) { panic("secret") }
 

@@ -247,7 +247,7 @@ func TestSubscribersAreToldOfTheirOwnList(t *testing.T) {
 				if got := notes.until(uri, touch); !slices.Contains(got, "todo://list") {
 					t.Error("not told of its own list's changes")
 				}
-				r.personEdits(a.held(), sets("1", todo.Completed))
+				r.personEdits(a.held(), sets("2", todo.Completed)) // numbers go on (rule 6)
 				if got := notes.until(uri, touch); !slices.Contains(got, "todo://list") {
 					t.Error("not told of a person's edit")
 				}

@@ -75,28 +75,38 @@ func TestResumedAfterARestart(t *testing.T) {
 	})
 }
 
-// A resumed list is the conversation's as if it had begun it, also for a plan
-// that keeps nothing, if the key is no hint; a hint begins a list instead and
-// leaves the resumed one open.
+// A resumed list is the conversation's as if it had begun it: a plan that keeps
+// something replaces it (rule 2), and one that keeps nothing puts it away (rule 3). Who
+// shares its key begins a list instead and leaves the resumed one open (rule 4).
 func TestANewPlanAfterResuming(t *testing.T) {
 	over(t, func(r *rig) {
 		c := r.connect()
 		c.conversation("b").writes("p:B1 p:B2")
 		list := c.conversation("b").held()
 		c.conversation("a").resumes(list)
-		if got := c.conversation("a").writes("p:New"); !strings.Contains(got, `Dropped while open: "B1", "B2"`) {
-			t.Errorf("by a proof: %s", got)
+		if got := c.conversation("a").writes("p:New p:B2"); !strings.Contains(got, `Dropped while open: "B1"`) {
+			t.Errorf("keeps one: %s", got)
 		}
-		r.expect("p:New")
+		r.expect("p:New p:B2")
+		if got := c.conversation("a").writes("p:Newer"); !strings.Contains(got, `Put away the earlier plan, open: "New", "B2"`) {
+			t.Errorf("keeps nothing: %s", got)
+		}
+		r.expect("p:Newer", "p:New p:B2")
 	})
-	t.Run("hint", func(t *testing.T) {
+	t.Run("shared", func(t *testing.T) {
 		over(t, func(r *rig) {
-			c := r.connect()
+			c := r.start(nil).chat("cursor")
 			c.conversation("b").writes("p:B1 p:B2")
-			c.resumes(c.conversation("b").held())
-			c.writes("p:New")
-			r.expect("p:New", "p:B1 p:B2")
-		}, onStdio, onStdioNew, sessionless)
+			list := c.conversation("b").held()
+			c.resumes(list)
+			if got := c.writes("p:New p:B2"); strings.Contains(got, "Dropped") || strings.Contains(got, "Put away") {
+				t.Error(got)
+			}
+			r.expect("p:New p:B2", "p:B1 p:B2")
+			if r.load(list).Archived {
+				t.Error("put away")
+			}
+		})
 	})
 }
 

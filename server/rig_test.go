@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -77,21 +76,6 @@ func openFile(t *testing.T, path string) todo.Store {
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	return s
-}
-
-// copyOfVersion2 copies the SQLite file that version 2 wrote to a temporary
-// folder and returns the path of the copy.
-func copyOfVersion2(t *testing.T) string {
-	t.Helper()
-	data, err := os.ReadFile("../internal/store/sqlite/testdata/version2.db")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "todo.db")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // process is a server on a rig's store.

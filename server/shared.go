@@ -18,9 +18,8 @@ import (
 // store it also learns which lists conversations came to hold at others.
 type shared struct {
 	store todo.Subscriptions
-	// The Seq up to which the subscriptions of all sessions, and the moves of all
-	// conversations, are known here; of run.
-	subscribed, moved int64
+	// The Seq up to which the subscriptions of all sessions are known here; of run.
+	subscribed int64
 
 	mu     sync.Mutex
 	unread map[string]struct{} // sessions with a stream here whose own could not be read
@@ -34,6 +33,10 @@ func sessionIDKey(id string) string { return digest(id) }
 
 // sharedInterval is how often subscriptions are read without a hint.
 const sharedInterval = 4 * time.Second
+
+// learnInterval is the least time between two times that it is read which lists
+// conversations hold.
+const learnInterval = 200 * time.Millisecond
 
 // run adds to the sessions that have a stream here what they subscribe to elsewhere,
 // and to all subscribers which lists their conversations came to hold there, until ctx
@@ -59,14 +62,23 @@ func (h *shared) run(ctx context.Context, s *subscriptions) {
 	poll := time.NewTicker(sharedInterval)
 	defer poll.Stop()
 	h.skip(ctx, s)
+	var learn <-chan time.Time
+	var learnt time.Time
 	for {
 		select {
 		case <-hints:
 		case <-poll.C:
+		case <-learn:
+			s.learnHeld(ctx)
+			learn, learnt = nil, time.Now()
+			continue
 		case <-ctx.Done():
 			return
 		}
 		h.pull(ctx, s)
+		if learn == nil {
+			learn = time.After(learnInterval - time.Since(learnt))
+		}
 	}
 }
 
@@ -76,7 +88,7 @@ func (h *shared) skip(ctx context.Context, s *subscriptions) {
 	ctx, cancel := context.WithTimeout(ctx, sharedInterval)
 	defer cancel()
 	if position, err := h.store.Position(ctx); err == nil && !s.anybody() {
-		h.subscribed, h.moved = position, position
+		h.subscribed = position
 	}
 }
 
@@ -89,30 +101,17 @@ func (h *shared) pull(ctx context.Context, s *subscriptions) {
 	ctx, cancel := context.WithTimeout(ctx, sharedInterval)
 	defer cancel()
 	h.retry(ctx, s)
-	h.subscribed = readOn(ctx, h.subscribed, h.store.SubscriptionsAfter, func(page []todo.Subscription) int64 {
+	for {
+		page, err := h.store.SubscriptionsAfter(ctx, h.subscribed)
+		if err != nil || len(page) == 0 {
+			return // the next time
+		}
 		for _, one := range page {
 			if peer, here := s.streaming(one.Session); one.Ended || here && !s.knows(one) {
 				s.apply(WithPeer(ctx, peer), one)
 			}
 		}
-		return page[len(page)-1].Seq
-	})
-	h.moved = readOn(ctx, h.moved, h.store.Moves, func(page []todo.Move) int64 {
-		s.learnHeld(ctx, page)
-		return page[len(page)-1].Seq
-	})
-}
-
-// readOn reads what has a Seq above after, page by page, until there is no more or it
-// cannot be read. apply returns the last Seq of a page, and readOn that of the last
-// page.
-func readOn[T any](ctx context.Context, after int64, read func(context.Context, int64) ([]T, error), apply func(page []T) (last int64)) int64 {
-	for {
-		page, err := read(ctx, after)
-		if err != nil || len(page) == 0 {
-			return after // the next time
-		}
-		after = apply(page)
+		h.subscribed = page[len(page)-1].Seq
 	}
 }
 
@@ -175,40 +174,31 @@ func (s *subscriptions) anybody() bool {
 	return len(s.sessions)+len(s.all) > 0
 }
 
-// learnHeld reads for the subscribers here which lists conversations of theirs hold,
-// that moved.
-func (s *subscriptions) learnHeld(ctx context.Context, moves []todo.Move) {
-	moved := make(map[holder]bool)
-	for _, m := range moves {
-		moved[holder{m.Principal, m.Conversation}] = true
-	}
+// learnHeld reads which lists the conversations of the subscribers here hold.
+func (s *subscriptions) learnHeld(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, sharedInterval)
+	defer cancel()
 	s.mu.Lock()
 	all := slices.Collect(maps.Keys(s.all))
 	s.mu.Unlock()
 	for _, sub := range all {
-		sub.learnHeld(ctx, moved)
+		sub.learnHeld(ctx)
 	}
 }
 
-// holder is whose binding says which list is held: a conversation's or a name's.
-type holder struct{ principal, key string }
-
-// learnHeld reads which lists those of the subscriber's conversations hold that moved.
-// One that cannot be read now is known from the conversation's next call or move.
-func (s *subscriber) learnHeld(ctx context.Context, moved map[holder]bool) {
+// learnHeld reads which lists the subscriber's conversations hold, if it subscribes to
+// those. One that cannot be read now is known the next time.
+func (s *subscriber) learnHeld(ctx context.Context) {
 	s.mu.Lock()
-	principal, lists := s.principal, s.lists
-	var whose []todo.Conversation
-	for _, h := range s.conversations {
-		if moved[holder{principal, h.who.Holder()}] {
-			whose = append(whose, h.who)
-		}
+	principal, lists, whose := s.principal, s.lists, maps.Clone(s.conversations)
+	if !s.uris[currentURI] {
+		whose = nil
 	}
 	s.mu.Unlock()
-	for _, who := range whose {
-		held, err := lists.Held(ctx, todo.Target{Conversation: who})
+	for _, h := range whose {
+		held, err := lists.Held(ctx, todo.Target{Conversation: h.who})
 		if err == nil || errors.Is(err, todo.ErrNotFound) {
-			s.setHeld(principal, who, held.List.ID)
+			s.setHeld(principal, h.who, held.List.ID)
 		}
 	}
 }

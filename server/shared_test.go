@@ -88,8 +88,6 @@ func (d *database) SubscriptionsAfter(_ context.Context, after int64) ([]todo.Su
 	return slices.DeleteFunc(slices.Clone(d.rows), func(s todo.Subscription) bool { return s.Seq <= after }), nil
 }
 
-func (d *database) Moves(context.Context, int64) ([]todo.Move, error) { return nil, nil }
-
 func (d *database) Position(context.Context) (int64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

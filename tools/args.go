@@ -30,6 +30,17 @@ type shape struct {
 type reader struct {
 	words    prompts.Words // in which problems are worded
 	problems []todo.Problem
+	long     []longText
+}
+
+// longText is a text of a line that is longer than its variant allows, which is a
+// problem unless an item of the list has that text already.
+type longText struct {
+	problem todo.Problem
+	at      int // how many problems stand before it
+	line    int // index
+	active  bool
+	text    string
 }
 
 func (r *reader) problem(path, message string) {
@@ -45,13 +56,51 @@ func (r *reader) sentence(format string, args ...any) {
 	r.problems = append(r.problems, todo.Problem{Message: fmt.Sprintf(format, args...), Sentence: true})
 }
 
-// err returns the problems as an [*todo.InputError], or nil when there are
-// none.
+// err returns the problems as an [*todo.InputError], or nil when there are none or
+// when the list decides: then the change returns what checkLong finds.
 func (r *reader) err() error {
-	if len(r.problems) == 0 {
+	if len(r.problems) == 0 || len(r.long) > 0 {
 		return nil
 	}
 	return &todo.InputError{Problems: r.problems}
+}
+
+// checkLong returns all problems of a call as an [*todo.InputError], or nil when there
+// are none. Long texts are problems as far as no item of the list has them: what others
+// wrote, and the agent was told, it may write back (docs/spec/variants.md T2).
+func (r *reader) checkLong(items []todo.Item, lines []todo.Line) error {
+	var problems []todo.Problem
+	done := 0
+	free, known := slices.Clone(items), make(map[int]bool)
+	for _, long := range r.long {
+		at := slices.IndexFunc(free, func(i todo.Item) bool {
+			return isKnownBy(i, long.text) && (lines[long.line].ID == "" || lines[long.line].ID == i.ID)
+		})
+		switch {
+		case long.active && (known[long.line] || slices.ContainsFunc(items, func(i todo.Item) bool { return isKnownBy(i, long.text) })):
+		case !long.active && at >= 0:
+			known[long.line] = true
+			free = slices.Delete(free, at, at+1)
+		default:
+			problems = append(append(problems, r.problems[done:long.at]...), long.problem)
+			done = long.at
+		}
+	}
+	if problems = append(problems, r.problems[done:]...); len(problems) == 0 {
+		return nil
+	}
+	return &todo.InputError{Problems: problems}
+}
+
+// isKnownBy reports whether agents know an item by a text: as it is stored, as they
+// were told it, or as it was until a person reworded it.
+func isKnownBy(item todo.Item, text string) bool {
+	for _, known := range append(strings.Split(item.Hand.Replaced, "\n"), item.Text, item.ActiveText()) {
+		if text == known || text == todo.Told(known) || text == todo.Excerpt(known) {
+			return true
+		}
+	}
+	return false
 }
 
 // arguments reads the arguments object. A bare array stands for an object with
@@ -122,7 +171,7 @@ func (r *reader) lines(elements []value, field string, s shape) []todo.Line {
 	seen := make(map[string]int)
 	for i, e := range elements {
 		path := fmt.Sprintf("%s[%d]", field, i)
-		lines[i] = r.line(e, path, s)
+		lines[i] = r.line(e, path, i, s)
 		if id := lines[i].ID; id != "" {
 			if first, twice := seen[id]; twice {
 				r.problemf(path+".id", "Same id as %s[%d], ids must differ", field, first)
@@ -133,20 +182,32 @@ func (r *reader) lines(elements []value, field string, s shape) []todo.Line {
 	return lines
 }
 
-func (r *reader) line(v value, path string, s shape) todo.Line {
+func (r *reader) line(v value, path string, index int, s shape) todo.Line {
 	if v.kind != '{' {
 		r.problemf(path, r.words.WrongType, "object", v.name())
 		return todo.Line{}
 	}
 	line := todo.Line{
 		ID:     r.id(v.get("id"), path+".id"),
-		Text:   r.text(v.get(s.text), path+"."+s.text, s.maxText),
+		Text:   r.lineText(v.get(s.text), path+"."+s.text, longText{line: index}, s),
 		Status: r.status(v.get("status"), path+".status", s.statuses()),
 	}
 	if s.active != "" && !(s.mayLack && v.get(s.active).missing()) {
-		line.Active = r.text(v.get(s.active), path+"."+s.active, s.maxText)
+		line.Active = r.lineText(v.get(s.active), path+"."+s.active, longText{line: index, active: true}, s)
 	}
 	return line
+}
+
+// lineText reads a text of a line. Whether one that is only too long for the variant
+// is a problem checkLong decides; which says whose text it is.
+func (r *reader) lineText(v value, path string, which longText, s shape) string {
+	text := r.text(v, path, s.maxText)
+	if n := utf8.RuneCountInString(text); s.maxText > 0 && n > s.maxText && n <= todo.MaxText {
+		which.text, which.at = text, len(r.problems)-1
+		which.problem = r.problems[which.at]
+		r.problems, r.long = r.problems[:which.at], append(r.long, which)
+	}
+	return text
 }
 
 // text reads a required text, which must not be blank (docs/spec/variants.md

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"todo-mcp/internal/todo"
@@ -21,11 +22,20 @@ type answerEnding struct {
 // the same report and so the same ending.
 func ending(w prompts.Words, o todo.Outcome) answerEnding {
 	e := answerEnding{unchanged: !o.Changed && !o.Repeated, words: w}
+	if o.Continues != "" {
+		e.lines = append(e.lines, fmt.Sprintf(w.Continues, quote(o.Continues)))
+	}
+	if len(o.PutAway.Open) > 0 {
+		e.lines = append(e.lines, fmt.Sprintf(w.PutAway, firstFew(w, o.PutAway.Open)))
+	}
 	if len(o.Dropped) > 0 && !e.unchanged {
 		e.lines = append(e.lines, fmt.Sprintf(w.Dropped, firstFew(w, o.Dropped)))
 	}
-	if changes := personsChanges(w, o.Unseen); changes != "" {
+	if changes := othersChanges(w, o.Report); changes != "" {
 		e.lines = append(e.lines, fmt.Sprintf(whoChanged(w, o.By), changes))
+	}
+	if kept := keptChanges(w, o.Report); kept != "" {
+		e.lines = append(e.lines, fmt.Sprintf(w.Kept, kept))
 	}
 	if o.Elsewhere != "" {
 		e.lines = append(e.lines, fmt.Sprintf(w.OtherList, o.Elsewhere))
@@ -76,30 +86,107 @@ func firstFew(w prompts.Words, items []todo.Item) string {
 	return strings.Join(names, ", ")
 }
 
-// personsChanges describes in one line, for a model, what people changed since
-// the model last saw the list.
-func personsChanges(w prompts.Words, changes []todo.Difference) string {
+// maxChanges is how many changes of others an answer tells; more are counted.
+const maxChanges = 30
+
+// othersChanges describes, for a model, what others changed since the model last saw
+// the list: all that happened to an item in one phrase, with its whole text.
+func othersChanges(w prompts.Words, r todo.Report) string {
 	var parts []string
-	for _, d := range changes {
-		switch {
-		case d.Kind == todo.Added:
-			parts = append(parts, fmt.Sprintf(w.Added, excerpt(d.After.Text)))
-		case d.Kind == todo.Removed:
-			parts = append(parts, fmt.Sprintf(w.Removed, excerpt(d.Before.Text)))
-		case d.Kind == todo.Changed && d.Before.Status != d.After.Status:
-			parts = append(parts, fmt.Sprintf(w.Set, excerpt(d.After.Text), d.After.Status)+reasonInBrackets(d.After))
-		case d.Kind == todo.Changed && d.Before.Reason != d.After.Reason:
-			parts = append(parts, fmt.Sprintf(w.Blocked, excerpt(d.After.Text))+reasonInBrackets(d.After))
-		case d.Kind == todo.Changed && (d.Before.Text != d.After.Text || d.Before.Active != d.After.Active):
-			parts = append(parts, fmt.Sprintf(w.Reworded, excerpt(d.Before.Text), excerpt(d.After.Text)))
+	for _, d := range r.Unseen {
+		if part := change(w, d); part != "" {
+			parts = append(parts, part)
 		}
 	}
-	const limit = 6
-	if len(parts) > limit {
-		return strings.Join(parts[:limit], ", ") + fmt.Sprintf(w.More, len(parts)-limit)
+	orderKept := slices.ContainsFunc(r.Kept, func(d todo.Difference) bool { return d.Kind == todo.Moved })
+	if len(r.Ordered) > 0 && !orderKept {
+		parts = append(parts, fmt.Sprintf(w.Ordered, inOrder(r.Ordered)))
+	}
+	if r.Titled != "" {
+		parts = append(parts, fmt.Sprintf(w.Titled, quote(r.Titled)))
+	}
+	if len(parts) > maxChanges {
+		return strings.Join(parts[:maxChanges], ", ") + fmt.Sprintf(w.More, len(parts)-maxChanges)
 	}
 	return strings.Join(parts, ", ")
 }
+
+// change describes what others did to an item; empty when the model need not know.
+func change(w prompts.Words, d todo.Difference) string {
+	before, after := toldItem(w, d.Before), toldItem(w, d.After)
+	if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
+		after = told(d.After.Text)
+		if isCut(d.After.Text) && !isCut(d.Before.Text) {
+			before = fmt.Sprintf(w.Item, d.Before.ID, before)
+		}
+	}
+	switch reworded, set := d.Before.Text != d.After.Text, d.Before.Status != d.After.Status; {
+	case d.Kind == todo.Added:
+		text := fmt.Sprintf(w.Added, after)
+		if d.After.Status != todo.Pending {
+			text = fmt.Sprintf(w.AndSet, text, d.After.Status) + reasonInBrackets(d.After)
+		}
+		return text
+	case d.Kind == todo.Removed:
+		return fmt.Sprintf(w.Removed, before)
+	case d.Kind != todo.Changed:
+	case reworded && set:
+		return fmt.Sprintf(w.AndSet, fmt.Sprintf(w.Reworded, before, after), d.After.Status) + reasonInBrackets(d.After)
+	case reworded:
+		return fmt.Sprintf(w.Reworded, before, after) + newReason(d)
+	case set:
+		return fmt.Sprintf(w.Set, after, d.After.Status) + reasonInBrackets(d.After)
+	case d.Before.Reason != d.After.Reason:
+		return fmt.Sprintf(w.Blocked, after) + reasonInBrackets(d.After)
+	}
+	return ""
+}
+
+// newReason returns the reason in brackets if it changed.
+func newReason(d todo.Difference) string {
+	if d.Before.Reason == d.After.Reason {
+		return ""
+	}
+	return reasonInBrackets(d.After)
+}
+
+// keptChanges describes what stays as the user has it, although the model sent it as
+// it was before.
+func keptChanges(w prompts.Words, r todo.Report) string {
+	var parts []string
+	for _, d := range r.Kept {
+		if d.Kind == todo.Moved {
+			parts = append(parts, fmt.Sprintf(w.KeptOrder, inOrder(r.Ordered)))
+			continue
+		}
+		parts = append(parts, fmt.Sprintf(w.KeptText, toldItem(w, d.After), excerpt(d.Before.Text)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// inOrder names items in their order.
+func inOrder(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, text := range texts {
+		quoted[i] = told(text)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// told returns a text as a model is told it, see [todo.Told].
+func told(text string) string { return quote(todo.Told(text)) }
+
+// toldItem returns an item's text as a model is told it, with the item's number if
+// the text is cut.
+func toldItem(w prompts.Words, i todo.Item) string {
+	if isCut(i.Text) {
+		return fmt.Sprintf(w.Item, i.ID, told(i.Text))
+	}
+	return told(i.Text)
+}
+
+// isCut reports whether a model is told only a part of a text.
+func isCut(text string) bool { return todo.Told(text) != text }
 
 // reasonInBrackets returns a blocked item's reason in brackets, after a space;
 // "" when there is none.
@@ -107,5 +194,5 @@ func reasonInBrackets(i todo.Item) string {
 	if i.Reason == "" {
 		return ""
 	}
-	return " (" + excerpt(i.Reason) + ")"
+	return " (" + told(i.Reason) + ")"
 }

@@ -123,7 +123,7 @@ func TestEndingsInEveryLanguage(t *testing.T) {
 			if !strings.HasSuffix(got.Text, "\n"+want[language]) {
 				t.Errorf("text\n%s\nwant the ending\n%s", got.Text, want[language])
 			}
-			s.editAsPerson(func(d *todo.Draft) error { d.Append("1", "2", "3", "4", "5", "6", "7", "8"); return nil })
+			s.editAsPerson(func(d *todo.Draft) error { d.Append(strings.Fields(strings.Repeat("more ", 32))...); return nil })
 			if got := s.call("update_todo", `{"id":"5","status":"completed"}`); !strings.HasSuffix(got.Text, more[language]) {
 				t.Errorf("text\n%s\nwant the ending\n%s", got.Text, more[language])
 			}

@@ -199,9 +199,30 @@ func TestRules(t *testing.T) {
 	}{
 		{rule: "T1 replaces the whole list, [] clears", steps: []step{
 			{tool: "TodoWrite", args: todos("c A", "i B", "p C"), text: "Todo list updated: 1 completed, 1 in_progress, 1 pending"},
-			{tool: "TodoWrite", args: todos("p D"), text: "Todo list updated: 0 completed, 0 in_progress, 1 pending\nDropped while open: \"B\", \"C\""},
-			{tool: "TodoWrite", args: `{"todos":[]}`, text: "Todo list updated: 0 completed, 0 in_progress, 0 pending\nDropped while open: \"D\""},
+			{tool: "TodoWrite", args: todos("p B", "p D"), text: "Todo list updated: 0 completed, 0 in_progress, 2 pending\nDropped while open: \"C\""},
+			{tool: "TodoWrite", args: `{"todos":[]}`, text: "Todo list updated: 0 completed, 0 in_progress, 0 pending\nDropped while open: \"B\", \"D\""},
 			{tool: "TodoWrite", args: `{"todos":[]}`, text: "Todo list updated: 0 completed, 0 in_progress, 0 pending (no change)"},
+		}},
+		{rule: "T1 a plan that keeps nothing puts the earlier one away, numbers go on", steps: []step{
+			{tool: "TodoWrite", args: todos("c A", "i B", "p C"), text: "Todo list updated: 1 completed, 1 in_progress, 1 pending"},
+			{tool: "TodoWrite", args: todos("c D", "p E"), text: "Todo list updated: 1 completed, 0 in_progress, 1 pending\nPut away the earlier plan, open: \"B\", \"C\""},
+			{tool: "TodoWrite", args: todos("c D", "c E"), text: "Todo list updated: 2 completed, 0 in_progress, 0 pending"},
+			{tool: "TodoWrite", args: todos("p F"), text: "Todo list updated: 0 completed, 0 in_progress, 1 pending"},
+			{tool: "update_todo", args: `{"id":"6","status":"completed"}`, text: "Todo list updated: #6 \"F\" → completed\nPlan:\n  [x] #6 F"},
+			{tool: "create_todos", args: `{"items":["G"]}`, text: "Todo list updated: 1 created\nPlan:\n  [ ] #7 G"},
+		}},
+		{rule: "T1 a plan that was put away comes back when it is written again", steps: []step{
+			{tool: "TodoWrite", args: todos("c A", "i B", "p C"), text: "Todo list updated: 1 completed, 1 in_progress, 1 pending"},
+			{tool: "TodoWrite", args: todos("p D"), text: "Todo list updated: 0 completed, 0 in_progress, 1 pending\nPut away the earlier plan, open: \"B\", \"C\""},
+			{tool: "TodoWrite", args: todos("c A", "c B", "p C"), text: "Todo list updated: 2 completed, 0 in_progress, 1 pending\nPut away the earlier plan, open: \"D\""},
+			{tool: "update_todo", args: `{"id":"3","status":"running"}`, text: "Todo list updated: #3 \"C\" → running\nPlan:\n  [x] #1 A\n  [x] #2 B\n  [>] #3 C"},
+		}},
+		{rule: "T1 [] after a settled list begins an empty one", steps: []step{
+			{tool: "TodoWrite", args: todos("c A"), text: "Todo list updated: 1 completed, 0 in_progress, 0 pending"},
+			{tool: "TodoWrite", args: `{"todos":[]}`, text: "Todo list updated: 0 completed, 0 in_progress, 0 pending"},
+			{tool: "TodoWrite", args: `{"todos":[]}`, text: "Todo list updated: 0 completed, 0 in_progress, 0 pending (no change)"},
+			{tool: "SetTodoList", args: `{}`, text: "The todo list is empty."},
+			{tool: "create_todos", args: `{"items":["B"]}`, text: "Todo list updated: 1 created\nPlan:\n  [ ] #2 B"},
 		}},
 		{rule: "T2 texts are required, not blank, at most 200 characters", steps: []step{
 			{tool: "TodoWrite", args: `{"todos":[{"content":"A","status":"pending"}]}`, text: failed + "todos[0].activeForm: Required", fails: true},
@@ -233,14 +254,21 @@ func TestRules(t *testing.T) {
 			{tool: "TodoWrite", args: todos("i A", "i B", "i C"), text: "Todo list updated: 0 completed, 1 in_progress, 2 pending\nOnly one item may be in_progress: set to pending: \"A\", \"B\""},
 			{tool: "SetTodoList", args: `{}`, text: "Todo list:\n- [pending] A\n- [pending] B\n- [in_progress] Doing C"},
 		}},
+		{rule: "T4 demote keeps the item just begun, wherever it stands", edit: func(o *tools.Options) { o.InProgress = tools.Demote }, steps: []step{
+			{tool: "TodoWrite", args: todos("p A", "i B", "p C"), text: "Todo list updated: 0 completed, 1 in_progress, 2 pending"},
+			{tool: "TodoWrite", args: todos("i A", "i B", "p C"), text: "Todo list updated: 0 completed, 1 in_progress, 2 pending\nOnly one item may be in_progress: set to pending: \"B\""},
+			{tool: "TodoWrite", args: `{"todos":[{"id":"3","content":"C","activeForm":"Doing C","status":"in_progress"}]}`, text: "Todo list updated: 0 completed, 1 in_progress, 2 pending\nOnly one item may be in_progress: set to pending: \"A\""},
+			{tool: "SetTodoList", args: `{}`, text: "Todo list:\n- [pending] A\n- [pending] B\n- [in_progress] Doing C"},
+		}},
 		{rule: "T4 allow", edit: func(o *tools.Options) { o.InProgress = tools.Allow }, steps: []step{
 			{tool: "TodoWrite", args: todos("i A", "i B"), text: "Todo list updated: 0 completed, 2 in_progress, 0 pending"},
 		}},
 		{rule: "T4 what another variant left in progress may be written back", steps: []step{
 			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"in_progress"},{"title":"B","status":"in_progress"}]}`, text: "Todo list updated"},
 			{tool: "TodoWrite", args: `{"todos":[{"content":"A","activeForm":"A","status":"in_progress"},{"content":"B","activeForm":"B","status":"in_progress"}]}`, text: "Todo list updated: 0 completed, 2 in_progress, 0 pending (no change)"},
-			{tool: "TodoWrite", args: todos("i A", "i B", "i C"), text: "Todo list updated: 0 completed, 3 in_progress, 0 pending"},
-			{tool: "TodoWrite", args: todos("i A", "i B", "i C", "i D", "i E"), text: failed + `todos: Only one item may be in_progress, received 2: "D", "E"…`, fails: true},
+			{tool: "TodoWrite", args: todos("i A", "i B", "i C"), text: failed + `todos: Only one item may be in_progress, received 3: "A", "B", "C"…`, fails: true},
+			{tool: "TodoWrite", args: todos("i A", "i B", "p C"), text: "Todo list updated: 0 completed, 2 in_progress, 1 pending"},
+			{tool: "TodoWrite", args: todos("c A", "c B", "i C"), text: "Todo list updated: 2 completed, 1 in_progress, 0 pending"},
 		}},
 		{rule: "T4 a failed item does not count", steps: []step{
 			{tool: "create_todos", args: `{"items":["A","B"]}`, text: "Todo list updated: 2 created…"},
@@ -251,7 +279,7 @@ func TestRules(t *testing.T) {
 			{tool: "TodoWrite", args: todos("p A", "p B", "p C"), text: "Todo list updated: 0 completed, 0 in_progress, 3 pending"},
 			{tool: "TodoWrite", args: `{"todos":[{"id":2,"content":"B","activeForm":"Doing B","status":"completed"}]}`, text: "Todo list updated: 1 completed, 0 in_progress, 2 pending"},
 			{tool: "TodoWrite", args: `{"todos":[{"id":"#1","content":"A","activeForm":"Doing A","status":"completed"},{"id":"3","content":"C!","activeForm":"Doing C","status":"in_progress"}]}`, text: "Todo list updated: 2 completed, 1 in_progress, 0 pending"},
-			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"Doing A","status":"in_progress"}]}`, text: "Todo list updated: 1 completed, 2 in_progress, 0 pending"},
+			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"Doing A","status":"in_progress"}]}`, text: failed + `todos: Only one item may be in_progress, received 2: "A", "C!"…`, fails: true},
 			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"Doing A","status":"pending"},{"id":"3","content":"C!","activeForm":"Doing C","status":"pending"}]}`, text: "Todo list updated: 1 completed, 0 in_progress, 2 pending"},
 			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"Doing A","status":"in_progress"},{"id":"3","content":"C!","activeForm":"Doing C","status":"in_progress"}]}`, text: failed + `todos: Only one item may be in_progress, received 2: "A", "C!"…`, fails: true},
 			{tool: "TodoWrite", args: `{"todos":[{"id":"1","content":"A","activeForm":"Doing A","status":"completed"},{"id":"9","content":"D","activeForm":"Doing D","status":"pending"}]}`, text: "Todo list updated: 1 completed, 0 in_progress, 1 pending\nDropped while open: \"C!\""},
@@ -284,7 +312,7 @@ func TestRules(t *testing.T) {
 		{rule: "W1 the text only confirms the write", steps: []step{
 			{tool: "write_todos", args: todos("i Lấy dữ liệu giá cổ phiếu HPG", "p B"), text: "Todo list updated"},
 			{tool: "write_todos", args: todos("i A", "i B"), text: failed + "todos: Only one item may be in_progress…", fails: true},
-			{tool: "write_todos", args: manyTodos(60), text: "Todo list updated\nDropped while open: \"Lấy dữ liệu giá cổ phiếu HPG\", \"B\""},
+			{tool: "write_todos", args: manyTodos(60), text: "Todo list updated\nPut away the earlier plan, open: \"Lấy dữ liệu giá cổ phiếu HPG\", \"B\""},
 			{tool: "write_todos", args: manyTodos(54), text: "Todo list updated\nDropped while open: \"Step 55\", \"Step 56\", \"Step 57\" and 3 more"},
 		}},
 		{rule: "K1 todos replaces the list; left out or null reads it", steps: []step{
@@ -315,7 +343,7 @@ func TestRules(t *testing.T) {
 			{tool: "SetTodoList", args: `{"Todos":[]}`, text: failed + `todos: Expected the field "todos", received "Todos"`, fails: true},
 			{tool: "SetTodoList", args: `{"TODOS":[{"title":"B","status":"pending"}],"todos":null}`, text: failed + `todos: Expected the field "todos", received "TODOS"`, fails: true},
 			{tool: "SetTodoList", args: `{"other":1}`, text: "Todo list:\n- [pending] A"},
-			{tool: "SetTodoList", args: `{"todos":[{"title":"B","status":"pending"}],"Todos":7}`, text: "Todo list updated\nDropped while open: \"A\""},
+			{tool: "SetTodoList", args: `{"todos":[{"title":"B","status":"pending"}],"Todos":7}`, text: "Todo list updated\nPut away the earlier plan, open: \"A\""},
 		}},
 		{rule: "K2 duplicates can be refused", edit: func(o *tools.Options) { o.RejectDuplicates = true }, steps: []step{
 			{tool: "SetTodoList", args: `{"todos":[{"title":"A","status":"done"},{"title":"A","status":"pending"}]}`, text: "Error: Duplicate todo titles are not allowed", fails: true},
@@ -392,10 +420,10 @@ func TestRules(t *testing.T) {
 		}},
 		{rule: "V5 BAD-INPUT 47 other shapes are accepted where nothing is lost", steps: []step{
 			{tool: "TodoWrite", args: `{"todos":"[{\"content\":\"A\",\"activeForm\":\"A\",\"status\":\"pending\"}]"}`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending"},
-			{tool: "TodoWrite", args: `{"todos":"[{\"content\":\"B\",\"activeForm\":\"B\",\"status\":\"pending\"}]\n</todos>\n</invoke>"}`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending\nDropped while open: \"A\""},
+			{tool: "TodoWrite", args: `{"todos":"[{\"content\":\"B\",\"activeForm\":\"B\",\"status\":\"pending\"}]\n</todos>\n</invoke>"}`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending\nPut away the earlier plan, open: \"A\""},
 			{tool: "TodoWrite", args: `{"todos":"[{\"content\":\"B\",\"activeForm\":\"B\",\"status\":\"pending\"}] and more"}`, text: failed + "todos: Expected array, received string", fails: true},
-			{tool: "TodoWrite", args: `[{"content":"C","activeForm":"C","status":"pending"}]`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending\nDropped while open: \"B\""},
-			{tool: "TodoWrite", args: `{"todos":{"content":"D","activeForm":"D","status":"pending"}}`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending\nDropped while open: \"C\""},
+			{tool: "TodoWrite", args: `[{"content":"C","activeForm":"C","status":"pending"}]`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending\nPut away the earlier plan, open: \"B\""},
+			{tool: "TodoWrite", args: `{"todos":{"content":"D","activeForm":"D","status":"pending"}}`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending\nPut away the earlier plan, open: \"C\""},
 			{tool: "TodoWrite", args: `"{\"todos\":[]}"`, text: "Todo list updated: 0 completed, 0 in_progress, 0 pending\nDropped while open: \"D\""},
 			{tool: "TodoWrite", args: `{"todos":[{"content":"E","activeForm":"E","status":"pending","priority":"high"}],"wait_for_previous":false}`, text: "Todo list updated: 0 completed, 0 in_progress, 1 pending"},
 			{tool: "create_todos", args: `{"items":"[\"F\",\"G\"]"}`, text: "Todo list updated: 2 created…"},
@@ -409,7 +437,7 @@ func TestRules(t *testing.T) {
 			{tool: "SetTodoList", args: `{"todos":[{"title":"日本\u0000","status":"pending"}]}`, text: failed + "todos[0].title: Control character U+0000 at position 3 is not allowed", fails: true},
 			{tool: "SetTodoList", args: `{"todos":[{"title":"ab\ud83d","status":"pending"}]}`, text: failed + "todos[0].title: Lone surrogate at position 3 is not allowed", fails: true},
 			{tool: "SetTodoList", args: `{"todos":[{"title":"\ud83d\ude80\n\ude80","status":"pending"}]}`, text: failed + "todos[0].title: Lone surrogate at position 3 is not allowed", fails: true},
-			{tool: "SetTodoList", args: `{"todos":[{"title":"\ud83d\ude80 \ufffd","status":"pending"}]}`, text: "Todo list updated\nDropped while open: \"a b c\""},
+			{tool: "SetTodoList", args: `{"todos":[{"title":"\ud83d\ude80 \ufffd","status":"pending"}]}`, text: "Todo list updated\nPut away the earlier plan, open: \"a b c\""},
 			{tool: "create_todos", args: `{"items":["ok","\u001b[2J"]}`, text: "Error: step 2: Control character U+001B at position 1 is not allowed. Nothing was created.", fails: true},
 		}},
 		{rule: "BAD-INPUT 40 41 hostile text is quoted and cut in errors", steps: []step{
@@ -496,11 +524,11 @@ func TestDetails(t *testing.T) {
 	if want := `{"title":"B","status":"in_progress","priority":"1","due_date":"Friday"}`; err != nil || !strings.Contains(string(raw), want) {
 		t.Errorf("K5: %s lacks %s", raw, want)
 	}
-	s.call("TodoWrite", todos("c B", "p A", "p A", "p C"))
-	check("[B(low,) B(1,Friday) A(,) A(high,) C(,)]")
+	s.call("TodoWrite", todos("c B", "p A", "p A", "p E"))
+	check("[B(low,) B(1,Friday) A(,) A(high,) E(,)]")
 	s.call("update_todo", `{"id":"2","status":"running"}`)
 	s.call("create_todos", `{"items":["D"]}`)
-	check("[B(low,) B(1,Friday) A(,) A(high,) C(,) D(,)]")
+	check("[B(low,) B(1,Friday) A(,) A(high,) E(,) D(,)]")
 	s.call("SetTodoList", `{"todos":[{"title":"Doing A","status":"in_progress"},{"title":"B","status":"done","due_date":""}]}`)
 	check("[B(low,) A(,) B(1,)]")
 	if got := s.call("SetTodoList", `{"todos":[{"title":"Doing A","status":"in_progress","priority":"low"},{"title":"B","status":"done"}]}`).Text; got != "Todo list updated" {

@@ -149,7 +149,7 @@ func setDetails(d *todo.Draft, view todo.View, lines []todo.Line, details []item
 	for i, line := range lines {
 		at := slices.IndexFunc(rest, func(item todo.Item) bool {
 			_, shown := view.Show(item)
-			return shown && (item.Text == line.Text || item.ActiveText() == line.Text)
+			return shown && slices.Contains([]string{item.Text, item.ActiveText(), todo.Told(item.Text), todo.Excerpt(item.Text)}, line.Text)
 		})
 		if at >= 0 {
 			d.SetDetails(rest[at].ID, details[i].priority, details[i].dueDate)

@@ -89,10 +89,15 @@ func contentVariant(o Options, w prompts.Words, s shape) variant {
 			}
 			lines := r.lines(elements, "todos", s)
 			return &Call{Lines: lines, Change: func(d *todo.Draft) error {
+				if len(r.long) > 0 {
+					if err := r.checkLong(slices.Concat(d.Items(), d.Earlier()), lines); err != nil {
+						return err
+					}
+				}
 				if len(lines) == 0 || !d.Patch(s.view, lines) {
 					d.Replace(s.view, lines)
 				}
-				return oneInProgress(s.view, d, o.InProgress)
+				return oneInProgress(d, o.InProgress)
 			}}
 		},
 		failure: func(err *todo.InputError) (string, content) { return validationFailed(err), nil },
@@ -125,25 +130,29 @@ func todoWriteStructured(view todo.View, message string, s todo.Snapshot, ids bo
 }
 
 // oneInProgress applies the policy (docs/spec/variants.md T4) to the list as the
-// call asks for it, before it is merged with what others changed. Only items that
-// the call sets in progress count: one that was shown as in progress and is sent
-// back does not, whoever began it.
-func oneInProgress(view todo.View, d *todo.Draft, policy Policy) error {
-	var begun []todo.Item
+// call asks for it, before it is merged with what others changed. A call that puts no
+// item in progress is never refused. One that does may have no other item in progress
+// beside it, apart from those that a person or another conversation began.
+func oneInProgress(d *todo.Draft, policy Policy) error {
+	var begun, running []todo.Item
 	for _, item := range d.Items() {
-		before, known := d.Before().Item(item.ID)
-		shown := known && view.Words[before.Status] == view.Words[todo.InProgress]
-		if item.Status == todo.InProgress && !shown {
+		before, _ := d.Before().Item(item.ID)
+		begins := item.Status == todo.InProgress && before.Status != todo.InProgress
+		if begins {
 			begun = append(begun, item)
 		}
+		if begins || item.Status == todo.InProgress && item.BegunBy == d.Hand() {
+			running = append(running, item)
+		}
 	}
-	if len(begun) < 2 || policy == Allow {
+	if len(begun) == 0 || len(running) < 2 || policy == Allow {
 		return nil
 	}
 	if policy == Reject {
-		return &todo.InputError{Problems: []todo.Problem{severalInProgress(excerpts(begun))}}
+		return &todo.InputError{Problems: []todo.Problem{severalInProgress(excerpts(running))}}
 	}
-	demoted := begun[:len(begun)-1]
+	keep := begun[len(begun)-1]
+	demoted := slices.DeleteFunc(running, func(i todo.Item) bool { return i.ID == keep.ID })
 	for _, item := range demoted {
 		d.SetStatus(item.ID, todo.Pending)
 	}

@@ -97,7 +97,8 @@ type Call struct {
 	// Edit is what a person does by the tick tool; zero in other calls.
 	Edit todo.Edit
 
-	created int // how many items create_todos adds
+	created int       // how many items create_todos adds
+	view    todo.View // in which Lines are written
 }
 
 // Result is the answer to a call. The text says all that a model needs to know;
@@ -203,13 +204,13 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	if err := r.err(); err != nil {
 		return nil, err
 	}
-	call.List = list
+	call.List, call.view = list, t.view
 	return call, nil
 }
 
 // Target returns what the call says about its list.
 func (c *Call) Target(who todo.Conversation) todo.Target {
-	return todo.Target{Conversation: who, List: c.List, Lines: c.Lines, Item: c.Item, Append: c.Append}
+	return todo.Target{Conversation: who, List: c.List, Lines: c.Lines, View: c.view, Item: c.Item, Append: c.Append}
 }
 
 // Result returns the result for the outcome of a call.

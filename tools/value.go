@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"todo-mcp/internal/todo"
 )
 
 // value is one JSON value of a call's arguments.
@@ -238,12 +240,12 @@ func (v value) unquote() (inner value, ok bool) {
 // string, so that it is one line and cannot be mistaken for the words around it
 // (BAD-INPUT 40, 41).
 func excerpt(text string) string {
-	const limit = 40
-	runes := []rune(text)
-	if len(runes) > limit {
-		runes = append(runes[:limit:limit], '…')
-	}
-	quoted, err := jsontext.AppendQuote(nil, string(runes))
+	return quote(todo.Excerpt(text))
+}
+
+// quote returns a text as a JSON string, which hides no character.
+func quote(text string) string {
+	quoted, err := jsontext.AppendQuote(nil, text)
 	if err != nil {
 		return `"?"`
 	}

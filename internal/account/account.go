@@ -74,7 +74,7 @@ func (f *Family) Lists() []todo.Snapshot { return append([]todo.Snapshot{f.Main}
 
 // ranks orders the states: the first one that a list of a family has is the family's.
 func ranks() []todo.State {
-	return []todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Finished}
+	return []todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Away, todo.Finished}
 }
 
 // Rank orders lists by how they stand: who waits for a person first, and what is

@@ -112,11 +112,33 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// unknown is a store whose saves may have happened.
+// A line for each list that a transaction saved: a list that is put away as its
+// conversation begins the next one has its own.
+func TestSeveralLists(t *testing.T) {
+	var out bytes.Buffer
+	board := todo.NewBoard(audit.Store(memory.New(), audit.ToWriter(&out, slog.New(slog.DiscardHandler))))
+	defer board.Close()
+	var ids []string
+	for _, text := range []string{"a", "b"} {
+		ids = append(ids, apply(t, board.As(""), todo.Write{
+			Target: todo.Target{Lines: []todo.Line{{Text: text, Status: "pending"}}, Conversation: todo.Conversation{Key: "session:c"}},
+			Writer: todo.Writer{Variant: "TodoWrite"}, Change: func(d *todo.Draft) error { d.Append(text); return nil }}))
+	}
+	got := read(t, out.String(), "outcome", "list", "revision", "changes")
+	want := []string{`applied ` + ids[0] + ` 1 {"added":1}`, `applied ` + ids[0] + ` 2 {"archived":true}`, `applied ` + ids[1] + ` 1 {"added":1}`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// unknown is a store whose updates may have happened.
 type unknown struct{ todo.Store }
 
-func (unknown) Save(context.Context, todo.Snapshot, ...todo.Binding) (todo.Snapshot, error) {
-	return todo.Snapshot{}, fmt.Errorf("save: %w", todo.ErrUnknownOutcome)
+func (u unknown) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+	if err := u.Store.Update(ctx, key, change); err != nil {
+		return err
+	}
+	return fmt.Errorf("update: %w", todo.ErrUnknownOutcome)
 }
 
 // A save that may have happened has a line that says so; one that did not has none.
@@ -124,37 +146,109 @@ func TestUnknownAndRefused(t *testing.T) {
 	var out bytes.Buffer
 	log := audit.ToWriter(&out, slog.New(slog.DiscardHandler))
 	next := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
-	_, _ = audit.Store(unknown{memory.New()}, log).Save(t.Context(), next)
+	_, _ = storetest.Save(t.Context(), audit.Store(unknown{memory.New()}, log), next)
 	full := audit.Store(memory.NewKeeping(todo.Keep{Lists: 1}), log)
-	for _, id := range []string{"b", "b", "c"} { // saved, a conflict, refused
+	for _, id := range []string{"b", "b", "c"} { // saved, not the next revision, no room
 		next.List.ID = id
-		_, _ = full.Save(t.Context(), next)
+		_, _ = storetest.Save(t.Context(), full, next)
+	}
+	for _, refusal := range []error{&todo.InputError{}, todo.ErrUnknownOutcome} { // of the function itself
+		next.List.ID, next.Revision = "b", 2
+		err := full.Update(t.Context(), todo.Key{}, func(tx todo.Tx) error {
+			if _, err := tx.Save(t.Context(), next); err != nil {
+				t.Error(err)
+			}
+			return refusal
+		})
+		if !errors.Is(err, refusal) {
+			t.Error(err)
+		}
 	}
 	if got, want := read(t, out.String(), "outcome", "list"), []string{"unknown a", "applied b"}; cmp.Diff(want, got) != "" {
 		t.Error(got)
 	}
 }
 
-// newestOnly is a store of which earlier revisions cannot be read.
-type newestOnly struct{ todo.Store }
+// again is a store that runs the function of an update twice: what the first run saved
+// is not stored.
+type again struct{ todo.Store }
 
-func (n newestOnly) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	if revision > 0 {
-		return todo.Snapshot{}, errors.New("not to be read")
+var errAgain = errors.New("run again")
+
+func (a again) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+	err := a.Store.Update(ctx, key, func(tx todo.Tx) error {
+		if err := change(tx); err != nil {
+			return err
+		}
+		return errAgain
+	})
+	if !errors.Is(err, errAgain) {
+		return err
 	}
-	return n.Store.Load(ctx, list, revision)
+	return a.Store.Update(ctx, key, change)
+}
+
+// An update that runs more than once has the lines of the run that was stored.
+func TestRunAgain(t *testing.T) {
+	var out bytes.Buffer
+	st := audit.Store(again{memory.New()}, audit.ToWriter(&out, slog.New(slog.DiscardHandler)))
+	for n := range int64(2) {
+		if _, err := storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: "a"}, Revision: n + 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := read(t, out.String(), "list", "revision", "changes"), []string{"a 1 {}", "a 2 {}"}; cmp.Diff(want, got) != "" {
+		t.Error(got)
+	}
+}
+
+// counting is a store that counts what transactions read.
+type counting struct {
+	todo.Store
+	reads *int
+}
+
+func (c counting) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+	return c.Store.Update(ctx, key, func(tx todo.Tx) error { return change(countingTx{tx, c.reads}) })
+}
+
+func (c counting) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	*c.reads++
+	return c.Store.Load(ctx, list, revision)
+}
+
+type countingTx struct {
+	todo.Tx
+	reads *int
+}
+
+func (c countingTx) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	*c.reads++
+	return c.Tx.Load(ctx, list, revision)
 }
 
 // What a write changed is known without a read of the revision that it replaced.
 func TestLinesCostNoRead(t *testing.T) {
-	var out bytes.Buffer
-	board := todo.NewBoard(audit.Store(newestOnly{memory.New()}, audit.ToWriter(&out, slog.New(slog.DiscardHandler))))
-	defer board.Close()
-	for n := range 3 {
-		apply(t, board.As(""), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}}, Change: func(d *todo.Draft) error { d.Append(fmt.Sprint(n)); return nil }})
+	reads := map[bool]int{}
+	for _, audited := range []bool{false, true} {
+		var out bytes.Buffer
+		n := 0
+		var st todo.Store = counting{memory.New(), &n}
+		if audited {
+			st = audit.Store(st, audit.ToWriter(&out, slog.New(slog.DiscardHandler)))
+		}
+		board := todo.NewBoard(st)
+		defer board.Close()
+		for n := range 3 {
+			apply(t, board.As(""), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}}, Change: func(d *todo.Draft) error { d.Append(fmt.Sprint(n)); return nil }})
+		}
+		reads[audited] = n
+		if diff := cmp.Diff([]string{`{"added":1}`, `{"added":1}`, `{"added":1}`}, read(t, out.String(), "changes")); audited && diff != "" {
+			t.Error(diff)
+		}
 	}
-	if diff := cmp.Diff([]string{`{"added":1}`, `{"added":1}`, `{"added":1}`}, read(t, out.String(), "changes")); diff != "" {
-		t.Error(diff)
+	if reads[true] != reads[false] || reads[false] == 0 {
+		t.Errorf("%d reads with a log, %d without", reads[true], reads[false])
 	}
 }
 
@@ -183,7 +277,7 @@ func TestPurgeThatFails(t *testing.T) {
 		var out bytes.Buffer
 		st := memory.New()
 		for _, id := range []string{"a", "b"} {
-			if _, err := st.Save(t.Context(), todo.Snapshot{List: todo.List{ID: id}, Revision: 1}); err != nil {
+			if _, err := storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: id}, Revision: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -202,7 +296,7 @@ func TestImported(t *testing.T) {
 	var out bytes.Buffer
 	st := audit.Imported(memory.New(), audit.ToWriter(&out, slog.New(slog.DiscardHandler)))
 	next := todo.Snapshot{List: todo.List{ID: "a", Principal: "team"}, Revision: 1, Writer: todo.Writer{User: "ann", Client: "claude-code", Process: "p1"}}
-	if _, err := st.Save(t.Context(), next); err != nil {
+	if _, err := storetest.Save(t.Context(), st, next); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"import applied team a 1  command line import true "}
@@ -233,7 +327,7 @@ func TestFullDisk(t *testing.T) {
 	st := audit.Store(memory.New(), log)
 	save := func(n int) {
 		t.Helper()
-		if _, err := st.Save(t.Context(), todo.Snapshot{List: todo.List{ID: fmt.Sprint(n)}, Revision: 1}); err != nil {
+		if _, err := storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: fmt.Sprint(n)}, Revision: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -264,7 +358,7 @@ func TestFullDisk(t *testing.T) {
 	out.space = 0
 	big := strings.Repeat("x", 1000)
 	for n := range 1100 { // more than a megabyte
-		if _, err := st.Save(t.Context(), todo.Snapshot{List: todo.List{ID: fmt.Sprint(big, n)}, Revision: 1}); err != nil {
+		if _, err := storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: fmt.Sprint(big, n)}, Revision: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -284,7 +378,7 @@ func TestReopen(t *testing.T) {
 	log := audit.ToFile(path, slog.New(slog.DiscardHandler))
 	st := audit.Store(memory.New(), log)
 	for _, id := range []string{"a", "b", "c"} {
-		if _, err := st.Save(t.Context(), todo.Snapshot{List: todo.List{ID: id}, Revision: 1}); err != nil {
+		if _, err := storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: id}, Revision: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if id == "a" {

@@ -46,7 +46,7 @@ type line struct {
 	Operation string   `json:"operation,omitempty"`
 	Process   string   `json:"process,omitempty"`
 	Items     int      `json:"items"`
-	Changes   *changes `json:"changes,omitempty"` // nil if the revision before could not be read
+	Changes   *changes `json:"changes,omitempty"` // nil if it is unknown, or the revision before was not read
 }
 
 // changes count what a revision changed: items by what happened to them, and what
@@ -85,32 +85,91 @@ func countChanges(before, after todo.Snapshot) *changes {
 	return c
 }
 
-// Save implements todo.Store.
-func (a *audited) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
-	after, err := a.Store.Save(ctx, next, bindings...)
-	switch {
-	case errors.Is(err, todo.ErrUnknownOutcome):
-		a.log.write(a.describe("unknown", next, nil))
-	case err == nil && after.List.ID == next.List.ID && after.Revision == next.Revision && after.Writer == next.Writer && after.Operation == next.Operation:
-		a.log.write(a.describe("applied", after, a.changes(ctx, after)))
+// Update implements todo.Store. Each revision that it stored has a line.
+func (a *audited) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+	var saved []revision
+	err := a.Store.Update(ctx, key, func(tx todo.Tx) error {
+		t := &auditedTx{Tx: tx, newest: make(map[string]todo.Snapshot)}
+		saved = nil // of a run before, which was not stored
+		err := change(t)
+		if err == nil {
+			saved = t.saved
+		}
+		return err
+	})
+	var lines []line
+	for _, r := range saved {
+		switch {
+		case err == nil:
+			lines = append(lines, a.describe("applied", r.after, r.changes()))
+		case errors.Is(err, todo.ErrUnknownOutcome):
+			lines = append(lines, a.describe("unknown", r.after, nil))
+		}
 	}
-	return after, err
+	if len(lines) > 0 {
+		a.log.write(lines...)
+	}
+	return err
 }
 
-// changes counts what a saved revision changed; nil if the revision before it is
-// not kept or cannot be read. It is read only where a board did not say it.
-func (a *audited) changes(ctx context.Context, after todo.Snapshot) *changes {
-	if after.Revision == 1 {
-		return countChanges(todo.Snapshot{}, after)
-	}
-	if before, ok := todo.Replaced(ctx); ok && before.List.ID == after.List.ID && before.Revision == after.Revision-1 {
-		return countChanges(before, after)
-	}
-	before, err := a.Store.Load(ctx, after.List.ID, after.Revision-1)
-	if err != nil {
+// revision is one that was saved, and the one that it replaced; before has no revision
+// if that is not known.
+type revision struct{ before, after todo.Snapshot }
+
+// changes counts what a revision changed; nil if the one before it is not known.
+func (r revision) changes() *changes {
+	if r.before.Revision != r.after.Revision-1 {
 		return nil
 	}
-	return countChanges(before, after)
+	return countChanges(r.before, r.after)
+}
+
+// auditedTx is a transaction that notes what it saved. It remembers what was read, so
+// that nothing is read once more to know what a save replaces.
+type auditedTx struct {
+	todo.Tx
+	newest map[string]todo.Snapshot // of each list, as far as it was read
+	saved  []revision
+}
+
+// note remembers snapshots, the newest of each list.
+func (t *auditedTx) note(read ...todo.Snapshot) {
+	for _, s := range read {
+		if s.Revision > t.newest[s.List.ID].Revision {
+			t.newest[s.List.ID] = s
+		}
+	}
+}
+
+// Load implements todo.Tx.
+func (t *auditedTx) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	s, err := t.Tx.Load(ctx, list, revision)
+	t.note(s)
+	return s, err
+}
+
+// Find implements todo.Tx.
+func (t *auditedTx) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+	found, err := t.Tx.Find(ctx, q)
+	t.note(found...)
+	return found, err
+}
+
+// History implements todo.Tx.
+func (t *auditedTx) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
+	revisions, err := t.Tx.History(ctx, list, after, limit)
+	t.note(revisions...)
+	return revisions, err
+}
+
+// Save implements todo.Tx.
+func (t *auditedTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+	after, err := t.Tx.Save(ctx, next)
+	if err == nil {
+		t.saved = append(t.saved, revision{t.newest[after.List.ID], after})
+		t.note(after)
+	}
+	return after, err
 }
 
 func (a *audited) describe(outcome string, s todo.Snapshot, c *changes) line {

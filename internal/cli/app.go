@@ -46,11 +46,7 @@ func (a *app) open() (board *todo.Board, done func(), err error) {
 		return nil, nil, err
 	}
 	a.sessions, _ = store.As[store.SessionKeeper](st)
-	options := []todo.Option{todo.WithArchiveAfter(a.archive)}
-	if a.sessions != nil {
-		options = append(options, todo.WithSharedConversations())
-	}
-	board = todo.NewBoard(st, options...)
+	board = todo.NewBoard(st, todo.WithArchiveAfter(a.archive))
 	return board, func() {
 		board.Close()
 		if err := st.Close(); err != nil {

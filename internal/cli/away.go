@@ -204,8 +204,8 @@ type checker interface {
 	Check(ctx context.Context, found func(string)) (revisions int, err error)
 }
 
-// prune deletes for good the lists that nobody changed for a while, settled ones
-// or all.
+// prune deletes for good the lists that nobody changed for a while, settled ones and
+// those that a chat put away for its next plan, or all.
 func (a *app) prune(ctx context.Context, age time.Duration, open, dry, yes bool) error {
 	st, err := a.openStore()
 	if err != nil {
@@ -220,7 +220,7 @@ func (a *app) prune(ctx context.Context, age time.Duration, open, dry, yes bool)
 		return err
 	}
 	old := slices.DeleteFunc(slices.Clone(all), func(l todo.Snapshot) bool {
-		return time.Since(l.Updated) < age || l.Open() && !open
+		return time.Since(l.Updated) < age || l.Open() && l.ReplacedBy == "" && !open
 	})
 	if dry && len(old) > 0 {
 		states, err := lists.States(ctx, old...)

@@ -18,7 +18,8 @@ import (
 )
 
 // An edit makes the same list on every front end that can make it: on the panel, in
-// the terminal, of this machine and of a server, by a command and on the card.
+// the terminal, of this machine and of a server, by a command and on the card. A title
+// follows the plan: it is taken anew where the item that it came from is gone.
 func TestEditIsTheSameOnAllFrontEnds(t *testing.T) {
 	for _, c := range []struct {
 		edit todo.Edit
@@ -30,7 +31,7 @@ func TestEditIsTheSameOnAllFrontEnds(t *testing.T) {
 		{todo.Edit{Do: todo.EditAdd, Text: "X"}, "A: pending A, pending B, pending C, pending X"},
 		{todo.Edit{Do: todo.EditRemove, Item: "2"}, "A: pending A, pending C"},
 		{todo.Edit{Do: todo.EditMove, Item: "3", To: 1}, "A: pending A, pending C, pending B"},
-		{todo.Edit{Do: todo.EditItems, Lines: []todo.Line{{ID: "2", Text: "X", Status: "failed"}, {Text: "Y", Status: "pending"}}}, "A: failed X, pending Y"},
+		{todo.Edit{Do: todo.EditItems, Lines: []todo.Line{{ID: "2", Text: "X", Status: "failed"}, {Text: "Y", Status: "pending"}}}, "Y: failed X, pending Y"},
 		{todo.Edit{Do: todo.EditRestore, Revision: 1}, "A: pending A, pending B"},
 		{todo.Edit{Do: todo.EditUndo, From: 1, Seen: 2}, "A: pending A, pending B"},
 		{todo.Edit{Do: todo.EditRename, Text: "Title"}, "Title: pending A, pending B, pending C"},

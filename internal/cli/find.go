@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ const maxRecentLists = 50
 var errNoLists = errors.New("there are no lists yet; an agent makes one by calling its todo tool (`todo-mcp demo` shows one at it)")
 
 // findList returns the newest snapshot of the list that the argument or --list
-// names, see [app.namedList]. Without either it returns the last changed list of
+// names, see [app.namedList]. Without either it returns the last changed list on the board of
 // the working directory, or if there is none the last changed of all; of another
 // folder that was named, that folder's alone.
 func (a *app) findList(ctx context.Context, lists todo.Lists, args []string) (todo.Snapshot, error) {
@@ -44,6 +45,8 @@ func (a *app) findList(ctx context.Context, lists todo.Lists, args []string) (to
 	if a.folder != "" {
 		dir = absolute(a.folder)
 	}
+	// What was put away is shown where there is nothing else.
+	slices.SortStableFunc(last, func(x, y todo.Snapshot) int { return cmp.Compare(away(x), away(y)) })
 	for _, l := range last {
 		if dir != "" && l.List.Workspace == dir {
 			return l, nil
@@ -53,6 +56,14 @@ func (a *app) findList(ctx context.Context, lists todo.Lists, args []string) (to
 		return todo.Snapshot{}, fmt.Errorf("no list was begun in %s lately; see `todo-mcp lists --project %s`", dir, a.folder)
 	}
 	return last[0], nil
+}
+
+// away returns 1 for a list that was put away, and else 0.
+func away(l todo.Snapshot) int {
+	if l.Archived {
+		return 1
+	}
+	return 0
 }
 
 // namedList returns the newest snapshot of the list that wanted names in one of

@@ -78,8 +78,10 @@ func (a *app) printTitle(ctx context.Context, lists todo.Lists, list todo.Snapsh
 	if err != nil {
 		return err
 	}
-	n := list.Progress()
-	_, err = fmt.Fprintf(a.Stdout, "%s (rev %d, %d of %d done)\n%s\n\n", render.ListTitle(list), list.Revision, n.Done, n.Total, standing(&family))
+	line, err := standing(ctx, lists, &family)
+	if err == nil {
+		_, err = fmt.Fprintf(a.Stdout, "%s\n%s\n\n", render.Heading(list, render.ListTitle(list)), line)
+	}
 	return err
 }
 
@@ -130,6 +132,8 @@ func besides(before, r todo.Snapshot) (text string) {
 		text = "title: " + render.Safe(r.GivenTitle) + "\n"
 	}
 	switch {
+	case r.Archived && !before.Archived && r.ReplacedBy != "":
+		text += "archived: the agent began another plan\n"
 	case r.Archived && !before.Archived:
 		text += "archived\n"
 	case !r.Archived && before.Archived:

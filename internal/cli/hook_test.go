@@ -174,7 +174,7 @@ func TestHookTwiceAtOnce(t *testing.T) {
 			calls.Wait()
 		}
 		for _, l := range r.lists() {
-			found = append(found, fmt.Sprintf("%s at revision %d with %d items", l.List.First, l.Revision, len(l.Items)))
+			found = append(found, fmt.Sprintf("%s at revision %d with %d items", l.First, l.Revision, len(l.Items)))
 		}
 		return found
 	}

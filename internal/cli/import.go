@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,7 +16,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -82,15 +82,10 @@ func readExport(in io.Reader) ([]history, error) {
 
 // readLine reads and checks the snapshot in a line of an export.
 func readLine(line []byte) (s todo.Snapshot, err error) {
-	err = decodeStrict(line, &s)
-	if err == nil {
-		err = checkListKeys(line)
-	}
-	if err != nil {
+	if s, err = decodeSnapshot(line); err != nil {
 		return s, fmt.Errorf("not a line of an export: %s", render.Safe(err.Error()))
 	}
-	s.List.ParentConversation = "" // its bindings are not in the file; Parent is
-	s.List = s.List.Begun(s.Items) // exports of older versions lack First
+	s.List.ParentConversation = "" // its cursors are not in the file; Parent is
 	if err := errors.Join(s.Check(), checkLabels(s)); err != nil {
 		return s, err
 	}
@@ -98,7 +93,7 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 		return s, fmt.Errorf("last_id must be 0 to %d, it is %d", todo.MaxID, s.LastID)
 	}
 	for n, item := range s.Items {
-		if err := item.CheckDetails(); err != nil {
+		if err := errors.Join(item.CheckDetails(), checkHand(item)); err != nil {
 			return s, fmt.Errorf("item %d: %w", n+1, err)
 		}
 		if id, err := strconv.Atoi(item.ID); err != nil || id < 1 || id > s.LastID || strconv.Itoa(id) != item.ID {
@@ -118,7 +113,7 @@ func checkLabels(s todo.Snapshot) error {
 		}
 	}
 	// A list's id stands in addresses and messages as it is.
-	if strings.ContainsFunc(l.ID+l.Parent, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if strings.ContainsFunc(l.ID+l.Parent+l.Previous+s.ReplacedBy, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return errors.New("a list's id must be visible ASCII")
 	}
 	if len(l.Workspace) > todo.MaxWorkspace {
@@ -127,9 +122,36 @@ func checkLabels(s todo.Snapshot) error {
 	if len(l.Conversation) > 2*todo.MaxWorkspace {
 		return fmt.Errorf("the conversation is longer than %d bytes", 2*todo.MaxWorkspace)
 	}
-	for _, label := range []string{l.ID, l.Principal, l.Client, l.Parent, l.Agent, w.Client, w.Variant, w.Agent, w.User, w.Process, s.Operation.ID, s.Operation.Digest} {
+	for _, label := range []string{l.ID, l.Principal, l.Client, l.Parent, l.Previous, l.Chat, s.ReplacedBy, s.FirstID, l.Agent, w.Client, w.Variant, w.Agent, w.User, w.Process, s.Operation.ID, s.Operation.Digest} {
 		if len(label) > todo.MaxLabel {
 			return fmt.Errorf("an id, a client or an agent is longer than %d bytes", todo.MaxLabel)
+		}
+	}
+	if most := todo.MaxItems * (len(strconv.Itoa(todo.MaxID)) + 1); len(s.Order.Was) > most || len(s.Order.Person) > most {
+		return errors.New("the order has too many items")
+	}
+	return nil
+}
+
+// maxReplaced is how many of a person's replaced wordings a file may have of an item.
+const maxReplaced = 16
+
+// checkHand returns an error unless what a person made of an item may be stored: its
+// words may come back as the item's text.
+func checkHand(i todo.Item) error {
+	var words []string
+	if i.Hand.Replaced != "" {
+		words = strings.SplitN(i.Hand.Replaced, "\n", maxReplaced+1)
+	}
+	if len(words) > maxReplaced || len(i.BegunBy) > todo.MaxLabel {
+		return errors.New("a person's hand has too much")
+	}
+	if i.Hand.Text != "" {
+		words = append(words, i.Hand.Text)
+	}
+	for _, text := range words {
+		if err := (todo.Item{Text: text, Status: todo.Pending}).Check(); err != nil {
+			return fmt.Errorf("a person's hand: %w", err)
 		}
 	}
 	return nil
@@ -142,20 +164,38 @@ func decodeStrict(data []byte, into any) error {
 	return json.Unmarshal(data, into, json.RejectUnknownMembers(true))
 }
 
-// checkListKeys refuses what decodeStrict does in the list of a line, which
-// decodes itself because older versions wrote it differently.
-func checkListKeys(line []byte) error {
-	var outer struct {
-		List jsontext.Value `json:"list"`
+// decodeSnapshot decodes a line of an export, also of earlier programs, whose lists come
+// here in no other way. They wrote the title that came from an item into the list, and
+// before that had principal and conversation in a scope.
+func decodeSnapshot(line []byte) (todo.Snapshot, error) {
+	var read struct {
+		todo.Snapshot `json:",inline"`
+		List          struct {
+			todo.List `json:",inline"`
+			First     string `json:"first"`
+			Scope     struct {
+				Principal    string `json:"principal"`
+				Conversation string `json:"conversation"`
+				Exclusive    bool   `json:"exclusive"`
+			} `json:"scope"`
+		} `json:"list"`
 	}
-	if err := json.Unmarshal(line, &outer); err != nil || outer.List == nil {
-		return err
+	if err := decodeStrict(line, &read); err != nil {
+		return todo.Snapshot{}, err
 	}
-	type List todo.List // has no UnmarshalJSON
-	return decodeStrict(outer.List, &struct {
-		List  `json:",inline"`
-		Scope jsontext.Value `json:"scope"` // of older versions
-	}{})
+	s := read.Snapshot
+	s.List = read.List.List
+	s.List.Principal = cmp.Or(s.List.Principal, read.List.Scope.Principal)
+	s.List.Conversation = cmp.Or(s.List.Conversation, read.List.Scope.Conversation)
+	if first := read.List.First; s.First == "" {
+		for _, item := range s.Items {
+			if item.Text == first {
+				s.First, s.FirstID = first, item.ID
+				break
+			}
+		}
+	}
+	return s.Entitled(), nil
 }
 
 // importer writes histories to a store.
@@ -197,9 +237,7 @@ func (i importer) plan(ctx context.Context, histories []history) (importPlan, er
 	}
 	for n, h := range histories {
 		here := known[n]
-		if parent, ok := moved[h.first().List.Parent]; ok {
-			h = under(h, parent)
-		}
+		h = pointed(h, moved)
 		if len(here) == 0 {
 			begun[h.first().List.Principal]++
 		}
@@ -219,19 +257,26 @@ func renamed(h history, name string) history {
 	l := h.first().List
 	sum := sha256.Sum256([]byte(l.ID + "\x00" + name))
 	l.ID, l.Name, l.Conversation, l.Parent, l.ParentConversation, l.Agent = hex.EncodeToString(sum[:16]), name, "", "", "", ""
+	l.Previous, l.Chat = "", ""
 	out := slices.Clone(h)
 	for n := range out {
 		out[n].List = l
 		out[n].Operation = todo.Operation{} // it made the original, not the copy
+		out[n].ReplacedBy = ""
 	}
 	return out
 }
 
-// under returns a sub-agent's history as that of a list below another main list.
-func under(h history, parent string) history {
+// pointed returns a history whose list names lists by the ids that they have here, given
+// those that differ from the ones in the file.
+func pointed(h history, moved map[string]string) history {
 	out := slices.Clone(h)
 	for n := range out {
-		out[n].List.Parent = parent
+		for _, id := range []*string{&out[n].List.Parent, &out[n].List.Previous, &out[n].ReplacedBy} {
+			if here, ok := moved[*id]; ok {
+				*id = here
+			}
+		}
 	}
 	return out
 }
@@ -255,25 +300,33 @@ func (i importer) here(ctx context.Context, h history) (history, error) {
 // named returns the id of the list that has the name of a list; empty when there
 // is none.
 func (i importer) named(ctx context.Context, l todo.List) (string, error) {
-	bound, err := i.store.Bindings(ctx, l.Principal, todo.NameKey(l.Name))
-	if err != nil || len(bound) == 0 {
+	cursors, err := i.store.Cursors(ctx, nameKey(l))
+	if err != nil || len(cursors) == 0 {
 		return "", err
 	}
-	return bound[0].List, nil
+	return cursors[0].List, nil
 }
 
 // save saves one snapshot. The first of a list with a name gets the name.
 func (i importer) save(ctx context.Context, s todo.Snapshot) error {
-	var bindings []todo.Binding
-	if l := s.List; s.Revision == 1 && l.Name != "" {
-		over, err := i.named(ctx, l)
-		if err != nil {
+	key := todo.Key{Principal: s.List.Principal, Conversation: s.List.ID}
+	if s.List.Name != "" {
+		key = nameKey(s.List)
+	}
+	return i.store.Update(ctx, key, func(tx todo.Tx) error {
+		if _, err := tx.Save(ctx, s); err != nil {
 			return err
 		}
-		bindings = []todo.Binding{{Principal: l.Principal, Conversation: todo.NameKey(l.Name), Moves: true, Over: over}}
-	}
-	_, err := i.store.Save(ctx, s, bindings...)
-	return err
+		if s.Revision == 1 && s.List.Name != "" {
+			return tx.SetCursor(ctx, todo.Cursor{Key: key, List: s.List.ID, Current: true})
+		}
+		return nil
+	})
+}
+
+// nameKey returns the key whose cursor says which list has the name of a list.
+func nameKey(l todo.List) todo.Key {
+	return todo.Key{Principal: l.Principal, Conversation: todo.NameKey(l.Name)}
 }
 
 // planList adds what the import of one history writes, given the revisions that
@@ -306,9 +359,28 @@ func (i importer) planList(p *importPlan, h, here history) error {
 // add adds revisions, each numbered lower by shift than in the file.
 func (p *importPlan) add(revisions history, shift int64) {
 	for _, s := range revisions {
-		s.Revision -= shift
-		p.saves = append(p.saves, s)
+		p.saves = append(p.saves, shifted(s, shift))
 	}
+}
+
+// shifted returns a snapshot with numbers of revisions lower by shift. What a person did
+// before the first of them counts as done in it.
+func shifted(s todo.Snapshot, shift int64) todo.Snapshot {
+	s.Revision -= shift
+	if shift == 0 {
+		return s
+	}
+	lower := func(revision *int64) {
+		if *revision > 0 {
+			*revision = max(*revision-shift, 1)
+		}
+	}
+	lower(&s.Order.Revision)
+	s.Items = slices.Clone(s.Items)
+	for n := range s.Items {
+		lower(&s.Items[n].Hand.Revision)
+	}
+	return s
 }
 
 // replace adds the newest items of a history as the revision after newest, made
@@ -318,16 +390,38 @@ func (p *importPlan) replace(newest todo.Snapshot, h history) error {
 	from := h.last()
 	next := newest
 	next.Revision++
-	next.Items, next.LastID = from.Items, max(newest.LastID, from.LastID)
+	next.Items, next.LastID = byPerson(newest, from.Items, next.Revision), max(newest.LastID, from.LastID)
+	next.Archived, next.ReplacedBy, next.Order = false, "", todo.Order{}
 	next.Updated = time.Now().UTC()
 	next.Writer = todo.Writer{Client: "command line", Variant: "import", Person: true}
 	next.Operation, next.Report, next.Seq = todo.Operation{}, todo.Report{}, 0
 	if len(todo.Diff(newest, next)) == 0 {
 		return nil
 	}
+	next = next.Entitled()
 	p.saves = append(p.saves, next)
 	p.notes = append(p.notes, fmt.Sprintf("List %s holds what the file holds, as revision %d.", history{next}.title(), next.Revision))
 	return nil
+}
+
+// byPerson returns items that a person makes those of the revision after newest: what
+// they begin the person began, and words of people that are new here are of that
+// revision.
+func byPerson(newest todo.Snapshot, items []todo.Item, revision int64) []todo.Item {
+	items = slices.Clone(items)
+	for n, item := range items {
+		was, _ := newest.Item(item.ID)
+		switch item.Status {
+		case was.Status:
+			items[n].BegunBy = was.BegunBy
+		case todo.InProgress:
+			items[n].BegunBy = todo.PersonsHand
+		}
+		if item.Hand != was.Hand && item.Hand != (todo.Hand{}) {
+			items[n].Hand.Revision = revision
+		}
+	}
+	return items
 }
 
 // align finds by how much the numbers of a history in a file are above those of
@@ -358,7 +452,7 @@ func agree(file, here history, shift int64) bool {
 	to := min(file.last().Revision, here.last().Revision+shift)
 	for n := from; n <= to; n++ {
 		theirs, ours := file[n-file.first().Revision], here[n-shift-here.first().Revision]
-		theirs.Revision -= shift
+		theirs = shifted(theirs, shift)
 		if ours.Operation == (todo.Operation{}) {
 			theirs.Operation = todo.Operation{} // see freeOperations
 		}

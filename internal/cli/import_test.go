@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -21,11 +22,11 @@ type breaking struct {
 
 var errBroken = errors.New("disk on fire")
 
-func (b *breaking) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
+func (b *breaking) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
 	if b.saves--; b.saves < 0 {
-		return todo.Snapshot{}, errBroken
+		return errBroken
 	}
-	return b.Store.Save(ctx, next, bindings...)
+	return b.Store.Update(ctx, key, change)
 }
 
 // When the store fails in the middle of an import, the error says how much was
@@ -76,7 +77,7 @@ func TestImportKeepsSubAgentsLists(t *testing.T) {
 		return todo.Snapshot{List: l, Revision: 1, Updated: began, LastID: 1, Items: []todo.Item{{ID: "1", Text: text, Status: todo.Pending}}}
 	}
 	store := memory.New()
-	if _, err := store.Save(t.Context(), one(todo.List{ID: "here", Name: "a"}, "Mine"), todo.Binding{Conversation: todo.NameKey("a"), Moves: true}); err != nil {
+	if _, err := storetest.Save(t.Context(), store, one(todo.List{ID: "here", Name: "a"}, "Mine"), todo.Cursor{Key: todo.Key{Conversation: todo.NameKey("a")}, List: "here", Current: true}); err != nil {
 		t.Fatal(err)
 	}
 	i := importer{store: store, options: importOptions{replace: true}}
@@ -166,6 +167,12 @@ func TestImportChecksIDsAndLabels(t *testing.T) {
 		"a name":                {`"name":"n"`, `"name":"../n"`, "list name: must be"},
 		"a workspace":           {`"name":"n"`, `"name":"n","workspace":"` + huge + `"`, "the workspace is longer than 4096 bytes"},
 		"a client":              {`"client":"c"`, `"client":"` + huge + `"`, "longer than 1024 bytes"},
+		"a list that replaced":  {`"revision":1`, `"revision":1,"archived":true,"replaced_by":"a\u009b"`, "a list's id must be visible ASCII"},
+		"a chat":                {`"name":"n"`, `"name":"n","chat":"` + huge + `"`, "longer than 1024 bytes"},
+		"an order":              {`"revision":1`, `"revision":1,"order":{"was":"` + huge + `"}`, "the order has too many items"},
+		"a person's words":      {`"text":"A"`, `"text":"A","hand":{"text":"\u009b31m"}`, "a person's hand: control character"},
+		"a replaced wording":    {`"text":"A"`, `"text":"A","hand":{"replaced":"x\n` + huge + `"}`, "a person's hand: the text has more than 4000 characters"},
+		"replaced wordings":     {`"text":"A"`, `"text":"A","hand":{"replaced":"` + strings.Repeat(`x\n`, 20) + `x"}`, "a person's hand has too much"},
 		"a conversation":        {`"name":"n"`, `"name":"n","conversation":"` + huge + `"`, "the conversation is longer than"},
 	} {
 		_, err := readExport(strings.NewReader(strings.Replace(exportLine, c.from, c.to, 1) + "\n"))
@@ -176,5 +183,71 @@ func TestImportChecksIDsAndLabels(t *testing.T) {
 	lower := strings.Replace(exportLine, `"revision":1`, `"revision":3`, 1)
 	if _, err := readExport(strings.NewReader(exportLine + "\n" + second + "\n" + lower + "\n")); err == nil || !strings.Contains(err.Error(), "line 3: last_id 1 is below 2") {
 		t.Errorf("an id given twice: %v", err)
+	}
+}
+
+// An export keeps what a person made of an item and whose hand began it, and of a list
+// its order, what replaced it and the list before: an agent is held to a person's words
+// also where the list has moved to another store.
+func TestExportKeepsHands(t *testing.T) {
+	want := todo.Snapshot{List: todo.List{ID: "list", Previous: "before", Chat: "chat", Created: time.Unix(1, 0).UTC()}, Revision: 1, Updated: time.Unix(2, 0).UTC(), LastID: 2,
+		Items: []todo.Item{
+			{ID: "2", Text: "Theirs", Status: todo.InProgress, BegunBy: todo.PersonsHand},
+			{ID: "1", Text: "Agent's", Status: todo.Pending, BegunBy: "0123456789ab", Hand: todo.Hand{Text: "Person's", Replaced: "First\nSecond", Repeats: 3, Revision: 1}},
+		},
+		First: "Agent's", FirstID: "1", Archived: true, ReplacedBy: "next",
+		Order: todo.Order{Was: "1,2", Person: "2,1", Repeats: 2, Revision: 1}}
+	var first bytes.Buffer
+	if err := printLine(&first, want); err != nil {
+		t.Fatal(err)
+	}
+	read, err := readExport(bytes.NewReader(first.Bytes()))
+	if err != nil || len(read) != 1 {
+		t.Fatal(read, err)
+	}
+	store := memory.New()
+	i := importer{store: store}
+	plan, err := i.plan(t.Context(), read)
+	if err == nil {
+		err = i.write(t.Context(), plan)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := store.Load(t.Context(), "list", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var second bytes.Buffer
+	if err := printLine(&second, here); err != nil || second.String() != first.String() {
+		t.Errorf("%v\n%s%s", err, &first, &second)
+	}
+}
+
+// A history whose start was not kept is numbered from 1 here, and so is what a person
+// did in it: else no agent would ever count as having seen it. A second import finds it.
+func TestImportNumbersHandsAsRevisions(t *testing.T) {
+	var h history
+	for revision := int64(4); revision <= 6; revision++ {
+		h = append(h, todo.Snapshot{List: todo.List{ID: "list", Created: time.Unix(1, 0).UTC()}, Revision: revision, Updated: time.Unix(revision, 0).UTC(), LastID: 1,
+			Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending, Hand: todo.Hand{Text: "A", Replaced: "B", Revision: 5}}}, Order: todo.Order{Person: "1", Revision: 2}})
+	}
+	store := memory.New()
+	i := importer{store: store}
+	for n := range 2 {
+		plan, err := i.plan(t.Context(), []history{h})
+		if err == nil {
+			err = i.write(t.Context(), plan)
+		}
+		if err != nil || len(plan.saves) != 3*(1-n) {
+			t.Fatalf("import %d: %d revisions, %v", n+1, len(plan.saves), err)
+		}
+	}
+	here, err := store.Load(t.Context(), "list", 0)
+	if err != nil || here.Revision != 3 || here.Items[0].Hand.Revision != 2 || here.Order.Revision != 1 {
+		t.Errorf("%+v, %v", here, err)
+	}
+	if h[0].Items[0].Hand.Revision != 5 {
+		t.Error("the file's snapshot was changed")
 	}
 }

@@ -35,7 +35,7 @@ func listsFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	var o listsOptions
 	fs.BoolVar(&o.json, "json", false, "print JSON")
 	fs.IntVar(&o.limit, "limit", 50, "show at most `N` lists; 0 is any number")
-	fs.BoolVar(&o.all, "all", false, "all lists, archived ones too, however many")
+	fs.BoolVar(&o.all, "all", false, "all lists, archived and empty ones too, however many")
 	fs.BoolVar(&o.archived, "archived", false, "the archived lists alone")
 	fs.StringVar(&o.state, "state", "", "only those in a `STATE`: working, idle, waiting, left-open, finished, or open (all but finished)")
 	fs.StringVar(&o.project, "project", "", "only those of this `PROJECT`, or of the folder with this path (. is this one)")
@@ -62,10 +62,16 @@ func (a *app) lists(ctx context.Context, o listsOptions) error {
 	if err != nil {
 		return err
 	}
+	bare := make(map[string]bool)
 	for _, f := range account.Families(every, maps.Clone(states)) {
 		states[f.Main.List.ID] = f.State()
+		for _, l := range append(f.Lists(), f.Away...) {
+			bare[l.List.ID] = isBare(&f) || len(l.Items) == 0 && l.List.ID != f.Main.List.ID && states[l.List.ID].Rests()
+		}
 	}
-	found = slices.DeleteFunc(found, func(l todo.Snapshot) bool { return !hasState(states[l.List.ID], o.state) })
+	found = slices.DeleteFunc(found, func(l todo.Snapshot) bool {
+		return !hasState(states[l.List.ID], o.state) || bare[l.List.ID] && !o.all && !o.archived
+	})
 	slices.SortStableFunc(found, func(x, y todo.Snapshot) int {
 		return cmp.Compare(rank(x, states), rank(y, states))
 	})
@@ -73,7 +79,7 @@ func (a *app) lists(ctx context.Context, o listsOptions) error {
 	if o.limit > 0 && !o.all {
 		found = found[:min(total, o.limit)]
 	}
-	if err := a.printLists(found, states, o.json); err != nil {
+	if err := a.printLists(found, every, states, o.json); err != nil {
 		return err
 	}
 	return a.printRest(every, total, len(found), o)
@@ -112,7 +118,7 @@ func rank(l todo.Snapshot, states map[string]todo.State) int {
 	return rank
 }
 
-func (a *app) printLists(found []todo.Snapshot, states map[string]todo.State, asJSON bool) error {
+func (a *app) printLists(found, every []todo.Snapshot, states map[string]todo.State, asJSON bool) error {
 	if asJSON {
 		documents := make([]listed, 0, len(found))
 		for _, l := range found {
@@ -123,7 +129,7 @@ func (a *app) printLists(found []todo.Snapshot, states map[string]todo.State, as
 	if len(found) == 0 {
 		return nil
 	}
-	_, err := io.WriteString(a.Stdout, render.Lists(found, states, time.Now(), terminalWidth(a.Stdout)))
+	_, err := io.WriteString(a.Stdout, render.Lists(found, states, time.Now(), terminalWidth(a.Stdout), every...))
 	return err
 }
 

@@ -50,7 +50,7 @@ func TestServeMetrics(t *testing.T) {
 	}
 	servertest.Writer(t, s.url, "tester")(servertest.Todos("pending", "A"))
 	status, body := get(t, admin+"/metrics")
-	for _, want := range []string{"todo_streams_open 0", "todo_watchers 0", `gen_ai_tool_name="TodoWrite"`, `operation="save",outcome="applied"`} {
+	for _, want := range []string{"todo_streams_open 0", "todo_watchers 0", `gen_ai_tool_name="TodoWrite"`, `operation="update",outcome="applied"`} {
 		if status != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%d without %s:\n%s", status, want, body)
 		}

@@ -62,9 +62,15 @@ func (a *app) show(ctx context.Context, args []string, format string, width int)
 	case "json":
 		return printJSON(a.Stdout, document(list, state))
 	}
-	n := list.Progress()
-	box := render.BoxOptions{Title: list.Title(), Note: fmt.Sprintf("%d of %d", n.Done, n.Total), Width: width}
-	if _, err := io.WriteString(a.Stdout, a.picture(list, box, standing(&family))); err != nil {
+	line, err := standing(ctx, lists, &family)
+	if err != nil {
+		return err
+	}
+	box := render.BoxOptions{Title: list.Title(), Width: width}
+	if n := list.Progress(); len(list.Items) > 0 {
+		box.Note = fmt.Sprintf("%d of %d", n.Done, n.Total)
+	}
+	if _, err := io.WriteString(a.Stdout, a.picture(list, box, line)); err != nil {
 		return err
 	}
 	return a.showSubs(family.Subs, width)
@@ -77,17 +83,33 @@ func familyOf(ctx context.Context, lists todo.Lists, list todo.Snapshot) (accoun
 }
 
 // standing returns how a list stands, since when, where, whose it is, and its id,
-// in one line.
-func standing(f *account.Family) string {
+// in one line. One that has no items and nobody there is not said to be finished.
+func standing(ctx context.Context, lists todo.Lists, f *account.Family) (string, error) {
 	s := f.Main
+	word, next := render.StateWord(s, f.State()), ""
+	if isBare(f) && !s.Archived {
+		word = ""
+	}
+	if s.ReplacedBy != "" {
+		by, err := lists.Find(ctx, todo.Query{})
+		if err != nil {
+			return "", err
+		}
+		next = render.PutAway(s, by...)
+	}
 	parts := []string{
-		render.StateWord(s, f.State()), render.When(f.Since(), time.Now()), render.Safe(s.List.Project()),
+		word, next, render.When(f.Since(), time.Now()), render.Safe(s.List.Project()),
 		render.Client(account.Client(s)), render.ShortID(s),
 	}
 	if s.List.Mirrored {
 		parts = append(parts, "kept in the agent's own todo tool")
 	}
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · "), nil
+}
+
+// isBare reports whether a family has no items, and nobody who may be about to add some.
+func isBare(f *account.Family) bool {
+	return f.State().Rests() && !slices.ContainsFunc(f.Lists(), func(l todo.Snapshot) bool { return len(l.Items) > 0 })
 }
 
 // listed is a list as JSON with how it stands.

@@ -124,8 +124,9 @@ func ofChat(ctx context.Context, lists todo.Lists, session string) (chosen todo.
 }
 
 // openIn returns the open list of a folder, or of the nearest folder above it that
-// has one: of several one whose agent is there, the last changed. It returns
-// [todo.ErrNotFound] when there is none.
+// has one: of several one whose agent is there, the last changed. An agent that is
+// there and cleared its list has left no other open: then it is the empty one. openIn
+// returns [todo.ErrNotFound] when there is none.
 func openIn(ctx context.Context, lists todo.Lists, folder string, want func(todo.Snapshot) bool) (todo.Snapshot, error) {
 	for {
 		found, err := lists.Find(ctx, todo.Query{Workspace: &folder, Limit: maxRecentLists})
@@ -136,19 +137,21 @@ func openIn(ctx context.Context, lists todo.Lists, folder string, want func(todo
 		if err != nil {
 			return todo.Snapshot{}, err
 		}
-		var open []todo.Snapshot
+		var cleared, open []todo.Snapshot
 		for _, f := range account.Families(found, states) {
-			l := f.Main
+			l, rests := f.Main, f.State().Rests()
 			switch {
-			case !l.Open() || l.Archived || l.List.Agent != "" || want != nil && !want(l):
-			case !f.State().Rests():
+			case l.Archived || l.List.Agent != "" || want != nil && !want(l):
+			case l.Open() && !rests:
 				return l, nil
-			default:
+			case l.Open():
 				open = append(open, l)
+			case len(l.Items) == 0 && !rests:
+				cleared = append(cleared, l)
 			}
 		}
-		if len(open) > 0 {
-			return open[0], nil
+		if first := append(cleared, open...); len(first) > 0 {
+			return first[0], nil
 		}
 		above := filepath.Dir(folder)
 		if above == folder {

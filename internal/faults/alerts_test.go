@@ -12,7 +12,8 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// Every metric that an alert or the operator's page names is there when a server on
+// Every metric, and every operation of the store, that an alert or the operator's page
+// names is there when a server on
 // PostgreSQL with an audit log, which has them all, is asked.
 func TestMetricsOfAlertsExist(t *testing.T) {
 	store, _ := newPostgres(t)
@@ -38,6 +39,11 @@ func TestMetricsOfAlertsExist(t *testing.T) {
 			found++
 			if !noMetrics[name] && !strings.Contains(scrape, "\n"+name+"{") && !strings.Contains(scrape, "\n"+name+" ") && !strings.Contains(scrape, "# TYPE "+name+" ") {
 				t.Errorf("%s names %s, which is not there", file, name)
+			}
+		}
+		for _, label := range regexp.MustCompile(`\boperation="[a-z_]+"`).FindAllString(string(text), -1) {
+			if !strings.Contains(scrape, label) { // else an alert would never fire
+				t.Errorf("%s names %s, which is not there", file, label)
 			}
 		}
 	}

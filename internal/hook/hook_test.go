@@ -142,7 +142,7 @@ func TestMirror(t *testing.T) {
 			if got, want := l.Revision, int64(len(c.events)); got != want {
 				t.Errorf("%d revisions, want %d", got, want)
 			}
-			if want := (todo.List{ID: l.List.ID, Conversation: server.MirrorKey(c.chat), Client: c.client, Workspace: "/home/ada/parser", First: l.List.First, Created: l.List.Created, Mirrored: true}); l.List != want {
+			if want := (todo.List{ID: l.List.ID, Conversation: server.MirrorKey(c.chat), Client: c.client, Workspace: "/home/ada/parser", Previous: l.List.Previous, Created: l.List.Created, Mirrored: true}); l.List != want {
 				t.Errorf("the list is %+v, want %+v", l.List, want)
 			}
 			if w := l.Writer; w.Client != c.client || w.Variant != c.under || w.Person {

@@ -246,7 +246,7 @@ func TestDesktopWithTwoChats(t *testing.T) {
 	write(newPlan("Bake bread", 4, 2), "chat B, restarted", "list 2 revision 3")
 	write(newPlan("Paint the fence", 3, 0), "another plan", "list 3 revision 1")
 	for _, s := range r.lists() { // what the answer to the empty write advises
-		if strings.Contains(s.List.First, "Bake bread") {
+		if strings.Contains(s.First, "Bake bread") {
 			d.ask("tools/call", object{"name": "TodoWrite", "arguments": object{"todos": []todoItem{}, "list_id": s.List.ID}})
 		}
 	}

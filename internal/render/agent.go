@@ -26,6 +26,8 @@ func agents() []agent {
 		{"github-copilot", "Copilot CLI", otherGlyph}, {"copilot", "Copilot CLI", otherGlyph}, {"qwen", "Qwen Code", otherGlyph},
 		{"@cline", "Cline", otherGlyph}, {"continue", "Continue", otherGlyph}, {"zed", "Zed", otherGlyph}, {"kilo", "Kilo Code", otherGlyph},
 		{"kimi-code", "Kimi Code", otherGlyph}, {"kimi", "Kimi CLI", otherGlyph}, {"goose", "Goose", otherGlyph},
+		{"windsurf", "Windsurf", otherGlyph}, {"antigravity", "Antigravity", otherGlyph}, {"zcode", "ZCode", otherGlyph},
+		{"jetbrains", "JetBrains", otherGlyph}, {"lm studio", "LM Studio", otherGlyph}, {"lmstudio", "LM Studio", otherGlyph},
 		{"grok", "Grok", otherGlyph}, {"openai", "ChatGPT", otherGlyph}, {"panel", "You", "you"},
 	}
 }

@@ -27,6 +27,9 @@ type ListDocument struct {
 	// Archived is true when the list was put away: front ends do not show it by
 	// default.
 	Archived bool `json:"archived,omitempty"`
+	// ReplacedBy is the id of the list that the same chat began instead, if that is
+	// why this one was put away.
+	ReplacedBy string `json:"replaced_by,omitempty"`
 	// Deleted is true when a person deleted the list: front ends remove it.
 	Deleted bool `json:"deleted,omitempty"`
 	// Mirrored is true when the agent keeps the list in a todo tool of its own, so
@@ -42,7 +45,8 @@ type ListDocument struct {
 }
 
 // ItemDocument is an item of a [ListDocument]. Times are RFC 3339, UTC, and
-// omitted if they are zero.
+// omitted if they are zero. What the store needs to tell a person's words and whose hand
+// began an item from an agent's is not in it: exports have that.
 type ItemDocument struct {
 	ID       string      `json:"id"`
 	Text     string      `json:"text"`
@@ -64,7 +68,7 @@ type ItemDocument struct {
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
-		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, User: s.Writer.User, Archived: s.Archived, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq, AllCompleted: s.AllCompleted(), Items: []ItemDocument{},
+		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, User: s.Writer.User, Archived: s.Archived, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq, AllCompleted: s.AllCompleted(), Items: []ItemDocument{},
 	}
 	if s.Revision > 0 {
 		updated := s.Updated.UTC().Truncate(time.Second)
@@ -79,18 +83,18 @@ func Document(s todo.Snapshot) ListDocument {
 	return d
 }
 
-// Snapshot is the inverse of [Document]. It restores every field of the items;
-// what the document omits is zero, and the times of the revision are in whole
+// Snapshot is the inverse of [Document]. It restores every field of the items but
+// BegunBy and Hand; what the document omits is zero, and the times of the revision are in whole
 // seconds. Items is never nil.
 func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Mirrored: d.Mirrored},
-		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant, User: d.User}, Archived: d.Archived, Deleted: d.Deleted, Seq: d.Seq,
+		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant, User: d.User}, Archived: d.Archived, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq,
 		Items: make([]todo.Item, 0, len(d.Items)),
 	}
 	switch {
 	case d.Name == "" && d.Title != todo.Untitled:
-		s.List.First = d.Title
+		s.First = d.Title
 	case d.Name != "" && d.Title != d.Name:
 		s.GivenTitle = d.Title
 	}

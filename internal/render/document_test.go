@@ -46,9 +46,10 @@ func TestDocumentRoundTrip(t *testing.T) {
 			Updated: time.Unix(rapid.Int64Range(1, 4e9).Draw(r, "updated"), 0).UTC(),
 			Writer:  todo.Writer{Client: text.Draw(r, "client"), Variant: text.Draw(r, "variant")},
 			Items:   rapid.SliceOfN(genItem(), 0, 5).Draw(r, "items"), Archived: rapid.Bool().Draw(r, "archived"),
+			ReplacedBy: text.Draw(r, "replaced by"),
 		}
 		if want.List.Name == "" {
-			want.List.First = rapid.StringN(1, 30, -1).Draw(r, "first")
+			want.First = rapid.StringN(1, 30, -1).Draw(r, "first")
 		}
 		data, err := json.Marshal(render.Document(want))
 		if err != nil {
@@ -65,9 +66,14 @@ func TestDocumentRoundTrip(t *testing.T) {
 }
 
 // Document and Snapshot keep every field of an item: the test sets each field
-// alone, so that a field added later cannot be forgotten.
+// alone, so that a field added later cannot be forgotten. Left out on purpose are
+// BegunBy, a digest of the conversation's key that the server alone compares, and Hand:
+// how its part that people see stands (waits to be seen, seen, overridden) depends on
+// what agents were shown, which no snapshot says, and the wordings that a person
+// replaced are nobody's to read. TestExportKeepsHands has them in exports.
 func TestDocumentKeepsEveryFieldOfAnItem(t *testing.T) {
 	fields := reflect.TypeFor[todo.Item]()
+	leftOut := map[string]bool{"BegunBy": true, "Hand": true}
 	for i := range fields.NumField() {
 		t.Run(fields.Field(i).Name, func(t *testing.T) {
 			var item todo.Item
@@ -79,10 +85,15 @@ func TestDocumentKeepsEveryFieldOfAnItem(t *testing.T) {
 				field.SetBool(true)
 			case time.Time:
 				field.Set(reflect.ValueOf(time.Unix(1, 0).UTC()))
+			case todo.Hand:
+				field.Set(reflect.ValueOf(todo.Hand{Text: "x", Replaced: "y", Repeats: 1, Revision: 1}))
 			default:
 				t.Fatalf("field of type %s: add a case that sets it", field.Type())
 			}
 			got := render.Document(todo.Snapshot{Items: []todo.Item{item}}).Snapshot().Items[0]
+			if leftOut[fields.Field(i).Name] {
+				item = todo.Item{}
+			}
 			if diff := cmp.Diff(item, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}

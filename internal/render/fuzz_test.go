@@ -19,7 +19,8 @@ func fuzzedSnapshot(text, other string, status uint8) todo.Snapshot {
 	statuses := todo.Statuses()
 	one := todo.Item{ID: other, Text: text, Active: other, Reason: other, Priority: other, DueDate: text, Status: statuses[int(status)%len(statuses)]}
 	s := list(one, item(todo.InProgress, other))
-	s.List = todo.List{ID: text, Name: other, Workspace: text, First: text, Agent: other, Client: other}
+	s.List = todo.List{ID: text, Name: other, Workspace: text, Agent: other, Client: other}
+	s.First = text
 	s.Writer = todo.Writer{Client: text, Variant: other, Agent: other}
 	return s
 }

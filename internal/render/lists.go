@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ const (
 	leastTitle = 10
 	maxProject = 20
 	maxClient  = 20
+	maxNext    = 30
 	shortID    = 8
 )
 
@@ -37,21 +39,58 @@ type column struct {
 // Lists returns a table with one row per list, in the order of snaps: title,
 // progress, state, age, project, client and the beginning of the id, as long as
 // it must be to tell the lists apart. An archived list has that in place of its
-// state. Lines are at most width cells wide; 0 or less means no limit.
-func Lists(snaps []todo.Snapshot, states map[string]todo.State, now time.Time, width int) string {
+// state. Where a list was put away for another one, a column has the title of that,
+// which is among snaps or others. Lines are at most width cells wide; 0 or less means
+// no limit.
+func Lists(snaps []todo.Snapshot, states map[string]todo.State, now time.Time, width int, others ...todo.Snapshot) string {
 	if len(snaps) == 0 {
 		return "No lists\n"
 	}
 	id := idLength(snaps)
-	return table([]column{
+	columns := []column{
 		{"TITLE", 0, 0, ListTitle},
-		{"DONE", 0, 0, func(s todo.Snapshot) string { n := s.Progress(); return fmt.Sprintf("%d/%d", n.Done, n.Total) }},
+		{"DONE", 0, 0, done},
 		{"STATE", 0, 0, func(s todo.Snapshot) string { return StateWord(s, states[s.List.ID]) }},
 		{"UPDATED", 0, 3, func(s todo.Snapshot) string { return When(s.Updated, now) }},
 		{"PROJECT", maxProject, 2, func(s todo.Snapshot) string { return cmp.Or(Safe(s.List.Project()), "-") }},
 		{"CLIENT", maxClient, 1, func(s todo.Snapshot) string { return cmp.Or(Client(account.Client(s)), "-") }},
 		{"ID", 0, 0, func(s todo.Snapshot) string { return Safe(s.List.ID[:min(id, len(s.List.ID))]) }},
-	}, snaps, width)
+	}
+	if slices.ContainsFunc(snaps, func(s todo.Snapshot) bool { return s.ReplacedBy != "" }) {
+		columns = slices.Insert(columns, 3, column{"REPLACED BY", maxNext, 1, func(s todo.Snapshot) string {
+			return cmp.Or(replacing(s, append(slices.Clip(snaps), others...)), "-")
+		}})
+	}
+	return table(columns, snaps, width)
+}
+
+// done returns how many items of a list are done: "1/3", and "-" of one without items.
+func done(s todo.Snapshot) string {
+	if len(s.Items) == 0 {
+		return "-"
+	}
+	n := s.Progress()
+	return fmt.Sprintf("%d/%d", n.Done, n.Total)
+}
+
+// replacing returns the title of the list for which one was put away, or the beginning
+// of its id where it is not among lists; empty when it was not put away for another.
+func replacing(s todo.Snapshot, lists []todo.Snapshot) string {
+	for _, l := range lists {
+		if l.List.ID == s.ReplacedBy {
+			return ListTitle(l)
+		}
+	}
+	return Safe(s.ReplacedBy[:min(shortID, len(s.ReplacedBy))])
+}
+
+// PutAway says of a list that was put away for another one which that is, by its title
+// if it is among lists; empty for any other list.
+func PutAway(s todo.Snapshot, lists ...todo.Snapshot) string {
+	if s.ReplacedBy == "" {
+		return ""
+	}
+	return "replaced by “" + replacing(s, lists) + "”"
 }
 
 // StateWord returns how a list stands, in one word or two: its state, or

@@ -13,8 +13,7 @@ import (
 // do not count in the header.
 func Plain(s todo.Snapshot, under ...string) string {
 	var b strings.Builder
-	n := s.Progress()
-	fmt.Fprintf(&b, "%s (rev %d, %d of %d done)\n", Safe(s.Title()), s.Revision, n.Done, n.Total)
+	b.WriteString(Heading(s, Safe(s.Title())) + "\n")
 	for _, line := range under {
 		b.WriteString(line + "\n")
 	}
@@ -25,6 +24,16 @@ func Plain(s todo.Snapshot, under ...string) string {
 		b.WriteString("No tasks\n")
 	}
 	return b.String()
+}
+
+// Heading returns the line above a list, with a title: "release (rev 7, 3 of 6 done)".
+// Of a list without items nothing can be done: "release (rev 7)".
+func Heading(s todo.Snapshot, title string) string {
+	if len(s.Items) == 0 {
+		return fmt.Sprintf("%s (rev %d)", title, s.Revision)
+	}
+	n := s.Progress()
+	return fmt.Sprintf("%s (rev %d, %d of %d done)", title, s.Revision, n.Done, n.Total)
 }
 
 func marker(status todo.Status) string {

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"todo-mcp/internal/store/postgres"
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
@@ -118,7 +119,7 @@ func stores(b testing.TB, address string) save {
 		for i := range 5 {
 			next.Items = append(next.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: "Write the tests of the store", Active: "Writing", Status: todo.Pending})
 		}
-		_, err := two[client%2].Save(ctx, next, todo.Binding{Conversation: "c" + id, List: id, Seen: n, Process: "process", Server: "process", Moves: n == 1})
+		_, err := storetest.Save(ctx, two[client%2], next, todo.Cursor{Key: todo.Key{Conversation: "c" + id}, List: id, Seen: n, Process: "process", Current: true})
 		return err
 	}
 }

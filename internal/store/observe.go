@@ -12,33 +12,29 @@ import (
 // only some stores can do, which [As] finds, is not told: subscriptions of sessions
 // and the key of session ids. It is safe for concurrent use.
 type Observer interface {
-	// Begin is called before an operation, which is named as the method in snake case. The operation runs
-	// with the context that it returns, and calls end with its error.
+	// Begin is called before an operation, which is named as the method in snake case.
+	// The operation runs with the context that it returns, and calls end with its error.
+	// What the function of an update asks of its transaction is part of the update.
 	Begin(ctx context.Context, operation string) (_ context.Context, end func(error))
 }
 
 // Outcome says in one word how an operation ended. The words are applied (it did
-// what it was asked), missing ([todo.ErrNotFound]), conflict
-// ([todo.ConflictError]), outdated (the same for a save on an old [todo.Basis]), full (a quota is reached: [todo.ErrTooManyLists],
-// [todo.ErrStoreFull]), refused ([todo.ErrOperationReused]: its caller's mistake),
-// unknown ([todo.ErrUnknownOutcome]), cancelled (its caller had gone) and failed
-// (the store could not do it; nothing changed).
+// what it was asked), missing ([todo.ErrNotFound]), full (a quota is reached:
+// [todo.ErrTooManyLists], [todo.ErrStoreFull]), refused (by the rules for lists, see
+// [todo.IsRefusal]: its caller's mistake), unknown ([todo.ErrUnknownOutcome]),
+// cancelled (its caller had gone) and failed (the store could not do it; nothing
+// changed).
 func Outcome(err error) string {
-	var conflict *todo.ConflictError
 	switch {
 	case err == nil:
 		return "applied"
 	case errors.Is(err, todo.ErrUnknownOutcome):
 		return "unknown"
-	case errors.As(err, &conflict) && conflict.Outdated:
-		return "outdated"
-	case errors.As(err, &conflict):
-		return "conflict"
 	case errors.Is(err, todo.ErrNotFound):
 		return "missing"
 	case errors.Is(err, todo.ErrTooManyLists), errors.Is(err, todo.ErrStoreFull):
 		return "full"
-	case errors.Is(err, todo.ErrOperationReused):
+	case todo.IsRefusal(err):
 		return "refused"
 	case errors.Is(err, context.Canceled):
 		return "cancelled"
@@ -81,19 +77,24 @@ func As[T any](st todo.Store) (as T, ok bool) {
 	return as, false
 }
 
+// errPanicked is how an operation ended that did not return.
+var errPanicked = errors.New("panic")
+
 // observe runs an operation between its observer's Begin and end.
-func observe[T any](ctx context.Context, o *observed, operation string, run func(context.Context) (T, error)) (T, error) {
+func observe[T any](ctx context.Context, o *observed, operation string, run func(context.Context) (T, error)) (result T, err error) {
 	ctx, end := o.observer.Begin(ctx, operation)
-	result, err := run(ctx)
-	end(err)
+	err = errPanicked
+	defer func() { end(err) }()
+	result, err = run(ctx)
 	return result, err
 }
 
 // none is the result of an operation that returns an error alone.
 type none = struct{}
 
-func (o *observed) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
-	return observe(ctx, o, "save", func(ctx context.Context) (todo.Snapshot, error) { return o.Store.Save(ctx, next, bindings...) })
+func (o *observed) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+	_, err := observe(ctx, o, "update", func(ctx context.Context) (none, error) { return none{}, o.Store.Update(ctx, key, change) })
+	return err
 }
 
 func (o *observed) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
@@ -120,19 +121,12 @@ func (o *observed) Purge(ctx context.Context, by todo.Writer, now time.Time, lis
 	return observe(ctx, o, "purge", func(ctx context.Context) ([]string, error) { return o.Store.Purge(ctx, by, now, lists...) })
 }
 
-func (o *observed) Bind(ctx context.Context, bindings ...todo.Binding) error {
-	_, err := observe(ctx, o, "bind", func(ctx context.Context) (none, error) { return none{}, o.Store.Bind(ctx, bindings...) })
-	return err
+func (o *observed) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
+	return observe(ctx, o, "cursors", func(ctx context.Context) ([]todo.Cursor, error) { return o.Store.Cursors(ctx, of) })
 }
 
-func (o *observed) Bindings(ctx context.Context, principal, conversation string) ([]todo.Binding, error) {
-	return observe(ctx, o, "bindings", func(ctx context.Context) ([]todo.Binding, error) {
-		return o.Store.Bindings(ctx, principal, conversation)
-	})
-}
-
-func (o *observed) Holders(ctx context.Context, principal, list string) ([]todo.Binding, error) {
-	return observe(ctx, o, "holders", func(ctx context.Context) ([]todo.Binding, error) { return o.Store.Holders(ctx, principal, list) })
+func (o *observed) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
+	return observe(ctx, o, "cursors_on", func(ctx context.Context) ([]todo.Cursor, error) { return o.Store.CursorsOn(ctx, principal, list) })
 }
 
 func (o *observed) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
@@ -144,13 +138,4 @@ func (o *observed) NoteHostCall(ctx context.Context, principal string, c todo.Ho
 
 func (o *observed) HostCall(ctx context.Context, principal, id string) (todo.HostCall, error) {
 	return observe(ctx, o, "host_call", func(ctx context.Context) (todo.HostCall, error) { return o.Store.HostCall(ctx, principal, id) })
-}
-
-func (o *observed) Announce(ctx context.Context, a todo.Announcement) error {
-	_, err := observe(ctx, o, "announce", func(ctx context.Context) (none, error) { return none{}, o.Store.Announce(ctx, a) })
-	return err
-}
-
-func (o *observed) Announced(ctx context.Context, after int64) ([]todo.Announcement, error) {
-	return observe(ctx, o, "announced", func(ctx context.Context) ([]todo.Announcement, error) { return o.Store.Announced(ctx, after) })
 }

@@ -45,18 +45,26 @@ func TestObservedTellsOfEveryCall(t *testing.T) {
 	ctx, gone := context.WithCancel(t.Context())
 	gone()
 	begin := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
-	_ = []error{ // what each is, the outcomes say
-		second(st.Save(t.Context(), begin)), second(st.Save(t.Context(), begin)), second(st.Save(t.Context(), todo.Snapshot{List: todo.List{ID: "b"}, Revision: 1})),
-		second(st.Save(ctx, begin)), second(st.Load(t.Context(), "a", 0)), second(st.Load(t.Context(), "x", 0)), second(st.LastBy(t.Context(), "a", true, 1)),
-		second(st.Find(t.Context(), todo.Query{})), second(st.Position(t.Context())), second(st.History(t.Context(), "a", 0, 0)),
-		st.Bind(t.Context()), second(st.Bindings(t.Context(), "", "c")), second(st.Holders(t.Context(), "", "")),
-		st.NoteHostCall(t.Context(), "", todo.HostCall{ID: "x"}, time.Now()), second(st.HostCall(t.Context(), "", "x")),
-		st.Announce(t.Context(), todo.Announcement{}), second(st.Announced(t.Context(), 0)), second(st.Purge(t.Context(), todo.Writer{}, time.Now(), "a")),
+	refuse := func(err error) error {
+		return st.Update(t.Context(), todo.Key{}, func(todo.Tx) error { return err })
 	}
+	_ = []error{ // what each is, the outcomes say
+		second(storetest.Save(t.Context(), st, begin)), second(storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: "b"}, Revision: 1})),
+		second(storetest.Save(ctx, st, begin)), refuse(&todo.InputError{}), refuse(todo.ErrNotFound), refuse(errors.New("disk on fire")),
+		second(st.Load(t.Context(), "a", 0)), second(st.Load(t.Context(), "x", 0)), second(st.LastBy(t.Context(), "a", true, 1)),
+		second(st.Find(t.Context(), todo.Query{})), second(st.Position(t.Context())), second(st.History(t.Context(), "a", 0, 0)),
+		second(st.Cursors(t.Context(), todo.Key{Conversation: "c"})), second(st.CursorsOn(t.Context(), "", "")),
+		st.NoteHostCall(t.Context(), "", todo.HostCall{ID: "x"}, time.Now()), second(st.HostCall(t.Context(), "", "x")),
+		second(st.Purge(t.Context(), todo.Writer{}, time.Now(), "a")),
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = st.Update(t.Context(), todo.Key{}, func(todo.Tx) error { panic("on purpose") })
+	}()
 	want := map[string]int{
-		"save applied": 1, "save conflict": 1, "save full": 1, "save cancelled": 1, "load applied": 1, "load missing": 1, "last_by missing": 1,
-		"find applied": 1, "position applied": 1, "history applied": 1, "bind applied": 1, "bindings applied": 1, "holders applied": 1,
-		"note_host_call applied": 1, "host_call applied": 1, "announce applied": 1, "announced applied": 1, "purge applied": 1,
+		"update applied": 1, "update full": 1, "update cancelled": 1, "update refused": 1, "update missing": 1, "update failed": 2,
+		"load applied": 1, "load missing": 1, "last_by missing": 1, "find applied": 1, "position applied": 1, "history applied": 1,
+		"cursors applied": 1, "cursors_on applied": 1, "note_host_call applied": 1, "host_call applied": 1, "purge applied": 1,
 	}
 	if diff := cmp.Diff(want, c.ended); diff != "" {
 		t.Error(diff)
@@ -67,14 +75,19 @@ func second[T any](_ T, err error) error { return err }
 
 // What may have been saved is told apart from what was not.
 func TestOutcome(t *testing.T) {
-	for want, err := range map[string]error{
-		"unknown": fmt.Errorf("save: %w (%w)", todo.ErrUnknownOutcome, context.Canceled),
-		"failed":  errors.New("the disk is full"),
-		"full":    &todo.FullError{Err: todo.ErrStoreFull},
-		"refused": fmt.Errorf("save: %w", todo.ErrOperationReused),
+	for want, errs := range map[string][]error{
+		"applied":   {nil},
+		"unknown":   {fmt.Errorf("update: %w (%w)", todo.ErrUnknownOutcome, context.Canceled)},
+		"failed":    {errors.New("the disk is full"), context.DeadlineExceeded, todo.ErrClosed},
+		"full":      {&todo.FullError{Err: todo.ErrStoreFull}, &todo.FullError{Err: todo.ErrTooManyLists}},
+		"missing":   {fmt.Errorf("write list: %w", todo.ErrNotFound)},
+		"cancelled": {fmt.Errorf("update: %w", context.Canceled)},
+		"refused":   {fmt.Errorf("write list: %w", todo.ErrOperationReused), fmt.Errorf("write list: %w", &todo.InputError{}), todo.ErrMirrored},
 	} {
-		if got := store.Outcome(err); got != want {
-			t.Errorf("%v: %s, want %s", err, got, want)
+		for _, err := range errs {
+			if got := store.Outcome(err); got != want {
+				t.Errorf("%v: %s, want %s", err, got, want)
+			}
 		}
 	}
 }
@@ -84,7 +97,6 @@ type inAddition interface {
 	SessionKey(ctx context.Context, fresh []byte) ([]byte, error)
 	Subscribe(ctx context.Context, s todo.Subscription, most int) error
 	Unsubscribe(ctx context.Context, session, uri string) error
-	Moves(ctx context.Context, after int64) ([]todo.Move, error)
 	WatchSubscriptions(ctx context.Context, hint func()) error
 	SubscriptionsOf(ctx context.Context, session string) ([]todo.Subscription, error)
 	SubscriptionsAfter(ctx context.Context, after int64) ([]todo.Subscription, error)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -30,7 +31,7 @@ func TestOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			list := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
-			if _, err := s.Save(t.Context(), list); err != nil {
+			if _, err := storetest.Save(t.Context(), s, list); err != nil {
 				t.Errorf("save: %v", err)
 			}
 			if err := s.Close(); err != nil {

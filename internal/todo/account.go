@@ -15,12 +15,12 @@ import (
 const Untitled = "Untitled list"
 
 // Title returns what people call the list: the title it was given, else the name
-// its user gave it for good, else the text of its first open item when it began
-// (see [List.Begun]), else [Untitled]. It does not change when the items do. It
-// is never empty and is not escaped for display. Front ends show the project, the
+// its user gave it for good, else the text of an item (see [Snapshot.Entitled]),
+// else [Untitled]. It does not change when that item does, only when it leaves the
+// list. It is never empty and is not escaped for display. Front ends show the project, the
 // client and the sub-agent next to the title, never instead of it.
 func (s Snapshot) Title() string {
-	return cmp.Or(s.GivenTitle, s.List.Name, s.List.First, Untitled)
+	return cmp.Or(s.GivenTitle, s.List.Name, s.First, Untitled)
 }
 
 // Project returns the last part of the workspace's path, which helps people to
@@ -30,15 +30,17 @@ func (l List) Project() string {
 	return folder[strings.LastIndexAny(folder, `/\`)+1:]
 }
 
-// Begun returns the list as it begins with items: First is set to the text of
-// the first item that is not settled, or of the first item when all are
-// settled. A First that is already set does not change.
-func (l List) Begun(items []Item) List {
-	if l.First == "" && len(items) > 0 {
-		i := slices.IndexFunc(items, func(i Item) bool { return !i.Status.Settled() })
-		l.First = items[max(i, 0)].Text
+// Entitled returns the snapshot with a title from its items, where it has none: the
+// text of the first item that is not settled, or of the first item when all are
+// settled. A title whose item is still on the list stays as it is.
+func (s Snapshot) Entitled() Snapshot {
+	if len(s.Items) == 0 || s.First != "" && s.index(s.FirstID) >= 0 {
+		return s
 	}
-	return l
+	i := slices.IndexFunc(s.Items, func(i Item) bool { return !i.Status.Settled() })
+	first := s.Items[max(i, 0)]
+	s.First, s.FirstID = first.Text, first.ID
+	return s
 }
 
 // Counts is the number of items in each status; a status without items is

@@ -172,11 +172,11 @@ func TestLookedAtListsStay(t *testing.T) {
 	d := newDesk(t)
 	a := d.hint("p1", "process:1")
 	list := a.writes("p:A").After
-	a.lists().Look(list)
+	a.lists().Look(t.Context(), list)
 	a.writes("p:X p:Y")
-	bound, err := d.store.Bindings(context.Background(), "", "person")
-	if err != nil || len(bound) != 1 || bound[0].List != list.List.ID {
-		t.Errorf("65: bindings %+v, %v", bound, err)
+	on, err := d.store.CursorsOn(context.Background(), "", list.List.ID)
+	if err != nil || len(on) != 2 {
+		t.Errorf("65: cursors %+v, %v", on, err)
 	}
 }
 

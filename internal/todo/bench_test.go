@@ -58,7 +58,8 @@ func BenchmarkApply(b *testing.B) {
 				for b.Loop() {
 					next.Revision++
 					next.Operation.ID = todo.NewID()
-					if _, err := store.Save(b.Context(), next); err != nil {
+					save := func(tx todo.Tx) error { _, err := tx.Save(b.Context(), next); return err }
+					if err := store.Update(b.Context(), todo.Key{}, save); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -1,31 +1,25 @@
 package todo
 
 import (
-	"context"
 	"crypto/rand"
 	"strings"
 	"sync"
 	"time"
 )
 
-// Board applies changes to lists, one at a time for each conversation and in
-// arrival order, and notifies watchers. It caches no list in memory: the store is the
-// source of truth, and other processes may write to it.
+// Board applies changes to lists and notifies watchers. It keeps no list in memory: the
+// store is the source of truth, and other processes may write to it.
 //
 // Lists are read and written as a principal: see [Board.For].
 type Board struct {
-	store     Store
-	now       func() time.Time
-	process   string
-	turns     turns
-	feed      *feed
-	sight     sight
-	unchanged unchanged
+	store   Store
+	now     func() time.Time
+	process string
+	feed    *feed
+	answers answers
 	// archiveAfter is how long after its last change a settled list counts as
 	// archived; 0 is never.
 	archiveAfter time.Duration
-	// shared is true when another board may get the next call of a conversation.
-	shared bool
 
 	attending sync.Once
 	leave     func() // set by attend
@@ -42,11 +36,6 @@ func WithClock(now func() time.Time) Option { return func(b *Board) { b.now = no
 // decided when a list is read (see [Snapshot.Archived]), so that another setting
 // has its effect at once.
 func WithArchiveAfter(age time.Duration) Option { return func(b *Board) { b.archiveAfter = age } }
-
-// WithSharedConversations makes the board store at once what an agent was shown by a
-// read, and not with the next write: where several servers share a store, another
-// board may get the next call of the conversation.
-func WithSharedConversations() Option { return func(b *Board) { b.shared = true } }
 
 // NewBoard returns a board on a store. The caller closes the board and, after
 // it, the store.
@@ -82,16 +71,10 @@ func (b *Board) As(principal string) Lists { return b.For(Identity{Principal: pr
 // store's owner runs on the machine, never for serving a request.
 func (b *Board) Everyone() Lists { return Lists{board: b} }
 
-// Close closes all watchers and call followers, waits for the board's
-// goroutines, and stores what agents were shown since the last write. Writes
-// still work afterwards.
+// Close closes all watchers and call followers, and waits for the board's
+// goroutines. Writes still work afterwards.
 func (b *Board) Close() {
 	b.feed.close()
-	if read := b.sight.take(); len(read) > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		_ = b.store.Bind(ctx, read...) // else a change is reported once more
-	}
 	b.attending.Do(func() {}) // waits for a running attend
 	if b.leave != nil {
 		b.leave()

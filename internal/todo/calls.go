@@ -22,8 +22,8 @@ type Call struct {
 const maxWaitingCalls = 256
 
 // Calls follows calls as they are made. It receives every call of this process,
-// before its caller is answered, and the calls of other processes soon after
-// they are made; of several that change one list in quick succession there, it
+// before its caller is answered, and those of other processes that made a revision
+// soon after; of several that change one list in quick succession there, it
 // may receive only the last. A slow follower loses its oldest calls and delays
 // nobody.
 type Calls struct {

@@ -32,17 +32,26 @@ func (s *listCounter) count(lists ...todo.Snapshot) {
 	}
 }
 
-func (s *listCounter) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	l, err := s.Store.Load(ctx, list, revision)
+func (s *listCounter) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+	return s.Store.Update(ctx, key, func(tx todo.Tx) error { return change(listCounterTx{tx, s}) })
+}
+
+type listCounterTx struct {
+	todo.Tx
+	of *listCounter
+}
+
+func (tx listCounterTx) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	l, err := tx.Tx.Load(ctx, list, revision)
 	if err == nil {
-		s.count(l)
+		tx.of.count(l)
 	}
 	return l, err
 }
 
-func (s *listCounter) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	found, err := s.Store.Find(ctx, q)
-	s.count(found...)
+func (tx listCounterTx) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+	found, err := tx.Tx.Find(ctx, q)
+	tx.of.count(found...)
 	return found, err
 }
 
@@ -73,7 +82,10 @@ func newScope(t testing.TB, n, items int, holder string) scope {
 		if holder == "" {
 			continue
 		}
-		if err := file.Bind(context.Background(), todo.Binding{Conversation: holder, List: list.List.ID, Moves: true, Seen: 1}); err != nil {
+		key := todo.Key{Conversation: holder}
+		if err := file.Update(context.Background(), key, func(tx todo.Tx) error {
+			return tx.SetCursor(context.Background(), todo.Cursor{Key: key, List: list.List.ID, Current: true, Seen: 1})
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,8 +123,13 @@ func (s scope) write(who todo.Conversation, texts ...string) todo.Snapshot {
 // an item.
 func (s scope) change(who todo.Conversation, status todo.Status) {
 	s.Helper()
-	_, err := s.board.As("").Apply(context.Background(), todo.Write{Target: todo.Target{Conversation: who, Item: "1"},
-		Change: func(d *todo.Draft) error { d.SetStatus("1", status); return nil }})
+	list, err := s.board.As("").Held(context.Background(), todo.Target{Conversation: who})
+	if err != nil {
+		s.Fatal(err)
+	}
+	item := list.Items[0].ID
+	_, err = s.board.As("").Apply(context.Background(), todo.Write{Target: todo.Target{Conversation: who, Item: item},
+		Change: func(d *todo.Draft) error { d.SetStatus(item, status); return nil }})
 	if err != nil {
 		s.Fatal(err)
 	}

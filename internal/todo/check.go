@@ -73,13 +73,13 @@ func (s Snapshot) Check() error {
 }
 
 // Equal reports whether two snapshots have the same list, revision, items
-// (times included), writer and operation. It does not compare [List.First],
+// (times included), writer and operation. It does not compare First,
 // Report and Seq.
 func (s Snapshot) Equal(o Snapshot) bool {
 	sameList := s.List.ID == o.List.ID && s.List.Principal == o.List.Principal && s.List.Conversation == o.List.Conversation && s.List.Name == o.List.Name && s.List.Parent == o.List.Parent &&
 		s.List.Agent == o.List.Agent && s.List.Mirrored == o.List.Mirrored && s.List.Workspace == o.List.Workspace && s.List.Created.Equal(o.List.Created)
-	return sameList && s.GivenTitle == o.GivenTitle && s.Archived == o.Archived && s.Deleted == o.Deleted && s.Revision == o.Revision && s.LastID == o.LastID && s.Updated.Equal(o.Updated) &&
+	return sameList && s.GivenTitle == o.GivenTitle && s.Order == o.Order && s.ReplacedBy == o.ReplacedBy && s.Archived == o.Archived && s.Deleted == o.Deleted && s.Revision == o.Revision && s.LastID == o.LastID && s.Updated.Equal(o.Updated) &&
 		s.Writer == o.Writer && s.Operation == o.Operation && slices.EqualFunc(s.Items, o.Items, func(a, b Item) bool {
-		return a.same(b) && a.Created.Equal(b.Created) && a.Started.Equal(b.Started) && a.Ended.Equal(b.Ended)
+		return a.equal(b) && a.Created.Equal(b.Created) && a.Started.Equal(b.Started) && a.Ended.Equal(b.Ended)
 	})
 }

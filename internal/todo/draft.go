@@ -13,27 +13,31 @@ type Change func(*Draft) error
 
 // Draft is the working copy a [Change] edits.
 type Draft struct {
-	before Snapshot
-	items  []Item
-	lastID int
-	now    time.Time
-	notes  []string
+	before  Snapshot
+	items   []Item
+	lastID  int
+	now     time.Time
+	hand    string // whose hand edits
+	earlier []Item // see Earlier
+	order   Order
+	notes   []string
 	// What the change set besides items; nil for what it did not.
 	title             *string
 	archived, deleted *bool
+	replacedBy        string // with archived
 }
 
 // NewDraft returns a draft of the revision after before, which is not modified.
 // now is the time of the change.
 func NewDraft(before Snapshot, now time.Time) *Draft {
-	return &Draft{before: before, items: slices.Clone(before.Items), lastID: before.LastID, now: now.UTC()}
+	return &Draft{before: before, items: slices.Clone(before.Items), lastID: before.LastID, order: before.Order, now: now.UTC()}
 }
 
 // rebase turns a draft of an earlier revision into one of newest: it merges the
 // edits with what others changed since; see merge3.
 func (d *Draft) rebase(newest Snapshot) {
 	base := d.before
-	d.before, d.lastID = newest, newest.LastID
+	d.before, d.lastID, d.order = newest, newest.LastID, newest.Order
 	d.items = merge3(base.Items, newest.Items, d.items, func() string {
 		d.lastID++
 		return strconv.Itoa(d.lastID)
@@ -47,7 +51,8 @@ func (d *Draft) keepBlocks(saw Snapshot) {
 		stored, ok := d.before.Item(item.ID)
 		seen, _ := saw.Item(item.ID)
 		if ok && stored.Status == Blocked && seen.Status != Blocked && item.Status != Blocked && !item.Status.Settled() {
-			d.items[i].Status, d.items[i].Reason, d.items[i].Started, d.items[i].Ended = Blocked, stored.Reason, stored.Started, stored.Ended
+			d.items[i].Status, d.items[i].Reason, d.items[i].BegunBy = Blocked, stored.Reason, stored.BegunBy
+			d.items[i].Started, d.items[i].Ended, d.items[i].ByPerson = stored.Started, stored.Ended, stored.ByPerson
 		}
 	}
 }
@@ -62,7 +67,7 @@ func (d *Draft) Items() []Item { return d.items }
 // aside, or whether the list got another title or was put away or brought back.
 func (d *Draft) Changed() bool {
 	b := d.before
-	return !sameItems(b.Items, d.items) || or(d.title, b.GivenTitle) != b.GivenTitle ||
+	return !equalItems(b.Items, d.items) || d.order != b.Order || or(d.title, b.GivenTitle) != b.GivenTitle ||
 		or(d.archived, b.Archived) != b.Archived || or(d.deleted, b.Deleted) != b.Deleted
 }
 
@@ -77,8 +82,25 @@ func or[T any](set *T, before T) T {
 // Rename gives the list a title; see [Snapshot.GivenTitle].
 func (d *Draft) Rename(title string) { d.title = &title }
 
+// Earlier returns the items of the list that the conversation held until now, where the
+// draft is of the next one.
+func (d *Draft) Earlier() []Item { return d.earlier }
+
+// Hand returns whose hand edits: that of the conversation whose agent makes the call,
+// [PersonsHand], or empty for none.
+func (d *Draft) Hand() string { return d.hand }
+
 // Archive puts the list away, or brings it back; see [Snapshot.Archived].
 func (d *Draft) Archive(away bool) { d.archived = &away }
+
+// staysAway keeps a list put away that its conversation left for another, although an
+// item of it changes.
+func (d *Draft) staysAway() {
+	if d.before.ReplacedBy != "" {
+		d.Archive(true)
+		d.replacedBy = d.before.ReplacedBy
+	}
+}
 
 // Delete deletes the list, or brings it back; see [Snapshot.Deleted].
 func (d *Draft) Delete(away bool) { d.deleted = &away }
@@ -120,7 +142,7 @@ func (d *Draft) SetStatus(id string, status Status) bool {
 	if i < 0 {
 		return false
 	}
-	d.items[i].setStatus(status, d.now)
+	d.items[i].setStatus(status, d.hand, d.now)
 	return true
 }
 
@@ -211,8 +233,24 @@ func (d *Draft) Move(id string, to int) bool {
 }
 
 // Restore replaces the items with those of an earlier revision, ids included.
-// Ids that were used since then are still not used again.
-func (d *Draft) Restore(items []Item) { d.items = slices.Clone(items) }
+// Ids that were used since then are still not used again. Items that it puts in
+// progress are begun by the hand that restores.
+func (d *Draft) Restore(items []Item) {
+	before := d.items
+	d.items = slices.Clone(items)
+	for i, item := range d.items {
+		now, stays := Snapshot{Items: before}.Item(item.ID)
+		switch {
+		case stays && item.Status == now.Status:
+			d.items[i].BegunBy, d.items[i].ByPerson = now.BegunBy, now.ByPerson
+		case item.Status == InProgress:
+			d.items[i].BegunBy = d.hand
+		}
+		if stays {
+			d.items[i].Hand = now.Hand
+		}
+	}
+}
 
 // applyLine returns the stored item with a line applied, or a new item when
 // stored is nil. A field that the line has just as the view shows it stays as
@@ -224,7 +262,7 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 	}
 	item := *stored
 	shown, _ := view.Show(item)
-	if line.Text != shown.Text && line.Text != item.Text {
+	if line.Text != shown.Text && line.Text != item.Text && !slices.Contains(shortened(item.Text), line.Text) {
 		if !view.Active && Fold(line.Text) != Fold(item.Text) {
 			item.Active = "" // it described the old text
 		}
@@ -234,7 +272,7 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 		item.Active = line.Active
 	}
 	if line.Status != shown.Status {
-		item.setStatus(status, d.now)
+		item.setStatus(status, d.hand, d.now)
 	}
 	return item
 }
@@ -242,7 +280,7 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 func (d *Draft) newItem(line Line, status Status) Item {
 	d.lastID++
 	item := Item{ID: strconv.Itoa(d.lastID), Text: line.Text, Active: line.Active, Status: Pending, Created: d.now}
-	item.setStatus(status, d.now)
+	item.setStatus(status, d.hand, d.now)
 	return item
 }
 
@@ -284,10 +322,14 @@ func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	next.Report = Report{}
 	next.GivenTitle = or(d.title, next.GivenTitle)
 	next.Deleted = or(d.deleted, next.Deleted)
-	next.Archived = or(d.archived, next.Archived && sameItems(d.before.Items, d.items))
+	next.Archived = or(d.archived, next.Archived && equalItems(d.before.Items, d.items))
+	if next.ReplacedBy = d.replacedBy; next.Archived && d.archived == nil {
+		next.ReplacedBy = d.before.ReplacedBy
+	}
+	next.Order = d.order
 	next.Seq = 0
 	if next.Items == nil {
 		next.Items = []Item{}
 	}
-	return next
+	return next.Entitled()
 }

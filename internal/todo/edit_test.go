@@ -77,7 +77,7 @@ func TestEdit(t *testing.T) {
 		{todo.Edit{}, todo.Edit{Do: todo.EditRemove, Item: "2"}, "A: p:A p:C p:D"},
 		{todo.Edit{}, todo.Edit{Do: todo.EditMove, Item: "3", To: -7}, "A: p:C p:D p:A p:B"},
 		{todo.Edit{}, todo.Edit{Do: todo.EditItems, Lines: []todo.Line{{ID: "2", Text: "X", Status: "failed"}, {Text: "A", Status: "pending"}, {Text: "Y", Status: "blocked"}}}, "A: f:X p:D p:A b:Y"},
-		{todo.Edit{}, todo.Edit{Do: todo.EditItems, Lines: []todo.Line{}}, "A: p:D"},
+		{todo.Edit{}, todo.Edit{Do: todo.EditItems, Lines: []todo.Line{}}, "D: p:D"},
 		{todo.Edit{}, todo.Edit{Do: todo.EditRestore, Revision: 1}, "A: p:A p:B"},
 		{todo.Edit{Do: todo.EditAdd, Text: "X", Seen: 2}, todo.Edit{Do: todo.EditUndo, From: 3, Seen: 4}, "A: p:A p:B p:C p:D"},
 		{todo.Edit{Do: todo.EditRename, Text: "T"}, todo.Edit{Do: todo.EditUndo, From: 3, Seen: 4}, "A: p:A p:B p:C p:D"},

@@ -2,7 +2,6 @@ package todo
 
 import (
 	"errors"
-	"fmt"
 )
 
 var (
@@ -14,6 +13,9 @@ var (
 	ErrUnknownOutcome = errors.New("outcome unknown, safe to repeat")
 	// ErrOperationReused: the operation id was used for another write.
 	ErrOperationReused = errors.New("operation id already used for a different write")
+	// ErrOtherSchema: the store was written by an earlier program, of before the first
+	// release.
+	ErrOtherSchema = errors.New("store has another schema")
 	// ErrTooNew: the store was written by a newer version of this program.
 	ErrTooNew = errors.New("store was written by a newer version")
 	// ErrCorrupt: the store's content cannot be read.
@@ -46,20 +48,13 @@ func (e *FullError) Error() string { return e.Err.Error() + ": " + e.Detail }
 
 func (e *FullError) Unwrap() error { return e.Err }
 
-// ConflictError refuses a save that is based on an outdated revision: another
-// writer saved the list first.
-type ConflictError struct {
-	// Current is the newest snapshot of the list, or when a list was to begin, of
-	// the list that its conversation holds by then; zero when it holds none.
-	Current Snapshot
-	// Outdated is true if nobody else need have written the list: the save's [Basis]
-	// was not the newest any more.
-	Outdated bool
-}
-
-// Error returns the list's id and its current revision.
-func (e *ConflictError) Error() string {
-	return fmt.Sprintf("list %s is at revision %d", e.Current.List.ID, e.Current.Revision)
+// IsRefusal reports whether an error says that a write was refused, by the rules for
+// lists or for want of room: then nothing was stored, now or by an earlier try of it.
+func IsRefusal(err error) bool {
+	var input *InputError
+	return errors.As(err, &input) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrOperationReused) ||
+		errors.Is(err, ErrTooManyLists) || errors.Is(err, ErrStoreFull) || errors.Is(err, ErrMirrored) ||
+		errors.Is(err, ErrItemGone) || errors.Is(err, ErrReadOnly)
 }
 
 // Problem is one thing wrong with a change, worded so that a model can correct

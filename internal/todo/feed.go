@@ -10,8 +10,8 @@ import (
 // how long a lost hint can delay a change (BAD-INPUT 56: 5 s).
 const pollInterval = 4 * time.Second
 
-// feed delivers snapshots to all watchers of a board, and other processes' calls
-// to all followers of calls. It delivers only what it has read from the store, and
+// feed delivers snapshots to all watchers of a board, and the calls by which other
+// processes saved them to all followers of calls. It delivers only what it has read from the store, and
 // reads only while there is a receiver.
 type feed struct {
 	store Store
@@ -25,7 +25,7 @@ type feed struct {
 }
 
 func newFeed(store Store, process string) *feed {
-	return &feed{store: store, watchers: make(map[*Watcher]struct{}), calls: newCallHub(store, process)}
+	return &feed{store: store, watchers: make(map[*Watcher]struct{}), calls: newCallHub(process)}
 }
 
 func (f *feed) addWatcher(want func(Snapshot) bool) *Watcher {
@@ -150,7 +150,6 @@ func (f *feed) run(ctx context.Context, from int64) {
 			return
 		}
 		from = f.pull(ctx, from)
-		f.calls.pullAnnounced(ctx)
 	}
 }
 

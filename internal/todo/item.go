@@ -48,6 +48,13 @@ type Item struct {
 	// empty when it did not.
 	Owner    string `json:"owner,omitempty"`
 	WaitsFor string `json:"waits_for,omitempty"`
+	// BegunBy is the hand that last put the item in progress: a conversation's, see
+	// [Draft.Hand], or [PersonsHand]; empty when none did.
+	BegunBy string `json:"begun_by,omitempty"`
+	// ByPerson is true when a person set the status.
+	ByPerson bool `json:"by_person,omitempty"`
+	// Hand is what a person made of the text.
+	Hand Hand `json:"hand,omitzero"`
 
 	// Created, Started and Ended are UTC; zero when that has not happened.
 	// Started is the first start; Ended is set while the status is settled.
@@ -74,18 +81,29 @@ func (i Item) Title() string {
 	return i.Text
 }
 
-// same reports whether two items are equal, times aside.
+// equal reports whether two items are equal in all that is stored, times aside.
+func (i Item) equal(o Item) bool {
+	return i.same(o) && i.BegunBy == o.BegunBy && i.ByPerson == o.ByPerson && i.Hand == o.Hand
+}
+
+// same reports whether two items are equal in all that agents and people are shown,
+// times aside.
 func (i Item) same(o Item) bool {
 	return i.ID == o.ID && i.Text == o.Text && i.Active == o.Active && i.Status == o.Status && i.Reason == o.Reason &&
 		i.Priority == o.Priority && i.DueDate == o.DueDate && i.Owner == o.Owner && i.WaitsFor == o.WaitsFor
 }
 
-// setStatus sets the status, and Reason, Started and Ended to match it.
-func (i *Item) setStatus(s Status, now time.Time) {
+// setStatus sets the status, and Reason, Started and Ended to match it; hand is whose
+// hand does.
+func (i *Item) setStatus(s Status, hand string, now time.Time) {
 	if i.Status == s {
 		return
 	}
 	i.Status = s
+	i.ByPerson = hand == PersonsHand
+	if s == InProgress {
+		i.BegunBy = hand
+	}
 	if s != Blocked {
 		i.Reason = ""
 	}

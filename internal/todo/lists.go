@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 )
 
 // Lists are a board's lists as one principal sees them. No method finds a list
@@ -111,37 +112,65 @@ func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq
 // Held reads the list that a target means. It returns [ErrNotFound] when
 // there is none.
 func (l Lists) Held(ctx context.Context, t Target) (Snapshot, error) {
-	h, err := l.held(ctx, t)
-	return h.list, err
+	c, err := l.choose(ctx, &t)
+	return c.list, err
 }
 
-func (l Lists) held(ctx context.Context, t Target) (held, error) {
+// choose finds the list that a target means, and completes the target.
+func (l Lists) choose(ctx context.Context, t *Target) (choice, error) {
 	t.principal, t.Conversation = l.principalOrServer(), t.Conversation.bounded()
-	h, err := l.board.find(ctx, l.principal, t)
-	if err == nil && h.list.Revision == 0 {
+	f := &finder{Board: l.board, read: l.board.store, all: l.principal == nil, target: *t}
+	c, err := f.find(ctx)
+	if err == nil && c.list.Revision == 0 {
 		err = ErrNotFound
 	}
-	return h, err
+	return c, err
 }
 
 // Show reads the list that a target means, to show it to the conversation's
-// agent: what others changed up to now is not reported to it again. It returns
-// [ErrNotFound] when there is none.
+// agent: what others changed up to now is not reported to it again, unless that
+// cannot be stored. It returns [ErrNotFound] when there is none.
 func (l Lists) Show(ctx context.Context, t Target) (Snapshot, error) {
-	h, err := l.held(ctx, t)
-	if err == nil && !l.readOnly {
-		l.board.showed(ctx, l.principalOrServer(), boundedKey(t.Conversation.Key), h)
+	c, err := l.choose(ctx, &t)
+	if err == nil && !l.readOnly && t.Conversation.Key != "" && c.seen < c.list.Revision {
+		_ = l.setCursors(ctx, Cursor{Key: Key{t.principal, t.Conversation.Key}, List: c.list.List.ID, Seen: c.list.Revision})
 	}
-	return h.list, err
+	return c.list, err
 }
 
-// Look notes that a person looked at a list, for [Keep.Abandoned]. It is stored
-// with the next write.
-func (l Lists) Look(s Snapshot) {
-	if l.readOnly {
+// setCursors stores cursors of one conversation.
+func (l Lists) setCursors(ctx context.Context, cursors ...Cursor) error {
+	if len(cursors) == 0 {
+		return nil
+	}
+	err := l.board.store.Update(ctx, cursors[0].Key, func(tx Tx) error {
+		for _, c := range cursors {
+			if err := tx.SetCursor(ctx, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("save what the conversation knows: %w", err)
+	}
+	return nil
+}
+
+// personKey is whose cursors say that a person looked at a list.
+const personKey = "person"
+
+// Look notes that a person looked at a list, for [Keep.Abandoned], which asks for
+// lists of one revision alone. A failure is ignored.
+func (l Lists) Look(ctx context.Context, s Snapshot) {
+	if l.readOnly || s.Revision != 1 {
 		return
 	}
-	l.board.sight.note(s.List.Principal, "person", s.List.ID, s.Revision)
+	key := Key{s.List.Principal, personKey}
+	on, err := l.board.store.CursorsOn(ctx, key.Principal, s.List.ID)
+	if err == nil && !slices.ContainsFunc(on, func(c Cursor) bool { return c.Key == key }) {
+		_ = l.setCursors(ctx, Cursor{Key: key, List: s.List.ID, Seen: s.Revision})
+	}
 }
 
 // Hold makes a conversation hold a list, of which its agent was shown this
@@ -150,13 +179,14 @@ func (l Lists) Hold(ctx context.Context, c Conversation, s Snapshot) error {
 	if l.readOnly {
 		return ErrReadOnly
 	}
+	l.board.attend(c)
 	w := Write{Target: Target{Conversation: c.bounded(), principal: l.principalOrServer()}}
-	return l.board.bind(ctx, l.board.bindings(w, held{}, s))
+	return l.setCursors(ctx, l.board.cursors(w, s, true)...)
 }
 
-// Holders reads the bindings of the conversations that hold a list now.
-func (l Lists) Holders(ctx context.Context, s Snapshot) ([]Binding, error) {
-	return l.board.store.Holders(ctx, s.List.Principal, s.List.ID)
+// CursorsOn reads the cursors of all conversations and names on a list.
+func (l Lists) CursorsOn(ctx context.Context, s Snapshot) ([]Cursor, error) {
+	return l.board.store.CursorsOn(ctx, s.List.Principal, s.List.ID)
 }
 
 // Apply applies a write and returns when its revision is durable. It returns
@@ -171,7 +201,7 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	w.Writer.User = cmp.Or(l.user, w.Writer.User)
 	w.principal, w.Conversation = l.principalOrServer(), w.Conversation.bounded()
 	w.Begin.ParentConversation = boundedKey(w.Begin.ParentConversation)
-	return l.board.apply(ctx, l.principal, w)
+	return l.board.apply(ctx, l.principal == nil, w)
 }
 
 // Archive puts a list away, or brings it back; see [Snapshot.Archived].

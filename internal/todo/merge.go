@@ -12,8 +12,8 @@ import "slices"
 //   - An item that mine removed but theirs changed stays.
 //
 // Items of mine that are not in base are new, unless theirs added one with the
-// same folded text. The order is that of mine; an item placed only by theirs
-// follows the item it follows there. next returns the ids of new items.
+// same folded text. The order is that of mine, or where only theirs changed it that
+// of theirs; an item placed only by theirs follows the item it follows there. next returns the ids of new items.
 func merge3(base, theirs, mine []Item, next func() string) []Item {
 	m := merger{base: byID(base), theirs: byID(theirs), next: next}
 	added := m.addedByText(theirs)
@@ -39,6 +39,9 @@ func merge3(base, theirs, mine []Item, next func() string) []Item {
 		if placed[item.ID] {
 			last = item.ID
 		}
+	}
+	if inSameOrder(base, mine) && !inSameOrder(base, theirs) {
+		out = inOrderOf(theirs, out)
 	}
 	return out
 }
@@ -108,9 +111,12 @@ func mergeFields(base, theirs, mine Item) Item {
 	if mine.WaitsFor != base.WaitsFor {
 		out.WaitsFor = mine.WaitsFor
 	}
+	if mine.Hand != base.Hand {
+		out.Hand = mine.Hand
+	}
 	settledByTheirs := theirs.Status.Settled() && theirs.Status != base.Status
 	if mine.Status != base.Status && !settledByTheirs {
-		out.Status, out.Reason, out.Started, out.Ended = mine.Status, mine.Reason, mine.Started, mine.Ended
+		out.Status, out.Reason, out.Started, out.Ended, out.BegunBy, out.ByPerson = mine.Status, mine.Reason, mine.Started, mine.Ended, mine.BegunBy, mine.ByPerson
 	}
 	return out
 }

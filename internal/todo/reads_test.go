@@ -9,26 +9,35 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// countingStore counts the snapshots that are read from it.
+// countingStore counts the snapshots that are read in its transactions.
 type countingStore struct {
 	todo.Store
 	reads int
 }
 
-func (s *countingStore) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	s.reads++
-	return s.Store.Load(ctx, list, revision)
+func (s *countingStore) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+	return s.Store.Update(ctx, key, func(tx todo.Tx) error { return change(countingTx{tx, &s.reads}) })
 }
 
-func (s *countingStore) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	found, err := s.Store.History(ctx, list, after, limit)
-	s.reads += len(found)
+type countingTx struct {
+	todo.Tx
+	reads *int
+}
+
+func (tx countingTx) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	*tx.reads++
+	return tx.Tx.Load(ctx, list, revision)
+}
+
+func (tx countingTx) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
+	found, err := tx.Tx.History(ctx, list, after, limit)
+	*tx.reads += len(found)
 	return found, err
 }
 
-func (s *countingStore) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
-	s.reads++
-	return s.Store.LastBy(ctx, list, person, upTo)
+func (tx countingTx) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
+	*tx.reads++
+	return tx.Tx.LastBy(ctx, list, person, upTo)
 }
 
 // BAD-INPUT 70: however often a person edited a list, the agent's next write
@@ -69,59 +78,47 @@ func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 	}
 }
 
-// waitingStore lets the saves of one list wait, after they were made or before.
-type waitingStore struct {
+// updateCounter counts the updates of a store.
+type updateCounter struct {
 	todo.Store
-	list   string
-	saving chan struct{} // receives a value when such a save waits
-	let    chan struct{} // closed to let it go on
+	updates int
 }
 
-func (s *waitingStore) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
-	if next.List.ID == s.list {
-		s.saving <- struct{}{}
-		<-s.let
+func (c *updateCounter) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+	c.updates++
+	return c.Store.Update(ctx, key, change)
+}
+
+// What an agent read at one board counts for its next write at another: it is told of
+// nothing that it has read, and what it then leaves out is gone. A read that shows it
+// nothing new stores nothing.
+func TestWhatWasReadIsStored(t *testing.T) {
+	store := &updateCounter{Store: memory.New()}
+	one, other := todo.NewBoard(store), todo.NewBoard(store)
+	defer one.Close()
+	defer other.Close()
+	first, err := one.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return s.Store.Save(ctx, next, bindings...)
-}
-
-// What an agent has read counts for its next write also while another
-// conversation's write is storing that: what it then leaves out is gone.
-func TestReadWhileItIsStored(t *testing.T) {
-	store := &waitingStore{Store: memory.New(), saving: make(chan struct{}), let: make(chan struct{})}
-	b := todo.NewBoard(store)
-	defer b.Close()
-	lists := b.As("")
-	apply := func(w todo.Write) todo.Snapshot {
-		t.Helper()
-		out, err := lists.Apply(t.Context(), w)
-		if err != nil {
-			t.Error(err)
+	person := todo.Write{Target: todo.Target{List: first.After.List.ID}, Writer: todo.Writer{Person: true}, Change: add("by a person")}
+	if _, err := one.As("").Apply(t.Context(), person); err != nil {
+		t.Fatal(err)
+	}
+	store.updates = 0
+	for range 3 {
+		if shown, err := one.As("").Show(t.Context(), target("a")); err != nil || len(shown.Items) != 2 {
+			t.Fatalf("shown %v, %v", shown.Items, err)
 		}
-		return out.After
 	}
-	list := apply(todo.Write{Target: target("a"), Change: add("A")}).List.ID
-	other := apply(todo.Write{Target: target("c"), Change: add("other")}).List.ID
-	shared := target("b")
-	shared.List = list
-	apply(todo.Write{Target: shared, Change: add("B")})
-	if got, err := lists.Show(t.Context(), target("a")); err != nil || len(got.Items) != 2 {
-		t.Fatalf("%+v, %v", got, err)
+	if store.updates != 1 {
+		t.Errorf("%d times stored, want once", store.updates)
 	}
-	store.list = other
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		apply(todo.Write{Target: target("c"), Change: add("more")}) // takes what a has read with it
-	}()
-	<-store.saving
 	lines := []todo.Line{{Text: "A", Active: "A", Status: "pending"}}
 	whole := target("a")
 	whole.Lines = lines
-	after := apply(todo.Write{Target: whole, Change: func(d *todo.Draft) error { d.Replace(plain, lines); return nil }})
-	if len(after.Items) != 1 {
-		t.Errorf("the item that the agent had read and left out is there: %+v", after.Items)
+	out, err := other.As("").Apply(t.Context(), todo.Write{Target: whole, Change: func(d *todo.Draft) error { d.Replace(plain, lines); return nil }})
+	if err != nil || len(out.Unseen) > 0 || len(out.After.Items) != 1 {
+		t.Errorf("told of %v, %v, %v", out.Unseen, out.After.Items, err)
 	}
-	close(store.let)
-	<-done
 }

@@ -1,9 +1,6 @@
 package todo
 
 import (
-	"cmp"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -18,7 +15,7 @@ type List struct {
 	Principal string `json:"principal,omitempty"`
 	// Conversation is the key of the conversation that began the list; empty when
 	// it began otherwise, as by an import. Which conversations hold the list is
-	// said by their bindings.
+	// said by their cursors.
 	Conversation string `json:"conversation,omitempty"`
 	// Client is the client that began the list, as it names itself.
 	Client string `json:"client,omitempty"`
@@ -40,31 +37,12 @@ type List struct {
 	// tool of its host's own. Only a write that would begin such a list changes its
 	// items, see [ErrMirrored].
 	Mirrored bool `json:"mirrored,omitempty"`
-	// First is the text of the first item that was open when the list began; it
-	// is the title of a list without a name.
-	First   string    `json:"first,omitempty"`
+	// Previous is the id of the list that the conversation held before it began this
+	// one; empty when it held none, or when it is not certain that it is the same chat.
+	Previous string `json:"previous,omitempty"`
+	// Chat is the host's own id of the chat that began the list, as far as known.
+	Chat    string    `json:"chat,omitempty"`
 	Created time.Time `json:"created"`
-}
-
-// UnmarshalJSON decodes a list, also in the form of versions in which a list
-// belonged to a scope.
-func (l *List) UnmarshalJSON(data []byte) error {
-	type plain List
-	var old struct {
-		*plain
-		Scope struct {
-			Principal    string `json:"principal"`
-			Conversation string `json:"conversation"`
-		} `json:"scope"`
-	}
-	*l = List{}
-	old.plain = (*plain)(l)
-	if err := json.Unmarshal(data, &old); err != nil {
-		return fmt.Errorf("decode list: %w", err)
-	}
-	l.Principal = cmp.Or(l.Principal, old.Scope.Principal)
-	l.Conversation = cmp.Or(l.Conversation, old.Scope.Conversation)
-	return nil
 }
 
 // Writer is who made a revision.
@@ -110,13 +88,23 @@ type Snapshot struct {
 	// GivenTitle is the title that a person, a host or an agent gave the list;
 	// empty for none. See [Snapshot.Title].
 	GivenTitle string `json:"title,omitempty"`
+	// First is the text of an item as it was when the title came from it, and FirstID
+	// the item's id: the first open item as the list began, or as the one before left
+	// the list. See [Snapshot.Title].
+	First   string `json:"first,omitempty"`
+	FirstID string `json:"first_id,omitempty"`
+	// Order is what a person made of the order of the items.
+	Order Order `json:"order,omitzero"`
 	// Deleted is true when a person deleted the list: then no conversation holds
 	// it, nothing finds it, and after [TrashAge] the store forgets it.
 	Deleted bool `json:"deleted,omitempty"`
 	// Archived is true when the list was put away, so that front ends do not show
 	// it by default. A later change of its items brings it back.
-	Archived bool   `json:"archived,omitempty"`
-	Writer   Writer `json:"writer,omitzero"`
+	Archived bool `json:"archived,omitempty"`
+	// ReplacedBy is the id of the list that its conversation began instead, which put
+	// this one away; empty otherwise.
+	ReplacedBy string `json:"replaced_by,omitempty"`
+	Writer     Writer `json:"writer,omitzero"`
 	// Operation is the write that made this revision.
 	Operation Operation `json:"operation,omitzero"`
 	// Report is what the answer to that write said beyond the list, kept for
@@ -134,6 +122,9 @@ func (s Snapshot) Clone() Snapshot {
 	s.Report.Dropped = slices.Clone(s.Report.Dropped)
 	s.Report.Unseen = slices.Clone(s.Report.Unseen)
 	s.Report.Notes = slices.Clone(s.Report.Notes)
+	s.Report.Kept = slices.Clone(s.Report.Kept)
+	s.Report.Ordered = slices.Clone(s.Report.Ordered)
+	s.Report.PutAway.Open = slices.Clone(s.Report.PutAway.Open)
 	return s
 }
 
@@ -149,8 +140,10 @@ func (s Snapshot) index(id string) int {
 	return slices.IndexFunc(s.Items, func(i Item) bool { return i.ID == id })
 }
 
-// sameItems reports whether two slices have equal items in the same order,
+// equalItems reports whether two slices have equal items in the same order,
 // times aside.
-func sameItems(a, b []Item) bool {
-	return slices.EqualFunc(a, b, Item.same)
-}
+func equalItems(a, b []Item) bool { return slices.EqualFunc(a, b, Item.equal) }
+
+// sameItems reports whether two slices have items in the same order that people and
+// agents see as the same.
+func sameItems(a, b []Item) bool { return slices.EqualFunc(a, b, Item.same) }

@@ -20,6 +20,8 @@ const (
 	Waiting State = "waiting"
 	// LeftOpen: items are open and no agent is there.
 	LeftOpen State = "left open"
+	// Away: items are open, and the list was put away.
+	Away State = "archived"
 	// Finished: all items are settled.
 	Finished State = "finished"
 )
@@ -28,7 +30,7 @@ const (
 const IdleAfter = 10 * time.Minute
 
 // Rests reports whether no agent works on a list in this state.
-func (s State) Rests() bool { return s == LeftOpen || s == Finished }
+func (s State) Rests() bool { return s == LeftOpen || s == Away || s == Finished }
 
 // States returns the states of lists, by id.
 func (l Lists) States(ctx context.Context, lists ...Snapshot) (map[string]State, error) {
@@ -61,6 +63,8 @@ func (s Snapshot) State(there bool, now time.Time) State {
 	switch {
 	case s.Settled(), len(s.Items) == 0 && (!there || rests):
 		return Finished
+	case s.Archived:
+		return Away
 	case !there:
 		return LeftOpen
 	case !current && slices.ContainsFunc(s.Items, func(i Item) bool { return i.Status == Blocked }):

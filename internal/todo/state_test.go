@@ -39,7 +39,7 @@ func TestStates(t *testing.T) {
 	expect(empty, todo.Working)
 	d.now = d.now.Add(todo.IdleAfter)
 	expect(empty, todo.Finished)
-	imported, err := d.store.Save(context.Background(), todo.Snapshot{List: todo.List{ID: "imported"}, Revision: 1,
+	imported, err := d.save(todo.Snapshot{List: todo.List{ID: "imported"}, Revision: 1,
 		Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}})
 	checkErr(t, err)
 	expect(imported, todo.LeftOpen)
@@ -73,7 +73,7 @@ func TestPersonIsNoSignOfWork(t *testing.T) {
 	expect("an undo", todo.Idle)
 	_, err = a.lists().Archive(ctx, id, true, person())
 	checkErr(t, err)
-	expect("the archive", todo.LeftOpen)
+	expect("the archive", todo.Away)
 	_, err = a.lists().Archive(ctx, id, false, person())
 	checkErr(t, err)
 	expect("the way back", todo.Idle)

@@ -6,35 +6,28 @@ import (
 	"fmt"
 )
 
-// Unseen returns what people changed in a list since its agent last saw it; nil
-// when the agent wrote last, since the answer to its write told it everything.
+// Unseen returns what people changed in a list since its agents last saw it; nil
+// when an agent wrote last, since the answer to its write told it everything.
 func (l Lists) Unseen(ctx context.Context, s Snapshot) ([]Difference, error) {
 	saw, err := l.Saw(ctx, s)
 	return Diff(saw, s), err
 }
 
-// Saw returns the revision of a list up to s that its agent last saw; s where no
-// agent ever saw or wrote one.
+// Saw returns the revision of a list up to s that any of its agents last saw; s where
+// no agent ever saw or wrote one.
 func (l Lists) Saw(ctx context.Context, s Snapshot) (Snapshot, error) {
 	if !s.Writer.Person {
 		return s, nil
 	}
-	holders, err := l.Holders(ctx, s)
+	on, err := l.CursorsOn(ctx, s)
 	if err != nil {
-		return s, fmt.Errorf("find who holds the list: %w", err)
+		return s, fmt.Errorf("find what agents have seen: %w", err)
 	}
-	seen := int64(0)
-	for _, h := range holders {
-		seen = max(seen, h.Seen)
-	}
-	base, err := l.board.lastAgentRevision(ctx, s)
-	if err == nil && seen > base.Revision {
-		base, err = l.board.kept(ctx, s, seen)
-	}
-	if err != nil || base.Revision == 0 {
+	saw, err := (&finder{Board: l.board, read: l.board.store}).shownToAgents(ctx, s, on)
+	if err != nil || saw.Revision == 0 {
 		return s, err
 	}
-	return base, nil
+	return saw, nil
 }
 
 // Written returns the number of the newest revision up to s that no person wrote;

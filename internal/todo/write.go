@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -12,8 +14,8 @@ import (
 type Write struct {
 	Target
 	// Begin describes the list if this write begins one. The board sets its ID,
-	// Principal, Conversation, Client, Name, Workspace, Agent and Created, and
-	// First if it is empty.
+	// Principal, Conversation, Client, Name, Workspace, Agent, Previous, Chat and
+	// Created.
 	Begin List
 	// Writer is who writes. The board sets its Process.
 	Writer Writer
@@ -33,15 +35,34 @@ type Report struct {
 	// Dropped are the items that were open and are no longer on the list.
 	Dropped []Item `json:"dropped,omitempty"`
 	// Unseen is what others changed since the writing agent last saw the list;
-	// the write was merged with these changes.
-	Unseen []Difference `json:"unseen,omitempty"`
+	// the write was merged with these changes. Titled is the title that a person gave
+	// the list since then, and Ordered are the texts of the items if their order
+	// changed.
+	Unseen  []Difference `json:"unseen,omitempty"`
+	Titled  string       `json:"titled,omitempty"`
+	Ordered []string     `json:"ordered,omitempty"`
 	// By is who made the changes in Unseen.
 	By Others `json:"by,omitempty"`
+	// Kept is what the agent sent as it was before a person changed it, of which it
+	// had been told, and what stays therefore: items with another text (Before has the
+	// agent's), and with [Moved] the order, which is in Ordered.
+	Kept []Difference `json:"kept,omitempty"`
 	// Elsewhere is the id of the list when it is not the one that the conversation
-	// held: the call changed an item that only an earlier list of it has.
+	// holds: the call changed an item that only an earlier list of it has.
 	Elsewhere string `json:"elsewhere,omitempty"`
+	// Continues is the title of the list if it is one of an earlier chat, which the
+	// conversation goes on with from this call on.
+	Continues string `json:"continues,omitempty"`
+	// PutAway is the list that the write put away.
+	PutAway PutAway `json:"put_away,omitzero"`
 	// Notes are the sentences that the change added, see [Draft.Note].
 	Notes []string `json:"notes,omitempty"`
+}
+
+// PutAway is a list that was put away because its conversation began another plan.
+type PutAway struct {
+	Title string `json:"title,omitempty"`
+	Open  []Item `json:"open,omitempty"`
 }
 
 // Others is who changed a list besides the agent that writes it.
@@ -67,358 +88,389 @@ type Outcome struct {
 	Report
 }
 
-// apply applies a write as a principal; nil is every principal.
-func (b *Board) apply(ctx context.Context, principal *string, w Write) (Outcome, error) {
-	release, err := b.turns.take(ctx, cmp.Or(w.Conversation.Holder(), w.List))
-	if err != nil {
-		return Outcome{}, err
+// apply applies a write; all is true for the lists of every principal.
+func (b *Board) apply(ctx context.Context, all bool, w Write) (Outcome, error) {
+	if out, ok, err := b.answers.get(ctx, b.store, w.Operation); ok || err != nil {
+		return out, err
 	}
-	defer release()
 	if w.Operation.ID == "" {
 		w.Operation.ID = NewID()
 	}
 	w.Writer.Process = b.process
-	out, err := b.applyInTurn(ctx, principal, w)
-	if err == nil {
-		b.feed.calls.deliverOwn(out)
+	b.attend(w.Conversation)
+	key := Key{w.principal, cmp.Or(w.Conversation.Holder(), w.List)}
+	var out Outcome
+	run := func(mayBeRepeat bool) error {
+		return b.store.Update(ctx, key, func(tx Tx) (err error) {
+			out, err = transaction{Board: b, tx: tx, all: all}.write(ctx, w, mayBeRepeat)
+			return err
+		})
 	}
-	if err == nil && out.Changed && out.After.Settled() {
-		b.archiveSubLists(ctx, out.After.List)
+	err := run(w.Operation.repeatable())
+	if errors.Is(err, ErrUnknownOutcome) && ctx.Err() == nil {
+		first := err
+		if err = run(true); err != nil && !IsRefusal(err) {
+			err = fmt.Errorf("%w; repeated: %w", first, err)
+		}
 	}
-	return out, err
-}
-
-// archiveSubLists archives the lists of the sub-agents that worked for a list.
-// One that cannot be archived now stays on the board.
-func (b *Board) archiveSubLists(ctx context.Context, main List) {
-	subs, err := b.store.Find(ctx, Query{Principal: &main.Principal, Parent: main.ID})
 	if err != nil {
-		return
+		return Outcome{}, fmt.Errorf("write list: %w", err)
 	}
-	for _, sub := range subs {
-		if !sub.Archived {
-			_, _ = b.As(main.Principal).Archive(ctx, sub.List.ID, true, sub.Writer)
-		}
+	if !out.Changed && !out.Repeated && w.Operation.repeatable() {
+		b.answers.put(w.Operation, out)
 	}
+	b.feed.calls.deliverOwn(out)
+	return out, nil
 }
 
-// applyInTurn returns the outcome of an operation that was applied before, or
-// applies the write: first to what the store has in memory, then to what is stored,
-// again after each conflict with another process.
-func (b *Board) applyInTurn(ctx context.Context, principal *string, w Write) (Outcome, error) {
-	if out, ok := b.unchanged.get(w.Operation); ok {
-		return out, nil
+// transaction is one try of a write, in a transaction of the store.
+type transaction struct {
+	*Board
+	tx  Tx
+	all bool
+}
+
+// write applies a write, or returns the outcome of its operation if that was applied
+// before.
+func (t transaction) write(ctx context.Context, w Write, mayBeRepeat bool) (Outcome, error) {
+	if mayBeRepeat {
+		if out, ok, err := t.repeated(ctx, w); ok || err != nil {
+			return out, err
+		}
 	}
-	var conflicts conflicts
-	for from := WithBasis(ctx, &Basis{}); ; from = ctx {
-		out, err := b.try(from, principal, w)
-		var conflict *ConflictError
-		switch isConflict := errors.As(err, &conflict); {
-		case unproven(from, w) && mayTryAgain(ctx, out, err):
-			if !w.Operation.repeatable() {
-				continue
-			}
-			if out, ok, err := b.repeated(ctx, principal, w); ok || err != nil {
-				return out, err
-			}
-			continue
-		case isConflict:
-			if err = conflicts.wait(ctx, conflict, err); err == nil {
-				continue
-			}
-		}
-		if errors.Is(err, errUnproven) {
-			err = ctx.Err() // else it would have been tried again
-		}
-		if err == nil && !out.Changed && !out.Repeated && w.Operation.repeatable() {
-			b.unchanged.put(w.Operation, out)
-		}
-		return out, err
+	f := &finder{Board: t.Board, read: t.tx, all: t.all, target: w.Target, mirrors: w.Begin.Mirrored,
+		changes: func(s Snapshot) bool { return w.changes(s, t.now()) }}
+	c, err := f.find(ctx)
+	if err != nil {
+		return Outcome{}, err
 	}
+	return t.change(ctx, f, w, c)
 }
-
-// unproven reports whether only a save shows that a write is right: what it is based
-// on may not be the newest, or it may have been applied before.
-func unproven(ctx context.Context, w Write) bool {
-	basis := BasisOf(ctx)
-	return basis != nil && (basis.used() || w.Operation.repeatable())
-}
-
-// mayTryAgain reports whether a write saved nothing, and can be tried again.
-func mayTryAgain(ctx context.Context, out Outcome, err error) bool {
-	return !out.Changed && !out.Repeated && !errors.Is(err, ErrUnknownOutcome) && ctx.Err() == nil
-}
-
-// errUnproven is the error of a write that is [unproven] and makes no revision, so
-// that it leaves no other trace.
-var errUnproven = errors.New("the write may be based on an older revision")
 
 // repeated returns the outcome of an operation that was applied before; ok is
 // false when it was not.
-func (b *Board) repeated(ctx context.Context, principal *string, w Write) (out Outcome, ok bool, err error) {
-	found, err := b.store.Find(ctx, Query{Operation: w.Operation.ID})
+func (t transaction) repeated(ctx context.Context, w Write) (out Outcome, ok bool, err error) {
+	found, err := t.tx.Find(ctx, Query{Operation: w.Operation.ID})
 	if err != nil || len(found) == 0 {
 		return Outcome{}, false, err
 	}
 	after := found[0]
-	if after.Operation != w.Operation || principal != nil && after.List.Principal != *principal {
+	if after.Operation != w.Operation || !t.all && after.List.Principal != w.principal {
 		return Outcome{}, true, ErrOperationReused
 	}
 	return Outcome{After: after, Repeated: true, Report: after.Report}, true, nil
 }
 
-// try applies a write to the newest revision. It returns a [*ConflictError] if
-// another process saves the list first.
-func (b *Board) try(ctx context.Context, principal *string, w Write) (Outcome, error) {
-	h, err := b.find(ctx, principal, w.Target)
-	if err != nil {
-		return Outcome{}, err
-	}
-	saw, report, err := b.shown(ctx, w, h)
-	if err != nil {
-		return Outcome{}, err
-	}
-	elsewhere := h.list.List.Mirrored && !w.Begin.Mirrored // what the agent writes here is another list
-	if w.wholeOrAppend() && w.List == "" && !w.Writer.Person && (saw.Settled() && h.list.Settled() || subAgentEnded(h.list) || elsewhere) {
-		if w.Lines != nil && len(w.Lines) == 0 {
-			return b.letGo(ctx, w, h)
-		}
-		if subAgentEnded(h.list) || elsewhere || w.changes(saw, b.now()) {
-			h.list, saw, report = Snapshot{}, Snapshot{}, Report{}
-		}
-	}
-	return b.change(ctx, w, h, saw, report)
-}
-
-// subAgentEnded reports whether a list is that of a sub-agent that has ended.
-func subAgentEnded(s Snapshot) bool { return s.Archived && s.List.Agent != "" }
-
 // changes reports whether the write would change a snapshot's items, or be refused.
 func (w Write) changes(s Snapshot, now time.Time) bool {
 	draft := NewDraft(s, now)
+	draft.hand = w.hand()
 	return w.Change(draft) != nil || !sameItems(s.Items, draft.items)
 }
 
-// letGo is an empty write where the conversation holds a list that stays as it
-// ended: then it holds no list any more.
-func (b *Board) letGo(ctx context.Context, w Write, h held) (Outcome, error) {
-	if unproven(ctx, w) {
-		return Outcome{}, errUnproven
+// hand returns whose hand writes.
+func (w Write) hand() string {
+	if w.Writer.Person {
+		return PersonsHand
 	}
-	err := b.bind(ctx, b.bindings(w, h, Snapshot{}))
-	return Outcome{After: Snapshot{Items: []Item{}}}, err
+	return handOf(w.Conversation.Key)
 }
 
-// change applies the change of a write to the list that it means, of which the
-// writer saw one revision, and saves it.
-func (b *Board) change(ctx context.Context, w Write, h held, saw Snapshot, report Report) (Outcome, error) {
-	before, base := h.list, saw
+// change applies the change of a write to the list that it means, and saves it.
+func (t transaction) change(ctx context.Context, f *finder, w Write, c choice) (Outcome, error) {
+	before, saw, report, err := f.bases(ctx, w, c)
+	if err != nil {
+		return Outcome{}, err
+	}
+	base := saw
 	if w.Lines == nil && w.Seen == 0 {
 		base = before // the call says nothing about items that others changed
 	}
+	base.LastID = max(base.LastID, before.LastID)
 	if before.Items == nil {
 		before.Items = []Item{}
 	}
-	draft := NewDraft(base, b.now())
+	draft := NewDraft(base, t.now())
+	draft.hand = w.hand()
+	if c.begins {
+		draft.earlier = c.current.Items
+	}
 	if err := w.Change(draft); err != nil {
-		return Outcome{After: before}, err
+		return Outcome{}, err
 	}
 	if base.Revision != before.Revision {
 		draft.rebase(before)
 	}
-	if !w.Writer.Person {
-		draft.keepBlocks(saw)
+	if err := draft.settle(w, saw, &report); err != nil {
+		return Outcome{}, err
 	}
-	if before.List.Mirrored && !w.Begin.Mirrored && !sameItems(before.Items, draft.items) {
-		return Outcome{After: before}, ErrMirrored
+	if w.Lines != nil && before.ReplacedBy != "" && !w.Writer.Person {
+		draft.Archive(false) // its own chat writes it again
+	}
+	if w.Item != "" && w.List == "" && c.current.List.ID != before.List.ID {
+		report.Elsewhere = before.List.ID
+		draft.staysAway()
+	}
+	if c.continues {
+		report.Continues = before.Title()
+	}
+	if !draft.Changed() && !(c.begins && w.clears() && c.current.Revision > 0) {
+		return Outcome{After: before, Report: report}, t.show(ctx, f, w, before)
+	}
+	return t.save(ctx, w, c, draft, report)
+}
+
+// bases returns the revision that a write replaces, the one that its writer was shown,
+// and what the writer is told of the changes between them. Numbers go on from list to
+// list, so that one means one step of a conversation.
+func (f *finder) bases(ctx context.Context, w Write, c choice) (before, saw Snapshot, told Report, err error) {
+	if !c.begins {
+		before = c.list
+		before.LastID = max(before.LastID, c.putAway.LastID)
+		saw, told, err = f.shown(ctx, w, c)
+		return before, saw, told, err
+	}
+	if seen := f.seen(c.current.List.ID); seen > 0 && !w.Writer.Person {
+		_, told, err = f.shown(ctx, w, choice{list: c.current, seen: seen}) // of the list before
+	}
+	before = Snapshot{Items: []Item{}, LastID: c.current.LastID}
+	return before, before, told, err
+}
+
+// clears reports whether the write is an empty one.
+func (w Write) clears() bool { return w.Lines != nil && len(w.Lines) == 0 }
+
+// settle decides what becomes of the draft of a write beside what it asks for, and
+// checks it. saw is what the writer was shown.
+func (d *Draft) settle(w Write, saw Snapshot, report *Report) error {
+	if !w.Writer.Person {
+		d.keepBlocks(saw)
+	}
+	report.Kept = d.applyHand(saw)
+	for _, kept := range report.Kept {
+		if kept.Kind == Moved {
+			report.Ordered = texts(d.items)
+		}
+	}
+	if d.before.List.Mirrored && !w.Begin.Mirrored && !sameItems(d.before.Items, d.items) {
+		return ErrMirrored
 	}
 	// A variant limits what one call sends; a merge may add what others added.
-	if n := len(draft.items); n > MaxItems && n > len(before.Items) {
-		return Outcome{After: before}, &InputError{Problems: []Problem{{Message: fmt.Sprintf("a list holds at most %d items, this would make %d", MaxItems, n)}}}
+	if n := len(d.items); n > MaxItems && n > len(d.before.Items) {
+		return &InputError{Problems: []Problem{{Message: fmt.Sprintf("a list holds at most %d items, this would make %d", MaxItems, n)}}}
 	}
-	report.Dropped, report.Notes = draft.dropped(), draft.notes
-	if w.Item != "" && w.List == "" && h.over != before.List.ID {
-		report.Elsewhere = before.List.ID
-	}
-	if !draft.Changed() {
-		if unproven(ctx, w) {
-			return Outcome{}, errUnproven
-		}
-		return Outcome{After: before, Report: report}, b.sawUnchanged(ctx, w, h, report)
-	}
+	report.Dropped, report.Notes = d.dropped(), d.notes
+	return nil
+}
+
+// save saves the draft of a write, puts away what it replaces, and moves the cursors.
+func (t transaction) save(ctx context.Context, w Write, c choice, draft *Draft, report Report) (Outcome, error) {
 	next := draft.snapshot(w.Writer, w.Operation)
+	if c.begins || next.Revision == 1 {
+		next.List = t.begun(w, c, next)
+	}
+	if c.putAway.Revision > 0 {
+		report.PutAway = PutAway{Title: c.putAway.Title(), Open: open(c.putAway.Items)}
+	}
 	if w.Operation.repeatable() {
 		next.Report = report
 	}
-	if next.Revision == 1 {
-		next.List = b.begun(w, next)
+	if c.putAway.Revision > 0 {
+		if err := t.archive(ctx, c.putAway, next.List.ID, w.Writer); err != nil {
+			return Outcome{}, err
+		}
 	}
-	after, err := b.save(withReplaced(ctx, before), next, b.bindings(w, h, next))
+	after, err := t.tx.Save(ctx, next)
 	if err != nil {
-		return Outcome{After: before}, err
+		return Outcome{}, err
 	}
-	if after.List.Principal != next.List.Principal {
-		return Outcome{After: before}, ErrOperationReused
+	if after.Settled() && !draft.before.Settled() {
+		if err := t.archiveSubLists(ctx, after.List); err != nil {
+			return Outcome{}, err
+		}
 	}
-	if after.List.ID != next.List.ID || after.Revision != next.Revision || after.Writer.Process != b.process {
-		// the same operation was applied before
-		return Outcome{After: after, Repeated: true, Report: after.Report}, nil
+	cursors := t.cursors(w, after, report.Elsewhere == "")
+	if n := len(cursors); n > 0 && c.begins && len(report.Unseen) > 0 {
+		told := Cursor{Key: cursors[n-1].Key, List: c.current.List.ID, Seen: c.current.Revision}
+		cursors = append(cursors, told)
+	}
+	for _, cursor := range cursors {
+		if err := t.tx.SetCursor(ctx, cursor); err != nil {
+			return Outcome{}, err
+		}
 	}
 	return Outcome{After: after, Changed: true, Report: report}, nil
 }
 
-// begun returns the list that a write begins with a snapshot.
-func (b *Board) begun(w Write, s Snapshot) List {
-	c, l := w.Conversation, w.Begin
-	l.ID, l.Created = NewID(), s.Updated
-	l.Principal, l.Conversation, l.Client = w.principal, c.Key, c.Client
-	l.Name = cmp.Or(c.Name, l.Name)
-	l.Workspace = cmp.Or(c.Workspace, l.Workspace)
-	l.Agent = w.Agent
-	return l.Begun(s.Items)
+// open returns the items that are not settled.
+func open(items []Item) (out []Item) {
+	for _, item := range items {
+		if !item.Status.Settled() {
+			out = append(out, item)
+		}
+	}
+	return out
 }
 
-// bindings returns what to store with a write: its conversation holds the list
-// and has seen this revision of it. For a snapshot without a list the
-// conversation lets go of the list it holds. It is empty for a write without a
+// texts returns the texts of items.
+func texts(items []Item) []string {
+	out := make([]string, len(items))
+	for i, item := range items {
+		out[i] = item.Text
+	}
+	return out
+}
+
+// archive puts a list away; replacedBy is the one that its conversation began
+// instead, or empty.
+func (t transaction) archive(ctx context.Context, list Snapshot, replacedBy string, by Writer) error {
+	draft := NewDraft(list, t.now())
+	draft.Archive(true)
+	draft.replacedBy = replacedBy
+	by.Process = t.process
+	_, err := t.tx.Save(ctx, draft.snapshot(by, Operation{})) // no call's, see callHub
+	return err
+}
+
+// archiveSubLists archives the lists of the sub-agents that worked for a list.
+func (t transaction) archiveSubLists(ctx context.Context, main List) error {
+	subs, err := t.tx.Find(ctx, Query{Principal: &main.Principal, Parent: main.ID})
+	for _, sub := range subs {
+		if err != nil {
+			break
+		}
+		if sub, err = t.tx.Load(ctx, sub.List.ID, 0); err == nil && !sub.Archived {
+			err = t.archive(ctx, sub, "", sub.Writer)
+		}
+	}
+	return err
+}
+
+// begun returns the list that a write begins with a snapshot.
+func (b *Board) begun(w Write, c choice, s Snapshot) List {
+	who, l := w.Conversation, w.Begin
+	l.ID, l.Created = NewID(), s.Updated
+	l.Principal, l.Conversation, l.Client, l.Chat = w.principal, who.Key, who.Client, who.Chat
+	l.Name = cmp.Or(who.Name, l.Name)
+	l.Workspace = cmp.Or(who.Workspace, l.Workspace)
+	l.Agent = w.Agent
+	if !who.Shared {
+		l.Previous = c.current.List.ID
+	}
+	return l
+}
+
+// cursors returns the cursors to store with a write: its conversation has seen this
+// revision, and holds the list if it moves. It is empty for a write without a
 // conversation, and for a person's, except that it begins a list.
-func (b *Board) bindings(w Write, h held, s Snapshot) []Binding {
+func (b *Board) cursors(w Write, s Snapshot, moves bool) []Cursor {
 	c := w.Conversation
 	if c.Holder() == "" || w.Writer.Person && s.Revision != 1 {
 		return nil
 	}
-	hold := Binding{Principal: w.principal, Conversation: c.Holder(), List: s.List.ID, Seen: s.Revision, Moves: true, Over: h.over}
-	if c.Hint {
-		hold.Process = b.process
-	}
+	name := Cursor{Key: Key{w.principal, c.Holder()}, List: s.List.ID, Current: moves}
+	own := Cursor{Key: Key{w.principal, c.Key}, List: s.List.ID, Current: moves, Seen: s.Revision}
 	if w.Writer.Person {
-		hold.Seen = 0 // the conversation's agent has seen nothing, and is not here
+		own.Seen = 0 // the conversation's agent has seen nothing, and is not here
 	} else {
-		hold.Server, hold.Until = b.server(c), b.until(c)
+		own.Process, own.Until = b.presence(c)
 	}
-	if c.Key == c.Holder() || c.Key == "" {
-		return []Binding{hold}
+	switch {
+	case c.Name == "" || c.Key == c.Holder():
+		return []Cursor{own}
+	case c.Key == "":
+		return []Cursor{name}
+	case w.List != "":
+		return []Cursor{own} // the name stays with its list
 	}
-	sees := hold
-	hold.Seen, hold.Process = 0, ""
-	sees.Conversation = c.Key
-	if w.List != "" {
-		return []Binding{sees} // the name stays with its list
-	}
-	return []Binding{hold, sees}
+	return []Cursor{name, own}
 }
 
-// server returns what [Binding.Server] is for a conversation that calls this board.
-func (b *Board) server(c Conversation) string {
-	if c.Detached {
-		return detached
-	}
-	return b.process
-}
-
-// detached stands for the process of a conversation that is [Conversation.Detached].
-const detached = "-"
-
-// until returns when a conversation counts as ended unless it calls again, see
-// [Conversation.Lasts].
-func (b *Board) until(c Conversation) time.Time {
-	if c.Lasts <= 0 {
-		return time.Time{}
-	}
-	return b.now().Add(c.Lasts)
-}
-
-// bind stores bindings, with what was shown since the last write.
-func (b *Board) bind(ctx context.Context, bindings []Binding) error {
-	b.attend(bindings)
-	read := b.sight.take()
-	if err := b.store.Bind(ctx, append(bindings, read...)...); err != nil {
-		b.sight.untake(read)
-		return fmt.Errorf("save which list the conversation holds: %w", err)
-	}
-	return nil
-}
-
-// attend makes this process known as alive before its first binding.
-func (b *Board) attend(bindings []Binding) {
-	for _, n := range bindings {
-		if n.Process != "" || n.Server != "" && n.Server != detached {
-			// Without it the list may be continued by another process while this
-			// one lives, if that process writes most of it.
-			b.attending.Do(func() { b.leave, _ = b.store.Attend(b.process) })
-		}
-	}
-}
-
-// sawUnchanged records what the answer of a write that changed nothing shows.
-// It stores that if the answer reports changes of others, since these are
-// reported once, or if the conversation did not hold the list.
-func (b *Board) sawUnchanged(ctx context.Context, w Write, h held, r Report) error {
-	c := w.Conversation
-	if c.Holder() == "" || w.Writer.Person || h.list.Revision == 0 {
+// show stores what the answer to a write that changed nothing shows, as far as the
+// store does not know it.
+func (t transaction) show(ctx context.Context, f *finder, w Write, s Snapshot) error {
+	if s.Revision == 0 {
 		return nil
 	}
-	if len(r.Unseen) > 0 || h.over != h.list.List.ID {
-		return b.bind(ctx, b.bindings(w, h, h.list))
+	for _, cursor := range t.cursors(w, s, w.Item == "" || w.List != "" || s.List.ID == f.currentID()) {
+		known := f.held
+		if cursor.Conversation == w.Conversation.Key {
+			known = f.known
+		}
+		if t.isNews(cursor, known) {
+			if err := t.tx.SetCursor(ctx, cursor); err != nil {
+				return err
+			}
+		}
 	}
-	b.showed(ctx, w.principal, c.Key, h)
 	return nil
 }
 
-// showed records that a conversation was shown a list as it is. Where another board
-// may get its next call, that is stored, unless it is known already; if that fails,
-// it waits for the next write.
-func (b *Board) showed(ctx context.Context, principal, conversation string, h held) {
-	b.sight.note(principal, conversation, h.list.List.ID, h.list.Revision)
-	if b.shared && h.seen < h.list.Revision {
-		_ = b.bind(ctx, nil)
+// currentID returns the id of the list that the holder holds; empty for none.
+func (f *finder) currentID() string {
+	if len(f.held) == 0 || !f.held[0].Current {
+		return ""
 	}
+	return f.held[0].List
+}
+
+// isNews reports whether a cursor says more than those that the store has.
+func (b *Board) isNews(c Cursor, known []Cursor) bool {
+	for _, old := range known {
+		if old.List == c.List {
+			fades := !c.Until.IsZero() && c.Until.Sub(old.Until) > c.Until.Sub(b.now())/2
+			return c.Seen > old.Seen || c.Current && !old.Current || c.Process != "" && (c.Process != old.Process || fades)
+		}
+	}
+	return true
 }
 
 // shown returns the revision of the list that the writer last saw. For an agent
 // the report says what others changed since then.
-func (b *Board) shown(ctx context.Context, w Write, h held) (base Snapshot, r Report, err error) {
-	newest := h.list
+func (f *finder) shown(ctx context.Context, w Write, c choice) (base Snapshot, r Report, err error) {
+	newest := c.list
 	switch {
 	case newest.Revision == 0:
 		return newest, r, nil
 	case w.Seen > 0:
-		base, err = b.kept(ctx, newest, w.Seen)
+		base, err = f.revision(ctx, newest, w.Seen)
 		return base, r, err
 	case w.Conversation.Holder() == "" || w.Writer.Person:
 		return newest, r, nil
-	case h.seen < 0 && (h.kept || w.Lines == nil || len(w.Lines) == 0):
-		base, err = b.lastAgentRevision(ctx, newest)
-	case h.seen <= 0:
+	case c.shown.Revision > 0:
+		base = c.shown
+	case c.seen < 0 && (c.knows || w.Lines == nil || len(w.Lines) == 0):
+		base, err = f.lastAgentRevision(ctx, newest)
+	case c.seen <= 0 && newest.Settled():
+		return newest, r, nil // what is to be done is all the writer's
+	case c.seen <= 0:
 		base = Snapshot{List: newest.List, Items: []Item{}}
 	default:
-		base, err = b.kept(ctx, newest, h.seen)
+		base, err = f.revision(ctx, newest, c.seen)
 	}
 	if err != nil || base.Revision == newest.Revision {
 		return newest, r, err
 	}
-	if r.Unseen = Diff(base, newest); len(r.Unseen) > 0 {
-		r.By, err = b.writersSince(ctx, base, newest)
+	r.Unseen = Diff(base, newest)
+	if c.seen <= 0 {
+		r.Unseen = slices.DeleteFunc(r.Unseen, func(d Difference) bool { return d.Kind == Added && d.After.isSent(w.Lines) })
+	}
+	if !inSameOrder(base.Items, newest.Items) {
+		r.Ordered = texts(newest.Items)
+	}
+	if newest.GivenTitle != base.GivenTitle && base.Revision > 0 {
+		r.Titled = newest.GivenTitle
+	}
+	if len(r.Unseen) > 0 || r.Titled != "" {
+		r.By, err = f.writersSince(ctx, base, newest)
 	}
 	return base, r, err
 }
 
-// kept returns a revision of a list, or the first kept one after it.
-func (b *Board) kept(ctx context.Context, newest Snapshot, revision int64) (Snapshot, error) {
-	if revision >= newest.Revision {
-		return newest, nil
-	}
-	found, err := b.store.History(ctx, newest.List.ID, revision-1, 1)
-	if err != nil {
-		return Snapshot{}, fmt.Errorf("load the revision that the writer saw: %w", err)
-	}
-	return append(found, newest)[0], nil
-}
-
 // writersSince returns who wrote the revisions of a list after base, of which
 // there is at least the newest.
-func (b *Board) writersSince(ctx context.Context, base, newest Snapshot) (Others, error) {
-	other, err := b.store.LastBy(ctx, newest.List.ID, !newest.Writer.Person, newest.Revision)
+func (f *finder) writersSince(ctx context.Context, base, newest Snapshot) (Others, error) {
+	other, err := f.read.LastBy(ctx, newest.List.ID, !newest.Writer.Person, newest.Revision)
 	switch {
 	case err != nil && !errors.Is(err, ErrNotFound):
 		return "", fmt.Errorf("find who wrote since the writer saw the list: %w", err)
@@ -430,51 +482,44 @@ func (b *Board) writersSince(ctx context.Context, base, newest Snapshot) (Others
 	return Agents, nil
 }
 
-// lastAgentRevision returns the last revision up to s that no person wrote. If
-// people wrote all of them, the result has no items. If the store no longer
-// keeps a revision, the result is the one after it.
-func (b *Board) lastAgentRevision(ctx context.Context, s Snapshot) (Snapshot, error) {
-	if !s.Writer.Person {
-		return s, nil
+// answers are the outcomes of operations that changed nothing, in this process.
+// Others are stored with the revision that they made.
+type answers struct {
+	mu       sync.Mutex
+	outcomes map[Operation]answer
+}
+
+// answer is an outcome without its list, of which only the newest revisions are kept.
+type answer struct {
+	list     string
+	revision int64
+	report   Report
+}
+
+// maxAnswers is how many outcomes are remembered. When there are more, all are
+// forgotten.
+const maxAnswers = 10_000
+
+func (a *answers) put(op Operation, out Outcome) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.outcomes == nil || len(a.outcomes) >= maxAnswers {
+		a.outcomes = make(map[Operation]answer)
 	}
-	last, err := b.store.LastBy(ctx, s.List.ID, false, s.Revision)
+	a.outcomes[op] = answer{out.After.List.ID, out.After.Revision, out.Report}
+}
+
+// get returns the outcome of an operation, if it is remembered and its list is kept.
+func (a *answers) get(ctx context.Context, read Reader, op Operation) (Outcome, bool, error) {
+	a.mu.Lock()
+	known, ok := a.outcomes[op]
+	a.mu.Unlock()
+	if !ok || known.revision == 0 {
+		return Outcome{After: Snapshot{Items: []Item{}}, Report: known.report}, ok, nil
+	}
+	after, err := read.Load(ctx, known.list, known.revision)
 	if errors.Is(err, ErrNotFound) {
-		last, err = b.kept(ctx, s, 1)
-		if last.Revision == 1 {
-			last = Snapshot{List: s.List, Items: []Item{}}
-		}
+		return Outcome{}, false, nil
 	}
-	if err != nil {
-		return s, fmt.Errorf("load the revision that the agent last saw: %w", err)
-	}
-	return last, nil
-}
-
-// save saves a snapshot and bindings, and repeats that once when the outcome is
-// unknown, which the operation id makes harmless. It stays unknown if the repeat
-// fails without the store having looked for the operation.
-func (b *Board) save(ctx context.Context, next Snapshot, bindings []Binding) (Snapshot, error) {
-	b.attend(bindings)
-	read := b.sight.take()
-	all := append(bindings, read...)
-	after, err := b.store.Save(ctx, next, all...)
-	if errors.Is(err, ErrUnknownOutcome) && ctx.Err() == nil {
-		first := err
-		if after, err = b.store.Save(ctx, next, all...); err != nil && !isVerdict(err) {
-			err = fmt.Errorf("%w; repeated: %w", first, err)
-		}
-	}
-	if err != nil {
-		b.sight.untake(read)
-		return Snapshot{}, fmt.Errorf("save list: %w", err)
-	}
-	return after, nil
-}
-
-// isVerdict reports whether an error of [Store.Save] says that the operation was
-// looked for and not found, so that no earlier try of it was applied.
-func isVerdict(err error) bool {
-	var conflict *ConflictError
-	return errors.As(err, &conflict) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrOperationReused) ||
-		errors.Is(err, ErrTooManyLists) || errors.Is(err, ErrStoreFull)
+	return Outcome{After: after, Report: known.report}, err == nil, err
 }

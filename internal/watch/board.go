@@ -192,7 +192,7 @@ func (m *model) listSign(e account.Family) (string, role) {
 		return "‖", warn
 	case todo.Idle:
 		return "◌", dim
-	case todo.LeftOpen:
+	case todo.LeftOpen, todo.Away:
 		return "◦", dim
 	}
 	return "✓", done

@@ -207,6 +207,8 @@ func (m *model) whoLine(s todo.Snapshot, now time.Time, width int) string {
 	switch state {
 	case todo.Waiting:
 		said = "waits for you"
+	case todo.Away:
+		said = ""
 	case todo.LeftOpen:
 		if item, ok := s.Current(); ok {
 			said = "left open, stopped at: " + cut(render.Safe(item.Text), 40)
@@ -216,6 +218,9 @@ func (m *model) whoLine(s todo.Snapshot, now time.Time, width int) string {
 	switch {
 	case s.Archived:
 		what = "archived"
+		if by := render.PutAway(s, m.lists[s.ReplacedBy]); by != "" {
+			what += ", " + by
+		}
 	case s.List.Agent != "":
 		what = "sub-agent"
 	}

@@ -89,8 +89,13 @@ func (m *model) together() map[string]todo.State {
 	return states
 }
 
-// sorted returns the board, whatever is searched.
-func (m *model) sorted() account.Board { return account.Sort(m.families(), m.shownNow()) }
+// sorted returns the board, whatever is searched. Lists without items that nobody is
+// about to fill are not on it.
+func (m *model) sorted() account.Board {
+	return account.Sort(m.families(), m.shownNow()).Only(func(f account.Family) bool {
+		return !f.State().Rests() || slices.ContainsFunc(f.Lists(), func(l todo.Snapshot) bool { return len(l.Items) > 0 })
+	})
+}
 
 // found returns the families with a list that matches the filter, the last changed
 // first.

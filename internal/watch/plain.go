@@ -215,7 +215,8 @@ func (p *plain) events(before, l todo.Snapshot, known, first bool) (events []str
 		text     string
 	}{
 		{l.Title() != before.Title(), "renamed: was " + render.Safe(before.Title())},
-		{l.Archived && !before.Archived, "archived"},
+		{l.Archived && !before.Archived, archivedEvent(render.PutAway(l, p.lists[l.ReplacedBy]))},
+		{!l.Archived && before.Archived, "brought back"},
 		{l.Deleted && !before.Deleted, "deleted"},
 		{l.Settled() && !before.Settled(), "finished"},
 	} {
@@ -224,6 +225,14 @@ func (p *plain) events(before, l todo.Snapshot, known, first bool) (events []str
 		}
 	}
 	return events
+}
+
+// archivedEvent says that a list was put away, perhaps for another one.
+func archivedEvent(replaced string) string {
+	if replaced == "" {
+		return "archived"
+	}
+	return "archived, " + replaced
 }
 
 // itemEvent says what happened to an item: "completed: Write tests".

@@ -56,7 +56,7 @@ func list(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	r.Lists.Look(l)
+	r.Lists.Look(r.Context(), l)
 	return edge.WriteJSON(w, http.StatusOK, render.Document(l))
 }
 

@@ -98,8 +98,8 @@ func TestAPI(t *testing.T) {
 		t.Errorf("no lists: %d %v", status, lists)
 	}
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
-	for _, text := range []string{"A", "B"} {
-		servertest.Post(t, web.URL+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", text)), "Mcp-Session-Id", id)
+	for _, texts := range [][]string{{"A"}, {"A", "B"}} {
+		servertest.Post(t, web.URL+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", texts...)), "Mcp-Session-Id", id)
 	}
 	servertest.GetJSON(t, web.URL+"/api/lists", &lists)
 	if len(lists) != 1 || lists[0]["revision"] != 2.0 {

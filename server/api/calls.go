@@ -83,11 +83,15 @@ func callID(c todo.Call) string {
 }
 
 // follow streams calls as they are made, in this process and in others that
-// share the store. ?list= restricts the stream to one list.
+// share the store. ?list= restricts the stream to one list, by id or name, and those
+// with which its conversation goes on.
 func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
-	onlyList := r.URL.Query().Get("list")
 	follower := r.Lists.Calls()
 	defer follower.Close()
+	chain, err := r.Lists.Chain(r.Context(), r.URL.Query().Get("list"))
+	if err != nil {
+		return err
+	}
 	return r.Stream(w, func(stream *sse.Stream) error {
 		if err := stream.Begin(); err != nil {
 			return err
@@ -97,7 +101,7 @@ func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 			if err != nil {
 				return err
 			}
-			if onlyList != "" && call.List.List.ID != onlyList {
+			if !chain.Has(call.List.List) {
 				continue
 			}
 			// The start event has the whole input; the stop event follows at once.
@@ -205,11 +209,16 @@ func workspaceHistory(r *edge.Request, l todo.Snapshot, before int64) (messages,
 	return messages, parsed, older, nil
 }
 
-// workspaceList returns the list with an id, else the one that changed last with
+// workspaceList returns the list with an id, or the one with which its conversation
+// went on, else the one that changed last with
 // a name; when wanted is empty, the main list that changed last.
 func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 	if wanted != "" {
-		if l, err := r.Lists.Load(r.Context(), wanted, 0); !errors.Is(err, todo.ErrNotFound) {
+		chain, err := r.Lists.Chain(r.Context(), wanted)
+		if err != nil {
+			return todo.Snapshot{}, err
+		}
+		if l, err := r.Lists.Load(r.Context(), chain.Newest(), 0); !errors.Is(err, todo.ErrNotFound) {
 			return l, err
 		}
 	}

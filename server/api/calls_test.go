@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
@@ -80,32 +81,39 @@ func TestStream(t *testing.T) {
 }
 
 // W2, V4: the stream sends each call exactly once, also one with an operation
-// id and one that changes nothing. This is true for a stream of the same
-// server, of another server in the process (stdio --panel), and of another
-// process on the same store (serve beside stdio).
+// id and one that changes nothing, to a stream of the same server and of another
+// server in the process (stdio --panel). A stream of another process on the same
+// store (serve beside stdio) is sent those that made a revision.
 func TestStreamSendsEachCallOnce(t *testing.T) {
 	store := memory.New()
 	agent := servertest.New(t, store, nil)
 	beside := servertest.New(t, nil, func(c *server.Config) { c.Board = agent.Board })
+	const elsewhere = "another process"
 	streams := map[string]*servertest.Events{}
-	for name, s := range map[string]*server.Server{"the same server": agent, "beside it in the process": beside, "another process": servertest.New(t, store, nil)} {
+	for name, s := range map[string]*server.Server{"the same server": agent, "beside it in the process": beside, elsewhere: servertest.New(t, store, nil)} {
 		streams[name] = servertest.OpenStream(t, "GET", servertest.Serve(t, s, nil).URL+"/api/stream", "")
 	}
 	p := servertest.NewPipe(t, agent)
 	operation := func(id, args string) string {
 		return servertest.WithMeta(servertest.Call(1, "TodoWrite", args), `"todo-mcp/conversation":"c","todo-mcp/operation":"`+id+`"`)
 	}
-	for _, c := range []struct{ name, call, shows string }{
-		{"a call", servertest.WithMeta(servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), `"todo-mcp/conversation":"c"`), `"content":"A"`},
-		{"an operation id", operation("op-1", servertest.Todos("pending", "B")), `"content":"B"`},
-		{"its repeat", operation("op-1", servertest.Todos("pending", "B")), `"content":"B"`},
-		{"no change", servertest.WithMeta(servertest.Call(1, "TodoWrite", servertest.Todos("pending", "B")), `"todo-mcp/conversation":"c"`), `"content":"B"`},
-		{"the last", operation("op-2", servertest.Todos("pending", "C")), `"content":"C"`},
+	for _, c := range []struct {
+		name, call, shows string
+		changesNothing    bool
+	}{
+		{"a call", servertest.WithMeta(servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")), `"todo-mcp/conversation":"c"`), `"content":"A"`, false},
+		{"an operation id", operation("op-1", servertest.Todos("pending", "B")), `"content":"B"`, false},
+		{"its repeat", operation("op-1", servertest.Todos("pending", "B")), `"content":"B"`, true},
+		{"no change", servertest.WithMeta(servertest.Call(1, "TodoWrite", servertest.Todos("pending", "B")), `"todo-mcp/conversation":"c"`), `"content":"B"`, true},
+		{"the last", operation("op-2", servertest.Todos("pending", "C")), `"content":"C"`, false},
 	} {
 		go p.Send(c.call)
 		answered := p.Read()
 		ids := map[string]string{}
 		for where, stream := range streams {
+			if c.changesNothing && where == elsewhere {
+				continue // what comes next there is the next call
+			}
 			start := stream.Data()
 			if stop := stream.Data(); !strings.Contains(start, c.shows) || !strings.Contains(stop, "content_block_stop") {
 				t.Errorf("%s, %s: %s then %s (answer %s)", c.name, where, start, stop, answered.Raw)
@@ -176,14 +184,17 @@ func TestWorkspace(t *testing.T) {
 	if want := `[{"id":"session-history-1","type":"ai_answer","isStreaming":false,"blocks":[{` + block + `"tool_content_message":"Update Todos","input":{"todos":` + item + `}}]}]`; string(a.History) != want {
 		t.Errorf("W3: history\n%s\nwant\n%s", a.History, want)
 	}
-	write(`{"todos":[]}`)
-	if a := get(); string(a.Workspace["todos"]) != item {
-		t.Errorf("W3: an end is not the same as a clearing: %s", a.Workspace["todos"])
+	// "Who is calling", rule 5: of a settled list the same, and it stays as it ended.
+	for _, cleared := range []string{"a settled list", "an open list"} {
+		write(`{"todos":[]}`)
+		if a := get(); string(a.Workspace["todos"]) != "[]" {
+			t.Errorf("W3: %s was cleared: %s", cleared, a.Workspace["todos"])
+		}
+		write(servertest.Todos("pending", "B"))
 	}
-	write(servertest.Todos("pending", "B"))
-	write(`{"todos":[]}`)
-	if a := get(); string(a.Workspace["todos"]) != "[]" {
-		t.Errorf("W3: cleared: %s", a.Workspace["todos"])
+	var first struct{ Items []any }
+	if servertest.GetJSON(t, web.URL+"/api/lists/"+lists[0]["list"].(string), &first); len(first.Items) != 1 {
+		t.Errorf("W3: the settled list is now %v", first)
 	}
 }
 
@@ -194,7 +205,7 @@ func TestWorkspaceFindsOldLists(t *testing.T) {
 	save := func(l todo.List, text string) {
 		t.Helper()
 		l.Conversation = "c"
-		if _, err := store.Save(t.Context(), todo.Snapshot{List: l, Revision: 1, Items: []todo.Item{{ID: "1", Text: text, Status: todo.Pending}}}); err != nil {
+		if _, err := storetest.Save(t.Context(), store, todo.Snapshot{List: l, Revision: 1, Items: []todo.Item{{ID: "1", Text: text, Status: todo.Pending}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 
 	"todo-mcp/internal/render"
@@ -54,11 +55,14 @@ type todoItem struct {
 // Last-Event-ID or ?after=. The id of the last event of a snapshot is its Seq,
 // because a stream of many lists cannot be resumed by a revision. A slow reader
 // skips to the newest revision of each list. ?list= restricts the stream to one
-// list and its sub-agents' lists.
+// list, those with which its conversation goes on, and their sub-agents' lists.
 func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 	f, err := sse.FollowRequest(r.Request, r.Lists, r.ReadTimeout())
-	if err != nil {
+	if errors.Is(err, sse.ErrPlace) {
 		return edge.BadRequest("%s", err)
+	}
+	if err != nil {
+		return err
 	}
 	watch := r.Lists.Watch(f.Want)
 	defer watch.Close()

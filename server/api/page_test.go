@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
@@ -60,7 +61,7 @@ func longHistory(t *testing.T, revisions, length int) *weighing {
 		items[n] = todo.Item{ID: fmt.Sprint(n + 1), Text: strings.Repeat("x", length), Status: todo.Pending}
 	}
 	for n := range revisions {
-		if _, err := store.Save(t.Context(), todo.Snapshot{List: todo.List{ID: "a"}, Revision: int64(n + 1), Items: items, LastID: 1000}); err != nil {
+		if _, err := storetest.Save(t.Context(), store, todo.Snapshot{List: todo.List{ID: "a"}, Revision: int64(n + 1), Items: items, LastID: 1000}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -61,7 +61,7 @@ func watchers(t testing.TB, n, rounds int) []time.Duration {
 	open.Wait()
 	var took []time.Duration
 	for round := 1; round <= rounds; round++ {
-		servertest.Post(t, web.URL+"/mcp", servertest.Call(round, "TodoWrite", servertest.Todos("pending", fmt.Sprint("Step ", round))), "Mcp-Session-Id", id)
+		servertest.Post(t, web.URL+"/mcp", servertest.Call(round, "TodoWrite", servertest.Todos("pending", "All steps", fmt.Sprint("Step ", round))), "Mcp-Session-Id", id)
 		durable := time.Now()
 		for got := 0; got < n; {
 			select {

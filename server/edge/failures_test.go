@@ -97,9 +97,14 @@ func (stuck) Load(ctx context.Context, _ string, _ int64) (todo.Snapshot, error)
 	return todo.Snapshot{}, ctx.Err()
 }
 
-func (stuck) Bindings(ctx context.Context, _, _ string) ([]todo.Binding, error) {
+func (stuck) Cursors(ctx context.Context, _ todo.Key) ([]todo.Cursor, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
+}
+
+func (stuck) Update(ctx context.Context, _ todo.Key, _ func(todo.Tx) error) error {
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 // BAD-INPUT 50: when the store does not answer, every route and every tool

@@ -221,18 +221,30 @@ func TestHTTPSubscriptions(t *testing.T) {
 	}
 }
 
-// heldStore holds the saves of lists that begin with the item "held".
+// heldStore holds the answers to saves of lists that begin with the item "held".
 type heldStore struct {
 	todo.Store
 	saving, let chan struct{}
 }
 
-func (s heldStore) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
-	if next.Items[0].Text == "held" {
+func (s heldStore) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+	held := false
+	err := s.Store.Update(ctx, key, func(tx todo.Tx) error { return change(heldTx{tx, &held}) })
+	if held {
 		s.saving <- struct{}{}
 		<-s.let
 	}
-	return s.Store.Save(ctx, next, bindings...)
+	return err
+}
+
+type heldTx struct {
+	todo.Tx
+	held *bool
+}
+
+func (tx heldTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+	*tx.held = next.Items[0].Text == "held"
+	return tx.Tx.Save(ctx, next)
 }
 
 // The notifications of a session go on its stream alone, also while another
@@ -263,7 +275,7 @@ func TestNotificationsStayOnTheStream(t *testing.T) {
 	t.Cleanup(release) // the server does not close before
 	for n := range 20 {
 		told := time.AfterFunc(10*time.Second, func() { stream.Close() }) // fails Expect
-		write(servertest.Todos("pending", fmt.Sprint("A", n)))
+		write(servertest.Todos("pending", "A", fmt.Sprint("A", n)))
 		stream.Expect("notifications/resources/updated")
 		told.Stop()
 	}

@@ -98,8 +98,8 @@ func known(method string) string {
 
 // Store returns the observer that times a store.
 func (m *Metrics) Store() store.Observer {
-	// An alert sees the first save that a quota refuses only if there was none before.
-	m.store.WithLabelValues("save", store.Outcome(todo.ErrStoreFull))
+	// An alert sees the first write that a quota refuses only if there was none before.
+	m.store.WithLabelValues("update", store.Outcome(todo.ErrStoreFull))
 	return storeObserver{m.store}
 }
 

@@ -59,8 +59,8 @@ func TestMetrics(t *testing.T) {
 		`mcp_server_operation_duration_seconds_count{error_type="",gen_ai_tool_name="TodoWrite",mcp_method_name="tools/call",mcp_protocol_version="2026-07-28",network_transport="tcp"} 1`,
 		`http_server_request_duration_seconds_count{http_request_method="POST",http_response_status_code="200",http_route="/mcp"} 5`,
 		`http_server_request_duration_seconds_count{http_request_method="GET",http_response_status_code="404",http_route="/api/lists/{id}"} 1`,
-		`todo_store_operation_duration_seconds_count{operation="save",outcome="applied"} 2`,
-		`todo_store_operation_duration_seconds_count{operation="save",outcome="full"} 0`, // for an alert there has to be a first value
+		`todo_store_operation_duration_seconds_count{operation="update",outcome="applied"} 2`,
+		`todo_store_operation_duration_seconds_count{operation="update",outcome="full"} 0`, // for an alert there has to be a first value
 		`todo_build_info{version="v1"} 1`, "go_goroutines ", "process_resident_memory_bytes ",
 	} {
 		if !strings.Contains(got, want) {

@@ -195,7 +195,7 @@ func (p *Panel) history(w http.ResponseWriter, r *edge.Request, id string) error
 		return err
 	}
 	l := f.Main
-	r.Lists.Look(l)
+	r.Lists.Look(r.Context(), l)
 	page := historyPage{listView: viewOf(f, now), Newest: l.Revision, Next: l.Revision + 1, Told: agentOf(l).Name}
 	oldest, err := oldestKept(ctx, r.Lists, l)
 	if err != nil {

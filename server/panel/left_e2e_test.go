@@ -4,7 +4,6 @@ package panel_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -13,14 +12,14 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// When a chat begins a second plan, the first one's card becomes a row among those
-// left open, on the open page too, and no time runs on it.
-// When the chat goes on with it, all that is undone. The list's own page follows
-// as well.
+// When a chat ends, its card becomes a row among those left open, on the open page
+// too, and no time runs on it. When another chat goes on with it, all that is undone.
+// The list's own page follows as well. A plan that has nothing in common with the one
+// before puts that one away ("Who is calling", rule 3).
 func TestPanelLeftOpenLive(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, s, nil)
-	write := chat(t, s)
+	write, _, end := inSession(t, web.URL)
 	write(firstPlan)
 	first := listIDs(t, web.URL)[0]
 	ctx := servertest.Tab(t)
@@ -33,28 +32,35 @@ func TestPanelLeftOpenLive(t *testing.T) {
 		return fmt.Sprintf(`document.querySelector('#left #row-%[1]s .at')?.textContent.includes('stopped at') && !document.querySelector('#card-%[1]s, #now-%[1]s')`, id)
 	}
 	servertest.Until(t, ctx, working(first)+` && document.getElementById('left') === null`)
-	write(secondPlan)
+	end()
+	servertest.Until(t, ctx, left(first))
+	other, resume, end := inSession(t, web.URL)
+	other(secondPlan)
 	second := listIDs(t, web.URL)[0]
 	both := left(first) + " && " + working(second)
 	servertest.Until(t, ctx, both)
 	servertest.Do(t, ctx, chromedp.Reload())
 	servertest.Until(t, ctx, servertest.IsLive+" && "+both)
 
-	write(strings.Replace(firstPlan, "pending", "completed", 1))
+	resume(first)
 	servertest.Until(t, ctx, working(first)+" && "+left(second))
 
 	servertest.Do(t, ctx, chromedp.Navigate(web.URL+"/lists/"+first))
 	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('#items .run') !== null && !document.getElementById('left')`)
-	write(strings.Replace(secondPlan, "pending", "completed", 1))
+	resume(second)
 	servertest.Until(t, ctx, `document.getElementById('left')?.textContent.includes('resume') && !document.querySelector('#items .run')`)
 
-	// A list that is archived leaves the open board.
+	// A list that is put away leaves the open board, whoever does it.
 	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
 	servertest.Until(t, ctx, servertest.IsLive+" && "+both)
-	for _, id := range []string{first, second} {
+	other(`{"todos":[{"content":"Weigh anchor","activeForm":"Weighing anchor","status":"in_progress"}]}`)
+	third := listIDs(t, web.URL)[0]
+	servertest.Until(t, ctx, working(third)+fmt.Sprintf(" && !document.querySelector('#card-%[1]s, #row-%[1]s')", second))
+	end()
+	for _, id := range []string{first, third} {
 		if _, err := s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	servertest.Until(t, ctx, `!document.querySelector('.card, .rows') && document.querySelector('#kinds li:last-child .n').textContent === '2' && document.getElementById('nothing') !== null`)
+	servertest.Until(t, ctx, `!document.querySelector('.card, .rows') && document.querySelector('#kinds li:last-child .n').textContent === '3' && document.getElementById('nothing') !== null`)
 }

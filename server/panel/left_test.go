@@ -2,6 +2,7 @@ package panel_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -30,6 +31,37 @@ func chat(t *testing.T, s *server.Server) func(args string) {
 		if a := pipe.Read(); !strings.Contains(a.Text(), "updated") {
 			t.Fatal(a.Raw)
 		}
+	}
+}
+
+// inSession connects a client over HTTP, and returns functions that call TodoWrite,
+// take up a list, and end its session.
+func inSession(t *testing.T, url string) (write, resume func(string), end func()) {
+	t.Helper()
+	id := servertest.Session(t, url+"/mcp", "gemini-cli")
+	send := func(message, want string) {
+		t.Helper()
+		if _, _, body := servertest.Post(t, url+"/mcp", message, "Mcp-Session-Id", id); !strings.Contains(body, want) {
+			t.Fatal(body)
+		}
+	}
+	write = func(args string) { t.Helper(); send(servertest.Call(1, "TodoWrite", args), "updated") }
+	resume = func(list string) {
+		t.Helper()
+		send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"resume","arguments":{"list":%q}}}`, list), "Carry on")
+	}
+	return write, resume, func() {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), "DELETE", url+"/mcp", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Mcp-Session-Id", id)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
 	}
 }
 
@@ -81,12 +113,14 @@ func TestPanelShowsWhatWasLeftOpen(t *testing.T) {
 	now := time.Now()
 	s := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, s, func(c *web.Config) { c.Now = func() time.Time { return now } })
-	write := chat(t, s)
+	write, _, end := inSession(t, web.URL)
 	write(firstPlan)
 	now = time.Now()
 	if html := page(t, web.URL); strings.Contains(html, `id="row-`) || !strings.Contains(html, "data-run") || !strings.Contains(html, "Working") {
 		t.Errorf("while its chat is there: %s", html)
 	}
+	end()
+	write, _, _ = inSession(t, web.URL)
 	write(secondPlan)
 	ids := listIDs(t, web.URL)
 	second, first := ids[0], ids[1]
@@ -154,36 +188,72 @@ func follow(t *testing.T, url string) (stream *servertest.Events, version string
 	return stream, hello.Version
 }
 
-// When a chat begins another plan, the open page gets the list that it left
+// When a chat takes up another list, the open page gets the list that it left
 // behind as well, once; and also a page that shows nothing but that list.
 func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, s, nil)
-	write := chat(t, s)
+	earlier, _, end := inSession(t, web.URL)
+	earlier(secondPlan)
+	end()
+	second := listIDs(t, web.URL)[0]
+	write, resume, _ := inSession(t, web.URL)
 	write(firstPlan)
 	first := listIDs(t, web.URL)[0]
-	board, _ := follow(t, web.URL+"/panel/events?after=0")
+	board, _ := follow(t, web.URL+"/panel/events")
 	own, _ := follow(t, web.URL+"/panel/events?list="+first)
-	if d := nextDrawn(t, board); d.ID != first || d.State != "working" {
-		t.Errorf("at the beginning: %+v", d)
+	resume(second)
+	write(strings.Replace(secondPlan, "pending", "completed", 1))
+	got := map[string]drawn{}
+	for range 2 {
+		d := nextDrawn(t, board)
+		got[d.ID] = d
 	}
-	write(secondPlan)
-	second := nextDrawn(t, board)
-	if second.ID == first || second.State != "working" || !strings.Contains(second.Pieces["now-"+second.ID], "Raising the mast") {
-		t.Errorf("the second plan: %+v", second)
+	if d := got[second]; d.State != "working" || !strings.Contains(d.Pieces["now-"+second], "Raising the mast") {
+		t.Errorf("the second plan: %+v", d)
 	}
-	if d := nextDrawn(t, board); d.ID != first || d.State != "left open" || !strings.Contains(d.Pieces["row-"+first], "stopped at") || !strings.HasSuffix(d.Say, "left open") {
+	if d := got[first]; d.State != "left open" || !strings.Contains(d.Pieces["row-"+first], "stopped at") || !strings.HasSuffix(d.Say, "left open") {
 		t.Errorf("the first plan: %+v", d)
 	}
 	if _, name, data := own.Event(); name != "page" || !strings.Contains(data, "Left open") {
 		t.Errorf("own page: %s %s", name, data)
 	}
-	write(strings.Replace(secondPlan, "pending", "completed", 1))
-	got := []drawn{nextDrawn(t, board)}
+}
+
+// When a chat begins a plan that has nothing in common with its earlier one, that is
+// put away ("Who is calling", rule 3): it leaves the open page, and comes back when its
+// chat writes it again.
+func TestPanelSendsWhatWasPutAway(t *testing.T) {
+	s := servertest.New(t, nil, nil)
+	web := servertest.Serve(t, s, nil)
+	write := chat(t, s)
+	write(firstPlan)
+	first := listIDs(t, web.URL)[0]
+	board, _ := follow(t, web.URL+"/panel/events")
+	own, _ := follow(t, web.URL+"/panel/events?list="+first)
+	both := func() map[string]drawn {
+		t.Helper()
+		got := map[string]drawn{}
+		for range 2 {
+			d := nextDrawn(t, board)
+			got[d.ID] = d
+		}
+		return got
+	}
+	write(secondPlan)
+	second := listIDs(t, web.URL)[0]
+	if got := both(); got[second].State != "working" || got[second].Archived || !got[first].Archived {
+		t.Errorf("the second plan: %+v", got)
+	}
+	if _, name, data := own.Event(); name != "page" || !strings.Contains(data, "Archived") || strings.Contains(data, "data-run") {
+		t.Errorf("own page: %s %s", name, data)
+	}
+	if html := page(t, web.URL); strings.Contains(html, "Lay the keel") || !strings.Contains(html, "Raising the mast") {
+		t.Errorf("the board: %s", html)
+	}
 	write(strings.Replace(firstPlan, "pending", "completed", 1)) // the chat goes on with its first plan
-	got = append(got, nextDrawn(t, board), nextDrawn(t, board))
-	if got[0].ID != second.ID || got[0].State != "working" || got[1].ID != first || got[1].State != "working" || got[2].ID != second.ID || got[2].State != "left open" {
-		t.Errorf("%+v", got)
+	if got := both(); got[first].State != "working" || got[first].Archived || !got[second].Archived {
+		t.Errorf("the first plan again: %+v", got)
 	}
 }
 

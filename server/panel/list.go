@@ -67,7 +67,7 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 			if err != nil {
 				return err
 			}
-			r.Lists.Look(l)
+			r.Lists.Look(r.Context(), l)
 			return write(w, l)
 		}
 	}
@@ -81,7 +81,7 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	r.Lists.Look(f.Main)
+	r.Lists.Look(r.Context(), f.Main)
 	page, err := p.pageOf(r.Context(), r.Lists, f)
 	if err != nil {
 		return err
@@ -279,7 +279,7 @@ func (p *Panel) done(w http.ResponseWriter, r *edge.Request, id string) error {
 	if err != nil {
 		return err
 	}
-	r.Lists.Look(l)
+	r.Lists.Look(r.Context(), l)
 	var items []itemView
 	for _, i := range l.Items {
 		if i.Status == todo.Completed || i.Status == todo.Cancelled {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/store/sqlite"
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
@@ -82,7 +83,7 @@ func TestEditsOnALockedStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			next.Revision, next.Operation = next.Revision+1, todo.Operation{}
-			if _, err := store.Save(t.Context(), next); err != nil || next.Revision != 3 || len(next.Items) != 2 {
+			if _, err := storetest.Save(t.Context(), store, next); err != nil || next.Revision != 3 || len(next.Items) != 2 {
 				t.Errorf("72: revision %d with %d items after the lock, %v", next.Revision, len(next.Items), err)
 			}
 			if lines := log.Take(); len(lines) != 2 {

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
@@ -20,7 +21,7 @@ func TestStatusesLookAsTheyShould(t *testing.T) {
 	item := func(id string, status todo.Status) todo.Item {
 		return todo.Item{ID: id, Text: "Text " + id, Active: "Active " + id, Status: status}
 	}
-	saved, err := store.Save(t.Context(), todo.Snapshot{
+	saved, err := storetest.Save(t.Context(), store, todo.Snapshot{
 		List: todo.List{ID: "looks"}, Revision: 1,
 		Items: []todo.Item{item("1", todo.Completed), item("2", todo.InProgress), item("3", todo.Pending), item("4", "from the future")},
 	})

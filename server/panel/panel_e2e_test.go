@@ -62,12 +62,25 @@ func TestPanelLive(t *testing.T) {
 	servertest.Until(t, ctx, `document.querySelectorAll('#finished .rows li[id]').length === 1 && !document.querySelector('.card')`)
 }
 
+// named returns a function that writes a list with a name of its own, which every plan
+// replaces in place ("Who is calling", rule 3).
+func named(t *testing.T, base string) func(args string) {
+	t.Helper()
+	id := servertest.Session(t, base+"/mcp", "claude-code")
+	return func(args string) {
+		t.Helper()
+		if _, _, body := servertest.Post(t, base+"/mcp?list=work", servertest.Call(1, "TodoWrite", args), "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
+			t.Fatal(body)
+		}
+	}
+}
+
 // On a list's own page: open its history, step back by keyboard, see the changes
 // in words, restore, and come back to live. The address has the revision, the
 // timeline keeps its width, and nothing says "Live" at an old revision.
 func TestPanelHistory(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	write := servertest.Writer(t, web.URL, "claude-code")
+	write := named(t, web.URL)
 	write(servertest.Todos("pending", "First"))
 	write(servertest.Todos("in_progress", "Step"))
 	write(servertest.Todos("pending", "Step", "Rest"))
@@ -119,7 +132,7 @@ func TestPanelHistory(t *testing.T) {
 func TestPanelKeptRevisions(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, memory.NewKeeping(todo.Keep{Revisions: 2}), nil), nil)
 	ctx := servertest.Tab(t)
-	write := servertest.Writer(t, web.URL, "claude-code")
+	write := named(t, web.URL)
 	for _, text := range []string{"A", "B", "C", "D"} {
 		write(servertest.Todos("pending", text))
 	}
@@ -210,8 +223,10 @@ func TestPanelEdit(t *testing.T) {
 	}
 	const reason = `document.querySelector('#items .blocked .why')?.textContent === 'waiting for <i>Ann</i>'`
 	servertest.Until(t, ctx, reason)
+	// "Two" is the wording that the person replaced, of which it was told: it means that
+	// item still ("A person's hand").
 	agent(servertest.Todos("pending", "One", "Two", "Four", "Five"))
-	servertest.Until(t, ctx, reason+` && document.querySelectorAll('#items [data-item]').length === 5`)
+	servertest.Until(t, ctx, reason+` && document.querySelectorAll('#items [data-item]').length === 4`)
 	for edit, want := range map[string]int{
 		`{"do":"status","id":"99","status":"completed"}`: 409, `{"do":"status","id":"1","status":"done"}`: 400, `{"do":"add","text":"  "}`: 400,
 		`{"do":"add","text":"a\u0000"}`: 400, `{"do":"dance"}`: 400, `nothing`: 400,

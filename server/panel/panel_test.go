@@ -67,10 +67,10 @@ func TestPanelNotesWhatWasLookedAt(t *testing.T) {
 			write(servertest.Todos("pending", "A"))
 			id := listIDs(t, web.URL)[0]
 			servertest.GetJSON(t, web.URL+strings.Replace(path, "%s", id, 1), nil)
-			write(servertest.Todos("completed", "A")) // what was looked at is stored with it
-			bound, err := store.Bindings(t.Context(), "", "person")
-			if err != nil || len(bound) != looked || looked == 1 && (bound[0].List != id || bound[0].Seen != 1) {
-				t.Errorf("65: bindings %+v, %v", bound, err)
+			write(servertest.Todos("completed", "A"))
+			cursors, err := store.Cursors(t.Context(), todo.Key{Conversation: "person"})
+			if err != nil || len(cursors) != looked || looked == 1 && (cursors[0].List != id || cursors[0].Seen != 1) {
+				t.Errorf("65: cursors %+v, %v", cursors, err)
 			}
 		})
 	}
@@ -81,7 +81,7 @@ func TestPanelOffersKeptRevisions(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, memory.NewKeeping(todo.Keep{Revisions: 2}), nil), nil)
 	write := servertest.Writer(t, web.URL, "claude-code")
 	for _, text := range []string{"A", "B", "C", "D"} {
-		write(servertest.Todos("pending", text))
+		write(servertest.Todos("pending", "All", text))
 	}
 	var lists []map[string]any
 	servertest.GetJSON(t, web.URL+"/api/lists", &lists)

@@ -18,12 +18,12 @@ type Failing struct {
 // ErrDisk is the error of [Failing].
 var ErrDisk = errors.New("disk on fire")
 
-// Save implements todo.Store.
-func (f *Failing) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
+// Update implements todo.Store.
+func (f *Failing) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
 	if f.Broken.Load() {
-		return todo.Snapshot{}, ErrDisk
+		return ErrDisk
 	}
-	return f.Store.Save(ctx, next, bindings...)
+	return f.Store.Update(ctx, key, change)
 }
 
 // Load implements todo.Store.
@@ -42,30 +42,41 @@ func (f *Failing) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, erro
 	return f.Store.Find(ctx, q)
 }
 
-// Bindings implements todo.Store.
-func (f *Failing) Bindings(ctx context.Context, principal, conversation string) ([]todo.Binding, error) {
+// Cursors implements todo.Store.
+func (f *Failing) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
 	if f.Broken.Load() {
 		return nil, ErrDisk
 	}
-	return f.Store.Bindings(ctx, principal, conversation)
+	return f.Store.Cursors(ctx, of)
 }
 
-// Slow is a store in which each save waits until a value is sent on Let.
+// Slow is a store in which each save waits, in its transaction, until a value is sent
+// on Let.
 type Slow struct {
 	todo.Store
 	Saving chan string   // receives the text of the first item before each save
 	Let    chan struct{} // each value sent lets one save continue
 }
 
-// Save implements todo.Store.
-func (s Slow) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
-	s.Saving <- next.Items[0].Text
+// Update implements todo.Store.
+func (s Slow) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+	return s.Store.Update(ctx, key, func(tx todo.Tx) error { return change(slowTx{tx, s}) })
+}
+
+type slowTx struct {
+	todo.Tx
+	slow Slow
+}
+
+// Save implements todo.Tx.
+func (t slowTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+	t.slow.Saving <- next.Items[0].Text
 	select {
-	case <-s.Let:
+	case <-t.slow.Let:
 	case <-ctx.Done():
 		return todo.Snapshot{}, ctx.Err()
 	}
-	return s.Store.Save(ctx, next, bindings...)
+	return t.Tx.Save(ctx, next)
 }
 
 // Heap returns how many bytes of the heap are in use after a garbage collection.

@@ -113,22 +113,31 @@ func (s *Stream) read(f Following, q todo.Query) ([]todo.Snapshot, error) {
 	return found, nil
 }
 
+// ErrPlace means that the place to resume after is no Seq. Its text is for the sender
+// of the request.
+var ErrPlace = errors.New("Last-Event-ID or ?after= must be a whole number, 0 or more")
+
 // FollowRequest returns the [Following] that a request describes: ?list=
-// restricts it to one list and its sub-agents' lists, and Last-Event-ID or
-// ?after= is the Seq to resume after. The caller must set Send. The text of an
-// error is for the sender of the request.
+// restricts it to one list, by its id or name, those with which its conversation goes
+// on ([todo.Chain]) and their sub-agents' lists, and Last-Event-ID or
+// ?after= is the Seq to resume after. The caller must set Send. It returns
+// [ErrPlace], or an error of the store.
 func FollowRequest(r *http.Request, lists todo.Lists, readTimeout time.Duration) (Following, error) {
-	onlyList := r.URL.Query().Get("list")
+	ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+	defer cancel()
+	chain, err := lists.Chain(ctx, r.URL.Query().Get("list"))
+	if err != nil {
+		return Following{}, err
+	}
 	f := Following{Lists: lists, ReadTimeout: readTimeout, Want: func(s todo.Snapshot) bool {
-		return onlyList == "" || s.List.ID == onlyList || s.List.Parent == onlyList
+		return chain.Has(s.List) || chain.HasParent(s.List)
 	}}
 	after := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
 	if after == "" {
 		return f, nil
 	}
-	var err error
 	if f.After, err = strconv.ParseInt(after, 10, 64); err != nil || f.After < 0 {
-		return f, errors.New("Last-Event-ID or ?after= must be a whole number, 0 or more")
+		return f, ErrPlace
 	}
 	f.Resume = true
 	return f, nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
 
@@ -20,11 +21,13 @@ func FuzzFollowRequest(f *testing.F) {
 		f.Add("", "after="+id)
 	}
 	f.Add("", "after=1&after=-1&list=%00%zz;x")
+	board := todo.NewBoard(memory.New())
+	f.Cleanup(board.Close)
 	f.Fuzz(func(t *testing.T, lastEventID, query string) {
 		r := httptest.NewRequest("GET", "/api/events", nil)
 		r.URL.RawQuery = query
 		r.Header["Last-Event-Id"] = []string{lastEventID}
-		following, err := FollowRequest(r, todo.Lists{}, time.Second)
+		following, err := FollowRequest(r, board.As(""), time.Second)
 		if err != nil {
 			if want := "Last-Event-ID or ?after= must be a whole number, 0 or more"; err.Error() != want {
 				t.Fatal(err)

@@ -134,7 +134,7 @@ func TestSpans(t *testing.T) {
 	end()
 	spans, text := r.spans()
 	calls := spans["tools/call TodoWrite"]
-	if len(calls) != 2 || len(spans["prompts/get"]) != 1 || len(spans["initialize"]) != 1 || len(spans["store save"]) != 1 {
+	if len(calls) != 2 || len(spans["prompts/get"]) != 1 || len(spans["initialize"]) != 1 || len(spans["store update"]) != 1 {
 		t.Fatal(text)
 	}
 	first, second := calls[0], calls[1]
@@ -145,8 +145,8 @@ func TestSpans(t *testing.T) {
 	if hex.EncodeToString(second.TraceId) != headerTrace || hex.EncodeToString(second.ParentSpanId) != headerSpan || len(second.Links) != 0 {
 		t.Errorf("without _meta the header's is the parent: %v", second)
 	}
-	if save := spans["store save"][0]; string(save.ParentSpanId) != string(first.SpanId) || attributes(save.Attributes)["todo.store.outcome"] != "applied" {
-		t.Errorf("the save is not below its call: %v", save)
+	if update := spans["store update"][0]; string(update.ParentSpanId) != string(first.SpanId) || attributes(update.Attributes)["todo.store.outcome"] != "applied" {
+		t.Errorf("the update is not below its call: %v", update)
 	}
 	checkSpan(t, first, map[string]string{"mcp.method.name": "tools/call", "gen_ai.tool.name": "TodoWrite", "gen_ai.operation.name": "execute_tool",
 		"mcp.protocol.version": servertest.Legacy, "jsonrpc.request.id": "7", "network.transport": "tcp", "error.type": ""})

@@ -51,13 +51,19 @@ func setTodoList() way {
 }
 
 // todoWriteIDs is the way of TodoWrite with --item-ids: an update has only the items
-// that change.
+// that change. Numbers go on from plan to plan.
 func todoWriteIDs() way {
 	w := todoWrite("TodoWrite")
+	begin, created := w.begin, 0
+	w.begin = func(c *connection, items []item) error {
+		created += len(items)
+		return begin(c, items)
+	}
 	w.advance = func(c *connection, items []item, step int) error {
-		todos := []object{{"id": strconv.Itoa(step + 1), "content": items[step].text, "activeForm": items[step].active, "status": "completed"}}
+		number := created - len(items) + 1 + step
+		todos := []object{{"id": strconv.Itoa(number), "content": items[step].text, "activeForm": items[step].active, "status": "completed"}}
 		if next := step + 1; next < len(items) {
-			todos = append(todos, object{"id": strconv.Itoa(next + 1), "content": items[next].text, "activeForm": items[next].active, "status": "in_progress"})
+			todos = append(todos, object{"id": strconv.Itoa(number + 1), "content": items[next].text, "activeForm": items[next].active, "status": "in_progress"})
 		}
 		_, err := c.call("TodoWrite", object{"todos": todos})
 		return err
@@ -84,8 +90,10 @@ func stepwise(create func(c *connection, items []item) (first int, err error), s
 	}
 }
 
-// createTodos is the way of create_todos with update_todo.
+// createTodos is the way of create_todos with update_todo. Numbers go on from plan to
+// plan.
 func createTodos() way {
+	created := 0
 	set := func(c *connection, number int, status string) error {
 		_, err := c.call("update_todo", object{"id": strconv.Itoa(number), "status": status})
 		return err
@@ -98,7 +106,9 @@ func createTodos() way {
 		if _, err := c.call("create_todos", object{"items": texts}); err != nil {
 			return 0, err
 		}
-		return 1, set(c, 1, "running")
+		first := created + 1
+		created += len(items)
+		return first, set(c, first, "running")
 	}, set, "completed", "running")
 }
 

@@ -19,7 +19,7 @@ func BenchmarkSave(b *testing.B) {
 			next := todo.Snapshot{List: todo.List{ID: "a"}, Items: make([]todo.Item, 10), LastID: 10}
 			save := func() {
 				next.Revision++
-				if _, err := s.Save(b.Context(), next); err != nil {
+				if _, err := storetest.Save(b.Context(), s, next); err != nil {
 					b.Fatal(err)
 				}
 			}

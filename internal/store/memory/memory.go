@@ -6,6 +6,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -17,13 +18,13 @@ import (
 
 // Store is a todo.Store in memory.
 type Store struct {
+	turn       chan struct{} // held by the running Update; first come, first served
 	mu         sync.RWMutex
 	lists      map[string][]todo.Snapshot // list id → kept revisions, ascending
-	bindings   map[string][]todo.Binding  // principal and conversation → the one that moved last is the last
+	cursors    map[todo.Key][]todo.Cursor // the one that became current last is the first
 	hostCalls  map[string]notedCall       // by principal and id
 	attending  map[string]bool            // ids of processes
 	operations map[string]todo.Snapshot   // operation id → the snapshot it stored
-	announced  []todo.Announcement
 	seq        int64
 	watchers   map[*watcher]struct{}
 	quit       chan struct{} // closed by Close
@@ -42,7 +43,7 @@ func New() *Store { return NewKeeping(todo.Keep{}) }
 
 // NewKeeping returns an empty store with the limits in keep.
 func NewKeeping(keep todo.Keep) *Store {
-	return &Store{keep: keep, lists: map[string][]todo.Snapshot{}, bindings: map[string][]todo.Binding{}, hostCalls: map[string]notedCall{}, attending: map[string]bool{}, begun: map[string]time.Time{}, operations: map[string]todo.Snapshot{},
+	return &Store{keep: keep, lists: map[string][]todo.Snapshot{}, cursors: map[todo.Key][]todo.Cursor{}, turn: make(chan struct{}, 1), hostCalls: map[string]notedCall{}, attending: map[string]bool{}, begun: map[string]time.Time{}, operations: map[string]todo.Snapshot{},
 		watchers: map[*watcher]struct{}{}, quit: make(chan struct{})}
 }
 
@@ -55,53 +56,163 @@ func (s *Store) checkUsable(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Save implements todo.Store.
-func (s *Store) Save(ctx context.Context, next todo.Snapshot, bindings ...todo.Binding) (todo.Snapshot, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	saved, err := s.save(ctx, next, bindings)
-	if err != nil {
-		return todo.Snapshot{}, fmt.Errorf("save snapshot: %w", err)
+// Update implements todo.Store. Whoever waits gets its turn in the order of arrival.
+func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) error) error {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("update lists: %w", ctx.Err())
 	}
-	return saved, nil
+	if err := s.usable(ctx); err != nil {
+		return fmt.Errorf("update lists: %w", err)
+	}
+	t := &tx{Store: s}
+	if err := change(t); err != nil {
+		return err
+	}
+	if err := s.commit(ctx, t); err != nil {
+		return fmt.Errorf("update lists: %w", err)
+	}
+	return nil
 }
 
-func (s *Store) save(ctx context.Context, next todo.Snapshot, bindings []todo.Binding) (todo.Snapshot, error) {
+func (s *Store) usable(ctx context.Context) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.checkUsable(ctx)
+}
+
+// commit stores what a transaction saved.
+func (s *Store) commit(ctx context.Context, t *tx) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err := s.checkUsable(ctx); err != nil {
-		return todo.Snapshot{}, err
+		return err
 	}
-	if done, ok := s.operations[next.Operation.ID]; ok && next.Operation.ID != "" {
-		if done.Operation != next.Operation {
-			return todo.Snapshot{}, todo.ErrOperationReused
+	for id := range t.gone {
+		s.forget(id)
+	}
+	for key, all := range t.cursors {
+		s.cursors[key] = all
+	}
+	for _, next := range t.saved {
+		stored := s.lists[next.List.ID]
+		if len(stored) == 0 {
+			s.begun[next.List.ID] = time.Now()
+			s.forgetTrash()
 		}
-		return s.read(done), nil
+		s.seq = next.Seq
+		s.size += int64(record.Footprint(next))
+		s.lists[next.List.ID] = s.trim(append(stored, next))
+		if next.Operation.ID != "" {
+			s.operations[next.Operation.ID] = next
+		}
 	}
-	stored := s.lists[next.List.ID]
-	if err := s.checkSave(next, stored, bindings); err != nil {
+	if len(t.saved)+len(t.cursors) > 0 {
+		s.hintAll()
+	}
+	return nil
+}
+
+// tx is a transaction: the store, and over it what the transaction saved. Only one is
+// open at a time, and nothing else but Purge changes the store meanwhile.
+type tx struct {
+	*Store
+	saved   []todo.Snapshot
+	lists   map[string][]todo.Snapshot // the same by list
+	cursors map[todo.Key][]todo.Cursor // all of a conversation of which one was set
+	gone    map[string]bool            // lists that make room for those that begin
+}
+
+// Load implements todo.Tx.
+func (t *tx) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	for _, s := range slices.Backward(t.lists[list]) {
+		if revision == 0 || s.Revision == revision {
+			return t.withParent(s), nil
+		}
+	}
+	t.mu.RLock()
+	s, err := t.load(list, revision)
+	t.mu.RUnlock()
+	return t.withParent(s), err
+}
+
+// withParent returns a snapshot with the parent by the cursors that the transaction has
+// set.
+func (t *tx) withParent(s todo.Snapshot) todo.Snapshot {
+	if l := &s.List; l.ParentConversation != "" {
+		of := todo.Key{Principal: l.Principal, Conversation: l.ParentConversation}
+		all, ok := t.cursors[of]
+		if !ok {
+			t.mu.RLock()
+			all = t.Store.cursors[of]
+			t.mu.RUnlock()
+		}
+		l.Parent = current(all)
+	}
+	return s
+}
+
+// Cursors implements todo.Tx.
+func (t *tx) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
+	if all, ok := t.cursors[of]; ok {
+		return slices.Clone(all), nil
+	}
+	return t.Store.Cursors(ctx, of)
+}
+
+// SetCursor implements todo.Tx.
+func (t *tx) SetCursor(ctx context.Context, c todo.Cursor) error {
+	all, err := t.Cursors(ctx, c.Key)
+	if err == nil {
+		if t.cursors == nil {
+			t.cursors = make(map[todo.Key][]todo.Cursor, 1)
+		}
+		t.cursors[c.Key], _ = todo.SetCursor(all, c, time.Now())
+	}
+	return err
+}
+
+// Save implements todo.Tx.
+func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+	before, err := t.Load(ctx, next.List.ID, 0)
+	begins := errors.Is(err, todo.ErrNotFound)
+	if err != nil && !begins {
 		return todo.Snapshot{}, err
 	}
-	s.seq++
+	if next.Revision != before.Revision+1 {
+		return todo.Snapshot{}, fmt.Errorf("save revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, todo.ErrNotFound)
+	}
+	if err := t.checkRoom(next, begins); err != nil {
+		return todo.Snapshot{}, err
+	}
+	delete(t.gone, next.List.ID)
 	next = next.Clone()
-	next.Seq = s.seq
-	if len(stored) > 0 {
-		next.List = stored[0].List
+	next.Seq = t.seq + int64(len(t.saved)) + 1
+	if !begins {
+		next.List = before.List
 	}
 	next.List.Parent = fixedParent(next.List)
-	for _, b := range bindings {
-		b.List = cmp.Or(b.List, next.List.ID)
-		s.bind(b)
+	t.saved = append(t.saved, next)
+	if t.lists == nil {
+		t.lists = make(map[string][]todo.Snapshot, 1)
 	}
-	if len(stored) == 0 {
-		s.begun[next.List.ID] = time.Now()
-		s.forgetTrash()
+	t.lists[next.List.ID] = append(t.lists[next.List.ID], next)
+	return t.withParent(next), nil
+}
+
+// checkRoom returns an error when there is no room for a revision.
+func (t *tx) checkRoom(next todo.Snapshot, begins bool) error {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	switch {
+	case begins:
+		return t.makeRoom(next.List)
+	case next.Deleted:
+		return nil
 	}
-	s.size += int64(record.Footprint(next))
-	s.lists[next.List.ID] = s.trim(append(stored, next))
-	if next.Operation.ID != "" {
-		s.operations[next.Operation.ID] = next
-	}
-	s.hintAll()
-	return s.read(next), nil
+	return t.keep.CheckBytes(t.sized(), false)
 }
 
 // hintAll hints every watcher that has no hint waiting already. The caller must
@@ -113,35 +224,6 @@ func (s *Store) hintAll() {
 		default:
 		}
 	}
-}
-
-// Announce implements todo.Store.
-func (s *Store) Announce(ctx context.Context, a todo.Announcement) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.checkUsable(ctx); err != nil {
-		return fmt.Errorf("announce call: %w", err)
-	}
-	s.seq++
-	a.Seq = s.seq
-	s.announced = append(s.announced, a)
-	s.announced = s.announced[max(0, len(s.announced)-todo.KeepAnnouncements):]
-	s.hintAll()
-	return nil
-}
-
-// Announced implements todo.Store.
-func (s *Store) Announced(ctx context.Context, after int64) ([]todo.Announcement, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err := s.checkUsable(ctx); err != nil {
-		return nil, fmt.Errorf("read announcements: %w", err)
-	}
-	from := slices.IndexFunc(s.announced, func(a todo.Announcement) bool { return a.Seq > after })
-	if from < 0 {
-		return nil, nil
-	}
-	return slices.Clone(s.announced[from:]), nil
 }
 
 // trim deletes the revisions that s.keep does not keep, and their operations,
@@ -167,26 +249,6 @@ func (s *Store) trim(revisions []todo.Snapshot) []todo.Snapshot {
 	return revisions[removed:] // append makes room again, once for many saves
 }
 
-func (s *Store) checkSave(next todo.Snapshot, stored []todo.Snapshot, bindings []todo.Binding) error {
-	n := len(stored)
-	switch {
-	case n == 0 && next.Revision != 1:
-		return fmt.Errorf("revision %d: %w", next.Revision, todo.ErrNotFound)
-	case n > 0 && stored[n-1].Revision != next.Revision-1:
-		return &todo.ConflictError{Current: s.read(stored[n-1])}
-	case n > 0 && next.Deleted:
-		return nil
-	case n > 0:
-		return s.keep.CheckBytes(s.size, false)
-	}
-	if len(bindings) > 0 {
-		if held := s.held(bindings[0].Principal, bindings[0].Conversation); held != bindings[0].Over {
-			return &todo.ConflictError{Current: s.newest(held)}
-		}
-	}
-	return s.makeRoom(next.List)
-}
-
 // Load implements todo.Store.
 func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
 	s.mu.RLock()
@@ -194,6 +256,12 @@ func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Sna
 	if err := s.checkUsable(ctx); err != nil {
 		return todo.Snapshot{}, fmt.Errorf("read snapshots: %w", err)
 	}
+	found, err := s.load(list, revision)
+	return s.read(found), err
+}
+
+// load returns a revision as it is stored. The caller must hold s.mu.
+func (s *Store) load(list string, revision int64) (todo.Snapshot, error) {
 	stored := s.lists[list]
 	i := len(stored) - 1
 	if revision != 0 {
@@ -202,7 +270,7 @@ func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Sna
 	if i < 0 {
 		return todo.Snapshot{}, fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
 	}
-	return s.read(stored[i]), nil
+	return stored[i], nil
 }
 
 // LastBy implements todo.Store.
@@ -320,6 +388,8 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 
 // Close implements todo.Store.
 func (s *Store) Close() error {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {

@@ -16,70 +16,101 @@ func (s *Store) forgetRevision(r todo.Snapshot) {
 	delete(s.operations, r.Operation.ID)
 }
 
-// makeRoom returns an error when a list may not begin, see [todo.Keep]. Where
-// only room is missing it first removes abandoned lists of the same principal.
-// The caller must hold s.mu.
-func (s *Store) makeRoom(l todo.List) error {
+// makeRoom returns an error when a list may not begin, see [todo.Keep]. Where only
+// room is missing, abandoned lists of the same principal go with the transaction. The
+// caller must hold t.mu.
+func (t *tx) makeRoom(l todo.List) error {
 	now := time.Now()
 	if l.Conversation != "" {
-		if err := s.keep.CheckBegun(s.countBegun(l, now.Add(-24*time.Hour))); err != nil {
+		if err := t.keep.CheckBegun(t.countBegun(l, now.Add(-24*time.Hour))); err != nil {
 			return err
 		}
 	}
-	err := s.checkRoom(l.Principal)
-	if !errors.Is(err, todo.ErrTooManyLists) && !errors.Is(err, todo.ErrStoreFull) || s.keep.Abandoned <= 0 {
+	err := t.checkBegins(l.Principal)
+	if !errors.Is(err, todo.ErrTooManyLists) && !errors.Is(err, todo.ErrStoreFull) || t.keep.Abandoned <= 0 {
 		return err
 	}
-	for _, id := range s.abandoned(l.Principal, now.Add(-s.keep.Abandoned)) {
-		s.forget(id)
+	for _, id := range t.abandoned(l.Principal, now.Add(-t.keep.Abandoned)) {
+		if t.gone == nil {
+			t.gone = make(map[string]bool)
+		}
+		t.gone[id] = true
 	}
-	return s.checkRoom(l.Principal)
+	return t.checkBegins(l.Principal)
 }
 
-func (s *Store) checkRoom(principal string) error {
-	n := 0
-	for _, revisions := range s.lists {
-		if newest := revisions[len(revisions)-1]; newest.List.Principal == principal && !newest.Deleted {
-			n++
+// newest goes through the newest snapshots of all lists, as they are when the
+// transaction is stored.
+func (t *tx) newest(visit func(todo.Snapshot)) {
+	for id, revisions := range t.Store.lists {
+		if len(t.lists[id]) == 0 && !t.gone[id] {
+			visit(revisions[len(revisions)-1])
 		}
 	}
-	if err := s.keep.CheckLists(n); err != nil {
+	for _, revisions := range t.lists {
+		visit(revisions[len(revisions)-1])
+	}
+}
+
+func (t *tx) checkBegins(principal string) error {
+	n := 0
+	t.newest(func(s todo.Snapshot) {
+		if s.List.Principal == principal && !s.Deleted {
+			n++
+		}
+	})
+	if err := t.keep.CheckLists(n); err != nil {
 		return err
 	}
-	return s.keep.CheckBytes(s.size, true)
+	return t.keep.CheckBytes(t.sized(), true)
+}
+
+// sized returns the size of all revisions when the transaction is stored, about.
+func (t *tx) sized() int64 {
+	size := t.size
+	for _, s := range t.saved {
+		size += int64(record.Footprint(s))
+	}
+	for id := range t.gone {
+		for _, r := range t.Store.lists[id] {
+			size -= int64(record.Footprint(r))
+		}
+	}
+	return size
 }
 
 // countBegun counts the lists that the conversation of a list began since then.
-func (s *Store) countBegun(l todo.List, since time.Time) (n int) {
-	for id, revisions := range s.lists {
-		if o := revisions[0].List; o.Principal == l.Principal && o.Conversation == l.Conversation && s.begun[id].After(since) {
+func (t *tx) countBegun(l todo.List, since time.Time) (n int) {
+	t.newest(func(s todo.Snapshot) {
+		begun, stored := t.begun[s.List.ID]
+		if o := s.List; o.Principal == l.Principal && o.Conversation == l.Conversation && (!stored || begun.After(since)) {
 			n++
 		}
-	}
+	})
 	return n
 }
 
 // abandoned returns the ids of lists of a principal that are abandoned (see
 // [todo.Keep.Abandoned]), the oldest first.
-func (s *Store) abandoned(principal string, before time.Time) (ids []string) {
-	for id, revisions := range s.lists {
+func (t *tx) abandoned(principal string, before time.Time) (ids []string) {
+	for id, revisions := range t.Store.lists {
 		r := revisions[0]
-		if len(revisions) == 1 && r.Revision == 1 && r.List.Principal == principal && r.List.Conversation != "" && r.Updated.Before(before) && !s.wasShown(r.List) {
+		if len(revisions) == 1 && r.Revision == 1 && len(t.lists[id]) == 0 && !t.gone[id] && r.List.Principal == principal && r.List.Conversation != "" && r.Updated.Before(before) && !t.wasShown(r.List) {
 			ids = append(ids, id)
 		}
 	}
-	slices.SortFunc(ids, func(a, b string) int { return s.lists[a][0].Updated.Compare(s.lists[b][0].Updated) })
+	slices.SortFunc(ids, func(a, b string) int {
+		return t.Store.lists[a][0].Updated.Compare(t.Store.lists[b][0].Updated)
+	})
 	return ids[:min(len(ids), todo.MaxAbandoned)]
 }
 
 // wasShown reports whether a list was shown to anybody but the conversation that
 // began it.
 func (s *Store) wasShown(l todo.List) bool {
-	for _, bindings := range s.bindings {
-		for _, b := range bindings {
-			if b.List == l.ID && b.Conversation != l.Conversation {
-				return true
-			}
+	for of, cursors := range s.cursors {
+		if of.Conversation != l.Conversation && slices.ContainsFunc(cursors, func(c todo.Cursor) bool { return c.List == l.ID }) {
+			return true
 		}
 	}
 	return false
@@ -102,24 +133,30 @@ func (s *Store) forget(id string) {
 	}
 	delete(s.lists, id)
 	delete(s.begun, id)
-	for key, bindings := range s.bindings {
-		bindings = slices.DeleteFunc(bindings, func(b todo.Binding) bool { return b.List == id })
-		if s.bindings[key] = bindings; len(bindings) == 0 {
-			delete(s.bindings, key)
+	for of, cursors := range s.cursors {
+		cursors = slices.DeleteFunc(cursors, func(c todo.Cursor) bool { return c.List == id })
+		if s.cursors[of] = cursors; len(cursors) == 0 {
+			delete(s.cursors, of)
 		}
 	}
 }
 
 // Purge implements todo.Store.
 func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) (purged []string, err error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("purge lists: %w", ctx.Err())
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.checkUsable(ctx); err != nil {
 		return nil, fmt.Errorf("purge lists: %w", err)
 	}
 	for _, id := range lists {
-		if newest := s.newest(id); newest.Revision > 0 {
-			s.purge(newest, by, now)
+		if revisions := s.lists[id]; len(revisions) > 0 {
+			s.purge(revisions[len(revisions)-1], by, now)
 			purged = append(purged, id)
 		}
 	}

@@ -104,7 +104,7 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 }
 
 // Alive implements todo.Store. When the database cannot be asked, a process counts as
-// what it was.
+// what it was, and one of which nothing is known as alive.
 func (s *Store) Alive(process string) bool {
 	p, id := &s.alive, plain(process)
 	p.mu.Lock()
@@ -121,7 +121,7 @@ func (s *Store) Alive(process string) bool {
 		return p.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM todo_mcp.processes WHERE id = $1 AND until > now())`, id).Scan(&now.alive)
 	})
 	if err != nil {
-		return was.alive
+		return was.alive || !known
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

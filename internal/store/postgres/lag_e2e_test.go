@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -22,7 +23,7 @@ func TestNoticeLag(t *testing.T) {
 	save := func() {
 		t.Helper()
 		revision++
-		if _, err := s.Save(t.Context(), todo.Snapshot{List: todo.List{ID: "a"}, Revision: revision}); err != nil {
+		if _, err := storetest.Save(t.Context(), s, todo.Snapshot{List: todo.List{ID: "a"}, Revision: revision}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,8 +29,8 @@ const (
 type topic string
 
 const (
-	saves    topic = "saves"    // also announcements
-	sessions topic = "sessions" // what sessions subscribe to, and moves of conversations
+	saves    topic = "saves"
+	sessions topic = "sessions" // what sessions subscribe to, and which lists conversations hold
 )
 
 // notices sends and receives notices on one connection, which it opens again when

@@ -2,8 +2,9 @@
 // of servers share. It keeps every promise of todo.Store: an acknowledged save is
 // committed, as durable as the database's synchronous_commit makes it.
 //
-// Everything is in the schema todo_mcp, which [Open] makes and brings up to date. A
-// save is one statement. Other servers are told of saves by notices, which are
+// Everything is in the schema todo_mcp, which [Open] makes. An update is a transaction
+// that locks what it reads: mostly one round trip that begins it and reads, and one
+// that stores and commits. Other servers are told of saves by notices, which are
 // sent after the commit, at most one in [noticeInterval], on a connection of their
 // own; who misses one reads by itself soon after (see todo.Board).
 package postgres
@@ -26,16 +27,15 @@ import (
 
 // Store is a todo.Store in a PostgreSQL database.
 type Store struct {
+	reader
 	pool    *pgxpool.Pool
 	keep    todo.Keep
 	bases   record.Bases
+	turns   turns
+	room    chan struct{} // a slot for each connection but one, which is left to reads
 	notices notices
 	alive   processes
-	size    struct {
-		mu    sync.Mutex
-		bytes int64
-		at    time.Time
-	}
+	size    size
 
 	mu     sync.Mutex
 	closed bool
@@ -68,8 +68,8 @@ const (
 )
 
 // Open connects to the database that a postgres:// URL or a connection string of
-// libpq names, and brings its schema up to date. It returns an error that wraps
-// [todo.ErrTooNew] for one of a later version.
+// libpq names, and makes the schema in it. It returns an error that wraps
+// [todo.ErrOtherSchema] or [todo.ErrTooNew] when it has one of another program.
 func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 	o := options{noticeURL: address}
 	for _, opt := range opts {
@@ -88,21 +88,22 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 			config.ConnConfig.RuntimeParams[name] = value
 		}
 	}
-	config.AfterConnect = registerTypes
+	config.MaxConns = max(config.MaxConns, 2)
 	notice, err := pgx.ParseConfig(o.noticeURL)
 	if err != nil {
 		return nil, fmt.Errorf("open store: notices: %w", errURL)
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	if err := migrate(ctx, config.ConnConfig); err != nil {
+	if err := prepare(ctx, config.ConnConfig); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), config)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	s := &Store{pool: pool, keep: o.keep, quit: make(chan struct{})}
+	s := &Store{pool: pool, keep: o.keep, room: make(chan struct{}, config.MaxConns-1), quit: make(chan struct{})}
+	s.reader = reader{q: pool, bases: &s.bases, call: s.call}
 	s.notices.start(notice)
 	s.alive.start(pool)
 	return s, nil
@@ -131,16 +132,6 @@ func Redacted(address string) string {
 		u.User = url.User(u.User.Username())
 	}
 	return u.String()
-}
-
-// registerTypes lets a connection encode and decode the schema's own types.
-func registerTypes(ctx context.Context, conn *pgx.Conn) error {
-	types, err := conn.LoadTypes(ctx, []string{"todo_mcp.new_binding", "todo_mcp._new_binding", "todo_mcp.keep", "todo_mcp.saved"})
-	if err != nil {
-		return fmt.Errorf("read the schema's types: %w", err)
-	}
-	conn.TypeMap().RegisterTypes(types)
-	return nil
 }
 
 // Close implements todo.Store. It waits for running calls.
@@ -181,18 +172,22 @@ func (s *Store) call(ctx context.Context, what string, run func() error) error {
 			err = run()
 		}
 	}
-	if err == nil {
+	return named(ctx, what, err)
+}
+
+// named names what was done in an error, which is also that of a context that ended.
+func named(ctx context.Context, what string, err error) error {
+	switch {
+	case err == nil:
 		return nil
-	}
-	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) && !errors.Is(err, todo.ErrUnknownOutcome) {
+	case ctx.Err() != nil && !errors.Is(err, ctx.Err()) && !errors.Is(err, todo.ErrUnknownOutcome):
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// outcome returns the error of a statement that changes something. It wraps
-// [todo.ErrUnknownOutcome] unless the database refused the statement, or never
-// received it.
+// outcome returns the error of what changes something. It wraps
+// [todo.ErrUnknownOutcome] unless the database refused it, or never received it.
 func outcome(err error) error {
 	var refused *pgconn.PgError
 	switch {
@@ -200,7 +195,7 @@ func outcome(err error) error {
 		return err
 	case errors.As(err, &refused) && !endsConnection(refused.Code):
 		return err
-	case errors.Is(err, pgx.ErrNoRows):
+	case errors.Is(err, pgx.ErrTxCommitRollback):
 		return err
 	}
 	return fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, err)

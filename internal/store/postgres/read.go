@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,6 +26,28 @@ const selectRecord = columns + ` FROM todo_mcp.history h JOIN todo_mcp.lists l O
 // selectNewest selects the newest revision of each list.
 const selectNewest = columns + ` FROM todo_mcp.lists l JOIN todo_mcp.history h ON h.list = l.id AND h.revision = l.revision`
 
+// querier is where reads are made: the database, or the transaction of an update.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// collect reads all rows of a query.
+func collect[T any](ctx context.Context, q querier, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scan)
+}
+
+// reader implements todo.Reader, for the store and for the transaction of an update.
+type reader struct {
+	q     querier
+	bases *record.Bases
+	// call runs what a method does, and names it in its error.
+	call func(ctx context.Context, what string, run func() error) error
+}
+
 // row is a row of selectRecord or selectNewest.
 type row struct {
 	seq, base  int64
@@ -34,144 +55,123 @@ type row struct {
 	parent     *string
 }
 
+func scanRow(from pgx.CollectableRow) (r row, err error) {
+	err = from.Scan(&r.seq, &r.base, &r.body, &r.meta, &r.parent)
+	return r, err
+}
+
 // errBaseGone means that base items were deleted since the revision was read.
-var errBaseGone = errors.New("its base items are missing")
+var errBaseGone = fmt.Errorf("%w: its base items are missing", todo.ErrCorrupt)
 
 // maxBaseTries is how often a query is tried because base items are missing.
 const maxBaseTries = 5
 
 // query returns the snapshots that a query on selectRecord or selectNewest
 // selects.
-func (s *Store) query(ctx context.Context, sql string, args ...any) ([]todo.Snapshot, error) {
-	for try := 1; ; try++ {
-		found, err := s.tryQuery(ctx, sql, args)
-		if !errors.Is(err, errBaseGone) {
+func (r *reader) query(ctx context.Context, sql string, args ...any) (found []todo.Snapshot, err error) {
+	for range maxBaseTries {
+		rows, err := collect(ctx, r.q, scanRow, sql, args...)
+		if err != nil {
+			return nil, err
+		}
+		if found, err = r.decodeAll(ctx, rows); !errors.Is(err, errBaseGone) {
 			return found, err
 		}
-		if try == maxBaseTries {
-			return nil, fmt.Errorf("%w: %s", todo.ErrCorrupt, err.Error())
-		}
 	}
+	return nil, errBaseGone
 }
 
-func (s *Store) tryQuery(ctx context.Context, sql string, args []any) ([]todo.Snapshot, error) {
-	rows, err := s.pool.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	selected, err := pgx.CollectRows(rows, func(from pgx.CollectableRow) (r row, err error) {
-		err = from.Scan(&r.seq, &r.base, &r.body, &r.meta, &r.parent)
-		return r, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	found := make([]todo.Snapshot, len(selected))
-	for i, r := range selected {
-		if found[i], err = s.decode(ctx, r); err != nil {
+func (r *reader) decodeAll(ctx context.Context, rows []row) (found []todo.Snapshot, err error) {
+	found = make([]todo.Snapshot, len(rows))
+	for i, one := range rows {
+		if found[i], err = r.decode(ctx, one); err != nil {
 			return nil, err
 		}
 	}
 	return found, nil
 }
 
-func (s *Store) decode(ctx context.Context, r row) (todo.Snapshot, error) {
+// decode decodes a snapshot as a caller reads it: with the parent that it has now.
+func (r *reader) decode(ctx context.Context, from row) (todo.Snapshot, error) {
 	var b record.Base
-	if r.base > 0 {
+	if from.base > 0 {
 		var err error
-		if b, err = s.base(ctx, r.base); err != nil {
+		if b, err = r.base(ctx, from.base); err != nil {
 			return todo.Snapshot{}, err
 		}
 	}
-	snapshot, err := record.Snapshot(r.body, r.meta, b.Items, r.seq)
-	if err == nil && snapshot.List.ParentConversation != "" && r.parent != nil {
-		snapshot.List.Parent = *r.parent
+	snapshot, err := record.Snapshot(from.body, from.meta, b.Items, from.seq)
+	if err == nil && snapshot.List.ParentConversation != "" && from.parent != nil {
+		snapshot.List.Parent = *from.parent
 	}
 	return snapshot, err
 }
 
-// decodeList decodes a list as a caller reads it: with the parent that it has now.
-func decodeList(meta []byte, parent *string) (l todo.List, err error) {
-	if err := json.Unmarshal(meta, &l); err != nil {
-		return l, fmt.Errorf("list: %w: %w", todo.ErrCorrupt, err)
-	}
-	if l.ParentConversation != "" && parent != nil {
-		l.Parent = *parent
-	}
-	return l, nil
-}
-
 // base returns base items.
-func (s *Store) base(ctx context.Context, id int64) (record.Base, error) {
-	return s.bases.Get(id, func() (b record.Base, err error) {
+func (r *reader) base(ctx context.Context, id int64) (record.Base, error) {
+	return r.bases.Get(id, func() (record.Base, error) {
 		var data []byte
-		err = s.pool.QueryRow(ctx, `SELECT list, items FROM todo_mcp.bases WHERE id = $1`, id).Scan(&b.List, &data)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return b, errBaseGone
+		found, err := collect(ctx, r.q, func(from pgx.CollectableRow) (b record.Base, err error) {
+			err = from.Scan(&b.List, &data)
+			return b, err
+		}, `SELECT list, items FROM todo_mcp.bases WHERE id = $1`, id)
+		if err == nil && len(found) == 0 {
+			err = errBaseGone
 		}
 		if err != nil {
-			return b, err
+			return record.Base{}, err
 		}
-		b.Size = len(data)
-		b.Items, err = record.BaseItems(data)
-		return b, err
+		found[0].Size = len(data)
+		found[0].Items, err = record.BaseItems(data)
+		return found[0], err
 	})
 }
 
-// Load implements todo.Store.
-func (s *Store) Load(ctx context.Context, list string, revision int64) (found todo.Snapshot, err error) {
-	err = s.call(ctx, "read snapshot", func() error {
-		found, err = s.load(ctx, list, revision)
-		return err
-	})
-	return found, err
-}
-
-func (s *Store) load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	sql, args := selectNewest+` WHERE l.id = $1`, []any{plain(list)}
-	if revision != 0 {
-		sql, args = selectRecord+` WHERE h.list = $1 AND h.revision = $2`, []any{plain(list), revision}
+// Load implements todo.Reader.
+func (r *reader) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	if revision == 0 {
+		return r.one(ctx, selectNewest+` WHERE l.id = $1`, plain(list))
 	}
-	return s.one(ctx, sql, args...)
+	return r.one(ctx, selectRecord+` WHERE h.list = $1 AND h.revision = $2`, plain(list), revision)
+}
+
+// LastBy implements todo.Reader.
+func (r *reader) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
+	return r.one(ctx, selectRecord+` WHERE h.list = $1 AND h.person = $2 AND h.revision <= $3 ORDER BY h.revision DESC LIMIT 1`, plain(list), person, upTo)
 }
 
 // one returns the first snapshot that a query selects, or todo.ErrNotFound.
-func (s *Store) one(ctx context.Context, sql string, args ...any) (todo.Snapshot, error) {
-	found, err := s.query(ctx, sql, args...)
-	if err == nil && len(found) == 0 {
-		err = todo.ErrNotFound
-	}
-	if err != nil {
-		return todo.Snapshot{}, err
-	}
-	return found[0], nil
-}
-
-// LastBy implements todo.Store.
-func (s *Store) LastBy(ctx context.Context, list string, person bool, upTo int64) (found todo.Snapshot, err error) {
-	err = s.call(ctx, "read snapshot", func() error {
-		found, err = s.one(ctx, selectRecord+` WHERE h.list = $1 AND h.person = $2 AND h.revision <= $3 ORDER BY h.revision DESC LIMIT 1`, plain(list), person, upTo)
+func (r *reader) one(ctx context.Context, sql string, args ...any) (found todo.Snapshot, err error) {
+	err = r.call(ctx, "read snapshot", func() error {
+		all, err := r.query(ctx, sql, args...)
+		if err == nil && len(all) == 0 {
+			err = todo.ErrNotFound
+		}
+		if err == nil {
+			found = all[0]
+		}
 		return err
 	})
 	return found, err
 }
 
-// History implements todo.Store.
-func (s *Store) History(ctx context.Context, list string, after int64, limit int) (found []todo.Snapshot, err error) {
-	err = s.call(ctx, "read snapshots", func() error {
-		found, err = s.query(ctx, selectRecord+` WHERE h.list = $1 AND h.revision > $2 ORDER BY h.revision LIMIT $3`, plain(list), after, sqlLimit(limit))
-		return err
-	})
-	return found, err
+// History implements todo.Reader.
+func (r *reader) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
+	return r.all(ctx, selectRecord+` WHERE h.list = $1 AND h.revision > $2 ORDER BY h.revision LIMIT $3`, plain(list), after, sqlLimit(limit))
 }
 
-// Find implements todo.Store. With Query.AfterSeq and OldestFirst it finds no list
+// Find implements todo.Reader. With Query.AfterSeq and OldestFirst it finds no list
 // with a Seq that another save may still be given a smaller one than: so who goes
 // on from the last Seq misses none.
-func (s *Store) Find(ctx context.Context, q todo.Query) (found []todo.Snapshot, err error) {
+func (r *reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
 	sql, args := findQuery(q)
-	err = s.call(ctx, "read snapshots", func() error {
-		found, err = s.query(ctx, sql, args...)
+	return r.all(ctx, sql, args...)
+}
+
+// all returns the snapshots that a query selects.
+func (r *reader) all(ctx context.Context, sql string, args ...any) (found []todo.Snapshot, err error) {
+	err = r.call(ctx, "read snapshots", func() error {
+		found, err = r.query(ctx, sql, args...)
 		return err
 	})
 	return found, err
@@ -203,7 +203,7 @@ func findQuery(q todo.Query) (sql string, args []any) {
 	}
 	if q.Parent != "" {
 		add(`(l.parent = ? OR l.parent_conversation <> '' AND l.parent_conversation IN
-			(SELECT conversation FROM todo_mcp.bindings WHERE list = ?) AND `+heldByParent+` = ?)`, plain(q.Parent))
+			(SELECT conversation FROM todo_mcp.cursors WHERE list = ?) AND `+heldByParent+` = ?)`, plain(q.Parent))
 	}
 	if !q.UpdatedSince.IsZero() {
 		add(updated+" >= ?", record.UnixNano(q.UpdatedSince))

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"todo-mcp/internal/store/postgrestest"
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -26,7 +27,7 @@ func TestPositionMissesNothing(t *testing.T) {
 	s := open(t, url)
 	defer s.Close()
 	ctx := t.Context()
-	if _, err := s.Save(ctx, snapshot("first", 1)); err != nil {
+	if _, err := storetest.Save(ctx, s, snapshot("first", 1)); err != nil {
 		t.Fatal(err)
 	}
 	slow, err := pgx.Connect(ctx, url)
@@ -42,7 +43,7 @@ func TestPositionMissesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As save does it: the list's row has the transaction's seq.
+	// As an update does it: the list's row has the transaction's seq.
 	if _, err := tx.Exec(ctx, `INSERT INTO todo_mcp.lists SELECT 'slow', principal, client, workspace, parent, parent_conversation, conversation, begun,
 		replace(meta, 'first', 'slow'), revision, todo_mcp.seq(), updated, base, drift, deleted, bytes FROM todo_mcp.lists WHERE id = 'first'`); err != nil {
 		t.Fatal(err)
@@ -54,7 +55,7 @@ func TestPositionMissesNothing(t *testing.T) {
 	if err := tx.QueryRow(ctx, `SELECT todo_mcp.seq()`).Scan(&slowSeq); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Save(ctx, snapshot("quick", 1)); err != nil {
+	if _, err := storetest.Save(ctx, s, snapshot("quick", 1)); err != nil {
 		t.Fatal(err)
 	}
 	var read []string
@@ -91,12 +92,12 @@ func TestSeqAfterARestore(t *testing.T) {
 	url := newDatabase(t)
 	s := open(t, url)
 	ctx := t.Context()
-	before, err := s.Save(ctx, snapshot("a", 1))
+	before, err := storetest.Save(ctx, s, snapshot("a", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range []string{"lists", "history"} {
-		if _, err := s.pool.Exec(ctx, "UPDATE todo_mcp."+table+" SET seq = seq + 1000000000"); err != nil {
+		if _, err := s.pool.Exec(ctx, "UPDATE todo_mcp."+table+" SET seq = seq + (1000000000::bigint << 16)"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -105,9 +106,9 @@ func TestSeqAfterARestore(t *testing.T) {
 	}
 	s = open(t, url)
 	defer s.Close()
-	after, err := s.Save(ctx, snapshot("b", 1))
-	if err != nil || after.Seq <= before.Seq+1000000000 {
-		t.Errorf("seq %d after %d, %v", after.Seq, before.Seq+1000000000, err)
+	after, err := storetest.Save(ctx, s, snapshot("b", 1))
+	if err != nil || after.Seq <= before.Seq+1000000000<<16 {
+		t.Errorf("seq %d after %d, %v", after.Seq, before.Seq+1000000000<<16, err)
 	}
 }
 
@@ -144,7 +145,7 @@ func TestNoticesReachOtherServers(t *testing.T) {
 	var slow int
 	for n := int64(1); n <= 9; n++ {
 		begun := time.Now()
-		if _, err := a.Save(t.Context(), snapshot("a", n)); err != nil {
+		if _, err := storetest.Save(t.Context(), a, snapshot("a", n)); err != nil {
 			t.Fatal(err)
 		}
 		readable(n)

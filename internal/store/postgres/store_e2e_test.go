@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"sync"
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 func server(t testing.TB) *postgrestest.Server {
 	t.Helper()
 	private.once.Do(func() {
-		if private.server, private.err = postgrestest.New("fsync=off"); private.err == nil {
+		if private.server, private.err = postgrestest.New("fsync=off", "deadlock_timeout=50ms"); private.err == nil {
 			private.err = private.server.SetTemplate(func(address string) error {
 				s, err := Open(context.Background(), address)
 				if err != nil {
@@ -85,6 +86,32 @@ func TestDurable(t *testing.T) {
 		}
 		return Open(t.Context(), url)
 	})
+}
+
+func TestAging(t *testing.T) {
+	storetest.RunAging(t, func(t testing.TB) (todo.Store, func(time.Duration)) {
+		s := open(t, newDatabase(t))
+		return s, func(by time.Duration) {
+			if _, err := s.pool.Exec(t.Context(), `UPDATE todo_mcp.cursors SET at = at - $1`, by.Nanoseconds()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// A database of another program is refused with what to do, and is left as it is.
+func TestOtherSchemas(t *testing.T) {
+	for n, want := range map[int]error{version - 1: todo.ErrOtherSchema, version + 1: todo.ErrTooNew} {
+		url := newDatabase(t)
+		s := open(t, url)
+		if _, err := s.pool.Exec(t.Context(), `UPDATE todo_mcp.store SET version = $1`, n); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		if _, err := Open(t.Context(), url); !errors.Is(err, want) || !strings.Contains(err.Error(), "todo-mcp export") {
+			t.Errorf("version %d: %v", n, err)
+		}
+	}
 }
 
 // An address that cannot be read is refused without showing what may be a

@@ -28,7 +28,7 @@ func (s *Store) Subscribe(ctx context.Context, sub todo.Subscription, most int) 
 	return s.call(ctx, "subscribe", func() error {
 		var done bool
 		err := s.pool.QueryRow(ctx, `SELECT todo_mcp.subscribe($1, $2, $3, $4, $5, $6, $7)`, plain(sub.Session), plain(sub.URI), plain(string(who)), most,
-			record.UnixNano(now), record.UnixNano(now.Add(-todo.BindingAge)), record.UnixNano(now.Add(-endedAge))).Scan(&done)
+			record.UnixNano(now), record.UnixNano(now.Add(-todo.CursorAge)), record.UnixNano(now.Add(-endedAge))).Scan(&done)
 		switch {
 		case err != nil:
 			return outcome(err)
@@ -72,18 +72,14 @@ func (s *Store) SubscriptionsAfter(ctx context.Context, after int64) ([]todo.Sub
 
 func (s *Store) querySubscriptions(ctx context.Context, sql string, args ...any) (found []todo.Subscription, err error) {
 	err = s.call(ctx, "read subscriptions", func() error {
-		rows, err := s.pool.Query(ctx, sql, args...)
-		if err != nil {
-			return err
-		}
-		found, err = pgx.CollectRows(rows, func(from pgx.CollectableRow) (sub todo.Subscription, err error) {
+		found, err = collect(ctx, s.pool, func(from pgx.CollectableRow) (sub todo.Subscription, err error) {
 			var who string
 			if err = from.Scan(&sub.Session, &sub.URI, &sub.Seq, &sub.Ended, &who); err != nil {
 				return sub, err
 			}
 			sub.Session, sub.URI = original(sub.Session), original(sub.URI)
 			return sub, json.Unmarshal([]byte(original(who)), &sub.Conversation)
-		})
+		}, sql, args...)
 		return err
 	})
 	return found, err

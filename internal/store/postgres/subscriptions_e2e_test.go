@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -130,7 +131,7 @@ func TestNoticesHaveATopic(t *testing.T) {
 	a, b := open(t, url), open(t, url)
 	defer a.Close()
 	defer b.Close()
-	if _, err := b.Save(t.Context(), snapshot("b", 1)); err != nil {
+	if _, err := storetest.Save(t.Context(), b, snapshot("b", 1)); err != nil {
 		t.Fatal(err)
 	}
 	await(t, "b to receive notices", func() bool {
@@ -152,7 +153,7 @@ func TestNoticesHaveATopic(t *testing.T) {
 			t.Errorf("%s hints others", what)
 		}
 	}
-	if _, err := a.Save(t.Context(), snapshot("a", 1)); err != nil {
+	if _, err := storetest.Save(t.Context(), a, snapshot("a", 1)); err != nil {
 		t.Fatal(err)
 	}
 	only("a save", saved, subscribed)
@@ -162,63 +163,34 @@ func TestNoticesHaveATopic(t *testing.T) {
 	only("a subscription", subscribed, saved)
 }
 
-// A move is read when a conversation came to hold another list than before, or none,
-// and not for a write of the list that it holds.
-func TestMoves(t *testing.T) {
+// Who watches subscriptions is hinted when a conversation comes to hold another list,
+// and not for what else is written of the list that it holds, or shown to it.
+func TestWhatMovesHints(t *testing.T) {
 	s := open(t, newDatabase(t))
 	defer s.Close()
-	var after int64
-	expect := func(what string, want int) {
-		t.Helper()
-		moves, err := s.Moves(t.Context(), after)
-		if err != nil || len(moves) != want {
-			t.Fatalf("%s: %v, %v", what, moves, err)
-		}
-		for _, m := range moves {
-			if m.Principal != "p" || m.Conversation != "c" || m.Seq <= after {
-				t.Errorf("%s: %+v", what, m)
-			}
-			after = m.Seq
-		}
-	}
-	holds := func(list, over string) todo.Binding {
-		return todo.Binding{Principal: "p", Conversation: "c", List: list, Over: over, Moves: true}
-	}
-	save := func(id string, revision int64, over string) {
-		t.Helper()
-		if _, err := s.Save(t.Context(), snapshot(id, revision), holds("", over)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	save("a", 1, "")
-	expect("begun", 1)
-	save("a", 2, "a")
-	expect("written again", 0)
-	save("b", 1, "a")
-	expect("begun the next", 1)
+	s.notices.stop() // hints here do not need them, and those of listening would be more
+	hinted := s.notices.add(sessions)
 	for _, step := range []struct {
-		what string
-		b    todo.Binding
-		want int
+		what   string
+		save   todo.Snapshot
+		cursor todo.Cursor
+		hints  int
 	}{
-		{"taken up", holds("a", ""), 1}, {"taken up again", holds("a", ""), 0}, {"let go", holds("", ""), 1},
-		{"shown another", todo.Binding{Principal: "p", Conversation: "c", List: "b", Seen: 1}, 0},
+		{"began", snapshot("a", 1), todo.Cursor{List: "a", Current: true}, 1},
+		{"written again", snapshot("a", 2), todo.Cursor{List: "a", Current: true}, 0},
+		{"shown another", snapshot("b", 1), todo.Cursor{List: "b"}, 0},
+		{"held the other", snapshot("b", 2), todo.Cursor{List: "b", Current: true}, 1},
+		{"back", snapshot("a", 3), todo.Cursor{List: "a", Current: true}, 1},
 	} {
-		if err := s.Bind(t.Context(), step.b); err != nil {
+		step.cursor.Key = todo.Key{Principal: "p", Conversation: "c"}
+		if _, err := storetest.Save(t.Context(), s, step.save, step.cursor); err != nil {
 			t.Fatal(err)
 		}
-		expect(step.what, step.want)
-	}
-}
-
-// A save hints who watches subscriptions if its conversation moves by it.
-func TestWhatMovesHints(t *testing.T) {
-	for want, b := range map[bool]todo.Binding{
-		true:  {Conversation: "c", Moves: true, Over: "other"},
-		false: {Conversation: "c", Moves: true, Over: "list"},
-	} {
-		if got := anyMoves([]todo.Binding{{Conversation: "shown"}, b}, "list"); got != want {
-			t.Errorf("%+v: %v", b, got)
+		if len(hinted) != step.hints {
+			t.Errorf("%s: %d hints", step.what, len(hinted))
+		}
+		for len(hinted) > 0 {
+			<-hinted
 		}
 	}
 }

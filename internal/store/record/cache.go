@@ -39,7 +39,7 @@ func Footprint(s todo.Snapshot) (size int) {
 		size += 16 + len(note)
 	}
 	l := s.List
-	return size + 512 + len(l.Conversation) + len(l.ParentConversation) + len(l.Workspace) + len(l.First) + len(s.GivenTitle)
+	return size + 512 + len(l.Conversation) + len(l.ParentConversation) + len(l.Workspace) + len(s.First) + len(s.GivenTitle)
 }
 
 // Base is base items as a store has them.

@@ -14,7 +14,7 @@ import (
 // and read back as it is.
 func FuzzSnapshot(f *testing.F) {
 	f.Add([]byte(`{"revision":1,"items":[{"id":"1","text":"A","status":"pending"}],"last_id":1,"updated":"2026-01-02T03:04:05Z"}`), []byte(`{"id":"a","principal":"","created":"2026-01-02T03:04:05Z"}`))
-	f.Add([]byte(`{"revision":-1,"items":null}`), []byte(`{"id":"a","scope":{"principal":"p","conversation":"name:n","exclusive":true}}`))
+	f.Add([]byte(`{"revision":-1,"items":null}`), []byte(`{"id":"a","scope":{},"previous":"b","chat":"c"}`))
 	f.Add([]byte(`{"items":[{"text":"\ud800\u0000"}]} x`), []byte(`[]`))
 	f.Add([]byte(`{"revision":2,"parts":[{"n":1},{"like":2,"item":{"id":"2","status":"completed"}},{"item":{"id":"3"}}]}`), []byte(`{"id":"a"}`))
 	base := []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}, {ID: "2", Text: "B", Active: "Doing B", Status: todo.InProgress}}

@@ -23,23 +23,27 @@ import (
 // body is a snapshot without its list, which is the same in every revision. It
 // has either Items or Parts.
 type body struct {
-	Revision  int64          `json:"revision"`
-	Items     []todo.Item    `json:"items,omitzero"`
-	Parts     []part         `json:"parts,omitzero"`
-	LastID    int            `json:"last_id"`
-	Updated   time.Time      `json:"updated"`
-	Worked    time.Time      `json:"worked,omitzero"` // Updated, where an agent wrote
-	Title     string         `json:"title,omitempty"`
-	Archived  bool           `json:"archived,omitempty"`
-	Deleted   bool           `json:"deleted,omitempty"`
-	Writer    todo.Writer    `json:"writer,omitzero"`
-	Operation todo.Operation `json:"operation,omitzero"`
-	Report    todo.Report    `json:"report,omitzero"`
+	Revision   int64          `json:"revision"`
+	Items      []todo.Item    `json:"items,omitzero"`
+	Parts      []part         `json:"parts,omitzero"`
+	LastID     int            `json:"last_id"`
+	Updated    time.Time      `json:"updated"`
+	Worked     time.Time      `json:"worked,omitzero"` // Updated, where an agent wrote
+	Title      string         `json:"title,omitempty"`
+	First      string         `json:"first,omitempty"`
+	FirstID    string         `json:"first_id,omitempty"`
+	Order      todo.Order     `json:"order,omitzero"`
+	Archived   bool           `json:"archived,omitempty"`
+	ReplacedBy string         `json:"replaced_by,omitempty"`
+	Deleted    bool           `json:"deleted,omitempty"`
+	Writer     todo.Writer    `json:"writer,omitzero"`
+	Operation  todo.Operation `json:"operation,omitzero"`
+	Report     todo.Report    `json:"report,omitzero"`
 }
 
 func bodyOf(s todo.Snapshot) body {
-	b := body{Revision: s.Revision, LastID: s.LastID, Updated: s.Updated, Title: s.GivenTitle, Archived: s.Archived,
-		Deleted: s.Deleted, Writer: s.Writer, Operation: s.Operation, Report: s.Report}
+	b := body{Revision: s.Revision, LastID: s.LastID, Updated: s.Updated, Title: s.GivenTitle, First: s.First, FirstID: s.FirstID,
+		Order: s.Order, Archived: s.Archived, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Writer: s.Writer, Operation: s.Operation, Report: s.Report}
 	if s.Writer.Person || !s.Worked.Equal(s.Updated) {
 		b.Worked = s.Worked
 	}
@@ -104,7 +108,8 @@ func Snapshot(bodyData, listData []byte, base []todo.Item, seq int64) (todo.Snap
 		b.Worked = b.Updated
 	}
 	return todo.Snapshot{List: l, Revision: b.Revision, Items: b.Items, LastID: b.LastID,
-		Updated: b.Updated, Worked: b.Worked, GivenTitle: b.Title, Archived: b.Archived, Deleted: b.Deleted, Writer: b.Writer, Operation: b.Operation, Report: b.Report, Seq: seq}, nil
+		Updated: b.Updated, Worked: b.Worked, GivenTitle: b.Title, First: b.First, FirstID: b.FirstID, Order: b.Order,
+		Archived: b.Archived, ReplacedBy: b.ReplacedBy, Deleted: b.Deleted, Writer: b.Writer, Operation: b.Operation, Report: b.Report, Seq: seq}, nil
 }
 
 // part is one or more items of a list: N items of the base from index From on; or

@@ -20,15 +20,17 @@ var update = flag.Bool("update", false, "rewrite the golden record")
 func fullSnapshot() todo.Snapshot {
 	at := time.Date(2026, 11, 20, 9, 0, 0, 123456789, time.UTC)
 	item := todo.Item{ID: "3", Text: "Deploy <b>", Active: "Deploying", Status: todo.Blocked, Reason: "no key", Priority: "high", DueDate: "2026-12-01", Owner: "reader", WaitsFor: "1,2",
-		Created: at, Started: at.Add(time.Second), Ended: at.Add(time.Minute)}
+		BegunBy: todo.PersonsHand, Hand: todo.Hand{Text: "Deploy <b>", Replaced: "a\nb", Repeats: 1, Revision: 6}, Created: at, Started: at.Add(time.Second), Ended: at.Add(time.Minute)}
 	return todo.Snapshot{
 		List: todo.List{ID: "abc", Principal: "p", Conversation: "session:x", Client: "claude-code",
-			Name: "release", ParentConversation: "session:main", Parent: "main", Agent: "searcher", Workspace: "/work/app", Mirrored: true, First: "Write 発布", Created: at},
-		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at, Worked: at.Add(-time.Hour), GivenTitle: "Ship it", Archived: true, Deleted: true,
-		Writer:    todo.Writer{Client: "claude-code", Variant: "TodoWrite", Agent: "searcher", Person: true, Process: "p1"},
+			Name: "release", ParentConversation: "session:main", Parent: "main", Agent: "searcher", Workspace: "/work/app", Mirrored: true, Previous: "before", Chat: "chat", Created: at},
+		Revision: 7, Items: []todo.Item{item}, LastID: 9, Updated: at, Worked: at.Add(-time.Hour), GivenTitle: "Ship it", First: "Write 発布", FirstID: "3",
+		Order: todo.Order{Was: "3,1", Person: "1,3", Repeats: 1, Revision: 5}, Archived: true, ReplacedBy: "next", Deleted: true,
+		Writer:    todo.Writer{Client: "claude-code", Variant: "TodoWrite", Agent: "searcher", User: "ann", Person: true, Process: "p1"},
 		Operation: todo.Operation{ID: "op", Digest: "d"},
 		Report: todo.Report{Dropped: []todo.Item{item}, Notes: []string{"a note"},
-			By: todo.People, Unseen: []todo.Difference{{Kind: todo.Changed, Before: item, After: item}}},
+			By: todo.People, Unseen: []todo.Difference{{Kind: todo.Changed, Before: item, After: item}}, Titled: "Ship it", Ordered: []string{"a"},
+			Kept: []todo.Difference{{Kind: todo.Moved}}, Elsewhere: "e", Continues: "c", PutAway: todo.PutAway{Title: "t", Open: []todo.Item{item}}},
 		Seq: 12,
 	}
 }

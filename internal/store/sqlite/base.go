@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
@@ -12,6 +13,10 @@ import (
 // errBaseGone means that there are no base items of an id: they were deleted since
 // the revision was read, or the store is damaged.
 var errBaseGone = errors.New("its base items are missing")
+
+// errEncode means that a revision cannot be stored, as one with a time after the year
+// 9999; others are not affected.
+var errEncode = errors.New("it has no stored form")
 
 const selectBase = `SELECT list, items, sum FROM bases WHERE id = ?`
 
@@ -22,7 +27,7 @@ func readBase(id int64, row *sql.Row) (b record.Base, err error) {
 	if err := row.Scan(&b.List, &data, &stored); errors.Is(err, sql.ErrNoRows) {
 		return record.Base{}, errBaseGone
 	} else if err != nil {
-		return record.Base{}, err
+		return record.Base{}, damagedType(err)
 	}
 	if sumOfBase(id, b.List, data) != stored {
 		return record.Base{}, damaged("bases", id, b.List)
@@ -61,6 +66,9 @@ func (st *statements) encode(next todo.Snapshot, after record.Stored) (record.St
 		}
 		return b, err
 	})
+	if failed == nil && err != nil {
+		err = fmt.Errorf("%w: %w", errEncode, err)
+	}
 	if err = firstError(failed, err); err != nil || now.NewBase == "" {
 		return now, err
 	}

@@ -17,7 +17,7 @@ func (s *Store) Check(ctx context.Context, found func(problem string)) (revision
 	err = s.withFile(ctx, func(f *file) error {
 		c := checker{f: f, found: found}
 		revisions = 0
-		for _, step := range []func(context.Context) error{c.pages, c.revisions, c.newest, c.bases, c.bindings} {
+		for _, step := range []func(context.Context) error{c.pages, c.revisions, c.newest, c.bases, c.cursors} {
 			// What one step cannot read need not keep the others from it.
 			if err := step(ctx); failedWith(err, codeCorrupt) {
 				found(err.Error())
@@ -91,6 +91,10 @@ func (c *checker) history(ctx context.Context, list string) error {
 			r, err = scan(from)
 			return err
 		})
+		if errors.Is(err, errRecord) {
+			c.found(fmt.Sprintf("list %s, after revision %d: %v", list, last, err))
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -145,10 +149,10 @@ func (c *checker) bases(ctx context.Context) error {
 	}
 }
 
-// bindings reads all bindings.
-func (c *checker) bindings(ctx context.Context) error {
-	return c.f.forEachRow(ctx, selectBinding, nil, func(rows *sql.Rows) error {
-		_, err := scanBinding(rows)
+// cursors reads all cursors.
+func (c *checker) cursors(ctx context.Context) error {
+	return c.f.forEachRow(ctx, selectCursor, nil, func(rows *sql.Rows) error {
+		_, err := scanCursor(rows)
 		if errors.Is(err, todo.ErrCorrupt) {
 			c.found(err.Error())
 			return nil

@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
@@ -31,7 +34,7 @@ func TestDiskFull(t *testing.T) {
 		n++
 		next := snapshot("a", n)
 		next.Items[0].Text = strings.Repeat("x", 4000)
-		_, err = s.Save(t.Context(), next)
+		_, err = storetest.Save(t.Context(), s, next)
 	}
 	if !strings.Contains(err.Error(), "full") || errors.Is(err, todo.ErrUnknownOutcome) {
 		t.Errorf("50: %v", err)
@@ -115,19 +118,22 @@ func TestLogDeletedInASave(t *testing.T) {
 	mustSave(t, s, "a", 1)
 	next := snapshot("a", 2)
 	next.Operation = todo.Operation{ID: "op", Digest: "d"}
-	sv, err := newSave(next, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.submit(t.Context(), func(st *statements) (todo.Snapshot, error) {
-		saved, err := sv.run(st)
-		return saved, errors.Join(err, os.Remove(path+"-wal"))
+	err := s.Update(t.Context(), todo.Key{}, func(tx todo.Tx) error {
+		_, err := tx.Save(t.Context(), next)
+		return errors.Join(err, os.Remove(path+"-wal"))
 	})
 	if !errors.Is(err, todo.ErrUnknownOutcome) {
 		t.Errorf("75: the save was acknowledged, or %v", err)
 	}
-	if saved, err := s.Save(t.Context(), next); err != nil || saved.Revision != 2 {
-		t.Errorf("75: repeated: revision %d, %v", saved.Revision, err)
+	err = s.Update(t.Context(), todo.Key{}, func(tx todo.Tx) error {
+		found, err := tx.Find(t.Context(), todo.Query{Operation: "op"})
+		if err == nil && len(found) == 0 {
+			_, err = tx.Save(t.Context(), next)
+		}
+		return err
+	})
+	if err != nil {
+		t.Errorf("75: repeated: %v", err)
 	}
 	if got := countInChild(t, path); got != fmt.Sprintln(2) {
 		t.Errorf("75: another process reads %s", got)
@@ -151,7 +157,7 @@ func TestEmptyDatabaseBesideItsLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, opening := Open(path)
-	_, saving := late.Save(t.Context(), snapshot("a", 1))
+	_, saving := storetest.Save(t.Context(), late, snapshot("a", 1))
 	_, reading := late.Find(t.Context(), todo.Query{})
 	for what, err := range map[string]error{"opening": opening, "saving": saving, "reading": reading} {
 		if !errors.Is(err, todo.ErrCorrupt) || !strings.Contains(err.Error(), "is empty, but its log") || !strings.Contains(err.Error(), "move both away") {
@@ -191,8 +197,8 @@ func TestDamagedRecord(t *testing.T) {
 	locker := openRaw(t, path)
 	execSQL(t, locker, "BEGIN IMMEDIATE") // so that both saves wait, for one batch
 	bad, good := make(chan error, 1), make(chan error, 1)
-	go func() { _, err := s.Save(context.Background(), snapshot("bad", 2)); bad <- err }()
-	go func() { _, err := s.Save(context.Background(), snapshot("good", 2)); good <- err }()
+	go func() { _, err := storetest.Save(context.Background(), s, snapshot("bad", 2)); bad <- err }()
+	go func() { _, err := storetest.Save(context.Background(), s, snapshot("good", 2)); good <- err }()
 	execSQL(t, locker, "ROLLBACK")
 	if err := <-good; err != nil {
 		t.Errorf("the good list: %v", err)
@@ -202,6 +208,68 @@ func TestDamagedRecord(t *testing.T) {
 	}
 	if _, err := s.Load(t.Context(), "bad", 0); !errors.Is(err, todo.ErrCorrupt) {
 		t.Errorf("load: %v", err)
+	}
+}
+
+// A damaged cursor costs its conversation what it said, and no more: the conversation
+// goes on with its other cursors, and is read again once it has moved one.
+func TestDamagedCursor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	s := openWithCleanup(t, path)
+	key := todo.Key{Conversation: "c"}
+	for n, id := range []string{"a", "b", "a", "b"} {
+		if n < 2 {
+			mustSave(t, s, id, 1)
+		}
+		if err := move(t.Context(), s, "c", id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execSQL(t, openRaw(t, path), `UPDATE cursors SET seen = 77 WHERE list = 'b'`)
+	var known []todo.Cursor
+	read := func(tx todo.Tx) (err error) { known, err = tx.Cursors(t.Context(), key); return err }
+	for range 2 {
+		if err := s.Update(t.Context(), key, read); err != nil || len(known) != 1 || known[0].List != "a" || !known[0].Current {
+			t.Errorf("78: beside a damaged cursor: %+v, %v", known, err)
+		}
+	}
+	mustSave(t, s, "c", 1)
+	if err := move(t.Context(), s, "c", "c"); err != nil {
+		t.Fatal(err)
+	}
+	s.memory.forget()
+	if err := s.Update(t.Context(), key, read); err != nil || len(known) != 2 || known[0].List != "c" || !known[0].Current || known[1].List != "a" || known[1].Current {
+		t.Errorf("78: after a move: %+v, %v", known, err)
+	}
+	if outside, err := s.Cursors(t.Context(), key); err != nil || !cmp.Equal(outside, known) {
+		t.Errorf("78: read after a move: %+v, %v", outside, err)
+	}
+	if _, err := s.Check(t.Context(), func(problem string) { t.Error(problem) }); err != nil {
+		t.Error(err)
+	}
+}
+
+// BAD-INPUT 50: while a store cannot be written updates fail and are not applied,
+// reads work, and it goes on by itself afterwards.
+func TestReadOnlyForATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	mustSave(t, openWithCleanup(t, path), "a", 1)
+	s := openWithCleanup(t, path)
+	s.pragmas = []string{"query_only(1)"} // SQLite then returns the error of a file that is read-only
+	for range 3 {
+		if err := increment(s, "a"); err == nil || errors.Is(err, todo.ErrUnknownOutcome) || !strings.Contains(err.Error(), "writable") {
+			t.Errorf("50: %v", err)
+		}
+		if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 1 {
+			t.Errorf("50: revision %d, %v", got.Revision, err)
+		}
+	}
+	s.pragmas = nil
+	if err := increment(s, "a"); err != nil {
+		t.Errorf("50: %v", err)
+	}
+	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 2 {
+		t.Errorf("50: revision %d, %v", got.Revision, err)
 	}
 }
 
@@ -223,7 +291,7 @@ func TestCreatorThatSleeps(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
 			for acknowledged < 83 {
-				if _, err := b.Save(ctx, snapshot("b", acknowledged+1)); err != nil {
+				if _, err := storetest.Save(ctx, b, snapshot("b", acknowledged+1)); err != nil {
 					break
 				}
 				acknowledged++
@@ -255,7 +323,7 @@ func TestTemporaryFileOfADeadProcess(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := openWithCleanup(t, path).Save(ctx, snapshot("a", 1)); err != nil {
+	if _, err := storetest.Save(ctx, openWithCleanup(t, path), snapshot("a", 1)); err != nil {
 		t.Errorf("74: %v", err)
 	}
 }
@@ -286,7 +354,7 @@ func TestFoldersSurvivePowerLoss(t *testing.T) {
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
 	s := open(b, filepath.Join(dir, "existing.db"))
-	if _, err := s.Save(b.Context(), snapshot("a", 1)); err != nil {
+	if _, err := storetest.Save(b.Context(), s, snapshot("a", 1)); err != nil {
 		b.Fatal(err)
 	}
 	s.Close()
@@ -309,14 +377,14 @@ func BenchmarkSave(b *testing.B) {
 			b.Fatal(err)
 		}
 		defer f.release()
-		sv, err := newSave(snapshot("a", 1), nil)
+		body, err := record.Body(snapshot("a", 1))
 		if err != nil {
 			b.Fatal(err)
 		}
 		n := 0
 		for b.Loop() {
 			n++
-			if _, err := f.db.Exec(`INSERT INTO history (list, revision, operation, body) VALUES ('a', ?, '', ?)`, n, sv.whole); err != nil {
+			if _, err := f.db.Exec(`INSERT INTO history (list, revision, operation, person, body, base, sum) VALUES ('a', ?, '', 0, ?, 0, 1)`, n, string(body)); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -331,7 +399,25 @@ func BenchmarkSave(b *testing.B) {
 			for n := 0; b.Loop(); n++ {
 				next.Revision++
 				next.Items[n%items].Status = todo.Statuses()[n/items%2]
-				if _, err := s.Save(b.Context(), next); err != nil {
+				if _, err := storetest.Save(b.Context(), s, next); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	for _, items := range []int{10, 50} {
+		b.Run(fmt.Sprint("update with a cursor, ", items, " items"), func(b *testing.B) {
+			s := openWithCleanup(b, filepath.Join(b.TempDir(), "todo.db"))
+			first := snapshot("a", 1)
+			first.Items, first.LastID = storetest.Plan(items), items
+			key := todo.Key{Conversation: "session:c"}
+			if _, err := storetest.Save(b.Context(), s, first, todo.Cursor{Key: key, List: "a", Seen: 1, Current: true}); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for n := 0; b.Loop(); n++ {
+				err := s.Update(b.Context(), key, func(tx todo.Tx) error { return writeNext(b.Context(), tx, key, n) })
+				if err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -345,7 +431,7 @@ func BenchmarkSave(b *testing.B) {
 		b.RunParallel(func(p *testing.PB) {
 			id := fmt.Sprint("l", writers.Add(1))
 			for n := int64(1); p.Next(); n++ {
-				if _, err := s.Save(context.Background(), snapshot(id, n)); err != nil {
+				if _, err := storetest.Save(context.Background(), s, snapshot(id, n)); err != nil {
 					b.Error(err)
 					return
 				}
@@ -354,6 +440,27 @@ func BenchmarkSave(b *testing.B) {
 		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "saves/s")
 		b.ReportMetric(float64(b.N)/float64(s.batches.Load()), "saves/batch")
 	})
+}
+
+// writeNext does what a write does: it reads what its conversation knows, and the list
+// that it holds, saves the next revision of it, and moves the cursor.
+func writeNext(ctx context.Context, tx todo.Tx, key todo.Key, n int) error {
+	known, err := tx.Cursors(ctx, key)
+	if err != nil {
+		return err
+	}
+	next, err := tx.Load(ctx, known[0].List, 0)
+	if err != nil {
+		return err
+	}
+	next = next.Clone()
+	next.Revision++
+	items := len(next.Items)
+	next.Items[n%items].Status = todo.Statuses()[n/items%2]
+	if _, err := tx.Save(ctx, next); err != nil {
+		return err
+	}
+	return tx.SetCursor(ctx, todo.Cursor{Key: key, List: next.List.ID, Seen: next.Revision, Current: true})
 }
 
 // BAD-INPUT 74: a process that looks for the store while another makes it does not

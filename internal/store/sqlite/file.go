@@ -148,16 +148,15 @@ func probe(path string) error {
 	if err != nil {
 		return fmt.Errorf("open store: %w", err)
 	}
-	_, err = schemaVersion(context.Background(), db)
+	_, err = hasSchema(context.Background(), db)
 	if failedWith(err, codeBusy, codeReadOnly) {
 		err = nil // locked, or not readable without writing: the version cannot be read now
 	}
 	return errors.Join(describe(path, err), db.Close())
 }
 
-// openReader opens the database at path, described by info, for reading. It
-// upgrades a file that an older version wrote. It returns nil, nil when the
-// file has no schema yet, for example while another process is creating it.
+// openReader opens the database at path, described by info, for reading. It returns
+// nil, nil when the file has no schema yet, for example while another process is creating it.
 //
 // In a folder that is read-only SQLite cannot make a log, and without one it reads
 // only a file that nobody changes. So openReader opens it as such, until it changes
@@ -180,11 +179,8 @@ func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo, conn
 	}
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
-	version, err := schemaVersion(ctx, db)
-	if err == nil && version > 0 && version < newestVersion {
-		err = upgrade(ctx, path)
-	}
-	if err == nil && version > 0 {
+	there, err := hasSchema(ctx, db)
+	if err == nil && there {
 		return newFile(db, path, info), nil
 	}
 	return nil, errors.Join(describe(path, err), db.Close())
@@ -194,17 +190,8 @@ func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo, conn
 // it and is begun anew (BAD-INPUT 66).
 const maxLog = 4 << 20
 
-// upgrade migrates a file that an older version wrote to the current schema.
-func upgrade(ctx context.Context, path string) error {
-	f, err := openWriter(ctx, path, nil)
-	if err != nil {
-		return err
-	}
-	return f.release()
-}
-
 // openWriter opens the database for writing. It creates the folder and the file
-// if they are missing and brings the schema up to date.
+// if they are missing, and the schema in an empty file.
 func openWriter(ctx context.Context, path string, pragmas []string) (*file, error) {
 	if err := create(path); err != nil {
 		return nil, err
@@ -221,7 +208,7 @@ func openWriter(ctx context.Context, path string, pragmas []string) (*file, erro
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	db.SetMaxOpenConns(1)
-	if err := migrate(ctx, db); err != nil {
+	if err := makeSchema(ctx, db); err != nil {
 		return nil, errors.Join(describe(path, err), db.Close())
 	}
 	return newFile(db, path, info), nil
@@ -345,6 +332,8 @@ func describe(path string, err error) error {
 		return err
 	case errors.Is(err, todo.ErrTooNew):
 		return fmt.Errorf("open store %s: %w: use the todo-mcp that wrote it or a later one, or name another file with --store", path, err)
+	case errors.Is(err, todo.ErrOtherSchema):
+		return fmt.Errorf("open store %s: %w, written by an earlier todo-mcp: save its lists with that program (todo-mcp export > lists.ndjson), move the file away, and import them with this one (todo-mcp import lists.ndjson), or name another file with --store; it was left as it is", path, err)
 	case errors.Is(err, errForeign):
 		return fmt.Errorf("open store %s: %w: %w: name another file with --store; it was left as it is", path, todo.ErrCorrupt, err)
 	case failedWith(err, codeReadOnly, codeCantOpen):

@@ -31,11 +31,11 @@ func TestKeepBesideADamagedRevision(t *testing.T) {
 	for n := int64(1); n <= 10; n++ {
 		next := snapshot("a", n)
 		next.Updated = next.Updated.Add(time.Duration(n) * 48 * time.Hour)
-		if saved, err := s.Save(t.Context(), next); err != nil || saved.Revision != n {
+		if saved, err := storetest.Save(t.Context(), s, next); err != nil || saved.Revision != n {
 			t.Errorf("saved revision %d, %v", saved.Revision, err)
 		}
-		if n == 1 {
-			execSQL(t, openRaw(t, path), `UPDATE history SET body = 'damaged'`)
+		if n == 2 {
+			execSQL(t, openRaw(t, path), `UPDATE history SET body = 'damaged' WHERE revision = 1`)
 		}
 	}
 	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 10 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -46,7 +47,7 @@ func TestWritesFollowTheChange(t *testing.T) {
 	next := large("a")
 	save := func() {
 		t.Helper()
-		if _, err := s.Save(t.Context(), next); err != nil {
+		if _, err := storetest.Save(t.Context(), s, next); err != nil {
 			t.Fatal(err)
 		}
 		next.Revision++
@@ -99,7 +100,7 @@ func TestTrimmedBases(t *testing.T) {
 		for i := range 30 {
 			next.Items = append(next.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: fmt.Sprintf("%0300d", i*(n/2)), Status: todo.Pending})
 		}
-		if _, err := s.Save(t.Context(), next); err != nil {
+		if _, err := storetest.Save(t.Context(), s, next); err != nil {
 			t.Fatal(err)
 		}
 		next.Revision++
@@ -130,14 +131,14 @@ func contents(t testing.TB, s *Store) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		bound, err := s.Bindings(t.Context(), f.List.Principal, f.List.Conversation)
+		cursors, err := s.Cursors(t.Context(), todo.Key{Principal: f.List.Principal, Conversation: f.List.Conversation})
 		if err != nil {
 			return "", err
 		}
 		if len(revisions) == 0 || !cmp.Equal(revisions[len(revisions)-1], f) {
 			return "", errors.New("the newest revision is not the newest")
 		}
-		text += fmt.Sprintf("%+v %+v\n", revisions, bound)
+		text += fmt.Sprintf("%+v %+v\n", revisions, cursors)
 	}
 	return text, nil
 }
@@ -157,8 +158,8 @@ func TestFlippedBits(t *testing.T) {
 		for r := range 4 {
 			next.Items = append([]todo.Item{}, next.Items...)
 			next.Items[r].Status = todo.Completed
-			binding := todo.Binding{Conversation: next.List.Conversation, Moves: true, Seen: next.Revision}
-			if _, err := s.Save(t.Context(), next, binding); err != nil {
+			cursor := todo.Cursor{Key: todo.Key{Conversation: next.List.Conversation}, List: next.List.ID, Current: true, Seen: next.Revision}
+			if _, err := storetest.Save(t.Context(), s, next, cursor); err != nil {
 				t.Fatal(err)
 			}
 			next.Revision++

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"todo-mcp/internal/store/storetest"
 )
 
 // BAD-INPUT 76: a link to a file that is not there, as when a disk is not
@@ -18,7 +20,7 @@ func TestDanglingLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, opening := Open(path)
-	_, saving := late.Save(t.Context(), snapshot("a", 1))
+	_, saving := storetest.Save(t.Context(), late, snapshot("a", 1))
 	for what, err := range map[string]error{"opening": opening, "saving": saving} {
 		if err == nil || !strings.Contains(err.Error(), "a link to a file that is not there") || !strings.Contains(err.Error(), "--store") {
 			t.Errorf("76: %s: %v", what, err)

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"todo-mcp/internal/store/storetest"
 )
 
 // locked reports whether any process holds a lock on a file.
@@ -74,7 +76,7 @@ func TestNotAFile(t *testing.T) {
 	_, device := Open(os.DevNull)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	_, saving := late.Save(ctx, snapshot("a", 1))
+	_, saving := storetest.Save(ctx, late, snapshot("a", 1))
 	for what, err := range map[string]error{"a pipe": piped, "a device": device, "saving to a pipe": saving} {
 		if err == nil || !strings.Contains(err.Error(), "is not a file") || !strings.Contains(err.Error(), "--store") {
 			t.Errorf("76: %s: %v", what, err)

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"database/sql/driver"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -25,7 +27,7 @@ func filled(t testing.TB, path string, lists int) *Store {
 	t.Cleanup(func() { s.Close() })
 	for n := range storetest.ProjectSize {
 		next, holder := storetest.Crowd(n)
-		if _, err := s.Save(t.Context(), next, holder); err != nil {
+		if _, err := storetest.Save(t.Context(), s, next, holder); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -36,16 +38,16 @@ func filled(t testing.TB, path string, lists int) *Store {
 		t.Fatal(err)
 	}
 	execSQL(t, db, `BEGIN`,
-		`INSERT INTO history (seq, list, revision, operation, person, body, base)
-			SELECT seq + seqs, replace(list, name, copy), revision, operation, person, body, base FROM copies, history`,
-		`INSERT INTO lists (id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta, revision, seq, updated, base, drift, deleted)
+		`INSERT INTO history (seq, list, revision, operation, person, body, base, sum)
+			SELECT seq + seqs, replace(list, name, copy), revision, operation, person, body, base, 0 FROM copies, history`,
+		`INSERT INTO lists (id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta, sum, revision, seq, updated, drift, deleted)
 			SELECT replace(id, name, copy), principal, client, replace(workspace, name, copy), parent, replace(parent_conversation, name, copy),
-				replace(conversation, name, copy), begun, replace(meta, name, copy), revision, seq + seqs, updated, base, drift, deleted FROM copies, lists`,
-		`INSERT INTO bindings (principal, conversation, list, seen, process, moved, at, server, until)
-			SELECT principal, replace(conversation, name, copy), replace(list, name, copy), seen, process, moved, at, server, until FROM copies, bindings`,
+				replace(conversation, name, copy), begun, replace(meta, name, copy), 0, revision, seq + seqs, updated, drift, deleted FROM copies, lists`,
+		`INSERT INTO cursors (principal, conversation, list, seen, process, until, moved, at, sum)
+			SELECT principal, replace(conversation, name, copy), replace(list, name, copy), seen, process, until, moved, at, 0 FROM copies, cursors`,
 		`UPDATE history SET sum = todo_sum(list, revision, operation, person, base, body)`,
 		`UPDATE lists SET sum = todo_sum(id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta)`,
-		`UPDATE bindings SET sum = todo_sum(principal, conversation, list, seen, process, moved, at, server, until)`,
+		`UPDATE cursors SET sum = todo_sum(principal, conversation, list, seen, process, until, moved, at)`,
 		`COMMIT`)
 	return s
 }
@@ -68,17 +70,45 @@ func TestFilled(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("list %d (-want +got)\n%s", n, diff)
 		}
-		if held, err := s.Holders(t.Context(), "", holder.List); err != nil || len(held) != 1 || held[0].Conversation != holder.Conversation {
-			t.Errorf("list %d is held by %v, %v", n, held, err)
+		if on, err := s.CursorsOn(t.Context(), "", holder.List); err != nil || len(on) != 1 || on[0].Conversation != holder.Conversation || !on[0].Current {
+			t.Errorf("list %d is held by %v, %v", n, on, err)
 		}
 	}
+}
+
+// todo_sum is the checksum of rows in SQL.
+func init() {
+	sqlite.MustRegisterDeterministicScalarFunction("todo_sum", -1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		var s sum
+		for _, arg := range args {
+			switch v := arg.(type) {
+			case string:
+				s.text(v)
+			case int64:
+				s.number(v)
+			default:
+				return nil, fmt.Errorf("no checksum of a %T", arg)
+			}
+		}
+		return s.value(), nil
+	})
 }
 
 // work returns a function that counts the pages of the file at path at which SQLite
 // has looked since it was last called, by connections that are opened from now on.
 func work(t testing.TB, path string) (pages func() int) {
+	return counted(t, path, sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss)
+}
+
+// missed is work for the pages that SQLite has read from the disk.
+func missed(t testing.TB, path string) (pages func() int) {
+	return counted(t, path, sqlite.DBStatusCacheMiss)
+}
+
+func counted(t testing.TB, path string, counters ...sqlite.DBStatusOp) (pages func() int) {
 	var mu sync.Mutex
 	var all []sqlite.DBStatus
+	before := 0
 	sqlite.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, dsn string) error {
 		mu.Lock()
 		defer mu.Unlock()
@@ -87,18 +117,21 @@ func work(t testing.TB, path string) (pages func() int) {
 		}
 		return nil
 	})
-	return func() (n int) {
+	return func() int {
 		mu.Lock()
 		defer mu.Unlock()
+		now := 0
 		for _, conn := range all {
-			for _, counter := range []sqlite.DBStatusOp{sqlite.DBStatusCacheHit, sqlite.DBStatusCacheMiss} {
-				looked, _, err := conn.Status(counter, true)
+			for _, counter := range counters {
+				looked, _, err := conn.Status(counter, false)
 				if err != nil {
 					t.Fatal(err)
 				}
-				n += looked
+				now += looked
 			}
 		}
+		n := now - before
+		before = now
 		return n
 	}
 }

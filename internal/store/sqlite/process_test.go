@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -68,7 +69,7 @@ func child(path, mode string) error {
 				if loadErr != nil && !errors.Is(loadErr, todo.ErrNotFound) {
 					return
 				}
-				saved, saveErr := s.Save(context.Background(), snapshot(id, now.Revision+1))
+				saved, saveErr := storetest.Save(context.Background(), s, snapshot(id, now.Revision+1))
 				if saveErr != nil {
 					return
 				}
@@ -96,22 +97,24 @@ func printCount(path string) error {
 	return db.Close()
 }
 
-// increment adds one to a list's LastID, which the tests use as a counter. On a
-// conflict with another writer it tries again.
+// increment adds one to a list's LastID, which the tests use as a counter.
 func increment(s *Store, id string) error {
-	for {
-		now, err := s.Load(context.Background(), id, 0)
-		if err != nil && !errors.Is(err, todo.ErrNotFound) {
-			return err
-		}
-		next := snapshot(id, now.Revision+1)
-		next.LastID = now.LastID + 1
-		_, err = s.Save(context.Background(), next)
-		if conflict := (*todo.ConflictError)(nil); errors.As(err, &conflict) {
-			continue
-		}
+	return s.Update(context.Background(), todo.Key{}, func(tx todo.Tx) error { return incrementIn(tx, id) })
+}
+
+// incrementIn is increment in a transaction.
+func incrementIn(tx todo.Tx, id string) error {
+	now, err := tx.Load(context.Background(), id, 0)
+	if err != nil && !errors.Is(err, todo.ErrNotFound) {
 		return err
 	}
+	next := snapshot(id, now.Revision+1)
+	next.LastID = now.LastID + 1
+	if now.Revision == 0 {
+		next.LastID = 1
+	}
+	_, err = tx.Save(context.Background(), next)
+	return err
 }
 
 func startChild(t *testing.T, path, mode string) (*exec.Cmd, io.Reader) {

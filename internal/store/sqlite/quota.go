@@ -92,9 +92,9 @@ func (st *statements) forget(query *sql.Stmt, args ...any) (n int, err error) {
 	return len(ids), nil
 }
 
-// forgetOldBindings removes some of the bindings that nobody has used for too long.
-func (st *statements) forgetOldBindings(now time.Time) error {
-	gone, err := st.trimBindings.Exec(record.UnixNano(now.Add(-todo.BindingAge)))
+// forgetOldCursors removes some of the cursors that nobody has used for too long.
+func (st *statements) forgetOldCursors(now time.Time) error {
+	gone, err := st.trimCursors.Exec(record.UnixNano(now.Add(-todo.CursorAge)))
 	if err != nil {
 		return err
 	}
@@ -119,11 +119,11 @@ func idsOf(rows *sql.Rows, err error) (ids []string, _ error) {
 	return ids, rows.Err()
 }
 
-// forgetContent removes the revisions and bindings of a list.
+// forgetContent removes the revisions and cursors of a list.
 func (st *statements) forgetContent(id string) error {
 	const all = int64(1<<63 - 1)
 	_, err := st.trimHistory.Exec(id, all)
-	for _, remove := range []*sql.Stmt{st.forgetBases, st.forgetBindings} {
+	for _, remove := range []*sql.Stmt{st.forgetBases, st.forgetCursors} {
 		if err == nil {
 			_, err = remove.Exec(id)
 		}
@@ -150,18 +150,19 @@ func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists 
 // purge purges lists in one transaction and returns the ids of those there were.
 func (s *Store) purge(ctx context.Context, by todo.Writer, now time.Time, lists []string) ([]string, error) {
 	var purged []string // not to be read after an error: the writer may still be at work
-	_, err := s.submit(ctx, func(st *statements) (todo.Snapshot, error) {
-		purged = nil // the transaction may be tried again
-		for _, id := range lists {
-			ok, err := st.purge(id, by, now)
-			if err != nil {
-				return todo.Snapshot{}, err
+	err := s.submit(ctx, func(t *tx) error {
+		return t.writes(func() error {
+			for _, id := range lists {
+				ok, err := t.purge(id, by, now)
+				if err != nil {
+					return err
+				}
+				if ok {
+					purged = append(purged, id)
+				}
 			}
-			if ok {
-				purged = append(purged, id)
-			}
-		}
-		return todo.Snapshot{}, nil
+			return nil
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -192,11 +193,7 @@ func (st *statements) purge(id string, by todo.Writer, now time.Time) (ok bool, 
 	if err != nil {
 		return false, err
 	}
-	body, err := record.Body(last)
-	if err != nil {
-		return false, err
-	}
-	seq, _, _, err := st.appendHistory(&save{next: last, whole: string(body)}, record.Stored{})
+	seq, _, _, err := st.appendHistory(last, record.Stored{})
 	if err != nil {
 		return false, err
 	}
@@ -204,6 +201,6 @@ func (st *statements) purge(id string, by todo.Writer, now time.Time) (ok bool, 
 	if _, err := st.clearList.Exec(string(meta), of.expectedSum(), id); err != nil {
 		return false, err
 	}
-	_, err = st.updateList.Exec(last.Revision, seq, record.UnixNano(now), 0, 0, true, id)
+	_, err = st.updateList.Exec(last.Revision, seq, record.UnixNano(now), 0, true, id)
 	return true, err
 }

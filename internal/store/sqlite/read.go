@@ -15,11 +15,11 @@ import (
 
 // heldByParent selects, for a list l with a parent_conversation, the list that
 // this conversation holds.
-const heldByParent = `(SELECT b.List FROM bindings b WHERE l.parent_conversation <> ''
+const heldByParent = `(SELECT b.list FROM cursors b WHERE l.parent_conversation <> ''
 	AND b.principal = l.principal AND b.conversation = l.parent_conversation AND b.moved > 0 ORDER BY b.moved DESC LIMIT 1)`
 
 const columns = `SELECT h.seq, h.list, h.revision, h.operation, h.person, h.base, h.sum, h.body,
-	l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.conversation, l.begun, l.sum, l.meta, l.seq, l.revision, ` + heldByParent
+	l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.conversation, l.begun, l.sum, l.meta, l.seq, l.revision, l.drift, ` + heldByParent
 
 // selectRecord selects any revisions of any lists.
 const selectRecord = columns + ` FROM history h JOIN lists l ON l.id = h.list`
@@ -28,13 +28,21 @@ const selectRecord = columns + ` FROM history h JOIN lists l ON l.id = h.list`
 // damaged.
 const selectNewest = columns + ` FROM lists l LEFT JOIN history h ON h.seq = l.seq`
 
+// The queries that name one list.
+const (
+	whereNewest   = selectNewest + ` WHERE l.id = ?`
+	whereRevision = selectRecord + ` WHERE h.list = ? AND h.revision = ?`
+	whereLastBy   = selectRecord + ` WHERE h.list = ? AND h.person = ? AND h.revision <= ? ORDER BY h.revision DESC LIMIT 1`
+	whereAfter    = selectRecord + ` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision LIMIT ?`
+)
+
 // row is a row of selectRecord or selectNewest.
 type row struct {
 	seq, revision, person, base, sum sql.NullInt64
 	list, operation, parent          sql.NullString
 	body                             []byte
 	of                               listRow
-	newestSeq, newest                int64
+	newestSeq, newest, drift         int64
 }
 
 // listRow is what never changes in a row of lists.
@@ -58,8 +66,17 @@ func (l *listRow) expectedSum() int64 {
 func scan(from interface{ Scan(...any) error }) (r row, err error) {
 	l := &r.of
 	err = from.Scan(&r.seq, &r.list, &r.revision, &r.operation, &r.person, &r.base, &r.sum, &r.body,
-		&l.id, &l.principal, &l.client, &l.workspace, &l.parent, &l.parentConversation, &l.conversation, &l.begun, &l.sum, &l.meta, &r.newestSeq, &r.newest, &r.parent)
-	return r, err
+		&l.id, &l.principal, &l.client, &l.workspace, &l.parent, &l.parentConversation, &l.conversation, &l.begun, &l.sum, &l.meta, &r.newestSeq, &r.newest, &r.drift, &r.parent)
+	return r, damagedType(err)
+}
+
+// damagedType returns the error of a row's Scan. Where a column has a value of another
+// type than was written, the row is damaged.
+func damagedType(err error) error {
+	if err != nil && strings.HasPrefix(err.Error(), "sql: Scan error on column") { // it has no type
+		return fmt.Errorf("%w: %w; `todo-mcp check` looks for more", errRecord, err)
+	}
+	return err
 }
 
 // check returns an error unless the row is as it was written.
@@ -136,26 +153,20 @@ func (r *row) snapshot(read func(id int64) (record.Base, error)) (todo.Snapshot,
 
 // Load implements todo.Store.
 func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	if revision == 0 {
-		if newest, ok := s.memory.list(ctx, list); ok {
-			return newest, nil
-		}
-	}
-	query, args := selectNewest+` WHERE l.id = ?`, []any{list}
+	query, args := whereNewest, []any{list}
 	if revision != 0 {
-		query, args = selectRecord+` WHERE h.list = ? AND h.revision = ?`, []any{list, revision}
+		query, args = whereRevision, []any{list, revision}
 	}
-	return s.one(ctx, query, args)
+	return one(s.query(ctx, query, args))
 }
 
 // LastBy implements todo.Store.
 func (s *Store) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
-	return s.one(ctx, selectRecord+` WHERE h.list = ? AND h.person = ? AND h.revision <= ? ORDER BY h.revision DESC LIMIT 1`, []any{list, person, upTo})
+	return one(s.query(ctx, whereLastBy, []any{list, person, upTo}))
 }
 
-// one returns the first snapshot that a query selects, or todo.ErrNotFound.
-func (s *Store) one(ctx context.Context, query string, args []any) (todo.Snapshot, error) {
-	found, err := s.query(ctx, query, args)
+// one returns the first of some snapshots, or todo.ErrNotFound.
+func one(found []todo.Snapshot, err error) (todo.Snapshot, error) {
 	if err == nil && len(found) == 0 {
 		return todo.Snapshot{}, fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
 	}
@@ -167,7 +178,7 @@ func (s *Store) one(ctx context.Context, query string, args []any) (todo.Snapsho
 
 // History implements todo.Store.
 func (s *Store) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	return s.query(ctx, selectRecord+` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision LIMIT ?`, []any{list, after, sqlLimit(limit)})
+	return s.query(ctx, whereAfter, []any{list, after, sqlLimit(limit)})
 }
 
 // Position implements todo.Store.
@@ -181,18 +192,27 @@ func (s *Store) Position(ctx context.Context) (seq int64, err error) {
 
 // Find implements todo.Store.
 func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	query, seq, updated := selectNewest, "l.seq", "l.updated"
+	query, args := findQuery(q)
+	found, err := s.query(ctx, query, args)
+	return matching(q, found), err
+}
+
+// findQuery returns the SQL of a query and its arguments. What they select is still to
+// be given to matching.
+func findQuery(q todo.Query) (query string, args []any) {
+	query, seq := selectNewest, "l.seq"
 	where, args := conditions(q)
 	if q.Operation != "" {
 		// An operation selects one revision; the other conditions apply to it.
-		query, seq, updated = selectRecord, "h.seq", ""
+		query, seq = selectRecord, "h.seq"
 		where, args = append(where, "h.operation = ? AND h.operation <> ''"), append(args, q.Operation)
-	}
-	if !q.UpdatedSince.IsZero() && updated != "" {
-		where, args = append(where, updated+" >= ?"), append(args, record.UnixNano(q.UpdatedSince))
-	}
-	if !q.Deleted && q.Operation == "" {
-		where = append(where, "l.deleted = 0")
+	} else {
+		if !q.UpdatedSince.IsZero() {
+			where, args = append(where, "l.updated >= ?"), append(args, record.UnixNano(q.UpdatedSince))
+		}
+		if !q.Deleted {
+			where = append(where, "l.deleted = 0")
+		}
 	}
 	if q.AfterSeq > 0 {
 		where, args = append(where, seq+" > ?"), append(args, q.AfterSeq)
@@ -207,11 +227,15 @@ func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 	if !q.OldestFirst {
 		query += " DESC"
 	}
-	found, err := s.query(ctx, query+" LIMIT ?", append(args, sqlLimit(q.Limit)))
-	if q.Operation != "" {
-		found = slices.DeleteFunc(found, func(f todo.Snapshot) bool { return f.Updated.Before(q.UpdatedSince) })
+	return query + " LIMIT ?", append(args, sqlLimit(q.Limit))
+}
+
+// matching removes what an operation made before the time that a query asks for.
+func matching(q todo.Query, found []todo.Snapshot) []todo.Snapshot {
+	if q.Operation == "" {
+		return found
 	}
-	return found, err
+	return slices.DeleteFunc(found, func(f todo.Snapshot) bool { return f.Updated.Before(q.UpdatedSince) })
 }
 
 // conditions returns the SQL conditions of q on what never changes in a list
@@ -236,7 +260,7 @@ func conditions(q todo.Query) (where []string, args []any) {
 	}
 	if q.Parent != "" {
 		add(`(l.parent = ? AND l.parent <> '' OR l.parent_conversation <> '' AND l.parent_conversation IN
-			(SELECT conversation FROM bindings WHERE list = ?) AND `+heldByParent+` = ?)`, q.Parent, q.Parent, q.Parent)
+			(SELECT conversation FROM cursors WHERE list = ?) AND `+heldByParent+` = ?)`, q.Parent, q.Parent, q.Parent)
 	}
 	return where, args
 }

@@ -1,12 +1,19 @@
 package sqlite
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
+
+// move makes a list the current one of a conversation.
+func move(ctx context.Context, s *Store, conversation, list string) error {
+	c := todo.Cursor{Key: todo.Key{Conversation: conversation}, List: list, Current: true}
+	return s.Update(ctx, c.Key, func(tx todo.Tx) error { return tx.SetCursor(ctx, c) })
+}
 
 // The newest revision of a list is decoded once, and what others write is read all
 // the same: by this store, by another one of the same file, also where a list's
@@ -19,7 +26,7 @@ func TestNewestIsReadAnew(t *testing.T) {
 		if n%2 == 0 {
 			writer, reader = other, s
 		}
-		saved, err := writer.Save(t.Context(), snapshot("a", n))
+		saved, err := storetest.Save(t.Context(), writer, snapshot("a", n))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,11 +40,11 @@ func TestNewestIsReadAnew(t *testing.T) {
 	}
 	sub := snapshot("sub", 1)
 	sub.List.ParentConversation = "main"
-	if _, err := s.Save(t.Context(), sub); err != nil {
+	if _, err := storetest.Save(t.Context(), s, sub); err != nil {
 		t.Fatal(err)
 	}
 	for i, list := range []string{"a", "sub", "a"} {
-		if err := s.Bind(t.Context(), todo.Binding{Conversation: "main", List: list, Moves: true}); err != nil {
+		if err := move(t.Context(), s, "main", list); err != nil {
 			t.Fatal(err)
 		}
 		if l, err := other.Load(t.Context(), "sub", 0); err != nil || l.List.Parent != list {
@@ -53,7 +60,7 @@ func BenchmarkRead(b *testing.B) {
 	defer s.Close()
 	next := snapshot("a", 1)
 	next.Items, next.LastID = storetest.Plan(10), 10
-	if _, err := s.Save(b.Context(), next, todo.Binding{Conversation: "c", Moves: true}); err != nil {
+	if _, err := storetest.Save(b.Context(), s, next, todo.Cursor{Key: todo.Key{Conversation: "c"}, List: "a", Current: true}); err != nil {
 		b.Fatal(err)
 	}
 	b.Run("floor", func(b *testing.B) {
@@ -75,9 +82,9 @@ func BenchmarkRead(b *testing.B) {
 			}
 		}
 	})
-	b.Run("bindings", func(b *testing.B) {
+	b.Run("cursors", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := s.Bindings(b.Context(), "", "c"); err != nil {
+			if _, err := s.Cursors(b.Context(), todo.Key{Conversation: "c"}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,67 +1,76 @@
 package sqlite
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
-// What is read from memory may be old when another process writes, and then a save
-// that is based on it is refused, whether it is the list or what a conversation holds
-// that has changed.
+// Whatever a store remembers, its next transaction reads what another process has
+// written since, whether it is a list, what a conversation knows, or that a list is
+// gone, and writes on top of it.
 func TestOldMemory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	ours, theirs := openWithCleanup(t, path), openWithCleanup(t, path)
 	for name, change := range map[string]func() error{
-		"list": func() error { return saveOn(t.Context(), theirs, snapshot("list", 2)) },
-		"binding": func() error {
-			return theirs.Bind(t.Context(), todo.Binding{Conversation: "binding", List: "other", Moves: true})
-		},
-		"another list": func() error { return saveOn(t.Context(), theirs, snapshot("new", 1)) },
+		"list":         func() error { return increment(theirs, "list") },
+		"cursor":       func() error { return move(t.Context(), theirs, "cursor", "other") },
+		"another list": func() error { return increment(theirs, "new") },
 		"purge":        func() error { _, err := theirs.Purge(t.Context(), todo.Writer{}, time.Now(), "purge"); return err },
+		"new base":     func() error { _, err := storetest.Save(t.Context(), theirs, grown("new base", 2)); return err },
 	} {
-		held := todo.Binding{Conversation: name, Moves: true}
-		if err := saveOn(t.Context(), ours, snapshot(name, 1), held); err != nil {
+		key := todo.Key{Conversation: name}
+		if _, err := storetest.Save(t.Context(), ours, snapshot(name, 1), todo.Cursor{Key: key, List: name, Current: true}); err != nil {
 			t.Fatal(err)
 		}
-		ctx := todo.WithBasis(t.Context(), &todo.Basis{})
 		if err := change(); err != nil {
 			t.Fatal(name, err)
 		}
-		known, err := ours.Load(ctx, name, 0)
-		if err != nil || known.Revision != 1 {
-			t.Fatalf("%s: revision %d in memory, %v", name, known.Revision, err)
-		}
-		if bound, err := ours.Bindings(ctx, "", name); err != nil || len(bound) != 1 || bound[0].List != name {
-			t.Fatalf("%s: bindings %+v in memory, %v", name, bound, err)
-		}
-		var conflict *todo.ConflictError
-		if _, err := ours.Save(ctx, snapshot(name, 2), held); !errors.As(err, &conflict) {
-			t.Errorf("%s: a save on an old basis: %v", name, err)
-			continue
-		}
 		stored, err := theirs.Load(t.Context(), name, 0)
-		if err != nil || conflict.Current.Revision != stored.Revision {
-			t.Errorf("%s: refused with revision %d of %d, %v", name, conflict.Current.Revision, stored.Revision, err)
+		if err != nil {
+			t.Fatal(name, err)
 		}
-		again := todo.WithBasis(t.Context(), &todo.Basis{})
-		now, err := ours.Load(again, name, 0)
-		if err != nil || now.Revision != stored.Revision {
-			t.Errorf("%s: revision %d of %d after that, %v", name, now.Revision, stored.Revision, err)
+		cursors, err := theirs.Cursors(t.Context(), key)
+		if err != nil {
+			t.Fatal(name, err)
 		}
-		if err := saveOn(again, ours, snapshot(name, now.Revision+1), held); err != nil {
-			t.Errorf("%s: a save on what is newest: %v", name, err)
+		err = ours.Update(t.Context(), key, func(tx todo.Tx) error {
+			now, err := tx.Load(t.Context(), name, 0)
+			if err != nil || !cmp.Equal(now, stored) {
+				t.Errorf("%s: read %+v, %v; stored is %+v", name, now, err, stored)
+			}
+			known, err := tx.Cursors(t.Context(), key)
+			if err != nil || !cmp.Equal(known, cursors) {
+				t.Errorf("%s: read cursors %+v, %v; stored are %+v", name, known, err, cursors)
+			}
+			now.Revision++
+			_, err = tx.Save(t.Context(), now)
+			return err
+		})
+		if err != nil {
+			t.Errorf("%s: a save on top of it: %v", name, err)
+		}
+		if now, err := theirs.Load(t.Context(), name, 0); err != nil || now.Revision != stored.Revision+1 || !cmp.Equal(now.Items, stored.Items) {
+			t.Errorf("%s: the other store reads revision %d, %v", name, now.Revision, err)
 		}
 	}
 }
 
-func saveOn(ctx context.Context, s *Store, next todo.Snapshot, bindings ...todo.Binding) error {
-	_, err := s.Save(ctx, next, bindings...)
-	return err
+// grown is a revision of a list that is stored with base items.
+func grown(id string, revision int64) todo.Snapshot {
+	s := snapshot(id, revision)
+	s.Items = nil
+	for n := range 40 {
+		s.Items = append(s.Items, todo.Item{ID: fmt.Sprint(n + 1), Text: fmt.Sprintf("%s %d %0200d", id, n, n), Status: todo.Pending})
+	}
+	return s
 }
 
 // BAD-INPUT 54: a board reports what people have changed through another process also

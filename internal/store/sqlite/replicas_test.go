@@ -2,9 +2,11 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"todo-mcp/internal/todo"
@@ -42,4 +44,89 @@ func TestReplicasOneList(t *testing.T) {
 		}
 		seen[i.ID], seen[i.Text] = true, true
 	}
+}
+
+// BAD-INPUT 51: goroutines of several stores on one file that read one list, change
+// what they read and save it lose nothing, and the cursors are those of the revisions
+// beside them, although some are refused after they have saved, panic, or are given up
+// while they run.
+func TestManyStoresOneList(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	const stores, writers, each = 3, 4, 20
+	key := todo.Key{Conversation: "shared"}
+	refusal := errors.New("refused")
+	var counted atomic.Int64
+	var all sync.WaitGroup
+	for range stores {
+		s := openWithCleanup(t, path)
+		for w := range writers {
+			all.Go(func() {
+				write := func(ctx context.Context, end func() error) (err error) {
+					defer func() {
+						if recover() != nil {
+							err = refusal
+						}
+					}()
+					return s.Update(ctx, key, func(tx todo.Tx) error {
+						now, err := tx.Load(ctx, "a", 0)
+						if err != nil && !errors.Is(err, todo.ErrNotFound) {
+							return err
+						}
+						known, err := tx.Cursors(ctx, key)
+						if err != nil {
+							return err
+						}
+						if now.Revision > 0 && (len(known) != 1 || known[0].Seen != now.Revision) {
+							return fmt.Errorf("revision %d beside %+v", now.Revision, known)
+						}
+						if err := incrementIn(tx, "a"); err != nil {
+							return err
+						}
+						if err := tx.SetCursor(ctx, todo.Cursor{Key: key, List: "a", Seen: now.Revision + 1, Current: true}); err != nil {
+							return err
+						}
+						return end()
+					})
+				}
+				for n := range each {
+					var err error
+					switch (n + w) % 4 {
+					case 0:
+						if err = write(context.Background(), func() error { return refusal }); errors.Is(err, refusal) {
+							continue
+						}
+					case 1:
+						if err = write(context.Background(), func() error { panic("on purpose") }); errors.Is(err, refusal) {
+							continue
+						}
+					case 2:
+						ctx, cancel := context.WithCancel(context.Background())
+						err = write(ctx, func() error { cancel(); return nil })
+						cancel()
+					default:
+						err = write(context.Background(), func() error { return nil })
+					}
+					if err != nil {
+						t.Errorf("51: %v", err)
+					}
+					counted.Add(1)
+				}
+			})
+		}
+	}
+	all.Wait()
+	s := openWithCleanup(t, path)
+	revisions, err := s.History(t.Context(), "a", 0, 0)
+	if err != nil || int64(len(revisions)) != counted.Load() {
+		t.Fatalf("51: %d revisions of %d updates, %v", len(revisions), counted.Load(), err)
+	}
+	for i, r := range revisions {
+		if r.Revision != int64(i+1) || r.LastID != i+1 {
+			t.Fatalf("51: revision %d counts %d at place %d", r.Revision, r.LastID, i)
+		}
+	}
+	if known, err := s.Cursors(t.Context(), key); err != nil || len(known) != 1 || known[0].Seen != counted.Load() {
+		t.Errorf("51: cursors %+v, %v", known, err)
+	}
+	checkIntegrity(t, path)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -70,7 +71,7 @@ func TestAnotherProcessOpensAndCloses(t *testing.T) {
 
 func mustSave(t *testing.T, s *Store, id string, revision int64) {
 	t.Helper()
-	if _, err := s.Save(t.Context(), snapshot(id, revision)); err != nil {
+	if _, err := storetest.Save(t.Context(), s, snapshot(id, revision)); err != nil {
 		t.Fatalf("save %s revision %d: %v", id, revision, err)
 	}
 }
@@ -128,10 +129,10 @@ func TestNewerVersionWhileOpen(t *testing.T) {
 	mustSave(t, s, "a", 1)
 	db := openRaw(t, path)
 	execSQL(t, db, "PRAGMA user_version = 99")
-	if _, err := s.Save(t.Context(), snapshot("a", 2)); !errors.Is(err, todo.ErrTooNew) {
+	if _, err := storetest.Save(t.Context(), s, snapshot("a", 2)); !errors.Is(err, todo.ErrTooNew) {
 		t.Errorf("52: %v", err)
 	}
-	execSQL(t, db, fmt.Sprint("PRAGMA user_version = ", newestVersion))
+	execSQL(t, db, fmt.Sprint("PRAGMA user_version = ", schemaVersion))
 	mustSave(t, s, "a", 2)
 }
 
@@ -146,7 +147,7 @@ func TestForeignDatabase(t *testing.T) {
 	if _, err := Open(path); !errors.Is(err, todo.ErrCorrupt) {
 		t.Errorf("52: open: %v", err)
 	}
-	if _, err := early.Save(t.Context(), snapshot("a", 1)); !errors.Is(err, todo.ErrCorrupt) {
+	if _, err := storetest.Save(t.Context(), early, snapshot("a", 1)); !errors.Is(err, todo.ErrCorrupt) {
 		t.Errorf("52: save: %v", err)
 	}
 	db = openRaw(t, path)
@@ -166,13 +167,13 @@ func TestSaveWaitsForALock(t *testing.T) {
 	execSQL(t, db, "BEGIN IMMEDIATE")
 	waiting := make(chan error, 1)
 	go func() {
-		_, err := s.Save(context.Background(), snapshot("b", 1))
+		_, err := storetest.Save(context.Background(), s, snapshot("b", 1))
 		waiting <- err
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	_, err := s.Save(ctx, snapshot("a", 2))
+	_, err := storetest.Save(ctx, s, snapshot("a", 2))
 	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, todo.ErrUnknownOutcome) || time.Since(began) > gracePeriod {
 		t.Errorf("%v after %s", err, time.Since(began))
 	}
@@ -194,7 +195,7 @@ func TestCloseWhileLocked(t *testing.T) {
 	execSQL(t, db, "BEGIN IMMEDIATE")
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.Save(context.Background(), snapshot("a", 2))
+		_, err := storetest.Save(context.Background(), s, snapshot("a", 2))
 		done <- err
 	}()
 	s.Close()

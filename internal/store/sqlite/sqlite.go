@@ -3,9 +3,8 @@
 // save is in the file (WAL, synchronous=FULL) and survives kill -9 and power
 // loss.
 //
-// Opening creates nothing on disk: the first Save or Announce creates the file
-// and its folder. Saves that wait at the same time are committed in one
-// transaction. Every call checks whether the file was deleted or replaced since
+// Opening creates nothing on disk: the first Update creates the file and its
+// folder. Updates that wait at the same time are committed in one transaction. Every call checks whether the file was deleted or replaced since
 // it was opened, and then uses the file that the path names now. A watcher may
 // get one hint for many saves.
 package sqlite
@@ -52,7 +51,8 @@ func WithKeep(k todo.Keep) Option { return func(s *Store) { s.keep = k } }
 
 // Open returns a store in the file at path, which need not exist yet. For a
 // file that this version cannot use it returns an error that wraps
-// [todo.ErrTooNew] or [todo.ErrCorrupt], and leaves the file unchanged.
+// [todo.ErrTooNew], [todo.ErrOtherSchema] or [todo.ErrCorrupt], and leaves the file
+// unchanged.
 func Open(path string, opts ...Option) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

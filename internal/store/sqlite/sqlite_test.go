@@ -62,7 +62,7 @@ func TestCreatesFilesOnFirstSave(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 		t.Errorf("opening left %v, %v", entries, err)
 	}
-	if _, err := s.Save(t.Context(), snapshot("a", 1)); err != nil {
+	if _, err := storetest.Save(t.Context(), s, snapshot("a", 1)); err != nil {
 		t.Fatal(err)
 	}
 	filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
@@ -98,14 +98,14 @@ func TestSeesAFileCreatedLater(t *testing.T) {
 		})
 	}()
 	late := openWithCleanup(t, path)
-	if _, err := late.Save(t.Context(), snapshot("a", 1)); err != nil {
+	if _, err := storetest.Save(t.Context(), late, snapshot("a", 1)); err != nil {
 		t.Fatal(err)
 	}
 	<-hints
 	if got, err := early.Load(t.Context(), "a", 0); err != nil || got.Revision != 1 {
 		t.Error(got, err)
 	}
-	if _, err := late.Save(t.Context(), snapshot("a", 2)); err != nil {
+	if _, err := storetest.Save(t.Context(), late, snapshot("a", 2)); err != nil {
 		t.Fatal(err)
 	}
 	<-hints
@@ -122,7 +122,7 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 	good := filepath.Join(dir, "good.db")
 	s := open(t, good)
 	for n := range int64(200) {
-		if _, err := s.Save(t.Context(), snapshot("a", n+1)); err != nil {
+		if _, err := storetest.Save(t.Context(), s, snapshot("a", n+1)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -183,7 +183,7 @@ func TestImpossiblePaths(t *testing.T) {
 	}
 	s, err := Open(filepath.Join(file, "todo.db"))
 	if err == nil {
-		_, err = s.Save(t.Context(), snapshot("a", 1))
+		_, err = storetest.Save(t.Context(), s, snapshot("a", 1))
 		s.Close()
 	}
 	if err == nil {
@@ -197,7 +197,7 @@ func TestImpossiblePaths(t *testing.T) {
 func TestFileDeleted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	s := openWithCleanup(t, path)
-	if _, err := s.Save(t.Context(), snapshot("a", 1)); err != nil {
+	if _, err := storetest.Save(t.Context(), s, snapshot("a", 1)); err != nil {
 		t.Fatal(err)
 	}
 	for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -206,10 +206,10 @@ func TestFileDeleted(t *testing.T) {
 	if got, err := s.Find(t.Context(), todo.Query{}); err != nil || len(got) != 0 {
 		t.Errorf("read of a deleted file: %v, %v", got, err)
 	}
-	if _, err := s.Save(t.Context(), snapshot("a", 2)); !errors.Is(err, todo.ErrNotFound) {
+	if _, err := storetest.Save(t.Context(), s, snapshot("a", 2)); !errors.Is(err, todo.ErrNotFound) {
 		t.Errorf("save to a deleted list: %v", err)
 	}
-	if _, err := s.Save(t.Context(), snapshot("b", 1)); err != nil {
+	if _, err := storetest.Save(t.Context(), s, snapshot("b", 1)); err != nil {
 		t.Errorf("save to a new file: %v", err)
 	}
 	if got, err := s.Find(t.Context(), todo.Query{}); err != nil || len(got) != 1 {
@@ -224,7 +224,7 @@ func TestGroupCommit(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
-			if _, err := s.Save(context.Background(), snapshot(fmt.Sprint("l", i), 1)); err != nil {
+			if _, err := storetest.Save(context.Background(), s, snapshot(fmt.Sprint("l", i), 1)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -235,29 +235,4 @@ func TestGroupCommit(t *testing.T) {
 		t.Errorf("%d saves in %d transactions", n, s.batches.Load())
 	}
 	t.Logf("%d saves in %d transactions", n, s.batches.Load())
-}
-
-// A conflict of one save does not affect the others in its batch.
-func TestBatchAnswersEachSave(t *testing.T) {
-	s := openWithCleanup(t, filepath.Join(t.TempDir(), "todo.db"))
-	var w writer
-	defer w.close()
-	newRequest := func(id string, revision int64) *request {
-		sv, err := newSave(snapshot(id, revision), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return &request{run: sv.run}
-	}
-	good, stale, missing, last := newRequest("a", 1), newRequest("a", 1), newRequest("b", 5), newRequest("a", 2)
-	if err := w.begin(s); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.write([]*request{good, stale, missing, last}); err != nil {
-		t.Fatal(err)
-	}
-	var conflict *todo.ConflictError
-	if good.err != nil || !errors.As(stale.err, &conflict) || !errors.Is(missing.err, todo.ErrNotFound) || last.err != nil {
-		t.Errorf("%v; %v; %v; %v", good.err, stale.err, missing.err, last.err)
-	}
 }

@@ -1,46 +1,20 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"strings"
 
-	"modernc.org/sqlite"
-
 	"todo-mcp/internal/todo"
 )
 
-// sumFunction is the name of the SQL function that computes the checksum of its
-// arguments. Migrations call it, so that it stays as it is.
+// sum is a checksum (CRC-32C) of texts and numbers.
 //
 // Each row has a checksum of its other columns, which is verified when the row is
 // read: SQLite does not notice when a disk returns other bytes than were written
 // (BAD-INPUT 78). Not in it are the columns of lists that say which revision is
 // the newest, since that revision's row says so, too.
-const sumFunction = "todo_sum"
-
-func init() {
-	sqlite.MustRegisterDeterministicScalarFunction(sumFunction, -1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-		var s sum
-		for _, arg := range args {
-			switch v := arg.(type) {
-			case string:
-				s.text(v)
-			case []byte:
-				s.text(string(v))
-			case int64:
-				s.number(v)
-			default:
-				return nil, fmt.Errorf("%s: no checksum of a %T", sumFunction, arg)
-			}
-		}
-		return s.value(), nil
-	})
-}
-
-// sum is a checksum (CRC-32C) of texts and numbers.
 type sum struct {
 	crc uint32
 }

@@ -45,9 +45,7 @@ func purge(t *testing.T, s todo.Store) {
 	for n := range many {
 		next := list(fmt.Sprint("l", n), "x", 1)
 		next.Operation = todo.Operation{ID: "op" + next.List.ID}
-		if _, err := s.Save(t.Context(), next, todo.Binding{Conversation: next.List.ID, Moves: true}); err != nil {
-			t.Fatal(err)
-		}
+		mustSave(t, s, next, holds(next.List.ID, next.List.ID))
 		ids = append(ids, next.List.ID)
 	}
 	kept := mustSave(t, s, list("kept", "x", 1))
@@ -78,8 +76,13 @@ func purge(t *testing.T, s todo.Store) {
 	if begun.IsZero() {
 		t.Error("the list does not say when it began")
 	}
-	if bound, err := s.Bindings(t.Context(), "", "l0"); len(bound) > 0 || err != nil {
-		t.Errorf("bindings %v, %v", bound, err)
+	for what, read := range map[string]func() ([]todo.Cursor, error){
+		"of its conversation": func() ([]todo.Cursor, error) { return s.Cursors(t.Context(), todo.Key{Conversation: "l0"}) },
+		"on it":               func() ([]todo.Cursor, error) { return s.CursorsOn(t.Context(), "", "l0") },
+	} {
+		if left, err := read(); len(left) > 0 || err != nil {
+			t.Errorf("cursors %s: %v, %v", what, left, err)
+		}
 	}
 	if found, err := s.Find(t.Context(), todo.Query{Operation: "opl0"}); len(found) > 0 || err != nil {
 		t.Errorf("found by its operation: %v, %v", found, err)
@@ -98,7 +101,7 @@ func begin(t *testing.T, s todo.Store, id, conversation string, updated time.Tim
 	t.Helper()
 	next := list(id, "x", 1)
 	next.List.Conversation, next.Updated = conversation, updated
-	_, err := s.Save(t.Context(), next, todo.Binding{Conversation: conversation, Moves: true, Over: over(t, s, conversation)})
+	_, err := Save(t.Context(), s, next, holds(conversation, id))
 	return err
 }
 
@@ -126,8 +129,21 @@ func abandoned(t *testing.T, s todo.Store) {
 		}
 	}
 	mustSave(t, s, list("changed", "x", 2))
-	if err := s.Bind(t.Context(), todo.Binding{Conversation: "somebody", List: "shown", Seen: 1}); err != nil {
-		t.Fatal(err)
+	mustSet(t, s, todo.Cursor{Key: todo.Key{Conversation: "somebody"}, List: "shown", Seen: 1})
+	refuse := errors.New("refused")
+	err := s.Update(t.Context(), todo.Key{Conversation: "next"}, func(tx todo.Tx) error {
+		next := list("next", "x", 1)
+		next.List.Conversation = "next"
+		if _, err := tx.Save(t.Context(), next); err != nil {
+			return err
+		}
+		return refuse
+	})
+	if !errors.Is(err, refuse) {
+		t.Errorf("65: a list that begins and is refused then: %v", err)
+	}
+	if _, err := s.Load(t.Context(), "old", 0); err != nil {
+		t.Errorf("65: the abandoned list gave way to one that was refused: %v", err)
 	}
 	if err := begin(t, s, "next", "next", now); err != nil {
 		t.Errorf("65: with an abandoned list: %v", err)
@@ -156,7 +172,7 @@ func abandoned(t *testing.T, s todo.Store) {
 func full(t *testing.T, s todo.Store) {
 	mustSave(t, s, bulky("a", 1))
 	saveUntilFull(t, s, func(n int64) todo.Snapshot { return bulky(fmt.Sprint("other", n), 1) })
-	if _, err := s.Save(t.Context(), bulky("a", 2)); err != nil {
+	if _, err := Save(t.Context(), s, bulky("a", 2)); err != nil {
 		t.Fatalf("65: a list that there is, when no other begins any more: %v", err)
 	}
 	more := saveUntilFull(t, s, func(n int64) todo.Snapshot { return bulky("a", 3+n) })
@@ -184,7 +200,7 @@ func bulky(id string, revision int64) todo.Snapshot {
 func saveUntilFull(t *testing.T, s todo.Store, next func(n int64) todo.Snapshot) (n int64) {
 	t.Helper()
 	for ; n < 1000; n++ {
-		if _, err := s.Save(t.Context(), next(n)); errors.Is(err, todo.ErrStoreFull) {
+		if _, err := Save(t.Context(), s, next(n)); errors.Is(err, todo.ErrStoreFull) {
 			return n
 		} else if err != nil {
 			t.Fatal(err)
@@ -192,17 +208,4 @@ func saveUntilFull(t *testing.T, s todo.Store, next func(n int64) todo.Snapshot)
 	}
 	t.Fatal("65: without end")
 	return n
-}
-
-// over returns what a conversation holds.
-func over(t *testing.T, s todo.Store, conversation string) string {
-	t.Helper()
-	bound, err := s.Bindings(t.Context(), "", conversation)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(bound) == 0 {
-		return ""
-	}
-	return bound[0].List
 }

@@ -33,14 +33,20 @@ func closed(t *testing.T, s todo.Store) {
 	if err := s.Close(); err != nil {
 		t.Errorf("second close: %v", err)
 	}
-	_, saveErr := s.Save(t.Context(), list("a", "x", 2))
+	updateErr := s.Update(t.Context(), todo.Key{}, func(todo.Tx) error {
+		t.Error("an update runs after close")
+		return nil
+	})
 	_, loadErr := s.Load(t.Context(), "a", 0)
 	_, findErr := s.Find(t.Context(), todo.Query{})
 	_, historyErr := s.History(t.Context(), "a", 0, 0)
 	watchErr := s.Watch(t.Context(), func() {})
-	announceErr := s.Announce(t.Context(), todo.Announcement{List: "a", Revision: 1})
-	_, announcedErr := s.Announced(t.Context(), 0)
-	for name, err := range map[string]error{"announce": announceErr, "announced": announcedErr, "save": saveErr, "load": loadErr, "find": findErr, "history": historyErr, "watch": watchErr} {
+	_, cursorsErr := s.Cursors(t.Context(), todo.Key{})
+	_, cursorsOnErr := s.CursorsOn(t.Context(), "", "a")
+	_, lastByErr := s.LastBy(t.Context(), "a", true, 1)
+	_, positionErr := s.Position(t.Context())
+	_, purgeErr := s.Purge(t.Context(), todo.Writer{}, time.Now(), "a")
+	for name, err := range map[string]error{"update": updateErr, "cursors": cursorsErr, "cursors on": cursorsOnErr, "last by": lastByErr, "position": positionErr, "purge": purgeErr, "load": loadErr, "find": findErr, "history": historyErr, "watch": watchErr} {
 		if !errors.Is(err, todo.ErrClosed) {
 			t.Errorf("%s after close: %v", name, err)
 		}
@@ -84,7 +90,7 @@ func closedWhileSaving(t *testing.T, open Open) {
 		done := make(chan error, 8)
 		for i := range cap(done) {
 			go func() {
-				_, err := s.Save(context.Background(), list(fmt.Sprint("l", i), "x", 1))
+				_, err := Save(context.Background(), s, list(fmt.Sprint("l", i), "x", 1))
 				done <- err
 			}()
 		}
@@ -96,6 +102,33 @@ func closedWhileSaving(t *testing.T, open Open) {
 				t.Errorf("save during close: %v", err)
 			}
 		}
+	}
+}
+
+// closedWhileUpdating tests that Close waits for the update that runs, which succeeds,
+// and that one that waits for it is not run.
+func closedWhileUpdating(t *testing.T, s todo.Store) {
+	hold := holdKey(t, s, todo.Key{Conversation: "x"})
+	second, closing := make(chan error, 1), make(chan error, 1)
+	go func() {
+		second <- s.Update(context.Background(), todo.Key{Conversation: "x"}, func(todo.Tx) error { return nil })
+	}()
+	time.Sleep(arrival)
+	go func() { closing <- s.Close() }()
+	select {
+	case err := <-closing:
+		t.Errorf("closed while an update runs: %v", err)
+		closing <- err
+	case <-time.After(arrival):
+	}
+	if err := hold.end(t); err != nil {
+		t.Errorf("an update that ran as the store was closed: %v", err)
+	}
+	if err := receive(t, "the end of Close", closing); err != nil {
+		t.Error(err)
+	}
+	if err := receive(t, "the update that waited", second); err != nil && !errors.Is(err, todo.ErrClosed) {
+		t.Errorf("an update that waited as the store was closed: %v", err)
 	}
 }
 

@@ -4,78 +4,161 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 
 	"todo-mcp/internal/todo"
 )
 
-// beginOnce tests that only one of many concurrent saves begins the list of a
-// conversation that held none; the others get a conflict.
-func beginOnce(t *testing.T, s todo.Store) {
+// beginOnce tests that only one of many concurrent updates of a key begins the list of
+// a conversation that holds none: the others read its cursor. They are shared among
+// stores on the same data.
+func beginOnce(t *testing.T, first todo.Store, others ...todo.Store) {
+	stores := append(others, first)
 	const n = 16
+	key := todo.Key{Conversation: "begins"}
 	var all sync.WaitGroup
-	won := make(chan string, n)
 	for i := range n {
 		all.Go(func() {
-			id := fmt.Sprint("l", i)
-			_, err := s.Save(context.Background(), list(id, "x", 1), holds("c", "", ""))
-			var conflict *todo.ConflictError
-			switch {
-			case err == nil:
-				won <- id
-			case !errors.As(err, &conflict):
+			ctx := context.Background()
+			err := stores[i%len(stores)].Update(ctx, key, func(tx todo.Tx) error {
+				known, err := tx.Cursors(ctx, key)
+				if err != nil || len(known) > 0 {
+					return err
+				}
+				id := fmt.Sprint("begun", i)
+				if _, err := tx.Save(ctx, list(id, "begun", 1)); err != nil {
+					return err
+				}
+				return tx.SetCursor(ctx, holds(key.Conversation, id))
+			})
+			if err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	if len(won) != 1 {
-		t.Errorf("%d lists began in one conversation", len(won))
+	workspace := "begun"
+	for _, s := range stores {
+		found := must[[]todo.Snapshot](t)(s.Find(t.Context(), todo.Query{Workspace: &workspace}))
+		known := must[[]todo.Cursor](t)(s.Cursors(t.Context(), key))
+		if len(found) != 1 || len(known) != 1 || known[0].List != found[0].List.ID {
+			t.Errorf("%d lists began in one conversation, which holds %v", len(found), known)
+		}
 	}
 }
 
-// linearizable tests that concurrent writers lose none of their increments, and
-// that nobody reads an older revision after a newer one.
-func linearizable(t *testing.T, s todo.Store) {
+// linearizable tests that concurrent updates of one list, of as many keys and by two
+// stores on the same data, lose none of their increments, and that nobody reads an
+// older revision after a newer one, in a transaction or not.
+func linearizable(t *testing.T, a, b todo.Store) {
 	const writers, each = 8, 25
-	mustSave(t, s, list("a", "x", 1))
+	counting := list("counted", "x", 1)
+	counting.Items[0].Text = "0"
+	mustSave(t, a, counting)
 	var all sync.WaitGroup
-	for range writers {
+	for w := range writers {
+		s, key := []todo.Store{a, b}[w%2], todo.Key{Conversation: fmt.Sprint("writer", w/4)} // some keys are shared
 		all.Go(func() {
-			seen := int64(0)
-			for added := 0; added < each; {
-				now, err := s.Load(context.Background(), "a", 0)
-				if err != nil || now.Revision < seen {
-					t.Errorf("read revision %d after %d: %v", now.Revision, seen, err)
+			ctx, seen := context.Background(), int64(0)
+			read := func(from todo.Reader) (todo.Snapshot, error) {
+				now, err := from.Load(ctx, "counted", 0)
+				if err == nil && now.Revision < seen {
+					err = fmt.Errorf("read revision %d after %d", now.Revision, seen)
+				}
+				return now, err
+			}
+			for range each {
+				now, err := read(s)
+				if err != nil {
+					t.Error(err)
 					return
 				}
 				seen = now.Revision
-				now.Revision++
-				now.LastID++
-				saved, err := s.Save(context.Background(), now)
-				var conflict *todo.ConflictError
-				switch {
-				case err == nil:
-					added++
-					seen = saved.Revision
-				case !errors.As(err, &conflict):
+				var saved todo.Snapshot
+				err = s.Update(ctx, key, func(tx todo.Tx) error {
+					now, err := read(tx)
+					if err != nil {
+						return err
+					}
+					n, err := strconv.Atoi(now.Items[0].Text)
+					if err != nil {
+						return err
+					}
+					now = now.Clone()
+					now.Revision++
+					now.LastID++
+					now.Items[0].Text = fmt.Sprint(n + 1)
+					saved, err = tx.Save(ctx, now)
+					return err
+				})
+				if err != nil {
 					t.Error(err)
 					return
-				case conflict.Current.Revision < seen+1:
-					t.Errorf("conflict with revision %d after reading %d", conflict.Current.Revision, seen)
+				}
+				seen = saved.Revision
+			}
+		})
+	}
+	all.Wait()
+	for _, s := range []todo.Store{a, b} {
+		got, err := s.History(t.Context(), "counted", 0, 0)
+		if err != nil || len(got) != 1+writers*each {
+			t.Fatalf("%d revisions, %v", len(got), err)
+		}
+		for i, r := range got {
+			if r.Revision != int64(i+1) || r.LastID != i+1 || r.Items[0].Text != fmt.Sprint(i) {
+				t.Fatalf("revision %d counts %d and %s at place %d", r.Revision, r.LastID, r.Items[0].Text, i)
+			}
+		}
+	}
+}
+
+// eitherOrder tests that concurrent updates that change two lists, some in the other
+// order than others, all succeed, and are stored whole.
+func eitherOrder(t *testing.T, s todo.Store) {
+	const writers, each = 6, 15
+	mustSave(t, s, list("a", "x", 1))
+	mustSave(t, s, list("b", "x", 1))
+	var all sync.WaitGroup
+	for w := range writers {
+		ids := []string{"a", "b"}
+		if w%2 == 1 {
+			ids = []string{"b", "a"}
+		}
+		all.Go(func() {
+			ctx := context.Background()
+			for range each {
+				err := s.Update(ctx, todo.Key{Conversation: fmt.Sprint(w)}, func(tx todo.Tx) error {
+					var revision int64
+					for _, id := range ids {
+						next, err := tx.Load(ctx, id, 0)
+						if err != nil {
+							return err
+						}
+						next.Revision++
+						if revision != 0 && next.Revision != revision {
+							t.Errorf("revision %d of one list beside %d of the other", revision, next.Revision)
+						}
+						revision = next.Revision
+						if _, err := tx.Save(ctx, next); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+					return
 				}
 			}
 		})
 	}
 	all.Wait()
-	got, err := s.History(t.Context(), "a", 0, 0)
-	if err != nil || len(got) != 1+writers*each {
-		t.Fatalf("%d revisions, %v", len(got), err)
-	}
-	for i, r := range got {
-		if r.Revision != int64(i+1) || r.LastID != i+1 {
-			t.Fatalf("revision %d counts %d at place %d", r.Revision, r.LastID, i)
+	for _, id := range []string{"a", "b"} {
+		if got := must[todo.Snapshot](t)(s.Load(t.Context(), id, 0)); got.Revision != 1+writers*each {
+			t.Errorf("%s is at revision %d", id, got.Revision)
 		}
 	}
 }
@@ -83,34 +166,61 @@ func linearizable(t *testing.T, s todo.Store) {
 func cancelled(t *testing.T, s todo.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, saveErr := s.Save(ctx, list("a", "x", 1))
+	updateErr := s.Update(ctx, todo.Key{}, func(todo.Tx) error {
+		t.Error("an update runs though its caller has gone")
+		return nil
+	})
 	_, loadErr := s.Load(ctx, "a", 0)
 	_, findErr := s.Find(ctx, todo.Query{})
 	_, historyErr := s.History(ctx, "a", 0, 0)
-	for name, err := range map[string]error{"save": saveErr, "load": loadErr, "find": findErr, "history": historyErr} {
+	_, lastByErr := s.LastBy(ctx, "a", true, 1)
+	_, cursorsErr := s.Cursors(ctx, todo.Key{})
+	_, cursorsOnErr := s.CursorsOn(ctx, "", "")
+	for name, err := range map[string]error{"update": updateErr, "load": loadErr, "find": findErr, "history": historyErr, "last by": lastByErr, "cursors": cursorsErr, "cursors on": cursorsOnErr} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := s.Load(t.Context(), "a", 0); !errors.Is(err, todo.ErrNotFound) {
-		t.Errorf("a cancelled save was applied: %v", err)
+	// An update cancelled at any moment is stored completely or not at all. Its error
+	// shows which, unless it wraps ErrUnknownOutcome.
+	x := todo.Key{Conversation: "x"}
+	update := func(ctx context.Context, n int64) error {
+		return s.Update(ctx, x, func(tx todo.Tx) error {
+			for _, id := range []string{"b", "c"} {
+				if _, err := saveIn(ctx, tx, list(id, "x", n)); err != nil {
+					return err
+				}
+			}
+			return tx.SetCursor(ctx, todo.Cursor{Key: x, List: "b", Seen: n, Current: true})
+		})
 	}
-	// A save cancelled at any moment is applied completely or not at all. Its
-	// error shows which, unless it wraps ErrUnknownOutcome.
 	for n := int64(1); n <= 40; {
 		ctx, cancel := context.WithCancel(t.Context())
 		go cancel()
-		_, err := s.Save(ctx, list("b", "x", n))
-		now, loadErr := s.Load(t.Context(), "b", 0)
-		if loadErr != nil && !errors.Is(loadErr, todo.ErrNotFound) {
-			t.Fatal(loadErr)
+		err := update(ctx, n)
+		var now [2]todo.Snapshot
+		for i, id := range []string{"b", "c"} {
+			var loadErr error
+			if now[i], loadErr = s.Load(t.Context(), id, 0); loadErr != nil && !errors.Is(loadErr, todo.ErrNotFound) {
+				t.Fatal(loadErr)
+			}
 		}
-		if err == nil && now.Revision != n || err != nil && !errors.Is(err, todo.ErrUnknownOutcome) && now.Revision != n-1 {
-			t.Fatalf("save of revision %d returned %v, the store is at %d", n, err, now.Revision)
+		seen := int64(0)
+		if known := must[[]todo.Cursor](t)(s.Cursors(t.Context(), x)); len(known) > 0 {
+			seen = known[0].Seen
 		}
-		n = now.Revision + 1
+		at := now[0].Revision
+		if now[1].Revision != at || seen != at {
+			t.Fatalf("update to revision %d returned %v: one list is at %d, the other at %d, the cursor at %d", n, err, at, now[1].Revision, seen)
+		}
+		if err == nil && at != n || err != nil && !errors.Is(err, todo.ErrUnknownOutcome) && at != n-1 {
+			t.Fatalf("update to revision %d returned %v, the store is at %d", n, err, at)
+		}
+		n = at + 1
 		if err != nil {
-			mustSave(t, s, list("b", "x", n))
+			if err := update(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
 			n++
 		}
 	}

@@ -28,19 +28,19 @@ func ProjectName(n int) string { return fmt.Sprintf("project%07d", n) }
 // Crowd returns list n of a store with many lists, as it began, and who holds it. Ten
 // lists each are of one project; the last of these is that of a sub-agent of the
 // first.
-func Crowd(n int) (todo.Snapshot, todo.Binding) {
+func Crowd(n int) (todo.Snapshot, todo.Cursor) {
 	name, member := ProjectName(n/ProjectSize), n%ProjectSize
 	conversation := func(member int) string { return fmt.Sprint("session:", name, "-", member) }
 	s := todo.Snapshot{
 		List: todo.List{ID: fmt.Sprint("list-", name, "-", member), Conversation: conversation(member), Client: "tester",
-			Workspace: "/work/" + name, Created: baseTime, First: "Step 1"},
-		Revision: 1, Items: Plan(5), LastID: 5, Updated: baseTime.Add(time.Duration(member) * time.Second),
+			Workspace: "/work/" + name, Created: baseTime},
+		Revision: 1, First: "Step 1", FirstID: "1", Items: Plan(5), LastID: 5, Updated: baseTime.Add(time.Duration(member) * time.Second),
 		Writer: todo.Writer{Client: "tester", Variant: "TodoWrite", Process: "p"},
 	}
 	if member == ProjectSize-1 {
 		s.List.Agent, s.List.ParentConversation = "tests", conversation(0)
 	}
-	return s, todo.Binding{Conversation: conversation(member), List: s.List.ID, Seen: 1, Moves: true}
+	return s, holds(conversation(member), s.List.ID)
 }
 
 // Step is something that calls and front ends ask of a store. Do asks it for the n-th
@@ -77,8 +77,8 @@ func Steps() []Step {
 		finds("lists after a Seq", 20, todo.Query{Principal: &own, AfterSeq: 40, OldestFirst: true, Limit: 20}),
 		finds("lists of sub-agents", 1, todo.Query{Principal: &own, Parent: main.List.ID}),
 		{"read who holds a list", func(t testing.TB, s todo.Store, _ int) {
-			holders, err := s.Holders(t.Context(), "", main.List.ID)
-			checkFound(t, len(holders), 1, err)
+			on, err := s.CursorsOn(t.Context(), "", main.List.ID)
+			checkFound(t, len(on), 1, err)
 		}},
 		finds("lists of sub-agents of everyone", 1, todo.Query{Parent: main.List.ID, Deleted: true}),
 	}
@@ -89,8 +89,8 @@ func Steps() []Step {
 func Growing() []Step {
 	return []Step{
 		{"read who holds any list", func(t testing.TB, s todo.Store, _ int) {
-			holders, err := s.Holders(t.Context(), "", "")
-			checkFound(t, min(len(holders), 1), 1, err)
+			on, err := s.CursorsOn(t.Context(), "", "")
+			checkFound(t, min(len(on), 1), 1, err)
 		}},
 	}
 }
@@ -113,30 +113,39 @@ func checkFound(t testing.TB, got, want int, err error) {
 func beginAnother(t testing.TB, s todo.Store, n int) {
 	next, _ := Crowd(0)
 	next.List.ID, next.List.Conversation = todo.NewID(), fmt.Sprint("session:another", n)
-	if _, err := s.Save(t.Context(), next, todo.Binding{Conversation: next.List.Conversation, Seen: 1, Moves: true}); err != nil {
-		t.Fatal(err)
-	}
+	mustSave(t, s, next, holds(next.List.Conversation, next.List.ID))
 }
 
-// writeHeld writes the next revision of the list that a conversation holds.
+// writeHeld writes the next revision of the list that a conversation holds, as a call
+// does.
 func writeHeld(t testing.TB, s todo.Store, n int) {
 	_, holder := Crowd(55)
-	before, err := s.Load(t.Context(), holder.List, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := before.Clone()
-	next.Revision++
-	next.Items[0].Text = fmt.Sprint("Step ", n)
-	mustSave(t, s, next)
+	mustUpdate(t, s, holder.Key, func(tx todo.Tx) error {
+		known, err := tx.Cursors(t.Context(), holder.Key)
+		if err != nil {
+			return err
+		}
+		before, err := tx.Load(t.Context(), known[0].List, 0)
+		if err != nil {
+			return err
+		}
+		next := before.Clone()
+		next.Revision++
+		next.Items[0].Text = fmt.Sprint("Step ", n)
+		if _, err = tx.Save(t.Context(), next); err != nil {
+			return err
+		}
+		holder.Seen = next.Revision
+		return tx.SetCursor(t.Context(), holder)
+	})
 }
 
 // readHeld reads the list that a conversation holds.
 func readHeld(t testing.TB, s todo.Store, _ int) {
 	_, holder := Crowd(33)
-	bound, err := s.Bindings(t.Context(), "", holder.Conversation)
-	checkFound(t, len(bound), 1, err)
-	if _, err := s.Load(t.Context(), bound[0].List, 0); err != nil {
+	known, err := s.Cursors(t.Context(), holder.Key)
+	checkFound(t, len(known), 1, err)
+	if _, err := s.Load(t.Context(), known[0].List, 0); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -3,62 +3,113 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"todo-mcp/internal/todo"
 )
 
-// model makes random calls and compares their results with a reference, a map
-// of slices. All runs share the store, so each has its own list ids.
+// model makes random calls and compares their results with a reference, maps of
+// slices. All runs share the store, so each has its own list ids and conversations.
 func model(t *testing.T, s todo.Store) {
 	run := 0
 	rapid.Check(t, func(r *rapid.T) {
 		run++
-		m := &reference{t: t, store: s, prefix: fmt.Sprintf("run%d-", run), lists: map[string][]todo.Snapshot{}}
+		m := &reference{t: t, store: s, prefix: fmt.Sprintf("run%d-", run), lists: map[string][]todo.Snapshot{}, cursors: map[todo.Key][]todo.Cursor{}}
 		r.Repeat(map[string]func(*rapid.T){
-			"save":    m.save,
+			"update":  m.update,
 			"load":    m.load,
 			"history": m.history,
 			"find":    m.find,
+			"cursors": m.readCursors,
 		})
 	})
 }
 
-// reference is the expected state of the lists of one run, and makes the calls.
+// reference is the expected state of the lists and conversations of one run, and makes
+// the calls.
 type reference struct {
-	t      *testing.T
-	store  todo.Store
-	prefix string
-	lists  map[string][]todo.Snapshot
+	t       *testing.T
+	store   todo.Store
+	prefix  string
+	lists   map[string][]todo.Snapshot
+	cursors map[todo.Key][]todo.Cursor
 }
 
 func (m *reference) id(r *rapid.T) string {
 	return m.prefix + rapid.SampledFrom([]string{"a", "b", "c"}).Draw(r, "list")
 }
 
-func (m *reference) save(r *rapid.T) {
-	id := m.id(r)
-	now := int64(len(m.lists[id]))
-	n := now + int64(rapid.IntRange(-1, 2).Draw(r, "ahead"))
-	next := list(id, m.prefix, max(n, 1))
-	next.Items = next.Items[:min(len(next.Items), 3)]
-	saved, err := m.store.Save(m.t.Context(), next)
-	var conflict *todo.ConflictError
+func (m *reference) key(r *rapid.T) todo.Key {
+	return todo.Key{Principal: rapid.SampledFrom([]string{"", "p"}).Draw(r, "principal"), Conversation: m.prefix + rapid.SampledFrom([]string{"x", "y"}).Draw(r, "conversation")}
+}
+
+// step is what a transaction does: it saves the revision that is so many ahead of the
+// newest of a list, or sets a cursor.
+type step struct {
+	list   string
+	ahead  int64
+	cursor todo.Cursor
+}
+
+// update makes an update of some steps, which is refused in the end or not.
+func (m *reference) update(r *rapid.T) {
+	var steps []step
+	for range rapid.IntRange(0, 4).Draw(r, "steps") {
+		if rapid.Bool().Draw(r, "cursor") {
+			c := todo.Cursor{Key: m.key(r), List: m.id(r), Seen: rapid.Int64Range(0, 3).Draw(r, "seen"), Current: rapid.Bool().Draw(r, "current")}
+			if rapid.Bool().Draw(r, "served") {
+				c.Process, c.Until = "p", baseTime.Add(time.Duration(rapid.IntRange(0, 3).Draw(r, "until")))
+			}
+			steps = append(steps, step{cursor: c})
+		} else {
+			steps = append(steps, step{list: m.id(r), ahead: rapid.SampledFrom([]int64{1, 1, 1, 1, 1, 0, 2}).Draw(r, "ahead")})
+		}
+	}
+	refuse := rapid.IntRange(0, 3).Draw(r, "refuse") == 0
+	refusal, wrong := errors.New("refused"), errors.New("a revision that is not the next")
+	lists, known := m.lists, m.cursors
+	err := m.store.Update(m.t.Context(), m.key(r), func(tx todo.Tx) error {
+		lists, known = maps.Clone(m.lists), maps.Clone(m.cursors)
+		for _, step := range steps {
+			if step.list == "" {
+				if err := tx.SetCursor(m.t.Context(), step.cursor); err != nil {
+					return err
+				}
+				known[step.cursor.Key], _ = todo.SetCursor(known[step.cursor.Key], step.cursor, time.Now())
+				continue
+			}
+			next := list(step.list, m.prefix, int64(len(lists[step.list]))+step.ahead)
+			next.Items = next.Items[:min(len(next.Items), 3)]
+			saved, err := saveIn(m.t.Context(), tx, next)
+			if err != nil && (step.ahead != 1) {
+				return errors.Join(wrong, err)
+			}
+			if err != nil {
+				return err
+			}
+			if step.ahead != 1 {
+				return fmt.Errorf("revision %d was saved over %d", next.Revision, len(lists[step.list]))
+			}
+			lists[step.list] = append(slices.Clip(lists[step.list]), saved)
+		}
+		if refuse {
+			return refusal
+		}
+		return nil
+	})
+	bad := slices.ContainsFunc(steps, func(s step) bool { return s.list != "" && s.ahead != 1 })
 	switch {
-	case next.Revision == now+1:
-		if err != nil {
-			r.Fatalf("save revision %d: %v", next.Revision, err)
-		}
-		m.lists[id] = append(m.lists[id], saved)
-	case now == 0:
-		if !errors.Is(err, todo.ErrNotFound) {
-			r.Fatalf("save revision %d of no list: %v", next.Revision, err)
-		}
-	case !errors.As(err, &conflict) || conflict.Current.Revision != now:
-		r.Fatalf("save revision %d over %d: %v", next.Revision, now, err)
+	case bad && !errors.Is(err, wrong), !bad && refuse && !errors.Is(err, refusal), !bad && !refuse && err != nil:
+		r.Fatalf("update %+v: %v", steps, err)
+	case err == nil:
+		m.lists, m.cursors = lists, known
 	}
 }
 
@@ -102,4 +153,30 @@ func (m *reference) find(r *rapid.T) {
 			r.Fatalf("found %+v at place %d", l, i)
 		}
 	}
+}
+
+// readCursors compares the cursors of a conversation, and those on a list of a
+// principal, with what [todo.SetCursor] makes of them.
+func (m *reference) readCursors(r *rapid.T) {
+	key, id := m.key(r), m.id(r)
+	check := func(what string, want, got []todo.Cursor, err error) {
+		if diff := cmp.Diff(sorted(want), sorted(got), cmpopts.IgnoreFields(todo.Cursor{}, "At"), equateEmpty); diff != "" || err != nil {
+			r.Fatalf("cursors %s: %v\n%s", what, err, diff)
+		}
+	}
+	got, err := m.store.Cursors(m.t.Context(), key)
+	check("of a conversation", m.cursors[key], got, err)
+	if !slices.IsSortedFunc(got, func(a, b todo.Cursor) int { return int(b.Moved - a.Moved) }) {
+		r.Fatalf("cursors are not in order: %+v", got)
+	}
+	var on []todo.Cursor
+	for of, cursors := range m.cursors {
+		for _, c := range cursors {
+			if of.Principal == key.Principal && c.List == id {
+				on = append(on, c)
+			}
+		}
+	}
+	got, err = m.store.CursorsOn(m.t.Context(), key.Principal, id)
+	check("on a list", on, got, err)
 }

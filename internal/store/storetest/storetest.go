@@ -5,12 +5,15 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"todo-mcp/internal/todo"
 )
@@ -21,32 +24,42 @@ type Open func(t testing.TB) todo.Store
 // Run runs the suite as subtests of t, each on a store of its own.
 func Run(t *testing.T, open Open) {
 	for name, test := range map[string]func(*testing.T, todo.Store){
-		"save and load":           saveAndLoad,
-		"conflicts":               conflicts,
-		"bindings":                bindings,
-		"basis":                   basis,
-		"begin once":              beginOnce,
-		"parents":                 parents,
-		"host calls":              hostCalls,
-		"alive":                   alive,
-		"operations":              operations,
-		"find":                    find,
-		"history":                 history,
-		"last by":                 lastBy,
-		"snapshots are immutable": immutable,
-		"linearizable":            linearizable,
-		"watch":                   watch,
-		"hint after save":         hintAfterSave,
-		"cancelled":               cancelled,
-		"model":                   model,
-		"find by operation":       findByOperation,
-		"updated since":           since,
-		"any text":                anyText,
-		"many watchers":           manyWatchers,
-		"cancelled reads":         cancelledReads,
-		"announcements":           announcements,
-		"deleted":                 deleted,
-		"purge":                   purge,
+		"save and load":             saveAndLoad,
+		"revisions are dense":       dense,
+		"large lists":               large,
+		"refused":                   refused,
+		"panic":                     panics,
+		"own reads":                 ownReads,
+		"several saves":             severalSaves,
+		"nothing is seen half-way":  isolated,
+		"nothing to store":          nothing,
+		"order of arrival":          ordered,
+		"waiting ends":              waiting,
+		"cursors":                   cursors,
+		"cursors in a transaction":  cursorsInTx,
+		"begin once":                func(t *testing.T, s todo.Store) { beginOnce(t, s) },
+		"parents":                   parents,
+		"parents in a transaction":  parentsInTx,
+		"host calls":                hostCalls,
+		"alive":                     alive,
+		"operations":                operations,
+		"find":                      find,
+		"history":                   history,
+		"last by":                   lastBy,
+		"snapshots are immutable":   immutable,
+		"linearizable":              func(t *testing.T, s todo.Store) { linearizable(t, s, s) },
+		"two lists in either order": eitherOrder,
+		"watch":                     watch,
+		"hint after save":           hintAfterSave,
+		"cancelled":                 cancelled,
+		"model":                     model,
+		"find by operation":         findByOperation,
+		"updated since":             since,
+		"any text":                  anyText,
+		"many watchers":             manyWatchers,
+		"cancelled reads":           cancelledReads,
+		"deleted":                   deleted,
+		"purge":                     purge,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)
@@ -61,38 +74,106 @@ func Run(t *testing.T, open Open) {
 	t.Run("closed", func(t *testing.T) { closed(t, open(t)) })
 	t.Run("closed while watched", func(t *testing.T) { closedWhileWatched(t, open(t)) })
 	t.Run("closed while saving", func(t *testing.T) { closedWhileSaving(t, open) })
+	t.Run("closed while an update runs", func(t *testing.T) { closedWhileUpdating(t, open(t)) })
 }
 
 // baseTime is the time in test snapshots. It has nanoseconds because a store
 // must keep them; all times are UTC.
 var baseTime = time.Date(2026, 11, 20, 9, 0, 0, 123456789, time.UTC)
 
-// list returns revision n of a list in a workspace, with n items.
+// list returns revision n of a list in a workspace, with n items. Every field has a
+// value but Parent, Archived, Deleted and Operation.
 func list(id, workspace string, n int64) todo.Snapshot {
+	gone := todo.Item{ID: "9", Text: "gone", Status: todo.Pending}
 	s := todo.Snapshot{
-		List:     todo.List{ID: id, Conversation: "c", Client: "c", Created: baseTime, Workspace: workspace, Name: "näme", Mirrored: true, First: "first"},
-		Revision: n, Items: []todo.Item{}, LastID: int(n), Updated: baseTime.Add(time.Duration(n) * time.Second), Worked: baseTime,
+		List:     todo.List{ID: id, Conversation: "c", Client: "c", Created: baseTime, Workspace: workspace, Name: "näme", Mirrored: true, Previous: "previous", Chat: "chat"},
+		Revision: n, Items: []todo.Item{}, LastID: int(n), Updated: baseTime.Add(time.Duration(n) * time.Second), Worked: baseTime, GivenTitle: "Títle", First: "first", FirstID: "1",
+		Order: todo.Order{Was: "1,2", Person: "2,1", Repeats: 1, Revision: 1}, ReplacedBy: "next",
 		Writer: todo.Writer{Client: "c", Variant: "v", Agent: "a", User: "u", Person: true, Process: "p"},
-		Report: todo.Report{Notes: []string{"a note"}, Dropped: []todo.Item{{ID: "9", Text: "gone", Status: todo.Pending}}},
+		Report: todo.Report{Notes: []string{"a note"}, Dropped: []todo.Item{gone}, Unseen: []todo.Difference{{Kind: todo.Removed, Before: gone}}, Titled: "Títle", Ordered: []string{"1"}, By: todo.People,
+			Kept: []todo.Difference{{Kind: todo.Moved}}, Elsewhere: "e", Continues: "c", PutAway: todo.PutAway{Title: "t", Open: []todo.Item{gone}}},
 	}
 	for i := range n {
-		s.Items = append(s.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: "日本 \"quoted\" <b>", Active: "doing", Status: todo.InProgress, Created: baseTime, Started: baseTime})
+		s.Items = append(s.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: "日本 \"quoted\" <b>", Active: "doing", Status: todo.InProgress, Created: baseTime, Started: baseTime,
+			BegunBy: todo.PersonsHand, Hand: todo.Hand{Text: "日本", Replaced: "a\nb", Repeats: 2, Revision: 1}})
 	}
 	return s
 }
 
-func mustSave(t testing.TB, s todo.Store, next todo.Snapshot) todo.Snapshot {
+// Save saves one revision, and cursors, in an update of their own.
+func Save(ctx context.Context, s todo.Store, next todo.Snapshot, cursors ...todo.Cursor) (saved todo.Snapshot, err error) {
+	key := todo.Key{Principal: next.List.Principal, Conversation: next.List.ID}
+	if len(cursors) > 0 {
+		key = cursors[0].Key
+	}
+	err = s.Update(ctx, key, func(tx todo.Tx) (err error) {
+		saved, err = saveIn(ctx, tx, next)
+		if err != nil {
+			return err
+		}
+		return setCursors(ctx, tx, cursors...)
+	})
+	if err != nil {
+		return todo.Snapshot{}, err
+	}
+	return saved, nil
+}
+
+// saveIn reads in a transaction what a revision replaces, and saves it.
+func saveIn(ctx context.Context, tx todo.Tx, next todo.Snapshot) (todo.Snapshot, error) {
+	if next.Revision > 1 {
+		if _, err := tx.Load(ctx, next.List.ID, 0); err != nil {
+			return todo.Snapshot{}, err
+		}
+	}
+	return tx.Save(ctx, next)
+}
+
+func setCursors(ctx context.Context, tx todo.Tx, cursors ...todo.Cursor) error {
+	for _, c := range cursors {
+		if err := tx.SetCursor(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func mustSave(t testing.TB, s todo.Store, next todo.Snapshot, cursors ...todo.Cursor) todo.Snapshot {
 	t.Helper()
-	saved, err := s.Save(t.Context(), next)
+	saved, err := Save(t.Context(), s, next, cursors...)
 	if err != nil {
 		t.Fatalf("save %s revision %d: %v", next.List.ID, next.Revision, err)
 	}
 	return saved
 }
 
-func checkEqual(t testing.TB, what string, want, got any) {
+// mustSet stores cursors in an update of their own.
+func mustSet(t testing.TB, s todo.Store, cursors ...todo.Cursor) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
+	mustUpdate(t, s, cursors[0].Key, func(tx todo.Tx) error { return setCursors(t.Context(), tx, cursors...) })
+}
+
+func mustUpdate(t testing.TB, s todo.Store, key todo.Key, change func(todo.Tx) error) {
+	t.Helper()
+	if err := s.Update(t.Context(), key, change); err != nil {
+		t.Fatalf("update of %v: %v", key, err)
+	}
+}
+
+// must returns what a store read.
+func must[T any](t testing.TB) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func checkEqual(t testing.TB, what string, want, got any, options ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
 		t.Errorf("%s (-want +got)\n%s", what, diff)
 	}
 }
@@ -136,79 +217,156 @@ func saveAndLoad(t *testing.T, s todo.Store) {
 	}
 }
 
-func conflicts(t *testing.T, s todo.Store) {
+// dense tests that only the revision after the newest is saved.
+func dense(t *testing.T, s todo.Store) {
 	mustSave(t, s, list("a", "x", 1))
-	newest := mustSave(t, s, list("a", "x", 2))
-	for _, n := range []int64{1, 2, 4, 9} {
-		_, err := s.Save(t.Context(), list("a", "x", n))
-		var conflict *todo.ConflictError
-		if !errors.As(err, &conflict) {
-			t.Errorf("save revision %d over 2: %v", n, err)
-			continue
+	mustSave(t, s, list("a", "x", 2))
+	for _, next := range []todo.Snapshot{list("a", "x", 1), list("a", "x", 2), list("a", "x", 4), list("a", "x", 9), list("b", "x", 2)} {
+		for _, read := range []bool{true, false} { // and what the transaction has not read
+			err := s.Update(t.Context(), todo.Key{Conversation: "c"}, func(tx todo.Tx) error {
+				if read {
+					if _, err := tx.Load(t.Context(), next.List.ID, 0); err != nil {
+						return err
+					}
+				}
+				_, err := tx.Save(t.Context(), next)
+				return err
+			})
+			if err == nil || errors.Is(err, todo.ErrUnknownOutcome) {
+				t.Errorf("save revision %d of %s: %v", next.Revision, next.List.ID, err)
+			}
 		}
-		checkEqual(t, "current", newest, conflict.Current)
-	}
-	if _, err := s.Save(t.Context(), list("b", "x", 2)); !errors.Is(err, todo.ErrNotFound) {
-		t.Errorf("revision 2 of no list: %v", err)
 	}
 	got, err := s.History(t.Context(), "a", 0, 0)
 	if err != nil || len(got) != 2 {
-		t.Errorf("history after conflicts: %d revisions, %v", len(got), err)
+		t.Errorf("history afterwards: %d revisions, %v", len(got), err)
+	}
+	if _, err := s.Load(t.Context(), "b", 0); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("a list that began with revision 2: %v", err)
 	}
 }
 
+// large tests that each revision of a list of [todo.MaxItems] items is read as it was
+// saved, with changes of one item, of the order and of all.
+func large(t *testing.T, s todo.Store) {
+	next := list("a", "x", 1)
+	next.Items = Plan(todo.MaxItems)
+	var saved []todo.Snapshot
+	for n := range 8 {
+		next = next.Clone()
+		next.Revision = int64(n + 1)
+		switch i := n * 100; n {
+		case 0:
+		case 3:
+			next.Items[i], next.Items[i+1] = next.Items[i+1], next.Items[i]
+		case 5:
+			next.Items = append(next.Items[i:], next.Items[:i]...)
+		case 6:
+			for i := range next.Items {
+				next.Items[i].Text += " all"
+			}
+		case 7:
+			next.Items = next.Items[:5]
+		default:
+			next.Items[i].Status, next.Items[i].Ended = todo.Completed, baseTime
+		}
+		saved = append(saved, mustSave(t, s, next))
+	}
+	checkEqual(t, "a large list's history", saved, must[[]todo.Snapshot](t)(s.History(t.Context(), "a", 0, 0)))
+}
+
+// operations tests that a transaction finds what an operation saved, so that a repeat
+// is answered as then.
 func operations(t *testing.T, s todo.Store) {
 	next := list("a", "x", 1)
 	next.Operation = todo.Operation{ID: "op", Digest: "d"}
 	first := mustSave(t, s, next)
 	mustSave(t, s, list("a", "x", 2))
-	checkEqual(t, "repeat", first, mustSave(t, s, next))
-	next.Operation.Digest = "other"
-	if _, err := s.Save(t.Context(), next); !errors.Is(err, todo.ErrOperationReused) {
-		t.Errorf("reuse: %v", err)
-	}
-	found, err := s.Find(t.Context(), todo.Query{Operation: "op"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkEqual(t, "found by operation", []todo.Snapshot{first}, found)
-	if found, err := s.Find(t.Context(), todo.Query{Operation: "none"}); err != nil || len(found) != 0 {
-		t.Errorf("found by unknown operation: %v, %v", found, err)
-	}
-}
-
-// immutable tests that a caller who changes the items of a snapshot after
-// passing it to the store, or after getting it from there, does not change the
-// store.
-func immutable(t *testing.T, s todo.Store) {
-	next := list("a", "x", 2)
-	next.Revision = 1
-	want, note := mustSave(t, s, next).Items[0].Text, next.Report.Notes[0]
-	next.Items[0].Text, next.Report.Notes[0] = "changed by the writer", "changed by the writer"
-	checkAndModify := func(l todo.Snapshot, err error) {
-		t.Helper()
-		if err != nil || l.Items[0].Text != want || l.Report.Notes[0] != note || l.Report.Dropped[0].Text != "gone" {
-			t.Errorf("text is %q, note %q, %v", l.Items[0].Text, l.Report.Notes[0], err)
-			return
+	read := func(read todo.Reader) error {
+		found, err := read.Find(t.Context(), todo.Query{Operation: "op"})
+		checkEqual(t, "found by operation", []todo.Snapshot{first}, found)
+		if err != nil {
+			return err
 		}
-		l.Items[0].Text, l.Report.Notes[0], l.Report.Dropped[0].Text = "changed by a reader", "changed", "changed"
+		found, err = read.Find(t.Context(), todo.Query{Operation: "none"})
+		if len(found) != 0 {
+			t.Errorf("found by an unknown operation: %v", found)
+		}
+		return err
 	}
-	for range 2 {
-		l, err := s.Load(t.Context(), "a", 0)
-		checkAndModify(l, err)
-		found, err := s.Find(t.Context(), todo.Query{})
-		checkAndModify(found[0], err)
-		revisions, err := s.History(t.Context(), "a", 0, 0)
-		checkAndModify(revisions[0], err)
+	if err := read(s); err != nil {
+		t.Error(err)
+	}
+	mustUpdate(t, s, todo.Key{}, func(tx todo.Tx) error { return read(tx) })
+	var all sync.WaitGroup
+	for range 8 { // the same call, sent again before it was answered
+		all.Go(func() {
+			err := s.Update(context.Background(), todo.Key{Conversation: "x"}, func(tx todo.Tx) error {
+				found, err := tx.Find(context.Background(), todo.Query{Operation: "again"})
+				if err != nil || len(found) > 0 {
+					return err
+				}
+				now, err := tx.Load(context.Background(), "a", 0)
+				if err != nil {
+					return err
+				}
+				now.Revision++
+				now.Operation.ID = "again"
+				_, err = tx.Save(context.Background(), now)
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if got := must[todo.Snapshot](t)(s.Load(t.Context(), "a", 0)); got.Revision != 3 || got.Operation.ID != "again" {
+		t.Errorf("an operation that was sent 8 times made revision %d", got.Revision)
 	}
 }
 
-// RunDurable tests that saved snapshots are there after the store was closed
-// and opened again. open opens the store at path, and creates it the first
-// time.
+// immutable tests that a caller who changes the items of a snapshot after passing it to
+// a transaction, or after reading it from the store, does not change the store.
+func immutable(t *testing.T, s todo.Store) {
+	want, note := list("a", "x", 1).Items[0].Text, list("a", "x", 1).Report.Notes[0]
+	for n := range int64(2) {
+		next := list("a", "x", n+1)
+		mustUpdate(t, s, todo.Key{}, func(tx todo.Tx) error {
+			next = list("a", "x", n+1)
+			_, err := saveIn(t.Context(), tx, next)
+			next.Items[0].Text, next.Report.Notes[0] = "changed by the writer", "changed by the writer"
+			return err
+		})
+		next.Items[0].Text = "changed by the writer again"
+		checkAndModify := func(l todo.Snapshot, err error) {
+			t.Helper()
+			if err != nil || l.Items[0].Text != want || l.Report.Notes[0] != note || l.Report.Dropped[0].Text != "gone" {
+				t.Errorf("text is %q, note %q, %v", l.Items[0].Text, l.Report.Notes[0], err)
+				return
+			}
+			l.Items[0].Text, l.Report.Notes[0], l.Report.Dropped[0].Text = "changed by a reader", "changed", "changed"
+		}
+		for range 2 {
+			checkTx(t, s, []string{"a"})
+			l, err := s.Load(t.Context(), "a", 0)
+			checkAndModify(l, err)
+			found, err := s.Find(t.Context(), todo.Query{})
+			checkAndModify(found[0], err)
+			revisions, err := s.History(t.Context(), "a", 0, 0)
+			checkAndModify(revisions[n], err)
+		}
+	}
+}
+
+// RunDurable tests that what was saved is there after the store was closed and opened
+// again, and that two stores on the same data are as one. open opens the store at path,
+// and creates it the first time.
 func RunDurable(t *testing.T, open func(path string) (todo.Store, error)) {
 	path := t.TempDir() + "/todo.db"
+	x := todo.Key{Conversation: "x"}
 	var want []todo.Snapshot
+	var knows []todo.Cursor
 	for round := range 3 {
 		s, err := open(path)
 		if err != nil {
@@ -221,11 +379,47 @@ func RunDurable(t *testing.T, open func(path string) (todo.Store, error)) {
 		for i := range got {
 			checkEqual(t, "after opening again", want[i], got[i])
 		}
+		checkEqual(t, "cursors after opening again", knows, must[[]todo.Cursor](t)(s.Cursors(t.Context(), x)), cmpopts.EquateEmpty())
 		for range 5 {
-			want = append(want, mustSave(t, s, list("a", "x", int64(len(want)+1))))
+			n := int64(len(want) + 1)
+			want = append(want, mustSave(t, s, list("a", "x", n), todo.Cursor{Key: x, List: "a", Seen: n, Current: true, Process: "p", Until: baseTime}))
 		}
+		knows = must[[]todo.Cursor](t)(s.Cursors(t.Context(), x))
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
+	path = t.TempDir() + "/shared.db"
+	var both [2]todo.Store
+	for i := range both {
+		s, err := open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		both[i] = s
+	}
+	t.Run("shared, read", func(t *testing.T) { shared(t, both[0], both[1]) })
+	t.Run("shared, linearizable", func(t *testing.T) { linearizable(t, both[0], both[1]) })
+	t.Run("shared, begin once", func(t *testing.T) { beginOnce(t, both[0], both[1]) })
+}
+
+// shared tests that each of two stores on the same data reads at once what the other
+// has stored, in transactions too, whatever it remembers.
+func shared(t *testing.T, a, b todo.Store) {
+	x := todo.Key{Conversation: "reader"}
+	for n := int64(1); n <= 6; n++ {
+		saved := mustSave(t, a, list("shared", "w", n), todo.Cursor{Key: x, List: "shared", Seen: n, Current: true})
+		checkTx(t, b, []string{"shared"}, x)
+		checkEqual(t, "what the other store saved", saved, must[todo.Snapshot](t)(b.Load(t.Context(), "shared", 0)))
+		if n%2 == 0 {
+			mustSet(t, b, todo.Cursor{Key: x, List: "other", Seen: n, Current: true})
+			checkTx(t, a, []string{"shared"}, x)
+		}
+		a, b = b, a
+	}
+	if _, err := a.Purge(t.Context(), todo.Writer{}, time.Now(), "shared"); err != nil {
+		t.Fatal(err)
+	}
+	checkTx(t, b, []string{"shared"}, x)
 }

@@ -1,0 +1,132 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"todo-mcp/internal/store/record"
+	"todo-mcp/internal/todo"
+)
+
+// makeRoom returns an error when a list may not begin, see [todo.Keep]. Where only
+// room is missing it first removes abandoned lists of the same principal. It returns
+// the list's parent.
+func (t *tx) makeRoom(ctx context.Context, l todo.List) (parent string, err error) {
+	keep, now := t.store.keep, time.Now()
+	var lists, begun int
+	var exists bool
+	_, err = collect(ctx, t, func(from pgx.CollectableRow) (none struct{}, err error) {
+		return none, from.Scan(&t.seq, &exists, &lists, &begun, &parent)
+	}, `SELECT todo_mcp.seq(), EXISTS (SELECT 1 FROM todo_mcp.lists WHERE id = $1),
+		(SELECT coalesce(sum(n), 0) FROM todo_mcp.list_counts WHERE principal = $2)::bigint,
+		(SELECT count(*) FROM (SELECT 1 FROM todo_mcp.lists WHERE principal = $2 AND conversation = $3 AND begun >= $4 LIMIT $5) AS lately),
+		todo_mcp.held($2, $6)`,
+		plain(l.ID), plain(l.Principal), plain(l.Conversation), record.UnixNano(now.Add(-24*time.Hour)), max(keep.Begun, 1), plain(l.ParentConversation))
+	switch {
+	case err != nil:
+		return "", err
+	case exists:
+		return "", fmt.Errorf("revision 1 of list %s, which exists: %w", l.ID, todo.ErrNotFound)
+	case l.Conversation != "":
+		if err := keep.CheckBegun(begun); err != nil {
+			return "", err
+		}
+	}
+	err = t.checkRoom(ctx, lists)
+	if !errors.Is(err, todo.ErrTooManyLists) && !errors.Is(err, todo.ErrStoreFull) || keep.Abandoned <= 0 {
+		return parent, err
+	}
+	gone, err := collect(ctx, t, pgx.RowTo[int], `SELECT todo_mcp.evict($1, $2, $3)`, plain(l.Principal), record.UnixNano(now.Add(-keep.Abandoned)), todo.MaxAbandoned)
+	if err != nil {
+		return "", err
+	}
+	return parent, t.checkRoom(ctx, lists-gone[0])
+}
+
+// checkRoom returns an error when a principal with n lists may not begin another one.
+func (t *tx) checkRoom(ctx context.Context, n int) error {
+	if err := t.store.keep.CheckLists(n); err != nil {
+		return err
+	}
+	return t.checkSize(ctx, true)
+}
+
+// size is the size of all lists, as read at a time, and with what was added since.
+type size struct{ bytes, at atomic.Int64 }
+
+// sizeAge is for how long a size is taken as it was, but for what this server added.
+const sizeAge = 5 * time.Second
+
+// checkSize returns todo.ErrStoreFull when the lists are as large as they may be
+// together. What was trimmed and purged does not count, although its space is free
+// only when PostgreSQL has vacuumed it.
+func (t *tx) checkSize(ctx context.Context, begins bool) error {
+	keep, size, now := t.store.keep, &t.store.size, time.Now().UnixNano()
+	if keep.Bytes <= 0 || now-size.at.Load() < int64(sizeAge) && keep.CheckBytes(size.bytes.Load(), begins) == nil {
+		return nil
+	}
+	read, err := collect(ctx, t, pgx.RowTo[int64], `SELECT coalesce(sum(bytes), 0)::bigint FROM todo_mcp.lists`)
+	if err != nil {
+		return err
+	}
+	size.bytes.Store(read[0])
+	size.at.Store(now)
+	return keep.CheckBytes(read[0], begins)
+}
+
+// purgeBatch is how many lists are purged in one transaction.
+const purgeBatch = 50
+
+// Purge implements todo.Store.
+func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) (purged []string, err error) {
+	for batch := range slices.Chunk(lists, purgeBatch) {
+		var some []string
+		err := s.update(ctx, todo.Key{}, func(t *tx) error {
+			return t.call(ctx, "purge lists", func() (err error) {
+				some, err = t.purge(ctx, by, now, batch)
+				return err
+			})
+		})
+		if err != nil {
+			return purged, err
+		}
+		purged = append(purged, some...)
+	}
+	return purged, nil
+}
+
+// purge purges lists, and returns the ids of those there were.
+func (t *tx) purge(ctx context.Context, by todo.Writer, now time.Time, lists []string) (purged []string, err error) {
+	ids := make([]string, len(lists))
+	for i, id := range lists {
+		ids[i] = plain(id)
+	}
+	found, err := collect(ctx, t, func(from pgx.CollectableRow) (last todo.Snapshot, err error) {
+		var begun int64
+		err = from.Scan(&last.List.ID, &last.List.Principal, &last.Revision, &begun, &t.seq)
+		last.List.ID, last.List.Principal, last.List.Created = original(last.List.ID), original(last.List.Principal), time.Unix(0, begun).UTC()
+		return last, err
+	}, `SELECT id, principal, revision, begun, todo_mcp.seq() FROM todo_mcp.lists WHERE id = ANY($1) ORDER BY array_position($1, id) FOR UPDATE`, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, last := range found {
+		last.Revision++
+		last.Updated, last.Deleted, last.Writer = now.UTC(), true, by
+		body, err1 := record.Body(last)
+		meta, err2 := record.List(last.List)
+		if err := errors.Join(err1, err2); err != nil {
+			return nil, err
+		}
+		t.write(`SELECT todo_mcp.purge($1, $2, $3, $4, $5, $6)`, plain(last.List.ID), last.Revision, t.seq+t.saves, string(meta), string(body), record.UnixNano(now))
+		t.saves++
+		purged = append(purged, last.List.ID)
+	}
+	return purged, nil
+}

@@ -1,0 +1,241 @@
+-- What programs of this schema know it by; seq_offset is of seq below.
+CREATE SCHEMA IF NOT EXISTS todo_mcp;
+CREATE TABLE todo_mcp.store (
+	one         boolean PRIMARY KEY DEFAULT true CHECK (one),
+	version     int    NOT NULL,
+	seq_offset  bigint NOT NULL,
+	session_key bytea -- signs the ids of sessions, on every server
+);
+INSERT INTO todo_mcp.store (version, seq_offset) VALUES (2, 0);
+
+-- A list's row says which revision is the newest; the revisions are in history.
+-- All times are Unix nanoseconds, since a timestamp has microseconds.
+CREATE TABLE todo_mcp.lists (
+	id                  text   COLLATE "C" NOT NULL,
+	principal           text   COLLATE "C" NOT NULL,
+	client              text   COLLATE "C" NOT NULL,
+	workspace           text   COLLATE "C" NOT NULL,
+	parent              text   COLLATE "C" NOT NULL, -- of a list without parent_conversation
+	parent_conversation text   COLLATE "C" NOT NULL, -- the parent is the list that it holds
+	conversation        text   COLLATE "C" NOT NULL, -- began the list
+	begun               bigint NOT NULL,
+	meta                text   NOT NULL,             -- todo.List, JSON, as it began
+	revision            bigint NOT NULL,             -- the newest, and what it was saved with:
+	seq                 bigint NOT NULL,
+	updated             bigint NOT NULL,
+	base                bigint NOT NULL,             -- 0 when its body has all items
+	drift               bigint NOT NULL,             -- bytes of the differences to base so far
+	deleted             boolean NOT NULL,
+	bytes               bigint NOT NULL,             -- the size of its revisions and base items
+	PRIMARY KEY (id)
+) PARTITION BY HASH (id);
+DO $$ BEGIN
+	FOR n IN 0..15 LOOP
+		EXECUTE format('CREATE TABLE todo_mcp.lists_%s PARTITION OF todo_mcp.lists FOR VALUES WITH (MODULUS 16, REMAINDER %s) WITH (fillfactor = 70)', n, n);
+	END LOOP;
+END $$;
+CREATE INDEX ON todo_mcp.lists (seq);
+CREATE INDEX ON todo_mcp.lists (principal, seq);
+CREATE INDEX ON todo_mcp.lists (workspace, seq);
+CREATE INDEX ON todo_mcp.lists (parent) WHERE parent <> '';
+CREATE INDEX ON todo_mcp.lists (parent_conversation) WHERE parent_conversation <> '';
+CREATE INDEX ON todo_mcp.lists (conversation, begun);
+CREATE INDEX ON todo_mcp.lists (updated) WHERE deleted;
+CREATE INDEX ON todo_mcp.lists (principal, updated) WHERE revision = 1;
+
+CREATE TABLE todo_mcp.history (
+	list      text    COLLATE "C" NOT NULL,
+	revision  bigint  NOT NULL,
+	seq       bigint  NOT NULL,
+	updated   bigint  NOT NULL,
+	operation text    COLLATE "C" NOT NULL, -- id of the write
+	person    boolean NOT NULL,
+	base      bigint  NOT NULL,             -- 0 when body has all items
+	body      text    NOT NULL,             -- record, JSON
+	PRIMARY KEY (list, revision)
+);
+CREATE UNIQUE INDEX history_operation ON todo_mcp.history (operation) WHERE operation <> '';
+CREATE INDEX history_person ON todo_mcp.history (list, person, revision);
+CREATE INDEX history_base ON todo_mcp.history (list, base) WHERE base > 0;
+
+-- Items that several revisions of a large list share.
+CREATE TABLE todo_mcp.bases (
+	id    bigint PRIMARY KEY, -- the seq of the revision that they were saved with
+	list  text COLLATE "C" NOT NULL,
+	items text NOT NULL -- record, JSON
+);
+CREATE INDEX ON todo_mcp.bases (list);
+
+-- What conversations, and names, know of lists (todo.Cursor).
+CREATE TABLE todo_mcp.cursors (
+	principal    text   COLLATE "C" NOT NULL,
+	conversation text   COLLATE "C" NOT NULL,
+	list         text   COLLATE "C" NOT NULL,
+	seen         bigint NOT NULL,
+	process      text   COLLATE "C" NOT NULL,
+	until        bigint NOT NULL, -- 0: while process is alive
+	moved        bigint NOT NULL, -- orders a conversation's rows by when they became current; 0: never
+	at           bigint NOT NULL,
+	current      boolean NOT NULL, -- the list that the conversation holds
+	PRIMARY KEY (principal, conversation, list)
+) WITH (fillfactor = 70);
+CREATE UNIQUE INDEX ON todo_mcp.cursors (principal, conversation) WHERE current;
+CREATE INDEX ON todo_mcp.cursors (list, principal);
+CREATE INDEX ON todo_mcp.cursors (at);
+
+-- How many lists each principal has, apart from deleted ones: the sum of its rows,
+-- of which there are several so that lists that begin seldom wait for each other.
+CREATE TABLE todo_mcp.list_counts (principal text COLLATE "C", part int, n bigint NOT NULL, PRIMARY KEY (principal, part)) WITH (fillfactor = 50);
+CREATE FUNCTION todo_mcp.count_lists() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+	d bigint := 0;
+BEGIN
+	IF TG_OP <> 'INSERT' AND NOT OLD.deleted THEN d := d - 1; END IF;
+	IF TG_OP <> 'DELETE' AND NOT NEW.deleted THEN d := d + 1; END IF;
+	IF d <> 0 THEN
+		INSERT INTO todo_mcp.list_counts AS c VALUES (coalesce(NEW.principal, OLD.principal), hashtext(coalesce(NEW.id, OLD.id)) & 31, d)
+			ON CONFLICT (principal, part) DO UPDATE SET n = c.n + d;
+	END IF;
+	RETURN NULL;
+END $$;
+CREATE TRIGGER lists_come_and_go AFTER INSERT OR DELETE OR UPDATE OF deleted ON todo_mcp.lists
+	FOR EACH ROW EXECUTE FUNCTION todo_mcp.count_lists();
+
+-- What hooks of hosts said about calls before these arrived.
+CREATE TABLE todo_mcp.host_calls (
+	principal text COLLATE "C" NOT NULL,
+	id        text COLLATE "C" NOT NULL,
+	session   text NOT NULL,
+	agent     text NOT NULL,
+	folder    text NOT NULL,
+	at        bigint NOT NULL,
+	PRIMARY KEY (principal, id)
+);
+CREATE INDEX ON todo_mcp.host_calls (at);
+
+-- What MCP sessions subscribed to: their stream may be at another server.
+CREATE TABLE todo_mcp.subscriptions (
+	session      text COLLATE "C" NOT NULL, -- a digest of its id
+	uri          text COLLATE "C" NOT NULL,
+	seq          bigint  NOT NULL,
+	ended        boolean NOT NULL,
+	conversation text    NOT NULL, -- todo.Conversation, JSON
+	at           bigint  NOT NULL, -- when a stream last asked for it, or when it ended
+	PRIMARY KEY (session, uri)
+);
+CREATE INDEX ON todo_mcp.subscriptions (seq);
+CREATE INDEX ON todo_mcp.subscriptions (at);
+CREATE INDEX ON todo_mcp.subscriptions (at) WHERE ended;
+
+-- Processes that are alive, until they say so again.
+CREATE TABLE todo_mcp.processes (id text COLLATE "C" PRIMARY KEY, until timestamptz NOT NULL);
+
+-- The first seq of what the running transaction saves, of the 65536 that it has. They
+-- are of its id, so that a reader knows below which seq nothing is saved any more.
+-- seq_offset keeps them growing when the database was restored into another cluster,
+-- whose ids are smaller.
+CREATE FUNCTION todo_mcp.seq() RETURNS bigint LANGUAGE sql VOLATILE AS $$
+	SELECT (seq_offset + pg_current_xact_id()::text::bigint) << 16 FROM todo_mcp.store
+$$;
+-- Nothing is saved any more with a seq below this one.
+CREATE FUNCTION todo_mcp.settled() RETURNS bigint LANGUAGE sql STABLE AS $$
+	SELECT (seq_offset + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) << 16 FROM todo_mcp.store
+$$;
+
+-- Stores a subscription, and returns false if the session has p_most others. It
+-- deletes what is old: those before p_old, ended ones before p_ended, and all but
+-- p_most ended ones of the session.
+CREATE FUNCTION todo_mcp.subscribe(p_session text, p_uri text, p_conversation text, p_most int, p_now bigint, p_old bigint, p_ended bigint)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM pg_advisory_xact_lock(hashtextextended(p_session, 1)); -- so that they are counted one after the other
+	IF (SELECT count(*) FROM todo_mcp.subscriptions WHERE session = p_session AND NOT ended AND uri <> p_uri) >= p_most THEN
+		RETURN false;
+	END IF;
+	INSERT INTO todo_mcp.subscriptions VALUES (p_session, p_uri, todo_mcp.seq(), false, p_conversation, p_now)
+		ON CONFLICT (session, uri) DO UPDATE SET seq = excluded.seq, ended = excluded.ended, conversation = excluded.conversation, at = excluded.at;
+	DELETE FROM todo_mcp.subscriptions WHERE session = p_session AND uri IN (
+		SELECT uri FROM todo_mcp.subscriptions WHERE session = p_session AND ended ORDER BY seq DESC OFFSET p_most);
+	DELETE FROM todo_mcp.subscriptions WHERE (session, uri) IN (
+		SELECT session, uri FROM todo_mcp.subscriptions WHERE at < p_old OR ended AND at < p_ended LIMIT 100 FOR UPDATE SKIP LOCKED);
+	RETURN true;
+END $$;
+
+-- The list that a conversation holds; '' for none.
+CREATE FUNCTION todo_mcp.held(p_principal text, p_conversation text) RETURNS text LANGUAGE sql STABLE AS $$
+	SELECT coalesce((SELECT list FROM todo_mcp.cursors WHERE principal = p_principal AND conversation = p_conversation AND current), '')
+$$;
+
+-- Deletes the revisions of a list up to one, and the base items that no other
+-- needs.
+CREATE FUNCTION todo_mcp.trim(p_list text, p_revision bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	freed bigint;
+	more bigint;
+BEGIN
+	WITH gone AS (DELETE FROM todo_mcp.history WHERE list = p_list AND revision <= p_revision RETURNING octet_length(body) AS size)
+		SELECT sum(size) INTO freed FROM gone;
+	IF freed IS NOT NULL THEN
+		WITH gone AS (DELETE FROM todo_mcp.bases WHERE list = p_list
+			AND id < coalesce((SELECT min(base) FROM todo_mcp.history WHERE list = p_list AND base > 0), 9223372036854775807) RETURNING octet_length(items) AS size)
+			SELECT coalesce(sum(size), 0) INTO more FROM gone;
+		UPDATE todo_mcp.lists SET bytes = bytes - freed - more WHERE id = p_list;
+	END IF;
+END $$;
+
+-- Removes a list with all that belongs to it.
+CREATE FUNCTION todo_mcp.forget(p_list text) RETURNS void LANGUAGE sql AS $$
+	DELETE FROM todo_mcp.history WHERE list = p_list;
+	DELETE FROM todo_mcp.bases WHERE list = p_list;
+	DELETE FROM todo_mcp.cursors WHERE list = p_list;
+	DELETE FROM todo_mcp.lists WHERE id = p_list;
+$$;
+
+-- Removes abandoned lists of a principal and returns how many.
+CREATE FUNCTION todo_mcp.evict(p_principal text, p_before bigint, p_limit int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	id text;
+	n int := 0;
+BEGIN
+	FOR id IN SELECT l.id FROM todo_mcp.lists l WHERE l.principal = p_principal AND l.revision = 1 AND l.updated < p_before AND l.conversation <> ''
+		AND NOT EXISTS (SELECT 1 FROM todo_mcp.cursors c WHERE c.list = l.id AND c.conversation <> l.conversation)
+		ORDER BY l.updated LIMIT p_limit FOR UPDATE SKIP LOCKED LOOP
+		PERFORM todo_mcp.forget(id);
+		n := n + 1;
+	END LOOP;
+	RETURN n;
+END $$;
+
+-- Deletes the two oldest revisions of a list at a revision, as far as they are older
+-- than p_age by the times of that one and of the witness (todo.Keep.Expired).
+CREATE FUNCTION todo_mcp.expire(p_list text, p_revision bigint, p_updated bigint, p_witness bigint, p_age bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	witness bigint;
+	old record;
+BEGIN
+	SELECT updated INTO witness FROM todo_mcp.history WHERE list = p_list AND revision = p_witness;
+	FOR old IN SELECT revision, updated FROM todo_mcp.history WHERE list = p_list AND revision < p_revision ORDER BY revision LIMIT 2 LOOP
+		EXIT WHEN witness IS NULL OR least(witness, p_updated) - old.updated <= p_age;
+		PERFORM todo_mcp.trim(p_list, old.revision);
+	END LOOP;
+END $$;
+
+-- Removes some lists that were deleted before p_trash, and cursors that were used
+-- before p_cursors last.
+CREATE FUNCTION todo_mcp.tidy(p_trash bigint, p_cursors bigint) RETURNS void LANGUAGE sql AS $$
+	SELECT todo_mcp.forget(id) FROM (SELECT id FROM todo_mcp.lists WHERE deleted AND updated < p_trash LIMIT 4 FOR UPDATE SKIP LOCKED) AS l;
+	DELETE FROM todo_mcp.cursors WHERE (principal, conversation, list) IN (
+		SELECT principal, conversation, list FROM todo_mcp.cursors
+		WHERE at < p_cursors AND conversation NOT LIKE 'name:%' LIMIT 100 FOR UPDATE SKIP LOCKED);
+$$;
+
+-- Replaces all revisions of a list by one without content, see todo.Store.
+CREATE FUNCTION todo_mcp.purge(p_list text, p_revision bigint, p_seq bigint, p_meta text, p_body text, p_now bigint) RETURNS void LANGUAGE sql AS $$
+	DELETE FROM todo_mcp.history WHERE list = p_list;
+	DELETE FROM todo_mcp.bases WHERE list = p_list;
+	DELETE FROM todo_mcp.cursors WHERE list = p_list;
+	UPDATE todo_mcp.lists SET client = '', workspace = '', parent = '', parent_conversation = '', conversation = '', meta = p_meta,
+		revision = p_revision, seq = p_seq, updated = p_now, base = 0, drift = 0, deleted = true, bytes = octet_length(p_body)
+		WHERE id = p_list;
+	INSERT INTO todo_mcp.history VALUES (p_list, p_revision, p_seq, p_now, '', true, 0, p_body);
+$$;

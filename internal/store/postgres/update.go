@@ -1,0 +1,159 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"todo-mcp/internal/todo"
+)
+
+// Update implements todo.Store. Updates of one key wait for each other here, and for
+// those of other servers in the database.
+func (s *Store) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+	return s.update(ctx, key, func(t *tx) error { return change(t) })
+}
+
+// update runs a change when its turn has come, and returns its error as it is.
+func (s *Store) update(ctx context.Context, key todo.Key, change func(*tx) error) error {
+	err := s.enter()
+	if err != nil {
+		return named(ctx, "update lists", err)
+	}
+	defer s.work.Done()
+	release, err := s.turns.take(ctx, key)
+	if err != nil {
+		return named(ctx, "wait for other updates", err)
+	}
+	defer release()
+	for try := 1; ; try++ {
+		again, err := s.try(ctx, key, change)
+		if !again || try == maxTries || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(rand.N(time.Duration(try) * time.Millisecond))
+	}
+}
+
+// maxTries is how often a change is run that lost a race, or its connection.
+const maxTries = 10
+
+// errRaced means that a list is no longer as the transaction read it.
+var errRaced = errors.New("another server changed the list")
+
+// raced reports whether a transaction failed only because of another one.
+func raced(err error) bool {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		switch refused.Code {
+		case "40P01", "40001", "23505": // deadlock, serialization failure, unique violation
+			return true
+		}
+	}
+	return errors.Is(err, errRaced)
+}
+
+// try runs a change once, in a transaction that it commits. After an error of the
+// change, or a panic, it is rolled back. again is true if nothing was stored and the
+// change may be run again.
+func (s *Store) try(ctx context.Context, key todo.Key, change func(*tx) error) (again bool, err error) {
+	t, err := s.newTx(ctx)
+	if err != nil {
+		return false, named(ctx, "connect to the database", err)
+	}
+	defer t.end()
+	if err = t.begin(ctx, key); err == nil {
+		err = change(t)
+	}
+	if t.failed != nil && (err == nil || t.mayRunAgain(t.failed)) {
+		err = t.failed // the change may not have returned it
+	}
+	if err != nil || !t.writes {
+		return t.mayRunAgain(err), err
+	}
+	if err := t.commit(ctx); err != nil {
+		return raced(err), named(ctx, "commit update", err)
+	}
+	if t.saves > 0 {
+		s.notices.send(saves)
+	}
+	if t.moves {
+		s.notices.send(sessions)
+	}
+	return false, nil
+}
+
+// mayRunAgain reports whether a transaction that was not to be committed yet failed by
+// another one, or because its connection was lost.
+func (t *tx) mayRunAgain(err error) bool {
+	return raced(err) || err != nil && t.conn.Conn().IsClosed()
+}
+
+// begin begins the transaction and locks and reads, in the same round trip, what
+// changes need most: the cursors of its key, and the list that it holds, or that a
+// key which is no conversation's names.
+func (t *tx) begin(ctx context.Context, key todo.Key) error {
+	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
+	t.queueCursors(key)
+	return t.call(ctx, "begin update", func() error {
+		return t.lock(ctx, `coalesce(nullif(todo_mcp.held($1, $2), ''), $2)`, plain(key.Principal), plain(key.Conversation))
+	})
+}
+
+// commit stores what was written since the last read, and commits.
+func (t *tx) commit(ctx context.Context) error {
+	t.pending.Queue(`COMMIT`).Exec(func(done pgconn.CommandTag) error {
+		if done.String() != "COMMIT" {
+			return pgx.ErrTxCommitRollback
+		}
+		return nil
+	})
+	return outcome(t.flush(ctx))
+}
+
+// end rolls the transaction back if it was not committed, and lets go of its
+// connection.
+func (t *tx) end() {
+	defer func() { t.conn.Release(); <-t.store.room }()
+	if t.conn.Conn().PgConn().TxStatus() == 'I' || t.conn.Conn().IsClosed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, _ = t.conn.Exec(ctx, `ROLLBACK`) // else the connection is closed, which does it
+}
+
+// flush sends what waits to be sent, and handles the answers.
+func (t *tx) flush(ctx context.Context) error {
+	if t.pending.Len() == 0 {
+		return nil
+	}
+	batch := t.pending
+	t.pending = &pgx.Batch{}
+	return t.conn.SendBatch(ctx, batch).Close()
+}
+
+// Query implements querier: it reads what was written before.
+func (t *tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	if err := t.flush(ctx); err != nil {
+		return nil, err
+	}
+	return t.conn.Query(ctx, sql, args...)
+}
+
+// do runs what a method does, and names it in its error. After an error of the
+// database nothing runs any more.
+func (t *tx) do(ctx context.Context, what string, run func() error) error {
+	if t.failed != nil {
+		return t.failed
+	}
+	err := named(ctx, what, run())
+	if !errors.Is(err, todo.ErrNotFound) {
+		t.failed = err
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+//go:build e2e
+
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"todo-mcp/internal/store/storetest"
+	"todo-mcp/internal/todo"
+)
+
+// trips counts what is sent to the database and waited for.
+type trips struct{ n atomic.Int64 }
+
+func (c *trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	c.n.Add(1)
+	return ctx
+}
+func (c *trips) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (c *trips) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	c.n.Add(1)
+	return ctx
+}
+func (c *trips) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+func (c *trips) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
+
+// What a chat writes on its list is two round trips to the database: one that locks
+// and reads, and one that stores and commits.
+func TestRoundTrips(t *testing.T) {
+	s := open(t, newDatabase(t), WithKeep(todo.Keep{Revisions: 5, Age: time.Hour, Lists: 100, Begun: 10, Abandoned: time.Hour}))
+	defer s.Close()
+	var c trips
+	config := s.pool.Config()
+	config.ConnConfig.Tracer = &c
+	traced, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.pool.Close()
+	s.pool, s.q, s.alive.pool = traced, traced, traced
+	lists := todo.NewBoard(s).As("p")
+	begin := todo.Target{Conversation: todo.Conversation{Key: "c"}}
+	var list string
+	for i, step := range []struct {
+		what   string
+		target func() todo.Target
+		by     todo.Writer
+		want   int64
+	}{
+		{"a write that begins a list", func() todo.Target { return begin }, todo.Writer{}, 4}, // it looks for room, and makes its process known
+		{"a write", func() todo.Target { return begin }, todo.Writer{}, 2},
+		{"the next", func() todo.Target { return begin }, todo.Writer{}, 2},
+		{"a person's", func() todo.Target { return todo.Target{List: list} }, todo.Writer{Person: true}, 2},
+	} {
+		lines := []todo.Line{{Text: "one", Status: "pending"}, {Text: fmt.Sprint("step ", i), Status: "pending"}}
+		target := step.target()
+		if !step.by.Person {
+			target.Lines = lines
+		}
+		view := todo.View{Words: map[todo.Status]string{todo.Pending: "pending"}}
+		c.n.Store(0)
+		out, err := lists.Apply(t.Context(), todo.Write{Target: target, Writer: step.by, Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }})
+		if err != nil || !out.Changed {
+			t.Fatal(step.what, out, err)
+		}
+		list = out.After.List.ID
+		if got := c.n.Load(); got != step.want {
+			t.Errorf("%s: %d round trips, want %d", step.what, got, step.want)
+		}
+	}
+}
+
+// Two conversations do not both take up a list that was free when they read who holds
+// it.
+func TestOnlyOneTakesUpAList(t *testing.T) {
+	s := open(t, newDatabase(t))
+	defer s.Close()
+	ctx := t.Context()
+	if _, err := storetest.Save(ctx, s, snapshot("a", 1)); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	for _, name := range []string{"x", "y"} {
+		go func() {
+			key := todo.Key{Conversation: name}
+			done <- s.Update(ctx, key, func(tx todo.Tx) error {
+				on, err := tx.CursorsOn(ctx, "", "a")
+				time.Sleep(20 * time.Millisecond) // so that the other one reads it, too
+				if err != nil || len(on) > 0 {
+					return err
+				}
+				return tx.SetCursor(ctx, todo.Cursor{Key: key, List: "a", Current: true})
+			})
+		}()
+	}
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if on, err := s.CursorsOn(ctx, "", "a"); err != nil || len(on) != 1 {
+		t.Errorf("%+v, %v", on, err)
+	}
+}
+
+// A list that was only found, and that another server changed before it is saved, is
+// read again.
+func TestFoundListsAreReadAgain(t *testing.T) {
+	s := open(t, newDatabase(t))
+	defer s.Close()
+	ctx := t.Context()
+	if _, err := storetest.Save(ctx, s, snapshot("a", 1)); err != nil {
+		t.Fatal(err)
+	}
+	tries := 0
+	err := s.Update(ctx, todo.Key{Conversation: "x"}, func(tx todo.Tx) error {
+		tries++
+		found, err := tx.Find(ctx, todo.Query{})
+		if err != nil {
+			return err
+		}
+		if tries == 1 {
+			if _, err := storetest.Save(ctx, s, snapshot("a", 2)); err != nil {
+				return err
+			}
+		}
+		_, err = tx.Save(ctx, snapshot("a", found[0].Revision+1))
+		return err
+	})
+	if err != nil || tries != 2 {
+		t.Errorf("%d tries, %v", tries, err)
+	}
+}
+
+// The database may be behind a pooler that keeps no prepared statements.
+func TestWithoutPreparedStatements(t *testing.T) {
+	for _, mode := range []string{"exec", "simple_protocol"} {
+		url := newDatabase(t)
+		sep := "?"
+		if strings.Contains(url, "?") {
+			sep = "&"
+		}
+		s := open(t, url+sep+"default_query_exec_mode="+mode, WithKeep(todo.Keep{Revisions: 2, Lists: 5, Begun: 5, Age: time.Hour}))
+		key := todo.Key{Principal: "p", Conversation: "c"}
+		for n := int64(1); n <= 10; n++ {
+			if _, err := storetest.Save(t.Context(), s, snapshot("a", n), todo.Cursor{Key: key, List: "a", Seen: n, Current: true}); err != nil {
+				t.Fatal(mode, err)
+			}
+		}
+		if purged, err := s.Purge(t.Context(), todo.Writer{}, time.Now(), "a", "b"); len(purged) != 1 || err != nil {
+			t.Error(mode, purged, err)
+		}
+		s.Close()
+	}
+}

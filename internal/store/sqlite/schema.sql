@@ -1,0 +1,87 @@
+CREATE TABLE history (
+	seq       INTEGER PRIMARY KEY AUTOINCREMENT,  -- the order of commits
+	list      TEXT    NOT NULL,
+	revision  INTEGER NOT NULL,
+	operation TEXT    NOT NULL,                   -- id of the write
+	person    INTEGER NOT NULL,                   -- 1: a person wrote it
+	body      TEXT    NOT NULL,                   -- record, JSON
+	base      INTEGER NOT NULL,                   -- 0: body has all items
+	sum       INTEGER NOT NULL,                   -- of what is in the row, as in each table
+	UNIQUE (list, revision)
+);
+CREATE UNIQUE INDEX history_operation ON history (operation) WHERE operation <> '';
+CREATE INDEX history_person ON history (list, person, revision);
+CREATE INDEX history_base ON history (list, base) WHERE base > 0;
+CREATE TABLE lists (
+	id                  TEXT    PRIMARY KEY,
+	principal           TEXT    NOT NULL,
+	client              TEXT    NOT NULL,
+	workspace           TEXT    NOT NULL,
+	parent              TEXT    NOT NULL,  -- of a list without parent_conversation
+	parent_conversation TEXT    NOT NULL,  -- the parent is the list that it holds
+	conversation        TEXT    NOT NULL,  -- began the list
+	begun               INTEGER NOT NULL,  -- by the store's clock, Unix nanoseconds
+	meta                TEXT    NOT NULL,  -- todo.List, JSON, as it began
+	sum                 INTEGER NOT NULL,
+	revision            INTEGER NOT NULL,  -- the newest, and of it:
+	seq                 INTEGER NOT NULL REFERENCES history (seq),
+	updated             INTEGER NOT NULL,  -- Unix nanoseconds
+	drift               INTEGER NOT NULL,  -- bytes of the differences to its base items so far
+	deleted             INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX lists_seq ON lists (seq);
+CREATE INDEX lists_principal ON lists (principal, seq);
+CREATE INDEX lists_workspace ON lists (workspace, seq);
+CREATE INDEX lists_parent ON lists (parent) WHERE parent <> '';
+CREATE INDEX lists_parent_conversation ON lists (parent_conversation) WHERE parent_conversation <> '';
+CREATE INDEX lists_updated ON lists (updated);
+CREATE INDEX lists_conversation ON lists (conversation, begun);
+CREATE INDEX lists_abandoned ON lists (principal, updated) WHERE revision = 1;
+CREATE INDEX lists_deleted ON lists (updated) WHERE deleted = 1;
+-- Items that several revisions of a large list share: their bodies say how
+-- they differ from them.
+CREATE TABLE bases (
+	id    INTEGER PRIMARY KEY AUTOINCREMENT,
+	list  TEXT    NOT NULL,
+	items TEXT    NOT NULL,                       -- record, JSON
+	sum   INTEGER NOT NULL
+);
+CREATE INDEX bases_list ON bases (list);
+-- What each conversation knows of which lists.
+CREATE TABLE cursors (
+	principal    TEXT    NOT NULL,
+	conversation TEXT    NOT NULL,
+	list         TEXT    NOT NULL,
+	seen         INTEGER NOT NULL,  -- the newest revision shown to its agent
+	process      TEXT    NOT NULL,  -- serves the conversation
+	until        INTEGER NOT NULL,  -- Unix nanoseconds; 0: while process is alive
+	moved        INTEGER NOT NULL,  -- of a conversation's rows the largest above 0 is its current list
+	at           INTEGER NOT NULL,  -- of the last use, Unix nanoseconds
+	sum          INTEGER NOT NULL,
+	PRIMARY KEY (principal, conversation, list)
+) WITHOUT ROWID;
+CREATE INDEX cursors_list ON cursors (list, principal);
+CREATE INDEX cursors_at ON cursors (at);
+-- What hooks of hosts said about calls before these arrived.
+CREATE TABLE host_calls (
+	principal TEXT    NOT NULL,
+	id        TEXT    NOT NULL,
+	session   TEXT    NOT NULL,
+	agent     TEXT    NOT NULL,
+	folder    TEXT    NOT NULL,
+	at        INTEGER NOT NULL,     -- Unix nanoseconds
+	PRIMARY KEY (principal, id)
+) WITHOUT ROWID;
+CREATE INDEX host_calls_at ON host_calls (at);
+-- How many lists each principal has, apart from deleted ones.
+CREATE TABLE list_counts (principal TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TRIGGER lists_begun AFTER INSERT ON lists WHEN NOT new.deleted BEGIN
+	INSERT INTO list_counts VALUES (new.principal, 1) ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER lists_gone AFTER DELETE ON lists WHEN NOT old.deleted BEGIN
+	UPDATE list_counts SET n = n - 1 WHERE principal = old.principal;
+END;
+CREATE TRIGGER lists_moved AFTER UPDATE OF deleted ON lists WHEN new.deleted <> old.deleted BEGIN
+	INSERT INTO list_counts VALUES (new.principal, 0) ON CONFLICT DO NOTHING;
+	UPDATE list_counts SET n = n + old.deleted - new.deleted WHERE principal = new.principal;
+END;

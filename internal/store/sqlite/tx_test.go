@@ -1,0 +1,447 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/audit"
+	"todo-mcp/internal/store/storetest"
+	"todo-mcp/internal/todo"
+)
+
+func boardOn(t *testing.T, s todo.Store) todo.Lists {
+	t.Helper()
+	b := todo.NewBoard(s)
+	t.Cleanup(b.Close)
+	return b.As("")
+}
+
+// appending returns a write that adds an item.
+func appending(key, text string, op todo.Operation) todo.Write {
+	return todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: key}, Append: true}, Operation: op,
+		Change: func(d *todo.Draft) error { d.Append(text); return nil }}
+}
+
+// planning returns a whole-list write.
+func planning(key, status string, op todo.Operation, texts ...string) todo.Write {
+	lines := []todo.Line{}
+	for _, text := range texts {
+		lines = append(lines, todo.Line{Text: text, Status: status})
+	}
+	return todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: key}, Lines: lines}, Operation: op,
+		Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }}
+}
+
+func mustApply(t *testing.T, l todo.Lists, w todo.Write) todo.Outcome {
+	t.Helper()
+	out, err := l.Apply(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// A steady write reads nothing from the disk, and looks at few pages of what SQLite
+// has in memory: what it needs to know it has stored itself. After another connection
+// has written it reads the list and the cursors once.
+func TestSteadyUpdateReadsNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	read, pages := missed(t, path), work(t, path)
+	s := filled(t, path, 1000)
+	key := todo.Key{Conversation: "session:c"}
+	if _, err := storetest.Save(t.Context(), s, grown("a", 1), todo.Cursor{Key: key, List: "a", Seen: 1, Current: true}); err != nil {
+		t.Fatal(err)
+	}
+	write := func(n int) {
+		t.Helper()
+		if err := s.Update(t.Context(), key, func(tx todo.Tx) error { return writeNext(t.Context(), tx, key, n) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const writes = 50
+	for n := range writes { // so that SQLite has what it needs in memory
+		write(n)
+	}
+	read()
+	pages()
+	for n := range writes {
+		write(n)
+	}
+	if n := read(); n > 0 {
+		t.Errorf("%d writes read %d pages from the disk", writes, n)
+	}
+	looked := pages()
+	if looked > 40*writes {
+		t.Errorf("%d writes look at %d pages", writes, looked)
+	}
+	execSQL(t, openRaw(t, path), `INSERT INTO host_calls VALUES ('', 'theirs', '', '', '', 0)`)
+	pages()
+	write(0)
+	first := pages()
+	write(1)
+	second := pages()
+	if second >= first || second > 40 {
+		t.Errorf("a write looks at %d pages after another connection has written, and the next one at %d", first, second)
+	}
+	t.Logf("a write looks at %.1f pages, at %d after another connection has written", float64(looked)/writes, first)
+}
+
+// BAD-INPUT 44: a repeat is told as one, and has one line in the audit log, also when
+// the conversation is about to begin another list.
+func TestARepeatIsNoChange(t *testing.T) {
+	var log bytes.Buffer
+	lists := boardOn(t, audit.Store(openWithCleanup(t, filepath.Join(t.TempDir(), "todo.db")), audit.ToWriter(&log, slog.New(slog.DiscardHandler))))
+	add := appending("session:1", "A", todo.Operation{ID: "op", Digest: "d"})
+	mustApply(t, lists, add)
+	mustApply(t, lists, planning("session:1", "completed", todo.Operation{}, "A"))
+	if again := mustApply(t, lists, add); again.Changed || !again.Repeated {
+		t.Errorf("44: changed %v, repeated %v", again.Changed, again.Repeated)
+	}
+	if n := strings.Count(log.String(), `"op"`); n != 1 {
+		t.Errorf("44: %d lines in the audit log for one revision", n)
+	}
+}
+
+// BAD-INPUT 44: the answer to a repeat is that of the call, and says nothing of the
+// list that the conversation holds by now.
+func TestARepeatTellsOfItsOwnList(t *testing.T) {
+	lists := boardOn(t, openWithCleanup(t, filepath.Join(t.TempDir(), "todo.db")))
+	call := planning("session:1", "pending", todo.Operation{ID: "op", Digest: "d"}, "A", "B", "C")
+	mustApply(t, lists, planning("session:1", "pending", todo.Operation{}, "A", "B"))
+	first := mustApply(t, lists, call) // revision 2
+	mustApply(t, lists, planning("session:1", "completed", todo.Operation{}, "A", "B", "C"))
+	mustApply(t, lists, planning("session:1", "pending", todo.Operation{}, "X", "Y")) // revision 1 of another list
+	again := mustApply(t, lists, call)
+	if again.Changed || again.After.List.ID != first.After.List.ID || len(again.Report.Dropped) > 0 {
+		t.Errorf("44: changed %v, dropped %+v", again.Changed, again.Report.Dropped)
+	}
+}
+
+// BAD-INPUT 50: when another file is put in the place of the one that is open, what is
+// read is what that file says, although the numbers are those of what was saved here.
+func TestReadsTheFileInItsPlace(t *testing.T) {
+	dir := t.TempDir()
+	path, backup := filepath.Join(dir, "todo.db"), filepath.Join(dir, "backup.db")
+	ours := openWithCleanup(t, path)
+	mustSave(t, ours, "a", 1)
+	db := openRaw(t, path)
+	execSQL(t, db, fmt.Sprintf("VACUUM INTO '%s'", backup))
+	db.Close()
+	mustSave(t, ours, "a", 2)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Rename(path+suffix, path+suffix+".away"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(backup, path); err != nil {
+		t.Fatal(err)
+	}
+	theirs := snapshot("a", 2)
+	theirs.Items[0].Text = "theirs"
+	if _, err := storetest.Save(t.Context(), openWithCleanup(t, path), theirs); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ours.Load(t.Context(), "a", 0); err != nil || got.Items[0].Text != "theirs" {
+		t.Errorf("50: read %q, %v", got.Items[0].Text, err)
+	}
+}
+
+// BAD-INPUT 45: what is kept in memory is bounded, also of lists without items, whose
+// last revision says which were dropped.
+func TestMemoryOfEmptiedLists(t *testing.T) {
+	lists := boardOn(t, openWithCleanup(t, filepath.Join(t.TempDir(), "todo.db")))
+	texts := make([]string, 250)
+	for n := range 60 {
+		for i := range texts {
+			texts[i] = fmt.Sprint(i, strings.Repeat("x", 4000))
+		}
+		key := fmt.Sprint("session:", n)
+		mustApply(t, lists, planning(key, "pending", todo.Operation{}, texts...))
+		mustApply(t, lists, planning(key, "pending", todo.Operation{ID: key, Digest: "d"}))
+	}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if mb := m.HeapAlloc >> 20; mb > 30 {
+		t.Errorf("45: %d MB are kept of 60 empty lists", mb)
+	}
+}
+
+// BAD-INPUT 54: a sub-agent whose call is given up while its commit is under way begins
+// no second list with the next.
+func TestSubAgentBeginsOnce(t *testing.T) {
+	s := openWithCleanup(t, filepath.Join(t.TempDir(), "todo.db"))
+	lists := boardOn(t, s)
+	mustSave(t, s, "other", 1)
+	add := func(ctx context.Context, text string) error {
+		w := appending("session:1/agent:a", text, todo.Operation{})
+		w.Agent, w.Begin.ParentConversation = "a", "session:1"
+		_, err := lists.Apply(ctx, w)
+		return err
+	}
+	// A request that keeps the transaction open.
+	hold := func() (running, until chan struct{}) {
+		running, until = make(chan struct{}), make(chan struct{})
+		run := func(*tx) error { close(running); <-until; return nil }
+		if err := s.enqueue(&request{run: run, done: make(chan struct{})}); err != nil {
+			t.Fatal(err)
+		}
+		return running, until
+	}
+	running, first := hold()
+	<-running
+	ctx, cancel := context.WithCancel(t.Context())
+	given := make(chan error, 1)
+	go func() { given <- add(ctx, "one") }()
+	for queued := 0; queued == 0; runtime.Gosched() {
+		s.mu.Lock()
+		queued = len(s.queue)
+		s.mu.Unlock()
+	}
+	running, second := hold() // in one transaction with the save of "one", and after it
+	close(first)
+	<-running
+	cancel()
+	if err := <-given; !errors.Is(err, todo.ErrUnknownOutcome) {
+		t.Fatal(err)
+	}
+	next := make(chan error, 1)
+	go func() { next <- add(t.Context(), "two") }()
+	for queued := 0; queued == 0; runtime.Gosched() {
+		s.mu.Lock()
+		queued = len(s.queue)
+		s.mu.Unlock()
+	}
+	close(second)
+	if err := <-next; err != nil {
+		t.Fatal(err)
+	}
+	found, err := lists.Find(t.Context(), todo.Query{})
+	if err != nil || len(found) != 2 || len(found[0].Items) != 2 {
+		t.Errorf("54: %d lists, the last with %d items, %v", len(found), len(found[0].Items), err)
+	}
+}
+
+// BAD-INPUT 28: who has gone is told that, and not that something failed, which would
+// be logged and counted as ours.
+func TestWhoHasGoneIsToldSo(t *testing.T) {
+	lists := boardOn(t, openWithCleanup(t, filepath.Join(t.TempDir(), "todo.db")))
+	plan := planning("session:1", "pending", todo.Operation{}, "A")
+	mustApply(t, lists, plan)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	cancel()
+	for range 100 { // whether it gets its turn is by chance
+		if _, err := lists.Apply(ctx, plan); !errors.Is(err, context.Canceled) {
+			t.Fatalf("28: %v", err)
+		}
+	}
+}
+
+// batch runs updates in one transaction, as when they wait at the same time, and
+// returns the request of each.
+func batch(t *testing.T, s *Store, w *writer, changes ...func(todo.Tx) error) (done []*request, err error) {
+	t.Helper()
+	for _, change := range changes {
+		done = append(done, &request{run: func(tx *tx) error { return change(tx) }, done: make(chan struct{})})
+	}
+	if err := w.begin(s); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.write(done)
+	return done, err
+}
+
+// What an update stored before it was refused, met a damaged row, broke a rule of the
+// tables, could not be encoded or panicked is taken back, and nothing of the others in
+// its transaction, before and after it: they read what they stored, and not what it did.
+func TestBatchAnswersEachUpdate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	s := openWithCleanup(t, path)
+	ctx := t.Context()
+	mustSave(t, s, "damaged", 1)
+	execSQL(t, openRaw(t, path), `UPDATE history SET body = 'x' WHERE list = 'damaged'`)
+	var w writer
+	defer w.close()
+	key := todo.Key{Conversation: "c"}
+	good := func(tx todo.Tx) error {
+		known, err := tx.Cursors(ctx, key)
+		if err != nil {
+			return err
+		}
+		now, err := tx.Load(ctx, "a", 0)
+		if err != nil && !errors.Is(err, todo.ErrNotFound) {
+			return err
+		}
+		if len(known) == 0 && now.Revision != 0 || len(known) > 0 && known[0].Seen != now.Revision {
+			t.Errorf("revision %d beside %+v", now.Revision, known)
+		}
+		next := snapshot("a", now.Revision+1)
+		next.Items[0].Text = "good"
+		next.Operation.ID = fmt.Sprint("op", next.Revision)
+		if _, err := tx.Save(ctx, next); err != nil {
+			return err
+		}
+		return tx.SetCursor(ctx, todo.Cursor{Key: key, List: "a", Seen: next.Revision, Current: true})
+	}
+	// much changes what good changes, begins a list, and ends as told.
+	much := func(end func(todo.Tx) error) func(todo.Tx) error {
+		return func(tx todo.Tx) error {
+			now, err := tx.Load(ctx, "a", 0)
+			if err != nil {
+				return err
+			}
+			next := snapshot("a", now.Revision+1)
+			next.Items[0].Text = "bad"
+			for _, next := range []todo.Snapshot{next, snapshot("b", 1)} {
+				if _, err := tx.Save(ctx, next); err != nil {
+					return err
+				}
+			}
+			if err := tx.SetCursor(ctx, todo.Cursor{Key: key, List: "b", Seen: 1, Current: true}); err != nil {
+				return err
+			}
+			return end(tx)
+		}
+	}
+	refusal := errors.New("refused")
+	again, endless := snapshot("b", 2), snapshot("b", 2)
+	again.Operation.ID = "op1"
+	endless.Updated = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	bad := map[string]func(todo.Tx) error{
+		"refused":              func(todo.Tx) error { return refusal },
+		"a damaged row":        func(tx todo.Tx) error { _, err := tx.Load(ctx, "damaged", 0); return err },
+		"its error is ignored": func(tx todo.Tx) error { _, _ = tx.Load(ctx, "damaged", 0); return nil },
+		"all lists":            func(tx todo.Tx) error { _, err := tx.Find(ctx, todo.Query{}); return err },
+		"an operation again":   func(tx todo.Tx) error { _, err := tx.Save(ctx, again); return err },
+		"no such time":         func(tx todo.Tx) error { _, err := tx.Save(ctx, endless); return err },
+		"no such revision":     func(tx todo.Tx) error { _, err := tx.Save(ctx, snapshot("b", 7)); return err },
+		"panicked":             func(todo.Tx) error { panic("on purpose") },
+	}
+	revision := int64(0)
+	for what, end := range bad {
+		done, err := batch(t, s, &w, good, much(end), good, much(end), much(end), good)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		for i, r := range done {
+			if isGood := i == 0 || i == 2 || i == 5; (r.err == nil) != isGood {
+				t.Errorf("%s: update %d: %v", what, i, r.err)
+			}
+		}
+		revision += 3
+		if done, err = batch(t, s, &w, much(end)); err != nil || done[0].err == nil {
+			t.Errorf("%s, alone: %v, %v", what, done[0].err, err)
+		}
+		now, err := s.Load(ctx, "a", 0)
+		if err != nil || now.Revision != revision || now.Items[0].Text != "good" {
+			t.Errorf("%s: revision %d, not %d, %v", what, now.Revision, revision, err)
+		}
+		if _, err := s.Load(ctx, "b", 0); !errors.Is(err, todo.ErrNotFound) {
+			t.Errorf("%s: a list that was taken back: %v", what, err)
+		}
+		if known, err := s.Cursors(ctx, key); err != nil || len(known) != 1 || known[0].Seen != revision {
+			t.Errorf("%s: cursors %+v, %v", what, known, err)
+		}
+	}
+	w.close()
+	checkIntegrity(t, path)
+}
+
+// An update that is taken back leaves nothing in memory of what it stored, base items
+// included: the next that are stored may get their id.
+func TestTakenBackBases(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	s := openWithCleanup(t, path)
+	ctx := t.Context()
+	mustSave(t, s, "other", 1)
+	var w writer
+	defer w.close()
+	refused := func(tx todo.Tx) error {
+		for n := int64(1); n <= 2; n++ { // the second reads the base items of the first
+			next := grown("refused", n)
+			next.Items[0].Status = todo.Statuses()[n]
+			if _, err := tx.Save(ctx, next); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Load(ctx, "refused", 1); err != nil {
+			return err
+		}
+		return errors.New("refused")
+	}
+	for round, beside := range []func(todo.Tx) error{func(todo.Tx) error { return nil }, nil} {
+		changes := []func(todo.Tx) error{refused}
+		if beside != nil {
+			changes = append(changes, beside)
+		}
+		if _, err := batch(t, s, &w, changes...); err != nil {
+			t.Fatal(err)
+		}
+		id := fmt.Sprint("stays", round)
+		for n := int64(1); n <= 3; n++ {
+			next := grown(id, n)
+			next.Items[n].Status = todo.Completed
+			done, err := batch(t, s, &w, func(tx todo.Tx) error { _, err := tx.Save(ctx, next); return err })
+			if err != nil || done[0].err != nil {
+				t.Fatal(err, done[0].err)
+			}
+			s.memory.forget()
+			if got, err := openWithCleanup(t, path).Load(ctx, id, 0); err != nil || !cmp.Equal(got.Items, next.Items) {
+				t.Errorf("round %d: revision %d is not as it was saved, %v", round, n, err)
+			}
+		}
+	}
+}
+
+// Base items that are missing, and a column with a value of another type, are damage of
+// one list: others are written in the same transaction.
+func TestDamageOfOneList(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	s := openWithCleanup(t, path)
+	for _, next := range []todo.Snapshot{grown("base", 1), snapshot("type", 1), snapshot("null", 1), snapshot("good", 1)} {
+		if _, err := storetest.Save(t.Context(), s, next, todo.Cursor{Key: todo.Key{Conversation: next.List.ID}, List: next.List.ID, Current: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execSQL(t, openRaw(t, path), `DELETE FROM bases`,
+		`UPDATE lists SET begun = 'x' WHERE id = 'type'`, `UPDATE cursors SET until = 'x' WHERE list = 'type'`,
+		`UPDATE history SET revision = x'00' WHERE list = 'null'`)
+	var w writer
+	defer w.close()
+	var changes []func(todo.Tx) error
+	for _, id := range []string{"good", "base", "good", "type", "null", "good"} {
+		changes = append(changes, func(tx todo.Tx) error { return incrementIn(tx, id) })
+	}
+	changes = append(changes, func(tx todo.Tx) error { _, err := tx.CursorsOn(t.Context(), "", "type"); return err },
+		func(tx todo.Tx) error { _, err := tx.History(t.Context(), "base", 0, 0); return err })
+	done, err := batch(t, s, &w, changes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range done {
+		switch i {
+		case 0, 2, 5:
+			if r.err != nil {
+				t.Errorf("the good list: %v", r.err)
+			}
+		default:
+			if !errors.Is(r.err, todo.ErrCorrupt) {
+				t.Errorf("update %d, of a damaged row: %v", i, r.err)
+			}
+		}
+	}
+	if now, err := s.Load(t.Context(), "good", 0); err != nil || now.Revision != 4 {
+		t.Errorf("the good list is at %d, %v", now.Revision, err)
+	}
+}

@@ -1,0 +1,464 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// arrival is how long an update may take until it waits for its turn.
+const arrival = 50 * time.Millisecond
+
+// contents is all that a store has of some lists and conversations.
+type contents struct {
+	Newest    []todo.Snapshot
+	Histories map[string][]todo.Snapshot
+	Cursors   map[todo.Key][]todo.Cursor
+}
+
+// contentsOf reads all lists, and the cursors of keys.
+func contentsOf(t testing.TB, s todo.Store, keys ...todo.Key) contents {
+	t.Helper()
+	c := contents{must[[]todo.Snapshot](t)(s.Find(t.Context(), todo.Query{Deleted: true})), map[string][]todo.Snapshot{}, map[todo.Key][]todo.Cursor{}}
+	for _, newest := range c.Newest {
+		c.Histories[newest.List.ID] = must[[]todo.Snapshot](t)(s.History(t.Context(), newest.List.ID, 0, 0))
+	}
+	for _, key := range keys {
+		c.Cursors[key] = must[[]todo.Cursor](t)(s.Cursors(t.Context(), key))
+	}
+	return c
+}
+
+// changeMuch saves two lists, one of them twice, begins a third, and moves two cursors.
+func changeMuch(ctx context.Context, tx todo.Tx) error {
+	for _, next := range []todo.Snapshot{list("a", "x", 2), list("b", "x", 2), list("a", "x", 3), list("new", "x", 1)} {
+		if _, err := saveIn(ctx, tx, next); err != nil {
+			return err
+		}
+	}
+	return setCursors(ctx, tx, holds("x", "new"), holds("y", "a"))
+}
+
+// begun begins the lists that changeMuch changes.
+func begun(t testing.TB, s todo.Store) (keys []todo.Key) {
+	t.Helper()
+	mustSave(t, s, list("a", "x", 1), holds("x", "a"))
+	mustSave(t, s, list("b", "x", 1))
+	return []todo.Key{{Conversation: "x"}, {Conversation: "y"}}
+}
+
+// refused tests that nothing of an update is stored when its function returns an
+// error, that Update returns this error, and that the store goes on.
+func refused(t *testing.T, s todo.Store) {
+	keys := begun(t, s)
+	before := contentsOf(t, s, keys...)
+	input := &todo.InputError{Problems: []todo.Problem{{Message: "wrong"}}}
+	for _, refusal := range []error{input, fmt.Errorf("write: %w", input), errors.New("no"), todo.ErrNotFound, &todo.FullError{Err: todo.ErrStoreFull}, context.Canceled, context.DeadlineExceeded} {
+		runs := 0
+		err := s.Update(t.Context(), keys[0], func(tx todo.Tx) error {
+			runs++
+			if err := changeMuch(t.Context(), tx); err != nil {
+				return fmt.Errorf("before it is refused: %w", err)
+			}
+			return refusal
+		})
+		if !errors.Is(err, refusal) || errors.Is(err, todo.ErrUnknownOutcome) || runs == 0 {
+			t.Errorf("refused with %v after %d runs: %v", refusal, runs, err)
+		}
+		var as *todo.InputError
+		if errors.As(refusal, &as) && (!errors.As(err, &as) || as != input) {
+			t.Errorf("the problems are lost: %v", err)
+		}
+		checkEqual(t, "after a refusal", before, contentsOf(t, s, keys...))
+		checkTx(t, s, []string{"a", "b", "new"}, keys...)
+	}
+	mustUpdate(t, s, keys[0], func(tx todo.Tx) error { return changeMuch(t.Context(), tx) })
+	checkMuch(t, s)
+}
+
+// checkMuch checks that all that changeMuch does is stored.
+func checkMuch(t testing.TB, s todo.Store) {
+	t.Helper()
+	got := contentsOf(t, s, todo.Key{Conversation: "x"}, todo.Key{Conversation: "y"})
+	var ids []string
+	for _, newest := range got.Newest {
+		ids = append(ids, fmt.Sprint(newest.List.ID, newest.Revision))
+	}
+	checkEqual(t, "lists, the last saved first", []string{"new1", "a3", "b2"}, ids)
+	checkCursors(t, "of x", []todo.Cursor{holds("x", "new"), held("x", "a")}, got.Cursors[todo.Key{Conversation: "x"}])
+	checkCursors(t, "of y", []todo.Cursor{holds("y", "a")}, got.Cursors[todo.Key{Conversation: "y"}])
+}
+
+// panics tests that a panic of the function reaches the caller of Update, that nothing
+// is stored, and that the store goes on.
+func panics(t *testing.T, s todo.Store) {
+	keys := begun(t, s)
+	before := contentsOf(t, s, keys...)
+	for n := range 3 {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); !strings.Contains(got, "on purpose") { // and where it was
+					t.Errorf("the caller's panic is %q", got)
+				}
+			}()
+			err := s.Update(t.Context(), keys[0], func(tx todo.Tx) error {
+				if err := changeMuch(t.Context(), tx); err != nil {
+					t.Error(err)
+				}
+				panic("on purpose")
+			})
+			t.Errorf("panic %d: update returned %v", n+1, err)
+		}()
+		checkEqual(t, "after a panic", before, contentsOf(t, s, keys...))
+	}
+	mustUpdate(t, s, keys[0], func(tx todo.Tx) error { return changeMuch(t.Context(), tx) })
+	checkMuch(t, s)
+}
+
+// ownReads tests that a transaction reads what it has saved.
+func ownReads(t *testing.T, s todo.Store) {
+	keys := begun(t, s)
+	mustUpdate(t, s, keys[0], func(tx todo.Tx) error {
+		load := func(id string, revision int64, want todo.Snapshot) {
+			t.Helper()
+			got, err := tx.Load(t.Context(), id, revision)
+			if err != nil {
+				t.Errorf("load revision %d of %s: %v", revision, id, err)
+			}
+			checkEqual(t, fmt.Sprint("revision ", revision, " of ", id, " in its transaction"), want, got)
+		}
+		if _, err := tx.Load(t.Context(), "new", 0); !errors.Is(err, todo.ErrNotFound) {
+			t.Errorf("a list that has not begun: %v", err)
+		}
+		first, err := tx.Load(t.Context(), "a", 0)
+		if err != nil {
+			return err
+		}
+		var saved []todo.Snapshot
+		for _, next := range []todo.Snapshot{list("a", "elsewhere", 2), list("new", "x", 1), list("a", "x", 3), list("new", "x", 2)} {
+			got, err := saveIn(t.Context(), tx, next)
+			if err != nil {
+				return err
+			}
+			next.Seq, next.List = got.Seq, list(next.List.ID, "x", 1).List
+			checkEqual(t, "saved", next, got)
+			saved = append(saved, got)
+			load(got.List.ID, 0, got)
+		}
+		load("a", 1, first)
+		load("a", 2, saved[0])
+		load("a", 3, saved[2])
+		load("new", 1, saved[1])
+		if _, err := tx.Load(t.Context(), "a", 4); !errors.Is(err, todo.ErrNotFound) {
+			t.Errorf("a revision that is not saved: %v", err)
+		}
+		return nil
+	})
+	checkTx(t, s, []string{"a", "b", "new"}, keys...)
+}
+
+// severalSaves tests that what one transaction saved of several lists, and of one list
+// several times, is stored in this order, and that who pages by Seq misses none of it.
+func severalSaves(t *testing.T, s todo.Store) {
+	start := must[int64](t)(s.Position(t.Context()))
+	begun(t, s)
+	var saved []todo.Snapshot
+	mustUpdate(t, s, todo.Key{Conversation: "x"}, func(tx todo.Tx) error {
+		saved = nil
+		for _, next := range []todo.Snapshot{list("a", "x", 2), list("c", "x", 1), list("b", "x", 2), list("a", "x", 3), list("d", "x", 1)} {
+			got, err := saveIn(t.Context(), tx, next)
+			if err != nil {
+				return err
+			}
+			if n := len(saved); n > 0 && got.Seq <= saved[n-1].Seq {
+				t.Errorf("seq %d after %d", got.Seq, saved[n-1].Seq)
+			}
+			saved = append(saved, got)
+		}
+		return nil
+	})
+	checkEqual(t, "history", []todo.Snapshot{saved[0], saved[3]}, must[[]todo.Snapshot](t)(s.History(t.Context(), "a", 1, 0)))
+	want := []todo.Snapshot{saved[1], saved[2], saved[3], saved[4]}
+	after, before := start, int64(0)
+	for i := range want {
+		forth, err := s.Find(t.Context(), todo.Query{AfterSeq: after, OldestFirst: true, Limit: 1})
+		if err != nil || len(forth) != 1 {
+			t.Fatalf("page %d forwards: %d lists, %v", i, len(forth), err)
+		}
+		checkEqual(t, "a page forwards", want[i], forth[0])
+		back, err := s.Find(t.Context(), todo.Query{BeforeSeq: before, Limit: 1})
+		if err != nil || len(back) != 1 {
+			t.Fatalf("page %d backwards: %d lists, %v", i, len(back), err)
+		}
+		checkEqual(t, "a page backwards", want[len(want)-1-i], back[0])
+		after, before = forth[0].Seq, back[0].Seq
+	}
+	if end := must[int64](t)(s.Position(t.Context())); end < after {
+		t.Errorf("position %d is before what can be read, %d", end, after)
+	}
+}
+
+// isolated tests that nothing of an update is read by others before it is stored, and
+// that reads do not wait for it.
+func isolated(t *testing.T, s todo.Store) {
+	keys := begun(t, s)
+	before := contentsOf(t, s, keys...)
+	did, goOn, done := make(chan error, 1), make(chan struct{}), make(chan error, 1)
+	release := sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(release)
+	go func() {
+		done <- s.Update(context.Background(), keys[0], func(tx todo.Tx) error {
+			err := changeMuch(context.Background(), tx)
+			select {
+			case did <- err:
+			default:
+			}
+			<-goOn
+			return err
+		})
+	}()
+	if err := receive(t, "the update", did); err != nil {
+		t.Fatal(err)
+	}
+	checkEqual(t, "beside an update", before, contentsOf(t, s, keys...))
+	release()
+	if err := receive(t, "the end of the update", done); err != nil {
+		t.Fatal(err)
+	}
+	checkMuch(t, s)
+}
+
+// nothing tests that an update that saves nothing makes no revision and hints nobody.
+func nothing(t *testing.T, s todo.Store) {
+	keys := begun(t, s)
+	hints := make(chan struct{}, 1)
+	stop := startWatch(t, s, "watched", func() {
+		select {
+		case hints <- struct{}{}:
+		default:
+		}
+	})
+	defer stop()
+	quiet := func() bool {
+		select {
+		case <-hints:
+			return false
+		case <-time.After(300 * time.Millisecond): // several polls
+			return true
+		}
+	}
+	for tries := 0; !quiet() && tries < 20; tries++ {
+	}
+	before := contentsOf(t, s, keys...)
+	for try := 1; ; try++ { // a hint of something else may come at any time, but not each time
+		mustUpdate(t, s, keys[0], func(tx todo.Tx) error {
+			_, err := tx.Load(t.Context(), "a", 0)
+			if err == nil {
+				_, err = tx.Cursors(t.Context(), keys[0])
+			}
+			return err
+		})
+		_ = s.Update(t.Context(), keys[0], func(tx todo.Tx) error {
+			return cmp.Or(changeMuch(t.Context(), tx), errors.New("refused"))
+		})
+		if quiet() {
+			break
+		}
+		if try == 5 {
+			t.Error("an update that saves nothing hints watchers")
+			break
+		}
+	}
+	checkEqual(t, "after an update that saves nothing", before, contentsOf(t, s, keys...))
+}
+
+// heldKey is a key of which an update runs.
+type heldKey struct {
+	goOn func()
+	done chan error
+}
+
+// holdKey begins an update of a key that saves the next revision of list "held" and
+// then waits until it is to end.
+func holdKey(t *testing.T, s todo.Store, key todo.Key) heldKey {
+	t.Helper()
+	began, goOn := make(chan error, 1), make(chan struct{})
+	h := heldKey{sync.OnceFunc(func() { close(goOn) }), make(chan error, 1)}
+	t.Cleanup(h.goOn)
+	go func() {
+		h.done <- s.Update(context.Background(), key, func(tx todo.Tx) error {
+			err := saveNext(context.Background(), tx, "held", "first")
+			select {
+			case began <- err:
+			default:
+			}
+			<-goOn
+			return err
+		})
+	}()
+	if err := receive(t, "the beginning of an update", began); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// end lets the update end, and returns its error.
+func (h heldKey) end(t *testing.T) error {
+	t.Helper()
+	h.goOn()
+	return receive(t, "the end of an update", h.done)
+}
+
+// saveNext adds an item to a list, which begins if there is none.
+func saveNext(ctx context.Context, tx todo.Tx, id, text string) error {
+	next, err := tx.Load(ctx, id, 0)
+	if errors.Is(err, todo.ErrNotFound) {
+		next, err = list(id, "x", 0), nil
+	}
+	if err != nil {
+		return err
+	}
+	next = next.Clone()
+	next.Revision++
+	next.Items = append(next.Items, todo.Item{ID: fmt.Sprint(len(next.Items) + 1), Text: text, Status: todo.Pending})
+	_, err = tx.Save(ctx, next)
+	return err
+}
+
+// ordered tests that updates of one key run in the order in which they were called
+// (V8).
+func ordered(t *testing.T, s todo.Store) {
+	const n = 12
+	key := todo.Key{Conversation: "x"}
+	hold := holdKey(t, s, key)
+	done := make(chan error, n)
+	want := []string{"first"}
+	for i := range n {
+		text := fmt.Sprint("update ", i)
+		want = append(want, text)
+		go func() {
+			done <- s.Update(context.Background(), key, func(tx todo.Tx) error { return saveNext(context.Background(), tx, "held", text) })
+		}()
+		time.Sleep(arrival)
+	}
+	if err := hold.end(t); err != nil {
+		t.Fatal(err)
+	}
+	for range n {
+		if err := receive(t, "an update", done); err != nil {
+			t.Error(err)
+		}
+	}
+	var got []string
+	for _, item := range must[todo.Snapshot](t)(s.Load(t.Context(), "held", 0)).Items {
+		got = append(got, item.Text)
+	}
+	checkEqual(t, "order of updates", want, got)
+}
+
+// waiting tests that an update whose context ends while it waits is not run, returns
+// soon, and leaves its place to the next; and that a purge waits no longer either.
+func waiting(t *testing.T, s todo.Store) {
+	key := todo.Key{Conversation: "x"}
+	hold := holdKey(t, s, key)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	gone, later, purged := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+	go func() {
+		gone <- s.Update(ctx, key, func(todo.Tx) error {
+			t.Error("an update runs though its caller has gone")
+			return nil
+		})
+	}()
+	go func() {
+		_, err := s.Purge(ctx, todo.Writer{}, time.Now(), "held")
+		purged <- err
+	}()
+	time.Sleep(arrival)
+	go func() {
+		later <- s.Update(context.Background(), key, func(tx todo.Tx) error { return saveNext(context.Background(), tx, "held", "later") })
+	}()
+	cancel()
+	if err := receive(t, "the update whose caller has gone", gone); !errors.Is(err, context.Canceled) || errors.Is(err, todo.ErrUnknownOutcome) {
+		t.Errorf("its caller has gone: %v", err)
+	}
+	select {
+	case <-purged: // it may have had to wait for nothing
+	case <-time.After(timeout):
+		t.Error("a purge waits though its caller has gone")
+	}
+	if err := hold.end(t); err != nil {
+		t.Error(err)
+	}
+	if err := receive(t, "the next update", later); err != nil {
+		t.Error(err)
+	}
+	if got := must[todo.Snapshot](t)(s.Load(t.Context(), "held", 0)); got.Revision != 2 && !got.Deleted {
+		t.Errorf("revision %d", got.Revision)
+	}
+}
+
+// checkTx compares what a transaction reads, which a store may have in memory, with
+// what is stored.
+func checkTx(t testing.TB, s todo.Store, lists []string, keys ...todo.Key) {
+	t.Helper()
+	type answer struct {
+		Value any
+		Found bool
+	}
+	read := func(from todo.Reader) (answers map[string]answer, err error) {
+		answers = map[string]answer{}
+		note := func(what string, value any, failed error) {
+			answers[what] = answer{value, failed == nil}
+			if failed != nil && !errors.Is(failed, todo.ErrNotFound) {
+				err = failed
+			}
+		}
+		for _, id := range lists {
+			newest, err := from.Load(t.Context(), id, 0)
+			note("newest of "+id, newest, err)
+			older, err := from.Load(t.Context(), id, newest.Revision-1)
+			note("one before of "+id, older, err)
+			revisions, err := from.History(t.Context(), id, 0, 0)
+			note("history of "+id, revisions, err)
+			for _, person := range []bool{false, true} {
+				last, err := from.LastBy(t.Context(), id, person, newest.Revision)
+				note(fmt.Sprint("last of ", id, person), last, err)
+			}
+			on, err := from.CursorsOn(t.Context(), "", id)
+			note("cursors on "+id, sorted(on), err)
+		}
+		for _, key := range keys {
+			known, err := from.Cursors(t.Context(), key)
+			note(fmt.Sprint("cursors of ", key), known, err)
+		}
+		found, err := from.Find(t.Context(), todo.Query{Deleted: true})
+		note("lists", found, err)
+		return answers, err
+	}
+	stored, err := read(s)
+	if err != nil {
+		t.Error(err)
+	}
+	var known map[string]answer
+	mustUpdate(t, s, todo.Key{Conversation: "check"}, func(tx todo.Tx) (err error) {
+		known, err = read(tx)
+		return err
+	})
+	checkEqual(t, "read in a transaction", stored, known, equateEmpty)
+}
+
+// sorted orders cursors of which no order is promised.
+func sorted(cursors []todo.Cursor) []todo.Cursor {
+	return slices.SortedFunc(slices.Values(cursors), func(a, b todo.Cursor) int {
+		return cmp.Or(cmp.Compare(a.Conversation, b.Conversation), cmp.Compare(b.Moved, a.Moved), cmp.Compare(a.List, b.List))
+	})
+}

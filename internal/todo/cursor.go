@@ -1,0 +1,188 @@
+package todo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Conversation is who calls, as far as it can be told: one agent in one chat, or
+// several that cannot be told apart. A conversation holds at most one list at a
+// time, see [Cursor].
+type Conversation struct {
+	// Key identifies the conversation within its principal, with its kind as a
+	// prefix ("session:…", "process:…"). Empty is nobody: a person or a command
+	// that names its list.
+	Key string
+	// Chat is the host's own id of the chat, as far as known: lists of chats with
+	// different ids are never taken for each other.
+	Chat string
+	// Name is the name of the list that the conversation was given by its user;
+	// empty for none. All conversations with this name hold that list, and each
+	// has seen what was shown to it.
+	Name string
+	// Hint is true when the key may stand for another chat than before. Then the
+	// conversation is certain only once it has written in this process, and never
+	// if it is Shared (docs/spec/architecture.md, "Who is calling").
+	Hint bool
+	// Shared is true when several chats may have the key at the same time.
+	Shared bool
+	// Lasts is for how long after its last call the conversation counts as present;
+	// 0 is for as long as the process that serves it is alive.
+	Lasts time.Duration
+	// Detached is true when the conversation outlives the processes that serve it:
+	// each call of a command is a process of its own. It needs Lasts.
+	Detached bool
+	// Client and Workspace are those of the caller. A conversation that is not
+	// certain may go on with an unfinished list that began with the same ones.
+	Client, Workspace string
+}
+
+// Holder returns the key under which the conversation's current list is kept.
+func (c Conversation) Holder() string {
+	if c.Name != "" {
+		return NameKey(c.Name)
+	}
+	return c.Key
+}
+
+// bounded returns the conversation with a workspace of at most [MaxWorkspace]
+// bytes and a key of at most maxKey: both may be of any size as callers send them,
+// and both are stored with every list and cursor (BAD-INPUT 82).
+func (c Conversation) bounded() Conversation {
+	c.Key = boundedKey(c.Key)
+	if len(c.Workspace) > MaxWorkspace {
+		c.Workspace = strings.ToValidUTF8(c.Workspace[:MaxWorkspace], "") // half a rune at the end
+	}
+	return c
+}
+
+// maxKey is the size in bytes above which a key of a conversation is replaced. No
+// honest key is longer: the longest has a workspace in it.
+const maxKey = 2 * MaxWorkspace
+
+// boundedKey returns the key of a conversation, or a digest if it is too long: two
+// that differ stay different.
+func boundedKey(key string) string {
+	if len(key) <= maxKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "digest:" + hex.EncodeToString(sum[:])
+}
+
+// NameKey returns the key whose cursor says which list has a name.
+func NameKey(name string) string { return "name:" + name }
+
+// Key is whose cursors: those of a conversation of a principal, or of a name.
+type Key struct{ Principal, Conversation string }
+
+// Cursor is what a conversation knows of one list. Of its cursors the one that
+// became current last says which list it holds.
+type Cursor struct {
+	Key
+	// List is the id of the list.
+	List string
+	// Seen is the newest revision that the conversation's agent was shown; 0 for
+	// none.
+	Seen int64
+	// Process is the id of the process that serves the conversation, see
+	// [Board.Process]; [Detached] for one that no process serves for longer than a
+	// call, and empty for a name.
+	Process string
+	// Until is when the conversation counts as gone unless it calls again; zero is
+	// as long as Process is alive.
+	Until time.Time
+	// Current is true for the list that the conversation holds. In a cursor to be
+	// stored it makes it so; false changes nothing of that.
+	Current bool
+	// Moved orders the cursors of a conversation by when they became current, from
+	// 1; 0 for a list that its agent was only shown. Set by the store.
+	Moved int64
+	// At is when the cursor was stored last, UTC. Set by the store.
+	At time.Time
+}
+
+// Detached stands for the process of a conversation that is [Conversation.Detached].
+const Detached = "-"
+
+// SetCursor returns a conversation's cursors after storing another one at a time, the
+// one that became current last first, and the cursor as stored. Stores share it. Of a
+// list that has a cursor already, Seen does not go back, and Process and Until stay
+// when c has no Process.
+func SetCursor(all []Cursor, c Cursor, at time.Time) (after []Cursor, stored Cursor) {
+	stored = c
+	stored.At = at.UTC()
+	after = make([]Cursor, 0, len(all)+1)
+	for _, old := range all {
+		stored.Moved = max(stored.Moved, old.Moved)
+	}
+	if c.Current {
+		stored.Moved++
+	} else {
+		stored.Moved = 0
+	}
+	for _, old := range all {
+		if old.List != c.List {
+			old.Current = old.Current && !c.Current
+			after = append(after, old)
+			continue
+		}
+		if c.Process == "" {
+			stored.Process, stored.Until = old.Process, old.Until
+		}
+		if !c.Current {
+			stored.Moved, stored.Current = old.Moved, old.Current
+		} else if old.Current {
+			stored.Moved = old.Moved
+		}
+		stored.Seen = max(c.Seen, old.Seen)
+	}
+	place := slices.IndexFunc(after, func(o Cursor) bool { return o.Moved < stored.Moved })
+	if place < 0 {
+		place = len(after)
+	}
+	return slices.Insert(after, place, stored), stored
+}
+
+// CursorAge is how long after its last use a store may delete a cursor, unless its
+// key is that of a name.
+const CursorAge = 60 * 24 * time.Hour
+
+// HostCall is what a host's hook said about one tool call before it arrived:
+// the exact answer to who is calling.
+type HostCall struct {
+	// ID is the id that the host gave the call, as in its _meta.
+	ID string
+	// Session is the host's id of the chat, and Agent that of the sub-agent in
+	// it; Agent is empty for the main agent.
+	Session, Agent string
+	// Folder is the path of the folder that the chat works in.
+	Folder string
+}
+
+// HostCallAge is how long a store keeps a [HostCall].
+const HostCallAge = time.Hour
+
+// NoteHostCall stores what a host's hook said about a call.
+func (l Lists) NoteHostCall(ctx context.Context, c HostCall) error {
+	return l.board.store.NoteHostCall(ctx, l.principalOrServer(), c, l.board.now())
+}
+
+// probeCall is the id under which TryWrite notes a call. It is one row of the store,
+// which each try replaces, and is no id of any host.
+const probeCall = "todo-mcp/readyz"
+
+// TryWrite finds out whether the store can be written, by a write that no list shows.
+func (l Lists) TryWrite(ctx context.Context) error {
+	return l.NoteHostCall(ctx, HostCall{ID: probeCall})
+}
+
+// HostCall returns what a host's hook said about a call; the zero HostCall when
+// it said nothing.
+func (l Lists) HostCall(ctx context.Context, id string) (HostCall, error) {
+	return l.board.store.HostCall(ctx, l.principalOrServer(), id)
+}

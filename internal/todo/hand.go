@@ -1,0 +1,286 @@
+package todo
+
+import (
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// This file has what a person did to a list, which its agents are told and do not
+// undo by habit (docs/spec/variants.md, "A person's hand").
+
+// PersonsHand is the hand of people, see [Item.BegunBy].
+const PersonsHand = "person"
+
+// handOf returns the hand of a conversation.
+func handOf(conversation string) string {
+	if conversation == "" {
+		return ""
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(conversation))
+	return strconv.FormatUint(sum.Sum64(), 36)
+}
+
+// MaxRepeats is how often an agent that was told of a person's wording, or order, is
+// told again when it sends what the person replaced. After that its wish counts.
+const MaxRepeats = 3
+
+// Hand is what a person made of an item's text. The zero value is nothing.
+type Hand struct {
+	// Text is the person's wording. If the item has another one, an agent has
+	// overridden it.
+	Text string `json:"text,omitempty"`
+	// Replaced are the wordings that people replaced, one a line.
+	Replaced string `json:"replaced,omitempty"`
+	// Repeats is how often an agent sent a replaced wording nevertheless.
+	Repeats int `json:"repeats,omitempty"`
+	// Revision is that of the person's last change of the text.
+	Revision int64 `json:"revision,omitempty"`
+}
+
+// maxReplaced is how many replaced wordings an item remembers.
+const maxReplaced = 8
+
+// wordings returns the wordings that people replaced, the last one first.
+func (h Hand) wordings() []string {
+	if h.Replaced == "" {
+		return nil
+	}
+	return strings.Split(h.Replaced, "\n")
+}
+
+// has reports whether a text is one that people replaced.
+func (h Hand) has(text string) bool {
+	folded := Fold(text)
+	return slices.ContainsFunc(h.wordings(), func(w string) bool { return Fold(w) == folded })
+}
+
+// Overridden reports whether an agent has put its own wording in the place of the
+// person's.
+func (i Item) Overridden() bool { return i.Hand.Text != "" && i.Hand.Text != i.Text }
+
+// reworded returns the hand after a person gave an item another text, as part of a
+// revision.
+func (h Hand) reworded(from Item, to string, revision int64) Hand {
+	replaced := []string{from.Text}
+	if from.Active != "" && from.Active != from.Text {
+		replaced = append(replaced, from.Active)
+	}
+	for _, w := range h.wordings() {
+		if !slices.Contains(replaced, w) && len(replaced) < maxReplaced {
+			replaced = append(replaced, w)
+		}
+	}
+	replaced = slices.DeleteFunc(replaced, func(w string) bool { return w == to })
+	return Hand{Text: to, Replaced: strings.Join(replaced, "\n"), Revision: revision}
+}
+
+// Order is what a person made of the order of a list's items. The zero value is
+// nothing.
+type Order struct {
+	// Was is the order that the person changed, and Person the one that the person
+	// made of it, as ids with commas. Was is empty when an agent has overridden it.
+	Was    string `json:"was,omitempty"`
+	Person string `json:"person,omitempty"`
+	// Repeats is how often an agent sent the order that the person changed.
+	Repeats int `json:"repeats,omitempty"`
+	// Revision is that of the person's last change of the order.
+	Revision int64 `json:"revision,omitempty"`
+}
+
+// Overridden reports whether an agent has put its own order in the place of the
+// person's.
+func (o Order) Overridden() bool { return o.Was == "" && o.Person != "" }
+
+// idsOf returns the ids of items, in order.
+func idsOf(items []Item) []string {
+	out := make([]string, len(items))
+	for i, item := range items {
+		out[i] = item.ID
+	}
+	return out
+}
+
+// inSameOrder reports whether the items that two lists have in common stand in the
+// same order in both.
+func inSameOrder(a, b []Item) bool {
+	if slices.EqualFunc(a[:min(len(a), len(b))], b[:min(len(a), len(b))], func(x, y Item) bool { return x.ID == y.ID }) {
+		return true // as almost always
+	}
+	return sameOrder(idsOf(a), idsOf(b))
+}
+
+// sameOrder is inSameOrder for ids.
+func sameOrder(a, b []string) bool {
+	place := make(map[string]int, len(a))
+	for i, id := range a {
+		place[id] = i
+	}
+	last := -1
+	for _, id := range b {
+		if at, common := place[id]; common {
+			if at < last {
+				return false
+			}
+			last = at
+		}
+	}
+	return true
+}
+
+func split(ids string) []string {
+	if ids == "" {
+		return nil
+	}
+	return strings.Split(ids, ",")
+}
+
+// MaxTold is how many runes of a person's text an agent is told; of a longer one both
+// ends.
+const MaxTold = 500
+
+// cutMark stands for what [Told] leaves out.
+const cutMark = " … "
+
+// Told returns a text as an agent is told it: whole, or with its middle left out. An
+// agent that writes the told text means the item that has the whole one.
+func Told(text string) string {
+	if utf8.RuneCountInString(text) <= MaxTold {
+		return text
+	}
+	runes := []rune(text)
+	half := (MaxTold - len([]rune(cutMark))) / 2
+	return strings.TrimSpace(string(runes[:half])) + cutMark + strings.TrimSpace(string(runes[len(runes)-half:]))
+}
+
+// maxExcerpt is how many runes of a text name an item.
+const maxExcerpt = 40
+
+// Excerpt returns the beginning of a text, to name an item by.
+func Excerpt(text string) string {
+	if utf8.RuneCountInString(text) <= maxExcerpt {
+		return text
+	}
+	return Cut(text, maxExcerpt) + "…"
+}
+
+// shortened returns the forms in which agents were shown a text that is too long to
+// show; none for others. An agent that writes one of them means the whole text.
+func shortened(text string) (forms []string) {
+	if short := Excerpt(text); short != text {
+		forms = append(forms, short)
+	}
+	if told := Told(text); told != text {
+		forms = append(forms, told)
+	}
+	return forms
+}
+
+// applyHand records in a person's draft what the person did to texts and order, and
+// in an agent's draft keeps a person's wordings and order from the agent's habit. saw
+// is the revision that the writer was shown. It returns what was kept.
+func (d *Draft) applyHand(saw Snapshot) (kept []Difference) {
+	if d.hand == PersonsHand {
+		d.recordHand()
+		return nil
+	}
+	for i, item := range d.items {
+		before, known := d.before.Item(item.ID)
+		if !known || item.Text == before.Text || before.Hand.Text == "" {
+			continue
+		}
+		if !before.Hand.has(item.Text) || before.Overridden() {
+			if !before.Overridden() {
+				d.items[i].Hand = Hand{} // a wording that is neither the old nor the person's
+			}
+			continue
+		}
+		if before.Hand.Repeats >= MaxRepeats {
+			continue // the agent's wish; Hand.Text has the person's words
+		}
+		meant := item
+		d.items[i].Text, d.items[i].Active = before.Text, before.Active
+		if shown, ok := saw.Item(item.ID); ok && shown.Text == before.Text {
+			d.items[i].Hand.Repeats++ // it had been told
+			kept = append(kept, Difference{Kind: Changed, Before: meant, After: d.items[i]})
+		}
+	}
+	return append(kept, d.keepOrder(saw)...)
+}
+
+// recordHand notes which texts and which order a person changed.
+func (d *Draft) recordHand() {
+	for i, item := range d.items {
+		if before, known := d.before.Item(item.ID); known && before.Text != item.Text {
+			d.items[i].Hand = before.Hand.reworded(before, item.Text, d.before.Revision+1)
+		}
+	}
+	if inSameOrder(d.before.Items, d.items) {
+		return
+	}
+	was, now := idsOf(d.before.Items), idsOf(d.items)
+	if d.order.Was != "" {
+		was = split(d.order.Was)
+	}
+	d.order = Order{Was: strings.Join(was, ","), Person: strings.Join(now, ","), Revision: d.before.Revision + 1}
+	if sameOrder(was, now) {
+		d.order = Order{} // it is as it was
+	}
+}
+
+// keepOrder puts the items back into the order that a person made, if the agent sent
+// the one that the person changed.
+func (d *Draft) keepOrder(saw Snapshot) []Difference {
+	order := d.before.Order
+	if order.Was == "" || inSameOrder(d.before.Items, d.items) {
+		return nil
+	}
+	if !sameOrder(split(order.Was), idsOf(d.items)) {
+		d.order = Order{} // another order, which the agent wants
+		return nil
+	}
+	if order.Repeats >= MaxRepeats {
+		d.order.Was = ""
+		return nil
+	}
+	d.items = inOrderOf(d.before.Items, d.items)
+	if !inSameOrder(saw.Items, d.before.Items) {
+		return nil // it has not been told yet
+	}
+	d.order.Repeats++
+	return []Difference{{Kind: Moved}}
+}
+
+// inOrderOf returns items in the order that those of another list have; an item that
+// is not among these follows the one that it followed, or stays at the end.
+func inOrderOf(other, items []Item) []Item {
+	byID := make(map[string]Item, len(items))
+	after := make(map[string][]Item) // by the id of an item that both have
+	known := make(map[string]bool, len(other))
+	for _, item := range other {
+		known[item.ID] = true
+	}
+	last := ""
+	for _, item := range items {
+		if known[item.ID] {
+			byID[item.ID] = item
+			last = item.ID
+		} else {
+			after[last] = append(after[last], item)
+		}
+	}
+	end := after[last]
+	out := slices.Clone(after[""])
+	if delete(after, last); last == "" {
+		return out // none of them is on the other list
+	}
+	for _, item := range other {
+		if mine, ok := byID[item.ID]; ok {
+			out = append(append(out, mine), after[item.ID]...)
+		}
+	}
+	return append(out, end...)
+}

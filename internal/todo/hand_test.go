@@ -1,0 +1,159 @@
+package todo_test
+
+import (
+	"fmt"
+	"testing"
+
+	"todo-mcp/internal/todo"
+)
+
+// reword gives an item another text.
+func reword(id, text string) todo.Change {
+	return func(d *todo.Draft) error { d.SetText(id, text); return nil }
+}
+
+// H2: an agent that was told of a person's wording and sends the old one is told again,
+// three times; then its wish counts, and the person's words are kept with the item until
+// a person brings them back.
+func TestAReplacedWordingIsAHabit(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("a")
+	list := a.writes("p:A p:B").After.List.ID
+	d.personEdits(list, reword("2", "Z"))
+	if out := a.writes("i:A p:B"); len(out.Unseen) != 1 || len(out.Kept) != 0 || show(out.After) != "i:A p:Z" {
+		t.Errorf("before it was told: %q, %+v", show(out.After), out.Report)
+	}
+	for n := range todo.MaxRepeats {
+		out := a.writes([]string{"c:A p:B", "i:A p:B", "p:A p:B"}[n])
+		if len(out.Kept) != 1 || out.Kept[0].After.Text != "Z" || out.Kept[0].Before.Text != "B" || len(out.Unseen) != 0 {
+			t.Errorf("repeat %d: %q, %+v", n+1, show(out.After), out.Report)
+		}
+	}
+	out := a.writes("i:A p:B")
+	item, _ := out.After.Item("2")
+	if item.Text != "B" || !item.Overridden() || item.Hand.Text != "Z" || len(out.Kept) != 0 {
+		t.Errorf("after %d repeats: %+v, %+v", todo.MaxRepeats, item, out.Report)
+	}
+	d.personEdits(list, reword("2", item.Hand.Text))
+	a.reads()
+	if out := a.writes("c:A p:B"); show(out.After) != "c:A p:Z" || len(out.Kept) != 1 {
+		t.Errorf("brought back: %q, %+v", show(out.After), out.Report)
+	}
+}
+
+// H2: the same of an order that a person made; what the agent adds at the end stays
+// there.
+func TestAReplacedOrderIsAHabit(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("a")
+	list := a.writes("p:A p:B p:C").After.List.ID
+	d.personEdits(list, func(d *todo.Draft) error { d.Move("3", 0); return nil })
+	if out := a.writes("i:A p:B p:C"); show(out.After) != "p:C i:A p:B" || fmt.Sprint(out.Ordered) != "[C A B]" {
+		t.Errorf("before it was told: %q, %+v", show(out.After), out.Report)
+	}
+	if out := a.writes("c:A p:B p:C p:D"); show(out.After) != "p:C c:A p:B p:D" || len(out.Kept) != 1 {
+		t.Errorf("told, with a new item: %q, %+v", show(out.After), out.Report)
+	}
+	a.writes("i:A p:B p:C p:D")
+	a.writes("c:A p:B p:C p:D")
+	if out := a.writes("i:A p:B p:C p:D"); show(out.After) != "i:A p:B p:C p:D" || !out.After.Order.Overridden() {
+		t.Errorf("after %d repeats: %q, %+v", todo.MaxRepeats, show(out.After), out.After.Order)
+	}
+	d.personEdits(list, func(d *todo.Draft) error { d.Move("4", 0); return nil })
+	a.reads()
+	if out := a.writes("p:B p:A p:D p:C"); show(out.After) != "p:B p:A p:D p:C" || len(out.Kept) != 0 {
+		t.Errorf("another order: %q, %+v", show(out.After), out.Report)
+	}
+}
+
+// A wording that is neither the person's nor the one before is the agent's new one.
+func TestAnotherWordingIsTheAgents(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("a")
+	list := a.writes("p:A p:B").After.List.ID
+	d.personEdits(list, reword("2", "Z"))
+	a.reads()
+	view := todo.CoreView()
+	lines := []todo.Line{{ID: "2", Text: "Y", Active: "Y", Status: "pending"}}
+	out, err := a.apply(todo.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Patch(view, lines); return nil })
+	checkErr(t, err)
+	if item, _ := out.After.Item("2"); item.Text != "Y" || item.Hand != (todo.Hand{}) {
+		t.Errorf("%+v", item)
+	}
+}
+
+// What a person did to a list is told when its agent begins another plan, too, and not
+// again when it comes back to the list.
+func TestEditsAreToldWithTheNextPlan(t *testing.T) {
+	for _, edit := range []struct {
+		name   string
+		change todo.Change
+		lists  string
+	}{
+		{"reworded", reword("2", "Z"), "[p:X p:Y p:A p:Z]"},
+		{"settled", func(d *todo.Draft) error {
+			d.SetStatus("1", todo.Completed)
+			d.SetStatus("2", todo.Completed)
+			return nil
+		}, "[p:X p:Y c:A c:B]"},
+	} {
+		t.Run(edit.name, func(t *testing.T) {
+			d := newDesk(t)
+			a := d.proof("a")
+			list := a.writes("p:A p:B").After.List.ID
+			d.personEdits(list, edit.change)
+			out := a.writes("p:X p:Y")
+			if len(out.Unseen) == 0 || out.By != todo.People || fmt.Sprint(d.all()) != edit.lists {
+				t.Errorf("told %+v; the lists are %q", out.Report, d.all())
+			}
+			if edit.name != "reworded" {
+				return
+			}
+			if out := a.writes("p:A p:Z"); out.After.List.ID != list || len(out.Unseen) != 0 {
+				t.Errorf("back: %q, told %+v", show(out.After), out.Unseen)
+			}
+		})
+	}
+}
+
+// A list that a person settled unseen is cleared like any other, and the agent told.
+func TestClearingWhatAPersonSettled(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("a")
+	list := a.writes("p:A").After.List.ID
+	d.personEdits(list, setStatus("1", todo.Completed))
+	if out := a.writes(""); len(out.After.Items) != 0 || len(out.Unseen) != 1 {
+		t.Errorf("%q, told %+v", show(out.After), out.Report)
+	}
+	if got := a.reads(); got != "" {
+		t.Errorf("it reads %q", got)
+	}
+	d.expect("", "c:A")
+}
+
+// An item of a list that was put away can be changed by its number; the list stays away.
+func TestAnItemOfAPlanPutAway(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("a")
+	list := a.writes("p:A p:B").After.List.ID
+	a.writes("p:X p:Y")
+	_, err := a.apply(todo.Target{Item: "2"}, setStatus("2", todo.Completed))
+	checkErr(t, err)
+	if s, err := d.store.Load(t.Context(), list, 0); err != nil || !s.Archived || s.ReplacedBy == "" || show(s) != "p:A c:B" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if got := a.reads(); got != "p:X p:Y" {
+		t.Errorf("its list is %q", got)
+	}
+}
+
+// What a person blocked unseen stays as it was, whoever began it before.
+func TestABlockKeepsWhoBegan(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("a")
+	list := a.writes("c:A p:B").After.List.ID
+	d.personEdits(list, func(d *todo.Draft) error { d.Block("2", "no key"); return nil })
+	if out := a.writes("c:A i:B"); out.Changed || len(out.Unseen) != 1 {
+		t.Errorf("changed %v: %+v", out.Changed, out.Report)
+	}
+}

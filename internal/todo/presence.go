@@ -1,0 +1,148 @@
+package todo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// SharedRest is how long a list must rest before it counts as left behind by a
+// key that several chats share: one of them writing another list does not mean
+// that the chat of this one has left it.
+const SharedRest = time.Hour
+
+// unattended returns the ids of those lists that a conversation began and that no
+// conversation that is there holds any more; archived ones aside.
+func (l Lists) unattended(ctx context.Context, lists []Snapshot) (map[string]bool, error) {
+	lists = slices.DeleteFunc(slices.Clone(lists), func(s Snapshot) bool { return s.Archived || s.List.Conversation == "" })
+	holders, err := l.holders(ctx, lists)
+	if err != nil {
+		return nil, err
+	}
+	left := make(map[string]bool)
+	for _, s := range lists {
+		if slices.ContainsFunc(holders[s.List.ID], l.board.isPresent) {
+			continue
+		}
+		rests, err := l.rests(ctx, s, len(holders[s.List.ID]) > 0)
+		if err != nil {
+			return nil, err
+		}
+		if rests {
+			left[s.List.ID] = true
+		}
+	}
+	return left, nil
+}
+
+// holders returns the cursors of the conversations that hold lists, by list.
+func (l Lists) holders(ctx context.Context, lists []Snapshot) (map[string][]Cursor, error) {
+	byPrincipal := make(map[string][]Snapshot)
+	for _, s := range lists {
+		byPrincipal[s.List.Principal] = append(byPrincipal[s.List.Principal], s)
+	}
+	out := make(map[string][]Cursor)
+	for principal, lists := range byPrincipal {
+		id := "" // every list of the principal
+		if len(lists) == 1 {
+			id = lists[0].List.ID
+		}
+		found, err := l.board.store.CursorsOn(ctx, principal, id)
+		if err != nil {
+			return nil, fmt.Errorf("find who holds the lists: %w", err)
+		}
+		for _, c := range found {
+			if c.Current {
+				out[c.List] = append(out[c.List], c)
+			}
+		}
+	}
+	return out, nil
+}
+
+// rests reports whether a list that no live conversation holds was left behind.
+// A key that several chats share holds the list that one of them wrote last; the
+// others are at rest only after a while.
+func (l Lists) rests(ctx context.Context, s Snapshot, held bool) (bool, error) {
+	if held || !sharedKey(s.List.Conversation) || l.board.now().Sub(s.Worked) > SharedRest {
+		return true, nil
+	}
+	cursors, err := l.board.store.Cursors(ctx, Key{s.List.Principal, s.List.Conversation})
+	if err != nil {
+		return false, fmt.Errorf("find who held the list: %w", err)
+	}
+	return !slices.ContainsFunc(cursors, func(c Cursor) bool { return c.List == s.List.ID && l.board.isPresent(c) }), nil
+}
+
+// isPresent reports whether the conversation of a cursor is there as far as can be
+// told.
+func (b *Board) isPresent(c Cursor) bool {
+	served := c.Process == Detached || c.Process != "" && (c.Process == b.process || b.store.Alive(c.Process))
+	return served && (c.Until.IsZero() || b.now().Before(c.Until))
+}
+
+// presence returns what [Cursor.Process] and [Cursor.Until] are for a conversation that
+// calls this board.
+func (b *Board) presence(c Conversation) (process string, until time.Time) {
+	process = b.process
+	if c.Detached {
+		process = Detached
+	}
+	if c.Lasts > 0 {
+		until = b.now().Add(c.Lasts)
+	}
+	return process, until
+}
+
+// attend makes this process known as alive before the first cursor says that it
+// serves a conversation.
+func (b *Board) attend(c Conversation) {
+	if c.Holder() != "" && !c.Detached {
+		// Without it the conversation counts as gone while this process lives.
+		b.attending.Do(func() { b.leave, _ = b.store.Attend(b.process) })
+	}
+}
+
+// Stay says that a conversation is connected, although it makes no call now; Leave
+// that it has ended. What it holds stays bound to it.
+func (l Lists) Stay(ctx context.Context, c Conversation) error {
+	_, until := l.board.presence(c)
+	return l.setUntil(ctx, c, until)
+}
+
+// Leave is described at [Lists.Stay].
+func (l Lists) Leave(ctx context.Context, c Conversation) error {
+	return l.setUntil(ctx, c, l.board.now())
+}
+
+func (l Lists) setUntil(ctx context.Context, c Conversation, until time.Time) error {
+	if l.readOnly {
+		return nil // it holds nothing
+	}
+	c = c.bounded()
+	key := Key{l.principalOrServer(), c.Key}
+	if c.Key == "" {
+		return nil
+	}
+	held, err := l.board.store.Cursors(ctx, key)
+	if err != nil {
+		return fmt.Errorf("find the conversation's list: %w", err)
+	}
+	if len(held) == 0 || !held[0].Current || held[0].Until.Equal(until) {
+		return nil
+	}
+	l.board.attend(c)
+	process, _ := l.board.presence(c)
+	return l.setCursors(ctx, Cursor{Key: key, List: held[0].List, Process: process, Until: until})
+}
+
+// SharedKey returns the key of a conversation that several chats may be at the same
+// time.
+func SharedKey(key string) string { return sharedKind + key }
+
+const sharedKind = "shared:"
+
+// sharedKey reports whether a key is one that [SharedKey] returns.
+func sharedKey(key string) bool { return strings.HasPrefix(key, sharedKind) }
