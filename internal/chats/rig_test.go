@@ -1,0 +1,411 @@
+//go:build e2e && linux
+
+package chats
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/programtest"
+	"todo-mcp/server/servertest"
+)
+
+// program is the path of the real binary.
+var program string
+
+func TestMain(m *testing.M) {
+	// The tests wait for disks and for streams more than they compute.
+	flag.Parse()
+	if err := flag.Set("test.parallel", fmt.Sprint(3*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
+	os.Exit(programtest.Run(m, &program, &programtest.Table{}))
+}
+
+// patience is how long a test waits for what must come.
+const patience = 10 * time.Second
+
+// transport is how a chat reaches the program.
+type transport string
+
+const (
+	onStdio     transport = "stdio"
+	inSession   transport = "HTTP session"
+	sessionless transport = "HTTP sessionless"
+)
+
+// host is a program in which chats run: its clientInfo, the members of _meta (a
+// format) and the variable with which it tells a chat's id.
+type host struct {
+	name, meta, variable string
+	shares               bool // several chats in one connection, with nothing that tells them apart
+}
+
+// hosts returns the clients that are known, and one that nobody knows.
+func hosts() []host {
+	return []host{
+		{name: "claude-code", variable: "CLAUDE_CODE_SESSION_ID"},
+		{name: "codex-mcp-client", meta: `"threadId":%[1]q,"sessionId":%[1]q`},
+		{name: "gemini-cli-mcp-client"},
+		{name: "qwen-code", variable: "QWEN_CODE_SESSION_ID"},
+		{name: "github-copilot-developer", variable: "COPILOT_AGENT_SESSION_ID"},
+		{name: "kimi-code"},
+		{name: "@cline/core"},
+		{name: "kilo"},
+		{name: "opencode"},
+		{name: "continue-cli-client"},
+		{name: "claude-ai", shares: true},
+		{name: "cursor-vscode", shares: true},
+		{name: "windsurf-client", shares: true},
+		{name: "Zed", shares: true},
+		{name: "goose-desktop", shares: true},
+		{name: "JetBrains", shares: true},
+		{name: "LM Studio", shares: true},
+		{name: "Visual Studio Code", meta: `"vscode.conversationId":%q`},
+		{name: "antigravity-client", meta: `"antigravity.google/conversation_id":%q`},
+		{name: "my-agent"},
+	}
+}
+
+// known returns the host with a name.
+func known(name string) host {
+	all := hosts()
+	return all[slices.IndexFunc(all, func(h host) bool { return h.name == name })]
+}
+
+// where is a client on a transport.
+type where struct {
+	by transport
+	host
+}
+
+func (w where) String() string { return string(w.by) + "/" + w.name }
+
+// certain reports whether a chat is certain there once it has written (lists 1).
+func (w where) certain() bool { return w.meta != "" || w.by != sessionless && !w.shares }
+
+// everywhere returns all clients on stdio, and over HTTP one of each kind.
+func everywhere() (all []where) {
+	for _, h := range hosts() {
+		all = append(all, where{onStdio, h})
+	}
+	for _, name := range []string{"claude-code", "codex-mcp-client", "@cline/core", "cursor-vscode", "Visual Studio Code", "my-agent"} {
+		all = append(all, where{inSession, known(name)}, where{sessionless, known(name)})
+	}
+	return all
+}
+
+// oneOfEachKind returns a client of each kind on each transport.
+func oneOfEachKind() (some []where) {
+	for by, names := range map[transport][]string{
+		onStdio:     {"claude-code", "codex-mcp-client", "gemini-cli-mcp-client", "cursor-vscode", "my-agent"},
+		inSession:   {"@cline/core", "cursor-vscode"},
+		sessionless: {"codex-mcp-client", "my-agent"},
+	} {
+		for _, name := range names {
+			some = append(some, where{by, known(name)})
+		}
+	}
+	return some
+}
+
+// which returns those of some places that a condition holds for.
+func which(all []where, holds func(where) bool) []where {
+	return slices.DeleteFunc(all, func(w where) bool { return !holds(w) })
+}
+
+// threeCertain returns a certain chat of each transport.
+func threeCertain() []where {
+	return []where{{onStdio, known("gemini-cli-mcp-client")}, {inSession, known("@cline/core")}, {sessionless, known("codex-mcp-client")}}
+}
+
+// each runs a test in some places, each with a store of its own. Settings are
+// variables as "TODO_IN_PROGRESS=demote".
+func each(t *testing.T, in []where, run func(p *place), settings ...string) {
+	t.Helper()
+	t.Parallel()
+	for _, w := range in {
+		t.Run(w.String(), func(t *testing.T) {
+			t.Parallel()
+			run(newPlace(t, w, settings...))
+		})
+	}
+}
+
+// eachCase is [each] for cases by name, which are chats of one server over HTTP. Their
+// names are the chats' ids.
+func eachCase[C any](t *testing.T, cases map[string]C, run func(c *chat, of C), settings ...string) {
+	t.Helper()
+	each(t, threeCertain(), func(p *place) {
+		for name, of := range cases {
+			p.Run(name, func(t *testing.T) {
+				q := newPlace(t, p.where, settings...)
+				if p.by != onStdio {
+					q.url = p.web()
+				}
+				run(q.chat(name), of)
+			})
+		}
+	}, settings...)
+}
+
+// place is a folder in which agents work, with a store of its own.
+type place struct {
+	*testing.T
+	where
+	folder string
+	env    []string
+	served *programtest.Process
+	url    string // of served
+}
+
+func newPlace(t *testing.T, w where, settings ...string) *place {
+	t.Helper()
+	dir := t.TempDir()
+	p := &place{T: t, where: w, folder: filepath.Join(dir, "parser")}
+	if err := os.Mkdir(p.folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.env = append([]string{"HOME=" + dir, "TODO_STORE=sqlite:" + filepath.Join(dir, "todo.db"), "TODO_TOOLS=all", "TODO_STRUCTURED=always"}, settings...)
+	return p
+}
+
+// start starts the program in the folder, with variables beside the place's own.
+func (p *place) start(env []string, args ...string) *programtest.Process {
+	p.Helper()
+	process, err := programtest.Start(p.T, "/usr/bin/env", p.folder, nil, slices.Concat(p.env, env, []string{program}, args)...)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return process
+}
+
+// web returns the address of a server on the store.
+func (p *place) web() string {
+	p.Helper()
+	if p.url == "" {
+		p.serve("127.0.0.1:0")
+	}
+	return p.url
+}
+
+func (p *place) serve(address string) {
+	p.Helper()
+	p.served = p.start(nil, "serve", "--addr", address)
+	url, err := p.served.URL()
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.url = url
+}
+
+// try runs a command in the folder.
+func (p *place) try(env []string, in string, args ...string) (out, failure string, err error) {
+	ctx, cancel := context.WithTimeout(p.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Stdin = p.folder, strings.NewReader(in)
+	cmd.Env = slices.Concat([]string{"PATH=" + os.Getenv("PATH")}, p.env, env)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	return stdout.String(), stderr.String(), err
+}
+
+// run runs a command that must succeed, and returns what it prints.
+func (p *place) run(args ...string) string {
+	p.Helper()
+	out, failure, err := p.try(nil, "", args...)
+	if err != nil {
+		p.Fatalf("%q: %v %s", args, err, failure)
+	}
+	return out
+}
+
+// decode decodes JSON.
+func decode[T any](p *place, text string) (v T) {
+	p.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		p.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+// get returns JSON that the server answers with.
+func get[T any](p *place, path string) (v T) {
+	p.Helper()
+	if status := servertest.GetJSON(p.T, p.web()+path, &v); status != http.StatusOK {
+		p.Fatalf("%s: %d", path, status)
+	}
+	return v
+}
+
+// item is an item of a list as JSON.
+type item struct{ ID, Text, Status string }
+
+// list is a list as JSON.
+type list struct {
+	List, Title, State string
+	Revision           int64
+	Archived           bool
+	Items              []item
+}
+
+func (l list) String() string { return inShort(l.Items) }
+
+// inShort returns items as plan takes them.
+func inShort(items []item) string {
+	var out []string
+	for _, i := range items {
+		out = append(out, i.Text+":"+i.Status)
+	}
+	return strings.Join(out, ", ")
+}
+
+// ids returns the ids of the items in their order.
+func (l list) ids() string {
+	var out []string
+	for _, i := range l.Items {
+		out = append(out, i.ID)
+	}
+	return strings.Join(out, " ")
+}
+
+// lists returns all lists by id, archived ones too.
+func (p *place) lists() map[string]list {
+	p.Helper()
+	all := make(map[string]list)
+	for _, l := range decode[[]list](p, p.run("lists", "--all", "--json")) {
+		all[l.List] = l
+	}
+	return all
+}
+
+// shown returns a list as a person sees it; without an id the folder's.
+func (p *place) shown(id ...string) list {
+	p.Helper()
+	if p.url != "" && len(id) > 0 { // what is there already takes no process
+		return get[list](p, "/api/lists/"+id[0])
+	}
+	return decode[list](p, p.run(append([]string{"show", "--json"}, id...)...))
+}
+
+// states returns the state of each list that front ends are told of.
+func (p *place) states() map[string]string {
+	p.Helper()
+	all := make(map[string]string)
+	for _, s := range get[[]struct{ List, State string }](p, "/api/states") {
+		all[s.List] = s.State
+	}
+	return all
+}
+
+// workspace returns the todos that a front end restores after a reload.
+func (p *place) workspace(query string) []struct{ Content, Status string } {
+	p.Helper()
+	return get[struct {
+		Workspace struct {
+			Todos []struct{ Content, Status string }
+		}
+	}](p, "/api/workspace"+query).Workspace.Todos
+}
+
+// expectLists checks how many lists there are.
+func (p *place) expectLists(want int) {
+	p.Helper()
+	var all []list
+	if p.url != "" {
+		all = get[[]list](p, "/api/lists")
+	} else {
+		all = slices.Collect(maps.Values(p.lists()))
+	}
+	if len(all) != want {
+		p.Errorf("there are %d lists in place of %d: %v", len(all), want, all)
+	}
+}
+
+// task is an item in a person's editor.
+type task struct{ mark, text, id string }
+
+// edits is what a person does to a list in an editor.
+func (p *place) edits(id string, change func([]task) []task) {
+	p.Helper()
+	p.web() // for what the test looks at, which takes no process then
+	marks := map[string]string{"pending": " ", "in_progress": ">", "completed": "x", "failed": "!", "blocked": "#", "cancelled": "-"}
+	var tasks []task
+	for _, i := range p.shown(id).Items {
+		tasks = append(tasks, task{marks[i.Status], i.Text, i.ID})
+	}
+	var b strings.Builder
+	for _, t := range change(tasks) {
+		fmt.Fprintf(&b, "- [%s] %s", t.mark, t.text)
+		if t.id != "" {
+			fmt.Fprintf(&b, " <!--%s-->", t.id)
+		}
+		b.WriteString("\n")
+	}
+	file := filepath.Join(p.TempDir(), "wanted.md")
+	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+		p.Fatal(err)
+	}
+	out, failure, err := p.try([]string{"EDITOR=cp '" + file + "'"}, "", "edit", id)
+	if err != nil || strings.Contains(out, "Nothing was changed") {
+		p.Fatalf("edit: %v %s %s", err, out, failure)
+	}
+}
+
+// rewords is a person's new wording of an item.
+func (p *place) rewords(id, which, text string) {
+	p.Helper()
+	p.edits(id, func(tasks []task) []task {
+		for i := range tasks {
+			if tasks[i].id == which {
+				tasks[i].text = text
+			}
+		}
+		return tasks
+	})
+}
+
+// marks is a person's new status of an item, as the editor shows it.
+func (p *place) marks(id, which, mark string) {
+	p.Helper()
+	p.edits(id, func(tasks []task) []task {
+		for i := range tasks {
+			if tasks[i].id == which {
+				tasks[i].mark = mark
+			}
+		}
+		return tasks
+	})
+}
+
+// panel makes an edit on the panel's page; edit is a JSON object.
+func (p *place) panel(id, edit string) {
+	p.Helper()
+	if status, _, body := servertest.Post(p.T, p.web()+"/lists/"+id+"/edit", edit, "Origin", p.web()); status != http.StatusOK {
+		p.Fatalf("%s: %d %s", edit, status, body)
+	}
+}
+
+// hook tells the program that a chat is about to make a call.
+func (p *place) hook(session, call string) {
+	p.Helper()
+	event := fmt.Sprintf(`{"session_id":%q,"cwd":%q,"hook_event_name":"PreToolUse","tool_name":"mcp__todo__TodoWrite","tool_input":{"todos":[]},"tool_use_id":%q,"mcp_server":{"name":"todo","source":"dynamic"}}`, session, p.folder, call)
+	if out, failure, err := p.try(nil, event, "hook"); err != nil || out+failure != "" {
+		p.Fatalf("hook: %v %s %s", err, out, failure)
+	}
+}
