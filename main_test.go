@@ -51,7 +51,7 @@ func allowedImports() map[string][]string {
 		"internal/store/postgres":  {model, "internal/store/record"},
 		"internal/store/storetest": {model},
 		"internal/hook":            {"server", "tools", model},
-		"internal/remote":          {model, "internal/render"},
+		"internal/remote":          {"internal/account", model, "internal/render"},
 		"internal/watch":           {"internal/account", model, "internal/render", "internal/remote"},
 		"internal/cmd/shots":       everything,
 		"internal/cmd/licenses":    {},

@@ -8,6 +8,7 @@ import (
 
 	flag "github.com/spf13/pflag"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -43,6 +44,11 @@ func (a *app) history(ctx context.Context, args []string, o historyOptions) erro
 	if err := a.printTitle(ctx, lists, list, o); err != nil {
 		return err
 	}
+	saw, err := lists.Saw(ctx, list)
+	if err != nil {
+		return err
+	}
+	hand := account.HandOf(saw, list)
 	before, shown := todo.Snapshot{}, 0
 	for r, err := range lists.Revisions(ctx, list.List.ID, 0) {
 		if err != nil {
@@ -50,7 +56,7 @@ func (a *app) history(ctx context.Context, args []string, o historyOptions) erro
 		}
 		if !r.Updated.Before(since) {
 			shown++
-			if err := a.printRevision(before, r, o); err != nil {
+			if err := a.printRevision(before, r, hand, o); err != nil {
 				return err
 			}
 		}
@@ -105,15 +111,42 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
+// revised is a revision as JSON with what a person had to do with it.
+type revised struct {
+	render.ListDocument
+	Fate account.Fate `json:"fate,omitempty"` // what became of it, if a person made it
+	// Overrode has what of a person's an agent overrode with it: items, by id with the
+	// person's text, and whether it overrode the order.
+	Overrode      map[string]string `json:"overrode,omitempty"`
+	OverrodeOrder bool              `json:"overrode_order,omitempty"`
+}
+
 // printRevision prints one revision; before is the revision before it, from
-// which it differs.
-func (a *app) printRevision(before, r todo.Snapshot, o historyOptions) error {
+// which it differs, and hand what became of what people changed.
+func (a *app) printRevision(before, r todo.Snapshot, hand account.Hand, o historyOptions) error {
+	var fate account.Fate
+	if account.Told(before, r) {
+		fate = hand.OfRevision(r.Revision)
+	}
+	items, order := account.Overrode(before, r)
 	if o.json {
-		return printLine(a.Stdout, render.Document(r))
+		out := revised{ListDocument: render.Document(r), Fate: fate, OverrodeOrder: order}
+		for _, i := range items {
+			if out.Overrode == nil {
+				out.Overrode = make(map[string]string)
+			}
+			out.Overrode[i.ID] = i.Hand.Text
+		}
+		return printLine(a.Stdout, out)
 	}
 	by := render.Writer(r.Writer, render.Client(r.Writer.Client), render.Client(r.Writer.Client))
 	if r.Writer.Variant != "" {
 		by += " " + render.Safe(r.Writer.Variant)
+	}
+	for _, note := range []string{string(fate), render.AgainstHand(before, r)} {
+		if note != "" {
+			by += "  " + note
+		}
 	}
 	text := fmt.Sprintf("revision %d  %s  %s\n", r.Revision, r.Updated.Local().Format(time.DateTime), by)
 	if !o.brief {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -20,9 +21,8 @@ type State struct {
 	State todo.State `json:"state"`
 	// Client is the client whose agent works on the list.
 	Client string `json:"client"`
-	// Unseen are the ids of the items that people changed and the list's agent has
-	// not seen since.
-	Unseen []string `json:"unseen"`
+	// Hand is what became of what people changed in the list.
+	account.Hand
 }
 
 // States reads how the open lists stand. It returns nil from a server of an

@@ -23,7 +23,8 @@ type ListDocument struct {
 	Worked    *time.Time `json:"worked,omitempty"`  // when an agent wrote, where a person did since
 	Client    string     `json:"client,omitempty"`  // wrote this revision, with Variant
 	Variant   string     `json:"variant,omitempty"`
-	User      string     `json:"user,omitempty"` // who was signed in as the client
+	User      string     `json:"user,omitempty"`   // who was signed in as the client
+	Person    bool       `json:"person,omitempty"` // a person wrote this revision
 	// Archived is true when the list was put away: front ends do not show it by
 	// default.
 	Archived bool `json:"archived,omitempty"`
@@ -40,8 +41,10 @@ type ListDocument struct {
 	Seq int64 `json:"seq,omitempty"`
 	// AllCompleted is true when the list has items and all are completed
 	// (docs/spec/variants.md P5). It is written for readers and never read.
-	AllCompleted bool           `json:"all_completed"`
-	Items        []ItemDocument `json:"items"`
+	AllCompleted bool `json:"all_completed"`
+	// Order is what a person made of the order of the items.
+	Order todo.Order     `json:"order,omitzero"`
+	Items []ItemDocument `json:"items"`
 }
 
 // ItemDocument is an item of a [ListDocument]. Times are RFC 3339, UTC, and
@@ -57,18 +60,20 @@ type ItemDocument struct {
 	DueDate  string      `json:"due_date,omitempty"`
 	Owner    string      `json:"owner,omitempty"`     // the sub-agent that does it
 	WaitsFor []string    `json:"waits_for,omitempty"` // ids of the open items that come first
+	Hand     todo.Hand   `json:"hand,omitzero"`       // what a person made of the text
 	Created  time.Time   `json:"created,omitzero"`
 	Started  time.Time   `json:"started,omitzero"`
 	Ended    time.Time   `json:"ended,omitzero"`
 }
 
 // Document converts a snapshot to its JSON document. It omits what only the
-// server needs: conversation, operation, report and the last id assigned. Times of
+// server needs: conversation, operation, report, who began an item and the last id assigned. Times of
 // the revision are truncated to the second. Items is never nil.
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
-		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, User: s.Writer.User, Archived: s.Archived, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq, AllCompleted: s.AllCompleted(), Items: []ItemDocument{},
+		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, User: s.Writer.User, Person: s.Writer.Person,
+		Archived: s.Archived, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq, AllCompleted: s.AllCompleted(), Order: s.Order, Items: []ItemDocument{},
 	}
 	if s.Revision > 0 {
 		updated := s.Updated.UTC().Truncate(time.Second)
@@ -78,7 +83,7 @@ func Document(s todo.Snapshot) ListDocument {
 		d.Worked = &worked
 	}
 	for _, i := range s.Items {
-		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Reason, i.Priority, i.DueDate, i.Owner, i.Waits(), i.Created, i.Started, i.Ended})
+		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Reason, i.Priority, i.DueDate, i.Owner, i.Waits(), i.Hand, i.Created, i.Started, i.Ended})
 	}
 	return d
 }
@@ -89,7 +94,8 @@ func Document(s todo.Snapshot) ListDocument {
 func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Mirrored: d.Mirrored},
-		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant, User: d.User}, Archived: d.Archived, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq,
+		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant, User: d.User, Person: d.Person}, Archived: d.Archived, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq,
+		Order: d.Order,
 		Items: make([]todo.Item, 0, len(d.Items)),
 	}
 	switch {
@@ -104,7 +110,7 @@ func (d ListDocument) Snapshot() todo.Snapshot {
 	}
 	for _, i := range d.Items {
 		s.Items = append(s.Items, todo.Item{ID: i.ID, Text: i.Text, Active: i.Active, Status: i.Status, Reason: i.Reason, Priority: i.Priority, DueDate: i.DueDate,
-			Owner: i.Owner, WaitsFor: strings.Join(i.WaitsFor, ","), Created: i.Created, Started: i.Started, Ended: i.Ended})
+			Owner: i.Owner, WaitsFor: strings.Join(i.WaitsFor, ","), Hand: i.Hand, Created: i.Created, Started: i.Started, Ended: i.Ended})
 	}
 	return s
 }

@@ -44,7 +44,8 @@ func TestDocumentRoundTrip(t *testing.T) {
 				Workspace: text.Draw(r, "workspace"), Name: text.Draw(r, "name"), Mirrored: rapid.Bool().Draw(r, "mirrored")},
 			Revision: rapid.Int64Range(1, 1e6).Draw(r, "revision"), Seq: rapid.Int64Range(0, 1e6).Draw(r, "seq"),
 			Updated: time.Unix(rapid.Int64Range(1, 4e9).Draw(r, "updated"), 0).UTC(),
-			Writer:  todo.Writer{Client: text.Draw(r, "client"), Variant: text.Draw(r, "variant")},
+			Writer:  todo.Writer{Client: text.Draw(r, "client"), Variant: text.Draw(r, "variant"), Person: rapid.Bool().Draw(r, "person")},
+			Order:   todo.Order{Was: text.Draw(r, "was"), Person: text.Draw(r, "order"), Repeats: 1, Revision: 2},
 			Items:   rapid.SliceOfN(genItem(), 0, 5).Draw(r, "items"), Archived: rapid.Bool().Draw(r, "archived"),
 			ReplacedBy: text.Draw(r, "replaced by"),
 		}
@@ -67,13 +68,11 @@ func TestDocumentRoundTrip(t *testing.T) {
 
 // Document and Snapshot keep every field of an item: the test sets each field
 // alone, so that a field added later cannot be forgotten. Left out on purpose are
-// BegunBy, a digest of the conversation's key that the server alone compares, and Hand:
-// how its part that people see stands (waits to be seen, seen, overridden) depends on
-// what agents were shown, which no snapshot says, and the wordings that a person
-// replaced are nobody's to read. TestExportKeepsHands has them in exports.
+// BegunBy and ByPerson, which the server alone needs. TestExportKeepsHands has them in
+// exports.
 func TestDocumentKeepsEveryFieldOfAnItem(t *testing.T) {
 	fields := reflect.TypeFor[todo.Item]()
-	leftOut := map[string]bool{"BegunBy": true, "Hand": true}
+	leftOut := map[string]bool{"BegunBy": true, "ByPerson": true}
 	for i := range fields.NumField() {
 		t.Run(fields.Field(i).Name, func(t *testing.T) {
 			var item todo.Item
@@ -86,7 +85,7 @@ func TestDocumentKeepsEveryFieldOfAnItem(t *testing.T) {
 			case time.Time:
 				field.Set(reflect.ValueOf(time.Unix(1, 0).UTC()))
 			case todo.Hand:
-				field.Set(reflect.ValueOf(todo.Hand{Text: "x", Replaced: "y", Repeats: 1, Revision: 1}))
+				field.Set(reflect.ValueOf(todo.Hand{Text: "x", Replaced: "y\nz", Repeats: 1, Revision: 2}))
 			default:
 				t.Fatalf("field of type %s: add a case that sets it", field.Type())
 			}

@@ -18,7 +18,7 @@ func Plain(s todo.Snapshot, under ...string) string {
 		b.WriteString(line + "\n")
 	}
 	for _, item := range s.Items {
-		fmt.Fprintf(&b, "%s #%s %s%s\n", marker(item.Status), Safe(item.ID), Safe(item.Title()), blockedNote(item)+detailsNote(item)+workNote(s, item))
+		fmt.Fprintf(&b, "%s #%s %s%s\n", marker(item.Status), Safe(item.ID), Safe(item.Title()), blockedNote(item)+detailsNote(item)+workNote(s, item)+handNote(item))
 	}
 	if len(s.Items) == 0 {
 		b.WriteString("No tasks\n")
@@ -144,6 +144,15 @@ func workNote(s todo.Snapshot, item todo.Item) string {
 		return " (" + work + ")"
 	}
 	return ""
+}
+
+// handNote returns the note after an item whose text a person wrote otherwise and an
+// agent overrode; "" for others.
+func handNote(item todo.Item) string {
+	if !item.Overridden() {
+		return ""
+	}
+	return " (overridden, you wrote: " + Safe(todo.Excerpt(item.Hand.Text)) + ")"
 }
 
 // statusWord returns a status as people read it: "in progress".

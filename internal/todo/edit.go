@@ -20,6 +20,7 @@ const (
 	EditAdd       EditKind = "add"       // add an item at the end, with a Text
 	EditRemove    EditKind = "remove"    // remove an item
 	EditMove      EditKind = "move"      // move an item to an index
+	EditBack      EditKind = "back"      // bring back what an agent overrode: the person's text of an item, or without one the order
 	EditItems     EditKind = "items"     // make the list what Lines say
 	EditRestore   EditKind = "restore"   // make the list what it was in Revision
 	EditUndo      EditKind = "undo"      // take back what was changed from revision From to Seen
@@ -151,9 +152,9 @@ func (e Edit) check() error {
 		if e.From < 1 || e.Seen <= e.From {
 			return errors.New("undo needs the revisions from and seen")
 		}
-	case EditRemove, EditMove, EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete:
+	case EditRemove, EditMove, EditBack, EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete:
 	default:
-		return errors.New("do must be status, block, text, add, remove, move, items, restore, undo, rename, archive, unarchive, delete or undelete")
+		return errors.New("do must be status, block, text, add, remove, move, back, items, restore, undo, rename, archive, unarchive, delete or undelete")
 	}
 	return nil
 }
@@ -184,6 +185,8 @@ func (e Edit) change(d *Draft) error {
 		ok = d.Remove(e.Item)
 	case EditMove:
 		ok = d.Move(e.Item, e.To)
+	case EditBack:
+		ok = d.BringBack(e.Item)
 	case EditAdd:
 		d.Append(e.Text)
 	case EditItems:

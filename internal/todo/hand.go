@@ -231,6 +231,27 @@ func (d *Draft) recordHand() {
 	}
 }
 
+// BringBack gives an item the person's text again that an agent has overridden, or
+// with an empty id the items the person's order. What is not overridden stays. It
+// returns false when no item has the id.
+func (d *Draft) BringBack(id string) bool {
+	if id == "" {
+		if d.order.Overridden() {
+			var persons []Item
+			for _, id := range split(d.order.Person) {
+				persons = append(persons, Item{ID: id})
+			}
+			d.items = inOrderOf(persons, d.items)
+		}
+		return true
+	}
+	item, ok := d.Item(id)
+	if ok && item.Overridden() {
+		d.SetText(id, item.Hand.Text)
+	}
+	return ok
+}
+
 // keepOrder puts the items back into the order that a person made, if the agent sent
 // the one that the person changed.
 func (d *Draft) keepOrder(saw Snapshot) []Difference {

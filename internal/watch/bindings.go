@@ -91,6 +91,7 @@ func editing() []binding {
 		{[]key{keyAltUp, "K"}, onList, "", "Alt+↑ K", "move the item up", editsItems, func(m *model) effect { return m.moveItem(-1) }},
 		{[]key{keyAltDown, "J"}, onList, "", "Alt+↓ J", "move the item down", editsItems, func(m *model) effect { return m.moveItem(1) }},
 		{[]key{keyBackspace, keyDelete, "d"}, onList, "", "d ⌫", "delete the item", editsItems, (*model).remove},
+		{[]key{"B"}, onList, "", "B", "bring back your words, or order", editsItems, (*model).bringBack},
 		{[]key{"u"}, onBoard | onList, "", "u", "undo your last change", 0, (*model).undoLast},
 	}
 }

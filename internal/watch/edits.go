@@ -119,6 +119,11 @@ func pastTense(e edit, before todo.Snapshot) string {
 		return "Removed " + name
 	case todo.EditMove:
 		return "Moved " + name
+	case todo.EditBack:
+		if e.Item == "" {
+			return "Brought your order back"
+		}
+		return "Brought your words back"
 	case todo.EditRestore:
 		return fmt.Sprintf("Restored revision %d as a new one", e.Revision)
 	case todo.EditRename:

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/todo"
 )
 
@@ -136,7 +137,7 @@ func TestPrompts(t *testing.T) {
 	after := m.lists["release"]
 	after.Revision, after.Writer.Person = 4, true
 	m.edited(*e.edit, m.lists["release"], todo.Outcome{After: after, Changed: true}, nil)
-	m.standings["release"] = Standing{State: todo.Working, Unseen: map[string]bool{"2": true}}
+	m.standings["release"] = Standing{State: todo.Working, Hand: account.Hand{Unseen: []string{"2"}}}
 	s.frame(m, "it is written")
 	s.press(m, keyEnter, "b")
 	s.press(m, keyEscape)

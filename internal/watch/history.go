@@ -95,6 +95,12 @@ func (h *history) snapshots() (before, s todo.Snapshot, ok bool) {
 	return before, h.revisions[i], true
 }
 
+// before returns the revision before the one shown.
+func (h *history) before() todo.Snapshot {
+	before, _, _ := h.snapshots()
+	return before
+}
+
 // revisionOf returns the revision of an opened list that is shown.
 func (m *model) revisionOf(live todo.Snapshot) todo.Snapshot {
 	if m.history != nil {
@@ -172,7 +178,7 @@ func (m *model) historyHead(live, shown todo.Snapshot, width int) []string {
 	if h.index() == 0 && shown.Revision > 1 {
 		lines = append(lines, " "+m.theme.paint(dim, cut("Earlier revisions are not kept.", width-2)))
 	}
-	return append(lines, "")
+	return append(lines, m.fateLine(h.before(), shown, width))
 }
 
 // timeline draws a tick for each revision, or for several where there are more

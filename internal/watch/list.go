@@ -28,6 +28,7 @@ type listRow struct {
 	// spaced is true for the first sub-agent's list, which stands apart.
 	spaced bool
 	work   string // who does it and what it waits for, see [render.Work]
+	hand          // what a person did to it
 	// what an old revision changed, and whether it removed the item
 	words   string
 	old     string // the text before it
@@ -56,7 +57,7 @@ func (m *model) listRows(s todo.Snapshot) (rows []listRow) {
 		}
 	}
 	for _, item := range items {
-		rows = append(rows, listRow{id: item.ID, item: item, work: render.Work(s, item)})
+		rows = append(rows, listRow{id: item.ID, item: item, work: render.Work(s, item), hand: m.handOn(s, item)})
 	}
 	for i, sub := range m.family(s).Subs {
 		rows = append(rows, listRow{id: subPrefix + sub.List.ID, sub: &sub, spaced: i == 0 && len(rows) > 0})
@@ -195,11 +196,11 @@ func (m *model) listHead(s, shown todo.Snapshot, width int) []string {
 	if n := shown.Progress().Failed; n > 0 {
 		count += fmt.Sprintf(" · %d failed", n)
 	}
-	return append(lines, " "+m.bar(shown, width-3-cells(count))+" "+m.theme.paint(dim, count), "")
+	return append(lines, " "+m.bar(shown, width-3-cells(count))+" "+m.theme.paint(dim, count), m.orderLine(s, width))
 }
 
 // whoLine says where a list belongs, who works on it, how it stands and since when,
-// and what of a person its agent has not seen.
+// and how much of what a person changed waits to be seen.
 func (m *model) whoLine(s todo.Snapshot, now time.Time, width int) string {
 	family := m.family(s)
 	state := family.State()
@@ -224,15 +225,7 @@ func (m *model) whoLine(s todo.Snapshot, now time.Time, width int) string {
 	case s.List.Agent != "":
 		what = "sub-agent"
 	}
-	return join(width, what, render.Safe(s.List.Project()), m.agentName(s), said, ago(now.Sub(family.Since())), m.unseenCount(s))
-}
-
-// unseenCount says how many items a person changed that the agent has not seen.
-func (m *model) unseenCount(s todo.Snapshot) string {
-	if n := len(m.standings[s.List.ID].Unseen); n > 0 {
-		return fmt.Sprintf("%d not yet seen by the agent", n)
-	}
-	return ""
+	return join(width, what, render.Safe(s.List.Project()), m.agentName(s), said, ago(now.Sub(family.Since())), m.waiting(s))
 }
 
 // bar draws the progress of a list.
@@ -300,6 +293,9 @@ func textWidth(r listRow, width int) int {
 	if r.words != "" {
 		notes = cells(r.words) + 2
 	}
+	if r.fate != "" {
+		notes = max(notes, cells(string(r.fate))+2)
+	}
 	return max(width-rowIndent-notes, min(width-rowIndent-1, leastTitle))
 }
 
@@ -312,6 +308,9 @@ func (m *model) rowHeight(r listRow, width int) int {
 		n++
 	}
 	if r.old != "" {
+		n++
+	}
+	if r.fate == account.Overridden {
 		n++
 	}
 	if r.spaced {
@@ -361,21 +360,27 @@ func (m *model) rowLines(s todo.Snapshot, r listRow, width int, selected, focuse
 	if r.work != "" {
 		lines = append(lines, cursor+"    "+m.theme.paint(dim, cut(r.work, width-6)))
 	}
+	if r.fate == account.Overridden {
+		lines = append(lines, cursor+"    "+m.theme.paint(dim, r.bringsBack(width-6)))
+	}
 	if r.old != "" {
 		lines = append(lines, cursor+"    "+m.theme.paint(struck, cut(render.Safe(r.old), width-6)))
 	}
 	return lines
 }
 
-// rowNote returns what stands at the right of an item: what a revision changed,
-// that the agent has not seen a person's change, or how long the item took.
+// rowNote returns what stands at the right of an item: what a revision changed, what
+// became of a person's change, or how long the item took. That a change was seen does
+// not take the place of a time.
 func (m *model) rowNote(s todo.Snapshot, r listRow) (string, role) {
 	i := r.item
 	switch {
 	case m.history != nil:
 		return r.words, accent
-	case m.standings[s.List.ID].Unseen[i.ID]:
-		return "you", accent
+	case r.fate == account.Overridden:
+		return string(r.fate), warn
+	case r.fate == account.Waits:
+		return string(r.fate), accent
 	case i.Status == todo.InProgress && !i.Started.IsZero() && !m.state(s).Rests():
 		took := m.shownNow().Sub(i.Started)
 		if took > account.LongAfter {
@@ -385,7 +390,7 @@ func (m *model) rowNote(s todo.Snapshot, r listRow) (string, role) {
 	case i.Status.Settled() && !i.Started.IsZero() && i.Ended.After(i.Started):
 		return render.Took(i.Ended.Sub(i.Started)), dim
 	}
-	return "", dim
+	return string(r.fate), dim
 }
 
 // foldLine draws the leading done items in one line: how many, and how long they

@@ -122,7 +122,7 @@ func TestRun(t *testing.T) {
 	if err != nil || lists[0].Items[0].Status != todo.Completed || !lists[0].Writer.Person {
 		t.Errorf("after x the list is %+v, %v", lists, err)
 	}
-	c.waitFor(t, "you")
+	c.waitFor(t, "waits to be seen")
 	io.WriteString(typing, "q")
 	if err := <-done; err != nil {
 		t.Error(err)

@@ -35,9 +35,8 @@ type Standing struct {
 	// Client is the client whose agent works on the list, where its snapshot does not
 	// say it.
 	Client string
-	// Unseen are the ids of the items that people changed and the list's agent has
-	// not seen since.
-	Unseen map[string]bool
+	// Hand is what became of what people changed in the list.
+	account.Hand
 }
 
 var (
@@ -89,21 +88,13 @@ func (l Local) Standings(ctx context.Context, lists []todo.Snapshot) (map[string
 	}
 	out := make(map[string]Standing, len(lists))
 	for _, s := range lists {
-		unseen, err := l.Lists.Unseen(ctx, s)
+		saw, err := l.Lists.Saw(ctx, s)
 		if err != nil {
 			return nil, err
 		}
-		out[s.List.ID] = Standing{State: states[s.List.ID], Unseen: set(account.Unseen(unseen))}
+		out[s.List.ID] = Standing{State: states[s.List.ID], Hand: account.HandOf(saw, s)}
 	}
 	return out, nil
-}
-
-func set(ids []string) map[string]bool {
-	out := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		out[id] = true
-	}
-	return out
 }
 
 // Edit implements [Source].
@@ -127,7 +118,7 @@ func (s Server) Standings(ctx context.Context, _ []todo.Snapshot) (map[string]St
 	states, err := s.States(ctx)
 	out := make(map[string]Standing, len(states))
 	for _, state := range states {
-		out[state.List] = Standing{State: state.State, Client: state.Client, Unseen: set(state.Unseen)}
+		out[state.List] = Standing{State: state.State, Client: state.Client, Hand: state.Hand}
 	}
 	return out, err
 }

@@ -237,7 +237,7 @@ func TestStandingsAndPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		standings, err := source.Standings(t.Context(), []todo.Snapshot{load(t, board)})
-		if err != nil || standings[s.List.ID].State == "" || fmt.Sprint(standings[s.List.ID].Unseen) != "map[2:true]" {
+		if err != nil || standings[s.List.ID].State == "" || fmt.Sprint(standings[s.List.ID].Unseen) != "[2]" {
 			t.Errorf("standings %+v, %v", standings, err)
 		}
 		page, err := source.Page(t.Context(), s.List.ID)

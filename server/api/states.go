@@ -18,9 +18,8 @@ type listState struct {
 	Family todo.State `json:"family,omitempty"`
 	// Client is the client whose agent works on the list.
 	Client string `json:"client,omitempty"`
-	// Unseen are the ids of the items that people changed and the list's agent has
-	// not seen since.
-	Unseen []string `json:"unseen,omitempty"`
+	// Hand is what became of what people changed in the list.
+	account.Hand
 }
 
 // states answers with the state of each open list that is not archived. It
@@ -44,12 +43,12 @@ func states(w http.ResponseWriter, r *edge.Request) error {
 		}
 	}
 	for _, l := range found {
-		unseen, err := r.Lists.Unseen(r.Context(), l)
+		saw, err := r.Lists.Saw(r.Context(), l)
 		if err != nil {
 			return err
 		}
 		out = append(out, listState{List: l.List.ID, State: standing[l.List.ID], Family: families[l.List.ID],
-			Client: account.Client(l), Unseen: account.Unseen(unseen)})
+			Client: account.Client(l), Hand: account.HandOf(saw, l)})
 	}
 	return edge.WriteJSON(w, http.StatusOK, out)
 }

@@ -1,6 +1,7 @@
 package panel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
@@ -30,6 +32,8 @@ type logEntry struct {
 	Person   bool
 	At       time.Time
 	Current  bool
+	Fate     string // what became of it, if a person made it
+	told     bool   // agents are told of it, see [account.Told]
 }
 
 // historyPage is the data of a list's page at one of its revisions.
@@ -45,6 +49,7 @@ type historyPage struct {
 	Live           bool
 	First          time.Time
 	Writer         render.Agent // who made the revision
+	Fate           string       // what became of it, if a person made it
 	Told           string       // who is told of a restore
 }
 
@@ -107,7 +112,7 @@ func entryOf(before, after todo.Snapshot) logEntry {
 			size++
 		}
 	}
-	return logEntry{Revision: after.Revision, Words: words, Size: size, At: after.Updated, Person: after.Writer.Person,
+	return logEntry{Revision: after.Revision, Words: words, Size: size, At: after.Updated, Person: after.Writer.Person, told: account.Told(before, after),
 		Who: render.Writer(after.Writer, render.AgentOf(after.Writer.Client).Name, "You")}
 }
 
@@ -122,7 +127,7 @@ func writerOf(l todo.Snapshot) render.Agent {
 }
 
 // log returns what the revisions around one of them changed, the newest first.
-func (p *Panel) log(ctx context.Context, lists todo.Lists, l todo.Snapshot, around int64) (log []logEntry, err error) {
+func (p *Panel) log(ctx context.Context, lists todo.Lists, l todo.Snapshot, around int64, hand account.Hand) (log []logEntry, err error) {
 	oldest, err := oldestKept(ctx, lists, l)
 	if err != nil {
 		return nil, err
@@ -143,7 +148,7 @@ func (p *Panel) log(ctx context.Context, lists todo.Lists, l todo.Snapshot, arou
 		if n == oldest && n > 1 {
 			entry.Words = "earlier revisions are not kept"
 		}
-		entry.Current = n == around
+		entry.Current, entry.Fate = n == around, entry.fateOf(hand)
 		log = append(log, entry)
 	}
 	return log, nil
@@ -216,10 +221,17 @@ func (p *Panel) history(w http.ResponseWriter, r *edge.Request, id string) error
 	if err != nil {
 		return err
 	}
+	_, hand, err := unseenOf(ctx, r.Lists, f)
+	if err != nil {
+		return err
+	}
 	page.AllItems = compared(before, at, now)
+	if account.Told(before, at) {
+		page.Fate = string(hand.OfRevision(shown))
+	}
 	page.Shown, page.At, page.Live, page.Writer = shown, at.Updated, shown == l.Revision, writerOf(at)
 	page.Progress = at.Progress()
-	if page.Log, err = p.log(ctx, r.Lists, l, shown); err != nil {
+	if page.Log, err = p.log(ctx, r.Lists, l, shown, hand); err != nil {
 		return err
 	}
 	if page.Ticks, err = p.ticks(ctx, r.Lists, l, oldest, shown); err != nil {
@@ -256,6 +268,7 @@ func (h historyPage) framed(s shelf, shown, oldest int64) frame {
 // compared returns the items of a revision, with what it changed said at them.
 // An item that it removed stays where it was.
 func compared(before, at todo.Snapshot, now time.Time) (items []itemView) {
+	overrode := overrode(before, at)
 	differences := make(map[string]todo.Difference)
 	for _, d := range todo.Diff(before, at) {
 		if d.Kind != todo.Removed {
@@ -277,7 +290,7 @@ func compared(before, at todo.Snapshot, now time.Time) (items []itemView) {
 	for _, i := range at.Items {
 		v := itemOf(i, now, true)
 		if d, ok := differences[i.ID]; ok {
-			v.Change = change(d)
+			v.Change = cmp.Or(overrode[i.ID], change(d))
 			if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
 				v.Was = render.Safe(d.Before.Text)
 			}

@@ -354,6 +354,22 @@ func (h *hub) presence(ctx context.Context) error {
 			return err
 		}
 	}
+	return h.read(ctx)
+}
+
+// read sends to open pages of lists that an agent has read what its reading changed:
+// what waited to be seen is seen.
+func (h *hub) read(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, d := range h.drawn {
+		if !d.waits {
+			continue
+		}
+		if err := h.sendPage(ctx, id, false); err != nil && !errors.Is(err, todo.ErrNotFound) {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -421,10 +437,11 @@ type drawnPage struct {
 	version string
 	items   map[string]itemView
 	order   []string
+	waits   bool // something waits to be seen, which a read ends
 }
 
 func drawnPageOf(page listPage) *drawnPage {
-	d := &drawnPage{version: page.Version, items: make(map[string]itemView)}
+	d := &drawnPage{version: page.Version, items: make(map[string]itemView), waits: page.waits()}
 	for _, i := range page.AllItems {
 		d.items[i.ID] = i
 		d.order = append(d.order, i.ID)

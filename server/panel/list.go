@@ -28,6 +28,7 @@ type listPage struct {
 	FoldTook string // how long they took
 	Facts    []fact
 	Unseen   unseen
+	Hand     account.Hand
 	Log      []logEntry
 	Adding   bool // items can be added
 	Rename   bool // drawn with a field for the title
@@ -46,15 +47,6 @@ type subItems struct {
 	subView
 	Items []itemView
 	More  int
-}
-
-// unseen is what people changed since the list's agent last saw it.
-type unseen struct {
-	N         int
-	Since     int64 // the revision that the agent saw
-	Agent     string
-	ComesBack bool // the agent is not there
-	marks     map[string]string
 }
 
 // list serves a list's page; with ?revision= its history at that revision. If
@@ -149,13 +141,14 @@ func (p *Panel) listPage(ctx context.Context, lists todo.Lists, id string) (list
 func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Family) (page listPage, err error) {
 	now := p.config.Now()
 	page = listPage{listView: viewOf(f, now), Adding: len(f.Main.Items) < todo.MaxItems && !f.Main.List.Mirrored}
-	if page.Unseen, err = unseenOf(ctx, lists, f); err != nil {
+	if page.Unseen, page.Hand, err = unseenOf(ctx, lists, f); err != nil {
 		return page, err
 	}
 	rests := f.States[f.Main.List.ID].Rests()
 	for _, i := range f.Main.Items {
 		v := itemOf(i, now, rests)
-		v.Yours, v.Fixed = page.Unseen.marks[i.ID], page.Mirrored
+		v.mark(page.Unseen, page.Hand)
+		v.Fixed = page.Mirrored
 		v.Reason = cmp.Or(v.Reason, render.Work(f.Main, i))
 		page.AllItems = append(page.AllItems, v)
 	}
@@ -164,7 +157,10 @@ func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Family) 
 		page.SubItems = append(page.SubItems, subItemsOf(s, f.States[s.List.ID], now))
 	}
 	page.Facts = factsOf(f.Main, now)
-	page.Log, err = p.log(ctx, lists, f.Main, f.Main.Revision)
+	if fate := page.Hand.Order; fate != "" {
+		page.Facts = append(page.Facts, fact{Name: "Order", Text: "yours, " + string(fate)})
+	}
+	page.Log, err = p.log(ctx, lists, f.Main, f.Main.Revision, page.Hand)
 	page.Version = fmt.Sprint(page.Seq, ".", page.State, ".", page.Unseen.Since)
 	return page, err
 }
@@ -231,32 +227,6 @@ func factsOf(l todo.Snapshot, now time.Time) (facts []fact) {
 		add("Time", text, false)
 	}
 	return facts
-}
-
-// unseenOf returns what people changed on a list since its agent last saw it.
-func unseenOf(ctx context.Context, lists todo.Lists, f account.Family) (unseen, error) {
-	u := unseen{Agent: agentOf(f.Main).Name, ComesBack: f.States[f.Main.List.ID].Rests(), marks: make(map[string]string)}
-	saw, err := lists.Saw(ctx, f.Main)
-	u.Since = saw.Revision
-	for _, d := range todo.Diff(saw, f.Main) {
-		u.N++
-		if d.Kind != todo.Removed {
-			u.marks[d.After.ID] = "you " + yourDeed(d)
-		}
-	}
-	return u, err
-}
-
-// yourDeed returns what a person did to an item, in one word.
-func yourDeed(d todo.Difference) string {
-	switch words := deeds(d); {
-	case words[0] == string(todo.Completed):
-		return "ticked"
-	case words[0] == "edited":
-		return "changed"
-	default:
-		return words[0]
-	}
 }
 
 func writeMarkdown(w http.ResponseWriter, l todo.Snapshot) error {

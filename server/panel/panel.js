@@ -393,6 +393,7 @@ function pressed(value) {
   if (what === 'status') edit(li, { do: what, status: more });
   else if (what === 'move') edit(li, { do: what, to: Number(more) });
   else if (what === 'remove') remove(li);
+  else if (what === 'back') send(list, { do: what, id, seen: saw() }, { text: li ? `Brought back “${short(li.querySelector('.back').title)}”` : 'Brought back your order' });
   else if (what === 'undo') send(list, { do: what, from: Number(id), seen: Number(more) }, { text: 'Your changes are undone' });
   else listAction(what, list, $('title')?.textContent ?? '');
 }

@@ -209,7 +209,7 @@ func TestPanelEdit(t *testing.T) {
 	empty()
 	servertest.Do(t, ctx, chromedp.SendKeys("#i-2 .field", "Two, but better\r"))
 	texts("One,From <b>me</b>,Two, but better")
-	servertest.Until(t, ctx, `[...document.querySelectorAll('.yours')].map((e) => e.textContent).join() === 'you ticked,you added,you reworded' && document.getElementById('unseen').innerText.includes('Claude Code will see your 4 changes with its next write')`)
+	servertest.Until(t, ctx, `[...document.querySelectorAll('.yours')].map((e) => e.textContent).join('|') === 'you ticked, waits to be seen|you added, waits to be seen|you reworded, waits to be seen' && document.getElementById('unseen').innerText.includes('Claude Code will see your 4 changes with its next write')`)
 	got := agent(servertest.Todos("pending", "One", "Two", "Three", "Four"))
 	if !strings.Contains(got, `The user changed the list: set "One" to completed, added "From <b>me</b>", reworded "Two" to "Two, but better", removed "Three"`) {
 		t.Errorf("the agent's result: %s", got)

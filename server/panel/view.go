@@ -97,6 +97,8 @@ type itemView struct {
 	Long            bool
 	Took            string // how long the item was in progress; empty when unknown
 	Yours           string // what a person did to it that its agent has not seen
+	Fate            string // that a person's text was seen, or is overridden
+	Person          string // the person's text that is overridden
 	Editing         bool   // drawn with fields, for pages without script
 	Fixed           bool   // nobody can change it here
 	Wide            bool   // shown on wide cards alone

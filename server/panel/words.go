@@ -175,6 +175,9 @@ func changes(before, after todo.Snapshot) (words string, n int) {
 			n++
 		}
 	}
+	if against := render.AgainstHand(before, after); against != "" {
+		parts = append(parts, against)
+	}
 	if len(parts) == 0 {
 		parts = []string{"nothing changed"}
 	}

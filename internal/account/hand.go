@@ -1,0 +1,154 @@
+package account
+
+import (
+	"slices"
+	"strings"
+
+	"todo-mcp/internal/todo"
+)
+
+// Fate is what became of a change that a person made to a list. The zero value says
+// nothing: nobody changed anything, or the list has no agent who could see it.
+type Fate string
+
+// What becomes of a person's change.
+const (
+	Waits      Fate = "waits to be seen" // no agent has been told yet
+	Seen       Fate = "seen"             // agents know it, and it stands
+	Overridden Fate = "overridden"       // an agent insisted on what the person had replaced
+)
+
+// Hand is what became of what people changed in a list, as it stands now. As JSON it
+// is a part of the answer of /api/states.
+type Hand struct {
+	// Unseen are the ids of the items that people changed, added, moved or removed, and
+	// that wait to be seen.
+	Unseen []string `json:"unseen,omitempty"`
+	// Seen are the ids of the items whose text is a person's that agents have seen, and
+	// Overridden has the person's text of those that an agent overrode, by id.
+	Seen       []string          `json:"seen,omitempty"`
+	Overridden map[string]string `json:"overridden,omitempty"`
+	// Order and Title are what became of the person's order of the items, and of the
+	// title that a person gave the list; of a title no more is known than that it waits.
+	Order Fate `json:"order,omitempty"`
+	Title Fate `json:"title,omitempty"`
+	// Saw is the revision that agents last saw; 0 when none is known to have seen any.
+	Saw int64 `json:"saw,omitempty"`
+	// Lost are the revisions of people of which a text or the order is overridden.
+	Lost []int64 `json:"lost,omitempty"`
+}
+
+// HandOf returns what became of what people changed in a list. saw is the revision
+// that its agents last saw, see [todo.Lists.Saw].
+func HandOf(saw, list todo.Snapshot) Hand {
+	h := Hand{Unseen: Unseen(todo.Diff(saw, list)), Saw: saw.Revision}
+	if list.Writer.Person && list.Worked.IsZero() && saw.Revision == list.Revision {
+		h.Saw = 0
+	}
+	for _, i := range list.Items {
+		before, _ := saw.Item(i.ID)
+		switch {
+		case i.Overridden():
+			if h.Overridden == nil {
+				h.Overridden = make(map[string]string)
+			}
+			h.Overridden[i.ID] = i.Hand.Text
+			h.Lost = append(h.Lost, i.Hand.Revision)
+		case i.Hand.Text != "" && before.Hand.Text == i.Hand.Text && h.Saw > 0 && !slices.Contains(h.Unseen, i.ID):
+			h.Seen = append(h.Seen, i.ID)
+		}
+	}
+	if saw.GivenTitle != list.GivenTitle {
+		h.Title = Waits
+	}
+	now, order := ids(list.Items), list.Order
+	switch {
+	case order.Person == "":
+	case order.Overridden():
+		if !sameOrder(strings.Split(order.Person, ","), now) {
+			h.Order = Overridden
+			h.Lost = append(h.Lost, order.Revision)
+		}
+	case !sameOrder(ids(saw.Items), now):
+		h.Order = Waits
+	case h.Saw > 0:
+		h.Order = Seen
+	}
+	return h
+}
+
+// Of returns what became of what people did to an item: that its text is overridden,
+// that something waits, or that its text was seen.
+func (h Hand) Of(id string) Fate {
+	_, overridden := h.Overridden[id]
+	switch {
+	case overridden:
+		return Overridden
+	case slices.Contains(h.Unseen, id):
+		return Waits
+	case slices.Contains(h.Seen, id):
+		return Seen
+	}
+	return ""
+}
+
+// OfRevision returns what became of a revision that a person made and that [Told] says
+// agents are told of. It is overridden as long as a text or the order that it made is.
+func (h Hand) OfRevision(revision int64) Fate {
+	switch {
+	case slices.Contains(h.Lost, revision):
+		return Overridden
+	case h.Saw == 0:
+		return ""
+	case revision > h.Saw:
+		return Waits
+	}
+	return Seen
+}
+
+// Told reports whether agents are told of what a person's revision changed. before is
+// the revision before it.
+func Told(before, revision todo.Snapshot) bool {
+	return revision.Writer.Person && (before.GivenTitle != revision.GivenTitle || len(todo.Diff(before, revision)) > 0)
+}
+
+// Overrode returns what of a person's an agent overrode with a revision: items, with
+// the person's text in Hand, and whether it did so with the order.
+func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
+	for _, i := range revision.Items {
+		if was, ok := before.Item(i.ID); ok && i.Overridden() && !was.Overridden() {
+			items = append(items, i)
+		}
+	}
+	// A store may keep what a person made of the order with the newest revision alone.
+	person := strings.Split(revision.Order.Person, ",")
+	return items, revision.Order.Overridden() && len(before.Items) > 0 && sameOrder(person, ids(before.Items)) && !sameOrder(person, ids(revision.Items))
+}
+
+// Repeated reports whether an agent sent again with a revision what a person had
+// replaced, after it was told.
+func Repeated(before, revision todo.Snapshot) bool {
+	return before.Order.Was != "" && revision.Order.Repeats > before.Order.Repeats || slices.ContainsFunc(revision.Items, func(i todo.Item) bool {
+		was, _ := before.Item(i.ID)
+		return i.Hand.Repeats > was.Hand.Repeats
+	})
+}
+
+func ids(items []todo.Item) []string {
+	out := make([]string, len(items))
+	for n, i := range items {
+		out[n] = i.ID
+	}
+	return out
+}
+
+// sameOrder reports whether what two lists of ids have in common stands in the same
+// order in both.
+func sameOrder(a, b []string) bool {
+	place := make(map[string]int, len(a))
+	for i, id := range a {
+		place[id] = i
+	}
+	common := slices.DeleteFunc(slices.Clone(b), func(id string) bool { _, ok := place[id]; return !ok })
+	return slices.IsSortedFunc(common, func(a, b string) int { return place[a] - place[b] })
+}

@@ -1,0 +1,80 @@
+package panel
+
+import (
+	"context"
+
+	"todo-mcp/internal/account"
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+)
+
+// unseen is what people changed since the list's agent last saw it.
+type unseen struct {
+	N         int
+	Since     int64 // the revision that the agent saw
+	Agent     string
+	ComesBack bool // the agent is not there
+	deeds     map[string]string
+}
+
+// unseenOf returns what people changed on a list since its agent last saw it, and what
+// became of everything that they changed.
+func unseenOf(ctx context.Context, lists todo.Lists, f account.Family) (unseen, account.Hand, error) {
+	u := unseen{Agent: agentOf(f.Main).Name, ComesBack: f.States[f.Main.List.ID].Rests(), deeds: make(map[string]string)}
+	saw, err := lists.Saw(ctx, f.Main)
+	hand := account.HandOf(saw, f.Main)
+	u.Since, u.N = saw.Revision, len(hand.Unseen)
+	if hand.Title == account.Waits {
+		u.N++
+	}
+	for _, d := range todo.Diff(saw, f.Main) {
+		u.deeds[d.After.ID] = yourDeed(d)
+	}
+	return u, hand, err
+}
+
+// mark says at an item what a person did to it and what became of that.
+func (v *itemView) mark(u unseen, hand account.Hand) {
+	if deed := u.deeds[v.ID]; deed != "" {
+		v.Yours = "you " + deed + ", " + string(account.Waits)
+	}
+	switch fate := hand.Of(v.ID); fate {
+	case account.Seen, account.Overridden:
+		v.Fate, v.Person = string(fate), render.Safe(hand.Overridden[v.ID])
+	}
+}
+
+// yourDeed returns what a person did to an item, in one word.
+func yourDeed(d todo.Difference) string {
+	switch words := deeds(d); {
+	case words[0] == string(todo.Completed):
+		return "ticked"
+	case words[0] == "edited":
+		return "changed"
+	default:
+		return words[0]
+	}
+}
+
+// fateOf returns what became of a revision that a person made; empty for others, and
+// where several revisions are told as one.
+func (e logEntry) fateOf(hand account.Hand) string {
+	if !e.told {
+		return ""
+	}
+	return string(hand.OfRevision(e.Revision))
+}
+
+// overrode returns the words for an item that an agent overrode with a revision.
+func overrode(before, at todo.Snapshot) map[string]string {
+	items, _ := account.Overrode(before, at)
+	out := make(map[string]string, len(items))
+	for _, i := range items {
+		out[i.ID] = "overrode your words"
+	}
+	return out
+}
+
+// waits reports whether something on the page ends when the agent reads the list, which
+// is no change of it.
+func (page *listPage) waits() bool { return page.Unseen.N > 0 }

@@ -1,0 +1,91 @@
+//go:build e2e
+
+package panel_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"todo-mcp/server/servertest"
+)
+
+// What an agent overrode comes back by one click, or by the keyboard, and can be undone:
+// the open page says each time what became of it, by itself, and no row below moves.
+// HAND_SHOTS names a folder for pictures of it.
+func TestPanelBringsBack(t *testing.T) {
+	h := newHanded(t)
+	ctx := servertest.Tab(t)
+	shot := func(name string) {
+		folder := os.Getenv("HAND_SHOTS")
+		if folder == "" {
+			return
+		}
+		png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name+".png"), png, 0o644)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(h.list))
+	servertest.Until(t, ctx, servertest.IsLive)
+	label := func(id, want string) {
+		t.Helper()
+		servertest.Until(t, ctx, `[...document.querySelectorAll('#i-`+id+` :is(.yours, .seen)')].map((e) => e.textContent).join() === '`+want+`'`)
+	}
+	h.edit(`{"do":"text","id":"2","text":"Ship when Ann says so"}`)
+	h.edit(`{"do":"move","id":"3","to":0}`)
+	label("2", "you reworded, waits to be seen")
+	label("3", "you moved, waits to be seen")
+	shot("waits")
+	h.write() // it changes nothing: the page learns that the agent knows
+	label("2", "your words, seen")
+	label("3", "")
+	shot("seen")
+	h.insist()
+	label("2", "your words, overridden")
+	servertest.Until(t, ctx, `document.getElementById('order')?.innerText.includes('overridden')`)
+	shot("overridden")
+	if bad := servertest.Violations(t, ctx); len(bad) > 0 {
+		t.Errorf("accessibility: %v", bad)
+	}
+	const top = `document.querySelector('#i-3').getBoundingClientRect().top`
+	before := servertest.Eval[float64](t, ctx, top)
+	servertest.Do(t, ctx, chromedp.Click("#i-2 .back"))
+	servertest.Until(t, ctx, `document.querySelector('#i-2 bdi').textContent === 'Ship when Ann says so' && !document.querySelector('#i-2 .back') && document.getElementById('toast').innerText.includes('Brought back “Ship when Ann says so”')`)
+	label("2", "you reworded, waits to be seen")
+	servertest.Until(t, ctx, `document.getElementById('unseen') !== null`)
+	if bar := servertest.Eval[float64](t, ctx, `document.getElementById('unseen').offsetHeight + 8`); servertest.Eval[float64](t, ctx, top)-before != bar {
+		t.Errorf("beside the bar of %g px the row below moved from %g to %g", bar, before, servertest.Eval[float64](t, ctx, top))
+	}
+	shot("back")
+	servertest.Eval[bool](t, ctx, `document.querySelector('#order .back').focus(), true`)
+	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Enter))
+	servertest.Until(t, ctx, `!document.getElementById('order') && [...document.querySelectorAll('#items [data-item]')].map((e) => e.dataset.item).join() === '3,1,2'`)
+	servertest.Do(t, ctx, chromedp.KeyEvent("u"))
+	servertest.Until(t, ctx, `[...document.querySelectorAll('#items [data-item]')].map((e) => e.dataset.item).join() === '1,2,3'`)
+
+	// A person who may only look, narrow, and dark.
+	h.insist()
+	h.insist()
+	label("2", "your words, overridden")
+	for _, scheme := range []string{"light", "dark"} {
+		servertest.Emulate(t, ctx, scheme)
+		servertest.Do(t, ctx, chromedp.EmulateViewport(390, 844))
+		if wide := servertest.Eval[bool](t, ctx, `document.documentElement.scrollWidth > innerWidth`); wide {
+			t.Error("the narrow page scrolls sideways")
+		}
+		if bad := servertest.Violations(t, ctx); len(bad) > 0 {
+			t.Errorf("accessibility, %s: %v", scheme, bad)
+		}
+		shot("narrow-" + scheme)
+	}
+	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(h.list+"?revision=8"))
+	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.by .yours')?.textContent === 'overridden'`)
+	shot("history")
+}

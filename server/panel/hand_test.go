@@ -1,0 +1,120 @@
+package panel_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/servertest"
+)
+
+// handed is a list with an agent that keeps to its plan, and a person.
+type handed struct {
+	t     *testing.T
+	list  string // its address
+	write func()
+}
+
+func newHanded(t *testing.T) handed {
+	t.Helper()
+	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	write := servertest.Writer(t, web.URL, "claude-code")
+	h := handed{t: t, write: func() { write(servertest.Todos("pending", "Write tests", "Ship", "Tell Ann")) }}
+	h.write()
+	h.list = web.URL + "/lists/" + listIDs(t, web.URL)[0]
+	return h
+}
+
+func (h handed) edit(body string) {
+	h.t.Helper()
+	if status, _, answer := servertest.Post(h.t, h.list+"/edit", body); status != 200 {
+		h.t.Fatal(status, answer)
+	}
+}
+
+// insist lets the agent write its plan until it has overridden the person.
+func (h handed) insist() {
+	for range todo.MaxRepeats + 1 {
+		h.write()
+	}
+}
+
+// item returns an item's element on the list's page.
+func (h handed) item(id string) string {
+	h.t.Helper()
+	_, from, ok := strings.Cut(page(h.t, h.list), `id="i-`+id+`"`)
+	if !ok {
+		h.t.Fatalf("no item %s", id)
+	}
+	item, _, _ := strings.Cut(from, "</li>")
+	return item
+}
+
+// The page says of each change that it waits to be seen, is seen, or is overridden, of
+// items, of the order, of the title and of revisions. What is overridden comes back by a
+// form too, where no script runs.
+func TestPanelSaysWhatBecameOfAPersonsHand(t *testing.T) {
+	h := newHanded(t)
+	const back = `name="do" value="back 2" title="Ship it &lt;now&gt;" aria-label="Bring back: Ship it &lt;now&gt;">Bring back</button>`
+	has := func(what, text string, want ...string) {
+		t.Helper()
+		for _, w := range want {
+			if not, is := strings.CutPrefix(w, "!"); strings.Contains(text, not) == is {
+				t.Errorf("%s: %q: %s", what, w, text)
+			}
+		}
+	}
+	h.edit(`{"do":"text","id":"2","text":"Ship it <now>"}`)
+	h.edit(`{"do":"rename","text":"Mine"}`)
+	has("waits", h.item("2"), `<span class="yours">you reworded, waits to be seen</span>`, "!Bring back")
+	has("waits", page(t, h.list), "will see your 2 changes", "you renamed, waits to be seen", "<span>rev. 2</span><span>waits to be seen</span>", `<span>rev. 1</span></span>`)
+	h.write()
+	has("seen", h.item("2"), `<span class="small seen">your words, seen</span>`, "!Bring back", "!waits")
+	has("seen", page(t, h.list), "!waits to be seen", "!you renamed", "<span>rev. 2</span><span>seen</span>")
+	h.edit(`{"do":"move","id":"3","to":0}`)
+	has("order waits", h.item("3"), "you moved, waits to be seen")
+	has("order waits", page(t, h.list), "<dt>Order</dt><dd><bdi>yours, waits to be seen</bdi>")
+	h.insist()
+	has("order seen", page(t, h.list), "<dt>Order</dt><dd><bdi>yours, seen</bdi>")
+	h.write()
+	has("overridden", h.item("2"), `<span class="yours overridden">your words, overridden</span>`, back)
+	has("overridden", page(t, h.list), "<dt>Order</dt><dd><bdi>yours, overridden</bdi>", "Your order of the items is overridden.", `value="back" aria-label="Bring back your order"`,
+		"<span>rev. 4</span><span>overridden</span>", "overrode your words")
+	h.edit(`{"do":"status","id":"2","status":"completed"}`)
+	has("overridden and ticked", h.item("2"), "you ticked, waits to be seen", "your words, overridden", back)
+	has("its revision", page(t, h.list+"?revision=2"), `<span class="yours overridden">overridden</span>`)
+	has("the agent's", page(t, h.list+"?revision=8"), `<span class="small">overrode your words</span>`, "1 moved, overrode your order", "repeated what you replaced")
+
+	for _, do := range []string{"back 2", "back"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.list+"/edit", strings.NewReader(url.Values{"do": {do}}.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Sec-Fetch-Site", "same-origin")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != 200 {
+			t.Errorf("%s: %d", do, res.StatusCode)
+		}
+	}
+	has("brought back", h.item("2"), "<bdi>Ship it &lt;now&gt;</bdi>", "waits to be seen", "!Bring back", "!overridden")
+	has("brought back", page(t, h.list), "!is overridden", "yours, waits to be seen")
+}
+
+// What waits is seen as soon as the agent knows, also by a call that changes nothing:
+// an open page is told.
+func TestPanelTellsWhatWasRead(t *testing.T) {
+	h := newHanded(t)
+	h.edit(`{"do":"text","id":"2","text":"Ship it"}`)
+	base, id, _ := strings.Cut(h.list, "/lists/")
+	stream := servertest.OpenStream(t, http.MethodGet, base+"/panel/events?list="+id, "")
+	stream.Expect("event: hello")
+	h.write()
+	stream.Until("your words, seen")
+}
