@@ -116,7 +116,10 @@ func Told(before, revision todo.Snapshot) bool {
 // the person's text in Hand, and whether it did so with the order.
 func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
 	for _, i := range revision.Items {
-		if was, ok := before.Item(i.ID); ok && i.Overridden() && !was.Overridden() {
+		if !i.Overridden() {
+			continue
+		}
+		if was, ok := before.Item(i.ID); ok && !was.Overridden() {
 			items = append(items, i)
 		}
 	}
@@ -129,6 +132,9 @@ func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
 // replaced, after it was told.
 func Repeated(before, revision todo.Snapshot) bool {
 	return before.Order.Was != "" && revision.Order.Repeats > before.Order.Repeats || slices.ContainsFunc(revision.Items, func(i todo.Item) bool {
+		if i.Hand.Repeats == 0 {
+			return false
+		}
 		was, _ := before.Item(i.ID)
 		return i.Hand.Repeats > was.Hand.Repeats
 	})

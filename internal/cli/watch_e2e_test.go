@@ -181,7 +181,7 @@ func TestWatchEdits(t *testing.T) {
 	term.waitForText("Reword: Ship")
 	term.press(" it", "Enter")
 	term.waitUntil("is reworded and marked", func(s string) bool {
-		return strings.Contains(s, "○ Ship it") && strings.Contains(s, "you\n")
+		return strings.Contains(s, "○ Ship it") && strings.Contains(s, "waits to be seen")
 	})
 	term.press("n", "Celebrate 🎉", "Enter")
 	term.waitForText("○ Celebrate 🎉")
@@ -189,7 +189,7 @@ func TestWatchEdits(t *testing.T) {
 	term.waitForText("no key")
 	write(t, db, "release", "Write tests", "Ship")
 	term.waitUntil("the agent's write is merged, and it has seen all", func(s string) bool {
-		return strings.Contains(s, "○ Celebrate") && strings.Contains(s, "Ship it") && !strings.Contains(s, "you\n")
+		return strings.Contains(s, "○ Celebrate") && strings.Contains(s, "Ship it") && !strings.Contains(s, "waits to be seen")
 	})
 	term.press("Escape", "r")
 	term.waitForText("Title: release")

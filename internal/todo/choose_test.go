@@ -685,3 +685,21 @@ func TestSubAgentsList(t *testing.T) {
 		t.Errorf("its next plan: %+v", out.After)
 	}
 }
+
+// A list that a person brought back and its chat writes again, just as it is, takes the
+// place of the one that had replaced it.
+func TestAListThatAPersonBroughtBack(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("a")
+	first := a.writes("p:A p:B").After.List.ID
+	second := a.writes("p:X p:Y").After.List.ID
+	if _, err := a.lists().Archive(t.Context(), first, false, todo.Writer{Person: true}); err != nil {
+		t.Fatal(err)
+	}
+	if out := a.writes("p:A p:B"); out.After.List.ID != first {
+		t.Errorf("written again: %q in list %s", show(out.After), out.After.List.ID)
+	}
+	if now, err := d.store.Load(t.Context(), second, 0); err != nil || !now.Archived || now.ReplacedBy != first {
+		t.Errorf("the other plan: %+v, %v", now, err)
+	}
+}

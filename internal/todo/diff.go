@@ -24,8 +24,8 @@ type Difference struct {
 func Diff(before, after Snapshot) []Difference {
 	var out []Difference
 	unmoved := longestCommonSubsequence(before.Items, after.Items)
-	for _, item := range after.Items {
-		old, ok := before.Item(item.ID)
+	for n, item := range after.Items {
+		old, ok := before.itemNear(n, item.ID)
 		switch {
 		case !ok:
 			out = append(out, Difference{Kind: Added, After: item})
@@ -35,8 +35,8 @@ func Diff(before, after Snapshot) []Difference {
 			out = append(out, Difference{Kind: Moved, Before: old, After: item})
 		}
 	}
-	for _, item := range before.Items {
-		if _, ok := after.Item(item.ID); !ok {
+	for n, item := range before.Items {
+		if _, ok := after.itemNear(n, item.ID); !ok {
 			out = append(out, Difference{Kind: Removed, Before: item})
 		}
 	}

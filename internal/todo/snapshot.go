@@ -136,6 +136,14 @@ func (s Snapshot) Item(id string) (Item, bool) {
 	return Item{}, false
 }
 
+// itemNear is Item, which looks first where the item probably is.
+func (s Snapshot) itemNear(n int, id string) (Item, bool) {
+	if n < len(s.Items) && s.Items[n].ID == id {
+		return s.Items[n], true
+	}
+	return s.Item(id)
+}
+
 func (s Snapshot) index(id string) int {
 	return slices.IndexFunc(s.Items, func(i Item) bool { return i.ID == id })
 }

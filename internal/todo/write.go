@@ -215,7 +215,13 @@ func (t transaction) change(ctx context.Context, f *finder, w Write, c choice) (
 		report.Continues = before.Title()
 	}
 	if !draft.Changed() && !(c.begins && w.clears() && c.current.Revision > 0) {
-		return Outcome{After: before, Report: report}, t.show(ctx, f, w, before)
+		if c.putAway.Revision > 0 {
+			err = t.archive(ctx, c.putAway, before.List.ID, w.Writer)
+		}
+		if err == nil {
+			err = t.show(ctx, f, w, before)
+		}
+		return Outcome{After: before, Report: report}, err
 	}
 	return t.save(ctx, w, c, draft, report)
 }
