@@ -106,7 +106,9 @@ func (s *Server) call(ctx context.Context, tool *tools.Tool, raw json.RawMessage
 			return tools.Result{}, fmt.Errorf("the sub-agent's list could not be archived: %w", err)
 		}
 	}
-	s.subscriptions.holds(ctx, who.who, out.After.List.ID)
+	if out.Elsewhere == "" && (call.Change != nil || call.List == "") { // else it holds what it held
+		s.subscriptions.holds(ctx, who.who, out.After.List.ID)
+	}
 	return s.result(tool, call, out), nil
 }
 

@@ -292,9 +292,7 @@ func titled(r request, change todo.Change) todo.Change {
 		return change
 	}
 	return func(d *todo.Draft) error {
-		if d.Before().GivenTitle == "" {
-			d.Rename(title)
-		}
+		d.Suggest(title)
 		return change(d)
 	}
 }

@@ -54,6 +54,8 @@ type choice struct {
 	// putAway is the open list that the write gives up for this one; revision 0 for
 	// none.
 	putAway Snapshot
+	// leaves is true when the write leaves a list of which its agent has not seen all.
+	leaves bool
 	// continues is true for a list of an earlier chat, or of an earlier connection.
 	continues bool
 	current   Snapshot // the list that the conversation holds; revision 0 for none
@@ -65,10 +67,12 @@ type finder struct {
 	read    Reader
 	all     bool // the lists of every principal
 	target  Target
-	mirrors bool                // the caller writes a list that mirrors its host's own
-	changes func(Snapshot) bool // whether the write would change a snapshot; nil for a read
-	held    []Cursor            // of the holder, the current one first
-	known   []Cursor            // of the conversation; those of the holder unless it has a name
+	mirrors bool // the caller writes a list that mirrors its host's own
+	// changes reports whether the write would change a list, of which its agent was shown
+	// a revision; nil for a read.
+	changes func(shown, newest Snapshot) bool
+	held    []Cursor // of the holder, the current one first
+	known   []Cursor // of the conversation; those of the holder unless it has a name
 }
 
 // find returns the list that a call means, or [ErrNotFound] when it names one
@@ -80,6 +84,7 @@ func (f *finder) find(ctx context.Context) (choice, error) {
 		if f.held, err = f.read.Cursors(ctx, Key{t.principal, c.Holder()}); err != nil {
 			return choice{}, fmt.Errorf("find the conversation's list: %w", err)
 		}
+		f.held = f.ofConnection(f.held)
 		f.known = f.held
 		if c.Key != c.Holder() {
 			if f.known, err = f.read.Cursors(ctx, Key{t.principal, c.Key}); err != nil {
@@ -166,10 +171,27 @@ func (f *finder) isCertain() bool {
 	return !c.Hint || !c.Shared && len(f.held) > 0 && f.held[0].Current && f.held[0].Process == f.process
 }
 
+// ofConnection returns a conversation's cursors as this connection has them: while
+// another process serves the same chat, too, each goes on with what it wrote itself.
+func (f *finder) ofConnection(held []Cursor) []Cursor {
+	c := f.target.Conversation
+	mine := slices.IndexFunc(held, func(h Cursor) bool { return h.Moved > 0 && h.Process == f.process })
+	if !c.Hint || c.Shared || mine <= 0 {
+		return held
+	}
+	held = slices.Clone(held)
+	first := held[mine]
+	for i := range held {
+		held[i].Current = false
+	}
+	first.Current = true
+	return slices.Insert(slices.Delete(held, mine, mine+1), 0, first)
+}
+
 // isElsewhere reports whether what the conversation writes cannot be in a list: that of
 // a sub-agent that has ended, or one that the agent keeps in its host's own tool.
 func (f *finder) isElsewhere(s Snapshot) bool {
-	return s.Archived && s.List.Agent != "" || s.List.Mirrored && !f.mirrors
+	return s.Archived && s.ReplacedBy == "" && s.List.Agent != "" || s.List.Mirrored && !f.mirrors
 }
 
 // replace chooses for a whole-list write of a certain conversation: the list it holds,
@@ -194,28 +216,41 @@ func (f *finder) replace(ctx context.Context, out choice) (choice, error) {
 	case len(lines) == 0:
 		out.begins = current.Settled()
 		return out, nil
-	case settled && !f.changes(shown):
+	case settled && !f.changes(shown, current):
 		return out, nil
 	case !settled && (hasAny(lines, shown) || len(shown.Items) == 0):
 		return out, nil
 	case shown.Settled() && !settled:
 		return out, nil // a person has added to it what is to be done yet
 	}
-	if current.Open() {
+	on, err := f.read.CursorsOn(ctx, current.List.Principal, current.List.ID)
+	if err != nil {
+		return choice{}, fmt.Errorf("find who holds the list: %w", err)
+	}
+	if current.Open() && !slices.ContainsFunc(on, f.isOthers) {
 		out.putAway = current
 	}
 	earlier, err := f.ownLists(ctx)
 	if err != nil {
 		return choice{}, err
 	}
+	most := 0
 	for _, l := range earlier {
-		if l.List.ID != current.List.ID && l.Open() && !f.isElsewhere(l) && keeps(lines, l) {
-			out.list, out.shown = l, Snapshot{}
-			return out, nil
+		n := shared(lines, l.Items)
+		comesBack := l.List.ID != current.List.ID && l.Open() && (!l.Archived || l.ReplacedBy != "") && !f.isElsewhere(l)
+		if comesBack && n > most && continues(f.target, l, true) {
+			out.list, out.shown, most = l, Snapshot{}, n
 		}
 	}
-	out.begins = true
+	out.begins = most == 0
 	return out, nil
+}
+
+// isOthers reports whether a cursor is that of another conversation that is present and
+// holds the list.
+func (f *finder) isOthers(c Cursor) bool {
+	own := f.target.Conversation
+	return c.Current && c.Conversation != own.Key && c.Conversation != own.Holder() && f.isPresent(c)
 }
 
 // next chooses for a call that adds items: the list that the conversation holds, or the
@@ -276,7 +311,7 @@ func (f *finder) goOn(ctx context.Context, out choice) (choice, error) {
 		out.continues = !own || !slices.ContainsFunc(f.held, func(c Cursor) bool { return c.List == list.List.ID && c.Process == f.process })
 		return out, nil
 	}
-	out.begins = current.Revision == 0 || !current.Settled() || f.changes(current)
+	out.begins = current.Revision == 0 || !current.Settled() || f.changes(current, current)
 	return out, nil
 }
 

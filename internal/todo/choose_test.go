@@ -703,3 +703,122 @@ func TestAListThatAPersonBroughtBack(t *testing.T) {
 		t.Errorf("the other plan: %+v, %v", now, err)
 	}
 }
+
+// A finished list that is written again as it is stays one list, whatever active text and
+// whichever wording of a person's is sent.
+func TestAFinishedListWrittenAgain(t *testing.T) {
+	for name, of := range map[string]func(*desk) chat{
+		"proof":  func(d *desk) chat { return d.proof("a") },
+		"hint":   func(d *desk) chat { return d.hint("p1", "process:1") },
+		"shared": func(d *desk) chat { return d.shared("p1") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			a := of(d)
+			list := a.writes("i:A p:B").After.List.ID
+			d.personEdits(list, reword("1", "Z"))
+			a.writes("i:A p:B")
+			a.writes("c:A c:B")
+			if out := a.writes("c:A c:B"); out.After.List.ID != list || show(out.After) != "c:Z c:B" {
+				t.Errorf("written again: %q in list %s", show(out.After), out.After.List.ID)
+			}
+			view, lines := todo.CoreView(), []todo.Line{{Text: "Z", Active: "Zed", Status: "completed"}, {Text: "B", Active: "Bee", Status: "completed"}}
+			out, err := a.apply(todo.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Replace(view, lines); return nil })
+			if err != nil || out.After.List.ID != list {
+				t.Errorf("with other active texts: %+v, %v", out.After, err)
+			}
+		})
+	}
+}
+
+// A plan that shares generic steps with one that was put away is another plan; nothing of
+// the old one goes with it.
+func TestAPlanLikeOneThatWasPutAway(t *testing.T) {
+	for _, plan := range []string{"i:Refactor p:Run-tests p:Commit", "i:Run-tests"} {
+		d := newDesk(t)
+		a := d.proof("a")
+		first := a.writes("c:Design c:Implement p:Run-tests p:Commit").After
+		a.writes("i:Fix p:Write-changelog")
+		if out := a.writes(plan); out.After.List.ID == first.List.ID {
+			t.Errorf("%q revived %q", plan, show(first))
+		}
+		if now, err := d.store.Load(t.Context(), first.List.ID, 0); err != nil || show(now) != show(first) {
+			t.Errorf("after %q: %q, %v", plan, show(now), err)
+		}
+	}
+}
+
+// A list that another chat works on is not put away when the one that began it goes on
+// to another plan.
+func TestAListOfTwoChatsIsNotPutAway(t *testing.T) {
+	d := newDesk(t)
+	a, b := d.proof("a"), d.proof("b")
+	list := a.writes("i:A p:B").After
+	b.resumes(list)
+	b.writes("c:A i:B")
+	if out := a.writes("p:X p:Y"); out.PutAway.Title != "" {
+		t.Errorf("put away %+v", out.PutAway)
+	}
+	if now, err := d.store.Load(t.Context(), list.List.ID, 0); err != nil || now.Archived {
+		t.Errorf("%+v, %v", now, err)
+	}
+}
+
+// Two processes that serve one chat at the same time go on with a list each.
+func TestTwoProcessesOfOneChat(t *testing.T) {
+	d := newDesk(t)
+	chat := func(process string) chat {
+		c := d.hint(process, "chat:x")
+		c.who.Chat = "x"
+		return c
+	}
+	one, two := chat("p1"), chat("p2")
+	first := one.writes("i:A p:B p:C").After.List.ID
+	second := two.writes("p:X p:Y").After.List.ID
+	if out := one.writes("c:A"); out.After.List.ID != first {
+		t.Errorf("the first process writes %q", show(out.After))
+	}
+	if out := two.writes("c:X"); out.After.List.ID != second {
+		t.Errorf("the second process writes %q", show(out.After))
+	}
+}
+
+// A sub-agent's plan that was put away comes back like any other.
+func TestASubAgentsPlanComesBack(t *testing.T) {
+	d := newDesk(t)
+	sub := d.proof("a/agent:x")
+	write := func(list string) todo.Snapshot {
+		t.Helper()
+		view, lines := todo.CoreView(), parseLines(list)
+		view.Active = false
+		out, err := sub.apply(todo.Target{Agent: "x", Lines: lines, View: view}, func(d *todo.Draft) error { d.Replace(view, lines); return nil })
+		checkErr(t, err)
+		return out.After
+	}
+	first := write("i:A p:B").List.ID
+	write("i:X p:Y")
+	if back := write("c:A i:B"); back.List.ID != first || back.Archived {
+		t.Errorf("%+v", back)
+	}
+}
+
+// A title that the host suggests takes no title from the list that a person gave it
+// unseen.
+func TestASuggestedTitle(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("a")
+	list := a.writes("p:A p:B").After.List.ID
+	if _, err := a.lists().Edit(t.Context(), list, todo.Edit{Do: todo.EditRename, Text: "Mine"}, person()); err != nil {
+		t.Fatal(err)
+	}
+	view, lines := todo.CoreView(), parseLines("i:A p:B")
+	view.Active = false
+	out, err := a.apply(todo.Target{Lines: lines, View: view}, func(d *todo.Draft) error {
+		d.Suggest("The host's")
+		d.Replace(view, lines)
+		return nil
+	})
+	if err != nil || out.After.Title() != "Mine" || out.Titled != "Mine" {
+		t.Errorf("titled %q, told %q, %v", out.After.Title(), out.Titled, err)
+	}
+}

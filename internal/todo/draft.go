@@ -1,13 +1,14 @@
 package todo
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
 )
 
 // Change edits the items of a list through a [Draft]. It must be a pure
-// function of the draft: after a conflict it runs again on a newer one. It
+// function of the draft: it may run several times, on several revisions. It
 // returns an [*InputError] to refuse the write.
 type Change func(*Draft) error
 
@@ -23,6 +24,7 @@ type Draft struct {
 	notes   []string
 	// What the change set besides items; nil for what it did not.
 	title             *string
+	suggested         string // see Suggest
 	archived, deleted *bool
 	replacedBy        string // with archived
 }
@@ -67,8 +69,13 @@ func (d *Draft) Items() []Item { return d.items }
 // aside, or whether the list got another title or was put away or brought back.
 func (d *Draft) Changed() bool {
 	b := d.before
-	return !equalItems(b.Items, d.items) || d.order != b.Order || or(d.title, b.GivenTitle) != b.GivenTitle ||
+	return !equalItems(b.Items, d.items) || d.order != b.Order || d.givenTitle() != b.GivenTitle ||
 		or(d.archived, b.Archived) != b.Archived || or(d.deleted, b.Deleted) != b.Deleted
+}
+
+// givenTitle returns the title that the list is given.
+func (d *Draft) givenTitle() string {
+	return cmp.Or(or(d.title, d.before.GivenTitle), d.suggested)
 }
 
 // or returns what the change set, or what was before.
@@ -85,6 +92,9 @@ func (d *Draft) Rename(title string) { d.title = &title }
 // Earlier returns the items of the list that the conversation held until now, where the
 // draft is of the next one.
 func (d *Draft) Earlier() []Item { return d.earlier }
+
+// Suggest gives the list a title unless it was given one, also by others meanwhile.
+func (d *Draft) Suggest(title string) { d.suggested = title }
 
 // Hand returns whose hand edits: that of the conversation whose agent makes the call,
 // [PersonsHand], or empty for none.
@@ -320,9 +330,9 @@ func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	next.Writer = w
 	next.Operation = op
 	next.Report = Report{}
-	next.GivenTitle = or(d.title, next.GivenTitle)
+	next.GivenTitle = d.givenTitle()
 	next.Deleted = or(d.deleted, next.Deleted)
-	next.Archived = or(d.archived, next.Archived && equalItems(d.before.Items, d.items))
+	next.Archived = or(d.archived, next.Archived && sameItems(d.before.Items, d.items))
 	if next.ReplacedBy = d.replacedBy; next.Archived && d.archived == nil {
 		next.ReplacedBy = d.before.ReplacedBy
 	}

@@ -189,6 +189,9 @@ func (d *Draft) applyHand(saw Snapshot) (kept []Difference) {
 	}
 	for i, item := range d.items {
 		before, known := d.before.Item(item.ID)
+		if known && item.Active != before.Active && before.Hand.has(item.Active) && item.Text == before.Text {
+			d.items[i].Active = before.Active // it described what the person replaced
+		}
 		if !known || item.Text == before.Text || before.Hand.Text == "" {
 			continue
 		}

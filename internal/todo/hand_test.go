@@ -157,3 +157,65 @@ func TestABlockKeepsWhoBegan(t *testing.T) {
 		t.Errorf("changed %v: %+v", out.Changed, out.Report)
 	}
 }
+
+// What a person did to a list is told once, also if its agent goes to another one, or
+// back to an earlier one, with the answer that tells it.
+func TestToldOnceWhenAListIsLeft(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("a")
+	first := a.writes("p:A p:B p:C").After.List.ID
+	d.personEdits(first, func(d *todo.Draft) error { d.Rename("T"); d.Move("3", 0); return nil })
+	if out := a.writes("p:X p:Y"); out.Titled != "T" || len(out.Ordered) != 3 {
+		t.Errorf("told %+v", out.Report)
+	}
+	d.personEdits(a.chatsList(), reword("4", "Z"))
+	out := a.writes("p:C p:A p:B")
+	if out.After.List.ID != first || out.Titled != "" || len(out.Unseen) != 1 || out.Unseen[0].After.Text != "Z" {
+		t.Errorf("back: told %+v", out.Report)
+	}
+}
+
+// chatsList returns the id of the list that a chat holds.
+func (c chat) chatsList() string {
+	c.t.Helper()
+	s, err := c.lists().Held(c.t.Context(), todo.Target{Conversation: c.who})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return s.List.ID
+}
+
+// An active text that describes what a person replaced is a habit, too.
+func TestAnActiveTextOfTheOldWording(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("a")
+	view := todo.CoreView()
+	write := func(text, active string) todo.Snapshot {
+		t.Helper()
+		lines := []todo.Line{{Text: text, Active: active, Status: "in_progress"}, {Text: "B", Active: "B", Status: "pending"}}
+		out, err := a.apply(todo.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Replace(view, lines); return nil })
+		checkErr(t, err)
+		return out.After
+	}
+	list := write("Use MySQL", "Setting up MySQL")
+	d.personEdits(list.List.ID, reword("1", "Use Postgres"))
+	a.reads()
+	if item := write("Use Postgres", "Setting up MySQL").Items[0]; item.ActiveText() != "Use Postgres" {
+		t.Errorf("%+v", item)
+	}
+}
+
+// What a person archived stays so while its agent only repeats its habits.
+func TestAHabitBringsNothingBack(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("a")
+	list := a.writes("p:A p:B").After.List.ID
+	d.personEdits(list, reword("1", "Z"))
+	a.reads()
+	if _, err := a.lists().Archive(t.Context(), list, true, person()); err != nil {
+		t.Fatal(err)
+	}
+	if out := a.writes("p:A p:B"); !out.After.Archived {
+		t.Errorf("%+v", out.After)
+	}
+}

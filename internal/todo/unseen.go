@@ -7,7 +7,7 @@ import (
 )
 
 // Unseen returns what people changed in a list since its agents last saw it; nil
-// when an agent wrote last, since the answer to its write told it everything.
+// when an agent wrote last, since an answer has told everything by then.
 func (l Lists) Unseen(ctx context.Context, s Snapshot) ([]Difference, error) {
 	saw, err := l.Saw(ctx, s)
 	return Diff(saw, s), err

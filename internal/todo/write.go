@@ -23,8 +23,8 @@ type Write struct {
 	// none. A caller that may repeat the write adds a digest of its content.
 	Operation Operation
 	Change    Change
-	// Seen is the revision that the writer saw, for a person who edits it; 0 is
-	// the newest, or for an agent the newest that no person wrote.
+	// Seen is the revision that the writer saw, for a person who edits it; 0 is the
+	// newest, or for an agent what its cursor says.
 	Seen int64
 }
 
@@ -139,11 +139,13 @@ func (t transaction) write(ctx context.Context, w Write, mayBeRepeat bool) (Outc
 		}
 	}
 	f := &finder{Board: t.Board, read: t.tx, all: t.all, target: w.Target, mirrors: w.Begin.Mirrored,
-		changes: func(s Snapshot) bool { return w.changes(s, t.now()) }}
+		changes: func(shown, newest Snapshot) bool { return w.changes(shown, newest, t.now()) }}
 	c, err := f.find(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
+	seen := f.seen(c.current.List.ID)
+	c.leaves = !w.Writer.Person && (c.begins || c.putAway.Revision > 0) && seen > 0 && seen < c.current.Revision
 	return t.change(ctx, f, w, c)
 }
 
@@ -161,11 +163,22 @@ func (t transaction) repeated(ctx context.Context, w Write) (out Outcome, ok boo
 	return Outcome{After: after, Repeated: true, Report: after.Report}, true, nil
 }
 
-// changes reports whether the write would change a snapshot's items, or be refused.
-func (w Write) changes(s Snapshot, now time.Time) bool {
-	draft := NewDraft(s, now)
+// changes reports whether the write would change what stands on a list, of which its
+// agent was shown one revision, or be refused. Another active text, and a wording that a
+// person replaced, change nothing of that.
+func (w Write) changes(shown, newest Snapshot, now time.Time) bool {
+	draft := NewDraft(shown, now)
 	draft.hand = w.hand()
-	return w.Change(draft) != nil || !sameItems(s.Items, draft.items)
+	if w.Change(draft) != nil {
+		return true
+	}
+	if shown.Revision != newest.Revision {
+		draft.rebase(newest)
+	}
+	draft.applyHand(shown)
+	return !slices.EqualFunc(newest.Items, draft.items, func(a, b Item) bool {
+		return a.ID == b.ID && a.Text == b.Text && a.Status == b.Status
+	})
 }
 
 // hand returns whose hand writes.
@@ -234,10 +247,16 @@ func (f *finder) bases(ctx context.Context, w Write, c choice) (before, saw Snap
 		before = c.list
 		before.LastID = max(before.LastID, c.putAway.LastID)
 		saw, told, err = f.shown(ctx, w, c)
+		if c.leaves && err == nil {
+			var left Report
+			_, left, err = f.shown(ctx, w, choice{list: c.current, seen: f.seen(c.current.List.ID)})
+			told.Unseen, told.By = append(left.Unseen, told.Unseen...), cmp.Or(told.By, left.By)
+			told.Titled, told.Ordered = cmp.Or(told.Titled, left.Titled), append(left.Ordered, told.Ordered...)
+		}
 		return before, saw, told, err
 	}
-	if seen := f.seen(c.current.List.ID); seen > 0 && !w.Writer.Person {
-		_, told, err = f.shown(ctx, w, choice{list: c.current, seen: seen}) // of the list before
+	if c.leaves {
+		_, told, err = f.shown(ctx, w, choice{list: c.current, seen: f.seen(c.current.List.ID)})
 	}
 	before = Snapshot{Items: []Item{}, LastID: c.current.LastID}
 	return before, before, told, err
@@ -296,7 +315,7 @@ func (t transaction) save(ctx context.Context, w Write, c choice, draft *Draft, 
 		}
 	}
 	cursors := t.cursors(w, after, report.Elsewhere == "")
-	if n := len(cursors); n > 0 && c.begins && len(report.Unseen) > 0 {
+	if n := len(cursors); n > 0 && c.leaves {
 		told := Cursor{Key: cursors[n-1].Key, List: c.current.List.ID, Seen: c.current.Revision}
 		cursors = append(cursors, told)
 	}

@@ -5,15 +5,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
-// selectCursor selects cursors, with the largest moved of their conversation.
-const selectCursor = `SELECT c.principal, c.conversation, c.list, c.seen, c.process, c.until, c.moved, c.at, c.sum,
-	(SELECT max(moved) FROM cursors WHERE principal = c.principal AND conversation = c.conversation) FROM cursors c`
+// selectCursor selects cursors.
+const selectCursor = `SELECT c.principal, c.conversation, c.list, c.seen, c.process, c.until, c.moved, c.current, c.at, c.sum FROM cursors c`
 
 const (
 	// whereConversation selects those of a conversation, the one that became current
@@ -23,8 +23,7 @@ const (
 	// which few are, and not through all of the principal.
 	whereList = selectCursor + ` WHERE +c.principal = ? AND c.list = ? ORDER BY c.conversation`
 	// whereCurrent selects the current ones of a principal.
-	whereCurrent = selectCursor + ` WHERE c.principal = ? AND c.moved > 0 AND c.moved = (
-		SELECT max(moved) FROM cursors WHERE principal = c.principal AND conversation = c.conversation) ORDER BY c.conversation`
+	whereCurrent = selectCursor + ` WHERE c.principal = ? AND c.current = 1 ORDER BY c.conversation`
 )
 
 // onList returns the query of CursorsOn and its arguments.
@@ -60,14 +59,13 @@ func (s *Store) queryCursors(ctx context.Context, query string, args ...any) (fo
 
 // scanCursor reads one row of selectCursor.
 func scanCursor(rows *sql.Rows) (c todo.Cursor, err error) {
-	var until, at, stored, last int64
-	if err := rows.Scan(&c.Principal, &c.Conversation, &c.List, &c.Seen, &c.Process, &until, &c.Moved, &at, &stored, &last); err != nil {
+	var until, at, stored int64
+	if err := rows.Scan(&c.Principal, &c.Conversation, &c.List, &c.Seen, &c.Process, &until, &c.Moved, &c.Current, &at, &stored); err != nil {
 		return c, damagedType(err)
 	}
 	if sumOfCursor(c, until, at) != stored {
 		return c, damaged("cursors", c.Conversation, c.List)
 	}
-	c.Current = c.Moved > 0 && c.Moved == last
 	c.At = time.Unix(0, at).UTC()
 	if until != 0 {
 		c.Until = time.Unix(0, until).UTC()
@@ -84,8 +82,17 @@ func sumOfCursor(c todo.Cursor, until, at int64) int64 {
 	s.text(c.Process)
 	s.number(until)
 	s.number(c.Moved)
+	s.number(isCurrent(c))
 	s.number(at)
 	return s.value()
+}
+
+// isCurrent returns the column current of a cursor.
+func isCurrent(c todo.Cursor) int64 {
+	if c.Current {
+		return 1
+	}
+	return 0
 }
 
 // cursorsOf returns the cursors of a conversation in the open transaction.
@@ -114,7 +121,6 @@ func (st *statements) readCursors(of todo.Key) (found []todo.Cursor, damaged boo
 		if err != nil {
 			return nil, false, err
 		}
-		c.Current = c.Moved > 0 && len(found) == 0 // also beside a damaged one
 		found = append(found, c)
 	}
 	if err := rows.Err(); err != nil {
@@ -133,14 +139,15 @@ func (st *statements) storeCursor(c todo.Cursor) error {
 	if err != nil {
 		return err
 	}
-	all, c := todo.SetCursor(known, c, time.Now())
+	all, stored := todo.SetCursor(known, c, time.Now())
 	if damaged {
 		_, err = st.forgetConversation.Exec(c.Principal, c.Conversation)
-		for _, good := range all {
-			err = firstError(err, st.insertCursor(good))
+	}
+	for _, now := range all {
+		ended := !now.Current && isCurrentIn(known, now.List)
+		if err == nil && (damaged || now.List == stored.List || ended) {
+			err = st.insertCursor(now)
 		}
-	} else {
-		err = st.insertCursor(c)
 	}
 	if err != nil {
 		return err
@@ -149,13 +156,18 @@ func (st *statements) storeCursor(c todo.Cursor) error {
 	return nil
 }
 
+// isCurrentIn reports whether the cursor on a list is the current one.
+func isCurrentIn(cursors []todo.Cursor, list string) bool {
+	return slices.ContainsFunc(cursors, func(c todo.Cursor) bool { return c.Current && c.List == list })
+}
+
 // insertCursor stores the row of a cursor, in the place of the one that there is.
 func (st *statements) insertCursor(c todo.Cursor) error {
 	at, until := record.UnixNano(c.At), int64(0)
 	if !c.Until.IsZero() {
 		until = record.UnixNano(c.Until)
 	}
-	_, err := st.setCursor.Exec(c.Principal, c.Conversation, c.List, c.Seen, c.Process, until, c.Moved, at, sumOfCursor(c, until, at))
+	_, err := st.setCursor.Exec(c.Principal, c.Conversation, c.List, c.Seen, c.Process, until, c.Moved, isCurrent(c), at, sumOfCursor(c, until, at))
 	return err
 }
 

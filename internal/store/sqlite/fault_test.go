@@ -229,7 +229,7 @@ func TestDamagedCursor(t *testing.T) {
 	var known []todo.Cursor
 	read := func(tx todo.Tx) (err error) { known, err = tx.Cursors(t.Context(), key); return err }
 	for range 2 {
-		if err := s.Update(t.Context(), key, read); err != nil || len(known) != 1 || known[0].List != "a" || !known[0].Current {
+		if err := s.Update(t.Context(), key, read); err != nil || len(known) != 1 || known[0].List != "a" || known[0].Current {
 			t.Errorf("78: beside a damaged cursor: %+v, %v", known, err)
 		}
 	}

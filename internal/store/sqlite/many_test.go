@@ -43,11 +43,11 @@ func filled(t testing.TB, path string, lists int) *Store {
 		`INSERT INTO lists (id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta, sum, revision, seq, updated, drift, deleted)
 			SELECT replace(id, name, copy), principal, client, replace(workspace, name, copy), parent, replace(parent_conversation, name, copy),
 				replace(conversation, name, copy), begun, replace(meta, name, copy), 0, revision, seq + seqs, updated, drift, deleted FROM copies, lists`,
-		`INSERT INTO cursors (principal, conversation, list, seen, process, until, moved, at, sum)
-			SELECT principal, replace(conversation, name, copy), replace(list, name, copy), seen, process, until, moved, at, 0 FROM copies, cursors`,
+		`INSERT INTO cursors (principal, conversation, list, seen, process, until, moved, current, at, sum)
+			SELECT principal, replace(conversation, name, copy), replace(list, name, copy), seen, process, until, moved, current, at, 0 FROM copies, cursors`,
 		`UPDATE history SET sum = todo_sum(list, revision, operation, person, base, body)`,
 		`UPDATE lists SET sum = todo_sum(id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta)`,
-		`UPDATE cursors SET sum = todo_sum(principal, conversation, list, seen, process, until, moved, at)`,
+		`UPDATE cursors SET sum = todo_sum(principal, conversation, list, seen, process, until, moved, current, at)`,
 		`COMMIT`)
 	return s
 }

@@ -16,7 +16,7 @@ import (
 // heldByParent selects, for a list l with a parent_conversation, the list that
 // this conversation holds.
 const heldByParent = `(SELECT b.list FROM cursors b WHERE l.parent_conversation <> ''
-	AND b.principal = l.principal AND b.conversation = l.parent_conversation AND b.moved > 0 ORDER BY b.moved DESC LIMIT 1)`
+	AND b.principal = l.principal AND b.conversation = l.parent_conversation AND b.current = 1)`
 
 const columns = `SELECT h.seq, h.list, h.revision, h.operation, h.person, h.base, h.sum, h.body,
 	l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.conversation, l.begun, l.sum, l.meta, l.seq, l.revision, l.drift, ` + heldByParent

@@ -55,13 +55,15 @@ CREATE TABLE cursors (
 	seen         INTEGER NOT NULL,  -- the newest revision shown to its agent
 	process      TEXT    NOT NULL,  -- serves the conversation
 	until        INTEGER NOT NULL,  -- Unix nanoseconds; 0: while process is alive
-	moved        INTEGER NOT NULL,  -- of a conversation's rows the largest above 0 is its current list
+	moved        INTEGER NOT NULL,  -- orders a conversation's rows by when they became current; 0: never
+	current      INTEGER NOT NULL,  -- 1: of the list that it holds
 	at           INTEGER NOT NULL,  -- of the last use, Unix nanoseconds
 	sum          INTEGER NOT NULL,
 	PRIMARY KEY (principal, conversation, list)
 ) WITHOUT ROWID;
 CREATE INDEX cursors_list ON cursors (list, principal);
 CREATE INDEX cursors_at ON cursors (at);
+CREATE INDEX cursors_current ON cursors (principal, conversation) WHERE current = 1;
 -- What hooks of hosts said about calls before these arrived.
 CREATE TABLE host_calls (
 	principal TEXT    NOT NULL,

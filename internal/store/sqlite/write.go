@@ -186,8 +186,8 @@ func (w *writer) prepare() error {
 		&w.stmt.oldest:        selectRecord + ` WHERE h.list = ? ORDER BY h.revision LIMIT 1`,
 		&w.stmt.trimHistory:   `DELETE FROM history WHERE list = ? AND revision <= ?`,
 		&w.stmt.cursors:       whereConversation,
-		&w.stmt.setCursor: `INSERT OR REPLACE INTO cursors (principal, conversation, list, seen, process, until, moved, at, sum)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		&w.stmt.setCursor: `INSERT OR REPLACE INTO cursors (principal, conversation, list, seen, process, until, moved, current, at, sum)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		&w.stmt.forgetConversation: `DELETE FROM cursors WHERE principal = ? AND conversation = ?`,
 		&w.stmt.trimCursors: `DELETE FROM cursors WHERE (principal, conversation, list) IN
 			(SELECT principal, conversation, list FROM cursors WHERE at < ? AND conversation NOT LIKE 'name:%' LIMIT 100)`,

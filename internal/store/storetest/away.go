@@ -48,7 +48,9 @@ func purge(t *testing.T, s todo.Store) {
 		mustSave(t, s, next, holds(next.List.ID, next.List.ID))
 		ids = append(ids, next.List.ID)
 	}
-	kept := mustSave(t, s, list("kept", "x", 1))
+	kept := mustSave(t, s, list("kept", "x", 1), holds("z", "kept"))
+	last := mustSave(t, s, list("last", "x", 1), holds("z", "last")).List.ID
+	ids = append(ids, last)
 	now := baseTime.Add(time.Hour)
 	by := todo.Writer{Client: "command line", Variant: "prune", Person: true}
 	purged, err := s.Purge(t.Context(), by, now, ids...)
@@ -62,8 +64,11 @@ func purge(t *testing.T, s todo.Store) {
 	}
 	checkEqual(t, "found", []todo.Snapshot{kept}, found)
 	fresh, err := s.Find(t.Context(), todo.Query{AfterSeq: kept.Seq, Deleted: true})
-	if err != nil || len(fresh) != many {
+	if err != nil || len(fresh) != many+1 {
 		t.Fatalf("%d lists changed, %v", len(fresh), err)
+	}
+	if held := must[[]todo.Cursor](t)(s.Cursors(t.Context(), todo.Key{Conversation: "z"})); len(held) != 1 || held[0].List != "kept" || held[0].Current {
+		t.Errorf("the conversation of a purged list holds %+v", held)
 	}
 	revisions, err := s.History(t.Context(), "l0", 0, 0)
 	if err != nil || len(revisions) != 1 {
