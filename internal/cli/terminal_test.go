@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,10 +57,27 @@ func startSession(t *testing.T, env []string, args ...string) *session {
 	s := &session{t: t, cmd: exec.Command(path, args...), read: make(chan string, 1000)}
 	s.cmd.Env = append(s.cmd.Environ(), env...)
 	s.cmd.Dir = t.TempDir()
-	if s.term, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 24, Cols: 120}); err != nil {
+	term, tty, err := pty.Open()
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.term.Close() })
+	t.Cleanup(func() { term.Close() })
+	defer tty.Close()
+	if err := pty.Setsize(term, &pty.Winsize{Rows: 24, Cols: 120}); err != nil {
+		t.Fatal(err)
+	}
+	// Of Ctrl-C the kernel first tells the program and then throws away what stands in
+	// the terminal, in which the program's answer may be already.
+	noflsh := exec.Command("stty", "noflsh")
+	noflsh.Stdin = tty
+	if out, err := noflsh.CombinedOutput(); err != nil {
+		t.Fatalf("stty: %v: %s", err, out)
+	}
+	s.term, s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = term, tty, tty, tty
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
 	go func() {
 		defer close(s.read)
 		buf := make([]byte, 4096)
