@@ -271,11 +271,12 @@ func (s *Server) workspace(r request) string {
 // operation returns the operation of a call, or the zero Operation. Its digest
 // covers the tool and the arguments. An id that the caller chose for repeating
 // is refused when it comes with another call; a host's id of the call is only
-// taken for a repeat when the call is the same.
+// taken for a repeat when the call is the same. The first belongs to the list's name if
+// there is one, as the repeat may come from another process or session.
 func operation(r request, c caller, tool string, raw []byte) todo.Operation {
 	content := digest(tool + "\x00" + string(raw))
 	if id := r.text(metaOperation); id != "" {
-		return todo.Operation{ID: "caller:" + digest(r.peer.Principal+"\x00"+c.who.Key+"\x00"+id), Digest: content}
+		return todo.Operation{ID: "caller:" + digest(r.peer.Principal+"\x00"+c.who.Holder()+"\x00"+id), Digest: content}
 	}
 	if id := cmp.Or(r.text(metaToolUse), r.text(metaCodexCall)); id != "" {
 		return todo.Operation{ID: "host:" + digest(r.peer.Principal+"\x00"+c.who.Key+"\x00"+id+"\x00"+content), Digest: content}

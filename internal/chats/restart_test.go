@@ -192,3 +192,19 @@ func TestWithoutHookTheFirstPlanIsPutAway(t *testing.T) {
 		p.onBoard(first)
 	})
 }
+
+// BAD-INPUT 44, 53: a call on a named list that is repeated with its operation id by the
+// process or the session that comes next is not applied again.
+func TestRepeatAfterAKillIsAppliedOnce(t *testing.T) {
+	each(t, []where{{onStdio, known("my-agent")}, {inSession, known("my-agent")}, {sessionless, known("my-agent")}}, func(p *place) {
+		const steps = `{"items":["Read the parser","Fix the parser"]}`
+		c := p.named("", "release")
+		first := c.with(`"todo-mcp/operation":"1"`).calls("create_todos", steps)
+		if c.by == onStdio {
+			c.kill()
+		}
+		then := p.named("", "release").with(`"todo-mcp/operation":"1"`).calls("create_todos", steps)
+		p.same(first, then)
+		p.holds(first.list, "Read the parser:pending, Fix the parser:pending")
+	})
+}
