@@ -125,22 +125,21 @@ func (f *Family) Seq() int64 {
 
 // Updated returns when the last of the lists changed.
 func (f *Family) Updated() time.Time {
-	at := f.Main.Updated
-	for i := range f.Subs {
-		if f.Subs[i].Updated.After(at) {
-			at = f.Subs[i].Updated
-		}
-	}
-	return at
+	return f.latest(func(l *todo.Snapshot) time.Time { return l.Updated })
 }
 
 // Worked returns when the last of the agents wrote; zero when none did, or when it is
 // not known.
 func (f *Family) Worked() time.Time {
-	at := f.Main.Worked
+	return f.latest(func(l *todo.Snapshot) time.Time { return l.Worked })
+}
+
+// latest returns the latest of a time that each of the lists has.
+func (f *Family) latest(of func(*todo.Snapshot) time.Time) time.Time {
+	at := of(&f.Main)
 	for i := range f.Subs {
-		if f.Subs[i].Worked.After(at) {
-			at = f.Subs[i].Worked
+		if t := of(&f.Subs[i]); t.After(at) {
+			at = t
 		}
 	}
 	return at

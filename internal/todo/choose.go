@@ -237,7 +237,7 @@ func (f *finder) replace(ctx context.Context, out choice) (choice, error) {
 	most := 0
 	for _, l := range earlier {
 		n := shared(lines, l.Items)
-		comesBack := l.List.ID != current.List.ID && l.Open() && (!l.Archived || l.ReplacedBy != "") && !f.isElsewhere(l)
+		comesBack := l.List.ID != current.List.ID && l.isUnfinished() && !f.isElsewhere(l)
 		if comesBack && n > most && continues(f.target, l, true) {
 			out.list, out.shown, most = l, Snapshot{}, n
 		}
@@ -432,8 +432,14 @@ func (f *finder) best(ctx context.Context, lists []Snapshot, current Snapshot) (
 func (f *finder) mayContinue(l Snapshot) bool {
 	c := f.target.Conversation
 	otherChat := c.Chat != "" && l.List.Chat != "" && c.Chat != l.List.Chat
-	return l.Open() && (!l.Archived || l.ReplacedBy != "") && f.target.Agent == l.List.Agent && !l.List.Mirrored && !otherChat &&
+	return l.isUnfinished() && f.target.Agent == l.List.Agent && !l.List.Mirrored && !otherChat &&
 		f.now().Sub(l.Updated) <= CandidateAge
+}
+
+// isUnfinished reports whether an agent may go on with a list: it is open, and was not
+// put away, or only for the next plan.
+func (s Snapshot) isUnfinished() bool {
+	return s.Open() && (!s.Archived || s.ReplacedBy != "")
 }
 
 // isFree reports whether the caller holds or held a list with these cursors in this
