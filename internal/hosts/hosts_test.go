@@ -29,28 +29,30 @@ type expectation struct {
 	way     way
 	again   string // where the plan goes in the second run, with one more item done
 	other   string // where a wholly different plan goes in the third run
-	dropped bool   // the third write is told what it dropped
+	putAway bool   // the third write is told that the earlier plan was put away
 }
 
 // expected is the table to edit when the server changes. Lists are counted as
-// they began. Only Codex proves which conversation it is in, by its thread: a new
-// thread begins a list even with the same plan, and in the same thread any plan
-// replaces the list. From the others comes a hint at most, so that a plan goes on
-// with the list of which it keeps enough, and else begins one.
+// they began. Codex alone proves which conversation it is in, by its thread: in the
+// same thread another plan puts the earlier one away. Claude Code and Copilot CLI give
+// their server an id of the chat, a hint: another id is another chat, and begins a
+// list even with the same plan (rule 4). Claude Code's -p -c has a new id each time.
+// From the others comes no id, so that a plan goes on with the list of which it keeps
+// enough, and else begins one.
 func expected() []expectation {
 	return []expectation{
-		{"claude-stdio", anew, "list 1 revision 2", "list 2 revision 1", false},
+		{"claude-stdio", anew, "list 2 revision 1", "list 3 revision 1", false},
 		{"claude-stdio", resume, "list 1 revision 2", "list 2 revision 1", false},
-		{"claude-stdio", latest, "list 1 revision 2", "list 2 revision 1", false},
+		{"claude-stdio", latest, "list 2 revision 1", "list 3 revision 1", false},
 		{"claude-http", anew, "list 1 revision 2", "list 2 revision 1", false},
 		{"claude-http", resume, "list 1 revision 2", "list 2 revision 1", false},
 		{"codex", anew, "list 2 revision 1", "list 3 revision 1", false},
-		{"codex", resume, "list 1 revision 2", "list 1 revision 3", true},
+		{"codex", resume, "list 1 revision 2", "list 2 revision 1", true},
 		{"gemini", anew, "list 1 revision 2", "list 2 revision 1", false},
 		{"gemini", resume, "list 1 revision 2", "list 2 revision 1", false},
 		{"kimi", anew, "list 1 revision 2", "list 2 revision 1", false},
 		{"kimi", resume, "list 1 revision 2", "list 2 revision 1", false},
-		{"copilot", anew, "list 1 revision 2", "list 2 revision 1", false},
+		{"copilot", anew, "list 2 revision 1", "list 3 revision 1", false},
 		{"copilot", resume, "list 1 revision 2", "list 2 revision 1", false},
 	}
 }
@@ -74,8 +76,8 @@ func TestHosts(t *testing.T) {
 			again := r.check("the plan again", want.again)
 			r.report(r.run(want.way, newPlan("Bake bread", 4, 0)))
 			other := r.check("another plan", want.other)
-			if dropped := strings.Contains(r.shown(), "Dropped while open:"); dropped != want.dropped {
-				t.Errorf("the write is told that it dropped something: %t, expected %t", dropped, want.dropped)
+			if putAway := strings.Contains(r.shown(), "Put away the earlier plan"); putAway != want.putAway {
+				t.Errorf("the write is told that it put the earlier plan away: %t, expected %t", putAway, want.putAway)
 			}
 			r.logLists()
 			table = append(table, fmt.Sprintf("%-12s  %-6s  %-17s  %-17s  %d", want.client, want.way, again, other, shown))
