@@ -9,7 +9,7 @@ import (
 
 // T9: a tool that changes a todo list needs nobody's permission. Hosts go by its
 // annotations: it destroys nothing and reaches nothing outside (V2), and it is
-// not read-only, so that a host in plan mode leaves it out (S2-08).
+// not read-only, so that a host in plan mode leaves it out.
 func TestToolsNeedNoPermission(t *testing.T) {
 	site := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	_, _, body := servertest.Post(t, site.URL+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,

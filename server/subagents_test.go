@@ -253,7 +253,7 @@ func (p *process) page(path string) string {
 	return string(data)
 }
 
-// S2-32: when a sub-agent ends, its list is cleared from the panel's board; its
+// When a sub-agent ends, its list is cleared from the panel's board; its
 // main list stays.
 func TestEndedSubAgentIsNotOnThePanel(t *testing.T) {
 	over(t, func(r *rig) {

@@ -119,7 +119,7 @@ func TestTokenBudget(t *testing.T) {
 	}
 }
 
-// S3-35, S4-24: the guidance, at both lengths, names work that needs careful
+// The guidance, at both lengths, names work that needs careful
 // planning and says that the list has one tool. P4: it does not forbid what
 // TODO_TRANSITIONS=free allows.
 func TestGuidanceSays(t *testing.T) {
@@ -131,11 +131,11 @@ func TestGuidanceSays(t *testing.T) {
 		list := newTools(t, func(o *tools.Options) { o.Texts = texts })
 		for _, name := range []string{"TodoWrite", "write_todos", "SetTodoList", "create_todos"} {
 			if !strings.Contains(tools.Find(list, name).Description, "careful planning") {
-				t.Errorf("S3-35: %s, %s, lacks careful planning", name, length)
+				t.Errorf("%s, %s, lacks careful planning", name, length)
 			}
 		}
 		if !strings.Contains(tools.Find(list, "SetTodoList").Description, "the only todo tool") {
-			t.Errorf("S4-24: SetTodoList, %s, does not say that it is the only todo tool", length)
+			t.Errorf("SetTodoList, %s, does not say that it is the only todo tool", length)
 		}
 		if strings.Contains(tools.Find(list, "update_todo").Description, "only moves forward") {
 			t.Errorf("P4: update_todo, %s, forbids what free transitions allow", length)

@@ -65,7 +65,7 @@ func setTodoListView() todo.View {
 }
 
 // duplicateTitles is the error of docs/spec/variants.md K2, with the sentence of
-// system 4 (S4-31) in it.
+// system 4 in it.
 const duplicateTitles = "Duplicate todo titles are not allowed"
 
 func setTodoList(o Options, w prompts.Words) variant {

@@ -304,7 +304,7 @@ func TestOwnSettingsStay(t *testing.T) {
 	}
 }
 
-// Another server of the same name is left alone.
+// BAD-INPUT 97: another server of the same name is left alone.
 func TestAnothersServer(t *testing.T) {
 	for _, entry := range []string{
 		`{"command": "npx", "args": ["todoist"]}`, `{"command": "cmd", "args": ["/c", "npx", "todoist", "todo-mcp"]}`, `{"httpUrl": "https://ai.todoist.net/mcp"}`, `{"tcp": "x"}`, `"text"`, `null`,

@@ -112,8 +112,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Box draws the picture in source S3 (docs/spec/variants.md, Terminal;
-// S3-27…31).
+// Box draws the picture of docs/spec/variants.md, "The terminal box".
 func TestBoxMatchesSource(t *testing.T) {
 	s := sample()
 	s.Items = append(s.Items[:3:3], item(todo.Pending, "Update documentation"))

@@ -325,7 +325,7 @@ func TestSessionsAreOfTheirIdentity(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 33: who may only read is refused every change, in both eras, with the
+// BAD-INPUT 24 and 33: who may only read is refused every change, in both eras, with the
 // scope that is missing; reading works.
 func TestReadersCannotWrite(t *testing.T) {
 	s := newSite(t, nil, nil)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// LICENSES holds the licences of what the binary contains now: `make licenses`
+// BAD-INPUT 85: LICENSES holds the licences of what the binary contains now: `make licenses`
 // writes them.
 func TestLicensesAreCurrent(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
