@@ -137,9 +137,13 @@ func (a *app) changeClients(ctx context.Context, m install.Machine, clients []in
 	var done, left, failed int
 	for _, c := range clients {
 		change, err := plan(c, m, o.Options)
-		if err == nil && change.IsNone() {
+		switch {
+		case err != nil:
+		case change.ByHand != "":
+			err = a.say("%s: %s is not edited: %s\n%s", c.Title, places(m, []string{change.File}), safeLines(change.ByHand), notes(change))
+		case change.IsNone():
 			err = a.say("%s: nothing to change in %s.\n%s", c.Title, places(m, change.Files()), notes(change))
-		} else if err == nil {
+		default:
 			err = a.makeChange(ctx, m, change, &o)
 		}
 		switch {

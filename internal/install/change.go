@@ -12,11 +12,10 @@ import (
 	"strings"
 
 	"todo-mcp/internal/atomicfile"
-	"todo-mcp/internal/document"
 )
 
-// MaxFile is how large a file of a client may be, in bytes. Those of clients that keep their state
-// beside their settings have some megabytes.
+// MaxFile is how large a file of a client may be, in bytes. Files of clients that keep
+// their state beside their settings have some megabytes.
 const MaxFile = 10_000_000
 
 // file is a configuration file as it was read.
@@ -74,16 +73,14 @@ func readBounded(path string) ([]byte, error) {
 // wrong returns an error about the file's content, with the place as compilers write
 // it: FILE:LINE:COLUMN.
 func (f file) wrong(err error) error {
-	at := (*document.Error)(nil)
+	at := (*placeError)(nil)
 	switch {
 	case err == nil:
 		return nil
-	case !errors.As(err, &at) || at.Line == 0:
+	case !errors.As(err, &at) || at.line == 0:
 		return fmt.Errorf("%s: %w", f.path, err)
-	case at.Column == 0:
-		return fmt.Errorf("%s:%d: %w", f.path, at.Line, err)
 	}
-	return fmt.Errorf("%s:%d:%d: %w", f.path, at.Line, at.Column, err)
+	return fmt.Errorf("%s:%d:%d: %w", f.path, at.line, at.column, err)
 }
 
 // isLink reports whether the file is a link to another one.
@@ -103,32 +100,72 @@ type Change struct {
 	File string
 	// Notes are what a person should know besides.
 	Notes []string
-	edits []*edit
-	// isOurs reports whether this program stands in the content of a file.
-	isOurs func(data []byte) bool
+	// ByHand is what a person does in the file, which is not edited; empty for nothing.
+	ByHand string
+	edits  []*edit
 }
 
 // edit is what becomes of one file.
 type edit struct {
 	before  file
+	doc     *document // its content, if it is JSON
 	after   []byte
-	removes bool            // the file goes
-	words   map[string]bool // what may be shown of it
+	removes bool     // the file goes
+	ours    bool     // this program stands in it already
+	shown   []string // what changes, as lines
 }
 
 func (e *edit) isNone() bool { return !e.removes && bytes.Equal(e.before.data, e.after) }
 
-// show adds words that may be shown of the file.
-func (e *edit) show(texts ...string) {
-	for _, text := range texts {
-		for _, w := range append(strings.Fields(text), text) {
-			e.words[w] = true
-		}
+// isBare reports whether nothing is left in the file.
+func (e *edit) isBare() bool {
+	if e.doc != nil {
+		return e.doc.isBare()
+	}
+	return len(bytes.TrimSpace(e.after)) == 0
+}
+
+// show adds lines to what is shown of the edit.
+func (e *edit) show(sign, text string) {
+	for line := range strings.Lines(text) {
+		e.shown = append(e.shown, sign+" "+strings.TrimSuffix(line, "\n"))
 	}
 }
 
+// set sets a value in a JSON file, of which another one is shown: without secrets.
+func (e *edit) set(value, shown any, path ...string) error {
+	changed, err := e.doc.set(value, path...)
+	if err != nil || !changed {
+		return err
+	}
+	e.after = e.doc.text()
+	text, err := inLine(shown)
+	e.show("+", strings.TrimSuffix(strings.Join(path, "."), "."+newItem)+": "+text)
+	return err
+}
+
+// remove removes a value from a JSON file.
+func (e *edit) remove(path ...string) error {
+	changed, err := e.doc.remove(path...)
+	if changed {
+		e.after = e.doc.text()
+		e.show("-", strings.Join(path, "."))
+	}
+	return err
+}
+
+// setTOML sets keys of the block of a server in a TOML file and drops others.
+func (e *edit) setTOML(table, name string, set, shown object, drop []string) (err error) {
+	if e.after, err = setTOML(e.before.data, table, name, set, drop); err != nil || e.isNone() {
+		return err
+	}
+	text, err := setTOML(nil, table, name, shown, nil)
+	e.show("+", string(text))
+	return err
+}
+
 // edit returns what becomes of a file, which is read unless the change has it.
-func (c *Change) edit(path string) (*edit, error) {
+func (c *Change) edit(path string, isJSON bool) (*edit, error) {
 	for _, e := range c.edits {
 		if e.before.path == path {
 			return e, nil
@@ -138,14 +175,29 @@ func (c *Change) edit(path string) (*edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.add(f), nil
+	return c.add(f, isJSON)
 }
 
 // add adds a file that stays as it is until it is edited.
-func (c *Change) add(f file) *edit {
-	e := &edit{before: f, after: f.data, words: make(map[string]bool)}
+func (c *Change) add(f file, isJSON bool) (e *edit, err error) {
+	e = &edit{before: f, after: f.data}
+	if isJSON {
+		e.doc, err = parseJSON(f.data)
+	}
 	c.edits = append(c.edits, e)
-	return e
+	return e, f.wrong(err)
+}
+
+// Diff returns what changes: of each file its path, and each value that is set (+) or
+// goes (-). Nothing else of a file is shown, since it may be secret.
+func (c Change) Diff() string {
+	var out strings.Builder
+	for _, e := range c.edits {
+		if !e.isNone() {
+			fmt.Fprintf(&out, "%s\n%s\n", e.before.path, strings.Join(e.shown, "\n"))
+		}
+	}
+	return out.String()
 }
 
 // note adds a note.
@@ -174,16 +226,15 @@ func (c Change) Files() (paths []string) {
 
 // Write makes the change: each file is replaced as a whole, made with its folder, or
 // removed. Where it is a link, what it leads to is replaced. What a file held until
-// then is in one of the files backups afterwards, unless there was none, or nothing but
-// what this program wrote, or there is a copy already of the time before this program
-// stood in it. A file that is not any more as it was read, or that may not be written,
+// then is in one of the files backups afterwards, unless there was none, or this program
+// stood in it and there is a copy already. A file that is not any more as it was read, or that may not be written,
 // is an error; the files before it are changed then.
 func (c Change) Write() (backups []string, err error) {
 	for _, e := range c.edits {
 		if e.isNone() {
 			continue
 		}
-		backup, err := e.write(c.isOurs)
+		backup, err := e.write()
 		if err != nil {
 			return backups, fmt.Errorf("%s is left as it was: %w", e.before.path, err)
 		}
@@ -196,7 +247,7 @@ func (c Change) Write() (backups []string, err error) {
 
 // write makes the edit, while no other process of this program changes the file. The
 // path of the copy of what was there before is empty when there is none.
-func (e *edit) write(isOurs func(data []byte) bool) (backup string, err error) {
+func (e *edit) write() (backup string, err error) {
 	if err := os.MkdirAll(filepath.Dir(e.before.target), 0o700); err != nil {
 		return "", fmt.Errorf("make its folder: %w", err)
 	}
@@ -211,24 +262,22 @@ func (e *edit) write(isOurs func(data []byte) bool) (backup string, err error) {
 	if e.removes {
 		return "", os.Remove(e.before.path)
 	}
-	if backup, err = e.before.copy(isOurs); err != nil {
+	if backup, err = e.before.copy(e.ours); err != nil {
 		return "", fmt.Errorf("make a copy: %w", err)
 	}
 	return backup, atomicfile.Write(e.before.target, e.after, e.check) // again, since a copy takes long
 }
 
 // copy writes what the file holds into its copy, whose path is empty if none is made:
-// for no file, and for one in which this program stands while the copy that is there is
-// of the time before, which is what a user may want again.
-func (f file) copy(isOurs func(data []byte) bool) (path string, err error) {
+// for no file, and for one in which this program stands while there is a copy, of an
+// earlier time, which is what a user may want again.
+func (f file) copy(ours bool) (path string, err error) {
 	if !f.exists {
 		return "", nil
 	}
 	path = backupOf(f.path)
-	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && isOurs(f.data) {
-		if old, err := readBounded(path); err != nil || !isOurs(old) {
-			return "", makePrivate(path, info)
-		}
+	if info, err := os.Lstat(path); ours && err == nil && info.Mode().IsRegular() {
+		return "", makePrivate(path, info)
 	}
 	return path, atomicfile.WritePrivate(path, f.data)
 }

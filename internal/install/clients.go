@@ -1,10 +1,6 @@
 package install
 
-import (
-	"path/filepath"
-
-	"todo-mcp/internal/document"
-)
+import "path/filepath"
 
 // Client is an MCP client and where it is configured. Its row in [Clients] is all that
 // the program knows of it.
@@ -18,7 +14,7 @@ type Client struct {
 	// files are where its servers may stand, the usual place first.
 	files func(Machine) []string
 	// format is that of the files, and servers is the key under which its servers stand.
-	format  document.Format
+	format  format
 	servers string
 	shape   shape
 	// desktop is true for what is not started in a terminal, whose PATH it lacks.
@@ -51,14 +47,24 @@ type shape struct {
 	args    string // key of its arguments; empty: they stand behind the command in a list
 	noArgs  bool   // the key of arguments is there without any, too
 	url     string // key of the address; empty: the client reaches no server over HTTP
-	both    []document.Field
-	stdio   []document.Field
-	http    []document.Field
+	both    object
+	stdio   object
+	http    object
 	// name is the key of the server's own name, if it stands in the entry as well.
 	name string
 }
 
-func kind(key, value string) []document.Field { return []document.Field{{Key: key, Value: value}} }
+func kind(key, value string) object { return object{{key, value}} }
+
+// format is how the file with a client's servers is written and edited: JSON, which may
+// have comments, is edited value by value.
+type format string
+
+const (
+	formatJSON format = ""
+	formatTOML format = "TOML" // a block between two marks is
+	formatYAML format = "YAML" // it is not: a person adds what is printed
+)
 
 // Clients returns the table of clients. Formats and places are from the programs
 // themselves where npm has them (Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0,
@@ -85,7 +91,7 @@ func typed(stdio, http string) shape {
 func claudeCode() Client {
 	file := func(m Machine) string { return filepath.Join(m.variable("CLAUDE_CONFIG_DIR", m.Home), ".claude.json") }
 	c := Client{
-		Name: "claude-code", Title: "Claude Code", programs: []string{"claude"}, format: document.JSON, servers: mcpServers, after: newSession,
+		Name: "claude-code", Title: "Claude Code", programs: []string{"claude"}, servers: mcpServers, after: newSession,
 		signs: func(m Machine) []string { return []string{file(m), m.home(".claude")} },
 		files: func(m Machine) []string { return []string{file(m)} },
 		shape: typed("stdio", "http"),
@@ -99,7 +105,7 @@ func claudeCode() Client {
 
 func claudeDesktop() Client {
 	return Client{
-		Name: "claude-desktop", Title: "Claude Desktop", desktop: true, format: document.JSON, servers: mcpServers, after: "quit and start it again",
+		Name: "claude-desktop", Title: "Claude Desktop", desktop: true, servers: mcpServers, after: "quit and start it again",
 		files: func(m Machine) []string {
 			folder := filepath.Join(m.config(), "Claude")
 			if m.System == "windows" { // as an app of the Store it has another folder in the place of the usual one
@@ -117,7 +123,7 @@ func claudeDesktop() Client {
 
 func cursor() Client {
 	c := Client{
-		Name: "cursor", Title: "Cursor", desktop: true, programs: []string{"cursor", "cursor-agent"}, format: document.JSON, servers: mcpServers,
+		Name: "cursor", Title: "Cursor", desktop: true, programs: []string{"cursor", "cursor-agent"}, servers: mcpServers,
 		files: func(m Machine) []string { return []string{m.home(".cursor", "mcp.json")} },
 		shape: shape{command: "command", args: "args", url: "url"},
 		after: "turn the server on in its settings under MCP",
@@ -129,7 +135,7 @@ func cursor() Client {
 
 func vscode() Client {
 	return Client{
-		Name: "vscode", Title: "VS Code", desktop: true, programs: []string{"code", "code-insiders"}, format: document.JSON, servers: "servers",
+		Name: "vscode", Title: "VS Code", desktop: true, programs: []string{"code", "code-insiders"}, servers: "servers",
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.config(), "Code", "User", "mcp.json"), filepath.Join(m.config(), "Code - Insiders", "User", "mcp.json")}
 		},
@@ -141,7 +147,7 @@ func vscode() Client {
 
 func codex() Client {
 	c := Client{
-		Name: "codex", Title: "Codex", programs: []string{"codex"}, format: document.TOML, servers: "mcp_servers", after: newSession,
+		Name: "codex", Title: "Codex", programs: []string{"codex"}, format: formatTOML, servers: "mcp_servers", after: newSession,
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.variable("CODEX_HOME", m.home(".codex")), "config.toml")}
 		},
@@ -154,7 +160,7 @@ func codex() Client {
 
 func gemini() Client {
 	c := Client{
-		Name: "gemini", Title: "Gemini CLI", programs: []string{"gemini"}, format: document.JSON, servers: mcpServers, after: newSession,
+		Name: "gemini", Title: "Gemini CLI", programs: []string{"gemini"}, servers: mcpServers, after: newSession,
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.variable("GEMINI_CLI_HOME", m.Home), ".gemini", "settings.json")}
 		},
@@ -166,12 +172,12 @@ func gemini() Client {
 
 func opencode() Client {
 	c := Client{
-		Name: "opencode", Title: "opencode", programs: []string{"opencode"}, format: document.JSON, servers: "mcp", after: newSession,
+		Name: "opencode", Title: "opencode", programs: []string{"opencode"}, servers: "mcp", after: newSession,
 		files: func(m Machine) []string {
 			folder := filepath.Join(m.xdg(), "opencode")
 			return []string{filepath.Join(folder, "opencode.json"), filepath.Join(folder, "opencode.jsonc"), filepath.Join(folder, "config.json")}
 		},
-		shape: shape{command: "command", url: "url", stdio: kind("type", "local"), http: kind("type", "remote"), both: []document.Field{{Key: "enabled", Value: true}}},
+		shape: shape{command: "command", url: "url", stdio: kind("type", "local"), http: kind("type", "remote"), both: object{{"enabled", true}}},
 	}
 	c.hooks = c.beside("plugin", "todo-mcp.js")
 	return c
@@ -179,7 +185,7 @@ func opencode() Client {
 
 func windsurf() Client {
 	return Client{
-		Name: "windsurf", Title: "Windsurf", desktop: true, programs: []string{"windsurf"}, format: document.JSON, servers: mcpServers,
+		Name: "windsurf", Title: "Windsurf", desktop: true, programs: []string{"windsurf"}, servers: mcpServers,
 		files: func(m Machine) []string { return []string{m.home(".codeium", "windsurf", "mcp_config.json")} },
 		shape: shape{command: "command", args: "args", url: "serverUrl"},
 		after: "refresh its list of MCP servers",
@@ -188,7 +194,7 @@ func windsurf() Client {
 
 func zed() Client {
 	return Client{
-		Name: "zed", Title: "Zed", desktop: true, programs: []string{"zed"}, format: document.JSON, servers: "context_servers",
+		Name: "zed", Title: "Zed", desktop: true, programs: []string{"zed"}, servers: "context_servers",
 		files: func(m Machine) []string {
 			folder := m.home(".config", "zed")
 			switch m.System {
@@ -206,7 +212,7 @@ func zed() Client {
 
 func goose() Client {
 	return Client{
-		Name: "goose", Title: "Goose", programs: []string{"goose"}, format: document.YAML, servers: "extensions", after: newSession,
+		Name: "goose", Title: "Goose", programs: []string{"goose"}, format: formatYAML, servers: "extensions", after: newSession,
 		files: func(m Machine) []string {
 			folder := filepath.Join(m.xdg(), "goose")
 			if m.System == "windows" {
@@ -219,14 +225,14 @@ func goose() Client {
 		},
 		shape: shape{
 			command: "cmd", args: "args", noArgs: true, url: "uri", name: "name", stdio: kind("type", "stdio"), http: kind("type", "streamable_http"),
-			both: []document.Field{{Key: "enabled", Value: true}, {Key: "description", Value: "The todo list"}, {Key: "timeout", Value: 300}},
+			both: object{{"enabled", true}, {"description", "The todo list"}, {"timeout", 300}},
 		},
 	}
 }
 
 func kimi() Client {
 	return Client{
-		Name: "kimi", Title: "Kimi Code", programs: []string{"kimi"}, format: document.JSON, servers: mcpServers, after: newSession,
+		Name: "kimi", Title: "Kimi Code", programs: []string{"kimi"}, servers: mcpServers, after: newSession,
 		files: func(m Machine) []string { // the second is that of kimi-cli, its forerunner
 			return []string{filepath.Join(m.variable("KIMI_CODE_HOME", m.home(".kimi-code")), "mcp.json"), m.home(".kimi", "mcp.json")}
 		},
@@ -236,7 +242,7 @@ func kimi() Client {
 
 func qwen() Client {
 	return Client{
-		Name: "qwen", Title: "Qwen Code", programs: []string{"qwen"}, format: document.JSON, servers: mcpServers, after: newSession,
+		Name: "qwen", Title: "Qwen Code", programs: []string{"qwen"}, servers: mcpServers, after: newSession,
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.variable("QWEN_HOME", m.home(".qwen")), "settings.json")}
 		},
@@ -246,7 +252,7 @@ func qwen() Client {
 
 func crush() Client {
 	return Client{
-		Name: "crush", Title: "Crush", programs: []string{"crush"}, format: document.JSON, servers: "mcp", after: newSession,
+		Name: "crush", Title: "Crush", programs: []string{"crush"}, servers: "mcp", after: newSession,
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.variable("CRUSH_GLOBAL_CONFIG", filepath.Join(m.xdg(), "crush")), "crush.json")}
 		},
@@ -256,7 +262,7 @@ func crush() Client {
 
 func cline() Client {
 	return Client{
-		Name: "cline", Title: "Cline", programs: []string{"cline"}, format: document.JSON, servers: mcpServers, after: "start a new task",
+		Name: "cline", Title: "Cline", programs: []string{"cline"}, servers: mcpServers, after: "start a new task",
 		desktop: true, // it is an extension of editors, too
 		files: func(m Machine) []string { // the second is that of the extension before it shared the files of the command
 			data := m.variable("CLINE_DATA_DIR", filepath.Join(m.variable("CLINE_DIR", m.home(".cline")), "data"))
@@ -272,13 +278,13 @@ func cline() Client {
 
 func copilot() Client {
 	c := Client{
-		Name: "copilot", Title: "Copilot CLI", programs: []string{"copilot"}, format: document.JSON, servers: mcpServers, after: newSession,
+		Name: "copilot", Title: "Copilot CLI", programs: []string{"copilot"}, servers: mcpServers, after: newSession,
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.variable("COPILOT_HOME", m.home(".copilot")), "mcp-config.json")}
 		},
 		shape: typed("local", "http"),
 	}
 	c.shape.noArgs = true
-	c.shape.both = []document.Field{{Key: "tools", Value: []string{"*"}}}
+	c.shape.both = object{{"tools", []string{"*"}}}
 	return c
 }

@@ -1,10 +1,6 @@
 package install
 
-import (
-	"slices"
-
-	"todo-mcp/internal/document"
-)
+import "slices"
 
 // addresses are the keys by which some client or version writes an address.
 func addresses() []string { return []string{"url", "httpUrl", "serverUrl", "uri"} }
@@ -45,16 +41,16 @@ func texts(value any) (out []string) {
 }
 
 // fields returns a whole entry.
-func (s shape) fields(name string, server Server) []document.Field {
+func (s shape) fields(name string, server Server) object {
 	fields := slices.Clone(s.kind(server))
 	if s.name != "" {
-		fields = append(fields, document.Field{Key: s.name, Value: name})
+		fields = append(fields, field{s.name, name})
 	}
 	return slices.Concat(fields, s.reach(server), s.both)
 }
 
 // kind returns the fields that say which kind of server it is.
-func (s shape) kind(server Server) []document.Field {
+func (s shape) kind(server Server) object {
 	if server.URL != "" {
 		return s.http
 	}
@@ -62,52 +58,40 @@ func (s shape) kind(server Server) []document.Field {
 }
 
 // reach returns the fields that say where the server is.
-func (s shape) reach(server Server) []document.Field {
+func (s shape) reach(server Server) object {
 	switch {
 	case server.URL != "":
-		return []document.Field{{Key: s.url, Value: server.URL}}
+		return object{{s.url, server.URL}}
 	case s.args == "":
-		return []document.Field{{Key: s.command, Value: append([]string{server.Command}, server.Args...)}}
+		return object{{s.command, append([]string{server.Command}, server.Args...)}}
 	}
-	fields := []document.Field{{Key: s.command, Value: server.Command}}
+	fields := object{{s.command, server.Command}}
 	if s.noArgs || len(server.Args) > 0 {
-		fields = append(fields, document.Field{Key: s.args, Value: append([]string{}, server.Args...)})
+		fields = append(fields, field{s.args, append([]string{}, server.Args...)})
 	}
 	return fields
 }
 
-// update returns what makes an entry lead to another server. All else in it stays, but
-// for what belongs to the other way to a server when that changes.
-func (s shape) update(entry map[string]any, old, wanted Server) []document.Field {
-	if old.URL == wanted.URL && old.Command == wanted.Command && slices.Equal(old.Args, wanted.Args) && s.isKind(entry, wanted) {
-		return nil
+// update returns what makes an entry, which is nil for none, lead to a server: the keys
+// to set, and others that lead elsewhere or belong to the other way to a server.
+func (s shape) update(name string, entry map[string]any, wanted Server) (set object, drop []string) {
+	if entry == nil {
+		return s.fields(name, wanted), nil
 	}
-	fields := slices.Concat(s.kind(wanted), s.reach(wanted))
-	var others []string
-	switch {
-	case old.URL == "" && wanted.URL != "":
-		others = slices.Concat([]string{s.command, s.args}, ofStdio())
-	case old.URL != "" && wanted.URL == "":
-		others = slices.Concat(addresses(), ofHTTP())
-	case wanted.URL != "":
-		others = addresses()
-	case !s.noArgs:
-		others = []string{s.args}
+	set = slices.Concat(s.kind(wanted), s.reach(wanted))
+	others := ofHTTP()
+	if wanted.URL != "" {
+		others = ofStdio()
 	}
-	for _, f := range s.kind(old) {
-		others = append(others, f.Key)
+	others = slices.Concat(others, addresses(), []string{s.command, s.args})
+	for _, f := range slices.Concat(s.stdio, s.http) {
+		others = append(others, f.key)
 	}
 	for _, key := range others {
-		if !slices.ContainsFunc(fields, func(f document.Field) bool { return f.Key == key }) && entry[key] != nil {
-			fields = append(fields, document.Field{Key: key})
+		isSet := slices.ContainsFunc(set, func(f field) bool { return f.key == key })
+		if !isSet && entry[key] != nil && !slices.Contains(drop, key) {
+			drop = append(drop, key)
 		}
 	}
-	return fields
-}
-
-// isKind reports whether an entry says nothing else than the kind of a server.
-func (s shape) isKind(entry map[string]any, server Server) bool {
-	return !slices.ContainsFunc(s.kind(server), func(f document.Field) bool {
-		return entry[f.Key] != nil && !document.Equal(entry[f.Key], f.Value)
-	})
+	return set, drop
 }

@@ -1,8 +1,11 @@
 package install
 
 import (
-	"bytes"
 	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"todo-mcp/internal/hook"
 )
@@ -18,26 +21,44 @@ const (
 	HooksByPlugin HookState = "by its plugin"
 )
 
-// hookFile returns a client's file of hooks, beside the edits that a change makes
-// already; e is nil for a client of which no hooks are known.
-func (c Client) hookFile(m Machine, change *Change) (h hookFile, e *edit, err error) {
+const (
+	hooksKey      = "hooks"
+	statusLineKey = "statusLine"
+	versionKey    = "version"
+	// hookName is the name of the command that hooks run.
+	hookName = "hook"
+)
+
+// hookFile is a client's file of hooks, as it is edited.
+type hookFile struct {
+	*edit
+	setup    hook.Setup
+	machine  Machine
+	commands hookCommands
+}
+
+// hookFile returns a client's file of hooks, which a change may have already; ok is
+// false for a client of which no hooks are known.
+func (c Client) hookFile(m Machine, change *Change) (h hookFile, ok bool, err error) {
 	setup, ok := hook.FindSetup(c.Name)
 	if !ok || c.hooks == nil {
-		return h, nil, nil
+		return h, false, nil
 	}
-	if e, err = change.edit(c.hooks(m)); err != nil {
-		return h, nil, err
+	e, err := change.edit(c.hooks(m), setup.Entries != nil)
+	h = hookFile{edit: e, setup: setup, machine: m}
+	if err == nil {
+		e.ours = e.ours || h.isAny()
 	}
-	return hookFile{setup: setup, machine: m, data: e.after}, e, nil
+	return h, true, err
 }
 
 // addHooks adds to a change the hooks of a client that reaches the server in some way.
 func (c Client) addHooks(m Machine, o Options, server Server, change *Change) error {
-	h, e, err := c.hookFile(m, change)
+	h, ok, err := c.hookFile(m, change)
 	if err != nil {
 		return err
 	}
-	if e == nil {
+	if !ok {
 		change.note("no hooks of it are known: it gets the server alone")
 		return nil
 	}
@@ -52,50 +73,42 @@ func (c Client) addHooks(m Machine, o Options, server Server, change *Change) er
 	if h.hasPlugin() {
 		change.note("its plugin todo-mcp is turned on, which brings the server and the hooks")
 	} else if err := h.install(); err != nil {
-		return e.before.wrong(err)
+		return h.before.wrong(err)
 	}
 	another, err := h.setStatusLine()
-	if err != nil {
-		return e.before.wrong(err)
-	}
 	if another {
 		change.note("its status line is another one, which stays; docs/hooks.md says how to show the list in it")
 	}
-	e.after = h.data
-	e.show(h.words(o)...)
-	if c.afterHooks != "" && !e.isNone() {
+	if c.afterHooks != "" && !h.isNone() {
 		change.note("%s", c.afterHooks)
 	}
-	return nil
+	return h.before.wrong(err)
 }
 
 // removeHooks adds to a change that the hooks of a client go.
 func (c Client) removeHooks(m Machine, change *Change) error {
-	h, e, err := c.hookFile(m, change)
-	if e == nil || err != nil {
+	h, ok, err := c.hookFile(m, change)
+	if !ok || err != nil {
 		return err
 	}
-	h.commands, _ = c.hookCommands(m, Options{}, h.setup, Server{}) // without any they are shown as an ellipsis
 	if err := h.uninstall(); err != nil {
-		return e.before.wrong(err)
+		return h.before.wrong(err)
 	}
-	e.after = h.data
-	isPlugin := h.setup.Entries == nil && !e.before.isLink()
-	e.removes = e.removes || !e.isNone() && (isPlugin || e.before.isOurs()) && h.isBare()
-	e.show(h.words(Options{})...)
+	isPlugin := h.doc == nil && !h.before.isLink()
+	h.removes = h.removes || !h.isNone() && (isPlugin || h.before.isOurs()) && h.isBare()
 	return nil
 }
 
 // lookForHooks returns whether a client runs the hooks of this program. An error says
 // why its file cannot be read.
 func (c Client) lookForHooks(m Machine, o Options, server Server) (HookState, error) {
-	h, e, err := c.hookFile(m, &Change{})
-	if e == nil || err != nil {
+	h, ok, err := c.hookFile(m, &Change{})
+	if !ok || err != nil {
 		return "", err
 	}
 	switch there, err := h.isThere(); {
 	case err != nil:
-		return "", e.before.wrong(err)
+		return "", h.before.wrong(err)
 	case !there && h.hasPlugin():
 		return HooksByPlugin, nil
 	case !there:
@@ -104,7 +117,7 @@ func (c Client) lookForHooks(m Machine, o Options, server Server) (HookState, er
 	if h.commands, err = c.hookCommands(m, o, h.setup, server); err != nil {
 		return HooksThere, nil //nolint:nilerr // what they should be is not known
 	}
-	if err := h.install(); err != nil || !bytes.Equal(h.data, e.after) {
+	if err := h.install(); err != nil || !h.isNone() {
 		return HooksOutdated, nil //nolint:nilerr // installing says what is wrong
 	}
 	return HooksThere, nil
@@ -117,12 +130,233 @@ func (c Client) HooksSnippet(m Machine, o Options) (path, text string, err error
 	if !ok || c.hooks == nil {
 		return "", "", nil
 	}
-	h := hookFile{setup: setup, machine: m}
+	var nothing Change
+	e, err := nothing.add(file{path: c.hooks(m)}, setup.Entries != nil)
+	if err != nil {
+		return "", "", err
+	}
+	h := hookFile{edit: e, setup: setup, machine: m}
 	if h.commands, err = c.hookCommands(m, o, setup, Server{Args: o.Args}); err != nil {
 		return "", "", err
 	}
 	if err = h.install(); err == nil {
 		_, err = h.setStatusLine()
 	}
-	return c.hooks(m), string(h.data), err
+	return e.before.path, string(e.after), err
+}
+
+// place is where a hook of this program stands.
+type place struct {
+	path    []string
+	command string
+	matcher string
+}
+
+// find returns where the hooks of this program for an event stand: of a group that has
+// no others, where the group does.
+func (h hookFile) find(event string) (places []place) {
+	groups, _ := h.doc.at(hooksKey, event).([]any)
+	for g, value := range groups {
+		group, _ := value.(map[string]any)
+		inner := []any{group}
+		if !h.setup.Flat {
+			inner, _ = group[hooksKey].([]any)
+		}
+		matcher, _ := group["matcher"].(string)
+		for i, value := range inner {
+			entry, _ := value.(map[string]any)
+			p := place{path: []string{hooksKey, event, strconv.Itoa(g)}, matcher: matcher}
+			if p.command, _ = entry["command"].(string); !h.isOurs(p.command) {
+				continue
+			}
+			if len(inner) > 1 {
+				p.path = append(p.path, hooksKey, strconv.Itoa(i))
+			}
+			places = append(places, p)
+		}
+	}
+	return places
+}
+
+// isOurs reports whether a command is that of a hook of this program.
+func (h hookFile) isOurs(command string) bool {
+	c, ours := h.machine.readCommand(command)
+	return ours && (c.args == hookName || strings.HasPrefix(c.args, hookName+" "))
+}
+
+// isThere reports whether there is any hook of this program, or its plugin.
+func (h hookFile) isThere() (bool, error) {
+	if h.doc == nil {
+		_, ours := hook.ReadPlugin(string(h.after))
+		return ours, nil
+	}
+	all, err := h.doc.object(hooksKey)
+	for event := range all {
+		if len(h.find(event)) > 0 {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+// isAny reports whether there is anything of this program.
+func (h hookFile) isAny() bool {
+	there, _ := h.isThere()
+	_, _, line, _ := h.statusLine()
+	return there || line
+}
+
+// remove removes the hooks of this program for an event.
+func (h hookFile) remove(event string) error {
+	for {
+		places := h.find(event)
+		if len(places) == 0 {
+			return nil
+		}
+		if err := h.edit.remove(places[len(places)-1].path...); err != nil {
+			return err
+		}
+	}
+}
+
+// removeExcept removes the hooks of this program for all events but some.
+func (h hookFile) removeExcept(wanted []hook.Entry) error {
+	all, err := h.doc.object(hooksKey)
+	for _, event := range slices.Sorted(maps.Keys(all)) {
+		if !slices.ContainsFunc(wanted, func(e hook.Entry) bool { return e.Event == event }) {
+			err = errors.Join(err, h.remove(event))
+		}
+	}
+	return err
+}
+
+// isMatcher reports whether two matchers are the same: * is all, as is none.
+func isMatcher(a, b string) bool { return a == b || a+b == "*" }
+
+// install adds the hooks that are missing and brings the others up to date.
+func (h hookFile) install() error {
+	if h.doc == nil {
+		return h.installPlugin()
+	}
+	if err := h.removeExcept(h.setup.Entries); err != nil {
+		return err
+	}
+	if h.setup.Version != 0 && h.doc.at(versionKey) == nil {
+		if err := h.set(h.setup.Version, h.setup.Version, versionKey); err != nil {
+			return err
+		}
+	}
+	for _, e := range h.setup.Entries {
+		if err := h.put(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put brings the hook for an event up to date where it stands, or else makes it the last
+// one.
+func (h hookFile) put(e hook.Entry) error {
+	places, old := h.find(e.Event), ""
+	if len(places) > 0 {
+		old = places[0].command
+	}
+	command, shown := h.commands.make(hookName, old)
+	if len(places) == 1 && isMatcher(places[0].matcher, e.Matcher) {
+		path := places[0].path
+		if len(path) == 3 && !h.setup.Flat {
+			path = append(path, hooksKey, "0")
+		}
+		return h.set(command, shown, append(path, "command")...)
+	}
+	if err := h.remove(e.Event); err != nil {
+		return err
+	}
+	return h.set(h.entry(e, command), h.entry(e, shown), hooksKey, e.Event, newItem)
+}
+
+// installPlugin makes the plugin, or brings it up to date.
+func (h hookFile) installPlugin() error {
+	old, ours := hook.ReadPlugin(string(h.after))
+	if len(h.after) > 0 && !ours {
+		return errors.New("this is another plugin, which stays")
+	}
+	command, shown := h.commands.make(hookName, old)
+	h.after = []byte(hook.Plugin(command))
+	h.show("+", hook.Plugin(shown))
+	return nil
+}
+
+// uninstall removes the hooks, the status line or the plugin of this program.
+func (h hookFile) uninstall() error {
+	if h.doc != nil {
+		return errors.Join(h.removeExcept(nil), h.removeStatusLine())
+	}
+	if there, _ := h.isThere(); there {
+		h.after = nil
+		h.show("-", "the plugin")
+	}
+	return nil
+}
+
+// statusLine returns the command of the status line, whether there is one, and whether
+// it is this program's.
+func (h hookFile) statusLine() (command string, there, ours bool, err error) {
+	if h.doc == nil || h.setup.StatusLine == "" {
+		return "", false, false, nil
+	}
+	line, err := h.doc.object(statusLineKey)
+	command, _ = line["command"].(string)
+	c, ours := h.machine.readCommand(command)
+	return command, line != nil, ours && strings.HasPrefix(c.args, "show "), err
+}
+
+// setStatusLine sets the status line of a client that has one. It reports whether there
+// is another one, which stays.
+func (h hookFile) setStatusLine() (another bool, err error) {
+	old, there, ours, err := h.statusLine()
+	if h.setup.StatusLine == "" || err != nil || there && !ours {
+		return there && !ours, err
+	}
+	command, shown := h.commands.make(h.setup.StatusLine, old)
+	if there {
+		return false, h.set(command, shown, statusLineKey, "command")
+	}
+	line := func(command string) object { return object{{"type", "command"}, {"command", command}} }
+	return false, h.set(line(command), line(shown), statusLineKey)
+}
+
+// removeStatusLine removes the status line if it is this program's.
+func (h hookFile) removeStatusLine() error {
+	_, _, ours, err := h.statusLine()
+	if err == nil && ours {
+		err = h.edit.remove(statusLineKey)
+	}
+	return err
+}
+
+// hasPlugin reports whether the client has a plugin of this program turned on.
+func (h hookFile) hasPlugin() bool {
+	if h.doc == nil {
+		return false
+	}
+	enabled, _ := h.doc.object("enabledPlugins")
+	for name, on := range enabled {
+		if strings.HasPrefix(name, programName+"@") && on == true {
+			return true
+		}
+	}
+	return false
+}
+
+// entry returns what stands in the list of an event.
+func (h hookFile) entry(e hook.Entry, command string) (entry object) {
+	if e.Matcher != "" {
+		entry = object{{"matcher", e.Matcher}}
+	}
+	run := object{{"command", command}, {"timeout", h.setup.Timeout}}
+	if h.setup.Flat {
+		return append(entry, run...)
+	}
+	return append(entry, field{hooksKey, []any{append(object{{"type", "command"}}, run...)}})
 }

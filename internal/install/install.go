@@ -16,9 +16,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"todo-mcp/internal/document"
-	"todo-mcp/internal/hook"
 )
 
 // DefaultName is what the server is called where it is not called otherwise.
@@ -63,6 +60,18 @@ type Server struct {
 	Command string // a program, or its path; empty where there is an address
 	Args    []string
 	URL     string
+	// kept is how many of the arguments, at the end, an entry had before. They may be
+	// secret.
+	kept int
+}
+
+// masked returns the server as it is shown.
+func (s Server) masked() Server {
+	s.Args = slices.Clone(s.Args)
+	for i := len(s.Args) - s.kept; i < len(s.Args); i++ {
+		s.Args[i] = "…"
+	}
+	return s
 }
 
 // String returns the server as people may see it: without arguments that are no flags,
@@ -164,8 +173,25 @@ func (c Client) readFile(path string) (file, map[string]any, error) {
 	if err != nil {
 		return f, nil, err
 	}
-	entries, err := c.format.Object(f.data, c.servers)
+	entries, err := c.entries(f.data)
 	return f, entries, f.wrong(err)
+}
+
+// entries returns the servers that a file of the client has.
+func (c Client) entries(data []byte) (map[string]any, error) {
+	switch c.format {
+	case formatYAML:
+		return searchYAML(data), nil
+	case formatTOML:
+		root, err := decodeTOML(data)
+		servers, _ := root[c.servers].(map[string]any)
+		return servers, err
+	}
+	d, err := parseJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	return d.object(c.servers)
 }
 
 // find returns the name of this program's entry, or of the one that is to be made, and
@@ -199,17 +225,14 @@ func (c Client) isOurs(m Machine, o Options, entry map[string]any) bool {
 	return programForm.MatchString(s.program()) || m.isProgram(s.Command)
 }
 
-// standsIn returns what reports whether a file of the client has the server or hooks of
-// this program. One that cannot be read has none.
-func (c Client) standsIn(m Machine, o Options) func(data []byte) bool {
-	return func(data []byte) bool {
-		entries, _ := c.format.Object(data, c.servers)
-		_, named := c.find(m, o, entries)
-		_, usual := c.find(m, Options{URL: o.URL}, entries)
-		setup, hasHooks := hook.FindSetup(c.Name)
-		h := hookFile{setup: setup, machine: m, data: data}
-		return named || usual || hasHooks && h.isAny()
+// standsIn reports whether any of the servers of a client is of this program.
+func (c Client) standsIn(m Machine, o Options, entries map[string]any) bool {
+	for _, value := range entries {
+		if entry, ok := value.(map[string]any); ok && c.isOurs(m, o, entry) {
+			return true
+		}
 	}
+	return false
 }
 
 // isServed reports whether an address is one that this program serves on this machine:
@@ -295,7 +318,7 @@ func isLoopback(host string) bool {
 // Install returns the change that adds this server to a client, and the hooks if o
 // wants them, or brings them up to date. It may be no change.
 func (c Client) Install(m Machine, o Options) (Change, error) {
-	change := Change{Client: c, isOurs: c.standsIn(m, o)}
+	change := Change{Client: c}
 	server, err := c.addServer(m, o, &change)
 	if err == nil && o.Hooks {
 		err = c.addHooks(m, o, server, &change)
@@ -316,29 +339,67 @@ func (c Client) addServer(m Machine, o Options, change *Change) (Server, error) 
 		return Server{}, err
 	}
 	name, there := c.find(m, o, entries)
-	entry, isObject := entries[name].(map[string]any)
 	if !there && entries[name] != nil {
 		return Server{}, fmt.Errorf("%s: %s there is another server; give this one another name by --name", f.path, name)
 	}
-	old := c.shape.read(entry)
-	wanted, err := c.wanted(m, o, old)
+	entry, _ := entries[name].(map[string]any)
+	wanted, err := c.wanted(m, o, c.shape.read(entry))
 	if err != nil {
 		return Server{}, err
 	}
-	fields := c.shape.fields(name, wanted)
-	if isObject {
-		fields = c.shape.update(entry, old, wanted)
-	}
-	e := change.add(f)
 	change.File = f.path
-	e.after, err = c.format.Set(f.data, c.entry(name), fields)
-	e.show(c.words(name, o, old, wanted)...)
+	if c.format == formatYAML {
+		if !there {
+			change.ByHand = "add this to it:\n\n" + yamlSnippet(c.servers, name, c.shape.fields(name, wanted))
+		}
+		return wanted, nil
+	}
+	e, err := change.add(f, c.format == formatJSON)
+	if err == nil {
+		e.ours = c.standsIn(m, o, entries)
+		err = c.put(e, name, entry, wanted)
+	}
 	return wanted, f.wrong(err)
 }
 
-// entry returns the path of the entry of a server.
-func (c Client) entry(name string) document.Path {
-	return document.Path{c.servers, name}
+// put writes how the server with a name is reached into a client's file. All else in its
+// entry stays, but for what belongs to another way to a server.
+func (c Client) put(e *edit, name string, entry map[string]any, wanted Server) error {
+	set, drop := c.shape.update(name, entry, wanted)
+	shown, _ := c.shape.update(name, entry, wanted.masked())
+	if c.format == formatTOML {
+		if entry != nil && !block(name).Match(e.before.data) {
+			return c.checkOutside(name, entry, wanted)
+		}
+		return e.setTOML(c.servers, name, set, shown, drop)
+	}
+	if entry == nil {
+		return e.set(set, shown, c.servers, name)
+	}
+	for i, f := range set {
+		if err := e.set(f.value, shown[i].value, c.servers, name, f.key); err != nil {
+			return err
+		}
+	}
+	for _, key := range drop {
+		if err := e.remove(c.servers, name, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOutside returns an error unless an entry that stands outside of a block of this
+// program, which is not edited, is as it should be.
+func (c Client) checkOutside(name string, entry map[string]any, wanted Server) error {
+	if is := c.shape.read(entry); is.URL == wanted.URL && is.Command == wanted.Command && slices.Equal(is.Args, wanted.Args) {
+		return nil
+	}
+	return outsideError(c.servers, name)
+}
+
+func outsideError(table, name string) error {
+	return fmt.Errorf("%s.%s was not written by todo-mcp install, and stays: change it by hand, or remove it (codex mcp remove %[2]s) and install again", table, name)
 }
 
 // Uninstall returns the change that takes this server and its hooks away from a client.
@@ -352,22 +413,45 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	if !there && entries[name] != nil {
 		return Change{}, fmt.Errorf("%s: %s there is another server, which stays", f.path, name)
 	}
-	entry, _ := entries[name].(map[string]any)
-	change := Change{Client: c, File: f.path, isOurs: c.standsIn(m, o)}
-	e := change.add(f)
-	if e.after, err = c.format.Remove(f.data, c.entry(name)); err != nil {
+	change := Change{Client: c, File: f.path}
+	if c.format == formatYAML {
+		if there {
+			change.ByHand = "take the extension out that calls " + c.shape.read(entries[name].(map[string]any)).String()
+		}
+		return change, nil
+	}
+	e, err := change.add(f, c.format == formatJSON)
+	if err == nil {
+		e.ours = c.standsIn(m, o, entries)
+		err = c.take(e, name, there)
+	}
+	if err != nil {
 		return Change{}, f.wrong(err)
 	}
-	e.removes = !e.isNone() && f.isOurs() && c.format.IsEmpty(e.after)
-	e.show(c.words(name, o, c.shape.read(entry), Server{})...)
+	e.removes = !e.isNone() && f.isOurs() && e.isBare()
 	delete(entries, name)
-	if _, another := c.find(m, Options{}, entries); !another {
+	if !c.standsIn(m, Options{}, entries) {
 		err = c.removeHooks(m, &change)
 	}
 	if err != nil {
 		return Change{}, err
 	}
 	return change, nil
+}
+
+// take takes the entry of a server out of a client's file.
+func (c Client) take(e *edit, name string, there bool) error {
+	switch {
+	case !there:
+		return nil
+	case c.format == formatTOML && !block(name).Match(e.before.data):
+		return outsideError(c.servers, name)
+	case c.format == formatTOML:
+		e.after = block(name).ReplaceAll(e.after, nil)
+		e.show("-", c.servers+"."+name)
+		return nil
+	}
+	return e.remove(c.servers, name)
 }
 
 // wanted returns how a client shall reach this server. What an entry has of it already
@@ -385,6 +469,7 @@ func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 		s.Command = p.elsewhere
 	}
 	before, own := p.args, old.own(m)
+	s.kept = len(own)
 	switch n := old.fromPackage(); {
 	case len(p.args) > 0 && n > 0:
 		s.Command, before = old.Command, old.Args[:n]
@@ -392,7 +477,7 @@ func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 		s.Command = old.Command
 	}
 	if o.Args != nil {
-		own = o.Args
+		own, s.kept = o.Args, 0
 	}
 	s.Args = slices.Concat(before, own)
 	return s, nil
@@ -419,13 +504,18 @@ func (c Client) Snippet(m Machine, o Options) (path, text string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	name := cmp.Or(o.Name, DefaultName)
-	data, err := c.format.Set(nil, c.entry(name), c.shape.fields(name, wanted))
-	if err != nil {
-		return "", "", err
-	}
 	f, _, _ := c.read(m, o)
-	return f.path, string(data), nil
+	name := cmp.Or(o.Name, DefaultName)
+	fields := c.shape.fields(name, wanted)
+	switch c.format {
+	case formatYAML:
+		return f.path, yamlSnippet(c.servers, name, fields), nil
+	case formatTOML:
+		data, err := setTOML(nil, c.servers, name, fields, nil)
+		return f.path, string(data), err
+	}
+	text, err = jsonSnippet(fields, c.servers, name)
+	return f.path, text, err
 }
 
 // After says what a person does so that the client sees a new server; empty where there

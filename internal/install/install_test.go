@@ -64,6 +64,11 @@ func find(t *testing.T, name string) install.Client {
 	return c
 }
 
+// edited are the clients whose file is edited: Goose's is not.
+func edited() []install.Client {
+	return slices.DeleteFunc(install.Clients(), func(c install.Client) bool { return c.Name == "goose" })
+}
+
 // file returns where a client is configured on a machine.
 func file(t *testing.T, m install.Machine, c install.Client) string {
 	t.Helper()
@@ -113,7 +118,7 @@ func golden(t *testing.T, m install.Machine, path, got string) {
 // its place, a second time changes nothing, and without it the file is as it was. What
 // is shown has none of the secrets (BAD-INPUT 96).
 func TestClients(t *testing.T) {
-	for _, c := range install.Clients() {
+	for _, c := range edited() {
 		t.Run(c.Name, func(t *testing.T) {
 			m := newMachine(t)
 			path, before := sample(t, m, c)
@@ -164,7 +169,7 @@ func unchanged(t *testing.T, m install.Machine, c install.Client, o install.Opti
 // BAD-INPUT 94: a file that is cut off anywhere is not touched if it is broken by that,
 // and the error says where; no secret of it is told.
 func TestBrokenFilesAreLeft(t *testing.T) {
-	for _, c := range install.Clients() {
+	for _, c := range edited() {
 		m := newMachine(t)
 		path, whole := sample(t, m, c)
 		refused := 0
@@ -188,9 +193,77 @@ func TestBrokenFilesAreLeft(t *testing.T) {
 	}
 }
 
+// Goose's file is YAML, which is not edited: its people read what to add, and what to
+// take out, until a search of the file finds it.
+func TestByHand(t *testing.T) {
+	m, c := newMachine(t), find(t, "goose")
+	path, before := sample(t, m, c)
+	for _, o := range []install.Options{{}, {URL: address}} {
+		write(t, path, before)
+		_, snippet, err := c.Snippet(m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change, err := c.Install(m, o)
+		if err != nil || !change.IsNone() || !strings.HasSuffix(change.ByHand, snippet) || change.File != path {
+			t.Errorf("%+v (%v)", change, err)
+		}
+		if s, err := c.Look(m, o); err != nil || s.Name != "" {
+			t.Errorf("before there is %+v (%v)", s, err)
+		}
+		_, extension, _ := strings.Cut(snippet, "\n")
+		write(t, path, strings.Replace(before, "extensions:\n", "extensions:\n"+extension, 1))
+		if s, err := c.Look(m, o); err != nil || s.Name != "todo" || s.Server.Command+s.Server.URL == "" {
+			t.Errorf("there is %+v (%v)", s, err)
+		}
+		if change, err := c.Install(m, o); err != nil || change.ByHand != "" {
+			t.Errorf("a second time: %+v (%v)", change, err)
+		}
+		if change, err := c.Uninstall(m, o); err != nil || !change.IsNone() || !strings.Contains(change.ByHand, "take the extension out") {
+			t.Errorf("%+v (%v)", change, err)
+		}
+	}
+}
+
+// In Codex's file the block between two marks is edited, whatever a person added to it.
+// An entry outside of a block stays, and the error says what to do.
+func TestBlock(t *testing.T) {
+	m, c := newMachine(t), find(t, "codex")
+	path := file(t, m, c)
+	const head, tail = "model = \"x\"\n\n# >>> todo-mcp todo\n[mcp_servers.todo]\n", "tool_timeout_sec = 5 # mine\n[mcp_servers.todo.env]\nA = \"secret\"\n# <<< todo-mcp todo\n\n[tui]\n"
+	write(t, path, head+"command = \"/gone/todo-mcp\"\nargs = [\"--panel\"]\n"+tail)
+	change, err := c.Install(m, install.Options{})
+	apply(t, change, err)
+	if diff := cmp.Diff(head+"command = \"todo-mcp\"\nargs = [\"--panel\"]\n"+tail, read(t, path)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	change, err = c.Uninstall(m, install.Options{})
+	apply(t, change, err)
+	if now := read(t, path); now != "model = \"x\"\n\n[tui]\n" {
+		t.Errorf("without it there is %q", now)
+	}
+	for text, isRight := range map[string]bool{
+		"[mcp_servers.todo]\ncommand = \"todo-mcp\"\n":       true,
+		"[mcp_servers.todo]\ncommand = \"/gone/todo-mcp\"\n": false,
+	} {
+		write(t, path, text)
+		change, err := c.Install(m, install.Options{})
+		if (err == nil) != isRight || err != nil && !strings.Contains(err.Error(), "codex mcp remove todo") || !change.IsNone() {
+			t.Errorf("%q: %v", text, err)
+		}
+		if _, err := c.Uninstall(m, install.Options{}); err == nil || !strings.Contains(err.Error(), "codex mcp remove todo") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	write(t, path, "mcp_servers = {a = {command = \"a\"}}\n")
+	if _, err := c.Install(m, install.Options{}); err == nil || !strings.Contains(err.Error(), "--print") {
+		t.Errorf("beside an inline table: %v", err)
+	}
+}
+
 // A file that is not there is made, with its folder.
 func TestMissingFiles(t *testing.T) {
-	for _, c := range install.Clients() {
+	for _, c := range edited() {
 		m := newMachine(t)
 		change, err := c.Install(m, install.Options{})
 		diff := apply(t, change, err)
@@ -198,7 +271,7 @@ func TestMissingFiles(t *testing.T) {
 		if err != nil || path != change.File || read(t, path) != snippet {
 			t.Errorf("%s: %s has\n%s\nand to write by hand is (%v)\n%s", c.Name, change.File, read(t, change.File), err, snippet)
 		}
-		if added := strings.Count(diff, "\n+"); added != strings.Count(snippet, "\n")+1 || strings.Contains(diff, "…") {
+		if !strings.HasPrefix(diff, path+"\n+ ") || strings.Contains(diff, "…") {
 			t.Errorf("%s is shown as\n%s", c.Name, diff)
 		}
 		if runtime.GOOS != "windows" {
@@ -222,15 +295,15 @@ func TestOwnSettingsStay(t *testing.T) {
 		},
 		{
 			"gemini", `{"mcpServers": {"todo": {"command": "todo-mcp", "args": ["--panel"], "trust": true, "env": {"TODO_LANG": "vi"}}}}`,
-			`{"mcpServers": {"todo": {"trust": true, "httpUrl": "` + address + `"}}}`, install.Options{URL: address},
+			`{"mcpServers": {"todo": { "trust": true, "httpUrl": "` + address + `"}}}`, install.Options{URL: address},
 		},
 		{
 			"gemini", `{"mcpServers": {"todo": {"url": "http://localhost:8765/mcp", "headers": {"A": "secret"}, "trust": true}}}`,
-			`{"mcpServers": {"todo": {"trust": true, "command": "todo-mcp"}}}`, install.Options{},
+			`{"mcpServers": {"todo": { "trust": true, "command": "todo-mcp"}}}`, install.Options{},
 		},
 		{
 			"gemini", `{"mcpServers": {"todo": {"url": "http://localhost:8765/mcp", "headers": {"A": "secret"}}}}`,
-			`{"mcpServers": {"todo": {"headers": {"A": "secret"}, "httpUrl": "` + address + `"}}}`, install.Options{URL: address},
+			`{"mcpServers": {"todo": { "headers": {"A": "secret"}, "httpUrl": "` + address + `"}}}`, install.Options{URL: address},
 		},
 		{
 			"gemini", `{"mcpServers": {"todo": {"command": "todo-mcp", "args": ["--panel"]}}}`,
@@ -278,7 +351,7 @@ func TestOwnSettingsStay(t *testing.T) {
 		},
 		{ // an address of todo-mcp serve
 			"gemini", `{"mcpServers": {"todo": {"httpUrl": "http://[::1]:9000/mcp?list=work"}}}`,
-			`{"mcpServers": {"todo": {"command": "todo-mcp"}}}`, install.Options{},
+			`{"mcpServers": {"todo": { "command": "todo-mcp"}}}`, install.Options{},
 		},
 		{ // by whatever name
 			"gemini", `{"mcpServers": {"a": {"command": "a"}, "tasks": {"command": "/gone/todo-mcp"}}}`,
@@ -404,7 +477,7 @@ func TestCommandByNpx(t *testing.T) {
 		write(t, path, c.before)
 		change, err := client.Install(m, install.Options{Args: c.args})
 		apply(t, change, err)
-		if got := strings.Join(strings.Fields(read(t, path)), " "); !strings.Contains(got, c.want) {
+		if got := strings.NewReplacer("[ ", "[", " ]", "]").Replace(strings.Join(strings.Fields(read(t, path)), " ")); !strings.Contains(got, c.want) {
 			t.Errorf("%s on %s: %s\nwant %s", c.client, c.system, got, c.want)
 		}
 		unchanged(t, m, client, install.Options{Args: c.args})

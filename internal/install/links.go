@@ -25,7 +25,7 @@ func (c Client) Links() ([]Link, error) {
 	p := Machine{}.npx()
 	entry := make(map[string]any)
 	for _, f := range c.shape.fields(DefaultName, Server{Command: p.inTerminal, Args: p.args}) {
-		entry[f.Key] = f.Value
+		entry[f.key] = f.value
 	}
 	return c.links(entry)
 }

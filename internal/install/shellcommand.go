@@ -113,19 +113,23 @@ func storeOf(args []string) (out []string) {
 	return out
 }
 
-// make returns the command with a name, as hook, in the place of another one, which
-// may be none. What that has beside the program stays.
-func (h hookCommands) make(name []string, old string) string {
-	fresh := h.shell.Command(append([]string{h.program}, slices.Concat(name, h.store)...)...)
+// make returns the command with a name and its arguments, as hook, in the place of
+// another one, which may be none, and the command as it is shown: what that has beside
+// the program stays, and may be secret.
+func (h hookCommands) make(name, old string) (command, shown string) {
+	command = h.shell.Command(append([]string{h.program}, slices.Concat(strings.Fields(name), h.store)...)...)
 	was, ours := h.m.readCommand(old)
-	wanted, isRead := h.m.readCommand(fresh)
-	if !ours || !isRead || h.isGiven && !slices.Equal(storeOf(shellWords(was.args)), h.store) {
-		return fresh
+	wanted, isRead := h.m.readCommand(command)
+	if ours && isRead && (!h.isGiven || slices.Equal(storeOf(shellWords(was.args)), h.store)) {
+		if was.program != wanted.program && !h.isThis(was.program) {
+			was.program = wanted.program
+		}
+		wanted, command = was, was.String()
 	}
-	if was.program != wanted.program && !h.isThis(was.program) {
-		was.program = wanted.program
+	if h.isGiven || wanted.variables == "" && wanted.args == name {
+		return command, command
 	}
-	return was.String()
+	return command, wanted.program + " " + name + " …"
 }
 
 // isThis reports whether a program as a shell reads it is another path of this one.

@@ -5,13 +5,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"todo-mcp/internal/cli"
-	"todo-mcp/internal/document"
 )
 
 // completions writes the shells' scripts that complete command lines, to share.
@@ -65,7 +66,7 @@ func (r release) chart(context.Context) error {
 			text, err = r.values(nil).text(string(f.data))
 			files[i].data = []byte(text)
 		case "values.yaml":
-			files[i].data, err = document.YAML.Set(f.data, document.Path{"image"}, []document.Field{{Key: "repository", Value: r.image}})
+			files[i].data, err = r.withImage(f.data)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
@@ -76,6 +77,16 @@ func (r release) chart(context.Context) error {
 		return err
 	}
 	return r.write("chart/todo-mcp-"+r.version+".tgz", archive)
+}
+
+var imageLine = regexp.MustCompile(`(?m)^  repository: .*$`)
+
+// withImage returns the chart's values with the release's image.
+func (r release) withImage(values []byte) ([]byte, error) {
+	if len(imageLine.FindAll(values, 2)) != 1 {
+		return nil, errors.New("there is not one line for the image's repository")
+	}
+	return imageLine.ReplaceAllLiteral(values, []byte("  repository: "+r.image)), nil
 }
 
 // npm writes the packages for npm: one for each platform with its binary, and the one

@@ -13,8 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"todo-mcp/internal/document"
+	"go.yaml.in/yaml/v4"
 )
 
 // Two builds of the same source in different folders, of files with different times, in
@@ -62,16 +61,14 @@ func (r release) runCommand(t *testing.T) release {
 // buildFlags returns the flags by which GoReleaser builds a version.
 func buildFlags(t *testing.T, version string) (flags []string) {
 	t.Helper()
-	config, err := document.YAML.Object(readFile(t, filepath.Join("..", "..", "..", ".goreleaser.yaml")))
-	if err != nil {
+	var config struct {
+		Builds []struct{ Flags, Ldflags []string }
+	}
+	if err := yaml.Unmarshal(readFile(t, filepath.Join("..", "..", "..", ".goreleaser.yaml")), &config); err != nil {
 		t.Fatal(err)
 	}
-	build := config["builds"].([]any)[0].(map[string]any)
-	for _, flag := range build["flags"].([]any) {
-		flags = append(flags, flag.(string))
-	}
-	ldflags := build["ldflags"].([]any)[0].(string)
-	return append(flags, "-ldflags", strings.ReplaceAll(ldflags, "{{ .Version }}", version))
+	build := config.Builds[0]
+	return append(build.Flags, "-ldflags", strings.ReplaceAll(build.Ldflags[0], "{{ .Version }}", version))
 }
 
 // touch gives files another time.

@@ -1,0 +1,371 @@
+package install
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/tailscale/hujson"
+)
+
+// field is a key of an entry and its value; object is a JSON object whose keys keep
+// their order.
+type (
+	field struct {
+		key   string
+		value any
+	}
+	object []field
+)
+
+// MarshalJSONTo writes the object.
+func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
+	err := out.WriteToken(jsontext.BeginObject)
+	for _, f := range o {
+		err = errors.Join(err, out.WriteToken(jsontext.String(f.key)), json.MarshalEncode(out, f.value))
+	}
+	return errors.Join(err, out.WriteToken(jsontext.EndObject))
+}
+
+// inLine returns a value as JSON in one line.
+func inLine(value any) (string, error) {
+	text, err := json.Marshal(value, json.Deterministic(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
+	return string(text), err
+}
+
+// placeError says what is wrong with a file. It quotes none of its values, which may be
+// secret. Line and column count from 1, the column in bytes; line 0 is no place.
+type placeError struct {
+	line, column int
+	text         string
+}
+
+func (e *placeError) Error() string { return e.text }
+
+// errorAt returns an error for the byte n of a file.
+func errorAt(data []byte, n int, text string) error {
+	before := data[:min(n, len(data))]
+	return &placeError{1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n'), text}
+}
+
+// document is a JSON file, which may have comments, as it is edited. What an edit is not
+// about stays as it was.
+type document struct {
+	tree    hujson.Value
+	mark    []byte // a byte order mark, if there is one
+	newline string
+	unit    string // by which a level is indented
+	isLine  bool   // it is one line
+}
+
+const byteOrderMark = "\ufeff"
+
+// parseJSON reads a file, whose root must be an object. An empty file is as one that has
+// an empty object.
+func parseJSON(data []byte) (*document, error) {
+	text := bytes.TrimPrefix(data, []byte(byteOrderMark))
+	d := &document{mark: data[:len(data)-len(text)], newline: "\n", unit: "  "}
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("{}\n")
+	}
+	if n := tooDeep(text); n >= 0 {
+		return nil, errorAt(text, n, "this is nested too deeply")
+	}
+	var err error
+	if d.tree, err = parseTree(text); err != nil {
+		return nil, err
+	}
+	root, ok := d.tree.Value.(*hujson.Object)
+	if !ok {
+		return nil, errorAt(text, d.tree.StartOffset, "this is not a JSON object")
+	}
+	if bytes.Contains(text, []byte("\r\n")) {
+		d.newline = "\r\n"
+	}
+	if len(root.Members) > 0 {
+		d.isLine = !bytes.Contains(bytes.TrimSpace(text), []byte("\n"))
+		if unit, ownLine := indentOf(root.Members[0].Name.BeforeExtra); ownLine && unit != "" {
+			d.unit = unit
+		}
+	}
+	return d, nil
+}
+
+// maxDepth is how deep brackets may be open: the parser has no bound of its own and
+// would use up the stack. It is far above what texts with brackets in them add up to.
+const maxDepth = 100_000
+
+// tooDeep returns where more brackets are open than maxDepth; -1 where there are not.
+func tooDeep(text []byte) int {
+	depth := 0
+	for n, b := range text {
+		switch b {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if depth > maxDepth {
+			return n
+		}
+	}
+	return -1
+}
+
+// parseTree parses JSON with comments, and checks what hujson does not: that it is UTF-8,
+// and that no name is in an object twice, of which programs take different ones.
+func parseTree(text []byte) (hujson.Value, error) {
+	tree, err := hujson.Parse(bytes.Clone(text))
+	if err != nil { // a comment at the end needs a line break
+		if ended, endedErr := hujson.Parse(append(bytes.Clone(text), '\n')); endedErr == nil {
+			tree, err = ended, nil
+		}
+	}
+	if err != nil {
+		e := &placeError{text: "this is not JSON"}
+		_, _ = fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &e.line, &e.column)
+		return tree, e
+	}
+	plain := tree.Clone()
+	plain.Standardize()
+	var wrong *jsontext.SyntacticError
+	if err := jsontext.NewDecoder(bytes.NewReader(plain.Pack())).SkipValue(); errors.As(err, &wrong) {
+		what := "this is not JSON in UTF-8"
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			what = strconv.Quote(wrong.JSONPointer.LastToken()) + " is there twice"
+		}
+		return tree, errorAt(text, int(wrong.ByteOffset), what)
+	}
+	return tree, nil
+}
+
+// text returns the file as it is now.
+func (d *document) text() []byte { return slices.Concat(d.mark, d.tree.Pack()) }
+
+// pointer returns the JSON Pointer of a path: names of keys, and for items of arrays
+// their positions, or newItem.
+func pointer(path ...string) string {
+	var p jsontext.Pointer
+	for _, step := range path {
+		p = p.AppendToken(step)
+	}
+	return string(p)
+}
+
+// newItem is the step of a path to an item behind the others of an array.
+const newItem = "-"
+
+// isPosition reports whether a step of a path leads into an array.
+func isPosition(step string) bool {
+	_, err := strconv.Atoi(step)
+	return err == nil || step == newItem
+}
+
+// at returns the value at a path; nil when there is none.
+func (d *document) at(path ...string) (value any) {
+	found := d.tree.Find(pointer(path...))
+	if found == nil {
+		return nil
+	}
+	plain := found.Clone()
+	plain.Standardize()
+	_ = json.Unmarshal(plain.Pack(), &value) // which parseTree has checked
+	return value
+}
+
+// object returns the object at a path; nil when there is none.
+func (d *document) object(path ...string) (map[string]any, error) {
+	switch value := d.at(path...).(type) {
+	case nil:
+		return nil, nil
+	case map[string]any:
+		return value, nil
+	}
+	return nil, &placeError{text: strings.Join(path, ".") + " is not an object"}
+}
+
+// set gives the value at a path another one, unless it has it. It makes what is missing
+// above it; a new part stands behind the others. It reports whether anything changed.
+func (d *document) set(value any, path ...string) (changed bool, err error) {
+	wanted, err := inLine(value)
+	if err != nil {
+		return false, err
+	}
+	if now, err := inLine(d.at(path...)); err == nil && now == wanted && d.tree.Find(pointer(path...)) != nil {
+		return false, nil
+	}
+	depth, err := d.depth(path)
+	if err != nil {
+		return false, err
+	}
+	for _, step := range slices.Backward(path[depth:]) {
+		if step == newItem {
+			value = []any{value}
+		} else {
+			value = object{{step, value}}
+		}
+	}
+	return true, d.put(value, path[:depth]...)
+}
+
+// depth returns how much of a path leads to what is there, or to a new part of that.
+func (d *document) depth(path []string) (int, error) {
+	for n := 1; n < len(path); n++ {
+		found := d.tree.Find(pointer(path[:n]...))
+		if found == nil || found.Value.Kind() == 'n' {
+			return n, nil
+		}
+		switch kind := found.Value.Kind(); {
+		case isPosition(path[n]) && kind != '[':
+			return 0, &placeError{text: strings.Join(path[:n], ".") + " is not an array"}
+		case !isPosition(path[n]) && kind != '{':
+			return 0, &placeError{text: strings.Join(path[:n], ".") + " is not an object"}
+		}
+	}
+	return len(path), nil
+}
+
+// put sets the value at a path of which all but the last step is there.
+func (d *document) put(value any, path ...string) error {
+	above := d.tree.Find(pointer(path[:len(path)-1]...)).Value
+	before := d.lineBefore(above, len(path))
+	options := json.JoinOptions(jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
+	if indent, ownLine := indentOf(hujson.Extra(before)); ownLine {
+		options = json.JoinOptions(jsontext.WithIndentPrefix(indent), jsontext.WithIndent(d.unit))
+	}
+	text, err := json.Marshal(value, options)
+	if err != nil {
+		return err
+	}
+	text = bytes.ReplaceAll(text, []byte("\n"), []byte(d.newline))
+	was, end := parts(above)
+	err = d.tree.Patch(fmt.Appendf(nil, `[{"op": "add", "path": %q, "value": %s}]`, pointer(path...), text))
+	if now, _ := parts(above); len(now) > len(was) {
+		added := now[len(was)]
+		*added.before = append(bytes.TrimRight(*added.before, " \t\r\n"), before...)
+		if _, ownLine := indentOf(*end); before != "" && len(was) == 0 && !ownLine {
+			*end = append(*end, d.newline+strings.Repeat(d.unit, len(path)-1)...)
+		}
+		if len(was) > 0 && *now[len(was)-1].after != nil { // a comma stands behind the last one
+			*added.after = hujson.Extra{}
+		}
+		if above, ok := above.(*hujson.Object); ok {
+			above.Members[len(was)].Value.BeforeExtra = hujson.Extra(" ")
+		}
+	}
+	return err
+}
+
+// lineBefore returns what stands before a new part of an object or array: what stands
+// before the last one that is there, without its comments.
+func (d *document) lineBefore(above hujson.ValueTrimmed, depth int) string {
+	if all, _ := parts(above); len(all) > 0 {
+		indent, ownLine := indentOf(*all[len(all)-1].before)
+		if !ownLine {
+			return " "
+		}
+		return d.newline + indent
+	}
+	if d.isLine {
+		return ""
+	}
+	return d.newline + strings.Repeat(d.unit, depth)
+}
+
+// part is a member or item: what stands before it and, unless that is nil, between it
+// and the comma behind it.
+type part struct{ before, after *hujson.Extra }
+
+// parts returns the parts of an object or array, and what stands behind the last one;
+// nil for another value.
+func parts(value hujson.ValueTrimmed) (all []part, end *hujson.Extra) {
+	switch value := value.(type) {
+	case *hujson.Object:
+		for i := range value.Members {
+			all = append(all, part{&value.Members[i].Name.BeforeExtra, &value.Members[i].Value.AfterExtra})
+		}
+		end = &value.AfterExtra
+	case *hujson.Array:
+		for i := range value.Elements {
+			all = append(all, part{&value.Elements[i].BeforeExtra, &value.Elements[i].AfterExtra})
+		}
+		end = &value.AfterExtra
+	}
+	return all, end
+}
+
+// indentOf returns the white space behind the last line break of what stands before a
+// part, and whether there is one.
+func indentOf(extra hujson.Extra) (indent string, ownLine bool) {
+	line := extra[bytes.LastIndexByte(extra, '\n')+1:]
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))]), len(line) < len(extra)
+}
+
+// remove removes the value at a path, and the objects and arrays above it that have
+// nothing else: some clients refuse a file without the object of its servers, which stays
+// if it is all there is. It reports whether anything changed.
+func (d *document) remove(path ...string) (changed bool, err error) {
+	for n := len(path); n > 0 && err == nil; n-- {
+		found := d.tree.Find(pointer(path[:n]...))
+		if found == nil || n < len(path) && (!isEmpty(*found) || d.isAll(path[:n])) {
+			break
+		}
+		changed, err = true, d.cut(path[:n]...)
+	}
+	return changed, err
+}
+
+// isAll reports whether the value at a path is all there is in the file.
+func (d *document) isAll(path []string) bool {
+	return len(path) == 1 && len(d.tree.Value.(*hujson.Object).Members) == 1
+}
+
+// isEmpty reports whether a value is an object or array without parts or comments.
+func isEmpty(value hujson.Value) bool {
+	all, end := parts(value.Value)
+	return end != nil && len(all) == 0 && value.IsStandard()
+}
+
+// cut removes the value at a path. The line that ends what is around it stays as it is.
+func (d *document) cut(path ...string) error {
+	above := d.tree.Find(pointer(path[:len(path)-1]...)).Value
+	all, end := parts(above)
+	comma := *all[len(all)-1].after
+	indent, ownLine := indentOf(*end)
+	err := d.tree.Patch(fmt.Appendf(nil, `[{"op": "remove", "path": %q}]`, pointer(path...)))
+	switch left, _ := parts(above); {
+	case len(left) == 0 && len(bytes.TrimSpace(*end)) == 0:
+		*end = nil
+	case len(left) == 0:
+	case ownLine:
+		*left[len(left)-1].after = comma
+		*end = append(bytes.TrimRight(*end, " \t"), indent...)
+	}
+	return err
+}
+
+// isBare reports whether nothing is left in the file but what every one has: its version,
+// and empty objects.
+func (d *document) isBare() bool {
+	isContent := func(m hujson.ObjectMember) bool {
+		return !isEmpty(m.Value) && m.Name.Value.(hujson.Literal).String() != versionKey
+	}
+	return d.tree.IsStandard() && !slices.ContainsFunc(d.tree.Value.(*hujson.Object).Members, isContent)
+}
+
+// jsonSnippet returns a file that has a value at a path and nothing else.
+func jsonSnippet(value any, path ...string) (string, error) {
+	d, err := parseJSON(nil)
+	if err == nil {
+		_, err = d.set(value, path...)
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(d.text()), nil
+}

@@ -1,0 +1,119 @@
+package install
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// entryPath is where the tests put an entry.
+var entryPath = []string{"servers", "todo"}
+
+// What stands around a new entry stays as it is, and the entry is laid out as the file
+// is. Without it the file is as before, unless alone says that there was nothing else.
+func TestSetAndRemove(t *testing.T) {
+	const entry = "{\n      \"command\": \"todo-mcp\"\n    }"
+	const added = "  \"servers\": {\n    \"todo\": " + entry + "\n  }\n}\n"
+	windows := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
+	for _, c := range []struct {
+		name, before, after string
+		alone               bool
+	}{
+		{"nothing", "", "{\n" + added, true},
+		{"an empty object", "{}\n", "{\n" + added, true},
+		{"null", "{\n  \"servers\": null\n}\n", "{\n" + added, true},
+		{"other settings", "{\n  \"theme\": \"dark\"\n}\n", "{\n  \"theme\": \"dark\",\n" + added, false},
+		{"tabs", "{\n\t\"a\": 1\n}\n", strings.ReplaceAll("{\n  \"a\": 1,\n"+added, "  ", "\t"), false},
+		{"comments and trailing commas", "// mine\n{\n  \"servers\": {\n    // the first\n    \"a\": {}, // behind it\n    // at the end\n  }, /* z */\n}\n// end",
+			"// mine\n{\n  \"servers\": {\n    // the first\n    \"a\": {}, // behind it\n    \"todo\": " + entry + ",\n    // at the end\n  }, /* z */\n}\n// end\n", false},
+		{"a comment behind the last member", "{\n  \"theme\": \"dark\" // as the night\n}\n", "{\n  \"theme\": \"dark\", // as the night\n" + added, false},
+		{"lines of Windows and a byte order mark", "\ufeff{\r\n  \"a\": 1\r\n}\r\n", "\ufeff" + windows("{\n  \"a\": 1,\n"+added), false},
+		{"one line", `{"a":1,"b":[1,2]}`, `{"a":1,"b":[1,2], "servers": {"todo": {"command": "todo-mcp"}}}`, false},
+		{"servers in one line", "{\n  \"servers\": {\"a\": {}}\n}\n", "{\n  \"servers\": {\"a\": {}, \"todo\": {\"command\": \"todo-mcp\"}}\n}\n", false},
+		{"numbers that a float cannot hold", "{\n  \"id\": 12345678901234567890123\n}\n", "{\n  \"id\": 12345678901234567890123,\n" + added, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, err := parseJSON([]byte(c.before))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if changed, err := d.set(object{{"command", "todo-mcp"}}, entryPath...); err != nil || !changed {
+				t.Error(changed, err)
+			}
+			if diff := cmp.Diff(c.after, string(d.text())); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if changed, err := d.set(object{{"command", "todo-mcp"}}, entryPath...); err != nil || changed {
+				t.Error("a second time", changed, err)
+			}
+			if d, err = parseJSON([]byte(c.after)); err != nil {
+				t.Fatal(err)
+			}
+			if changed, err := d.remove(entryPath...); err != nil || !changed || d.isBare() != c.alone {
+				t.Error(changed, err)
+			}
+			if diff := cmp.Diff(strings.TrimSuffix(c.before, "\n"), strings.TrimSuffix(string(d.text()), "\n")); diff != "" && !c.alone {
+				t.Errorf("without it (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// BAD-INPUT 94: what is no JSON that all programs read alike is refused, with the place
+// and without a value.
+func TestRefusedJSON(t *testing.T) {
+	for text, want := range map[string]placeError{
+		"{\n  \"a\": secret\n}":                {2, 8, "this is not JSON"},
+		"[1]":                                  {1, 1, "this is not a JSON object"},
+		"{\"a\": \"\xff\"}":                    {1, 0, "this is not JSON in UTF-8"},
+		"{\"a\": 1,\n\"a\": 2}":                {2, 1, `"a" is there twice`},
+		"{\"a\":\n" + strings.Repeat("[", 1e6): {2, 100_000, "this is nested too deeply"},
+	} {
+		_, err := parseJSON([]byte(text))
+		got, ok := err.(*placeError)
+		if !ok || got.line != want.line || got.text != want.text || want.column != 0 && got.column != want.column {
+			t.Errorf("%.30q: %+v", text, err)
+		}
+	}
+}
+
+// An edit changes nothing but what it is about, whatever a file has.
+func FuzzSetAndRemove(f *testing.F) {
+	for _, text := range []string{"", `{"a":[1,{}],}`, "{ // c\n\"servers\":{\"a\":1,},\"b\":2}", "{\"servers\":null/*c*/,\n\n// d\n\"c\":[]}\n// e"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := parseJSON([]byte(text))
+		if err != nil {
+			return
+		}
+		before, _ := d.object()
+		if _, err = d.set(object{{"command", "todo-mcp"}}, entryPath...); err != nil {
+			return
+		}
+		if d, err = parseJSON(d.text()); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if got := d.at(entryPath...); !reflect.DeepEqual(got, map[string]any{"command": "todo-mcp"}) {
+			t.Fatalf("%q: it is %v", text, got)
+		}
+		if _, err := d.remove(entryPath...); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if d, err = parseJSON(d.text()); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		after, _ := d.object()
+		for _, root := range []map[string]any{before, after} {
+			servers, _ := root["servers"].(map[string]any)
+			if delete(servers, "todo"); len(servers) == 0 {
+				delete(root, "servers")
+			}
+		}
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("%q (-before +after):\n%s", text, diff)
+		}
+	})
+}
