@@ -15,12 +15,12 @@ import (
 // "/..." also allows all packages below it.
 func allowedImports() map[string][]string {
 	model := "internal/todo"
-	everything := []string{"server/...", "server", "tools", "prompts", model, "internal/store/...", "internal/store", "internal/account", "internal/render", "internal/watch", "internal/remote", "internal/audit", "internal/install", "internal/hook"}
+	everything := []string{"server/...", "server", "tools", "prompts", model, "internal/store/...", "internal/store", "internal/account", "internal/render", "internal/watch", "internal/remote", "internal/audit", "internal/install", "internal/hook", "internal/clients"}
 	return map[string][]string{
 		".":                        {"internal/cli"},
 		"prompts":                  {},
 		"tools":                    {model, "prompts"},
-		"server":                   {"tools", "prompts", model, "internal/render", "server/card"},
+		"server":                   {"tools", "prompts", model, "internal/clients", "internal/render", "server/card"},
 		"server/jsonrpc":           {model},
 		"server/card":              {"server/palette", "server/asset"},
 		"server/palette":           {},
@@ -40,8 +40,9 @@ func allowedImports() map[string][]string {
 		"internal/todo":            {},
 		"internal/account":         {model},
 		"internal/atomicfile":      {},
-		"internal/install":         {"internal/atomicfile", "internal/hook"},
-		"internal/render":          {"internal/account", model},
+		"internal/install":         {"internal/atomicfile", "internal/clients", "tools"},
+		"internal/clients":         {},
+		"internal/render":          {"internal/account", "internal/clients", model},
 		"internal/audit":           {model, "internal/render"},
 		"internal/store":           {model, "internal/store/..."},
 		"internal/store/memory":    {model, "internal/store/record"},
@@ -58,7 +59,7 @@ func allowedImports() map[string][]string {
 		"internal/cmd/release":     {"internal/cli"},
 		"internal/cmd/page":        {},
 		"internal/cmd/bench":       {"internal/cmd/page"},
-		"internal/cmd/cost":        {"server", "internal/render", "internal/cmd/page"},
+		"internal/cmd/cost":        {"internal/clients", "internal/render", "internal/cmd/page"},
 		"internal/chats":           {},
 		"internal/faults":          {},
 		"internal/cli":             everything,

@@ -65,7 +65,7 @@ func (s *Server) answer(ctx context.Context, tool *tools.Tool, req mcp.CallToolR
 		s.Log.Error("call failed", "tool", tool.Name, "error", err)
 		return nil, err
 	}
-	return s.convert(result, knownClient(clientOf(ctx).Name)), nil
+	return s.convert(result, knownClient(ctx)), nil
 }
 
 // abandoned reports whether a request failed because its caller had gone: that is no

@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
+	"todo-mcp/internal/clients"
 	"todo-mcp/internal/todo"
 	"todo-mcp/tools"
 )
@@ -84,12 +85,12 @@ const (
 const (
 	metaToolUse      = "claudecode/toolUseId"
 	metaCodexCall    = "callId"
-	metaCodexThread  = "threadId"
-	metaVSCode       = "vscode.conversationId"
-	metaOpencode     = "ai.opencode/sessionID" // of version 2
-	metaAntigravity  = "antigravity.google/conversation_id"
-	metaZCode        = "com.zcode/request-context" // an object with session_id
-	metaCodexSession = "sessionId"                 // of a sub-agent's thread: the main agent's thread
+	metaCodexThread  = clients.MetaCodexThread
+	metaVSCode       = clients.MetaVSCode
+	metaOpencode     = clients.MetaOpencode
+	metaAntigravity  = clients.MetaAntigravity
+	metaZCode        = clients.MetaZCode
+	metaCodexSession = "sessionId" // of a sub-agent's thread: the main agent's thread
 )
 
 // sessionLasts is for how long after its last call a client over HTTP counts as
@@ -172,7 +173,7 @@ func conversationKey(field, id string) string { return "conversation:" + field +
 // session is step 3: an HTTP session, unless its client opens one for each call.
 func (s *Server) session(r request, c *caller) bool {
 	id := r.peer.Session
-	if id == "" || mcpserver.IsModernRequest(r.ctx) || knownClient(r.client.Name).sessionPerCall {
+	if id == "" || mcpserver.IsModernRequest(r.ctx) || clients.Find(r.client.Name).SessionPerCall {
 		return false
 	}
 	s.connection(r, c, "session:"+digest(id))
@@ -183,7 +184,7 @@ func (s *Server) session(r request, c *caller) bool {
 // connection gives the conversation the key of its connection, which several chats may
 // share with some clients.
 func (s *Server) connection(r request, c *caller, key string) {
-	c.who.Key, c.who.Hint, c.who.Shared = key, true, knownClient(r.client.Name).sharesConnection
+	c.who.Key, c.who.Hint, c.who.Shared = key, true, clients.Find(r.client.Name).SharesConnection
 	if c.who.Shared {
 		c.who.Key = todo.SharedKey(key)
 	}
@@ -196,8 +197,8 @@ func (s *Server) environment(r request, c *caller) bool {
 	if !r.peer.Process || s.Getenv == nil {
 		return false
 	}
-	for _, name := range append(knownClient(r.client.Name).environment(), s.SessionVariables...) {
-		if id := s.Getenv(name); id != "" {
+	for _, name := range append([]string{clients.Find(r.client.Name).Variable}, s.SessionVariables...) {
+		if id := s.Getenv(name); name != "" && id != "" {
 			c.who.Key, c.who.Chat, c.who.Hint = ChatKey(id), id, true
 			return true
 		}

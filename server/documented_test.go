@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/render"
-	"todo-mcp/server"
+	"todo-mcp/internal/clients"
 )
 
 // The tables of clients in the documents are those of the program. -update rewrites
@@ -47,74 +45,37 @@ func checkTable(t *testing.T, document, mark, want string) {
 // conversationsTable returns in markdown by what each client's chats are told apart.
 func conversationsTable() string {
 	text := "| client | certain by | without that, over stdio | known by |\n|---|---|---|---|\n"
-	seen := make(map[string]bool)
-	for _, c := range server.Conversations() {
-		name := render.Client(c.Prefix)
-		if seen[name] {
-			continue
-		}
-		seen[name] = true
+	for _, c := range clients.All() {
 		certain, stdio, known := "its session over HTTP", "its process, from the first write on", "what programs of its kind do"
 		switch {
 		case c.ChatID != "":
 			certain = "`" + c.ChatID + "` in each call"
 		case c.SessionPerCall:
 			certain = "–: a session is a call"
-		case c.Shares:
+		case c.SharesConnection:
 			certain = "–"
 		}
 		if c.Variable != "" {
 			stdio = "`" + c.Variable + "`, from the first write on"
 		}
-		if c.Shares {
+		if c.SharesConnection {
 			stdio = "what it writes: chats share a process"
 		}
 		if c.Evidence != "" {
-			known = c.Evidence
+			known = string(c.Evidence)
 		}
-		text += fmt.Sprintf("| %s | %s | %s | %s |\n", name, certain, stdio, known)
+		text += fmt.Sprintf("| %s | %s | %s | %s |\n", c.Title, certain, stdio, known)
 	}
 	return text + "| any other | its session over HTTP | its process, from the first write on | what programs on an SDK do |\n"
 }
 
-// clientsTable returns the table of clients in markdown, those that get the same
-// in one row.
+// clientsTable returns in markdown which clients get structured content.
 func clientsTable() string {
-	type gets struct {
-		tool       string
-		structured bool
+	names := make(map[bool][]string)
+	for _, c := range clients.All() {
+		names[c.Sees.HasStructured()] = append(names[c.Sees.HasStructured()], c.Title)
 	}
-	var order []gets
-	names := make(map[gets][]string)
-	for _, c := range server.ClientTable() {
-		key, name := gets{c.Tool, c.Structured}, render.Client(c.Prefix)
-		if !slices.Contains(order, key) {
-			order = append(order, key)
-		}
-		if !slices.Contains(names[key], name) {
-			names[key] = append(names[key], name)
-		}
-	}
-	text := "| client | is listed | its results |\n|---|---|---|\n"
-	for _, key := range order {
-		text += clientsRow(strings.Join(names[key], ", "), key.tool, key.structured)
-	}
-	return text + clientsRow("any other", server.BestTool("somebody"), true)
-}
-
-func clientsRow(names, tool string, structured bool) string {
-	result := "text alone: its model would be shown structured content too"
-	if structured {
-		result = "text, and structured content for the host"
-	}
-	return fmt.Sprintf("| %s | `%s` | %s |\n", names, tool, result)
-}
-
-// Every known client has a name that people know it by.
-func TestClientsHaveNames(t *testing.T) {
-	for _, c := range server.ClientTable() {
-		if name := render.Client(c.Prefix); name == c.Prefix && name != "opencode" {
-			t.Errorf("%s has no name in render.Client", c.Prefix)
-		}
-	}
+	return "| client | its results |\n|---|---|\n" +
+		"| " + strings.Join(names[true], ", ") + " | text alone: its model would be shown structured content too |\n" +
+		"| " + strings.Join(names[false], ", ") + ", any other | text, and structured content for the host |\n"
 }

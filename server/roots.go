@@ -7,6 +7,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"todo-mcp/internal/clients"
 )
 
 // A client of the sessionless protocol belongs to no session, and two programs
@@ -29,7 +31,7 @@ func (s *Server) mustAskForRoots(r *request, answers mcp.InputResponses) bool {
 	}
 	info := mcpserver.RequestProtocolInfoFromContext(r.ctx)
 	declared := info != nil && info.Modern && info.ClientCapabilities != nil && info.ClientCapabilities.Roots != nil
-	return declared && knownClient(r.client.Name).answersRoots && s.caller(*r).who.Shared
+	return declared && clients.Find(r.client.Name).AnswersRoots && s.caller(*r).who.Shared
 }
 
 func rootsQuestion() *mcpserver.InputRequestBuilder {

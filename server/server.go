@@ -310,9 +310,5 @@ func (s *Server) chooseTools(ctx context.Context, result *mcp.ListToolsResult) {
 	if !slices.Contains(s.Publish, "auto") {
 		return
 	}
-	name := usualTool
-	if !mcpserver.IsModernRequest(ctx) {
-		name = bestTool(clientOf(ctx).Name)
-	}
-	result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return t.Name != name && !s.isPageTool(t.Name) })
+	result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return t.Name != usualTool && !s.isPageTool(t.Name) })
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
+	"todo-mcp/internal/clients"
 	"todo-mcp/tools"
 )
 
@@ -33,14 +34,14 @@ const (
 const metaAlwaysLoad = "anthropic/alwaysLoad"
 
 // getsStructured reports whether a client gets structured content.
-func (s *Server) getsStructured(c client) bool {
+func (s *Server) getsStructured(c clients.Client) bool {
 	switch s.Structured {
 	case StructuredAlways:
 		return true
 	case StructuredNever:
 		return false
 	default:
-		return !c.sees.hasStructured()
+		return !c.Sees.HasStructured()
 	}
 }
 
@@ -52,11 +53,11 @@ func (s *Server) listsOutput(ctx context.Context) bool {
 	if mcpserver.IsModernRequest(ctx) {
 		return s.Structured == StructuredAlways
 	}
-	return s.getsStructured(knownClient(clientOf(ctx).Name))
+	return s.getsStructured(knownClient(ctx))
 }
 
 // convert returns a tool's result as a client gets it.
-func (s *Server) convert(r tools.Result, c client) *mcp.CallToolResult {
+func (s *Server) convert(r tools.Result, c clients.Client) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(r.Text)}, IsError: r.IsError}
 	meta := make(map[string]any)
 	if r.List != nil {
@@ -69,7 +70,7 @@ func (s *Server) convert(r tools.Result, c client) *mcp.CallToolResult {
 	}
 	// A model that is shown the whole result is spared the _meta: the list in
 	// short alone would double what it reads.
-	if len(meta) > 0 && c.sees != SeesWholeResult {
+	if len(meta) > 0 && c.Sees != clients.SeesWholeResult {
 		out.Meta = &mcp.Meta{AdditionalFields: meta}
 	}
 	return out

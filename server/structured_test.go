@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/clients"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
@@ -16,7 +17,7 @@ import (
 // host is a measured client.
 type host struct {
 	name string
-	sees server.Sight
+	sees clients.Sight
 }
 
 // hosts are the names that measured clients give in clientInfo, with what each
@@ -45,7 +46,7 @@ type answer struct {
 }
 
 // seen returns what a client shows its model of a result.
-func (a answer) seen(t *testing.T, sees server.Sight) string {
+func (a answer) seen(t *testing.T, sees clients.Sight) string {
 	t.Helper()
 	if len(a.Content) != 1 {
 		t.Fatalf("V3: not one text: %s", a.raw)
@@ -130,10 +131,10 @@ func TestTokensSeen(t *testing.T) {
 	for _, host := range hosts {
 		for _, tool := range wholeListTools() {
 			for _, era := range eras() {
-				if era == servertest.Modern && host.sees == server.SeesWholeResult {
+				if era == servertest.Modern && host.sees == clients.SeesWholeResult {
 					continue
 				}
-				seen := newCaller(t, nil, era, host.name, nil)(tool, tenItems()[tool]).seen(t, server.SeenBy(host.name))
+				seen := newCaller(t, nil, era, host.name, nil)(tool, tenItems()[tool]).seen(t, clients.Find(host.name).Sees)
 				if n := tokens(seen); n > 30 {
 					t.Errorf("V3: %s in %s: the model of %s sees %d tokens: %s", tool, era, host.name, n, seen)
 				}
@@ -146,19 +147,19 @@ func TestTokensSeen(t *testing.T) {
 // says something is the row of such a host.
 func TestTableOfClients(t *testing.T) {
 	for _, host := range hosts {
-		if got := server.SeenBy(host.name); got != host.sees {
+		if got := clients.Find(host.name).Sees; got != host.sees {
 			t.Errorf("%s shows %q, want %q", host.name, got, host.sees)
 		}
 	}
 	for _, name := range []string{"claude-ai", "kimi-cli", "Visual Studio Code", "somebody", ""} {
-		if got := server.SeenBy(name); got != "" {
+		if got := clients.Find(name).Sees; got != "" {
 			t.Errorf("%s was not measured, but shows %q", name, got)
 		}
 	}
-	for _, known := range server.KnownClients() {
-		measured := func(h host) bool { return strings.HasPrefix(h.name, known.Prefix) }
+	for _, known := range clients.All() {
+		measured := func(h host) bool { return clients.Find(h.name).Name == known.Name }
 		if known.Sees != "" && !slices.ContainsFunc(hosts, measured) {
-			t.Errorf("no host begins with %s", known.Prefix)
+			t.Errorf("no host is %s", known.Title)
 		}
 	}
 }

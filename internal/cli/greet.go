@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"strings"
 
-	"todo-mcp/internal/hook"
 	"todo-mcp/internal/install"
 	"todo-mcp/internal/store"
 	"todo-mcp/internal/watch"
@@ -69,11 +68,11 @@ func (a *app) calledBy() (program string, stays bool) {
 }
 
 // ownShell returns the shell into which a person here probably pastes a command.
-func ownShell() hook.Shell {
+func ownShell() install.Shell {
 	if runtime.GOOS == "windows" {
-		return hook.PowerShell
+		return install.PowerShell
 	}
-	return hook.POSIX
+	return install.POSIX
 }
 
 // greetStdio says how clients start the program themselves, over stdio, where they see

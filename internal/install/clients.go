@@ -1,19 +1,25 @@
 package install
 
-import "path/filepath"
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
 
-// Client is an MCP client and where it is configured. Its row in [Clients] is all that
-// the program knows of it.
+	"todo-mcp/internal/clients"
+	"todo-mcp/tools"
+)
+
+// Client is an MCP client that is known ([clients.Client]), and how it is configured.
 type Client struct {
-	// Name is what people type, Title what they read.
-	Name, Title string
-	// programs are its commands, of which one on PATH tells that the client is here.
+	clients.Client
+	// programs are its commands, of which one on PATH tells that the client is here; nil
+	// is its name.
 	programs []string
 	// signs are files or folders that tell the same; nil is the folders of files.
 	signs func(Machine) []string
 	// files are where its servers may stand, the usual place first.
 	files func(Machine) []string
-	// format is that of the files, and servers is the key under which its servers stand.
+	// format is the form of the files, and servers the key under which its servers stand.
 	format  format
 	servers string
 	shape   shape
@@ -23,22 +29,21 @@ type Client struct {
 	noHTTP string
 	// links returns what adds an entry to the client by one click; nil for nothing.
 	links func(entry map[string]any) ([]Link, error)
-	// after is what a person does so that the client sees a new server; empty where it
-	// does by itself.
+	// after is what a person does so that the client sees a new server.
 	after string
-	// hooks is the file that tells it to run hooks, or that is its plugin; nil for a
-	// client of which none are known. What stands there is in [hook.FindSetup].
-	hooks func(Machine) string
-	// afterHooks is what a person does so that the hooks are run.
-	afterHooks string
+	// hooks is how it is told to run hooks; nil for a client of which none are known.
+	hooks *hookSetup
 }
 
-// beside returns where a file is beside the usual one of a client.
-func (c Client) beside(names ...string) func(Machine) string {
-	return func(m Machine) string {
-		return filepath.Join(append([]string{filepath.Dir(c.files(m)[0])}, names...)...)
-	}
-}
+// format is how the file with a client's servers is written and edited: JSON, which may
+// have comments, is edited value by value.
+type format string
+
+const (
+	formatJSON format = ""
+	formatTOML format = "TOML" // a block between two marks is
+	formatYAML format = "YAML" // it is not: a person adds what is printed
+)
 
 // shape is how a client writes a server. An entry has the fields of both and those of
 // stdio or http, the name of which is the kind of server.
@@ -54,16 +59,69 @@ type shape struct {
 	name string
 }
 
-func kind(key, value string) object { return object{{key, value}} }
+// usual is the shape that most clients have, but for the key of the address.
+func usual(url string) shape { return shape{command: "command", args: "args", url: url} }
 
-// format is how the file with a client's servers is written and edited: JSON, which may
-// have comments, is edited value by value.
-type format string
+// typed is the shape of a client that has the kind of a server in the field type.
+func typed(stdio, http string) shape {
+	return shape{command: "command", args: "args", url: "url", stdio: object{{"type", stdio}}, http: object{{"type", http}}}
+}
 
+// hookSetup is how a client is told to run hooks. A hook is run for the events that need
+// one: others would start a process for nothing.
+type hookSetup struct {
+	// file is its file of hooks, or its plugin, beside the usual one of its servers; or in
+	// another folder.
+	file   string
+	folder func(Machine) string
+	// entries are the hooks, of different events. A client without any has a plugin.
+	entries []hookEntry
+	// flat is true when a hook stands by itself in the list of its event, and has its
+	// matcher; else it stands in a group, which has the matcher.
+	flat bool
+	// timeout is after how much of the client's unit of time it gives up a hook.
+	timeout int
+	// version is the version of the form of the file, if it must be there; else 0.
+	version int
+	// statusLine are the arguments of the command of a status line, if the client has one.
+	statusLine string
+	// windows is the shell that runs hooks on Windows. Elsewhere it is [POSIX].
+	windows Shell
+	// after is what a person does so that the hooks are run.
+	after string
+}
+
+// hookEntry is a hook: when it is run. The matcher says for which tools, or starts, as
+// the client matches them; empty is all.
+type hookEntry struct{ event, matcher string }
+
+// hooksFile returns where a client's hooks stand.
+func (c Client) hooksFile(m Machine) string {
+	if c.hooks.folder != nil {
+		return filepath.Join(c.hooks.folder(m), c.hooks.file)
+	}
+	return filepath.Join(filepath.Dir(c.files(m)[0]), c.hooks.file)
+}
+
+// builtInNames returns the names of a host's built-in tools as a pattern.
+func builtInNames(host string) string {
+	var names []string
+	for _, b := range tools.BuiltIns() {
+		if b.Host == host {
+			names = append(names, b.Name)
+		}
+	}
+	return strings.Join(names, "|")
+}
+
+// resumeAndEnd are the hooks that most clients have besides.
+func resumeAndEnd() []hookEntry { return []hookEntry{{"SessionStart", "resume"}, {"SessionEnd", ""}} }
+
+// seconds is after how many seconds a client gives up a hook. Codex has a limit of its
+// own for some, and warns of more.
 const (
-	formatJSON format = ""
-	formatTOML format = "TOML" // a block between two marks is
-	formatYAML format = "YAML" // it is not: a person adds what is printed
+	seconds      = 5
+	codexSeconds = 3
 )
 
 // Clients returns the table of clients. Formats and places are from the programs
@@ -71,41 +129,59 @@ const (
 // opencode 1.18.33, Kimi Code 2.1.0, Qwen Code 0.24.4, Cline 3.0.65, Copilot CLI
 // 1.0.102), and from the public source or the documentation of the others (Zed:
 // crates/paths and crates/settings_content; Goose: crates/goose/src/config; Crush:
-// internal/config/load.go), as of November 2026.
-func Clients() []Client {
-	return []Client{
-		claudeCode(), claudeDesktop(), cursor(), vscode(), codex(), gemini(), opencode(), windsurf(), zed(), goose(), kimi(), qwen(), crush(), cline(), copilot(),
+// internal/config/load.go), as of November 2026. Hooks are known from the same programs
+// and from Cursor's documentation; the shell of Codex and Cursor on Windows from reports
+// of their users.
+func Clients() (all []Client) {
+	for _, row := range []struct {
+		name string
+		of   func() Client
+	}{
+		{"claude-code", claudeCode}, {"claude-desktop", claudeDesktop}, {"cursor", cursor}, {"vscode", vscode}, {"codex", codex},
+		{"gemini", gemini}, {"opencode", opencode}, {"windsurf", windsurf}, {"zed", zed}, {"goose", goose},
+		{"kimi", kimi}, {"qwen", qwen}, {"crush", crush}, {"cline", cline}, {"copilot", copilot},
+	} {
+		c := row.of()
+		c.Client = clients.Named(row.name)
+		c.servers, c.after = cmp.Or(c.servers, "mcpServers"), cmp.Or(c.after, "start a new session")
+		if c.programs == nil {
+			c.programs = []string{c.Name}
+		}
+		all = append(all, c)
 	}
+	return all
 }
 
-const (
-	mcpServers = "mcpServers" // where most clients have their servers
-	newSession = "start a new session"
-)
-
-// typed is the shape of a client that has the kind of a server in the field type.
-func typed(stdio, http string) shape {
-	return shape{command: "command", args: "args", url: "url", stdio: kind("type", stdio), http: kind("type", http)}
+// at returns a file in the folder that a variable names, or in one of the user's.
+func at(variable, folder string, names ...string) func(Machine) []string {
+	return func(m Machine) []string {
+		return []string{filepath.Join(append([]string{m.variable(variable, m.home(folder))}, names...)...)}
+	}
 }
 
 func claudeCode() Client {
-	file := func(m Machine) string { return filepath.Join(m.variable("CLAUDE_CONFIG_DIR", m.Home), ".claude.json") }
+	folder := at("CLAUDE_CONFIG_DIR", ".claude")
 	c := Client{
-		Name: "claude-code", Title: "Claude Code", programs: []string{"claude"}, servers: mcpServers, after: newSession,
-		signs: func(m Machine) []string { return []string{file(m), m.home(".claude")} },
-		files: func(m Machine) []string { return []string{file(m)} },
+		programs: []string{"claude"}, files: at("CLAUDE_CONFIG_DIR", "", ".claude.json"),
+		signs: func(m Machine) []string {
+			return []string{filepath.Join(m.variable("CLAUDE_CONFIG_DIR", m.Home), ".claude.json"), m.home(".claude")}
+		},
 		shape: typed("stdio", "http"),
+		hooks: &hookSetup{
+			file: "settings.json", folder: func(m Machine) string { return folder(m)[0] },
+			timeout: seconds, windows: POSIX, statusLine: "show --format statusline --claude-code",
+			entries: append(append([]hookEntry{
+				{"PreToolUse", "mcp__.*__(" + strings.Join(tools.Names(), "|") + ")"}, {"PostToolUse", builtInNames("claude-code")},
+			}, resumeAndEnd()...), hookEntry{"SubagentStop", ""}),
+		},
 	}
 	c.shape.noArgs = true
-	c.hooks = func(m Machine) string {
-		return filepath.Join(m.variable("CLAUDE_CONFIG_DIR", m.home(".claude")), "settings.json")
-	}
 	return c
 }
 
 func claudeDesktop() Client {
 	return Client{
-		Name: "claude-desktop", Title: "Claude Desktop", desktop: true, servers: mcpServers, after: "quit and start it again",
+		programs: []string{}, desktop: true, after: "quit and start it again", shape: usual(""),
 		files: func(m Machine) []string {
 			folder := filepath.Join(m.config(), "Claude")
 			if m.System == "windows" { // as an app of the Store it has another folder in the place of the usual one
@@ -116,85 +192,76 @@ func claudeDesktop() Client {
 			}
 			return []string{filepath.Join(folder, "claude_desktop_config.json")}
 		},
-		shape:  shape{command: "command", args: "args"},
 		noHTTP: "its settings have servers over HTTP under Connectors, by an address that the internet reaches",
 	}
 }
 
 func cursor() Client {
-	c := Client{
-		Name: "cursor", Title: "Cursor", desktop: true, programs: []string{"cursor", "cursor-agent"}, servers: mcpServers,
+	return Client{
+		programs: []string{"cursor", "cursor-agent"}, desktop: true, after: "turn the server on in its settings under MCP",
 		files: func(m Machine) []string { return []string{m.home(".cursor", "mcp.json")} },
-		shape: shape{command: "command", args: "args", url: "url"},
-		after: "turn the server on in its settings under MCP",
-		links: cursorLinks,
+		shape: usual("url"), links: cursorLinks,
+		hooks: &hookSetup{
+			file: "hooks.json", timeout: seconds, windows: PowerShell, flat: true, version: 1,
+			entries: []hookEntry{{"postToolUse", builtInNames("cursor")}, {"sessionEnd", ""}},
+		},
 	}
-	c.hooks = c.beside("hooks.json")
-	return c
 }
 
 func vscode() Client {
 	return Client{
-		Name: "vscode", Title: "VS Code", desktop: true, programs: []string{"code", "code-insiders"}, servers: "servers",
+		programs: []string{"code", "code-insiders"}, desktop: true, servers: "servers", after: "start the server by the command MCP: List Servers",
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.config(), "Code", "User", "mcp.json"), filepath.Join(m.config(), "Code - Insiders", "User", "mcp.json")}
 		},
-		shape: typed("stdio", "http"),
-		after: "start the server by the command MCP: List Servers",
-		links: vscodeLinks,
+		shape: typed("stdio", "http"), links: vscodeLinks,
 	}
 }
 
 func codex() Client {
-	c := Client{
-		Name: "codex", Title: "Codex", programs: []string{"codex"}, format: formatTOML, servers: "mcp_servers", after: newSession,
-		files: func(m Machine) []string {
-			return []string{filepath.Join(m.variable("CODEX_HOME", m.home(".codex")), "config.toml")}
+	return Client{
+		format: formatTOML, servers: "mcp_servers", files: at("CODEX_HOME", ".codex", "config.toml"), shape: usual("url"),
+		hooks: &hookSetup{
+			file: "hooks.json", timeout: codexSeconds, windows: PowerShell,
+			entries: append([]hookEntry{{"PostToolUse", builtInNames("codex")}}, resumeAndEnd()...),
+			after:   "as it starts next, it asks about new hooks, which it does not run before you trust them",
 		},
-		shape: shape{command: "command", args: "args", url: "url"},
 	}
-	c.hooks = c.beside("hooks.json")
-	c.afterHooks = "as it starts next, it asks about new hooks, which it does not run before you trust them"
-	return c
 }
 
 func gemini() Client {
-	c := Client{
-		Name: "gemini", Title: "Gemini CLI", programs: []string{"gemini"}, servers: mcpServers, after: newSession,
-		files: func(m Machine) []string {
-			return []string{filepath.Join(m.variable("GEMINI_CLI_HOME", m.Home), ".gemini", "settings.json")}
+	return Client{
+		files: at("GEMINI_CLI_HOME", "", ".gemini", "settings.json"),
+		shape: usual("httpUrl"), // in earlier versions url was one of SSE
+		hooks: &hookSetup{
+			file: "settings.json", timeout: seconds * 1000, windows: PowerShell,
+			entries: append([]hookEntry{{"AfterTool", builtInNames("gemini-cli")}}, resumeAndEnd()...),
 		},
-		shape: shape{command: "command", args: "args", url: "httpUrl"}, // in earlier versions url was one of SSE
 	}
-	c.hooks = c.beside("settings.json")
-	return c
 }
 
 func opencode() Client {
-	c := Client{
-		Name: "opencode", Title: "opencode", programs: []string{"opencode"}, servers: "mcp", after: newSession,
+	return Client{
+		servers: "mcp",
 		files: func(m Machine) []string {
 			folder := filepath.Join(m.xdg(), "opencode")
 			return []string{filepath.Join(folder, "opencode.json"), filepath.Join(folder, "opencode.jsonc"), filepath.Join(folder, "config.json")}
 		},
-		shape: shape{command: "command", url: "url", stdio: kind("type", "local"), http: kind("type", "remote"), both: object{{"enabled", true}}},
+		shape: shape{command: "command", url: "url", stdio: object{{"type", "local"}}, http: object{{"type", "remote"}}, both: object{{"enabled", true}}},
+		hooks: &hookSetup{file: filepath.Join("plugin", "todo-mcp.js"), windows: Cmd},
 	}
-	c.hooks = c.beside("plugin", "todo-mcp.js")
-	return c
 }
 
 func windsurf() Client {
 	return Client{
-		Name: "windsurf", Title: "Windsurf", desktop: true, programs: []string{"windsurf"}, servers: mcpServers,
+		desktop: true, after: "refresh its list of MCP servers", shape: usual("serverUrl"),
 		files: func(m Machine) []string { return []string{m.home(".codeium", "windsurf", "mcp_config.json")} },
-		shape: shape{command: "command", args: "args", url: "serverUrl"},
-		after: "refresh its list of MCP servers",
 	}
 }
 
 func zed() Client {
 	return Client{
-		Name: "zed", Title: "Zed", desktop: true, programs: []string{"zed"}, servers: "context_servers",
+		desktop: true, servers: "context_servers", after: "start a new thread",
 		files: func(m Machine) []string {
 			folder := m.home(".config", "zed")
 			switch m.System {
@@ -206,13 +273,13 @@ func zed() Client {
 			return []string{filepath.Join(folder, "settings.json")}
 		},
 		// Versions of 2025 need the source, and all of them the arguments.
-		shape: shape{command: "command", args: "args", noArgs: true, url: "url", stdio: kind("source", "custom")},
+		shape: shape{command: "command", args: "args", noArgs: true, url: "url", stdio: object{{"source", "custom"}}},
 	}
 }
 
 func goose() Client {
 	return Client{
-		Name: "goose", Title: "Goose", programs: []string{"goose"}, format: formatYAML, servers: "extensions", after: newSession,
+		format: formatYAML, servers: "extensions",
 		files: func(m Machine) []string {
 			folder := filepath.Join(m.xdg(), "goose")
 			if m.System == "windows" {
@@ -224,7 +291,7 @@ func goose() Client {
 			return []string{filepath.Join(folder, "config.yaml")}
 		},
 		shape: shape{
-			command: "cmd", args: "args", noArgs: true, url: "uri", name: "name", stdio: kind("type", "stdio"), http: kind("type", "streamable_http"),
+			command: "cmd", args: "args", noArgs: true, url: "uri", name: "name", stdio: object{{"type", "stdio"}}, http: object{{"type", "streamable_http"}},
 			both: object{{"enabled", true}, {"description", "The todo list"}, {"timeout", 300}},
 		},
 	}
@@ -232,39 +299,31 @@ func goose() Client {
 
 func kimi() Client {
 	return Client{
-		Name: "kimi", Title: "Kimi Code", programs: []string{"kimi"}, servers: mcpServers, after: newSession,
-		files: func(m Machine) []string { // the second is that of kimi-cli, its forerunner
+		files: func(m Machine) []string { // the second is the file of kimi-cli, its forerunner
 			return []string{filepath.Join(m.variable("KIMI_CODE_HOME", m.home(".kimi-code")), "mcp.json"), m.home(".kimi", "mcp.json")}
 		},
-		shape: shape{command: "command", args: "args", url: "url"},
+		shape: usual("url"),
 	}
 }
 
 func qwen() Client {
-	return Client{
-		Name: "qwen", Title: "Qwen Code", programs: []string{"qwen"}, servers: mcpServers, after: newSession,
-		files: func(m Machine) []string {
-			return []string{filepath.Join(m.variable("QWEN_HOME", m.home(".qwen")), "settings.json")}
-		},
-		shape: shape{command: "command", args: "args", url: "httpUrl"},
-	}
+	return Client{files: at("QWEN_HOME", ".qwen", "settings.json"), shape: usual("httpUrl")}
 }
 
 func crush() Client {
 	return Client{
-		Name: "crush", Title: "Crush", programs: []string{"crush"}, servers: "mcp", after: newSession,
+		servers: "mcp", shape: typed("stdio", "http"),
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.variable("CRUSH_GLOBAL_CONFIG", filepath.Join(m.xdg(), "crush")), "crush.json")}
 		},
-		shape: typed("stdio", "http"),
 	}
 }
 
 func cline() Client {
-	return Client{
-		Name: "cline", Title: "Cline", programs: []string{"cline"}, servers: mcpServers, after: "start a new task",
+	c := Client{
 		desktop: true, // it is an extension of editors, too
-		files: func(m Machine) []string { // the second is that of the extension before it shared the files of the command
+		after:   "start a new task", shape: usual("url"),
+		files: func(m Machine) []string { // the second is the file of the extension before it shared those of the command
 			data := m.variable("CLINE_DATA_DIR", filepath.Join(m.variable("CLINE_DIR", m.home(".cline")), "data"))
 			const file = "cline_mcp_settings.json"
 			return []string{
@@ -272,19 +331,13 @@ func cline() Client {
 				filepath.Join(m.config(), "Code", "User", "globalStorage", "saoudrizwan.claude-dev", "settings", file),
 			}
 		},
-		shape: shape{command: "command", args: "args", url: "url", http: kind("type", "streamableHttp")},
 	}
+	c.shape.http = object{{"type", "streamableHttp"}}
+	return c
 }
 
 func copilot() Client {
-	c := Client{
-		Name: "copilot", Title: "Copilot CLI", programs: []string{"copilot"}, servers: mcpServers, after: newSession,
-		files: func(m Machine) []string {
-			return []string{filepath.Join(m.variable("COPILOT_HOME", m.home(".copilot")), "mcp-config.json")}
-		},
-		shape: typed("local", "http"),
-	}
-	c.shape.noArgs = true
-	c.shape.both = object{{"tools", []string{"*"}}}
+	c := Client{files: at("COPILOT_HOME", ".copilot", "mcp-config.json"), shape: typed("local", "http")}
+	c.shape.noArgs, c.shape.both = true, object{{"tools", []string{"*"}}}
 	return c
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"todo-mcp/internal/hook"
 )
 
 // HookState is whether a client runs the hooks of this program.
@@ -32,7 +30,7 @@ const (
 // hookFile is a client's file of hooks, as it is edited.
 type hookFile struct {
 	*edit
-	setup    hook.Setup
+	setup    *hookSetup
 	machine  Machine
 	commands hookCommands
 }
@@ -40,12 +38,11 @@ type hookFile struct {
 // hookFile returns a client's file of hooks, which a change may have already; ok is
 // false for a client of which no hooks are known.
 func (c Client) hookFile(m Machine, change *Change) (h hookFile, ok bool, err error) {
-	setup, ok := hook.FindSetup(c.Name)
-	if !ok || c.hooks == nil {
+	if c.hooks == nil {
 		return h, false, nil
 	}
-	e, err := change.edit(c.hooks(m), setup.Entries != nil)
-	h = hookFile{edit: e, setup: setup, machine: m}
+	e, err := change.edit(c.hooksFile(m), c.hooks.entries != nil)
+	h = hookFile{edit: e, setup: c.hooks, machine: m}
 	if err == nil {
 		e.ours = e.ours || h.isAny()
 	}
@@ -62,7 +59,7 @@ func (c Client) addHooks(m Machine, o Options, server Server, change *Change) er
 		change.note("no hooks of it are known: it gets the server alone")
 		return nil
 	}
-	h.commands, err = c.hookCommands(m, o, h.setup, server)
+	h.commands, err = c.hookCommands(m, o, server)
 	if errors.Is(err, errSlowHooks) {
 		change.note("%v", err)
 		return nil
@@ -79,8 +76,8 @@ func (c Client) addHooks(m Machine, o Options, server Server, change *Change) er
 	if another {
 		change.note("its status line is another one, which stays; docs/hooks.md says how to show the list in it")
 	}
-	if c.afterHooks != "" && !h.isNone() {
-		change.note("%s", c.afterHooks)
+	if c.hooks.after != "" && !h.isNone() {
+		change.note("%s", c.hooks.after)
 	}
 	return h.before.wrong(err)
 }
@@ -114,7 +111,7 @@ func (c Client) lookForHooks(m Machine, o Options, server Server) (HookState, er
 	case !there:
 		return HooksMissing, nil
 	}
-	if h.commands, err = c.hookCommands(m, o, h.setup, server); err != nil {
+	if h.commands, err = c.hookCommands(m, o, server); err != nil {
 		return HooksThere, nil //nolint:nilerr // what they should be is not known
 	}
 	if err := h.install(); err != nil || !h.isNone() {
@@ -126,17 +123,16 @@ func (c Client) lookForHooks(m Machine, o Options, server Server) (HookState, er
 // HooksSnippet returns what to write by hand so that a client runs the hooks, and into
 // which file; nothing for a client of which none are known.
 func (c Client) HooksSnippet(m Machine, o Options) (path, text string, err error) {
-	setup, ok := hook.FindSetup(c.Name)
-	if !ok || c.hooks == nil {
+	if c.hooks == nil {
 		return "", "", nil
 	}
 	var nothing Change
-	e, err := nothing.add(file{path: c.hooks(m)}, setup.Entries != nil)
+	e, err := nothing.add(file{path: c.hooksFile(m)}, c.hooks.entries != nil)
 	if err != nil {
 		return "", "", err
 	}
-	h := hookFile{edit: e, setup: setup, machine: m}
-	if h.commands, err = c.hookCommands(m, o, setup, Server{Args: o.Args}); err != nil {
+	h := hookFile{edit: e, setup: c.hooks, machine: m}
+	if h.commands, err = c.hookCommands(m, o, Server{Args: o.Args}); err != nil {
 		return "", "", err
 	}
 	if err = h.install(); err == nil {
@@ -159,7 +155,7 @@ func (h hookFile) find(event string) (places []place) {
 	for g, value := range groups {
 		group, _ := value.(map[string]any)
 		inner := []any{group}
-		if !h.setup.Flat {
+		if !h.setup.flat {
 			inner, _ = group[hooksKey].([]any)
 		}
 		matcher, _ := group["matcher"].(string)
@@ -187,7 +183,7 @@ func (h hookFile) isOurs(command string) bool {
 // isThere reports whether there is any hook of this program, or its plugin.
 func (h hookFile) isThere() (bool, error) {
 	if h.doc == nil {
-		_, ours := hook.ReadPlugin(string(h.after))
+		_, ours := readPlugin(string(h.after))
 		return ours, nil
 	}
 	all, err := h.doc.object(hooksKey)
@@ -220,10 +216,10 @@ func (h hookFile) remove(event string) error {
 }
 
 // removeExcept removes the hooks of this program for all events but some.
-func (h hookFile) removeExcept(wanted []hook.Entry) error {
+func (h hookFile) removeExcept(wanted []hookEntry) error {
 	all, err := h.doc.object(hooksKey)
 	for _, event := range slices.Sorted(maps.Keys(all)) {
-		if !slices.ContainsFunc(wanted, func(e hook.Entry) bool { return e.Event == event }) {
+		if !slices.ContainsFunc(wanted, func(e hookEntry) bool { return e.event == event }) {
 			err = errors.Join(err, h.remove(event))
 		}
 	}
@@ -238,15 +234,15 @@ func (h hookFile) install() error {
 	if h.doc == nil {
 		return h.installPlugin()
 	}
-	if err := h.removeExcept(h.setup.Entries); err != nil {
+	if err := h.removeExcept(h.setup.entries); err != nil {
 		return err
 	}
-	if h.setup.Version != 0 && h.doc.at(versionKey) == nil {
-		if err := h.set(h.setup.Version, h.setup.Version, versionKey); err != nil {
+	if h.setup.version != 0 && h.doc.at(versionKey) == nil {
+		if err := h.set(h.setup.version, h.setup.version, versionKey); err != nil {
 			return err
 		}
 	}
-	for _, e := range h.setup.Entries {
+	for _, e := range h.setup.entries {
 		if err := h.put(e); err != nil {
 			return err
 		}
@@ -256,34 +252,34 @@ func (h hookFile) install() error {
 
 // put brings the hook for an event up to date where it stands, or else makes it the last
 // one.
-func (h hookFile) put(e hook.Entry) error {
-	places, old := h.find(e.Event), ""
+func (h hookFile) put(e hookEntry) error {
+	places, old := h.find(e.event), ""
 	if len(places) > 0 {
 		old = places[0].command
 	}
 	command, shown := h.commands.make(hookName, old)
-	if len(places) == 1 && isMatcher(places[0].matcher, e.Matcher) {
+	if len(places) == 1 && isMatcher(places[0].matcher, e.matcher) {
 		path := places[0].path
-		if len(path) == 3 && !h.setup.Flat {
+		if len(path) == 3 && !h.setup.flat {
 			path = append(path, hooksKey, "0")
 		}
 		return h.set(command, shown, append(path, "command")...)
 	}
-	if err := h.remove(e.Event); err != nil {
+	if err := h.remove(e.event); err != nil {
 		return err
 	}
-	return h.set(h.entry(e, command), h.entry(e, shown), hooksKey, e.Event, newItem)
+	return h.set(h.entry(e, command), h.entry(e, shown), hooksKey, e.event, newItem)
 }
 
 // installPlugin makes the plugin, or brings it up to date.
 func (h hookFile) installPlugin() error {
-	old, ours := hook.ReadPlugin(string(h.after))
+	old, ours := readPlugin(string(h.after))
 	if len(h.after) > 0 && !ours {
 		return errors.New("this is another plugin, which stays")
 	}
 	command, shown := h.commands.make(hookName, old)
-	h.after = []byte(hook.Plugin(command))
-	h.show("+", hook.Plugin(shown))
+	h.after = []byte(plugin(command))
+	h.show("+", plugin(shown))
 	return nil
 }
 
@@ -302,7 +298,7 @@ func (h hookFile) uninstall() error {
 // statusLine returns the command of the status line, whether there is one, and whether
 // it is this program's.
 func (h hookFile) statusLine() (command string, there, ours bool, err error) {
-	if h.doc == nil || h.setup.StatusLine == "" {
+	if h.doc == nil || h.setup.statusLine == "" {
 		return "", false, false, nil
 	}
 	line, err := h.doc.object(statusLineKey)
@@ -315,10 +311,10 @@ func (h hookFile) statusLine() (command string, there, ours bool, err error) {
 // is another one, which stays.
 func (h hookFile) setStatusLine() (another bool, err error) {
 	old, there, ours, err := h.statusLine()
-	if h.setup.StatusLine == "" || err != nil || there && !ours {
+	if h.setup.statusLine == "" || err != nil || there && !ours {
 		return there && !ours, err
 	}
-	command, shown := h.commands.make(h.setup.StatusLine, old)
+	command, shown := h.commands.make(h.setup.statusLine, old)
 	if there {
 		return false, h.set(command, shown, statusLineKey, "command")
 	}
@@ -350,12 +346,12 @@ func (h hookFile) hasPlugin() bool {
 }
 
 // entry returns what stands in the list of an event.
-func (h hookFile) entry(e hook.Entry, command string) (entry object) {
-	if e.Matcher != "" {
-		entry = object{{"matcher", e.Matcher}}
+func (h hookFile) entry(e hookEntry, command string) (entry object) {
+	if e.matcher != "" {
+		entry = object{{"matcher", e.matcher}}
 	}
-	run := object{{"command", command}, {"timeout", h.setup.Timeout}}
-	if h.setup.Flat {
+	run := object{{"command", command}, {"timeout", h.setup.timeout}}
+	if h.setup.flat {
 		return append(entry, run...)
 	}
 	return append(entry, field{hooksKey, []any{append(object{{"type", "command"}}, run...)}})

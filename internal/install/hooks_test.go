@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"todo-mcp/internal/hook"
 	"todo-mcp/internal/install"
 )
 
@@ -58,7 +57,7 @@ func TestHooks(t *testing.T) {
 			}
 			change, err := c.Install(m, o)
 			shown := apply(t, change, err)
-			if c.Name != "opencode" { // whose plugin is in internal/hook
+			if c.Name != "opencode" { // whose plugin is opencode.js
 				golden(t, m, filepath.Join(dir, "hooks.after.json"), read(t, hooks))
 			}
 			unchanged(t, m, c, o)
@@ -186,7 +185,7 @@ func TestHooksBySameProgramAtAnotherPath(t *testing.T) {
 func TestOutdatedHooks(t *testing.T) {
 	for name, text := range map[string]string{
 		"codex":    `{"hooks":{"SessionEnd":[{"hooks":[{"type":"command","command":"/gone/todo-mcp hook"}]}]}}`,
-		"opencode": strings.Replace(hook.Plugin("/gone/todo-mcp hook --store sqlite:/x"), "(event)", "(e)", 1),
+		"opencode": strings.NewReplacer("todo-mcp hook", "/gone/todo-mcp hook --store sqlite:/x", "(event)", "(e)").Replace(read(t, "opencode.js")),
 	} {
 		m, c := newMachine(t), find(t, name)
 		path := hooksFile(t, m, c)

@@ -244,13 +244,15 @@ func (d *document) put(value any, path ...string) error {
 	}
 	text = bytes.ReplaceAll(text, []byte("\n"), []byte(d.newline))
 	was, end := parts(above)
+	closing := spaceBehind(*end)
+	if len(was) == 0 && before != "" && !bytes.ContainsRune(closing, '\n') {
+		closing = []byte(d.newline + strings.Repeat(d.unit, len(path)-1))
+	}
 	err = d.tree.Patch(fmt.Appendf(nil, `[{"op": "add", "path": %q, "value": %s}]`, pointer(path...), text))
 	if now, _ := parts(above); len(now) > len(was) {
 		added := now[len(was)]
-		*added.before = append(bytes.TrimRight(*added.before, " \t\r\n"), before...)
-		if _, ownLine := indentOf(*end); before != "" && len(was) == 0 && !ownLine {
-			*end = append(*end, d.newline+strings.Repeat(d.unit, len(path)-1)...)
-		}
+		*added.before = append(bytes.TrimRight(*added.before, whiteSpace), before...)
+		*end = append(bytes.TrimRight(*end, whiteSpace), closing...)
 		if len(was) > 0 && *now[len(was)-1].after != nil { // a comma stands behind the last one
 			*added.after = hujson.Extra{}
 		}
@@ -299,6 +301,14 @@ func parts(value hujson.ValueTrimmed) (all []part, end *hujson.Extra) {
 	return all, end
 }
 
+const whiteSpace = " \t\r\n"
+
+// spaceBehind returns the white space behind the comments of what stands between two
+// things.
+func spaceBehind(extra hujson.Extra) []byte {
+	return bytes.Clone(extra[len(bytes.TrimRight(extra, whiteSpace)):])
+}
+
 // indentOf returns the white space behind the last line break of what stands before a
 // part, and whether there is one.
 func indentOf(extra hujson.Extra) (indent string, ownLine bool) {
@@ -335,16 +345,13 @@ func isEmpty(value hujson.Value) bool {
 func (d *document) cut(path ...string) error {
 	above := d.tree.Find(pointer(path[:len(path)-1]...)).Value
 	all, end := parts(above)
-	comma := *all[len(all)-1].after
-	indent, ownLine := indentOf(*end)
+	comma, closing := *all[len(all)-1].after, spaceBehind(*end)
 	err := d.tree.Patch(fmt.Appendf(nil, `[{"op": "remove", "path": %q}]`, pointer(path...)))
-	switch left, _ := parts(above); {
-	case len(left) == 0 && len(bytes.TrimSpace(*end)) == 0:
-		*end = nil
-	case len(left) == 0:
-	case ownLine:
+	*end = append(bytes.TrimRight(*end, whiteSpace), closing...)
+	if left, _ := parts(above); len(left) > 0 {
 		*left[len(left)-1].after = comma
-		*end = append(bytes.TrimRight(*end, " \t"), indent...)
+	} else if len(closing) == len(*end) {
+		*end = nil
 	}
 	return err
 }

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"todo-mcp/internal/hook"
 )
 
 // shellCommand is a command of this program as a shell reads it.
@@ -72,7 +70,7 @@ func (m Machine) isProgram(command string) bool {
 // hookCommands make the commands that a client's file has for this program.
 type hookCommands struct {
 	m       Machine
-	shell   hook.Shell
+	shell   Shell
 	program string // the path or the name to call
 	store   []string
 	isGiven bool // whether store takes the place of what a command has
@@ -83,9 +81,9 @@ var errSlowHooks = errors.New("hooks are not for npx, which takes too long for w
 
 // hookCommands returns the commands for a client that reaches the server in some way:
 // they write into the same store.
-func (c Client) hookCommands(m Machine, o Options, setup hook.Setup, server Server) (hookCommands, error) {
+func (c Client) hookCommands(m Machine, o Options, server Server) (hookCommands, error) {
 	p, err := m.program()
-	h := hookCommands{m: m, shell: hook.POSIX, program: p.inTerminal, store: storeOf(server.Args), isGiven: o.Args != nil}
+	h := hookCommands{m: m, shell: POSIX, program: p.inTerminal, store: storeOf(server.Args), isGiven: o.Args != nil}
 	if err == nil && len(p.args) > 0 {
 		err = errSlowHooks
 	}
@@ -93,7 +91,7 @@ func (c Client) hookCommands(m Machine, o Options, setup hook.Setup, server Serv
 		h.program = p.elsewhere
 	}
 	if m.System == "windows" { // where all shells take slashes, and some no backslashes
-		h.shell, h.program = setup.Windows, strings.ReplaceAll(h.program, `\`, "/")
+		h.shell, h.program = c.hooks.windows, strings.ReplaceAll(h.program, `\`, "/")
 	}
 	return h, err
 }

@@ -88,7 +88,7 @@ func TestWhen(t *testing.T) {
 
 func TestClient(t *testing.T) {
 	for name, want := range map[string]string{
-		"claude-code": "Claude Code", "Claude-AI": "Claude", "codex-mcp-client": "Codex", "Visual Studio Code": "VS Code",
+		"claude-code": "Claude Code", "Claude-AI": "Claude Desktop", "codex-mcp-client": "Codex", "Visual Studio Code": "VS Code",
 		"kimi-code": "Kimi Code", "my\x1bagent": `my\x1bagent`, "": "",
 	} {
 		if got := Client(name); got != want {

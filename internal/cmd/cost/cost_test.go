@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/clients"
 	"todo-mcp/internal/cmd/page"
 	"todo-mcp/internal/programtest"
-	"todo-mcp/server"
 )
 
 var (
@@ -99,8 +99,8 @@ func TestPeersInReadme(t *testing.T) {
 // the server knows.
 func TestInstructedClientsAreKnown(t *testing.T) {
 	found := map[string]int{}
-	for _, known := range server.KnownClients() {
-		found[instructed(known.Prefix)]++
+	for _, known := range clients.All() {
+		found[instructed(known.Prefixes[0])]++
 	}
 	if found["yes"] != 4 || found["no"] != 2 {
 		t.Errorf("%v", found)

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
+	"todo-mcp/internal/clients"
 	"todo-mcp/internal/cmd/page"
 	"todo-mcp/internal/render"
-	"todo-mcp/server"
 )
 
 // sizes are the plans whose writes and answers the table of clients has.
@@ -59,18 +59,15 @@ func (m *meter) own(path string) (document, readme []page.Section, err error) {
 	}, []page.Section{{Name: "tools", Text: toolsInShort(tools)}}, nil
 }
 
-// readers are the clients that the server knows and whose sight was measured, each
-// once, and then unknown ones.
+// readers are the clients that the server knows and whose sight was measured,
+// and then unknown ones.
 func readers() (all []reader) {
-	seen := map[string]bool{}
-	for _, known := range server.KnownClients() {
-		name := render.Client(known.Prefix)
-		if known.Sees != "" && !seen[name] {
-			seen[name] = true
-			all = append(all, reader{known.Prefix, known.Sees})
+	for _, known := range clients.All() {
+		if known.Sees != "" {
+			all = append(all, reader{known.Prefixes[0], known.Sees})
 		}
 	}
-	return append(all, unknown(), reader{unknown().name, server.SeesBoth})
+	return append(all, unknown(), reader{unknown().name, clients.SeesBoth})
 }
 
 // label returns how people are told which client it is.

@@ -19,7 +19,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/prometheus/procfs"
 
-	"todo-mcp/server"
+	"todo-mcp/internal/clients"
 )
 
 // patience is how long a server may take for a start or a call.
@@ -37,11 +37,11 @@ type program struct {
 // reader is a client as a server sees it, with what it shows its model.
 type reader struct {
 	name string // in clientInfo
-	sees server.Sight
+	sees clients.Sight
 }
 
 // unknown returns a client that no server knows. It shows the text of results.
-func unknown() reader { return reader{"cost", server.SeesText} }
+func unknown() reader { return reader{"cost", clients.SeesText} }
 
 // connection is a running server with the client that started it.
 type connection struct {

@@ -1,0 +1,142 @@
+// Package clients is the table of the MCP clients that are known: what each calls
+// itself, and what it does otherwise than others. What `todo-mcp install` writes for one
+// is in internal/install, under the same name.
+package clients
+
+import (
+	"strings"
+	"sync"
+)
+
+// Client is a known MCP client.
+type Client struct {
+	// Name is what people type, Title what they read.
+	Name, Title string
+	// Prefixes begin its name in clientInfo, in lower case.
+	Prefixes []string
+	// Glyph is the id of its own plain shape; empty for one that has none.
+	Glyph string
+	// SessionPerCall is true when the client opens a session for each call, so
+	// that its session ids do not identify a conversation.
+	SessionPerCall bool
+	// SharesConnection is true when all chats of the program or its window go through
+	// one process or session, so that a connection is no conversation.
+	SharesConnection bool
+	// Variable is the environment variable by which it tells a server on stdio
+	// its id of the chat: a hint, see server.Server.
+	Variable string
+	// ChatID is the field of _meta in which it sends its id of the chat: proof.
+	ChatID string
+	// AnswersRoots is true when it answers a question for its roots in the
+	// sessionless protocol.
+	AnswersRoots bool
+	Sees         Sight
+	// Evidence says how it is known what chats and connections are to the client: it was
+	// run, or its source was read; neither is what its kind of program does.
+	Evidence Evidence
+}
+
+// Evidence is how something is known of a client.
+type Evidence string
+
+// The kinds of evidence.
+const (
+	WasRun  Evidence = "run"
+	WasRead Evidence = "its source"
+)
+
+// Sight is what a client shows its model of a tool's result
+// (docs/spec/protocol.md, "Hosts").
+type Sight string
+
+// The empty sight is that of a client that was not measured.
+const (
+	SeesText              Sight = "text"
+	SeesStructuredInstead Sight = "structured instead of text" // the text when there is no structured content
+	SeesBoth              Sight = "text and structured"
+	SeesWholeResult       Sight = "whole result" // as JSON, with its _meta
+)
+
+// HasStructured reports whether the model is shown structured content.
+func (s Sight) HasStructured() bool {
+	return s == SeesStructuredInstead || s == SeesBoth || s == SeesWholeResult
+}
+
+// Shown returns what the model is shown of a result: of its text, its structured
+// content, which is empty if there is none, and the whole of it as JSON.
+func (s Sight) Shown(text, structured, whole string) string {
+	switch {
+	case s == SeesWholeResult:
+		return whole
+	case s == SeesBoth:
+		return text + structured
+	case s == SeesStructuredInstead && structured != "":
+		return structured
+	}
+	return text
+}
+
+// All returns the table. The first row that has a prefix of a name counts. Each call
+// reads it, and none changes it.
+var All = sync.OnceValue(func() []Client {
+	return []Client{
+		{Name: "claude-code", Title: "Claude Code", Prefixes: []string{"claude-code"}, Glyph: "claude", Variable: "CLAUDE_CODE_SESSION_ID", AnswersRoots: true, Sees: SeesStructuredInstead, Evidence: WasRun},
+		{Name: "claude-desktop", Title: "Claude Desktop", Prefixes: []string{"claude"}, Glyph: "desk", SharesConnection: true},
+		{Name: "cursor", Title: "Cursor", Prefixes: []string{"cursor"}, Glyph: "cursor", SharesConnection: true},
+		{Name: "vscode", Title: "VS Code", Prefixes: []string{"visual studio code", "vscode"}, Glyph: "code", SharesConnection: true, ChatID: MetaVSCode, Evidence: WasRead},
+		{Name: "antigravity", Title: "Antigravity", Prefixes: []string{"antigravity"}, SharesConnection: true, ChatID: MetaAntigravity, Evidence: WasRead},
+		{Name: "zcode", Title: "ZCode", Prefixes: []string{"zcode"}, SharesConnection: true, ChatID: MetaZCode, Evidence: WasRead},
+		{Name: "windsurf", Title: "Windsurf", Prefixes: []string{"windsurf"}, SharesConnection: true},
+		{Name: "gemini", Title: "Gemini CLI", Prefixes: []string{"gemini-cli", "gemini"}, Glyph: "gemini", Sees: SeesText, Evidence: WasRun},
+		{Name: "codex", Title: "Codex", Prefixes: []string{"codex"}, Glyph: "codex", Sees: SeesStructuredInstead, ChatID: MetaCodexThread, Evidence: WasRun},
+		{Name: "copilot", Title: "Copilot CLI", Prefixes: []string{"copilot", "github-copilot"}, Variable: "COPILOT_AGENT_SESSION_ID", Sees: SeesBoth, Evidence: WasRun},
+		{Name: "opencode", Title: "opencode", Prefixes: []string{"opencode"}, Glyph: "open", Sees: SeesText, ChatID: MetaOpencode, Evidence: WasRun},
+		{Name: "kilo", Title: "Kilo Code", Prefixes: []string{"kilo"}, Sees: SeesText, Evidence: WasRun},
+		{Name: "qwen", Title: "Qwen Code", Prefixes: []string{"qwen"}, Variable: "QWEN_CODE_SESSION_ID", Sees: SeesBoth, Evidence: WasRun},
+		{Name: "cline", Title: "Cline", Prefixes: []string{"@cline"}, Sees: SeesWholeResult, Evidence: WasRun},
+		{Name: "continue", Title: "Continue", Prefixes: []string{"continue"}, Sees: SeesText, Evidence: WasRun},
+		{Name: "zed", Title: "Zed", Prefixes: []string{"zed"}, SharesConnection: true},
+		{Name: "jetbrains", Title: "JetBrains", Prefixes: []string{"jetbrains"}, SharesConnection: true},
+		{Name: "lmstudio", Title: "LM Studio", Prefixes: []string{"lm studio", "lmstudio"}, SharesConnection: true},
+		{Name: "kimi", Title: "Kimi Code", Prefixes: []string{"kimi-code"}, Sees: SeesWholeResult, Evidence: WasRun},
+		{Name: "kimi-cli", Title: "Kimi CLI", Prefixes: []string{"kimi"}},
+		{Name: "goose", Title: "Goose", Prefixes: []string{"goose"}, SharesConnection: true},
+		{Name: "crush", Title: "Crush", Prefixes: []string{"crush"}},
+		{Name: "grok", Title: "Grok", Prefixes: []string{"grok"}, Variable: "GROK_SESSION_ID", Evidence: WasRead},
+		{Name: "chatgpt", Title: "ChatGPT", Prefixes: []string{"openai-mcp"}, SessionPerCall: true},
+	}
+})
+
+// Fields of _meta in which clients send their ids of a chat.
+const (
+	MetaCodexThread = "threadId"
+	MetaVSCode      = "vscode.conversationId"
+	MetaOpencode    = "ai.opencode/sessionID" // of version 2
+	MetaAntigravity = "antigravity.google/conversation_id"
+	MetaZCode       = "com.zcode/request-context" // an object with session_id
+)
+
+// Find returns the client that calls itself by a name in clientInfo; the zero client
+// when it is unknown.
+func Find(clientInfo string) Client {
+	clientInfo = strings.ToLower(clientInfo)
+	for _, c := range All() {
+		for _, prefix := range c.Prefixes {
+			if strings.HasPrefix(clientInfo, prefix) {
+				return c
+			}
+		}
+	}
+	return Client{}
+}
+
+// Named returns the client that people call by a name; the zero client when there is
+// none.
+func Named(name string) Client {
+	for _, c := range All() {
+		if c.Name == name {
+			return c
+		}
+	}
+	return Client{}
+}
