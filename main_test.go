@@ -47,7 +47,7 @@ func allowedImports() map[string][]string {
 		"internal/store":           {model, "internal/store/..."},
 		"internal/store/memory":    {model, "internal/store/record"},
 		"internal/store/record":    {model},
-		"internal/store/sqlite":    {model, "internal/store/record"},
+		"internal/store/sqlite":    {model, "internal/atomicfile", "internal/store/record"},
 		"internal/store/postgres":  {model, "internal/store/record"},
 		"internal/store/storetest": {model},
 		"internal/hook":            {"server", "tools", model},

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"todo-mcp/internal/atomicfile"
 )
@@ -288,6 +289,20 @@ func makePrivate(path string, info os.FileInfo) error {
 		return nil
 	}
 	return os.Chmod(path, 0o600)
+}
+
+// lockWait is how long another process may keep a file, which it does for two writes.
+const lockWait = 10 * time.Second
+
+// lockFile keeps other processes of this program from changing a file, by a lock beside
+// it, until unlock is called. Programs of others do not ask for it.
+func lockFile(path string) (unlock func(), err error) {
+	for end := time.Now().Add(lockWait); ; time.Sleep(10 * time.Millisecond) {
+		unlock, err = atomicfile.TryLock(path + ".todo-mcp.lock")
+		if !errors.Is(err, atomicfile.ErrLocked) || time.Now().After(end) {
+			return unlock, err
+		}
+	}
 }
 
 // check returns an error if the file is not any more as it was read, or is protected.

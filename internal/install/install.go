@@ -290,19 +290,15 @@ func bareName(path string) string {
 var programForm = regexp.MustCompile(`^todo-mcp(@[\w.^~+-]+)?(?i:\.exe|\.cmd)?$`)
 
 // runsImage reports whether the arguments of docker or podman have an image of this
-// program. What stands behind a flag may be its value, as a container's name.
+// program, not a container by its name.
 func runsImage(args []string) bool {
 	for i, arg := range args {
-		isValue := i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.Contains(args[i-1], "=") && !bareFlag.MatchString(args[i-1])
-		if image.MatchString(arg) && !isValue {
+		if image.MatchString(arg) && (i == 0 || args[i-1] != "--name") {
 			return true
 		}
 	}
 	return false
 }
-
-// bareFlag matches flags of docker run that have no value.
-var bareFlag = regexp.MustCompile(`^(-[itd]+|--(rm|init|interactive|tty|detach|read-only|privileged))$`)
 
 // image matches the name of a container's image with this program.
 var image = regexp.MustCompile(`^[a-z0-9][a-z0-9./-]*/todo-mcp(:[\w.-]+)?$|^todo-mcp(:[\w.-]+)?$`)
@@ -506,16 +502,15 @@ func (c Client) Snippet(m Machine, o Options) (path, text string, err error) {
 	}
 	f, _, _ := c.read(m, o)
 	name := cmp.Or(o.Name, DefaultName)
-	fields := c.shape.fields(name, wanted)
-	switch c.format {
-	case formatYAML:
-		return f.path, yamlSnippet(c.servers, name, fields), nil
-	case formatTOML:
-		data, err := setTOML(nil, c.servers, name, fields, nil)
-		return f.path, string(data), err
+	if c.format == formatYAML {
+		return f.path, yamlSnippet(c.servers, name, c.shape.fields(name, wanted)), nil
 	}
-	text, err = jsonSnippet(fields, c.servers, name)
-	return f.path, text, err
+	var nothing Change
+	e, err := nothing.add(file{path: f.path}, c.format == formatJSON)
+	if err == nil {
+		err = c.put(e, name, nil, wanted)
+	}
+	return f.path, string(e.after), err
 }
 
 // After says what a person does so that the client sees a new server; empty where there

@@ -364,15 +364,3 @@ func (d *document) isBare() bool {
 	}
 	return d.tree.IsStandard() && !slices.ContainsFunc(d.tree.Value.(*hujson.Object).Members, isContent)
 }
-
-// jsonSnippet returns a file that has a value at a path and nothing else.
-func jsonSnippet(value any, path ...string) (string, error) {
-	d, err := parseJSON(nil)
-	if err == nil {
-		_, err = d.set(value, path...)
-	}
-	if err != nil {
-		return "", err
-	}
-	return string(d.text()), nil
-}

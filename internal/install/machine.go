@@ -116,6 +116,16 @@ func (m Machine) program() (program, error) {
 	return p, nil
 }
 
+// Command returns the words by which a terminal starts this program for longer than
+// now. A program that `go run` built has none: an error says what to do.
+func (m Machine) Command() ([]string, error) {
+	p, err := m.program()
+	if err != nil {
+		return nil, err
+	}
+	return append([]string{p.inTerminal}, p.args...), nil
+}
+
 // npx returns how this program is called by npx. On Windows npx is no program but a
 // script, which many clients can start by the shell alone.
 func (m Machine) npx() program {

@@ -19,33 +19,29 @@ func (c shellCommand) String() string {
 	return strings.Join(slices.DeleteFunc([]string{c.variables, c.program, c.args}, func(s string) bool { return s == "" }), " ")
 }
 
+const oneWord = `(?:"[^"]*"|'[^']*'|\\.|[^\s"'\\])+`
+
 var (
-	shellWord = regexp.MustCompile(`(?:"[^"]*"|'[^']*'|\\.|[^\s"'\\])+`)
-	variable  = regexp.MustCompile(`^\w+=`)
-	runner    = regexp.MustCompile(`^(?:&|(?:.*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd)?|-y|--yes)$`)
+	shellWord = regexp.MustCompile(oneWord)
+	// shellForm matches a command: variables, the program with what runs it, of this a
+	// runner of packages and the last word, and what stands behind.
+	shellForm = regexp.MustCompile(`^((?:\w+=` + oneWord + `\s+)*)((?:&\s+)?((?:\S*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd)?\s+(?:(?:-y|--yes)\s+)*)?(` + oneWord + `))((?s:\s.*)?)$`)
 	several   = regexp.MustCompile("[;|&<>`\n]|\\$\\(")
 )
 
 // readCommand returns a command if it runs nothing but this program.
 func (m Machine) readCommand(text string) (c shellCommand, ours bool) {
-	for _, at := range shellWord.FindAllStringIndex(text, -1) {
-		quoted := text[at[0]:at[1]]
-		word := unquote(quoted)
-		isPackage := strings.TrimSpace(c.program) != "" && strings.TrimSpace(c.program) != "&"
-		switch {
-		case c.program == "" && variable.MatchString(quoted):
-			c.variables = text[:at[1]]
-		case runner.MatchString(word):
-			c.program = text[len(c.variables):at[1]]
-		case isPackage && programForm.MatchString(word), !isPackage && m.isProgram(word):
-			c.program = strings.TrimSpace(text[len(c.variables):at[1]])
-			c.args = strings.TrimSpace(text[at[1]:])
-			return c, !several.MatchString(c.args)
-		default:
-			return c, false
-		}
+	at := shellForm.FindStringSubmatch(text)
+	if at == nil {
+		return c, false
 	}
-	return c, false
+	c = shellCommand{variables: strings.TrimSpace(at[1]), program: at[2], args: strings.TrimSpace(at[5])}
+	if word := unquote(at[4]); at[3] != "" {
+		ours = programForm.MatchString(word)
+	} else {
+		ours = m.isProgram(word)
+	}
+	return c, ours && !several.MatchString(c.args)
 }
 
 // unquote returns a word as the shell reads it.

@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
-	"github.com/gofrs/flock"
 	"modernc.org/sqlite" // the driver and its error type
 
+	"todo-mcp/internal/atomicfile"
 	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
@@ -225,9 +225,9 @@ func create(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make store folder: %w", err)
 	}
-	unlock, err := lockCreation(path)
-	if errors.Is(err, errBeingCreated) {
-		return err
+	unlock, err := atomicfile.TryLock(path + "-lock")
+	if errors.Is(err, atomicfile.ErrLocked) {
+		return errBeingCreated
 	}
 	if err == nil {
 		err = publish(path)
@@ -239,31 +239,8 @@ func create(path string) error {
 	return nil
 }
 
-// lockCreation locks a file beside path for the process that creates the store.
-// unlock removes it.
-func lockCreation(path string) (unlock func(), err error) {
-	lock := flock.New(path + "-lock")
-	if got, err := lock.TryLock(); err != nil {
-		return nil, err
-	} else if !got {
-		return nil, errBeingCreated
-	}
-	// The last holder may have removed the file between our opening and our
-	// locking it; then another process can lock the next one.
-	locked, err := lock.Stat()
-	named, gone := os.Stat(lock.Path())
-	if err != nil || gone != nil || !os.SameFile(locked, named) {
-		_ = lock.Close()
-		return nil, errors.Join(err, errBeingCreated)
-	}
-	return func() {
-		_ = os.Remove(lock.Path())
-		_ = lock.Close()
-	}, nil
-}
-
 // publish creates the file, unless there is one by now; the caller holds the lock
-// of lockCreation. It first removes what a deleted database left beside path
+// of create. It first removes what a deleted database left beside path
 // (-wal, -shm, -journal), because SQLite would apply it to the new file. The file
 // gets its name after it is closed (see stat).
 func publish(path string) error {
