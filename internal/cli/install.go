@@ -211,8 +211,8 @@ func (a *app) makeChange(ctx context.Context, m install.Machine, change install.
 	} else if len(backups) > 1 {
 		text += " What the files held before is in " + places(m, backups) + "."
 	}
-	if after := change.Client.After(); after != "" && !o.remove {
-		text += " So that it sees the server: " + after + "."
+	if !o.remove {
+		text += " So that it sees the server: " + change.Client.After + "."
 	}
 	return a.say("%s\n%s", text, notes(change))
 }

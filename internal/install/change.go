@@ -228,8 +228,8 @@ func (c Change) Files() (paths []string) {
 // Write makes the change: each file is replaced as a whole, made with its folder, or
 // removed. Where it is a link, what it leads to is replaced. What a file held until
 // then is in one of the files backups afterwards, unless there was none, or this program
-// stood in it and there is a copy already. A file that is not any more as it was read, or that may not be written,
-// is an error; the files before it are changed then.
+// stood in it and there is a copy already. A file that is not any more as it was read, or
+// that may not be written, is an error; the files before it are changed then.
 func (c Change) Write() (backups []string, err error) {
 	for _, e := range c.edits {
 		if e.isNone() {

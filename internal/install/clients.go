@@ -25,12 +25,13 @@ type Client struct {
 	shape   shape
 	// desktop is true for what is not started in a terminal, whose PATH it lacks.
 	desktop bool
-	// noHTTP says, where shape has no address, what its people do instead.
+	// noHTTP says of a client that reaches no server over HTTP by its file what its people
+	// do instead; empty for others.
 	noHTTP string
 	// links returns what adds an entry to the client by one click; nil for nothing.
 	links func(entry map[string]any) ([]Link, error)
-	// after is what a person does so that the client sees a new server.
-	after string
+	// After is what a person does so that the client sees a new server.
+	After string
 	// hooks is how it is told to run hooks; nil for a client of which none are known.
 	hooks *hookSetup
 }
@@ -44,28 +45,6 @@ const (
 	formatTOML format = "TOML" // a block between two marks is
 	formatYAML format = "YAML" // it is not: a person adds what is printed
 )
-
-// shape is how a client writes a server. An entry has the fields of both and those of
-// stdio or http, the name of which is the kind of server.
-type shape struct {
-	command string // key of the command
-	args    string // key of its arguments; empty: they stand behind the command in a list
-	noArgs  bool   // the key of arguments is there without any, too
-	url     string // key of the address; empty: the client reaches no server over HTTP
-	both    object
-	stdio   object
-	http    object
-	// name is the key of the server's own name, if it stands in the entry as well.
-	name string
-}
-
-// usual is the shape that most clients have, but for the key of the address.
-func usual(url string) shape { return shape{command: "command", args: "args", url: url} }
-
-// typed is the shape of a client that has the kind of a server in the field type.
-func typed(stdio, http string) shape {
-	return shape{command: "command", args: "args", url: "url", stdio: object{{"type", stdio}}, http: object{{"type", http}}}
-}
 
 // hookSetup is how a client is told to run hooks. A hook is run for the events that need
 // one: others would start a process for nothing.
@@ -143,7 +122,7 @@ func Clients() (all []Client) {
 	} {
 		c := row.of()
 		c.Client = clients.Named(row.name)
-		c.servers, c.after = cmp.Or(c.servers, "mcpServers"), cmp.Or(c.after, "start a new session")
+		c.servers, c.After = cmp.Or(c.servers, "mcpServers"), cmp.Or(c.After, "start a new session")
 		if c.programs == nil {
 			c.programs = []string{c.Name}
 		}
@@ -161,7 +140,7 @@ func at(variable, folder string, names ...string) func(Machine) []string {
 
 func claudeCode() Client {
 	folder := at("CLAUDE_CONFIG_DIR", ".claude")
-	c := Client{
+	return Client{
 		programs: []string{"claude"}, files: at("CLAUDE_CONFIG_DIR", "", ".claude.json"),
 		signs: func(m Machine) []string {
 			return []string{filepath.Join(m.variable("CLAUDE_CONFIG_DIR", m.Home), ".claude.json"), m.home(".claude")}
@@ -175,13 +154,11 @@ func claudeCode() Client {
 			}, resumeAndEnd()...), hookEntry{"SubagentStop", ""}),
 		},
 	}
-	c.shape.noArgs = true
-	return c
 }
 
 func claudeDesktop() Client {
 	return Client{
-		programs: []string{}, desktop: true, after: "quit and start it again", shape: usual(""),
+		programs: []string{}, desktop: true, After: "quit and start it again", shape: usual(""),
 		files: func(m Machine) []string {
 			folder := filepath.Join(m.config(), "Claude")
 			if m.System == "windows" { // as an app of the Store it has another folder in the place of the usual one
@@ -198,7 +175,7 @@ func claudeDesktop() Client {
 
 func cursor() Client {
 	return Client{
-		programs: []string{"cursor", "cursor-agent"}, desktop: true, after: "turn the server on in its settings under MCP",
+		programs: []string{"cursor", "cursor-agent"}, desktop: true, After: "turn the server on in its settings under MCP",
 		files: func(m Machine) []string { return []string{m.home(".cursor", "mcp.json")} },
 		shape: usual("url"), links: cursorLinks,
 		hooks: &hookSetup{
@@ -210,7 +187,7 @@ func cursor() Client {
 
 func vscode() Client {
 	return Client{
-		programs: []string{"code", "code-insiders"}, desktop: true, servers: "servers", after: "start the server by the command MCP: List Servers",
+		programs: []string{"code", "code-insiders"}, desktop: true, servers: "servers", After: "start the server by the command MCP: List Servers",
 		files: func(m Machine) []string {
 			return []string{filepath.Join(m.config(), "Code", "User", "mcp.json"), filepath.Join(m.config(), "Code - Insiders", "User", "mcp.json")}
 		},
@@ -247,21 +224,26 @@ func opencode() Client {
 			folder := filepath.Join(m.xdg(), "opencode")
 			return []string{filepath.Join(folder, "opencode.json"), filepath.Join(folder, "opencode.jsonc"), filepath.Join(folder, "config.json")}
 		},
-		shape: shape{command: "command", url: "url", stdio: object{{"type", "local"}}, http: object{{"type", "remote"}}, both: object{{"enabled", true}}},
+		shape: func(_ string, s Server) object {
+			if s.URL != "" {
+				return object{{"type", "remote"}, {"url", s.URL}, {"enabled", true}}
+			}
+			return object{{"type", "local"}, {"command", append([]string{s.Command}, s.Args...)}, {"enabled", true}}
+		},
 		hooks: &hookSetup{file: filepath.Join("plugin", "todo-mcp.js"), windows: Cmd},
 	}
 }
 
 func windsurf() Client {
 	return Client{
-		desktop: true, after: "refresh its list of MCP servers", shape: usual("serverUrl"),
+		desktop: true, After: "refresh its list of MCP servers", shape: usual("serverUrl"),
 		files: func(m Machine) []string { return []string{m.home(".codeium", "windsurf", "mcp_config.json")} },
 	}
 }
 
 func zed() Client {
 	return Client{
-		desktop: true, servers: "context_servers", after: "start a new thread",
+		desktop: true, servers: "context_servers", After: "start a new thread",
 		files: func(m Machine) []string {
 			folder := m.home(".config", "zed")
 			switch m.System {
@@ -273,7 +255,12 @@ func zed() Client {
 			return []string{filepath.Join(folder, "settings.json")}
 		},
 		// Versions of 2025 need the source, and all of them the arguments.
-		shape: shape{command: "command", args: "args", noArgs: true, url: "url", stdio: object{{"source", "custom"}}},
+		shape: func(_ string, s Server) object {
+			if s.URL != "" {
+				return object{{"url", s.URL}}
+			}
+			return object{{"source", "custom"}, {"command", s.Command}, {"args", append([]string{}, s.Args...)}}
+		},
 	}
 }
 
@@ -290,9 +277,12 @@ func goose() Client {
 			}
 			return []string{filepath.Join(folder, "config.yaml")}
 		},
-		shape: shape{
-			command: "cmd", args: "args", noArgs: true, url: "uri", name: "name", stdio: object{{"type", "stdio"}}, http: object{{"type", "streamable_http"}},
-			both: object{{"enabled", true}, {"description", "The todo list"}, {"timeout", 300}},
+		shape: func(name string, s Server) object {
+			entry := object{{"type", "stdio"}, {"name", name}, {"cmd", s.Command}, {"args", append([]string{}, s.Args...)}}
+			if s.URL != "" {
+				entry = object{{"type", "streamable_http"}, {"name", name}, {"uri", s.URL}}
+			}
+			return append(entry, object{{"enabled", true}, {"description", "The todo list"}, {"timeout", 300}}...)
 		},
 	}
 }
@@ -320,9 +310,15 @@ func crush() Client {
 }
 
 func cline() Client {
-	c := Client{
+	return Client{
 		desktop: true, // it is an extension of editors, too
-		after:   "start a new task", shape: usual("url"),
+		After:   "start a new task",
+		shape: func(name string, s Server) object {
+			if s.URL != "" {
+				return object{{"type", "streamableHttp"}, {"url", s.URL}}
+			}
+			return usual("")(name, s)
+		},
 		files: func(m Machine) []string { // the second is the file of the extension before it shared those of the command
 			data := m.variable("CLINE_DATA_DIR", filepath.Join(m.variable("CLINE_DIR", m.home(".cline")), "data"))
 			const file = "cline_mcp_settings.json"
@@ -332,12 +328,8 @@ func cline() Client {
 			}
 		},
 	}
-	c.shape.http = object{{"type", "streamableHttp"}}
-	return c
 }
 
 func copilot() Client {
-	c := Client{files: at("COPILOT_HOME", ".copilot", "mcp-config.json"), shape: typed("local", "http")}
-	c.shape.noArgs, c.shape.both = true, object{{"tools", []string{"*"}}}
-	return c
+	return Client{files: at("COPILOT_HOME", ".copilot", "mcp-config.json"), shape: typed("local", "http", field{"tools", []string{"*"}})}
 }

@@ -2,8 +2,39 @@ package install
 
 import "slices"
 
-// addresses are the keys by which some client or version writes an address.
+// shape returns the entry of a server with a name as a client writes it. The keys that
+// lead to the server have the same meaning in all clients, see [read].
+type shape func(name string, s Server) object
+
+// usual is the shape that most clients have, but for the key of the address.
+func usual(url string) shape {
+	return func(_ string, s Server) object {
+		switch {
+		case s.URL != "":
+			return object{{url, s.URL}}
+		case len(s.Args) == 0:
+			return object{{"command", s.Command}}
+		}
+		return object{{"command", s.Command}, {"args", s.Args}}
+	}
+}
+
+// typed is the shape of a client that has the kind of a server in the field type, and the
+// arguments also if there are none. More fields stand behind.
+func typed(stdio, http string, more ...field) shape {
+	return func(_ string, s Server) object {
+		if s.URL != "" {
+			return append(object{{"type", http}, {"url", s.URL}}, more...)
+		}
+		return append(object{{"type", stdio}, {"command", s.Command}, {"args", append([]string{}, s.Args...)}}, more...)
+	}
+}
+
+// addresses are the keys by which some client or version writes an address, and commands
+// the keys of a command. kinds say which of both it is.
 func addresses() []string { return []string{"url", "httpUrl", "serverUrl", "uri"} }
+func commands() []string  { return []string{"command", "cmd", "args"} }
+func kinds() []string     { return []string{"type", "source"} }
 
 // ofStdio and ofHTTP are the keys that belong to one way to a server. Some clients
 // refuse an entry that has those of both.
@@ -13,13 +44,16 @@ func ofHTTP() []string {
 }
 
 // read returns the server of an entry; the zero server of one that has none.
-func (s shape) read(entry map[string]any) Server {
+func read(entry map[string]any) Server {
 	for _, key := range addresses() {
 		if address, ok := entry[key].(string); ok {
 			return Server{URL: address}
 		}
 	}
-	all := append(texts(entry[s.command]), texts(entry[s.args])...)
+	var all []string
+	for _, key := range commands() {
+		all = append(all, texts(entry[key])...)
+	}
 	if len(all) == 0 {
 		return Server{}
 	}
@@ -40,56 +74,25 @@ func texts(value any) (out []string) {
 	return out
 }
 
-// fields returns a whole entry.
-func (s shape) fields(name string, server Server) object {
-	fields := slices.Clone(s.kind(server))
-	if s.name != "" {
-		fields = append(fields, field{s.name, name})
-	}
-	return slices.Concat(fields, s.reach(server), s.both)
-}
-
-// kind returns the fields that say which kind of server it is.
-func (s shape) kind(server Server) object {
-	if server.URL != "" {
-		return s.http
-	}
-	return s.stdio
-}
-
-// reach returns the fields that say where the server is.
-func (s shape) reach(server Server) object {
-	switch {
-	case server.URL != "":
-		return object{{s.url, server.URL}}
-	case s.args == "":
-		return object{{s.command, append([]string{server.Command}, server.Args...)}}
-	}
-	fields := object{{s.command, server.Command}}
-	if s.noArgs || len(server.Args) > 0 {
-		fields = append(fields, field{s.args, append([]string{}, server.Args...)})
-	}
-	return fields
-}
-
 // update returns what makes an entry, which is nil for none, lead to a server: the keys
-// to set, and others that lead elsewhere or belong to the other way to a server.
+// to set, and others that lead elsewhere or belong to the other way to a server. What
+// does not lead to a server stays as it is.
 func (s shape) update(name string, entry map[string]any, wanted Server) (set object, drop []string) {
+	set = s(name, wanted)
 	if entry == nil {
-		return s.fields(name, wanted), nil
+		return set, nil
 	}
-	set = slices.Concat(s.kind(wanted), s.reach(wanted))
-	others := ofHTTP()
-	if wanted.URL != "" {
-		others = ofStdio()
-	}
-	others = slices.Concat(others, addresses(), []string{s.command, s.args})
-	for _, f := range slices.Concat(s.stdio, s.http) {
-		others = append(others, f.key)
+	leads := slices.Concat(addresses(), commands(), kinds())
+	set = slices.DeleteFunc(set, func(f field) bool { return !slices.Contains(leads, f.key) })
+	others := slices.Concat(addresses(), commands())
+	switch isURL := read(entry).URL != ""; {
+	case wanted.URL != "" && !isURL:
+		others = slices.Concat(others, kinds(), ofStdio())
+	case wanted.URL == "" && isURL:
+		others = slices.Concat(others, kinds(), ofHTTP())
 	}
 	for _, key := range others {
-		isSet := slices.ContainsFunc(set, func(f field) bool { return f.key == key })
-		if !isSet && entry[key] != nil && !slices.Contains(drop, key) {
+		if entry[key] != nil && !slices.ContainsFunc(set, func(f field) bool { return f.key == key }) {
 			drop = append(drop, key)
 		}
 	}

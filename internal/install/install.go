@@ -122,7 +122,7 @@ func (c Client) Look(m Machine, o Options) (State, error) {
 	s.File = f.path
 	if name, ours := c.find(m, o, entries); ours && err == nil {
 		entry, _ := entries[name].(map[string]any)
-		s.Name, s.Server = name, c.shape.read(entry)
+		s.Name, s.Server = name, read(entry)
 		s.Disabled = entry["disabled"] == true || entry["enabled"] == false
 	}
 	s.Hooks, s.HooksErr = c.lookForHooks(m, o, s.Server)
@@ -207,7 +207,7 @@ func (c Client) find(m Machine, o Options, entries map[string]any) (name string,
 	}
 	for _, other := range slices.Sorted(maps.Keys(entries)) {
 		entry, _ := entries[other].(map[string]any)
-		if isOurs(other) && c.shape.read(entry).Command != "" {
+		if isOurs(other) && read(entry).Command != "" {
 			return other, true
 		}
 	}
@@ -217,7 +217,7 @@ func (c Client) find(m Machine, o Options, entries map[string]any) (name string,
 // isOurs reports whether an entry is known to be of this program: it runs it, or has
 // the address that o names or one that this program serves.
 func (c Client) isOurs(m Machine, o Options, entry map[string]any) bool {
-	s := c.shape.read(entry)
+	s := read(entry)
 	if s.URL != "" {
 		hasOwn := slices.ContainsFunc(ofHTTP(), func(key string) bool { return entry[key] != nil })
 		return s.URL == o.URL || isServed(s.URL, hasOwn)
@@ -327,9 +327,6 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 
 // addServer adds to a change this server, and returns how it is reached.
 func (c Client) addServer(m Machine, o Options, change *Change) (Server, error) {
-	if o.URL != "" && c.shape.url == "" {
-		return Server{}, fmt.Errorf("%s reaches no server over HTTP by its file: %s", c.Title, c.noHTTP)
-	}
 	f, entries, err := c.read(m, o)
 	if err != nil {
 		return Server{}, err
@@ -339,14 +336,14 @@ func (c Client) addServer(m Machine, o Options, change *Change) (Server, error) 
 		return Server{}, fmt.Errorf("%s: %s there is another server; give this one another name by --name", f.path, name)
 	}
 	entry, _ := entries[name].(map[string]any)
-	wanted, err := c.wanted(m, o, c.shape.read(entry))
+	wanted, err := c.wanted(m, o, read(entry))
 	if err != nil {
 		return Server{}, err
 	}
 	change.File = f.path
 	if c.format == formatYAML {
 		if !there {
-			change.ByHand = "add this to it:\n\n" + yamlSnippet(c.servers, name, c.shape.fields(name, wanted))
+			change.ByHand = "add this to it:\n\n" + yamlSnippet(c.servers, name, c.shape(name, wanted))
 		}
 		return wanted, nil
 	}
@@ -388,7 +385,7 @@ func (c Client) put(e *edit, name string, entry map[string]any, wanted Server) e
 // checkOutside returns an error unless an entry that stands outside of a block of this
 // program, which is not edited, is as it should be.
 func (c Client) checkOutside(name string, entry map[string]any, wanted Server) error {
-	if is := c.shape.read(entry); is.URL == wanted.URL && is.Command == wanted.Command && slices.Equal(is.Args, wanted.Args) {
+	if is := read(entry); is.URL == wanted.URL && is.Command == wanted.Command && slices.Equal(is.Args, wanted.Args) {
 		return nil
 	}
 	return outsideError(c.servers, name)
@@ -412,7 +409,7 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	change := Change{Client: c, File: f.path}
 	if c.format == formatYAML {
 		if there {
-			change.ByHand = "take the extension out that calls " + c.shape.read(entries[name].(map[string]any)).String()
+			change.ByHand = "take the extension out that calls " + read(entries[name].(map[string]any)).String()
 		}
 		return change, nil
 	}
@@ -453,7 +450,10 @@ func (c Client) take(e *edit, name string, there bool) error {
 // wanted returns how a client shall reach this server. What an entry has of it already
 // stays where it is as good: the arguments, and another path of this program.
 func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
-	if o.URL != "" {
+	switch {
+	case o.URL != "" && c.noHTTP != "":
+		return Server{}, fmt.Errorf("%s reaches no server over HTTP by its file: %s", c.Title, c.noHTTP)
+	case o.URL != "":
 		return Server{URL: o.URL}, nil
 	}
 	p, err := m.program()
@@ -493,9 +493,6 @@ func (s Server) own(m Machine) []string {
 
 // Snippet returns what to write by hand and into which file.
 func (c Client) Snippet(m Machine, o Options) (path, text string, err error) {
-	if o.URL != "" && c.shape.url == "" {
-		return "", "", fmt.Errorf("%s reaches no server over HTTP by its file: %s", c.Title, c.noHTTP)
-	}
 	wanted, err := c.wanted(m, o, Server{})
 	if err != nil {
 		return "", "", err
@@ -503,7 +500,7 @@ func (c Client) Snippet(m Machine, o Options) (path, text string, err error) {
 	f, _, _ := c.read(m, o)
 	name := cmp.Or(o.Name, DefaultName)
 	if c.format == formatYAML {
-		return f.path, yamlSnippet(c.servers, name, c.shape.fields(name, wanted)), nil
+		return f.path, yamlSnippet(c.servers, name, c.shape(name, wanted)), nil
 	}
 	var nothing Change
 	e, err := nothing.add(file{path: f.path}, c.format == formatJSON)
@@ -512,10 +509,6 @@ func (c Client) Snippet(m Machine, o Options) (path, text string, err error) {
 	}
 	return f.path, string(e.after), err
 }
-
-// After says what a person does so that the client sees a new server; empty where there
-// is nothing to do.
-func (c Client) After() string { return c.after }
 
 // Find returns the client with a name.
 func Find(name string) (Client, bool) {

@@ -24,7 +24,7 @@ func (c Client) Links() ([]Link, error) {
 	}
 	p := Machine{}.npx()
 	entry := make(map[string]any)
-	for _, f := range c.shape.fields(DefaultName, Server{Command: p.inTerminal, Args: p.args}) {
+	for _, f := range c.shape(DefaultName, Server{Command: p.inTerminal, Args: p.args}) {
 		entry[f.key] = f.value
 	}
 	return c.links(entry)
