@@ -141,7 +141,7 @@ func (e *edit) set(value, shown any, path ...string) error {
 	}
 	e.after = e.doc.text()
 	text, err := inLine(shown)
-	e.show("+", strings.TrimSuffix(strings.Join(path, "."), "."+newItem)+": "+text)
+	e.show("+", shownPath(path)+": "+text)
 	return err
 }
 
@@ -150,7 +150,7 @@ func (e *edit) remove(path ...string) error {
 	changed, err := e.doc.remove(path...)
 	if changed {
 		e.after = e.doc.text()
-		e.show("-", strings.Join(path, "."))
+		e.show("-", shownPath(path))
 	}
 	return err
 }

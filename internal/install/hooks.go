@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -161,12 +160,12 @@ func (h hookFile) find(event string) (places []place) {
 		matcher, _ := group["matcher"].(string)
 		for i, value := range inner {
 			entry, _ := value.(map[string]any)
-			p := place{path: []string{hooksKey, event, strconv.Itoa(g)}, matcher: matcher}
+			p := place{path: []string{hooksKey, event, position(g)}, matcher: matcher}
 			if p.command, _ = entry["command"].(string); !h.isOurs(p.command) {
 				continue
 			}
 			if len(inner) > 1 {
-				p.path = append(p.path, hooksKey, strconv.Itoa(i))
+				p.path = append(p.path, hooksKey, position(i))
 			}
 			places = append(places, p)
 		}
@@ -261,7 +260,7 @@ func (h hookFile) put(e hookEntry) error {
 	if len(places) == 1 && isMatcher(places[0].matcher, e.matcher) {
 		path := places[0].path
 		if len(path) == 3 && !h.setup.flat {
-			path = append(path, hooksKey, "0")
+			path = append(path, hooksKey, position(0))
 		}
 		return h.set(command, shown, append(path, "command")...)
 	}

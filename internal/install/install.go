@@ -120,7 +120,7 @@ func (c Client) Look(m Machine, o Options) (State, error) {
 	s := State{Client: c, Found: c.isHere(m)}
 	f, entries, err := c.read(m, o)
 	s.File = f.path
-	if name, ours := c.find(m, o, entries); ours && err == nil {
+	if name, ours := find(m, o, entries); ours && err == nil {
 		entry, _ := entries[name].(map[string]any)
 		s.Name, s.Server = name, read(entry)
 		s.Disabled = entry["disabled"] == true || entry["enabled"] == false
@@ -147,25 +147,17 @@ func (c Client) isHere(m Machine) bool {
 // folder is there, else the usual one.
 func (c Client) read(m Machine, o Options) (f file, entries map[string]any, err error) {
 	files := c.files(m)
-	first := -1
-	for i, path := range files {
-		if !isThere(path) {
-			continue
-		}
-		other, otherEntries, otherErr := c.readFile(path)
-		_, ours := c.find(m, o, otherEntries)
-		if first < 0 || ours {
-			first, f, entries, err = i, other, otherEntries, otherErr
-		}
-		if ours {
-			break
+	for _, path := range files {
+		f, entries, err := c.readFile(path)
+		if _, ours := find(m, o, entries); ours {
+			return f, entries, err
 		}
 	}
-	if first >= 0 {
-		return f, entries, err
+	usual := slices.IndexFunc(files, isThere)
+	if usual < 0 {
+		usual = slices.IndexFunc(files, func(path string) bool { return isThere(filepath.Dir(path)) })
 	}
-	folder := slices.IndexFunc(files, func(path string) bool { return isThere(filepath.Dir(path)) })
-	return c.readFile(files[max(folder, 0)])
+	return c.readFile(files[max(usual, 0)])
 }
 
 func (c Client) readFile(path string) (file, map[string]any, error) {
@@ -196,43 +188,39 @@ func (c Client) entries(data []byte) (map[string]any, error) {
 
 // find returns the name of this program's entry, or of the one that is to be made, and
 // whether it is there.
-func (c Client) find(m Machine, o Options, entries map[string]any) (name string, there bool) {
-	isOurs := func(name string) bool {
-		entry, ok := entries[name].(map[string]any)
-		return ok && c.isOurs(m, o, entry)
-	}
+func find(m Machine, o Options, entries map[string]any) (name string, there bool) {
+	all := ours(m, o, entries)
 	name = cmp.Or(o.Name, DefaultName)
-	if isOurs(name) || o.Name != "" {
-		return name, isOurs(name)
+	if there = slices.Contains(all, name); there || o.Name != "" {
+		return name, there
 	}
-	for _, other := range slices.Sorted(maps.Keys(entries)) {
-		entry, _ := entries[other].(map[string]any)
-		if isOurs(other) && read(entry).Command != "" {
+	for _, other := range all {
+		if entry, _ := entries[other].(map[string]any); read(entry).Command != "" {
 			return other, true
 		}
 	}
 	return name, false
 }
 
+// ours returns the names of the entries that are of this program.
+func ours(m Machine, o Options, entries map[string]any) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		if entry, ok := entries[name].(map[string]any); ok && isOurs(m, o, entry) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // isOurs reports whether an entry is known to be of this program: it runs it, or has
 // the address that o names or one that this program serves.
-func (c Client) isOurs(m Machine, o Options, entry map[string]any) bool {
+func isOurs(m Machine, o Options, entry map[string]any) bool {
 	s := read(entry)
 	if s.URL != "" {
 		hasOwn := slices.ContainsFunc(ofHTTP(), func(key string) bool { return entry[key] != nil })
 		return s.URL == o.URL || isServed(s.URL, hasOwn)
 	}
 	return programForm.MatchString(s.program()) || m.isProgram(s.Command)
-}
-
-// standsIn reports whether any of the servers of a client is of this program.
-func (c Client) standsIn(m Machine, o Options, entries map[string]any) bool {
-	for _, value := range entries {
-		if entry, ok := value.(map[string]any); ok && c.isOurs(m, o, entry) {
-			return true
-		}
-	}
-	return false
 }
 
 // isServed reports whether an address is one that this program serves on this machine:
@@ -331,7 +319,7 @@ func (c Client) addServer(m Machine, o Options, change *Change) (Server, error) 
 	if err != nil {
 		return Server{}, err
 	}
-	name, there := c.find(m, o, entries)
+	name, there := find(m, o, entries)
 	if !there && entries[name] != nil {
 		return Server{}, fmt.Errorf("%s: %s there is another server; give this one another name by --name", f.path, name)
 	}
@@ -349,7 +337,7 @@ func (c Client) addServer(m Machine, o Options, change *Change) (Server, error) 
 	}
 	e, err := change.add(f, c.format == formatJSON)
 	if err == nil {
-		e.ours = c.standsIn(m, o, entries)
+		e.ours = len(ours(m, o, entries)) > 0
 		err = c.put(e, name, entry, wanted)
 	}
 	return wanted, f.wrong(err)
@@ -361,8 +349,12 @@ func (c Client) put(e *edit, name string, entry map[string]any, wanted Server) e
 	set, drop := c.shape.update(name, entry, wanted)
 	shown, _ := c.shape.update(name, entry, wanted.masked())
 	if c.format == formatTOML {
-		if entry != nil && !block(name).Match(e.before.data) {
-			return c.checkOutside(name, entry, wanted)
+		switch is := read(entry); {
+		case entry == nil || block(name).Match(e.before.data):
+		case is.URL == wanted.URL && is.Command == wanted.Command && slices.Equal(is.Args, wanted.Args):
+			return nil
+		default:
+			return outsideError(c.servers, name)
 		}
 		return e.setTOML(c.servers, name, set, shown, drop)
 	}
@@ -382,15 +374,8 @@ func (c Client) put(e *edit, name string, entry map[string]any, wanted Server) e
 	return nil
 }
 
-// checkOutside returns an error unless an entry that stands outside of a block of this
-// program, which is not edited, is as it should be.
-func (c Client) checkOutside(name string, entry map[string]any, wanted Server) error {
-	if is := read(entry); is.URL == wanted.URL && is.Command == wanted.Command && slices.Equal(is.Args, wanted.Args) {
-		return nil
-	}
-	return outsideError(c.servers, name)
-}
-
+// outsideError is what is said of an entry of TOML that stands outside of a block of this
+// program, which is not edited.
 func outsideError(table, name string) error {
 	return fmt.Errorf("%s.%s was not written by todo-mcp install, and stays: change it by hand, or remove it (codex mcp remove %[2]s) and install again", table, name)
 }
@@ -402,7 +387,7 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	if err != nil {
 		return Change{}, err
 	}
-	name, there := c.find(m, o, entries)
+	name, there := find(m, o, entries)
 	if !there && entries[name] != nil {
 		return Change{}, fmt.Errorf("%s: %s there is another server, which stays", f.path, name)
 	}
@@ -415,7 +400,7 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	}
 	e, err := change.add(f, c.format == formatJSON)
 	if err == nil {
-		e.ours = c.standsIn(m, o, entries)
+		e.ours = len(ours(m, o, entries)) > 0
 		err = c.take(e, name, there)
 	}
 	if err != nil {
@@ -423,7 +408,7 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	}
 	e.removes = !e.isNone() && f.isOurs() && e.isBare()
 	delete(entries, name)
-	if !c.standsIn(m, Options{}, entries) {
+	if len(ours(m, Options{}, entries)) == 0 {
 		err = c.removeHooks(m, &change)
 	}
 	if err != nil {

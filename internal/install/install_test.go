@@ -353,6 +353,9 @@ func TestOwnSettingsStay(t *testing.T) {
 			"gemini", `{"mcpServers": {"todo": {"httpUrl": "http://[::1]:9000/mcp?list=work"}}}`,
 			`{"mcpServers": {"todo": { "command": "todo-mcp"}}}`, install.Options{},
 		},
+		{ // which may be a number
+			"gemini", `{"mcpServers": {"a": {}}}`, `{"mcpServers": {"a": {}, "1": {"command": "todo-mcp"}}}`, install.Options{Name: "1"},
+		},
 		{ // by whatever name
 			"gemini", `{"mcpServers": {"a": {"command": "a"}, "tasks": {"command": "/gone/todo-mcp"}}}`,
 			`{"mcpServers": {"a": {"command": "a"}, "tasks": {"command": "todo-mcp"}}}`, install.Options{},

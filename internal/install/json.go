@@ -147,23 +147,30 @@ func parseTree(text []byte) (hujson.Value, error) {
 // text returns the file as it is now.
 func (d *document) text() []byte { return slices.Concat(d.mark, d.tree.Pack()) }
 
-// pointer returns the JSON Pointer of a path: names of keys, and for items of arrays
-// their positions, or newItem.
+// A path has names of keys, and for items of arrays their positions in brackets. newItem
+// is an item behind the others.
+const newItem = "[-]"
+
+func position(n int) string { return fmt.Sprintf("[%d]", n) }
+func isPosition(step string) bool {
+	return strings.HasPrefix(step, "[") && strings.HasSuffix(step, "]")
+}
+
+// shownPath returns a path as a.b[0]; an array for a new item of it.
+func shownPath(path []string) string {
+	return strings.TrimSuffix(strings.ReplaceAll(strings.Join(path, "."), ".[", "["), newItem)
+}
+
+// pointer returns the JSON Pointer of a path.
 func pointer(path ...string) string {
 	var p jsontext.Pointer
 	for _, step := range path {
+		if isPosition(step) {
+			step = step[1 : len(step)-1]
+		}
 		p = p.AppendToken(step)
 	}
 	return string(p)
-}
-
-// newItem is the step of a path to an item behind the others of an array.
-const newItem = "-"
-
-// isPosition reports whether a step of a path leads into an array.
-func isPosition(step string) bool {
-	_, err := strconv.Atoi(step)
-	return err == nil || step == newItem
 }
 
 // at returns the value at a path; nil when there is none.
@@ -186,7 +193,7 @@ func (d *document) object(path ...string) (map[string]any, error) {
 	case map[string]any:
 		return value, nil
 	}
-	return nil, &placeError{text: strings.Join(path, ".") + " is not an object"}
+	return nil, &placeError{text: shownPath(path) + " is not an object"}
 }
 
 // set gives the value at a path another one, unless it has it. It makes what is missing
@@ -222,9 +229,9 @@ func (d *document) depth(path []string) (int, error) {
 		}
 		switch kind := found.Value.Kind(); {
 		case isPosition(path[n]) && kind != '[':
-			return 0, &placeError{text: strings.Join(path[:n], ".") + " is not an array"}
+			return 0, &placeError{text: shownPath(path[:n]) + " is not an array"}
 		case !isPosition(path[n]) && kind != '{':
-			return 0, &placeError{text: strings.Join(path[:n], ".") + " is not an object"}
+			return 0, &placeError{text: shownPath(path[:n]) + " is not an object"}
 		}
 	}
 	return len(path), nil
@@ -248,7 +255,7 @@ func (d *document) put(value any, path ...string) error {
 	if len(was) == 0 && before != "" && !bytes.ContainsRune(closing, '\n') {
 		closing = []byte(d.newline + strings.Repeat(d.unit, len(path)-1))
 	}
-	err = d.tree.Patch(fmt.Appendf(nil, `[{"op": "add", "path": %q, "value": %s}]`, pointer(path...), text))
+	err = d.tree.Patch(fmt.Appendf(nil, `[{"op": "add", "path": %s, "value": %s}]`, []byte(hujson.String(pointer(path...))), text))
 	if now, _ := parts(above); len(now) > len(was) {
 		added := now[len(was)]
 		*added.before = append(bytes.TrimRight(*added.before, whiteSpace), before...)
@@ -346,7 +353,7 @@ func (d *document) cut(path ...string) error {
 	above := d.tree.Find(pointer(path[:len(path)-1]...)).Value
 	all, end := parts(above)
 	comma, closing := *all[len(all)-1].after, spaceBehind(*end)
-	err := d.tree.Patch(fmt.Appendf(nil, `[{"op": "remove", "path": %q}]`, pointer(path...)))
+	err := d.tree.Patch(fmt.Appendf(nil, `[{"op": "remove", "path": %s}]`, []byte(hujson.String(pointer(path...)))))
 	*end = append(bytes.TrimRight(*end, whiteSpace), closing...)
 	if left, _ := parts(above); len(left) > 0 {
 		*left[len(left)-1].after = comma

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -72,8 +73,8 @@ func TestRefusedJSON(t *testing.T) {
 		"{\"a\":\n" + strings.Repeat("[", 1e6): {2, 100_000, "this is nested too deeply"},
 	} {
 		_, err := parseJSON([]byte(text))
-		got, ok := err.(*placeError)
-		if !ok || got.line != want.line || got.text != want.text || want.column != 0 && got.column != want.column {
+		var got *placeError
+		if !errors.As(err, &got) || got.line != want.line || got.text != want.text || want.column != 0 && got.column != want.column {
 			t.Errorf("%.30q: %+v", text, err)
 		}
 	}
