@@ -25,19 +25,14 @@ type Observer interface {
 // cancelled (its caller had gone) and failed (the store could not do it; nothing
 // changed).
 func Outcome(err error) string {
-	switch {
-	case err == nil:
+	switch kind := todo.KindOf(err); kind {
+	case todo.KindNone:
 		return "applied"
-	case errors.Is(err, todo.ErrUnknownOutcome):
-		return "unknown"
-	case errors.Is(err, todo.ErrNotFound):
-		return "missing"
-	case errors.Is(err, todo.ErrTooManyLists), errors.Is(err, todo.ErrStoreFull):
-		return "full"
-	case todo.IsRefusal(err):
+	case todo.KindUnknown, todo.KindMissing, todo.KindFull, todo.KindCancelled:
+		return string(kind)
+	}
+	if todo.IsRefusal(err) {
 		return "refused"
-	case errors.Is(err, context.Canceled):
-		return "cancelled"
 	}
 	return "failed"
 }

@@ -1,6 +1,7 @@
 package todo
 
 import (
+	"context"
 	"errors"
 )
 
@@ -48,13 +49,58 @@ func (e *FullError) Error() string { return e.Err.Error() + ": " + e.Detail }
 
 func (e *FullError) Unwrap() error { return e.Err }
 
+// Kind says what an error means to whoever asked, in one word.
+type Kind string
+
+// The kinds of errors.
+const (
+	KindNone      Kind = "none"      // there is no error
+	KindUnknown   Kind = "unknown"   // [ErrUnknownOutcome]
+	KindInvalid   Kind = "invalid"   // [InputError]
+	KindMissing   Kind = "missing"   // [ErrNotFound]
+	KindItemGone  Kind = "item gone" // [ErrItemGone]
+	KindReused    Kind = "reused"    // [ErrOperationReused]
+	KindMirrored  Kind = "mirrored"  // [ErrMirrored]
+	KindReadOnly  Kind = "read only" // [ErrReadOnly]
+	KindFull      Kind = "full"      // [FullError], [ErrTooManySubscriptions]
+	KindCancelled Kind = "cancelled" // its caller had gone
+	KindLate      Kind = "late"      // its time was over
+	KindFailed    Kind = "failed"    // any other: whose fault it is, its text says
+)
+
+// KindOf returns the kind of an error. Of several it returns the one that says most of
+// what became of a write.
+func KindOf(err error) Kind {
+	var input *InputError
+	if err == nil {
+		return KindNone
+	}
+	for _, known := range []struct {
+		err  error
+		kind Kind
+	}{
+		{ErrUnknownOutcome, KindUnknown}, {ErrNotFound, KindMissing}, {ErrItemGone, KindItemGone}, {ErrOperationReused, KindReused},
+		{ErrMirrored, KindMirrored}, {ErrReadOnly, KindReadOnly}, {ErrTooManyLists, KindFull}, {ErrStoreFull, KindFull},
+		{ErrTooManySubscriptions, KindFull}, {context.Canceled, KindCancelled}, {context.DeadlineExceeded, KindLate},
+	} {
+		if errors.Is(err, known.err) {
+			return known.kind
+		}
+	}
+	if errors.As(err, &input) {
+		return KindInvalid
+	}
+	return KindFailed
+}
+
 // IsRefusal reports whether an error says that a write was refused, by the rules for
 // lists or for want of room: then nothing was stored, now or by an earlier try of it.
 func IsRefusal(err error) bool {
-	var input *InputError
-	return errors.As(err, &input) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrOperationReused) ||
-		errors.Is(err, ErrTooManyLists) || errors.Is(err, ErrStoreFull) || errors.Is(err, ErrMirrored) ||
-		errors.Is(err, ErrItemGone) || errors.Is(err, ErrReadOnly)
+	switch KindOf(err) {
+	case KindInvalid, KindMissing, KindItemGone, KindReused, KindMirrored, KindReadOnly, KindFull:
+		return true
+	}
+	return false
 }
 
 // Problem is one thing wrong with a change, worded so that a model can correct
