@@ -30,6 +30,27 @@ func TestAMergeDoesNotPassTheHardCap(t *testing.T) {
 	}
 }
 
+// V7, BAD-INPUT 43: the texts of a list are at most 256 kB together, in one call or
+// several, and the refusal says what to do.
+func TestALargeListIsRefused(t *testing.T) {
+	s := newSession(t, nil)
+	text := strings.Repeat("x", todo.MaxText)
+	list := func(n int) string {
+		return `{"todos":[` + strings.Repeat(`{"title":"`+text+`","status":"pending"},`, n-1) + `{"title":"last","status":"pending"}]}`
+	}
+	const refusal = "the texts of a list are at most 256 kB together, these are 257 kB: write fewer items, or shorter ones"
+	most := todo.MaxSize / todo.MaxText
+	if got := s.call("SetTodoList", list(most+1)); !got.IsError || !strings.Contains(got.Text, refusal) {
+		t.Errorf("V7: %v %.200s", got.IsError, got.Text)
+	}
+	if got := s.call("SetTodoList", list(most)); got.IsError {
+		t.Errorf("V7: %.200s", got.Text)
+	}
+	if got := s.call("create_todos", `{"items":["`+text+`"]}`); !got.IsError || !strings.Contains(got.Text, refusal) {
+		t.Errorf("V7: %v %.200s", got.IsError, got.Text)
+	}
+}
+
 // V4, T5: with item ids, "(no change)" has a line of its own behind the items,
 // where it does not read like part of the last one.
 func TestNoChangeBehindItemIDs(t *testing.T) {

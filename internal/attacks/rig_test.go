@@ -230,9 +230,12 @@ func items(n int) string {
 	return `{"items":[` + strings.Repeat(item+",", n-1) + item + `]}`
 }
 
-// largeList makes a store with a list of 1,000 items of 4,000 characters and as
-// many revisions as asked for, and returns its path and the list's id.
-func largeList(t *testing.T, revisions int) (path, id string) {
+// mostItems is how many items of [todo.MaxText] characters a list may have.
+const mostItems = todo.MaxSize / todo.MaxText
+
+// largeList makes a store with lists as large as they may be, each of as many revisions
+// as asked for, and returns its path and the id of the last one.
+func largeList(t *testing.T, lists, revisions int) (path, id string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "todo.db")
 	store, err := sqlite.Open(path)
@@ -242,24 +245,26 @@ func largeList(t *testing.T, revisions int) (path, id string) {
 	board := todo.NewBoard(store)
 	defer func() { board.Close(); store.Close() }()
 	text := string(bytes.Repeat([]byte("x"), todo.MaxText))
-	for n := range revisions {
-		out, err := board.As("").Apply(context.Background(), todo.Write{
-			Target: todo.Target{Conversation: todo.Conversation{Key: "c"}, List: id, Append: n == 0},
-			Change: func(d *todo.Draft) error {
-				if n == 0 {
-					d.Append(text)
-					for range todo.MaxItems - 1 {
+	for l := range lists {
+		id = ""
+		for n := range revisions {
+			out, err := board.As("").Apply(context.Background(), todo.Write{
+				Target: todo.Target{Conversation: todo.Conversation{Key: fmt.Sprint("c", l)}, List: id, Append: n == 0},
+				Change: func(d *todo.Draft) error {
+					if n > 0 {
+						d.SetStatus(strconv.Itoa(n%mostItems+1), []todo.Status{todo.Pending, todo.InProgress}[n/mostItems%2^1])
+						return nil
+					}
+					for range mostItems {
 						d.Append(text)
 					}
 					return nil
-				}
-				d.SetStatus(strconv.Itoa(n%todo.MaxItems+1), []todo.Status{todo.Pending, todo.InProgress}[n/todo.MaxItems%2^1])
-				return nil
-			}})
-		if err != nil {
-			t.Fatal(err)
+				}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			id = out.After.List.ID
 		}
-		id = out.After.List.ID
 	}
 	return path, id
 }

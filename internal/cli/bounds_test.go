@@ -195,9 +195,9 @@ func longItems(character string, n int) string {
 
 func (e exceeding) unreadAnswer() string {
 	session := e.session()
-	e.call(session, longItems("x", 200))
+	e.call(session, longItems("x", 60))
 	// Together more than the buffers of a connection hold.
-	conn := e.dial(strings.Repeat("GET /api/lists HTTP/1.1\r\nHost: localhost\r\n\r\n", 20))
+	conn := e.dial(strings.Repeat("GET /api/lists HTTP/1.1\r\nHost: localhost\r\n\r\n", 70))
 	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
 	return e.log.await("--write-timeout")
 }
@@ -236,9 +236,8 @@ func (e exceeding) plans() string {
 }
 
 func (e exceeding) bytes() (answer string) {
-	session := e.session()
 	for n := range 10 {
-		if answer = e.call(session, longItems(string('a'+rune(n)), 50)); strings.Contains(answer, `"isError":true`) {
+		if answer = e.call(e.session(), longItems(string('a'+rune(n)), 50)); strings.Contains(answer, `"isError":true`) {
 			break
 		}
 	}

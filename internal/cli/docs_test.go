@@ -53,6 +53,7 @@ func fixedBounds() string {
 	}{
 		{todo.MaxItems, "items of a list", "the tool's result, an edit on the panel, an import"},
 		{todo.MaxText, "characters of a text", "the same"},
+		{todo.MaxSize, "bytes of a list: of all its texts together", "the same"},
 		{todo.MaxName, "characters of a list's name", "`--list`, `?list=` and `Todo-List` (400), an import"},
 		{todo.MaxDetail, "characters of a priority, due date or owner", "the tool's result, an import"},
 		{todo.MaxRequest, "bytes of a message, a body, a command's input, a markdown import", "413 over HTTP, the tool's result or an error on stdio, the command"},

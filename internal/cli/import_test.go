@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -183,6 +185,27 @@ func TestImportChecksIDsAndLabels(t *testing.T) {
 	lower := strings.Replace(exportLine, `"revision":1`, `"revision":3`, 1)
 	if _, err := readExport(strings.NewReader(exportLine + "\n" + second + "\n" + lower + "\n")); err == nil || !strings.Contains(err.Error(), "line 3: last_id 1 is below 2") {
 		t.Errorf("an id given twice: %v", err)
+	}
+}
+
+// BAD-INPUT 43: a list that is too large is refused, from an export and from Markdown.
+func TestImportRefusesALargeList(t *testing.T) {
+	s := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
+	text, markdown := strings.Repeat("x", todo.MaxText), ""
+	for n := range todo.MaxSize/todo.MaxText + 1 {
+		s.LastID = n + 1
+		s.Items = append(s.Items, todo.Item{ID: strconv.Itoa(n + 1), Text: text, Status: todo.Pending})
+		markdown += "- [ ] " + text + "\n"
+	}
+	line, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for format, from := range map[string]string{"ndjson": string(line) + "\n", "markdown": markdown} {
+		err := Run(t.Context(), []string{"todo-mcp", "import", "--store", "memory", "--list", "n", "--format", format}, Env{Stdin: strings.NewReader(from), Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }})
+		if err == nil || !strings.Contains(err.Error(), "the texts of a list are at most 256 kB together, these are 260 kB") {
+			t.Errorf("%s: %v", format, err)
+		}
 	}
 }
 

@@ -208,8 +208,8 @@ func taskLines(items []todo.Item) ([]todo.Line, error) {
 	if len(items) == 0 {
 		return nil, errors.New("there is no task list in it: lines such as `- [ ] Write tests`")
 	}
-	if len(items) > todo.MaxItems {
-		return nil, fmt.Errorf("a list holds at most %d items, there are %d", todo.MaxItems, len(items))
+	if err := todo.CheckSize(items); err != nil {
+		return nil, err
 	}
 	var lines []todo.Line
 	for i, item := range items {

@@ -205,7 +205,7 @@ func TestSmallWritesReadNoOtherList(t *testing.T) {
 func BenchmarkSmallWrites(b *testing.B) {
 	for name, small := range smallWrites() {
 		b.Run(name, func(b *testing.B) {
-			alone, beside := newScope(b, 0, 0, ""), newScope(b, 73, 250, small.heldBefore())
+			alone, beside := newScope(b, 0, 0, ""), newScope(b, 73, 60, small.heldBefore())
 			for _, s := range []scope{alone, beside} {
 				s.write(small.who, "A", "B", "C")
 			}

@@ -46,7 +46,7 @@ func (i Item) Check() error {
 }
 
 // Check returns an error unless the snapshot may be stored: it must have a list
-// id and a revision, and at most [MaxItems] items, all of them valid
+// id and a revision, and items that [CheckSize] admits, all of them valid
 // and with ids unique in the list. It is for snapshots from outside, such as
 // imports.
 func (s Snapshot) Check() error {
@@ -56,8 +56,8 @@ func (s Snapshot) Check() error {
 	if s.Revision > MaxRevision {
 		return fmt.Errorf("revision must be 1 to %d, it is %d", int64(MaxRevision), s.Revision)
 	}
-	if len(s.Items) > MaxItems {
-		return fmt.Errorf("%d items, at most %d are allowed", len(s.Items), MaxItems)
+	if err := CheckSize(s.Items); err != nil {
+		return err
 	}
 	seen := make(map[string]bool, len(s.Items))
 	for n, item := range s.Items {

@@ -10,8 +10,11 @@ import (
 const (
 	MaxItems = 1000 // items per list
 	MaxText  = 4000 // runes per text
-	MaxName  = 100  // runes per list name
-	MaxTitle = 200  // runes per title of a list
+	// MaxSize is the maximum size of a list, which is that of all its texts together
+	// (see [Size]), in bytes. Some 60,000 tokens are no plan but a mistake.
+	MaxSize  = 256_000
+	MaxName  = 100 // runes per list name
+	MaxTitle = 200 // runes per title of a list
 	// MaxWorkspace is the maximum size of a workspace's path, in bytes; no path
 	// that Linux opens is longer.
 	MaxWorkspace = 4096
@@ -26,6 +29,27 @@ const (
 	// MaxRequest is the maximum size of one request or input file, in bytes.
 	MaxRequest = 1 << 20
 )
+
+// Size returns the size of a list of these items, in bytes: that of all that agents
+// and people say of them.
+func Size(items []Item) (size int) {
+	for _, i := range items {
+		size += len(i.Text) + len(i.Active) + len(i.Reason) + len(i.Priority) + len(i.DueDate) + len(i.Owner) + len(i.WaitsFor)
+	}
+	return size
+}
+
+// CheckSize returns an error if a list of these items has too many, or is larger than
+// [MaxSize]. It is worded for models and people alike.
+func CheckSize(items []Item) error {
+	if n := len(items); n > MaxItems {
+		return fmt.Errorf("a list holds at most %d items, this would make %d", MaxItems, n)
+	}
+	if size := Size(items); size > MaxSize {
+		return fmt.Errorf("the texts of a list are at most %d kB together, these are %d kB: write fewer items, or shorter ones", MaxSize/1000, (size+999)/1000)
+	}
+	return nil
+}
 
 // TrashAge is how long after a person deleted a list it can be brought back; then
 // the store forgets it.

@@ -281,8 +281,8 @@ func (d *Draft) settle(w Write, saw Snapshot, report *Report) error {
 		return ErrMirrored
 	}
 	// A variant limits what one call sends; a merge may add what others added.
-	if n := len(d.items); n > MaxItems && n > len(d.before.Items) {
-		return &InputError{Problems: []Problem{{Message: fmt.Sprintf("a list holds at most %d items, this would make %d", MaxItems, n)}}}
+	if err := CheckSize(d.items); err != nil {
+		return &InputError{Problems: []Problem{{Message: err.Error()}}}
 	}
 	report.Dropped, report.Notes = d.dropped(), d.notes
 	return nil

@@ -50,7 +50,7 @@ func TestStreamsShareOneEncoding(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			if _, err := server.Board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}}, Change: func(d *todo.Draft) error {
-				for range todo.MaxItems { // 1 MB in all
+				for range todo.MaxSize / 1000 {
 					d.Append(strings.Repeat("x", 1000))
 				}
 				return nil

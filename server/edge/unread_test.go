@@ -27,9 +27,9 @@ func largeLists(t *testing.T) todo.Store {
 	board := todo.NewBoard(store)
 	defer board.Close()
 	text := strings.Repeat("x", todo.MaxText)
-	for n := range 5 {
+	for n := range 80 {
 		_, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: fmt.Sprint(n)}}, Change: func(d *todo.Draft) error {
-			for range todo.MaxItems {
+			for range todo.MaxSize / todo.MaxText {
 				d.Append(text)
 			}
 			return nil
