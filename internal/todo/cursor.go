@@ -148,6 +148,15 @@ func SetCursor(all []Cursor, c Cursor, at time.Time) (after []Cursor, stored Cur
 	return slices.Insert(after, place, stored), stored
 }
 
+// Current returns the id of the list that a conversation with these cursors holds; empty
+// for none.
+func Current(cursors []Cursor) string {
+	if len(cursors) == 0 || !cursors[0].Current {
+		return ""
+	}
+	return cursors[0].List
+}
+
 // CursorAge is how long after its last use a store may delete a cursor, unless its
 // key is that of a name.
 const CursorAge = 60 * 24 * time.Hour

@@ -112,6 +112,69 @@ func (k Keep) CheckBytes(size int64, begins bool) error {
 	return nil
 }
 
+// CheckNext returns [ErrStoreFull] when a store may not store the next revision of a
+// list: only its end can always be stored.
+func (k Keep) CheckNext(next Snapshot, size func() (int64, error)) error {
+	if k.Bytes <= 0 || next.Deleted {
+		return nil
+	}
+	n, err := size()
+	if err != nil {
+		return err
+	}
+	return k.CheckBytes(n, false)
+}
+
+// Room is what there is in a store beside a list that begins.
+type Room struct {
+	// Begun counts the lists that its conversation began since then, at least up to
+	// [Keep.Begun], and Lists those of its principal that are not deleted.
+	Begun func(since time.Time) (int, error)
+	Lists func() (int, error)
+	// Size is the size of all lists.
+	Size func() (int64, error)
+	// Evict removes up to [MaxAbandoned] abandoned lists of its principal that were
+	// written before then, the oldest first.
+	Evict func(before time.Time) error
+}
+
+// MakeRoom returns an error when a list may not begin. Where only room is missing it
+// first removes abandoned lists of the same principal.
+func (k Keep) MakeRoom(l List, now time.Time, r Room) error {
+	if k.Begun > 0 && l.Conversation != "" {
+		n, err := r.Begun(now.Add(-24 * time.Hour))
+		if err == nil {
+			err = k.CheckBegun(n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	err := k.checkRoom(r)
+	if KindOf(err) != KindFull || k.Abandoned <= 0 {
+		return err
+	}
+	if err := r.Evict(now.Add(-k.Abandoned)); err != nil {
+		return err
+	}
+	return k.checkRoom(r)
+}
+
+func (k Keep) checkRoom(r Room) error {
+	n, err := r.Lists()
+	if err == nil {
+		err = k.CheckLists(n)
+	}
+	if err != nil || k.Bytes <= 0 {
+		return err
+	}
+	size, err := r.Size()
+	if err != nil {
+		return err
+	}
+	return k.CheckBytes(size, true)
+}
+
 // First returns the oldest revision to keep of a list at revision newest.
 func (k Keep) First(newest int64) int64 {
 	if k.Revisions <= 0 {

@@ -21,7 +21,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
@@ -30,7 +29,6 @@ type Store struct {
 	reader
 	pool    *pgxpool.Pool
 	keep    todo.Keep
-	bases   record.Bases
 	turns   turns
 	room    chan struct{} // a slot for each connection but one, which is left to reads
 	notices notices
@@ -103,7 +101,7 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	s := &Store{pool: pool, keep: o.keep, room: make(chan struct{}, config.MaxConns-1), quit: make(chan struct{})}
-	s.reader = reader{q: pool, bases: &s.bases, call: s.call}
+	s.reader = reader{q: pool, call: s.call}
 	s.notices.start(notice)
 	s.alive.start(pool)
 	return s, nil

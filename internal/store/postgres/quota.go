@@ -14,11 +14,10 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// makeRoom returns an error when a list may not begin, see [todo.Keep]. Where only
-// room is missing it first removes abandoned lists of the same principal. It returns
-// the list's parent.
-func (t *tx) makeRoom(ctx context.Context, l todo.List) (parent string, err error) {
-	keep, now := t.store.keep, time.Now()
+// makeRoom returns an error when a list may not begin, see [todo.Keep.MakeRoom], and the
+// list's parent. It reads what that asks for in one round trip.
+func (t *tx) makeRoom(ctx context.Context, l todo.List, now time.Time) (parent string, err error) {
+	keep := t.store.keep
 	var lists, begun int
 	var exists bool
 	_, err = collect(ctx, t, func(from pgx.CollectableRow) (none struct{}, err error) {
@@ -28,33 +27,30 @@ func (t *tx) makeRoom(ctx context.Context, l todo.List) (parent string, err erro
 		(SELECT count(*) FROM (SELECT 1 FROM todo_mcp.lists WHERE principal = $2 AND conversation = $3 AND begun >= $4 LIMIT $5) AS lately),
 		todo_mcp.held($2, $6)`,
 		plain(l.ID), plain(l.Principal), plain(l.Conversation), record.UnixNano(now.Add(-24*time.Hour)), max(keep.Begun, 1), plain(l.ParentConversation))
-	switch {
-	case err != nil:
-		return "", err
-	case exists:
-		return "", fmt.Errorf("revision 1 of list %s, which exists: %w", l.ID, todo.ErrNotFound)
-	case l.Conversation != "":
-		if err := keep.CheckBegun(begun); err != nil {
-			return "", err
-		}
-	}
-	err = t.checkRoom(ctx, lists)
-	if !errors.Is(err, todo.ErrTooManyLists) && !errors.Is(err, todo.ErrStoreFull) || keep.Abandoned <= 0 {
-		return parent, err
-	}
-	gone, err := collect(ctx, t, pgx.RowTo[int], `SELECT todo_mcp.evict($1, $2, $3)`, plain(l.Principal), record.UnixNano(now.Add(-keep.Abandoned)), todo.MaxAbandoned)
 	if err != nil {
 		return "", err
 	}
-	return parent, t.checkRoom(ctx, lists-gone[0])
+	if exists {
+		return "", fmt.Errorf("revision 1 of list %s, which exists: %w", l.ID, todo.ErrNotFound)
+	}
+	return parent, keep.MakeRoom(l, now, todo.Room{
+		Begun: func(time.Time) (int, error) { return begun, nil },
+		Lists: func() (int, error) { return lists, nil },
+		Size:  func() (int64, error) { return t.size(ctx, true) },
+		Evict: func(before time.Time) error {
+			gone, err := collect(ctx, t, pgx.RowTo[int], `SELECT todo_mcp.evict($1, $2, $3)`, plain(l.Principal), record.UnixNano(before), todo.MaxAbandoned)
+			if err == nil {
+				lists -= gone[0]
+			}
+			return err
+		},
+	})
 }
 
-// checkRoom returns an error when a principal with n lists may not begin another one.
-func (t *tx) checkRoom(ctx context.Context, n int) error {
-	if err := t.store.keep.CheckLists(n); err != nil {
-		return err
-	}
-	return t.checkSize(ctx, true)
+// checkNext returns todo.ErrStoreFull when there is no room for the next revision of a
+// list.
+func (t *tx) checkNext(ctx context.Context, next todo.Snapshot) error {
+	return t.store.keep.CheckNext(next, func() (int64, error) { return t.size(ctx, false) })
 }
 
 // size is the size of all lists, as read at a time, and with what was added since.
@@ -63,21 +59,21 @@ type size struct{ bytes, at atomic.Int64 }
 // sizeAge is for how long a size is taken as it was, but for what this server added.
 const sizeAge = 5 * time.Second
 
-// checkSize returns todo.ErrStoreFull when the lists are as large as they may be
-// together. What was trimmed and purged does not count, although its space is free
-// only when PostgreSQL has vacuumed it.
-func (t *tx) checkSize(ctx context.Context, begins bool) error {
-	keep, size, now := t.store.keep, &t.store.size, time.Now().UnixNano()
-	if keep.Bytes <= 0 || now-size.at.Load() < int64(sizeAge) && keep.CheckBytes(size.bytes.Load(), begins) == nil {
-		return nil
+// size returns the size of all lists. What was trimmed and purged does not count,
+// although its space is free only when PostgreSQL has vacuumed it. It reads it anew
+// where a list that begins, or another save, would be refused by what it was.
+func (t *tx) size(ctx context.Context, begins bool) (int64, error) {
+	size, now := &t.store.size, time.Now().UnixNano()
+	if known := size.bytes.Load(); now-size.at.Load() < int64(sizeAge) && t.store.keep.CheckBytes(known, begins) == nil {
+		return known, nil
 	}
 	read, err := collect(ctx, t, pgx.RowTo[int64], `SELECT coalesce(sum(bytes), 0)::bigint FROM todo_mcp.lists`)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	size.bytes.Store(read[0])
 	size.at.Store(now)
-	return keep.CheckBytes(read[0], begins)
+	return read[0], nil
 }
 
 // purgeBatch is how many lists are purged in one transaction.

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -18,7 +17,7 @@ import (
 // this conversation holds.
 const heldByParent = `(CASE WHEN l.parent_conversation <> '' THEN todo_mcp.held(l.principal, l.parent_conversation) END)`
 
-const columns = `SELECT h.seq, h.base, h.body, l.meta, ` + heldByParent
+const columns = `SELECT h.seq, h.body, l.meta, ` + heldByParent
 
 // selectRecord selects any revisions of any lists.
 const selectRecord = columns + ` FROM todo_mcp.history h JOIN todo_mcp.lists l ON l.id = h.list`
@@ -42,89 +41,25 @@ func collect[T any](ctx context.Context, q querier, scan pgx.RowToFunc[T], sql s
 
 // reader implements todo.Reader, for the store and for the transaction of an update.
 type reader struct {
-	q     querier
-	bases *record.Bases
+	q querier
 	// call runs what a method does, and names it in its error.
 	call func(ctx context.Context, what string, run func() error) error
 }
 
-// row is a row of selectRecord or selectNewest.
-type row struct {
-	seq, base  int64
-	body, meta []byte
-	parent     *string
-}
-
-func scanRow(from pgx.CollectableRow) (r row, err error) {
-	err = from.Scan(&r.seq, &r.base, &r.body, &r.meta, &r.parent)
-	return r, err
-}
-
-// errBaseGone means that base items were deleted since the revision was read.
-var errBaseGone = fmt.Errorf("%w: its base items are missing", todo.ErrCorrupt)
-
-// maxBaseTries is how often a query is tried because base items are missing.
-const maxBaseTries = 5
-
-// query returns the snapshots that a query on selectRecord or selectNewest
-// selects.
-func (r *reader) query(ctx context.Context, sql string, args ...any) (found []todo.Snapshot, err error) {
-	for range maxBaseTries {
-		rows, err := collect(ctx, r.q, scanRow, sql, args...)
-		if err != nil {
-			return nil, err
-		}
-		if found, err = r.decodeAll(ctx, rows); !errors.Is(err, errBaseGone) {
-			return found, err
-		}
+// scanSnapshot reads a row of selectRecord or selectNewest as a caller reads it: with
+// the parent that the list has now.
+func scanSnapshot(from pgx.CollectableRow) (todo.Snapshot, error) {
+	var seq int64
+	var body, meta []byte
+	var parent *string
+	if err := from.Scan(&seq, &body, &meta, &parent); err != nil {
+		return todo.Snapshot{}, err
 	}
-	return nil, errBaseGone
-}
-
-func (r *reader) decodeAll(ctx context.Context, rows []row) (found []todo.Snapshot, err error) {
-	found = make([]todo.Snapshot, len(rows))
-	for i, one := range rows {
-		if found[i], err = r.decode(ctx, one); err != nil {
-			return nil, err
-		}
+	s, err := record.Snapshot(body, meta, seq)
+	if err == nil && s.List.ParentConversation != "" && parent != nil {
+		s.List.Parent = *parent
 	}
-	return found, nil
-}
-
-// decode decodes a snapshot as a caller reads it: with the parent that it has now.
-func (r *reader) decode(ctx context.Context, from row) (todo.Snapshot, error) {
-	var b record.Base
-	if from.base > 0 {
-		var err error
-		if b, err = r.base(ctx, from.base); err != nil {
-			return todo.Snapshot{}, err
-		}
-	}
-	snapshot, err := record.Snapshot(from.body, from.meta, b.Items, from.seq)
-	if err == nil && snapshot.List.ParentConversation != "" && from.parent != nil {
-		snapshot.List.Parent = *from.parent
-	}
-	return snapshot, err
-}
-
-// base returns base items.
-func (r *reader) base(ctx context.Context, id int64) (record.Base, error) {
-	return r.bases.Get(id, func() (record.Base, error) {
-		var data []byte
-		found, err := collect(ctx, r.q, func(from pgx.CollectableRow) (b record.Base, err error) {
-			err = from.Scan(&b.List, &data)
-			return b, err
-		}, `SELECT list, items FROM todo_mcp.bases WHERE id = $1`, id)
-		if err == nil && len(found) == 0 {
-			err = errBaseGone
-		}
-		if err != nil {
-			return record.Base{}, err
-		}
-		found[0].Size = len(data)
-		found[0].Items, err = record.BaseItems(data)
-		return found[0], err
-	})
+	return s, err
 }
 
 // Load implements todo.Reader.
@@ -143,7 +78,7 @@ func (r *reader) LastBy(ctx context.Context, list string, person bool, upTo int6
 // one returns the first snapshot that a query selects, or todo.ErrNotFound.
 func (r *reader) one(ctx context.Context, sql string, args ...any) (found todo.Snapshot, err error) {
 	err = r.call(ctx, "read snapshot", func() error {
-		all, err := r.query(ctx, sql, args...)
+		all, err := collect(ctx, r.q, scanSnapshot, sql, args...)
 		if err == nil && len(all) == 0 {
 			err = todo.ErrNotFound
 		}
@@ -171,7 +106,7 @@ func (r *reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error
 // all returns the snapshots that a query selects.
 func (r *reader) all(ctx context.Context, sql string, args ...any) (found []todo.Snapshot, err error) {
 	err = r.call(ctx, "read snapshots", func() error {
-		found, err = r.query(ctx, sql, args...)
+		found, err = collect(ctx, r.q, scanSnapshot, sql, args...)
 		return err
 	})
 	return found, err

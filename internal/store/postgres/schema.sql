@@ -6,7 +6,7 @@ CREATE TABLE todo_mcp.store (
 	seq_offset  bigint NOT NULL,
 	session_key bytea -- signs the ids of sessions, on every server
 );
-INSERT INTO todo_mcp.store (version, seq_offset) VALUES (2, 0);
+INSERT INTO todo_mcp.store (version, seq_offset) VALUES (3, 0);
 
 -- A list's row says which revision is the newest; the revisions are in history.
 -- All times are Unix nanoseconds, since a timestamp has microseconds.
@@ -23,10 +23,8 @@ CREATE TABLE todo_mcp.lists (
 	revision            bigint NOT NULL,             -- the newest, and what it was saved with:
 	seq                 bigint NOT NULL,
 	updated             bigint NOT NULL,
-	base                bigint NOT NULL,             -- 0 when its body has all items
-	drift               bigint NOT NULL,             -- bytes of the differences to base so far
 	deleted             boolean NOT NULL,
-	bytes               bigint NOT NULL,             -- the size of its revisions and base items
+	bytes               bigint NOT NULL,             -- the size of its revisions
 	PRIMARY KEY (id)
 ) PARTITION BY HASH (id);
 DO $$ BEGIN
@@ -50,21 +48,11 @@ CREATE TABLE todo_mcp.history (
 	updated   bigint  NOT NULL,
 	operation text    COLLATE "C" NOT NULL, -- id of the write
 	person    boolean NOT NULL,
-	base      bigint  NOT NULL,             -- 0 when body has all items
 	body      text    NOT NULL,             -- record, JSON
 	PRIMARY KEY (list, revision)
 );
 CREATE UNIQUE INDEX history_operation ON todo_mcp.history (operation) WHERE operation <> '';
 CREATE INDEX history_person ON todo_mcp.history (list, person, revision);
-CREATE INDEX history_base ON todo_mcp.history (list, base) WHERE base > 0;
-
--- Items that several revisions of a large list share.
-CREATE TABLE todo_mcp.bases (
-	id    bigint PRIMARY KEY, -- the seq of the revision that they were saved with
-	list  text COLLATE "C" NOT NULL,
-	items text NOT NULL -- record, JSON
-);
-CREATE INDEX ON todo_mcp.bases (list);
 
 -- What conversations, and names, know of lists (todo.Cursor).
 CREATE TABLE todo_mcp.cursors (
@@ -166,27 +154,21 @@ CREATE FUNCTION todo_mcp.held(p_principal text, p_conversation text) RETURNS tex
 	SELECT coalesce((SELECT list FROM todo_mcp.cursors WHERE principal = p_principal AND conversation = p_conversation AND current), '')
 $$;
 
--- Deletes the revisions of a list up to one, and the base items that no other
--- needs.
+-- Deletes the revisions of a list up to one.
 CREATE FUNCTION todo_mcp.trim(p_list text, p_revision bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	freed bigint;
-	more bigint;
 BEGIN
 	WITH gone AS (DELETE FROM todo_mcp.history WHERE list = p_list AND revision <= p_revision RETURNING octet_length(body) AS size)
 		SELECT sum(size) INTO freed FROM gone;
 	IF freed IS NOT NULL THEN
-		WITH gone AS (DELETE FROM todo_mcp.bases WHERE list = p_list
-			AND id < coalesce((SELECT min(base) FROM todo_mcp.history WHERE list = p_list AND base > 0), 9223372036854775807) RETURNING octet_length(items) AS size)
-			SELECT coalesce(sum(size), 0) INTO more FROM gone;
-		UPDATE todo_mcp.lists SET bytes = bytes - freed - more WHERE id = p_list;
+		UPDATE todo_mcp.lists SET bytes = bytes - freed WHERE id = p_list;
 	END IF;
 END $$;
 
 -- Removes a list with all that belongs to it.
 CREATE FUNCTION todo_mcp.forget(p_list text) RETURNS void LANGUAGE sql AS $$
 	DELETE FROM todo_mcp.history WHERE list = p_list;
-	DELETE FROM todo_mcp.bases WHERE list = p_list;
 	DELETE FROM todo_mcp.cursors WHERE list = p_list;
 	DELETE FROM todo_mcp.lists WHERE id = p_list;
 $$;
@@ -232,10 +214,9 @@ $$;
 -- Replaces all revisions of a list by one without content, see todo.Store.
 CREATE FUNCTION todo_mcp.purge(p_list text, p_revision bigint, p_seq bigint, p_meta text, p_body text, p_now bigint) RETURNS void LANGUAGE sql AS $$
 	DELETE FROM todo_mcp.history WHERE list = p_list;
-	DELETE FROM todo_mcp.bases WHERE list = p_list;
 	DELETE FROM todo_mcp.cursors WHERE list = p_list;
 	UPDATE todo_mcp.lists SET client = '', workspace = '', parent = '', parent_conversation = '', conversation = '', meta = p_meta,
-		revision = p_revision, seq = p_seq, updated = p_now, base = 0, drift = 0, deleted = true, bytes = octet_length(p_body)
+		revision = p_revision, seq = p_seq, updated = p_now, deleted = true, bytes = octet_length(p_body)
 		WHERE id = p_list;
-	INSERT INTO todo_mcp.history VALUES (p_list, p_revision, p_seq, p_now, '', true, 0, p_body);
+	INSERT INTO todo_mcp.history VALUES (p_list, p_revision, p_seq, p_now, '', true, p_body);
 $$;

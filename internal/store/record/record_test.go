@@ -61,7 +61,7 @@ func TestStoredRow(t *testing.T) {
 	if diff := cmp.Diff(string(stored), row); diff != "" {
 		t.Errorf("the stored format changed (-golden +now):\n%s", diff)
 	}
-	got, err := record.Snapshot(body, list, nil, want.Seq)
+	got, err := record.Snapshot(body, list, want.Seq)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestWorked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := record.Snapshot(body, []byte(`{}`), nil, 0)
+		got, err := record.Snapshot(body, []byte(`{}`), 0)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)
 		}
@@ -93,7 +93,7 @@ func TestWorked(t *testing.T) {
 			t.Errorf("%s is stored as %s", name, body)
 		}
 	}
-	old, err := record.Snapshot([]byte(`{"revision":1,"items":[],"last_id":1,"updated":"2026-11-20T09:00:00Z"}`), []byte(`{}`), nil, 0)
+	old, err := record.Snapshot([]byte(`{"revision":1,"items":[],"last_id":1,"updated":"2026-11-20T09:00:00Z"}`), []byte(`{}`), 0)
 	if err != nil || !old.Worked.Equal(at) {
 		t.Errorf("of an earlier version: %s, %v", old.Worked, err)
 	}

@@ -26,31 +26,21 @@ const (
 	whereCurrent = selectCursor + ` WHERE c.principal = ? AND c.current = 1 ORDER BY c.conversation`
 )
 
-// onList returns the query of CursorsOn and its arguments.
-func onList(principal, list string) (query string, args []any) {
+// Cursors implements todo.Reader.
+func (r reader) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
+	return r.cursors(ctx, whereConversation, of.Principal, of.Conversation)
+}
+
+// CursorsOn implements todo.Reader.
+func (r reader) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
 	if list == "" {
-		return whereCurrent, []any{principal}
+		return r.cursors(ctx, whereCurrent, principal)
 	}
-	return whereList, []any{principal, list}
+	return r.cursors(ctx, whereList, principal, list)
 }
 
-// Cursors implements todo.Store.
-func (s *Store) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
-	return s.queryCursors(ctx, whereConversation, of.Principal, of.Conversation)
-}
-
-// CursorsOn implements todo.Store.
-func (s *Store) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
-	query, args := onList(principal, list)
-	return s.queryCursors(ctx, query, args...)
-}
-
-func (s *Store) queryCursors(ctx context.Context, query string, args ...any) (found []todo.Cursor, err error) {
-	err = s.forEachRow(ctx, query, args, func() { found = nil }, func(rows *sql.Rows) error {
-		c, err := scanCursor(rows)
-		found = append(found, c)
-		return err
-	})
+func (r reader) cursors(ctx context.Context, query string, args ...any) ([]todo.Cursor, error) {
+	found, err := collect(ctx, r.source, query, args, scanCursor)
 	if err != nil {
 		return nil, fmt.Errorf("read cursors: %w", err)
 	}
@@ -82,32 +72,32 @@ func sumOfCursor(c todo.Cursor, until, at int64) int64 {
 	s.text(c.Process)
 	s.number(until)
 	s.number(c.Moved)
-	s.number(isCurrent(c))
+	s.number(number(c.Current))
 	s.number(at)
 	return s.value()
 }
 
-// isCurrent returns the column current of a cursor.
-func isCurrent(c todo.Cursor) int64 {
-	if c.Current {
+// number returns a truth as it is stored.
+func number(is bool) int64 {
+	if is {
 		return 1
 	}
 	return 0
 }
 
-// cursorsOf returns the cursors of a conversation in the open transaction.
-func (st *statements) cursorsOf(of todo.Key) ([]todo.Cursor, error) {
-	all, _, err := st.readCursors(of)
-	return all, err
+// Cursors implements todo.Tx.
+func (t *tx) Cursors(_ context.Context, of todo.Key) ([]todo.Cursor, error) {
+	all, _, err := t.readCursors(of)
+	return slices.Clone(all), t.note(err)
 }
 
-// readCursors returns the cursors of a conversation in the open transaction but for
-// the damaged ones, and whether there are such. It keeps them if all are good.
-func (st *statements) readCursors(of todo.Key) (found []todo.Cursor, damaged bool, err error) {
-	if known, ok := st.memory.Load().cursors.Get(of); ok {
+// readCursors returns the cursors of a conversation but for the damaged ones, and
+// whether there are such. It keeps them if all are good.
+func (w *writer) readCursors(of todo.Key) (found []todo.Cursor, isDamaged bool, err error) {
+	if known, ok := w.memory.cursors.Get(of); ok {
 		return known, false, nil
 	}
-	rows, err := st.cursors.Query(of.Principal, of.Conversation)
+	rows, err := w.statements.query(context.Background(), whereConversation, []any{of.Principal, of.Conversation})
 	if err != nil {
 		return nil, false, err
 	}
@@ -115,7 +105,7 @@ func (st *statements) readCursors(of todo.Key) (found []todo.Cursor, damaged boo
 	for rows.Next() {
 		c, err := scanCursor(rows)
 		if errors.Is(err, errRecord) {
-			damaged = true
+			isDamaged = true
 			continue
 		}
 		if err != nil {
@@ -126,75 +116,82 @@ func (st *statements) readCursors(of todo.Key) (found []todo.Cursor, damaged boo
 	if err := rows.Err(); err != nil {
 		return nil, false, err
 	}
-	if !damaged {
-		st.keepCursors(of, found)
+	if !isDamaged {
+		w.keepCursors(of, found)
 	}
-	return found, damaged, nil
+	return found, isDamaged, nil
 }
 
-// storeCursor stores a cursor in the open transaction. It removes damaged ones of its
-// conversation, which would be in the way of every read.
-func (st *statements) storeCursor(c todo.Cursor) error {
-	known, damaged, err := st.readCursors(c.Key)
+// keepCursors keeps the cursors of a conversation in memory.
+func (w *writer) keepCursors(of todo.Key, all []todo.Cursor) {
+	size := 128
+	for _, c := range all {
+		size += 256 + len(c.Principal) + len(c.Conversation)
+	}
+	w.memory.cursors.Put(of, all, size)
+}
+
+// SetCursor implements todo.Tx.
+func (t *tx) SetCursor(_ context.Context, c todo.Cursor) error {
+	if err := t.writes(func() error { return t.storeCursor(c) }); err != nil {
+		return fmt.Errorf("save cursor: %w", err)
+	}
+	return nil
+}
+
+// storeCursor stores a cursor. It removes damaged ones of its conversation, which would
+// be in the way of every read.
+func (w *writer) storeCursor(c todo.Cursor) error {
+	known, isDamaged, err := w.readCursors(c.Key)
 	if err != nil {
 		return err
 	}
 	all, stored := todo.SetCursor(known, c, time.Now())
-	if damaged {
-		_, err = st.forgetConversation.Exec(c.Principal, c.Conversation)
+	if isDamaged {
+		_, err = w.statements.exec(`DELETE FROM cursors WHERE principal = ? AND conversation = ?`, c.Principal, c.Conversation)
 	}
 	for _, now := range all {
-		ended := !now.Current && isCurrentIn(known, now.List)
-		if err == nil && (damaged || now.List == stored.List || ended) {
-			err = st.insertCursor(now)
+		ended := !now.Current && slices.ContainsFunc(known, func(c todo.Cursor) bool { return c.Current && c.List == now.List })
+		if err == nil && (isDamaged || now.List == stored.List || ended) {
+			err = w.insertCursor(now)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	st.keepCursors(c.Key, all)
+	w.keepCursors(c.Key, all)
 	return nil
 }
 
-// isCurrentIn reports whether the cursor on a list is the current one.
-func isCurrentIn(cursors []todo.Cursor, list string) bool {
-	return slices.ContainsFunc(cursors, func(c todo.Cursor) bool { return c.Current && c.List == list })
-}
-
 // insertCursor stores the row of a cursor, in the place of the one that there is.
-func (st *statements) insertCursor(c todo.Cursor) error {
+func (w *writer) insertCursor(c todo.Cursor) error {
 	at, until := record.UnixNano(c.At), int64(0)
 	if !c.Until.IsZero() {
 		until = record.UnixNano(c.Until)
 	}
-	_, err := st.setCursor.Exec(c.Principal, c.Conversation, c.List, c.Seen, c.Process, until, c.Moved, isCurrent(c), at, sumOfCursor(c, until, at))
+	_, err := w.statements.exec(`INSERT OR REPLACE INTO cursors (principal, conversation, list, seen, process, until, moved, current, at, sum)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		c.Principal, c.Conversation, c.List, c.Seen, c.Process, until, c.Moved, number(c.Current), at, sumOfCursor(c, until, at))
 	return err
 }
 
-// held returns the list that a conversation holds, or empty.
-func (st *statements) held(of todo.Key) (string, error) {
-	all, err := st.cursorsOf(of)
-	if err != nil || len(all) == 0 || !all[0].Current {
-		return "", err
-	}
-	return all[0].List, nil
-}
-
 // parent returns the parent that a list has now.
-func (st *statements) parent(l todo.List) (string, error) {
+func (w *writer) parent(l todo.List) (string, error) {
 	if l.ParentConversation == "" {
 		return l.Parent, nil
 	}
-	return st.held(todo.Key{Principal: l.Principal, Conversation: l.ParentConversation})
+	all, _, err := w.readCursors(todo.Key{Principal: l.Principal, Conversation: l.ParentConversation})
+	return todo.Current(all), err
 }
 
 // NoteHostCall implements todo.Store.
 func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
 	err := s.submit(ctx, func(t *tx) error {
 		return t.writes(func() error {
-			_, err := t.insertHostCall.Exec(principal, c.ID, c.Session, c.Agent, c.Folder, record.UnixNano(at))
+			_, err := t.statements.exec(`INSERT OR REPLACE INTO host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)`,
+				principal, c.ID, c.Session, c.Agent, c.Folder, record.UnixNano(at))
 			if err == nil {
-				_, err = t.trimHostCalls.Exec(record.UnixNano(at.Add(-todo.HostCallAge)))
+				_, err = t.statements.exec(`DELETE FROM host_calls WHERE at < ?`, record.UnixNano(at.Add(-todo.HostCallAge)))
 			}
 			return err
 		})
@@ -206,13 +203,13 @@ func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostC
 }
 
 // HostCall implements todo.Store.
-func (s *Store) HostCall(ctx context.Context, principal, id string) (c todo.HostCall, err error) {
+func (s *Store) HostCall(ctx context.Context, principal, id string) (todo.HostCall, error) {
 	const query = `SELECT id, session, agent, folder FROM host_calls WHERE principal = ? AND id = ? AND at >= ?`
-	err = s.forEachRow(ctx, query, []any{principal, id, record.UnixNano(time.Now().Add(-todo.HostCallAge))}, func() { c = todo.HostCall{} }, func(rows *sql.Rows) error {
-		return rows.Scan(&c.ID, &c.Session, &c.Agent, &c.Folder)
+	found, err := collect(ctx, s, query, []any{principal, id, record.UnixNano(time.Now().Add(-todo.HostCallAge))}, func(rows *sql.Rows) (c todo.HostCall, err error) {
+		return c, rows.Scan(&c.ID, &c.Session, &c.Agent, &c.Folder)
 	})
-	if err != nil {
-		return todo.HostCall{}, fmt.Errorf("read host call: %w", err)
+	if err != nil || len(found) == 0 {
+		return todo.HostCall{}, err
 	}
-	return c, nil
+	return found[0], nil
 }

@@ -237,7 +237,7 @@ func TestDamagedCursor(t *testing.T) {
 	if err := move(t.Context(), s, "c", "c"); err != nil {
 		t.Fatal(err)
 	}
-	s.memory.forget()
+	mustSave(t, openWithCleanup(t, path), "d", 1) // of another process: this one must read anew
 	if err := s.Update(t.Context(), key, read); err != nil || len(known) != 2 || known[0].List != "c" || !known[0].Current || known[1].List != "a" || known[1].Current {
 		t.Errorf("78: after a move: %+v, %v", known, err)
 	}
@@ -384,7 +384,7 @@ func BenchmarkSave(b *testing.B) {
 		n := 0
 		for b.Loop() {
 			n++
-			if _, err := f.db.Exec(`INSERT INTO history (list, revision, operation, person, body, base, sum) VALUES ('a', ?, '', 0, ?, 0, 1)`, n, string(body)); err != nil {
+			if _, err := f.db.Exec(`INSERT INTO history (list, revision, operation, person, body, sum) VALUES ('a', ?, '', 0, ?, 1)`, n, string(body)); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -14,7 +14,6 @@ import (
 	"modernc.org/sqlite" // the driver and its error type
 
 	"todo-mcp/internal/atomicfile"
-	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
@@ -38,16 +37,14 @@ type file struct {
 	log   fs.FileInfo
 	fixed bool // read as a file that nobody changes, see openReader
 	users atomic.Int32
-	bases record.Bases
 
-	statements readStatements
-	// newest are the newest revisions of lists, as last decoded.
-	newest record.Cache[string, todo.Snapshot]
+	statements statements
 }
 
 // newFile returns the file at path that db has open and has read.
 func newFile(db *sql.DB, path string, info fs.FileInfo) *file {
 	f := &file{db: db, info: info}
+	f.statements.db = db
 	f.log, _ = os.Stat(path + "-wal")
 	f.users.Store(1)
 	return f

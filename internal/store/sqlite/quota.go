@@ -12,121 +12,82 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// makeRoom returns an error when a list may not begin, see todo.Keep. Where only
-// room is missing it first removes abandoned lists of the same principal.
-func (st *statements) makeRoom(l todo.List, now time.Time) error {
-	if st.keep.Begun > 0 && l.Conversation != "" {
-		var n int
-		day := record.UnixNano(now.Add(-24 * time.Hour))
-		if err := st.countBegun.QueryRow(l.Conversation, day, l.Principal, st.keep.Begun).Scan(&n); err != nil {
-			return err
-		}
-		if err := st.keep.CheckBegun(n); err != nil {
-			return err
-		}
+// room returns what there is beside a list that begins.
+func (w *writer) room(l todo.List) todo.Room {
+	return todo.Room{
+		Begun: func(since time.Time) (n int, err error) {
+			return n, w.statements.scan(`SELECT count(*) FROM (SELECT 1 FROM lists WHERE conversation = ? AND begun >= ? AND principal = ? LIMIT ?)`,
+				[]any{l.Conversation, record.UnixNano(since), l.Principal, w.keep.Begun}, &n)
+		},
+		Lists: func() (n int, err error) {
+			return n, w.statements.scan(`SELECT coalesce((SELECT n FROM list_counts WHERE principal = ?), 0)`, []any{l.Principal}, &n)
+		},
+		Size: w.storeSize,
+		Evict: func(before time.Time) error {
+			return w.forgetLists(`SELECT id FROM lists l WHERE principal = ? AND revision = 1 AND updated < ? AND conversation <> ''
+				AND NOT EXISTS (SELECT 1 FROM cursors c WHERE c.list = l.id AND c.conversation <> l.conversation) ORDER BY updated LIMIT ?`,
+				l.Principal, record.UnixNano(before), todo.MaxAbandoned)
+		},
 	}
-	err := st.checkRoom(l.Principal)
-	if !errors.Is(err, todo.ErrTooManyLists) && !errors.Is(err, todo.ErrStoreFull) || st.keep.Abandoned <= 0 {
-		return err
-	}
-	gone, evictErr := st.forget(st.abandoned, l.Principal, record.UnixNano(now.Add(-st.keep.Abandoned)), todo.MaxAbandoned)
-	if evictErr != nil || gone == 0 {
-		return firstError(evictErr, err)
-	}
-	return st.checkRoom(l.Principal)
 }
 
-// checkRoom returns an error when the principal has too many lists, or when the
-// store is too full for another one.
-func (st *statements) checkRoom(principal string) error {
-	var n int
-	if err := st.countLists.QueryRow(principal).Scan(&n); err != nil {
-		return err
-	}
-	return firstError(st.keep.CheckLists(n), st.checkSize(true))
-}
-
-// checkSize returns todo.ErrStoreFull when the file is as large as it may be.
-func (st *statements) checkSize(begins bool) error {
-	if st.keep.Bytes <= 0 {
-		return nil
-	}
-	if st.size == 0 {
+// storeSize returns the size of the file in the open transaction, in bytes.
+func (w *writer) storeSize() (int64, error) {
+	if w.size == 0 {
 		var pages, size int64
-		if err := st.pages.QueryRow().Scan(&pages, &size); err != nil {
-			return err
+		if err := w.statements.scan(`SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count),
+			(SELECT page_size FROM pragma_page_size)`, nil, &pages, &size); err != nil {
+			return 0, err
 		}
-		st.size = pages * size
+		w.size = pages * size
 	}
-	return st.keep.CheckBytes(st.size, begins)
+	return w.size, nil
 }
 
 // maxTrash is how many lists, deleted long ago, one save removes.
 const maxTrash = 4
 
-// forgetTrash removes lists that were deleted too long ago to bring them back.
-func (st *statements) forgetTrash(now time.Time) error {
-	_, err := st.forget(st.trash, record.UnixNano(now.Add(-todo.TrashAge)), maxTrash)
-	return err
-}
-
-// forget removes the lists that a query selects, with all that belongs to them,
-// and returns how many.
-func (st *statements) forget(query *sql.Stmt, args ...any) (n int, err error) {
-	ids, err := idsOf(query.Query(args...))
-	if err != nil {
-		return 0, err
+// tidy removes lists that were deleted too long ago to bring them back, and some of the
+// cursors that nobody has used for too long.
+func (w *writer) tidy(now time.Time) error {
+	if err := w.forgetLists(`SELECT id FROM lists WHERE deleted = 1 AND updated < ? LIMIT ?`, record.UnixNano(now.Add(-todo.TrashAge)), maxTrash); err != nil {
+		return err
 	}
-	for _, id := range ids {
-		if err := st.forgetContent(id); err != nil {
-			return 0, err
-		}
-		if _, err := st.forgetList.Exec(id); err != nil {
-			return 0, err
-		}
-	}
-	if len(ids) > 0 {
-		st.memory.forget()
-		st.size = 0
-	}
-	return len(ids), nil
-}
-
-// forgetOldCursors removes some of the cursors that nobody has used for too long.
-func (st *statements) forgetOldCursors(now time.Time) error {
-	gone, err := st.trimCursors.Exec(record.UnixNano(now.Add(-todo.CursorAge)))
+	gone, err := w.statements.exec(`DELETE FROM cursors WHERE (principal, conversation, list) IN
+		(SELECT principal, conversation, list FROM cursors WHERE at < ? AND conversation NOT LIKE 'name:%' LIMIT 100)`,
+		record.UnixNano(now.Add(-todo.CursorAge)))
 	if err != nil {
 		return err
 	}
 	if n, err := gone.RowsAffected(); n > 0 || err != nil {
-		st.memory.forget()
+		w.forget()
 	}
 	return nil
 }
 
-func idsOf(rows *sql.Rows, err error) (ids []string, _ error) {
+// forgetLists removes the lists that a query selects, with all that belongs to them.
+func (w *writer) forgetLists(query string, args ...any) error {
+	ids, err := collect(context.Background(), w, query, args, func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id) })
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
+	for _, id := range ids {
+		if err := w.forgetContent(id); err != nil {
+			return err
 		}
-		ids = append(ids, id)
+		if _, err := w.statements.exec(`DELETE FROM lists WHERE id = ?`, id); err != nil {
+			return err
+		}
 	}
-	return ids, rows.Err()
+	return nil
 }
 
 // forgetContent removes the revisions and cursors of a list.
-func (st *statements) forgetContent(id string) error {
-	const all = int64(1<<63 - 1)
-	_, err := st.trimHistory.Exec(id, all)
-	for _, remove := range []*sql.Stmt{st.forgetBases, st.forgetCursors} {
-		if err == nil {
-			_, err = remove.Exec(id)
-		}
+func (w *writer) forgetContent(id string) error {
+	w.forget()
+	_, err := w.statements.exec(`DELETE FROM history WHERE list = ?`, id)
+	if err == nil {
+		_, err = w.statements.exec(`DELETE FROM cursors WHERE list = ?`, id)
 	}
 	return err
 }
@@ -138,7 +99,13 @@ const purgeBatch = 50
 // Purge implements todo.Store.
 func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) (purged []string, err error) {
 	for batch := range slices.Chunk(lists, purgeBatch) {
-		some, err := s.purge(ctx, by, now, batch)
+		var some []string // not to be read after an error: the writer may still be at work
+		err := s.submit(ctx, func(t *tx) error {
+			return t.writes(func() (err error) {
+				some, err = t.purge(by, now, batch)
+				return err
+			})
+		})
 		if err != nil {
 			return purged, fmt.Errorf("purge lists: %w", err)
 		}
@@ -147,60 +114,37 @@ func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists 
 	return purged, nil
 }
 
-// purge purges lists in one transaction and returns the ids of those there were.
-func (s *Store) purge(ctx context.Context, by todo.Writer, now time.Time, lists []string) ([]string, error) {
-	var purged []string // not to be read after an error: the writer may still be at work
-	err := s.submit(ctx, func(t *tx) error {
-		return t.writes(func() error {
-			for _, id := range lists {
-				ok, err := t.purge(id, by, now)
-				if err != nil {
-					return err
-				}
-				if ok {
-					purged = append(purged, id)
-				}
-			}
-			return nil
-		})
-	})
-	if err != nil {
-		return nil, err
+// purge replaces all revisions of lists by one without content, which tells watchers
+// that they were deleted, and returns the ids of those there were.
+func (w *writer) purge(by todo.Writer, now time.Time, lists []string) (purged []string, err error) {
+	for _, id := range lists {
+		of := listRow{id: id}
+		last := todo.Snapshot{List: todo.List{ID: id}, Updated: now.UTC(), Deleted: true, Writer: by}
+		err := w.statements.scan(`SELECT revision + 1, principal, begun FROM lists WHERE id = ?`, []any{id}, &last.Revision, &of.principal, &of.begun)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err == nil {
+			err = w.forgetContent(id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		last.List.Principal, last.List.Created = of.principal, time.Unix(0, of.begun).UTC()
+		if of.meta, err = record.List(last.List); err != nil {
+			return nil, err
+		}
+		if last.Seq, _, err = w.appendHistory(last); err != nil {
+			return nil, err
+		}
+		if _, err = w.statements.exec(`UPDATE lists SET client = '', workspace = '', parent = '', parent_conversation = '', conversation = '', meta = ?, sum = ? WHERE id = ?`,
+			string(of.meta), of.expectedSum(), id); err != nil {
+			return nil, err
+		}
+		if err := w.updateList(last); err != nil {
+			return nil, err
+		}
+		purged = append(purged, id)
 	}
 	return purged, nil
-}
-
-// purge replaces all revisions of a list by one without content, which tells
-// watchers that it was deleted; ok is false when there is no such list.
-func (st *statements) purge(id string, by todo.Writer, now time.Time) (ok bool, err error) {
-	var revision, begun int64
-	var principal string
-	err = st.purged.QueryRow(id).Scan(&revision, &principal, &begun)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	st.memory.forget()
-	st.size = 0
-	if err := st.forgetContent(id); err != nil {
-		return false, err
-	}
-	last := todo.Snapshot{List: todo.List{ID: id, Principal: principal, Created: time.Unix(0, begun).UTC()}, Revision: revision + 1,
-		Updated: now.UTC(), Deleted: true, Writer: by}
-	meta, err := record.List(last.List)
-	if err != nil {
-		return false, err
-	}
-	seq, _, _, err := st.appendHistory(last, record.Stored{})
-	if err != nil {
-		return false, err
-	}
-	of := listRow{id: id, principal: principal, begun: begun, meta: meta}
-	if _, err := st.clearList.Exec(string(meta), of.expectedSum(), id); err != nil {
-		return false, err
-	}
-	_, err = st.updateList.Exec(last.Revision, seq, record.UnixNano(now), 0, true, id)
-	return true, err
 }

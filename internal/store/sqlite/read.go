@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,8 +17,8 @@ import (
 const heldByParent = `(SELECT b.list FROM cursors b WHERE l.parent_conversation <> ''
 	AND b.principal = l.principal AND b.conversation = l.parent_conversation AND b.current = 1)`
 
-const columns = `SELECT h.seq, h.list, h.revision, h.operation, h.person, h.base, h.sum, h.body,
-	l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.conversation, l.begun, l.sum, l.meta, l.seq, l.revision, l.drift, ` + heldByParent
+const columns = `SELECT h.seq, h.list, h.revision, h.operation, h.person, h.sum, h.body,
+	l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.conversation, l.begun, l.sum, l.meta, l.seq, l.revision, ` + heldByParent
 
 // selectRecord selects any revisions of any lists.
 const selectRecord = columns + ` FROM history h JOIN lists l ON l.id = h.list`
@@ -38,18 +37,18 @@ const (
 
 // row is a row of selectRecord or selectNewest.
 type row struct {
-	seq, revision, person, base, sum sql.NullInt64
-	list, operation, parent          sql.NullString
-	body                             []byte
-	of                               listRow
-	newestSeq, newest, drift         int64
+	seq, revision, person, sum sql.NullInt64
+	list, operation, parent    sql.NullString
+	body                       sql.RawBytes
+	of                         listRow
+	newestSeq, newest          int64
 }
 
 // listRow is what never changes in a row of lists.
 type listRow struct {
 	id, principal, client, workspace, parent, parentConversation, conversation string
 	begun, sum                                                                 int64
-	meta                                                                       []byte
+	meta                                                                       sql.RawBytes
 }
 
 func (l *listRow) expectedSum() int64 {
@@ -62,12 +61,11 @@ func (l *listRow) expectedSum() int64 {
 	return s.value()
 }
 
-// scan reads one row.
-func scan(from interface{ Scan(...any) error }) (r row, err error) {
+// scan reads one row, whose body is good until the next one is read.
+func (r *row) scan(from *sql.Rows) error {
 	l := &r.of
-	err = from.Scan(&r.seq, &r.list, &r.revision, &r.operation, &r.person, &r.base, &r.sum, &r.body,
-		&l.id, &l.principal, &l.client, &l.workspace, &l.parent, &l.parentConversation, &l.conversation, &l.begun, &l.sum, &l.meta, &r.newestSeq, &r.newest, &r.drift, &r.parent)
-	return r, damagedType(err)
+	return damagedType(from.Scan(&r.seq, &r.list, &r.revision, &r.operation, &r.person, &r.sum, &r.body,
+		&l.id, &l.principal, &l.client, &l.workspace, &l.parent, &l.parentConversation, &l.conversation, &l.begun, &l.sum, &l.meta, &r.newestSeq, &r.newest, &r.parent))
 }
 
 // damagedType returns the error of a row's Scan. Where a column has a value of another
@@ -88,87 +86,108 @@ func (r *row) check() error {
 	if !r.seq.Valid || r.list.String != r.of.id || isNewest != (r.revision.Int64 == r.newest) {
 		return damaged("lists", r.of.id, "newest revision", r.newest)
 	}
-	if sumOfRevision(r.list.String, r.revision.Int64, r.operation.String, r.person.Int64, r.base.Int64, r.body) != r.sum.Int64 {
+	if sumOfRevision(r.list.String, r.revision.Int64, r.operation.String, r.person.Int64, r.body) != r.sum.Int64 {
 		return damaged("history", r.list.String, r.revision.Int64)
 	}
 	return nil
 }
 
-func sumOfRevision(list string, revision int64, operation string, person, base int64, body []byte) int64 {
+func sumOfRevision(list string, revision int64, operation string, person int64, body []byte) int64 {
 	var s sum
 	s.text(list)
 	s.number(revision)
 	s.text(operation)
 	s.number(person)
-	s.number(base)
 	s.bytes(body)
 	return s.value()
 }
 
-// snapshot returns what a row of a file says. The newest revision of a list is
-// decoded once, and not if this store has saved it: rows of one Seq say the same, but
-// for the parent of the list.
-func (s *Store) snapshot(ctx context.Context, f *file, r *row) (todo.Snapshot, error) {
-	known, ok := s.memory.saved(r)
-	if !ok {
-		known, ok = f.newest.Get(r.of.id)
-	}
-	if ok && known.Seq == r.seq.Int64 {
-		if known.List.ParentConversation != "" {
-			known.List.Parent = r.parent.String
-		}
-		return known.Clone(), r.check()
-	}
-	decoded, err := r.snapshot(func(id int64) (record.Base, error) { return f.base(ctx, id) })
-	if err == nil && r.seq.Int64 == r.newestSeq {
-		f.newest.Put(r.of.id, decoded.Clone(), record.Footprint(decoded))
-	}
-	return decoded, err
+// stored is the newest revision of a list, and the checksums of its rows in history and
+// in lists.
+type stored struct {
+	todo.Snapshot
+	sum, listSum int64
 }
 
-// snapshot decodes the row. read returns its base items.
-func (r *row) snapshot(read func(id int64) (record.Base, error)) (todo.Snapshot, error) {
+// recent are newest revisions of lists as they were stored or decoded last.
+type recent = record.Cache[string, stored]
+
+// snapshot returns what the row says. The newest revision of a list is decoded once,
+// and not if this store has saved it: rows of one Seq with the same checksums say the
+// same, but for the parent of the list.
+func (r *row) snapshot(newest *recent) (todo.Snapshot, error) {
 	if err := r.check(); err != nil {
 		return todo.Snapshot{}, err
 	}
-	var b record.Base
-	if r.base.Int64 > 0 {
+	known, ok := newest.Get(r.of.id)
+	s := known.Snapshot
+	if ok && known.Seq == r.seq.Int64 && known.sum == r.sum.Int64 && known.listSum == r.of.sum {
+		s = s.Clone()
+	} else {
 		var err error
-		if b, err = read(r.base.Int64); err != nil {
-			return todo.Snapshot{}, fmt.Errorf("list %s, revision %d: %w", r.of.id, r.revision.Int64, err)
+		if s, err = record.Snapshot(r.body, r.of.meta, r.seq.Int64); err != nil {
+			return todo.Snapshot{}, fmt.Errorf("%w: %w", errRecord, err)
 		}
-		if b.List != r.of.id {
-			return todo.Snapshot{}, damaged("bases", r.base.Int64, b.List)
+		if s.Seq == r.newestSeq {
+			newest.Put(r.of.id, stored{s.Clone(), r.sum.Int64, r.of.sum}, record.Footprint(s))
 		}
 	}
-	s, err := record.Snapshot(r.body, r.of.meta, b.Items, r.seq.Int64)
 	if s.List.ParentConversation != "" {
 		s.List.Parent = r.parent.String
-	}
-	if err != nil {
-		return s, fmt.Errorf("%w: %w", errRecord, err)
 	}
 	return s, nil
 }
 
-// Load implements todo.Store.
-func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	query, args := whereNewest, []any{list}
-	if revision != 0 {
-		query, args = whereRevision, []any{list, revision}
+// source is where a [reader] reads: the store, or the transaction of an update.
+type source interface {
+	// query runs a query and calls read with its rows, again if it has to try again.
+	query(ctx context.Context, query string, args []any, read func(*sql.Rows) error) error
+	// decoded is where newest revisions are found and kept.
+	decoded() *recent
+}
+
+// reader implements todo.Reader.
+type reader struct{ source }
+
+// collect reads all rows of a query.
+func collect[T any](ctx context.Context, from source, query string, args []any, scan func(*sql.Rows) (T, error)) (found []T, err error) {
+	err = from.query(ctx, query, args, func(rows *sql.Rows) error {
+		found = nil
+		for rows.Next() {
+			one, err := scan(rows)
+			if err != nil {
+				return err
+			}
+			found = append(found, one)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, err
 	}
-	return one(s.query(ctx, query, args))
+	return found, nil
 }
 
-// LastBy implements todo.Store.
-func (s *Store) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
-	return one(s.query(ctx, whereLastBy, []any{list, person, upTo}))
+// snapshots returns the snapshots that a query on selectRecord or selectNewest selects.
+func (r reader) snapshots(ctx context.Context, query string, args ...any) ([]todo.Snapshot, error) {
+	found, err := collect(ctx, r.source, query, args, func(rows *sql.Rows) (todo.Snapshot, error) {
+		var from row
+		if err := from.scan(rows); err != nil {
+			return todo.Snapshot{}, err
+		}
+		return from.snapshot(r.decoded())
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read snapshots: %w", err)
+	}
+	return found, nil
 }
 
-// one returns the first of some snapshots, or todo.ErrNotFound.
-func one(found []todo.Snapshot, err error) (todo.Snapshot, error) {
+// one returns the first snapshot that a query selects, or todo.ErrNotFound.
+func (r reader) one(ctx context.Context, query string, args ...any) (todo.Snapshot, error) {
+	found, err := r.snapshots(ctx, query, args...)
 	if err == nil && len(found) == 0 {
-		return todo.Snapshot{}, fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
+		err = errNoSnapshot
 	}
 	if err != nil {
 		return todo.Snapshot{}, err
@@ -176,29 +195,48 @@ func one(found []todo.Snapshot, err error) (todo.Snapshot, error) {
 	return found[0], nil
 }
 
-// History implements todo.Store.
-func (s *Store) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	return s.query(ctx, whereAfter, []any{list, after, sqlLimit(limit)})
+var errNoSnapshot = fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
+
+// Load implements todo.Reader.
+func (r reader) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	if revision == 0 {
+		return r.one(ctx, whereNewest, list)
+	}
+	return r.one(ctx, whereRevision, list, revision)
+}
+
+// LastBy implements todo.Reader.
+func (r reader) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
+	return r.one(ctx, whereLastBy, list, person, upTo)
+}
+
+// History implements todo.Reader.
+func (r reader) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
+	return r.snapshots(ctx, whereAfter, list, after, sqlLimit(limit))
+}
+
+// Find implements todo.Reader.
+func (r reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+	query, args := findQuery(q)
+	found, err := r.snapshots(ctx, query, args...)
+	if q.Operation != "" {
+		found = slices.DeleteFunc(found, func(f todo.Snapshot) bool { return f.Updated.Before(q.UpdatedSince) })
+	}
+	return found, err
 }
 
 // Position implements todo.Store.
 func (s *Store) Position(ctx context.Context) (seq int64, err error) {
-	err = s.forEachRow(ctx, `SELECT coalesce(max(seq), 0) FROM lists`, nil, func() { seq = 0 }, func(rows *sql.Rows) error { return rows.Scan(&seq) })
-	if err != nil {
-		return 0, fmt.Errorf("read position: %w", err)
+	found, err := collect(ctx, s, `SELECT coalesce(max(seq), 0) FROM lists`, nil, func(rows *sql.Rows) (seq int64, err error) {
+		return seq, rows.Scan(&seq)
+	})
+	if err != nil || len(found) == 0 {
+		return 0, err
 	}
-	return seq, nil
+	return found[0], nil
 }
 
-// Find implements todo.Store.
-func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	query, args := findQuery(q)
-	found, err := s.query(ctx, query, args)
-	return matching(q, found), err
-}
-
-// findQuery returns the SQL of a query and its arguments. What they select is still to
-// be given to matching.
+// findQuery returns the SQL of a query and its arguments.
 func findQuery(q todo.Query) (query string, args []any) {
 	query, seq := selectNewest, "l.seq"
 	where, args := conditions(q)
@@ -228,14 +266,6 @@ func findQuery(q todo.Query) (query string, args []any) {
 		query += " DESC"
 	}
 	return query + " LIMIT ?", append(args, sqlLimit(q.Limit))
-}
-
-// matching removes what an operation made before the time that a query asks for.
-func matching(q todo.Query, found []todo.Snapshot) []todo.Snapshot {
-	if q.Operation == "" {
-		return found
-	}
-	return slices.DeleteFunc(found, func(f todo.Snapshot) bool { return f.Updated.Before(q.UpdatedSince) })
 }
 
 // conditions returns the SQL conditions of q on what never changes in a list
@@ -274,49 +304,21 @@ func sqlLimit(limit int) int {
 	return limit
 }
 
-// maxBaseTries is how often a query is tried because base items are missing.
-const maxBaseTries = 5
+func (s *Store) decoded() *recent { return &s.newest }
 
-// query returns the snapshots that a query on selectRecord or selectNewest
-// selects.
-func (s *Store) query(ctx context.Context, query string, args []any) (found []todo.Snapshot, err error) {
-	tries := 0
-	err = s.withFile(ctx, func(f *file) error {
-		var selected []row
-		err := f.forEachRow(ctx, query, args, func(rows *sql.Rows) error {
-			r, err := scan(rows)
-			selected = append(selected, r)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		// Not before the rows are closed: every connection may be busy with a query.
-		found = make([]todo.Snapshot, len(selected))
-		for i := range selected {
-			found[i], err = s.snapshot(ctx, f, &selected[i])
-			if err != nil {
-				break
-			}
-		}
-		if tries++; errors.Is(err, errBaseGone) && tries == maxBaseTries {
-			err = fmt.Errorf("%w: %s", errRecord, err.Error())
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read snapshots: %w", err)
-	}
-	return found, nil
+// query implements source. It finds no rows when there is no file yet.
+func (s *Store) query(ctx context.Context, query string, args []any, read func(*sql.Rows) error) error {
+	return s.withFile(ctx, func(f *file) error { return f.query(ctx, query, args, read) })
 }
 
-// forEachRow runs a query and calls visit for every row; for none when there is
-// no file yet. Before each try it calls restart, which discards earlier rows.
-func (s *Store) forEachRow(ctx context.Context, query string, args []any, restart func(), visit func(*sql.Rows) error) error {
-	return s.withFile(ctx, func(f *file) error {
-		restart()
-		return f.forEachRow(ctx, query, args, visit)
-	})
+// query runs a query and calls read with its rows.
+func (f *file) query(ctx context.Context, query string, args []any, read func(*sql.Rows) error) error {
+	rows, err := f.statements.query(ctx, query, args)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return read(rows)
 }
 
 // withFile calls read with the file, and not at all when there is none yet. While
@@ -333,36 +335,21 @@ func (s *Store) withFile(ctx context.Context, read func(*file) error) error {
 			return fmt.Errorf("%w: another program has %s locked; end it, or name another store with --store", ended, s.path)
 		}
 		// ctx.Err() comes first, because it explains an interrupted query.
-		if err = firstError(ctx.Err(), err); !busy(err) && !errors.Is(err, errBaseGone) {
+		if err = firstError(ctx.Err(), err); !busy(err) {
 			return err
 		}
-		locked = busy(err)
+		locked = true
 		time.Sleep(2 * time.Millisecond)
 	}
 }
 
 func (s *Store) tryWithFile(ctx context.Context, read func(*file) error) error {
-	f, err := s.reader(ctx)
+	f, err := s.use(ctx)
 	if f == nil || err != nil {
 		return err
 	}
 	defer f.release() //nolint:errcheck // everything is read already
 	return describe(s.path, read(f))
-}
-
-// forEachRow runs a query and calls visit for every row.
-func (f *file) forEachRow(ctx context.Context, query string, args []any, visit func(*sql.Rows) error) error {
-	rows, err := f.statements.query(ctx, f.db, query, args)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := visit(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 // firstError returns the first error that is not nil, or nil if all are.

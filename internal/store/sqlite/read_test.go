@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -64,13 +65,17 @@ func BenchmarkRead(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Run("floor", func(b *testing.B) {
-		f, err := s.reader(b.Context())
+		f, err := s.use(b.Context())
 		if err != nil {
 			b.Fatal(err)
 		}
 		defer f.release()
 		for b.Loop() {
-			if _, err := scan(f.db.QueryRowContext(b.Context(), selectNewest+` WHERE l.id = ?`, "a")); err != nil {
+			rows, err := f.db.QueryContext(b.Context(), whereNewest, "a")
+			if err != nil || !rows.Next() {
+				b.Fatal(err)
+			}
+			if err := errors.Join(new(row).scan(rows), rows.Close()); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -5,13 +5,11 @@ CREATE TABLE history (
 	operation TEXT    NOT NULL,                   -- id of the write
 	person    INTEGER NOT NULL,                   -- 1: a person wrote it
 	body      TEXT    NOT NULL,                   -- record, JSON
-	base      INTEGER NOT NULL,                   -- 0: body has all items
 	sum       INTEGER NOT NULL,                   -- of what is in the row, as in each table
 	UNIQUE (list, revision)
 );
 CREATE UNIQUE INDEX history_operation ON history (operation) WHERE operation <> '';
 CREATE INDEX history_person ON history (list, person, revision);
-CREATE INDEX history_base ON history (list, base) WHERE base > 0;
 CREATE TABLE lists (
 	id                  TEXT    PRIMARY KEY,
 	principal           TEXT    NOT NULL,
@@ -26,7 +24,6 @@ CREATE TABLE lists (
 	revision            INTEGER NOT NULL,  -- the newest, and of it:
 	seq                 INTEGER NOT NULL REFERENCES history (seq),
 	updated             INTEGER NOT NULL,  -- Unix nanoseconds
-	drift               INTEGER NOT NULL,  -- bytes of the differences to its base items so far
 	deleted             INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX lists_seq ON lists (seq);
@@ -38,15 +35,6 @@ CREATE INDEX lists_updated ON lists (updated);
 CREATE INDEX lists_conversation ON lists (conversation, begun);
 CREATE INDEX lists_abandoned ON lists (principal, updated) WHERE revision = 1;
 CREATE INDEX lists_deleted ON lists (updated) WHERE deleted = 1;
--- Items that several revisions of a large list share: their bodies say how
--- they differ from them.
-CREATE TABLE bases (
-	id    INTEGER PRIMARY KEY AUTOINCREMENT,
-	list  TEXT    NOT NULL,
-	items TEXT    NOT NULL,                       -- record, JSON
-	sum   INTEGER NOT NULL
-);
-CREATE INDEX bases_list ON bases (list);
 -- What each conversation knows of which lists.
 CREATE TABLE cursors (
 	principal    TEXT    NOT NULL,

@@ -23,6 +23,7 @@ import (
 
 // Store is a todo.Store in an SQLite file.
 type Store struct {
+	reader
 	path     string
 	pragmas  []string       // more pragmas of the writing connection, for tests
 	wake     chan struct{}  // one slot: the queue may have a request
@@ -36,7 +37,7 @@ type Store struct {
 	closed  time.Time // when Close was called; zero before
 	writing bool      // the writer goroutine runs
 
-	memory  memory       // what the writer stored last
+	newest  recent
 	batches atomic.Int64 // committed transactions with a successful request, for tests
 	keep    todo.Keep
 }
@@ -66,7 +67,7 @@ func Open(path string, opts ...Option) (*Store, error) {
 	}
 	s := &Store{path: path, wake: make(chan struct{}, 1), quit: make(chan struct{}), reading: make(chan *file, 1)}
 	s.reading <- nil
-	s.memory.forget()
+	s.reader = reader{s}
 	for _, opt := range opts {
 		opt(s)
 	}
@@ -104,10 +105,10 @@ func (s *Store) enter() error {
 	return nil
 }
 
-// reader returns the database to read from, which the caller must release. It
+// use returns the database to read from, which the caller must release. It
 // returns nil when there is no file yet, or no schema in it. If the path names
-// another file than before, reader opens that one.
-func (s *Store) reader(ctx context.Context) (f *file, err error) {
+// another file than before, use opens that one.
+func (s *Store) use(ctx context.Context) (f *file, err error) {
 	select {
 	case f = <-s.reading:
 	case <-ctx.Done():
@@ -126,7 +127,7 @@ func (s *Store) reader(ctx context.Context) (f *file, err error) {
 // has it open: where the first were reads while the file system was read-only, nothing
 // could be written afterwards (BAD-INPUT 50).
 func (s *Store) openReader() {
-	if f, err := s.reader(context.Background()); err == nil {
+	if f, err := s.use(context.Background()); err == nil {
 		_ = f.release()
 	}
 }

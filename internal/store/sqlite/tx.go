@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
+	"time"
 
 	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
@@ -14,7 +14,8 @@ import (
 
 // tx is the todo.Tx of one function that the writer runs in its transaction.
 type tx struct {
-	*statements
+	*writer
+	reader
 	alone   bool  // no other function stores anything in this transaction
 	writing bool  // it has stored something, behind a savepoint unless it is alone
 	gone    bool  // its transaction was rolled back
@@ -41,24 +42,18 @@ var errPanicked = errors.New("the function panicked")
 // end keeps or takes back what the function stored.
 func (t *tx) end(ok bool) (err error) {
 	switch {
-	case !t.writing:
-		return nil
-	case ok && t.alone:
+	case !t.writing, ok && t.alone:
 		return nil
 	case ok:
-		_, err = t.release.Exec()
-		return err
+		return t.run(`RELEASE one`)
 	}
-	t.memory.forget() // it may have what is taken back, as the base items, whose ids are used again
-	t.bases = new(record.Bases)
-	t.size = 0
+	t.forget() // it may have what is taken back
 	if t.alone {
 		t.gone = true
-		_, err = t.rollback.Exec()
-		return err
+		return t.run(`ROLLBACK`)
 	}
-	if _, err = t.undo.Exec(); err == nil {
-		_, err = t.release.Exec()
+	if err = t.run(`ROLLBACK TO one`); err == nil {
+		err = t.run(`RELEASE one`)
 	}
 	return err
 }
@@ -66,7 +61,7 @@ func (t *tx) end(ok bool) (err error) {
 // writes runs what stores something. It notes a failure of the store.
 func (t *tx) writes(store func() error) error {
 	if !t.writing && !t.alone {
-		if _, err := t.savepoint.Exec(); err != nil {
+		if err := t.run(`SAVEPOINT one`); err != nil {
 			return t.note(err)
 		}
 	}
@@ -82,10 +77,89 @@ func (t *tx) note(err error) error {
 	return err
 }
 
+// query implements source. It notes a failure of the store.
+func (t *tx) query(ctx context.Context, query string, args []any, read func(*sql.Rows) error) error {
+	return firstError(t.note(t.writer.query(ctx, query, args, read)), ctx.Err())
+}
+
+// query implements source. It does not end with a context: the transaction of others
+// would end with it.
+func (w *writer) query(_ context.Context, query string, args []any, read func(*sql.Rows) error) error {
+	rows, err := w.statements.query(context.Background(), query, args)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return read(rows)
+}
+
+func (w *writer) decoded() *recent { return w.newest }
+
+// Load implements todo.Tx.
+func (t *tx) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	if revision != 0 {
+		return t.reader.Load(ctx, list, revision)
+	}
+	newest, err := t.newestOf(list)
+	if err == nil && newest.Revision == 0 {
+		return todo.Snapshot{}, errNoSnapshot
+	}
+	return newest.Snapshot, t.note(err)
+}
+
+// Find implements todo.Tx.
+func (t *tx) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+	if q.Operation != "" { // mostly there is none, which costs less to find out
+		var seq int64
+		err := t.statements.scan(`SELECT seq FROM history WHERE operation = ? AND operation <> ''`, []any{q.Operation}, &seq)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, t.note(err)
+		}
+	}
+	return t.reader.Find(ctx, q)
+}
+
+// newestOf returns the newest revision of a list, of which revision 0 is none. It keeps
+// what it reads.
+func (w *writer) newestOf(list string) (found stored, err error) {
+	found, ok := w.memory.lists.Get(list)
+	if !ok {
+		rows, err := w.statements.query(context.Background(), whereNewest, []any{list})
+		if err != nil {
+			return stored{}, err
+		}
+		defer rows.Close()
+		if !rows.Next() {
+			return stored{}, rows.Err()
+		}
+		var r row
+		if err := r.scan(rows); err != nil {
+			return stored{}, err
+		}
+		if found.Snapshot, err = r.snapshot(w.newest); err != nil {
+			return stored{}, err
+		}
+		found.sum, found.listSum = r.sum.Int64, r.of.sum
+		w.keepList(found)
+	}
+	found.List.Parent, err = w.parent(found.List)
+	return found, err
+}
+
+// keepList keeps a revision in memory.
+func (w *writer) keepList(s stored) {
+	size := record.Footprint(s.Snapshot)
+	w.memory.lists.Put(s.List.ID, s, size)
+	w.newest.Put(s.List.ID, s, size)
+}
+
 // Save implements todo.Tx.
 func (t *tx) Save(_ context.Context, next todo.Snapshot) (saved todo.Snapshot, err error) {
 	err = t.writes(func() error {
-		saved, err = t.save(next)
+		saved, err = t.save(next.Clone(), time.Now())
 		return err
 	})
 	if err != nil {
@@ -94,183 +168,43 @@ func (t *tx) Save(_ context.Context, next todo.Snapshot) (saved todo.Snapshot, e
 	return saved, nil
 }
 
-// SetCursor implements todo.Tx.
-func (t *tx) SetCursor(_ context.Context, c todo.Cursor) error {
-	if err := t.writes(func() error { return t.storeCursor(c) }); err != nil {
-		return fmt.Errorf("save cursor: %w", err)
-	}
-	return nil
-}
-
-// Load implements todo.Tx.
-func (t *tx) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	if revision != 0 {
-		return one(t.find(ctx, whereRevision, []any{list, revision}))
-	}
-	newest, err := t.newestOf(list)
-	if errors.Is(err, sql.ErrNoRows) {
-		return one(nil, nil)
-	}
-	return newest.Snapshot, t.note(err)
-}
-
-// History implements todo.Tx.
-func (t *tx) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	return t.find(ctx, whereAfter, []any{list, after, sqlLimit(limit)})
-}
-
-// LastBy implements todo.Tx.
-func (t *tx) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
-	return one(t.find(ctx, whereLastBy, []any{list, person, upTo}))
-}
-
-// Find implements todo.Tx.
-func (t *tx) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	if q.Operation != "" {
-		switch known, err := t.hasOperation(q.Operation); {
-		case err != nil:
-			return nil, t.note(err)
-		case !known:
-			return nil, nil
-		}
-	}
-	query, args := findQuery(q)
-	found, err := t.find(ctx, query, args)
-	return matching(q, found), err
-}
-
-// hasOperation reports whether an operation is known, without what [tx.find] costs.
-func (st *statements) hasOperation(id string) (bool, error) {
-	var seq int64
-	err := st.operation.QueryRow(id).Scan(&seq)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// find returns the snapshots that a query selects in the open transaction.
-func (t *tx) find(ctx context.Context, query string, args []any) (found []todo.Snapshot, err error) {
-	selected, err := t.rows(query, args)
+// save stores a revision, and deletes what is not kept any more.
+func (w *writer) save(next todo.Snapshot, now time.Time) (todo.Snapshot, error) {
+	before, err := w.newestOf(next.List.ID)
 	if err != nil {
-		return nil, t.note(fmt.Errorf("read snapshots: %w", err))
-	}
-	for i := range selected {
-		s, err := t.decode(&selected[i])
-		if err != nil {
-			return nil, t.note(fmt.Errorf("read snapshots: %w", err))
-		}
-		found = append(found, s)
-	}
-	return found, ctx.Err()
-}
-
-// query runs a query in the open transaction, prepared if there is room for it: a
-// search takes longer to prepare than to run.
-func (st *statements) query(query string, args []any) (*sql.Rows, error) {
-	stmt := st.prepared[query]
-	if stmt == nil && len(st.prepared) >= maxStatements {
-		return st.conn.QueryContext(context.Background(), query, args...)
-	}
-	if stmt == nil {
-		var err error
-		if stmt, err = st.conn.PrepareContext(context.Background(), query); err != nil {
-			return nil, err
-		}
-		st.prepared[query] = stmt
-	}
-	return stmt.Query(args...)
-}
-
-// rows reads the rows that a query selects in the open transaction.
-func (st *statements) rows(query string, args []any) (selected []row, err error) {
-	rows, err := st.query(query, args)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		r, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		selected = append(selected, r)
-	}
-	return selected, rows.Err()
-}
-
-// Cursors implements todo.Tx.
-func (t *tx) Cursors(_ context.Context, of todo.Key) ([]todo.Cursor, error) {
-	all, err := t.cursorsOf(of)
-	return slices.Clone(all), t.note(err)
-}
-
-// CursorsOn implements todo.Tx.
-func (t *tx) CursorsOn(_ context.Context, principal, list string) (found []todo.Cursor, err error) {
-	query, args := onList(principal, list)
-	rows, err := t.query(query, args)
-	if err != nil {
-		return nil, t.note(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		c, err := scanCursor(rows)
-		if err != nil {
-			return nil, t.note(err)
-		}
-		found = append(found, c)
-	}
-	return found, t.note(rows.Err())
-}
-
-// newestOf returns the newest revision of a list in the open transaction, and how it
-// is stored, or sql.ErrNoRows. It keeps what it reads.
-func (st *statements) newestOf(list string) (recentList, error) {
-	known, ok := st.memory.Load().lists.Get(list)
-	if !ok {
-		r, err := scan(st.newest.QueryRow(list))
-		if err != nil {
-			return known, err
-		}
-		if known.Snapshot, err = st.decode(&r); err != nil {
-			return known, err
-		}
-		known.stored.Base, known.stored.Drift = r.base.Int64, r.drift
-		st.keepList(known.Snapshot, known.stored, r.sum.Int64)
-	}
-	var err error
-	known.List.Parent, err = st.parent(known.List)
-	return known, err
-}
-
-// save stores a revision in the open transaction.
-func (st *statements) save(next todo.Snapshot) (todo.Snapshot, error) {
-	next = next.Clone()
-	before, err := st.newestOf(next.List.ID)
-	begins := errors.Is(err, sql.ErrNoRows)
-	if err != nil && !begins {
 		return todo.Snapshot{}, err
 	}
 	if next.Revision != before.Revision+1 {
 		return todo.Snapshot{}, fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, todo.ErrNotFound)
 	}
+	begins := next.Revision == 1
 	if begins {
-		return st.beginList(next)
+		err = w.keep.MakeRoom(next.List, now, w.room(next.List))
+	} else {
+		next.List = before.List
+		err = w.keep.CheckNext(next, w.storeSize)
 	}
-	next.List = before.List
-	if !next.Deleted {
-		if err := st.checkSize(false); err != nil {
-			return todo.Snapshot{}, err
-		}
-	}
-	seq, sum, now, err := st.appendHistory(next, before.stored)
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
-	next.Seq = seq
-	if _, err = st.updateList.Exec(next.Revision, next.Seq, record.UnixNano(next.Updated), now.Drift, next.Deleted, next.List.ID); err != nil {
+	done := stored{next, 0, before.listSum}
+	if done.Seq, done.sum, err = w.appendHistory(next); err != nil {
 		return todo.Snapshot{}, err
 	}
-	st.keepList(next, now, sum)
-	return next, st.trim(next)
+	if begins {
+		done.listSum, err = w.insertList(done.Snapshot, now)
+	} else {
+		err = w.updateList(done.Snapshot)
+	}
+	if err != nil {
+		return todo.Snapshot{}, err
+	}
+	w.keepList(done)
+	if !begins {
+		return done.Snapshot, w.trim(next)
+	}
+	if done.List.Parent, err = w.parent(next.List); err != nil {
+		return todo.Snapshot{}, err
+	}
+	return done.Snapshot, w.tidy(now)
 }

@@ -16,49 +16,41 @@ import (
 // writer is the writing connection; the zero value is not open. It does not use
 // the callers' contexts, because one transaction serves many callers.
 type writer struct {
-	path     string
-	file     *file
-	conn     *sql.Conn
-	stmt     statements
-	seen     int64       // SQLite's data_version when a transaction began last; 0 for none
-	prepared []*sql.Stmt // those of stmt that are always there, for close
+	path       string
+	file       *file
+	conn       *sql.Conn
+	statements *statements
+	keep       todo.Keep
+	seen       int64   // SQLite's data_version when a transaction began last; 0 for none
+	size       int64   // of the file in the open transaction, in bytes; 0 when not known
+	memory     *memory // what it stored or read last
+	newest     *recent // the store's
 }
 
-// statements are the prepared statements of the writing connection; see
-// [writer.prepare].
-type statements struct {
-	begin, commit, rollback, savepoint, undo, release          *sql.Stmt
-	dataVersion, version, operation, newest, record, oldest    *sql.Stmt
-	insertHistory, insertList, updateList                      *sql.Stmt
-	base, lastBase, insertBase, trimBases                      *sql.Stmt
-	countLists, countBegun, pages, abandoned, trash            *sql.Stmt
-	clearList, purged, trimHistory, forgetBases, forgetCursors *sql.Stmt
-	forgetList, cursors, setCursor, trimCursors                *sql.Stmt
-	forgetConversation                                         *sql.Stmt
-	insertHostCall, trimHostCalls                              *sql.Stmt
+// memory is what the writer stored or read last, as it is in its transaction. It is
+// right as long as no other connection commits: the writer asks SQLite's data_version
+// before each transaction, and begins another memory where that has changed or
+// something is taken back or removed.
+type memory struct {
+	lists   recent
+	cursors record.Cache[todo.Key, []todo.Cursor]
+}
 
-	conn     *sql.Conn
-	prepared map[string]*sql.Stmt // what reads of transactions needed, by SQL text
-	keep     todo.Keep
-	bases    *record.Bases
-	memory   *memory
-	size     int64 // of the file in the open transaction, in bytes; 0 when not known
+// forget begins another memory, of a file whose size is not known.
+func (w *writer) forget() { w.memory, w.size = new(memory), 0 }
+
+// run runs a statement without arguments.
+func (w *writer) run(statement string) error {
+	_, err := w.statements.exec(statement)
+	return err
 }
 
 // close rolls back a transaction that is still open and closes the file. It
 // closes the statements first, because SQLite keeps a connection and its locks
 // until the last statement is closed.
 func (w *writer) close() {
-	if w.stmt.memory != nil {
-		w.stmt.memory.forget() // before others can write what it takes for its own
-	}
-	for _, s := range w.prepared {
-		_ = s.Close()
-	}
-	for _, s := range w.stmt.prepared {
-		_ = s.Close()
-	}
 	if w.conn != nil {
+		w.statements.close()
 		_ = w.conn.Close()
 	}
 	_ = w.file.release()
@@ -80,10 +72,10 @@ func (w *writer) open(s *Store) error {
 	if w.file, err = openWriter(context.Background(), s.path, s.pragmas); err != nil {
 		return err
 	}
-	w.path, w.stmt.keep, w.stmt.bases, w.stmt.memory = s.path, s.keep, &w.file.bases, &s.memory
+	w.path, w.keep, w.newest, w.memory = s.path, s.keep, &s.newest, new(memory)
 	if w.conn, err = w.file.db.Conn(context.Background()); err == nil {
-		w.stmt.conn, w.stmt.prepared = w.conn, make(map[string]*sql.Stmt)
-		err = errors.Join(w.prepare(), w.settleLog())
+		w.statements = &statements{db: w.conn}
+		err = w.settleLog()
 	}
 	if err != nil {
 		w.close()
@@ -150,68 +142,14 @@ func (w *writer) hasItsFile() bool {
 	return err == nil && w.file.sameFile(info)
 }
 
-func (w *writer) prepare() error {
-	for stmt, query := range map[**sql.Stmt]string{
-		&w.stmt.begin:         `BEGIN IMMEDIATE`,
-		&w.stmt.commit:        `COMMIT`,
-		&w.stmt.rollback:      `ROLLBACK`,
-		&w.stmt.savepoint:     `SAVEPOINT one`,
-		&w.stmt.undo:          `ROLLBACK TO one`,
-		&w.stmt.release:       `RELEASE one`,
-		&w.stmt.dataVersion:   `PRAGMA data_version`,
-		&w.stmt.version:       `PRAGMA user_version`,
-		&w.stmt.operation:     `SELECT seq FROM history WHERE operation = ? AND operation <> ''`,
-		&w.stmt.newest:        whereNewest,
-		&w.stmt.record:        whereRevision,
-		&w.stmt.insertHistory: `INSERT INTO history (list, revision, operation, person, body, base, sum) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		&w.stmt.insertList: `INSERT INTO lists (id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta, sum,
-			revision, seq, updated, drift, deleted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		&w.stmt.base:       selectBase,
-		&w.stmt.lastBase:   `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'bases'), 0)`,
-		&w.stmt.insertBase: `INSERT INTO bases (id, list, items, sum) VALUES (?, ?, ?, ?)`,
-		&w.stmt.trimBases: `DELETE FROM bases WHERE list = ?1 AND id < (
-			SELECT coalesce(min(base), 9223372036854775807) FROM history WHERE list = ?1 AND base > 0)`,
-		&w.stmt.countLists: `SELECT coalesce((SELECT n FROM list_counts WHERE principal = ?), 0)`,
-		&w.stmt.countBegun: `SELECT count(*) FROM (SELECT 1 FROM lists WHERE conversation = ? AND begun >= ? AND principal = ? LIMIT ?)`,
-		&w.stmt.pages: `SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count),
-			(SELECT page_size FROM pragma_page_size)`,
-		&w.stmt.abandoned: `SELECT id FROM lists l WHERE principal = ? AND revision = 1 AND updated < ? AND conversation <> ''
-			AND NOT EXISTS (SELECT 1 FROM cursors c WHERE c.list = l.id AND c.conversation <> l.conversation) ORDER BY updated LIMIT ?`,
-		&w.stmt.trash:         `SELECT id FROM lists WHERE deleted = 1 AND updated < ? LIMIT ?`,
-		&w.stmt.purged:        `SELECT revision, principal, begun FROM lists WHERE id = ?`,
-		&w.stmt.clearList:     `UPDATE lists SET client = '', workspace = '', parent = '', parent_conversation = '', conversation = '', meta = ?, sum = ? WHERE id = ?`,
-		&w.stmt.forgetBases:   `DELETE FROM bases WHERE list = ?`,
-		&w.stmt.forgetCursors: `DELETE FROM cursors WHERE list = ?`,
-		&w.stmt.forgetList:    `DELETE FROM lists WHERE id = ?`,
-		&w.stmt.oldest:        selectRecord + ` WHERE h.list = ? ORDER BY h.revision LIMIT 1`,
-		&w.stmt.trimHistory:   `DELETE FROM history WHERE list = ? AND revision <= ?`,
-		&w.stmt.cursors:       whereConversation,
-		&w.stmt.setCursor: `INSERT OR REPLACE INTO cursors (principal, conversation, list, seen, process, until, moved, current, at, sum)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		&w.stmt.forgetConversation: `DELETE FROM cursors WHERE principal = ? AND conversation = ?`,
-		&w.stmt.trimCursors: `DELETE FROM cursors WHERE (principal, conversation, list) IN
-			(SELECT principal, conversation, list FROM cursors WHERE at < ? AND conversation NOT LIKE 'name:%' LIMIT 100)`,
-		&w.stmt.insertHostCall: `INSERT OR REPLACE INTO host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)`,
-		&w.stmt.trimHostCalls:  `DELETE FROM host_calls WHERE at < ?`,
-		&w.stmt.updateList:     `UPDATE lists SET revision = ?, seq = ?, updated = ?, drift = ?, deleted = ? WHERE id = ?`,
-	} {
-		prepared, err := w.conn.PrepareContext(context.Background(), query)
-		if err != nil {
-			return err
-		}
-		*stmt, w.prepared = prepared, append(w.prepared, prepared)
-	}
-	return nil
-}
-
 // begin opens the file if need be and begins a transaction. While that is open
 // no other connection can write.
 func (w *writer) begin(s *Store) error {
 	if err := w.open(s); err != nil {
 		return err
 	}
-	w.stmt.size = 0
-	_, err := w.stmt.begin.Exec()
+	w.size = 0
+	err := w.run(`BEGIN IMMEDIATE`)
 	if err == nil {
 		err = w.notice()
 	}
@@ -222,12 +160,12 @@ func (w *writer) begin(s *Store) error {
 // todo.ErrTooNew if that upgraded the file.
 func (w *writer) notice() error {
 	var now int64
-	if err := w.stmt.dataVersion.QueryRow().Scan(&now); err != nil || now == w.seen {
+	if err := w.statements.scan(`PRAGMA data_version`, nil, &now); err != nil || now == w.seen {
 		return err
 	}
-	w.stmt.memory.forget()
+	w.forget()
 	var version int
-	if err := w.stmt.version.QueryRow().Scan(&version); err != nil {
+	if err := w.statements.scan(`PRAGMA user_version`, nil, &version); err != nil {
 		return err
 	}
 	if version > schemaVersion {
@@ -243,7 +181,8 @@ func (w *writer) notice() error {
 // applied, unless the error wraps todo.ErrUnknownOutcome.
 func (w *writer) write(batch []*request) (stored bool, err error) {
 	for _, req := range batch {
-		t := &tx{statements: &w.stmt, alone: len(batch) == 1}
+		t := &tx{writer: w, alone: len(batch) == 1}
+		t.source = t
 		req.call(t)
 		if t.failed != nil && !isAboutOne(t.failed) {
 			return false, describe(w.path, t.failed)
@@ -256,7 +195,7 @@ func (w *writer) write(batch []*request) (stored bool, err error) {
 		}
 		stored = stored || req.err == nil && t.writing
 	}
-	if _, err := w.stmt.commit.Exec(); err != nil {
+	if err := w.run(`COMMIT`); err != nil {
 		if failedWith(err, codeIOErr) {
 			// The commit may be in the log in spite of the error.
 			err = fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, err)

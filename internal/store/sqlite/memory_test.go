@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -24,7 +23,6 @@ func TestOldMemory(t *testing.T) {
 		"cursor":       func() error { return move(t.Context(), theirs, "cursor", "other") },
 		"another list": func() error { return increment(theirs, "new") },
 		"purge":        func() error { _, err := theirs.Purge(t.Context(), todo.Writer{}, time.Now(), "purge"); return err },
-		"new base":     func() error { _, err := storetest.Save(t.Context(), theirs, grown("new base", 2)); return err },
 	} {
 		key := todo.Key{Conversation: name}
 		if _, err := storetest.Save(t.Context(), ours, snapshot(name, 1), todo.Cursor{Key: key, List: name, Current: true}); err != nil {
@@ -61,16 +59,6 @@ func TestOldMemory(t *testing.T) {
 			t.Errorf("%s: the other store reads revision %d, %v", name, now.Revision, err)
 		}
 	}
-}
-
-// grown is a revision of a list that is stored with base items.
-func grown(id string, revision int64) todo.Snapshot {
-	s := snapshot(id, revision)
-	s.Items = nil
-	for n := range 40 {
-		s.Items = append(s.Items, todo.Item{ID: fmt.Sprint(n + 1), Text: fmt.Sprintf("%s %d %0200d", id, n, n), Status: todo.Pending})
-	}
-	return s
 }
 
 // BAD-INPUT 54: a board reports what people have changed through another process also
