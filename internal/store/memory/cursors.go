@@ -16,47 +16,22 @@ func key(principal, id string) string { return principal + "\x1f" + id }
 
 // Cursors implements todo.Store.
 func (s *Store) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err := s.checkUsable(ctx); err != nil {
-		return nil, fmt.Errorf("read cursors: %w", err)
-	}
-	return slices.Clone(s.cursors[of]), nil
+	return look(ctx, s, "read cursors", func() ([]todo.Cursor, error) { return slices.Clone(s.cursors[of]), nil })
 }
 
 // CursorsOn implements todo.Store.
-func (s *Store) CursorsOn(ctx context.Context, principal, list string) (found []todo.Cursor, err error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err := s.checkUsable(ctx); err != nil {
-		return nil, fmt.Errorf("read cursors: %w", err)
-	}
-	for of, all := range s.cursors {
-		if of.Principal != principal {
-			continue
-		}
-		for _, c := range all {
-			if c.List == list || list == "" && c.Current {
-				found = append(found, c)
+func (s *Store) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
+	return look(ctx, s, "read cursors", func() (found []todo.Cursor, err error) {
+		for of, all := range s.cursors {
+			for _, c := range all {
+				if of.Principal == principal && (c.List == list || list == "" && c.Current) {
+					found = append(found, c)
+				}
 			}
 		}
-	}
-	slices.SortFunc(found, func(a, b todo.Cursor) int { return cmp.Compare(a.Conversation, b.Conversation) })
-	return found, nil
-}
-
-// held returns the list that a conversation holds, or empty. The caller must
-// hold s.mu.
-func (s *Store) held(principal, conversation string) string {
-	return current(s.cursors[todo.Key{Principal: principal, Conversation: conversation}])
-}
-
-// current returns the list that a conversation with these cursors holds, or empty.
-func current(all []todo.Cursor) string {
-	if len(all) == 0 || !all[0].Current {
-		return ""
-	}
-	return all[0].List
+		slices.SortFunc(found, func(a, b todo.Cursor) int { return cmp.Compare(a.Conversation, b.Conversation) })
+		return found, nil
+	})
 }
 
 // Attend implements todo.Store.
@@ -99,14 +74,10 @@ func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostC
 
 // HostCall implements todo.Store.
 func (s *Store) HostCall(ctx context.Context, principal, id string) (todo.HostCall, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err := s.checkUsable(ctx); err != nil {
-		return todo.HostCall{}, fmt.Errorf("read host call: %w", err)
-	}
-	noted := s.hostCalls[key(principal, id)]
-	if time.Since(noted.at) > todo.HostCallAge {
-		return todo.HostCall{}, nil
-	}
-	return noted.HostCall, nil
+	return look(ctx, s, "read host call", func() (found todo.HostCall, err error) {
+		if noted := s.hostCalls[key(principal, id)]; time.Since(noted.at) <= todo.HostCallAge {
+			found = noted.HostCall
+		}
+		return found, nil
+	})
 }

@@ -26,15 +26,13 @@ type Store struct {
 	attending  map[string]bool            // ids of processes
 	operations map[string]todo.Snapshot   // operation id → the snapshot it stored
 	seq        int64
-	watchers   map[*watcher]struct{}
+	watchers   record.Hints
 	quit       chan struct{} // closed by Close
 	closed     bool
 	keep       todo.Keep
 	begun      map[string]time.Time // list id → when it began, by the store's clock
 	size       int64                // of all revisions, in bytes, about
 }
-
-type watcher struct{ hint chan struct{} }
 
 var _ todo.Store = (*Store)(nil)
 
@@ -43,8 +41,8 @@ func New() *Store { return NewKeeping(todo.Keep{}) }
 
 // NewKeeping returns an empty store with the limits in keep.
 func NewKeeping(keep todo.Keep) *Store {
-	return &Store{keep: keep, lists: map[string][]todo.Snapshot{}, cursors: map[todo.Key][]todo.Cursor{}, turn: make(chan struct{}, 1), hostCalls: map[string]notedCall{}, attending: map[string]bool{}, begun: map[string]time.Time{}, operations: map[string]todo.Snapshot{},
-		watchers: map[*watcher]struct{}{}, quit: make(chan struct{})}
+	return &Store{keep: keep, turn: make(chan struct{}, 1), quit: make(chan struct{}), lists: map[string][]todo.Snapshot{}, begun: map[string]time.Time{},
+		cursors: map[todo.Key][]todo.Cursor{}, hostCalls: map[string]notedCall{}, attending: map[string]bool{}, operations: map[string]todo.Snapshot{}}
 }
 
 // checkUsable returns the error with which a call must end before it starts:
@@ -56,18 +54,42 @@ func (s *Store) checkUsable(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Update implements todo.Store. Whoever waits gets its turn in the order of arrival.
-func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) error) error {
+// look runs a read of a store, and names it in its error.
+func look[T any](ctx context.Context, s *Store, what string, read func() (T, error)) (found T, err error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err = s.checkUsable(ctx); err == nil {
+		found, err = read()
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
+	}
+	return found, err
+}
+
+// take waits for the caller's turn to change the store, in the order of arrival.
+func (s *Store) take(ctx context.Context) error {
 	select {
 	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
 	case <-ctx.Done():
-		return fmt.Errorf("update lists: %w", ctx.Err())
+		return ctx.Err()
 	}
-	if err := s.usable(ctx); err != nil {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	err := s.checkUsable(ctx)
+	if err != nil {
+		<-s.turn
+	}
+	return err
+}
+
+// Update implements todo.Store.
+func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) error) error {
+	if err := s.take(ctx); err != nil {
 		return fmt.Errorf("update lists: %w", err)
 	}
-	t := &tx{Store: s}
+	defer func() { <-s.turn }()
+	t := &tx{Store: s, lists: map[string][]todo.Snapshot{}, cursors: map[todo.Key][]todo.Cursor{}, gone: map[string]bool{}}
 	if err := change(t); err != nil {
 		return err
 	}
@@ -75,12 +97,6 @@ func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) err
 		return fmt.Errorf("update lists: %w", err)
 	}
 	return nil
-}
-
-func (s *Store) usable(ctx context.Context) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.checkUsable(ctx)
 }
 
 // commit stores what a transaction saved.
@@ -110,7 +126,7 @@ func (s *Store) commit(ctx context.Context, t *tx) error {
 		}
 	}
 	if len(t.saved)+len(t.cursors) > 0 {
-		s.hintAll()
+		s.watchers.Send()
 	}
 	return nil
 }
@@ -149,7 +165,7 @@ func (t *tx) withParent(s todo.Snapshot) todo.Snapshot {
 			all = t.Store.cursors[of]
 			t.mu.RUnlock()
 		}
-		l.Parent = current(all)
+		l.Parent = todo.Current(all)
 	}
 	return s
 }
@@ -166,9 +182,6 @@ func (t *tx) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
 func (t *tx) SetCursor(ctx context.Context, c todo.Cursor) error {
 	all, err := t.Cursors(ctx, c.Key)
 	if err == nil {
-		if t.cursors == nil {
-			t.cursors = make(map[todo.Key][]todo.Cursor, 1)
-		}
 		t.cursors[c.Key], _ = todo.SetCursor(all, c, time.Now())
 	}
 	return err
@@ -195,9 +208,6 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	}
 	next.List.Parent = fixedParent(next.List)
 	t.saved = append(t.saved, next)
-	if t.lists == nil {
-		t.lists = make(map[string][]todo.Snapshot, 1)
-	}
 	t.lists[next.List.ID] = append(t.lists[next.List.ID], next)
 	return t.withParent(next), nil
 }
@@ -206,24 +216,10 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 func (t *tx) checkRoom(next todo.Snapshot, begins bool) error {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	switch {
-	case begins:
-		return t.makeRoom(next.List)
-	case next.Deleted:
-		return nil
+	if begins {
+		return t.keep.MakeRoom(next.List, time.Now(), t.room(next.List))
 	}
-	return t.keep.CheckBytes(t.sized(), false)
-}
-
-// hintAll hints every watcher that has no hint waiting already. The caller must
-// hold s.mu.
-func (s *Store) hintAll() {
-	for w := range s.watchers {
-		select {
-		case w.hint <- struct{}{}:
-		default:
-		}
-	}
+	return t.keep.CheckNext(next, t.sized)
 }
 
 // trim deletes the revisions that s.keep does not keep, and their operations,
@@ -251,13 +247,10 @@ func (s *Store) trim(revisions []todo.Snapshot) []todo.Snapshot {
 
 // Load implements todo.Store.
 func (s *Store) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err := s.checkUsable(ctx); err != nil {
-		return todo.Snapshot{}, fmt.Errorf("read snapshots: %w", err)
-	}
-	found, err := s.load(list, revision)
-	return s.read(found), err
+	return look(ctx, s, "read snapshot", func() (todo.Snapshot, error) {
+		found, err := s.load(list, revision)
+		return s.read(found), err
+	})
 }
 
 // load returns a revision as it is stored. The caller must hold s.mu.
@@ -268,65 +261,59 @@ func (s *Store) load(list string, revision int64) (todo.Snapshot, error) {
 		i = slices.IndexFunc(stored, func(r todo.Snapshot) bool { return r.Revision == revision })
 	}
 	if i < 0 {
-		return todo.Snapshot{}, fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
+		return todo.Snapshot{}, todo.ErrNotFound
 	}
 	return stored[i], nil
 }
 
 // LastBy implements todo.Store.
 func (s *Store) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err := s.checkUsable(ctx); err != nil {
-		return todo.Snapshot{}, fmt.Errorf("read snapshots: %w", err)
-	}
-	for _, r := range slices.Backward(s.lists[list]) {
-		if r.Writer.Person == person && r.Revision <= upTo {
-			return s.read(r), nil
+	return look(ctx, s, "read snapshot", func() (todo.Snapshot, error) {
+		for _, r := range slices.Backward(s.lists[list]) {
+			if r.Writer.Person == person && r.Revision <= upTo {
+				return s.read(r), nil
+			}
 		}
-	}
-	return todo.Snapshot{}, fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
+		return todo.Snapshot{}, todo.ErrNotFound
+	})
 }
 
 // Position implements todo.Store.
 func (s *Store) Position(ctx context.Context) (int64, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err := s.checkUsable(ctx); err != nil {
-		return 0, fmt.Errorf("read position: %w", err)
-	}
-	return s.seq, nil
+	return look(ctx, s, "read position", func() (int64, error) { return s.seq, nil })
 }
 
 // Find implements todo.Store.
 func (s *Store) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err := s.checkUsable(ctx); err != nil {
-		return nil, fmt.Errorf("read snapshots: %w", err)
-	}
-	if q.Operation != "" {
-		if done := s.read(s.operations[q.Operation]); done.Revision > 0 && matches(q, done) {
-			return []todo.Snapshot{done}, nil
+	return look(ctx, s, "read snapshots", func() (found []todo.Snapshot, err error) {
+		add := func(stored todo.Snapshot) {
+			if newest := s.read(stored); newest.Revision > 0 && matches(q, newest) {
+				found = append(found, newest)
+			}
 		}
-		return nil, nil
-	}
-	var found []todo.Snapshot
-	for _, revisions := range s.lists {
-		if newest := s.read(revisions[len(revisions)-1]); matches(q, newest) {
-			found = append(found, newest)
+		if q.Operation != "" {
+			add(s.operations[q.Operation])
+			return found, nil
 		}
-	}
-	slices.SortFunc(found, func(a, b todo.Snapshot) int {
-		if q.OldestFirst {
-			return cmp.Compare(a.Seq, b.Seq)
+		for _, revisions := range s.lists {
+			add(revisions[len(revisions)-1])
 		}
-		return cmp.Compare(b.Seq, a.Seq)
+		slices.SortFunc(found, func(a, b todo.Snapshot) int {
+			if q.OldestFirst {
+				return cmp.Compare(a.Seq, b.Seq)
+			}
+			return cmp.Compare(b.Seq, a.Seq)
+		})
+		return atMost(q.Limit, found), nil
 	})
-	if q.Limit > 0 && len(found) > q.Limit {
-		found = found[:q.Limit]
+}
+
+// atMost returns the first of some snapshots, or all where the limit is 0.
+func atMost(limit int, all []todo.Snapshot) []todo.Snapshot {
+	if limit > 0 && len(all) > limit {
+		return all[:limit]
 	}
-	return found, nil
+	return all
 }
 
 func matches(q todo.Query, s todo.Snapshot) bool {
@@ -340,50 +327,23 @@ func matches(q todo.Query, s todo.Snapshot) bool {
 
 // History implements todo.Store.
 func (s *Store) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if err := s.checkUsable(ctx); err != nil {
-		return nil, fmt.Errorf("read snapshots: %w", err)
-	}
-	stored := s.lists[list]
-	from, _ := slices.BinarySearchFunc(stored, after+1, func(r todo.Snapshot, n int64) int { return cmp.Compare(r.Revision, n) })
-	stored = stored[from:]
-	if limit > 0 && len(stored) > limit {
-		stored = stored[:limit]
-	}
-	out := make([]todo.Snapshot, len(stored))
-	for i, snapshot := range stored {
-		out[i] = s.read(snapshot)
-	}
-	return out, nil
+	return look(ctx, s, "read snapshots", func() ([]todo.Snapshot, error) {
+		stored := s.lists[list]
+		from, _ := slices.BinarySearchFunc(stored, after+1, func(r todo.Snapshot, n int64) int { return cmp.Compare(r.Revision, n) })
+		out := slices.Clone(atMost(limit, stored[from:]))
+		for i := range out {
+			out[i] = s.read(out[i])
+		}
+		return out, nil
+	})
 }
 
 // Watch implements todo.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
-	w := &watcher{hint: make(chan struct{}, 1)}
-	w.hint <- struct{}{} // todo.Store promises a first hint when the watch has begun
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return fmt.Errorf("watch store: %w", todo.ErrClosed)
-	}
-	s.watchers[w] = struct{}{}
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		delete(s.watchers, w)
-		s.mu.Unlock()
-	}()
-	for {
-		select {
-		case <-w.hint:
-			hint()
-		case <-ctx.Done():
-			return nil
-		case <-s.quit:
-			return fmt.Errorf("watch store: %w", todo.ErrClosed)
-		}
-	}
+	hints, remove := s.watchers.Add()
+	defer remove()
+	hints <- struct{}{} // todo.Store promises a first hint when the watch has begun
+	return record.Relay[bool](ctx, hints, nil, s.quit, hint)
 }
 
 // Close implements todo.Store.
@@ -404,7 +364,7 @@ func (s *Store) Close() error {
 func (s *Store) read(stored todo.Snapshot) todo.Snapshot {
 	out := stored.Clone()
 	if l := &out.List; l.ParentConversation != "" {
-		l.Parent = s.held(l.Principal, l.ParentConversation)
+		l.Parent = todo.Current(s.cursors[todo.Key{Principal: l.Principal, Conversation: l.ParentConversation}])
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,57 +15,47 @@ func (s *Store) forgetRevision(r todo.Snapshot) {
 	delete(s.operations, r.Operation.ID)
 }
 
-// makeRoom returns an error when a list may not begin, see [todo.Keep]. Where only
-// room is missing, abandoned lists of the same principal go with the transaction. The
-// caller must hold t.mu.
-func (t *tx) makeRoom(l todo.List) error {
-	now := time.Now()
-	if l.Conversation != "" {
-		if err := t.keep.CheckBegun(t.countBegun(l, now.Add(-24*time.Hour))); err != nil {
-			return err
-		}
+// room returns what there is beside a list that begins. Abandoned lists go with the
+// transaction. The caller must hold t.mu.
+func (t *tx) room(l todo.List) todo.Room {
+	return todo.Room{
+		Begun: func(since time.Time) (int, error) {
+			return t.count(func(s todo.Snapshot) bool {
+				begun, stored := t.begun[s.List.ID]
+				return s.List.Principal == l.Principal && s.List.Conversation == l.Conversation && (!stored || begun.After(since))
+			}), nil
+		},
+		Lists: func() (int, error) {
+			return t.count(func(s todo.Snapshot) bool { return s.List.Principal == l.Principal && !s.Deleted }), nil
+		},
+		Size: t.sized,
+		Evict: func(before time.Time) error {
+			for _, id := range t.abandoned(l.Principal, before) {
+				t.gone[id] = true
+			}
+			return nil
+		},
 	}
-	err := t.checkBegins(l.Principal)
-	if !errors.Is(err, todo.ErrTooManyLists) && !errors.Is(err, todo.ErrStoreFull) || t.keep.Abandoned <= 0 {
-		return err
-	}
-	for _, id := range t.abandoned(l.Principal, now.Add(-t.keep.Abandoned)) {
-		if t.gone == nil {
-			t.gone = make(map[string]bool)
-		}
-		t.gone[id] = true
-	}
-	return t.checkBegins(l.Principal)
 }
 
-// newest goes through the newest snapshots of all lists, as they are when the
-// transaction is stored.
-func (t *tx) newest(visit func(todo.Snapshot)) {
+// count counts the lists whose newest snapshots, as they are when the transaction is
+// stored, fit.
+func (t *tx) count(fits func(todo.Snapshot) bool) (n int) {
 	for id, revisions := range t.Store.lists {
-		if len(t.lists[id]) == 0 && !t.gone[id] {
-			visit(revisions[len(revisions)-1])
+		if len(t.lists[id]) == 0 && !t.gone[id] && fits(revisions[len(revisions)-1]) {
+			n++
 		}
 	}
 	for _, revisions := range t.lists {
-		visit(revisions[len(revisions)-1])
-	}
-}
-
-func (t *tx) checkBegins(principal string) error {
-	n := 0
-	t.newest(func(s todo.Snapshot) {
-		if s.List.Principal == principal && !s.Deleted {
+		if fits(revisions[len(revisions)-1]) {
 			n++
 		}
-	})
-	if err := t.keep.CheckLists(n); err != nil {
-		return err
 	}
-	return t.keep.CheckBytes(t.sized(), true)
+	return n
 }
 
 // sized returns the size of all revisions when the transaction is stored, about.
-func (t *tx) sized() int64 {
+func (t *tx) sized() (int64, error) {
 	size := t.size
 	for _, s := range t.saved {
 		size += int64(record.Footprint(s))
@@ -76,18 +65,7 @@ func (t *tx) sized() int64 {
 			size -= int64(record.Footprint(r))
 		}
 	}
-	return size
-}
-
-// countBegun counts the lists that the conversation of a list began since then.
-func (t *tx) countBegun(l todo.List, since time.Time) (n int) {
-	t.newest(func(s todo.Snapshot) {
-		begun, stored := t.begun[s.List.ID]
-		if o := s.List; o.Principal == l.Principal && o.Conversation == l.Conversation && (!stored || begun.After(since)) {
-			n++
-		}
-	})
-	return n
+	return size, nil
 }
 
 // abandoned returns the ids of lists of a principal that are abandoned (see
@@ -143,24 +121,19 @@ func (s *Store) forget(id string) {
 
 // Purge implements todo.Store.
 func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) (purged []string, err error) {
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("purge lists: %w", ctx.Err())
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.checkUsable(ctx); err != nil {
+	if err := s.take(ctx); err != nil {
 		return nil, fmt.Errorf("purge lists: %w", err)
 	}
+	defer func() { <-s.turn }()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, id := range lists {
 		if revisions := s.lists[id]; len(revisions) > 0 {
 			s.purge(revisions[len(revisions)-1], by, now)
 			purged = append(purged, id)
 		}
 	}
-	s.hintAll()
+	s.watchers.Send()
 	return purged, nil
 }
 

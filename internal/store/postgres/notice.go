@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
@@ -41,9 +42,10 @@ type notices struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
-	mu       sync.Mutex
-	wanted   map[topic]bool // not sent yet
-	watchers map[chan struct{}]topic
+	mu     sync.Mutex
+	wanted map[topic]bool // not sent yet
+
+	watchers map[topic]*record.Hints
 
 	lag noticeLag
 }
@@ -119,7 +121,8 @@ func (s *Store) NoticeLag() time.Duration {
 }
 
 func (n *notices) start(config *pgx.ConnConfig) {
-	n.config, n.wake, n.wanted, n.watchers = config, make(chan struct{}, 1), make(map[topic]bool), make(map[chan struct{}]topic)
+	n.config, n.wake, n.wanted = config, make(chan struct{}, 1), make(map[topic]bool)
+	n.watchers = map[topic]*record.Hints{saves: {}, sessions: {}}
 	ctx, cancel := context.WithCancel(context.Background())
 	n.cancel = cancel
 	n.done.Go(func() { n.receive(ctx) })
@@ -161,16 +164,8 @@ func (n *notices) takeWanted() []topic {
 }
 
 func (n *notices) hint(t topic) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for c, of := range n.watchers {
-		if of != t {
-			continue
-		}
-		select {
-		case c <- struct{}{}:
-		default:
-		}
+	if watchers := n.watchers[t]; watchers != nil {
+		watchers.Send()
 	}
 }
 
@@ -250,20 +245,6 @@ func closeConn(conn *pgx.Conn) {
 	}
 }
 
-func (n *notices) add(t topic) chan struct{} {
-	c := make(chan struct{}, 1)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.watchers[c] = t
-	return c
-}
-
-func (n *notices) remove(c chan struct{}) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.watchers, c)
-}
-
 // settleAfter is how long after a hint another one follows. A save can be read at
 // once, but Find with a position shows it only when all that began before it have
 // ended, too.
@@ -285,8 +266,8 @@ func (s *Store) watch(ctx context.Context, t topic, hint func()) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	hints := s.notices.add(t)
-	defer s.notices.remove(hints)
+	hints, remove := s.notices.watchers[t].Add()
+	defer remove()
 	hint()
 	var again <-chan time.Time
 	for {

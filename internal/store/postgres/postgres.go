@@ -27,9 +27,11 @@ import (
 // Store is a todo.Store in a PostgreSQL database.
 type Store struct {
 	reader
-	pool    *pgxpool.Pool
-	keep    todo.Keep
-	turns   turns
+	pool *pgxpool.Pool
+	keep todo.Keep
+	// turns are locks of keys, of which some share one: who waits for it gets its turn
+	// in the order of arrival, and holds no connection meanwhile.
+	turns   [1024]chan struct{}
 	room    chan struct{} // a slot for each connection but one, which is left to reads
 	notices notices
 	alive   processes
@@ -101,6 +103,9 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	s := &Store{pool: pool, keep: o.keep, room: make(chan struct{}, config.MaxConns-1), quit: make(chan struct{})}
+	for i := range s.turns {
+		s.turns[i] = make(chan struct{}, 1)
+	}
 	s.reader = reader{q: pool, call: s.call}
 	s.notices.start(notice)
 	s.alive.start(pool)

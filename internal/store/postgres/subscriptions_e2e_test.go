@@ -139,7 +139,8 @@ func TestNoticesHaveATopic(t *testing.T) {
 		defer b.notices.lag.mu.Unlock()
 		return b.notices.lag.last > 0
 	})
-	saved, subscribed := b.notices.add(saves), b.notices.add(sessions)
+	saved, _ := b.notices.watchers[saves].Add()
+	subscribed, _ := b.notices.watchers[sessions].Add()
 	only := func(what string, hinted, other chan struct{}) {
 		t.Helper()
 		select {
@@ -147,8 +148,6 @@ func TestNoticesHaveATopic(t *testing.T) {
 		case <-time.After(20 * time.Second):
 			t.Fatalf("%s: no hint", what)
 		}
-		b.notices.mu.Lock() // until all are hinted
-		defer b.notices.mu.Unlock()
 		if len(other) > 0 {
 			t.Errorf("%s hints others", what)
 		}
@@ -169,7 +168,7 @@ func TestWhatMovesHints(t *testing.T) {
 	s := open(t, newDatabase(t))
 	defer s.Close()
 	s.notices.stop() // hints here do not need them, and those of listening would be more
-	hinted := s.notices.add(sessions)
+	hinted, _ := s.notices.watchers[sessions].Add()
 	for _, step := range []struct {
 		what   string
 		save   todo.Snapshot

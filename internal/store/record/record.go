@@ -9,10 +9,11 @@
 package record
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+
+	json "github.com/go-json-experiment/json/v1"
 
 	"todo-mcp/internal/todo"
 )
@@ -47,12 +48,12 @@ func Body(s todo.Snapshot) ([]byte, error) {
 	if s.Writer.Person || !s.Worked.Equal(s.Updated) {
 		b.Worked = s.Worked
 	}
-	return encode(b, "revision")
+	return encode(&b, "revision")
 }
 
 // List encodes the part of a snapshot that is the same in all revisions of a
 // list.
-func List(l todo.List) ([]byte, error) { return encode(l, "list") }
+func List(l todo.List) ([]byte, error) { return encode(&l, "list") }
 
 func encode(v any, what string) ([]byte, error) {
 	data, err := json.Marshal(v)

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
@@ -29,7 +30,7 @@ type Store struct {
 	wake     chan struct{}  // one slot: the queue may have a request
 	quit     chan struct{}  // closed by Close
 	work     sync.WaitGroup // running reads and watches, and the writer goroutine
-	watchers watcherSet
+	watchers record.Hints
 	reading  chan *file // one slot, used as a lock: the database to read from; nil if not open
 
 	mu      sync.Mutex

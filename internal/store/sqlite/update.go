@@ -175,7 +175,7 @@ func (s *Store) commit(w *writer, batch []*request) {
 		w.close() // the next batch opens the file again
 	} else if stored {
 		s.batches.Add(1)
-		s.watchers.hintAll()
+		s.watchers.Send()
 	}
 	for _, req := range batch {
 		req.answer(err)

@@ -3,47 +3,10 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/store/record"
 )
-
-// watcherSet is the watchers of one store: a channel for each, with one slot
-// for a hint.
-type watcherSet struct {
-	mu       sync.Mutex
-	channels map[chan struct{}]struct{}
-}
-
-func (w *watcherSet) add() chan struct{} {
-	c := make(chan struct{}, 1)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.channels == nil {
-		w.channels = make(map[chan struct{}]struct{})
-	}
-	w.channels[c] = struct{}{}
-	return c
-}
-
-func (w *watcherSet) remove(c chan struct{}) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.channels, c)
-}
-
-// hintAll hints every watcher that has no hint waiting already.
-func (w *watcherSet) hintAll() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for c := range w.channels {
-		select {
-		case c <- struct{}{}:
-		default:
-		}
-	}
-}
 
 // pollEvery is how often a watch looks for saves of other processes.
 const pollEvery = 50 * time.Millisecond
@@ -55,8 +18,8 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 		return fmt.Errorf("watch store: %w", err)
 	}
 	defer s.work.Done()
-	hints := s.watchers.add()
-	defer s.watchers.remove(hints)
+	hints, remove := s.watchers.Add()
+	defer remove()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	var seen dataVersion
@@ -71,26 +34,8 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 		case changed:
 			hint()
 		}
-		if err := s.relayHints(ctx, hints, tick.C, hint); err != nil {
+		if err := record.Relay(ctx, hints, tick.C, s.quit, hint); err != nil {
 			return err
-		}
-	}
-}
-
-// relayHints calls hint for each of this store's hints until the next tick,
-// when it is time to poll. It returns nil when ctx ends, [todo.ErrClosed] after
-// Close.
-func (s *Store) relayHints(ctx context.Context, hints <-chan struct{}, tick <-chan time.Time, hint func()) error {
-	for {
-		select {
-		case <-hints:
-			hint()
-		case <-tick:
-			return nil
-		case <-ctx.Done():
-			return nil
-		case <-s.quit:
-			return fmt.Errorf("watch store: %w", todo.ErrClosed)
 		}
 	}
 }
