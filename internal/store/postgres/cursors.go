@@ -30,27 +30,18 @@ func scanCursor(from pgx.CollectableRow) (c todo.Cursor, err error) {
 	return c, err
 }
 
-// cursors returns the cursors that a query selects.
-func (r *reader) cursors(ctx context.Context, sql string, args []any) (found []todo.Cursor, err error) {
-	err = r.call(ctx, "read cursors", func() error {
-		found, err = collect(ctx, r.q, scanCursor, sql, args...)
-		return err
-	})
-	return found, err
-}
-
 // Cursors implements todo.Reader.
 func (r *reader) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
 	sql, args := cursorsOf(of)
-	return r.cursors(ctx, sql, args)
+	return read(ctx, r, "read cursors", scanCursor, sql, args...)
 }
 
 // CursorsOn implements todo.Reader.
 func (r *reader) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
 	if list == "" {
-		return r.cursors(ctx, selectCursors+`current ORDER BY conversation`, []any{plain(principal)})
+		return read(ctx, r, "read cursors", scanCursor, selectCursors+`current ORDER BY conversation`, plain(principal))
 	}
-	return r.cursors(ctx, selectCursors+`list = $2 ORDER BY conversation`, []any{plain(principal), plain(list)})
+	return read(ctx, r, "read cursors", scanCursor, selectCursors+`list = $2 ORDER BY conversation`, plain(principal), plain(list))
 }
 
 // letGo has a conversation hold no list.

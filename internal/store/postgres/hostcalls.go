@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,20 +22,17 @@ func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostC
 }
 
 // HostCall implements todo.Store.
-func (s *Store) HostCall(ctx context.Context, principal, id string) (c todo.HostCall, err error) {
-	err = s.call(ctx, "read host call", func() error {
-		err := s.pool.QueryRow(ctx, `SELECT id, session, agent, folder FROM todo_mcp.host_calls WHERE principal = $1 AND id = $2 AND at >= $3`,
-			plain(principal), plain(id), record.UnixNano(time.Now().Add(-todo.HostCallAge))).Scan(&c.ID, &c.Session, &c.Agent, &c.Folder)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
+func (s *Store) HostCall(ctx context.Context, principal, id string) (todo.HostCall, error) {
+	found, err := read(ctx, &s.reader, "read host call", func(from pgx.CollectableRow) (c todo.HostCall, err error) {
+		err = from.Scan(&c.ID, &c.Session, &c.Agent, &c.Folder)
 		for _, text := range []*string{&c.ID, &c.Session, &c.Agent, &c.Folder} {
 			*text = original(*text)
 		}
-		return err
-	})
-	if err != nil {
+		return c, err
+	}, `SELECT id, session, agent, folder FROM todo_mcp.host_calls WHERE principal = $1 AND id = $2 AND at >= $3`,
+		plain(principal), plain(id), record.UnixNano(time.Now().Add(-todo.HostCallAge)))
+	if err != nil || len(found) == 0 {
 		return todo.HostCall{}, err
 	}
-	return c, nil
+	return found[0], nil
 }

@@ -54,9 +54,8 @@ type notices struct {
 // as every other server then has it.
 type noticeLag struct {
 	mu     sync.Mutex
-	waits  time.Time // since when a save waits for a notice; zero: none does
-	sent   time.Time // the same of the notice that is under way; zero: none is
-	sender uint32    // the database's process that sends it
+	since  time.Time // a save waits since then for its notice to come back; zero: none does
+	sender uint32    // the database's process that sends notices of this server
 	last   time.Duration
 	came   time.Time // when the notice of last came back
 }
@@ -65,31 +64,28 @@ type noticeLag struct {
 // that saves nothing any more it says nothing of how notices are.
 const lagAge = time.Minute
 
-// wish is called when a notice is to be sent.
-func (l *noticeLag) wish() {
+// wait is called when a save is to be told of.
+func (l *noticeLag) wait() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.waits.IsZero() {
-		l.waits = time.Now()
+	if l.since.IsZero() {
+		l.since = time.Now()
 	}
 }
 
-// send is called before a notice is sent by a process of the database.
+// send is called before a process of the database sends a notice.
 func (l *noticeLag) send(process uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.sent.IsZero() {
-		l.sent = l.waits
-	}
-	l.waits, l.sender = time.Time{}, process
+	l.sender = process
 }
 
 // receive is called when a notice of a process of the database has come.
 func (l *noticeLag) receive(process uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if process == l.sender && !l.sent.IsZero() {
-		l.last, l.sent, l.came = time.Since(l.sent), time.Time{}, time.Now()
+	if process == l.sender && !l.since.IsZero() {
+		l.last, l.since, l.came = time.Since(l.since), time.Time{}, time.Now()
 	}
 }
 
@@ -98,7 +94,7 @@ func (l *noticeLag) receive(process uint32) {
 func (l *noticeLag) listening() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sent = time.Time{}
+	l.since = time.Time{}
 }
 
 // NoticeLag returns how long the last notice of a save took to come back from the
@@ -112,10 +108,8 @@ func (s *Store) NoticeLag() time.Duration {
 	if time.Since(l.came) < lagAge {
 		lag = l.last
 	}
-	for _, since := range []time.Time{l.sent, l.waits} {
-		if !since.IsZero() {
-			lag = max(lag, time.Since(since))
-		}
+	if !l.since.IsZero() {
+		lag = max(lag, time.Since(l.since))
 	}
 	return lag
 }
@@ -137,7 +131,7 @@ func (n *notices) stop() {
 // send hints the watchers of a topic here and, soon, those of other servers.
 func (n *notices) send(t topic) {
 	n.hint(t)
-	n.lag.wish()
+	n.lag.wait()
 	n.want(t)
 }
 
@@ -192,7 +186,7 @@ func (n *notices) run(ctx context.Context) {
 		if err != nil {
 			closeConn(conn)
 			conn, pause = nil, reconnectAfter
-			n.lag.wish()
+			n.lag.wait()
 			n.want(topics...) // they are still to be sent
 		}
 		select {

@@ -46,6 +46,15 @@ type reader struct {
 	call func(ctx context.Context, what string, run func() error) error
 }
 
+// read reads all rows of a query, and names what it does in its error.
+func read[T any](ctx context.Context, r *reader, what string, scan pgx.RowToFunc[T], sql string, args ...any) (found []T, err error) {
+	err = r.call(ctx, what, func() error {
+		found, err = collect(ctx, r.q, scan, sql, args...)
+		return err
+	})
+	return found, err
+}
+
 // scanSnapshot reads a row of selectRecord or selectNewest as a caller reads it: with
 // the parent that the list has now.
 func scanSnapshot(from pgx.CollectableRow) (todo.Snapshot, error) {
@@ -77,22 +86,19 @@ func (r *reader) LastBy(ctx context.Context, list string, person bool, upTo int6
 
 // one returns the first snapshot that a query selects, or todo.ErrNotFound.
 func (r *reader) one(ctx context.Context, sql string, args ...any) (found todo.Snapshot, err error) {
-	err = r.call(ctx, "read snapshot", func() error {
-		all, err := collect(ctx, r.q, scanSnapshot, sql, args...)
-		if err == nil && len(all) == 0 {
-			err = todo.ErrNotFound
-		}
-		if err == nil {
-			found = all[0]
-		}
-		return err
-	})
-	return found, err
+	all, err := read(ctx, r, "read snapshot", scanSnapshot, sql, args...)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
+	}
+	if err != nil {
+		return todo.Snapshot{}, err
+	}
+	return all[0], nil
 }
 
 // History implements todo.Reader.
 func (r *reader) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	return r.all(ctx, selectRecord+` WHERE h.list = $1 AND h.revision > $2 ORDER BY h.revision LIMIT $3`, plain(list), after, sqlLimit(limit))
+	return read(ctx, r, "read snapshots", scanSnapshot, selectRecord+` WHERE h.list = $1 AND h.revision > $2 ORDER BY h.revision LIMIT $3`, plain(list), after, record.Limit(limit))
 }
 
 // Find implements todo.Reader. With Query.AfterSeq and OldestFirst it finds no list
@@ -100,68 +106,21 @@ func (r *reader) History(ctx context.Context, list string, after int64, limit in
 // on from the last Seq misses none.
 func (r *reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
 	sql, args := findQuery(q)
-	return r.all(ctx, sql, args...)
+	return read(ctx, r, "read snapshots", scanSnapshot, sql, args...)
 }
 
-// all returns the snapshots that a query selects.
-func (r *reader) all(ctx context.Context, sql string, args ...any) (found []todo.Snapshot, err error) {
-	err = r.call(ctx, "read snapshots", func() error {
-		found, err = collect(ctx, r.q, scanSnapshot, sql, args...)
-		return err
-	})
-	return found, err
-}
+var dialect = record.Dialect{Newest: selectNewest, Revisions: selectRecord, HeldByParent: heldByParent, Cursors: "todo_mcp.cursors", Settled: "todo_mcp.settled()"}
 
 // findQuery returns the SQL of a query and its arguments.
 func findQuery(q todo.Query) (sql string, args []any) {
-	from, seq, updated := selectNewest, "l.seq", "l.updated"
-	var where []string
-	add := func(condition string, value any) {
-		args = append(args, value)
-		where = append(where, strings.ReplaceAll(condition, "?", fmt.Sprint("$", len(args))))
+	sql, args = dialect.Find(q)
+	for i, arg := range args {
+		sql = strings.Replace(sql, "?", fmt.Sprint("$", i+1), 1)
+		if text, is := arg.(string); is {
+			args[i] = plain(text)
+		}
 	}
-	if q.Operation != "" {
-		// An operation selects one revision; the other conditions apply to it.
-		from, seq, updated = selectRecord, "h.seq", "h.updated"
-		add("h.operation = ?", plain(q.Operation))
-	} else if !q.Deleted {
-		where = append(where, "NOT l.deleted")
-	}
-	if q.Principal != nil {
-		add("l.principal = ?", plain(*q.Principal))
-	}
-	if q.Client != "" {
-		add("l.client = ?", plain(q.Client))
-	}
-	if q.Workspace != nil {
-		add("l.workspace = ?", plain(*q.Workspace))
-	}
-	if q.Parent != "" {
-		add(`(l.parent = ? OR l.parent_conversation <> '' AND l.parent_conversation IN
-			(SELECT conversation FROM todo_mcp.cursors WHERE list = ?) AND `+heldByParent+` = ?)`, plain(q.Parent))
-	}
-	if !q.UpdatedSince.IsZero() {
-		add(updated+" >= ?", record.UnixNano(q.UpdatedSince))
-	}
-	if q.AfterSeq > 0 {
-		add(seq+" > ?", q.AfterSeq)
-	}
-	if q.BeforeSeq > 0 {
-		add(seq+" < ?", q.BeforeSeq)
-	}
-	if q.OldestFirst {
-		where = append(where, seq+" < todo_mcp.settled()")
-	}
-	sql = from
-	if len(where) > 0 {
-		sql += " WHERE " + strings.Join(where, " AND ")
-	}
-	sql += " ORDER BY " + seq
-	if !q.OldestFirst {
-		sql += " DESC"
-	}
-	args = append(args, sqlLimit(q.Limit))
-	return sql + fmt.Sprint(" LIMIT $", len(args)), args
+	return sql, args
 }
 
 // Position implements todo.Store.
@@ -170,14 +129,6 @@ func (s *Store) Position(ctx context.Context) (seq int64, err error) {
 		return s.pool.QueryRow(ctx, `SELECT todo_mcp.settled() - 1`).Scan(&seq)
 	})
 	return seq, err
-}
-
-// sqlLimit converts a limit for SQL's LIMIT; nil means none.
-func sqlLimit(limit int) *int {
-	if limit <= 0 {
-		return nil
-	}
-	return &limit
 }
 
 // plain returns a text as it is stored in a column of its own: PostgreSQL stores no

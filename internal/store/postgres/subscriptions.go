@@ -70,17 +70,13 @@ func (s *Store) SubscriptionsAfter(ctx context.Context, after int64) ([]todo.Sub
 		ORDER BY seq FETCH FIRST $2 ROWS WITH TIES`, after, pageSize)
 }
 
-func (s *Store) querySubscriptions(ctx context.Context, sql string, args ...any) (found []todo.Subscription, err error) {
-	err = s.call(ctx, "read subscriptions", func() error {
-		found, err = collect(ctx, s.pool, func(from pgx.CollectableRow) (sub todo.Subscription, err error) {
-			var who string
-			if err = from.Scan(&sub.Session, &sub.URI, &sub.Seq, &sub.Ended, &who); err != nil {
-				return sub, err
-			}
-			sub.Session, sub.URI = original(sub.Session), original(sub.URI)
-			return sub, json.Unmarshal([]byte(original(who)), &sub.Conversation)
-		}, sql, args...)
-		return err
-	})
-	return found, err
+func (s *Store) querySubscriptions(ctx context.Context, sql string, args ...any) ([]todo.Subscription, error) {
+	return read(ctx, &s.reader, "read subscriptions", func(from pgx.CollectableRow) (sub todo.Subscription, err error) {
+		var who string
+		if err = from.Scan(&sub.Session, &sub.URI, &sub.Seq, &sub.Ended, &who); err != nil {
+			return sub, err
+		}
+		sub.Session, sub.URI = original(sub.Session), original(sub.URI)
+		return sub, json.Unmarshal([]byte(original(who)), &sub.Conversation)
+	}, sql, args...)
 }

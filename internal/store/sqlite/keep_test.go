@@ -19,8 +19,7 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-// A revision that cannot be read cannot be judged by its age. It stays, and the
-// save that came upon it is saved and said to be.
+// A revision that cannot be read is in the way of no save.
 func TestKeepBesideADamagedRevision(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	s, err := Open(path, WithKeep(todo.Keep{Age: time.Hour}))

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -45,10 +44,10 @@ func (w *writer) appendHistory(next todo.Snapshot) (seq, sum int64, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("%w: %w", errEncode, err)
 	}
-	list, person := next.List.ID, number(next.Writer.Person)
-	sum = sumOfRevision(list, next.Revision, next.Operation.ID, person, body)
-	res, err := w.statements.exec(`INSERT INTO history (list, revision, operation, person, body, sum) VALUES (?, ?, ?, ?, ?, ?)`,
-		list, next.Revision, next.Operation.ID, person, string(body), sum)
+	list, person, updated := next.List.ID, number(next.Writer.Person), record.UnixNano(next.Updated)
+	sum = sumOfRevision(list, next.Revision, next.Operation.ID, person, updated, body)
+	res, err := w.statements.exec(`INSERT INTO history (list, revision, operation, person, updated, body, sum) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		list, next.Revision, next.Operation.ID, person, updated, string(body), sum)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -61,42 +60,22 @@ func (w *writer) appendHistory(next todo.Snapshot) (seq, sum int64, err error) {
 
 // trim deletes the revisions of a list that are not kept.
 func (w *writer) trim(newest todo.Snapshot) error {
-	if first := w.keep.First(newest.Revision); first > 1 {
-		if err := w.trimUpTo(newest.List.ID, first-1); err != nil {
+	list, upTo := newest.List.ID, w.keep.First(newest.Revision)-1
+	if w.keep.Age > 0 {
+		// Those of the oldest before the first that has not expired, see [todo.Keep.Expired].
+		var expired int64
+		err := w.statements.scan(`SELECT coalesce(min(revision) FILTER (WHERE NOT expired) - 1, max(revision), 0) FROM (
+			SELECT revision, coalesce(min(?3, (SELECT updated FROM history WHERE list = ?1 AND revision = ?4)) - updated > ?5, FALSE) AS expired
+			FROM history WHERE list = ?1 ORDER BY revision LIMIT ?2)`,
+			[]any{list, todo.MaxExpired, record.UnixNano(newest.Updated), w.keep.Witness(newest.Revision), int64(w.keep.Age)}, &expired)
+		if err != nil {
 			return err
 		}
+		upTo = max(upTo, expired)
 	}
-	err := w.trimExpired(newest)
-	if errors.Is(err, todo.ErrNotFound) || errors.Is(err, errRecord) {
-		return nil // an age cannot be told: what is old stays, and so does the save
-	}
-	return err
-}
-
-// trimUpTo deletes the revisions of a list up to one.
-func (w *writer) trimUpTo(list string, revision int64) error {
-	_, err := w.statements.exec(`DELETE FROM history WHERE list = ? AND revision <= ?`, list, revision)
-	return err
-}
-
-// trimExpired deletes the oldest revisions of a list that have expired.
-func (w *writer) trimExpired(newest todo.Snapshot) error {
-	if w.keep.Age <= 0 {
+	if upTo < 1 {
 		return nil
 	}
-	read := reader{w}
-	witness, err := read.one(context.Background(), whereRevision, newest.List.ID, w.keep.Witness(newest.Revision))
-	if err != nil {
-		return err
-	}
-	for range todo.MaxExpired {
-		oldest, err := read.one(context.Background(), whereAfter, newest.List.ID, 0, 1)
-		if err != nil || !w.keep.Expired(oldest, witness, newest) {
-			return err
-		}
-		if err := w.trimUpTo(newest.List.ID, oldest.Revision); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := w.statements.exec(`DELETE FROM history WHERE list = ? AND revision <= ?`, list, upTo)
+	return err
 }

@@ -38,14 +38,14 @@ func filled(t testing.TB, path string, lists int) *Store {
 		t.Fatal(err)
 	}
 	execSQL(t, db, `BEGIN`,
-		`INSERT INTO history (seq, list, revision, operation, person, body, sum)
-			SELECT seq + seqs, replace(list, name, copy), revision, operation, person, body, 0 FROM copies, history`,
+		`INSERT INTO history (seq, list, revision, operation, person, updated, body, sum)
+			SELECT seq + seqs, replace(list, name, copy), revision, operation, person, updated, body, 0 FROM copies, history`,
 		`INSERT INTO lists (id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta, sum, revision, seq, updated, deleted)
 			SELECT replace(id, name, copy), principal, client, replace(workspace, name, copy), parent, replace(parent_conversation, name, copy),
 				replace(conversation, name, copy), begun, replace(meta, name, copy), 0, revision, seq + seqs, updated, deleted FROM copies, lists`,
 		`INSERT INTO cursors (principal, conversation, list, seen, process, until, moved, current, at, sum)
 			SELECT principal, replace(conversation, name, copy), replace(list, name, copy), seen, process, until, moved, current, at, 0 FROM copies, cursors`,
-		`UPDATE history SET sum = todo_sum(list, revision, operation, person, body)`,
+		`UPDATE history SET sum = todo_sum(list, revision, operation, person, updated, body)`,
 		`UPDATE lists SET sum = todo_sum(id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta)`,
 		`UPDATE cursors SET sum = todo_sum(principal, conversation, list, seen, process, until, moved, current, at)`,
 		`COMMIT`)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 const heldByParent = `(SELECT b.list FROM cursors b WHERE l.parent_conversation <> ''
 	AND b.principal = l.principal AND b.conversation = l.parent_conversation AND b.current = 1)`
 
-const columns = `SELECT h.seq, h.list, h.revision, h.operation, h.person, h.sum, h.body,
+const columns = `SELECT h.seq, h.list, h.revision, h.operation, h.person, h.updated, h.sum, h.body,
 	l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.conversation, l.begun, l.sum, l.meta, l.seq, l.revision, ` + heldByParent
 
 // selectRecord selects any revisions of any lists.
@@ -37,11 +36,11 @@ const (
 
 // row is a row of selectRecord or selectNewest.
 type row struct {
-	seq, revision, person, sum sql.NullInt64
-	list, operation, parent    sql.NullString
-	body                       sql.RawBytes
-	of                         listRow
-	newestSeq, newest          int64
+	seq, revision, person, updated, sum sql.NullInt64
+	list, operation, parent             sql.NullString
+	body                                sql.RawBytes
+	of                                  listRow
+	newestSeq, newest                   int64
 }
 
 // listRow is what never changes in a row of lists.
@@ -64,7 +63,7 @@ func (l *listRow) expectedSum() int64 {
 // scan reads one row, whose body is good until the next one is read.
 func (r *row) scan(from *sql.Rows) error {
 	l := &r.of
-	return damagedType(from.Scan(&r.seq, &r.list, &r.revision, &r.operation, &r.person, &r.sum, &r.body,
+	return damagedType(from.Scan(&r.seq, &r.list, &r.revision, &r.operation, &r.person, &r.updated, &r.sum, &r.body,
 		&l.id, &l.principal, &l.client, &l.workspace, &l.parent, &l.parentConversation, &l.conversation, &l.begun, &l.sum, &l.meta, &r.newestSeq, &r.newest, &r.parent))
 }
 
@@ -86,18 +85,19 @@ func (r *row) check() error {
 	if !r.seq.Valid || r.list.String != r.of.id || isNewest != (r.revision.Int64 == r.newest) {
 		return damaged("lists", r.of.id, "newest revision", r.newest)
 	}
-	if sumOfRevision(r.list.String, r.revision.Int64, r.operation.String, r.person.Int64, r.body) != r.sum.Int64 {
+	if sumOfRevision(r.list.String, r.revision.Int64, r.operation.String, r.person.Int64, r.updated.Int64, r.body) != r.sum.Int64 {
 		return damaged("history", r.list.String, r.revision.Int64)
 	}
 	return nil
 }
 
-func sumOfRevision(list string, revision int64, operation string, person int64, body []byte) int64 {
+func sumOfRevision(list string, revision int64, operation string, person, updated int64, body []byte) int64 {
 	var s sum
 	s.text(list)
 	s.number(revision)
 	s.text(operation)
 	s.number(person)
+	s.number(updated)
 	s.bytes(body)
 	return s.value()
 }
@@ -212,18 +212,16 @@ func (r reader) LastBy(ctx context.Context, list string, person bool, upTo int64
 
 // History implements todo.Reader.
 func (r reader) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	return r.snapshots(ctx, whereAfter, list, after, sqlLimit(limit))
+	return r.snapshots(ctx, whereAfter, list, after, record.Limit(limit))
 }
 
 // Find implements todo.Reader.
 func (r reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	query, args := findQuery(q)
-	found, err := r.snapshots(ctx, query, args...)
-	if q.Operation != "" {
-		found = slices.DeleteFunc(found, func(f todo.Snapshot) bool { return f.Updated.Before(q.UpdatedSince) })
-	}
-	return found, err
+	query, args := dialect.Find(q)
+	return r.snapshots(ctx, query, args...)
 }
+
+var dialect = record.Dialect{Newest: selectNewest, Revisions: selectRecord, HeldByParent: heldByParent, Cursors: "cursors"}
 
 // Position implements todo.Store.
 func (s *Store) Position(ctx context.Context) (seq int64, err error) {
@@ -234,74 +232,6 @@ func (s *Store) Position(ctx context.Context) (seq int64, err error) {
 		return 0, err
 	}
 	return found[0], nil
-}
-
-// findQuery returns the SQL of a query and its arguments.
-func findQuery(q todo.Query) (query string, args []any) {
-	query, seq := selectNewest, "l.seq"
-	where, args := conditions(q)
-	if q.Operation != "" {
-		// An operation selects one revision; the other conditions apply to it.
-		query, seq = selectRecord, "h.seq"
-		where, args = append(where, "h.operation = ? AND h.operation <> ''"), append(args, q.Operation)
-	} else {
-		if !q.UpdatedSince.IsZero() {
-			where, args = append(where, "l.updated >= ?"), append(args, record.UnixNano(q.UpdatedSince))
-		}
-		if !q.Deleted {
-			where = append(where, "l.deleted = 0")
-		}
-	}
-	if q.AfterSeq > 0 {
-		where, args = append(where, seq+" > ?"), append(args, q.AfterSeq)
-	}
-	if q.BeforeSeq > 0 {
-		where, args = append(where, seq+" < ?"), append(args, q.BeforeSeq)
-	}
-	if len(where) > 0 {
-		query += " WHERE " + strings.Join(where, " AND ")
-	}
-	query += " ORDER BY " + seq
-	if !q.OldestFirst {
-		query += " DESC"
-	}
-	return query + " LIMIT ?", append(args, sqlLimit(q.Limit))
-}
-
-// conditions returns the SQL conditions of q on what never changes in a list
-// (principal, client, workspace) and on the parent, and their arguments.
-func conditions(q todo.Query) (where []string, args []any) {
-	add := func(condition string, values ...any) {
-		where, args = append(where, condition), append(args, values...)
-	}
-	switch {
-	case q.Principal != nil && q.Parent != "":
-		// With the plus sign SQLite goes by the parent, which few lists have, and not
-		// through all lists of the principal.
-		add("+l.principal = ?", *q.Principal)
-	case q.Principal != nil:
-		add("l.principal = ?", *q.Principal)
-	}
-	if q.Client != "" {
-		add("l.client = ?", q.Client)
-	}
-	if q.Workspace != nil {
-		add("l.workspace = ?", *q.Workspace)
-	}
-	if q.Parent != "" {
-		add(`(l.parent = ? AND l.parent <> '' OR l.parent_conversation <> '' AND l.parent_conversation IN
-			(SELECT conversation FROM cursors WHERE list = ?) AND `+heldByParent+` = ?)`, q.Parent, q.Parent, q.Parent)
-	}
-	return where, args
-}
-
-// sqlLimit converts a limit for SQL's LIMIT. 0 or less means no limit, which is
-// -1 in SQLite.
-func sqlLimit(limit int) int {
-	if limit <= 0 {
-		return -1
-	}
-	return limit
 }
 
 func (s *Store) decoded() *recent { return &s.newest }

@@ -4,6 +4,7 @@ CREATE TABLE history (
 	revision  INTEGER NOT NULL,
 	operation TEXT    NOT NULL,                   -- id of the write
 	person    INTEGER NOT NULL,                   -- 1: a person wrote it
+	updated   INTEGER NOT NULL,                   -- Unix nanoseconds
 	body      TEXT    NOT NULL,                   -- record, JSON
 	sum       INTEGER NOT NULL,                   -- of what is in the row, as in each table
 	UNIQUE (list, revision)

@@ -27,7 +27,6 @@ type Store struct {
 	reader
 	path     string
 	pragmas  []string       // more pragmas of the writing connection, for tests
-	wake     chan struct{}  // one slot: the queue may have a request
 	quit     chan struct{}  // closed by Close
 	work     sync.WaitGroup // running reads and watches, and the writer goroutine
 	watchers record.Hints
@@ -35,6 +34,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	queue   []*request
+	wake    sync.Cond // the queue may have a request, or the store is closed
 	closed  time.Time // when Close was called; zero before
 	writing bool      // the writer goroutine runs
 
@@ -66,9 +66,9 @@ func Open(path string, opts ...Option) (*Store, error) {
 	if err := probe(path); err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, wake: make(chan struct{}, 1), quit: make(chan struct{}), reading: make(chan *file, 1)}
+	s := &Store{path: path, quit: make(chan struct{}), reading: make(chan *file, 1)}
 	s.reading <- nil
-	s.reader = reader{s}
+	s.reader, s.wake.L = reader{s}, &s.mu
 	for _, opt := range opts {
 		opt(s)
 	}
@@ -82,6 +82,7 @@ func (s *Store) Close() error {
 	if s.closed.IsZero() {
 		s.closed = time.Now()
 		close(s.quit)
+		s.wake.Signal()
 	}
 	s.mu.Unlock()
 	s.work.Wait()

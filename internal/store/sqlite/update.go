@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"todo-mcp/internal/todo"
@@ -23,17 +22,10 @@ const gracePeriod = time.Second
 // request is a function that the writer goroutine runs in its transaction.
 type request struct {
 	run      func(*tx) error
-	state    atomic.Int32  // waiting, claimed or withdrawn
 	done     chan struct{} // closed when err is set
 	err      error
 	panicked string // with what, and where, the function panicked
 }
-
-const (
-	waiting   = iota // in the queue
-	claimed          // in a batch of the writer
-	withdrawn        // by the caller, when its context ended
-)
 
 // Update implements todo.Store.
 func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) error) error {
@@ -49,7 +41,7 @@ func (s *Store) submit(ctx context.Context, run func(*tx) error) error {
 	if err := s.enqueue(req); err != nil {
 		return err
 	}
-	err := req.wait(ctx)
+	err := s.wait(ctx, req)
 	if errors.Is(err, errPanicked) {
 		panic(req.panicked)
 	}
@@ -69,10 +61,7 @@ func (s *Store) enqueue(req *request) error {
 		s.writing = true
 		s.work.Go(s.writeLoop)
 	}
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.wake.Signal()
 	return nil
 }
 
@@ -80,21 +69,32 @@ func (s *Store) enqueue(req *request) error {
 // in the queue is withdrawn, so it is not applied. If the writer has claimed it
 // and does not answer within the grace period, wait returns
 // todo.ErrUnknownOutcome.
-func (r *request) wait(ctx context.Context) error {
+func (s *Store) wait(ctx context.Context, req *request) error {
 	select {
-	case <-r.done:
-		return r.err
+	case <-req.done:
+		return req.err
 	case <-ctx.Done():
 	}
-	if r.state.CompareAndSwap(waiting, withdrawn) {
+	if s.withdraw(req) {
 		return ctx.Err()
 	}
 	select {
-	case <-r.done:
-		return r.err
+	case <-req.done:
+		return req.err
 	case <-time.After(gracePeriod):
 		return fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, ctx.Err())
 	}
+}
+
+// withdraw removes a request from the queue; false is for one that the writer has.
+func (s *Store) withdraw(req *request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.queue, req)
+	if i >= 0 {
+		s.queue = slices.Delete(s.queue, i, i+1)
+	}
+	return i >= 0
 }
 
 func (r *request) answer(err error) {
@@ -131,19 +131,12 @@ func (s *Store) writeLoop() {
 // awaitRequests blocks until a request waits in the queue and returns true. It
 // returns false when the store is closed and the queue is empty.
 func (s *Store) awaitRequests() bool {
-	for {
-		s.mu.Lock()
-		s.queue = slices.DeleteFunc(s.queue, func(r *request) bool { return r.state.Load() == withdrawn })
-		queued, closed := len(s.queue) > 0, !s.closed.IsZero()
-		s.mu.Unlock()
-		if queued || closed {
-			return queued
-		}
-		select {
-		case <-s.wake:
-		case <-s.quit:
-		}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.queue) == 0 && s.closed.IsZero() {
+		s.wake.Wait()
 	}
+	return len(s.queue) > 0
 }
 
 // mayRetry reports whether the writer should keep trying to get a lock: always
@@ -154,15 +147,13 @@ func (s *Store) mayRetry() bool {
 	return s.closed.IsZero() || time.Since(s.closed) < gracePeriod
 }
 
-// claim removes up to maxBatch requests from the queue and returns them,
-// without the withdrawn ones. A claimed request cannot be withdrawn any more.
+// claim removes up to maxBatch requests from the queue and returns them. They cannot be
+// withdrawn any more.
 func (s *Store) claim() []*request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := min(len(s.queue), maxBatch)
-	batch := slices.DeleteFunc(slices.Clone(s.queue[:n]), func(r *request) bool {
-		return !r.state.CompareAndSwap(waiting, claimed)
-	})
+	batch := slices.Clone(s.queue[:n])
 	s.queue = slices.Delete(s.queue, 0, n)
 	return batch
 }
