@@ -417,7 +417,7 @@ func (t transaction) show(ctx context.Context, f *finder, w Write, s Snapshot) e
 	if s.Revision == 0 {
 		return nil
 	}
-	for _, cursor := range t.cursors(w, s, w.Item == "" || w.List != "" || s.List.ID == f.currentID()) {
+	for _, cursor := range t.cursors(w, s, w.Item == "" || w.List != "" || s.List.ID == Current(f.held)) {
 		known := f.held
 		if cursor.Conversation == w.Conversation.Key {
 			known = f.known
@@ -429,14 +429,6 @@ func (t transaction) show(ctx context.Context, f *finder, w Write, s Snapshot) e
 		}
 	}
 	return nil
-}
-
-// currentID returns the id of the list that the holder holds; empty for none.
-func (f *finder) currentID() string {
-	if len(f.held) == 0 || !f.held[0].Current {
-		return ""
-	}
-	return f.held[0].List
 }
 
 // isNews reports whether a cursor says more than those that the store has.
