@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	flag "github.com/spf13/pflag"
@@ -66,8 +65,7 @@ func (a *app) watchSource(ctx context.Context, source watch.Source, o watch.Opti
 	if terminalWidth(a.Stdout) == 0 || a.Getenv("TERM") == "dumb" {
 		return watch.Plain(ctx, source, a.Stdout, a.Stderr, o)
 	}
-	in, _ := a.Stdin.(*os.File)
-	return watch.Run(ctx, source, in, a.Stdout.(*os.File), o)
+	return watch.Run(ctx, source, o)
 }
 
 // findPanel returns the address of a list's page on a running panel that shows

@@ -21,7 +21,7 @@ func TestPutAwayAndEmptyLists(t *testing.T) {
 	}
 	old, next, filling, bare := list("old", "Old plan"), list("next", "Next plan"), list("filling", ""), list("bare", "")
 	filling.GivenTitle, bare.GivenTitle = "About to begin", "Never begun"
-	lines := func(m *model) string { return strings.Join(m.boardLines(100, 20, false), "\n") }
+	lines := func(m *model) string { return unpainted(strings.Join(m.boardLines(100, 20, false), "\n")) }
 
 	var out strings.Builder
 	p := &plain{model: newModel(""), out: &out, clock: func() time.Time { return at }}

@@ -4,13 +4,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/gdamore/tcell/v3/vt"
+
 	"todo-mcp/internal/todo"
 )
-
-// counter counts what is written.
-type counter int
-
-func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return len(p), nil }
 
 // BenchmarkFrames draws a frame after each of 300 lists has moved, and after a
 // list of 1,000 items has: the time of a frame, and its bytes on the terminal.
@@ -39,7 +36,6 @@ func BenchmarkFrames(b *testing.B) {
 }
 
 func benchmarkFrames(b *testing.B, m *model, moved func(n int) []todo.Snapshot) {
-	m.theme = basic()
 	const different = 50
 	var writes [different][]todo.Snapshot
 	for n := range writes {
@@ -47,8 +43,13 @@ func benchmarkFrames(b *testing.B, m *model, moved func(n int) []todo.Snapshot) 
 	}
 	m.receiveLists(writes[0], false)
 	m.press(keyEnter)
-	var out counter
-	s := screen{out: &out}
+	c := newTerminal()
+	c.SetSize(vt.Coord{X: vt.Col(m.width), Y: vt.Row(m.height)})
+	s, err := openScreen(c, true)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Fini()
 	n := int64(0)
 	for b.Loop() {
 		lists := writes[n%different]
@@ -56,10 +57,8 @@ func benchmarkFrames(b *testing.B, m *model, moved func(n int) []todo.Snapshot) 
 			lists[i].Revision, lists[i].Seq = n+2, n*1000+int64(i)
 		}
 		m.receiveLists(lists, false)
-		if err := s.draw(m.frame()); err != nil {
-			b.Fatal(err)
-		}
+		s.draw(m.frame())
 		n++
 	}
-	b.ReportMetric(float64(out)/float64(n), "bytes/frame")
+	b.ReportMetric(float64(len(c.bytes()))/float64(n), "bytes/frame")
 }

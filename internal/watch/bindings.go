@@ -57,8 +57,8 @@ func moving() []binding {
 	return []binding{
 		{[]key{keyUp, "k"}, anywhere, "", "↑ k", "up", 0, func(m *model) effect { m.moveBy(-1); return effect{} }},
 		{[]key{keyDown, "j"}, anywhere, "↑↓ move", "↓ j", "down", 0, func(m *model) effect { m.moveBy(1); return effect{} }},
-		{[]key{keyPageUp, "ctrl-b"}, anywhere, "", "PgUp", "half a screen up", 0, func(m *model) effect { m.moveBy(-max(m.height/2, 1)); return effect{} }},
-		{[]key{keyPageDown, "ctrl-f"}, anywhere, "", "PgDn", "half a screen down", 0, func(m *model) effect { m.moveBy(max(m.height/2, 1)); return effect{} }},
+		{[]key{keyPageUp}, anywhere, "", "PgUp", "half a screen up", 0, func(m *model) effect { m.moveBy(-max(m.height/2, 1)); return effect{} }},
+		{[]key{keyPageDown}, anywhere, "", "PgDn", "half a screen down", 0, func(m *model) effect { m.moveBy(max(m.height/2, 1)); return effect{} }},
 		{[]key{keyHome, "g"}, onBoard | onList, "", "Home g", "first", 0, func(m *model) effect { m.moveBy(-1 << 30); return effect{} }},
 		{[]key{keyEnd, "G"}, onBoard | onList, "", "End G", "last", 0, func(m *model) effect { m.moveBy(1 << 30); return effect{} }},
 		{[]key{keyEnter, keyRight, "l", keyTab}, onBoard, "enter open", "Enter → l", "open the list", 0, (*model).enter},

@@ -107,7 +107,7 @@ func (m *model) boardLines(width, height int, unfold bool) []string {
 	var lines []string
 	for i := top; i < len(rows) && len(lines) < height; i++ {
 		if rows[i].entry == nil {
-			lines = append(lines, m.theme.paint(dim, cut(" "+rows[i].heading, width)))
+			lines = append(lines, paint(dim, cut(" "+rows[i].heading, width)))
 			continue
 		}
 		lines = append(lines, m.boardLine(*rows[i].entry, width, i == at))
@@ -139,7 +139,7 @@ func (m *model) message(width int, text ...string) []string {
 			r = dim
 		}
 		for _, line := range wrap(t, width-3, maxWrapped) {
-			lines = append(lines, "  "+m.theme.paint(r, line))
+			lines = append(lines, "  "+paint(r, line))
 		}
 	}
 	return lines
@@ -167,17 +167,17 @@ func (m *model) boardLine(e account.Family, width int, selected bool) string {
 		titleRole = dim
 	}
 	if selected {
-		cursor, titleRole = m.theme.paint(accent, "▌"), bold
+		cursor, titleRole = paint(accent, "▌"), bold
 		if m.opened != "" {
-			cursor = m.theme.paint(dim, "▌")
+			cursor = paint(dim, "▌")
 		}
 	}
 	timeRole := dim
 	if e.State() == todo.Working && m.isLong(e.Main) {
 		timeRole = warn
 	}
-	return cursor + m.theme.paint(signRole, mark) + " " + m.paintMatch(titleRole, title) + m.column(title, 3+titleWidth) +
-		m.theme.paint(dim, progressText) + m.theme.paint(timeRole, timeText) + " "
+	return cursor + paint(signRole, mark) + " " + m.paintMatch(titleRole, title) +
+		paint(dim, progressText) + paint(timeRole, timeText) + " "
 }
 
 // listSign returns the sign of a list's state.
@@ -228,7 +228,7 @@ func (m *model) nextSteps(s todo.Snapshot, width, limit int) (lines []string) {
 			if item.Reason != "" {
 				text += ": " + render.Safe(item.Reason)
 			}
-			lines = append(lines, "     "+m.theme.paint(r, mark)+" "+m.theme.paint(textRole(item.Status), cut(text, width-8)))
+			lines = append(lines, "     "+paint(r, mark)+" "+paint(textRole(item.Status), cut(text, width-8)))
 		}
 	}
 	return lines
@@ -237,14 +237,14 @@ func (m *model) nextSteps(s todo.Snapshot, width, limit int) (lines []string) {
 // paintMatch paints a text, and what the search found in it so that it shows.
 func (m *model) paintMatch(r role, text string) string {
 	at, lower := -1, strings.ToLower(m.filter)
-	if lower != "" && m.theme != nil {
+	if lower != "" {
 		at = strings.Index(strings.ToLower(text), lower)
 	}
 	if at < 0 || len(strings.ToLower(text)) != len(text) {
-		return m.theme.paint(r, text)
+		return paint(r, text)
 	}
 	end := at + len(lower)
-	return m.theme.paint(r, text[:at]) + m.theme.paint(accent, text[at:end]) + m.theme.paint(r, text[end:])
+	return paint(r, text[:at]) + paint(accent, text[at:end]) + paint(r, text[end:])
 }
 
 // summary counts the lists by state, for the first line: "5 working · 1 waits

@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"os/exec"
 	"runtime"
@@ -60,11 +59,6 @@ func (d desktop) notify(ctx context.Context, text string) {
 
 func (d desktop) hasDisplay() bool {
 	return runtime.GOOS != "windows" && (d.getenv("DISPLAY") != "" || d.getenv("WAYLAND_DISPLAY") != "")
-}
-
-// copySequence asks the terminal to put a text onto the clipboard (OSC 52).
-func copySequence(text string) string {
-	return "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(text)) + "\x1b\\"
 }
 
 // copy puts a text onto the clipboard by a program, for terminals that do not do

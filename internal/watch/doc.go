@@ -12,9 +12,8 @@
 // The viewer may omit revisions that were replaced before they could be drawn
 // (the history has them).
 //
-// It draws without a library, line by line at absolute positions. If a terminal
-// shows a character in another width than computed, only the text up to the next
-// column is spoiled. docs/spec/decisions.md says what was tried instead.
+// tcell reads the keys and draws what changed. If a terminal shows a character in
+// another width than computed, only the pane with it is spoiled.
 //
 // model is the state of the viewer and does no input or output; [Run] passes it
 // keys, the time and what it receives from the [Source], and carries out the

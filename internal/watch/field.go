@@ -81,7 +81,7 @@ func (m *model) fieldLine(label string, f field, width int) string {
 	for cells(before) > max(room, 0) {
 		_, before = cutFirst(before)
 	}
-	return m.theme.paint(accent, label) + before + m.theme.paint(accent, "▏") + cut(after, room-cells(before))
+	return paint(accent, label) + before + paint(accent, "▏") + cut(after, room-cells(before))
 }
 
 // prompt asks a person for a text, or to confirm.
@@ -131,11 +131,11 @@ func (m *model) pressPrompt(k key) effect {
 func (m *model) promptLine() string {
 	p := m.prompt
 	if p.question {
-		return m.theme.paint(warn, cut(" "+p.label, m.width))
+		return paint(warn, cut(" "+p.label, m.width))
 	}
 	problem := ""
 	if p.problem != "" {
 		problem = "  " + cut(render.Safe(p.problem), m.width/2)
 	}
-	return m.fieldLine(" "+p.label+" ", p.field, m.width-cells(problem)) + m.theme.paint(bad, problem)
+	return m.fieldLine(" "+p.label+" ", p.field, m.width-cells(problem)) + paint(bad, problem)
 }

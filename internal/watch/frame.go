@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -9,8 +8,7 @@ import (
 )
 
 // line is a line of the screen: a text at the left edge, and one that begins at
-// a column. The terminal is told the column, so that a character that it shows
-// in another width than computed spoils the left text alone.
+// a column, wherever the left text ends.
 type line struct {
 	left  string
 	at    int // column, from 0, of right; 0 for none
@@ -71,16 +69,13 @@ func (m *model) panes(height int) []line {
 	if m.filter != "" {
 		heading = "Lists with “" + render.Safe(m.filter) + "”"
 	}
-	m.origin = 1
-	left := m.pane(heading, m.opened == "", leftWidth, height, m.boardLines(leftWidth-2, height-2, false))
-	m.origin = leftWidth + 1
+	left := pane(heading, m.opened == "", leftWidth, height, m.boardLines(leftWidth-2, height-2, false))
 	title, lists := "", []string(nil)
 	if s, ok := m.shown(); ok || m.opened != "" {
 		title = listName(s)
 		lists = m.listLines(rightWidth-2, height-2, m.opened != "")
 	}
-	right := m.pane(title, m.opened != "", rightWidth, height, lists)
-	m.origin = 0
+	right := pane(title, m.opened != "", rightWidth, height, lists)
 	lines := make([]line, height)
 	for i := range lines {
 		lines[i] = line{left[i], leftWidth, right[i]}
@@ -89,58 +84,26 @@ func (m *model) panes(height int) []line {
 }
 
 // pane draws a border with a title around lines. A focused one is accented.
-func (m *model) pane(title string, focused bool, width, height int, lines []string) []string {
+func pane(title string, focused bool, width, height int, lines []string) []string {
 	border, titleRole := dim, plainText
 	if focused {
 		border, titleRole = accent, bold
 	}
 	title = cut(title, width-6)
-	top := m.theme.paint(border, "╭─ ") + m.theme.paint(titleRole, title) + m.column(title, cells(title)+2) + m.theme.paint(border, " "+strings.Repeat("─", max(width-cells(title)-5, 0))+"╮")
+	top := paint(border, "╭─ ") + paint(titleRole, title) + paint(border, " "+strings.Repeat("─", max(width-cells(title)-5, 0))+"╮")
 	if title == "" {
-		top = m.theme.paint(border, "╭"+strings.Repeat("─", max(width-2, 0))+"╮")
+		top = paint(border, "╭"+strings.Repeat("─", max(width-2, 0))+"╮")
 	}
 	out := []string{top}
-	side := m.theme.paint(border, "│")
+	side := paint(border, "│")
 	for i := range height - 2 {
 		text := ""
 		if i < len(lines) {
 			text = lines[i]
 		}
-		out = append(out, side+text+strings.Repeat(" ", max(width-2-paintedCells(text), 0))+m.column(text, width-2)+side)
+		out = append(out, side+text+strings.Repeat(" ", max(width-2-paintedCells(text), 0))+side)
 	}
-	return append(out, m.theme.paint(border, "╰"+strings.Repeat("─", max(width-2, 0))+"╯"))
-}
-
-// column returns what moves the terminal's cursor to a column of the pane that is
-// being drawn. It is empty after a text whose width terminals agree on.
-func (m *model) column(before string, x int) string {
-	if !strings.ContainsFunc(before, isDisputed) {
-		return ""
-	}
-	return fmt.Sprintf("\x1b[%dG", max(m.origin+x, 0)+1)
-}
-
-// isDisputed reports whether terminals may differ in the width of a character:
-// all but Latin letters, and the signs and lines that the viewer itself draws.
-func isDisputed(r rune) bool {
-	return r >= 0x300 && (r < 0x2010 || r > 0x27bf)
-}
-
-// paintedCells returns the width of a text with colours.
-func paintedCells(text string) int { return cells(unpainted(text)) }
-
-// unpainted returns a text without its control sequences.
-func unpainted(text string) string {
-	var b strings.Builder
-	for {
-		before, rest, ok := strings.Cut(text, "\x1b[")
-		b.WriteString(before)
-		if !ok {
-			return b.String()
-		}
-		text = strings.TrimLeft(rest, "0123456789;")
-		text = text[min(1, len(text)):]
-	}
+	return append(out, paint(border, "╰"+strings.Repeat("─", max(width-2, 0))+"╯"))
 }
 
 // listAlone draws the opened list on the whole screen, under its title.
@@ -149,7 +112,7 @@ func (m *model) listAlone(height int) []string {
 	if !ok {
 		return m.message(m.width, "This list is gone.", "Esc goes back.")
 	}
-	title := " " + m.theme.paint(bold, cut(listName(s), m.width-2))
+	title := " " + paint(bold, cut(listName(s), m.width-2))
 	return append([]string{title}, m.listLines(m.width, height-1, true)...)
 }
 
@@ -173,18 +136,18 @@ func (m *model) topLine() string {
 	}
 	room := m.width - cells(keys+lamp) - 2
 	name := cut(" todo-mcp  ", room)
-	left, used := m.theme.paint(bold, name), cells(name)
+	left, used := paint(bold, name), cells(name)
 	separator := ""
 	for _, part := range m.summary() {
 		if part.text != "" && used+cells(separator+part.text) <= room {
-			left += m.theme.paint(dim, separator) + m.theme.paint(part.role, part.text)
+			left += paint(dim, separator) + paint(part.role, part.text)
 			used += cells(separator + part.text)
 			separator = " · "
 		}
 	}
 	gap := max(m.width-used-cells(keys+lamp), 0)
 	end := min(gap, 1)
-	return left + strings.Repeat(" ", gap-end) + m.theme.paint(dim, keys) + m.theme.paint(lampRole, lamp) + strings.Repeat(" ", end)
+	return left + strings.Repeat(" ", gap-end) + paint(dim, keys) + paint(lampRole, lamp) + strings.Repeat(" ", end)
 }
 
 // bottomLine returns the last line: a prompt, the search, a note, or the keys
@@ -196,9 +159,9 @@ func (m *model) bottomLine() string {
 	case m.searching:
 		return m.fieldLine(" / ", m.field, m.width)
 	case m.note.text != "" && m.now.Before(m.note.until):
-		return m.theme.paint(m.note.role, cut(" "+m.note.text, m.width))
+		return paint(m.note.role, cut(" "+m.note.text, m.width))
 	case m.help:
-		return m.theme.paint(dim, cut(" ↑↓ scroll   any other key closes", m.width))
+		return paint(dim, cut(" ↑↓ scroll   any other key closes", m.width))
 	}
 	keys := []string{}
 	if m.wanted != "" && m.loaded && m.opened == "" && len(m.lists) > 0 {
@@ -212,7 +175,7 @@ func (m *model) bottomLine() string {
 			keys = append(keys, b.short)
 		}
 	}
-	return m.theme.paint(dim, " "+joinKeys(m.width-1, keys))
+	return paint(dim, " "+joinKeys(m.width-1, keys))
 }
 
 // atTop reports whether the first line shows a key.

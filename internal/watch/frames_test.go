@@ -56,18 +56,10 @@ func TestTwoPanes(t *testing.T) {
 	}
 }
 
-// The colours, by role: 16, and the panel's exact ones on a dark and a light
-// background.
+// The colours, by role.
 func TestColours(t *testing.T) {
-	s := &transcript{t: t}
-	for _, c := range []struct {
-		name  string
-		theme theme
-	}{{"16 colours", basic()}, {"256 colours, dark", exact(false, colour256)}, {"true colour, dark", exact(false, trueColour)}, {"true colour, light", exact(true, trueColour)}} {
-		m := modelWith(100, 12, exampleLists()...)
-		m.theme = c.theme
-		s.frame(m, c.name)
-	}
+	s := &transcript{t: t, painted: true}
+	s.frame(modelWith(100, 12, exampleLists()...), "painted")
 	s.compare()
 }
 
@@ -79,9 +71,9 @@ func TestSearch(t *testing.T) {
 	s.press(m, "/", "O", "l", "d")
 	s.press(m, keyBackspace, "x", "q")
 	s.press(m, keyEraseAll, "p", "a", "p", "e", "r", keyEnter)
-	m.theme = basic()
+	s.painted = true
 	s.press(m, "/", keyEraseAll, "w", "e", "b")
-	m.theme = nil
+	s.painted = false
 	s.press(m, keyEscape)
 	s.compare()
 }
@@ -98,9 +90,9 @@ func TestHistory(t *testing.T) {
 	m.setHistory("release", releaseHistory(), nil)
 	s.frame(m, "the history arrives")
 	s.press(m, "[")
-	m.theme = basic()
+	s.painted = true
 	s.press(m, keyHome)
-	m.theme = nil
+	s.painted = false
 	m.receiveLists([]todo.Snapshot{list("release", 20, 4, 0, "completed Write tests", "completed Ship 发布 🚀")}, false)
 	s.frame(m, "the list goes on")
 	s.press(m, "]", "]")

@@ -46,7 +46,7 @@ func (m *model) orderLine(s todo.Snapshot, width int) string {
 	if m.standings[s.List.ID].Hand.Order != account.Overridden {
 		return ""
 	}
-	return " " + m.theme.paint(warn, cut("Your order is overridden. B brings it back.", width-2))
+	return " " + paint(warn, cut("Your order is overridden. B brings it back.", width-2))
 }
 
 // bringBack brings back what an agent overrode: the person's text of the item under
@@ -76,5 +76,5 @@ func (m *model) fateLine(before, s todo.Snapshot, width int) string {
 	if text == "" {
 		return ""
 	}
-	return " " + m.theme.paint(look, cut(text, width-2))
+	return " " + paint(look, cut(text, width-2))
 }

@@ -162,9 +162,9 @@ func (m *model) historyHead(live, shown todo.Snapshot, width int) []string {
 	h := m.history
 	switch {
 	case h.problem != "":
-		return []string{" " + m.theme.paint(bad, cut(h.problem, width-2)), ""}
+		return []string{" " + paint(bad, cut(h.problem, width-2)), ""}
 	case len(h.revisions) == 0:
-		return []string{" " + m.theme.paint(dim, cut("Reading the history…", width-2)), ""}
+		return []string{" " + paint(dim, cut("Reading the history…", width-2)), ""}
 	}
 	agent := m.agentName(shown)
 	if shown.Writer.Client != "" {
@@ -174,9 +174,9 @@ func (m *model) historyHead(live, shown todo.Snapshot, width int) []string {
 	newest := max(live.Revision, shown.Revision)
 	line := join(width-2, fmt.Sprintf("revision %d of %d", shown.Revision, newest),
 		shown.Updated.In(m.now.Location()).Format("Mon 2 Jan 15:04:05"), who)
-	lines := []string{" " + m.timeline(width-2), " " + m.theme.paint(bold, line)}
+	lines := []string{" " + m.timeline(width-2), " " + paint(bold, line)}
 	if h.index() == 0 && shown.Revision > 1 {
-		lines = append(lines, " "+m.theme.paint(dim, cut("Earlier revisions are not kept.", width-2)))
+		lines = append(lines, " "+paint(dim, cut("Earlier revisions are not kept.", width-2)))
 	}
 	return append(lines, m.fateLine(h.before(), shown, width))
 }
@@ -217,9 +217,9 @@ func (m *model) tick(changes int, person, selected bool) string {
 	}
 	switch {
 	case selected:
-		return m.theme.paint(bold, "┃")
+		return paint(bold, "┃")
 	case person:
-		return m.theme.paint(accent, sign)
+		return paint(accent, sign)
 	}
-	return m.theme.paint(dim, sign)
+	return paint(dim, sign)
 }

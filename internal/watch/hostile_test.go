@@ -22,8 +22,8 @@ func TestHostileText(t *testing.T) {
 	check := func(what string) {
 		t.Helper()
 		for _, l := range m.frame() {
-			if i := strings.IndexFunc(l.flat(), isRaw); i >= 0 {
-				t.Errorf("%s: raw at %d: %q", what, i, l.flat())
+			if hasRaw(l.flat(), isRaw) {
+				t.Errorf("%s: raw: %q", what, l.flat())
 			}
 		}
 	}

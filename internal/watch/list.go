@@ -143,7 +143,7 @@ func (m *model) listLines(width, height int, focused bool) []string {
 	lines := m.listHead(s, shown, width)
 	rows := m.listRows(shown)
 	if len(rows) == 0 {
-		return append(lines, m.theme.paint(dim, cut("  No items.", width)))
+		return append(lines, paint(dim, cut("  No items.", width)))
 	}
 	return append(lines, m.rowsLines(shown, rows, width, height-len(lines), focused)...)
 }
@@ -164,7 +164,7 @@ func (m *model) rowsLines(s todo.Snapshot, rows []listRow, width, height int, fo
 		lines = append(lines, m.rowLines(s, rows[i], width, i == at, focused)...)
 	}
 	if below := len(rows) - m.lastWhole(top, rows, width, height); below > 0 && len(lines) >= height && height > 1 {
-		lines = append(lines[:height-1], m.theme.paint(dim, cut(fmt.Sprintf("   … %d more", below), width)))
+		lines = append(lines[:height-1], paint(dim, cut(fmt.Sprintf("   … %d more", below), width)))
 	}
 	return lines[:min(len(lines), max(height, 0))]
 }
@@ -188,7 +188,7 @@ func (m *model) lastWhole(top int, rows []listRow, width, height int) int {
 // the history is shown its timeline.
 func (m *model) listHead(s, shown todo.Snapshot, width int) []string {
 	now := m.shownNow()
-	lines := []string{m.theme.paint(dim, " "+m.whoLine(s, now, width-2))}
+	lines := []string{paint(dim, " "+m.whoLine(s, now, width-2))}
 	if m.history != nil {
 		return append(lines, m.historyHead(s, shown, width)...)
 	}
@@ -196,7 +196,7 @@ func (m *model) listHead(s, shown todo.Snapshot, width int) []string {
 	if n := shown.Progress().Failed; n > 0 {
 		count += fmt.Sprintf(" · %d failed", n)
 	}
-	return append(lines, " "+m.bar(shown, width-3-cells(count))+" "+m.theme.paint(dim, count), m.orderLine(s, width))
+	return append(lines, " "+m.bar(shown, width-3-cells(count))+" "+paint(dim, count), m.orderLine(s, width))
 }
 
 // whoLine says where a list belongs, who works on it, how it stands and since when,
@@ -238,7 +238,7 @@ func (m *model) bar(s todo.Snapshot, width int) string {
 	if p.Total > 0 {
 		filled = width * p.Done / p.Total
 	}
-	return m.theme.paint(done, strings.Repeat("━", filled)) + m.theme.paint(dim, strings.Repeat("─", width-filled))
+	return paint(done, strings.Repeat("━", filled)) + paint(dim, strings.Repeat("─", width-filled))
 }
 
 // itemSign returns the sign of a status.
@@ -324,9 +324,9 @@ func (m *model) rowLines(s todo.Snapshot, r listRow, width int, selected, focuse
 	cursor := " "
 	switch {
 	case selected && focused:
-		cursor = m.theme.paint(accent, "▌")
+		cursor = paint(accent, "▌")
 	case selected && s.Open(): // what the keys act on from the board
-		cursor = m.theme.paint(dim, "▌")
+		cursor = paint(dim, "▌")
 	}
 	switch {
 	case r.fold != nil:
@@ -344,27 +344,27 @@ func (m *model) rowLines(s todo.Snapshot, r listRow, width int, selected, focuse
 	}
 	for i, line := range m.rowText(r, width) {
 		if i > 0 {
-			lines = append(lines, cursor+"  "+m.theme.paint(text, line))
+			lines = append(lines, cursor+"  "+paint(text, line))
 			continue
 		}
 		note, noteRole := m.rowNote(s, r)
 		space := strings.Repeat(" ", max(inside-cells(line), 0))
 		notes := width - rowIndent - inside - 1
 		note = cut(note, notes)
-		right := strings.Repeat(" ", max(notes-cells(note), 0)) + m.theme.paint(noteRole, note)
-		lines = append(lines, cursor+m.theme.paint(signRole, mark)+" "+m.theme.paint(text, line)+space+m.column(line, rowIndent+max(inside, cells(line)))+right)
+		right := strings.Repeat(" ", max(notes-cells(note), 0)) + paint(noteRole, note)
+		lines = append(lines, cursor+paint(signRole, mark)+" "+paint(text, line)+space+right)
 	}
 	if r.item.Reason != "" {
-		lines = append(lines, cursor+"    "+m.theme.paint(warn, cut(render.Safe(r.item.Reason), width-6)))
+		lines = append(lines, cursor+"    "+paint(warn, cut(render.Safe(r.item.Reason), width-6)))
 	}
 	if r.work != "" {
-		lines = append(lines, cursor+"    "+m.theme.paint(dim, cut(r.work, width-6)))
+		lines = append(lines, cursor+"    "+paint(dim, cut(r.work, width-6)))
 	}
 	if r.fate == account.Overridden {
-		lines = append(lines, cursor+"    "+m.theme.paint(dim, r.bringsBack(width-6)))
+		lines = append(lines, cursor+"    "+paint(dim, r.bringsBack(width-6)))
 	}
 	if r.old != "" {
-		lines = append(lines, cursor+"    "+m.theme.paint(struck, cut(render.Safe(r.old), width-6)))
+		lines = append(lines, cursor+"    "+paint(struck, cut(render.Safe(r.old), width-6)))
 	}
 	return lines
 }
@@ -413,7 +413,7 @@ func (m *model) foldLine(r listRow, unfolded bool, width int) string {
 		took = render.Took(to.Sub(from))
 	}
 	text := fmt.Sprintf("%s %d done", sign, len(r.fold))
-	return m.theme.paint(dim, pad(cut(text, width), width-noteWidth)+padLeft(took, noteWidth-1))
+	return paint(dim, pad(cut(text, width), width-noteWidth)+padLeft(took, noteWidth-1))
 }
 
 // subLine draws a sub-agent's list in one line: name, what it does, progress.
@@ -429,5 +429,5 @@ func (m *model) subLine(s todo.Snapshot, width int) string {
 	count := padLeft(progress(s), noteWidth-1)
 	name := cut(listName(s), max(width/3, 8))
 	rest := max(width-cells("↳ "+name+"  ")-noteWidth, 0)
-	return m.theme.paint(nameRole, "↳ "+name) + "  " + pad(cut(doing, rest), rest) + m.column(name+doing, width+1-cells(count)) + m.theme.paint(dim, count)
+	return paint(nameRole, "↳ "+name) + "  " + pad(cut(doing, rest), rest) + paint(dim, count)
 }

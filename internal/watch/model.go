@@ -15,9 +15,7 @@ import (
 type model struct {
 	now           time.Time
 	width, height int
-	theme         theme
 	sourceName    string // name of the source, for people
-	origin        int    // column where the pane that is being drawn begins
 
 	lists     map[string]todo.Snapshot // by id
 	standings map[string]Standing      // by list id

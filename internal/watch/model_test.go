@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -92,15 +91,13 @@ func modelWith(width, height int, lists ...todo.Snapshot) *model {
 	return m
 }
 
-var toColumn = regexp.MustCompile("\x1b\\[[0-9]+G")
-
 // flat returns a line as the terminal shows it.
 func (l line) flat() string {
 	text := l.left
 	if l.at > 0 {
 		text += strings.Repeat(" ", max(l.at-paintedCells(text), 0)) + l.right
 	}
-	return toColumn.ReplaceAllString(text, "")
+	return text
 }
 
 func text(m *model) string {
@@ -113,7 +110,8 @@ func text(m *model) string {
 
 // transcript collects frames to compare with the golden file of the test.
 type transcript struct {
-	t *testing.T
+	t       *testing.T
+	painted bool // the roles of texts are written, too
 	strings.Builder
 }
 
@@ -128,6 +126,9 @@ func (s *transcript) frame(m *model, caption string) {
 		flat := l.flat()
 		if paintedCells(flat) > m.width {
 			s.t.Errorf("%s: line of %d cells on a screen of %d: %s", caption, paintedCells(flat), m.width, flat)
+		}
+		if !s.painted {
+			flat = unpainted(flat)
 		}
 		s.WriteString(strings.TrimRight(strings.ReplaceAll(flat, "\x1b", "␛"), " ") + "\n")
 	}

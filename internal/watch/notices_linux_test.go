@@ -2,8 +2,8 @@ package watch
 
 import (
 	"context"
-	"io"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,8 +22,7 @@ func (p programs) start(_ context.Context, input, name string, args ...string) e
 func TestNotify(t *testing.T) {
 	board := newBoard(t)
 	writeItems(t, board, "release", "Ship")
-	keys, typing := io.Pipe()
-	c := newConsole(keys)
+	c := newTerminal()
 	started := make(programs, 9)
 	done := make(chan error)
 	go func() {
@@ -43,12 +42,16 @@ func TestNotify(t *testing.T) {
 	case <-time.After(5 * time.Second):
 		t.Fatal("no program was started")
 	}
-	c.waitFor(t, "\a")
-	io.WriteString(typing, "yq")
+	if c.Bells() == 0 {
+		t.Error("the bell did not ring")
+	}
+	c.SendRaw([]byte("yq"))
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	c.waitFor(t, "\x1b]52;c;")
+	if written := c.bytes(); !strings.Contains(written, "\x1b]52;c;") {
+		t.Errorf("the list was not copied: %q", written)
+	}
 }
 
 // What is copied and opened, by which program.

@@ -45,9 +45,9 @@ func (m *model) helpLines(height int) []line {
 		if i > 0 {
 			texts = append(texts, "")
 		}
-		texts = append(texts, m.theme.paint(bold, cut(s.title, width)))
+		texts = append(texts, paint(bold, cut(s.title, width)))
 		for _, row := range s.rows {
-			texts = append(texts, m.theme.paint(accent, pad(row[0], keysWidth))+cut(row[1], width-keysWidth))
+			texts = append(texts, paint(accent, pad(row[0], keysWidth))+cut(row[1], width-keysWidth))
 		}
 	}
 	inside := max(height-2, 0)
@@ -59,7 +59,7 @@ func (m *model) helpLines(height int) []line {
 	for i := range texts {
 		texts[i] = " " + texts[i]
 	}
-	boxed := m.pane("Keys", true, m.overlayWidth()+4, min(len(texts)+2, height), texts)
+	boxed := pane("Keys", true, m.overlayWidth()+4, min(len(texts)+2, height), texts)
 	margin := strings.Repeat(" ", max((m.width-m.overlayWidth()-4)/2, 0))
 	for i := range boxed {
 		boxed[i] = margin + boxed[i]

@@ -39,7 +39,7 @@ func TestFieldLine(t *testing.T) {
 	m := newModel("")
 	for _, f := range []field{{strings.Repeat("漢", 40), "end"}, {"", strings.Repeat("x", 40)}, {"a", ""}} {
 		line := m.fieldLine(" Add: ", f, 20)
-		if cells(line) > 20 || !strings.Contains(line, "▏") {
+		if paintedCells(line) > 20 || !strings.Contains(line, "▏") {
 			t.Errorf("%d cells: %q", cells(line), line)
 		}
 	}
@@ -70,7 +70,7 @@ func TestCursorStays(t *testing.T) {
 	}
 	at := func() int {
 		for i, l := range m.frame() {
-			if strings.HasPrefix(l.left, "▌") {
+			if strings.HasPrefix(unpainted(l.left), "▌") {
 				return i
 			}
 		}
@@ -106,30 +106,6 @@ func TestArchived(t *testing.T) {
 	m.press(keyEscape)
 	m.setFilter("other")
 	expect(t, m, "other", "main")
-}
-
-// The colours of terminals of 256 colours are near the exact ones, and a
-// terminal's answer says whether its background is light.
-func TestTheme(t *testing.T) {
-	got := []string{colour256("ffffff"), colour256("000000"), colour256("93a6ff"), colour256("177a50"), trueColour("93a6ff")}
-	if diff := cmp.Diff([]string{"38;5;255", "38;5;232", "38;5;111", "38;5;29", "38;2;147;166;255"}, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-	for answer, want := range map[string]string{"rgb:ffff/ffff/ffff": "true true", "rgb:1c/1c/1c": "false true", "rgb:0/f/0": "true true", "rgb:x/y/z": "false false", "": "false false", "rgb:1/2": "false false"} {
-		light, ok := isLight(answer)
-		if got := fmt.Sprint(light, " ", ok); got != want {
-			t.Errorf("%q: %s, want %s", answer, got, want)
-		}
-	}
-	for variables, want := range map[string]string{"TERM=xterm": "", "TERM=xterm-256color": "38;5;111", "TERM=xterm COLORTERM=truecolor": "38;2;147;166;255"} {
-		got := ""
-		if f := exactColours(environment(variables)); f != nil {
-			got = f("93a6ff")
-		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", variables, got, want)
-		}
-	}
 }
 
 // Texts break at spaces, and wide ones between characters.

@@ -18,7 +18,7 @@ func allKeys() (keys []key) {
 	for _, b := range bindings() {
 		keys = append(keys, b.keys...)
 	}
-	return append(keys, "y", "漢", keyBackground+"rgb:f/f/f", keyPaste+"👩‍👩‍👧 pasted", keyEraseAll, keyEraseWord, "unknown")
+	return append(keys, "y", "漢", keyPaste+"👩‍👩‍👧 pasted", keyEraseAll, keyEraseWord, "unknown")
 }
 
 // randomList draws a list of one of a few ids, at a revision above before.

@@ -8,9 +8,10 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/gdamore/tcell/v3"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -36,6 +37,8 @@ type Options struct {
 
 	// start runs a program of the desktop; nil means to run it. Tests replace it.
 	start func(ctx context.Context, input, name string, args ...string) error
+	// suspend stops the process until the shell continues it. Tests replace it.
+	suspend func()
 }
 
 func (o Options) withDefaults() Options {
@@ -48,22 +51,20 @@ func (o Options) withDefaults() Options {
 	if o.start == nil {
 		o.start = startProgram
 	}
+	if o.suspend == nil {
+		o.suspend = stopProcess
+	}
 	return o
 }
 
-// Run shows lists in the terminal out and reads keys from in; if in is nil or not
-// a terminal, there are no keys. It returns nil when the user quits, ctx ends or
-// the terminal is gone, and otherwise the error that ended the source or kept the
-// terminal from being set up.
-func Run(ctx context.Context, source Source, in, out *os.File, o Options) error {
+// Run shows lists in the terminal of the process and reads keys from there. It returns
+// nil when the user quits, ctx ends or the terminal is gone, and otherwise the error that
+// ended the source or kept the terminal from being set up.
+func Run(ctx context.Context, source Source, o Options) error {
 	ctx, stop := signal.NotifyContext(ctx, endSignals()...)
 	defer stop()
-	return run(ctx, source, tty{in: in, out: out}, o)
+	return run(ctx, source, nil, o)
 }
-
-// escapeWait is how long the viewer waits after an ESC byte for the rest of a
-// sequence.
-const escapeWait = 50 * time.Millisecond
 
 // The screen is drawn at most every frameEvery because of what agents write; a
 // key is answered at once. How the lists stand is asked every standingEvery, and
@@ -77,52 +78,38 @@ const (
 	editTimeout = 15 * time.Second
 )
 
-// viewer runs a model on a console.
+// viewer runs a model on a screen.
 type viewer struct {
 	*model
 	options Options
 	desk    desktop
-	// exact makes the sequence of an exact colour; nil where there are 16.
-	exact func(hex string) string
-	drawn time.Time
+	screen  *screen
+	drawn   time.Time
 	// asking is true while the standings are read; asked is when they were read
 	// last, and stale is true when a list has changed since.
 	asking, stale bool
 	asked         time.Time
 	source        Source
-	console       console
-	screen        screen
-	clock         func() time.Time
-	keys          keyDecoder
+	keys          keyReader
 	updates       chan func() effect // changes of the model, sent to loop by other goroutines
-	input         chan []byte
-	restore       func()
 	wg            sync.WaitGroup
 }
 
-func run(ctx context.Context, source Source, c console, o Options) error {
+// run runs the viewer on a terminal; nil is the one in which the program runs.
+func run(ctx context.Context, source Source, tty tcell.Tty, o Options) error {
 	o = o.withDefaults()
-	v := &viewer{model: newModel(o.List), options: o, desk: desktop{o.Getenv, o.start}, source: source, console: c, screen: screen{out: c}, clock: o.Now,
-		updates: make(chan func() effect), input: make(chan []byte)}
+	v := &viewer{model: newModel(o.List), options: o, desk: desktop{o.Getenv, o.start}, source: source, updates: make(chan func() effect)}
 	v.sourceName = render.Safe(o.Where)
-	if o.Color {
-		v.theme, v.exact = basic(), exactColours(o.Getenv)
-	}
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer v.wg.Wait()
 	defer cancel(nil)
-	if err := v.enter(); err != nil {
+	var err error
+	if v.screen, err = openScreen(tty, o.Color); err != nil {
 		return fmt.Errorf("set up terminal: %w", err)
 	}
-	defer v.leave() // also when the code below panics
+	defer v.screen.Fini() // also when the code below panics
 	v.wg.Go(func() { cancel(catchPanic(func() error { return v.follow(ctx) })) })
-	keyInput, stop, err := c.keys()
-	if err != nil {
-		return fmt.Errorf("read keys: %w", err)
-	}
-	defer stop()
-	v.wg.Go(func() { v.readInput(ctx, keyInput) })
 	if err := v.loop(ctx); err != nil {
 		return err
 	}
@@ -143,29 +130,6 @@ func catchPanic(f func() error) (err error) {
 	return f()
 }
 
-func (v *viewer) enter() (err error) {
-	restore, err := v.console.raw()
-	if err != nil {
-		return err
-	}
-	v.restore = restore
-	v.screen.invalidate()
-	sequence := enterScreen
-	if v.exact != nil {
-		sequence += askBackground
-	}
-	_, err = io.WriteString(v.console, sequence)
-	if err != nil {
-		v.restore()
-	}
-	return err
-}
-
-func (v *viewer) leave() {
-	_, _ = io.WriteString(v.console, leaveScreen)
-	v.restore()
-}
-
 // follow passes what the source reports to loop. It returns when the source does.
 func (v *viewer) follow(ctx context.Context) error {
 	show := func(lists []todo.Snapshot, all bool) {
@@ -183,88 +147,59 @@ func (v *viewer) update(ctx context.Context, f func() effect) {
 	}
 }
 
-func (v *viewer) readInput(ctx context.Context, r io.Reader) {
-	for {
-		buf := make([]byte, 256)
-		n, err := r.Read(buf)
-		if n > 0 {
-			select {
-			case v.input <- buf[:n]:
-			case <-ctx.Done():
-				return
-			}
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
 // loop draws the model, waits for an event and handles it, until the user quits,
 // ctx ends or the terminal is gone.
 func (v *viewer) loop(ctx context.Context) error {
-	resized, stop := v.console.resized()
-	defer stop()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	var escapeTimeout <-chan time.Time
 	for {
-		v.now = v.clock()
+		v.now = v.options.Now()
 		v.askStandings(ctx)
-		nextFrame, err := v.drawInTime()
-		if err != nil {
-			return nil // the terminal is gone
-		}
-		var keys []key
+		nextFrame := v.drawInTime()
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		case <-nextFrame:
-		case <-resized:
-			v.drawn = time.Time{}
 		case f := <-v.updates:
 			if err := v.perform(ctx, f()); err != nil {
 				return err
 			}
-		case data := <-v.input:
-			keys = v.keys.feed(data)
-		case <-escapeTimeout:
-			keys = v.keys.flush()
-		}
-		if quit, err := v.pressAll(ctx, keys); quit || err != nil {
-			return err
-		}
-		if escapeTimeout = nil; v.keys.waiting() {
-			escapeTimeout = time.After(escapeWait)
+		case event := <-v.screen.EventQ():
+			if quit, err := v.handle(ctx, event); quit || err != nil {
+				return err
+			}
 		}
 	}
 }
 
 // drawInTime draws a frame unless the last one is too recent; then it returns a
 // channel that says when it is not any more.
-func (v *viewer) drawInTime() (<-chan time.Time, error) {
+func (v *viewer) drawInTime() <-chan time.Time {
 	if wait := frameEvery - time.Since(v.drawn); wait > 0 {
-		return time.After(wait), nil
+		return time.After(wait)
 	}
-	v.updateSize()
+	v.width, v.height = v.screen.Size()
 	v.drawn = time.Now()
-	return nil, v.screen.draw(v.frame())
+	v.screen.draw(v.frame())
+	return nil
 }
 
-// pressAll handles keys, and reports whether one of them quits.
-func (v *viewer) pressAll(ctx context.Context, keys []key) (quit bool, err error) {
-	for _, k := range keys {
-		v.drawn = time.Time{}
-		if answer, ok := strings.CutPrefix(string(k), string(keyBackground)); ok {
-			if light, ok := isLight(answer); ok && v.exact != nil {
-				v.theme = exact(light, v.exact)
-			}
-			continue
-		}
-		if e := v.press(k); e.quit {
+// handle handles what happened in the terminal, and reports whether the viewer is to end.
+func (v *viewer) handle(ctx context.Context, event tcell.Event) (quit bool, err error) {
+	v.drawn = time.Time{} // a key is answered at once
+	switch event.(type) {
+	case *tcell.EventError:
+		return true, nil // the terminal is gone
+	case *tcell.EventResize:
+		v.screen.shown = nil
+	}
+	for _, k := range v.keys.read(event) {
+		e := v.press(k)
+		if e.quit {
 			return true, nil
-		} else if err := v.perform(ctx, e); err != nil {
+		}
+		if err := v.perform(ctx, e); err != nil {
 			return false, err
 		}
 	}
@@ -295,16 +230,6 @@ func (v *viewer) askStandings(ctx context.Context) {
 	})
 }
 
-// updateSize reads the size of the terminal. If it changed, the next frame is
-// drawn in full.
-func (v *viewer) updateSize() {
-	width, height := v.console.size()
-	if width != v.width || height != v.height {
-		v.width, v.height = width, height
-		v.screen.invalidate()
-	}
-}
-
 // perform carries out an effect of the model, except quit.
 func (v *viewer) perform(ctx context.Context, e effect) error {
 	if e.history != "" {
@@ -315,7 +240,7 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 		v.wg.Go(func() { v.apply(ctx, *e.edit, before) })
 	}
 	if e.copy != "" {
-		_, _ = io.WriteString(v.console, copySequence(e.copy))
+		v.screen.SetClipboard([]byte(e.copy))
 		v.wg.Go(func() { v.desk.copy(ctx, e.copy) })
 	}
 	if e.page != "" {
@@ -325,14 +250,22 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 		v.tell(ctx, e.notices)
 	}
 	if e.redraw {
-		v.screen.invalidate()
+		v.screen.redraw()
 	}
 	if e.suspend {
-		v.leave()
-		v.console.suspend()
-		return v.enter()
+		return v.suspend()
 	}
 	return nil
+}
+
+// suspend gives the terminal back to the shell until that continues the viewer.
+func (v *viewer) suspend() error {
+	if err := v.screen.Suspend(); err != nil {
+		return err
+	}
+	v.options.suspend()
+	v.screen.shown = nil
+	return v.screen.Resume()
 }
 
 // apply makes an edit and passes its outcome to the model.
@@ -363,9 +296,10 @@ func (v *viewer) openInBrowser(ctx context.Context, list string) {
 
 // tell rings the bell and notifies the desktop.
 func (v *viewer) tell(ctx context.Context, notices []string) {
+	tty, _ := v.screen.Tty()
 	for _, text := range notices {
 		sequence, ok := v.desk.noticeSequence(text)
-		_, _ = io.WriteString(v.console, sequence)
+		_, _ = io.WriteString(tty, sequence)
 		if !ok {
 			v.wg.Go(func() { v.desk.notify(ctx, text) })
 		}

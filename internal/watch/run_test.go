@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,75 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
 )
-
-// fakeConsole is a console that records what was written.
-type fakeConsole struct {
-	keyInput io.ReadCloser
-	mu       sync.Mutex
-	written  bytes.Buffer
-	changed  chan struct{}
-	rawModes int // how many calls of raw were not undone
-	sizeFunc func() (int, int)
-}
-
-func newConsole(keys io.ReadCloser) *fakeConsole {
-	return &fakeConsole{keyInput: keys, changed: make(chan struct{}, 1), sizeFunc: func() (int, int) { return 60, 10 }}
-}
-
-func (c *fakeConsole) Write(p []byte) (int, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	select {
-	case c.changed <- struct{}{}:
-	default:
-	}
-	return c.written.Write(p)
-}
-
-func (c *fakeConsole) text() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.written.String()
-}
-
-// waitFor waits up to 5 seconds until text was written.
-func (c *fakeConsole) waitFor(t *testing.T, text string) {
-	t.Helper()
-	for deadline := time.After(5 * time.Second); !strings.Contains(c.text(), text); {
-		select {
-		case <-c.changed:
-		case <-deadline:
-			t.Fatalf("%q was not written; got %q", text, c.text())
-		}
-	}
-}
-
-func (c *fakeConsole) keys() (io.Reader, func(), error) {
-	return c.keyInput, func() { c.keyInput.Close() }, nil
-}
-
-func (c *fakeConsole) size() (int, int) { return c.sizeFunc() }
-func (c *fakeConsole) raw() (func(), error) {
-	c.rawModes++
-	return func() { c.rawModes-- }, nil
-}
-func (c *fakeConsole) resized() (<-chan os.Signal, func()) { return nil, func() {} }
-func (c *fakeConsole) suspend()                            {}
-
-// checkRestored checks that the terminal was left last, and in no raw mode.
-func (c *fakeConsole) checkRestored(t *testing.T) {
-	t.Helper()
-	if !strings.HasSuffix(c.text(), leaveScreen) || c.rawModes != 0 {
-		t.Errorf("not restored: raw mode entered %d times without being left; written %q", c.rawModes, c.text())
-	}
-}
 
 func newBoard(t *testing.T) *todo.Board {
 	t.Helper()
@@ -105,95 +41,33 @@ func writeItems(t *testing.T, board *todo.Board, name string, texts ...string) {
 func TestRun(t *testing.T) {
 	board := newBoard(t)
 	writeItems(t, board, "release", "Write tests")
-	keys, typing := io.Pipe()
-	c := newConsole(keys)
-	done := make(chan error)
+	c := newTerminal()
+	done, suspended := make(chan error), 0
 	go func() {
-		done <- run(t.Context(), Local{Lists: board.As("")}, c, Options{Where: "here", List: "release"})
+		done <- run(t.Context(), Local{Lists: board.As("")}, c, Options{Where: "here", List: "release", suspend: func() {
+			c.checkRestored(t)
+			suspended++
+		}})
 	}()
 	c.waitFor(t, "Write tests")
 	writeItems(t, board, "release", "Ship it")
 	c.waitFor(t, "Ship it")
-	io.WriteString(typing, "h")
+	c.SendRaw([]byte("h"))
 	c.waitFor(t, "revision 2 of 2")
-	io.WriteString(typing, "\x1a\x1bx") // suspended and back, Escape, tick
+	c.SendRaw([]byte("\x1a\x1bx")) // suspended and back, Escape, tick
 	c.waitFor(t, "u undo")
 	lists, err := board.As("").Find(t.Context(), todo.Query{})
 	if err != nil || lists[0].Items[0].Status != todo.Completed || !lists[0].Writer.Person {
 		t.Errorf("after x the list is %+v, %v", lists, err)
 	}
 	c.waitFor(t, "waits to be seen")
-	io.WriteString(typing, "q")
+	c.SendRaw([]byte("q"))
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
 	c.checkRestored(t)
-	if got := strings.Count(c.text(), enterScreen); got != 2 {
-		t.Errorf("entered the screen %d times", got)
-	}
-}
-
-// The terminal is asked for its background only where exact colours can be shown,
-// and they follow its answer.
-func TestBackground(t *testing.T) {
-	board := newBoard(t)
-	writeItems(t, board, "release", "Ship")
-	keys, typing := io.Pipe()
-	c := newConsole(keys)
-	done := make(chan error)
-	go func() {
-		done <- run(t.Context(), Local{Lists: board.As("")}, c, Options{Color: true, Getenv: environment("TERM=xterm COLORTERM=truecolor")})
-	}()
-	c.waitFor(t, askBackground)
-	c.waitFor(t, "\x1b[36m▌")
-	io.WriteString(typing, "\x1b]11;rgb:ffff/ffff/ffff\x1b\\")
-	c.waitFor(t, "\x1b["+trueColour("2b45d4")+"m▌")
-	io.WriteString(typing, "q")
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	keys, typing = io.Pipe()
-	c = newConsole(keys)
-	go func() {
-		done <- run(t.Context(), Local{Lists: board.As("")}, c, Options{Color: true, Getenv: environment("TERM=xterm")})
-	}()
-	c.waitFor(t, "Ship")
-	io.WriteString(typing, "q")
-	if err := <-done; err != nil || strings.Contains(c.text(), askBackground) {
-		t.Errorf("a terminal of 16 colours: %v, %q", err, c.text())
-	}
-}
-
-// draw writes only the lines that changed, of two parts only the right one if the
-// left did not change, and nothing if nothing did.
-func TestDrawWritesOnlyChangedLines(t *testing.T) {
-	var out bytes.Buffer
-	s := &screen{out: &out}
-	frames := []struct {
-		lines []line
-		want  string
-	}{
-		{[]line{{left: "a"}, {left: "b"}}, "\x1b[2J\x1b[1;1H\x1b[2Ka\x1b[2;1H\x1b[2Kb"},
-		{[]line{{left: "a"}, {left: "b"}}, ""},
-		{[]line{{left: "a"}, {left: "c"}}, "\x1b[2;1H\x1b[2Kc"},
-		{[]line{{left: "a"}}, "\x1b[2;1H\x1b[2K"},
-		{[]line{{"a", 4, "b"}}, "\x1b[1;1H\x1b[2Ka\x1b[1;5H\x1b[Kb"},
-		{[]line{{"a", 4, "c"}}, "\x1b[1;5H\x1b[Kc"},
-		{[]line{{"b", 4, "c"}}, "\x1b[1;1Hb"},
-		{[]line{{"漢", 4, "c"}}, "\x1b[1;1H\x1b[2K漢\x1b[1;5H\x1b[Kc"},
-		{[]line{{"b", 4, "c"}}, "\x1b[1;1H\x1b[2Kb\x1b[1;5H\x1b[Kc"},
-	}
-	for i, f := range frames {
-		out.Reset()
-		if err := s.draw(f.lines); err != nil {
-			t.Fatal(err)
-		}
-		if f.want != "" {
-			f.want = beginFrame + f.want + endFrame
-		}
-		if out.String() != f.want {
-			t.Errorf("frame %d: %q, want %q", i, out.String(), f.want)
-		}
+	if suspended != 1 {
+		t.Errorf("suspended %d times", suspended)
 	}
 }
 
@@ -220,7 +94,7 @@ func TestTerminalRestored(t *testing.T) {
 		"panic: nil list": func(func([]todo.Snapshot, bool), func(error)) error { panic("nil list") },
 	}
 	for want, follow := range failures {
-		c := newConsole(io.NopCloser(strings.NewReader("")))
+		c := newTerminal()
 		if err := run(t.Context(), follow, c, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
@@ -228,21 +102,20 @@ func TestTerminalRestored(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("SIGTERM"))
-	c := newConsole(io.NopCloser(strings.NewReader("")))
+	c := newTerminal()
 	if err := run(ctx, Local{Lists: newBoard(t).As("")}, c, Options{}); err != nil {
 		t.Errorf("after a signal: %v", err)
 	}
 	c.checkRestored(t)
 
-	c = newConsole(io.NopCloser(strings.NewReader("")))
-	c.sizeFunc = func() (int, int) { panic("viewer") }
+	c = newTerminal()
 	func() {
 		defer func() {
 			if recover() == nil {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		_ = run(t.Context(), Local{Lists: newBoard(t).As("")}, c, Options{})
+		_ = run(t.Context(), Local{Lists: newBoard(t).As("")}, c, Options{Now: func() time.Time { panic("viewer") }})
 	}()
 	c.checkRestored(t)
 }

@@ -1,81 +1,94 @@
 package watch
 
 import (
-	"fmt"
-	"io"
 	"slices"
 	"strings"
+
+	"github.com/gdamore/tcell/v3"
 )
 
-// Terminal control sequences: leaveScreen undoes enterScreen, endFrame
-// beginFrame.
-const (
-	// alternate screen, cursor hidden, no line wrapping, pasted text marked as
-	// such, screen cleared
-	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?2004h\x1b[2J"
-	leaveScreen = "\x1b[0m\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[?1049l"
-	// synchronized output: the terminal shows the whole frame at once;
-	// terminals that do not support it ignore these
-	beginFrame = "\x1b[?2026h"
-	endFrame   = "\x1b[?2026l"
-	// asks the terminal for the colour of its background, see keyBackground
-	askBackground = "\x1b]11;?\x1b\\"
-)
-
-// screen draws frames onto a terminal, writing only lines that changed, and of
-// those with two parts only the right one if the left did not change.
+// screen draws frames onto a terminal.
 type screen struct {
-	out      io.Writer
-	onScreen []line // the lines of the last frame; nil if the screen's content is unknown
+	tcell.Screen
+	styles map[role]tcell.Style // nil paints nothing
+	shown  []line               // the lines of the last frame; nil if it is to be drawn again
 }
 
-// draw writes a frame of lines that the caller has cut to the width. It writes
-// nothing if the frame equals the last one.
-func (s *screen) draw(lines []line) error {
-	if s.onScreen != nil && slices.Equal(s.onScreen, lines) {
-		return nil
+// openScreen takes over a terminal; nil is the one in which the program runs.
+func openScreen(tty tcell.Tty, colour bool) (*screen, error) {
+	// The locale says nothing of what a terminal shows: each that the viewer may meet
+	// shows UTF-8.
+	tcell.SetEncodingFallback(tcell.EncodingFallbackUTF8)
+	tcell.RegisterEncoding("US-ASCII", tcell.GetEncoding("UTF-8"))
+	// A terminal that answers no questions would delay the first frame by a second.
+	options := []tcell.TerminfoScreenOption{tcell.OptNegotiation(false)}
+	var s screen
+	if colour {
+		s.styles = styles()
+	} else {
+		options = append(options, tcell.OptColors(0))
 	}
-	var b strings.Builder
-	b.WriteString(beginFrame)
-	if s.onScreen == nil {
-		b.WriteString("\x1b[2J")
+	var err error
+	if s.Screen, err = tcell.NewTerminfoScreenFromTty(tty, options...); err == nil {
+		err = s.Init()
 	}
-	for i := range max(len(lines), len(s.onScreen)) {
-		var now, before line
-		if i < len(lines) {
-			now = lines[i]
-		}
-		if i < len(s.onScreen) {
-			before = s.onScreen[i]
-		}
-		if now != before {
-			now.write(&b, i+1, before)
-		}
+	if err != nil {
+		return nil, err
 	}
-	b.WriteString(endFrame)
-	if s.onScreen = slices.Clone(lines); s.onScreen == nil {
-		s.onScreen = []line{}
-	}
-	_, err := io.WriteString(s.out, b.String())
-	return err
+	s.EnablePaste()
+	return &s, nil
 }
 
-// write writes what differs from the line before into a row, counted from 1. The
-// left part of two ends where the right one begins, so that it covers what was
-// there; unless the terminal may show it in another width.
-func (l line) write(b *strings.Builder, row int, before line) {
-	switch {
-	case l.at == 0 || l.at != before.at || l.left != before.left && strings.ContainsFunc(l.left+before.left, isDisputed):
-		fmt.Fprintf(b, "\x1b[%d;1H\x1b[2K%s", row, l.left)
-		before.right = ""
-	case l.left != before.left:
-		fmt.Fprintf(b, "\x1b[%d;1H%s", row, l.left)
+// draw shows a frame of lines, unless it equals the last one. The parts at the right
+// follow by themselves, so that each begins at its column also where the terminal shows
+// a character at the left of it in another width than computed.
+func (s *screen) draw(lines []line) {
+	if s.shown != nil && slices.Equal(s.shown, lines) {
+		return
 	}
-	if l.at > 0 && l.right != before.right {
-		fmt.Fprintf(b, "\x1b[%d;%dH\x1b[K%s", row, l.at+1, l.right)
+	s.shown = slices.Clone(lines)
+	width, height := s.Size()
+	end := width
+	for y := range height {
+		var l line
+		if y < len(lines) {
+			l = lines[y]
+		}
+		if end = width; l.at > 0 {
+			end = min(l.at, width)
+		}
+		s.FillArea(0, y, end, 1, ' ', tcell.StyleDefault)
+		s.put(0, y, l.left)
+	}
+	s.Show()
+	if !slices.ContainsFunc(lines, func(l line) bool { return l.at > 0 }) {
+		return
+	}
+	for y, l := range lines {
+		if l.at > 0 {
+			s.FillArea(l.at, y, width-l.at, 1, ' ', tcell.StyleDefault)
+			s.put(l.at, y, l.right)
+		}
+	}
+	s.Show()
+}
+
+// put puts a painted text at a place.
+func (s *screen) put(x, y int, text string) {
+	plain, painted, _ := strings.Cut(text, roleMark)
+	s.PutStrStyled(x, y, plain, tcell.StyleDefault)
+	for part := range strings.SplitSeq(painted, roleMark) {
+		if part != "" {
+			x += cells(plain)
+			plain = part[1:]
+			s.PutStrStyled(x, y, plain, s.styles[role(part[0])])
+		}
 	}
 }
 
-// invalidate makes draw write the next frame in full. It is called when the
-// terminal was resized or other programs wrote to it.
-func (s *screen) invalidate() { s.onScreen = nil }
+// redraw makes draw show the next frame in full. It is called when other programs may
+// have written to the terminal.
+func (s *screen) redraw() {
+	s.shown = nil
+	s.Sync()
+}

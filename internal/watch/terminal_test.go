@@ -1,0 +1,206 @@
+package watch
+
+import (
+	"bytes"
+	"cmp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gdamore/tcell/v3"
+	"github.com/gdamore/tcell/v3/color"
+	"github.com/gdamore/tcell/v3/vt"
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// terminal is an emulated terminal.
+type terminal struct {
+	vt.MockTerm
+	mu      sync.Mutex
+	written bytes.Buffer
+	changed chan struct{}
+	started int // how many calls of Start were not followed by one of Stop
+}
+
+func newTerminal() *terminal {
+	return &terminal{MockTerm: vt.NewMockTerm(vt.MockOptSize{X: 60, Y: 10}), changed: make(chan struct{}, 1)}
+}
+
+func (c *terminal) Start() error { c.started++; return c.MockTerm.Start() }
+func (c *terminal) Stop() error  { c.started--; return c.MockTerm.Stop() }
+func (c *terminal) Close() error { return nil }
+
+func (c *terminal) Write(p []byte) (int, error) {
+	n, err := c.MockTerm.Write(p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.written.Write(p)
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
+	return n, err
+}
+
+func (c *terminal) bytes() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.written.String()
+}
+
+// shows returns what stands on the screen.
+func (c *terminal) shows() string {
+	var b strings.Builder
+	for y := range vt.Row(10) {
+		for x := vt.Col(0); x < 60; x++ {
+			cell := c.GetCell(vt.Coord{X: x, Y: y})
+			b.WriteString(cmp.Or(cell.C, " "))
+			x += vt.Col(max(cell.W-1, 0))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// waitFor waits up to 5 seconds until the screen shows a text.
+func (c *terminal) waitFor(t *testing.T, text string) {
+	t.Helper()
+	for deadline := time.After(5 * time.Second); !strings.Contains(c.shows(), text); {
+		select {
+		case <-c.changed:
+		case <-deadline:
+			t.Fatalf("%q is not shown:\n%s", text, c.shows())
+		}
+	}
+}
+
+// checkRestored checks that the terminal was left last, and in no raw mode.
+func (c *terminal) checkRestored(t *testing.T) {
+	t.Helper()
+	const enter, leave = "\x1b[?1049h", "\x1b[?1049l"
+	if written := c.bytes(); strings.LastIndex(written, leave) < strings.LastIndex(written, enter) || c.started != 0 {
+		t.Errorf("not restored: started %d times without being stopped; written %q", c.started, written)
+	}
+}
+
+// open opens a terminal as the viewer does.
+func open(t *testing.T, colour bool) (*terminal, *screen) {
+	t.Helper()
+	c := newTerminal()
+	s, err := openScreen(c, colour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Fini)
+	return c, s
+}
+
+// draw writes only what changed, and nothing if nothing did.
+func TestDrawWritesOnlyChanges(t *testing.T) {
+	c, s := open(t, false)
+	for _, f := range []struct {
+		lines   []line
+		shows   string
+		written string // among what is written; empty is nothing at all
+		not     string
+	}{
+		{[]line{{left: "one"}, {left: "two"}}, "one\ntwo", "two", ""},
+		{[]line{{left: "one"}, {left: "two"}}, "one\ntwo", "", ""},
+		{[]line{{left: "one"}, {left: "six"}}, "one\nsix", "six", "one"},
+		{[]line{{left: "one"}}, "one\n", "   ", "one"},
+		{[]line{{left: "one", at: 6, right: "two"}}, "one   two", "two", "one"},
+		{[]line{{left: "漢字漢", at: 6, right: "two"}}, "漢字漢two", "漢", "two"},
+		{[]line{{left: "漢字漢字", at: 6, right: "two"}}, "漢字漢two", "\x1b[1;7H", ""},
+	} {
+		before := len(c.bytes())
+		s.draw(f.lines)
+		written := c.bytes()[before:]
+		var shows []string
+		for row := range strings.SplitSeq(strings.TrimRight(c.shows(), " \n"), "\n") {
+			shows = append(shows, strings.TrimRight(row, " "))
+		}
+		if got := strings.Join(shows, "\n"); got != strings.TrimRight(f.shows, "\n") {
+			t.Errorf("%+v shows %q", f.lines, got)
+		}
+		if !strings.Contains(written, f.written) || f.written == "" && written != "" || f.not != "" && strings.Contains(written, f.not) {
+			t.Errorf("%+v writes %q", f.lines, written)
+		}
+	}
+}
+
+// Each role has a look of its own, and none where there are to be no colours.
+func TestStyles(t *testing.T) {
+	roles := []role{plainText, bold, dim, accent, done, warn, bad, struck}
+	frame := ""
+	for _, r := range roles {
+		frame += paint(r, "x")
+	}
+	for _, colour := range []bool{true, false} {
+		c, s := open(t, colour)
+		s.draw([]line{{left: frame}})
+		looks := make(map[vt.Style]role)
+		for x, r := range roles {
+			looks[c.GetCell(vt.Coord{X: vt.Col(x), Y: 0}).S] = r
+		}
+		if want := map[bool]int{true: len(roles), false: 1}[colour]; len(looks) != want {
+			t.Errorf("colours %t: %d looks, want %d", colour, len(looks), want)
+		}
+		if got := c.GetCell(vt.Coord{X: 3, Y: 0}).S.Fg(); colour && got != color.PaletteColor(6) {
+			t.Errorf("accent is %v", got)
+		}
+	}
+}
+
+// The bytes of terminals are the same keys however they are split into pieces.
+func TestKeys(t *testing.T) {
+	const bytes = "q\x1b[A\x1bOB\x1b[1;2C\x1b[D\x1b[H\x1b[4~\x1b[5~\x1b[6~ä漢\r\x7f\x03\x1a\x15\x0c\x01\x1b[3~\t\x17\x1b[1;3A\x1b[1;3B" +
+		"\x1b[200~two\x1b[A\nlines\x00\x1b[201~\x1b]52;c;x\ax\x1by"
+	want := []key{"q", keyUp, keyDown, keyRight, keyLeft, keyHome, keyEnd, keyPageUp, keyPageDown, "ä", "漢",
+		keyEnter, keyBackspace, keyInterrupt, keySuspend, keyEraseAll, keyRedraw, keyHome, keyDelete, keyTab, keyEraseWord, keyAltUp, keyAltDown,
+		keyPaste + "two lines", "x", keyEscape, "y"}
+	for _, size := range []int{1, 3, len(bytes)} {
+		c, s := open(t, false)
+		go func() {
+			for data := []byte(bytes); len(data) > 0; data = data[min(size, len(data)):] {
+				c.SendRaw(data[:min(size, len(data))])
+			}
+		}()
+		if diff := gocmp.Diff(want, readKeys(t, s, len(want))); diff != "" {
+			t.Errorf("pieces of %d: (-want +got)\n%s", size, diff)
+		}
+	}
+}
+
+// readKeys returns the next n keys.
+func readKeys(t *testing.T, s *screen, n int) (keys []key) {
+	t.Helper()
+	var r keyReader
+	for deadline := time.After(5 * time.Second); len(keys) < n; {
+		select {
+		case event := <-s.EventQ():
+			keys = append(keys, r.read(event)...)
+		case <-deadline:
+			t.Fatalf("%d keys after 5 s: %q", len(keys), keys)
+		}
+	}
+	return keys
+}
+
+// A paste that is too long is cut, and what remains of it is not taken for keys.
+func TestLongPaste(t *testing.T) {
+	var r keyReader
+	r.read(tcell.NewEventPaste(true))
+	for range maxPaste + 10 {
+		if keys := r.read(tcell.NewEventKey(tcell.KeyRune, "x", 0)); keys != nil {
+			t.Fatalf("%q", keys)
+		}
+	}
+	keys := r.read(tcell.NewEventPaste(false))
+	if len(keys) != 1 || len(keys[0]) != len(keyPaste)+maxPaste {
+		t.Errorf("%d keys", len(keys))
+	}
+	if keys := r.read(tcell.NewEventKey(tcell.KeyEscape, "", 0)); len(keys) != 1 || keys[0] != keyEscape {
+		t.Errorf("Escape: %q", keys)
+	}
+}
