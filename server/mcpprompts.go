@@ -118,7 +118,7 @@ func (s *Server) resumeText(text string, list todo.Snapshot) string {
 			open = append(open, line+" ("+string(item.Status)+")")
 		}
 	}
-	return fill(text, "name", list.Title(), "when", render.Ago(s.Now().Sub(list.Updated)),
+	return fill(text, "name", list.Title(), "when", render.Roughly(s.Now().Sub(list.Updated))+" ago",
 		"open", orNothing(open), "done", orNothing(done))
 }
 

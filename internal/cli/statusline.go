@@ -47,7 +47,7 @@ func (a *app) statusLine(ctx context.Context, args []string, o statusLineOptions
 	if err != nil {
 		return err
 	}
-	line := render.StatusLine(list, 0)
+	line := render.StatusLine(list)
 	if family.State() == todo.LeftOpen && line != "" && time.Since(family.Since()) > todo.IdleAfter {
 		counts, text, _ := strings.Cut(line, " ")
 		line = counts + " left open: " + text
@@ -55,7 +55,7 @@ func (a *app) statusLine(ctx context.Context, args []string, o statusLineOptions
 	if line == "" {
 		return nil
 	}
-	_, err = fmt.Fprintln(a.Stdout, render.Limit(line, o.width))
+	_, err = fmt.Fprintln(a.Stdout, render.Cut(line, o.width))
 	return err
 }
 

@@ -16,7 +16,7 @@ func BenchmarkRender(b *testing.B) {
 		list := todo.Snapshot{List: todo.List{ID: "a", Client: "tester", Workspace: "/work/a"}, Revision: 3, Items: storetest.Plan(items), LastID: items}
 		for name, draw := range map[string]func(){
 			"text":        func() { render.Plain(list) },
-			"status line": func() { render.StatusLine(list, 80) },
+			"status line": func() { render.StatusLine(list) },
 			"markdown":    func() { render.Markdown(list) },
 			"box":         func() { render.Box(list, render.BoxOptions{Width: 80}) },
 			"JSON":        func() { _, _ = json.Marshal(render.Document(list)) },

@@ -46,14 +46,14 @@ func Box(s todo.Snapshot, o BoxOptions) string {
 	}
 	rows := boxRows(s)
 	width := boxWidth(o.Width, title+note, rows)
-	if room := width - 6 - cells(note); room > 0 {
-		title = cut(title, room)
+	if room := width - 6 - Cells(note); room > 0 {
+		title = Cut(title, room)
 	}
 	title += note
 
 	var b strings.Builder
-	top := "┌─ " + cut(title, width-6) + " "
-	b.WriteString(top + fill("─", width-cells(top)-1) + "┐\n")
+	top := "┌─ " + Cut(title, width-6) + " "
+	b.WriteString(top + fill("─", width-Cells(top)-1) + "┐\n")
 	for _, r := range rows {
 		b.WriteString(r.line(width, o.Color))
 	}
@@ -114,9 +114,9 @@ func boxWidth(wanted int, title string, rows []boxRow) int {
 	if wanted > 0 {
 		return max(wanted, minBox)
 	}
-	width := cells(title) + 6
+	width := Cells(title) + 6
 	for _, r := range rows {
-		width = max(width, cells(r.mark+r.text+r.note)+4)
+		width = max(width, Cells(r.mark+r.text+r.note)+4)
 	}
 	return min(max(width, minBox), maxBox)
 }
@@ -124,8 +124,8 @@ func boxWidth(wanted int, title string, rows []boxRow) int {
 // line draws the row at an outer width. It measures the whole row to compute the
 // padding, since characters may combine where its parts meet.
 func (r boxRow) line(width int, color bool) string {
-	text := r.mark + r.fit(width-4-cells(r.mark))
-	padding := fill(" ", width-cells("│ "+text+" │"))
+	text := r.mark + r.fit(width-4-Cells(r.mark))
+	padding := fill(" ", width-Cells("│ "+text+" │"))
 	if color {
 		text = "\x1b[" + r.color + "m" + text + "\x1b[0m"
 	}
@@ -136,12 +136,12 @@ func (r boxRow) line(width int, color bool) string {
 // note with its short form, or drops it when that would leave fewer than minText
 // cells for the text.
 func (r boxRow) fit(width int) string {
-	if cells(r.text+r.note) <= width {
+	if Cells(r.text+r.note) <= width {
 		return r.text + r.note
 	}
 	note := r.shortNote
-	if cells(note)+minText > width {
+	if Cells(note)+minText > width {
 		note = ""
 	}
-	return cut(r.text, width-cells(note)) + note
+	return Cut(r.text, width-Cells(note)) + note
 }

@@ -60,10 +60,10 @@ func checkBox(t *testing.T, s todo.Snapshot, o BoxOptions, want int) {
 		t.Fatalf("%d lines, want %d:\n%s", len(lines), n, box)
 	}
 	if want == 0 {
-		want = cells(lines[len(lines)-1])
+		want = Cells(lines[len(lines)-1])
 	}
 	for _, line := range lines {
-		if w := cells(line); w != want {
+		if w := Cells(line); w != want {
 			t.Errorf("%+v: %d cells, want %d: %+q", o, w, want, line)
 		}
 		if strings.ContainsFunc(line, dangerous) {

@@ -35,7 +35,7 @@ func FuzzViews(f *testing.F) {
 		s, before := fuzzedSnapshot(text, other, status), fuzzedSnapshot(other, text, status+1)
 		now := s.Updated.Add(time.Hour)
 		for name, printed := range map[string]string{
-			"text": Plain(s), "status line": StatusLine(s, 40), "markdown": Markdown(s), "box": Box(s, BoxOptions{Width: 60, Title: text}),
+			"text": Plain(s), "status line": StatusLine(s), "markdown": Markdown(s), "box": Box(s, BoxOptions{Width: 60, Title: text}),
 			"lists": Lists([]todo.Snapshot{s, before}, nil, now, 80), "diff": Diff(before, s),
 		} {
 			if !utf8.ValidString(printed) {
@@ -48,7 +48,7 @@ func FuzzViews(f *testing.F) {
 		if found, _ := Named([]todo.Snapshot{s, before}, ListTitle(s)); len(found) == 0 && strings.TrimSpace(ListTitle(s)) != "" {
 			t.Errorf("no list is named as is shown, %q", ListTitle(s))
 		}
-		if n := strings.Count(StatusLine(s, 40), "\n"); n > 1 {
+		if n := strings.Count(StatusLine(s), "\n"); n > 1 {
 			t.Errorf("a status line of %d lines", n)
 		}
 	})

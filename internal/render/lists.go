@@ -160,7 +160,7 @@ func total(widths []int) int {
 func widest(texts []string, most int) int {
 	n := 0
 	for _, text := range texts {
-		n = max(n, cells(text))
+		n = max(n, Cells(text))
 	}
 	if most > 0 {
 		n = min(n, most)
@@ -174,7 +174,7 @@ func lines(cols [][]string, widths []int, width int) string {
 		var parts []string
 		for i, w := range widths {
 			if w > 0 {
-				parts = append(parts, pad(cut(cols[i][row], w), w))
+				parts = append(parts, Pad(Cut(cols[i][row], w), w))
 			}
 		}
 		line := strings.TrimRight(strings.Join(parts, "  "), " ")

@@ -52,16 +52,15 @@ func marker(status todo.Status) string {
 	return "[ ]"
 }
 
-// StatusLine summarizes a list in one line of at most width cells (0 or less: no
-// limit): "3/7 Writing tests", or, once all items are settled, "7/7 done" or
+// StatusLine summarizes a list in one line: "3/7 Writing tests", or, once all items are settled, "7/7 done" or
 // "6/7 done, 1 failed". It returns "" for an empty list. Cancelled items do not
 // count.
-func StatusLine(s todo.Snapshot, width int) string {
+func StatusLine(s todo.Snapshot) string {
 	if len(s.Items) == 0 {
 		return ""
 	}
 	n := s.Progress()
-	return limit(fmt.Sprintf("%d/%d %s", n.Done, n.Total, statusText(s)), width)
+	return fmt.Sprintf("%d/%d %s", n.Done, n.Total, statusText(s))
 }
 
 // statusText returns the text of a status line after the counts: the current

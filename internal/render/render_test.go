@@ -150,7 +150,7 @@ func TestListsGolden(t *testing.T) {
 		table := Lists(all, states, noon, width)
 		golden(t, fmt.Sprintf("lists-%d.txt", width), table)
 		for line := range strings.Lines(table) {
-			if w := cells(strings.TrimSuffix(line, "\n")); w > width {
+			if w := Cells(strings.TrimSuffix(line, "\n")); w > width {
 				t.Errorf("%d cells: %q", w, line)
 			}
 		}
@@ -178,12 +178,12 @@ func TestStatusLine(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := StatusLine(tt.s, 0); got != tt.want {
+			if got := StatusLine(tt.s); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}
-	if got, want := StatusLine(scripts(), 13), "1/6 テストを…"; got != want {
+	if got, want := Cut(StatusLine(scripts()), 13), "1/6 テストを…"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -219,22 +219,16 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-func TestTimes(t *testing.T) {
-	tests := []struct {
-		d         time.Duration
-		ago, took string
+func TestTook(t *testing.T) {
+	for _, c := range []struct {
+		d             time.Duration
+		took, roughly string
 	}{
-		{-time.Hour, "just now", "0s"},
-		{0, "just now", "0s"},
-		{59*time.Second + 999*time.Millisecond, "just now", "59s"},
-		{time.Minute, "1m ago", "1m 0s"},
-		{4*time.Minute + 10*time.Second, "4m ago", "4m 10s"},
-		{3*time.Hour + 59*time.Minute, "3h ago", "3h 59m"},
-		{51 * time.Hour, "2d ago", "2d 3h"},
-	}
-	for _, tt := range tests {
-		if ago, took := Ago(tt.d), Took(tt.d); ago != tt.ago || took != tt.took {
-			t.Errorf("%v: %q, %q; want %q, %q", tt.d, ago, took, tt.ago, tt.took)
+		{-time.Hour, "0s", "0s"}, {59*time.Second + 999*time.Millisecond, "59s", "59s"}, {time.Minute, "1m 00s", "1m"},
+		{4*time.Minute + 10*time.Second, "4m 10s", "4m"}, {3*time.Hour + 59*time.Minute, "3h 59m", "3h"}, {51 * time.Hour, "2d 03h", "2d"},
+	} {
+		if took, roughly := Took(c.d), Roughly(c.d); took != c.took || roughly != c.roughly {
+			t.Errorf("%v: %q, %q; want %q, %q", c.d, took, roughly, c.took, c.roughly)
 		}
 	}
 }

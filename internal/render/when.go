@@ -2,21 +2,46 @@ package render
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"todo-mcp/internal/todo"
 )
 
-// When says when something was, as people say it: "4 s ago" and "12 m ago" within
-// the hour, else as [Moment] does. A time to come is "just now": clocks differ.
-func When(t, now time.Time) string {
-	switch d := now.Sub(t); {
-	case d < time.Second:
-		return "just now"
+const day = 24 * time.Hour
+
+// Took says how long something took, in its two largest units, rounded down: "10s",
+// "4m 10s", "1h 04m", "2d 03h". A negative duration is "0s": clocks differ.
+func Took(d time.Duration) string {
+	d = max(d, 0)
+	two := func(unit time.Duration, name string, next time.Duration, nextName string) string {
+		return fmt.Sprintf("%d%s %02d%s", d/unit, name, d%unit/next, nextName)
+	}
+	switch {
 	case d < time.Minute:
-		return fmt.Sprintf("%d s ago", d/time.Second)
+		return fmt.Sprintf("%ds", d/time.Second)
 	case d < time.Hour:
-		return fmt.Sprintf("%d m ago", d/time.Minute)
+		return two(time.Minute, "m", time.Second, "s")
+	case d < day:
+		return two(time.Hour, "h", time.Minute, "m")
+	}
+	return two(day, "d", time.Hour, "h")
+}
+
+// Roughly says how long something took in its largest unit: "4m".
+func Roughly(d time.Duration) string {
+	text, _, _ := strings.Cut(Took(d), " ")
+	return text
+}
+
+// agoFor is for how long [When] says how long ago something was.
+const agoFor = 12 * time.Hour
+
+// When says when something was, as people say it: "4s ago" and "3h ago" for half a
+// day, then as [Moment] does. A time to come is "0s ago".
+func When(t, now time.Time) string {
+	if d := now.Sub(t); d < agoFor {
+		return Roughly(d) + " ago"
 	}
 	return Moment(t, now)
 }

@@ -263,6 +263,6 @@ func (m *model) copyItem() effect {
 	if !ok {
 		return effect{}
 	}
-	m.say(done, "Copied “"+cut(render.Safe(item.Text), 40)+"”.")
+	m.say(done, "Copied “"+render.Cut(render.Safe(item.Text), 40)+"”.")
 	return effect{copy: render.Safe(item.Text)}
 }

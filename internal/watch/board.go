@@ -107,7 +107,7 @@ func (m *model) boardLines(width, height int, unfold bool) []string {
 	var lines []string
 	for i := top; i < len(rows) && len(lines) < height; i++ {
 		if rows[i].entry == nil {
-			lines = append(lines, paint(dim, cut(" "+rows[i].heading, width)))
+			lines = append(lines, paint(dim, render.Cut(" "+rows[i].heading, width)))
 			continue
 		}
 		lines = append(lines, m.boardLine(*rows[i].entry, width, i == at))
@@ -160,8 +160,8 @@ func (m *model) boardLine(e account.Family, width int, selected bool) string {
 	if width >= 3+leastTitle+progressWidth+timeWidth {
 		timeText = padLeft(m.listTime(e), timeWidth)
 	}
-	titleWidth := width - 4 - cells(progressText) - cells(timeText)
-	title := pad(cut(listName(e.Main), titleWidth), titleWidth)
+	titleWidth := width - 4 - render.Cells(progressText) - render.Cells(timeText)
+	title := render.Pad(render.Cut(listName(e.Main), titleWidth), titleWidth)
 	cursor, titleRole := " ", plainText
 	if e.State().Rests() {
 		titleRole = dim
@@ -214,7 +214,7 @@ func (m *model) listTime(e account.Family) string {
 	case e.State() == todo.Working && current && !item.Started.IsZero():
 		return render.Took(now.Sub(item.Started))
 	}
-	return rest(now.Sub(e.Since()))
+	return render.Roughly(now.Sub(e.Since()))
 }
 
 // nextSteps returns the current item of a list and the next to do, at most
@@ -228,7 +228,7 @@ func (m *model) nextSteps(s todo.Snapshot, width, limit int) (lines []string) {
 			if item.Reason != "" {
 				text += ": " + render.Safe(item.Reason)
 			}
-			lines = append(lines, "     "+paint(r, mark)+" "+paint(textRole(item.Status), cut(text, width-8)))
+			lines = append(lines, "     "+paint(r, mark)+" "+paint(textRole(item.Status), render.Cut(text, width-8)))
 		}
 	}
 	return lines

@@ -105,7 +105,7 @@ func pastTense(e edit, before todo.Snapshot) string {
 		return "Undone"
 	}
 	item, _ := before.Item(e.Item)
-	name := "“" + cut(render.Safe(item.Text), 40) + "”"
+	name := "“" + render.Cut(render.Safe(item.Text), 40) + "”"
 	switch e.Do {
 	case todo.EditStatus:
 		return fmt.Sprintf("%s: %s", name, statusWord(e.Status))
@@ -239,7 +239,7 @@ func (m *model) deleteList() effect {
 	if !ok {
 		return effect{}
 	}
-	return m.confirm("Delete “"+cut(render.Safe(s.Title()), max(m.width-60, 12))+"” and its history?", edit{Edit: todo.Edit{Do: todo.EditDelete}, list: s.List.ID})
+	return m.confirm("Delete “"+render.Cut(render.Safe(s.Title()), max(m.width-60, 12))+"” and its history?", edit{Edit: todo.Edit{Do: todo.EditDelete}, list: s.List.ID})
 }
 
 func (m *model) undoLast() effect {

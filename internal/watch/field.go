@@ -76,12 +76,12 @@ func cutLast(s string) (head, last string) {
 func (m *model) fieldLine(label string, f field, width int) string {
 	const cursor, least = 1, 4
 	before, after := render.Safe(f.before), render.Safe(f.after)
-	label = cut(label, max(width-least-cursor, 0))
-	room := width - cells(label) - cursor - 1
-	for cells(before) > max(room, 0) {
+	label = render.Cut(label, max(width-least-cursor, 0))
+	room := width - render.Cells(label) - cursor - 1
+	for render.Cells(before) > max(room, 0) {
 		_, before = cutFirst(before)
 	}
-	return paint(accent, label) + before + paint(accent, "▏") + cut(after, room-cells(before))
+	return paint(accent, label) + before + paint(accent, "▏") + render.Cut(after, room-render.Cells(before))
 }
 
 // prompt asks a person for a text, or to confirm.
@@ -131,11 +131,11 @@ func (m *model) pressPrompt(k key) effect {
 func (m *model) promptLine() string {
 	p := m.prompt
 	if p.question {
-		return paint(warn, cut(" "+p.label, m.width))
+		return paint(warn, render.Cut(" "+p.label, m.width))
 	}
 	problem := ""
 	if p.problem != "" {
-		problem = "  " + cut(render.Safe(p.problem), m.width/2)
+		problem = "  " + render.Cut(render.Safe(p.problem), m.width/2)
 	}
-	return m.fieldLine(" "+p.label+" ", p.field, m.width-cells(problem)) + paint(bad, problem)
+	return m.fieldLine(" "+p.label+" ", p.field, m.width-render.Cells(problem)) + paint(bad, problem)
 }

@@ -47,7 +47,7 @@ func (m *model) frame() []line {
 	lines = append(lines, line{left: m.bottomLine()})
 	for i, l := range lines {
 		if m.width < tiny && paintedCells(l.left) > m.width {
-			lines[i].left = cut(unpainted(l.left), m.width)
+			lines[i].left = render.Cut(unpainted(l.left), m.width)
 		}
 	}
 	return lines[:min(len(lines), max(m.height, 1))]
@@ -89,8 +89,8 @@ func pane(title string, focused bool, width, height int, lines []string) []strin
 	if focused {
 		border, titleRole = accent, bold
 	}
-	title = cut(title, width-6)
-	top := paint(border, "╭─ ") + paint(titleRole, title) + paint(border, " "+strings.Repeat("─", max(width-cells(title)-5, 0))+"╮")
+	title = render.Cut(title, width-6)
+	top := paint(border, "╭─ ") + paint(titleRole, title) + paint(border, " "+strings.Repeat("─", max(width-render.Cells(title)-5, 0))+"╮")
 	if title == "" {
 		top = paint(border, "╭"+strings.Repeat("─", max(width-2, 0))+"╮")
 	}
@@ -112,7 +112,7 @@ func (m *model) listAlone(height int) []string {
 	if !ok {
 		return m.message(m.width, "This list is gone.", "Esc goes back.")
 	}
-	title := " " + paint(bold, cut(listName(s), m.width-2))
+	title := " " + paint(bold, render.Cut(listName(s), m.width-2))
 	return append([]string{title}, m.listLines(m.width, height-1, true)...)
 }
 
@@ -125,27 +125,27 @@ func (m *model) topLine() string {
 	case !m.loaded:
 		lamp, lampRole = "○ connecting…", dim
 	}
-	lamp = cut(lamp, max(m.width-12, 6))
+	lamp = render.Cut(lamp, max(m.width-12, 6))
 	if m.width < 10 {
-		lamp = cut(lamp, 1)
+		lamp = render.Cut(lamp, 1)
 	}
 	for _, b := range bindings() {
 		if m.atTop(b) && m.loaded && !m.help {
 			keys += b.short + "   "
 		}
 	}
-	room := m.width - cells(keys+lamp) - 2
-	name := cut(" todo-mcp  ", room)
-	left, used := paint(bold, name), cells(name)
+	room := m.width - render.Cells(keys+lamp) - 2
+	name := render.Cut(" todo-mcp  ", room)
+	left, used := paint(bold, name), render.Cells(name)
 	separator := ""
 	for _, part := range m.summary() {
-		if part.text != "" && used+cells(separator+part.text) <= room {
+		if part.text != "" && used+render.Cells(separator+part.text) <= room {
 			left += paint(dim, separator) + paint(part.role, part.text)
-			used += cells(separator + part.text)
+			used += render.Cells(separator + part.text)
 			separator = " · "
 		}
 	}
-	gap := max(m.width-used-cells(keys+lamp), 0)
+	gap := max(m.width-used-render.Cells(keys+lamp), 0)
 	end := min(gap, 1)
 	return left + strings.Repeat(" ", gap-end) + paint(dim, keys) + paint(lampRole, lamp) + strings.Repeat(" ", end)
 }
@@ -159,13 +159,13 @@ func (m *model) bottomLine() string {
 	case m.searching:
 		return m.fieldLine(" / ", m.field, m.width)
 	case m.note.text != "" && m.now.Before(m.note.until):
-		return paint(m.note.role, cut(" "+m.note.text, m.width))
+		return paint(m.note.role, render.Cut(" "+m.note.text, m.width))
 	case m.help:
-		return paint(dim, cut(" ↑↓ scroll   any other key closes", m.width))
+		return paint(dim, render.Cut(" ↑↓ scroll   any other key closes", m.width))
 	}
 	keys := []string{}
 	if m.wanted != "" && m.loaded && m.opened == "" && len(m.lists) > 0 {
-		keys = append(keys, "No list is called “"+cut(render.Safe(m.wanted), 30)+"” yet")
+		keys = append(keys, "No list is called “"+render.Cut(render.Safe(m.wanted), 30)+"” yet")
 	}
 	if m.filter != "" && m.opened == "" {
 		keys = append(keys, "esc clears the search")
@@ -198,14 +198,14 @@ func (m *model) canDo(b binding) bool {
 // to the others stay: the overlay and the way out.
 func joinKeys(width int, keys []string) string {
 	separator := "   "
-	if cells(strings.Join(keys, separator)) > width {
+	if render.Cells(strings.Join(keys, separator)) > width {
 		separator = "  "
 	}
 	stay := 1
 	if slices.Contains(keys, "? keys") {
 		stay = 2
 	}
-	for len(keys) > stay && cells(strings.Join(keys, separator)) > width {
+	for len(keys) > stay && render.Cells(strings.Join(keys, separator)) > width {
 		at := len(keys) - stay
 		keys = slices.Delete(keys, at-1, at)
 	}

@@ -22,7 +22,7 @@ func (m *model) handOn(s todo.Snapshot, item todo.Item) hand {
 
 // bringsBack says below an overridden item which key brings back what the person wrote.
 func (h hand) bringsBack(width int) string {
-	return cut("B brings back: "+render.Safe(h.person), width)
+	return render.Cut("B brings back: "+render.Safe(h.person), width)
 }
 
 // waiting says how many changes of people wait to be seen, of items and of the title.
@@ -46,7 +46,7 @@ func (m *model) orderLine(s todo.Snapshot, width int) string {
 	if m.standings[s.List.ID].Hand.Order != account.Overridden {
 		return ""
 	}
-	return " " + paint(warn, cut("Your order is overridden. B brings it back.", width-2))
+	return " " + paint(warn, render.Cut("Your order is overridden. B brings it back.", width-2))
 }
 
 // bringBack brings back what an agent overrode: the person's text of the item under
@@ -76,5 +76,5 @@ func (m *model) fateLine(before, s todo.Snapshot, width int) string {
 	if text == "" {
 		return ""
 	}
-	return " " + paint(look, cut(text, width-2))
+	return " " + paint(look, render.Cut(text, width-2))
 }

@@ -162,9 +162,9 @@ func (m *model) historyHead(live, shown todo.Snapshot, width int) []string {
 	h := m.history
 	switch {
 	case h.problem != "":
-		return []string{" " + paint(bad, cut(h.problem, width-2)), ""}
+		return []string{" " + paint(bad, render.Cut(h.problem, width-2)), ""}
 	case len(h.revisions) == 0:
-		return []string{" " + paint(dim, cut("Reading the history…", width-2)), ""}
+		return []string{" " + paint(dim, render.Cut("Reading the history…", width-2)), ""}
 	}
 	agent := m.agentName(shown)
 	if shown.Writer.Client != "" {
@@ -176,7 +176,7 @@ func (m *model) historyHead(live, shown todo.Snapshot, width int) []string {
 		shown.Updated.In(m.now.Location()).Format("Mon 2 Jan 15:04:05"), who)
 	lines := []string{" " + m.timeline(width-2), " " + paint(bold, line)}
 	if h.index() == 0 && shown.Revision > 1 {
-		lines = append(lines, " "+paint(dim, cut("Earlier revisions are not kept.", width-2)))
+		lines = append(lines, " "+paint(dim, render.Cut("Earlier revisions are not kept.", width-2)))
 	}
 	return append(lines, m.fateLine(h.before(), shown, width))
 }

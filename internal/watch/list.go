@@ -143,7 +143,7 @@ func (m *model) listLines(width, height int, focused bool) []string {
 	lines := m.listHead(s, shown, width)
 	rows := m.listRows(shown)
 	if len(rows) == 0 {
-		return append(lines, paint(dim, cut("  No items.", width)))
+		return append(lines, paint(dim, render.Cut("  No items.", width)))
 	}
 	return append(lines, m.rowsLines(shown, rows, width, height-len(lines), focused)...)
 }
@@ -164,7 +164,7 @@ func (m *model) rowsLines(s todo.Snapshot, rows []listRow, width, height int, fo
 		lines = append(lines, m.rowLines(s, rows[i], width, i == at, focused)...)
 	}
 	if below := len(rows) - m.lastWhole(top, rows, width, height); below > 0 && len(lines) >= height && height > 1 {
-		lines = append(lines[:height-1], paint(dim, cut(fmt.Sprintf("   … %d more", below), width)))
+		lines = append(lines[:height-1], paint(dim, render.Cut(fmt.Sprintf("   … %d more", below), width)))
 	}
 	return lines[:min(len(lines), max(height, 0))]
 }
@@ -196,7 +196,7 @@ func (m *model) listHead(s, shown todo.Snapshot, width int) []string {
 	if n := shown.Progress().Failed; n > 0 {
 		count += fmt.Sprintf(" · %d failed", n)
 	}
-	return append(lines, " "+m.bar(shown, width-3-cells(count))+" "+paint(dim, count), m.orderLine(s, width))
+	return append(lines, " "+m.bar(shown, width-3-render.Cells(count))+" "+paint(dim, count), m.orderLine(s, width))
 }
 
 // whoLine says where a list belongs, who works on it, how it stands and since when,
@@ -212,7 +212,7 @@ func (m *model) whoLine(s todo.Snapshot, now time.Time, width int) string {
 		said = ""
 	case todo.LeftOpen:
 		if item, ok := s.Current(); ok {
-			said = "left open, stopped at: " + cut(render.Safe(item.Text), 40)
+			said = "left open, stopped at: " + render.Cut(render.Safe(item.Text), 40)
 		}
 	}
 	what := ""
@@ -225,7 +225,7 @@ func (m *model) whoLine(s todo.Snapshot, now time.Time, width int) string {
 	case s.List.Agent != "":
 		what = "sub-agent"
 	}
-	return join(width, what, render.Safe(s.List.Project()), m.agentName(s), said, ago(now.Sub(family.Since())), m.waiting(s))
+	return join(width, what, render.Safe(s.List.Project()), m.agentName(s), said, render.When(family.Since(), now), m.waiting(s))
 }
 
 // bar draws the progress of a list.
@@ -291,10 +291,10 @@ func (m *model) rowText(r listRow, width int) []string {
 func textWidth(r listRow, width int) int {
 	notes := noteWidth
 	if r.words != "" {
-		notes = cells(r.words) + 2
+		notes = render.Cells(r.words) + 2
 	}
 	if r.fate != "" {
-		notes = max(notes, cells(string(r.fate))+2)
+		notes = max(notes, render.Cells(string(r.fate))+2)
 	}
 	return max(width-rowIndent-notes, min(width-rowIndent-1, leastTitle))
 }
@@ -348,23 +348,23 @@ func (m *model) rowLines(s todo.Snapshot, r listRow, width int, selected, focuse
 			continue
 		}
 		note, noteRole := m.rowNote(s, r)
-		space := strings.Repeat(" ", max(inside-cells(line), 0))
+		space := strings.Repeat(" ", max(inside-render.Cells(line), 0))
 		notes := width - rowIndent - inside - 1
-		note = cut(note, notes)
-		right := strings.Repeat(" ", max(notes-cells(note), 0)) + paint(noteRole, note)
+		note = render.Cut(note, notes)
+		right := strings.Repeat(" ", max(notes-render.Cells(note), 0)) + paint(noteRole, note)
 		lines = append(lines, cursor+paint(signRole, mark)+" "+paint(text, line)+space+right)
 	}
 	if r.item.Reason != "" {
-		lines = append(lines, cursor+"    "+paint(warn, cut(render.Safe(r.item.Reason), width-6)))
+		lines = append(lines, cursor+"    "+paint(warn, render.Cut(render.Safe(r.item.Reason), width-6)))
 	}
 	if r.work != "" {
-		lines = append(lines, cursor+"    "+paint(dim, cut(r.work, width-6)))
+		lines = append(lines, cursor+"    "+paint(dim, render.Cut(r.work, width-6)))
 	}
 	if r.fate == account.Overridden {
 		lines = append(lines, cursor+"    "+paint(dim, r.bringsBack(width-6)))
 	}
 	if r.old != "" {
-		lines = append(lines, cursor+"    "+paint(struck, cut(render.Safe(r.old), width-6)))
+		lines = append(lines, cursor+"    "+paint(struck, render.Cut(render.Safe(r.old), width-6)))
 	}
 	return lines
 }
@@ -413,7 +413,7 @@ func (m *model) foldLine(r listRow, unfolded bool, width int) string {
 		took = render.Took(to.Sub(from))
 	}
 	text := fmt.Sprintf("%s %d done", sign, len(r.fold))
-	return paint(dim, pad(cut(text, width), width-noteWidth)+padLeft(took, noteWidth-1))
+	return paint(dim, render.Pad(render.Cut(text, width), width-noteWidth)+padLeft(took, noteWidth-1))
 }
 
 // subLine draws a sub-agent's list in one line: name, what it does, progress.
@@ -427,7 +427,7 @@ func (m *model) subLine(s todo.Snapshot, width int) string {
 		nameRole = dim
 	}
 	count := padLeft(progress(s), noteWidth-1)
-	name := cut(listName(s), max(width/3, 8))
-	rest := max(width-cells("↳ "+name+"  ")-noteWidth, 0)
-	return paint(nameRole, "↳ "+name) + "  " + pad(cut(doing, rest), rest) + paint(dim, count)
+	name := render.Cut(listName(s), max(width/3, 8))
+	rest := max(width-render.Cells("↳ "+name+"  ")-noteWidth, 0)
+	return paint(nameRole, "↳ "+name) + "  " + render.Pad(render.Cut(doing, rest), rest) + paint(dim, count)
 }

@@ -31,7 +31,7 @@ func (m *model) notices(lists []todo.Snapshot) (out []string) {
 // notice returns what to tell a person of a change: the most important thing, in
 // one safe line; "" if there is none.
 func notice(before, after todo.Snapshot) string {
-	name := cut(listName(after), 80)
+	name := render.Cut(listName(after), 80)
 	p := after.Progress()
 	switch newly := newlyIn(before, after); {
 	case after.Settled() && !before.Settled() && p.Failed > 0:
@@ -45,7 +45,7 @@ func notice(before, after todo.Snapshot) string {
 		}
 		return what + name + ": " + reasonOf(*newly[todo.Blocked])
 	case newly[todo.Failed] != nil:
-		return "Failed: " + name + ": " + cut(render.Safe(newly[todo.Failed].Text), 120)
+		return "Failed: " + name + ": " + render.Cut(render.Safe(newly[todo.Failed].Text), 120)
 	}
 	return ""
 }
@@ -68,7 +68,7 @@ func newlyIn(before, after todo.Snapshot) map[todo.Status]*todo.Item {
 // reasonOf returns why an item is blocked, and its text if nobody said why.
 func reasonOf(i todo.Item) string {
 	if i.Reason == "" {
-		return cut(render.Safe(i.Text), 120)
+		return render.Cut(render.Safe(i.Text), 120)
 	}
-	return cut(render.Safe(i.Reason), 120)
+	return render.Cut(render.Safe(i.Reason), 120)
 }

@@ -3,6 +3,8 @@ package watch
 import (
 	"slices"
 	"strings"
+
+	"todo-mcp/internal/render"
 )
 
 // helpSection is a part of the overlay.
@@ -45,9 +47,9 @@ func (m *model) helpLines(height int) []line {
 		if i > 0 {
 			texts = append(texts, "")
 		}
-		texts = append(texts, paint(bold, cut(s.title, width)))
+		texts = append(texts, paint(bold, render.Cut(s.title, width)))
 		for _, row := range s.rows {
-			texts = append(texts, paint(accent, pad(row[0], keysWidth))+cut(row[1], width-keysWidth))
+			texts = append(texts, paint(accent, render.Pad(row[0], keysWidth))+render.Cut(row[1], width-keysWidth))
 		}
 	}
 	inside := max(height-2, 0)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
@@ -40,7 +41,7 @@ func TestFieldLine(t *testing.T) {
 	for _, f := range []field{{strings.Repeat("漢", 40), "end"}, {"", strings.Repeat("x", 40)}, {"a", ""}} {
 		line := m.fieldLine(" Add: ", f, 20)
 		if paintedCells(line) > 20 || !strings.Contains(line, "▏") {
-			t.Errorf("%d cells: %q", cells(line), line)
+			t.Errorf("%d cells: %q", render.Cells(line), line)
 		}
 	}
 }

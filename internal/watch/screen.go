@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/gdamore/tcell/v3"
+
+	"todo-mcp/internal/render"
 )
 
 // screen draws frames onto a terminal.
@@ -79,7 +81,7 @@ func (s *screen) put(x, y int, text string) {
 	s.PutStrStyled(x, y, plain, tcell.StyleDefault)
 	for part := range strings.SplitSeq(painted, roleMark) {
 		if part != "" {
-			x += cells(plain)
+			x += render.Cells(plain)
 			plain = part[1:]
 			s.PutStrStyled(x, y, plain, s.styles[role(part[0])])
 		}

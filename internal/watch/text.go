@@ -3,7 +3,6 @@ package watch
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/clipperhouse/displaywidth"
 
@@ -11,22 +10,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-func cells(text string) int { return displaywidth.String(text) }
-
-// cut shortens a text to a width and ends it with "…" if anything was cut.
-func cut(text string, width int) string {
-	if width < 1 {
-		return ""
-	}
-	return displaywidth.TruncateString(text, width, "…")
-}
-
-func pad(text string, width int) string {
-	return text + strings.Repeat(" ", max(width-cells(text), 0))
-}
-
 func padLeft(text string, width int) string {
-	return strings.Repeat(" ", max(width-cells(text), 0)) + text
+	return strings.Repeat(" ", max(width-render.Cells(text), 0)) + text
 }
 
 // join joins parts with " · " to at most width cells. It skips empty parts, cuts
@@ -40,8 +25,8 @@ func joinWith(separator string, width int, parts ...string) string {
 		switch {
 		case p == "":
 		case line == "":
-			line = cut(p, width)
-		case cells(line+separator+p) <= width:
+			line = render.Cut(p, width)
+		case render.Cells(line+separator+p) <= width:
 			line += separator + p
 		}
 	}
@@ -56,7 +41,7 @@ const maxWrapped = 3
 func wrap(text string, width, limit int) []string {
 	width = max(width, 1)
 	var lines []string
-	for cells(text) > width && len(lines) < limit-1 {
+	for render.Cells(text) > width && len(lines) < limit-1 {
 		head := displaywidth.TruncateString(text, width, "")
 		if head == "" {
 			break // a character wider than the line
@@ -67,7 +52,7 @@ func wrap(text string, width, limit int) []string {
 		lines = append(lines, strings.TrimRight(head, " "))
 		text = strings.TrimLeft(text[len(head):], " ")
 	}
-	return append(lines, cut(text, width))
+	return append(lines, render.Cut(text, width))
 }
 
 // listName returns the agent of a sub-agent's list, and the title of any other.
@@ -82,18 +67,6 @@ func progress(s todo.Snapshot) string {
 	n := s.Progress()
 	return fmt.Sprintf("%d/%d", n.Done, n.Total)
 }
-
-// ago says how long ago something happened: "4 s ago", "3 m ago".
-func ago(d time.Duration) string {
-	if d = max(d, 0); d < time.Minute {
-		return fmt.Sprintf("%ds ago", d/time.Second)
-	}
-	return render.Ago(d)
-}
-
-// rest is how long a list that nobody works on has rested, in its largest unit:
-// "2h".
-func rest(d time.Duration) string { return strings.TrimSuffix(ago(d), " ago") }
 
 // rootCause returns the safe text of the innermost wrapped error: "connection
 // refused".

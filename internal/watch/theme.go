@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/gdamore/tcell/v3"
+
+	"todo-mcp/internal/render"
 )
 
 // role is what a colour stands for. A role never stands alone: each has a sign
@@ -52,4 +54,4 @@ func unpainted(text string) string {
 }
 
 // paintedCells returns the width of a painted text.
-func paintedCells(text string) int { return cells(unpainted(text)) }
+func paintedCells(text string) int { return render.Cells(unpainted(text)) }

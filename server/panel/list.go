@@ -188,7 +188,7 @@ func (page *listPage) fold(items []todo.Item) {
 		}
 	}
 	if sum > 0 {
-		page.FoldTook = took(sum)
+		page.FoldTook = spaced(render.Took(sum))
 	}
 }
 
@@ -220,9 +220,9 @@ func factsOf(l todo.Snapshot, now time.Time) (facts []fact) {
 		if l.Settled() {
 			end = l.Updated
 		}
-		text := roughly(end.Sub(l.List.Created))
+		text := spaced(render.Roughly(end.Sub(l.List.Created)))
 		if done := l.Progress().Done; done > 1 {
-			text += ", " + roughly(l.Updated.Sub(l.List.Created)/time.Duration(done)) + " an item"
+			text += ", " + spaced(render.Roughly(l.Updated.Sub(l.List.Created)/time.Duration(done))) + " an item"
 		}
 		add("Time", text, false)
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/account"
+	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/asset"
 	"todo-mcp/server/edge"
@@ -120,8 +121,8 @@ func (p *Panel) parse() error {
 func (p *Panel) functions() template.FuncMap {
 	now := p.config.Now
 	return template.FuncMap{
-		"ago":       func(t time.Time) string { return ago(t, now()) },
-		"since":     func(t time.Time) string { return took(now().Sub(t)) },
+		"ago":       func(t time.Time) string { return spaced(render.When(t, now())) },
+		"since":     func(t time.Time) string { return spaced(render.Took(now().Sub(t))) },
 		"clock":     func(t time.Time) string { return t.In(now().Location()).Format("15:04:05") },
 		"full":      func(t time.Time) string { return t.In(now().Location()).Format("Mon 2 Jan 2006, 15:04:05") },
 		"stamp":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },

@@ -294,10 +294,7 @@ function say(text) {
 
 // --- time
 
-function ago(ms) {
-  const s = Math.max(0, Math.floor(ms / 1000)), m = Math.floor(s / 60);
-  return m >= 60 ? `${Math.floor(m / 60)}${gap}h ago` : m ? `${m}${gap}m ago` : `${s}${gap}s ago`;
-}
+const ago = (ms) => took(ms).split(' ')[0] + ' ago';
 function tick() {
   const now = Date.now(), long = Number(page().longAfter);
   for (const t of all('time[data-ago], time[data-run]')) {

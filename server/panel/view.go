@@ -210,7 +210,7 @@ func itemOf(i todo.Item, now time.Time, rests bool) itemView {
 		v.Long = !i.Started.IsZero() && now.Sub(i.Started) > account.LongAfter
 	}
 	if !i.Started.IsZero() && !i.Ended.IsZero() {
-		v.Took = took(i.Ended.Sub(i.Started))
+		v.Took = spaced(render.Took(i.Ended.Sub(i.Started)))
 	}
 	return v
 }

@@ -11,50 +11,11 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// gap stands between a number and its unit: a narrow space that does not break.
-const gap = "\u202f"
+var unit = regexp.MustCompile(`(\d)([smhd])\b`)
 
-// took returns a duration in its two largest units: "48 s", "3 m 12 s", "2 h 5 m".
-// panel.js has the same words for what goes on.
-func took(d time.Duration) string {
-	s := int(max(d, 0) / time.Second)
-	two := func(a int, unit string, b int, lesser string) string {
-		return fmt.Sprintf("%d%s%s %02d%s%s", a, gap, unit, b, gap, lesser)
-	}
-	switch {
-	case s < 60:
-		return fmt.Sprint(s, gap, "s")
-	case s < 3600:
-		return two(s/60, "m", s%60, "s")
-	case s < 86400:
-		return two(s/3600, "h", s/60%60, "m")
-	}
-	return two(s/86400, "d", s/3600%24, "h")
-}
-
-// roughly returns a duration in its largest unit.
-func roughly(d time.Duration) string {
-	text, _, _ := strings.Cut(took(d), " ")
-	return text
-}
-
-// agoFor is for how long a time is shown as how long ago it was.
-const agoFor = 12 * time.Hour
-
-// ago returns when something was: "4 s ago" and the like at first, then as
-// moment does.
-func ago(t, now time.Time) string {
-	s := int(max(now.Sub(t), 0) / time.Second)
-	switch {
-	case now.Sub(t) >= agoFor:
-		return render.Moment(t, now)
-	case s < 60:
-		return fmt.Sprint(s, gap, "s ago")
-	case s < 3600:
-		return fmt.Sprint(s/60, gap, "m ago")
-	}
-	return fmt.Sprint(s/3600, gap, "h ago")
-}
+// spaced returns a duration, or how long ago something was, with a narrow space that
+// does not break before each unit, as panel.js writes what goes on.
+func spaced(text string) string { return unit.ReplaceAllString(text, "$1\u202f$2") }
 
 // dayOf returns the name of a day and its date.
 func dayOf(t, now time.Time) (name, date string) {
