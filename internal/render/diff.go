@@ -32,7 +32,7 @@ func diffLine(d todo.Difference, after todo.Snapshot) string {
 	switch d.Kind {
 	case todo.Added:
 		if d.After.Status != todo.Pending {
-			return fmt.Sprintf("+ %s (%s)", Safe(d.After.Text), statusWord(d.After.Status))
+			return fmt.Sprintf("+ %s (%s)", Safe(d.After.Text), StatusWord(d.After.Status))
 		}
 		return "+ " + Safe(d.After.Text)
 	case todo.Removed:
@@ -44,6 +44,22 @@ func diffLine(d todo.Difference, after todo.Snapshot) string {
 	return "~ " + changeLine(after, d.Before, d.After)
 }
 
+// ChangeWords says in few words what happened to an item, for beside its text:
+// "pending → completed, reworded".
+func ChangeWords(d todo.Difference) string {
+	if d.Kind != todo.Changed {
+		return string(d.Kind)
+	}
+	var words []string
+	if d.Before.Status != d.After.Status {
+		words = append(words, StatusWord(d.Before.Status)+" → "+StatusWord(d.After.Status))
+	}
+	if d.Before.Text != d.After.Text {
+		words = append(words, "reworded")
+	}
+	return cmp.Or(strings.Join(words, ", "), "edited")
+}
+
 // changeLine says how an item changed that is in s now.
 func changeLine(s todo.Snapshot, before, after todo.Item) string {
 	line := Safe(after.Text)
@@ -51,10 +67,10 @@ func changeLine(s todo.Snapshot, before, after todo.Item) string {
 		line = Safe(before.Text) + " → " + line
 	}
 	if before.Status != after.Status {
-		return line + ": " + statusWord(before.Status) + " → " + statusWord(after.Status) + reasonInBrackets(after)
+		return line + ": " + StatusWord(before.Status) + " → " + StatusWord(after.Status) + reasonInBrackets(after)
 	}
 	if before.Reason != after.Reason {
-		return line + ": " + statusWord(after.Status) + reasonInBrackets(after)
+		return line + ": " + StatusWord(after.Status) + reasonInBrackets(after)
 	}
 	if before.Priority != after.Priority || before.DueDate != after.DueDate {
 		return line + ":" + cmp.Or(detailsNote(after), " no priority or due date")

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -94,4 +96,47 @@ func titleWords(text string) []string {
 func foldTitle(title string) string {
 	lower := strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, Safe(title))
 	return strings.Join(strings.Fields(lower), " ")
+}
+
+// Matches reports whether what people see of a list and its agent contains a text, in
+// upper or lower case.
+func Matches(l todo.Snapshot, agent, text string) bool {
+	for _, shown := range []string{l.Title(), l.List.Name, l.List.Agent, l.List.Project(), agent} {
+		if contains(shown, text) {
+			return true
+		}
+	}
+	_, ok := MatchingItem(l, text)
+	return ok || len(text) >= minPrefix && strings.HasPrefix(l.List.ID, text)
+}
+
+// MatchingItem returns the first item of a list that contains a text.
+func MatchingItem(l todo.Snapshot, text string) (todo.Item, bool) {
+	i := slices.IndexFunc(l.Items, func(i todo.Item) bool {
+		return contains(i.Text, text) || contains(i.Active, text) || contains(i.Reason, text)
+	})
+	if i < 0 {
+		return todo.Item{}, false
+	}
+	return l.Items[i], true
+}
+
+func contains(s, text string) bool { return strings.Contains(strings.ToLower(s), strings.ToLower(text)) }
+
+// Part is a part of a text; Hit is true where it is what was searched for.
+type Part struct {
+	Text string
+	Hit  bool
+}
+
+// Parts returns a safe text in parts, to show in it what was searched for.
+func Parts(text, query string) (parts []Part) {
+	end := 0
+	if query != "" {
+		for _, at := range regexp.MustCompile("(?i)"+regexp.QuoteMeta(Safe(query))).FindAllStringIndex(text, -1) {
+			parts = append(parts, Part{text[end:at[0]], false}, Part{text[at[0]:at[1]], true})
+			end = at[1]
+		}
+	}
+	return append(parts, Part{text[end:], false})
 }

@@ -154,7 +154,7 @@ func handNote(item todo.Item) string {
 	return " (overridden, you wrote: " + Safe(todo.Excerpt(item.Hand.Text)) + ")"
 }
 
-// statusWord returns a status as people read it: "in progress".
-func statusWord(status todo.Status) string {
+// StatusWord returns a status as people read it: "in progress".
+func StatusWord(status todo.Status) string {
 	return Safe(strings.ReplaceAll(string(status), "_", " "))
 }

@@ -3,7 +3,6 @@ package watch
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
@@ -235,16 +234,15 @@ func (m *model) nextSteps(s todo.Snapshot, width, limit int) (lines []string) {
 }
 
 // paintMatch paints a text, and what the search found in it so that it shows.
-func (m *model) paintMatch(r role, text string) string {
-	at, lower := -1, strings.ToLower(m.filter)
-	if lower != "" {
-		at = strings.Index(strings.ToLower(text), lower)
+func (m *model) paintMatch(r role, text string) (painted string) {
+	for _, part := range render.Parts(text, m.filter) {
+		if part.Hit {
+			painted += paint(accent, part.Text)
+		} else {
+			painted += paint(r, part.Text)
+		}
 	}
-	if at < 0 || len(strings.ToLower(text)) != len(text) {
-		return paint(r, text)
-	}
-	end := at + len(lower)
-	return paint(r, text[:at]) + paint(accent, text[at:end]) + paint(r, text[end:])
+	return painted
 }
 
 // summary counts the lists by state, for the first line: "5 working · 1 waits

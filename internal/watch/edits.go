@@ -108,7 +108,7 @@ func pastTense(e edit, before todo.Snapshot) string {
 	name := "“" + render.Cut(render.Safe(item.Text), 40) + "”"
 	switch e.Do {
 	case todo.EditStatus:
-		return fmt.Sprintf("%s: %s", name, statusWord(e.Status))
+		return fmt.Sprintf("%s: %s", name, render.StatusWord(e.Status))
 	case todo.EditBlock:
 		return name + ": blocked"
 	case todo.EditText:

@@ -126,7 +126,7 @@ func (h *history) rows(s todo.Snapshot) (rows []listRow) {
 		}
 	}
 	for _, item := range s.Items {
-		row := listRow{id: item.ID, item: item, words: changeWords(diff[item.ID])}
+		row := listRow{id: item.ID, item: item, words: render.ChangeWords(diff[item.ID])}
 		if d := diff[item.ID]; d.Kind == todo.Changed && d.Before.Text != d.After.Text {
 			row.old = d.Before.Text
 		}
@@ -140,21 +140,6 @@ func (h *history) rows(s todo.Snapshot) (rows []listRow) {
 	}
 	return rows
 }
-
-// changeWords says what happened to an item: "pending → completed", "added".
-func changeWords(d todo.Difference) string {
-	switch {
-	case d.Kind != todo.Changed:
-		return string(d.Kind)
-	case d.Before.Status != d.After.Status:
-		return statusWord(d.Before.Status) + " → " + statusWord(d.After.Status)
-	case d.Before.Text != d.After.Text, d.Before.Active != d.After.Active:
-		return "reworded"
-	}
-	return "changed"
-}
-
-func statusWord(s todo.Status) string { return strings.ReplaceAll(string(s), "_", " ") }
 
 // historyHead draws the timeline of a list and when and by whom the revision
 // shown was written.

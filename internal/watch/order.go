@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
@@ -101,7 +100,7 @@ func (m *model) sorted() account.Board {
 // first.
 func (m *model) found() []account.Family {
 	found := slices.DeleteFunc(m.families(), func(f account.Family) bool {
-		return !slices.ContainsFunc(append(f.Lists(), f.Away...), func(l todo.Snapshot) bool { return matches(l, m.agentName(l), m.filter) })
+		return !slices.ContainsFunc(append(f.Lists(), f.Away...), func(l todo.Snapshot) bool { return render.Matches(l, m.agentName(l), m.filter) })
 	})
 	slices.SortFunc(found, func(a, b account.Family) int { return cmp.Compare(b.Seq(), a.Seq()) })
 	return found
@@ -116,15 +115,4 @@ func (m *model) openLists() (open []todo.Snapshot) {
 	}
 	slices.SortFunc(open, func(a, b todo.Snapshot) int { return cmp.Compare(a.Seq, b.Seq) })
 	return open
-}
-
-// matches reports whether what a person sees of a list and its agent contains a
-// text, ignoring case.
-func matches(l todo.Snapshot, agent, text string) bool {
-	text = strings.ToLower(text)
-	in := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
-	if in(l.Title()) || in(l.List.Agent) || in(l.List.Workspace) || in(l.Writer.Client) || in(agent) || in(l.List.ID) {
-		return true
-	}
-	return slices.ContainsFunc(l.Items, func(i todo.Item) bool { return in(i.Text) || in(i.Active) })
 }

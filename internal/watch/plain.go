@@ -242,14 +242,14 @@ func itemEvent(d todo.Difference) string {
 	case d.Kind == todo.Removed:
 		return "removed: " + render.Safe(d.Before.Text)
 	case d.Kind == todo.Added && d.After.Status != todo.Pending:
-		return "added, " + statusWord(d.After.Status) + ": " + text
+		return "added, " + render.StatusWord(d.After.Status) + ": " + text
 	case d.Kind != todo.Changed:
 		return string(d.Kind) + ": " + text
 	case d.Before.Status != d.After.Status, d.Before.Reason != d.After.Reason:
 		if d.After.Reason != "" {
 			text += " (" + render.Safe(d.After.Reason) + ")"
 		}
-		return statusWord(d.After.Status) + ": " + text
+		return render.StatusWord(d.After.Status) + ": " + text
 	case d.Before.Text != d.After.Text:
 		return "reworded: " + render.Safe(d.Before.Text) + " → " + text
 	}

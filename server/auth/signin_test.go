@@ -144,8 +144,8 @@ func bearer(token string) []string { return []string{"Authorization", "Bearer " 
 // take one. LIST is a list's id.
 func routes() map[string]string {
 	return map[string]string{
-		"GET /": "", "GET /?show=past": "", "GET /lists/LIST": "", "GET /lists/LIST?revision=1": "", "GET /lists/LIST.md": "", "GET /lists/LIST.json": "", "GET /lists/LIST/edit": "",
-		"GET /lists/LIST/at/1": "", "POST /lists/LIST/edit": `{"do":"add","text":"A","op":"1"}`, "POST /panel/clear": `{"lists":["LIST"]}`,
+		"GET /": "", "GET /?show=past": "", "GET /lists/LIST": "", "GET /lists/LIST?revision=1": "", "GET /lists/LIST.md": "", "GET /lists/LIST.json": "",
+		"POST /lists/LIST/edit": `{"do":"add","text":"A","op":"1"}`, "POST /panel/clear": `{"lists":["LIST"]}`,
 		"GET /panel/events": "", "GET /api/lists": "", "GET /api/lists/LIST": "", "GET /api/lists/LIST/history": "", "GET /api/workspace?list=LIST": "", "GET /api/events": "", "GET /api/stream": "",
 		"POST /mcp": servertest.Initialize(1, "c"), "GET /mcp": "", "DELETE /mcp": "", "OPTIONS /mcp": "",
 	}

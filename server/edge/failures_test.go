@@ -42,8 +42,8 @@ func ask(t *testing.T, method, url, body string) (status int, text string) {
 // routes returns the routes that read or write the store and are not streams.
 func routes(list string) []string {
 	return []string{"GET /", "GET /readyz", "GET /api/lists", "GET /api/lists/" + list, "GET /api/lists/" + list + "/history",
-		"GET /api/workspace", "GET /lists/" + list, "GET /lists/" + list + ".md", "GET /lists/" + list + ".json", "GET /lists/" + list + "/at/1",
-		"GET /lists/" + list + "/edit", "POST /lists/" + list + "/edit"}
+		"GET /api/workspace", "GET /lists/" + list, "GET /lists/" + list + ".md", "GET /lists/" + list + ".json",
+		"POST /lists/" + list + "/edit"}
 }
 
 // newList makes a list and returns its id.

@@ -290,7 +290,7 @@ func compared(before, at todo.Snapshot, now time.Time) (items []itemView) {
 	for _, i := range at.Items {
 		v := itemOf(i, now, true)
 		if d, ok := differences[i.ID]; ok {
-			v.Change = cmp.Or(overrode[i.ID], change(d))
+			v.Change = cmp.Or(overrode[i.ID], render.ChangeWords(d))
 			if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
 				v.Was = render.Safe(d.Before.Text)
 			}
@@ -298,36 +298,4 @@ func compared(before, at todo.Snapshot, now time.Time) (items []itemView) {
 		items = append(append(items, v), removedAfter[i.ID]...)
 	}
 	return items
-}
-
-// oldAddress leads from the address that a revision had before.
-func (p *Panel) oldAddress(w http.ResponseWriter, r *edge.Request) error {
-	n, err := revisionOf(r)
-	if err != nil {
-		return err
-	}
-	if _, err := r.Lists.Load(r.Context(), r.PathValue("id"), n); err != nil {
-		return err
-	}
-	http.Redirect(w, r.Request, listHref(r.PathValue("id"))+"?revision="+strconv.FormatInt(n, 10), http.StatusFound)
-	return nil
-}
-
-// oldEditor leads from the address that the editor had before.
-func (p *Panel) oldEditor(w http.ResponseWriter, r *edge.Request) error {
-	if _, err := r.Lists.Load(r.Context(), r.PathValue("id"), 0); err != nil {
-		return err
-	}
-	http.Redirect(w, r.Request, listHref(r.PathValue("id")), http.StatusFound)
-	return nil
-}
-
-// revisionOf returns the revision in the path. Its error is an [*edge.Error]
-// with status 404.
-func revisionOf(r *edge.Request) (int64, error) {
-	n, err := strconv.ParseInt(r.PathValue("revision"), 10, 64)
-	if err != nil || n < 1 {
-		return 0, &edge.Error{Status: http.StatusNotFound, Text: "no such revision"}
-	}
-	return n, nil
 }

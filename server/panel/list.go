@@ -90,12 +90,12 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 }
 
 // revisionAsked returns ?revision=; 0 when there is none.
-func revisionAsked(r *edge.Request) int64 {
-	n, err := strconv.ParseInt(r.URL.Query().Get("revision"), 10, 64)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n
+func revisionAsked(r *edge.Request) int64 { return numberIn(r, "revision") }
+
+// numberIn returns a number of the query; 0 when there is none.
+func numberIn(r *edge.Request, name string) int64 {
+	n, _ := strconv.ParseInt(r.URL.Query().Get(name), 10, 64)
+	return max(n, 0)
 }
 
 // framed returns the frame of the page among other lists.

@@ -127,11 +127,9 @@ func (p *Panel) functions() template.FuncMap {
 		"full":      func(t time.Time) string { return t.In(now().Location()).Format("Mon 2 Jan 2006, 15:04:05") },
 		"stamp":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"has":       func(t time.Time) bool { return !t.IsZero() },
-		"plus":      func(a, b int) int { return a + b },
 		"longAfter": account.LongAfter.Milliseconds,
 		"maxText":   func() int { return todo.MaxText },
 		"maxTitle":  func() int { return todo.MaxTitle },
-		"dict":      func(a string, b any) map[string]any { return map[string]any{a: b} },
 	}
 }
 
@@ -139,8 +137,6 @@ func (p *Panel) functions() template.FuncMap {
 func (p *Panel) Route(e *edge.Edge) {
 	e.Handle("GET /{$}", p.failure, p.board, edge.Page)
 	e.Handle("GET /lists/{id}", p.failure, p.list, edge.Page)
-	e.Handle("GET /lists/{id}/at/{revision}", p.failure, p.oldAddress, edge.Page)
-	e.Handle("GET /lists/{id}/edit", p.failure, p.oldEditor, edge.Page)
 	e.Handle("POST /lists/{id}/edit", edge.JSON, p.edit)
 	e.Handle("POST /panel/clear", edge.JSON, p.clear)
 	e.HandleUnbounded("GET /panel/events", edge.Text, p.events)

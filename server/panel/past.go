@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
@@ -62,15 +61,6 @@ func walk(ctx context.Context, lists todo.Lists, before int64, keep func(todo.Sn
 	}
 }
 
-// beforeOf returns where a page of past lists begins.
-func beforeOf(r *edge.Request) int64 {
-	before, err := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64)
-	if err != nil || before < 0 {
-		return 0
-	}
-	return before
-}
-
 // olderLink returns the link to the page after a walk, empty when there is none.
 func olderLink(r *edge.Request, w walked) string {
 	if w.before == 0 {
@@ -98,7 +88,7 @@ func (p *Panel) pastPage(r *edge.Request, s shelf, show string) (boardPage, erro
 	for _, f := range s.Active {
 		busy[f.Main.List.ID] = true
 	}
-	w, err := walk(r.Context(), r.Lists, beforeOf(r), func(l todo.Snapshot, state todo.State) bool {
+	w, err := walk(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot, state todo.State) bool {
 		return l.List.Parent == "" && l.Archived == (show == "archived") && !busy[l.List.ID]
 	})
 	page.Older = olderLink(r, w)
@@ -118,7 +108,10 @@ func byDay(fs []account.Family, s shelf, query string) (out []group) {
 		}
 		g := &out[len(out)-1]
 		v := viewOf(f, s.now)
-		v.Query, v.Match = query, matchOf(f.Main, query)
+		v.Query = query
+		if item, ok := render.MatchingItem(f.Main, query); ok && query != "" {
+			v.Match = render.Safe(todo.Cut(item.Text, maxShown))
+		}
 		g.Rows = append(g.Rows, v)
 		g.Count = strconv.Itoa(len(g.Rows))
 	}
@@ -131,7 +124,7 @@ func (p *Panel) search(r *edge.Request, s shelf, query string) (boardPage, error
 	query = todo.Cut(query, todo.MaxTitle)
 	page := boardPage{frame: frameOf(s, "", render.Safe(query), nil)}
 	page.Head = "Search"
-	w, err := walk(r.Context(), r.Lists, beforeOf(r), func(l todo.Snapshot, _ todo.State) bool { return matches(l, query) })
+	w, err := walk(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot, _ todo.State) bool { return render.Matches(l, agentOf(l).Name, query) })
 	page.Older = olderLink(r, w)
 	page.Groups = byDay(w.found, s, query)
 	page.Sum = count(len(w.found), "list") + ", newest first"
@@ -144,35 +137,6 @@ func (p *Panel) search(r *edge.Request, s shelf, query string) (boardPage, error
 		page.Sum = "the last " + page.Sum
 	}
 	return page, err
-}
-
-// matches reports whether a list is found by what was searched for.
-func matches(l todo.Snapshot, query string) bool {
-	for _, text := range []string{l.Title(), l.List.Project(), l.List.Agent, agentOf(l).Name, l.List.Name} {
-		if has(text, query) {
-			return true
-		}
-	}
-	return matchOf(l, query) != ""
-}
-
-// matchOf returns the text of the first item that matches, safe to show; empty
-// when none does.
-func matchOf(l todo.Snapshot, query string) string {
-	if query == "" {
-		return ""
-	}
-	for _, i := range l.Items {
-		if has(i.Text, query) || has(i.Active, query) || has(i.Reason, query) {
-			return render.Safe(todo.Cut(i.Text, maxShown))
-		}
-	}
-	return ""
-}
-
-// has reports whether a text contains another one, whatever the case.
-func has(text, query string) bool {
-	return strings.Contains(strings.ToLower(text), strings.ToLower(query))
 }
 
 // listHref returns the address of a list's page.

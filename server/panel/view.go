@@ -128,13 +128,10 @@ func (v listView) StateWord() string {
 func (v listView) Done() bool { return v.State == todo.Finished }
 
 // Parts returns the title in parts, where it matches a search.
-func (v listView) Parts() []part { return marked(v.Title, v.Query) }
+func (v listView) Parts() []render.Part { return render.Parts(v.Title, v.Query) }
 
 // MatchParts returns the item that matches a search in parts.
-func (v listView) MatchParts() []part { return marked(v.Match, v.Query) }
-
-// Percent returns how much is done.
-func (v listView) Percent() int { return v.Progress.Percent() }
+func (v listView) MatchParts() []render.Part { return render.Parts(v.Match, v.Query) }
 
 // viewOf returns the view of a family without its items.
 func viewOf(f account.Family, now time.Time) listView {

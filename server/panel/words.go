@@ -3,7 +3,6 @@ package panel
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -56,9 +55,6 @@ func statusWord(s todo.Status) string {
 	return "To do"
 }
 
-// plainStatus returns a status as changes say it.
-func plainStatus(s todo.Status) string { return strings.ReplaceAll(string(s), "_", " ") }
-
 // deed returns what was done to an item whose status changed.
 func deed(d todo.Difference) string {
 	switch d.After.Status {
@@ -86,24 +82,6 @@ func deeds(d todo.Difference) (out []string) {
 		out = append(out, "edited")
 	}
 	return out
-}
-
-// change returns what a difference is, in the words that stand at the item.
-func change(d todo.Difference) string {
-	if d.Kind != todo.Changed {
-		return string(d.Kind)
-	}
-	var out []string
-	if d.Before.Status != d.After.Status {
-		out = append(out, plainStatus(d.Before.Status)+" → "+plainStatus(d.After.Status))
-	}
-	if d.Before.Text != d.After.Text {
-		out = append(out, "reworded")
-	}
-	if len(out) == 0 {
-		out = append(out, "edited")
-	}
-	return strings.Join(out, ", ")
 }
 
 // changes returns what changed from one revision to a later one, in words, and
@@ -151,44 +129,4 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprint(n, " ", noun, "s")
-}
-
-// part is a piece of a text; Hit is true where it matches a search.
-type part struct {
-	Text string
-	Hit  bool
-}
-
-// marked returns a text in parts, those that match what was searched for marked.
-func marked(text, query string) []part {
-	if query == "" {
-		return []part{{Text: text}}
-	}
-	var out []part
-	lower, want := []rune(strings.ToLower(text)), []rune(strings.ToLower(query))
-	runes := []rune(text)
-	if len(lower) != len(runes) { // a letter that is several in lower case
-		return []part{{Text: text}}
-	}
-	for from := 0; from < len(runes); {
-		at := indexOf(lower[from:], want)
-		if at < 0 {
-			return append(out, part{Text: string(runes[from:])})
-		}
-		if at > 0 {
-			out = append(out, part{Text: string(runes[from : from+at])})
-		}
-		out = append(out, part{Text: string(runes[from+at : from+at+len(want)]), Hit: true})
-		from += at + len(want)
-	}
-	return out
-}
-
-func indexOf(text, want []rune) int {
-	for i := range len(text) - len(want) + 1 {
-		if slices.Equal(text[i:i+len(want)], want) {
-			return i
-		}
-	}
-	return -1
 }
