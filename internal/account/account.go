@@ -72,6 +72,11 @@ func Families(lists []todo.Snapshot, states map[string]todo.State) (out []Family
 // Lists returns the main list and then the sub-agents' lists that are not archived.
 func (f *Family) Lists() []todo.Snapshot { return append([]todo.Snapshot{f.Main}, f.Subs...) }
 
+// Bare reports whether the lists have no items, and nobody who may be about to add some.
+func (f *Family) Bare() bool {
+	return f.State().Rests() && !slices.ContainsFunc(f.Lists(), func(l todo.Snapshot) bool { return len(l.Items) > 0 })
+}
+
 // ranks orders the states: the first one that a list of a family has is the family's.
 func ranks() []todo.State {
 	return []todo.State{todo.Waiting, todo.Working, todo.Idle, todo.LeftOpen, todo.Away, todo.Finished}

@@ -21,22 +21,15 @@ import (
 
 func editFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	mayClear := fs.Bool("clear", false, "let an emptied file clear the list")
-	return func(ctx context.Context, a *app, args []string) error { return a.edit(ctx, args, *mayClear) }
+	return func(ctx context.Context, a *app, args []string) error {
+		return a.onList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error { return a.edit(ctx, lists, list, *mayClear) })
+	}
 }
 
 // edit opens a list in the user's editor as a task list and applies the user's
 // changes, merged with what agents wrote while the editor was open. What the user
 // typed is not lost with an error: it stays in a file.
-func (a *app) edit(ctx context.Context, args []string, mayClear bool) error {
-	lists, done, err := a.openLists()
-	if err != nil {
-		return err
-	}
-	defer done()
-	list, err := a.findList(ctx, lists, args)
-	if err != nil {
-		return err
-	}
+func (a *app) edit(ctx context.Context, lists todo.Lists, list todo.Snapshot, mayClear bool) error {
 	if list.List.Mirrored {
 		return todo.ErrMirrored
 	}

@@ -19,8 +19,22 @@ const maxRecentLists = 50
 // errNoLists is the error of a command that needs a list where there is none.
 var errNoLists = errors.New("there are no lists yet; an agent makes one by calling its todo tool (`todo-mcp demo` shows one at it)")
 
+// onList calls do with the list that a command is about; see [app.findList].
+func (a *app) onList(ctx context.Context, args []string, do func(todo.Lists, todo.Snapshot) error) error {
+	lists, done, err := a.openLists()
+	if err != nil {
+		return err
+	}
+	defer done()
+	list, err := a.findList(ctx, lists, args)
+	if err != nil {
+		return err
+	}
+	return do(lists, list)
+}
+
 // findList returns the newest snapshot of the list that the argument or --list
-// names, see [app.namedList]. Without either it returns the last changed list on the board of
+// names, see [app.named]. Without either it returns the last changed list on the board of
 // the working directory, or if there is none the last changed of all; of another
 // folder that was named, that folder's alone.
 func (a *app) findList(ctx context.Context, lists todo.Lists, args []string) (todo.Snapshot, error) {
@@ -32,7 +46,7 @@ func (a *app) findList(ctx context.Context, lists todo.Lists, args []string) (to
 		wanted = args[0]
 	}
 	if wanted != "" {
-		return a.namedList(ctx, lists, wanted)
+		return a.named(ctx, lists, wanted, namedOptions{})
 	}
 	last, err := lists.Find(ctx, todo.Query{Limit: maxRecentLists})
 	if err != nil {
@@ -66,12 +80,6 @@ func away(l todo.Snapshot) int {
 	return 0
 }
 
-// namedList returns the newest snapshot of the list that wanted names in one of
-// the ways of [render.Named]. When several lists are named, the error shows them.
-func (a *app) namedList(ctx context.Context, lists todo.Lists, wanted string) (todo.Snapshot, error) {
-	return a.named(ctx, lists, wanted, namedOptions{})
-}
-
 // namedOptions restrict what [app.named] finds.
 type namedOptions struct {
 	deleted    bool // a deleted list
@@ -79,6 +87,8 @@ type namedOptions struct {
 	surely     bool // none that is named by the beginning of its title or some words
 }
 
+// named returns the newest snapshot of the list that wanted names in one of the ways of
+// [render.Named]. When several lists are named, the error shows them.
 func (a *app) named(ctx context.Context, lists todo.Lists, wanted string, o namedOptions) (todo.Snapshot, error) {
 	if !o.deleted { // the usual case of programs, without reading all lists
 		s, err := lists.Load(ctx, wanted, 0)

@@ -24,23 +24,17 @@ func historyFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error 
 	fs.BoolVar(&o.json, "json", false, "print JSON, one revision a line")
 	fs.BoolVar(&o.brief, "brief", false, "one line a revision, without its changes")
 	fs.StringVar(&o.since, "since", "", "only revisions since a `TIME`: 2h, 2026-11-20 or as in RFC 3339")
-	return func(ctx context.Context, a *app, args []string) error { return a.history(ctx, args, o) }
+	return func(ctx context.Context, a *app, args []string) error {
+		since, err := parseSince(o.since, time.Now())
+		if err != nil {
+			return err
+		}
+		return a.onList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error { return a.history(ctx, lists, list, since, o) })
+	}
 }
 
-func (a *app) history(ctx context.Context, args []string, o historyOptions) error {
-	since, err := parseSince(o.since, time.Now())
-	if err != nil {
-		return err
-	}
-	lists, done, err := a.openLists()
-	if err != nil {
-		return err
-	}
-	defer done()
-	list, err := a.findList(ctx, lists, args)
-	if err != nil {
-		return err
-	}
+// history prints the revisions of a list since a time.
+func (a *app) history(ctx context.Context, lists todo.Lists, list todo.Snapshot, since time.Time, o historyOptions) error {
 	if err := a.printTitle(ctx, lists, list, o); err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (a *app) lists(ctx context.Context, o listsOptions) error {
 	for _, f := range account.Families(every, maps.Clone(states)) {
 		states[f.Main.List.ID] = f.State()
 		for _, l := range append(f.Lists(), f.Away...) {
-			bare[l.List.ID] = isBare(&f) || len(l.Items) == 0 && l.List.ID != f.Main.List.ID && states[l.List.ID].Rests()
+			bare[l.List.ID] = f.Bare() || len(l.Items) == 0 && l.List.ID != f.Main.List.ID && states[l.List.ID].Rests()
 		}
 	}
 	found = slices.DeleteFunc(found, func(l todo.Snapshot) bool {

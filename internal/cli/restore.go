@@ -19,15 +19,12 @@ func (a *app) restore(ctx context.Context, args []string) error {
 	if err != nil || revision < 1 {
 		return fmt.Errorf("revision %q: must be a whole number, 1 or more", args[1])
 	}
-	lists, done, err := a.openLists()
-	if err != nil {
-		return err
-	}
-	defer done()
-	list, err := a.findList(ctx, lists, args[:1])
-	if err != nil {
-		return err
-	}
+	return a.onList(ctx, args[:1], func(lists todo.Lists, list todo.Snapshot) error {
+		return a.restoreRevision(ctx, lists, list, revision)
+	})
+}
+
+func (a *app) restoreRevision(ctx context.Context, lists todo.Lists, list todo.Snapshot, revision int64) error {
 	out, err := lists.Edit(ctx, list.List.ID, todo.Edit{Do: todo.EditRestore, Revision: revision}, commandLine("restore"))
 	if errors.Is(err, todo.ErrNotFound) {
 		kept, err := lists.History(ctx, list.List.ID, 0, 1)

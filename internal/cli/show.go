@@ -32,24 +32,16 @@ func showFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 			o.width = cmp.Or(max(*width, 0), 60)
 			return a.statusLine(ctx, args, o)
 		}
+		if err := isOneOf(*format, "text", "markdown", "json", "statusline"); err != nil {
+			return usageError{fmt.Errorf("--format %q: %w", *format, err)}
+		}
 		a.folder = o.folder
-		return a.show(ctx, args, *format, *width)
+		return a.onList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error { return a.show(ctx, lists, list, *format, *width) })
 	}
 }
 
-func (a *app) show(ctx context.Context, args []string, format string, width int) error {
-	if err := isOneOf(format, "text", "markdown", "json", "statusline"); err != nil {
-		return usageError{fmt.Errorf("--format %q: %w", format, err)}
-	}
-	lists, done, err := a.openLists()
-	if err != nil {
-		return err
-	}
-	defer done()
-	list, err := a.findList(ctx, lists, args)
-	if err != nil {
-		return err
-	}
+// show prints a list in a format.
+func (a *app) show(ctx context.Context, lists todo.Lists, list todo.Snapshot, format string, width int) error {
 	family, err := familyOf(ctx, lists, list)
 	if err != nil {
 		return err
@@ -87,7 +79,7 @@ func familyOf(ctx context.Context, lists todo.Lists, list todo.Snapshot) (accoun
 func standing(ctx context.Context, lists todo.Lists, f *account.Family) (string, error) {
 	s := f.Main
 	word, next := render.StateWord(s, f.State()), ""
-	if isBare(f) && !s.Archived {
+	if f.Bare() && !s.Archived {
 		word = ""
 	}
 	if s.ReplacedBy != "" {
@@ -105,11 +97,6 @@ func standing(ctx context.Context, lists todo.Lists, f *account.Family) (string,
 		parts = append(parts, "kept in the agent's own todo tool")
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · "), nil
-}
-
-// isBare reports whether a family has no items, and nobody who may be about to add some.
-func isBare(f *account.Family) bool {
-	return f.State().Rests() && !slices.ContainsFunc(f.Lists(), func(l todo.Snapshot) bool { return len(l.Items) > 0 })
 }
 
 // listed is a list as JSON with how it stands.

@@ -50,7 +50,7 @@ func (a *app) export(ctx context.Context, args []string) error {
 // no arguments, in the order of their creation.
 func (a *app) listsToExport(ctx context.Context, lists todo.Lists, args []string) (found []todo.Snapshot, err error) {
 	for _, arg := range args {
-		l, err := a.namedList(ctx, lists, arg)
+		l, err := a.named(ctx, lists, arg, namedOptions{})
 		if err != nil {
 			return nil, err
 		}

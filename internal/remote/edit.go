@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,25 +14,28 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// State is how an open list stands, as the server last said.
+// State is how a list stands.
 type State struct {
-	List  string     `json:"list"`
 	State todo.State `json:"state"`
-	// Client is the client whose agent works on the list.
+	// Client is the client whose agent works on the list, where its snapshot does not
+	// say it.
 	Client string `json:"client"`
 	// Hand is what became of what people changed in the list.
 	account.Hand
 }
 
-// States reads how the open lists stand. It returns nil from a server of an
-// earlier version, which cannot say it.
-func (c *Client) States(ctx context.Context) ([]State, error) {
-	var states []State
-	err := c.call(ctx, http.MethodGet, "api/states", nil, &states)
-	if refusal := (*Refused)(nil); errors.As(err, &refusal) && refusal.Status == http.StatusNotFound {
-		return nil, nil
+// States reads how the open lists stand, by id.
+func (c *Client) States(ctx context.Context) (map[string]State, error) {
+	var states []struct {
+		List string `json:"list"`
+		State
 	}
-	return states, err
+	err := c.call(ctx, http.MethodGet, "api/states", nil, nil, &states)
+	out := make(map[string]State, len(states))
+	for _, s := range states {
+		out[s.List] = s.State
+	}
+	return out, err
 }
 
 // Edit makes an edit in the name of a person. Of the outcome the server says After
@@ -43,7 +45,7 @@ func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outco
 		render.ListDocument
 		Changed bool `json:"changed"`
 	}
-	if err := c.call(ctx, http.MethodPost, "lists/"+url.PathEscape(list)+"/edit", e, &d); err != nil {
+	if err := c.call(ctx, http.MethodPost, "lists/"+url.PathEscape(list)+"/edit", nil, e, &d); err != nil {
 		return todo.Outcome{}, err
 	}
 	return todo.Outcome{After: d.Snapshot(), Changed: d.Changed}, nil
@@ -52,7 +54,7 @@ func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outco
 // Has returns an error unless the server has a list.
 func (c *Client) Has(ctx context.Context, list string) error {
 	var d render.ListDocument
-	return c.call(ctx, http.MethodGet, "api/lists/"+url.PathEscape(list), nil, &d)
+	return c.call(ctx, http.MethodGet, "api/lists/"+url.PathEscape(list), nil, nil, &d)
 }
 
 // Page returns the address of a list's page in the browser.
@@ -60,7 +62,7 @@ func (c *Client) Page(list string) string { return c.base.JoinPath("lists", list
 
 // call sends a request, with body as JSON unless it is nil, and reads the JSON
 // of the answer into out.
-func (c *Client) call(ctx context.Context, method, path string, body, out any) error {
+func (c *Client) call(ctx context.Context, method, path string, query url.Values, body, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	header := http.Header{}
@@ -73,12 +75,16 @@ func (c *Client) call(ctx context.Context, method, path string, body, out any) e
 		sent = bytes.NewReader(data)
 		header.Set("Content-Type", "application/json")
 	}
-	res, err := c.send(ctx, method, path, nil, header, sent)
+	res, err := c.send(ctx, method, path, query, header, sent)
 	if err != nil {
 		return err
 	}
 	defer res.Body.Close()
-	if err := json.NewDecoder(io.LimitReader(res.Body, maxResponse)).Decode(out); err != nil {
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
+	if err != nil {
+		return err
+	}
+	if json.Unmarshal(data, out) != nil {
 		return errNotTodoServer
 	}
 	return nil

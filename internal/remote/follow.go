@@ -85,9 +85,9 @@ func (c *Client) stream(ctx context.Context, after int64, show func(todo.Snapsho
 	defer cancel(nil)
 	watchdog := time.AfterFunc(c.maxSilence, func() { cancel(errSilent) })
 	defer watchdog.Stop()
-	res, err := c.get(ctx, "api/events", nil, http.Header{
+	res, err := c.send(ctx, http.MethodGet, "api/events", nil, http.Header{
 		"Accept": {"text/event-stream"}, "Accept-Encoding": {"identity"}, "Last-Event-Id": {strconv.FormatInt(after, 10)},
-	})
+	}, nil)
 	if err != nil {
 		return streamError(ctx, err)
 	}

@@ -102,11 +102,6 @@ func (r *Refused) Error() string {
 	return fmt.Sprintf("the server answers %d: %s", r.Status, text)
 }
 
-// get requests a path; see send.
-func (c *Client) get(ctx context.Context, path string, query url.Values, header http.Header) (*http.Response, error) {
-	return c.send(ctx, http.MethodGet, path, query, header, nil)
-}
-
 // send requests a path below the server's address. It returns a [*Refused] for
 // any status but 200; otherwise the caller closes the body.
 func (c *Client) send(ctx context.Context, method, path string, query url.Values, header http.Header, body io.Reader) (*http.Response, error) {
@@ -154,19 +149,11 @@ var errNotTodoServer = errors.New("what answers there is not a todo-mcp server")
 // getSnapshots requests a path that returns an array of list documents: the
 // lists, or the revisions of one.
 func (c *Client) getSnapshots(ctx context.Context, path string, query url.Values) ([]todo.Snapshot, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-	defer cancel()
-	res, err := c.get(ctx, path, query, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
-	if err != nil {
-		return nil, err
-	}
 	var docs []render.ListDocument
-	if err := json.Unmarshal(body, &docs); err != nil || docs == nil {
+	if err := c.call(ctx, http.MethodGet, path, query, nil, &docs); err != nil {
+		return nil, err
+	}
+	if docs == nil {
 		return nil, errNotTodoServer
 	}
 	out := make([]todo.Snapshot, len(docs))

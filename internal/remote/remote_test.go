@@ -180,7 +180,7 @@ func TestEdit(t *testing.T) {
 		t.Errorf("after the same edit %+v, %v", out, err)
 	}
 	states, err := c.States(t.Context())
-	if err != nil || len(states) != 1 || states[0].List != id || fmt.Sprint(states[0].Unseen) != "[2]" {
+	if err != nil || len(states) != 1 || fmt.Sprint(states[id].Unseen) != "[2]" {
 		t.Errorf("states %+v, %v", states, err)
 	}
 	if out, err = c.Edit(t.Context(), id, todo.Edit{Do: "restore", Revision: 1}); err != nil || !out.Changed || out.After.Revision != 3 || out.After.Items[1].Status != todo.Pending {

@@ -121,7 +121,9 @@ func MatchingItem(l todo.Snapshot, text string) (todo.Item, bool) {
 	return l.Items[i], true
 }
 
-func contains(s, text string) bool { return strings.Contains(strings.ToLower(s), strings.ToLower(text)) }
+func contains(s, text string) bool {
+	return strings.Contains(strings.ToLower(s), strings.ToLower(text))
+}
 
 // Part is a part of a text; Hit is true where it is what was searched for.
 type Part struct {

@@ -149,7 +149,7 @@ func (m *model) listLines(width, height int, focused bool) []string {
 }
 
 func (m *model) rowsLines(s todo.Snapshot, rows []listRow, width, height int, focused bool) (lines []string) {
-	heights := func(i int) int { return m.rowHeight(rows[i], width) }
+	heights := func(i int) int { return len(m.rowLines(s, rows[i], width, false, false)) }
 	var at, top int
 	if focused {
 		at = m.placeItemCursor(rows)
@@ -160,28 +160,17 @@ func (m *model) rowsLines(s todo.Snapshot, rows []listRow, width, height int, fo
 		at = max(slices.IndexFunc(rows, func(r listRow) bool { return r.id == focus }), 0)
 		top = window(max(at-height/3, 0), at, len(rows), height, heights)
 	}
+	whole := top + 1 // the rows before it are shown whole, also above the count of the others
 	for i := top; i < len(rows) && len(lines) < height; i++ {
 		lines = append(lines, m.rowLines(s, rows[i], width, i == at, focused)...)
+		if len(lines) < height || len(lines) == height && i == len(rows)-1 {
+			whole = i + 1
+		}
 	}
-	if below := len(rows) - m.lastWhole(top, rows, width, height); below > 0 && len(lines) >= height && height > 1 {
+	if below := len(rows) - whole; below > 0 && len(lines) >= height && height > 1 {
 		lines = append(lines[:height-1], paint(dim, render.Cut(fmt.Sprintf("   … %d more", below), width)))
 	}
 	return lines[:min(len(lines), max(height, 0))]
-}
-
-// lastWhole returns the index after the last row that is shown whole when the
-// last line is taken by the count of the others.
-func (m *model) lastWhole(top int, rows []listRow, width, height int) int {
-	used := 0
-	for i := top; i < len(rows); i++ {
-		if used += m.rowHeight(rows[i], width); used > height {
-			for ; i > top && used > height-1; i-- {
-				used -= m.rowHeight(rows[i], width)
-			}
-			return i + 1
-		}
-	}
-	return len(rows)
 }
 
 // listHead draws what stands above the items: where and who, the bar, and while
@@ -297,26 +286,6 @@ func textWidth(r listRow, width int) int {
 		notes = max(notes, render.Cells(string(r.fate))+2)
 	}
 	return max(width-rowIndent-notes, min(width-rowIndent-1, leastTitle))
-}
-
-func (m *model) rowHeight(r listRow, width int) int {
-	n := len(m.rowText(r, width))
-	if r.item.Reason != "" {
-		n++
-	}
-	if r.work != "" {
-		n++
-	}
-	if r.old != "" {
-		n++
-	}
-	if r.fate == account.Overridden {
-		n++
-	}
-	if r.spaced {
-		n++
-	}
-	return n
 }
 
 // rowLines draws a row.

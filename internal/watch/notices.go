@@ -1,7 +1,9 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -33,42 +35,33 @@ func (m *model) notices(lists []todo.Snapshot) (out []string) {
 func notice(before, after todo.Snapshot) string {
 	name := render.Cut(listName(after), 80)
 	p := after.Progress()
-	switch newly := newlyIn(before, after); {
-	case after.Settled() && !before.Settled() && p.Failed > 0:
-		return fmt.Sprintf("Finished: %s (%d of %d, %d failed)", name, p.Done, p.Total, p.Failed)
-	case after.Settled() && !before.Settled() && after.List.Agent == "":
-		return fmt.Sprintf("Finished: %s (%d of %d)", name, p.Done, p.Total)
-	case newly[todo.Blocked] != nil:
+	if after.Settled() && !before.Settled() {
+		switch {
+		case p.Failed > 0:
+			return fmt.Sprintf("Finished: %s (%d of %d, %d failed)", name, p.Done, p.Total, p.Failed)
+		case after.List.Agent == "":
+			return fmt.Sprintf("Finished: %s (%d of %d)", name, p.Done, p.Total)
+		}
+	}
+	if item, ok := newly(todo.Blocked, before, after); ok {
 		what := "Blocked: "
 		if _, current := after.Current(); !current {
 			what = "Waits for you: "
 		}
-		return what + name + ": " + reasonOf(*newly[todo.Blocked])
-	case newly[todo.Failed] != nil:
-		return "Failed: " + name + ": " + render.Cut(render.Safe(newly[todo.Failed].Text), 120)
+		return what + name + ": " + render.Cut(render.Safe(cmp.Or(item.Reason, item.Text)), 120)
+	}
+	if item, ok := newly(todo.Failed, before, after); ok {
+		return "Failed: " + name + ": " + render.Cut(render.Safe(item.Text), 120)
 	}
 	return ""
 }
 
-// newlyIn returns by status an item that has come into it, of the statuses that
-// a person is told of.
-func newlyIn(before, after todo.Snapshot) map[todo.Status]*todo.Item {
-	out := map[todo.Status]*todo.Item{}
-	for _, item := range after.Items {
-		if item.Status != todo.Blocked && item.Status != todo.Failed {
-			continue
-		}
-		if old, ok := before.Item(item.ID); !ok || old.Status != item.Status {
-			out[item.Status] = &item
+// newly returns the last item that has come into a status.
+func newly(status todo.Status, before, after todo.Snapshot) (todo.Item, bool) {
+	for _, item := range slices.Backward(after.Items) {
+		if old, ok := before.Item(item.ID); item.Status == status && (!ok || old.Status != status) {
+			return item, true
 		}
 	}
-	return out
-}
-
-// reasonOf returns why an item is blocked, and its text if nobody said why.
-func reasonOf(i todo.Item) string {
-	if i.Reason == "" {
-		return render.Cut(render.Safe(i.Text), 120)
-	}
-	return render.Cut(render.Safe(i.Reason), 120)
+	return todo.Item{}, false
 }

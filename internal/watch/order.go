@@ -91,9 +91,7 @@ func (m *model) together() map[string]todo.State {
 // sorted returns the board, whatever is searched. Lists without items that nobody is
 // about to fill are not on it.
 func (m *model) sorted() account.Board {
-	return account.Sort(m.families(), m.shownNow()).Only(func(f account.Family) bool {
-		return !f.State().Rests() || slices.ContainsFunc(f.Lists(), func(l todo.Snapshot) bool { return len(l.Items) > 0 })
-	})
+	return account.Sort(m.families(), m.shownNow()).Only(func(f account.Family) bool { return !f.Bare() })
 }
 
 // found returns the families with a list that matches the filter, the last changed

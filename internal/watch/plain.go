@@ -25,10 +25,6 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if f, ok := out.(*os.File); ok {
-		stop := whenReaderGone(f, func() { cancel(nil) })
-		defer stop()
-	}
 	o = o.withDefaults()
 	p := &plain{model: newModel(o.List), out: out, clock: o.Now}
 	desk := desktop{o.Getenv, o.start}
@@ -53,7 +49,15 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 	defer polling.Wait()
 	defer cancel(nil)
 	polling.Go(func() {
-		for wait(ctx, standingEvery) {
+		const every = 200 * time.Millisecond
+		for n := 1; wait(ctx, every); n++ {
+			// A list may not change for hours, and until then no write would fail.
+			if f, ok := out.(*os.File); ok && readerGone(f) {
+				cancel(nil)
+			}
+			if n%int(standingEvery/every) != 0 {
+				continue
+			}
 			if err := p.printStates(ctx, source); err != nil {
 				cancel(err)
 			}
@@ -72,29 +76,6 @@ func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options)
 		return nil
 	}
 	return err
-}
-
-// whenReaderGone polls f and calls onGone once its reader is gone, until stop: a
-// list may not change for hours, and until then no write would fail.
-func whenReaderGone(f *os.File, onGone func()) (stop func()) {
-	done, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				if readerGone(f) {
-					onGone()
-					return
-				}
-			}
-		}
-	}()
-	return func() { close(done); <-stopped }
 }
 
 // wait waits, and returns false if ctx ends before.

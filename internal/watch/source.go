@@ -30,14 +30,7 @@ type Source interface {
 }
 
 // Standing is how a list stands.
-type Standing struct {
-	State todo.State
-	// Client is the client whose agent works on the list, where its snapshot does not
-	// say it.
-	Client string
-	// Hand is what became of what people changed in the list.
-	account.Hand
-}
+type Standing = remote.State
 
 var (
 	_ Source = Local{}
@@ -115,12 +108,7 @@ type Server struct{ *remote.Client }
 
 // Standings implements [Source].
 func (s Server) Standings(ctx context.Context, _ []todo.Snapshot) (map[string]Standing, error) {
-	states, err := s.States(ctx)
-	out := make(map[string]Standing, len(states))
-	for _, state := range states {
-		out[state.List] = Standing{State: state.State, Client: state.Client, Hand: state.Hand}
-	}
-	return out, err
+	return s.States(ctx)
 }
 
 // Page implements [Source].
