@@ -86,8 +86,8 @@ func editing() []binding {
 		{[]key{"e"}, onBoard | onList, "e edit", "e", "reword the item", editsItems, (*model).reword},
 		{[]key{"b"}, onList, "b block", "b", "block with a reason; again: to do", editsItems, (*model).block},
 		{[]key{"f"}, onList, "", "f", "failed; again: to do", editsItems, func(m *model) effect { return m.setStatus(todo.Failed) }},
-		{[]key{"n"}, onBoard, "", "n", "add an item", editsItems, (*model).add},
-		{[]key{"n"}, onList, "n add", "n", "add an item", editsItems, (*model).add},
+		{[]key{"n"}, onBoard, "", "n", "add an item", editsItems, onShown((*model).add)},
+		{[]key{"n"}, onList, "n add", "n", "add an item", editsItems, onShown((*model).add)},
 		{[]key{keyAltUp, "K"}, onList, "", "Alt+↑ K", "move the item up", editsItems, func(m *model) effect { return m.moveItem(-1) }},
 		{[]key{keyAltDown, "J"}, onList, "", "Alt+↓ J", "move the item down", editsItems, func(m *model) effect { return m.moveItem(1) }},
 		{[]key{keyBackspace, keyDelete, "d"}, onList, "", "d ⌫", "delete the item", editsItems, (*model).remove},
@@ -98,12 +98,12 @@ func editing() []binding {
 
 func wholeLists() []binding {
 	return []binding{
-		{[]key{"r"}, onBoard | onList, "r rename", "r", "rename the list", editsList, (*model).rename},
+		{[]key{"r"}, onBoard | onList, "r rename", "r", "rename the list", editsList, onShown((*model).rename)},
 		{[]key{"h"}, onBoard | onList, "h history", "h", "history of the list", 0, (*model).openHistory},
-		{[]key{"a"}, onBoard | onList, "a archive", "a", "archive the list, or bring it back", editsList, (*model).archive},
-		{[]key{"D"}, onBoard | onList, "", "D", "delete the list", editsList, (*model).deleteList},
-		{[]key{"o"}, anywhere, "o browser", "o", "open the list in the browser", 0, (*model).openPage},
-		{[]key{"y"}, anywhere, "y copy", "y", "copy the list as markdown", 0, (*model).copyList},
+		{[]key{"a"}, onBoard | onList, "a archive", "a", "archive the list, or bring it back", editsList, onShown((*model).archive)},
+		{[]key{"D"}, onBoard | onList, "", "D", "delete the list", editsList, onShown((*model).deleteList)},
+		{[]key{"o"}, anywhere, "o browser", "o", "open the list in the browser", 0, onShown((*model).openPage)},
+		{[]key{"y"}, anywhere, "y copy", "y", "copy the list as markdown", 0, onShown((*model).copyList)},
 		{[]key{"Y"}, onList, "", "Y", "copy the item’s text", 0, (*model).copyItem},
 	}
 }
@@ -115,6 +115,17 @@ func looking() []binding {
 		{[]key{keyRedraw}, anywhere, "", "Ctrl-L", "draw again", 0, func(*model) effect { return effect{redraw: true} }},
 		{[]key{keySuspend}, anywhere, "", "Ctrl-Z", "to the shell; fg comes back", 0, func(*model) effect { return effect{suspend: true} }},
 		{[]key{"q", keyInterrupt}, anywhere, "q quit", "q Ctrl-C", "quit", 0, func(*model) effect { return effect{quit: true} }},
+	}
+}
+
+// onShown returns what a key does with the list that the keys act on; nothing where there
+// is none.
+func onShown(do func(*model, todo.Snapshot) effect) func(*model) effect {
+	return func(m *model) effect {
+		if s, ok := m.shown(); ok {
+			return do(m, s)
+		}
+		return effect{}
 	}
 }
 
@@ -241,19 +252,9 @@ func (m *model) openHistory() effect {
 	return effect{history: m.opened}
 }
 
-func (m *model) openPage() effect {
-	s, ok := m.shown()
-	if !ok {
-		return effect{}
-	}
-	return effect{page: s.List.ID}
-}
+func (m *model) openPage(s todo.Snapshot) effect { return effect{page: s.List.ID} }
 
-func (m *model) copyList() effect {
-	s, ok := m.shown()
-	if !ok {
-		return effect{}
-	}
+func (m *model) copyList(s todo.Snapshot) effect {
 	m.say(done, "Copied the list as markdown.")
 	return effect{copy: render.Markdown(m.revisionOf(s))}
 }

@@ -18,23 +18,23 @@ type board struct {
 // boardRow is a heading or a list.
 type boardRow struct {
 	heading string
-	entry   *account.Family
+	family  *account.Family
 }
 
 func (r boardRow) id() string {
-	if r.entry == nil {
+	if r.family == nil {
 		return ""
 	}
-	return r.entry.Main.List.ID
+	return r.family.Main.List.ID
 }
 
 func (m *model) boardRows() (rows []boardRow) {
 	for _, g := range m.groups() {
-		if g.heading != "" && len(g.entries) > 0 {
+		if g.heading != "" && len(g.families) > 0 {
 			rows = append(rows, boardRow{heading: g.heading})
 		}
-		for i := range g.entries {
-			rows = append(rows, boardRow{entry: &g.entries[i]})
+		for i := range g.families {
+			rows = append(rows, boardRow{family: &g.families[i]})
 		}
 	}
 	return rows
@@ -51,7 +51,7 @@ func boardIDs(rows []boardRow) []string {
 // placeCursor selects a list if none is, or another one if the selected one is
 // gone, and returns its row; -1 if there are no lists.
 func (m *model) placeCursor(rows []boardRow) int {
-	at := m.board.follow(boardIDs(rows), m.board.selected, func(i int) bool { return rows[i].entry != nil })
+	at := m.board.follow(boardIDs(rows), m.board.selected, func(i int) bool { return rows[i].family != nil })
 	if at < 0 {
 		m.board.selected = ""
 	} else {
@@ -73,7 +73,7 @@ func (m *model) moveSelection(delta int) {
 		step = -1
 	}
 	for i := at + step; i >= 0 && i < len(rows) && delta != 0; i += step {
-		if rows[i].entry != nil {
+		if rows[i].family != nil {
 			at, delta = i, delta-step
 		}
 	}
@@ -90,7 +90,7 @@ func (m *model) boardLines(width, height int, unfold bool) []string {
 	}
 	var below []string
 	if unfold {
-		below = m.nextSteps(rows[at].entry.Main, width, min(3, max(height-2, 0)))
+		below = m.nextSteps(rows[at].family.Main, width, min(3, max(height-2, 0)))
 	}
 	heights := func(i int) int {
 		if i == at {
@@ -105,11 +105,11 @@ func (m *model) boardLines(width, height int, unfold bool) []string {
 	m.board.top = top
 	var lines []string
 	for i := top; i < len(rows) && len(lines) < height; i++ {
-		if rows[i].entry == nil {
+		if rows[i].family == nil {
 			lines = append(lines, paint(dim, render.Cut(" "+rows[i].heading, width)))
 			continue
 		}
-		lines = append(lines, m.boardLine(*rows[i].entry, width, i == at))
+		lines = append(lines, m.boardLine(*rows[i].family, width, i == at))
 		if i == at {
 			lines = append(lines, below...)
 		}

@@ -206,27 +206,15 @@ func (m *model) moveItem(delta int) effect {
 	})
 }
 
-func (m *model) add() effect {
-	s, ok := m.shown()
-	if !ok {
-		return effect{}
-	}
+func (m *model) add(s todo.Snapshot) effect {
 	return m.ask("Add:", "", edit{Edit: todo.Edit{Do: todo.EditAdd, Seen: s.Revision}, list: s.List.ID})
 }
 
-func (m *model) rename() effect {
-	s, ok := m.shown()
-	if !ok {
-		return effect{}
-	}
+func (m *model) rename(s todo.Snapshot) effect {
 	return m.ask("Title:", s.Title(), edit{Edit: todo.Edit{Do: todo.EditRename}, list: s.List.ID})
 }
 
-func (m *model) archive() effect {
-	s, ok := m.shown()
-	if !ok {
-		return effect{}
-	}
+func (m *model) archive(s todo.Snapshot) effect {
 	e := edit{Edit: todo.Edit{Do: todo.EditArchive}, list: s.List.ID}
 	if s.Archived {
 		e.Do = todo.EditUnarchive
@@ -234,11 +222,7 @@ func (m *model) archive() effect {
 	return m.send(e)
 }
 
-func (m *model) deleteList() effect {
-	s, ok := m.shown()
-	if !ok {
-		return effect{}
-	}
+func (m *model) deleteList(s todo.Snapshot) effect {
 	return m.confirm("Delete “"+render.Cut(render.Safe(s.Title()), max(m.width-60, 12))+"” and its history?", edit{Edit: todo.Edit{Do: todo.EditDelete}, list: s.List.ID})
 }
 

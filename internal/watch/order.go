@@ -12,8 +12,8 @@ import (
 
 // group is a heading with the lists below it.
 type group struct {
-	heading string
-	entries []account.Family
+	heading  string
+	families []account.Family
 }
 
 // noFolder heads the lists whose folder is unknown.

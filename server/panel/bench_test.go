@@ -36,7 +36,7 @@ func BenchmarkPages(b *testing.B) {
 	}
 	for _, n := range []int{10, 100} {
 		lists := plans(b, n)
-		s, err := p.readShelf(b.Context(), lists)
+		s, err := p.readBoard(b.Context(), lists)
 		if err != nil || len(s.Active) != n {
 			b.Fatal(len(s.Active), err)
 		}
@@ -94,7 +94,7 @@ func BenchmarkFragments(b *testing.B) {
 	}
 	for name, u := range map[string]*update{
 		"board": {key: "list " + id, id: id, panel: p, family: f},
-		"list":  {key: "page " + id, id: id, panel: p, page: &after, before: drawnPageOf(before)},
+		"list":  {key: "page " + id, id: id, panel: p, page: &after, before: &before},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -94,8 +94,8 @@ type group struct {
 	Clear                bool // its lists are finished, and can be put away
 }
 
-// shelf is the lists there are, sorted by how they stand.
-type shelf struct {
+// board is the families there are, sorted by how they stand.
+type board struct {
 	account.Board
 	now  time.Time
 	many bool // there are more lists than were read
@@ -103,8 +103,8 @@ type shelf struct {
 }
 
 // sortLists sorts families, of which there may be more than were read.
-func sortLists(all []account.Family, now time.Time) shelf {
-	s := shelf{Board: account.Sort(all, now), now: now}
+func sortLists(all []account.Family, now time.Time) board {
+	s := board{Board: account.Sort(all, now), now: now}
 	lists := 0
 	for _, f := range all {
 		lists += len(f.Lists()) + len(f.Away)
@@ -114,21 +114,21 @@ func sortLists(all []account.Family, now time.Time) shelf {
 	return s
 }
 
-// of returns the shelf with the lists of one workspace alone.
-func (s shelf) of(workspace string) shelf {
+// of returns the board with the lists of one workspace alone.
+func (s board) of(workspace string) board {
 	s.Board = s.Only(func(f account.Family) bool { return f.Main.List.Workspace == workspace })
 	return s
 }
 
-// readShelf reads all lists that a page may show.
-func (p *Panel) readShelf(ctx context.Context, lists todo.Lists) (shelf, error) {
+// readBoard reads all lists that a page may show.
+func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) {
 	all, err := readFamilies(ctx, lists)
 	return sortLists(all, p.config.Now()), err
 }
 
 // frameOf returns the frame of a page; workspace is the project that is shown, or
 // nil.
-func frameOf(s shelf, show, query string, workspace *string) frame {
+func frameOf(s board, show, query string, workspace *string) frame {
 	f := frame{Show: show, Search: query, AllSeq: s.seq, Beyond: s.many, View: "board",
 		Counts: counts{len(s.Active), len(s.Left), len(s.Finished), len(s.Past), len(s.Archived)}}
 	byFolder := make(map[string]int)
@@ -164,7 +164,7 @@ func projectHref(folder string) string { return "/?project=" + url.QueryEscape(f
 // board serves the pages with many lists: the board, one kind of lists, a
 // project, or what matches a search.
 func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
-	s, err := p.readShelf(r.Context(), r.Lists)
+	s, err := p.readBoard(r.Context(), r.Lists)
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 }
 
 // activePage returns the board: what agents do, by project, and then what rests.
-func activePage(s shelf) boardPage {
+func activePage(s board) boardPage {
 	page := boardPage{frame: frameOf(s, "active", "", nil)}
 	page.Head = "Active"
 	page.Sum = summary(s.Active)
@@ -214,7 +214,7 @@ func activePage(s shelf) boardPage {
 }
 
 // addRest adds what was left open and what was finished today.
-func (page *boardPage) addRest(s shelf, limit int) {
+func (page *boardPage) addRest(s board, limit int) {
 	if len(s.Left) > 0 {
 		g := rows(s.Left, s.now, limit)
 		g.ID, g.Name, g.Note, g.MoreHref = "left", "Left open", "the agent’s session has ended", "/?show=left"
@@ -228,7 +228,7 @@ func (page *boardPage) addRest(s shelf, limit int) {
 }
 
 // lastDay returns the last day on which something was finished.
-func lastDay(s shelf) group {
+func lastDay(s board) group {
 	of := account.LastDay(s.Past, s.now)
 	g := rows(of, s.now, restRows)
 	day, date := dayOf(of[0].Updated(), s.now)
@@ -240,7 +240,7 @@ func lastDay(s shelf) group {
 }
 
 // nothing says that no agent works, and which one was the last.
-func nothing(s shelf) string {
+func nothing(s board) string {
 	if len(s.Past) == 0 {
 		return "No agent is working."
 	}
@@ -276,7 +276,7 @@ func summary(active []account.Family) string {
 }
 
 // nowList returns what working agents do, if there are enough of them.
-func nowList(s shelf) (now []listView, more int) {
+func nowList(s board) (now []listView, more int) {
 	for _, f := range s.Active {
 		if state := f.State(); state == todo.Working || state == todo.Waiting {
 			now = append(now, viewOf(f, s.now))
@@ -291,7 +291,7 @@ func nowList(s shelf) (now []listView, more int) {
 
 // projectGroups returns the active lists by project, the project with the newest
 // list first.
-func projectGroups(s shelf, cards, rowLimit int) (out []group) {
+func projectGroups(s board, cards, rowLimit int) (out []group) {
 	room, rowRoom := maxCards, maxRows
 	for _, p := range s.Projects() {
 		fs, folder := p.Families, p.Folder
@@ -324,7 +324,7 @@ func rows(fs []account.Family, now time.Time, limit int) group {
 }
 
 // projectPage returns the page of one project.
-func projectPage(s shelf, workspace string) boardPage {
+func projectPage(s board, workspace string) boardPage {
 	page := boardPage{frame: frameOf(s, "", "", &workspace)}
 	of := s.of(workspace)
 	page.Head = projectName(workspace)
@@ -348,7 +348,7 @@ func projectPage(s shelf, workspace string) boardPage {
 }
 
 // restPage returns the page with the lists that were left open, or finished today.
-func restPage(s shelf, show string) boardPage {
+func restPage(s board, show string) boardPage {
 	page := boardPage{frame: frameOf(s, show, "", nil)}
 	page.Head = map[string]string{"left": "Left open", "finished": "Finished today"}[show]
 	shown := s

@@ -138,7 +138,7 @@ func (p *Panel) clear(w http.ResponseWriter, r *edge.Request) error {
 	}
 	ids, edit := asked.Lists, todo.Edit{Do: todo.EditUnarchive}
 	if len(ids) == 0 {
-		s, err := p.readShelf(r.Context(), r.Lists)
+		s, err := p.readBoard(r.Context(), r.Lists)
 		if err != nil {
 			return err
 		}

@@ -186,14 +186,18 @@ func (u *update) pageChange() pageChange {
 		return pageChange{Gone: true}
 	}
 	v := u.page
-	c := pageChange{From: u.before.version, To: v.Version, Seq: v.Seq, Revision: v.Revision, Title: v.Title, Say: spoken(v.listView), State: v.State,
+	c := pageChange{From: u.before.Version, To: v.Version, Seq: v.Seq, Revision: v.Revision, Title: v.Title, Say: spoken(v.listView), State: v.State,
 		Failed: v.Progress.Failed, At: v.Updated.UnixMilli(), Pieces: map[string]string{}, Order: []string{}}
 	for _, name := range []string{"head", "side", "subs", "fold"} {
 		c.Pieces[name] = u.panel.draw(name, v)
 	}
+	before := make(map[string]itemView)
+	for _, i := range u.before.AllItems {
+		before[i.ID] = i
+	}
 	for _, i := range v.AllItems {
 		c.Order = append(c.Order, i.ID)
-		if u.before.items[i.ID] != i {
+		if before[i.ID] != i {
 			c.Pieces["i-"+i.ID] = u.panel.draw("item", i)
 		}
 	}

@@ -74,7 +74,3 @@ func overrode(before, at todo.Snapshot) map[string]string {
 	}
 	return out
 }
-
-// waits reports whether something on the page ends when the agent reads the list, which
-// is no change of it.
-func (page *listPage) waits() bool { return page.Unseen.N > 0 }

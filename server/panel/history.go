@@ -246,16 +246,16 @@ func (p *Panel) history(w http.ResponseWriter, r *edge.Request, id string) error
 	if shown < l.Revision {
 		page.Later = shown + 1
 	}
-	shelf, err := p.readShelf(ctx, r.Lists)
+	board, err := p.readBoard(ctx, r.Lists)
 	if err != nil {
 		return err
 	}
-	page.frame = page.framed(shelf, shown, oldest)
+	page.frame = page.framed(board, shown, oldest)
 	page.isFor(r.Identity)
 	return p.page(w, "history", page)
 }
 
-func (h historyPage) framed(s shelf, shown, oldest int64) frame {
+func (h historyPage) framed(s board, shown, oldest int64) frame {
 	f := frameOf(s, "", "", &h.Folder)
 	f.View, f.Class, f.List = "history", "one", h.ID
 	f.Head = "Revision " + strconv.FormatInt(shown, 10) + " · " + h.Title

@@ -34,14 +34,13 @@ type hub struct {
 	// places are where all lists stand that the hub knows of, by the main list's
 	// id.
 	places map[string]place
-	drawn  map[string]*drawnPage // the list pages that are followed, by list
+	drawn  map[string]*listPage // what the list pages show that are followed, by list
 }
 
 // place is where a main list stands, with what is needed to ask for its state
 // again.
 type place struct {
 	text string
-	seq  int64
 	thin account.Family // its items have a status and nothing else
 }
 
@@ -133,7 +132,7 @@ func (h *hub) start(ctx context.Context) error {
 		return err
 	}
 	h.places = make(map[string]place)
-	h.drawn = make(map[string]*drawnPage)
+	h.drawn = make(map[string]*listPage)
 	for _, f := range all {
 		h.places[f.Main.List.ID] = h.remember(f)
 	}
@@ -300,11 +299,11 @@ func (h *hub) sendPage(ctx context.Context, id string, gone bool) error {
 		if err != nil {
 			return err
 		}
-		if page.Version == before.version {
+		if page.Version == before.Version {
 			return nil
 		}
 		u.page, u.before = &page, before
-		h.drawn[id] = drawnPageOf(page)
+		h.drawn[id] = &page
 	}
 	for page := range h.pages {
 		if page.list == id {
@@ -317,14 +316,14 @@ func (h *hub) sendPage(ctx context.Context, id string, gone bool) error {
 // draws returns the version of a list's page, and remembers what it shows. The
 // caller must hold mu.
 func (h *hub) draws(ctx context.Context, id string) (string, error) {
-	if d := h.drawn[id]; d != nil {
-		return d.version, nil
+	if page := h.drawn[id]; page != nil {
+		return page.Version, nil
 	}
 	page, err := h.panel.listPage(ctx, h.lists, id)
 	if err != nil {
 		return "", err
 	}
-	h.drawn[id] = drawnPageOf(page)
+	h.drawn[id] = &page
 	return page.Version, nil
 }
 
@@ -362,8 +361,8 @@ func (h *hub) presence(ctx context.Context) error {
 func (h *hub) read(ctx context.Context) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for id, d := range h.drawn {
-		if !d.waits {
+	for id, page := range h.drawn {
+		if page.Unseen.N == 0 {
 			continue
 		}
 		if err := h.sendPage(ctx, id, false); err != nil && !errors.Is(err, todo.ErrNotFound) {
@@ -377,7 +376,7 @@ func (h *hub) read(ctx context.Context) error {
 // write is kept of lists that are open.
 func (h *hub) remember(f account.Family) place {
 	now := h.panel.config.Now()
-	p := place{text: placeOf(f, now), seq: f.Seq()}
+	p := place{text: placeOf(f, now)}
 	p.thin.Main = thin(f.Main)
 	for _, s := range f.Subs {
 		p.thin.Subs = append(p.thin.Subs, thin(s))
@@ -408,7 +407,7 @@ func (h *hub) digest() string {
 }
 
 // digest is that of the lists of a page; see [hub.digest].
-func digest(s shelf) string {
+func digest(s board) string {
 	var places []string
 	for _, f := range slices.Concat(s.Active, s.Past, s.Archived) {
 		places = append(places, f.Main.List.ID+placeOf(f, s.now))
@@ -432,23 +431,6 @@ func (h *hub) follows(list string) bool {
 	return false
 }
 
-// drawnPage is what open pages of a list show.
-type drawnPage struct {
-	version string
-	items   map[string]itemView
-	order   []string
-	waits   bool // something waits to be seen, which a read ends
-}
-
-func drawnPageOf(page listPage) *drawnPage {
-	d := &drawnPage{version: page.Version, items: make(map[string]itemView), waits: page.waits()}
-	for _, i := range page.AllItems {
-		d.items[i.ID] = i
-		d.order = append(d.order, i.ID)
-	}
-	return d
-}
-
 // update is what changed of one list, for the pages that show it. It is drawn
 // when the first of them is sent it.
 type update struct {
@@ -460,7 +442,7 @@ type update struct {
 	gone   bool
 	person bool // a person wrote
 	page   *listPage
-	before *drawnPage
+	before *listPage
 }
 
 // events returns the update as events.

@@ -78,13 +78,13 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	shelf, err := p.readShelf(r.Context(), r.Lists)
+	board, err := p.readBoard(r.Context(), r.Lists)
 	if err != nil {
 		return err
 	}
 	page.edit(r.URL.Query().Get("item"))
 	page.Rename = r.URL.Query().Has("rename")
-	page.frame = page.framed(shelf)
+	page.frame = page.framed(board)
 	page.isFor(r.Identity)
 	return p.page(w, "list", page)
 }
@@ -99,7 +99,7 @@ func numberIn(r *edge.Request, name string) int64 {
 }
 
 // framed returns the frame of the page among other lists.
-func (page listPage) framed(s shelf) frame {
+func (page listPage) framed(s board) frame {
 	f := frameOf(s, "", "", &page.Folder)
 	f.View, f.Class, f.Head, f.List = "list", "one", page.Title, page.ID
 	f.AllSeq, f.AtRevision, f.Version = page.Seq, page.Revision, page.Version

@@ -73,7 +73,7 @@ func olderLink(r *edge.Request, w walked) string {
 
 // pastPage returns a page of the lists that rest, by day, or of the archived
 // ones.
-func (p *Panel) pastPage(r *edge.Request, s shelf, show string) (boardPage, error) {
+func (p *Panel) pastPage(r *edge.Request, s board, show string) (boardPage, error) {
 	page := boardPage{frame: frameOf(s, show, "", nil)}
 	n := s.Past
 	page.Head = "Past lists"
@@ -100,7 +100,7 @@ func (p *Panel) pastPage(r *edge.Request, s shelf, show string) (boardPage, erro
 }
 
 // byDay returns lists as groups of rows, one for each day.
-func byDay(fs []account.Family, s shelf, query string) (out []group) {
+func byDay(fs []account.Family, s board, query string) (out []group) {
 	for _, f := range fs {
 		day, date := dayOf(f.Updated(), s.now)
 		if len(out) == 0 || out[len(out)-1].Name != day {
@@ -120,7 +120,7 @@ func byDay(fs []account.Family, s shelf, query string) (out []group) {
 
 // search returns the lists whose title, items, project or agent match, the last
 // changed first.
-func (p *Panel) search(r *edge.Request, s shelf, query string) (boardPage, error) {
+func (p *Panel) search(r *edge.Request, s board, query string) (boardPage, error) {
 	query = todo.Cut(query, todo.MaxTitle)
 	page := boardPage{frame: frameOf(s, "", render.Safe(query), nil)}
 	page.Head = "Search"
