@@ -85,10 +85,10 @@ func TestRenamedListStaysIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, "rename", "Plan", "Better plan", "--store", "sqlite:"+file)
-	if got := run(t, "lists", "--store", "sqlite:"+file); !regexp.MustCompile(`(?m)^Better plan +0/1 +idle +just now`).MatchString(got) {
+	if got := run(t, "lists", "--store", "sqlite:"+file); !regexp.MustCompile(`(?m)^Better plan +0/1 +idle +0s ago`).MatchString(got) {
 		t.Errorf("lists:\n%s", got)
 	}
-	if got := run(t, "show", "Better plan", "--store", "sqlite:"+file); !strings.Contains(got, "\nidle · 20 m ago") {
+	if got := run(t, "show", "Better plan", "--store", "sqlite:"+file); !strings.Contains(got, "\nidle · 20m ago") {
 		t.Errorf("show:\n%s", got)
 	}
 }

@@ -144,35 +144,13 @@ func (a *app) printRevision(before, r todo.Snapshot, hand account.Hand, o histor
 	}
 	text := fmt.Sprintf("revision %d  %s  %s\n", r.Revision, r.Updated.Local().Format(time.DateTime), by)
 	if !o.brief {
-		text += indent(besides(before, r)+render.Diff(before, r)) + "\n"
+		for _, line := range append(render.Besides(before, r), render.Diff(before, r)...) {
+			text += "  " + line + "\n"
+		}
+		text += "\n"
 	}
 	_, err := io.WriteString(a.Stdout, text)
 	return err
-}
-
-// besides describes what changed in a list besides its items.
-func besides(before, r todo.Snapshot) (text string) {
-	switch {
-	case r.GivenTitle != before.GivenTitle && r.GivenTitle == "":
-		text = "title taken away\n"
-	case r.GivenTitle != before.GivenTitle:
-		text = "title: " + render.Safe(r.GivenTitle) + "\n"
-	}
-	switch {
-	case r.Archived && !before.Archived && r.ReplacedBy != "":
-		text += "archived: the agent began another plan\n"
-	case r.Archived && !before.Archived:
-		text += "archived\n"
-	case !r.Archived && before.Archived:
-		text += "brought back\n"
-	}
-	switch {
-	case r.Deleted && !before.Deleted:
-		text += "deleted\n"
-	case !r.Deleted && before.Deleted:
-		text += "brought back\n"
-	}
-	return text
 }
 
 // printDurations prints how long each item took, or has been in progress so

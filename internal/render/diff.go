@@ -18,14 +18,37 @@ import (
 //	+ added text
 //	- removed text
 //
-// An added item that is not pending has its status in brackets. Diff returns ""
-// when nothing changed.
-func Diff(before, after todo.Snapshot) string {
-	var b strings.Builder
+// An added item that is not pending has its status in brackets.
+func Diff(before, after todo.Snapshot) (lines []string) {
 	for _, d := range todo.Diff(before, after) {
-		b.WriteString(diffLine(d, after) + "\n")
+		lines = append(lines, diffLine(d, after))
 	}
-	return b.String()
+	return lines
+}
+
+// Besides describes what changed in a list besides its items. The list for which it was
+// put away is named by its title if it is among lists.
+func Besides(before, after todo.Snapshot, lists ...todo.Snapshot) (lines []string) {
+	archived := "archived"
+	if by := PutAway(after, lists...); by != "" {
+		archived += ", " + by
+	}
+	for _, change := range []struct {
+		happened bool
+		text     string
+	}{
+		{before.GivenTitle != after.GivenTitle && after.GivenTitle == "", "title taken away"},
+		{before.GivenTitle != after.GivenTitle && after.GivenTitle != "", "title: " + Safe(after.GivenTitle)},
+		{!before.Archived && after.Archived, archived},
+		{before.Archived && !after.Archived, "brought back"},
+		{!before.Deleted && after.Deleted, "deleted"},
+		{before.Deleted && !after.Deleted, "brought back"},
+	} {
+		if change.happened {
+			lines = append(lines, change.text)
+		}
+	}
+	return lines
 }
 
 func diffLine(d todo.Difference, after todo.Snapshot) string {

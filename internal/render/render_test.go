@@ -211,10 +211,10 @@ func TestDiff(t *testing.T) {
 + eight (cancelled)
 - gone\x1b[2J
 `
-	if diff := cmp.Diff(want, Diff(before, after)); diff != "" {
+	if diff := cmp.Diff(want, strings.Join(Diff(before, after), "\n")+"\n"); diff != "" {
 		t.Error(diff)
 	}
-	if got := Diff(before, before); got != "" {
+	if got := Diff(before, before); got != nil {
 		t.Errorf("no change: %q", got)
 	}
 }
@@ -250,7 +250,7 @@ func TestDetails(t *testing.T) {
 	before := s
 	before.Items = []todo.Item{s.Items[0]}
 	before.Items[0].Priority = ""
-	if got := Diff(before, s); got != "~ Ship\\x1b: (priority: high\\x1b, due: Friday)\n" {
+	if got := fmt.Sprint(Diff(before, s)); got != "[~ Ship\\x1b: (priority: high\\x1b, due: Friday)]" {
 		t.Errorf("%q", got)
 	}
 }

@@ -188,51 +188,9 @@ func (p *plain) events(before, l todo.Snapshot, known, first bool) (events []str
 		}
 		return []string{word}
 	}
-	for _, d := range todo.Diff(before, l) {
-		events = append(events, itemEvent(d))
-	}
-	for _, e := range []struct {
-		happened bool
-		text     string
-	}{
-		{l.Title() != before.Title(), "renamed: was " + render.Safe(before.Title())},
-		{l.Archived && !before.Archived, archivedEvent(render.PutAway(l, p.lists[l.ReplacedBy]))},
-		{!l.Archived && before.Archived, "brought back"},
-		{l.Deleted && !before.Deleted, "deleted"},
-		{l.Settled() && !before.Settled(), "finished"},
-	} {
-		if e.happened {
-			events = append(events, e.text)
-		}
+	events = append(render.Besides(before, l, p.lists[l.ReplacedBy]), render.Diff(before, l)...)
+	if l.Settled() && !before.Settled() {
+		events = append(events, "finished")
 	}
 	return events
-}
-
-// archivedEvent says that a list was put away, perhaps for another one.
-func archivedEvent(replaced string) string {
-	if replaced == "" {
-		return "archived"
-	}
-	return "archived, " + replaced
-}
-
-// itemEvent says what happened to an item: "completed: Write tests".
-func itemEvent(d todo.Difference) string {
-	text := render.Safe(d.After.Text)
-	switch {
-	case d.Kind == todo.Removed:
-		return "removed: " + render.Safe(d.Before.Text)
-	case d.Kind == todo.Added && d.After.Status != todo.Pending:
-		return "added, " + render.StatusWord(d.After.Status) + ": " + text
-	case d.Kind != todo.Changed:
-		return string(d.Kind) + ": " + text
-	case d.Before.Status != d.After.Status, d.Before.Reason != d.After.Reason:
-		if d.After.Reason != "" {
-			text += " (" + render.Safe(d.After.Reason) + ")"
-		}
-		return render.StatusWord(d.After.Status) + ": " + text
-	case d.Before.Text != d.After.Text:
-		return "reworded: " + render.Safe(d.Before.Text) + " → " + text
-	}
-	return "changed: " + text
 }

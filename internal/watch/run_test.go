@@ -145,7 +145,7 @@ func TestPlain(t *testing.T) {
 	}
 	writeItems(t, board, "other", "Not to be seen")
 	writeItems(t, board, "release", "Ship")
-	if got, want := read(), "release  0/2  added: Ship\n"; got != want {
+	if got, want := read(), "release  0/2  + Ship\n"; got != want {
 		t.Errorf("then %q, want %q", got, want)
 	}
 	r.Close()
@@ -236,13 +236,13 @@ func TestPlainLost(t *testing.T) {
 	}
 	want := `No list is called "release" yet; waiting for it.
 2026-03-04 11:00:00  release  0/3  begun: Write tests
-2026-03-04 11:40:00  release  1/3  completed: Write tests
-2026-03-04 11:40:00  release  1/3  in progress: Ship
-2026-03-04 11:56:00  release  1/3  reworded: Ship → Ship 发布 🚀
-2026-03-04 11:56:00  release  1/3  added: Tell everybody
-2026-03-04 11:56:00  release  1/3  removed: Celebrate
-2026-03-04 11:59:00  release  1/4  failed: Ship 发布 🚀
-2026-03-04 11:59:00  release  1/4  added, blocked: Wait
+2026-03-04 11:40:00  release  1/3  ~ Write tests: in progress → completed
+2026-03-04 11:40:00  release  1/3  ~ Ship: pending → in progress
+2026-03-04 11:56:00  release  1/3  ~ Ship → Ship 发布 🚀
+2026-03-04 11:56:00  release  1/3  + Tell everybody
+2026-03-04 11:56:00  release  1/3  - Celebrate
+2026-03-04 11:59:00  release  1/4  ~ Ship 发布 🚀: in progress → failed
+2026-03-04 11:59:00  release  1/4  + Wait (blocked)
 2026-03-04 11:59:00  release  1/4  deleted
 `
 	if out.String() != want {
