@@ -75,7 +75,7 @@ func boxRows(s todo.Snapshot) []boxRow {
 	}
 	rows := make([]boxRow, len(s.Items))
 	for i, item := range s.Items {
-		rows[i] = itemRow(item).with(detailsNote(item) + workNote(s, item) + handNote(item))
+		rows[i] = itemRow(item).with(notes(s, item))
 	}
 	return rows
 }

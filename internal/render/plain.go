@@ -18,7 +18,7 @@ func Plain(s todo.Snapshot, under ...string) string {
 		b.WriteString(line + "\n")
 	}
 	for _, item := range s.Items {
-		fmt.Fprintf(&b, "%s #%s %s%s\n", marker(item.Status), Safe(item.ID), Safe(item.Title()), blockedNote(item)+detailsNote(item)+workNote(s, item)+handNote(item))
+		fmt.Fprintf(&b, "%s #%s %s%s\n", marker(item.Status), Safe(item.ID), Safe(item.Title()), blockedNote(item)+notes(s, item))
 	}
 	if len(s.Items) == 0 {
 		b.WriteString("No tasks\n")
@@ -103,6 +103,19 @@ func blockedNote(item todo.Item) string {
 	return " (blocked: " + Safe(item.Reason) + ")"
 }
 
+// notes returns the notes after an item's text: its priority and due date, who does it
+// and what it waits for, and what a person wrote that an agent overrode.
+func notes(s todo.Snapshot, item todo.Item) (notes string) {
+	notes = detailsNote(item)
+	if work := Work(s, item); work != "" {
+		notes += " (" + work + ")"
+	}
+	if item.Overridden() {
+		notes += " (overridden, you wrote: " + Safe(todo.Excerpt(item.Hand.Text)) + ")"
+	}
+	return notes
+}
+
 // detailsNote returns the note with an item's priority and due date; "" when it
 // has neither.
 func detailsNote(item todo.Item) string {
@@ -135,23 +148,6 @@ func Work(s todo.Snapshot, item todo.Item) string {
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, ", ")
-}
-
-// workNote returns [Work] as a note after an item's text.
-func workNote(s todo.Snapshot, item todo.Item) string {
-	if work := Work(s, item); work != "" {
-		return " (" + work + ")"
-	}
-	return ""
-}
-
-// handNote returns the note after an item whose text a person wrote otherwise and an
-// agent overrode; "" for others.
-func handNote(item todo.Item) string {
-	if !item.Overridden() {
-		return ""
-	}
-	return " (overridden, you wrote: " + Safe(todo.Excerpt(item.Hand.Text)) + ")"
 }
 
 // StatusWord returns a status as people read it: "in progress".

@@ -3,6 +3,7 @@ package panel
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -131,21 +132,16 @@ func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) 
 func frameOf(s board, show, query string, workspace *string) frame {
 	f := frame{Show: show, Search: query, AllSeq: s.seq, Beyond: s.many, View: "board",
 		Counts: counts{len(s.Active), len(s.Left), len(s.Finished), len(s.Past), len(s.Archived)}}
-	byFolder := make(map[string]int)
-	var folders []string
-	for n, l := range slices.Concat(s.Active, s.Past) {
-		folder := l.Main.List.Workspace
-		if _, known := byFolder[folder]; !known {
-			folders = append(folders, folder)
-			byFolder[folder] = 0
-		}
-		if n < len(s.Active) {
-			byFolder[folder]++
-		}
+	active := make(map[string]int) // lists by folder
+	for _, l := range s.Past {
+		active[l.Main.List.Workspace] = 0
 	}
-	slices.SortFunc(folders, func(a, b string) int { return cmp.Or(cmp.Compare(projectName(a), projectName(b)), cmp.Compare(a, b)) })
-	for _, folder := range folders {
-		link := projectLink{Name: projectName(folder), Href: projectHref(folder), Active: byFolder[folder], Current: workspace != nil && *workspace == folder}
+	for _, p := range s.Projects() {
+		active[p.Folder] = len(p.Families)
+	}
+	byName := func(a, b string) int { return cmp.Or(cmp.Compare(projectName(a), projectName(b)), cmp.Compare(a, b)) }
+	for _, folder := range slices.SortedFunc(maps.Keys(active), byName) {
+		link := projectLink{Name: projectName(folder), Href: projectHref(folder), Active: active[folder], Current: workspace != nil && *workspace == folder}
 		if link.Active > 0 || link.Current {
 			f.Projects = append(f.Projects, link)
 		} else if len(f.Others) < maxRows {
