@@ -50,13 +50,13 @@ func (s *screen) draw(lines []line) {
 	}
 	s.shown = slices.Clone(lines)
 	width, height := s.Size()
-	end := width
 	for y := range height {
 		var l line
 		if y < len(lines) {
 			l = lines[y]
 		}
-		if end = width; l.at > 0 {
+		end := width
+		if l.at > 0 {
 			end = min(l.at, width)
 		}
 		s.FillArea(0, y, end, 1, ' ', tcell.StyleDefault)
