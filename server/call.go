@@ -77,7 +77,7 @@ func abandoned(ctx context.Context, err error) bool {
 // rawArguments returns the arguments as the client sent them. A caller within
 // the process may set no raw arguments; then it encodes the decoded ones.
 func rawArguments(ctx context.Context, req mcp.CallToolRequest) (json.RawMessage, error) {
-	if raw := peerOf(ctx).Arguments; raw != nil {
+	if raw := PeerOf(ctx).Arguments; raw != nil {
 		return raw, nil
 	}
 	if req.Params.RawArguments != nil || req.Params.Arguments == nil {
@@ -107,7 +107,7 @@ func (s *Server) call(ctx context.Context, tool *tools.Tool, raw json.RawMessage
 		}
 	}
 	if out.Elsewhere == "" && (call.Change != nil || call.List == "") { // else it holds what it held
-		s.subscriptions.holds(ctx, who.who, out.After.List.ID)
+		s.subscriptions.SetCurrent(r.peer.Identity, who.who.Key, out.After.List.ID)
 	}
 	return s.result(tool, call, out), nil
 }

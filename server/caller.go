@@ -55,7 +55,7 @@ type request struct {
 // which may be nil. It reads what a hook said about the call, and ignores a
 // failure to do so: the call then counts as one without a hook.
 func (s *Server) newRequest(ctx context.Context, meta *mcp.Meta) request {
-	r := request{ctx: ctx, peer: peerOf(ctx), client: clientOf(ctx)}
+	r := request{ctx: ctx, peer: PeerOf(ctx), client: clientOf(ctx)}
 	if meta != nil {
 		r.meta = meta.AdditionalFields
 	}

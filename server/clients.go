@@ -20,7 +20,7 @@ func clientOf(ctx context.Context) mcp.Implementation {
 	if info := mcpserver.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientInfo != nil {
 		return *info.ClientInfo
 	}
-	return peerOf(ctx).Client
+	return PeerOf(ctx).Client
 }
 
 // knownClient returns what is known of the calling client.

@@ -62,7 +62,7 @@ func (f *fuzzed) answer(t *testing.T, message string) (raw string, refused bool)
 	if bad != nil {
 		answer = bad.Answer(m.ID)
 	} else {
-		ctx := server.WithPeer(context.Background(), server.Peer{Process: true, Meta: server.SubscribeMeta(m.Method, []byte(message))})
+		ctx := server.WithPeer(context.Background(), server.Peer{Process: true})
 		answer = f.server.MCP().HandleMessage(ctx, []byte(message))
 	}
 	data, err := json.Marshal(answer)

@@ -73,7 +73,7 @@ func (s *Server) resume(ctx context.Context, text string, r request, wanted stri
 	case err != nil:
 		return "", err
 	}
-	s.subscriptions.holds(ctx, who, list.List.ID)
+	s.subscriptions.SetCurrent(PeerOf(ctx).Identity, who.Key, list.List.ID)
 	return s.resumeText(text, list), nil
 }
 

@@ -115,7 +115,7 @@ func (t operations) Start(ctx context.Context, _ string, kind tracing.SpanKind, 
 		return ctx, &ending{operation: o}
 	}
 	o.Transport = "tcp"
-	if peerOf(ctx).Process {
+	if PeerOf(ctx).Process {
 		o.Transport = "pipe"
 	}
 	for _, a := range attributes {

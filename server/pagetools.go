@@ -117,7 +117,7 @@ func (s *Server) isPageTool(name string) bool {
 // the sessionless protocol lists must not vary, so they are never listed. They can
 // be called even when they are not listed, and the page works without them.
 func (s *Server) hidePageTools(ctx context.Context, result *mcp.ListToolsResult) {
-	if mcpserver.IsModernRequest(ctx) || !peerOf(ctx).Apps {
+	if mcpserver.IsModernRequest(ctx) || !PeerOf(ctx).Apps {
 		result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return s.isPageTool(t.Name) })
 	}
 }

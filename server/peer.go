@@ -30,12 +30,18 @@ type Peer struct {
 	// Folder is the path of the first of the client's roots; empty when the
 	// client has sent none.
 	Folder string
-	// Meta is the _meta of a resources/subscribe request, which mcp-go does not
-	// keep; nil for none.
-	Meta *mcp.Meta
 	// Arguments are those of a tools/call request that mcp-go gets without them;
 	// nil when it has them.
 	Arguments json.RawMessage
+	// ListenBegun is called as soon as notifications/cancelled can end a
+	// subscriptions/listen request; nil where nobody waits for that.
+	ListenBegun func()
+	// ListenAcknowledged returns when the acknowledgement of a subscriptions/listen
+	// request with an id is written, or when it cannot be any more. mcp-go puts that
+	// into a queue which the answer does not wait for, and the answer comes at once
+	// where nothing is subscribed to: it must not overtake the acknowledgement, which
+	// is the first message of a stream.
+	ListenAcknowledged func(ctx context.Context, id any)
 }
 
 type peerKey struct{}
@@ -45,24 +51,9 @@ func WithPeer(ctx context.Context, p Peer) context.Context {
 	return context.WithValue(ctx, peerKey{}, p)
 }
 
-// peerOf returns the sender of the message that a context belongs to; the zero
+// PeerOf returns the sender of the message that a context belongs to; the zero
 // Peer when no transport set one.
-func peerOf(ctx context.Context) Peer {
+func PeerOf(ctx context.Context) Peer {
 	p, _ := ctx.Value(peerKey{}).(Peer)
 	return p
-}
-
-// SubscribeMeta returns the _meta of a message if it is a resources/subscribe
-// request, for [Peer.Meta]; else nil.
-func SubscribeMeta(method string, message []byte) *mcp.Meta {
-	if method != string(mcp.MethodResourcesSubscribe) {
-		return nil
-	}
-	var m struct {
-		Params struct {
-			Meta *mcp.Meta `json:"_meta"`
-		} `json:"params"`
-	}
-	_ = json.Unmarshal(message, &m) // the message was read before, so it is valid
-	return m.Params.Meta
 }

@@ -12,26 +12,19 @@ import (
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
-)
-
-// The URIs of the resources.
-const (
-	currentURI   = "todo://list"
-	listsURI     = "todo://lists"
-	listURI      = "todo://lists/"
-	listTemplate = "todo://lists/{id}"
+	"todo-mcp/server/subscriptions"
 )
 
 func (s *Server) addResources() {
-	s.mcp.AddResource(mcp.NewResource(currentURI, "list",
+	s.mcp.AddResource(mcp.NewResource(subscriptions.Current, "list",
 		mcp.WithResourceTitle("Current todo list"),
 		mcp.WithResourceDescription("This conversation's todo list, as JSON and as markdown"),
 		mcp.WithMIMEType("application/json")), s.readCurrent)
-	s.mcp.AddResource(mcp.NewResource(listsURI, "lists",
+	s.mcp.AddResource(mcp.NewResource(subscriptions.All, "lists",
 		mcp.WithResourceTitle("Unfinished todo lists"),
 		mcp.WithResourceDescription("The todo lists that have open items, of earlier conversations as well: ids, titles, progress, workspaces, times"),
 		mcp.WithMIMEType("application/json")), s.readUnfinished)
-	s.mcp.AddResourceTemplate(mcp.NewResourceTemplate(listTemplate, "list by id",
+	s.mcp.AddResourceTemplate(mcp.NewResourceTemplate(subscriptions.One+"{id}", "list by id",
 		mcp.WithTemplateTitle("Todo list"),
 		mcp.WithTemplateDescription("One todo list, as JSON and as markdown"),
 		mcp.WithTemplateMIMEType("application/json")), s.readList)
@@ -46,11 +39,11 @@ func (s *Server) readCurrent(ctx context.Context, req mcp.ReadResourceRequest) (
 	if err != nil && !errors.Is(err, todo.ErrNotFound) {
 		return nil, fmt.Errorf("read the list: %w", err)
 	}
-	return contents(currentURI, snapshot)
+	return contents(subscriptions.Current, snapshot)
 }
 
 func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-	id := strings.TrimPrefix(req.Params.URI, listURI)
+	id := strings.TrimPrefix(req.Params.URI, subscriptions.One)
 	target := s.caller(s.newRequest(ctx, req.Params.Meta)).target(nil)
 	target.List = id
 	snapshot, err := s.lists(ctx).Show(ctx, target)
@@ -93,7 +86,7 @@ func (s *Server) readUnfinished(ctx context.Context, req mcp.ReadResourceRequest
 	if err != nil {
 		return nil, fmt.Errorf("encode the lists: %w", err)
 	}
-	return []mcp.ResourceContents{mcp.TextResourceContents{URI: listsURI, MIMEType: "application/json", Text: string(data)}}, nil
+	return []mcp.ResourceContents{mcp.TextResourceContents{URI: subscriptions.All, MIMEType: "application/json", Text: string(data)}}, nil
 }
 
 // contents returns a list as JSON and as markdown, both under the same URI.

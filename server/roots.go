@@ -9,6 +9,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/clients"
+	"todo-mcp/server/subscriptions"
 )
 
 // A client of the sessionless protocol belongs to no session, and two programs
@@ -48,7 +49,9 @@ func (s *Server) askReader(ctx context.Context, _ any, req *mcp.ReadResourceRequ
 }
 
 // dependsOnCaller reports whether a resource is another one for each caller.
-func dependsOnCaller(uri string) bool { return uri == currentURI || uri == listsURI }
+func dependsOnCaller(uri string) bool {
+	return uri == subscriptions.Current || uri == subscriptions.All
+}
 
 // firstRoot returns the path of the first root that is a folder of this machine;
 // empty when there is none.

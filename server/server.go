@@ -17,6 +17,7 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server/card"
+	"todo-mcp/server/subscriptions"
 	"todo-mcp/tools"
 )
 
@@ -60,9 +61,9 @@ type Config struct {
 	// StopTimeout is how long a client on a pipe may still leave answers unread
 	// when the server ends; 0 means 8 s (BAD-INPUT 68).
 	StopTimeout time.Duration
-	// MaxSubscriptions is how many subscriptions a session or stream may have, and
-	// how many conversations may subscribe in it; 0 means 100. MaxAllSubscriptions
-	// limits those of all together; 0 means 10,000 (BAD-INPUT 64).
+	// MaxSubscriptions is how many subscriptions a session or stream may have, each
+	// conversation's todo://list counted; 0 means 100. MaxAllSubscriptions limits
+	// those of all together; 0 means 10,000 (BAD-INPUT 64).
 	MaxSubscriptions, MaxAllSubscriptions int
 	// Subscriptions keeps those of sessions, where other servers share the store; nil
 	// where none does.
@@ -83,7 +84,7 @@ type Config struct {
 type Server struct {
 	Config
 	mcp           *mcpserver.MCPServer
-	subscriptions *subscriptions
+	subscriptions *subscriptions.Room
 	pageTools     []*tools.Tool // those that only the app page calls
 	panel         string        // the address of the panel, for the app page; empty for none
 }
@@ -113,11 +114,13 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{Config: c, panel: c.Panel}
-	s.subscriptions = newSubscriptions(s)
+	s.subscriptions = subscriptions.New(subscriptions.Config{
+		Board: c.Board, Max: c.MaxSubscriptions, MaxAll: c.MaxAllSubscriptions, Linger: c.SubscriptionLinger, Store: c.Subscriptions, Log: c.Log,
+	})
 	hooks := &mcpserver.Hooks{}
 	hooks.AddAfterListTools(s.listTools)
 	hooks.AddAfterReadResource(s.askReader)
-	s.subscriptions.hook(hooks)
+	s.addSubscriptions(hooks)
 	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version, append(c.observe(hooks),
 		mcpserver.WithTitle("Todo lists"),
 		mcpserver.WithInstructions(instructions),
@@ -151,7 +154,7 @@ func New(c Config) (*Server, error) {
 
 // lists returns the lists that the sender of a message may read and write: those
 // of its principal.
-func (s *Server) lists(ctx context.Context) todo.Lists { return s.Board.For(peerOf(ctx).Identity) }
+func (s *Server) lists(ctx context.Context) todo.Lists { return s.Board.For(PeerOf(ctx).Identity) }
 
 // MCP returns the mcp-go server that handles the messages. A transport must put
 // a [Peer] into the context of each message (see [WithPeer]).
@@ -187,12 +190,10 @@ func (c Config) instructions() (string, error) {
 	return text + " " + fill(panel, "address", c.Panel), err
 }
 
-// EndSession removes the subscriptions of an HTTP session that has ended, also at
+// EndSession removes the subscriptions of a peer's session that has ended, also at
 // other servers; its conversation counts as gone.
-func (s *Server) EndSession(ctx context.Context, id string) {
-	key := sessionIDKey(id)
-	s.subscriptions.drop(key)
-	s.subscriptions.unshare(ctx, key, "")
+func (s *Server) EndSession(ctx context.Context) {
+	s.subscriptions.Unsubscribe(ctx, sessionKey(PeerOf(ctx)), "")
 	c := s.caller(s.newRequest(ctx, nil))
 	if c.who.Shared {
 		return // it is not the conversation that has ended
@@ -233,7 +234,7 @@ func (s *Server) Attend(ctx context.Context) (goOn func()) {
 func (s *Server) SetPanel(address string) { s.panel = address }
 
 // Close ends all subscriptions and waits for their goroutines.
-func (s *Server) Close() { s.subscriptions.close() }
+func (s *Server) Close() { s.subscriptions.Close() }
 
 // published returns the tools that clients can call, without those of the
 // app page.

@@ -25,73 +25,44 @@ type database struct {
 	mu    sync.Mutex
 	rows  []todo.Subscription
 	hints []func()
-	after []int64 // what servers read those of all sessions after
 }
-
-// settled is the Seq of what was stored before any server started.
-const settled = 1000
 
 func (d *database) Subscribe(_ context.Context, s todo.Subscription, most int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.active(s.Session) >= most {
+	if len(d.of(s.Session)) >= most {
 		return todo.ErrTooManySubscriptions
 	}
-	d.store(s)
+	d.change(append(d.rows, s))
 	return nil
 }
 
 func (d *database) Unsubscribe(_ context.Context, session, uri string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for i := range d.rows {
-		if one := &d.rows[i]; one.Session == session && (uri == "" || one.URI == uri) {
-			one.Ended = true
-			d.store(*one)
-		}
-	}
+	d.change(slices.DeleteFunc(d.rows, func(s todo.Subscription) bool { return s.Session == session && (uri == "" || s.URI == uri) }))
 	return nil
 }
 
-// active returns how many subscriptions of a session, or of all when it is empty,
-// have not ended.
-func (d *database) active(session string) (n int) {
-	for _, one := range d.rows {
-		if (session == "" || one.Session == session) && !one.Ended {
-			n++
-		}
-	}
-	return n
+// of returns the subscriptions of some sessions.
+func (d *database) of(sessions ...string) []todo.Subscription {
+	return slices.DeleteFunc(slices.Clone(d.rows), func(s todo.Subscription) bool { return !slices.Contains(sessions, s.Session) })
 }
 
-func (d *database) store(s todo.Subscription) {
-	s.Seq = settled + int64(len(d.rows)) + 1
-	d.rows = append(d.rows, s)
+func (d *database) change(rows []todo.Subscription) {
+	d.rows = rows
 	for _, hint := range d.hints {
 		hint()
 	}
 }
 
-func (d *database) SubscriptionsOf(ctx context.Context, session string) (found []todo.Subscription, err error) {
+func (d *database) SubscriptionsOf(ctx context.Context, sessions []string) (found []todo.Subscription, err error) {
 	if err := d.reading(ctx); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(d.rows), func(s todo.Subscription) bool { return s.Session != session || s.Ended }), nil
-}
-
-func (d *database) SubscriptionsAfter(_ context.Context, after int64) ([]todo.Subscription, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.after = append(d.after, after)
-	return slices.DeleteFunc(slices.Clone(d.rows), func(s todo.Subscription) bool { return s.Seq <= after }), nil
-}
-
-func (d *database) Position(context.Context) (int64, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return settled + int64(len(d.rows)), nil
+	return d.of(sessions...), nil
 }
 
 func (d *database) WatchSubscriptions(ctx context.Context, hint func()) error {
@@ -131,7 +102,7 @@ func trySubscribe(t *testing.T, url, session, uri string) (answer string) {
 }
 
 // BAD-INPUT 53: a stream whose subscriptions cannot be read as it opens has them
-// later, and no other session's are read again for it.
+// later.
 func TestSubscriptionsAreReadAgain(t *testing.T) {
 	failures := make(chan error, 1)
 	d := &database{reading: func(context.Context) error {
@@ -149,11 +120,6 @@ func TestSubscriptionsAreReadAgain(t *testing.T) {
 	stream := servertest.OpenStream(t, "GET", b, "", "Mcp-Session-Id", session)
 	subscribe(t, a, servertest.Session(t, a, "tester"), "todo://lists") // a hint
 	stream.Expect(`"uri":"todo://lists"`)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if slices.Min(d.after) < settled {
-		t.Errorf("read those of all sessions after %d", d.after)
-	}
 }
 
 // BAD-INPUT 28: a client that hangs up while its subscriptions are read does not end
@@ -222,8 +188,8 @@ func TestSubscriptionsEndWithTheirSession(t *testing.T) {
 	}
 	res.Body.Close()
 	d.mu.Lock()
-	if n := d.active(""); n > 0 {
-		t.Errorf("%d subscriptions are stored", n)
+	if len(d.rows) > 0 {
+		t.Errorf("%d subscriptions are stored", len(d.rows))
 	}
 	d.mu.Unlock()
 	second := servertest.OpenStream(t, "GET", b, "", "Mcp-Session-Id", other)

@@ -70,10 +70,10 @@ func TestSubscriptionLimits(t *testing.T) {
 		expect("in another session", send(two, "subscribe", fmt.Sprint("todo://lists/", n), `"a":1`), "")
 	}
 	expect("over the limit of all", send(two, "subscribe", "todo://list", `"a":1`), "--max-all-subscriptions")
-	for n := range 3 {
-		send(two, "subscribe", "todo://lists/0", fmt.Sprintf(`"todo-mcp/conversation":"c%d"`, n))
-	}
-	expect("over the limit of conversations", send(two, "subscribe", "todo://lists/0", `"todo-mcp/conversation":"another"`), "--max-subscriptions")
+	send(one, "unsubscribe", "todo://list", `"a":1`)
+	send(one, "unsubscribe", "todo://lists/1", `"a":1`)
+	expect("of one conversation", send(two, "subscribe", "todo://list", `"todo-mcp/conversation":"one"`), "")
+	expect("over the limit of conversations", send(two, "subscribe", "todo://list", `"todo-mcp/conversation":"another"`), "--max-subscriptions")
 
 	site := servertest.Serve(t, servertest.New(t, nil, func(c *server.Config) { c.MaxSubscriptions = 1 }), nil)
 	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list","todo://lists"]},` + servertest.Meta + `}}`

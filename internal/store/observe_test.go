@@ -98,8 +98,7 @@ type inAddition interface {
 	Subscribe(ctx context.Context, s todo.Subscription, most int) error
 	Unsubscribe(ctx context.Context, session, uri string) error
 	WatchSubscriptions(ctx context.Context, hint func()) error
-	SubscriptionsOf(ctx context.Context, session string) ([]todo.Subscription, error)
-	SubscriptionsAfter(ctx context.Context, after int64) ([]todo.Subscription, error)
+	SubscriptionsOf(ctx context.Context, sessions []string) ([]todo.Subscription, error)
 }
 
 // What only some stores can do is found through those that wrap them.

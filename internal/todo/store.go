@@ -119,37 +119,24 @@ type HostCalls interface {
 type Subscription struct {
 	// Session is a digest of the session's id, and URI the resource's.
 	Session, URI string
-	// Conversation is who subscribed.
+	// Conversation is who subscribed, where the resource is that conversation's.
 	Conversation Conversation
-	// Ended is true when the session unsubscribed.
-	Ended bool
-	// Seq orders subscriptions as the Seq of saves does.
-	Seq int64
 }
 
 // Subscriptions is what a store keeps for several servers in addition: those of
 // sessions, whose requests and stream may go to different servers. A subscription
-// that no stream asked for in [CursorAge] may be deleted, and one that ended after
-// some minutes.
+// that no stream asked for in [CursorAge] may be deleted.
 type Subscriptions interface {
 	// Subscribe stores a subscription and hints watchers. It returns
 	// [ErrTooManySubscriptions] when the session has most others.
 	Subscribe(ctx context.Context, s Subscription, most int) error
 
-	// Unsubscribe stores the end of a session's subscription to a resource, of all
-	// that it has when uri is empty, and hints watchers.
+	// Unsubscribe deletes a session's subscriptions to a resource, or all that it has
+	// when uri is empty, and hints watchers.
 	Unsubscribe(ctx context.Context, session, uri string) error
 
-	// SubscriptionsOf reads those of a session that have not ended.
-	SubscriptionsOf(ctx context.Context, session string) ([]Subscription, error)
-
-	// SubscriptionsAfter reads those of all sessions with a Seq above after, in the
-	// order of Seq, the ended ones too: some hundreds, and all that have the last
-	// Seq. Who goes on from there until it finds nothing misses none.
-	SubscriptionsAfter(ctx context.Context, after int64) ([]Subscription, error)
-
-	// Position is that of [Store].
-	Position(ctx context.Context) (int64, error)
+	// SubscriptionsOf reads those of some sessions.
+	SubscriptionsOf(ctx context.Context, sessions []string) ([]Subscription, error)
 
 	// WatchSubscriptions is Watch of [Store] for subscriptions and for conversations
 	// that come to hold another list: any other save gives no hint.

@@ -23,6 +23,7 @@ import (
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
+	"todo-mcp/server/card"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/jsonrpc"
 	"todo-mcp/server/sse"
@@ -69,52 +70,49 @@ func jsonRPC(w http.ResponseWriter, status int, text string) {
 type exchange struct {
 	*edge.Request
 	message jsonrpc.Message // zero except for POST
-	claims  sessionClaims   // of the session's id once it was checked; else zero
-	list    string          // the name of a list from the URL or header; empty for none
-	meta    *mcp.Meta       // of a resources/subscribe request
+	peer    server.Peer     // with the session once it was checked
+	modern  bool            // it uses the sessionless protocol
 }
-
-type exchangeKey struct{}
 
 // serve answers a request: it makes the checks that mcp-go lacks and then
 // passes the request to mcp-go.
 func (h *Handler) serve(w http.ResponseWriter, r *edge.Request) error {
-	x := &exchange{Request: r, list: cmp.Or(r.URL.Query().Get("list"), r.Header.Get("Todo-List"))}
+	x := &exchange{Request: r, modern: mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)),
+		peer: server.Peer{Identity: r.Identity, List: cmp.Or(r.URL.Query().Get("list"), r.Header.Get("Todo-List"))}}
 	switch r.Method {
 	case http.MethodPost:
 		return h.post(w, x)
-	case http.MethodGet:
-		return h.get(w, x)
-	case http.MethodDelete:
+	case http.MethodGet, http.MethodDelete:
+		if !x.check(w) {
+			return nil
+		}
+		if x.modern {
+			h.passToMCP(r.Context(), w, x) // mcp-go answers that there are no such streams and sessions
+			return nil
+		}
+		if !h.checkSession(w, x) {
+			return nil
+		}
+		if r.Method == http.MethodGet {
+			return h.get(w, x)
+		}
 		h.delete(w, x)
-	default:
-		w.Header().Set("Allow", "GET, POST, DELETE")
-		return &edge.Error{Status: http.StatusMethodNotAllowed, Text: "method not allowed"}
+		return nil
 	}
-	return nil
+	w.Header().Set("Allow", "GET, POST, DELETE")
+	return &edge.Error{Status: http.StatusMethodNotAllowed, Text: "method not allowed"}
 }
 
 // passToMCP lets mcp-go answer a request, with its sender in the context.
 func (h *Handler) passToMCP(ctx context.Context, w http.ResponseWriter, x *exchange) {
-	ctx = context.WithValue(x.withPeer(ctx), exchangeKey{}, x)
-	h.mcp.ServeHTTP(w, x.Request.WithContext(ctx))
+	h.mcp.ServeHTTP(w, x.Request.WithContext(server.WithPeer(ctx, x.peer)))
 }
-
-// withPeer returns a context that carries the exchange's sender.
-func (x *exchange) withPeer(ctx context.Context) context.Context {
-	return server.WithPeer(ctx, server.Peer{
-		Identity: x.Identity, List: x.list, Session: x.session(), Apps: x.claims.Apps,
-		Client: mcp.Implementation{Name: x.claims.Client, Version: x.claims.Version}, Meta: x.meta, Arguments: x.message.Arguments,
-	})
-}
-
-func (x *exchange) session() string { return x.Header.Get(mcpserver.HeaderKeySessionID) }
 
 // check answers a request with an invalid list name or an unknown protocol
 // version with an error. It reports whether the request is valid.
 func (x *exchange) check(w http.ResponseWriter) bool {
-	if x.list != "" {
-		if err := todo.CheckName(x.list); err != nil {
+	if x.peer.List != "" {
+		if err := todo.CheckName(x.peer.List); err != nil {
 			refuse(w, http.StatusBadRequest, x.message.ID, jsonrpc.Refuse(mcp.INVALID_PARAMS, "%s", err))
 			return false
 		}
@@ -130,11 +128,6 @@ func (x *exchange) check(w http.ResponseWriter) bool {
 	return false
 }
 
-// modern reports whether a request uses the sessionless protocol.
-func (x *exchange) modern() bool {
-	return x.message.Modern || mcp.IsModernProtocol(x.Header.Get(mcp.HeaderProtocolVersion))
-}
-
 // post answers a POST request, which carries one message.
 func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 	raw, unread := x.ReadJSON(w, x.scan)
@@ -142,40 +135,40 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 		refuse(w, unread.Status, x.message.ID, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", unread.Text))
 		return nil
 	}
-	var bad *jsonrpc.Error
-	if x.message, bad = jsonrpc.Read(raw); bad != nil {
-		refuse(w, http.StatusBadRequest, x.message.ID, bad)
+	m, bad := jsonrpc.Read(raw)
+	if bad != nil {
+		refuse(w, http.StatusBadRequest, m.ID, bad)
 		return nil
 	}
+	x.message, x.modern, x.peer.Arguments = m, x.modern || m.Modern, m.Arguments
 	if !x.check(w) {
 		return nil
 	}
-	initialize := x.message.Method == string(mcp.MethodInitialize) && !x.modern()
+	initialize := m.Method == string(mcp.MethodInitialize) && !x.modern
 	switch {
-	case x.modern() && x.message.Method == string(mcp.MethodNotificationCancelled):
+	case x.modern && m.Method == string(mcp.MethodNotificationCancelled):
 		// Without a session mcp-go would cancel the call of any client that
 		// has this id (BAD-INPUT 22). A sessionless client cancels a call by
 		// closing its request.
 		w.WriteHeader(http.StatusAccepted)
 		return nil
-	case !x.modern() && !initialize && !h.checkSession(w, x):
+	case initialize:
+		x.peer.Client, x.peer.Apps = m.Client, card.ShownBy(m.Extensions)
+	case !x.modern && !h.checkSession(w, x):
 		return nil
 	}
-	if x.ReadOnly && h.server.Writes(x.message.Method, raw) {
+	if x.ReadOnly && h.server.Writes(m.Method, raw) {
 		refusal := x.Forbid(w)
-		refuse(w, refusal.Status, x.message.ID, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", refusal.Text))
+		refuse(w, refusal.Status, m.ID, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", refusal.Text))
 		return nil
 	}
-	x.Body = io.NopCloser(bytes.NewReader(x.message.Brief))
-	x.meta = server.SubscribeMeta(x.message.Method, raw)
-	if x.message.Method == string(mcp.MethodSubscriptionsListen) {
-		ctx, cancel := context.WithCancel(x.Context())
-		defer cancel()
-		return h.stream(ctx, w, x)
-	}
-	if initialize {
+	x.Body = io.NopCloser(bytes.NewReader(m.Brief))
+	switch {
+	case m.Method == string(mcp.MethodSubscriptionsListen):
+		return h.stream(w, x)
+	case initialize:
 		h.initialize(w, x)
-	} else {
+	default:
 		h.passToMCP(x.Context(), w, x)
 	}
 	return nil
@@ -190,21 +183,18 @@ func (x *exchange) scan(body io.Reader) {
 	}
 }
 
-// stream lets mcp-go serve a stream, which also ends with ctx and with the edge.
-func (h *Handler) stream(ctx context.Context, w http.ResponseWriter, x *exchange) error {
+// stream lets mcp-go serve a stream, which also ends with the request and the edge.
+func (h *Handler) stream(w http.ResponseWriter, x *exchange) error {
 	return x.Stream(w, func(stream *sse.Stream) error {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(stream.Context(), cancel)()
 		acknowledged, written := context.WithCancel(context.Background())
 		defer written()
-		ctx = server.WithListening(ctx, server.Listening{Acknowledged: func(ctx context.Context, _ any) {
+		x.peer.ListenAcknowledged = func(ctx context.Context, _ any) {
 			select {
 			case <-acknowledged.Done():
 			case <-ctx.Done():
 			}
-		}})
-		h.passToMCP(ctx, &firstWrite{stream, written}, x)
+		}
+		h.passToMCP(stream.Context(), &firstWrite{stream, written}, x)
 		return nil
 	})
 }
@@ -225,7 +215,7 @@ func (f *firstWrite) Write(p []byte) (int, error) {
 // ended one, with an error, and reports whether the id is valid. Status 404
 // makes a client begin a new session.
 func (h *Handler) checkSession(w http.ResponseWriter, x *exchange) bool {
-	id := x.session()
+	id := x.Header.Get(mcpserver.HeaderKeySessionID)
 	if id == "" {
 		refuse(w, http.StatusBadRequest, x.message.ID, jsonrpc.Refuse(mcp.INVALID_REQUEST,
 			"the %s header is missing: send initialize first, or name protocol version %s in _meta", mcpserver.HeaderKeySessionID, mcp.ProtocolVersion20260728))
@@ -236,7 +226,7 @@ func (h *Handler) checkSession(w http.ResponseWriter, x *exchange) bool {
 		refuse(w, http.StatusNotFound, x.message.ID, jsonrpc.Refuse(mcp.INVALID_REQUEST, "unknown or ended session: send initialize again"))
 		return false
 	}
-	x.claims = claims
+	x.peer.Session, x.peer.Apps, x.peer.Client = id, claims.Apps, mcp.Implementation{Name: claims.Client, Version: claims.Version}
 	return true
 }
 
@@ -271,22 +261,12 @@ type getStream struct {
 
 // get answers a GET request, which opens the stream of a session.
 func (h *Handler) get(w http.ResponseWriter, x *exchange) error {
-	if !x.check(w) {
-		return nil
-	}
-	if x.modern() {
-		h.passToMCP(x.Context(), w, x) // mcp-go answers that there are no such streams
-		return nil
-	}
-	if !h.checkSession(w, x) {
-		return nil
-	}
-	ctx, cancel := context.WithCancel(x.Context())
-	defer h.replaceStream(x.session(), cancel)()
+	ctx, cancel := context.WithCancel(server.WithPeer(x.Context(), x.peer))
+	defer h.replaceStream(x.peer.Session, cancel)()
 	var attending sync.WaitGroup
 	defer attending.Wait()
 	defer cancel()
-	attending.Go(h.server.Attend(x.withPeer(ctx)))
+	attending.Go(h.server.Attend(ctx))
 	return x.Stream(w, func(stream *sse.Stream) error {
 		defer context.AfterFunc(ctx, stream.End)()
 		return h.listen(x, stream)
@@ -303,7 +283,7 @@ func (h *Handler) get(w http.ResponseWriter, x *exchange) error {
 // one: a client that has seen none may give up its session after it has opened the
 // stream again a few times, as the official SDK for Go does after five.
 func (h *Handler) listen(x *exchange, stream *sse.Stream) error {
-	ctx, id := x.withPeer(stream.Context()), x.session()
+	ctx, id := server.WithPeer(stream.Context(), x.peer), x.peer.Session
 	l := listener{id: id, queue: make(chan mcp.JSONRPCNotification, 16)}
 	if err := h.server.MCP().RegisterSession(ctx, l); err != nil {
 		return fmt.Errorf("begin stream: %w", err)
@@ -372,24 +352,14 @@ func (h *Handler) replaceStream(id string, end context.CancelFunc) (remove func(
 
 // delete answers a DELETE request, which ends a session.
 func (h *Handler) delete(w http.ResponseWriter, x *exchange) {
-	if !x.check(w) {
-		return
-	}
-	if x.modern() {
-		h.passToMCP(x.Context(), w, x)
-		return
-	}
-	if !h.checkSession(w, x) {
-		return
-	}
-	id := x.session()
+	id := x.peer.Session
 	h.sessions.end(id)
 	h.mu.Lock()
 	if stream := h.streams[id]; stream != nil {
 		stream.end()
 	}
 	h.mu.Unlock()
-	h.server.EndSession(x.withPeer(x.Context()), id)
+	h.server.EndSession(server.WithPeer(x.Context(), x.peer))
 	h.passToMCP(x.Context(), w, x)
 }
 

@@ -11,7 +11,7 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/todo"
-	"todo-mcp/server/card"
+	"todo-mcp/server"
 	"todo-mcp/server/signed"
 )
 
@@ -90,26 +90,16 @@ func (s *sessions) end(id string) {
 	s.ended[owner][id] = true
 }
 
-// sessionIDs implements mcpserver.SessionIdManager for one request. Terminate
-// does nothing, because [Handler] ends sessions itself.
+// sessionIDs implements mcpserver.SessionIdManager for one request. It refuses
+// nothing, because [Handler] checks and ends sessions itself.
 type sessionIDs struct {
 	*sessions
-	owner  todo.Identity
-	client mcp.Implementation
-	apps   bool
-	// checked is the id of the session that the request was checked for.
-	checked string
+	peer server.Peer
 }
 
-func (s sessionIDs) Generate() string               { return s.begin(s.owner, s.client, s.apps) }
+func (s sessionIDs) Generate() string               { return s.begin(s.peer.Identity, s.peer.Client, s.peer.Apps) }
 func (s sessionIDs) Terminate(string) (bool, error) { return false, nil }
-func (s sessionIDs) Validate(id string) (bool, error) {
-	if id == s.checked && id != "" {
-		return false, nil
-	}
-	_, ended, err := s.check(id, s.owner)
-	return ended, err
-}
+func (s sessionIDs) Validate(string) (bool, error)  { return false, nil }
 
 // ResolveSessionIdManager implements mcpserver.SessionIdManagerResolver. r is
 // nil when there is no request.
@@ -118,12 +108,7 @@ func (s sessionIDs) Validate(id string) (bool, error) {
 func (s *sessions) ResolveSessionIdManager(r *http.Request) mcpserver.SessionIdManager {
 	ids := sessionIDs{sessions: s}
 	if r != nil {
-		if x, ok := r.Context().Value(exchangeKey{}).(*exchange); ok {
-			ids.owner, ids.client, ids.apps = x.Identity, x.message.Client, card.ShownBy(x.message.Extensions)
-			if x.claims.Nonce != nil {
-				ids.checked = x.session()
-			}
-		}
+		ids.peer = server.PeerOf(r.Context())
 	}
 	return ids
 }

@@ -46,7 +46,7 @@ func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) e
 	defer hangUp()
 	// Calls in progress finish even when ctx has ended; streams do not.
 	session := newSession()
-	calls := s.MCP().WithContext(context.WithoutCancel(ctx), session)
+	calls := server.WithPeer(s.MCP().WithContext(context.WithoutCancel(ctx), session), server.Peer{Process: true})
 	streams, endStreams := context.WithCancel(calls)
 	defer endStreams()
 	if err := s.MCP().RegisterSession(calls, session); err != nil {
@@ -285,16 +285,16 @@ func (t *transport) handleLine(l rawLine) {
 
 // call passes a message to mcp-go and writes its answer.
 func (t *transport) call(m jsonrpc.Message) {
-	t.answer(t.server.MCP().HandleMessage(t.withPeer(t.calls, m), m.Brief))
+	t.answer(t.server.MCP().HandleMessage(t.withPeer(t.calls, m, nil), m.Brief))
 }
 
 // withPeer returns a context that carries the client of the pipe, with what it
 // has sent about itself so far, as the sender of a message.
-func (t *transport) withPeer(ctx context.Context, m jsonrpc.Message) context.Context {
+func (t *transport) withPeer(ctx context.Context, m jsonrpc.Message, listenBegun func()) context.Context {
 	return server.WithPeer(ctx, server.Peer{
 		Process: true, Client: t.session.GetClientInfo(), Folder: t.session.firstRoot(),
-		Meta: server.SubscribeMeta(m.Method, m.Brief), Arguments: m.Arguments,
-		Apps: card.ShownBy(t.session.GetClientCapabilities().Extensions),
+		Arguments: m.Arguments, Apps: card.ShownBy(t.session.GetClientCapabilities().Extensions),
+		ListenBegun: listenBegun, ListenAcknowledged: t.acknowledged,
 	})
 }
 
@@ -341,9 +341,10 @@ func (s *session) firstRoot() string {
 // returns as soon as a cancellation can end the stream.
 func (t *transport) listen(m jsonrpc.Message) {
 	begun, begin := context.WithCancel(context.Background())
-	ctx := server.WithListening(t.withPeer(t.streams, m), server.Listening{Begun: begin, Acknowledged: t.acknowledged})
+	ctx, end := context.WithCancel(t.withPeer(t.streams, m, begin))
 	t.listening.Go(func() {
 		defer begin()
+		defer end()
 		t.answer(t.server.MCP().HandleMessage(ctx, m.Brief))
 	})
 	<-begun.Done()
@@ -363,7 +364,7 @@ func (t *transport) acknowledgement(id any) written {
 	return known.(written)
 }
 
-// acknowledged waits for the acknowledgement of a stream; see server.Listening.
+// acknowledged waits for the acknowledgement of a stream; see [server.Peer].
 func (t *transport) acknowledged(_ context.Context, id any) {
 	<-t.acknowledgement(id).Done() // notify outlives every stream
 	t.acknowledgements.Delete(fmt.Sprintf("%T %v", id, id))

@@ -105,15 +105,12 @@ CREATE INDEX ON todo_mcp.host_calls (at);
 CREATE TABLE todo_mcp.subscriptions (
 	session      text COLLATE "C" NOT NULL, -- a digest of its id
 	uri          text COLLATE "C" NOT NULL,
-	seq          bigint  NOT NULL,
-	ended        boolean NOT NULL,
+	key          text COLLATE "C" NOT NULL, -- of the conversation, '' where it does not matter
 	conversation text    NOT NULL, -- todo.Conversation, JSON
-	at           bigint  NOT NULL, -- when a stream last asked for it, or when it ended
-	PRIMARY KEY (session, uri)
+	at           bigint  NOT NULL, -- when a stream last asked for it, to a day
+	PRIMARY KEY (session, uri, key)
 );
-CREATE INDEX ON todo_mcp.subscriptions (seq);
 CREATE INDEX ON todo_mcp.subscriptions (at);
-CREATE INDEX ON todo_mcp.subscriptions (at) WHERE ended;
 
 -- Processes that are alive, until they say so again.
 CREATE TABLE todo_mcp.processes (id text COLLATE "C" PRIMARY KEY, until timestamptz NOT NULL);
@@ -131,21 +128,18 @@ CREATE FUNCTION todo_mcp.settled() RETURNS bigint LANGUAGE sql STABLE AS $$
 $$;
 
 -- Stores a subscription, and returns false if the session has p_most others. It
--- deletes what is old: those before p_old, ended ones before p_ended, and all but
--- p_most ended ones of the session.
-CREATE FUNCTION todo_mcp.subscribe(p_session text, p_uri text, p_conversation text, p_most int, p_now bigint, p_old bigint, p_ended bigint)
+-- deletes those before p_old.
+CREATE FUNCTION todo_mcp.subscribe(p_session text, p_uri text, p_key text, p_conversation text, p_most int, p_now bigint, p_old bigint)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM pg_advisory_xact_lock(hashtextextended(p_session, 1)); -- so that they are counted one after the other
-	IF (SELECT count(*) FROM todo_mcp.subscriptions WHERE session = p_session AND NOT ended AND uri <> p_uri) >= p_most THEN
+	IF (SELECT count(*) FROM todo_mcp.subscriptions WHERE session = p_session AND (uri, key) <> (p_uri, p_key)) >= p_most THEN
 		RETURN false;
 	END IF;
-	INSERT INTO todo_mcp.subscriptions VALUES (p_session, p_uri, todo_mcp.seq(), false, p_conversation, p_now)
-		ON CONFLICT (session, uri) DO UPDATE SET seq = excluded.seq, ended = excluded.ended, conversation = excluded.conversation, at = excluded.at;
-	DELETE FROM todo_mcp.subscriptions WHERE session = p_session AND uri IN (
-		SELECT uri FROM todo_mcp.subscriptions WHERE session = p_session AND ended ORDER BY seq DESC OFFSET p_most);
-	DELETE FROM todo_mcp.subscriptions WHERE (session, uri) IN (
-		SELECT session, uri FROM todo_mcp.subscriptions WHERE at < p_old OR ended AND at < p_ended LIMIT 100 FOR UPDATE SKIP LOCKED);
+	INSERT INTO todo_mcp.subscriptions VALUES (p_session, p_uri, p_key, p_conversation, p_now)
+		ON CONFLICT (session, uri, key) DO UPDATE SET conversation = excluded.conversation, at = excluded.at;
+	DELETE FROM todo_mcp.subscriptions WHERE (session, uri, key) IN (
+		SELECT session, uri, key FROM todo_mcp.subscriptions WHERE at < p_old LIMIT 100 FOR UPDATE SKIP LOCKED);
 	RETURN true;
 END $$;
 

@@ -15,38 +15,6 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Subscriptions are read a page at a time, and none is missed although those of one
-// transaction have one Seq.
-func TestSubscriptionsArePaged(t *testing.T) {
-	s := open(t, newDatabase(t))
-	defer s.Close()
-	const transactions, each = 5, 3 * pageSize / 7
-	for n := range transactions {
-		if _, err := s.pool.Exec(t.Context(), `INSERT INTO todo_mcp.subscriptions
-			SELECT 's' || $1::int, 'todo://lists/' || u, todo_mcp.seq(), false, '{}', 1 FROM generate_series(1, $2) AS u`, n, each); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var after int64
-	found := make(map[string]bool)
-	for pages := 0; ; pages++ {
-		page, err := s.SubscriptionsAfter(t.Context(), after)
-		if err != nil || len(page) > pageSize+each {
-			t.Fatal(len(page), err)
-		}
-		if len(page) == 0 {
-			if pages < 2 || len(found) != transactions*each {
-				t.Errorf("%d in %d pages", len(found), pages)
-			}
-			return
-		}
-		for _, one := range page {
-			found[fmt.Sprint(one.Session, one.URI)] = true
-		}
-		after = page[len(page)-1].Seq
-	}
-}
-
 // most is how many subscriptions a session of these tests may have.
 const most = 5
 
@@ -78,7 +46,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	if refused.Load() != 3*most {
 		t.Errorf("64: %d of %d refused", refused.Load(), 4*most)
 	}
-	held, err := stores[0].SubscriptionsOf(t.Context(), "s")
+	held, err := stores[0].SubscriptionsOf(t.Context(), []string{"s"})
 	if err != nil || len(held) != most {
 		t.Fatal(held, err)
 	}
@@ -87,40 +55,41 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 64: of the subscriptions that a session ended the last are kept for other
-// servers, and not for long.
+// BAD-INPUT 64: what a session ended is stored no more, nor what no stream asked for
+// in a long time; a subscription of each conversation counts.
 func TestEndedSubscriptionsGo(t *testing.T) {
 	s := open(t, newDatabase(t))
 	defer s.Close()
-	for n := range 10 * most {
-		err1, err2 := subscribe(s, "s", n), s.Unsubscribe(t.Context(), "s", fmt.Sprint("todo://lists/", n))
-		if err := errors.Join(err1, err2, s.Unsubscribe(t.Context(), "s", fmt.Sprint("never/", n))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stored := func() (rows int) {
+	stored := func(session string) int {
 		t.Helper()
-		if err := s.pool.QueryRow(t.Context(), `SELECT count(*) FROM todo_mcp.subscriptions`).Scan(&rows); err != nil {
+		found, err := s.SubscriptionsOf(t.Context(), []string{session, "other"})
+		if err != nil {
 			t.Fatal(err)
 		}
-		return rows
+		return len(found)
 	}
-	if rows := stored(); rows > most+1 {
-		t.Errorf("64: %d rows are kept of a session without subscriptions", rows)
+	for n := range most {
+		if err := subscribe(s, "s", n); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if _, err := s.pool.Exec(t.Context(), `UPDATE todo_mcp.subscriptions SET at = at - $1`, endedAge.Nanoseconds()+1); err != nil {
-		t.Fatal(err)
+	if err := s.Unsubscribe(t.Context(), "s", "todo://lists/0"); err != nil || stored("s") != most-1 {
+		t.Errorf("one ended: %d, %v", stored("s"), err)
+	}
+	if err := s.Unsubscribe(t.Context(), "s", ""); err != nil || stored("s") != 0 {
+		t.Errorf("all ended: %d, %v", stored("s"), err)
 	}
 	for n := range 2 {
-		if err := subscribe(s, "another", n); err != nil || stored() != n+1 {
-			t.Errorf("%d rows, %v", stored(), err)
+		sub := todo.Subscription{Session: "two", URI: "todo://list", Conversation: todo.Conversation{Key: fmt.Sprint("c", n)}}
+		if err := s.Subscribe(t.Context(), sub, 2); err != nil || stored("two") != n+1 {
+			t.Errorf("conversation %d: %d, %v", n, stored("two"), err)
 		}
 	}
-	if err := s.Unsubscribe(t.Context(), "another", ""); err != nil {
+	if _, err := s.pool.Exec(t.Context(), `UPDATE todo_mcp.subscriptions SET at = at - $1`, todo.CursorAge.Nanoseconds()+1); err != nil {
 		t.Fatal(err)
 	}
-	if held, err := s.SubscriptionsOf(t.Context(), "another"); err != nil || len(held) > 0 {
-		t.Errorf("all ended, and there are %v, %v", held, err)
+	if err := subscribe(s, "new", 0); err != nil || stored("new") != 1 || stored("two") != 0 {
+		t.Errorf("%d new, %d old, %v", stored("new"), stored("two"), err)
 	}
 }
 

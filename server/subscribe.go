@@ -1,0 +1,83 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/subscriptions"
+)
+
+// addSubscriptions adds the hooks through which mcp-go reports sessions and requests.
+func (s *Server) addSubscriptions(h *mcpserver.Hooks) {
+	h.AddOnRequestInitialization(s.subscribe)
+	h.AddOnRegisterSession(func(ctx context.Context, session mcpserver.ClientSession) {
+		// One without a peer is that of an initialize request, which has no stream.
+		if p := PeerOf(ctx); p.Session != "" || p.Process {
+			s.subscriptions.Open(ctx, s.subscriber(ctx, todo.Conversation{}), session.NotificationChannel())
+		}
+	})
+	h.AddAfterUnsubscribe(func(ctx context.Context, _ any, r *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
+		s.subscriptions.Unsubscribe(ctx, sessionKey(PeerOf(ctx)), r.Params.URI)
+	})
+	h.AddBeforeSubscriptionsListen(func(ctx context.Context, id any, r *mcp.SubscriptionsListenRequest) {
+		if begun := PeerOf(ctx).ListenBegun; begun != nil {
+			begun()
+		}
+		session, uris := mcpserver.ClientSessionFromContext(ctx), r.Params.Notifications.ResourceSubscriptions
+		if session != nil && len(uris) > 0 {
+			who := s.caller(s.newRequest(ctx, r.Params.Meta)).who
+			s.subscriptions.Listen(ctx, s.subscriber(ctx, who), id, uris, session.NotificationChannel())
+		}
+	})
+	h.AddAfterSubscriptionsListen(func(ctx context.Context, id any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
+		if acknowledged := PeerOf(ctx).ListenAcknowledged; acknowledged != nil {
+			acknowledged(ctx, id)
+		}
+	})
+}
+
+// sessionKey is what a peer's session is known by to other servers: a digest of its
+// id, with which nobody can call.
+func sessionKey(p Peer) string { return digest(p.Session) }
+
+// subscriber returns the client of a request that subscribes.
+func (s *Server) subscriber(ctx context.Context, who todo.Conversation) subscriptions.Client {
+	p := PeerOf(ctx)
+	return subscriptions.Client{Identity: p.Identity, Session: sessionKey(p), Conversation: who}
+}
+
+// subscribe subscribes a session, and refuses a request that would subscribe to what
+// is not ours or to more than the limits allow (BAD-INPUT 64). mcp-go calls it before
+// any request; the hooks after it can refuse nothing.
+func (s *Server) subscribe(ctx context.Context, _ any, message any) error {
+	raw, ok := message.(json.RawMessage)
+	// Most messages need not be read for this; a method may be written with
+	// escapes.
+	if !ok || !bytes.Contains(raw, []byte("subscri")) && !bytes.Contains(raw, []byte(`\u`)) {
+		return nil
+	}
+	var m struct {
+		Method string
+		Params struct {
+			URI           string
+			Notifications struct{ ResourceSubscriptions []string }
+			Meta          *mcp.Meta `json:"_meta"` // mcp-go drops that of a subscribe request
+		}
+	}
+	if json.Unmarshal(raw, &m) != nil {
+		return nil // mcp-go refuses it
+	}
+	switch r := s.newRequest(ctx, m.Params.Meta); {
+	case m.Method == string(mcp.MethodSubscriptionsListen):
+		return s.subscriptions.Reserve(ctx, m.Params.Notifications.ResourceSubscriptions)
+	case m.Method == string(mcp.MethodResourcesSubscribe) && r.text(mcp.MetaKeyProtocolVersion) == "":
+		// The sessionless era has no such method, and mcp-go says so.
+		return s.subscriptions.Subscribe(ctx, s.subscriber(ctx, s.caller(r).who), m.Params.URI)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package subscriptions
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// A session's stream may be at another server than its requests, or go on there. So
+// where several share a store, it keeps what sessions subscribed to, and the server
+// that has the stream reads that.
+
+const (
+	// readInterval is how often the store is read without a hint, and how long one use
+	// of it may take.
+	readInterval = 4 * time.Second
+	// hintInterval is the least time between two readings.
+	hintInterval = 200 * time.Millisecond
+)
+
+// follow reads again and again, until the room is closed, what the sessions with a
+// stream here subscribed to elsewhere, and which lists conversations got there.
+func (r *Room) follow() {
+	hints := make(chan struct{}, 1)
+	r.work.Go(func() {
+		_ = r.Store.WatchSubscriptions(r.ctx, func() { // the clock hints while it fails
+			select {
+			case hints <- struct{}{}:
+			default:
+			}
+		})
+	})
+	clock := time.NewTicker(readInterval)
+	defer clock.Stop()
+	for {
+		select {
+		case <-hints:
+		case <-clock.C:
+		case <-r.ctx.Done():
+			return
+		}
+		r.refresh()
+		select {
+		case <-time.After(hintInterval):
+		case <-r.ctx.Done():
+		}
+	}
+}
+
+func (r *Room) refresh() {
+	var streaming []string
+	r.mu.Lock()
+	for session, sub := range r.sessions {
+		if sub.out != nil {
+			streaming = append(streaming, session)
+		}
+	}
+	for sub := range r.watching {
+		for w, c := range sub.wants {
+			c.stale = true
+			sub.wants[w] = c
+		}
+		sub.awake()
+	}
+	r.mu.Unlock()
+	r.read(r.ctx, streaming...)
+}
+
+// read makes what the store has of sessions what they want here, as far as there is
+// room. What is new may have changed since, so that the client is told of it. Nothing
+// changes if the store cannot be read: it is read again soon.
+func (r *Room) read(ctx context.Context, sessions ...string) {
+	if len(sessions) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, readInterval)
+	defer cancel()
+	found, err := r.Store.SubscriptionsOf(ctx, sessions)
+	if err != nil {
+		return
+	}
+	type key struct {
+		session string
+		want
+	}
+	stored := make(map[key]bool)
+	for _, s := range found {
+		stored[key{s.Session, want{s.URI, s.Conversation.Key}}] = true
+	}
+	for _, session := range sessions {
+		r.remove(session, func(w want) bool { return !stored[key{session, w}] })
+	}
+	r.mu.Lock()
+	subs := maps.Clone(r.sessions)
+	for _, s := range found {
+		sub, w := subs[s.Session], want{s.URI, s.Conversation.Key}
+		if sub == nil {
+			continue // its stream ended long ago
+		}
+		if _, known := sub.wants[w]; !known && r.add(sub, w, s.Conversation) == nil {
+			sub.pending[s.URI] = true
+		}
+	}
+	r.mu.Unlock()
+	for _, session := range sessions {
+		if sub := subs[session]; sub != nil {
+			r.watch(sub)
+		}
+	}
+}
+
+// keep stores for other servers what a session subscribes to.
+func (r *Room) keep(ctx context.Context, s todo.Subscription) error {
+	ctx, cancel := context.WithTimeout(ctx, readInterval)
+	defer cancel()
+	err := r.Store.Subscribe(ctx, s, r.Max)
+	switch {
+	case errors.Is(err, todo.ErrTooManySubscriptions):
+		return r.tooMany()
+	case err != nil:
+		r.Log.Error("a subscription could not be stored", "error", err)
+		return errors.New("the subscription could not be stored; the server's log says why")
+	}
+	return nil
+}

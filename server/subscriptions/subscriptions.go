@@ -1,0 +1,269 @@
+// Package subscriptions tells MCP clients of changes to the resources that they
+// subscribed to, in both protocol eras; mcp-go only acknowledges the requests.
+//
+// A slow client delays nobody and skips to the newest revision: each stream has its
+// own watcher and goroutine. What is refused uses no memory (BAD-INPUT 64). A stream
+// that opens is told of all that its session subscribed to before, since that may
+// have changed meanwhile.
+package subscriptions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"todo-mcp/internal/todo"
+)
+
+// The URIs of the resources. That of one list is One with the list's id behind it.
+const (
+	Current = "todo://list"
+	All     = "todo://lists"
+	One     = "todo://lists/"
+)
+
+// maxURI is how many bytes the URI of a resource of ours may have.
+const maxURI = 200
+
+// Config configures a [Room]. All but Store is required.
+type Config struct {
+	Board *todo.Board
+	// Max is how many subscriptions a session or stream may have; todo://list counts
+	// once for each conversation. MaxAll limits those of all together.
+	Max, MaxAll int
+	// Linger is how long a session keeps its subscriptions without a stream, in case
+	// its client opens another one.
+	Linger time.Duration
+	// Store keeps the subscriptions of sessions, where other servers share it; nil
+	// where none does.
+	Store todo.Subscriptions
+	Log   *slog.Logger
+}
+
+// Client says who subscribes.
+type Client struct {
+	todo.Identity
+	// Session is what the session is known by here and in a store: nobody can call
+	// with it.
+	Session string
+	// Conversation is the one whose list todo://list is.
+	Conversation todo.Conversation
+}
+
+// Room has all subscriptions. It is safe for concurrent use.
+type Room struct {
+	Config
+	ctx  context.Context
+	stop context.CancelFunc
+	work sync.WaitGroup
+
+	mu       sync.Mutex // guards also the subscribers
+	sessions map[string]*subscriber
+	watching map[*subscriber]struct{} // those that are told of changes
+	count    int                      // of all subscriptions
+}
+
+// New returns a room without subscriptions. [Room.Close] must be called.
+func New(c Config) *Room {
+	r := &Room{Config: c, sessions: make(map[string]*subscriber), watching: make(map[*subscriber]struct{})}
+	r.ctx, r.stop = context.WithCancel(context.Background())
+	if c.Store != nil {
+		r.work.Go(r.follow)
+	}
+	return r
+}
+
+// Close ends all subscriptions and waits for their goroutines.
+func (r *Room) Close() {
+	r.stop()
+	r.work.Wait()
+}
+
+// Open tells a session of changes on its new stream, until ctx ends.
+func (r *Room) Open(ctx context.Context, c Client, out chan<- mcp.JSONRPCNotification) {
+	r.mu.Lock()
+	sub := r.session(c)
+	sub.end()
+	sub.out = out
+	for w := range sub.wants {
+		sub.pending[w.uri] = true
+	}
+	r.mu.Unlock()
+	context.AfterFunc(ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if sub.out == out {
+			sub.end()
+		}
+	})
+	if r.Store != nil {
+		// That its client hangs up meanwhile is no failure of the store.
+		r.read(context.WithoutCancel(ctx), c.Session)
+	}
+	r.watch(sub)
+}
+
+// Subscribe adds a resource to those of a session, or returns why that is refused.
+func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
+	if err := checkURIs(uri); err != nil {
+		return err
+	}
+	w, who := wantOf(uri, c.Conversation)
+	r.mu.Lock()
+	sub := r.session(c)
+	err := r.add(sub, w, who)
+	r.mu.Unlock()
+	if err == nil && r.Store != nil {
+		err = r.keep(ctx, todo.Subscription{Session: c.Session, URI: uri, Conversation: who})
+	}
+	if err != nil {
+		r.remove(c.Session, func(have want) bool { return have == w })
+		return err
+	}
+	r.watch(sub)
+	return nil
+}
+
+// Unsubscribe removes a resource of a session, or all when uri is empty, also at other
+// servers.
+func (r *Room) Unsubscribe(ctx context.Context, session, uri string) {
+	r.remove(session, func(w want) bool { return uri == "" || w.uri == uri })
+	if r.Store == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, readInterval)
+	defer cancel()
+	if err := r.Store.Unsubscribe(ctx, session, uri); err != nil {
+		r.Log.Warn("other servers still know of a subscription that ended", "error", err)
+	}
+}
+
+// Reserve refuses a stream of subscriptions/listen for URIs, or keeps the room for
+// them until ctx ends, which must be when the request was answered.
+func (r *Room) Reserve(ctx context.Context, uris []string) error {
+	if err := checkURIs(uris...); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.fits(len(uris), len(uris)); err != nil {
+		return err
+	}
+	r.count += len(uris)
+	context.AfterFunc(ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.count -= len(uris)
+	})
+	return nil
+}
+
+// Listen tells a stream of subscriptions/listen, which has an id, of changes until ctx
+// ends. There must be room for it, see [Room.Reserve].
+func (r *Room) Listen(ctx context.Context, c Client, id any, uris []string, out chan<- mcp.JSONRPCNotification) {
+	sub := r.subscriber(c)
+	sub.out, sub.meta = out, map[string]any{mcp.MetaKeySubscriptionID: id}
+	for _, uri := range uris {
+		w, who := wantOf(uri, c.Conversation)
+		sub.wants[w] = current{who: who}
+	}
+	r.watch(sub)
+	context.AfterFunc(ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		sub.end()
+	})
+}
+
+// SetCurrent says which list is a conversation's current one after a call. If that is
+// another one than before, its subscribers are told.
+func (r *Room) SetCurrent(of todo.Identity, conversation, list string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for sub := range r.watching {
+		if c, wanted := sub.wants[want{Current, conversation}]; wanted && sub.principal == of.Principal && c.list != list {
+			sub.setCurrent(conversation, list)
+			sub.tell(Current)
+		}
+	}
+}
+
+// checkURIs returns an error unless all URIs are those of resources of this server;
+// the lists need not exist yet.
+func checkURIs(uris ...string) error {
+	for _, uri := range uris {
+		id, one := strings.CutPrefix(uri, One)
+		if uri != Current && uri != All && (!one || id == "" || len(uri) > maxURI) {
+			return errors.New("no such resource: subscribe to " + Current + ", " + All + " or " + One + "{id}")
+		}
+	}
+	return nil
+}
+
+// fits returns an error unless a subscriber may have many subscriptions, more of them
+// than before. The caller must lock mu.
+func (r *Room) fits(many, more int) error {
+	switch {
+	case many > r.Max:
+		return r.tooMany()
+	case more > 0 && r.count+more > r.MaxAll:
+		return fmt.Errorf("all connections together may have %d subscriptions (see --max-all-subscriptions)", r.MaxAll)
+	}
+	return nil
+}
+
+func (r *Room) tooMany() error {
+	return fmt.Errorf("one connection may have %d subscriptions (see --max-subscriptions)", r.Max)
+}
+
+// add adds what a subscriber wants, if there is room. The caller must lock mu.
+func (r *Room) add(sub *subscriber, w want, who todo.Conversation) error {
+	if _, known := sub.wants[w]; known {
+		return nil
+	}
+	if err := r.fits(len(sub.wants)+1, 1); err != nil {
+		return err
+	}
+	sub.wants[w] = current{who: who}
+	r.count++
+	return nil
+}
+
+// remove removes what a session wants and which says.
+func (r *Room) remove(session string, which func(want) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if sub := r.sessions[session]; sub != nil {
+		for w := range sub.wants {
+			if which(w) {
+				delete(sub.wants, w)
+				r.count--
+			}
+		}
+	}
+}
+
+func (r *Room) subscriber(c Client) *subscriber {
+	return &subscriber{principal: c.Principal, lists: r.Board.For(c.Identity), ended: time.Now(), wants: make(map[want]current), pending: make(map[string]bool)}
+}
+
+// session returns the subscriber of a session and creates it if necessary. Those that
+// have had no stream for too long are forgotten. The caller must lock mu.
+func (r *Room) session(c Client) *subscriber {
+	for session, sub := range r.sessions {
+		if sub.out == nil && session != c.Session && time.Since(sub.ended) > r.Linger {
+			r.count -= len(sub.wants)
+			delete(r.sessions, session)
+		}
+	}
+	if r.sessions[c.Session] == nil {
+		r.sessions[c.Session] = r.subscriber(c)
+	}
+	return r.sessions[c.Session]
+}
