@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 
 	"todo-mcp/internal/clients"
 	"todo-mcp/internal/todo"
-	"todo-mcp/tools"
 )
 
 // caller is who makes a call.
@@ -24,19 +24,8 @@ type caller struct {
 	parent string // the key of a sub-agent's main conversation
 }
 
-// begin describes a list that the caller begins.
-func (c caller) begin() todo.List { return todo.List{ParentConversation: c.parent} }
-
-// target returns what a call of this caller says about its list; a nil call is a
-// read.
-func (c caller) target(call *tools.Call) todo.Target {
-	t := todo.Target{Conversation: c.who}
-	if call != nil {
-		t = call.Target(c.who)
-	}
-	t.Agent = c.agent
-	return t
-}
+// reads returns what a read of the caller says about its list.
+func (c caller) reads() todo.Target { return todo.Target{Conversation: c.who, Agent: c.agent} }
 
 // request is what the steps of Server.caller examine.
 type request struct {
@@ -49,6 +38,8 @@ type request struct {
 	host todo.HostCall
 	// folder is the first of the roots that the client sent with this request.
 	folder string
+	// arguments are those of a tool call.
+	arguments json.RawMessage
 }
 
 // newRequest returns the request of a message from its context and its _meta,
@@ -147,7 +138,7 @@ func AgentName(agent string) string { return todo.Cut(strings.ToValidUTF8(agent,
 
 // conversation is step 2: the host sent a conversation id in _meta.
 func (s *Server) conversation(r request, c *caller) bool {
-	for _, key := range append(conversationKeys(), s.Conversations...) {
+	for _, key := range s.conversationKeys {
 		if id := r.text(key); id != "" {
 			c.who.Key, c.who.Chat = conversationKey(key, id), id
 			return true
@@ -274,22 +265,26 @@ func (s *Server) workspace(r request) string {
 // is refused when it comes with another call; a host's id of the call is only
 // taken for a repeat when the call is the same. The first belongs to the list's name if
 // there is one, as the repeat may come from another process or session.
-func operation(r request, c caller, tool string, raw []byte) todo.Operation {
-	content := digest(tool + "\x00" + string(raw))
-	if id := r.text(metaOperation); id != "" {
-		return todo.Operation{ID: "caller:" + digest(r.peer.Principal+"\x00"+c.who.Holder()+"\x00"+id), Digest: content}
+func operation(r request, c caller, tool string) todo.Operation {
+	kind, who, id := "caller:", c.who.Holder(), r.text(metaOperation)
+	if id == "" {
+		kind, who, id = "host:", c.who.Key, cmp.Or(r.text(metaToolUse), r.text(metaCodexCall))
 	}
-	if id := cmp.Or(r.text(metaToolUse), r.text(metaCodexCall)); id != "" {
-		return todo.Operation{ID: "host:" + digest(r.peer.Principal+"\x00"+c.who.Key+"\x00"+id+"\x00"+content), Digest: content}
+	if id == "" {
+		return todo.Operation{}
 	}
-	return todo.Operation{}
+	content := digest(tool + "\x00" + string(r.arguments))
+	if kind == "host:" {
+		id += "\x00" + content
+	}
+	return todo.Operation{ID: kind + digest(r.peer.Principal+"\x00"+who+"\x00"+id), Digest: content}
 }
 
 // titled returns a change that also gives the list the title that the host sent,
 // unless it was given one before. A title that [todo.CleanTitle] refuses is passed
 // over.
-func titled(r request, change todo.Change) todo.Change {
-	title, err := todo.CleanTitle(r.text(metaTitle))
+func titled(title string, change todo.Change) todo.Change {
+	title, err := todo.CleanTitle(title)
 	if err != nil || title == "" || change == nil {
 		return change
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -32,7 +31,9 @@ func (s *Server) addCard() error {
 	if err != nil {
 		return err
 	}
-	s.addPageTool(view, true, s.view)
+	s.addPageTool(view, true, func(_ request, _ *tools.Tool, _ *tools.Call, newest todo.Snapshot) (todo.Outcome, error) {
+		return todo.Outcome{After: newest}, nil
+	})
 	s.addPageTool(tick, false, s.tick)
 	return nil
 }
@@ -40,65 +41,46 @@ func (s *Server) addCard() error {
 // addPageTool adds a tool that only the app page calls. It reads or writes any
 // list of the principal by id, like the resource todo://lists/{id} and the panel:
 // whose conversation the call comes from means nothing.
-func (s *Server) addPageTool(tool *tools.Tool, reads bool, call func(context.Context, *tools.Tool, *tools.Call, todo.Snapshot) (todo.Outcome, error)) {
+func (s *Server) addPageTool(tool *tools.Tool, reads bool, do func(request, *tools.Tool, *tools.Call, todo.Snapshot) (todo.Outcome, error)) {
 	s.pageTools = append(s.pageTools, tool)
 	described := describe(tool)
 	described.Annotations.ReadOnlyHint = &reads
 	described.Meta = card.OwnMeta()
-	s.mcp.AddTool(described, func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return s.answer(ctx, tool, req, func(raw json.RawMessage) (tools.Result, error) {
-			result, err := s.forPage(ctx, tool, raw, call)
-			if err != nil {
-				return failure(tool, err)
-			}
-			return result, nil
-		})
-	})
-}
-
-// forPage makes a call of the app page, and adds to the list in short what only
-// the page needs.
-func (s *Server) forPage(ctx context.Context, tool *tools.Tool, raw []byte, do func(context.Context, *tools.Tool, *tools.Call, todo.Snapshot) (todo.Outcome, error)) (tools.Result, error) {
-	call, err := tool.Read(raw)
-	if err != nil {
-		return tools.Result{}, err
-	}
-	lists := s.lists(ctx)
-	snapshot, err := lists.Load(ctx, call.List, 0)
-	if errors.Is(err, todo.ErrNotFound) {
-		err = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: "There is no such list"}}}
-	}
-	if err != nil {
-		return tools.Result{}, err
-	}
-	out, err := do(ctx, tool, call, snapshot)
-	if err != nil {
-		return tools.Result{}, err
-	}
-	result := s.result(tool, call, out)
-	states, err := lists.States(ctx, out.After)
-	if err != nil {
-		return tools.Result{}, err
-	}
-	result.List.Rests = states[out.After.List.ID].Rests()
-	result.List.Written, err = lists.Written(ctx, out.After)
-	return result, err
+	s.mcp.AddTool(described, s.handler(tool, false, func(r request, tool *tools.Tool, call *tools.Call) (tools.Result, error) {
+		lists := s.lists(r.ctx)
+		snapshot, err := lists.Load(r.ctx, call.List, 0)
+		if errors.Is(err, todo.ErrNotFound) {
+			err = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: "There is no such list"}}}
+		}
+		if err != nil {
+			return tools.Result{}, err
+		}
+		out, err := do(r, tool, call, snapshot)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		result := s.result(tool, call, out)
+		states, err := lists.States(r.ctx, out.After)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		// Only the page needs these.
+		result.List.Rests = states[out.After.List.ID].Rests()
+		result.List.Written, err = lists.Written(r.ctx, out.After)
+		return result, err
+	}))
 }
 
 func readCard(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	return []mcp.ResourceContents{card.Contents()}, nil
 }
 
-func (s *Server) view(_ context.Context, _ *tools.Tool, _ *tools.Call, newest todo.Snapshot) (todo.Outcome, error) {
-	return todo.Outcome{After: newest}, nil
-}
-
 // tick sets an item's status as a person does on the panel: the board merges it
 // with what came after the revision that the person saw, and the agent is told
 // with its next write.
-func (s *Server) tick(ctx context.Context, tool *tools.Tool, call *tools.Call, newest todo.Snapshot) (todo.Outcome, error) {
-	by := todo.Writer{Client: strings.TrimSpace(todo.Cut(clientOf(ctx).Name, 59) + " card"), Variant: tool.Name}
-	out, err := s.lists(ctx).Edit(ctx, newest.List.ID, call.Edit, by)
+func (s *Server) tick(r request, tool *tools.Tool, call *tools.Call, newest todo.Snapshot) (todo.Outcome, error) {
+	by := todo.Writer{Client: strings.TrimSpace(todo.Cut(r.client.Name, 59) + " card"), Variant: tool.Name}
+	out, err := s.lists(r.ctx).Edit(r.ctx, newest.List.ID, call.Edit, by)
 	if errors.Is(err, todo.ErrItemGone) {
 		err = &todo.InputError{Problems: []todo.Problem{{Path: "item_id", Message: "The item is not on the list any more"}}}
 	}

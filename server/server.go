@@ -86,7 +86,9 @@ type Server struct {
 	mcp           *mcpserver.MCPServer
 	subscriptions *subscriptions.Room
 	pageTools     []*tools.Tool // those that only the app page calls
-	panel         string        // the address of the panel, for the app page; empty for none
+	// conversationKeys are the _meta fields that carry a conversation id.
+	conversationKeys []string
+	panel            string // the address of the panel, for the app page; empty for none
 }
 
 // New returns a server. It starts no goroutine, but subscriptions do later:
@@ -113,7 +115,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Config: c, panel: c.Panel}
+	s := &Server{Config: c, panel: c.Panel, conversationKeys: append(conversationKeys(), c.Conversations...)}
 	s.subscriptions = subscriptions.New(subscriptions.Config{
 		Board: c.Board, Max: c.MaxSubscriptions, MaxAll: c.MaxAllSubscriptions, Linger: c.SubscriptionLinger, Store: c.Subscriptions, Log: c.Log,
 	})
@@ -143,7 +145,7 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}),
 	)...)
 	for _, tool := range s.published() {
-		s.mcp.AddTool(describe(tool), s.handler(tool))
+		s.mcp.AddTool(describe(tool), s.handler(tool, true, s.call))
 	}
 	s.addResources()
 	if err := s.addCard(); err != nil {

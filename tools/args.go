@@ -18,7 +18,7 @@ type shape struct {
 	text   string // key of the text, such as "content"
 	active string // key of the active text; "" if the variant has none
 	// mayLack is true when an item may be without the active text, and words are
-	// those that a status may be; nil is what the view accepts.
+	// those that a status may be.
 	mayLack bool
 	words   []string
 	// maxItems and maxText (runes) are the variant's own limits; 0 means that
@@ -189,30 +189,19 @@ func (r *reader) line(v value, path string, index int, s shape) todo.Line {
 	}
 	line := todo.Line{
 		ID:     r.id(v.get("id"), path+".id"),
-		Text:   r.lineText(v.get(s.text), path+"."+s.text, longText{line: index}, s),
-		Status: r.status(v.get("status"), path+".status", s.statuses()),
+		Text:   r.text(v.get(s.text), path+"."+s.text, s.maxText, &longText{line: index}),
+		Status: r.status(v.get("status"), path+".status", s.words),
 	}
 	if s.active != "" && !(s.mayLack && v.get(s.active).missing()) {
-		line.Active = r.lineText(v.get(s.active), path+"."+s.active, longText{line: index, active: true}, s)
+		line.Active = r.text(v.get(s.active), path+"."+s.active, s.maxText, &longText{line: index, active: true})
 	}
 	return line
 }
 
-// lineText reads a text of a line. Whether one that is only too long for the variant
-// is a problem checkLong decides; which says whose text it is.
-func (r *reader) lineText(v value, path string, which longText, s shape) string {
-	text := r.text(v, path, s.maxText)
-	if n := utf8.RuneCountInString(text); s.maxText > 0 && n > s.maxText && n <= todo.MaxText {
-		which.text, which.at = text, len(r.problems)-1
-		which.problem = r.problems[which.at]
-		r.problems, r.long = r.problems[:which.at], append(r.long, which)
-	}
-	return text
-}
-
 // text reads a required text, which must not be blank (docs/spec/variants.md
-// T2, V6, V7).
-func (r *reader) text(v value, path string, maxText int) string {
+// T2, V6, V7). Whether a text of a line is a problem that is only too long for the
+// variant, checkLong decides; line says whose text it is, nil for another text.
+func (r *reader) text(v value, path string, maxText int, line *longText) string {
 	switch {
 	case v.kind == 0:
 		r.problem(path, r.words.Required)
@@ -235,18 +224,13 @@ func (r *reader) text(v value, path string, maxText int) string {
 		r.control(path, err)
 	case text == "":
 		r.problem(path, r.words.Blank)
+	case n > limit && n <= todo.MaxText && line != nil:
+		line.problem, line.at, line.text = todo.Problem{Path: path, Message: fmt.Sprintf(r.words.TooLong, limit, n)}, len(r.problems), text
+		r.long = append(r.long, *line)
 	case n > limit:
 		r.problemf(path, r.words.TooLong, limit, n)
 	}
 	return text
-}
-
-// statuses returns the words that a status may be.
-func (s shape) statuses() []string {
-	if s.words != nil {
-		return s.words
-	}
-	return s.view.Accepts()
 }
 
 func (r *reader) status(v value, path string, words []string) string {

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -56,7 +57,8 @@ func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 		if len(raw) == 0 {
 			continue
 		}
-		if parts[i], err = parse(raw); err != nil {
+		var rest []byte
+		if parts[i], rest, err = parse(raw); err != nil || len(bytes.TrimSpace(rest)) > 0 {
 			return nil, ErrInvalidJSON
 		}
 	}

@@ -29,10 +29,10 @@ func createTodos(w prompts.Words) variant {
 				return nil
 			}}
 		},
-		result: func(c *Call, out todo.Outcome) (string, content) {
+		result: func(c *Call, out todo.Outcome) Result {
 			return planAnswer(w, fmt.Sprintf(w.Created, c.created), out)
 		},
-		failure: func(err *todo.InputError) (string, content) { return planFailure(w, err), nil },
+		failure: func(err *todo.InputError) Result { return planFailure(w, err) },
 	}
 }
 
@@ -71,7 +71,7 @@ func (r *reader) step(v value, i int, w prompts.Words) string {
 		return ""
 	}
 	stepReader := reader{words: w}
-	text := stepReader.text(v, "", 0)
+	text := stepReader.text(v, "", 0, nil)
 	for _, p := range stepReader.problems {
 		r.sentence(w.BadItem, i+1, p.Message)
 	}

@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"strings"
+
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
@@ -54,30 +56,23 @@ func planMarker(word string) string {
 
 // planAnswer returns the text and the structured content of a successful call:
 // a first line and the plan.
-func planAnswer(w prompts.Words, first string, out todo.Outcome) (string, content) {
-	end := ending(w, out)
-	n := tally(planView(), out.After)
-	return first + "\n" + planText(w, out.After) + end.afterPlan(), planResult{
-		Message: first + end.text(),
-		Display: displayOf(planView(), out.After, func(l todo.Line) planItem { return planItem{l.ID, l.Text, l.Status} }),
-		listRef: listRefOf(out.After),
-		Counts:  planCounts{n["completed"], n["running"], n["pending"], n["failed"]},
-	}
+func planAnswer(w prompts.Words, first string, out todo.Outcome) Result {
+	notes := resultNotes(w, out)
+	shown := show(planView(), out.After, func(l todo.Line) planItem { return planItem{l.ID, l.Text, l.Status} })
+	n := shown.counts
+	return newResult(first+"\n"+planText(w, out.After)+afterPlan(notes), first+notes, out.After, shown,
+		planCounts{n["completed"], n["running"], n["pending"], n["failed"]})
 }
 
 // planFailure words an error, one problem per line. Sentences stay as they are.
-func planFailure(w prompts.Words, err *todo.InputError) string {
-	text := ""
+func planFailure(w prompts.Words, err *todo.InputError) Result {
+	lines := make([]string, len(err.Problems))
 	for i, p := range err.Problems {
-		if i > 0 {
-			text += "\n"
+		if lines[i] = p.String(); !p.Sentence {
+			lines[i] = w.Error + lines[i]
 		}
-		if !p.Sentence {
-			text += w.Error
-		}
-		text += p.String()
 	}
-	return text
+	return Result{Text: strings.Join(lines, "\n")}
 }
 
 // refuse returns an [*todo.InputError] with one sentence.

@@ -24,14 +24,6 @@ type display[I any] struct {
 	Items []I    `json:"items"`
 }
 
-// content is the structured content of any tool.
-type content interface {
-	// state returns the list in short; nil while there is none.
-	state() *ListState
-	// shown returns the display; nil when there is none.
-	shown() any
-}
-
 // ListState is a list in short: its id, its revision, and its counts in the
 // tool's words, and what a page shows of it beyond the display
 // (docs/spec/variants.md V3).
@@ -53,27 +45,6 @@ type ListState struct {
 	Rests   bool  `json:"rests,omitempty"`
 }
 
-// describe adds to the list in short what follows from its snapshot.
-func (l *ListState) describe(s todo.Snapshot) {
-	l.Title = s.Title()
-	if item, ok := s.Current(); ok {
-		l.Current, l.Started = item.ID, item.Started
-	}
-}
-
-func (r result[I, C]) state() *ListState { return r.inShort(r.Counts) }
-
-func (r result[I, C]) shown() any { return r.Display }
-
-// newResult returns a result of a text and its structured content, which may be
-// nil.
-func newResult(text string, c content) Result {
-	if c == nil {
-		return Result{Text: text}
-	}
-	return Result{Text: text, Structured: c, List: c.state(), Display: c.shown()}
-}
-
 // listRef is the list that a result is about and its revision; both are left
 // out while there is no list.
 type listRef struct {
@@ -81,40 +52,46 @@ type listRef struct {
 	Revision int64  `json:"revision,omitempty"`
 }
 
-func (l listRef) inShort(counts any) *ListState {
-	if l.List == "" {
+// shown is a snapshot in a variant's words.
+type shown[I any] struct {
+	list    listRef
+	display []display[I]
+	counts  map[string]int // by word; items that the view leaves out count as "cancelled"
+}
+
+// show returns a snapshot in the words of a view. item converts a line, with the
+// title that people are shown as its text, to the variant's item.
+func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line) I) shown[I] {
+	items, counts := make([]I, 0, len(s.Items)), make(map[string]int)
+	for _, i := range s.Items {
+		line, ok := view.Show(i)
+		if !ok {
+			counts["cancelled"]++
+			continue
+		}
+		counts[line.Status]++
+		line.Text = view.Title(i)
+		items = append(items, item(line))
+	}
+	return shown[I]{listRef{s.List.ID, s.Revision}, []display[I]{{Type: "todo", Items: items}}, counts}
+}
+
+// newResult returns a result of a text and, as structured content, a message with
+// what is shown of a snapshot.
+func newResult[I, C any](text, message string, s todo.Snapshot, n shown[I], counts C) Result {
+	return Result{Text: text, Structured: result[I, C]{message, n.display, n.list, counts}, Display: n.display, List: listState(s, counts)}
+}
+
+// listState returns a list in short; nil while there is none.
+func listState(s todo.Snapshot, counts any) *ListState {
+	if s.List.ID == "" {
 		return nil
 	}
-	return &ListState{ID: l.List, Revision: l.Revision, Counts: counts}
-}
-
-func listRefOf(s todo.Snapshot) listRef { return listRef{List: s.List.ID, Revision: s.Revision} }
-
-// displayOf returns the display block of a snapshot. item converts a line, with
-// the title that people are shown as its text, to the variant's item.
-func displayOf[I any](view todo.View, s todo.Snapshot, item func(todo.Line) I) []display[I] {
-	items := make([]I, 0, len(s.Items))
-	for _, i := range s.Items {
-		if line, ok := view.Show(i); ok {
-			line.Text = view.Title(i)
-			items = append(items, item(line))
-		}
+	l := &ListState{ID: s.List.ID, Revision: s.Revision, Counts: counts, Title: s.Title()}
+	if item, ok := s.Current(); ok {
+		l.Current, l.Started = item.ID, item.Started
 	}
-	return []display[I]{{Type: "todo", Items: items}}
-}
-
-// tally counts items by the view's words; items that the view leaves out count
-// as "cancelled".
-func tally(view todo.View, s todo.Snapshot) map[string]int {
-	n := make(map[string]int)
-	for _, i := range s.Items {
-		word, ok := view.Words[i.Status]
-		if !ok {
-			word = "cancelled"
-		}
-		n[word]++
-	}
-	return n
+	return l
 }
 
 // planLines returns the items that the view shows, one per line, each with a

@@ -40,16 +40,6 @@ type setTodoListResult struct {
 	Counts *setTodoListCounts `json:"counts,omitempty"`
 }
 
-func (r setTodoListResult) state() *ListState { return r.inShort(r.Counts) }
-
-// shown returns nothing for a failed call: the text takes the list's place.
-func (r setTodoListResult) shown() any {
-	if r.IsError {
-		return nil
-	}
-	return r.Display
-}
-
 type setTodoListCounts struct {
 	Done       int `json:"done"`
 	InProgress int `json:"in_progress"`
@@ -69,7 +59,8 @@ func setTodoListView() todo.View {
 const duplicateTitles = "Duplicate todo titles are not allowed"
 
 func setTodoList(o Options, w prompts.Words) variant {
-	s := shape{view: setTodoListView(), text: "title"}
+	view := setTodoListView()
+	s := shape{view: view, text: "title", words: view.Accepts()}
 	return variant{
 		words:  w,
 		view:   s.view,
@@ -93,27 +84,25 @@ func setTodoList(o Options, w prompts.Words) variant {
 				return nil
 			}}
 		},
-		result:  func(c *Call, out todo.Outcome) (string, content) { return setTodoListResultOf(w, s.view, c, out) },
-		failure: func(err *todo.InputError) (string, content) { return setTodoListFailure(w, err) },
+		result:  func(c *Call, out todo.Outcome) Result { return setTodoListResultOf(w, s.view, c, out) },
+		failure: func(err *todo.InputError) Result { return setTodoListFailure(w, err) },
 	}
 }
 
-func setTodoListResultOf(w prompts.Words, view todo.View, c *Call, out todo.Outcome) (string, content) {
-	n := tally(view, out.After)
-	res := setTodoListResult{
-		Message: "Todo list updated" + ending(w, out).text(),
-		Display: displayOf(view, out.After, func(l todo.Line) setTodoListItem {
-			item, _ := out.After.Item(l.ID)
-			return setTodoListItem{Title: l.Text, Status: l.Status, Priority: item.Priority, DueDate: item.DueDate}
-		}),
-		listRef: listRefOf(out.After),
-		Counts:  &setTodoListCounts{n["done"], n["in_progress"], n["pending"], n["cancelled"]},
+func setTodoListResultOf(w prompts.Words, view todo.View, c *Call, out todo.Outcome) Result {
+	shown := show(view, out.After, func(l todo.Line) setTodoListItem {
+		item, _ := out.After.Item(l.ID)
+		return setTodoListItem{Title: l.Text, Status: l.Status, Priority: item.Priority, DueDate: item.DueDate}
+	})
+	n := shown.counts
+	counts := &setTodoListCounts{n["done"], n["in_progress"], n["pending"], n["cancelled"]}
+	text, message, output := "", "Todo list updated"+resultNotes(w, out), ""
+	if text = message; c.Change == nil {
+		message, output = "Todo list read", listing(view, out.After)
+		text = output
 	}
-	if c.Change != nil {
-		return res.Message, res
-	}
-	res.Message, res.Output = "Todo list read", listing(view, out.After)
-	return res.Output, res
+	return Result{Text: text, Display: shown.display, List: listState(out.After, counts),
+		Structured: setTodoListResult{Output: output, Message: message, Display: shown.display, listRef: shown.list, Counts: counts}}
 }
 
 // details reads the priority and the due date of each item of a write.
@@ -137,7 +126,7 @@ func (r *reader) detail(v value, path string) *string {
 	case v.kind == '"' && strings.TrimSpace(v.text) == "":
 		return new(string)
 	}
-	text := r.text(v, path, todo.MaxDetail)
+	text := r.text(v, path, todo.MaxDetail, nil)
 	return &text
 }
 
@@ -172,12 +161,12 @@ func listing(view todo.View, s todo.Snapshot) string {
 	return b.String()
 }
 
-func setTodoListFailure(w prompts.Words, err *todo.InputError) (string, content) {
+func setTodoListFailure(w prompts.Words, err *todo.InputError) Result {
 	text := validationFailed(err)
 	if len(err.Problems) == 1 && err.Problems[0].Sentence {
 		text = w.Error + err.Problems[0].Message
 	}
-	return text, setTodoListResult{IsError: true, Message: text, Display: []display[setTodoListItem]{}}
+	return Result{Text: text, Structured: setTodoListResult{IsError: true, Message: text, Display: []display[setTodoListItem]{}}}
 }
 
 func hasRepeatedTitles(lines []todo.Line) bool {

@@ -18,7 +18,7 @@ type task struct {
 func taskCreate(r *reader, input, response value) *Call {
 	t := task{
 		id:   r.taskID(response.get("task").get("id"), "tool_response.task.id"),
-		text: r.text(input.get("subject"), "subject", 0), active: r.optional(input, "activeForm"), status: string(todo.Pending),
+		text: r.text(input.get("subject"), "subject", 0, nil), active: r.optional(input, "activeForm"), status: string(todo.Pending),
 	}
 	return &Call{Append: true, Change: func(d *todo.Draft) error {
 		if _, known := d.Item(t.id); !known { // else the hook of an update was quicker
@@ -100,7 +100,7 @@ func (r *reader) optional(v value, key string) string {
 	if v.get(key).missing() {
 		return ""
 	}
-	return r.text(v.get(key), key, 0)
+	return r.text(v.get(key), key, 0, nil)
 }
 
 // taskID reads the id of a task, which is a number.

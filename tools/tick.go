@@ -44,12 +44,12 @@ func listTick(w prompts.Words) variant {
 		seen := r.revision(args.get("revision"), "revision")
 		return &Call{Edit: todo.Edit{Do: todo.EditStatus, Item: item, Status: status, Seen: seen}}
 	}
-	v.failure = func(err *todo.InputError) (string, content) {
+	v.failure = func(err *todo.InputError) Result {
 		messages := make([]string, len(err.Problems))
 		for i, p := range err.Problems {
 			messages[i] = p.String()
 		}
-		return "Error: " + strings.Join(messages, ". "), nil
+		return Result{Text: "Error: " + strings.Join(messages, ". ")}
 	}
 	return v
 }

@@ -61,14 +61,21 @@ func todoWrite(o Options, w prompts.Words) variant {
 	if o.ItemIDs {
 		v.input = todoWriteInputIDs{}
 	}
-	v.result = func(_ *Call, out todo.Outcome) (string, content) {
-		message := "Todo list updated: " + summary(tally(v.view, out.After))
-		end := ending(w, out)
-		text := message + end.text()
-		if o.ItemIDs {
-			text = message + planLines(v.view, out.After, func(word string) string { return "[" + word + "]" }) + end.afterPlan()
+	v.result = func(_ *Call, out todo.Outcome) Result {
+		shown := showTodoWrite(out.After, o.ItemIDs)
+		n := shown.counts
+		// The three counts always come in this order (docs/spec/variants.md T6).
+		text := fmt.Sprintf("Todo list updated: %d completed, %d in_progress, %d pending", n["completed"], n["in_progress"], n["pending"])
+		if n["cancelled"] > 0 {
+			text += fmt.Sprintf(", %d cancelled", n["cancelled"])
 		}
-		return text, todoWriteStructured(v.view, message+end.text(), out.After, o.ItemIDs)
+		notes := resultNotes(w, out)
+		message := text + notes
+		if o.ItemIDs {
+			text += planLines(v.view, out.After, func(word string) string { return "[" + word + "]" })
+			notes = afterPlan(notes)
+		}
+		return newResult(text+notes, message, out.After, shown, todoWriteCountsOf(n))
 	}
 	return v
 }
@@ -77,6 +84,7 @@ func todoWrite(o Options, w prompts.Words) variant {
 // everything but the limits, which are in s, and the result.
 func contentVariant(o Options, w prompts.Words, s shape) variant {
 	s.view, s.text, s.active = TodoWriteView(), "content", "activeForm"
+	s.words = s.view.Accepts()
 	return variant{
 		words:  w,
 		view:   s.view,
@@ -101,33 +109,22 @@ func contentVariant(o Options, w prompts.Words, s shape) variant {
 				return oneInProgress(d, o.InProgress)
 			}}
 		},
-		failure: func(err *todo.InputError) (string, content) { return validationFailed(err), nil },
 	}
 }
 
-// summary returns the three counts, always in this order (docs/spec/variants.md
-// T6), followed by the number of cancelled items, if any.
-func summary(n map[string]int) string {
-	text := fmt.Sprintf("%d completed, %d in_progress, %d pending", n["completed"], n["in_progress"], n["pending"])
-	if n["cancelled"] > 0 {
-		text += fmt.Sprintf(", %d cancelled", n["cancelled"])
-	}
-	return text
+// showTodoWrite returns a snapshot as TodoWrite and write_todos show it, with ids if
+// these are published.
+func showTodoWrite(s todo.Snapshot, ids bool) shown[todoWriteShown] {
+	return show(TodoWriteView(), s, func(l todo.Line) todoWriteShown {
+		if !ids {
+			l.ID = ""
+		}
+		return todoWriteShown{ID: l.ID, Title: l.Text, Status: l.Status}
+	})
 }
 
-func todoWriteStructured(view todo.View, message string, s todo.Snapshot, ids bool) todoWriteResult {
-	n := tally(view, s)
-	return todoWriteResult{
-		Message: message,
-		Display: displayOf(view, s, func(l todo.Line) todoWriteShown {
-			if !ids {
-				l.ID = ""
-			}
-			return todoWriteShown{ID: l.ID, Title: l.Text, Status: l.Status}
-		}),
-		listRef: listRefOf(s),
-		Counts:  todoWriteCounts{n["completed"], n["in_progress"], n["pending"], n["cancelled"]},
-	}
+func todoWriteCountsOf(n map[string]int) todoWriteCounts {
+	return todoWriteCounts{n["completed"], n["in_progress"], n["pending"], n["cancelled"]}
 }
 
 // carryOver gives items of the next list the status that they had in the one before, if

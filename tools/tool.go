@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -74,10 +75,10 @@ type variant struct {
 	byList bool // list_id is required
 	// read returns the call for some arguments and adds their problems to r.
 	read func(r *reader, args value) *Call
-	// result words the outcome of a call, as text and as the output struct.
-	result func(c *Call, o todo.Outcome) (text string, structured content)
-	// failure words the refusal of a call; structured may be nil.
-	failure func(err *todo.InputError) (text string, structured content)
+	// result words the outcome of a call.
+	result func(c *Call, o todo.Outcome) Result
+	// failure words the refusal of a call; nil is validationFailed.
+	failure func(err *todo.InputError) Result
 }
 
 // Call is a tool call with valid arguments. It is immutable: the result of
@@ -184,8 +185,9 @@ var ErrInvalidJSON = errors.New("invalid JSON")
 func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 	args := value{kind: '{'}
 	if len(raw) > 0 {
+		var rest []byte
 		var err error
-		if args, err = parse(raw); err != nil {
+		if args, rest, err = parse(raw); err != nil || len(bytes.TrimSpace(rest)) > 0 {
 			return nil, ErrInvalidJSON
 		}
 	}
@@ -214,42 +216,48 @@ func (c *Call) Target(who todo.Conversation) todo.Target {
 }
 
 // Result returns the result for the outcome of a call.
-func (t *Tool) Result(c *Call, o todo.Outcome) Result {
-	r := newResult(t.result(c, o))
-	if r.List != nil {
-		r.List.describe(o.After)
-	}
-	return r
-}
+func (t *Tool) Result(c *Call, o todo.Outcome) Result { return t.result(c, o) }
 
 // Failure returns the result for an error of [Tool.Read] or of the board on
 // which a model can act. ok is false for any other error, which is the server's
 // failure.
 func (t *Tool) Failure(err error) (result Result, ok bool) {
-	var input *todo.InputError
-	var full *todo.FullError
-	switch {
-	case errors.As(err, &input):
-	case errors.Is(err, ErrInvalidJSON):
+	if errors.Is(err, ErrInvalidJSON) {
 		return Result{Text: t.words.InvalidJSON, IsError: true}, true
-	case errors.Is(err, todo.ErrNotFound):
-		input = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: t.words.NoList}}}
-	case errors.Is(err, todo.ErrMirrored):
-		input = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: t.words.Mirrored}}}
-	case errors.As(err, &full):
-		message := t.words.ListsFull
-		if errors.Is(err, todo.ErrStoreFull) {
-			message = t.words.StoreFull
-		}
-		input = &todo.InputError{Problems: []todo.Problem{{Path: "list", Message: message + " (" + full.Detail + ")"}}}
-	case errors.Is(err, todo.ErrOperationReused):
-		input = &todo.InputError{Problems: []todo.Problem{{Path: "_meta.todo-mcp/operation", Message: t.words.OperationUsed}}}
-	default:
-		return Result{}, false
 	}
-	result = newResult(t.failure(input))
+	var input *todo.InputError
+	if !errors.As(err, &input) {
+		problem, known := t.problems(err)[todo.KindOf(err)]
+		if !known {
+			return Result{}, false
+		}
+		input = &todo.InputError{Problems: []todo.Problem{problem}}
+	}
+	if t.failure == nil {
+		result = Result{Text: validationFailed(input)}
+	} else {
+		result = t.failure(input)
+	}
 	result.IsError = true
 	return result, true
+}
+
+// problems returns what each kind of refusal by the board is to a model.
+func (t *Tool) problems(err error) map[todo.Kind]todo.Problem {
+	w := t.words
+	full, detail := w.ListsFull, (*todo.FullError)(nil)
+	if errors.Is(err, todo.ErrStoreFull) {
+		full = w.StoreFull
+	}
+	if errors.As(err, &detail) {
+		full += " (" + detail.Detail + ")"
+	}
+	return map[todo.Kind]todo.Problem{
+		todo.KindMissing:  {Path: "list_id", Message: w.NoList},
+		todo.KindMirrored: {Path: "list_id", Message: w.Mirrored},
+		todo.KindFull:     {Path: "list", Message: full},
+		todo.KindReused:   {Path: "_meta.todo-mcp/operation", Message: w.OperationUsed},
+	}
 }
 
 // validationFailed returns the error text of the whole-list tools and the view

@@ -37,11 +37,11 @@ func updateTodo(o Options, w prompts.Words) variant {
 				return setStepStatus(d, view, id, word, w, o.FreeTransitions)
 			}}
 		},
-		result: func(c *Call, out todo.Outcome) (string, content) {
+		result: func(c *Call, out todo.Outcome) Result {
 			item, _ := out.After.Item(c.Item)
 			return planAnswer(w, fmt.Sprintf(w.Updated, item.ID, item.Text, view.Words[item.Status]), out)
 		},
-		failure: func(err *todo.InputError) (string, content) { return planFailure(w, err), nil },
+		failure: func(err *todo.InputError) Result { return planFailure(w, err) },
 	}
 }
 

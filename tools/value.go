@@ -3,8 +3,6 @@ package tools
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -66,110 +64,65 @@ func (v value) name() string {
 	}
 }
 
-var decodeOptions = []jsontext.Options{
-	// Lone surrogates are accepted here; whoever uses the text reports them
-	// with their position.
-	jsontext.AllowInvalidUTF8(true),
-}
-
-// parse reads one JSON value, which only white space may follow.
-func parse(raw []byte) (value, error) {
-	v, rest, err := parsePrefix(raw)
-	if err != nil {
-		return value{}, err
-	}
-	if len(bytes.TrimSpace(rest)) > 0 {
-		return value{}, fmt.Errorf("text after the end of the JSON: %s", excerpt(string(rest)))
-	}
-	return v, nil
-}
-
-// parsePrefix reads one JSON value and returns it and the bytes after it.
-func parsePrefix(raw []byte) (value, []byte, error) {
+// parse reads one JSON value and returns it and the bytes after it.
+func parse(raw []byte) (v value, rest []byte, err error) {
 	if !utf8.Valid(raw) {
-		return value{}, nil, fmt.Errorf("invalid UTF-8")
+		return value{}, nil, errors.New("invalid UTF-8")
 	}
 	// A buffer, and not another reader, is read in place. Its capacity is cut off, so
-	// that nothing behind the arguments is written to.
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw[:len(raw):len(raw)]), decodeOptions...)
-	v, err := decode(d)
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
+	// that nothing behind the arguments is written to. Lone surrogates are accepted
+	// here; whoever uses the text reports them with their position.
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw[:len(raw):len(raw)]), jsontext.AllowInvalidUTF8(true))
+	if v, err = decode(d); err != nil {
 		return value{}, nil, err
 	}
 	return v, raw[d.InputOffset():], nil
 }
 
-func decode(d *jsontext.Decoder) (value, error) {
-	switch kind := d.PeekKind(); kind {
-	case '{':
-		return decodeObject(d)
-	case '[':
-		return decodeArray(d)
-	case '"':
+func decode(d *jsontext.Decoder) (v value, err error) {
+	v.kind = d.PeekKind()
+	if v.kind != '{' && v.kind != '[' {
 		raw, err := d.ReadValue()
-		if err != nil {
-			return value{}, err
+		if err != nil || v.kind != '"' {
+			v.text = string(raw)
+			return v, err
 		}
-		return stringValue(raw)
-	default:
-		raw, err := d.ReadValue()
-		return value{kind: kind, text: string(raw)}, err
+		text, err := jsontext.AppendUnquote(nil, raw)
+		// The error can only be a lone surrogate, since the decoder has checked the
+		// syntax. In text it is U+FFFD, which may also have been sent as such, so its
+		// position is found in the escapes.
+		if v.text = string(text); err != nil {
+			v.surrogate = loneSurrogate(raw)
+		}
+		return v, nil
 	}
-}
-
-func decodeObject(d *jsontext.Decoder) (value, error) {
-	v := value{kind: '{'}
 	if _, err := d.ReadToken(); err != nil {
 		return v, err
 	}
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return v, err
-		}
-		key := name.String()
-		val, err := decode(d)
-		if err != nil {
-			return v, err
-		}
-		if v.members == nil {
-			v.members = make([]member, 0, 4)
-		}
-		v.members = append(v.members, member{key, val})
+	if v.kind == '{' {
+		v.members = make([]member, 0, 4)
 	}
-	_, err := d.ReadToken()
+	for end := v.kind + 2; d.PeekKind() != end; { // ']' and '}' stand two behind '[' and '{'
+		var name string
+		if v.kind == '{' {
+			token, err := d.ReadToken()
+			if err != nil {
+				return v, err
+			}
+			name = token.String()
+		}
+		inner, err := decode(d)
+		switch {
+		case err != nil:
+			return v, err
+		case v.kind == '{':
+			v.members = append(v.members, member{name, inner})
+		default:
+			v.elements = append(v.elements, inner)
+		}
+	}
+	_, err = d.ReadToken()
 	return v, err
-}
-
-func decodeArray(d *jsontext.Decoder) (value, error) {
-	v := value{kind: '['}
-	if _, err := d.ReadToken(); err != nil {
-		return v, err
-	}
-	for d.PeekKind() != ']' {
-		val, err := decode(d)
-		if err != nil {
-			return v, err
-		}
-		v.elements = append(v.elements, val)
-	}
-	_, err := d.ReadToken()
-	return v, err
-}
-
-func stringValue(raw []byte) (value, error) {
-	text, err := jsontext.AppendUnquote(nil, raw)
-	// The error can only be a lone surrogate, since the decoder has checked the
-	// syntax. In text it is U+FFFD, which may also have been sent as such, so
-	// its position is found in the escapes.
-	v := value{kind: '"', text: string(text)}
-	if err != nil {
-		v.surrogate = loneSurrogate(raw)
-	}
-	return v, nil
 }
 
 // loneSurrogate returns the position in runes, from 1, of the first
@@ -229,7 +182,7 @@ func (v value) unquote() (inner value, ok bool) {
 	if !strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "{") {
 		return value{}, false
 	}
-	inner, rest, err := parsePrefix([]byte(text))
+	inner, rest, err := parse([]byte(text))
 	if err != nil || !debris.Match(rest) {
 		return value{}, false
 	}

@@ -56,28 +56,23 @@ func pageTool(t *Tool) (*Tool, error) {
 
 func listView(w prompts.Words) variant {
 	return variant{
-		words:   w,
-		view:    todo.CoreView(),
-		input:   viewInput{},
-		output:  viewResult{},
-		read:    func(*reader, value) *Call { return &Call{} },
-		byList:  true,
-		result:  func(_ *Call, out todo.Outcome) (string, content) { return viewAnswer(out.After) },
-		failure: func(err *todo.InputError) (string, content) { return validationFailed(err), nil },
+		words:  w,
+		view:   todo.CoreView(),
+		input:  viewInput{},
+		output: viewResult{},
+		read:   func(*reader, value) *Call { return &Call{} },
+		byList: true,
+		result: func(_ *Call, out todo.Outcome) Result { return viewAnswer(out.After) },
 	}
 }
 
-func viewAnswer(s todo.Snapshot) (string, content) {
-	view, n := todo.CoreView(), s.Counts()
+func viewAnswer(s todo.Snapshot) Result {
+	n := s.Counts()
 	text := fmt.Sprintf("%d of %d completed", n[todo.Completed], len(s.Items)-n[todo.Cancelled])
-	return text, viewResult{
-		Message: text,
-		Display: displayOf(view, s, func(l todo.Line) viewItem {
-			item, _ := s.Item(l.ID)
-			return viewItem{l.ID, l.Text, l.Status, item.Reason}
-		}),
-		listRef: listRefOf(s),
-		Counts: viewCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending],
-			n[todo.Failed], n[todo.Blocked], n[todo.Cancelled]},
-	}
+	shown := show(todo.CoreView(), s, func(l todo.Line) viewItem {
+		item, _ := s.Item(l.ID)
+		return viewItem{l.ID, l.Text, l.Status, item.Reason}
+	})
+	return newResult(text, text, s, shown, viewCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending],
+		n[todo.Failed], n[todo.Blocked], n[todo.Cancelled]})
 }

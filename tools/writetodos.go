@@ -10,9 +10,9 @@ import (
 // (docs/spec/variants.md W1). The server implements its event stream.
 func writeTodos(o Options, w prompts.Words) variant {
 	v := contentVariant(o, w, shape{})
-	v.result = func(_ *Call, out todo.Outcome) (string, content) {
-		text := "Todo list updated" + ending(w, out).text()
-		return text, todoWriteStructured(v.view, text, out.After, false)
+	v.result = func(_ *Call, out todo.Outcome) Result {
+		text, shown := "Todo list updated"+resultNotes(w, out), showTodoWrite(out.After, false)
+		return newResult(text, text, out.After, shown, todoWriteCountsOf(shown.counts))
 	}
 	return v
 }

@@ -9,39 +9,48 @@ import (
 	"todo-mcp/prompts"
 )
 
-// answerEnding is what follows the tool's own text in every result: lines on
-// what else happened to the list, and whether the call changed anything.
-type answerEnding struct {
-	lines     []string
-	unchanged bool // docs/spec/variants.md V4
-	words     prompts.Words
-}
-
-// ending words an outcome's report: the open items that the write dropped, what
-// people changed before it, and the notes of the change. A repeated call has
-// the same report and so the same ending.
-func ending(w prompts.Words, o todo.Outcome) answerEnding {
-	e := answerEnding{unchanged: !o.Changed && !o.Repeated, words: w}
+// resultNotes returns what follows the tool's own text in every result: lines on the
+// open items that the write dropped, on what people changed before it, and the notes
+// of the change; or that the call changed nothing (docs/spec/variants.md V4). A
+// repeated call has the same report and so the same notes.
+func resultNotes(w prompts.Words, o todo.Outcome) string {
+	var lines []string
+	unchanged := !o.Changed && !o.Repeated
 	if o.Continues != "" {
-		e.lines = append(e.lines, fmt.Sprintf(w.Continues, quote(o.Continues)))
+		lines = append(lines, fmt.Sprintf(w.Continues, quote(o.Continues)))
 	}
 	if len(o.PutAway.Open) > 0 {
-		e.lines = append(e.lines, fmt.Sprintf(w.PutAway, firstFew(w, o.PutAway.Open)))
+		lines = append(lines, fmt.Sprintf(w.PutAway, firstFew(w, o.PutAway.Open)))
 	}
-	if len(o.Dropped) > 0 && !e.unchanged {
-		e.lines = append(e.lines, fmt.Sprintf(w.Dropped, firstFew(w, o.Dropped)))
+	if len(o.Dropped) > 0 && !unchanged {
+		lines = append(lines, fmt.Sprintf(w.Dropped, firstFew(w, o.Dropped)))
 	}
 	if changes := othersChanges(w, o.Report); changes != "" {
-		e.lines = append(e.lines, fmt.Sprintf(whoChanged(w, o.By), changes))
+		lines = append(lines, fmt.Sprintf(whoChanged(w, o.By), changes))
 	}
 	if kept := keptChanges(w, o.Report); kept != "" {
-		e.lines = append(e.lines, fmt.Sprintf(w.Kept, kept))
+		lines = append(lines, fmt.Sprintf(w.Kept, kept))
 	}
 	if o.Elsewhere != "" {
-		e.lines = append(e.lines, fmt.Sprintf(w.OtherList, o.Elsewhere))
+		lines = append(lines, fmt.Sprintf(w.OtherList, o.Elsewhere))
 	}
-	e.lines = append(e.lines, o.Notes...)
-	return e
+	text := ""
+	for _, line := range append(lines, o.Notes...) {
+		text += "\n" + line
+	}
+	if unchanged {
+		text += " " + w.NoChange
+	}
+	return text
+}
+
+// afterPlan returns notes that stand behind a plan: they always begin on a new line,
+// so that they are not read as part of the last step.
+func afterPlan(notes string) string {
+	if text, alone := strings.CutPrefix(notes, " "); alone {
+		return "\n" + text
+	}
+	return notes
 }
 
 // whoChanged returns the sentence on who changed the list besides the agent.
@@ -53,27 +62,6 @@ func whoChanged(w prompts.Words, by todo.Others) string {
 		return w.BothChanged
 	}
 	return w.UserChanged
-}
-
-// text returns the ending to append to a sentence.
-func (e answerEnding) text() string {
-	text := ""
-	for _, line := range e.lines {
-		text += "\n" + line
-	}
-	if e.unchanged {
-		text += " " + e.words.NoChange
-	}
-	return text
-}
-
-// afterPlan returns the ending to append to a plan. It always begins on a new
-// line, so that it is not read as part of the last step.
-func (e answerEnding) afterPlan() string {
-	if len(e.lines) == 0 && e.unchanged {
-		return "\n" + e.words.NoChange
-	}
-	return e.text()
 }
 
 // firstFew names the first few of many items.
