@@ -36,7 +36,7 @@ func allowedImports() map[string][]string {
 		"server/auth":              {model, "internal/atomicfile", "server/asset", "server/edge", "server/palette", "server/signed"},
 		"server/signed":            {},
 		"server/metrics":           {"server", "internal/store", model},
-		"server/web":               {"server", "server/auth", "server/mcphttp", "server/api", "server/panel", "server/edge", "server/sse", model},
+		"server/web":               {"server", "server/mcphttp", "server/api", "server/panel", "server/edge"},
 		"server/traces":            {"server", "internal/store"},
 		"internal/todo":            {},
 		"internal/account":         {model},

@@ -17,6 +17,7 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 	"todo-mcp/server/web"
 	"todo-mcp/tools"
@@ -50,10 +51,10 @@ func startInstance(t *testing.T, path, client string) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.server, err = server.New(server.Config{Board: p.board, Tools: list, Publish: []string{"all"}, Texts: texts, Dir: "/work/project"}); err != nil {
+	if p.server, err = server.New(server.Config{Board: p.board, Tools: list, Publish: []string{"all"}, Texts: texts, Dir: "/work/project", SessionKey: servertest.Key}); err != nil {
 		t.Fatal(err)
 	}
-	handler, err := web.New(p.server, web.Config{Board: p.board, SessionKey: servertest.Key})
+	handler, err := web.New(p.server, edge.Config{Board: p.board})
 	if err != nil {
 		t.Fatal(err)
 	}

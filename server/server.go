@@ -65,6 +65,9 @@ type Config struct {
 	// conversation's todo://list counted; 0 means 100. MaxAllSubscriptions limits
 	// those of all together; 0 means 10,000 (BAD-INPUT 64).
 	MaxSubscriptions, MaxAllSubscriptions int
+	// SessionKey returns the key that signs the ids of HTTP sessions. It is called at
+	// most once, when the first id is made or checked; nil where there are no sessions.
+	SessionKey func() []byte
 	// Subscriptions keeps those of sessions, where other servers share the store; nil
 	// where none does.
 	Subscriptions todo.Subscriptions

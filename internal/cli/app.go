@@ -164,7 +164,7 @@ func (a *app) serverConfig(board *todo.Board) (server.Config, error) {
 	return server.Config{
 		Board: board, Tools: list, Publish: a.publish, Structured: a.content, Texts: texts, Version: a.Version,
 		List: a.list, Panel: a.panel, Dir: workingDir(), Conversations: a.keys, SessionVariables: a.variables, Getenv: a.Getenv, Timeout: a.request, StopTimeout: a.stop, Log: a.logger(),
-		MaxSubscriptions: a.subs, MaxAllSubscriptions: a.allSubs, SubscriptionLinger: a.linger, Observers: a.observers(),
+		MaxSubscriptions: a.subs, MaxAllSubscriptions: a.allSubs, SubscriptionLinger: a.linger, SessionKey: a.sessionKey, Observers: a.observers(),
 	}, err
 }
 

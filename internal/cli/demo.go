@@ -16,6 +16,7 @@ import (
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/web"
 )
 
@@ -34,7 +35,7 @@ func (a *app) demo(ctx context.Context, pace time.Duration, once bool) error {
 	if err != nil {
 		return err
 	}
-	config.List, config.Publish = "", []string{"all"}
+	config.List, config.Publish, config.SessionKey = "", []string{"all"}, newKey
 	s, err := server.New(config)
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func (a *app) demo(ctx context.Context, pace time.Duration, once bool) error {
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
-	h, err := web.New(s, web.Config{Board: board, SessionKey: newKey, Log: a.logger()})
+	h, err := web.New(s, edge.Config{Board: board, Log: a.logger()})
 	if err != nil {
 		return err
 	}

@@ -187,9 +187,9 @@ func (a *app) newWeb(s *server.Server) (*edge.Edge, error) {
 }
 
 // webConfig returns the configuration of HTTP without who may use it.
-func (a *app) webConfig(s *server.Server) web.Config {
-	c := web.Config{
-		Board: s.Board, Hosts: a.hosts, Origins: a.origins, SessionKey: a.sessionKey, Log: a.logger(),
+func (a *app) webConfig(s *server.Server) edge.Config {
+	c := edge.Config{
+		Board: s.Board, Hosts: a.hosts, Origins: a.origins, Log: a.logger(),
 		MaxStreams: a.streams, MaxStreamsPerClient: a.clientStreams,
 		Timeout: a.request, HeaderTimeout: a.header, BodyTimeout: a.body, StopTimeout: a.stop, Streams: sse.Limits{WriteTimeout: a.write}, Ready: a.ready,
 	}

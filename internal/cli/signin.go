@@ -8,7 +8,6 @@ import (
 
 	"todo-mcp/server/auth"
 	"todo-mcp/server/edge"
-	"todo-mcp/server/web"
 )
 
 // exposed reports whether others than this machine can reach the server.
@@ -41,11 +40,8 @@ func (a *app) checkSignIn() error {
 	return nil
 }
 
-// newSignIn returns who may use the server; nil is everybody.
+// newSignIn returns who may use the server, where not everybody may.
 func (a *app) newSignIn() *auth.SignIn {
-	if !a.signsIn() {
-		return nil
-	}
 	c := auth.Config{PublicURL: a.publicURL, Key: a.sessionKey, Log: a.logger()}
 	if a.signIn.tokens != "" {
 		c.Tokens = auth.NewTokens(a.signIn.tokens)
@@ -60,11 +56,14 @@ func (a *app) newSignIn() *auth.SignIn {
 }
 
 // secure adds to a configuration who may use the server, and TLS.
-func (a *app) secure(c *web.Config) error {
+func (a *app) secure(c *edge.Config) error {
 	if err := a.checkSignIn(); err != nil {
 		return err
 	}
-	c.SignIn, c.PublicURL, c.MaxRate, c.TrustedProxies = a.newSignIn(), a.publicURL, a.maxRate, a.proxies
+	c.PublicURL, c.MaxRate, c.TrustedProxies = a.publicURL, a.maxRate, a.proxies
+	if a.signsIn() {
+		c.SignIn = a.newSignIn()
+	}
 	if a.publicURL != "" {
 		u, err := url.Parse(a.publicURL)
 		if err != nil {

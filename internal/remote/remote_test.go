@@ -16,6 +16,7 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/web"
 	"todo-mcp/tools"
 )
@@ -38,11 +39,11 @@ func startServer(t *testing.T) (*todo.Board, *httptest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(server.Config{Board: board, Tools: list, Publish: []string{"all"}, Texts: texts, Version: "v0"})
+	s, err := server.New(server.Config{Board: board, Tools: list, Publish: []string{"all"}, Texts: texts, Version: "v0", SessionKey: func() []byte { return make([]byte, 32) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := web.New(s, web.Config{Board: s.Board, SessionKey: func() []byte { return make([]byte, 32) }})
+	h, err := web.New(s, edge.Config{Board: s.Board})
 	if err != nil {
 		t.Fatal(err)
 	}

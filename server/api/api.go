@@ -28,8 +28,8 @@ func Route(e *edge.Edge) {
 	e.Handle("GET /api/lists/{id}/history", edge.JSON, history)
 	e.Handle("GET /api/states", edge.JSON, states)
 	e.Handle("GET /api/workspace", edge.JSON, workspace)
-	e.HandleUnbounded("GET /api/events", edge.JSON, s.events)
-	e.HandleUnbounded("GET /api/stream", edge.JSON, s.follow)
+	e.Handle("GET /api/events", edge.JSON, s.events, edge.Stream)
+	e.Handle("GET /api/stream", edge.JSON, s.follow, edge.Stream)
 }
 
 // lists answers with lists as [render.ListDocument], last changed first, at most

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"todo-mcp/server/auth"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
-	"todo-mcp/server/web"
 )
 
 // post sends the form for signing in.
@@ -55,7 +55,7 @@ func TestSessionsEndWithTheirToken(t *testing.T) {
 // and a rate of their own.
 func TestUsersWithTheSameName(t *testing.T) {
 	i := newIssuer(t)
-	s := newSite(t, auth.NewIssuer(auth.IssuerConfig{URL: i.URL, Audience: audience, TenantClaim: "org"}), func(c *web.Config) { c.MaxRate = 5 })
+	s := newSite(t, auth.NewIssuer(auth.IssuerConfig{URL: i.URL, Audience: audience, TenantClaim: "org"}), func(c *edge.Config) { c.MaxRate = 5 })
 	one := i.sign(t, map[string]any{"sub": "1", "org": "o", "preferred_username": "ann"})
 	other := i.sign(t, map[string]any{"sub": "2", "org": "o", "preferred_username": "ann"})
 	call := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))
@@ -99,7 +99,7 @@ func TestLinksFromOtherSites(t *testing.T) {
 // Failed sign-ins are counted by network, on the page too, and not where nothing
 // was tried: agents behind one address must be told how to sign in.
 func TestWhatFailedSignInsAreLimited(t *testing.T) {
-	s := newSite(t, nil, func(c *web.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
+	s := newSite(t, nil, func(c *edge.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
 	statuses := func(ask func(i int) answer) map[int]int {
 		n := make(map[int]int)
 		for i := range 100 {
@@ -122,7 +122,7 @@ func TestWhatFailedSignInsAreLimited(t *testing.T) {
 
 // BAD-INPUT 63: who may only look cannot take the streams of others.
 func TestStreamsAreCountedByUser(t *testing.T) {
-	s := newSite(t, nil, func(c *web.Config) {
+	s := newSite(t, nil, func(c *edge.Config) {
 		c.TrustedProxies, c.MaxStreamsPerClient = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, 2
 	})
 	ann := s.token(t, auth.Token{Name: "ann", Principal: "team"})
@@ -138,7 +138,7 @@ func TestStreamsAreCountedByUser(t *testing.T) {
 
 // Streams that have ended keep nothing of their requests.
 func TestEndedStreamsKeepNothing(t *testing.T) {
-	s := newSite(t, nil, func(c *web.Config) { c.MaxRate = 0 })
+	s := newSite(t, nil, func(c *edge.Config) { c.MaxRate = 0 })
 	ann := s.token(t, auth.Token{Name: "ann"})
 	listen := `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{},"pad":"` + strings.Repeat("x", 1<<20-1000) + `",` + servertest.Meta + `}}`
 	before := servertest.Heap()
@@ -156,7 +156,7 @@ func TestEndedStreamsKeepNothing(t *testing.T) {
 
 // Sessions that somebody ended stay ended, however many others end.
 func TestEndedSessionsStayEnded(t *testing.T) {
-	s := newSite(t, nil, func(c *web.Config) { c.MaxRate = 0 })
+	s := newSite(t, nil, func(c *edge.Config) { c.MaxRate = 0 })
 	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})
 	ended := s.begin(t, ann)
 	s.ask(t, "DELETE /mcp", "", ended...)
@@ -170,7 +170,7 @@ func TestEndedSessionsStayEnded(t *testing.T) {
 
 // Past the proxy, where others can read along, only the probes are answered.
 func TestPastTheProxy(t *testing.T) {
-	s := newSite(t, nil, func(c *web.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
+	s := newSite(t, nil, func(c *edge.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
 	token := s.token(t, auth.Token{Name: "ann"})
 	for path, want := range map[string]int{"/api/lists": 403, "/signin": 403, "/livez": 200, "/readyz": 200} {
 		for from, want := range map[string]int{"192.0.2.9:1234": want, "10.1.2.3:1234": 200, "127.0.0.1:1234": 200} {

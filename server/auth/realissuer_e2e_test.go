@@ -25,8 +25,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
 	"todo-mcp/server/auth"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
-	"todo-mcp/server/web"
 )
 
 // newRealSite serves to who signs in with an OpenID Connect provider that runs
@@ -113,7 +113,7 @@ func (s *site) signIn(t *testing.T, ctx context.Context, token string) {
 func TestSignInByAddress(t *testing.T) {
 	tokens := auth.NewTokens("")
 	token := tokens.Add(auth.Token{Name: "phone", Principal: "phone", Scopes: []string{auth.ScopeWrite}})
-	s := newSite(t, nil, func(c *web.Config) {
+	s := newSite(t, nil, func(c *edge.Config) {
 		c.SignIn = auth.New(auth.Config{Tokens: tokens, Direct: true, Key: servertest.Key})
 	})
 	s.list(t, "phone", "On the phone")

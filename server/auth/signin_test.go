@@ -18,8 +18,8 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/auth"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
-	"todo-mcp/server/web"
 )
 
 // site is a server with sign-in.
@@ -32,7 +32,7 @@ type site struct {
 }
 
 // newSite serves with the tokens of a file and, if it is not nil, an issuer.
-func newSite(t *testing.T, issuer *auth.Issuer, edit func(*web.Config)) *site {
+func newSite(t *testing.T, issuer *auth.Issuer, edit func(*edge.Config)) *site {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -42,12 +42,12 @@ func newSite(t *testing.T, issuer *auth.Issuer, edit func(*web.Config)) *site {
 }
 
 // newSiteOn is newSite on a listener.
-func newSiteOn(t *testing.T, l net.Listener, issuer *auth.Issuer, edit func(*web.Config)) *site {
+func newSiteOn(t *testing.T, l net.Listener, issuer *auth.Issuer, edit func(*edge.Config)) *site {
 	t.Helper()
 	s := &site{path: filepath.Join(t.TempDir(), "tokens"), log: &servertest.Log{}}
 	server := servertest.New(t, memory.New(), func(c *server.Config) { c.Log = s.log.Logger() })
 	s.board = server.Board
-	s.Server = servertest.ServeOn(t, l, server, func(c *web.Config) {
+	s.Server = servertest.ServeOn(t, l, server, func(c *edge.Config) {
 		c.Now, c.Log = s.now, s.log.Logger()
 		c.SignIn = auth.New(auth.Config{Tokens: auth.NewTokens(s.path), Issuer: issuer, Key: servertest.Key, Now: s.now, Log: c.Log})
 		if edit != nil {
@@ -231,7 +231,7 @@ func TestFailedSignInsAreLimited(t *testing.T) {
 // BAD-INPUT 14: each identity may send so many requests a second; another one is
 // not held up.
 func TestRequestsOfAnIdentityAreLimited(t *testing.T) {
-	s := newSite(t, nil, func(c *web.Config) { c.MaxRate = 2 })
+	s := newSite(t, nil, func(c *edge.Config) { c.MaxRate = 2 })
 	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})
 	statuses := make(map[int]int)
 	for range 20 {
@@ -461,7 +461,7 @@ func TestPersonsSignIn(t *testing.T) {
 
 // A stream ends soon after its token is revoked or expires, and others go on.
 func TestStreamsEndWithTheirToken(t *testing.T) {
-	s := newSite(t, nil, func(c *web.Config) { c.SignInCheck = 10 * time.Millisecond })
+	s := newSite(t, nil, func(c *edge.Config) { c.SignInCheck = 10 * time.Millisecond })
 	ann, bob, old := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"}), s.token(t, auth.Token{Name: "old", Expires: time.Now().Add(time.Hour)})
 	streams := map[string]*servertest.Events{}
 	for name, token := range map[string]string{"ann": ann, "bob": bob, "old": old} {

@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"todo-mcp/server"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 	"todo-mcp/server/web"
 )
@@ -55,7 +56,7 @@ func newChat(t *testing.T, s *server.Server) *chat { t.Helper(); return newChatO
 func newChatOf(t *testing.T, s *server.Server, client string) *chat {
 	t.Helper()
 	script := hostScript(t)
-	h, err := web.New(s, web.Config{Board: s.Board, SessionKey: servertest.Key})
+	h, err := web.New(s, edge.Config{Board: s.Board})
 	if err != nil {
 		t.Fatal(err)
 	}

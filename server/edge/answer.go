@@ -39,47 +39,38 @@ type answer struct {
 // been handled.
 func (e *Edge) bound(w http.ResponseWriter) (a *answer, done func()) {
 	a = &answer{ResponseWriter: w, control: http.NewResponseController(w), edge: e}
-	a.end() // the deadline of the request before stays with the connection
-	stop := context.AfterFunc(e.closing, a.shorten)
+	a.limit(false) // the deadline of the request before stays with the connection
+	stop := context.AfterFunc(e.closing, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.extend()
+	})
 	return a, func() {
 		stop()
-		a.begin() // the HTTP server still writes what it has buffered
+		a.limit(true) // the HTTP server still writes what it has buffered
 	}
 }
 
-// begin gives the client time for one piece, and end takes the deadline away.
-func (a *answer) begin() {
+// limit gives the client time for one piece that is being written, or takes the
+// deadline away.
+func (a *answer) limit(writing bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.writing = true
+	a.writing = writing
 	a.extend()
 }
 
-// end is described at begin.
-func (a *answer) end() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.writing = false
-	_ = a.control.SetWriteDeadline(time.Time{})
-}
-
-// shorten leaves less time for the piece that is being written when the server
-// begins to stop.
-func (a *answer) shorten() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.writing {
-		a.extend()
-	}
-}
-
-// extend sets the deadline. The caller must hold mu.
+// extend sets the deadline, which is shorter when the server has begun to stop. The
+// caller must hold mu.
 func (a *answer) extend() {
-	timeout := a.edge.config.Streams.WriteTimeout
-	if a.edge.closing.Err() != nil {
-		timeout = min(timeout, finalWriteTimeout)
+	var deadline time.Time
+	if timeout := a.edge.config.Streams.WriteTimeout; a.writing {
+		if a.edge.closing.Err() != nil {
+			timeout = min(timeout, finalWriteTimeout)
+		}
+		deadline = time.Now().Add(timeout)
 	}
-	_ = a.control.SetWriteDeadline(time.Now().Add(timeout))
+	_ = a.control.SetWriteDeadline(deadline)
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -94,7 +85,7 @@ func (a *answer) WriteHeader(status int) {
 func (a *answer) Write(p []byte) (written int, err error) {
 	for {
 		piece := p[:min(len(p), pieceSize)]
-		a.begin()
+		a.limit(true)
 		n, err := a.ResponseWriter.Write(piece)
 		written += n
 		if err != nil {
@@ -104,7 +95,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 			return written, err
 		}
 		if p = p[n:]; len(p) == 0 {
-			a.end()
+			a.limit(false)
 			return written, nil
 		}
 	}
@@ -112,9 +103,9 @@ func (a *answer) Write(p []byte) (written int, err error) {
 
 // Flush implements http.Flusher, by which mcp-go recognises that it can stream.
 func (a *answer) Flush() {
-	a.begin()
+	a.limit(true)
 	_ = a.control.Flush()
-	a.end()
+	a.limit(false)
 }
 
 // Unwrap is for http.ResponseController.

@@ -78,6 +78,8 @@ type Config struct {
 	// Ready returns why the server is not ready although its store works, for
 	// /readyz; nil if it is. Nil means that it always is.
 	Ready func() error
+	// Metrics answers /metrics, which is not there when it is nil.
+	Metrics http.Handler
 	// Observe is told of each request that is no stream and was answered: with the
 	// path of its route, empty when it reached none; nil tells nobody.
 	Observe func(method, route string, status int, took time.Duration)
@@ -91,6 +93,7 @@ const ServerName = "todo-mcp"
 type Edge struct {
 	config   Config
 	mux      *http.ServeMux
+	routes   []string // the patterns
 	guard    *guard
 	closing  context.Context // ends with [Edge.Close]
 	close    context.CancelFunc
@@ -102,8 +105,8 @@ type Edge struct {
 	refusals *rates
 }
 
-// New returns an edge with two routes, the probes /livez and /readyz. It
-// returns an error for an invalid origin.
+// New returns an edge with the probes /livez and /readyz, and what Metrics and SignIn
+// answer. It returns an error for an invalid origin.
 func New(c Config) (*Edge, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -128,6 +131,15 @@ func New(c Config) (*Edge, error) {
 	e.closing, e.close = context.WithCancel(context.Background())
 	e.Handle("GET /livez", Text, live, Public, Direct)
 	e.Handle("GET /readyz", Text, ready, Public, Direct)
+	if c.Metrics != nil {
+		e.Handle("GET /metrics", Text, func(w http.ResponseWriter, r *Request) error {
+			c.Metrics.ServeHTTP(w, r.Request)
+			return nil
+		})
+	}
+	if c.SignIn != nil {
+		c.SignIn.Route(e)
+	}
 	return e, nil
 }
 
@@ -201,54 +213,35 @@ const (
 	Page
 	// Direct: it also answers who reaches the server past its proxy.
 	Direct
+	// Stream: it may be one, so that its requests do not end at the timeout. The
+	// handler must limit its own reads of the store.
+	Stream
 )
 
-// Handle adds a route. The context of its requests ends at the timeout, and
-// format writes its failures.
+// Handle adds a route. format writes its failures.
 func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait) {
-	e.HandleUnbounded(pattern, format, e.bounded(h), traits...)
-}
-
-// bounded returns a handler whose requests end at the timeout.
-func (e *Edge) bounded(h Handler) Handler {
-	return func(w http.ResponseWriter, r *Request) error {
-		ctx, cancel := context.WithTimeout(r.Context(), e.config.Timeout)
-		defer cancel()
-		bounded := *r
-		bounded.Request = r.WithContext(ctx)
-		return h(w, &bounded)
-	}
-}
-
-// HandleUnbounded adds a route without a timeout, for streams. The handler must
-// limit its own reads of the store.
-func (e *Edge) HandleUnbounded(pattern string, format Format, h Handler, traits ...Trait) {
+	e.routes = append(e.routes, pattern)
 	e.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		defer e.recover(w, r, format)
-		id, err := e.admit(r, traits)
+		id, err := e.identify(r, traits)
 		if err != nil {
 			e.refuse(w, r, format, err)
 			return
 		}
-		if err := h(w, &Request{Request: r, Identity: id, Lists: e.config.Board.For(id), edge: e}); err != nil {
+		request := &Request{Request: r, Identity: id, Lists: e.config.Board.For(id), edge: e}
+		if !slices.Contains(traits, Stream) {
+			ctx, cancel := context.WithTimeout(r.Context(), e.config.Timeout)
+			defer cancel()
+			request.Request = r.WithContext(ctx)
+		}
+		if err := h(w, request); err != nil {
 			e.fail(w, r, format, err)
 		}
 	})
 }
 
-// admit returns who sent a request to a route.
-func (e *Edge) admit(r *http.Request, traits []Trait) (id todo.Identity, err error) {
-	if !slices.Contains(traits, Direct) && !e.isPrivate(r) {
-		return id, &Error{http.StatusForbidden, "come by the proxy: others could read along here (see --trusted-proxies)"}
-	}
-	if err := checkSite(r, slices.Contains(traits, Page)); err != nil {
-		return id, err
-	}
-	if slices.Contains(traits, Public) {
-		return id, nil
-	}
-	return e.identify(r)
-}
+// Routes returns the patterns of all routes.
+func (e *Edge) Routes() []string { return slices.Clone(e.routes) }
 
 // Stream turns the answer into a stream, calls serve and closes the stream when
 // serve returns. The stream also ends with the request, with the edge and with what signs

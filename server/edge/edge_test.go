@@ -20,7 +20,7 @@ import (
 
 // BAD-INPUT 1–6: Host and Origin are checked on every route.
 func TestHTTPGuard(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *web.Config) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) {
 		c.Hosts, c.Origins = []string{"todo.example"}, []string{"https://app.example"}
 	})
 	own := strings.TrimPrefix(web.URL, "http://")
@@ -147,7 +147,7 @@ func TestHTTPGuardOfReadsBySecFetchSite(t *testing.T) {
 // BAD-INPUT 62: HEAD on a stream is answered and ends.
 func TestHeadOfAStreamEnds(t *testing.T) {
 	s := servertest.New(t, nil, nil)
-	e, err := web.New(s, web.Config{Board: s.Board, SessionKey: servertest.Key})
+	e, err := web.New(s, edge.Config{Board: s.Board})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestReadyMeansWritable(t *testing.T) {
 // Shutting down ends streams at once.
 func TestHTTPCloseEndsStreams(t *testing.T) {
 	s := servertest.New(t, nil, nil)
-	h, err := web.New(s, web.Config{Board: s.Board, SessionKey: servertest.Key})
+	h, err := web.New(s, edge.Config{Board: s.Board})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestHTTPCloseEndsStreams(t *testing.T) {
 // cannot take those of others.
 func TestStreamCapOfAClient(t *testing.T) {
 	s := servertest.New(t, nil, nil)
-	e, err := web.New(s, web.Config{Board: s.Board, SessionKey: servertest.Key, MaxStreamsPerClient: 2})
+	e, err := web.New(s, edge.Config{Board: s.Board, MaxStreamsPerClient: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func (w firstWrite) WriteHeader(status int) {
 // BAD-INPUT 13: when MaxStreams streams of any kind are open, the next is
 // refused with 429. Closing one makes another possible.
 func TestStreamCap(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *web.Config) { c.MaxStreams = 3 })
+	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.MaxStreams = 3 })
 	url := web.URL + "/mcp"
 	id := servertest.Session(t, url, "tester")
 	first := servertest.OpenStream(t, "GET", web.URL+"/api/events", "")

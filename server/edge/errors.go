@@ -58,36 +58,45 @@ type internalError struct{ cause error }
 func (e *internalError) Error() string { return e.cause.Error() }
 func (e *internalError) Unwrap() error { return e.cause }
 
-// describe returns the status and the text of a failure. Any error that is not
-// listed here is the server's fault, and its text does not reveal the cause.
+// answers says what the kinds of errors are to a caller; where there is no text, the
+// error's own says it. Any other kind is the store's fault.
+func answers() map[todo.Kind]Error {
+	return map[todo.Kind]Error{
+		todo.KindInvalid:  {http.StatusUnprocessableEntity, ""},
+		todo.KindFull:     {http.StatusInsufficientStorage, ""},
+		todo.KindMissing:  {http.StatusNotFound, "no such list"},
+		todo.KindItemGone: {http.StatusConflict, todo.ErrItemGone.Error()},
+		todo.KindMirrored: {http.StatusConflict, todo.ErrMirrored.Error()},
+		todo.KindReadOnly: {http.StatusForbidden, ReadOnly},
+		todo.KindUnknown:  {http.StatusServiceUnavailable, "it is not known whether the change was saved: look before you repeat it"},
+		todo.KindLate:     {http.StatusServiceUnavailable, "the store did not answer in time (see --request-timeout)"},
+	}
+}
+
+// describe returns the status and the text of a failure. The text reveals the cause of
+// a caller's mistake alone.
 func describe(err error) *Error {
 	var answer *Error
-	var input *todo.InputError
 	var internal *internalError
+	var input *todo.InputError
 	var full *todo.FullError
 	switch {
 	case errors.As(err, &internal):
 		return &Error{http.StatusInternalServerError, "the server failed; its log says why"}
 	case errors.As(err, &answer):
 		return answer
-	case errors.As(err, &input):
-		return &Error{http.StatusUnprocessableEntity, input.Error()}
-	case errors.Is(err, todo.ErrReadOnly):
-		return &Error{http.StatusForbidden, ReadOnly}
-	case errors.Is(err, todo.ErrMirrored):
-		return &Error{http.StatusConflict, todo.ErrMirrored.Error()}
-	case errors.Is(err, todo.ErrItemGone):
-		return &Error{http.StatusConflict, todo.ErrItemGone.Error()}
-	case errors.Is(err, todo.ErrNotFound):
-		return &Error{http.StatusNotFound, "no such list"}
-	case errors.As(err, &full):
-		return &Error{http.StatusInsufficientStorage, full.Error()}
-	case errors.Is(err, todo.ErrUnknownOutcome):
-		return &Error{http.StatusServiceUnavailable, "it is not known whether the change was saved: look before you repeat it"}
-	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{http.StatusServiceUnavailable, "the store did not answer in time (see --request-timeout)"}
 	}
-	return &Error{http.StatusServiceUnavailable, "the store failed; the server's log says why"}
+	a, known := answers()[todo.KindOf(err)]
+	switch {
+	case a.Text != "":
+	case known && errors.As(err, &input):
+		a.Text = input.Error()
+	case known && errors.As(err, &full):
+		a.Text = full.Error()
+	default:
+		a = Error{http.StatusServiceUnavailable, "the store failed; the server's log says why"}
+	}
+	return &a
 }
 
 // fail answers a failure, and logs it in one line when the server is at fault.

@@ -114,7 +114,7 @@ func TestStuckStoreTimesOut(t *testing.T) {
 	timeout := 50 * time.Millisecond
 	log := &servertest.Log{}
 	s := servertest.New(t, stuck{memory.New()}, func(c *server.Config) { c.Log, c.Timeout = log.Logger(), timeout })
-	site := servertest.Serve(t, s, func(c *web.Config) { c.Timeout = timeout })
+	site := servertest.Serve(t, s, func(c *edge.Config) { c.Timeout = timeout })
 	for _, route := range routes("x") {
 		t.Run(route, func(t *testing.T) {
 			method, path, _ := strings.Cut(route, " ")
@@ -190,7 +190,7 @@ func TestDisconnectedReaderIsNotLogged(t *testing.T) {
 	newList(t, store.Store)
 	log := &servertest.Log{}
 	s := servertest.New(t, store, nil)
-	site, err := web.New(s, web.Config{Board: s.Board, SessionKey: servertest.Key, Log: log.Logger()})
+	site, err := web.New(s, edge.Config{Board: s.Board, Log: log.Logger()})
 	if err != nil {
 		t.Fatal(err)
 	}

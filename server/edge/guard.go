@@ -35,7 +35,7 @@ func newGuard(hosts, origins []string) (*guard, error) {
 }
 
 func (g *guard) check(r *http.Request) error {
-	if !g.serves(r.Host) && !isOwnAddress(r) {
+	if host := strings.ToLower(hostOf(r.Host)); !isLoopback(host) && !slices.Contains(g.hosts, host) && !isOwnAddress(r) {
 		return &Error{http.StatusForbidden, "this Host is not served here (see --allowed-hosts)"}
 	}
 	// CrossOriginProtection accepts every GET, because it assumes that reads
@@ -67,13 +67,6 @@ func checkSite(r *http.Request, isPage bool) error {
 		return nil
 	}
 	return &Error{http.StatusForbidden, "pages of other sites may only link to the panel's pages (see --allowed-origins)"}
-}
-
-// serves reports whether a host, with or without port, is a loopback name or
-// one of the configured names.
-func (g *guard) serves(hostport string) bool {
-	host := strings.ToLower(hostOf(hostport))
-	return isLoopback(host) || slices.Contains(g.hosts, host)
 }
 
 // isOwnAddress reports whether a request names the address at which it arrived. A

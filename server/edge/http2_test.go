@@ -57,7 +57,7 @@ func TestHTTP2OutlivesTheWriteTimeout(t *testing.T) {
 			_, err := io.WriteString(w, "late")
 			return err
 		})
-		e.HandleUnbounded("GET /stream", edge.Text, func(w http.ResponseWriter, r *edge.Request) error {
+		e.Handle("GET /stream", edge.Text, func(w http.ResponseWriter, r *edge.Request) error {
 			return r.Stream(w, func(s *sse.Stream) error {
 				if err := s.Begin(); err != nil {
 					return err
@@ -65,7 +65,7 @@ func TestHTTP2OutlivesTheWriteTimeout(t *testing.T) {
 				<-time.After(5 * bound)
 				return s.Send(sse.Event{Data: "late"})
 			})
-		})
+		}, edge.Stream)
 	})
 	for _, path := range []string{"/slow", "/stream"} {
 		res, err := insecure(t).Get("https://" + address + path)

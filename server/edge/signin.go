@@ -23,6 +23,8 @@ type Authenticator interface {
 	// Page returns the address of the page where a person can sign in to see what
 	// the request asked for.
 	Page(r *http.Request) string
+	// Route adds the pages for signing in to an edge.
+	Route(e *Edge)
 }
 
 // ReadOnly is what somebody reads who may not change what he tried to.
@@ -31,11 +33,22 @@ const ReadOnly = "you may see these lists, not change them: the scope todos:writ
 // maxRefusals is how many sign-ins of one address may fail in a second.
 const maxRefusals = 10
 
-// identify returns who sent a request (BAD-INPUT 29).
-func (e *Edge) identify(r *http.Request) (todo.Identity, error) {
-	if e.config.SignIn == nil {
-		return todo.Identity{}, nil
+// identify returns who sent a request to a route with some traits.
+func (e *Edge) identify(r *http.Request, traits []Trait) (id todo.Identity, err error) {
+	if len(e.config.TrustedProxies) > 0 && !slices.Contains(traits, Direct) && !e.isPrivate(r) {
+		return id, &Error{http.StatusForbidden, "come by the proxy: others could read along here (see --trusted-proxies)"}
 	}
+	if err := checkSite(r, slices.Contains(traits, Page)); err != nil {
+		return id, err
+	}
+	if e.config.SignIn == nil || slices.Contains(traits, Public) {
+		return id, nil
+	}
+	return e.signIn(r)
+}
+
+// signIn returns who signed in to send a request (BAD-INPUT 29).
+func (e *Edge) signIn(r *http.Request) (todo.Identity, error) {
 	id, err := e.config.SignIn.Authenticate(r)
 	if err != nil && r.Header.Get("Authorization")+r.Header.Get("Cookie") != "" { // without either nothing was tried
 		if limited := e.countRefusal(r); limited != nil {
@@ -156,11 +169,10 @@ func (e *Edge) address(r *http.Request) string {
 }
 
 // isPrivate reports whether nobody on its way can have read a request: it came by
-// TLS, by a trusted proxy or from this machine. Without sign-in and proxies there is
-// only this machine.
+// TLS, by a trusted proxy or from this machine.
 func (e *Edge) isPrivate(r *http.Request) bool {
 	from := hostOf(r.RemoteAddr)
-	return len(e.config.TrustedProxies) == 0 || r.TLS != nil || isLoopback(from) || e.isTrusted(from)
+	return r.TLS != nil || isLoopback(from) || e.isTrusted(from)
 }
 
 func (e *Edge) isTrusted(address string) bool {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 	"todo-mcp/server/web"
 )
@@ -17,7 +18,7 @@ import (
 // connection. A stream that is open meanwhile stays open.
 func TestSlowRequestsAreClosed(t *testing.T) {
 	s := servertest.New(t, nil, nil)
-	h, err := web.New(s, web.Config{Board: s.Board, SessionKey: servertest.Key, HeaderTimeout: 50 * time.Millisecond, BodyTimeout: 50 * time.Millisecond})
+	h, err := web.New(s, edge.Config{Board: s.Board, HeaderTimeout: 50 * time.Millisecond, BodyTimeout: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

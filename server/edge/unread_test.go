@@ -61,7 +61,7 @@ func askAndStall(t *testing.T, address string) {
 // and its memory is free again.
 func TestUnreadAnswersAreGivenUp(t *testing.T) {
 	s := servertest.New(t, largeLists(t), nil)
-	e, err := web.New(s, web.Config{Board: s.Board, SessionKey: servertest.Key, Streams: sse.Limits{WriteTimeout: 250 * time.Millisecond}})
+	e, err := web.New(s, edge.Config{Board: s.Board, Streams: sse.Limits{WriteTimeout: 250 * time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
 // more than a second.
 func TestUnreadAnswersDoNotDelayTheEnd(t *testing.T) {
 	s := servertest.New(t, largeLists(t), nil)
-	e, err := web.New(s, web.Config{Board: s.Board, SessionKey: servertest.Key, StopTimeout: time.Minute, Streams: sse.Limits{WriteTimeout: time.Minute}})
+	e, err := web.New(s, edge.Config{Board: s.Board, StopTimeout: time.Minute, Streams: sse.Limits{WriteTimeout: time.Minute}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 	"todo-mcp/server/web"
 )
@@ -41,7 +42,7 @@ func FuzzHTTP(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, query, body, session, version, mcpMethod, mcpName, mediaType string) {
 		store := memory.New()
 		s := servertest.New(t, store, nil)
-		handler, err := web.New(s, web.Config{Board: s.Board, SessionKey: servertest.Key})
+		handler, err := web.New(s, edge.Config{Board: s.Board})
 		if err != nil {
 			t.Fatal(err)
 		}

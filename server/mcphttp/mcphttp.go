@@ -29,13 +29,6 @@ import (
 	"todo-mcp/server/sse"
 )
 
-// Config configures a [Handler].
-type Config struct {
-	// SessionKey returns the key that signs session ids. It is required, and
-	// called at most once, when the first session id is made or checked.
-	SessionKey func() []byte
-}
-
 // Handler serves MCP on the route /mcp.
 type Handler struct {
 	server   *server.Server
@@ -47,8 +40,8 @@ type Handler struct {
 }
 
 // New returns a handler that passes messages to a server.
-func New(s *server.Server, c Config) *Handler {
-	h := &Handler{server: s, sessions: newSessions(c.SessionKey), streams: make(map[string]*getStream)}
+func New(s *server.Server) *Handler {
+	h := &Handler{server: s, sessions: newSessions(s.SessionKey), streams: make(map[string]*getStream)}
 	h.mcp = mcpserver.NewStreamableHTTPServer(s.MCP(),
 		mcpserver.WithSessionIdManagerResolver(h.sessions),
 		// The edge checks Host and Origin on every route.
@@ -59,7 +52,7 @@ func New(s *server.Server, c Config) *Handler {
 }
 
 // Route adds /mcp to an edge.
-func (h *Handler) Route(e *edge.Edge) { e.HandleUnbounded("/mcp", jsonRPC, h.serve) }
+func (h *Handler) Route(e *edge.Edge) { e.Handle("/mcp", jsonRPC, h.serve, edge.Stream) }
 
 // jsonRPC is the [edge.Format] that writes a failure as a JSON-RPC error.
 func jsonRPC(w http.ResponseWriter, status int, text string) {

@@ -11,9 +11,9 @@ import (
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/metrics"
 	"todo-mcp/server/servertest"
-	"todo-mcp/server/web"
 )
 
 // measured serves a server that is measured and returns its address.
@@ -21,7 +21,7 @@ func measured(t *testing.T, st todo.Store) string {
 	t.Helper()
 	m := metrics.New("v1")
 	s := servertest.New(t, store.Observed(st, m.Store()), func(c *server.Config) { c.Observers = []server.Observer{m} })
-	return servertest.Serve(t, s, func(c *web.Config) { c.Observe, c.Metrics = m.HTTP, m }).URL
+	return servertest.Serve(t, s, func(c *edge.Config) { c.Observe, c.Metrics = m.HTTP, m }).URL
 }
 
 // scrape returns the lines of /metrics.
@@ -78,7 +78,7 @@ func TestCancelledCalls(t *testing.T) {
 	s := servertest.New(t, store.Observed(st, m.Store()), func(c *server.Config) {
 		c.Observers, c.Log = []server.Observer{m}, log.Logger()
 	})
-	base := servertest.Serve(t, s, func(c *web.Config) { c.Metrics = m }).URL
+	base := servertest.Serve(t, s, func(c *edge.Config) { c.Metrics = m }).URL
 	session := servertest.Session(t, base+"/mcp", "tester")
 	ctx, hangUp := context.WithCancel(t.Context())
 	go func() {

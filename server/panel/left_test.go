@@ -13,8 +13,8 @@ import (
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
-	"todo-mcp/server/web"
 )
 
 // chat connects a client on stdio that starts a server for each chat, and
@@ -112,7 +112,7 @@ func element(t *testing.T, html, tag, id string) string {
 func TestPanelShowsWhatWasLeftOpen(t *testing.T) {
 	now := time.Now()
 	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, func(c *web.Config) { c.Now = func() time.Time { return now } })
+	web := servertest.Serve(t, s, func(c *edge.Config) { c.Now = func() time.Time { return now } })
 	write, _, end := inSession(t, web.URL)
 	write(firstPlan)
 	now = time.Now()

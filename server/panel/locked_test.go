@@ -14,8 +14,8 @@ import (
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
-	"todo-mcp/server/web"
 )
 
 // lockStore locks a store as another program would, until unlock is called.
@@ -61,7 +61,7 @@ func TestEditsOnALockedStore(t *testing.T) {
 			}
 			log := &servertest.Log{}
 			s := servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() })
-			site := servertest.Serve(t, s, func(c *web.Config) { c.Timeout = 200 * time.Millisecond })
+			site := servertest.Serve(t, s, func(c *edge.Config) { c.Timeout = 200 * time.Millisecond })
 			unlock := lockStore(t, path, lock...)
 			for _, edit := range []string{`{"do":"add","text":"late"}`, `{"do":"restore","revision":1}`} {
 				client := http.Client{Timeout: 5 * time.Second}

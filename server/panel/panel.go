@@ -139,7 +139,7 @@ func (p *Panel) Route(e *edge.Edge) {
 	e.Handle("GET /lists/{id}", p.failure, p.list, edge.Page)
 	e.Handle("POST /lists/{id}/edit", edge.JSON, p.edit)
 	e.Handle("POST /panel/clear", edge.JSON, p.clear)
-	e.HandleUnbounded("GET /panel/events", edge.Text, p.events)
+	e.Handle("GET /panel/events", edge.Text, p.events, edge.Stream)
 	for path := range p.assets {
 		e.Handle("GET "+path, edge.Text, p.asset, edge.Public)
 	}

@@ -39,7 +39,7 @@ func New(t testing.TB, st todo.Store, edit func(*server.Config)) *server.Server 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := server.Config{Board: board, Tools: list, Publish: []string{"all"}, Texts: texts, Version: "test", Dir: "/work/project"}
+	c := server.Config{Board: board, Tools: list, Publish: []string{"all"}, Texts: texts, Version: "test", Dir: "/work/project", SessionKey: Key}
 	if edit != nil {
 		edit(&c)
 	}
@@ -56,7 +56,7 @@ func Key() []byte { return bytes.Repeat([]byte("k"), 32) }
 
 // Serve serves a server over HTTP on a local port until the test ends. edit, if
 // not nil, changes the configuration.
-func Serve(t testing.TB, s *server.Server, edit func(*web.Config)) *httptest.Server {
+func Serve(t testing.TB, s *server.Server, edit func(*edge.Config)) *httptest.Server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -66,7 +66,7 @@ func Serve(t testing.TB, s *server.Server, edit func(*web.Config)) *httptest.Ser
 }
 
 // ServeOn is [Serve] on a listener, which it closes.
-func ServeOn(t testing.TB, l net.Listener, s *server.Server, edit func(*web.Config)) *httptest.Server {
+func ServeOn(t testing.TB, l net.Listener, s *server.Server, edit func(*edge.Config)) *httptest.Server {
 	t.Helper()
 	h := Handler(t, s, edit)
 	web := httptest.NewUnstartedServer(h)
@@ -79,9 +79,9 @@ func ServeOn(t testing.TB, l net.Listener, s *server.Server, edit func(*web.Conf
 
 // Handler returns what serves a server over HTTP, which the caller closes. edit, if
 // not nil, changes the configuration.
-func Handler(t testing.TB, s *server.Server, edit func(*web.Config)) *edge.Edge {
+func Handler(t testing.TB, s *server.Server, edit func(*edge.Config)) *edge.Edge {
 	t.Helper()
-	c := web.Config{Board: s.Board, Log: s.Log, Now: s.Now, SessionKey: Key}
+	c := edge.Config{Board: s.Board, Log: s.Log, Now: s.Now}
 	if edit != nil {
 		edit(&c)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 	"todo-mcp/server/web"
 )
@@ -29,7 +30,7 @@ func newSite(t *testing.T, first, second todo.Item, name string) *site {
 	t.Helper()
 	s := &site{store: memory.New()}
 	server := servertest.New(t, s.store, nil)
-	h, err := web.New(server, web.Config{Board: server.Board, SessionKey: servertest.Key, Now: func() time.Time { return time.Unix(2e9, 0) }})
+	h, err := web.New(server, edge.Config{Board: server.Board, Now: func() time.Time { return time.Unix(2e9, 0) }})
 	if err != nil {
 		t.Fatal(err)
 	}

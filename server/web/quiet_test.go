@@ -3,49 +3,20 @@ package web_test
 import (
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
-	"regexp"
-	"slices"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
-	"todo-mcp/server/web"
 )
 
 // marker is in every text of the lists and of the requests.
 const marker = "zzmarker"
-
-// patterns returns the patterns of all routes, as the sources below server have them.
-func patterns(t *testing.T) []string {
-	t.Helper()
-	route := regexp.MustCompile(`\.Handle(?:Unbounded|Public)?\("((?:GET|POST) [^"]+)",`)
-	files, err := filepath.Glob(filepath.Join("..", "*", "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := make(map[string]bool)
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range route.FindAllStringSubmatch(string(source), -1) {
-			found[m[1]] = !strings.HasSuffix(file, "_test.go") || found[m[1]]
-		}
-	}
-	maps.DeleteFunc(found, func(_ string, ours bool) bool { return !ours })
-	if len(found) < 15 {
-		t.Fatalf("%d routes: their form in the sources changed", len(found))
-	}
-	return slices.Sorted(maps.Keys(found))
-}
 
 // messages returns calls of every tool, and requests of every other kind, with the
 // marker wherever a text may be.
@@ -88,16 +59,23 @@ func send(t *testing.T, method, url, body string, headers ...string) {
 }
 
 // askRoutes sends requests to every route, with the marker wherever a text may be.
-func askRoutes(t *testing.T, base, list string) {
+func askRoutes(t *testing.T, site *httptest.Server, list string) {
 	t.Helper()
-	for _, pattern := range patterns(t) {
-		method, path, _ := strings.Cut(pattern, " ")
+	edge, ok := site.Config.Handler.(*edge.Edge)
+	if !ok {
+		t.Fatal("no edge")
+	}
+	for _, pattern := range edge.Routes() {
+		method, path, ok := strings.Cut(pattern, " ")
+		if !ok {
+			continue // /mcp, which gets the messages
+		}
 		bodies := []string{`{"do":"add","text":"` + marker + `"}`, `{"do":"` + marker + `"}`, `{"` + marker, ""}
 		if method == http.MethodGet {
 			bodies = []string{""}
 		}
 		for _, id := range []string{list, list + ".md", marker} {
-			url := base + strings.NewReplacer("{id}", id, "{revision}", "1", "{$}", "").Replace(path) + "?q=" + marker + "&list=" + marker
+			url := site.URL + strings.NewReplacer("{id}", id, "{revision}", "1", "{$}", "").Replace(path) + "?q=" + marker + "&list=" + marker
 			for _, body := range bodies {
 				send(t, method, url, body)
 			}
@@ -108,22 +86,22 @@ func askRoutes(t *testing.T, base, list string) {
 
 // askEverything sends requests to every route, and all messages over HTTP and on
 // stdio.
-func askEverything(t *testing.T, s *server.Server, base, list string) {
+func askEverything(t *testing.T, s *server.Server, site *httptest.Server, list string) {
 	t.Helper()
-	askRoutes(t, base, list)
-	session := servertest.Session(t, base+"/mcp", marker)
+	askRoutes(t, site, list)
+	session := servertest.Session(t, site.URL+"/mcp", marker)
 	pipe := servertest.NewPipe(t, s)
 	go func() { _, _ = io.Copy(io.Discard, pipe.Out) }()
 	for _, message := range messages(s, list) {
-		send(t, http.MethodPost, base+"/mcp", message, "Mcp-Session-Id", session)
+		send(t, http.MethodPost, site.URL+"/mcp", message, "Mcp-Session-Id", session)
 		pipe.Send(message)
 	}
 	pipe.In.Close()
 	if err := <-pipe.Done; err != nil {
 		t.Error(err)
 	}
-	send(t, http.MethodGet, base+"/mcp", "", "Mcp-Session-Id", session)
-	send(t, http.MethodDelete, base+"/mcp", "", "Mcp-Session-Id", session)
+	send(t, http.MethodGet, site.URL+"/mcp", "", "Mcp-Session-Id", session)
+	send(t, http.MethodDelete, site.URL+"/mcp", "", "Mcp-Session-Id", session)
 }
 
 // The log never has a text of a list or of a request, at its finest level, whether
@@ -133,17 +111,17 @@ func TestLogHasNoTexts(t *testing.T) {
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	st := &servertest.Failing{Store: memory.New()}
 	s := servertest.New(t, st, func(c *server.Config) { c.Log = logger })
-	site := servertest.Serve(t, s, func(c *web.Config) { c.Log = logger })
+	site := servertest.Serve(t, s, func(c *edge.Config) { c.Log = logger })
 	out, err := s.Board.As("").Apply(t.Context(), todo.Write{
 		Target: todo.Target{Conversation: todo.Conversation{Key: marker, Client: marker, Workspace: "/" + marker}},
 		Change: func(d *todo.Draft) error { d.Append(marker); return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	askEverything(t, s, site.URL, out.After.List.ID)
+	askEverything(t, s, site, out.After.List.ID)
 	worked := log.Take()
 	st.Broken.Store(true)
-	askEverything(t, s, site.URL, out.After.List.ID)
+	askEverything(t, s, site, out.After.List.ID)
 	failed := log.Take()
 	if len(failed) < 20 {
 		t.Errorf("%d lines of a store that fails", len(failed))

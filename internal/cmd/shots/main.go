@@ -19,6 +19,7 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/web"
 	"todo-mcp/tools"
 )
@@ -74,7 +75,7 @@ func serve() (url, list string, stop func(), err error) {
 	if err != nil {
 		return "", "", nil, err
 	}
-	h, err := web.New(s, web.Config{Board: board, SessionKey: func() []byte { return bytes.Repeat([]byte("k"), 32) }})
+	h, err := web.New(s, edge.Config{Board: board})
 	if err != nil {
 		return "", "", nil, err
 	}
@@ -94,7 +95,8 @@ func newServer(board *todo.Board) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return server.New(server.Config{Board: board, Tools: list, Publish: []string{"all"}, Texts: texts, Version: "shots"})
+	return server.New(server.Config{Board: board, Tools: list, Publish: []string{"all"}, Texts: texts, Version: "shots",
+		SessionKey: func() []byte { return bytes.Repeat([]byte("k"), 32) }})
 }
 
 // browser starts headless Chromium and returns a context for it, which ends
