@@ -102,46 +102,41 @@ func TooLarge(s *Scanner) mcp.JSONRPCMessage {
 // differ in more than case and an id that is a string or an integer. Lone
 // surrogates are accepted here; the tools report them with their position. With
 // an error, Read returns the id and the method as far as [Scanner] finds them.
-func Read(raw []byte) (Message, *Error) {
-	m, err := readStrict(raw)
+func Read(raw []byte) (m Message, err *Error) {
+	at, err := checkStrict(raw, false)
+	brief := raw
+	if at.to > 0 {
+		brief = slices.Concat(raw[:at.from], []byte("{}"), raw[at.to:])
+	}
+	if err == nil {
+		m, err = envelope(brief)
+	}
 	if err != nil {
 		var scan Scanner
 		scan.Write(raw)
-		m = scan.Message()
+		return scan.Message(), err
 	}
-	return m, err
+	if m.Brief = raw; m.Method == string(mcp.MethodToolsCall) && at.to > 0 {
+		m.Brief, m.Arguments = brief, raw[at.from:at.to]
+	}
+	return m, nil
 }
 
 // CheckObject refuses a JSON object that lenient readers could interpret
 // differently, by the rules of [Read] for the parts of a message. It is for
 // objects that come in no message.
 func CheckObject(raw []byte) *Error {
-	_, err := checkStrict(raw, []string{"[]"}) // below the message: no key is the protocol's
+	_, err := checkStrict(raw, true)
 	return err
-}
-
-func readStrict(raw []byte) (Message, *Error) {
-	at, err := checkStrict(raw, nil)
-	if err != nil {
-		return Message{}, err
-	}
-	brief := raw
-	if at.to > 0 {
-		brief = slices.Concat(raw[:at.from], []byte("{}"), raw[at.to:])
-	}
-	m, err := envelope(brief)
-	if m.Brief = raw; m.Method == string(mcp.MethodToolsCall) && at.to > 0 {
-		m.Brief, m.Arguments = brief, raw[at.from:at.to]
-	}
-	return m, err
 }
 
 // span is a part of a message, in bytes from its beginning; the zero span is none.
 type span struct{ from, to int64 }
 
-// checkStrict checks an object that stands at a path of a message, and returns where
-// its params.arguments are, if they are an object.
-func checkStrict(raw []byte, path []string) (arguments span, refused *Error) {
+// checkStrict checks an object, which is a message or a part of one, where no key is
+// the protocol's. It returns where the params.arguments of a message are, if they are
+// an object.
+func checkStrict(raw []byte, isPart bool) (arguments span, refused *Error) {
 	if !utf8.Valid(raw) {
 		return span{}, Refuse(mcp.PARSE_ERROR, "the message is not valid UTF-8")
 	}
@@ -155,18 +150,54 @@ func checkStrict(raw []byte, path []string) (arguments span, refused *Error) {
 	default:
 		return span{}, Refuse(mcp.PARSE_ERROR, "the message is not a JSON object")
 	}
-	r := strictReader{path: append(make([]string, 0, 8), path...)}
-	if err := r.object(d); err != nil {
-		var refusal *Error
-		if errors.As(err, &refusal) {
-			return span{}, refusal
+	seen := make([]keys, 0, 8) // of the objects and arrays around a token
+	var names [3]string        // the last key of the message, and below it
+	for depth := -1; depth != 0; {
+		token, err := d.ReadToken()
+		if err != nil {
+			return span{}, Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: %s", reason(err))
 		}
-		return span{}, Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: %s", reason(err))
+		depth = d.StackDepth()
+		switch token.Kind() {
+		case '{', '[':
+			if depth > maxDepth {
+				return span{}, Refuse(mcp.PARSE_ERROR, "the message nests deeper than %d levels", maxDepth)
+			}
+			if seen = append(seen, keys{}); depth == 2 {
+				names[2] = ""
+			}
+			if !isPart && token.Kind() == '{' && depth == 3 && names[1] == "params" && names[2] == "arguments" {
+				arguments.from = d.InputOffset() - 1
+			}
+		case '}', ']':
+			if seen = seen[:depth]; depth == 2 && arguments.from > 0 && arguments.to == 0 {
+				arguments.to = d.InputOffset()
+			}
+		case '"':
+			if in, n := d.StackIndex(depth); in != '{' || n%2 == 0 {
+				continue // it is a value
+			}
+			key := token.String()
+			if depth < len(names) {
+				names[depth] = key
+			}
+			var protocol map[string]string
+			switch {
+			case isPart:
+			case depth == 1:
+				protocol = messageKeys
+			case depth == 2 && names[1] == "params":
+				protocol = paramsKeys
+			}
+			if err := checkKey(key, protocol, &seen[depth-1]); err != nil {
+				return span{}, err
+			}
+		}
 	}
 	if len(bytes.TrimSpace(raw[d.InputOffset():])) > 0 {
 		return span{}, Refuse(mcp.PARSE_ERROR, "there is text behind the message")
 	}
-	return r.arguments, nil
+	return arguments, nil
 }
 
 // reason returns a text for a decoder's error that quotes nothing of the
@@ -265,82 +296,6 @@ func checkID(id json.RawMessage) *Error {
 	return nil
 }
 
-// strictReader reads the tokens of a message and checks its depth and its keys.
-type strictReader struct {
-	depth     int
-	path      []string // of the value that is read
-	arguments span     // see checkStrict
-}
-
-// at reads the value at a key of the one at the path.
-func (r *strictReader) at(key string, d *jsontext.Decoder) error {
-	r.path = append(r.path, key)
-	defer func() { r.path = r.path[:len(r.path)-1] }()
-	switch d.PeekKind() {
-	case '{':
-		return r.object(d)
-	case '[':
-		return r.array(d)
-	default:
-		_, err := d.ReadToken()
-		return err
-	}
-}
-
-func (r *strictReader) enter() error {
-	if r.depth++; r.depth > maxDepth {
-		return Refuse(mcp.PARSE_ERROR, "the message nests deeper than %d levels", maxDepth)
-	}
-	return nil
-}
-
-func (r *strictReader) object(d *jsontext.Decoder) error {
-	if err := r.enter(); err != nil {
-		return err
-	}
-	defer func() { r.depth-- }()
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	begin := d.InputOffset() - 1
-	var seen keys
-	for d.PeekKind() != '}' {
-		token, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		key := token.String()
-		if err := checkKey(key, r.path, &seen); err != nil {
-			return err
-		}
-		if err := r.at(key, d); err != nil {
-			return err
-		}
-	}
-	_, err := d.ReadToken()
-	if len(r.path) == 2 && r.path[0] == "params" && r.path[1] == "arguments" {
-		r.arguments = span{begin, d.InputOffset()}
-	}
-	return err
-}
-
-func (r *strictReader) array(d *jsontext.Decoder) error {
-	if err := r.enter(); err != nil {
-		return err
-	}
-	defer func() { r.depth-- }()
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	for d.PeekKind() != ']' {
-		if err := r.at("[]", d); err != nil {
-			return err
-		}
-	}
-	_, err := d.ReadToken()
-	return err
-}
-
 // keys are the folded keys of an object. Most objects have few.
 type keys struct {
 	few  [8]string
@@ -366,8 +321,8 @@ func (k *keys) add(key string) bool {
 
 // checkKey refuses a key that a lenient reader could confuse with another: one
 // with a control character, one that differs from an earlier key of its object
-// only in case, or one that differs from a protocol key only in case.
-func checkKey(key string, path []string, seen *keys) error {
+// only in case, or one that differs from a key of the protocol only in case.
+func checkKey(key string, protocol map[string]string, seen *keys) *Error {
 	if strings.ContainsFunc(key, unicode.IsControl) {
 		return Refuse(mcp.PARSE_ERROR, "a key has a control character in it")
 	}
@@ -375,7 +330,7 @@ func checkKey(key string, path []string, seen *keys) error {
 	if !seen.add(folded) {
 		return Refuse(mcp.PARSE_ERROR, "an object has two keys that differ only in case")
 	}
-	if want, ok := protocolKeys(path)[folded]; ok && want != key {
+	if want, ok := protocol[folded]; ok && want != key {
 		return Refuse(mcp.PARSE_ERROR, "a key differs from %q only in case", want)
 	}
 	return nil
@@ -389,15 +344,3 @@ var (
 		"protocolversion": "protocolVersion", "clientinfo": "clientInfo", "capabilities": "capabilities", "cursor": "cursor",
 		"ref": "ref", "argument": "argument", "notifications": "notifications", "task": "task"}
 )
-
-// protocolKeys returns the keys that the protocol defines for the object at a
-// path; nil for deeper objects.
-func protocolKeys(path []string) map[string]string {
-	switch {
-	case len(path) == 0:
-		return messageKeys
-	case len(path) == 1 && path[0] == "params":
-		return paramsKeys
-	}
-	return nil
-}
