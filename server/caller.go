@@ -36,8 +36,9 @@ type request struct {
 	// host is what a hook of the host said about this call; the zero HostCall
 	// for most.
 	host todo.HostCall
-	// folder is the first of the roots that the client sent with this request.
-	folder string
+	// workspace is the folder that the caller works in: what a hook said, else the first
+	// of the client's roots, else the working directory, which is empty over HTTP.
+	workspace string
 	// arguments are those of a tool call.
 	arguments json.RawMessage
 }
@@ -52,6 +53,9 @@ func (s *Server) newRequest(ctx context.Context, meta *mcp.Meta) request {
 	}
 	if id := r.text(metaToolUse); id != "" {
 		r.host, _ = s.lists(ctx).HostCall(ctx, id)
+	}
+	if r.workspace = cmp.Or(r.host.Folder, r.peer.Folder); r.workspace == "" && r.peer.Process {
+		r.workspace = s.Dir
 	}
 	return r
 }
@@ -92,7 +96,7 @@ const sessionLasts = 30 * time.Minute
 // the conversation (docs/spec/architecture.md, "Who is calling").
 func (s *Server) caller(r request) caller {
 	c := caller{client: todo.Cut(r.client.Name, 64)}
-	c.who.Client, c.who.Workspace = c.client, s.workspace(r)
+	c.who.Client, c.who.Workspace = c.client, r.workspace
 	if !r.peer.Process {
 		c.who.Lasts = sessionLasts
 	}
@@ -247,17 +251,6 @@ func (s *Server) subAgent(r request, c *caller) {
 	}
 	c.parent, c.who.Name = main.Holder(), ""
 	c.agent = AgentName(agent)
-}
-
-// workspace returns the folder that the caller works in: what a hook said, else
-// the first of the client's roots, else the working directory, which is empty
-// over HTTP.
-func (s *Server) workspace(r request) string {
-	folder := cmp.Or(r.host.Folder, r.folder, r.peer.Folder)
-	if folder == "" && r.peer.Process {
-		folder = s.Dir
-	}
-	return folder
 }
 
 // operation returns the operation of a call, or the zero Operation. Its digest

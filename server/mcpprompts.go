@@ -137,7 +137,7 @@ func (s *Server) unfinished(ctx context.Context, r request) ([]todo.Snapshot, er
 		return nil, fmt.Errorf("find lists: %w", err)
 	}
 	open := slices.DeleteFunc(all, func(l todo.Snapshot) bool { return !l.Open() || l.Archived || l.List.Agent != "" })
-	here := s.workspace(r)
+	here := r.workspace
 	local := slices.DeleteFunc(slices.Clone(open), func(l todo.Snapshot) bool { return here == "" || l.List.Workspace != here })
 	others := slices.DeleteFunc(open, func(l todo.Snapshot) bool { return here != "" && l.List.Workspace == here })
 	return append(local, others...), nil

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -22,12 +23,13 @@ import (
 const rootsInput = "roots"
 
 // mustAskForRoots reports whether a request must be answered with the question.
-// Otherwise it sets the folder in r from the answer, if there is one. Only
+// Otherwise it sets the workspace in r from the answer, if there is one. Only
 // clients that are known to answer are asked: others may fail on the question
 // (docs/spec/protocol.md, "Roots").
 func (s *Server) mustAskForRoots(r *request, answers mcp.InputResponses) bool {
 	if _, ok := answers[rootsInput]; ok {
-		r.folder = firstRoot(mcpserver.RootsResponse(answers, rootsInput))
+		root := firstRoot(mcpserver.RootsResponse(answers, rootsInput))
+		r.workspace = cmp.Or(r.host.Folder, root, r.workspace)
 		return false
 	}
 	info := mcpserver.RequestProtocolInfoFromContext(r.ctx)

@@ -29,7 +29,7 @@ func createTodos(w prompts.Words) variant {
 				return nil
 			}}
 		},
-		result: func(c *Call, out todo.Outcome) Result {
+		Result: func(c *Call, out todo.Outcome) Result {
 			return planAnswer(w, fmt.Sprintf(w.Created, c.created), out)
 		},
 		failure: func(err *todo.InputError) Result { return planFailure(w, err) },

@@ -84,7 +84,7 @@ func setTodoList(o Options, w prompts.Words) variant {
 				return nil
 			}}
 		},
-		result:  func(c *Call, out todo.Outcome) Result { return setTodoListResultOf(w, s.view, c, out) },
+		Result:  func(c *Call, out todo.Outcome) Result { return setTodoListResultOf(w, s.view, c, out) },
 		failure: func(err *todo.InputError) Result { return setTodoListFailure(w, err) },
 	}
 }

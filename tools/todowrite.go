@@ -61,8 +61,8 @@ func todoWrite(o Options, w prompts.Words) variant {
 	if o.ItemIDs {
 		v.input = todoWriteInputIDs{}
 	}
-	v.result = func(_ *Call, out todo.Outcome) Result {
-		shown := showTodoWrite(out.After, o.ItemIDs)
+	v.Result = func(_ *Call, out todo.Outcome) Result {
+		shown := showTodoWrite(v.view, out.After, o.ItemIDs)
 		n := shown.counts
 		// The three counts always come in this order (docs/spec/variants.md T6).
 		text := fmt.Sprintf("Todo list updated: %d completed, %d in_progress, %d pending", n["completed"], n["in_progress"], n["pending"])
@@ -114,8 +114,8 @@ func contentVariant(o Options, w prompts.Words, s shape) variant {
 
 // showTodoWrite returns a snapshot as TodoWrite and write_todos show it, with ids if
 // these are published.
-func showTodoWrite(s todo.Snapshot, ids bool) shown[todoWriteShown] {
-	return show(TodoWriteView(), s, func(l todo.Line) todoWriteShown {
+func showTodoWrite(view todo.View, s todo.Snapshot, ids bool) shown[todoWriteShown] {
+	return show(view, s, func(l todo.Line) todoWriteShown {
 		if !ids {
 			l.ID = ""
 		}

@@ -75,8 +75,8 @@ type variant struct {
 	byList bool // list_id is required
 	// read returns the call for some arguments and adds their problems to r.
 	read func(r *reader, args value) *Call
-	// result words the outcome of a call.
-	result func(c *Call, o todo.Outcome) Result
+	// Result returns the result for the outcome of a call.
+	Result func(c *Call, o todo.Outcome) Result
 	// failure words the refusal of a call; nil is validationFailed.
 	failure func(err *todo.InputError) Result
 }
@@ -214,9 +214,6 @@ func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
 func (c *Call) Target(who todo.Conversation) todo.Target {
 	return todo.Target{Conversation: who, List: c.List, Lines: c.Lines, View: c.view, Item: c.Item, Append: c.Append}
 }
-
-// Result returns the result for the outcome of a call.
-func (t *Tool) Result(c *Call, o todo.Outcome) Result { return t.result(c, o) }
 
 // Failure returns the result for an error of [Tool.Read] or of the board on
 // which a model can act. ok is false for any other error, which is the server's

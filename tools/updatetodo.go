@@ -37,7 +37,7 @@ func updateTodo(o Options, w prompts.Words) variant {
 				return setStepStatus(d, view, id, word, w, o.FreeTransitions)
 			}}
 		},
-		result: func(c *Call, out todo.Outcome) Result {
+		Result: func(c *Call, out todo.Outcome) Result {
 			item, _ := out.After.Item(c.Item)
 			return planAnswer(w, fmt.Sprintf(w.Updated, item.ID, item.Text, view.Words[item.Status]), out)
 		},

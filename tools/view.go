@@ -62,7 +62,7 @@ func listView(w prompts.Words) variant {
 		output: viewResult{},
 		read:   func(*reader, value) *Call { return &Call{} },
 		byList: true,
-		result: func(_ *Call, out todo.Outcome) Result { return viewAnswer(out.After) },
+		Result: func(_ *Call, out todo.Outcome) Result { return viewAnswer(out.After) },
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 // (docs/spec/variants.md W1). The server implements its event stream.
 func writeTodos(o Options, w prompts.Words) variant {
 	v := contentVariant(o, w, shape{})
-	v.result = func(_ *Call, out todo.Outcome) Result {
-		text, shown := "Todo list updated"+resultNotes(w, out), showTodoWrite(out.After, false)
+	v.Result = func(_ *Call, out todo.Outcome) Result {
+		text, shown := "Todo list updated"+resultNotes(w, out), showTodoWrite(v.view, out.After, false)
 		return newResult(text, text, out.After, shown, todoWriteCountsOf(shown.counts))
 	}
 	return v
