@@ -37,7 +37,6 @@ func allowedImports() map[string][]string {
 		"server/signed":            {},
 		"server/metrics":           {"server", "internal/store", model},
 		"server/web":               {"server", "server/mcphttp", "server/api", "server/panel", "server/edge"},
-		"server/traces":            {"server", "internal/store"},
 		"internal/todo":            {},
 		"internal/account":         {model},
 		"internal/atomicfile":      {},

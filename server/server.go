@@ -79,8 +79,9 @@ type Config struct {
 	Log *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Observers are told of every request that is answered.
-	Observers []Observer
+	// Observe is told of every request that is answered, of notifications not; nil
+	// tells nobody. It is called by several goroutines at once.
+	Observe func(Operation)
 }
 
 // Server answers MCP requests that a transport passes to [Server.MCP].

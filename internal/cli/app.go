@@ -18,7 +18,6 @@ import (
 	"todo-mcp/prompts"
 	"todo-mcp/server"
 	"todo-mcp/server/metrics"
-	"todo-mcp/server/traces"
 	"todo-mcp/tools"
 )
 
@@ -36,7 +35,6 @@ type app struct {
 
 	metrics *metrics.Metrics // of `serve`; nil for other commands
 	audit   *audit.Log       // of the open store, if there is to be one; else nil
-	traces  *traces.Traces   // of a server, if OTEL_ variables ask for them; else nil
 }
 
 // open opens the store and returns a board on it; done closes both.
@@ -124,11 +122,9 @@ func (a *app) newTools() ([]*tools.Tool, *prompts.Texts, error) {
 // is true for a server whose sessions others on the same store may serve, too.
 func (a *app) openServer(replica bool) (s *server.Server, done func(), err error) {
 	hangups := a.catchHangups()
-	endTraces := a.startTraces()
 	board, closeStore, err := a.open()
 	if err != nil {
 		signal.Stop(hangups)
-		endTraces()
 		return nil, nil, err
 	}
 	if replica {
@@ -150,21 +146,24 @@ func (a *app) openServer(replica bool) (s *server.Server, done func(), err error
 	if err != nil {
 		signal.Stop(hangups)
 		closeStore()
-		endTraces()
 		return nil, nil, err
 	}
 	endReopening := a.reopenAudit(hangups)
-	return s, func() { s.Close(); endReopening(); closeStore(); endTraces() }, nil
+	return s, func() { s.Close(); endReopening(); closeStore() }, nil
 }
 
 // serverConfig returns the configuration, from the settings, of a server on
 // board.
 func (a *app) serverConfig(board *todo.Board) (server.Config, error) {
 	list, texts, err := a.newTools()
+	var observe func(server.Operation)
+	if a.metrics != nil {
+		observe = a.metrics.MCP
+	}
 	return server.Config{
 		Board: board, Tools: list, Publish: a.publish, Structured: a.content, Texts: texts, Version: a.Version,
 		List: a.list, Panel: a.panel, Dir: workingDir(), Conversations: a.keys, SessionVariables: a.variables, Getenv: a.Getenv, Timeout: a.request, StopTimeout: a.stop, Log: a.logger(),
-		MaxSubscriptions: a.subs, MaxAllSubscriptions: a.allSubs, SubscriptionLinger: a.linger, SessionKey: a.sessionKey, Observers: a.observers(),
+		MaxSubscriptions: a.subs, MaxAllSubscriptions: a.allSubs, SubscriptionLinger: a.linger, SessionKey: a.sessionKey, Observe: observe,
 	}, err
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -15,25 +14,19 @@ import (
 	"todo-mcp/internal/audit"
 	"todo-mcp/internal/store"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
 	"todo-mcp/server/edge"
-	"todo-mcp/server/traces"
 )
 
-// observed returns a store that tells of its calls whoever is to be told.
+// observed returns a store that tells the metrics of its calls, if there are metrics.
 func (a *app) observed(st todo.Store) todo.Store {
-	var observers []store.Observer
-	if a.traces != nil {
-		observers = append(observers, a.traces.Store())
-	}
 	if a.metrics == nil {
-		return store.Observed(st, observers...)
+		return st
 	}
 	if l, ok := store.As[interface{ NoticeLag() time.Duration }](st); ok {
 		a.metrics.Gauge("todo_store_notice_lag_seconds", "How long a notice of a save takes to reach every server on the database.",
 			func() float64 { return l.NoticeLag().Seconds() })
 	}
-	return store.Observed(st, append(observers, a.metrics.Store())...)
+	return store.Observed(st, a.metrics.Store)
 }
 
 // audited returns a store whose saves and purges are written to --audit-log, if
@@ -90,38 +83,6 @@ func (a *app) ready() error {
 		return nil
 	}
 	return &edge.Error{Status: http.StatusServiceUnavailable, Text: "the audit log cannot be written; the server's log says why"}
-}
-
-// observers returns who is told of MCP requests.
-func (a *app) observers() (observers []server.Observer) {
-	if a.traces != nil {
-		observers = append(observers, a.traces)
-	}
-	if a.metrics != nil {
-		observers = append(observers, a.metrics)
-	}
-	return observers
-}
-
-// startTraces starts traces if OTEL_ variables ask for them, until end is called. A
-// variable that asks for what is not supported, or may be meant for another
-// program, is logged and stops nothing.
-func (a *app) startTraces() (end func()) {
-	wanted, err := traces.Wanted(a.Getenv)
-	if wanted {
-		a.traces, err = traces.New(context.Background(), a.Version, a.logger())
-	}
-	if err != nil {
-		a.logger().Warn("no traces", "error", err)
-	}
-	if a.traces == nil {
-		return func() {}
-	}
-	return func() {
-		if err := a.traces.Close(); err != nil {
-			a.logger().Warn("the last traces may be lost", "error", err)
-		}
-	}
 }
 
 // operatorSettings are the settings of [operatorRows].

@@ -1,17 +1,13 @@
 package cli_test
 
 import (
-	"bytes"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"todo-mcp/internal/cli"
 	"todo-mcp/server/servertest"
 )
 
@@ -65,50 +61,6 @@ func TestServeMetrics(t *testing.T) {
 	if res, err := http.Get(admin + "/livez"); err == nil {
 		res.Body.Close()
 		t.Error("the address for operators outlives the server")
-	}
-}
-
-// stdioCall makes one call on stdio and returns what the process logs until it has
-// ended. Variables are given as names and values.
-func stdioCall(t *testing.T, variables ...string) (log string) {
-	t.Helper()
-	for i := 0; i < len(variables); i += 2 {
-		t.Setenv(variables[i], variables[i+1])
-	}
-	var stdout, stderr bytes.Buffer
-	in := strings.NewReader(servertest.Initialize(1, "tester") + "\n" + servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")) + "\n")
-	err := cli.Run(t.Context(), []string{"todo-mcp", "stdio", "--store", "memory"}, cli.Env{Stdin: in, Stdout: &stdout, Stderr: &stderr, Getenv: os.Getenv, Version: "v0"})
-	if err != nil || !strings.Contains(stdout.String(), "Todo list updated") {
-		t.Errorf("%v, %s", err, &stdout)
-	}
-	return stderr.String()
-}
-
-// The standard variables turn traces on, on stdio too; the last ones are sent
-// before the process ends. A variable that is not supported, and a collector that
-// is not there, cost a line in the log and nothing else.
-func TestTraces(t *testing.T) {
-	received := make(chan string, 10)
-	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		received <- r.URL.Path + string(body)
-	}))
-	defer collector.Close()
-	if log := stdioCall(t); log != "" || len(received) > 0 {
-		t.Errorf("without a variable: %s", log)
-	}
-	if log := stdioCall(t, "OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL); log != "" || len(received) != 1 {
-		t.Fatalf("%d traces: %s", len(received), log)
-	}
-	if got := <-received; !strings.HasPrefix(got, "/v1/traces") || !strings.Contains(got, "tools/call TodoWrite") {
-		t.Errorf("%q", got)
-	}
-	if log := stdioCall(t, "OTEL_TRACES_EXPORTER", "zipkin"); strings.Count(log, "\n") != 1 || !strings.Contains(log, "otlp and none") {
-		t.Errorf("an exporter that is not there: %s", log)
-	}
-	collector.Close()
-	if log := stdioCall(t, "OTEL_TRACES_EXPORTER", "otlp"); !strings.Contains(log, "traces") {
-		t.Errorf("a collector that is not there: %s", log)
 	}
 }
 

@@ -8,15 +8,12 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Observer is told of the calls of a store's methods, those of [todo.Store]. What
-// only some stores can do, which [As] finds, is not told: subscriptions of sessions
-// and the key of session ids. It is safe for concurrent use.
-type Observer interface {
-	// Begin is called before an operation, which is named as the method in snake case.
-	// The operation runs with the context that it returns, and calls end with its error.
-	// What the function of an update asks of its transaction is part of the update.
-	Begin(ctx context.Context, operation string) (_ context.Context, end func(error))
-}
+// Observer is told of the calls of a store's methods, those of [todo.Store], as each
+// ends. An operation is named as the method in snake case. What the function of an
+// update asks of its transaction is part of the update. What only some stores can do,
+// which [As] finds, is not told: subscriptions of sessions and the key of session ids.
+// It is called by several goroutines at once.
+type Observer func(operation string, took time.Duration, err error)
 
 // Outcome says in one word how an operation ended. The words are applied (it did
 // what it was asked), missing ([todo.ErrNotFound]), full (a quota is reached:
@@ -37,15 +34,9 @@ func Outcome(err error) string {
 	return "failed"
 }
 
-// Observed returns a store that tells observers of its calls, the first of them
-// around the others. Watch and Close, which last as long as the store is used,
-// and what answers from memory, are not told.
-func Observed(st todo.Store, observers ...Observer) todo.Store {
-	for i := len(observers) - 1; i >= 0; i-- {
-		st = &observed{st, observers[i]}
-	}
-	return st
-}
+// Observed returns a store that tells an observer of its calls. Watch and Close, which
+// last as long as the store is used, and what answers from memory, are not told.
+func Observed(st todo.Store, observer Observer) todo.Store { return &observed{st, observer} }
 
 type observed struct {
 	todo.Store
@@ -75,12 +66,12 @@ func As[T any](st todo.Store) (as T, ok bool) {
 // errPanicked is how an operation ended that did not return.
 var errPanicked = errors.New("panic")
 
-// observe runs an operation between its observer's Begin and end.
-func observe[T any](ctx context.Context, o *observed, operation string, run func(context.Context) (T, error)) (result T, err error) {
-	ctx, end := o.observer.Begin(ctx, operation)
+// observe runs an operation and tells how it ended.
+func observe[T any](o *observed, operation string, run func() (T, error)) (result T, err error) {
+	began := time.Now()
 	err = errPanicked
-	defer func() { end(err) }()
-	result, err = run(ctx)
+	defer func() { o.observer(operation, time.Since(began), err) }()
+	result, err = run()
 	return result, err
 }
 
@@ -88,49 +79,49 @@ func observe[T any](ctx context.Context, o *observed, operation string, run func
 type none = struct{}
 
 func (o *observed) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
-	_, err := observe(ctx, o, "update", func(ctx context.Context) (none, error) { return none{}, o.Store.Update(ctx, key, change) })
+	_, err := observe(o, "update", func() (none, error) { return none{}, o.Store.Update(ctx, key, change) })
 	return err
 }
 
 func (o *observed) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	return observe(ctx, o, "load", func(ctx context.Context) (todo.Snapshot, error) { return o.Store.Load(ctx, list, revision) })
+	return observe(o, "load", func() (todo.Snapshot, error) { return o.Store.Load(ctx, list, revision) })
 }
 
 func (o *observed) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	return observe(ctx, o, "find", func(ctx context.Context) ([]todo.Snapshot, error) { return o.Store.Find(ctx, q) })
+	return observe(o, "find", func() ([]todo.Snapshot, error) { return o.Store.Find(ctx, q) })
 }
 
 func (o *observed) Position(ctx context.Context) (int64, error) {
-	return observe(ctx, o, "position", o.Store.Position)
+	return observe(o, "position", func() (int64, error) { return o.Store.Position(ctx) })
 }
 
 func (o *observed) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	return observe(ctx, o, "history", func(ctx context.Context) ([]todo.Snapshot, error) { return o.Store.History(ctx, list, after, limit) })
+	return observe(o, "history", func() ([]todo.Snapshot, error) { return o.Store.History(ctx, list, after, limit) })
 }
 
 func (o *observed) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
-	return observe(ctx, o, "last_by", func(ctx context.Context) (todo.Snapshot, error) { return o.Store.LastBy(ctx, list, person, upTo) })
+	return observe(o, "last_by", func() (todo.Snapshot, error) { return o.Store.LastBy(ctx, list, person, upTo) })
 }
 
 func (o *observed) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) ([]string, error) {
-	return observe(ctx, o, "purge", func(ctx context.Context) ([]string, error) { return o.Store.Purge(ctx, by, now, lists...) })
+	return observe(o, "purge", func() ([]string, error) { return o.Store.Purge(ctx, by, now, lists...) })
 }
 
 func (o *observed) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
-	return observe(ctx, o, "cursors", func(ctx context.Context) ([]todo.Cursor, error) { return o.Store.Cursors(ctx, of) })
+	return observe(o, "cursors", func() ([]todo.Cursor, error) { return o.Store.Cursors(ctx, of) })
 }
 
 func (o *observed) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
-	return observe(ctx, o, "cursors_on", func(ctx context.Context) ([]todo.Cursor, error) { return o.Store.CursorsOn(ctx, principal, list) })
+	return observe(o, "cursors_on", func() ([]todo.Cursor, error) { return o.Store.CursorsOn(ctx, principal, list) })
 }
 
 func (o *observed) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
-	_, err := observe(ctx, o, "note_host_call", func(ctx context.Context) (none, error) {
+	_, err := observe(o, "note_host_call", func() (none, error) {
 		return none{}, o.Store.NoteHostCall(ctx, principal, c, at)
 	})
 	return err
 }
 
 func (o *observed) HostCall(ctx context.Context, principal, id string) (todo.HostCall, error) {
-	return observe(ctx, o, "host_call", func(ctx context.Context) (todo.HostCall, error) { return o.Store.HostCall(ctx, principal, id) })
+	return observe(o, "host_call", func() (todo.HostCall, error) { return o.Store.HostCall(ctx, principal, id) })
 }

@@ -22,26 +22,27 @@ type calls struct {
 	ended map[string]int
 }
 
-func (c *calls) Begin(ctx context.Context, operation string) (context.Context, func(error)) {
-	return ctx, func(err error) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.ended[operation+" "+store.Outcome(err)]++
-	}
+func (c *calls) count(operation string, _ time.Duration, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended[operation+" "+store.Outcome(err)]++
 }
+
+// untold is an observer of a test that asks for nothing.
+func untold(string, time.Duration, error) {}
 
 // A store that is observed keeps every promise of a store.
 func TestObservedConformance(t *testing.T) {
 	storetest.Run(t, func(testing.TB) todo.Store {
-		return store.Observed(memory.New(), &calls{ended: map[string]int{}}, &calls{ended: map[string]int{}})
+		return store.Observed(memory.New(), untold)
 	})
 }
 
-// Observers are told of every call of a store's methods, with the word for how it
+// An observer is told of every call of a store's methods, with the word for how it
 // ended.
 func TestObservedTellsOfEveryCall(t *testing.T) {
 	c := &calls{ended: map[string]int{}}
-	st := store.Observed(memory.NewKeeping(todo.Keep{Lists: 1}), c)
+	st := store.Observed(memory.NewKeeping(todo.Keep{Lists: 1}), c.count)
 	ctx, gone := context.WithCancel(t.Context())
 	gone()
 	begin := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
@@ -109,10 +110,10 @@ func TestAs(t *testing.T) {
 		inAddition
 	}
 	st := keeper{Store: memory.New()}
-	if found, ok := store.As[store.SessionKeeper](store.Observed(st, &calls{}, &calls{})); !ok || found != any(st) {
+	if found, ok := store.As[store.SessionKeeper](store.Observed(store.Observed(st, untold), untold)); !ok || found != any(st) {
 		t.Errorf("%v %v", found, ok)
 	}
-	if _, ok := store.As[store.SessionKeeper](store.Observed(memory.New(), &calls{})); ok {
+	if _, ok := store.As[store.SessionKeeper](store.Observed(memory.New(), untold)); ok {
 		t.Error("a store in memory keeps no key")
 	}
 	if _, ok := store.As[closer](st); !ok {

@@ -1,4 +1,4 @@
-// Package metrics counts and times what a server does, for Prometheus.
+// Package metrics times what a server does, for Prometheus.
 //
 // Names are those of the OpenTelemetry conventions for MCP and HTTP in the
 // spelling of Prometheus; what is the server's own begins with todo_. No label has
@@ -7,83 +7,68 @@
 package metrics
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"todo-mcp/internal/store"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 )
 
-// Metrics is what is measured of one process. It is safe for concurrent use.
+// Metrics is what is measured of one process. It is safe for concurrent use, but all
+// gauges are added before the first scrape.
 type Metrics struct {
-	registry   *prometheus.Registry
-	operations *prometheus.HistogramVec
-	requests   *prometheus.HistogramVec
-	store      *prometheus.HistogramVec
-}
-
-var _ server.Observer = (*Metrics)(nil)
-
-// buckets are upper bounds in seconds: those that the conventions advise, and finer
-// ones where a store answers.
-func buckets() []float64 {
-	return []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
+	operations, requests, store *histogram
+	gauges                      []gauge
 }
 
 // New returns metrics of a version of the program, with those of the Go runtime and
 // of the process.
 func New(version string) *Metrics {
-	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets()}, labels)
-	}
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		operations: histogram("mcp_server_operation_duration_seconds", "How long MCP requests took, streams until their end.",
-			"mcp_method_name", "gen_ai_tool_name", "error_type", "mcp_protocol_version", "network_transport"),
-		requests: histogram("http_server_request_duration_seconds", "How long HTTP requests took, event streams aside.",
-			"http_request_method", "http_route", "http_response_status_code"),
-		store: histogram("todo_store_operation_duration_seconds", "How long the store took, by what it was asked and how that ended.",
+		operations: newHistogram("mcp_server_operation_duration_seconds", "How long MCP requests took, streams until their end.",
+			"error_type", "gen_ai_tool_name", "mcp_method_name", "mcp_protocol_version", "network_transport"),
+		requests: newHistogram("http_server_request_duration_seconds", "How long HTTP requests took, event streams aside.",
+			"http_request_method", "http_response_status_code", "http_route"),
+		store: newHistogram("todo_store_operation_duration_seconds", "How long the store took, by what it was asked and how that ended.",
 			"operation", "outcome"),
 	}
-	m.registry.MustRegister(m.operations, m.requests, m.store, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.Gauge("todo_build_info", "Always 1; the label says which version runs.", func() float64 { return 1 }, "version", version)
+	m.gauges = append(m.gauges, gauge{"todo_build_info" + labelled([]string{"version"}, version), "Always 1; the label says which version runs.", func() float64 { return 1 }})
+	// An alert sees the first write that a quota refuses only if there was none before.
+	m.store.of("update", store.Outcome(todo.ErrStoreFull))
 	return m
 }
 
-// Gauge adds a value that is read at each scrape, with constant labels given as name
-// and value. read must not block.
-func (m *Metrics) Gauge(name, help string, read func() float64, labels ...string) {
-	constant := prometheus.Labels{}
-	for i := 0; i+1 < len(labels); i += 2 {
-		constant[labels[i]] = labels[i+1]
-	}
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: constant}, read))
+// Gauge adds a value that is read at each scrape. read must not block.
+func (m *Metrics) Gauge(name, help string, read func() float64) {
+	m.gauges = append(m.gauges, gauge{name, help, read})
 }
 
-// ServeHTTP answers a scrape.
-func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+// ServeHTTP answers a scrape, in the text format of Prometheus.
+func (m *Metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	var text page
+	for _, h := range []*histogram{m.operations, m.requests, m.store} {
+		h.write(&text)
+	}
+	for _, g := range m.gauges {
+		text.value(g.name, "gauge", g.help, g.read())
+	}
+	text.runtime()
+	text.process()
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_, _ = w.Write(text.Bytes())
 }
 
-// Begin implements server.Observer.
-func (m *Metrics) Begin(ctx context.Context, o *server.Operation) (context.Context, func()) {
-	began := time.Now()
-	return ctx, func() {
-		m.operations.WithLabelValues(o.Method, o.Tool, o.ErrorType, o.Protocol, o.Transport).Observe(time.Since(began).Seconds())
-	}
+// MCP times a request of MCP that was answered.
+func (m *Metrics) MCP(o server.Operation) {
+	m.operations.observe(o.Took, o.ErrorType, o.Tool, o.Method, o.Protocol, o.Transport)
 }
 
 // HTTP times a request that was answered. route is the pattern that it matched,
 // empty for none.
 func (m *Metrics) HTTP(method, route string, status int, took time.Duration) {
-	m.requests.WithLabelValues(known(method), route, strconv.Itoa(status)).Observe(took.Seconds())
+	m.requests.observe(took, known(method), strconv.Itoa(status), route)
 }
 
 // known returns a method of HTTP that some route has, and _OTHER for all else: a
@@ -96,18 +81,7 @@ func known(method string) string {
 	return "_OTHER"
 }
 
-// Store returns the observer that times a store.
-func (m *Metrics) Store() store.Observer {
-	// An alert sees the first write that a quota refuses only if there was none before.
-	m.store.WithLabelValues("update", store.Outcome(todo.ErrStoreFull))
-	return storeObserver{m.store}
-}
-
-type storeObserver struct{ took *prometheus.HistogramVec }
-
-func (s storeObserver) Begin(ctx context.Context, operation string) (context.Context, func(error)) {
-	began := time.Now()
-	return ctx, func(err error) {
-		s.took.WithLabelValues(operation, store.Outcome(err)).Observe(time.Since(began).Seconds())
-	}
+// Store times an operation of a store; it is a [store.Observer].
+func (m *Metrics) Store(operation string, took time.Duration, err error) {
+	m.store.observe(took, operation, store.Outcome(err))
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"todo-mcp/internal/store"
 	"todo-mcp/internal/store/memory"
@@ -20,7 +22,7 @@ import (
 func measured(t *testing.T, st todo.Store) string {
 	t.Helper()
 	m := metrics.New("v1")
-	s := servertest.New(t, store.Observed(st, m.Store()), func(c *server.Config) { c.Observers = []server.Observer{m} })
+	s := servertest.New(t, store.Observed(st, m.Store), func(c *server.Config) { c.Observe = m.MCP })
 	return servertest.Serve(t, s, func(c *edge.Config) { c.Observe, c.Metrics = m.HTTP, m }).URL
 }
 
@@ -75,8 +77,8 @@ func TestCancelledCalls(t *testing.T) {
 	var log servertest.Log
 	st := servertest.Slow{Store: memory.New(), Saving: make(chan string), Let: make(chan struct{})}
 	m := metrics.New("v1")
-	s := servertest.New(t, store.Observed(st, m.Store()), func(c *server.Config) {
-		c.Observers, c.Log = []server.Observer{m}, log.Logger()
+	s := servertest.New(t, store.Observed(st, m.Store), func(c *server.Config) {
+		c.Observe, c.Log = m.MCP, log.Logger()
 	})
 	base := servertest.Serve(t, s, func(c *edge.Config) { c.Metrics = m }).URL
 	session := servertest.Session(t, base+"/mcp", "tester")
@@ -143,6 +145,25 @@ func TestMetricsHaveNoWordsOfClients(t *testing.T) {
 	for _, want := range []string{`mcp_method_name="_OTHER"`, `http_request_method="_OTHER"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s", want)
+		}
+	}
+}
+
+// Buckets are cumulative, and a label's value is escaped as the format asks.
+func TestTextFormat(t *testing.T) {
+	m := metrics.New("a\"b\\c\nd")
+	for _, took := range []time.Duration{time.Millisecond, 3 * time.Millisecond, time.Minute} {
+		m.Store("load", took, nil)
+	}
+	answer := httptest.NewRecorder()
+	m.ServeHTTP(answer, nil)
+	for _, want := range []string{
+		`{operation="load",outcome="applied",le="0.0005"} 0`, `{operation="load",outcome="applied",le="0.001"} 1`, `{operation="load",outcome="applied",le="0.005"} 2`,
+		`{operation="load",outcome="applied",le="30"} 2`, `{operation="load",outcome="applied",le="+Inf"} 3`,
+		`_sum{operation="load",outcome="applied"} 60.004`, "# TYPE todo_store_operation_duration_seconds histogram\n", `todo_build_info{version="a\"b\\c\nd"} 1`,
+	} {
+		if !strings.Contains(answer.Body.String(), want) {
+			t.Errorf("no %s in\n%s", want, answer.Body)
 		}
 	}
 }
