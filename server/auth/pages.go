@@ -16,7 +16,6 @@ import (
 	"golang.org/x/oauth2"
 
 	"todo-mcp/internal/todo"
-	"todo-mcp/server/asset"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/palette"
 )
@@ -83,8 +82,8 @@ func (s *SignIn) routePages(e *edge.Edge) {
 	e.Handle("GET "+signInPath, edge.Text, s.page, edge.Public, edge.Page)
 	e.Handle("POST "+signInPath, edge.Text, s.paste, edge.Public)
 	e.Handle("POST "+signOutPath, edge.Text, s.signOut, edge.Public)
-	e.Handle("GET /signin.css", edge.Text, static("text/css; charset=utf-8", asset.Style(palette.CSS+text("signin.css"))), edge.Public)
-	e.Handle("GET /signin.js", edge.Text, static("text/javascript; charset=utf-8", asset.Script(text("signin.js"))), edge.Public)
+	e.Handle("GET /signin.css", edge.Text, static("text/css; charset=utf-8", palette.CSS+text("signin.css")), edge.Public)
+	e.Handle("GET /signin.js", edge.Text, static("text/javascript; charset=utf-8", text("signin.js")), edge.Public)
 	if s.offersIssuer() {
 		e.Handle("GET "+startPath, edge.Text, s.start, edge.Public, edge.Page)
 		e.Handle("GET "+callbackPath, edge.Text, s.callback, edge.Public, edge.Page)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"todo-mcp/server/asset"
 	"todo-mcp/server/palette"
 )
 
@@ -37,7 +36,7 @@ var page = sync.OnceValue(func() string {
 		}
 		return string(data)
 	}
-	return strings.NewReplacer("{{style}}", asset.Style(palette.CSS+read("card.css")), "{{script}}", asset.Lines(read("safe.js"))+asset.Script(palette.JS+read("card.js"))).Replace(read("card.html"))
+	return strings.NewReplacer("{{style}}", palette.CSS+read("card.css"), "{{script}}", read("safe.js")+palette.JS+read("card.js")).Replace(read("card.html"))
 })
 
 // ToolMeta returns the _meta of a tool with results that the page draws.

@@ -20,7 +20,6 @@ import (
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server/asset"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/palette"
 )
@@ -77,12 +76,11 @@ func New(c Config) (*Panel, error) {
 	for _, of := range []struct {
 		name, mediaType, palette string
 		parts                    []string // the files that it is made of
-		small                    func(string) string
 	}{
-		{"panel.css", style, palette.CSS, []string{"panel.css"}, asset.Style},
-		{"panel.js", script, palette.JS, []string{"notifications.js", "panel.js"}, asset.Script},
-		{"viewer.css", style, "", []string{"viewer.css"}, asset.Style},
-		{"viewer.js", script, "", []string{"viewer.js"}, asset.Script},
+		{"panel.css", style, palette.CSS, []string{"panel.css"}},
+		{"panel.js", script, palette.JS, []string{"notifications.js", "panel.js"}},
+		{"viewer.css", style, "", []string{"viewer.css"}},
+		{"viewer.js", script, "", []string{"viewer.js"}},
 	} {
 		source := of.palette
 		for _, part := range of.parts {
@@ -92,7 +90,7 @@ func New(c Config) (*Panel, error) {
 			}
 			source += string(data)
 		}
-		data := []byte(of.small(source))
+		data := []byte(source)
 		sum := sha256.Sum256(data)
 		p.assets["/"+of.name] = file{data, of.mediaType, `"` + hex.EncodeToString(sum[:8]) + `"`}
 	}
