@@ -7,6 +7,9 @@ LINT      = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # What drives a browser, a terminal or npm packages is behind a build tag: plain
 # `go test ./...` needs Go alone.
 E2E       = -tags e2e
+# The programs of developers are a module of their own, so that go.mod names what the
+# product needs.
+MODULES   = . internal/cmd
 BIOME     = testdata/npm/node_modules/.bin/biome
 
 .PHONY: test build fmt vet lint race cross golden deps long hosts allocations faults replicas conformance fuzz fuzz-short bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
@@ -30,17 +33,17 @@ fmt:
 
 vet:
 	@echo "== go vet"
-	@$(GO) vet -tags e2e,hosts ./...
+	@for module in $(MODULES); do $(GO) vet -C $$module -tags e2e,hosts ./... || exit 1; done
 
 lint:
 	@echo "== golangci-lint"
-	@$(GO) run $(LINT) run --allow-parallel-runners --build-tags e2e,hosts ./...
+	@for module in $(MODULES); do (cd $$module && $(GO) run $(LINT) run --allow-parallel-runners --build-tags e2e,hosts ./...) || exit 1; done
 	@echo "== biome (JavaScript)"
 	@$(BIOME) lint --error-on-warnings
 
 race:
 	@echo "== tests under the race detector"
-	@$(GO) test $(E2E) -race -timeout 15m ./...
+	@for module in $(MODULES); do $(GO) test -C $$module $(E2E) -race -timeout 15m ./... || exit 1; done
 
 ## allocations: what a call allocates beside one to a bare server, against a golden file; race cannot tell, since its detector allocates as well
 allocations:
@@ -54,7 +57,7 @@ golden:
 
 cross:
 	@echo "== builds for linux, darwin and windows, tests too"
-	@for os in linux darwin windows; do CGO_ENABLED=0 GOOS=$$os $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o /dev/null . && CGO_ENABLED=0 GOOS=$$os $(GO) vet ./... || exit 1; echo "   $$os"; done
+	@for os in linux darwin windows; do CGO_ENABLED=0 GOOS=$$os $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o /dev/null . && CGO_ENABLED=0 GOOS=$$os $(GO) vet ./... && CGO_ENABLED=0 GOOS=$$os $(GO) vet -C internal/cmd ./... || exit 1; echo "   $$os"; done
 
 ## build: the binary, in bin/
 build:
@@ -62,12 +65,13 @@ build:
 
 ## long: the proofs that take longer than a change should wait
 long: deps
-	@TODO_LONG=1 $(GO) test $(E2E) -race -timeout 60m ./...
+	@for module in $(MODULES); do TODO_LONG=1 $(GO) test -C $$module $(E2E) -race -timeout 60m ./... || exit 1; done
 
 ## hosts: real clients from npm on a stand-in model; TestHosts/codex alone with RUN=TestHosts/codex
 hosts:
 	@./.ci/npm testdata/npm-hosts
-	@$(GO) test -tags hosts -count=1 -v -timeout 30m -run '$(or $(RUN),.)' ./internal/hosts ./internal/cmd/release
+	@$(GO) test -tags hosts -count=1 -v -timeout 30m -run '$(or $(RUN),.)' ./internal/hosts
+	@$(GO) test -C internal/cmd -tags hosts -count=1 -v -timeout 30m -run '$(or $(RUN),.)' ./release
 
 ## fuzz: every fuzz target in turn, FUZZTIME (10m) each; what is found becomes a case
 fuzz:
@@ -94,14 +98,14 @@ replicas: deps
 
 ## bench: calls beside a bare server of mcp-go and one of the official Go SDK, in one run; writes docs/benchmarks.md, or with BENCH="-only TEXT" shows some of it
 bench: build
-	@$(GO) build -o bin/bench ./internal/cmd/bench
+	@$(GO) build -C internal/cmd -o ../../bin/bench ./bench
 	@bin/bench $(BENCH) bin/todo-mcp $(if $(findstring -only,$(BENCH)),,docs/benchmarks.md)
 
 ## cost: what a list costs a model in each known client, and beside other servers from npm; written to docs/cost.md
 cost: build
 	@command -v strace >/dev/null || DEPS=strace ./.ci/deps
 	@./.ci/npm testdata/npm-peers
-	@$(GO) build -o bin/cost ./internal/cmd/cost
+	@$(GO) build -C internal/cmd -o ../../bin/cost ./cost
 	@bin/cost $(COST) docs/cost.md bin/todo-mcp testdata/npm-peers
 
 ## benchmarks: what Go measures, package by package; benchstat compares two runs; BENCH="-bench Save -count 10" for some of it
@@ -132,9 +136,9 @@ release:
 
 ## licenses: the licence texts of what the binary contains, in LICENSES/
 licenses:
-	@$(GO) run ./internal/cmd/licenses . LICENSES
+	@$(GO) run -C internal/cmd ./licenses ../.. ../../LICENSES
 
 ## shots: the README's pictures, from a running program
 shots: deps
 	@DEPS="fonts-noto-cjk fonts-noto-color-emoji" ./.ci/deps
-	@$(GO) run ./internal/cmd/shots docs/images
+	@$(GO) run -C internal/cmd ./shots ../../docs/images
