@@ -20,27 +20,17 @@ import (
 //go:embed *.md words/*.json
 var embedded embed.FS
 
-// Guidance is the length of the tool descriptions.
-type Guidance string
-
-// The two lengths of guidance.
-const (
-	Short Guidance = "short" // under 700 characters, without an example
-	Long  Guidance = "long"  // the whole document, with an example
-)
-
 // Texts returns the texts in use: the embedded ones and what replaces them.
 type Texts struct {
 	overrides fs.FS // the user's folder; nil when there is none
-	guidance  Guidance
 }
 
-// New returns the texts with tool descriptions of a length. Files in the folder
+// New returns the texts. Files in the folder
 // dir, unless dir is empty, replace embedded ones. New reads every file there
 // that replaces one, so that the server does not start with a bad file; the
 // error names the file.
-func New(guidance Guidance, dir string) (*Texts, error) {
-	t := &Texts{guidance: guidance}
+func New(dir string) (*Texts, error) {
+	t := &Texts{}
 	if dir == "" {
 		return t, nil
 	}
@@ -60,17 +50,11 @@ func New(guidance Guidance, dir string) (*Texts, error) {
 	return t, nil
 }
 
-// Tool returns the description of a tool, at the length given to [New].
-func (t *Texts) Tool(name string) (string, error) {
-	if t.guidance == Long {
-		return t.Document(name)
-	}
-	return t.read(name + ".md")
-}
+// Tool returns the description of a tool.
+func (t *Texts) Tool(name string) (string, error) { return t.read(name + ".md") }
 
-// Document returns the long description of a tool, whatever length was given to
-// [New]; the tool's command prints it as help. If the user's folder has a short
-// description, that replaces the long one too.
+// Document returns the long description of a tool that is a command, which prints it
+// as help. If the user's folder has a description, that replaces the long one too.
 func (t *Texts) Document(name string) (string, error) {
 	if t.hasOverride(name + ".md") {
 		return t.read(name + ".md")

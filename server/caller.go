@@ -142,7 +142,7 @@ func AgentName(agent string) string { return todo.Cut(strings.ToValidUTF8(agent,
 
 // conversation is step 2: the host sent a conversation id in _meta.
 func (s *Server) conversation(r request, c *caller) bool {
-	for _, key := range s.conversationKeys {
+	for _, key := range conversationKeys() {
 		if id := r.text(key); id != "" {
 			c.who.Key, c.who.Chat = conversationKey(key, id), id
 			return true
@@ -192,13 +192,12 @@ func (s *Server) environment(r request, c *caller) bool {
 	if !r.peer.Process || s.Getenv == nil {
 		return false
 	}
-	for _, name := range append([]string{clients.Find(r.client.Name).Variable}, s.SessionVariables...) {
-		if id := s.Getenv(name); name != "" && id != "" {
-			c.who.Key, c.who.Chat, c.who.Hint = ChatKey(id), id, true
-			return true
-		}
+	id := s.Getenv(clients.Find(r.client.Name).Variable)
+	if id == "" {
+		return false
 	}
-	return false
+	c.who.Key, c.who.Chat, c.who.Hint = ChatKey(id), id, true
+	return true
 }
 
 // process is step 5: on stdio, this process. It is a hint, because a command such as

@@ -32,14 +32,13 @@ func beganBy(t *testing.T, st todo.Store) (out []string) {
 // docs/spec/architecture.md, "Who is calling": the first step that applies
 // decides the key of the conversation.
 func TestConversationKeys(t *testing.T) {
-	environment := map[string]string{"CLAUDE_CODE_SESSION_ID": "claude-1", "COPILOT_AGENT_SESSION_ID": "copilot-1", "ACME_CHAT": "acme-1"}
+	environment := map[string]string{"CLAUDE_CODE_SESSION_ID": "claude-1", "COPILOT_AGENT_SESSION_ID": "copilot-1"}
 	for name, c := range map[string]struct {
 		list   string // --list
 		client string // "" is tester
 		meta   string
 		stdio  bool
 		query  string // over HTTP
-		env    string // --session-variables
 		want   string // "*" is any text
 	}{
 		"--list":                              {list: "mine", meta: `"threadId":"t"`, stdio: true, want: "conversation:threadId:t@name:mine"},
@@ -56,13 +55,11 @@ func TestConversationKeys(t *testing.T) {
 		"2 opencode 2":                        {meta: `"ai.opencode/sessionID":"s"`, stdio: true, want: "conversation:ai.opencode/sessionID:s"},
 		"2 Antigravity":                       {meta: `"antigravity.google/conversation_id":"s"`, stdio: true, want: "conversation:antigravity.google/conversation_id:s"},
 		"2 ZCode":                             {meta: `"com.zcode/request-context":{"session_id":"z"}`, stdio: true, want: "conversation:com.zcode/request-context:z"},
-		"2 configured":                        {meta: `"acme/chat":"x"`, stdio: true, want: "conversation:acme/chat:x"},
 		"2 id is not a string":                {meta: `"threadId":{"a":1}`, stdio: true, want: "process:*"},
 		"3 session":                           {want: "session:*"},
 		"3 a shared session":                  {client: "cursor", want: "shared:session:*"},
 		"4 Claude Code":                       {client: "claude-code", stdio: true, want: "chat:claude-1"},
 		"4 Copilot":                           {client: "copilot-cli", stdio: true, want: "chat:copilot-1"},
-		"4 configured":                        {client: "acme", stdio: true, env: "ACME_CHAT", want: "chat:acme-1"},
 		"4 not over HTTP":                     {client: "claude-code", want: "session:*"},
 		"5 the process":                       {stdio: true, want: "process:*"},
 		"5 a shared process":                  {client: "cursor", stdio: true, want: "shared:process:*"},
@@ -78,10 +75,7 @@ func TestConversationKeys(t *testing.T) {
 				}
 			}
 			s := servertest.New(t, store, func(cfg *server.Config) {
-				cfg.List, cfg.Conversations, cfg.Getenv = c.list, []string{"acme/chat"}, func(name string) string { return environment[name] }
-				if c.env != "" {
-					cfg.SessionVariables = []string{c.env}
-				}
+				cfg.List, cfg.Getenv = c.list, func(name string) string { return environment[name] }
 			})
 			client := cmp.Or(c.client, "tester")
 			message := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))

@@ -47,7 +47,7 @@ func startInstance(t *testing.T, path, client string) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts, err := prompts.New(prompts.Short, "")
+	texts, err := prompts.New("")
 	if err != nil {
 		t.Fatal(err)
 	}

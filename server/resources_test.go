@@ -18,14 +18,13 @@ import (
 // hostKeys are the _meta fields by which hosts name a conversation, with %s for
 // its id.
 var hostKeys = map[string]string{
-	"todo-mcp/conversation":            `"todo-mcp/conversation":"%s"`,
-	"vscode.conversationId":            `"vscode.conversationId":"%s"`,
-	"Codex threadId":                   `"threadId":"%[1]s","sessionId":"%[1]s"`,
-	"ai.opencode/sessionID":            `"ai.opencode/sessionID":"%s"`,
-	"sessionID":                        `"sessionID":"%s"`,
-	"antigravity.google":               `"antigravity.google/conversation_id":"%s"`,
-	"com.zcode/request-context":        `"com.zcode/request-context":{"session_id":"%s"}`,
-	"configured by --conversation-key": `"acme/chat":"%s"`,
+	"todo-mcp/conversation":     `"todo-mcp/conversation":"%s"`,
+	"vscode.conversationId":     `"vscode.conversationId":"%s"`,
+	"Codex threadId":            `"threadId":"%[1]s","sessionId":"%[1]s"`,
+	"ai.opencode/sessionID":     `"ai.opencode/sessionID":"%s"`,
+	"sessionID":                 `"sessionID":"%s"`,
+	"antigravity.google":        `"antigravity.google/conversation_id":"%s"`,
+	"com.zcode/request-context": `"com.zcode/request-context":{"session_id":"%s"}`,
 }
 
 // Two conversations on one connection read todo://list as their own list, by
@@ -34,7 +33,7 @@ func TestResourcesHonourTheConversation(t *testing.T) {
 	for name, key := range hostKeys {
 		t.Run(name, func(t *testing.T) {
 			over(t, func(r *rig) {
-				c := r.start(func(cfg *server.Config) { cfg.Conversations = []string{"acme/chat"} }).chat("tester")
+				c := r.start(nil).chat("tester")
 				a, b := c.with(key, "a"), c.with(key, "b")
 				a.writes("i:A1 p:A2")
 				b.writes("p:B1")
@@ -227,7 +226,7 @@ func TestSubscribersAreToldOfTheirOwnList(t *testing.T) {
 	for name, key := range hostKeys {
 		t.Run(name, func(t *testing.T) {
 			over(t, func(r *rig) {
-				c := r.start(func(cfg *server.Config) { cfg.Conversations = []string{"acme/chat"} }).chat("tester")
+				c := r.start(nil).chat("tester")
 				a, b, beacon := c.with(key, "a"), c.with(key, "b"), c.with(key, "beacon")
 				beacon.writes("p:X")
 				uri, n := "todo://lists/"+beacon.held(), 0

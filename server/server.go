@@ -28,6 +28,15 @@ const defaultTimeout = 10 * time.Second
 // which service managers and hosts kill a process.
 const defaultStopTimeout = 8 * time.Second
 
+const (
+	// maxSubscriptions is ten times what a client shows of lists at once.
+	maxSubscriptions = 100
+	// maxAllSubscriptions is for a hundred such clients; each takes about a kilobyte.
+	maxAllSubscriptions = 10_000
+	// subscriptionLinger is longer than any client takes to open its stream again.
+	subscriptionLinger = time.Minute
+)
+
 // Config configures a [Server]. Board, Tools, Publish and Texts are required.
 type Config struct {
 	Board *todo.Board
@@ -48,13 +57,9 @@ type Config struct {
 	Panel string
 	// Dir is the working directory; empty when it is unknown.
 	Dir string
-	// Conversations names further _meta keys that carry a conversation id.
-	Conversations []string
-	// SessionVariables names further environment variables that carry the host's
-	// id of the chat to a server on stdio. Getenv reads them; nil means that
-	// there are none.
-	SessionVariables []string
-	Getenv           func(string) string
+	// Getenv reads the variable in which the client's host names the chat to a server
+	// on stdio; nil means that there are none.
+	Getenv func(string) string
 	// Timeout limits each tool call, resource read, prompt and completion; 0
 	// means 10 s.
 	Timeout time.Duration
@@ -90,9 +95,7 @@ type Server struct {
 	mcp           *mcpserver.MCPServer
 	subscriptions *subscriptions.Room
 	pageTools     []*tools.Tool // those that only the app page calls
-	// conversationKeys are the _meta fields that carry a conversation id.
-	conversationKeys []string
-	panel            string // the address of the panel, for the app page; empty for none
+	panel         string        // the address of the panel, for the app page; empty for none
 }
 
 // New returns a server. It starts no goroutine, but subscriptions do later:
@@ -106,9 +109,9 @@ func New(c Config) (*Server, error) {
 		c.Now = time.Now
 	}
 	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
-	c.MaxSubscriptions = cmp.Or(c.MaxSubscriptions, 100)
-	c.MaxAllSubscriptions = cmp.Or(c.MaxAllSubscriptions, 10_000)
-	c.SubscriptionLinger = cmp.Or(c.SubscriptionLinger, time.Minute)
+	c.MaxSubscriptions = cmp.Or(c.MaxSubscriptions, maxSubscriptions)
+	c.MaxAllSubscriptions = cmp.Or(c.MaxAllSubscriptions, maxAllSubscriptions)
+	c.SubscriptionLinger = cmp.Or(c.SubscriptionLinger, subscriptionLinger)
 	c.StopTimeout = cmp.Or(c.StopTimeout, defaultStopTimeout)
 	if c.List != "" {
 		if err := todo.CheckName(c.List); err != nil {
@@ -119,7 +122,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Config: c, panel: c.Panel, conversationKeys: append(conversationKeys(), c.Conversations...)}
+	s := &Server{Config: c, panel: c.Panel}
 	s.subscriptions = subscriptions.New(subscriptions.Config{
 		Board: c.Board, Max: c.MaxSubscriptions, MaxAll: c.MaxAllSubscriptions, Linger: c.SubscriptionLinger, Store: c.Subscriptions, Log: c.Log,
 	})

@@ -48,7 +48,7 @@ func compile(t testing.TB, name string, raw []byte) *jsonschema.Schema {
 // V1: whatever the settings, every published schema compiles under draft
 // 2020-12 and contains nothing that strict clients reject.
 func TestSchemas(t *testing.T) {
-	for _, edit := range []func(*tools.Options){nil, func(o *tools.Options) { o.ItemIDs, o.ListArgument = true, true }} {
+	for _, edit := range []func(*tools.Options){nil, func(o *tools.Options) { o.ItemIDs = true }} {
 		for _, tool := range newTools(t, edit) {
 			for kind, raw := range map[string]json.RawMessage{"input": tool.InputSchema, "output": tool.OutputSchema} {
 				compile(t, tool.Name+kind, raw)
@@ -119,27 +119,17 @@ func TestTokenBudget(t *testing.T) {
 	}
 }
 
-// The guidance, at both lengths, names work that needs careful
-// planning and says that the list has one tool. P4: it does not forbid what
-// TODO_TRANSITIONS=free allows.
+// The guidance names work that needs careful planning and says that the list has one
+// tool.
 func TestGuidanceSays(t *testing.T) {
-	for _, length := range []prompts.Guidance{prompts.Short, prompts.Long} {
-		texts, err := prompts.New(length, "")
-		if err != nil {
-			t.Fatal(err)
+	list := newTools(t, nil)
+	for _, name := range []string{"TodoWrite", "write_todos", "SetTodoList", "create_todos"} {
+		if !strings.Contains(tools.Find(list, name).Description, "careful planning") {
+			t.Errorf("%s lacks careful planning", name)
 		}
-		list := newTools(t, func(o *tools.Options) { o.Texts = texts })
-		for _, name := range []string{"TodoWrite", "write_todos", "SetTodoList", "create_todos"} {
-			if !strings.Contains(tools.Find(list, name).Description, "careful planning") {
-				t.Errorf("%s, %s, lacks careful planning", name, length)
-			}
-		}
-		if !strings.Contains(tools.Find(list, "SetTodoList").Description, "the only todo tool") {
-			t.Errorf("SetTodoList, %s, does not say that it is the only todo tool", length)
-		}
-		if strings.Contains(tools.Find(list, "update_todo").Description, "only moves forward") {
-			t.Errorf("P4: update_todo, %s, forbids what free transitions allow", length)
-		}
+	}
+	if !strings.Contains(tools.Find(list, "SetTodoList").Description, "the only todo tool") {
+		t.Error("SetTodoList does not say that it is the only todo tool")
 	}
 }
 
@@ -150,7 +140,7 @@ func TestReplacedPrompts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "SetTodoList.md"), []byte("Mine.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	texts, err := prompts.New(prompts.Short, dir)
+	texts, err := prompts.New(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,11 +160,11 @@ func TestReplacedPrompts(t *testing.T) {
 		if err := create(filepath.Join(dir, "TodoWrite.md")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := prompts.New(prompts.Short, dir); err == nil || !strings.Contains(err.Error(), "TodoWrite.md") {
+		if _, err := prompts.New(dir); err == nil || !strings.Contains(err.Error(), "TodoWrite.md") {
 			t.Errorf("%s: error = %v, should name TodoWrite.md", name, err)
 		}
 	}
-	if _, err := prompts.New(prompts.Short, filepath.Join(dir, "none")); err == nil {
+	if _, err := prompts.New(filepath.Join(dir, "none")); err == nil {
 		t.Error("a missing folder was accepted")
 	}
 }

@@ -17,20 +17,6 @@ func schemaOf(arguments any) *jsonschema.Schema {
 	return s
 }
 
-// withListArgument adds the properties of listArgument to a tool's input
-// schema.
-func withListArgument(s *jsonschema.Schema) {
-	extra := schemaOf(listArgument{})
-	for p := extra.Properties.Oldest(); p != nil; p = p.Next() {
-		s.Properties.Set(p.Key, p.Value)
-	}
-}
-
-// listArgument is published only with --list-argument but always accepted.
-type listArgument struct {
-	ListID string `json:"list_id,omitempty" jsonschema:"description=The list to use; leave out for this conversation's own"`
-}
-
 func marshalSchema(name string, s *jsonschema.Schema) (json.RawMessage, error) {
 	data, err := json.Marshal(s)
 	if err != nil {

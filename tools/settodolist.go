@@ -54,11 +54,7 @@ func setTodoListView() todo.View {
 	}}
 }
 
-// duplicateTitles is the error of docs/spec/variants.md K2, with the sentence of
-// system 4 in it.
-const duplicateTitles = "Duplicate todo titles are not allowed"
-
-func setTodoList(o Options, w prompts.Words) variant {
+func setTodoList(w prompts.Words) variant {
 	view := setTodoListView()
 	s := shape{view: view, text: "title", words: view.Accepts()}
 	return variant{
@@ -75,9 +71,6 @@ func setTodoList(o Options, w prompts.Words) variant {
 			}
 			lines := r.lines(elements, "todos", s)
 			details := r.details(elements[:len(lines)], "todos")
-			if o.RejectDuplicates && hasRepeatedTitles(lines) {
-				r.sentence(duplicateTitles)
-			}
 			return &Call{Lines: lines, Change: func(d *todo.Draft) error {
 				d.Replace(s.view, lines)
 				setDetails(d, s.view, lines, details)
@@ -167,15 +160,4 @@ func setTodoListFailure(w prompts.Words, err *todo.InputError) Result {
 		text = w.Error + err.Problems[0].Message
 	}
 	return Result{Text: text, Structured: setTodoListResult{IsError: true, Message: text, Display: []display[setTodoListItem]{}}}
-}
-
-func hasRepeatedTitles(lines []todo.Line) bool {
-	seen := make(map[string]bool, len(lines))
-	for _, l := range lines {
-		if seen[l.Text] {
-			return true
-		}
-		seen[l.Text] = true
-	}
-	return false
 }

@@ -35,14 +35,8 @@ type Options struct {
 	InProgress       Policy
 	// ItemIDs includes item ids in TodoWrite's schema and results (T5).
 	ItemIDs bool
-	// RejectDuplicates makes SetTodoList refuse repeated titles (K2).
-	RejectDuplicates bool
-	// FreeTransitions lets update_todo move backwards (P4).
-	FreeTransitions bool
 	// Language is one of [prompts.Languages] (P3).
 	Language string
-	// ListArgument includes list_id in every input schema.
-	ListArgument bool
 	// Texts are the tool descriptions; nil means the short embedded ones.
 	Texts *prompts.Texts
 }
@@ -131,14 +125,14 @@ func New(o Options) ([]*Tool, error) {
 		return nil, err
 	}
 	if o.Texts == nil {
-		o.Texts, _ = prompts.New(prompts.Short, "")
+		o.Texts, _ = prompts.New("")
 	}
 	list := []*Tool{
 		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true, variant: todoWrite(o, english)},
 		{Name: "write_todos", Title: "Write todos", Idempotent: true, variant: writeTodos(o, english)},
-		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, variant: setTodoList(o, english)},
+		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, variant: setTodoList(english)},
 		{Name: "create_todos", Title: "Add plan steps", variant: createTodos(words)},
-		{Name: "update_todo", Title: "Update plan step", Idempotent: true, variant: updateTodo(o, words)},
+		{Name: "update_todo", Title: "Update plan step", Idempotent: true, variant: updateTodo(words)},
 	}
 	for _, t := range list {
 		if err := t.publish(o); err != nil {
@@ -161,14 +155,10 @@ func (t *Tool) publish(o Options) (err error) {
 	if t.Description, err = o.Texts.Tool(t.Name); err != nil {
 		return err
 	}
-	in := schemaOf(t.input)
-	if o.ListArgument {
-		withListArgument(in)
-	}
 	for _, s := range []struct {
 		to   *json.RawMessage
 		from *jsonschema.Schema
-	}{{&t.InputSchema, in}, {&t.OutputSchema, schemaOf(t.output)}} {
+	}{{&t.InputSchema, schemaOf(t.input)}, {&t.OutputSchema, schemaOf(t.output)}} {
 		if *s.to, err = marshalSchema(t.Name, s.from); err != nil {
 			return err
 		}

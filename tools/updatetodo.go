@@ -19,7 +19,7 @@ type updateTodoInput struct {
 // pending and does not become pending again.
 func updateWords() []string { return []string{"running", "completed", "failed"} }
 
-func updateTodo(o Options, w prompts.Words) variant {
+func updateTodo(w prompts.Words) variant {
 	view := planView()
 	return variant{
 		words:  w,
@@ -34,7 +34,7 @@ func updateTodo(o Options, w prompts.Words) variant {
 			}
 			word := r.stepStatus(args.get("status"), w)
 			return &Call{Item: id, Change: func(d *todo.Draft) error {
-				return setStepStatus(d, view, id, word, w, o.FreeTransitions)
+				return setStepStatus(d, view, id, word, w)
 			}}
 		},
 		Result: func(c *Call, out todo.Outcome) Result {
@@ -57,9 +57,9 @@ func (r *reader) stepStatus(v value, w prompts.Words) string {
 	return ""
 }
 
-// setStepStatus sets one step's status, only forwards unless free is true
+// setStepStatus sets one step's status, only forwards
 // (docs/spec/variants.md P2, P4).
-func setStepStatus(d *todo.Draft, view todo.View, id, word string, w prompts.Words, free bool) error {
+func setStepStatus(d *todo.Draft, view todo.View, id, word string, w prompts.Words) error {
 	item, ok := d.Item(id)
 	if !ok {
 		sentence := fmt.Sprintf(w.UnknownID, unquotedExcerpt(id))
@@ -72,7 +72,7 @@ func setStepStatus(d *todo.Draft, view todo.View, id, word string, w prompts.Wor
 	if current == word {
 		return nil // a core status that shares the word stays
 	}
-	if rank(word) <= rank(current) && !free {
+	if rank(word) <= rank(current) {
 		return refuse(fmt.Sprintf(w.Backwards, item.ID, unquotedExcerpt(item.Text), current, word))
 	}
 	status, _ := view.Core(word)

@@ -83,11 +83,23 @@ func (a *app) openStore() (todo.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := place.Open(a.keep, a.notices)
+	st, err := place.Open(a.limits(), a.notices)
 	if err != nil {
 		return nil, err
 	}
 	return a.audited(a.observed(st)), nil
+}
+
+// limits returns how much the store keeps: as the settings say, and two bounds that
+// nobody needs to turn.
+func (a *app) limits() todo.Keep {
+	keep := a.keep
+	// A chat begins a handful of lists; one that begins a thousand in a day runs wild.
+	keep.Begun = 1000
+	// A list that nobody looked at or wrote again within an hour is what a chat that
+	// ran wild left.
+	keep.Abandoned = time.Hour
+	return keep
 }
 
 // checkNamed returns an error if the settings name a file that is not there: a command
@@ -108,7 +120,7 @@ func (a *app) place() (store.Place, error) { return store.Locate(a.store, a.Gete
 
 // newTools returns the tools and the guidance texts that the settings select.
 func (a *app) newTools() ([]*tools.Tool, *prompts.Texts, error) {
-	texts, err := prompts.New(a.guidance, a.prompts)
+	texts, err := prompts.New(a.prompts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -162,8 +174,7 @@ func (a *app) serverConfig(board *todo.Board) (server.Config, error) {
 	}
 	return server.Config{
 		Board: board, Tools: list, Publish: a.publish, Structured: a.content, Texts: texts, Version: a.Version,
-		List: a.list, Panel: a.panel, Dir: workingDir(), Conversations: a.keys, SessionVariables: a.variables, Getenv: a.Getenv, Timeout: a.request, StopTimeout: a.stop, Log: a.logger(),
-		MaxSubscriptions: a.subs, MaxAllSubscriptions: a.allSubs, SubscriptionLinger: a.linger, SessionKey: a.sessionKey, Observe: observe,
+		List: a.list, Panel: a.panel, Dir: workingDir(), Getenv: a.Getenv, Timeout: a.request, Log: a.logger(), SessionKey: a.sessionKey, Observe: observe,
 	}, err
 }
 

@@ -60,7 +60,7 @@ func commands() []command {
 		{"install", "[CLIENT...]", "Add the server to MCP clients; without CLIENT to those found here", "todo-mcp install claude-code", aboutClients, nil, installFlags},
 		{"uninstall", "[CLIENT...]", "Take the server away from MCP clients", "todo-mcp uninstall claude-code", aboutClients, nil, uninstallFlags},
 		{"hook", "", "Mirror the todo list of a client's own tool", "todo-mcp hook < event.json", aboutHooks, writes, noFlags((*app).hook)},
-		{"watch", "[LIST]", "Watch lists live in the terminal; one, or all that move", "todo-mcp watch --notify", aboutLists, append(lists, watchGroup), watchFlags},
+		{"watch", "[LIST]", "Watch lists live in the terminal; one, or all that move", "todo-mcp watch --notify", aboutLists, lists, watchFlags},
 		{"show", "[LIST]", "Show a list: by its title, name or id, or the last one", "todo-mcp show release --format markdown", aboutLists, []group{storeGroup, listGroup}, showFlags},
 		{"lists", "", "Show all lists, those at work first", "todo-mcp lists --state waiting", aboutLists, []group{storeGroup}, listsFlags},
 		{"history", "[LIST]", "Show what changed in a list, revision by revision", "todo-mcp history release --since 2h", aboutLists, []group{storeGroup, listGroup}, historyFlags},

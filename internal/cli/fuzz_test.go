@@ -167,7 +167,7 @@ func FuzzImportMarkdown(f *testing.F) {
 // A config file and environment are settings, or an error that names the place
 // and shows no secret.
 func FuzzConfig(f *testing.F) {
-	for _, text := range []string{"# none\n\nmax-items = 5\n", "max-items=-1", "addr = 0.0.0.0:1", "session-key = short", "token = a b", "x = \x1b[2J", "tools = all,\xff", "=", "structured = auto\r\nstructured = never", "store = file:\x00"} {
+	for _, text := range []string{"# none\n\nmax-items = 5\n", "max-items=-1", "addr = 0.0.0.0:1", "keep-revisions = short", "client-secret = a b", "x = \x1b[2J", "tools = all,\xff", "=", "structured = auto\r\nstructured = never", "store = file:\x00"} {
 		f.Add([]byte(text), "secret-8d0c41")
 	}
 	path := filepath.Join(f.TempDir(), "config")
@@ -179,7 +179,7 @@ func FuzzConfig(f *testing.F) {
 		file, err := fromFile(path, true)
 		if err == nil {
 			environment := fromEnvironment(func(name string) string {
-				if name == "TODO_SESSION_KEY" || name == "TODO_TOKEN" {
+				if name == "TODO_CLIENT_SECRET" || name == "TODO_STORE_NOTICES" {
 					return secret
 				}
 				return ""

@@ -116,7 +116,7 @@ func (c command) printHelp(env Env, fs *flag.FlagSet) error {
 		}
 		of[title].AddFlag(f)
 	})
-	for g := range watchGroup + 1 {
+	for g := range tokenGroup + 1 {
 		titles = append(titles, g.title())
 	}
 	for _, title := range titles {
@@ -130,7 +130,7 @@ func (c command) printHelp(env Env, fs *flag.FlagSet) error {
 
 // printDocument prints a tool's full guidance (docs/spec/variants.md C2).
 func printDocument(env Env, tool string) error {
-	texts, err := prompts.New(prompts.Long, env.Getenv("TODO_PROMPTS"))
+	texts, err := prompts.New(env.Getenv("TODO_PROMPTS"))
 	if err != nil {
 		return &verbatimError{"Error: " + err.Error()}
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"todo-mcp/internal/store"
 	"todo-mcp/internal/todo"
@@ -48,71 +47,16 @@ func between(least, most int) kind[int] {
 	}}
 }
 
-// days returns the kind of the durations from 0 to most days, written as a
-// number of days.
-func days(most int) kind[time.Duration] {
-	const day = 24 * time.Hour
-	n := number(most)
-	return kind[time.Duration]{
-		placeholder: "DAYS",
-		format:      func(d time.Duration) string { return n.format(int(d / day)) },
-		parse: func(v string) (time.Duration, error) {
+// units returns the kind of the values from least to most units, written as a number
+// of them, such as the durations that are written as a number of seconds.
+func units[T ~int64](placeholder string, unit T, least, most int) kind[T] {
+	n := between(least, most)
+	return kind[T]{
+		placeholder: placeholder,
+		format:      func(v T) string { return n.format(int(v / unit)) },
+		parse: func(v string) (T, error) {
 			count, err := n.parse(v)
-			return time.Duration(count) * day, err
-		},
-	}
-}
-
-// hours returns the kind of the durations from 0 to most hours, written as a
-// number of hours.
-func hours(most int) kind[time.Duration] {
-	n := number(most)
-	return kind[time.Duration]{
-		placeholder: "HOURS",
-		format:      func(d time.Duration) string { return n.format(int(d / time.Hour)) },
-		parse: func(v string) (time.Duration, error) {
-			count, err := n.parse(v)
-			return time.Duration(count) * time.Hour, err
-		},
-	}
-}
-
-// minutes returns the kind of the durations from least to most minutes, written as
-// a number of minutes.
-func minutes(least, most int) kind[time.Duration] {
-	return kind[time.Duration]{
-		placeholder: "MINUTES",
-		format:      func(d time.Duration) string { return strconv.Itoa(int(d / time.Minute)) },
-		parse: func(v string) (time.Duration, error) {
-			count, err := between(least, most).parse(v)
-			return time.Duration(count) * time.Minute, err
-		},
-	}
-}
-
-// megabytes returns the kind of the sizes from 0 to most megabytes, in bytes.
-func megabytes(most int) kind[int64] {
-	const mb = 1_000_000
-	n := number(most)
-	return kind[int64]{
-		placeholder: "MB",
-		format:      func(size int64) string { return n.format(int(size / mb)) },
-		parse: func(v string) (int64, error) {
-			count, err := n.parse(v)
-			return int64(count) * mb, err
-		},
-	}
-}
-
-// seconds returns the kind of the durations from least to most seconds, written
-// as a number of seconds.
-func seconds(least, most int) kind[time.Duration] {
-	return kind[time.Duration]{
-		placeholder: "SECONDS",
-		format:      func(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) },
-		parse: func(v string) (time.Duration, error) {
-			count, err := between(least, most).parse(v)
-			return time.Duration(count) * time.Second, err
+			return T(count) * unit, err
 		},
 	}
 }
@@ -125,21 +69,6 @@ func boolean() kind[bool] {
 		}
 		return b, nil
 	}}
-}
-
-// either returns the kind of the booleans that are written as the words no
-// (false) and yes (true).
-func either(no, yes string) kind[bool] {
-	return kind[bool]{
-		placeholder: "WORD", words: []string{no, yes},
-		format: func(b bool) string {
-			if b {
-				return yes
-			}
-			return no
-		},
-		parse: func(v string) (bool, error) { return v == yes, isOneOf(v, no, yes) },
-	}
 }
 
 // oneOf returns the kind of the allowed words.
@@ -254,11 +183,12 @@ func storePlace() kind[string] {
 	}).named("STORE")
 }
 
-// listenAddress returns the kind of the addresses with a port.
-func listenAddress() kind[string] {
+// address returns the kind of the addresses with a port, of which an error shows an
+// example, or empty if mayBeEmpty.
+func address(mayBeEmpty bool, example string) kind[string] {
 	return checked(func(v string) error {
-		if _, port, err := net.SplitHostPort(v); err != nil || port == "" {
-			return errors.New("must be an address with a port, such as 127.0.0.1:8765")
+		if _, port, err := net.SplitHostPort(v); (v != "" || !mayBeEmpty) && (err != nil || port == "") {
+			return errors.New("must be an address with a port, such as " + example)
 		}
 		return nil
 	}).named("ADDRESS")
@@ -298,14 +228,4 @@ func networks() kind[[]netip.Prefix] {
 			return out, nil
 		},
 	}
-}
-
-// secretText returns the kind of the texts of at least least bytes, or empty.
-func secretText(least int) kind[string] {
-	return checked(func(v string) error {
-		if v != "" && len(v) < least {
-			return fmt.Errorf("must have %d characters or more", least)
-		}
-		return nil
-	}).named("SECRET")
 }

@@ -101,21 +101,11 @@ func auditRow() setting {
 // operatorRows are the settings for who runs a server for others.
 func operatorRows() []setting {
 	return []setting{
-		define(operatorAddress(), "admin-addr", "", func(s *settings) *string { return &s.operator.addr },
+		define(address(true, "127.0.0.1:8766, or :8766 for every interface"), "admin-addr", "", func(s *settings) *string { return &s.operator.addr },
 			"address for operators: /metrics, /livez, /readyz, /debug/pprof; never a public one; empty: none, and /metrics is on --addr if nobody signs in"),
-		define(seconds(0, 3600), "drain", 0, func(s *settings) *time.Duration { return &s.operator.drain },
+		define(units("SECONDS", time.Second, 0, 3600), "drain", 0, func(s *settings) *time.Duration { return &s.operator.drain },
 			"how many seconds calls are still taken after `serve` is told to stop, while /readyz says so; 5 behind a balancer"),
 	}
-}
-
-// operatorAddress returns the kind of the addresses with a port, or empty.
-func operatorAddress() kind[string] {
-	return checked(func(v string) error {
-		if _, port, err := net.SplitHostPort(v); v != "" && (err != nil || port == "") {
-			return errors.New("must be an address with a port, such as 127.0.0.1:8766, or :8766 for every interface")
-		}
-		return nil
-	}).named("ADDRESS")
 }
 
 // measure adds what a board and all edges say of themselves to the metrics.
@@ -141,7 +131,7 @@ func (a *app) serveAdmin(e *edge.Edge) (end func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w (--admin-addr takes another)", a.operator.addr, err)
 	}
-	srv := &http.Server{Handler: e.Admin(a.metrics, edge.IsLoopback(a.operator.addr)), ReadHeaderTimeout: a.header}
+	srv := &http.Server{Handler: e.Admin(a.metrics, edge.IsLoopback(a.operator.addr)), ReadHeaderTimeout: edge.HeaderTimeout}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

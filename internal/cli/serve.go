@@ -20,7 +20,6 @@ import (
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/metrics"
-	"todo-mcp/server/sse"
 	mcpstdio "todo-mcp/server/stdio"
 	"todo-mcp/server/web"
 )
@@ -190,8 +189,7 @@ func (a *app) newWeb(s *server.Server) (*edge.Edge, error) {
 func (a *app) webConfig(s *server.Server) edge.Config {
 	c := edge.Config{
 		Board: s.Board, Hosts: a.hosts, Origins: a.origins, Log: a.logger(),
-		MaxStreams: a.streams, MaxStreamsPerClient: a.clientStreams,
-		Timeout: a.request, HeaderTimeout: a.header, BodyTimeout: a.body, StopTimeout: a.stop, Streams: sse.Limits{WriteTimeout: a.write}, Ready: a.ready,
+		MaxStreams: a.streams, Timeout: a.request, Ready: a.ready,
 	}
 	if a.metrics != nil {
 		c.Observe = a.metrics.HTTP

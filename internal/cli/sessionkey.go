@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -14,15 +13,11 @@ import (
 	"time"
 )
 
-// sessionKey returns the 32-byte or longer key that signs session ids. It is
-// the hash of the user's secret, or else the key beside the lists, in a file or in
-// the database that several servers share, which is generated at first use so that sessions survive a restart. For lists
+// sessionKey returns the 32-byte or longer key that signs session ids. It is beside the
+// lists, in a file or in the database that several servers share, and is made at first
+// use, so that sessions survive a restart. For lists
 // in memory, or when the file cannot be used, the key is new in each process.
 func (a *app) sessionKey() []byte {
-	if a.secret != "" {
-		sum := sha256.Sum256([]byte(a.secret))
-		return sum[:]
-	}
 	if a.sharedKey != nil {
 		return a.sharedKey
 	}
@@ -44,7 +39,7 @@ func (a *app) sessionKey() []byte {
 // does that as it starts: one that came to make up a key, as the database did not
 // answer just then, would not know the sessions of the others.
 func (a *app) readSharedKey() (err error) {
-	if a.sessions == nil || a.secret != "" {
+	if a.sessions == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), sessionKeyTimeout)

@@ -25,39 +25,25 @@ type settings struct {
 	tools     tools.Options
 	publish   []string
 	content   server.Structured
-	guidance  prompts.Guidance
 	prompts   string
 	list      string
 	store     string
 	addr      string
 	hosts     []string
 	origins   []string
-	keys      []string
-	variables []string
-	secret    string
 	logLevel  slog.Level
+	notices   string
 	keep      todo.Keep
 	archive   time.Duration // --archive-after
-	notices   string
-	token     string
-	stop      time.Duration
-	write     time.Duration
-	header    time.Duration
-	body      time.Duration
 	request   time.Duration
-	subs      int
-	allSubs   int
-	linger    time.Duration
 	streams   int
-	// clientStreams are those of one client.
-	clientStreams int
-	signIn        signInSettings
-	publicURL     string
-	maxRate       int
-	proxies       []netip.Prefix
-	tlsCert       string
-	tlsKey        string
-	operator      operatorSettings
+	signIn    signInSettings
+	publicURL string
+	maxRate   int
+	proxies   []netip.Prefix
+	tlsCert   string
+	tlsKey    string
+	operator  operatorSettings
 
 	set   []source // in the order of the table
 	file  string   // the config file, which need not be there; empty for none
@@ -82,14 +68,13 @@ const (
 	serverGroup
 	httpGroup
 	tokenGroup
-	watchGroup
 )
 
 // title says what the settings of a group are about.
 func (g group) title() string {
 	return [...]string{
 		storeGroup: "Where lists are kept", keepGroup: "How much is kept", listGroup: "Which list", toolGroup: "What tools take and say",
-		serverGroup: "What the server offers and bears", httpGroup: "HTTP", tokenGroup: "Sign-in by token", watchGroup: "A server that is watched",
+		serverGroup: "What the server offers and bears", httpGroup: "HTTP", tokenGroup: "Sign-in by token",
 	}[g]
 }
 
@@ -153,7 +138,7 @@ func table() []setting {
 		rows  []setting
 	}{
 		{storeGroup, storeSettings()}, {keepGroup, append(keepSettings(), auditRow())}, {listGroup, listSettings()}, {toolGroup, toolSettings()},
-		{serverGroup, serverSettings()}, {httpGroup, append(httpSettings(), operatorRows()...)}, {tokenGroup, tokenSettings()}, {watchGroup, watchSettings()},
+		{serverGroup, serverSettings()}, {httpGroup, append(httpSettings(), operatorRows()...)}, {tokenGroup, tokenSettings()},
 	} {
 		for _, row := range g.rows {
 			row.group = g.group
@@ -173,7 +158,7 @@ func storeSettings() []setting {
 	return []setting{
 		place,
 		notices,
-		define(hours(1_000_000), "archive-after", 24*time.Hour, func(s *settings) *time.Duration { return &s.archive },
+		define(units("HOURS", time.Hour, 0, 1_000_000), "archive-after", 24*time.Hour, func(s *settings) *time.Duration { return &s.archive },
 			"how many hours after its last change a settled list counts as archived; 0 is never"),
 	}
 }
@@ -182,16 +167,10 @@ func keepSettings() []setting {
 	return []setting{
 		define(number(1_000_000), "keep-revisions", 1000, func(s *settings) *int { return &s.keep.Revisions },
 			"how many revisions of a list are kept; 0 is all"),
-		define(days(36_500), "keep-days", 0, func(s *settings) *time.Duration { return &s.keep.Age },
-			"how many days revisions are kept, the newest nine always; 0 is for ever"),
 		define(number(100_000_000), "max-lists", 100_000, func(s *settings) *int { return &s.keep.Lists },
 			"how many lists there may be; 0 is any number"),
-		define(number(1_000_000), "max-begun", 1000, func(s *settings) *int { return &s.keep.Begun },
-			"how many lists one conversation may begin in a day; 0 is any number"),
-		define(megabytes(1_000_000), "max-size", 4_000_000_000, func(s *settings) *int64 { return &s.keep.Bytes },
+		define(units("MB", int64(1_000_000), 0, 1_000_000), "max-size", 4_000_000_000, func(s *settings) *int64 { return &s.keep.Bytes },
 			"how many MB the store may take, the last tenth for the lists there are; 0 is any size"),
-		define(minutes(0, 1_000_000), "abandoned", time.Hour, func(s *settings) *time.Duration { return &s.keep.Abandoned },
-			"how many minutes a list of one revision that nobody looked at stays when there is no room for another; 0 is for ever"),
 	}
 }
 
@@ -213,16 +192,8 @@ func toolSettings() []setting {
 			"several items in progress in TodoWrite and write_todos: reject, demote (keep the last) or allow"),
 		define(boolean(), "item-ids", defaults.ItemIDs, func(s *settings) *bool { return &s.tools.ItemIDs },
 			"show item ids in TodoWrite's schema and results"),
-		define(either("allow", "reject"), "duplicates", defaults.RejectDuplicates, func(s *settings) *bool { return &s.tools.RejectDuplicates },
-			"repeated titles in SetTodoList: allow or reject"),
-		define(either("forward", "free"), "transitions", defaults.FreeTransitions, func(s *settings) *bool { return &s.tools.FreeTransitions },
-			"which way update_todo moves: forward or free"),
 		define(oneOf(prompts.Languages()...), "lang", defaults.Language, func(s *settings) *string { return &s.tools.Language },
 			"language of the plan: en, zh or vi"),
-		define(boolean(), "list-argument", defaults.ListArgument, func(s *settings) *bool { return &s.tools.ListArgument },
-			"show the list_id argument in schemas"),
-		define(oneOf(prompts.Short, prompts.Long), "guidance", prompts.Short, func(s *settings) *prompts.Guidance { return &s.guidance },
-			"how much tool descriptions say: short or long"),
 		define(text().named("FOLDER"), "prompts", "", func(s *settings) *string { return &s.prompts },
 			"folder of your own guidance texts, TOOL.md each"),
 	}
@@ -234,31 +205,16 @@ func serverSettings() []setting {
 			"tools to offer: auto (the one that fits the client), all, or names with commas"),
 		define(oneOf(server.StructuredAuto, server.StructuredAlways, server.StructuredNever), "structured", server.StructuredAuto, func(s *settings) *server.Structured { return &s.content },
 			"structured content in results: auto (not where models are shown it), always or never"),
-		define(words(), "conversation-keys", nil, func(s *settings) *[]string { return &s.keys },
-			"more _meta fields that carry a conversation id, with commas"),
-		define(words(), "session-variables", nil, func(s *settings) *[]string { return &s.variables },
-			"more environment variables that name the chat to a server on stdio, with commas"),
 		define(logLevel(), "log-level", slog.LevelWarn, func(s *settings) *slog.Level { return &s.logLevel },
 			"what is logged to stderr: debug, info, warn or error"),
-		define(between(1, 10_000), "max-subscriptions", 100, func(s *settings) *int { return &s.subs },
-			"most resource subscriptions of one session or stream"),
-		define(between(1, 1_000_000), "max-all-subscriptions", 10_000, func(s *settings) *int { return &s.allSubs },
-			"most resource subscriptions of all sessions and streams together"),
-		define(seconds(1, 86_400), "subscription-linger", time.Minute, func(s *settings) *time.Duration { return &s.linger },
-			"how many seconds a session without a stream keeps its subscriptions"),
-		define(seconds(1, 600), "request-timeout", 10*time.Second, func(s *settings) *time.Duration { return &s.request },
+		define(units("SECONDS", time.Second, 1, 600), "request-timeout", 10*time.Second, func(s *settings) *time.Duration { return &s.request },
 			"how many seconds a call or a page may wait for the store"),
-		define(seconds(1, 3600), "stop-timeout", 8*time.Second, func(s *settings) *time.Duration { return &s.stop },
-			"how many seconds clients may still take to read their answers when the server ends"),
 	}
 }
 
 func httpSettings() []setting {
-	key := define(secretText(32), "session-key", "", func(s *settings) *string { return &s.secret },
-		"secret that signs session ids, 32 characters or more; empty makes a key file")
-	key.secret = true
 	return append(issuerSettings(), []setting{
-		define(listenAddress(), "addr", "127.0.0.1:8765", func(s *settings) *string { return &s.addr },
+		define(address(false, "127.0.0.1:8765"), "addr", "127.0.0.1:8765", func(s *settings) *string { return &s.addr },
 			"address to listen on; others than loopback ones need sign-in and TLS"),
 		define(webAddress(false), "public-url", "", func(s *settings) *string { return &s.publicURL },
 			"where clients reach the server, as https://host; empty is the address it listens on"),
@@ -274,17 +230,8 @@ func httpSettings() []setting {
 			"more Host names to answer to, with commas"),
 		define(origins(), "allowed-origins", nil, func(s *settings) *[]string { return &s.origins },
 			"origins of pages that may call, with commas (https://host)"),
-		key,
 		define(between(1, 1_000_000), "max-streams", 4096, func(s *settings) *int { return &s.streams },
-			"most open event streams"),
-		define(between(1, 1_000_000), "max-streams-per-client", 2048, func(s *settings) *int { return &s.clientStreams },
-			"most open event streams of one client address, or of one who signed in"),
-		define(seconds(1, 3600), "header-timeout", 10*time.Second, func(s *settings) *time.Duration { return &s.header },
-			"how many seconds the header of an HTTP request may take to arrive"),
-		define(seconds(1, 3600), "body-timeout", 30*time.Second, func(s *settings) *time.Duration { return &s.body },
-			"how many seconds the body of an HTTP request may take to arrive"),
-		define(seconds(1, 3600), "write-timeout", 10*time.Second, func(s *settings) *time.Duration { return &s.write },
-			"how many seconds an HTTP client may take to read a piece (256 kB) of its answer or an event"),
+			"most open event streams; half as many of one client address, or of one who signed in"),
 	}...)
 }
 
@@ -321,12 +268,6 @@ func issuerSettings() []setting {
 			"id of the panel's client at the issuer; empty is none, and people paste a token"),
 		secret,
 	}
-}
-
-func watchSettings() []setting {
-	token := define(text().named("TOKEN"), "token", "", func(s *settings) *string { return &s.token }, "bearer token that `watch --server` sends")
-	token.secret = true
-	return []setting{token}
 }
 
 // layer has the values from one source, by setting name.

@@ -16,10 +16,13 @@ import (
 func watchFlags(fs *flag.FlagSet) func(context.Context, *app, []string) error {
 	server := fs.String("server", "", "follow the todo-mcp server at this `URL`, instead of the file on this machine")
 	notify := fs.Bool("notify", false, "ring the bell and notify the desktop when a list finishes, fails, is blocked or waits")
-	return func(ctx context.Context, a *app, args []string) error { return a.watch(ctx, args, *server, *notify) }
+	token := fs.String("token", "", "bearer `TOKEN` for --server (default: what the variable TODO_TOKEN says)")
+	return func(ctx context.Context, a *app, args []string) error {
+		return a.watch(ctx, args, *server, cmp.Or(*token, a.Getenv("TODO_TOKEN")), *notify)
+	}
 }
 
-func (a *app) watch(ctx context.Context, args []string, server string, notify bool) error {
+func (a *app) watch(ctx context.Context, args []string, server, token string, notify bool) error {
 	if len(args) > 1 {
 		return fmt.Errorf("one list at a time, received %d", len(args))
 	}
@@ -28,13 +31,13 @@ func (a *app) watch(ctx context.Context, args []string, server string, notify bo
 		o.List = args[0]
 	}
 	if server != "" {
-		return a.watchServer(ctx, server, o)
+		return a.watchServer(ctx, server, token, o)
 	}
 	return a.watchStore(ctx, o)
 }
 
-func (a *app) watchServer(ctx context.Context, server string, o watch.Options) error {
-	client, err := remote.New(server, a.token)
+func (a *app) watchServer(ctx context.Context, server, token string, o watch.Options) error {
+	client, err := remote.New(server, token)
 	if err != nil {
 		return err
 	}

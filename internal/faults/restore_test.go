@@ -198,7 +198,7 @@ func TestRestoreDrill(t *testing.T) {
 	for name, d := range drills() {
 		t.Run(name, func(t *testing.T) {
 			store, lose := d.begin(t)
-			s, err := newServing(t, t.TempDir(), nil, "--store", store, "--session-key", sessionKey)
+			s, err := newServing(t, t.TempDir(), nil, "--store", store)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -215,8 +215,10 @@ func TestRestoreDrill(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.Kill()
+			key := takeKey(t, store)
 			lose()
 			restored := d.restore(t, file)
+			giveKey(t, restored, key)
 			got, err := programtest.Export(program, t.TempDir(), nil, restored)
 			if err != nil {
 				t.Fatal(err)
@@ -239,7 +241,7 @@ func TestRestoreDrill(t *testing.T) {
 // all that was restored.
 func goOn(t *testing.T, store string, clients []*caller) {
 	t.Helper()
-	s, err := newServing(t, t.TempDir(), nil, "--store", store, "--session-key", sessionKey)
+	s, err := newServing(t, t.TempDir(), nil, "--store", store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,6 +265,29 @@ func goOn(t *testing.T, store string, clients []*caller) {
 	}
 }
 
-// sessionKey is that of the servers of a drill: the file of one would be backed up
-// with the lists.
-const sessionKey = "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"
+// takeKey returns the key of sessions, which is not in every backup of lists, and
+// giveKey gives it to a restored store.
+func takeKey(t *testing.T, store string) []byte {
+	t.Helper()
+	file, isFile := strings.CutPrefix(store, "sqlite:")
+	if !isFile {
+		return command(t, nil, "psql", "--quiet", "--tuples-only", "--no-align", "--command=SELECT session_key FROM todo_mcp.store", store)
+	}
+	key, err := os.ReadFile(filepath.Join(filepath.Dir(file), "session.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func giveKey(t *testing.T, store string, key []byte) {
+	t.Helper()
+	file, isFile := strings.CutPrefix(store, "sqlite:")
+	if !isFile {
+		command(t, nil, "psql", "--quiet", "--command=UPDATE todo_mcp.store SET session_key = '"+strings.TrimSpace(string(key))+"'", store)
+		return
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "session.key"), key, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -11,7 +11,7 @@ import (
 
 // Which clients show their model the server's instructions, for docs/cost.md.
 func TestInstructions(t *testing.T) {
-	texts, err := prompts.New(prompts.Short, "")
+	texts, err := prompts.New("")
 	if err != nil {
 		t.Fatal(err)
 	}

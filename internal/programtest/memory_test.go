@@ -205,7 +205,7 @@ func serve(b *testing.B, program string) (p *Process, url, admin string) {
 	b.Helper()
 	dir, admin := b.TempDir(), freeAddress(b)
 	p, err := Start(b, "/usr/bin/env", dir, nil, "GOGC=100", program, "serve", "--addr", "127.0.0.1:0", "--admin-addr", admin, "--store", "sqlite:"+filepath.Join(dir, "todo.db"),
-		"--max-streams-per-client", "2000", "--max-rate", "0")
+		"--max-streams", "8000", "--max-rate", "0")
 	if err == nil {
 		url, err = p.URL()
 	}

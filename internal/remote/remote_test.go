@@ -29,7 +29,7 @@ func startServer(t *testing.T) (*todo.Board, *httptest.Server) {
 		t.Fatal(err)
 	}
 	board := todo.NewBoard(store)
-	texts, err := prompts.New("short", "")
+	texts, err := prompts.New("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func openStream(b testing.TB, r *replica, session string) {
 func BenchmarkMemory(b *testing.B) {
 	const lists, sessions, streams, most = 50_000, 20_000, 4000, 512 << 20
 	db := newDatabase(b)
-	f := newFleet(b, 1, db.address, "--max-streams-per-client", "4096", "--max-rate", "0")
+	f := newFleet(b, 1, db.address, "--max-streams", "8192", "--max-rate", "0")
 	r := f.replicas[0]
 	for b.Loop() {
 		a := newAgents(b, f, 1)[0]

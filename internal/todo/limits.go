@@ -97,7 +97,7 @@ func (k Keep) CheckLists(n int) error {
 // day may not begin another one.
 func (k Keep) CheckBegun(n int) error {
 	if k.Begun > 0 && n >= k.Begun {
-		return &FullError{Err: ErrTooManyLists, Detail: fmt.Sprintf("this conversation began %d in a day (--max-begun)", n)}
+		return &FullError{Err: ErrTooManyLists, Detail: fmt.Sprintf("this conversation began %d in a day", n)}
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 		written += n
 		if err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
-				a.edge.config.Log.Info("answer given up, its client does not read it (see --write-timeout)")
+				a.edge.config.Log.Info("answer given up, its client does not read it")
 			}
 			return written, err
 		}

@@ -35,7 +35,7 @@ func (r *Request) ReadJSON(w http.ResponseWriter, scan func(body io.Reader)) ([]
 	body := http.MaxBytesReader(w, r.Body, maxScanned)
 	raw, err := io.ReadAll(io.LimitReader(body, todo.MaxRequest+1))
 	if err != nil {
-		return nil, BadRequest("the body did not arrive whole within %s (see --body-timeout)", r.edge.config.BodyTimeout)
+		return nil, BadRequest("the body did not arrive whole within %s", r.edge.config.BodyTimeout)
 	}
 	if len(raw) > todo.MaxRequest {
 		w.Header().Set("Connection", "close") // the body may not have been read whole

@@ -59,7 +59,7 @@ type Config struct {
 	// HeaderTimeout is how long a header may take to arrive; 0 means 10 s
 	// (BAD-INPUT 10).
 	HeaderTimeout time.Duration
-	// BodyTimeout is how long a body may take to arrive; 0 means 30 s
+	// BodyTimeout is how long a body may take to arrive; 0 means 10 s
 	// (BAD-INPUT 11).
 	BodyTimeout time.Duration
 	// StopTimeout is how long requests in progress may take after the server
@@ -68,7 +68,8 @@ type Config struct {
 	// MaxStreams is how many streams may be open at once; 0 means 4096.
 	MaxStreams int
 	// MaxStreamsPerClient is how many of them one client address, and one
-	// principal, may have; 0 means 2048 (BAD-INPUT 63).
+	// principal, may have; 0 means half of MaxStreams, so that one client never takes
+	// them all (BAD-INPUT 63).
 	MaxStreamsPerClient int
 	// Streams are the time limits of each stream. Its WriteTimeout also holds for
 	// each piece of an answer that is no stream (BAD-INPUT 61); 0 means 10 s.
@@ -84,6 +85,17 @@ type Config struct {
 	// path of its route, empty when it reached none; nil tells nobody.
 	Observe func(method, route string, status int, took time.Duration)
 }
+
+// How long clients may take.
+const (
+	// HeaderTimeout is for a header, which is a packet or two on any network, and for a
+	// body, which with a message of the largest size, a megabyte, is what a telephone
+	// sends in that time.
+	HeaderTimeout = 10 * time.Second
+	// stopTimeout is for answers as the server ends. It leaves two seconds of the ten
+	// after which service managers and container engines kill.
+	stopTimeout = 8 * time.Second
+)
 
 // ServerName is the header Server of every answer, by which another process on
 // this machine recognises who holds a port.
@@ -112,11 +124,11 @@ func New(c Config) (*Edge, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
-	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, 10*time.Second)
-	c.BodyTimeout = cmp.Or(c.BodyTimeout, 30*time.Second)
-	c.StopTimeout = cmp.Or(c.StopTimeout, 8*time.Second)
+	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, HeaderTimeout)
+	c.BodyTimeout = cmp.Or(c.BodyTimeout, HeaderTimeout)
+	c.StopTimeout = cmp.Or(c.StopTimeout, stopTimeout)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 4096)
-	c.MaxStreamsPerClient = cmp.Or(c.MaxStreamsPerClient, 2048)
+	c.MaxStreamsPerClient = cmp.Or(c.MaxStreamsPerClient, c.MaxStreams/2)
 	c.SignInCheck = cmp.Or(c.SignInCheck, 30*time.Second)
 	c.Streams.WriteTimeout = cmp.Or(c.Streams.WriteTimeout, 10*time.Second)
 	if c.Now == nil {
@@ -278,7 +290,7 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 		stream.Farewell("the server stops; connect again")
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) && e.closing.Err() == nil {
-		e.config.Log.Info("stream closed, its client does not read it (see --write-timeout)")
+		e.config.Log.Info("stream closed, its client does not read it")
 	}
 	// ErrClosed: the board closes when the program stops.
 	if err != nil && stream.Context().Err() == nil && !errors.Is(err, todo.ErrClosed) {

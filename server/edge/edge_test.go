@@ -276,7 +276,7 @@ func TestStreamCapOfAClient(t *testing.T) {
 		return func() *httptest.ResponseRecorder { cancel(); <-done; return answer }
 	}
 	end1, end2 := open("127.0.0.1:1"), open("127.0.0.1:2")
-	if answer := open("127.0.0.1:3")(); answer.Code != http.StatusTooManyRequests || !strings.Contains(answer.Body.String(), "--max-streams-per-client") {
+	if answer := open("127.0.0.1:3")(); answer.Code != http.StatusTooManyRequests || !strings.Contains(answer.Body.String(), "half of --max-streams") {
 		t.Errorf("63: a third stream: %d %s", answer.Code, answer.Body)
 	}
 	if answer := open("127.0.0.2:1")(); answer.Code != http.StatusOK {

@@ -73,7 +73,7 @@ func (e *Edge) Serve(ctx context.Context, l net.Listener) error {
 	defer cancel()
 	err := srv.Shutdown(shutdown)
 	if errors.Is(err, context.DeadlineExceeded) {
-		e.config.Log.Warn("requests in progress are cut off (see --stop-timeout)", "after", e.config.StopTimeout)
+		e.config.Log.Warn("requests in progress are cut off", "after", e.config.StopTimeout)
 		err = srv.Close()
 	}
 	<-failed

@@ -28,7 +28,7 @@ func (s *streamCount) open(r *Request, c Config) (closed func(), err error) {
 	}
 	for _, client := range clients {
 		if s.of[client] >= c.MaxStreamsPerClient {
-			return nil, tooMany("too many open streams of one client, %d is the most (see --max-streams-per-client)", c.MaxStreamsPerClient)
+			return nil, tooMany("too many open streams of one client, %d is the most (half of --max-streams)", c.MaxStreamsPerClient)
 		}
 	}
 	if s.of == nil {

@@ -143,7 +143,7 @@ func (t *transport) giveUp(ctx context.Context, inputEnded, served <-chan struct
 	defer late.Stop()
 	select {
 	case <-late.C:
-		t.server.Log.Warn("answers are given up, the client does not read them (see --stop-timeout)", "after", t.server.StopTimeout)
+		t.server.Log.Warn("answers are given up, the client does not read them", "after", t.server.StopTimeout)
 		t.out.giveUp()
 	case <-served:
 	}

@@ -281,7 +281,8 @@ func TestStdioEndsUnread(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := memory.New()
-			s := servertest.New(t, store, func(c *server.Config) { c.StopTimeout = 10 * time.Millisecond })
+			var log servertest.Log
+			s := servertest.New(t, store, func(c *server.Config) { c.StopTimeout, c.Log = 10*time.Millisecond, log.Logger() })
 			calls := s.Board.As("").Calls()
 			defer calls.Close()
 			p := servertest.NewPipe(t, s)
@@ -304,6 +305,9 @@ func TestStdioEndsUnread(t *testing.T) {
 				}
 			case <-time.After(20 * time.Second):
 				t.Fatal("68: it does not end")
+			}
+			if lines := log.Take(); len(lines) != 1 || !strings.Contains(lines[0], "answers are given up") {
+				t.Errorf("68: logged %q", lines)
 			}
 			lists, err := store.Find(t.Context(), todo.Query{})
 			if err != nil || len(lists) != 1 || lists[0].Revision != n {

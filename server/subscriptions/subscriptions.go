@@ -213,13 +213,13 @@ func (r *Room) fits(many, more int) error {
 	case many > r.Max:
 		return r.tooMany()
 	case more > 0 && r.count+more > r.MaxAll:
-		return fmt.Errorf("all connections together may have %d subscriptions (see --max-all-subscriptions)", r.MaxAll)
+		return fmt.Errorf("all connections together may have %d subscriptions", r.MaxAll)
 	}
 	return nil
 }
 
 func (r *Room) tooMany() error {
-	return fmt.Errorf("one connection may have %d subscriptions (see --max-subscriptions)", r.Max)
+	return fmt.Errorf("one connection may have %d subscriptions", r.Max)
 }
 
 // add adds what a subscriber wants, if there is room. The caller must lock mu.

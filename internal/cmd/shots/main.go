@@ -91,7 +91,7 @@ func newServer(board *todo.Board) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts, err := prompts.New(prompts.Short, "")
+	texts, err := prompts.New("")
 	if err != nil {
 		return nil, err
 	}
