@@ -49,13 +49,14 @@ const (
 
 // commands returns the command table, in the order in which help shows it.
 func commands() []command {
-	everything := []group{storeGroup, keepGroup, listGroup, toolGroup, serverGroup, httpGroup, tokenGroup}
+	stdio := []group{storeGroup, keepGroup, listGroup, toolGroup, serverGroup, addressGroup, httpGroup, tokenGroup}
+	everything := append(slices.Clone(stdio), operatorGroup)
 	writes, lists := []group{storeGroup, keepGroup}, []group{storeGroup, keepGroup, listGroup}
 	return []command{
-		{"stdio", "", "Serve one MCP client on standard input and output (the default)", "todo-mcp stdio --panel", aboutServers, everything, stdioFlags},
+		{"stdio", "", "Serve one MCP client on standard input and output (the default)", "todo-mcp stdio --panel", aboutServers, stdio, stdioFlags},
 		{"serve", "", "Serve MCP and the panel over HTTP", "todo-mcp serve --addr 127.0.0.1:9000", aboutServers, everything, serveFlags},
 		{"TodoWrite", "JSON", "Write the working directory's list, as the tool does", `todo-mcp TodoWrite '[{"content":"Fix","activeForm":"Fixing","status":"in_progress"}]'`,
-			aboutServers, append(lists, toolGroup), noFlags((*app).todoWrite)},
+			aboutServers, append(slices.Clone(lists), toolGroup), noFlags((*app).todoWrite)},
 		{"token", "new NAME|list|revoke NAME", "Make, list and revoke the tokens by which clients sign in", "todo-mcp token new laptop --tokens tokens", aboutServers, []group{tokenGroup}, tokenFlags},
 		{"install", "[CLIENT...]", "Add the server to MCP clients; without CLIENT to those found here", "todo-mcp install claude-code", aboutClients, nil, installFlags},
 		{"uninstall", "[CLIENT...]", "Take the server away from MCP clients", "todo-mcp uninstall claude-code", aboutClients, nil, uninstallFlags},
@@ -74,7 +75,7 @@ func commands() []command {
 		{"export", "[LIST...]", "Write lists with their whole history as NDJSON", "todo-mcp export > lists.ndjson", aboutStore, []group{storeGroup}, noFlags((*app).export)},
 		{"import", "[FILE]", "Read what export wrote, or a markdown task list", "todo-mcp import lists.ndjson", aboutStore, lists, importFlags},
 		{doctorName, "", "Look at everything that must work, and say what to do about what does not", "todo-mcp doctor", aboutProgram, everything, doctorFlags},
-		{"demo", "", "Show a panel with a scripted agent at work", "todo-mcp demo", aboutProgram, []group{httpGroup}, demoFlags},
+		{"demo", "", "Show a panel with a scripted agent at work", "todo-mcp demo", aboutProgram, []group{addressGroup}, demoFlags},
 		{"version", "", "Show the version", "todo-mcp version", aboutProgram, nil, noFlags((*app).version)},
 		{"help", "[COMMAND]", "Show help", "todo-mcp help serve", aboutProgram, nil, noFlags((*app).help)},
 	}

@@ -320,9 +320,13 @@ func check(args []string) error {
 			return checkArguments(rest[2:])
 		}
 	}
+	folder := repository
+	if at := slices.Index(args, "-C"); args[0] == "go" && at > 0 && at+1 < len(args) {
+		folder = filepath.Join(repository, args[at+1])
+	}
 	for i, arg := range args {
 		if strings.HasPrefix(arg, "packaging/") || args[0] == "go" && strings.HasPrefix(arg, "./") {
-			if _, err := os.Stat(filepath.Join(repository, strings.TrimSuffix(arg, "/..."))); err != nil {
+			if _, err := os.Stat(filepath.Join(folder, strings.TrimSuffix(arg, "/..."))); err != nil {
 				return err
 			}
 		}

@@ -87,7 +87,7 @@ func misspelt(name string) string {
 	if !strings.HasPrefix(name, "TODO_") {
 		return ""
 	}
-	known := []string{"TODO_CONFIG"}
+	known := []string{"TODO_CONFIG", "TODO_TOKEN"}
 	for _, row := range table() {
 		known = append(known, row.variable())
 	}

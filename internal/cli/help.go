@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
-	flag "github.com/spf13/pflag"
 	"io"
+	"slices"
 	"strings"
+
+	flag "github.com/spf13/pflag"
 
 	"todo-mcp/prompts"
 )
@@ -119,7 +121,7 @@ func (c command) printHelp(env Env, fs *flag.FlagSet) error {
 	for g := range tokenGroup + 1 {
 		titles = append(titles, g.title())
 	}
-	for _, title := range titles {
+	for _, title := range slices.Compact(titles) {
 		if of[title] != nil {
 			fmt.Fprintf(&b, "\n%s:\n%s", title, of[title].FlagUsagesWrapped(max(terminalWidth(env.Stdout), 100)))
 		}

@@ -64,9 +64,11 @@ const (
 	storeGroup group = iota
 	keepGroup        // of commands that write
 	listGroup
-	toolGroup
+	toolGroup // of TodoWrite, as a tool and as a command
 	serverGroup
-	httpGroup
+	addressGroup  // where a server listens
+	httpGroup     // who may use it, and how much
+	operatorGroup // of `serve` alone
 	tokenGroup
 )
 
@@ -74,7 +76,7 @@ const (
 func (g group) title() string {
 	return [...]string{
 		storeGroup: "Where lists are kept", keepGroup: "How much is kept", listGroup: "Which list", toolGroup: "What tools take and say",
-		serverGroup: "What the server offers and bears", httpGroup: "HTTP", tokenGroup: "Sign-in by token",
+		serverGroup: "What the server offers", addressGroup: "HTTP", httpGroup: "HTTP", operatorGroup: "HTTP", tokenGroup: "Sign-in by token",
 	}[g]
 }
 
@@ -138,7 +140,7 @@ func table() []setting {
 		rows  []setting
 	}{
 		{storeGroup, storeSettings()}, {keepGroup, append(keepSettings(), auditRow())}, {listGroup, listSettings()}, {toolGroup, toolSettings()},
-		{serverGroup, serverSettings()}, {httpGroup, append(httpSettings(), operatorRows()...)}, {tokenGroup, tokenSettings()},
+		{serverGroup, serverSettings()}, {httpGroup, issuerSettings()}, {addressGroup, addressSettings()}, {httpGroup, httpSettings()}, {operatorGroup, operatorRows()}, {tokenGroup, tokenSettings()},
 	} {
 		for _, row := range g.rows {
 			row.group = g.group
@@ -160,6 +162,8 @@ func storeSettings() []setting {
 		notices,
 		define(units("HOURS", time.Hour, 0, 1_000_000), "archive-after", 24*time.Hour, func(s *settings) *time.Duration { return &s.archive },
 			"how many hours after its last change a settled list counts as archived; 0 is never"),
+		define(units("SECONDS", time.Second, 1, 600), "request-timeout", 10*time.Second, func(s *settings) *time.Duration { return &s.request },
+			"how many seconds a call, a page or a command may wait for the store"),
 	}
 }
 
@@ -192,8 +196,6 @@ func toolSettings() []setting {
 			"several items in progress in TodoWrite and write_todos: reject, demote (keep the last) or allow"),
 		define(boolean(), "item-ids", defaults.ItemIDs, func(s *settings) *bool { return &s.tools.ItemIDs },
 			"show item ids in TodoWrite's schema and results"),
-		define(oneOf(prompts.Languages()...), "lang", defaults.Language, func(s *settings) *string { return &s.tools.Language },
-			"language of the plan: en, zh or vi"),
 		define(text().named("FOLDER"), "prompts", "", func(s *settings) *string { return &s.prompts },
 			"folder of your own guidance texts, TOOL.md each"),
 	}
@@ -205,17 +207,22 @@ func serverSettings() []setting {
 			"tools to offer: auto (the one that fits the client), all, or names with commas"),
 		define(oneOf(server.StructuredAuto, server.StructuredAlways, server.StructuredNever), "structured", server.StructuredAuto, func(s *settings) *server.Structured { return &s.content },
 			"structured content in results: auto (not where models are shown it), always or never"),
+		define(oneOf(prompts.Languages()...), "lang", tools.Defaults().Language, func(s *settings) *string { return &s.tools.Language },
+			"language of the plan: en, zh or vi"),
 		define(logLevel(), "log-level", slog.LevelWarn, func(s *settings) *slog.Level { return &s.logLevel },
 			"what is logged to stderr: debug, info, warn or error"),
-		define(units("SECONDS", time.Second, 1, 600), "request-timeout", 10*time.Second, func(s *settings) *time.Duration { return &s.request },
-			"how many seconds a call or a page may wait for the store"),
+	}
+}
+
+func addressSettings() []setting {
+	return []setting{
+		define(address(false, "127.0.0.1:8765"), "addr", "127.0.0.1:8765", func(s *settings) *string { return &s.addr },
+			"address to listen on; others than loopback ones need sign-in and TLS"),
 	}
 }
 
 func httpSettings() []setting {
-	return append(issuerSettings(), []setting{
-		define(address(false, "127.0.0.1:8765"), "addr", "127.0.0.1:8765", func(s *settings) *string { return &s.addr },
-			"address to listen on; others than loopback ones need sign-in and TLS"),
+	return []setting{
 		define(webAddress(false), "public-url", "", func(s *settings) *string { return &s.publicURL },
 			"where clients reach the server, as https://host; empty is the address it listens on"),
 		define(text().named("FILE"), "tls-cert", "", func(s *settings) *string { return &s.tlsCert },
@@ -232,7 +239,7 @@ func httpSettings() []setting {
 			"origins of pages that may call, with commas (https://host)"),
 		define(between(1, 1_000_000), "max-streams", 4096, func(s *settings) *int { return &s.streams },
 			"most open event streams; half as many of one client address, or of one who signed in"),
-	}...)
+	}
 }
 
 // signInSettings say who may use a server over HTTP.

@@ -303,7 +303,7 @@ func (w firstWrite) WriteHeader(status int) {
 // BAD-INPUT 13: when MaxStreams streams of any kind are open, the next is
 // refused with 429. Closing one makes another possible.
 func TestStreamCap(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.MaxStreams = 3 })
+	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.MaxStreams, c.MaxStreamsPerClient = 3, 3 })
 	url := web.URL + "/mcp"
 	id := servertest.Session(t, url, "tester")
 	first := servertest.OpenStream(t, "GET", web.URL+"/api/events", "")
