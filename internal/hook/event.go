@@ -48,25 +48,6 @@ type Event struct {
 	Cursor string `json:"cursor_version"`
 }
 
-// moment is when a hook is called.
-type moment string
-
-const (
-	beforeTool   moment = "before a tool"
-	afterTool    moment = "after a tool"
-	sessionStart moment = "session start"
-	sessionEnd   moment = "session end"
-	agentEnd     moment = "sub-agent end"
-)
-
-// moment returns when the hook is called; empty for an event that is not known.
-func (e Event) moment() moment {
-	return map[string]moment{
-		"pretooluse": beforeTool, "beforetool": beforeTool, "posttooluse": afterTool, "aftertool": afterTool,
-		"sessionstart": sessionStart, "sessionend": sessionEnd, "subagentstop": agentEnd,
-	}[strings.ToLower(e.Name)]
-}
-
 // Read reads an event. An error says nothing of the event's content.
 func Read(in io.Reader) (Event, error) {
 	data, err := io.ReadAll(io.LimitReader(in, MaxEvent+1))

@@ -59,22 +59,22 @@ type action func(context.Context, todo.Lists) error
 
 // action returns what to do; nil if that is nothing.
 func (e Event) action() (action, error) {
-	switch e.moment() {
-	case beforeTool:
+	switch strings.ToLower(e.Name) {
+	case "pretooluse", "beforetool":
 		if !isOurs(e.Tool) || e.Call == "" {
 			return nil, ErrNotNeeded
 		}
 		return e.noteCall, nil
-	case afterTool:
+	case "posttooluse", "aftertool":
 		return e.mirrorAction()
-	case sessionStart:
+	case "sessionstart":
 		if e.Source != "resume" {
 			return nil, nil // a new chat holds nothing yet
 		}
 		return e.stay, nil
-	case sessionEnd:
+	case "sessionend":
 		return e.end, nil
-	case agentEnd:
+	case "subagentstop":
 		if e.Agent == "" {
 			return nil, ErrNotNeeded
 		}

@@ -284,14 +284,18 @@ func (h hookFile) installPlugin() error {
 
 // uninstall removes the hooks, the status line or the plugin of this program.
 func (h hookFile) uninstall() error {
-	if h.doc != nil {
-		return errors.Join(h.removeExcept(nil), h.removeStatusLine())
+	if h.doc == nil {
+		if there, _ := h.isThere(); there {
+			h.after = nil
+			h.show("-", "the plugin")
+		}
+		return nil
 	}
-	if there, _ := h.isThere(); there {
-		h.after = nil
-		h.show("-", "the plugin")
+	_, _, line, err := h.statusLine()
+	if line {
+		err = h.edit.remove(statusLineKey)
 	}
-	return nil
+	return errors.Join(h.removeExcept(nil), err)
 }
 
 // statusLine returns the command of the status line, whether there is one, and whether
@@ -319,15 +323,6 @@ func (h hookFile) setStatusLine() (another bool, err error) {
 	}
 	line := func(command string) object { return object{{"type", "command"}, {"command", command}} }
 	return false, h.set(line(command), line(shown), statusLineKey)
-}
-
-// removeStatusLine removes the status line if it is this program's.
-func (h hookFile) removeStatusLine() error {
-	_, _, ours, err := h.statusLine()
-	if err == nil && ours {
-		err = h.edit.remove(statusLineKey)
-	}
-	return err
 }
 
 // hasPlugin reports whether the client has a plugin of this program turned on.
