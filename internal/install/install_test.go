@@ -225,7 +225,8 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// In Codex's file the block between two marks is edited, whatever a person added to it.
+// BAD-INPUT 94: in Codex's file the block between two marks is edited, whatever a person
+// added to it.
 // An entry outside of a block stays, and the error says what to do.
 func TestBlock(t *testing.T) {
 	m, c := newMachine(t), find(t, "codex")

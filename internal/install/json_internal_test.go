@@ -80,7 +80,7 @@ func TestRefusedJSON(t *testing.T) {
 	}
 }
 
-// An edit changes nothing but what it is about, whatever a file has.
+// BAD-INPUT 94: an edit changes nothing but what it is about, whatever a file has.
 func FuzzSetAndRemove(f *testing.F) {
 	for _, text := range []string{"", `{"a":[1,{}],}`, "{ // c\n\"servers\":{\"a\":1,},\"b\":2}", "{\"servers\":null/*c*/,\n\n// d\n\"c\":[]}\n// e"} {
 		f.Add(text)
