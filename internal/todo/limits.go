@@ -93,15 +93,6 @@ func (k Keep) CheckLists(n int) error {
 	return nil
 }
 
-// CheckBegun returns [ErrTooManyLists] when a conversation that began n lists in a
-// day may not begin another one.
-func (k Keep) CheckBegun(n int) error {
-	if k.Begun > 0 && n >= k.Begun {
-		return &FullError{Err: ErrTooManyLists, Detail: fmt.Sprintf("this conversation began %d in a day", n)}
-	}
-	return nil
-}
-
 // CheckBytes returns [ErrStoreFull] when a store of a size may not store another
 // revision, or a list that begins.
 func (k Keep) CheckBytes(size int64, begins bool) error {
@@ -143,11 +134,11 @@ type Room struct {
 func (k Keep) MakeRoom(l List, now time.Time, r Room) error {
 	if k.Begun > 0 && l.Conversation != "" {
 		n, err := r.Begun(now.Add(-24 * time.Hour))
-		if err == nil {
-			err = k.CheckBegun(n)
-		}
 		if err != nil {
 			return err
+		}
+		if n >= k.Begun {
+			return &FullError{Err: ErrTooManyLists, Detail: fmt.Sprintf("this conversation began %d in a day (--max-begun)", n)}
 		}
 	}
 	err := k.checkRoom(r)

@@ -47,12 +47,6 @@ func (t *tx) makeRoom(ctx context.Context, l todo.List, now time.Time) (parent s
 	})
 }
 
-// checkNext returns todo.ErrStoreFull when there is no room for the next revision of a
-// list.
-func (t *tx) checkNext(ctx context.Context, next todo.Snapshot) error {
-	return t.store.keep.CheckNext(next, func() (int64, error) { return t.size(ctx, false) })
-}
-
 // size is the size of all lists, as read at a time, and with what was added since.
 type size struct{ bytes, at atomic.Int64 }
 

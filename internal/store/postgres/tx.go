@@ -241,7 +241,7 @@ func (t *tx) saveNext(ctx context.Context, next *todo.Snapshot) error {
 	case at.Revision != next.Revision-1:
 		return fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, id, at.Revision, todo.ErrNotFound)
 	}
-	if err := t.checkNext(ctx, *next); err != nil {
+	if err := t.store.keep.CheckNext(*next, func() (int64, error) { return t.size(ctx, false) }); err != nil {
 		return err
 	}
 	next.List = at.List
