@@ -34,7 +34,7 @@ type Hand struct {
 	Title Fate `json:"title,omitempty"`
 	// Saw is the revision that agents last saw; 0 when none is known to have seen any.
 	Saw int64 `json:"saw,omitempty"`
-	// Lost are the revisions of people of which a text or the order is overridden.
+	// Lost are the revisions of people whose text or order is overridden.
 	Lost []int64 `json:"lost,omitempty"`
 }
 

@@ -25,7 +25,7 @@ type statusLineOptions struct {
 }
 
 // statusLine prints a list in one line for a status bar: the one that is named,
-// or that of the chat, or the open one of the folder. It prints nothing when there
+// or the list of the chat, or the open list of the folder. It prints nothing when there
 // is none, and neither when it is not found: a status bar has no place for errors.
 func (a *app) statusLine(ctx context.Context, args []string, o statusLineOptions) error {
 	lists, done, err := a.openLists()
@@ -96,7 +96,7 @@ func (a *app) statusList(ctx context.Context, lists todo.Lists, args []string, c
 		}
 	}
 	// Another chat's list is not shown as this one's. Where chats cannot be told
-	// apart, as over HTTP, the folder's list is that of all its chats.
+	// apart, as over HTTP, the folder's list belongs to all its chats.
 	folder := cmp.Or(o.folder, chat.Workspace.Project, chat.Workspace.Current, chat.Folder)
 	return openIn(ctx, lists, absolute(folder), func(l todo.Snapshot) bool {
 		return !server.IsChatKey(l.List.Conversation) && !l.List.Mirrored

@@ -70,8 +70,7 @@ func moving() []binding {
 
 func revisions() []binding {
 	return []binding{
-		{[]key{"["}, onHistory, "[ ] step", "[ ←", "earlier revision", 0, func(m *model) effect { m.history.step(-1); return effect{} }},
-		{[]key{keyLeft}, onHistory, "", "", "", 0, func(m *model) effect { m.history.step(-1); return effect{} }},
+		{[]key{"[", keyLeft}, onHistory, "[ ] step", "[ ←", "earlier revision", 0, func(m *model) effect { m.history.step(-1); return effect{} }},
 		{[]key{"]", keyRight}, onHistory, "", "] →", "later revision", 0, func(m *model) effect { m.history.step(1); return effect{} }},
 		{[]key{keyHome, "g"}, onHistory, "", "Home g", "first revision", 0, func(m *model) effect { m.history.step(-1 << 30); return effect{} }},
 		{[]key{keyEnd, "G"}, onHistory, "end newest", "End G", "newest revision", 0, func(m *model) effect { m.history.step(1 << 30); return effect{} }},

@@ -78,8 +78,7 @@ func (m *model) states(lists ...todo.Snapshot) map[string]todo.State {
 	return states
 }
 
-// together returns how the lists stand, main lists together with those of their
-// sub-agents.
+// together returns how the lists stand, main lists together with their sub-agents' lists.
 func (m *model) together() map[string]todo.State {
 	states := m.states(slices.Collect(maps.Values(m.lists))...)
 	for _, f := range m.families() {

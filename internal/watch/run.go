@@ -247,7 +247,7 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 		v.wg.Go(func() { v.openInBrowser(ctx, e.page) })
 	}
 	if v.options.Notify {
-		v.tell(ctx, e.notices)
+		v.notify(ctx, e.notices)
 	}
 	if e.redraw {
 		v.screen.redraw()
@@ -294,8 +294,8 @@ func (v *viewer) openInBrowser(ctx context.Context, list string) {
 	v.update(ctx, func() effect { v.say(r, said); return effect{} })
 }
 
-// tell rings the bell and notifies the desktop.
-func (v *viewer) tell(ctx context.Context, notices []string) {
+// notify rings the bell and notifies the desktop.
+func (v *viewer) notify(ctx context.Context, notices []string) {
 	tty, _ := v.screen.Tty()
 	for _, text := range notices {
 		sequence, ok := v.desk.noticeSequence(text)

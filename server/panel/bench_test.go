@@ -28,7 +28,7 @@ func plans(b *testing.B, n int) todo.Lists {
 	return lists
 }
 
-// BenchmarkPages measures the drawing of whole pages: the board, and that of a list.
+// BenchmarkPages measures the drawing of whole pages: the board and a list.
 func BenchmarkPages(b *testing.B) {
 	p, err := New(Config{})
 	if err != nil {

@@ -42,7 +42,7 @@ type pageChange struct {
 	To       string `json:"to"`
 	Seq      int64  `json:"seq"`
 	Revision int64  `json:"revision"`
-	// Pieces are drawn parts by element id; those of items that changed among
+	// Pieces are drawn parts by element id; changed items among
 	// them. Order are the ids of all items.
 	Pieces map[string]string `json:"pieces"`
 	Order  []string          `json:"order"`

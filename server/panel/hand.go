@@ -14,13 +14,13 @@ type unseen struct {
 	Since     int64 // the revision that the agent saw
 	Agent     string
 	ComesBack bool // the agent is not there
-	deeds     map[string]string
+	verbs     map[string]string
 }
 
 // unseenOf returns what people changed on a list since its agent last saw it, and what
 // became of everything that they changed.
 func unseenOf(ctx context.Context, lists todo.Lists, f account.Family) (unseen, account.Hand, error) {
-	u := unseen{Agent: agentOf(f.Main).Name, ComesBack: f.States[f.Main.List.ID].Rests(), deeds: make(map[string]string)}
+	u := unseen{Agent: agentOf(f.Main).Name, ComesBack: f.States[f.Main.List.ID].Rests(), verbs: make(map[string]string)}
 	saw, err := lists.Saw(ctx, f.Main)
 	hand := account.HandOf(saw, f.Main)
 	u.Since, u.N = saw.Revision, len(hand.Unseen)
@@ -28,15 +28,15 @@ func unseenOf(ctx context.Context, lists todo.Lists, f account.Family) (unseen, 
 		u.N++
 	}
 	for _, d := range todo.Diff(saw, f.Main) {
-		u.deeds[d.After.ID] = yourDeed(d)
+		u.verbs[d.After.ID] = yourVerb(d)
 	}
 	return u, hand, err
 }
 
 // mark says at an item what a person did to it and what became of that.
 func (v *itemView) mark(u unseen, hand account.Hand) {
-	if deed := u.deeds[v.ID]; deed != "" {
-		v.Yours = "you " + deed + ", " + string(account.Waits)
+	if verb := u.verbs[v.ID]; verb != "" {
+		v.Yours = "you " + verb + ", " + string(account.Waits)
 	}
 	switch fate := hand.Of(v.ID); fate {
 	case account.Seen, account.Overridden:
@@ -44,9 +44,9 @@ func (v *itemView) mark(u unseen, hand account.Hand) {
 	}
 }
 
-// yourDeed returns what a person did to an item, in one word.
-func yourDeed(d todo.Difference) string {
-	switch words := deeds(d); {
+// yourVerb returns what a person did to an item, in one word.
+func yourVerb(d todo.Difference) string {
+	switch words := verbs(d); {
 	case words[0] == string(todo.Completed):
 		return "ticked"
 	case words[0] == "edited":

@@ -327,8 +327,8 @@ func (h *hub) draws(ctx context.Context, id string) (string, error) {
 	return page.Version, nil
 }
 
-// presence asks again how the lists stand that are not finished, and sends those
-// of which that changed without a write.
+// presence asks again how the lists stand that are not finished, and sends each that
+// stands otherwise without a write.
 func (h *hub) presence(ctx context.Context) error {
 	h.mu.Lock()
 	var all []todo.Snapshot
@@ -406,7 +406,7 @@ func (h *hub) digest() string {
 	return digestOf(places)
 }
 
-// digest is that of the lists of a page; see [hub.digest].
+// digest returns the same for the lists of a page; see [hub.digest].
 func digest(s board) string {
 	var places []string
 	for _, f := range slices.Concat(s.Active, s.Past, s.Archived) {

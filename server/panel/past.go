@@ -15,24 +15,24 @@ import (
 const (
 	// pastRows is how many lists one page of past lists or of a search has.
 	pastRows = 60
-	// walkPage is how many lists are read at a time, and maxWalked how many one
+	// scanPage is how many lists are read at a time, and maxScanned how many one
 	// request looks through: then the page leads to the earlier ones.
-	walkPage, maxWalked = 200, 4000
+	scanPage, maxScanned = 200, 4000
 )
 
-// walked are lists found from the newest backwards.
-type walked struct {
+// scanned are lists found from the newest backwards.
+type scanned struct {
 	found  []account.Family
 	before int64 // where the next page begins; 0 at the end
 	looked int
 }
 
-// walk reads lists from the one that changed last before a Seq (0: the newest)
+// scan reads lists from the one that changed last before a Seq (0: the newest)
 // backwards, and returns the first ones that keep keeps. It holds one page of
 // lists and what it keeps, however many there are.
-func walk(ctx context.Context, lists todo.Lists, before int64, keep func(todo.Snapshot, todo.State) bool) (w walked, err error) {
+func scan(ctx context.Context, lists todo.Lists, before int64, keep func(todo.Snapshot, todo.State) bool) (w scanned, err error) {
 	for w.before = before; ; {
-		page, err := lists.Find(ctx, todo.Query{BeforeSeq: w.before, Limit: walkPage})
+		page, err := lists.Find(ctx, todo.Query{BeforeSeq: w.before, Limit: scanPage})
 		if err != nil {
 			return w, err
 		}
@@ -51,18 +51,18 @@ func walk(ctx context.Context, lists todo.Lists, before int64, keep func(todo.Sn
 				return w, nil
 			}
 		}
-		if len(page) < walkPage {
+		if len(page) < scanPage {
 			w.before = 0
 			return w, nil
 		}
-		if w.looked >= maxWalked {
+		if w.looked >= maxScanned {
 			return w, nil
 		}
 	}
 }
 
-// olderLink returns the link to the page after a walk, empty when there is none.
-func olderLink(r *edge.Request, w walked) string {
+// olderLink returns the link to the page after a scan, empty when there is none.
+func olderLink(r *edge.Request, w scanned) string {
 	if w.before == 0 {
 		return ""
 	}
@@ -88,7 +88,7 @@ func (p *Panel) pastPage(r *edge.Request, s board, show string) (boardPage, erro
 	for _, f := range s.Active {
 		busy[f.Main.List.ID] = true
 	}
-	w, err := walk(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot, state todo.State) bool {
+	w, err := scan(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot, state todo.State) bool {
 		return l.List.Parent == "" && l.Archived == (show == "archived") && !busy[l.List.ID]
 	})
 	page.Older = olderLink(r, w)
@@ -124,7 +124,7 @@ func (p *Panel) search(r *edge.Request, s board, query string) (boardPage, error
 	query = todo.Cut(query, todo.MaxTitle)
 	page := boardPage{frame: frameOf(s, "", render.Safe(query), nil)}
 	page.Head = "Search"
-	w, err := walk(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot, _ todo.State) bool { return render.Matches(l, agentOf(l).Name, query) })
+	w, err := scan(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot, _ todo.State) bool { return render.Matches(l, agentOf(l).Name, query) })
 	page.Older = olderLink(r, w)
 	page.Groups = byDay(w.found, s, query)
 	page.Sum = count(len(w.found), "list") + ", newest first"

@@ -55,8 +55,8 @@ func statusWord(s todo.Status) string {
 	return "To do"
 }
 
-// deed returns what was done to an item whose status changed.
-func deed(d todo.Difference) string {
+// statusVerb returns what was done to an item whose status changed.
+func statusVerb(d todo.Difference) string {
 	switch d.After.Status {
 	case todo.InProgress:
 		return "started"
@@ -66,14 +66,14 @@ func deed(d todo.Difference) string {
 	return string(d.After.Status)
 }
 
-// deeds returns what a difference is, in the words of a summary; several when an
+// verbs returns what a difference is, in the words of a summary; several when an
 // item changed in several ways.
-func deeds(d todo.Difference) (out []string) {
+func verbs(d todo.Difference) (out []string) {
 	if d.Kind != todo.Changed {
 		return []string{string(d.Kind)}
 	}
 	if d.Before.Status != d.After.Status {
-		out = append(out, deed(d))
+		out = append(out, statusVerb(d))
 	}
 	if d.Before.Text != d.After.Text {
 		out = append(out, "reworded")
@@ -89,7 +89,7 @@ func deeds(d todo.Difference) (out []string) {
 func changes(before, after todo.Snapshot) (words string, n int) {
 	counts := make(map[string]int)
 	for _, d := range todo.Diff(before, after) {
-		for _, what := range deeds(d) {
+		for _, what := range verbs(d) {
 			counts[what]++
 			n++
 		}
