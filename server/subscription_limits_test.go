@@ -102,3 +102,31 @@ func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {
 		}
 	}
 }
+
+// A session's next stream begins with all that it subscribed to, which may have
+// changed meanwhile, and knows which list its conversation took up without a stream.
+func TestTheNextStreamKnowsWhatChanged(t *testing.T) {
+	site := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	url := site.URL + "/mcp"
+	a, b := servertest.Session(t, url, "tester"), servertest.Session(t, url, "tester")
+	const list = `"uri":"todo://list"`
+	servertest.Post(t, url, servertest.Call(1, "TodoWrite", servertest.Todos("pending", "Own")), "Mcp-Session-Id", a)
+	servertest.Post(t, url, servertest.Call(1, "TodoWrite", servertest.Todos("pending", "Other")), "Mcp-Session-Id", b)
+	first := servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", a)
+	subscribe(t, url, a, "todo://list")
+	servertest.Post(t, url, servertest.Call(2, "TodoWrite", servertest.Todos("completed", "Own")), "Mcp-Session-Id", a)
+	first.Expect(list)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, _, body := servertest.Post(t, url, `{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"resume","arguments":{"list":"Other"}}}`, "Mcp-Session-Id", a)
+	if !strings.Contains(body, "Other") {
+		t.Fatal(body)
+	}
+	second := servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", a)
+	second.Expect(list)
+	for _, status := range []string{"in_progress", "completed"} {
+		servertest.Post(t, url, servertest.Call(4, "TodoWrite", servertest.Todos(status, "Other")), "Mcp-Session-Id", b)
+		second.Expect(list)
+	}
+}

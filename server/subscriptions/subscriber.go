@@ -127,13 +127,13 @@ func (r *Room) learn(ctx context.Context, sub *subscriber, changed []todo.Snapsh
 		r.mu.Unlock()
 		held, err := sub.lists.Held(ctx, todo.Target{Conversation: c.who})
 		r.mu.Lock()
-		if err != nil && !errors.Is(err, todo.ErrNotFound) {
-			continue
+		if sub.wants[w] != c || err != nil && !errors.Is(err, todo.ErrNotFound) {
+			continue // a call has said it meanwhile, or it cannot be read
 		}
 		if c.known && c.list != held.List.ID {
 			sub.pending[Current] = true
 		}
-		sub.setCurrent(w.conversation, held.List.ID)
+		sub.wants[w] = current{who: c.who, list: held.List.ID, known: true}
 	}
 	for w, c := range sub.wants {
 		if slices.ContainsFunc(changed, func(s todo.Snapshot) bool { return c.isTouchedBy(w, s) }) {
@@ -155,21 +155,6 @@ func (s *subscriber) end() {
 func (s *subscriber) awake() {
 	if s.wake != nil {
 		s.wake()
-	}
-}
-
-// tell tells the client of a resource soon.
-func (s *subscriber) tell(uri string) {
-	s.pending[uri] = true
-	s.awake()
-}
-
-// setCurrent records which list is a conversation's current one, if it still wants to
-// know it.
-func (s *subscriber) setCurrent(conversation, list string) {
-	w := want{Current, conversation}
-	if c, wanted := s.wants[w]; wanted {
-		s.wants[w] = current{who: c.who, list: list, known: true}
 	}
 }
 

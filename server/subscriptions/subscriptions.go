@@ -91,7 +91,8 @@ func (r *Room) Open(ctx context.Context, c Client, out chan<- mcp.JSONRPCNotific
 	sub := r.session(c)
 	sub.end()
 	sub.out = out
-	for w := range sub.wants {
+	for w, c := range sub.wants {
+		sub.wants[w] = current{who: c.who} // it may have become another
 		sub.pending[w.uri] = true
 	}
 	r.mu.Unlock()
@@ -187,9 +188,11 @@ func (r *Room) SetCurrent(of todo.Identity, conversation, list string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for sub := range r.watching {
-		if c, wanted := sub.wants[want{Current, conversation}]; wanted && sub.principal == of.Principal && c.list != list {
-			sub.setCurrent(conversation, list)
-			sub.tell(Current)
+		w := want{Current, conversation}
+		if c, wanted := sub.wants[w]; wanted && sub.principal == of.Principal && c.list != list {
+			sub.wants[w] = current{who: c.who, list: list, known: true}
+			sub.pending[Current] = true
+			sub.awake()
 		}
 	}
 }
