@@ -36,16 +36,6 @@ func (k Key) Sign(purpose string, value any) string {
 	return payload + "." + k.sum(purpose, payload)
 }
 
-// Check returns [ErrForged] for a text that [Key.Sign] did not return for this
-// purpose.
-func (k Key) Check(purpose, text string) error {
-	payload, sum, ok := strings.Cut(text, ".")
-	if !ok || len(text) > MaxLength || !hmac.Equal([]byte(sum), []byte(k.sum(purpose, payload))) {
-		return ErrForged
-	}
-	return nil
-}
-
 // Read decodes the value of a text whose signature is checked elsewhere. Of a text
 // in another form it decodes what it can.
 func Read(text string, value any) {
@@ -55,10 +45,12 @@ func Read(text string, value any) {
 	}
 }
 
-// Open decodes the value of a text, or returns [ErrForged].
+// Open decodes the value of a text, or returns [ErrForged] for one that [Key.Sign] did
+// not return for this purpose.
 func (k Key) Open(purpose, text string, value any) error {
-	if err := k.Check(purpose, text); err != nil {
-		return err
+	payload, sum, ok := strings.Cut(text, ".")
+	if !ok || len(text) > MaxLength || !hmac.Equal([]byte(sum), []byte(k.sum(purpose, payload))) {
+		return ErrForged
 	}
 	Read(text, value)
 	return nil
