@@ -98,10 +98,11 @@ func (r *Room) Open(ctx context.Context, c Client, out chan<- mcp.JSONRPCNotific
 	r.mu.Unlock()
 	context.AfterFunc(ctx, func() {
 		r.mu.Lock()
-		defer r.mu.Unlock()
 		if sub.out == out {
 			sub.end()
 		}
+		r.mu.Unlock()
+		r.remove(c.Session, func(want) bool { return false })
 	})
 	if r.Store != nil {
 		// That its client hangs up meanwhile is no failure of the store.
@@ -238,17 +239,23 @@ func (r *Room) add(sub *subscriber, w want, who todo.Conversation) error {
 	return nil
 }
 
-// remove removes what a session wants and which says.
+// remove removes what a session wants and which says, and the session if it then wants
+// nothing and has no stream.
 func (r *Room) remove(session string, which func(want) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if sub := r.sessions[session]; sub != nil {
-		for w := range sub.wants {
-			if which(w) {
-				delete(sub.wants, w)
-				r.count--
-			}
+	sub := r.sessions[session]
+	if sub == nil {
+		return
+	}
+	for w := range sub.wants {
+		if which(w) {
+			delete(sub.wants, w)
+			r.count--
 		}
+	}
+	if sub.out == nil && len(sub.wants) == 0 {
+		delete(r.sessions, session)
 	}
 }
 
