@@ -138,7 +138,7 @@ func (k Keep) MakeRoom(l List, now time.Time, r Room) error {
 			return err
 		}
 		if n >= k.Begun {
-			return &FullError{Err: ErrTooManyLists, Detail: fmt.Sprintf("this conversation began %d in a day (--max-begun)", n)}
+			return &FullError{Err: ErrTooManyLists, Detail: fmt.Sprintf("this conversation began %d in a day", n)}
 		}
 	}
 	err := k.checkRoom(r)
