@@ -81,14 +81,37 @@ func (h Hand) reworded(from Item, to string, revision int64) Hand {
 // Order is what a person made of the order of a list's items. The zero value is
 // nothing.
 type Order struct {
-	// Was is the order that the person changed, and Person the one that the person
-	// made of it, as ids with commas. Was is empty when an agent has overridden it.
+	// Person is the order that the person made, as ids with commas, and Was are those
+	// that people changed, the last one first, with semicolons between them. Was is
+	// empty when an agent has overridden the person's.
 	Was    string `json:"was,omitempty"`
 	Person string `json:"person,omitempty"`
-	// Repeats is how often an agent sent the order that the person changed.
+	// Repeats is how often an agent sent an order that the person changed.
 	Repeats int `json:"repeats,omitempty"`
 	// Revision is that of the person's last change of the order.
 	Revision int64 `json:"revision,omitempty"`
+}
+
+// MaxOrders is how many orders that people changed a list remembers.
+const MaxOrders = 3
+
+// has reports whether items stand in an order that people changed.
+func (o Order) has(items []Item) bool {
+	ids := idsOf(items)
+	return o.Was != "" && slices.ContainsFunc(strings.Split(o.Was, ";"), func(was string) bool { return sameOrder(split(was), ids) })
+}
+
+// reordered returns the order after a person put the items from one order into another,
+// as part of a revision.
+func (o Order) reordered(from, to []Item, revision int64) Order {
+	was := []string{strings.Join(idsOf(from), ",")}
+	now := idsOf(to)
+	for _, earlier := range strings.Split(o.Was, ";") {
+		if earlier != "" && earlier != was[0] && !sameOrder(split(earlier), now) && len(was) < MaxOrders {
+			was = append(was, earlier)
+		}
+	}
+	return Order{Was: strings.Join(was, ";"), Person: strings.Join(now, ","), Revision: revision}
 }
 
 // Overridden reports whether an agent has put its own order in the place of the
@@ -221,16 +244,8 @@ func (d *Draft) recordHand() {
 			d.items[i].Hand = before.Hand.reworded(before, item.Text, d.before.Revision+1)
 		}
 	}
-	if inSameOrder(d.before.Items, d.items) {
-		return
-	}
-	was, now := idsOf(d.before.Items), idsOf(d.items)
-	if d.order.Was != "" {
-		was = split(d.order.Was)
-	}
-	d.order = Order{Was: strings.Join(was, ","), Person: strings.Join(now, ","), Revision: d.before.Revision + 1}
-	if sameOrder(was, now) {
-		d.order = Order{} // it is as it was
+	if !inSameOrder(d.before.Items, d.items) {
+		d.order = d.before.Order.reordered(d.before.Items, d.items, d.before.Revision+1)
 	}
 }
 
@@ -256,13 +271,13 @@ func (d *Draft) BringBack(id string) bool {
 }
 
 // keepOrder puts the items back into the order that a person made, if the agent sent
-// the one that the person changed.
+// one that people changed.
 func (d *Draft) keepOrder(saw Snapshot) []Difference {
 	order := d.before.Order
 	if order.Was == "" || inSameOrder(d.before.Items, d.items) {
 		return nil
 	}
-	if !sameOrder(split(order.Was), idsOf(d.items)) {
+	if !order.has(d.items) {
 		d.order = Order{} // another order, which the agent wants
 		return nil
 	}

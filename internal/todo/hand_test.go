@@ -66,6 +66,26 @@ func TestAReplacedOrderIsAHabit(t *testing.T) {
 	}
 }
 
+// H2: what a person replaced are all orders that the agent may know, also where the
+// person put the items back as they were.
+func TestEveryReplacedOrderIsAHabit(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("a")
+	list := a.writes("p:A p:B p:C").After.List.ID
+	last := func(id string) { d.personEdits(list, func(d *todo.Draft) error { d.Move(id, 3); return nil }) }
+	last("1")
+	a.reads() // the order is B C A
+	last("2")
+	a.reads() // the order is C A B
+	last("3") // the order is A B C again
+	a.reads()
+	for _, habit := range []string{"p:B p:C i:A", "i:C p:A p:B"} {
+		if out := a.writes(habit); show(out.After)[2:3] != "A" || len(out.Kept) != 1 {
+			t.Errorf("%s: %q, %+v", habit, show(out.After), out.Report)
+		}
+	}
+}
+
 // A wording that is neither the person's nor the one before is the agent's new one.
 func TestAnotherWordingIsTheAgents(t *testing.T) {
 	d := newDesk(t)
