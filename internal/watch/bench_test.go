@@ -45,7 +45,7 @@ func benchmarkFrames(b *testing.B, m *model, moved func(n int) []todo.Snapshot) 
 	m.press(keyEnter)
 	c := newTerminal()
 	c.SetSize(vt.Coord{X: vt.Col(m.width), Y: vt.Row(m.height)})
-	s, err := openScreen(c, true)
+	s, err := openScreen(c, true, "")
 	if err != nil {
 		b.Fatal(err)
 	}

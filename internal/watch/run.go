@@ -105,7 +105,7 @@ func run(ctx context.Context, source Source, tty tcell.Tty, o Options) error {
 	defer v.wg.Wait()
 	defer cancel(nil)
 	var err error
-	if v.screen, err = openScreen(tty, o.Color); err != nil {
+	if v.screen, err = openScreen(tty, o.Color, o.Getenv("COLORFGBG")); err != nil {
 		return fmt.Errorf("set up terminal: %w", err)
 	}
 	defer v.screen.Fini() // also when the code below panics

@@ -16,8 +16,9 @@ type screen struct {
 	shown  []line               // the lines of the last frame; nil if it is to be drawn again
 }
 
-// openScreen takes over a terminal; nil is the one in which the program runs.
-func openScreen(tty tcell.Tty, colour bool) (*screen, error) {
+// openScreen takes over a terminal; nil is the one in which the program runs. background
+// is what [styles] takes.
+func openScreen(tty tcell.Tty, colour bool, background string) (*screen, error) {
 	// The locale says nothing of what a terminal shows: each that the viewer may meet
 	// shows UTF-8.
 	tcell.SetEncodingFallback(tcell.EncodingFallbackUTF8)
@@ -25,9 +26,7 @@ func openScreen(tty tcell.Tty, colour bool) (*screen, error) {
 	// A terminal that answers no questions would delay the first frame by a second.
 	options := []tcell.TerminfoScreenOption{tcell.OptNegotiation(false)}
 	var s screen
-	if colour {
-		s.styles = styles()
-	} else {
+	if !colour {
 		options = append(options, tcell.OptColors(0))
 	}
 	var err error
@@ -36,6 +35,9 @@ func openScreen(tty tcell.Tty, colour bool) (*screen, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if colour {
+		s.styles = styles(s.Colors(), background)
 	}
 	s.EnablePaste()
 	return &s, nil
