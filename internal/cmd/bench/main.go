@@ -12,7 +12,7 @@
 //	bench [-time D] [-rounds N] [-only TEXT] PROGRAM [DOCUMENT]
 //
 // PROGRAM is the todo-mcp binary. The tables replace those of DOCUMENT,
-// docs/benchmarks.md; without it they are written to standard output. It needs Linux.
+// internal/cmd/bench/RESULTS.md; without it they are written to standard output. It needs Linux.
 package main
 
 import (

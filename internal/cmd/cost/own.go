@@ -52,8 +52,7 @@ func (m *meter) own(path string) (document, readme []page.Section, err error) {
 	}
 	return []page.Section{
 		{Name: "conclusion", Text: conclusion(all[0])},
-		{Name: "clients", Text: clientsTable(all, func(a amount) int { return a.tokens })},
-		{Name: "characters", Text: clientsTable(all, amount.quarter)},
+		{Name: "clients", Text: clientsTable(all)},
 		{Name: "tools", Text: toolsTable(tools)},
 		{Name: "built-in", Text: builtInTable(ours[0])},
 	}, []page.Section{{Name: "tools", Text: toolsInShort(tools)}}, nil
@@ -111,7 +110,7 @@ func (m *meter) client(p program, r reader) (c costs, err error) {
 	return c, nil
 }
 
-func clientsTable(all []costs, count func(amount) int) string {
+func clientsTable(all []costs) string {
 	head := []string{"client", "shows its model", "listing:", "instructions:"}
 	for _, what := range []string{"write", "answer"} {
 		for _, n := range sizes() {
@@ -120,12 +119,12 @@ func clientsTable(all []costs, count func(amount) int) string {
 	}
 	var rows [][]string
 	for _, c := range all {
-		instructions := map[string]string{"yes": page.Number(count(c.instructions)), "no": "0", "?": "?"}[c.instructed]
-		row := []string{c.name, c.sees, page.Number(count(c.listing)), instructions}
+		instructions := map[string]string{"yes": page.Number(c.instructions.tokens), "no": "0", "?": "?"}[c.instructed]
+		row := []string{c.name, c.sees, page.Number(c.listing.tokens), instructions}
 		for _, a := range slices.Concat(c.writes, c.answers) {
-			row = append(row, page.Number(count(a)))
+			row = append(row, page.Number(a.tokens))
 		}
-		rows = append(rows, append(row, page.Number(count(c.session))))
+		rows = append(rows, append(row, page.Number(c.session.tokens)))
 	}
 	return page.Table(append(head, "session:"), rows)
 }
@@ -175,7 +174,7 @@ func toolsInShort(all []ownTool) string {
 			rows = append(rows, []string{t.name, t.does, page.Number(t.listing.tokens), page.Number(t.advanced.tokens), page.Number(t.wasAdvanced.tokens)})
 		}
 	}
-	return page.Table([]string{"tool", "what it does", "listed:", "an update:", "its answer:"}, rows)
+	return page.Table([]string{"tool", "what it does", "its description:", "a call:", "the answer:"}, rows)
 }
 
 // conclusion says in short what the table of clients says, by the row of Claude Code.

@@ -85,7 +85,7 @@ func Steps() []Step {
 }
 
 // Growing returns what does take longer the more lists there are, see
-// docs/benchmarks.md.
+// internal/cmd/bench/RESULTS.md.
 func Growing() []Step {
 	return []Step{
 		{"read who holds any list", func(t testing.TB, s todo.Store, _ int) {
