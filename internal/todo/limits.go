@@ -60,9 +60,6 @@ const TrashAge = 24 * time.Hour
 type Keep struct {
 	// Revisions is how many of a list's newest revisions are kept; 0 is all.
 	Revisions int
-	// Age is the age beyond which later saves of a list delete a revision, see
-	// [Keep.Expired]; 0 is any age.
-	Age time.Duration
 	// Lists is how many lists a principal may have, and Begun how many one
 	// conversation may begin in a day; 0 is any number. A save that would begin one
 	// more fails with [ErrTooManyLists].
@@ -172,23 +169,4 @@ func (k Keep) First(newest int64) int64 {
 		return 1
 	}
 	return max(1, newest-int64(k.Revisions)+1)
-}
-
-// MaxExpired is the most revisions that one save deletes for their age.
-const MaxExpired = 2
-
-// Witness returns the number of the revision that bears witness to the age of
-// others, see [Keep.Expired]; below 1 there is none, and no revision expires. A
-// clock that jumps has to stay wrong for as many saves as lie in between before
-// a revision is lost.
-func (k Keep) Witness(newest int64) int64 { return newest - 8 }
-
-// Expired reports whether a revision is older than Age, and was when the witness
-// was written.
-func (k Keep) Expired(s, witness, newest Snapshot) bool {
-	at := witness.Updated
-	if newest.Updated.Before(at) {
-		at = newest.Updated
-	}
-	return k.Age > 0 && at.Sub(s.Updated) > k.Age
 }

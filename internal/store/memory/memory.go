@@ -227,19 +227,9 @@ func (t *tx) checkRoom(next todo.Snapshot, begins bool) error {
 func (s *Store) trim(revisions []todo.Snapshot) []todo.Snapshot {
 	newest := revisions[len(revisions)-1]
 	removed := 0
-	remove := func() {
+	for revisions[removed].Revision < s.keep.First(newest.Revision) {
 		s.forgetRevision(revisions[removed])
 		removed++
-	}
-	for revisions[removed].Revision < s.keep.First(newest.Revision) {
-		remove()
-	}
-	witness := int(s.keep.Witness(newest.Revision) - revisions[0].Revision) // revisions are dense
-	for range todo.MaxExpired {
-		if removed > witness || !s.keep.Expired(revisions[removed], revisions[witness], newest) {
-			break
-		}
-		remove()
 	}
 	clear(revisions[:removed])
 	return revisions[removed:] // append makes room again, once for many saves

@@ -182,20 +182,6 @@ BEGIN
 	RETURN n;
 END $$;
 
--- Deletes the two oldest revisions of a list at a revision, as far as they are older
--- than p_age by the times of that one and of the witness (todo.Keep.Expired).
-CREATE FUNCTION todo_mcp.expire(p_list text, p_revision bigint, p_updated bigint, p_witness bigint, p_age bigint) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-	witness bigint;
-	old record;
-BEGIN
-	SELECT updated INTO witness FROM todo_mcp.history WHERE list = p_list AND revision = p_witness;
-	FOR old IN SELECT revision, updated FROM todo_mcp.history WHERE list = p_list AND revision < p_revision ORDER BY revision LIMIT 2 LOOP
-		EXIT WHEN witness IS NULL OR least(witness, p_updated) - old.updated <= p_age;
-		PERFORM todo_mcp.trim(p_list, old.revision);
-	END LOOP;
-END $$;
-
 -- Removes some lists that were deleted before p_trash, and cursors that were used
 -- before p_cursors last.
 CREATE FUNCTION todo_mcp.tidy(p_trash bigint, p_cursors bigint) RETURNS void LANGUAGE sql AS $$

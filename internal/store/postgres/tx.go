@@ -264,14 +264,11 @@ func (t *tx) encode(next *todo.Snapshot) ([]byte, error) {
 
 // add adds a revision to the history of its list, and deletes what is not kept.
 func (t *tx) add(next todo.Snapshot, body []byte) {
-	id, keep, updated := plain(next.List.ID), t.store.keep, record.UnixNano(next.Updated)
+	id := plain(next.List.ID)
 	t.write(`INSERT INTO todo_mcp.history VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		id, next.Revision, next.Seq, updated, plain(next.Operation.ID), next.Writer.Person, string(body))
-	if first := keep.First(next.Revision); first > 1 {
+		id, next.Revision, next.Seq, record.UnixNano(next.Updated), plain(next.Operation.ID), next.Writer.Person, string(body))
+	if first := t.store.keep.First(next.Revision); first > 1 {
 		t.write(`SELECT todo_mcp.trim($1, $2)`, id, first-1)
-	}
-	if witness := keep.Witness(next.Revision); keep.Age > 0 && witness > 0 {
-		t.write(`SELECT todo_mcp.expire($1, $2, $3, $4, $5)`, id, next.Revision, updated, witness, int64(keep.Age))
 	}
 	t.store.size.bytes.Add(int64(len(body)))
 	t.lists[next.List.ID] = next

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"path/filepath"
 	"testing"
-	"time"
 
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
@@ -22,14 +21,13 @@ func TestKeep(t *testing.T) {
 // A revision that cannot be read is in the way of no save.
 func TestKeepBesideADamagedRevision(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	s, err := Open(path, WithKeep(todo.Keep{Age: time.Hour}))
+	s, err := Open(path, WithKeep(todo.Keep{Revisions: 5}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	for n := int64(1); n <= 10; n++ {
 		next := snapshot("a", n)
-		next.Updated = next.Updated.Add(time.Duration(n) * 48 * time.Hour)
 		if saved, err := storetest.Save(t.Context(), s, next); err != nil || saved.Revision != n {
 			t.Errorf("saved revision %d, %v", saved.Revision, err)
 		}

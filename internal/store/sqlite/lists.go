@@ -60,22 +60,10 @@ func (w *writer) appendHistory(next todo.Snapshot) (seq, sum int64, err error) {
 
 // trim deletes the revisions of a list that are not kept.
 func (w *writer) trim(newest todo.Snapshot) error {
-	list, upTo := newest.List.ID, w.keep.First(newest.Revision)-1
-	if w.keep.Age > 0 {
-		// Those of the oldest before the first that has not expired, see [todo.Keep.Expired].
-		var expired int64
-		err := w.statements.scan(`SELECT coalesce(min(revision) FILTER (WHERE NOT expired) - 1, max(revision), 0) FROM (
-			SELECT revision, coalesce(min(?3, (SELECT updated FROM history WHERE list = ?1 AND revision = ?4)) - updated > ?5, FALSE) AS expired
-			FROM history WHERE list = ?1 ORDER BY revision LIMIT ?2)`,
-			[]any{list, todo.MaxExpired, record.UnixNano(newest.Updated), w.keep.Witness(newest.Revision), int64(w.keep.Age)}, &expired)
-		if err != nil {
-			return err
-		}
-		upTo = max(upTo, expired)
-	}
+	upTo := w.keep.First(newest.Revision) - 1
 	if upTo < 1 {
 		return nil
 	}
-	_, err := w.statements.exec(`DELETE FROM history WHERE list = ? AND revision <= ?`, list, upTo)
+	_, err := w.statements.exec(`DELETE FROM history WHERE list = ? AND revision <= ?`, newest.List.ID, upTo)
 	return err
 }

@@ -3,7 +3,6 @@ package storetest
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"todo-mcp/internal/todo"
 )
@@ -31,33 +30,6 @@ func RunKeep(t *testing.T, open func(t testing.TB, keep todo.Keep) todo.Store) {
 		if _, err := Save(t.Context(), s, list("a", "x", 4)); err == nil {
 			t.Error("a revision that is not kept was saved again")
 		}
-	})
-	t.Run("age", func(t *testing.T) {
-		s := start(t, todo.Keep{Age: 4 * time.Second}) // revisions are a second apart
-		for n := range int64(20) {
-			mustSave(t, s, list("a", "x", n+1))
-		}
-		checkKept(t, s, 8, 20) // revision 12 was the newest eight saves ago
-	})
-	t.Run("BAD-INPUT 77 clock", func(t *testing.T) {
-		s := start(t, todo.Keep{Age: time.Hour})
-		n := int64(0)
-		save := func(saves int, ahead time.Duration) {
-			for range saves {
-				n++
-				next := list("a", "x", n)
-				next.Items, next.Updated = nil, next.Updated.Add(ahead)
-				mustSave(t, s, next)
-			}
-		}
-		const year = 365 * 24 * time.Hour
-		save(60, 0)
-		save(8, year)
-		checkKept(t, s, 1, 68)
-		save(2, year)
-		checkKept(t, s, 1+2*todo.MaxExpired, 70)
-		save(9, 0) // the clock is right again
-		checkKept(t, s, 1+2*todo.MaxExpired, 79)
 	})
 	runQuotas(t, start)
 	t.Run("BAD-INPUT 45 lists", func(t *testing.T) {
