@@ -92,13 +92,17 @@ type Order struct {
 	Revision int64 `json:"revision,omitempty"`
 }
 
-// MaxOrders is how many orders that people changed a list remembers.
+// MaxOrders is how many orders that people changed a list remembers: the last ones, and
+// the first, which its agent made.
 const MaxOrders = 3
 
-// has reports whether items stand in an order that people changed.
-func (o Order) has(items []Item) bool {
-	ids := idsOf(items)
-	return o.Was != "" && slices.ContainsFunc(strings.Split(o.Was, ";"), func(was string) bool { return sameOrder(split(was), ids) })
+// has reports whether items stand in an order that people changed, which is another one
+// than that of the list now.
+func (o Order) has(items, now []Item) bool {
+	ids, standing := idsOf(items), idsOf(now)
+	return o.Was != "" && slices.ContainsFunc(strings.Split(o.Was, ";"), func(was string) bool {
+		return sameOrder(split(was), ids) && !sameOrder(split(was), standing)
+	})
 }
 
 // reordered returns the order after a person put the items from one order into another,
@@ -107,9 +111,12 @@ func (o Order) reordered(from, to []Item, revision int64) Order {
 	was := []string{strings.Join(idsOf(from), ",")}
 	now := idsOf(to)
 	for _, earlier := range strings.Split(o.Was, ";") {
-		if earlier != "" && earlier != was[0] && !sameOrder(split(earlier), now) && len(was) < MaxOrders {
+		if earlier != "" && earlier != was[0] && !sameOrder(split(earlier), now) {
 			was = append(was, earlier)
 		}
+	}
+	if n := len(was); n > MaxOrders {
+		was = append(was[:MaxOrders-1], was[n-1])
 	}
 	return Order{Was: strings.Join(was, ";"), Person: strings.Join(now, ","), Revision: revision}
 }
@@ -277,7 +284,7 @@ func (d *Draft) keepOrder(saw Snapshot) []Difference {
 	if order.Was == "" || inSameOrder(d.before.Items, d.items) {
 		return nil
 	}
-	if !order.has(d.items) {
+	if !order.has(d.items, d.before.Items) {
 		d.order = Order{} // another order, which the agent wants
 		return nil
 	}

@@ -86,6 +86,25 @@ func TestEveryReplacedOrderIsAHabit(t *testing.T) {
 	}
 }
 
+// H2: so is the agent's own order after a person moved an item step by step, and none
+// that a person's move said nothing of.
+func TestAnOrderThatWasMovedStepByStep(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("a")
+	list := a.writes("p:A p:B p:C p:D p:E").After.List.ID
+	for at := 3; at >= 0; at-- {
+		d.personEdits(list, func(d *todo.Draft) error { d.Move("5", at); return nil })
+	}
+	a.reads()
+	if out := a.writes("i:A p:B p:C p:D p:E"); show(out.After) != "p:E i:A p:B p:C p:D" || len(out.Kept) != 1 {
+		t.Errorf("its own order: %q, %+v", show(out.After), out.Report)
+	}
+	a.writes("i:A p:B p:F p:G")
+	if out := a.writes("i:A p:B p:G p:F"); show(out.After) != "i:A p:B p:G p:F" || len(out.Kept) != 0 {
+		t.Errorf("an order of items that no person moved: %q, %+v", show(out.After), out.Report)
+	}
+}
+
 // A wording that is neither the person's nor the one before is the agent's new one.
 func TestAnotherWordingIsTheAgents(t *testing.T) {
 	d := newDesk(t)
