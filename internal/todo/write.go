@@ -280,8 +280,9 @@ func (d *Draft) settle(w Write, saw Snapshot, report *Report) error {
 	if d.before.List.Mirrored && !w.Begin.Mirrored && !sameItems(d.before.Items, d.items) {
 		return ErrMirrored
 	}
-	// A variant limits what one call sends; a merge may add what others added.
-	if err := CheckSize(d.items); err != nil {
+	// A variant limits what one call sends; a merge may add what others added. What makes
+	// a list no larger is never refused.
+	if err := CheckSize(d.items); err != nil && (len(d.items) > len(d.before.Items) || Size(d.items) > Size(d.before.Items)) {
 		return &InputError{Problems: []Problem{{Message: err.Error()}}}
 	}
 	report.Dropped, report.Notes = d.dropped(), d.notes

@@ -332,7 +332,12 @@ func (s *Store) History(ctx context.Context, list string, after int64, limit int
 func (s *Store) Watch(ctx context.Context, hint func()) error {
 	hints, remove := s.watchers.Add()
 	defer remove()
-	hints <- struct{}{} // todo.Store promises a first hint when the watch has begun
+	select {
+	case <-s.quit:
+		return fmt.Errorf("watch store: %w", todo.ErrClosed)
+	default:
+		hint() // todo.Store promises a first one when the watch has begun
+	}
 	return record.Relay[bool](ctx, hints, nil, s.quit, hint)
 }
 

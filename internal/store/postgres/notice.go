@@ -55,6 +55,8 @@ type notices struct {
 type noticeLag struct {
 	mu     sync.Mutex
 	since  time.Time // a save waits since then for its notice to come back; zero: none does
+	next   time.Time // the same of saves after that notice was sent
+	sent   bool      // the notice for since is on its way
 	sender uint32    // the database's process that sends notices of this server
 	last   time.Duration
 	came   time.Time // when the notice of last came back
@@ -68,8 +70,11 @@ const lagAge = time.Minute
 func (l *noticeLag) wait() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.since.IsZero() {
+	switch {
+	case l.since.IsZero():
 		l.since = time.Now()
+	case l.sent && l.next.IsZero():
+		l.next = time.Now()
 	}
 }
 
@@ -77,7 +82,7 @@ func (l *noticeLag) wait() {
 func (l *noticeLag) send(process uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sender = process
+	l.sender, l.sent = process, true
 }
 
 // receive is called when a notice of a process of the database has come.
@@ -85,7 +90,8 @@ func (l *noticeLag) receive(process uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if process == l.sender && !l.since.IsZero() {
-		l.last, l.since, l.came = time.Since(l.since), time.Time{}, time.Now()
+		l.last, l.came = time.Since(l.since), time.Now()
+		l.since, l.next, l.sent = l.next, time.Time{}, false
 	}
 }
 
@@ -94,7 +100,7 @@ func (l *noticeLag) receive(process uint32) {
 func (l *noticeLag) listening() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.since = time.Time{}
+	l.since, l.next, l.sent = time.Time{}, time.Time{}, false
 }
 
 // NoticeLag returns how long the last notice of a save took to come back from the

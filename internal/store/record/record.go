@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	json "github.com/go-json-experiment/json/v1"
 
 	"todo-mcp/internal/todo"
@@ -56,7 +58,7 @@ func Body(s todo.Snapshot) ([]byte, error) {
 func List(l todo.List) ([]byte, error) { return encode(&l, "list") }
 
 func encode(v any, what string) ([]byte, error) {
-	data, err := json.Marshal(v)
+	data, err := jsonv2.Marshal(v, json.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", what, err)
 	}

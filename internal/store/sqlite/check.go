@@ -52,6 +52,7 @@ func (c *checker) revisions(ctx context.Context) error {
 			var r row
 			if err := r.scan(rows); err != nil {
 				c.found(fmt.Sprintf("list %s, after revision %d: %v", last.list.String, last.revision.Int64, err))
+				last = row{}
 				continue
 			}
 			list, revision := r.list.String, r.revision.Int64
