@@ -67,7 +67,7 @@ func (r *keyReader) read(event tcell.Event) []key {
 			return []key{keyPaste + key(text)}
 		}
 	case *tcell.EventKey:
-		if r.pasting {
+		if r.pasting && e.Key() != tcell.KeyCtrlC { // whose end may have been lost
 			r.paste(e)
 			return nil
 		}

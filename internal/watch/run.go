@@ -108,7 +108,7 @@ func run(ctx context.Context, source Source, tty tcell.Tty, o Options) error {
 	if v.screen, err = openScreen(tty, o.Color, o.Getenv("COLORFGBG")); err != nil {
 		return fmt.Errorf("set up terminal: %w", err)
 	}
-	defer v.screen.Fini() // also when the code below panics
+	defer v.screen.unread(v.screen.Fini) // also when the code below panics
 	v.wg.Go(func() { cancel(catchPanic(func() error { return v.follow(ctx) })) })
 	if err := v.loop(ctx); err != nil {
 		return err
@@ -187,14 +187,14 @@ func (v *viewer) drawInTime() <-chan time.Time {
 
 // handle handles what happened in the terminal, and reports whether the viewer is to end.
 func (v *viewer) handle(ctx context.Context, event tcell.Event) (quit bool, err error) {
-	v.drawn = time.Time{} // a key is answered at once
 	switch event.(type) {
 	case *tcell.EventError:
 		return true, nil // the terminal is gone
 	case *tcell.EventResize:
-		v.screen.shown = nil
+		v.screen.shown, v.drawn = nil, time.Time{}
 	}
 	for _, k := range v.keys.read(event) {
+		v.drawn = time.Time{} // a key is answered at once
 		e := v.press(k)
 		if e.quit {
 			return true, nil

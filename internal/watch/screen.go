@@ -3,6 +3,7 @@ package watch
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gdamore/tcell/v3"
 
@@ -88,6 +89,28 @@ func (s *screen) put(x, y int, text string) {
 			s.PutStrStyled(x, y, plain, s.styles[role(part[0])])
 		}
 	}
+}
+
+// unread calls f, and drops what comes from the terminal meanwhile: tcell waits for the
+// goroutine that reads it to end, which waits for a reader while too much has come.
+func (s *screen) unread(f func()) {
+	done := make(chan struct{})
+	var drop sync.WaitGroup
+	drop.Go(func() {
+		for {
+			select {
+			case _, open := <-s.EventQ():
+				if !open {
+					return
+				}
+			case <-done:
+				return
+			}
+		}
+	})
+	defer drop.Wait()
+	defer close(done)
+	f()
 }
 
 // redraw makes draw show the next frame in full. It is called when other programs may

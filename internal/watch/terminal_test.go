@@ -187,6 +187,27 @@ func readKeys(t *testing.T, s *screen, n int) (keys []key) {
 	return keys
 }
 
+// The terminal is given back also while more comes from it than is read; and Ctrl-C ends
+// a paste whose end was lost.
+func TestUnreadInput(t *testing.T) {
+	c, s := open(t, false)
+	c.SendRaw([]byte(strings.Repeat("x", 2000)))
+	ended := make(chan struct{})
+	go func() { s.unread(s.Fini); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(5 * time.Second):
+		t.Fatal("the terminal is not given back")
+	}
+	c.checkRestored(t)
+
+	var r keyReader
+	r.read(tcell.NewEventPaste(true))
+	if keys := r.read(tcell.NewEventKey(tcell.KeyCtrlC, "", 0)); len(keys) != 1 || keys[0] != keyInterrupt {
+		t.Errorf("Ctrl-C within a paste: %q", keys)
+	}
+}
+
 // A paste that is too long is cut, and what remains of it is not taken for keys.
 func TestLongPaste(t *testing.T) {
 	var r keyReader
