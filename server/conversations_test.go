@@ -3,8 +3,10 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -213,6 +215,17 @@ func (c *talker) key() string {
 		return "conversation:threadId:" + c.name
 	}
 	return "session:" + server.Digest(c.session)
+}
+
+// Properties are tried ten times on the wire, and more often with TODO_LONG: what they
+// say of lists the core's are tried for, which are a hundred times as fast
+// (internal/todo: TestChats, TestChatsInOneFile).
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if checks := flag.Lookup("rapid.checks").Value; os.Getenv("TODO_LONG") == "" && checks.String() == "100" {
+		_ = checks.Set("10")
+	}
+	os.Exit(m.Run())
 }
 
 // Two to five conversations with keys, on stdio and over HTTP, in two processes
