@@ -155,13 +155,30 @@ func (e *edit) remove(path ...string) error {
 	return err
 }
 
-// setTOML sets keys of the block of a server in a TOML file and drops others.
+// setTOML sets keys of a server in a TOML file and drops others.
 func (e *edit) setTOML(table, name string, set, shown object, drop []string) (err error) {
-	if e.after, err = setTOML(e.before.data, table, name, set, drop); err != nil || e.isNone() {
-		return err
+	e.after, err = setTOML(e.before.data, table, name, set, drop)
+	if err != nil {
+		return fmt.Errorf("%s.%s: %w; --print shows what to write by hand", table, name, err)
+	}
+	if e.isNone() {
+		return nil
 	}
 	text, err := setTOML(nil, table, name, shown, nil)
 	e.show("+", string(text))
+	for _, key := range drop {
+		e.show("-", shownPath([]string{table, name, key}))
+	}
+	return err
+}
+
+// removeTOML removes a server from a TOML file. With an error the file stays as it was.
+func (e *edit) removeTOML(table, name string) error {
+	after, err := removeTOML(e.before.data, table, name)
+	if err == nil {
+		e.after = after
+		e.show("-", shownPath([]string{table, name}))
+	}
 	return err
 }
 

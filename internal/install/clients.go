@@ -42,7 +42,7 @@ type format string
 
 const (
 	formatJSON format = ""
-	formatTOML format = "TOML" // a block between two marks is
+	formatTOML format = "TOML" // the lines of its table are
 	formatYAML format = "YAML" // it is not: a person adds what is printed
 )
 

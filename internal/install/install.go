@@ -148,7 +148,7 @@ func (c Client) isHere(m Machine) bool {
 func (c Client) read(m Machine, o Options) (f file, entries map[string]any, err error) {
 	files := c.files(m)
 	for _, path := range files {
-		f, entries, err := c.readFile(path)
+		f, entries, err := c.readFile(m, o, path)
 		if _, ours := find(m, o, entries); ours {
 			return f, entries, err
 		}
@@ -157,23 +157,23 @@ func (c Client) read(m Machine, o Options) (f file, entries map[string]any, err 
 	if usual < 0 {
 		usual = slices.IndexFunc(files, func(path string) bool { return isThere(filepath.Dir(path)) })
 	}
-	return c.readFile(files[max(usual, 0)])
+	return c.readFile(m, o, files[max(usual, 0)])
 }
 
-func (c Client) readFile(path string) (file, map[string]any, error) {
+func (c Client) readFile(m Machine, o Options, path string) (file, map[string]any, error) {
 	f, err := readFile(path)
 	if err != nil {
 		return f, nil, err
 	}
-	entries, err := c.entries(f.data)
+	entries, err := c.entries(m, o, f.data)
 	return f, entries, f.wrong(err)
 }
 
 // entries returns the servers that a file of the client has.
-func (c Client) entries(data []byte) (map[string]any, error) {
+func (c Client) entries(m Machine, o Options, data []byte) (map[string]any, error) {
 	switch c.format {
 	case formatYAML:
-		return searchYAML(data), nil
+		return searchYAML(m, o, data), nil
 	case formatTOML:
 		root, err := decodeTOML(data)
 		servers, _ := root[c.servers].(map[string]any)
@@ -330,8 +330,9 @@ func (c Client) addServer(m Machine, o Options, change *Change) (Server, error) 
 	}
 	change.File = f.path
 	if c.format == formatYAML {
-		if !there {
-			change.ByHand = "add this to it:\n\n" + yamlSnippet(c.servers, name, c.shape(name, wanted))
+		change.ByHand = byHandYAML(there, read(entry), wanted, o)
+		if change.ByHand != "" {
+			change.ByHand += yamlSnippet(c.servers, name, c.shape(name, wanted))
 		}
 		return wanted, nil
 	}
@@ -349,13 +350,6 @@ func (c Client) put(e *edit, name string, entry map[string]any, wanted Server) e
 	set, drop := c.shape.update(name, entry, wanted)
 	shown, _ := c.shape.update(name, entry, wanted.masked())
 	if c.format == formatTOML {
-		switch is := read(entry); {
-		case entry == nil || block(name).Match(e.before.data):
-		case is.URL == wanted.URL && is.Command == wanted.Command && slices.Equal(is.Args, wanted.Args):
-			return nil
-		default:
-			return outsideError(c.servers, name)
-		}
 		return e.setTOML(c.servers, name, set, shown, drop)
 	}
 	if entry == nil {
@@ -372,12 +366,6 @@ func (c Client) put(e *edit, name string, entry map[string]any, wanted Server) e
 		}
 	}
 	return nil
-}
-
-// outsideError is what is said of an entry of TOML that stands outside of a block of this
-// program, which is not edited.
-func outsideError(table, name string) error {
-	return fmt.Errorf("%s.%s was not written by todo-mcp install, and stays: change it by hand, or remove it (codex mcp remove %[2]s) and install again", table, name)
 }
 
 // Uninstall returns the change that takes this server and its hooks away from a client.
@@ -403,6 +391,10 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 		e.ours = len(ours(m, o, entries)) > 0
 		err = c.take(e, name, there)
 	}
+	if errors.Is(err, errUnsafe) { // the hooks go all the same
+		change.note("%s.%s stays: %v; codex mcp remove %[2]s takes it away", c.servers, name, err)
+		err = nil
+	}
 	if err != nil {
 		return Change{}, f.wrong(err)
 	}
@@ -422,12 +414,8 @@ func (c Client) take(e *edit, name string, there bool) error {
 	switch {
 	case !there:
 		return nil
-	case c.format == formatTOML && !block(name).Match(e.before.data):
-		return outsideError(c.servers, name)
 	case c.format == formatTOML:
-		e.after = block(name).ReplaceAll(e.after, nil)
-		e.show("-", c.servers+"."+name)
-		return nil
+		return e.removeTOML(c.servers, name)
 	}
 	return e.remove(c.servers, name)
 }

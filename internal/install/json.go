@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,18 +148,27 @@ func parseTree(text []byte) (hujson.Value, error) {
 // text returns the file as it is now.
 func (d *document) text() []byte { return slices.Concat(d.mark, d.tree.Pack()) }
 
-// A path has names of keys, and for items of arrays their positions in brackets. newItem
-// is an item behind the others.
-const newItem = "[-]"
+// A path has names of keys, and for items of arrays their positions behind a NUL, which no
+// client's key begins with. newItem is an item behind the others.
+const newItem = "\x00-"
 
-func position(n int) string { return fmt.Sprintf("[%d]", n) }
-func isPosition(step string) bool {
-	return strings.HasPrefix(step, "[") && strings.HasSuffix(step, "]")
-}
+func position(n int) string       { return fmt.Sprintf("\x00%d", n) }
+func isPosition(step string) bool { return strings.HasPrefix(step, "\x00") }
 
 // shownPath returns a path as a.b[0]; an array for a new item of it.
-func shownPath(path []string) string {
-	return strings.TrimSuffix(strings.ReplaceAll(strings.Join(path, "."), ".[", "["), newItem)
+func shownPath(path []string) (text string) {
+	for i, step := range path {
+		switch {
+		case step == newItem:
+		case isPosition(step):
+			text += "[" + step[1:] + "]"
+		case i > 0:
+			text += "." + step
+		default:
+			text = step
+		}
+	}
+	return text
 }
 
 // pointer returns the JSON Pointer of a path.
@@ -166,7 +176,7 @@ func pointer(path ...string) string {
 	var p jsontext.Pointer
 	for _, step := range path {
 		if isPosition(step) {
-			step = step[1 : len(step)-1]
+			step = step[1:]
 		}
 		p = p.AppendToken(step)
 	}
@@ -217,8 +227,26 @@ func (d *document) set(value any, path ...string) (changed bool, err error) {
 			value = object{{step, value}}
 		}
 	}
-	return true, d.put(value, path[:depth]...)
+	if err := d.put(value, path[:depth]...); err != nil {
+		return false, err
+	}
+	then, err := parseJSON(d.text())
+	if err != nil {
+		return false, errNotEdited
+	}
+	if n := len(path) - 1; path[n] == newItem {
+		items, _ := then.at(path[:n]...).([]any)
+		path = append(slices.Clone(path[:n]), position(len(items)-1))
+	}
+	var is any
+	if err := json.Unmarshal([]byte(wanted), &is); err != nil || !reflect.DeepEqual(then.at(path...), is) {
+		return false, errNotEdited
+	}
+	return true, nil
 }
+
+// errNotEdited is what is said of a file that would not say what was wanted.
+var errNotEdited = &placeError{text: "this is written in a way that cannot be edited safely: change it by hand; --print shows what install writes"}
 
 // depth returns how much of a path leads to what is there, or to a new part of that.
 func (d *document) depth(path []string) (int, error) {
@@ -258,8 +286,8 @@ func (d *document) put(value any, path ...string) error {
 	err = d.tree.Patch(fmt.Appendf(nil, `[{"op": "add", "path": %s, "value": %s}]`, []byte(hujson.String(pointer(path...))), text))
 	if now, _ := parts(above); len(now) > len(was) {
 		added := now[len(was)]
-		*added.before = append(bytes.TrimRight(*added.before, whiteSpace), before...)
-		*end = append(bytes.TrimRight(*end, whiteSpace), closing...)
+		*added.before = d.withSpace(*added.before, before)
+		*end = d.withSpace(*end, string(closing))
 		if len(was) > 0 && *now[len(was)-1].after != nil { // a comma stands behind the last one
 			*added.after = hujson.Extra{}
 		}
@@ -316,6 +344,17 @@ func spaceBehind(extra hujson.Extra) []byte {
 	return bytes.Clone(extra[len(bytes.TrimRight(extra, whiteSpace)):])
 }
 
+// withSpace returns what stands between two things with other white space behind its
+// comments. A line comment keeps its line break.
+func (d *document) withSpace(extra hujson.Extra, space string) hujson.Extra {
+	extra = bytes.TrimRight(bytes.Clone(extra), whiteSpace)
+	_, err := hujson.Parse(append(bytes.Clone(extra), '0')) // which a line comment hides
+	if err != nil && !strings.Contains(space, "\n") {
+		space = d.newline + space
+	}
+	return append(extra, space...)
+}
+
 // indentOf returns the white space behind the last line break of what stands before a
 // part, and whether there is one.
 func indentOf(extra hujson.Extra) (indent string, ownLine bool) {
@@ -334,7 +373,14 @@ func (d *document) remove(path ...string) (changed bool, err error) {
 		}
 		changed, err = true, d.cut(path[:n]...)
 	}
-	return changed, err
+	if !changed || err != nil {
+		return changed, err
+	}
+	then, err := parseJSON(d.text())
+	if err != nil || !isPosition(path[len(path)-1]) && then.tree.Find(pointer(path...)) != nil {
+		return false, errNotEdited
+	}
+	return true, nil
 }
 
 // isAll reports whether the value at a path is all there is in the file.
@@ -354,8 +400,12 @@ func (d *document) cut(path ...string) error {
 	all, end := parts(above)
 	comma, closing := *all[len(all)-1].after, spaceBehind(*end)
 	err := d.tree.Patch(fmt.Appendf(nil, `[{"op": "remove", "path": %s}]`, []byte(hujson.String(pointer(path...)))))
-	*end = append(bytes.TrimRight(*end, whiteSpace), closing...)
-	if left, _ := parts(above); len(left) > 0 {
+	left, _ := parts(above)
+	if len(left) > 0 && comma == nil { // its own goes, but not a comment before that
+		*end = slices.Concat(bytes.TrimRight(*left[len(left)-1].after, whiteSpace), *end)
+	}
+	*end = d.withSpace(*end, string(closing))
+	if len(left) > 0 {
 		*left[len(left)-1].after = comma
 	} else if len(closing) == len(*end) {
 		*end = nil

@@ -33,6 +33,7 @@ func TestSetAndRemove(t *testing.T) {
 		{"lines of Windows and a byte order mark", "\ufeff{\r\n  \"a\": 1\r\n}\r\n", "\ufeff" + windows("{\n  \"a\": 1,\n"+added), false},
 		{"one line", `{"a":1,"b":[1,2]}`, `{"a":1,"b":[1,2], "servers": {"todo": {"command": "todo-mcp"}}}`, false},
 		{"servers in one line", "{\n  \"servers\": {\"a\": {}}\n}\n", "{\n  \"servers\": {\"a\": {}, \"todo\": {\"command\": \"todo-mcp\"}}\n}\n", false},
+		{"a line comment behind the only member", "{\"theme\": \"dark\" // as the night\n}", "{\"theme\": \"dark\", // as the night\n \"servers\": {\"todo\": {\"command\": \"todo-mcp\"}}\n}", false},
 		{"numbers that a float cannot hold", "{\n  \"id\": 12345678901234567890123\n}\n", "{\n  \"id\": 12345678901234567890123,\n" + added, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -62,6 +63,48 @@ func TestSetAndRemove(t *testing.T) {
 	}
 }
 
+// BAD-INPUT 94: a line comment before what goes keeps its line break.
+func TestRemoveBehindComment(t *testing.T) {
+	for before, after := range map[string]string{
+		"{\"servers\":{\"a\":{}, // x\n \"todo\":{} }}":   "{\"servers\":{\"a\":{} // x\n }}",
+		"{\"servers\":{\"a\":{} /* // */, \"todo\":{} }}": "{\"servers\":{\"a\":{} /* // */ }}",
+		"{\"servers\":{\"a\":{}, // x\r\n \"todo\":{} }}": "{\"servers\":{\"a\":{} // x\r\n }}",
+	} {
+		d, err := parseJSON([]byte(before))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changed, err := d.remove(entryPath...); err != nil || !changed || string(d.text()) != after {
+			t.Errorf("%q becomes %q (%v, %v), want %q", before, d.text(), changed, err, after)
+		}
+	}
+}
+
+// BAD-INPUT 94: a key in brackets is a key, not a position.
+func TestKeyInBrackets(t *testing.T) {
+	d, err := parseJSON([]byte(`{"hooks": {"[0]": ["a", "b"], "[x]": 1}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range []struct {
+		value any
+		path  []string
+	}{{2, []string{"hooks", "[x]"}}, {"d", []string{"hooks", "[0]", newItem}}} {
+		if changed, err := d.set(set.value, set.path...); err != nil || !changed {
+			t.Errorf("%q: %v (%v)", set.path, changed, err)
+		}
+	}
+	if changed, err := d.remove("hooks", "[0]", position(0)); err != nil || !changed {
+		t.Errorf("%v (%v)", changed, err)
+	}
+	if got, want := string(d.text()), `{"hooks": {"[0]": [ "b", "d"], "[x]": 2}}`; got != want {
+		t.Errorf("it is %s, want %s", got, want)
+	}
+	if got := shownPath([]string{"hooks", "[x]", position(1), "y", newItem}); got != "hooks.[x][1].y" {
+		t.Errorf("it is shown as %s", got)
+	}
+}
+
 // BAD-INPUT 94: what is no JSON that all programs read alike is refused, with the place
 // and without a value.
 func TestRefusedJSON(t *testing.T) {
@@ -82,7 +125,7 @@ func TestRefusedJSON(t *testing.T) {
 
 // BAD-INPUT 94: an edit changes nothing but what it is about, whatever a file has.
 func FuzzSetAndRemove(f *testing.F) {
-	for _, text := range []string{"", `{"a":[1,{}],}`, "{ // c\n\"servers\":{\"a\":1,},\"b\":2}", "{\"servers\":null/*c*/,\n\n// d\n\"c\":[]}\n// e"} {
+	for _, text := range []string{"", `{"a":[1,{}],}`, "{ // c\n\"servers\":{\"a\":1,},\"b\":2}", "{\"servers\":null/*c*/,\n\n// d\n\"c\":[]}\n// e", "{\"a\":1//c\n}", "{\"servers\":{\"a\":1,//c\n\"todo\":1}}"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
