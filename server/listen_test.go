@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 )
 
@@ -50,4 +51,17 @@ func TestSubscribeIsNoMethodWithoutSessions(t *testing.T) {
 			}
 		}
 	}, onStdioNew, sessionless)
+}
+
+// A request that names a version with sessions in _meta subscribes as any other.
+func TestSubscribeWithAnOlderVersionInMeta(t *testing.T) {
+	send, begin := subscribing(t, func(c *server.Config) { c.MaxSubscriptions = 1 })
+	session := begin()
+	const older = `"io.modelcontextprotocol/protocolVersion":"2025-06-18"`
+	if answer := send(session, "subscribe", "todo://lists", older); strings.Contains(answer, `"error"`) {
+		t.Error(answer)
+	}
+	if answer := send(session, "subscribe", "todo://lists/1", older); !refused(answer, "one connection may have") {
+		t.Errorf("the first one does not count: %s", answer)
+	}
 }

@@ -75,7 +75,7 @@ func (s *Server) subscribe(ctx context.Context, _ any, message any) error {
 	switch r := s.newRequest(ctx, m.Params.Meta); {
 	case m.Method == string(mcp.MethodSubscriptionsListen):
 		return s.subscriptions.Reserve(ctx, m.Params.Notifications.ResourceSubscriptions)
-	case m.Method == string(mcp.MethodResourcesSubscribe) && r.text(mcp.MetaKeyProtocolVersion) == "":
+	case m.Method == string(mcp.MethodResourcesSubscribe) && !mcp.IsModernProtocol(r.text(mcp.MetaKeyProtocolVersion)):
 		// The sessionless era has no such method, and mcp-go says so.
 		return s.subscriptions.Subscribe(ctx, s.subscriber(ctx, s.caller(r).who), m.Params.URI)
 	}

@@ -34,8 +34,8 @@ type Message struct {
 	Client mcp.Implementation
 	// Extensions are the extensions in an initialize request's capabilities.
 	Extensions map[string]any
-	// Modern is true when _meta has a protocol version, which only the
-	// sessionless protocol sends.
+	// Modern is true when _meta names a protocol version without sessions. A message
+	// that names an older one belongs to a session, as for mcp-go.
 	Modern bool
 	// Arguments are the arguments of a tools/call request, if they are an object.
 	Arguments json.RawMessage
@@ -262,7 +262,7 @@ func (m *Message) readParams(raw jsontext.Value) {
 	if len(params.Meta) > 0 {
 		_ = decode(params.Meta, &meta)
 	}
-	m.Cancelled, m.Modern = json.RawMessage(params.RequestID), meta.Version != ""
+	m.Cancelled, m.Modern = json.RawMessage(params.RequestID), mcp.IsModernProtocol(meta.Version)
 	if m.Method != string(mcp.MethodInitialize) {
 		return
 	}

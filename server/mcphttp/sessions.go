@@ -90,8 +90,8 @@ func (s *sessions) end(id string) {
 	s.ended[owner][id] = true
 }
 
-// sessionIDs implements mcpserver.SessionIdManager for one request. It refuses
-// nothing, because [Handler] checks and ends sessions itself.
+// sessionIDs implements mcpserver.SessionIdManager for one request. [Handler] checks
+// and ends sessions itself.
 type sessionIDs struct {
 	*sessions
 	peer server.Peer
@@ -99,7 +99,15 @@ type sessionIDs struct {
 
 func (s sessionIDs) Generate() string               { return s.begin(s.peer.Identity, s.peer.Client, s.peer.Apps) }
 func (s sessionIDs) Terminate(string) (bool, error) { return false, nil }
-func (s sessionIDs) Validate(string) (bool, error)  { return false, nil }
+
+// Validate refuses an id that [Handler.checkSession] has not checked, as it has not
+// when mcp-go takes a request for one of a session and [Handler] does not.
+func (s sessionIDs) Validate(id string) (isTerminated bool, err error) {
+	if id == "" || id != s.peer.Session {
+		return false, signed.ErrForged
+	}
+	return false, nil
+}
 
 // ResolveSessionIdManager implements mcpserver.SessionIdManagerResolver. r is
 // nil when there is no request.

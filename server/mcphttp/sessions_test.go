@@ -44,6 +44,31 @@ func TestHTTPForgedSessions(t *testing.T) {
 	}
 }
 
+// BAD-INPUT 34: a call that names in _meta a version with sessions, or of which mcp-go
+// reads no version at all, needs the id of a session as any other does.
+func TestHTTPSessionsAreCheckedWhateverMetaSays(t *testing.T) {
+	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
+	call := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))
+	const version = `"io.modelcontextprotocol/protocolVersion":`
+	for _, meta := range []string{version + `"2025-06-18"`, version + `"1"`, version + `"` + servertest.Modern + `","x":1e400`} {
+		for name, headers := range map[string][]string{
+			"no session": nil,
+			"forged":     {"Mcp-Session-Id", "mcp-session-6ba7b810-9dad-11d1-80b4-00c04fd430c8"},
+		} {
+			if status, _, body := servertest.Post(t, url, servertest.WithMeta(call, meta), headers...); status != 400 && status != 404 {
+				t.Errorf("34: %s with %s: %d %s", name, meta, status, body)
+			}
+		}
+	}
+	id := servertest.Session(t, url, "tester")
+	if status, _, body := servertest.Post(t, url, servertest.WithMeta(call, version+`"2025-06-18"`), "Mcp-Session-Id", id); status != 200 {
+		t.Errorf("in a session: %d %s", status, body)
+	}
+	if _, _, body := servertest.Post(t, url, servertest.Call(2, "SetTodoList", `{}`), "Mcp-Session-Id", id); !strings.Contains(body, "[pending] A") {
+		t.Errorf("the session has not got the list of its call: %s", body)
+	}
+}
+
 // After a restart of the server a session still has its list and its client's
 // name. A session that its client ended is refused (docs/spec/protocol.md).
 func TestHTTPSessionsSurviveRestart(t *testing.T) {
