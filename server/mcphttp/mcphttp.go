@@ -137,7 +137,7 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 	if !x.check(w) {
 		return nil
 	}
-	initialize := m.Method == string(mcp.MethodInitialize) && !x.modern
+	initialize := m.Method == string(mcp.MethodInitialize)
 	switch {
 	case x.modern && m.Method == string(mcp.MethodNotificationCancelled):
 		// Without a session mcp-go would cancel the call of any client that
@@ -223,7 +223,8 @@ func (h *Handler) checkSession(w http.ResponseWriter, x *exchange) bool {
 	return true
 }
 
-// initialize lets mcp-go answer and then delete its state of the session. That
+// initialize lets mcp-go answer and then delete its state of the session, if it began
+// one: the sessionless protocol has none, but mcp-go decides that for itself. That
 // state is not needed, because the id carries everything, and would stay in
 // memory for each abandoned session. The answer is sent only after the
 // deletion, which therefore cannot affect the session's next request.

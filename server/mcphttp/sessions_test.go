@@ -105,20 +105,34 @@ func TestHTTPSessionsSurviveRestart(t *testing.T) {
 	}
 }
 
-// An abandoned session uses no memory (docs/spec/protocol.md: mcp-go keeps 10
-// kB for each, for ever).
+// BAD-INPUT 14: an abandoned session uses no memory, whatever version its initialize
+// names in _meta (docs/spec/protocol.md: mcp-go keeps 10 kB for each, for ever).
 func TestHTTPAbandonedSessionsUseNoMemory(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, nil)
-	begin := func(n int) {
-		for range n {
-			servertest.Session(t, web.URL+"/mcp", "tester")
+	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
+	const version = `"io.modelcontextprotocol/protocolVersion":`
+	for name, meta := range map[string]string{
+		"none":                      `"a":1`,
+		"older":                     version + `"2025-06-18"`,
+		"that mcp-go does not read": version + `"` + servertest.Modern + `","x":1e400`,
+	} {
+		begin := func(n int) {
+			for range n {
+				if _, header, body := servertest.Post(t, url, servertest.WithMeta(servertest.Initialize(1, "tester"), meta)); header.Get("Mcp-Session-Id") == "" {
+					t.Fatalf("14: version %s: no session begins: %s", name, body)
+				}
+			}
+		}
+		begin(50)
+		before := servertest.Heap()
+		begin(2000)
+		if grown := int64(servertest.Heap()) - int64(before); grown > 4<<20 {
+			t.Errorf("14: version %s: 2000 abandoned sessions use %d bytes", name, grown)
 		}
 	}
-	begin(50)
-	before := servertest.Heap()
-	begin(2000)
-	if grown := int64(servertest.Heap()) - int64(before); grown > 4<<20 {
-		t.Errorf("2000 abandoned sessions use %d bytes", grown)
+	// One whose header names the sessionless protocol begins nothing.
+	status, header, body := servertest.Post(t, url, servertest.WithMeta(servertest.Initialize(1, "tester"), version+`"`+servertest.Modern+`","io.modelcontextprotocol/clientCapabilities":{}`),
+		servertest.ModernHeaders("initialize", "")...)
+	if status != 404 || header.Get("Mcp-Session-Id") != "" || !strings.Contains(body, "-32601") {
+		t.Errorf("sessionless: %d %s", status, body)
 	}
 }
