@@ -68,8 +68,8 @@ type Config struct {
 	// MaxStreams is how many streams may be open at once; 0 means 4096.
 	MaxStreams int
 	// MaxStreamsPerClient is how many of them one client address, and one
-	// principal, may have; 0 means half of MaxStreams, so that one client never takes
-	// them all (BAD-INPUT 63).
+	// principal, may have; 0 means half of MaxStreams, but at least one, so that one
+	// client does not take them all (BAD-INPUT 63).
 	MaxStreamsPerClient int
 	// Streams are the time limits of each stream. Its WriteTimeout also holds for
 	// each piece of an answer that is no stream (BAD-INPUT 61); 0 means 10 s.
@@ -128,7 +128,7 @@ func New(c Config) (*Edge, error) {
 	c.BodyTimeout = cmp.Or(c.BodyTimeout, HeaderTimeout)
 	c.StopTimeout = cmp.Or(c.StopTimeout, stopTimeout)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 4096)
-	c.MaxStreamsPerClient = cmp.Or(c.MaxStreamsPerClient, c.MaxStreams/2)
+	c.MaxStreamsPerClient = cmp.Or(c.MaxStreamsPerClient, max(1, c.MaxStreams/2))
 	c.SignInCheck = cmp.Or(c.SignInCheck, 30*time.Second)
 	c.Streams.WriteTimeout = cmp.Or(c.Streams.WriteTimeout, 10*time.Second)
 	if c.Now == nil {

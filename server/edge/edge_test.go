@@ -338,3 +338,16 @@ func TestStreamCap(t *testing.T) {
 		// The server needs a moment to notice that the first stream ended.
 	}
 }
+
+// The smallest MaxStreams leaves a client the one stream there is.
+func TestOneStream(t *testing.T) {
+	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.MaxStreams = 1 })
+	res, err := http.Get(web.URL + "/api/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		t.Errorf("the first stream: status %d", res.StatusCode)
+	}
+}
