@@ -28,8 +28,6 @@ type Message struct {
 	Method string // empty for a response
 	// ID is the message's id as JSON; nil for a notification.
 	ID json.RawMessage
-	// Cancelled is the request id in notifications/cancelled, as JSON.
-	Cancelled json.RawMessage
 	// Client is the clientInfo of an initialize request.
 	Client mcp.Implementation
 	// Extensions are the extensions in an initialize request's capabilities.
@@ -248,7 +246,6 @@ func envelope(raw []byte) (Message, *Error) {
 // shape is left out: mcp-go refuses it.
 func (m *Message) readParams(raw jsontext.Value) {
 	var params struct {
-		RequestID    jsontext.Value `json:"requestId"`
 		ClientInfo   jsontext.Value `json:"clientInfo"`
 		Capabilities jsontext.Value `json:"capabilities"`
 		Meta         jsontext.Value `json:"_meta"`
@@ -262,7 +259,7 @@ func (m *Message) readParams(raw jsontext.Value) {
 	if len(params.Meta) > 0 {
 		_ = decode(params.Meta, &meta)
 	}
-	m.Cancelled, m.Modern = json.RawMessage(params.RequestID), mcp.IsModernProtocol(meta.Version)
+	m.Modern = mcp.IsModernProtocol(meta.Version)
 	if m.Method != string(mcp.MethodInitialize) {
 		return
 	}
