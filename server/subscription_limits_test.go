@@ -76,10 +76,14 @@ func TestSubscriptionLimits(t *testing.T) {
 	expect("over the limit of conversations", send(two, "subscribe", "todo://list", `"todo-mcp/conversation":"another"`), "one connection may have")
 
 	site := servertest.Serve(t, servertest.New(t, nil, func(c *server.Config) { c.MaxSubscriptions = 1 }), nil)
-	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list","todo://lists"]},` + servertest.Meta + `}}`
+	listen := func(uris string) string {
+		return `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":[` + uris + `]},` + servertest.Meta + `}}`
+	}
 	defer time.AfterFunc(20*time.Second, site.CloseClientConnections).Stop() // a stream that opens does not end
-	_, _, answer := servertest.Post(t, site.URL+"/mcp", listen, servertest.ModernHeaders("subscriptions/listen", "")...)
+	_, _, answer := servertest.Post(t, site.URL+"/mcp", listen(`"todo://list","todo://lists"`), servertest.ModernHeaders("subscriptions/listen", "")...)
 	expect("a stream", answer, "one connection may have")
+	stream := servertest.OpenStream(t, "POST", site.URL+"/mcp", listen(`"todo://list","todo://list"`), servertest.ModernHeaders("subscriptions/listen", "")...)
+	stream.Expect("notifications/subscriptions/acknowledged") // the same twice is one
 }
 
 // BAD-INPUT 64: the subscriptions of a session without a stream end after a

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -152,6 +153,7 @@ func (r *Room) Reserve(ctx context.Context, uris []string) error {
 	if err := checkURIs(uris...); err != nil {
 		return err
 	}
+	uris = slices.Compact(slices.Sorted(slices.Values(uris))) // as Listen has each once
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.fits(len(uris), len(uris)); err != nil {
