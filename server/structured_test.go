@@ -151,7 +151,7 @@ func TestTableOfClients(t *testing.T) {
 			t.Errorf("%s shows %q, want %q", host.name, got, host.sees)
 		}
 	}
-	for _, name := range []string{"claude-ai", "kimi-cli", "Visual Studio Code", "somebody", ""} {
+	for _, name := range []string{"claude-ai", "kimi-cli", "@cline/cli", "Visual Studio Code", "somebody", ""} {
 		if got := clients.Find(name).Sees; got != "" {
 			t.Errorf("%s was not measured, but shows %q", name, got)
 		}

@@ -14,6 +14,9 @@ type Client struct {
 	Name, Title string
 	// Prefixes begin its name in clientInfo, in lower case.
 	Prefixes []string
+	// Family begins the names of other programs of its maker, which people are shown
+	// as the client, but of which nothing else is known; empty if there are none.
+	Family string
 	// Glyph is the id of its own plain shape; empty for one that has none.
 	Glyph string
 	// SessionPerCall is true when the client opens a session for each call, so
@@ -93,7 +96,7 @@ var All = sync.OnceValue(func() []Client {
 		{Name: "opencode", Title: "opencode", Prefixes: []string{"opencode"}, Glyph: "open", Sees: SeesText, ChatID: MetaOpencode, Evidence: WasRun},
 		{Name: "kilo", Title: "Kilo Code", Prefixes: []string{"kilo"}, Sees: SeesText, Evidence: WasRun},
 		{Name: "qwen", Title: "Qwen Code", Prefixes: []string{"qwen"}, Variable: "QWEN_CODE_SESSION_ID", Sees: SeesBoth, Evidence: WasRun},
-		{Name: "cline", Title: "Cline", Prefixes: []string{"@cline"}, Sees: SeesWholeResult, Evidence: WasRun},
+		{Name: "cline", Title: "Cline", Prefixes: []string{"@cline/core"}, Family: "@cline", Sees: SeesWholeResult, Evidence: WasRun},
 		{Name: "continue", Title: "Continue", Prefixes: []string{"continue"}, Sees: SeesText, Evidence: WasRun},
 		{Name: "zed", Title: "Zed", Prefixes: []string{"zed"}, SharesConnection: true},
 		{Name: "jetbrains", Title: "JetBrains", Prefixes: []string{"jetbrains"}, SharesConnection: true},
@@ -103,7 +106,7 @@ var All = sync.OnceValue(func() []Client {
 		{Name: "goose", Title: "Goose", Prefixes: []string{"goose"}, SharesConnection: true},
 		{Name: "crush", Title: "Crush", Prefixes: []string{"crush"}},
 		{Name: "grok", Title: "Grok", Prefixes: []string{"grok"}, Variable: "GROK_SESSION_ID", Evidence: WasRead},
-		{Name: "chatgpt", Title: "ChatGPT", Prefixes: []string{"openai-mcp"}, SessionPerCall: true},
+		{Name: "chatgpt", Title: "ChatGPT", Prefixes: []string{"openai-mcp"}, Family: "openai", SessionPerCall: true},
 	}
 })
 
@@ -125,6 +128,20 @@ func Find(clientInfo string) Client {
 			if strings.HasPrefix(clientInfo, prefix) {
 				return c
 			}
+		}
+	}
+	return Client{}
+}
+
+// Shown returns the client as which people are shown a name in clientInfo: the one
+// that [Find] returns, or that of its family.
+func Shown(clientInfo string) Client {
+	if c := Find(clientInfo); c.Name != "" {
+		return c
+	}
+	for _, c := range All() {
+		if c.Family != "" && strings.HasPrefix(strings.ToLower(clientInfo), c.Family) {
+			return c
 		}
 	}
 	return Client{}
