@@ -90,9 +90,8 @@ func withoutOutput(t *testing.T, raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// "auto" lists to a client the one variant that works best with it, to an unknown
-// client and in the sessionless protocol TodoWrite. The others can be called all
-// the same. What an unknown client's model has to read for it is a quarter of what
+// "auto" lists TodoWrite to every client, known or not, in both eras. The others can
+// be called all the same. What an unknown client's model has to read for it is a quarter of what
 // all tools are.
 func TestPublishAuto(t *testing.T) {
 	for client, want := range map[string]string{

@@ -312,10 +312,11 @@ func (s *Server) place(name string) int {
 	return len(s.Tools)
 }
 
-// chooseTools removes all tools but the most suitable one from the tools/list of
-// a client (docs/spec/architecture.md, "auto"): five that do the same cost its
-// model four times as much to read, and leave it to choose. The sessionless
-// protocol requires the same list for all clients, which is that of an unknown one.
+// chooseTools removes all tools but the usual one from the tools/list of every client
+// (docs/spec/architecture.md, "auto"): five that do the same cost its model four
+// times as much to read, and leave it to choose. A client that needs another one would
+// get it in the session era alone, as the sessionless protocol requires the same list
+// for all clients.
 func (s *Server) chooseTools(ctx context.Context, result *mcp.ListToolsResult) {
 	if !slices.Contains(s.Publish, "auto") {
 		return

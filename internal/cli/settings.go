@@ -204,7 +204,7 @@ func toolSettings() []setting {
 func serverSettings() []setting {
 	return []setting{
 		define(toolNames(), "tools", []string{"auto"}, func(s *settings) *[]string { return &s.publish },
-			"tools to offer: auto (the one that fits the client), all, or names with commas"),
+			"tools to offer: auto (TodoWrite alone), all, or names with commas"),
 		define(oneOf(server.StructuredAuto, server.StructuredAlways, server.StructuredNever), "structured", server.StructuredAuto, func(s *settings) *server.Structured { return &s.content },
 			"structured content in results: auto (not where models are shown it), always or never"),
 		define(oneOf(prompts.Languages()...), "lang", tools.Defaults().Language, func(s *settings) *string { return &s.tools.Language },
