@@ -44,8 +44,8 @@ func TestHTTPForgedSessions(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 34: a call that names in _meta a version with sessions, or of which mcp-go
-// reads no version at all, needs the id of a session as any other does.
+// BAD-INPUT 34: a call that names in _meta a version with sessions, or one that mcp-go
+// cannot read, needs the id of a session as any other does.
 func TestHTTPSessionsAreCheckedWhateverMetaSays(t *testing.T) {
 	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
 	call := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))
