@@ -202,7 +202,7 @@ func (c Config) instructions() (string, error) {
 // EndSession removes the subscriptions of a peer's session that has ended, also at
 // other servers; its conversation counts as gone.
 func (s *Server) EndSession(ctx context.Context) {
-	s.subscriptions.Unsubscribe(ctx, sessionKey(PeerOf(ctx)), "")
+	_ = s.subscriptions.Unsubscribe(ctx, sessionKey(PeerOf(ctx)), "") // it has logged it; no stream opens for them
 	c := s.caller(s.newRequest(ctx, nil))
 	if c.who.Shared {
 		return // it is not the conversation that has ended

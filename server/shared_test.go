@@ -23,6 +23,7 @@ type database struct {
 	reading func(ctx context.Context) error
 
 	mu    sync.Mutex
+	gone  error // what each change is answered with
 	rows  []todo.Subscription
 	hints []func()
 }
@@ -30,6 +31,9 @@ type database struct {
 func (d *database) Subscribe(_ context.Context, s todo.Subscription, most int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.gone != nil {
+		return d.gone
+	}
 	if len(d.of(s.Session)) >= most {
 		return todo.ErrTooManySubscriptions
 	}
@@ -40,6 +44,9 @@ func (d *database) Subscribe(_ context.Context, s todo.Subscription, most int) e
 func (d *database) Unsubscribe(_ context.Context, session, uri string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.gone != nil {
+		return d.gone
+	}
 	d.change(slices.DeleteFunc(d.rows, func(s todo.Subscription) bool { return s.Session == session && (uri == "" || s.URI == uri) }))
 	return nil
 }
@@ -166,6 +173,30 @@ func TestSubscriptionLimitOfAllServers(t *testing.T) {
 	if answer := trySubscribe(t, b, session, "todo://list"); !refused(answer, "one connection may have") {
 		t.Errorf("64: %s", answer)
 	}
+}
+
+// BAD-INPUT 53: what cannot be stored is answered with an error and changes nothing:
+// neither does a second subscription end the first, nor is one removed.
+func TestSubscriptionsThatCannotBeStored(t *testing.T) {
+	d := &database{reading: readable}
+	send, begin := subscribing(t, func(c *server.Config) { c.Subscriptions, c.MaxAllSubscriptions = d, 1 })
+	session, other := begin(), begin()
+	expect := func(session, method, refusal string) {
+		t.Helper()
+		answer := send(session, method, "todo://lists", `"a":1`)
+		if refusal == "" && strings.Contains(answer, `"error"`) || refusal != "" && !refused(answer, refusal) {
+			t.Errorf("53: %s: %s", method, answer)
+		}
+	}
+	expect(session, "subscribe", "")
+	d.gone = errors.New("the database is gone")
+	expect(session, "subscribe", "could not be stored")
+	expect(other, "subscribe", "all connections together")
+	expect(session, "unsubscribe", "could not be removed")
+	expect(other, "subscribe", "all connections together")
+	d.gone = nil
+	expect(session, "unsubscribe", "")
+	expect(other, "subscribe", "")
 }
 
 // A session that its client ends at one server has no subscriptions at another: the

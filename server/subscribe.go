@@ -21,9 +21,6 @@ func (s *Server) addSubscriptions(h *mcpserver.Hooks) {
 			s.subscriptions.Open(ctx, s.subscriber(ctx, todo.Conversation{}), session.NotificationChannel())
 		}
 	})
-	h.AddAfterUnsubscribe(func(ctx context.Context, _ any, r *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
-		s.subscriptions.Unsubscribe(ctx, sessionKey(PeerOf(ctx)), r.Params.URI)
-	})
 	h.AddBeforeSubscriptionsListen(func(ctx context.Context, id any, r *mcp.SubscriptionsListenRequest) {
 		if begun := PeerOf(ctx).ListenBegun; begun != nil {
 			begun()
@@ -51,9 +48,10 @@ func (s *Server) subscriber(ctx context.Context, who todo.Conversation) subscrip
 	return subscriptions.Client{Identity: p.Identity, Session: sessionKey(p), Conversation: who}
 }
 
-// subscribe subscribes a session, and refuses a request that would subscribe to what
-// is not ours or to more than the limits allow (BAD-INPUT 64). mcp-go calls it before
-// any request; the hooks after it can refuse nothing.
+// subscribe subscribes or unsubscribes a session, and refuses a request that would
+// subscribe to what is not ours or to more than the limits allow (BAD-INPUT 64), or that
+// cannot be stored. mcp-go calls it before any request; the hooks after it can refuse
+// nothing.
 func (s *Server) subscribe(ctx context.Context, _ any, message any) error {
 	raw, ok := message.(json.RawMessage)
 	// Most messages need not be read for this; a method may be written with
@@ -72,12 +70,15 @@ func (s *Server) subscribe(ctx context.Context, _ any, message any) error {
 	if json.Unmarshal(raw, &m) != nil {
 		return nil // mcp-go refuses it
 	}
-	switch r := s.newRequest(ctx, m.Params.Meta); {
+	r := s.newRequest(ctx, m.Params.Meta)
+	switch isModern := mcp.IsModernProtocol(r.text(mcp.MetaKeyProtocolVersion)); {
 	case m.Method == string(mcp.MethodSubscriptionsListen):
 		return s.subscriptions.Reserve(ctx, m.Params.Notifications.ResourceSubscriptions)
-	case m.Method == string(mcp.MethodResourcesSubscribe) && !mcp.IsModernProtocol(r.text(mcp.MetaKeyProtocolVersion)):
-		// The sessionless era has no such method, and mcp-go says so.
+	case isModern: // this era has no other such method, and mcp-go says so
+	case m.Method == string(mcp.MethodResourcesSubscribe):
 		return s.subscriptions.Subscribe(ctx, s.subscriber(ctx, s.caller(r).who), m.Params.URI)
+	case m.Method == string(mcp.MethodResourcesUnsubscribe) && m.Params.URI != "": // mcp-go refuses it without
+		return s.subscriptions.Unsubscribe(ctx, sessionKey(PeerOf(ctx)), m.Params.URI)
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func (r *Room) read(ctx context.Context, sessions ...string) {
 		if sub == nil {
 			continue // its stream ended long ago
 		}
-		if _, known := sub.wants[w]; !known && r.add(sub, w, s.Conversation) == nil {
+		if isNew, _ := r.add(sub, w, s.Conversation); isNew {
 			sub.pending[s.URI] = true
 		}
 	}

@@ -120,13 +120,13 @@ func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
 	w, who := wantOf(uri, c.Conversation)
 	r.mu.Lock()
 	sub := r.session(c)
-	err := r.add(sub, w, who)
+	isNew, err := r.add(sub, w, who)
 	r.mu.Unlock()
 	if err == nil && r.Store != nil {
 		err = r.keep(ctx, todo.Subscription{Session: c.Session, URI: uri, Conversation: who})
 	}
 	if err != nil {
-		r.remove(c.Session, func(have want) bool { return have == w })
+		r.remove(c.Session, func(have want) bool { return isNew && have == w })
 		return err
 	}
 	r.watch(sub)
@@ -134,17 +134,18 @@ func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
 }
 
 // Unsubscribe removes a resource of a session, or all when uri is empty, also at other
-// servers.
-func (r *Room) Unsubscribe(ctx context.Context, session, uri string) {
+// servers. With an error it removes none.
+func (r *Room) Unsubscribe(ctx context.Context, session, uri string) error {
+	if r.Store != nil {
+		ctx, cancel := context.WithTimeout(ctx, readInterval)
+		defer cancel()
+		if err := r.Store.Unsubscribe(ctx, session, uri); err != nil {
+			r.Log.Error("a subscription could not be removed", "error", err)
+			return errors.New("the subscription could not be removed; the server's log says why")
+		}
+	}
 	r.remove(session, func(w want) bool { return uri == "" || w.uri == uri })
-	if r.Store == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, readInterval)
-	defer cancel()
-	if err := r.Store.Unsubscribe(ctx, session, uri); err != nil {
-		r.Log.Warn("other servers still know of a subscription that ended", "error", err)
-	}
+	return nil
 }
 
 // Reserve refuses a stream of subscriptions/listen for URIs, or keeps the room for
@@ -228,17 +229,18 @@ func (r *Room) tooMany() error {
 	return fmt.Errorf("one connection may have %d subscriptions", r.Max)
 }
 
-// add adds what a subscriber wants, if there is room. The caller must lock mu.
-func (r *Room) add(sub *subscriber, w want, who todo.Conversation) error {
+// add adds what a subscriber wants, if there is room, and reports whether it is new.
+// The caller must lock mu.
+func (r *Room) add(sub *subscriber, w want, who todo.Conversation) (isNew bool, err error) {
 	if _, known := sub.wants[w]; known {
-		return nil
+		return false, nil
 	}
 	if err := r.fits(len(sub.wants)+1, 1); err != nil {
-		return err
+		return false, err
 	}
 	sub.wants[w] = current{who: who}
 	r.count++
-	return nil
+	return true, nil
 }
 
 // remove removes what a session wants and which says, and the session if it then wants
