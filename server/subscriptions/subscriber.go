@@ -85,7 +85,9 @@ func (r *Room) notify(ctx context.Context, sub *subscriber, watcher *todo.Watche
 	for {
 		next, wake := context.WithCancel(ctx)
 		r.mu.Lock()
-		sub.wake = wake
+		if ctx.Err() == nil { // else it may be the wake of the next stream's goroutine
+			sub.wake = wake
+		}
 		r.mu.Unlock()
 		r.learn(ctx, sub, changed)
 		for _, uri := range r.pending(ctx, sub) {
