@@ -3,7 +3,6 @@ package subscriptions
 import (
 	"context"
 	"errors"
-	"maps"
 	"time"
 
 	"todo-mcp/internal/todo"
@@ -15,7 +14,7 @@ import (
 
 const (
 	// readInterval is how often the store is read without a hint, and how long one use
-	// of it may take.
+	// of it may take, the wait for its turn included.
 	readInterval = 4 * time.Second
 	// hintInterval is the least time between two readings.
 	hintInterval = 200 * time.Millisecond
@@ -60,10 +59,12 @@ func (r *Room) refresh() {
 	}
 	for sub := range r.watching {
 		for w, c := range sub.wants {
-			c.stale = true
-			sub.wants[w] = c
+			if w.uri == Current {
+				c.stale = true
+				sub.wants[w] = c
+				sub.awake()
+			}
 		}
-		sub.awake()
 	}
 	r.mu.Unlock()
 	r.read(r.ctx, streaming...)
@@ -93,22 +94,21 @@ func (r *Room) read(ctx context.Context, sessions ...string) {
 	for _, session := range sessions {
 		r.remove(session, func(w want) bool { return !stored[key{session, w}] })
 	}
+	var more []*subscriber
 	r.mu.Lock()
-	subs := maps.Clone(r.sessions)
 	for _, s := range found {
-		sub, w := subs[s.Session], want{s.URI, s.Conversation.Key}
+		sub, w := r.sessions[s.Session], want{s.URI, s.Conversation.Key}
 		if sub == nil {
 			continue // its stream ended long ago
 		}
 		if isNew, _ := r.add(sub, w, s.Conversation); isNew {
 			sub.pending[s.URI] = true
+			more = append(more, sub)
 		}
 	}
 	r.mu.Unlock()
-	for _, session := range sessions {
-		if sub := subs[session]; sub != nil {
-			r.watch(sub)
-		}
+	for _, sub := range more {
+		r.watch(sub)
 	}
 }
 

@@ -118,7 +118,7 @@ func (r *Room) pending(ctx context.Context, sub *subscriber) []string {
 
 // learn makes pending what changed. Before, it reads which lists are current for the
 // conversations of which that is not known, or that may have got one that changed.
-// What cannot be read now is known by the next call.
+// What cannot be read now is read in the next round.
 func (r *Room) learn(ctx context.Context, sub *subscriber, changed []todo.Snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,10 +127,15 @@ func (r *Room) learn(ctx context.Context, sub *subscriber, changed []todo.Snapsh
 			continue
 		}
 		r.mu.Unlock()
-		held, err := sub.lists.Held(ctx, todo.Target{Conversation: c.who})
+		held, err := r.held(ctx, sub.lists, c.who)
 		r.mu.Lock()
-		if sub.wants[w] != c || err != nil && !errors.Is(err, todo.ErrNotFound) {
-			continue // a call has said it meanwhile, or it cannot be read
+		if sub.wants[w] != c {
+			continue // a call has said it meanwhile
+		}
+		if err != nil && !errors.Is(err, todo.ErrNotFound) {
+			c.stale = true
+			sub.wants[w] = c
+			continue
 		}
 		if c.known && c.list != held.List.ID {
 			sub.pending[Current] = true
@@ -142,6 +147,20 @@ func (r *Room) learn(ctx context.Context, sub *subscriber, changed []todo.Snapsh
 			sub.pending[w.uri] = true
 		}
 	}
+}
+
+// held reads the current list of a conversation, when it has its turn, or fails within
+// [readInterval].
+func (r *Room) held(ctx context.Context, lists todo.Lists, who todo.Conversation) (todo.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, readInterval)
+	defer cancel()
+	select {
+	case r.reading <- struct{}{}:
+		defer func() { <-r.reading }()
+	case <-ctx.Done():
+		return todo.Snapshot{}, ctx.Err()
+	}
+	return lists.Held(ctx, todo.Target{Conversation: who})
 }
 
 // end ends the stream and the watching. The caller must lock the room's mu, as for

@@ -2,7 +2,12 @@ package subscriptions
 
 import (
 	"context"
+	"fmt"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
@@ -24,5 +29,67 @@ func TestAReplacedStreamLeavesTheWake(t *testing.T) {
 	r.notify(ended, sub, watcher, nil)
 	if sub.awake(); !woken {
 		t.Error("the next stream's goroutine is not woken")
+	}
+}
+
+// silent is a store that does not answer which list is a conversation's, and counts
+// how many ask at once.
+type silent struct {
+	todo.Store
+	asking *atomic.Int32
+}
+
+func (s silent) Cursors(ctx context.Context, _ todo.Key) ([]todo.Cursor, error) {
+	s.asking.Add(1)
+	defer s.asking.Add(-1)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Streams that all want their current list read leave the store's connections to
+// others, and a store that does not answer holds up what else they are told for a
+// bounded time.
+func TestCurrentListsAreReadInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := silent{memory.New(), new(atomic.Int32)}
+		board := todo.NewBoard(store)
+		defer board.Close()
+		r := New(Config{Board: board, Max: 2, MaxAll: 20})
+		defer r.Close()
+		const streams = 5
+		told := make(chan mcp.JSONRPCNotification, 2*streams)
+		for n := range streams {
+			c := Client{Session: fmt.Sprint(n), Conversation: todo.Conversation{Key: fmt.Sprint("chat:", n)}}
+			for _, uri := range []string{Current, All} {
+				if err := r.Subscribe(t.Context(), c, uri); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.Open(t.Context(), c, told)
+		}
+		synctest.Wait()
+		if n := store.asking.Load(); n != maxReading {
+			t.Fatalf("%d read at once, want %d", n, maxReading)
+		}
+		for range 2 * streams {
+			<-told
+		}
+	})
+}
+
+// A hint makes no subscriber read that does not want its current list.
+func TestAHintWakesWhoWantsTheCurrentList(t *testing.T) {
+	board := todo.NewBoard(memory.New())
+	defer board.Close()
+	r := New(Config{Board: board})
+	defer r.Close()
+	for uri, wakes := range map[string]bool{Current: true, All: false} {
+		sub, woken := r.subscriber(Client{}), false
+		sub.wants[want{uri: uri}], sub.wake = current{known: true}, func() { woken = true }
+		r.watching[sub] = struct{}{}
+		if r.refresh(); woken != wakes {
+			t.Errorf("%s: woken is %t", uri, woken)
+		}
+		delete(r.watching, sub)
 	}
 }

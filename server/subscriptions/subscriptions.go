@@ -68,11 +68,17 @@ type Room struct {
 	sessions map[string]*subscriber
 	watching map[*subscriber]struct{} // those that are told of changes
 	count    int                      // of all subscriptions
+	reading  chan struct{}            // has an element for each read of a current list
 }
+
+// maxReading is how many current lists are read at once. A hint makes all that are
+// wanted be read, by as many goroutines as there are streams, and a store has few
+// connections.
+const maxReading = 2
 
 // New returns a room without subscriptions. [Room.Close] must be called.
 func New(c Config) *Room {
-	r := &Room{Config: c, sessions: make(map[string]*subscriber), watching: make(map[*subscriber]struct{})}
+	r := &Room{Config: c, sessions: make(map[string]*subscriber), watching: make(map[*subscriber]struct{}), reading: make(chan struct{}, maxReading)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	if c.Store != nil {
 		r.work.Go(r.follow)
