@@ -178,7 +178,7 @@ func (a *app) lookAtFile(ctx context.Context, r *report, path string, info os.Fi
 	case err != nil:
 		r.add(topic, problem, "", "%v", err)
 	case damage != "":
-		r.add(topic, problem, "`todo-mcp check` says all; docs/reliability.md, what to do", "damaged: %s", damage)
+		r.add(topic, problem, "`todo-mcp check` says all of it", "damaged: %s", damage)
 	default:
 		r.add(topic, fine, "", "no damage: revisions read: %d", revisions)
 	}
