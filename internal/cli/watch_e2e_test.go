@@ -334,6 +334,7 @@ func TestWatchServerEdits(t *testing.T) {
 	term.waitForText("╭─ release ─")
 	undone := func(text string) {
 		t.Helper()
+		term.waitForText("u undo") // the list may change before the edit is answered
 		term.press("u")
 		term.waitUntil("is undone: "+text, func(s string) bool { return strings.Contains(s, "Undone") && strings.Contains(s, text) })
 	}

@@ -27,7 +27,20 @@ func newTerminal() *terminal {
 	return &terminal{MockTerm: vt.NewMockTerm(vt.MockOptSize{X: 60, Y: 10}), changed: make(chan struct{}, 1)}
 }
 
-func (c *terminal) Start() error { c.started++; return c.MockTerm.Start() }
+func (c *terminal) Start() error {
+	c.mu.Lock() // behind what Read read
+	defer c.mu.Unlock()
+	c.started++
+	return c.MockTerm.Start()
+}
+
+func (c *terminal) Read(p []byte) (int, error) {
+	n, err := c.MockTerm.Read(p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return n, err
+}
+
 func (c *terminal) Stop() error  { c.started--; return c.MockTerm.Stop() }
 func (c *terminal) Close() error { return nil }
 

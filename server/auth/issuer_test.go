@@ -266,7 +266,11 @@ func TestIssuerDown(t *testing.T) {
 		t.Errorf("down, with a known key: %d %s", a.status, a.body)
 	}
 	i.kid.Store("third")
-	if a := other.ask(t, "GET /api/lists", "", bearer(i.sign(t, nil))...); a.status != http.StatusServiceUnavailable {
+	a := other.ask(t, "GET /api/lists", "", bearer(i.sign(t, nil))...)
+	if a.status == http.StatusUnauthorized { // go-oidc may hand on the keys that it has just read
+		a = other.ask(t, "GET /api/lists", "", bearer(i.sign(t, nil))...)
+	}
+	if a.status != http.StatusServiceUnavailable {
 		t.Errorf("down, with a new key: %d %s", a.status, a.body)
 	}
 }
