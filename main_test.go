@@ -64,7 +64,7 @@ func allowedImports() map[string][]string {
 		"internal/cli":             everything,
 
 		// tests alone import these
-		"internal/programtest":        {},
+		"internal/programtest":        {"internal/cli"},
 		"internal/replicas":           {},
 		"internal/store/postgrestest": {},
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/programtest"
 	"todo-mcp/server/servertest"
 )
 
@@ -51,7 +52,7 @@ func attacks() []attack {
 // Each attack stays within its bounds.
 func TestAttacks(t *testing.T) {
 	full := os.Getenv("TODO_ATTACKS") == "full"
-	program := build(t)
+	program := programtest.Build(t)
 	table := "\n| row | attack | before | peak memory | processor | time | of what |\n|---|---|---|---|---|---|---|\n"
 	for _, a := range attacks() {
 		t.Run(fmt.Sprint(a.row, " ", a.what), func(t *testing.T) {

@@ -29,16 +29,6 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// build builds the program and returns its path.
-func build(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "todo-mcp")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../..").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return program
-}
-
 // process is a running program.
 type process struct {
 	*testing.T

@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	_ "todo-mcp/internal/cli" // so that go test runs these tests again when the program changes
 )
 
 // Run builds the program, runs the tests with its path in program, prints the table
