@@ -11,23 +11,34 @@ import (
 )
 
 // Tab opens a tab in headless Chromium and returns its context, which ends
-// after a minute or with the test.
+// after a minute or with the test. Chromium is started three times at most: beside
+// others it crashes now and then as it starts.
 func Tab(t *testing.T) context.Context {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	allocated, cancel1 := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, cancel2 := chromedp.NewContext(allocated)
-	ctx, cancel3 := context.WithTimeout(ctx, time.Minute)
-	t.Cleanup(func() { cancel3(); cancel2(); cancel1() })
-	return ctx
+	var failed error
+	for range 3 {
+		allocated, cancel1 := chromedp.NewExecAllocator(context.Background(), options...)
+		ctx, cancel2 := chromedp.NewContext(allocated)
+		if failed = chromedp.Do(ctx); failed != nil {
+			cancel2()
+			cancel1()
+			continue
+		}
+		ctx, cancel3 := context.WithTimeout(ctx, time.Minute)
+		t.Cleanup(func() { cancel3(); cancel2(); cancel1() })
+		return ctx
+	}
+	t.Fatalf("browser: %v (the test needs Chromium; `make deps` installs it)", failed)
+	return nil
 }
 
 // Do runs steps in a tab.
 func Do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	if err := chromedp.Do(ctx, steps...); err != nil {
-		t.Fatalf("browser: %v (the test needs Chromium; `make deps` installs it)", err)
+		t.Fatalf("browser: %v", err)
 	}
 }
 
