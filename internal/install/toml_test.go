@@ -1,0 +1,112 @@
+package install_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/install"
+)
+
+// BAD-INPUT 94: in Codex's file the lines of the server's own table are edited, whoever
+// wrote them, and no others.
+func TestTable(t *testing.T) {
+	const url = "url = \"" + address + "\"\n"
+	windows := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
+	for _, c := range []struct {
+		name, before, after, without string
+		options                      install.Options
+	}{
+		{
+			"a new one", "model = \"x\" # mine", "model = \"x\" # mine\n\n[mcp_servers.todo]\ncommand = \"todo-mcp\"\n", "model = \"x\" # mine\n", install.Options{},
+		},
+		{
+			"what a person added", "model = \"x\"\n\n[mcp_servers.todo]\n# mine\ncommand = \"/gone/todo-mcp\" # \"its\" path\nargs = [\n  \"--panel\", # it\n]\ntool_timeout_sec = 5\n\n[mcp_servers.todo.env]\nA = \"secret\"\n\n# a screen\n[tui]\n",
+			"model = \"x\"\n\n[mcp_servers.todo]\n# mine\ncommand = \"todo-mcp\" # \"its\" path\nargs = [\n  \"--panel\", # it\n]\ntool_timeout_sec = 5\n\n[mcp_servers.todo.env]\nA = \"secret\"\n\n# a screen\n[tui]\n",
+			"model = \"x\"\n\n# a screen\n[tui]\n", install.Options{},
+		},
+		{
+			"a value over several lines", "[mcp_servers.todo]\nargs = [\n  \"--panel\",\n  \"[tui]\",\n] # mine\ncommand = \"todo-mcp\"\n# end\n",
+			"[mcp_servers.todo]\nargs = [\"--list\", \"work\"] # mine\ncommand = \"todo-mcp\"\n# end\n", "# end\n", install.Options{Args: []string{"--list", "work"}},
+		},
+		{
+			"what Codex wrote behind it", "[mcp_servers.todo]\ncommand = \"/gone/todo-mcp\"\n\n[mcp_servers.other]\ncommand = \"other\"\n\n[projects.\"/p\"]\ntrust_level = \"trusted\"\n",
+			"[mcp_servers.todo]\ncommand = \"todo-mcp\"\n\n[mcp_servers.other]\ncommand = \"other\"\n\n[projects.\"/p\"]\ntrust_level = \"trusted\"\n",
+			"\n[mcp_servers.other]\ncommand = \"other\"\n\n[projects.\"/p\"]\ntrust_level = \"trusted\"\n", install.Options{},
+		},
+		{
+			"a table below it that HTTP has not", "[mcp_servers.todo]\ncommand = \"todo-mcp\"\nenabled = true\n\n[mcp_servers.todo.env]\nA = \"secret\"\n\n[tui]\n\n[mcp_servers.todo.tools.show]\nx = 1\n",
+			"[mcp_servers.todo]\nenabled = true\n" + url + "\n[tui]\n\n[mcp_servers.todo.tools.show]\nx = 1\n", "\n[tui]\n", install.Options{URL: address},
+		},
+		{
+			"a table below it that stdio has not", "[mcp_servers.todo]\n" + url + "\n[mcp_servers.todo.http_headers]\nA = \"secret\"\n", "[mcp_servers.todo]\ncommand = \"todo-mcp\"\n", "", install.Options{},
+		},
+		{
+			"lines of Windows", windows("a = 1\n\n[mcp_servers.todo]\n  command = \"/gone/todo-mcp\" # mine\n\n[tui]\n"),
+			windows("a = 1\n\n[mcp_servers.todo]\n  command = \"todo-mcp\" # mine\n\n[tui]\n"), windows("a = 1\n\n[tui]\n"), install.Options{},
+		},
+		{
+			"new in lines of Windows", "\ufeff" + windows("a = 1\n"), "\ufeff" + windows("a = 1\n\n[mcp_servers.todo]\ncommand = \"todo-mcp\"\n"), "\ufeff" + windows("a = 1\n"), install.Options{},
+		},
+		{
+			"a text with a table, and no number", "a = \"\"\"\n[mcp_servers.todo]\ncommand = 1\n\"\"\"\nb = nan\n", "a = \"\"\"\n[mcp_servers.todo]\ncommand = 1\n\"\"\"\nb = nan\n\n[mcp_servers.work]\ncommand = \"todo-mcp\"\n",
+			"a = \"\"\"\n[mcp_servers.todo]\ncommand = 1\n\"\"\"\nb = nan\n", install.Options{Name: "work"},
+		},
+		{
+			"a name with other characters", "[mcp_servers.\"a (b\"]\ncommand = \"/gone/todo-mcp\"\n[[x]]\n", "[mcp_servers.\"a (b\"]\ncommand = \"todo-mcp\"\n[[x]]\n", "[[x]]\n", install.Options{},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, client := newMachine(t), find(t, "codex")
+			path := file(t, m, client)
+			write(t, path, c.before)
+			change, err := client.Install(m, c.options)
+			if shown := apply(t, change, err); strings.Contains(shown, "secret") {
+				t.Errorf("a secret is shown:\n%s", shown)
+			}
+			if diff := cmp.Diff(c.after, read(t, path)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			unchanged(t, m, client, c.options)
+			change, err = client.Uninstall(m, c.options)
+			apply(t, change, err)
+			if now, _ := os.ReadFile(path); string(now) != c.without {
+				t.Errorf("without it there is %q, want %q", now, c.without)
+			}
+		})
+	}
+}
+
+// BAD-INPUT 94: an entry that is written in another way than as a table stays, and what
+// is said says what to do. Its hooks go all the same.
+func TestOtherThanTable(t *testing.T) {
+	for _, text := range []string{
+		"mcp_servers = {todo = {command = \"/gone/todo-mcp\"}}\n", "[mcp_servers]\ntodo.command = \"/gone/todo-mcp\"\n", "mcp_servers.todo.command = \"/gone/todo-mcp\"\n",
+		"a = '''\n[mcp_servers.todo]\ncommand = 1\n'''\n[mcp_servers.todo]\ncommand = \"/gone/todo-mcp\"\n",
+	} {
+		m, c := newMachine(t), find(t, "codex")
+		path := file(t, m, c)
+		change, err := c.Install(m, install.Options{Hooks: true})
+		apply(t, change, err)
+		write(t, path, text)
+		if _, err := c.Install(m, install.Options{}); err == nil || !strings.Contains(err.Error(), "--print") {
+			t.Errorf("%q: %v", text, err)
+		}
+		change, err = c.Uninstall(m, install.Options{})
+		if diff := apply(t, change, err); !strings.Contains(diff, "- hooks.") || !strings.Contains(strings.Join(change.Notes, ""), "codex mcp remove todo") {
+			t.Errorf("%q: %q\n%s", text, change.Notes, diff)
+		}
+		if now := read(t, path); now != text {
+			t.Errorf("%q becomes %q", text, now)
+		}
+		write(t, path, strings.ReplaceAll(text, "/gone/", ""))
+		unchanged(t, m, c, install.Options{})
+	}
+	m, c := newMachine(t), find(t, "codex")
+	write(t, file(t, m, c), "mcp_servers = {a = {command = \"a\"}}\n")
+	if _, err := c.Install(m, install.Options{}); err == nil || !strings.Contains(err.Error(), "--print") {
+		t.Errorf("beside an inline table: %v", err)
+	}
+}
