@@ -301,10 +301,29 @@ func TestTwoListenStreams(t *testing.T) {
 				t.Fatal(got)
 			}
 		}
+		early := make(map[string]bool) // a change as a stream begins may be told twice
 		for n := range 5 {
 			for id, who := range map[string]*chat{"LA": a, "LB": b} {
 				who.adds(fmt.Sprint("Step", n))
-				if got := <-c.notes; !strings.Contains(got, `"io.modelcontextprotocol/subscriptionId":"`+id+`"`) {
+				told := func() string {
+					var m struct {
+						Params struct {
+							Meta struct {
+								Stream string `json:"io.modelcontextprotocol/subscriptionId"`
+							} `json:"_meta"`
+						}
+					}
+					if err := json.Unmarshal([]byte(<-c.notes), &m); err != nil {
+						t.Fatal(err)
+					}
+					return m.Params.Meta.Stream
+				}
+				got := told()
+				for got != id && !early[got] {
+					early[got] = true
+					got = told()
+				}
+				if got != id {
 					t.Errorf("%s's write is told as %s", id, got)
 				}
 			}
