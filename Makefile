@@ -102,12 +102,12 @@ bench: build
 	@$(GO) build -C internal/cmd -o ../../bin/bench ./bench
 	@bin/bench $(BENCH) bin/todo-mcp $(if $(findstring -only,$(BENCH)),,internal/cmd/bench/RESULTS.md)
 
-## cost: what a list costs a model in each known client, and beside other servers from npm; written to docs/cost.md
+## cost: what a list costs a model in each known client, and beside other servers from npm; written to docs/cost.md and internal/cmd/cost/RESULTS.md
 cost: build
 	@command -v strace >/dev/null || DEPS=strace ./.ci/deps
 	@./.ci/npm testdata/npm-peers
 	@$(GO) build -C internal/cmd -o ../../bin/cost ./cost
-	@bin/cost $(COST) docs/cost.md bin/todo-mcp testdata/npm-peers
+	@bin/cost $(COST) . bin/todo-mcp testdata/npm-peers
 
 ## benchmarks: what Go measures, package by package; benchstat compares two runs; BENCH="-bench Save -count 10" for some of it
 benchmarks:

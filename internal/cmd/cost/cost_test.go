@@ -19,26 +19,29 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "rewrite docs/cost.md and README's table of tools")
+	update = flag.Bool("update", false, "rewrite the parts of documents that need no npm")
 	binary = "" // the path of the program, which is built for the tests
 )
 
 func TestMain(m *testing.M) { os.Exit(programtest.Run(m, &binary, &programtest.Table{})) }
 
-// docs/cost.md and README say what the program's own texts cost: a change of them is
-// a change of these.
-func TestDocument(t *testing.T) {
+// root is the folder of the repository.
+var root = filepath.Join("..", "..", "..")
+
+// The documents say what the program's own texts cost: a change of them is a change of
+// these.
+func TestDocuments(t *testing.T) {
 	m, err := newMeter()
 	if err != nil {
 		t.Fatal(err)
 	}
-	sections, readme, err := m.own(binary)
+	documents, err := m.own(binary)
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("..", "..", "..", "docs", "cost.md")
-	holds(t, path, sections)
-	holds(t, readmeOf(path), readme)
+	for path, sections := range documents {
+		holds(t, filepath.Join(root, path), sections)
+	}
 }
 
 // holds checks that a document has sections, or with -update writes them.
@@ -64,14 +67,13 @@ func holds(t *testing.T, path string, sections []page.Section) {
 	}
 }
 
-// README's table of other servers has the figures of docs/cost.md.
+// README's table of other servers has the figures of RESULTS.md.
 func TestPeersInReadme(t *testing.T) {
-	path := filepath.Join("..", "..", "..", "docs", "cost.md")
-	cost, err := os.ReadFile(path)
+	cost, err := os.ReadFile(filepath.Join(root, results))
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile(readmeOf(path))
+	readme, err := os.ReadFile(filepath.Join(root, readme))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +89,7 @@ func TestPeersInReadme(t *testing.T) {
 		}
 		found++
 		if want := strings.Join([]string{cells[1], cells[2], cells[7]}, " | "); !strings.HasPrefix(row, want+" | ") {
-			t.Errorf("README says of %s %.30q, docs/cost.md %q", name, row, want)
+			t.Errorf("README says of %s %.30q, RESULTS.md %q", name, row, want)
 		}
 	}
 	if found != 5 {

@@ -4,12 +4,12 @@
 // the tool's description, the plans that it writes and the answers that it reads
 // take, in each known client and beside other servers from npm. Of all servers it
 // also measures how fast they start and write, and their memory. It writes the
-// tables of a document.
+// tables of documents.
 //
-//	cost [-runs N] DOCUMENT PROGRAM PEERS
+//	cost [-runs N] ROOT PROGRAM PEERS
 //
-// DOCUMENT is docs/cost.md, of which what stands between marks is replaced, and so
-// is the table of tools in README.md.
+// ROOT is the folder of the repository: in docs/cost.md, README.md and RESULTS.md
+// beside this program what stands between marks is replaced.
 // PROGRAM is the todo-mcp binary. PEERS is the folder in which npm installed the
 // others. It needs Linux.
 package main
@@ -27,7 +27,7 @@ func main() {
 	runs := flag.Int("runs", 7, "how often each time is measured; the tables have the medians")
 	flag.Parse()
 	if flag.NArg() != 3 {
-		fmt.Fprintln(os.Stderr, "usage: cost [flags] DOCUMENT PROGRAM PEERS")
+		fmt.Fprintln(os.Stderr, "usage: cost [flags] ROOT PROGRAM PEERS")
 		os.Exit(2)
 	}
 	if err := run(flag.Arg(0), flag.Arg(1), flag.Arg(2), *runs); err != nil {
@@ -36,13 +36,15 @@ func main() {
 	}
 }
 
-// readmeOf returns the path of README, which has some of what a document in docs has.
-func readmeOf(document string) string {
-	return filepath.Join(filepath.Dir(document), "..", "README.md")
-}
+// The documents, by their path in the repository.
+var (
+	ourCosts = filepath.Join("docs", "cost.md")
+	results  = filepath.Join("internal", "cmd", "cost", "RESULTS.md")
+	readme   = "README.md"
+)
 
-// run measures everything and writes it into a document, and some of it into README.
-func run(document, program, peers string, runs int) error {
+// run measures everything and writes it into the documents.
+func run(root, program, peers string, runs int) error {
 	m, err := newMeter()
 	if err != nil {
 		return err
@@ -53,7 +55,7 @@ func run(document, program, peers string, runs int) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	sections, readme, err := m.own(program)
+	sections, err := m.own(program)
 	if err != nil {
 		return err
 	}
@@ -61,5 +63,10 @@ func run(document, program, peers string, runs int) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(page.Write(document, append(sections, beside...)), page.Write(readmeOf(document), readme))
+	sections[results] = append(sections[results], beside...)
+	var errs []error
+	for path, s := range sections {
+		errs = append(errs, page.Write(filepath.Join(root, path), s))
+	}
+	return errors.Join(errs...)
 }

@@ -31,31 +31,33 @@ func ownProgram(path string, flags ...string) program {
 }
 
 // own measures the todo-mcp binary and returns the sections that depend on its
-// texts alone, so that lists are kept in memory: those of the document, and those of
-// README.
-func (m *meter) own(path string) (document, readme []page.Section, err error) {
+// texts alone, so that lists are kept in memory, by document.
+func (m *meter) own(path string) (map[string][]page.Section, error) {
 	var all []costs
 	for _, r := range readers() {
 		c, err := m.client(ownProgram(path, "--store=memory"), r)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", r.name, err)
+			return nil, fmt.Errorf("%s: %w", r.name, err)
 		}
 		all = append(all, c)
 	}
 	tools, err := m.tools(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	ours, err := ownProgram(path, "--store=memory").listed()
 	if err = cmp.Or(err, m.err); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return []page.Section{
-		{Name: "conclusion", Text: conclusion(all[0])},
-		{Name: "clients", Text: clientsTable(all)},
-		{Name: "tools", Text: toolsTable(tools)},
-		{Name: "built-in", Text: builtInTable(ours[0])},
-	}, []page.Section{{Name: "tools", Text: toolsInShort(tools)}}, nil
+	return map[string][]page.Section{
+		ourCosts: {
+			{Name: "conclusion", Text: conclusion(all[0])},
+			{Name: "clients", Text: clientsTable(all)},
+			{Name: "tools", Text: toolsTable(tools)},
+		},
+		results: {{Name: "built-in", Text: builtInTable(ours[0])}},
+		readme:  {{Name: "tools", Text: toolsInShort(tools)}},
+	}, nil
 }
 
 // readers are the clients that the server knows and whose sight was measured,
