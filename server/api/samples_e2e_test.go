@@ -71,7 +71,7 @@ func checkSample(t *testing.T, address, api, shown string) {
 // The plain sample of docs/front-ends.md in Chromium.
 func TestPlainSample(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	address := page(t, web.URL, "<!doctype html>"+sample(t, "html"), "")
+	address := page(t, web.URL, "<!doctype html>"+sample(t, "plain.html"), "")
 	checkSample(t, address, web.URL, `[...document.querySelectorAll('#todos li')].map((li) => li.className + ' ' + li.textContent).join('|')`)
 }
 
@@ -85,7 +85,7 @@ window.isTodoToolName = isTodoToolName;
 const list = new URLSearchParams(location.search).get('list') ?? '';
 createRoot(document.getElementById('root')).render(<TodoList base="" list={list} />);`
 	dir := t.TempDir()
-	for name, code := range map[string]string{"host.jsx": host, "sample.jsx": sample(t, "jsx")} {
+	for name, code := range map[string]string{"host.jsx": host, "sample.jsx": sample(t, "react.jsx")} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(code), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -8,19 +8,14 @@ import (
 	"testing"
 )
 
-// sample returns the code of a language in docs/front-ends.md.
-func sample(t *testing.T, language string) string {
+// sample returns one of the samples that docs/front-ends.md explains.
+func sample(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "front-ends.md"))
+	data, err := os.ReadFile(filepath.Join("samples", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, code, ok := strings.Cut(string(data), "\n```"+language+"\n")
-	code, _, end := strings.Cut(code, "\n```\n")
-	if !ok || !end {
-		t.Fatalf("docs/front-ends.md has no sample in %s", language)
-	}
-	return code + "\n"
+	return string(data)
 }
 
 func frontend(t *testing.T, name string) string {
@@ -38,7 +33,7 @@ func withoutSpace(code string) string { return regexp.MustCompile(`\s+`).Replace
 // reader of the stream, its icons and colours in React, and those in Flutter. The
 // Flutter one is held as text, since no Dart is installed for tests.
 func TestSamplesHaveSystem1(t *testing.T) {
-	dart := withoutSpace(sample(t, "dart"))
+	dart := withoutSpace(sample(t, "flutter.dart"))
 	if !strings.Contains(dart, withoutSpace(frontend(t, "system1.dart"))) {
 		t.Error("W4: the Flutter sample does not draw as system 1")
 	}
@@ -56,7 +51,7 @@ func TestSamplesHaveSystem1(t *testing.T) {
 			t.Errorf("the Flutter sample has unequal numbers of %s", pair)
 		}
 	}
-	react := withoutSpace(strings.ReplaceAll(sample(t, "jsx"), "export function", "function"))
+	react := withoutSpace(strings.ReplaceAll(sample(t, "react.jsx"), "export function", "function"))
 	code, functions := frontend(t, "system1.jsx"), regexp.MustCompile(`(?ms)^function .*?^}`)
 	if n := len(functions.FindAllString(code, -1)); n != 3 {
 		t.Fatalf("system1.jsx has %d functions", n)
