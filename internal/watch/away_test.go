@@ -45,7 +45,7 @@ func TestPutAwayAndEmptyLists(t *testing.T) {
 		t.Errorf("searched:\n%s", got)
 	}
 	p.filter = ""
-	if got := p.whoLine(old, at, 100); !strings.Contains(got, "archived, replaced by “Next plan”") || strings.Contains(got, "put away") {
+	if got := p.whoLine(old, 100); !strings.Contains(got, "archived, replaced by “Next plan”") || strings.Contains(got, "put away") {
 		t.Error(got)
 	}
 	out.Reset()

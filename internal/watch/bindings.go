@@ -2,6 +2,7 @@ package watch
 
 import (
 	"slices"
+	"strings"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -37,7 +38,7 @@ type binding struct {
 	names string // the keys as the overlay shows them
 	help  string
 	edits edits
-	do    func(m *model) effect
+	do    func(m *model)
 }
 
 // edits is what a key changes, which it cannot while the source is lost.
@@ -55,12 +56,12 @@ func bindings() []binding {
 
 func moving() []binding {
 	return []binding{
-		{[]key{keyUp, "k"}, anywhere, "", "↑ k", "up", 0, func(m *model) effect { m.moveBy(-1); return effect{} }},
-		{[]key{keyDown, "j"}, anywhere, "↑↓ move", "↓ j", "down", 0, func(m *model) effect { m.moveBy(1); return effect{} }},
-		{[]key{keyPageUp}, anywhere, "", "PgUp", "half a screen up", 0, func(m *model) effect { m.moveBy(-max(m.height/2, 1)); return effect{} }},
-		{[]key{keyPageDown}, anywhere, "", "PgDn", "half a screen down", 0, func(m *model) effect { m.moveBy(max(m.height/2, 1)); return effect{} }},
-		{[]key{keyHome, "g"}, onBoard | onList, "", "Home g", "first", 0, func(m *model) effect { m.moveBy(-1 << 30); return effect{} }},
-		{[]key{keyEnd, "G"}, onBoard | onList, "", "End G", "last", 0, func(m *model) effect { m.moveBy(1 << 30); return effect{} }},
+		{[]key{keyUp, "k"}, anywhere, "", "↑ k", "up", 0, move(-1)},
+		{[]key{keyDown, "j"}, anywhere, "↑↓ move", "↓ j", "down", 0, move(1)},
+		{[]key{keyPageUp}, anywhere, "", "PgUp", "half a screen up", 0, func(m *model) { m.move(-max(m.height/2, 1)) }},
+		{[]key{keyPageDown}, anywhere, "", "PgDn", "half a screen down", 0, func(m *model) { m.move(max(m.height/2, 1)) }},
+		{[]key{keyHome, "g"}, onBoard | onList, "", "Home g", "first", 0, move(-all)},
+		{[]key{keyEnd, "G"}, onBoard | onList, "", "End G", "last", 0, move(all)},
 		{[]key{keyEnter, keyRight, "l", keyTab}, onBoard, "enter open", "Enter → l", "open the list", 0, (*model).enter},
 		{[]key{keyEnter, keyRight, "l"}, onList, "", "Enter → l", "sub-agent’s list, fold, whole text", 0, (*model).enter},
 		{[]key{keyEscape, keyLeft, keyTab}, onList, "esc back", "Esc ←", "back", 0, (*model).escape},
@@ -70,10 +71,10 @@ func moving() []binding {
 
 func revisions() []binding {
 	return []binding{
-		{[]key{"[", keyLeft}, onHistory, "[ ] step", "[ ←", "earlier revision", 0, func(m *model) effect { m.history.step(-1); return effect{} }},
-		{[]key{"]", keyRight}, onHistory, "", "] →", "later revision", 0, func(m *model) effect { m.history.step(1); return effect{} }},
-		{[]key{keyHome, "g"}, onHistory, "", "Home g", "first revision", 0, func(m *model) effect { m.history.step(-1 << 30); return effect{} }},
-		{[]key{keyEnd, "G"}, onHistory, "end newest", "End G", "newest revision", 0, func(m *model) effect { m.history.step(1 << 30); return effect{} }},
+		{[]key{"[", keyLeft}, onHistory, "[ ] step", "[ ←", "earlier revision", 0, step(-1)},
+		{[]key{"]", keyRight}, onHistory, "", "] →", "later revision", 0, step(1)},
+		{[]key{keyHome, "g"}, onHistory, "", "Home g", "first revision", 0, step(-all)},
+		{[]key{keyEnd, "G"}, onHistory, "end newest", "End G", "newest revision", 0, step(all)},
 		{[]key{"R"}, onHistory, "R restore", "R", "restore this revision as a new one", editsItems, (*model).restore},
 		{[]key{keyEscape, "h"}, onHistory, "esc back", "Esc h", "back to the list", 0, (*model).escape},
 	}
@@ -81,15 +82,15 @@ func revisions() []binding {
 
 func editing() []binding {
 	return []binding{
-		{[]key{"x", " "}, onBoard | onList, "x tick", "x Space", "tick; again: to do", editsItems, func(m *model) effect { return m.setStatus(todo.Completed) }},
-		{[]key{"e"}, onBoard | onList, "e edit", "e", "reword the item", editsItems, (*model).reword},
-		{[]key{"b"}, onList, "b block", "b", "block with a reason; again: to do", editsItems, (*model).block},
-		{[]key{"f"}, onList, "", "f", "failed; again: to do", editsItems, func(m *model) effect { return m.setStatus(todo.Failed) }},
+		{[]key{"x", " "}, onBoard | onList, "x tick", "x Space", "tick; again: to do", editsItems, toggle(todo.Completed)},
+		{[]key{"e"}, onBoard | onList, "e edit", "e", "reword the item", editsItems, onItem((*model).reword)},
+		{[]key{"b"}, onList, "b block", "b", "block with a reason; again: to do", editsItems, onItem((*model).block)},
+		{[]key{"f"}, onList, "", "f", "failed; again: to do", editsItems, toggle(todo.Failed)},
 		{[]key{"n"}, onBoard, "", "n", "add an item", editsItems, onShown((*model).add)},
 		{[]key{"n"}, onList, "n add", "n", "add an item", editsItems, onShown((*model).add)},
-		{[]key{keyAltUp, "K"}, onList, "", "Alt+↑ K", "move the item up", editsItems, func(m *model) effect { return m.moveItem(-1) }},
-		{[]key{keyAltDown, "J"}, onList, "", "Alt+↓ J", "move the item down", editsItems, func(m *model) effect { return m.moveItem(1) }},
-		{[]key{keyBackspace, keyDelete, "d"}, onList, "", "d ⌫", "delete the item", editsItems, (*model).remove},
+		{[]key{keyAltUp, "K"}, onList, "", "Alt+↑ K", "move the item up", editsItems, moveItem(-1)},
+		{[]key{keyAltDown, "J"}, onList, "", "Alt+↓ J", "move the item down", editsItems, moveItem(1)},
+		{[]key{keyBackspace, keyDelete, "d"}, onList, "", "d ⌫", "delete the item", editsItems, onItem((*model).remove)},
 		{[]key{"B"}, onList, "", "B", "bring back your words, or order", editsItems, (*model).bringBack},
 		{[]key{"u"}, onBoard | onList, "", "u", "undo your last change", 0, (*model).undoLast},
 	}
@@ -98,63 +99,73 @@ func editing() []binding {
 func wholeLists() []binding {
 	return []binding{
 		{[]key{"r"}, onBoard | onList, "r rename", "r", "rename the list", editsList, onShown((*model).rename)},
-		{[]key{"h"}, onBoard | onList, "h history", "h", "history of the list", 0, (*model).openHistory},
+		{[]key{"h"}, onBoard | onList, "h history", "h", "history of the list", 0, onShown((*model).openHistory)},
 		{[]key{"a"}, onBoard | onList, "a archive", "a", "archive the list, or bring it back", editsList, onShown((*model).archive)},
 		{[]key{"D"}, onBoard | onList, "", "D", "delete the list", editsList, onShown((*model).deleteList)},
 		{[]key{"o"}, anywhere, "o browser", "o", "open the list in the browser", 0, onShown((*model).openPage)},
 		{[]key{"y"}, anywhere, "y copy", "y", "copy the list as markdown", 0, onShown((*model).copyList)},
-		{[]key{"Y"}, onList, "", "Y", "copy the item’s text", 0, (*model).copyItem},
+		{[]key{"Y"}, onList, "", "Y", "copy the item’s text", 0, onItem((*model).copyItem)},
 	}
 }
 
 func looking() []binding {
 	return []binding{
 		{[]key{"/"}, onBoard, "/ search", "/", "search, also in past lists", 0, (*model).search},
-		{[]key{"?"}, anywhere, "? keys", "?", "these keys", 0, func(m *model) effect { m.help, m.helpTop = true, 0; return effect{} }},
-		{[]key{keyRedraw}, anywhere, "", "Ctrl-L", "draw again", 0, func(*model) effect { return effect{redraw: true} }},
-		{[]key{keySuspend}, anywhere, "", "Ctrl-Z", "to the shell; fg comes back", 0, func(*model) effect { return effect{suspend: true} }},
-		{[]key{"q", keyInterrupt}, anywhere, "q quit", "q Ctrl-C", "quit", 0, func(*model) effect { return effect{quit: true} }},
+		{[]key{"?"}, anywhere, "? keys", "?", "these keys", 0, func(m *model) { m.help, m.helpTop = true, 0 }},
+		{[]key{keyRedraw}, anywhere, "", "Ctrl-L", "draw again", 0, func(m *model) { m.effect.redraw = true }},
+		{[]key{keySuspend}, anywhere, "", "Ctrl-Z", "to the shell; fg comes back", 0, func(m *model) { m.effect.suspend = true }},
+		{[]key{"q", keyInterrupt}, anywhere, "q quit", "q Ctrl-C", "quit", 0, func(m *model) { m.effect.quit = true }},
 	}
 }
+
+// all is more than there are rows or revisions.
+const all = 1 << 30
+
+// move returns what a key does that moves the cursor.
+func move(delta int) func(*model) { return func(m *model) { m.move(delta) } }
+
+// step returns what a key does that shows another revision.
+func step(delta int) func(*model) { return func(m *model) { m.history.step(delta) } }
 
 // onShown returns what a key does with the list that the keys act on; nothing where there
 // is none.
-func onShown(do func(*model, todo.Snapshot) effect) func(*model) effect {
-	return func(m *model) effect {
+func onShown(do func(*model, todo.Snapshot)) func(*model) {
+	return func(m *model) {
 		if s, ok := m.shown(); ok {
-			return do(m, s)
+			do(m, s)
 		}
-		return effect{}
 	}
 }
 
-// press updates the model for a key and returns the effect to perform.
+// press updates the model for a key and returns what the viewer must do.
 func (m *model) press(k key) effect {
 	m.note = note{}
 	switch {
-	case k == keyInterrupt:
-		return effect{quit: true}
-	case k == keySuspend:
-		return effect{suspend: true}
-	case k == keyRedraw:
-		return effect{redraw: true}
+	case slices.Contains([]key{keyInterrupt, keySuspend, keyRedraw}, k): // in any state
+		m.pressBinding(k)
 	case m.prompt != nil:
-		return m.pressPrompt(k)
-	case m.searching:
-		return m.pressSearch(k)
+		m.pressPrompt(k)
 	case m.help:
-		return m.pressHelp(k)
+		m.pressHelp(k)
+	default:
+		m.pressBinding(k)
 	}
+	return m.take()
+}
+
+// pressBinding does what the table says of a key.
+func (m *model) pressBinding(k key) {
 	for _, b := range bindings() {
-		if b.where&m.where() != 0 && slices.Contains(b.keys, k) {
-			if b.edits == editsItems && m.mirrored() {
-				m.say(bad, "Not changed: "+todo.ErrMirrored.Error())
-				return effect{}
-			}
-			return b.do(m)
+		if b.where&m.where() == 0 || !slices.Contains(b.keys, k) {
+			continue
 		}
+		if b.edits == editsItems && m.mirrored() {
+			m.say(bad, "Not changed: "+todo.ErrMirrored.Error())
+		} else {
+			b.do(m)
+		}
+		return
 	}
-	return effect{}
 }
 
 // mirrored reports whether the list that the keys act on is one that its agent keeps
@@ -164,105 +175,78 @@ func (m *model) mirrored() bool {
 	return ok && s.List.Mirrored
 }
 
-// pressSearch edits the search; the board shows what matches at each key.
-func (m *model) pressSearch(k key) effect {
-	switch k {
-	case keyEnter:
-		m.searching = false
-	case keyEscape:
-		m.searching = false
-		m.setFilter("")
-	case keyUp, keyDown, keyPageUp, keyPageDown:
-		m.moveBy(map[key]int{keyUp: -1, keyDown: 1, keyPageUp: -m.height / 2, keyPageDown: m.height / 2}[k])
-	default:
-		if m.field.press(k) {
-			m.setFilter(m.field.text())
-		}
-	}
-	return effect{}
-}
-
 func (m *model) setFilter(text string) {
 	if text != m.filter {
-		m.filter = text
-		m.board.selected, m.board.anchor = "", anchor{}
+		m.filter, m.board = text, pane{}
 	}
 }
 
-func (m *model) search() effect {
-	m.searching, m.field = true, field{before: m.filter}
-	return effect{}
+// move moves the cursor of the pane that has the keys.
+func (m *model) move(delta int) {
+	if s, ok := m.shown(); ok && m.opened != "" {
+		m.list.move(m.listRows(m.revisionOf(s), 0, true), delta)
+	} else if m.opened == "" {
+		m.board.move(m.boardRows(0, 0), delta)
+	}
 }
 
-// moveBy moves the cursor of the pane that has the keys.
-func (m *model) moveBy(delta int) {
+func (m *model) enter() {
 	if m.opened == "" {
-		m.moveSelection(delta)
-	} else {
-		m.moveItemCursor(delta)
-	}
-}
-
-func (m *model) enter() effect {
-	if m.opened == "" {
-		m.placeCursor(m.boardRows())
-		if m.board.selected != "" {
-			m.open(m.board.selected)
+		m.board.place(m.boardRows(0, 0))
+		if m.board.cursor != "" {
+			m.open(m.board.cursor)
 		}
-		return effect{}
+		return
 	}
-	for _, sub := range m.family(m.lists[m.opened]).Subs {
-		if m.list.cursor == subPrefix+sub.List.ID {
-			m.openSub(sub.List.ID)
-			return effect{}
-		}
-	}
-	switch m.list.cursor {
-	case foldID:
+	sub, isSub := strings.CutPrefix(m.list.cursor, subPrefix)
+	switch {
+	case isSub: // leave comes back to the list that it was opened from
+		m.back = append(m.back, m.opened)
+		m.open(sub)
+	case m.list.cursor == foldID:
 		m.list.unfolded[m.opened] = !m.list.unfolded[m.opened]
-	case m.list.whole:
+	case m.list.cursor == m.list.whole:
 		m.list.whole = ""
 	default:
 		m.list.whole = m.list.cursor
 	}
-	return effect{}
 }
 
-func (m *model) escape() effect {
+// escape goes back one step: from the history to the list, from a sub-agent's list to
+// where it was opened, from a list to the board, from what was searched to all lists.
+func (m *model) escape() {
 	switch {
+	case m.history != nil:
+		m.history = nil
+	case len(m.back) > 0:
+		sub, last := m.opened, len(m.back)-1
+		m.open(m.back[last])
+		m.back, m.list.cursor = m.back[:last], subPrefix+sub
 	case m.opened != "":
-		m.leave()
+		m.opened, m.wanted = "", ""
 	default:
 		m.wanted = ""
 		m.setFilter("")
 	}
-	return effect{}
 }
 
-func (m *model) openHistory() effect {
+func (m *model) openHistory(s todo.Snapshot) {
 	if m.opened == "" {
-		if _, ok := m.shown(); !ok {
-			return effect{}
-		}
-		m.open(m.board.selected)
+		m.open(s.List.ID)
 	}
 	m.history = &history{list: m.opened}
 	m.list.top = 0
-	return effect{history: m.opened}
+	m.effect.history = m.opened
 }
 
-func (m *model) openPage(s todo.Snapshot) effect { return effect{page: s.List.ID} }
+func (m *model) openPage(s todo.Snapshot) { m.effect.page = s.List.ID }
 
-func (m *model) copyList(s todo.Snapshot) effect {
+func (m *model) copyList(s todo.Snapshot) {
 	m.say(done, "Copied the list as markdown.")
-	return effect{copy: render.Markdown(m.revisionOf(s))}
+	m.effect.copy = render.Markdown(m.revisionOf(s))
 }
 
-func (m *model) copyItem() effect {
-	_, item, ok := m.cursorItem()
-	if !ok {
-		return effect{}
-	}
+func (m *model) copyItem(_ todo.Snapshot, item todo.Item, _ edit) {
 	m.say(done, "Copied “"+render.Cut(render.Safe(item.Text), 40)+"”.")
-	return effect{copy: render.Safe(item.Text)}
+	m.effect.copy = render.Safe(item.Text)
 }

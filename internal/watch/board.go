@@ -1,7 +1,9 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"todo-mcp/internal/account"
@@ -9,143 +11,136 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// board is the pane of lists.
-type board struct {
-	selected string // id; empty until there is a list
-	anchor
+// group is a heading with the families below it.
+type group struct {
+	heading  string
+	families []account.Family
 }
 
-// boardRow is a heading or a list.
-type boardRow struct {
-	heading string
-	family  *account.Family
-}
-
-func (r boardRow) id() string {
-	if r.family == nil {
-		return ""
+// groups returns the board: the families with an agent by project, then those left
+// open, then those finished today. While a filter is set it is one group with
+// every family that matches, the last changed first.
+func (m *model) groups() (groups []group) {
+	if m.filter != "" {
+		return []group{{"", m.found()}}
 	}
-	return r.family.Main.List.ID
+	// Lists without items that nobody is about to fill are not on it.
+	b := account.Sort(m.families(), m.shownNow()).Only(func(f account.Family) bool { return !f.Bare() })
+	for _, p := range b.Projects() {
+		name := render.Safe(p.Families[0].Main.List.Project())
+		groups = append(groups, group{cmp.Or(name, "no folder"), p.Families})
+	}
+	groups = append(groups, group{"left open", b.Left})
+	if len(b.Active)+len(b.Finished) > 0 {
+		return append(groups, group{"finished today", b.Finished})
+	}
+	return append(groups, m.lastDay(b))
 }
 
-func (m *model) boardRows() (rows []boardRow) {
+// lastDay returns the lists of the last day on which any was finished, so that the
+// screen is not blank the morning after: finished ones count as archived by then.
+func (m *model) lastDay(b account.Board) group {
+	now := m.shownNow()
+	past := b.Past
+	if len(past) == 0 {
+		today := todo.Midnight(now)
+		past = slices.DeleteFunc(b.Archived, func(f account.Family) bool { return !f.Updated().Before(today) })
+	}
+	last := account.LastDay(past, now)
+	if len(last) == 0 {
+		return group{}
+	}
+	return group{"finished on " + last[0].Updated().In(now.Location()).Format("Mon 2 Jan"), last}
+}
+
+// found returns the families with a list that matches the filter, the last changed first.
+func (m *model) found() []account.Family {
+	matches := func(l todo.Snapshot) bool { return render.Matches(l, m.agentName(l), m.filter) }
+	found := slices.DeleteFunc(m.families(), func(f account.Family) bool {
+		return !slices.ContainsFunc(append(f.Lists(), f.Away...), matches)
+	})
+	slices.SortFunc(found, func(a, b account.Family) int { return cmp.Compare(b.Seq(), a.Seq()) })
+	return found
+}
+
+// families returns all lists as families, in any order.
+func (m *model) families() []account.Family {
+	lists := slices.Collect(maps.Values(m.lists))
+	return account.Families(lists, m.states(lists...))
+}
+
+// family returns a list with its sub-agents' lists.
+func (m *model) family(s todo.Snapshot) account.Family {
+	var subs []todo.Snapshot
+	for _, l := range m.lists {
+		if l.List.Parent == s.List.ID && l.List.ID != s.List.ID {
+			subs = append(subs, l)
+		}
+	}
+	return account.Of(s, subs, m.states(append(subs, s)...))
+}
+
+// boardRows returns the rows of the board. steps is how many next steps stand below the
+// selected list.
+func (m *model) boardRows(width, steps int) (rows []row) {
 	for _, g := range m.groups() {
 		if g.heading != "" && len(g.families) > 0 {
-			rows = append(rows, boardRow{heading: g.heading})
+			heading := []string{paint(dim, render.Cut(" "+g.heading, width))}
+			rows = append(rows, row{draw: func(bool) []string { return heading }})
 		}
-		for i := range g.families {
-			rows = append(rows, boardRow{family: &g.families[i]})
+		for _, f := range g.families {
+			rows = append(rows, row{f.Main.List.ID, func(selected bool) []string {
+				lines := []string{m.boardLine(f, width, selected)}
+				if selected {
+					lines = append(lines, m.nextSteps(f.Main, width, steps)...)
+				}
+				return lines
+			}})
 		}
 	}
 	return rows
 }
 
-func boardIDs(rows []boardRow) []string {
-	ids := make([]string, len(rows))
-	for i, r := range rows {
-		ids[i] = r.id()
-	}
-	return ids
-}
-
-// placeCursor selects a list if none is, or another one if the selected one is
-// gone, and returns its row; -1 if there are no lists.
-func (m *model) placeCursor(rows []boardRow) int {
-	at := m.board.follow(boardIDs(rows), m.board.selected, func(i int) bool { return rows[i].family != nil })
-	if at < 0 {
-		m.board.selected = ""
-	} else {
-		m.board.selected = rows[at].id()
-	}
-	return at
-}
-
-// moveSelection selects the list delta lists below the selected one, or the
-// nearest there is.
-func (m *model) moveSelection(delta int) {
-	rows := m.boardRows()
-	at := m.placeCursor(rows)
-	if at < 0 {
-		return
-	}
-	step := 1
-	if delta < 0 {
-		step = -1
-	}
-	for i := at + step; i >= 0 && i < len(rows) && delta != 0; i += step {
-		if rows[i].family != nil {
-			at, delta = i, delta-step
-		}
-	}
-	m.board.index, m.board.selected = at, rows[at].id()
-}
-
-// boardLines draws the pane in a width and a height. unfold is true where there
-// is no pane for the selected list beside it: its next steps stand below it.
+// boardLines draws the board in a width and a height. unfold is true where there is no
+// pane for the selected list beside it: its next steps stand below it.
 func (m *model) boardLines(width, height int, unfold bool) []string {
-	rows := m.boardRows()
-	at := m.placeCursor(rows)
-	if at < 0 {
+	steps := 0
+	if unfold {
+		steps = min(3, max(height-2, 0))
+	}
+	rows := m.boardRows(width, steps)
+	lines, _ := m.board.lines(rows, height)
+	if m.board.cursor == "" {
 		return m.emptyBoard(width)
 	}
-	var below []string
-	if unfold {
-		below = m.nextSteps(rows[at].family.Main, width, min(3, max(height-2, 0)))
-	}
-	heights := func(i int) int {
-		if i == at {
-			return 1 + len(below)
-		}
-		return 1
-	}
-	top := window(m.board.top, at, len(rows), height, heights)
-	if top == at && top > 0 && rows[top-1].heading != "" && heights(at) < height {
-		top-- // a list is not shown without its heading at the edge
-	}
-	m.board.top = top
-	var lines []string
-	for i := top; i < len(rows) && len(lines) < height; i++ {
-		if rows[i].family == nil {
-			lines = append(lines, paint(dim, render.Cut(" "+rows[i].heading, width)))
-			continue
-		}
-		lines = append(lines, m.boardLine(*rows[i].family, width, i == at))
-		if i == at {
-			lines = append(lines, below...)
-		}
-	}
-	return lines[:min(len(lines), height)]
+	return lines
 }
 
 func (m *model) emptyBoard(width int) []string {
 	switch {
 	case m.filter != "":
-		return m.message(width, "Nothing matches “"+render.Safe(m.filter)+"”.", "Esc clears the search.")
+		return message(width, "Nothing matches “"+render.Safe(m.filter)+"”.", "Esc clears the search.")
 	case m.wanted != "":
-		return m.message(width, "No list is called “"+render.Safe(m.wanted)+"” yet.", "It shows up here as soon as there is one.")
+		return message(width, "No list is called “"+render.Safe(m.wanted)+"” yet.", "It shows up here as soon as there is one.")
 	case len(m.lists) > 0:
-		return m.message(width, "Nothing is open.", "/ searches past lists.")
+		return message(width, "Nothing is open.", "/ searches past lists.")
 	}
-	return m.message(width, "No lists yet.", "An agent begins one by calling its todo tool; it shows up here as it moves.")
+	return message(width, "No lists yet.", "An agent begins one by calling its todo tool; it shows up here as it moves.")
 }
 
 // message returns the lines shown in place of lists.
-func (m *model) message(width int, text ...string) []string {
-	lines := []string{""}
-	for i, t := range text {
-		r := plainText
-		if i > 0 {
-			r = dim
-		}
+func message(width int, text string, more ...string) []string {
+	lines, r := []string{""}, plainText
+	for _, t := range append([]string{text}, more...) {
 		for _, line := range wrap(t, width-3, maxWrapped) {
 			lines = append(lines, "  "+paint(r, line))
 		}
+		r = dim
 	}
 	return lines
 }
 
-// Widths of the columns at the right of a list's line, and the least for its
-// title.
+// Widths of the columns at the right of a list's line, and the least for its title.
 const (
 	progressWidth = 7
 	timeWidth     = 10
@@ -153,16 +148,15 @@ const (
 )
 
 // boardLine draws a list in one line: cursor, sign, title, progress and time.
-func (m *model) boardLine(e account.Family, width int, selected bool) string {
-	mark, signRole := m.listSign(e)
-	progressText, timeText := padLeft(progress(e.Main), progressWidth), ""
+func (m *model) boardLine(f account.Family, width int, selected bool) string {
+	mark, signRole := listSign(f)
+	right := paint(dim, padLeft(progress(f.Main), progressWidth))
 	if width >= 3+leastTitle+progressWidth+timeWidth {
-		timeText = padLeft(m.listTime(e), timeWidth)
+		t := m.listTime(f)
+		right += paint(t.role, padLeft(t.text, timeWidth))
 	}
-	titleWidth := width - 4 - render.Cells(progressText) - render.Cells(timeText)
-	title := render.Pad(render.Cut(listName(e.Main), titleWidth), titleWidth)
 	cursor, titleRole := " ", plainText
-	if e.State().Rests() {
+	if f.State().Rests() {
 		titleRole = dim
 	}
 	if selected {
@@ -171,20 +165,16 @@ func (m *model) boardLine(e account.Family, width int, selected bool) string {
 			cursor = paint(dim, "▌")
 		}
 	}
-	timeRole := dim
-	if e.State() == todo.Working && m.isLong(e.Main) {
-		timeRole = warn
-	}
-	return cursor + paint(signRole, mark) + " " + m.paintMatch(titleRole, title) +
-		paint(dim, progressText) + paint(timeRole, timeText) + " "
+	title := render.Cut(listName(f.Main), width-4-paintedCells(right))
+	return spread(cursor+paint(signRole, mark)+" "+m.paintMatch(titleRole, title), right+" ", width)
 }
 
 // listSign returns the sign of a list's state.
-func (m *model) listSign(e account.Family) (string, role) {
-	if e.State().Rests() && e.Main.Progress().Failed > 0 {
+func listSign(f account.Family) (string, role) {
+	if f.State().Rests() && f.Main.Progress().Failed > 0 {
 		return "✗", bad
 	}
-	switch e.State() {
+	switch f.State() {
 	case todo.Working:
 		return "◐", accent
 	case todo.Waiting:
@@ -197,30 +187,24 @@ func (m *model) listSign(e account.Family) (string, role) {
 	return "✓", done
 }
 
-func (m *model) isLong(s todo.Snapshot) bool {
-	item, ok := s.Current()
-	return ok && !item.Started.IsZero() && m.shownNow().Sub(item.Started) > account.LongAfter
-}
-
 // listTime returns how long the current item has been in progress; of a list
 // without one how long it has rested, and of a finished one when it ended.
-func (m *model) listTime(e account.Family) string {
+func (m *model) listTime(f account.Family) styled {
 	now := m.shownNow()
-	item, current := e.Main.Current()
+	item, current := f.Main.Current()
 	switch {
-	case e.State() == todo.Finished:
-		return render.Moment(e.Since(), now)
-	case e.State() == todo.Working && current && !item.Started.IsZero():
-		return render.Took(now.Sub(item.Started))
+	case f.State() == todo.Finished:
+		return styled{dim, render.Moment(f.Since(), now)}
+	case f.State() == todo.Working && current && !item.Started.IsZero():
+		return tookUntil(item.Started, now)
 	}
-	return render.Roughly(now.Sub(e.Since()))
+	return styled{dim, render.Roughly(now.Sub(f.Since()))}
 }
 
 // nextSteps returns the current item of a list and the next to do, at most
 // limit, each in a line.
 func (m *model) nextSteps(s todo.Snapshot, width, limit int) (lines []string) {
-	from := focusIndex(s)
-	for _, item := range s.Items[min(from, len(s.Items)):] {
+	for _, item := range s.Items[min(focusIndex(s), len(s.Items)):] {
 		if len(lines) < limit && (!item.Status.Settled() || s.Settled()) {
 			mark, r := itemSign(item.Status)
 			text := render.Safe(item.Title())
@@ -245,28 +229,21 @@ func (m *model) paintMatch(r role, text string) (painted string) {
 	return painted
 }
 
-// summary counts the lists by state, for the first line: "5 working · 1 waits
-// for you".
-func (m *model) summary() []summaryPart {
+// summary counts the lists by state, for the first line: "5 working · 1 waits for you".
+func (m *model) summary() (parts []styled) {
 	n := account.Counts(slices.DeleteFunc(m.families(), func(f account.Family) bool { return f.Main.Archived }))
-	waits := "wait"
+	waits := "wait for you"
 	if n[todo.Waiting] == 1 {
-		waits = "waits"
+		waits = "waits for you"
 	}
-	return []summaryPart{
-		{accent, counted(n[todo.Working], "working")}, {warn, counted(n[todo.Waiting], waits+" for you")},
-		{dim, counted(n[todo.Idle], "idle")}, {dim, counted(n[todo.LeftOpen], "left open")},
+	for _, c := range []struct {
+		role  role
+		state todo.State
+		text  string
+	}{{accent, todo.Working, "working"}, {warn, todo.Waiting, waits}, {dim, todo.Idle, "idle"}, {dim, todo.LeftOpen, "left open"}} {
+		if n[c.state] > 0 {
+			parts = append(parts, styled{c.role, fmt.Sprintf("%d %s", n[c.state], c.text)})
+		}
 	}
-}
-
-type summaryPart struct {
-	role role
-	text string
-}
-
-func counted(n int, what string) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d %s", n, what)
+	return parts
 }

@@ -31,7 +31,7 @@ func (m *model) frame() []line {
 	case m.help:
 		body = m.helpLines(height)
 	case !m.loaded:
-		body = single(m.message(m.width, "Waiting for "+m.sourceName))
+		body = single(message(m.width, "Waiting for "+m.sourceName))
 	case m.width >= twoPanes && height >= 4:
 		body = m.panes(height)
 	case m.opened != "":
@@ -69,13 +69,13 @@ func (m *model) panes(height int) []line {
 	if m.filter != "" {
 		heading = "Lists with “" + render.Safe(m.filter) + "”"
 	}
-	left := pane(heading, m.opened == "", leftWidth, height, m.boardLines(leftWidth-2, height-2, false))
+	left := framed(heading, m.opened == "", leftWidth, height, m.boardLines(leftWidth-2, height-2, false))
 	title, lists := "", []string(nil)
 	if s, ok := m.shown(); ok || m.opened != "" {
 		title = listName(s)
 		lists = m.listLines(rightWidth-2, height-2, m.opened != "")
 	}
-	right := pane(title, m.opened != "", rightWidth, height, lists)
+	right := framed(title, m.opened != "", rightWidth, height, lists)
 	lines := make([]line, height)
 	for i := range lines {
 		lines[i] = line{left[i], leftWidth, right[i]}
@@ -83,8 +83,8 @@ func (m *model) panes(height int) []line {
 	return lines
 }
 
-// pane draws a border with a title around lines. A focused one is accented.
-func pane(title string, focused bool, width, height int, lines []string) []string {
+// framed draws a border with a title around lines. A focused one is accented.
+func framed(title string, focused bool, width, height int, lines []string) []string {
 	border, titleRole := dim, plainText
 	if focused {
 		border, titleRole = accent, bold
@@ -110,7 +110,7 @@ func pane(title string, focused bool, width, height int, lines []string) []strin
 func (m *model) listAlone(height int) []string {
 	s, ok := m.shown()
 	if !ok {
-		return m.message(m.width, "This list is gone.", "Esc goes back.")
+		return message(m.width, "This list is gone.", "Esc goes back.")
 	}
 	title := " " + paint(bold, render.Cut(listName(s), m.width-2))
 	return append([]string{title}, m.listLines(m.width, height-1, true)...)
@@ -139,7 +139,7 @@ func (m *model) topLine() string {
 	left, used := paint(bold, name), render.Cells(name)
 	separator := ""
 	for _, part := range m.summary() {
-		if part.text != "" && used+render.Cells(separator+part.text) <= room {
+		if used+render.Cells(separator+part.text) <= room {
 			left += paint(dim, separator) + paint(part.role, part.text)
 			used += render.Cells(separator + part.text)
 			separator = " · "
@@ -156,8 +156,6 @@ func (m *model) bottomLine() string {
 	switch {
 	case m.prompt != nil:
 		return m.promptLine()
-	case m.searching:
-		return m.fieldLine(" / ", m.field, m.width)
 	case m.note.text != "" && m.now.Before(m.note.until):
 		return paint(m.note.role, render.Cut(" "+m.note.text, m.width))
 	case m.help:

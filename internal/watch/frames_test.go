@@ -83,7 +83,7 @@ func TestSearch(t *testing.T) {
 func TestHistory(t *testing.T) {
 	s := &transcript{t: t}
 	m := modelWith(100, 16, exampleLists()...)
-	m.board.selected = "release"
+	m.board.cursor = "release"
 	if e := s.press(m, "h"); e.history != "release" {
 		t.Errorf("asked for the history of %q", e.history)
 	}
@@ -122,7 +122,7 @@ func TestOverlay(t *testing.T) {
 func TestPrompts(t *testing.T) {
 	s := &transcript{t: t}
 	m := modelWith(100, 14, exampleLists()...)
-	m.board.selected = "release"
+	m.board.cursor = "release"
 	s.press(m, "e")
 	s.press(m, keyHome, "N", "o", "w", " ")
 	e := s.press(m, keyEnter)

@@ -1,10 +1,12 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -12,53 +14,63 @@ import (
 // history is what is shown of a list's history.
 type history struct {
 	list      string
-	revisions []todo.Snapshot // as kept, oldest first; nil until they were read
-	changes   []int           // how many changes each revision made
-	revision  int64           // the revision shown; 0 is the newest
-	problem   string          // why the history is missing; empty if it is not
+	revisions []revision // as kept, oldest first; nil until they were read
+	revision  int64      // the revision shown; 0 is the newest
+	problem   string     // why the history is missing; empty if it is not
 }
 
-// extend adds the newest revision. If some between are missing, it returns the
-// id of the list whose history is to be read again.
-func (h *history) extend(live todo.Snapshot) (readAgain string) {
+// revision is a revision of a list with what it changed.
+type revision struct {
+	todo.Snapshot
+	before  todo.Snapshot // zero for the oldest that is kept
+	changes []todo.Difference
+}
+
+// add adds a revision after the last one.
+func (h *history) add(s todo.Snapshot) {
+	r := revision{Snapshot: s}
+	if n := len(h.revisions); n > 0 {
+		r.before = h.revisions[n-1].Snapshot
+	}
+	r.changes = todo.Diff(r.before, s)
+	h.revisions = append(h.revisions, r)
+}
+
+// extend adds the newest revision. It reports whether some between are missing, so that
+// the history is to be read again.
+func (h *history) extend(live todo.Snapshot) (gap bool) {
 	if len(h.revisions) == 0 || live.Revision == 0 {
-		return ""
+		return false
 	}
-	switch last := h.revisions[len(h.revisions)-1]; live.Revision {
-	case last.Revision:
-	case last.Revision + 1:
-		h.revisions = append(h.revisions, live)
-		h.changes = append(h.changes, len(todo.Diff(last, live)))
+	switch live.Revision - h.revisions[len(h.revisions)-1].Revision {
+	case 0:
+	case 1:
+		h.add(live)
 	default:
-		return h.list
+		return true
 	}
-	return ""
+	return false
 }
 
 // setHistory stores the history that an effect asked for. It ignores the history
 // of a list that is no longer open.
-func (m *model) setHistory(list string, revisions []todo.Snapshot, err error) effect {
+func (m *model) setHistory(list string, revisions []todo.Snapshot, err error) {
 	h := m.history
 	if h == nil || h.list != list {
-		return effect{}
+		return
 	}
+	h.revisions, h.problem = nil, ""
 	if err != nil || len(revisions) == 0 {
-		h.problem, h.revisions = "The history cannot be read.", nil
-		return effect{}
+		h.problem = "The history cannot be read."
+		return
 	}
-	h.problem, h.revisions, h.changes = "", revisions, make([]int, len(revisions))
-	for i, r := range revisions {
-		before := todo.Snapshot{}
-		if i > 0 {
-			before = revisions[i-1]
-		}
-		h.changes[i] = len(todo.Diff(before, r))
+	for _, r := range revisions {
+		h.add(r)
 	}
 	if h.revision != 0 {
 		h.revision = min(max(h.revision, revisions[0].Revision), revisions[len(revisions)-1].Revision)
 	}
 	h.extend(m.lists[list]) // not read again: the source may be behind, and would return the same
-	return effect{}
 }
 
 // index returns the index of the revision shown; -1 if there is none.
@@ -66,7 +78,15 @@ func (h *history) index() int {
 	if h.revision == 0 {
 		return len(h.revisions) - 1
 	}
-	return slices.IndexFunc(h.revisions, func(s todo.Snapshot) bool { return s.Revision == h.revision })
+	return slices.IndexFunc(h.revisions, func(r revision) bool { return r.Revision == h.revision })
+}
+
+// shown returns the revision shown; nil if there is none.
+func (h *history) shown() *revision {
+	if i := h.index(); i >= 0 {
+		return &h.revisions[i]
+	}
+	return nil
 }
 
 // step shows the revision delta after the one shown. The newest one is shown as
@@ -82,60 +102,41 @@ func (h *history) step(delta int) {
 	}
 }
 
-// snapshots returns the revision shown and the one before it, which is zero for
-// the oldest revision that is kept.
-func (h *history) snapshots() (before, s todo.Snapshot, ok bool) {
-	i := h.index()
-	if i < 0 {
-		return before, s, false
-	}
-	if i > 0 {
-		before = h.revisions[i-1]
-	}
-	return before, h.revisions[i], true
-}
-
-// before returns the revision before the one shown.
-func (h *history) before() todo.Snapshot {
-	before, _, _ := h.snapshots()
-	return before
-}
-
 // revisionOf returns the revision of an opened list that is shown.
 func (m *model) revisionOf(live todo.Snapshot) todo.Snapshot {
 	if m.history != nil {
-		if _, s, ok := m.history.snapshots(); ok {
-			return s
+		if r := m.history.shown(); r != nil {
+			return r.Snapshot
 		}
 	}
 	return live
 }
 
-// rows returns the rows of a revision: its items, each with what the revision
-// changed in words, and the removed ones where they were.
-func (h *history) rows(s todo.Snapshot) (rows []listRow) {
-	before, _, _ := h.snapshots()
-	whole := before.Revision == 0 // nothing to compare with
-	diff := map[string]todo.Difference{}
-	if !whole {
-		for _, d := range todo.Diff(before, s) {
-			diff[d.After.ID] = d
-			if d.Kind == todo.Removed {
-				diff[d.Before.ID] = d
-			}
+// itemRows returns the items of a revision, each with what the revision changed in words,
+// and the removed ones where they were.
+func (r *revision) itemRows() (rows []itemRow) {
+	changes := map[string]todo.Difference{}
+	if r.before.Revision > 0 { // else there is nothing to compare with
+		for _, d := range r.changes {
+			changes[cmp.Or(d.After.ID, d.Before.ID)] = d
 		}
 	}
-	for _, item := range s.Items {
-		row := listRow{id: item.ID, item: item, words: render.ChangeWords(diff[item.ID])}
-		if d := diff[item.ID]; d.Kind == todo.Changed && d.Before.Text != d.After.Text {
-			row.old = d.Before.Text
-		}
-		rows = append(rows, row)
+	row := func(item todo.Item, words string) itemRow {
+		return itemRow{Item: item, note: styled{accent, words}, below: []styled{{warn, render.Safe(item.Reason)}}}
 	}
-	for i, item := range before.Items {
-		if diff[item.ID].Kind == todo.Removed {
-			at := min(i, len(rows))
-			rows = slices.Insert(rows, at, listRow{id: item.ID, item: item, words: "removed", removed: true})
+	for _, item := range r.Items {
+		d := changes[item.ID]
+		shown := row(item, render.ChangeWords(d))
+		if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
+			shown.below = append(shown.below, styled{struck, render.Safe(d.Before.Text)})
+		}
+		rows = append(rows, shown)
+	}
+	for i, item := range r.before.Items {
+		if changes[item.ID].Kind == todo.Removed {
+			gone := row(item, string(todo.Removed))
+			gone.removed = true
+			rows = slices.Insert(rows, min(i, len(rows)), gone)
 		}
 	}
 	return rows
@@ -143,33 +144,43 @@ func (h *history) rows(s todo.Snapshot) (rows []listRow) {
 
 // historyHead draws the timeline of a list and when and by whom the revision
 // shown was written.
-func (m *model) historyHead(live, shown todo.Snapshot, width int) []string {
-	h := m.history
+func (m *model) historyHead(live todo.Snapshot, width int) []string {
+	h, r := m.history, m.history.shown()
+	line := func(r role, text string) string { return " " + paint(r, render.Cut(text, width-2)) }
 	switch {
 	case h.problem != "":
-		return []string{" " + paint(bad, render.Cut(h.problem, width-2)), ""}
-	case len(h.revisions) == 0:
-		return []string{" " + paint(dim, render.Cut("Reading the history…", width-2)), ""}
+		return []string{line(bad, h.problem), ""}
+	case r == nil:
+		return []string{line(dim, "Reading the history…"), ""}
 	}
-	agent := m.agentName(shown)
-	if shown.Writer.Client != "" {
-		agent = render.AgentOf(shown.Writer.Client).Name
+	agent := m.agentName(r.Snapshot)
+	if r.Writer.Client != "" {
+		agent = render.AgentOf(r.Writer.Client).Name
 	}
-	who := render.Writer(shown.Writer, agent, "you")
-	newest := max(live.Revision, shown.Revision)
-	line := join(width-2, fmt.Sprintf("revision %d of %d", shown.Revision, newest),
-		shown.Updated.In(m.now.Location()).Format("Mon 2 Jan 15:04:05"), who)
-	lines := []string{" " + m.timeline(width-2), " " + paint(bold, line)}
-	if h.index() == 0 && shown.Revision > 1 {
-		lines = append(lines, " "+paint(dim, render.Cut("Earlier revisions are not kept.", width-2)))
+	lines := []string{" " + h.timeline(width-2), line(bold, join(width-2,
+		fmt.Sprintf("revision %d of %d", r.Revision, max(live.Revision, r.Revision)),
+		r.Updated.In(m.now.Location()).Format("Mon 2 Jan 15:04:05"), render.Writer(r.Writer, agent, "you")))}
+	if h.index() == 0 && r.Revision > 1 {
+		lines = append(lines, line(dim, "Earlier revisions are not kept."))
 	}
-	return append(lines, m.fateLine(h.before(), shown, width))
+	fate := m.fateOf(r)
+	return append(lines, line(fate.role, fate.text))
+}
+
+// fateOf says what became of a revision, if a person made it, or what of a person's an
+// agent overrode with it.
+func (m *model) fateOf(r *revision) styled {
+	if !account.Told(r.before, r.Snapshot) {
+		return styled{warn, render.AgainstHand(r.before, r.Snapshot)}
+	}
+	fate := m.standings[r.List.ID].OfRevision(r.Revision)
+	look := map[account.Fate]role{account.Waits: accent, account.Seen: dim, account.Overridden: warn}[fate]
+	return styled{look, string(fate)}
 }
 
 // timeline draws a tick for each revision, or for several where there are more
 // than fit; higher ones changed more.
-func (m *model) timeline(width int) string {
-	h := m.history
+func (h *history) timeline(width int) string {
 	n := len(h.revisions)
 	if width < 1 || n == 0 {
 		return ""
@@ -177,29 +188,20 @@ func (m *model) timeline(width int) string {
 	ticks := min(n, width)
 	var b strings.Builder
 	for t := range ticks {
-		from, to := t*n/ticks, (t+1)*n/ticks
 		changes, person, selected := 0, false, false
-		for i := from; i < to; i++ {
-			changes = max(changes, h.changes[i])
+		for i := t * n / ticks; i < (t+1)*n/ticks; i++ {
+			changes = max(changes, len(h.revisions[i].changes))
 			person = person || h.revisions[i].Writer.Person
 			selected = selected || i == h.index()
 		}
-		b.WriteString(m.tick(changes, person, selected))
+		b.WriteString(tick(changes, person, selected))
 	}
 	return b.String()
 }
 
 // tick draws one tick. The selected one has a shape of its own.
-func (m *model) tick(changes int, person, selected bool) string {
-	sign := "▁"
-	for _, height := range []struct {
-		from int
-		sign string
-	}{{2, "▂"}, {3, "▄"}, {5, "▆"}, {9, "█"}} {
-		if changes >= height.from {
-			sign = height.sign
-		}
-	}
+func tick(changes int, person, selected bool) string {
+	sign := []string{"▁", "▁", "▂", "▄", "▄", "▆", "▆", "▆", "▆", "█"}[min(changes, 9)]
 	switch {
 	case selected:
 		return paint(bold, "┃")

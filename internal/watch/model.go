@@ -24,20 +24,19 @@ type model struct {
 	lostAt    time.Time
 
 	wanted  string // the one list to show, as the user named it; empty is all
-	board   board  // the pane of lists
+	board   pane   // of lists, by id
 	opened  string // id of the list that the keys go to; empty is the board
 	back    []string
 	list    listPane
 	history *history // of the opened list; nil unless it is shown
 
-	filter    string
-	searching bool // the filter is being typed
-	field     field
-	prompt    *prompt // a question or a text that is being typed; nil for none
-	help      bool
-	helpTop   int
-	note      note
-	undo      []edit // that undo what the person did, the last at the end
+	filter  string
+	prompt  *prompt // a question or a text that is being typed; nil for none
+	help    bool
+	helpTop int
+	note    note
+	undo    []edit // that undo what the person did, the last at the end
+	effect  effect // what the viewer must still do
 }
 
 func newModel(wanted string) *model {
@@ -57,7 +56,7 @@ const noteTime = 8 * time.Second
 
 func (m *model) say(r role, text string) { m.note = note{text, r, m.now.Add(noteTime)} }
 
-// effect is what the viewer must do after a change of the model.
+// effect is what the viewer must do after changes of the model.
 type effect struct {
 	quit, suspend, redraw bool
 	history               string // id of the list to read the history of; empty is none
@@ -67,10 +66,17 @@ type effect struct {
 	notices               []string
 }
 
+// take returns what the viewer must do since the last call.
+func (m *model) take() effect {
+	e := m.effect
+	m.effect = effect{}
+	return e
+}
+
 // receiveLists adds lists from the source to the model, or replaces all its
 // lists by them if all is true. See [Source].
-func (m *model) receiveLists(lists []todo.Snapshot, all bool) (e effect) {
-	e.notices = m.notices(lists)
+func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
+	m.effect.notices = append(m.effect.notices, m.notices(lists)...)
 	if m.loaded = true; m.lost != nil {
 		m.lost, m.note = nil, note{}
 	}
@@ -86,19 +92,17 @@ func (m *model) receiveLists(lists []todo.Snapshot, all bool) (e effect) {
 		}
 	}
 	m.openWanted()
-	if m.history != nil {
-		e.history = m.history.extend(m.lists[m.opened])
+	if m.history != nil && m.history.extend(m.lists[m.opened]) {
+		m.effect.history = m.history.list
 	}
-	return e
 }
 
 // lose notes that the source is not connected; times stop.
-func (m *model) lose(err error) effect {
+func (m *model) lose(err error) {
 	if m.lost == nil {
 		m.lostAt = m.now
 	}
 	m.lost = err
-	return effect{}
 }
 
 // shownNow is the time that the screen shows: while the source is lost, when it
@@ -119,7 +123,7 @@ func (m *model) openWanted() {
 	switch found := m.findLists(m.wanted); {
 	case len(found) == 1:
 		m.wanted = ""
-		m.board.selected = found[0].List.ID
+		m.board.cursor = found[0].List.ID
 		m.open(found[0].List.ID)
 	case len(found) > 1 && m.filter == "":
 		m.setFilter(m.wanted)
@@ -144,33 +148,19 @@ func (m *model) agentName(s todo.Snapshot) string {
 	return render.Client(cmp.Or(m.standings[s.List.ID].Client, account.Client(s)))
 }
 
+// states returns how each of the lists stands for itself.
+func (m *model) states(lists ...todo.Snapshot) map[string]todo.State {
+	states := make(map[string]todo.State, len(lists))
+	for _, l := range lists {
+		states[l.List.ID] = m.state(l)
+	}
+	return states
+}
+
 // open gives the keys to a list.
 func (m *model) open(id string) {
-	m.opened, m.history = id, nil
-	m.list.top, m.list.whole = 0, ""
-	m.list.cursor = m.focusItem(m.lists[id])
-}
-
-// openSub opens a sub-agent's list; leave comes back to the one it was opened
-// from.
-func (m *model) openSub(id string) {
-	m.back = append(m.back, m.opened)
-	m.open(id)
-}
-
-// leave goes back one step: from the history to the list, from a sub-agent's
-// list to where it was opened, from a list to the board.
-func (m *model) leave() {
-	switch {
-	case m.history != nil:
-		m.history = nil
-	case len(m.back) > 0:
-		sub := m.opened
-		m.open(m.back[len(m.back)-1])
-		m.back, m.list.cursor = m.back[:len(m.back)-1], subPrefix+sub
-	default:
-		m.opened, m.wanted = "", ""
-	}
+	m.opened, m.history, m.list.whole = id, nil, ""
+	m.list.pane = pane{cursor: m.focusItem(m.lists[id])}
 }
 
 // shown returns the list that the keys act on: the opened one, else the selected
@@ -178,7 +168,7 @@ func (m *model) leave() {
 func (m *model) shown() (todo.Snapshot, bool) {
 	id := m.opened
 	if id == "" {
-		id = m.board.selected
+		id = m.board.cursor
 	}
 	l, ok := m.lists[id]
 	return l, ok

@@ -33,13 +33,19 @@ func TestNotices(t *testing.T) {
 	} {
 		m := newModel("")
 		m.now = noon()
-		if got := m.receiveLists(c.before, true).notices; got != nil {
+		if got := received(m, c.before, true); got != nil {
 			t.Errorf("%s: told at the start: %q", name, got)
 		}
-		if diff := cmp.Diff(c.want, m.receiveLists(c.after, false).notices); diff != "" {
+		if diff := cmp.Diff(c.want, received(m, c.after, false)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}
 	}
+}
+
+// received returns what a person is told of lists that come from the source.
+func received(m *model, lists []todo.Snapshot, all bool) []string {
+	m.receiveLists(lists, all)
+	return m.take().notices
 }
 
 // After the connection was lost, what finished meanwhile is told.
@@ -47,7 +53,7 @@ func TestNoticesAfterLoss(t *testing.T) {
 	m := newModel("")
 	m.receiveLists([]todo.Snapshot{list("a", 1, 1, 0, "in_progress x")}, true)
 	m.lose(io.EOF)
-	got := m.receiveLists([]todo.Snapshot{list("a", 3, 3, 0, "completed x"), list("b", 5, 2, 0, "completed y")}, true).notices
+	got := received(m, []todo.Snapshot{list("a", 3, 3, 0, "completed x"), list("b", 5, 2, 0, "completed y")}, true)
 	if diff := cmp.Diff([]string{"Finished: a (1 of 1)", "Finished: b (1 of 1)"}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

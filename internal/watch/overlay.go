@@ -61,7 +61,7 @@ func (m *model) helpLines(height int) []line {
 	for i := range texts {
 		texts[i] = " " + texts[i]
 	}
-	boxed := pane("Keys", true, m.overlayWidth()+4, min(len(texts)+2, height), texts)
+	boxed := framed("Keys", true, m.overlayWidth()+4, min(len(texts)+2, height), texts)
 	margin := strings.Repeat(" ", max((m.width-m.overlayWidth()-4)/2, 0))
 	for i := range boxed {
 		boxed[i] = margin + boxed[i]
@@ -100,7 +100,7 @@ func (m *model) inColumns(texts []string) []string {
 	return out
 }
 
-func (m *model) pressHelp(k key) effect {
+func (m *model) pressHelp(k key) {
 	switch k {
 	case keyDown, "j":
 		m.helpTop++
@@ -113,5 +113,4 @@ func (m *model) pressHelp(k key) effect {
 	default:
 		m.help = false
 	}
-	return effect{}
 }

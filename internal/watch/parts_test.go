@@ -38,9 +38,8 @@ func TestField(t *testing.T) {
 
 // A long text is shown around the cursor.
 func TestFieldLine(t *testing.T) {
-	m := newModel("")
 	for _, f := range []field{{strings.Repeat("漢", 40), "end"}, {"", strings.Repeat("x", 40)}, {"a", ""}} {
-		line := m.fieldLine(" Add: ", f, 20)
+		line := f.line(" Add: ", 20)
 		if paintedCells(line) > 20 || !strings.Contains(line, "▏") {
 			t.Errorf("%d cells: %q", render.Cells(line), line)
 		}
@@ -78,18 +77,18 @@ func TestCursorStays(t *testing.T) {
 		}
 		return -1
 	}
-	before, selected := at(), m.board.selected
+	before, selected := at(), m.board.cursor
 	fresh := list("fresh", 100, 1, 0, "in_progress new")
 	fresh.List.Created = noon()
 	m.receiveLists([]todo.Snapshot{fresh}, false)
-	if got := at(); got != before || m.board.selected != selected {
-		t.Errorf("the cursor went from line %d on %s to line %d on %s", before, selected, got, m.board.selected)
+	if got := at(); got != before || m.board.cursor != selected {
+		t.Errorf("the cursor went from line %d on %s to line %d on %s", before, selected, got, m.board.cursor)
 	}
 	gone := m.lists[selected]
 	gone.Revision, gone.Archived = 2, true
 	m.receiveLists([]todo.Snapshot{gone}, false)
-	if got := at(); got != before || m.board.selected == selected {
-		t.Errorf("after it was archived the cursor is on line %d, on %s", got, m.board.selected)
+	if got := at(); got != before || m.board.cursor == selected {
+		t.Errorf("after it was archived the cursor is on line %d, on %s", got, m.board.cursor)
 	}
 }
 

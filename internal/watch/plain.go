@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -102,7 +103,8 @@ func (p *plain) print(lists []todo.Snapshot, all bool) (notices []string, err er
 	previous := maps.Clone(p.lists) // receiveLists changes them
 	first := !p.loaded
 	p.now = p.clock()
-	notices = p.receiveLists(lists, all).notices
+	p.receiveLists(lists, all)
+	notices = p.take().notices
 	var b strings.Builder
 	switch {
 	case first && p.filter != "":
@@ -138,10 +140,10 @@ func (p *plain) printStates(ctx context.Context, source Source) error {
 	if err != nil || p.lost != nil {
 		return nil // the source says itself when it is lost
 	}
-	before, known := p.together(), p.standings
+	before, known := p.familyStates(), p.standings
 	p.now, p.standings = p.clock(), standings
 	var b strings.Builder
-	now := p.together()
+	now := p.familyStates()
 	for _, l := range open {
 		id := l.List.ID
 		if known[id].State != "" && standings[id].State != "" && now[id] != before[id] && p.shouldPrint(l, false) {
@@ -153,6 +155,15 @@ func (p *plain) printStates(ctx context.Context, source Source) error {
 		_, err = io.WriteString(p.out, b.String())
 	}
 	return err
+}
+
+// familyStates returns how the lists stand, a main list as its family does.
+func (p *plain) familyStates() map[string]todo.State {
+	states := p.states(slices.Collect(maps.Values(p.lists))...)
+	for _, f := range p.families() {
+		states[f.Main.List.ID] = f.State()
+	}
+	return states
 }
 
 // shouldPrint reports whether to print a list: only the one the user asked for,

@@ -83,12 +83,13 @@ func TestAnythingGoes(t *testing.T) {
 				m.now = m.now.Add(time.Duration(rapid.IntRange(0, 3000).Draw(t, "seconds")) * time.Second)
 				l := randomList(t, known, m.now)
 				known[l.List.ID] = l
-				selected := m.board.selected
-				perform(m.receiveLists([]todo.Snapshot{l}, false))
+				selected := m.board.cursor
+				m.receiveLists([]todo.Snapshot{l}, false)
+				perform(m.take())
 				draw()
-				still := slices.ContainsFunc(m.boardRows(), func(r boardRow) bool { return r.id() == selected })
-				if selected != "" && still && m.board.selected != selected && m.opened == "" {
-					t.Fatalf("the cursor went from %s to %s", selected, m.board.selected)
+				still := slices.ContainsFunc(m.boardRows(0, 0), func(r row) bool { return r.id == selected })
+				if selected != "" && still && m.board.cursor != selected && m.opened == "" {
+					t.Fatalf("the cursor went from %s to %s", selected, m.board.cursor)
 				}
 			},
 			"lose": func(t *rapid.T) { m.lose(errors.New("refused")) },
@@ -114,7 +115,7 @@ func TestKeyTable(t *testing.T) {
 		{"list", "h", "history release"},
 	} {
 		m := modelWith(100, 24, exampleLists()...)
-		m.board.selected = "release"
+		m.board.cursor = "release"
 		if c.where == "list" {
 			m.press(keyEnter)
 		}
@@ -136,14 +137,14 @@ func outcome(m *model, e effect) string {
 		return "page " + e.page
 	case e.copy != "":
 		return "copy"
-	case m.prompt != nil && m.prompt.question:
+	case m.prompt != nil && m.prompt.kind == forAnswer:
 		return "question " + m.prompt.label
+	case m.prompt != nil && m.prompt.kind == forSearch:
+		return "search"
 	case m.prompt != nil:
-		return "prompt " + m.prompt.label + " " + m.prompt.field.text()
+		return "prompt " + m.prompt.label + " " + m.prompt.text()
 	case m.help:
 		return "help"
-	case m.searching:
-		return "search"
 	case m.note.text != "":
 		return "note " + m.note.text
 	case e.edit == nil:

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -91,14 +93,14 @@ type viewer struct {
 	asked         time.Time
 	source        Source
 	keys          keyReader
-	updates       chan func() effect // changes of the model, sent to loop by other goroutines
+	updates       chan func() // changes of the model, sent to loop by other goroutines
 	wg            sync.WaitGroup
 }
 
 // run runs the viewer on a terminal; nil is the one in which the program runs.
 func run(ctx context.Context, source Source, tty tcell.Tty, o Options) error {
 	o = o.withDefaults()
-	v := &viewer{model: newModel(o.List), options: o, desk: desktop{o.Getenv, o.start}, source: source, updates: make(chan func() effect)}
+	v := &viewer{model: newModel(o.List), options: o, desk: desktop{o.Getenv, o.start}, source: source, updates: make(chan func())}
 	v.sourceName = render.Safe(o.Where)
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -133,14 +135,14 @@ func catchPanic(f func() error) (err error) {
 // follow passes what the source reports to loop. It returns when the source does.
 func (v *viewer) follow(ctx context.Context) error {
 	show := func(lists []todo.Snapshot, all bool) {
-		v.update(ctx, func() effect { v.stale = true; return v.receiveLists(lists, all) })
+		v.update(ctx, func() { v.stale = true; v.receiveLists(lists, all) })
 	}
 	return v.source.Follow(ctx, show, func(err error) {
-		v.update(ctx, func() effect { return v.lose(err) })
+		v.update(ctx, func() { v.lose(err) })
 	})
 }
 
-func (v *viewer) update(ctx context.Context, f func() effect) {
+func (v *viewer) update(ctx context.Context, f func()) {
 	select {
 	case v.updates <- f:
 	case <-ctx.Done():
@@ -162,7 +164,8 @@ func (v *viewer) loop(ctx context.Context) error {
 		case <-tick.C:
 		case <-nextFrame:
 		case f := <-v.updates:
-			if err := v.perform(ctx, f()); err != nil {
+			f()
+			if err := v.perform(ctx, v.take()); err != nil {
 				return err
 			}
 		case event := <-v.screen.EventQ():
@@ -206,6 +209,17 @@ func (v *viewer) handle(ctx context.Context, event tcell.Event) (quit bool, err 
 	return false, nil
 }
 
+// openLists returns the lists whose state the source is asked for, by Seq.
+func (m *model) openLists() (open []todo.Snapshot) {
+	for _, l := range m.lists {
+		if l.Open() || len(l.Items) == 0 {
+			open = append(open, l)
+		}
+	}
+	slices.SortFunc(open, func(a, b todo.Snapshot) int { return cmp.Compare(a.Seq, b.Seq) })
+	return open
+}
+
 // askStandings asks the source how the open lists stand, if it is time.
 func (v *viewer) askStandings(ctx context.Context) {
 	since := time.Since(v.asked)
@@ -220,12 +234,11 @@ func (v *viewer) askStandings(ctx context.Context) {
 			standings, err = v.source.Standings(ctx, open)
 			return err
 		})
-		v.update(ctx, func() effect {
+		v.update(ctx, func() {
 			v.asking, v.asked = false, time.Now()
 			if err == nil {
 				v.standings = standings
 			}
-			return effect{}
 		})
 	})
 }
@@ -277,21 +290,21 @@ func (v *viewer) apply(ctx context.Context, e edit, before todo.Snapshot) {
 		out, err = v.source.Edit(ctx, e.list, e.Edit)
 		return err
 	})
-	v.update(ctx, func() effect { v.drawn, v.stale = time.Time{}, true; return v.edited(e, before, out, err) })
+	v.update(ctx, func() { v.drawn, v.stale = time.Time{}, true; v.edited(e, before, out, err) })
 }
 
 // openInBrowser opens a list's page, and says where it is.
 func (v *viewer) openInBrowser(ctx context.Context, list string) {
 	address, err := v.source.Page(ctx, list)
 	if err != nil {
-		v.update(ctx, func() effect { v.say(bad, render.Safe(err.Error())); return effect{} })
+		v.update(ctx, func() { v.say(bad, render.Safe(err.Error())) })
 		return
 	}
 	said, r := "Opened "+render.Safe(address), done
 	if err := v.desk.browse(ctx, address); err != nil {
 		said, r = "No browser here. The list is at "+render.Safe(address), warn
 	}
-	v.update(ctx, func() effect { v.say(r, said); return effect{} })
+	v.update(ctx, func() { v.say(r, said) })
 }
 
 // notify rings the bell and notifies the desktop.
@@ -312,5 +325,5 @@ func (v *viewer) readHistory(ctx context.Context, list string) {
 		revisions, err = v.source.History(ctx, list)
 		return err
 	})
-	v.update(ctx, func() effect { return v.setHistory(list, revisions, err) })
+	v.update(ctx, func() { v.setHistory(list, revisions, err) })
 }

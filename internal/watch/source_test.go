@@ -175,7 +175,7 @@ func TestUndoIsOfTheEditAlone(t *testing.T) {
 		if len(m.undo) != 1 {
 			t.Fatalf("undo %+v", m.undo)
 		}
-		out, err := apply(t, source, *m.undoLast().edit)
+		out, err := apply(t, source, *m.press("u").edit)
 		if want := "pending:A pending:B"; err != nil || items(out.After) != want {
 			t.Errorf("undone: %q, %v; want %q", items(out.After), err, want)
 		}
@@ -215,7 +215,7 @@ func TestUndoFindsNothing(t *testing.T) {
 			m.edited(e, s, out, nil)
 		}
 		do(edit{Edit: todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed, Seen: 1}, list: s.List.ID})
-		undo := *m.undoLast().edit
+		undo := *m.press("u").edit
 		do(undo)
 		if !strings.HasPrefix(m.note.text, "Undone") {
 			t.Errorf("it says %q", m.note.text)

@@ -58,9 +58,7 @@ func (k key) typed() (string, bool) {
 
 func cutFirst(s string) (first, rest string) {
 	g := displaywidth.StringGraphemes(s)
-	if !g.Next() {
-		return "", s
-	}
+	g.Next()
 	return g.Value(), s[len(g.Value()):]
 }
 
@@ -71,9 +69,9 @@ func cutLast(s string) (head, last string) {
 	return s[:len(s)-len(last)], last
 }
 
-// line draws a field behind a label in a width; what is around the cursor is
+// line draws the field behind a label in a width; what is around the cursor is
 // shown where not all fits.
-func (m *model) fieldLine(label string, f field, width int) string {
+func (f field) line(label string, width int) string {
 	const cursor, least = 1, 4
 	before, after := render.Safe(f.before), render.Safe(f.after)
 	label = render.Cut(label, max(width-least-cursor, 0))
@@ -84,58 +82,101 @@ func (m *model) fieldLine(label string, f field, width int) string {
 	return paint(accent, label) + before + paint(accent, "▏") + render.Cut(after, room-render.Cells(before))
 }
 
-// prompt asks a person for a text, or to confirm.
+// prompt is what stands in the last line while a person types a text or answers a question.
 type prompt struct {
+	kind  promptKind
 	label string
-	field field
-	// question is true where y or Enter says yes and any other key no.
-	question bool
-	// check says what is wrong with the text; nil for a question.
-	check func(text string) error
-	// accept makes the edit from the text.
-	accept  func(text string) edit
+	field
+	edit    edit // is sent, with the text that was typed; zero for the search
 	problem string
 }
 
+type promptKind int
+
+const (
+	forText   promptKind = iota
+	forAnswer            // y or Enter says yes, any other key no
+	forSearch            // the board shows what matches at each key
+)
+
+// ask opens a prompt for the text of an edit.
+func (m *model) ask(label, text string, e edit) {
+	m.prompt = &prompt{label: label, field: field{before: text}, edit: e}
+}
+
+// confirm opens a question.
+func (m *model) confirm(question string, e edit) {
+	m.prompt = &prompt{kind: forAnswer, label: question + "  y yes · any other key no", edit: e}
+}
+
+func (m *model) search() {
+	m.prompt = &prompt{kind: forSearch, label: "/", field: field{before: m.filter}}
+}
+
 // pressPrompt passes a key to the prompt.
-func (m *model) pressPrompt(k key) effect {
-	p := m.prompt
-	switch {
-	case p.question:
+func (m *model) pressPrompt(k key) {
+	switch p := m.prompt; {
+	case p.kind == forAnswer:
 		m.prompt = nil
 		if k == "y" || k == "Y" || k == keyEnter {
-			return m.send(p.accept(""))
+			m.send(p.edit)
+		} else {
+			m.say(dim, "Nothing was changed.")
 		}
-		m.say(dim, "Nothing was changed.")
 	case k == keyEscape:
 		m.prompt = nil
+		if p.kind == forSearch {
+			m.setFilter("")
+		}
+	case p.kind == forSearch:
+		m.pressSearch(k)
 	case k == keyEnter:
-		if err := p.check(p.field.text()); err != nil {
-			p.problem = err.Error()
-			return effect{}
-		}
-		if m.lost != nil {
-			p.problem = "not live: kept until the server is back"
-			return effect{}
-		}
-		m.prompt = nil
-		return m.send(p.accept(p.field.text()))
+		m.accept()
 	default:
-		p.field.press(k)
+		p.press(k)
 		p.problem = ""
 	}
-	return effect{}
+}
+
+// pressSearch edits the search, or moves in what it found.
+func (m *model) pressSearch(k key) {
+	switch k {
+	case keyEnter:
+		m.prompt = nil
+	case keyUp, keyDown, keyPageUp, keyPageDown:
+		m.pressBinding(k)
+	default:
+		if m.prompt.press(k) {
+			m.setFilter(m.prompt.text())
+		}
+	}
+}
+
+// accept sends the edit of a prompt, unless its text is none for it.
+func (m *model) accept() {
+	p := m.prompt
+	p.edit.Text = p.text()
+	if err := p.edit.Check(); err != nil {
+		p.problem = err.Error()
+		return
+	}
+	if m.lost != nil {
+		p.problem = "not live: kept until the server is back"
+		return
+	}
+	m.prompt = nil
+	m.send(p.edit)
 }
 
 // promptLine draws the prompt.
 func (m *model) promptLine() string {
 	p := m.prompt
-	if p.question {
+	if p.kind == forAnswer {
 		return paint(warn, render.Cut(" "+p.label, m.width))
 	}
 	problem := ""
 	if p.problem != "" {
 		problem = "  " + render.Cut(render.Safe(p.problem), m.width/2)
 	}
-	return m.fieldLine(" "+p.label+" ", p.field, m.width-render.Cells(problem)) + paint(bad, problem)
+	return p.line(" "+p.label+" ", m.width-render.Cells(problem)) + paint(bad, problem)
 }
