@@ -2,6 +2,7 @@ package watch
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -70,7 +71,7 @@ func TestHostileText(t *testing.T) {
 			t.Errorf("notice %q", text)
 		}
 	}
-	p := &plain{model: newModel("")}
+	p := newPlain(io.Discard, noon)
 	for _, event := range append(p.events(first, l, true, false), p.events(todo.Snapshot{}, l, false, true)...) {
 		if line := p.line(l, event); strings.ContainsFunc(strings.TrimSuffix(line, "\n"), isRaw) {
 			t.Errorf("plain %q", line)

@@ -3,6 +3,7 @@ package watch
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,6 +90,11 @@ func modelWith(width, height int, lists ...todo.Snapshot) *model {
 	m.receiveLists(lists, true)
 	m.standings["forgotten"] = Standing{State: todo.LeftOpen}
 	return m
+}
+
+// newPlain returns the printer of plain lines, without a source.
+func newPlain(out io.Writer, now func() time.Time) *plain {
+	return &plain{session: newSession(nil, Options{Now: now}), out: out}
 }
 
 // flat returns a line as the terminal shows it.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -23,88 +22,76 @@ import (
 // errOut when the source is lost. It returns nil when ctx ends or the reader of
 // out is gone, and otherwise the error of the source or of a write.
 func Plain(ctx context.Context, source Source, out, errOut io.Writer, o Options) error {
-	parent := ctx
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	o = o.withDefaults()
-	p := &plain{model: newModel(o.List), out: out, clock: o.Now}
-	desk := desktop{o.Getenv, o.start}
-	show := func(lists []todo.Snapshot, all bool) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
+	p := &plain{session: newSession(source, o), out: out}
+	show := func(ctx context.Context, lists []todo.Snapshot, all bool) {
+		var standings map[string]Standing
 		if all {
 			// Without it the lists are shown as far as they tell themselves.
-			p.standings, _ = source.Standings(ctx, lists)
+			standings, _ = source.Standings(ctx, lists)
 		}
-		notices, err := p.print(lists, all)
-		if err != nil {
-			cancel(err)
-		}
-		for _, text := range notices {
-			if o.Notify {
-				desk.notify(ctx, text)
+		p.update(ctx, func() {
+			if all {
+				p.standings = standings
 			}
-		}
+			p.print(lists, all)
+		})
 	}
-	var polling sync.WaitGroup
-	defer polling.Wait()
-	defer cancel(nil)
-	polling.Go(func() {
-		const every = 200 * time.Millisecond
-		for n := 1; wait(ctx, every); n++ {
-			// A list may not change for hours, and until then no write would fail.
-			if f, ok := out.(*os.File); ok && readerGone(f) {
-				cancel(nil)
-			}
-			if n%int(standingEvery/every) != 0 {
-				continue
-			}
-			if err := p.printStates(ctx, source); err != nil {
-				cancel(err)
-			}
-		}
-	})
-	err := source.Follow(ctx, show, func(err error) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.lost = err
-		fmt.Fprintf(errOut, "todo-mcp: %s: not live, reconnecting (%s)\n", render.Safe(o.Where), rootCause(err))
-	})
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
+	lost := func(err error) {
+		p.lose(err)
+		fmt.Fprintf(errOut, "todo-mcp: %s: not live, reconnecting (%s)\n", p.sourceName, rootCause(err))
 	}
-	if parent.Err() != nil || errors.Is(err, context.Canceled) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+	err := p.follow(ctx, show, lost, p.loop)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 		return nil
 	}
 	return err
 }
 
-// wait waits, and returns false if ctx ends before.
-func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
+// plain prints the lists that the viewer would show.
+type plain struct {
+	*session
+	out io.Writer
+	err error // of the last write
+}
+
+// loop prints what happens until ctx ends, the reader is gone or a write fails.
+func (p *plain) loop(ctx context.Context) error {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for p.err == nil {
+		p.askStandings(ctx, p.printStates)
+		select {
+		case <-ctx.Done():
+			return nil
+		case change := <-p.changes:
+			change()
+			for _, text := range p.take().notices {
+				if p.Notify {
+					p.wg.Go(func() { p.desk.notify(ctx, text) })
+				}
+			}
+		case <-tick.C:
+			// A list may not change for hours, and until then no write would fail.
+			if f, ok := p.out.(*os.File); ok && readerGone(f) {
+				return nil
+			}
+		}
+	}
+	return p.err
+}
+
+func (p *plain) write(text string) {
+	if text != "" && p.err == nil {
+		_, p.err = io.WriteString(p.out, text)
 	}
 }
 
-// plain prints the lists that the viewer would show.
-type plain struct {
-	mu sync.Mutex // guards all
-	*model
-	out   io.Writer
-	clock func() time.Time
-}
-
-// print writes a line for each list that is new and for each change of one, and
-// returns what a person wants to be told.
-func (p *plain) print(lists []todo.Snapshot, all bool) (notices []string, err error) {
+// print writes a line for each list that is new and for each change of one.
+func (p *plain) print(lists []todo.Snapshot, all bool) {
 	previous := maps.Clone(p.lists) // receiveLists changes them
 	first := !p.loaded
-	p.now = p.clock()
+	p.now = p.Now()
 	p.receiveLists(lists, all)
-	notices = p.take().notices
 	var b strings.Builder
 	switch {
 	case first && p.filter != "":
@@ -121,29 +108,16 @@ func (p *plain) print(lists []todo.Snapshot, all bool) (notices []string, err er
 			b.WriteString(p.line(l, event))
 		}
 	}
-	if b.Len() > 0 {
-		_, err = io.WriteString(p.out, b.String())
-	}
-	return notices, err
+	p.write(b.String())
 }
 
-// printStates asks the source how the open lists stand, and writes a line for
-// each that stands differently although nothing was written: its agent has left,
-// came back or is idle.
-func (p *plain) printStates(ctx context.Context, source Source) error {
-	p.mu.Lock()
-	open := p.openLists()
-	p.mu.Unlock()
-	standings, err := source.Standings(ctx, open)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err != nil || p.lost != nil {
-		return nil // the source says itself when it is lost
-	}
+// printStates takes over how the open lists stand, and writes a line for each that stands
+// differently although nothing was written: its agent has left, came back or is idle.
+func (p *plain) printStates(open []todo.Snapshot, standings map[string]Standing) {
 	before, known := p.familyStates(), p.standings
-	p.now, p.standings = p.clock(), standings
-	var b strings.Builder
+	p.now, p.standings = p.Now(), standings
 	now := p.familyStates()
+	var b strings.Builder
 	for _, l := range open {
 		id := l.List.ID
 		if known[id].State != "" && standings[id].State != "" && now[id] != before[id] && p.shouldPrint(l, false) {
@@ -151,10 +125,7 @@ func (p *plain) printStates(ctx context.Context, source Source) error {
 			b.WriteString(p.line(l, string(now[id])))
 		}
 	}
-	if b.Len() > 0 {
-		_, err = io.WriteString(p.out, b.String())
-	}
-	return err
+	p.write(b.String())
 }
 
 // familyStates returns how the lists stand, a main list as its family does.

@@ -1,16 +1,11 @@
 package watch
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/gdamore/tcell/v3"
@@ -68,85 +63,34 @@ func Run(ctx context.Context, source Source, o Options) error {
 	return run(ctx, source, nil, o)
 }
 
-// The screen is drawn at most every frameEvery because of what agents write; a
-// key is answered at once. How the lists stand is asked every standingEvery, and
-// after a change of a list, but not sooner than standingRest after the last
-// answer.
+// The screen is drawn at most every frameEvery because of what agents write; a key is
+// answered at once. An edit may take editTimeout.
 const (
-	frameEvery    = 30 * time.Millisecond
-	standingEvery = 2 * time.Second
-	standingRest  = 300 * time.Millisecond
-	// editTimeout is how long an edit may take.
+	frameEvery  = 30 * time.Millisecond
 	editTimeout = 15 * time.Second
 )
 
-// viewer runs a model on a screen.
+// viewer shows a session on a screen.
 type viewer struct {
-	*model
-	options Options
-	desk    desktop
-	screen  *screen
-	drawn   time.Time
-	// asking is true while the standings are read; asked is when they were read
-	// last, and stale is true when a list has changed since.
-	asking, stale bool
-	asked         time.Time
-	source        Source
-	keys          keyReader
-	updates       chan func() // changes of the model, sent to loop by other goroutines
-	wg            sync.WaitGroup
+	*session
+	screen *screen
+	drawn  time.Time
+	keys   keyReader
 }
 
 // run runs the viewer on a terminal; nil is the one in which the program runs.
 func run(ctx context.Context, source Source, tty tcell.Tty, o Options) error {
-	o = o.withDefaults()
-	v := &viewer{model: newModel(o.List), options: o, desk: desktop{o.Getenv, o.start}, source: source, updates: make(chan func())}
-	v.sourceName = render.Safe(o.Where)
-	parent := ctx
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer v.wg.Wait()
-	defer cancel(nil)
-	var err error
-	if v.screen, err = openScreen(tty, o.Color, o.Getenv("COLORFGBG")); err != nil {
-		return fmt.Errorf("set up terminal: %w", err)
-	}
-	defer v.screen.unread(v.screen.Fini) // also when the code below panics
-	v.wg.Go(func() { cancel(catchPanic(func() error { return v.follow(ctx) })) })
-	if err := v.loop(ctx); err != nil {
-		return err
-	}
-	if err := context.Cause(ctx); parent.Err() == nil && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return nil
-}
-
-// catchPanic calls f and returns a panic of f as an error: in a goroutine, the
-// panic would end the process before the terminal is restored.
-func catchPanic(f func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
-		}
-	}()
-	return f()
-}
-
-// follow passes what the source reports to loop. It returns when the source does.
-func (v *viewer) follow(ctx context.Context) error {
-	show := func(lists []todo.Snapshot, all bool) {
+	v := &viewer{session: newSession(source, o)}
+	show := func(ctx context.Context, lists []todo.Snapshot, all bool) {
 		v.update(ctx, func() { v.stale = true; v.receiveLists(lists, all) })
 	}
-	return v.source.Follow(ctx, show, func(err error) {
-		v.update(ctx, func() { v.lose(err) })
+	return v.follow(ctx, show, v.lose, func(ctx context.Context) (err error) {
+		if v.screen, err = openScreen(tty, v.Color, v.Getenv("COLORFGBG")); err != nil {
+			return fmt.Errorf("set up terminal: %w", err)
+		}
+		defer v.screen.unread(v.screen.Fini) // also when the code below panics
+		return v.loop(ctx)
 	})
-}
-
-func (v *viewer) update(ctx context.Context, f func()) {
-	select {
-	case v.updates <- f:
-	case <-ctx.Done():
-	}
 }
 
 // loop draws the model, waits for an event and handles it, until the user quits,
@@ -155,16 +99,16 @@ func (v *viewer) loop(ctx context.Context) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		v.now = v.options.Now()
-		v.askStandings(ctx)
+		v.now = v.Now()
+		v.askStandings(ctx, func(_ []todo.Snapshot, standings map[string]Standing) { v.standings = standings })
 		nextFrame := v.drawInTime()
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		case <-nextFrame:
-		case f := <-v.updates:
-			f()
+		case change := <-v.changes:
+			change()
 			if err := v.perform(ctx, v.take()); err != nil {
 				return err
 			}
@@ -209,102 +153,58 @@ func (v *viewer) handle(ctx context.Context, event tcell.Event) (quit bool, err 
 	return false, nil
 }
 
-// openLists returns the lists whose state the source is asked for, by Seq.
-func (m *model) openLists() (open []todo.Snapshot) {
-	for _, l := range m.lists {
-		if l.Open() || len(l.Items) == 0 {
-			open = append(open, l)
-		}
-	}
-	slices.SortFunc(open, func(a, b todo.Snapshot) int { return cmp.Compare(a.Seq, b.Seq) })
-	return open
-}
-
-// askStandings asks the source how the open lists stand, if it is time.
-func (v *viewer) askStandings(ctx context.Context) {
-	since := time.Since(v.asked)
-	if !v.loaded || v.lost != nil || v.asking || since < standingRest || !v.stale && since < standingEvery {
-		return
-	}
-	open := v.openLists()
-	v.asking, v.stale = true, false
-	v.wg.Go(func() {
-		var standings map[string]Standing
-		err := catchPanic(func() (err error) {
-			standings, err = v.source.Standings(ctx, open)
-			return err
-		})
-		v.update(ctx, func() {
-			v.asking, v.asked = false, time.Now()
-			if err == nil {
-				v.standings = standings
-			}
-		})
-	})
-}
-
 // perform carries out an effect of the model, except quit.
 func (v *viewer) perform(ctx context.Context, e effect) error {
 	if e.history != "" {
-		v.wg.Go(func() { v.readHistory(ctx, e.history) })
+		ask(ctx, v.session, func() ([]todo.Snapshot, error) { return v.source.History(ctx, e.history) },
+			func(revisions []todo.Snapshot, err error) { v.setHistory(e.history, revisions, err) })
 	}
 	if e.edit != nil {
-		before := v.lists[e.edit.list]
-		v.wg.Go(func() { v.apply(ctx, *e.edit, before) })
+		v.make(ctx, *e.edit)
 	}
 	if e.copy != "" {
 		v.screen.SetClipboard([]byte(e.copy))
 		v.wg.Go(func() { v.desk.copy(ctx, e.copy) })
 	}
 	if e.page != "" {
-		v.wg.Go(func() { v.openInBrowser(ctx, e.page) })
+		ask(ctx, v.session, func() (styled, error) { return v.openPage(ctx, e.page) },
+			func(said styled, _ error) { v.say(said.role, said.text) })
 	}
-	if v.options.Notify {
+	if v.Notify {
 		v.notify(ctx, e.notices)
 	}
 	if e.redraw {
 		v.screen.redraw()
 	}
 	if e.suspend {
-		return v.suspend()
+		return v.giveBack()
 	}
 	return nil
 }
 
-// suspend gives the terminal back to the shell until that continues the viewer.
-func (v *viewer) suspend() error {
-	if err := v.screen.Suspend(); err != nil {
-		return err
-	}
-	v.options.suspend()
-	v.screen.shown = nil
-	return v.screen.Resume()
-}
-
-// apply makes an edit and passes its outcome to the model.
-func (v *viewer) apply(ctx context.Context, e edit, before todo.Snapshot) {
-	var out todo.Outcome
-	err := catchPanic(func() (err error) {
+// make makes an edit and passes its outcome to the model.
+func (v *viewer) make(ctx context.Context, e edit) {
+	before := v.lists[e.list]
+	ask(ctx, v.session, func() (todo.Outcome, error) {
 		ctx, cancel := context.WithTimeout(ctx, editTimeout)
 		defer cancel()
-		out, err = v.source.Edit(ctx, e.list, e.Edit)
-		return err
+		return v.source.Edit(ctx, e.list, e.Edit)
+	}, func(out todo.Outcome, err error) {
+		v.drawn, v.stale = time.Time{}, true
+		v.edited(e, before, out, err)
 	})
-	v.update(ctx, func() { v.drawn, v.stale = time.Time{}, true; v.edited(e, before, out, err) })
 }
 
-// openInBrowser opens a list's page, and says where it is.
-func (v *viewer) openInBrowser(ctx context.Context, list string) {
+// openPage opens a list's page in the browser, and returns what to say of it.
+func (v *viewer) openPage(ctx context.Context, list string) (styled, error) {
 	address, err := v.source.Page(ctx, list)
 	if err != nil {
-		v.update(ctx, func() { v.say(bad, render.Safe(err.Error())) })
-		return
+		return styled{bad, render.Safe(err.Error())}, err
 	}
-	said, r := "Opened "+render.Safe(address), done
 	if err := v.desk.browse(ctx, address); err != nil {
-		said, r = "No browser here. The list is at "+render.Safe(address), warn
+		return styled{warn, "No browser here. The list is at " + render.Safe(address)}, err
 	}
-	v.update(ctx, func() { v.say(r, said) })
+	return styled{done, "Opened " + render.Safe(address)}, nil
 }
 
 // notify rings the bell and notifies the desktop.
@@ -319,11 +219,12 @@ func (v *viewer) notify(ctx context.Context, notices []string) {
 	}
 }
 
-func (v *viewer) readHistory(ctx context.Context, list string) {
-	var revisions []todo.Snapshot
-	err := catchPanic(func() (err error) {
-		revisions, err = v.source.History(ctx, list)
+// giveBack gives the terminal back to the shell until that continues the viewer.
+func (v *viewer) giveBack() error {
+	if err := v.screen.Suspend(); err != nil {
 		return err
-	})
-	v.update(ctx, func() { v.setHistory(list, revisions, err) })
+	}
+	v.suspend()
+	v.screen.shown = nil
+	return v.screen.Resume()
 }

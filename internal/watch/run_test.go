@@ -179,37 +179,17 @@ func TestPlainReaderGone(t *testing.T) {
 // Plain says how a list stands when that changes without a write.
 func TestPlainStates(t *testing.T) {
 	var out strings.Builder
-	p := &plain{model: newModel(""), out: &out, clock: noon}
-	if _, err := p.print([]todo.Snapshot{list("release", 1, 1, time.Minute, "pending Ship")}, true); err != nil {
-		t.Fatal(err)
-	}
+	p := newPlain(&out, noon)
+	release := list("release", 1, 1, time.Minute, "pending Ship")
+	p.print([]todo.Snapshot{release}, true)
 	out.Reset()
 	for _, state := range []todo.State{todo.Working, todo.Working, todo.LeftOpen} {
-		if err := p.printStates(t.Context(), standing{state}); err != nil {
-			t.Fatal(err)
-		}
+		p.printStates([]todo.Snapshot{release}, map[string]Standing{"release": {State: state}})
 	}
 	if got, want := out.String(), "2026-03-04 12:00:00  release  0/1  left open\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
-
-// standing is a source in which each list stands the same.
-type standing struct{ state todo.State }
-
-func (s standing) Standings(_ context.Context, lists []todo.Snapshot) (map[string]Standing, error) {
-	out := map[string]Standing{}
-	for _, l := range lists {
-		out[l.List.ID] = Standing{State: s.state}
-	}
-	return out, nil
-}
-func (standing) Follow(context.Context, func([]todo.Snapshot, bool), func(error)) error { return nil }
-func (standing) History(context.Context, string) ([]todo.Snapshot, error)               { return nil, nil }
-func (standing) Edit(context.Context, string, todo.Edit) (todo.Outcome, error) {
-	return todo.Outcome{}, nil
-}
-func (standing) Page(context.Context, string) (string, error) { return "", nil }
 
 // Plain says that it waits for a list and that the source is lost, and continues
 // when the source is back: one line an event.
