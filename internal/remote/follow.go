@@ -3,6 +3,7 @@ package remote
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,27 +41,18 @@ func (c *Client) Follow(ctx context.Context, show func(lists []todo.Snapshot, al
 	}
 }
 
-// isPermanent reports whether a retry is pointless: the server rejects our
-// credentials, or the first response did not come from a todo-mcp server. Once
-// connected has been true, a wrong response is worth a retry: it may come from
-// a proxy while the server restarts.
-func isPermanent(err error, connected bool) bool {
-	refusal := (*Refused)(nil)
-	switch {
-	case errors.As(err, &refusal):
-		unauthorized := refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden
-		temporary := refusal.Status >= 500 || refusal.Status == http.StatusTooManyRequests || refusal.Status == http.StatusRequestTimeout
-		return unauthorized || !connected && !temporary
-	case errors.Is(err, errNotTodoServer):
-		return !connected
+// backOff waits 200 ms, then twice as long each time, up to 3 s.
+func backOff(ctx context.Context, try int) {
+	select {
+	case <-time.After(min(100*time.Millisecond<<min(try, 10), 3*time.Second)):
+	case <-ctx.Done():
 	}
-	return false
 }
 
 // followOnce reads all lists and then follows the stream of later changes over
 // one connection. It returns the error that ended the connection, never nil.
 func (c *Client) followOnce(ctx context.Context, show func([]todo.Snapshot, bool)) error {
-	lists, err := c.getSnapshots(ctx, "api/lists", nil)
+	lists, err := c.snapshots(ctx, "api/lists", nil)
 	if err != nil {
 		return err
 	}
@@ -69,7 +61,14 @@ func (c *Client) followOnce(ctx context.Context, show func([]todo.Snapshot, bool
 		newest = max(newest, l.Seq)
 	}
 	show(lists, true)
-	return c.stream(ctx, newest, func(s todo.Snapshot) { show([]todo.Snapshot{s}, false) })
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watchdog := time.AfterFunc(c.maxSilence, func() { cancel(errSilent) })
+	defer watchdog.Stop()
+	err = c.stream(ctx, newest, func() { watchdog.Reset(c.maxSilence) }, func(s todo.Snapshot) {
+		show([]todo.Snapshot{s}, false)
+	})
+	return cmp.Or(context.Cause(ctx), err)
 }
 
 var (
@@ -78,56 +77,43 @@ var (
 	errTooLong = errors.New("an event is too long")
 )
 
-// stream calls show with each snapshot whose Seq is above after. It returns the
-// error that ended the stream, never nil.
-func (c *Client) stream(ctx context.Context, after int64, show func(todo.Snapshot)) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	watchdog := time.AfterFunc(c.maxSilence, func() { cancel(errSilent) })
-	defer watchdog.Stop()
+// stream calls show with each snapshot whose Seq is above after, and alive after each
+// line. It returns the error that ended the stream, never nil.
+func (c *Client) stream(ctx context.Context, after int64, alive func(), show func(todo.Snapshot)) error {
 	res, err := c.send(ctx, http.MethodGet, "api/events", nil, http.Header{
 		"Accept": {"text/event-stream"}, "Accept-Encoding": {"identity"}, "Last-Event-Id": {strconv.FormatInt(after, 10)},
 	}, nil)
 	if err != nil {
-		return streamError(ctx, err)
+		return err
 	}
 	defer res.Body.Close()
-	lines := bufio.NewReader(res.Body)
+	lines := scanLines(res.Body)
 	for {
-		e, err := readEvent(lines, func() { watchdog.Reset(c.maxSilence) })
+		event, err := readEvent(lines, alive)
 		if err != nil {
-			return streamError(ctx, err)
+			return err
 		}
 		var d render.ListDocument
-		if json.Unmarshal(e, &d) == nil && d.List != "" {
+		if json.Unmarshal(event, &d) == nil && d.List != "" {
 			show(d.Snapshot())
 		}
 	}
 }
 
-// streamError returns the cause of ctx's cancellation if ctx was cancelled,
-// errEnded for an end of file, and err otherwise.
-func streamError(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
-	if errors.Is(err, io.EOF) {
-		return errEnded
-	}
-	return err
+// scanLines returns a scanner of lines of at most maxResponse bytes.
+func scanLines(r io.Reader) *bufio.Scanner {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxResponse)
+	return lines
 }
 
 // readEvent reads server-sent events up to the end of the first one with data,
 // and returns that data, at most maxResponse bytes. It calls alive after each
-// line.
-func readEvent(r *bufio.Reader, alive func()) ([]byte, error) {
-	var data []byte
-	for {
-		line, err := readLine(r)
-		if err != nil {
-			return nil, err
-		}
+// line. At the end of the stream it returns errEnded.
+func readEvent(lines *bufio.Scanner, alive func()) (data []byte, err error) {
+	for lines.Scan() {
 		alive()
+		line := lines.Bytes()
 		if len(line) == 0 && len(data) > 0 {
 			return data, nil
 		}
@@ -138,22 +124,8 @@ func readEvent(r *bufio.Reader, alive func()) ([]byte, error) {
 			return nil, errTooLong
 		}
 	}
-}
-
-// readLine returns the next line without its line break; errTooLong if it is
-// longer than maxResponse bytes.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		chunk, err := r.ReadSlice('\n')
-		line = append(line, chunk...)
-		switch {
-		case err == nil:
-			return bytes.TrimRight(line, "\r\n"), nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, err
-		case len(line) > maxResponse:
-			return nil, errTooLong
-		}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return nil, errTooLong
 	}
+	return nil, cmp.Or(lines.Err(), errEnded)
 }

@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -46,10 +45,10 @@ func FuzzEvents(f *testing.F) {
 // events reads a stream to its end.
 func events(t *testing.T, in io.Reader) (all [][]byte) {
 	t.Helper()
-	r, lines := bufio.NewReader(in), 0
+	r, lines := scanLines(in), 0
 	for {
 		e, err := readEvent(r, func() { lines++ })
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, errEnded) {
 			return all
 		}
 		if err != nil || len(e) == 0 || lines == 0 {

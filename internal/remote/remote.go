@@ -11,6 +11,8 @@
 package remote
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -23,6 +25,7 @@ import (
 	"strings"
 	"time"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -72,83 +75,69 @@ func New(server, token string) (*Client, error) {
 // Where returns the server's address for display, without the password.
 func (c *Client) Where() string { return render.Safe(c.base.Redacted()) }
 
-// backOff waits 200 ms, then twice as long each time, up to 3 s.
-func backOff(ctx context.Context, try int) {
-	d := min(100*time.Millisecond<<min(try, 10), 3*time.Second)
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
+// Page returns the address of a list's page in the browser.
+func (c *Client) Page(list string) string { return c.base.JoinPath("lists", list).String() }
+
+// State is how a list stands.
+type State struct {
+	State todo.State `json:"state"`
+	// Client is the client whose agent works on the list, where its snapshot does not
+	// say it.
+	Client string `json:"client"`
+	// Hand is what became of what people changed in the list.
+	account.Hand
+}
+
+// States reads how the open lists stand, by id.
+func (c *Client) States(ctx context.Context) (map[string]State, error) {
+	var states []struct {
+		List string `json:"list"`
+		State
+	}
+	err := c.call(ctx, http.MethodGet, "api/states", nil, nil, &states)
+	out := make(map[string]State, len(states))
+	for _, s := range states {
+		out[s.List] = s.State
+	}
+	return out, err
+}
+
+// Edit makes an edit in the name of a person. Of the outcome the server says After
+// and Changed alone.
+func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outcome, error) {
+	var d struct {
+		render.ListDocument
+		Changed bool `json:"changed"`
+	}
+	if err := c.call(ctx, http.MethodPost, "lists/"+url.PathEscape(list)+"/edit", nil, e, &d); err != nil {
+		return todo.Outcome{}, err
+	}
+	return todo.Outcome{After: d.Snapshot(), Changed: d.Changed}, nil
+}
+
+// Has returns an error unless the server has a list.
+func (c *Client) Has(ctx context.Context, list string) error {
+	return c.call(ctx, http.MethodGet, "api/lists/"+url.PathEscape(list), nil, nil, &render.ListDocument{})
+}
+
+// History reads all revisions of a list that the server keeps, oldest first.
+func (c *Client) History(ctx context.Context, list string) ([]todo.Snapshot, error) {
+	var all []todo.Snapshot
+	for after := int64(0); ; {
+		query := url.Values{"after": {strconv.FormatInt(after, 10)}}
+		page, err := c.snapshots(ctx, "api/lists/"+url.PathEscape(list)+"/history", query)
+		if err != nil {
+			return nil, fmt.Errorf("read history: %w", err)
+		}
+		if len(page) == 0 || page[len(page)-1].Revision <= after {
+			return all, nil
+		}
+		all, after = append(all, page...), page[len(page)-1].Revision
 	}
 }
 
-// Refused is the error for a response with a status other than 200.
-type Refused struct {
-	Status int    // the HTTP status code
-	Text   string // the server's reason, safe to print; may be empty
-}
-
-// Error implements error.
-func (r *Refused) Error() string {
-	text := r.Text
-	if text == "" {
-		text = http.StatusText(r.Status)
-	}
-	switch r.Status {
-	case http.StatusUnauthorized:
-		return "the server asks for another token: give one with --token or TODO_TOKEN"
-	case http.StatusNotFound:
-		return "not found: " + text
-	}
-	return fmt.Sprintf("the server answers %d: %s", r.Status, text)
-}
-
-// send requests a path below the server's address. It returns a [*Refused] for
-// any status but 200; otherwise the caller closes the body.
-func (c *Client) send(ctx context.Context, method, path string, query url.Values, header http.Header, body io.Reader) (*http.Response, error) {
-	u := c.base.JoinPath(path)
-	u.RawQuery = query.Encode()
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
-	if err != nil {
-		return nil, err
-	}
-	for name, values := range header {
-		req.Header[name] = values
-	}
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
-	}
-	res, err := c.http.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	if res.StatusCode != http.StatusOK {
-		defer res.Body.Close()
-		return nil, newRefused(res)
-	}
-	return res, nil
-}
-
-func newRefused(res *http.Response) error {
-	body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
-	var reply struct {
-		Error string `json:"error"`
-	}
-	text := ""
-	if json.Unmarshal(body, &reply) == nil {
-		text = reply.Error
-	} else if strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
-		text = string(body)
-	}
-	return &Refused{Status: res.StatusCode, Text: render.Safe(strings.TrimSpace(text))}
-}
-
-// errNotTodoServer is the error for a response that is not a JSON array of list
-// documents.
-var errNotTodoServer = errors.New("what answers there is not a todo-mcp server")
-
-// getSnapshots requests a path that returns an array of list documents: the
-// lists, or the revisions of one.
-func (c *Client) getSnapshots(ctx context.Context, path string, query url.Values) ([]todo.Snapshot, error) {
+// snapshots reads an array of list documents: the lists, or the revisions of one.
+func (c *Client) snapshots(ctx context.Context, path string, query url.Values) ([]todo.Snapshot, error) {
 	var docs []render.ListDocument
 	if err := c.call(ctx, http.MethodGet, path, query, nil, &docs); err != nil {
 		return nil, err
@@ -163,18 +152,107 @@ func (c *Client) getSnapshots(ctx context.Context, path string, query url.Values
 	return out, nil
 }
 
-// History reads all revisions of a list that the server keeps, oldest first.
-func (c *Client) History(ctx context.Context, list string) ([]todo.Snapshot, error) {
-	var all []todo.Snapshot
-	for after := int64(0); ; {
-		query := url.Values{"after": {strconv.FormatInt(after, 10)}}
-		page, err := c.getSnapshots(ctx, "api/lists/"+url.PathEscape(list)+"/history", query)
-		if err != nil {
-			return nil, fmt.Errorf("read history: %w", err)
+// call sends a request, with body as JSON unless it is nil, and reads the JSON
+// of the answer into out.
+func (c *Client) call(ctx context.Context, method, path string, query url.Values, body, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	header, sent := http.Header{}, []byte(nil)
+	if body != nil {
+		var err error
+		if sent, err = json.Marshal(body); err != nil {
+			return fmt.Errorf("encode request: %w", err)
 		}
-		if len(page) == 0 || page[len(page)-1].Revision <= after {
-			return all, nil
-		}
-		all, after = append(all, page...), page[len(page)-1].Revision
+		header.Set("Content-Type", "application/json")
 	}
+	res, err := c.send(ctx, method, path, query, header, sent)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, maxResponse))
+	if err != nil {
+		return err
+	}
+	if json.Unmarshal(data, out) != nil {
+		return errNotTodoServer
+	}
+	return nil
+}
+
+// send requests a path below the server's address. It returns a [*refused] for
+// any status but 200; otherwise the caller closes the body.
+func (c *Client) send(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) (*http.Response, error) {
+	u := c.base.JoinPath(path)
+	u.RawQuery = query.Encode()
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = header
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		defer res.Body.Close()
+		return nil, newRefused(res)
+	}
+	return res, nil
+}
+
+// errNotTodoServer is the error for a response that is not the JSON that was asked for.
+var errNotTodoServer = errors.New("what answers there is not a todo-mcp server")
+
+// refused is the error for a response with a status other than 200.
+type refused struct {
+	status int
+	text   string // the server's reason, safe to print; may be empty
+}
+
+func newRefused(res *http.Response) error {
+	body, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+	var reply struct {
+		Error string `json:"error"`
+	}
+	text := ""
+	if json.Unmarshal(body, &reply) == nil {
+		text = reply.Error
+	} else if strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") {
+		text = string(body)
+	}
+	return &refused{res.StatusCode, render.Safe(strings.TrimSpace(text))}
+}
+
+// Error implements error.
+func (r *refused) Error() string {
+	text := cmp.Or(r.text, http.StatusText(r.status))
+	switch r.status {
+	case http.StatusUnauthorized:
+		return "the server asks for another token: give one with --token or TODO_TOKEN"
+	case http.StatusNotFound:
+		return "not found: " + text
+	}
+	return fmt.Sprintf("the server answers %d: %s", r.status, text)
+}
+
+// isPermanent reports whether a retry is pointless: the server rejects our
+// credentials, or the first response did not come from a todo-mcp server. Once
+// connected has been true, a wrong response is worth a retry: it may come from
+// a proxy while the server restarts.
+func isPermanent(err error, connected bool) bool {
+	var r *refused
+	if !errors.As(err, &r) {
+		return !connected && errors.Is(err, errNotTodoServer)
+	}
+	switch r.status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return true
+	case http.StatusTooManyRequests, http.StatusRequestTimeout:
+		return false
+	}
+	return !connected && r.status < 500
 }
