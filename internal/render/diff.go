@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"todo-mcp/internal/account"
 	"todo-mcp/internal/todo"
 )
 
@@ -105,6 +106,24 @@ func changeLine(s todo.Snapshot, before, after todo.Item) string {
 		return line + ": shown as " + Safe(after.ActiveText())
 	}
 	return line
+}
+
+// AgainstHand says what of a person's an agent overrode with a revision, or that it sent
+// again what a person had replaced, which changed nothing. It returns "" for others.
+// before is the revision before it.
+func AgainstHand(before, revision todo.Snapshot) string {
+	items, order := account.Overrode(before, revision)
+	switch {
+	case len(items) > 0 && order:
+		return "overrode your words and order"
+	case len(items) > 0:
+		return "overrode your words"
+	case order:
+		return "overrode your order"
+	case account.Repeated(before, revision):
+		return "repeated what you replaced"
+	}
+	return ""
 }
 
 // reasonInBrackets returns a blocked item's reason in brackets after a space, or

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -22,9 +23,9 @@ import (
 //
 // Only completed items are checked. Texts are escaped: each stays one list item
 // and creates no markup, HTML or link. [ReadMarkdown] restores the texts that
-// [Safe] leaves unchanged, the statuses, the active text of items in progress,
-// the reason of blocked ones, priorities and due dates; ids, times and other active texts are not
-// written.
+// [Safe] leaves unchanged, the statuses, the active text of items in progress, the
+// reason of blocked ones, priorities and due dates. Ids, times and other active texts
+// are not written.
 func Markdown(s todo.Snapshot) string {
 	var b strings.Builder
 	if s.List.Name != "" {
@@ -34,21 +35,25 @@ func Markdown(s todo.Snapshot) string {
 		b.WriteString("No tasks\n")
 	}
 	for _, item := range s.Items {
-		b.WriteString(taskLine(item) + detailNotes(item) + "\n")
+		b.WriteString(taskLine(item))
+		if item.Priority != "" {
+			b.WriteString(note("priority", item.Priority))
+		}
+		if item.DueDate != "" {
+			b.WriteString(note("due", item.DueDate))
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
 }
 
-// The notes after a text. They contain emphasis, which an escaped text cannot.
-const (
-	progressNote = " *(in progress"
-	failedNote   = " *(failed)*"
-	blockNote    = " *(blocked"
-	priorityNote = " *(priority: "
-	dueNote      = " *(due: "
-	noteDetail   = ": "
-	noteEnd      = ")*"
-)
+// note returns a note behind a text. It contains emphasis, which an escaped text cannot.
+func note(word, detail string) string {
+	if detail != "" {
+		word += ": " + escape(detail)
+	}
+	return " *(" + word + ")*"
+}
 
 func taskLine(item todo.Item) string {
 	text := escape(item.Text)
@@ -56,49 +61,27 @@ func taskLine(item todo.Item) string {
 	case todo.Completed:
 		return "- [x] " + text
 	case todo.InProgress:
-		note := progressNote
+		active := ""
 		if item.ActiveText() != item.Text {
-			note += noteDetail + escape(item.Active)
+			active = item.Active
 		}
-		return "- [ ] **" + text + "**" + note + noteEnd
+		return "- [ ] **" + text + "**" + note("in progress", active)
 	case todo.Failed:
-		return "- [ ] " + text + failedNote
+		return "- [ ] " + text + note("failed", "")
 	case todo.Blocked:
-		note := blockNote
-		if item.Reason != "" {
-			note += noteDetail + escape(item.Reason)
-		}
-		return "- [ ] " + text + note + noteEnd
+		return "- [ ] " + text + note("blocked", item.Reason)
 	case todo.Cancelled:
 		return "- [ ] ~~" + text + "~~"
 	}
 	return "- [ ] " + text
 }
 
-// detailNotes returns the notes of an item's priority and due date, which follow
-// whatever its status adds.
-func detailNotes(item todo.Item) (notes string) {
-	if item.Priority != "" {
-		notes += priorityNote + escape(item.Priority) + noteEnd
-	}
-	if item.DueDate != "" {
-		notes += dueNote + escape(item.DueDate) + noteEnd
-	}
-	return notes
-}
-
 // escape makes a text safe and escapes what has a meaning in Markdown.
 func escape(text string) string {
 	var b strings.Builder
 	runes := []rune(Safe(text))
-	runeAt := func(i int) rune {
-		if i < 0 || i >= len(runes) {
-			return ' '
-		}
-		return runes[i]
-	}
 	for i, r := range runes {
-		if special(runes[:i], r, runeAt(i+1), runeAt(i+2)) {
+		if special(runes, i) {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)
@@ -106,24 +89,102 @@ func escape(text string) string {
 	return b.String()
 }
 
-// special reports whether Markdown may interpret a rune, given the runes before
-// it and the two after it. It ignores syntax that begins a block, since a text
-// never starts a line.
-func special(before []rune, r, next, after rune) bool {
-	switch r {
+// special reports whether Markdown may interpret a rune of a text. It ignores syntax that
+// begins a block, since a text never starts a line.
+func special(runes []rune, i int) bool {
+	at := func(i int) rune {
+		if i < 0 || i >= len(runes) {
+			return ' '
+		}
+		return runes[i]
+	}
+	switch runes[i] {
 	case '\\', '`', '*', '[', ']', '<', '~', '$', '@':
 		return true
 	case '_': // snake_case is no emphasis
-		return len(before) == 0 || !isWord(before[len(before)-1]) || !isWord(next)
+		return !isWord(at(i-1)) || !isWord(at(i+1))
 	case '&':
-		return next == '#' || isWord(next)
+		return at(i+1) == '#' || isWord(at(i+1))
 	case ':': // https://
-		return next == '/' && after == '/'
+		return at(i+1) == '/' && at(i+2) == '/'
 	case '.': // www.
-		n := len(before)
-		return n >= 3 && strings.EqualFold(string(before[n-3:]), "www")
+		return strings.EqualFold(string(runes[max(i-3, 0):i]), "www")
 	}
 	return false
 }
 
 func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// task matches a line with a task, with its checkbox and its text. A list item's marker is
+// "-", "*", "+", or a number of up to nine digits with "." or ")".
+var task = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,9}[.)])\s*\[([ xX])\]\s+(.*\S)\s*$`)
+
+// noted matches a text with a note at its end, with the text, the note's word and its detail.
+var noted = regexp.MustCompile(`^(.*) \*\((in progress|failed|blocked|priority|due)(?:: ((?:[^*\\]|\\.)*))?\)\*$`)
+
+// escaped matches ASCII punctuation behind a backslash.
+var escaped = regexp.MustCompile("\\\\([!-/:-@[-`{-~])")
+
+func unescape(text string) string { return escaped.ReplaceAllString(text, "$1") }
+
+// ReadMarkdown reads the task list items of a Markdown text, at any depth, and skips
+// everything else. It is the inverse of [Markdown] and also accepts what people write
+// ("* [X] text"). It sets the text and the status of each item, and as far as they are
+// written the active text of items in progress, the reason of blocked ones, priority and
+// due date; ids and times are zero. It does not check texts against limits. It returns
+// nil if there are no items.
+func ReadMarkdown(text string) []todo.Item {
+	var items []todo.Item
+	for line := range strings.Lines(text) {
+		m := task.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		item := readTask(m[2])
+		if m[1] != " " && item.Status == todo.Pending {
+			item.Status = todo.Completed
+		}
+		if item.Text != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// readTask reads what follows a checkbox: a text, what its status adds, and notes.
+func readTask(text string) todo.Item {
+	item := todo.Item{Status: todo.Pending}
+	for m := noted.FindStringSubmatch(text); m != nil; m = noted.FindStringSubmatch(text) {
+		detail := unescape(m[3])
+		switch m[2] {
+		case "priority":
+			item.Priority = detail
+		case "due":
+			item.DueDate = detail
+		case "failed":
+			item.Status = todo.Failed
+		case "blocked":
+			item.Status, item.Reason = todo.Blocked, detail
+		case "in progress":
+			inner, ok := trimEnds(m[1], "**")
+			if !ok {
+				item.Text = unescape(text)
+				return item
+			}
+			m[1], item.Status, item.Active = inner, todo.InProgress, detail
+		}
+		text = m[1]
+	}
+	if inner, ok := trimEnds(text, "~~"); ok && item.Status == todo.Pending {
+		text, item.Status = inner, todo.Cancelled
+	}
+	item.Text = unescape(text)
+	return item
+}
+
+// trimEnds returns a text without the mark at both ends. ok is false if either lacks.
+func trimEnds(text, mark string) (inner string, ok bool) {
+	inner, begins := strings.CutPrefix(text, mark)
+	inner, ends := strings.CutSuffix(inner, mark)
+	return inner, begins && ends
+}
