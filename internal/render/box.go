@@ -28,15 +28,6 @@ const (
 	minText = 6   // cells left for the text when a row keeps its short note
 )
 
-// SGR parameters of the colours.
-const (
-	grey       = "90"
-	greyStruck = "9;90"
-	yellow     = "33"
-	red        = "31"
-	dim        = "2"
-)
-
 // Box draws a list for a terminal: a box with one row per item
 // (docs/spec/variants.md, Terminal). All lines have the same width.
 func Box(s todo.Snapshot, o BoxOptions) string {
@@ -75,40 +66,21 @@ func boxRows(s todo.Snapshot) []boxRow {
 	}
 	rows := make([]boxRow, len(s.Items))
 	for i, item := range s.Items {
-		rows[i] = itemRow(item).with(notes(s, item))
+		look, notes := lookOf(item.Status), notes(s, item)
+		r := boxRow{look.sign + " ", Safe(item.Title()), blockedNote(item) + notes, "", look.color}
+		switch item.Status {
+		case todo.InProgress:
+			r.text, r.note = strings.TrimRight(r.text, ".…"), "..."+notes
+			if notes != "" {
+				r.shortNote = "..."
+			}
+		case todo.Blocked:
+			r.shortNote = " (blocked)"
+		}
+		rows[i] = r
 	}
 	return rows
 }
-
-func itemRow(item todo.Item) boxRow {
-	text := Safe(item.Title())
-	switch item.Status {
-	case todo.Completed:
-		return boxRow{mark: "✓ ", text: text, color: grey}
-	case todo.InProgress:
-		return boxRow{mark: "● ", text: strings.TrimRight(text, ".…"), note: ellipsis, color: yellow}
-	case todo.Failed:
-		return boxRow{mark: "✗ ", text: text, color: red}
-	case todo.Blocked:
-		return boxRow{mark: "○ ", text: text, note: blockedNote(item), shortNote: blockedNote(todo.Item{Status: todo.Blocked}), color: dim}
-	case todo.Cancelled:
-		return boxRow{mark: "⊘ ", text: text, color: greyStruck}
-	}
-	return boxRow{mark: "○ ", text: text, color: dim}
-}
-
-// with returns the row with a further note at its end, the first to go when the
-// row is too narrow.
-func (r boxRow) with(note string) boxRow {
-	if note != "" {
-		r.shortNote = cmp.Or(r.shortNote, r.note)
-		r.note += note
-	}
-	return r
-}
-
-// ellipsis follows the text of an item in progress.
-const ellipsis = "..."
 
 func boxWidth(wanted int, title string, rows []boxRow) int {
 	if wanted > 0 {

@@ -91,10 +91,10 @@ func changeLine(s todo.Snapshot, before, after todo.Item) string {
 		line = Safe(before.Text) + " → " + line
 	}
 	if before.Status != after.Status {
-		return line + ": " + StatusWord(before.Status) + " → " + StatusWord(after.Status) + reasonInBrackets(after)
+		return line + ": " + StatusWord(before.Status) + " → " + StatusWord(after.Status) + inBrackets(after.Reason)
 	}
 	if before.Reason != after.Reason {
-		return line + ": " + StatusWord(after.Status) + reasonInBrackets(after)
+		return line + ": " + StatusWord(after.Status) + inBrackets(after.Reason)
 	}
 	if before.Priority != after.Priority || before.DueDate != after.DueDate {
 		return line + ":" + cmp.Or(detailsNote(after), " no priority or due date")
@@ -124,13 +124,4 @@ func AgainstHand(before, revision todo.Snapshot) string {
 		return "repeated what you replaced"
 	}
 	return ""
-}
-
-// reasonInBrackets returns a blocked item's reason in brackets after a space, or
-// "" if it has none.
-func reasonInBrackets(i todo.Item) string {
-	if i.Reason == "" {
-		return ""
-	}
-	return " (" + Safe(i.Reason) + ")"
 }

@@ -34,6 +34,9 @@ type column struct {
 	// narrow; 0 is never.
 	leave int
 	cell  func(todo.Snapshot) string
+
+	cells []string // with the head
+	width int
 }
 
 // Lists returns a table with one row per list, in the order of snaps: title,
@@ -48,16 +51,16 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.State, now time.Time, w
 	}
 	id := idLength(snaps)
 	columns := []column{
-		{"TITLE", 0, 0, ListTitle},
-		{"DONE", 0, 0, done},
-		{"STATE", 0, 0, func(s todo.Snapshot) string { return StateWord(s, states[s.List.ID]) }},
-		{"UPDATED", 0, 3, func(s todo.Snapshot) string { return When(s.Updated, now) }},
-		{"PROJECT", maxProject, 2, func(s todo.Snapshot) string { return cmp.Or(Safe(s.List.Project()), "-") }},
-		{"CLIENT", maxClient, 1, func(s todo.Snapshot) string { return cmp.Or(Client(account.Client(s)), "-") }},
-		{"ID", 0, 0, func(s todo.Snapshot) string { return Safe(s.List.ID[:min(id, len(s.List.ID))]) }},
+		{head: "TITLE", cell: ListTitle},
+		{head: "DONE", cell: done},
+		{head: "STATE", cell: func(s todo.Snapshot) string { return StateWord(s, states[s.List.ID]) }},
+		{head: "UPDATED", leave: 3, cell: func(s todo.Snapshot) string { return When(s.Updated, now) }},
+		{head: "PROJECT", max: maxProject, leave: 2, cell: func(s todo.Snapshot) string { return cmp.Or(Safe(s.List.Project()), "-") }},
+		{head: "CLIENT", max: maxClient, leave: 1, cell: func(s todo.Snapshot) string { return cmp.Or(Client(account.Client(s)), "-") }},
+		{head: "ID", cell: func(s todo.Snapshot) string { return Safe(s.List.ID[:min(id, len(s.List.ID))]) }},
 	}
 	if slices.ContainsFunc(snaps, func(s todo.Snapshot) bool { return s.ReplacedBy != "" }) {
-		columns = slices.Insert(columns, 3, column{"REPLACED BY", maxNext, 1, func(s todo.Snapshot) string {
+		columns = slices.Insert(columns, 3, column{head: "REPLACED BY", max: maxNext, leave: 1, cell: func(s todo.Snapshot) string {
 			return cmp.Or(replacing(s, append(slices.Clip(snaps), others...)), "-")
 		}})
 	}
@@ -121,67 +124,51 @@ func idLength(snaps []todo.Snapshot) int {
 
 // table draws a table whose first column has what the others leave of the width.
 func table(columns []column, snaps []todo.Snapshot, width int) string {
-	var cols [][]string
-	var widths []int
-	for _, c := range columns {
-		cells := []string{c.head}
+	for i := range columns {
+		c := &columns[i]
+		c.cells = []string{c.head}
 		for _, s := range snaps {
-			cells = append(cells, c.cell(s))
+			c.cells = append(c.cells, c.cell(s))
 		}
-		cols, widths = append(cols, cells), append(widths, widest(cells, c.max))
+		for _, text := range c.cells {
+			c.width = max(c.width, Cells(text))
+		}
+		if c.max > 0 {
+			c.width = min(c.width, c.max)
+		}
 	}
+	title := &columns[0]
 	if width <= 0 {
-		widths[0] = min(widths[0], maxTitle)
+		title.width = min(title.width, maxTitle)
+		return lines(columns, len(snaps))
 	}
-	for leave := 1; width > 0 && leave <= 3 && total(widths)-widths[0]+min(widths[0], minTitle) > width; leave++ {
-		for i, c := range columns {
-			if c.leave == leave {
-				widths[i] = 0
-			}
+	others := func() (n int) {
+		for _, c := range columns[1:] {
+			n += 2 + c.width
 		}
+		return n
 	}
-	if width > 0 {
-		widths[0] = max(min(widths[0], width-(total(widths)-widths[0])), min(widths[0], leastTitle))
+	for leave := 1; leave <= 3 && others()+min(title.width, minTitle) > width; leave++ {
+		columns = slices.DeleteFunc(columns, func(c column) bool { return c.leave == leave })
 	}
-	return lines(cols, widths, width)
-}
-
-// total returns the width of a table; a column of width 0 is left out.
-func total(widths []int) int {
-	n := -2
-	for _, w := range widths {
-		if w > 0 {
-			n += w + 2
-		}
-	}
-	return n
-}
-
-func widest(texts []string, most int) int {
-	n := 0
-	for _, text := range texts {
-		n = max(n, Cells(text))
-	}
-	if most > 0 {
-		n = min(n, most)
-	}
-	return n
-}
-
-func lines(cols [][]string, widths []int, width int) string {
+	title.width = max(min(title.width, width-others()), min(title.width, leastTitle))
 	var b strings.Builder
-	for row := range cols[0] {
+	for line := range strings.Lines(lines(columns, len(snaps))) {
+		// without "…", so that the end of an id can be copied
+		b.WriteString(displaywidth.TruncateString(strings.TrimSuffix(line, "\n"), width, "") + "\n")
+	}
+	return b.String()
+}
+
+// lines draws the head of a table and so many rows.
+func lines(columns []column, rows int) string {
+	var b strings.Builder
+	for row := range rows + 1 {
 		var parts []string
-		for i, w := range widths {
-			if w > 0 {
-				parts = append(parts, Pad(Cut(cols[i][row], w), w))
-			}
+		for _, c := range columns {
+			parts = append(parts, Pad(Cut(c.cells[row], c.width), c.width))
 		}
-		line := strings.TrimRight(strings.Join(parts, "  "), " ")
-		if width > 0 { // without "…", so that the end of an id can be copied
-			line = displaywidth.TruncateString(line, width, "")
-		}
-		b.WriteString(line + "\n")
+		b.WriteString(strings.TrimRight(strings.Join(parts, "  "), " ") + "\n")
 	}
 	return b.String()
 }

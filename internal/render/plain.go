@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"todo-mcp/internal/todo"
@@ -18,7 +19,7 @@ func Plain(s todo.Snapshot, under ...string) string {
 		b.WriteString(line + "\n")
 	}
 	for _, item := range s.Items {
-		fmt.Fprintf(&b, "%s #%s %s%s\n", marker(item.Status), Safe(item.ID), Safe(item.Title()), blockedNote(item)+notes(s, item))
+		fmt.Fprintf(&b, "%s #%s %s%s\n", lookOf(item.Status).marker, Safe(item.ID), Safe(item.Title()), blockedNote(item)+notes(s, item))
 	}
 	if len(s.Items) == 0 {
 		b.WriteString("No tasks\n")
@@ -36,25 +37,31 @@ func Heading(s todo.Snapshot, title string) string {
 	return fmt.Sprintf("%s (rev %d, %d of %d done)", title, s.Revision, n.Done, n.Total)
 }
 
-func marker(status todo.Status) string {
+// look is how a status is shown.
+type look struct{ marker, sign, color string }
+
+// SGR parameters of a color.
+const dim = "2"
+
+func lookOf(status todo.Status) look {
 	switch status {
 	case todo.InProgress:
-		return "[>]"
+		return look{"[>]", "●", "33"} // yellow
 	case todo.Completed:
-		return "[x]"
+		return look{"[x]", "✓", "90"} // grey
 	case todo.Failed:
-		return "[!]"
+		return look{"[!]", "✗", "31"} // red
 	case todo.Blocked:
-		return "[#]"
+		return look{"[#]", "○", dim}
 	case todo.Cancelled:
-		return "[-]"
+		return look{"[-]", "⊘", "9;90"} // grey, struck
 	}
-	return "[ ]"
+	return look{"[ ]", "○", dim}
 }
 
-// StatusLine summarizes a list in one line: "3/7 Writing tests", or, once all items are settled, "7/7 done" or
-// "6/7 done, 1 failed". It returns "" for an empty list. Cancelled items do not
-// count.
+// StatusLine summarizes a list in one line: "3/7 Writing tests", or, once all items are
+// settled, "7/7 done" or "6/7 done, 1 failed". It returns "" for an empty list. Cancelled
+// items do not count.
 func StatusLine(s todo.Snapshot) string {
 	if len(s.Items) == 0 {
 		return ""
@@ -65,16 +72,18 @@ func StatusLine(s todo.Snapshot) string {
 
 // statusText returns the text of a status line after the counts: the current
 // item, else the next pending one, else the first blocked one, else the outcome.
-// The list must have items.
 func statusText(s todo.Snapshot) string {
+	first := func(status todo.Status) int {
+		return slices.IndexFunc(s.Items, func(i todo.Item) bool { return i.Status == status })
+	}
 	if item, ok := s.Current(); ok {
 		return Safe(item.Title())
 	}
-	if item, ok := firstWithStatus(s, todo.Pending); ok {
-		return Safe(item.Text)
+	if i := first(todo.Pending); i >= 0 {
+		return Safe(s.Items[i].Text)
 	}
-	if item, ok := firstWithStatus(s, todo.Blocked); ok {
-		return "blocked: " + Safe(item.Text) + reasonInBrackets(item)
+	if i := first(todo.Blocked); i >= 0 {
+		return "blocked: " + Safe(s.Items[i].Text) + inBrackets(s.Items[i].Reason)
 	}
 	if failed := s.Progress().Failed; failed > 0 {
 		return fmt.Sprintf("done, %d failed", failed)
@@ -82,13 +91,12 @@ func statusText(s todo.Snapshot) string {
 	return "done"
 }
 
-func firstWithStatus(s todo.Snapshot, status todo.Status) (todo.Item, bool) {
-	for _, item := range s.Items {
-		if item.Status == status {
-			return item, true
-		}
+// inBrackets returns a text in brackets after a space, safe to display; "" for none.
+func inBrackets(text string) string {
+	if text == "" {
+		return ""
 	}
-	return todo.Item{}, false
+	return " (" + Safe(text) + ")"
 }
 
 // blockedNote returns the note after a blocked item's text, with the reason if
@@ -98,22 +106,19 @@ func blockedNote(item todo.Item) string {
 	case item.Status != todo.Blocked:
 		return ""
 	case item.Reason == "":
-		return " (blocked)"
+		return inBrackets("blocked")
 	}
-	return " (blocked: " + Safe(item.Reason) + ")"
+	return inBrackets("blocked: " + item.Reason)
 }
 
 // notes returns the notes after an item's text: its priority and due date, who does it
 // and what it waits for, and what a person wrote that an agent overrode.
-func notes(s todo.Snapshot, item todo.Item) (notes string) {
-	notes = detailsNote(item)
-	if work := Work(s, item); work != "" {
-		notes += " (" + work + ")"
-	}
+func notes(s todo.Snapshot, item todo.Item) string {
+	overridden := ""
 	if item.Overridden() {
-		notes += " (overridden, you wrote: " + Safe(todo.Excerpt(item.Hand.Text)) + ")"
+		overridden = "overridden, you wrote: " + todo.Excerpt(item.Hand.Text)
 	}
-	return notes
+	return detailsNote(item) + inBrackets(Work(s, item)) + inBrackets(overridden)
 }
 
 // detailsNote returns the note with an item's priority and due date; "" when it
@@ -121,15 +126,12 @@ func notes(s todo.Snapshot, item todo.Item) (notes string) {
 func detailsNote(item todo.Item) string {
 	var parts []string
 	if item.Priority != "" {
-		parts = append(parts, "priority: "+Safe(item.Priority))
+		parts = append(parts, "priority: "+item.Priority)
 	}
 	if item.DueDate != "" {
-		parts = append(parts, "due: "+Safe(item.DueDate))
+		parts = append(parts, "due: "+item.DueDate)
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(parts, ", ") + ")"
+	return inBrackets(strings.Join(parts, ", "))
 }
 
 // Work says who does an item of a list and what it waits for, as a host's own todo

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -47,7 +48,7 @@ func SafeJSON(data []byte) []byte {
 // replaceUnsafe returns a text with an escape for each rune that is not safe to
 // display. Of an invalid byte it escapes the byte, with rune -1.
 func replaceUnsafe(text string, with func(r rune, raw byte) string) string {
-	if isPlainASCII(text) {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return text
 	}
 	var b strings.Builder
@@ -55,14 +56,14 @@ func replaceUnsafe(text string, with func(r rune, raw byte) string) string {
 	for len(text) > 0 {
 		r, n := decode(text)
 		next, _ := decode(text[n:])
-		flag := flagLen(text)
 		switch {
 		case r < 0:
 			b.WriteString(with(r, text[0]))
 			prev = 0
-		case flag > 0:
-			b.WriteString(text[:flag])
-			prev, n = r, flag
+		case r == '\U0001F3F4' && tagFlag.MatchString(text):
+			n = len(tagFlag.FindString(text))
+			b.WriteString(text[:n])
+			prev = r
 		case isAllowed(prev, r, next):
 			b.WriteRune(r)
 			prev = r
@@ -83,15 +84,6 @@ func decode(text string) (rune, int) {
 		return -1, n
 	}
 	return r, n
-}
-
-func isPlainASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] < ' ' || text[i] > '~' {
-			return false
-		}
-	}
-	return true
 }
 
 // isAllowed reports whether a rune may be shown between prev and next.
@@ -148,24 +140,6 @@ func selectorAllowed(prev, selector rune) bool {
 
 func isSkinTone(r rune) bool { return r >= 0x1F3FB && r <= 0x1F3FF }
 
-// flagLen returns the length in bytes of the flag emoji made of tags that a text
-// begins with (England's is a black flag, the tags "gbeng" and a cancel tag), or
-// 0 if it begins with none.
-func flagLen(text string) int {
-	const flag, cancel = "\U0001F3F4", "\U000E007F"
-	rest, ok := strings.CutPrefix(text, flag)
-	if !ok {
-		return 0
-	}
-	for tags := range 7 {
-		if tags >= 3 && strings.HasPrefix(rest, cancel) {
-			return len(text) - len(rest) + len(cancel)
-		}
-		r, n := utf8.DecodeRuneInString(rest)
-		if r -= 0xE0000; !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') {
-			return 0
-		}
-		rest = rest[n:]
-	}
-	return 0
-}
+// tagFlag matches a flag emoji made of tags: England's is a black flag, the tags "gbeng" and
+// a cancel tag.
+var tagFlag = regexp.MustCompile(`^\x{1F3F4}[\x{E0061}-\x{E007A}\x{E0030}-\x{E0039}]{3,6}\x{E007F}`)
