@@ -15,12 +15,16 @@ const (
 	onBoard place = 1 << iota
 	onList
 	onHistory
+	onHelp   // any other key closes it
 	anywhere = onBoard | onList | onHistory
+	always   = anywhere | onHelp
 )
 
 // where returns where the keys go now.
 func (m *model) where() place {
 	switch {
+	case m.help:
+		return onHelp
 	case m.opened == "":
 		return onBoard
 	case m.history != nil:
@@ -56,10 +60,11 @@ func bindings() []binding {
 
 func moving() []binding {
 	return []binding{
-		{[]key{keyUp, "k"}, anywhere, "", "↑ k", "up", 0, move(-1)},
-		{[]key{keyDown, "j"}, anywhere, "↑↓ move", "↓ j", "down", 0, move(1)},
-		{[]key{keyPageUp}, anywhere, "", "PgUp", "half a screen up", 0, func(m *model) { m.move(-max(m.height/2, 1)) }},
-		{[]key{keyPageDown}, anywhere, "", "PgDn", "half a screen down", 0, func(m *model) { m.move(max(m.height/2, 1)) }},
+		{[]key{keyUp, "k"}, always, "", "↑ k", "up", 0, move(-1)},
+		{[]key{keyDown, "j"}, always, "↑↓ move", "↓ j", "down", 0, move(1)},
+		{[]key{keyPageUp}, always, "", "PgUp", "half a screen up", 0, movePage(-1)},
+		{[]key{keyPageDown}, always, "", "PgDn", "half a screen down", 0, movePage(1)},
+		{[]key{" "}, onHelp, "", "", "", 0, movePage(1)},
 		{[]key{keyHome, "g"}, onBoard | onList, "", "Home g", "first", 0, move(-all)},
 		{[]key{keyEnd, "G"}, onBoard | onList, "", "End G", "last", 0, move(all)},
 		{[]key{keyEnter, keyRight, "l", keyTab}, onBoard, "enter open", "Enter → l", "open the list", 0, (*model).enter},
@@ -112,9 +117,10 @@ func looking() []binding {
 	return []binding{
 		{[]key{"/"}, onBoard, "/ search", "/", "search, also in past lists", 0, (*model).search},
 		{[]key{"?"}, anywhere, "? keys", "?", "these keys", 0, func(m *model) { m.help, m.helpTop = true, 0 }},
-		{[]key{keyRedraw}, anywhere, "", "Ctrl-L", "draw again", 0, func(m *model) { m.effect.redraw = true }},
-		{[]key{keySuspend}, anywhere, "", "Ctrl-Z", "to the shell; fg comes back", 0, func(m *model) { m.effect.suspend = true }},
-		{[]key{"q", keyInterrupt}, anywhere, "q quit", "q Ctrl-C", "quit", 0, func(m *model) { m.effect.quit = true }},
+		{[]key{keyRedraw}, always, "", "Ctrl-L", "draw again", 0, func(m *model) { m.effect.redraw = true }},
+		{[]key{keySuspend}, always, "", "Ctrl-Z", "to the shell; fg comes back", 0, func(m *model) { m.effect.suspend = true }},
+		{[]key{"q"}, anywhere, "q quit", "q Ctrl-C", "quit", 0, func(m *model) { m.effect.quit = true }},
+		{[]key{keyInterrupt}, always, "", "", "", 0, func(m *model) { m.effect.quit = true }},
 	}
 }
 
@@ -123,6 +129,9 @@ const all = 1 << 30
 
 // move returns what a key does that moves the cursor.
 func move(delta int) func(*model) { return func(m *model) { m.move(delta) } }
+
+// movePage returns what a key does that moves the cursor by halves of a screen.
+func movePage(n int) func(*model) { return func(m *model) { m.move(n * max(m.height/2, 1)) } }
 
 // step returns what a key does that shows another revision.
 func step(delta int) func(*model) { return func(m *model) { m.history.step(delta) } }
@@ -140,14 +149,9 @@ func onShown(do func(*model, todo.Snapshot)) func(*model) {
 // press updates the model for a key and returns what the viewer must do.
 func (m *model) press(k key) effect {
 	m.note = note{}
-	switch {
-	case slices.Contains([]key{keyInterrupt, keySuspend, keyRedraw}, k): // in any state
-		m.pressBinding(k)
-	case m.prompt != nil:
+	if m.prompt != nil && !slices.Contains([]key{keyInterrupt, keySuspend, keyRedraw}, k) {
 		m.pressPrompt(k)
-	case m.help:
-		m.pressHelp(k)
-	default:
+	} else {
 		m.pressBinding(k)
 	}
 	return m.take()
@@ -155,8 +159,9 @@ func (m *model) press(k key) effect {
 
 // pressBinding does what the table says of a key.
 func (m *model) pressBinding(k key) {
+	where := m.where()
 	for _, b := range bindings() {
-		if b.where&m.where() == 0 || !slices.Contains(b.keys, k) {
+		if b.where&where == 0 || !slices.Contains(b.keys, k) {
 			continue
 		}
 		if b.edits == editsItems && m.mirrored() {
@@ -166,6 +171,7 @@ func (m *model) pressBinding(k key) {
 		}
 		return
 	}
+	m.help = false
 }
 
 // mirrored reports whether the list that the keys act on is one that its agent keeps
@@ -183,10 +189,13 @@ func (m *model) setFilter(text string) {
 
 // move moves the cursor of the pane that has the keys.
 func (m *model) move(delta int) {
-	if s, ok := m.shown(); ok && m.opened != "" {
-		m.list.move(m.listRows(m.revisionOf(s), 0, true), delta)
-	} else if m.opened == "" {
+	switch s, ok := m.shown(); {
+	case m.help:
+		m.helpTop += delta
+	case m.opened == "":
 		m.board.move(m.boardRows(0, 0), delta)
+	case ok:
+		m.list.move(m.listRows(m.revisionOf(s), 0, true), delta)
 	}
 }
 

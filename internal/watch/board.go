@@ -149,7 +149,6 @@ const (
 
 // boardLine draws a list in one line: cursor, sign, title, progress and time.
 func (m *model) boardLine(f account.Family, width int, selected bool) string {
-	mark, signRole := listSign(f)
 	right := paint(dim, padLeft(progress(f.Main), progressWidth))
 	if width >= 3+leastTitle+progressWidth+timeWidth {
 		t := m.listTime(f)
@@ -166,25 +165,25 @@ func (m *model) boardLine(f account.Family, width int, selected bool) string {
 		}
 	}
 	title := render.Cut(listName(f.Main), width-4-paintedCells(right))
-	return spread(cursor+paint(signRole, mark)+" "+m.paintMatch(titleRole, title), right+" ", width)
+	return spread(cursor+listSign(f).paint()+" "+m.paintMatch(titleRole, title), right+" ", width)
 }
 
 // listSign returns the sign of a list's state.
-func listSign(f account.Family) (string, role) {
+func listSign(f account.Family) styled {
 	if f.State().Rests() && f.Main.Progress().Failed > 0 {
-		return "✗", bad
+		return styled{bad, "✗"}
 	}
 	switch f.State() {
 	case todo.Working:
-		return "◐", accent
+		return styled{accent, "◐"}
 	case todo.Waiting:
-		return "‖", warn
+		return styled{warn, "‖"}
 	case todo.Idle:
-		return "◌", dim
+		return styled{dim, "◌"}
 	case todo.LeftOpen, todo.Away:
-		return "◦", dim
+		return styled{dim, "◦"}
 	}
-	return "✓", done
+	return styled{done, "✓"}
 }
 
 // listTime returns how long the current item has been in progress; of a list
@@ -206,12 +205,12 @@ func (m *model) listTime(f account.Family) styled {
 func (m *model) nextSteps(s todo.Snapshot, width, limit int) (lines []string) {
 	for _, item := range s.Items[min(focusIndex(s), len(s.Items)):] {
 		if len(lines) < limit && (!item.Status.Settled() || s.Settled()) {
-			mark, r := itemSign(item.Status)
+			sign, look := itemLook(item.Status)
 			text := render.Safe(item.Title())
 			if item.Reason != "" {
 				text += ": " + render.Safe(item.Reason)
 			}
-			lines = append(lines, "     "+paint(r, mark)+" "+paint(textRole(item.Status), render.Cut(text, width-8)))
+			lines = append(lines, "     "+sign.paint()+" "+paint(look, render.Cut(text, width-8)))
 		}
 	}
 	return lines

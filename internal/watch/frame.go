@@ -29,7 +29,7 @@ func (m *model) frame() []line {
 	var body []line
 	switch {
 	case m.help:
-		body = m.helpLines(height)
+		body = single(m.helpLines(height))
 	case !m.loaded:
 		body = single(message(m.width, "Waiting for "+m.sourceName))
 	case m.width >= twoPanes && height >= 4:
@@ -89,21 +89,20 @@ func framed(title string, focused bool, width, height int, lines []string) []str
 	if focused {
 		border, titleRole = accent, bold
 	}
-	title = render.Cut(title, width-6)
-	top := paint(border, "╭─ ") + paint(titleRole, title) + paint(border, " "+strings.Repeat("─", max(width-render.Cells(title)-5, 0))+"╮")
-	if title == "" {
-		top = paint(border, "╭"+strings.Repeat("─", max(width-2, 0))+"╮")
+	rule := func(n int) string { return strings.Repeat("─", max(n, 0)) }
+	out := []string{paint(border, "╭"+rule(width-2)+"╮")}
+	if title = render.Cut(title, width-6); title != "" {
+		out[0] = paint(border, "╭─ ") + paint(titleRole, title) + paint(border, " "+rule(width-render.Cells(title)-5)+"╮")
 	}
-	out := []string{top}
 	side := paint(border, "│")
 	for i := range height - 2 {
 		text := ""
 		if i < len(lines) {
 			text = lines[i]
 		}
-		out = append(out, side+text+strings.Repeat(" ", max(width-2-paintedCells(text), 0))+side)
+		out = append(out, spread(side+text, side, width))
 	}
-	return append(out, paint(border, "╰"+strings.Repeat("─", max(width-2, 0))+"╯"))
+	return append(out, paint(border, "╰"+rule(width-2)+"╯"))
 }
 
 // listAlone draws the opened list on the whole screen, under its title.
@@ -125,15 +124,12 @@ func (m *model) topLine() string {
 	case !m.loaded:
 		lamp, lampRole = "○ connecting…", dim
 	}
-	lamp = render.Cut(lamp, max(m.width-12, 6))
-	if m.width < 10 {
-		lamp = render.Cut(lamp, 1)
-	}
 	for _, b := range bindings() {
 		if m.atTop(b) && m.loaded && !m.help {
 			keys += b.short + "   "
 		}
 	}
+	lamp = render.Cut(lamp, max(m.width-12-render.Cells(keys), 6))
 	room := m.width - render.Cells(keys+lamp) - 2
 	name := render.Cut(" todo-mcp  ", room)
 	left, used := paint(bold, name), render.Cells(name)
@@ -145,9 +141,7 @@ func (m *model) topLine() string {
 			separator = " · "
 		}
 	}
-	gap := max(m.width-used-render.Cells(keys+lamp), 0)
-	end := min(gap, 1)
-	return left + strings.Repeat(" ", gap-end) + paint(dim, keys) + paint(lampRole, lamp) + strings.Repeat(" ", end)
+	return spread(left, paint(dim, keys)+paint(lampRole, lamp)+" ", m.width)
 }
 
 // bottomLine returns the last line: a prompt, the search, a note, or the keys

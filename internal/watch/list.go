@@ -257,33 +257,21 @@ func bar(s todo.Snapshot, width int) string {
 	return paint(done, strings.Repeat("━", filled)) + paint(dim, strings.Repeat("─", width-filled))
 }
 
-// itemSign returns the sign of a status.
-func itemSign(s todo.Status) (string, role) {
+// itemLook returns the sign of a status, and how a text with it looks.
+func itemLook(s todo.Status) (sign styled, text role) {
 	switch s {
 	case todo.Completed:
-		return "✓", done
+		return styled{done, "✓"}, dim
 	case todo.InProgress:
-		return "◐", accent
+		return styled{accent, "◐"}, bold
 	case todo.Failed:
-		return "✗", bad
+		return styled{bad, "✗"}, plainText
 	case todo.Blocked:
-		return "‖", warn
+		return styled{warn, "‖"}, plainText
 	case todo.Cancelled:
-		return "–", dim
+		return styled{dim, "–"}, struck
 	}
-	return "○", dim
-}
-
-func textRole(s todo.Status) role {
-	switch s {
-	case todo.Completed:
-		return dim
-	case todo.Cancelled:
-		return struck
-	case todo.InProgress:
-		return bold
-	}
-	return plainText
+	return styled{dim, "○"}, plainText
 }
 
 // Cells before the text of an item, and at least at its right.
@@ -294,10 +282,9 @@ const (
 
 // itemLines draws an item behind a cursor.
 func (m *model) itemLines(r itemRow, width int, cursor string) (lines []string) {
-	sign, signRole := itemSign(r.Status)
-	text := textRole(r.Status)
+	sign, text := itemLook(r.Status)
 	if r.removed {
-		sign, signRole, text = "-", bad, struck
+		sign, text = styled{bad, "-"}, struck
 	}
 	limit := maxWrapped
 	if r.ID == m.list.whole {
@@ -305,17 +292,17 @@ func (m *model) itemLines(r itemRow, width int, cursor string) (lines []string) 
 	}
 	notes := max(noteWidth, render.Cells(r.note.text)+2)
 	inside := max(width-rowIndent-notes, min(width-rowIndent-1, leastTitle))
-	note := paint(r.note.role, render.Cut(r.note.text, width-rowIndent-inside-1))
+	note := r.note.cut(width - rowIndent - inside - 1).paint()
 	for i, line := range wrap(render.Safe(r.Title()), inside, limit) {
 		if i == 0 {
-			lines = append(lines, spread(cursor+paint(signRole, sign)+" "+paint(text, line), note, width-1))
+			lines = append(lines, spread(cursor+sign.paint()+" "+paint(text, line), note, width-1))
 		} else {
 			lines = append(lines, cursor+"  "+paint(text, line))
 		}
 	}
 	for _, b := range r.below {
 		if b.text != "" {
-			lines = append(lines, cursor+"    "+paint(b.role, render.Cut(b.text, width-6)))
+			lines = append(lines, cursor+"    "+b.cut(width-6).paint())
 		}
 	}
 	return lines

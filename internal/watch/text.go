@@ -84,6 +84,11 @@ type styled struct {
 	text string
 }
 
+func (s styled) paint() string { return paint(s.role, s.text) }
+
+// cut shortens the text to a width.
+func (s styled) cut(width int) styled { return styled{s.role, render.Cut(s.text, width)} }
+
 func spaces(n int) string { return strings.Repeat(" ", max(n, 0)) }
 
 func padLeft(text string, width int) string { return spaces(width-render.Cells(text)) + text }
