@@ -14,10 +14,9 @@ import (
 // A permanent refusal ends Follow with an error that says what to do; a
 // temporary one is retried.
 func TestRefusals(t *testing.T) {
-	answers := []struct {
-		status int
-		body   string
-		want   string
+	for _, a := range []struct {
+		status     int
+		body, want string
 	}{
 		{401, `{"error":"no"}`, "--token"},
 		{403, `{"error":"this Host\u001b[2J is not served"}`, `this Host\x1b[2J is not served`},
@@ -27,13 +26,12 @@ func TestRefusals(t *testing.T) {
 		{500, "", "lost"},
 		{503, "", "lost"},
 		{429, "", "lost"},
-	}
-	for _, a := range answers {
+	} {
 		ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(a.status)
 			io.WriteString(w, a.body)
 		}))
-		next, _ := follow(t, newClient(t, ts.URL, "s3cret"))
+		next := follow(t, newClient(t, ts.URL, "s3cret"))
 		if got := next(); !strings.Contains(got, a.want) || strings.Contains(got, "s3cret") {
 			t.Errorf("%d %s: %q, want %q in it", a.status, a.body, got, a.want)
 		}
@@ -58,7 +56,7 @@ func TestRefusalsAfterConnecting(t *testing.T) {
 		n++
 	}))
 	defer ts.Close()
-	next, _ := follow(t, newClient(t, ts.URL, ""))
+	next := follow(t, newClient(t, ts.URL, ""))
 	expect(t, next, "all", "lost", "lost", "lost", "lost", "all", "lost")
 	if got := next(); !strings.Contains(got, "another token") {
 		t.Errorf("ended with %q", got)

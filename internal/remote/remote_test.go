@@ -7,54 +7,26 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
-	"todo-mcp/server"
-	"todo-mcp/server/edge"
-	"todo-mcp/server/web"
-	"todo-mcp/tools"
+	"todo-mcp/server/servertest"
 )
 
-// startServer starts a todo-mcp server and returns it with its board.
-func startServer(t *testing.T) (*todo.Board, *httptest.Server) {
+// startServer starts a todo-mcp server and returns it with its lists.
+func startServer(t *testing.T) (todo.Lists, *httptest.Server) {
 	t.Helper()
-	store, err := sqlite.Open(filepath.Join(t.TempDir(), "todo.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	board := todo.NewBoard(store)
-	texts, err := prompts.New("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	options := tools.Defaults()
-	options.Texts = texts
-	list, err := tools.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := server.New(server.Config{Board: board, Tools: list, Publish: []string{"all"}, Texts: texts, Version: "v0", SessionKey: func() []byte { return make([]byte, 32) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := web.New(s, edge.Config{Board: s.Board})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ts := httptest.NewServer(h)
-	t.Cleanup(func() { h.Close(); ts.Close(); s.Close(); board.Close(); store.Close() })
-	return board, ts
+	s := servertest.New(t, nil, nil)
+	return s.Board.As(""), servertest.Serve(t, s, nil)
 }
 
-func writeItems(t *testing.T, board *todo.Board, name string, texts ...string) {
+// writeItems appends items to a named list, and returns its id.
+func writeItems(t *testing.T, lists todo.Lists, name string, texts ...string) string {
 	t.Helper()
-	_, err := board.As("").Apply(context.Background(), todo.Write{
+	out, err := lists.Apply(context.Background(), todo.Write{
 		Target: todo.Target{Conversation: todo.Conversation{Key: "name:" + name, Name: name}},
 		Writer: todo.Writer{Client: "tester", Variant: "create_todos"},
 		Change: func(d *todo.Draft) error { d.Append(texts...); return nil },
@@ -62,62 +34,47 @@ func writeItems(t *testing.T, board *todo.Board, name string, texts ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return out.After.List.ID
 }
 
-// callback records one invocation of show or lost.
-type callback struct {
-	lists []todo.Snapshot
-	all   bool
-	lost  error
-}
-
-func (c callback) String() string {
-	if c.lost != nil {
-		return "lost"
-	}
-	text := "changed"
-	if c.all {
-		text = "all"
-	}
-	for _, l := range c.lists {
-		text += fmt.Sprintf(" %s:%d", l.List.Name, l.Revision)
-	}
-	return text
-}
-
-// follow runs c.Follow until the test ends. next returns the next callback as
-// text, or "ended: " and Follow's error; ended receives the error if next has
-// not.
-func follow(t *testing.T, c *Client) (next func() string, ended chan error) {
+// follow runs c.Follow until the test ends. next returns the next callback as text, or
+// "ended: " and Follow's error.
+func follow(t *testing.T, c *Client) (next func() string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	calls := make(chan callback)
-	ended = make(chan error, 1)
-	send := func(c callback) {
+	calls := make(chan string)
+	send := func(text string) {
 		select {
-		case calls <- c:
+		case calls <- text:
 		case <-ctx.Done():
 		}
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ended <- c.Follow(ctx, func(lists []todo.Snapshot, all bool) { send(callback{lists: lists, all: all}) },
-			func(err error) { send(callback{lost: err}) })
+		err := c.Follow(ctx, func(lists []todo.Snapshot, all bool) {
+			text := "changed"
+			if all {
+				text = "all"
+			}
+			for _, l := range lists {
+				text += fmt.Sprintf(" %s:%d", l.List.Name, l.Revision)
+			}
+			send(text)
+		}, func(error) { send("lost") })
+		send(fmt.Sprint("ended: ", err))
 	}()
 	t.Cleanup(func() { cancel(); <-done })
 	return func() string {
 		t.Helper()
 		select {
-		case c := <-calls:
-			return c.String()
-		case err := <-ended:
-			return fmt.Sprint("ended: ", err)
+		case text := <-calls:
+			return text
 		case <-time.After(10 * time.Second):
 			t.Fatal("Follow made no callback")
 			return ""
 		}
-	}, ended
+	}
 }
 
 func expect(t *testing.T, next func() string, want ...string) {
@@ -142,23 +99,23 @@ func newClient(t *testing.T, url, token string) *Client {
 // Follow reports changes of a real server, and after a reconnection those made
 // while it was disconnected.
 func TestFollow(t *testing.T) {
-	board, ts := startServer(t)
+	lists, ts := startServer(t)
 	c := newClient(t, ts.URL+"/", "")
 	onPause := func() {}
 	c.pause = func(context.Context, int) { onPause() }
-	writeItems(t, board, "release", "A")
-	writeItems(t, board, "website", "B")
-	next, _ := follow(t, c)
+	writeItems(t, lists, "release", "A")
+	id := writeItems(t, lists, "website", "B")
+	next := follow(t, c)
 	expect(t, next, "all website:1 release:1")
-	writeItems(t, board, "release", "C")
+	writeItems(t, lists, "release", "C")
 	expect(t, next, "changed release:2")
-	onPause = func() { writeItems(t, board, "website", "D") }
+	onPause = func() { writeItems(t, lists, "website", "D") }
 	ts.CloseClientConnections()
 	expect(t, next, "lost", "all website:2 release:2")
-	writeItems(t, board, "website", "E")
+	writeItems(t, lists, "website", "E")
 	expect(t, next, "changed website:3")
 
-	history, err := c.History(t.Context(), mustFind(t, board, "website").List.ID)
+	history, err := c.History(t.Context(), id)
 	if err != nil || len(history) != 3 || len(history[2].Items) != 3 || history[2].Writer.Client != "tester" {
 		t.Errorf("history %+v, %v", history, err)
 	}
@@ -167,41 +124,13 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// States, edits and restores go to a real server, and say what it refuses.
+// What a person does goes to a real server: an edit is merged from the revision that the
+// person saw, an undo leaves what came after, and a refusal says why.
 func TestEdit(t *testing.T) {
-	board, ts := startServer(t)
+	lists, ts := startServer(t)
 	c := newClient(t, ts.URL, "")
-	writeItems(t, board, "release", "A", "B")
-	id := mustFind(t, board, "release").List.ID
-	out, err := c.Edit(t.Context(), id, todo.Edit{Do: "status", Item: "2", Status: todo.Completed})
-	if err != nil || !out.Changed || out.After.Revision != 2 || out.After.Items[1].Status != todo.Completed {
-		t.Errorf("after an edit %+v, %v", out, err)
-	}
-	if out, err = c.Edit(t.Context(), id, todo.Edit{Do: "status", Item: "2", Status: todo.Completed}); err != nil || out.Changed || out.After.Revision != 2 {
-		t.Errorf("after the same edit %+v, %v", out, err)
-	}
-	states, err := c.States(t.Context())
-	if err != nil || len(states) != 1 || fmt.Sprint(states[id].Unseen) != "[2]" {
-		t.Errorf("states %+v, %v", states, err)
-	}
-	if out, err = c.Edit(t.Context(), id, todo.Edit{Do: "restore", Revision: 1}); err != nil || !out.Changed || out.After.Revision != 3 || out.After.Items[1].Status != todo.Pending {
-		t.Errorf("after a restore %+v, %v", out, err)
-	}
-	if _, err := c.Edit(t.Context(), id, todo.Edit{Do: "status", Item: "9", Status: todo.Completed}); err == nil || !strings.Contains(err.Error(), "not on the list any more") {
-		t.Errorf("an item that is gone: %v", err)
-	}
-	if got, want := c.Page(id), ts.URL+"/lists/"+id; got != want {
-		t.Errorf("page %q, want %q", got, want)
-	}
-}
-
-// What a person does to a whole list goes to a real server, an edit is merged
-// from the revision that the person saw, and an undo leaves what came after.
-func TestEditLists(t *testing.T) {
-	board, ts := startServer(t)
-	c := newClient(t, ts.URL, "")
-	writeItems(t, board, "release", "A", "B", "C")
-	id := mustFind(t, board, "release").List.ID
+	id := writeItems(t, lists, "release", "A", "B", "C")
+	tick := todo.Edit{Do: "status", Item: "2", Status: todo.Completed}
 	for _, step := range []struct {
 		edit todo.Edit
 		want string
@@ -218,43 +147,51 @@ func TestEditLists(t *testing.T) {
 		{todo.Edit{Do: "remove", Item: "4", Seen: 9}, "10: release [B C]"},
 		// The person still sees A first: C goes between A, which is gone, and B.
 		{todo.Edit{Do: "move", Item: "3", To: 1, Seen: 9}, "11: release [C B]"},
+		{tick, "12: release [C B✓]"},
+		{tick, "12: release [C B✓] unchanged"},
+		{todo.Edit{Do: "undo", Seen: 2}, "undo needs the revisions"},
+		{todo.Edit{Do: "burn"}, "do must be"},
+		{todo.Edit{Do: "status", Item: "9", Status: todo.Completed}, "not on the list any more"},
 	} {
 		out, err := c.Edit(t.Context(), id, step.edit)
-		got := fmt.Sprintf("%d: %s %v", out.After.Revision, out.After.Title(), texts(out.After))
-		if out.After.Archived {
-			got += " archived"
-		}
-		if out.After.Deleted {
-			got += " deleted"
-		}
-		if err != nil || !out.Changed || got != step.want {
-			t.Errorf("%+v: %q, changed %v, %v; want %q", step.edit, got, out.Changed, err, step.want)
+		if got := outcome(out, err); !strings.Contains(got, step.want) || err == nil && got != step.want {
+			t.Errorf("%+v: %q, want %q", step.edit, got, step.want)
 		}
 	}
-	for want, e := range map[string]todo.Edit{
-		"undo needs the revisions": {Do: "undo", Seen: 2},
-		"do must be":               {Do: "burn"},
-	} {
-		if _, err := c.Edit(t.Context(), id, e); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", e, err, want)
-		}
+	states, err := c.States(t.Context())
+	if err != nil || len(states) != 1 || !slices.Contains(states[id].Unseen, "2") {
+		t.Errorf("states %+v, %v", states, err)
+	}
+	if out, err := c.Edit(t.Context(), id, todo.Edit{Do: "restore", Revision: 1}); err != nil || outcome(out, nil) != "13: release [A B C]" {
+		t.Errorf("after a restore %+v, %v", out, err)
+	}
+	if got, want := c.Page(id), ts.URL+"/lists/"+id; got != want {
+		t.Errorf("page %q, want %q", got, want)
+	}
+	if err := c.Has(t.Context(), id); err != nil || c.Has(t.Context(), "x") == nil {
+		t.Errorf("has the list: %v, and one that is not there", err)
 	}
 }
 
-func texts(s todo.Snapshot) (texts []string) {
-	for _, i := range s.Items {
+// outcome says in short what an edit made of the list.
+func outcome(out todo.Outcome, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	var texts []string
+	for _, i := range out.After.Items {
+		if i.Status == todo.Completed {
+			i.Text += "✓"
+		}
 		texts = append(texts, i.Text)
 	}
-	return texts
-}
-
-func mustFind(t *testing.T, board *todo.Board, name string) todo.Snapshot {
-	t.Helper()
-	s, err := board.As("").Held(t.Context(), todo.Target{Conversation: todo.Conversation{Name: name}})
-	if err != nil {
-		t.Fatal(err)
+	text := fmt.Sprintf("%d: %s %v", out.After.Revision, out.After.Title(), texts)
+	for word, is := range map[string]bool{" archived": out.After.Archived, " deleted": out.After.Deleted, " unchanged": !out.Changed} {
+		if is {
+			text += word
+		}
 	}
-	return s
+	return text
 }
 
 const document = `{"list":"x","name":"x","revision":%d,"seq":%d,"items":[]}`
@@ -276,7 +213,7 @@ func TestResumesAfterLists(t *testing.T) {
 	})
 	ts := httptest.NewServer(mux)
 	defer ts.Close()
-	next, _ := follow(t, newClient(t, ts.URL+"/todo", "s3cret"))
+	next := follow(t, newClient(t, ts.URL+"/todo", "s3cret"))
 	expect(t, next, "all x:3 y:1", "changed x:4", "lost", "all x:3 y:1")
 	if got := <-requests; got != "42 Bearer s3cret" {
 		t.Errorf("Last-Event-ID and Authorization: %q", got)
@@ -285,19 +222,14 @@ func TestResumesAfterLists(t *testing.T) {
 
 // A server that stops sending counts as lost, although the connection is open.
 func TestSilentServerIsLost(t *testing.T) {
-	stop := make(chan struct{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("/api/lists", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "[]") })
 	mux.HandleFunc("/api/events", func(w http.ResponseWriter, r *http.Request) {
 		w.(http.Flusher).Flush()
-		select {
-		case <-r.Context().Done():
-		case <-stop:
-		}
+		<-r.Context().Done()
 	})
 	ts := httptest.NewServer(mux)
 	defer ts.Close()
-	defer close(stop)
 	c := newClient(t, ts.URL, "")
 	c.maxSilence = 20 * time.Millisecond
 	var reason error
