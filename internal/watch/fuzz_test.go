@@ -1,7 +1,10 @@
 package watch
 
 import (
+	"cmp"
 	"errors"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -10,56 +13,84 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// No text of a list, a server's error or a filter reaches the screen unescaped,
-// in any view and size, and no view has more lines than the terminal
-// (BAD-INPUT 37, 38).
+// BAD-INPUT 37, 38: no text of a list, a server's error or a filter reaches the screen, a
+// notice or a plain line unescaped, in any view and size, and no view has more lines than
+// the terminal.
 func FuzzFrame(f *testing.F) {
+	// Escape, Enter, paste and the arrows; other runes are keys themselves.
+	names := map[rune]key{'\x1b': keyEscape, '\r': keyEnter, '↓': keyDown, '←': keyLeft}
+	const everywhere = "/\t\x1b\rG\r\x1bge\x1bb\x1br\x1bn\tx\r\x1bD\x1bxuh←\x1b?\x1b\x1b/\t\r"
+	evil := "\x1b[2J\x1b]8;;http://x\a\x1b]52;c;aGk=\a\r\b\u009b31m\u202e\u200b\x00\xff"
+	f.Add(evil, evil, everywhere, uint8(80), uint8(30))
+	f.Add(evil, "x"+evil, everywhere, uint8(250), uint8(30))
 	f.Add("\x1b[2J\u009b31m\u202e", "a\xff\r\n", "l", uint8(80), uint8(20))
 	f.Add("👩🏽‍💻 分析", "\u200b\ufeff", "jh", uint8(7), uint8(3))
 	f.Add("", " ", "/x\r", uint8(0), uint8(0))
 	f.Fuzz(func(t *testing.T, text, other, keys string, width, height uint8) {
-		if len(keys) > 12 {
+		if len(keys) > len(everywhere)+20 {
 			return // more show nothing new
 		}
-		l := list("one", 2, 2, 0, "in_progress a", "pending b")
-		l.Items[0].Text, l.Items[0].Active, l.Items[1].Text = text, other, other
-		l.List.Name, l.List.Workspace, l.Writer = other, text, todo.Writer{Client: text, Variant: other}
+		l := list("one", 2, 2, 0, "in_progress a", "pending b", "blocked c")
+		l.Items[0].Text, l.Items[0].Active, l.Items[1].Text, l.Items[2].Reason = text, other, other, text
+		l.List.Name, l.List.Workspace, l.GivenTitle = other, text, text
+		l.List.Client, l.Writer = text, todo.Writer{Client: text, Variant: other}
 		child := subList(list("two", 3, 1, 0, "blocked d"), l.List.ID)
 		child.List.Agent, child.Items[0].Reason = text, other
 		m := modelWith(int(width), int(height), l, child)
-		m.sourceName, m.filter, m.lost = render.Safe(other), text, errors.New(text) // the name as run sets it
+		m.sourceName, m.lost = render.Safe(other), errors.New(text) // the name as newSession sets it
 		check := func() {
+			t.Helper()
 			lines := m.frame()
 			if len(lines) > max(m.height, 1) {
 				t.Fatalf("%d lines in a height of %d", len(lines), m.height)
 			}
 			for _, line := range lines {
-				if flat := line.flat(); hasRaw(flat, raw) || !utf8.ValidString(flat) {
+				if flat := line.flat(); hasRaw(flat) || !utf8.ValidString(flat) {
 					t.Fatalf("raw: %q", flat)
 				}
 			}
 		}
 		check()
+		m.lost = nil
 		for _, k := range keys {
-			if e := m.press(key(k)); e.history != "" {
-				m.setHistory(e.history, []todo.Snapshot{l}, errors.New(other))
+			name := cmp.Or(names[k], key(k))
+			if k == '\t' {
+				name = keyPaste + key(text)
+			}
+			e := m.press(name)
+			if e.history != "" {
+				m.setHistory(e.history, []todo.Snapshot{child, l}, nil)
+				check()
+				m.setHistory(e.history, nil, errors.New(other))
+			}
+			if e.edit != nil {
+				m.edited(*e.edit, l, todo.Outcome{After: l, Changed: true}, nil)
+				check()
+				m.edited(*e.edit, l, todo.Outcome{}, errors.New("refused"+other))
 			}
 			check()
+		}
+		m.wanted, m.opened, m.lists = other, "", nil
+		check()
+		p := newPlain(io.Discard, noon)
+		said := slices.Concat(m.notices([]todo.Snapshot{l, child}), p.events(child, l, true, false), p.events(todo.Snapshot{}, l, false, true))
+		for _, text := range said {
+			if hasRaw(strings.TrimSuffix(p.line(l, text), "\n")) {
+				t.Fatalf("%q", text)
+			}
 		}
 	})
 }
 
-// hasRaw reports whether a painted text has a rune that is raw, or a role that is none.
-func hasRaw(text string, raw func(rune) bool) bool {
+// hasRaw reports whether a painted text has a role that is none, or a rune that a terminal
+// may take for more than a character.
+func hasRaw(text string) bool {
 	for i, part := range strings.Split(text, roleMark) {
 		if i > 0 && (part == "" || role(part[0]) < plainText || role(part[0]) > struck) {
 			return true
 		}
 	}
-	return strings.ContainsFunc(unpainted(text), raw)
-}
-
-// raw reports whether a terminal may take a rune for more than a character.
-func raw(r rune) bool {
-	return r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200b || r == 0xfeff
+	return strings.ContainsFunc(unpainted(text), func(r rune) bool {
+		return r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200b || r == 0xfeff
+	})
 }

@@ -20,16 +20,16 @@ func (p programs) start(_ context.Context, input, name string, args ...string) e
 
 // With Notify the viewer rings the bell and starts the desktop's program.
 func TestNotify(t *testing.T) {
-	board := newBoard(t)
-	writeItems(t, board, "release", "Ship")
+	lists := newLists(t)
+	writeItems(t, lists, "release", "Ship")
 	c := newTerminal()
 	started := make(programs, 9)
 	done := make(chan error)
 	go func() {
-		done <- run(t.Context(), Local{Lists: board.As("")}, c, Options{Notify: true, Getenv: environment("DISPLAY=:0"), start: started.start})
+		done <- run(t.Context(), Local{Lists: lists}, c, Options{Notify: true, Getenv: environment("DISPLAY=:0"), start: started.start})
 	}()
 	c.waitFor(t, "Ship")
-	_, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "x"}},
+	_, err := lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "x"}},
 		Change: func(d *todo.Draft) error { d.SetStatus(d.Append("Begun and ended")[0].ID, todo.Completed); return nil }})
 	if err != nil {
 		t.Fatal(err)

@@ -11,24 +11,20 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/store/sqlite"
+	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
 
-func newBoard(t *testing.T) *todo.Board {
+func newLists(t *testing.T) todo.Lists {
 	t.Helper()
-	store, err := sqlite.Open(filepath.Join(t.TempDir(), "todo.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	board := todo.NewBoard(store)
-	t.Cleanup(func() { board.Close(); store.Close() })
-	return board
+	board := todo.NewBoard(memory.New())
+	t.Cleanup(board.Close)
+	return board.As("")
 }
 
-func writeItems(t *testing.T, board *todo.Board, name string, texts ...string) {
+func writeItems(t *testing.T, lists todo.Lists, name string, texts ...string) {
 	t.Helper()
-	_, err := board.As("").Apply(context.Background(), todo.Write{
+	_, err := lists.Apply(context.Background(), todo.Write{
 		Target: todo.Target{Conversation: todo.Conversation{Key: "name:" + name, Name: name}},
 		Change: func(d *todo.Draft) error { d.Append(texts...); return nil },
 	})
@@ -39,26 +35,25 @@ func writeItems(t *testing.T, board *todo.Board, name string, texts ...string) {
 
 // Run draws changes on the board, reads the history, suspends, and quits on q.
 func TestRun(t *testing.T) {
-	board := newBoard(t)
-	writeItems(t, board, "release", "Write tests")
+	lists := newLists(t)
+	writeItems(t, lists, "release", "Write tests")
 	c := newTerminal()
 	done, suspended := make(chan error), 0
 	go func() {
-		done <- run(t.Context(), Local{Lists: board.As("")}, c, Options{Where: "here", List: "release", suspend: func() {
+		done <- run(t.Context(), Local{Lists: lists}, c, Options{Where: "here", List: "release", suspend: func() {
 			c.checkRestored(t)
 			suspended++
 		}})
 	}()
 	c.waitFor(t, "Write tests")
-	writeItems(t, board, "release", "Ship it")
+	writeItems(t, lists, "release", "Ship it")
 	c.waitFor(t, "Ship it")
 	c.SendRaw([]byte("h"))
 	c.waitFor(t, "revision 2 of 2")
 	c.SendRaw([]byte("\x1a\x1bx")) // suspended and back, Escape, tick
 	c.waitFor(t, "u undo")
-	lists, err := board.As("").Find(t.Context(), todo.Query{})
-	if err != nil || lists[0].Items[0].Status != todo.Completed || !lists[0].Writer.Person {
-		t.Errorf("after x the list is %+v, %v", lists, err)
+	if l := load(t, lists); l.Items[0].Status != todo.Completed || !l.Writer.Person {
+		t.Errorf("after x the list is %+v", l)
 	}
 	c.waitFor(t, "waits to be seen")
 	c.SendRaw([]byte("q"))
@@ -103,7 +98,7 @@ func TestTerminalRestored(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("SIGTERM"))
 	c := newTerminal()
-	if err := run(ctx, Local{Lists: newBoard(t).As("")}, c, Options{}); err != nil {
+	if err := run(ctx, Local{Lists: newLists(t)}, c, Options{}); err != nil {
 		t.Errorf("after a signal: %v", err)
 	}
 	c.checkRestored(t)
@@ -115,21 +110,21 @@ func TestTerminalRestored(t *testing.T) {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		_ = run(t.Context(), Local{Lists: newBoard(t).As("")}, c, Options{Now: func() time.Time { panic("viewer") }})
+		_ = run(t.Context(), Local{Lists: newLists(t)}, c, Options{Now: func() time.Time { panic("viewer") }})
 	}()
 	c.checkRestored(t)
 }
 
 // Plain writes a line for each event, and ends when its reader is gone.
 func TestPlain(t *testing.T) {
-	board := newBoard(t)
-	writeItems(t, board, "release", "Write \x1b[2Jtests")
-	writeItems(t, board, "other", "Something else")
+	lists := newLists(t)
+	writeItems(t, lists, "release", "Write \x1b[2Jtests")
+	writeItems(t, lists, "other", "Something else")
 	r, w := io.Pipe()
 	done := make(chan error)
 	noon := func() time.Time { return time.Now().UTC() }
 	go func() {
-		done <- Plain(t.Context(), Local{Lists: board.As("")}, w, io.Discard, Options{List: "release", Now: noon})
+		done <- Plain(t.Context(), Local{Lists: lists}, w, io.Discard, Options{List: "release", Now: noon})
 	}()
 	read := func() string {
 		buf := make([]byte, 4096)
@@ -143,13 +138,13 @@ func TestPlain(t *testing.T) {
 	if got, want := read(), "release  0/1  working: Write \\x1b[2Jtests\n"; got != want {
 		t.Errorf("first %q, want %q", got, want)
 	}
-	writeItems(t, board, "other", "Not to be seen")
-	writeItems(t, board, "release", "Ship")
+	writeItems(t, lists, "other", "Not to be seen")
+	writeItems(t, lists, "release", "Ship")
 	if got, want := read(), "release  0/2  + Ship\n"; got != want {
 		t.Errorf("then %q, want %q", got, want)
 	}
 	r.Close()
-	writeItems(t, board, "release", "Nobody reads this")
+	writeItems(t, lists, "release", "Nobody reads this")
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -163,7 +158,7 @@ func TestPlainReaderGone(t *testing.T) {
 	}
 	defer w.Close()
 	r.Close()
-	if err := Plain(t.Context(), Local{Lists: newBoard(t).As("")}, w, io.Discard, Options{}); err != nil {
+	if err := Plain(t.Context(), Local{Lists: newLists(t)}, w, io.Discard, Options{}); err != nil {
 		t.Error(err)
 	}
 	f, err := os.Create(filepath.Join(t.TempDir(), "log"))
