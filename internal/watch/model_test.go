@@ -1,21 +1,14 @@
 package watch
 
 import (
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"todo-mcp/internal/todo"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden frames")
 
 func noon() time.Time { return time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC) }
 
@@ -112,58 +105,6 @@ func text(m *model) string {
 		lines = append(lines, unpainted(l.flat()))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// transcript collects frames to compare with the golden file of the test.
-type transcript struct {
-	t       *testing.T
-	painted bool // the roles of texts are written, too
-	strings.Builder
-}
-
-func (s *transcript) frame(m *model, caption string) {
-	s.t.Helper()
-	lines := m.frame()
-	if len(lines) != m.height {
-		s.t.Errorf("%s: %d lines on a screen of %d", caption, len(lines), m.height)
-	}
-	fmt.Fprintf(s, "== %s\n", caption)
-	for _, l := range lines {
-		flat := l.flat()
-		if paintedCells(flat) > m.width {
-			s.t.Errorf("%s: line of %d cells on a screen of %d: %s", caption, paintedCells(flat), m.width, flat)
-		}
-		if !s.painted {
-			flat = unpainted(flat)
-		}
-		s.WriteString(strings.TrimRight(strings.ReplaceAll(flat, "\x1b", "␛"), " ") + "\n")
-	}
-}
-
-func (s *transcript) press(m *model, keys ...key) (e effect) {
-	s.t.Helper()
-	for _, k := range keys {
-		e = m.press(k)
-	}
-	s.frame(m, fmt.Sprintf("press %q", keys))
-	return e
-}
-
-func (s *transcript) compare() {
-	s.t.Helper()
-	path := filepath.Join("testdata", s.t.Name()+".txt")
-	if *update {
-		if err := os.WriteFile(path, []byte(s.String()), 0o644); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), s.String()); diff != "" {
-		s.t.Errorf("frames (-want +got); -update rewrites them:\n%s", diff)
-	}
 }
 
 // expect checks what the screen says, and what it does not.

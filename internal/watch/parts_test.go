@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gdamore/tcell/v3"
 	"github.com/google/go-cmp/cmp"
@@ -147,24 +146,13 @@ func TestBindings(t *testing.T) {
 	}
 }
 
-// The items of a mirrored list cannot be changed here: the keys that do are not
-// shown, and say why they do nothing. What the list has besides items can.
-func TestMirroredList(t *testing.T) {
-	mirrored := list("mirrored", 1, 2, time.Minute, "in_progress Write", "pending Ship")
-	mirrored.List.Mirrored = true
-	mirrored.Items[1].Owner, mirrored.Items[1].WaitsFor = "reader", "1"
-	m := modelWith(100, 24, mirrored)
-	m.press(keyEnter)
-	if shown := text(m); !strings.Contains(shown, "reader, waits for Write") || strings.Contains(shown, "x tick") || !strings.Contains(shown, "r rename") {
-		t.Errorf("shown\n%s", shown)
-	}
-	for _, k := range []key{"x", "e", "b", "f", "n", "K", "J", "d"} {
-		if e := m.press(k); e.edit != nil || m.prompt != nil || !strings.Contains(m.note.text, todo.ErrMirrored.Error()) {
-			t.Errorf("%s: %+v, says %q", k, e, m.note.text)
+// A name finds the lists that a person may mean.
+func TestFindLists(t *testing.T) {
+	m := modelWith(60, 10, exampleLists()...)
+	for wanted, want := range map[string]int{"website": 1, "webs": 1, "ReLeAsE": 1, "build": 0, "re": 3, "researcher": 1} {
+		if got := m.findLists(wanted); len(got) != want {
+			t.Errorf("%q finds %d, want %d", wanted, len(got), want)
 		}
-	}
-	if e := m.press("a"); e.edit == nil || e.edit.Do != todo.EditArchive {
-		t.Errorf("archives by %+v", e)
 	}
 }
 

@@ -1,0 +1,230 @@
+package watch
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/account"
+	"todo-mcp/internal/todo"
+)
+
+var update = flag.Bool("update", false, "rewrite the frames in the scripts")
+
+// TestScripts runs the scripts in testdata/scripts. Each line "== command | command" is
+// followed by what the viewer must do then, as "-> edit …", and by the frame; see
+// script.run for the commands.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/scripts/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts: ", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &script{t: t}
+			for line := range strings.Lines(string(want)) {
+				if commands, ok := strings.CutPrefix(line, "== "); ok {
+					s.step(strings.TrimSpace(commands))
+				} else if strings.HasPrefix(line, "#") {
+					s.out.WriteString(line)
+				}
+			}
+			if *update {
+				if err := os.WriteFile(file, []byte(s.out.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if diff := gocmp.Diff(string(want), s.out.String()); diff != "" {
+				t.Errorf("(-want +got); -update rewrites it:\n%s", diff)
+			}
+		})
+	}
+}
+
+type script struct {
+	t       *testing.T
+	m       *model
+	sent    edit // the last edit
+	painted bool // the roles of texts are written, too
+	last    bool // of the frame only the last line is written
+	out     strings.Builder
+}
+
+// step runs commands and writes what came of them.
+func (s *script) step(commands string) {
+	fmt.Fprintf(&s.out, "== %s\n", commands)
+	s.painted, s.last = false, false
+	for command := range strings.SplitSeq(commands, " | ") {
+		name, rest, _ := strings.Cut(command, " ")
+		s.run(name, rest)
+		s.effects(s.m.take())
+	}
+	lines := s.m.frame()
+	if len(lines) != s.m.height {
+		s.t.Errorf("%s: %d lines on a screen of %d", commands, len(lines), s.m.height)
+	}
+	if s.last {
+		lines = lines[len(lines)-1:]
+	}
+	for _, l := range lines {
+		flat := l.flat()
+		if paintedCells(flat) > s.m.width {
+			s.t.Errorf("%s: line of %d cells on a screen of %d: %s", commands, paintedCells(flat), s.m.width, flat)
+		}
+		if !s.painted {
+			flat = unpainted(flat)
+		}
+		s.out.WriteString(strings.TrimRight(strings.ReplaceAll(flat, "\x1b", "␛"), " ") + "\n")
+	}
+}
+
+// run runs a command.
+func (s *script) run(name, rest string) {
+	m, fixture := s.m, func() []todo.Snapshot {
+		lists, ok := fixtures()[rest]
+		if !ok {
+			s.t.Fatalf("%s: no lists are called %q", name, rest)
+		}
+		return lists
+	}
+	switch name {
+	case "wait": // for the lists, perhaps for one
+		s.m = newModel(rest)
+		s.m.now, s.m.sourceName = noon(), "todo.db"
+	case "open": // lists whose agents are there
+		s.m = modelWith(80, 24, fixture()...)
+	case "size":
+		fmt.Sscanf(rest, "%dx%d", &m.width, &m.height)
+	case "press":
+		for k := range strings.FieldsSeq(rest) {
+			s.effects(m.press(cmp.Or(map[string]key{"pgup": keyPageUp, "pgdn": keyPageDown, "space": " "}[k], key(k))))
+		}
+	case "type": // as one paste
+		m.press(keyPaste + key(rest))
+	case "receive":
+		m.receiveLists(fixture(), false)
+	case "replace":
+		m.receiveLists(fixture(), true)
+	case "history": // of the list
+		m.setHistory(rest, fixture(), nil)
+	case "select":
+		m.board.cursor = rest
+	case "lose":
+		m.lose(errors.New(rest))
+	case "later":
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		m.now = m.now.Add(d)
+	case "archive": // all lists
+		for id, l := range maps.Clone(m.lists) {
+			l.Archived = true
+			m.lists[id] = l
+		}
+	case "made": // the last edit was made
+		before := m.lists[s.sent.list]
+		after := before
+		after.Revision++
+		after.Writer.Person = true
+		m.edited(s.sent, before, todo.Outcome{After: after, Changed: true}, nil)
+	case "refused":
+		m.edited(s.sent, m.lists[s.sent.list], todo.Outcome{}, errors.New(rest))
+	case "saw": // the agent saw all but the last revision of a list
+		revisions := fixture()
+		n := len(revisions)
+		m.standings[rest] = Standing{State: todo.Working, Hand: account.HandOf(revisions[n-2], revisions[n-1])}
+	case "calm": // nothing is known of how a list stands
+		delete(m.standings, rest)
+	case "painted":
+		s.painted = true
+	case "last":
+		s.last = true
+	default:
+		s.t.Fatalf("no command is called %q", name)
+	}
+}
+
+// effects writes what the viewer must do.
+func (s *script) effects(e effect) {
+	if e.edit != nil {
+		s.sent = *e.edit
+		data, err := json.Marshal(e.edit.Edit)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		fmt.Fprintf(&s.out, "-> edit %s %s\n", e.edit.list, data)
+	}
+	for what, text := range map[string]string{"history": e.history, "page": e.page, "copy": e.copy} {
+		if text != "" {
+			fmt.Fprintf(&s.out, "-> %s %q\n", what, text)
+		}
+	}
+	if e.quit || e.suspend || e.redraw {
+		fmt.Fprintf(&s.out, "-> quit %v, suspend %v, redraw %v\n", e.quit, e.suspend, e.redraw)
+	}
+}
+
+// fixtures returns the lists of scripts.
+func fixtures() map[string][]todo.Snapshot {
+	long := "in_progress the forty-first, whose text is so long that it takes more than a line"
+	away := list("away", 2, 2, time.Hour, "completed a", "completed b", "pending c")
+	away.Archived = true
+	return map[string][]todo.Snapshot{
+		"none":     nil,
+		"example":  exampleLists(),
+		"half":     {list("half", 13, 2, 2*time.Hour, "completed a", "failed b", "cancelled c")},
+		"flaky":    exampleLists()[3:4],
+		"release":  releaseHistory(),
+		"later":    {list("release", 20, 4, 0, "completed Write tests", "completed Ship 发布 🚀")},
+		"gone":     {list("gone", 1, 1, 0, "pending x")},
+		"away":     {away},
+		"words":    {list("long", 1, 1, 0, "in_progress "+strings.Repeat("many words ", 20))},
+		"long":     {list("long", 1, 1, 0, append(append(numbered(40, "completed"), long), numbered(20, "pending")...)...)},
+		"old":      {list("old", 6, 2, 50*time.Hour, "completed long ago"), list("older", 5, 2, 80*time.Hour, "completed longer ago")},
+		"handed":   handedHistory(),
+		"mirrored": {mirrored()},
+	}
+}
+
+// handedHistory is a list of which a person reworded items and the order, and an agent
+// overrode some of it.
+func handedHistory() []todo.Snapshot {
+	const when, everybody = "Ship when Ann says so", "Celebrate with everybody who helped"
+	h := []todo.Snapshot{
+		list("handed", 20, 1, time.Hour, "in_progress Write tests", "pending Ship", "pending Celebrate"),
+		list("handed", 21, 2, 50*time.Minute, "in_progress Write tests", "pending "+when, "pending "+everybody),
+		list("handed", 22, 3, 40*time.Minute, "in_progress Write tests", "pending Ship", "pending "+everybody),
+		list("handed", 23, 4, 4*time.Minute, "completed Write tests", "pending Ship", "pending "+everybody),
+	}
+	for i := range h {
+		h[i].Writer.Person = i%2 == 1
+		if i > 0 {
+			h[i].Items[1].Hand = todo.Hand{Text: when, Replaced: "Ship", Revision: 2}
+			h[i].Items[2].Hand = todo.Hand{Text: everybody, Replaced: "Celebrate", Revision: 2}
+		}
+	}
+	h[3].Order = todo.Order{Person: "3,1,2", Revision: 2}
+	return h
+}
+
+// mirrored is a list that its agent keeps elsewhere.
+func mirrored() todo.Snapshot {
+	s := list("mirrored", 1, 2, time.Minute, "in_progress Write", "pending Ship")
+	s.List.Mirrored = true
+	s.Items[1].Owner, s.Items[1].WaitsFor = "reader", "1"
+	return s
+}
