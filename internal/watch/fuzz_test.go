@@ -34,6 +34,8 @@ func FuzzFrame(f *testing.F) {
 		l.Items[0].Text, l.Items[0].Active, l.Items[1].Text, l.Items[2].Reason = text, other, other, text
 		l.List.Name, l.List.Workspace, l.GivenTitle = other, text, text
 		l.List.Client, l.Writer = text, todo.Writer{Client: text, Variant: other}
+		before := list("one", 1, 1, 0, "pending z")
+		before.Items[0].Text = other
 		child := subList(list("two", 3, 1, 0, "blocked d"), l.List.ID)
 		child.List.Agent, child.Items[0].Reason = text, other
 		m := modelWith(int(width), int(height), l, child)
@@ -59,7 +61,7 @@ func FuzzFrame(f *testing.F) {
 			}
 			e := m.press(name)
 			if e.history != "" {
-				m.setHistory(e.history, []todo.Snapshot{child, l}, nil)
+				m.setHistory(e.history, []todo.Snapshot{before, l}, nil)
 				check()
 				m.setHistory(e.history, nil, errors.New(other))
 			}
@@ -70,10 +72,13 @@ func FuzzFrame(f *testing.F) {
 			}
 			check()
 		}
+		m.opened, m.history, m.prompt, m.help, m.lists = "one", nil, nil, false, map[string]todo.Snapshot{"one": l}
+		m.standings["one"], m.width = Standing{State: todo.LeftOpen}, 2*m.width // so that all of who and when fits
+		check()
 		m.wanted, m.opened, m.lists = other, "", nil
 		check()
 		p := newPlain(io.Discard, noon)
-		said := slices.Concat(m.notices([]todo.Snapshot{l, child}), p.events(child, l, true, false), p.events(todo.Snapshot{}, l, false, true))
+		said := slices.Concat(m.notices([]todo.Snapshot{l, child}), p.events(before, l, true, false), p.events(todo.Snapshot{}, l, false, true))
 		for _, text := range said {
 			if hasRaw(strings.TrimSuffix(p.line(l, text), "\n")) {
 				t.Fatalf("%q", text)

@@ -182,9 +182,6 @@ func (m *model) fateOf(r *revision) styled {
 // than fit; higher ones changed more.
 func (h *history) timeline(width int) string {
 	n := len(h.revisions)
-	if width < 1 || n == 0 {
-		return ""
-	}
 	ticks := min(n, width)
 	var b strings.Builder
 	for t := range ticks {

@@ -92,7 +92,9 @@ func TestAnythingGoes(t *testing.T) {
 					t.Fatalf("the cursor went from %s to %s", selected, m.board.cursor)
 				}
 			},
-			"lose": func(t *rapid.T) { m.lose(errors.New("refused")) },
+			"lose": func(t *rapid.T) {
+				m.lose(errors.New(strings.Repeat("refused ", rapid.IntRange(1, 40).Draw(t, "times"))))
+			},
 			"stand": func(t *rapid.T) {
 				id := rapid.SampledFrom([]string{"a", "b", "e"}).Draw(t, "list")
 				m.standings[id] = Standing{State: rapid.SampledFrom([]todo.State{todo.Working, todo.Idle, todo.Waiting, todo.LeftOpen}).Draw(t, "state")}

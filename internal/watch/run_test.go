@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"todo-mcp/internal/store/memory"
@@ -66,31 +67,37 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// scripted is a source that does what its function says.
-type scripted func(show func([]todo.Snapshot, bool), lost func(error)) error
+// scripted is a source that does what its functions say.
+type scripted struct {
+	Source
+	follow func(show func([]todo.Snapshot, bool), lost func(error)) error
+	state  func() todo.State // of each list; nil says nothing
+}
 
 func (s scripted) Follow(_ context.Context, show func([]todo.Snapshot, bool), lost func(error)) error {
-	return s(show, lost)
+	return s.follow(show, lost)
 }
-func (scripted) History(context.Context, string) ([]todo.Snapshot, error) { return nil, nil }
-func (scripted) Standings(context.Context, []todo.Snapshot) (map[string]Standing, error) {
-	return nil, nil
+
+func (s scripted) Standings(_ context.Context, lists []todo.Snapshot) (map[string]Standing, error) {
+	out := map[string]Standing{}
+	for _, l := range lists {
+		if s.state != nil {
+			out[l.List.ID] = Standing{State: s.state()}
+		}
+	}
+	return out, nil
 }
-func (scripted) Edit(context.Context, string, todo.Edit) (todo.Outcome, error) {
-	return todo.Outcome{}, errors.New("refused")
-}
-func (scripted) Page(context.Context, string) (string, error) { return "", nil }
 
 // Run restores the terminal however it ends: by an error or a panic of the
 // source, a signal, or a panic of the viewer.
 func TestTerminalRestored(t *testing.T) {
-	failures := map[string]scripted{
+	failures := map[string]func(func([]todo.Snapshot, bool), func(error)) error{
 		"no such server":  func(func([]todo.Snapshot, bool), func(error)) error { return errors.New("no such server") },
 		"panic: nil list": func(func([]todo.Snapshot, bool), func(error)) error { panic("nil list") },
 	}
 	for want, follow := range failures {
 		c := newTerminal()
-		if err := run(t.Context(), follow, c, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := run(t.Context(), scripted{follow: follow}, c, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 		c.checkRestored(t)
@@ -173,17 +180,31 @@ func TestPlainReaderGone(t *testing.T) {
 
 // Plain says how a list stands when that changes without a write.
 func TestPlainStates(t *testing.T) {
-	var out strings.Builder
-	p := newPlain(&out, noon)
-	release := list("release", 1, 1, time.Minute, "pending Ship")
-	p.print([]todo.Snapshot{release}, true)
-	out.Reset()
-	for _, state := range []todo.State{todo.Working, todo.Working, todo.LeftOpen} {
-		p.printStates([]todo.Snapshot{release}, map[string]Standing{"release": {State: state}})
-	}
-	if got, want := out.String(), "2026-03-04 12:00:00  release  0/1  left open\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		states := []todo.State{todo.Idle, todo.Working, todo.Working, todo.LeftOpen}
+		source := scripted{
+			follow: func(show func([]todo.Snapshot, bool), _ func(error)) error {
+				show([]todo.Snapshot{list("release", 1, 1, time.Minute, "pending Ship")}, true)
+				time.Sleep(10 * standingEvery)
+				return nil
+			},
+			state: func() todo.State {
+				state := states[0]
+				states = states[min(1, len(states)-1):]
+				return state
+			},
+		}
+		var out strings.Builder
+		if err := Plain(t.Context(), source, &out, io.Discard, Options{Now: noon}); err != nil {
+			t.Error(err)
+		}
+		want := `2026-03-04 11:59:00  release  0/1  working: Ship
+2026-03-04 12:00:00  release  0/1  left open
+`
+		if out.String() != want {
+			t.Errorf("%s\nwant\n%s", out.String(), want)
+		}
+	})
 }
 
 // Plain says that it waits for a list and that the source is lost, and continues
@@ -195,7 +216,7 @@ func TestPlainLost(t *testing.T) {
 	ended.Items = append(ended.Items, history[2].Items[2])
 	gone := ended
 	gone.Revision, gone.Seq, gone.Deleted = 5, 13, true
-	source := scripted(func(show func([]todo.Snapshot, bool), lost func(error)) error {
+	source := scripted{follow: func(show func([]todo.Snapshot, bool), lost func(error)) error {
 		show(nil, true)
 		show(history[:1], false)
 		lost(fmt.Errorf("get: %w", errors.New("connection refused\x1b")))
@@ -205,7 +226,7 @@ func TestPlainLost(t *testing.T) {
 		show([]todo.Snapshot{ended}, false)
 		show([]todo.Snapshot{gone}, false)
 		return nil
-	})
+	}}
 	if err := Plain(t.Context(), source, &out, &errOut, Options{List: "release", Where: "there", Now: noon}); err != nil {
 		t.Error(err)
 	}
