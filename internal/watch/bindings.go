@@ -36,11 +36,10 @@ func (m *model) where() place {
 // binding is a row of the table of keys: the only place that says which key does
 // what. The last line and the overlay are drawn from it.
 type binding struct {
-	keys  []key
+	keys  string // names of keys, see key; the overlay shows them
 	where place
 	short string // for the last line: "x tick"; empty: only in the overlay
-	names string // the keys as the overlay shows them
-	help  string
+	help  string // for the overlay; empty: not in it
 	edits edits
 	do    func(m *model)
 }
@@ -60,67 +59,70 @@ func bindings() []binding {
 
 func moving() []binding {
 	return []binding{
-		{[]key{keyUp, "k"}, always, "", "↑ k", "up", 0, move(-1)},
-		{[]key{keyDown, "j"}, always, "↑↓ move", "↓ j", "down", 0, move(1)},
-		{[]key{keyPageUp}, always, "", "PgUp", "half a screen up", 0, movePage(-1)},
-		{[]key{keyPageDown}, always, "", "PgDn", "half a screen down", 0, movePage(1)},
-		{[]key{" "}, onHelp, "", "", "", 0, movePage(1)},
-		{[]key{keyHome, "g"}, onBoard | onList, "", "Home g", "first", 0, move(-all)},
-		{[]key{keyEnd, "G"}, onBoard | onList, "", "End G", "last", 0, move(all)},
-		{[]key{keyEnter, keyRight, "l", keyTab}, onBoard, "enter open", "Enter → l", "open the list", 0, (*model).enter},
-		{[]key{keyEnter, keyRight, "l"}, onList, "", "Enter → l", "sub-agent’s list, fold, whole text", 0, (*model).enter},
-		{[]key{keyEscape, keyLeft, keyTab}, onList, "esc back", "Esc ←", "back", 0, (*model).escape},
-		{[]key{keyEscape}, onBoard, "", "Esc", "clear the search", 0, (*model).escape},
+		{"Up k", always, "", "up", 0, move(-1)},
+		{"Down j", always, "↑↓ move", "down", 0, move(1)},
+		{"PgUp", always, "", "half a screen up", 0, movePage(-1)},
+		{"PgDn", always, "", "half a screen down", 0, movePage(1)},
+		{"Space", onHelp, "", "", 0, movePage(1)},
+		{"Home g", onBoard | onList, "", "first", 0, move(-all)},
+		{"End G", onBoard | onList, "", "last", 0, move(all)},
+		{"Enter Right l", onBoard, "enter open", "open the list", 0, (*model).enter},
+		{"Tab", onBoard, "", "", 0, (*model).enter},
+		{"Enter Right l", onList, "", "sub-agent’s list, fold, whole text", 0, (*model).enter},
+		{"Esc Left", onList, "esc back", "back", 0, (*model).escape},
+		{"Tab", onList, "", "", 0, (*model).escape},
+		{"Esc", onBoard, "", "clear the search", 0, (*model).escape},
 	}
 }
 
 func revisions() []binding {
 	return []binding{
-		{[]key{"[", keyLeft}, onHistory, "[ ] step", "[ ←", "earlier revision", 0, step(-1)},
-		{[]key{"]", keyRight}, onHistory, "", "] →", "later revision", 0, step(1)},
-		{[]key{keyHome, "g"}, onHistory, "", "Home g", "first revision", 0, step(-all)},
-		{[]key{keyEnd, "G"}, onHistory, "end newest", "End G", "newest revision", 0, step(all)},
-		{[]key{"R"}, onHistory, "R restore", "R", "restore this revision as a new one", editsItems, (*model).restore},
-		{[]key{keyEscape, "h"}, onHistory, "esc back", "Esc h", "back to the list", 0, (*model).escape},
+		{"[ Left", onHistory, "[ ] step", "earlier revision", 0, step(-1)},
+		{"] Right", onHistory, "", "later revision", 0, step(1)},
+		{"Home g", onHistory, "", "first revision", 0, step(-all)},
+		{"End G", onHistory, "end newest", "newest revision", 0, step(all)},
+		{"R", onHistory, "R restore", "restore this revision as a new one", editsItems, (*model).restore},
+		{"Esc h", onHistory, "esc back", "back to the list", 0, (*model).escape},
 	}
 }
 
 func editing() []binding {
 	return []binding{
-		{[]key{"x", " "}, onBoard | onList, "x tick", "x Space", "tick; again: to do", editsItems, toggle(todo.Completed)},
-		{[]key{"e"}, onBoard | onList, "e edit", "e", "reword the item", editsItems, onItem((*model).reword)},
-		{[]key{"b"}, onList, "b block", "b", "block with a reason; again: to do", editsItems, onItem((*model).block)},
-		{[]key{"f"}, onList, "", "f", "failed; again: to do", editsItems, toggle(todo.Failed)},
-		{[]key{"n"}, onBoard, "", "n", "add an item", editsItems, onShown((*model).add)},
-		{[]key{"n"}, onList, "n add", "n", "add an item", editsItems, onShown((*model).add)},
-		{[]key{keyAltUp, "K"}, onList, "", "Alt+↑ K", "move the item up", editsItems, moveItem(-1)},
-		{[]key{keyAltDown, "J"}, onList, "", "Alt+↓ J", "move the item down", editsItems, moveItem(1)},
-		{[]key{keyBackspace, keyDelete, "d"}, onList, "", "d ⌫", "delete the item", editsItems, onItem((*model).remove)},
-		{[]key{"B"}, onList, "", "B", "bring back your words, or order", editsItems, (*model).bringBack},
-		{[]key{"u"}, onBoard | onList, "", "u", "undo your last change", 0, (*model).undoLast},
+		{"x Space", onBoard | onList, "x tick", "tick; again: to do", editsItems, toggle(todo.Completed)},
+		{"e", onBoard | onList, "e edit", "reword the item", editsItems, onItem((*model).reword)},
+		{"b", onList, "b block", "block with a reason; again: to do", editsItems, onItem((*model).block)},
+		{"f", onList, "", "failed; again: to do", editsItems, toggle(todo.Failed)},
+		{"n", onBoard, "", "add an item", editsItems, onShown((*model).add)},
+		{"n", onList, "n add", "add an item", editsItems, onShown((*model).add)},
+		{"Alt+Up K", onList, "", "move the item up", editsItems, moveItem(-1)},
+		{"Alt+Down J", onList, "", "move the item down", editsItems, moveItem(1)},
+		{"d Backspace", onList, "", "delete the item", editsItems, onItem((*model).remove)},
+		{"Delete", onList, "", "", editsItems, onItem((*model).remove)},
+		{"B", onList, "", "bring back your words, or order", editsItems, (*model).bringBack},
+		{"u", onBoard | onList, "", "undo your last change", 0, (*model).undoLast},
 	}
 }
 
 func wholeLists() []binding {
 	return []binding{
-		{[]key{"r"}, onBoard | onList, "r rename", "r", "rename the list", editsList, onShown((*model).rename)},
-		{[]key{"h"}, onBoard | onList, "h history", "h", "history of the list", 0, onShown((*model).openHistory)},
-		{[]key{"a"}, onBoard | onList, "a archive", "a", "archive the list, or bring it back", editsList, onShown((*model).archive)},
-		{[]key{"D"}, onBoard | onList, "", "D", "delete the list", editsList, onShown((*model).deleteList)},
-		{[]key{"o"}, anywhere, "o browser", "o", "open the list in the browser", 0, onShown((*model).openPage)},
-		{[]key{"y"}, anywhere, "y copy", "y", "copy the list as markdown", 0, onShown((*model).copyList)},
-		{[]key{"Y"}, onList, "", "Y", "copy the item’s text", 0, onItem((*model).copyItem)},
+		{"r", onBoard | onList, "r rename", "rename the list", editsList, onShown((*model).rename)},
+		{"h", onBoard | onList, "h history", "history of the list", 0, onShown((*model).openHistory)},
+		{"a", onBoard | onList, "a archive", "archive the list, or bring it back", editsList, onShown((*model).archive)},
+		{"D", onBoard | onList, "", "delete the list", editsList, onShown((*model).deleteList)},
+		{"o", anywhere, "o browser", "open the list in the browser", 0, onShown((*model).openPage)},
+		{"y", anywhere, "y copy", "copy the list as markdown", 0, onShown((*model).copyList)},
+		{"Y", onList, "", "copy the item’s text", 0, onItem((*model).copyItem)},
 	}
 }
 
 func looking() []binding {
 	return []binding{
-		{[]key{"/"}, onBoard, "/ search", "/", "search, also in past lists", 0, (*model).search},
-		{[]key{"?"}, anywhere, "? keys", "?", "these keys", 0, func(m *model) { m.help, m.helpTop = true, 0 }},
-		{[]key{keyRedraw}, always, "", "Ctrl-L", "draw again", 0, func(m *model) { m.effect.redraw = true }},
-		{[]key{keySuspend}, always, "", "Ctrl-Z", "to the shell; fg comes back", 0, func(m *model) { m.effect.suspend = true }},
-		{[]key{"q"}, anywhere, "q quit", "q Ctrl-C", "quit", 0, func(m *model) { m.effect.quit = true }},
-		{[]key{keyInterrupt}, always, "", "", "", 0, func(m *model) { m.effect.quit = true }},
+		{"/", onBoard, "/ search", "search, also in past lists", 0, (*model).search},
+		{"?", anywhere, "? keys", "these keys", 0, func(m *model) { m.help, m.helpTop = true, 0 }},
+		{"Ctrl-L", always, "", "draw again", 0, func(m *model) { m.effect.redraw = true }},
+		{"Ctrl-Z", always, "", "to the shell; fg comes back", 0, func(m *model) { m.effect.suspend = true }},
+		{"q Ctrl-C", anywhere, "q quit", "quit", 0, func(m *model) { m.effect.quit = true }},
+		{"Ctrl-C", onHelp, "", "", 0, func(m *model) { m.effect.quit = true }},
 	}
 }
 
@@ -159,9 +161,12 @@ func (m *model) press(k key) effect {
 
 // pressBinding does what the table says of a key.
 func (m *model) pressBinding(k key) {
-	where := m.where()
+	where, name := m.where(), string(k)
+	if k == " " {
+		name = "Space"
+	}
 	for _, b := range bindings() {
-		if b.where&where == 0 || !slices.Contains(b.keys, k) {
+		if b.where&where == 0 || !slices.Contains(strings.Fields(b.keys), name) {
 			continue
 		}
 		if b.edits == editsItems && m.mirrored() {

@@ -172,7 +172,7 @@ func (m *model) bottomLine() string {
 
 // atTop reports whether the first line shows a key.
 func (m *model) atTop(b binding) bool {
-	return m.width >= twoPanes && (b.names == "/" || b.names == "?") && b.where&m.where() != 0
+	return m.width >= twoPanes && (b.keys == "/" || b.keys == "?") && b.where&m.where() != 0
 }
 
 // canDo reports whether a key does something now, as far as it is not obvious.
@@ -183,7 +183,7 @@ func (m *model) canDo(b binding) bool {
 	if _, ok := m.shown(); ok {
 		return true
 	}
-	return slices.Contains([]string{"?", "/", "q Ctrl-C", "Esc ←"}, b.names)
+	return slices.Contains([]string{"?", "/", "q Ctrl-C", "Esc Left"}, b.keys)
 }
 
 // joinKeys joins keys for the last line. Where not all fit, those that lead on

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"slices"
+	"strings"
 
 	"todo-mcp/internal/render"
 )
@@ -15,10 +16,11 @@ const (
 
 // helpLines draws the overlay in a height; it scrolls.
 func (m *model) helpLines(height int) []string {
-	signs := []binding{
-		{names: "◐ ‖ ◌", help: "working, waits for you, idle"},
-		{names: "◦ ✓ ✗", help: "left open, finished, failed"},
-		{names: "you", help: "your change, not seen by the agent"},
+	signs := strings.NewReplacer("PgUp", "PgUp", "Up", "↑", "Down", "↓", "Left", "←", "Right", "→", "Backspace", "⌫")
+	states := []binding{
+		{keys: "◐ ‖ ◌", help: "working, waits for you, idle"},
+		{keys: "◦ ✓ ✗", help: "left open, finished, failed"},
+		{keys: "you", help: "your change, not seen by the agent"},
 	}
 	width := max(min(m.width-4, 2*columnWidth+2), 1)
 	column, two := width, width >= 2*columnWidth
@@ -28,8 +30,9 @@ func (m *model) helpLines(height int) []string {
 	section := func(title string, table []binding) (texts []string) {
 		texts = []string{"", paint(bold, render.Cut(title, column))}
 		for _, b := range table {
-			line := paint(accent, render.Pad(b.names, keysWidth)) + render.Cut(b.help, column-keysWidth)
-			if b.names != "" && !slices.Contains(texts, line) {
+			keys := signs.Replace(b.keys)
+			line := paint(accent, render.Pad(keys, keysWidth)) + render.Cut(b.help, column-keysWidth)
+			if b.help != "" && !slices.Contains(texts, line) {
 				texts = append(texts, line)
 			}
 		}
@@ -37,7 +40,7 @@ func (m *model) helpLines(height int) []string {
 	}
 	left := slices.Concat(section("Showing "+m.sourceName, nil), section("Moving", moving()), section("Items", editing()))
 	right := slices.Concat(section("Lists", wholeLists()), section("History (h)", revisions()),
-		section("Everywhere", looking()), section("Signs", signs))
+		section("Everywhere", looking()), section("Signs", states))
 	texts := append(left, right...)[1:]
 	if two {
 		right = append([]string{""}, right...) // under the name of the source

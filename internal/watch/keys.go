@@ -1,51 +1,43 @@
 package watch
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 
 	"github.com/gdamore/tcell/v3"
 )
 
-// key is a pressed key: a character, or one of the names below, which are all
-// longer than one character.
+// key is a pressed key: a character, or a name that tcell has for the key, after "Alt+" if
+// that was pressed, too. All names are longer than one character.
 type key string
 
 const (
-	keyUp        key = "up"
-	keyDown      key = "down"
-	keyLeft      key = "left"
-	keyRight     key = "right"
-	keyHome      key = "home"
-	keyEnd       key = "end"
-	keyPageUp    key = "page up"
-	keyPageDown  key = "page down"
-	keyEnter     key = "enter"
-	keyEscape    key = "escape"
-	keyBackspace key = "backspace"
-	keyInterrupt key = "ctrl-c"
-	keySuspend   key = "ctrl-z"
-	keyEraseAll  key = "ctrl-u"
-	keyRedraw    key = "ctrl-l"
-	keyEraseWord key = "ctrl-w"
-	keyDelete    key = "delete"
-	keyTab       key = "tab"
-	keyAltUp     key = "alt-up"
-	keyAltDown   key = "alt-down"
-	// keyPaste comes before a text that was pasted.
-	keyPaste key = "paste "
+	keyUp        key = "Up"
+	keyDown      key = "Down"
+	keyLeft      key = "Left"
+	keyRight     key = "Right"
+	keyHome      key = "Home"
+	keyEnd       key = "End"
+	keyPageUp    key = "PgUp"
+	keyPageDown  key = "PgDn"
+	keyEnter     key = "Enter"
+	keyEscape    key = "Esc"
+	keyBackspace key = "Backspace"
+	keyDelete    key = "Delete"
+	keyTab       key = "Tab"
+	keyInterrupt key = "Ctrl-C"
+	keySuspend   key = "Ctrl-Z"
+	keyRedraw    key = "Ctrl-L"
+	keyEraseAll  key = "Ctrl-U"
+	keyEraseWord key = "Ctrl-W"
+	keyPaste     key = "paste " // before a text that was pasted
 )
 
-// named are the keys that are no characters, by their names in tcell.
-func named() map[tcell.Key]key {
-	return map[tcell.Key]key{
-		tcell.KeyUp: keyUp, tcell.KeyDown: keyDown, tcell.KeyLeft: keyLeft, tcell.KeyRight: keyRight,
-		tcell.KeyHome: keyHome, tcell.KeyCtrlA: keyHome, tcell.KeyEnd: keyEnd, tcell.KeyCtrlE: keyEnd,
-		tcell.KeyPgUp: keyPageUp, tcell.KeyCtrlB: keyPageUp, tcell.KeyPgDn: keyPageDown, tcell.KeyCtrlF: keyPageDown,
-		tcell.KeyEnter: keyEnter, tcell.KeyCtrlJ: keyEnter, tcell.KeyEscape: keyEscape, tcell.KeyTab: keyTab,
-		tcell.KeyBackspace: keyBackspace, tcell.KeyDelete: keyDelete, tcell.KeyCtrlU: keyEraseAll, tcell.KeyCtrlW: keyEraseWord,
-		tcell.KeyCtrlC: keyInterrupt, tcell.KeyCtrlZ: keySuspend, tcell.KeyCtrlL: keyRedraw,
-	}
+// other returns the key that another is pressed for.
+func other(k tcell.Key) key {
+	return map[tcell.Key]key{tcell.KeyCtrlA: keyHome, tcell.KeyCtrlE: keyEnd, tcell.KeyCtrlB: keyPageUp,
+		tcell.KeyCtrlF: keyPageDown, tcell.KeyCtrlJ: keyEnter}[k]
 }
 
 // maxPaste is how many bytes of one paste are read; more is dropped.
@@ -94,19 +86,18 @@ func (r *keyReader) paste(e *tcell.EventKey) {
 
 // keysOf returns what a pressed key means to the viewer. A terminal sends Escape and
 // then a character, both at once, as it sends that character with Alt.
-func keysOf(e *tcell.EventKey) (keys []key) {
+func keysOf(e *tcell.EventKey) []key {
 	alt := e.Modifiers()&(tcell.ModAlt|tcell.ModMeta) != 0
-	switch k, ok := named()[e.Key()]; {
-	case alt && k == keyUp:
-		return []key{keyAltUp}
-	case alt && k == keyDown:
-		return []key{keyAltDown}
-	case ok:
-		return []key{k}
+	name, character := cmp.Or(other(e.Key()), key(tcell.KeyNames[e.Key()])), key(e.Str())
+	switch {
+	case alt && (name == keyUp || name == keyDown):
+		return []key{"Alt+" + name}
+	case e.Key() != tcell.KeyRune && name != "":
+		return []key{name}
 	case e.Key() != tcell.KeyRune || strings.ContainsFunc(e.Str(), func(r rune) bool { return !unicode.IsPrint(r) }):
 		return nil
 	case alt:
-		keys = []key{keyEscape}
+		return []key{keyEscape, character}
 	}
-	return append(keys, key(e.Str()))
+	return []key{character}
 }

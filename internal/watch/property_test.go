@@ -16,7 +16,9 @@ import (
 // allKeys returns every key that means something, and some texts.
 func allKeys() (keys []key) {
 	for _, b := range bindings() {
-		keys = append(keys, b.keys...)
+		for k := range strings.FieldsSeq(b.keys) {
+			keys = append(keys, key(k))
+		}
 	}
 	return append(keys, "y", "漢", keyPaste+"👩‍👩‍👧 pasted", keyEraseAll, keyEraseWord, "unknown")
 }

@@ -110,7 +110,7 @@ func (s *script) run(name, rest string) {
 		fmt.Sscanf(rest, "%dx%d", &m.width, &m.height)
 	case "press":
 		for k := range strings.FieldsSeq(rest) {
-			s.effects(m.press(cmp.Or(map[string]key{"pgup": keyPageUp, "pgdn": keyPageDown, "space": " "}[k], key(k))))
+			s.effects(m.press(cmp.Or(map[string]key{"Space": " "}[k], key(k))))
 		}
 	case "type": // as one paste
 		m.press(keyPaste + key(rest))

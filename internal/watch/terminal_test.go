@@ -170,7 +170,7 @@ func TestKeys(t *testing.T) {
 	const bytes = "q\x1b[A\x1bOB\x1b[1;2C\x1b[D\x1b[H\x1b[4~\x1b[5~\x1b[6~ä漢\r\x7f\x03\x1a\x15\x0c\x01\x1b[3~\t\x17\x1b[1;3A\x1b[1;3B" +
 		"\x1b[200~two\x1b[A\nlines\x00\x1b[201~\x1b]52;c;x\ax\x1by"
 	want := []key{"q", keyUp, keyDown, keyRight, keyLeft, keyHome, keyEnd, keyPageUp, keyPageDown, "ä", "漢",
-		keyEnter, keyBackspace, keyInterrupt, keySuspend, keyEraseAll, keyRedraw, keyHome, keyDelete, keyTab, keyEraseWord, keyAltUp, keyAltDown,
+		keyEnter, keyBackspace, keyInterrupt, keySuspend, keyEraseAll, keyRedraw, keyHome, keyDelete, keyTab, keyEraseWord, "Alt+Up", "Alt+Down",
 		keyPaste + "two lines", "x", keyEscape, "y"}
 	for _, size := range []int{1, 3, len(bytes)} {
 		c, s := open(t, false)
