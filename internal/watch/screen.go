@@ -1,9 +1,9 @@
 package watch
 
 import (
+	"cmp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/gdamore/tcell/v3"
 
@@ -53,33 +53,27 @@ func (s *screen) draw(lines []line) {
 	}
 	s.shown = slices.Clone(lines)
 	width, height := s.Size()
-	for y := range height {
-		var l line
-		if y < len(lines) {
-			l = lines[y]
-		}
-		end := width
-		if l.at > 0 {
-			end = min(l.at, width)
-		}
-		s.FillArea(0, y, end, 1, ' ', tcell.StyleDefault)
-		s.put(0, y, l.left)
+	lines = append(slices.Clip(lines), make([]line, max(height-len(lines), 0))...)
+	inTwo := false
+	for y, l := range lines {
+		s.put(0, y, min(cmp.Or(l.at, width), width), l.left)
+		inTwo = inTwo || l.at > 0
 	}
 	s.Show()
-	if !slices.ContainsFunc(lines, func(l line) bool { return l.at > 0 }) {
+	if !inTwo {
 		return
 	}
 	for y, l := range lines {
 		if l.at > 0 {
-			s.FillArea(l.at, y, width-l.at, 1, ' ', tcell.StyleDefault)
-			s.put(l.at, y, l.right)
+			s.put(l.at, y, width-l.at, l.right)
 		}
 	}
 	s.Show()
 }
 
-// put puts a painted text at a place.
-func (s *screen) put(x, y int, text string) {
+// put puts a painted text at a place, and blanks after it up to a width.
+func (s *screen) put(x, y, width int, text string) {
+	s.FillArea(x, y, width, 1, ' ', tcell.StyleDefault)
 	plain, painted, _ := strings.Cut(text, roleMark)
 	s.PutStrStyled(x, y, plain, tcell.StyleDefault)
 	for part := range strings.SplitSeq(painted, roleMark) {
@@ -95,22 +89,21 @@ func (s *screen) put(x, y int, text string) {
 // goroutine that reads it to end, which waits for a reader while too much has come.
 func (s *screen) unread(f func()) {
 	done := make(chan struct{})
-	var drop sync.WaitGroup
-	drop.Go(func() {
-		for {
-			select {
-			case _, open := <-s.EventQ():
-				if !open {
-					return
-				}
-			case <-done:
+	go func() {
+		defer close(done)
+		f()
+	}()
+	for {
+		select {
+		case _, open := <-s.EventQ():
+			if !open {
+				<-done
 				return
 			}
+		case <-done:
+			return
 		}
-	})
-	defer drop.Wait()
-	defer close(done)
-	f()
+	}
 }
 
 // redraw makes draw show the next frame in full. It is called when other programs may

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -152,14 +153,10 @@ func progress(s todo.Snapshot) string {
 	return fmt.Sprintf("%d/%d", n.Done, n.Total)
 }
 
-// rootCause returns the safe text of the innermost wrapped error: "connection
-// refused".
+// rootCause returns the safe text of the innermost wrapped error: "connection refused".
 func rootCause(err error) string {
-	for {
-		inner, ok := err.(interface{ Unwrap() error })
-		if !ok || inner.Unwrap() == nil {
-			return render.Safe(err.Error())
-		}
-		err = inner.Unwrap()
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
 	}
+	return render.Safe(err.Error())
 }
