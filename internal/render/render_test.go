@@ -192,6 +192,7 @@ func TestDiff(t *testing.T) {
 	before := list(
 		item(todo.Pending, "one"), item(todo.InProgress, "two"), item(todo.Pending, "three"),
 		item(todo.Pending, "four"), item(todo.Pending, "five"), item(todo.Pending, "gone\x1b[2J"),
+		todo.Item{ID: "11", Text: "eleven", Status: todo.Blocked, Reason: "no key"}, todo.Item{ID: "12", Text: "twelve", Status: todo.Pending},
 	)
 	after := list(
 		todo.Item{ID: "5", Text: "five", Status: todo.Pending},
@@ -199,6 +200,8 @@ func TestDiff(t *testing.T) {
 		todo.Item{ID: "2", Text: "2", Status: todo.Completed},
 		todo.Item{ID: "3", Text: "3", Status: todo.Pending},
 		todo.Item{ID: "4", Text: "four", Active: "Doing four", Status: todo.Pending},
+		todo.Item{ID: "11", Text: "eleven", Status: todo.Blocked, Reason: "no door"},
+		todo.Item{ID: "12", Text: "twelve", Status: todo.Blocked, Reason: "no key\x1b"},
 		todo.Item{ID: "7", Text: "seven", Status: todo.Pending},
 		todo.Item{ID: "8", Text: "eight", Status: todo.Cancelled},
 	)
@@ -207,6 +210,8 @@ func TestDiff(t *testing.T) {
 ~ two → 2: in progress → completed
 ~ three → 3
 ~ four: shown as Doing four
+~ eleven: blocked (no door)
+~ twelve: pending → blocked (no key\x1b)
 + seven
 + eight (cancelled)
 - gone\x1b[2J
