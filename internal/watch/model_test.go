@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"testing"
 	"time"
 
 	"todo-mcp/internal/todo"
@@ -105,18 +104,4 @@ func text(m *model) string {
 		lines = append(lines, unpainted(l.flat()))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// expect checks what the screen says, and what it does not.
-func expect(t *testing.T, m *model, want string, not ...string) {
-	t.Helper()
-	got := text(m)
-	if !strings.Contains(got, want) {
-		t.Errorf("the screen does not say %q:\n%s", want, got)
-	}
-	for _, n := range not {
-		if strings.Contains(got, n) {
-			t.Errorf("the screen says %q:\n%s", n, got)
-		}
-	}
 }

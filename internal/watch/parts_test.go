@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
 )
 
 // A field edits by whole characters.
@@ -56,56 +54,6 @@ func TestWindow(t *testing.T) {
 			t.Errorf("%+v: %d", c, got)
 		}
 	}
-}
-
-// A new list above the cursor moves the list, not the cursor.
-func TestCursorStays(t *testing.T) {
-	var lists []todo.Snapshot
-	for i := range 40 {
-		lists = append(lists, list(fmt.Sprintf("list%02d", i), int64(i), 1, 0, "in_progress x"))
-	}
-	m := modelWith(80, 14, lists...)
-	for range 20 {
-		m.press(keyDown)
-	}
-	at := func() int {
-		for i, l := range m.frame() {
-			if strings.HasPrefix(unpainted(l.left), "▌") {
-				return i
-			}
-		}
-		return -1
-	}
-	before, selected := at(), m.board.cursor
-	fresh := list("fresh", 100, 1, 0, "in_progress new")
-	fresh.List.Created = noon()
-	m.receiveLists([]todo.Snapshot{fresh}, false)
-	if got := at(); got != before || m.board.cursor != selected {
-		t.Errorf("the cursor went from line %d on %s to line %d on %s", before, selected, got, m.board.cursor)
-	}
-	gone := m.lists[selected]
-	gone.Revision, gone.Archived = 2, true
-	m.receiveLists([]todo.Snapshot{gone}, false)
-	if got := at(); got != before || m.board.cursor == selected {
-		t.Errorf("after it was archived the cursor is on line %d, on %s", got, m.board.cursor)
-	}
-}
-
-// An archived list leaves the board, also a sub-agent's below its main list; the
-// search still finds it.
-func TestArchived(t *testing.T) {
-	sub := subList(list("helper", 2, 1, 0, "in_progress look"), "main")
-	m := modelWith(80, 24, list("main", 1, 1, 0, "pending Ship"), sub, list("other", 3, 1, 0, "pending Rest"))
-	m.press("j")
-	expect(t, m, "other")
-	archived := func(l todo.Snapshot) todo.Snapshot { l.Archived, l.Revision = true, 2; return l }
-	m.receiveLists([]todo.Snapshot{archived(sub), archived(m.lists["other"])}, false)
-	expect(t, m, "main", "other")
-	m.press(keyEnter)
-	expect(t, m, "Ship", "helper")
-	m.press(keyEscape)
-	m.setFilter("other")
-	expect(t, m, "other", "main")
 }
 
 // Texts break at spaces, and wide ones between characters.

@@ -214,8 +214,10 @@ func TestPlainLost(t *testing.T) {
 	history := releaseHistory()
 	ended := list("release", 12, 4, time.Minute, "completed Write tests", "failed Ship 发布 🚀|", "blocked Wait|for Ann")
 	ended.Items = append(ended.Items, history[2].Items[2])
-	gone := ended
-	gone.Revision, gone.Seq, gone.Deleted = 5, 13, true
+	away, back, gone := ended, ended, ended
+	away.Revision, away.Archived, away.ReplacedBy = 5, true, "next-plan"
+	back.Revision = 6
+	gone.Revision, gone.Deleted = 7, true
 	source := scripted{follow: func(show func([]todo.Snapshot, bool), lost func(error)) error {
 		show(nil, true)
 		show(history[:1], false)
@@ -223,8 +225,9 @@ func TestPlainLost(t *testing.T) {
 		show(history[1:2], true)
 		show(history[1:2], true)
 		show([]todo.Snapshot{history[2]}, false)
-		show([]todo.Snapshot{ended}, false)
-		show([]todo.Snapshot{gone}, false)
+		for _, s := range []todo.Snapshot{ended, away, back, gone} {
+			show([]todo.Snapshot{s}, false)
+		}
 		return nil
 	}}
 	if err := Plain(t.Context(), source, &out, &errOut, Options{List: "release", Where: "there", Now: noon}); err != nil {
@@ -239,6 +242,8 @@ func TestPlainLost(t *testing.T) {
 2026-03-04 11:56:00  release  1/3  - Celebrate
 2026-03-04 11:59:00  release  1/4  ~ Ship 发布 🚀: in progress → failed
 2026-03-04 11:59:00  release  1/4  + Wait (blocked)
+2026-03-04 11:59:00  release  1/4  archived, replaced by “next-pla”
+2026-03-04 11:59:00  release  1/4  brought back
 2026-03-04 11:59:00  release  1/4  deleted
 `
 	if out.String() != want {

@@ -130,11 +130,16 @@ func (s *script) run(name, rest string) {
 			s.t.Fatal(err)
 		}
 		m.now = m.now.Add(d)
-	case "archive": // all lists
+	case "archive": // a list, or all
 		for id, l := range maps.Clone(m.lists) {
-			l.Archived = true
-			m.lists[id] = l
+			if rest == "" || rest == id {
+				l.Archived = true
+				m.lists[id] = l
+			}
 		}
+	case "stand":
+		id, state, _ := strings.Cut(rest, " ")
+		m.standings[id] = Standing{State: todo.State(state)}
 	case "made": // the last edit was made
 		before := m.lists[s.sent.list]
 		after := before
@@ -183,6 +188,14 @@ func fixtures() map[string][]todo.Snapshot {
 	long := "in_progress the forty-first, whose text is so long that it takes more than a line"
 	away := list("away", 2, 2, time.Hour, "completed a", "completed b", "pending c")
 	away.Archived = true
+	replaced, filling, bare := list("old plan", 1, 2, 0, "pending a"), list("filling", 2, 1, 0), list("bare", 3, 1, 0)
+	replaced.Archived, replaced.ReplacedBy = true, "next plan"
+	var forty []todo.Snapshot
+	for i := range 40 {
+		forty = append(forty, list(fmt.Sprintf("list%02d", i), int64(i), 1, 0, "in_progress x"))
+	}
+	fresh := list("fresh", 100, 1, 0, "in_progress new")
+	fresh.List.Created = noon()
 	return map[string][]todo.Snapshot{
 		"none":     nil,
 		"example":  exampleLists(),
@@ -195,6 +208,10 @@ func fixtures() map[string][]todo.Snapshot {
 		"words":    {list("long", 1, 1, 0, "in_progress "+strings.Repeat("many words ", 20))},
 		"long":     {list("long", 1, 1, 0, append(append(numbered(40, "completed"), long), numbered(20, "pending")...)...)},
 		"old":      {list("old", 6, 2, 50*time.Hour, "completed long ago"), list("older", 5, 2, 80*time.Hour, "completed longer ago")},
+		"plans":    {replaced, filling, bare, list("next plan", 4, 1, 0, "pending b")},
+		"forty":    forty,
+		"fresh":    {fresh},
+		"family":   {list("main", 1, 1, 0, "pending Ship"), subList(list("helper", 2, 1, 0, "in_progress look"), "main"), list("other", 3, 1, 0, "pending Rest")},
 		"handed":   handedHistory(),
 		"mirrored": {mirrored()},
 	}
