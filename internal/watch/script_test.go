@@ -195,7 +195,7 @@ func fixtures() map[string][]todo.Snapshot {
 		forty = append(forty, list(fmt.Sprintf("list%02d", i), int64(i), 1, 0, "in_progress x"))
 	}
 	fresh := list("fresh", 100, 1, 0, "in_progress new")
-	fresh.List.Created = noon()
+	fresh.List.Created = noon().Add(-2 * time.Hour)
 	return map[string][]todo.Snapshot{
 		"none":     nil,
 		"example":  exampleLists(),
