@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
 )
 
 // Safe makes a text safe to display: it replaces control characters,
@@ -143,3 +145,20 @@ func isSkinTone(r rune) bool { return r >= 0x1F3FB && r <= 0x1F3FF }
 // tagFlag matches a flag emoji made of tags: England's is a black flag, the tags "gbeng" and
 // a cancel tag.
 var tagFlag = regexp.MustCompile(`^\x{1F3F4}[\x{E0061}-\x{E007A}\x{E0030}-\x{E0039}]{3,6}\x{E007F}`)
+
+// Cells returns the display width of a text.
+func Cells(text string) int { return displaywidth.String(text) }
+
+// Cut shortens a text to a width and ends it with "…" if anything was cut. It
+// never splits a character, and returns "" for a width below 1.
+func Cut(text string, width int) string {
+	if width < 1 {
+		return ""
+	}
+	return displaywidth.TruncateString(text, width, "…")
+}
+
+// Pad appends spaces to a text up to a width.
+func Pad(text string, width int) string { return text + fill(" ", width-Cells(text)) }
+
+func fill(with string, n int) string { return strings.Repeat(with, max(n, 0)) }

@@ -1,12 +1,75 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
 )
+
+// notices returns what a person wants to be told of lists that have just come
+// from the source, before they are in the model: what finished, failed, is
+// blocked or waits. A list that is not known yet counts as new, so that one that
+// began and ended unseen is told of; the lists of the start are not. What a person
+// did is not told.
+func (m *model) notices(lists []todo.Snapshot) (out []string) {
+	if !m.loaded {
+		return nil
+	}
+	for _, l := range lists {
+		before := m.lists[l.List.ID]
+		if l.Revision <= before.Revision || l.Writer.Person || l.Deleted || l.Archived {
+			continue
+		}
+		if text := notice(before, l); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// notice returns what to tell a person of a change: the most important thing, in
+// one safe line; "" if there is none.
+func notice(before, after todo.Snapshot) string {
+	name := render.Cut(listName(after), 80)
+	p := after.Progress()
+	if after.Settled() && !before.Settled() {
+		switch {
+		case p.Failed > 0:
+			return fmt.Sprintf("Finished: %s (%d of %d, %d failed)", name, p.Done, p.Total, p.Failed)
+		case after.List.Agent == "":
+			return fmt.Sprintf("Finished: %s (%d of %d)", name, p.Done, p.Total)
+		}
+	}
+	if item, ok := newly(todo.Blocked, before, after); ok {
+		what := "Blocked: "
+		if _, current := after.Current(); !current {
+			what = "Waits for you: "
+		}
+		return what + name + ": " + render.Cut(render.Safe(cmp.Or(item.Reason, item.Text)), 120)
+	}
+	if item, ok := newly(todo.Failed, before, after); ok {
+		return "Failed: " + name + ": " + render.Cut(render.Safe(item.Text), 120)
+	}
+	return ""
+}
+
+// newly returns the last item that has come into a status.
+func newly(status todo.Status, before, after todo.Snapshot) (todo.Item, bool) {
+	for _, item := range slices.Backward(after.Items) {
+		if old, ok := before.Item(item.ID); item.Status == status && (!ok || old.Status != status) {
+			return item, true
+		}
+	}
+	return todo.Item{}, false
+}
 
 // desktop reaches what is outside the terminal's screen: notices, the clipboard
 // and the browser. Where the terminal understands a sequence it is told by it,
@@ -77,8 +140,6 @@ func (d desktop) copy(ctx context.Context, text string) {
 	}
 }
 
-var errNoDisplay = errors.New("no display")
-
 // Browse opens an address in the browser. It returns an error where no browser can be
 // opened. getenv returns environment variables.
 func Browse(ctx context.Context, getenv func(string) string, address string) error {
@@ -95,7 +156,7 @@ func (d desktop) browse(ctx context.Context, address string) error {
 		return d.start(ctx, "", "rundll32", "url.dll,FileProtocolHandler", address)
 	}
 	if !d.hasDisplay() {
-		return errNoDisplay // xdg-open would start a browser in this terminal
+		return errors.New("no display") // xdg-open would start a browser in this terminal
 	}
 	return d.start(ctx, "", "xdg-open", address)
 }

@@ -100,22 +100,20 @@ func window(top, at, n, height int, heights func(int) int) int {
 	if n == 0 || height < 1 {
 		return 0
 	}
-	at = min(max(at, 0), n-1)
-	top = min(max(top, 0), at)
-	used := 0
-	for i := at; i >= top; i-- { // from the cursor upwards as far as it fits
-		if used += heights(i); used > height {
-			top = min(i+1, at)
-			break
+	fits := func(from, to int) bool {
+		left := height
+		for i := from; i <= to && left >= 0; i++ {
+			left -= heights(i)
 		}
+		return left >= 0
 	}
-	left := height
-	for i := top; i < n && left > 0; i++ {
-		left -= heights(i)
+	at = min(max(at, 0), n-1)
+	top = min(max(top, at-height+1, 0), at)
+	for top < at && !fits(top, at) {
+		top++
 	}
-	for top > 0 && left >= heights(top-1) {
+	for top > 0 && fits(top-1, n-1) {
 		top--
-		left -= heights(top)
 	}
 	return top
 }

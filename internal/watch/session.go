@@ -37,10 +37,14 @@ func newSession(source Source, o Options) *session {
 }
 
 // follow follows the source while loop runs. It calls show beside the loop for the lists
-// that come from the source, and lost in it. It returns the error of the loop, or the one that ended the
-// source before the context did.
-func (s *session) follow(ctx context.Context, show func(context.Context, []todo.Snapshot, bool), lost func(error),
-	loop func(context.Context) error) error {
+// that come from the source, and lost in the loop. It returns the error of the loop, or
+// the one that ended the source before the context did.
+func (s *session) follow(
+	ctx context.Context,
+	show func(ctx context.Context, lists []todo.Snapshot, all bool),
+	lost func(error),
+	loop func(context.Context) error,
+) error {
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer s.wg.Wait()
