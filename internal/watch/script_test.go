@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,12 @@ func (s *script) run(name, rest string) {
 		s.m.now, s.m.sourceName = noon(), "todo.db"
 	case "open": // lists whose agents are there
 		s.m = modelWith(80, 24, fixture()...)
+	case "start": // with a list, as listOf reads it; none
+		s.m = modelWith(80, 24, listOf(rest)...)
+	case "send":
+		m.receiveLists(listOf(rest), false)
+	case "resend": // as all that there is
+		m.receiveLists(listOf(rest), true)
 	case "size":
 		fmt.Sscanf(rest, "%dx%d", &m.width, &m.height)
 	case "press":
@@ -173,6 +180,9 @@ func (s *script) effects(e effect) {
 		}
 		fmt.Fprintf(&s.out, "-> edit %s %s\n", e.edit.list, data)
 	}
+	for _, text := range e.notices {
+		fmt.Fprintf(&s.out, "-> notice %q\n", text)
+	}
 	for what, text := range map[string]string{"history": e.history, "page": e.page, "copy": e.copy} {
 		if text != "" {
 			fmt.Fprintf(&s.out, "-> %s %q\n", what, text)
@@ -181,6 +191,26 @@ func (s *script) effects(e effect) {
 	if e.quit || e.suspend || e.redraw {
 		fmt.Fprintf(&s.out, "-> quit %v, suspend %v, redraw %v\n", e.quit, e.suspend, e.redraw)
 	}
+}
+
+// listOf reads a list as "id revision status text, status text", by a person with a "*"
+// before the id, of a sub-agent with a "/".
+func listOf(text string) []todo.Snapshot {
+	if text == "" {
+		return nil
+	}
+	parts := strings.SplitN(text, " ", 3)
+	id := strings.TrimLeft(parts[0], "*/")
+	revision, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	s := list(id, revision, revision, 0, strings.Split(parts[2], ", ")...)
+	s.Writer.Person = strings.HasPrefix(parts[0], "*")
+	if strings.HasPrefix(parts[0], "/") {
+		s = subList(s, "main")
+	}
+	return []todo.Snapshot{s}
 }
 
 // fixtures returns the lists of scripts.
