@@ -17,5 +17,6 @@
 // cell. Results of several lines end in a line break, results of one line do
 // not.
 //
-// The package imports the standard library, internal/todo and displaywidth.
+// The package imports the standard library, internal/todo, internal/account,
+// internal/clients and displaywidth.
 package render

@@ -15,8 +15,10 @@
 // tcell reads the keys and draws what changed. If a terminal shows a character in
 // another width than computed, only the pane with it is spoiled.
 //
-// model is the state of the viewer and does no input or output; [Run] passes it
-// keys, the time and what it receives from the [Source], and carries out the
-// effects that it returns. bindings is the table of keys: the last line and the
+// A session follows the [Source] and leaves every change to one loop: the viewer's, which
+// draws, or the one of [Plain], which prints. model is the state of both and does no input
+// or output. [Run] passes it keys and the time, and carries out the effects that it
+// collects. A pane is rows with a cursor: the board, a list and its history are panes.
+// bindings is the table of keys: keys are dispatched by it, and the last line and the
 // overlay are drawn from it.
 package watch

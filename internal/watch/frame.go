@@ -201,5 +201,5 @@ func joinKeys(width int, keys []string) string {
 		at := len(keys) - stay
 		keys = slices.Delete(keys, at-1, at)
 	}
-	return joinWith(separator, width, keys...)
+	return join(separator, width, keys...)
 }

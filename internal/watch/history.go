@@ -157,7 +157,7 @@ func (m *model) historyHead(live todo.Snapshot, width int) []string {
 	if r.Writer.Client != "" {
 		agent = render.AgentOf(r.Writer.Client).Name
 	}
-	lines := []string{" " + h.timeline(width-2), line(bold, join(width-2,
+	lines := []string{" " + h.timeline(width-2), line(bold, join(" · ", width-2,
 		fmt.Sprintf("revision %d of %d", r.Revision, max(live.Revision, r.Revision)),
 		r.Updated.In(m.now.Location()).Format("Mon 2 Jan 15:04:05"), render.Writer(r.Writer, agent, "you")))}
 	if h.index() == 0 && r.Revision > 1 {

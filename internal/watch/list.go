@@ -227,7 +227,7 @@ func (m *model) whoLine(s todo.Snapshot, width int) string {
 	case s.List.Agent != "":
 		what = "sub-agent"
 	}
-	return join(width, what, render.Safe(s.List.Project()), m.agentName(s), said,
+	return join(" · ", width, what, render.Safe(s.List.Project()), m.agentName(s), said,
 		render.When(family.Since(), m.shownNow()), m.unseen(s))
 }
 

@@ -99,12 +99,9 @@ func spread(left, right string, width int) string {
 	return left + spaces(width-paintedCells(left)-paintedCells(right)) + right
 }
 
-// join joins parts with " · " to at most width cells. It skips empty parts, cuts
-// the first of the others if necessary, and leaves out those after it that do not
-// fit.
-func join(width int, parts ...string) string { return joinWith(" · ", width, parts...) }
-
-func joinWith(separator string, width int, parts ...string) string {
+// join joins parts with a separator to at most width cells. It skips empty parts, cuts
+// the first of the others if necessary, and leaves out those after it that do not fit.
+func join(separator string, width int, parts ...string) string {
 	line := ""
 	for _, p := range parts {
 		switch {
