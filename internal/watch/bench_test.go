@@ -12,26 +12,24 @@ import (
 // BenchmarkFrames draws a frame after each of 300 lists has moved, and after a
 // list of 1,000 items has: the time of a frame, and its bytes on the terminal.
 func BenchmarkFrames(b *testing.B) {
+	lists := func(n int) (moved []todo.Snapshot) {
+		for i := range 300 {
+			items := append(numbered(n%12, "completed"), fmt.Sprint("in_progress now at step ", n), "pending then")
+			moved = append(moved, list(fmt.Sprintf("list%03d", i), int64(n*300+i), int64(n+1), 0, items...))
+		}
+		return moved
+	}
+	items := func(n int) []todo.Snapshot {
+		at := n % 900
+		items := append(numbered(at, "completed"), fmt.Sprint("in_progress now at step ", n))
+		return []todo.Snapshot{list("long", int64(n), int64(n+1), 0, append(items, numbered(999-at, "pending")...)...)}
+	}
 	for _, size := range [][2]int{{80, 24}, {120, 30}, {200, 50}} {
-		b.Run(fmt.Sprintf("300lists/%dx%d", size[0], size[1]), func(b *testing.B) {
-			m := modelWith(size[0], size[1])
-			benchmarkFrames(b, m, func(n int) (moved []todo.Snapshot) {
-				for i := range 300 {
-					moved = append(moved, list(fmt.Sprintf("list%03d", i), int64(n*300+i), int64(n+1), 0,
-						append(numbered(n%12, "completed"), fmt.Sprint("in_progress now at step ", n), "pending then")...))
-				}
-				return moved
+		for name, moved := range map[string]func(int) []todo.Snapshot{"300lists": lists, "1000items": items} {
+			b.Run(fmt.Sprintf("%s/%dx%d", name, size[0], size[1]), func(b *testing.B) {
+				benchmarkFrames(b, modelWith(size[0], size[1]), moved)
 			})
-		})
-		b.Run(fmt.Sprintf("1000items/%dx%d", size[0], size[1]), func(b *testing.B) {
-			m := modelWith(size[0], size[1])
-			at := 0
-			benchmarkFrames(b, m, func(n int) []todo.Snapshot {
-				at = n % 900
-				items := append(numbered(at, "completed"), fmt.Sprint("in_progress now at step ", n))
-				return []todo.Snapshot{list("long", int64(n), int64(n+1), 0, append(items, numbered(999-at, "pending")...)...)}
-			})
-		})
+		}
 	}
 }
 

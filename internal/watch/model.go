@@ -114,13 +114,15 @@ func (m *model) shownNow() time.Time {
 	return m.now
 }
 
-// openWanted opens the list the user asked for, once it exists. Several that it
-// may be are shown to choose from.
+// openWanted opens the list the user asked for, once it exists. Several that it may be,
+// as the other commands find them, are shown to choose from.
 func (m *model) openWanted() {
 	if m.wanted == "" || m.opened != "" {
 		return
 	}
-	switch found := m.findLists(m.wanted); {
+	lists := slices.Collect(maps.Values(m.lists))
+	slices.SortFunc(lists, func(a, b todo.Snapshot) int { return cmp.Compare(b.Seq, a.Seq) })
+	switch found, _ := render.Named(lists, m.wanted); {
 	case len(found) == 1:
 		m.wanted = ""
 		m.board.cursor = found[0].List.ID
@@ -128,13 +130,6 @@ func (m *model) openWanted() {
 	case len(found) > 1 && m.filter == "":
 		m.setFilter(m.wanted)
 	}
-}
-
-// findLists finds the lists that a person may mean, as the other commands do.
-func (m *model) findLists(name string) []todo.Snapshot {
-	lists := slices.SortedFunc(maps.Values(m.lists), func(a, b todo.Snapshot) int { return cmp.Compare(b.Seq, a.Seq) })
-	found, _ := render.Named(lists, name)
-	return found
 }
 
 // state returns how a list stands for itself. Until the source has said whether its

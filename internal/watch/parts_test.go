@@ -91,16 +91,6 @@ func TestBindings(t *testing.T) {
 	}
 }
 
-// A name finds the lists that a person may mean.
-func TestFindLists(t *testing.T) {
-	m := modelWith(60, 10, exampleLists()...)
-	for wanted, want := range map[string]int{"website": 1, "webs": 1, "ReLeAsE": 1, "build": 0, "re": 3, "researcher": 1} {
-		if got := m.findLists(wanted); len(got) != want {
-			t.Errorf("%q finds %d, want %d", wanted, len(got), want)
-		}
-	}
-}
-
 // The panel's colours are drawn where the terminal has enough of them and says how light
 // its background is, else the user's own.
 func TestPanelColours(t *testing.T) {
