@@ -43,19 +43,6 @@ func TestFieldLine(t *testing.T) {
 	}
 }
 
-// The cursor's row is shown whole, with as little scrolling as possible, and no
-// line stays empty while there are rows above.
-func TestWindow(t *testing.T) {
-	heights := []int{1, 1, 3, 1, 1, 1, 2, 1}
-	for _, c := range []struct{ top, at, height, want int }{
-		{0, 0, 4, 0}, {0, 3, 4, 2}, {5, 1, 4, 1}, {0, 7, 4, 5}, {7, 7, 4, 5}, {0, 2, 2, 2}, {0, 5, 100, 0}, {9, 0, 0, 0}, {3, 4, 4, 3},
-	} {
-		if got := window(c.top, c.at, len(heights), c.height, func(i int) int { return heights[i] }); got != c.want {
-			t.Errorf("%+v: %d", c, got)
-		}
-	}
-}
-
 // Texts break at spaces, and wide ones between characters.
 func TestWrap(t *testing.T) {
 	for _, c := range []struct {
