@@ -3,6 +3,8 @@ package subscriptions
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"todo-mcp/internal/todo"
@@ -61,47 +63,38 @@ func (r *Room) refresh() {
 		for w, c := range sub.wants {
 			if w.uri == Current {
 				c.stale = true
-				sub.wants[w] = c
-				sub.awake()
+				sub.signal()
 			}
 		}
 	}
 	r.mu.Unlock()
-	r.read(r.ctx, streaming...)
+	if len(streaming) > 0 {
+		r.read(r.ctx, streaming...)
+	}
 }
 
 // read makes what the store has of sessions what they want here, as far as there is
-// room. What is new may have changed since, so that the client is told of it. Nothing
-// changes if the store cannot be read: it is read again soon.
+// room. What is new may have changed since, so that the client is notified of it.
+// Nothing changes if the store cannot be read: it is read again soon.
 func (r *Room) read(ctx context.Context, sessions ...string) {
-	if len(sessions) == 0 {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, readInterval)
 	defer cancel()
 	found, err := r.Store.SubscriptionsOf(ctx, sessions)
 	if err != nil {
 		return
 	}
-	type key struct {
-		session string
-		want
-	}
-	stored := make(map[key]bool)
-	for _, s := range found {
-		stored[key{s.Session, want{s.URI, s.Conversation.Key}}] = true
-	}
-	for _, session := range sessions {
-		r.remove(session, func(w want) bool { return !stored[key{session, w}] })
-	}
 	var more []*subscriber
 	r.mu.Lock()
+	for _, session := range sessions {
+		r.remove(session, func(w want) bool {
+			return !slices.ContainsFunc(found, func(s todo.Subscription) bool {
+				return s.Session == session && w == want{s.URI, s.Conversation.Key}
+			})
+		})
+	}
 	for _, s := range found {
 		sub, w := r.sessions[s.Session], want{s.URI, s.Conversation.Key}
-		if sub == nil {
-			continue // its stream ended long ago
-		}
-		if isNew, _ := r.add(sub, w, s.Conversation); isNew {
+		if sub != nil && sub.wants[w] == nil && r.add(sub, w, s.Conversation) == nil {
 			sub.pending[s.URI] = true
 			more = append(more, sub)
 		}
@@ -112,17 +105,21 @@ func (r *Room) read(ctx context.Context, sessions ...string) {
 	}
 }
 
-// keep stores for other servers what a session subscribes to.
-func (r *Room) keep(ctx context.Context, s todo.Subscription) error {
+// inStore does something with the store, if there is one; what is said of a subscription
+// that it fails for.
+func (r *Room) inStore(ctx context.Context, what string, do func(context.Context) error) error {
+	if r.Store == nil {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, readInterval)
 	defer cancel()
-	err := r.Store.Subscribe(ctx, s, r.Max)
+	err := do(ctx)
 	switch {
 	case errors.Is(err, todo.ErrTooManySubscriptions):
-		return r.tooMany()
+		return fmt.Errorf(tooMany, r.Max)
 	case err != nil:
-		r.Log.Error("a subscription could not be stored", "error", err)
-		return errors.New("the subscription could not be stored; the server's log says why")
+		r.Log.Error("a subscription could not be "+what, "error", err)
+		return fmt.Errorf("the subscription could not be %s; the server's log says why", what)
 	}
 	return nil
 }

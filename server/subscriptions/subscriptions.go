@@ -3,8 +3,8 @@
 //
 // A slow client delays nobody and skips to the newest revision: each stream has its
 // own watcher and goroutine. What is refused uses no memory (BAD-INPUT 64). A stream
-// that opens is told of all that its session subscribed to before, since that may
-// have changed meanwhile.
+// begins with a notification of all that its session subscribed to before, since each
+// may have changed meanwhile.
 package subscriptions
 
 import (
@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -60,25 +61,26 @@ type Client struct {
 // Room has all subscriptions. It is safe for concurrent use.
 type Room struct {
 	Config
-	ctx  context.Context
-	stop context.CancelFunc
-	work sync.WaitGroup
+	ctx     context.Context
+	stop    context.CancelFunc
+	work    sync.WaitGroup
+	reading chan struct{} // has an element for each read of a current list
 
-	mu       sync.Mutex // guards also the subscribers
+	mu       sync.Mutex // guards also the subscribers; under it no watcher is begun or closed
 	sessions map[string]*subscriber
-	watching map[*subscriber]struct{} // those that are told of changes
-	count    int                      // of all subscriptions
-	reading  chan struct{}            // has an element for each read of a current list
+	watching map[*subscriber]bool // those with a stream that subscribed to anything
+	reserved int                  // subscriptions of streams of subscriptions/listen
 }
 
 // maxReading is how many current lists are read at once. A hint makes all that are
-// wanted be read, by as many goroutines as there are streams, and a store has few
-// connections.
+// subscribed to be read, by as many goroutines as there are streams, and a store has
+// few connections.
 const maxReading = 2
 
 // New returns a room without subscriptions. [Room.Close] must be called.
 func New(c Config) *Room {
-	r := &Room{Config: c, sessions: make(map[string]*subscriber), watching: make(map[*subscriber]struct{}), reading: make(chan struct{}, maxReading)}
+	r := &Room{Config: c, sessions: make(map[string]*subscriber), watching: make(map[*subscriber]bool),
+		reading: make(chan struct{}, maxReading)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	if c.Store != nil {
 		r.work.Go(r.follow)
@@ -92,24 +94,23 @@ func (r *Room) Close() {
 	r.work.Wait()
 }
 
-// Open tells a session of changes on its new stream, until ctx ends.
+// Open notifies a session of changes on its new stream, until ctx ends.
 func (r *Room) Open(ctx context.Context, c Client, out chan<- mcp.JSONRPCNotification) {
 	r.mu.Lock()
 	sub := r.session(c)
-	sub.end()
+	r.endStream(sub)
 	sub.out = out
 	for w, c := range sub.wants {
-		sub.wants[w] = current{who: c.who} // it may have become another
-		sub.pending[w.uri] = true
+		sub.pending[w.uri], c.stale = true, true
 	}
 	r.mu.Unlock()
 	context.AfterFunc(ctx, func() {
 		r.mu.Lock()
+		defer r.mu.Unlock()
 		if sub.out == out {
-			sub.end()
+			r.endStream(sub)
+			r.remove(c.Session, func(want) bool { return false })
 		}
-		r.mu.Unlock()
-		r.remove(c.Session, func(want) bool { return false })
 	})
 	if r.Store != nil {
 		// That its client hangs up meanwhile is no failure of the store.
@@ -118,7 +119,8 @@ func (r *Room) Open(ctx context.Context, c Client, out chan<- mcp.JSONRPCNotific
 	r.watch(sub)
 }
 
-// Subscribe adds a resource to those of a session, or returns why that is refused.
+// Subscribe adds a resource to those of a session, or returns why that is refused. What
+// is refused by the store goes with the next reading of it.
 func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
 	if err := checkURIs(uri); err != nil {
 		return err
@@ -126,32 +128,29 @@ func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
 	w, who := wantOf(uri, c.Conversation)
 	r.mu.Lock()
 	sub := r.session(c)
-	isNew, err := r.add(sub, w, who)
+	err := r.add(sub, w, who)
 	r.mu.Unlock()
-	if err == nil && r.Store != nil {
-		err = r.keep(ctx, todo.Subscription{Session: c.Session, URI: uri, Conversation: who})
+	if err == nil {
+		err = r.inStore(ctx, "stored", func(ctx context.Context) error {
+			return r.Store.Subscribe(ctx, todo.Subscription{Session: c.Session, URI: uri, Conversation: who}, r.Max)
+		})
 	}
-	if err != nil {
-		r.remove(c.Session, func(have want) bool { return isNew && have == w })
-		return err
+	if err == nil {
+		r.watch(sub)
 	}
-	r.watch(sub)
-	return nil
+	return err
 }
 
 // Unsubscribe removes a resource of a session, or all when uri is empty, also at other
 // servers. With an error it removes none.
 func (r *Room) Unsubscribe(ctx context.Context, session, uri string) error {
-	if r.Store != nil {
-		ctx, cancel := context.WithTimeout(ctx, readInterval)
-		defer cancel()
-		if err := r.Store.Unsubscribe(ctx, session, uri); err != nil {
-			r.Log.Error("a subscription could not be removed", "error", err)
-			return errors.New("the subscription could not be removed; the server's log says why")
-		}
+	err := r.inStore(ctx, "removed", func(ctx context.Context) error { return r.Store.Unsubscribe(ctx, session, uri) })
+	if err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.remove(session, func(w want) bool { return uri == "" || w.uri == uri })
 	}
-	r.remove(session, func(w want) bool { return uri == "" || w.uri == uri })
-	return nil
+	return err
 }
 
 // Reserve refuses a stream of subscriptions/listen for URIs, or keeps the room for
@@ -160,49 +159,48 @@ func (r *Room) Reserve(ctx context.Context, uris []string) error {
 	if err := checkURIs(uris...); err != nil {
 		return err
 	}
-	uris = slices.Compact(slices.Sorted(slices.Values(uris))) // as Listen has each once
+	n := len(slices.Compact(slices.Sorted(slices.Values(uris)))) // Listen has each once
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.fits(len(uris), len(uris)); err != nil {
+	if err := r.fits(n, n); err != nil {
 		return err
 	}
-	r.count += len(uris)
+	r.reserved += n
 	context.AfterFunc(ctx, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.count -= len(uris)
+		r.reserved -= n
 	})
 	return nil
 }
 
-// Listen tells a stream of subscriptions/listen, which has an id, of changes until ctx
-// ends. There must be room for it, see [Room.Reserve].
+// Listen notifies a stream of subscriptions/listen, which has an id, of changes until
+// ctx ends. There must be room for it, see [Room.Reserve].
 func (r *Room) Listen(ctx context.Context, c Client, id any, uris []string, out chan<- mcp.JSONRPCNotification) {
 	sub := r.subscriber(c)
 	sub.out, sub.meta = out, map[string]any{mcp.MetaKeySubscriptionID: id}
 	for _, uri := range uris {
 		w, who := wantOf(uri, c.Conversation)
-		sub.wants[w] = current{who: who}
+		sub.wants[w] = &current{who: who, stale: true}
 	}
 	r.watch(sub)
 	context.AfterFunc(ctx, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		sub.end()
+		r.endStream(sub)
 	})
 }
 
 // SetCurrent says which list is a conversation's current one after a call. If that is
-// another one than before, its subscribers are told.
+// another one than before, its subscribers are notified.
 func (r *Room) SetCurrent(of todo.Identity, conversation, list string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for sub := range r.watching {
-		w := want{Current, conversation}
-		if c, wanted := sub.wants[w]; wanted && sub.principal == of.Principal && c.list != list {
-			sub.wants[w] = current{who: c.who, list: list, known: true}
-			sub.pending[Current] = true
-			sub.awake()
+		c := sub.wants[want{Current, conversation}]
+		if c != nil && sub.principal == of.Principal && c.list != list {
+			c.list, c.known, c.stale, sub.pending[Current] = list, true, false, true
+			sub.signal()
 		}
 	}
 }
@@ -220,70 +218,61 @@ func checkURIs(uris ...string) error {
 }
 
 // fits returns an error unless a subscriber may have many subscriptions, more of them
-// than before. The caller must lock mu.
+// than before. The caller must lock mu, as for all that follows.
 func (r *Room) fits(many, more int) error {
+	all := r.reserved
+	for _, sub := range r.sessions {
+		all += len(sub.wants)
+	}
 	switch {
 	case many > r.Max:
-		return r.tooMany()
-	case more > 0 && r.count+more > r.MaxAll:
+		return fmt.Errorf(tooMany, r.Max)
+	case more > 0 && all+more > r.MaxAll:
 		return fmt.Errorf("all connections together may have %d subscriptions", r.MaxAll)
 	}
 	return nil
 }
 
-func (r *Room) tooMany() error {
-	return fmt.Errorf("one connection may have %d subscriptions", r.Max)
-}
+const tooMany = "one connection may have %d subscriptions"
 
-// add adds what a subscriber wants, if there is room, and reports whether it is new.
-// The caller must lock mu.
-func (r *Room) add(sub *subscriber, w want, who todo.Conversation) (isNew bool, err error) {
-	if _, known := sub.wants[w]; known {
-		return false, nil
+// add adds what a subscriber wants, if there is room.
+func (r *Room) add(sub *subscriber, w want, who todo.Conversation) error {
+	if sub.wants[w] != nil {
+		return nil
 	}
-	if err := r.fits(len(sub.wants)+1, 1); err != nil {
-		return false, err
+	err := r.fits(len(sub.wants)+1, 1)
+	if err == nil {
+		sub.wants[w] = &current{who: who, stale: true}
 	}
-	sub.wants[w] = current{who: who}
-	r.count++
-	return true, nil
+	return err
 }
 
 // remove removes what a session wants and which says, and the session if it then wants
 // nothing and has no stream.
 func (r *Room) remove(session string, which func(want) bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	sub := r.sessions[session]
 	if sub == nil {
 		return
 	}
-	for w := range sub.wants {
-		if which(w) {
-			delete(sub.wants, w)
-			r.count--
-		}
-	}
+	maps.DeleteFunc(sub.wants, func(w want, _ *current) bool { return which(w) })
 	if sub.out == nil && len(sub.wants) == 0 {
 		delete(r.sessions, session)
 	}
 }
 
-func (r *Room) subscriber(c Client) *subscriber {
-	return &subscriber{principal: c.Principal, lists: r.Board.For(c.Identity), ended: time.Now(), wants: make(map[want]current), pending: make(map[string]bool)}
-}
-
 // session returns the subscriber of a session and creates it if necessary. Those that
-// have had no stream for too long are forgotten. The caller must lock mu.
+// have had no stream for too long are forgotten.
 func (r *Room) session(c Client) *subscriber {
-	for session, sub := range r.sessions {
-		if sub.out == nil && session != c.Session && time.Since(sub.ended) > r.Linger {
-			r.count -= len(sub.wants)
-			delete(r.sessions, session)
-		}
-	}
+	maps.DeleteFunc(r.sessions, func(session string, sub *subscriber) bool {
+		return sub.out == nil && session != c.Session && time.Since(sub.ended) > r.Linger
+	})
 	if r.sessions[c.Session] == nil {
 		r.sessions[c.Session] = r.subscriber(c)
 	}
 	return r.sessions[c.Session]
+}
+
+func (r *Room) subscriber(c Client) *subscriber {
+	return &subscriber{principal: c.Principal, lists: r.Board.For(c.Identity), ended: time.Now(),
+		wants: make(map[want]*current), pending: make(map[string]bool)}
 }

@@ -13,25 +13,6 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// The goroutine of a stream that was replaced takes from the next one's nothing by
-// which that is woken.
-func TestAReplacedStreamLeavesTheWake(t *testing.T) {
-	board := todo.NewBoard(memory.New())
-	defer board.Close()
-	r := New(Config{Board: board})
-	defer r.Close()
-	sub, woken := r.subscriber(Client{}), false
-	sub.wake = func() { woken = true }
-	watcher := sub.lists.Watch(nil)
-	defer watcher.Close()
-	ended, end := context.WithCancel(t.Context())
-	end()
-	r.notify(ended, sub, watcher, nil)
-	if sub.awake(); !woken {
-		t.Error("the next stream's goroutine is not woken")
-	}
-}
-
 // silent is a store that does not answer which list is a conversation's, and counts
 // how many ask at once.
 type silent struct {
@@ -84,12 +65,11 @@ func TestAHintWakesWhoWantsTheCurrentList(t *testing.T) {
 	r := New(Config{Board: board})
 	defer r.Close()
 	for uri, wakes := range map[string]bool{Current: true, All: false} {
-		sub, woken := r.subscriber(Client{}), false
-		sub.wants[want{uri: uri}], sub.wake = current{known: true}, func() { woken = true }
-		r.watching[sub] = struct{}{}
-		if r.refresh(); woken != wakes {
-			t.Errorf("%s: woken is %t", uri, woken)
+		sub := r.subscriber(Client{})
+		sub.wants[want{uri: uri}], sub.wake = &current{}, make(chan struct{}, 1)
+		r.watching = map[*subscriber]bool{sub: true}
+		if r.refresh(); len(sub.wake) == 1 != wakes {
+			t.Errorf("%s: woken is %t", uri, !wakes)
 		}
-		delete(r.watching, sub)
 	}
 }
