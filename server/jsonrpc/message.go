@@ -1,3 +1,12 @@
+// Package jsonrpc checks a message and reads its envelope before the transports
+// pass it to mcp-go, and builds the answers to refused messages.
+//
+// A message that lenient JSON readers could interpret differently is refused
+// (BAD-INPUT 16–21, 26). The answer to a refused message has the id of the
+// request whenever the message has exactly one valid id. That holds also for a
+// message that is too large to be kept in memory, which is scanned: on stdio for
+// one of any size, over HTTP up to the size that package edge reads (BAD-INPUT 8,
+// 27).
 package jsonrpc
 
 import (
@@ -101,21 +110,14 @@ func TooLarge(s *Scanner) mcp.JSONRPCMessage {
 // surrogates are accepted here; the tools report them with their position. With
 // an error, Read returns the id and the method as far as [Scanner] finds them.
 func Read(raw []byte) (m Message, err *Error) {
-	at, err := checkStrict(raw, false)
-	brief := raw
-	if at.to > 0 {
-		brief = slices.Concat(raw[:at.from], []byte("{}"), raw[at.to:])
-	}
-	if err == nil {
-		m, err = envelope(brief)
+	var found parts
+	if err = checkStrict(raw, &found); err == nil {
+		m, err = found.message(raw)
 	}
 	if err != nil {
 		var scan Scanner
 		scan.Write(raw)
 		return scan.Message(), err
-	}
-	if m.Brief = raw; m.Method == string(mcp.MethodToolsCall) && at.to > 0 {
-		m.Brief, m.Arguments = brief, raw[at.from:at.to]
 	}
 	return m, nil
 }
@@ -123,20 +125,32 @@ func Read(raw []byte) (m Message, err *Error) {
 // CheckObject refuses a JSON object that lenient readers could interpret
 // differently, by the rules of [Read] for the parts of a message. It is for
 // objects that come in no message.
-func CheckObject(raw []byte) *Error {
-	_, err := checkStrict(raw, true)
-	return err
+func CheckObject(raw []byte) *Error { return checkStrict(raw, nil) }
+
+// parts are the values in a message of which [Message] is made, as they stand in it.
+type parts struct {
+	id, method, response, arguments, client, capabilities, version json.RawMessage
+	argumentsEnd                                                   int // where they end
 }
 
-// span is a part of a message, in bytes from its beginning; the zero span is none.
-type span struct{ from, to int64 }
+// at returns the part that is reached by some keys; nil if it is none.
+func (p *parts) at(path []string) *json.RawMessage {
+	switch last := path[len(path)-1]; {
+	case len(path) == 1:
+		return map[string]*json.RawMessage{"id": &p.id, "method": &p.method, "result": &p.response, "error": &p.response}[last]
+	case len(path) == 2 && path[0] == "params":
+		return map[string]*json.RawMessage{"arguments": &p.arguments, "clientInfo": &p.client, "capabilities": &p.capabilities}[last]
+	case len(path) == 3 && path[0] == "params" && path[1] == "_meta" && last == mcp.MetaKeyProtocolVersion:
+		return &p.version
+	}
+	return nil
+}
 
-// checkStrict checks an object, which is a message or a part of one, where no key is
-// the protocol's. It returns where the params.arguments of a message are, if they are
-// an object.
-func checkStrict(raw []byte, isPart bool) (arguments span, refused *Error) {
+// checkStrict checks an object, and finds the parts of it if it is a message. With nil
+// it is a part of one, where no key is the protocol's.
+func checkStrict(raw []byte, found *parts) *Error {
 	if !utf8.Valid(raw) {
-		return span{}, Refuse(mcp.PARSE_ERROR, "the message is not valid UTF-8")
+		return Refuse(mcp.PARSE_ERROR, "the message is not valid UTF-8")
 	}
 	// A buffer, and not another reader, is read in place. Its capacity is cut off, so
 	// that nothing behind the message is written to.
@@ -144,140 +158,127 @@ func checkStrict(raw []byte, isPart bool) (arguments span, refused *Error) {
 	switch d.PeekKind() {
 	case '{':
 	case '[':
-		return span{}, Refuse(mcp.INVALID_REQUEST, "batches are not supported, send one message at a time")
+		return Refuse(mcp.INVALID_REQUEST, "batches are not supported, send one message at a time")
 	default:
-		return span{}, Refuse(mcp.PARSE_ERROR, "the message is not a JSON object")
+		return Refuse(mcp.PARSE_ERROR, "the message is not a JSON object")
 	}
 	seen := make([]keys, 0, 8) // of the objects and arrays around a token
-	var names [3]string        // the last key of the message, and below it
+	var names [3]string        // the keys by which a token is reached, from the outside
+	var ends [3]int            // where each key ends
 	for depth := -1; depth != 0; {
 		token, err := d.ReadToken()
 		if err != nil {
-			return span{}, Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: %s", reason(err))
+			return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: %s", reason(err))
 		}
 		depth = d.StackDepth()
-		switch token.Kind() {
-		case '{', '[':
+		offset := int(d.InputOffset())
+		switch in, n := d.StackIndex(depth); {
+		case token.Kind() == '{' || token.Kind() == '[':
 			if depth > maxDepth {
-				return span{}, Refuse(mcp.PARSE_ERROR, "the message nests deeper than %d levels", maxDepth)
+				return Refuse(mcp.PARSE_ERROR, "the message nests deeper than %d levels", maxDepth)
 			}
-			if seen = append(seen, keys{}); depth == 2 {
-				names[2] = ""
+			if seen = append(seen, keys{}); depth <= len(names) {
+				names[depth-1] = ""
 			}
-			if !isPart && token.Kind() == '{' && depth == 3 && names[1] == "params" && names[2] == "arguments" {
-				arguments.from = d.InputOffset() - 1
-			}
-		case '}', ']':
-			if seen = seen[:depth]; depth == 2 && arguments.from > 0 && arguments.to == 0 {
-				arguments.to = d.InputOffset()
-			}
-		case '"':
-			if in, n := d.StackIndex(depth); in != '{' || n%2 == 0 {
-				continue // it is a value
-			}
+			continue
+		case token.Kind() == '}' || token.Kind() == ']':
+			seen = seen[:depth]
+		case in == '{' && n%2 == 1:
 			key := token.String()
-			if depth < len(names) {
-				names[depth] = key
+			if depth <= len(names) {
+				names[depth-1], ends[depth-1] = key, offset
 			}
-			var protocol map[string]string
+			var protocol []string
 			switch {
-			case isPart:
-			case depth == 1:
+			case found != nil && depth == 1:
 				protocol = messageKeys
-			case depth == 2 && names[1] == "params":
+			case found != nil && depth == 2 && names[0] == "params":
 				protocol = paramsKeys
 			}
-			if err := checkKey(key, protocol, &seen[depth-1]); err != nil {
-				return span{}, err
+			if err := seen[depth-1].check(key, protocol); err != nil {
+				return err
+			}
+			continue
+		}
+		// A value has ended.
+		if found == nil || depth == 0 || depth > len(names) {
+			continue
+		}
+		if part := found.at(names[:depth]); part != nil {
+			*part = bytes.TrimLeft(raw[ends[depth-1]:offset:offset], " \t\r\n:")
+			if part == &found.arguments {
+				found.argumentsEnd = offset
 			}
 		}
 	}
 	if len(bytes.TrimSpace(raw[d.InputOffset():])) > 0 {
-		return span{}, Refuse(mcp.PARSE_ERROR, "there is text behind the message")
+		return Refuse(mcp.PARSE_ERROR, "there is text behind the message")
 	}
-	return arguments, nil
+	return nil
 }
 
 // reason returns a text for a decoder's error that quotes nothing of the
 // message.
 func reason(err error) string {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "it ends too early"
-	}
-	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return "an object has the same key twice"
-	}
 	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
+	switch {
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return "it ends too early"
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return "an object has the same key twice"
+	case errors.As(err, &syntax):
 		return fmt.Sprintf("syntax error at byte %d", syntax.ByteOffset)
 	}
 	return "syntax error"
 }
 
-// envelope reads a [Message] from JSON that passed the strict reader.
-func envelope(raw []byte) (Message, *Error) {
-	var m struct {
-		Method *string        `json:"method"`
-		ID     jsontext.Value `json:"id"`
-		Params jsontext.Value `json:"params"`
-		Result jsontext.Value `json:"result"`
-		Error  jsontext.Value `json:"error"`
+// message returns the message of which these are the parts. What has another shape than
+// the protocol's is left out: mcp-go refuses it.
+func (p *parts) message(raw []byte) (Message, *Error) {
+	m := Message{ID: p.id, Brief: raw}
+	if len(p.method) > 0 && string(p.method) != "null" && p.method[0] != '"' {
+		return m, Refuse(mcp.INVALID_REQUEST, "method must be a string")
 	}
-	if err := decode(raw, &m); err != nil {
-		return Message{}, Refuse(mcp.INVALID_REQUEST, "method must be a string")
+	m.Method = unquote(p.method)
+	// mcp-go would take a message without a method for a response and never answer it.
+	isResponse := p.response != nil && p.method == nil
+	if m.Method == "" && !isResponse {
+		return m, Refuse(mcp.INVALID_REQUEST, "the message is neither a request with a method nor a response")
 	}
-	// mcp-go would take the message for a response and never answer it.
-	isResponse := m.Method == nil && (m.Result != nil || m.Error != nil)
-	if !isResponse && (m.Method == nil || *m.Method == "") {
-		return Message{}, Refuse(mcp.INVALID_REQUEST, "the message is neither a request with a method nor a response")
+	if err := checkID(m.ID); err != nil {
+		return m, err
 	}
-	if err := checkID(json.RawMessage(m.ID)); err != nil {
-		return Message{}, err
+	m.Modern = mcp.IsModernProtocol(unquote(p.version))
+	switch {
+	case m.Method == string(mcp.MethodInitialize):
+		var capabilities struct {
+			Extensions map[string]any `json:"extensions"`
+		}
+		decode(p.client, &m.Client)
+		decode(p.capabilities, &capabilities)
+		m.Extensions = capabilities.Extensions
+	case m.Method == string(mcp.MethodToolsCall) && len(p.arguments) > 0 && p.arguments[0] == '{':
+		m.Arguments = p.arguments
+		m.Brief = slices.Concat(raw[:p.argumentsEnd-len(p.arguments)], []byte("{}"), raw[p.argumentsEnd:])
 	}
-	out := Message{ID: json.RawMessage(m.ID)}
-	if m.Method != nil {
-		out.Method = *m.Method
-	}
-	out.readParams(m.Params)
-	return out, nil
+	return m, nil
 }
 
-// readParams reads what the transports use of a message's params. What has another
-// shape is left out: mcp-go refuses it.
-func (m *Message) readParams(raw jsontext.Value) {
-	var params struct {
-		ClientInfo   jsontext.Value `json:"clientInfo"`
-		Capabilities jsontext.Value `json:"capabilities"`
-		Meta         jsontext.Value `json:"_meta"`
+// unquote returns the text of a string in JSON, "" for anything else. Half a surrogate
+// pair is replaced.
+func unquote(raw []byte) string {
+	if len(raw) == 0 || raw[0] != '"' {
+		return ""
 	}
-	if len(raw) == 0 || decode(raw, &params) != nil {
-		return
-	}
-	var meta struct {
-		Version string `json:"io.modelcontextprotocol/protocolVersion"`
-	}
-	if len(params.Meta) > 0 {
-		_ = decode(params.Meta, &meta)
-	}
-	m.Modern = mcp.IsModernProtocol(meta.Version)
-	if m.Method != string(mcp.MethodInitialize) {
-		return
-	}
-	var capabilities struct {
-		Extensions map[string]any `json:"extensions"`
-	}
-	if len(params.ClientInfo) > 0 {
-		_ = decode(params.ClientInfo, &m.Client)
-	}
-	if len(params.Capabilities) > 0 {
-		_ = decode(params.Capabilities, &capabilities)
-	}
-	m.Extensions = capabilities.Extensions
+	text, _ := jsontext.AppendUnquote(nil, raw)
+	return string(text)
 }
 
-// decode decodes JSON that passed the strict reader.
-func decode(raw []byte, into any) error {
-	return jsonv2.Unmarshal(raw, into, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+// decode decodes JSON that passed the strict reader, as far as it has the shape.
+func decode(raw []byte, into any) {
+	if len(raw) > 0 {
+		_ = jsonv2.Unmarshal(raw, into, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	}
 }
 
 // checkID returns an error unless an id is missing, a string, or an integer
@@ -300,44 +301,36 @@ type keys struct {
 	many map[string]bool // the rest
 }
 
-// add adds a key, and reports whether it is new.
-func (k *keys) add(key string) bool {
-	switch {
-	case slices.Contains(k.few[:k.n], key) || k.many[key]:
-		return false
-	case k.n < len(k.few):
-		k.few[k.n] = key
-		k.n++
-		return true
-	case k.many == nil:
-		k.many = make(map[string]bool)
-	}
-	k.many[key] = true
-	return true
-}
-
-// checkKey refuses a key that a lenient reader could confuse with another: one
-// with a control character, one that differs from an earlier key of its object
-// only in case, or one that differs from a key of the protocol only in case.
-func checkKey(key string, protocol map[string]string, seen *keys) *Error {
+// check adds a key, and refuses one that a lenient reader could confuse with another:
+// one with a control character, one that differs from an earlier key of its object only
+// in case, or one that differs from a key of the protocol only in case.
+func (k *keys) check(key string, protocol []string) *Error {
 	if strings.ContainsFunc(key, unicode.IsControl) {
 		return Refuse(mcp.PARSE_ERROR, "a key has a control character in it")
 	}
 	folded := strings.ToLower(strings.ToUpper(key))
-	if !seen.add(folded) {
+	switch {
+	case slices.Contains(k.few[:k.n], folded) || k.many[folded]:
 		return Refuse(mcp.PARSE_ERROR, "an object has two keys that differ only in case")
+	case k.n < len(k.few):
+		k.few[k.n] = folded
+		k.n++
+	case k.many == nil:
+		k.many = map[string]bool{folded: true}
+	default:
+		k.many[folded] = true
 	}
-	if want, ok := protocol[folded]; ok && want != key {
-		return Refuse(mcp.PARSE_ERROR, "a key differs from %q only in case", want)
+	for _, want := range protocol {
+		if want != key && strings.EqualFold(want, key) {
+			return Refuse(mcp.PARSE_ERROR, "a key differs from %q only in case", want)
+		}
 	}
 	return nil
 }
 
-// The keys that the protocol defines for a message and its params, by their folded
-// form.
+// The keys that the protocol defines for a message and its params.
 var (
-	messageKeys = map[string]string{"jsonrpc": "jsonrpc", "id": "id", "method": "method", "params": "params", "result": "result", "error": "error"}
-	paramsKeys  = map[string]string{"name": "name", "arguments": "arguments", "_meta": "_meta", "uri": "uri", "requestid": "requestId",
-		"protocolversion": "protocolVersion", "clientinfo": "clientInfo", "capabilities": "capabilities", "cursor": "cursor",
-		"ref": "ref", "argument": "argument", "notifications": "notifications", "task": "task"}
+	messageKeys = []string{"jsonrpc", "id", "method", "params", "result", "error"}
+	paramsKeys  = []string{"name", "arguments", "_meta", "uri", "requestId", "protocolVersion", "clientInfo", "capabilities",
+		"cursor", "ref", "argument", "notifications", "task"}
 )

@@ -20,35 +20,10 @@ type Scanner struct {
 	escaped bool // after a backslash in a string
 	inValue bool // after a key of the message object and its colon
 
-	key, value capture
+	key, value []byte // at most one byte longer than the limits above
 	id, method []byte
 	ids        int  // how often the key id came
 	response   bool // the key result or error came
-}
-
-// capture collects a key or a value up to a maximum length.
-type capture struct {
-	data []byte
-	long bool // it was longer
-}
-
-func (c *capture) add(b byte, limit int) {
-	if len(c.data) >= limit {
-		c.long = true
-		return
-	}
-	c.data = append(c.data, b)
-}
-
-func (c *capture) reset() { c.data, c.long = c.data[:0], false }
-
-// text returns what was collected, without surrounding white space; nil when it
-// was too long.
-func (c *capture) text() []byte {
-	if c.long {
-		return nil
-	}
-	return bytes.TrimSpace(c.data)
 }
 
 // Write scans the next piece of the message. It never fails.
@@ -69,7 +44,7 @@ func (s *Scanner) scan(b byte) {
 	case b == '"':
 		s.quoted = true
 		if s.depth == 1 && !s.inValue {
-			s.key.reset()
+			s.key = s.key[:0]
 		}
 	case b == '{' || b == '[':
 		s.depth++
@@ -91,18 +66,18 @@ func (s *Scanner) scan(b byte) {
 // keep adds a byte to the current key or value of the message object.
 func (s *Scanner) keep(b byte) {
 	switch {
-	case s.inValue:
-		s.value.add(b, maxScannedValue)
-	case s.depth == 1:
-		s.key.add(b, maxScannedKey)
+	case s.inValue && len(s.value) <= maxScannedValue:
+		s.value = append(s.value, b)
+	case !s.inValue && s.depth == 1 && len(s.key) <= maxScannedKey:
+		s.key = append(s.key, b)
 	}
 }
 
 // beginValue begins the value of the key that was read.
 func (s *Scanner) beginValue() {
 	s.inValue = true
-	s.value.reset()
-	switch string(s.key.text()) {
+	s.value = s.value[:0]
+	switch string(bytes.TrimSpace(s.key)) {
 	case `"id"`:
 		s.ids++
 	case `"result"`, `"error"`:
@@ -116,14 +91,17 @@ func (s *Scanner) endValue() {
 		return
 	}
 	s.inValue = false
-	value := bytes.Clone(s.value.text())
-	switch string(s.key.text()) {
+	var value []byte // of one that is too long, nothing
+	if len(s.value) <= maxScannedValue {
+		value = bytes.Clone(bytes.TrimSpace(s.value))
+	}
+	switch string(bytes.TrimSpace(s.key)) {
 	case `"id"`:
 		s.id = value
 	case `"method"`:
 		s.method = value
 	}
-	s.key.reset()
+	s.key = s.key[:0]
 }
 
 // Message returns the method and the id that were found; its other fields are
