@@ -42,7 +42,7 @@ func FuzzSession(f *testing.F) {
 		if _, _, err := theirs.check(id, todo.Identity{}); err == nil {
 			t.Fatal("another key's id is taken")
 		}
-		ours.end(id)
+		ours.end(id, todo.Identity{})
 		if _, ended, err := ours.check(id, todo.Identity{}); err != nil || !ended {
 			t.Fatalf("after its end: %v, %v", ended, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -76,24 +77,21 @@ func (h *Handler) serve(w http.ResponseWriter, r *edge.Request) error {
 	case http.MethodPost:
 		return h.post(w, x)
 	case http.MethodGet, http.MethodDelete:
-		if !x.check(w) {
-			return nil
-		}
-		if x.modern {
-			h.passToMCP(r.Context(), w, x) // mcp-go answers that there are no such streams and sessions
-			return nil
-		}
-		if !h.checkSession(w, x) {
-			return nil
-		}
-		if r.Method == http.MethodGet {
-			return h.get(w, x)
-		}
-		h.delete(w, x)
-		return nil
+	default:
+		w.Header().Set("Allow", "GET, POST, DELETE")
+		return &edge.Error{Status: http.StatusMethodNotAllowed, Text: "method not allowed"}
 	}
-	w.Header().Set("Allow", "GET, POST, DELETE")
-	return &edge.Error{Status: http.StatusMethodNotAllowed, Text: "method not allowed"}
+	switch {
+	case !x.check(w):
+	case x.modern: // mcp-go answers that there are no such streams and sessions
+		h.passToMCP(r.Context(), w, x)
+	case !h.checkSession(w, x):
+	case r.Method == http.MethodGet:
+		return h.get(w, x)
+	default:
+		h.delete(w, x)
+	}
+	return nil
 }
 
 // passToMCP lets mcp-go answer a request, with its sender in the context.
@@ -232,19 +230,13 @@ func (h *Handler) initialize(w http.ResponseWriter, x *exchange) {
 	buffer := &bufferedAnswer{header: http.Header{}, status: http.StatusOK}
 	h.passToMCP(x.Context(), buffer, x)
 	if id := buffer.header.Get(mcpserver.HeaderKeySessionID); id != "" {
-		h.forget(x.Context(), id)
+		end := x.Request.Clone(x.Context())
+		end.Method, end.Body, end.Header = http.MethodDelete, http.NoBody, http.Header{mcpserver.HeaderKeySessionID: {id}}
+		h.mcp.ServeHTTP(&bufferedAnswer{header: http.Header{}}, end)
 	}
-	for key, values := range buffer.header {
-		w.Header()[key] = values
-	}
+	maps.Copy(w.Header(), buffer.header)
 	w.WriteHeader(buffer.status)
 	_, _ = w.Write(buffer.body.Bytes())
-}
-
-// forget makes mcp-go delete its state of a session.
-func (h *Handler) forget(ctx context.Context, id string) {
-	h.mcp.Handle(&discardedAnswer{}, &mcpserver.HTTPRequest{Method: http.MethodDelete, Context: ctx,
-		Header: http.Header{http.CanonicalHeaderKey(mcpserver.HeaderKeySessionID): {id}}})
 }
 
 // getStream is a session's open GET stream.
@@ -347,7 +339,7 @@ func (h *Handler) replaceStream(id string, end context.CancelFunc) (remove func(
 // delete answers a DELETE request, which ends a session.
 func (h *Handler) delete(w http.ResponseWriter, x *exchange) {
 	id := x.peer.Session
-	h.sessions.end(id)
+	h.sessions.end(id, x.Identity)
 	h.mu.Lock()
 	if stream := h.streams[id]; stream != nil {
 		stream.end()
@@ -373,17 +365,3 @@ type bufferedAnswer struct {
 func (a *bufferedAnswer) Header() http.Header         { return a.header }
 func (a *bufferedAnswer) WriteHeader(status int)      { a.status = status }
 func (a *bufferedAnswer) Write(p []byte) (int, error) { return a.body.Write(p) }
-
-// discardedAnswer is an mcpserver.HTTPResponseWriter that discards the answer.
-type discardedAnswer struct{ header http.Header }
-
-func (d *discardedAnswer) Header() http.Header {
-	if d.header == nil {
-		d.header = http.Header{}
-	}
-	return d.header
-}
-func (*discardedAnswer) WriteHeader(int)             {}
-func (*discardedAnswer) Write(p []byte) (int, error) { return len(p), nil }
-func (*discardedAnswer) Flush()                      {}
-func (*discardedAnswer) CanStream() bool             { return false }

@@ -77,14 +77,12 @@ func (s *sessions) check(id string, owner todo.Identity) (claims sessionClaims, 
 	return claims, s.ended[claims.Owner][id], nil
 }
 
-// end records that the client ended a session.
-func (s *sessions) end(id string) {
-	var claims sessionClaims
-	signed.Read(id, &claims)
-	owner := claims.Owner
+// end records that the client ended a session of an owner.
+func (s *sessions) end(id string, of todo.Identity) {
+	owner := ownerOf(of)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if of := s.ended[owner]; of == nil || len(of) >= maxEnded {
+	if ended := s.ended[owner]; ended == nil || len(ended) >= maxEnded {
 		s.ended[owner] = make(map[string]bool)
 	}
 	s.ended[owner][id] = true

@@ -36,15 +36,6 @@ func (k Key) Sign(purpose string, value any) string {
 	return payload + "." + k.sum(purpose, payload)
 }
 
-// Read decodes the value of a text whose signature is checked elsewhere. Of a text
-// in another form it decodes what it can.
-func Read(text string, value any) {
-	payload, _, _ := strings.Cut(text, ".")
-	if data, err := base64.RawURLEncoding.DecodeString(payload); err == nil {
-		_ = json.Unmarshal(data, value)
-	}
-}
-
 // Open decodes the value of a text, or returns [ErrForged] for one that [Key.Sign] did
 // not return for this purpose.
 func (k Key) Open(purpose, text string, value any) error {
@@ -52,7 +43,10 @@ func (k Key) Open(purpose, text string, value any) error {
 	if !ok || len(text) > MaxLength || !hmac.Equal([]byte(sum), []byte(k.sum(purpose, payload))) {
 		return ErrForged
 	}
-	Read(text, value)
+	data, err := base64.RawURLEncoding.DecodeString(payload)
+	if err != nil || json.Unmarshal(data, value) != nil {
+		return ErrForged
+	}
 	return nil
 }
 
