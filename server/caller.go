@@ -43,6 +43,15 @@ type request struct {
 	arguments json.RawMessage
 }
 
+// clientOf returns the calling client: the clientInfo of the request itself
+// (2026-07-28), else that of its session.
+func clientOf(ctx context.Context) mcp.Implementation {
+	if info := mcpserver.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientInfo != nil {
+		return *info.ClientInfo
+	}
+	return PeerOf(ctx).Client
+}
+
 // newRequest returns the request of a message from its context and its _meta,
 // which may be nil. It reads what a hook said about the call, and ignores a
 // failure to do so: the call then counts as one without a hook.
@@ -81,10 +90,6 @@ const (
 	metaToolUse      = "claudecode/toolUseId"
 	metaCodexCall    = "callId"
 	metaCodexThread  = clients.MetaCodexThread
-	metaVSCode       = clients.MetaVSCode
-	metaOpencode     = clients.MetaOpencode
-	metaAntigravity  = clients.MetaAntigravity
-	metaZCode        = clients.MetaZCode
 	metaCodexSession = "sessionId" // of a sub-agent's thread: the main agent's thread
 )
 
@@ -96,30 +101,60 @@ const sessionLasts = 30 * time.Minute
 // the conversation (docs/spec/architecture.md, "Who is calling").
 func (s *Server) caller(r request) caller {
 	c := caller{client: todo.Cut(r.client.Name, 64)}
-	c.who.Client, c.who.Workspace = c.client, r.workspace
+	who, known := &c.who, clients.Find(r.client.Name)
+	who.Client, who.Workspace = c.client, r.workspace
 	if !r.peer.Process {
-		c.who.Lasts = sessionLasts
+		who.Lasts = sessionLasts
 	}
-	for _, step := range []func(request, *caller) bool{
-		s.hook, s.conversation, s.session, s.environment, s.process, s.nobody,
-	} {
-		if step(r, &c) {
-			break
+	field, id := r.conversation()
+	variable := ""
+	if r.peer.Process && s.Getenv != nil {
+		variable = s.Getenv(known.Variable)
+	}
+	switch {
+	case r.host.Session != "": // 1: a hook of the host said which chat makes this very call
+		who.Key, who.Chat = ChatKey(r.host.Session), r.host.Session
+	case id != "": // 2: the host sent a conversation id in _meta
+		who.Key, who.Chat = conversationKey(field, id), id
+	case r.peer.Session != "" && !mcpserver.IsModernRequest(r.ctx) && !known.SessionPerCall: // 3: an HTTP session
+		who.Key, who.Hint, who.Shared = "session:"+digest(r.peer.Session), known.SharesConnection, known.SharesConnection
+	case variable != "": // 4: after a command such as /clear the host goes on with another chat and the same process
+		who.Key, who.Chat, who.Hint = ChatKey(variable), variable, true
+	case r.peer.Process: // 5: a command such as /new begins another chat in it
+		who.Key, who.Hint, who.Shared = "process:"+s.Board.Process(), true, known.SharesConnection
+	default: // 6: client and workspace, which several chats of a user may share
+		who.Key, who.Hint, who.Shared = "http:"+c.client+":"+who.Workspace, true, true
+		if r.peer.Subject != "" { // several may have the lists of one principal
+			who.Key += "/user:" + opaque(r.peer.Subject)
 		}
 	}
-	s.named(r, &c)
+	if who.Shared {
+		who.Key = todo.SharedKey(who.Key)
+	}
+	if name := cmp.Or(r.peer.List, s.List); name != "" { // in the URL or a header, or by --list
+		who.Name, who.Hint, who.Shared = name, false, false
+		who.Key += "@" + todo.NameKey(name)
+	}
 	s.subAgent(r, &c)
 	return c
 }
 
-// hook is step 1: a hook of the host said which chat makes this very call.
-func (s *Server) hook(r request, c *caller) bool {
-	if r.host.Session == "" {
-		return false
+// conversation returns the conversation's id in _meta, and the field that carries it:
+// todo-mcp's own first, then those of known hosts. Both are empty where there is none.
+func (r request) conversation() (field, id string) {
+	for _, field := range []string{
+		metaConversation, clients.MetaVSCode, metaCodexThread, clients.MetaOpencode, "sessionID", clients.MetaAntigravity,
+	} {
+		if id := r.text(field); id != "" {
+			return field, id
+		}
 	}
-	c.who.Key, c.who.Chat = ChatKey(r.host.Session), r.host.Session
-	return true
+	inner, _ := r.meta[clients.MetaZCode].(map[string]any)
+	id, _ = inner["session_id"].(string)
+	return clients.MetaZCode, id
 }
+
+func conversationKey(field, id string) string { return "conversation:" + field + ":" + opaque(id) }
 
 // ChatKey returns the key of a chat by the host's own id for it, as hooks, the
 // environment and status lines tell it.
@@ -139,94 +174,6 @@ func AgentKey(main, agent string) string { return main + "/agent:" + opaque(agen
 
 // AgentName returns the name of a sub-agent as lists have it.
 func AgentName(agent string) string { return todo.Cut(strings.ToValidUTF8(agent, "?"), 64) }
-
-// conversation is step 2: the host sent a conversation id in _meta.
-func (s *Server) conversation(r request, c *caller) bool {
-	for _, key := range conversationKeys() {
-		if id := r.text(key); id != "" {
-			c.who.Key, c.who.Chat = conversationKey(key, id), id
-			return true
-		}
-	}
-	if context, ok := r.meta[metaZCode].(map[string]any); ok {
-		if id, _ := context["session_id"].(string); id != "" {
-			c.who.Key, c.who.Chat = conversationKey(metaZCode, id), id
-			return true
-		}
-	}
-	return false
-}
-
-// conversationKeys returns the _meta fields that carry a conversation id:
-// todo-mcp's own first, then those that known hosts send.
-func conversationKeys() []string {
-	return []string{metaConversation, metaVSCode, metaCodexThread, metaOpencode, "sessionID", metaAntigravity}
-}
-
-func conversationKey(field, id string) string { return "conversation:" + field + ":" + opaque(id) }
-
-// session is step 3: an HTTP session, unless its client opens one for each call.
-func (s *Server) session(r request, c *caller) bool {
-	id := r.peer.Session
-	if id == "" || mcpserver.IsModernRequest(r.ctx) || clients.Find(r.client.Name).SessionPerCall {
-		return false
-	}
-	s.connection(r, c, "session:"+digest(id))
-	c.who.Hint = c.who.Shared
-	return true
-}
-
-// connection gives the conversation the key of its connection, which several chats may
-// share with some clients.
-func (s *Server) connection(r request, c *caller, key string) {
-	c.who.Key, c.who.Hint, c.who.Shared = key, true, clients.Find(r.client.Name).SharesConnection
-	if c.who.Shared {
-		c.who.Key = todo.SharedKey(key)
-	}
-}
-
-// environment is step 4: on stdio, the host's id of the chat in the environment
-// of this process. It is a hint: after a command such as /clear the host goes on
-// with another chat and the same process.
-func (s *Server) environment(r request, c *caller) bool {
-	if !r.peer.Process || s.Getenv == nil {
-		return false
-	}
-	id := s.Getenv(clients.Find(r.client.Name).Variable)
-	if id == "" {
-		return false
-	}
-	c.who.Key, c.who.Chat, c.who.Hint = ChatKey(id), id, true
-	return true
-}
-
-// process is step 5: on stdio, this process. It is a hint, because a command such as
-// /new begins another chat in it.
-func (s *Server) process(r request, c *caller) bool {
-	if !r.peer.Process {
-		return false
-	}
-	s.connection(r, c, "process:"+s.Board.Process())
-	return true
-}
-
-// nobody is step 6: client and workspace, which several chats of a user may share.
-func (s *Server) nobody(r request, c *caller) bool {
-	c.who.Key, c.who.Hint, c.who.Shared = todo.SharedKey("http:"+c.client+":"+c.who.Workspace), true, true
-	if r.peer.Subject != "" { // several may have the lists of one principal
-		c.who.Key += "/user:" + opaque(r.peer.Subject)
-	}
-	return true
-}
-
-// named gives the conversation the list that its user named, in the URL or a
-// header or by --list.
-func (s *Server) named(r request, c *caller) {
-	if name := cmp.Or(r.peer.List, s.List); name != "" {
-		c.who.Name, c.who.Hint, c.who.Shared = name, false, false
-		c.who.Key += "@" + todo.NameKey(name)
-	}
-}
 
 // subAgent changes the caller to the sub-agent that the host names, if any. Its
 // key contains that of the main agent's conversation, or is the host's own for

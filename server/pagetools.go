@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/card"
@@ -88,18 +86,4 @@ func (s *Server) tick(r request, tool *tools.Tool, call *tools.Call, newest todo
 		return todo.Outcome{}, fmt.Errorf("the item could not be saved: %w", err)
 	}
 	return out, nil
-}
-
-func (s *Server) isPageTool(name string) bool {
-	return slices.ContainsFunc(s.pageTools, func(t *tools.Tool) bool { return t.Name == name })
-}
-
-// hidePageTools removes the app page's own tools from tools/list, except in a
-// session of a client that shows apps: that client hides them from its model. In
-// the sessionless protocol lists must not vary, so they are never listed. They can
-// be called even when they are not listed, and the page works without them.
-func (s *Server) hidePageTools(ctx context.Context, result *mcp.ListToolsResult) {
-	if mcpserver.IsModernRequest(ctx) || !PeerOf(ctx).Apps {
-		result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return s.isPageTool(t.Name) })
-	}
 }

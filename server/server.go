@@ -1,3 +1,14 @@
+// Package server implements the MCP server: its tools, resources, prompts and
+// subscriptions, and the rules that derive from a message who is calling and
+// which list a call means. The transports are in other packages (server/stdio,
+// server/mcphttp); they pass messages to [Server.MCP] and the sender as a
+// [Peer] in the context.
+//
+// Calls on one list are applied in the order in which they arrive. An answer is
+// sent only after the change it reports is on disk. Invalid input is refused
+// before it reaches a list. The era of the protocol, with sessions or without,
+// is decided for each request. Notifications to a client that does not read them
+// may be dropped.
 package server
 
 import (
@@ -245,9 +256,7 @@ func (s *Server) SetPanel(address string) { s.panel = address }
 // Close ends all subscriptions and waits for their goroutines.
 func (s *Server) Close() { s.subscriptions.Close() }
 
-// published returns the tools that clients can call, without those of the
-// app page.
-// listTools may list fewer to a client.
+// published returns the tools that clients can call, without the app page's own.
 func (s *Server) published() []*tools.Tool {
 	if slices.Contains(s.Publish, "auto") || slices.Contains(s.Publish, "all") {
 		return s.Tools
@@ -283,43 +292,43 @@ func describe(t *tools.Tool) mcp.Tool {
 	}
 }
 
+// usualTool is the one tool that is listed for "auto": most models know it, and no known
+// client hides it or takes it for a built-in of its own, as Gemini CLI hides write_todos
+// and kimi-cli has a SetTodoList. Five tools that do the same would cost every client's
+// model four times as much to read, and leave it to choose.
+const usualTool = "TodoWrite"
+
 // listTools makes of all tools the tools/list of one client: which tools, in the
 // order of [Config.Tools], and whether with output schemas. The first of them is
 // marked to be loaded at once.
+//
+// The app page's own tools come last, and only in a session of a client that shows
+// apps: that client hides them from its model. In the sessionless protocol lists must
+// not vary, so they are never listed. They can be called even when they are not
+// listed, and the page works without them.
 func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	s.hidePageTools(ctx, result)
-	s.chooseTools(ctx, result)
+	apps, auto := PeerOf(ctx).Apps && !mcpserver.IsModernRequest(ctx), slices.Contains(s.Publish, "auto")
+	place := func(t mcp.Tool) int {
+		return slices.IndexFunc(s.Tools, func(have *tools.Tool) bool { return have.Name == t.Name })
+	}
+	result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool {
+		if place(t) < 0 {
+			return !apps
+		}
+		return auto && t.Name != usualTool
+	})
 	if !s.listsOutput(ctx) {
 		for i := range result.Tools {
 			result.Tools[i].RawOutputSchema = nil
 		}
 	}
-	slices.SortStableFunc(result.Tools, func(a, b mcp.Tool) int { return cmp.Compare(s.place(a.Name), s.place(b.Name)) })
+	slices.SortStableFunc(result.Tools, func(a, b mcp.Tool) int { // -1, of the page's tools, becomes the highest
+		return cmp.Compare(uint(place(a)), uint(place(b)))
+	})
 	if len(result.Tools) > 0 {
 		first := &result.Tools[0]
 		meta := maps.Clone(first.Meta.AdditionalFields) // shared by all answers
 		meta[metaAlwaysLoad] = true
 		first.Meta = &mcp.Meta{AdditionalFields: meta}
 	}
-}
-
-// place returns a tool's place in the list: that in [Config.Tools], and after
-// all those for the app page's own tools.
-func (s *Server) place(name string) int {
-	if i := slices.IndexFunc(s.Tools, func(t *tools.Tool) bool { return t.Name == name }); i >= 0 {
-		return i
-	}
-	return len(s.Tools)
-}
-
-// chooseTools removes all tools but the usual one from the tools/list of every client
-// (docs/spec/architecture.md, "auto"): five that do the same cost its model four
-// times as much to read, and leave it to choose. A client that needs another one would
-// get it in the session era alone, as the sessionless protocol requires the same list
-// for all clients.
-func (s *Server) chooseTools(ctx context.Context, result *mcp.ListToolsResult) {
-	if !slices.Contains(s.Publish, "auto") {
-		return
-	}
-	result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool { return t.Name != usualTool && !s.isPageTool(t.Name) })
 }

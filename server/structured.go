@@ -53,7 +53,7 @@ func (s *Server) listsOutput(ctx context.Context) bool {
 	if mcpserver.IsModernRequest(ctx) {
 		return s.Structured == StructuredAlways
 	}
-	return s.getsStructured(knownClient(ctx))
+	return s.getsStructured(clients.Find(clientOf(ctx).Name))
 }
 
 // convert returns a tool's result as a client gets it.
