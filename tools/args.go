@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -29,22 +30,21 @@ type shape struct {
 // reader reads a call's arguments and collects every problem in them.
 type reader struct {
 	words    prompts.Words // in which problems are worded
-	problems []todo.Problem
-	long     []longText
+	problems []mistake
 }
 
-// longText is a text of a line that is longer than its variant allows, which is a
-// problem unless an item of the list has that text already.
-type longText struct {
-	problem todo.Problem
-	at      int // how many problems stand before it
-	line    int // index
-	active  bool
-	text    string
+// mistake is one in the arguments. Of a text that is longer than its variant allows, and
+// within the hard cap, it says which: that is none if an item of the list has the text
+// already.
+type mistake struct {
+	todo.Problem
+	tooLong string // the text; empty for any other problem
+	line    int    // its index
+	active  bool   // it is the active text
 }
 
 func (r *reader) problem(path, message string) {
-	r.problems = append(r.problems, todo.Problem{Path: path, Message: message})
+	r.problems = append(r.problems, mistake{Problem: todo.Problem{Path: path, Message: message}})
 }
 
 func (r *reader) problemf(path, format string, args ...any) {
@@ -53,16 +53,16 @@ func (r *reader) problemf(path, format string, args ...any) {
 
 // sentence adds a problem of the whole call, as a complete sentence.
 func (r *reader) sentence(format string, args ...any) {
-	r.problems = append(r.problems, todo.Problem{Message: fmt.Sprintf(format, args...), Sentence: true})
+	r.problems = append(r.problems, mistake{Problem: todo.Problem{Message: fmt.Sprintf(format, args...), Sentence: true}})
 }
 
 // err returns the problems as an [*todo.InputError], or nil when there are none or
 // when the list decides: then the change returns what checkLong finds.
 func (r *reader) err() error {
-	if len(r.problems) == 0 || len(r.long) > 0 {
+	if len(r.problems) == 0 || slices.ContainsFunc(r.problems, func(p mistake) bool { return p.tooLong != "" }) {
 		return nil
 	}
-	return &todo.InputError{Problems: r.problems}
+	return r.checkLong(nil, nil)
 }
 
 // checkLong returns all problems of a call as an [*todo.InputError], or nil when there
@@ -70,23 +70,24 @@ func (r *reader) err() error {
 // wrote, and the agent was told, it may write back (docs/spec/variants.md T2).
 func (r *reader) checkLong(items []todo.Item, lines []todo.Line) error {
 	var problems []todo.Problem
-	done := 0
-	free, known := slices.Clone(items), make(map[int]bool)
-	for _, long := range r.long {
-		at := slices.IndexFunc(free, func(i todo.Item) bool {
-			return isKnownBy(i, long.text) && (lines[long.line].ID == "" || lines[long.line].ID == i.ID)
-		})
+	free, known := slices.Clone(items), make(map[int]bool) // known are the lines whose text an item has
+	for _, p := range r.problems {
+		hasText := func(i todo.Item) bool { return isKnownBy(i, p.tooLong) }
+		at := -1
+		if p.tooLong != "" && !p.active {
+			id := lines[p.line].ID
+			at = slices.IndexFunc(free, func(i todo.Item) bool { return hasText(i) && (id == "" || id == i.ID) })
+		}
 		switch {
-		case long.active && (known[long.line] || slices.ContainsFunc(items, func(i todo.Item) bool { return isKnownBy(i, long.text) })):
-		case !long.active && at >= 0:
-			known[long.line] = true
+		case at >= 0:
+			known[p.line] = true
 			free = slices.Delete(free, at, at+1)
+		case p.active && (known[p.line] || slices.ContainsFunc(items, hasText)):
 		default:
-			problems = append(append(problems, r.problems[done:long.at]...), long.problem)
-			done = long.at
+			problems = append(problems, p.Problem)
 		}
 	}
-	if problems = append(problems, r.problems[done:]...); len(problems) == 0 {
+	if len(problems) == 0 {
 		return nil
 	}
 	return &todo.InputError{Problems: problems}
@@ -159,10 +160,7 @@ func (r *reader) otherCase(args value, field string) {
 
 // lines reads all items of a whole-list write.
 func (r *reader) lines(elements []value, field string, s shape) []todo.Line {
-	limit := todo.MaxItems
-	if s.maxItems > 0 {
-		limit = min(limit, s.maxItems)
-	}
+	limit := min(cmp.Or(s.maxItems, todo.MaxItems), todo.MaxItems)
 	if len(elements) > limit {
 		r.problemf(field, "Must have at most %d items, received %d", limit, len(elements))
 		return nil
@@ -188,12 +186,12 @@ func (r *reader) line(v value, path string, index int, s shape) todo.Line {
 		return todo.Line{}
 	}
 	line := todo.Line{
-		ID:     r.id(v.get("id"), path+".id"),
-		Text:   r.text(v.get(s.text), path+"."+s.text, s.maxText, &longText{line: index}),
+		ID:     r.id(v.get("id"), path+".id", false),
+		Text:   r.text(v.get(s.text), path+"."+s.text, s.maxText, &mistake{line: index}),
 		Status: r.status(v.get("status"), path+".status", s.words),
 	}
 	if s.active != "" && !(s.mayLack && v.get(s.active).missing()) {
-		line.Active = r.text(v.get(s.active), path+"."+s.active, s.maxText, &longText{line: index, active: true})
+		line.Active = r.text(v.get(s.active), path+"."+s.active, s.maxText, &mistake{line: index, active: true})
 	}
 	return line
 }
@@ -201,7 +199,7 @@ func (r *reader) line(v value, path string, index int, s shape) todo.Line {
 // text reads a required text, which must not be blank (docs/spec/variants.md
 // T2, V6, V7). Whether a text of a line is a problem that is only too long for the
 // variant, checkLong decides; line says whose text it is, nil for another text.
-func (r *reader) text(v value, path string, maxText int, line *longText) string {
+func (r *reader) text(v value, path string, maxText int, line *mistake) string {
 	switch {
 	case v.kind == 0:
 		r.problem(path, r.words.Required)
@@ -214,19 +212,19 @@ func (r *reader) text(v value, path string, maxText int, line *longText) string 
 		return ""
 	}
 	text, err := todo.CleanText(v.text)
-	limit := todo.MaxText
-	if maxText > 0 {
-		limit = min(limit, maxText)
-	}
+	limit := min(cmp.Or(maxText, todo.MaxText), todo.MaxText)
 	n := utf8.RuneCountInString(text)
 	switch {
 	case err != nil:
-		r.control(path, err)
+		var code rune
+		var position int
+		_, _ = fmt.Sscanf(err.Error(), "control character U+%X at position %d", &code, &position) // as CleanText says it
+		r.problemf(path, r.words.Control, code, position)
 	case text == "":
 		r.problem(path, r.words.Blank)
 	case n > limit && n <= todo.MaxText && line != nil:
-		line.problem, line.at, line.text = todo.Problem{Path: path, Message: fmt.Sprintf(r.words.TooLong, limit, n)}, len(r.problems), text
-		r.long = append(r.long, *line)
+		line.tooLong, line.Problem = text, todo.Problem{Path: path, Message: fmt.Sprintf(r.words.TooLong, limit, n)}
+		r.problems = append(r.problems, *line)
 	case n > limit:
 		r.problemf(path, r.words.TooLong, limit, n)
 	}
@@ -234,45 +232,37 @@ func (r *reader) text(v value, path string, maxText int, line *longText) string 
 }
 
 func (r *reader) status(v value, path string, words []string) string {
-	if i := slices.Index(words, v.text); v.kind == '"' && i >= 0 {
-		return words[i]
-	}
-	switch expected := todo.Quote(words); {
+	switch {
+	case v.kind == '"' && slices.Contains(words, v.text):
+		return v.text
+	case v.kind == '"':
+		r.problemf(path, r.words.WrongType, todo.Quote(words), "'"+unquotedExcerpt(v.text)+"'")
 	case v.kind == 0:
 		r.problem(path, r.words.Required)
-	case v.kind != '"':
-		r.problemf(path, r.words.WrongType, expected, v.name())
 	default:
-		r.problemf(path, r.words.WrongType, expected, "'"+unquotedExcerpt(v.text)+"'")
+		r.problemf(path, r.words.WrongType, todo.Quote(words), v.name())
 	}
 	return ""
 }
 
-// control adds the problem that [todo.CleanText] found.
-func (r *reader) control(path string, err error) {
-	var code rune
-	var position int
-	if n, _ := fmt.Sscanf(err.Error(), "control character U+%X at position %d", &code, &position); n == 2 {
-		r.problemf(path, r.words.Control, code, position)
-		return
-	}
-	r.problem(path, upperFirst(err.Error()))
-}
-
 // id reads an id, which may also be sent as a number or with a hash sign; it
-// returns "" when the id is missing (docs/spec/variants.md V5).
-func (r *reader) id(v value, path string) string {
+// returns "" when the id is missing, which is a problem where it is required
+// (docs/spec/variants.md V5).
+func (r *reader) id(v value, path string, required bool) (id string) {
 	switch {
 	case v.missing():
-		return ""
 	case v.kind == '0':
 		return wholeNumber(v.text)
 	case v.kind == '"':
-		return strings.TrimPrefix(strings.TrimSpace(v.text), "#")
+		id = strings.TrimPrefix(strings.TrimSpace(v.text), "#")
 	default:
 		r.problemf(path, r.words.WrongType, "string", v.name())
 		return ""
 	}
+	if id == "" && required {
+		r.problem(path, r.words.Required)
+	}
+	return id
 }
 
 // wholeNumber writes a JSON number such as 4.0 without its fraction of zero; any
@@ -288,11 +278,4 @@ func wholeNumber(literal string) string {
 func unquotedExcerpt(text string) string {
 	quoted := excerpt(text)
 	return quoted[1 : len(quoted)-1]
-}
-
-func upperFirst(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }

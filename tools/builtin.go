@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -52,18 +51,16 @@ func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	var parts [2]value
-	for i, raw := range []json.RawMessage{input, response} {
-		if len(raw) == 0 {
-			continue
-		}
-		var rest []byte
-		if parts[i], rest, err = parse(raw); err != nil || len(bytes.TrimSpace(rest)) > 0 {
-			return nil, ErrInvalidJSON
-		}
+	in, err := parseAll(input)
+	if err != nil {
+		return nil, err
+	}
+	out, err := parseAll(response)
+	if err != nil {
+		return nil, err
 	}
 	r := &reader{words: english}
-	call := b.read(r, parts[0], parts[1])
+	call := b.read(r, in, out)
 	return call, r.err()
 }
 
@@ -73,7 +70,7 @@ func wholeList(field, text string) func(*reader, value, value) *Call {
 		items := r.hostItems(input, field, text)
 		return &Call{Lines: items.lines, Change: func(d *todo.Draft) error {
 			d.Replace(todo.CoreView(), items.lines)
-			items.setDetails(d)
+			setDetails(d, todo.CoreView(), items.lines, items.details)
 			return nil
 		}}
 	}
@@ -109,9 +106,6 @@ func coreWords() (words []string) {
 	return words
 }
 
-// setDetails sets the priorities of the items in a draft that has them.
-func (h hostItems) setDetails(d *todo.Draft) { setDetails(d, todo.CoreView(), h.lines, h.details) }
-
 // cursorTodos reads Cursor's tool, which with merge true adds items to the list and
 // changes those with the same text.
 func cursorTodos(r *reader, input, response value) *Call {
@@ -129,7 +123,7 @@ func cursorTodos(r *reader, input, response value) *Call {
 			}
 			d.Put(todo.CoreView(), line)
 		}
-		items.setDetails(d)
+		setDetails(d, todo.CoreView(), items.lines, items.details)
 		return nil
 	}}
 }

@@ -28,8 +28,8 @@ func resultNotes(w prompts.Words, o todo.Outcome) string {
 	if changes := othersChanges(w, o.Report); changes != "" {
 		lines = append(lines, fmt.Sprintf(whoChanged(w, o.By), changes))
 	}
-	if kept := keptChanges(w, o.Report); kept != "" {
-		lines = append(lines, fmt.Sprintf(w.Kept, kept))
+	if len(o.Kept) > 0 {
+		lines = append(lines, fmt.Sprintf(w.Kept, keptChanges(w, o.Report)))
 	}
 	if o.Elsewhere != "" {
 		lines = append(lines, fmt.Sprintf(w.OtherList, o.Elsewhere))
@@ -67,11 +67,10 @@ func whoChanged(w prompts.Words, by todo.Others) string {
 // firstFew names the first few of many items.
 func firstFew(w prompts.Words, items []todo.Item) string {
 	const limit = 3
-	names := excerpts(items)
-	if len(names) > limit+1 {
-		return strings.Join(names[:limit], ", ") + fmt.Sprintf(w.More, len(names)-limit)
+	if len(items) > limit+1 {
+		return excerpts(items[:limit]) + fmt.Sprintf(w.More, len(items)-limit)
 	}
-	return strings.Join(names, ", ")
+	return excerpts(items)
 }
 
 // maxChanges is how many changes of others an answer tells; more are counted.

@@ -105,7 +105,7 @@ func (r *reader) optional(v value, key string) string {
 
 // taskID reads the id of a task, which is a number.
 func (r *reader) taskID(v value, path string) string {
-	id := r.id(v, path)
+	id := r.id(v, path, false)
 	if !todo.IsItemID(id) {
 		r.problemf(path, r.words.WrongType, "the number of a task", v.name())
 	}

@@ -57,32 +57,30 @@ func TodoWriteView() todo.View {
 }
 
 func todoWrite(o Options, w prompts.Words) variant {
-	v := contentVariant(o, w, shape{maxItems: o.MaxItems, maxText: o.MaxContentLength})
-	if o.ItemIDs {
-		v.input = todoWriteInputIDs{}
-	}
-	v.Result = func(_ *Call, out todo.Outcome) Result {
-		shown := showTodoWrite(v.view, out.After, o.ItemIDs)
-		n := shown.counts
+	v := contentVariant(o, w, shape{maxItems: o.MaxItems, maxText: o.MaxContentLength}, o.ItemIDs, func(n map[string]int) string {
 		// The three counts always come in this order (docs/spec/variants.md T6).
 		text := fmt.Sprintf("Todo list updated: %d completed, %d in_progress, %d pending", n["completed"], n["in_progress"], n["pending"])
 		if n["cancelled"] > 0 {
 			text += fmt.Sprintf(", %d cancelled", n["cancelled"])
 		}
-		notes := resultNotes(w, out)
-		message := text + notes
-		if o.ItemIDs {
-			text += planLines(v.view, out.After, func(word string) string { return "[" + word + "]" })
-			notes = afterPlan(notes)
-		}
-		return newResult(text+notes, message, out.After, shown, todoWriteCountsOf(n))
+		return text
+	})
+	if o.ItemIDs {
+		v.input = todoWriteInputIDs{}
 	}
 	return v
 }
 
-// contentVariant returns what TodoWrite and write_todos have in common:
-// everything but the limits, which are in s, and the result.
-func contentVariant(o Options, w prompts.Words, s shape) variant {
+// writeTodos returns system 1's write_todos: the arguments of TodoWrite with
+// only the hard caps as limits, and a text that only confirms the write
+// (docs/spec/variants.md W1). Its event stream is in server/api.
+func writeTodos(o Options, w prompts.Words) variant {
+	return contentVariant(o, w, shape{}, false, func(map[string]int) string { return "Todo list updated" })
+}
+
+// contentVariant returns what TodoWrite and write_todos have in common: everything but
+// the limits, which are in s, whether ids are shown, and what a result says of the counts.
+func contentVariant(o Options, w prompts.Words, s shape, ids bool, confirm func(counts map[string]int) string) variant {
 	s.view, s.text, s.active = TodoWriteView(), "content", "activeForm"
 	s.words = s.view.Accepts()
 	return variant{
@@ -97,7 +95,7 @@ func contentVariant(o Options, w prompts.Words, s shape) variant {
 			}
 			lines := r.lines(elements, "todos", s)
 			return &Call{Lines: lines, Change: func(d *todo.Draft) error {
-				if len(r.long) > 0 {
+				if len(r.problems) > 0 { // of these some are long texts
 					if err := r.checkLong(slices.Concat(d.Items(), d.Earlier()), lines); err != nil {
 						return err
 					}
@@ -105,26 +103,30 @@ func contentVariant(o Options, w prompts.Words, s shape) variant {
 				if len(lines) == 0 || !d.Patch(s.view, lines) {
 					d.Replace(s.view, lines)
 				}
-				carryOver(s.view, d)
+				if len(d.Earlier()) > 0 {
+					carryOver(s.view, d)
+				}
 				return oneInProgress(d, o.InProgress)
 			}}
 		},
+		Result: func(_ *Call, out todo.Outcome) Result {
+			shown := show(s.view, out.After, func(l todo.Line) todoWriteShown {
+				if !ids {
+					l.ID = ""
+				}
+				return todoWriteShown{ID: l.ID, Title: l.Text, Status: l.Status}
+			})
+			n := shown.counts
+			text, notes := confirm(n), resultNotes(w, out)
+			message := text + notes
+			if ids {
+				text += planLines(s.view, out.After, func(word string) string { return "[" + word + "]" })
+				notes = afterPlan(notes)
+			}
+			return newResult(text+notes, message, out.After, shown,
+				todoWriteCounts{n["completed"], n["in_progress"], n["pending"], n["cancelled"]})
+		},
 	}
-}
-
-// showTodoWrite returns a snapshot as TodoWrite and write_todos show it, with ids if
-// these are published.
-func showTodoWrite(view todo.View, s todo.Snapshot, ids bool) shown[todoWriteShown] {
-	return show(view, s, func(l todo.Line) todoWriteShown {
-		if !ids {
-			l.ID = ""
-		}
-		return todoWriteShown{ID: l.ID, Title: l.Text, Status: l.Status}
-	})
-}
-
-func todoWriteCountsOf(n map[string]int) todoWriteCounts {
-	return todoWriteCounts{n["completed"], n["in_progress"], n["pending"], n["cancelled"]}
 }
 
 // carryOver gives items of the next list the status that they had in the one before, if
@@ -165,27 +167,24 @@ func oneInProgress(d *todo.Draft, policy Policy) error {
 		return nil
 	}
 	if policy == Reject {
-		return &todo.InputError{Problems: []todo.Problem{severalInProgress(excerpts(running))}}
+		return &todo.InputError{Problems: []todo.Problem{{Path: "todos", Message: fmt.Sprintf(
+			"Only one item may be in_progress, received %d: %s. Keep one in_progress and set the others to pending",
+			len(running), excerpts(running))}}}
 	}
 	keep := begun[len(begun)-1]
 	demoted := slices.DeleteFunc(running, func(i todo.Item) bool { return i.ID == keep.ID })
 	for _, item := range demoted {
 		d.SetStatus(item.ID, todo.Pending)
 	}
-	d.Note("Only one item may be in_progress: set to pending: " + strings.Join(excerpts(demoted), ", "))
+	d.Note("Only one item may be in_progress: set to pending: " + excerpts(demoted))
 	return nil
 }
 
-func severalInProgress(running []string) todo.Problem {
-	return todo.Problem{Path: "todos", Message: fmt.Sprintf(
-		"Only one item may be in_progress, received %d: %s. Keep one in_progress and set the others to pending",
-		len(running), strings.Join(running, ", "))}
-}
-
-func excerpts(items []todo.Item) []string {
-	out := make([]string, 0, len(items))
-	for item := range slices.Values(items) {
-		out = append(out, excerpt(item.Text))
+// excerpts names items.
+func excerpts(items []todo.Item) string {
+	names := make([]string, len(items))
+	for i, item := range items {
+		names[i] = excerpt(item.Text)
 	}
-	return out
+	return strings.Join(names, ", ")
 }

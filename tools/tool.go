@@ -1,7 +1,16 @@
+// Package tools implements the todo tools that models call: TodoWrite,
+// write_todos, SetTodoList, create_todos and update_todo, one file each.
+//
+// A tool is data: a name, structs from which the schemas of its arguments and
+// results are generated, a description, a function from arguments to a change
+// of the list, and a function from the outcome to a result. The package
+// promises that the input schema describes the arguments that a tool reads,
+// that a refused call reports all its problems at once and changes nothing, and
+// that structured results conform to the output schema. Comments name the rules in
+// docs/spec/variants.md by their ids.
 package tools
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -135,7 +144,10 @@ func New(o Options) ([]*Tool, error) {
 		{Name: "update_todo", Title: "Update plan step", Idempotent: true, variant: updateTodo(words)},
 	}
 	for _, t := range list {
-		if err := t.publish(o); err != nil {
+		if t.Description, err = o.Texts.Tool(t.Name); err != nil {
+			return nil, err
+		}
+		if err := t.publish(); err != nil {
 			return nil, err
 		}
 	}
@@ -150,48 +162,39 @@ func Find(list []*Tool, name string) *Tool {
 	return nil
 }
 
-// publish sets the description and the schemas of the tool.
-func (t *Tool) publish(o Options) (err error) {
-	if t.Description, err = o.Texts.Tool(t.Name); err != nil {
-		return err
-	}
-	for _, s := range []struct {
-		to   *json.RawMessage
-		from *jsonschema.Schema
-	}{{&t.InputSchema, schemaOf(t.input)}, {&t.OutputSchema, schemaOf(t.output)}} {
-		if *s.to, err = marshalSchema(t.Name, s.from); err != nil {
-			return err
-		}
+// publish sets the schemas of the tool.
+func (t *Tool) publish() error {
+	var in, out error
+	t.InputSchema, in = json.Marshal(schemaOf(t.input))
+	t.OutputSchema, out = json.Marshal(schemaOf(t.output))
+	if err := errors.Join(in, out); err != nil {
+		return fmt.Errorf("generate schema of %s: %w", t.Name, err)
 	}
 	return nil
 }
 
-// ErrInvalidJSON is the error of [Tool.Read] for arguments that are not JSON
-// (docs/spec/variants.md T7).
-var ErrInvalidJSON = errors.New("invalid JSON")
+// schemaOf generates the JSON schema of a struct. It is inlined, without $ref,
+// $defs, $schema and $id, since strict clients reject these
+// (docs/spec/variants.md V1).
+func schemaOf(v any) *jsonschema.Schema {
+	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true}
+	s := r.Reflect(v)
+	s.Version = ""
+	return s
+}
 
 // Read parses and checks a call's arguments, which are raw JSON; empty means no
 // arguments. The error, if any, can be passed to [Tool.Failure].
 func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
-	args := value{kind: '{'}
-	if len(raw) > 0 {
-		var rest []byte
-		var err error
-		if args, rest, err = parse(raw); err != nil || len(bytes.TrimSpace(rest)) > 0 {
-			return nil, ErrInvalidJSON
-		}
+	args, err := parseAll(raw)
+	if err != nil {
+		return nil, err
 	}
-	r := &reader{words: t.words}
-	list := ""
 	if inner, ok := args.unquote(); ok {
 		args = inner
 	}
-	if v := args.get("list_id"); !v.missing() {
-		list = r.id(v, "list_id")
-	}
-	if t.byList && list == "" && len(r.problems) == 0 {
-		r.problem("list_id", t.words.Required)
-	}
+	r := &reader{words: t.words}
+	list := r.id(args.get("list_id"), "list_id", t.byList)
 	call := t.read(r, args)
 	if err := r.err(); err != nil {
 		return nil, err
@@ -231,8 +234,7 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 
 // problems returns what each kind of refusal by the board is to a model.
 func (t *Tool) problems(err error) map[todo.Kind]todo.Problem {
-	w := t.words
-	full, detail := w.ListsFull, (*todo.FullError)(nil)
+	w, full, detail := t.words, t.words.ListsFull, (*todo.FullError)(nil)
 	if errors.Is(err, todo.ErrStoreFull) {
 		full = w.StoreFull
 	}

@@ -28,10 +28,7 @@ func updateTodo(w prompts.Words) variant {
 		output: planResult{},
 		read: func(r *reader, args value) *Call {
 			args = r.arguments(args, "id")
-			id := r.id(args.get("id"), "id")
-			if id == "" && len(r.problems) == 0 {
-				r.problem("id", w.Required)
-			}
+			id := r.id(args.get("id"), "id", true)
 			word := r.stepStatus(args.get("status"), w)
 			return &Call{Item: id, Change: func(d *todo.Draft) error {
 				return setStepStatus(d, view, id, word, w)
@@ -62,32 +59,15 @@ func (r *reader) stepStatus(v value, w prompts.Words) string {
 func setStepStatus(d *todo.Draft, view todo.View, id, word string, w prompts.Words) error {
 	item, ok := d.Item(id)
 	if !ok {
-		sentence := fmt.Sprintf(w.UnknownID, unquotedExcerpt(id))
-		if plan := planText(w, d.Before()); plan != "" {
-			sentence += "\n" + plan
-		}
-		return refuse(sentence)
+		return refuse(fmt.Sprintf(w.UnknownID, unquotedExcerpt(id)) + "\n" + planText(w, d.Before()))
 	}
-	current := view.Words[item.Status]
-	if current == word {
+	switch current := view.Words[item.Status]; current {
+	case word:
 		return nil // a core status that shares the word stays
-	}
-	if rank(word) <= rank(current) {
+	case "completed", "failed":
 		return refuse(fmt.Sprintf(w.Backwards, item.ID, unquotedExcerpt(item.Text), current, word))
 	}
 	status, _ := view.Core(word)
 	d.SetStatus(id, status)
 	return nil
-}
-
-// rank orders the statuses as a step goes through them.
-func rank(word string) int {
-	switch word {
-	case "pending":
-		return 0
-	case "running":
-		return 1
-	default:
-		return 2
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -46,22 +45,26 @@ func (v value) missing() bool { return v.kind == 0 || v.kind == 'n' }
 
 // name returns the JSON type of the value, for errors.
 func (v value) name() string {
-	switch v.kind {
-	case 0:
-		return "nothing"
-	case 'n':
-		return "null"
-	case 't', 'f':
-		return "boolean"
-	case '"':
-		return "string"
-	case '0':
-		return "number"
-	case '{':
-		return "object"
-	default:
-		return "array"
+	names := map[jsontext.Kind]string{
+		0: "nothing", 'n': "null", 't': "boolean", 'f': "boolean", '"': "string", '0': "number", '{': "object", '[': "array",
 	}
+	return names[v.kind]
+}
+
+// ErrInvalidJSON is the error of [Tool.Read] and [BuiltIn.Read] for what is not JSON
+// (docs/spec/variants.md T7).
+var ErrInvalidJSON = errors.New("invalid JSON")
+
+// parseAll reads one JSON value, or returns ErrInvalidJSON. Nothing is an absent value.
+func parseAll(raw []byte) (v value, err error) {
+	if len(raw) == 0 {
+		return value{}, nil
+	}
+	v, rest, err := parse(raw)
+	if err != nil || len(bytes.TrimSpace(rest)) > 0 {
+		return value{}, ErrInvalidJSON
+	}
+	return v, nil
 }
 
 // parse reads one JSON value and returns it and the bytes after it.
@@ -89,8 +92,7 @@ func decode(d *jsontext.Decoder) (v value, err error) {
 		}
 		text, err := jsontext.AppendUnquote(nil, raw)
 		// The error can only be a lone surrogate, since the decoder has checked the
-		// syntax. In text it is U+FFFD, which may also have been sent as such, so its
-		// position is found in the escapes.
+		// syntax.
 		if v.text = string(text); err != nil {
 			v.surrogate = loneSurrogate(raw)
 		}
@@ -125,46 +127,22 @@ func decode(d *jsontext.Decoder) (v value, err error) {
 	return v, err
 }
 
-// loneSurrogate returns the position in runes, from 1, of the first
-// \uD800–\uDFFF escape that is not half of a pair; 0 when there is none.
-func loneSurrogate(raw []byte) int {
-	pos := 0
-	for i := 1; i < len(raw)-1; {
-		pos++
-		if raw[i] != '\\' {
-			_, n := utf8.DecodeRune(raw[i:])
-			i += n
-			continue
-		}
-		if raw[i+1] != 'u' {
-			i += 2
-			continue
-		}
-		switch unit := hex4(raw[i+2:]); {
-		case unit >= 0xDC00 && unit <= 0xDFFF:
-			return pos
-		case unit >= 0xD800 && unit <= 0xDBFF:
-			if next := hex4(bytes.TrimPrefix(raw[i+6:], []byte(`\u`))); raw[i+6] != '\\' || next < 0xDC00 || next > 0xDFFF {
-				return pos
-			}
-			i += 6
-		}
-		i += 6
-	}
-	return 0
-}
+// escape matches an escape in a JSON string, and U+FFFD itself.
+var escape = regexp.MustCompile(`\\(u[0-9A-Fa-f]{4}|.)|\x{FFFD}`)
 
-// hex4 returns the value of the first four hexadecimal digits, -1 if they are
-// none.
-func hex4(b []byte) int {
-	if len(b) < 4 {
-		return -1
-	}
-	n, err := strconv.ParseUint(string(b[:4]), 16, 32)
-	if err != nil {
-		return -1
-	}
-	return int(n)
+// loneSurrogate returns the position in runes, from 1, of the first surrogate in a
+// JSON string that is not half of a pair. There must be one.
+func loneSurrogate(raw []byte) int {
+	// What is U+FFFD in the text then was none of these.
+	raw = escape.ReplaceAllFunc(raw, func(e []byte) []byte {
+		if bytes.EqualFold(e, []byte(`\ufffd`)) || string(e) == "\uFFFD" {
+			return []byte("x")
+		}
+		return e
+	})
+	text, _ := jsontext.AppendUnquote(nil, raw)
+	before, _, _ := bytes.Cut(text, []byte("\uFFFD"))
+	return utf8.RuneCount(before) + 1
 }
 
 // debris matches what models leave after JSON that they sent as a string:

@@ -1,0 +1,123 @@
+package tools
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
+)
+
+// viewInput is the arguments of the view tool.
+type viewInput struct {
+	ListID string `json:"list_id"`
+}
+
+// tickInput is the arguments of the tick tool.
+type tickInput struct {
+	ListID string `json:"list_id"`
+	ItemID string `json:"item_id"`
+	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed,enum=failed,enum=cancelled,enum=blocked"`
+	// Revision is the one that the person saw: what others changed since is kept.
+	Revision int64 `json:"revision,omitempty"`
+}
+
+type viewResult = result[viewItem, viewCounts]
+
+type viewItem struct {
+	ID     string `json:"id"`
+	Title  string `json:"title"`
+	Status string `json:"status" jsonschema:"enum=pending,enum=in_progress,enum=completed,enum=failed,enum=cancelled,enum=blocked"`
+	Reason string `json:"reason,omitempty"` // why it is blocked
+}
+
+type viewCounts struct {
+	Completed  int `json:"completed"`
+	InProgress int `json:"in_progress"`
+	Pending    int `json:"pending"`
+	Failed     int `json:"failed"`
+	Blocked    int `json:"blocked"`
+	Cancelled  int `json:"cancelled"`
+}
+
+// NewView returns the tool by which the app page refreshes a list, in core
+// statuses. It is not in [Names], since models do not call it. Its calls have
+// the list to show in List and a nil Change.
+func NewView() (*Tool, error) {
+	return pageTool(Tool{Name: "todo_list_view", Title: "View todo list",
+		Description: "The newest state of a todo list, for the list's own page."}, listView)
+}
+
+// NewTick returns the tool by which a person sets one item's status on the app
+// page, in core statuses. It is not in [Names], since models do not call it. Its
+// result is the one of [NewView], and its failures are worded for the person.
+func NewTick() (*Tool, error) {
+	return pageTool(Tool{Name: "todo_list_tick", Title: "Tick todo item",
+		Description: "Sets the status of one item for a person, from the list's own page."}, listTick)
+}
+
+// pageTool completes a tool that only the app page calls.
+func pageTool(t Tool, variantIn func(prompts.Words) variant) (*Tool, error) {
+	english, err := prompts.WordsIn(prompts.Languages()[0])
+	if err != nil {
+		return nil, err
+	}
+	t.Idempotent, t.variant = true, variantIn(english)
+	return &t, t.publish()
+}
+
+func listView(w prompts.Words) variant {
+	return variant{
+		words:  w,
+		view:   todo.CoreView(),
+		input:  viewInput{},
+		output: viewResult{},
+		read:   func(*reader, value) *Call { return &Call{} },
+		byList: true,
+		Result: func(_ *Call, out todo.Outcome) Result { return viewAnswer(out.After) },
+	}
+}
+
+func viewAnswer(s todo.Snapshot) Result {
+	n := s.Counts()
+	text := fmt.Sprintf("%d of %d completed", n[todo.Completed], len(s.Items)-n[todo.Cancelled])
+	shown := show(todo.CoreView(), s, func(l todo.Line) viewItem {
+		item, _ := s.Item(l.ID)
+		return viewItem{l.ID, l.Text, l.Status, item.Reason}
+	})
+	return newResult(text, text, s, shown, viewCounts{n[todo.Completed], n[todo.InProgress], n[todo.Pending],
+		n[todo.Failed], n[todo.Blocked], n[todo.Cancelled]})
+}
+
+func listTick(w prompts.Words) variant {
+	v := listView(w)
+	v.input = tickInput{}
+	v.read = func(r *reader, args value) *Call {
+		item := r.id(args.get("item_id"), "item_id", true)
+		status := todo.Status(r.status(args.get("status"), "status", v.view.Accepts()))
+		seen := r.revision(args.get("revision"), "revision")
+		return &Call{Edit: todo.Edit{Do: todo.EditStatus, Item: item, Status: status, Seen: seen}}
+	}
+	v.failure = func(err *todo.InputError) Result {
+		messages := make([]string, len(err.Problems))
+		for i, p := range err.Problems {
+			messages[i] = p.String()
+		}
+		return Result{Text: "Error: " + strings.Join(messages, ". ")}
+	}
+	return v
+}
+
+// revision reads the number of a revision, 0 when it is missing.
+func (r *reader) revision(v value, path string) int64 {
+	if v.missing() {
+		return 0
+	}
+	n, err := strconv.ParseInt(wholeNumber(v.text), 10, 64)
+	if v.kind != '0' || err != nil || n < 0 {
+		r.problemf(path, r.words.WrongType, "revision number", v.name())
+		return 0
+	}
+	return n
+}
