@@ -54,7 +54,18 @@ func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) e
 	}
 	defer s.MCP().UnregisterSession(calls, session.SessionID())
 
-	t := &transport{server: s, session: session, calls: calls, streams: streams, hangUp: hangUp, out: newUnreadable(out)}
+	givenUp, giveUp := context.WithCancel(context.Background())
+	defer giveUp()
+	t := &transport{server: s, session: session, calls: calls, streams: streams, lines: make(chan []byte), givenUp: givenUp}
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		for line := range t.lines {
+			if _, err := out.Write(line); err != nil {
+				hangUp()
+			}
+		}
+	}()
 	ending, endNotifying := context.WithCancel(context.Background())
 	defer endNotifying()
 	var notifying sync.WaitGroup
@@ -62,12 +73,17 @@ func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) e
 	source := &input{ctx: ctx, in: in, reading: make(chan struct{}, 1), ended: make(chan struct{})}
 	served := make(chan struct{})
 	defer close(served)
-	go t.giveUp(ctx, source.ended, served)
+	go t.giveUpLate(ctx, source.ended, served, giveUp)
 	t.handle(ctx, readLines(source), source.reading)
 	endStreams()
 	t.listening.Wait() // each may wait for its acknowledgement to be written
 	endNotifying()
 	notifying.Wait()
+	close(t.lines)
+	select {
+	case <-written:
+	case <-givenUp.Done():
+	}
 	return nil
 }
 
@@ -77,13 +93,12 @@ type transport struct {
 	session *session
 	calls   context.Context // for everything but streams
 	streams context.Context // for subscriptions/listen
-	hangUp  func()          // ends the connection; called when out cannot be written
 
 	listening        sync.WaitGroup // the streams
-	acknowledgements sync.Map       // of streams: what is written, by the request's id
+	acknowledgements sync.Map       // of streams: whether they are written, by the request's id
 
-	mu  sync.Mutex // guards out
-	out *unreadable
+	lines   chan []byte     // to be written
+	givenUp context.Context // ends when nothing more is written
 
 	askedRoots bool // roots/list was sent
 }
@@ -130,9 +145,9 @@ func (i *input) Read(p []byte) (int, error) {
 	}
 }
 
-// giveUp waits for the end of ctx or of the input, and then as long as answers
+// giveUpLate waits for the end of ctx or of the input, and then as long as answers
 // may stay unread before they are given up. It returns when served is closed.
-func (t *transport) giveUp(ctx context.Context, inputEnded, served <-chan struct{}) {
+func (t *transport) giveUpLate(ctx context.Context, inputEnded, served <-chan struct{}, giveUp func()) {
 	select {
 	case <-ctx.Done():
 	case <-inputEnded:
@@ -144,46 +159,8 @@ func (t *transport) giveUp(ctx context.Context, inputEnded, served <-chan struct
 	select {
 	case <-late.C:
 		t.server.Log.Warn("answers are given up, the client does not read them", "after", t.server.StopTimeout)
-		t.out.giveUp()
+		giveUp()
 	case <-served:
-	}
-}
-
-// unreadable is a writer whose writes can be given up. Only one goroutine at a
-// time may write to it.
-type unreadable struct {
-	out     io.Writer
-	givenUp chan struct{}
-	giveUp  func()
-}
-
-var errGivenUp = errors.New("nobody reads the output")
-
-func newUnreadable(out io.Writer) *unreadable {
-	givenUp := make(chan struct{})
-	return &unreadable{out: out, givenUp: givenUp, giveUp: sync.OnceFunc(func() { close(givenUp) })}
-}
-
-// Write writes p, and returns early if the writer is given up meanwhile. p must
-// not be changed afterwards.
-func (u *unreadable) Write(p []byte) (n int, err error) {
-	select {
-	case <-u.givenUp:
-		return 0, errGivenUp
-	default:
-	}
-	written := make(chan struct{})
-	var wrote int
-	var failed error
-	go func() {
-		defer close(written)
-		wrote, failed = u.out.Write(p)
-	}()
-	select {
-	case <-written:
-		return wrote, failed
-	case <-u.givenUp:
-		return 0, errGivenUp
 	}
 }
 
@@ -291,8 +268,9 @@ func (t *transport) call(m jsonrpc.Message) {
 // withPeer returns a context that carries the client of the pipe, with what it
 // has sent about itself so far, as the sender of a message.
 func (t *transport) withPeer(ctx context.Context, m jsonrpc.Message, listenBegun func()) context.Context {
+	folder, _ := t.session.root.Load().(string)
 	return server.WithPeer(ctx, server.Peer{
-		Process: true, Client: t.session.GetClientInfo(), Folder: t.session.firstRoot(),
+		Process: true, Client: t.session.GetClientInfo(), Folder: folder,
 		Arguments: m.Arguments, Apps: card.ShownBy(t.session.GetClientCapabilities().Extensions),
 		ListenBegun: listenBegun, ListenAcknowledged: t.acknowledged,
 	})
@@ -322,19 +300,9 @@ func (s *session) handleResponse(raw []byte) bool {
 		return true // not to roots/list, or without a root
 	}
 	if folder := server.FolderOf(roots.Roots[0].URI); folder != "" {
-		s.mu.Lock()
-		s.root = folder
-		s.mu.Unlock()
+		s.root.Store(folder)
 	}
 	return true
-}
-
-// firstRoot returns the path of the client's first root; empty when it has sent
-// none.
-func (s *session) firstRoot() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.root
 }
 
 // listen starts a goroutine that serves a stream of subscriptions/listen. It
@@ -350,27 +318,21 @@ func (t *transport) listen(m jsonrpc.Message) {
 	<-begun.Done()
 }
 
-// written is the end of something that was written.
-type written struct {
-	context.Context
-	cancel context.CancelFunc
-}
-
-// acknowledgement returns what ends when the acknowledgement of the stream with
-// an id is written. Writer and waiter ask for it in any order.
-func (t *transport) acknowledgement(id any) written {
-	ctx, cancel := context.WithCancel(context.Background())
-	known, _ := t.acknowledgements.LoadOrStore(fmt.Sprintf("%T %v", id, id), written{ctx, cancel})
-	return known.(written)
+// acknowledgement returns a channel that has an element when the acknowledgement of the
+// stream with an id is written. Writer and waiter ask for it in any order.
+func (t *transport) acknowledgement(id any) chan struct{} {
+	written, _ := t.acknowledgements.LoadOrStore(fmt.Sprintf("%T %v", id, id), make(chan struct{}, 1))
+	return written.(chan struct{})
 }
 
 // acknowledged waits for the acknowledgement of a stream; see [server.Peer].
 func (t *transport) acknowledged(_ context.Context, id any) {
-	<-t.acknowledgement(id).Done() // notify outlives every stream
+	<-t.acknowledgement(id) // notify outlives every stream
 	t.acknowledgements.Delete(fmt.Sprintf("%T %v", id, id))
 }
 
-// answer writes a message. It ignores nil, which is the answer to a notification. When out cannot be written, it ends the connection.
+// answer writes a message, unless that was given up. It ignores nil, which is the answer
+// to a notification.
 func (t *transport) answer(m mcp.JSONRPCMessage) {
 	if m == nil {
 		return
@@ -380,10 +342,9 @@ func (t *transport) answer(m mcp.JSONRPCMessage) {
 		t.server.Log.Error("encode answer", "error", err)
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if _, err := t.out.Write(append(data, '\n')); err != nil {
-		t.hangUp()
+	select {
+	case t.lines <- append(data, '\n'):
+	case <-t.givenUp.Done():
 	}
 }
 
@@ -394,7 +355,10 @@ func (t *transport) notify(ctx context.Context) {
 		case n := <-t.session.notifications:
 			t.answer(n)
 			if n.Method == mcp.MethodNotificationSubscriptionsAcknowledged {
-				t.acknowledgement(n.Params.Meta[mcp.MetaKeySubscriptionID]).cancel()
+				select {
+				case t.acknowledgement(n.Params.Meta[mcp.MetaKeySubscriptionID]) <- struct{}{}:
+				default: // two streams have this id
+				}
 			}
 		case <-ctx.Done():
 			return
@@ -407,10 +371,8 @@ type session struct {
 	notifications chan mcp.JSONRPCNotification
 	initialized   atomic.Bool
 
-	mu           sync.Mutex
-	client       mcp.Implementation
-	capabilities mcp.ClientCapabilities
-	root         string
+	client, capabilities atomic.Value // what its client sent, once it has
+	root                 atomic.Value // the path of the client's first root
 }
 
 var _ mcpserver.SessionWithClientInfo = (*session)(nil)
@@ -425,26 +387,15 @@ func (s *session) Initialized() bool { return s.initialized.Load() }
 
 func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notifications }
 
-func (s *session) GetClientInfo() mcp.Implementation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.client
-}
+func (s *session) SetClientInfo(c mcp.Implementation)             { s.client.Store(c) }
+func (s *session) SetClientCapabilities(c mcp.ClientCapabilities) { s.capabilities.Store(c) }
 
-func (s *session) SetClientInfo(c mcp.Implementation) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.client = c
+func (s *session) GetClientInfo() mcp.Implementation {
+	c, _ := s.client.Load().(mcp.Implementation)
+	return c
 }
 
 func (s *session) GetClientCapabilities() mcp.ClientCapabilities {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.capabilities
-}
-
-func (s *session) SetClientCapabilities(c mcp.ClientCapabilities) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.capabilities = c
+	c, _ := s.capabilities.Load().(mcp.ClientCapabilities)
+	return c
 }
