@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -63,12 +62,11 @@ func (s *Server) Writes(method string, message []byte) bool {
 		} `json:"params"`
 	}
 	_ = json.Unmarshal(message, &m) // arguments of a wrong type are refused by the tool
-	all := slices.Concat(s.Tools, s.pageTools)
-	i := slices.IndexFunc(all, func(t *tools.Tool) bool { return t.Name == m.Params.Name })
-	if i < 0 {
+	tool := tools.Find(slices.Concat(s.Tools, s.pageTools), m.Params.Name)
+	if tool == nil {
 		return false
 	}
-	call, err := all[i].Read(m.Params.Arguments)
+	call, err := tool.Read(m.Params.Arguments)
 	return err == nil && (call.Change != nil || call.Edit.Do != "")
 }
 
@@ -96,19 +94,10 @@ func (s *Server) call(r request, tool *tools.Tool, call *tools.Call) (tools.Resu
 	if out.Elsewhere == "" && (call.Change != nil || call.List == "") { // else its current list is the same
 		s.subscriptions.SetCurrent(r.peer.Identity, who.who.Key, out.After.List.ID)
 	}
-	return s.result(tool, call, out), nil
+	return tool.Result(call, out), nil
 }
 
-// result returns a tool's result for an outcome, with the address of the list's
-// page if a panel is known.
-func (s *Server) result(tool *tools.Tool, call *tools.Call, out todo.Outcome) tools.Result {
-	result := tool.Result(call, out)
-	if result.List != nil && s.panel != "" {
-		result.List.Panel = strings.TrimSuffix(s.panel, "/") + "/lists/" + result.List.ID
-	}
-	return result
-}
-
+// apply reads or writes the list that a call is about.
 func (s *Server) apply(r request, tool *tools.Tool, call *tools.Call, who caller) (todo.Outcome, error) {
 	target := call.Target(who.who)
 	target.Agent = who.agent

@@ -32,7 +32,7 @@ type request struct {
 	ctx    context.Context
 	peer   Peer
 	meta   map[string]any
-	client mcp.Implementation
+	client mcp.Implementation // what the request itself says, else its session
 	// host is what a hook of the host said about this call; the zero HostCall
 	// for most.
 	host todo.HostCall
@@ -43,20 +43,15 @@ type request struct {
 	arguments json.RawMessage
 }
 
-// clientOf returns the calling client: the clientInfo of the request itself
-// (2026-07-28), else that of its session.
-func clientOf(ctx context.Context) mcp.Implementation {
-	if info := mcpserver.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientInfo != nil {
-		return *info.ClientInfo
-	}
-	return PeerOf(ctx).Client
-}
-
 // newRequest returns the request of a message from its context and its _meta,
 // which may be nil. It reads what a hook said about the call, and ignores a
 // failure to do so: the call then counts as one without a hook.
 func (s *Server) newRequest(ctx context.Context, meta *mcp.Meta) request {
-	r := request{ctx: ctx, peer: PeerOf(ctx), client: clientOf(ctx)}
+	r := request{ctx: ctx, peer: PeerOf(ctx)}
+	r.client = r.peer.Client
+	if info := mcpserver.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientInfo != nil {
+		r.client = *info.ClientInfo // of 2026-07-28
+	}
 	if meta != nil {
 		r.meta = meta.AdditionalFields
 	}

@@ -137,10 +137,14 @@ func (s *Server) unfinished(ctx context.Context, r request) ([]todo.Snapshot, er
 		return nil, fmt.Errorf("find lists: %w", err)
 	}
 	open := slices.DeleteFunc(all, func(l todo.Snapshot) bool { return !l.Open() || l.Archived || l.List.Agent != "" })
-	here := r.workspace
-	local := slices.DeleteFunc(slices.Clone(open), func(l todo.Snapshot) bool { return here == "" || l.List.Workspace != here })
-	others := slices.DeleteFunc(open, func(l todo.Snapshot) bool { return here != "" && l.List.Workspace == here })
-	return append(local, others...), nil
+	elsewhere := func(l todo.Snapshot) int {
+		if r.workspace != "" && l.List.Workspace == r.workspace {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(open, func(a, b todo.Snapshot) int { return cmp.Compare(elsewhere(a), elsewhere(b)) })
+	return open, nil
 }
 
 // unfinishedLists returns the unfinished lists that wanted names, see [render.Named],

@@ -78,7 +78,10 @@ func (t operationTracer) Start(ctx context.Context, name string, kind tracing.Sp
 	for _, a := range attributes {
 		switch a.Key {
 		case "mcp.method":
-			span.Method = listed(a.Value)
+			span.Method = unlisted
+			if slices.Contains(methods, mcp.MCPMethod(a.Value)) {
+				span.Method = a.Value
+			}
 		case "mcp.protocol.version":
 			span.Protocol = a.Value
 		}
@@ -92,16 +95,13 @@ func (t operationTracer) Start(ctx context.Context, name string, kind tracing.Sp
 	return tracing.ContextWithSpan(ctx, span), span
 }
 
-// listed returns a method that MCP has, else unlisted.
-func listed(method string) string {
-	switch mcp.MCPMethod(method) {
-	case mcp.MethodInitialize, mcp.MethodPing, mcp.MethodServerDiscover, mcp.MethodSetLogLevel, mcp.MethodCompletionComplete,
-		mcp.MethodToolsList, mcp.MethodToolsCall, mcp.MethodPromptsList, mcp.MethodPromptsGet,
-		mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList, mcp.MethodResourcesRead, mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe,
-		mcp.MethodSubscriptionsListen, mcp.MethodTasksGet, mcp.MethodTasksList, mcp.MethodTasksResult, mcp.MethodTasksCancel:
-		return method
-	}
-	return unlisted
+// methods are those that MCP has for requests.
+var methods = []mcp.MCPMethod{
+	mcp.MethodInitialize, mcp.MethodPing, mcp.MethodServerDiscover, mcp.MethodSetLogLevel, mcp.MethodCompletionComplete,
+	mcp.MethodToolsList, mcp.MethodToolsCall, mcp.MethodPromptsList, mcp.MethodPromptsGet,
+	mcp.MethodResourcesList, mcp.MethodResourcesTemplatesList, mcp.MethodResourcesRead,
+	mcp.MethodResourcesSubscribe, mcp.MethodResourcesUnsubscribe, mcp.MethodSubscriptionsListen,
+	mcp.MethodTasksGet, mcp.MethodTasksList, mcp.MethodTasksResult, mcp.MethodTasksCancel,
 }
 
 // operationSpan is an operation that goes on.

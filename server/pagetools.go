@@ -57,7 +57,7 @@ func (s *Server) addPageTool(tool *tools.Tool, reads bool, do func(request, *too
 		if err != nil {
 			return tools.Result{}, err
 		}
-		result := s.result(tool, call, out)
+		result := tool.Result(call, out)
 		states, err := lists.States(r.ctx, out.After)
 		if err != nil {
 			return tools.Result{}, err

@@ -28,7 +28,12 @@ const rootsInput = "roots"
 // (docs/spec/protocol.md, "Roots").
 func (s *Server) mustAskForRoots(r *request, answers mcp.InputResponses) bool {
 	if _, ok := answers[rootsInput]; ok {
-		root := firstRoot(mcpserver.RootsResponse(answers, rootsInput))
+		root := "" // the first that is a folder of this machine
+		if result := mcpserver.RootsResponse(answers, rootsInput); result != nil {
+			for _, r := range result.Roots {
+				root = cmp.Or(root, FolderOf(r.URI))
+			}
+		}
 		r.workspace = cmp.Or(r.host.Folder, root, r.workspace)
 		return false
 	}
@@ -45,28 +50,10 @@ func rootsQuestion() *mcpserver.InputRequestBuilder {
 // the reader must be asked: the resource's handler can return contents alone.
 func (s *Server) askReader(ctx context.Context, _ any, req *mcp.ReadResourceRequest, result *mcp.ReadResourceResult) {
 	r := s.newRequest(ctx, req.Params.Meta)
-	if dependsOnCaller(req.Params.URI) && s.mustAskForRoots(&r, req.Params.InputResponses) {
+	uri := req.Params.URI // these two are another one for each caller
+	if (uri == subscriptions.Current || uri == subscriptions.All) && s.mustAskForRoots(&r, req.Params.InputResponses) {
 		*result = *rootsQuestion().ResourceResult()
 	}
-}
-
-// dependsOnCaller reports whether a resource is another one for each caller.
-func dependsOnCaller(uri string) bool {
-	return uri == subscriptions.Current || uri == subscriptions.All
-}
-
-// firstRoot returns the path of the first root that is a folder of this machine;
-// empty when there is none.
-func firstRoot(r *mcp.ListRootsResult) string {
-	if r == nil {
-		return ""
-	}
-	for _, root := range r.Roots {
-		if path := FolderOf(root.URI); path != "" {
-			return path
-		}
-	}
-	return ""
 }
 
 // FolderOf returns the path of a folder from its file: address; empty for any

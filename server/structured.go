@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -53,7 +54,7 @@ func (s *Server) listsOutput(ctx context.Context) bool {
 	if mcpserver.IsModernRequest(ctx) {
 		return s.Structured == StructuredAlways
 	}
-	return s.getsStructured(clients.Find(clientOf(ctx).Name))
+	return s.getsStructured(clients.Find(s.newRequest(ctx, nil).client.Name))
 }
 
 // convert returns a tool's result as a client gets it.
@@ -61,6 +62,9 @@ func (s *Server) convert(r tools.Result, c clients.Client) *mcp.CallToolResult {
 	out := &mcp.CallToolResult{Content: []mcp.Content{mcp.NewTextContent(r.Text)}, IsError: r.IsError}
 	meta := make(map[string]any)
 	if r.List != nil {
+		if s.panel != "" {
+			r.List.Panel = strings.TrimSuffix(s.panel, "/") + "/lists/" + r.List.ID
+		}
 		meta[metaList] = r.List
 	}
 	if s.getsStructured(c) {
