@@ -2,13 +2,11 @@ package tools_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"todo-mcp/internal/todo"
-	"todo-mcp/prompts"
 	"todo-mcp/tools"
 )
 
@@ -62,25 +60,6 @@ func TestBuiltInShapes(t *testing.T) {
 		b, _ := tools.FindBuiltIn("", c.tool)
 		if _, err := b.Read(json.RawMessage(c.input), json.RawMessage(c.response)); err == nil {
 			t.Errorf("%s takes %.80s %.80s", c.tool, c.input, c.response)
-		}
-	}
-}
-
-// A model that writes a mirrored list by its id is told why it cannot, in the
-// language of the tool.
-func TestMirroredListIsRefused(t *testing.T) {
-	for _, language := range prompts.Languages() {
-		o := tools.Defaults()
-		o.Language = language
-		list, err := tools.New(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, tool := range list {
-			r, ok := tool.Failure(fmt.Errorf("save: %w", todo.ErrMirrored))
-			if !ok || !r.IsError || !strings.Contains(r.Text, "list_id") {
-				t.Errorf("%s in %s: %+v", tool.Name, language, r)
-			}
 		}
 	}
 }

@@ -1,0 +1,346 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+	"todo-mcp/tools"
+)
+
+var update = flag.Bool("update", false, "rewrite the answers in testdata")
+
+// TestScripts holds the conversations in testdata, which the rules of
+// docs/spec/variants.md name. Behind each command stands its answer, to "…" if it ends in
+// that:
+//
+//	> TOOL ARGUMENTS  calls a tool; with op=ID before them, as an operation
+//	> person EDIT     edits the list as the panel does
+//	> structured      the structured content of the last answer
+//	> items           the list as it is stored
+//	> set NAME VALUE  a setting, before the first call
+//
+// Arguments of TodoWrite may be items such as "p Text; c Text", by the first letters of
+// the statuses, or "50 steps". $(x*200) is 200 times an x.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, path := range files {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, f := range archive.Files {
+			t.Run(filepath.Base(path)+"/"+f.Name, func(t *testing.T) {
+				archive.Files[i].Data = runScript(t, string(f.Data))
+			})
+		}
+		if *update {
+			if err := os.WriteFile(path, txtar.Format(archive), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// runScript holds one conversation, and returns it with the answers as they are.
+func runScript(t *testing.T, script string) []byte {
+	s := newSession(t, settings(t, script))
+	var out strings.Builder
+	for _, step := range strings.Split("\n"+strings.TrimSuffix(script, "\n"), "\n> ")[1:] {
+		command, want, _ := strings.Cut(step, "\n")
+		got := s.run(expand(command))
+		head, isHead := strings.CutSuffix(expand(want), "…")
+		if got == expand(want) || isHead && strings.HasPrefix(got, head) {
+			got = want
+		} else if !*update {
+			t.Errorf("%.200s\nanswered\n%s\nwant\n%s", command, got, want)
+		}
+		out.WriteString("> " + command + "\n")
+		if got != "" {
+			out.WriteString(got + "\n")
+		}
+	}
+	return []byte(out.String())
+}
+
+var repetition = regexp.MustCompile(`\$\(([^$]+?)\*(\d+)\)`)
+
+// expand writes repetitions out, the inner ones first.
+func expand(text string) string {
+	for repetition.MatchString(text) {
+		text = repetition.ReplaceAllStringFunc(text, func(m string) string {
+			found := repetition.FindStringSubmatch(m)
+			n, _ := strconv.Atoi(found[2])
+			return strings.Repeat(found[1], n)
+		})
+	}
+	return text
+}
+
+// settings returns what a script sets.
+func settings(t *testing.T, script string) func(*tools.Options) {
+	return func(o *tools.Options) {
+		for _, m := range regexp.MustCompile(`(?m)^> set (\S+) (\S+)$`).FindAllStringSubmatch(script, -1) {
+			n, _ := strconv.Atoi(m[2])
+			switch m[1] {
+			case "max-items":
+				o.MaxItems = n
+			case "max-content-length":
+				o.MaxContentLength = n
+			case "in-progress":
+				o.InProgress = tools.Policy(m[2])
+			case "item-ids":
+				o.ItemIDs = m[2] == "true"
+			case "lang":
+				o.Language = m[2]
+			default:
+				t.Fatalf("no setting %s", m[1])
+			}
+		}
+	}
+}
+
+// session is one conversation that uses all tools, on a board and a store in
+// memory.
+type session struct {
+	t       testing.TB
+	board   *todo.Board
+	tools   []*tools.Tool
+	outputs map[string]*jsonschema.Schema
+	last    tools.Result
+}
+
+func newSession(t testing.TB, edit func(*tools.Options)) *session {
+	t.Helper()
+	store := memory.New()
+	board := todo.NewBoard(store)
+	t.Cleanup(func() { board.Close(); store.Close() })
+	s := &session{t: t, board: board, tools: newTools(t, edit), outputs: map[string]*jsonschema.Schema{}}
+	for _, tool := range s.tools {
+		s.outputs[tool.Name] = compile(t, tool.Name, tool.OutputSchema)
+	}
+	return s
+}
+
+// run runs a command of a script and returns its answer.
+func (s *session) run(command string) string {
+	s.t.Helper()
+	name, args, _ := strings.Cut(command, " ")
+	switch name {
+	case "set":
+		return ""
+	case "person":
+		var e todo.Edit
+		if err := json.Unmarshal([]byte(args), &e); err != nil {
+			s.t.Fatalf("%s: %v", args, err)
+		}
+		if _, err := s.board.As("").Edit(context.Background(), s.list().List.ID, e, todo.Writer{Client: "panel"}); err != nil {
+			s.t.Fatalf("%s: %v", args, err)
+		}
+		return ""
+	case "structured":
+		raw, err := json.Marshal(s.last.Structured)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return strings.ReplaceAll(string(raw), strconv.Quote(s.list().List.ID), `"ID"`)
+	case "items":
+		return s.items()
+	}
+	operation := ""
+	if rest, ok := strings.CutPrefix(args, "op="); ok {
+		operation, args, _ = strings.Cut(rest, " ")
+	}
+	s.last = s.call(name, arguments(args), operation)
+	return s.last.Text
+}
+
+// items returns the list as it is stored.
+func (s *session) items() string {
+	l := s.list()
+	lines := []string{fmt.Sprint("revision ", l.Revision)}
+	for _, i := range l.Items {
+		line := fmt.Sprintf("#%s [%s] %s", i.ID, i.Status, i.Text)
+		if i.Priority+i.DueDate != "" {
+			line += fmt.Sprintf(" (%s,%s)", i.Priority, i.DueDate)
+		}
+		if i.Overridden() {
+			line += " overridden"
+		}
+		lines = append(lines, line)
+	}
+	if l.Order.Overridden() {
+		lines = append(lines, "order overridden")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// arguments returns the arguments of a tool for what stands in a script.
+func arguments(args string) string {
+	var n int
+	switch {
+	case strings.HasSuffix(args, " steps"):
+		fmt.Sscanf(args, "%d steps", &n)
+		lines := make([]string, n)
+		for i := range lines {
+			lines[i] = fmt.Sprintf("p Step %d", i+1)
+		}
+		return todos(lines...)
+	case regexp.MustCompile(`^[pic] `).MatchString(args):
+		return todos(strings.Split(args, "; ")...)
+	}
+	return args
+}
+
+// todos returns the arguments of TodoWrite for items such as "p Text"; the
+// letter is the first of the status.
+func todos(lines ...string) string {
+	words := map[byte]string{'p': "pending", 'i': "in_progress", 'c': "completed"}
+	items := []string{}
+	for _, l := range lines {
+		items = append(items, fmt.Sprintf(`{"content":%q,"activeForm":%q,"status":%q}`, l[2:], "Doing "+l[2:], words[l[0]]))
+	}
+	return `{"todos":[` + strings.Join(items, ",") + `]}`
+}
+
+// call calls a tool and checks what every result must satisfy: the structured
+// content conforms to the output schema, and a failed call says first that it is
+// an error and changes nothing.
+func (s *session) call(name, args, operation string) tools.Result {
+	s.t.Helper()
+	before := s.list()
+	result := s.answer(tools.Find(s.tools, name), args, operation)
+	if result.Structured != nil {
+		raw, err := json.Marshal(result.Structured)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(raw)))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if err := s.outputs[name].Validate(doc); err != nil {
+			s.t.Errorf("V3: %s: structured content does not conform: %v\n%s", name, err, raw)
+		}
+		s.checkText(name, result, raw)
+	}
+	if result.IsError != regexp.MustCompile(`^(Error|错误|Lỗi)`).MatchString(result.Text) {
+		s.t.Errorf("V3: isError is %v: %s", result.IsError, result.Text)
+	}
+	if result.IsError && s.list().Revision != before.Revision {
+		s.t.Errorf("V3: a failed call changed the list: %s", result.Text)
+	}
+	return result
+}
+
+// noChange is the end of an answer to a write that changed nothing (V4), in
+// every language.
+var noChange = regexp.MustCompile(`[ \n]\((no change|无变化|không thay đổi)\)$`)
+
+// checkText checks that a client that is given the text, the list in short and
+// the display lacks nothing of the structured content (V3, K3). raw is the
+// structured content as JSON.
+func (s *session) checkText(name string, result tools.Result, raw []byte) {
+	s.t.Helper()
+	var c struct {
+		Message, Output, List string
+		Revision              int64
+		Counts, Display       json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &c); err != nil {
+		s.t.Fatal(err)
+	}
+	for line := range strings.SplitSeq(c.Message, "\n") {
+		if line = noChange.ReplaceAllString(line, ""); line != "Todo list read" && !strings.Contains(result.Text, line) {
+			s.t.Errorf("V3: %s: the text lacks %q:\n%s", name, line, result.Text)
+		}
+	}
+	if noChange.MatchString(c.Message) != noChange.MatchString(result.Text) {
+		s.t.Errorf("V4: %s: text and message differ:\n%s\n%s", name, result.Text, c.Message)
+	}
+	if !strings.Contains(result.Text, c.Output) {
+		s.t.Errorf("K3: %s: the text lacks the output %q:\n%s", name, c.Output, result.Text)
+	}
+	list, display := "null", string(c.Display)
+	if c.List != "" {
+		list = fmt.Sprintf(`{"id":%q,"revision":%d,"counts":%s,%s}`, c.List, c.Revision, c.Counts, s.about(c.List, c.Revision))
+	}
+	if result.IsError {
+		display = "null"
+	}
+	for got, want := range map[any]string{result.List: list, &result.Display: display} {
+		if got, err := json.Marshal(got); err != nil || string(got) != want {
+			s.t.Errorf("V3: %s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// about returns what a list in short says of a revision for the app page, as JSON.
+func (s *session) about(list string, revision int64) string {
+	s.t.Helper()
+	l, err := s.board.As("").Load(context.Background(), list, revision)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	title, err := json.Marshal(l.Title())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	text := `"title":` + string(title)
+	if item, ok := l.Current(); ok {
+		text += fmt.Sprintf(`,"current":%q,"started":%q`, item.ID, item.Started.Format(time.RFC3339Nano))
+	}
+	return text
+}
+
+// who returns the conversation of the session.
+func who() todo.Conversation { return todo.Conversation{Key: "test"} }
+
+func (s *session) answer(tool *tools.Tool, args, operation string) tools.Result {
+	s.t.Helper()
+	call, err := tool.Read([]byte(args))
+	var out todo.Outcome
+	switch {
+	case err != nil:
+	case call.Change == nil:
+		out.After = s.list()
+	default:
+		w := todo.Write{Target: call.Target(who()), Writer: todo.Writer{Variant: tool.Name}, Change: call.Change}
+		if operation != "" {
+			w.Operation = todo.Operation{ID: operation, Digest: tool.Name + args}
+		}
+		out, err = s.board.As("").Apply(context.Background(), w)
+	}
+	if err == nil {
+		return tool.Result(call, out)
+	}
+	result, ok := tool.Failure(err)
+	if !ok {
+		s.t.Fatalf("%s: %v", tool.Name, err)
+	}
+	return result
+}
+
+func (s *session) list() todo.Snapshot {
+	snapshot, err := s.board.As("").Held(context.Background(), todo.Target{Conversation: who()})
+	if err != nil {
+		return todo.Snapshot{}
+	}
+	return snapshot
+}
