@@ -6,8 +6,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -39,13 +37,9 @@ func TestSessionsEndWithTheirToken(t *testing.T) {
 	if in.status != http.StatusSeeOther {
 		t.Fatalf("signing in: %d %s", in.status, in.body)
 	}
-	if a := s.ask(t, "GET /api/lists", "", "Cookie", in.cookie()); a.status != 200 {
-		t.Errorf("at once: %d", a.status)
-	}
+	s.ask(t, "GET /api/lists", "", "Cookie", in.cookie()).is(t, "at once", 200)
 	s.wait(2 * time.Minute)
-	if a := s.ask(t, "GET /api/lists", "", "Cookie", in.cookie()); a.status != http.StatusUnauthorized {
-		t.Errorf("after the token's end: %d", a.status)
-	}
+	s.ask(t, "GET /api/lists", "", "Cookie", in.cookie()).is(t, "after the token's end", http.StatusUnauthorized)
 	if a := s.ask(t, "GET /lists/x", "", "Cookie", in.cookie(), "Accept", "text/html"); a.header.Get("Location") != "/signin/start?to=%2Flists%2Fx" {
 		t.Errorf("led to %q", a.header.Get("Location"))
 	}
@@ -60,9 +54,7 @@ func TestUsersWithTheSameName(t *testing.T) {
 	other := i.sign(t, map[string]any{"sub": "2", "org": "o", "preferred_username": "ann"})
 	call := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))
 	session := s.begin(t, one)
-	if a := s.ask(t, "POST /mcp", call, append(bearer(other), session[2:]...)...); a.status != http.StatusNotFound {
-		t.Errorf("in another one's session: %d", a.status)
-	}
+	s.ask(t, "POST /mcp", call, append(bearer(other), session[2:]...)...).is(t, "in another one's session", http.StatusNotFound)
 	s.wait(time.Minute)
 	s.write(t, one, "One's plan")
 	s.write(t, other, "The other's plan")
@@ -72,9 +64,7 @@ func TestUsersWithTheSameName(t *testing.T) {
 	for range 60 {
 		s.ask(t, "GET /api/lists", "", bearer(other)...)
 	}
-	if a := s.ask(t, "GET /api/lists", "", bearer(one)...); a.status != 200 {
-		t.Errorf("after the other one spent the rate: %d", a.status)
-	}
+	s.ask(t, "GET /api/lists", "", bearer(one)...).is(t, "after the other one spent the rate", 200)
 }
 
 // BAD-INPUT 62: a link on another site leads to a page, by way of signing in;
@@ -90,14 +80,13 @@ func TestLinksFromOtherSites(t *testing.T) {
 		t.Errorf("the page for signing in: %d %s", a.status, a.body)
 	}
 	for _, path := range []string{"/signin.js", "/api/lists", "/panel/events", "/livez"} {
-		if a := s.ask(t, "GET "+path, "", visit...); a.status != http.StatusForbidden {
-			t.Errorf("62: %s: %d", path, a.status)
-		}
+		s.ask(t, "GET "+path, "", visit...).is(t, fmt.Sprintf("62: %s", path), http.StatusForbidden)
 	}
 }
 
 // Failed sign-ins are counted by network, on the page too, and not where nothing
-// was tried: agents behind one address must be told how to sign in.
+// was tried: agents behind one address must be told how to sign in. Who has a token is
+// not held up.
 func TestWhatFailedSignInsAreLimited(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")} })
 	statuses := func(ask func(i int) answer) map[int]int {
@@ -118,6 +107,11 @@ func TestWhatFailedSignInsAreLimited(t *testing.T) {
 	}); n[429] < 70 {
 		t.Errorf("of one IPv6 network: %v", n)
 	}
+	guess := func(int) answer { return s.ask(t, "GET /api/lists", "", bearer("todo_guess")...) }
+	if n := statuses(guess); n[429] < 70 || guess(0).header.Get("Retry-After") == "" {
+		t.Errorf("of one address: %v", n)
+	}
+	s.ask(t, "GET /api/lists", "", bearer(s.token(t, auth.Token{Name: "ann"}))...).is(t, "a valid token meanwhile", 200)
 }
 
 // BAD-INPUT 63: who may only look cannot take the streams of others.
@@ -130,9 +124,7 @@ func TestStreamsAreCountedByUser(t *testing.T) {
 	for range 2 {
 		servertest.OpenStream(t, "GET", s.URL+"/api/events", "", append(bearer(viewer), "X-Forwarded-For", "192.0.2.1")...)
 	}
-	if a := s.ask(t, "GET /api/events", "", append(bearer(viewer), "X-Forwarded-For", "192.0.2.3")...); a.status != http.StatusTooManyRequests {
-		t.Errorf("63: a third one: %d", a.status)
-	}
+	s.ask(t, "GET /api/events", "", append(bearer(viewer), "X-Forwarded-For", "192.0.2.3")...).is(t, "63: a third one", http.StatusTooManyRequests)
 	servertest.OpenStream(t, "GET", s.URL+"/api/events", "", append(bearer(ann), "X-Forwarded-For", "192.0.2.2")...)
 }
 
@@ -163,9 +155,7 @@ func TestEndedSessionsStayEnded(t *testing.T) {
 	for range 10_001 {
 		s.ask(t, "DELETE /mcp", "", s.begin(t, bob)...)
 	}
-	if a := s.ask(t, "POST /mcp", rpc(1, "ping", "{}"), ended...); a.status != http.StatusNotFound {
-		t.Errorf("an ended session: %d", a.status)
-	}
+	s.ask(t, "POST /mcp", rpc(1, "ping", "{}"), ended...).is(t, "an ended session", http.StatusNotFound)
 }
 
 // Past the proxy, where others can read along, only the probes are answered.
@@ -200,50 +190,39 @@ func TestCallback(t *testing.T) {
 		return at.Query().Get("state"), a.cookie()
 	}
 	state, cookie := begin("/" + strings.Repeat("x", 3200))
-	if a := s.ask(t, "GET /signin/callback?state="+state+"&error=%3Cscript%3E", "", "Cookie", cookie); a.status != http.StatusForbidden || !strings.Contains(a.body, "refused: &lt;script&gt;") {
-		t.Errorf("refused: %d %s", a.status, a.body)
-	}
+	s.ask(t, "GET /signin/callback?state="+state+"&error=%3Cscript%3E", "", "Cookie", cookie).is(t, "refused", http.StatusForbidden, "refused: &lt;script&gt;")
 	state, cookie = begin("/")
 	for what, query := range map[string]string{"other state": "code=x&state=y", "no state": "code=x"} {
-		if a := s.ask(t, "GET /signin/callback?"+query, "", "Cookie", cookie); a.status != http.StatusBadRequest {
-			t.Errorf("%s: %d", what, a.status)
-		}
+		s.ask(t, "GET /signin/callback?"+query, "", "Cookie", cookie).is(t, what, http.StatusBadRequest)
 	}
-	if a := s.ask(t, "GET /signin/callback?code=x&state="+state, ""); a.status != http.StatusBadRequest {
-		t.Errorf("without the cookie: %d", a.status)
-	}
+	s.ask(t, "GET /signin/callback?code=x&state="+state, "").is(t, "without the cookie", http.StatusBadRequest)
 	i.down.Store(true)
-	if a := s.ask(t, "GET /signin/callback?code=x&state="+state, "", "Cookie", cookie); a.status != http.StatusServiceUnavailable {
-		t.Errorf("the issuer fails: %d %s", a.status, a.body)
-	}
+	s.ask(t, "GET /signin/callback?code=x&state="+state, "", "Cookie", cookie).is(t, "the issuer fails", http.StatusServiceUnavailable)
 	if lines := strings.Join(s.log.Take(), "\n"); !strings.Contains(lines, "exchange the code") {
 		t.Errorf("logged: %s", lines)
 	}
 }
 
-// A tokens' file may be a link, and who may read it may do so after a change.
-func TestTokensFileStaysWhatItWas(t *testing.T) {
-	folder := t.TempDir()
-	path, link := filepath.Join(folder, "tokens"), filepath.Join(folder, "link")
-	if _, err := auth.NewToken(path, auth.Token{Name: "ann", Scopes: []string{auth.ScopeRead}}); err != nil {
-		t.Fatal(err)
+// BAD-INPUT 34: a session's subscriptions are to the lists of who subscribed: their
+// changes are told, and those of others with the same id, key or server are not.
+func TestSubscriptionsAreOfTheirIdentity(t *testing.T) {
+	s := newSite(t, nil, nil)
+	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})
+	mine, servers := s.list(t, "ann", "mine"), s.list(t, "", "the server's own")
+	of := s.begin(t, ann)
+	stream := servertest.OpenStream(t, "GET", s.URL+"/mcp", "", append(of, "Accept", "text/event-stream")...)
+	for _, params := range []string{`{"uri":"todo://lists/` + mine + `"}`, `{"uri":"todo://lists/` + servers + `"}`, `{"uri":"todo://list","_meta":{"todo-mcp/conversation":"1"}}`} {
+		s.ask(t, "POST /mcp", rpc(10, "resources/subscribe", params), of...).is(t, params, 200, `"result"`)
 	}
-	if err := os.Chmod(path, 0o640); err != nil {
-		t.Fatal(err)
+	s.add(t, "", servers, "x")
+	inConversation := servertest.WithMeta(servertest.Call(3, "TodoWrite", servertest.Todos("pending", "bob's")), `"todo-mcp/conversation":"1"`)
+	s.ask(t, "POST /mcp", inConversation, s.begin(t, bob)...).is(t, "bob's call", 200)
+	s.add(t, "ann", mine, "x")
+	if _, _, data := stream.Event(); !strings.Contains(data, mine) {
+		t.Errorf("34: told of %s", data)
 	}
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
-	if err := auth.RevokeToken(link, "ann"); err != nil {
-		t.Fatal(err)
-	}
-	if tokens, err := auth.ReadTokens(path); err != nil || len(tokens) != 0 {
-		t.Errorf("revoked by its link: %v, %v", tokens, err)
-	}
-	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link is %v, %v", info, err)
-	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
-		t.Errorf("its mode is %v, %v", info, err)
+	s.ask(t, "POST /mcp", strings.Replace(inConversation, "bob's", "ann's", 2), of...).is(t, "ann's call", 200)
+	if _, _, data := stream.Event(); !strings.Contains(data, `"todo://list"`) {
+		t.Errorf("34: told of %s", data)
 	}
 }
