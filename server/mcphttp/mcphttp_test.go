@@ -186,38 +186,22 @@ func TestHTTPSameRequestID(t *testing.T) {
 	}
 }
 
-// resources/updated is sent on a session's GET stream, also on one that
-// replaces an older one, and on a stream of subscriptions/listen with the
-// subscription's id.
-func TestHTTPSubscriptions(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	url := web.URL + "/mcp"
+// A session's next GET stream replaces the one before.
+func TestHTTPStreamsReplaceEachOther(t *testing.T) {
+	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
 	id := servertest.Session(t, url, "tester")
-	replaced := servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", id)
-	if status, _, body := servertest.Post(t, url, `{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"todo://list"}}`, "Mcp-Session-Id", id); status != 200 || strings.Contains(body, "error") {
-		t.Fatal(body)
-	}
-	write := func(text string) {
-		t.Helper()
-		if _, _, body := servertest.Post(t, url, servertest.Call(3, "TodoWrite", servertest.Todos("pending", text)), "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
-			t.Fatal(body)
+	servertest.Post(t, url, `{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"todo://list"}}`, "Mcp-Session-Id", id)
+	var replaced *servertest.Events
+	for _, text := range []string{"A", "B"} {
+		stream := servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", id)
+		if replaced != nil {
+			replaced.End()
 		}
-	}
-	write("A")
-	replaced.Expect("notifications/resources/updated")
-	stream := servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", id)
-	replaced.End()
-	write("B")
-	if got := stream.Expect("notifications/resources/updated"); !strings.Contains(got, "todo://list") {
-		t.Errorf("GET stream: %s", got)
-	}
-
-	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
-	sub := servertest.OpenStream(t, "POST", url, listen, servertest.ModernHeaders("subscriptions/listen", "")...)
-	sub.Expect("notifications/subscriptions/acknowledged")
-	servertest.Post(t, url, servertest.ModernCall(1, "TodoWrite", servertest.Todos("pending", "C")), servertest.ModernHeaders("tools/call", "TodoWrite")...)
-	if got := sub.Expect("notifications/resources/updated"); !strings.Contains(got, `"io.modelcontextprotocol/subscriptionId":"L"`) {
-		t.Errorf("subscription stream: %s", got)
+		servertest.Post(t, url, servertest.Call(3, "TodoWrite", servertest.Todos("pending", text)), "Mcp-Session-Id", id)
+		if got := stream.Expect("notifications/resources/updated"); !strings.Contains(got, "todo://list") {
+			t.Errorf("told of %s", got)
+		}
+		replaced = stream
 	}
 }
 
@@ -299,25 +283,14 @@ func TestHTTPClientGone(t *testing.T) {
 		return fmt.Sprintf("POST /mcp?list=gone HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
 			host, session, len(body), body)
 	}
-	sent := 0
-	for cut := 0; cut <= len(request(0)); cut += 7 {
-		c, err := net.Dial("tcp", host)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _ = io.WriteString(c, request(sent)[:cut])
-		c.Close()
-		sent++
-	}
 	whole := len(request(0))
-	for range 20 { // the whole request, and gone before the answer
+	for sent := range whole/7 + 20 { // at last the whole request, and gone before the answer
 		c, err := net.Dial("tcp", host)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = io.WriteString(c, request(sent)[:whole])
+		_, _ = io.WriteString(c, request(sent)[:min(7*sent, whole)])
 		c.Close()
-		sent++
 	}
 	// A last call that waits for its answer is applied after all others.
 	servertest.Post(t, web.URL+"/mcp?list=gone", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "the", "last", "plan")), "Mcp-Session-Id", session)

@@ -1,10 +1,9 @@
 package mcphttp_test
 
 import (
-	"net/http"
 	"regexp"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,18 +16,10 @@ import (
 // The list of a session is left open when the session ends or makes no call for
 // half an hour, unless it has a stream.
 func TestHTTPPresence(t *testing.T) {
-	var mu sync.Mutex
-	now := time.Now()
-	later := func(d time.Duration) {
-		mu.Lock()
-		defer mu.Unlock()
-		now = now.Add(d)
-	}
-	board := todo.NewBoard(memory.New(), todo.WithClock(func() time.Time {
-		mu.Lock()
-		defer mu.Unlock()
-		return now
-	}))
+	var ahead atomic.Int64
+	later := func(d time.Duration) { ahead.Add(int64(d)) }
+	began := time.Now()
+	board := todo.NewBoard(memory.New(), todo.WithClock(func() time.Time { return began.Add(time.Duration(ahead.Load())) }))
 	t.Cleanup(board.Close)
 	web := servertest.Serve(t, servertest.New(t, nil, func(c *server.Config) { c.Board = board }), nil)
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
@@ -59,13 +50,9 @@ func TestHTTPPresence(t *testing.T) {
 	expect("half an hour after the last sign", todo.LeftOpen)
 	servertest.Post(t, web.URL+"/mcp", servertest.Call(3, "TodoWrite", servertest.Todos("in_progress", "A")), "Mcp-Session-Id", id)
 	expect("when it is back", todo.Working)
-	req, _ := http.NewRequest("DELETE", web.URL+"/mcp", nil)
-	req.Header.Set("Mcp-Session-Id", id)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
+	if status := ask(t, "DELETE", web.URL+"/mcp", id, ""); status != 200 {
+		t.Errorf("end: %d", status)
 	}
-	res.Body.Close()
 	expect("when it has ended", todo.LeftOpen)
 }
 

@@ -10,6 +10,22 @@ import (
 	"todo-mcp/server/servertest"
 )
 
+// ask sends a request with a session's id and returns the answer's status.
+func ask(t *testing.T, method, url, session, body string) int {
+	t.Helper()
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Mcp-Session-Id": {session}}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	return res.StatusCode
+}
+
 // A session id that this server did not sign is refused (docs/spec/protocol.md:
 // mcp-go's own manager accepts forged ids).
 func TestHTTPForgedSessions(t *testing.T) {
@@ -26,16 +42,8 @@ func TestHTTPForgedSessions(t *testing.T) {
 		"long":        strings.Repeat("A", 5000) + "." + mac,
 	} {
 		for _, method := range []string{"POST", "GET", "DELETE"} {
-			req, _ := http.NewRequest(method, url, strings.NewReader(servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))))
-			req.Header.Set("Content-Type", "application/json")
-			req.Header.Set("Mcp-Session-Id", forged)
-			res, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			res.Body.Close()
-			if res.StatusCode != 404 {
-				t.Errorf("%s %s: status %d", name, method, res.StatusCode)
+			if status := ask(t, method, url, forged, servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))); status != 404 {
+				t.Errorf("%s %s: status %d", name, method, status)
 			}
 		}
 	}
@@ -91,14 +99,8 @@ func TestHTTPSessionsSurviveRestart(t *testing.T) {
 		t.Errorf("the client is unknown after a restart: %s", body)
 	}
 
-	req, _ := http.NewRequest("DELETE", after.URL+"/mcp", nil)
-	req.Header.Set("Mcp-Session-Id", id)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal("delete:", err)
-	}
-	if res.Body.Close(); res.StatusCode != 200 {
-		t.Fatalf("delete: %v", res)
+	if status := ask(t, "DELETE", after.URL+"/mcp", id, ""); status != 200 {
+		t.Fatalf("delete: %d", status)
 	}
 	if status, _, _ := servertest.Post(t, after.URL+"/mcp", servertest.Call(4, "SetTodoList", `{}`), "Mcp-Session-Id", id); status != 404 {
 		t.Errorf("an ended session is accepted: status %d", status)
