@@ -39,7 +39,7 @@ type request struct {
 	// workspace is the folder that the caller works in: what a hook said, else the first
 	// of the client's roots, else the working directory, which is empty over HTTP.
 	workspace string
-	// arguments are those of a tool call.
+	// arguments of a tool call; nil for other requests.
 	arguments json.RawMessage
 }
 
@@ -135,7 +135,7 @@ func (s *Server) caller(r request) caller {
 }
 
 // conversation returns the conversation's id in _meta, and the field that carries it:
-// todo-mcp's own first, then those of known hosts. Both are empty where there is none.
+// todo-mcp's own first, then the fields of known hosts. id is empty where there is none.
 func (r request) conversation() (field, id string) {
 	for _, field := range []string{
 		metaConversation, clients.MetaVSCode, metaCodexThread, clients.MetaOpencode, "sessionID", clients.MetaAntigravity,
@@ -160,18 +160,18 @@ func IsChatKey(key string) bool { return strings.HasPrefix(key, chatKind) }
 
 const chatKind = "chat:"
 
-// MirrorKey returns the key of a chat as the holder of the list that mirrors its
-// host's own todo list: a chat may use both tools.
+// MirrorKey returns the key under which a chat has the list that mirrors its host's
+// own todo list: a chat may use both tools.
 func MirrorKey(id string) string { return "mirror:" + opaque(id) }
 
-// AgentKey returns the key of a sub-agent by that of its main agent's conversation.
+// AgentKey returns the key of a sub-agent by its main agent's key.
 func AgentKey(main, agent string) string { return main + "/agent:" + opaque(agent) }
 
 // AgentName returns the name of a sub-agent as lists have it.
 func AgentName(agent string) string { return todo.Cut(strings.ToValidUTF8(agent, "?"), 64) }
 
 // subAgent changes the caller to the sub-agent that the host names, if any. Its
-// key contains that of the main agent's conversation, or is the host's own for
+// key contains the main agent's key, or is the host's own for
 // the sub-agent's thread.
 func (s *Server) subAgent(r request, c *caller) {
 	main := c.who

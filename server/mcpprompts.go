@@ -47,7 +47,7 @@ func (s *Server) addPrompts() error {
 	return nil
 }
 
-// resume makes the caller hold the unfinished list that wanted names, and returns
+// resume makes the unfinished list that wanted names the current one, and returns
 // the text that lets a model continue it. When there is none the text says so:
 // hosts show an error of a prompt as a fault of the protocol.
 func (s *Server) resume(ctx context.Context, text string, r request, wanted string) (string, error) {
@@ -130,7 +130,7 @@ func orNothing(lines []string) string {
 }
 
 // unfinished returns the lists of main agents that have an open item: first
-// those of the caller's workspace, then the others, each last changed first.
+// the lists of the caller's workspace, then the others, each last changed first.
 func (s *Server) unfinished(ctx context.Context, r request) ([]todo.Snapshot, error) {
 	all, err := s.lists(ctx).Find(ctx, todo.Query{Limit: 500})
 	if err != nil {

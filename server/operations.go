@@ -43,7 +43,7 @@ const (
 const unlisted = "_OTHER"
 
 // observe returns the options by which mcp-go tells of each request, and adds
-// what they leave out to hooks. They are none if nobody is told.
+// what they leave out to hooks. They are none if nobody observes.
 func (c Config) observe(hooks *mcpserver.Hooks) []mcpserver.ServerOption {
 	if c.Observe == nil {
 		return nil
@@ -66,7 +66,7 @@ func (c Config) observe(hooks *mcpserver.Hooks) []mcpserver.ServerOption {
 // operationTracer is how mcp-go tells of requests: each is a span.
 type operationTracer struct{ observe func(Operation) }
 
-// Start implements tracing.Tracer. What mcp-go does below a request is not told.
+// Start implements tracing.Tracer. What mcp-go does below a request is not observed.
 func (t operationTracer) Start(ctx context.Context, name string, kind tracing.SpanKind, attributes ...tracing.Attribute) (context.Context, tracing.Span) {
 	if kind != tracing.SpanKindServer {
 		return tracing.NoopTracer().Start(ctx, name, kind)

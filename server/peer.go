@@ -30,8 +30,8 @@ type Peer struct {
 	// Folder is the path of the first of the client's roots; empty when the
 	// client has sent none.
 	Folder string
-	// Arguments are those of a tools/call request that mcp-go gets without them;
-	// nil when it has them.
+	// Arguments of a tools/call request that mcp-go gets without them; nil when it
+	// has them.
 	Arguments json.RawMessage
 	// ListenBegun is called as soon as notifications/cancelled can end a
 	// subscriptions/listen request; nil where nobody waits for that.

@@ -64,7 +64,7 @@ type Config struct {
 	// for none.
 	List string
 	// Panel is the address of the panel that is served beside this server, which
-	// clients are told for their users; empty when there is none.
+	// clients learn for their users; empty when there is none.
 	Panel string
 	// Dir is the working directory; empty when it is unknown.
 	Dir string
@@ -78,14 +78,14 @@ type Config struct {
 	// when the server ends; 0 means 8 s (BAD-INPUT 68).
 	StopTimeout time.Duration
 	// MaxSubscriptions is how many subscriptions a session or stream may have, each
-	// conversation's todo://list counted; 0 means 100. MaxAllSubscriptions limits
-	// those of all together; 0 means 10,000 (BAD-INPUT 64).
+	// conversation's todo://list counted; 0 means 100. MaxAllSubscriptions is for
+	// all together; 0 means 10,000 (BAD-INPUT 64).
 	MaxSubscriptions, MaxAllSubscriptions int
 	// SessionKey returns the key that signs the ids of HTTP sessions. It is called at
 	// most once, when the first id is made or checked; nil where there are no sessions.
 	SessionKey func() []byte
-	// Subscriptions keeps those of sessions, where other servers share the store; nil
-	// where none does.
+	// Subscriptions keeps what sessions subscribed to, where other servers share the
+	// store; nil where none does.
 	Subscriptions todo.Subscriptions
 	// SubscriptionLinger is how long a session keeps its subscriptions without a
 	// stream, in case its client opens another one; 0 means a minute.
@@ -95,8 +95,8 @@ type Config struct {
 	Log *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Observe is told of every request that is answered, of notifications not; nil
-	// tells nobody. It is called by several goroutines at once.
+	// Observe is called with every request that is answered, by several goroutines at
+	// once; nil observes nothing. Notifications are no requests.
 	Observe func(Operation)
 }
 
@@ -224,8 +224,8 @@ func (s *Server) EndSession(ctx context.Context) {
 }
 
 // Attend says that the conversation of a context's peer is there, although it
-// makes no call; goOn says so again until ctx ends.
-func (s *Server) Attend(ctx context.Context) (goOn func()) {
+// makes no call; keepPresent says so again until ctx ends.
+func (s *Server) Attend(ctx context.Context) (keepPresent func()) {
 	c := s.caller(s.newRequest(ctx, nil))
 	stay := func() {
 		if err := s.lists(ctx).Stay(ctx, c.who); err != nil && ctx.Err() == nil {
@@ -248,7 +248,7 @@ func (s *Server) Attend(ctx context.Context) (goOn func()) {
 }
 
 // SetPanel says at which address this very server shows the panel, for links on
-// the app page. Unlike [Config.Panel] the instructions do not tell it: who adds a
+// the app page. Unlike [Config.Panel] it is not in the instructions: who adds a
 // server by its address knows that, and a model need not read it. It must be
 // called before the first message.
 func (s *Server) SetPanel(address string) { s.panel = address }

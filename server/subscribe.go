@@ -16,7 +16,7 @@ import (
 func (s *Server) addSubscriptions(h *mcpserver.Hooks) {
 	h.AddOnRequestInitialization(s.subscribe)
 	h.AddOnRegisterSession(func(ctx context.Context, session mcpserver.ClientSession) {
-		// One without a peer is that of an initialize request, which has no stream.
+		// One without a peer is of an initialize request, which has no stream.
 		if p := PeerOf(ctx); p.Session != "" || p.Process {
 			s.subscriptions.Open(ctx, s.subscriber(ctx, todo.Conversation{}), session.NotificationChannel())
 		}
@@ -64,7 +64,7 @@ func (s *Server) subscribe(ctx context.Context, _ any, message any) error {
 		Params struct {
 			URI           string
 			Notifications struct{ ResourceSubscriptions []string }
-			Meta          *mcp.Meta `json:"_meta"` // mcp-go drops that of a subscribe request
+			Meta          *mcp.Meta `json:"_meta"` // which mcp-go drops in a subscribe request
 		}
 	}
 	if json.Unmarshal(raw, &m) != nil {

@@ -33,8 +33,8 @@ func BuiltIns() []BuiltIn {
 	}
 }
 
-// FindBuiltIn returns the built-in tool with a name; of several hosts that have one,
-// that of host, which may be empty, or else of the first.
+// FindBuiltIn returns the built-in tool of a host with a name; without a host, the first
+// with that name.
 func FindBuiltIn(host, name string) (BuiltIn, bool) {
 	all := slices.DeleteFunc(BuiltIns(), func(b BuiltIn) bool { return b.Name != name || host != "" && b.Host != host })
 	if len(all) == 0 {
@@ -78,7 +78,7 @@ func wholeList(field, text string) func(*reader, value, value) *Call {
 
 // hostItems are the items that a built-in tool is called with.
 type hostItems struct {
-	lines   []todo.Line // without ids: those of a host are its own
+	lines   []todo.Line // without ids: a host has its own
 	details []itemDetails
 }
 

@@ -124,8 +124,8 @@ func (r *reader) detail(v value, path string) *string {
 }
 
 // setDetails sets the details of the items that lines have become. The items of
-// a draft that was just replaced stand in the order of the lines, some of which
-// a person may have removed, with others between them.
+// a draft that was just replaced stand in the order of the lines. A person may have
+// removed some, and others may stand between them.
 func setDetails(d *todo.Draft, view todo.View, lines []todo.Line, details []itemDetails) {
 	rest := slices.Clone(d.Items())
 	for i, line := range lines {

@@ -28,8 +28,8 @@ type IssuerConfig struct {
 	// TenantClaim names a claim, a text, whose value is the team that a token's
 	// user shares lists with; empty gives each user lists of his own.
 	TenantClaim string
-	// ClientID and ClientSecret are those of the panel, whose users sign in with
-	// the issuer; without an id they cannot, and the secret may be empty.
+	// ClientID and ClientSecret name the panel to the issuer, with which its users
+	// sign in; without an id they cannot, and the secret may be empty.
 	ClientID, ClientSecret string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -70,14 +70,20 @@ const (
 
 // NewIssuer returns an issuer.
 func NewIssuer(c IssuerConfig) *Issuer {
-	return &Issuer{config: c, client: &http.Client{Timeout: issuerTimeout, Transport: bounded{http.DefaultTransport}}}
+	return &Issuer{config: c, client: &http.Client{Timeout: issuerTimeout, Transport: transport{rate.NewLimiter(rate.Inf, 0)}}}
 }
 
-// bounded is a transport whose answers have at most maxIssuerAnswer bytes.
-type bounded struct{ http.RoundTripper }
+// transport is the default one with a bound for answers, which have at most
+// maxIssuerAnswer bytes. It refuses with errTooOften what comes too often.
+type transport struct{ limiter *rate.Limiter }
 
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := b.RoundTripper.RoundTrip(r)
+var errTooOften = errors.New("asked too often")
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !t.limiter.Allow() {
+		return nil, errTooOften
+	}
+	res, err := http.DefaultTransport.RoundTrip(r)
 	if err == nil {
 		res.Body = struct {
 			io.Reader
@@ -117,7 +123,7 @@ func (i *Issuer) ask(ctx context.Context) (*discovered, error) {
 		return nil, fmt.Errorf("discover the issuer: %w", err)
 	}
 	return &discovered{
-		verifier: oidc.NewVerifier(i.config.URL, newKeySet(ctx, metadata.Keys, i.client), &oidc.Config{
+		verifier: oidc.NewVerifier(i.config.URL, newKeySet(ctx, metadata.Keys), &oidc.Config{
 			ClientID: i.config.Audience, SupportedSigningAlgs: algorithms(), Now: i.config.Now}),
 		endpoint: provider.Endpoint(),
 	}, nil
@@ -132,25 +138,9 @@ func algorithms() []string {
 // keySet is the issuer's keys. It tells whether they could be asked for.
 type keySet struct{ remote *oidc.RemoteKeySet }
 
-func newKeySet(ctx context.Context, address string, client *http.Client) keySet {
-	slow := *client
-	slow.Transport = &limited{client.Transport, rate.NewLimiter(rate.Every(keysInterval), 5)}
-	return keySet{oidc.NewRemoteKeySet(oidc.ClientContext(ctx, &slow), address)}
-}
-
-// limited is a transport that refuses with errTooOften what comes too often.
-type limited struct {
-	http.RoundTripper
-	limiter *rate.Limiter
-}
-
-var errTooOften = errors.New("asked too often")
-
-func (l *limited) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !l.limiter.Allow() {
-		return nil, errTooOften
-	}
-	return l.RoundTripper.RoundTrip(r)
+func newKeySet(ctx context.Context, address string) keySet {
+	seldom := &http.Client{Timeout: issuerTimeout, Transport: transport{rate.NewLimiter(rate.Every(keysInterval), 5)}}
+	return keySet{oidc.NewRemoteKeySet(oidc.ClientContext(ctx, seldom), address)}
 }
 
 // outage is where [keySet.VerifySignature] tells that the keys could not be read:
@@ -211,11 +201,11 @@ func (i *Issuer) identity(subject string, claims map[string]any) (todo.Identity,
 	}
 	id.User = todo.Cut(strings.Map(visible, id.User), MaxTokenName)
 	if name := i.config.TenantClaim; name != "" {
-		tenant := only(claims[name])
-		if tenant == "" {
+		teams := texts(claims[name])
+		if len(teams) != 1 || teams[0] == "" {
 			return todo.Identity{}, &edge.Error{Status: http.StatusForbidden, Text: "the token does not say one team in its claim " + name}
 		}
-		id.Principal = "team:" + tenant
+		id.Principal = "team:" + teams[0]
 	}
 	if subject == "" || len(subject) > todo.MaxLabel || len(id.Principal) > todo.MaxLabel {
 		return todo.Identity{}, errUnknown
@@ -227,27 +217,24 @@ func (i *Issuer) identity(subject string, claims map[string]any) (todo.Identity,
 // issuers have it a list.
 func scopesOf(claims map[string]any) (scopes []string) {
 	for _, claim := range []string{"scope", "scp"} {
-		switch value := claims[claim].(type) {
-		case string:
-			scopes = append(scopes, strings.Fields(value)...)
-		case []any:
-			for _, v := range value {
-				if scope, ok := v.(string); ok {
-					scopes = append(scopes, scope)
-				}
-			}
+		for _, text := range texts(claims[claim]) {
+			scopes = append(scopes, strings.Fields(text)...)
 		}
 	}
 	return scopes
 }
 
-// only returns a text, or the one text of a list; empty for anything else.
-func only(claim any) string {
-	if list, ok := claim.([]any); ok && len(list) == 1 {
-		claim = list[0]
+// texts returns a claim that is a text or a list of them; "" stands for anything else.
+func texts(claim any) (out []string) {
+	list, ok := claim.([]any)
+	if !ok {
+		list = []any{claim}
 	}
-	text, _ := claim.(string)
-	return text
+	for _, v := range list {
+		text, _ := v.(string)
+		out = append(out, text)
+	}
+	return out
 }
 
 // visible replaces a control character, for [strings.Map].

@@ -127,7 +127,7 @@ func Read(raw []byte) (m Message, err *Error) {
 // objects that come in no message.
 func CheckObject(raw []byte) *Error { return checkStrict(raw, nil) }
 
-// parts are the values in a message of which [Message] is made, as they stand in it.
+// parts are the values in a message that [Message] is made from, as they stand in it.
 type parts struct {
 	id, method, response, arguments, client, capabilities, version json.RawMessage
 	argumentsEnd                                                   int // where they end
@@ -232,8 +232,8 @@ func reason(err error) string {
 	return "syntax error"
 }
 
-// message returns the message of which these are the parts. What has another shape than
-// the protocol's is left out: mcp-go refuses it.
+// message returns the message that has these parts. What has another shape than the
+// protocol's is left out: mcp-go refuses it.
 func (p *parts) message(raw []byte) (Message, *Error) {
 	m := Message{ID: p.id, Brief: raw}
 	if len(p.method) > 0 && string(p.method) != "null" && p.method[0] != '"' {

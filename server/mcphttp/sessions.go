@@ -38,7 +38,7 @@ type sessionClaims struct {
 // reached, these are forgotten, and their ids are valid again.
 const maxEnded = 10_000
 
-// purpose is that of a signed session id.
+// purpose is what a session id is signed for.
 const purpose = "session"
 
 func newSessions(key func() []byte) *sessions {

@@ -37,7 +37,7 @@ const maxURI = 200
 type Config struct {
 	Board *todo.Board
 	// Max is how many subscriptions a session or stream may have; todo://list counts
-	// once for each conversation. MaxAll limits those of all together.
+	// once for each conversation. MaxAll is for all together.
 	Max, MaxAll int
 	// Linger is how long a session keeps its subscriptions without a stream, in case
 	// its client opens another one.
@@ -119,8 +119,8 @@ func (r *Room) Open(ctx context.Context, c Client, out chan<- mcp.JSONRPCNotific
 	r.watch(sub)
 }
 
-// Subscribe adds a resource to those of a session, or returns why that is refused. What
-// is refused by the store goes with the next reading of it.
+// Subscribe adds a resource to what a session wants, or returns why that is refused.
+// What the store refuses goes with the next reading of it.
 func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
 	if err := checkURIs(uri); err != nil {
 		return err
@@ -205,7 +205,7 @@ func (r *Room) SetCurrent(of todo.Identity, conversation, list string) {
 	}
 }
 
-// checkURIs returns an error unless all URIs are those of resources of this server;
+// checkURIs returns an error unless all URIs name resources of this server;
 // the lists need not exist yet.
 func checkURIs(uris ...string) error {
 	for _, uri := range uris {
