@@ -32,22 +32,6 @@ import (
 	"todo-mcp/tools"
 )
 
-// defaultTimeout bounds a request on a slow or unreachable store.
-const defaultTimeout = 10 * time.Second
-
-// defaultStopTimeout leaves the store time to close within the ten seconds after
-// which service managers and hosts kill a process.
-const defaultStopTimeout = 8 * time.Second
-
-const (
-	// maxSubscriptions is ten times what a client shows of lists at once.
-	maxSubscriptions = 100
-	// maxAllSubscriptions is for a hundred such clients; each takes about a kilobyte.
-	maxAllSubscriptions = 10_000
-	// subscriptionLinger is longer than any client takes to open its stream again.
-	subscriptionLinger = time.Minute
-)
-
 // Config configures a [Server]. Board, Tools, Publish and Texts are required.
 type Config struct {
 	Board *todo.Board
@@ -119,11 +103,15 @@ func New(c Config) (*Server, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
-	c.MaxSubscriptions = cmp.Or(c.MaxSubscriptions, maxSubscriptions)
-	c.MaxAllSubscriptions = cmp.Or(c.MaxAllSubscriptions, maxAllSubscriptions)
-	c.SubscriptionLinger = cmp.Or(c.SubscriptionLinger, subscriptionLinger)
-	c.StopTimeout = cmp.Or(c.StopTimeout, defaultStopTimeout)
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
+	// The store then has time to close within the ten seconds after which service
+	// managers and hosts kill a process.
+	c.StopTimeout = cmp.Or(c.StopTimeout, 8*time.Second)
+	// Ten times what a client shows of lists at once, for a hundred such clients; each
+	// takes about a kilobyte.
+	c.MaxSubscriptions, c.MaxAllSubscriptions = cmp.Or(c.MaxSubscriptions, 100), cmp.Or(c.MaxAllSubscriptions, 10_000)
+	// Longer than any client takes to open its stream again.
+	c.SubscriptionLinger = cmp.Or(c.SubscriptionLinger, time.Minute)
 	if c.List != "" {
 		if err := todo.CheckName(c.List); err != nil {
 			return nil, err
@@ -149,15 +137,9 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithPromptCapabilities(false),
 		mcpserver.WithCompletions(),
 		mcpserver.WithPromptCompletionProvider(completions{s}),
-		mcpserver.WithToolHandlerMiddleware(func(next mcpserver.ToolHandlerFunc) mcpserver.ToolHandlerFunc {
-			return bounded(s, next)
-		}),
-		mcpserver.WithResourceHandlerMiddleware(func(next mcpserver.ResourceHandlerFunc) mcpserver.ResourceHandlerFunc {
-			return bounded(s, next)
-		}),
-		mcpserver.WithPromptHandlerMiddleware(func(next mcpserver.PromptHandlerFunc) mcpserver.PromptHandlerFunc {
-			return bounded(s, next)
-		}),
+		mcpserver.WithToolHandlerMiddleware(bounded[mcpserver.ToolHandlerFunc](s)),
+		mcpserver.WithResourceHandlerMiddleware(bounded[mcpserver.ResourceHandlerFunc](s)),
+		mcpserver.WithPromptHandlerMiddleware(bounded[mcpserver.PromptHandlerFunc](s)),
 		mcpserver.WithHooks(hooks),
 		mcpserver.WithCacheHints(0, mcp.CacheScopePrivate),
 		mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}),
@@ -180,23 +162,25 @@ func (s *Server) lists(ctx context.Context) todo.Lists { return s.Board.For(Peer
 // a [Peer] into the context of each message (see [WithPeer]).
 func (s *Server) MCP() *mcpserver.MCPServer { return s.mcp }
 
-// bounded returns a handler that runs with a context that ends at the timeout,
-// and in which a panic ends the request alone. The transport's own context must
+// bounded returns what makes of a handler one that runs with a context that ends at the
+// timeout, and in which a panic ends the request alone. The transport's own context must
 // not end: mcp-go would assume that the client is gone and send no answer.
-func bounded[Request, Result any](s *Server, handle func(context.Context, Request) (Result, error)) func(context.Context, Request) (Result, error) {
-	return func(ctx context.Context, r Request) (result Result, err error) {
-		ctx, cancel := context.WithTimeout(ctx, s.Timeout)
-		defer cancel()
-		defer func() {
-			if v := recover(); v != nil {
-				s.Log.Error("request failed", "panic", v, "stack", string(debug.Stack()))
-				err = errors.New("the server failed; its log says why")
+func bounded[H ~func(context.Context, Request) (Result, error), Request, Result any](s *Server) func(H) H {
+	return func(handle H) H {
+		return func(ctx context.Context, r Request) (result Result, err error) {
+			ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+			defer cancel()
+			defer func() {
+				if v := recover(); v != nil {
+					s.Log.Error("request failed", "panic", v, "stack", string(debug.Stack()))
+					err = errors.New("the server failed; its log says why")
+				}
+			}()
+			if result, err = handle(ctx, r); errors.Is(err, context.DeadlineExceeded) {
+				err = fmt.Errorf("%w after %s (see --request-timeout)", err, s.Timeout)
 			}
-		}()
-		if result, err = handle(ctx, r); errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("%w after %s (see --request-timeout)", err, s.Timeout)
+			return result, err
 		}
-		return result, err
 	}
 }
 

@@ -82,7 +82,7 @@ func listView(w prompts.Words) variant {
 func viewAnswer(s todo.Snapshot) Result {
 	n := s.Counts()
 	text := fmt.Sprintf("%d of %d completed", n[todo.Completed], len(s.Items)-n[todo.Cancelled])
-	shown := show(todo.CoreView(), s, func(l todo.Line) viewItem {
+	shown, _ := show(todo.CoreView(), s, func(l todo.Line) viewItem {
 		item, _ := s.Item(l.ID)
 		return viewItem{l.ID, l.Text, l.Status, item.Reason}
 	})

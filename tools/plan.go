@@ -38,28 +38,15 @@ func planText(w prompts.Words, s todo.Snapshot) string {
 	if len(s.Items) == 0 {
 		return w.Empty
 	}
-	return w.Plan + planLines(planView(), s, planMarker)
-}
-
-func planMarker(word string) string {
-	switch word {
-	case "running":
-		return "[>]"
-	case "completed":
-		return "[x]"
-	case "failed":
-		return "[!]"
-	default:
-		return "[ ]"
-	}
+	marks := map[string]string{"pending": "[ ]", "running": "[>]", "completed": "[x]", "failed": "[!]"}
+	return w.Plan + planLines(planView(), s, func(word string) string { return marks[word] })
 }
 
 // planAnswer returns the text and the structured content of a successful call:
 // a first line and the plan.
 func planAnswer(w prompts.Words, first string, out todo.Outcome) Result {
 	notes := resultNotes(w, out)
-	shown := show(planView(), out.After, func(l todo.Line) planItem { return planItem{l.ID, l.Text, l.Status} })
-	n := shown.counts
+	shown, n := show(planView(), out.After, func(l todo.Line) planItem { return planItem{l.ID, l.Text, l.Status} })
 	return newResult(first+"\n"+planText(w, out.After)+afterPlan(notes), first+notes, out.After, shown,
 		planCounts{n["completed"], n["running"], n["pending"], n["failed"]})
 }

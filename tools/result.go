@@ -52,16 +52,10 @@ type listRef struct {
 	Revision int64  `json:"revision,omitempty"`
 }
 
-// shown is a snapshot in a variant's words.
-type shown[I any] struct {
-	list    listRef
-	display []display[I]
-	counts  map[string]int // by word; items that the view leaves out count as "cancelled"
-}
-
-// show returns a snapshot in the words of a view. item converts a line, with the
-// title that people are shown as its text, to the variant's item.
-func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line) I) shown[I] {
+// show returns a snapshot in the words of a view, and how often it has each word; items
+// that the view leaves out count as "cancelled". item converts a line, with the title that
+// people are shown as its text, to the variant's item.
+func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line) I) ([]display[I], map[string]int) {
 	items, counts := make([]I, 0, len(s.Items)), make(map[string]int)
 	for _, i := range s.Items {
 		line, ok := view.Show(i)
@@ -73,13 +67,14 @@ func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line) I) shown[
 		line.Text = view.Title(i)
 		items = append(items, item(line))
 	}
-	return shown[I]{listRef{s.List.ID, s.Revision}, []display[I]{{Type: "todo", Items: items}}, counts}
+	return []display[I]{{Type: "todo", Items: items}}, counts
 }
 
 // newResult returns a result of a text and, as structured content, a message with
 // what is shown of a snapshot.
-func newResult[I, C any](text, message string, s todo.Snapshot, n shown[I], counts C) Result {
-	return Result{Text: text, Structured: result[I, C]{message, n.display, n.list, counts}, Display: n.display, List: listState(s, counts)}
+func newResult[I, C any](text, message string, s todo.Snapshot, shown []display[I], counts C) Result {
+	structured := result[I, C]{message, shown, listRef{s.List.ID, s.Revision}, counts}
+	return Result{Text: text, Structured: structured, Display: shown, List: listState(s, counts)}
 }
 
 // listState returns a list in short; nil while there is none.

@@ -83,19 +83,20 @@ func setTodoList(w prompts.Words) variant {
 }
 
 func setTodoListResultOf(w prompts.Words, view todo.View, c *Call, out todo.Outcome) Result {
-	shown := show(view, out.After, func(l todo.Line) setTodoListItem {
+	shown, n := show(view, out.After, func(l todo.Line) setTodoListItem {
 		item, _ := out.After.Item(l.ID)
 		return setTodoListItem{Title: l.Text, Status: l.Status, Priority: item.Priority, DueDate: item.DueDate}
 	})
-	n := shown.counts
 	counts := &setTodoListCounts{n["done"], n["in_progress"], n["pending"], n["cancelled"]}
-	text, message, output := "", "Todo list updated"+resultNotes(w, out), ""
-	if text = message; c.Change == nil {
+	message, output := "Todo list updated"+resultNotes(w, out), ""
+	text := message
+	if c.Change == nil {
 		message, output = "Todo list read", listing(view, out.After)
 		text = output
 	}
-	return Result{Text: text, Display: shown.display, List: listState(out.After, counts),
-		Structured: setTodoListResult{Output: output, Message: message, Display: shown.display, listRef: shown.list, Counts: counts}}
+	return Result{Text: text, Display: shown, List: listState(out.After, counts),
+		Structured: setTodoListResult{Output: output, Message: message, Display: shown,
+			listRef: listRef{out.After.List.ID, out.After.Revision}, Counts: counts}}
 }
 
 // details reads the priority and the due date of each item of a write.

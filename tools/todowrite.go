@@ -110,13 +110,12 @@ func contentVariant(o Options, w prompts.Words, s shape, ids bool, confirm func(
 			}}
 		},
 		Result: func(_ *Call, out todo.Outcome) Result {
-			shown := show(s.view, out.After, func(l todo.Line) todoWriteShown {
+			shown, n := show(s.view, out.After, func(l todo.Line) todoWriteShown {
 				if !ids {
 					l.ID = ""
 				}
 				return todoWriteShown{ID: l.ID, Title: l.Text, Status: l.Status}
 			})
-			n := shown.counts
 			text, notes := confirm(n), resultNotes(w, out)
 			message := text + notes
 			if ids {

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
@@ -173,13 +172,14 @@ func ReadTokens(path string) (tokens []Token, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read tokens: %w", err)
 	}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	for n := 1; lines.Scan(); n++ {
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		var token Token
-		err := json.Unmarshal(lines.Bytes(), &token)
+		err := json.Unmarshal(line, &token)
 		if err == nil {
 			err = token.validate()
 		}
@@ -187,9 +187,6 @@ func ReadTokens(path string) (tokens []Token, err error) {
 			return nil, fmt.Errorf("read tokens: %s line %d: %w", path, n, err)
 		}
 		tokens = append(tokens, token)
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read tokens: %w", err)
 	}
 	return tokens, nil
 }
@@ -223,7 +220,8 @@ func RevokeToken(path, name string) error {
 	})
 }
 
-// change replaces the tokens of a file, while no other process does.
+// change replaces the tokens of a file, while no other process does. A reader sees the
+// old file or the new one.
 func change(path string, edit func([]Token) ([]Token, error)) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make folder for tokens: %w", err)
@@ -243,18 +241,11 @@ func change(path string, edit func([]Token) ([]Token, error)) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target // the link stays
 	}
-	return write(path, tokens)
-}
-
-// write replaces a file as a whole: a reader sees the old one or the new one.
-func write(path string, tokens []Token) error {
 	var b bytes.Buffer
 	for _, token := range tokens {
-		line, err := json.Marshal(token)
-		if err != nil {
+		if err := json.NewEncoder(&b).Encode(token); err != nil {
 			return fmt.Errorf("encode token: %w", err)
 		}
-		b.Write(append(line, '\n'))
 	}
 	if err := atomicfile.Write(path, b.Bytes(), nil); err != nil {
 		return fmt.Errorf("write tokens: %w", err)
