@@ -31,54 +31,6 @@ func TestThirtyChangesAreTold(t *testing.T) {
 	}
 }
 
-// T2: what a person wrote may be written back, as it is stored and as it was told, also
-// where it is longer than TodoWrite's own limit. A new text may not.
-func TestALongTextOfAPersonMayBeWrittenBack(t *testing.T) {
-	long, longer := strings.Repeat("long ", 60)+"end", strings.Repeat("longer ", 100)+"end"
-	line := func(content, active string) string {
-		return fmt.Sprintf(`{"content":%q,"activeForm":%q,"status":"pending"}`, content, active)
-	}
-	call := func(lines ...string) string { return `{"todos":[` + strings.Join(lines, ",") + `]}` }
-	const short, refused = `{"content":"A","activeForm":"A","status":"in_progress"}`, "Error: Validation failed\n- "
-	for _, limit := range []int{200, 3} {
-		s := newSession(t, func(o *tools.Options) { o.MaxContentLength = limit })
-		s.call("TodoWrite", call(short), "")
-		s.run(fmt.Sprintf(`person {"do":"add","text":%q}`, long))
-		s.run(fmt.Sprintf(`person {"do":"add","text":%q}`, longer))
-		s.call("update_todo", `{"id":"1","status":"completed"}`, "")
-		s.call("TodoWrite", call(short, line(long, "x"), line(longer, "x")), "")
-		for _, args := range []string{
-			call(short, line(long, long), line(longer, "x")),
-			call(short, line(long, "Doing "+long), line(todo.Told(longer), "x")),
-			call(short, line(todo.Excerpt(long), todo.Excerpt(long)), line(longer, longer)),
-			call(short, `{"id":"2",`+line(long, "x")[1:], `{"id":"3",`+line(longer, "x")[1:]),
-		} {
-			if got := s.call("TodoWrite", args, ""); got.IsError {
-				t.Errorf("limit %d: %.90s is refused: %s", limit, args, got.Text)
-			}
-			if l := s.list(); len(l.Items) != 3 || l.Items[1].Text != long || l.Items[2].Text != longer {
-				t.Fatalf("limit %d: %.90s made %+v", limit, args, l.Items)
-			}
-		}
-		tooLong := func(path string, n int) string {
-			return fmt.Sprintf("%s: Must be at most %d characters, received %d", path, limit, n)
-		}
-		for _, c := range []struct{ args, want string }{
-			{call(short, line(long+"!!", "x")), tooLong("todos[1].content", 305)},
-			{call(short, line(long, "x"), line(long, "x")), tooLong("todos[2].content", 303)},
-			{call(short, line("B", "Doing "+long)), tooLong("todos[1].activeForm", 309)},
-			{call(line("B", "B"), `{"id":"3",`+line(long, "x")[1:]), tooLong("todos[1].content", 303)},
-			{call(line("", "x"), line(long, "x"), line("new"+long, "x"), `{"content":"C","activeForm":"C","status":"done"}`), "todos[0].content: Must not be blank\n- " +
-				tooLong("todos[2].content", 306) + "\n- todos[3].status: Expected 'pending' | 'in_progress' | 'completed', received 'done'"},
-			{call(line(strings.Repeat("x", 4001), "x"), line("new"+long, "x")), tooLong("todos[0].content", 4001) + "\n- " + tooLong("todos[1].content", 306)},
-		} {
-			if got := s.call("TodoWrite", c.args, ""); !got.IsError || got.Text != refused+c.want {
-				t.Errorf("limit %d: %.90s\nanswered %s\nwant %s", limit, c.args, got.Text, refused+c.want)
-			}
-		}
-	}
-}
-
 // K5: a priority or due date that a person's import changed is no rewording.
 func TestDetailsAreNoRewording(t *testing.T) {
 	s := newSession(t, nil)

@@ -372,23 +372,6 @@ func TestReadersCannotWrite(t *testing.T) {
 	}
 }
 
-// Users who share the lists of a principal keep their own conversations: a client
-// that says nothing of its chat does not continue another user's list.
-func TestUsersOfATeamKeepTheirConversations(t *testing.T) {
-	s := newSite(t, nil, nil)
-	ann, bob := s.token(t, auth.Token{Name: "ann", Principal: "team"}), s.token(t, auth.Token{Name: "bob", Principal: "team"})
-	s.write(t, ann, "Ann's")
-	s.write(t, bob, "Bob's")
-	s.write(t, ann, "Ann's")
-	lists, err := s.board.As("team").Find(t.Context(), todo.Query{})
-	if err != nil || len(lists) != 2 {
-		t.Fatalf("%d lists, %v", len(lists), err)
-	}
-	if a := s.ask(t, "GET /api/lists", "", bearer(bob)...); !strings.Contains(a.body, "Ann's") {
-		t.Errorf("bob does not see the team's lists: %s", a.body)
-	}
-}
-
 // A person pastes a token and has a session in the browser; it ends with the
 // token, after 12 hours, and by signing out. Nobody is led to another server.
 func TestPersonsSignIn(t *testing.T) {

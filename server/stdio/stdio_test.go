@@ -196,17 +196,6 @@ func TestStdioSubscriptions(t *testing.T) {
 	}
 }
 
-// The server ends without an error when its context ends, as on SIGTERM.
-func TestStdioStops(t *testing.T) {
-	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
-	go p.Send(servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A")))
-	p.Read()
-	p.Stop()
-	if err := <-p.Done; err != nil {
-		t.Errorf("stopped with %v", err)
-	}
-}
-
 // onceThenSilent is a reader that returns all its data at once and then blocks.
 type onceThenSilent struct{ data []byte }
 

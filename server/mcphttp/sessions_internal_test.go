@@ -48,3 +48,17 @@ func FuzzSession(f *testing.F) {
 		}
 	})
 }
+
+// Sessions that somebody ended stay ended, however many others end.
+func TestEndedSessionsStayEnded(t *testing.T) {
+	s := newSessions(func() []byte { return bytes.Repeat([]byte("k"), 32) })
+	ann, bob := todo.Identity{Principal: "ann"}, todo.Identity{Principal: "bob"}
+	ended := s.begin(ann, mcp.Implementation{}, false)
+	s.end(ended, ann)
+	for range maxEnded + 1 {
+		s.end(s.begin(bob, mcp.Implementation{}, false), bob)
+	}
+	if _, isEnded, err := s.check(ended, ann); err != nil || !isEnded {
+		t.Errorf("ended is %v, %v", isEnded, err)
+	}
+}
