@@ -111,9 +111,10 @@ func (s *Server) caller(r request) caller {
 		who.Key, who.Chat = ChatKey(r.host.Session), r.host.Session
 	case id != "": // 2: the host sent a conversation id in _meta
 		who.Key, who.Chat = conversationKey(field, id), id
-	case r.peer.Session != "" && !mcpserver.IsModernRequest(r.ctx) && !known.SessionPerCall: // 3: an HTTP session
-		who.Key, who.Hint, who.Shared = "session:"+digest(r.peer.Session), known.SharesConnection, known.SharesConnection
-	case variable != "": // 4: after a command such as /clear the host goes on with another chat and the same process
+	case r.peer.Session != "" && !known.SessionPerCall && !mcpserver.IsModernRequest(r.ctx): // 3
+		who.Key, who.Shared = "session:"+digest(r.peer.Session), known.SharesConnection
+		who.Hint = who.Shared
+	case variable != "": // 4: after a command such as /clear the process goes on with another chat
 		who.Key, who.Chat, who.Hint = ChatKey(variable), variable, true
 	case r.peer.Process: // 5: a command such as /new begins another chat in it
 		who.Key, who.Hint, who.Shared = "process:"+s.Board.Process(), true, known.SharesConnection

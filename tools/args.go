@@ -53,7 +53,8 @@ func (r *reader) problemf(path, format string, args ...any) {
 
 // sentence adds a problem of the whole call, as a complete sentence.
 func (r *reader) sentence(format string, args ...any) {
-	r.problems = append(r.problems, mistake{Problem: todo.Problem{Message: fmt.Sprintf(format, args...), Sentence: true}})
+	p := todo.Problem{Message: fmt.Sprintf(format, args...), Sentence: true}
+	r.problems = append(r.problems, mistake{Problem: p})
 }
 
 // err returns the problems as an [*todo.InputError], or nil when there are none or
@@ -218,7 +219,8 @@ func (r *reader) text(v value, path string, maxText int, line *mistake) string {
 	case err != nil:
 		var code rune
 		var position int
-		_, _ = fmt.Sscanf(err.Error(), "control character U+%X at position %d", &code, &position) // as CleanText says it
+		// It is as CleanText says it.
+		_, _ = fmt.Sscanf(err.Error(), "control character U+%X at position %d", &code, &position)
 		r.problemf(path, r.words.Control, code, position)
 	case text == "":
 		r.problem(path, r.words.Blank)

@@ -57,9 +57,11 @@ func TodoWriteView() todo.View {
 }
 
 func todoWrite(o Options, w prompts.Words) variant {
-	v := contentVariant(o, w, shape{maxItems: o.MaxItems, maxText: o.MaxContentLength}, o.ItemIDs, func(n map[string]int) string {
+	limits := shape{maxItems: o.MaxItems, maxText: o.MaxContentLength}
+	v := contentVariant(o, w, limits, o.ItemIDs, func(n map[string]int) string {
 		// The three counts always come in this order (docs/spec/variants.md T6).
-		text := fmt.Sprintf("Todo list updated: %d completed, %d in_progress, %d pending", n["completed"], n["in_progress"], n["pending"])
+		text := fmt.Sprintf("Todo list updated: %d completed, %d in_progress, %d pending",
+			n["completed"], n["in_progress"], n["pending"])
 		if n["cancelled"] > 0 {
 			text += fmt.Sprintf(", %d cancelled", n["cancelled"])
 		}
@@ -80,7 +82,9 @@ func writeTodos(o Options, w prompts.Words) variant {
 
 // contentVariant returns what TodoWrite and write_todos have in common: everything but
 // the limits, which are in s, whether ids are shown, and what a result says of the counts.
-func contentVariant(o Options, w prompts.Words, s shape, ids bool, confirm func(counts map[string]int) string) variant {
+func contentVariant(
+	o Options, w prompts.Words, s shape, ids bool, confirm func(counts map[string]int) string,
+) variant {
 	s.view, s.text, s.active = TodoWriteView(), "content", "activeForm"
 	s.words = s.view.Accepts()
 	return variant{

@@ -70,7 +70,8 @@ const (
 
 // NewIssuer returns an issuer.
 func NewIssuer(c IssuerConfig) *Issuer {
-	return &Issuer{config: c, client: &http.Client{Timeout: issuerTimeout, Transport: transport{rate.NewLimiter(rate.Inf, 0)}}}
+	unlimited := transport{rate.NewLimiter(rate.Inf, 0)}
+	return &Issuer{config: c, client: &http.Client{Timeout: issuerTimeout, Transport: unlimited}}
 }
 
 // transport is the default one with a bound for answers, which have at most

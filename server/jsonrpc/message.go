@@ -137,9 +137,13 @@ type parts struct {
 func (p *parts) at(path []string) *json.RawMessage {
 	switch last := path[len(path)-1]; {
 	case len(path) == 1:
-		return map[string]*json.RawMessage{"id": &p.id, "method": &p.method, "result": &p.response, "error": &p.response}[last]
+		return map[string]*json.RawMessage{
+			"id": &p.id, "method": &p.method, "result": &p.response, "error": &p.response,
+		}[last]
 	case len(path) == 2 && path[0] == "params":
-		return map[string]*json.RawMessage{"arguments": &p.arguments, "clientInfo": &p.client, "capabilities": &p.capabilities}[last]
+		return map[string]*json.RawMessage{
+			"arguments": &p.arguments, "clientInfo": &p.client, "capabilities": &p.capabilities,
+		}[last]
 	case len(path) == 3 && path[0] == "params" && path[1] == "_meta" && last == mcp.MetaKeyProtocolVersion:
 		return &p.version
 	}

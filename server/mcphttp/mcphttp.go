@@ -231,7 +231,8 @@ func (h *Handler) initialize(w http.ResponseWriter, x *exchange) {
 	h.passToMCP(x.Context(), buffer, x)
 	if id := buffer.header.Get(mcpserver.HeaderKeySessionID); id != "" {
 		end := x.Request.Clone(x.Context())
-		end.Method, end.Body, end.Header = http.MethodDelete, http.NoBody, http.Header{mcpserver.HeaderKeySessionID: {id}}
+		end.Method, end.Body = http.MethodDelete, http.NoBody
+		end.Header = http.Header{mcpserver.HeaderKeySessionID: {id}}
 		h.mcp.ServeHTTP(&bufferedAnswer{header: http.Header{}}, end)
 	}
 	maps.Copy(w.Header(), buffer.header)

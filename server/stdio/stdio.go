@@ -56,7 +56,8 @@ func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) e
 
 	givenUp, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
-	t := &transport{server: s, session: session, calls: calls, streams: streams, lines: make(chan []byte), givenUp: givenUp}
+	t := &transport{server: s, session: session, calls: calls, streams: streams,
+		lines: make(chan []byte), givenUp: givenUp}
 	written := make(chan struct{})
 	go func() {
 		defer close(written)

@@ -106,7 +106,7 @@ func (s *subscriber) changed(list todo.Snapshot) {
 		switch id, one := strings.CutPrefix(w.uri, One); {
 		case w.uri == All, one && id == list.List.ID, w.uri == Current && c.list == list.List.ID:
 			s.pending[w.uri] = true
-		case w.uri == Current && (c.who.Key == list.List.Conversation || c.who.Name != "" && c.who.Name == list.List.Name):
+		case w.uri == Current && c.mayGet(list.List):
 			c.stale = true // it may have begun this list, perhaps in another process
 			if !c.known {
 				s.pending[w.uri] = true
@@ -116,6 +116,12 @@ func (s *subscriber) changed(list todo.Snapshot) {
 		}
 		s.signal()
 	}
+}
+
+// mayGet reports whether a list may have become the conversation's: one that it began or
+// that has the name that it was given.
+func (c *current) mayGet(l todo.List) bool {
+	return c.who.Key == l.Conversation || c.who.Name != "" && c.who.Name == l.Name
 }
 
 // notify notifies a subscriber of what is pending, after it has read which lists are
