@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"todo-mcp/internal/todo"
@@ -83,14 +82,18 @@ func (r *Room) read(ctx context.Context, sessions ...string) {
 	if err != nil {
 		return
 	}
+	type key struct {
+		session string
+		want
+	}
+	stored := make(map[key]bool)
+	for _, s := range found {
+		stored[key{s.Session, want{s.URI, s.Conversation.Key}}] = true
+	}
 	var more []*subscriber
 	r.mu.Lock()
 	for _, session := range sessions {
-		r.remove(session, func(w want) bool {
-			return !slices.ContainsFunc(found, func(s todo.Subscription) bool {
-				return s.Session == session && w == want{s.URI, s.Conversation.Key}
-			})
-		})
+		r.remove(session, func(w want) bool { return !stored[key{session, w}] })
 	}
 	for _, s := range found {
 		sub, w := r.sessions[s.Session], want{s.URI, s.Conversation.Key}
