@@ -61,9 +61,16 @@ func allowedImports() map[string][]string {
 		"internal/cmd/cost":        {"internal/clients", "internal/render", "internal/cmd/page"},
 		"internal/chats":           {},
 		"internal/faults":          {},
-		"internal/cli":             everything,
+		"internal/cli":             {"internal/cli/...", "internal/install", model, "prompts"},
+		"internal/cli/app":         {"internal/audit", "internal/render", "internal/store", model, "prompts", "server", "server/edge", "server/metrics", "tools"},
+		"internal/cli/read":        {"internal/cli/app", "internal/account", "internal/render", model, "server"},
+		"internal/cli/change":      {"internal/cli/app", "internal/render", model, "server/jsonrpc", "tools"},
+		"internal/cli/storage":     {"internal/cli/app", "internal/render", "internal/store", model},
+		"internal/cli/run":         append([]string{"internal/cli/app"}, everything...),
+		"internal/cli/setup":       append([]string{"internal/cli/app", "internal/cli/run"}, everything...),
 
 		// tests alone import these
+		"internal/cli/clitest":        {"internal/cli/app", "internal/render"},
 		"internal/programtest":        {"internal/cli"},
 		"internal/replicas":           {},
 		"internal/store/postgrestest": {},

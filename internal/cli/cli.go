@@ -4,24 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	flag "github.com/spf13/pflag"
-)
 
-// Env is what a command uses of its process: the standard streams, the
-// environment variables, and the program's version. Getenv must not be nil.
-type Env struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	Getenv         func(string) string
-	Version        string
-}
+	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/cli/change"
+	"todo-mcp/internal/cli/read"
+	"todo-mcp/internal/cli/run"
+	"todo-mcp/internal/cli/setup"
+	"todo-mcp/internal/cli/storage"
+)
 
 // command is one row of the command table.
 type command struct {
@@ -29,11 +25,11 @@ type command struct {
 	args    string // as the usage line shows them
 	summary string
 	example string
-	about   string  // one of the titles below
-	groups  []group // the settings it accepts; nil: none, and no --config
+	about   string      // one of the titles below
+	groups  []app.Group // the settings it accepts; nil: none, and no --config
 	// flags adds the command's own flags and returns the function that runs the
 	// command with the arguments that are not flags.
-	flags func(*flag.FlagSet) func(ctx context.Context, a *app, args []string) error
+	flags func(*flag.FlagSet) func(ctx context.Context, a *app.App, args []string) error
 }
 
 // The titles under which help shows commands. Those of aboutHooks run silently where
@@ -49,42 +45,42 @@ const (
 
 // commands returns the command table, in the order in which help shows it.
 func commands() []command {
-	stdio := []group{storeGroup, keepGroup, listGroup, toolGroup, serverGroup, addressGroup, httpGroup, tokenGroup}
-	everything := append(slices.Clone(stdio), operatorGroup)
-	writes, lists := []group{storeGroup, keepGroup}, []group{storeGroup, keepGroup, listGroup}
+	stdio := []app.Group{app.StoreGroup, app.KeepGroup, app.ListGroup, app.ToolGroup, app.ServerGroup, app.AddressGroup, app.HTTPGroup, app.TokenGroup}
+	everything := append(slices.Clone(stdio), app.OperatorGroup)
+	writes, lists := []app.Group{app.StoreGroup, app.KeepGroup}, []app.Group{app.StoreGroup, app.KeepGroup, app.ListGroup}
 	return []command{
-		{"stdio", "", "Serve one MCP client on standard input and output (the default)", "todo-mcp stdio --panel", aboutServers, stdio, stdioFlags},
-		{"serve", "", "Serve MCP and the panel over HTTP", "todo-mcp serve --addr 127.0.0.1:9000", aboutServers, everything, serveFlags},
+		{"stdio", "", "Serve one MCP client on standard input and output (the default)", "todo-mcp stdio --panel", aboutServers, stdio, run.Stdio},
+		{"serve", "", "Serve MCP and the panel over HTTP", "todo-mcp serve --addr 127.0.0.1:9000", aboutServers, everything, run.Serve},
 		{"TodoWrite", "JSON", "Write the working directory's list, as the tool does", `todo-mcp TodoWrite '[{"content":"Fix","activeForm":"Fixing","status":"in_progress"}]'`,
-			aboutServers, append(slices.Clone(lists), toolGroup), noFlags((*app).todoWrite)},
-		{"token", "new NAME|list|revoke NAME", "Make, list and revoke the tokens by which clients sign in", "todo-mcp token new laptop --tokens tokens", aboutServers, []group{tokenGroup}, tokenFlags},
-		{"install", "[CLIENT...]", "Add the server to MCP clients; without CLIENT to those found here", "todo-mcp install claude-code", aboutClients, nil, installFlags},
-		{"uninstall", "[CLIENT...]", "Take the server away from MCP clients", "todo-mcp uninstall claude-code", aboutClients, nil, uninstallFlags},
-		{"hook", "", "Mirror the todo list of a client's own tool", "todo-mcp hook < event.json", aboutHooks, writes, noFlags((*app).hook)},
-		{"watch", "[LIST]", "Watch lists live in the terminal; one, or all that move", "todo-mcp watch --notify", aboutLists, lists, watchFlags},
-		{"show", "[LIST]", "Show a list: by its title, name or id, or the last one", "todo-mcp show release --format markdown", aboutLists, []group{storeGroup, listGroup}, showFlags},
-		{"lists", "", "Show all lists, those at work first", "todo-mcp lists --state waiting", aboutLists, []group{storeGroup}, listsFlags},
-		{"history", "[LIST]", "Show what changed in a list, revision by revision", "todo-mcp history release --since 2h", aboutLists, []group{storeGroup, listGroup}, historyFlags},
-		{"edit", "[LIST]", "Edit a list in your editor, merged with what agents write", "todo-mcp edit release", aboutLists, lists, editFlags},
-		{"restore", "LIST REVISION", "Bring an earlier revision back, as a new one", "todo-mcp restore release 3", aboutLists, writes, noFlags((*app).restore)},
-		{"rename", "LIST TITLE", "Give a list a title", `todo-mcp rename release "Release 1.0"`, aboutLists, writes, renameFlags},
-		{"archive", "LIST...", "Put lists away; --undo brings them back", "todo-mcp archive release", aboutLists, writes, archiveFlags},
-		{"delete", "LIST...", "Delete lists with their history; --undo brings them back within a day", "todo-mcp delete release", aboutLists, writes, deleteFlags},
-		{"prune", "", "Delete old lists with their history, for good", "todo-mcp prune --older-than 30 --dry-run", aboutStore, []group{storeGroup}, pruneFlags},
-		{"check", "", "Read the whole store and say what is damaged", "todo-mcp check", aboutStore, []group{storeGroup}, noFlags((*app).check)},
-		{"export", "[LIST...]", "Write lists with their whole history as NDJSON", "todo-mcp export > lists.ndjson", aboutStore, []group{storeGroup}, noFlags((*app).export)},
-		{"import", "[FILE]", "Read what export wrote, or a markdown task list", "todo-mcp import lists.ndjson", aboutStore, lists, importFlags},
-		{doctorName, "", "Look at everything that must work, and say what to do about what does not", "todo-mcp doctor", aboutProgram, everything, doctorFlags},
-		{"demo", "", "Show a panel with a scripted agent at work", "todo-mcp demo", aboutProgram, []group{addressGroup}, demoFlags},
-		{"version", "", "Show the version", "todo-mcp version", aboutProgram, nil, noFlags((*app).version)},
-		{"help", "[COMMAND]", "Show help", "todo-mcp help serve", aboutProgram, nil, noFlags((*app).help)},
+			aboutServers, append(slices.Clone(lists), app.ToolGroup), noFlags(change.TodoWrite)},
+		{"token", "new NAME|list|revoke NAME", "Make, list and revoke the tokens by which clients sign in", "todo-mcp token new laptop --tokens tokens", aboutServers, []app.Group{app.TokenGroup}, setup.Token},
+		{"install", "[CLIENT...]", "Add the server to MCP clients; without CLIENT to those found here", "todo-mcp install claude-code", aboutClients, nil, setup.Install},
+		{"uninstall", "[CLIENT...]", "Take the server away from MCP clients", "todo-mcp uninstall claude-code", aboutClients, nil, setup.Uninstall},
+		{"hook", "", "Mirror the todo list of a client's own tool", "todo-mcp hook < event.json", aboutHooks, writes, noFlags(setup.Hook)},
+		{"watch", "[LIST]", "Watch lists live in the terminal; one, or all that move", "todo-mcp watch --notify", aboutLists, lists, run.Watch},
+		{"show", "[LIST]", "Show a list: by its title, name or id, or the last one", "todo-mcp show release --format markdown", aboutLists, []app.Group{app.StoreGroup, app.ListGroup}, read.Show},
+		{"lists", "", "Show all lists, those at work first", "todo-mcp lists --state waiting", aboutLists, []app.Group{app.StoreGroup}, read.Lists},
+		{"history", "[LIST]", "Show what changed in a list, revision by revision", "todo-mcp history release --since 2h", aboutLists, []app.Group{app.StoreGroup, app.ListGroup}, read.History},
+		{"edit", "[LIST]", "Edit a list in your editor, merged with what agents write", "todo-mcp edit release", aboutLists, lists, change.Edit},
+		{"restore", "LIST REVISION", "Bring an earlier revision back, as a new one", "todo-mcp restore release 3", aboutLists, writes, noFlags(change.Restore)},
+		{"rename", "LIST TITLE", "Give a list a title", `todo-mcp rename release "Release 1.0"`, aboutLists, writes, change.Rename},
+		{"archive", "LIST...", "Put lists away; --undo brings them back", "todo-mcp archive release", aboutLists, writes, change.Archive},
+		{"delete", "LIST...", "Delete lists with their history; --undo brings them back within a day", "todo-mcp delete release", aboutLists, writes, change.Delete},
+		{"prune", "", "Delete old lists with their history, for good", "todo-mcp prune --older-than 30 --dry-run", aboutStore, []app.Group{app.StoreGroup}, storage.Prune},
+		{"check", "", "Read the whole store and say what is damaged", "todo-mcp check", aboutStore, []app.Group{app.StoreGroup}, noFlags(storage.Check)},
+		{"export", "[LIST...]", "Write lists with their whole history as NDJSON", "todo-mcp export > lists.ndjson", aboutStore, []app.Group{app.StoreGroup}, noFlags(storage.Export)},
+		{"import", "[FILE]", "Read what export wrote, or a markdown task list", "todo-mcp import lists.ndjson", aboutStore, lists, storage.Import},
+		{setup.DoctorName, "", "Look at everything that must work, and say what to do about what does not", "todo-mcp doctor", aboutProgram, everything, setup.Doctor},
+		{"demo", "", "Show a panel with a scripted agent at work", "todo-mcp demo", aboutProgram, []app.Group{app.AddressGroup}, run.Demo},
+		{"version", "", "Show the version", "todo-mcp version", aboutProgram, nil, noFlags(version)},
+		{"help", "[COMMAND]", "Show help", "todo-mcp help serve", aboutProgram, nil, noFlags(help)},
 	}
 }
 
 // noFlags is the flags function of a command that has only settings.
-func noFlags(run func(*app, context.Context, []string) error) func(*flag.FlagSet) func(context.Context, *app, []string) error {
-	return func(*flag.FlagSet) func(context.Context, *app, []string) error {
-		return func(ctx context.Context, a *app, args []string) error { return run(a, ctx, args) }
+func noFlags(run func(context.Context, *app.App, []string) error) func(*flag.FlagSet) func(context.Context, *app.App, []string) error {
+	return func(*flag.FlagSet) func(context.Context, *app.App, []string) error {
+		return run
 	}
 }
 
@@ -95,6 +91,9 @@ func findCommand(name string) (command, bool) {
 	}
 	return commands()[i], true
 }
+
+// Env is what a command uses of its process, see [app.Env].
+type Env = app.Env
 
 // Run runs a command. args is like [os.Args]: the program's name comes first
 // and is never missing. Run returns when the command has ended, for a server
@@ -112,8 +111,8 @@ func Run(ctx context.Context, args []string, env Env) error {
 	} else {
 		of = commands()
 	}
-	if c.about == aboutHooks && !isTerminal(env.Stdin) && !slices.ContainsFunc(rest, isHelp) {
-		runSilently(env, func(env Env) error { return execute(ctx, tree(env, of...), name, rest) })
+	if c.about == aboutHooks && !app.IsTerminal(env.Stdin) && !slices.ContainsFunc(rest, isHelp) {
+		setup.RunSilently(env, func(env Env) error { return execute(ctx, tree(env, of...), name, rest) })
 		return nil
 	}
 	return execute(ctx, tree(env, of...), name, rest)
@@ -123,21 +122,16 @@ func Run(ctx context.Context, args []string, env Env) error {
 func execute(ctx context.Context, root *cobra.Command, name string, args []string) error {
 	root.SetArgs(append([]string{name}, args...))
 	err := root.ExecuteContext(ctx)
-	if verbatim := (*verbatimError)(nil); err == nil || errors.As(err, &verbatim) {
+	if verbatim := app.VerbatimError(""); err == nil || errors.As(err, &verbatim) {
 		return err
 	}
 	return fmt.Errorf("todo-mcp: %w", err)
 }
 
-// usageError is an error of what the user typed.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
 // ExitCode returns the exit code for what [Run] returned: 0 for none, 2 when the
 // command line is wrong, else 1.
 func ExitCode(err error) int {
-	var usage usageError
+	var usage app.UsageError
 	switch {
 	case err == nil:
 		return 0
@@ -146,12 +140,6 @@ func ExitCode(err error) int {
 	}
 	return 1
 }
-
-// verbatimError is an error that is printed without the prefix "todo-mcp: "
-// (docs/spec/variants.md C1, C2).
-type verbatimError struct{ text string }
-
-func (e *verbatimError) Error() string { return e.text }
 
 // splitCommand returns the command's name and the arguments after it. The name
 // is the first argument, or "TodoWrite" when the program was called by that
@@ -176,34 +164,3 @@ func splitCommand(args []string) (name string, rest []string) {
 }
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "--help" || arg == "-help" }
-
-// collect reads the settings from flagValues, the environment and the config
-// file. With an error, what is wrong there has its default.
-func collect(fs *flag.FlagSet, flagValues map[string]string, env Env) (*settings, error) {
-	path, named := configFile(env.Getenv), false
-	if f := fs.Lookup("config"); f != nil && f.Value.String() != "" {
-		path, named = f.Value.String(), true
-	} else if v := env.Getenv("TODO_CONFIG"); v != "" {
-		path, named = v, true
-	}
-	layers := []layer{{"flag", flagValues}, fromEnvironment(env.Getenv)}
-	var unread error
-	if path != "" {
-		var file layer
-		file, unread = fromFile(path, named)
-		layers = append(layers, file)
-	}
-	s, err := load(layers)
-	s.file = path
-	s.wrong = errors.Join(unread, err)
-	return s, s.wrong
-}
-
-// workingDir returns the working directory, or "" when it cannot be determined.
-func workingDir() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	return dir
-}

@@ -22,6 +22,7 @@ import (
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
 
+	"todo-mcp/internal/cli/clitest"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/server/servertest"
 )
@@ -34,7 +35,7 @@ import (
 func TestDocsCommandsRun(t *testing.T) {
 	t.Setenv("PATH", filepath.Dir(programtest.Build(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
 	home := seededHome(t)
-	server := serve(t, "--store", "sqlite:"+filepath.Join(home, "todo.db")).url
+	server := clitest.Serve(t, "--store", "sqlite:"+filepath.Join(home, "todo.db")).URL
 	ran := 0
 	for _, p := range guides(t) {
 		for n, b := range p.blocks() {
@@ -74,7 +75,7 @@ func seededHome(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	certify(t, filepath.Join(home, "cert.pem"), filepath.Join(home, "key.pem"), 1)
+	clitest.Certify(t, filepath.Join(home, "cert.pem"), filepath.Join(home, "key.pem"), 1)
 	return home
 }
 
@@ -224,10 +225,10 @@ func (r reader) serveUntil(ctx context.Context, args []string, ready string) err
 
 // sayYes runs a command that asks, on a terminal, with a person who says yes to all.
 func (r reader) sayYes(args []string) error {
-	s := startSession(r.t, r.environ(), args...)
-	s.types("all\n")
-	if status := s.ends(); status != 0 {
-		return fmt.Errorf("exit status %d:\n%s", status, s.seen)
+	s := clitest.StartSession(r.t, r.environ(), args...)
+	s.Types("all\n")
+	if status := s.Ends(); status != 0 {
+		return fmt.Errorf("exit status %d:\n%s", status, s.Seen)
 	}
 	return nil
 }

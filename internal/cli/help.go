@@ -9,10 +9,11 @@ import (
 
 	flag "github.com/spf13/pflag"
 
+	"todo-mcp/internal/cli/app"
 	"todo-mcp/prompts"
 )
 
-func (a *app) help(_ context.Context, args []string) error {
+func help(_ context.Context, a *app.App, args []string) error {
 	if len(args) == 0 {
 		return printOverview(a.Stdout)
 	}
@@ -31,45 +32,10 @@ func noCommand(name string) error {
 	for _, c := range commands() {
 		names = append(names, c.name)
 	}
-	if meant := nearest(name, names); meant != "" {
-		return usageError{fmt.Errorf("there is no command %q; did you mean %s? See `todo-mcp help`", name, meant)}
+	if meant := app.Nearest(name, names); meant != "" {
+		return app.UsageError{Err: fmt.Errorf("there is no command %q; did you mean %s? See `todo-mcp help`", name, meant)}
 	}
-	return usageError{fmt.Errorf("there is no command %q; see `todo-mcp help`", name)}
-}
-
-// nearest returns which of some names was probably meant; empty for none.
-func nearest(typed string, names []string) (meant string) {
-	least := 3
-	for _, name := range names {
-		if d := distance(strings.ToLower(typed), strings.ToLower(name)); d < least && d < len(name)-1 {
-			meant, least = name, d
-		}
-	}
-	return meant
-}
-
-// distance returns how many characters must be added, removed, replaced or swapped
-// with their neighbour to make one text the other.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	d := make([][]int, len(x)+1)
-	for i := range d {
-		d[i] = make([]int, len(y)+1)
-		for j := range d[i] {
-			switch {
-			case i == 0 || j == 0:
-				d[i][j] = i + j
-			case x[i-1] == y[j-1]:
-				d[i][j] = d[i-1][j-1]
-			default:
-				d[i][j] = 1 + min(d[i-1][j], d[i][j-1], d[i-1][j-1])
-			}
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
-			}
-		}
-	}
-	return d[len(x)][len(y)]
+	return app.UsageError{Err: fmt.Errorf("there is no command %q; see `todo-mcp help`", name)}
 }
 
 func printOverview(w io.Writer) error {
@@ -118,12 +84,12 @@ func (c command) printHelp(env Env, fs *flag.FlagSet) error {
 		}
 		of[title].AddFlag(f)
 	})
-	for g := range tokenGroup + 1 {
-		titles = append(titles, g.title())
+	for g := range app.TokenGroup + 1 {
+		titles = append(titles, g.Title())
 	}
 	for _, title := range slices.Compact(titles) {
 		if of[title] != nil {
-			fmt.Fprintf(&b, "\n%s:\n%s", title, of[title].FlagUsagesWrapped(max(terminalWidth(env.Stdout), 100)))
+			fmt.Fprintf(&b, "\n%s:\n%s", title, of[title].FlagUsagesWrapped(max(app.TerminalWidth(env.Stdout), 100)))
 		}
 	}
 	_, err := io.WriteString(env.Stdout, b.String())
@@ -134,11 +100,11 @@ func (c command) printHelp(env Env, fs *flag.FlagSet) error {
 func printDocument(env Env, tool string) error {
 	texts, err := prompts.New(env.Getenv("TODO_PROMPTS"))
 	if err != nil {
-		return &verbatimError{"Error: " + err.Error()}
+		return app.VerbatimError("Error: " + err.Error())
 	}
 	document, err := texts.Document(tool)
 	if err != nil {
-		return &verbatimError{"Error: " + err.Error()}
+		return app.VerbatimError("Error: " + err.Error())
 	}
 	_, err = fmt.Fprintln(env.Stdout, document)
 	return err

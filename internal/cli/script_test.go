@@ -1,34 +1,17 @@
 package cli_test
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"todo-mcp/internal/cli"
+	"todo-mcp/internal/cli/clitest"
 )
 
-func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"todo-mcp": runProgram, "TodoWrite": runProgram})
-}
-
-// runProgram is the main function of the commands that scripts execute.
-func runProgram() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	signal.Ignore(syscall.SIGPIPE)
-	env := cli.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Version: "v0"}
-	if err := cli.Run(ctx, os.Args, env); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(cli.ExitCode(err))
-	}
-}
+func TestMain(m *testing.M) { clitest.Main(m, cli.Run, cli.ExitCode) }
 
 // TestScripts runs the scripts in testdata/script, which execute the commands
 // as a shell does.

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	flag "github.com/spf13/pflag"
 
+	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/cli/setup"
 	"todo-mcp/internal/install"
 	"todo-mcp/internal/todo"
 )
@@ -35,7 +37,7 @@ func tree(env Env, of ...command) *cobra.Command {
 		}
 	}
 	root.SetFlagErrorFunc(func(node *cobra.Command, err error) error {
-		return fmt.Errorf("%s: %w; see todo-mcp help %[1]s", node.Name(), usageError{flagError(node.Flags(), err)})
+		return fmt.Errorf("%s: %w; see todo-mcp help %[1]s", node.Name(), app.UsageError{Err: flagError(node.Flags(), err)})
 	})
 	return root
 }
@@ -53,13 +55,13 @@ func (c command) node(env Env) *cobra.Command {
 	values := c.addSettings(node)
 	node.RunE = func(node *cobra.Command, args []string) error {
 		if c.args == "" && len(args) > 0 {
-			return usageError{fmt.Errorf("%s takes no arguments, received %q; see todo-mcp help %[1]s", c.name, args[0])}
+			return app.UsageError{Err: fmt.Errorf("%s takes no arguments, received %q; see todo-mcp help %[1]s", c.name, args[0])}
 		}
-		s, err := collect(node.Flags(), values, env)
-		if err != nil && c.name != doctorName {
-			return usageError{err}
+		s, err := app.Collect(node.Flags(), values, env)
+		if err != nil && c.name != setup.DoctorName {
+			return app.UsageError{Err: err}
 		}
-		return run(node.Context(), &app{Env: env, settings: s, command: c.name}, args)
+		return run(node.Context(), &app.App{Env: env, Settings: s, Command: c.name}, args)
 	}
 	node.SetHelpFunc(func(node *cobra.Command, _ []string) { _ = c.printHelp(env, node.Flags()) })
 	switch {
@@ -77,13 +79,15 @@ func (c command) node(env Env) *cobra.Command {
 
 // settingValue is a flag that gives a setting.
 type settingValue struct {
-	row    setting
+	row    app.Setting
 	record func(string)
 }
 
-func (v settingValue) String() string        { return "" }
+func (v settingValue) String() string { return "" }
+
 func (v settingValue) Set(text string) error { v.record(text); return nil }
-func (v settingValue) Type() string          { return v.row.placeholder }
+
+func (v settingValue) Type() string { return v.row.Placeholder }
 
 // groupAnnotation is the key under which a flag has the title of its settings.
 const groupAnnotation = "todo-mcp/group"
@@ -93,24 +97,24 @@ const groupAnnotation = "todo-mcp/group"
 func (c command) addSettings(node *cobra.Command) map[string]string {
 	values := make(map[string]string)
 	fs := node.Flags()
-	for _, row := range table() {
-		if !slices.Contains(c.groups, row.group) {
+	for _, row := range app.Table() {
+		if !slices.Contains(c.groups, row.Group) {
 			continue
 		}
-		f := fs.VarPF(settingValue{row, func(text string) { values[row.name] = text }}, row.name, "", strings.ReplaceAll(row.help, "`", "'"))
-		f.DefValue = row.def
-		f.Annotations = map[string][]string{groupAnnotation: {row.group.title()}}
-		if row.isSwitch {
+		f := fs.VarPF(settingValue{row, func(text string) { values[row.Name] = text }}, row.Name, "", strings.ReplaceAll(row.Help, "`", "'"))
+		f.DefValue = row.Def
+		f.Annotations = map[string][]string{groupAnnotation: {row.Group.Title()}}
+		if row.IsSwitch {
 			f.NoOptDefVal, f.DefValue = "true", ""
 		}
 		switch {
-		case row.words != nil:
-			_ = node.RegisterFlagCompletionFunc(row.name, cobra.FixedCompletions(row.words, cobra.ShellCompDirectiveNoFileComp))
-		case row.placeholder == "FILE" || row.placeholder == "STORE":
-		case row.placeholder == "FOLDER":
-			_ = node.MarkFlagDirname(row.name)
+		case row.Words != nil:
+			_ = node.RegisterFlagCompletionFunc(row.Name, cobra.FixedCompletions(row.Words, cobra.ShellCompDirectiveNoFileComp))
+		case row.Placeholder == "FILE" || row.Placeholder == "STORE":
+		case row.Placeholder == "FOLDER":
+			_ = node.MarkFlagDirname(row.Name)
 		default:
-			_ = node.RegisterFlagCompletionFunc(row.name, cobra.NoFileCompletions)
+			_ = node.RegisterFlagCompletionFunc(row.Name, cobra.NoFileCompletions)
 		}
 	}
 	if c.groups != nil {
@@ -132,7 +136,7 @@ func flagError(fs *flag.FlagSet, err error) error {
 	if unknown.GetSpecifiedShortnames() != "" {
 		name = strings.TrimLeft(unknown.GetSpecifiedShortnames(), "-")
 	}
-	if meant := nearest(name, names); meant != "" {
+	if meant := app.Nearest(name, names); meant != "" {
 		return fmt.Errorf("there is no flag --%s; did you mean --%s?", name, meant)
 	}
 	return fmt.Errorf("there is no flag --%s", name)
@@ -144,14 +148,14 @@ const maxCompletions = 50
 // completeLists returns the titles of the lists on the board that begin as what was
 // typed, the one that changed last first.
 func completeLists(node *cobra.Command, values map[string]string, env Env, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	s, err := collect(node.Flags(), values, env)
+	s, err := app.Collect(node.Flags(), values, env)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	a := &app{Env: env, settings: s, command: node.Name()}
-	ctx, cancel := context.WithTimeout(cmp.Or(node.Context(), context.Background()), s.request)
+	a := &app.App{Env: env, Settings: s, Command: node.Name()}
+	ctx, cancel := context.WithTimeout(cmp.Or(node.Context(), context.Background()), s.Request)
 	defer cancel()
-	lists, done, err := a.openLists()
+	lists, done, err := a.OpenLists()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -1,0 +1,70 @@
+package app
+
+import (
+	"bufio"
+	"io"
+	"log/slog"
+	"os"
+
+	"todo-mcp/internal/audit"
+	"todo-mcp/internal/store"
+	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
+	"todo-mcp/server/metrics"
+	"todo-mcp/tools"
+)
+
+// App is what a command runs with: its name, its environment and its settings.
+type App struct {
+	Env
+	*Settings
+	Command   string
+	Folder    string              // whose list a command means that names none; empty is this one
+	typed     *bufio.Reader       // see typedInput
+	Panel     string              // the address of the panel beside a server on stdio
+	Opens     bool                // whether `serve` opens the panel in the browser
+	Sessions  store.SessionKeeper // the open store, if it is one
+	SharedKey []byte              // of sessions, see readSharedKey
+
+	Metrics *metrics.Metrics // of `serve`; nil for other commands
+	Audit   *audit.Log       // of the open store, if there is to be one; else nil
+}
+
+// NewTools returns the tools and the guidance texts that the settings select.
+func (a *App) NewTools() ([]*tools.Tool, *prompts.Texts, error) {
+	texts, err := prompts.New(a.Prompts)
+	if err != nil {
+		return nil, nil, err
+	}
+	options := a.Tools
+	options.Texts = texts
+	list, err := tools.New(options)
+	return list, texts, err
+}
+
+func (a *App) Logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: a.LogLevel}))
+}
+
+// CommandLine is the writer of what a person does by a command.
+func CommandLine(command string) todo.Writer {
+	return todo.Writer{Client: "command line", Variant: command, Person: true}
+}
+
+// Env is what a command uses of its process: the standard streams, the
+// environment variables, and the program's version. Getenv must not be nil.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	Version        string
+}
+
+// WorkingDir returns the working directory, or "" when it cannot be determined.
+func WorkingDir() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
+}

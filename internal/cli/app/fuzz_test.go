@@ -1,0 +1,36 @@
+package app_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	flag "github.com/spf13/pflag"
+
+	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/cli/clitest"
+)
+
+// A config file and environment are settings, or an error that names the place
+// and shows no secret.
+func FuzzConfig(f *testing.F) {
+	for _, text := range []string{"# none\n\nmax-items = 5\n", "max-items=-1", "addr = 0.0.0.0:1", "keep-revisions = short", "client-secret = a b", "x = \x1b[2J", "tools = all,\xff", "=", "structured = auto\r\nstructured = never", "store = file:\x00"} {
+		f.Add([]byte(text), "secret-8d0c41")
+	}
+	path := filepath.Join(f.TempDir(), "config")
+	f.Fuzz(func(t *testing.T, text []byte, secret string) {
+		secret = "8d0c41" + secret // what is shown of it would be found
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		environment := map[string]string{"TODO_CONFIG": path, "TODO_CLIENT_SECRET": secret, "TODO_STORE_NOTICES": secret}
+		_, err := app.Collect(flag.NewFlagSet("", flag.ContinueOnError), nil, app.Env{Getenv: func(name string) string { return environment[name] }})
+		if err != nil {
+			clitest.CheckPrintable(t, err)
+			if strings.Contains(err.Error(), secret) {
+				t.Fatalf("a secret is shown: %v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,88 @@
+package app
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/hook"
+	"todo-mcp/internal/install"
+	"todo-mcp/internal/todo"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/settings.md")
+
+// docs/settings.md is what the settings table generates.
+func TestSettingsAreDocumented(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Settings\n\nAfter this page you can set whatever can be set, and know each default and bound.\n\nA flag wins over a variable, a variable over a line `name = value` of the config file\n" +
+		"(`$XDG_CONFIG_HOME/todo-mcp/config`, or the file that `--config` or `TODO_CONFIG` names).\n" +
+		"A value that is not allowed stops the start.\n\n| flag | variable | default | what it does |\n|---|---|---|---|\n")
+	for _, row := range Table() {
+		def := "`" + row.Def + "`"
+		if row.Def == "" {
+			def = ""
+		}
+		fmt.Fprintf(&b, "| `--%s` | `%s` | %s | %s |\n", row.Name, row.Variable(), def, row.Help)
+	}
+	b.WriteString("\n" + fixedBounds())
+	path := filepath.Join("..", "..", "..", "docs", "settings.md")
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != b.String() {
+		t.Errorf("docs/settings.md differs from the settings table (%v); run with -update", err)
+	}
+}
+
+// fixedBounds returns the section of docs/settings.md about bounds that are part
+// of the data format, the protocol or the tools' contract.
+func fixedBounds() string {
+	var b strings.Builder
+	b.WriteString("## Bounds that are not settings\n\nThey are part of the stored form, of the protocol or of what the tools promise\n" +
+		"([variants](spec/variants.md) V7), so that every client and every store can rely on them.\n\n| bound | of what | where it is refused |\n|---|---|---|\n")
+	for _, row := range []struct {
+		most        any
+		what, where string
+	}{
+		{todo.MaxItems, "items of a list", "the tool's result, an edit on the panel, an import"},
+		{todo.MaxText, "characters of a text", "the same"},
+		{todo.MaxSize, "bytes of a list: of all its texts together", "the same"},
+		{todo.MaxName, "characters of a list's name", "`--list`, `?list=` and `Todo-List` (400), an import"},
+		{todo.MaxDetail, "characters of a priority, due date or owner", "the tool's result, an import"},
+		{todo.MaxRequest, "bytes of a message, a body, a command's input, a markdown import", "413 over HTTP, the tool's result or an error on stdio, the command"},
+		{todo.MaxWorkspace, "bytes of a workspace", "cut; an import refuses it"},
+		{todo.MaxLabel, "bytes of an id, a client or an agent in an import", "the import"},
+		{hook.MaxEvent, "bytes of what a host tells a hook", "nowhere: a line in hook.log"},
+		{64, "levels of nesting in a message", "400 over HTTP, an error on stdio"},
+		{32 << 10, "bytes of an HTTP header", "431"},
+		{200, "bytes of a resource's address in a subscription", "an error: no such resource"},
+		{1 << 20, "bytes of a page of a history, or one larger revision", "not at all: the header `Link` leads to the next page"},
+		{install.MaxFile, "bytes of a client's configuration file", "`install`, `uninstall`"},
+		{2000, "lists in an answer of `/api/lists`, on the panel and in `watch`", "not at all: the last changed are shown"},
+	} {
+		fmt.Fprintf(&b, "| %v | %s | %s |\n", row.most, row.what, row.where)
+	}
+	return b.String()
+}
+
+// Every setting accepts its own default and is complete, and no two have the
+// same name.
+func TestDefaultsAreAllowed(t *testing.T) {
+	if _, err := load(nil); err != nil {
+		t.Error(err)
+	}
+	seen := map[string]bool{}
+	for _, row := range Table() {
+		if seen[row.Name] || row.Help == "" || row.set == nil {
+			t.Errorf("setting %q is a duplicate, or has no help or no set function", row.Name)
+		}
+		seen[row.Name] = true
+	}
+}

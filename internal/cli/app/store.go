@@ -1,0 +1,127 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"todo-mcp/internal/audit"
+	"todo-mcp/internal/store"
+	"todo-mcp/internal/todo"
+)
+
+// Open opens the store and returns a board on it; done closes both.
+func (a *App) Open() (board *todo.Board, done func(), err error) {
+	st, err := a.OpenStore()
+	if err != nil {
+		return nil, nil, err
+	}
+	a.Sessions, _ = store.As[store.SessionKeeper](st)
+	board = todo.NewBoard(st, todo.WithArchiveAfter(a.Archive))
+	return board, func() {
+		board.Close()
+		if err := st.Close(); err != nil {
+			fmt.Fprintln(a.Stderr, "todo-mcp: close the store:", err)
+		}
+	}, nil
+}
+
+// OpenLists opens the store and returns the lists of all principals, for a
+// command that the store's owner runs; done closes the store. One that cannot be read
+// within the time of a request is an error: another program may have it locked for ever.
+func (a *App) OpenLists() (lists todo.Lists, done func(), err error) {
+	board, done, err := a.Open()
+	if err != nil {
+		return todo.Lists{}, nil, err
+	}
+	if err := IsReadable(board, a.Request); err != nil {
+		done()
+		return todo.Lists{}, nil, err
+	}
+	return board.Everyone(), done, nil
+}
+
+// IsReadable returns why a board's store cannot be read within a time; nil if it can.
+func IsReadable(board *todo.Board, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	_, err := board.Everyone().Find(ctx, todo.Query{Limit: 1})
+	return err
+}
+
+// OpenStore opens the store as the settings say, with those who are told what it
+// does; see [store.As] for what only some stores can do.
+func (a *App) OpenStore() (todo.Store, error) {
+	place, err := a.Place()
+	if err != nil {
+		return nil, err
+	}
+	st, err := place.Open(a.limits(), a.Notices)
+	if err != nil {
+		return nil, err
+	}
+	return a.audited(a.observed(st)), nil
+}
+
+// limits returns how much the store keeps: as the settings say, and two bounds that
+// nobody needs to turn.
+func (a *App) limits() todo.Keep {
+	keep := a.Keep
+	// A chat begins a handful of lists; one that begins a thousand in a day runs wild.
+	keep.Begun = 1000
+	// A list that nobody looked at or wrote again within an hour is what a chat that
+	// ran wild left.
+	keep.Abandoned = time.Hour
+	return keep
+}
+
+// CheckNamed returns an error if the settings name a file that is not there: a command
+// that copies or checks a store would find a mistyped path empty, and well.
+func (a *App) CheckNamed() error {
+	place, err := a.Place()
+	if err != nil || a.Store == "" || place.File == "" {
+		return err
+	}
+	if _, err := os.Stat(place.File); err != nil {
+		return fmt.Errorf("the store: %w", err)
+	}
+	return nil
+}
+
+// Place returns where the settings say that lists are stored.
+func (a *App) Place() (store.Place, error) { return store.Locate(a.Store, a.Getenv) }
+
+// observed returns a store that tells the metrics of its calls, if there are metrics.
+func (a *App) observed(st todo.Store) todo.Store {
+	if a.Metrics == nil {
+		return st
+	}
+	if l, ok := store.As[interface{ NoticeLag() time.Duration }](st); ok {
+		a.Metrics.Gauge("todo_store_notice_lag_seconds", "How long a notice of a save takes to reach every server on the database.",
+			func() float64 { return l.NoticeLag().Seconds() })
+	}
+	return store.Observed(st, a.Metrics.Store)
+}
+
+// audited returns a store whose saves and purges are written to --audit-log, if
+// there is one.
+func (a *App) audited(st todo.Store) todo.Store {
+	switch path := a.Operator.Audit; path {
+	case "":
+		return st
+	case "-":
+		a.Audit = audit.ToWriter(a.Stderr, a.Logger())
+	default:
+		a.Audit = audit.ToFile(path, a.Logger())
+	}
+	if a.Command == "import" {
+		return audit.Imported(st, a.Audit)
+	}
+	return audit.Store(st, a.Audit)
+}
+
+// Checker is a store that can read all it has and say what is damaged.
+type Checker interface {
+	Check(ctx context.Context, found func(string)) (revisions int, err error)
+}

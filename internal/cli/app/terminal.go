@@ -1,0 +1,91 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// TerminalWidth returns the width of a terminal in columns, 80 when it cannot
+// be read, and 0 when w is no terminal.
+func TerminalWidth(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		return 80
+	}
+	return width
+}
+
+// Colour reports whether standard output is a terminal that shows colours and
+// the user did not turn them off.
+func (a *App) Colour() bool {
+	return TerminalWidth(a.Stdout) > 0 && a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
+}
+
+// Confirm asks the user in the terminal and returns an error unless the answer is
+// yes. With yes it does not ask.
+func (a *App) Confirm(ctx context.Context, question string, yes bool) error {
+	if yes {
+		return nil
+	}
+	if !a.IsTerminalIn() {
+		return errors.New("this cannot be undone: add --yes to do it without being asked")
+	}
+	answer, err := a.Ask(ctx, question+" [y/N]")
+	if err == nil && answer != "y" && answer != "yes" {
+		err = errors.New("nothing was deleted")
+	}
+	return err
+}
+
+// IsTerminalIn reports whether standard input is a terminal, in which a person can
+// be asked.
+func (a *App) IsTerminalIn() bool { return IsTerminal(a.Stdin) }
+
+func IsTerminal(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+var errStopped = errors.New("stopped")
+
+// TypedInput returns standard input, read so that reading fails when ctx ends, as
+// with Ctrl-C: a person need not first end what they were typing. There is one
+// reader of it, which several questions share: a read that has begun cannot be
+// taken back, so that its goroutine is left to the end of the process and would
+// take the answer to the next question from another reader.
+func (a *App) TypedInput(ctx context.Context) *bufio.Reader {
+	if a.typed == nil {
+		a.typed = bufio.NewReader(stoppable(ctx, a.Stdin))
+	}
+	return a.typed
+}
+
+// Ask asks the user in the terminal and returns the answer in lower case; empty when
+// there is none.
+func (a *App) Ask(ctx context.Context, question string) (string, error) {
+	if err := a.Say("%s ", question); err != nil {
+		return "", err
+	}
+	answer, _ := a.TypedInput(ctx).ReadString('\n')
+	return strings.ToLower(strings.TrimSpace(answer)), nil
+}
+
+func stoppable(ctx context.Context, in io.Reader) io.Reader {
+	r, w := io.Pipe()
+	context.AfterFunc(ctx, func() { w.CloseWithError(errStopped) })
+	go func() {
+		_, err := io.Copy(w, in)
+		w.CloseWithError(err)
+	}()
+	return r
+}

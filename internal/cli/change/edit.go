@@ -1,0 +1,183 @@
+package change
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+
+	flag "github.com/spf13/pflag"
+
+	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+)
+
+func Edit(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
+	mayClear := fs.Bool("clear", false, "let an emptied file clear the list")
+	return func(ctx context.Context, a *app.App, args []string) error {
+		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error { return edit(ctx, a, lists, list, *mayClear) })
+	}
+}
+
+// edit opens a list in the user's editor as a task list and applies the user's
+// changes, merged with what agents wrote while the editor was open. What the user
+// typed is not lost with an error: it stays in a file.
+func edit(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, mayClear bool) error {
+	if list.List.Mirrored {
+		return todo.ErrMirrored
+	}
+	before := formatEditable(list)
+	file, err := editFile(ctx, a, before)
+	if file == "" {
+		return err
+	}
+	after, readErr := os.ReadFile(file)
+	if err = errors.Join(err, readErr); err == nil {
+		err = applyEdited(ctx, a, lists, list, before, string(after), mayClear)
+	}
+	if err != nil && string(after) != before && strings.TrimSpace(string(after)) != "" {
+		return fmt.Errorf("%w. What you typed is in %s", err, file)
+	}
+	os.Remove(file)
+	return err
+}
+
+// applyEdited applies what came out of the editor to a list.
+func applyEdited(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, before, after string, mayClear bool) error {
+	if after == before {
+		_, err := fmt.Fprintln(a.Stdout, "Nothing was changed.")
+		return err
+	}
+	lines, err := parseEdited(after)
+	if err != nil {
+		return fmt.Errorf("%w; nothing was changed", err)
+	}
+	if len(lines) == 0 && len(list.Items) > 0 && !mayClear {
+		return errors.New("no task is left in the file; nothing was changed. To clear the list, use `todo-mcp edit --clear`")
+	}
+	out, err := lists.Edit(ctx, list.List.ID, todo.Edit{Do: todo.EditItems, Lines: lines, Seen: list.Revision}, app.CommandLine("edit"))
+	if err != nil {
+		return err
+	}
+	return a.Print(out.After)
+}
+
+// markers returns the status for each character that may stand in the brackets
+// of an edited line.
+func markers() map[string]todo.Status {
+	return map[string]todo.Status{
+		" ": todo.Pending, ">": todo.InProgress, "x": todo.Completed, "X": todo.Completed,
+		"!": todo.Failed, "#": todo.Blocked, "-": todo.Cancelled,
+	}
+}
+
+const editHelp = `
+<!-- [ ] pending  [>] in progress  [x] completed  [!] failed  [#] blocked  [-] cancelled
+     Add, reword, move or delete lines. The number behind a line keeps it the same item when
+     you reword it. -->
+`
+
+// formatEditable returns a list as text for the editor: a task line for each
+// item, then editHelp.
+func formatEditable(list todo.Snapshot) string {
+	mark := make(map[todo.Status]string)
+	for m, s := range markers() {
+		if m != "X" {
+			mark[s] = m
+		}
+	}
+	var b strings.Builder
+	for _, i := range list.Items {
+		fmt.Fprintf(&b, "- [%s] %s <!--%s-->\n", mark[i.Status], i.Text, i.ID)
+	}
+	return b.String() + editHelp
+}
+
+var taskLine = regexp.MustCompile(`^\s*[-*+] \[(.)\] (.*?)\s*(?:<!-- ?#?([0-9]+) ?-->)?\s*$`)
+
+// comment matches an HTML comment that begins a line, such as editHelp. The
+// comment with an item's id does not begin its line.
+var comment = regexp.MustCompile(`(?ms)^<!--.*?-->`)
+
+// parseEdited returns the lines of a text from the editor. An error names the
+// line that is no task or is not valid.
+func parseEdited(text string) ([]todo.Line, error) {
+	text = comment.ReplaceAllString(text, "")
+	lines := []todo.Line{}
+	for n, line := range strings.Split(text, "\n") {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		m := taskLine.FindStringSubmatch(line)
+		if m == nil {
+			return nil, fmt.Errorf("line %d is no task: it must look like `- [ ] Write tests`", n+1)
+		}
+		status, known := markers()[m[1]]
+		if !known {
+			return nil, fmt.Errorf("line %d: [%s] is no status", n+1, render.Safe(m[1]))
+		}
+		item := todo.Item{Text: m[2], Status: status}
+		if err := item.Check(); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n+1, err)
+		}
+		lines = append(lines, todo.Line{ID: m[3], Text: item.Text, Status: string(status)})
+	}
+	return lines, nil
+}
+
+// editFile writes a text to a temporary file and runs the user's editor on it. It
+// returns the path of the file, also with the editor's error; empty when there is
+// none.
+func editFile(ctx context.Context, a *app.App, text string) (path string, err error) {
+	command, err := editor(a)
+	if err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp("", "todo-*.md")
+	if err != nil {
+		return "", fmt.Errorf("edit: %w", err)
+	}
+	_, err = io.WriteString(f, text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return f.Name(), fmt.Errorf("edit: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, command[0], append(command[1:], f.Name())...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Stdin, a.Stdout, a.Stderr
+	if err := cmd.Run(); err != nil {
+		return f.Name(), fmt.Errorf("editor %s: %w; nothing was changed", command[0], err)
+	}
+	return f.Name(), nil
+}
+
+// usualEditors returns the editors to look for when the user names none.
+func usualEditors() []string {
+	if runtime.GOOS == "windows" {
+		return []string{"notepad"}
+	}
+	return []string{"editor", "nano", "vim", "vi", "emacs"}
+}
+
+// editor returns the command of the user's editor: $VISUAL, else $EDITOR, else in a
+// terminal the first of the usual ones that is there.
+func editor(a *app.App) ([]string, error) {
+	command, err := app.SplitCommandLine(cmp.Or(a.Getenv("VISUAL"), a.Getenv("EDITOR")))
+	if err != nil {
+		return nil, fmt.Errorf("editor %w", err)
+	}
+	if len(command) > 0 {
+		return command, nil
+	}
+	for _, name := range usualEditors() {
+		if path, err := exec.LookPath(name); err == nil && a.IsTerminalIn() {
+			return []string{path}, nil
+		}
+	}
+	return nil, errors.New("set EDITOR to the editor to use")
+}

@@ -1,0 +1,176 @@
+package change_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/cli"
+	"todo-mcp/internal/remote"
+	"todo-mcp/internal/store/sqlite"
+	"todo-mcp/internal/todo"
+	"todo-mcp/internal/watch"
+	"todo-mcp/server/servertest"
+)
+
+// An edit makes the same list on every front end that can make it: on the panel, in
+// the terminal, of this machine and of a server, by a command and on the card. A title
+// follows the plan: it is taken anew where the item that it came from is gone.
+func TestEditIsTheSameOnAllFrontEnds(t *testing.T) {
+	for _, c := range []struct {
+		edit todo.Edit
+		want string
+	}{
+		{todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed}, "A: completed A, pending B, pending C"},
+		{todo.Edit{Do: todo.EditBlock, Item: "2", Text: "no key"}, "A: pending A, blocked B, pending C"},
+		{todo.Edit{Do: todo.EditText, Item: "2", Text: " X\ny"}, "A: pending A, pending X y, pending C"},
+		{todo.Edit{Do: todo.EditAdd, Text: "X"}, "A: pending A, pending B, pending C, pending X"},
+		{todo.Edit{Do: todo.EditRemove, Item: "2"}, "A: pending A, pending C"},
+		{todo.Edit{Do: todo.EditMove, Item: "3", To: 1}, "A: pending A, pending C, pending B"},
+		{todo.Edit{Do: todo.EditItems, Lines: []todo.Line{{ID: "2", Text: "X", Status: "failed"}, {Text: "Y", Status: "pending"}}}, "Y: failed X, pending Y"},
+		{todo.Edit{Do: todo.EditRestore, Revision: 1}, "A: pending A, pending B"},
+		{todo.Edit{Do: todo.EditUndo, From: 1, Seen: 2}, "A: pending A, pending B"},
+		{todo.Edit{Do: todo.EditRename, Text: "Title"}, "Title: pending A, pending B, pending C"},
+		{todo.Edit{Do: todo.EditArchive}, "A: pending A, pending B, pending C archived"},
+		{todo.Edit{Do: todo.EditUnarchive}, "A: pending A, pending B, pending C"},
+		{todo.Edit{Do: todo.EditDelete}, "A: pending A, pending B, pending C deleted"},
+		{todo.Edit{Do: todo.EditUndelete}, "A: pending A, pending B, pending C"},
+	} {
+		for name, front := range map[string]func(front, todo.Edit) bool{
+			"panel": front.panel, "terminal": front.local, "terminal of a server": front.server, "command": front.command, "card": front.card,
+		} {
+			t.Run(fmt.Sprint(c.edit.Do, " ", name), func(t *testing.T) {
+				t.Parallel()
+				f := newFront(t, c.edit)
+				can := front(f, c.edit)
+				if got := f.look(); can && got != c.want {
+					t.Errorf("%q, want %q", got, c.want)
+				}
+			})
+		}
+	}
+}
+
+// front is the front ends of a store with one list. Its methods that make an edit
+// return false where they have no such one.
+type front struct {
+	*testing.T
+	path, list string
+	lists      todo.Lists
+	site       string
+}
+
+// newFront begins a list with A and B, to which revision 2 adds C. It is put away if
+// the edit is to bring it back.
+func newFront(t *testing.T, e todo.Edit) front {
+	f := front{T: t, path: filepath.Join(t.TempDir(), "todo.db")}
+	store, err := sqlite.Open(f.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	s := servertest.New(t, store, nil)
+	f.lists, f.site = s.Board.As(""), servertest.Serve(t, s, nil).URL
+	for _, texts := range [][]string{{"A", "B"}, {"C"}} {
+		out, err := f.lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}},
+			Change: func(d *todo.Draft) error { d.Append(texts...); return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.list = out.After.List.ID
+	}
+	if first, back := map[todo.EditKind]todo.EditKind{todo.EditUnarchive: todo.EditArchive, todo.EditUndelete: todo.EditDelete}[e.Do]; back {
+		_, err := f.lists.Edit(t.Context(), f.list, todo.Edit{Do: first}, todo.Writer{})
+		f.check(err)
+	}
+	return f
+}
+
+func (f front) check(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
+// look returns the list in words.
+func (f front) look() string {
+	f.Helper()
+	found, err := f.lists.Find(f.Context(), todo.Query{Deleted: true})
+	f.check(err)
+	var items []string
+	for _, i := range found[0].Items {
+		items = append(items, fmt.Sprint(i.Status, " ", i.Text))
+	}
+	text := found[0].Title() + ": " + strings.Join(items, ", ")
+	if found[0].Archived {
+		text += " archived"
+	}
+	if found[0].Deleted {
+		text += " deleted"
+	}
+	return text
+}
+
+func (f front) panel(e todo.Edit) bool {
+	body, err := json.Marshal(e)
+	f.check(err)
+	if status, _, answer := servertest.Post(f, f.site+"/lists/"+f.list+"/edit", string(body)); status != 200 {
+		f.Errorf("%d %s", status, answer)
+	}
+	return true
+}
+
+func (f front) local(e todo.Edit) bool {
+	_, err := watch.Local{Lists: f.lists}.Edit(f.Context(), f.list, e)
+	f.check(err)
+	return true
+}
+
+func (f front) server(e todo.Edit) bool {
+	client, err := remote.New(f.site, "")
+	f.check(err)
+	_, err = watch.Server{Client: client}.Edit(f.Context(), f.list, e)
+	f.check(err)
+	return true
+}
+
+func (f front) command(e todo.Edit) bool {
+	env := cli.Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}
+	args := map[todo.EditKind][]string{
+		todo.EditRename: {"rename", f.list, e.Text}, todo.EditRestore: {"restore", f.list, fmt.Sprint(e.Revision)}, todo.EditArchive: {"archive", f.list},
+		todo.EditUnarchive: {"archive", "--undo", f.list}, todo.EditDelete: {"delete", f.list}, todo.EditUndelete: {"delete", "--undo", f.list}, todo.EditItems: {"edit", f.list},
+	}[e.Do]
+	if e.Do == todo.EditItems {
+		text, file := "", filepath.Join(f.TempDir(), "edited")
+		for _, l := range e.Lines {
+			text += fmt.Sprintf("- [%s] %s", map[string]string{"failed": "!", "pending": " "}[l.Status], l.Text)
+			if l.ID != "" {
+				text += " <!--" + l.ID + "-->"
+			}
+			text += "\n"
+		}
+		f.check(os.WriteFile(file, []byte(text), 0o600))
+		env.Getenv = func(name string) string { return map[string]string{"EDITOR": `cp "` + file + `"`}[name] }
+	}
+	if args == nil {
+		return false
+	}
+	f.check(cli.Run(f.Context(), append([]string{"todo-mcp"}, append(args, "--store", "sqlite:"+f.path)...), env))
+	return true
+}
+
+func (f front) card(e todo.Edit) bool {
+	if e.Do != todo.EditStatus {
+		return false
+	}
+	tick := servertest.Call(1, "todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":%q,"status":%q}`, f.list, e.Item, e.Status))
+	if _, _, answer := servertest.Post(f, f.site+"/mcp", tick, "Mcp-Session-Id", servertest.Session(f, f.site+"/mcp", "tester")); strings.Contains(answer, "rror") {
+		f.Error(answer)
+	}
+	return true
+}

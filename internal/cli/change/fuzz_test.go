@@ -1,0 +1,51 @@
+package change
+
+import (
+	"testing"
+	"time"
+
+	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/todo"
+)
+
+// began is the time of the drafts.
+var began = time.Unix(0, 0)
+
+// A text from the editor is refused with its line, or is items that may be stored
+// and that the editor would be given again as they are.
+func FuzzEdited(f *testing.F) {
+	sample := formatEditable(todo.Snapshot{Items: []todo.Item{{ID: "1", Text: "A <!--2-->", Status: todo.Blocked}, {ID: "2", Text: "- [x] B", Status: todo.Failed}}})
+	for _, text := range []string{sample, "- [ ] a\n* [>] b <!-- #7 -->\r\n+ [-] c<!--99999999999999999999-->", "<!--\n- [ ] hidden\n-->\n- [x] seen", "- [ ] \x1b[2J", "- [é] x", "no task", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		lines, err := parseEdited(text)
+		if err != nil {
+			clitest.CheckPrintable(t, err)
+			return
+		}
+		d := todo.NewDraft(todo.Snapshot{Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, LastID: 1}, began)
+		if err := (todo.Edit{Do: todo.EditItems, Lines: lines}).Check(); err != nil && len(lines) <= todo.MaxItems {
+			t.Fatalf("%q is read as %+v: %v", text, lines, err)
+		}
+		view := todo.CoreView()
+		view.Active = false
+		d.Replace(view, lines)
+		seen := make(map[string]bool)
+		for _, item := range d.Items() {
+			if err := item.Check(); err != nil || seen[item.ID] {
+				t.Fatalf("%+v: %v", item, err)
+			}
+			seen[item.ID] = true
+		}
+		again, err := parseEdited(formatEditable(todo.Snapshot{Items: d.Items()}))
+		if err != nil {
+			t.Fatalf("%q is given to the editor as what it refuses: %v", text, err)
+		}
+		for n, line := range again {
+			if item := d.Items()[n]; line.Text != item.Text || line.Status != string(item.Status) || line.ID != item.ID {
+				t.Fatalf("%+v comes from the editor as %+v", item, line)
+			}
+		}
+	})
+}

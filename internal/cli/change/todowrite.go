@@ -1,0 +1,113 @@
+package change
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/jsonrpc"
+	"todo-mcp/tools"
+)
+
+// The usage lines; docs/spec/variants.md C2 fixes their exact text.
+const (
+	usageShort = `Usage: TodoWrite '{"todos":[...]}'`
+	usageItem  = `Usage: TodoWrite '{"todos":[{"content":"...","activeForm":"...","status":"pending"}]}'`
+)
+
+// TodoWrite runs system 3's command. It prints the result text on standard
+// output, or returns an error with the exact message for standard error, which
+// the program prints before it exits with 1 (docs/spec/variants.md C1–C5).
+func TodoWrite(ctx context.Context, a *app.App, args []string) error {
+	raw, err := todoWriteJSON(a, args)
+	if err != nil {
+		return err
+	}
+	list, _, err := a.NewTools()
+	if err != nil {
+		return app.VerbatimError("Error: " + err.Error())
+	}
+	tool := tools.Find(list, "TodoWrite")
+	if strings.HasPrefix(string(raw), "{") && jsonrpc.CheckObject(raw) != nil {
+		return toolFailure(tool, tools.ErrInvalidJSON) // as over MCP (BAD-INPUT 83)
+	}
+	call, err := tool.Read(raw)
+	if err != nil {
+		return toolFailure(tool, err)
+	}
+	lists, done, err := a.OpenLists()
+	if err != nil {
+		return app.VerbatimError("Error: " + err.Error())
+	}
+	defer done()
+	out, err := lists.Apply(ctx, todoWriteTo(a, call))
+	if err != nil {
+		return toolFailure(tool, err)
+	}
+	if width := app.TerminalWidth(a.Stdout); width > 0 {
+		if _, err := io.WriteString(a.Stdout, a.Picture(out.After, render.BoxOptions{Title: out.After.List.Name})); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintln(a.Stdout, tool.Result(call, out).Text)
+	return err
+}
+
+// todoWriteJSON returns the arguments, joined by spaces, or standard input for
+// "-".
+func todoWriteJSON(a *app.App, args []string) ([]byte, error) {
+	text := strings.TrimSpace(strings.Join(args, " "))
+	if text == "" {
+		return nil, app.VerbatimError("Error: Missing JSON parameter\n" + usageShort)
+	}
+	if text != "-" {
+		return []byte(text), nil
+	}
+	raw, err := io.ReadAll(io.LimitReader(a.Stdin, todo.MaxRequest+1))
+	if err != nil {
+		return nil, app.VerbatimError("Error: read standard input: " + err.Error())
+	}
+	if len(raw) > todo.MaxRequest {
+		return nil, app.VerbatimError(fmt.Sprintf("Error: the JSON is larger than %d bytes", todo.MaxRequest))
+	}
+	return raw, nil
+}
+
+// commandLasts is for how long after a command the agent that ran it counts as
+// there.
+const commandLasts = 30 * time.Minute
+
+// todoWriteTo returns the write of a call, to the list that --list or TODO_LIST
+// names, or else to the working directory's own list (docs/spec/variants.md
+// C3).
+func todoWriteTo(a *app.App, call *tools.Call) todo.Write {
+	w := todo.Write{Writer: todo.Writer{Client: "command line", Variant: "TodoWrite"}, Change: call.Change}
+	who := todo.Conversation{Key: "dir:" + app.WorkingDir(), Client: w.Writer.Client, Workspace: app.WorkingDir(),
+		Lasts: commandLasts, Detached: true}
+	if a.List != "" {
+		who.Key, who.Name = todo.NameKey(a.List), a.List
+	}
+	w.Target = call.Target(who)
+	return w
+}
+
+// toolFailure returns err as the message that the tool would return to a model,
+// followed by the usage line if the JSON is not valid.
+func toolFailure(tool *tools.Tool, err error) error {
+	result, ok := tool.Failure(err)
+	switch {
+	case !ok && errors.Is(err, context.DeadlineExceeded):
+		return app.VerbatimError("Error: the store did not answer in time")
+	case !ok:
+		return app.VerbatimError("Error: " + err.Error())
+	case errors.Is(err, tools.ErrInvalidJSON):
+		return app.VerbatimError(result.Text + "\n" + usageItem)
+	}
+	return app.VerbatimError(result.Text)
+}

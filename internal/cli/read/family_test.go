@@ -1,0 +1,82 @@
+package read_test
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/store/sqlite"
+	"todo-mcp/internal/todo"
+)
+
+// The commands say of a main list how it stands together with its sub-agents' lists,
+// as the panel does.
+func TestFamily(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "todo.db")
+	store, err := sqlite.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	board := todo.NewBoard(store)
+	defer board.Close()
+	write := func(key, agent string, status todo.Status) {
+		t.Helper()
+		begin := todo.List{Workspace: "/src/app"}
+		if agent != "" {
+			begin.ParentConversation = "main"
+		}
+		_, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: key}, Agent: agent}, Begin: begin,
+			Change: func(d *todo.Draft) error { d.SetStatus(d.Append("Part of " + key)[0].ID, status); return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("main", "", todo.InProgress)
+	write("main/agent:helper", "helper", todo.Blocked)
+	for args, want := range map[string]string{
+		"lists":                         `(?m)^Part of main +0/1 +waiting `,
+		"lists --state waiting":         `(?m)^Part of main +0/1 +waiting `,
+		"show Part of main":             `(?s)^Part of main.*\nwaiting · .*sub-agents 0 of 1`,
+		"history Part of main":          `(?m)^waiting · `,
+		"show Part of main --json":      `"state": "waiting"`,
+		"show Part of main/agent":       `(?m)^waiting · `,
+		"show --folder /src/app --json": `"state": "waiting"`,
+	} {
+		words := strings.Fields(strings.ReplaceAll(args, "Part of ", "Part_of_"))
+		for i, word := range words {
+			words[i] = strings.ReplaceAll(word, "_", " ")
+		}
+		if got := clitest.Run(t, append(words, "--store", "sqlite:"+file)...); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%s:\n%s", args, got)
+		}
+	}
+}
+
+// A new title that a person gives an idle list does not make its agent work: it has
+// been idle for as long as before.
+func TestRenamedListStaysIdle(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "todo.db")
+	store, err := sqlite.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	board := todo.NewBoard(store, todo.WithClock(func() time.Time { return time.Now().Add(-20 * time.Minute) }))
+	defer board.Close()
+	_, err = board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "main"}},
+		Change: func(d *todo.Draft) error { d.Append("Plan"); return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clitest.Run(t, "rename", "Plan", "Better plan", "--store", "sqlite:"+file)
+	if got := clitest.Run(t, "lists", "--store", "sqlite:"+file); !regexp.MustCompile(`(?m)^Better plan +0/1 +idle +0s ago`).MatchString(got) {
+		t.Errorf("lists:\n%s", got)
+	}
+	if got := clitest.Run(t, "show", "Better plan", "--store", "sqlite:"+file); !strings.Contains(got, "\nidle · 20m ago") {
+		t.Errorf("show:\n%s", got)
+	}
+}

@@ -1,0 +1,119 @@
+package run_test
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"todo-mcp/internal/cli"
+	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/server/servertest"
+)
+
+// BAD-INPUT 15: a megabyte of headers is refused.
+func TestServeHeaderLimit(t *testing.T) {
+	s := clitest.Serve(t, "--store", "memory")
+	req, err := http.NewRequest("GET", s.URL+"/livez", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Big", strings.Repeat("x", 1<<20))
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Body.Close(); res.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("15: %v", res)
+	}
+}
+
+// BAD-INPUT 67: where the key file cannot be read, sessions work as long as the
+// process, and a warning says why no longer.
+func TestServeWithoutASessionKeyFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "session.key"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log := make(clitest.Lines, 100)
+	s := clitest.ServeLogging(t, log, "--store", "sqlite:"+filepath.Join(dir, "todo.db"))
+	defer time.AfterFunc(10*time.Second, s.Stop).Stop() // an initialize that hangs fails then
+	id := servertest.Session(t, s.URL+"/mcp", "tester")
+	if status, _, answer := servertest.Post(t, s.URL+"/mcp", servertest.Call(1, "create_todos", `{"items":["A"]}`), "Mcp-Session-Id", id); status != http.StatusOK || !strings.Contains(answer, "#1 A") {
+		t.Errorf("67: %d %s", status, answer)
+	}
+	if warning := log.Await("session.key"); !strings.Contains(warning, "session.key") {
+		t.Errorf("67: the warning does not name the file: %s", warning)
+	}
+}
+
+// BAD-INPUT 58: a server that is stopped closes its streams and ends without an
+// error, also while a client built on another SDK has a subscription. It leaves
+// a session key file, and the next start continues the list.
+func TestServeStopsAndResumes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	first := clitest.Serve(t, "--store", "sqlite:"+path)
+	ctx := t.Context()
+	connect := func(s *clitest.Server) *mcp.ClientSession {
+		t.Helper()
+		session, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(ctx,
+			&mcp.StreamableClientTransport{Endpoint: s.URL + "/mcp?list=release"}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return session
+	}
+	session := connect(first)
+	if err := session.Subscribe(ctx, &mcp.SubscribeParams{URI: "todo://list"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "create_todos", Arguments: map[string]any{"items": []string{"A"}}}); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	first.Stop()
+	if err := <-first.Done; err != nil || time.Since(began) > 10*time.Second {
+		t.Errorf("58: stopped with %v after %s", err, time.Since(began))
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(path), "session.key")); err != nil {
+		t.Error(err)
+	}
+	second := clitest.Serve(t, "--store", "sqlite:"+path)
+	res, err := connect(second).CallTool(ctx, &mcp.CallToolParams{Name: "create_todos", Arguments: map[string]any{"items": []string{"B"}}})
+	if err != nil || !strings.Contains(res.Content[0].(*mcp.TextContent).Text, "#1 A\n  [ ] #2 B") {
+		t.Errorf("the list does not continue after the restart: %+v, %v", res, err)
+	}
+	second.Stop()
+	if err := <-second.Done; err != nil {
+		t.Error(err)
+	}
+}
+
+// The answers of a server have the address of its own panel, for the card in the
+// chat; its instructions, which a model reads, do not.
+func TestServeTellsCardsItsPanel(t *testing.T) {
+	s := clitest.Serve(t, "--store", "memory")
+	_, header, hello := servertest.Post(t, s.URL+"/mcp", servertest.Initialize(1, "tester"))
+	if strings.Contains(hello, s.URL) {
+		t.Errorf("the model reads the address: %s", hello)
+	}
+	_, _, body := servertest.Post(t, s.URL+"/mcp", servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", header.Get("Mcp-Session-Id"))
+	if !strings.Contains(body, `"panel":"`+s.URL+`/lists/`) {
+		t.Errorf("no panel in %s", body)
+	}
+}
+
+// The error for a port in use names the flag --addr, which chooses another.
+func TestServePortInUse(t *testing.T) {
+	s := clitest.Serve(t, "--store", "memory")
+	err := cli.Run(t.Context(), []string{"todo-mcp", "serve", "--store", "memory", "--addr", strings.TrimPrefix(s.URL, "http://")},
+		cli.Env{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }})
+	if err == nil || !strings.Contains(err.Error(), "--addr") {
+		t.Errorf("error = %v", err)
+	}
+}

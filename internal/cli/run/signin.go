@@ -1,0 +1,86 @@
+package run
+
+import (
+	"crypto/tls"
+	"errors"
+	"net/url"
+	"strings"
+
+	"todo-mcp/internal/cli/app"
+	"todo-mcp/server/auth"
+	"todo-mcp/server/edge"
+)
+
+// exposed reports whether others than this machine can reach the server.
+func exposed(a *app.App) bool { return !edge.IsLoopback(a.Addr) }
+
+// signsIn reports whether clients must sign in.
+func signsIn(a *app.App) bool { return a.SignIn.Tokens != "" || a.SignIn.Issuer != "" }
+
+// CheckSignIn returns what is wrong with the settings for sign-in and TLS
+// together. Nobody may reach lists from elsewhere without sign-in, or with a token
+// that anybody on the way can read (BAD-INPUT 15).
+func CheckSignIn(a *app.App) error {
+	in := a.SignIn
+	switch {
+	case exposed(a) && !signsIn(a):
+		return errors.New("others could reach " + a.Addr + " and all lists: --tokens FILE or --issuer URL lets in who signs in (or --lan, for your own phone)")
+	case exposed(a) && a.TLSCert == "" && len(a.Proxies) == 0:
+		return errors.New("tokens would cross the network for all to read: --tls-cert and --tls-key serve with TLS, or --trusted-proxies names the proxy that does")
+	case (a.TLSCert == "") != (a.TLSKey == ""):
+		return errors.New("--tls-cert and --tls-key belong together")
+	case strings.HasPrefix(a.PublicURL, "http:") && exposed(a):
+		return errors.New("--public-url must be an https address where others can reach the server")
+	case len(a.Proxies) > 0 && signsIn(a) && a.PublicURL == "":
+		return errors.New("behind a proxy, --public-url says where clients reach the server")
+	case in.Issuer != "" && in.Audience == "" && a.PublicURL == "":
+		return errors.New("--issuer needs --public-url or --audience: for what must its tokens be?")
+	case in.Issuer == "" && in.Audience+in.TenantClaim+in.ClientID+in.ClientSecret != "":
+		return errors.New("--audience, --tenant-claim, --client-id and --client-secret are for --issuer")
+	}
+	return nil
+}
+
+// newSignIn returns who may use the server, where not everybody may.
+func newSignIn(a *app.App) *auth.SignIn {
+	c := auth.Config{PublicURL: a.PublicURL, Key: func() []byte { return sessionKey(a) }, Log: a.Logger()}
+	if a.SignIn.Tokens != "" {
+		c.Tokens = auth.NewTokens(a.SignIn.Tokens)
+	}
+	if in := a.SignIn; in.Issuer != "" {
+		if in.Audience == "" {
+			in.Audience = a.PublicURL + "/mcp"
+		}
+		c.Issuer = auth.NewIssuer(auth.IssuerConfig{URL: in.Issuer, Audience: in.Audience, TenantClaim: in.TenantClaim, ClientID: in.ClientID, ClientSecret: in.ClientSecret})
+	}
+	return auth.New(c)
+}
+
+// secure adds to a configuration who may use the server, and TLS.
+func secure(a *app.App, c *edge.Config) error {
+	if err := CheckSignIn(a); err != nil {
+		return err
+	}
+	c.PublicURL, c.MaxRate, c.TrustedProxies = a.PublicURL, a.MaxRate, a.Proxies
+	if signsIn(a) {
+		c.SignIn = newSignIn(a)
+	}
+	if a.PublicURL != "" {
+		u, err := url.Parse(a.PublicURL)
+		if err != nil {
+			return err
+		}
+		c.Hosts = append(c.Hosts, strings.ToLower(u.Hostname()))
+	}
+	var err error
+	c.TLS, err = LoadTLS(a)
+	return err
+}
+
+// LoadTLS returns nil without a certificate.
+func LoadTLS(a *app.App) (*tls.Config, error) {
+	if a.TLSCert == "" {
+		return nil, nil
+	}
+	return edge.LoadCertificate(a.TLSCert, a.TLSKey, a.Logger())
+}

@@ -1,0 +1,120 @@
+package run_test
+
+import (
+	"crypto/tls"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/server/auth"
+)
+
+// A server with a certificate speaks TLS, HTTP/2 too, signs in by it with a cookie
+// that is only sent by TLS, and takes up a new certificate while it runs. A
+// certificate that cannot be read leaves the one before.
+func TestServeTLS(t *testing.T) {
+	folder := t.TempDir()
+	cert, key, tokens := filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem"), filepath.Join(folder, "tokens")
+	clitest.Certify(t, cert, key, 1)
+	token, err := auth.NewToken(tokens, auth.Token{Name: "ann", Scopes: []string{auth.ScopeWrite}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := clitest.Serve(t, "--store", "memory", "--tls-cert", cert, "--tls-key", key, "--tokens", tokens)
+	if !strings.HasPrefix(s.URL, "https://") {
+		t.Fatalf("it says %s", s.URL)
+	}
+	get := func() (serial int64, proto string) {
+		client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+		defer client.CloseIdleConnections()
+		res, err := client.Get(s.URL + "/livez")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.TLS.PeerCertificates[0].SerialNumber.Int64(), res.Proto
+	}
+	if serial, proto := get(); serial != 1 || proto != "HTTP/2.0" {
+		t.Errorf("certificate %d by %s", serial, proto)
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	res, err := client.Post(s.URL+"/signin", "application/x-www-form-urlencoded", strings.NewReader("token="+token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if cookie := res.Header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "__Host-todo-signed-in=") || !strings.Contains(cookie, "Secure") {
+		t.Errorf("cookie %q", cookie)
+	}
+	until := func(want int64) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); ; {
+			if serial, _ := get(); serial == want {
+				return
+			} else if time.Now().After(deadline) {
+				t.Fatalf("certificate %d, want %d", serial, want)
+			}
+		}
+	}
+	clitest.Certify(t, cert, key, 2)
+	until(2)
+	if err := os.WriteFile(key, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until(2)
+	clitest.Certify(t, cert, key, 3)
+	until(3)
+}
+
+// Behind a trusted proxy an address in the network is served; the client is who the
+// proxy says, and a client's own word for it is not believed.
+func TestServeBehindProxy(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	token, err := auth.NewToken(tokens, auth.Token{Name: "ann", Scopes: []string{auth.ScopeWrite}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := clitest.Serve(t, "--store", "memory", "--trusted-proxies", "127.0.0.1", "--public-url", "https://Todo.Example.com", "--tokens", tokens)
+	ask := func(forwarded, token string) (int, http.Header) {
+		req, err := http.NewRequest("GET", s.URL+"/api/lists", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = "todo.example.com"
+		req.Header.Set("X-Forwarded-For", forwarded)
+		req.Header.Set("Authorization", "Bearer "+token)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		_, _ = io.Copy(io.Discard, res.Body)
+		return res.StatusCode, res.Header
+	}
+	if status, _ := ask("192.0.2.1", token); status != 200 {
+		t.Fatalf("a valid token: %d", status)
+	}
+	limited := func(forwarded string) bool {
+		for range 100 {
+			if status, _ := ask(forwarded, "todo_wrong"); status == http.StatusTooManyRequests {
+				return true
+			}
+		}
+		return false
+	}
+	if !limited("192.0.2.1") || !limited("198.51.100.7, 192.0.2.2") {
+		t.Error("failed sign-ins behind a proxy are not limited")
+	}
+	if status, _ := ask("192.0.2.1, 192.0.2.3", "todo_wrong"); status != http.StatusUnauthorized {
+		t.Errorf("another client: %d", status)
+	}
+	if status, _ := ask("203.0.113.9, 192.0.2.2", "todo_wrong"); status != http.StatusTooManyRequests {
+		t.Errorf("a client that says it is another one: %d", status)
+	}
+}

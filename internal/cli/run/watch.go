@@ -1,0 +1,89 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	flag "github.com/spf13/pflag"
+
+	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/remote"
+	"todo-mcp/internal/watch"
+)
+
+func Watch(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
+	server := fs.String("server", "", "follow the todo-mcp server at this `URL`, instead of the file on this machine")
+	notify := fs.Bool("notify", false, "ring the bell and notify the desktop when a list finishes, fails, is blocked or waits")
+	token := fs.String("token", "", "bearer `TOKEN` for --server (default: what the variable TODO_TOKEN says)")
+	return func(ctx context.Context, a *app.App, args []string) error {
+		return watchLists(ctx, a, args, *server, cmp.Or(*token, a.Getenv("TODO_TOKEN")), *notify)
+	}
+}
+
+func watchLists(ctx context.Context, a *app.App, args []string, server, token string, notify bool) error {
+	if len(args) > 1 {
+		return fmt.Errorf("one list at a time, received %d", len(args))
+	}
+	o := watch.Options{List: a.List, Color: a.Colour(), Notify: notify, Getenv: a.Getenv}
+	if len(args) == 1 {
+		o.List = args[0]
+	}
+	if server != "" {
+		return watchServer(ctx, a, server, token, o)
+	}
+	return watchStore(ctx, a, o)
+}
+
+func watchServer(ctx context.Context, a *app.App, server, token string, o watch.Options) error {
+	client, err := remote.New(server, token)
+	if err != nil {
+		return err
+	}
+	o.Where = client.Where()
+	return watchSource(ctx, a, watch.Server{Client: client}, o)
+}
+
+func watchStore(ctx context.Context, a *app.App, o watch.Options) error {
+	place, err := a.Place()
+	if err != nil {
+		return err
+	}
+	if place.Memory() {
+		return errors.New("lists in memory are seen by their own process alone: `todo-mcp watch --server URL` follows its server")
+	}
+	board, done, err := a.Open()
+	if err != nil {
+		return err
+	}
+	defer done()
+	o.Where = place.String(a.Getenv("HOME"))
+	return watchSource(ctx, a, watch.Local{Lists: board.Everyone(), Panel: func(ctx context.Context, list string) (string, error) { return findPanel(ctx, a, list) }}, o)
+}
+
+// watchSource runs the interactive viewer if standard output is a terminal with
+// cursor control; otherwise it prints each change as plain lines.
+func watchSource(ctx context.Context, a *app.App, source watch.Source, o watch.Options) error {
+	if app.TerminalWidth(a.Stdout) == 0 || a.Getenv("TERM") == "dumb" {
+		return watch.Plain(ctx, source, a.Stdout, a.Stderr, o)
+	}
+	return watch.Run(ctx, source, o)
+}
+
+// findPanel returns the address of a list's page on a running panel that shows
+// the list. It is looked for where `serve` and `stdio --panel` listen by default,
+// or as TODO_ADDR says.
+func findPanel(ctx context.Context, a *app.App, list string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	client, err := remote.New("http://"+cmp.Or(a.Getenv("TODO_ADDR"), "127.0.0.1:8765"), "")
+	if err != nil {
+		return "", err
+	}
+	if err := client.Has(ctx, list); err != nil {
+		return "", errors.New("no panel shows this list: start one with `todo-mcp serve`")
+	}
+	return client.Page(list), nil
+}

@@ -1,0 +1,220 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+
+	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/cli/run"
+	"todo-mcp/internal/install"
+	"todo-mcp/internal/store"
+)
+
+const clientsTopic = "clients"
+
+// lookAtClients says which clients are here, how each reaches the server, and whether
+// that works.
+func lookAtClients(ctx context.Context, a *app.App, r *report) {
+	m, err := install.ThisMachine(a.Getenv)
+	if err != nil {
+		r.add(clientsTopic, remark, "", "none can be looked for: %v", err)
+		return
+	}
+	var looks sync.WaitGroup
+	found := make([]report, len(install.Clients()))
+	for i, c := range install.Clients() {
+		looks.Go(func() { lookForClient(ctx, a, &found[i], m, c) })
+	}
+	looks.Wait()
+	here := 0
+	for _, of := range found {
+		here += len(of.Findings)
+		r.join(of)
+	}
+	if here == 0 {
+		r.add(clientsTopic, remark, "`todo-mcp install --list` shows which are known", "none is found on this machine")
+	}
+}
+
+// lookForClient adds nothing to the report for a client that is not here.
+func lookForClient(ctx context.Context, a *app.App, r *report, m install.Machine, c install.Client) {
+	s, err := c.Look(m, install.Options{})
+	switch {
+	case !s.Found && s.Name == "":
+	case err != nil:
+		r.add(clientsTopic, problem, "correct the file; `todo-mcp install --print "+c.Name+"` shows what the server needs in it", "%s: %v", c.Title, err)
+	default:
+		lookAtClient(ctx, a, r, m, s)
+		lookAtHooksOf(r, s)
+	}
+}
+
+func lookAtClient(ctx context.Context, a *app.App, r *report, m install.Machine, s install.State) {
+	again := "todo-mcp install " + s.Client.Name
+	where := s.Client.Title + ": " + s.Server.String() + " (" + m.Short(s.File) + ")"
+	switch {
+	case s.Name == "":
+		r.add(clientsTopic, remark, again, "%s: here, without the server", s.Client.Title)
+	case s.Disabled:
+		r.add(clientsTopic, warning, "turn it on there", "%s is turned off", where)
+	case s.Server.URL != "":
+		lookAtAddress(ctx, a, r, where, s.Server.URL)
+	default:
+		lookAtCommand(ctx, a, r, m, where, again, s.Server)
+	}
+}
+
+// lookAtHooksOf says what is wrong with the hooks that a client runs.
+func lookAtHooksOf(r *report, s install.State) {
+	switch {
+	case s.HooksErr != nil:
+		r.add(clientsTopic, problem, "correct the file; `todo-mcp install --print --hooks "+s.Client.Name+"` shows what the hooks need in it", "%s: %v", s.Client.Title, s.HooksErr)
+	case s.Hooks == install.HooksOutdated:
+		r.add(clientsTopic, warning, "todo-mcp install --hooks "+s.Client.Name, "%s: its hooks run another program than this one, or not at every event", s.Client.Title)
+	}
+}
+
+// lookAtCommand looks at the program that a client starts, and if it is a todo-mcp,
+// starts it as the client does.
+func lookAtCommand(ctx context.Context, a *app.App, r *report, m install.Machine, where, again string, s install.Server) {
+	path, err := m.LookPath(s.Command)
+	switch {
+	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist):
+		r.add(clientsTopic, problem, again, "%s: there is no such program", where)
+		return
+	case err != nil:
+		r.add(clientsTopic, problem, again, "%s: %v", where, err)
+		return
+	case keepsElsewhere(a, s.Args):
+		r.add(clientsTopic, warning, "the same --store for all, or none", "%s keeps its lists in another store than the one above", where)
+	}
+	isThis := install.IsSameFile(path, m.Executable)
+	if !isThis && strings.TrimSuffix(filepath.Base(path), ".exe") != "todo-mcp" {
+		r.add(clientsTopic, fine, "", "%s, which was not started here", where)
+		return
+	}
+	t, err := probeStdio(ctx, a, path, s.Args, os.Environ())
+	switch {
+	case err != nil:
+		r.add(clientsTopic, problem, again+" --args ''", "%s gives it no answer: %v", where, err)
+	case !isThis:
+		r.add(clientsTopic, remark, "", "%s answers; it is another one than this: %s", where, t.server)
+	default:
+		r.add(clientsTopic, fine, "", "%s answers", where)
+	}
+}
+
+// keepsElsewhere reports whether the arguments of a command name another store than
+// the settings do.
+func keepsElsewhere(a *app.App, args []string) bool {
+	for i, arg := range args {
+		value, ok := strings.CutPrefix(arg, "--store=")
+		if arg == "--store" && i+1 < len(args) {
+			value, ok = args[i+1], true
+		}
+		if !ok {
+			continue
+		}
+		theirs, err := store.Locate(value, a.Getenv)
+		ours, ourErr := a.Place()
+		return err == nil && ourErr == nil && theirs != ours
+	}
+	return false
+}
+
+// addressTimeout is how long the server may take that a client calls.
+const addressTimeout = 3 * time.Second
+
+// lookAtAddress makes the handshake with the server that a client calls.
+func lookAtAddress(ctx context.Context, a *app.App, r *report, where, url string) {
+	ctx, cancel := context.WithTimeout(ctx, addressTimeout)
+	defer cancel()
+	t, err := probeHTTP(ctx, a, url, false)
+	var refused *net.OpError
+	switch {
+	case err == nil:
+		r.add(clientsTopic, fine, "", "%s: %s answers", where, t.server)
+	case errors.Is(err, transport.ErrAuthorizationRequired):
+		r.add(clientsTopic, remark, "", "%s asks for sign-in", where)
+	case errors.As(err, &refused):
+		r.add(clientsTopic, problem, "`todo-mcp serve`, and let it run", "%s: nobody answers there", where)
+	case errors.Is(err, context.DeadlineExceeded):
+		r.add(clientsTopic, problem, "", "%s: no answer within %s", where, addressTimeout)
+	default:
+		r.add(clientsTopic, problem, "the address of a todo-mcp ends in /mcp", "%s: %v", where, err)
+	}
+}
+
+// lookAtStdio starts this program as a client does, and writes a list in its memory.
+func lookAtStdio(ctx context.Context, a *app.App, r *report) {
+	self, err := os.Executable()
+	if err != nil {
+		r.add("stdio", problem, "", "%v", err)
+		return
+	}
+	env := os.Environ()
+	for _, s := range a.Set {
+		env = append(env, s.Variable()+"="+s.Value)
+	}
+	if _, err := os.Stat(a.File); err == nil {
+		env = append(env, "TODO_CONFIG="+a.File)
+	}
+	t, err := probeStdio(ctx, a, self, []string{"stdio"}, env)
+	addProbe(r, "stdio", t, err)
+}
+
+// lookAtHTTP serves this program's MCP over HTTP, for this process alone, and writes a
+// list in its memory.
+func lookAtHTTP(ctx context.Context, a *app.App, r *report) {
+	own := *a.Settings
+	own.Store, own.Notices, own.Addr, own.PublicURL, own.TLSCert, own.TLSKey = "memory", "", "127.0.0.1:0", "", "", ""
+	own.SignIn, own.Proxies, own.Operator = app.SignInSettings{}, nil, app.OperatorSettings{}
+	b := &app.App{Env: a.Env, Settings: &own, Command: a.Command}
+	b.Stderr = io.Discard
+	t, err := probeItself(ctx, b)
+	addProbe(r, "HTTP", t, err)
+}
+
+// probeItself serves until it has talked.
+func probeItself(ctx context.Context, a *app.App) (t probed, err error) {
+	s, done, err := run.OpenServer(a, false)
+	if err != nil {
+		return t, err
+	}
+	defer done()
+	listener, err := net.Listen("tcp", a.Addr)
+	if err != nil {
+		return t, err
+	}
+	h, err := run.NewWeb(a, s)
+	if err != nil {
+		return t, errors.Join(err, listener.Close())
+	}
+	ctx, stop := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() { served <- h.Serve(ctx, listener) }()
+	t, err = probeHTTP(ctx, a, "http://"+listener.Addr().String()+"/mcp", true)
+	stop()
+	return t, errors.Join(err, <-served)
+}
+
+func addProbe(r *report, topic string, t probed, err error) {
+	switch {
+	case err != nil:
+		r.add(topic, problem, "", "a client gets no answer: %v", err)
+	case len(t.tools) == 0:
+		r.add(topic, problem, "see the setting tools", "it answers, and offers no tool")
+	default:
+		r.add(topic, fine, "", "MCP %s, %s, tools: %s; a first list took %s", t.protocol, t.server, strings.Join(t.tools, ", "), t.took.Round(time.Millisecond))
+	}
+}

@@ -1,0 +1,137 @@
+package setup_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/cli"
+	"todo-mcp/internal/cli/clitest"
+)
+
+// diagnosis is what `doctor --json` prints.
+type diagnosis struct {
+	Problems, Warnings int
+	Findings           []struct{ Topic, Verdict, Text, Cure string }
+}
+
+// doctor runs `doctor --json` in a home of its own, in which Cursor calls a server at
+// an address.
+func doctor(t *testing.T, cursorCalls string, args ...string) (d diagnosis) {
+	t.Helper()
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	file := filepath.Join(home, ".cursor", "mcp.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(`{"mcpServers":{"todo":{"url":"`+cursorCalls+`"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	env := cli.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard, Getenv: os.Getenv, Version: "v0"}
+	err := cli.Run(t.Context(), append([]string{"todo-mcp", "doctor", "--json"}, args...), env)
+	if decoding := json.Unmarshal(out.Bytes(), &d); decoding != nil {
+		t.Fatalf("%v: %s", decoding, &out)
+	}
+	if (err != nil) != (d.Problems > 0) {
+		t.Errorf("problems: %d, but the error is %v", d.Problems, err)
+	}
+	return d
+}
+
+// expect fails the test unless there is a finding with a verdict whose text contains
+// another.
+func (d diagnosis) expect(t *testing.T, topic, verdict, text string) {
+	t.Helper()
+	for _, f := range d.Findings {
+		if f.Topic == topic && f.Verdict == verdict && strings.Contains(f.Text, text) {
+			return
+		}
+	}
+	t.Errorf("no %s about %s with %q in %+v", verdict, topic, text, d.Findings)
+}
+
+// doctor talks to the server that a client calls, and knows its own panel.
+func TestDoctorOfServers(t *testing.T) {
+	s := clitest.Serve(t, "--store", "memory")
+	d := doctor(t, s.URL+"/mcp", "--addr", strings.TrimPrefix(s.URL, "http://"))
+	d.expect(t, "clients", "ok", "todo-mcp v0 answers")
+	d.expect(t, "panel", "ok", "served at "+s.URL)
+
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	if err := cli.Run(t.Context(), []string{"todo-mcp", "token", "new", "ann", "--tokens", tokens}, cli.Env{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}); err != nil {
+		t.Fatal(err)
+	}
+	signed := clitest.Serve(t, "--store", "memory", "--tokens", tokens)
+	doctor(t, signed.URL+"/mcp", "--addr", "127.0.0.1:0").expect(t, "clients", "note", "asks for sign-in")
+
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	d = doctor(t, other.URL+"/mcp", "--addr", strings.TrimPrefix(other.URL, "http://"))
+	d.expect(t, "clients", "problem", "Cursor: "+other.URL)
+	d.expect(t, "panel", "warning", "by another program")
+	if d.Problems != 1 || d.Warnings != 1 {
+		t.Errorf("problems: %d, warnings: %d: %+v", d.Problems, d.Warnings, d.Findings)
+	}
+}
+
+// doctor shows no secret of an address, neither of one that answers wrongly nor of one
+// that does not stop.
+func TestDoctorOfStrangeServers(t *testing.T) {
+	var log bytes.Buffer
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	for name, answer := range map[string]http.HandlerFunc{
+		"breaks off": func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				conn.Close()
+			}
+		},
+		"goes on for ever": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for {
+				if _, err := io.WriteString(w, "data: x\n\n"); err != nil {
+					return
+				}
+			}
+		},
+	} {
+		other := httptest.NewServer(answer)
+		d := doctor(t, other.URL+"/mcp?list=SECRET", "--addr", "127.0.0.1:0")
+		d.expect(t, "clients", "problem", "Cursor: "+other.URL+"/mcp (")
+		for _, f := range d.Findings {
+			if strings.Contains(f.Text+f.Cure, "SECRET") {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+		other.Close()
+	}
+	if log.Len() > 0 {
+		t.Errorf("it logs %d bytes", log.Len())
+	}
+}
+
+// doctor writes to no list, and its own handshakes are in no audit log.
+func TestDoctorLeavesNothing(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "todo.db")
+	s := clitest.Serve(t, "--store", "sqlite:"+file, "--audit-log", filepath.Join(folder, "audit"))
+	t.Setenv("TODO_AUDIT_LOG", filepath.Join(folder, "audit"))
+	d := doctor(t, s.URL+"/mcp", "--store", "sqlite:"+file, "--addr", "127.0.0.1:0")
+	d.expect(t, "stdio", "ok", "TodoWrite")
+	d.expect(t, "HTTP", "ok", "TodoWrite")
+	if log, err := os.ReadFile(filepath.Join(folder, "audit")); err != nil || len(log) > 0 {
+		t.Errorf("the audit log has %q, %v", log, err)
+	}
+	if _, body := clitest.Get(t, s.URL+"/api/lists"); strings.Contains(body, "Look after") {
+		t.Errorf("there is a list: %s", body)
+	}
+}

@@ -1,0 +1,29 @@
+package setup
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/cli/app"
+)
+
+// BAD-INPUT 98: a silent command that panics ends like any other: a host would take
+// the exit status of a panic for its answer.
+func TestSilentCommandsDoNotPanic(t *testing.T) {
+	dir := t.TempDir()
+	var out bytes.Buffer
+	env := app.Env{Stdout: &out, Stderr: &out, Getenv: func(name string) string { return map[string]string{"XDG_STATE_HOME": dir}[name] }}
+	RunSilently(env, func(env app.Env) error {
+		fmt.Fprintln(env.Stdout, "shown")
+		fmt.Fprintln(env.Stderr, "shown")
+		panic("at the disco")
+	})
+	log, err := os.ReadFile(filepath.Join(dir, "todo-mcp", "hook.log"))
+	if err != nil || !strings.Contains(string(log), "panic: at the disco") || out.Len() > 0 {
+		t.Errorf("printed %q, logged %q, %v", &out, log, err)
+	}
+}

@@ -1,0 +1,110 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+)
+
+// began is the time of the drafts.
+var began = time.Unix(0, 0)
+
+// What import takes is stored whole and exported as what it was; what it refuses
+// is refused before anything is stored.
+func FuzzImport(f *testing.F) {
+	second := strings.Replace(strings.Replace(exportLine, `"revision":1`, `"revision":2`, 1), `"status":"pending"`, `"status":"completed"`, 1)
+	for _, file := range []string{
+		"", "\n\n", exportLine, exportLine + "\n" + second, second + "\n" + exportLine, exportLine + "\n" + exportLine, strings.Replace(exportLine, `"a"`, `"\u009b\u0000"`, 1),
+		strings.Replace(exportLine, `"name":"n"`, `"name":"n","parent":"b","agent":"x","workspace":"/w"`, 1), strings.Replace(exportLine, `"last_id":1`, `"last_id":9223372036854775807`, 1),
+		strings.Replace(exportLine, `"revision":1`, `"revision":-9223372036854775808`, 1), strings.Replace(exportLine, `"revision":1`, `"revision":9223372036854775807`, 1),
+		strings.Replace(exportLine, `2026-01-02T03:04:05Z"}`, `9999-12-31T23:59:59+23:59"}`, 1), strings.ReplaceAll(exportLine+"\n"+strings.Replace(exportLine, `"revision":1`, `"revision":3`, 1), `"id":"a"`, `"id":"\u009b"`), "[]", "\xef\xbb\xbf" + exportLine,
+		strings.Replace(exportLine, `"writer"`, `"operation":{"id":"o","digest":"d"},"report":{"dropped":[]},"archived":true,"writer"`, 1),
+	} {
+		f.Add([]byte(file), "", false)
+		f.Add([]byte(file), "copy", true)
+	}
+	f.Fuzz(func(t *testing.T, file []byte, as string, replace bool) {
+		histories, err := readExport(bytes.NewReader(file))
+		if err != nil {
+			clitest.CheckPrintable(t, err)
+			return
+		}
+		if as != "" && todo.CheckName(as) != nil {
+			return // the flag refuses it
+		}
+		store := memory.New()
+		i := importer{store: store, options: importOptions{as: as, replace: replace}}
+		plan, err := i.plan(t.Context(), histories)
+		if err != nil {
+			clitest.CheckPrintable(t, err)
+			return
+		}
+		if err := i.write(t.Context(), plan); err != nil {
+			t.Fatalf("what was planned is refused: %v", err)
+		}
+		lists, err := store.Find(t.Context(), todo.Query{})
+		if err != nil || len(lists) > len(histories) {
+			t.Fatalf("%d lists of %d, %v", len(lists), len(histories), err)
+		}
+		var exported bytes.Buffer
+		for _, l := range lists {
+			revisions, err := store.History(t.Context(), l.List.ID, 0, 0)
+			if err != nil || int64(len(revisions)) != l.Revision {
+				t.Fatalf("%d revisions of %d, %v", len(revisions), l.Revision, err)
+			}
+			for _, r := range revisions {
+				if err := app.PrintLine(&exported, r); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		again, err := readExport(bytes.NewReader(exported.Bytes()))
+		if err != nil {
+			t.Fatalf("its own export: %v\n%s", err, exported.Bytes())
+		}
+		stored := 0
+		for _, h := range again {
+			stored += len(h)
+		}
+		if stored != len(plan.saves) {
+			t.Fatalf("%d revisions exported of %d", stored, len(plan.saves))
+		}
+		if second, err := i.plan(t.Context(), histories); err != nil || len(second.saves) > 0 && as == "" && !replace {
+			t.Fatalf("a second import would save %d: %v", len(second.saves), err)
+		}
+	})
+}
+
+// A Markdown file is refused, or is items that may be stored.
+func FuzzImportMarkdown(f *testing.F) {
+	for _, text := range []string{"- [ ] a\n- [x] ~~b~~ *(due: c)*", "- [ ] \x00", "# none", strings.Repeat("- [ ] a\n", 1001), "- [ ] " + strings.Repeat("é", 5000)} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		items := render.ReadMarkdown(text)
+		lines, err := taskLines(items)
+		if err != nil {
+			clitest.CheckPrintable(t, err)
+			return
+		}
+		d := todo.NewDraft(todo.Snapshot{}, began)
+		d.Replace(todo.CoreView(), lines)
+		addNotes(d, items)
+		if len(d.Items()) != len(items) {
+			t.Fatalf("%d items of %d", len(d.Items()), len(items))
+		}
+		for _, item := range d.Items() {
+			if err := errors.Join(item.Check(), item.CheckDetails()); err != nil {
+				t.Fatalf("%+v: %v", item, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	flag "github.com/spf13/pflag"
+
+	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/todo"
+)
+
+func Import(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
+	format := fs.String("format", "ndjson", "the `FORMAT`: ndjson (what export writes) or markdown (a task list, into --list)")
+	var o importOptions
+	fs.Func("as", "import the one list of the file as a new list with this `NAME`", func(name string) error {
+		o.as = name
+		return todo.CheckName(name)
+	})
+	fs.BoolVar(&o.replace, "replace", false, "lists that are here already become what the file holds, as a new revision")
+	return func(ctx context.Context, a *app.App, args []string) error {
+		return importFile(ctx, a, args, *format, o)
+	}
+}
+
+func importFile(ctx context.Context, a *app.App, args []string, format string, o importOptions) error {
+	if err := app.IsOneOf(format, "ndjson", "markdown"); err != nil {
+		return app.UsageError{Err: fmt.Errorf("--format %q: %w", format, err)}
+	}
+	if format == "markdown" && o != (importOptions{}) {
+		return errors.New("--as and --replace are for ndjson; markdown goes into the list that --list names")
+	}
+	in, err := input(ctx, a, args, format)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if format == "markdown" {
+		return importMarkdown(ctx, a, in)
+	}
+	return importHistory(ctx, a, in, o)
+}
+
+// input opens the file that the argument names; without one, or for "-", it
+// returns standard input, and says in a terminal what it waits for.
+func input(ctx context.Context, a *app.App, args []string, format string) (io.ReadCloser, error) {
+	switch {
+	case len(args) > 1:
+		return nil, fmt.Errorf("one file at a time, received %d", len(args))
+	case len(args) == 0 || args[0] == "-":
+		what := "what `todo-mcp export` wrote"
+		if format == "markdown" {
+			what = "a task list, lines such as `- [ ] Write tests`"
+		}
+		if a.IsTerminalIn() {
+			fmt.Fprintf(a.Stderr, "Paste %s, and end it with Ctrl-D on a line of its own. Ctrl-C stops. `todo-mcp import FILE` reads a file.\n", what)
+		}
+		return io.NopCloser(a.TypedInput(ctx)), nil
+	}
+	f, err := os.Open(args[0])
+	if err != nil {
+		return nil, fmt.Errorf("import: %w", err)
+	}
+	return f, nil
+}
+
+// importHistory imports what export wrote, all of it or nothing: everything is
+// checked before anything is written.
+func importHistory(ctx context.Context, a *app.App, in io.Reader, o importOptions) error {
+	histories, err := readExport(in)
+	if err != nil {
+		return fmt.Errorf("%w; nothing was imported", err)
+	}
+	st, err := a.OpenStore()
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	i := importer{store: st, keep: a.Keep, options: o}
+	plan, err := i.plan(ctx, histories)
+	if err != nil {
+		return fmt.Errorf("%w; nothing was imported", err)
+	}
+	if err := i.write(ctx, plan); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(a.Stdout, "Imported %d revisions.\n", len(plan.saves)); err != nil {
+		return err
+	}
+	for _, note := range plan.notes {
+		if _, err := fmt.Fprintln(a.Stdout, note); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,277 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/storetest"
+	"todo-mcp/internal/todo"
+)
+
+// breaking is a store that fails every save after some.
+type breaking struct {
+	todo.Store
+	saves int
+}
+
+var errBroken = errors.New("disk on fire")
+
+func (b *breaking) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
+	if b.saves--; b.saves < 0 {
+		return errBroken
+	}
+	return b.Store.Update(ctx, key, change)
+}
+
+// When the store fails in the middle of an import, the error says how much was
+// written, and a second import of the file writes the rest.
+func TestImportGoesOnAfterAFault(t *testing.T) {
+	var file bytes.Buffer
+	encode := json.NewEncoder(&file)
+	for n := range 4 {
+		began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		if err := encode.Encode(todo.Snapshot{
+			List:     todo.List{ID: "a", Created: began},
+			Revision: int64(n + 3), Items: []todo.Item{}, Updated: began.Add(time.Duration(n) * time.Second),
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	histories, err := readExport(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &breaking{Store: memory.New(), saves: 3}
+	run := func() error {
+		i := importer{store: store}
+		plan, err := i.plan(t.Context(), histories)
+		if err != nil {
+			return err
+		}
+		return i.write(t.Context(), plan)
+	}
+	if err := run(); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "3 of 4 revisions were imported") {
+		t.Errorf("a fault: %v", err)
+	}
+	store.saves = 4
+	if err := run(); err != nil || store.saves != 3 {
+		t.Errorf("the second import: %v, %d saves", err, 4-store.saves)
+	}
+	if got, err := store.History(t.Context(), "a", 0, 0); err != nil || len(got) != 4 || got[3].Revision != 4 {
+		t.Errorf("after the second import: %v, %v", got, err)
+	}
+}
+
+// A sub-agent's list stays below its main list also where --replace puts that
+// into a list with another id.
+func TestImportKeepsSubAgentsLists(t *testing.T) {
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	one := func(l todo.List, text string) todo.Snapshot {
+		l.Created = began
+		return todo.Snapshot{List: l, Revision: 1, Updated: began, LastID: 1, Items: []todo.Item{{ID: "1", Text: text, Status: todo.Pending}}}
+	}
+	store := memory.New()
+	if _, err := storetest.Save(t.Context(), store, one(todo.List{ID: "here", Name: "a"}, "Mine"), todo.Cursor{Key: todo.Key{Conversation: todo.NameKey("a")}, List: "here", Current: true}); err != nil {
+		t.Fatal(err)
+	}
+	i := importer{store: store, options: importOptions{replace: true}}
+	for range 2 { // the second import finds what the first did
+		plan, err := i.plan(t.Context(), []history{
+			{one(todo.List{ID: "sub", Parent: "main", Agent: "helper"}, "Sub")},
+			{one(todo.List{ID: "main", Name: "a"}, "Main")},
+		})
+		if err == nil {
+			err = i.write(t.Context(), plan)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	main, err := store.Load(t.Context(), "here", 0)
+	if err != nil || main.Revision != 2 || main.Items[0].Text != "Main" {
+		t.Errorf("main list: %+v, %v", main, err)
+	}
+	if subs, err := store.Find(t.Context(), todo.Query{Parent: "here"}); err != nil || len(subs) != 1 || subs[0].Revision != 1 {
+		t.Errorf("sub-agent's list: %+v, %v", subs, err)
+	}
+}
+
+// exportLine is a line that import takes.
+const exportLine = `{"list":{"id":"a","name":"n","created":"2026-01-02T03:04:05Z"},"revision":1,"items":[{"id":"1","text":"A","status":"pending"}],"last_id":1,"updated":"2026-01-02T03:04:05Z","writer":{"client":"c"}}`
+
+// BAD-INPUT 83: a line that two readers could take differently is refused: each
+// key comes once, in its own case, and texts have no lone surrogate. Exports of
+// versions in which a list had a scope are taken.
+func TestImportReadsStrictly(t *testing.T) {
+	read := func(from, to string) error {
+		line := strings.Replace(exportLine, from, to, 1)
+		if line == exportLine && from != to {
+			t.Fatalf("%s is not in the line", from)
+		}
+		_, err := readExport(strings.NewReader(line + "\n"))
+		return err
+	}
+	for name, c := range map[string]struct{ from, to string }{
+		"as it is":  {"", ""},
+		"old scope": {`"id":"a"`, `"id":"a","scope":{"principal":"p","conversation":"name:n","exclusive":true}`},
+	} {
+		if err := read(c.from, c.to); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, c := range map[string]struct{ from, to string }{
+		"a key in another case":       {`"revision":1`, `"Revision":1`},
+		"two keys, case only":         {`"revision":1`, `"revision":1,"REVISION":2`},
+		"a key twice":                 {`"revision":1`, `"revision":1,"revision":2`},
+		"in the list":                 {`"name":"n"`, `"name":"n","Name":"m"`},
+		"in the list, another case":   {`"name":"n"`, `"Name":"n"`},
+		"in the list, twice":          {`"name":"n"`, `"name":"n","name":"m"`},
+		"in the list, unknown":        {`"name":"n"`, `"name":"n","nick":"m"`},
+		"in an item":                  {`"text":"A"`, `"text":"A","Text":"B"`},
+		"in the writer":               {`"client":"c"`, `"client":"c","CLIENT":"d"`},
+		"a lone surrogate in a text":  {`"text":"A"`, `"text":"A\ud800"`},
+		"a lone surrogate in a name":  {`"client":"c"`, `"client":"c\udc00"`},
+		"invalid UTF-8":               {`"text":"A"`, "\"text\":\"A\xff\""},
+		"text behind the line's JSON": {`"writer":{"client":"c"}}`, `"writer":{"client":"c"}} {}`},
+	} {
+		if err := read(c.from, c.to); err == nil || !strings.Contains(err.Error(), "line 1: not a line of an export") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// BAD-INPUT 82: ids in a file are what a list gives, 1 to last_id, so that the next
+// item gets a number above all of them; and what labels a list is bounded.
+func TestImportChecksIDsAndLabels(t *testing.T) {
+	huge := strings.Repeat("x", 900_000)
+	second := strings.Replace(strings.Replace(strings.Replace(exportLine, `"revision":1`, `"revision":2`, 1), `"id":"1","text"`, `"id":"2","text"`, 1), `"last_id":1`, `"last_id":2`, 1)
+	if _, err := readExport(strings.NewReader(exportLine + "\n" + second + "\n")); err != nil {
+		t.Errorf("a good file: %v", err)
+	}
+	for name, c := range map[string]struct{ from, to, says string }{
+		"the last revision":     {`"revision":1`, `"revision":9223372036854775807`, "revision must be 1 to"}, // a second import of it panicked
+		"negative last_id":      {`"last_id":1`, `"last_id":-5`, "last_id must be 0 to"},
+		"last_id at the end":    {`"last_id":1`, `"last_id":9223372036854775807`, "last_id must be 0 to"},
+		"last_id too low":       {`"last_id":1`, `"last_id":0`, `item 1: id "1" must be a number from 1 to last_id, which is 0`},
+		"a negative id":         {`"id":"1","text"`, `"id":"-1","text"`, `item 1: id "-1" must be a number`},
+		"an id of another form": {`"id":"1","text"`, `"id":"01","text"`, `item 1: id "01" must be a number`},
+		"an id that is none":    {`"id":"1","text"`, `"id":"x\u009b","text"`, `must be a number`},
+		"an id above last_id":   {`"id":"1","text"`, `"id":"7","text"`, `item 1: id "7" must be a number`},
+		"a list's id":           {`"id":"a"`, `"id":"a\u009b31m"`, "a list's id must be visible ASCII"},
+		"a name":                {`"name":"n"`, `"name":"../n"`, "list name: must be"},
+		"a workspace":           {`"name":"n"`, `"name":"n","workspace":"` + huge + `"`, "the workspace is longer than 4096 bytes"},
+		"a client":              {`"client":"c"`, `"client":"` + huge + `"`, "longer than 1024 bytes"},
+		"a list that replaced":  {`"revision":1`, `"revision":1,"archived":true,"replaced_by":"a\u009b"`, "a list's id must be visible ASCII"},
+		"a chat":                {`"name":"n"`, `"name":"n","chat":"` + huge + `"`, "longer than 1024 bytes"},
+		"an order":              {`"revision":1`, `"revision":1,"order":{"was":"` + huge + `"}`, "the order has too many items"},
+		"a person's words":      {`"text":"A"`, `"text":"A","hand":{"text":"\u009b31m"}`, "a person's hand: control character"},
+		"a replaced wording":    {`"text":"A"`, `"text":"A","hand":{"replaced":"x\n` + huge + `"}`, "a person's hand: the text has more than 4000 characters"},
+		"replaced wordings":     {`"text":"A"`, `"text":"A","hand":{"replaced":"` + strings.Repeat(`x\n`, 20) + `x"}`, "a person's hand has too much"},
+		"a conversation":        {`"name":"n"`, `"name":"n","conversation":"` + huge + `"`, "the conversation is longer than"},
+	} {
+		_, err := readExport(strings.NewReader(strings.Replace(exportLine, c.from, c.to, 1) + "\n"))
+		if err == nil || !strings.Contains(err.Error(), c.says) || len(err.Error()) > 300 || strings.Contains(err.Error(), "\u009b") {
+			t.Errorf("%s: %.200v", name, err)
+		}
+	}
+	lower := strings.Replace(exportLine, `"revision":1`, `"revision":3`, 1)
+	if _, err := readExport(strings.NewReader(exportLine + "\n" + second + "\n" + lower + "\n")); err == nil || !strings.Contains(err.Error(), "line 3: last_id 1 is below 2") {
+		t.Errorf("an id given twice: %v", err)
+	}
+}
+
+// BAD-INPUT 43: a list that is too large is refused, from an export and from Markdown.
+func TestImportRefusesALargeList(t *testing.T) {
+	s := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
+	text, markdown := strings.Repeat("x", todo.MaxText), ""
+	for n := range todo.MaxSize/todo.MaxText + 1 {
+		s.LastID = n + 1
+		s.Items = append(s.Items, todo.Item{ID: strconv.Itoa(n + 1), Text: text, Status: todo.Pending})
+		markdown += "- [ ] " + text + "\n"
+	}
+	line, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for format, from := range map[string]string{"ndjson": string(line) + "\n", "markdown": markdown} {
+		_, err := clitest.Try(t, from, "import", "--store", "memory", "--list", "n", "--format", format)
+		if err == nil || !strings.Contains(err.Error(), "the texts of a list are at most 256 kB together, these are 260 kB") {
+			t.Errorf("%s: %v", format, err)
+		}
+	}
+}
+
+// An export keeps what a person made of an item and whose hand began it, and of a list
+// its order, what replaced it and the list before: an agent is held to a person's words
+// also where the list has moved to another store.
+func TestExportKeepsHands(t *testing.T) {
+	want := todo.Snapshot{List: todo.List{ID: "list", Previous: "before", Chat: "chat", Created: time.Unix(1, 0).UTC()}, Revision: 1, Updated: time.Unix(2, 0).UTC(), LastID: 2,
+		Items: []todo.Item{
+			{ID: "2", Text: "Theirs", Status: todo.InProgress, BegunBy: todo.PersonsHand},
+			{ID: "1", Text: "Agent's", Status: todo.Pending, BegunBy: "0123456789ab", Hand: todo.Hand{Text: "Person's", Replaced: "First\nSecond", Repeats: 3, Revision: 1}},
+		},
+		First: "Agent's", FirstID: "1", Archived: true, ReplacedBy: "next",
+		Order: todo.Order{Was: "1,2", Person: "2,1", Repeats: 2, Revision: 1}}
+	var first bytes.Buffer
+	if err := app.PrintLine(&first, want); err != nil {
+		t.Fatal(err)
+	}
+	read, err := readExport(bytes.NewReader(first.Bytes()))
+	if err != nil || len(read) != 1 {
+		t.Fatal(read, err)
+	}
+	store := memory.New()
+	i := importer{store: store}
+	plan, err := i.plan(t.Context(), read)
+	if err == nil {
+		err = i.write(t.Context(), plan)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := store.Load(t.Context(), "list", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var second bytes.Buffer
+	if err := app.PrintLine(&second, here); err != nil || second.String() != first.String() {
+		t.Errorf("%v\n%s%s", err, &first, &second)
+	}
+}
+
+// A history whose start was not kept is numbered from 1 here, and so is what a person
+// did in it: else no agent would ever count as having seen it. A second import finds it.
+func TestImportNumbersHandsAsRevisions(t *testing.T) {
+	var h history
+	for revision := int64(4); revision <= 6; revision++ {
+		h = append(h, todo.Snapshot{List: todo.List{ID: "list", Created: time.Unix(1, 0).UTC()}, Revision: revision, Updated: time.Unix(revision, 0).UTC(), LastID: 1,
+			Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending, Hand: todo.Hand{Text: "A", Replaced: "B", Revision: 5}}}, Order: todo.Order{Person: "1", Revision: 2}})
+	}
+	store := memory.New()
+	i := importer{store: store}
+	for n := range 2 {
+		plan, err := i.plan(t.Context(), []history{h})
+		if err == nil {
+			err = i.write(t.Context(), plan)
+		}
+		if err != nil || len(plan.saves) != 3*(1-n) {
+			t.Fatalf("import %d: %d revisions, %v", n+1, len(plan.saves), err)
+		}
+	}
+	here, err := store.Load(t.Context(), "list", 0)
+	if err != nil || here.Revision != 3 || here.Items[0].Hand.Revision != 2 || here.Order.Revision != 1 {
+		t.Errorf("%+v, %v", here, err)
+	}
+	if h[0].Items[0].Hand.Revision != 5 {
+		t.Error("the file's snapshot was changed")
+	}
+}

@@ -1,0 +1,85 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	flag "github.com/spf13/pflag"
+
+	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/store"
+	"todo-mcp/internal/todo"
+)
+
+func Prune(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
+	age := 90
+	fs.Func("older-than", "this many `DAYS` since the last change (default 90)", func(v string) (err error) {
+		age, err = app.Between(0, 36_500).Parse(v)
+		return err
+	})
+	open := fs.Bool("open", false, "also lists with open items")
+	dry := fs.Bool("dry-run", false, "only say what would go")
+	yes := fs.Bool("yes", false, "do not ask")
+	return func(ctx context.Context, a *app.App, _ []string) error {
+		return prune(ctx, a, time.Duration(age)*24*time.Hour, *open, *dry, *yes)
+	}
+}
+
+// compacter is a store whose file keeps the space of what was removed.
+type compacter interface {
+	Compact(ctx context.Context) error
+}
+
+// prune deletes for good the lists that nobody changed for a while, settled ones and
+// those that a chat put away for its next plan, or all.
+func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bool) error {
+	st, err := a.OpenStore()
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	board := todo.NewBoard(st)
+	defer board.Close()
+	lists := board.Everyone()
+	all, err := lists.Find(ctx, todo.Query{OldestFirst: true})
+	if err != nil {
+		return err
+	}
+	old := slices.DeleteFunc(slices.Clone(all), func(l todo.Snapshot) bool {
+		return time.Since(l.Updated) < age || l.Open() && l.ReplacedBy == "" && !open
+	})
+	if dry && len(old) > 0 {
+		states, err := lists.States(ctx, old...)
+		if err != nil {
+			return err
+		}
+		if err := a.Say("%s\n", render.Lists(old, states, time.Now(), app.TerminalWidth(a.Stdout))); err != nil {
+			return err
+		}
+	}
+	if dry || len(old) == 0 {
+		_, err := fmt.Fprintf(a.Stdout, "%d of %d lists would go.\n", len(old), len(all))
+		return err
+	}
+	if err := a.Confirm(ctx, fmt.Sprintf("Delete %d of %d lists with their history for good?", len(old), len(all)), yes); err != nil {
+		return err
+	}
+	var ids []string
+	for _, l := range old {
+		ids = append(ids, l.List.ID)
+	}
+	n, err := lists.Purge(ctx, app.CommandLine("prune"), ids...)
+	if err != nil {
+		return err
+	}
+	if c, ok := store.As[compacter](st); ok {
+		if err := c.Compact(ctx); err != nil {
+			return fmt.Errorf("%d lists are deleted, but the file is as large as before: %w", n, err)
+		}
+	}
+	_, err = fmt.Fprintf(a.Stdout, "Deleted %d of %d lists.\n", n, len(all))
+	return err
+}

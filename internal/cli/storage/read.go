@@ -1,0 +1,188 @@
+package storage
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+)
+
+// maxLine is the maximum length in bytes of a line that import reads. A list at
+// its hard caps fits in it.
+const maxLine = 32 << 20
+
+// history is the revisions of one list in a file, without gaps, not empty. The
+// first is above 1 when the start of the history was not kept.
+type history []todo.Snapshot
+
+func (h history) first() todo.Snapshot { return h[0] }
+
+func (h history) last() todo.Snapshot { return h[len(h)-1] }
+
+// title is how messages name the list: in quotes, and safe to print.
+func (h history) title() string { return fmt.Sprintf("%q", render.Safe(h.last().Title())) }
+
+// readExport reads and checks what export wrote, one history for each list in
+// the order of the file. The error names the line.
+func readExport(in io.Reader) ([]history, error) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLine)
+	var out []history
+	index := make(map[string]int) // of a list in out, by its id
+	n := 0
+	for lines.Scan() {
+		n++
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		s, err := readLine(lines.Bytes())
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		i, known := index[s.List.ID]
+		if !known {
+			index[s.List.ID] = len(out)
+			out = append(out, history{s})
+			continue
+		}
+		if before := out[i].last(); s.Revision != before.Revision+1 {
+			return nil, fmt.Errorf("line %d: revision %d follows revision %d of list %s", n, s.Revision, before.Revision, s.List.ID)
+		}
+		if before := out[i].last(); s.LastID < before.LastID {
+			return nil, fmt.Errorf("line %d: last_id %d is below %d of the revision before: an id would be given twice", n, s.LastID, before.LastID)
+		}
+		s.List = out[i].first().List // the same in all revisions
+		out[i] = append(out[i], s)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read line %d: %w", n+1, err)
+	}
+	return out, nil
+}
+
+// readLine reads and checks the snapshot in a line of an export.
+func readLine(line []byte) (s todo.Snapshot, err error) {
+	if s, err = decodeSnapshot(line); err != nil {
+		return s, fmt.Errorf("not a line of an export: %s", render.Safe(err.Error()))
+	}
+	s.List.ParentConversation = "" // its cursors are not in the file; Parent is
+	if err := errors.Join(s.Check(), checkLabels(s)); err != nil {
+		return s, err
+	}
+	if s.LastID < 0 || s.LastID > todo.MaxID {
+		return s, fmt.Errorf("last_id must be 0 to %d, it is %d", todo.MaxID, s.LastID)
+	}
+	for n, item := range s.Items {
+		if err := errors.Join(item.CheckDetails(), checkHand(item)); err != nil {
+			return s, fmt.Errorf("item %d: %w", n+1, err)
+		}
+		if id, err := strconv.Atoi(item.ID); err != nil || id < 1 || id > s.LastID || strconv.Itoa(id) != item.ID {
+			return s, fmt.Errorf("item %d: id %q must be a number from 1 to last_id, which is %d", n+1, render.Safe(todo.Cut(item.ID, 40)), s.LastID)
+		}
+	}
+	return s, nil
+}
+
+// checkLabels returns an error unless what names a list and its writer may be
+// stored: what a program writes there is bounded (BAD-INPUT 82).
+func checkLabels(s todo.Snapshot) error {
+	l, w := s.List, s.Writer
+	if l.Name != "" {
+		if err := todo.CheckName(l.Name); err != nil {
+			return err
+		}
+	}
+	// A list's id stands in addresses and messages as it is.
+	if strings.ContainsFunc(l.ID+l.Parent+l.Previous+s.ReplacedBy, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("a list's id must be visible ASCII")
+	}
+	if len(l.Workspace) > todo.MaxWorkspace {
+		return fmt.Errorf("the workspace is longer than %d bytes", todo.MaxWorkspace)
+	}
+	if len(l.Conversation) > 2*todo.MaxWorkspace {
+		return fmt.Errorf("the conversation is longer than %d bytes", 2*todo.MaxWorkspace)
+	}
+	for _, label := range []string{l.ID, l.Principal, l.Client, l.Parent, l.Previous, l.Chat, s.ReplacedBy, s.FirstID, l.Agent, w.Client, w.Variant, w.Agent, w.User, w.Process, s.Operation.ID, s.Operation.Digest} {
+		if len(label) > todo.MaxLabel {
+			return fmt.Errorf("an id, a client or an agent is longer than %d bytes", todo.MaxLabel)
+		}
+	}
+	if most := todo.MaxItems * (len(strconv.Itoa(todo.MaxID)) + 1); len(s.Order.Was) > todo.MaxOrders*most || len(s.Order.Person) > most {
+		return errors.New("the order has too many items")
+	}
+	return nil
+}
+
+// maxReplaced is how many of a person's replaced wordings a file may have of an item.
+const maxReplaced = 16
+
+// checkHand returns an error unless what a person made of an item may be stored: its
+// words may come back as the item's text.
+func checkHand(i todo.Item) error {
+	var words []string
+	if i.Hand.Replaced != "" {
+		words = strings.SplitN(i.Hand.Replaced, "\n", maxReplaced+1)
+	}
+	if len(words) > maxReplaced || len(i.BegunBy) > todo.MaxLabel {
+		return errors.New("a person's hand has too much")
+	}
+	if i.Hand.Text != "" {
+		words = append(words, i.Hand.Text)
+	}
+	for _, text := range words {
+		if err := (todo.Item{Text: text, Status: todo.Pending}).Check(); err != nil {
+			return fmt.Errorf("a person's hand: %w", err)
+		}
+	}
+	return nil
+}
+
+// decodeStrict decodes JSON into what has its keys, each once and in this very
+// case. It refuses other keys, invalid UTF-8, lone surrogates and text behind the
+// value (BAD-INPUT 83).
+func decodeStrict(data []byte, into any) error {
+	return json.Unmarshal(data, into, json.RejectUnknownMembers(true))
+}
+
+// decodeSnapshot decodes a line of an export, also of earlier programs, whose lists come
+// here in no other way. They wrote the title that came from an item into the list, and
+// before that had principal and conversation in a scope.
+func decodeSnapshot(line []byte) (todo.Snapshot, error) {
+	var read struct {
+		todo.Snapshot `json:",inline"`
+		List          struct {
+			todo.List `json:",inline"`
+			First     string `json:"first"`
+			Scope     struct {
+				Principal    string `json:"principal"`
+				Conversation string `json:"conversation"`
+				Exclusive    bool   `json:"exclusive"`
+			} `json:"scope"`
+		} `json:"list"`
+	}
+	if err := decodeStrict(line, &read); err != nil {
+		return todo.Snapshot{}, err
+	}
+	s := read.Snapshot
+	s.List = read.List.List
+	s.List.Principal = cmp.Or(s.List.Principal, read.List.Scope.Principal)
+	s.List.Conversation = cmp.Or(s.List.Conversation, read.List.Scope.Conversation)
+	if first := read.List.First; s.First == "" {
+		for _, item := range s.Items {
+			if item.Text == first {
+				s.First, s.FirstID = first, item.ID
+				break
+			}
+		}
+	}
+	return s.Entitled(), nil
+}
