@@ -1,3 +1,9 @@
+// Package cli is the todo-mcp command line. It has the table of commands, parses the
+// command line, and runs what the rooms below it do.
+//
+// A setting is a flag, an environment variable or a line of the config file; the first
+// of these that is present wins. A value that is not allowed is an error that says what
+// is allowed, and no command runs.
 package cli
 
 import (
@@ -5,9 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/spf13/cobra"
 	flag "github.com/spf13/pflag"
 
@@ -19,6 +28,9 @@ import (
 	"todo-mcp/internal/cli/storage"
 )
 
+// Env is what a command uses of its process, see [app.Env].
+type Env = app.Env
+
 // command is one row of the command table.
 type command struct {
 	name    string
@@ -27,13 +39,12 @@ type command struct {
 	example string
 	about   string      // one of the titles below
 	groups  []app.Group // the settings it accepts; nil: none, and no --config
-	// flags adds the command's own flags and returns the function that runs the
-	// command with the arguments that are not flags.
-	flags func(*flag.FlagSet) func(ctx context.Context, a *app.App, args []string) error
+	// flags adds the command's own flags and returns the function that runs it.
+	flags func(*flag.FlagSet) app.Run
 }
 
 // The titles under which help shows commands. Those of aboutHooks run silently where
-// a client runs them, see runSilently.
+// a client runs them, see [setup.RunSilently].
 const (
 	aboutServers = "For agents and browsers"
 	aboutClients = "In your client"
@@ -45,55 +56,82 @@ const (
 
 // commands returns the command table, in the order in which help shows it.
 func commands() []command {
-	stdio := []app.Group{app.StoreGroup, app.KeepGroup, app.ListGroup, app.ToolGroup, app.ServerGroup, app.AddressGroup, app.HTTPGroup, app.TokenGroup}
-	everything := append(slices.Clone(stdio), app.OperatorGroup)
-	writes, lists := []app.Group{app.StoreGroup, app.KeepGroup}, []app.Group{app.StoreGroup, app.KeepGroup, app.ListGroup}
+	store := []app.Group{app.StoreGroup}
+	shows, writes := append(store, app.ListGroup), append(store, app.KeepGroup)
+	lists := []app.Group{app.StoreGroup, app.KeepGroup, app.ListGroup}
+	tool := append(slices.Clip(lists), app.ToolGroup)
+	stdio := append(slices.Clip(tool), app.ServerGroup, app.AddressGroup, app.HTTPGroup, app.TokenGroup)
+	everything := append(slices.Clip(stdio), app.OperatorGroup)
 	return []command{
-		{"stdio", "", "Serve one MCP client on standard input and output (the default)", "todo-mcp stdio --panel", aboutServers, stdio, run.Stdio},
-		{"serve", "", "Serve MCP and the panel over HTTP", "todo-mcp serve --addr 127.0.0.1:9000", aboutServers, everything, run.Serve},
-		{"TodoWrite", "JSON", "Write the working directory's list, as the tool does", `todo-mcp TodoWrite '[{"content":"Fix","activeForm":"Fixing","status":"in_progress"}]'`,
-			aboutServers, append(slices.Clone(lists), app.ToolGroup), noFlags(change.TodoWrite)},
-		{"token", "new NAME|list|revoke NAME", "Make, list and revoke the tokens by which clients sign in", "todo-mcp token new laptop --tokens tokens", aboutServers, []app.Group{app.TokenGroup}, setup.Token},
-		{"install", "[CLIENT...]", "Add the server to MCP clients; without CLIENT to those found here", "todo-mcp install claude-code", aboutClients, nil, setup.Install},
-		{"uninstall", "[CLIENT...]", "Take the server away from MCP clients", "todo-mcp uninstall claude-code", aboutClients, nil, setup.Uninstall},
-		{"hook", "", "Mirror the todo list of a client's own tool", "todo-mcp hook < event.json", aboutHooks, writes, noFlags(setup.Hook)},
-		{"watch", "[LIST]", "Watch lists live in the terminal; one, or all that move", "todo-mcp watch --notify", aboutLists, lists, run.Watch},
-		{"show", "[LIST]", "Show a list: by its title, name or id, or the last one", "todo-mcp show release --format markdown", aboutLists, []app.Group{app.StoreGroup, app.ListGroup}, read.Show},
-		{"lists", "", "Show all lists, those at work first", "todo-mcp lists --state waiting", aboutLists, []app.Group{app.StoreGroup}, read.Lists},
-		{"history", "[LIST]", "Show what changed in a list, revision by revision", "todo-mcp history release --since 2h", aboutLists, []app.Group{app.StoreGroup, app.ListGroup}, read.History},
-		{"edit", "[LIST]", "Edit a list in your editor, merged with what agents write", "todo-mcp edit release", aboutLists, lists, change.Edit},
-		{"restore", "LIST REVISION", "Bring an earlier revision back, as a new one", "todo-mcp restore release 3", aboutLists, writes, noFlags(change.Restore)},
-		{"rename", "LIST TITLE", "Give a list a title", `todo-mcp rename release "Release 1.0"`, aboutLists, writes, change.Rename},
-		{"archive", "LIST...", "Put lists away; --undo brings them back", "todo-mcp archive release", aboutLists, writes, change.Archive},
-		{"delete", "LIST...", "Delete lists with their history; --undo brings them back within a day", "todo-mcp delete release", aboutLists, writes, change.Delete},
-		{"prune", "", "Delete old lists with their history, for good", "todo-mcp prune --older-than 30 --dry-run", aboutStore, []app.Group{app.StoreGroup}, storage.Prune},
-		{"check", "", "Read the whole store and say what is damaged", "todo-mcp check", aboutStore, []app.Group{app.StoreGroup}, noFlags(storage.Check)},
-		{"export", "[LIST...]", "Write lists with their whole history as NDJSON", "todo-mcp export > lists.ndjson", aboutStore, []app.Group{app.StoreGroup}, noFlags(storage.Export)},
-		{"import", "[FILE]", "Read what export wrote, or a markdown task list", "todo-mcp import lists.ndjson", aboutStore, lists, storage.Import},
-		{setup.DoctorName, "", "Look at everything that must work, and say what to do about what does not", "todo-mcp doctor", aboutProgram, everything, setup.Doctor},
-		{"demo", "", "Show a panel with a scripted agent at work", "todo-mcp demo", aboutProgram, []app.Group{app.AddressGroup}, run.Demo},
+		{"stdio", "", "Serve one MCP client on standard input and output (the default)",
+			"todo-mcp stdio --panel", aboutServers, stdio, run.Stdio},
+		{"serve", "", "Serve MCP and the panel over HTTP",
+			"todo-mcp serve --addr 127.0.0.1:9000", aboutServers, everything, run.Serve},
+		{"TodoWrite", "JSON", "Write the working directory's list, as the tool does",
+			`todo-mcp TodoWrite '[{"content":"Fix","activeForm":"Fixing","status":"in_progress"}]'`, aboutServers, tool, noFlags(change.TodoWrite)},
+		{"token", "new NAME|list|revoke NAME", "Make, list and revoke the tokens by which clients sign in",
+			"todo-mcp token new laptop --tokens tokens", aboutServers, []app.Group{app.TokenGroup}, setup.Token},
+		{"install", "[CLIENT...]", "Add the server to MCP clients; without CLIENT to those found here",
+			"todo-mcp install claude-code", aboutClients, nil, setup.Install},
+		{"uninstall", "[CLIENT...]", "Take the server away from MCP clients",
+			"todo-mcp uninstall claude-code", aboutClients, nil, setup.Uninstall},
+		{"hook", "", "Mirror the todo list of a client's own tool",
+			"todo-mcp hook < event.json", aboutHooks, writes, noFlags(setup.Hook)},
+		{"watch", "[LIST]", "Watch lists live in the terminal; one, or all that move",
+			"todo-mcp watch --notify", aboutLists, lists, run.Watch},
+		{"show", "[LIST]", "Show a list: by its title, name or id, or the last one",
+			"todo-mcp show release --format markdown", aboutLists, shows, read.Show},
+		{"lists", "", "Show all lists, those at work first",
+			"todo-mcp lists --state waiting", aboutLists, store, read.Lists},
+		{"history", "[LIST]", "Show what changed in a list, revision by revision",
+			"todo-mcp history release --since 2h", aboutLists, shows, read.History},
+		{"edit", "[LIST]", "Edit a list in your editor, merged with what agents write",
+			"todo-mcp edit release", aboutLists, lists, change.Edit},
+		{"restore", "LIST REVISION", "Bring an earlier revision back, as a new one",
+			"todo-mcp restore release 3", aboutLists, writes, noFlags(change.Restore)},
+		{"rename", "LIST TITLE", "Give a list a title",
+			`todo-mcp rename release "Release 1.0"`, aboutLists, writes, change.Rename},
+		{"archive", "LIST...", "Put lists away; --undo brings them back",
+			"todo-mcp archive release", aboutLists, writes, change.Archive},
+		{"delete", "LIST...", "Delete lists with their history; --undo brings them back within a day",
+			"todo-mcp delete release", aboutLists, writes, change.Delete},
+		{"prune", "", "Delete old lists with their history, for good",
+			"todo-mcp prune --older-than 30 --dry-run", aboutStore, store, storage.Prune},
+		{"check", "", "Read the whole store and say what is damaged",
+			"todo-mcp check", aboutStore, store, noFlags(storage.Check)},
+		{"export", "[LIST...]", "Write lists with their whole history as NDJSON",
+			"todo-mcp export > lists.ndjson", aboutStore, store, noFlags(storage.Export)},
+		{"import", "[FILE]", "Read what export wrote, or a markdown task list",
+			"todo-mcp import lists.ndjson", aboutStore, lists, storage.Import},
+		{setup.DoctorName, "", "Look at everything that must work, and say what to do about what does not",
+			"todo-mcp doctor", aboutProgram, everything, setup.Doctor},
+		{"demo", "", "Show a panel with a scripted agent at work",
+			"todo-mcp demo", aboutProgram, []app.Group{app.AddressGroup}, run.Demo},
 		{"version", "", "Show the version", "todo-mcp version", aboutProgram, nil, noFlags(version)},
 		{"help", "[COMMAND]", "Show help", "todo-mcp help serve", aboutProgram, nil, noFlags(help)},
 	}
 }
 
 // noFlags is the flags function of a command that has only settings.
-func noFlags(run func(context.Context, *app.App, []string) error) func(*flag.FlagSet) func(context.Context, *app.App, []string) error {
-	return func(*flag.FlagSet) func(context.Context, *app.App, []string) error {
-		return run
-	}
+func noFlags(run app.Run) func(*flag.FlagSet) app.Run {
+	return func(*flag.FlagSet) app.Run { return run }
 }
 
-func findCommand(name string) (command, bool) {
-	i := slices.IndexFunc(commands(), func(c command) bool { return c.name == name })
-	if i < 0 {
-		return command{}, false
+// findCommand returns the command with a name.
+func findCommand(name string) (command, error) {
+	var names []string
+	for _, c := range commands() {
+		if c.name == name {
+			return c, nil
+		}
+		names = append(names, c.name)
 	}
-	return commands()[i], true
+	meant := "; see"
+	if nearest := app.Nearest(name, names); nearest != "" {
+		meant = fmt.Sprintf("; did you mean %s? See", nearest)
+	}
+	return command{}, app.UsageError{Err: fmt.Errorf("there is no command %q%s `todo-mcp help`", name, meant)}
 }
-
-// Env is what a command uses of its process, see [app.Env].
-type Env = app.Env
 
 // Run runs a command. args is like [os.Args]: the program's name comes first
 // and is never missing. Run returns when the command has ended, for a server
@@ -101,21 +139,25 @@ type Env = app.Env
 // [ExitCode] says how the process ends then.
 func Run(ctx context.Context, args []string, env Env) error {
 	name, rest := splitCommand(args)
-	c, ok := findCommand(name)
-	if !ok && !isCompletion(name) {
-		return fmt.Errorf("todo-mcp: %w", noCommand(name))
-	}
-	var of []command
-	if ok {
+	of := commands()
+	c, err := findCommand(name)
+	switch {
+	case err == nil:
 		of = []command{c} // a server starts sooner without the flags of the others
-	} else {
-		of = commands()
+	case !isCompletion(name):
+		return fmt.Errorf("todo-mcp: %w", err)
 	}
 	if c.about == aboutHooks && !app.IsTerminal(env.Stdin) && !slices.ContainsFunc(rest, isHelp) {
 		setup.RunSilently(env, func(env Env) error { return execute(ctx, tree(env, of...), name, rest) })
 		return nil
 	}
 	return execute(ctx, tree(env, of...), name, rest)
+}
+
+// isCompletion reports whether a command is one of those by which shells complete
+// command lines.
+func isCompletion(name string) bool {
+	return slices.Contains([]string{"completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, name)
 }
 
 // execute runs the command of a tree that has a name.
@@ -164,3 +206,19 @@ func splitCommand(args []string) (name string, rest []string) {
 }
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "--help" || arg == "-help" }
+
+func version(_ context.Context, a *app.App, _ []string) error {
+	return a.Say("todo-mcp %s (%s, %s/%s)\nMCP %s\n",
+		a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(mcp.ValidProtocolVersions, ", "))
+}
+
+// BuildVersion returns the version in the binary's build information, or
+// "devel" when there is none. It is for a binary that was linked without a
+// version.
+func BuildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "devel"
+	}
+	return strings.TrimSuffix(strings.Trim(info.Main.Version, "()"), "+dirty")
+}

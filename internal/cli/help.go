@@ -17,25 +17,11 @@ func help(_ context.Context, a *app.App, args []string) error {
 	if len(args) == 0 {
 		return printOverview(a.Stdout)
 	}
-	c, ok := findCommand(args[0])
-	if !ok {
-		return noCommand(args[0])
+	c, err := findCommand(args[0])
+	if err != nil {
+		return err
 	}
-	node := c.node(a.Env)
-	return c.printHelp(a.Env, node.Flags())
-}
-
-// noCommand returns the error for a command that does not exist, with the one that
-// was probably meant.
-func noCommand(name string) error {
-	var names []string
-	for _, c := range commands() {
-		names = append(names, c.name)
-	}
-	if meant := app.Nearest(name, names); meant != "" {
-		return app.UsageError{Err: fmt.Errorf("there is no command %q; did you mean %s? See `todo-mcp help`", name, meant)}
-	}
-	return app.UsageError{Err: fmt.Errorf("there is no command %q; see `todo-mcp help`", name)}
+	return c.printHelp(a.Env, c.node(a.Env).Flags())
 }
 
 func printOverview(w io.Writer) error {
@@ -48,10 +34,8 @@ func printOverview(w io.Writer) error {
 				fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.summary)
 			}
 		}
-		if about == aboutProgram {
-			fmt.Fprintf(&b, "  %-10s %s\n", "completion", "Complete command lines in bash, zsh, fish or PowerShell")
-		}
 	}
+	fmt.Fprintf(&b, "  %-10s %s\n", "completion", "Complete command lines in bash, zsh, fish or PowerShell")
 	b.WriteString("\n" + aboutArguments)
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -63,34 +47,32 @@ const aboutArguments = "LIST is what you see of a list: its title, the beginning
 	"Every setting is a flag (--max-items 20), a variable (TODO_MAX_ITEMS=20) or a line of\n" +
 	"the config file (max-items = 20); `todo-mcp help COMMAND` lists them.\n"
 
-// printHelp prints the help of a command with these flags; that of TodoWrite is the
-// tool's guidance (docs/spec/variants.md C2).
+// printHelp prints the help of a command with these flags, its own first; the help of
+// TodoWrite is the tool's guidance (docs/spec/variants.md C2).
 func (c command) printHelp(env Env, fs *flag.FlagSet) error {
 	if c.name == "TodoWrite" {
-		return printDocument(env, "TodoWrite")
+		return printDocument(env, c.name)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s.\n\nUsage:\n  %s\n\nExample:\n  %s\n", c.summary, strings.TrimSpace("todo-mcp "+c.name+" [flags] "+c.args), c.example)
-	titles := []string{"Flags"}
-	of := map[string]*flag.FlagSet{}
+	var sections []*flag.FlagSet
+	fs.SortFlags = false // in the order of the table
 	fs.VisitAll(func(f *flag.Flag) {
 		title := "Flags"
 		if group := f.Annotations[groupAnnotation]; group != nil {
 			title = group[0]
 		}
-		if of[title] == nil {
-			of[title] = flag.NewFlagSet(title, flag.ContinueOnError)
-			of[title].SortFlags = false
+		i := slices.IndexFunc(sections, func(s *flag.FlagSet) bool { return s.Name() == title })
+		if i < 0 {
+			i = len(sections)
+			sections = append(sections, flag.NewFlagSet(title, flag.ContinueOnError))
+			sections[i].SortFlags = false
 		}
-		of[title].AddFlag(f)
+		sections[i].AddFlag(f)
 	})
-	for g := range app.TokenGroup + 1 {
-		titles = append(titles, g.Title())
-	}
-	for _, title := range slices.Compact(titles) {
-		if of[title] != nil {
-			fmt.Fprintf(&b, "\n%s:\n%s", title, of[title].FlagUsagesWrapped(max(app.TerminalWidth(env.Stdout), 100)))
-		}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s.\n\nUsage:\n  %s\n\nExample:\n  %s\n",
+		c.summary, strings.TrimSpace("todo-mcp "+c.name+" [flags] "+c.args), c.example)
+	for _, section := range sections {
+		fmt.Fprintf(&b, "\n%s:\n%s", section.Name(), section.FlagUsagesWrapped(max(app.TerminalWidth(env.Stdout), 100)))
 	}
 	_, err := io.WriteString(env.Stdout, b.String())
 	return err
@@ -98,11 +80,11 @@ func (c command) printHelp(env Env, fs *flag.FlagSet) error {
 
 // printDocument prints a tool's full guidance (docs/spec/variants.md C2).
 func printDocument(env Env, tool string) error {
+	document := ""
 	texts, err := prompts.New(env.Getenv("TODO_PROMPTS"))
-	if err != nil {
-		return app.VerbatimError("Error: " + err.Error())
+	if err == nil {
+		document, err = texts.Document(tool)
 	}
-	document, err := texts.Document(tool)
 	if err != nil {
 		return app.VerbatimError("Error: " + err.Error())
 	}

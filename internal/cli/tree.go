@@ -42,32 +42,36 @@ func tree(env Env, of ...command) *cobra.Command {
 	return root
 }
 
-// isCompletion reports whether a command is one of those by which shells complete
-// command lines.
-func isCompletion(name string) bool {
-	return slices.Contains([]string{"completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, name)
-}
-
 // node returns the command for a tree.
 func (c command) node(env Env) *cobra.Command {
-	node := &cobra.Command{Use: strings.TrimSpace(c.name + " " + c.args), Short: c.summary, Example: c.example, DisableFlagsInUseLine: true}
+	node := &cobra.Command{
+		Use: strings.TrimSpace(c.name + " " + c.args), Short: c.summary, Example: c.example, DisableFlagsInUseLine: true,
+	}
 	run := c.flags(node.Flags())
 	values := c.addSettings(node)
+	collect := func() (*app.App, error) {
+		s, err := app.Collect(values, env)
+		return &app.App{Env: env, Settings: s, Command: c.name}, err
+	}
 	node.RunE = func(node *cobra.Command, args []string) error {
 		if c.args == "" && len(args) > 0 {
 			return app.UsageError{Err: fmt.Errorf("%s takes no arguments, received %q; see todo-mcp help %[1]s", c.name, args[0])}
 		}
-		s, err := app.Collect(node.Flags(), values, env)
+		a, err := collect()
 		if err != nil && c.name != setup.DoctorName {
 			return app.UsageError{Err: err}
 		}
-		return run(node.Context(), &app.App{Env: env, Settings: s, Command: c.name}, args)
+		return run(node.Context(), a, args)
 	}
 	node.SetHelpFunc(func(node *cobra.Command, _ []string) { _ = c.printHelp(env, node.Flags()) })
 	switch {
 	case strings.Contains(c.args, "LIST"):
 		node.ValidArgsFunction = func(node *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-			return completeLists(node, values, env, args, typed)
+			a, err := collect()
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveError
+			}
+			return completeLists(cmp.Or(node.Context(), context.Background()), a, args, typed)
 		}
 	case strings.Contains(c.args, "CLIENT"):
 		node.ValidArgsFunction = cobra.FixedCompletions(install.Names(), cobra.ShellCompDirectiveNoFileComp)
@@ -77,17 +81,20 @@ func (c command) node(env Env) *cobra.Command {
 	return node
 }
 
-// settingValue is a flag that gives a setting.
+// settingValue is the value of a flag that gives a setting.
 type settingValue struct {
-	row    app.Setting
-	record func(string)
+	values            map[string]string // by setting name
+	name, placeholder string
 }
 
 func (v settingValue) String() string { return "" }
 
-func (v settingValue) Set(text string) error { v.record(text); return nil }
+func (v settingValue) Set(text string) error {
+	v.values[v.name] = text
+	return nil
+}
 
-func (v settingValue) Type() string { return v.row.Placeholder }
+func (v settingValue) Type() string { return v.placeholder }
 
 // groupAnnotation is the key under which a flag has the title of its settings.
 const groupAnnotation = "todo-mcp/group"
@@ -96,15 +103,20 @@ const groupAnnotation = "todo-mcp/group"
 // if it accepts any. Parsing fills the returned map: setting name to text.
 func (c command) addSettings(node *cobra.Command) map[string]string {
 	values := make(map[string]string)
-	fs := node.Flags()
+	add := func(name, placeholder, help string) *flag.Flag {
+		return node.Flags().VarPF(settingValue{values, name, placeholder}, name, "", strings.ReplaceAll(help, "`", "'"))
+	}
+	if c.groups != nil {
+		add("config", "FILE", "config FILE, lines of NAME = VALUE")
+	}
 	for _, row := range app.Table() {
 		if !slices.Contains(c.groups, row.Group) {
 			continue
 		}
-		f := fs.VarPF(settingValue{row, func(text string) { values[row.Name] = text }}, row.Name, "", strings.ReplaceAll(row.Help, "`", "'"))
+		f := add(row.Name, row.Placeholder, row.Help)
 		f.DefValue = row.Def
 		f.Annotations = map[string][]string{groupAnnotation: {row.Group.Title()}}
-		if row.IsSwitch {
+		if row.Placeholder == "" {
 			f.NoOptDefVal, f.DefValue = "true", ""
 		}
 		switch {
@@ -116,9 +128,6 @@ func (c command) addSettings(node *cobra.Command) map[string]string {
 		default:
 			_ = node.RegisterFlagCompletionFunc(row.Name, cobra.NoFileCompletions)
 		}
-	}
-	if c.groups != nil {
-		fs.String("config", "", "config `FILE`, lines of NAME = VALUE")
 	}
 	return values
 }
@@ -136,10 +145,11 @@ func flagError(fs *flag.FlagSet, err error) error {
 	if unknown.GetSpecifiedShortnames() != "" {
 		name = strings.TrimLeft(unknown.GetSpecifiedShortnames(), "-")
 	}
-	if meant := app.Nearest(name, names); meant != "" {
-		return fmt.Errorf("there is no flag --%s; did you mean --%s?", name, meant)
+	meant := ""
+	if nearest := app.Nearest(name, names); nearest != "" {
+		meant = fmt.Sprintf("; did you mean --%s?", nearest)
 	}
-	return fmt.Errorf("there is no flag --%s", name)
+	return fmt.Errorf("there is no flag --%s%s", name, meant)
 }
 
 // maxCompletions is how many lists a shell is offered.
@@ -147,13 +157,8 @@ const maxCompletions = 50
 
 // completeLists returns the titles of the lists on the board that begin as what was
 // typed, the one that changed last first.
-func completeLists(node *cobra.Command, values map[string]string, env Env, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	s, err := app.Collect(node.Flags(), values, env)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	a := &app.App{Env: env, Settings: s, Command: node.Name()}
-	ctx, cancel := context.WithTimeout(cmp.Or(node.Context(), context.Background()), s.Request)
+func completeLists(ctx context.Context, a *app.App, args []string, typed string) (titles []string, what cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(ctx, a.Request)
 	defer cancel()
 	lists, done, err := a.OpenLists()
 	if err != nil {
@@ -164,9 +169,9 @@ func completeLists(node *cobra.Command, values map[string]string, env Env, args 
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	var titles []string
 	for _, l := range found {
-		if title := l.Title(); strings.HasPrefix(strings.ToLower(title), strings.ToLower(typed)) && !slices.Contains(args, title) {
+		title := l.Title()
+		if strings.HasPrefix(strings.ToLower(title), strings.ToLower(typed)) && !slices.Contains(args, title) {
 			titles = append(titles, title)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"todo-mcp/internal/audit"
-	"todo-mcp/internal/store"
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server/metrics"
@@ -18,14 +17,9 @@ import (
 type App struct {
 	Env
 	*Settings
-	Command   string
-	Folder    string              // whose list a command means that names none; empty is this one
-	typed     *bufio.Reader       // see typedInput
-	Panel     string              // the address of the panel beside a server on stdio
-	Opens     bool                // whether `serve` opens the panel in the browser
-	Sessions  store.SessionKeeper // the open store, if it is one
-	SharedKey []byte              // of sessions, see readSharedKey
-
+	Command string
+	Folder  string           // whose list a command means that names none; empty is this one
+	typed   *bufio.Reader    // see TypedInput
 	Metrics *metrics.Metrics // of `serve`; nil for other commands
 	Audit   *audit.Log       // of the open store, if there is to be one; else nil
 }

@@ -2,39 +2,37 @@ package app
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
-	"unicode"
+
+	flag "github.com/spf13/pflag"
+)
+
+var (
+	commandWord = regexp.MustCompile(`(?:"[^"]*"|'[^']*'|[^\s"'])+`)
+	quoted      = regexp.MustCompile(`"([^"]*)"|'([^']*)'`)
 )
 
 // SplitCommandLine splits a command line at spaces. Double or single quotes keep
 // a part with spaces together; a backslash is a character like any other, since
 // paths on Windows have them.
 func SplitCommandLine(text string) (parts []string, err error) {
-	var part strings.Builder
-	var quote rune // the open quotation mark, or 0
-	begun := false
-	for _, r := range text {
-		switch {
-		case r == quote:
-			quote = 0
-		case quote == 0 && (r == '"' || r == '\''):
-			quote, begun = r, true
-		case quote == 0 && unicode.IsSpace(r):
-			if begun {
-				parts = append(parts, part.String())
-			}
-			part.Reset()
-			begun = false
-		default:
-			part.WriteRune(r)
-			begun = true
-		}
-	}
-	if quote != 0 {
+	if strings.TrimSpace(commandWord.ReplaceAllString(text, "")) != "" {
 		return nil, fmt.Errorf("%q: a quotation mark is not closed", text)
 	}
-	if begun {
-		parts = append(parts, part.String())
+	for _, word := range commandWord.FindAllString(text, -1) {
+		parts = append(parts, quoted.ReplaceAllString(word, "${1}${2}"))
 	}
 	return parts, nil
+}
+
+// WordFlag adds a flag whose value is one of some words.
+func WordFlag(fs *flag.FlagSet, name, def, usage string, words ...string) *string {
+	value := def
+	fs.Func(name, usage, func(text string) error {
+		value = text
+		return CheckWord(text, words...)
+	})
+	fs.Lookup(name).DefValue = def
+	return &value
 }

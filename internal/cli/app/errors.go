@@ -1,5 +1,11 @@
 package app
 
+import "context"
+
+// Run runs a command with the arguments that are not flags. The error's text is what
+// the user is told.
+type Run func(ctx context.Context, a *App, args []string) error
+
 // UsageError is an error of what the user typed.
 type UsageError struct{ Err error }
 

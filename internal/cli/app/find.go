@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,41 +12,9 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// ForLists calls do for each list that the arguments name, of which there must be
-// one. It calls it for none if one is not found.
-func (a *App) ForLists(ctx context.Context, args []string, o NamedOptions, do func(todo.Lists, todo.Snapshot) error) error {
-	if len(args) == 0 {
-		return errors.New("say which list; see `todo-mcp lists`")
-	}
-	lists, done, err := a.OpenLists()
-	if err != nil {
-		return err
-	}
-	defer done()
-	var found []todo.Snapshot
-	for _, arg := range args {
-		l, err := a.Named(ctx, lists, arg, o)
-		if err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(found, func(f todo.Snapshot) bool { return f.List.ID == l.List.ID }) {
-			found = append(found, l)
-		}
-	}
-	for _, l := range found {
-		if err := do(lists, l); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// MaxRecentLists is how many lists, the last changed first, findList searches
-// for one of the working directory.
+// MaxRecentLists is how many lists, the last changed first, are searched for one of a
+// folder.
 const MaxRecentLists = 50
-
-// errNoLists is the error of a command that needs a list where there is none.
-var errNoLists = errors.New("there are no lists yet; an agent makes one by calling its todo tool (`todo-mcp demo` shows one at it)")
 
 // OnList calls do with the list that a command is about; see [App.FindList].
 func (a *App) OnList(ctx context.Context, args []string, do func(todo.Lists, todo.Snapshot) error) error {
@@ -63,19 +30,15 @@ func (a *App) OnList(ctx context.Context, args []string, do func(todo.Lists, tod
 	return do(lists, list)
 }
 
-// FindList returns the newest snapshot of the list that the argument or --list
-// names, see [App.Named]. Without either it returns the last changed list on the board of
-// the working directory, or if there is none the last changed of all; of another
-// folder that was named, that folder's alone.
+// FindList returns the newest snapshot of the list that the argument or --list names,
+// see [App.Named]. Without either it returns the last changed list of the working
+// directory, or if there is none the last changed of all; of [App.Folder], where it is
+// named, that folder's alone. An archived list is returned where there is no other.
 func (a *App) FindList(ctx context.Context, lists todo.Lists, args []string) (todo.Snapshot, error) {
 	if len(args) > 1 {
 		return todo.Snapshot{}, fmt.Errorf("one list at a time, received %d; a title of several words stands in quotes", len(args))
 	}
-	wanted := a.List
-	if len(args) == 1 {
-		wanted = args[0]
-	}
-	if wanted != "" {
+	if wanted := append(args, a.List)[0]; wanted != "" {
 		return a.Named(ctx, lists, wanted, NamedOptions{})
 	}
 	last, err := lists.Find(ctx, todo.Query{Limit: MaxRecentLists})
@@ -83,31 +46,34 @@ func (a *App) FindList(ctx context.Context, lists todo.Lists, args []string) (to
 		return todo.Snapshot{}, err
 	}
 	if len(last) == 0 {
-		return todo.Snapshot{}, errNoLists
+		return todo.Snapshot{}, errors.New("there are no lists yet; an agent makes one by calling its todo tool (`todo-mcp demo` shows one at it)")
 	}
-	dir := WorkingDir()
-	if a.Folder != "" {
-		dir = Absolute(a.Folder)
-	}
-	// What was put away is shown where there is nothing else.
-	slices.SortStableFunc(last, func(x, y todo.Snapshot) int { return cmp.Compare(away(x), away(y)) })
-	for _, l := range last {
-		if dir != "" && l.List.Workspace == dir {
-			return l, nil
+	folder := Absolute(a.Folder)
+	elsewhere := func(l todo.Snapshot) bool { return folder == "" || l.List.Workspace != folder }
+	rank := func(l todo.Snapshot) (rank int) {
+		if elsewhere(l) {
+			rank = 2
 		}
+		if l.Archived {
+			rank++
+		}
+		return rank
 	}
-	if a.Folder != "" {
-		return todo.Snapshot{}, fmt.Errorf("no list was begun in %s lately; see `todo-mcp lists --project %s`", dir, a.Folder)
+	best := slices.MinFunc(last, func(x, y todo.Snapshot) int { return rank(x) - rank(y) })
+	if a.Folder != "" && elsewhere(best) {
+		return best, fmt.Errorf("no list was begun in %s lately; see `todo-mcp lists --project %s`", folder, a.Folder)
 	}
-	return last[0], nil
+	return best, nil
 }
 
-// away returns 1 for a list that was put away, and else 0.
-func away(l todo.Snapshot) int {
-	if l.Archived {
-		return 1
+// Absolute returns the whole path of a folder, which may be relative to the working
+// directory; empty is this one.
+func Absolute(folder string) string {
+	path, err := filepath.Abs(folder)
+	if err != nil {
+		return folder
 	}
-	return 0
+	return path
 }
 
 // NamedOptions restrict what [App.Named] finds.
@@ -115,6 +81,20 @@ type NamedOptions struct {
 	Deleted    bool // a deleted list
 	AndDeleted bool // a deleted list where no other is named so
 	Surely     bool // none that is named by the beginning of its title or some words
+}
+
+// NamedAll returns the lists that arguments name, each once, see [App.Named].
+func (a *App) NamedAll(ctx context.Context, lists todo.Lists, args []string, o NamedOptions) (found []todo.Snapshot, err error) {
+	for _, arg := range args {
+		l, err := a.Named(ctx, lists, arg, o)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(found, func(f todo.Snapshot) bool { return f.List.ID == l.List.ID }) {
+			found = append(found, l)
+		}
+	}
+	return found, nil
 }
 
 // Named returns the newest snapshot of the list that wanted names in one of the ways of
@@ -142,7 +122,8 @@ func (a *App) Named(ctx context.Context, lists todo.Lists, wanted string, o Name
 	case len(found) > 1:
 		return todo.Snapshot{}, a.severalLists(ctx, lists, wanted, found)
 	case o.Surely && !sure:
-		return todo.Snapshot{}, fmt.Errorf("%q is not the whole title of %q: give that or its id, %s", wanted, render.Safe(found[0].Title()), render.ShortID(found[0]))
+		return todo.Snapshot{}, fmt.Errorf("%q is not the whole title of %q: give that or its id, %s",
+			wanted, render.Safe(found[0].Title()), render.ShortID(found[0]))
 	}
 	return found[0], nil
 }
@@ -159,19 +140,9 @@ func (a *App) severalLists(ctx context.Context, lists todo.Lists, wanted string,
 		return err
 	}
 	table := render.Lists(shown, states, time.Now(), TerminalWidth(a.Stderr))
-	more := ""
 	if n := len(found) - len(shown); n > 0 {
-		more = fmt.Sprintf("and %d more\n", n)
+		table += fmt.Sprintf("and %d more\n", n)
 	}
-	return fmt.Errorf("%d lists match %q:\n\n%s%s\nChoose one by its id: `todo-mcp %s %s`", len(found), wanted, table, more, a.Command, render.ShortID(shown[0]))
-}
-
-// Absolute returns the whole path of a folder that is perhaps told from the
-// working directory.
-func Absolute(folder string) string {
-	path, err := filepath.Abs(folder)
-	if err != nil {
-		return folder
-	}
-	return path
+	return fmt.Errorf("%d lists match %q:\n\n%s\nChoose one by its id: `todo-mcp %s %s`",
+		len(found), wanted, table, a.Command, render.ShortID(shown[0]))
 }

@@ -1,8 +1,6 @@
 package app
 
-import (
-	"strings"
-)
+import "strings"
 
 // Nearest returns which of some names was probably meant; empty for none.
 func Nearest(typed string, names []string) (meant string) {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -10,18 +11,7 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Did prints what was done with a list: as JSON, or in words that have a place for
-// its title and its id.
-func (a *App) Did(words string, l todo.Snapshot, asJSON bool, err error) error {
-	switch {
-	case err != nil:
-		return err
-	case asJSON:
-		return PrintLine(a.Stdout, render.Document(l))
-	}
-	return a.Say(words+"\n", render.Safe(l.Title()), render.ShortID(l))
-}
-
+// Say prints a text on standard output.
 func (a *App) Say(format string, args ...any) error {
 	_, err := fmt.Fprintf(a.Stdout, format, args...)
 	return err
@@ -51,22 +41,18 @@ func (a *App) Picture(list todo.Snapshot, o render.BoxOptions, under ...string) 
 
 // PrintJSON prints a value as JSON over several lines, safe to show in a terminal
 // (BAD-INPUT 80).
-func PrintJSON(w io.Writer, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	return writeJSON(w, data, err)
-}
+func PrintJSON(w io.Writer, v any) error { return printJSON(w, v, "  ") }
 
-// PrintLine prints a value as one line of JSON, safe to show in a terminal
-// (BAD-INPUT 80).
-func PrintLine(w io.Writer, v any) error {
-	data, err := json.Marshal(v)
-	return writeJSON(w, data, err)
-}
+// PrintLine is [PrintJSON] in one line.
+func PrintLine(w io.Writer, v any) error { return printJSON(w, v, "") }
 
-func writeJSON(w io.Writer, data []byte, err error) error {
-	if err != nil {
+func printJSON(w io.Writer, v any, indent string) error {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	_, err = w.Write(append(render.SafeJSON(data), '\n'))
+	_, err := w.Write(render.SafeJSON(text.Bytes()))
 	return err
 }

@@ -1,7 +1,7 @@
 package app
 
 import (
-	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,60 +14,14 @@ import (
 	"strings"
 	"time"
 
-	flag "github.com/spf13/pflag"
-
 	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 	"todo-mcp/server"
+	"todo-mcp/server/edge"
 	"todo-mcp/tools"
 )
 
-// Collect reads the settings from flagValues, the environment and the config
-// file. With an error, what is wrong there has its default.
-func Collect(fs *flag.FlagSet, flagValues map[string]string, env Env) (*Settings, error) {
-	path, named := configFile(env.Getenv), false
-	if f := fs.Lookup("config"); f != nil && f.Value.String() != "" {
-		path, named = f.Value.String(), true
-	} else if v := env.Getenv("TODO_CONFIG"); v != "" {
-		path, named = v, true
-	}
-	layers := []layer{{"flag", flagValues}, fromEnvironment(env.Getenv)}
-	var unread error
-	if path != "" {
-		var file layer
-		file, unread = fromFile(path, named)
-		layers = append(layers, file)
-	}
-	s, err := load(layers)
-	s.File = path
-	s.Wrong = errors.Join(unread, err)
-	return s, s.Wrong
-}
-
-// OperatorSettings are the settings of [operatorRows].
-type OperatorSettings struct {
-	Addr  string
-	Audit string
-	Drain time.Duration
-}
-
-// auditRow is the setting for the audit log, of every command that writes.
-func auditRow() Setting {
-	return define(text().named("FILE"), "audit-log", "", func(s *Settings) *string { return &s.Operator.Audit },
-		"file to which a line of JSON is appended for each saved revision: who, which list, what kind of change; - is stderr, empty none")
-}
-
-// operatorRows are the settings for who runs a server for others.
-func operatorRows() []Setting {
-	return []Setting{
-		define(address(true, "127.0.0.1:8766, or :8766 for every interface"), "admin-addr", "", func(s *Settings) *string { return &s.Operator.Addr },
-			"address for operators: /metrics, /livez, /readyz, /debug/pprof; never a public one; empty: none, and /metrics is on --addr if nobody signs in"),
-		define(units("SECONDS", time.Second, 0, 3600), "drain", 0, func(s *Settings) *time.Duration { return &s.Operator.Drain },
-			"how many seconds calls are still taken after `serve` is told to stop, while /readyz says so; 5 behind a balancer"),
-	}
-}
-
-// Settings are the values in force. They do not change after [load].
+// Settings are the values in force. They do not change after [Collect].
 type Settings struct {
 	Tools     tools.Options
 	Publish   []string
@@ -92,16 +46,27 @@ type Settings struct {
 	TLSKey    string
 	Operator  OperatorSettings
 
-	Set   []source // in the order of the table
+	Set   []Source // in the order of the table
 	File  string   // the config file, which need not be there; empty for none
-	Wrong error    // what is not allowed, see collect
+	Wrong error    // what is not allowed, see Collect
 }
 
-// source says where the value of a setting came from that somebody set.
-type source struct {
+// SignInSettings say who may use a server over HTTP.
+type SignInSettings struct {
+	Tokens, Issuer, Audience, TenantClaim, ClientID, ClientSecret string
+}
+
+// OperatorSettings are for who runs a server for others.
+type OperatorSettings struct {
+	Addr, Audit string
+	Drain       time.Duration
+}
+
+// Source says where the value of a setting came from that somebody set.
+type Source struct {
 	Setting
 	Value string // as the user wrote it
-	From  string // see layer.name
+	From  string // "flag", "environment" or the config file
 }
 
 // Group is a group of settings. A command accepts whole groups.
@@ -122,26 +87,20 @@ const (
 // Title says what the settings of a group are about.
 func (g Group) Title() string {
 	return [...]string{
-		StoreGroup: "Where lists are kept", KeepGroup: "How much is kept", ListGroup: "Which list", ToolGroup: "What tools take and say",
-		ServerGroup: "What the server offers", AddressGroup: "HTTP", HTTPGroup: "HTTP", OperatorGroup: "HTTP", TokenGroup: "Sign-in by token",
+		StoreGroup: "Where lists are kept", KeepGroup: "How much is kept", ListGroup: "Which list",
+		ToolGroup: "What tools take and say", ServerGroup: "What the server offers",
+		AddressGroup: "HTTP", HTTPGroup: "HTTP", OperatorGroup: "HTTP", TokenGroup: "Sign-in by token",
 	}[g]
 }
 
 // Setting is one row of the settings table. It is set by the flag --name, the
 // variable TODO_NAME, or a line "name = value" of the config file.
 type Setting struct {
-	Name     string
-	Def      string // the default, as a user would write it
-	Help     string
-	Group    Group
-	IsSwitch bool // the flag without a value means true
-	Secret   bool // errors do not quote the value
-	// placeholder stands for the value in help, and words are the values there are,
-	// if they are few.
-	Placeholder string
-	Words       []string
-	// set parses a value and stores it; the error says what is allowed.
-	set func(*Settings, string) error
+	Group Group
+	Name  string
+	Def   string // the default, as a user would write it
+	kind
+	Help string
 }
 
 // Variable returns the environment variable of a setting.
@@ -149,273 +108,195 @@ func (s Setting) Variable() string {
 	return "TODO_" + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
-// kind is the type of a setting's value: parse reads a value from text, and
-// format writes the default as text.
-type kind[T any] struct {
-	Parse    func(string) (T, error)
-	format   func(T) string
-	isSwitch bool // the flag without a value means true
-	// See setting.
-	placeholder string
-	words       []string
-}
-
-// named returns the kind with another placeholder.
-func (k kind[T]) named(placeholder string) kind[T] {
-	k.placeholder = placeholder
-	return k
-}
-
-// define returns a row of the settings table, without a group. field returns a
-// pointer to the value in the settings.
-func define[T any](k kind[T], name string, def T, field func(*Settings) *T, help string) Setting {
-	return Setting{Name: name, Def: k.format(def), Help: help, IsSwitch: k.isSwitch, Placeholder: k.placeholder, Words: k.words, set: func(s *Settings, text string) error {
-		value, err := k.Parse(text)
-		if err != nil {
-			return err
-		}
-		*field(s) = value
-		return nil
-	}}
-}
-
 // Table returns all settings, group by group.
-func Table() []Setting {
-	var rows []Setting
-	for _, g := range []struct {
-		group Group
-		rows  []Setting
-	}{
-		{StoreGroup, storeSettings()}, {KeepGroup, append(keepSettings(), auditRow())}, {ListGroup, listSettings()}, {ToolGroup, toolSettings()},
-		{ServerGroup, serverSettings()}, {HTTPGroup, issuerSettings()}, {AddressGroup, addressSettings()}, {HTTPGroup, httpSettings()}, {OperatorGroup, operatorRows()}, {TokenGroup, tokenSettings()},
-	} {
-		for _, row := range g.rows {
-			row.Group = g.group
-			rows = append(rows, row)
-		}
-	}
-	return rows
+func Table() []Setting { return (&Settings{}).table() }
+
+// table returns the rows that set the values of s.
+func (s *Settings) table() []Setting {
+	return slices.Concat(s.listRows(), s.toolRows(), s.httpRows())
 }
 
-func storeSettings() []Setting {
-	place := define(storePlace(), "store", "", func(s *Settings) *string { return &s.Store },
-		"where lists are kept: memory, sqlite:PATH or postgres://USER@HOST/DATABASE; empty is a file in the state directory")
-	place.Secret = true // its own errors quote it, without a password
-	notices := define(text().named("ADDRESS"), "store-notices", "", func(s *Settings) *string { return &s.Notices },
-		"another address of a postgres:// store at which notices arrive, where the store's own is that of a pooler")
-	notices.Secret = true
+// listRows are the settings for lists and where they are kept.
+func (s *Settings) listRows() []Setting {
 	return []Setting{
-		place,
-		notices,
-		define(units("HOURS", time.Hour, 0, 1_000_000), "archive-after", 24*time.Hour, func(s *Settings) *time.Duration { return &s.Archive },
-			"how many hours after its last change a settled list counts as archived; 0 is never"),
-		define(units("SECONDS", time.Second, 1, 600), "request-timeout", 10*time.Second, func(s *Settings) *time.Duration { return &s.Request },
-			"how many seconds a call, a page or a command may wait for the store"),
+		{StoreGroup, "store", "", secret(checked(&s.Store, "STORE", optional(checkStore))), // its errors quote it, without a password
+			"where lists are kept: memory, sqlite:PATH or postgres://USER@HOST/DATABASE; empty is a file in the state directory"},
+		{StoreGroup, "store-notices", "", secret(text(&s.Notices, "ADDRESS")),
+			"another address of a postgres:// store at which notices arrive, where the store's own is that of a pooler"},
+		{StoreGroup, "archive-after", "24", number(&s.Archive, "HOURS", time.Hour, 0, 1_000_000),
+			"how many hours after its last change a settled list counts as archived; 0 is never"},
+		{StoreGroup, "request-timeout", "10", number(&s.Request, "SECONDS", time.Second, 1, 600),
+			"how many seconds a call, a page or a command may wait for the store"},
+		{KeepGroup, "keep-revisions", "1000", number(&s.Keep.Revisions, "N", 1, 0, 1_000_000),
+			"how many revisions of a list are kept; 0 is all"},
+		{KeepGroup, "max-lists", "100000", number(&s.Keep.Lists, "N", 1, 0, 100_000_000),
+			"how many lists there may be; 0 is any number"},
+		{KeepGroup, "max-size", "4000", number(&s.Keep.Bytes, "MB", 1_000_000, 0, 1_000_000),
+			"how many MB the store may take, the last tenth for the lists there are; 0 is any size"},
+		{KeepGroup, "audit-log", "", text(&s.Operator.Audit, "FILE"),
+			"file to which a line of JSON is appended for each saved revision: who, which list, what kind of change; - is stderr, empty none"},
+		{ListGroup, "list", "", checked(&s.List, "NAME", optional(todo.CheckName)),
+			"name of the list to use, for good; empty finds it by conversation"},
 	}
 }
 
-func keepSettings() []Setting {
-	return []Setting{
-		define(number(1_000_000), "keep-revisions", 1000, func(s *Settings) *int { return &s.Keep.Revisions },
-			"how many revisions of a list are kept; 0 is all"),
-		define(number(100_000_000), "max-lists", 100_000, func(s *Settings) *int { return &s.Keep.Lists },
-			"how many lists there may be; 0 is any number"),
-		define(units("MB", int64(1_000_000), 0, 1_000_000), "max-size", 4_000_000_000, func(s *Settings) *int64 { return &s.Keep.Bytes },
-			"how many MB the store may take, the last tenth for the lists there are; 0 is any size"),
-	}
-}
-
-func listSettings() []Setting {
-	return []Setting{
-		define(listName(), "list", "", func(s *Settings) *string { return &s.List },
-			"name of the list to use, for good; empty finds it by conversation"),
-	}
-}
-
-func toolSettings() []Setting {
+// toolRows are the settings for tools and what a server offers.
+func (s *Settings) toolRows() []Setting {
 	defaults := tools.Defaults()
 	return []Setting{
-		define(number(todo.MaxItems), "max-items", defaults.MaxItems, func(s *Settings) *int { return &s.Tools.MaxItems },
-			"most items TodoWrite takes; 0 is the hard cap of 1000"),
-		define(number(todo.MaxText), "max-content-length", defaults.MaxContentLength, func(s *Settings) *int { return &s.Tools.MaxContentLength },
-			"most characters of a TodoWrite text; 0 is the hard cap of 4000"),
-		define(oneOf(tools.Reject, tools.Demote, tools.Allow), "in-progress", defaults.InProgress, func(s *Settings) *tools.Policy { return &s.Tools.InProgress },
-			"several items in progress in TodoWrite and write_todos: reject, demote (keep the last) or allow"),
-		define(boolean(), "item-ids", defaults.ItemIDs, func(s *Settings) *bool { return &s.Tools.ItemIDs },
-			"show item ids in TodoWrite's schema and results"),
-		define(text().named("FOLDER"), "prompts", "", func(s *Settings) *string { return &s.Prompts },
-			"folder of your own guidance texts, TOOL.md each"),
+		{ToolGroup, "max-items", strconv.Itoa(defaults.MaxItems), number(&s.Tools.MaxItems, "N", 1, 0, todo.MaxItems),
+			"most items TodoWrite takes; 0 is the hard cap of 1000"},
+		{ToolGroup, "max-content-length", strconv.Itoa(defaults.MaxContentLength),
+			number(&s.Tools.MaxContentLength, "N", 1, 0, todo.MaxText),
+			"most characters of a TodoWrite text; 0 is the hard cap of 4000"},
+		{ToolGroup, "in-progress", string(defaults.InProgress), word(&s.Tools.InProgress, tools.Reject, tools.Demote, tools.Allow),
+			"several items in progress in TodoWrite and write_todos: reject, demote (keep the last) or allow"},
+		{ToolGroup, "item-ids", strconv.FormatBool(defaults.ItemIDs), boolean(&s.Tools.ItemIDs),
+			"show item ids in TodoWrite's schema and results"},
+		{ToolGroup, "prompts", "", text(&s.Prompts, "FOLDER"),
+			"folder of your own guidance texts, TOOL.md each"},
+		{ServerGroup, "tools", "auto", toolNames(&s.Publish),
+			"tools to offer: auto (TodoWrite alone), all, or names with commas"},
+		{ServerGroup, "structured", string(server.StructuredAuto),
+			word(&s.Content, server.StructuredAuto, server.StructuredAlways, server.StructuredNever),
+			"structured content in results: auto (not where models are shown it), always or never"},
+		{ServerGroup, "lang", defaults.Language, word(&s.Tools.Language, prompts.Languages()...),
+			"language of the plan: en, zh or vi"},
+		{ServerGroup, "log-level", "warn", logLevel(&s.LogLevel),
+			"what is logged to stderr: debug, info, warn or error"},
 	}
 }
 
-func serverSettings() []Setting {
+// httpRows are the settings for serving over HTTP, and who may use it.
+func (s *Settings) httpRows() []Setting {
+	in := &s.SignIn
 	return []Setting{
-		define(toolNames(), "tools", []string{"auto"}, func(s *Settings) *[]string { return &s.Publish },
-			"tools to offer: auto (TodoWrite alone), all, or names with commas"),
-		define(oneOf(server.StructuredAuto, server.StructuredAlways, server.StructuredNever), "structured", server.StructuredAuto, func(s *Settings) *server.Structured { return &s.Content },
-			"structured content in results: auto (not where models are shown it), always or never"),
-		define(oneOf(prompts.Languages()...), "lang", tools.Defaults().Language, func(s *Settings) *string { return &s.Tools.Language },
-			"language of the plan: en, zh or vi"),
-		define(logLevel(), "log-level", slog.LevelWarn, func(s *Settings) *slog.Level { return &s.LogLevel },
-			"what is logged to stderr: debug, info, warn or error"),
+		{HTTPGroup, "issuer", "", checked(&in.Issuer, "URL", optional(checkURL)),
+			"OAuth authorization server, with OpenID Connect discovery, whose access tokens let in"},
+		{HTTPGroup, "audience", "", text(&in.Audience, "NAME"),
+			"audience of the issuer's access tokens; empty is the public URL with /mcp"},
+		{HTTPGroup, "tenant-claim", "", text(&in.TenantClaim, "NAME"),
+			"claim of access tokens with the team whose members share their lists; empty is lists of one's own"},
+		{HTTPGroup, "client-id", "", text(&in.ClientID, "ID"),
+			"id of the panel's client at the issuer; empty is none, and people paste a token"},
+		{HTTPGroup, "client-secret", "", secret(text(&in.ClientSecret, "SECRET")),
+			"secret of the panel's client at the issuer; empty for a public client"},
+		{AddressGroup, "addr", "127.0.0.1:8765", checked(&s.Addr, "ADDRESS", checkAddress),
+			"address to listen on; others than loopback ones need sign-in and TLS"},
+		{HTTPGroup, "public-url", "", checked(&s.PublicURL, "URL", optional(checkOrigin)),
+			"where clients reach the server, as https://host; empty is the address it listens on"},
+		{HTTPGroup, "tls-cert", "", text(&s.TLSCert, "FILE"),
+			"PEM file with the certificate for TLS; read again when it changes"},
+		{HTTPGroup, "tls-key", "", text(&s.TLSKey, "FILE"),
+			"PEM file with the certificate's key"},
+		{HTTPGroup, "trusted-proxies", "", list(&s.Proxies, "NETWORKS", parseNetwork),
+			"addresses or networks of proxies that do TLS and whose X-Forwarded-For is believed, with commas"},
+		{HTTPGroup, "max-rate", "100", number(&s.MaxRate, "N", 1, 0, 1_000_000),
+			"most requests a second of one who signed in, and twice as many at once; 0 is any number"},
+		{HTTPGroup, "allowed-hosts", "", list(&s.Hosts, "NAMES", func(host string) (string, error) {
+			return strings.ToLower(host), nil
+		}), "more Host names to answer to, with commas"},
+		{HTTPGroup, "allowed-origins", "", list(&s.Origins, "NAMES", func(origin string) (string, error) {
+			return origin, edge.CheckOrigins([]string{origin})
+		}), "origins of pages that may call, with commas (https://host)"},
+		{HTTPGroup, "max-streams", "4096", number(&s.Streams, "N", 1, 1, 1_000_000),
+			"most open event streams; half as many of one client address, or of one who signed in"},
+		{OperatorGroup, "admin-addr", "", checked(&s.Operator.Addr, "ADDRESS", optional(checkAddress)),
+			"address for operators: /metrics, /livez, /readyz, /debug/pprof; never a public one; empty: none, and /metrics is on --addr if nobody signs in"},
+		{OperatorGroup, "drain", "0", number(&s.Operator.Drain, "SECONDS", time.Second, 0, 3600),
+			"how many seconds calls are still taken after `serve` is told to stop, while /readyz says so; 5 behind a balancer"},
+		{TokenGroup, "tokens", "", text(&in.Tokens, "FILE"),
+			"file of the bearer tokens that let in, made by `todo-mcp token`"},
 	}
 }
 
-func addressSettings() []Setting {
-	return []Setting{
-		define(address(false, "127.0.0.1:8765"), "addr", "127.0.0.1:8765", func(s *Settings) *string { return &s.Addr },
-			"address to listen on; others than loopback ones need sign-in and TLS"),
+// maxShown is how much of a bad line or value an error shows, in characters.
+const maxShown = 100
+
+// Collect returns the settings. Each value comes from flags, by setting name, or else
+// from the environment, the config file, or the default. A variable that is empty is
+// none. The error names each value that is not allowed, where it came from, and what is
+// allowed; these settings have their defaults.
+func Collect(flags map[string]string, env Env) (*Settings, error) {
+	s := &Settings{File: cmp.Or(flags["config"], env.Getenv("TODO_CONFIG"))}
+	mustExist := s.File != ""
+	if !mustExist {
+		s.File = configFile(env.Getenv)
 	}
-}
-
-func httpSettings() []Setting {
-	return []Setting{
-		define(webAddress(false), "public-url", "", func(s *Settings) *string { return &s.PublicURL },
-			"where clients reach the server, as https://host; empty is the address it listens on"),
-		define(text().named("FILE"), "tls-cert", "", func(s *Settings) *string { return &s.TLSCert },
-			"PEM file with the certificate for TLS; read again when it changes"),
-		define(text().named("FILE"), "tls-key", "", func(s *Settings) *string { return &s.TLSKey },
-			"PEM file with the certificate's key"),
-		define(networks(), "trusted-proxies", nil, func(s *Settings) *[]netip.Prefix { return &s.Proxies },
-			"addresses or networks of proxies that do TLS and whose X-Forwarded-For is believed, with commas"),
-		define(number(1_000_000), "max-rate", 100, func(s *Settings) *int { return &s.MaxRate },
-			"most requests a second of one who signed in, and twice as many at once; 0 is any number"),
-		define(hostNames(), "allowed-hosts", nil, func(s *Settings) *[]string { return &s.Hosts },
-			"more Host names to answer to, with commas"),
-		define(origins(), "allowed-origins", nil, func(s *Settings) *[]string { return &s.Origins },
-			"origins of pages that may call, with commas (https://host)"),
-		define(Between(1, 1_000_000), "max-streams", 4096, func(s *Settings) *int { return &s.Streams },
-			"most open event streams; half as many of one client address, or of one who signed in"),
-	}
-}
-
-// SignInSettings say who may use a server over HTTP.
-type SignInSettings struct {
-	Tokens       string
-	Issuer       string
-	Audience     string
-	TenantClaim  string
-	ClientID     string
-	ClientSecret string
-}
-
-func tokenSettings() []Setting {
-	return []Setting{
-		define(text().named("FILE"), "tokens", "", func(s *Settings) *string { return &s.SignIn.Tokens },
-			"file of the bearer tokens that let in, made by `todo-mcp token`"),
-	}
-}
-
-// issuerSettings are about an OAuth authorization server.
-func issuerSettings() []Setting {
-	secret := define(text().named("SECRET"), "client-secret", "", func(s *Settings) *string { return &s.SignIn.ClientSecret },
-		"secret of the panel's client at the issuer; empty for a public client")
-	secret.Secret = true
-	return []Setting{
-		define(webAddress(true), "issuer", "", func(s *Settings) *string { return &s.SignIn.Issuer },
-			"OAuth authorization server, with OpenID Connect discovery, whose access tokens let in"),
-		define(text().named("NAME"), "audience", "", func(s *Settings) *string { return &s.SignIn.Audience },
-			"audience of the issuer's access tokens; empty is the public URL with /mcp"),
-		define(text().named("NAME"), "tenant-claim", "", func(s *Settings) *string { return &s.SignIn.TenantClaim },
-			"claim of access tokens with the team whose members share their lists; empty is lists of one's own"),
-		define(text().named("ID"), "client-id", "", func(s *Settings) *string { return &s.SignIn.ClientID },
-			"id of the panel's client at the issuer; empty is none, and people paste a token"),
-		secret,
-	}
-}
-
-// layer has the values from one source, by setting name.
-type layer struct {
-	name   string // where the values come from: "flag", "environment", the config file
-	values map[string]string
-}
-
-// MaxShown is how much of a bad line or value an error shows, in characters.
-const MaxShown = 100
-
-// load returns the settings. Each value comes from the first layer that has it,
-// or else is the default. The error names each setting with a value that is not
-// allowed, where the value came from, and what is allowed; these have their defaults.
-func load(layers []layer) (*Settings, error) {
-	s := &Settings{}
-	var wrong []error
-	for _, row := range Table() {
-		_ = row.set(s, row.Def)
-		for _, l := range layers {
-			value, ok := l.values[row.Name]
-			if !ok {
+	rows := s.table()
+	file, err := readConfig(s.File, mustExist, rows)
+	wrong := []error{err}
+	for _, row := range rows {
+		_ = row.set(row.Def)
+		value, isSet := flags[row.Name]
+		from := "flag"
+		if !isSet {
+			value, from = env.Getenv(row.Variable()), "environment"
+		}
+		if !isSet && value == "" {
+			if value, isSet = file[row.Name]; !isSet {
 				continue
 			}
-			if err := row.set(s, value); err != nil {
-				wrong = append(wrong, row.wrong(value, l.name, err))
-			} else {
-				s.Set = append(s.Set, source{row, value, l.name})
-			}
-			break
+			from = s.File
+		}
+		if err := row.set(value); err != nil {
+			wrong = append(wrong, row.wrong(value, from, err))
+		} else {
+			s.Set = append(s.Set, Source{row, value, from})
 		}
 	}
-	return s, errors.Join(wrong...)
+	s.Wrong = errors.Join(wrong...)
+	return s, s.Wrong
 }
 
 // wrong returns the error for a value that is not allowed.
 func (s Setting) wrong(value, from string, err error) error {
 	shown := ""
 	if !s.Secret {
-		shown = " " + strconv.Quote(todo.Cut(value, MaxShown))
+		shown = " " + strconv.Quote(todo.Cut(value, maxShown))
 	}
 	return fmt.Errorf("setting %s%s (%s): %w", s.Name, shown, from, err)
 }
 
-// fromEnvironment returns the values of the variables that are set and not
-// empty.
-func fromEnvironment(getenv func(string) string) layer {
-	l := layer{name: "environment", values: make(map[string]string)}
-	for _, row := range Table() {
-		if v := getenv(row.Variable()); v != "" {
-			l.values[row.Name] = v
-		}
+// readConfig returns the values in a config file, by setting name; none for an empty
+// path. A missing file is an error only if mustExist is true.
+func readConfig(path string, mustExist bool, rows []Setting) (map[string]string, error) {
+	if path == "" {
+		return nil, nil
 	}
-	return l
-}
-
-// fromFile reads a config file. A missing file is an error only if mustExist is
-// true.
-func fromFile(path string, mustExist bool) (layer, error) {
-	l := layer{name: path, values: make(map[string]string)}
-	f, err := os.Open(path)
+	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !mustExist {
-		return l, nil
+		return nil, nil
 	}
 	if err != nil {
-		return l, fmt.Errorf("read config file: %w", err)
+		return nil, fmt.Errorf("read config file: %w", err)
 	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
+	values := make(map[string]string)
+	for n, line := range strings.Split(string(data), "\n") {
+		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		name, value, ok := strings.Cut(line, "=")
 		name = strings.TrimSpace(name)
-		if !ok || !slices.ContainsFunc(Table(), func(s Setting) bool { return s.Name == name }) {
-			return l, fmt.Errorf("config file %s line %d: %q is no setting; lines are NAME = VALUE, names as the flags of `todo-mcp help`", path, n, todo.Cut(name, MaxShown))
+		if !ok || !slices.ContainsFunc(rows, func(s Setting) bool { return s.Name == name }) {
+			return values, fmt.Errorf("config file %s line %d: %q is no setting; lines are NAME = VALUE, names as the flags of `todo-mcp help`",
+				path, n+1, todo.Cut(name, maxShown))
 		}
-		l.values[name] = strings.TrimSpace(value)
+		values[name] = strings.TrimSpace(value)
 	}
-	return l, lines.Err()
+	return values, nil
 }
 
 // configFile returns the path of the config file that is read when the user
 // names none, or "" when the environment has no home directory.
 func configFile(getenv func(string) string) string {
-	for _, base := range []string{getenv("XDG_CONFIG_HOME"), getenv("APPDATA")} {
-		if base != "" {
-			return filepath.Join(base, "todo-mcp", "config")
-		}
+	base := cmp.Or(getenv("XDG_CONFIG_HOME"), getenv("APPDATA"))
+	if home := getenv("HOME"); base == "" && home != "" {
+		base = filepath.Join(home, ".config")
 	}
-	if home := getenv("HOME"); home != "" {
-		return filepath.Join(home, ".config", "todo-mcp", "config")
+	if base == "" {
+		return ""
 	}
-	return ""
+	return filepath.Join(base, "todo-mcp", "config")
 }

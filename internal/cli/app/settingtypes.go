@@ -12,82 +12,89 @@ import (
 	"strings"
 
 	"todo-mcp/internal/store"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server"
-	"todo-mcp/server/edge"
 	"todo-mcp/tools"
 )
 
-// This file has the kinds of settings. A kind's parse function returns an error
-// that says what is allowed.
-
-func identity(text string) string { return text }
-
-// text returns the kind of any text.
-func text() kind[string] {
-	return checked(func(string) error { return nil })
+// kind is how the value of a setting is written and read.
+type kind struct {
+	Placeholder string   // stands for the value in help; empty: the flag alone means true
+	Words       []string // the values there are, if they are few
+	Secret      bool     // errors do not quote the value
+	// set parses a value and stores it; the error says what is allowed.
+	set func(string) error
 }
 
-// checked returns the kind of the texts for which check returns nil.
-func checked(check func(string) error) kind[string] {
-	return kind[string]{placeholder: "TEXT", Parse: func(v string) (string, error) { return v, check(v) }, format: identity}
+// parsed is the kind whose values are stored as parse returns them.
+func parsed[T any](into *T, placeholder string, parse func(string) (T, error)) kind {
+	return kind{Placeholder: placeholder, set: func(text string) error {
+		value, err := parse(text)
+		if err == nil {
+			*into = value
+		}
+		return err
+	}}
 }
 
-// number returns the kind of the whole numbers from 0 to most.
-func number(most int) kind[int] { return Between(0, most) }
+// checked is the kind of the texts for which check returns nil.
+func checked(into *string, placeholder string, check func(string) error) kind {
+	return parsed(into, placeholder, func(text string) (string, error) { return text, check(text) })
+}
 
-// Between returns the kind of the whole numbers from least to most.
-func Between(least, most int) kind[int] {
-	return kind[int]{placeholder: "N", format: strconv.Itoa, Parse: func(v string) (int, error) {
-		n, err := strconv.Atoi(v)
+// text is the kind of any text.
+func text(into *string, placeholder string) kind {
+	return checked(into, placeholder, func(string) error { return nil })
+}
+
+// optional returns a check that also accepts an empty text.
+func optional(check func(string) error) func(string) error {
+	return func(text string) error {
+		if text == "" {
+			return nil
+		}
+		return check(text)
+	}
+}
+
+func secret(k kind) kind {
+	k.Secret = true
+	return k
+}
+
+// number is the kind of the whole numbers from least to most, stored as so many units.
+func number[T ~int | ~int64](into *T, placeholder string, unit T, least, most int) kind {
+	return parsed(into, placeholder, func(text string) (T, error) {
+		n, err := strconv.Atoi(text)
 		if err != nil || n < least || n > most {
 			return 0, fmt.Errorf("must be a whole number from %d to %d", least, most)
 		}
-		return n, nil
-	}}
+		return T(n) * unit, nil
+	})
 }
 
-// units returns the kind of the values from least to most units, written as a number
-// of them, such as the durations that are written as a number of seconds.
-func units[T ~int64](placeholder string, unit T, least, most int) kind[T] {
-	n := Between(least, most)
-	return kind[T]{
-		placeholder: placeholder,
-		format:      func(v T) string { return n.format(int(v / unit)) },
-		Parse: func(v string) (T, error) {
-			count, err := n.Parse(v)
-			return T(count) * unit, err
-		},
-	}
-}
-
-func boolean() kind[bool] {
-	return kind[bool]{isSwitch: true, format: strconv.FormatBool, Parse: func(v string) (bool, error) {
-		b, err := strconv.ParseBool(v)
+func boolean(into *bool) kind {
+	return parsed(into, "", func(text string) (bool, error) {
+		b, err := strconv.ParseBool(text)
 		if err != nil {
-			return false, errors.New("must be true or false")
+			err = errors.New("must be true or false")
 		}
-		return b, nil
-	}}
+		return b, err
+	})
 }
 
-// oneOf returns the kind of the allowed words.
-func oneOf[T ~string](allowed ...T) kind[T] {
-	words := make([]string, len(allowed))
-	for i, word := range allowed {
-		words[i] = string(word)
+// word is the kind of the allowed words.
+func word[T ~string](into *T, allowed ...T) kind {
+	k := parsed(into, "WORD", func(text string) (T, error) { return T(text), CheckWord(T(text), allowed...) })
+	for _, w := range allowed {
+		k.Words = append(k.Words, string(w))
 	}
-	return kind[T]{
-		placeholder: "WORD", words: words,
-		format: func(v T) string { return string(v) },
-		Parse:  func(v string) (T, error) { return T(v), IsOneOf(T(v), allowed...) },
-	}
+	return k
 }
 
-// IsOneOf returns nil if v is one of the allowed words, else an error that
-// lists them.
-func IsOneOf[T ~string](v T, allowed ...T) error {
-	if slices.Contains(allowed, v) {
+// CheckWord returns nil if a word is one of the allowed ones, else an error that lists
+// them.
+func CheckWord[T ~string](w T, allowed ...T) error {
+	if slices.Contains(allowed, w) {
 		return nil
 	}
 	var words []string
@@ -97,135 +104,87 @@ func IsOneOf[T ~string](v T, allowed ...T) error {
 	return fmt.Errorf("must be %s", strings.Join(words, " or "))
 }
 
-// words returns the kind of the lists of words that are separated by commas.
-func words() kind[[]string] {
-	return kind[[]string]{
-		placeholder: "NAMES",
-		format:      func(v []string) string { return strings.Join(v, ",") },
-		Parse:       func(v string) ([]string, error) { return splitWords(v), nil },
-	}
-}
-
-// splitWords returns the parts of v between commas, without surrounding white
-// space; empty parts are left out.
-func splitWords(v string) []string {
-	var out []string
-	for part := range strings.SplitSeq(v, ",") {
-		if part = strings.TrimSpace(part); part != "" {
-			out = append(out, part)
+func logLevel(into *slog.Level) kind {
+	names := []string{"debug", "info", "warn", "error"}
+	k := parsed(into, "WORD", func(text string) (level slog.Level, err error) {
+		if err := CheckWord(text, names...); err != nil {
+			return level, err
 		}
-	}
-	return out
-}
-
-// toolNames returns the kind of the lists of tools to publish.
-func toolNames() kind[[]string] {
-	k := words()
-	k.words = append([]string{"auto", "all"}, tools.Names()...)
-	k.Parse = func(v string) ([]string, error) {
-		names := splitWords(v)
-		return names, server.CheckPublish(names)
-	}
+		return level, level.UnmarshalText([]byte(text))
+	})
+	k.Words = names
 	return k
 }
 
-// hostNames returns the kind of the lists of host names; parse converts them to
-// lower case.
-func hostNames() kind[[]string] {
-	k := words()
-	k.Parse = func(v string) ([]string, error) { return splitWords(strings.ToLower(v)), nil }
-	return k
-}
-
-// origins is a list of origins as browsers send them.
-func origins() kind[[]string] {
-	k := words()
-	k.Parse = func(v string) ([]string, error) {
-		names := splitWords(v)
-		return names, edge.CheckOrigins(names)
+// words returns the parts of a text between commas, without surrounding white space;
+// empty parts are left out.
+func words(text string) []string {
+	parts := strings.Split(text, ",")
+	for i, part := range parts {
+		parts[i] = strings.TrimSpace(part)
 	}
-	return k
+	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 }
 
-func logLevel() kind[slog.Level] {
-	names := oneOf("debug", "info", "warn", "error")
-	return kind[slog.Level]{
-		placeholder: names.placeholder, words: names.words,
-		format: func(l slog.Level) string { return strings.ToLower(l.String()) },
-		Parse: func(v string) (level slog.Level, err error) {
-			if _, err := names.Parse(v); err != nil {
-				return level, err
+// list is the kind of the lists of values that are separated by commas.
+func list[T any](into *[]T, placeholder string, parse func(string) (T, error)) kind {
+	return parsed(into, placeholder, func(text string) (values []T, err error) {
+		for _, word := range words(text) {
+			value, err := parse(word)
+			if err != nil {
+				return nil, err
 			}
-			return level, level.UnmarshalText([]byte(v))
-		},
+			values = append(values, value)
+		}
+		return values, nil
+	})
+}
+
+// toolNames is the kind of the lists of tools to publish.
+func toolNames(into *[]string) kind {
+	k := parsed(into, "NAMES", func(text string) ([]string, error) { return words(text), server.CheckPublish(words(text)) })
+	k.Words = append([]string{"auto", "all"}, tools.Names()...)
+	return k
+}
+
+// checkStore returns nil for a place that [store.Locate] accepts.
+func checkStore(text string) error {
+	_, err := store.Locate(text, nil) // needs the environment only for an empty place
+	return err
+}
+
+func checkAddress(text string) error {
+	if _, port, err := net.SplitHostPort(text); err != nil || port == "" {
+		return errors.New("must be an address with a port, such as 127.0.0.1:8765, or :8765 for every interface")
 	}
+	return nil
 }
 
-// listName returns the kind of the names of lists, or empty.
-func listName() kind[string] {
-	return checked(func(v string) error {
-		if v == "" {
-			return nil
-		}
-		return todo.CheckName(v)
-	}).named("NAME")
-}
-
-// storePlace returns the kind of the places that [store.Locate] accepts; empty
-// means the default file.
-func storePlace() kind[string] {
-	return checked(func(v string) error {
-		if v == "" {
-			return nil
-		}
-		_, err := store.Locate(v, nil) // needs the environment only for an empty place
-		return err
-	}).named("STORE")
-}
-
-// address returns the kind of the addresses with a port, of which an error shows an
-// example, or empty if mayBeEmpty.
-func address(mayBeEmpty bool, example string) kind[string] {
-	return checked(func(v string) error {
-		if _, port, err := net.SplitHostPort(v); (v != "" || !mayBeEmpty) && (err != nil || port == "") {
-			return errors.New("must be an address with a port, such as " + example)
-		}
-		return nil
-	}).named("ADDRESS")
-}
-
-// webAddress returns the kind of the http and https addresses without a user and a
-// query, or empty. withPath is whether they may have a path.
-func webAddress(withPath bool) kind[string] {
-	return checked(func(v string) error {
-		if v == "" {
-			return nil
-		}
-		u, err := url.Parse(v)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Path != "" && !withPath {
-			return errors.New("must be an address such as https://todo.example.com")
-		}
-		return nil
-	}).named("URL")
-}
-
-// networks returns the kind of the lists of addresses and networks.
-func networks() kind[[]netip.Prefix] {
-	return kind[[]netip.Prefix]{
-		placeholder: "NETWORKS",
-		format:      func([]netip.Prefix) string { return "" }, // the default is none
-		Parse: func(v string) (out []netip.Prefix, err error) {
-			for _, word := range splitWords(v) {
-				p, err := netip.ParsePrefix(word)
-				if ip, alone := netip.ParseAddr(word); alone == nil {
-					p, err = ip.Prefix(ip.BitLen())
-				}
-				if err != nil {
-					return nil, errors.New("must be addresses or networks with commas, such as 10.0.0.0/8")
-				}
-				out = append(out, p.Masked())
-			}
-			return out, nil
-		},
+// checkURL returns nil for an http or https address without a user and a query.
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return errors.New("must be an address such as https://todo.example.com")
 	}
+	return nil
+}
+
+// checkOrigin is [checkURL] of an address without a path.
+func checkOrigin(text string) error {
+	if u, err := url.Parse(text); err == nil && u.Path != "" {
+		return errors.New("must be an address such as https://todo.example.com, without a path")
+	}
+	return checkURL(text)
+}
+
+// parseNetwork reads a network, or an address as the network of it alone.
+func parseNetwork(text string) (netip.Prefix, error) {
+	p, err := netip.ParsePrefix(text)
+	if ip, alone := netip.ParseAddr(text); alone == nil {
+		p, err = ip.Prefix(ip.BitLen())
+	}
+	if err != nil {
+		err = errors.New("must be addresses or networks with commas, such as 10.0.0.0/8")
+	}
+	return p.Masked(), err
 }

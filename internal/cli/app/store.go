@@ -17,14 +17,19 @@ func (a *App) Open() (board *todo.Board, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	a.Sessions, _ = store.As[store.SessionKeeper](st)
+	board, done = a.NewBoard(st)
+	return board, done, nil
+}
+
+// NewBoard returns a board on an open store; done closes both.
+func (a *App) NewBoard(st todo.Store) (board *todo.Board, done func()) {
 	board = todo.NewBoard(st, todo.WithArchiveAfter(a.Archive))
 	return board, func() {
 		board.Close()
 		if err := st.Close(); err != nil {
 			fmt.Fprintln(a.Stderr, "todo-mcp: close the store:", err)
 		}
-	}, nil
+	}
 }
 
 // OpenLists opens the store and returns the lists of all principals, for a

@@ -12,7 +12,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-func Archive(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
+// Archive puts lists away, or brings them back.
+func Archive(fs *flag.FlagSet) app.Run {
 	undo := fs.Bool("undo", false, "bring them back")
 	asJSON := jsonFlag(fs)
 	return func(ctx context.Context, a *app.App, args []string) error {
@@ -20,20 +21,83 @@ func Archive(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
 		if *undo {
 			edit.Do = todo.EditUnarchive
 		}
-		return a.ForLists(ctx, args, app.NamedOptions{}, func(lists todo.Lists, l todo.Snapshot) error {
+		return forLists(ctx, a, args, app.NamedOptions{}, *asJSON, func(lists todo.Lists, l *todo.Snapshot) (string, error) {
 			out, err := lists.Edit(ctx, l.List.ID, edit, app.CommandLine("archive"))
-			what := "Archived %q (%s)."
+			*l = out.After
 			switch {
 			case !out.Changed && *undo:
-				what = "%q (%s) is not archived."
+				return "%q (%s) is not archived.", err
 			case !out.Changed:
-				what = "%q (%s) was archived already."
+				return "%q (%s) was archived already.", err
 			case *undo:
-				what = "Brought back %q (%s)."
+				return "Brought back %q (%s).", err
 			}
-			return a.Did(what, out.After, *asJSON, err)
+			return "Archived %q (%s).", err
 		})
 	}
+}
+
+// Rename gives a list a title.
+func Rename(fs *flag.FlagSet) app.Run {
+	asJSON := jsonFlag(fs)
+	return func(ctx context.Context, a *app.App, args []string) error {
+		if len(args) != 2 {
+			return errors.New("give the list and its new title, each in quotes if it has spaces: `todo-mcp rename LIST TITLE`; an empty title takes it away")
+		}
+		return forLists(ctx, a, args[:1], app.NamedOptions{}, *asJSON, func(lists todo.Lists, l *todo.Snapshot) (string, error) {
+			out, err := lists.Edit(ctx, l.List.ID, todo.Edit{Do: todo.EditRename, Text: args[1]}, app.CommandLine("rename"))
+			*l = out.After
+			return "Renamed to %q (%s).", err
+		})
+	}
+}
+
+// Delete deletes lists so that they can be brought back for a day, brings them back, or
+// purges them.
+func Delete(fs *flag.FlagSet) app.Run {
+	undo := fs.Bool("undo", false, "bring them back, within a day")
+	purges := fs.Bool("purge", false, "delete them at once and for good; asks first")
+	yes := fs.Bool("yes", false, "with --purge: do not ask")
+	asJSON := jsonFlag(fs)
+	return func(ctx context.Context, a *app.App, args []string) error {
+		edit, words := todo.Edit{Do: todo.EditDelete}, "Deleted %q (%s). For a day `todo-mcp delete --undo %[2]s` brings it back."
+		switch {
+		case *undo && *purges:
+			return errors.New("--undo and --purge contradict each other")
+		case *purges:
+			o := app.NamedOptions{AndDeleted: true, Surely: *yes}
+			return forLists(ctx, a, args, o, *asJSON, func(lists todo.Lists, l *todo.Snapshot) (string, error) {
+				return "Deleted for good %q (%s).", purge(ctx, a, lists, l, *yes)
+			})
+		case *undo:
+			edit.Do, words = todo.EditUndelete, "Brought back %q (%s)."
+		}
+		return forLists(ctx, a, args, app.NamedOptions{Deleted: *undo}, *asJSON, func(lists todo.Lists, l *todo.Snapshot) (string, error) {
+			out, err := lists.Edit(ctx, l.List.ID, edit, app.CommandLine("delete"))
+			*l = out.After
+			return words, err
+		})
+	}
+}
+
+// purge deletes a list and the lists of its sub-agents at once, also one that was
+// deleted before.
+func purge(ctx context.Context, a *app.App, lists todo.Lists, l *todo.Snapshot, yes bool) error {
+	question := fmt.Sprintf("Delete %q and its history for good?", render.Safe(l.Title()))
+	if err := a.Confirm(ctx, question, yes); err != nil {
+		return err
+	}
+	subs, err := lists.Find(ctx, todo.Query{Parent: l.List.ID, Deleted: true})
+	if err != nil {
+		return err
+	}
+	ids := []string{l.List.ID}
+	for _, sub := range subs {
+		ids = append(ids, sub.List.ID)
+	}
+	l.Deleted = true
+	_, err = lists.Purge(ctx, app.CommandLine("delete"), ids...)
+	return err
 }
 
 // jsonFlag adds the flag --json of a command that changes lists.
@@ -41,72 +105,39 @@ func jsonFlag(fs *flag.FlagSet) *bool {
 	return fs.Bool("json", false, "print JSON, one list a line")
 }
 
-// Rename returns the command that gives a list a title.
-func Rename(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
-	asJSON := jsonFlag(fs)
-	return func(ctx context.Context, a *app.App, args []string) error {
-		if len(args) != 2 {
-			return errors.New("give the list and its new title, each in quotes if it has spaces: `todo-mcp rename LIST TITLE`; an empty title takes it away")
-		}
-		return a.ForLists(ctx, args[:1], app.NamedOptions{}, func(lists todo.Lists, l todo.Snapshot) error {
-			out, err := lists.Edit(ctx, l.List.ID, todo.Edit{Do: todo.EditRename, Text: args[1]}, app.CommandLine("rename"))
-			return a.Did("Renamed to %q (%s).", out.After, *asJSON, err)
-		})
+// edited makes a change of a list and leaves it as it is then. It returns words that have
+// a place for the list's title and its id.
+type edited func(lists todo.Lists, l *todo.Snapshot) (words string, err error)
+
+// forLists calls do for each list that the arguments name, of which there must be one,
+// and prints the list that do leaves, as JSON or in its words. It calls do for none if
+// one is not found.
+func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions, asJSON bool, do edited) error {
+	if len(args) == 0 {
+		return errors.New("say which list; see `todo-mcp lists`")
 	}
-}
-
-// deleteOptions are the flags of `delete`.
-type deleteOptions struct{ undo, purge, yes, json bool }
-
-func Delete(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
-	var o deleteOptions
-	fs.BoolVar(&o.undo, "undo", false, "bring them back, within a day")
-	fs.BoolVar(&o.purge, "purge", false, "delete them at once and for good; asks first")
-	fs.BoolVar(&o.yes, "yes", false, "with --purge: do not ask")
-	fs.BoolVar(&o.json, "json", false, "print JSON, one list a line")
-	return func(ctx context.Context, a *app.App, args []string) error {
+	lists, done, err := a.OpenLists()
+	if err != nil {
+		return err
+	}
+	defer done()
+	found, err := a.NamedAll(ctx, lists, args, o)
+	if err != nil {
+		return err
+	}
+	for _, l := range found {
+		words, err := do(lists, &l)
 		switch {
-		case o.undo && o.purge:
-			return errors.New("--undo and --purge contradict each other")
-		case o.purge:
-			return purge(ctx, a, args, o)
+		case err != nil:
+			return err
+		case asJSON:
+			err = app.PrintLine(a.Stdout, render.Document(l))
+		default:
+			err = a.Say(words+"\n", render.Safe(l.Title()), render.ShortID(l))
 		}
-		return remove(ctx, a, args, o)
-	}
-}
-
-// remove deletes lists so that they can be brought back for a day, or does that.
-func remove(ctx context.Context, a *app.App, args []string, o deleteOptions) error {
-	edit := todo.Edit{Do: todo.EditDelete}
-	if o.undo {
-		edit.Do = todo.EditUndelete
-	}
-	return a.ForLists(ctx, args, app.NamedOptions{Deleted: o.undo}, func(lists todo.Lists, l todo.Snapshot) error {
-		out, err := lists.Edit(ctx, l.List.ID, edit, app.CommandLine("delete"))
-		if o.undo {
-			return a.Did("Brought back %q (%s).", out.After, o.json, err)
-		}
-		return a.Did("Deleted %q (%s). For a day `todo-mcp delete --undo %[2]s` brings it back.", out.After, o.json, err)
-	})
-}
-
-// purge deletes lists and those of their sub-agents at once, also ones that were
-// deleted before.
-func purge(ctx context.Context, a *app.App, args []string, o deleteOptions) error {
-	return a.ForLists(ctx, args, app.NamedOptions{AndDeleted: true, Surely: o.yes}, func(lists todo.Lists, l todo.Snapshot) error {
-		question := fmt.Sprintf("Delete %q and its history for good?", render.Safe(l.Title()))
-		if err := a.Confirm(ctx, question, o.yes); err != nil {
+		if err != nil {
 			return err
 		}
-		ids := []string{l.List.ID}
-		subs, err := lists.Find(ctx, todo.Query{Parent: l.List.ID, Deleted: true})
-		for _, sub := range subs {
-			ids = append(ids, sub.List.ID)
-		}
-		if err == nil {
-			_, err = lists.Purge(ctx, app.CommandLine("delete"), ids...)
-		}
-		l.Deleted = true
-		return a.Did("Deleted for good %q (%s).", l, o.json, err)
-	})
+	}
+	return nil
 }

@@ -19,7 +19,7 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-func Edit(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
+func Edit(fs *flag.FlagSet) app.Run {
 	mayClear := fs.Bool("clear", false, "let an emptied file clear the list")
 	return func(ctx context.Context, a *app.App, args []string) error {
 		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error { return edit(ctx, a, lists, list, *mayClear) })

@@ -2,8 +2,8 @@ package read
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	flag "github.com/spf13/pflag"
@@ -17,43 +17,51 @@ import (
 // historyOptions are the flags of `history`.
 type historyOptions struct {
 	json, brief bool
-	since       string
+	since       time.Time
 }
 
-func History(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
+// History shows what changed in a list.
+func History(fs *flag.FlagSet) app.Run {
 	var o historyOptions
 	fs.BoolVar(&o.json, "json", false, "print JSON, one revision a line")
 	fs.BoolVar(&o.brief, "brief", false, "one line a revision, without its changes")
-	fs.StringVar(&o.since, "since", "", "only revisions since a `TIME`: 2h, 2026-11-20 or as in RFC 3339")
+	fs.Func("since", "only revisions since a `TIME`: 2h, 2026-11-20 or as in RFC 3339", func(text string) (err error) {
+		o.since, err = parseSince(text, time.Now())
+		return err
+	})
 	return func(ctx context.Context, a *app.App, args []string) error {
-		since, err := parseSince(o.since, time.Now())
-		if err != nil {
-			return err
-		}
-		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error { return history(ctx, a, lists, list, since, o) })
+		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error { return history(ctx, a, lists, list, o) })
 	}
 }
 
 // history prints the revisions of a list since a time.
-func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, since time.Time, o historyOptions) error {
-	if err := printTitle(ctx, a, lists, list, o); err != nil {
+func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, o historyOptions) error {
+	family, err := familyOf(ctx, lists, list)
+	if err != nil {
+		return err
+	}
+	line, err := standing(ctx, lists, &family)
+	if err != nil {
 		return err
 	}
 	saw, err := lists.Saw(ctx, list)
 	if err != nil {
 		return err
 	}
+	if !o.json {
+		if err := a.Say("%s\n%s\n\n", render.Heading(list, render.ListTitle(list)), line); err != nil {
+			return err
+		}
+	}
 	hand := account.HandOf(saw, list)
 	before, shown := todo.Snapshot{}, 0
 	for r, err := range lists.Revisions(ctx, list.List.ID, 0) {
+		if err == nil && !r.Updated.Before(o.since) {
+			shown++
+			err = printRevision(a, before, r, hand, o)
+		}
 		if err != nil {
 			return err
-		}
-		if !r.Updated.Before(since) {
-			shown++
-			if err := printRevision(a, before, r, hand, o); err != nil {
-				return err
-			}
 		}
 		before = r
 	}
@@ -61,34 +69,15 @@ func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapsh
 	case o.json:
 		return nil
 	case shown == 0:
-		_, err := fmt.Fprintf(a.Stdout, "Nothing changed since then; the last change was %s.\n", list.Updated.Local().Format(time.DateTime))
-		return err
+		return a.Say("Nothing changed since then; the last change was %s.\n", list.Updated.Local().Format(time.DateTime))
 	case o.brief:
 		return nil
 	}
-	return printDurations(a, list)
-}
-
-// printTitle prints what history is of: the list's title, its counts and how it
-// stands.
-func printTitle(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, o historyOptions) error {
-	if o.json {
-		return nil
-	}
-	family, err := familyOf(ctx, lists, list)
-	if err != nil {
-		return err
-	}
-	line, err := standing(ctx, lists, &family)
-	if err == nil {
-		_, err = fmt.Fprintf(a.Stdout, "%s\n%s\n\n", render.Heading(list, render.ListTitle(list)), line)
-	}
-	return err
+	return a.Say("%s", durations(list))
 }
 
 // parseSince returns the time that text means: now minus a duration, the start
-// of a day in now's location, or an RFC 3339 time. It returns the zero time for
-// "".
+// of a day in now's location, or an RFC 3339 time. It is the zero time for "".
 func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -101,7 +90,7 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return t, fmt.Errorf("--since %q: must be a duration (2h), a day (2026-11-20) or an RFC 3339 time", text)
+		return t, errors.New("must be a duration (2h), a day (2026-11-20) or an RFC 3339 time")
 	}
 	return t, nil
 }
@@ -123,13 +112,10 @@ func printRevision(a *app.App, before, r todo.Snapshot, hand account.Hand, o his
 	if account.Told(before, r) {
 		fate = hand.OfRevision(r.Revision)
 	}
-	items, order := account.Overrode(before, r)
 	if o.json {
-		out := revised{ListDocument: render.Document(r), Fate: fate, OverrodeOrder: order}
+		items, order := account.Overrode(before, r)
+		out := revised{ListDocument: render.Document(r), Fate: fate, Overrode: make(map[string]string), OverrodeOrder: order}
 		for _, i := range items {
-			if out.Overrode == nil {
-				out.Overrode = make(map[string]string)
-			}
 			out.Overrode[i.ID] = i.Hand.Text
 		}
 		return app.PrintLine(a.Stdout, out)
@@ -150,14 +136,12 @@ func printRevision(a *app.App, before, r todo.Snapshot, hand account.Hand, o his
 		}
 		text += "\n"
 	}
-	_, err := io.WriteString(a.Stdout, text)
-	return err
+	return a.Say("%s", text)
 }
 
-// printDurations prints how long each item took, or has been in progress so
-// far. Items that were never in progress are left out.
-func printDurations(a *app.App, list todo.Snapshot) error {
-	text := ""
+// durations returns how long each item took, or has been in progress so far; empty if
+// none ever was in progress.
+func durations(list todo.Snapshot) (text string) {
 	for _, i := range list.Items {
 		switch {
 		case i.Started.IsZero():
@@ -168,8 +152,7 @@ func printDurations(a *app.App, list todo.Snapshot) error {
 		}
 	}
 	if text == "" {
-		return nil
+		return ""
 	}
-	_, err := io.WriteString(a.Stdout, "took\n"+text)
-	return err
+	return "took\n" + text
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -17,50 +16,39 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// indent returns text with each line indented by two columns.
-func indent(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
-}
-
-func Show(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
-	format := fs.String("format", "text", "the `FORMAT`: text, markdown, json or statusline")
+// Show shows a list.
+func Show(fs *flag.FlagSet) app.Run {
+	format := app.WordFlag(fs, "format", "text", "the `FORMAT`: text, markdown, json or statusline",
+		"text", "markdown", "json", "statusline")
 	asJSON := fs.Bool("json", false, "the same as --format json")
 	width := fs.Int("width", 0, "at most `N` columns of text (0: the terminal's) or of a status line (0: 60)")
-	var o statusLineOptions
-	fs.StringVar(&o.folder, "folder", "", "the `FOLDER` whose list is shown; empty is this one")
-	fs.BoolVar(&o.claudeCode, "claude-code", false, "the status line of the chat that Claude Code tells of on standard input")
+	folder := fs.String("folder", "", "the `FOLDER` whose list is shown; empty is this one")
+	claudeCode := fs.Bool("claude-code", false, "the status line of the chat that Claude Code tells of on standard input")
 	return func(ctx context.Context, a *app.App, args []string) error {
 		if *asJSON {
 			*format = "json"
 		}
-		if o.claudeCode || *format == "statusline" {
-			o.width = cmp.Or(max(*width, 0), 60)
-			return statusLine(ctx, a, args, o)
+		a.Folder = *folder
+		if *claudeCode || *format == "statusline" {
+			return statusLine(ctx, a, args, *claudeCode, cmp.Or(max(*width, 0), 60))
 		}
-		if err := app.IsOneOf(*format, "text", "markdown", "json", "statusline"); err != nil {
-			return app.UsageError{Err: fmt.Errorf("--format %q: %w", *format, err)}
-		}
-		a.Folder = o.folder
-		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error { return show(ctx, a, lists, list, *format, *width) })
+		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error {
+			return show(ctx, a, lists, list, *format, *width)
+		})
 	}
 }
 
 // show prints a list in a format.
 func show(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, format string, width int) error {
+	if format == "markdown" {
+		return a.Say("%s", render.Markdown(list))
+	}
 	family, err := familyOf(ctx, lists, list)
 	if err != nil {
 		return err
 	}
-	state := family.State()
-	switch format {
-	case "markdown":
-		_, err := io.WriteString(a.Stdout, render.Markdown(list))
-		return err
-	case "json":
-		return app.PrintJSON(a.Stdout, document(list, state))
+	if format == "json" {
+		return app.PrintJSON(a.Stdout, document(list, family.State()))
 	}
 	line, err := standing(ctx, lists, &family)
 	if err != nil {
@@ -70,10 +58,7 @@ func show(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot,
 	if n := list.Progress(); len(list.Items) > 0 {
 		box.Note = fmt.Sprintf("%d of %d", n.Done, n.Total)
 	}
-	if _, err := io.WriteString(a.Stdout, a.Picture(list, box, line)); err != nil {
-		return err
-	}
-	return showSubs(a, family.Subs, width)
+	return a.Say("%s%s", a.Picture(list, box, line), subsPicture(a, family.Subs, width))
 }
 
 // familyOf returns a list with the lists of its sub-agents.
@@ -117,24 +102,18 @@ func document(s todo.Snapshot, state todo.State) listed {
 	return listed{render.Document(s), state}
 }
 
-// showSubs prints the lists of the sub-agents at work for a main list, under a line
-// with their total progress.
-func showSubs(a *app.App, subs []todo.Snapshot, width int) error {
-	if len(subs) == 0 {
-		return nil
-	}
+// subsPicture returns the lists of the sub-agents at work for a main list, under a line
+// with their total progress; empty without any.
+func subsPicture(a *app.App, subs []todo.Snapshot, width int) (text string) {
 	var all todo.Progress
 	for _, s := range subs {
 		all = all.Plus(s.Progress())
-	}
-	if _, err := fmt.Fprintf(a.Stdout, "\nsub-agents %d of %d\n", all.Done, all.Total); err != nil {
-		return err
-	}
-	for _, s := range subs {
 		s.List.Name = s.List.Agent
-		if _, err := io.WriteString(a.Stdout, indent(a.Picture(s, render.BoxOptions{Title: s.List.Agent, Width: width}))); err != nil {
-			return err
-		}
+		text += a.Picture(s, render.BoxOptions{Title: s.List.Agent, Width: width})
 	}
-	return nil
+	if text == "" {
+		return ""
+	}
+	indented := "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ")
+	return fmt.Sprintf("\nsub-agents %d of %d\n%s\n", all.Done, all.Total, indented)
 }

@@ -18,29 +18,22 @@ import (
 	"todo-mcp/server"
 )
 
-// statusLineOptions are the flags of `show` that concern a status line.
-type statusLineOptions struct {
-	folder     string
-	claudeCode bool
-	width      int
-}
-
-// statusLine prints a list in one line for a status bar: the one that is named,
-// or the list of the chat, or the open list of the folder. It prints nothing when there
-// is none, and neither when it is not found: a status bar has no place for errors.
-func statusLine(ctx context.Context, a *app.App, args []string, o statusLineOptions) error {
+// statusLine prints a list in one line for a status bar: the one that is named, or the
+// list of the chat, or the open list of the folder. It prints nothing when there is
+// none, and neither when it is not found: a status bar has no place for errors.
+func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool, width int) error {
 	lists, done, err := a.OpenLists()
 	if err != nil {
 		return err
 	}
 	defer done()
-	var chat claudeStatus
-	if o.claudeCode {
+	var chat *claudeStatus
+	if claudeCode {
 		if chat, err = readClaudeStatus(a.TypedInput(ctx)); err != nil {
 			return err
 		}
 	}
-	list, err := statusList(ctx, a, lists, args, chat, o)
+	list, err := statusList(ctx, a, lists, args, chat)
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
@@ -49,15 +42,13 @@ func statusLine(ctx context.Context, a *app.App, args []string, o statusLineOpti
 		return err
 	}
 	line := render.StatusLine(list)
-	if family.State() == todo.LeftOpen && line != "" && time.Since(family.Since()) > todo.IdleAfter {
-		counts, text, _ := strings.Cut(line, " ")
-		line = counts + " left open: " + text
-	}
 	if line == "" {
 		return nil
 	}
-	_, err = fmt.Fprintln(a.Stdout, render.Cut(line, o.width))
-	return err
+	if family.State() == todo.LeftOpen && time.Since(family.Since()) > todo.IdleAfter {
+		line = strings.Replace(line, " ", " left open: ", 1)
+	}
+	return a.Say("%s\n", render.Cut(line, width))
 }
 
 // claudeStatus is what Claude Code writes to its status line command, as far as
@@ -71,51 +62,53 @@ type claudeStatus struct {
 	} `json:"workspace"`
 }
 
-func readClaudeStatus(in io.Reader) (s claudeStatus, err error) {
+func readClaudeStatus(in io.Reader) (*claudeStatus, error) {
+	var s claudeStatus
 	data, err := io.ReadAll(io.LimitReader(in, todo.MaxRequest))
 	if err == nil {
 		err = json.Unmarshal(data, &s)
 	}
 	if err != nil {
-		return s, fmt.Errorf("--claude-code reads the JSON that Claude Code gives its status line: %w", err)
+		return nil, fmt.Errorf("--claude-code reads the JSON that Claude Code gives its status line: %w", err)
 	}
-	return s, nil
+	return &s, nil
 }
 
-// statusList returns the list of a status line.
-func statusList(ctx context.Context, a *app.App, lists todo.Lists, args []string, chat claudeStatus, o statusLineOptions) (todo.Snapshot, error) {
+// statusList returns the list of a status line; chat is nil if none is known.
+func statusList(ctx context.Context, a *app.App, lists todo.Lists, args []string, chat *claudeStatus) (todo.Snapshot, error) {
 	if len(args) > 0 || a.List != "" {
 		return a.FindList(ctx, lists, args)
 	}
-	if !o.claudeCode {
-		return openIn(ctx, lists, app.Absolute(o.folder), nil)
+	if chat == nil {
+		return openIn(ctx, lists, app.Absolute(a.Folder), nil)
 	}
 	if chat.Session != "" {
-		held, err := ofChat(ctx, lists, chat.Session)
+		current, err := ofChat(ctx, lists, chat.Session)
 		if err == nil || !errors.Is(err, todo.ErrNotFound) {
-			return held, err
+			return current, err
 		}
 	}
 	// Another chat's list is not shown as this one's. Where chats cannot be told
 	// apart, as over HTTP, the folder's list belongs to all its chats.
-	folder := cmp.Or(o.folder, chat.Workspace.Project, chat.Workspace.Current, chat.Folder)
+	folder := cmp.Or(a.Folder, chat.Workspace.Project, chat.Workspace.Current, chat.Folder)
 	return openIn(ctx, lists, app.Absolute(folder), func(l todo.Snapshot) bool {
 		return !server.IsChatKey(l.List.Conversation) && !l.List.Mirrored
 	})
 }
 
-// ofChat returns the list that a chat holds: by our tools, or in a todo tool of its
+// ofChat returns the current list of a chat: by our tools, or in a todo tool of its
 // host's own; of both the open one, or the one that changed last. It returns
 // [todo.ErrNotFound] when there is neither.
 func ofChat(ctx context.Context, lists todo.Lists, session string) (chosen todo.Snapshot, err error) {
 	for _, key := range []string{server.ChatKey(session), server.MirrorKey(session)} {
-		held, err := lists.Held(ctx, todo.Target{Conversation: todo.Conversation{Key: key}})
+		current, err := lists.Held(ctx, todo.Target{Conversation: todo.Conversation{Key: key}})
 		switch {
 		case errors.Is(err, todo.ErrNotFound):
 		case err != nil:
 			return todo.Snapshot{}, err
-		case chosen.Revision == 0, held.Open() && !chosen.Open(), held.Open() == chosen.Open() && held.Updated.After(chosen.Updated):
-			chosen = held
+		case chosen.Revision == 0, current.Open() && !chosen.Open(),
+			current.Open() == chosen.Open() && current.Updated.After(chosen.Updated):
+			chosen = current
 		}
 	}
 	if chosen.Revision == 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"time"
 
@@ -13,14 +12,9 @@ import (
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server"
-	"todo-mcp/server/edge"
-	"todo-mcp/server/web"
 )
 
-func Demo(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
+func Demo(fs *flag.FlagSet) app.Run {
 	pace := fs.Duration("pace", 1500*time.Millisecond, "the `TIME` between two steps")
 	once := fs.Bool("once", false, "end after the plan instead of waiting")
 	return func(ctx context.Context, a *app.App, _ []string) error { return demo(ctx, a, *pace, *once) }
@@ -29,56 +23,40 @@ func Demo(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
 // demo serves a panel on lists in memory while a scripted agent works through a
 // plan over MCP, as a real agent would.
 func demo(ctx context.Context, a *app.App, pace time.Duration, once bool) error {
-	board := todo.NewBoard(memory.New())
-	defer board.Close()
-	config, err := serverConfig(a, board)
-	if err != nil {
-		return err
-	}
-	config.List, config.Publish, config.SessionKey = "", []string{"all"}, newKey
-	s, err := server.New(config)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
 	listener, err := net.Listen("tcp", a.Addr)
 	if err != nil { // a real server may use the address; any port will do
 		if listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
-	h, err := web.New(s, edge.Config{Board: board, Log: a.Logger()})
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	served := make(chan error, 1)
-	go func() { served <- h.Serve(ctx, listener) }()
-	url := "http://" + listener.Addr().String()
-	fmt.Fprintf(a.Stdout, "Open %s/ and watch an agent at work. Nothing here is kept.\n\n", url)
-	err = playScenes(ctx, a, url+"/mcp", pace)
-	if err == nil {
+	own := *a.Settings
+	own.Store, own.List, own.Publish, own.Addr = "memory", "", []string{"all"}, "127.0.0.1:0" // its lists are no secret
+	err = ServeWhile(ctx, &app.App{Env: a.Env, Settings: &own}, listener, func(ctx context.Context, url string) error {
+		fmt.Fprintf(a.Stdout, "Open %s/ and watch an agent at work. Nothing here is kept.\n\n", url)
+		if err := playScenes(ctx, a, url+"/mcp", pace); err != nil {
+			return err
+		}
 		fmt.Fprintf(a.Stdout, "\nThat was the demo. To see your own agents: run `todo-mcp serve` and add what it prints to your client.\n")
-	}
-	if err == nil && !once {
-		fmt.Fprintln(a.Stdout, "The panel stays until Ctrl-C.")
-		<-ctx.Done()
-	}
-	stop()
+		if !once {
+			fmt.Fprintln(a.Stdout, "The panel stays until Ctrl-C.")
+			<-ctx.Done()
+		}
+		return nil
+	})
 	if errors.Is(err, context.Canceled) {
-		err = nil
+		return nil
 	}
-	return errors.Join(err, <-served)
+	return err
 }
 
 // scene is one TodoWrite call of the demo.
 type scene struct {
 	agent string // the sub-agent that calls; empty for the main agent
-	todos []DemoTodo
+	todos []Todo
 }
 
-type DemoTodo struct {
+// Todo is an item as TodoWrite takes it.
+type Todo struct {
 	Content    string `json:"content"`
 	ActiveForm string `json:"activeForm"`
 	Status     string `json:"status"`
@@ -109,10 +87,10 @@ func scenes() (out []scene) {
 // stage returns a plan's items with the step at index current in progress,
 // those before it completed and those after it pending. -1 and len(plan) are
 // allowed.
-func stage(plan [][2]string, current int) []DemoTodo {
-	todos := make([]DemoTodo, len(plan))
+func stage(plan [][2]string, current int) []Todo {
+	todos := make([]Todo, len(plan))
 	for i, step := range plan {
-		todos[i] = DemoTodo{step[0], step[1], "pending"}
+		todos[i] = Todo{step[0], step[1], "pending"}
 		if i < current {
 			todos[i].Status = "completed"
 		} else if i == current {
@@ -134,22 +112,15 @@ func playScenes(ctx context.Context, a *app.App, url string, pace time.Duration)
 		return fmt.Errorf("demo agent: %w", err)
 	}
 	for _, s := range scenes() {
-		call := mcp.CallToolRequest{}
-		call.Params.Name = "TodoWrite"
-		call.Params.Arguments = map[string]any{"todos": s.todos}
-		who := ""
-		if s.agent != "" {
-			call.Params.Meta = &mcp.Meta{AdditionalFields: map[string]any{"todo-mcp/agent": s.agent}}
-			who = " (" + s.agent + ")"
-		}
-		result, err := agent.CallTool(ctx, call)
+		answer, err := WriteTodos(ctx, agent, s.agent, s.todos...)
 		if err != nil {
 			return fmt.Errorf("demo agent: %w", err)
 		}
-		if text, ok := result.Content[0].(mcp.TextContent); ok {
-			if _, err := io.WriteString(a.Stdout, text.Text+who+"\n"); err != nil {
-				return err
-			}
+		if s.agent != "" {
+			answer += " (" + s.agent + ")"
+		}
+		if err := a.Say("%s\n", answer); err != nil {
+			return err
 		}
 		select {
 		case <-time.After(pace):
@@ -169,4 +140,28 @@ func Handshake(ctx context.Context, a *app.App, c *client.Client, name string) (
 	hello.Params.ProtocolVersion = mcp.LATEST_LEGACY_PROTOCOL_VERSION
 	hello.Params.ClientInfo = mcp.Implementation{Name: name, Version: a.Version}
 	return c.Initialize(ctx, hello)
+}
+
+// WriteTodos calls TodoWrite and returns its answer. agent is the sub-agent that calls;
+// empty for the main agent.
+func WriteTodos(ctx context.Context, c *client.Client, agent string, todos ...Todo) (answer string, err error) {
+	call := mcp.CallToolRequest{}
+	call.Params.Name = "TodoWrite"
+	call.Params.Arguments = map[string]any{"todos": todos}
+	if agent != "" {
+		call.Params.Meta = &mcp.Meta{AdditionalFields: map[string]any{"todo-mcp/agent": agent}}
+	}
+	result, err := c.CallTool(ctx, call)
+	if err != nil {
+		return "", fmt.Errorf("tools/call: %w", err)
+	}
+	for _, content := range result.Content[:min(1, len(result.Content))] {
+		if text, ok := content.(mcp.TextContent); ok {
+			answer = text.Text
+		}
+	}
+	if result.IsError {
+		return "", fmt.Errorf("tools/call: %s", answer)
+	}
+	return answer, nil
 }

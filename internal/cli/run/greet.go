@@ -16,8 +16,8 @@ import (
 )
 
 // greet prints where the panel and the lists are and how to add the server to a client.
-// If it is to, it opens the panel in the browser.
-func greet(ctx context.Context, a *app.App, addr net.Addr, place store.Place) error {
+// If opens is true it opens the panel in the browser.
+func greet(ctx context.Context, a *app.App, addr net.Addr, place store.Place, opens bool) error {
 	listens := Scheme(a) + "://" + addr.String()
 	url := cmp.Or(ownAddress(a, addr), listens)
 	program, stays := calledBy(a)
@@ -45,13 +45,10 @@ Add it to your clients with `+"`%[5]s install --http %[3]s/mcp`"+`, or by hand:
 		b.WriteString("\nClients sign in; give those that cannot by themselves the header \"Authorization: Bearer TOKEN\".")
 	}
 	b.WriteString("\nStop with Ctrl-C.\n")
-	if _, err := io.WriteString(a.Stdout, b.String()); err != nil {
-		return err
-	}
-	if a.Opens {
+	if opens {
 		go openPanel(ctx, a, url+"/")
 	}
-	return nil
+	return a.Say("%s", b.String())
 }
 
 // calledBy returns what a person types to call this program; stays is false for one that

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mdp/qrterminal/v3"
 
-	"todo-mcp/internal/cli/app"
 	"todo-mcp/server"
 	"todo-mcp/server/auth"
 	"todo-mcp/server/edge"
@@ -20,7 +19,7 @@ import (
 // serveLAN serves the lists of this machine on its network too, to who has a token
 // that is valid until the process ends, and prints the address with the token, also
 // as a QR code. done ends that, as does ctx, after --drain.
-func serveLAN(ctx context.Context, a *app.App, s *server.Server, own net.Addr, ip netip.Addr) (network *edge.Edge, done func(), err error) {
+func (a *service) serveLAN(ctx context.Context, s *server.Server, own net.Addr, ip netip.Addr) (network *edge.Edge, done func(), err error) {
 	tcp, ok := own.(*net.TCPAddr)
 	if !ok {
 		return nil, nil, fmt.Errorf("no port in %s", own)
@@ -31,15 +30,15 @@ func serveLAN(ctx context.Context, a *app.App, s *server.Server, own net.Addr, i
 	}
 	tokens := auth.NewTokens("")
 	text := tokens.Add(auth.Token{Name: "phone", Scopes: []string{auth.ScopeRead, auth.ScopeWrite}})
-	config := webConfig(a, s)
-	config.SignIn = auth.New(auth.Config{Tokens: tokens, Direct: true, Key: func() []byte { return sessionKey(a) }, Log: a.Logger()})
-	if config.TLS, err = LoadTLS(a); err != nil {
+	config := a.webConfig(s)
+	config.SignIn = auth.New(auth.Config{Tokens: tokens, Direct: true, Key: a.sessionKey, Log: a.Logger()})
+	if config.TLS, err = LoadTLS(a.App); err != nil {
 		return nil, nil, err
 	}
 	if network, err = web.New(s, config); err != nil {
 		return nil, nil, err
 	}
-	url := Scheme(a) + "://" + listener.Addr().String() + "/signin#" + text
+	url := Scheme(a.App) + "://" + listener.Addr().String() + "/signin#" + text
 	fmt.Fprintf(a.Stdout, "\nOn your phone in this network, until this process ends:\n\n  %s\n\n", url)
 	qrterminal.GenerateHalfBlock(url, qrterminal.L, a.Stdout)
 	draining, drained := network.Drain(ctx, a.Operator.Drain)

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	flag "github.com/spf13/pflag"
-
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/server/servertest"
 )
@@ -41,16 +39,18 @@ func (g *greeting) Write(p []byte) (int, error) {
 // is printed signs in, also from the QR code's page. The streams there count, and it is
 // drained as this machine's own address is (BAD-INPUT 58).
 func TestServeLAN(t *testing.T) {
-	s, err := app.Collect(flag.NewFlagSet("", flag.ContinueOnError), nil, app.Env{Getenv: func(string) string { return "" }})
+	env := app.Env{Stderr: io.Discard, Getenv: func(string) string { return "" }}
+	s, err := app.Collect(nil, env)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Store, s.Addr, s.Operator.Drain = "memory", "127.0.0.1:0", time.Second
 	out := &greeting{whole: make(chan string, 1), until: "Stop with Ctrl-C"}
-	a := &app.App{Env: app.Env{Stdout: out, Stderr: io.Discard, Getenv: func(string) string { return "" }}, Settings: s}
+	env.Stdout = out
+	a := &service{App: &app.App{Env: env, Settings: s}}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- serveOn(ctx, a, netip.MustParseAddr("127.0.0.2")) }()
+	go func() { done <- a.serve(ctx, netip.MustParseAddr("127.0.0.2"), false) }()
 	stdout := <-out.whole
 	loopback := regexp.MustCompile(`http://127.0.0.1:[0-9]+`).FindString(stdout)
 	i := strings.Index(stdout, "http://127.0.0.2:")

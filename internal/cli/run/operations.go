@@ -19,7 +19,7 @@ import (
 // manager may send one at any time, and it ends no server. It receives none in a
 // terminal, unless there is an audit log: there SIGHUP says that the terminal is
 // closed, and ends the process.
-func catchHangups(a *app.App) chan os.Signal {
+func (a *service) catchHangups() chan os.Signal {
 	hangups := make(chan os.Signal, 1)
 	if a.Operator.Audit != "" || !a.IsTerminalIn() {
 		signal.Notify(hangups, syscall.SIGHUP)
@@ -29,7 +29,7 @@ func catchHangups(a *app.App) chan os.Signal {
 
 // reopenAudit reopens the audit log, if there is one, at each hangup, until end is
 // called.
-func reopenAudit(a *app.App, hangups chan os.Signal) (end func()) {
+func (a *service) reopenAudit(hangups chan os.Signal) (end func()) {
 	var reopening sync.WaitGroup
 	reopening.Go(func() {
 		for range hangups {
@@ -47,7 +47,7 @@ func reopenAudit(a *app.App, hangups chan os.Signal) (end func()) {
 
 // ready returns why this server should be sent no calls although its store works;
 // nil if it should.
-func ready(a *app.App) error {
+func (a *service) ready() error {
 	if a.Audit == nil || a.Audit.Check() == nil { // it is logged
 		return nil
 	}
@@ -55,7 +55,7 @@ func ready(a *app.App) error {
 }
 
 // measure adds what a board and all edges say of themselves to the metrics.
-func measure(a *app.App, board *todo.Board, edges ...*edge.Edge) {
+func (a *service) measure(board *todo.Board, edges ...*edge.Edge) {
 	a.Metrics.Gauge("todo_streams_open", "Open event streams, of pages, front ends and MCP clients.", func() (open float64) {
 		for _, e := range edges {
 			open += float64(e.OpenStreams())

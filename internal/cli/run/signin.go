@@ -42,8 +42,8 @@ func CheckSignIn(a *app.App) error {
 }
 
 // newSignIn returns who may use the server, where not everybody may.
-func newSignIn(a *app.App) *auth.SignIn {
-	c := auth.Config{PublicURL: a.PublicURL, Key: func() []byte { return sessionKey(a) }, Log: a.Logger()}
+func (a *service) newSignIn() *auth.SignIn {
+	c := auth.Config{PublicURL: a.PublicURL, Key: a.sessionKey, Log: a.Logger()}
 	if a.SignIn.Tokens != "" {
 		c.Tokens = auth.NewTokens(a.SignIn.Tokens)
 	}
@@ -57,13 +57,13 @@ func newSignIn(a *app.App) *auth.SignIn {
 }
 
 // secure adds to a configuration who may use the server, and TLS.
-func secure(a *app.App, c *edge.Config) error {
-	if err := CheckSignIn(a); err != nil {
+func (a *service) secure(c *edge.Config) error {
+	if err := CheckSignIn(a.App); err != nil {
 		return err
 	}
 	c.PublicURL, c.MaxRate, c.TrustedProxies = a.PublicURL, a.MaxRate, a.Proxies
-	if signsIn(a) {
-		c.SignIn = newSignIn(a)
+	if signsIn(a.App) {
+		c.SignIn = a.newSignIn()
 	}
 	if a.PublicURL != "" {
 		u, err := url.Parse(a.PublicURL)
@@ -73,7 +73,7 @@ func secure(a *app.App, c *edge.Config) error {
 		c.Hosts = append(c.Hosts, strings.ToLower(u.Hostname()))
 	}
 	var err error
-	c.TLS, err = LoadTLS(a)
+	c.TLS, err = LoadTLS(a.App)
 	return err
 }
 

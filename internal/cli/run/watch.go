@@ -14,36 +14,26 @@ import (
 	"todo-mcp/internal/watch"
 )
 
-func Watch(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
+// Watch shows lists live in the terminal.
+func Watch(fs *flag.FlagSet) app.Run {
 	server := fs.String("server", "", "follow the todo-mcp server at this `URL`, instead of the file on this machine")
 	notify := fs.Bool("notify", false, "ring the bell and notify the desktop when a list finishes, fails, is blocked or waits")
 	token := fs.String("token", "", "bearer `TOKEN` for --server (default: what the variable TODO_TOKEN says)")
 	return func(ctx context.Context, a *app.App, args []string) error {
-		return watchLists(ctx, a, args, *server, cmp.Or(*token, a.Getenv("TODO_TOKEN")), *notify)
+		if len(args) > 1 {
+			return fmt.Errorf("one list at a time, received %d", len(args))
+		}
+		o := watch.Options{List: append(args, a.List)[0], Color: a.Colour(), Notify: *notify, Getenv: a.Getenv}
+		if *server == "" {
+			return watchStore(ctx, a, o)
+		}
+		client, err := remote.New(*server, cmp.Or(*token, a.Getenv("TODO_TOKEN")))
+		if err != nil {
+			return err
+		}
+		o.Where = client.Where()
+		return watchSource(ctx, a, watch.Server{Client: client}, o)
 	}
-}
-
-func watchLists(ctx context.Context, a *app.App, args []string, server, token string, notify bool) error {
-	if len(args) > 1 {
-		return fmt.Errorf("one list at a time, received %d", len(args))
-	}
-	o := watch.Options{List: a.List, Color: a.Colour(), Notify: notify, Getenv: a.Getenv}
-	if len(args) == 1 {
-		o.List = args[0]
-	}
-	if server != "" {
-		return watchServer(ctx, a, server, token, o)
-	}
-	return watchStore(ctx, a, o)
-}
-
-func watchServer(ctx context.Context, a *app.App, server, token string, o watch.Options) error {
-	client, err := remote.New(server, token)
-	if err != nil {
-		return err
-	}
-	o.Where = client.Where()
-	return watchSource(ctx, a, watch.Server{Client: client}, o)
 }
 
 func watchStore(ctx context.Context, a *app.App, o watch.Options) error {
@@ -60,7 +50,10 @@ func watchStore(ctx context.Context, a *app.App, o watch.Options) error {
 	}
 	defer done()
 	o.Where = place.String(a.Getenv("HOME"))
-	return watchSource(ctx, a, watch.Local{Lists: board.Everyone(), Panel: func(ctx context.Context, list string) (string, error) { return findPanel(ctx, a, list) }}, o)
+	local := watch.Local{Lists: board.Everyone(), Panel: func(ctx context.Context, list string) (string, error) {
+		return findPanel(ctx, a, list)
+	}}
+	return watchSource(ctx, a, local, o)
 }
 
 // watchSource runs the interactive viewer if standard output is a terminal with

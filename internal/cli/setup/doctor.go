@@ -17,7 +17,7 @@ import (
 // DoctorName is the command that runs also where settings are wrong, and says so.
 const DoctorName = "doctor"
 
-func Doctor(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
+func Doctor(fs *flag.FlagSet) app.Run {
 	asJSON := fs.Bool("json", false, "print JSON")
 	return func(ctx context.Context, a *app.App, _ []string) error { return doctor(ctx, a, *asJSON) }
 }

@@ -181,31 +181,15 @@ func lookAtHTTP(ctx context.Context, a *app.App, r *report) {
 	own.SignIn, own.Proxies, own.Operator = app.SignInSettings{}, nil, app.OperatorSettings{}
 	b := &app.App{Env: a.Env, Settings: &own, Command: a.Command}
 	b.Stderr = io.Discard
-	t, err := probeItself(ctx, b)
+	var t probed
+	listener, err := net.Listen("tcp", own.Addr)
+	if err == nil {
+		err = run.ServeWhile(ctx, b, listener, func(ctx context.Context, url string) (err error) {
+			t, err = probeHTTP(ctx, b, url+"/mcp", true)
+			return err
+		})
+	}
 	addProbe(r, "HTTP", t, err)
-}
-
-// probeItself serves until it has talked.
-func probeItself(ctx context.Context, a *app.App) (t probed, err error) {
-	s, done, err := run.OpenServer(a, false)
-	if err != nil {
-		return t, err
-	}
-	defer done()
-	listener, err := net.Listen("tcp", a.Addr)
-	if err != nil {
-		return t, err
-	}
-	h, err := run.NewWeb(a, s)
-	if err != nil {
-		return t, errors.Join(err, listener.Close())
-	}
-	ctx, stop := context.WithCancel(ctx)
-	served := make(chan error, 1)
-	go func() { served <- h.Serve(ctx, listener) }()
-	t, err = probeHTTP(ctx, a, "http://"+listener.Addr().String()+"/mcp", true)
-	stop()
-	return t, errors.Join(err, <-served)
 }
 
 func addProbe(r *report, topic string, t probed, err error) {

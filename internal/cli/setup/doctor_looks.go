@@ -55,7 +55,7 @@ func lookAtSettings(_ context.Context, a *app.App, r *report) {
 		if s.Secret {
 			value = "…"
 		}
-		r.add(topic, fine, "", "%s = %s (%s)", s.Name, todo.Cut(value, app.MaxShown), s.From)
+		r.add(topic, fine, "", "%s = %s (%s)", s.Name, todo.Cut(value, 100), s.From)
 	}
 	if len(a.Set) == 0 && a.Wrong == nil {
 		r.add(topic, fine, "", "all as by default; a config file would be %s", cmp.Or(a.File, "named by --config"))

@@ -27,7 +27,6 @@ type probed struct {
 	server   string   // its name and version
 	tools    []string // that it lists
 	took     time.Duration
-	answer   string // to a first list; empty if none was written
 }
 
 // probeHTTP makes the handshake with a server and has it list its tools. An error
@@ -106,29 +105,8 @@ func probe(ctx context.Context, a *app.App, c *client.Client, write bool) (t pro
 	}
 	slices.Sort(t.tools)
 	if write {
-		t.answer, err = writeOne(ctx, c)
+		_, err = run.WriteTodos(ctx, c, "", run.Todo{Content: "Look after todo-mcp", ActiveForm: "Looking after todo-mcp", Status: "in_progress"})
 	}
 	t.took = time.Since(began)
 	return t, err
-}
-
-// writeOne writes a list of one item and returns the answer.
-func writeOne(ctx context.Context, c *client.Client) (string, error) {
-	call := mcp.CallToolRequest{}
-	call.Params.Name = "TodoWrite"
-	call.Params.Arguments = map[string]any{"todos": []run.DemoTodo{{Content: "Look after todo-mcp", ActiveForm: "Looking after todo-mcp", Status: "in_progress"}}}
-	result, err := c.CallTool(ctx, call)
-	if err != nil {
-		return "", fmt.Errorf("tools/call: %w", err)
-	}
-	var text string
-	if len(result.Content) > 0 {
-		if part, ok := result.Content[0].(mcp.TextContent); ok {
-			text = part.Text
-		}
-	}
-	if result.IsError {
-		return "", fmt.Errorf("tools/call: %s", text)
-	}
-	return text, nil
 }

@@ -24,7 +24,7 @@ type installOptions struct {
 	remove           bool // of `uninstall`
 }
 
-func Install(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
+func Install(fs *flag.FlagSet) app.Run {
 	var o installOptions
 	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients found")
 	fs.BoolVar(&o.print, "print", false, "change nothing: print what to write by hand, and into which file")
@@ -47,7 +47,7 @@ func Install(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
 	return func(ctx context.Context, a *app.App, args []string) error { return installClients(ctx, a, args, o) }
 }
 
-func Uninstall(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
+func Uninstall(fs *flag.FlagSet) app.Run {
 	o := installOptions{remove: true}
 	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients that have the server")
 	fs.StringVar(&o.Name, "name", "", "`NAME` by which the client calls the server (default todo)")

@@ -23,7 +23,7 @@ type tokenOptions struct {
 	days      int
 }
 
-func Token(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
+func Token(fs *flag.FlagSet) app.Run {
 	var o tokenOptions
 	fs.StringVar(&o.principal, "principal", "", "`WHO` has the lists that a new token opens; tokens with the same one share them (default: its name)")
 	fs.BoolVar(&o.readOnly, "read-only", false, "a new token may look at lists and not change them")

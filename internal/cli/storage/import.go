@@ -13,8 +13,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-func Import(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
-	format := fs.String("format", "ndjson", "the `FORMAT`: ndjson (what export writes) or markdown (a task list, into --list)")
+func Import(fs *flag.FlagSet) app.Run {
+	format := app.WordFlag(fs, "format", "ndjson", "the `FORMAT`: ndjson (what export writes) or markdown (a task list, into --list)", "ndjson", "markdown")
 	var o importOptions
 	fs.Func("as", "import the one list of the file as a new list with this `NAME`", func(name string) error {
 		o.as = name
@@ -27,9 +27,6 @@ func Import(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
 }
 
 func importFile(ctx context.Context, a *app.App, args []string, format string, o importOptions) error {
-	if err := app.IsOneOf(format, "ndjson", "markdown"); err != nil {
-		return app.UsageError{Err: fmt.Errorf("--format %q: %w", format, err)}
-	}
 	if format == "markdown" && o != (importOptions{}) {
 		return errors.New("--as and --replace are for ndjson; markdown goes into the list that --list names")
 	}

@@ -14,17 +14,13 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-func Prune(fs *flag.FlagSet) func(context.Context, *app.App, []string) error {
-	age := 90
-	fs.Func("older-than", "this many `DAYS` since the last change (default 90)", func(v string) (err error) {
-		age, err = app.Between(0, 36_500).Parse(v)
-		return err
-	})
+func Prune(fs *flag.FlagSet) app.Run {
+	days := fs.Uint16("older-than", 90, "this many `DAYS` since the last change")
 	open := fs.Bool("open", false, "also lists with open items")
 	dry := fs.Bool("dry-run", false, "only say what would go")
 	yes := fs.Bool("yes", false, "do not ask")
 	return func(ctx context.Context, a *app.App, _ []string) error {
-		return prune(ctx, a, time.Duration(age)*24*time.Hour, *open, *dry, *yes)
+		return prune(ctx, a, time.Duration(*days)*24*time.Hour, *open, *dry, *yes)
 	}
 }
 

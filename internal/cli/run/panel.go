@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
@@ -19,35 +18,31 @@ import (
 // panel ends.
 const takeoverInterval = time.Second
 
+// panelWait is for how long a client's first answer may wait to learn whose panel
+// holds the port.
+const panelWait = 500 * time.Millisecond
+
 // listenPanel listens for the panel, if no other process does, and remembers the
 // panel's address, which clients are told. It returns nil when another process
 // has the port.
-func listenPanel(ctx context.Context, a *app.App) net.Listener {
+func (a *service) listenPanel(ctx context.Context) net.Listener {
 	ctx, cancel := context.WithTimeout(ctx, panelWait)
 	defer cancel()
 	l, err := net.Listen("tcp", a.Addr)
 	switch {
 	case err == nil:
-		a.Panel = "http://" + l.Addr().String() + "/"
+		a.panel = "http://" + l.Addr().String() + "/"
+		return l
 	case IsOwnPanel(ctx, a.Addr):
-		a.Panel = "http://" + a.Addr + "/"
-	default:
-		return nil
+		a.panel = "http://" + a.Addr + "/"
 	}
-	return l
+	return nil
 }
 
-// panelWait is for how long a client's first answer may wait to learn whose panel
-// holds the port.
-const panelWait = 500 * time.Millisecond
-
-// sidePanel serves the panel in the background, next to a stdio server, until
-// ctx ends. It begins on first, which it closes; nil is none. While another
-// process uses the port it tries again at intervals, and if that is another
-// program it says so once (BAD-INPUT 84).
-// wait returns when the panel has stopped.
-func sidePanel(ctx context.Context, a *app.App, board *todo.Board, first net.Listener) (wait func(), err error) {
-	config, err := serverConfig(a, board)
+// sidePanel serves the panel in the background, next to a stdio server, until end is
+// called or ctx ends. It begins on first, which it closes; nil is none.
+func (a *service) sidePanel(ctx context.Context, board *todo.Board, first net.Listener) (end func(), err error) {
+	config, err := a.serverConfig(board)
 	if err != nil {
 		return nil, err
 	}
@@ -56,34 +51,38 @@ func sidePanel(ctx context.Context, a *app.App, board *todo.Board, first net.Lis
 	if err != nil {
 		return nil, err
 	}
-	if a.Panel != "" {
-		fmt.Fprintf(a.Stderr, "todo-mcp: the panel is at %s\n", a.Panel)
+	if a.panel != "" {
+		fmt.Fprintf(a.Stderr, "todo-mcp: the panel is at %s\n", a.panel)
 	}
+	ctx, stop := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	work.Go(func() {
 		defer s.Close()
-		keepPanel(ctx, a, s, first)
+		a.keepPanel(ctx, s, first)
 	})
-	return work.Wait, nil
+	return func() { stop(); work.Wait() }, nil
 }
 
-// keepPanel serves the panel whenever its port is free, until ctx ends.
-func keepPanel(ctx context.Context, a *app.App, s *server.Server, first net.Listener) {
-	if first != nil {
-		servePanel(ctx, a, first, s)
-	}
+// keepPanel serves the panel whenever its port is free, until ctx ends. While another
+// process uses the port it tries again at intervals, and if that is another program it
+// says so once (BAD-INPUT 84).
+func (a *service) keepPanel(ctx context.Context, s *server.Server, l net.Listener) {
 	strangers := 0 // how many times in a row another program held the port
 	for ctx.Err() == nil {
-		l, err := net.Listen("tcp", a.Addr)
+		var err error
+		if l == nil {
+			l, err = net.Listen("tcp", a.Addr)
+		}
 		switch {
 		case err == nil:
-			servePanel(ctx, a, l, s)
+			a.servePanel(ctx, l, s)
 			strangers = 0
 		case !IsOwnPanel(ctx, a.Addr):
 			strangers++
 		default:
 			strangers = 0
 		}
+		l = nil
 		// A todo-mcp that is just ending does not answer either, so that the
 		// first time says nothing yet.
 		if strangers == 2 && ctx.Err() == nil {
@@ -120,15 +119,14 @@ var panelClient = &http.Client{
 }
 
 // servePanel serves the panel on l until ctx ends, and logs errors.
-func servePanel(ctx context.Context, a *app.App, l net.Listener, s *server.Server) {
-	log := a.Logger()
+func (a *service) servePanel(ctx context.Context, l net.Listener, s *server.Server) {
 	defer l.Close()
-	h, err := NewWeb(a, s)
+	h, err := a.newWeb(s)
 	if err == nil {
-		log.Info("panel", "address", "http://"+l.Addr().String()+"/")
+		a.Logger().Info("panel", "address", "http://"+l.Addr().String()+"/")
 		err = h.Serve(ctx, l)
 	}
 	if err != nil {
-		log.Error("panel", "error", err)
+		a.Logger().Error("panel", "error", err)
 	}
 }

@@ -1,0 +1,187 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"todo-mcp/internal/atomicfile"
+	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/store"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+)
+
+// service is a server as the settings say.
+type service struct {
+	*app.App
+	panel     string // the address of the panel beside a server on stdio, which clients are told
+	sharedKey []byte // of session ids, where several servers share it; else nil
+}
+
+// open opens the store and returns a server on it; done closes both. replica is true
+// for a server whose sessions others on the same store may serve, too.
+func (a *service) open(replica bool) (s *server.Server, done func(), err error) {
+	hangups := a.catchHangups()
+	s, closeStore, err := a.openStore(replica)
+	if err != nil {
+		signal.Stop(hangups)
+		return nil, nil, err
+	}
+	endReopening := a.reopenAudit(hangups)
+	return s, func() { s.Close(); endReopening(); closeStore() }, nil
+}
+
+func (a *service) openStore(replica bool) (s *server.Server, closeBoth func(), err error) {
+	st, err := a.OpenStore()
+	if err != nil {
+		return nil, nil, err
+	}
+	board, closeStore := a.NewBoard(st)
+	defer func() {
+		if err != nil {
+			closeStore()
+		}
+	}()
+	config, err := a.serverConfig(board)
+	if err != nil {
+		return nil, nil, err
+	}
+	if sessions, ok := store.As[store.SessionKeeper](st); ok {
+		if replica {
+			config.Subscriptions = sessions
+		}
+		// It is read as a server starts: one that came to make up a key, as the database
+		// did not answer just then, would not know the sessions of the others.
+		ctx, cancel := context.WithTimeout(context.Background(), sessionKeyTimeout)
+		defer cancel()
+		if a.sharedKey, err = sessions.SessionKey(ctx, newKey()); err != nil {
+			return nil, nil, err
+		}
+	}
+	if replica {
+		collectLess(a.Getenv)
+	}
+	if s, err = server.New(config); err == nil && a.Audit != nil {
+		err = a.Audit.Check()
+	}
+	return s, closeStore, err
+}
+
+// serverConfig returns the configuration, from the settings, of a server on
+// board.
+func (a *service) serverConfig(board *todo.Board) (server.Config, error) {
+	list, texts, err := a.NewTools()
+	c := server.Config{
+		Board: board, Tools: list, Publish: a.Publish, Structured: a.Content, Texts: texts, Version: a.Version,
+		List: a.List, Panel: a.panel, Dir: app.WorkingDir(), Getenv: a.Getenv, Timeout: a.Request, Log: a.Logger(),
+		SessionKey: a.sessionKey,
+	}
+	if a.Metrics != nil {
+		c.Observe = a.Metrics.MCP
+	}
+	return c, err
+}
+
+// heapFloor is how many bytes a server of many clients allocates at least before it
+// collects garbage. A call leaves some tens of kilobytes, and the few megabytes that a
+// server keeps would else be looked through for every hundred calls.
+const heapFloor = 32 << 20
+
+// ballast is what the collector counts as kept. Nobody touches it, so that the system
+// gives it no memory. GOGC would do the same for a server that keeps little, but it
+// multiplies: one that keeps 200 MB would come to a gigabyte.
+var ballast atomic.Pointer[[heapFloor]byte]
+
+// collectLess sets the collector for such a server, unless the user has set it.
+func collectLess(getenv func(string) string) {
+	if cmp.Or(getenv("GOGC"), getenv("GOMEMLIMIT")) == "" {
+		ballast.Store(new([heapFloor]byte))
+	}
+}
+
+// sessionKeyTimeout bounds how long a database may take to return the key.
+const sessionKeyTimeout = 10 * time.Second
+
+// sessionKey returns the 32-byte or longer key that signs session ids. It is beside the
+// lists, in a file or in the database that several servers share, and is made at first
+// use, so that sessions survive a restart. For lists in memory, or when the file cannot
+// be used, the key is new in each process.
+func (a *service) sessionKey() []byte {
+	if a.sharedKey != nil {
+		return a.sharedKey
+	}
+	key := newKey()
+	place, err := a.Place()
+	if err == nil && !place.Memory() {
+		var stored []byte
+		if stored, err = loadOrStoreKey(place.KeyFile(), key); err == nil {
+			return stored
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(a.Stderr, "todo-mcp: sessions will not outlive this process:", err)
+	}
+	return key
+}
+
+func newKey() []byte {
+	key := make([]byte, 32)
+	rand.Read(key) //nolint:errcheck // never fails
+	return key
+}
+
+// loadOrStoreKey returns the key in the file at path. If there is no file it
+// writes key there and returns it. When several processes start at once, all
+// return the key of the one that was first.
+func loadOrStoreKey(path string, key []byte) ([]byte, error) {
+	stored, err := loadKey(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = storeKey(path, key); errors.Is(err, fs.ErrExist) { // another process was first
+			return loadKey(path)
+		}
+		return key, err
+	}
+	return stored, err
+}
+
+func loadKey(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read session key: %w", err)
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(data)))
+	if err != nil || len(key) < 32 {
+		return nil, fmt.Errorf("read session key: %s is damaged, delete it", path)
+	}
+	return key, nil
+}
+
+// storeKey writes a key to a file that does not exist yet; the error wraps
+// [fs.ErrExist] when it does. The file has its name only once it is whole, and on
+// the disk: nobody would replace an empty one that a power loss left.
+func storeKey(path string, key []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make folder for session key: %w", err)
+	}
+	temporary := path + "." + hex.EncodeToString(key[:4])
+	err := atomicfile.WritePrivate(temporary, []byte(hex.EncodeToString(key)+"\n"))
+	if err == nil {
+		defer os.Remove(temporary)
+		err = os.Link(temporary, path)
+	}
+	if err != nil {
+		return fmt.Errorf("write session key: %w", err)
+	}
+	return nil
+}
