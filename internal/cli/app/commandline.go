@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	flag "github.com/spf13/pflag"
@@ -34,5 +35,13 @@ func WordFlag(fs *flag.FlagSet, name, def, usage string, words ...string) *strin
 		return CheckWord(text, words...)
 	})
 	fs.Lookup(name).DefValue = def
+	return &value
+}
+
+// NumberFlag adds a flag whose value is a whole number from 0 to most.
+func NumberFlag(fs *flag.FlagSet, name string, def int, usage string, most int) *int {
+	value := def
+	fs.Func(name, usage, number(&value, "", 1, 0, most).set)
+	fs.Lookup(name).DefValue = strconv.Itoa(def)
 	return &value
 }

@@ -48,7 +48,7 @@ type Settings struct {
 
 	Set   []Source // in the order of the table
 	File  string   // the config file, which need not be there; empty for none
-	Wrong error    // what is not allowed, see Collect
+	Wrong []error  // what is not allowed, see Collect
 }
 
 // SignInSettings say who may use a server over HTTP.
@@ -225,7 +225,9 @@ func Collect(flags map[string]string, env Env) (*Settings, error) {
 	}
 	rows := s.table()
 	file, err := readConfig(s.File, mustExist, rows)
-	wrong := []error{err}
+	if err != nil {
+		s.Wrong = append(s.Wrong, err)
+	}
 	for _, row := range rows {
 		_ = row.set(row.Def)
 		value, isSet := flags[row.Name]
@@ -240,13 +242,12 @@ func Collect(flags map[string]string, env Env) (*Settings, error) {
 			from = s.File
 		}
 		if err := row.set(value); err != nil {
-			wrong = append(wrong, row.wrong(value, from, err))
+			s.Wrong = append(s.Wrong, row.wrong(value, from, err))
 		} else {
 			s.Set = append(s.Set, Source{row, value, from})
 		}
 	}
-	s.Wrong = errors.Join(wrong...)
-	return s, s.Wrong
+	return s, errors.Join(s.Wrong...)
 }
 
 // wrong returns the error for a value that is not allowed.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -126,7 +127,19 @@ func (a *App) audited(st todo.Store) todo.Store {
 	return audit.Store(st, a.Audit)
 }
 
-// Checker is a store that can read all it has and say what is damaged.
-type Checker interface {
-	Check(ctx context.Context, found func(string)) (revisions int, err error)
+// CheckStore reads the whole store, calls found with each damage, and returns how many
+// revisions it read.
+func (a *App) CheckStore(ctx context.Context, found func(damage string)) (revisions int, err error) {
+	st, err := a.OpenStore()
+	if err != nil {
+		return 0, err
+	}
+	defer st.Close()
+	c, ok := store.As[interface {
+		Check(ctx context.Context, found func(string)) (revisions int, err error)
+	}](st)
+	if !ok {
+		return 0, errors.New("this store has no file to check")
+	}
+	return c.Check(ctx, found)
 }

@@ -19,6 +19,7 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+// Edit opens a list in an editor.
 func Edit(fs *flag.FlagSet) app.Run {
 	mayClear := fs.Bool("clear", false, "let an emptied file clear the list")
 	return func(ctx context.Context, a *app.App, args []string) error {
@@ -52,8 +53,7 @@ func edit(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot,
 // applyEdited applies what came out of the editor to a list.
 func applyEdited(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, before, after string, mayClear bool) error {
 	if after == before {
-		_, err := fmt.Fprintln(a.Stdout, "Nothing was changed.")
-		return err
+		return a.Say("Nothing was changed.\n")
 	}
 	lines, err := parseEdited(after)
 	if err != nil {
@@ -156,14 +156,6 @@ func editFile(ctx context.Context, a *app.App, text string) (path string, err er
 	return f.Name(), nil
 }
 
-// usualEditors returns the editors to look for when the user names none.
-func usualEditors() []string {
-	if runtime.GOOS == "windows" {
-		return []string{"notepad"}
-	}
-	return []string{"editor", "nano", "vim", "vi", "emacs"}
-}
-
 // editor returns the command of the user's editor: $VISUAL, else $EDITOR, else in a
 // terminal the first of the usual ones that is there.
 func editor(a *app.App) ([]string, error) {
@@ -174,7 +166,11 @@ func editor(a *app.App) ([]string, error) {
 	if len(command) > 0 {
 		return command, nil
 	}
-	for _, name := range usualEditors() {
+	usual := []string{"editor", "nano", "vim", "vi", "emacs"}
+	if runtime.GOOS == "windows" {
+		usual = []string{"notepad"}
+	}
+	for _, name := range usual {
 		if path, err := exec.LookPath(name); err == nil && a.IsTerminalIn() {
 			return []string{path}, nil
 		}

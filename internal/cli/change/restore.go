@@ -21,26 +21,21 @@ func Restore(ctx context.Context, a *app.App, args []string) error {
 		return fmt.Errorf("revision %q: must be a whole number, 1 or more", args[1])
 	}
 	return a.OnList(ctx, args[:1], func(lists todo.Lists, list todo.Snapshot) error {
-		return restoreRevision(ctx, a, lists, list, revision)
-	})
-}
-
-func restoreRevision(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, revision int64) error {
-	out, err := lists.Edit(ctx, list.List.ID, todo.Edit{Do: todo.EditRestore, Revision: revision}, app.CommandLine("restore"))
-	if errors.Is(err, todo.ErrNotFound) {
-		kept, err := lists.History(ctx, list.List.ID, 0, 1)
-		if err != nil || len(kept) == 0 {
+		out, err := lists.Edit(ctx, list.List.ID, todo.Edit{Do: todo.EditRestore, Revision: revision}, app.CommandLine("restore"))
+		if errors.Is(err, todo.ErrNotFound) {
+			kept, err := lists.History(ctx, list.List.ID, 0, 1)
+			if err != nil || len(kept) == 0 {
+				return err
+			}
+			return fmt.Errorf("list %s has no revision %d, it has %d to %d", list.List.ID, revision, kept[0].Revision, list.Revision)
+		}
+		if err != nil {
 			return err
 		}
-		return fmt.Errorf("list %s has no revision %d, it has %d to %d", list.List.ID, revision, kept[0].Revision, list.Revision)
-	}
-	if err != nil {
-		return err
-	}
-	if !out.Changed {
-		fmt.Fprintf(a.Stdout, "The list is as it was in revision %d already.\n", revision)
-		return nil
-	}
-	fmt.Fprintf(a.Stdout, "Revision %d is back, as revision %d.\n", revision, out.After.Revision)
-	return a.Print(out.After)
+		if !out.Changed {
+			return a.Say("The list is as it was in revision %d already.\n", revision)
+		}
+		fmt.Fprintf(a.Stdout, "Revision %d is back, as revision %d.\n", revision, out.After.Revision)
+		return a.Print(out.After)
+	})
 }

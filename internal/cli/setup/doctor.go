@@ -2,7 +2,6 @@ package setup
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"strings"
@@ -101,10 +100,7 @@ func doctor(ctx context.Context, a *app.App, asJSON bool) error {
 
 func printReport(a *app.App, r *report, asJSON bool) error {
 	if asJSON {
-		e := json.NewEncoder(a.Stdout)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
+		return app.PrintJSON(a.Stdout, r)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "todo-mcp %s (%s, %s)\n\n", r.Version, r.Go, r.Platform)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
+	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/run"
@@ -117,19 +118,15 @@ func lookAtCommand(ctx context.Context, a *app.App, r *report, m install.Machine
 // keepsElsewhere reports whether the arguments of a command name another store than
 // the settings do.
 func keepsElsewhere(a *app.App, args []string) bool {
-	for i, arg := range args {
-		value, ok := strings.CutPrefix(arg, "--store=")
-		if arg == "--store" && i+1 < len(args) {
-			value, ok = args[i+1], true
-		}
-		if !ok {
-			continue
-		}
-		theirs, err := store.Locate(value, a.Getenv)
-		ours, ourErr := a.Place()
-		return err == nil && ourErr == nil && theirs != ours
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	fs.ParseErrorsWhitelist.UnknownFlags = true
+	value := fs.String("store", "", "")
+	if fs.Parse(args) != nil || !fs.Changed("store") {
+		return false
 	}
-	return false
+	theirs, err := store.Locate(*value, a.Getenv)
+	ours, ourErr := a.Place()
+	return err == nil && ourErr == nil && theirs != ours
 }
 
 // addressTimeout is how long the server may take that a client calls.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -17,7 +16,6 @@ import (
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/run"
 	"todo-mcp/internal/install"
-	"todo-mcp/internal/store"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/auth"
 )
@@ -47,15 +45,15 @@ func lookAtProgram(_ context.Context, a *app.App, r *report) {
 // which are wrong.
 func lookAtSettings(_ context.Context, a *app.App, r *report) {
 	const topic = "settings"
-	for _, err := range parts(a.Wrong) {
+	for _, err := range a.Wrong {
 		r.add(topic, problem, "correct it there", "%v", err)
 	}
 	for _, s := range a.Set {
-		value := s.Value
+		value := todo.Cut(s.Value, maxShown)
 		if s.Secret {
 			value = "…"
 		}
-		r.add(topic, fine, "", "%s = %s (%s)", s.Name, todo.Cut(value, 100), s.From)
+		r.add(topic, fine, "", "%s = %s (%s)", s.Name, value, s.From)
 	}
 	if len(a.Set) == 0 && a.Wrong == nil {
 		r.add(topic, fine, "", "all as by default; a config file would be %s", cmp.Or(a.File, "named by --config"))
@@ -68,20 +66,8 @@ func lookAtSettings(_ context.Context, a *app.App, r *report) {
 	}
 }
 
-// parts returns the errors that were joined to one.
-func parts(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		for _, part := range joined.Unwrap() {
-			all = append(all, parts(part)...)
-		}
-		return all
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
-}
+// maxShown is how much of a value the report shows, in characters.
+const maxShown = 100
 
 // misspelt returns the variable of a setting that was probably meant by the name of
 // another; empty if none was.
@@ -116,12 +102,14 @@ func lookAtStore(ctx context.Context, a *app.App, r *report) {
 	if place.File != "" && errors.Is(err, os.ErrNotExist) {
 		if err := place.CheckFolder(); err != nil {
 			r.add(topic, problem, "", "%v", err)
-			return
+		} else {
+			r.add(topic, fine, "", "%s: not there yet; the first list makes it", name)
 		}
-		r.add(topic, fine, "", "%s: not there yet; the first list makes it", name)
 		return
 	}
-	if err := tryStore(ctx, a, r, name); err != nil {
+	began := time.Now()
+	all, open, err := tryStore(ctx, a)
+	if err != nil {
 		cure := ""
 		if errors.Is(err, context.DeadlineExceeded) {
 			cure = "another program may have it locked: end it, or name another store with --store"
@@ -129,34 +117,30 @@ func lookAtStore(ctx context.Context, a *app.App, r *report) {
 		r.add(topic, problem, cure, "%s: %v", name, err)
 		return
 	}
-	if place.File != "" && err == nil {
+	r.add(topic, fine, "", "%s: lists: %d, open: %d; read and written in %s", name, all, open, time.Since(began).Round(time.Millisecond))
+	if place.File != "" {
 		lookAtFile(ctx, a, r, place.File, info)
 	}
 }
 
-// tryStore reads all lists and tries a write.
-func tryStore(ctx context.Context, a *app.App, r *report, name string) error {
+// tryStore reads all lists and tries a write. It returns how many lists there are, and
+// how many of them are open.
+func tryStore(ctx context.Context, a *app.App) (all, open int, err error) {
 	lists, done, err := a.OpenLists()
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
 	defer done()
-	began := time.Now()
-	all, err := lists.Find(ctx, todo.Query{})
-	if err != nil {
-		return err
-	}
-	if err := lists.TryWrite(ctx); err != nil {
-		return err
-	}
-	open := 0
-	for _, l := range all {
+	found, err := lists.Find(ctx, todo.Query{})
+	for _, l := range found {
 		if l.Open() {
 			open++
 		}
 	}
-	r.add("store", fine, "", "%s: lists: %d, open: %d; read and written in %s", name, len(all), open, time.Since(began).Round(time.Millisecond))
-	return nil
+	if err == nil {
+		err = lists.TryWrite(ctx)
+	}
+	return len(found), open, err
 }
 
 // maxChecked is up to which size in bytes a file is read as a whole.
@@ -175,7 +159,8 @@ func lookAtFile(ctx context.Context, a *app.App, r *report, path string, info os
 		r.add(topic, remark, "`todo-mcp check` reads all of it", "%d MB, too many to look for damage here", info.Size()/1e6)
 		return
 	}
-	damage, revisions, err := readAll(ctx, a)
+	damage := ""
+	revisions, err := a.CheckStore(ctx, func(p string) { damage = cmp.Or(damage, p) })
 	switch {
 	case err != nil:
 		r.add(topic, problem, "", "%v", err)
@@ -184,19 +169,6 @@ func lookAtFile(ctx context.Context, a *app.App, r *report, path string, info os
 	default:
 		r.add(topic, fine, "", "no damage: revisions read: %d", revisions)
 	}
-}
-
-// readAll reads the whole store and returns the first damage; empty for none.
-func readAll(ctx context.Context, a *app.App) (damage string, revisions int, err error) {
-	st, err := a.OpenStore()
-	if err != nil {
-		return "", 0, err
-	}
-	defer st.Close()
-	if c, ok := store.As[app.Checker](st); ok {
-		revisions, err = c.Check(ctx, func(p string) { damage = cmp.Or(damage, p) })
-	}
-	return damage, revisions, err
 }
 
 // lookAtServing looks at what `serve` needs, and who serves the panel now.
@@ -241,22 +213,14 @@ func lookAtHooks(_ context.Context, a *app.App, r *report) {
 	if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) > 24*time.Hour {
 		return
 	}
-	f, err := os.Open(path)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.NewSectionReader(f, max(0, info.Size()-maxSilentLog), maxSilentLog))
-	if err != nil {
-		return
-	}
-	last := ""
-	for line := range strings.Lines(string(data)) {
+	for _, line := range slices.Backward(strings.Split(string(data), "\n")) {
 		if strings.Contains(line, " level=ERROR ") {
-			last = strings.TrimSpace(line)
+			r.add("hooks", warning, "all of it is in "+path, "the last one that failed: %s", todo.Cut(line, maxShownError))
+			return
 		}
-	}
-	if last != "" {
-		r.add("hooks", warning, "all of it is in "+path, "the last one that failed: %s", todo.Cut(last, maxShownError))
 	}
 }

@@ -17,15 +17,20 @@ import (
 	"todo-mcp/internal/render"
 )
 
-// installOptions are the flags of `install` and `uninstall`.
-type installOptions struct {
+// installer is an `install` or an `uninstall`.
+type installer struct {
+	*app.App
+	install.Machine
 	install.Options
+	clients          []install.Client // that are named, or all
+	named            bool             // whether they are named
 	yes, print, list bool
 	remove           bool // of `uninstall`
 }
 
+// Install adds the server to MCP clients.
 func Install(fs *flag.FlagSet) app.Run {
-	var o installOptions
+	var o installer
 	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients found")
 	fs.BoolVar(&o.print, "print", false, "change nothing: print what to write by hand, and into which file")
 	fs.BoolVar(&o.list, "list", false, "change nothing: list the clients, which of them are here, what they are configured with, and whether they run the hooks")
@@ -44,117 +49,108 @@ func Install(fs *flag.FlagSet) app.Run {
 		}
 		return nil
 	})
-	return func(ctx context.Context, a *app.App, args []string) error { return installClients(ctx, a, args, o) }
+	return o.run
 }
 
+// Uninstall takes the server away from MCP clients.
 func Uninstall(fs *flag.FlagSet) app.Run {
-	o := installOptions{remove: true}
+	o := installer{remove: true}
 	fs.BoolVar(&o.yes, "yes", false, "change the files without asking; without CLIENT, those of all clients that have the server")
 	fs.StringVar(&o.Name, "name", "", "`NAME` by which the client calls the server (default todo)")
 	fs.StringVar(&o.URL, "http", "", "the `URL`, where it is one on another machine")
-	return func(ctx context.Context, a *app.App, args []string) error { return uninstallClients(ctx, a, args, o) }
+	return o.run
 }
 
-func installClients(ctx context.Context, a *app.App, names []string, o installOptions) error {
-	clients, m, err := chosenClients(a, names, o)
-	if err != nil {
+// run does it to the clients with names, or to all that it can be done to.
+func (o *installer) run(ctx context.Context, a *app.App, names []string) (err error) {
+	if err := o.Check(); err != nil {
+		return app.UsageError{Err: err}
+	}
+	o.App, o.clients, o.named = a, install.Clients(), len(names) > 0
+	if o.Machine, err = install.ThisMachine(a.Getenv); err != nil {
 		return err
 	}
-	switch {
-	case o.list:
-		return listClients(a, m, clients, o)
-	case o.print:
-		return printSnippets(a, m, clients, o)
-	case len(names) > 0:
-		return changeClients(ctx, a, m, clients, o, install.Client.Install)
-	}
-	clients = slices.DeleteFunc(clients, func(c install.Client) bool { s, _ := c.Look(m, o.Options); return !s.Found })
-	if len(clients) == 0 {
-		return fmt.Errorf("no MCP client is found here; name one: %s", strings.Join(install.Names(), ", "))
-	}
-	if err := announce(a, clients, o); err != nil {
-		return err
-	}
-	return changeClients(ctx, a, m, clients, o, install.Client.Install)
-}
-
-func uninstallClients(ctx context.Context, a *app.App, names []string, o installOptions) error {
-	clients, m, err := chosenClients(a, names, o)
-	if err != nil {
-		return err
-	}
-	if len(names) == 0 {
-		clients = slices.DeleteFunc(clients, func(c install.Client) bool {
-			s, err := c.Look(m, o.Options)
-			isThere := s.Name != "" || s.Hooks == install.HooksThere || s.Hooks == install.HooksOutdated
-			return !isThere && (err == nil && s.HooksErr == nil || !s.Found)
-		})
-	}
-	if len(clients) == 0 {
-		return a.Say("No client has the server.\n")
-	}
-	if len(names) == 0 {
-		if err := announce(a, clients, o); err != nil {
+	if o.named {
+		if o.clients, err = namedClients(names); err != nil {
 			return err
 		}
 	}
-	return changeClients(ctx, a, m, clients, o, install.Client.Uninstall)
+	switch {
+	case o.list:
+		return o.listClients()
+	case o.print:
+		return o.printSnippets()
+	case o.named:
+		return o.changeClients(ctx)
+	}
+	o.clients = slices.DeleteFunc(o.clients, func(c install.Client) bool { return !o.concerns(c) })
+	switch {
+	case len(o.clients) == 0 && o.remove:
+		return a.Say("No client has the server.\n")
+	case len(o.clients) == 0:
+		return fmt.Errorf("no MCP client is found here; name one: %s", strings.Join(install.Names(), ", "))
+	}
+	if err := o.announce(); err != nil {
+		return err
+	}
+	return o.changeClients(ctx)
+}
+
+// concerns reports whether a client that is not named is meant: to be one here, and for
+// `uninstall` one that has the server or the hooks, or whose files cannot be read.
+func (o *installer) concerns(c install.Client) bool {
+	s, err := c.Look(o.Machine, o.Options)
+	if !o.remove {
+		return s.Found
+	}
+	has := s.Name != "" || s.Hooks == install.HooksThere || s.Hooks == install.HooksOutdated
+	return has || s.Found && (err != nil || s.HooksErr != nil)
 }
 
 // announce says which clients are meant where none is named. Nobody can be asked for
 // each of them without a terminal.
-func announce(a *app.App, clients []install.Client, o installOptions) error {
+func (o *installer) announce() error {
 	var titles, names []string
-	for _, c := range clients {
+	for _, c := range o.clients {
 		titles, names = append(titles, c.Title), append(names, c.Name)
 	}
-	if err := a.Say("Found %s.\n", strings.Join(titles, ", ")); err != nil || o.yes || a.IsTerminalIn() {
+	if err := o.Say("Found %s.\n", strings.Join(titles, ", ")); err != nil || o.yes || o.IsTerminalIn() {
 		return err
 	}
 	return fmt.Errorf("there is no terminal to ask in: name clients (%s), or add --yes for all of them", strings.Join(names, " "))
 }
 
-// clients returns the clients with names, or all if there is none.
-func chosenClients(a *app.App, names []string, o installOptions) (clients []install.Client, m install.Machine, err error) {
-	if err = o.Check(); err != nil {
-		return nil, m, app.UsageError{Err: err}
-	}
-	if m, err = install.ThisMachine(a.Getenv); err != nil || len(names) == 0 {
-		return install.Clients(), m, err
-	}
+// namedClients returns the clients with names.
+func namedClients(names []string) (clients []install.Client, err error) {
 	for _, name := range names {
 		c, ok := install.Find(name)
 		if !ok {
-			return nil, m, noClient(name)
+			hint := "."
+			if nearest := app.Nearest(name, install.Names()); nearest != "" {
+				hint = fmt.Sprintf("; did you mean %s?", nearest)
+			}
+			return nil, app.UsageError{Err: fmt.Errorf("there is no client %q%s There are %s", name, hint, strings.Join(install.Names(), ", "))}
 		}
 		clients = append(clients, c)
 	}
-	return clients, m, nil
+	return clients, nil
 }
 
-// changeClients shows the change of each client, asks, and makes it. A client with an
-// error does not keep the others from being changed.
-func changeClients(ctx context.Context, a *app.App, m install.Machine, clients []install.Client, o installOptions, plan func(install.Client, install.Machine, install.Options) (install.Change, error)) error {
-	var done, left, failed int
-	for _, c := range clients {
-		change, err := plan(c, m, o.Options)
-		switch {
-		case err != nil:
-		case change.ByHand != "":
-			err = a.Say("%s: %s is not edited: %s\n%s", c.Title, places(m, []string{change.File}), safeLines(change.ByHand), notes(change))
-		case change.IsNone():
-			err = a.Say("%s: nothing to change in %s.\n%s", c.Title, places(m, change.Files()), notes(change))
-		default:
-			err = makeChange(ctx, a, m, change, &o)
-		}
-		switch {
+var errDeclined = errors.New("not wanted")
+
+// changeClients changes each client. A client with an error does not keep the others
+// from being changed.
+func (o *installer) changeClients(ctx context.Context) error {
+	var done, declined, failed int
+	for _, c := range o.clients {
+		switch err := o.changeClient(ctx, c); {
 		case err == nil:
 			done++
 		case errors.Is(err, errDeclined):
-			left++
+			declined++
 		default:
 			failed++
-			fmt.Fprintf(a.Stderr, "%s: %s\n", c.Title, render.Safe(err.Error()))
+			fmt.Fprintf(o.Stderr, "%s: %s\n", c.Title, render.Safe(err.Error()))
 		}
 		if ctx.Err() != nil {
 			break
@@ -162,78 +158,82 @@ func changeClients(ctx context.Context, a *app.App, m install.Machine, clients [
 	}
 	switch {
 	case failed > 0:
-		return fmt.Errorf("%d of %d clients could not be changed", failed, len(clients))
-	case left > 0 && done == 0:
+		return fmt.Errorf("%d of %d clients could not be changed", failed, len(o.clients))
+	case declined > 0 && done == 0:
 		return errors.New("nothing was changed")
 	}
 	return nil
 }
 
-// noClient returns the error for a client that is not known.
-func noClient(name string) error {
-	hint := ""
-	if nearest := app.Nearest(name, install.Names()); nearest != "" {
-		hint = fmt.Sprintf("; did you mean %s?", nearest)
+// changeClient shows the change of a client, asks, and makes it.
+func (o *installer) changeClient(ctx context.Context, c install.Client) error {
+	plan := c.Install
+	if o.remove {
+		plan = c.Uninstall
 	}
-	return app.UsageError{Err: fmt.Errorf("there is no client %q%s There are %s", name, cmp.Or(hint, "."), strings.Join(install.Names(), ", "))}
-}
-
-var errDeclined = errors.New("not wanted")
-
-// makeChange shows a change, asks, and makes it. The answer "all" means those that
-// follow as well.
-func makeChange(ctx context.Context, a *app.App, m install.Machine, change install.Change, o *installOptions) error {
-	if err := a.Say("\n%s\n%s", change.Client.Title, safeLines(change.Diff())); err != nil {
+	change, err := plan(o.Machine, o.Options)
+	text := ""
+	switch {
+	case err != nil:
 		return err
-	}
-	if !o.yes && !a.IsTerminalIn() {
-		return errors.New("there is no terminal to ask in: add --yes to make this change")
-	}
-	if !o.yes {
-		answer, err := a.Ask(ctx, fmt.Sprintf("Change %s? [y]es, [n]o, [a]ll", places(m, change.Files())))
-		if err != nil {
+	case change.ByHand != "":
+		text = fmt.Sprintf("%s is not edited: %s", o.places(change.File), safeLines(change.ByHand))
+	case change.IsNone():
+		text = fmt.Sprintf("nothing to change in %s.", o.places(change.Files()...))
+	default:
+		if text, err = o.makeChange(ctx, change); err != nil {
 			return err
 		}
-		switch answer {
-		case "a", "all":
-			o.yes = true
-		case "y", "yes":
-		default:
-			return errDeclined
+	}
+	text += "\n"
+	for _, note := range change.Notes {
+		text += fmt.Sprintf("%s: %s.\n", c.Title, note)
+	}
+	return o.Say("%s: %s", c.Title, text)
+}
+
+// makeChange shows a change, asks, and makes it. It returns what a person should know
+// then. The answer "all" means the changes that follow as well.
+func (o *installer) makeChange(ctx context.Context, change install.Change) (text string, err error) {
+	if err := o.Say("\n%s\n%s", change.Client.Title, safeLines(change.Diff())); err != nil {
+		return "", err
+	}
+	if !o.yes && !o.IsTerminalIn() {
+		return "", errors.New("there is no terminal to ask in: add --yes to make this change")
+	}
+	if !o.yes {
+		answer, err := o.Ask(ctx, fmt.Sprintf("Change %s? [y]es, [n]o, [a]ll", o.places(change.Files()...)))
+		if err != nil {
+			return "", err
+		}
+		o.yes = answer == "a" || answer == "all"
+		if !o.yes && answer != "y" && answer != "yes" {
+			return "", errDeclined
 		}
 	}
 	backups, err := change.Write()
 	if err != nil {
-		return err
+		return "", err
 	}
-	text := change.Client.Title + ": changed."
+	text = "changed."
 	if len(backups) == 1 {
-		text += " What the file held before is in " + places(m, backups) + "."
+		text += " What the file held before is in " + o.places(backups...) + "."
 	} else if len(backups) > 1 {
-		text += " What the files held before is in " + places(m, backups) + "."
+		text += " What the files held before is in " + o.places(backups...) + "."
 	}
 	if !o.remove {
 		text += " So that it sees the server: " + change.Client.After + "."
 	}
-	return a.Say("%s\n%s", text, notes(change))
+	return text, nil
 }
 
 // places returns paths as a list for people.
-func places(m install.Machine, paths []string) string {
+func (o *installer) places(paths ...string) string {
 	short := make([]string, len(paths))
 	for i, path := range paths {
-		short[i] = render.Safe(m.Short(path))
+		short[i] = render.Safe(o.Short(path))
 	}
 	return strings.Join(short, " and ")
-}
-
-// notes returns what else a person should know of a change, each in a line.
-func notes(change install.Change) string {
-	var out strings.Builder
-	for _, note := range change.Notes {
-		fmt.Fprintf(&out, "%s: %s.\n", change.Client.Title, note)
-	}
-	return out.String()
 }
 
 // safeLines returns lines that a terminal shows as they are.
@@ -249,12 +249,12 @@ func safeLines(text string) string {
 	return out.String()
 }
 
-func listClients(a *app.App, m install.Machine, clients []install.Client, o installOptions) error {
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+func (o *installer) listClients() error {
+	w := tabwriter.NewWriter(o.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CLIENT\tHERE\tCALLS\tHOOKS\tFILE")
-	for _, c := range clients {
-		s, err := c.Look(m, o.Options)
-		here, calls, hooks, path := "no", "–", cmp.Or(string(s.Hooks), "–"), m.Short(s.File)
+	for _, c := range o.clients {
+		s, err := c.Look(o.Machine, o.Options)
+		here, calls, hooks, path := "no", "–", cmp.Or(string(s.Hooks), "–"), o.Short(s.File)
 		if s.Found {
 			here = "yes"
 		}
@@ -278,29 +278,28 @@ func listClients(a *app.App, m install.Machine, clients []install.Client, o inst
 	return w.Flush()
 }
 
-func printSnippets(a *app.App, m install.Machine, clients []install.Client, o installOptions) error {
+func (o *installer) printSnippets() error {
 	failed := 0
-	for _, c := range clients {
-		path, text, err := c.Snippet(m, o.Options)
-		if err == nil {
-			err = printSnippet(a, m, c, path, text)
-		}
+	for _, c := range o.clients {
+		err := o.printSnippet(c, c.Snippet)
 		if err == nil && o.Hooks {
-			if path, text, err = c.HooksSnippet(m, o.Options); err == nil && text != "" {
-				err = printSnippet(a, m, c, path, text)
-			}
+			err = o.printSnippet(c, c.HooksSnippet)
 		}
 		if err != nil {
 			failed++
-			fmt.Fprintf(a.Stderr, "%s: %v\n", c.Title, err)
+			fmt.Fprintf(o.Stderr, "%s: %v\n", c.Title, err)
 		}
 	}
-	if failed == len(clients) {
+	if failed == len(o.clients) {
 		return errors.New("there is nothing to print")
 	}
 	return nil
 }
 
-func printSnippet(a *app.App, m install.Machine, c install.Client, path, text string) error {
-	return a.Say("%s, in %s:\n\n%s\n", c.Title, render.Safe(m.Short(path)), safeLines(text))
+func (o *installer) printSnippet(c install.Client, snippet func(install.Machine, install.Options) (path, text string, err error)) error {
+	path, text, err := snippet(o.Machine, o.Options)
+	if err != nil || text == "" {
+		return err
+	}
+	return o.Say("%s, in %s:\n\n%s\n", c.Title, render.Safe(o.Short(path)), safeLines(text))
 }

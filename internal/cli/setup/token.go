@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,65 +17,47 @@ import (
 	"todo-mcp/server/auth"
 )
 
-// tokenOptions are the flags of `token new`.
-type tokenOptions struct {
-	principal string
-	readOnly  bool
-	days      int
-}
-
+// Token makes, lists and revokes tokens.
 func Token(fs *flag.FlagSet) app.Run {
-	var o tokenOptions
-	fs.StringVar(&o.principal, "principal", "", "`WHO` has the lists that a new token opens; tokens with the same one share them (default: its name)")
-	fs.BoolVar(&o.readOnly, "read-only", false, "a new token may look at lists and not change them")
-	fs.IntVar(&o.days, "days", 0, "a new token is valid for this many `DAYS`; 0 is until it is revoked")
-	return func(_ context.Context, a *app.App, args []string) error { return runToken(a, args, o) }
-}
-
-func runToken(a *app.App, args []string, o tokenOptions) error {
-	path := a.SignIn.Tokens
-	if path == "" {
-		return errors.New("name the tokens' file, the one that serve has: --tokens FILE, or TODO_TOKENS, or a line in the config file")
-	}
-	args = append(args, "", "")
-	switch what, name := args[0], args[1]; {
-	case len(args) > 4:
-	case what == "new" && name != "":
-		return newToken(a, path, name, o)
-	case what == "list" && name == "":
-		return listTokens(a, path)
-	case what == "revoke" && name != "":
-		if err := auth.RevokeToken(path, name); err != nil {
-			return err
+	var t auth.Token
+	fs.StringVar(&t.Principal, "principal", "", "`WHO` has the lists that a new token opens; tokens with the same one share them (default: its name)")
+	readOnly := fs.Bool("read-only", false, "a new token may look at lists and not change them")
+	days := app.NumberFlag(fs, "days", 0, "a new token is valid for this many `DAYS`; 0 is until it is revoked", 36_500)
+	return func(_ context.Context, a *app.App, args []string) error {
+		path, command := a.SignIn.Tokens, strings.Join(args[:min(1, len(args))], "")
+		switch {
+		case path == "":
+			return errors.New("name the tokens' file, the one that serve has: --tokens FILE, or TODO_TOKENS, or a line in the config file")
+		case command == "new" && len(args) == 2:
+			t.Name, t.Scopes = args[1], []string{auth.ScopeRead}
+			if !*readOnly {
+				t.Scopes = append(t.Scopes, auth.ScopeWrite)
+			}
+			if *days > 0 {
+				t.Expires = time.Now().UTC().Truncate(time.Second).AddDate(0, 0, *days)
+			}
+			return newToken(a, path, t)
+		case command == "list" && len(args) == 1:
+			return listTokens(a, path)
+		case command == "revoke" && len(args) == 2:
+			if err := auth.RevokeToken(path, args[1]); err != nil {
+				return err
+			}
+			return a.Say("Revoked %s.\n", render.Safe(args[1]))
 		}
-		_, err := fmt.Fprintf(a.Stdout, "Revoked %s.\n", render.Safe(name))
-		return err
+		return errors.New("say `token new NAME`, `token list` or `token revoke NAME`")
 	}
-	return errors.New("say `token new NAME`, `token list` or `token revoke NAME`")
 }
 
 // newToken makes a token. Its text alone goes to standard output, for scripts.
-func newToken(a *app.App, path, name string, o tokenOptions) error {
-	if o.days < 0 {
-		return errors.New("--days must be 0 or more")
-	}
-	t := auth.Token{Name: name, Principal: o.principal, Scopes: []string{auth.ScopeRead}}
-	if t.Principal == "" {
-		t.Principal = name
-	}
-	if !o.readOnly {
-		t.Scopes = append(t.Scopes, auth.ScopeWrite)
-	}
-	if o.days > 0 {
-		t.Expires = time.Now().UTC().Truncate(time.Second).AddDate(0, 0, o.days)
-	}
+func newToken(a *app.App, path string, t auth.Token) error {
+	t.Principal = cmp.Or(t.Principal, t.Name)
 	text, err := auth.NewToken(path, t)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(a.Stderr, "This token is shown once and kept nowhere. Clients send it as \"Authorization: Bearer TOKEN\"; the panel asks for it.")
-	_, err = fmt.Fprintln(a.Stdout, text)
-	return err
+	return a.Say("%s\n", text)
 }
 
 func listTokens(a *app.App, path string) error {

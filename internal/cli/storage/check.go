@@ -2,12 +2,10 @@ package storage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/render"
-	"todo-mcp/internal/store"
 )
 
 // Check reads the whole store and says what is wrong with it.
@@ -15,17 +13,8 @@ func Check(ctx context.Context, a *app.App, _ []string) error {
 	if err := a.CheckNamed(); err != nil {
 		return err
 	}
-	st, err := a.OpenStore()
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	c, ok := store.As[app.Checker](st)
-	if !ok {
-		return errors.New("this store has no file to check")
-	}
 	problems := 0
-	revisions, err := c.Check(ctx, func(problem string) {
+	revisions, err := a.CheckStore(ctx, func(problem string) {
 		problems++
 		fmt.Fprintln(a.Stdout, render.Safe(problem))
 	})
@@ -35,6 +24,5 @@ func Check(ctx context.Context, a *app.App, _ []string) error {
 	if problems > 0 {
 		return fmt.Errorf("%d problems; %d revisions were read. `todo-mcp export` writes the lists that can be read; restore a copy, or import them into another store", problems, revisions)
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%d revisions, all as they were written.\n", revisions)
-	return err
+	return a.Say("%d revisions, all as they were written.\n", revisions)
 }

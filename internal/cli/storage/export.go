@@ -22,41 +22,26 @@ func Export(ctx context.Context, a *app.App, args []string) error {
 		return err
 	}
 	defer done()
-	exported, err := listsToExport(ctx, a, lists, args)
+	exported, err := a.NamedAll(ctx, lists, args, app.NamedOptions{})
+	if err == nil && len(args) == 0 {
+		exported, err = lists.Find(ctx, todo.Query{})
+	}
 	if err != nil {
 		return err
 	}
+	slices.SortFunc(exported, func(x, y todo.Snapshot) int {
+		return cmp.Or(x.List.Created.Compare(y.List.Created), cmp.Compare(x.List.ID, y.List.ID))
+	})
 	out := bufio.NewWriter(a.Stdout)
 	for _, l := range exported {
 		for r, err := range lists.Revisions(ctx, l.List.ID, 0) {
-			if err != nil {
-				return err
+			if err == nil {
+				err = app.PrintLine(out, r)
 			}
-			if err := app.PrintLine(out, r); err != nil {
+			if err != nil {
 				return err
 			}
 		}
 	}
 	return out.Flush()
-}
-
-// listsToExport returns the lists that the arguments name, or all if there are
-// no arguments, in the order of their creation.
-func listsToExport(ctx context.Context, a *app.App, lists todo.Lists, args []string) (found []todo.Snapshot, err error) {
-	for _, arg := range args {
-		l, err := a.Named(ctx, lists, arg, app.NamedOptions{})
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, l)
-	}
-	if len(args) == 0 {
-		if found, err = lists.Find(ctx, todo.Query{}); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortFunc(found, func(x, y todo.Snapshot) int {
-		return cmp.Or(x.List.Created.Compare(y.List.Created), cmp.Compare(x.List.ID, y.List.ID))
-	})
-	return found, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	flag "github.com/spf13/pflag"
 
@@ -13,6 +14,7 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+// Import reads lists from a file.
 func Import(fs *flag.FlagSet) app.Run {
 	format := app.WordFlag(fs, "format", "ndjson", "the `FORMAT`: ndjson (what export writes) or markdown (a task list, into --list)", "ndjson", "markdown")
 	var o importOptions
@@ -22,34 +24,31 @@ func Import(fs *flag.FlagSet) app.Run {
 	})
 	fs.BoolVar(&o.replace, "replace", false, "lists that are here already become what the file holds, as a new revision")
 	return func(ctx context.Context, a *app.App, args []string) error {
-		return importFile(ctx, a, args, *format, o)
+		markdown := *format == "markdown"
+		if markdown && o != (importOptions{}) {
+			return errors.New("--as and --replace are for ndjson; markdown goes into the list that --list names")
+		}
+		in, err := input(ctx, a, args, markdown)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		if markdown {
+			return importMarkdown(ctx, a, in)
+		}
+		return importHistory(ctx, a, in, o)
 	}
-}
-
-func importFile(ctx context.Context, a *app.App, args []string, format string, o importOptions) error {
-	if format == "markdown" && o != (importOptions{}) {
-		return errors.New("--as and --replace are for ndjson; markdown goes into the list that --list names")
-	}
-	in, err := input(ctx, a, args, format)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	if format == "markdown" {
-		return importMarkdown(ctx, a, in)
-	}
-	return importHistory(ctx, a, in, o)
 }
 
 // input opens the file that the argument names; without one, or for "-", it
 // returns standard input, and says in a terminal what it waits for.
-func input(ctx context.Context, a *app.App, args []string, format string) (io.ReadCloser, error) {
+func input(ctx context.Context, a *app.App, args []string, markdown bool) (io.ReadCloser, error) {
 	switch {
 	case len(args) > 1:
 		return nil, fmt.Errorf("one file at a time, received %d", len(args))
 	case len(args) == 0 || args[0] == "-":
 		what := "what `todo-mcp export` wrote"
-		if format == "markdown" {
+		if markdown {
 			what = "a task list, lines such as `- [ ] Write tests`"
 		}
 		if a.IsTerminalIn() {
@@ -84,13 +83,6 @@ func importHistory(ctx context.Context, a *app.App, in io.Reader, o importOption
 	if err := i.write(ctx, plan); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(a.Stdout, "Imported %d revisions.\n", len(plan.saves)); err != nil {
-		return err
-	}
-	for _, note := range plan.notes {
-		if _, err := fmt.Fprintln(a.Stdout, note); err != nil {
-			return err
-		}
-	}
-	return nil
+	notes := append([]string{fmt.Sprintf("Imported %d revisions.", len(plan.saves))}, plan.notes...)
+	return a.Say("%s\n", strings.Join(notes, "\n"))
 }

@@ -111,21 +111,11 @@ func (i importer) here(ctx context.Context, h history) (history, error) {
 	if err != nil || len(here) > 0 || l.Name == "" {
 		return here, err
 	}
-	named, err := i.named(ctx, l)
-	if err != nil || named == "" {
-		return nil, err
-	}
-	return i.store.History(ctx, named, 0, 0)
-}
-
-// named returns the id of the list that has the name of a list; empty when there
-// is none.
-func (i importer) named(ctx context.Context, l todo.List) (string, error) {
 	cursors, err := i.store.Cursors(ctx, nameKey(l))
 	if err != nil || len(cursors) == 0 {
-		return "", err
+		return nil, err
 	}
-	return cursors[0].List, nil
+	return i.store.History(ctx, cursors[0].List, 0, 0)
 }
 
 // save saves one snapshot. The first of a list with a name gets the name.
@@ -177,7 +167,7 @@ func (i importer) planList(p *importPlan, h, here history) error {
 	return p.replace(newest, h)
 }
 
-// add adds revisions, each numbered lower by shift than in the file.
+// add adds revisions, each with a number lower by shift than in the file.
 func (p *importPlan) add(revisions history, shift int64) {
 	for _, s := range revisions {
 		p.saves = append(p.saves, shifted(s, shift))
@@ -253,13 +243,9 @@ func align(file, here history) (shift int64, ok bool) {
 	if file.last().Revision < here.first().Revision && file.first().List.ID == here.first().List.ID {
 		return 0, true // all of the file was here, and is kept no more
 	}
-	for _, s := range here {
-		if shift = file.first().Revision - s.Revision; agree(file, here, shift) {
-			return shift, true
-		}
-	}
-	for _, s := range file {
-		if shift = s.Revision - here.first().Revision; agree(file, here, shift) {
+	most := file.last().Revision - here.first().Revision
+	for shift = file.first().Revision - here.last().Revision; shift <= most; shift++ {
+		if agree(file, here, shift) {
 			return shift, true
 		}
 	}

@@ -14,19 +14,15 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+// Prune deletes old lists.
 func Prune(fs *flag.FlagSet) app.Run {
-	days := fs.Uint16("older-than", 90, "this many `DAYS` since the last change")
+	days := app.NumberFlag(fs, "older-than", 90, "this many `DAYS` since the last change", 36_500)
 	open := fs.Bool("open", false, "also lists with open items")
 	dry := fs.Bool("dry-run", false, "only say what would go")
 	yes := fs.Bool("yes", false, "do not ask")
 	return func(ctx context.Context, a *app.App, _ []string) error {
 		return prune(ctx, a, time.Duration(*days)*24*time.Hour, *open, *dry, *yes)
 	}
-}
-
-// compacter is a store whose file keeps the space of what was removed.
-type compacter interface {
-	Compact(ctx context.Context) error
 }
 
 // prune deletes for good the lists that nobody changed for a while, settled ones and
@@ -36,9 +32,8 @@ func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bo
 	if err != nil {
 		return err
 	}
-	defer st.Close()
-	board := todo.NewBoard(st)
-	defer board.Close()
+	board, done := a.NewBoard(st)
+	defer done()
 	lists := board.Everyone()
 	all, err := lists.Find(ctx, todo.Query{OldestFirst: true})
 	if err != nil {
@@ -57,8 +52,7 @@ func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bo
 		}
 	}
 	if dry || len(old) == 0 {
-		_, err := fmt.Fprintf(a.Stdout, "%d of %d lists would go.\n", len(old), len(all))
-		return err
+		return a.Say("%d of %d lists would go.\n", len(old), len(all))
 	}
 	if err := a.Confirm(ctx, fmt.Sprintf("Delete %d of %d lists with their history for good?", len(old), len(all)), yes); err != nil {
 		return err
@@ -71,11 +65,11 @@ func prune(ctx context.Context, a *app.App, age time.Duration, open, dry, yes bo
 	if err != nil {
 		return err
 	}
-	if c, ok := store.As[compacter](st); ok {
+	// The file of some stores keeps the space of what was removed.
+	if c, ok := store.As[interface{ Compact(context.Context) error }](st); ok {
 		if err := c.Compact(ctx); err != nil {
 			return fmt.Errorf("%d lists are deleted, but the file is as large as before: %w", n, err)
 		}
 	}
-	_, err = fmt.Fprintf(a.Stdout, "Deleted %d of %d lists.\n", n, len(all))
-	return err
+	return a.Say("Deleted %d of %d lists.\n", n, len(all))
 }
