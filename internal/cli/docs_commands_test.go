@@ -225,10 +225,8 @@ func (r reader) serveUntil(ctx context.Context, args []string, ready string) err
 
 // sayYes runs a command that asks, on a terminal, with a person who says yes to all.
 func (r reader) sayYes(args []string) error {
-	s := clitest.StartSession(r.t, r.environ(), args...)
-	s.Types("all\n")
-	if status := s.Ends(); status != 0 {
-		return fmt.Errorf("exit status %d:\n%s", status, s.Seen)
+	if status, seen := (clitest.Terminal{Env: r.environ()}).Run(r.t, args, "", "all\n"); status != 0 {
+		return fmt.Errorf("exit status %d:\n%s", status, seen)
 	}
 	return nil
 }

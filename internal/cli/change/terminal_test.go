@@ -9,32 +9,26 @@ import (
 	"testing"
 
 	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/server/servertest"
 )
 
-// delete --purge asks first, and Ctrl-C is a no.
+// delete --purge asks for each list, and Ctrl-C is a no.
 func TestPurgeOnATerminal(t *testing.T) {
-	env := []string{"XDG_STATE_HOME=" + t.TempDir()}
-	clitest.OnTerminal(t, 80, env, "TodoWrite", "--list", "plan", `{"todos":[{"content":"A","activeForm":"A","status":"pending"}]}`)
+	person := clitest.Terminal{Env: []string{"XDG_STATE_HOME=" + t.TempDir()}}
+	for _, list := range []string{"plan", "other"} {
+		person.Run(t, []string{"TodoWrite", "--list", list, servertest.Todos("pending", "A")})
+	}
 	for _, no := range []string{clitest.CtrlC, "\n", "n\n", clitest.CtrlD} {
-		s := clitest.StartSession(t, env, "delete", "--purge", "plan")
-		s.Expect(`Delete "plan" and its history for good? [y/N] `)
-		s.Types(no)
-		s.Expect("nothing was deleted")
-		if status := s.Ends(); status != 1 {
-			t.Errorf("after %q it ends with status %d", no, status)
+		status, seen := person.Run(t, []string{"delete", "--purge", "plan"},
+			`Delete "plan" and its history for good? [y/N] `, no, "nothing was deleted")
+		if status != 1 {
+			t.Errorf("after %q it ends with status %d:\n%s", no, status, seen)
 		}
 	}
-	// Of several each is asked for.
-	clitest.OnTerminal(t, 80, env, "TodoWrite", "--list", "other", `{"todos":[{"content":"A","activeForm":"A","status":"pending"}]}`)
-	s := clitest.StartSession(t, env, "delete", "--purge", "plan", "other")
-	s.Expect(`Delete "plan"`)
-	s.Types("y\n")
-	s.Expect(`Deleted for good "plan"`)
-	s.Expect(`Delete "other"`)
-	s.Types("y\n")
-	s.Expect(`Deleted for good "other"`)
-	if status := s.Ends(); status != 0 {
-		t.Errorf("it ends with status %d:\n%s", status, s.Seen)
+	status, seen := person.Run(t, []string{"delete", "--purge", "plan", "other"}, `Delete "plan"`, "y\n",
+		`Deleted for good "plan"`, "", `Delete "other"`, "y\n", `Deleted for good "other"`)
+	if status != 0 {
+		t.Errorf("it ends with status %d:\n%s", status, seen)
 	}
 }
 
@@ -45,23 +39,24 @@ func TestEditWithoutEditor(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, "nano"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	clitest.OnTerminal(t, 80, []string{state}, "TodoWrite", "--list", "plan", `{"todos":[{"content":"A","activeForm":"A","status":"pending"}]}`)
-	s := clitest.StartSession(t, []string{state, "PATH=" + bin, "EDITOR=", "VISUAL="}, "edit", "plan")
-	s.Expect("From nano")
-	if status := s.Ends(); status != 0 {
-		t.Errorf("it ends with status %d:\n%s", status, s.Seen)
+	clitest.Terminal{Env: []string{state}}.Run(t, []string{"TodoWrite", "--list", "plan", servertest.Todos("pending", "A")})
+	for path, want := range map[string]string{bin: "From nano", t.TempDir(): "set EDITOR"} {
+		person := clitest.Terminal{Env: []string{state, "PATH=" + path, "EDITOR=", "VISUAL="}}
+		if status, seen := person.Run(t, []string{"edit", "plan"}, want); (status == 0) != (path == bin) {
+			t.Errorf("it ends with status %d:\n%s", status, seen)
+		}
 	}
-	s = clitest.StartSession(t, []string{state, "PATH=" + t.TempDir(), "EDITOR=", "VISUAL="}, "edit", "plan")
-	s.Expect("set EDITOR")
-	s.Ends()
 }
 
 // C5: on a terminal TodoWrite draws the list as a box of the terminal's width,
 // without colours if NO_COLOR is set.
 func TestTodoWriteOnATerminal(t *testing.T) {
 	const todos = `{"todos":[{"content":"Analyze","activeForm":"Analyzing","status":"completed"},{"content":"写测试","activeForm":"正在写测试","status":"in_progress"},{"content":"Run tests","activeForm":"Running tests","status":"pending"}]}`
-	env := []string{"XDG_STATE_HOME=" + t.TempDir(), "TERM=xterm", "NO_COLOR=1"}
-	got := clitest.OnTerminal(t, 32, env, "TodoWrite", todos)
+	draw := func(noColor string) string {
+		person := clitest.Terminal{Env: []string{"XDG_STATE_HOME=" + t.TempDir(), "TERM=xterm", "NO_COLOR=" + noColor}, Columns: 32}
+		_, seen := person.Run(t, []string{"TodoWrite", todos})
+		return seen
+	}
 	const want = `┌─ Tasks ──────────────────────┐
 │ ✓ Analyze                    │
 │ ● 正在写测试...              │
@@ -69,11 +64,10 @@ func TestTodoWriteOnATerminal(t *testing.T) {
 └──────────────────────────────┘
 Todo list updated: 1 completed, 1 in_progress, 1 pending
 `
-	if got != want {
+	if got := draw("1"); got != want {
 		t.Errorf("drew\n%s\nwant\n%s", got, want)
 	}
-	coloured := clitest.OnTerminal(t, 32, []string{"XDG_STATE_HOME=" + t.TempDir(), "TERM=xterm", "NO_COLOR="}, "TodoWrite", todos)
-	if !strings.Contains(coloured, "\x1b[33m") {
-		t.Errorf("no yellow in %q", coloured)
+	if got := draw(""); !strings.Contains(got, "\x1b[33m") {
+		t.Errorf("no yellow in %q", got)
 	}
 }

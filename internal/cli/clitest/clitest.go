@@ -43,8 +43,39 @@ func Main(m *testing.M, run func(context.Context, []string, app.Env) error, exit
 	testscript.Main(m, map[string]func(){"todo-mcp": program, "TodoWrite": program})
 }
 
-// Run runs a command without any variable and returns what it prints.
-func Run(t *testing.T, args ...string) string {
+// Call is how a command is called. Its zero value has no variables and no input, and the
+// log is thrown away.
+type Call struct {
+	Env map[string]string
+	In  io.Reader
+	Log io.Writer
+}
+
+// Run runs a command and returns what it prints.
+func (c Call) Run(ctx context.Context, args ...string) (printed string, err error) {
+	var out strings.Builder
+	err = c.print(ctx, &out, args...)
+	return out.String(), err
+}
+
+func (c Call) print(ctx context.Context, out io.Writer, args ...string) error {
+	env := app.Env{Stdin: c.In, Stdout: out, Stderr: c.Log, Version: "v0", Getenv: func(name string) string { return c.Env[name] }}
+	if c.In == nil {
+		env.Stdin = strings.NewReader("")
+	}
+	if c.Log == nil {
+		env.Stderr = io.Discard
+	}
+	return command(ctx, append([]string{"todo-mcp"}, args...), env)
+}
+
+// Try runs a command without any variable, with a text on standard input.
+func Try(t testing.TB, in string, args ...string) (printed string, err error) {
+	return Call{In: strings.NewReader(in)}.Run(t.Context(), args...)
+}
+
+// Run is [Try] of a command that succeeds.
+func Run(t testing.TB, args ...string) string {
 	t.Helper()
 	printed, err := Try(t, "", args...)
 	if err != nil {
@@ -53,13 +84,12 @@ func Run(t *testing.T, args ...string) string {
 	return printed
 }
 
-// Try is [Run] of a command that reads a text on standard input and may fail.
-func Try(t *testing.T, in string, args ...string) (printed string, err error) {
+// Refuses checks that a command fails with an error that contains a text.
+func Refuses(t testing.TB, want string, args ...string) {
 	t.Helper()
-	var out strings.Builder
-	env := app.Env{Stdin: strings.NewReader(in), Stdout: &out, Stderr: io.Discard, Getenv: func(string) string { return "" }, Version: "v0"}
-	err = command(t.Context(), append([]string{"todo-mcp"}, args...), env)
-	return out.String(), err
+	if _, err := Try(t, "", args...); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%q: %v, want %q", args, err, want)
+	}
 }
 
 // Server is a `todo-mcp serve` that runs in the test's process.
@@ -72,18 +102,17 @@ type Server struct {
 // Serve starts a server on a free port and returns when it listens.
 func Serve(t *testing.T, args ...string) *Server {
 	t.Helper()
-	return ServeLogging(t, io.Discard, args...)
+	return Call{}.Serve(t, args...)
 }
 
-// ServeLogging is [Serve] with the server's log.
-func ServeLogging(t *testing.T, log io.Writer, args ...string) *Server {
+// Serve is [Serve] with a call.
+func (c Call) Serve(t *testing.T, args ...string) *Server {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	r, w := io.Pipe()
 	s := &Server{Stop: stop, Done: make(chan error, 1)}
 	go func() {
-		s.Done <- command(ctx, append([]string{"todo-mcp", "serve", "--addr", "127.0.0.1:0"}, args...),
-			app.Env{Stdout: w, Stderr: log, Getenv: func(string) string { return "" }, Version: "v0"})
+		s.Done <- c.print(ctx, w, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
 		w.Close()
 	}()
 	t.Cleanup(stop)
@@ -97,6 +126,15 @@ func ServeLogging(t *testing.T, log io.Writer, args ...string) *Server {
 	}
 	go io.Copy(io.Discard, out)
 	return s
+}
+
+// End stops the server, which must end without an error.
+func (s *Server) End(t *testing.T) {
+	t.Helper()
+	s.Stop()
+	if err := <-s.Done; err != nil {
+		t.Error(err)
+	}
 }
 
 // Lines is a writer that hands on what is written.
@@ -118,10 +156,18 @@ func (l Lines) Await(text string) (all string) {
 	return all
 }
 
-// Get returns the status and the body of an address.
-func Get(t *testing.T, url string) (int, string) {
+// Get returns the status and the body of an address. The headers are names and values.
+func Get(t *testing.T, url string, headers ...string) (int, string) {
 	t.Helper()
-	res, err := http.Get(url)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	req.Host = req.Header.Get("Host")
+	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,8 @@
 package clitest
 
 import (
+	"cmp"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -14,54 +14,30 @@ import (
 	"github.com/creack/pty"
 )
 
-// OnTerminal runs the program on a new pseudo-terminal with so many columns and
-// returns everything it wrote.
-func OnTerminal(t *testing.T, columns uint16, env []string, args ...string) string {
+// CtrlC and CtrlD are keys that a person may type.
+const CtrlC, CtrlD = "\x03", "\x04"
+
+// Terminal is a pseudo-terminal at which a person runs the program.
+type Terminal struct {
+	Env     []string // beside the variables of the tests
+	Columns uint16   // 120 if it is 0
+}
+
+// Run runs the program until it ends and returns its exit status and everything that
+// stands on the terminal. The steps are by turns a text that the program must have
+// written, and what the person types then.
+func (p Terminal) Run(t *testing.T, args []string, steps ...string) (status int, seen string) {
 	t.Helper()
 	path, err := exec.LookPath("todo-mcp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, args...)
-	cmd.Env = append(cmd.Environ(), env...)
-	cmd.Dir = t.TempDir()
-	term, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: columns})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer term.Close()
-	drawn, _ := io.ReadAll(term) // reading a pty returns an error when the program ends
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v: %s", err, drawn)
-	}
-	return strings.ReplaceAll(string(drawn), "\r\n", "\n")
-}
-
-// Session is a program on a pseudo-terminal, with a person at it.
-type Session struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	term *os.File
-	read chan string // what the program wrote; closed at its end
-	Seen string
-}
-
-func StartSession(t *testing.T, env []string, args ...string) *Session {
-	t.Helper()
-	path, err := exec.LookPath("todo-mcp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Session{t: t, cmd: exec.Command(path, args...), read: make(chan string, 1000)}
-	s.cmd.Env = append(s.cmd.Environ(), env...)
-	s.cmd.Dir = t.TempDir()
 	term, tty, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { term.Close() })
-	defer tty.Close()
-	if err := pty.Setsize(term, &pty.Winsize{Rows: 24, Cols: 120}); err != nil {
+	defer term.Close()
+	if err := pty.Setsize(term, &pty.Winsize{Rows: 24, Cols: cmp.Or(p.Columns, 120)}); err != nil {
 		t.Fatal(err)
 	}
 	// Of Ctrl-C the kernel first tells the program and then throws away what stands in
@@ -71,56 +47,34 @@ func StartSession(t *testing.T, env []string, args ...string) *Session {
 	if out, err := noflsh.CombinedOutput(); err != nil {
 		t.Fatalf("stty: %v: %s", err, out)
 	}
-	s.term, s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = term, tty, tty, tty
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := s.cmd.Start(); err != nil {
+	cmd := exec.Command(path, args...)
+	cmd.Env, cmd.Dir = append(cmd.Environ(), p.Env...), t.TempDir()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		defer close(s.read)
-		buf := make([]byte, 4096)
-		for {
-			n, err := s.term.Read(buf)
-			if err != nil { // at the program's end
-				return
+	tty.Close()
+	limit := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	defer limit.Stop()
+	buf := make([]byte, 4096)
+	for i, step := range append(steps, "") {
+		if i%2 == 1 {
+			if _, err := io.WriteString(term, step); err != nil {
+				t.Fatal(err)
 			}
-			s.read <- string(buf[:n])
+			continue
 		}
-	}()
-	return s
-}
-
-// Expect waits until the program has written a text.
-func (s *Session) Expect(text string) {
-	s.t.Helper()
-	for !strings.Contains(s.Seen, text) {
-		select {
-		case more, open := <-s.read:
-			if !open {
-				s.t.Fatalf("the program ended without %q:\n%s", text, s.Seen)
+		for i == len(steps) || !strings.Contains(seen, step) {
+			n, err := term.Read(buf)
+			if seen += string(buf[:n]); err != nil { // at the program's end
+				break
 			}
-			s.Seen += more
-		case <-time.After(20 * time.Second):
-			s.t.Fatalf("the program does not write %q:\n%s", text, s.Seen)
+		}
+		if !strings.Contains(seen, step) {
+			t.Errorf("%q ends, or waits for ever, without %q", args, step)
 		}
 	}
+	_ = cmd.Wait()
+	return cmd.ProcessState.ExitCode(), strings.ReplaceAll(seen, "\r\n", "\n")
 }
-
-func (s *Session) Types(keys string) {
-	s.t.Helper()
-	if _, err := s.term.WriteString(keys); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// Ends waits for the program's end and returns its exit status.
-func (s *Session) Ends() int {
-	s.t.Helper()
-	for more := range s.read {
-		s.Seen += more
-	}
-	_ = s.cmd.Wait()
-	return s.cmd.ProcessState.ExitCode()
-}
-
-const CtrlC, CtrlD = "\x03", "\x04"

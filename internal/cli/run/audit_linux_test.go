@@ -1,7 +1,6 @@
 package run_test
 
 import (
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -9,7 +8,6 @@ import (
 	"syscall"
 	"testing"
 
-	"todo-mcp/internal/cli"
 	"todo-mcp/internal/cli/clitest"
 	"todo-mcp/server/servertest"
 )
@@ -20,9 +18,13 @@ import (
 func TestAuditLog(t *testing.T) {
 	dir := t.TempDir()
 	store, log := "sqlite:"+filepath.Join(dir, "todo.db"), filepath.Join(dir, "log", "audit.log")
-	if err := os.Mkdir(filepath.Dir(log), 0o700); err != nil {
-		t.Fatal(err)
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
+	check(os.Mkdir(filepath.Dir(log), 0o700))
 	s := clitest.Serve(t, "--store", store, "--audit-log", log)
 	write := servertest.Writer(t, s.URL, "tester")
 	write(servertest.Todos("pending", "marker"))
@@ -34,15 +36,10 @@ func TestAuditLog(t *testing.T) {
 	}
 	clitest.Run(t, "rename", id, "marker three", "--store", store, "--audit-log", log)
 	clitest.Run(t, "restore", id, "1", "--store", store, "--audit-log", log)
-	export := filepath.Join(dir, "export")
-	if err := os.WriteFile(export, []byte(clitest.Run(t, "export", "--store", store)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	clitest.Run(t, "import", export, "--store", "sqlite:"+filepath.Join(dir, "other.db"), "--audit-log", log)
+	_, err := clitest.Try(t, clitest.Run(t, "export", "--store", store), "import", "--store", "sqlite:"+filepath.Join(dir, "other.db"), "--audit-log", log)
+	check(err)
 	data, err := os.ReadFile(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(err)
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	for i, line := range lines {
 		if imported := i >= len(lines)-4; imported != strings.Contains(line, `"action":"import"`) || imported && strings.Contains(line, "tester") {
@@ -52,42 +49,23 @@ func TestAuditLog(t *testing.T) {
 	if len(lines) != 8 || strings.Contains(string(data), "marker") || !strings.Contains(lines[0], `"variant":"TodoWrite"`) || !strings.Contains(lines[1], `"person":true`) {
 		t.Errorf("%d lines:\n%s", len(lines), data)
 	}
-	breakAuditLog(t, s.URL, log, write)
-	s.Stop()
-	if err := <-s.Done; err != nil {
-		t.Error(err)
-	}
-}
 
-// breakAuditLog makes the audit log of a server one that cannot be written, and mends
-// it again, with a write in the meantime.
-func breakAuditLog(t *testing.T, url, log string, write func(args string)) {
-	t.Helper()
-	if err := os.Rename(filepath.Dir(log), filepath.Dir(log)+".moved"); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
-	awaitStatus(t, url+"/readyz", http.StatusServiceUnavailable)
-	if _, body := clitest.Get(t, url+"/readyz"); !strings.Contains(body, "audit log") {
+	check(os.Rename(filepath.Dir(log), filepath.Dir(log)+".moved"))
+	check(syscall.Kill(os.Getpid(), syscall.SIGHUP))
+	awaitStatus(t, s.URL+"/readyz", http.StatusServiceUnavailable)
+	if _, body := clitest.Get(t, s.URL+"/readyz"); !strings.Contains(body, "audit log") {
 		t.Error(body)
 	}
 	write(servertest.Todos("completed", "marker"))
-	if err := os.Mkdir(filepath.Dir(log), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	awaitStatus(t, url+"/readyz", http.StatusOK)
+	check(os.Mkdir(filepath.Dir(log), 0o700))
+	awaitStatus(t, s.URL+"/readyz", http.StatusOK)
 	if data, err := os.ReadFile(log); err != nil || strings.Count(string(data), "\n") != 1 {
 		t.Errorf("the line that waited: %v %s", err, data)
 	}
+	s.End(t)
 }
 
 // A log that cannot be opened stops the start of a server.
 func TestAuditLogThatCannotBeOpened(t *testing.T) {
-	err := cli.Run(t.Context(), []string{"todo-mcp", "serve", "--store", "memory", "--addr", "127.0.0.1:0", "--audit-log", t.TempDir()},
-		cli.Env{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }})
-	if err == nil || !strings.Contains(err.Error(), "not a file") {
-		t.Error(err)
-	}
+	clitest.Refuses(t, "not a file", "serve", "--store", "memory", "--addr", "127.0.0.1:0", "--audit-log", t.TempDir())
 }

@@ -11,21 +11,15 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// operated starts a server with an address for operators, and returns that too.
-func operated(t *testing.T, args ...string) (s *clitest.Server, admin string) {
-	t.Helper()
-	log := make(clitest.Lines, 100)
-	s = clitest.ServeLogging(t, log, append(args, "--admin-addr", "127.0.0.1:0")...)
-	return s, regexp.MustCompile(`http://[0-9.:]+`).FindString(log.Await("for operators"))
-}
-
 // Without --admin-addr metrics are on the main address, with it on that one alone.
 func TestServeMetrics(t *testing.T) {
 	plain := clitest.Serve(t, "--store", "memory")
 	if status, body := clitest.Get(t, plain.URL+"/metrics"); status != http.StatusOK || !strings.Contains(body, `todo_build_info{version="v0"} 1`) {
 		t.Errorf("%d %s", status, body)
 	}
-	s, admin := operated(t, "--store", "memory")
+	log := make(clitest.Lines, 100)
+	s := clitest.Call{Log: log}.Serve(t, "--store", "memory", "--admin-addr", "127.0.0.1:0")
+	admin := regexp.MustCompile(`http://[0-9.:]+`).FindString(log.Await("for operators"))
 	if status, _ := clitest.Get(t, s.URL+"/metrics"); status != http.StatusNotFound {
 		t.Errorf("metrics on the main address: %d", status)
 	}
@@ -39,10 +33,7 @@ func TestServeMetrics(t *testing.T) {
 	if status, body := clitest.Get(t, admin+"/readyz"); status != http.StatusOK {
 		t.Errorf("%d %s", status, body)
 	}
-	s.Stop()
-	if err := <-s.Done; err != nil {
-		t.Error(err)
-	}
+	s.End(t)
 	if res, err := http.Get(admin + "/livez"); err == nil {
 		res.Body.Close()
 		t.Error("the address for operators outlives the server")
@@ -52,17 +43,12 @@ func TestServeMetrics(t *testing.T) {
 // awaitStatus asks until an answer has a status.
 func awaitStatus(t *testing.T, url string, want int) {
 	t.Helper()
-	late := time.After(20 * time.Second)
-	again := time.NewTicker(5 * time.Millisecond)
-	defer again.Stop()
-	for {
+	for late := time.Now().Add(20 * time.Second); ; {
 		status, body := clitest.Get(t, url)
 		if status == want {
 			return
 		}
-		select {
-		case <-again.C:
-		case <-late:
+		if time.Now().After(late) {
 			t.Fatalf("%s answers %d %s, want %d", url, status, body, want)
 		}
 	}

@@ -1,7 +1,6 @@
 package run_test
 
 import (
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"todo-mcp/internal/cli"
 	"todo-mcp/internal/cli/clitest"
 	"todo-mcp/server/servertest"
 )
@@ -19,17 +17,8 @@ import (
 // BAD-INPUT 15: a megabyte of headers is refused.
 func TestServeHeaderLimit(t *testing.T) {
 	s := clitest.Serve(t, "--store", "memory")
-	req, err := http.NewRequest("GET", s.URL+"/livez", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("X-Big", strings.Repeat("x", 1<<20))
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res.Body.Close(); res.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("15: %v", res)
+	if status, _ := clitest.Get(t, s.URL+"/livez", "X-Big", strings.Repeat("x", 1<<20)); status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("15: %d", status)
 	}
 }
 
@@ -41,7 +30,7 @@ func TestServeWithoutASessionKeyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := make(clitest.Lines, 100)
-	s := clitest.ServeLogging(t, log, "--store", "sqlite:"+filepath.Join(dir, "todo.db"))
+	s := clitest.Call{Log: log}.Serve(t, "--store", "sqlite:"+filepath.Join(dir, "todo.db"))
 	defer time.AfterFunc(10*time.Second, s.Stop).Stop() // an initialize that hangs fails then
 	id := servertest.Session(t, s.URL+"/mcp", "tester")
 	if status, _, answer := servertest.Post(t, s.URL+"/mcp", servertest.Call(1, "create_todos", `{"items":["A"]}`), "Mcp-Session-Id", id); status != http.StatusOK || !strings.Contains(answer, "#1 A") {
@@ -57,41 +46,42 @@ func TestServeWithoutASessionKeyFile(t *testing.T) {
 // a session key file, and the next start continues the list.
 func TestServeStopsAndResumes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
-	first := clitest.Serve(t, "--store", "sqlite:"+path)
-	ctx := t.Context()
-	connect := func(s *clitest.Server) *mcp.ClientSession {
+	connect := func() (*clitest.Server, *mcp.ClientSession) {
 		t.Helper()
-		session, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(ctx,
+		s := clitest.Serve(t, "--store", "sqlite:"+path)
+		session, err := mcp.NewClient(&mcp.Implementation{Name: "tester"}, nil).Connect(t.Context(),
 			&mcp.StreamableClientTransport{Endpoint: s.URL + "/mcp?list=release"}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return session
+		return s, session
 	}
-	session := connect(first)
-	if err := session.Subscribe(ctx, &mcp.SubscribeParams{URI: "todo://list"}); err != nil {
+	create := func(session *mcp.ClientSession, item string) string {
+		t.Helper()
+		res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "create_todos", Arguments: map[string]any{"items": []string{item}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Content[0].(*mcp.TextContent).Text
+	}
+	first, session := connect()
+	if err := session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "todo://list"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "create_todos", Arguments: map[string]any{"items": []string{"A"}}}); err != nil {
-		t.Fatal(err)
-	}
+	create(session, "A")
 	began := time.Now()
-	first.Stop()
-	if err := <-first.Done; err != nil || time.Since(began) > 10*time.Second {
-		t.Errorf("58: stopped with %v after %s", err, time.Since(began))
+	first.End(t)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("58: stopped after %s", took)
 	}
 	if _, err := os.Stat(filepath.Join(filepath.Dir(path), "session.key")); err != nil {
 		t.Error(err)
 	}
-	second := clitest.Serve(t, "--store", "sqlite:"+path)
-	res, err := connect(second).CallTool(ctx, &mcp.CallToolParams{Name: "create_todos", Arguments: map[string]any{"items": []string{"B"}}})
-	if err != nil || !strings.Contains(res.Content[0].(*mcp.TextContent).Text, "#1 A\n  [ ] #2 B") {
-		t.Errorf("the list does not continue after the restart: %+v, %v", res, err)
+	second, session := connect()
+	if text := create(session, "B"); !strings.Contains(text, "#1 A\n  [ ] #2 B") {
+		t.Errorf("the list does not continue after the restart: %s", text)
 	}
-	second.Stop()
-	if err := <-second.Done; err != nil {
-		t.Error(err)
-	}
+	second.End(t)
 }
 
 // The answers of a server have the address of its own panel, for the card in the
@@ -105,15 +95,5 @@ func TestServeTellsCardsItsPanel(t *testing.T) {
 	_, _, body := servertest.Post(t, s.URL+"/mcp", servertest.Call(2, "TodoWrite", servertest.Todos("pending", "A")), "Mcp-Session-Id", header.Get("Mcp-Session-Id"))
 	if !strings.Contains(body, `"panel":"`+s.URL+`/lists/`) {
 		t.Errorf("no panel in %s", body)
-	}
-}
-
-// The error for a port in use names the flag --addr, which chooses another.
-func TestServePortInUse(t *testing.T) {
-	s := clitest.Serve(t, "--store", "memory")
-	err := cli.Run(t.Context(), []string{"todo-mcp", "serve", "--store", "memory", "--addr", strings.TrimPrefix(s.URL, "http://")},
-		cli.Env{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }})
-	if err == nil || !strings.Contains(err.Error(), "--addr") {
-		t.Errorf("error = %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package run_test
 
 import (
 	"crypto/tls"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -29,39 +28,38 @@ func TestServeTLS(t *testing.T) {
 	if !strings.HasPrefix(s.URL, "https://") {
 		t.Fatalf("it says %s", s.URL)
 	}
-	get := func() (serial int64, proto string) {
-		client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-		defer client.CloseIdleConnections()
-		res, err := client.Get(s.URL + "/livez")
+	client := &http.Client{
+		Transport:     &http.Transport{ForceAttemptHTTP2: true, DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	post := func() *http.Response {
+		t.Helper()
+		res, err := client.Post(s.URL+"/signin", "application/x-www-form-urlencoded", strings.NewReader("token="+token))
 		if err != nil {
 			t.Fatal(err)
 		}
 		res.Body.Close()
-		return res.TLS.PeerCertificates[0].SerialNumber.Int64(), res.Proto
+		return res
 	}
-	if serial, proto := get(); serial != 1 || proto != "HTTP/2.0" {
-		t.Errorf("certificate %d by %s", serial, proto)
-	}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	defer client.CloseIdleConnections()
-	res, err := client.Post(s.URL+"/signin", "application/x-www-form-urlencoded", strings.NewReader("token="+token))
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
+	res := post()
 	if cookie := res.Header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "__Host-todo-signed-in=") || !strings.Contains(cookie, "Secure") {
 		t.Errorf("cookie %q", cookie)
+	}
+	if res.Proto != "HTTP/2.0" {
+		t.Errorf("it speaks %s", res.Proto)
 	}
 	until := func(want int64) {
 		t.Helper()
 		for deadline := time.Now().Add(20 * time.Second); ; {
-			if serial, _ := get(); serial == want {
+			serial := post().TLS.PeerCertificates[0].SerialNumber.Int64()
+			if serial == want {
 				return
 			} else if time.Now().After(deadline) {
 				t.Fatalf("certificate %d, want %d", serial, want)
 			}
 		}
 	}
+	until(1)
 	clitest.Certify(t, cert, key, 2)
 	until(2)
 	if err := os.WriteFile(key, []byte("damaged"), 0o600); err != nil {
@@ -81,28 +79,16 @@ func TestServeBehindProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := clitest.Serve(t, "--store", "memory", "--trusted-proxies", "127.0.0.1", "--public-url", "https://Todo.Example.com", "--tokens", tokens)
-	ask := func(forwarded, token string) (int, http.Header) {
-		req, err := http.NewRequest("GET", s.URL+"/api/lists", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Host = "todo.example.com"
-		req.Header.Set("X-Forwarded-For", forwarded)
-		req.Header.Set("Authorization", "Bearer "+token)
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		_, _ = io.Copy(io.Discard, res.Body)
-		return res.StatusCode, res.Header
+	ask := func(forwarded, token string) int {
+		status, _ := clitest.Get(t, s.URL+"/api/lists", "Host", "todo.example.com", "X-Forwarded-For", forwarded, "Authorization", "Bearer "+token)
+		return status
 	}
-	if status, _ := ask("192.0.2.1", token); status != 200 {
+	if status := ask("192.0.2.1", token); status != 200 {
 		t.Fatalf("a valid token: %d", status)
 	}
 	limited := func(forwarded string) bool {
 		for range 100 {
-			if status, _ := ask(forwarded, "todo_wrong"); status == http.StatusTooManyRequests {
+			if status := ask(forwarded, "todo_wrong"); status == http.StatusTooManyRequests {
 				return true
 			}
 		}
@@ -111,10 +97,10 @@ func TestServeBehindProxy(t *testing.T) {
 	if !limited("192.0.2.1") || !limited("198.51.100.7, 192.0.2.2") {
 		t.Error("failed sign-ins behind a proxy are not limited")
 	}
-	if status, _ := ask("192.0.2.1, 192.0.2.3", "todo_wrong"); status != http.StatusUnauthorized {
+	if status := ask("192.0.2.1, 192.0.2.3", "todo_wrong"); status != http.StatusUnauthorized {
 		t.Errorf("another client: %d", status)
 	}
-	if status, _ := ask("203.0.113.9, 192.0.2.2", "todo_wrong"); status != http.StatusTooManyRequests {
+	if status := ask("203.0.113.9, 192.0.2.2", "todo_wrong"); status != http.StatusTooManyRequests {
 		t.Errorf("a client that says it is another one: %d", status)
 	}
 }

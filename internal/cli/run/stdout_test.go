@@ -1,45 +1,42 @@
 package run_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/cli"
+	"todo-mcp/internal/cli/clitest"
+	"todo-mcp/server/servertest"
 )
 
 // Whatever happens, standard output carries messages of the protocol alone, one a
 // line: with every log line on, a store that cannot be used, messages that are none,
 // and texts with line breaks (docs/reliability.md).
 func TestStdioWritesMessagesAlone(t *testing.T) {
-	unusable := filepath.Join(t.TempDir(), "folder.db", "x\x00y")
 	input := strings.Join([]string{
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a\nb","version":"1"}}}`,
 		`no message`, `{"jsonrpc":"2.0","id":2,"method":"none"}`, `[]`,
-		`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"TodoWrite","arguments":{"todos":[{"content":"a\nb\u2028c","activeForm":"A","status":"pending"}]}}}`,
+		servertest.Call(3, "TodoWrite", servertest.Todos("pending", "a\nb\u2028c")),
 		`{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"todo://list"}}`, `{"jsonrpc":"2.0","id":5,"method":"tools/list"}`,
 	}, "\n")
-	for name, store := range map[string]string{"memory": "memory", "a store that cannot be used": "sqlite:" + unusable} {
-		var out, log bytes.Buffer
-		err := cli.Run(t.Context(), []string{"todo-mcp", "stdio", "--store", store, "--log-level", "debug"},
-			cli.Env{Stdin: strings.NewReader(input), Stdout: &out, Stderr: &log, Getenv: func(string) string { return "" }, Version: "v0"})
-		if err != nil && out.Len() > 0 {
-			t.Errorf("%s: %v, after %s", name, err, out.Bytes())
+	for _, store := range []string{"memory", "sqlite:" + filepath.Join(t.TempDir(), "folder.db", "x\x00y")} {
+		out, err := clitest.Try(t, input, "stdio", "--store", store, "--log-level", "debug")
+		if err != nil && out != "" {
+			t.Errorf("%q: %v, after %s", store, err, out)
 		}
 		answers := 0
-		for line := range strings.Lines(out.String()) {
+		for line := range strings.Lines(out) {
 			var m struct {
 				Version string `json:"jsonrpc"`
 			}
 			if err := json.Unmarshal([]byte(line), &m); err != nil || m.Version != "2.0" {
-				t.Errorf("%s: no message: %q", name, line)
+				t.Errorf("%q: no message: %q", store, line)
 			}
 			answers++
 		}
 		if err == nil && answers != 7 {
-			t.Errorf("%s: %d answers", name, answers)
+			t.Errorf("%q: %d answers", store, answers)
 		}
 	}
 }

@@ -5,7 +5,6 @@ package setup_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,61 +15,40 @@ import (
 // what is not a yes changes nothing.
 func TestInstallOnATerminal(t *testing.T) {
 	home := t.TempDir()
-	env := []string{"HOME=" + home}
-	for _, client := range []string{".cursor", ".codex", ".gemini", ".qwen"} {
-		if err := os.Mkdir(filepath.Join(home, client), 0o700); err != nil {
+	files := []string{".cursor/mcp.json", ".codex/config.toml", ".gemini/settings.json", ".qwen/settings.json"}
+	for _, file := range files {
+		if err := os.Mkdir(filepath.Join(home, filepath.Dir(file)), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	changed := func(want ...string) {
+	// expect runs a command and checks its exit status and which files there are then.
+	expect := func(command string, want int, changed string, steps ...string) (seen string) {
 		t.Helper()
+		status, seen := clitest.Terminal{Env: []string{"HOME=" + home}}.Run(t, strings.Fields(command), steps...)
 		var got []string
-		for _, name := range []string{".cursor/mcp.json", ".codex/config.toml", ".gemini/settings.json", ".qwen/settings.json"} {
-			if _, err := os.Stat(filepath.Join(home, name)); err == nil {
-				got = append(got, name)
+		for _, file := range files {
+			if _, err := os.Stat(filepath.Join(home, file)); err == nil {
+				got = append(got, file)
 			}
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("changed are %q, want %q", got, want)
+		if status != want || strings.Join(got, " ") != changed {
+			t.Errorf("%s ends with status %d and leaves %q, want %d and %q:\n%s", command, status, got, want, changed, seen)
 		}
+		return seen
 	}
 	for _, no := range []string{clitest.CtrlC, "\n", "n\n", clitest.CtrlD, "yess\n"} {
-		s := clitest.StartSession(t, env, "install", "cursor")
-		s.Expect("Change ~/.cursor/mcp.json? [y]es, [n]o, [a]ll ")
-		s.Types(no)
-		s.Expect("nothing was changed")
-		if status := s.Ends(); status != 1 {
-			t.Errorf("after %q it ends with status %d", no, status)
-		}
-		changed()
+		expect("install cursor", 1, "", "Change ~/.cursor/mcp.json? [y]es, [n]o, [a]ll ", no, "nothing was changed")
 	}
-	s := clitest.StartSession(t, env, "install")
-	s.Expect("Change ~/.cursor/mcp.json?")
-	s.Types(clitest.CtrlC)
-	s.Expect("nothing was changed")
-	if status := s.Ends(); status != 1 || strings.Contains(s.Seen, "config.toml?") {
-		t.Errorf("it ends with status %d:\n%s", status, s.Seen)
+	seen := expect("install", 1, "", "Change ~/.cursor/mcp.json?", clitest.CtrlC, "nothing was changed")
+	if strings.Contains(seen, "config.toml?") {
+		t.Errorf("it asks on after Ctrl-C:\n%s", seen)
 	}
-	changed()
-	s = clitest.StartSession(t, env, "install")
-	s.Expect("Found Cursor, Codex, Gemini CLI, Qwen Code.")
-	s.Expect("Change ~/.cursor/mcp.json?")
-	s.Types("n\n")
-	s.Expect("Change ~/.codex/config.toml?")
-	s.Types("Y\n")
-	s.Expect("Codex: changed.")
-	s.Expect("Change ~/.gemini/settings.json?")
-	s.Types("all\n")
-	s.Expect("Qwen Code: changed.")
-	if status := s.Ends(); status != 0 || strings.Contains(s.Seen, "Change ~/.qwen") {
-		t.Errorf("it ends with status %d:\n%s", status, s.Seen)
+	seen = expect("install", 0, ".codex/config.toml .gemini/settings.json .qwen/settings.json",
+		"Found Cursor, Codex, Gemini CLI, Qwen Code.", "", "Change ~/.cursor/mcp.json?", "n\n", "Change ~/.codex/config.toml?", "Y\n",
+		"Codex: changed.", "", "Change ~/.gemini/settings.json?", "all\n", "Qwen Code: changed.")
+	if strings.Contains(seen, "Change ~/.qwen") {
+		t.Errorf("it asks after all:\n%s", seen)
 	}
-	changed(".codex/config.toml", ".gemini/settings.json", ".qwen/settings.json")
-	s = clitest.StartSession(t, env, "uninstall", "qwen")
-	s.Expect("Change ~/.qwen/settings.json?")
-	s.Types("y\n")
-	s.Expect("Qwen Code: changed.")
-	if status := s.Ends(); status != 0 {
-		t.Errorf("it ends with status %d:\n%s", status, s.Seen)
-	}
+	expect("uninstall qwen", 0, ".codex/config.toml .gemini/settings.json .qwen/settings.json",
+		"Change ~/.qwen/settings.json?", "y\n", "Qwen Code: changed.")
 }
