@@ -3,15 +3,12 @@
 package cli_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,7 +46,9 @@ func TestDocsCommandsRun(t *testing.T) {
 				if err := os.CopyFS(r.home, os.DirFS(home)); err != nil {
 					t.Fatal(err)
 				}
-				r.follow(b.code)
+				if err := r.follow(b.code); err != nil {
+					t.Error(err)
+				}
 			})
 		}
 	}
@@ -63,13 +62,16 @@ func TestDocsCommandsRun(t *testing.T) {
 func seededHome(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
-	r := reader{t: t, home: home}
+	code := ""
 	steps := []string{"Fix the parser", "Ship it", "Tell Ann"}
 	for n := range steps {
-		r.follow("todo-mcp TodoWrite --list parser '" + servertest.Todos("pending", steps[:n+1]...) + "'")
+		code += "todo-mcp TodoWrite --list parser '" + servertest.Todos("pending", steps[:n+1]...) + "'\n"
 	}
-	r.follow("todo-mcp rename parser 'Fix the parser'")
-	r.follow("todo-mcp TodoWrite --list release '" + servertest.Todos("pending", "Release 2.0") + "'")
+	code += "todo-mcp rename parser 'Fix the parser'\n"
+	code += "todo-mcp TodoWrite --list release '" + servertest.Todos("pending", "Release 2.0") + "'\n"
+	if err := (reader{t: t, home: home}).follow(code); err != nil {
+		t.Fatal(err)
+	}
 	for _, folder := range []string{".codex", ".cursor"} {
 		if err := os.Mkdir(filepath.Join(home, folder), 0o755); err != nil {
 			t.Fatal(err)
@@ -100,26 +102,27 @@ type reader struct {
 }
 
 // follow runs the commands of a block, one after the other, as one shell does.
-func (r reader) follow(code string) {
-	r.t.Helper()
+func (r reader) follow(code string) error {
 	script, err := syntax.NewParser().Parse(strings.NewReader(r.standIns().Replace(code)), "")
 	if err != nil {
-		r.t.Fatalf("%v:\n%s", err, code)
+		return fmt.Errorf("%w:\n%s", err, code)
 	}
 	var out bytes.Buffer
 	shell, err := interp.New(interp.Env(expand.ListEnviron(r.environ()...)), interp.Dir(r.home), interp.StdIO(nil, &out, &out),
 		interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return r.run }))
 	if err != nil {
-		r.t.Fatal(err)
+		return err
 	}
+	var failed []error
 	for _, line := range script.Stmts {
 		out.Reset()
 		if err := shell.Run(r.t.Context(), line); err != nil {
 			var text strings.Builder
 			_ = syntax.NewPrinter().Print(&text, line)
-			r.t.Errorf("%s: %v\n%s", text.String(), err, out.String())
+			failed = append(failed, fmt.Errorf("%s: %w\n%s", text.String(), err, out.String()))
 		}
 	}
+	return errors.Join(failed...)
 }
 
 // environ returns the variables of the reader's shell. Servers listen on any port.
@@ -163,70 +166,32 @@ func checkedAlone() []string {
 	}
 }
 
-// runProgram runs todo-mcp until it ends, or as long as it takes to see that it works.
+// runProgram runs todo-mcp until it ends. A command that asks or does not end by itself
+// runs on a terminal, with a person who says yes to all, or Ctrl-C when they see that
+// it works.
 func (r reader) runProgram(ctx context.Context, args []string) error {
 	if err := checkArguments(args); err != nil {
 		return err
 	}
-	command := ""
-	if len(args) > 0 {
-		command = args[0]
-	}
-	asks := command == "install" || command == "uninstall"
+	asks := true
 	for _, arg := range args {
 		if arg == "--lan" || strings.HasPrefix(arg, "postgres:") {
 			return nil // needs a network or a database: its flags are right
 		}
 		asks = asks && !slices.Contains([]string{"--yes", "--print", "--list"}, arg)
 	}
-	switch {
-	case asks:
-		return r.sayYes(args)
-	case command == "serve":
-		return r.serveUntil(ctx, args, "Ctrl-C")
-	case command == "demo":
-		return r.serveUntil(ctx, args, "http://")
-	case command == "watch":
-		return r.serveUntil(ctx, args, "parser")
+	at := map[string][]string{
+		"serve": {"Ctrl-C", clitest.CtrlC}, "demo": {"Ctrl-C", clitest.CtrlC}, "watch": {"parser", clitest.CtrlC},
+		"install": {"", "all\n"}, "uninstall": {"", "all\n"},
 	}
-	return interp.DefaultExecHandler(10*time.Second)(ctx, append([]string{"todo-mcp"}, args...))
-}
-
-// serveUntil runs a command that does not end by itself until it prints a text, and
-// then stops it as Ctrl-C does.
-func (r reader) serveUntil(ctx context.Context, args []string, ready string) error {
+	steps := at[strings.Join(args[:min(1, len(args))], "")]
+	if steps == nil || steps[0] == "" && !asks {
+		return interp.DefaultExecHandler(10*time.Second)(ctx, append([]string{"todo-mcp"}, args...))
+	}
 	shell := interp.HandlerCtx(ctx)
-	cmd := exec.CommandContext(ctx, "todo-mcp", args...)
-	var log bytes.Buffer
-	cmd.Dir, cmd.Env, cmd.Stderr = shell.Dir, r.environ(), &log
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return err
-	}
-	limit := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
-	defer limit.Stop()
-	seen := false
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		fmt.Fprintln(shell.Stdout, lines.Text())
-		if strings.Contains(lines.Text(), ready) && !seen {
-			seen = true
-			err = cmd.Process.Signal(os.Interrupt)
-		}
-	}
-	if err = errors.Join(err, cmd.Wait()); err == nil && !seen {
-		err = fmt.Errorf("it ended without %q", ready)
-	}
-	_, _ = log.WriteTo(shell.Stderr)
-	return err
-}
-
-// sayYes runs a command that asks, on a terminal, with a person who says yes to all.
-func (r reader) sayYes(args []string) error {
-	if status, seen := (clitest.Terminal{Env: r.environ()}).Run(r.t, args, "", "all\n"); status != 0 {
-		return fmt.Errorf("exit status %d:\n%s", status, seen)
+	status, seen := clitest.Terminal{Env: r.environ(), Dir: shell.Dir}.Run(r.t, args, steps...)
+	if fmt.Fprint(shell.Stdout, seen); status != 0 {
+		return fmt.Errorf("exit status %d", status)
 	}
 	return nil
 }
@@ -244,17 +209,7 @@ func execute(file, statement string) error {
 // A command that no rule covers, one that fails, and one that does not exist are found.
 func TestDocsCommandsAreHeld(t *testing.T) {
 	for _, line := range []string{"curl x", "todo-mcp shwo", "todo-mcp show --nothing", "todo-mcp show 'no such list'", "make nothing", "docker run todo-mcp serve --nothing", "helm install todo packaging/nothing"} {
-		r := reader{t: t, home: t.TempDir()}
-		shell, err := interp.New(interp.Env(expand.ListEnviron(r.environ()...)), interp.Dir(r.home), interp.StdIO(nil, io.Discard, io.Discard),
-			interp.ExecHandlers(func(interp.ExecHandlerFunc) interp.ExecHandlerFunc { return r.run }))
-		if err != nil {
-			t.Fatal(err)
-		}
-		script, err := syntax.NewParser().Parse(strings.NewReader(line), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if shell.Run(t.Context(), script) == nil {
+		if (reader{t: t, home: t.TempDir()}).follow(line) == nil {
 			t.Errorf("%s passes", line)
 		}
 	}

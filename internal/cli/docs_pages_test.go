@@ -13,10 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/pelletier/go-toml/v2"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -103,23 +101,15 @@ func (p page) spans() (out []string) {
 
 // anchors returns the names of the page's headings, as GitHub makes them.
 func (p page) anchors() (out []string) {
+	drop := regexp.MustCompile(`[^\p{L}\p{N}_-]`)
 	nodes(p, func(n *ast.Heading) {
-		name := strings.Map(func(r rune) rune {
-			switch r = unicode.ToLower(r); {
-			case r == ' ':
-				return '-'
-			case unicode.IsLetter(r), unicode.IsNumber(r), r == '-', r == '_':
-				return r
-			}
-			return -1
-		}, string(n.Text(p.source))) //nolint:staticcheck // what stands in a heading is text and code
-		for n, unique := 1, name; ; n++ {
-			if !slices.Contains(out, unique) {
-				out = append(out, unique)
-				break
-			}
+		name := strings.ReplaceAll(strings.ToLower(string(n.Text(p.source))), " ", "-") //nolint:staticcheck // what stands in a heading is text and code
+		name = drop.ReplaceAllString(name, "")
+		unique := name
+		for n := 1; slices.Contains(out, unique); n++ {
 			unique = fmt.Sprintf("%s-%d", name, n)
 		}
+		out = append(out, unique)
 	})
 	return out
 }
@@ -254,7 +244,7 @@ func TestDocsNameCommandsThatExist(t *testing.T) {
 				c = "todo-mcp " + m[1]
 			}
 			var err error
-			if program, _, _ := strings.Cut(c, " "); isOurs(program) {
+			if program, _, _ := strings.Cut(c, " "); slices.Contains([]string{"todo-mcp", "make", "go"}, program) {
 				found++
 				err = checkLine(c)
 			} else if strings.HasPrefix(c, "--") && others[program] == "" {
@@ -271,9 +261,6 @@ func TestDocsNameCommandsThatExist(t *testing.T) {
 		t.Errorf("only %d commands were found", found)
 	}
 }
-
-// isOurs reports whether a command in the text is one of this repository.
-func isOurs(program string) bool { return slices.Contains([]string{"todo-mcp", "make", "go"}, program) }
 
 // flags returns the names of the flags of all commands.
 func flags(t *testing.T) map[string]bool {
@@ -362,15 +349,10 @@ func checkArguments(args []string) error {
 	if err != nil || command == root {
 		return cmp.Or(err, fmt.Errorf("there is no command %s", args[0]))
 	}
-	return parse(command, rest)
-}
-
-// parse parses the flags of a command.
-func parse(command *cobra.Command, args []string) error {
-	if command.Name() == "help" && len(args) > 0 && args[0] != strings.ToUpper(args[0]) {
-		return checkArguments(args)
+	if command.Name() == "help" && len(rest) > 0 && rest[0] != strings.ToUpper(rest[0]) {
+		return checkArguments(rest)
 	}
-	if err := command.ParseFlags(args); !errors.Is(err, pflag.ErrHelp) {
+	if err := command.ParseFlags(rest); !errors.Is(err, pflag.ErrHelp) {
 		return err
 	}
 	return nil

@@ -1,27 +1,25 @@
 package cli_test
 
 import (
-	"io"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"todo-mcp/internal/cli"
+	"todo-mcp/internal/cli/clitest"
 )
 
 // A script tells what it typed wrong from what cannot be done.
 func TestExitCode(t *testing.T) {
 	dir := t.TempDir()
-	env := cli.Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Getenv: func(name string) string {
-		return map[string]string{"XDG_STATE_HOME": dir, "XDG_CONFIG_HOME": dir}[name]
-	}}
+	call := clitest.Call{Env: map[string]string{"XDG_STATE_HOME": dir, "XDG_CONFIG_HOME": dir}}
 	for line, want := range map[string]int{
 		"lists": 0, "version": 0, "help show": 0, "show --help": 0,
 		"nothing": 2, "help nothing": 2, "lists --nothing": 2, "lists --limit many": 2, "serve --max-streams 0": 2,
 		"lists --state odd": 2, "show --format odd": 2, "check backup.db": 2, "serve now": 2,
 		"show nothing": 1, "lists --store sqlite:" + filepath.Join(dir, "."): 1,
 	} {
-		err := cli.Run(t.Context(), append([]string{"todo-mcp"}, strings.Fields(line)...), env)
+		_, err := call.Run(t.Context(), strings.Fields(line)...)
 		if got := cli.ExitCode(err); got != want {
 			t.Errorf("%s: %d, want %d: %v", line, got, want, err)
 		}

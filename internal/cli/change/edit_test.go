@@ -3,13 +3,12 @@ package change_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/cli"
+	"todo-mcp/internal/cli/clitest"
 	"todo-mcp/internal/remote"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
@@ -140,27 +139,21 @@ func (f front) server(e todo.Edit) bool {
 }
 
 func (f front) command(e todo.Edit) bool {
-	env := cli.Env{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}
+	call := clitest.Call{}
 	args := map[todo.EditKind][]string{
 		todo.EditRename: {"rename", f.list, e.Text}, todo.EditRestore: {"restore", f.list, fmt.Sprint(e.Revision)}, todo.EditArchive: {"archive", f.list},
 		todo.EditUnarchive: {"archive", "--undo", f.list}, todo.EditDelete: {"delete", f.list}, todo.EditUndelete: {"delete", "--undo", f.list}, todo.EditItems: {"edit", f.list},
 	}[e.Do]
 	if e.Do == todo.EditItems {
-		text, file := "", filepath.Join(f.TempDir(), "edited")
-		for _, l := range e.Lines {
-			text += fmt.Sprintf("- [%s] %s", map[string]string{"failed": "!", "pending": " "}[l.Status], l.Text)
-			if l.ID != "" {
-				text += " <!--" + l.ID + "-->"
-			}
-			text += "\n"
-		}
-		f.check(os.WriteFile(file, []byte(text), 0o600))
-		env.Getenv = func(name string) string { return map[string]string{"EDITOR": `cp "` + file + `"`}[name] }
+		file := filepath.Join(f.TempDir(), "edited")
+		f.check(os.WriteFile(file, []byte("- [!] X <!--2-->\n- [ ] Y\n"), 0o600)) // as the row above has it
+		call.Env = map[string]string{"EDITOR": `cp "` + file + `"`}
 	}
 	if args == nil {
 		return false
 	}
-	f.check(cli.Run(f.Context(), append([]string{"todo-mcp"}, append(args, "--store", "sqlite:"+f.path)...), env))
+	_, err := call.Run(f.Context(), append(args, "--store", "sqlite:"+f.path)...)
+	f.check(err)
 	return true
 }
 

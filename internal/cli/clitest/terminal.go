@@ -20,6 +20,7 @@ const CtrlC, CtrlD = "\x03", "\x04"
 // Terminal is a pseudo-terminal at which a person runs the program.
 type Terminal struct {
 	Env     []string // beside the variables of the tests
+	Dir     string   // one of its own if it is empty
 	Columns uint16   // 120 if it is 0
 }
 
@@ -48,7 +49,7 @@ func (p Terminal) Run(t *testing.T, args []string, steps ...string) (status int,
 		t.Fatalf("stty: %v: %s", err, out)
 	}
 	cmd := exec.Command(path, args...)
-	cmd.Env, cmd.Dir = append(cmd.Environ(), p.Env...), t.TempDir()
+	cmd.Env, cmd.Dir = append(cmd.Environ(), p.Env...), cmp.Or(p.Dir, t.TempDir())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/cli"
 	"todo-mcp/internal/cli/clitest"
 )
 
@@ -27,7 +26,6 @@ type diagnosis struct {
 func doctor(t *testing.T, cursorCalls string, args ...string) (d diagnosis) {
 	t.Helper()
 	home := t.TempDir()
-	t.Setenv("HOME", home)
 	file := filepath.Join(home, ".cursor", "mcp.json")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
@@ -35,11 +33,11 @@ func doctor(t *testing.T, cursorCalls string, args ...string) (d diagnosis) {
 	if err := os.WriteFile(file, []byte(`{"mcpServers":{"todo":{"url":"`+cursorCalls+`"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	env := cli.Env{Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard, Getenv: os.Getenv, Version: "v0"}
-	err := cli.Run(t.Context(), append([]string{"todo-mcp", "doctor", "--json"}, args...), env)
-	if decoding := json.Unmarshal(out.Bytes(), &d); decoding != nil {
-		t.Fatalf("%v: %s", decoding, &out)
+	t.Setenv("HOME", home) // which a process that doctor starts has, too
+	call := clitest.Call{Env: map[string]string{"HOME": home, "PATH": os.Getenv("PATH"), "TODO_AUDIT_LOG": os.Getenv("TODO_AUDIT_LOG")}}
+	printed, err := call.Run(t.Context(), append([]string{"doctor", "--json"}, args...)...)
+	if decoding := json.Unmarshal([]byte(printed), &d); decoding != nil {
+		t.Fatalf("%v: %s", decoding, printed)
 	}
 	if (err != nil) != (d.Problems > 0) {
 		t.Errorf("problems: %d, but the error is %v", d.Problems, err)
@@ -67,9 +65,7 @@ func TestDoctorOfServers(t *testing.T) {
 	d.expect(t, "panel", "ok", "served at "+s.URL)
 
 	tokens := filepath.Join(t.TempDir(), "tokens")
-	if err := cli.Run(t.Context(), []string{"todo-mcp", "token", "new", "ann", "--tokens", tokens}, cli.Env{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}); err != nil {
-		t.Fatal(err)
-	}
+	clitest.Run(t, "token", "new", "ann", "--tokens", tokens)
 	signed := clitest.Serve(t, "--store", "memory", "--tokens", tokens)
 	doctor(t, signed.URL+"/mcp", "--addr", "127.0.0.1:0").expect(t, "clients", "note", "asks for sign-in")
 
@@ -89,12 +85,7 @@ func TestDoctorOfStrangeServers(t *testing.T) {
 	var log bytes.Buffer
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	for name, answer := range map[string]http.HandlerFunc{
-		"breaks off": func(w http.ResponseWriter, _ *http.Request) {
-			conn, _, err := http.NewResponseController(w).Hijack()
-			if err == nil {
-				conn.Close()
-			}
-		},
+		"breaks off": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"goes on for ever": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			for {
@@ -121,15 +112,14 @@ func TestDoctorOfStrangeServers(t *testing.T) {
 
 // doctor writes to no list, and its own handshakes are in no audit log.
 func TestDoctorLeavesNothing(t *testing.T) {
-	folder := t.TempDir()
-	file := filepath.Join(folder, "todo.db")
-	s := clitest.Serve(t, "--store", "sqlite:"+file, "--audit-log", filepath.Join(folder, "audit"))
-	t.Setenv("TODO_AUDIT_LOG", filepath.Join(folder, "audit"))
-	d := doctor(t, s.URL+"/mcp", "--store", "sqlite:"+file, "--addr", "127.0.0.1:0")
+	store, log := "sqlite:"+filepath.Join(t.TempDir(), "todo.db"), filepath.Join(t.TempDir(), "audit")
+	s := clitest.Serve(t, "--store", store, "--audit-log", log)
+	t.Setenv("TODO_AUDIT_LOG", log)
+	d := doctor(t, s.URL+"/mcp", "--store", store, "--addr", "127.0.0.1:0")
 	d.expect(t, "stdio", "ok", "TodoWrite")
 	d.expect(t, "HTTP", "ok", "TodoWrite")
-	if log, err := os.ReadFile(filepath.Join(folder, "audit")); err != nil || len(log) > 0 {
-		t.Errorf("the audit log has %q, %v", log, err)
+	if written, err := os.ReadFile(log); err != nil || len(written) > 0 {
+		t.Errorf("the audit log has %q, %v", written, err)
 	}
 	if _, body := clitest.Get(t, s.URL+"/api/lists"); strings.Contains(body, "Look after") {
 		t.Errorf("there is a list: %s", body)

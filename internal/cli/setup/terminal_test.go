@@ -49,6 +49,6 @@ func TestInstallOnATerminal(t *testing.T) {
 	if strings.Contains(seen, "Change ~/.qwen") {
 		t.Errorf("it asks after all:\n%s", seen)
 	}
-	expect("uninstall qwen", 0, ".codex/config.toml .gemini/settings.json .qwen/settings.json",
+	expect("uninstall qwen", 0, ".codex/config.toml .gemini/settings.json",
 		"Change ~/.qwen/settings.json?", "y\n", "Qwen Code: changed.")
 }
