@@ -8,9 +8,6 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// began is the time of the drafts.
-var began = time.Unix(0, 0)
-
 // A text from the editor is refused with its line, or is items that may be stored
 // and that the editor would be given again as they are.
 func FuzzEdited(f *testing.F) {
@@ -24,7 +21,7 @@ func FuzzEdited(f *testing.F) {
 			clitest.CheckPrintable(t, err)
 			return
 		}
-		d := todo.NewDraft(todo.Snapshot{Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, LastID: 1}, began)
+		d := todo.NewDraft(todo.Snapshot{Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, LastID: 1}, time.Unix(0, 0))
 		if err := (todo.Edit{Do: todo.EditItems, Lines: lines}).Check(); err != nil && len(lines) <= todo.MaxItems {
 			t.Fatalf("%q is read as %+v: %v", text, lines, err)
 		}

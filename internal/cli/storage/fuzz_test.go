@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/clitest"
@@ -13,9 +12,6 @@ import (
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
-
-// began is the time of the drafts.
-var began = time.Unix(0, 0)
 
 // What import takes is stored whole and exported as what it was; what it refuses
 // is refused before anything is stored.
