@@ -57,7 +57,7 @@ func TestDocsCommandsRun(t *testing.T) {
 	}
 }
 
-// seededHome returns a home folder with two lists in its store, of which one has three
+// seededHome returns a home folder with two lists in its store, one of them with three
 // revisions, two clients, and a certificate.
 func seededHome(t *testing.T) string {
 	t.Helper()

@@ -85,8 +85,8 @@ func (j *Journal) Len() int {
 // History is the writes in each revision of each list: how many items of each.
 type History map[string][]map[string]int
 
-// Export reads the whole history of a store, a value of --store, as a fresh process
-// tells it, which runs in a folder and as a user.
+// Export reads the whole history of a store, a value of --store, by the command export,
+// which runs in a folder and as a user.
 func Export(program, dir string, as *User, store string) (History, error) {
 	cmd := exec.Command(program, "export", "--store", store)
 	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir}
@@ -138,7 +138,7 @@ func (h History) Lost(acks []Acknowledged) (lost []Acknowledged) {
 	return lost
 }
 
-// Torn returns the writes of which a revision has some items and not the others.
+// Torn returns the writes that a revision has some items of and not the others.
 func (h History) Torn() (torn []string) {
 	for list, revisions := range h {
 		for i, writes := range revisions {

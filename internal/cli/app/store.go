@@ -98,7 +98,7 @@ func (a *App) CheckNamed() error {
 // Place returns where the settings say that lists are stored.
 func (a *App) Place() (store.Place, error) { return store.Locate(a.Store, a.Getenv) }
 
-// observed returns a store that tells the metrics of its calls, if there are metrics.
+// observed returns a store whose calls are counted in the metrics, if there are metrics.
 func (a *App) observed(st todo.Store) todo.Store {
 	if a.Metrics == nil {
 		return st

@@ -25,13 +25,21 @@ const (
 // output, or returns an error with the exact message for standard error, which
 // the program prints before it exits with 1 (docs/spec/variants.md C1–C5).
 func TodoWrite(ctx context.Context, a *app.App, args []string) error {
+	err := todoWrite(ctx, a, args)
+	if exact := app.VerbatimError(""); err != nil && !errors.As(err, &exact) {
+		return app.VerbatimError("Error: " + err.Error())
+	}
+	return err
+}
+
+func todoWrite(ctx context.Context, a *app.App, args []string) error {
 	raw, err := todoWriteJSON(a, args)
 	if err != nil {
 		return err
 	}
 	list, _, err := a.NewTools()
 	if err != nil {
-		return app.VerbatimError("Error: " + err.Error())
+		return err
 	}
 	tool := tools.Find(list, "TodoWrite")
 	if strings.HasPrefix(string(raw), "{") && jsonrpc.CheckObject(raw) != nil {
@@ -43,20 +51,18 @@ func TodoWrite(ctx context.Context, a *app.App, args []string) error {
 	}
 	lists, done, err := a.OpenLists()
 	if err != nil {
-		return app.VerbatimError("Error: " + err.Error())
+		return err
 	}
 	defer done()
 	out, err := lists.Apply(ctx, todoWriteTo(a, call))
 	if err != nil {
 		return toolFailure(tool, err)
 	}
-	if width := app.TerminalWidth(a.Stdout); width > 0 {
-		if _, err := io.WriteString(a.Stdout, a.Picture(out.After, render.BoxOptions{Title: out.After.List.Name})); err != nil {
-			return err
-		}
+	drawn := ""
+	if app.TerminalWidth(a.Stdout) > 0 {
+		drawn = a.Picture(out.After, render.BoxOptions{Title: out.After.List.Name})
 	}
-	_, err = fmt.Fprintln(a.Stdout, tool.Result(call, out).Text)
-	return err
+	return a.Say("%s%s\n", drawn, tool.Result(call, out).Text)
 }
 
 // todoWriteJSON returns the arguments, joined by spaces, or standard input for
@@ -64,17 +70,17 @@ func TodoWrite(ctx context.Context, a *app.App, args []string) error {
 func todoWriteJSON(a *app.App, args []string) ([]byte, error) {
 	text := strings.TrimSpace(strings.Join(args, " "))
 	if text == "" {
-		return nil, app.VerbatimError("Error: Missing JSON parameter\n" + usageShort)
+		return nil, errors.New("Missing JSON parameter\n" + usageShort)
 	}
 	if text != "-" {
 		return []byte(text), nil
 	}
 	raw, err := io.ReadAll(io.LimitReader(a.Stdin, todo.MaxRequest+1))
 	if err != nil {
-		return nil, app.VerbatimError("Error: read standard input: " + err.Error())
+		return nil, fmt.Errorf("read standard input: %w", err)
 	}
 	if len(raw) > todo.MaxRequest {
-		return nil, app.VerbatimError(fmt.Sprintf("Error: the JSON is larger than %d bytes", todo.MaxRequest))
+		return nil, fmt.Errorf("the JSON is larger than %d bytes", todo.MaxRequest)
 	}
 	return raw, nil
 }
@@ -103,9 +109,9 @@ func toolFailure(tool *tools.Tool, err error) error {
 	result, ok := tool.Failure(err)
 	switch {
 	case !ok && errors.Is(err, context.DeadlineExceeded):
-		return app.VerbatimError("Error: the store did not answer in time")
+		return errors.New("the store did not answer in time")
 	case !ok:
-		return app.VerbatimError("Error: " + err.Error())
+		return err
 	case errors.Is(err, tools.ErrInvalidJSON):
 		return app.VerbatimError(result.Text + "\n" + usageItem)
 	}

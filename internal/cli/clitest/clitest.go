@@ -142,7 +142,7 @@ type Lines chan string
 
 func (l Lines) Write(p []byte) (int, error) { l <- string(p); return len(p), nil }
 
-// Await returns the lines up to the first with a text, or those of 20 seconds.
+// Await returns the lines up to the first with a text, or all of 20 seconds.
 func (l Lines) Await(text string) (all string) {
 	late := time.After(20 * time.Second)
 	for !strings.Contains(all, text) {

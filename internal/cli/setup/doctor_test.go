@@ -57,7 +57,7 @@ func (d diagnosis) expect(t *testing.T, topic, verdict, text string) {
 	t.Errorf("no %s about %s with %q in %+v", verdict, topic, text, d.Findings)
 }
 
-// doctor talks to the server that a client calls, and knows its own panel.
+// doctor probes the server that a client calls, and knows its own panel.
 func TestDoctorOfServers(t *testing.T) {
 	s := clitest.Serve(t, "--store", "memory")
 	d := doctor(t, s.URL+"/mcp", "--addr", strings.TrimPrefix(s.URL, "http://"))

@@ -75,6 +75,20 @@ func TestImportGoesOnAfterAFault(t *testing.T) {
 	}
 }
 
+// A second import of revisions that are alike saves nothing.
+func TestImportOfLikeRevisions(t *testing.T) {
+	h := history{revision(todo.List{ID: "a"}, 1, "A"), revision(todo.List{ID: "a"}, 2, "A"), revision(todo.List{ID: "a"}, 3, "A")}
+	for n := range h {
+		h[n].Updated = began
+	}
+	i := importer{store: memory.New()}
+	for _, want := range []int{3, 0} {
+		if plan, err := i.run(t, h); err != nil || len(plan.saves) != want {
+			t.Errorf("%d saves, want %d: %v", len(plan.saves), want, err)
+		}
+	}
+}
+
 // A sub-agent's list stays below its main list also where --replace puts that
 // into a list with another id.
 func TestImportKeepsSubAgentsLists(t *testing.T) {

@@ -72,7 +72,7 @@ func (i importer) plan(ctx context.Context, histories []history) (importPlan, er
 	return p, i.freeOperations(ctx, p.saves)
 }
 
-// renamed returns a history as that of a list of its own with a name. The list's
+// renamed returns a history as the history of another list, with a name. The list's
 // id follows from the old one and the name, so that a repeated import finds it.
 func renamed(h history, name string) history {
 	l := h.first().List
@@ -215,8 +215,8 @@ func (p *importPlan) replace(newest todo.Snapshot, h history) error {
 	return nil
 }
 
-// byPerson returns items that a person makes those of the revision after newest: what
-// they begin the person began, and words of people that are new here are of that
+// byPerson returns items as a person puts them into the revision after newest: what
+// they begin the person began, and words of people that are new here are of this
 // revision.
 func byPerson(newest todo.Snapshot, items []todo.Item, revision int64) []todo.Item {
 	items = slices.Clone(items)
@@ -235,7 +235,7 @@ func byPerson(newest todo.Snapshot, items []todo.Item, revision int64) []todo.It
 	return items
 }
 
-// align finds by how much the numbers of a history in a file are above those of
+// align finds by how much the numbers of a history in a file are above the numbers of
 // the same history here: not 0 when its start was not kept where it comes from.
 // ok is false when it is another history. Revisions that only one side still
 // has are not compared.
@@ -243,10 +243,12 @@ func align(file, here history) (shift int64, ok bool) {
 	if file.last().Revision < here.first().Revision && file.first().List.ID == here.first().List.ID {
 		return 0, true // all of the file was here, and is kept no more
 	}
-	most := file.last().Revision - here.first().Revision
-	for shift = file.first().Revision - here.last().Revision; shift <= most; shift++ {
-		if agree(file, here, shift) {
-			return shift, true
+	start := file.first().Revision - here.first().Revision
+	for distance := range int64(max(len(file), len(here))) { // the longest overlap first
+		for _, shift := range []int64{start - distance, start + distance} {
+			if agree(file, here, shift) {
+				return shift, true
+			}
 		}
 	}
 	return 0, false
