@@ -12,24 +12,30 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// The commands say of a main list how it stands together with its sub-agents' lists,
-// as the panel does.
-func TestFamily(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "todo.db")
+// newLists returns the lists of a store's file, by a clock so much behind.
+func newLists(t *testing.T, behind time.Duration) (lists todo.Lists, file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "todo.db")
 	store, err := sqlite.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
-	board := todo.NewBoard(store)
-	defer board.Close()
+	board := todo.NewBoard(store, todo.WithClock(func() time.Time { return time.Now().Add(-behind) }))
+	t.Cleanup(func() { board.Close(); store.Close() })
+	return board.As(""), file
+}
+
+// The commands say of a main list how it stands together with its sub-agents' lists,
+// as the panel does.
+func TestFamily(t *testing.T) {
+	lists, file := newLists(t, 0)
 	write := func(key, agent string, status todo.Status) {
 		t.Helper()
 		begin := todo.List{Workspace: "/src/app"}
 		if agent != "" {
 			begin.ParentConversation = "main"
 		}
-		_, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: key}, Agent: agent}, Begin: begin,
+		_, err := lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: key}, Agent: agent}, Begin: begin,
 			Change: func(d *todo.Draft) error { d.SetStatus(d.Append("Part of " + key)[0].ID, status); return nil }})
 		if err != nil {
 			t.Fatal(err)
@@ -59,15 +65,8 @@ func TestFamily(t *testing.T) {
 // A new title that a person gives an idle list does not make its agent work: it has
 // been idle for as long as before.
 func TestRenamedListStaysIdle(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "todo.db")
-	store, err := sqlite.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	board := todo.NewBoard(store, todo.WithClock(func() time.Time { return time.Now().Add(-20 * time.Minute) }))
-	defer board.Close()
-	_, err = board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "main"}},
+	lists, file := newLists(t, 20*time.Minute)
+	_, err := lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "main"}},
 		Change: func(d *todo.Draft) error { d.Append("Plan"); return nil }})
 	if err != nil {
 		t.Fatal(err)
