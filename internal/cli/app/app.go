@@ -1,3 +1,5 @@
+// Package app is what all commands share: their settings, the open store, finding the
+// list that a person means, and the terminal.
 package app
 
 import (
@@ -37,6 +39,7 @@ func (a *App) NewTools() ([]*tools.Tool, *prompts.Texts, error) {
 	return list, texts, err
 }
 
+// Logger returns the log, on standard error.
 func (a *App) Logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: a.LogLevel}))
 }

@@ -51,6 +51,7 @@ func (a *App) Confirm(ctx context.Context, question string, yes bool) error {
 // be asked.
 func (a *App) IsTerminalIn() bool { return IsTerminal(a.Stdin) }
 
+// IsTerminal reports whether a stream is a terminal.
 func IsTerminal(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

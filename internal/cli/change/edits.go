@@ -1,3 +1,5 @@
+// Package change has the commands that change lists. All but TodoWrite make a
+// [todo.Edit], as the panel does.
 package change
 
 import (

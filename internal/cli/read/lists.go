@@ -1,3 +1,4 @@
+// Package read has the commands that show lists. They change nothing.
 package read
 
 import (

@@ -14,6 +14,7 @@ import (
 	"todo-mcp/internal/cli/app"
 )
 
+// Demo shows a scripted agent at work.
 func Demo(fs *flag.FlagSet) app.Run {
 	pace := fs.Duration("pace", 1500*time.Millisecond, "the `TIME` between two steps")
 	once := fs.Bool("once", false, "end after the plan instead of waiting")

@@ -1,3 +1,5 @@
+// Package setup has the commands that set clients up and look after them: install,
+// uninstall, hook, token and doctor.
 package setup
 
 import (
@@ -16,6 +18,7 @@ import (
 // DoctorName is the command that runs also where settings are wrong, and says so.
 const DoctorName = "doctor"
 
+// Doctor looks at everything that must work, and says what to do about what does not.
 func Doctor(fs *flag.FlagSet) app.Run {
 	asJSON := fs.Bool("json", false, "print JSON")
 	return func(ctx context.Context, a *app.App, _ []string) error { return doctor(ctx, a, *asJSON) }
@@ -52,24 +55,13 @@ type report struct {
 	Problems int       `json:"problems"`
 	Warnings int       `json:"warnings"`
 	Findings []finding `json:"findings"`
+
+	topic string // of the next findings
 }
 
 // add adds a finding. A cure may be empty.
-func (r *report) add(topic string, v verdict, cure, format string, args ...any) {
-	switch v {
-	case problem:
-		r.Problems++
-	case warning:
-		r.Warnings++
-	}
-	r.Findings = append(r.Findings, finding{topic, v, fmt.Sprintf(format, args...), cure})
-}
-
-// join adds the findings of another report.
-func (r *report) join(o report) {
-	r.Problems += o.Problems
-	r.Warnings += o.Warnings
-	r.Findings = append(r.Findings, o.Findings...)
+func (r *report) add(v verdict, cure, format string, args ...any) {
+	r.Findings = append(r.Findings, finding{r.topic, v, fmt.Sprintf(format, args...), cure})
 }
 
 // doctorTimeout is how long each thing may take that `doctor` looks at.
@@ -79,12 +71,25 @@ const doctorTimeout = 10 * time.Second
 // what to do about what does not. A problem is an error; nothing is changed.
 func doctor(ctx context.Context, a *app.App, asJSON bool) error {
 	r := &report{Version: a.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	for _, look := range []func(context.Context, *app.App, *report){
-		lookAtProgram, lookAtSettings, lookAtStore, lookAtServing, lookAtClients, lookAtHooks, lookAtStdio, lookAtHTTP,
+	for _, of := range []struct {
+		topic string
+		look  func(context.Context, *app.App, *report)
+	}{
+		{"program", lookAtProgram}, {"settings", lookAtSettings}, {"store", lookAtStore}, {"panel", lookAtServing},
+		{"clients", lookAtClients}, {"hooks", lookAtHooks}, {"stdio", lookAtStdio}, {"HTTP", lookAtHTTP},
 	} {
 		ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
-		look(ctx, a, r)
+		r.topic = of.topic
+		of.look(ctx, a, r)
 		cancel()
+	}
+	for _, f := range r.Findings {
+		switch f.Verdict {
+		case problem:
+			r.Problems++
+		case warning:
+			r.Warnings++
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err

@@ -29,29 +29,27 @@ import (
 	"todo-mcp/internal/store"
 )
 
-const clientsTopic = "clients"
-
 // lookAtClients says which clients are here, how each reaches the server, and whether
 // that works.
 func lookAtClients(ctx context.Context, a *app.App, r *report) {
 	m, err := install.ThisMachine(a.Getenv)
 	if err != nil {
-		r.add(clientsTopic, remark, "", "none can be looked for: %v", err)
+		r.add(remark, "", "none can be looked for: %v", err)
 		return
 	}
 	var looks sync.WaitGroup
 	found := make([]report, len(install.Clients()))
 	for i, c := range install.Clients() {
+		found[i].topic = r.topic
 		looks.Go(func() { lookForClient(ctx, a, &found[i], m, c) })
 	}
 	looks.Wait()
-	here := 0
+	before := len(r.Findings)
 	for _, of := range found {
-		here += len(of.Findings)
-		r.join(of)
+		r.Findings = append(r.Findings, of.Findings...)
 	}
-	if here == 0 {
-		r.add(clientsTopic, remark, "`todo-mcp install --list` shows which are known", "none is found on this machine")
+	if len(r.Findings) == before {
+		r.add(remark, "`todo-mcp install --list` shows which are known", "none is found on this machine")
 	}
 }
 
@@ -61,7 +59,7 @@ func lookForClient(ctx context.Context, a *app.App, r *report, m install.Machine
 	switch {
 	case !s.Found && s.Name == "":
 	case err != nil:
-		r.add(clientsTopic, problem, "correct the file; `todo-mcp install --print "+c.Name+"` shows what the server needs in it", "%s: %v", c.Title, err)
+		r.add(problem, "correct the file; `todo-mcp install --print "+c.Name+"` shows what the server needs in it", "%s: %v", c.Title, err)
 	default:
 		lookAtClient(ctx, a, r, m, s)
 		lookAtHooksOf(r, s)
@@ -73,9 +71,9 @@ func lookAtClient(ctx context.Context, a *app.App, r *report, m install.Machine,
 	where := s.Client.Title + ": " + s.Server.String() + " (" + m.Short(s.File) + ")"
 	switch {
 	case s.Name == "":
-		r.add(clientsTopic, remark, again, "%s: here, without the server", s.Client.Title)
+		r.add(remark, again, "%s: here, without the server", s.Client.Title)
 	case s.Disabled:
-		r.add(clientsTopic, warning, "turn it on there", "%s is turned off", where)
+		r.add(warning, "turn it on there", "%s is turned off", where)
 	case s.Server.URL != "":
 		lookAtAddress(ctx, a, r, where, s.Server.URL)
 	default:
@@ -87,9 +85,9 @@ func lookAtClient(ctx context.Context, a *app.App, r *report, m install.Machine,
 func lookAtHooksOf(r *report, s install.State) {
 	switch {
 	case s.HooksErr != nil:
-		r.add(clientsTopic, problem, "correct the file; `todo-mcp install --print --hooks "+s.Client.Name+"` shows what the hooks need in it", "%s: %v", s.Client.Title, s.HooksErr)
+		r.add(problem, "correct the file; `todo-mcp install --print --hooks "+s.Client.Name+"` shows what the hooks need in it", "%s: %v", s.Client.Title, s.HooksErr)
 	case s.Hooks == install.HooksOutdated:
-		r.add(clientsTopic, warning, "todo-mcp install --hooks "+s.Client.Name, "%s: its hooks run another program than this one, or not at every event", s.Client.Title)
+		r.add(warning, "todo-mcp install --hooks "+s.Client.Name, "%s: its hooks run another program than this one, or not at every event", s.Client.Title)
 	}
 }
 
@@ -99,27 +97,27 @@ func lookAtCommand(ctx context.Context, a *app.App, r *report, m install.Machine
 	path, err := m.LookPath(s.Command)
 	switch {
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist):
-		r.add(clientsTopic, problem, again, "%s: there is no such program", where)
+		r.add(problem, again, "%s: there is no such program", where)
 		return
 	case err != nil:
-		r.add(clientsTopic, problem, again, "%s: %v", where, err)
+		r.add(problem, again, "%s: %v", where, err)
 		return
 	case keepsElsewhere(a, s.Args):
-		r.add(clientsTopic, warning, "the same --store for all, or none", "%s keeps its lists in another store than the one above", where)
+		r.add(warning, "the same --store for all, or none", "%s keeps its lists in another store than the one above", where)
 	}
 	isThis := install.IsSameFile(path, m.Executable)
 	if !isThis && strings.TrimSuffix(filepath.Base(path), ".exe") != "todo-mcp" {
-		r.add(clientsTopic, fine, "", "%s, which was not started here", where)
+		r.add(fine, "", "%s, which was not started here", where)
 		return
 	}
 	t, err := probeStdio(ctx, a, path, s.Args, os.Environ())
 	switch {
 	case err != nil:
-		r.add(clientsTopic, problem, again+" --args ''", "%s gives it no answer: %v", where, err)
+		r.add(problem, again+" --args ''", "%s gives it no answer: %v", where, err)
 	case !isThis:
-		r.add(clientsTopic, remark, "", "%s answers; it is another one than this: %s", where, t.server)
+		r.add(remark, "", "%s answers; it is another one than this: %s", where, t.server)
 	default:
-		r.add(clientsTopic, fine, "", "%s answers", where)
+		r.add(fine, "", "%s answers", where)
 	}
 }
 
@@ -148,15 +146,15 @@ func lookAtAddress(ctx context.Context, a *app.App, r *report, where, url string
 	var refused *net.OpError
 	switch {
 	case err == nil:
-		r.add(clientsTopic, fine, "", "%s: %s answers", where, t.server)
+		r.add(fine, "", "%s: %s answers", where, t.server)
 	case errors.Is(err, transport.ErrAuthorizationRequired):
-		r.add(clientsTopic, remark, "", "%s asks for sign-in", where)
+		r.add(remark, "", "%s asks for sign-in", where)
 	case errors.As(err, &refused):
-		r.add(clientsTopic, problem, "`todo-mcp serve`, and let it run", "%s: nobody answers there", where)
+		r.add(problem, "`todo-mcp serve`, and let it run", "%s: nobody answers there", where)
 	case errors.Is(err, context.DeadlineExceeded):
-		r.add(clientsTopic, problem, "", "%s: no answer within %s", where, addressTimeout)
+		r.add(problem, "", "%s: no answer within %s", where, addressTimeout)
 	default:
-		r.add(clientsTopic, problem, "the address of a todo-mcp ends in /mcp", "%s: %v", where, err)
+		r.add(problem, "the address of a todo-mcp ends in /mcp", "%s: %v", where, err)
 	}
 }
 
@@ -164,7 +162,7 @@ func lookAtAddress(ctx context.Context, a *app.App, r *report, where, url string
 func lookAtStdio(ctx context.Context, a *app.App, r *report) {
 	self, err := os.Executable()
 	if err != nil {
-		r.add("stdio", problem, "", "%v", err)
+		r.add(problem, "", "%v", err)
 		return
 	}
 	env := os.Environ()
@@ -175,7 +173,7 @@ func lookAtStdio(ctx context.Context, a *app.App, r *report) {
 		env = append(env, "TODO_CONFIG="+a.File)
 	}
 	t, err := probeStdio(ctx, a, self, []string{"stdio"}, env)
-	addProbe(r, "stdio", t, err)
+	addProbe(r, t, err)
 }
 
 // lookAtHTTP serves this program's MCP over HTTP, for this process alone, and writes a
@@ -194,17 +192,17 @@ func lookAtHTTP(ctx context.Context, a *app.App, r *report) {
 			return err
 		})
 	}
-	addProbe(r, "HTTP", t, err)
+	addProbe(r, t, err)
 }
 
-func addProbe(r *report, topic string, t probed, err error) {
+func addProbe(r *report, t probed, err error) {
 	switch {
 	case err != nil:
-		r.add(topic, problem, "", "a client gets no answer: %v", err)
+		r.add(problem, "", "a client gets no answer: %v", err)
 	case len(t.tools) == 0:
-		r.add(topic, problem, "see the setting tools", "it answers, and offers no tool")
+		r.add(problem, "see the setting tools", "it answers, and offers no tool")
 	default:
-		r.add(topic, fine, "", "MCP %s, %s, tools: %s; a first list took %s", t.protocol, t.server, strings.Join(t.tools, ", "), t.took.Round(time.Millisecond))
+		r.add(fine, "", "MCP %s, %s, tools: %s; a first list took %s", t.protocol, t.server, strings.Join(t.tools, ", "), t.took.Round(time.Millisecond))
 	}
 }
 

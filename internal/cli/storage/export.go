@@ -1,3 +1,5 @@
+// Package storage has the commands for the store as a whole: export, import, prune and
+// check.
 package storage
 
 import (
