@@ -31,7 +31,7 @@ func demo(ctx context.Context, a *app.App, pace time.Duration, once bool) error 
 		}
 	}
 	own := *a.Settings
-	own.Store, own.List, own.Publish, own.Addr = "memory", "", []string{"all"}, "127.0.0.1:0" // its lists are no secret
+	own.List, own.Publish = "", []string{"all"}
 	err = ServeWhile(ctx, &app.App{Env: a.Env, Settings: &own}, listener, func(ctx context.Context, url string) error {
 		fmt.Fprintf(a.Stdout, "Open %s/ and watch an agent at work. Nothing here is kept.\n\n", url)
 		if err := playScenes(ctx, a, url+"/mcp", pace); err != nil {

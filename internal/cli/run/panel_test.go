@@ -124,10 +124,14 @@ func TestPanelPortTaken(t *testing.T) {
 }
 
 // demo --once prints the address of its panel and the result of every call, and
-// ends after the plan.
+// ends after the plan. Settings for who signs in are for other servers.
 func TestDemo(t *testing.T) {
 	began := time.Now()
-	printed := clitest.Run(t, "demo", "--once", "--pace", "1ms", "--addr", "127.0.0.1:0")
+	call := clitest.Call{Env: map[string]string{"TODO_TOKENS": "tokens", "TODO_ISSUER": "https://id.example.com", "TODO_AUDIENCE": "todo", "TODO_LIST": "named"}}
+	printed, err := call.Run(t.Context(), "demo", "--once", "--pace", "1ms", "--addr", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, want := range []string{"Open http://127.0.0.1:", "0 completed, 0 in_progress, 5 pending", "(searcher)", "5 completed, 0 in_progress, 0 pending", "todo-mcp serve"} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("the demo does not print %q:\n%s", want, printed)

@@ -179,16 +179,13 @@ func lookAtStdio(ctx context.Context, a *app.App, r *report) {
 // lookAtHTTP serves this program's MCP over HTTP, for this process alone, and writes a
 // list in its memory.
 func lookAtHTTP(ctx context.Context, a *app.App, r *report) {
-	own := *a.Settings
-	own.Store, own.Notices, own.Addr, own.PublicURL, own.TLSCert, own.TLSKey = "memory", "", "127.0.0.1:0", "", "", ""
-	own.SignIn, own.Proxies, own.Operator = app.SignInSettings{}, nil, app.OperatorSettings{}
-	b := &app.App{Env: a.Env, Settings: &own, Command: a.Command}
-	b.Stderr = io.Discard
+	quiet := &app.App{Env: a.Env, Settings: a.Settings, Command: a.Command}
+	quiet.Stderr = io.Discard
 	var t probed
-	listener, err := net.Listen("tcp", own.Addr)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err == nil {
-		err = run.ServeWhile(ctx, b, listener, func(ctx context.Context, url string) (err error) {
-			t, err = probeHTTP(ctx, b, url+"/mcp", true)
+		err = run.ServeWhile(ctx, quiet, listener, func(ctx context.Context, url string) (err error) {
+			t, err = probeHTTP(ctx, a, url+"/mcp", true)
 			return err
 		})
 	}
