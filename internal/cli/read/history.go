@@ -36,11 +36,7 @@ func History(fs *flag.FlagSet) app.Run {
 
 // history prints the revisions of a list since a time.
 func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, o historyOptions) error {
-	family, err := familyOf(ctx, lists, list)
-	if err != nil {
-		return err
-	}
-	line, err := standing(ctx, lists, &family)
+	_, line, err := standing(ctx, lists, list)
 	if err != nil {
 		return err
 	}

@@ -43,16 +43,12 @@ func show(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot,
 	if format == "markdown" {
 		return a.Say("%s", render.Markdown(list))
 	}
-	family, err := familyOf(ctx, lists, list)
+	family, line, err := standing(ctx, lists, list)
 	if err != nil {
 		return err
 	}
 	if format == "json" {
 		return app.PrintJSON(a.Stdout, document(list, family.State()))
-	}
-	line, err := standing(ctx, lists, &family)
-	if err != nil {
-		return err
 	}
 	box := render.BoxOptions{Title: list.Title(), Width: width}
 	if n := list.Progress(); len(list.Items) > 0 {
@@ -67,10 +63,13 @@ func familyOf(ctx context.Context, lists todo.Lists, list todo.Snapshot) (accoun
 	return account.Of(list, subs, states), err
 }
 
-// standing returns how a list stands, since when, where, whose it is, and its id,
-// in one line. One that has no items and nobody there is not said to be finished.
-func standing(ctx context.Context, lists todo.Lists, f *account.Family) (string, error) {
-	s := f.Main
+// standing returns a list with the lists of its sub-agents, and how it stands, since
+// when, where, whose it is, and its id, in one line. One that has no items and nobody
+// there is not said to be finished.
+func standing(ctx context.Context, lists todo.Lists, s todo.Snapshot) (f account.Family, line string, err error) {
+	if f, err = familyOf(ctx, lists, s); err != nil {
+		return f, "", err
+	}
 	word, next := render.StateWord(s, f.State()), ""
 	if f.Bare() && !s.Archived {
 		word = ""
@@ -78,7 +77,7 @@ func standing(ctx context.Context, lists todo.Lists, f *account.Family) (string,
 	if s.ReplacedBy != "" {
 		by, err := lists.Find(ctx, todo.Query{})
 		if err != nil {
-			return "", err
+			return f, "", err
 		}
 		next = render.PutAway(s, by...)
 	}
@@ -89,7 +88,7 @@ func standing(ctx context.Context, lists todo.Lists, f *account.Family) (string,
 	if s.List.Mirrored {
 		parts = append(parts, "kept in the agent's own todo tool")
 	}
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · "), nil
+	return f, strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · "), nil
 }
 
 // listed is a list as JSON with how it stands.
