@@ -35,7 +35,7 @@ func planWriter(t testing.TB, board *todo.Board, items int) func(n int) todo.Sna
 			}
 		}
 		out, err := board.As("").Apply(context.Background(), todo.Write{Target: todo.Target{Conversation: conversation("chat"), Lines: lines},
-			Change: func(d *todo.Draft) error { d.Replace(plain, lines); return nil }})
+			Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }})
 		if err != nil || !out.Changed {
 			t.Fatal(out, err)
 		}

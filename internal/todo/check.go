@@ -4,8 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
+
+// MaxDetail is the maximum length of a priority, due date or owner, in runes.
+const MaxDetail = 100
 
 // CoreView returns a view that leaves nothing out: it has active texts, and a
 // word for each core status, the status itself.
@@ -40,6 +45,29 @@ func (i Item) Check() error {
 			return errors.New("the text must be one line, not blank, without white space around it")
 		case utf8.RuneCountInString(text) > MaxText:
 			return fmt.Errorf("the text has more than %d characters", MaxText)
+		}
+	}
+	return nil
+}
+
+// CheckDetails returns an error unless the item's priority, due date and owner may be
+// stored, each empty or one clean line of at most [MaxDetail] runes, and what it waits
+// for are ids. Like [Item.Check] it is for items that no tool has checked.
+func (i Item) CheckDetails() error {
+	for _, id := range i.Waits() {
+		if !IsItemID(id) {
+			return errors.New("what an item waits for must be numbers of items")
+		}
+	}
+	for _, text := range []string{i.Priority, i.DueDate, i.Owner} {
+		clean, err := CleanText(text)
+		switch {
+		case err != nil:
+			return err
+		case !utf8.ValidString(text) || clean != text:
+			return errors.New("a priority, due date or owner must be one line, without white space around it")
+		case utf8.RuneCountInString(text) > MaxDetail:
+			return fmt.Errorf("a priority, due date or owner has more than %d characters", MaxDetail)
 		}
 	}
 	return nil
@@ -82,4 +110,35 @@ func (s Snapshot) Equal(o Snapshot) bool {
 		s.Writer == o.Writer && s.Operation == o.Operation && slices.EqualFunc(s.Items, o.Items, func(a, b Item) bool {
 		return a.equal(b) && a.Created.Equal(b.Created) && a.Started.Equal(b.Started) && a.Ended.Equal(b.Ended)
 	})
+}
+
+// CheckName returns an error unless name may be the name of a list: 1 to
+// [MaxName] letters, digits, spaces and "._-", beginning with a letter or digit
+// (BAD-INPUT 42). The error says what is allowed.
+func CheckName(name string) error {
+	ok := utf8.ValidString(name) && name == strings.TrimSpace(name) && utf8.RuneCountInString(name) <= MaxName
+	for i, r := range name {
+		word := unicode.IsLetter(r) || unicode.IsDigit(r)
+		ok = ok && (word || i > 0 && (unicode.IsMark(r) || strings.ContainsRune(" ._-", r)))
+	}
+	if !ok || name == "" {
+		return fmt.Errorf("list name: must be 1 to %d letters, digits, spaces or . _ - and begin with a letter or digit", MaxName)
+	}
+	return nil
+}
+
+// CleanTitle returns a title as it may be given to a list: one line of at most
+// [MaxTitle] runes, or empty to take the title away. The error says what is
+// allowed.
+func CleanTitle(title string) (string, error) {
+	clean, err := CleanText(title)
+	switch {
+	case !utf8.ValidString(title):
+		return "", errors.New("title: the text is not valid UTF-8")
+	case err != nil:
+		return "", fmt.Errorf("title: %w", err)
+	case utf8.RuneCountInString(clean) > MaxTitle:
+		return "", fmt.Errorf("title: at most %d characters", MaxTitle)
+	}
+	return clean, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -41,123 +42,103 @@ type Target struct {
 
 // choice is the list that a call means.
 type choice struct {
-	list Snapshot // revision 0 when there is none
-	seen int64    // the newest revision that the caller's agent was shown; -1 when unknown
+	current Snapshot // the list that the conversation holds; revision 0 for none
+	list    Snapshot // the one that the call means; revision 0 for none
 	// shown is what the caller's agent was shown of the list, or where the write was
 	// recognised by that, any of its agents; revision 0 where it was not needed.
 	shown Snapshot
-	// knows is true when the call keeps so much of the list that its agent must know
-	// it, although no cursor says so.
-	knows bool
 	// begins is true when the write begins the conversation's next list.
 	begins bool
-	// putAway is the open list that the write gives up for this one; revision 0 for
-	// none.
-	putAway Snapshot
-	// leaves is true when the write leaves a list of which its agent has not seen all.
-	leaves bool
+	// putsAway is true when the write gives up the current list, which is open.
+	putsAway bool
 	// continues is true for a list of an earlier chat, or of an earlier connection.
 	continues bool
-	current   Snapshot // the list that the conversation holds; revision 0 for none
 }
 
-// finder looks for the list that a call means.
-type finder struct {
+// attempt is one try of a write, in a transaction of the store. A read is one that has
+// a target alone.
+type attempt struct {
 	*Board
-	read    Reader
-	all     bool // the lists of every principal
-	target  Target
-	mirrors bool // the caller writes a list that mirrors its host's own
-	// changes reports whether the write would change a list, of which its agent was shown
-	// a revision; nil for a read.
-	changes func(shown, newest Snapshot) bool
-	held    []Cursor // of the holder, the current one first
-	known   []Cursor // of the conversation; those of the holder unless it has a name
+	Write
+	read  Reader
+	tx    Tx       // nil in a read
+	all   bool     // the lists of every principal
+	held  []Cursor // of the holder, the current one first
+	known []Cursor // of the conversation; those of the holder unless it has a name
+	choice
 }
 
-// find returns the list that a call means, or [ErrNotFound] when it names one
-// that its principal does not have.
-func (f *finder) find(ctx context.Context) (choice, error) {
-	t := f.target
-	if c := t.Conversation; c.Holder() != "" {
-		var err error
-		if f.held, err = f.read.Cursors(ctx, Key{t.principal, c.Holder()}); err != nil {
-			return choice{}, fmt.Errorf("find the conversation's list: %w", err)
+// choose finds the list that the call means. It returns [ErrNotFound] when the call
+// names one that its principal does not have.
+func (a *attempt) choose(ctx context.Context) (err error) {
+	if holder := a.Conversation.Holder(); holder != "" {
+		if a.held, err = a.read.Cursors(ctx, Key{a.principal, holder}); err != nil {
+			return fmt.Errorf("find the conversation's list: %w", err)
 		}
-		f.held = f.ofConnection(f.held)
-		f.known = f.held
-		if c.Key != c.Holder() {
-			if f.known, err = f.read.Cursors(ctx, Key{t.principal, c.Key}); err != nil {
-				return choice{}, fmt.Errorf("find what the conversation has seen: %w", err)
+		if a.Conversation.Hint && !a.Conversation.Shared {
+			a.held = a.ofConnection(a.held)
+		}
+		a.known = a.held
+		if a.Conversation.Key != holder {
+			if a.known, err = a.read.Cursors(ctx, Key{a.principal, a.Conversation.Key}); err != nil {
+				return fmt.Errorf("find what the conversation has seen: %w", err)
 			}
 		}
 	}
-	out, err := f.choose(ctx)
-	if err == nil && !f.all && out.list.Revision > 0 && out.list.List.Principal != t.principal {
-		err = ErrNotFound
+	if id := Current(a.held); id != "" {
+		if a.current, err = a.load(ctx, id); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return choice{}, err
+	a.list = a.current
+	if err = a.chooseBy(ctx); err != nil {
+		return err
 	}
-	out.seen = f.seen(out.list.List.ID)
-	return out, nil
+	if !a.all && a.list.Revision > 0 && a.list.List.Principal != a.principal {
+		return ErrNotFound
+	}
+	return nil
+}
+
+// chooseBy chooses by what the call says.
+func (a *attempt) chooseBy(ctx context.Context) (err error) {
+	switch {
+	case a.List != "":
+		a.list, err = a.read.Load(ctx, a.List, 0)
+		if errors.Is(err, ErrNotFound) || a.list.Deleted && !a.deleted {
+			return ErrNotFound // the same as for another principal's list
+		}
+		return err
+	case a.Item != "":
+		return a.withItem(ctx)
+	case a.Append:
+		return a.next(ctx)
+	case a.Lines == nil:
+		return nil
+	case a.Conversation.Name != "":
+		a.begins = a.current.Revision == 0
+		return nil
+	case a.isCertain():
+		return a.replace(ctx)
+	}
+	return a.guess(ctx)
 }
 
 // seen returns the newest revision of a list that the caller's agent was
-// shown, or -1.
-func (f *finder) seen(list string) int64 {
-	for _, c := range f.known {
-		if c.List == list {
+// shown; 0 when it was shown none, and -1 when that is not known.
+func (a *attempt) seen(list Snapshot) int64 {
+	for _, c := range a.known {
+		if c.List == list.List.ID {
 			return c.Seen
 		}
 	}
 	return -1
 }
 
-func (f *finder) choose(ctx context.Context) (choice, error) {
-	t := f.target
-	current, err := f.current(ctx)
-	if err != nil {
-		return choice{}, err
-	}
-	out := choice{list: current, current: current}
-	switch {
-	case t.List != "":
-		out.list, err = f.read.Load(ctx, t.List, 0)
-		if errors.Is(err, ErrNotFound) || out.list.Deleted && !t.deleted {
-			return choice{}, ErrNotFound // the same as for another principal's list
-		}
-		out.knows = f.seen(t.List) < 0 && t.Lines != nil && keeps(t.Lines, out.list)
-		return out, err
-	case t.Item != "":
-		out.list, err = f.withItem(ctx, current)
-		return out, err
-	case t.Append:
-		return f.next(ctx, out)
-	case t.Lines == nil:
-	case t.Conversation.Name != "":
-		out.begins = current.Revision == 0
-		out.knows = f.seen(current.List.ID) < 0 && keeps(t.Lines, current)
-	case f.isCertain():
-		return f.replace(ctx, out)
-	default:
-		return f.goOn(ctx, out)
-	}
-	return out, nil
-}
-
-// current returns the list that the holder holds, of revision 0 for none.
-func (f *finder) current(ctx context.Context) (Snapshot, error) {
-	if len(f.held) == 0 || !f.held[0].Current {
-		return Snapshot{}, nil
-	}
-	return f.load(ctx, f.held[0].List)
-}
-
 // load returns a list that the holder holds or held, of revision 0 when there
 // is none any more.
-func (f *finder) load(ctx context.Context, id string) (Snapshot, error) {
-	list, err := f.read.Load(ctx, id, 0)
+func (a *attempt) load(ctx context.Context, id string) (Snapshot, error) {
+	list, err := a.read.Load(ctx, id, 0)
 	if errors.Is(err, ErrNotFound) || list.Deleted {
 		return Snapshot{}, nil
 	}
@@ -166,17 +147,16 @@ func (f *finder) load(ctx context.Context, id string) (Snapshot, error) {
 
 // isCertain reports whether the caller is the chat that it was before: its key is
 // proof, or it has written in this connection, which no other chat has.
-func (f *finder) isCertain() bool {
-	c := f.target.Conversation
-	return !c.Hint || !c.Shared && len(f.held) > 0 && f.held[0].Current && f.held[0].Process == f.process
+func (a *attempt) isCertain() bool {
+	c := a.Conversation
+	return !c.Hint || !c.Shared && Current(a.held) != "" && a.held[0].Process == a.process
 }
 
 // ofConnection returns a conversation's cursors as this connection has them: while
 // another process serves the same chat, too, each goes on with what it wrote itself.
-func (f *finder) ofConnection(held []Cursor) []Cursor {
-	c := f.target.Conversation
-	mine := slices.IndexFunc(held, func(h Cursor) bool { return h.Moved > 0 && h.Process == f.process })
-	if !c.Hint || c.Shared || mine <= 0 {
+func (a *attempt) ofConnection(held []Cursor) []Cursor {
+	mine := slices.IndexFunc(held, func(h Cursor) bool { return h.Moved > 0 && h.Process == a.process })
+	if mine <= 0 {
 		return held
 	}
 	held = slices.Clone(held)
@@ -188,88 +168,93 @@ func (f *finder) ofConnection(held []Cursor) []Cursor {
 	return slices.Insert(slices.Delete(held, mine, mine+1), 0, first)
 }
 
-// isElsewhere reports whether what the conversation writes cannot be in a list: that of
+// isElsewhere reports whether what the conversation writes cannot be in a list: one of
 // a sub-agent that has ended, or one that the agent keeps in its host's own tool.
-func (f *finder) isElsewhere(s Snapshot) bool {
-	return s.Archived && s.ReplacedBy == "" && s.List.Agent != "" || s.List.Mirrored && !f.mirrors
+func (a *attempt) isElsewhere(s Snapshot) bool {
+	return s.Archived && s.ReplacedBy == "" && s.List.Agent != "" || s.List.Mirrored && !a.Begin.Mirrored
 }
 
 // replace chooses for a whole-list write of a certain conversation: the list it holds,
 // unless that is settled or the write has nothing of it.
-func (f *finder) replace(ctx context.Context, out choice) (choice, error) {
-	current, lines := out.current, f.target.Lines
-	if current.Revision == 0 || f.isElsewhere(current) {
-		out.begins = true
-		return out, nil
+func (a *attempt) replace(ctx context.Context) (err error) {
+	current := a.current
+	if current.Revision == 0 || a.isElsewhere(current) {
+		a.begins = true
+		return nil
 	}
-	seen := f.seen(current.List.ID)
+	seen := a.seen(current)
 	if len(current.Items) == 0 || seen <= 0 {
-		return out, nil
+		return nil
 	}
-	shown, err := f.revision(ctx, current, seen)
-	if err != nil {
-		return choice{}, err
+	if a.shown, err = revision(ctx, a.read, current, seen); err != nil {
+		return err
 	}
-	out.shown = shown
-	settled := current.Settled() && shown.Settled()
+	if len(a.Lines) == 0 {
+		a.begins = current.Settled()
+		return nil
+	}
+	settled := a.shown.Settled()
 	switch {
-	case len(lines) == 0:
-		out.begins = current.Settled()
-		return out, nil
-	case settled && !f.changes(shown, current):
-		return out, nil
-	case !settled && (hasAny(lines, shown) || len(shown.Items) == 0):
-		return out, nil
-	case shown.Settled() && !settled:
-		return out, nil // a person has added to it what is to be done yet
-	}
-	on, err := f.read.CursorsOn(ctx, current.List.Principal, current.List.ID)
-	if err != nil {
-		return choice{}, fmt.Errorf("find who holds the list: %w", err)
-	}
-	if current.Open() && !slices.ContainsFunc(on, f.isOthers) {
-		out.putAway = current
-	}
-	earlier, err := f.ownLists(ctx)
-	if err != nil {
-		return choice{}, err
-	}
-	most := 0
-	for _, l := range earlier {
-		n := shared(lines, l.Items)
-		comesBack := l.List.ID != current.List.ID && l.isUnfinished() && !f.isElsewhere(l)
-		if comesBack && n > most && continues(f.target, l, true) {
-			out.list, out.shown, most = l, Snapshot{}, n
+	case settled && current.Settled():
+		if !a.changes(a.shown, current) {
+			return nil
 		}
+	case settled: // a person has added to it what is to be done yet
+		return nil
+	case hasAny(a.Lines, a.shown), len(a.shown.Items) == 0:
+		return nil
 	}
-	out.begins = most == 0
-	return out, nil
+	return a.leave(ctx)
 }
 
-// isOthers reports whether a cursor is that of another conversation that is present and
+// leave chooses for a write that has nothing of the current list: an earlier list of the
+// conversation that it writes again, else the next one.
+func (a *attempt) leave(ctx context.Context) error {
+	if a.current.Open() {
+		on, err := a.read.CursorsOn(ctx, a.current.List.Principal, a.current.List.ID)
+		if err != nil {
+			return fmt.Errorf("find who holds the list: %w", err)
+		}
+		a.putsAway = !slices.ContainsFunc(on, a.isOthers)
+	}
+	most := 0
+	for l, err := range a.ownLists(ctx) {
+		if err != nil {
+			return err
+		}
+		n := shared(a.Lines, l.Items)
+		comesBack := l.List.ID != a.current.List.ID && l.isUnfinished() && !a.isElsewhere(l)
+		if comesBack && n > most && continues(a.Target, l, true) {
+			a.list, a.shown, most = l, Snapshot{}, n
+		}
+	}
+	a.begins = most == 0
+	return nil
+}
+
+// isOthers reports whether a cursor says that another conversation, which is present,
 // holds the list.
-func (f *finder) isOthers(c Cursor) bool {
-	own := f.target.Conversation
-	return c.Current && c.Conversation != own.Key && c.Conversation != own.Holder() && f.isPresent(c)
+func (a *attempt) isOthers(c Cursor) bool {
+	own := a.Conversation
+	return c.Current && c.Conversation != own.Key && c.Conversation != own.Holder() && a.isPresent(c)
 }
 
 // next chooses for a call that adds items: the list that the conversation holds, or the
 // next one when all of that is completed, as far as its agent was shown it, too.
-func (f *finder) next(ctx context.Context, out choice) (choice, error) {
-	current := out.current
-	out.begins = current.Revision == 0 || f.isElsewhere(current)
-	if out.begins || !current.AllCompleted() || f.target.Conversation.Name != "" {
-		return out, nil
+func (a *attempt) next(ctx context.Context) error {
+	a.begins = a.current.Revision == 0 || a.isElsewhere(a.current)
+	if a.begins || !a.current.AllCompleted() || a.Conversation.Name != "" {
+		return nil
 	}
-	shown := current
-	if seen := f.seen(current.List.ID); seen > 0 {
+	shown := a.current
+	if seen := a.seen(a.current); seen > 0 {
 		var err error
-		if shown, err = f.revision(ctx, current, seen); err != nil {
-			return choice{}, err
+		if shown, err = revision(ctx, a.read, a.current, seen); err != nil {
+			return err
 		}
 	}
-	out.begins = shown.AllCompleted()
-	return out, nil
+	a.begins = shown.AllCompleted()
+	return nil
 }
 
 // hasAny reports whether a whole-list write has an item of a list, by its id or by what
@@ -284,156 +269,153 @@ func hasAny(lines []Line, list Snapshot) bool {
 		slices.ContainsFunc(lines, func(l Line) bool { return l.ID != "" && list.index(l.ID) >= 0 })
 }
 
-// goOn chooses for a whole-list write of a conversation that is not certain: an earlier
+// guess chooses for a whole-list write of a conversation that is not certain: an earlier
 // list that the write shows to be the agent's, else the next one.
-func (f *finder) goOn(ctx context.Context, out choice) (choice, error) {
-	current, lines := out.current, f.target.Lines
-	if len(lines) == 0 {
-		out.begins = current.Settled()
-		return out, f.checkOnlyOneOpen(ctx)
+func (a *attempt) guess(ctx context.Context) error {
+	current := a.current
+	if len(a.Lines) == 0 {
+		a.begins = current.Settled()
+		return a.checkOnlyOneOpen(ctx)
 	}
-	if current.Revision > 0 && !f.isElsewhere(current) && (len(current.Items) == 0 || namesAll(lines, current)) {
-		return out, nil
+	// namesAll: every line names an item of the list by its id.
+	namesAll := !slices.ContainsFunc(a.Lines, func(l Line) bool { return l.ID == "" || current.index(l.ID) < 0 })
+	if current.Revision > 0 && !a.isElsewhere(current) && (len(current.Items) == 0 || namesAll) {
+		return nil
 	}
-	if current.Revision > 0 && shared(lines, current.Items) == len(lines) {
-		// No other list can have more of the lines.
-		if list, shown, err := f.best(ctx, []Snapshot{current}, current); err != nil || list.Revision > 0 {
-			out.list, out.shown, out.continues = list, shown, f.held[0].Process != f.process
-			return out, err
-		}
+	found, err := a.recognise(ctx)
+	if err != nil || found {
+		a.continues = !slices.ContainsFunc(a.held, func(c Cursor) bool {
+			return c.Moved > 0 && c.List == a.list.List.ID && c.Process == a.process
+		})
+		return err
 	}
-	list, shown, own, err := f.recognise(ctx, current)
-	switch {
-	case err != nil:
-		return choice{}, err
-	case list.Revision > 0:
-		out.list, out.shown = list, shown
-		out.continues = !own || !slices.ContainsFunc(f.held, func(c Cursor) bool { return c.List == list.List.ID && c.Process == f.process })
-		return out, nil
-	}
-	out.begins = current.Revision == 0 || !current.Settled() || f.changes(current, current)
-	return out, nil
+	a.begins = current.Revision == 0 || !current.Settled() || a.changes(current, current)
+	return nil
 }
 
-// namesAll reports whether every line names an item of the list by id.
-func namesAll(lines []Line, list Snapshot) bool {
-	return !slices.ContainsFunc(lines, func(l Line) bool { return l.ID == "" || list.index(l.ID) < 0 })
-}
-
-// withItem returns the list that has the item: the current one, else the one of those
-// that the holder held that it held last.
-func (f *finder) withItem(ctx context.Context, current Snapshot) (Snapshot, error) {
-	if current.index(f.target.Item) >= 0 {
-		return current, nil
+// withItem chooses the list that has the item: the current one, else the one that the
+// holder held last.
+func (a *attempt) withItem(ctx context.Context) error {
+	if a.current.index(a.Item) >= 0 {
+		return nil
 	}
-	lists, err := f.ownLists(ctx)
-	for _, l := range lists {
-		if l.index(f.target.Item) >= 0 {
-			return l, nil
-		}
-	}
-	return current, err
-}
-
-// ownLists returns the lists that the holder holds or held, the one that became
-// current last first.
-func (f *finder) ownLists(ctx context.Context) (lists []Snapshot, err error) {
-	for i, c := range f.held {
-		if i == maxCandidates || c.Moved == 0 {
-			break
-		}
-		list, err := f.load(ctx, c.List)
+	for l, err := range a.ownLists(ctx) {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if list.Revision > 0 {
-			lists = append(lists, list)
+		if l.index(a.Item) >= 0 {
+			a.list = l
+			return nil
 		}
 	}
-	return lists, nil
+	return nil
+}
+
+// ownLists yields the lists that the holder holds or held, the one that became
+// current last first. It ends with an error.
+func (a *attempt) ownLists(ctx context.Context) iter.Seq2[Snapshot, error] {
+	return func(yield func(Snapshot, error) bool) {
+		for _, c := range a.held[:min(len(a.held), maxCandidates)] {
+			if c.Moved == 0 {
+				return
+			}
+			list, err := a.load(ctx, c.List)
+			if (err != nil || list.Revision > 0) && !yield(list, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // checkOnlyOneOpen refuses an empty write by a key that several chats share, if
 // they have several open lists.
-func (f *finder) checkOnlyOneOpen(ctx context.Context) error {
-	if !f.target.Conversation.Shared {
+func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
+	if !a.Conversation.Shared {
 		return nil
 	}
-	lists, err := f.ownLists(ctx)
-	if err != nil {
-		return err
-	}
 	var open []string
-	for _, l := range lists {
-		if l.Open() && !l.Archived && f.now().Sub(l.Updated) <= CandidateAge {
+	for l, err := range a.ownLists(ctx) {
+		if err != nil {
+			return err
+		}
+		if l.Open() && !l.Archived && a.now().Sub(l.Updated) <= CandidateAge {
 			open = append(open, fmt.Sprintf("%q (%s)", Cut(l.Title(), 40), l.List.ID))
 		}
 	}
 	if len(open) < 2 {
 		return nil
 	}
-	return &InputError{Problems: []Problem{{Path: "todos", Message: "Several chats share this connection, and which list to clear is unclear: " +
-		strings.Join(open, ", ") + ". Nothing was changed. Send list_id with the id of one, or set its items to completed"}}}
+	return &InputError{Problems: []Problem{{Path: "todos", Message: "Several chats share this connection, " +
+		"and which list to clear is unclear: " + strings.Join(open, ", ") +
+		". Nothing was changed. Send list_id with the id of one, or set its items to completed"}}}
 }
 
-// recognise returns the unfinished list that a whole-list write continues, and what its
-// agents were shown of it; of several the one of which it keeps the most items, and
-// revision 0 when there is none. It looks among the lists that the holder held, and
-// then among those of the same client and workspace.
-func (f *finder) recognise(ctx context.Context, current Snapshot) (list, shown Snapshot, own bool, err error) {
-	mine, err := f.ownLists(ctx)
+// recognise chooses the unfinished list that a whole-list write continues, with what its
+// agents were shown of it; of several the one of which it keeps the most items. It looks
+// among the lists that the holder held, and then among those of the same client and
+// workspace. It returns false when there is none.
+func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
+	most, own := 0, make(map[string]bool)
+	for l, err := range a.ownLists(ctx) {
+		if err == nil {
+			own[l.List.ID] = true
+			most, err = a.compare(ctx, l, most)
+		}
+		if err != nil {
+			return false, err
+		}
+		if most == len(a.Lines) {
+			break // no other list can have more of the lines
+		}
+	}
+	if most > 0 {
+		return true, nil
+	}
+	others, err := a.read.Find(ctx, Query{Principal: &a.principal, Client: a.Conversation.Client,
+		Workspace: &a.Conversation.Workspace, UpdatedSince: a.now().Add(-CandidateAge), Limit: maxCandidates})
 	if err != nil {
-		return list, shown, false, err
+		return false, fmt.Errorf("find unfinished lists: %w", err)
 	}
-	if list, shown, err = f.best(ctx, mine, current); err != nil || list.Revision > 0 {
-		return list, shown, true, err
-	}
-	c := f.target.Conversation
-	others, err := f.read.Find(ctx, Query{Principal: &f.target.principal, Client: c.Client, Workspace: &c.Workspace,
-		UpdatedSince: f.now().Add(-CandidateAge), Limit: maxCandidates})
-	if err != nil {
-		return list, shown, false, fmt.Errorf("find unfinished lists: %w", err)
-	}
-	others = slices.DeleteFunc(others, func(l Snapshot) bool {
-		return l.List.Name != "" || l.Archived || slices.ContainsFunc(mine, func(m Snapshot) bool { return m.List.ID == l.List.ID })
-	})
-	list, shown, err = f.best(ctx, others, current)
-	return list, shown, false, err
-}
-
-// best returns the list that the write continues among some.
-func (f *finder) best(ctx context.Context, lists []Snapshot, current Snapshot) (list, shown Snapshot, err error) {
-	most := 0
-	for _, l := range lists {
-		n := shared(f.target.Lines, l.Items)
-		isCurrent := l.List.ID == current.List.ID
-		// What an agent wrote it was shown.
-		if n == 0 || n <= most || !f.mayContinue(l) || !l.Writer.Person && !continues(f.target, l, isCurrent) {
+	for _, l := range others {
+		if l.List.Name != "" || l.Archived || own[l.List.ID] {
 			continue
 		}
-		on, err := f.read.CursorsOn(ctx, l.List.Principal, l.List.ID)
-		if err != nil {
-			return list, shown, fmt.Errorf("find who holds the list: %w", err)
-		}
-		saw, err := f.shownToAgents(ctx, l, on)
-		if err != nil {
-			return list, shown, err
-		}
-		if f.isFree(on) && continues(f.target, saw, isCurrent) {
-			list, shown, most = l, saw, n
+		if most, err = a.compare(ctx, l, most); err != nil {
+			return false, err
 		}
 	}
-	return list, shown, nil
+	return most > 0, nil
+}
+
+// compare chooses a list if the write continues it and has more than most of its items.
+// It returns how many items it has of the list that is chosen then.
+func (a *attempt) compare(ctx context.Context, l Snapshot, most int) (int, error) {
+	n := shared(a.Lines, l.Items)
+	isCurrent := l.List.ID == a.current.List.ID
+	// What an agent wrote it was shown.
+	if n <= most || !a.mayContinue(l) || !l.Writer.Person && !continues(a.Target, l, isCurrent) {
+		return most, nil
+	}
+	on, err := a.read.CursorsOn(ctx, l.List.Principal, l.List.ID)
+	if err != nil {
+		return most, fmt.Errorf("find who holds the list: %w", err)
+	}
+	shown, err := shownToAgents(ctx, a.read, l, on)
+	if err != nil || !a.isFree(on) || !continues(a.Target, shown, isCurrent) {
+		return most, err
+	}
+	a.list, a.shown = l, shown
+	return n, nil
 }
 
 // mayContinue reports whether a list is one that the caller may go on with by writing it
 // again: unfinished, changed lately, of the same agent and not of another chat of the
 // host. One that was put away is not, unless its conversation put it away itself.
-func (f *finder) mayContinue(l Snapshot) bool {
-	c := f.target.Conversation
-	otherChat := c.Chat != "" && l.List.Chat != "" && c.Chat != l.List.Chat
-	return l.isUnfinished() && f.target.Agent == l.List.Agent && !l.List.Mirrored && !otherChat &&
-		f.now().Sub(l.Updated) <= CandidateAge
+func (a *attempt) mayContinue(l Snapshot) bool {
+	chat := a.Conversation.Chat
+	otherChat := chat != "" && l.List.Chat != "" && chat != l.List.Chat
+	return l.isUnfinished() && a.Agent == l.List.Agent && !l.List.Mirrored && !otherChat &&
+		a.now().Sub(l.Updated) <= CandidateAge
 }
 
 // isUnfinished reports whether an agent may go on with a list: it is open, and was not
@@ -444,29 +426,15 @@ func (s Snapshot) isUnfinished() bool {
 
 // isFree reports whether the caller holds or held a list with these cursors in this
 // connection, or no conversation that is present holds it.
-func (f *finder) isFree(on []Cursor) bool {
-	own := f.target.Conversation
+func (a *attempt) isFree(on []Cursor) bool {
+	own := a.Conversation
 	isMine := func(c Cursor) bool {
-		return c.Moved > 0 && c.Conversation == own.Key && (own.Shared || c.Process == f.process)
+		return c.Moved > 0 && c.Conversation == own.Key && (own.Shared || c.Process == a.process)
 	}
 	isTheirs := func(c Cursor) bool {
-		return (c.Current || c.Moved > 0 && sharedKey(c.Conversation)) && f.isPresent(c)
+		return (c.Current || c.Moved > 0 && sharedKey(c.Conversation)) && a.isPresent(c)
 	}
 	return slices.ContainsFunc(on, isMine) || !slices.ContainsFunc(on, isTheirs)
-}
-
-// shownToAgents returns the newest revision of a list that any agent was shown.
-func (f *finder) shownToAgents(ctx context.Context, l Snapshot, on []Cursor) (Snapshot, error) {
-	seen := int64(0)
-	for _, c := range on {
-		if c.Conversation != personKey {
-			seen = max(seen, c.Seen)
-		}
-	}
-	if seen == 0 {
-		return f.lastAgentRevision(ctx, l)
-	}
-	return f.revision(ctx, l, seen)
 }
 
 // continues reports whether a whole-list write shows that its agent knows a list as it
@@ -478,42 +446,30 @@ func continues(t Target, shown Snapshot, isCurrent bool) bool {
 	if 5*n < 4*len(shown.Items) || n < 2 && !(isCurrent && n == len(shown.Items) && n > 0) {
 		return false
 	}
-	finished, sent := 0, 0
-	for _, item := range shown.Items {
-		if !item.Status.Settled() || item.ByPerson {
-			continue
-		}
-		finished++
-		for _, line := range t.Lines {
-			if status, ok := t.View.Core(line.Status); ok && status.Settled() && item.isCalled(Fold(line.Text)) {
-				sent++
-				break
-			}
-		}
+	isSent := func(item Item) bool {
+		return slices.ContainsFunc(t.Lines, func(l Line) bool {
+			status, ok := t.View.Core(l.Status)
+			return ok && status.Settled() && item.isCalled(Fold(l.Text))
+		})
 	}
-	return finished == 0 || sent > 0 || t.View.Words == nil
+	finished := slices.DeleteFunc(slices.Clone(shown.Items), func(i Item) bool { return !i.Status.Settled() || i.ByPerson })
+	return len(finished) == 0 || t.View.Words == nil || slices.ContainsFunc(finished, isSent)
 }
 
 // keeps reports whether a whole-list write keeps at least half of a list's open items,
 // and two of its items (all, where list or write has fewer): then its agent knows the
 // list.
 func keeps(lines []Line, list Snapshot) bool {
-	var open []Item
-	for _, item := range list.Items {
-		if !item.Status.Settled() {
-			open = append(open, item)
-		}
-	}
+	open := open(list.Items)
 	return 2*shared(lines, open) >= len(open) && shared(lines, list.Items) >= min(2, len(lines), len(list.Items))
 }
 
 // shared counts the items that a line has. Each line counts for one item at most.
-func shared(lines []Line, items []Item) int {
+func shared(lines []Line, items []Item) (n int) {
 	unmatched := make(map[string]int, len(lines))
 	for _, l := range lines {
 		unmatched[Fold(l.Text)]++
 	}
-	n := 0
 	for _, item := range items {
 		for _, name := range item.names() {
 			if unmatched[name] > 0 {
@@ -540,20 +496,11 @@ func (i Item) names() []string {
 // isCalled reports whether a folded text means the item.
 func (i Item) isCalled(folded string) bool { return slices.Contains(i.names(), folded) }
 
-// isSent reports whether a line means the item.
-func (i Item) isSent(lines []Line) bool {
-	return slices.ContainsFunc(lines, func(l Line) bool { return i.isCalled(Fold(l.Text)) })
-}
-
 // revision returns a revision of a list, or the first kept one after it.
-func (f *finder) revision(ctx context.Context, newest Snapshot, revision int64) (Snapshot, error) {
+func revision(ctx context.Context, read Reader, newest Snapshot, revision int64) (Snapshot, error) {
 	if revision >= newest.Revision {
 		return newest, nil
 	}
-	return revisionFrom(ctx, f.read, newest, revision)
-}
-
-func revisionFrom(ctx context.Context, read Reader, newest Snapshot, revision int64) (Snapshot, error) {
 	found, err := read.History(ctx, newest.List.ID, revision-1, 1)
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("load the revision that the writer saw: %w", err)
@@ -561,22 +508,31 @@ func revisionFrom(ctx context.Context, read Reader, newest Snapshot, revision in
 	return append(found, newest)[0], nil
 }
 
-// lastAgentRevision returns the last revision up to s that no person wrote. If
-// people wrote all of them, the result has no items. If the store no longer
-// keeps a revision, the result is the one after it.
-func (f *finder) lastAgentRevision(ctx context.Context, s Snapshot) (Snapshot, error) {
-	if !s.Writer.Person {
-		return s, nil
+// shownToAgents returns the newest revision of a list that any agent was shown. If no
+// cursor on it says one, it is the last revision that no person wrote, or a list without
+// items if people wrote all of them. If the store no longer keeps a revision, it is the
+// one after it.
+func shownToAgents(ctx context.Context, read Reader, l Snapshot, on []Cursor) (Snapshot, error) {
+	seen := int64(0)
+	for _, c := range on {
+		if c.Conversation != personKey {
+			seen = max(seen, c.Seen)
+		}
 	}
-	last, err := f.read.LastBy(ctx, s.List.ID, false, s.Revision)
+	if seen > 0 {
+		return revision(ctx, read, l, seen)
+	}
+	if !l.Writer.Person {
+		return l, nil
+	}
+	last, err := read.LastBy(ctx, l.List.ID, false, l.Revision)
 	if errors.Is(err, ErrNotFound) {
-		last, err = revisionFrom(ctx, f.read, s, 1)
-		if last.Revision == 1 {
-			last = Snapshot{List: s.List, Items: []Item{}}
+		if last, err = revision(ctx, read, l, 1); last.Revision == 1 {
+			last = Snapshot{List: l.List, Items: []Item{}}
 		}
 	}
 	if err != nil {
-		return s, fmt.Errorf("load the revision that the agent last saw: %w", err)
+		return l, fmt.Errorf("load the revision that the agent last saw: %w", err)
 	}
 	return last, nil
 }

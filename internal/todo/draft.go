@@ -23,23 +23,25 @@ type Draft struct {
 	order   Order
 	notes   []string
 	// What the change set besides items; nil for what it did not.
-	title             *string
-	suggested         string // see Suggest
-	archived, deleted *bool
-	replacedBy        string // with archived
+	title      *string
+	suggested  string // see Suggest
+	archived   *bool
+	replacedBy string // with archived
+	deleted    bool
 }
 
 // NewDraft returns a draft of the revision after before, which is not modified.
 // now is the time of the change.
 func NewDraft(before Snapshot, now time.Time) *Draft {
-	return &Draft{before: before, items: slices.Clone(before.Items), lastID: before.LastID, order: before.Order, now: now.UTC()}
+	return &Draft{before: before, items: slices.Clone(before.Items), lastID: before.LastID, order: before.Order,
+		deleted: before.Deleted, now: now.UTC()}
 }
 
 // rebase turns a draft of an earlier revision into one of newest: it merges the
 // edits with what others changed since; see merge3.
 func (d *Draft) rebase(newest Snapshot) {
 	base := d.before
-	d.before, d.lastID, d.order = newest, newest.LastID, newest.Order
+	d.before, d.lastID, d.order, d.deleted = newest, newest.LastID, newest.Order, newest.Deleted
 	d.items = merge3(base.Items, newest.Items, d.items, func() string {
 		d.lastID++
 		return strconv.Itoa(d.lastID)
@@ -53,8 +55,7 @@ func (d *Draft) keepBlocks(saw Snapshot) {
 		stored, ok := d.before.Item(item.ID)
 		seen, _ := saw.Item(item.ID)
 		if ok && stored.Status == Blocked && seen.Status != Blocked && item.Status != Blocked && !item.Status.Settled() {
-			d.items[i].Status, d.items[i].Reason, d.items[i].BegunBy = Blocked, stored.Reason, stored.BegunBy
-			d.items[i].Started, d.items[i].Ended, d.items[i].ByPerson = stored.Started, stored.Ended, stored.ByPerson
+			d.items[i].takeStatus(stored)
 		}
 	}
 }
@@ -69,21 +70,9 @@ func (d *Draft) Items() []Item { return d.items }
 // aside, or whether the list got another title or was put away or brought back.
 func (d *Draft) Changed() bool {
 	b := d.before
-	return !equalItems(b.Items, d.items) || d.order != b.Order || d.givenTitle() != b.GivenTitle ||
-		or(d.archived, b.Archived) != b.Archived || or(d.deleted, b.Deleted) != b.Deleted
-}
-
-// givenTitle returns the title that the list is given.
-func (d *Draft) givenTitle() string {
-	return cmp.Or(or(d.title, d.before.GivenTitle), d.suggested)
-}
-
-// or returns what the change set, or what was before.
-func or[T any](set *T, before T) T {
-	if set != nil {
-		return *set
-	}
-	return before
+	return d.order != b.Order || d.title != nil && *d.title != b.GivenTitle || b.GivenTitle == "" && d.suggested != "" ||
+		d.archived != nil && *d.archived != b.Archived || d.deleted != b.Deleted ||
+		!slices.EqualFunc(b.Items, d.items, Item.equal)
 }
 
 // Rename gives the list a title; see [Snapshot.GivenTitle].
@@ -103,9 +92,9 @@ func (d *Draft) Hand() string { return d.hand }
 // Archive puts the list away, or brings it back; see [Snapshot.Archived].
 func (d *Draft) Archive(away bool) { d.archived = &away }
 
-// staysAway keeps a list put away that its conversation left for another, although an
-// item of it changes.
-func (d *Draft) staysAway() {
+// keepReplaced keeps a list put away that its conversation left for another, although
+// an item of it changes.
+func (d *Draft) keepReplaced() {
 	if d.before.ReplacedBy != "" {
 		d.Archive(true)
 		d.replacedBy = d.before.ReplacedBy
@@ -113,7 +102,7 @@ func (d *Draft) staysAway() {
 }
 
 // Delete deletes the list, or brings it back; see [Snapshot.Deleted].
-func (d *Draft) Delete(away bool) { d.deleted = &away }
+func (d *Draft) Delete(away bool) { d.deleted = away }
 
 // Note adds a sentence to the write's [Report]: what the change did beyond what
 // the caller sent.
@@ -122,8 +111,8 @@ func (d *Draft) Note(sentence string) { d.notes = append(d.notes, sentence) }
 // dropped returns the items that were open before and are no longer on the
 // list.
 func (d *Draft) dropped() (items []Item) {
-	for _, item := range d.before.Items {
-		if _, stays := d.Item(item.ID); !stays && !item.Status.Settled() {
+	for n, item := range d.before.Items {
+		if _, stays := (Snapshot{Items: d.items}).itemNear(n, item.ID); !stays && !item.Status.Settled() {
 			items = append(items, item)
 		}
 	}
@@ -132,7 +121,7 @@ func (d *Draft) dropped() (items []Item) {
 
 // Item returns the item with an id as edited so far.
 func (d *Draft) Item(id string) (Item, bool) {
-	return Snapshot{Items: d.items}.Item(id)
+	return Snapshot{Items: d.items}.itemNear(0, id)
 }
 
 // Append adds a pending item at the end for each text, with ids that continue
@@ -145,15 +134,21 @@ func (d *Draft) Append(texts ...string) []Item {
 	return slices.Clone(d.items[from:])
 }
 
+// edit changes the item with an id. It returns false when no item has the id.
+func (d *Draft) edit(id string, change func(*Item)) bool {
+	i := d.index(id)
+	if i >= 0 {
+		change(&d.items[i])
+	}
+	return i >= 0
+}
+
+func (d *Draft) index(id string) int { return Snapshot{Items: d.items}.index(id) }
+
 // SetStatus sets one item's status and the times that follow from it. It
 // returns false when no item has the id.
 func (d *Draft) SetStatus(id string, status Status) bool {
-	i := Snapshot{Items: d.items}.index(id)
-	if i < 0 {
-		return false
-	}
-	d.items[i].setStatus(status, d.hand, d.now)
-	return true
+	return d.edit(id, func(i *Item) { i.setStatus(status, d.hand, d.now) })
 }
 
 // Replace replaces the list with lines, which are written through view. A line
@@ -161,35 +156,45 @@ func (d *Draft) SetStatus(id string, status Status) bool {
 // cannot express. Items that the view leaves out stay where they were. No lines
 // at all empty the list, unless the view already showed it empty.
 func (d *Draft) Replace(view View, lines []Line) {
-	shown := view.Lines(d.items)
-	if len(lines) == 0 && len(shown) > 0 {
+	isHidden := func(i Item) bool { return view.Words[i.Status] == "" }
+	if len(lines) == 0 && slices.ContainsFunc(d.items, func(i Item) bool { return !isHidden(i) }) {
 		d.items = nil
 		return
 	}
-	matched := match(view, d.items, lines)
-	next := make([]Item, 0, len(lines))
-	indexInNext := make(map[string]int, len(lines)) // by id
-	for i, line := range lines {
-		item := d.applyLine(view, matched[i], line)
-		indexInNext[item.ID] = i
-		next = append(next, item)
+	next := make([]Item, len(lines))
+	for i, stored := range match(view, d.items, lines) {
+		next[i] = d.applyLine(view, stored, lines[i])
 	}
-	d.items = d.keepHidden(view, next, indexInNext)
+	if slices.ContainsFunc(d.items, isHidden) {
+		next = d.keepHidden(isHidden, next)
+	}
+	d.items = next
+}
+
+// keepHidden inserts into next the hidden items that no line matched, each after the
+// item that it followed before.
+func (d *Draft) keepHidden(isHidden func(Item) bool, next []Item) []Item {
+	at := 0
+	for _, item := range d.items {
+		if i := (Snapshot{Items: next}).index(item.ID); i >= 0 {
+			at = i + 1
+		} else if isHidden(item) {
+			next = slices.Insert(next, at, item)
+			at++
+		}
+	}
+	return next
 }
 
 // Patch applies lines to the items they name by id and leaves the others as
 // they are. It returns false and changes nothing when any id is missing or
 // unknown.
 func (d *Draft) Patch(view View, lines []Line) bool {
-	indexes := make([]int, len(lines))
-	for i, line := range lines {
-		indexes[i] = Snapshot{Items: d.items}.index(line.ID)
-		if line.ID == "" || indexes[i] < 0 {
-			return false
-		}
+	if slices.ContainsFunc(lines, func(l Line) bool { return d.index(l.ID) < 0 }) {
+		return false
 	}
-	for i, line := range lines {
-		d.items[indexes[i]] = d.applyLine(view, &d.items[indexes[i]], line)
+	for _, line := range lines {
+		d.edit(line.ID, func(i *Item) { *i = d.applyLine(view, i, line) })
 	}
 	return true
 }
@@ -197,49 +202,53 @@ func (d *Draft) Patch(view View, lines []Line) bool {
 // Block sets one item's status to [Blocked] and its reason, which may be empty.
 // It returns false when no item has the id.
 func (d *Draft) Block(id, reason string) bool {
-	if !d.SetStatus(id, Blocked) {
-		return false
-	}
-	d.items[Snapshot{Items: d.items}.index(id)].Reason = reason
-	return true
+	return d.edit(id, func(i *Item) {
+		i.setStatus(Blocked, d.hand, d.now)
+		i.Reason = reason
+	})
 }
 
 // SetText sets one item's text, and clears its active text if the new text
 // folds differently. It returns false when no item has the id.
 func (d *Draft) SetText(id, text string) bool {
-	i := Snapshot{Items: d.items}.index(id)
-	if i < 0 {
-		return false
-	}
-	if Fold(d.items[i].Text) != Fold(text) {
-		d.items[i].Active = "" // it described the old text
-	}
-	d.items[i].Text = text
-	return true
+	return d.edit(id, func(i *Item) {
+		if Fold(i.Text) != Fold(text) {
+			i.Active = "" // it described the old text
+		}
+		i.Text = text
+	})
+}
+
+// SetDetails sets one item's priority and due date; nil leaves one as it is, and
+// an empty text removes it. It returns false when no item has the id.
+func (d *Draft) SetDetails(id string, priority, dueDate *string) bool {
+	return d.edit(id, func(i *Item) {
+		if priority != nil {
+			i.Priority = *priority
+		}
+		if dueDate != nil {
+			i.DueDate = *dueDate
+		}
+	})
 }
 
 // Remove removes one item from the list. It returns false when no item has the
 // id.
 func (d *Draft) Remove(id string) bool {
-	i := Snapshot{Items: d.items}.index(id)
-	if i < 0 {
-		return false
-	}
-	d.items = slices.Delete(d.items, i, i+1)
-	return true
+	before := len(d.items)
+	d.items = slices.DeleteFunc(d.items, func(i Item) bool { return i.ID == id })
+	return len(d.items) < before
 }
 
 // Move moves one item to an index, from 0; an index outside the list means its
 // nearer end. It returns false when no item has the id.
 func (d *Draft) Move(id string, to int) bool {
-	i := Snapshot{Items: d.items}.index(id)
-	if i < 0 {
-		return false
+	item, ok := d.Item(id)
+	if ok {
+		d.Remove(id)
+		d.items = slices.Insert(d.items, min(max(to, 0), len(d.items)), item)
 	}
-	item := d.items[i]
-	d.items = slices.Delete(d.items, i, i+1)
-	d.items = slices.Insert(d.items, min(max(to, 0), len(d.items)), item)
-	return true
+	return ok
 }
 
 // Restore replaces the items with those of an earlier revision, ids included.
@@ -266,8 +275,8 @@ func (d *Draft) Restore(items []Item) {
 // stored is nil. A field that the line has just as the view shows it stays as
 // stored (projection equality); only a real difference changes it.
 func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
-	status, _ := view.Core(line.Status)
 	if stored == nil {
+		status, _ := view.Core(line.Status)
 		return d.newItem(line, status)
 	}
 	item := *stored
@@ -282,6 +291,7 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 		item.Active = line.Active
 	}
 	if line.Status != shown.Status {
+		status, _ := view.Core(line.Status)
 		item.setStatus(status, d.hand, d.now)
 	}
 	return item
@@ -294,52 +304,29 @@ func (d *Draft) newItem(line Line, status Status) Item {
 	return item
 }
 
-// keepHidden inserts into next the items that view leaves out and that no line
-// matched, each after the item that it followed before. indexInNext maps the
-// ids in next to their indexes.
-func (d *Draft) keepHidden(view View, next []Item, indexInNext map[string]int) []Item {
-	hiddenAfter := make(map[int][]Item) // by index in next; -1 is the front
-	last := -1
-	for _, item := range d.items {
-		if i, ok := indexInNext[item.ID]; ok {
-			last = i
-		} else if _, shown := view.Words[item.Status]; !shown {
-			hiddenAfter[last] = append(hiddenAfter[last], item)
-		}
-	}
-	if len(hiddenAfter) == 0 {
-		return next
-	}
-	out := slices.Clone(hiddenAfter[-1])
-	for i, item := range next {
-		out = append(append(out, item), hiddenAfter[i]...)
-	}
-	return out
-}
-
 // snapshot returns the next revision, ready to be saved.
 func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	next := d.before
 	next.Revision++
-	next.Items = d.items
-	next.LastID = d.lastID
+	next.Items, next.LastID, next.Order = d.items, d.lastID, d.order
+	if next.Items == nil {
+		next.Items = []Item{}
+	}
 	next.Updated = d.now
 	if !w.Person {
 		next.Worked = d.now
 	}
-	next.Writer = w
-	next.Operation = op
-	next.Report = Report{}
-	next.GivenTitle = d.givenTitle()
-	next.Deleted = or(d.deleted, next.Deleted)
-	next.Archived = or(d.archived, next.Archived && sameItems(d.before.Items, d.items))
-	if next.ReplacedBy = d.replacedBy; next.Archived && d.archived == nil {
-		next.ReplacedBy = d.before.ReplacedBy
+	next.Writer, next.Operation, next.Report, next.Seq = w, op, Report{}, 0
+	if d.title != nil {
+		next.GivenTitle = *d.title
 	}
-	next.Order = d.order
-	next.Seq = 0
-	if next.Items == nil {
-		next.Items = []Item{}
+	next.GivenTitle = cmp.Or(next.GivenTitle, d.suggested)
+	next.Deleted = d.deleted
+	switch {
+	case d.archived != nil:
+		next.Archived, next.ReplacedBy = *d.archived, d.replacedBy
+	case next.Archived && !slices.EqualFunc(d.before.Items, d.items, Item.same):
+		next.Archived, next.ReplacedBy = false, "" // a change of items brings it back
 	}
 	return next.Entitled()
 }

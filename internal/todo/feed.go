@@ -10,89 +10,115 @@ import (
 // how long a lost hint can delay a change (BAD-INPUT 56: 5 s).
 const pollInterval = 4 * time.Second
 
-// feed delivers snapshots to all watchers of a board, and the calls by which other
-// processes saved them to all followers of calls. It delivers only what it has read from the store, and
-// reads only while there is a receiver.
-type feed struct {
-	store Store
-	calls *callHub
+// unknownSeq stands for the Seq of the newest snapshot when the store could not be
+// read. The next successful read then fetches it, and followers of calls receive
+// nothing up to it.
+const unknownSeq = -1
 
-	mu         sync.Mutex // locked before that of calls
-	watchers   map[*Watcher]struct{}
+// feed delivers snapshots to all watchers of a board, and calls to all that follow
+// calls: those of this process at once, and those of others when it reads what they
+// saved. It delivers to watchers only what it has read from the store, and reads only
+// while there is a follower.
+type feed struct {
+	store   Store
+	process string
+
+	mu         sync.RWMutex // locked before that of a follower
+	followers  map[*follower]struct{}
 	stopRun    context.CancelFunc // nil while run does not run
 	goroutines sync.WaitGroup
 	closed     bool
 }
 
-func newFeed(store Store, process string) *feed {
-	return &feed{store: store, watchers: make(map[*Watcher]struct{}), calls: newCallHub(process)}
+// event is what the feed delivers: a list as it was read from the store (saved), a call
+// that no follower has received (called), or both.
+type event struct {
+	Call
+	saved, called bool
 }
 
-func (f *feed) addWatcher(want func(Snapshot) bool) *Watcher {
-	w := &Watcher{feed: f, want: want, pending: make(map[string]Snapshot), ready: make(chan struct{}, 1)}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		w.markClosed()
-		return w
-	}
-	f.watchers[w] = struct{}{}
-	f.start()
-	return w
+// follower is what a [Watcher] and [Calls] have in common.
+type follower struct {
+	feed *feed
+	want func(Snapshot) bool
+	keep func(event) bool // keeps what is to wait, with mu locked; false when it is nothing
+
+	mu     sync.Mutex
+	ready  chan struct{} // buffer of one: something waits, or closed
+	closed bool
 }
 
-func (f *feed) addCalls(want func(Snapshot) bool) *Calls {
-	c := &Calls{feed: f, want: want, ready: make(chan struct{}, 1)}
+// follow adds a follower. It receives what is saved afterwards and no earlier call.
+func (f *feed) follow(w *follower) {
+	w.feed, w.ready = f, make(chan struct{}, 1)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
-		c.markClosed()
-		return c
+	from := int64(unknownSeq)
+	if f.stopRun == nil && !f.closed {
+		f.mu.Unlock() // a slow store delays nobody
+		from = f.position(context.Background())
+		f.mu.Lock()
 	}
-	f.calls.add(c)
-	f.start()
-	return c
+	if f.closed {
+		w.end()
+		return
+	}
+	f.followers[w] = struct{}{}
+	if f.stopRun == nil {
+		ctx, stop := context.WithCancel(context.Background())
+		f.stopRun = stop
+		f.goroutines.Go(func() { f.run(ctx, from) })
+	}
+}
+
+// Close ends the follower.
+func (w *follower) Close() {
+	f := w.feed
+	f.mu.Lock()
+	delete(f.followers, w)
+	if len(f.followers) == 0 {
+		f.stop()
+	}
+	f.mu.Unlock()
+	w.end()
+}
+
+// end lets each call of wait return [ErrClosed].
+func (w *follower) end() {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	signal(w.ready)
+}
+
+// wait waits until take, which is called with mu locked, returns true. It returns ctx's
+// error when ctx ends, and [ErrClosed] when the follower or its board is closed.
+func (w *follower) wait(ctx context.Context, take func() bool) error {
+	for {
+		select {
+		case <-w.ready:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		w.mu.Lock()
+		closed := w.closed
+		taken := !closed && take()
+		w.mu.Unlock()
+		if closed {
+			signal(w.ready) // so that the next wait does not block
+			return ErrClosed
+		}
+		if taken {
+			return nil
+		}
+	}
 }
 
 // receivers returns how many watchers and followers of calls there are.
 func (f *feed) receivers() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.watchers) + f.calls.count()
-}
-
-// start starts run unless it is running. The caller must hold f.mu. start reads
-// the newest Seq before it returns, so that run delivers whatever is saved
-// afterwards and no earlier call.
-func (f *feed) start() {
-	if f.stopRun != nil {
-		return
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	f.stopRun = stop
-	from := f.position(ctx)
-	f.goroutines.Go(func() { f.run(ctx, from) })
-}
-
-func (f *feed) removeWatcher(w *Watcher) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.watchers, w)
-	f.stopIfUnused()
-}
-
-func (f *feed) removeCalls(c *Calls) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.calls.remove(c)
-	f.stopIfUnused()
-}
-
-// stopIfUnused stops run when no receiver is left. The caller must hold f.mu.
-func (f *feed) stopIfUnused() {
-	if len(f.watchers) == 0 && f.calls.count() == 0 {
-		f.stop()
-	}
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return len(f.followers)
 }
 
 // stop stops run if it is running. The caller must hold f.mu.
@@ -106,15 +132,51 @@ func (f *feed) stop() {
 func (f *feed) close() {
 	f.mu.Lock()
 	f.closed = true
-	watchers := f.watchers
-	f.watchers = make(map[*Watcher]struct{})
+	followers := f.followers
+	f.followers = nil
 	f.stop()
 	f.mu.Unlock()
-	for w := range watchers {
-		w.markClosed()
+	for w := range followers {
+		w.end()
 	}
-	f.calls.close()
 	f.goroutines.Wait()
+}
+
+// deliverOwn delivers a call of this process.
+func (f *feed) deliverOwn(out Outcome) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if len(f.followers) == 0 {
+		return
+	}
+	call := Call{List: out.After, Changed: out.Changed}
+	if !call.Changed {
+		call.ID = NewID()[:callIDLength]
+	}
+	f.deliver(event{Call: call, called: true})
+}
+
+// deliver delivers an event. The caller must hold f.mu, for reading.
+func (f *feed) deliver(e event) {
+	for w := range f.followers {
+		if !w.want(e.List) {
+			continue
+		}
+		w.mu.Lock()
+		kept := w.keep(e)
+		w.mu.Unlock()
+		if kept {
+			signal(w.ready)
+		}
+	}
+}
+
+// signal sends on a channel with a buffer of one, unless the buffer is full.
+func signal(slot chan<- struct{}) {
+	select {
+	case slot <- struct{}{}:
+	default:
+	}
 }
 
 // position returns the Seq after which to read, or unknownSeq.
@@ -177,21 +239,17 @@ func (f *feed) pull(ctx context.Context, seq int64) int64 {
 	if err != nil {
 		return seq
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.mu.RLock()
+	defer f.mu.RUnlock()
 	if ctx.Err() != nil {
 		return seq // run was stopped; a new one may have delivered more already
 	}
 	for _, s := range fresh {
-		for w := range f.watchers {
-			w.offer(s)
-		}
-		if !replayed {
-			f.calls.deliverSaved(s)
-		}
+		// The calls of this process were delivered as they were made. What has no
+		// operation was saved beside a call.
+		called := !replayed && s.Writer.Process != f.process && s.Operation.ID != ""
+		f.deliver(event{Call: Call{List: s, Changed: true}, saved: true, called: called})
+		seq = s.Seq
 	}
-	if len(fresh) == 0 {
-		return max(seq, 0)
-	}
-	return fresh[len(fresh)-1].Seq
+	return max(seq, 0)
 }

@@ -83,14 +83,20 @@ func (i Item) Title() string {
 
 // equal reports whether two items are equal in all that is stored, times aside.
 func (i Item) equal(o Item) bool {
-	return i.same(o) && i.BegunBy == o.BegunBy && i.ByPerson == o.ByPerson && i.Hand == o.Hand
+	i.Created, i.Started, i.Ended = o.Created, o.Started, o.Ended
+	return i == o
 }
 
 // same reports whether two items are equal in all that agents and people are shown,
 // times aside.
 func (i Item) same(o Item) bool {
-	return i.ID == o.ID && i.Text == o.Text && i.Active == o.Active && i.Status == o.Status && i.Reason == o.Reason &&
-		i.Priority == o.Priority && i.DueDate == o.DueDate && i.Owner == o.Owner && i.WaitsFor == o.WaitsFor
+	i.BegunBy, i.ByPerson, i.Hand = o.BegunBy, o.ByPerson, o.Hand
+	return i.equal(o)
+}
+
+// takeStatus sets the status, and all that belongs to it, to those of another item.
+func (i *Item) takeStatus(o Item) {
+	i.Status, i.Reason, i.Started, i.Ended, i.BegunBy, i.ByPerson = o.Status, o.Reason, o.Started, o.Ended, o.BegunBy, o.ByPerson
 }
 
 // setStatus sets the status, and Reason, Started and Ended to match it; hand is whose

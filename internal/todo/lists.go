@@ -1,7 +1,6 @@
 package todo
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -21,15 +20,15 @@ type Lists struct {
 	readOnly  bool
 }
 
-// admits reports whether a snapshot is one of these lists.
-func (l Lists) admits(s Snapshot) bool {
+// owns reports whether a snapshot is one of these lists.
+func (l Lists) owns(s Snapshot) bool {
 	return l.principal == nil || s.List.Principal == *l.principal
 }
 
 // load reads one revision of one of these lists, also of a deleted one.
 func (l Lists) load(ctx context.Context, list string, revision int64) (Snapshot, error) {
 	s, err := l.board.store.Load(ctx, list, revision)
-	if err == nil && !l.admits(s) {
+	if err == nil && !l.owns(s) {
 		return Snapshot{}, errNoSnapshot
 	}
 	return s, err
@@ -84,7 +83,7 @@ func (l Lists) Find(ctx context.Context, q Query) ([]Snapshot, error) {
 // limit (0: all). The result is empty for an unknown list.
 func (l Lists) History(ctx context.Context, list string, after int64, limit int) ([]Snapshot, error) {
 	revisions, err := l.board.store.History(ctx, list, after, limit)
-	if len(revisions) > 0 && !l.admits(revisions[0]) {
+	if len(revisions) > 0 && !l.owns(revisions[0]) {
 		return nil, err
 	}
 	return revisions, err
@@ -112,30 +111,34 @@ func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq
 // Held reads the list that a target means. It returns [ErrNotFound] when
 // there is none.
 func (l Lists) Held(ctx context.Context, t Target) (Snapshot, error) {
-	c, err := l.choose(ctx, &t)
-	return c.list, err
+	a, err := l.choose(ctx, t)
+	return a.list, err
 }
 
 // choose finds the list that a target means, and completes the target.
-func (l Lists) choose(ctx context.Context, t *Target) (choice, error) {
+func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
 	t.principal, t.Conversation = l.principalOrServer(), t.Conversation.bounded()
-	f := &finder{Board: l.board, read: l.board.store, all: l.principal == nil, target: *t}
-	c, err := f.find(ctx)
-	if err == nil && c.list.Revision == 0 {
+	a := &attempt{Board: l.board, Write: Write{Target: t}, read: l.board.store, all: l.principal == nil}
+	err := a.choose(ctx)
+	if err == nil && a.list.Revision == 0 {
 		err = ErrNotFound
 	}
-	return c, err
+	if err != nil {
+		a.list = Snapshot{}
+	}
+	return a, err
 }
 
 // Show reads the list that a target means, to show it to the conversation's
 // agent: what others changed up to now is not reported to it again, unless that
 // cannot be stored. It returns [ErrNotFound] when there is none.
 func (l Lists) Show(ctx context.Context, t Target) (Snapshot, error) {
-	c, err := l.choose(ctx, &t)
-	if err == nil && !l.readOnly && t.Conversation.Key != "" && c.seen < c.list.Revision {
-		_ = l.setCursors(ctx, Cursor{Key: Key{t.principal, t.Conversation.Key}, List: c.list.List.ID, Seen: c.list.Revision})
+	a, err := l.choose(ctx, t)
+	if err == nil && !l.readOnly && a.Conversation.Key != "" && a.seen(a.list) < a.list.Revision {
+		key := Key{a.principal, a.Conversation.Key}
+		_ = l.setCursors(ctx, Cursor{Key: key, List: a.list.List.ID, Seen: a.list.Revision})
 	}
-	return c.list, err
+	return a.list, err
 }
 
 // setCursors stores cursors of one conversation.
@@ -187,21 +190,6 @@ func (l Lists) Hold(ctx context.Context, c Conversation, s Snapshot) error {
 // CursorsOn reads the cursors of all conversations and names on a list.
 func (l Lists) CursorsOn(ctx context.Context, s Snapshot) ([]Cursor, error) {
 	return l.board.store.CursorsOn(ctx, s.List.Principal, s.List.ID)
-}
-
-// Apply applies a write and returns when its revision is durable. It returns
-// [ErrReadOnly], an [*InputError] when the change refuses (nothing was changed), [ErrMirrored], [ErrNotFound]
-// when the target names no list of the principal, [ErrTooManyLists], [ErrOperationReused], an
-// error that wraps [ErrUnknownOutcome], the context's error or another one of
-// the store.
-func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
-	if l.readOnly {
-		return Outcome{}, ErrReadOnly
-	}
-	w.Writer.User = cmp.Or(l.user, w.Writer.User)
-	w.principal, w.Conversation = l.principalOrServer(), w.Conversation.bounded()
-	w.Begin.ParentConversation = boundedKey(w.Begin.ParentConversation)
-	return l.board.apply(ctx, l.principal == nil, w)
 }
 
 // Archive puts a list away, or brings it back; see [Snapshot.Archived].
@@ -275,9 +263,9 @@ func (l Lists) set(ctx context.Context, list string, w Writer, change func(*Draf
 // list). It receives the snapshots saved from now on; a caller that also needs
 // the earlier ones reads them after this call. The watcher must be closed.
 func (l Lists) Watch(want func(Snapshot) bool) *Watcher {
-	return l.board.feed.addWatcher(func(s Snapshot) bool { return l.admits(s) && (want == nil || want(s)) })
+	return newWatcher(l.board.feed, func(s Snapshot) bool { return l.owns(s) && (want == nil || want(s)) })
 }
 
 // Calls returns a follower of the calls on these lists, in this process and in
 // others that share the store, from now on. The follower must be closed.
-func (l Lists) Calls() *Calls { return l.board.feed.addCalls(l.admits) }
+func (l Lists) Calls() *Calls { return newCalls(l.board.feed, l.owns) }

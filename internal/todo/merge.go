@@ -116,7 +116,7 @@ func mergeFields(base, theirs, mine Item) Item {
 	}
 	settledByTheirs := theirs.Status.Settled() && theirs.Status != base.Status
 	if mine.Status != base.Status && !settledByTheirs {
-		out.Status, out.Reason, out.Started, out.Ended, out.BegunBy, out.ByPerson = mine.Status, mine.Reason, mine.Started, mine.Ended, mine.BegunBy, mine.ByPerson
+		out.takeStatus(mine)
 	}
 	return out
 }

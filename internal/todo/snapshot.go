@@ -68,9 +68,6 @@ type Operation struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-// repeatable reports whether the caller may send the operation again.
-func (o Operation) repeatable() bool { return o.Digest != "" }
-
 // Snapshot is a complete list at one revision. It is immutable: nobody may
 // change its items.
 type Snapshot struct {
@@ -129,29 +126,19 @@ func (s Snapshot) Clone() Snapshot {
 }
 
 // Item returns the item with an id.
-func (s Snapshot) Item(id string) (Item, bool) {
-	if i := s.index(id); i >= 0 {
-		return s.Items[i], true
-	}
-	return Item{}, false
-}
+func (s Snapshot) Item(id string) (Item, bool) { return s.itemNear(0, id) }
 
 // itemNear is Item, which looks first where the item probably is.
 func (s Snapshot) itemNear(n int, id string) (Item, bool) {
-	if n < len(s.Items) && s.Items[n].ID == id {
-		return s.Items[n], true
+	if n >= len(s.Items) || s.Items[n].ID != id {
+		n = s.index(id)
 	}
-	return s.Item(id)
+	if n < 0 {
+		return Item{}, false
+	}
+	return s.Items[n], true
 }
 
 func (s Snapshot) index(id string) int {
 	return slices.IndexFunc(s.Items, func(i Item) bool { return i.ID == id })
 }
-
-// equalItems reports whether two slices have equal items in the same order,
-// times aside.
-func equalItems(a, b []Item) bool { return slices.EqualFunc(a, b, Item.equal) }
-
-// sameItems reports whether two slices have items in the same order that people and
-// agents see as the same.
-func sameItems(a, b []Item) bool { return slices.EqualFunc(a, b, Item.same) }

@@ -13,8 +13,7 @@ import (
 // id. If there is none it adds one with this id, before those with larger ones. It
 // changes nothing if the id is not a number from 1 to [MaxID].
 func (d *Draft) Put(view View, line Line) {
-	if i := (Snapshot{Items: d.items}).index(line.ID); i >= 0 {
-		d.items[i] = d.applyLine(view, &d.items[i], line)
+	if d.edit(line.ID, func(i *Item) { *i = d.applyLine(view, i, line) }) {
 		return
 	}
 	n := itemNumber(line.ID)
@@ -45,18 +44,12 @@ func itemNumber(id string) int {
 }
 
 // SetOwner says which sub-agent does an item; empty is none.
-func (d *Draft) SetOwner(id, owner string) {
-	if i := (Snapshot{Items: d.items}).index(id); i >= 0 {
-		d.items[i].Owner = owner
-	}
-}
+func (d *Draft) SetOwner(id, owner string) { d.edit(id, func(i *Item) { i.Owner = owner }) }
 
 // WaitFor adds to the items that an item waits for. It passes over those that are
 // settled or not on the list, see [Draft.EndWaits].
 func (d *Draft) WaitFor(id string, others ...string) {
-	if i := (Snapshot{Items: d.items}).index(id); i >= 0 {
-		d.items[i].WaitsFor = d.openOf(append(d.items[i].Waits(), others...), id)
-	}
+	d.edit(id, func(i *Item) { i.WaitsFor = d.openOf(append(i.Waits(), others...), id) })
 }
 
 // EndWaits makes no item wait any more for one that is settled or not on the list.

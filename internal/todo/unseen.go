@@ -23,7 +23,7 @@ func (l Lists) Saw(ctx context.Context, s Snapshot) (Snapshot, error) {
 	if err != nil {
 		return s, fmt.Errorf("find what agents have seen: %w", err)
 	}
-	saw, err := (&finder{Board: l.board, read: l.board.store}).shownToAgents(ctx, s, on)
+	saw, err := shownToAgents(ctx, l.board.store, s, on)
 	if err != nil || saw.Revision == 0 {
 		return s, err
 	}

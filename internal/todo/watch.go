@@ -3,78 +3,100 @@ package todo
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
-	"sync"
 )
 
 // Watcher receives the newest snapshots of lists. It never delays a writer: of
 // each list only the newest snapshot waits to be fetched.
 type Watcher struct {
-	feed *feed
-	want func(Snapshot) bool
-
-	mu      sync.Mutex
+	follower
 	pending map[string]Snapshot // by list id
-	ready   chan struct{}       // buffer of one: a snapshot is pending, or closed
-	closed  bool
+}
+
+func newWatcher(f *feed, want func(Snapshot) bool) *Watcher {
+	w := &Watcher{pending: make(map[string]Snapshot)}
+	w.want = want
+	w.keep = func(e event) bool {
+		old, ok := w.pending[e.List.List.ID]
+		if !e.saved || ok && old.Revision >= e.List.Revision {
+			return false
+		}
+		w.pending[e.List.List.ID] = e.List
+		return true
+	}
+	f.follow(&w.follower)
+	return w
 }
 
 // Next waits for changes and returns the newest snapshot of each list that
 // changed since the last call, by Seq ascending. It returns ctx's error when
 // ctx ends, and [ErrClosed] when the watcher or its board is closed.
-func (w *Watcher) Next(ctx context.Context) ([]Snapshot, error) {
-	for {
-		select {
-		case <-w.ready:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+func (w *Watcher) Next(ctx context.Context) (changed []Snapshot, err error) {
+	err = w.wait(ctx, func() bool {
+		changed = slices.SortedFunc(maps.Values(w.pending), func(a, b Snapshot) int { return cmp.Compare(a.Seq, b.Seq) })
+		clear(w.pending)
+		return len(changed) > 0
+	})
+	return changed, err
+}
+
+// Call is one write that succeeded, whether or not it changed the list. The
+// event stream of write_todos shows calls (docs/spec/variants.md W2, V4).
+type Call struct {
+	// List is the list as it stood after the call.
+	List Snapshot
+	// Changed is true when the call made List's revision.
+	Changed bool
+	// ID distinguishes the calls that left a list at the same revision; empty
+	// for the call that made the revision.
+	ID string
+}
+
+// callIDLength is the length of a [Call]'s id, which must differ only from
+// those of other calls at the same revision of the same list.
+const callIDLength = 6
+
+// maxWaitingCalls is how many calls wait for a slow follower; beyond it the
+// oldest are dropped.
+const maxWaitingCalls = 256
+
+// Calls follows calls as they are made. It receives every call of this process,
+// before its caller is answered, and those of other processes that made a revision
+// soon after; of several that change one list in quick succession there, it
+// may receive only the last. A slow follower loses its oldest calls and delays
+// nobody.
+type Calls struct {
+	follower
+	waiting []Call
+}
+
+func newCalls(f *feed, want func(Snapshot) bool) *Calls {
+	c := &Calls{}
+	c.want = want
+	c.keep = func(e event) bool {
+		if e.called {
+			c.waiting = append(c.waiting, e.Call)
+			c.waiting = c.waiting[max(0, len(c.waiting)-maxWaitingCalls):]
 		}
-		w.mu.Lock()
-		got, closed := w.pending, w.closed
-		w.pending = make(map[string]Snapshot)
-		w.mu.Unlock()
-		if closed {
-			signal(w.ready) // so that the next Next does not block
-			return nil, ErrClosed
+		return e.called
+	}
+	f.follow(&c.follower)
+	return c
+}
+
+// Next waits for the next call. It returns ctx's error when ctx ends, and
+// [ErrClosed] when the follower or its board is closed.
+func (c *Calls) Next(ctx context.Context) (call Call, err error) {
+	err = c.wait(ctx, func() bool {
+		if len(c.waiting) == 0 {
+			return false
 		}
-		if len(got) > 0 {
-			return bySeq(got), nil
+		call, c.waiting = c.waiting[0], c.waiting[1:]
+		if len(c.waiting) > 0 {
+			signal(c.ready)
 		}
-	}
-}
-
-// Close ends the watcher.
-func (w *Watcher) Close() {
-	w.feed.removeWatcher(w)
-	w.markClosed()
-}
-
-func (w *Watcher) markClosed() {
-	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
-	signal(w.ready)
-}
-
-// offer makes a snapshot pending unless a later one of its list already is.
-func (w *Watcher) offer(s Snapshot) {
-	if !w.want(s) {
-		return
-	}
-	w.mu.Lock()
-	if old, ok := w.pending[s.List.ID]; !ok || old.Revision < s.Revision {
-		w.pending[s.List.ID] = s
-	}
-	w.mu.Unlock()
-	signal(w.ready)
-}
-
-// bySeq returns snapshots in the order they were saved.
-func bySeq(m map[string]Snapshot) []Snapshot {
-	out := make([]Snapshot, 0, len(m))
-	for _, s := range m {
-		out = append(out, s)
-	}
-	slices.SortFunc(out, func(a, b Snapshot) int { return cmp.Compare(a.Seq, b.Seq) })
-	return out
+		return true
+	})
+	return call, err
 }

@@ -88,25 +88,38 @@ type Outcome struct {
 	Report
 }
 
-// apply applies a write; all is true for the lists of every principal.
-func (b *Board) apply(ctx context.Context, all bool, w Write) (Outcome, error) {
-	if out, ok, err := b.answers.get(ctx, b.store, w.Operation); ok || err != nil {
-		return out, err
+// Apply applies a write and returns when its revision is durable. It returns
+// [ErrReadOnly], an [*InputError] when the change refuses (nothing was changed),
+// [ErrMirrored], [ErrNotFound] when the target names no list of the principal,
+// [ErrTooManyLists], [ErrOperationReused], an error that wraps [ErrUnknownOutcome], the
+// context's error or another one of the store.
+func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
+	if l.readOnly {
+		return Outcome{}, ErrReadOnly
+	}
+	b := l.board
+	mayRepeat := w.Operation.Digest != ""
+	if mayRepeat {
+		if out, ok, err := b.answers.get(ctx, b.store, w.Operation); ok || err != nil {
+			return out, err
+		}
 	}
 	if w.Operation.ID == "" {
 		w.Operation.ID = NewID()
 	}
-	w.Writer.Process = b.process
+	w.principal, w.Conversation = l.principalOrServer(), w.Conversation.bounded()
+	w.Writer.User, w.Writer.Process = cmp.Or(l.user, w.Writer.User), b.process
+	w.Begin.ParentConversation = boundedKey(w.Begin.ParentConversation)
 	b.attend(w.Conversation)
-	key := Key{w.principal, cmp.Or(w.Conversation.Holder(), w.List)}
 	var out Outcome
 	run := func(mayBeRepeat bool) error {
+		key := Key{w.principal, cmp.Or(w.Conversation.Holder(), w.List)}
 		return b.store.Update(ctx, key, func(tx Tx) (err error) {
-			out, err = transaction{Board: b, tx: tx, all: all}.write(ctx, w, mayBeRepeat)
+			out, err = (&attempt{Board: b, Write: w, read: tx, tx: tx, all: l.principal == nil}).write(ctx, mayBeRepeat)
 			return err
 		})
 	}
-	err := run(w.Operation.repeatable())
+	err := run(mayRepeat)
 	if errors.Is(err, ErrUnknownOutcome) && ctx.Err() == nil {
 		first := err
 		if err = run(true); err != nil && !IsRefusal(err) {
@@ -116,159 +129,210 @@ func (b *Board) apply(ctx context.Context, all bool, w Write) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, fmt.Errorf("write list: %w", err)
 	}
-	if !out.Changed && !out.Repeated && w.Operation.repeatable() {
+	if mayRepeat && !out.Changed && !out.Repeated {
 		b.answers.put(w.Operation, out)
 	}
-	b.feed.calls.deliverOwn(out)
+	b.feed.deliverOwn(out)
 	return out, nil
 }
 
-// transaction is one try of a write, in a transaction of the store.
-type transaction struct {
-	*Board
-	tx  Tx
-	all bool
-}
-
-// write applies a write, or returns the outcome of its operation if that was applied
+// write applies the write, or returns the outcome of its operation if that was applied
 // before.
-func (t transaction) write(ctx context.Context, w Write, mayBeRepeat bool) (Outcome, error) {
+func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (Outcome, error) {
 	if mayBeRepeat {
-		if out, ok, err := t.repeated(ctx, w); ok || err != nil {
-			return out, err
+		found, err := a.tx.Find(ctx, Query{Operation: a.Operation.ID})
+		if err != nil {
+			return Outcome{}, err
+		}
+		if len(found) > 0 {
+			after := found[0]
+			if after.Operation != a.Operation || !a.all && after.List.Principal != a.principal {
+				return Outcome{}, ErrOperationReused
+			}
+			return Outcome{After: after, Repeated: true, Report: after.Report}, nil
 		}
 	}
-	f := &finder{Board: t.Board, read: t.tx, all: t.all, target: w.Target, mirrors: w.Begin.Mirrored,
-		changes: func(shown, newest Snapshot) bool { return w.changes(shown, newest, t.now()) }}
-	c, err := f.find(ctx)
+	if err := a.choose(ctx); err != nil {
+		return Outcome{}, err
+	}
+	draft, report, err := a.change(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
-	seen := f.seen(c.current.List.ID)
-	c.leaves = !w.Writer.Person && (c.begins || c.putAway.Revision > 0) && seen > 0 && seen < c.current.Revision
-	return t.change(ctx, f, w, c)
+	// An empty write after a settled list begins an empty one, which no draft tells.
+	clears := a.begins && a.Lines != nil && len(a.Lines) == 0 && a.current.Revision > 0
+	return a.save(ctx, draft, report, clears || draft.Changed())
 }
 
-// repeated returns the outcome of an operation that was applied before; ok is
-// false when it was not.
-func (t transaction) repeated(ctx context.Context, w Write) (out Outcome, ok bool, err error) {
-	found, err := t.tx.Find(ctx, Query{Operation: w.Operation.ID})
-	if err != nil || len(found) == 0 {
-		return Outcome{}, false, err
+// change applies the change to the list that the call means. It returns the draft of the
+// next revision and what the writer is told.
+func (a *attempt) change(ctx context.Context) (*Draft, Report, error) {
+	before, saw, report, err := a.bases(ctx)
+	if err != nil {
+		return nil, report, err
 	}
-	after := found[0]
-	if after.Operation != w.Operation || !t.all && after.List.Principal != w.principal {
-		return Outcome{}, true, ErrOperationReused
+	base := saw
+	if a.Lines == nil && a.Seen == 0 {
+		base = before // the call says nothing about items that others changed
 	}
-	return Outcome{After: after, Repeated: true, Report: after.Report}, true, nil
+	base.LastID = max(base.LastID, before.LastID)
+	draft, err := a.draft(base, before)
+	if err == nil {
+		err = draft.settle(a.Write, saw, &report)
+	}
+	if err != nil {
+		return nil, report, err
+	}
+	if before.ReplacedBy != "" && a.Lines != nil && !a.Writer.Person {
+		draft.Archive(false) // its own chat writes it again
+	}
+	if a.Item != "" && a.List == "" && a.current.List.ID != before.List.ID {
+		report.Elsewhere = before.List.ID
+		draft.keepReplaced()
+	}
+	if a.continues {
+		report.Continues = before.Title()
+	}
+	return draft, report, nil
+}
+
+// draft returns the draft of a revision after newest, as the change makes it of one that
+// the writer was shown.
+func (a *attempt) draft(shown, newest Snapshot) (*Draft, error) {
+	d := NewDraft(shown, a.now())
+	if d.hand = PersonsHand; !a.Writer.Person {
+		d.hand = handOf(a.Conversation.Key)
+	}
+	if a.begins {
+		d.earlier = a.current.Items
+	}
+	if err := a.Change(d); err != nil {
+		return nil, err
+	}
+	if shown.Revision != newest.Revision {
+		d.rebase(newest)
+	}
+	return d, nil
 }
 
 // changes reports whether the write would change what stands on a list, of which its
 // agent was shown one revision, or be refused. Another active text, and a wording that a
 // person replaced, change nothing of that.
-func (w Write) changes(shown, newest Snapshot, now time.Time) bool {
-	draft := NewDraft(shown, now)
-	draft.hand = w.hand()
-	if w.Change(draft) != nil {
+func (a *attempt) changes(shown, newest Snapshot) bool {
+	d, err := a.draft(shown, newest)
+	if err != nil {
 		return true
 	}
-	if shown.Revision != newest.Revision {
-		draft.rebase(newest)
-	}
-	draft.applyHand(shown)
-	return !slices.EqualFunc(newest.Items, draft.items, func(a, b Item) bool {
+	d.applyHand(shown)
+	return !slices.EqualFunc(newest.Items, d.items, func(a, b Item) bool {
 		return a.ID == b.ID && a.Text == b.Text && a.Status == b.Status
 	})
 }
 
-// hand returns whose hand writes.
-func (w Write) hand() string {
-	if w.Writer.Person {
-		return PersonsHand
+// bases returns the revision that the write replaces, the one that its writer was shown,
+// and what the writer is told of the changes between them, also of a list that it leaves.
+// Numbers go on from list to list, so that one means one step of a conversation.
+func (a *attempt) bases(ctx context.Context) (before, saw Snapshot, told Report, err error) {
+	if !a.begins {
+		before = a.list
 	}
-	return handOf(w.Conversation.Key)
-}
-
-// change applies the change of a write to the list that it means, and saves it.
-func (t transaction) change(ctx context.Context, f *finder, w Write, c choice) (Outcome, error) {
-	before, saw, report, err := f.bases(ctx, w, c)
-	if err != nil {
-		return Outcome{}, err
+	if a.begins || a.putsAway {
+		before.LastID = max(before.LastID, a.current.LastID)
 	}
-	base := saw
-	if w.Lines == nil && w.Seen == 0 {
-		base = before // the call says nothing about items that others changed
-	}
-	base.LastID = max(base.LastID, before.LastID)
 	if before.Items == nil {
 		before.Items = []Item{}
 	}
-	draft := NewDraft(base, t.now())
-	draft.hand = w.hand()
-	if c.begins {
-		draft.earlier = c.current.Items
-	}
-	if err := w.Change(draft); err != nil {
-		return Outcome{}, err
-	}
-	if base.Revision != before.Revision {
-		draft.rebase(before)
-	}
-	if err := draft.settle(w, saw, &report); err != nil {
-		return Outcome{}, err
-	}
-	if w.Lines != nil && before.ReplacedBy != "" && !w.Writer.Person {
-		draft.Archive(false) // its own chat writes it again
-	}
-	if w.Item != "" && w.List == "" && c.current.List.ID != before.List.ID {
-		report.Elsewhere = before.List.ID
-		draft.staysAway()
-	}
-	if c.continues {
-		report.Continues = before.Title()
-	}
-	if !draft.Changed() && !(c.begins && w.clears() && c.current.Revision > 0) {
-		if c.putAway.Revision > 0 {
-			err = t.archive(ctx, c.putAway, before.List.ID, w.Writer)
-		}
+	if a.leavesUnseen() {
+		left, err := revision(ctx, a.read, a.current, a.seen(a.current))
 		if err == nil {
-			err = t.show(ctx, f, w, before)
+			err = a.tell(ctx, left, a.current, &told)
 		}
-		return Outcome{After: before, Report: report}, err
+		if err != nil {
+			return before, saw, told, err
+		}
 	}
-	return t.save(ctx, w, c, draft, report)
+	if before.Revision == 0 {
+		return before, before, told, nil
+	}
+	saw, err = a.saw(ctx, before)
+	if err == nil && saw.Revision != before.Revision && a.Seen == 0 {
+		err = a.tell(ctx, saw, before, &told)
+	}
+	return before, saw, told, err
 }
 
-// bases returns the revision that a write replaces, the one that its writer was shown,
-// and what the writer is told of the changes between them. Numbers go on from list to
-// list, so that one means one step of a conversation.
-func (f *finder) bases(ctx context.Context, w Write, c choice) (before, saw Snapshot, told Report, err error) {
-	if !c.begins {
-		before = c.list
-		before.LastID = max(before.LastID, c.putAway.LastID)
-		saw, told, err = f.shown(ctx, w, c)
-		if c.leaves && err == nil {
-			var left Report
-			_, left, err = f.shown(ctx, w, choice{list: c.current, seen: f.seen(c.current.List.ID)})
-			told.Unseen, told.By = append(left.Unseen, told.Unseen...), cmp.Or(told.By, left.By)
-			told.Titled, told.Ordered = cmp.Or(told.Titled, left.Titled), append(left.Ordered, told.Ordered...)
-		}
-		return before, saw, told, err
+// leavesUnseen reports whether the write leaves the current list, of which its agent has
+// not seen all.
+func (a *attempt) leavesUnseen() bool {
+	if a.Writer.Person || !a.begins && !a.putsAway {
+		return false
 	}
-	if c.leaves {
-		_, told, err = f.shown(ctx, w, choice{list: c.current, seen: f.seen(c.current.List.ID)})
-	}
-	before = Snapshot{Items: []Item{}, LastID: c.current.LastID}
-	return before, before, told, err
+	seen := a.seen(a.current)
+	return seen > 0 && seen < a.current.Revision
 }
 
-// clears reports whether the write is an empty one.
-func (w Write) clears() bool { return w.Lines != nil && len(w.Lines) == 0 }
+// saw returns the revision of a list that the writer last saw.
+func (a *attempt) saw(ctx context.Context, list Snapshot) (Snapshot, error) {
+	if a.Seen > 0 {
+		return revision(ctx, a.read, list, a.Seen)
+	}
+	if a.Conversation.Holder() == "" || a.Writer.Person {
+		return list, nil
+	}
+	if a.shown.Revision > 0 {
+		return a.shown, nil
+	}
+	seen := a.seen(list)
+	switch {
+	case seen > 0:
+		return revision(ctx, a.read, list, seen)
+	case seen < 0 && (len(a.Lines) == 0 || keeps(a.Lines, list)): // it knows the list
+		return shownToAgents(ctx, a.read, list, nil)
+	case list.Settled():
+		return list, nil // what is to be done is all the writer's
+	}
+	return Snapshot{List: list.List, Items: []Item{}}, nil
+}
+
+// tell adds to a report what others changed from a revision of a list to the newest one.
+func (a *attempt) tell(ctx context.Context, base, newest Snapshot, r *Report) error {
+	changed := Diff(base, newest)
+	if a.seen(newest) <= 0 {
+		changed = slices.DeleteFunc(changed, func(d Difference) bool {
+			isSent := func(l Line) bool { return d.After.isCalled(Fold(l.Text)) }
+			return d.Kind == Added && slices.ContainsFunc(a.Lines, isSent)
+		})
+	}
+	r.Unseen = append(r.Unseen, changed...)
+	if !inSameOrder(base.Items, newest.Items) {
+		r.Ordered = append(r.Ordered, texts(newest.Items)...)
+	}
+	isTitled := newest.GivenTitle != base.GivenTitle && base.Revision > 0
+	if isTitled {
+		r.Titled = newest.GivenTitle
+	}
+	if len(changed) == 0 && !isTitled {
+		return nil
+	}
+	// Who wrote? At least one revision since base is the newest one's writer's.
+	other, err := a.read.LastBy(ctx, newest.List.ID, !newest.Writer.Person, newest.Revision)
+	switch {
+	case err != nil && !errors.Is(err, ErrNotFound):
+		return fmt.Errorf("find who wrote since the writer saw the list: %w", err)
+	case err == nil && other.Revision > base.Revision:
+		r.By = PeopleAndAgents
+	case newest.Writer.Person:
+		r.By = People
+	default:
+		r.By = Agents
+	}
+	return nil
+}
 
 // settle decides what becomes of the draft of a write beside what it asks for, and
 // checks it. saw is what the writer was shown.
 func (d *Draft) settle(w Write, saw Snapshot, report *Report) error {
-	if !w.Writer.Person {
+	if !w.Writer.Person && saw.Revision != d.before.Revision {
 		d.keepBlocks(saw)
 	}
 	report.Kept = d.applyHand(saw)
@@ -277,55 +341,53 @@ func (d *Draft) settle(w Write, saw Snapshot, report *Report) error {
 			report.Ordered = texts(d.items)
 		}
 	}
-	if d.before.List.Mirrored && !w.Begin.Mirrored && !sameItems(d.before.Items, d.items) {
+	if d.before.List.Mirrored && !w.Begin.Mirrored && !slices.EqualFunc(d.before.Items, d.items, Item.same) {
 		return ErrMirrored
 	}
 	// A variant limits what one call sends; a merge may add what others added. What makes
 	// a list no larger is never refused.
-	if err := CheckSize(d.items); err != nil && (len(d.items) > len(d.before.Items) || Size(d.items) > Size(d.before.Items)) {
+	err := CheckSize(d.items)
+	if err != nil && (len(d.items) > len(d.before.Items) || Size(d.items) > Size(d.before.Items)) {
 		return &InputError{Problems: []Problem{{Message: err.Error()}}}
 	}
 	report.Dropped, report.Notes = d.dropped(), d.notes
 	return nil
 }
 
-// save saves the draft of a write, puts away what it replaces, and moves the cursors.
-func (t transaction) save(ctx context.Context, w Write, c choice, draft *Draft, report Report) (Outcome, error) {
-	next := draft.snapshot(w.Writer, w.Operation)
-	if c.begins || next.Revision == 1 {
-		next.List = t.begun(w, c, next)
+// save saves the draft of the write if it changed anything, puts away what it replaces,
+// and moves the cursors.
+func (a *attempt) save(ctx context.Context, draft *Draft, report Report, changed bool) (Outcome, error) {
+	after := draft.before
+	if changed {
+		after = draft.snapshot(a.Writer, a.Operation)
+		if after.Revision == 1 {
+			after.List = a.begun(after)
+		}
 	}
-	if c.putAway.Revision > 0 {
-		report.PutAway = PutAway{Title: c.putAway.Title(), Open: open(c.putAway.Items)}
-	}
-	if w.Operation.repeatable() {
-		next.Report = report
-	}
-	if c.putAway.Revision > 0 {
-		if err := t.archive(ctx, c.putAway, next.List.ID, w.Writer); err != nil {
+	if a.putsAway {
+		report.PutAway = PutAway{Title: a.current.Title(), Open: open(a.current.Items)}
+		if err := a.archive(ctx, a.current, after.List.ID, a.Writer); err != nil {
 			return Outcome{}, err
 		}
 	}
-	after, err := t.tx.Save(ctx, next)
-	if err != nil {
+	if changed {
+		if a.Operation.Digest != "" {
+			after.Report = report
+		}
+		var err error
+		if after, err = a.tx.Save(ctx, after); err != nil {
+			return Outcome{}, err
+		}
+		if after.Settled() && !draft.before.Settled() {
+			if err := a.archiveSubLists(ctx, after.List); err != nil {
+				return Outcome{}, err
+			}
+		}
+	}
+	if err := a.setCursors(ctx, after, report.Elsewhere == ""); err != nil {
 		return Outcome{}, err
 	}
-	if after.Settled() && !draft.before.Settled() {
-		if err := t.archiveSubLists(ctx, after.List); err != nil {
-			return Outcome{}, err
-		}
-	}
-	cursors := t.cursors(w, after, report.Elsewhere == "")
-	if n := len(cursors); n > 0 && c.leaves {
-		told := Cursor{Key: cursors[n-1].Key, List: c.current.List.ID, Seen: c.current.Revision}
-		cursors = append(cursors, told)
-	}
-	for _, cursor := range cursors {
-		if err := t.tx.SetCursor(ctx, cursor); err != nil {
-			return Outcome{}, err
-		}
-	}
-	return Outcome{After: after, Changed: true, Report: report}, nil
+	return Outcome{After: after, Changed: changed, Report: report}, nil
 }
 
 // open returns the items that are not settled.
@@ -349,82 +411,61 @@ func texts(items []Item) []string {
 
 // archive puts a list away; replacedBy is the one that its conversation began
 // instead, or empty.
-func (t transaction) archive(ctx context.Context, list Snapshot, replacedBy string, by Writer) error {
-	draft := NewDraft(list, t.now())
+func (a *attempt) archive(ctx context.Context, list Snapshot, replacedBy string, by Writer) error {
+	draft := NewDraft(list, a.now())
 	draft.Archive(true)
 	draft.replacedBy = replacedBy
-	by.Process = t.process
-	_, err := t.tx.Save(ctx, draft.snapshot(by, Operation{})) // no call's, see callHub
+	by.Process = a.process
+	_, err := a.tx.Save(ctx, draft.snapshot(by, Operation{})) // no call's, see feed.deliver
 	return err
 }
 
 // archiveSubLists archives the lists of the sub-agents that worked for a list.
-func (t transaction) archiveSubLists(ctx context.Context, main List) error {
-	subs, err := t.tx.Find(ctx, Query{Principal: &main.Principal, Parent: main.ID})
+func (a *attempt) archiveSubLists(ctx context.Context, main List) error {
+	subs, err := a.tx.Find(ctx, Query{Principal: &main.Principal, Parent: main.ID})
 	for _, sub := range subs {
 		if err != nil {
 			break
 		}
-		if sub, err = t.tx.Load(ctx, sub.List.ID, 0); err == nil && !sub.Archived {
-			err = t.archive(ctx, sub, "", sub.Writer)
+		if sub, err = a.tx.Load(ctx, sub.List.ID, 0); err == nil && !sub.Archived {
+			err = a.archive(ctx, sub, "", sub.Writer)
 		}
 	}
 	return err
 }
 
-// begun returns the list that a write begins with a snapshot.
-func (b *Board) begun(w Write, c choice, s Snapshot) List {
-	who, l := w.Conversation, w.Begin
+// begun returns the list that the write begins with a snapshot.
+func (a *attempt) begun(s Snapshot) List {
+	who, l := a.Conversation, a.Begin
 	l.ID, l.Created = NewID(), s.Updated
-	l.Principal, l.Conversation, l.Client, l.Chat = w.principal, who.Key, who.Client, who.Chat
+	l.Principal, l.Conversation, l.Client, l.Chat = a.principal, who.Key, who.Client, who.Chat
 	l.Name = cmp.Or(who.Name, l.Name)
 	l.Workspace = cmp.Or(who.Workspace, l.Workspace)
-	l.Agent = w.Agent
+	l.Agent = a.Agent
 	if !who.Shared {
-		l.Previous = c.current.List.ID
+		l.Previous = a.current.List.ID
 	}
 	return l
 }
 
-// cursors returns the cursors to store with a write: its conversation has seen this
-// revision, and holds the list if it moves. It is empty for a write without a
-// conversation, and for a person's, except that it begins a list.
-func (b *Board) cursors(w Write, s Snapshot, moves bool) []Cursor {
-	c := w.Conversation
-	if c.Holder() == "" || w.Writer.Person && s.Revision != 1 {
-		return nil
-	}
-	name := Cursor{Key: Key{w.principal, c.Holder()}, List: s.List.ID, Current: moves}
-	own := Cursor{Key: Key{w.principal, c.Key}, List: s.List.ID, Current: moves, Seen: s.Revision}
-	if w.Writer.Person {
-		own.Seen = 0 // the conversation's agent has seen nothing, and is not here
-	} else {
-		own.Process, own.Until = b.presence(c)
-	}
-	switch {
-	case c.Name == "" || c.Key == c.Holder():
-		return []Cursor{own}
-	case c.Key == "":
-		return []Cursor{name}
-	case w.List != "":
-		return []Cursor{own} // the name stays with its list
-	}
-	return []Cursor{name, own}
-}
-
-// show stores what the answer to a write that changed nothing shows, as far as the
-// store does not know it.
-func (t transaction) show(ctx context.Context, f *finder, w Write, s Snapshot) error {
+// setCursors stores what the conversation knows after the write, as far as the store
+// does not know it: it has seen this revision, and holds the list if it moves.
+func (a *attempt) setCursors(ctx context.Context, s Snapshot, moves bool) error {
 	if s.Revision == 0 {
 		return nil
 	}
-	for _, cursor := range t.cursors(w, s, w.Item == "" || w.List != "" || s.List.ID == Current(f.held)) {
-		known := f.held
-		if cursor.Conversation == w.Conversation.Key {
-			known = f.known
+	cursors := a.cursors(a.Write, s, moves)
+	if a.leavesUnseen() {
+		own := Key{a.principal, a.Conversation.Key}
+		cursors = append(cursors, Cursor{Key: own, List: a.current.List.ID, Seen: a.current.Revision})
+	}
+	for _, c := range cursors {
+		known := a.held
+		if c.Conversation == a.Conversation.Key {
+			known = a.known
 		}
-		if t.isNews(cursor, known) {
-			if err := t.tx.SetCursor(ctx, cursor); err != nil {
+		if !slices.ContainsFunc(known, func(old Cursor) bool { return old.List == c.List && !c.saysMore(old, a.now()) }) {
+			if err := a.tx.SetCursor(ctx, c); err != nil {
 				return err
 			}
 		}
@@ -432,72 +473,36 @@ func (t transaction) show(ctx context.Context, f *finder, w Write, s Snapshot) e
 	return nil
 }
 
-// isNews reports whether a cursor says more than those that the store has.
-func (b *Board) isNews(c Cursor, known []Cursor) bool {
-	for _, old := range known {
-		if old.List == c.List {
-			fades := !c.Until.IsZero() && c.Until.Sub(old.Until) > c.Until.Sub(b.now())/2
-			return c.Seen > old.Seen || c.Current && !old.Current || c.Process != "" && (c.Process != old.Process || fades)
-		}
-	}
-	return true
+// saysMore reports whether a cursor to be stored says more than the stored one on the
+// same list.
+func (c Cursor) saysMore(old Cursor, now time.Time) bool {
+	fades := !c.Until.IsZero() && c.Until.Sub(old.Until) > c.Until.Sub(now)/2
+	return c.Seen > old.Seen || c.Current && !old.Current || c.Process != "" && (c.Process != old.Process || fades)
 }
 
-// shown returns the revision of the list that the writer last saw. For an agent
-// the report says what others changed since then.
-func (f *finder) shown(ctx context.Context, w Write, c choice) (base Snapshot, r Report, err error) {
-	newest := c.list
+// cursors returns the cursors to store with a write: its conversation has seen this
+// revision, and holds the list if it moves. It is empty for a write without a
+// conversation, and for a person's, except that it begins a list.
+func (b *Board) cursors(w Write, s Snapshot, moves bool) []Cursor {
+	c, holder := w.Conversation, w.Conversation.Holder()
+	if holder == "" || w.Writer.Person && s.Revision != 1 {
+		return nil
+	}
+	name := Cursor{Key: Key{w.principal, holder}, List: s.List.ID, Current: moves}
+	own := Cursor{Key: Key{w.principal, c.Key}, List: s.List.ID, Current: moves}
+	if !w.Writer.Person { // else the conversation's agent has seen nothing, and is not here
+		own.Seen = s.Revision
+		own.Process, own.Until = b.presence(c)
+	}
 	switch {
-	case newest.Revision == 0:
-		return newest, r, nil
-	case w.Seen > 0:
-		base, err = f.revision(ctx, newest, w.Seen)
-		return base, r, err
-	case w.Conversation.Holder() == "" || w.Writer.Person:
-		return newest, r, nil
-	case c.shown.Revision > 0:
-		base = c.shown
-	case c.seen < 0 && (c.knows || w.Lines == nil || len(w.Lines) == 0):
-		base, err = f.lastAgentRevision(ctx, newest)
-	case c.seen <= 0 && newest.Settled():
-		return newest, r, nil // what is to be done is all the writer's
-	case c.seen <= 0:
-		base = Snapshot{List: newest.List, Items: []Item{}}
-	default:
-		base, err = f.revision(ctx, newest, c.seen)
+	case c.Key == holder:
+		return []Cursor{own}
+	case c.Key == "":
+		return []Cursor{name}
+	case w.List != "":
+		return []Cursor{own} // the name stays with its list
 	}
-	if err != nil || base.Revision == newest.Revision {
-		return newest, r, err
-	}
-	r.Unseen = Diff(base, newest)
-	if c.seen <= 0 {
-		r.Unseen = slices.DeleteFunc(r.Unseen, func(d Difference) bool { return d.Kind == Added && d.After.isSent(w.Lines) })
-	}
-	if !inSameOrder(base.Items, newest.Items) {
-		r.Ordered = texts(newest.Items)
-	}
-	if newest.GivenTitle != base.GivenTitle && base.Revision > 0 {
-		r.Titled = newest.GivenTitle
-	}
-	if len(r.Unseen) > 0 || r.Titled != "" {
-		r.By, err = f.writersSince(ctx, base, newest)
-	}
-	return base, r, err
-}
-
-// writersSince returns who wrote the revisions of a list after base, of which
-// there is at least the newest.
-func (f *finder) writersSince(ctx context.Context, base, newest Snapshot) (Others, error) {
-	other, err := f.read.LastBy(ctx, newest.List.ID, !newest.Writer.Person, newest.Revision)
-	switch {
-	case err != nil && !errors.Is(err, ErrNotFound):
-		return "", fmt.Errorf("find who wrote since the writer saw the list: %w", err)
-	case err == nil && other.Revision > base.Revision:
-		return PeopleAndAgents, nil
-	case newest.Writer.Person:
-		return People, nil
-	}
-	return Agents, nil
+	return []Cursor{name, own}
 }
 
 // answers are the outcomes of operations that changed nothing, in this process.
