@@ -2,7 +2,6 @@ package account
 
 import (
 	"slices"
-	"strings"
 
 	"todo-mcp/internal/todo"
 )
@@ -61,15 +60,14 @@ func HandOf(saw, list todo.Snapshot) Hand {
 	if saw.GivenTitle != list.GivenTitle {
 		h.Title = Waits
 	}
-	now, order := ids(list.Items), list.Order
-	switch {
+	switch order := list.Order; {
 	case order.Person == "":
 	case order.Overridden():
-		if !sameOrder(strings.Split(order.Person, ","), now) {
+		if !order.Fits(list.Items) {
 			h.Order = Overridden
 			h.Lost = append(h.Lost, order.Revision)
 		}
-	case !sameOrder(ids(saw.Items), now):
+	case !todo.InSameOrder(saw.Items, list.Items):
 		h.Order = Waits
 	case h.Saw > 0:
 		h.Order = Seen
@@ -124,37 +122,18 @@ func Overrode(before, revision todo.Snapshot) (items []todo.Item, order bool) {
 		}
 	}
 	// A store may keep what a person made of the order with the newest revision alone.
-	person := strings.Split(revision.Order.Person, ",")
-	return items, revision.Order.Overridden() && len(before.Items) > 0 && sameOrder(person, ids(before.Items)) && !sameOrder(person, ids(revision.Items))
+	person := revision.Order
+	return items, person.Overridden() && len(before.Items) > 0 && person.Fits(before.Items) && !person.Fits(revision.Items)
 }
 
 // Repeated reports whether an agent sent again with a revision what a person had
 // replaced, after it was told.
 func Repeated(before, revision todo.Snapshot) bool {
-	return before.Order.Was != "" && revision.Order.Repeats > before.Order.Repeats || slices.ContainsFunc(revision.Items, func(i todo.Item) bool {
-		if i.Hand.Repeats == 0 {
-			return false
-		}
+	if before.Order.Was != "" && revision.Order.Repeats > before.Order.Repeats {
+		return true
+	}
+	return slices.ContainsFunc(revision.Items, func(i todo.Item) bool {
 		was, _ := before.Item(i.ID)
 		return i.Hand.Repeats > was.Hand.Repeats
 	})
-}
-
-func ids(items []todo.Item) []string {
-	out := make([]string, len(items))
-	for n, i := range items {
-		out[n] = i.ID
-	}
-	return out
-}
-
-// sameOrder reports whether what two lists of ids have in common stands in the same
-// order in both.
-func sameOrder(a, b []string) bool {
-	place := make(map[string]int, len(a))
-	for i, id := range a {
-		place[id] = i
-	}
-	common := slices.DeleteFunc(slices.Clone(b), func(id string) bool { _, ok := place[id]; return !ok })
-	return slices.IsSortedFunc(common, func(a, b string) int { return place[a] - place[b] })
 }

@@ -1,5 +1,7 @@
 package todo
 
+import "slices"
+
 // DiffKind is what happened to an item between two snapshots.
 type DiffKind string
 
@@ -47,27 +49,17 @@ func Diff(before, after Snapshot) []Difference {
 // that a and b have in the same order. All other items count as moved, so that
 // moving one item is one move.
 func longestCommonSubsequence(a, b []Item) map[string]bool {
-	indexInA := make(map[string]int, len(a))
-	for i, item := range a {
-		indexInA[item.ID] = i
-	}
+	indexInA := placesOf(a)
 	// The longest increasing subsequence of b's indexes in a, by patience
 	// sorting.
 	var tails []int // tails[n]: index in b of the smallest end of length n+1
 	prev := make([]int, len(b))
-	fromB := func(i int) int { return indexInA[b[i].ID] }
 	for i, item := range b {
-		if _, ok := indexInA[item.ID]; !ok {
+		place, ok := indexInA[item.ID]
+		if !ok {
 			continue
 		}
-		n := 0
-		for hi := len(tails); n < hi; {
-			if mid := (n + hi) / 2; fromB(tails[mid]) < fromB(i) {
-				n = mid + 1
-			} else {
-				hi = mid
-			}
-		}
+		n, _ := slices.BinarySearchFunc(tails, place, func(tail, place int) int { return indexInA[b[tail].ID] - place })
 		prev[i] = -1
 		if n > 0 {
 			prev[i] = tails[n-1]

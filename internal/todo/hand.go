@@ -97,75 +97,99 @@ type Order struct {
 const MaxOrders = 3
 
 // has reports whether items stand in an order that people changed, which is another one
-// than that of the list now.
+// than the list has now.
 func (o Order) has(items, now []Item) bool {
-	ids, standing := idsOf(items), idsOf(now)
-	return o.Was != "" && slices.ContainsFunc(strings.Split(o.Was, ";"), func(was string) bool {
-		return sameOrder(split(was), ids) && !sameOrder(split(was), standing)
+	return slices.ContainsFunc(strings.Split(o.Was, ";"), func(ids string) bool {
+		was := itemsOf(ids)
+		return InSameOrder(was, items) && !InSameOrder(was, now)
 	})
 }
 
 // reordered returns the order after a person put the items from one order into another,
 // as part of a revision.
 func (o Order) reordered(from, to []Item, revision int64) Order {
-	was := []string{strings.Join(idsOf(from), ",")}
-	now := idsOf(to)
+	was := []string{idsOf(from)}
 	for _, earlier := range strings.Split(o.Was, ";") {
-		if earlier != "" && earlier != was[0] && !sameOrder(split(earlier), now) {
+		if earlier != "" && earlier != was[0] && !InSameOrder(itemsOf(earlier), to) {
 			was = append(was, earlier)
 		}
 	}
 	if n := len(was); n > MaxOrders {
 		was = append(was[:MaxOrders-1], was[n-1])
 	}
-	return Order{Was: strings.Join(was, ";"), Person: strings.Join(now, ","), Revision: revision}
+	return Order{Was: strings.Join(was, ";"), Person: idsOf(to), Revision: revision}
 }
+
+// Fits reports whether items stand in the person's order.
+func (o Order) Fits(items []Item) bool { return InSameOrder(itemsOf(o.Person), items) }
 
 // Overridden reports whether an agent has put its own order in the place of the
 // person's.
 func (o Order) Overridden() bool { return o.Was == "" && o.Person != "" }
 
-// idsOf returns the ids of items, in order.
-func idsOf(items []Item) []string {
-	out := make([]string, len(items))
+// idsOf returns the ids of items, in order, with commas.
+func idsOf(items []Item) string {
+	ids := make([]string, len(items))
 	for i, item := range items {
-		out[i] = item.ID
+		ids[i] = item.ID
 	}
-	return out
+	return strings.Join(ids, ",")
 }
 
-// inSameOrder reports whether the items that two lists have in common stand in the
+// itemsOf returns items that have the ids and nothing else.
+func itemsOf(ids string) (items []Item) {
+	for id := range strings.SplitSeq(ids, ",") {
+		items = append(items, Item{ID: id})
+	}
+	return items
+}
+
+// InSameOrder reports whether the items that two lists have in common stand in the
 // same order in both.
-func inSameOrder(a, b []Item) bool {
-	if slices.EqualFunc(a[:min(len(a), len(b))], b[:min(len(a), len(b))], func(x, y Item) bool { return x.ID == y.ID }) {
+func InSameOrder(a, b []Item) bool {
+	n := min(len(a), len(b))
+	if slices.EqualFunc(a[:n], b[:n], func(x, y Item) bool { return x.ID == y.ID }) {
 		return true // as almost always
 	}
-	return sameOrder(idsOf(a), idsOf(b))
-}
-
-// sameOrder is inSameOrder for ids.
-func sameOrder(a, b []string) bool {
-	place := make(map[string]int, len(a))
-	for i, id := range a {
-		place[id] = i
-	}
-	last := -1
-	for _, id := range b {
-		if at, common := place[id]; common {
-			if at < last {
-				return false
-			}
+	place, last := placesOf(a), -1
+	for _, item := range b {
+		at, common := place[item.ID]
+		if common && at < last {
+			return false
+		}
+		if common {
 			last = at
 		}
 	}
 	return true
 }
 
-func split(ids string) []string {
-	if ids == "" {
-		return nil
+// placesOf returns the indexes of items by id.
+func placesOf(items []Item) map[string]int {
+	place := make(map[string]int, len(items))
+	for i, item := range items {
+		place[item.ID] = i
 	}
-	return strings.Split(ids, ",")
+	return place
+}
+
+// inOrderOf returns items in the order that those of another list have; an item that
+// is not among these follows the one that it followed, or stays at the end.
+func inOrderOf(other, items []Item) []Item {
+	place, rank, last := placesOf(other), make(map[string]int, len(items)), -1
+	for _, item := range items {
+		if at, common := place[item.ID]; common {
+			last = at
+		}
+		rank[item.ID] = last
+	}
+	for _, item := range slices.Backward(items) {
+		if _, common := place[item.ID]; common {
+			break
+		}
+		rank[item.ID] = len(other)
+	}
+	return slices.SortedStableFunc(slices.Values(items), func(a, b Item) int { return rank[a.ID] - rank[b.ID] })
 }
 
 // MaxTold is how many runes of a person's text an agent is told; of a longer one both
@@ -217,31 +241,38 @@ func (d *Draft) applyHand(saw Snapshot) (kept []Difference) {
 		d.recordHand()
 		return nil
 	}
-	for i, item := range d.items {
-		before, known := d.before.Item(item.ID)
-		if known && item.Active != before.Active && before.Hand.has(item.Active) && item.Text == before.Text {
-			d.items[i].Active = before.Active // it described what the person replaced
-		}
-		if !known || item.Text == before.Text || before.Hand.Text == "" {
-			continue
-		}
-		if !before.Hand.has(item.Text) || before.Overridden() {
-			if !before.Overridden() {
-				d.items[i].Hand = Hand{} // a wording that is neither the old nor the person's
-			}
-			continue
-		}
-		if before.Hand.Repeats >= MaxRepeats {
-			continue // the agent's wish; Hand.Text has the person's words
-		}
-		meant := item
-		d.items[i].Text, d.items[i].Active = before.Text, before.Active
-		if shown, ok := saw.Item(item.ID); ok && shown.Text == before.Text {
-			d.items[i].Hand.Repeats++ // it had been told
-			kept = append(kept, Difference{Kind: Changed, Before: meant, After: d.items[i]})
+	for i := range d.items {
+		before, known := d.before.itemNear(i, d.items[i].ID)
+		if known && before.Hand.Text != "" {
+			kept = append(kept, d.keepText(&d.items[i], before, saw)...)
 		}
 	}
-	return append(kept, d.keepOrder(saw)...)
+	if d.before.Order.Was != "" && !InSameOrder(d.before.Items, d.items) {
+		kept = append(kept, d.keepOrder(saw)...)
+	}
+	return kept
+}
+
+// keepText keeps the wording that a person gave an item, unless the agent has one of
+// its own, or insists. before is the item as it is stored.
+func (d *Draft) keepText(item *Item, before Item, saw Snapshot) (kept []Difference) {
+	switch {
+	case item.Text == before.Text:
+		if item.Active != before.Active && before.Hand.has(item.Active) {
+			item.Active = before.Active // it described what the person replaced
+		}
+	case before.Overridden():
+	case !before.Hand.has(item.Text):
+		item.Hand = Hand{} // a wording that is neither the old nor the person's
+	case before.Hand.Repeats < MaxRepeats: // else the agent's wish; Hand.Text has the person's words
+		sent := *item
+		item.Text, item.Active = before.Text, before.Active
+		if shown, ok := saw.Item(item.ID); ok && shown.Text == before.Text {
+			item.Hand.Repeats++ // it had been told
+			kept = []Difference{{Kind: Changed, Before: sent, After: *item}}
+		}
+	}
+	return kept
 }
 
 // recordHand notes which texts and which order a person changed.
@@ -251,7 +282,7 @@ func (d *Draft) recordHand() {
 			d.items[i].Hand = before.Hand.reworded(before, item.Text, d.before.Revision+1)
 		}
 	}
-	if !inSameOrder(d.before.Items, d.items) {
+	if !InSameOrder(d.before.Items, d.items) {
 		d.order = d.before.Order.reordered(d.before.Items, d.items, d.before.Revision+1)
 	}
 }
@@ -262,11 +293,7 @@ func (d *Draft) recordHand() {
 func (d *Draft) BringBack(id string) bool {
 	if id == "" {
 		if d.order.Overridden() {
-			var persons []Item
-			for _, id := range split(d.order.Person) {
-				persons = append(persons, Item{ID: id})
-			}
-			d.items = inOrderOf(persons, d.items)
+			d.items = inOrderOf(itemsOf(d.order.Person), d.items)
 		}
 		return true
 	}
@@ -281,9 +308,6 @@ func (d *Draft) BringBack(id string) bool {
 // one that people changed.
 func (d *Draft) keepOrder(saw Snapshot) []Difference {
 	order := d.before.Order
-	if order.Was == "" || inSameOrder(d.before.Items, d.items) {
-		return nil
-	}
 	if !order.has(d.items, d.before.Items) {
 		d.order = Order{} // another order, which the agent wants
 		return nil
@@ -293,40 +317,9 @@ func (d *Draft) keepOrder(saw Snapshot) []Difference {
 		return nil
 	}
 	d.items = inOrderOf(d.before.Items, d.items)
-	if !inSameOrder(saw.Items, d.before.Items) {
+	if !InSameOrder(saw.Items, d.before.Items) {
 		return nil // it has not been told yet
 	}
 	d.order.Repeats++
 	return []Difference{{Kind: Moved}}
-}
-
-// inOrderOf returns items in the order that those of another list have; an item that
-// is not among these follows the one that it followed, or stays at the end.
-func inOrderOf(other, items []Item) []Item {
-	byID := make(map[string]Item, len(items))
-	after := make(map[string][]Item) // by the id of an item that both have
-	known := make(map[string]bool, len(other))
-	for _, item := range other {
-		known[item.ID] = true
-	}
-	last := ""
-	for _, item := range items {
-		if known[item.ID] {
-			byID[item.ID] = item
-			last = item.ID
-		} else {
-			after[last] = append(after[last], item)
-		}
-	}
-	end := after[last]
-	out := slices.Clone(after[""])
-	if delete(after, last); last == "" {
-		return out // none of them is on the other list
-	}
-	for _, item := range other {
-		if mine, ok := byID[item.ID]; ok {
-			out = append(append(out, mine), after[item.ID]...)
-		}
-	}
-	return append(out, end...)
 }

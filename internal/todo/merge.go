@@ -12,8 +12,9 @@ import "slices"
 //   - An item that mine removed but theirs changed stays.
 //
 // Items of mine that are not in base are new, unless theirs added one with the
-// same folded text. The order is that of mine, or where only theirs changed it that
-// of theirs; an item placed only by theirs follows the item it follows there. next returns the ids of new items.
+// same folded text. The order is the one of mine, or of theirs where only theirs changed
+// it; an item placed only by theirs follows the item it follows there. next returns the
+// ids of new items.
 func merge3(base, theirs, mine []Item, next func() string) []Item {
 	m := merger{base: byID(base), theirs: byID(theirs), next: next}
 	added := m.addedByText(theirs)
@@ -40,7 +41,7 @@ func merge3(base, theirs, mine []Item, next func() string) []Item {
 			last = item.ID
 		}
 	}
-	if inSameOrder(base, mine) && !inSameOrder(base, theirs) {
+	if InSameOrder(base, mine) && !InSameOrder(base, theirs) {
 		out = inOrderOf(theirs, out)
 	}
 	return out
@@ -93,30 +94,23 @@ func (m merger) mergeItem(mine Item, added map[string][]Item) (Item, bool) {
 // mergeFields merges the fields of an item that is in both theirs and mine.
 func mergeFields(base, theirs, mine Item) Item {
 	out := theirs
-	if mine.Text != base.Text {
-		out.Text = mine.Text
-	}
-	if mine.Active != base.Active {
-		out.Active = mine.Active
-	}
-	if mine.Priority != base.Priority {
-		out.Priority = mine.Priority
-	}
-	if mine.DueDate != base.DueDate {
-		out.DueDate = mine.DueDate
-	}
-	if mine.Owner != base.Owner {
-		out.Owner = mine.Owner
-	}
-	if mine.WaitsFor != base.WaitsFor {
-		out.WaitsFor = mine.WaitsFor
-	}
-	if mine.Hand != base.Hand {
-		out.Hand = mine.Hand
-	}
+	take(&out.Text, base.Text, mine.Text)
+	take(&out.Active, base.Active, mine.Active)
+	take(&out.Priority, base.Priority, mine.Priority)
+	take(&out.DueDate, base.DueDate, mine.DueDate)
+	take(&out.Owner, base.Owner, mine.Owner)
+	take(&out.WaitsFor, base.WaitsFor, mine.WaitsFor)
+	take(&out.Hand, base.Hand, mine.Hand)
 	settledByTheirs := theirs.Status.Settled() && theirs.Status != base.Status
 	if mine.Status != base.Status && !settledByTheirs {
 		out.takeStatus(mine)
 	}
 	return out
+}
+
+// take sets a field to mine if that is another one than in base.
+func take[T comparable](field *T, base, mine T) {
+	if mine != base {
+		*field = mine
+	}
 }

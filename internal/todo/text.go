@@ -1,6 +1,7 @@
 package todo
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -13,34 +14,15 @@ import (
 // in runes, from 1 (docs/spec/variants.md V6). It does not check length or
 // blankness.
 func CleanText(text string) (string, error) {
-	if !needsCleaning(text) {
-		return text, nil
+	i := strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && !isBreak(r) })
+	if i >= 0 {
+		r, _ := utf8.DecodeRuneInString(text[i:])
+		return "", fmt.Errorf("control character U+%04X at position %d is not allowed", r, utf8.RuneCountInString(text[:i])+1)
 	}
-	var b strings.Builder
-	pos, gap := 0, false
-	for _, r := range text {
-		pos++
-		if isBreak(r) {
-			gap = true
-			continue
-		}
-		if unicode.Is(unicode.Cc, r) {
-			return "", fmt.Errorf("control character U+%04X at position %d is not allowed", r, pos)
-		}
-		if gap {
-			b.WriteByte(' ')
-			gap = false
-		}
-		b.WriteRune(r)
+	if strings.ContainsFunc(text, isBreak) {
+		text = strings.Join(strings.FieldsFunc(text, isBreak), " ")
 	}
-	return strings.TrimSpace(b.String()), nil
-}
-
-func needsCleaning(text string) bool {
-	if strings.TrimSpace(text) != text {
-		return true
-	}
-	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || isBreak(r) })
+	return strings.TrimSpace(text), nil
 }
 
 func isBreak(r rune) bool {
@@ -60,35 +42,15 @@ func Cut(text string, limit int) string {
 	return string(runes[:min(limit, len(runes))])
 }
 
-// foldedASCII is what [Fold] makes of each ASCII character; 0 is nothing. NUL, which
-// no text has, is nothing too.
-var foldedASCII = func() (table [utf8.RuneSelf]byte) {
-	for r := range rune(utf8.RuneSelf) {
-		if !unicode.IsSpace(r) && !unicode.IsPunct(r) {
-			table[r] = byte(unicode.ToLower(unicode.ToUpper(r)))
-		}
-	}
-	return table
-}()
-
 // Fold returns a text reduced for loose comparison: in lower case and without
 // spaces and punctuation (docs/spec/variants.md, projection equality). A text
 // of nothing but these is returned unchanged.
 func Fold(text string) string {
-	var b strings.Builder
-	b.Grow(len(text))
-	for _, r := range text {
-		switch {
-		case r < utf8.RuneSelf:
-			if folded := foldedASCII[r]; folded != 0 {
-				b.WriteByte(folded)
-			}
-		case !unicode.IsSpace(r) && !unicode.IsPunct(r):
-			b.WriteRune(unicode.ToLower(unicode.ToUpper(r)))
+	folded := strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsPunct(r) {
+			return -1
 		}
-	}
-	if b.Len() == 0 {
-		return text
-	}
-	return b.String()
+		return unicode.ToLower(unicode.ToUpper(r))
+	}, text)
+	return cmp.Or(folded, text)
 }

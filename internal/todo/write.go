@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 )
 
 // Write is one change to apply to a list.
@@ -236,18 +235,12 @@ func (a *attempt) bases(ctx context.Context) (before, saw Snapshot, told Report,
 	if !a.begins {
 		before = a.list
 	}
-	if a.begins || a.putsAway {
-		before.LastID = max(before.LastID, a.current.LastID)
-	}
 	if before.Items == nil {
 		before.Items = []Item{}
 	}
-	if a.leavesUnseen() {
-		left, err := revision(ctx, a.read, a.current, a.seen(a.current))
-		if err == nil {
-			err = a.tell(ctx, left, a.current, &told)
-		}
-		if err != nil {
+	if a.begins || a.putsAway {
+		before.LastID = max(before.LastID, a.current.LastID)
+		if err = a.tellOfLeft(ctx, &told); err != nil {
 			return before, saw, told, err
 		}
 	}
@@ -261,14 +254,22 @@ func (a *attempt) bases(ctx context.Context) (before, saw Snapshot, told Report,
 	return before, saw, told, err
 }
 
-// leavesUnseen reports whether the write leaves the current list, of which its agent has
-// not seen all.
-func (a *attempt) leavesUnseen() bool {
-	if a.Writer.Person || !a.begins && !a.putsAway {
-		return false
-	}
+// tellOfLeft adds to a report what others changed in the current list, which the write
+// leaves, and stores that its agent has seen it.
+func (a *attempt) tellOfLeft(ctx context.Context, told *Report) error {
 	seen := a.seen(a.current)
-	return seen > 0 && seen < a.current.Revision
+	if seen <= 0 || seen >= a.current.Revision || a.Writer.Person {
+		return nil
+	}
+	left, err := revision(ctx, a.read, a.current, seen)
+	if err == nil {
+		err = a.tell(ctx, left, a.current, told)
+	}
+	if err != nil {
+		return err
+	}
+	own := Key{a.principal, a.Conversation.Key}
+	return a.tx.SetCursor(ctx, Cursor{Key: own, List: a.current.List.ID, Seen: a.current.Revision})
 }
 
 // saw returns the revision of a list that the writer last saw.
@@ -304,7 +305,7 @@ func (a *attempt) tell(ctx context.Context, base, newest Snapshot, r *Report) er
 		})
 	}
 	r.Unseen = append(r.Unseen, changed...)
-	if !inSameOrder(base.Items, newest.Items) {
+	if !InSameOrder(base.Items, newest.Items) {
 		r.Ordered = append(r.Ordered, texts(newest.Items)...)
 	}
 	isTitled := newest.GivenTitle != base.GivenTitle && base.Revision > 0
@@ -454,30 +455,24 @@ func (a *attempt) setCursors(ctx context.Context, s Snapshot, moves bool) error 
 	if s.Revision == 0 {
 		return nil
 	}
-	cursors := a.cursors(a.Write, s, moves)
-	if a.leavesUnseen() {
-		own := Key{a.principal, a.Conversation.Key}
-		cursors = append(cursors, Cursor{Key: own, List: a.current.List.ID, Seen: a.current.Revision})
-	}
-	for _, c := range cursors {
+	for _, c := range a.cursors(a.Write, s, moves) {
 		known := a.held
 		if c.Conversation == a.Conversation.Key {
 			known = a.known
 		}
-		if !slices.ContainsFunc(known, func(old Cursor) bool { return old.List == c.List && !c.saysMore(old, a.now()) }) {
-			if err := a.tx.SetCursor(ctx, c); err != nil {
-				return err
-			}
+		isKnown := slices.ContainsFunc(known, func(old Cursor) bool {
+			fades := !c.Until.IsZero() && c.Until.Sub(old.Until) > c.Until.Sub(a.now())/2
+			return old.List == c.List && c.Seen <= old.Seen && (old.Current || !c.Current) &&
+				(c.Process == "" || c.Process == old.Process && !fades)
+		})
+		if isKnown {
+			continue
+		}
+		if err := a.tx.SetCursor(ctx, c); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// saysMore reports whether a cursor to be stored says more than the stored one on the
-// same list.
-func (c Cursor) saysMore(old Cursor, now time.Time) bool {
-	fades := !c.Until.IsZero() && c.Until.Sub(old.Until) > c.Until.Sub(now)/2
-	return c.Seen > old.Seen || c.Current && !old.Current || c.Process != "" && (c.Process != old.Process || fades)
 }
 
 // cursors returns the cursors to store with a write: its conversation has seen this
