@@ -74,15 +74,6 @@ func (p Progress) Plus(o Progress) Progress {
 	return Progress{Done: p.Done + o.Done, Failed: p.Failed + o.Failed, Total: p.Total + o.Total}
 }
 
-// Percent returns the completed part of the total, rounded down; 0 when the
-// total is 0.
-func (p Progress) Percent() int {
-	if p.Total == 0 {
-		return 0
-	}
-	return 100 * p.Done / p.Total
-}
-
 // Settled reports whether the list has items and nothing more is expected of
 // any of them (docs/spec/variants.md P5: failed and cancelled count as
 // settled).

@@ -1,6 +1,7 @@
 package todo_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -234,5 +235,49 @@ func TestSettled(t *testing.T) {
 		if c.s.AllCompleted() != c.completed || c.s.Settled() != c.settled {
 			t.Errorf("P5: %v: completed %v, settled %v", c.s.Counts(), c.s.AllCompleted(), c.s.Settled())
 		}
+	}
+}
+
+// Put keeps the numbers of another program, in their order, and the next item has a
+// number of its own.
+func TestPut(t *testing.T) {
+	d := todo.NewDraft(todo.Snapshot{}, time.Now())
+	for _, id := range []string{"3", "1", "10", "3", "0", "-1", "01", "x", "", "1e3", "99999999999"} {
+		d.Put(todo.CoreView(), todo.Line{ID: id, Text: "task " + id, Status: "in_progress"})
+	}
+	d.Append("next")
+	var got []string
+	for _, i := range d.Items() {
+		got = append(got, i.ID+" "+i.Text)
+	}
+	if want := "1 task 1/3 task 3/10 task 10/11 next"; strings.Join(got, "/") != want {
+		t.Errorf("%q, want %s", got, want)
+	}
+	if item, _ := d.Item("3"); item.Started.IsZero() {
+		t.Errorf("no start: %+v", item)
+	}
+}
+
+// An item waits for open items of the list alone.
+func TestWaits(t *testing.T) {
+	d := todo.NewDraft(todo.Snapshot{}, time.Now())
+	d.Append("1", "2", "3", "4")
+	d.SetStatus("4", todo.Completed)
+	d.WaitFor("3", "1", "2", "2", "3", "4", "9")
+	d.WaitFor("3", "1")
+	d.WaitFor("9", "1")
+	waits := func() string { i, _ := d.Item("3"); return strings.Join(i.Waits(), " ") }
+	if waits() != "1 2" {
+		t.Errorf("waits for %q", waits())
+	}
+	d.SetStatus("1", todo.Cancelled)
+	d.EndWaits()
+	if waits() != "2" {
+		t.Errorf("waits for %q", waits())
+	}
+	d.Remove("2")
+	d.EndWaits()
+	if waits() != "" {
+		t.Errorf("waits for %q", waits())
 	}
 }

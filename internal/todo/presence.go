@@ -13,67 +13,59 @@ import (
 // that the chat of this one has left it.
 const SharedRest = time.Hour
 
-// unattended returns the ids of those lists that a conversation began and that no
-// conversation that is there holds any more; archived ones aside.
+// unattended returns the ids of the lists that a conversation began and that no
+// conversation which is present holds any more; archived ones aside.
 func (l Lists) unattended(ctx context.Context, lists []Snapshot) (map[string]bool, error) {
-	lists = slices.DeleteFunc(slices.Clone(lists), func(s Snapshot) bool { return s.Archived || s.List.Conversation == "" })
-	holders, err := l.holders(ctx, lists)
-	if err != nil {
-		return nil, err
-	}
 	left := make(map[string]bool)
 	for _, s := range lists {
-		if slices.ContainsFunc(holders[s.List.ID], l.board.isPresent) {
-			continue
-		}
-		rests, err := l.rests(ctx, s, len(holders[s.List.ID]) > 0)
-		if err != nil {
-			return nil, err
-		}
-		if rests {
+		if !s.Archived && s.List.Conversation != "" {
 			left[s.List.ID] = true
 		}
 	}
-	return left, nil
-}
-
-// holders returns the cursors of the conversations that hold lists, by list.
-func (l Lists) holders(ctx context.Context, lists []Snapshot) (map[string][]Cursor, error) {
-	byPrincipal := make(map[string][]Snapshot)
-	for _, s := range lists {
-		byPrincipal[s.List.Principal] = append(byPrincipal[s.List.Principal], s)
-	}
-	out := make(map[string][]Cursor)
-	for principal, lists := range byPrincipal {
-		id := "" // every list of the principal
-		if len(lists) == 1 {
-			id = lists[0].List.ID
-		}
-		found, err := l.board.store.CursorsOn(ctx, principal, id)
+	held := make(map[string]bool)
+	for principal, list := range whose(lists, left) {
+		found, err := l.board.store.CursorsOn(ctx, principal, list)
 		if err != nil {
 			return nil, fmt.Errorf("find who holds the lists: %w", err)
 		}
 		for _, c := range found {
 			if c.Current {
-				out[c.List] = append(out[c.List], c)
+				held[c.List] = true
+				left[c.List] = left[c.List] && !l.board.isPresent(c)
 			}
 		}
 	}
-	return out, nil
+	for _, s := range lists {
+		// A key that several chats share holds the list that one of them wrote last; the
+		// others are at rest only after a while.
+		id := s.List.ID
+		if !left[id] || held[id] || !sharedKey(s.List.Conversation) || l.board.now().Sub(s.Worked) > SharedRest {
+			continue
+		}
+		cursors, err := l.board.store.Cursors(ctx, Key{s.List.Principal, s.List.Conversation})
+		if err != nil {
+			return nil, fmt.Errorf("find who held the list: %w", err)
+		}
+		left[id] = !slices.ContainsFunc(cursors, func(c Cursor) bool { return c.List == id && l.board.isPresent(c) })
+	}
+	return left, nil
 }
 
-// rests reports whether a list that no live conversation holds was left behind.
-// A key that several chats share holds the list that one of them wrote last; the
-// others are at rest only after a while.
-func (l Lists) rests(ctx context.Context, s Snapshot, held bool) (bool, error) {
-	if held || !sharedKey(s.List.Conversation) || l.board.now().Sub(s.Worked) > SharedRest {
-		return true, nil
+// whose returns the principals of the lists that are wanted, each with the id of the only
+// one that it has among them; empty if it has several.
+func whose(lists []Snapshot, wanted map[string]bool) map[string]string {
+	out := make(map[string]string)
+	for _, s := range lists {
+		if !wanted[s.List.ID] {
+			continue
+		}
+		if _, several := out[s.List.Principal]; several {
+			out[s.List.Principal] = ""
+		} else {
+			out[s.List.Principal] = s.List.ID
+		}
 	}
-	cursors, err := l.board.store.Cursors(ctx, Key{s.List.Principal, s.List.Conversation})
-	if err != nil {
-		return false, fmt.Errorf("find who held the list: %w", err)
-	}
-	return !slices.ContainsFunc(cursors, func(c Cursor) bool { return c.List == s.List.ID && l.board.isPresent(c) }), nil
+	return out
 }
 
 // isPresent reports whether the conversation of a cursor is there as far as can be

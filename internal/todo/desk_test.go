@@ -1,0 +1,218 @@
+package todo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
+)
+
+// desk is several processes on one store, each with a board, and the tests'
+// words for what conversations do there. A list is written as its items with the
+// first letter of each status, "p:A c:B", perhaps with an id and an active text,
+// "2=p:A/Doing A".
+type desk struct {
+	t      *testing.T
+	store  todo.Store
+	open   func() todo.Store // what a process opens; nil is store
+	now    time.Time
+	boards map[string]*todo.Board
+	closes map[string]func() // closes what a process opened
+}
+
+func newDesk(t *testing.T) *desk {
+	d := &desk{t: t, store: memory.New(), now: time.Now().UTC().Truncate(time.Second), boards: map[string]*todo.Board{}, closes: map[string]func(){}}
+	t.Cleanup(func() {
+		for name := range d.boards {
+			d.stop(name)
+		}
+	})
+	return d
+}
+
+// save saves a snapshot as an import does.
+func (d *desk) save(next todo.Snapshot) (saved todo.Snapshot, err error) {
+	err = d.store.Update(context.Background(), todo.Key{Conversation: next.List.ID}, func(tx todo.Tx) error {
+		saved, err = tx.Save(context.Background(), next)
+		return err
+	})
+	return saved, err
+}
+
+func (d *desk) board(process string) *todo.Board {
+	if d.boards[process] == nil {
+		store := d.store
+		if d.open != nil {
+			store = d.open()
+			d.closes[process] = func() { store.Close() }
+		}
+		d.boards[process] = todo.NewBoard(store, todo.WithClock(func() time.Time { return d.now }))
+	}
+	return d.boards[process]
+}
+
+// stop ends a process.
+func (d *desk) stop(process string) {
+	d.boards[process].Close()
+	delete(d.boards, process)
+	if closes := d.closes[process]; closes != nil {
+		closes()
+		delete(d.closes, process)
+	}
+}
+
+// chat is a conversation in a process.
+type chat struct {
+	*desk
+	process string
+	who     todo.Conversation
+	agent   string
+	begin   todo.List // what its writes begin
+}
+
+// proof returns a conversation with a key of its own; hint one whose key may
+// stand for another chat than before; shared one whose key several chats have.
+func (d *desk) proof(key string) chat {
+	return chat{desk: d, process: "p1", who: todo.Conversation{Key: key}}
+}
+
+func (d *desk) hint(process, key string) chat {
+	return chat{desk: d, process: process, who: todo.Conversation{Key: key, Hint: true, Client: "cli", Workspace: "/w"}}
+}
+
+func (d *desk) shared(process string) chat {
+	c := d.hint(process, todo.SharedKey("process:"+process))
+	c.who.Shared = true
+	return c
+}
+
+var coreWords = map[string]todo.Status{"p": todo.Pending, "i": todo.InProgress, "c": todo.Completed, "b": todo.Blocked, "f": todo.Failed}
+
+func parseLines(list string) []todo.Line {
+	lines := []todo.Line{}
+	for _, field := range strings.Fields(list) {
+		head, text, _ := strings.Cut(field, ":")
+		text, active, _ := strings.Cut(text, "/")
+		id, letter, named := strings.Cut(head, "=")
+		if !named {
+			id, letter = "", head
+		}
+		lines = append(lines, todo.Line{ID: id, Text: text, Active: active, Status: string(coreWords[letter])})
+	}
+	return lines
+}
+
+func show(s todo.Snapshot) string {
+	var out []string
+	for _, i := range s.Items {
+		out = append(out, string(i.Status[0])+":"+i.Text)
+	}
+	return strings.Join(out, " ")
+}
+
+func (c chat) lists() todo.Lists { return c.board(c.process).As("") }
+
+func (c chat) apply(target todo.Target, change todo.Change) (todo.Outcome, error) {
+	c.t.Helper()
+	target.Conversation = c.who
+	return c.lists().Apply(context.Background(), todo.Write{Target: target, Begin: c.begin, Change: change})
+}
+
+// writes replaces the list and returns what became of it.
+func (c chat) writes(list string) todo.Outcome {
+	c.t.Helper()
+	out, err := c.tryWrite(list)
+	if err != nil {
+		c.t.Fatalf("%s writes %q: %v", c.who.Key, list, err)
+	}
+	return out
+}
+
+func (c chat) tryWrite(list string) (todo.Outcome, error) {
+	view := todo.CoreView()
+	view.Active = false
+	lines := parseLines(list)
+	return c.apply(todo.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Replace(view, lines); return nil })
+}
+
+func (c chat) adds(texts ...string) todo.Outcome {
+	c.t.Helper()
+	out, err := c.apply(todo.Target{Append: true}, func(d *todo.Draft) error { d.Append(texts...); return nil })
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return out
+}
+
+// reads returns the list as its agent is shown it; "none" when there is none.
+func (c chat) reads() string {
+	c.t.Helper()
+	s, err := c.lists().Show(context.Background(), todo.Target{Conversation: c.who})
+	if errors.Is(err, todo.ErrNotFound) {
+		return "none"
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return show(s)
+}
+
+func (c chat) resumes(s todo.Snapshot) {
+	c.t.Helper()
+	if err := c.lists().Hold(context.Background(), c.who, s); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// personEdits is what a person does to a list.
+func (d *desk) personEdits(list string, change todo.Change) {
+	d.t.Helper()
+	if _, err := d.board("person").As("").Apply(context.Background(), todo.Write{
+		Target: todo.Target{List: list}, Writer: todo.Writer{Person: true}, Change: change}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func setStatus(id string, s todo.Status) todo.Change {
+	return func(d *todo.Draft) error { d.SetStatus(id, s); return nil }
+}
+
+// all returns all lists, the last written first.
+func (d *desk) all() (out []string) {
+	lists, err := d.store.Find(context.Background(), todo.Query{})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, l := range lists {
+		out = append(out, show(l))
+	}
+	return out
+}
+
+func (d *desk) expect(want ...string) {
+	d.t.Helper()
+	if got := d.all(); fmt.Sprint(got) != fmt.Sprint(want) {
+		d.t.Errorf("the lists are %q, want %q", got, want)
+	}
+}
+
+// reword gives an item another text.
+func reword(id, text string) todo.Change {
+	return func(d *todo.Draft) error { d.SetText(id, text); return nil }
+}
+
+func person() todo.Writer { return todo.Writer{Client: "panel", Person: true} }
+
+func title(text string) todo.Edit { return todo.Edit{Do: todo.EditRename, Text: text} }
+
+func checkErr(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

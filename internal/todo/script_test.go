@@ -1,0 +1,337 @@
+package todo_test
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+var update = flag.Bool("update", false, "write what the scripts print into them")
+
+// script is a desk at which testdata/chats.txt is played. The file says what its lines
+// mean. Lists have the numbers in which they appear.
+type script struct {
+	*desk
+	chats map[string]chat
+	ids   []string
+}
+
+// TestChatScripts plays each scene of testdata/chats.txt, and checks what every line
+// prints (T5, H2, BAD-INPUT 108). With -update it writes this down.
+func TestChatScripts(t *testing.T) {
+	const file = "testdata/chats.txt"
+	text, err := os.ReadFile(file)
+	checkErr(t, err)
+	preface, rest, _ := strings.Cut(string(text), "\n\n")
+	out := []string{preface}
+	for scene := range strings.SplitSeq(strings.TrimSpace(rest), "\n\n") {
+		var lines []string
+		for line := range strings.SplitSeq(strings.ReplaceAll(scene, "\n\t", " "), "\n") {
+			line, _, _ = strings.Cut(line, " => ")
+			lines = append(lines, line)
+		}
+		name := strings.TrimLeft(strings.Join(slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return l[0] != '#' }), ""), "# ")
+		kinds := []string{""}
+		for _, line := range lines {
+			if _, of, ok := strings.Cut(line, " = "); ok && strings.Contains(of, " | ") {
+				kinds = strings.Split(of, " | ")
+			}
+		}
+		for n, kind := range kinds {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				played := play(t, lines, kind)
+				if *update && n == 0 {
+					scene = played
+				}
+				if played != scene {
+					t.Errorf("played\n%s\nwant\n%s", played, scene)
+				}
+			})
+		}
+		out = append(out, scene)
+	}
+	if *update {
+		checkErr(t, os.WriteFile(file, []byte(strings.Join(out, "\n\n")+"\n"), 0o644))
+	}
+}
+
+// play returns the lines of a scene with what each prints. kind is what a conversation
+// is that may be of several kinds.
+func play(t *testing.T, lines []string, kind string) string {
+	s := &script{desk: newDesk(t), chats: make(map[string]chat)}
+	var out []string
+	for _, line := range lines {
+		command := line
+		if left, of, ok := strings.Cut(line, " = "); ok && strings.Contains(of, " | ") {
+			command = left + " = " + kind
+		}
+		if line[0] != '#' {
+			if printed := s.run(strings.Fields(command)); len(line)+len(printed) > 110 {
+				line += "\n\t=> " + printed
+			} else if printed != "" {
+				line += " => " + printed
+			}
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}
+
+func (s *script) run(words []string) string {
+	if i := slices.Index(words, "="); i > 0 {
+		for _, name := range words[:i] {
+			s.chats[name] = s.conversation(name, words[i+1:])
+		}
+		return ""
+	}
+	switch words[0] {
+	case "stop":
+		s.stop(words[1])
+	case "wait":
+		by, err := time.ParseDuration(words[1])
+		checkErr(s.t, err)
+		s.now = s.now.Add(by)
+	case "import":
+		l, err := s.save(todo.Snapshot{List: todo.List{ID: "imported"}, Revision: 1, Items: []todo.Item{{ID: "1", Text: words[1], Status: todo.Pending}}})
+		checkErr(s.t, err)
+		s.number(l.List.ID)
+	case "lists":
+		return strings.Join(s.all(), " | ")
+	case "list":
+		return s.details(s.load(words[1]))
+	case "states":
+		var out []string
+		for n, id := range s.ids {
+			l, err := s.store.Load(s.t.Context(), id, 0)
+			checkErr(s.t, err)
+			states, err := s.board("viewer").As("").States(s.t.Context(), l)
+			checkErr(s.t, err)
+			out = append(out, fmt.Sprint(n+1, " ", states[id]))
+		}
+		return strings.Join(out, ", ")
+	case "unseen":
+		l := s.load(words[1])
+		saw, err := s.board("viewer").As("").Saw(s.t.Context(), l)
+		checkErr(s.t, err)
+		return differences(todo.Diff(saw, l))
+	case "person":
+		return s.person(words[1], words[2], words[3:])
+	default:
+		c, ok := s.chats[words[0]]
+		if !ok {
+			s.t.Fatalf("nobody is called %q", words[0])
+		}
+		return s.calls(c, words[1], words[2:])
+	}
+	return ""
+}
+
+// conversation returns a conversation from its kind, its process and key=value.
+func (s *script) conversation(name string, words []string) chat {
+	process := "p1"
+	if len(words) > 1 && !strings.Contains(words[1], "=") {
+		process = words[1]
+	}
+	c := map[string]chat{"proof": s.proof(name), "hint": s.hint(process, "process:"+process), "shared": s.shared(process)}[words[0]]
+	c.process = process
+	for _, word := range words[1:] {
+		key, value, _ := strings.Cut(word, "=")
+		switch key {
+		case "key":
+			c.who.Key = value
+		case "name":
+			c.who.Name = value
+		case "chat":
+			c.who.Chat, c.who.Key = value, "chat:"+value
+		case "client":
+			c.who.Client = value
+		case "workspace":
+			c.who.Workspace = value
+		case "agent":
+			c.agent = value
+		case "parent":
+			c.begin.ParentConversation = value
+		case "mirrors":
+			c.begin.Mirrored = true
+		case "lasts":
+			c.who.Lasts, c.who.Detached = time.Hour, value == "detached"
+		}
+	}
+	return c
+}
+
+func (s *script) load(number string) todo.Snapshot {
+	l, err := s.store.Load(s.t.Context(), s.id(number), 0)
+	checkErr(s.t, err)
+	return l
+}
+
+func (s *script) id(number string) string {
+	n, err := strconv.Atoi(number)
+	checkErr(s.t, err)
+	return s.ids[n-1]
+}
+
+func (s *script) number(id string) int {
+	if id != "" && !slices.Contains(s.ids, id) {
+		s.ids = append(s.ids, id)
+	}
+	return slices.Index(s.ids, id) + 1
+}
+
+// calls makes a call of a conversation.
+func (s *script) calls(c chat, verb string, words []string) string {
+	target := todo.Target{Agent: c.agent, View: todo.CoreView()}
+	target.View.Active = slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "/") })
+	if n := len(words); n > 0 && words[n-1][0] == '@' {
+		target.List, words = s.id(words[n-1][1:]), words[:n-1]
+	}
+	lines := parseLines(strings.Join(words, " "))
+	var change todo.Change
+	switch verb {
+	case "reads":
+		target.Conversation = c.who
+		l, err := c.lists().Show(s.t.Context(), target)
+		if errors.Is(err, todo.ErrNotFound) {
+			return "none"
+		}
+		checkErr(s.t, err)
+		return cmp.Or(show(l), "an empty list")
+	case "resumes":
+		checkErr(s.t, c.lists().Hold(s.t.Context(), c.who, s.load(words[0])))
+		return ""
+	case "stays":
+		checkErr(s.t, c.lists().Stay(s.t.Context(), c.who))
+		return ""
+	case "leaves":
+		checkErr(s.t, c.lists().Leave(s.t.Context(), c.who))
+		return ""
+	case "writes":
+		target.Lines = lines
+		change = func(d *todo.Draft) error { d.Replace(target.View, lines); return nil }
+	case "suggests":
+		target.Lines = lines[1:]
+		change = func(d *todo.Draft) error { d.Suggest(words[0]); d.Replace(target.View, lines[1:]); return nil }
+	case "patches":
+		target.Lines = lines
+		change = func(d *todo.Draft) error { d.Patch(target.View, lines); return nil }
+	case "adds":
+		target.Append = true
+		change = add(words...)
+	case "sets":
+		target.Item = words[0]
+		change = setStatus(words[0], todo.Status(words[1]))
+	default:
+		s.t.Fatalf("no verb %q", verb)
+	}
+	return s.outcome(c.apply(target, change))
+}
+
+// person makes an edit of a list, "1", or of one of its items, "1.2".
+func (s *script) person(kind, of string, words []string) string {
+	list, item, _ := strings.Cut(of, ".")
+	e := todo.Edit{Do: todo.EditKind(kind), Item: item, Text: strings.Join(words, " ")}
+	switch e.Do {
+	case todo.EditStatus:
+		e.Status, e.Text = todo.Status(words[0]), ""
+	case todo.EditMove:
+		e.To, _ = strconv.Atoi(words[0])
+		e.Text = ""
+	case todo.EditItems:
+		e.Lines = parseLines(e.Text)
+		e.Text = ""
+	case todo.EditRestore:
+		e.Revision, _ = strconv.ParseInt(words[0], 10, 64)
+		e.Text = ""
+	case todo.EditUndo:
+		e.From, _ = strconv.ParseInt(words[0], 10, 64)
+		e.Seen, _ = strconv.ParseInt(words[1], 10, 64)
+		e.Text = ""
+	}
+	out, err := s.board("person").As("").Edit(s.t.Context(), s.id(list), e, person())
+	return s.outcome(out, err)
+}
+
+// outcome returns what became of a write: the list, and all that the answer says.
+func (s *script) outcome(out todo.Outcome, err error) string {
+	if err != nil {
+		text := err.Error()
+		for n, id := range s.ids {
+			text = strings.ReplaceAll(text, id, fmt.Sprint("list ", n+1))
+		}
+		return "refused: " + text
+	}
+	parts := []string{fmt.Sprintf("%d r%d: %s", s.number(out.After.List.ID), out.After.Revision, cmp.Or(show(out.After), "empty"))}
+	say := func(format string, said bool, args ...any) {
+		if said {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	r := out.Report
+	say("unchanged", !out.Changed)
+	say("archived", out.After.Archived)
+	say("dropped %s", len(r.Dropped) > 0, texts(r.Dropped))
+	say("%s %s", len(r.Unseen) > 0, r.By, differences(r.Unseen))
+	say("ordered %s", len(r.Ordered) > 0, strings.Join(r.Ordered, " "))
+	say("titled %s", r.Titled != "", r.Titled)
+	say("kept %s", len(r.Kept) > 0, differences(r.Kept))
+	say("continues %s", r.Continues != "", r.Continues)
+	say("put away %s with %s", r.PutAway.Title != "", r.PutAway.Title, texts(r.PutAway.Open))
+	say("of list %d", r.Elsewhere != "", s.number(r.Elsewhere))
+	return strings.Join(parts, "; ")
+}
+
+// details returns all that is stored of a list.
+func (s *script) details(l todo.Snapshot) string {
+	out := fmt.Sprintf("%q r%d:", l.Title(), l.Revision)
+	for _, i := range l.Items {
+		out += fmt.Sprintf(" %s=%s:%s", i.ID, i.Status[:1], i.Text)
+		if i.Active != "" {
+			out += "/" + i.Active
+		}
+		if i.Reason != "" {
+			out += "(" + i.Reason + ")"
+		}
+		if i.Overridden() {
+			out += "(overrides " + i.Hand.Text + ")"
+		}
+	}
+	flags := []string{}
+	for name, of := range map[string]string{"replaced by": l.ReplacedBy, "after": l.List.Previous, "parent": l.List.Parent} {
+		if of != "" {
+			flags = append(flags, fmt.Sprint(name, " ", s.number(of)))
+		}
+	}
+	for name, is := range map[string]bool{"archived": l.Archived, "deleted": l.Deleted, "order overridden": l.Order.Overridden(), "on the board": l.OnBoard(s.now)} {
+		if is {
+			flags = append(flags, name)
+		}
+	}
+	slices.Sort(flags)
+	return out + "; " + strings.Join(flags, ", ")
+}
+
+func texts(items []todo.Item) string { return strings.TrimSpace(show(todo.Snapshot{Items: items})) }
+
+func differences(all []todo.Difference) string {
+	var out []string
+	for _, d := range all {
+		text := string(d.Kind)
+		for _, i := range []todo.Item{d.Before, d.After} {
+			if i.ID != "" {
+				text += " " + texts([]todo.Item{i})
+			}
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
