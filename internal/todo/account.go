@@ -77,7 +77,9 @@ func (p Progress) Plus(o Progress) Progress {
 // Settled reports whether the list has items and nothing more is expected of
 // any of them (docs/spec/variants.md P5: failed and cancelled count as
 // settled).
-func (s Snapshot) Settled() bool { return len(s.Items) > 0 && !s.Open() }
+func (s Snapshot) Settled() bool {
+	return len(s.Items) > 0 && !slices.ContainsFunc(s.Items, func(i Item) bool { return !i.Status.Settled() })
+}
 
 // Open reports whether something is still expected of any item. A list without
 // items is neither open nor settled.

@@ -69,7 +69,7 @@ func (b *Board) As(principal string) Lists { return b.For(Identity{Principal: pr
 
 // Everyone returns the lists of all principals. It is for commands that the
 // store's owner runs on the machine, never for serving a request.
-func (b *Board) Everyone() Lists { return Lists{board: b} }
+func (b *Board) Everyone() Lists { return Lists{board: b, all: true} }
 
 // Close closes all watchers and call followers, and waits for the board's
 // goroutines. Writes still work afterwards.

@@ -18,14 +18,13 @@ type Chain struct {
 }
 
 // Chain returns the chain of the list with an id or a name, which need not exist yet;
-// that of all lists when wanted is empty.
+// the chain of all lists when wanted is empty.
 func (l Lists) Chain(ctx context.Context, wanted string) (*Chain, error) {
 	c := &Chain{wanted: wanted, ids: map[string]bool{wanted: true}, newest: wanted}
 	if wanted == "" {
 		return c, nil
 	}
-	principal := l.principalOrServer()
-	on, err := l.board.store.CursorsOn(ctx, principal, wanted)
+	on, err := l.board.store.CursorsOn(ctx, l.principal, wanted)
 	if err != nil {
 		return nil, fmt.Errorf("find who holds the list: %w", err)
 	}
@@ -71,7 +70,7 @@ func (c *Chain) Has(l List) bool {
 	return true
 }
 
-// HasParent reports whether a list is that of a sub-agent of a list in the chain.
+// HasParent reports whether a list is a sub-agent's of a list in the chain.
 func (c *Chain) HasParent(l List) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

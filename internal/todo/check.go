@@ -28,7 +28,7 @@ func CoreView() View {
 // check the id.
 func (i Item) Check() error {
 	if !slices.Contains(Statuses(), i.Status) {
-		return fmt.Errorf("status %q is unknown", i.Status)
+		return fmt.Errorf("status must be one of %v, it is %q", Statuses(), i.Status)
 	}
 	texts := []string{i.Text, i.ActiveText()}
 	if i.Reason != "" {
@@ -104,9 +104,12 @@ func (s Snapshot) Check() error {
 // (times included), writer and operation. It does not compare First,
 // Report and Seq.
 func (s Snapshot) Equal(o Snapshot) bool {
-	sameList := s.List.ID == o.List.ID && s.List.Principal == o.List.Principal && s.List.Conversation == o.List.Conversation && s.List.Name == o.List.Name && s.List.Parent == o.List.Parent &&
-		s.List.Agent == o.List.Agent && s.List.Mirrored == o.List.Mirrored && s.List.Workspace == o.List.Workspace && s.List.Created.Equal(o.List.Created)
-	return sameList && s.GivenTitle == o.GivenTitle && s.Order == o.Order && s.ReplacedBy == o.ReplacedBy && s.Archived == o.Archived && s.Deleted == o.Deleted && s.Revision == o.Revision && s.LastID == o.LastID && s.Updated.Equal(o.Updated) &&
+	l := s.List
+	l.Client, l.Chat, l.ParentConversation, l.Previous = o.List.Client, o.List.Chat, o.List.ParentConversation, o.List.Previous
+	l.Created = o.List.Created
+	return l == o.List && s.List.Created.Equal(l.Created) && s.Revision == o.Revision && s.LastID == o.LastID &&
+		s.GivenTitle == o.GivenTitle && s.Order == o.Order && s.ReplacedBy == o.ReplacedBy &&
+		s.Archived == o.Archived && s.Deleted == o.Deleted && s.Updated.Equal(o.Updated) &&
 		s.Writer == o.Writer && s.Operation == o.Operation && slices.EqualFunc(s.Items, o.Items, func(a, b Item) bool {
 		return a.equal(b) && a.Created.Equal(b.Created) && a.Started.Equal(b.Started) && a.Ended.Equal(b.Ended)
 	})

@@ -186,8 +186,10 @@ func (a *attempt) replace(ctx context.Context) (err error) {
 	if len(current.Items) == 0 || seen <= 0 {
 		return nil
 	}
-	if a.shown, err = revision(ctx, a.read, current, seen); err != nil {
-		return err
+	if a.shown = current; seen < current.Revision {
+		if a.shown, err = revision(ctx, a.read, current, seen); err != nil {
+			return err
+		}
 	}
 	if len(a.Lines) == 0 {
 		a.begins = current.Settled()
@@ -351,7 +353,7 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 }
 
 // recognise chooses the unfinished list that a whole-list write continues, with what its
-// agents were shown of it; of several the one of which it keeps the most items. It looks
+// agents were shown of it; of several the one with the most items of the write. It looks
 // among the lists that the holder held, and then among those of the same client and
 // workspace. It returns false when there is none.
 func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
@@ -452,8 +454,9 @@ func continues(t Target, shown Snapshot, isCurrent bool) bool {
 			return ok && status.Settled() && item.isCalled(Fold(l.Text))
 		})
 	}
-	finished := slices.DeleteFunc(slices.Clone(shown.Items), func(i Item) bool { return !i.Status.Settled() || i.ByPerson })
-	return len(finished) == 0 || t.View.Words == nil || slices.ContainsFunc(finished, isSent)
+	isFinished := func(i Item) bool { return i.Status.Settled() && !i.ByPerson }
+	return t.View.Words == nil || !slices.ContainsFunc(shown.Items, isFinished) ||
+		slices.ContainsFunc(shown.Items, func(i Item) bool { return isFinished(i) && isSent(i) })
 }
 
 // keeps reports whether a whole-list write keeps at least half of a list's open items,

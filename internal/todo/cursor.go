@@ -178,7 +178,7 @@ const HostCallAge = time.Hour
 
 // NoteHostCall stores what a host's hook said about a call.
 func (l Lists) NoteHostCall(ctx context.Context, c HostCall) error {
-	return l.board.store.NoteHostCall(ctx, l.principalOrServer(), c, l.board.now())
+	return l.board.store.NoteHostCall(ctx, l.principal, c, l.board.now())
 }
 
 // probeCall is the id under which TryWrite notes a call. It is one row of the store,
@@ -193,5 +193,5 @@ func (l Lists) TryWrite(ctx context.Context) error {
 // HostCall returns what a host's hook said about a call; the zero HostCall when
 // it said nothing.
 func (l Lists) HostCall(ctx context.Context, id string) (HostCall, error) {
-	return l.board.store.HostCall(ctx, l.principalOrServer(), id)
+	return l.board.store.HostCall(ctx, l.principal, id)
 }

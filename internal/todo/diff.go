@@ -59,7 +59,7 @@ func longestCommonSubsequence(a, b []Item) map[string]bool {
 		if !ok {
 			continue
 		}
-		n, _ := slices.BinarySearchFunc(tails, place, func(tail, place int) int { return indexInA[b[tail].ID] - place })
+		n, _ := slices.BinarySearchFunc(tails, place, func(i, place int) int { return indexInA[b[i].ID] - place })
 		prev[i] = -1
 		if n > 0 {
 			prev[i] = tails[n-1]

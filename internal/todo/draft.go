@@ -54,7 +54,7 @@ func (d *Draft) keepBlocks(saw Snapshot) {
 	for i, item := range d.items {
 		stored, ok := d.before.Item(item.ID)
 		seen, _ := saw.Item(item.ID)
-		if ok && stored.Status == Blocked && seen.Status != Blocked && item.Status != Blocked && !item.Status.Settled() {
+		if ok && stored.Status == Blocked && seen.Status != Blocked && !item.Status.Settled() {
 			d.items[i].takeStatus(stored)
 		}
 	}
@@ -70,8 +70,8 @@ func (d *Draft) Items() []Item { return d.items }
 // aside, or whether the list got another title or was put away or brought back.
 func (d *Draft) Changed() bool {
 	b := d.before
-	return d.order != b.Order || d.title != nil && *d.title != b.GivenTitle || b.GivenTitle == "" && d.suggested != "" ||
-		d.archived != nil && *d.archived != b.Archived || d.deleted != b.Deleted ||
+	return d.order != b.Order || d.title != nil && *d.title != b.GivenTitle ||
+		b.GivenTitle == "" && d.suggested != "" || d.archived != nil && *d.archived != b.Archived || d.deleted != b.Deleted ||
 		!slices.EqualFunc(b.Items, d.items, Item.equal)
 }
 
@@ -85,7 +85,7 @@ func (d *Draft) Earlier() []Item { return d.earlier }
 // Suggest gives the list a title unless it was given one, also by others meanwhile.
 func (d *Draft) Suggest(title string) { d.suggested = title }
 
-// Hand returns whose hand edits: that of the conversation whose agent makes the call,
+// Hand returns whose hand edits: the conversation's whose agent makes the call,
 // [PersonsHand], or empty for none.
 func (d *Draft) Hand() string { return d.hand }
 
@@ -107,17 +107,6 @@ func (d *Draft) Delete(away bool) { d.deleted = away }
 // Note adds a sentence to the write's [Report]: what the change did beyond what
 // the caller sent.
 func (d *Draft) Note(sentence string) { d.notes = append(d.notes, sentence) }
-
-// dropped returns the items that were open before and are no longer on the
-// list.
-func (d *Draft) dropped() (items []Item) {
-	for n, item := range d.before.Items {
-		if _, stays := (Snapshot{Items: d.items}).itemNear(n, item.ID); !stays && !item.Status.Settled() {
-			items = append(items, item)
-		}
-	}
-	return items
-}
 
 // Item returns the item with an id as edited so far.
 func (d *Draft) Item(id string) (Item, bool) {
@@ -251,14 +240,14 @@ func (d *Draft) Move(id string, to int) bool {
 	return ok
 }
 
-// Restore replaces the items with those of an earlier revision, ids included.
+// Restore replaces the items with the ones of an earlier revision, ids included.
 // Ids that were used since then are still not used again. Items that it puts in
 // progress are begun by the hand that restores.
 func (d *Draft) Restore(items []Item) {
-	before := d.items
+	before := Snapshot{Items: d.items}
 	d.items = slices.Clone(items)
 	for i, item := range d.items {
-		now, stays := Snapshot{Items: before}.Item(item.ID)
+		now, stays := before.Item(item.ID)
 		switch {
 		case stays && item.Status == now.Status:
 			d.items[i].BegunBy, d.items[i].ByPerson = now.BegunBy, now.ByPerson

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // EditKind is what a person does to a list.
@@ -20,7 +19,7 @@ const (
 	EditAdd       EditKind = "add"       // add an item at the end, with a Text
 	EditRemove    EditKind = "remove"    // remove an item
 	EditMove      EditKind = "move"      // move an item to an index
-	EditBack      EditKind = "back"      // bring back what an agent overrode: the person's text of an item, or without one the order
+	EditBack      EditKind = "back"      // bring back the person's text of an item that an agent overrode, or without one the order
 	EditItems     EditKind = "items"     // make the list what Lines say
 	EditRestore   EditKind = "restore"   // make the list what it was in Revision
 	EditUndo      EditKind = "undo"      // take back what was changed from revision From to Seen
@@ -70,8 +69,8 @@ func (e Edit) OfItems() bool {
 	return true
 }
 
-// Edit makes an edit in the name of a person. Its errors are those of [Lists.Apply],
-// [ErrItemGone] and that of [Edit.Check].
+// Edit makes an edit in the name of a person. It returns the errors of [Lists.Apply],
+// [ErrItemGone] and the error of [Edit.Check].
 func (l Lists) Edit(ctx context.Context, list string, e Edit, by Writer) (Outcome, error) {
 	e, err := e.clean()
 	if err != nil {
@@ -81,20 +80,24 @@ func (l Lists) Edit(ctx context.Context, list string, e Edit, by Writer) (Outcom
 		return Outcome{}, ErrNotFound // a write without one would begin a list
 	}
 	by.Person = true
-	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by, Operation: e.operation(list), Seen: e.Seen, Change: e.change}
+	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by, Seen: e.Seen, Change: e.change}
+	w.Operation = e.operation(list)
 	switch e.Do {
 	case EditArchive, EditUnarchive:
 		return l.Archive(ctx, list, e.Do == EditArchive, by)
 	case EditDelete, EditUndelete:
 		return l.Delete(ctx, list, e.Do == EditDelete, by)
 	case EditRestore:
-		w.Change, err = l.restoring(ctx, list, e.Revision)
+		old, err := l.Load(ctx, list, e.Revision)
+		if err != nil {
+			return Outcome{}, err
+		}
 		w.Seen = 0 // it takes the place of what was written since, too
+		w.Change = func(d *Draft) error { d.Restore(old.Items); return nil }
 	case EditUndo:
-		w.Change, err = l.undoing(ctx, list, e.From, e.Seen)
-	}
-	if err != nil {
-		return Outcome{}, err
+		if w.Change, err = l.undoing(ctx, list, e.From, e.Seen); err != nil {
+			return Outcome{}, err
+		}
 	}
 	return l.Apply(ctx, w)
 }
@@ -132,9 +135,7 @@ func (e Edit) check() error {
 	}
 	switch e.Do {
 	case EditStatus:
-		if !slices.Contains(Statuses(), e.Status) {
-			return fmt.Errorf("status must be one of %v", Statuses())
-		}
+		return Item{Text: "-", Status: e.Status}.Check()
 	case EditBlock:
 		return Item{Text: "-", Status: Blocked, Reason: e.Text}.Check()
 	case EditText, EditAdd:
@@ -143,7 +144,14 @@ func (e Edit) check() error {
 		}
 		return Item{Text: e.Text, Status: Pending}.Check()
 	case EditItems:
-		return checkLines(e.Lines)
+		if e.Lines == nil || len(e.Lines) > MaxItems {
+			return fmt.Errorf("lines must be an array of at most %d items", MaxItems)
+		}
+		for n, l := range e.Lines {
+			if err := (Item{Text: l.Text, Active: l.Active, Status: Status(l.Status)}).Check(); err != nil {
+				return fmt.Errorf("line %d: %w", n+1, err)
+			}
+		}
 	case EditRestore:
 		if e.Revision < 1 {
 			return errors.New("restore needs the revision that comes back")
@@ -154,19 +162,8 @@ func (e Edit) check() error {
 		}
 	case EditRemove, EditMove, EditBack, EditRename, EditArchive, EditUnarchive, EditDelete, EditUndelete:
 	default:
-		return errors.New("do must be status, block, text, add, remove, move, back, items, restore, undo, rename, archive, unarchive, delete or undelete")
-	}
-	return nil
-}
-
-func checkLines(lines []Line) error {
-	if lines == nil || len(lines) > MaxItems {
-		return fmt.Errorf("lines must be an array of at most %d items", MaxItems)
-	}
-	for n, l := range lines {
-		if err := (Item{Text: l.Text, Active: l.Active, Status: Status(l.Status)}).Check(); err != nil {
-			return fmt.Errorf("line %d: %w", n+1, err)
-		}
+		return errors.New("do must be status, block, text, add, remove, move, back, items, restore, undo, " +
+			"rename, archive, unarchive, delete or undelete")
 	}
 	return nil
 }
@@ -202,16 +199,10 @@ func (e Edit) change(d *Draft) error {
 	return nil
 }
 
-// restoring returns the change that makes a list what it was in a revision. Restoring
-// and undoing return [ErrNotFound] when there is no such list or revision.
-func (l Lists) restoring(ctx context.Context, list string, revision int64) (Change, error) {
-	old, err := l.Load(ctx, list, revision)
-	return func(d *Draft) error { d.Restore(old.Items); return nil }, err
-}
-
 // undoing returns the change that takes back what a list became from one revision to
 // a later one: its items, its title, and whether it was put away. Applied as by a
-// person who saw the later one it leaves what came after.
+// person who saw the later one it leaves what came after. It returns [ErrNotFound] when
+// there is no such list or revision.
 func (l Lists) undoing(ctx context.Context, list string, from, seen int64) (Change, error) {
 	old, err := l.Load(ctx, list, from)
 	if err != nil {

@@ -37,7 +37,7 @@ type Hand struct {
 	Replaced string `json:"replaced,omitempty"`
 	// Repeats is how often an agent sent a replaced wording nevertheless.
 	Repeats int `json:"repeats,omitempty"`
-	// Revision is that of the person's last change of the text.
+	// Revision is the one of the person's last change of the text.
 	Revision int64 `json:"revision,omitempty"`
 }
 
@@ -88,7 +88,7 @@ type Order struct {
 	Person string `json:"person,omitempty"`
 	// Repeats is how often an agent sent an order that the person changed.
 	Repeats int `json:"repeats,omitempty"`
-	// Revision is that of the person's last change of the order.
+	// Revision is the one of the person's last change of the order.
 	Revision int64 `json:"revision,omitempty"`
 }
 
@@ -173,8 +173,8 @@ func placesOf(items []Item) map[string]int {
 	return place
 }
 
-// inOrderOf returns items in the order that those of another list have; an item that
-// is not among these follows the one that it followed, or stays at the end.
+// inOrderOf returns items in the order of another list; an item that is not on that one
+// follows the item that it followed, or stays at the end.
 func inOrderOf(other, items []Item) []Item {
 	place, rank, last := placesOf(other), make(map[string]int, len(items)), -1
 	for _, item := range items {

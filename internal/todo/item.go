@@ -94,9 +94,10 @@ func (i Item) same(o Item) bool {
 	return i.equal(o)
 }
 
-// takeStatus sets the status, and all that belongs to it, to those of another item.
+// takeStatus takes the status, and all that belongs to it, from another item.
 func (i *Item) takeStatus(o Item) {
-	i.Status, i.Reason, i.Started, i.Ended, i.BegunBy, i.ByPerson = o.Status, o.Reason, o.Started, o.Ended, o.BegunBy, o.ByPerson
+	i.Status, i.Reason, i.Started, i.Ended = o.Status, o.Reason, o.Started, o.Ended
+	i.BegunBy, i.ByPerson = o.BegunBy, o.ByPerson
 }
 
 // setStatus sets the status, and Reason, Started and Ended to match it; hand is whose

@@ -15,14 +15,15 @@ import (
 // what they would have noted of a conversation is not noted.
 type Lists struct {
 	board     *Board
-	principal *string // nil is every principal
-	user      string  // see [Identity]
+	principal string
+	all       bool   // those of every principal, whose own is the server
+	user      string // see [Identity]
 	readOnly  bool
 }
 
 // owns reports whether a snapshot is one of these lists.
 func (l Lists) owns(s Snapshot) bool {
-	return l.principal == nil || s.List.Principal == *l.principal
+	return l.all || s.List.Principal == l.principal
 }
 
 // load reads one revision of one of these lists, also of a deleted one.
@@ -36,15 +37,6 @@ func (l Lists) load(ctx context.Context, list string, revision int64) (Snapshot,
 
 // errNoSnapshot is what a store returns when it has none.
 var errNoSnapshot = fmt.Errorf("read snapshot: %w", ErrNotFound)
-
-// principalOrServer returns the principal whose lists these are; for those of
-// all principals it is the server itself.
-func (l Lists) principalOrServer() string {
-	if l.principal != nil {
-		return *l.principal
-	}
-	return ""
-}
 
 // Load reads one revision of a list; revision 0 means the newest. It returns
 // [ErrNotFound] when there is none, or when it is one of a list as it was
@@ -69,8 +61,8 @@ func (b *Board) archived(s Snapshot) Snapshot {
 // Find reads the newest snapshot of each list that matches. It sets
 // q.Principal, except for [Board.Everyone].
 func (l Lists) Find(ctx context.Context, q Query) ([]Snapshot, error) {
-	if l.principal != nil {
-		q.Principal = l.principal
+	if !l.all {
+		q.Principal = &l.principal
 	}
 	found, err := l.board.store.Find(ctx, q)
 	for i, s := range found {
@@ -117,8 +109,8 @@ func (l Lists) Held(ctx context.Context, t Target) (Snapshot, error) {
 
 // choose finds the list that a target means, and completes the target.
 func (l Lists) choose(ctx context.Context, t Target) (*attempt, error) {
-	t.principal, t.Conversation = l.principalOrServer(), t.Conversation.bounded()
-	a := &attempt{Board: l.board, Write: Write{Target: t}, read: l.board.store, all: l.principal == nil}
+	t.principal, t.Conversation = l.principal, t.Conversation.bounded()
+	a := &attempt{Board: l.board, Write: Write{Target: t}, read: l.board.store, all: l.all}
 	err := a.choose(ctx)
 	if err == nil && a.list.Revision == 0 {
 		err = ErrNotFound
@@ -183,7 +175,7 @@ func (l Lists) Hold(ctx context.Context, c Conversation, s Snapshot) error {
 		return ErrReadOnly
 	}
 	l.board.attend(c)
-	w := Write{Target: Target{Conversation: c.bounded(), principal: l.principalOrServer()}}
+	w := Write{Target: Target{Conversation: c.bounded(), principal: l.principal}}
 	return l.setCursors(ctx, l.board.cursors(w, s, true)...)
 }
 

@@ -114,7 +114,7 @@ func (l Lists) setUntil(ctx context.Context, c Conversation, until time.Time) er
 		return nil // it holds nothing
 	}
 	c = c.bounded()
-	key := Key{l.principalOrServer(), c.Key}
+	key := Key{l.principal, c.Key}
 	if c.Key == "" {
 		return nil
 	}

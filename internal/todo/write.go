@@ -42,9 +42,9 @@ type Report struct {
 	Ordered []string     `json:"ordered,omitempty"`
 	// By is who made the changes in Unseen.
 	By Others `json:"by,omitempty"`
-	// Kept is what the agent sent as it was before a person changed it, of which it
-	// had been told, and what stays therefore: items with another text (Before has the
-	// agent's), and with [Moved] the order, which is in Ordered.
+	// Kept is what stays although the agent, which had been told, sent it as it was before
+	// a person changed it: items with another text (Before has the agent's), and with
+	// [Moved] the order, which is in Ordered.
 	Kept []Difference `json:"kept,omitempty"`
 	// Elsewhere is the id of the list when it is not the one that the conversation
 	// holds: the call changed an item that only an earlier list of it has.
@@ -106,7 +106,7 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	if w.Operation.ID == "" {
 		w.Operation.ID = NewID()
 	}
-	w.principal, w.Conversation = l.principalOrServer(), w.Conversation.bounded()
+	w.principal, w.Conversation = l.principal, w.Conversation.bounded()
 	w.Writer.User, w.Writer.Process = cmp.Or(l.user, w.Writer.User), b.process
 	w.Begin.ParentConversation = boundedKey(w.Begin.ParentConversation)
 	b.attend(w.Conversation)
@@ -114,7 +114,7 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	run := func(mayBeRepeat bool) error {
 		key := Key{w.principal, cmp.Or(w.Conversation.Holder(), w.List)}
 		return b.store.Update(ctx, key, func(tx Tx) (err error) {
-			out, err = (&attempt{Board: b, Write: w, read: tx, tx: tx, all: l.principal == nil}).write(ctx, mayBeRepeat)
+			out, err = (&attempt{Board: b, Write: w, read: tx, tx: tx, all: l.all}).write(ctx, mayBeRepeat)
 			return err
 		})
 	}
@@ -214,9 +214,9 @@ func (a *attempt) draft(shown, newest Snapshot) (*Draft, error) {
 	return d, nil
 }
 
-// changes reports whether the write would change what stands on a list, of which its
-// agent was shown one revision, or be refused. Another active text, and a wording that a
-// person replaced, change nothing of that.
+// changes reports whether the write would change what stands on a list, or be refused,
+// when its agent was shown one revision. Another active text, and a wording that a person
+// replaced, change nothing.
 func (a *attempt) changes(shown, newest Snapshot) bool {
 	d, err := a.draft(shown, newest)
 	if err != nil {
@@ -351,7 +351,12 @@ func (d *Draft) settle(w Write, saw Snapshot, report *Report) error {
 	if err != nil && (len(d.items) > len(d.before.Items) || Size(d.items) > Size(d.before.Items)) {
 		return &InputError{Problems: []Problem{{Message: err.Error()}}}
 	}
-	report.Dropped, report.Notes = d.dropped(), d.notes
+	report.Notes = d.notes
+	for n, item := range d.before.Items {
+		if _, stays := (Snapshot{Items: d.items}).itemNear(n, item.ID); !stays && !item.Status.Settled() {
+			report.Dropped = append(report.Dropped, item)
+		}
+	}
 	return nil
 }
 
@@ -483,21 +488,19 @@ func (b *Board) cursors(w Write, s Snapshot, moves bool) []Cursor {
 	if holder == "" || w.Writer.Person && s.Revision != 1 {
 		return nil
 	}
-	name := Cursor{Key: Key{w.principal, holder}, List: s.List.ID, Current: moves}
+	cursors := make([]Cursor, 0, 2)
+	if c.Key != holder && (c.Key == "" || w.List == "") { // else the name stays with its list
+		cursors = append(cursors, Cursor{Key: Key{w.principal, holder}, List: s.List.ID, Current: moves})
+	}
+	if c.Key == "" {
+		return cursors
+	}
 	own := Cursor{Key: Key{w.principal, c.Key}, List: s.List.ID, Current: moves}
 	if !w.Writer.Person { // else the conversation's agent has seen nothing, and is not here
 		own.Seen = s.Revision
 		own.Process, own.Until = b.presence(c)
 	}
-	switch {
-	case c.Key == holder:
-		return []Cursor{own}
-	case c.Key == "":
-		return []Cursor{name}
-	case w.List != "":
-		return []Cursor{own} // the name stays with its list
-	}
-	return []Cursor{name, own}
+	return append(cursors, own)
 }
 
 // answers are the outcomes of operations that changed nothing, in this process.
@@ -507,7 +510,7 @@ type answers struct {
 	outcomes map[Operation]answer
 }
 
-// answer is an outcome without its list, of which only the newest revisions are kept.
+// answer is an outcome without its list: the store keeps only the newest revisions.
 type answer struct {
 	list     string
 	revision int64
