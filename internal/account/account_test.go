@@ -77,17 +77,18 @@ func TestFamilyState(t *testing.T) {
 }
 
 // Sub-agents' lists are with their main list, the oldest first; one without a main
-// list, or below another sub-agent's, stands for itself.
+// list, or below another sub-agent's, stands for itself. So do lists that are each
+// other's main lists, or their own (BAD-INPUT 106).
 func TestFamilies(t *testing.T) {
-	cycle := []todo.Snapshot{list("a", 1, ""), list("b", 1, "")}
-	cycle[0].List.Parent, cycle[1].List.Parent = "b", "a"
+	cycle := []todo.Snapshot{list("a", 1, ""), list("b", 1, ""), list("c", 1, "")}
+	cycle[0].List.Parent, cycle[1].List.Parent, cycle[2].List.Parent = "b", "a", "c"
 	below := list("x", 1, "")
 	below.List.Parent = "m/one"
 	fs := account.Families(append(cycle, list("m/two", 2, "completed"), list("gone/s", 1, ""), list("m", 9, ""), list("m/one", 3, "pending"), below), nil)
-	if got, want := ids(fs), "a b gone/s m x"; got != want {
+	if got, want := ids(fs), "a b c gone/s m x"; got != want {
 		t.Fatalf("%q, want %q", got, want)
 	}
-	m := fs[3]
+	m := fs[4]
 	if len(m.Subs) != 2 || m.Subs[0].List.ID != "m/one" || m.Progress() != (todo.Progress{Done: 1, Total: 2}) ||
 		m.Seq() != 998 || !m.Updated().Equal(noon().Add(-2*time.Hour)) {
 		t.Errorf("%d sub-agents, %+v, seq %d, %s", len(m.Subs), m.Progress(), m.Seq(), m.Updated())

@@ -46,6 +46,8 @@ func TestTitle(t *testing.T) {
 	}
 }
 
+// P5: a list without items is neither completed nor settled; failed and cancelled items
+// count as settled.
 func TestProgressAndOpen(t *testing.T) {
 	list := func(statuses ...todo.Status) (s todo.Snapshot) {
 		for _, status := range statuses {
@@ -58,19 +60,21 @@ func TestProgressAndOpen(t *testing.T) {
 		list          todo.Snapshot
 		progress      todo.Progress
 		open, settled bool
+		completed     bool
 	}{
-		{"empty", list(), todo.Progress{}, false, false},
-		{"begun", list(todo.Completed, todo.InProgress, todo.Cancelled), todo.Progress{Done: 1, Total: 2}, true, false},
-		{"blocked", list(todo.Completed, todo.Blocked), todo.Progress{Done: 1, Total: 2}, true, false},
-		{"failed", list(todo.Completed, todo.Failed), todo.Progress{Done: 1, Failed: 1, Total: 2}, false, true},
-		{"cancelled", list(todo.Cancelled), todo.Progress{}, false, true},
+		{"empty", list(), todo.Progress{}, false, false, false},
+		{"completed", list(todo.Completed), todo.Progress{Done: 1, Total: 1}, false, true, true},
+		{"begun", list(todo.Completed, todo.InProgress, todo.Cancelled), todo.Progress{Done: 1, Total: 2}, true, false, false},
+		{"blocked", list(todo.Completed, todo.Blocked), todo.Progress{Done: 1, Total: 2}, true, false, false},
+		{"failed", list(todo.Completed, todo.Failed), todo.Progress{Done: 1, Failed: 1, Total: 2}, false, true, false},
+		{"cancelled", list(todo.Cancelled), todo.Progress{}, false, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.list.Progress(); got != c.progress {
 				t.Errorf("progress %+v", got)
 			}
-			if c.list.Open() != c.open || c.list.Settled() != c.settled {
-				t.Errorf("open %v, settled %v", c.list.Open(), c.list.Settled())
+			if l := c.list; l.Open() != c.open || l.Settled() != c.settled || l.AllCompleted() != c.completed {
+				t.Errorf("P5: open %v, settled %v, completed %v", l.Open(), l.Settled(), l.AllCompleted())
 			}
 		})
 	}

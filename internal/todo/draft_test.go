@@ -219,25 +219,6 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// P5: a list without items is neither completed nor settled; failed and
-// cancelled items count as settled.
-func TestSettled(t *testing.T) {
-	item := func(s todo.Status) todo.Item { return todo.Item{ID: "1", Text: "A", Status: s} }
-	for _, c := range []struct {
-		s                  todo.Snapshot
-		completed, settled bool
-	}{
-		{stored(), false, false},
-		{stored(item(todo.Completed)), true, true},
-		{stored(item(todo.Completed), item(todo.Failed), item(todo.Cancelled)), false, true},
-		{stored(item(todo.Completed), item(todo.Blocked)), false, false},
-	} {
-		if c.s.AllCompleted() != c.completed || c.s.Settled() != c.settled {
-			t.Errorf("P5: %v: completed %v, settled %v", c.s.Counts(), c.s.AllCompleted(), c.s.Settled())
-		}
-	}
-}
-
 // Put keeps the numbers of another program, in their order, and the next item has a
 // number of its own.
 func TestPut(t *testing.T) {

@@ -1,44 +1,12 @@
 package todo_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
-
-// countingStore counts the snapshots that are read in its transactions.
-type countingStore struct {
-	todo.Store
-	reads int
-}
-
-func (s *countingStore) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
-	return s.Store.Update(ctx, key, func(tx todo.Tx) error { return change(countingTx{tx, &s.reads}) })
-}
-
-type countingTx struct {
-	todo.Tx
-	reads *int
-}
-
-func (tx countingTx) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	*tx.reads++
-	return tx.Tx.Load(ctx, list, revision)
-}
-
-func (tx countingTx) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	found, err := tx.Tx.History(ctx, list, after, limit)
-	*tx.reads += len(found)
-	return found, err
-}
-
-func (tx countingTx) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
-	*tx.reads++
-	return tx.Tx.LastBy(ctx, list, person, upTo)
-}
 
 // BAD-INPUT 70: however often a person edited a list, the agent's next write
 // reads a few revisions of it, and says who changed what.
@@ -48,7 +16,7 @@ func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 		"of one that never saw it":              {Target: target("b"), Change: add("B")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := &countingStore{Store: memory.New()}
+			store := &counter{Store: memory.New()}
 			b := todo.NewBoard(store)
 			defer b.Close()
 			first, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
@@ -78,22 +46,11 @@ func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 	}
 }
 
-// updateCounter counts the updates of a store.
-type updateCounter struct {
-	todo.Store
-	updates int
-}
-
-func (c *updateCounter) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
-	c.updates++
-	return c.Store.Update(ctx, key, change)
-}
-
 // What an agent read at one board counts for its next write at another: it is told of
 // nothing that it has read, and what it then leaves out is gone. A read that shows it
 // nothing new stores nothing.
 func TestWhatWasReadIsStored(t *testing.T) {
-	store := &updateCounter{Store: memory.New()}
+	store := &counter{Store: memory.New()}
 	one, other := todo.NewBoard(store), todo.NewBoard(store)
 	defer one.Close()
 	defer other.Close()
