@@ -354,7 +354,7 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 
 // recognise chooses the unfinished list that a whole-list write continues, with what its
 // agents were shown of it; of several the one with the most items of the write. It looks
-// among the lists that the holder held, and then among those of the same client and
+// among the lists that the holder held, and then among the lists of the same client and
 // workspace. It returns false when there is none.
 func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 	most, own := 0, make(map[string]bool)

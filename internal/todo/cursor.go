@@ -36,7 +36,7 @@ type Conversation struct {
 	// Detached is true when the conversation outlives the processes that serve it:
 	// each call of a command is a process of its own. It needs Lasts.
 	Detached bool
-	// Client and Workspace are those of the caller. A conversation that is not
+	// Client and Workspace are the caller's. A conversation that is not
 	// certain may go on with an unfinished list that began with the same ones.
 	Client, Workspace string
 }
@@ -77,7 +77,7 @@ func boundedKey(key string) string {
 // NameKey returns the key whose cursor says which list has a name.
 func NameKey(name string) string { return "name:" + name }
 
-// Key is whose cursors: those of a conversation of a principal, or of a name.
+// Key is whose cursors: a conversation's of a principal, or a name's.
 type Key struct{ Principal, Conversation string }
 
 // Cursor is what a conversation knows of one list. Of its cursors the one that
@@ -158,7 +158,7 @@ func Current(cursors []Cursor) string {
 }
 
 // CursorAge is how long after its last use a store may delete a cursor, unless its
-// key is that of a name.
+// key is a name's.
 const CursorAge = 60 * 24 * time.Hour
 
 // HostCall is what a host's hook said about one tool call before it arrived:
@@ -166,7 +166,7 @@ const CursorAge = 60 * 24 * time.Hour
 type HostCall struct {
 	// ID is the id that the host gave the call, as in its _meta.
 	ID string
-	// Session is the host's id of the chat, and Agent that of the sub-agent in
+	// Session is the host's id of the chat, and Agent its id of the sub-agent in
 	// it; Agent is empty for the main agent.
 	Session, Agent string
 	// Folder is the path of the folder that the chat works in.

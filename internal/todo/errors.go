@@ -3,6 +3,7 @@ package todo
 import (
 	"context"
 	"errors"
+	"strings"
 )
 
 var (
@@ -79,9 +80,10 @@ func KindOf(err error) Kind {
 		err  error
 		kind Kind
 	}{
-		{ErrUnknownOutcome, KindUnknown}, {ErrNotFound, KindMissing}, {ErrItemGone, KindItemGone}, {ErrOperationReused, KindReused},
-		{ErrMirrored, KindMirrored}, {ErrReadOnly, KindReadOnly}, {ErrTooManyLists, KindFull}, {ErrStoreFull, KindFull},
-		{ErrTooManySubscriptions, KindFull}, {context.Canceled, KindCancelled}, {context.DeadlineExceeded, KindLate},
+		{ErrUnknownOutcome, KindUnknown}, {ErrNotFound, KindMissing}, {ErrItemGone, KindItemGone},
+		{ErrOperationReused, KindReused}, {ErrMirrored, KindMirrored}, {ErrReadOnly, KindReadOnly},
+		{ErrTooManyLists, KindFull}, {ErrStoreFull, KindFull}, {ErrTooManySubscriptions, KindFull},
+		{context.Canceled, KindCancelled}, {context.DeadlineExceeded, KindLate},
 	} {
 		if errors.Is(err, known.err) {
 			return known.kind
@@ -132,12 +134,9 @@ type InputError struct {
 // Error joins the problems with semicolons, for people and logs. Variants format
 // Problems for models themselves.
 func (e *InputError) Error() string {
-	text := ""
+	texts := make([]string, len(e.Problems))
 	for i, p := range e.Problems {
-		if i > 0 {
-			text += "; "
-		}
-		text += p.String()
+		texts[i] = p.String()
 	}
-	return text
+	return strings.Join(texts, "; ")
 }

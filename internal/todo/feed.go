@@ -16,14 +16,14 @@ const pollInterval = 4 * time.Second
 const unknownSeq = -1
 
 // feed delivers snapshots to all watchers of a board, and calls to all that follow
-// calls: those of this process at once, and those of others when it reads what they
+// calls: of this process at once, and of others when it reads what they
 // saved. It delivers to watchers only what it has read from the store, and reads only
 // while there is a follower.
 type feed struct {
 	store   Store
 	process string
 
-	mu         sync.RWMutex // locked before that of a follower
+	mu         sync.RWMutex // locked before a follower's
 	followers  map[*follower]struct{}
 	stopRun    context.CancelFunc // nil while run does not run
 	goroutines sync.WaitGroup

@@ -3,8 +3,8 @@ package todo
 // Identity is who reads and writes lists, as sign-in found it. The zero Identity
 // is the server itself, which needs no sign-in.
 type Identity struct {
-	// Principal is whose lists they are: those of a person or program, or of a
-	// team. Empty is the server itself.
+	// Principal is whose lists they are: a person's or program's, or a team's. Empty
+	// is the server itself.
 	Principal string
 	// Subject tells the person or program that signed in apart from others with the
 	// same principal. It never changes; empty without sign-in.

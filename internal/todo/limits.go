@@ -10,8 +10,8 @@ import (
 const (
 	MaxItems = 1000 // items per list
 	MaxText  = 4000 // runes per text
-	// MaxSize is the maximum size of a list, which is that of all its texts together
-	// (see [Size]), in bytes. Some 60,000 tokens are no plan but a mistake.
+	// MaxSize is the maximum size of a list, of all its texts together (see [Size]), in
+	// bytes. Some 60,000 tokens are no plan but a mistake.
 	MaxSize  = 256_000
 	MaxName  = 100 // runes per list name
 	MaxTitle = 200 // runes per title of a list
@@ -30,8 +30,8 @@ const (
 	MaxRequest = 1 << 20
 )
 
-// Size returns the size of a list of these items, in bytes: that of all that agents
-// and people say of them.
+// Size returns the size of a list of these items, in bytes: of all that agents and
+// people say of them.
 func Size(items []Item) (size int) {
 	for _, i := range items {
 		size += len(i.Text) + len(i.Active) + len(i.Reason) + len(i.Priority) + len(i.DueDate) + len(i.Owner) + len(i.WaitsFor)
@@ -116,7 +116,7 @@ func (k Keep) CheckNext(next Snapshot, size func() (int64, error)) error {
 // Room is what there is in a store beside a list that begins.
 type Room struct {
 	// Begun counts the lists that its conversation began since then, at least up to
-	// [Keep.Begun], and Lists those of its principal that are not deleted.
+	// [Keep.Begun], and Lists the lists of its principal that are not deleted.
 	Begun func(since time.Time) (int, error)
 	Lists func() (int, error)
 	// Size is the size of all lists.

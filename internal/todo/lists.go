@@ -16,7 +16,7 @@ import (
 type Lists struct {
 	board     *Board
 	principal string
-	all       bool   // those of every principal, whose own is the server
+	all       bool   // the lists of every principal; what is noted is the server's
 	user      string // see [Identity]
 	readOnly  bool
 }
@@ -168,8 +168,7 @@ func (l Lists) Look(ctx context.Context, s Snapshot) {
 	}
 }
 
-// Hold makes a conversation hold a list, of which its agent was shown this
-// revision, from now on.
+// Hold makes a conversation hold a list from now on. Its agent was shown this revision.
 func (l Lists) Hold(ctx context.Context, c Conversation, s Snapshot) error {
 	if l.readOnly {
 		return ErrReadOnly
@@ -202,7 +201,7 @@ func (l Lists) Archive(ctx context.Context, list string, away bool, w Writer) (O
 	return l.set(ctx, list, w, func(d *Draft) { d.Archive(away) })
 }
 
-// Delete deletes a list and those of its sub-agents, or brings them back within
+// Delete deletes a list and the lists of its sub-agents, or brings them back within
 // [TrashAge]; see [Snapshot.Deleted]. Lists of sub-agents whose main conversation
 // holds another list by now are that one's, and stay as they are. Delete returns
 // [ErrNotFound] when there is no such list.

@@ -16,14 +16,20 @@ const SharedRest = time.Hour
 // unattended returns the ids of the lists that a conversation began and that no
 // conversation which is present holds any more; archived ones aside.
 func (l Lists) unattended(ctx context.Context, lists []Snapshot) (map[string]bool, error) {
-	left := make(map[string]bool)
+	left, held := make(map[string]bool), make(map[string]bool)
+	of := make(map[string]string) // by principal: the id of its only list, empty for several
 	for _, s := range lists {
-		if !s.Archived && s.List.Conversation != "" {
-			left[s.List.ID] = true
+		if s.Archived || s.List.Conversation == "" {
+			continue
+		}
+		left[s.List.ID] = true
+		if _, several := of[s.List.Principal]; several {
+			of[s.List.Principal] = ""
+		} else {
+			of[s.List.Principal] = s.List.ID
 		}
 	}
-	held := make(map[string]bool)
-	for principal, list := range whose(lists, left) {
+	for principal, list := range of {
 		found, err := l.board.store.CursorsOn(ctx, principal, list)
 		if err != nil {
 			return nil, fmt.Errorf("find who holds the lists: %w", err)
@@ -49,23 +55,6 @@ func (l Lists) unattended(ctx context.Context, lists []Snapshot) (map[string]boo
 		left[id] = !slices.ContainsFunc(cursors, func(c Cursor) bool { return c.List == id && l.board.isPresent(c) })
 	}
 	return left, nil
-}
-
-// whose returns the principals of the lists that are wanted, each with the id of the only
-// one that it has among them; empty if it has several.
-func whose(lists []Snapshot, wanted map[string]bool) map[string]string {
-	out := make(map[string]string)
-	for _, s := range lists {
-		if !wanted[s.List.ID] {
-			continue
-		}
-		if _, several := out[s.List.Principal]; several {
-			out[s.List.Principal] = ""
-		} else {
-			out[s.List.Principal] = s.List.ID
-		}
-	}
-	return out
 }
 
 // isPresent reports whether the conversation of a cursor is there as far as can be

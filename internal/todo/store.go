@@ -75,12 +75,11 @@ type Store interface {
 	// goes on from the last Seq each time, misses no save.
 	Position(ctx context.Context) (int64, error)
 
-	// Purge removes lists with all their revisions and cursors, those of unknown
-	// ids aside, and returns the ids of those that it removed, with an error those
-	// of before it failed; after one that wraps [ErrUnknownOutcome] others may be
-	// removed, too. Of each a revision by that writer, which is Deleted and has no
-	// text, stays for [TrashAge] so that watchers see it. Lists that have been
-	// deleted for that long go, too, when lists begin.
+	// Purge removes lists with all their revisions and cursors, and passes over unknown
+	// ids. It returns the ids of the lists that it removed, also with an error; after one
+	// that wraps [ErrUnknownOutcome] others may be removed, too. Of each list a revision
+	// by that writer, which is Deleted and has no text, stays for [TrashAge] so that
+	// watchers see it. Lists that have been deleted for that long go when lists begin.
 	Purge(ctx context.Context, by Writer, now time.Time, lists ...string) (purged []string, err error)
 
 	// Watch calls hint from one goroutine until ctx ends, and then returns nil:
@@ -102,12 +101,8 @@ type Store interface {
 	// Close waits for running updates and releases the store.
 	Close() error
 
-	HostCalls
-}
-
-// HostCalls keep what hooks of hosts said about calls, for [HostCallAge].
-type HostCalls interface {
-	// NoteHostCall stores what a hook said at a time.
+	// NoteHostCall stores what a hook of a host said about a call at a time, for
+	// [HostCallAge].
 	NoteHostCall(ctx context.Context, principal string, c HostCall, at time.Time) error
 
 	// HostCall reads what a hook said about a call within [HostCallAge]; the zero
@@ -123,8 +118,8 @@ type Subscription struct {
 	Conversation Conversation
 }
 
-// Subscriptions is what a store keeps for several servers in addition: those of
-// sessions, whose requests and stream may go to different servers. A subscription
+// Subscriptions is what a store keeps for several servers in addition: what sessions
+// subscribed to, whose requests and stream may go to different servers. A subscription
 // that no stream asked for in [CursorAge] may be deleted.
 type Subscriptions interface {
 	// Subscribe stores a subscription and hints watchers. It returns
@@ -135,7 +130,7 @@ type Subscriptions interface {
 	// when uri is empty, and hints watchers.
 	Unsubscribe(ctx context.Context, session, uri string) error
 
-	// SubscriptionsOf reads those of some sessions.
+	// SubscriptionsOf reads the subscriptions of some sessions.
 	SubscriptionsOf(ctx context.Context, sessions []string) ([]Subscription, error)
 
 	// WatchSubscriptions is Watch of [Store] for subscriptions and for conversations

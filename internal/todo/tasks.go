@@ -61,8 +61,8 @@ func (d *Draft) EndWaits() {
 	}
 }
 
-// openOf returns those of some ids that are of open items other than one, each
-// once, as Item.WaitsFor has them.
+// openOf returns the ids among some that open items have, other than one, each once, as
+// Item.WaitsFor has them.
 func (d *Draft) openOf(ids []string, not string) string {
 	var open []string
 	for _, id := range ids {

@@ -53,8 +53,8 @@ type Call struct {
 	ID string
 }
 
-// callIDLength is the length of a [Call]'s id, which must differ only from
-// those of other calls at the same revision of the same list.
+// callIDLength is the length of a [Call]'s id, which must be another one only than the
+// ids of calls at the same revision of the same list.
 const callIDLength = 6
 
 // maxWaitingCalls is how many calls wait for a slow follower; beyond it the
@@ -62,7 +62,7 @@ const callIDLength = 6
 const maxWaitingCalls = 256
 
 // Calls follows calls as they are made. It receives every call of this process,
-// before its caller is answered, and those of other processes that made a revision
+// before its caller is answered, and the calls of other processes that made a revision
 // soon after; of several that change one list in quick succession there, it
 // may receive only the last. A slow follower loses its oldest calls and delays
 // nobody.
