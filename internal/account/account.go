@@ -4,7 +4,7 @@
 // this from here, so that all of them say the same of one list.
 //
 // It is pure. It is given snapshots, and what a snapshot does not tell: how each list
-// stands ([todo.Lists.States]) and what people changed ([todo.Lists.Unseen]).
+// stands ([todo.Lists.States]) and what its agents last saw ([todo.Lists.Saw]).
 package account
 
 import (
@@ -191,12 +191,4 @@ func Client(s todo.Snapshot) string {
 		return s.List.Client
 	}
 	return cmp.Or(s.Writer.Client, s.List.Client)
-}
-
-// Unseen returns the ids of the items that people changed, removed ones among them.
-func Unseen(changes []todo.Difference) (ids []string) {
-	for _, d := range changes {
-		ids = append(ids, cmp.Or(d.After.ID, d.Before.ID))
-	}
-	return ids
 }

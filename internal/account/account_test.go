@@ -173,10 +173,3 @@ func TestClient(t *testing.T) {
 		}
 	}
 }
-
-func TestUnseen(t *testing.T) {
-	before, after := list("m", 1, "pending pending"), list("m", 1, "completed")
-	if got := fmt.Sprint(account.Unseen(todo.Diff(before, after))); got != "[1 2]" {
-		t.Error(got)
-	}
-}

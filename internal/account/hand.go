@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"slices"
 
 	"todo-mcp/internal/todo"
@@ -40,7 +41,10 @@ type Hand struct {
 // HandOf returns what became of what people changed in a list. saw is the revision
 // that its agents last saw, see [todo.Lists.Saw].
 func HandOf(saw, list todo.Snapshot) Hand {
-	h := Hand{Unseen: Unseen(todo.Diff(saw, list)), Saw: saw.Revision}
+	h := Hand{Saw: saw.Revision}
+	for _, d := range todo.Diff(saw, list) {
+		h.Unseen = append(h.Unseen, cmp.Or(d.After.ID, d.Before.ID))
+	}
 	if list.Writer.Person && list.Worked.IsZero() && saw.Revision == list.Revision {
 		h.Saw = 0
 	}

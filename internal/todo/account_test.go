@@ -11,14 +11,10 @@ import (
 // A list's title is the name that a user gave it, else the text of its first
 // open item when it began. It stays so when that item is reworded or removed.
 func TestTitle(t *testing.T) {
-	b := todo.NewBoard(memory.New())
-	defer b.Close()
+	b := newBoard(t, memory.New())
 	apply := func(name string, change todo.Change) todo.Snapshot {
 		t.Helper()
-		out, err := b.As("").Apply(t.Context(), todo.Write{Target: target("c" + name), Begin: todo.List{Name: name, Workspace: "/work/app/"}, Change: change})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := apply(t, b, todo.Write{Target: target("c" + name), Begin: todo.List{Name: name, Workspace: "/work/app/"}, Change: change})
 		return out.After
 	}
 	begun := apply("", func(d *todo.Draft) error {

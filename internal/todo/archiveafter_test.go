@@ -16,10 +16,8 @@ func TestArchiveAfter(t *testing.T) {
 	ctx, now := context.Background(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	clock := todo.WithClock(func() time.Time { return now })
 	store := memory.New()
-	board := todo.NewBoard(store, clock, todo.WithArchiveAfter(24*time.Hour))
-	t.Cleanup(board.Close)
-	never := todo.NewBoard(store, clock)
-	t.Cleanup(never.Close)
+	board := newBoard(t, store, clock, todo.WithArchiveAfter(24*time.Hour))
+	never := newBoard(t, store, clock)
 	lists := board.As("")
 	begin := func(key string, status todo.Status) string {
 		out, err := lists.Apply(ctx, todo.Write{

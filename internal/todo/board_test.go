@@ -26,8 +26,7 @@ func target(conversation string) todo.Target {
 func TestBoardKeepsArrivalOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
-		b := todo.NewBoard(memory.New())
-		defer b.Close()
+		b := newBoard(t, memory.New())
 		const n = 50
 		first := make(chan struct{})
 		var all sync.WaitGroup
@@ -63,8 +62,7 @@ func TestBoardKeepsArrivalOrder(t *testing.T) {
 // A caller with a cancelled context leaves the queue and delays nobody.
 func TestBoardCallerGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := todo.NewBoard(memory.New())
-		defer b.Close()
+		b := newBoard(t, memory.New())
 		block := make(chan struct{})
 		go b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: func(*todo.Draft) error { <-block; return nil }})
 		synctest.Wait()
@@ -94,8 +92,7 @@ func TestBoardsShareAConversation(t *testing.T) {
 	var all sync.WaitGroup
 	const n = 20
 	for p := range n {
-		b := todo.NewBoard(store)
-		defer b.Close()
+		b := newBoard(t, store)
 		all.Go(func() {
 			if _, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add(fmt.Sprint(p))}); err != nil {
 				t.Error(err)
@@ -112,16 +109,10 @@ func TestBoardsShareAConversation(t *testing.T) {
 // BAD-INPUT 44: a repeated operation returns the first outcome; the same id for
 // another write is refused.
 func TestBoardOperations(t *testing.T) {
-	b := todo.NewBoard(memory.New())
-	defer b.Close()
+	b := newBoard(t, memory.New())
 	w := todo.Write{Target: target("a"), Operation: todo.Operation{ID: "op", Digest: "x"}, Change: add("A")}
-	first, err := b.As("").Apply(t.Context(), w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("B")}); err != nil {
-		t.Fatal(err)
-	}
+	first := apply(t, b, w)
+	apply(t, b, todo.Write{Target: target("a"), Change: add("B")})
 	again, err := b.As("").Apply(t.Context(), w)
 	if err != nil || !again.Repeated || again.After.Revision != first.After.Revision || len(again.After.Items) != 1 {
 		t.Errorf("repeat: %+v, %v", again, err)
@@ -155,35 +146,36 @@ func (s *unknownOutcomeStore) Update(ctx context.Context, key todo.Key, change f
 	return err
 }
 
+// A write of which the outcome is unknown is repeated once. A repeat that is refused says
+// nothing of the first try, which may have been applied.
 func TestBoardResolvesUnknownOutcomes(t *testing.T) {
-	b := todo.NewBoard(&unknownOutcomeStore{memory.New(), 1, nil})
-	defer b.Close()
-	out, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
-	if err != nil || out.After.Revision != 1 || len(out.After.Items) != 1 {
-		t.Errorf("%+v, %v", out.After, err)
-	}
-	b2 := todo.NewBoard(&unknownOutcomeStore{memory.New(), 9, nil})
-	defer b2.Close()
-	if _, err := b2.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")}); !errors.Is(err, todo.ErrUnknownOutcome) {
-		t.Errorf("error = %v", err)
-	}
-	// The repeat is refused, which says nothing of the first try, that was applied.
 	full := errors.New("disk full")
-	b3 := todo.NewBoard(&unknownOutcomeStore{memory.New(), 1, full})
-	defer b3.Close()
-	if _, err := b3.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")}); !errors.Is(err, todo.ErrUnknownOutcome) || !errors.Is(err, full) {
-		t.Errorf("refused when repeated: %v", err)
+	for _, c := range []struct {
+		unknown int
+		then    error
+		want    []error
+	}{
+		{1, nil, nil},
+		{9, nil, []error{todo.ErrUnknownOutcome}},
+		{1, full, []error{todo.ErrUnknownOutcome, full}},
+	} {
+		b := newBoard(t, &unknownOutcomeStore{memory.New(), c.unknown, c.then})
+		out, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
+		if c.want == nil && (err != nil || out.After.Revision != 1 || len(out.After.Items) != 1) {
+			t.Errorf("%+v, %v", out.After, err)
+		}
+		for _, want := range c.want {
+			if !errors.Is(err, want) {
+				t.Errorf("%d unknown outcomes: %v, want %v", c.unknown, err, want)
+			}
+		}
 	}
 }
 
 // A list_id reaches any list of the principal, and of no other.
 func TestBoardKeepsPrincipalsApart(t *testing.T) {
-	b := todo.NewBoard(memory.New())
-	defer b.Close()
-	out, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := newBoard(t, memory.New())
+	out := apply(t, b, todo.Write{Target: target("a"), Change: add("A")})
 	inB := target("b")
 	inB.List = out.After.List.ID
 	if out, err := b.As("").Apply(t.Context(), todo.Write{Target: inB, Change: add("B")}); err != nil || len(out.After.Items) != 2 {
@@ -201,8 +193,7 @@ func TestBoardKeepsPrincipalsApart(t *testing.T) {
 // V4: a write that changes nothing makes no revision and no event.
 func TestBoardNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := todo.NewBoard(memory.New())
-		defer b.Close()
+		b := newBoard(t, memory.New())
 		same := func(d *todo.Draft) error { d.Replace(plain, plain.Lines(d.Items())); return nil }
 		out, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: same})
 		if err != nil || out.Changed || out.After.Revision != 0 {
@@ -225,14 +216,11 @@ func TestBoardNoChange(t *testing.T) {
 // waits.
 func TestWatcherSkipsToTheNewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := todo.NewBoard(memory.New())
-		defer b.Close()
+		b := newBoard(t, memory.New())
 		w := b.As("").Watch(func(s todo.Snapshot) bool { return s.List.Conversation != "unwanted" })
 		for i := range 100 {
 			for _, c := range []string{"a", "b", "unwanted"} {
-				if _, err := b.As("").Apply(t.Context(), todo.Write{Target: target(c), Change: add(fmt.Sprint(i))}); err != nil {
-					t.Fatal(err)
-				}
+				apply(t, b, todo.Write{Target: target(c), Change: add(fmt.Sprint(i))})
 			}
 		}
 		synctest.Wait()
@@ -255,8 +243,7 @@ func (hintlessStore) Watch(ctx context.Context, _ func()) error { <-ctx.Done(); 
 // BAD-INPUT 56: after a lost hint the change arrives within five seconds.
 func TestWatcherRecoversFromLostHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := todo.NewBoard(hintlessStore{memory.New()})
-		defer b.Close()
+		b := newBoard(t, hintlessStore{memory.New()})
 		w := b.As("").Watch(nil)
 		defer w.Close()
 		b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})

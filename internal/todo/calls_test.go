@@ -19,9 +19,7 @@ import (
 func TestCallsAreFollowedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
-		here, there := todo.NewBoard(store), todo.NewBoard(store)
-		defer here.Close()
-		defer there.Close()
+		here, there := newBoard(t, store), newBoard(t, store)
 		calls := here.As("").Calls()
 		defer calls.Close()
 		other := here.As("somebody").Calls()
@@ -101,14 +99,10 @@ func (s *unreadableStore) Position(ctx context.Context) (int64, error) {
 func TestCallsAreNotReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &unreadableStore{Store: memory.New()}
-		here, there := todo.NewBoard(store), todo.NewBoard(store)
-		defer here.Close()
-		defer there.Close()
+		here, there := newBoard(t, store), newBoard(t, store)
 		write := func(conversation, text string) {
 			t.Helper()
-			if _, err := there.As("").Apply(t.Context(), todo.Write{Target: target(conversation), Change: add(text)}); err != nil {
-				t.Fatal(err)
-			}
+			apply(t, there, todo.Write{Target: target(conversation), Change: add(text)})
 		}
 		write("a", "old")
 		store.broken.Store(true)
@@ -131,14 +125,11 @@ func TestCallsAreNotReplayed(t *testing.T) {
 // A follower that does not read loses its oldest calls and delays nobody, and
 // Next returns ErrClosed after Close.
 func TestSlowFollowerLosesTheOldestCalls(t *testing.T) {
-	b := todo.NewBoard(memory.New())
-	defer b.Close()
+	b := newBoard(t, memory.New())
 	calls := b.As("").Calls()
 	const writes = 300
 	for n := range writes {
-		if _, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add(fmt.Sprint(n))}); err != nil {
-			t.Fatal(err)
-		}
+		apply(t, b, todo.Write{Target: target("a"), Change: add(fmt.Sprint(n))})
 	}
 	first, err := calls.Next(t.Context())
 	if err != nil || first.List.Revision <= 1 {

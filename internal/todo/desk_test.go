@@ -216,3 +216,20 @@ func checkErr(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// newBoard returns a board on a store, which is closed with the test.
+func newBoard(t testing.TB, store todo.Store, options ...todo.Option) *todo.Board {
+	b := todo.NewBoard(store, options...)
+	t.Cleanup(b.Close)
+	return b
+}
+
+// apply applies a write to the server's own lists.
+func apply(t testing.TB, b *todo.Board, w todo.Write) todo.Outcome {
+	t.Helper()
+	out, err := b.As("").Apply(context.Background(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

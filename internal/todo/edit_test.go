@@ -38,8 +38,7 @@ type edited struct {
 
 // newEdited begins a list with A and B, to which the agent adds C with revision 2.
 func newEdited(t *testing.T) edited {
-	board := todo.NewBoard(memory.New())
-	t.Cleanup(board.Close)
+	board := newBoard(t, memory.New())
 	e := edited{t, board.As(""), ""}
 	e.agentAdds("A", "B")
 	e.agentAdds("C")

@@ -12,8 +12,7 @@ import (
 // (BAD-INPUT 33).
 func TestReadOnlyChangesNothing(t *testing.T) {
 	store := memory.New()
-	board := todo.NewBoard(store)
-	t.Cleanup(board.Close)
+	board := newBoard(t, store)
 	add := todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}}, Change: func(d *todo.Draft) error { d.Append("a"); return nil }}
 	out, err := board.For(todo.Identity{Principal: "team", User: "ann"}).Apply(t.Context(), add)
 	if err != nil {

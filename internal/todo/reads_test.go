@@ -17,21 +17,15 @@ func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &counter{Store: memory.New()}
-			b := todo.NewBoard(store)
-			defer b.Close()
-			first, err := b.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := newBoard(t, store)
+			first := apply(t, b, todo.Write{Target: target("a"), Change: add("A")})
 			list := first.After.List.ID
 			for n := range 298 {
 				w := todo.Write{Target: todo.Target{List: list}, Writer: todo.Writer{Person: true}, Change: func(d *todo.Draft) error {
 					d.SetText("1", fmt.Sprint("A", n))
 					return nil
 				}}
-				if _, err := b.As("").Apply(t.Context(), w); err != nil {
-					t.Fatal(err)
-				}
+				apply(t, b, w)
 			}
 			next.List = list
 			store.reads = 0
@@ -51,13 +45,8 @@ func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 // nothing new stores nothing.
 func TestWhatWasReadIsStored(t *testing.T) {
 	store := &counter{Store: memory.New()}
-	one, other := todo.NewBoard(store), todo.NewBoard(store)
-	defer one.Close()
-	defer other.Close()
-	first, err := one.As("").Apply(t.Context(), todo.Write{Target: target("a"), Change: add("A")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	one, other := newBoard(t, store), newBoard(t, store)
+	first := apply(t, one, todo.Write{Target: target("a"), Change: add("A")})
 	person := todo.Write{Target: todo.Target{List: first.After.List.ID}, Writer: todo.Writer{Person: true}, Change: add("by a person")}
 	if _, err := one.As("").Apply(t.Context(), person); err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ type script struct {
 }
 
 // TestChatScripts plays each scene of testdata/chats.txt, and checks what every line
-// prints (T5, H2, BAD-INPUT 108). With -update it writes this down.
+// prints (T5, H2, BAD-INPUT 106, 108). With -update it writes this down.
 func TestChatScripts(t *testing.T) {
 	const file = "testdata/chats.txt"
 	text, err := os.ReadFile(file)
@@ -39,7 +39,7 @@ func TestChatScripts(t *testing.T) {
 			line, _, _ = strings.Cut(line, " => ")
 			lines = append(lines, line)
 		}
-		name := strings.TrimLeft(strings.Join(slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return l[0] != '#' }), ""), "# ")
+		name := strings.TrimLeft(lines[0], "# ")
 		kinds := []string{""}
 		for _, line := range lines {
 			if _, of, ok := strings.Cut(line, " = "); ok && strings.Contains(of, " | ") {
@@ -101,7 +101,8 @@ func (s *script) run(words []string) string {
 		checkErr(s.t, err)
 		s.now = s.now.Add(by)
 	case "import":
-		l, err := s.save(todo.Snapshot{List: todo.List{ID: "imported"}, Revision: 1, Items: []todo.Item{{ID: "1", Text: words[1], Status: todo.Pending}}})
+		items := []todo.Item{{ID: "1", Text: words[1], Status: todo.Pending}}
+		l, err := s.save(todo.Snapshot{List: todo.List{ID: "imported"}, Revision: 1, Items: items})
 		checkErr(s.t, err)
 		s.number(l.List.ID)
 	case "lists":
@@ -118,6 +119,17 @@ func (s *script) run(words []string) string {
 			out = append(out, fmt.Sprint(n+1, " ", states[id]))
 		}
 		return strings.Join(out, ", ")
+	case "family":
+		lists := s.board("viewer").As("")
+		subs, _, err := lists.Together(s.t.Context(), s.load(words[1]))
+		checkErr(s.t, err)
+		chain, err := lists.Chain(s.t.Context(), s.id(words[1]))
+		checkErr(s.t, err)
+		out := fmt.Sprint("followed by ", s.number(chain.Newest()), "; sub-agents")
+		for _, l := range subs {
+			out += fmt.Sprint(" ", s.number(l.List.ID))
+		}
+		return out
 	case "unseen":
 		l := s.load(words[1])
 		saw, err := s.board("viewer").As("").Saw(s.t.Context(), l)
@@ -141,7 +153,13 @@ func (s *script) conversation(name string, words []string) chat {
 	if len(words) > 1 && !strings.Contains(words[1], "=") {
 		process = words[1]
 	}
-	c := map[string]chat{"proof": s.proof(name), "hint": s.hint(process, "process:"+process), "shared": s.shared(process)}[words[0]]
+	c := s.proof(name)
+	switch words[0] {
+	case "hint":
+		c = s.hint(process, "process:"+process)
+	case "shared":
+		c = s.shared(process)
+	}
 	c.process = process
 	for _, word := range words[1:] {
 		key, value, _ := strings.Cut(word, "=")
@@ -270,7 +288,8 @@ func (s *script) outcome(out todo.Outcome, err error) string {
 		}
 		return "refused: " + text
 	}
-	parts := []string{fmt.Sprintf("%d r%d: %s", s.number(out.After.List.ID), out.After.Revision, cmp.Or(show(out.After), "empty"))}
+	after := out.After
+	parts := []string{fmt.Sprintf("%d r%d: %s", s.number(after.List.ID), after.Revision, cmp.Or(show(after), "empty"))}
 	say := func(format string, said bool, args ...any) {
 		if said {
 			parts = append(parts, fmt.Sprintf(format, args...))
@@ -278,7 +297,7 @@ func (s *script) outcome(out todo.Outcome, err error) string {
 	}
 	r := out.Report
 	say("unchanged", !out.Changed)
-	say("archived", out.After.Archived)
+	say("archived", after.Archived)
 	say("dropped %s", len(r.Dropped) > 0, texts(r.Dropped))
 	say("%s %s", len(r.Unseen) > 0, r.By, differences(r.Unseen))
 	say("ordered %s", len(r.Ordered) > 0, strings.Join(r.Ordered, " "))
@@ -311,7 +330,8 @@ func (s *script) details(l todo.Snapshot) string {
 			flags = append(flags, fmt.Sprint(name, " ", s.number(of)))
 		}
 	}
-	for name, is := range map[string]bool{"archived": l.Archived, "deleted": l.Deleted, "order overridden": l.Order.Overridden(), "on the board": l.OnBoard(s.now)} {
+	for name, is := range map[string]bool{"archived": l.Archived, "deleted": l.Deleted,
+		"order overridden": l.Order.Overridden(), "on the board": l.OnBoard(s.now)} {
 		if is {
 			flags = append(flags, name)
 		}
