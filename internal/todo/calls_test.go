@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
@@ -63,7 +64,11 @@ func TestCallsAreFollowedOnce(t *testing.T) {
 			expect(out.Changed, out.After.Revision, out.After.Writer.Process)
 			follow()
 		}
-		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if call, err := calls.Next(ctx); err == nil {
+			t.Errorf("revision %d is followed twice", call.List.Revision)
+		}
 		if !slices.Equal(got, want) {
 			t.Errorf("followed\n%q\nwant\n%q", got, want)
 		}

@@ -78,36 +78,49 @@ func TestReplaceEmpties(t *testing.T) {
 	}
 }
 
-// A line matches a cancelled item only if no item that the view shows has its
-// text.
-func TestMatchPrefersWhatIsShown(t *testing.T) {
-	cancelled := todo.Item{ID: "1", Text: "A", Status: todo.Cancelled}
-	open := todo.Item{ID: "2", Text: "A", Status: todo.Pending}
-	got := replaced(stored(cancelled, open), plain, todo.Line{Text: "A", Status: "pending"})
-	if diff := cmp.Diff([]todo.Item{cancelled, open}, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+// Which item each line means: by its id, else as a whole line, by its text, by the title
+// that is shown, by the folded text, by the short form of a long text, by a wording that
+// a person replaced; of items that are not shown only when no other does.
+func TestMatch(t *testing.T) {
+	item := func(id, text string, status todo.Status) todo.Item {
+		return todo.Item{ID: id, Text: text, Status: status}
 	}
-	got = replaced(stored(cancelled), plain, todo.Line{Text: "A", Status: "pending"})
-	if len(got) != 1 || got[0].ID != "1" || got[0].Status != todo.Pending {
-		t.Errorf("a line with a cancelled item's text made %v", got)
+	line := func(text, status string) todo.Line { return todo.Line{Text: text, Status: status} }
+	byID := func(id, text string) todo.Line { return todo.Line{ID: id, Text: text, Status: "pending"} }
+	active := todo.Item{ID: "1", Text: "Write", Active: "Writing", Status: todo.InProgress}
+	long := strings.Repeat("long ", 200)
+	reworded := todo.Item{ID: "1", Text: "New", Hand: todo.Hand{Text: "New", Replaced: "Old"}, Status: todo.Pending}
+	a1, a2, c3 := item("1", "A", todo.Pending), item("2", "A", todo.Completed), item("3", "A", todo.Cancelled)
+	for _, c := range []struct {
+		name  string
+		items []todo.Item
+		lines []todo.Line
+		want  string // the ids of the items after it; 10 is a new one
+	}{
+		{"ids before texts", []todo.Item{a1, a2}, []todo.Line{byID("2", "A"), byID("1", "A")}, "2 1"},
+		{"an id before the text at its place", []todo.Item{a1}, []todo.Line{byID("", "A"), byID("1", "X")}, "10 1"},
+		{"an unknown id", []todo.Item{a1}, []todo.Line{byID("1", "X"), byID("7", "A")}, "1 10"},
+		{"whole lines of repeated texts", []todo.Item{a1, a2}, []todo.Line{line("A", "done")}, "2"},
+		{"more lines than items", []todo.Item{a1}, []todo.Line{line("A", "pending"), line("A", "pending")}, "1 10"},
+		{"the title that is shown", []todo.Item{a2, active}, []todo.Line{line("Writing", "doing")}, "1"},
+		{"a folded text", []todo.Item{a2, active}, []todo.Line{line("write!", "doing")}, "1"},
+		{"a short form", []todo.Item{a2, item("1", long, todo.Pending)}, []todo.Line{line(todo.Told(long), "doing")}, "1"},
+		{"a wording that a person replaced", []todo.Item{a2, reworded}, []todo.Line{line("old", "doing")}, "1"},
+		{"what is shown first", []todo.Item{c3, a1}, []todo.Line{line("A", "pending")}, "3 1"},
+		{"what is hidden last", []todo.Item{c3}, []todo.Line{line("A", "pending")}, "3"},
+	} {
+		var got []string
+		for _, i := range replaced(stored(c.items...), plain, c.lines...) {
+			got = append(got, i.ID)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %s", c.name, got, c.want)
+		}
 	}
-}
-
-// A line may also match by the title that is shown, since models copy it back.
-func TestMatchByShownTitle(t *testing.T) {
-	a := todo.Item{ID: "1", Text: "Write tests", Active: "Writing tests", Status: todo.InProgress, Started: t0}
-	got := replaced(stored(a), plain, todo.Line{Text: "Writing tests", Status: "doing"})
-	if diff := cmp.Diff([]todo.Item{a}, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
-func TestMatchByID(t *testing.T) {
+	// The active text described the text that the line replaces.
 	a := todo.Item{ID: "1", Text: "A", Active: "Doing A", Status: todo.Pending}
-	got := replaced(stored(a), plain, todo.Line{ID: "1", Text: "Something else", Status: "pending"}, todo.Line{ID: "7", Text: "A", Status: "pending"})
-	want := []todo.Item{{ID: "1", Text: "Something else", Status: todo.Pending}, {ID: "10", Text: "A", Status: todo.Pending, Created: t1}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the active text of a replaced text must be cleared (-want +got)\n%s", diff)
+	if got := replaced(stored(a), plain, byID("1", "B")); got[0].Active != "" {
+		t.Errorf("%+v", got)
 	}
 }
 

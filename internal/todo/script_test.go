@@ -110,15 +110,7 @@ func (s *script) run(words []string) string {
 	case "list":
 		return s.details(s.load(words[1]))
 	case "states":
-		var out []string
-		for n, id := range s.ids {
-			l, err := s.store.Load(s.t.Context(), id, 0)
-			checkErr(s.t, err)
-			states, err := s.board("viewer").As("").States(s.t.Context(), l)
-			checkErr(s.t, err)
-			out = append(out, fmt.Sprint(n+1, " ", states[id]))
-		}
-		return strings.Join(out, ", ")
+		return s.states()
 	case "family":
 		lists := s.board("viewer").As("")
 		subs, _, err := lists.Together(s.t.Context(), s.load(words[1]))
@@ -145,6 +137,28 @@ func (s *script) run(words []string) string {
 		return s.calls(c, words[1], words[2:])
 	}
 	return ""
+}
+
+// states returns the states of all lists, which each has as one of them and alone.
+func (s *script) states() string {
+	var all []todo.Snapshot
+	for n := range s.ids {
+		all = append(all, s.load(fmt.Sprint(n+1)))
+	}
+	lists := s.board("viewer").As("")
+	states, err := lists.States(s.t.Context(), all...)
+	checkErr(s.t, err)
+	var out []string
+	for n, l := range all {
+		alone, err := lists.States(s.t.Context(), l)
+		checkErr(s.t, err)
+		state := states[l.List.ID]
+		if alone[l.List.ID] != state {
+			s.t.Errorf("list %d is %s, and alone %s", n+1, state, alone[l.List.ID])
+		}
+		out = append(out, fmt.Sprint(n+1, " ", state))
+	}
+	return strings.Join(out, ", ")
 }
 
 // conversation returns a conversation from its kind, its process and key=value.
