@@ -102,7 +102,7 @@ func TestMatch(t *testing.T) {
 		{"an unknown id", []todo.Item{a1}, []todo.Line{byID("1", "X"), byID("7", "A")}, "1 10"},
 		{"whole lines of repeated texts", []todo.Item{a1, a2}, []todo.Line{line("A", "done")}, "2"},
 		{"more lines than items", []todo.Item{a1}, []todo.Line{line("A", "pending"), line("A", "pending")}, "1 10"},
-		{"the title that is shown", []todo.Item{a2, active}, []todo.Line{line("Writing", "doing")}, "1"},
+		{"the title that is shown", []todo.Item{a2, active}, []todo.Line{line("Writing", "done")}, "1"},
 		{"a folded text", []todo.Item{a2, active}, []todo.Line{line("write!", "doing")}, "1"},
 		{"a short form", []todo.Item{a2, item("1", long, todo.Pending)}, []todo.Line{line(todo.Told(long), "doing")}, "1"},
 		{"a wording that a person replaced", []todo.Item{a2, reworded}, []todo.Line{line("old", "doing")}, "1"},

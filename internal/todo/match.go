@@ -69,7 +69,7 @@ func (m *matcher) pass(hidden bool, itemKeys func(Item) []string, lineKey func(L
 	}
 	byKey := make(map[string][]int)
 	for i, item := range m.stored {
-		if _, shown := m.view.Words[item.Status]; !m.taken[i] && shown != hidden {
+		if _, shown := m.view.Words[item.Status]; shown != hidden {
 			for _, key := range itemKeys(item) {
 				byKey[key] = append(byKey[key], i)
 			}

@@ -16,7 +16,7 @@ const SharedRest = time.Hour
 // unattended returns the ids of the lists that a conversation began and that no
 // conversation which is present holds any more; archived ones aside.
 func (l Lists) unattended(ctx context.Context, lists []Snapshot) (map[string]bool, error) {
-	left, held := make(map[string]bool), make(map[string]bool)
+	left := make(map[string]bool)
 	of := make(map[string]string) // by principal: the id of its only list, empty for several
 	for _, s := range lists {
 		if s.Archived || s.List.Conversation == "" {
@@ -36,7 +36,6 @@ func (l Lists) unattended(ctx context.Context, lists []Snapshot) (map[string]boo
 		}
 		for _, c := range found {
 			if c.Current {
-				held[c.List] = true
 				left[c.List] = left[c.List] && !l.board.isPresent(c)
 			}
 		}
@@ -45,7 +44,7 @@ func (l Lists) unattended(ctx context.Context, lists []Snapshot) (map[string]boo
 		// A key that several chats share holds the list that one of them wrote last; the
 		// others are at rest only after a while.
 		id := s.List.ID
-		if !left[id] || held[id] || !sharedKey(s.List.Conversation) || l.board.now().Sub(s.Worked) > SharedRest {
+		if !left[id] || !sharedKey(s.List.Conversation) || l.board.now().Sub(s.Worked) > SharedRest {
 			continue
 		}
 		cursors, err := l.board.store.Cursors(ctx, Key{s.List.Principal, s.List.Conversation})
