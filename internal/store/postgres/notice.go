@@ -10,8 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"todo-mcp/internal/store/record"
-	"todo-mcp/internal/todo"
+	"todo-mcp/internal/store/hints"
 )
 
 const (
@@ -45,7 +44,7 @@ type notices struct {
 	mu     sync.Mutex
 	wanted map[topic]bool // not sent yet
 
-	watchers map[topic]*record.Hints
+	watchers map[topic]*hints.Hints
 
 	lag noticeLag
 }
@@ -122,7 +121,7 @@ func (s *Store) NoticeLag() time.Duration {
 
 func (n *notices) start(config *pgx.ConnConfig) {
 	n.config, n.wake, n.wanted = config, make(chan struct{}, 1), make(map[topic]bool)
-	n.watchers = map[topic]*record.Hints{saves: {}, sessions: {}}
+	n.watchers = map[topic]*hints.Hints{saves: {}, sessions: {}}
 	ctx, cancel := context.WithCancel(context.Background())
 	n.cancel = cancel
 	n.done.Go(func() { n.receive(ctx) })
@@ -263,25 +262,5 @@ func (s *Store) watch(ctx context.Context, t topic, hint func()) error {
 		return fmt.Errorf("watch store: %w", err)
 	}
 	defer s.work.Done()
-	if ctx.Err() != nil {
-		return nil
-	}
-	hints, remove := s.notices.watchers[t].Add()
-	defer remove()
-	hint()
-	var again <-chan time.Time
-	for {
-		select {
-		case <-hints:
-			hint()
-			again = time.After(settleAfter)
-		case <-again:
-			hint()
-			again = nil
-		case <-ctx.Done():
-			return nil
-		case <-s.quit:
-			return fmt.Errorf("watch store: %w", todo.ErrClosed)
-		}
-	}
+	return s.notices.watchers[t].Watch(ctx, s.quit, settleAfter, hint)
 }

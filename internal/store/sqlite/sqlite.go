@@ -18,7 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"todo-mcp/internal/store/record"
+	"todo-mcp/internal/store/hints"
 	"todo-mcp/internal/todo"
 )
 
@@ -29,7 +29,7 @@ type Store struct {
 	pragmas  []string       // more pragmas of the writing connection, for tests
 	quit     chan struct{}  // closed by Close
 	work     sync.WaitGroup // running reads and watches, and the writer goroutine
-	watchers record.Hints
+	watchers hints.Hints
 	reading  chan *file // one slot, used as a lock: the database to read from; nil if not open
 
 	mu      sync.Mutex

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"todo-mcp/internal/store/record"
+	"todo-mcp/internal/todo"
 )
 
 // pollEvery is how often a watch looks for saves of other processes.
@@ -18,26 +18,28 @@ func (s *Store) Watch(ctx context.Context, hint func()) error {
 		return fmt.Errorf("watch store: %w", err)
 	}
 	defer s.work.Done()
-	hints, remove := s.watchers.Add()
+	slot, remove := s.watchers.Add()
 	defer remove()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	var seen dataVersion
-	defer seen.close()
-	for {
-		changed, err := seen.changed(ctx, s.path)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil && !busy(err):
-			return fmt.Errorf("watch store: %w", err)
-		case changed:
+	defer func() { _ = seen.file.release() }()
+	err := seen.poll(ctx, s.path, hint)
+	for err == nil && ctx.Err() == nil {
+		select {
+		case <-slot:
 			hint()
-		}
-		if err := record.Relay(ctx, hints, tick.C, s.quit, hint); err != nil {
-			return err
+		case <-tick.C:
+			err = seen.poll(ctx, s.path, hint)
+		case <-s.quit:
+			err = todo.ErrClosed
+		case <-ctx.Done():
 		}
 	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("watch store: %w", err)
 }
 
 // dataVersion polls PRAGMA data_version, which changes when another connection
@@ -48,21 +50,19 @@ type dataVersion struct {
 	last int64
 }
 
-// changed reports whether any other connection committed since the last call.
-// It also reports true for a file that has appeared or been replaced since.
-func (v *dataVersion) changed(ctx context.Context, path string) (bool, error) {
-	before := v.file
-	var err error
-	if v.file, err = v.file.renew(ctx, path, 1); v.file == nil || err != nil {
-		return false, err
+// poll calls hint if any other connection committed since the last call, and for a file
+// that has appeared or been replaced since.
+func (v *dataVersion) poll(ctx context.Context, path string, hint func()) (err error) {
+	before, now := v.file, int64(0)
+	if v.file, err = v.file.renew(ctx, path, 1); v.file != nil && err == nil {
+		err = describe(path, v.file.db.QueryRowContext(ctx, "PRAGMA data_version").Scan(&now))
 	}
-	var now int64
-	if err := v.file.db.QueryRowContext(ctx, "PRAGMA data_version").Scan(&now); err != nil {
-		return false, describe(path, err)
+	if err == nil && v.file != nil && (v.file != before || now != v.last) {
+		v.last = now
+		hint()
 	}
-	changed := v.file != before || now != v.last
-	v.last = now
-	return changed, nil
+	if busy(err) {
+		return nil
+	}
+	return err
 }
-
-func (v *dataVersion) close() { _ = v.file.release() }

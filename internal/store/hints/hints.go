@@ -1,9 +1,11 @@
-package record
+// Package hints tells watchers of a store that there is something to read.
+package hints
 
 import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"todo-mcp/internal/todo"
 )
@@ -43,19 +45,27 @@ func (h *Hints) Send() {
 	}
 }
 
-// Relay calls hint for each hint in a slot. It returns nil when ctx ends or a value
-// comes from until, and [todo.ErrClosed] when the store is closed.
-func Relay[T any](ctx context.Context, slot <-chan struct{}, until <-chan T, closed <-chan struct{}, hint func()) error {
-	for {
+// Watch adds a watcher and calls hint at once, then for each hint that is sent, and once
+// more some time after it unless that is 0. It returns nil when ctx ends, and
+// [todo.ErrClosed] when closed is closed.
+func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, after time.Duration, hint func()) error {
+	slot, remove := h.Add()
+	defer remove()
+	slot <- struct{}{}
+	var again <-chan time.Time
+	for ctx.Err() == nil {
 		select {
-		case <-slot:
-			hint()
-		case <-until:
-			return nil
-		case <-ctx.Done():
-			return nil
 		case <-closed:
 			return fmt.Errorf("watch store: %w", todo.ErrClosed)
+		case <-slot:
+			hint()
+			if after > 0 {
+				again = time.After(after)
+			}
+		case <-again:
+			hint()
+		case <-ctx.Done():
 		}
 	}
+	return nil
 }
