@@ -202,56 +202,6 @@ func TestRunAgain(t *testing.T) {
 	}
 }
 
-// counting is a store that counts what transactions read.
-type counting struct {
-	todo.Store
-	reads *int
-}
-
-func (c counting) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
-	return c.Store.Update(ctx, key, func(tx todo.Tx) error { return change(countingTx{tx, c.reads}) })
-}
-
-func (c counting) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	*c.reads++
-	return c.Store.Load(ctx, list, revision)
-}
-
-type countingTx struct {
-	todo.Tx
-	reads *int
-}
-
-func (c countingTx) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	*c.reads++
-	return c.Tx.Load(ctx, list, revision)
-}
-
-// What a write changed is known without a read of the revision that it replaced.
-func TestLinesCostNoRead(t *testing.T) {
-	reads := map[bool]int{}
-	for _, audited := range []bool{false, true} {
-		var out bytes.Buffer
-		n := 0
-		var st todo.Store = counting{memory.New(), &n}
-		if audited {
-			st = audit.Store(st, audit.ToWriter(&out, slog.New(slog.DiscardHandler)))
-		}
-		board := todo.NewBoard(st)
-		defer board.Close()
-		for n := range 3 {
-			apply(t, board.As(""), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}}, Change: func(d *todo.Draft) error { d.Append(fmt.Sprint(n)); return nil }})
-		}
-		reads[audited] = n
-		if diff := cmp.Diff([]string{`{"added":1}`, `{"added":1}`, `{"added":1}`}, read(t, out.String(), "changes")); audited && diff != "" {
-			t.Error(diff)
-		}
-	}
-	if reads[true] != reads[false] || reads[false] == 0 {
-		t.Errorf("%d reads with a log, %d without", reads[true], reads[false])
-	}
-}
-
 // failing is a store of which a purge fails when it has removed some lists.
 type failing struct {
 	todo.Store

@@ -11,18 +11,15 @@ import (
 // Store returns a store whose saves and purges are written to a log. What a store
 // removes by itself is not: lists that were deleted a day ago, and abandoned ones
 // that make room.
-func Store(st todo.Store, l *Log) todo.Store { return &audited{Store: st, log: l, now: time.Now} }
+func Store(st todo.Store, l *Log) todo.Store { return &audited{Store: st, log: l} }
 
 // Imported is as [Store] for an import. Who wrote a revision is then what a file
 // says, so the lines have the action "import" and no writer but the command.
-func Imported(st todo.Store, l *Log) todo.Store {
-	return &audited{Store: st, log: l, now: time.Now, imports: true}
-}
+func Imported(st todo.Store, l *Log) todo.Store { return &audited{Store: st, log: l, imports: true} }
 
 type audited struct {
 	todo.Store
 	log     *Log
-	now     func() time.Time
 	imports bool
 }
 
@@ -87,9 +84,9 @@ func countChanges(before, after todo.Snapshot) *changes {
 
 // Update implements todo.Store. Each revision that it stored has a line.
 func (a *audited) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
-	var saved []revision
+	var saved []line
 	err := a.Store.Update(ctx, key, func(tx todo.Tx) error {
-		t := &auditedTx{Tx: tx, newest: make(map[string]todo.Snapshot)}
+		t := &auditedTx{Tx: tx, imports: a.imports}
 		saved = nil // of a run before, which was not stored
 		err := change(t)
 		if err == nil {
@@ -97,95 +94,55 @@ func (a *audited) Update(ctx context.Context, key todo.Key, change func(todo.Tx)
 		}
 		return err
 	})
-	var lines []line
-	for _, r := range saved {
-		switch {
-		case err == nil:
-			lines = append(lines, a.describe("applied", r.after, r.changes()))
-		case errors.Is(err, todo.ErrUnknownOutcome):
-			lines = append(lines, a.describe("unknown", r.after, nil))
+	switch {
+	case len(saved) == 0:
+	case err == nil:
+		a.log.write(saved...)
+	case errors.Is(err, todo.ErrUnknownOutcome):
+		for i := range saved {
+			saved[i].Outcome, saved[i].Changes = "unknown", nil
 		}
-	}
-	if len(lines) > 0 {
-		a.log.write(lines...)
+		a.log.write(saved...)
 	}
 	return err
 }
 
-// revision is one that was saved, and the one that it replaced; before has no revision
-// if that is not known.
-type revision struct{ before, after todo.Snapshot }
-
-// changes counts what a revision changed; nil if the one before it is not known.
-func (r revision) changes() *changes {
-	if r.before.Revision != r.after.Revision-1 {
-		return nil
-	}
-	return countChanges(r.before, r.after)
-}
-
-// auditedTx is a transaction that notes what it saved. It remembers what was read, so
-// that nothing is read once more to know what a save replaces.
+// auditedTx is a transaction that describes what it saved.
 type auditedTx struct {
 	todo.Tx
-	newest map[string]todo.Snapshot // of each list, as far as it was read
-	saved  []revision
+	imports bool
+	saved   []line
 }
 
-// note remembers snapshots, the newest of each list.
-func (t *auditedTx) note(read ...todo.Snapshot) {
-	for _, s := range read {
-		if s.Revision > t.newest[s.List.ID].Revision {
-			t.newest[s.List.ID] = s
-		}
-	}
-}
-
-// Load implements todo.Tx.
-func (t *auditedTx) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	s, err := t.Tx.Load(ctx, list, revision)
-	t.note(s)
-	return s, err
-}
-
-// Find implements todo.Tx.
-func (t *auditedTx) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	found, err := t.Tx.Find(ctx, q)
-	t.note(found...)
-	return found, err
-}
-
-// History implements todo.Tx.
-func (t *auditedTx) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	revisions, err := t.Tx.History(ctx, list, after, limit)
-	t.note(revisions...)
-	return revisions, err
-}
-
-// Save implements todo.Tx.
+// Save implements todo.Tx. The revision before it, which the store has to know, too, is
+// read from what the transaction remembers.
 func (t *auditedTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+	var before todo.Snapshot
+	if next.Revision > 1 {
+		before, _ = t.Load(ctx, next.List.ID, 0) // without it the line has no changes
+	}
 	after, err := t.Tx.Save(ctx, next)
-	if err == nil {
-		t.saved = append(t.saved, revision{t.newest[after.List.ID], after})
-		t.note(after)
+	if err != nil {
+		return after, err
 	}
-	return after, err
+	var l line
+	if t.imports {
+		l = newLine("import", todo.Writer{Client: "command line", Variant: "import", Person: true}, after)
+	} else {
+		l = newLine("save", after.Writer, after)
+		l.Operation = after.Operation.ID
+	}
+	if before.Revision == after.Revision-1 {
+		l.Changes = countChanges(before, after)
+	}
+	t.saved = append(t.saved, l)
+	return after, nil
 }
 
-func (a *audited) describe(outcome string, s todo.Snapshot, c *changes) line {
-	action, by, operation := "save", s.Writer, s.Operation.ID
-	if a.imports {
-		action, by, operation = "import", todo.Writer{Client: "command line", Variant: "import", Person: true}, ""
-	}
-	l := a.line(action, outcome, by, s)
-	l.Operation, l.Changes = operation, c
-	return l
-}
-
-// line returns the line for what a writer did to a list, of which s is the revision.
-func (a *audited) line(action, outcome string, by todo.Writer, s todo.Snapshot) line {
+// newLine returns the line for what a writer did to a list, of which s is the revision.
+func newLine(action string, by todo.Writer, s todo.Snapshot) line {
 	return line{
-		Time: a.now().UTC(), Action: action, Outcome: outcome, Principal: s.List.Principal, User: by.User, Person: by.Person,
+		Time: time.Now().UTC(), Action: action, Outcome: "applied", Principal: s.List.Principal, User: by.User, Person: by.Person,
 		Client: by.Client, Variant: by.Variant, Agent: by.Agent, Process: by.Process, List: s.List.ID, Revision: s.Revision, Items: len(s.Items),
 	}
 }
@@ -204,14 +161,14 @@ func (a *audited) Purge(ctx context.Context, by todo.Writer, now time.Time, list
 	for _, id := range purged {
 		s := before[id]
 		s.List.ID = id // also of one that could not be read
-		lines = append(lines, a.line("purge", "applied", by, s))
+		lines = append(lines, newLine("purge", by, s))
 		delete(before, id)
 	}
-	if errors.Is(err, todo.ErrUnknownOutcome) {
-		for _, id := range lists {
-			if s, ok := before[id]; ok {
-				lines = append(lines, a.line("purge", "unknown", by, s))
-			}
+	for _, id := range lists {
+		if s, ok := before[id]; ok && errors.Is(err, todo.ErrUnknownOutcome) {
+			l := newLine("purge", by, s)
+			l.Outcome = "unknown"
+			lines = append(lines, l)
 		}
 	}
 	a.log.write(lines...)
