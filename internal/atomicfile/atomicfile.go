@@ -63,13 +63,13 @@ func publish(f *os.File, path string, err error, check func() error) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	syncFolder(filepath.Dir(path))
+	SyncFolder(filepath.Dir(path))
 	return nil
 }
 
-// syncFolder makes new names in a folder survive power loss. It ignores errors:
+// SyncFolder makes new names in a folder survive power loss. It ignores errors:
 // not every system can sync a folder.
-func syncFolder(path string) {
+func SyncFolder(path string) {
 	if f, err := os.Open(path); err == nil {
 		_ = f.Sync()
 		_ = f.Close()

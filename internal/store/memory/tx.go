@@ -169,8 +169,7 @@ func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists 
 			}
 			purged = append(purged, id)
 			t.remove([]string{id})
-			of := todo.List{ID: id, Principal: last.List.Principal, Created: last.begun.UTC()}
-			t.add(nil, todo.Snapshot{List: of, Revision: last.Revision + 1, Items: []todo.Item{}, Updated: now.UTC(), Deleted: true, Writer: by}, last.begun)
+			t.add(nil, record.Purged(id, last.List.Principal, last.Revision, last.begun, by, now), last.begun)
 		}
 		return nil
 	})

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -62,17 +64,14 @@ func (p *processes) stop() {
 // long ago.
 func (p *processes) say(ctx context.Context) error {
 	p.mu.Lock()
-	ids := make([]string, 0, len(p.own))
-	for id := range p.own {
-		ids = append(ids, id)
-	}
+	ids := slices.Collect(maps.Keys(p.own))
 	p.mu.Unlock()
 	if len(ids) == 0 {
 		return nil
 	}
 	_, err := p.pool.Exec(ctx, `WITH old AS (DELETE FROM todo_mcp.processes WHERE until < now() - interval '1 day')
 		INSERT INTO todo_mcp.processes SELECT id, now() + $2 * interval '1 millisecond' FROM unnest($1::text[]) AS id
-		ON CONFLICT (id) DO UPDATE SET until = excluded.until`, ids, aliveFor.Milliseconds())
+		ON CONFLICT (id) DO UPDATE SET until = excluded.until`, stored([]any{ids, aliveFor.Milliseconds()})...)
 	return err
 }
 
@@ -83,7 +82,7 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 	p := &s.alive
 	err = s.call(ctx, "make process known", func() error {
 		p.mu.Lock()
-		p.own[plain(process)] = true
+		p.own[process] = true
 		p.mu.Unlock()
 		return p.say(ctx)
 	})
@@ -92,24 +91,21 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 	}
 	return func() {
 		p.mu.Lock()
-		delete(p.own, plain(process))
+		delete(p.own, process)
 		p.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_ = s.call(ctx, "leave", func() error {
-			_, err := p.pool.Exec(ctx, `DELETE FROM todo_mcp.processes WHERE id = $1`, plain(process))
-			return err
-		})
+		_ = s.exec(ctx, "leave", `DELETE FROM todo_mcp.processes WHERE id = $1`, process)
 	}, nil
 }
 
 // Alive implements todo.Store. When the database cannot be asked, a process counts as
 // what it was, and one of which nothing is known as alive.
 func (s *Store) Alive(process string) bool {
-	p, id := &s.alive, plain(process)
+	p := &s.alive
 	p.mu.Lock()
-	was, known := p.known[id]
-	own := p.own[id]
+	was, known := p.known[process]
+	own := p.own[process]
 	p.mu.Unlock()
 	if own || known && time.Since(was.at) < aliveAge {
 		return own || was.alive
@@ -118,7 +114,7 @@ func (s *Store) Alive(process string) bool {
 	defer cancel()
 	now := seen{at: time.Now()}
 	err := s.call(ctx, "ask for process", func() error {
-		return p.pool.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM todo_mcp.processes WHERE id = $1 AND until > now())`, id).Scan(&now.alive)
+		return one(ctx, s.pool, []any{&now.alive}, `SELECT EXISTS (SELECT 1 FROM todo_mcp.processes WHERE id = $1 AND until > now())`, process)
 	})
 	if err != nil {
 		return was.alive || !known
@@ -128,7 +124,7 @@ func (s *Store) Alive(process string) bool {
 	if len(p.known) > maxKnown {
 		clear(p.known)
 	}
-	p.known[id] = now
+	p.known[process] = now
 	return now.alive
 }
 

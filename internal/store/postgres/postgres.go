@@ -21,12 +21,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
 
 // Store is a todo.Store in a PostgreSQL database.
 type Store struct {
-	reader
+	tables.Reader
 	pool *pgxpool.Pool
 	keep todo.Keep
 	// turns are locks of keys, of which some share one: who waits for it gets its turn
@@ -106,7 +107,7 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 	for i := range s.turns {
 		s.turns[i] = make(chan struct{}, 1)
 	}
-	s.reader = reader{q: pool, call: s.call}
+	s.Reader = newReader(pool, s.call)
 	s.notices.start(notice)
 	s.alive.start(pool)
 	return s, nil

@@ -8,9 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"todo-mcp/internal/store/record"
+	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
 
@@ -20,13 +19,11 @@ func (t *tx) makeRoom(ctx context.Context, l todo.List, now time.Time) (parent s
 	keep := t.store.keep
 	var lists, begun int
 	var exists bool
-	_, err = collect(ctx, t, func(from pgx.CollectableRow) (none struct{}, err error) {
-		return none, from.Scan(&t.seq, &exists, &lists, &begun, &parent)
-	}, `SELECT todo_mcp.seq(), EXISTS (SELECT 1 FROM todo_mcp.lists WHERE id = $1),
+	err = one(ctx, t, []any{&t.seq, &exists, &lists, &begun, &parent}, `SELECT todo_mcp.seq(), EXISTS (SELECT 1 FROM todo_mcp.lists WHERE id = $1),
 		(SELECT coalesce(sum(n), 0) FROM todo_mcp.list_counts WHERE principal = $2)::bigint,
 		(SELECT count(*) FROM (SELECT 1 FROM todo_mcp.lists WHERE principal = $2 AND conversation = $3 AND begun >= $4 LIMIT $5) AS lately),
 		todo_mcp.held($2, $6)`,
-		plain(l.ID), plain(l.Principal), plain(l.Conversation), record.UnixNano(now.Add(-24*time.Hour)), max(keep.Begun, 1), plain(l.ParentConversation))
+		l.ID, l.Principal, l.Conversation, record.UnixNano(now.Add(-24*time.Hour)), max(keep.Begun, 1), l.ParentConversation)
 	if err != nil {
 		return "", err
 	}
@@ -38,10 +35,9 @@ func (t *tx) makeRoom(ctx context.Context, l todo.List, now time.Time) (parent s
 		Lists: func() (int, error) { return lists, nil },
 		Size:  func() (int64, error) { return t.size(ctx, true) },
 		Evict: func(before time.Time) error {
-			gone, err := collect(ctx, t, pgx.RowTo[int], `SELECT todo_mcp.evict($1, $2, $3)`, plain(l.Principal), record.UnixNano(before), todo.MaxAbandoned)
-			if err == nil {
-				lists -= gone[0]
-			}
+			var gone int
+			err := one(ctx, t, []any{&gone}, `SELECT todo_mcp.evict($1, $2, $3)`, l.Principal, record.UnixNano(before), todo.MaxAbandoned)
+			lists -= gone
 			return err
 		},
 	})
@@ -61,13 +57,13 @@ func (t *tx) size(ctx context.Context, begins bool) (int64, error) {
 	if known := size.bytes.Load(); now-size.at.Load() < int64(sizeAge) && t.store.keep.CheckBytes(known, begins) == nil {
 		return known, nil
 	}
-	read, err := collect(ctx, t, pgx.RowTo[int64], `SELECT coalesce(sum(bytes), 0)::bigint FROM todo_mcp.lists`)
-	if err != nil {
+	var read int64
+	if err := one(ctx, t, []any{&read}, `SELECT coalesce(sum(bytes), 0)::bigint FROM todo_mcp.lists`); err != nil {
 		return 0, err
 	}
-	size.bytes.Store(read[0])
+	size.bytes.Store(read)
 	size.at.Store(now)
-	return read[0], nil
+	return read, nil
 }
 
 // purgeBatch is how many lists are purged in one transaction.
@@ -78,7 +74,7 @@ func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists 
 	for batch := range slices.Chunk(lists, purgeBatch) {
 		var some []string
 		err := s.update(ctx, todo.Key{}, func(t *tx) error {
-			return t.call(ctx, "purge lists", func() (err error) {
+			return t.do(ctx, "purge lists", func() (err error) {
 				some, err = t.purge(ctx, by, now, batch)
 				return err
 			})
@@ -93,28 +89,22 @@ func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists 
 
 // purge purges lists, and returns the ids of those there were.
 func (t *tx) purge(ctx context.Context, by todo.Writer, now time.Time, lists []string) (purged []string, err error) {
-	ids := make([]string, len(lists))
-	for i, id := range lists {
-		ids[i] = plain(id)
-	}
-	found, err := collect(ctx, t, func(from pgx.CollectableRow) (last todo.Snapshot, err error) {
-		var begun int64
-		err = from.Scan(&last.List.ID, &last.List.Principal, &last.Revision, &begun, &t.seq)
-		last.List.ID, last.List.Principal, last.List.Created = original(last.List.ID), original(last.List.Principal), time.Unix(0, begun).UTC()
-		return last, err
-	}, `SELECT id, principal, revision, begun, todo_mcp.seq() FROM todo_mcp.lists WHERE id = ANY($1) ORDER BY array_position($1, id) FOR UPDATE`, ids)
+	found, err := collect(ctx, t, func(from tables.Rows) (todo.Snapshot, error) {
+		var id, principal string
+		var newest, begun int64
+		err := from.Scan(&id, &principal, &newest, &begun, &t.seq)
+		return record.Purged(id, principal, newest, time.Unix(0, begun), by, now), err
+	}, `SELECT id, principal, revision, begun, todo_mcp.seq() FROM todo_mcp.lists WHERE id = ANY($1) ORDER BY array_position($1, id) FOR UPDATE`, lists)
 	if err != nil {
 		return nil, err
 	}
 	for _, last := range found {
-		last.Revision++
-		last.Updated, last.Deleted, last.Writer = now.UTC(), true, by
 		body, err1 := record.Body(last)
 		meta, err2 := record.List(last.List)
 		if err := errors.Join(err1, err2); err != nil {
 			return nil, err
 		}
-		t.write(`SELECT todo_mcp.purge($1, $2, $3, $4, $5, $6)`, plain(last.List.ID), last.Revision, t.seq+t.saves, string(meta), string(body), record.UnixNano(now))
+		t.write(`SELECT todo_mcp.purge($1, $2, $3, $4, $5, $6)`, last.List.ID, last.Revision, t.seq+t.saves, string(meta), string(body), record.UnixNano(now))
 		t.saves++
 		purged = append(purged, last.List.ID)
 	}

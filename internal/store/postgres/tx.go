@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"todo-mcp/internal/store/record"
+	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
 
@@ -19,7 +20,7 @@ import (
 // of lists, and the cursors of a key. These it remembers; what is written waits for
 // the next other read or the commit, to be sent with it.
 type tx struct {
-	reader
+	tables.Reader
 	store   *Store
 	conn    *pgxpool.Conn
 	pending *pgx.Batch
@@ -46,22 +47,24 @@ func (s *Store) newTx(ctx context.Context) (*tx, error) {
 		return nil, err
 	}
 	t := &tx{store: s, conn: conn, pending: &pgx.Batch{}, lists: make(map[string]todo.Snapshot), found: make(map[string]int64), cursors: make(map[todo.Key][]todo.Cursor)}
-	t.reader = reader{q: t, call: t.do}
+	t.Reader = newReader(t, t.do)
 	return t, nil
 }
 
 // write writes with the next read or the commit.
 func (t *tx) write(sql string, args ...any) {
-	t.pending.Queue(sql, args...)
+	t.pending.Queue(sql, stored(args)...)
 	t.writes = true
 }
+
+// cursorsOf selects the cursors of a conversation or a name.
+var cursorsOf = numbered(queries.CursorsOf)
 
 // queueCursors locks the cursors of a key, and then reads them.
 func (t *tx) queueCursors(of todo.Key) {
 	t.pending.Queue(`SELECT pg_advisory_xact_lock($1)`, lockOf(of))
-	sql, args := cursorsOf(of)
-	t.pending.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
-		t.cursors[of], err = pgx.CollectRows(rows, scanCursor)
+	t.pending.Queue(cursorsOf, plain(of.Principal), plain(of.Conversation)).Query(func(found pgx.Rows) (err error) {
+		t.cursors[of], err = tables.Collect(rows{found}, scanCursor)
 		return err
 	})
 }
@@ -75,20 +78,23 @@ func lockOf(of todo.Key) int64 {
 // lock locks the list whose id an expression has, and then reads it: its newest
 // revision may be another one than before it was locked.
 func (t *tx) lock(ctx context.Context, id string, args ...any) error {
+	var locked []string
 	var found []todo.Snapshot
-	var which string
-	t.pending.Queue(`SELECT id FROM todo_mcp.lists WHERE id = `+id+` FOR UPDATE`, args...).Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&which}, func() error { return nil })
+	args = stored(args)
+	t.pending.Queue(`SELECT id FROM todo_mcp.lists WHERE id = `+id+` FOR UPDATE`, args...).Query(func(all pgx.Rows) (err error) {
+		locked, err = tables.Collect(rows{all}, func(from tables.Rows) (id string, err error) { return id, from.Scan(&id) })
 		return err
 	})
-	t.pending.Queue(selectNewest+` WHERE l.id = `+id, args...).Query(func(rows pgx.Rows) (err error) {
-		found, err = pgx.CollectRows(rows, scanSnapshot)
+	t.pending.Queue(queries.Newest+` WHERE l.id = `+id, args...).Query(func(all pgx.Rows) (err error) {
+		found, err = tables.Collect(rows{all}, scanSnapshot)
 		return err
 	})
 	t.pending.Queue(`SELECT todo_mcp.seq()`).QueryRow(func(from pgx.Row) error { return from.Scan(&t.seq) })
 	err := t.flush(ctx)
-	if err == nil && len(found) > 0 && found[0].List.ID == original(which) {
-		t.lists[found[0].List.ID] = found[0]
+	for _, s := range found {
+		if err == nil && slices.Contains(locked, s.List.ID) {
+			t.lists[s.List.ID] = s
+		}
 	}
 	return err
 }
@@ -96,7 +102,7 @@ func (t *tx) lock(ctx context.Context, id string, args ...any) error {
 // newest returns the newest revision of a list, which is locked, or todo.ErrNotFound.
 func (t *tx) newest(ctx context.Context, list string) (todo.Snapshot, error) {
 	if _, isLocked := t.lists[list]; !isLocked {
-		if err := t.lock(ctx, `$1`, plain(list)); err != nil {
+		if err := t.lock(ctx, `$1`, list); err != nil {
 			return todo.Snapshot{}, err
 		}
 	}
@@ -110,9 +116,9 @@ func (t *tx) newest(ctx context.Context, list string) (todo.Snapshot, error) {
 // Load implements todo.Tx.
 func (t *tx) Load(ctx context.Context, list string, revision int64) (found todo.Snapshot, err error) {
 	if revision != 0 && t.lists[list].Revision != revision {
-		return t.reader.Load(ctx, list, revision)
+		return t.Reader.Load(ctx, list, revision)
 	}
-	err = t.call(ctx, "read snapshot", func() error {
+	err = t.do(ctx, "read snapshot", func() error {
 		at, err := t.newest(ctx, list)
 		found = t.asRead(at)
 		return err
@@ -132,7 +138,7 @@ func (t *tx) asRead(s todo.Snapshot) todo.Snapshot {
 // Find implements todo.Tx. It locks nothing: Save finds out whether a list has changed
 // since.
 func (t *tx) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	found, err := t.reader.Find(ctx, q)
+	found, err := t.Reader.Find(ctx, q)
 	if q.Operation == "" {
 		for _, s := range found {
 			t.found[s.List.ID] = s.Revision
@@ -143,7 +149,7 @@ func (t *tx) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
 
 // Cursors implements todo.Tx.
 func (t *tx) Cursors(ctx context.Context, of todo.Key) (found []todo.Cursor, err error) {
-	err = t.call(ctx, "read cursors", func() error {
+	err = t.do(ctx, "read cursors", func() error {
 		if _, known := t.cursors[of]; !known {
 			t.queueCursors(of)
 			err = t.flush(ctx)
@@ -158,7 +164,7 @@ func (t *tx) Cursors(ctx context.Context, of todo.Key) (found []todo.Cursor, err
 // list.
 func (t *tx) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
 	t.queueLock(list)
-	return t.reader.CursorsOn(ctx, principal, list)
+	return t.Reader.CursorsOn(ctx, principal, list)
 }
 
 // queueLock locks a list that may not be locked yet.
@@ -174,21 +180,24 @@ func (t *tx) SetCursor(ctx context.Context, c todo.Cursor) error {
 	if err != nil {
 		return err
 	}
-	after, stored := todo.SetCursor(all, c, time.Now())
+	after, set := todo.SetCursor(all, c, time.Now())
 	if c.Current && todo.Current(all) != c.List {
 		t.queueLock(c.List)
-		t.write(letGo, plain(c.Principal), plain(c.Conversation))
+		t.write(`UPDATE todo_mcp.cursors SET current = false WHERE principal = $1 AND conversation = $2 AND current`, c.Principal, c.Conversation)
 		t.moves = true
 	}
 	t.cursors[c.Key] = after
-	t.write(storeCursor, cursorValues(stored)...)
+	t.write(`INSERT INTO todo_mcp.cursors (principal, conversation, list, seen, process, until, moved, current, at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (principal, conversation, list) DO UPDATE SET seen = excluded.seen,
+		process = excluded.process, until = excluded.until, moved = excluded.moved, current = excluded.current, at = excluded.at`,
+		tables.CursorValues(set)...)
 	return nil
 }
 
 // Save implements todo.Tx.
 func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	next = next.Clone()
-	err := t.call(ctx, "save snapshot", func() error {
+	err := t.do(ctx, "save snapshot", func() error {
 		if _, isLocked := t.lists[next.List.ID]; next.Revision == 1 && !isLocked {
 			return t.saveFirst(ctx, &next)
 		}
@@ -202,15 +211,12 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 
 // saveFirst begins a list.
 func (t *tx) saveFirst(ctx context.Context, next *todo.Snapshot) error {
-	l, now := &next.List, time.Now()
-	if l.ParentConversation != "" {
-		l.Parent = "" // it is looked up
-	}
-	meta, err := record.List(*l)
+	now := time.Now()
+	values, err := tables.ListValues(*next, now)
 	if err != nil {
 		return err
 	}
-	parent, err := t.makeRoom(ctx, *l, now)
+	parent, err := t.makeRoom(ctx, next.List, now)
 	if err != nil {
 		return err
 	}
@@ -219,10 +225,9 @@ func (t *tx) saveFirst(ctx context.Context, next *todo.Snapshot) error {
 		return err
 	}
 	t.write(`INSERT INTO todo_mcp.lists VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-		plain(l.ID), plain(l.Principal), plain(l.Client), plain(l.Workspace), plain(l.Parent), plain(l.ParentConversation), plain(l.Conversation), record.UnixNano(now), string(meta),
-		next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, len(body))
-	if l.ParentConversation != "" {
-		l.Parent = original(parent)
+		append(values, next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, len(body))...)
+	if next.List.ParentConversation != "" {
+		next.List.Parent = parent
 	}
 	t.add(*next, body)
 	t.write(`SELECT todo_mcp.tidy($1, $2)`, record.UnixNano(now.Add(-todo.TrashAge)), record.UnixNano(now.Add(-todo.CursorAge)))
@@ -250,7 +255,7 @@ func (t *tx) saveNext(ctx context.Context, next *todo.Snapshot) error {
 		return err
 	}
 	t.write(`UPDATE todo_mcp.lists SET revision = $2, seq = $3, updated = $4, deleted = $5, bytes = bytes + $6 WHERE id = $1`,
-		plain(id), next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, len(body))
+		id, next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, len(body))
 	t.add(*next, body)
 	return nil
 }
@@ -264,12 +269,12 @@ func (t *tx) encode(next *todo.Snapshot) ([]byte, error) {
 
 // add adds a revision to the history of its list, and deletes what is not kept.
 func (t *tx) add(next todo.Snapshot, body []byte) {
-	id := plain(next.List.ID)
+	id := next.List.ID
 	t.write(`INSERT INTO todo_mcp.history VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		id, next.Revision, next.Seq, record.UnixNano(next.Updated), plain(next.Operation.ID), next.Writer.Person, string(body))
+		id, next.Revision, next.Seq, record.UnixNano(next.Updated), next.Operation.ID, next.Writer.Person, string(body))
 	if first := t.store.keep.First(next.Revision); first > 1 {
 		t.write(`SELECT todo_mcp.trim($1, $2)`, id, first-1)
 	}
 	t.store.size.bytes.Add(int64(len(body)))
-	t.lists[next.List.ID] = next
+	t.lists[id] = next
 }

@@ -101,8 +101,8 @@ func (t *tx) mayRunAgain(err error) bool {
 func (t *tx) begin(ctx context.Context, key todo.Key) error {
 	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
 	t.queueCursors(key)
-	return t.call(ctx, "begin update", func() error {
-		return t.lock(ctx, `coalesce(nullif(todo_mcp.held($1, $2), ''), $2)`, plain(key.Principal), plain(key.Conversation))
+	return t.do(ctx, "begin update", func() error {
+		return t.lock(ctx, `coalesce(nullif(todo_mcp.held($1, $2), ''), $2)`, key.Principal, key.Conversation)
 	})
 }
 

@@ -5,6 +5,8 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"todo-mcp/internal/audit"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
@@ -45,8 +48,9 @@ func TestRoundTrips(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.pool.Close()
-	s.pool, s.q, s.alive.pool = traced, traced, traced
-	lists := todo.NewBoard(s).As("p")
+	s.pool, s.Reader, s.alive.pool = traced, newReader(traced, s.call), traced
+	audited := audit.Store(s, audit.ToWriter(io.Discard, slog.New(slog.DiscardHandler))) // which reads nothing either
+	lists := todo.NewBoard(audited).As("p")
 	begin := todo.Target{Conversation: todo.Conversation{Key: "c"}}
 	var list string
 	for i, step := range []struct {

@@ -11,6 +11,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -80,4 +81,38 @@ func Snapshot(bodyData, listData []byte, seq int64) (todo.Snapshot, error) {
 	return todo.Snapshot{List: l, Revision: b.Revision, Items: b.Items, LastID: b.LastID,
 		Updated: b.Updated, Worked: b.Worked, GivenTitle: b.Title, First: b.First, FirstID: b.FirstID, Order: b.Order,
 		Archived: b.Archived, ReplacedBy: b.ReplacedBy, Deleted: b.Deleted, Writer: b.Writer, Operation: b.Operation, Report: b.Report, Seq: seq}, nil
+}
+
+// Purged returns the revision that replaces all those of a list: it has no content, and
+// says who removed the list and when. newest is the revision that it follows.
+func Purged(id, principal string, newest int64, begun time.Time, by todo.Writer, now time.Time) todo.Snapshot {
+	return todo.Snapshot{List: todo.List{ID: id, Principal: principal, Created: begun.UTC()}, Revision: newest + 1, Items: []todo.Item{},
+		Updated: now.UTC(), Deleted: true, Writer: by}
+}
+
+// Footprint estimates the memory that a revision takes, in bytes. Texts count in full,
+// although revisions share them.
+func Footprint(s todo.Snapshot) int {
+	size := 512 + len(s.List.Conversation) + len(s.List.ParentConversation) + len(s.List.Workspace) + len(s.First) + len(s.GivenTitle)
+	size += 256*(len(s.Items)+len(s.Report.Dropped)) + todo.Size(s.Items) + todo.Size(s.Report.Dropped)
+	for _, d := range s.Report.Unseen {
+		size += 512 + todo.Size([]todo.Item{d.Before, d.After})
+	}
+	for _, note := range s.Report.Notes {
+		size += 16 + len(note)
+	}
+	return size
+}
+
+// UnixNano returns t in Unix nanoseconds, as stores compare times in columns of
+// their own. A time that does not fit (before 1678 or after 2262) becomes the
+// nearest one that does.
+func UnixNano(t time.Time) int64 {
+	switch {
+	case t.Before(time.Unix(0, math.MinInt64)):
+		return math.MinInt64
+	case t.After(time.Unix(0, math.MaxInt64)):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/store/storetest"
+	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
 
@@ -21,25 +22,18 @@ func TestAging(t *testing.T) {
 			}
 			defer db.Close()
 			db.SetMaxOpenConns(1)
-			rows, err := db.Query(`SELECT principal, conversation, list, seen, process, until, moved, current, at FROM cursors`)
+			rows, err := db.Query(queries.AllCursors)
 			if err != nil {
 				t.Fatal(err)
 			}
-			type row struct {
-				c         todo.Cursor
-				until, at int64
+			all, err := tables.Collect(rows, scanCursor)
+			if err != nil {
+				t.Fatal(err)
 			}
-			var all []row
-			for rows.Next() {
-				var r row
-				if err := rows.Scan(&r.c.Principal, &r.c.Conversation, &r.c.List, &r.c.Seen, &r.c.Process, &r.until, &r.c.Moved, &r.c.Current, &r.at); err != nil {
-					t.Fatal(err)
-				}
-				all = append(all, r)
-			}
-			for _, r := range all {
-				at := r.at - by.Nanoseconds()
-				if _, err := db.Exec(`UPDATE cursors SET at = ?, sum = ? WHERE principal = ? AND conversation = ? AND list = ?`, at, sumOfCursor(r.c, r.until, at), r.c.Principal, r.c.Conversation, r.c.List); err != nil {
+			for _, c := range all {
+				c.At = c.At.Add(-by)
+				if _, err := db.Exec(`UPDATE cursors SET at = ?, sum = ? WHERE principal = ? AND conversation = ? AND list = ?`,
+					c.At.UnixNano(), sumOf(tables.CursorValues(c)...), c.Principal, c.Conversation, c.List); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"todo-mcp/internal/store/tables"
 )
 
 // Check reads every row of the store and calls found for each thing that is wrong
@@ -46,7 +48,7 @@ func (c *checker) pages(ctx context.Context) error {
 // between and that they are what their numbers say.
 func (c *checker) revisions(ctx context.Context) error {
 	var last row
-	return c.f.query(ctx, selectRecord+` ORDER BY h.list, h.revision`, nil, func(rows *sql.Rows) error {
+	return c.f.statements.query(ctx, queries.Revisions+` ORDER BY h.list, h.revision`, nil, func(rows tables.Rows) error {
 		for rows.Next() {
 			c.read++
 			var r row
@@ -85,7 +87,7 @@ func (c *checker) newest(ctx context.Context) error {
 
 // each reports a problem for each text that a query selects.
 func (c *checker) each(ctx context.Context, query, problem string) error {
-	return c.f.query(ctx, query, nil, func(rows *sql.Rows) error {
+	return c.f.statements.query(ctx, query, nil, func(rows tables.Rows) error {
 		for rows.Next() {
 			var text string
 			if err := rows.Scan(&text); err != nil {
@@ -99,7 +101,7 @@ func (c *checker) each(ctx context.Context, query, problem string) error {
 
 // cursors reads all cursors.
 func (c *checker) cursors(ctx context.Context) error {
-	return c.f.query(ctx, selectCursor, nil, func(rows *sql.Rows) error {
+	return c.f.statements.query(ctx, queries.AllCursors, nil, func(rows tables.Rows) error {
 		for rows.Next() {
 			if _, err := scanCursor(rows); err != nil {
 				c.found(err.Error())

@@ -278,14 +278,8 @@ func syncFoldersAbove(path string) {
 	}
 }
 
-// syncFolder makes new names in a folder survive power loss. It ignores errors:
-// not every system can sync a folder. Tests replace it.
-var syncFolder = func(path string) {
-	if f, err := os.Open(path); err == nil {
-		_ = f.Sync()
-		_ = f.Close()
-	}
-}
+// syncFolder is replaced by tests.
+var syncFolder = atomicfile.SyncFolder
 
 func dsn(path, mode string, pragmas ...string) string {
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"database/sql/driver"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -79,18 +78,11 @@ func TestFilled(t *testing.T) {
 // todo_sum is the checksum of rows in SQL.
 func init() {
 	sqlite.MustRegisterDeterministicScalarFunction("todo_sum", -1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-		var s sum
-		for _, arg := range args {
-			switch v := arg.(type) {
-			case string:
-				s.text(v)
-			case int64:
-				s.number(v)
-			default:
-				return nil, fmt.Errorf("no checksum of a %T", arg)
-			}
+		columns := make([]any, len(args))
+		for i, arg := range args {
+			columns[i] = arg
 		}
-		return s.value(), nil
+		return sumOf(columns...), nil
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"todo-mcp/internal/store/record"
+	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
 
@@ -17,7 +18,7 @@ func (w *writer) room(l todo.List) todo.Room {
 	return todo.Room{
 		Begun: func(since time.Time) (n int, err error) {
 			return n, w.statements.scan(`SELECT count(*) FROM (SELECT 1 FROM lists WHERE conversation = ? AND begun >= ? AND principal = ? LIMIT ?)`,
-				[]any{l.Conversation, record.UnixNano(since), l.Principal, w.keep.Begun}, &n)
+				[]any{l.Conversation, record.UnixNano(since), l.Principal, w.store.keep.Begun}, &n)
 		},
 		Lists: func() (n int, err error) {
 			return n, w.statements.scan(`SELECT coalesce((SELECT n FROM list_counts WHERE principal = ?), 0)`, []any{l.Principal}, &n)
@@ -53,7 +54,7 @@ func (w *writer) tidy(now time.Time) error {
 	if err := w.forgetLists(`SELECT id FROM lists WHERE deleted = 1 AND updated < ? LIMIT ?`, record.UnixNano(now.Add(-todo.TrashAge)), maxTrash); err != nil {
 		return err
 	}
-	gone, err := w.statements.exec(`DELETE FROM cursors WHERE (principal, conversation, list) IN
+	gone, err := w.exec(`DELETE FROM cursors WHERE (principal, conversation, list) IN
 		(SELECT principal, conversation, list FROM cursors WHERE at < ? AND conversation NOT LIKE 'name:%' LIMIT 100)`,
 		record.UnixNano(now.Add(-todo.CursorAge)))
 	if err != nil {
@@ -65,31 +66,30 @@ func (w *writer) tidy(now time.Time) error {
 	return nil
 }
 
-// forgetLists removes the lists that a query selects, with all that belongs to them.
+// forgetLists removes the lists that a query selects.
 func (w *writer) forgetLists(query string, args ...any) error {
-	ids, err := collect(context.Background(), w, query, args, func(rows *sql.Rows) (id string, err error) { return id, rows.Scan(&id) })
-	if err != nil {
+	var ids []string
+	err := w.statements.query(context.Background(), query, args, func(rows tables.Rows) (err error) {
+		ids, err = tables.Collect(rows, func(rows tables.Rows) (id string, err error) { return id, rows.Scan(&id) })
 		return err
-	}
+	})
 	for _, id := range ids {
-		if err := w.forgetContent(id); err != nil {
-			return err
+		if err == nil {
+			err = w.forgetList(id)
 		}
-		if _, err := w.statements.exec(`DELETE FROM lists WHERE id = ?`, id); err != nil {
+	}
+	return err
+}
+
+// forgetList removes a list with all that belongs to it.
+func (w *writer) forgetList(id string) error {
+	w.forget()
+	for _, statement := range []string{`DELETE FROM history WHERE list = ?`, `DELETE FROM cursors WHERE list = ?`, `DELETE FROM lists WHERE id = ?`} {
+		if _, err := w.exec(statement, id); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// forgetContent removes the revisions and cursors of a list.
-func (w *writer) forgetContent(id string) error {
-	w.forget()
-	_, err := w.statements.exec(`DELETE FROM history WHERE list = ?`, id)
-	if err == nil {
-		_, err = w.statements.exec(`DELETE FROM cursors WHERE list = ?`, id)
-	}
-	return err
 }
 
 // purgeBatch is how many lists are purged in one transaction, so that writes need
@@ -100,11 +100,9 @@ const purgeBatch = 50
 func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) (purged []string, err error) {
 	for batch := range slices.Chunk(lists, purgeBatch) {
 		var some []string // not to be read after an error: the writer may still be at work
-		err := s.submit(ctx, func(t *tx) error {
-			return t.writes(func() (err error) {
-				some, err = t.purge(by, now, batch)
-				return err
-			})
+		err := s.submit(ctx, func(t *tx) (err error) {
+			some, err = t.purge(by, now, batch)
+			return t.note(err)
 		})
 		if err != nil {
 			return purged, fmt.Errorf("purge lists: %w", err)
@@ -118,30 +116,20 @@ func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists 
 // that they were deleted, and returns the ids of those there were.
 func (w *writer) purge(by todo.Writer, now time.Time, lists []string) (purged []string, err error) {
 	for _, id := range lists {
-		of := listRow{id: id}
-		last := todo.Snapshot{List: todo.List{ID: id}, Updated: now.UTC(), Deleted: true, Writer: by}
-		err := w.statements.scan(`SELECT revision + 1, principal, begun FROM lists WHERE id = ?`, []any{id}, &last.Revision, &of.principal, &of.begun)
+		var principal string
+		var newest, begun int64
+		err := w.statements.scan(`SELECT principal, revision, begun FROM lists WHERE id = ?`, []any{id}, &principal, &newest, &begun)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
 		if err == nil {
-			err = w.forgetContent(id)
+			err = w.forgetList(id)
+		}
+		if err == nil {
+			last := record.Purged(id, principal, newest, time.Unix(0, begun), by, now)
+			err = w.insertList(&last, time.Unix(0, begun))
 		}
 		if err != nil {
-			return nil, err
-		}
-		last.List.Principal, last.List.Created = of.principal, time.Unix(0, of.begun).UTC()
-		if of.meta, err = record.List(last.List); err != nil {
-			return nil, err
-		}
-		if last.Seq, _, err = w.appendHistory(last); err != nil {
-			return nil, err
-		}
-		if _, err = w.statements.exec(`UPDATE lists SET client = '', workspace = '', parent = '', parent_conversation = '', conversation = '', meta = ?, sum = ? WHERE id = ?`,
-			string(of.meta), of.expectedSum(), id); err != nil {
-			return nil, err
-		}
-		if err := w.updateList(last); err != nil {
 			return nil, err
 		}
 		purged = append(purged, id)

@@ -8,63 +8,37 @@ import (
 	"time"
 
 	"todo-mcp/internal/store/record"
+	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
 
-// heldByParent selects, for a list l with a parent_conversation, the list that
-// this conversation holds.
-const heldByParent = `(SELECT b.list FROM cursors b WHERE l.parent_conversation <> ''
-	AND b.principal = l.principal AND b.conversation = l.parent_conversation AND b.current = 1)`
+// queries are what is read of the tables; a list without its newest revision is damaged.
+var queries = tables.Dialect{
+	Columns: `h.seq, h.list, h.revision, h.operation, h.person, h.updated, h.body, h.sum,
+		l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.conversation, l.begun, l.meta, l.sum, l.seq, l.revision`,
+	Newest:        `LEFT JOIN history h ON h.seq = l.seq`,
+	CursorColumns: `, c.sum`,
+	True:          `1`,
+}.Queries()
 
-const columns = `SELECT h.seq, h.list, h.revision, h.operation, h.person, h.updated, h.sum, h.body,
-	l.id, l.principal, l.client, l.workspace, l.parent, l.parent_conversation, l.conversation, l.begun, l.sum, l.meta, l.seq, l.revision, ` + heldByParent
-
-// selectRecord selects any revisions of any lists.
-const selectRecord = columns + ` FROM history h JOIN lists l ON l.id = h.list`
-
-// selectNewest selects the newest revision of each list; a list without it is
-// damaged.
-const selectNewest = columns + ` FROM lists l LEFT JOIN history h ON h.seq = l.seq`
-
-// The queries that name one list.
-const (
-	whereNewest   = selectNewest + ` WHERE l.id = ?`
-	whereRevision = selectRecord + ` WHERE h.list = ? AND h.revision = ?`
-	whereLastBy   = selectRecord + ` WHERE h.list = ? AND h.person = ? AND h.revision <= ? ORDER BY h.revision DESC LIMIT 1`
-	whereAfter    = selectRecord + ` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision LIMIT ?`
-)
-
-// row is a row of selectRecord or selectNewest.
+// row is a row of a query for snapshots.
 type row struct {
+	// Of history; null for a list without its newest revision.
 	seq, revision, person, updated, sum sql.NullInt64
-	list, operation, parent             sql.NullString
+	list, operation                     sql.NullString
 	body                                sql.RawBytes
-	of                                  listRow
-	newestSeq, newest                   int64
-}
-
-// listRow is what never changes in a row of lists.
-type listRow struct {
+	// Of lists.
 	id, principal, client, workspace, parent, parentConversation, conversation string
-	begun, sum                                                                 int64
+	begun, listSum, newestSeq, newest                                          int64
 	meta                                                                       sql.RawBytes
-}
-
-func (l *listRow) expectedSum() int64 {
-	var s sum
-	for _, text := range []string{l.id, l.principal, l.client, l.workspace, l.parent, l.parentConversation, l.conversation} {
-		s.text(text)
-	}
-	s.number(l.begun)
-	s.bytes(l.meta)
-	return s.value()
+	current                                                                    string // the list of the parent's conversation
 }
 
 // scan reads one row, whose body is good until the next one is read.
-func (r *row) scan(from *sql.Rows) error {
-	l := &r.of
-	return damagedType(from.Scan(&r.seq, &r.list, &r.revision, &r.operation, &r.person, &r.updated, &r.sum, &r.body,
-		&l.id, &l.principal, &l.client, &l.workspace, &l.parent, &l.parentConversation, &l.conversation, &l.begun, &l.sum, &l.meta, &r.newestSeq, &r.newest, &r.parent))
+func (r *row) scan(rows tables.Rows) error {
+	return damagedType(rows.Scan(&r.seq, &r.list, &r.revision, &r.operation, &r.person, &r.updated, &r.body, &r.sum,
+		&r.id, &r.principal, &r.client, &r.workspace, &r.parent, &r.parentConversation, &r.conversation, &r.begun, &r.meta, &r.listSum,
+		&r.newestSeq, &r.newest, &r.current))
 }
 
 // damagedType returns the error of a row's Scan. Where a column has a value of another
@@ -78,28 +52,17 @@ func damagedType(err error) error {
 
 // check returns an error unless the row is as it was written.
 func (r *row) check() error {
-	if r.of.expectedSum() != r.of.sum {
-		return damaged("lists", r.of.id)
+	if sumOf(r.id, r.principal, r.client, r.workspace, r.parent, r.parentConversation, r.conversation, r.begun, r.meta) != r.listSum {
+		return damaged("lists", r.id)
 	}
 	isNewest := r.seq.Int64 == r.newestSeq
-	if !r.seq.Valid || r.list.String != r.of.id || isNewest != (r.revision.Int64 == r.newest) {
-		return damaged("lists", r.of.id, "newest revision", r.newest)
+	if !r.seq.Valid || r.list.String != r.id || isNewest != (r.revision.Int64 == r.newest) {
+		return damaged("lists", r.id, "newest revision", r.newest)
 	}
-	if sumOfRevision(r.list.String, r.revision.Int64, r.operation.String, r.person.Int64, r.updated.Int64, r.body) != r.sum.Int64 {
+	if sumOf(r.list.String, r.revision.Int64, r.operation.String, r.person.Int64, r.updated.Int64, r.body) != r.sum.Int64 {
 		return damaged("history", r.list.String, r.revision.Int64)
 	}
 	return nil
-}
-
-func sumOfRevision(list string, revision int64, operation string, person, updated int64, body []byte) int64 {
-	var s sum
-	s.text(list)
-	s.number(revision)
-	s.text(operation)
-	s.number(person)
-	s.number(updated)
-	s.bytes(body)
-	return s.value()
 }
 
 // stored is the newest revision of a list, and the checksums of its rows in history and
@@ -110,7 +73,7 @@ type stored struct {
 }
 
 // recent are newest revisions of lists as they were stored or decoded last.
-type recent = record.Cache[string, stored]
+type recent = cache[string, stored]
 
 // snapshot returns what the row says. The newest revision of a list is decoded once,
 // and not if this store has saved it: rows of one Seq with the same checksums say the
@@ -119,136 +82,61 @@ func (r *row) snapshot(newest *recent) (todo.Snapshot, error) {
 	if err := r.check(); err != nil {
 		return todo.Snapshot{}, err
 	}
-	known, ok := newest.Get(r.of.id)
+	known, ok := newest.get(r.id)
 	s := known.Snapshot
-	if ok && known.Seq == r.seq.Int64 && known.sum == r.sum.Int64 && known.listSum == r.of.sum {
+	if ok && known.Seq == r.seq.Int64 && known.sum == r.sum.Int64 && known.listSum == r.listSum {
 		s = s.Clone()
 	} else {
 		var err error
-		if s, err = record.Snapshot(r.body, r.of.meta, r.seq.Int64); err != nil {
+		if s, err = record.Snapshot(r.body, r.meta, r.seq.Int64); err != nil {
 			return todo.Snapshot{}, fmt.Errorf("%w: %w", errRecord, err)
 		}
 		if s.Seq == r.newestSeq {
-			newest.Put(r.of.id, stored{s.Clone(), r.sum.Int64, r.of.sum}, record.Footprint(s))
+			newest.put(r.id, stored{s.Clone(), r.sum.Int64, r.listSum}, record.Footprint(s))
 		}
 	}
 	if s.List.ParentConversation != "" {
-		s.List.Parent = r.parent.String
+		s.List.Parent = r.current
 	}
 	return s, nil
 }
 
-// source is where a [reader] reads: the store, or the transaction of an update.
-type source interface {
-	// query runs a query and calls read with its rows, again if it has to try again.
-	query(ctx context.Context, query string, args []any, read func(*sql.Rows) error) error
-	// decoded is where newest revisions are found and kept.
-	decoded() *recent
-}
-
-// reader implements todo.Reader.
-type reader struct{ source }
-
-// collect reads all rows of a query.
-func collect[T any](ctx context.Context, from source, query string, args []any, scan func(*sql.Rows) (T, error)) (found []T, err error) {
-	err = from.query(ctx, query, args, func(rows *sql.Rows) error {
-		found = nil
-		for rows.Next() {
-			one, err := scan(rows)
-			if err != nil {
-				return err
-			}
-			found = append(found, one)
-		}
-		return rows.Err()
-	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
-}
-
-// snapshots returns the snapshots that a query on selectRecord or selectNewest selects.
-func (r reader) snapshots(ctx context.Context, query string, args ...any) ([]todo.Snapshot, error) {
-	found, err := collect(ctx, r.source, query, args, func(rows *sql.Rows) (todo.Snapshot, error) {
-		var from row
-		if err := from.scan(rows); err != nil {
-			return todo.Snapshot{}, err
-		}
-		return from.snapshot(r.decoded())
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read snapshots: %w", err)
-	}
-	return found, nil
-}
-
-// one returns the first snapshot that a query selects, or todo.ErrNotFound.
-func (r reader) one(ctx context.Context, query string, args ...any) (todo.Snapshot, error) {
-	found, err := r.snapshots(ctx, query, args...)
-	if err == nil && len(found) == 0 {
-		err = errNoSnapshot
-	}
-	if err != nil {
+// scanSnapshot reads a row of a query for snapshots.
+func (s *Store) scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
+	var r row
+	if err := r.scan(rows); err != nil {
 		return todo.Snapshot{}, err
 	}
-	return found[0], nil
+	return r.snapshot(&s.newest)
 }
 
-var errNoSnapshot = fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
-
-// Load implements todo.Reader.
-func (r reader) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
-	if revision == 0 {
-		return r.one(ctx, whereNewest, list)
+// scanCursor reads a row of a query for cursors.
+func scanCursor(rows tables.Rows) (c todo.Cursor, err error) {
+	var sum int64
+	if c, err = tables.ScanCursor(rows, &sum); err != nil {
+		return c, damagedType(err)
 	}
-	return r.one(ctx, whereRevision, list, revision)
+	if sumOf(tables.CursorValues(c)...) != sum {
+		return c, damaged("cursors", c.Conversation, c.List)
+	}
+	return c, nil
 }
-
-// LastBy implements todo.Reader.
-func (r reader) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
-	return r.one(ctx, whereLastBy, list, person, upTo)
-}
-
-// History implements todo.Reader.
-func (r reader) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
-	return r.snapshots(ctx, whereAfter, list, after, record.Limit(limit))
-}
-
-// Find implements todo.Reader.
-func (r reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	query, args := dialect.Find(q)
-	return r.snapshots(ctx, query, args...)
-}
-
-var dialect = record.Dialect{Newest: selectNewest, Revisions: selectRecord, HeldByParent: heldByParent, Cursors: "cursors"}
 
 // Position implements todo.Store.
 func (s *Store) Position(ctx context.Context) (seq int64, err error) {
-	found, err := collect(ctx, s, `SELECT coalesce(max(seq), 0) FROM lists`, nil, func(rows *sql.Rows) (seq int64, err error) {
-		return seq, rows.Scan(&seq)
+	return seq, s.query(ctx, "read position", `SELECT coalesce(max(seq), 0) FROM lists`, nil, func(rows tables.Rows) error {
+		rows.Next()
+		return rows.Scan(&seq)
 	})
-	if err != nil || len(found) == 0 {
-		return 0, err
-	}
-	return found[0], nil
 }
 
-func (s *Store) decoded() *recent { return &s.newest }
-
-// query implements source. It finds no rows when there is no file yet.
-func (s *Store) query(ctx context.Context, query string, args []any, read func(*sql.Rows) error) error {
-	return s.withFile(ctx, func(f *file) error { return f.query(ctx, query, args, read) })
-}
-
-// query runs a query and calls read with its rows.
-func (f *file) query(ctx context.Context, query string, args []any, read func(*sql.Rows) error) error {
-	rows, err := f.statements.query(ctx, query, args)
+// query is the [tables.Query] of the store. It finds no rows when there is no file yet.
+func (s *Store) query(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
+	err := s.withFile(ctx, func(f *file) error { return f.statements.query(ctx, query, args, read) })
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	defer rows.Close()
-	return read(rows)
+	return nil
 }
 
 // withFile calls read with the file, and not at all when there is none yet. While

@@ -71,7 +71,7 @@ func BenchmarkRead(b *testing.B) {
 		}
 		defer f.release()
 		for b.Loop() {
-			rows, err := f.db.QueryContext(b.Context(), whereNewest, "a")
+			rows, err := f.db.QueryContext(b.Context(), queries.Load, "a")
 			if err != nil || !rows.Next() {
 				b.Fatal(err)
 			}

@@ -102,7 +102,9 @@ func TestManyStoresOneList(t *testing.T) {
 					case 2:
 						ctx, cancel := context.WithCancel(context.Background())
 						err = write(ctx, func() error { cancel(); return nil })
-						cancel()
+						if errors.Is(err, context.Canceled) && !errors.Is(err, todo.ErrUnknownOutcome) {
+							continue // it was to be run again, since another one was refused
+						}
 					default:
 						err = write(context.Background(), func() error { return nil })
 					}

@@ -4,9 +4,9 @@
 // loss.
 //
 // Opening creates nothing on disk: the first Update creates the file and its
-// folder. Updates that wait at the same time are committed in one transaction. Every call checks whether the file was deleted or replaced since
-// it was opened, and then uses the file that the path names now. A watcher may
-// get one hint for many saves.
+// folder. Updates that wait at the same time are committed in one transaction. Every
+// call checks whether the file was deleted or replaced since it was opened, and then
+// uses the file that the path names now. A watcher may get one hint for many saves.
 package sqlite
 
 import (
@@ -19,24 +19,26 @@ import (
 	"time"
 
 	"todo-mcp/internal/store/hints"
+	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
 
 // Store is a todo.Store in an SQLite file.
 type Store struct {
-	reader
+	tables.Reader
 	path     string
 	pragmas  []string       // more pragmas of the writing connection, for tests
 	quit     chan struct{}  // closed by Close
-	work     sync.WaitGroup // running reads and watches, and the writer goroutine
+	work     sync.WaitGroup // running calls and watches
 	watchers hints.Hints
 	reading  chan *file // one slot, used as a lock: the database to read from; nil if not open
 
-	mu      sync.Mutex
-	queue   []*request
-	wake    sync.Cond // the queue may have a request, or the store is closed
-	closed  time.Time // when Close was called; zero before
-	writing bool      // the writer goroutine runs
+	queue       chan *request // what the writer goroutine is to run
+	startWriter func()
+	writing     sync.WaitGroup // the writer goroutine
+
+	mu     sync.Mutex
+	closed time.Time // when Close was called; zero before
 
 	newest  recent
 	batches atomic.Int64 // committed transactions with a successful request, for tests
@@ -66,9 +68,10 @@ func Open(path string, opts ...Option) (*Store, error) {
 	if err := probe(path); err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, quit: make(chan struct{}), reading: make(chan *file, 1)}
+	s := &Store{path: path, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
 	s.reading <- nil
-	s.reader, s.wake.L = reader{s}, &s.mu
+	s.Reader = tables.NewReader(queries, s.query, s.scanSnapshot, scanCursor)
+	s.startWriter = sync.OnceFunc(func() { s.writing.Go(s.writeLoop) })
 	for _, opt := range opts {
 		opt(s)
 	}
@@ -79,13 +82,17 @@ func Open(path string, opts ...Option) (*Store, error) {
 // of Watch must not call it.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	if s.closed.IsZero() {
+	first := s.closed.IsZero()
+	if first {
 		s.closed = time.Now()
 		close(s.quit)
-		s.wake.Signal()
 	}
 	s.mu.Unlock()
 	s.work.Wait()
+	if first {
+		close(s.queue)
+	}
+	s.writing.Wait()
 	f := <-s.reading
 	s.reading <- nil
 	if err := f.release(); err != nil {

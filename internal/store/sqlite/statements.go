@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"sync"
+
+	"todo-mcp/internal/store/tables"
 )
 
 // statements are the statements of a database, or of one connection, prepared when they
@@ -17,55 +19,19 @@ type statements struct {
 	of map[string]*sql.Stmt // by SQL text
 }
 
-// maxStatements is how many statements are kept: those that are run for every call,
-// and room for the many forms of a search.
+// maxStatements is how many forms of a search are kept, beside what is run for every
+// call.
 const maxStatements = 96
 
-// query runs a query, prepared if there is room for it.
-func (s *statements) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
+// prepared returns a statement; nil if it was not prepared before and there are too
+// many.
+func (s *statements) prepared(ctx context.Context, query string, most int) (*sql.Stmt, error) {
 	s.mu.Lock()
-	stmt, full := s.of[query], len(s.of) >= maxStatements
+	known, full := s.of[query], len(s.of) >= most
 	s.mu.Unlock()
-	if stmt == nil && full {
-		return s.db.QueryContext(ctx, query, args...)
+	if known != nil || full {
+		return known, nil
 	}
-	if stmt == nil {
-		var err error
-		if stmt, err = s.prepare(ctx, query); err != nil {
-			return nil, err
-		}
-	}
-	return stmt.QueryContext(ctx, args...)
-}
-
-// exec runs a statement, for which there is always room.
-func (s *statements) exec(query string, args ...any) (sql.Result, error) {
-	s.mu.Lock()
-	stmt := s.of[query]
-	s.mu.Unlock()
-	if stmt == nil {
-		var err error
-		if stmt, err = s.prepare(context.Background(), query); err != nil {
-			return nil, err
-		}
-	}
-	return stmt.Exec(args...)
-}
-
-// scan reads the only row of a query, or returns [sql.ErrNoRows].
-func (s *statements) scan(query string, args []any, into ...any) error {
-	rows, err := s.query(context.Background(), query, args)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		return firstError(rows.Err(), sql.ErrNoRows)
-	}
-	return rows.Scan(into...)
-}
-
-func (s *statements) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	stmt, err := s.db.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
@@ -73,14 +39,51 @@ func (s *statements) prepare(ctx context.Context, query string) (*sql.Stmt, erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.of[query]; known != nil { // prepared twice at the same time
-		stmt.Close()
-		return known, nil
+		return known, stmt.Close()
 	}
 	if s.of == nil {
 		s.of = make(map[string]*sql.Stmt)
 	}
 	s.of[query] = stmt
 	return stmt, nil
+}
+
+// query runs a query and calls read with its rows.
+func (s *statements) query(ctx context.Context, query string, args []any, read func(tables.Rows) error) error {
+	stmt, err := s.prepared(ctx, query, maxStatements)
+	if err != nil {
+		return err
+	}
+	var rows *sql.Rows
+	if stmt == nil {
+		rows, err = s.db.QueryContext(ctx, query, args...)
+	} else {
+		rows, err = stmt.QueryContext(ctx, args...)
+	}
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return read(rows)
+}
+
+// exec runs a statement, for which there is always room.
+func (s *statements) exec(query string, args ...any) (sql.Result, error) {
+	stmt, err := s.prepared(context.Background(), query, 2*maxStatements)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.Exec(args...)
+}
+
+// scan reads the only row of a query, or returns [sql.ErrNoRows].
+func (s *statements) scan(query string, args []any, into ...any) error {
+	return s.query(context.Background(), query, args, func(rows tables.Rows) error {
+		if !rows.Next() {
+			return firstError(rows.Err(), sql.ErrNoRows)
+		}
+		return rows.Scan(into...)
+	})
 }
 
 func (s *statements) close() {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -9,36 +10,44 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// sum is a checksum (CRC-32C) of texts and numbers.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sumOf returns the checksum (CRC-32C) of texts, bytes, numbers and truths. It is never
+// 0, which a row without one has.
 //
-// Each row has a checksum of its other columns, which is verified when the row is
+// Each row has a checksum of the columns before it, which is verified when the row is
 // read: SQLite does not notice when a disk returns other bytes than were written
 // (BAD-INPUT 78). Not in it are the columns of lists that say which revision is
 // the newest, since that revision's row says so, too.
-type sum struct {
-	crc uint32
+func sumOf(columns ...any) int64 {
+	crc := uint32(0)
+	number := func(n int64) {
+		var b [8]byte
+		binary.BigEndian.PutUint64(b[:], uint64(n)) //nolint:gosec // the same 64 bits
+		crc = crc32.Update(crc, castagnoli, b[:])
+	}
+	text := func(b []byte) { // its length keeps it apart from the next one
+		number(int64(len(b)))
+		crc = crc32.Update(crc, castagnoli, b)
+	}
+	for _, column := range columns {
+		switch v := column.(type) {
+		case string:
+			text([]byte(v))
+		case sql.RawBytes:
+			text(v)
+		case int64:
+			number(v)
+		case bool:
+			if v {
+				number(1)
+			} else {
+				number(0)
+			}
+		}
+	}
+	return int64(crc) + 1
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func (s *sum) number(n int64) {
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], uint64(n)) //nolint:gosec // the same 64 bits
-	s.crc = crc32.Update(s.crc, castagnoli, b[:])
-}
-
-// text adds a text, whose length keeps it apart from the next one.
-func (s *sum) text(t string) {
-	s.bytes([]byte(t))
-}
-
-func (s *sum) bytes(b []byte) {
-	s.number(int64(len(b)))
-	s.crc = crc32.Update(s.crc, castagnoli, b)
-}
-
-// value returns the checksum. It is never 0, which a row without one has.
-func (s *sum) value() int64 { return int64(s.crc) + 1 }
 
 // damaged is the error for a row that its checksum does not fit.
 func damaged(table string, key ...any) error {

@@ -5,68 +5,37 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"runtime/debug"
+	"slices"
 	"time"
 
 	"todo-mcp/internal/store/record"
+	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
 
 // tx is the todo.Tx of one function that the writer runs in its transaction.
 type tx struct {
 	*writer
-	reader
-	alone   bool  // no other function stores anything in this transaction
-	writing bool  // it has stored something, behind a savepoint unless it is alone
-	gone    bool  // its transaction was rolled back
-	failed  error // the first failure of the store
+	tables.Reader
+	failed error // the first failure of the store
 }
 
 var _ todo.Tx = (*tx)(nil)
 
-// call runs a request, which a panic ends.
-func (r *request) call(t *tx) {
-	defer func() {
-		if v := recover(); v != nil {
-			r.panicked, r.err = fmt.Sprintf("%v\n%s", v, debug.Stack()), errPanicked
-		}
-	}()
-	r.err = r.run(t)
-	if t.failed != nil && !errors.Is(r.err, t.failed) {
-		r.err = errors.Join(r.err, t.failed) // it must not go on as if nothing had happened
-	}
+func newTx(w *writer) *tx {
+	t := &tx{writer: w}
+	t.Reader = tables.NewReader(queries, t.query, w.store.scanSnapshot, scanCursor)
+	return t
 }
 
-var errPanicked = errors.New("the function panicked")
-
-// end keeps or takes back what the function stored.
-func (t *tx) end(ok bool) (err error) {
-	switch {
-	case !t.writing, ok && t.alone:
-		return nil
-	case ok:
-		return t.run(`RELEASE one`)
+// query is the [tables.Query] of the transaction. It does not end with a context: the
+// transaction of others would end with it.
+func (t *tx) query(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
+	err := t.note(t.statements.query(context.Background(), query, args, read))
+	if err = firstError(err, ctx.Err()); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	t.forget() // it may have what is taken back
-	if t.alone {
-		t.gone = true
-		return t.run(`ROLLBACK`)
-	}
-	if err = t.run(`ROLLBACK TO one`); err == nil {
-		err = t.run(`RELEASE one`)
-	}
-	return err
-}
-
-// writes runs what stores something. It notes a failure of the store.
-func (t *tx) writes(store func() error) error {
-	if !t.writing && !t.alone {
-		if err := t.run(`SAVEPOINT one`); err != nil {
-			return t.note(err)
-		}
-	}
-	t.writing = true
-	return t.note(store())
+	return nil
 }
 
 // note notes a failure of the store, and returns it.
@@ -77,32 +46,28 @@ func (t *tx) note(err error) error {
 	return err
 }
 
-// query implements source. It notes a failure of the store.
-func (t *tx) query(ctx context.Context, query string, args []any, read func(*sql.Rows) error) error {
-	return firstError(t.note(t.writer.query(ctx, query, args, read)), ctx.Err())
+// Cursors implements todo.Tx.
+func (t *tx) Cursors(_ context.Context, of todo.Key) ([]todo.Cursor, error) {
+	all, _, err := t.cursorsOf(of)
+	return slices.Clone(all), t.note(err)
 }
 
-// query implements source. It does not end with a context: the transaction of others
-// would end with it.
-func (w *writer) query(_ context.Context, query string, args []any, read func(*sql.Rows) error) error {
-	rows, err := w.statements.query(context.Background(), query, args)
-	if err != nil {
-		return err
+// SetCursor implements todo.Tx.
+func (t *tx) SetCursor(_ context.Context, c todo.Cursor) error {
+	if err := t.note(t.storeCursor(c)); err != nil {
+		return fmt.Errorf("save cursor: %w", err)
 	}
-	defer rows.Close()
-	return read(rows)
+	return nil
 }
-
-func (w *writer) decoded() *recent { return w.newest }
 
 // Load implements todo.Tx.
 func (t *tx) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
 	if revision != 0 {
-		return t.reader.Load(ctx, list, revision)
+		return t.Reader.Load(ctx, list, revision)
 	}
 	newest, err := t.newestOf(list)
 	if err == nil && newest.Revision == 0 {
-		return todo.Snapshot{}, errNoSnapshot
+		return todo.Snapshot{}, tables.ErrNoSnapshot
 	}
 	return newest.Snapshot, t.note(err)
 }
@@ -119,30 +84,38 @@ func (t *tx) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
 			return nil, t.note(err)
 		}
 	}
-	return t.reader.Find(ctx, q)
+	return t.Reader.Find(ctx, q)
+}
+
+// Save implements todo.Tx.
+func (t *tx) Save(_ context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+	saved, err := t.save(next.Clone(), time.Now())
+	if t.note(err) != nil {
+		return todo.Snapshot{}, fmt.Errorf("save snapshot: %w", err)
+	}
+	return saved, nil
 }
 
 // newestOf returns the newest revision of a list, of which revision 0 is none. It keeps
 // what it reads.
 func (w *writer) newestOf(list string) (found stored, err error) {
-	found, ok := w.memory.lists.Get(list)
+	found, ok := w.memory.lists.get(list)
 	if !ok {
-		rows, err := w.statements.query(context.Background(), whereNewest, []any{list})
-		if err != nil {
+		err = w.statements.query(context.Background(), queries.Load, []any{list}, func(rows tables.Rows) error {
+			if !rows.Next() {
+				return rows.Err()
+			}
+			var r row
+			err := r.scan(rows)
+			if err == nil {
+				found.Snapshot, err = r.snapshot(&w.store.newest)
+				found.sum, found.listSum = r.sum.Int64, r.listSum
+			}
+			return err
+		})
+		if err != nil || found.Revision == 0 {
 			return stored{}, err
 		}
-		defer rows.Close()
-		if !rows.Next() {
-			return stored{}, rows.Err()
-		}
-		var r row
-		if err := r.scan(rows); err != nil {
-			return stored{}, err
-		}
-		if found.Snapshot, err = r.snapshot(w.newest); err != nil {
-			return stored{}, err
-		}
-		found.sum, found.listSum = r.sum.Int64, r.of.sum
 		w.keepList(found)
 	}
 	found.List.Parent, err = w.parent(found.List)
@@ -152,20 +125,8 @@ func (w *writer) newestOf(list string) (found stored, err error) {
 // keepList keeps a revision in memory.
 func (w *writer) keepList(s stored) {
 	size := record.Footprint(s.Snapshot)
-	w.memory.lists.Put(s.List.ID, s, size)
-	w.newest.Put(s.List.ID, s, size)
-}
-
-// Save implements todo.Tx.
-func (t *tx) Save(_ context.Context, next todo.Snapshot) (saved todo.Snapshot, err error) {
-	err = t.writes(func() error {
-		saved, err = t.save(next.Clone(), time.Now())
-		return err
-	})
-	if err != nil {
-		return todo.Snapshot{}, fmt.Errorf("save snapshot: %w", err)
-	}
-	return saved, nil
+	w.memory.lists.put(s.List.ID, s, size)
+	w.store.newest.put(s.List.ID, s, size)
 }
 
 // save stores a revision, and deletes what is not kept any more.
@@ -177,34 +138,147 @@ func (w *writer) save(next todo.Snapshot, now time.Time) (todo.Snapshot, error) 
 	if next.Revision != before.Revision+1 {
 		return todo.Snapshot{}, fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, todo.ErrNotFound)
 	}
-	begins := next.Revision == 1
-	if begins {
-		err = w.keep.MakeRoom(next.List, now, w.room(next.List))
-	} else {
-		next.List = before.List
-		err = w.keep.CheckNext(next, w.storeSize)
+	if before.Revision == 0 {
+		if err = w.store.keep.MakeRoom(next.List, now, w.room(next.List)); err == nil {
+			next, err = w.begin(next, now)
+		}
+		return next, err
 	}
+	next.List = before.List
+	if err := w.store.keep.CheckNext(next, w.storeSize); err != nil {
+		return todo.Snapshot{}, err
+	}
+	if err := w.appendHistory(&next, before.listSum); err != nil {
+		return todo.Snapshot{}, err
+	}
+	_, err = w.exec(`UPDATE lists SET revision = ?, seq = ?, updated = ?, deleted = ? WHERE id = ?`,
+		next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, next.List.ID)
+	if first := w.store.keep.First(next.Revision); err == nil && first > 1 {
+		_, err = w.exec(`DELETE FROM history WHERE list = ? AND revision < ?`, next.List.ID, first)
+	}
+	return next, err
+}
+
+// begin stores the first revision of a list, and tidies up.
+func (w *writer) begin(first todo.Snapshot, now time.Time) (todo.Snapshot, error) {
+	err := w.insertList(&first, now)
+	if err == nil {
+		first.List.Parent, err = w.parent(first.List)
+	}
+	if err == nil {
+		err = w.tidy(now)
+	}
+	return first, err
+}
+
+// errEncode means that a revision cannot be stored, as one with a time after the year
+// 9999; others are not affected.
+var errEncode = errors.New("it has no stored form")
+
+// insertList stores the row of a list that began at a time, and of its one revision.
+func (w *writer) insertList(first *todo.Snapshot, begun time.Time) error {
+	values, err := tables.ListValues(*first, begun)
 	if err != nil {
-		return todo.Snapshot{}, err
+		return fmt.Errorf("%w: %w", errEncode, err)
 	}
-	done := stored{next, 0, before.listSum}
-	if done.Seq, done.sum, err = w.appendHistory(next); err != nil {
-		return todo.Snapshot{}, err
+	sum := sumOf(values...)
+	if err := w.appendHistory(first, sum); err != nil {
+		return err
 	}
-	if begins {
-		done.listSum, err = w.insertList(done.Snapshot, now)
-	} else {
-		err = w.updateList(done.Snapshot)
-	}
+	_, err = w.exec(`INSERT INTO lists (id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta, sum,
+		revision, seq, updated, deleted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		append(values, sum, first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted)...)
+	return err
+}
+
+// appendHistory inserts the row of one revision, sets its Seq and keeps it in memory.
+// listSum is the checksum of its list.
+func (w *writer) appendHistory(next *todo.Snapshot, listSum int64) error {
+	body, err := record.Body(*next)
 	if err != nil {
-		return todo.Snapshot{}, err
+		return fmt.Errorf("%w: %w", errEncode, err)
 	}
-	w.keepList(done)
-	if !begins {
-		return done.Snapshot, w.trim(next)
+	values := []any{next.List.ID, next.Revision, next.Operation.ID, next.Writer.Person, record.UnixNano(next.Updated)}
+	sum := sumOf(append(values, sql.RawBytes(body))...)
+	done, err := w.exec(`INSERT INTO history (list, revision, operation, person, updated, body, sum) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		append(values, string(body), sum)...)
+	if err != nil {
+		return err
 	}
-	if done.List.Parent, err = w.parent(next.List); err != nil {
-		return todo.Snapshot{}, err
+	if w.size > 0 {
+		w.size += int64(len(body))
 	}
-	return done.Snapshot, w.tidy(now)
+	if next.Seq, err = done.LastInsertId(); err == nil {
+		w.keepList(stored{*next, sum, listSum})
+	}
+	return err
+}
+
+// cursorsOf returns the cursors of a conversation but for the damaged ones, and
+// whether there are such. It keeps them if all are good.
+func (w *writer) cursorsOf(of todo.Key) (found []todo.Cursor, isDamaged bool, err error) {
+	if known, ok := w.memory.cursors.get(of); ok {
+		return known, false, nil
+	}
+	err = w.statements.query(context.Background(), queries.CursorsOf, []any{of.Principal, of.Conversation}, func(rows tables.Rows) error {
+		for rows.Next() {
+			c, err := scanCursor(rows)
+			switch {
+			case errors.Is(err, errRecord):
+				isDamaged = true
+			case err != nil:
+				return err
+			default:
+				found = append(found, c)
+			}
+		}
+		return rows.Err()
+	})
+	if err == nil && !isDamaged {
+		w.keepCursors(of, found)
+	}
+	return found, isDamaged, err
+}
+
+// keepCursors keeps the cursors of a conversation in memory.
+func (w *writer) keepCursors(of todo.Key, all []todo.Cursor) {
+	size := 128
+	for _, c := range all {
+		size += 256 + len(c.Principal) + len(c.Conversation)
+	}
+	w.memory.cursors.put(of, all, size)
+}
+
+// storeCursor stores a cursor. It removes damaged ones of its conversation, which would
+// be in the way of every read.
+func (w *writer) storeCursor(c todo.Cursor) error {
+	known, isDamaged, err := w.cursorsOf(c.Key)
+	if err != nil {
+		return err
+	}
+	if isDamaged {
+		_, err = w.exec(`DELETE FROM cursors WHERE principal = ? AND conversation = ?`, c.Principal, c.Conversation)
+	}
+	all, stored := todo.SetCursor(known, c, time.Now())
+	for _, now := range all {
+		ended := !now.Current && now.List == todo.Current(known)
+		if err == nil && (isDamaged || now.List == stored.List || ended) {
+			values := tables.CursorValues(now)
+			_, err = w.exec(`INSERT OR REPLACE INTO cursors (principal, conversation, list, seen, process, until, moved, current, at, sum)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append(values, sumOf(values...))...)
+		}
+	}
+	if err == nil {
+		w.keepCursors(c.Key, all)
+	}
+	return err
+}
+
+// parent returns the parent that a list has now.
+func (w *writer) parent(l todo.List) (string, error) {
+	if l.ParentConversation == "" {
+		return l.Parent, nil
+	}
+	all, _, err := w.cursorsOf(todo.Key{Principal: l.Principal, Conversation: l.ParentConversation})
+	return todo.Current(all), err
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -194,9 +195,7 @@ func TestSubAgentBeginsOnce(t *testing.T) {
 	hold := func() (running, until chan struct{}) {
 		running, until = make(chan struct{}), make(chan struct{})
 		run := func(*tx) error { close(running); <-until; return nil }
-		if err := s.enqueue(&request{run: run, done: make(chan struct{})}); err != nil {
-			t.Fatal(err)
-		}
+		go s.submit(context.Background(), run)
 		return running, until
 	}
 	running, first := hold()
@@ -204,12 +203,14 @@ func TestSubAgentBeginsOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	given := make(chan error, 1)
 	go func() { given <- add(ctx, "one") }()
-	for queued := 0; queued == 0; runtime.Gosched() {
-		s.mu.Lock()
-		queued = len(s.queue)
-		s.mu.Unlock()
+	waiting := func(n int) {
+		for len(s.queue) < n {
+			runtime.Gosched()
+		}
 	}
+	waiting(1)
 	running, second := hold() // in one transaction with the save of "one", and after it
+	waiting(2)
 	close(first)
 	<-running
 	cancel()
@@ -218,11 +219,7 @@ func TestSubAgentBeginsOnce(t *testing.T) {
 	}
 	next := make(chan error, 1)
 	go func() { next <- add(t.Context(), "two") }()
-	for queued := 0; queued == 0; runtime.Gosched() {
-		s.mu.Lock()
-		queued = len(s.queue)
-		s.mu.Unlock()
-	}
+	waiting(1)
 	close(second)
 	if err := <-next; err != nil {
 		t.Fatal(err)
@@ -248,18 +245,15 @@ func TestWhoHasGoneIsToldSo(t *testing.T) {
 	}
 }
 
-// batch runs updates in one transaction, as when they wait at the same time, and
-// returns the request of each.
-func batch(t *testing.T, s *Store, w *writer, changes ...func(todo.Tx) error) (done []*request, err error) {
-	t.Helper()
+// batch runs updates as when they wait at the same time, and returns the request of each.
+func batch(s *Store, w *writer, changes ...func(todo.Tx) error) (done []*request) {
 	for _, change := range changes {
 		done = append(done, &request{run: func(tx *tx) error { return change(tx) }, done: make(chan struct{})})
 	}
-	if err := w.begin(s); err != nil {
-		t.Fatal(err)
+	for again := slices.Clone(done); len(again) > 0; {
+		again = s.commit(w, again)
 	}
-	_, err = w.write(done)
-	return done, err
+	return done
 }
 
 // What an update stored before it was refused, met a damaged row, broke a rule of the
@@ -271,7 +265,7 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 	ctx := t.Context()
 	mustSave(t, s, "damaged", 1)
 	execSQL(t, openRaw(t, path), `UPDATE history SET body = 'x' WHERE list = 'damaged'`)
-	var w writer
+	w := writer{store: s}
 	defer w.close()
 	key := todo.Key{Conversation: "c"}
 	good := func(tx todo.Tx) error {
@@ -330,18 +324,14 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 	}
 	revision := int64(0)
 	for what, end := range bad {
-		done, err := batch(t, s, &w, good, much(end), good, much(end), much(end), good)
-		if err != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
-		for i, r := range done {
+		for i, r := range batch(s, &w, good, much(end), good, much(end), much(end), good) {
 			if isGood := i == 0 || i == 2 || i == 5; (r.err == nil) != isGood {
 				t.Errorf("%s: update %d: %v", what, i, r.err)
 			}
 		}
 		revision += 3
-		if done, err = batch(t, s, &w, much(end)); err != nil || done[0].err == nil {
-			t.Errorf("%s, alone: %v, %v", what, done[0].err, err)
+		if batch(s, &w, much(end))[0].err == nil {
+			t.Errorf("%s, alone: no error", what)
 		}
 		now, err := s.Load(ctx, "a", 0)
 		if err != nil || now.Revision != revision || now.Items[0].Text != "good" {
@@ -371,7 +361,7 @@ func TestDamageOfOneList(t *testing.T) {
 	execSQL(t, openRaw(t, path), `UPDATE history SET body = 'x' WHERE list = 'body'`,
 		`UPDATE lists SET begun = 'x' WHERE id = 'type'`, `UPDATE cursors SET until = 'x' WHERE list = 'type'`,
 		`UPDATE history SET revision = x'00' WHERE list = 'null'`)
-	var w writer
+	w := writer{store: s}
 	defer w.close()
 	var changes []func(todo.Tx) error
 	for _, id := range []string{"good", "body", "good", "type", "null", "good"} {
@@ -379,11 +369,7 @@ func TestDamageOfOneList(t *testing.T) {
 	}
 	changes = append(changes, func(tx todo.Tx) error { _, err := tx.CursorsOn(t.Context(), "", "type"); return err },
 		func(tx todo.Tx) error { _, err := tx.History(t.Context(), "body", 0, 0); return err })
-	done, err := batch(t, s, &w, changes...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, r := range done {
+	for i, r := range batch(s, &w, changes...) {
 		switch i {
 		case 0, 2, 5:
 			if r.err != nil {

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
+	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
@@ -25,76 +28,23 @@ type request struct {
 	done     chan struct{} // closed when err is set
 	err      error
 	panicked string // with what, and where, the function panicked
+	// claimed is true when the writer runs the request, or its caller has withdrawn it.
+	claimed atomic.Bool
 }
 
-// Update implements todo.Store.
-func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) error) error {
-	return s.submit(ctx, func(t *tx) error { return change(t) })
-}
+var errPanicked = errors.New("the function panicked")
 
-// submit queues a request and waits until the writer has answered it.
-func (s *Store) submit(ctx context.Context, run func(*tx) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// call runs a request, which a panic ends.
+func (r *request) call(t *tx) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.panicked, r.err = fmt.Sprintf("%v\n%s", v, debug.Stack()), errPanicked
+		}
+	}()
+	r.err = r.run(t)
+	if t.failed != nil && !errors.Is(r.err, t.failed) {
+		r.err = errors.Join(r.err, t.failed) // it must not go on as if nothing had happened
 	}
-	req := &request{run: run, done: make(chan struct{})}
-	if err := s.enqueue(req); err != nil {
-		return err
-	}
-	err := s.wait(ctx, req)
-	if errors.Is(err, errPanicked) {
-		panic(req.panicked)
-	}
-	return err
-}
-
-// enqueue adds a request to the queue and wakes the writer goroutine, which the
-// first request starts.
-func (s *Store) enqueue(req *request) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed.IsZero() {
-		return todo.ErrClosed
-	}
-	s.queue = append(s.queue, req)
-	if !s.writing {
-		s.writing = true
-		s.work.Go(s.writeLoop)
-	}
-	s.wake.Signal()
-	return nil
-}
-
-// wait returns the writer's answer. When ctx ends, a request that still waits
-// in the queue is withdrawn, so it is not applied. If the writer has claimed it
-// and does not answer within the grace period, wait returns
-// todo.ErrUnknownOutcome.
-func (s *Store) wait(ctx context.Context, req *request) error {
-	select {
-	case <-req.done:
-		return req.err
-	case <-ctx.Done():
-	}
-	if s.withdraw(req) {
-		return ctx.Err()
-	}
-	select {
-	case <-req.done:
-		return req.err
-	case <-time.After(gracePeriod):
-		return fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, ctx.Err())
-	}
-}
-
-// withdraw removes a request from the queue; false is for one that the writer has.
-func (s *Store) withdraw(req *request) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := slices.Index(s.queue, req)
-	if i >= 0 {
-		s.queue = slices.Delete(s.queue, i, i+1)
-	}
-	return i >= 0
 }
 
 func (r *request) answer(err error) {
@@ -104,39 +54,125 @@ func (r *request) answer(err error) {
 	close(r.done)
 }
 
+// Update implements todo.Store.
+func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) error) error {
+	return s.submit(ctx, func(t *tx) error { return change(t) })
+}
+
+// NoteHostCall implements todo.Store.
+func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
+	err := s.submit(ctx, func(t *tx) error {
+		_, err := t.exec(`INSERT OR REPLACE INTO host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)`,
+			principal, c.ID, c.Session, c.Agent, c.Folder, record.UnixNano(at))
+		if err == nil {
+			_, err = t.exec(`DELETE FROM host_calls WHERE at < ?`, record.UnixNano(at.Add(-todo.HostCallAge)))
+		}
+		return t.note(err)
+	})
+	if err != nil {
+		return fmt.Errorf("save host call: %w", err)
+	}
+	return nil
+}
+
+// submit queues a request and waits until the writer has answered it. When ctx ends, a
+// request that the writer does not run is withdrawn, so it is not applied. If the writer
+// runs it and does not answer within the grace period, submit returns
+// todo.ErrUnknownOutcome.
+func (s *Store) submit(ctx context.Context, run func(*tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.work.Done()
+	s.startWriter()
+	req := &request{run: run, done: make(chan struct{})}
+	select {
+	case s.queue <- req:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-req.done:
+	case <-ctx.Done():
+		if req.claimed.CompareAndSwap(false, true) {
+			return ctx.Err()
+		}
+		select {
+		case <-req.done:
+		case <-time.After(gracePeriod):
+			return fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, ctx.Err())
+		}
+	}
+	if errors.Is(req.err, errPanicked) {
+		panic(req.panicked)
+	}
+	return req.err
+}
+
 // writeLoop is the goroutine that does all writing of this store: it commits
-// the requests that wait in the queue, in batches. It ends after Close, when
-// the queue is empty.
+// the requests that wait in the queue, in batches. It ends when Close closes the queue.
 func (s *Store) writeLoop() {
-	var w writer
+	w := writer{store: s}
 	defer w.close()
-	for s.awaitRequests() {
-		runtime.Gosched() // who can go on may save something, too, and then waits for one commit
-		switch err := w.begin(s); {
-		case busy(err) && s.mayRetry():
-			time.Sleep(2 * time.Millisecond) // not every busy error comes after busy_timeout
-		case err != nil:
-			if !errors.Is(err, errLogGone) {
-				w.close()
-			}
-			for _, req := range s.claim() {
-				req.answer(err)
-			}
-		default:
-			s.commit(&w, s.claim())
+	for first := range s.queue {
+		for batch := []*request{first}; len(batch) > 0; {
+			runtime.Gosched() // who can go on may save something, too, and then waits for one commit
+			batch = s.commit(&w, s.gather(batch))
 		}
 	}
 }
 
-// awaitRequests blocks until a request waits in the queue and returns true. It
-// returns false when the store is closed and the queue is empty.
-func (s *Store) awaitRequests() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.queue) == 0 && s.closed.IsZero() {
-		s.wake.Wait()
+// gather adds to a batch what waits in the queue.
+func (s *Store) gather(batch []*request) []*request {
+	for len(batch) < maxBatch {
+		select {
+		case req, ok := <-s.queue:
+			if !ok {
+				return batch
+			}
+			batch = append(batch, req)
+		default:
+			return batch
+		}
 	}
-	return len(s.queue) > 0
+	return batch
+}
+
+// commit carries out a batch in one transaction and answers its requests. It returns
+// those that are to be run again.
+func (s *Store) commit(w *writer, batch []*request) (again []*request) {
+	err := w.beginTx()
+	if busy(err) && s.mayRetry() {
+		time.Sleep(2 * time.Millisecond) // not every busy error comes after busy_timeout
+		return batch
+	}
+	batch = slices.DeleteFunc(batch, func(r *request) bool { return !r.claimed.CompareAndSwap(false, true) }) // withdrawn
+	refused, stored := -1, false
+	if err == nil {
+		refused, stored, err = w.write(batch)
+	}
+	if err != nil && !errors.Is(err, errGone) && !errors.Is(err, errLogGone) {
+		w.close() // the next batch opens the file again
+	}
+	if stored {
+		s.batches.Add(1)
+		s.watchers.Send()
+	}
+	if err == nil && refused >= 0 {
+		batch[refused].answer(nil)
+		again = slices.Delete(batch, refused, refused+1)
+		for _, req := range again {
+			req.claimed.Store(false)
+		}
+		return again
+	}
+	for _, req := range batch {
+		req.answer(err)
+	}
+	return nil
 }
 
 // mayRetry reports whether the writer should keep trying to get a lock: always
@@ -145,30 +181,4 @@ func (s *Store) mayRetry() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.closed.IsZero() || time.Since(s.closed) < gracePeriod
-}
-
-// claim removes up to maxBatch requests from the queue and returns them. They cannot be
-// withdrawn any more.
-func (s *Store) claim() []*request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := min(len(s.queue), maxBatch)
-	batch := slices.Clone(s.queue[:n])
-	s.queue = slices.Delete(s.queue, 0, n)
-	return batch
-}
-
-// commit carries out a batch in the transaction that w began, and answers every
-// request in it.
-func (s *Store) commit(w *writer, batch []*request) {
-	stored, err := w.write(batch)
-	if err != nil && !errors.Is(err, errGone) {
-		w.close() // the next batch opens the file again
-	} else if stored {
-		s.batches.Add(1)
-		s.watchers.Send()
-	}
-	for _, req := range batch {
-		req.answer(err)
-	}
 }

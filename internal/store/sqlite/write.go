@@ -9,22 +9,20 @@ import (
 
 	"modernc.org/sqlite" // its error type
 
-	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/todo"
 )
 
-// writer is the writing connection; the zero value is not open. It does not use
+// writer is the writing connection; it is open if it has a connection. It does not use
 // the callers' contexts, because one transaction serves many callers.
 type writer struct {
-	path       string
+	store      *Store
 	file       *file
 	conn       *sql.Conn
 	statements *statements
-	keep       todo.Keep
 	seen       int64   // SQLite's data_version when a transaction began last; 0 for none
 	size       int64   // of the file in the open transaction, in bytes; 0 when not known
+	wrote      bool    // the request that runs has changed something
 	memory     *memory // what it stored or read last
-	newest     *recent // the store's
 }
 
 // memory is what the writer stored or read last, as it is in its transaction. It is
@@ -33,16 +31,16 @@ type writer struct {
 // something is taken back or removed.
 type memory struct {
 	lists   recent
-	cursors record.Cache[todo.Key, []todo.Cursor]
+	cursors cache[todo.Key, []todo.Cursor]
 }
 
 // forget begins another memory, of a file whose size is not known.
 func (w *writer) forget() { w.memory, w.size = new(memory), 0 }
 
-// run runs a statement without arguments.
-func (w *writer) run(statement string) error {
-	_, err := w.statements.exec(statement)
-	return err
+// exec runs a statement that changes something.
+func (w *writer) exec(statement string, args ...any) (sql.Result, error) {
+	w.wrote = true
+	return w.statements.exec(statement, args...)
 }
 
 // close rolls back a transaction that is still open and closes the file. It
@@ -54,17 +52,18 @@ func (w *writer) close() {
 		_ = w.conn.Close()
 	}
 	_ = w.file.release()
-	*w = writer{}
+	*w = writer{store: w.store}
 }
 
 // open opens the file, unless w is open on the file that its path names.
-func (w *writer) open(s *Store) error {
+func (w *writer) open() error {
+	s := w.store
 	if w.isCurrent() {
 		return nil
 	}
 	if w.conn != nil {
 		if err := w.mergeLog(); err != nil && w.hasItsFile() {
-			return describe(w.path, fmt.Errorf("%w: %w", errLogGone, err))
+			return describe(w.store.path, fmt.Errorf("%w: %w", errLogGone, err))
 		}
 	}
 	w.close()
@@ -72,7 +71,7 @@ func (w *writer) open(s *Store) error {
 	if w.file, err = openWriter(context.Background(), s.path, s.pragmas); err != nil {
 		return err
 	}
-	w.path, w.keep, w.newest, w.memory = s.path, s.keep, &s.newest, new(memory)
+	w.memory = new(memory)
 	if w.conn, err = w.file.db.Conn(context.Background()); err == nil {
 		w.statements = &statements{db: w.conn}
 		err = w.settleLog()
@@ -131,29 +130,29 @@ func (w *writer) settleLog() error {
 
 // isCurrent reports whether w is open on the file that its path names, and on
 // the log beside it.
-func (w *writer) isCurrent() bool { return w.hasItsFile() && w.file.sameLog(w.path) }
+func (w *writer) isCurrent() bool { return w.hasItsFile() && w.file.sameLog(w.store.path) }
 
 // hasItsFile reports whether w is open on the file that its path names.
 func (w *writer) hasItsFile() bool {
 	if w.file == nil {
 		return false
 	}
-	info, err := os.Stat(w.path)
+	info, err := os.Stat(w.store.path)
 	return err == nil && w.file.sameFile(info)
 }
 
-// begin opens the file if need be and begins a transaction. While that is open
+// beginTx opens the file if need be and begins a transaction. While that is open
 // no other connection can write.
-func (w *writer) begin(s *Store) error {
-	if err := w.open(s); err != nil {
+func (w *writer) beginTx() error {
+	if err := w.open(); err != nil {
 		return err
 	}
 	w.size = 0
-	err := w.run(`BEGIN IMMEDIATE`)
+	_, err := w.exec(`BEGIN IMMEDIATE`)
 	if err == nil {
 		err = w.notice()
 	}
-	return describe(w.path, err)
+	return describe(w.store.path, err)
 }
 
 // notice forgets what is in memory if another connection has committed, and returns
@@ -175,37 +174,38 @@ func (w *writer) notice() error {
 	return nil
 }
 
-// write runs the requests of a batch, commits what they stored and reports whether
-// that was anything. It sets err of each request: one that is refused does not affect
-// the others. An error that write returns is for the whole batch; nothing of it was
-// applied, unless the error wraps todo.ErrUnknownOutcome.
-func (w *writer) write(batch []*request) (stored bool, err error) {
-	for _, req := range batch {
-		t := &tx{writer: w, alone: len(batch) == 1}
-		t.source = t
+// write runs the requests of a batch in the open transaction, and commits what they
+// stored. It sets the error of each: one that is refused does not affect the others.
+// If it has stored something before, all is rolled back, and the others are to be run
+// again without it: then refused is its place in the batch, else -1. An error that write
+// returns is for the whole batch; nothing of it was applied, unless the error wraps
+// todo.ErrUnknownOutcome.
+func (w *writer) write(batch []*request) (refused int, stored bool, err error) {
+	for i, req := range batch {
+		t := newTx(w)
+		w.wrote = false
 		req.call(t)
 		if t.failed != nil && !isAboutOne(t.failed) {
-			return false, describe(w.path, t.failed)
+			return -1, false, describe(w.store.path, t.failed)
 		}
-		if err := t.end(req.err == nil); err != nil {
-			return false, describe(w.path, err)
+		if req.err != nil && w.wrote {
+			w.forget() // it may have what is taken back
+			_, err := w.exec(`ROLLBACK`)
+			return i, false, describe(w.store.path, err)
 		}
-		if t.gone {
-			return false, nil
-		}
-		stored = stored || req.err == nil && t.writing
+		stored = stored || w.wrote
 	}
-	if err := w.run(`COMMIT`); err != nil {
+	if _, err := w.exec(`COMMIT`); err != nil {
 		if failedWith(err, codeIOErr) {
 			// The commit may be in the log in spite of the error.
 			err = fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, err)
 		}
-		return false, describe(w.path, err)
+		return -1, false, describe(w.store.path, err)
 	}
 	if stored && !w.isCurrent() {
-		return false, fmt.Errorf("%w: %w: %s", todo.ErrUnknownOutcome, errGone, w.path)
+		return -1, false, fmt.Errorf("%w: %w: %s", todo.ErrUnknownOutcome, errGone, w.store.path)
 	}
-	return stored, nil
+	return -1, stored, nil
 }
 
 // isAboutOne reports whether an error of the store concerns one request only: what it

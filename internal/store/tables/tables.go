@@ -1,0 +1,160 @@
+// Package tables reads lists, cursors and host calls from the tables in which SQLite
+// and PostgreSQL keep them. Both have the same tables with the same columns; what
+// differs is a [Dialect].
+package tables
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"todo-mcp/internal/store/record"
+	"todo-mcp/internal/todo"
+)
+
+// Rows are the rows of a query, as database/sql and pgx have them.
+type Rows interface {
+	Next() bool
+	Scan(into ...any) error
+	Err() error
+}
+
+// Collect reads all rows.
+func Collect[T any](rows Rows, scan func(Rows) (T, error)) (found []T, err error) {
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, one)
+	}
+	return found, rows.Err()
+}
+
+// Query runs a query, and calls read with its rows: again if it has to try again. An
+// error begins with what is being done.
+type Query func(ctx context.Context, what, sql string, args []any, read func(Rows) error) error
+
+// Reader implements [todo.Reader], and reads host calls.
+type Reader struct {
+	sql      *SQL
+	query    Query
+	snapshot func(Rows) (todo.Snapshot, error)
+	cursor   func(Rows) (todo.Cursor, error)
+}
+
+// NewReader returns a reader by way of query. snapshot and cursor read a row of the
+// dialect's columns.
+func NewReader(sql *SQL, query Query, snapshot func(Rows) (todo.Snapshot, error), cursor func(Rows) (todo.Cursor, error)) Reader {
+	return Reader{sql, query, snapshot, cursor}
+}
+
+// collect runs a query and reads all its rows.
+func collect[T any](ctx context.Context, r Reader, what, sql string, scan func(Rows) (T, error), args ...any) (found []T, err error) {
+	err = r.query(ctx, what, sql, args, func(rows Rows) (err error) {
+		found, err = Collect(rows, scan)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+func (r Reader) snapshots(ctx context.Context, sql string, args ...any) ([]todo.Snapshot, error) {
+	return collect(ctx, r, "read snapshots", sql, r.snapshot, args...)
+}
+
+// ErrNoSnapshot wraps [todo.ErrNotFound].
+var ErrNoSnapshot = fmt.Errorf("read snapshot: %w", todo.ErrNotFound)
+
+// one returns the first snapshot that a query selects, or ErrNoSnapshot.
+func (r Reader) one(ctx context.Context, sql string, args ...any) (todo.Snapshot, error) {
+	found, err := r.snapshots(ctx, sql, args...)
+	if err == nil && len(found) == 0 {
+		err = ErrNoSnapshot
+	}
+	if err != nil {
+		return todo.Snapshot{}, err
+	}
+	return found[0], nil
+}
+
+// Load implements [todo.Reader].
+func (r Reader) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+	if revision == 0 {
+		return r.one(ctx, r.sql.Load, list)
+	}
+	return r.one(ctx, r.sql.loadRevision, list, revision)
+}
+
+// LastBy implements [todo.Reader].
+func (r Reader) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
+	return r.one(ctx, r.sql.lastBy, list, person, upTo)
+}
+
+// History implements [todo.Reader].
+func (r Reader) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
+	return r.snapshots(ctx, r.sql.history, list, after, atMost(limit))
+}
+
+// Find implements [todo.Reader]. Where saves may be stored in another order than their
+// Seq, with Query.AfterSeq and OldestFirst it finds no list with a Seq that another save
+// may still be given a smaller one than: so who goes on from the last Seq misses none.
+func (r Reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+	sql, args := r.sql.Find(q)
+	return r.snapshots(ctx, sql, args...)
+}
+
+// Cursors implements [todo.Reader].
+func (r Reader) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
+	return collect(ctx, r, "read cursors", r.sql.CursorsOf, r.cursor, of.Principal, of.Conversation)
+}
+
+// CursorsOn implements [todo.Reader].
+func (r Reader) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
+	if list == "" {
+		return collect(ctx, r, "read cursors", r.sql.currentCursors, r.cursor, principal)
+	}
+	return collect(ctx, r, "read cursors", r.sql.cursorsOn, r.cursor, principal, list)
+}
+
+// HostCall implements [todo.HostCalls].
+func (r Reader) HostCall(ctx context.Context, principal, id string) (todo.HostCall, error) {
+	since := record.UnixNano(time.Now().Add(-todo.HostCallAge))
+	found, err := collect(ctx, r, "read host call", r.sql.hostCall, func(rows Rows) (c todo.HostCall, err error) {
+		return c, rows.Scan(&c.ID, &c.Session, &c.Agent, &c.Folder)
+	}, principal, id, since)
+	return append(found, todo.HostCall{})[0], err
+}
+
+// ScanCursor reads a row of cursors, and into more what the dialect has behind it.
+func ScanCursor(rows Rows, more ...any) (c todo.Cursor, err error) {
+	var until, at int64
+	err = rows.Scan(append([]any{&c.Principal, &c.Conversation, &c.List, &c.Seen, &c.Process, &until, &c.Moved, &c.Current, &at}, more...)...)
+	c.At = time.Unix(0, at).UTC()
+	if until != 0 {
+		c.Until = time.Unix(0, until).UTC()
+	}
+	return c, err
+}
+
+// CursorValues returns the columns of a cursor.
+func CursorValues(c todo.Cursor) []any {
+	until := int64(0)
+	if !c.Until.IsZero() {
+		until = record.UnixNano(c.Until)
+	}
+	return []any{c.Principal, c.Conversation, c.List, c.Seen, c.Process, until, c.Moved, c.Current, record.UnixNano(c.At)}
+}
+
+// ListValues returns the columns of the list that begins with a revision at a time, but
+// for those that say which revision is the newest.
+func ListValues(first todo.Snapshot, begun time.Time) ([]any, error) {
+	l := first.List
+	if l.ParentConversation != "" {
+		l.Parent = "" // it is looked up
+	}
+	meta, err := record.List(l)
+	return []any{l.ID, l.Principal, l.Client, l.Workspace, l.Parent, l.ParentConversation, l.Conversation, record.UnixNano(begun), string(meta)}, err
+}
