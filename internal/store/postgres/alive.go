@@ -2,12 +2,8 @@ package postgres
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 const (
@@ -20,12 +16,9 @@ const (
 	aliveAge = time.Second
 )
 
-// processes knows which processes are alive: each writes a row that expires.
+// processes is what is known of processes: those of this store, and what was read about
+// others.
 type processes struct {
-	pool   *pgxpool.Pool
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-
 	mu    sync.Mutex
 	own   map[string]bool
 	known map[string]seen
@@ -37,66 +30,57 @@ type seen struct {
 	at    time.Time
 }
 
-func (p *processes) start(pool *pgxpool.Pool) {
-	p.pool, p.own, p.known = pool, make(map[string]bool), make(map[string]seen)
-	ctx, cancel := context.WithCancel(context.Background())
-	p.cancel = cancel
-	p.done.Go(func() {
+// Attend implements todo.Store. The process has a row that expires, and says again and
+// again that it is alive.
+func (s *Store) Attend(process string) (leave func(), err error) {
+	if err := s.sayAlive(process); err != nil {
+		return nil, err
+	}
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	s.alive.setOwn(process, true)
+	left, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer s.work.Done()
+		defer close(done)
 		every := time.NewTicker(sayAliveEvery)
 		defer every.Stop()
 		for {
 			select {
 			case <-every.C:
-				_ = p.say(ctx) // the next time is before the rows expire
-			case <-ctx.Done():
+				_ = s.sayAlive(process) // the next time is before the row expires
+			case <-left:
+				return
+			case <-s.quit:
 				return
 			}
 		}
-	})
-}
-
-func (p *processes) stop() {
-	p.cancel()
-	p.done.Wait()
-}
-
-// say says that the processes of this store are alive, and forgets those that ended
-// long ago.
-func (p *processes) say(ctx context.Context) error {
-	p.mu.Lock()
-	ids := slices.Collect(maps.Keys(p.own))
-	p.mu.Unlock()
-	if len(ids) == 0 {
-		return nil
-	}
-	_, err := p.pool.Exec(ctx, `WITH old AS (DELETE FROM todo_mcp.processes WHERE until < now() - interval '1 day')
-		INSERT INTO todo_mcp.processes SELECT id, now() + $2 * interval '1 millisecond' FROM unnest($1::text[]) AS id
-		ON CONFLICT (id) DO UPDATE SET until = excluded.until`, stored([]any{ids, aliveFor.Milliseconds()})...)
-	return err
-}
-
-// Attend implements todo.Store.
-func (s *Store) Attend(process string) (leave func(), err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
-	defer cancel()
-	p := &s.alive
-	err = s.call(ctx, "make process known", func() error {
-		p.mu.Lock()
-		p.own[process] = true
-		p.mu.Unlock()
-		return p.say(ctx)
-	})
-	if err != nil {
-		return nil, err
-	}
+	}()
 	return func() {
-		p.mu.Lock()
-		delete(p.own, process)
-		p.mu.Unlock()
+		close(left)
+		<-done
+		s.alive.setOwn(process, false)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		_ = s.exec(ctx, "leave", `DELETE FROM todo_mcp.processes WHERE id = $1`, process)
 	}, nil
+}
+
+func (p *processes) setOwn(process string, own bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.own[process] = own
+}
+
+// sayAlive says that a process of this store is alive, and forgets those that ended long
+// ago.
+func (s *Store) sayAlive(process string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
+	defer cancel()
+	return s.exec(ctx, "make process known", `WITH old AS (DELETE FROM todo_mcp.processes WHERE until < now() - interval '1 day')
+		INSERT INTO todo_mcp.processes VALUES ($1, now() + $2 * interval '1 millisecond')
+		ON CONFLICT (id) DO UPDATE SET until = excluded.until`, process, aliveFor.Milliseconds())
 }
 
 // Alive implements todo.Store. When the database cannot be asked, a process counts as

@@ -109,7 +109,7 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 	}
 	s.Reader = newReader(pool, s.call)
 	s.notices.start(notice)
-	s.alive.start(pool)
+	s.alive.own, s.alive.known = make(map[string]bool), make(map[string]seen)
 	return s, nil
 }
 
@@ -149,7 +149,6 @@ func (s *Store) Close() error {
 	}
 	close(s.quit)
 	s.work.Wait()
-	s.alive.stop()
 	s.notices.stop()
 	s.pool.Close()
 	return nil

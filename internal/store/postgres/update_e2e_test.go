@@ -48,7 +48,7 @@ func TestRoundTrips(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.pool.Close()
-	s.pool, s.Reader, s.alive.pool = traced, newReader(traced, s.call), traced
+	s.pool, s.Reader = traced, newReader(traced, s.call)
 	audited := audit.Store(s, audit.ToWriter(io.Discard, slog.New(slog.DiscardHandler))) // which reads nothing either
 	lists := todo.NewBoard(audited).As("p")
 	begin := todo.Target{Conversation: todo.Conversation{Key: "c"}}

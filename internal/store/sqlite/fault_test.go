@@ -1,14 +1,12 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,34 +15,39 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"todo-mcp/internal/store/record"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
-// BAD-INPUT 50: on a full disk saves fail and are not applied, reads still
-// work, and the store recovers without a restart.
-func TestDiskFull(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := openWithCleanup(t, path)
-	s.pragmas = []string{"max_page_count(40)"} // SQLite then returns the error of a full disk
-	n := int64(0)
-	var err error
-	for err == nil {
-		n++
-		next := snapshot("a", n)
-		next.Items[0].Text = strings.Repeat("x", 4000)
-		_, err = storetest.Save(t.Context(), s, next)
+// BAD-INPUT 50: while the disk is full, or the file is read-only, saves fail and are not
+// applied, reads still work, and the store goes on by itself afterwards.
+func TestCannotWriteForATime(t *testing.T) {
+	for pragma, says := range map[string]string{ // SQLite then returns the error of such a disk
+		"max_page_count(40)": "full",
+		"query_only(1)":      "writable",
+	} {
+		path := filepath.Join(t.TempDir(), "todo.db")
+		mustSave(t, openWithCleanup(t, path), "a", 1)
+		s := openWithCleanup(t, path)
+		s.pragmas = []string{pragma}
+		n := int64(1)
+		var err error
+		for err == nil {
+			n++
+			next := snapshot("a", n)
+			next.Items[0].Text = strings.Repeat("x", 4000)
+			_, err = storetest.Save(t.Context(), s, next)
+		}
+		if !strings.Contains(err.Error(), says) || errors.Is(err, todo.ErrUnknownOutcome) {
+			t.Errorf("50: %v", err)
+		}
+		if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != n-1 {
+			t.Errorf("50: revision %d after %d, %v", got.Revision, n-1, err)
+		}
+		s.pragmas = nil
+		mustSave(t, s, "a", n)
+		checkIntegrity(t, path)
 	}
-	if !strings.Contains(err.Error(), "full") || errors.Is(err, todo.ErrUnknownOutcome) {
-		t.Errorf("50: %v", err)
-	}
-	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != n-1 {
-		t.Errorf("50: revision %d after %d, %v", got.Revision, n-1, err)
-	}
-	s.pragmas = nil // the disk has space again
-	mustSave(t, s, "a", n)
-	checkIntegrity(t, path)
 }
 
 // BAD-INPUT 50: deleting only the main file, while two stores have it open,
@@ -140,35 +143,6 @@ func TestLogDeletedInASave(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 76: an empty database beside a log with acknowledged saves is not
-// taken for a new store: SQLite would delete the log. Both are left as they are,
-// also by a store that was opened before they came.
-func TestEmptyDatabaseBesideItsLog(t *testing.T) {
-	dir := t.TempDir()
-	s := openWithCleanup(t, filepath.Join(dir, "source.db"))
-	mustSave(t, s, "a", 1)
-	log, err := os.ReadFile(filepath.Join(dir, "source.db-wal"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "todo.db")
-	late := openWithCleanup(t, path)
-	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.WriteFile(path+"-wal", log, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	_, opening := Open(path)
-	_, saving := storetest.Save(t.Context(), late, snapshot("a", 1))
-	_, reading := late.Find(t.Context(), todo.Query{})
-	for what, err := range map[string]error{"opening": opening, "saving": saving, "reading": reading} {
-		if !errors.Is(err, todo.ErrCorrupt) || !strings.Contains(err.Error(), "is empty, but its log") || !strings.Contains(err.Error(), "move both away") {
-			t.Errorf("76: %s: %v", what, err)
-		}
-	}
-	if now, err := os.ReadFile(path + "-wal"); err != nil || !bytes.Equal(now, log) {
-		t.Errorf("76: the log was changed, %v", err)
-	}
-}
-
 // A file that is moved away contains all acknowledged saves.
 func TestFileMovedAway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
@@ -249,30 +223,6 @@ func TestDamagedCursor(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 50: while a store cannot be written updates fail and are not applied,
-// reads work, and it goes on by itself afterwards.
-func TestReadOnlyForATime(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	mustSave(t, openWithCleanup(t, path), "a", 1)
-	s := openWithCleanup(t, path)
-	s.pragmas = []string{"query_only(1)"} // SQLite then returns the error of a file that is read-only
-	for range 3 {
-		if err := increment(s, "a"); err == nil || errors.Is(err, todo.ErrUnknownOutcome) || !strings.Contains(err.Error(), "writable") {
-			t.Errorf("50: %v", err)
-		}
-		if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 1 {
-			t.Errorf("50: revision %d, %v", got.Revision, err)
-		}
-	}
-	s.pragmas = nil
-	if err := increment(s, "a"); err != nil {
-		t.Errorf("50: %v", err)
-	}
-	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 2 {
-		t.Errorf("50: revision %d, %v", got.Revision, err)
-	}
-}
-
 // BAD-INPUT 74: a process that sleeps for as long as it likes between its check
 // that there is no file and its removal of what a deleted one left does not
 // remove the log of a file that another process has made meanwhile.
@@ -349,120 +299,6 @@ func TestFoldersSurvivePowerLoss(t *testing.T) {
 	}
 }
 
-// BenchmarkOpen measures opening and closing a store without using it, which
-// must be cheap because clients start the server twice.
-func BenchmarkOpen(b *testing.B) {
-	dir := b.TempDir()
-	s := open(b, filepath.Join(dir, "existing.db"))
-	if _, err := storetest.Save(b.Context(), s, snapshot("a", 1)); err != nil {
-		b.Fatal(err)
-	}
-	s.Close()
-	for _, name := range []string{"existing", "missing"} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				open(b, filepath.Join(dir, name+".db")).Close()
-			}
-		})
-	}
-}
-
-// BenchmarkSave measures one writer of ten and of fifty items and 32 concurrent ones
-// of one, and in the same run a floor to compare them with: one transaction per save
-// on the bare driver.
-func BenchmarkSave(b *testing.B) {
-	b.Run("floor", func(b *testing.B) {
-		f, err := openWriter(b.Context(), filepath.Join(b.TempDir(), "todo.db"), nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer f.release()
-		body, err := record.Body(snapshot("a", 1))
-		if err != nil {
-			b.Fatal(err)
-		}
-		n := 0
-		for b.Loop() {
-			n++
-			if _, err := f.db.Exec(`INSERT INTO history (list, revision, operation, person, updated, body, sum) VALUES ('a', ?, '', 0, 0, ?, 1)`, n, string(body)); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "saves/s")
-	})
-	for _, items := range []int{10, 50} {
-		b.Run(fmt.Sprint("1 writer, ", items, " items"), func(b *testing.B) {
-			s := openWithCleanup(b, filepath.Join(b.TempDir(), "todo.db"))
-			next := snapshot("a", 0)
-			next.Items, next.LastID = storetest.Plan(items), items
-			b.ReportAllocs()
-			for n := 0; b.Loop(); n++ {
-				next.Revision++
-				next.Items[n%items].Status = todo.Statuses()[n/items%2]
-				if _, err := storetest.Save(b.Context(), s, next); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-	for _, items := range []int{10, 50} {
-		b.Run(fmt.Sprint("update with a cursor, ", items, " items"), func(b *testing.B) {
-			s := openWithCleanup(b, filepath.Join(b.TempDir(), "todo.db"))
-			first := snapshot("a", 1)
-			first.Items, first.LastID = storetest.Plan(items), items
-			key := todo.Key{Conversation: "session:c"}
-			if _, err := storetest.Save(b.Context(), s, first, todo.Cursor{Key: key, List: "a", Seen: 1, Current: true}); err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for n := 0; b.Loop(); n++ {
-				err := s.Update(b.Context(), key, func(tx todo.Tx) error { return writeNext(b.Context(), tx, key, n) })
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-	b.Run("32 writers", func(b *testing.B) {
-		s := open(b, filepath.Join(b.TempDir(), "todo.db"))
-		defer s.Close()
-		var writers atomic.Int64
-		b.SetParallelism(max(32/runtime.GOMAXPROCS(0), 1))
-		b.RunParallel(func(p *testing.PB) {
-			id := fmt.Sprint("l", writers.Add(1))
-			for n := int64(1); p.Next(); n++ {
-				if _, err := storetest.Save(context.Background(), s, snapshot(id, n)); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "saves/s")
-		b.ReportMetric(float64(b.N)/float64(s.batches.Load()), "saves/batch")
-	})
-}
-
-// writeNext does what a write does: it reads what its conversation knows, and the list
-// that it holds, saves the next revision of it, and moves the cursor.
-func writeNext(ctx context.Context, tx todo.Tx, key todo.Key, n int) error {
-	known, err := tx.Cursors(ctx, key)
-	if err != nil {
-		return err
-	}
-	next, err := tx.Load(ctx, known[0].List, 0)
-	if err != nil {
-		return err
-	}
-	next = next.Clone()
-	next.Revision++
-	items := len(next.Items)
-	next.Items[n%items].Status = todo.Statuses()[n/items%2]
-	if _, err := tx.Save(ctx, next); err != nil {
-		return err
-	}
-	return tx.SetCursor(ctx, todo.Cursor{Key: key, List: next.List.ID, Seen: next.Revision, Current: true})
-}
-
 // BAD-INPUT 74: a process that looks for the store while another makes it does not
 // take it for an empty database beside a full log.
 func TestLooksWhileAnotherMakes(t *testing.T) {
@@ -484,5 +320,20 @@ func TestLooksWhileAnotherMakes(t *testing.T) {
 		}
 		mustSave(t, openWithCleanup(t, path), "a", 1)
 		lookers.Wait()
+	}
+}
+
+// A revision that cannot be read is in the way of no save.
+func TestKeepBesideADamagedRevision(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	s := openWithCleanup(t, path, WithKeep(todo.Keep{Revisions: 5}))
+	for n := int64(1); n <= 10; n++ {
+		mustSave(t, s, "a", n)
+		if n == 2 {
+			execSQL(t, openRaw(t, path), `UPDATE history SET body = 'damaged' WHERE revision = 1`)
+		}
+	}
+	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 10 {
+		t.Errorf("loaded revision %d, %v", got.Revision, err)
 	}
 }

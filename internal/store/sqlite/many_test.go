@@ -152,9 +152,3 @@ func TestWorkDoesNotGrowWithLists(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkMany(b *testing.B) {
-	storetest.BenchmarkMany(b, func(b testing.TB, lists int) todo.Store {
-		return filled(b, filepath.Join(b.TempDir(), "todo.db"), lists)
-	})
-}

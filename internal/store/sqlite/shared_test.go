@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -87,73 +86,6 @@ func TestCloseLeavesOneFile(t *testing.T) {
 	s.Close()
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("closing left %v, %v", entries, err)
-	}
-}
-
-// BAD-INPUT 52: Open does not merge the log that a killed newer program left
-// into the file.
-func TestNewerVersionInTheLog(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, filepath.Join(dir, "source.db"))
-	mustSave(t, s, "a", 1)
-	s.Close()
-	db := openRaw(t, filepath.Join(dir, "source.db"))
-	execSQL(t, db, "PRAGMA wal_autocheckpoint = 0", "PRAGMA user_version = 99")
-	path := filepath.Join(dir, "killed.db")
-	before := map[string][]byte{}
-	for _, suffix := range []string{"", "-wal"} {
-		content, err := os.ReadFile(filepath.Join(dir, "source.db"+suffix))
-		if err == nil {
-			err = os.WriteFile(path+suffix, content, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		before[suffix] = content
-	}
-	if _, err := Open(path); !errors.Is(err, todo.ErrTooNew) {
-		t.Errorf("52: %v", err)
-	}
-	for suffix, content := range before {
-		if now, err := os.ReadFile(path + suffix); err != nil || !bytes.Equal(now, content) {
-			t.Errorf("52: the file %q was changed, %v", suffix, err)
-		}
-	}
-}
-
-// BAD-INPUT 52: when a newer program upgrades the file while a store has it
-// open, the store does not write to it any more.
-func TestNewerVersionWhileOpen(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := openWithCleanup(t, path)
-	mustSave(t, s, "a", 1)
-	db := openRaw(t, path)
-	execSQL(t, db, "PRAGMA user_version = 99")
-	if _, err := storetest.Save(t.Context(), s, snapshot("a", 2)); !errors.Is(err, todo.ErrTooNew) {
-		t.Errorf("52: %v", err)
-	}
-	execSQL(t, db, fmt.Sprint("PRAGMA user_version = ", schemaVersion))
-	mustSave(t, s, "a", 2)
-}
-
-// BAD-INPUT 52: another program's database is refused and left as it was, also
-// when it is created after the store was opened.
-func TestForeignDatabase(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	early := openWithCleanup(t, path)
-	db := openRaw(t, path)
-	execSQL(t, db, "CREATE TABLE theirs (x)")
-	db.Close()
-	if _, err := Open(path); !errors.Is(err, todo.ErrCorrupt) {
-		t.Errorf("52: open: %v", err)
-	}
-	if _, err := storetest.Save(t.Context(), early, snapshot("a", 1)); !errors.Is(err, todo.ErrCorrupt) {
-		t.Errorf("52: save: %v", err)
-	}
-	db = openRaw(t, path)
-	var tables int
-	if err := db.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil || tables != 1 {
-		t.Errorf("52: %d tables, %v", tables, err)
 	}
 }
 

@@ -1,15 +1,12 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -21,13 +18,19 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t testing.TB) todo.Store { return open(t, filepath.Join(t.TempDir(), "todo.db")) })
 }
 
+func TestKeep(t *testing.T) {
+	storetest.RunKeep(t, func(t testing.TB, keep todo.Keep) todo.Store {
+		return open(t, filepath.Join(t.TempDir(), "todo.db"), WithKeep(keep))
+	})
+}
+
 func TestDurable(t *testing.T) {
 	storetest.RunDurable(t, func(path string) (todo.Store, error) { return Open(path) })
 }
 
-func open(t testing.TB, path string) *Store {
+func open(t testing.TB, path string, options ...Option) *Store {
 	t.Helper()
-	s, err := Open(path)
+	s, err := Open(path, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,9 +38,9 @@ func open(t testing.TB, path string) *Store {
 }
 
 // openWithCleanup opens a store that is closed when the test ends.
-func openWithCleanup(t testing.TB, path string) *Store {
+func openWithCleanup(t testing.TB, path string, options ...Option) *Store {
 	t.Helper()
-	s := open(t, path)
+	s := open(t, path, options...)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -112,82 +115,6 @@ func TestSeesAFileCreatedLater(t *testing.T) {
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
-	}
-}
-
-// BAD-INPUT 52: Open refuses a newer, damaged or foreign file, says what the
-// user can do, and leaves the file as it was.
-func TestRefusesFilesItCannotUse(t *testing.T) {
-	dir := t.TempDir()
-	good := filepath.Join(dir, "good.db")
-	s := open(t, good)
-	for n := range int64(200) {
-		if _, err := storetest.Save(t.Context(), s, snapshot("a", n+1)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.Close()
-	valid, err := os.ReadFile(good)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", good)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("PRAGMA user_version = 99"); err != nil {
-		t.Fatal(err)
-	}
-	db.Close()
-	newer, err := os.ReadFile(good)
-	if err != nil {
-		t.Fatal(err)
-	}
-	torn := bytes.Clone(valid)
-	for i := 100; i < 4096; i++ {
-		torn[i] = 0xA5
-	}
-	for name, c := range map[string]struct {
-		content []byte
-		want    error
-		advice  string
-	}{
-		"newer":     {newer, todo.ErrTooNew, "or a later one"},
-		"no SQLite": {[]byte(strings.Repeat("my diary\n", 100)), todo.ErrCorrupt, "move the file away"},
-		"short":     {[]byte("SQLite"), todo.ErrCorrupt, "move the file away"},
-		"torn":      {torn, todo.ErrCorrupt, "move the file away"},
-	} {
-		path := filepath.Join(dir, name+".db")
-		if err := os.WriteFile(path, c.content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, err := Open(path)
-		if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.advice) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, c.content) {
-			t.Errorf("%s: the file was changed, %v", name, err)
-		}
-	}
-}
-
-// A path where there cannot be a file is an error, in Open or in Save.
-func TestImpossiblePaths(t *testing.T) {
-	dir := t.TempDir()
-	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "is a folder") {
-		t.Errorf("a folder: %v", err)
-	}
-	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Open(filepath.Join(file, "todo.db"))
-	if err == nil {
-		_, err = storetest.Save(t.Context(), s, snapshot("a", 1))
-		s.Close()
-	}
-	if err == nil {
-		t.Error("a file was created inside a file")
 	}
 }
 

@@ -19,6 +19,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+var view = todo.View{Words: map[todo.Status]string{todo.Pending: "pending", todo.InProgress: "in_progress", todo.Completed: "completed"}}
+
 func boardOn(t *testing.T, s todo.Store) todo.Lists {
 	t.Helper()
 	b := todo.NewBoard(s)
@@ -126,6 +128,30 @@ func TestARepeatTellsOfItsOwnList(t *testing.T) {
 	again := mustApply(t, lists, call)
 	if again.Changed || again.After.List.ID != first.After.List.ID || len(again.Report.Dropped) > 0 {
 		t.Errorf("44: changed %v, dropped %+v", again.Changed, again.Report.Dropped)
+	}
+}
+
+// BAD-INPUT 54: a board reports what people have changed through another process also
+// when a write changes nothing of what it knew, and answers no call from an old memory.
+func TestBoardWithOldMemory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	agent, person := boardOn(t, openWithCleanup(t, path)), boardOn(t, openWithCleanup(t, path))
+	plan := planning("session:1", "pending", todo.Operation{}, "A", "B")
+	add := appending("", "C", todo.Operation{})
+	add.Target, add.Writer.Person = todo.Target{List: mustApply(t, agent, plan).After.List.ID}, true
+	mustApply(t, person, add)
+	if out := mustApply(t, agent, plan); out.Changed || len(out.After.Items) != 3 || len(out.Unseen) != 1 || out.By != todo.People {
+		t.Errorf("54: the plan again: %+v", out)
+	}
+	// A write that is wrong by the old list only.
+	done := todo.Write{Target: todo.Target{Conversation: plan.Conversation, Item: "3"}, Change: func(d *todo.Draft) error {
+		if !d.SetStatus("3", todo.Completed) {
+			return errors.New("no item 3")
+		}
+		return nil
+	}}
+	if out := mustApply(t, agent, done); !out.Changed {
+		t.Errorf("54: an item that a person added: %+v", out)
 	}
 }
 
@@ -384,4 +410,31 @@ func TestDamageOfOneList(t *testing.T) {
 	if now, err := s.Load(t.Context(), "good", 0); err != nil || now.Revision != 4 {
 		t.Errorf("the good list is at %d, %v", now.Revision, err)
 	}
+}
+
+// writeNext does what a write does: it reads what its conversation knows, and the list
+// that it holds, saves the next revision of it, and moves the cursor.
+func writeNext(ctx context.Context, tx todo.Tx, key todo.Key, n int) error {
+	known, err := tx.Cursors(ctx, key)
+	if err != nil {
+		return err
+	}
+	next, err := tx.Load(ctx, known[0].List, 0)
+	if err != nil {
+		return err
+	}
+	next = next.Clone()
+	next.Revision++
+	items := len(next.Items)
+	next.Items[n%items].Status = todo.Statuses()[n/items%2]
+	if _, err := tx.Save(ctx, next); err != nil {
+		return err
+	}
+	return tx.SetCursor(ctx, todo.Cursor{Key: key, List: next.List.ID, Seen: next.Revision, Current: true})
+}
+
+// move makes a list the current one of a conversation.
+func move(ctx context.Context, s *Store, conversation, list string) error {
+	c := todo.Cursor{Key: todo.Key{Conversation: conversation}, List: list, Current: true}
+	return s.Update(ctx, c.Key, func(tx todo.Tx) error { return tx.SetCursor(ctx, c) })
 }

@@ -408,14 +408,17 @@ func RunDurable(t *testing.T, open func(path string) (todo.Store, error)) {
 // has stored, in transactions too, whatever it remembers.
 func shared(t *testing.T, a, b todo.Store) {
 	x := todo.Key{Conversation: "reader"}
+	sub := list("sub", "w", 1)
+	sub.List.ParentConversation = x.Conversation // so its parent changes, and its revision does not
+	mustSave(t, a, sub)
 	for n := int64(1); n <= 6; n++ {
 		saved := mustSave(t, a, list("shared", "w", n), todo.Cursor{Key: x, List: "shared", Seen: n, Current: true})
-		checkTx(t, b, []string{"shared"}, x)
+		checkTx(t, b, []string{"shared", "sub"}, x)
 		checkEqual(t, "what the other store saved", saved, must[todo.Snapshot](t)(b.Load(t.Context(), "shared", 0)))
 		if n%2 == 0 {
 			mustSet(t, b, todo.Cursor{Key: x, List: "other", Seen: n, Current: true})
-			checkTx(t, a, []string{"shared"}, x)
 		}
+		checkTx(t, a, []string{"shared", "sub"}, x)
 		a, b = b, a
 	}
 	if _, err := a.Purge(t.Context(), todo.Writer{}, time.Now(), "shared"); err != nil {

@@ -1,0 +1,172 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/store/storetest"
+	"todo-mcp/internal/todo"
+)
+
+// files are the files of a store, by what follows its path.
+type files map[string]string
+
+// filesOf reads those of a store that there are.
+func filesOf(t testing.TB, path string) files {
+	t.Helper()
+	found, err := filepath.Glob(path + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := files{}
+	for _, name := range found {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[strings.TrimPrefix(name, path)] = string(data)
+	}
+	return all
+}
+
+// BAD-INPUT 52, 76: a file of a newer or an earlier program, of another one, a damaged
+// one, and an empty one beside a log with acknowledged saves, which SQLite would delete,
+// are refused by opening and by a store that was opened before they came. The error says
+// what to do, and not a byte of them changes.
+func TestRefusesFilesItCannotUse(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "source.db")
+	s := open(t, source)
+	for n := range int64(200) {
+		mustSave(t, s, "a", n+1)
+	}
+	log := filesOf(t, source)["-wal"]
+	s.Close()
+	valid := filesOf(t, source)[""]
+	// version returns a database with another user_version in its header.
+	version := func(database string, n int) string {
+		return database[:60] + string(binary.BigEndian.AppendUint32(nil, uint32(n))) + database[64:]
+	}
+	db := openRaw(t, source)
+	execSQL(t, db, "PRAGMA journal_mode = WAL", "PRAGMA wal_autocheckpoint = 0", "PRAGMA user_version = 99")
+	newerLog := filesOf(t, source)
+	delete(newerLog, "-shm")
+	theirs := filepath.Join(t.TempDir(), "theirs.db")
+	execSQL(t, openRaw(t, theirs), "CREATE TABLE theirs (x)")
+	earlier, err := os.ReadFile(filepath.Join("testdata", "version2.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type refusal struct {
+		files files
+		want  error
+		says  []string
+	}
+	refusals := map[string]refusal{
+		"newer":                {files{"": version(valid, schemaVersion+1)}, todo.ErrTooNew, []string{"or a later one"}},
+		"newer, in its log":    {newerLog, todo.ErrTooNew, []string{"or a later one"}},
+		"another program's":    {filesOf(t, theirs), todo.ErrCorrupt, []string{"another program's database", "left as it is"}},
+		"no SQLite":            {files{"": strings.Repeat("my diary\n", 100)}, todo.ErrCorrupt, []string{"move the file away"}},
+		"short":                {files{"": "SQLite"}, todo.ErrCorrupt, []string{"move the file away"}},
+		"torn":                 {files{"": valid[:100] + strings.Repeat("\xa5", 3996) + valid[4096:]}, todo.ErrCorrupt, []string{"move the file away"}},
+		"empty beside its log": {files{"": "", "-wal": log}, todo.ErrCorrupt, []string{"is empty, but its log", "move both away"}},
+	}
+	for n := 1; n < schemaVersion; n++ {
+		refusals[fmt.Sprint("version ", n)] = refusal{files{"": version(string(earlier), n)}, todo.ErrOtherSchema,
+			[]string{fmt.Sprint("version ", n), "todo-mcp export", "todo-mcp import", "--store", "left as it is"}}
+	}
+	for name, c := range refusals {
+		path := filepath.Join(t.TempDir(), "todo.db")
+		early := openWithCleanup(t, path)
+		for suffix, content := range c.files {
+			if err := os.WriteFile(path+suffix, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, opening := Open(path)
+		if now := filesOf(t, path); cmp.Diff(c.files[""], now[""]) != "" || now["-wal"] != c.files["-wal"] {
+			t.Errorf("52: %s: opening changed the files", name)
+		}
+		_, reading := early.Find(t.Context(), todo.Query{})
+		_, saving := storetest.Save(t.Context(), early, snapshot("a", 1))
+		for what, err := range map[string]error{"opening": opening, "reading": reading, "saving": saving} {
+			if !errors.Is(err, c.want) || errors.Is(err, todo.ErrUnknownOutcome) {
+				t.Errorf("52: %s, %s: %v", name, what, err)
+			}
+			for _, words := range append(c.says, path) {
+				if err != nil && !strings.Contains(err.Error(), words) {
+					t.Errorf("52: %s, %s, no %q: %v", name, what, words, err)
+				}
+			}
+		}
+		early.Close()
+		switch now := filesOf(t, path); {
+		case c.want == todo.ErrOtherSchema && cmp.Diff(c.files, now) != "", name == "empty beside its log" && now["-wal"] != log,
+			name == "another program's" && strings.Contains(now[""], "history"):
+			t.Errorf("52: %s: the files were changed", name)
+		}
+	}
+}
+
+// BAD-INPUT 76: where there cannot be a store, as a link to a file that is not there
+// when a disk is not mounted, a folder or a device, opening and saving say what to do.
+func TestImpossiblePlaces(t *testing.T) {
+	for name, c := range map[string]struct {
+		place func(path string) error
+		says  string
+	}{
+		"a link":           {func(path string) error { return os.Symlink(path+"-unmounted", path) }, "a link to a file that is not there"},
+		"a folder":         {func(path string) error { return os.Mkdir(path, 0o700) }, "is a folder"},
+		"a device":         {func(path string) error { return os.Symlink(os.DevNull, path) }, "is not a file"},
+		"a file in a file": {func(path string) error { return os.WriteFile(filepath.Dir(path), nil, 0o600) }, ""},
+	} {
+		if runtime.GOOS == "windows" && c.says != "is a folder" {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "folder", "todo.db")
+		if c.says != "" {
+			if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		late := openWithCleanup(t, path)
+		if err := c.place(path); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.Lstat(path)
+		_, opening := Open(path)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		_, saving := storetest.Save(ctx, late, snapshot("a", 1))
+		cancel()
+		if saving == nil || !strings.Contains(saving.Error(), c.says) || c.says != "" && (opening == nil || !strings.Contains(opening.Error(), c.says)) {
+			t.Errorf("76: %s: %v, %v", name, opening, saving)
+		}
+		if after, _ := os.Lstat(path); before != nil && after.Mode() != before.Mode() {
+			t.Errorf("76: %s was replaced", name)
+		}
+	}
+}
+
+// BAD-INPUT 52: when a newer program upgrades the file while a store has it
+// open, the store does not write to it any more.
+func TestNewerVersionWhileOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	s := openWithCleanup(t, path)
+	mustSave(t, s, "a", 1)
+	db := openRaw(t, path)
+	execSQL(t, db, "PRAGMA user_version = 99")
+	if _, err := storetest.Save(t.Context(), s, snapshot("a", 2)); !errors.Is(err, todo.ErrTooNew) {
+		t.Errorf("52: %v", err)
+	}
+	execSQL(t, db, fmt.Sprint("PRAGMA user_version = ", schemaVersion))
+	mustSave(t, s, "a", 2)
+}
