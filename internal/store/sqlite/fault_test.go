@@ -41,9 +41,7 @@ func TestCannotWriteForATime(t *testing.T) {
 		if !strings.Contains(err.Error(), says) || errors.Is(err, todo.ErrUnknownOutcome) {
 			t.Errorf("50: %v", err)
 		}
-		if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != n-1 {
-			t.Errorf("50: revision %d after %d, %v", got.Revision, n-1, err)
-		}
+		checkRevision(t, s, "a", n-1)
 		s.pragmas = nil
 		mustSave(t, s, "a", n)
 		checkIntegrity(t, path)
@@ -100,9 +98,7 @@ func TestLogDeleted(t *testing.T) {
 			mustSave(t, b, "b", revisions)
 			for _, s := range []*Store{b, a} {
 				for _, id := range []string{"a", "b"} {
-					if got, err := s.Load(t.Context(), id, 0); err != nil || got.Revision != revisions {
-						t.Fatalf("75: revision %d of %s after %d, %v", got.Revision, id, revisions, err)
-					}
+					checkRevision(t, s, id, revisions)
 				}
 			}
 		}
@@ -116,8 +112,7 @@ func TestLogDeleted(t *testing.T) {
 // BAD-INPUT 75: a save whose log is deleted before its commit is not
 // acknowledged; repeated with its operation id it is saved once.
 func TestLogDeletedInASave(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := openWithCleanup(t, path)
+	path, s := newStore(t)
 	mustSave(t, s, "a", 1)
 	next := snapshot("a", 2)
 	next.Operation = todo.Operation{ID: "op", Digest: "d"}
@@ -145,8 +140,7 @@ func TestLogDeletedInASave(t *testing.T) {
 
 // A file that is moved away contains all acknowledged saves.
 func TestFileMovedAway(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := openWithCleanup(t, path)
+	path, s := newStore(t)
 	for n := range int64(5) {
 		mustSave(t, s, "a", n+1)
 	}
@@ -155,15 +149,12 @@ func TestFileMovedAway(t *testing.T) {
 	}
 	mustSave(t, s, "b", 1)
 	old := openWithCleanup(t, path+".old")
-	if got, err := old.Load(t.Context(), "a", 0); err != nil || got.Revision != 5 {
-		t.Errorf("revision %d, %v", got.Revision, err)
-	}
+	checkRevision(t, old, "a", 5)
 }
 
 // A record that cannot be decoded fails the calls on its own list only.
 func TestDamagedRecord(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := openWithCleanup(t, path)
+	path, s := newStore(t)
 	mustSave(t, s, "bad", 1)
 	mustSave(t, s, "good", 1)
 	db := openRaw(t, path)
@@ -188,8 +179,7 @@ func TestDamagedRecord(t *testing.T) {
 // A damaged cursor costs its conversation what it said, and no more: the conversation
 // goes on with its other cursors, and is read again once it has moved one.
 func TestDamagedCursor(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := openWithCleanup(t, path)
+	path, s := newStore(t)
 	key := todo.Key{Conversation: "c"}
 	for n, id := range []string{"a", "b", "a", "b"} {
 		if n < 2 {
@@ -325,15 +315,12 @@ func TestLooksWhileAnotherMakes(t *testing.T) {
 
 // A revision that cannot be read is in the way of no save.
 func TestKeepBesideADamagedRevision(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := openWithCleanup(t, path, WithKeep(todo.Keep{Revisions: 5}))
+	path, s := newStore(t, WithKeep(todo.Keep{Revisions: 5}))
 	for n := int64(1); n <= 10; n++ {
 		mustSave(t, s, "a", n)
 		if n == 2 {
 			execSQL(t, openRaw(t, path), `UPDATE history SET body = 'damaged' WHERE revision = 1`)
 		}
 	}
-	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 10 {
-		t.Errorf("loaded revision %d, %v", got.Revision, err)
-	}
+	checkRevision(t, s, "a", 10)
 }

@@ -135,8 +135,7 @@ func TestEightProcesses(t *testing.T) {
 // A save of another process is hinted within 250 ms on a quiet machine; the
 // test allows a second.
 func TestHintsAcrossProcesses(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := openWithCleanup(t, path)
+	path, s := newStore(t)
 	if err := increment(s, "shared"); err != nil {
 		t.Fatal(err)
 	}

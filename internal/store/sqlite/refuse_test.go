@@ -159,8 +159,7 @@ func TestImpossiblePlaces(t *testing.T) {
 // BAD-INPUT 52: when a newer program upgrades the file while a store has it
 // open, the store does not write to it any more.
 func TestNewerVersionWhileOpen(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := openWithCleanup(t, path)
+	path, s := newStore(t)
 	mustSave(t, s, "a", 1)
 	db := openRaw(t, path)
 	execSQL(t, db, "PRAGMA user_version = 99")

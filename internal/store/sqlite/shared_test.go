@@ -68,7 +68,7 @@ func TestAnotherProcessOpensAndCloses(t *testing.T) {
 	}
 }
 
-func mustSave(t *testing.T, s *Store, id string, revision int64) {
+func mustSave(t testing.TB, s *Store, id string, revision int64) {
 	t.Helper()
 	if _, err := storetest.Save(t.Context(), s, snapshot(id, revision)); err != nil {
 		t.Fatalf("save %s revision %d: %v", id, revision, err)
@@ -92,8 +92,7 @@ func TestCloseLeavesOneFile(t *testing.T) {
 // A save that waits for another program's lock is withdrawn when its context
 // ends; the others are applied when the lock is free.
 func TestSaveWaitsForALock(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := openWithCleanup(t, path)
+	path, s := newStore(t)
 	mustSave(t, s, "a", 1)
 	db := openRaw(t, path)
 	execSQL(t, db, "BEGIN IMMEDIATE")
@@ -113,15 +112,12 @@ func TestSaveWaitsForALock(t *testing.T) {
 	if err := <-waiting; err != nil {
 		t.Errorf("the save that kept waiting: %v", err)
 	}
-	if got, err := s.Load(t.Context(), "a", 0); err != nil || got.Revision != 1 {
-		t.Errorf("a withdrawn save was applied: %d, %v", got.Revision, err)
-	}
+	checkRevision(t, s, "a", 1)
 }
 
 // A closing store does not wait forever for another program's lock.
 func TestCloseWhileLocked(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := openWithCleanup(t, path)
+	path, s := newStore(t)
 	mustSave(t, s, "a", 1)
 	db := openRaw(t, path)
 	execSQL(t, db, "BEGIN IMMEDIATE")

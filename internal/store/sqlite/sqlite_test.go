@@ -45,6 +45,21 @@ func openWithCleanup(t testing.TB, path string, options ...Option) *Store {
 	return s
 }
 
+// newStore makes a store in a folder of its own.
+func newStore(t testing.TB, options ...Option) (path string, s *Store) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "todo.db")
+	return path, openWithCleanup(t, path, options...)
+}
+
+// checkRevision checks at which revision a list is.
+func checkRevision(t testing.TB, s *Store, id string, want int64) {
+	t.Helper()
+	if got, err := s.Load(t.Context(), id, 0); err != nil || got.Revision != want {
+		t.Errorf("%s is at revision %d, not %d, %v", id, got.Revision, want, err)
+	}
+}
+
 func snapshot(id string, revision int64) todo.Snapshot {
 	return todo.Snapshot{List: todo.List{ID: id, Conversation: "x"}, Revision: revision,
 		Items: []todo.Item{{ID: "1", Text: "A", Status: todo.Pending}}, LastID: 1}
@@ -65,9 +80,7 @@ func TestCreatesFilesOnFirstSave(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 		t.Errorf("opening left %v, %v", entries, err)
 	}
-	if _, err := storetest.Save(t.Context(), s, snapshot("a", 1)); err != nil {
-		t.Fatal(err)
-	}
+	mustSave(t, s, "a", 1)
 	filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if p == dir {
 			return err
@@ -101,16 +114,10 @@ func TestSeesAFileCreatedLater(t *testing.T) {
 		})
 	}()
 	late := openWithCleanup(t, path)
-	if _, err := storetest.Save(t.Context(), late, snapshot("a", 1)); err != nil {
-		t.Fatal(err)
-	}
+	mustSave(t, late, "a", 1)
 	<-hints
-	if got, err := early.Load(t.Context(), "a", 0); err != nil || got.Revision != 1 {
-		t.Error(got, err)
-	}
-	if _, err := storetest.Save(t.Context(), late, snapshot("a", 2)); err != nil {
-		t.Fatal(err)
-	}
+	checkRevision(t, early, "a", 1)
+	mustSave(t, late, "a", 2)
 	<-hints
 	cancel()
 	if err := <-done; err != nil {
@@ -122,11 +129,8 @@ func TestSeesAFileCreatedLater(t *testing.T) {
 // outcome or go to a new file; none is lost silently, and the store still
 // works.
 func TestFileDeleted(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := openWithCleanup(t, path)
-	if _, err := storetest.Save(t.Context(), s, snapshot("a", 1)); err != nil {
-		t.Fatal(err)
-	}
+	path, s := newStore(t)
+	mustSave(t, s, "a", 1)
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		os.Remove(path + suffix)
 	}
@@ -136,9 +140,7 @@ func TestFileDeleted(t *testing.T) {
 	if _, err := storetest.Save(t.Context(), s, snapshot("a", 2)); !errors.Is(err, todo.ErrNotFound) {
 		t.Errorf("save to a deleted list: %v", err)
 	}
-	if _, err := storetest.Save(t.Context(), s, snapshot("b", 1)); err != nil {
-		t.Errorf("save to a new file: %v", err)
-	}
+	mustSave(t, s, "b", 1)
 	if got, err := s.Find(t.Context(), todo.Query{}); err != nil || len(got) != 1 {
 		t.Errorf("read of the new file: %v, %v", got, err)
 	}

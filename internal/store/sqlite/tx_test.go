@@ -208,7 +208,7 @@ func TestMemoryOfEmptiedLists(t *testing.T) {
 // BAD-INPUT 54: a sub-agent whose call is given up while its commit is under way begins
 // no second list with the next.
 func TestSubAgentBeginsOnce(t *testing.T) {
-	s := openWithCleanup(t, filepath.Join(t.TempDir(), "todo.db"))
+	_, s := newStore(t)
 	lists := boardOn(t, s)
 	mustSave(t, s, "other", 1)
 	add := func(ctx context.Context, text string) error {
@@ -286,8 +286,7 @@ func batch(s *Store, w *writer, changes ...func(todo.Tx) error) (done []*request
 // tables, could not be encoded or panicked is taken back, and nothing of the others in
 // its transaction, before and after it: they read what they stored, and not what it did.
 func TestBatchAnswersEachUpdate(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := openWithCleanup(t, path)
+	path, s := newStore(t)
 	ctx := t.Context()
 	mustSave(t, s, "damaged", 1)
 	execSQL(t, openRaw(t, path), `UPDATE history SET body = 'x' WHERE list = 'damaged'`)
@@ -377,8 +376,7 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 // A body that is not as it was written, and a column with a value of another type, are
 // damage of one list: others are written in the same transaction.
 func TestDamageOfOneList(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := openWithCleanup(t, path)
+	path, s := newStore(t)
 	for _, next := range []todo.Snapshot{snapshot("body", 1), snapshot("type", 1), snapshot("null", 1), snapshot("good", 1)} {
 		if _, err := storetest.Save(t.Context(), s, next, todo.Cursor{Key: todo.Key{Conversation: next.List.ID}, List: next.List.ID, Current: true}); err != nil {
 			t.Fatal(err)
