@@ -153,15 +153,6 @@ func (n *notices) want(topics ...topic) {
 	}
 }
 
-// takeWanted returns the topics of the notices to be sent, which are wanted no more.
-func (n *notices) takeWanted() []topic {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	topics := slices.Collect(maps.Keys(n.wanted))
-	clear(n.wanted)
-	return topics
-}
-
 func (n *notices) hint(t topic) {
 	if watchers := n.watchers[t]; watchers != nil {
 		watchers.Send()
@@ -178,7 +169,10 @@ func (n *notices) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		topics := n.takeWanted()
+		n.mu.Lock()
+		topics := slices.Collect(maps.Keys(n.wanted))
+		clear(n.wanted)
+		n.mu.Unlock()
 		var err error
 		if conn == nil {
 			conn, err = pgx.ConnectConfig(ctx, n.config)
@@ -194,11 +188,15 @@ func (n *notices) run(ctx context.Context) {
 			n.lag.wait()
 			n.want(topics...) // they are still to be sent
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return
-		}
+		sleep(ctx, pause)
+	}
+}
+
+// sleep returns after a time, or when ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
 	}
 }
 
@@ -207,10 +205,7 @@ func (n *notices) run(ctx context.Context) {
 func (n *notices) receive(ctx context.Context) {
 	for ctx.Err() == nil {
 		_ = n.listen(ctx) // the feed reads by itself every few seconds
-		select {
-		case <-time.After(reconnectAfter):
-		case <-ctx.Done():
-		}
+		sleep(ctx, reconnectAfter)
 	}
 }
 

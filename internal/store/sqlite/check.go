@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -86,7 +85,7 @@ func (r *row) checkNext(rows tables.Rows, found func(problem string)) (next row)
 
 // Compact gives the space that removed lists took back to the file system.
 func (s *Store) Compact(ctx context.Context) error {
-	db, err := sql.Open("sqlite", dsn(s.path, "mode=rw", "busy_timeout(10000)"))
+	db, err := openDatabase(s.path, 1, "mode=rw", "busy_timeout(10000)")
 	if err != nil {
 		return fmt.Errorf("compact store: %w", err)
 	}

@@ -141,9 +141,9 @@ func probe(path string) error {
 	if !hasLog(path) {
 		mode = "immutable=1"
 	}
-	db, err := sql.Open("sqlite", dsn(path, mode, "busy_timeout(1000)"))
+	db, err := openDatabase(path, 1, mode, "busy_timeout(1000)")
 	if err != nil {
-		return fmt.Errorf("open store: %w", err)
+		return err
 	}
 	_, err = hasSchema(context.Background(), db)
 	if failedWith(err, codeBusy, codeReadOnly) {
@@ -170,14 +170,12 @@ func openReader(ctx context.Context, path string, info fs.FileInfo, connections 
 }
 
 func openReaderAs(ctx context.Context, mode, path string, info fs.FileInfo, connections int) (*file, error) {
-	db, err := sql.Open("sqlite", dsn(path, mode, "busy_timeout(100)", "query_only(1)"))
+	db, err := openDatabase(path, connections, mode, "busy_timeout(100)", "query_only(1)")
 	if err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
+		return nil, err
 	}
-	db.SetMaxOpenConns(connections)
-	db.SetMaxIdleConns(connections)
-	there, err := hasSchema(ctx, db)
-	if err == nil && there {
+	exists, err := hasSchema(ctx, db)
+	if err == nil && exists {
 		return newFile(db, path, info), nil
 	}
 	return nil, errors.Join(describe(path, err), db.Close())
@@ -199,12 +197,12 @@ func openWriter(ctx context.Context, path string, pragmas []string) (*file, erro
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	// fullfsync matters only on macOS, where fsync does not reach the disk.
-	settings := append([]string{"busy_timeout(200)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)", fmt.Sprintf("journal_size_limit(%d)", maxLog)}, pragmas...)
-	db, err := sql.Open("sqlite", dsn(path, "mode=rw", settings...))
+	settings := append([]string{"busy_timeout(200)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)",
+		fmt.Sprintf("journal_size_limit(%d)", maxLog)}, pragmas...)
+	db, err := openDatabase(path, 1, "mode=rw", settings...)
 	if err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
+		return nil, err
 	}
-	db.SetMaxOpenConns(1)
 	if err := makeSchema(ctx, db); err != nil {
 		return nil, errors.Join(describe(path, err), db.Close())
 	}
@@ -281,13 +279,20 @@ func syncFoldersAbove(path string) {
 // syncFolder is replaced by tests.
 var syncFolder = atomicfile.SyncFolder
 
-func dsn(path, mode string, pragmas ...string) string {
+// openDatabase opens the database at path, when it is used first.
+func openDatabase(path string, connections int, mode string, pragmas ...string) (*sql.DB, error) {
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
 	if filepath.VolumeName(path) != "" {
 		u.Path = "/" + u.Path
 	}
 	u.RawQuery = mode + "&" + url.Values{"_pragma": pragmas}.Encode()
-	return u.String()
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db, nil
 }
 
 // describe wraps err with the path and, for a file that cannot be used, with

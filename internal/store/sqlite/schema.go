@@ -57,14 +57,14 @@ func makeSchema(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	defer conn.Close()
-	if there, err := hasSchema(ctx, conn); err != nil || there {
+	if exists, err := hasSchema(ctx, conn); err != nil || exists {
 		return err
 	}
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	there, err := hasSchema(ctx, conn) // again: another process may have made it
-	if err == nil && !there {
+	exists, err := hasSchema(ctx, conn) // again: another process may have made it
+	if err == nil && !exists {
 		_, err = conn.ExecContext(ctx, fmt.Sprintf("%s; PRAGMA user_version = %d", schema, schemaVersion))
 	}
 	if err != nil {

@@ -131,16 +131,6 @@ func (s *Store) use(ctx context.Context) (f *file, err error) {
 	return f, err
 }
 
-// openReader opens the database to read from, if it is not open. SQLite keeps the
-// shared memory of a log as it was first opened in a process, as long as anyone there
-// has it open: where the first were reads while the file system was read-only, nothing
-// could be written afterwards (BAD-INPUT 50).
-func (s *Store) openReader() {
-	if f, err := s.use(context.Background()); err == nil {
-		_ = f.release()
-	}
-}
-
 // renew returns f if it is still the file that the path names. Otherwise it
 // releases f and opens the file that is there now for reading; it returns nil
 // when there is none. f may be nil.

@@ -14,20 +14,21 @@ type statements struct {
 	db interface {
 		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	}
 	mu sync.Mutex
 	of map[string]*sql.Stmt // by SQL text
 }
 
-// maxStatements is how many forms of a search are kept, beside what is run for every
-// call.
+// maxStatements is how many statements are kept: those that are run for every call,
+// and room for the many forms of a search.
 const maxStatements = 96
 
 // prepared returns a statement; nil if it was not prepared before and there are too
 // many.
-func (s *statements) prepared(ctx context.Context, query string, most int) (*sql.Stmt, error) {
+func (s *statements) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
 	s.mu.Lock()
-	known, full := s.of[query], len(s.of) >= most
+	known, full := s.of[query], len(s.of) >= maxStatements
 	s.mu.Unlock()
 	if known != nil || full {
 		return known, nil
@@ -50,7 +51,7 @@ func (s *statements) prepared(ctx context.Context, query string, most int) (*sql
 
 // query runs a query and calls read with its rows.
 func (s *statements) query(ctx context.Context, query string, args []any, read func(tables.Rows) error) error {
-	stmt, err := s.prepared(ctx, query, maxStatements)
+	stmt, err := s.prepared(ctx, query)
 	if err != nil {
 		return err
 	}
@@ -67,11 +68,14 @@ func (s *statements) query(ctx context.Context, query string, args []any, read f
 	return read(rows)
 }
 
-// exec runs a statement, for which there is always room.
+// exec runs a statement that changes something.
 func (s *statements) exec(query string, args ...any) (sql.Result, error) {
-	stmt, err := s.prepared(context.Background(), query, 2*maxStatements)
-	if err != nil {
+	stmt, err := s.prepared(context.Background(), query)
+	switch {
+	case err != nil:
 		return nil, err
+	case stmt == nil:
+		return s.db.ExecContext(context.Background(), query, args...)
 	}
 	return stmt.Exec(args...)
 }

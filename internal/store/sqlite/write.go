@@ -80,7 +80,12 @@ func (w *writer) open() error {
 		w.close()
 		return describe(s.path, err)
 	}
-	s.openReader()
+	// SQLite keeps the shared memory of a log as it was first opened in a process, as long
+	// as anyone there has it open: where the first were reads while the file system was
+	// read-only, nothing could be written afterwards (BAD-INPUT 50).
+	if f, err := s.use(context.Background()); err == nil {
+		_ = f.release()
+	}
 	return nil
 }
 
