@@ -21,10 +21,17 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+// logged returns a log in memory.
+func logged() (*bytes.Buffer, *audit.Log) {
+	out := &bytes.Buffer{}
+	return out, audit.ToWriter(out, slog.New(slog.DiscardHandler))
+}
+
 // A store with an audit log keeps every promise of a store.
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(testing.TB) todo.Store {
-		return audit.Store(memory.New(), audit.ToWriter(&bytes.Buffer{}, slog.New(slog.DiscardHandler)))
+		_, log := logged()
+		return audit.Store(memory.New(), log)
 	})
 }
 
@@ -46,6 +53,22 @@ func read(t *testing.T, data string, members ...string) (lines []string) {
 	return lines
 }
 
+// check compares the lines of a log with those wanted.
+func check(t *testing.T, data fmt.Stringer, members string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, read(t, data.String(), strings.Fields(members)...)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// save saves a revision of a list.
+func save(t *testing.T, s todo.Store, list string, revision int64) {
+	t.Helper()
+	if _, err := storetest.Save(t.Context(), s, todo.Snapshot{List: todo.List{ID: list}, Revision: revision}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // apply applies a write and returns the id of its list.
 func apply(t *testing.T, lists todo.Lists, w todo.Write) (list string) {
 	t.Helper()
@@ -59,8 +82,8 @@ func apply(t *testing.T, lists todo.Lists, w todo.Write) (list string) {
 // Each saved revision is one line, whoever made it: who, which list, what kind of
 // change, and no text. What saved nothing has none.
 func TestLines(t *testing.T) {
-	var out bytes.Buffer
-	board := todo.NewBoard(audit.Store(memory.New(), audit.ToWriter(&out, slog.New(slog.DiscardHandler))))
+	out, log := logged()
+	board := todo.NewBoard(audit.Store(memory.New(), log))
 	defer board.Close()
 	lists := board.For(todo.Identity{Principal: "team", User: "ann"})
 	agent := todo.Writer{Client: "client\u009b\u202e", Variant: "TodoWrite"}
@@ -70,25 +93,13 @@ func TestLines(t *testing.T) {
 	apply(t, lists, add) // a repeat
 	apply(t, lists, todo.Write{Target: target, Writer: agent, Change: func(*todo.Draft) error { return nil }})
 	person := todo.Writer{Person: true}
-	for _, change := range []func() error{
-		func() error {
-			_, err := lists.Edit(t.Context(), list, todo.Edit{Do: todo.EditRename, Text: "secret title"}, person)
-			return err
-		},
-		func() error { _, err := lists.Archive(t.Context(), list, true, person); return err },
-		func() error {
-			_, err := lists.Edit(t.Context(), list, todo.Edit{Do: todo.EditRestore, Revision: 1}, person)
-			return err
-		},
-		func() error { _, err := lists.Delete(t.Context(), list, true, person); return err },
-		func() error {
-			_, err := lists.Purge(t.Context(), todo.Writer{Client: "command line", Variant: "prune", Person: true}, list)
-			return err
-		},
-	} {
-		if err := change(); err != nil {
-			t.Fatal(err)
+	for _, edit := range []todo.Edit{{Do: todo.EditRename, Text: "secret title"}, {Do: todo.EditArchive}, {Do: todo.EditRestore, Revision: 1}, {Do: todo.EditDelete}} {
+		if _, err := lists.Edit(t.Context(), list, edit, person); err != nil {
+			t.Fatal(edit, err)
 		}
+	}
+	if _, err := lists.Purge(t.Context(), todo.Writer{Client: "command line", Variant: "prune", Person: true}, list); err != nil {
+		t.Fatal(err)
 	}
 	got := read(t, out.String(), "action", "outcome", "principal", "user", "person", "variant", "revision", "changes")
 	want := []string{
@@ -105,7 +116,7 @@ func TestLines(t *testing.T) {
 		}
 	}
 	if strings.Contains(out.String(), "secret") || strings.ContainsAny(out.String(), "\u009b\u202e") {
-		t.Errorf("a text or a control is in the log: %s", &out)
+		t.Errorf("a text or a control is in the log: %s", out)
 	}
 	if first := read(t, out.String(), "list", "operation", "process")[0]; !strings.HasPrefix(first, list+" ") || len(strings.Fields(first)) != 3 {
 		t.Errorf("%q", first)
@@ -115,8 +126,8 @@ func TestLines(t *testing.T) {
 // A line for each list that a transaction saved: a list that is put away as its
 // conversation begins the next one has its own.
 func TestSeveralLists(t *testing.T) {
-	var out bytes.Buffer
-	board := todo.NewBoard(audit.Store(memory.New(), audit.ToWriter(&out, slog.New(slog.DiscardHandler))))
+	out, log := logged()
+	board := todo.NewBoard(audit.Store(memory.New(), log))
 	defer board.Close()
 	var ids []string
 	for _, text := range []string{"a", "b"} {
@@ -124,11 +135,7 @@ func TestSeveralLists(t *testing.T) {
 			Target: todo.Target{Lines: []todo.Line{{Text: text, Status: "pending"}}, Conversation: todo.Conversation{Key: "session:c"}},
 			Writer: todo.Writer{Variant: "TodoWrite"}, Change: func(d *todo.Draft) error { d.Append(text); return nil }}))
 	}
-	got := read(t, out.String(), "outcome", "list", "revision", "changes")
-	want := []string{`applied ` + ids[0] + ` 1 {"added":1}`, `applied ` + ids[0] + ` 2 {"archived":true}`, `applied ` + ids[1] + ` 1 {"added":1}`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	check(t, out, "outcome list revision changes", `applied `+ids[0]+` 1 {"added":1}`, `applied `+ids[0]+` 2 {"archived":true}`, `applied `+ids[1]+` 1 {"added":1}`)
 }
 
 // unknown is a store whose updates may have happened.
@@ -143,8 +150,7 @@ func (u unknown) Update(ctx context.Context, key todo.Key, change func(todo.Tx) 
 
 // A save that may have happened has a line that says so; one that did not has none.
 func TestUnknownAndRefused(t *testing.T) {
-	var out bytes.Buffer
-	log := audit.ToWriter(&out, slog.New(slog.DiscardHandler))
+	out, log := logged()
 	next := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
 	_, _ = storetest.Save(t.Context(), audit.Store(unknown{memory.New()}, log), next)
 	full := audit.Store(memory.NewKeeping(todo.Keep{Lists: 1}), log)
@@ -164,9 +170,7 @@ func TestUnknownAndRefused(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got, want := read(t, out.String(), "outcome", "list"), []string{"unknown a", "applied b"}; cmp.Diff(want, got) != "" {
-		t.Error(got)
-	}
+	check(t, out, "outcome list", "unknown a", "applied b")
 }
 
 // again is a store that runs the function of an update twice: what the first run saved
@@ -190,16 +194,11 @@ func (a again) Update(ctx context.Context, key todo.Key, change func(todo.Tx) er
 
 // An update that runs more than once has the lines of the run that was stored.
 func TestRunAgain(t *testing.T) {
-	var out bytes.Buffer
-	st := audit.Store(again{memory.New()}, audit.ToWriter(&out, slog.New(slog.DiscardHandler)))
-	for n := range int64(2) {
-		if _, err := storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: "a"}, Revision: n + 1}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, want := read(t, out.String(), "list", "revision", "changes"), []string{"a 1 {}", "a 2 {}"}; cmp.Diff(want, got) != "" {
-		t.Error(got)
-	}
+	out, log := logged()
+	st := audit.Store(again{memory.New()}, log)
+	save(t, st, "a", 1)
+	save(t, st, "a", 2)
+	check(t, out, "list revision changes", "a 1 {}", "a 2 {}")
 }
 
 // failing is a store of which a purge fails when it has removed some lists.
@@ -224,35 +223,27 @@ func TestPurgeThatFails(t *testing.T) {
 		{errors.New("disk on fire"), []string{"purge applied a true prune"}},
 		{fmt.Errorf("purge: %w", todo.ErrUnknownOutcome), []string{"purge applied a true prune", "purge unknown b true prune"}},
 	} {
-		var out bytes.Buffer
+		out, log := logged()
 		st := memory.New()
-		for _, id := range []string{"a", "b"} {
-			if _, err := storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: id}, Revision: 1}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		purged, err := audit.Store(failing{st, test.err}, audit.ToWriter(&out, slog.New(slog.DiscardHandler))).Purge(t.Context(), by, time.Now(), "a", "b")
+		save(t, st, "a", 1)
+		save(t, st, "b", 1)
+		purged, err := audit.Store(failing{st, test.err}, log).Purge(t.Context(), by, time.Now(), "a", "b")
 		if !errors.Is(err, test.err) || cmp.Diff([]string{"a"}, purged) != "" {
 			t.Errorf("%v, %v", purged, err)
 		}
-		if diff := cmp.Diff(test.want, read(t, out.String(), "action", "outcome", "list", "person", "variant")); diff != "" {
-			t.Error(diff)
-		}
+		check(t, out, "action outcome list person variant", test.want...)
 	}
 }
 
 // An import is not taken for the writes of those whom the file names.
 func TestImported(t *testing.T) {
-	var out bytes.Buffer
-	st := audit.Imported(memory.New(), audit.ToWriter(&out, slog.New(slog.DiscardHandler)))
+	out, log := logged()
+	st := audit.Imported(memory.New(), log)
 	next := todo.Snapshot{List: todo.List{ID: "a", Principal: "team"}, Revision: 1, Writer: todo.Writer{User: "ann", Client: "claude-code", Process: "p1"}}
 	if _, err := storetest.Save(t.Context(), st, next); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"import applied team a 1  command line import true "}
-	if diff := cmp.Diff(want, read(t, out.String(), "action", "outcome", "principal", "list", "revision", "user", "client", "variant", "person", "process")); diff != "" {
-		t.Error(diff)
-	}
+	check(t, out, "action outcome principal list revision user client variant person process", "import applied team a 1  command line import true ")
 }
 
 // disk is a file on a disk with little space.
@@ -275,14 +266,8 @@ func TestFullDisk(t *testing.T) {
 	out, report := &disk{space: 300}, &bytes.Buffer{}
 	log := audit.ToWriter(out, slog.New(slog.NewTextHandler(report, nil)))
 	st := audit.Store(memory.New(), log)
-	save := func(n int) {
-		t.Helper()
-		if _, err := storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: fmt.Sprint(n)}, Revision: 1}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for n := range 5 {
-		save(n)
+		save(t, st, fmt.Sprint(n), 1)
 	}
 	if log.Check() == nil || log.Waiting() == 0 || strings.Count(report.String(), "\n") != 1 {
 		t.Errorf("it is not said: %d wait, %s", log.Waiting(), report)
@@ -308,9 +293,7 @@ func TestFullDisk(t *testing.T) {
 	out.space = 0
 	big := strings.Repeat("x", 1000)
 	for n := range 1100 { // more than a megabyte
-		if _, err := storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: fmt.Sprint(big, n)}, Revision: 1}); err != nil {
-			t.Fatal(err)
-		}
+		save(t, st, fmt.Sprint(big, n), 1)
 	}
 	out.space = 1 << 30
 	if err := log.Check(); err != nil {
@@ -328,9 +311,7 @@ func TestReopen(t *testing.T) {
 	log := audit.ToFile(path, slog.New(slog.DiscardHandler))
 	st := audit.Store(memory.New(), log)
 	for _, id := range []string{"a", "b", "c"} {
-		if _, err := storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: id}, Revision: 1}); err != nil {
-			t.Fatal(err)
-		}
+		save(t, st, id, 1)
 		if id == "a" {
 			if err := os.Rename(path, path+".1"); err != nil {
 				t.Fatal(err)

@@ -14,8 +14,7 @@ import (
 // The lag of notices is that of a save's notice until it has come back, and grows as
 // long as one does not come.
 func TestNoticeLag(t *testing.T) {
-	s := open(t, newDatabase(t))
-	defer s.Close()
+	s := fresh(t)
 	if lag := s.NoticeLag(); lag != 0 {
 		t.Errorf("before any save: %v", lag)
 	}
@@ -56,8 +55,7 @@ func TestNoticeLag(t *testing.T) {
 // A notice that was sent while nobody listened never comes: it is waited for no
 // more when this server listens again.
 func TestNoticeLagAfterALostConnection(t *testing.T) {
-	s := open(t, newDatabase(t))
-	defer s.Close()
+	s := fresh(t)
 	lag := &s.notices.lag
 	lag.mu.Lock()
 	lag.since = time.Now().Add(-time.Hour)

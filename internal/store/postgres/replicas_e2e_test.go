@@ -3,9 +3,7 @@
 package postgres
 
 import (
-	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -112,58 +110,9 @@ func TestSeqAfterARestore(t *testing.T) {
 	}
 }
 
-// What one server saves, the watchers of another are told within a quarter of a
-// second (the median of several).
-func TestNoticesReachOtherServers(t *testing.T) {
-	url := newDatabase(t)
-	a, b := open(t, url), open(t, url)
-	defer a.Close()
-	defer b.Close()
-	hints := make(chan struct{}, 100)
-	ctx, stop := context.WithCancel(t.Context())
-	var watching sync.WaitGroup
-	watching.Go(func() { _ = b.Watch(ctx, func() { hints <- struct{}{} }) })
-	defer watching.Wait()
-	defer stop()
-	<-hints
-	readable := func(revision int64) {
-		t.Helper()
-		timeout := time.After(5 * time.Second)
-		for {
-			if found, err := b.Find(ctx, todo.Query{AfterSeq: 1, OldestFirst: true}); err != nil {
-				t.Fatal(err)
-			} else if len(found) == 1 && found[0].Revision == revision {
-				return
-			}
-			select {
-			case <-hints:
-			case <-timeout:
-				t.Fatal("no hint")
-			}
-		}
-	}
-	var slow int
-	for n := int64(1); n <= 9; n++ {
-		begun := time.Now()
-		if _, err := storetest.Save(t.Context(), a, snapshot("a", n)); err != nil {
-			t.Fatal(err)
-		}
-		readable(n)
-		if time.Since(begun) > 250*time.Millisecond {
-			slow++
-		}
-	}
-	if slow > 4 {
-		t.Errorf("%d of 9 took longer than 250 ms", slow)
-	}
-}
-
 // A process counts as alive on other servers until it leaves.
 func TestAliveOnOtherServers(t *testing.T) {
-	url := newDatabase(t)
-	a, b := open(t, url), open(t, url)
-	defer a.Close()
-	defer b.Close()
+	a, b := both(t)
 	leave, err := a.Attend("p1")
 	if err != nil {
 		t.Fatal(err)

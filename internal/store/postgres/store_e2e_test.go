@@ -70,6 +70,22 @@ func open(t testing.TB, url string, opts ...Option) *Store {
 	return s
 }
 
+// fresh returns a store in a database of its own, and both two.
+func fresh(t testing.TB, opts ...Option) *Store {
+	t.Helper()
+	s := open(t, newDatabase(t), opts...)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func both(t testing.TB) (a, b *Store) {
+	t.Helper()
+	url := newDatabase(t)
+	a, b = open(t, url), open(t, url)
+	t.Cleanup(func() { a.Close(); b.Close() })
+	return a, b
+}
+
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t testing.TB) todo.Store { return open(t, newDatabase(t)) })
 }

@@ -26,10 +26,8 @@ func subscribe(s *Store, session string, n int) error {
 // BAD-INPUT 64: a session has a limited number of subscriptions, whichever server
 // they come to.
 func TestSubscriptionsAreBounded(t *testing.T) {
-	url := newDatabase(t)
-	stores := []*Store{open(t, url), open(t, url)}
-	defer stores[0].Close()
-	defer stores[1].Close()
+	a, b := both(t)
+	stores := []*Store{a, b}
 	var refused atomic.Int64
 	var all sync.WaitGroup
 	for n := range 4 * most {
@@ -58,8 +56,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 // BAD-INPUT 64: what a session ended is stored no more, nor what no stream asked for
 // in a long time; a subscription of each conversation counts.
 func TestEndedSubscriptionsGo(t *testing.T) {
-	s := open(t, newDatabase(t))
-	defer s.Close()
+	s := fresh(t)
 	stored := func(session string) int {
 		t.Helper()
 		found, err := s.SubscriptionsOf(t.Context(), []string{session, "other"})
@@ -96,10 +93,7 @@ func TestEndedSubscriptionsGo(t *testing.T) {
 // A save hints nobody who watches subscriptions, nor the other way round, also at
 // another server.
 func TestNoticesHaveATopic(t *testing.T) {
-	url := newDatabase(t)
-	a, b := open(t, url), open(t, url)
-	defer a.Close()
-	defer b.Close()
+	a, b := both(t)
 	if _, err := storetest.Save(t.Context(), b, snapshot("b", 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +128,7 @@ func TestNoticesHaveATopic(t *testing.T) {
 // Who watches subscriptions is hinted when a conversation comes to hold another list,
 // and not for what else is written of the list that it holds, or shown to it.
 func TestWhatMovesHints(t *testing.T) {
-	s := open(t, newDatabase(t))
-	defer s.Close()
+	s := fresh(t)
 	s.notices.stop() // hints here do not need them, and those of listening would be more
 	hinted, _ := s.notices.watchers[sessions].Add()
 	for _, step := range []struct {

@@ -38,8 +38,7 @@ func (c *trips) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)
 // What a chat writes on its list is two round trips to the database: one that locks
 // and reads, and one that stores and commits.
 func TestRoundTrips(t *testing.T) {
-	s := open(t, newDatabase(t), WithKeep(todo.Keep{Revisions: 5, Lists: 100, Begun: 10, Abandoned: time.Hour}))
-	defer s.Close()
+	s := fresh(t, WithKeep(todo.Keep{Revisions: 5, Lists: 100, Begun: 10, Abandoned: time.Hour}))
 	var c trips
 	config := s.pool.Config()
 	config.ConnConfig.Tracer = &c
@@ -85,8 +84,7 @@ func TestRoundTrips(t *testing.T) {
 // Two conversations do not both take up a list that was free when they read who holds
 // it.
 func TestOnlyOneTakesUpAList(t *testing.T) {
-	s := open(t, newDatabase(t))
-	defer s.Close()
+	s := fresh(t)
 	ctx := t.Context()
 	if _, err := storetest.Save(ctx, s, snapshot("a", 1)); err != nil {
 		t.Fatal(err)
@@ -118,8 +116,7 @@ func TestOnlyOneTakesUpAList(t *testing.T) {
 // A list that was only found, and that another server changed before it is saved, is
 // read again.
 func TestFoundListsAreReadAgain(t *testing.T) {
-	s := open(t, newDatabase(t))
-	defer s.Close()
+	s := fresh(t)
 	ctx := t.Context()
 	if _, err := storetest.Save(ctx, s, snapshot("a", 1)); err != nil {
 		t.Fatal(err)

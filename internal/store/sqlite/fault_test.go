@@ -152,30 +152,6 @@ func TestFileMovedAway(t *testing.T) {
 	checkRevision(t, old, "a", 5)
 }
 
-// A record that cannot be decoded fails the calls on its own list only.
-func TestDamagedRecord(t *testing.T) {
-	path, s := newStore(t)
-	mustSave(t, s, "bad", 1)
-	mustSave(t, s, "good", 1)
-	db := openRaw(t, path)
-	execSQL(t, db, "UPDATE lists SET meta = '{' WHERE id = 'bad'")
-	locker := openRaw(t, path)
-	execSQL(t, locker, "BEGIN IMMEDIATE") // so that both saves wait, for one batch
-	bad, good := make(chan error, 1), make(chan error, 1)
-	go func() { _, err := storetest.Save(context.Background(), s, snapshot("bad", 2)); bad <- err }()
-	go func() { _, err := storetest.Save(context.Background(), s, snapshot("good", 2)); good <- err }()
-	execSQL(t, locker, "ROLLBACK")
-	if err := <-good; err != nil {
-		t.Errorf("the good list: %v", err)
-	}
-	if err := <-bad; !errors.Is(err, todo.ErrCorrupt) {
-		t.Errorf("the bad list: %v", err)
-	}
-	if _, err := s.Load(t.Context(), "bad", 0); !errors.Is(err, todo.ErrCorrupt) {
-		t.Errorf("load: %v", err)
-	}
-}
-
 // A damaged cursor costs its conversation what it said, and no more: the conversation
 // goes on with its other cursors, and is read again once it has moved one.
 func TestDamagedCursor(t *testing.T) {

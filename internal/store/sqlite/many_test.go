@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"modernc.org/sqlite"
 
 	"todo-mcp/internal/store/storetest"
@@ -49,30 +48,6 @@ func filled(t testing.TB, path string, lists int) *Store {
 		`UPDATE cursors SET sum = todo_sum(principal, conversation, list, seen, process, until, moved, current, at)`,
 		`COMMIT`)
 	return s
-}
-
-// A store that was filled for a benchmark is one that was saved list by list.
-func TestFilled(t *testing.T) {
-	const lists = 50
-	s := filled(t, filepath.Join(t.TempDir(), "todo.db"), lists)
-	revisions, err := s.Check(t.Context(), func(problem string) { t.Error(problem) })
-	if err != nil || revisions != lists {
-		t.Errorf("%d revisions, %v", revisions, err)
-	}
-	for n := range lists {
-		want, holder := storetest.Crowd(n)
-		got, err := s.Load(t.Context(), holder.List, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want.Seq, want.List.Parent = int64(n+1), got.List.Parent
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("list %d (-want +got)\n%s", n, diff)
-		}
-		if on, err := s.CursorsOn(t.Context(), "", holder.List); err != nil || len(on) != 1 || on[0].Conversation != holder.Conversation || !on[0].Current {
-			t.Errorf("list %d is held by %v, %v", n, on, err)
-		}
-	}
 }
 
 // todo_sum is the checksum of rows in SQL.

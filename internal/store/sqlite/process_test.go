@@ -9,9 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
-	"time"
 
 	"todo-mcp/internal/todo"
 )
@@ -130,31 +128,4 @@ func TestEightProcesses(t *testing.T) {
 		t.Errorf("51: revision %d, count %d, %v", got.Revision, got.LastID, err)
 	}
 	checkIntegrity(t, path)
-}
-
-// A save of another process is hinted within 250 ms on a quiet machine; the
-// test allows a second.
-func TestHintsAcrossProcesses(t *testing.T) {
-	path, s := newStore(t)
-	if err := increment(s, "shared"); err != nil {
-		t.Fatal(err)
-	}
-	seen := make(chan struct{})
-	once := sync.OnceFunc(func() { close(seen) })
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	go s.Watch(ctx, func() {
-		if now, err := s.Load(ctx, "shared", 0); err == nil && now.Revision == 51 {
-			once()
-		}
-	})
-	cmd, _ := startChild(t, path, "shared")
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-seen:
-	case <-time.After(time.Second):
-		t.Error("no hint of the last save within a second")
-	}
 }
