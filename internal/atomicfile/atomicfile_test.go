@@ -37,7 +37,7 @@ func TestWrite(t *testing.T) {
 	read("two", 0o644)
 	no := errors.New("no")
 	if err := atomicfile.Write(path, []byte("three"), func() error { return no }); !errors.Is(err, no) {
-		t.Errorf("error %v, want that of check", err)
+		t.Errorf("error %v, not what check returned", err)
 	}
 	read("two", 0o644)
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {

@@ -201,7 +201,7 @@ func TestRunAgain(t *testing.T) {
 	check(t, out, "list revision changes", "a 1 {}", "a 2 {}")
 }
 
-// failing is a store of which a purge fails when it has removed some lists.
+// failing is a store whose purges fail when they have removed some lists.
 type failing struct {
 	todo.Store
 	err error

@@ -139,7 +139,7 @@ func (t *auditedTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot
 	return after, nil
 }
 
-// newLine returns the line for what a writer did to a list, of which s is the revision.
+// newLine returns the line for what a writer did to a list in revision s.
 func newLine(action string, by todo.Writer, s todo.Snapshot) line {
 	return line{
 		Time: time.Now().UTC(), Action: action, Outcome: "applied", Principal: s.List.Principal, User: by.User, Person: by.Person,

@@ -8,11 +8,10 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Observer is told of the calls of a store's methods, those of [todo.Store], as each
-// ends. An operation is named as the method in snake case. What the function of an
-// update asks of its transaction is part of the update. What only some stores can do,
-// which [As] finds, is not told: subscriptions of sessions and the key of session ids.
-// It is called by several goroutines at once.
+// Observer is called as each call of a method of [todo.Store] ends, with the name of the
+// method in snake case. What the function of an update asks of its transaction is part of
+// the update. It is not called for what only some stores can do, see [As]. Several
+// goroutines call it at once.
 type Observer func(operation string, took time.Duration, err error)
 
 // Outcome says in one word how an operation ended. The words are applied (it did

@@ -108,8 +108,8 @@ func (p Place) CheckFolder() error {
 const Kinds = "memory, sqlite:PATH and postgres://USER@HOST/DATABASE"
 
 // Locate returns the place that a setting names: "memory", "sqlite:PATH", the
-// postgres:// URL of a database, or, when it is empty, the file todo.db in the platform's folder for the state of
-// applications. An error says what is allowed, and never shows a password.
+// postgres:// URL of a database, or, when it is empty, the file todo.db in the
+// platform's folder for the state of applications. An error says what is allowed, and never shows a password.
 func Locate(setting string, getenv func(string) string) (Place, error) {
 	kind, path, _ := strings.Cut(setting, ":")
 	switch {
@@ -127,7 +127,7 @@ func Locate(setting string, getenv func(string) string) (Place, error) {
 	case strings.ContainsAny(kind, "@=?"): // what other programs call a connection string
 		setting = "…"
 	case strings.ContainsAny(path, "@=?") || strings.HasPrefix(path, "//"):
-		setting = kind + ":…" // an address, which may hold a password
+		setting = kind + ":…" // an address, which may have a password in it
 	}
 	hint := ""
 	if strings.ContainsAny(setting, `/\`) || strings.HasSuffix(setting, ".db") {

@@ -68,7 +68,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	return t.snapshot(t.add(nil, next, now)), ctx.Err()
 }
 
-// add adds a revision to those of a list, and forgets those that are not kept.
+// add adds a revision to a list, and forgets the ones that are not kept.
 func (t *tx) add(stored []revision, next todo.Snapshot, begun time.Time) todo.Snapshot {
 	t.seq++
 	next.Seq = t.seq

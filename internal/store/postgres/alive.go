@@ -16,8 +16,7 @@ const (
 	aliveAge = time.Second
 )
 
-// processes is what is known of processes: those of this store, and what was read about
-// others.
+// processes says which processes are of this store, and what was read about others.
 type processes struct {
 	mu    sync.Mutex
 	own   map[string]bool
@@ -84,7 +83,7 @@ func (s *Store) sayAlive(process string) error {
 }
 
 // Alive implements todo.Store. When the database cannot be asked, a process counts as
-// what it was, and one of which nothing is known as alive.
+// what it was, and an unknown one as alive.
 func (s *Store) Alive(process string) bool {
 	p := &s.alive
 	p.mu.Lock()

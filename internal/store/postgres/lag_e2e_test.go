@@ -11,8 +11,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// The lag of notices is that of a save's notice until it has come back, and grows as
-// long as one does not come.
+// The lag of notices is how long a save's notice takes to come back, and grows as long
+// as one does not come.
 func TestNoticeLag(t *testing.T) {
 	s := fresh(t)
 	if lag := s.NoticeLag(); lag != 0 {

@@ -30,7 +30,7 @@ type topic string
 
 const (
 	saves    topic = "saves"
-	sessions topic = "sessions" // what sessions subscribe to, and which lists conversations hold
+	sessions topic = "sessions" // what sessions subscribe to, and which lists are current
 )
 
 // notices sends and receives notices on one connection, which it opens again when
@@ -133,7 +133,7 @@ func (n *notices) stop() {
 	n.done.Wait()
 }
 
-// send hints the watchers of a topic here and, soon, those of other servers.
+// send hints the watchers of a topic here and, soon, at other servers.
 func (n *notices) send(t topic) {
 	n.hint(t)
 	n.lag.wait()

@@ -30,8 +30,8 @@ type Store struct {
 	tables.Reader
 	pool *pgxpool.Pool
 	keep todo.Keep
-	// turns are locks of keys, of which some share one: who waits for it gets its turn
-	// in the order of arrival, and holds no connection meanwhile.
+	// turns are locks of keys, and several keys may share one. Who waits for it gets its
+	// turn in the order of arrival, and needs no connection meanwhile.
 	turns   [1024]chan struct{}
 	room    chan struct{} // a slot for each connection but one, which is left to reads
 	notices notices
@@ -178,7 +178,7 @@ func (s *Store) call(ctx context.Context, what string, run func() error) error {
 	return named(ctx, what, err)
 }
 
-// named names what was done in an error, which is also that of a context that ended.
+// named adds to an error what was being done, and why the context ended.
 func named(ctx context.Context, what string, err error) error {
 	switch {
 	case err == nil:

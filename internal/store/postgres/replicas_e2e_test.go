@@ -57,7 +57,7 @@ func TestPositionMissesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	var read []string
-	goOn := func() {
+	readOn := func() {
 		t.Helper()
 		found, err := s.Find(ctx, todo.Query{AfterSeq: position, OldestFirst: true})
 		if err != nil {
@@ -67,14 +67,14 @@ func TestPositionMissesNothing(t *testing.T) {
 			read, position = append(read, f.List.ID), f.Seq
 		}
 	}
-	goOn()
+	readOn()
 	if now, err := s.Position(ctx); err != nil || now >= slowSeq {
 		t.Errorf("position %d while the save of %d is not committed, %v", now, slowSeq, err)
 	}
 	if err := tx.Commit(ctx); err != nil {
 		t.Fatal(err)
 	}
-	goOn()
+	readOn()
 	if fmt.Sprint(read) != "[slow quick]" {
 		t.Errorf("read %q", read)
 	}

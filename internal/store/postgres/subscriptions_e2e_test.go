@@ -129,7 +129,7 @@ func TestNoticesHaveATopic(t *testing.T) {
 // and not for what else is written of the list that it holds, or shown to it.
 func TestWhatMovesHints(t *testing.T) {
 	s := fresh(t)
-	s.notices.stop() // hints here do not need them, and those of listening would be more
+	s.notices.stop() // hints here do not need them, and listening would cause more
 	hinted, _ := s.notices.watchers[sessions].Add()
 	for _, step := range []struct {
 		what   string

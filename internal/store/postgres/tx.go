@@ -31,7 +31,7 @@ type tx struct {
 	cursors map[todo.Key][]todo.Cursor
 	writes  bool
 	saves   int64
-	moves   bool // a conversation came to hold another list
+	moves   bool // the current list of a conversation is another one
 }
 
 // newTx returns a transaction that is to begin, with a connection, which end releases.
@@ -160,8 +160,8 @@ func (t *tx) Cursors(ctx context.Context, of todo.Key) (found []todo.Cursor, err
 	return found, err
 }
 
-// CursorsOn implements todo.Tx. Until it ends no other conversation comes to hold the
-// list.
+// CursorsOn implements todo.Tx. Until it ends the list becomes current for no other
+// conversation.
 func (t *tx) CursorsOn(ctx context.Context, principal, list string) ([]todo.Cursor, error) {
 	t.queueLock(list)
 	return t.Reader.CursorsOn(ctx, principal, list)

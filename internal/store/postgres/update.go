@@ -13,7 +13,7 @@ import (
 )
 
 // Update implements todo.Store. Updates of one key wait for each other here, and for
-// those of other servers in the database.
+// updates of other servers in the database.
 func (s *Store) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
 	return s.update(ctx, key, func(t *tx) error { return change(t) })
 }
@@ -96,8 +96,8 @@ func (t *tx) mayRunAgain(err error) bool {
 }
 
 // begin begins the transaction and locks and reads, in the same round trip, what
-// changes need most: the cursors of its key, and the list that it holds, or that a
-// key which is no conversation's names.
+// changes need most: the cursors of its key and its current list; a key that is no
+// conversation's is the id of a list.
 func (t *tx) begin(ctx context.Context, key todo.Key) error {
 	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
 	t.queueCursors(key)

@@ -76,8 +76,7 @@ func (s *Server) Address(database string) string {
 	return "postgres://todo@/" + database + "?host=" + url.QueryEscape(s.dir)
 }
 
-// SetTemplate makes the database that those of [Server.NewDatabase] are copies of:
-// migrate fills the one at an address. It must leave no connection open.
+// SetTemplate makes the database that [Server.NewDatabase] copies: migrate fills the one at an address. It must leave no connection open.
 func (s *Server) SetTemplate(migrate func(address string) error) error {
 	const name = "migrated"
 	if err := s.Exec("CREATE DATABASE " + name); err != nil {

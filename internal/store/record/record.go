@@ -1,7 +1,7 @@
 // Package record encodes and decodes snapshots as JSON. Every backend on disk
 // stores this format, so that lists can move between backends without loss.
 //
-// The body of a revision holds all its items: a list is small, see [todo.MaxSize].
+// The body of a revision has all its items: a list is small, see [todo.MaxSize].
 //
 // Decoding returns what was encoded, except [todo.Snapshot.Seq], which belongs
 // to one store and is not part of the format. Later versions must be able to
@@ -83,8 +83,8 @@ func Snapshot(bodyData, listData []byte, seq int64) (todo.Snapshot, error) {
 		Archived: b.Archived, ReplacedBy: b.ReplacedBy, Deleted: b.Deleted, Writer: b.Writer, Operation: b.Operation, Report: b.Report, Seq: seq}, nil
 }
 
-// Purged returns the revision that replaces all those of a list: it has no content, and
-// says who removed the list and when. newest is the revision that it follows.
+// Purged returns the revision that takes the place of a list's history: it has no
+// content, and says who removed the list and when. newest is the revision before it.
 func Purged(id, principal string, newest int64, begun time.Time, by todo.Writer, now time.Time) todo.Snapshot {
 	return todo.Snapshot{List: todo.List{ID: id, Principal: principal, Created: begun.UTC()}, Revision: newest + 1, Items: []todo.Item{},
 		Updated: now.UTC(), Deleted: true, Writer: by}

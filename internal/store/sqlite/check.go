@@ -75,7 +75,7 @@ func (r *row) checkNext(rows tables.Rows, found func(problem string)) (next row)
 	case err != nil:
 		found(err.Error())
 	case s.Revision != revision || s.List.ID != list:
-		found(fmt.Sprintf("list %s, revision %d: its content is that of list %s, revision %d", list, revision, s.List.ID, s.Revision))
+		found(fmt.Sprintf("list %s, revision %d: it has the content of list %s, revision %d", list, revision, s.List.ID, s.Revision))
 	}
 	if r.list == next.list && revision != r.revision.Int64+1 {
 		found(fmt.Sprintf("list %s: revision %d follows revision %d", list, revision, r.revision.Int64))

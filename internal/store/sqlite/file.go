@@ -234,7 +234,7 @@ func create(path string) error {
 	return nil
 }
 
-// publish creates the file, unless there is one by now; the caller holds the lock
+// publish creates the file, unless there is one by now; the caller has the lock
 // of create. It first removes what a deleted database left beside path
 // (-wal, -shm, -journal), because SQLite would apply it to the new file. The file
 // gets its name after it is closed (see stat).

@@ -25,7 +25,7 @@ func large(id string) todo.Snapshot {
 	return s
 }
 
-// sizes returns the size of a store's file and that of its log.
+// sizes returns the sizes of a store's file and of its log.
 func sizes(t testing.TB, path string) (file, log int64) {
 	t.Helper()
 	for suffix, size := range map[string]*int64{"": &file, "-wal": &log} {

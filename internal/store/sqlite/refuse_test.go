@@ -21,7 +21,7 @@ import (
 // files are the files of a store, by what follows its path.
 type files map[string]string
 
-// filesOf reads those of a store that there are.
+// filesOf reads the files of a store.
 func filesOf(t testing.TB, path string) files {
 	t.Helper()
 	found, err := filepath.Glob(path + "*")

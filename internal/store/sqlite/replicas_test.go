@@ -13,7 +13,7 @@ import (
 )
 
 // BAD-INPUT 51: goroutines of several stores on one file that read one list, change
-// what they read and save it lose nothing, and the cursors are those of the revisions
+// what they read and save it lose nothing, and the cursors fit the revisions
 // beside them, although some are refused after they have saved, panic, or are given up
 // while they run.
 func TestManyStoresOneList(t *testing.T) {

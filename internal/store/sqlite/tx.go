@@ -96,7 +96,7 @@ func (t *tx) Save(_ context.Context, next todo.Snapshot) (todo.Snapshot, error) 
 	return saved, nil
 }
 
-// newestOf returns the newest revision of a list, of which revision 0 is none. It keeps
+// newestOf returns the newest revision of a list; revision 0 if there is none. It keeps
 // what it reads.
 func (w *writer) newestOf(list string) (found stored, err error) {
 	found, ok := w.memory.lists.get(list)

@@ -97,7 +97,7 @@ func TestSteadyUpdateReadsNothing(t *testing.T) {
 	t.Logf("a write looks at %.1f pages, at %d after another connection has written", float64(looked)/writes, once)
 }
 
-// BAD-INPUT 44: the answer to a repeat is that of the call, and says nothing of the
+// BAD-INPUT 44: a repeat is answered as the call was, and the answer says nothing of the
 // list that the conversation holds by now.
 func TestARepeatTellsOfItsOwnList(t *testing.T) {
 	lists := boardOn(t, openWithCleanup(t, filepath.Join(t.TempDir(), "todo.db")))
@@ -137,7 +137,7 @@ func TestBoardWithOldMemory(t *testing.T) {
 }
 
 // BAD-INPUT 50: when another file is put in the place of the one that is open, what is
-// read is what that file says, although the numbers are those of what was saved here.
+// read is what that file says, although it has the same numbers as what was saved here.
 func TestReadsTheFileInItsPlace(t *testing.T) {
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, "todo.db"), filepath.Join(dir, "backup.db")

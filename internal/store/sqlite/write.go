@@ -97,10 +97,9 @@ var errGone = errors.New("the store file or its log is gone")
 // Only the open connection has what is in it, so it must stay open.
 var errLogGone = errors.New("its log (-wal) was deleted while in use")
 
-// mergeLog moves everything from the log into the file, of which either may have
-// been moved or deleted, and empties the log. Emptied, a log that several
-// processes still have open cannot be merged a second time, over what was saved
-// since.
+// mergeLog moves everything from the log into the file, and empties the log. Either may
+// have been moved or deleted. An empty log that several processes still have open cannot
+// be merged a second time, over what was saved since.
 func (w *writer) mergeLog() error {
 	var busy, pages, moved int
 	err := w.conn.QueryRowContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &moved)

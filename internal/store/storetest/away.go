@@ -45,11 +45,11 @@ func purge(t *testing.T, s todo.Store) {
 	for n := range many {
 		next := list(fmt.Sprint("l", n), "x", 1)
 		next.Operation = todo.Operation{ID: "op" + next.List.ID}
-		mustSave(t, s, next, holds(next.List.ID, next.List.ID))
+		mustSave(t, s, next, current(next.List.ID, next.List.ID))
 		ids = append(ids, next.List.ID)
 	}
-	kept := mustSave(t, s, list("kept", "x", 1), holds("z", "kept"))
-	last := mustSave(t, s, list("last", "x", 1), holds("z", "last")).List.ID
+	kept := mustSave(t, s, list("kept", "x", 1), current("z", "kept"))
+	last := mustSave(t, s, list("last", "x", 1), current("z", "last")).List.ID
 	ids = append(ids, last)
 	now := baseTime.Add(time.Hour)
 	by := todo.Writer{Client: "command line", Variant: "prune", Person: true}
@@ -106,7 +106,7 @@ func begin(t *testing.T, s todo.Store, id, conversation string, updated time.Tim
 	t.Helper()
 	next := list(id, "x", 1)
 	next.List.Conversation, next.Updated = conversation, updated
-	_, err := Save(t.Context(), s, next, holds(conversation, id))
+	_, err := Save(t.Context(), s, next, current(conversation, id))
 	return err
 }
 

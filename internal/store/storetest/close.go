@@ -108,7 +108,7 @@ func closedWhileSaving(t *testing.T, open Open) {
 // closedWhileUpdating tests that Close waits for the update that runs, which succeeds,
 // and that one that waits for it is not run.
 func closedWhileUpdating(t *testing.T, s todo.Store) {
-	hold := holdKey(t, s, todo.Key{Conversation: "x"})
+	hold := startUpdate(t, s, todo.Key{Conversation: "x"})
 	second, closing := make(chan error, 1), make(chan error, 1)
 	go func() {
 		second <- s.Update(context.Background(), todo.Key{Conversation: "x"}, func(todo.Tx) error { return nil })

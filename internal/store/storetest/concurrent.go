@@ -31,7 +31,7 @@ func beginOnce(t *testing.T, first todo.Store, others ...todo.Store) {
 				if _, err := tx.Save(ctx, list(id, "begun", 1)); err != nil {
 					return err
 				}
-				return tx.SetCursor(ctx, holds(key.Conversation, id))
+				return tx.SetCursor(ctx, current(key.Conversation, id))
 			})
 			if err != nil {
 				t.Error(err)

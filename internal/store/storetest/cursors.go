@@ -12,16 +12,16 @@ import (
 // equateEmpty takes no cursors for none.
 var equateEmpty = cmpopts.EquateEmpty()
 
-// holds returns the cursor by which a conversation comes to hold a list, of which its
-// agent was shown revision 1.
-func holds(conversation, list string) todo.Cursor {
-	c := held(conversation, list)
+// current returns the cursor that makes a list current for a conversation, whose agent was
+// shown revision 1.
+func current(conversation, list string) todo.Cursor {
+	c := earlier(conversation, list)
 	c.Current = true
 	return c
 }
 
-// held returns the cursor of a list that a conversation held before.
-func held(conversation, list string) todo.Cursor {
+// earlier returns the cursor of a list that was current for a conversation before.
+func earlier(conversation, list string) todo.Cursor {
 	return todo.Cursor{Key: todo.Key{Conversation: conversation}, List: list, Seen: 1}
 }
 
@@ -40,8 +40,8 @@ func checkCursors(t testing.TB, what string, want, got []todo.Cursor) {
 	}
 }
 
-// cursors tests what setting a cursor makes of those of its conversation, and what
-// reads return.
+// cursors tests what setting a cursor changes in the cursors of its conversation, and
+// what reads return.
 func cursors(t *testing.T, s todo.Store) {
 	of := func(conversation string, want ...todo.Cursor) {
 		t.Helper()
@@ -72,7 +72,7 @@ func cursors(t *testing.T, s todo.Store) {
 	on("c")
 	on("", x("b", 1, true), y)
 	// A save that fails stores no cursor.
-	if _, err := Save(t.Context(), s, list("a", "w", 1), holds("z", "a")); err == nil {
+	if _, err := Save(t.Context(), s, list("a", "w", 1), current("z", "a")); err == nil {
 		t.Error("an old revision was saved")
 	}
 	of("z")
@@ -109,8 +109,8 @@ func cursors(t *testing.T, s todo.Store) {
 	if got := must[[]todo.Cursor](t)(s.Cursors(t.Context(), shown.Key)); len(got) != 1 || got[0].Moved != 0 {
 		t.Errorf("a list only shown was held: %+v", got)
 	}
-	mustSave(t, s, list("d", "w", 1), holds("reader", "d"))
-	of("reader", holds("reader", "d"), shown)
+	mustSave(t, s, list("d", "w", 1), current("reader", "d"))
+	of("reader", current("reader", "d"), shown)
 	// Principals are walled off from each other.
 	foreign := todo.Key{Principal: "somebody", Conversation: "x"}
 	if got, err := s.Cursors(t.Context(), foreign); err != nil || len(got) > 0 {
@@ -131,7 +131,7 @@ func cursors(t *testing.T, s todo.Store) {
 // conversations.
 func cursorsInTx(t *testing.T, s todo.Store) {
 	x, y := todo.Key{Conversation: "x"}, todo.Key{Conversation: "y"}
-	mustSave(t, s, list("a", "w", 1), holds("x", "a"))
+	mustSave(t, s, list("a", "w", 1), current("x", "a"))
 	mustSave(t, s, list("b", "w", 1))
 	mustUpdate(t, s, x, func(tx todo.Tx) error {
 		of := func(key todo.Key, want ...todo.Cursor) {
@@ -148,16 +148,16 @@ func cursorsInTx(t *testing.T, s todo.Store) {
 				t.Error(err)
 			}
 		}
-		of(x, holds("x", "a"))
-		set(holds("x", "b"))
-		of(x, holds("x", "b"), held("x", "a"))
-		set(holds("y", "a"), holds("x", "a"))
-		of(x, holds("x", "a"), held("x", "b"))
-		of(y, holds("y", "a"))
+		of(x, current("x", "a"))
+		set(current("x", "b"))
+		of(x, current("x", "b"), earlier("x", "a"))
+		set(current("y", "a"), current("x", "a"))
+		of(x, current("x", "a"), earlier("x", "b"))
+		of(y, current("y", "a"))
 		return nil
 	})
-	checkCursors(t, "of x", []todo.Cursor{holds("x", "a"), held("x", "b")}, must[[]todo.Cursor](t)(s.Cursors(t.Context(), x)))
-	checkCursors(t, "of y", []todo.Cursor{holds("y", "a")}, must[[]todo.Cursor](t)(s.Cursors(t.Context(), y)))
+	checkCursors(t, "of x", []todo.Cursor{current("x", "a"), earlier("x", "b")}, must[[]todo.Cursor](t)(s.Cursors(t.Context(), x)))
+	checkCursors(t, "of y", []todo.Cursor{current("y", "a")}, must[[]todo.Cursor](t)(s.Cursors(t.Context(), y)))
 	checkTx(t, s, []string{"a", "b"}, x, y)
 }
 
@@ -167,14 +167,14 @@ func RunAging(t *testing.T, open func(t testing.TB) (s todo.Store, age func(by t
 	s, age := open(t)
 	defer s.Close()
 	name, old, young, back := todo.Key{Conversation: todo.NameKey("n")}, todo.Key{Conversation: "old"}, todo.Key{Conversation: "young"}, todo.Key{Conversation: "back"}
-	mustSave(t, s, list("a", "w", 1), holds(name.Conversation, "a"), holds("old", "a"))
-	mustSet(t, s, holds("back", "a"), holds("back", "b"))
+	mustSave(t, s, list("a", "w", 1), current(name.Conversation, "a"), current("old", "a"))
+	mustSet(t, s, current("back", "a"), current("back", "b"))
 	age(todo.CursorAge / 2)
-	mustSet(t, s, holds("young", "a"), held("back", "a")) // which is shown, not held again
+	mustSet(t, s, current("young", "a"), earlier("back", "a")) // which is shown, not held again
 	age(todo.CursorAge/2 + time.Hour)
 	for n := range 3 {
-		mustSave(t, s, list("new", "w", int64(n+1)), holds("another", "new"))
-		mustSave(t, s, list("new"+string(rune('a'+n)), "w", 1), holds("another", "new"))
+		mustSave(t, s, list("new", "w", int64(n+1)), current("another", "new"))
+		mustSave(t, s, list("new"+string(rune('a'+n)), "w", 1), current("another", "new"))
 	}
 	for key, kept := range map[todo.Key]bool{name: true, young: true, old: false} {
 		got := must[[]todo.Cursor](t)(s.Cursors(t.Context(), key))
@@ -219,21 +219,21 @@ func parents(t *testing.T, s todo.Store) {
 		t.Errorf("saved with parent %q", saved.List.Parent)
 	}
 	check("")
-	mustSave(t, s, list("m1", "w", 1), holds("main", "m1"))
+	mustSave(t, s, list("m1", "w", 1), current("main", "m1"))
 	check("m1")
-	mustSave(t, s, list("m2", "w", 1), holds("main", "m2"))
+	mustSave(t, s, list("m2", "w", 1), current("main", "m2"))
 	check("m2")
 	if found, err := s.Find(t.Context(), todo.Query{Parent: "m1"}); err != nil || len(found) > 0 {
 		t.Errorf("sub-lists of the list held before: %v, %v", found, err)
 	}
-	mustSet(t, s, held("main", "m1")) // is shown, not held
+	mustSet(t, s, earlier("main", "m1")) // is shown, not held
 	check("m2")
 	sub.Revision = 2
 	if saved := mustSave(t, s, sub); saved.List.Parent != "m2" {
 		t.Errorf("saved again with parent %q", saved.List.Parent)
 	}
 	sub.Revision = 3
-	mustSave(t, s, sub, holds("main", "m1"))
+	mustSave(t, s, sub, current("main", "m1"))
 	check("m1")
 }
 
@@ -241,7 +241,7 @@ func parents(t *testing.T, s todo.Store) {
 func parentsInTx(t *testing.T, s todo.Store) {
 	sub := list("sub", "w", 1)
 	sub.List.ParentConversation = "main"
-	mustSave(t, s, list("m1", "w", 1), holds("main", "m1"))
+	mustSave(t, s, list("m1", "w", 1), current("main", "m1"))
 	mustUpdate(t, s, todo.Key{Conversation: "main"}, func(tx todo.Tx) error {
 		check := func(what, want string, got todo.Snapshot, err error) {
 			t.Helper()
@@ -253,7 +253,7 @@ func parentsInTx(t *testing.T, s todo.Store) {
 		check("saved", "m1", saved, err)
 		loaded, err := tx.Load(t.Context(), "sub", 0)
 		check("read after it was saved", "m1", loaded, err)
-		if err := tx.SetCursor(t.Context(), holds("main", "m2")); err != nil {
+		if err := tx.SetCursor(t.Context(), current("main", "m2")); err != nil {
 			return err
 		}
 		loaded, err = tx.Load(t.Context(), "sub", 0)

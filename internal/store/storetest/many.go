@@ -22,11 +22,11 @@ func Plan(items int) (plan []todo.Item) {
 const ProjectSize = 10
 
 // ProjectName returns the name of a project of [Crowd], which is in every text that
-// tells its lists and conversations from those of others. All have the same length.
+// tells its lists and conversations from others. All have the same length.
 func ProjectName(n int) string { return fmt.Sprintf("project%07d", n) }
 
 // Crowd returns list n of a store with many lists, as it began, and who holds it. Ten
-// lists each are of one project; the last of these is that of a sub-agent of the
+// lists each are of one project; the last one belongs to a sub-agent of the
 // first.
 func Crowd(n int) (todo.Snapshot, todo.Cursor) {
 	name, member := ProjectName(n/ProjectSize), n%ProjectSize
@@ -40,7 +40,7 @@ func Crowd(n int) (todo.Snapshot, todo.Cursor) {
 	if member == ProjectSize-1 {
 		s.List.Agent, s.List.ParentConversation = "tests", conversation(0)
 	}
-	return s, holds(conversation(member), s.List.ID)
+	return s, current(conversation(member), s.List.ID)
 }
 
 // Step is something that calls and front ends ask of a store. Do asks it for the n-th
@@ -113,7 +113,7 @@ func checkFound(t testing.TB, got, want int, err error) {
 func beginAnother(t testing.TB, s todo.Store, n int) {
 	next, _ := Crowd(0)
 	next.List.ID, next.List.Conversation = todo.NewID(), fmt.Sprint("session:another", n)
-	mustSave(t, s, next, holds(next.List.Conversation, next.List.ID))
+	mustSave(t, s, next, current(next.List.Conversation, next.List.ID))
 }
 
 // writeHeld writes the next revision of the list that a conversation holds, as a call

@@ -44,13 +44,13 @@ func changeMuch(ctx context.Context, tx todo.Tx) error {
 			return err
 		}
 	}
-	return setCursors(ctx, tx, holds("x", "new"), holds("y", "a"))
+	return setCursors(ctx, tx, current("x", "new"), current("y", "a"))
 }
 
 // begun begins the lists that changeMuch changes.
 func begun(t testing.TB, s todo.Store) (keys []todo.Key) {
 	t.Helper()
-	mustSave(t, s, list("a", "x", 1), holds("x", "a"))
+	mustSave(t, s, list("a", "x", 1), current("x", "a"))
 	mustSave(t, s, list("b", "x", 1))
 	return []todo.Key{{Conversation: "x"}, {Conversation: "y"}}
 }
@@ -93,8 +93,8 @@ func checkMuch(t testing.TB, s todo.Store) {
 		ids = append(ids, fmt.Sprint(newest.List.ID, newest.Revision))
 	}
 	checkEqual(t, "lists, the last saved first", []string{"new1", "a3", "b2"}, ids)
-	checkCursors(t, "of x", []todo.Cursor{holds("x", "new"), held("x", "a")}, got.Cursors[todo.Key{Conversation: "x"}])
-	checkCursors(t, "of y", []todo.Cursor{holds("y", "a")}, got.Cursors[todo.Key{Conversation: "y"}])
+	checkCursors(t, "of x", []todo.Cursor{current("x", "new"), earlier("x", "a")}, got.Cursors[todo.Key{Conversation: "x"}])
+	checkCursors(t, "of y", []todo.Cursor{current("y", "a")}, got.Cursors[todo.Key{Conversation: "y"}])
 }
 
 // panics tests that a panic of the function reaches the caller of Update, that nothing
@@ -211,8 +211,8 @@ func severalSaves(t *testing.T, s todo.Store) {
 func isolated(t *testing.T, s todo.Store) {
 	keys := begun(t, s)
 	before := contentsOf(t, s, keys...)
-	did, goOn, done := make(chan error, 1), make(chan struct{}), make(chan error, 1)
-	release := sync.OnceFunc(func() { close(goOn) })
+	did, released, done := make(chan error, 1), make(chan struct{}), make(chan error, 1)
+	release := sync.OnceFunc(func() { close(released) })
 	t.Cleanup(release)
 	go func() {
 		done <- s.Update(context.Background(), keys[0], func(tx todo.Tx) error {
@@ -221,7 +221,7 @@ func isolated(t *testing.T, s todo.Store) {
 			case did <- err:
 			default:
 			}
-			<-goOn
+			<-released
 			return err
 		})
 	}()
@@ -280,19 +280,19 @@ func nothing(t *testing.T, s todo.Store) {
 	checkEqual(t, "after an update that saves nothing", before, contentsOf(t, s, keys...))
 }
 
-// heldKey is a key of which an update runs.
-type heldKey struct {
-	goOn func()
-	done chan error
+// runningUpdate is an update that runs until it is released.
+type runningUpdate struct {
+	release func()
+	done    chan error
 }
 
-// holdKey begins an update of a key that saves the next revision of list "held" and
+// startUpdate begins an update of a key that saves the next revision of list "held" and
 // then waits until it is to end.
-func holdKey(t *testing.T, s todo.Store, key todo.Key) heldKey {
+func startUpdate(t *testing.T, s todo.Store, key todo.Key) runningUpdate {
 	t.Helper()
-	began, goOn := make(chan error, 1), make(chan struct{})
-	h := heldKey{sync.OnceFunc(func() { close(goOn) }), make(chan error, 1)}
-	t.Cleanup(h.goOn)
+	began, released := make(chan error, 1), make(chan struct{})
+	h := runningUpdate{sync.OnceFunc(func() { close(released) }), make(chan error, 1)}
+	t.Cleanup(h.release)
 	go func() {
 		h.done <- s.Update(context.Background(), key, func(tx todo.Tx) error {
 			err := saveNext(context.Background(), tx, "held", "first")
@@ -300,7 +300,7 @@ func holdKey(t *testing.T, s todo.Store, key todo.Key) heldKey {
 			case began <- err:
 			default:
 			}
-			<-goOn
+			<-released
 			return err
 		})
 	}()
@@ -311,9 +311,9 @@ func holdKey(t *testing.T, s todo.Store, key todo.Key) heldKey {
 }
 
 // end lets the update end, and returns its error.
-func (h heldKey) end(t *testing.T) error {
+func (h runningUpdate) end(t *testing.T) error {
 	t.Helper()
-	h.goOn()
+	h.release()
 	return receive(t, "the end of an update", h.done)
 }
 
@@ -338,7 +338,7 @@ func saveNext(ctx context.Context, tx todo.Tx, id, text string) error {
 func ordered(t *testing.T, s todo.Store) {
 	const n = 12
 	key := todo.Key{Conversation: "x"}
-	hold := holdKey(t, s, key)
+	hold := startUpdate(t, s, key)
 	done := make(chan error, n)
 	want := []string{"first"}
 	for i := range n {
@@ -368,7 +368,7 @@ func ordered(t *testing.T, s todo.Store) {
 // soon, and leaves its place to the next; and that a purge waits no longer either.
 func waiting(t *testing.T, s todo.Store) {
 	key := todo.Key{Conversation: "x"}
-	hold := holdKey(t, s, key)
+	hold := startUpdate(t, s, key)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	gone, later, purged := make(chan error, 1), make(chan error, 1), make(chan error, 1)
@@ -456,7 +456,7 @@ func checkTx(t testing.TB, s todo.Store, lists []string, keys ...todo.Key) {
 	checkEqual(t, "read in a transaction", stored, known, equateEmpty)
 }
 
-// sorted orders cursors of which no order is promised.
+// sorted orders cursors that may come in any order.
 func sorted(cursors []todo.Cursor) []todo.Cursor {
 	return slices.SortedFunc(slices.Values(cursors), func(a, b todo.Cursor) int {
 		return cmp.Or(cmp.Compare(a.Conversation, b.Conversation), cmp.Compare(b.Moved, a.Moved), cmp.Compare(a.List, b.List))

@@ -12,8 +12,8 @@ import (
 type Dialect struct {
 	// Schema stands before the names of tables.
 	Schema string
-	// Columns are those of a snapshot, from the rows h of history and l of lists. The
-	// list of the parent's conversation follows as the last one.
+	// Columns are the columns of a snapshot, from the rows h of history and l of lists.
+	// The current list of the parent's conversation follows them.
 	Columns string
 	// Newest joins the row h of the newest revision to the row l of its list.
 	Newest string
@@ -32,8 +32,8 @@ type SQL struct {
 	Revisions, Newest string
 	// Load selects the newest revision of a list.
 	Load string
-	// AllCursors selects all cursors, and CursorsOf those of a conversation, the one
-	// that became current last first.
+	// AllCursors selects all cursors, and CursorsOf the cursors of a conversation, the
+	// one that became current last first.
 	AllCursors, CursorsOf string
 
 	loadRevision, lastBy, history       string
