@@ -28,8 +28,9 @@ import (
 // Store is a todo.Store in a PostgreSQL database.
 type Store struct {
 	tables.Reader
-	pool *pgxpool.Pool
-	keep todo.Keep
+	pool      *pgxpool.Pool
+	keep      todo.Keep
+	noticeURL string
 	// turns are locks of keys, and several keys may share one. Who waits for it gets its
 	// turn in the order of arrival, and needs no connection meanwhile.
 	turns   [1024]chan struct{}
@@ -47,19 +48,14 @@ type Store struct {
 var _ todo.Store = (*Store)(nil)
 
 // Option configures a [Store] in [Open].
-type Option func(*options)
-
-type options struct {
-	keep      todo.Keep
-	noticeURL string
-}
+type Option func(*Store)
 
 // WithKeep limits what the store keeps. The default is to keep everything.
-func WithKeep(k todo.Keep) Option { return func(o *options) { o.keep = k } }
+func WithKeep(k todo.Keep) Option { return func(s *Store) { s.keep = k } }
 
 // WithNoticeURL names the same database by an address at which notices can be
 // received: a pooler that hands out a connection for each transaction loses them.
-func WithNoticeURL(url string) Option { return func(o *options) { o.noticeURL = url } }
+func WithNoticeURL(url string) Option { return func(s *Store) { s.noticeURL = url } }
 
 const (
 	// openTimeout bounds how long Open tries to reach the database.
@@ -72,9 +68,9 @@ const (
 // libpq names, and makes the schema in it. It returns an error that wraps
 // [todo.ErrOtherSchema] or [todo.ErrTooNew] when it has one of another program.
 func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
-	o := options{noticeURL: address}
+	s := &Store{noticeURL: address, quit: make(chan struct{})}
 	for _, opt := range opts {
-		opt(&o)
+		opt(s)
 	}
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {
@@ -90,7 +86,7 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 		}
 	}
 	config.MaxConns = max(config.MaxConns, 2)
-	notice, err := pgx.ParseConfig(o.noticeURL)
+	notice, err := pgx.ParseConfig(s.noticeURL)
 	if err != nil {
 		return nil, fmt.Errorf("open store: notices: %w", errURL)
 	}
@@ -99,15 +95,14 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 	if err := prepare(ctx, config.ConnConfig); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	if err != nil {
+	if s.pool, err = pgxpool.NewWithConfig(context.Background(), config); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	s := &Store{pool: pool, keep: o.keep, room: make(chan struct{}, config.MaxConns-1), quit: make(chan struct{})}
+	s.room = make(chan struct{}, config.MaxConns-1)
 	for i := range s.turns {
 		s.turns[i] = make(chan struct{}, 1)
 	}
-	s.Reader = newReader(pool, s.call)
+	s.Reader = newReader(s.pool, s.call)
 	s.notices.start(notice)
 	s.alive.own, s.alive.known = make(map[string]bool), make(map[string]seen)
 	return s, nil

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/gofrs/flock"
+
+	"todo-mcp/internal/atomicfile"
 )
 
 // aliveFile returns the file that a process keeps locked while it is alive. The
@@ -20,13 +22,12 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make process known: %w", err)
 	}
-	lock := flock.New(path)
-	if _, err := lock.TryLock(); err != nil {
+	unlock, err := atomicfile.TryLock(path)
+	if err != nil {
 		return nil, fmt.Errorf("make process known: %w", err)
 	}
 	return func() {
-		_ = os.Remove(path)
-		_ = lock.Close()
+		unlock()
 		_ = os.Remove(filepath.Dir(path)) // fails while other processes are known
 	}, nil
 }

@@ -62,12 +62,6 @@ func (f *file) sameFile(info fs.FileInfo) bool {
 	return f != nil && info != nil && os.SameFile(f.info, info)
 }
 
-// sameLog reports whether the log that f writes to is the one beside path.
-func (f *file) sameLog(path string) bool {
-	info, err := os.Stat(path + "-wal")
-	return err == nil && f.log != nil && os.SameFile(f.log, info)
-}
-
 // hasNextLog reports whether a writer that found the log of f deleted has begun
 // the next one, see [writer.mergeLog]. Until then f reads what is newest.
 func (f *file) hasNextLog(path string) bool {

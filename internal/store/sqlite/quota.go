@@ -17,11 +17,11 @@ import (
 func (w *writer) room(l todo.List) todo.Room {
 	return todo.Room{
 		Begun: func(since time.Time) (n int, err error) {
-			return n, w.statements.scan(`SELECT count(*) FROM (SELECT 1 FROM lists WHERE conversation = ? AND begun >= ? AND principal = ? LIMIT ?)`,
+			return n, w.scan(`SELECT count(*) FROM (SELECT 1 FROM lists WHERE conversation = ? AND begun >= ? AND principal = ? LIMIT ?)`,
 				[]any{l.Conversation, record.UnixNano(since), l.Principal, w.store.keep.Begun}, &n)
 		},
 		Lists: func() (n int, err error) {
-			return n, w.statements.scan(`SELECT coalesce((SELECT n FROM list_counts WHERE principal = ?), 0)`, []any{l.Principal}, &n)
+			return n, w.scan(`SELECT coalesce((SELECT n FROM list_counts WHERE principal = ?), 0)`, []any{l.Principal}, &n)
 		},
 		Size: w.storeSize,
 		Evict: func(before time.Time) error {
@@ -36,7 +36,7 @@ func (w *writer) room(l todo.List) todo.Room {
 func (w *writer) storeSize() (int64, error) {
 	if w.size == 0 {
 		var pages, size int64
-		if err := w.statements.scan(`SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count),
+		if err := w.scan(`SELECT (SELECT page_count FROM pragma_page_count) - (SELECT freelist_count FROM pragma_freelist_count),
 			(SELECT page_size FROM pragma_page_size)`, nil, &pages, &size); err != nil {
 			return 0, err
 		}
@@ -69,7 +69,7 @@ func (w *writer) tidy(now time.Time) error {
 // forgetLists removes the lists that a query selects.
 func (w *writer) forgetLists(query string, args ...any) error {
 	var ids []string
-	err := w.statements.query(context.Background(), query, args, func(rows tables.Rows) (err error) {
+	err := w.query(context.Background(), query, args, func(rows tables.Rows) (err error) {
 		ids, err = tables.Collect(rows, func(rows tables.Rows) (id string, err error) { return id, rows.Scan(&id) })
 		return err
 	})
@@ -100,9 +100,9 @@ const purgeBatch = 50
 func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) (purged []string, err error) {
 	for batch := range slices.Chunk(lists, purgeBatch) {
 		var some []string // not to be read after an error: the writer may still be at work
-		err := s.submit(ctx, func(t *tx) (err error) {
-			some, err = t.purge(by, now, batch)
-			return t.note(err)
+		err := s.submit(ctx, func(w *writer) (err error) {
+			some, err = w.purge(by, now, batch)
+			return w.note(err)
 		})
 		if err != nil {
 			return purged, fmt.Errorf("purge lists: %w", err)
@@ -118,7 +118,7 @@ func (w *writer) purge(by todo.Writer, now time.Time, lists []string) (purged []
 	for _, id := range lists {
 		var principal string
 		var newest, begun int64
-		err := w.statements.scan(`SELECT principal, revision, begun FROM lists WHERE id = ?`, []any{id}, &principal, &newest, &begun)
+		err := w.scan(`SELECT principal, revision, begun FROM lists WHERE id = ?`, []any{id}, &principal, &newest, &begun)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}

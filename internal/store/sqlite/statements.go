@@ -16,8 +16,9 @@ type statements struct {
 		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	}
-	mu sync.Mutex
-	of map[string]*sql.Stmt // by SQL text
+	mu  sync.Mutex
+	of  map[string]*sql.Stmt // by SQL text
+	ran int                  // how many that change something exec has run
 }
 
 // maxStatements is how many statements are kept: those that are run for every call,
@@ -68,8 +69,9 @@ func (s *statements) query(ctx context.Context, query string, args []any, read f
 	return read(rows)
 }
 
-// exec runs a statement that changes something.
+// exec runs a statement that changes something. One goroutine at a time may call it.
 func (s *statements) exec(query string, args ...any) (sql.Result, error) {
+	s.ran++
 	stmt, err := s.prepared(context.Background(), query)
 	switch {
 	case err != nil:

@@ -13,25 +13,12 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// tx is the todo.Tx of one function that the writer runs in its transaction.
-type tx struct {
-	*writer
-	tables.Reader
-	failed error // the first failure of the store
-}
+var _ todo.Tx = (*writer)(nil)
 
-var _ todo.Tx = (*tx)(nil)
-
-func newTx(w *writer) *tx {
-	t := &tx{writer: w}
-	t.Reader = tables.NewReader(queries, t.query, w.store.scanSnapshot, scanCursor)
-	return t
-}
-
-// query is the [tables.Query] of the transaction. It does not end with a context: the
+// read is the [tables.Query] of the transaction. It does not end with a context: the
 // transaction of others would end with it.
-func (t *tx) query(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
-	err := t.note(t.statements.query(context.Background(), query, args, read))
+func (w *writer) read(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
+	err := w.note(w.query(context.Background(), query, args, read))
 	if err = firstError(err, ctx.Err()); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -39,58 +26,58 @@ func (t *tx) query(ctx context.Context, what, query string, args []any, read fun
 }
 
 // note notes a failure of the store, and returns it.
-func (t *tx) note(err error) error {
-	if err != nil && !todo.IsRefusal(err) && t.failed == nil {
-		t.failed = err
+func (w *writer) note(err error) error {
+	if err != nil && !todo.IsRefusal(err) && w.failed == nil {
+		w.failed = err
 	}
 	return err
 }
 
 // Cursors implements todo.Tx.
-func (t *tx) Cursors(_ context.Context, of todo.Key) ([]todo.Cursor, error) {
-	all, _, err := t.cursorsOf(of)
-	return slices.Clone(all), t.note(err)
+func (w *writer) Cursors(_ context.Context, of todo.Key) ([]todo.Cursor, error) {
+	all, _, err := w.cursorsOf(of)
+	return slices.Clone(all), w.note(err)
 }
 
 // SetCursor implements todo.Tx.
-func (t *tx) SetCursor(_ context.Context, c todo.Cursor) error {
-	if err := t.note(t.storeCursor(c)); err != nil {
+func (w *writer) SetCursor(_ context.Context, c todo.Cursor) error {
+	if err := w.note(w.storeCursor(c)); err != nil {
 		return fmt.Errorf("save cursor: %w", err)
 	}
 	return nil
 }
 
 // Load implements todo.Tx.
-func (t *tx) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+func (w *writer) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
 	if revision != 0 {
-		return t.Reader.Load(ctx, list, revision)
+		return w.Reader.Load(ctx, list, revision)
 	}
-	newest, err := t.newestOf(list)
+	newest, err := w.newestOf(list)
 	if err == nil && newest.Revision == 0 {
 		return todo.Snapshot{}, tables.ErrNoSnapshot
 	}
-	return newest.Snapshot, t.note(err)
+	return newest.Snapshot, w.note(err)
 }
 
 // Find implements todo.Tx.
-func (t *tx) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
+func (w *writer) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
 	if q.Operation != "" { // mostly there is none, which costs less to find out
 		var seq int64
-		err := t.statements.scan(`SELECT seq FROM history WHERE operation = ? AND operation <> ''`, []any{q.Operation}, &seq)
+		err := w.scan(`SELECT seq FROM history WHERE operation = ? AND operation <> ''`, []any{q.Operation}, &seq)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, nil
 		}
 		if err != nil {
-			return nil, t.note(err)
+			return nil, w.note(err)
 		}
 	}
-	return t.Reader.Find(ctx, q)
+	return w.Reader.Find(ctx, q)
 }
 
 // Save implements todo.Tx.
-func (t *tx) Save(_ context.Context, next todo.Snapshot) (todo.Snapshot, error) {
-	saved, err := t.save(next.Clone(), time.Now())
-	if t.note(err) != nil {
+func (w *writer) Save(_ context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+	saved, err := w.save(next.Clone(), time.Now())
+	if w.note(err) != nil {
 		return todo.Snapshot{}, fmt.Errorf("save snapshot: %w", err)
 	}
 	return saved, nil
@@ -101,7 +88,7 @@ func (t *tx) Save(_ context.Context, next todo.Snapshot) (todo.Snapshot, error) 
 func (w *writer) newestOf(list string) (found stored, err error) {
 	found, ok := w.memory.lists.get(list)
 	if !ok {
-		err = w.statements.query(context.Background(), queries.Load, []any{list}, func(rows tables.Rows) error {
+		err = w.query(context.Background(), queries.Load, []any{list}, func(rows tables.Rows) error {
 			if !rows.Next() {
 				return rows.Err()
 			}
@@ -220,7 +207,7 @@ func (w *writer) cursorsOf(of todo.Key) (found []todo.Cursor, isDamaged bool, er
 	if known, ok := w.memory.cursors.get(of); ok {
 		return known, false, nil
 	}
-	err = w.statements.query(context.Background(), queries.CursorsOf, []any{of.Principal, of.Conversation}, func(rows tables.Rows) error {
+	err = w.query(context.Background(), queries.CursorsOf, []any{of.Principal, of.Conversation}, func(rows tables.Rows) error {
 		for rows.Next() {
 			c, err := scanCursor(rows)
 			switch {

@@ -201,7 +201,7 @@ func TestSubAgentBeginsOnce(t *testing.T) {
 	// A request that keeps the transaction open.
 	hold := func() (running, until chan struct{}) {
 		running, until = make(chan struct{}), make(chan struct{})
-		run := func(*tx) error { close(running); <-until; return nil }
+		run := func(*writer) error { close(running); <-until; return nil }
 		go s.submit(context.Background(), run)
 		return running, until
 	}
@@ -240,7 +240,7 @@ func TestSubAgentBeginsOnce(t *testing.T) {
 // batch runs updates as when they wait at the same time, and returns the request of each.
 func batch(s *Store, w *writer, changes ...func(todo.Tx) error) (done []*request) {
 	for _, change := range changes {
-		done = append(done, &request{run: func(tx *tx) error { return change(tx) }, done: make(chan struct{})})
+		done = append(done, &request{run: func(w *writer) error { return change(w) }, done: make(chan struct{})})
 	}
 	for again := slices.Clone(done); len(again) > 0; {
 		again = s.commit(w, again)
@@ -256,7 +256,7 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 	ctx := t.Context()
 	mustSave(t, s, "damaged", 1)
 	execSQL(t, openRaw(t, path), `UPDATE history SET body = 'x' WHERE list = 'damaged'`)
-	w := writer{store: s}
+	w := newWriter(s)
 	defer w.close()
 	key := todo.Key{Conversation: "c"}
 	good := func(tx todo.Tx) error {
@@ -315,13 +315,13 @@ func TestBatchAnswersEachUpdate(t *testing.T) {
 	}
 	revision := int64(0)
 	for what, end := range bad {
-		for i, r := range batch(s, &w, good, much(end), good, much(end), much(end), good) {
+		for i, r := range batch(s, w, good, much(end), good, much(end), much(end), good) {
 			if isGood := i == 0 || i == 2 || i == 5; (r.err == nil) != isGood {
 				t.Errorf("%s: update %d: %v", what, i, r.err)
 			}
 		}
 		revision += 3
-		if batch(s, &w, much(end))[0].err == nil {
+		if batch(s, w, much(end))[0].err == nil {
 			t.Errorf("%s, alone: no error", what)
 		}
 		now, err := s.Load(ctx, "a", 0)
@@ -351,7 +351,7 @@ func TestDamagedRecord(t *testing.T) {
 	execSQL(t, openRaw(t, path), `UPDATE history SET body = 'x' WHERE list = 'body'`,
 		`UPDATE lists SET begun = 'x' WHERE id = 'type'`, `UPDATE cursors SET until = 'x' WHERE list = 'type'`,
 		`UPDATE history SET revision = x'00' WHERE list = 'null'`)
-	w := writer{store: s}
+	w := newWriter(s)
 	defer w.close()
 	var changes []func(todo.Tx) error
 	for _, id := range []string{"good", "body", "good", "type", "null", "good"} {
@@ -359,7 +359,7 @@ func TestDamagedRecord(t *testing.T) {
 	}
 	changes = append(changes, func(tx todo.Tx) error { _, err := tx.CursorsOn(t.Context(), "", "type"); return err },
 		func(tx todo.Tx) error { _, err := tx.History(t.Context(), "body", 0, 0); return err })
-	for i, r := range batch(s, &w, changes...) {
+	for i, r := range batch(s, w, changes...) {
 		switch i {
 		case 0, 2, 5:
 			if r.err != nil {

@@ -24,7 +24,7 @@ const gracePeriod = time.Second
 
 // request is a function that the writer goroutine runs in its transaction.
 type request struct {
-	run      func(*tx) error
+	run      func(*writer) error
 	done     chan struct{} // closed when err is set
 	err      error
 	panicked string // with what, and where, the function panicked
@@ -35,15 +35,15 @@ type request struct {
 var errPanicked = errors.New("the function panicked")
 
 // call runs a request, which a panic ends.
-func (r *request) call(t *tx) {
+func (r *request) call(w *writer) {
 	defer func() {
 		if v := recover(); v != nil {
 			r.panicked, r.err = fmt.Sprintf("%v\n%s", v, debug.Stack()), errPanicked
 		}
 	}()
-	r.err = r.run(t)
-	if t.failed != nil && !errors.Is(r.err, t.failed) {
-		r.err = errors.Join(r.err, t.failed) // it must not go on as if nothing had happened
+	r.err = r.run(w)
+	if w.failed != nil && !errors.Is(r.err, w.failed) {
+		r.err = errors.Join(r.err, w.failed) // it must not go on as if nothing had happened
 	}
 }
 
@@ -56,18 +56,18 @@ func (r *request) answer(err error) {
 
 // Update implements todo.Store.
 func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) error) error {
-	return s.submit(ctx, func(t *tx) error { return change(t) })
+	return s.submit(ctx, func(w *writer) error { return change(w) })
 }
 
 // NoteHostCall implements todo.Store.
 func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
-	err := s.submit(ctx, func(t *tx) error {
-		_, err := t.exec(`INSERT OR REPLACE INTO host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)`,
+	err := s.submit(ctx, func(w *writer) error {
+		_, err := w.exec(`INSERT OR REPLACE INTO host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)`,
 			principal, c.ID, c.Session, c.Agent, c.Folder, record.UnixNano(at))
 		if err == nil {
-			_, err = t.exec(`DELETE FROM host_calls WHERE at < ?`, record.UnixNano(at.Add(-todo.HostCallAge)))
+			_, err = w.exec(`DELETE FROM host_calls WHERE at < ?`, record.UnixNano(at.Add(-todo.HostCallAge)))
 		}
-		return t.note(err)
+		return w.note(err)
 	})
 	if err != nil {
 		return fmt.Errorf("save host call: %w", err)
@@ -79,7 +79,7 @@ func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostC
 // request that the writer does not run is withdrawn, so it is not applied. If the writer
 // runs it and does not answer within the grace period, submit returns
 // todo.ErrUnknownOutcome.
-func (s *Store) submit(ctx context.Context, run func(*tx) error) error {
+func (s *Store) submit(ctx context.Context, run func(*writer) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -115,12 +115,12 @@ func (s *Store) submit(ctx context.Context, run func(*tx) error) error {
 // writeLoop is the goroutine that does all writing of this store: it commits
 // the requests that wait in the queue, in batches. It ends when Close closes the queue.
 func (s *Store) writeLoop() {
-	w := writer{store: s}
+	w := newWriter(s)
 	defer w.close()
 	for first := range s.queue {
 		for batch := []*request{first}; len(batch) > 0; {
 			runtime.Gosched() // who can go on may save something, too, and then waits for one commit
-			batch = s.commit(&w, s.gather(batch))
+			batch = s.commit(w, s.gather(batch))
 		}
 	}
 }

@@ -9,20 +9,29 @@ import (
 
 	"modernc.org/sqlite" // its error type
 
+	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
 
-// writer is the writing connection; it is open if it has a connection. It does not use
-// the callers' contexts, because one transaction serves many callers.
+// writer is the writing connection; it is open if it has a connection. It is the todo.Tx
+// of the request that it runs. It does not use the callers' contexts, because one
+// transaction serves many callers.
 type writer struct {
-	store      *Store
-	file       *file
-	conn       *sql.Conn
-	statements *statements
-	seen       int64   // SQLite's data_version when a transaction began last; 0 for none
-	size       int64   // of the file in the open transaction, in bytes; 0 when not known
-	wrote      bool    // the request that runs has changed something
-	memory     *memory // what it stored or read last
+	tables.Reader
+	*statements
+	store  *Store
+	file   *file
+	conn   *sql.Conn
+	seen   int64   // SQLite's data_version when a transaction began last; 0 for none
+	size   int64   // of the file in the open transaction, in bytes; 0 when not known
+	failed error   // the first failure of the store in the request that runs
+	memory *memory // what it stored or read last
+}
+
+func newWriter(s *Store) *writer {
+	w := &writer{store: s}
+	w.Reader = tables.NewReader(queries, w.read, s.scanSnapshot, scanCursor)
+	return w
 }
 
 // memory is what the writer stored or read last, as it is in its transaction. It is
@@ -37,12 +46,6 @@ type memory struct {
 // forget begins another memory, of a file whose size is not known.
 func (w *writer) forget() { w.memory, w.size = new(memory), 0 }
 
-// exec runs a statement that changes something.
-func (w *writer) exec(statement string, args ...any) (sql.Result, error) {
-	w.wrote = true
-	return w.statements.exec(statement, args...)
-}
-
 // close rolls back a transaction that is still open and closes the file. It
 // closes the statements first, because SQLite keeps a connection and its locks
 // until the last statement is closed.
@@ -52,7 +55,7 @@ func (w *writer) close() {
 		_ = w.conn.Close()
 	}
 	_ = w.file.release()
-	*w = writer{store: w.store}
+	*w = writer{store: w.store, Reader: w.Reader}
 }
 
 // open opens the file, unless w is open on the file that its path names.
@@ -62,8 +65,9 @@ func (w *writer) open() error {
 		return nil
 	}
 	if w.conn != nil {
-		if err := w.mergeLog(); err != nil && w.hasItsFile() {
-			return describe(w.store.path, fmt.Errorf("%w: %w", errLogGone, err))
+		err := w.mergeLog()
+		if info, _ := os.Stat(s.path); err != nil && w.file.sameFile(info) {
+			return describe(s.path, fmt.Errorf("%w: %w", errLogGone, err))
 		}
 	}
 	w.close()
@@ -134,15 +138,13 @@ func (w *writer) settleLog() error {
 
 // isCurrent reports whether w is open on the file that its path names, and on
 // the log beside it.
-func (w *writer) isCurrent() bool { return w.hasItsFile() && w.file.sameLog(w.store.path) }
-
-// hasItsFile reports whether w is open on the file that its path names.
-func (w *writer) hasItsFile() bool {
-	if w.file == nil {
+func (w *writer) isCurrent() bool {
+	if w.file == nil || w.file.log == nil {
 		return false
 	}
-	info, err := os.Stat(w.store.path)
-	return err == nil && w.file.sameFile(info)
+	now, err1 := os.Stat(w.store.path)
+	log, err2 := os.Stat(w.store.path + "-wal")
+	return err1 == nil && err2 == nil && os.SameFile(w.file.info, now) && os.SameFile(w.file.log, log)
 }
 
 // beginTx opens the file if need be and begins a transaction. While that is open
@@ -163,12 +165,12 @@ func (w *writer) beginTx() error {
 // todo.ErrTooNew if that upgraded the file.
 func (w *writer) notice() error {
 	var now int64
-	if err := w.statements.scan(`PRAGMA data_version`, nil, &now); err != nil || now == w.seen {
+	if err := w.scan(`PRAGMA data_version`, nil, &now); err != nil || now == w.seen {
 		return err
 	}
 	w.forget()
 	var version int
-	if err := w.statements.scan(`PRAGMA user_version`, nil, &version); err != nil {
+	if err := w.scan(`PRAGMA user_version`, nil, &version); err != nil {
 		return err
 	}
 	if version > schemaVersion {
@@ -186,18 +188,19 @@ func (w *writer) notice() error {
 // todo.ErrUnknownOutcome.
 func (w *writer) write(batch []*request) (refused int, stored bool, err error) {
 	for i, req := range batch {
-		t := newTx(w)
-		w.wrote = false
-		req.call(t)
-		if t.failed != nil && !isAboutOne(t.failed) {
-			return -1, false, describe(w.store.path, t.failed)
+		before := w.ran
+		w.failed = nil
+		req.call(w)
+		wrote := w.ran > before
+		if w.failed != nil && !isAboutOne(w.failed) {
+			return -1, false, describe(w.store.path, w.failed)
 		}
-		if req.err != nil && w.wrote {
+		if req.err != nil && wrote {
 			w.forget() // it may have what is taken back
 			_, err := w.exec(`ROLLBACK`)
 			return i, false, describe(w.store.path, err)
 		}
-		stored = stored || w.wrote
+		stored = stored || wrote
 	}
 	if _, err := w.exec(`COMMIT`); err != nil {
 		if failedWith(err, codeIOErr) {
