@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,44 +26,29 @@ func large(id string) todo.Snapshot {
 	return s
 }
 
-// sizes returns the sizes of a store's file and of its log.
-func sizes(t testing.TB, path string) (file, log int64) {
-	t.Helper()
-	for suffix, size := range map[string]*int64{"": &file, "-wal": &log} {
-		info, err := os.Stat(path + suffix)
-		if err != nil {
-			t.Fatal(err)
-		}
-		*size = info.Size()
-	}
-	return file, log
-}
-
 // BAD-INPUT 66: changes of the largest list write no more than its revisions, and the
 // log does not stay as large as it was; every revision is read as it was written.
 func TestLargeRevisions(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	s := open(t, path)
-	defer s.Close()
+	path, s := newStore(t)
 	next := large("a")
 	const changes = 100
+	var want [][]todo.Item
 	for n := range changes {
-		next.Items = append([]todo.Item{}, next.Items...)
+		next.Items = slices.Clone(next.Items)
 		next.Items[n%len(next.Items)].Text = fmt.Sprintf("%0200d", n)
 		if _, err := storetest.Save(t.Context(), s, next); err != nil {
 			t.Fatal(err)
 		}
+		want = append(want, next.Items)
 		next.Revision++
 	}
-	file, log := sizes(t, path)
-	if whole := int64(todo.MaxSize); file > changes*whole*5/4 || log > 2*maxLog {
-		t.Errorf("66: %d revisions of a list of 256 kB: the file has %d bytes, the log %d", changes, file, log)
+	for suffix, most := range map[string]int64{"": changes * todo.MaxSize * 5 / 4, "-wal": 2 * maxLog} {
+		if info, err := os.Stat(path + suffix); err != nil || info.Size() > most {
+			t.Errorf("66: after %d revisions of a list of 256 kB the file %q has %d bytes, %v", changes, suffix, info.Size(), err)
+		}
 	}
-	t.Logf("%d revisions of a list of 256 kB: file %d kB, log %d kB", changes, file/1000, log/1000)
-	want := large("a").Items
-	for n := range changes {
-		want[n%len(want)].Text = fmt.Sprintf("%0200d", n)
-		if got, err := s.Load(t.Context(), "a", int64(n+1)); err != nil || !cmp.Equal(want, got.Items) {
+	for n, items := range want {
+		if got, err := s.Load(t.Context(), "a", int64(n+1)); err != nil || !cmp.Equal(items, got.Items) {
 			t.Fatalf("66: revision %d is not as it was written, %v", n+1, err)
 		}
 	}
@@ -96,26 +82,13 @@ func contents(t testing.TB, s *Store) (string, error) {
 // BAD-INPUT 78: of bits that flip in the file, each is noticed by a read or by a
 // check, or does not matter.
 func TestFlippedBits(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "todo.db")
-	s := open(t, path)
-	for n := range 12 {
-		next := snapshot(fmt.Sprint("list", n), 1)
-		next.List.Conversation, next.Operation.ID = fmt.Sprint("session:", n), fmt.Sprint("op", n)
-		for i := range 40 {
-			next.Items = append(next.Items, todo.Item{ID: fmt.Sprint(i + 1), Text: fmt.Sprintf("%d %d %0150d", n, i, i), Status: todo.Pending})
-		}
-		for r := range 4 {
-			next.Items = append([]todo.Item{}, next.Items...)
-			next.Items[r].Status = todo.Completed
-			cursor := todo.Cursor{Key: todo.Key{Conversation: next.List.Conversation}, List: next.List.ID, Current: true, Seen: next.Revision}
-			if _, err := storetest.Save(t.Context(), s, next, cursor); err != nil {
-				t.Fatal(err)
-			}
-			next.Revision++
-			next.Operation.ID += "x"
-		}
+	path := filepath.Join(t.TempDir(), "todo.db")
+	s := filled(t, path, 60)
+	for n := range 60 {
+		storetest.Steps()[1].Do(t, s, n) // writes a list
 	}
+	s.Close()
+	s = open(t, path) // to read what is on the disk
 	want, err := contents(t, s)
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +104,7 @@ func TestFlippedBits(t *testing.T) {
 	read, checked, harmless := 0, 0, 0
 	for range 60 {
 		bit := random.IntN(8 * len(data))
-		damaged := append([]byte{}, data...)
+		damaged := slices.Clone(data)
 		damaged[bit/8] ^= 1 << (bit % 8)
 		copied := filepath.Join(t.TempDir(), "todo.db")
 		if err := os.WriteFile(copied, damaged, 0o600); err != nil {

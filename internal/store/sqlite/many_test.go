@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"database/sql/driver"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,50 +14,28 @@ import (
 )
 
 // filled returns a store with as many lists of storetest.Crowd as asked for, and with
-// limits. One project is saved, and the others are copied from it.
+// limits.
 func filled(t testing.TB, path string, lists int) *Store {
 	t.Helper()
-	s, err := Open(path, WithKeep(todo.Keep{Revisions: 1000, Lists: 1_000_000, Begun: 1000, Bytes: 4_000_000_000, Abandoned: time.Hour}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	for n := range storetest.ProjectSize {
-		next, holder := storetest.Crowd(n)
-		if _, err := storetest.Save(t.Context(), s, next, holder); err != nil {
+	s := openWithCleanup(t, path, WithKeep(todo.Keep{Revisions: 1000, Lists: 1_000_000, Begun: 1000, Bytes: 4_000_000_000, Abandoned: time.Hour}))
+	for n := 0; n < lists; {
+		err := s.Update(t.Context(), todo.Key{}, func(tx todo.Tx) error {
+			for most := min(lists, n+1000); n < most; n++ {
+				next, current := storetest.Crowd(n)
+				if _, err := tx.Save(t.Context(), next); err != nil {
+					return err
+				}
+				if err := tx.SetCursor(t.Context(), current); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	db := openRaw(t, path)
-	if _, err := db.Exec(`CREATE TEMP TABLE copies AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
-		SELECT i * ?2 AS seqs, ?3 AS name, printf('project%07d', i) AS copy FROM n`,
-		lists/storetest.ProjectSize, storetest.ProjectSize, storetest.ProjectName(0)); err != nil {
-		t.Fatal(err)
-	}
-	execSQL(t, db, `BEGIN`,
-		`INSERT INTO history (seq, list, revision, operation, person, updated, body, sum)
-			SELECT seq + seqs, replace(list, name, copy), revision, operation, person, updated, body, 0 FROM copies, history`,
-		`INSERT INTO lists (id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta, sum, revision, seq, updated, deleted)
-			SELECT replace(id, name, copy), principal, client, replace(workspace, name, copy), parent, replace(parent_conversation, name, copy),
-				replace(conversation, name, copy), begun, replace(meta, name, copy), 0, revision, seq + seqs, updated, deleted FROM copies, lists`,
-		`INSERT INTO cursors (principal, conversation, list, seen, process, until, moved, current, at, sum)
-			SELECT principal, replace(conversation, name, copy), replace(list, name, copy), seen, process, until, moved, current, at, 0 FROM copies, cursors`,
-		`UPDATE history SET sum = todo_sum(list, revision, operation, person, updated, body)`,
-		`UPDATE lists SET sum = todo_sum(id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta)`,
-		`UPDATE cursors SET sum = todo_sum(principal, conversation, list, seen, process, until, moved, current, at)`,
-		`COMMIT`)
 	return s
-}
-
-// todo_sum is the checksum of rows in SQL.
-func init() {
-	sqlite.MustRegisterDeterministicScalarFunction("todo_sum", -1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
-		columns := make([]any, len(args))
-		for i, arg := range args {
-			columns[i] = arg
-		}
-		return sumOf(columns...), nil
-	})
 }
 
 // work returns a function that counts the pages of the file at path at which SQLite

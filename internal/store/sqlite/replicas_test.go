@@ -55,29 +55,21 @@ func TestManyStoresOneList(t *testing.T) {
 					})
 				}
 				for n := range each {
-					var err error
-					switch (n + w) % 4 {
-					case 0:
-						if err = write(context.Background(), func() error { return refusal }); errors.Is(err, refusal) {
-							continue
-						}
-					case 1:
-						if err = write(context.Background(), func() error { panic("on purpose") }); errors.Is(err, refusal) {
-							continue
-						}
-					case 2:
-						ctx, cancel := context.WithCancel(context.Background())
-						err = write(ctx, func() error { cancel(); return nil })
-						if errors.Is(err, context.Canceled) && !errors.Is(err, todo.ErrUnknownOutcome) {
-							continue // it was to be run again, since another one was refused
-						}
-					default:
-						err = write(context.Background(), func() error { return nil })
-					}
-					if err != nil {
+					ctx, cancel := context.WithCancel(context.Background())
+					end := []func() error{
+						func() error { return refusal },
+						func() error { panic("on purpose") },
+						func() error { cancel(); return nil }, // it may have to run again, since another one was refused
+						func() error { return nil },
+					}[(n+w)%4]
+					err := write(ctx, end)
+					cancel()
+					switch {
+					case err == nil:
+						counted.Add(1)
+					case errors.Is(err, todo.ErrUnknownOutcome), !errors.Is(err, refusal) && !errors.Is(err, context.Canceled):
 						t.Errorf("51: %v", err)
 					}
-					counted.Add(1)
 				}
 			})
 		}
