@@ -31,55 +31,40 @@ type line struct {
 	Time   time.Time `json:"time"`
 	Action string    `json:"action"` // save, import, purge
 	// Outcome is applied, or unknown: the revision may be there.
-	Outcome   string   `json:"outcome"`
-	Principal string   `json:"principal,omitempty"`
-	User      string   `json:"user,omitempty"`
-	Person    bool     `json:"person,omitempty"`
-	Client    string   `json:"client,omitempty"`
-	Variant   string   `json:"variant,omitempty"`
-	Agent     string   `json:"agent,omitempty"`
-	List      string   `json:"list"`
-	Revision  int64    `json:"revision,omitempty"`
-	Operation string   `json:"operation,omitempty"`
-	Process   string   `json:"process,omitempty"`
-	Items     int      `json:"items"`
-	Changes   *changes `json:"changes,omitempty"` // nil if it is unknown, or the revision before was not read
+	Outcome   string         `json:"outcome"`
+	Principal string         `json:"principal,omitempty"`
+	User      string         `json:"user,omitempty"`
+	Person    bool           `json:"person,omitempty"`
+	Client    string         `json:"client,omitempty"`
+	Variant   string         `json:"variant,omitempty"`
+	Agent     string         `json:"agent,omitempty"`
+	List      string         `json:"list"`
+	Revision  int64          `json:"revision,omitempty"`
+	Operation string         `json:"operation,omitempty"`
+	Process   string         `json:"process,omitempty"`
+	Items     int            `json:"items"`
+	Changes   map[string]any `json:"changes,omitzero"` // nil if it is unknown, or the revision before was not read
 }
 
-// changes count what a revision changed: items by what happened to them, and what
-// the list has besides items.
-type changes struct {
-	Added   int  `json:"added,omitempty"`
-	Removed int  `json:"removed,omitempty"`
-	Moved   int  `json:"moved,omitempty"`
-	Changed int  `json:"changed,omitempty"`
-	Renamed bool `json:"renamed,omitempty"`
-	// Archived and Deleted are nil unless the revision changed them.
-	Archived *bool `json:"archived,omitempty"`
-	Deleted  *bool `json:"deleted,omitempty"`
-}
-
-func countChanges(before, after todo.Snapshot) *changes {
-	c := &changes{Renamed: before.GivenTitle != after.GivenTitle}
+// countChanges says what a revision changed: how many items were added, removed, moved
+// and changed; renamed, if people call the list otherwise; archived and deleted, if that
+// has changed, as it is now.
+func countChanges(before, after todo.Snapshot) map[string]any {
+	changes := make(map[string]any)
 	for _, d := range todo.Diff(before, after) {
-		switch d.Kind {
-		case todo.Added:
-			c.Added++
-		case todo.Removed:
-			c.Removed++
-		case todo.Moved:
-			c.Moved++
-		case todo.Changed:
-			c.Changed++
-		}
+		n, _ := changes[string(d.Kind)].(int)
+		changes[string(d.Kind)] = n + 1
+	}
+	if before.GivenTitle != after.GivenTitle {
+		changes["renamed"] = true
 	}
 	if before.Archived != after.Archived {
-		c.Archived = &after.Archived
+		changes["archived"] = after.Archived
 	}
 	if before.Deleted != after.Deleted {
-		c.Deleted = &after.Deleted
+		changes["deleted"] = after.Deleted
 	}
-	return c
+	return changes
 }
 
 // Update implements todo.Store. Each revision that it stored has a line.
