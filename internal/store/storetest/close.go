@@ -25,31 +25,51 @@ func receive[T any](t *testing.T, what string, from <-chan T) (v T) {
 	return v
 }
 
+// notify fills a slot, unless it is full.
+func notify(slot chan<- struct{}) {
+	select {
+	case slot <- struct{}{}:
+	default:
+	}
+}
+
+// checkRefused tests that calls of a store return an error, and that an update is not
+// run.
+func checkRefused(t *testing.T, ctx context.Context, s todo.Store, want error) {
+	t.Helper()
+	second := func(_ any, err error) error { return err }
+	for name, err := range map[string]error{
+		"update": s.Update(ctx, todo.Key{}, func(todo.Tx) error {
+			t.Error("an update runs")
+			return nil
+		}),
+		"load":       second(s.Load(ctx, "a", 0)),
+		"find":       second(s.Find(ctx, todo.Query{})),
+		"history":    second(s.History(ctx, "a", 0, 0)),
+		"last by":    second(s.LastBy(ctx, "a", true, 1)),
+		"cursors":    second(s.Cursors(ctx, todo.Key{})),
+		"cursors on": second(s.CursorsOn(ctx, "", "a")),
+		"position":   second(s.Position(ctx)),
+		"purge":      second(s.Purge(ctx, todo.Writer{}, time.Now(), "a")),
+		"host call":  second(s.HostCall(ctx, "", "a")),
+		"note":       s.NoteHostCall(ctx, "", todo.HostCall{ID: "a"}, time.Now()),
+	} {
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	}
+}
+
 func closed(t *testing.T, s todo.Store) {
 	mustSave(t, s, list("a", "x", 1))
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Errorf("second close: %v", err)
-	}
-	updateErr := s.Update(t.Context(), todo.Key{}, func(todo.Tx) error {
-		t.Error("an update runs after close")
-		return nil
-	})
-	_, loadErr := s.Load(t.Context(), "a", 0)
-	_, findErr := s.Find(t.Context(), todo.Query{})
-	_, historyErr := s.History(t.Context(), "a", 0, 0)
-	watchErr := s.Watch(t.Context(), func() {})
-	_, cursorsErr := s.Cursors(t.Context(), todo.Key{})
-	_, cursorsOnErr := s.CursorsOn(t.Context(), "", "a")
-	_, lastByErr := s.LastBy(t.Context(), "a", true, 1)
-	_, positionErr := s.Position(t.Context())
-	_, purgeErr := s.Purge(t.Context(), todo.Writer{}, time.Now(), "a")
-	for name, err := range map[string]error{"update": updateErr, "cursors": cursorsErr, "cursors on": cursorsOnErr, "last by": lastByErr, "position": positionErr, "purge": purgeErr, "load": loadErr, "find": findErr, "history": historyErr, "watch": watchErr} {
-		if !errors.Is(err, todo.ErrClosed) {
-			t.Errorf("%s after close: %v", name, err)
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
 		}
+	}
+	checkRefused(t, t.Context(), s, todo.ErrClosed)
+	if err := s.Watch(t.Context(), func() {}); !errors.Is(err, todo.ErrClosed) {
+		t.Errorf("watch after close: %v", err)
 	}
 }
 
@@ -59,12 +79,7 @@ func closedWhileWatched(t *testing.T, s todo.Store) {
 	began := make(chan struct{}, 1)
 	done := make(chan error, 1)
 	go func() {
-		done <- s.Watch(context.Background(), func() {
-			select {
-			case began <- struct{}{}:
-			default:
-			}
-		})
+		done <- s.Watch(context.Background(), func() { notify(began) })
 	}()
 	for n, hinted := int64(1), false; !hinted; n++ {
 		mustSave(t, s, list("a", "x", n))
@@ -108,7 +123,7 @@ func closedWhileSaving(t *testing.T, open Open) {
 // closedWhileUpdating tests that Close waits for the update that runs, which succeeds,
 // and that one that waits for it is not run.
 func closedWhileUpdating(t *testing.T, s todo.Store) {
-	hold := startUpdate(t, s, todo.Key{Conversation: "x"})
+	hold := startUpdate(t, s, todo.Key{Conversation: "x"}, saveHeld)
 	second, closing := make(chan error, 1), make(chan error, 1)
 	go func() {
 		second <- s.Update(context.Background(), todo.Key{Conversation: "x"}, func(todo.Tx) error { return nil })
@@ -138,12 +153,7 @@ func manyWatchers(t *testing.T, s todo.Store) {
 	const n = 20
 	for i := range n {
 		hinted := make(chan struct{}, 1)
-		stop := startWatch(t, s, fmt.Sprint("watched", i), func() {
-			select {
-			case hinted <- struct{}{}:
-			default:
-			}
-		})
+		stop := startWatch(t, s, fmt.Sprint("watched", i), func() { notify(hinted) })
 		defer stop()
 		receive(t, "a hint", hinted)
 	}

@@ -166,21 +166,7 @@ func eitherOrder(t *testing.T, s todo.Store) {
 func cancelled(t *testing.T, s todo.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	updateErr := s.Update(ctx, todo.Key{}, func(todo.Tx) error {
-		t.Error("an update runs though its caller has gone")
-		return nil
-	})
-	_, loadErr := s.Load(ctx, "a", 0)
-	_, findErr := s.Find(ctx, todo.Query{})
-	_, historyErr := s.History(ctx, "a", 0, 0)
-	_, lastByErr := s.LastBy(ctx, "a", true, 1)
-	_, cursorsErr := s.Cursors(ctx, todo.Key{})
-	_, cursorsOnErr := s.CursorsOn(ctx, "", "")
-	for name, err := range map[string]error{"update": updateErr, "load": loadErr, "find": findErr, "history": historyErr, "last by": lastByErr, "cursors": cursorsErr, "cursors on": cursorsOnErr} {
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
+	checkRefused(t, ctx, s, context.Canceled)
 	// An update cancelled at any moment is stored completely or not at all. Its error
 	// shows which, unless it wraps ErrUnknownOutcome.
 	x := todo.Key{Conversation: "x"}

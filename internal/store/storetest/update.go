@@ -211,26 +211,9 @@ func severalSaves(t *testing.T, s todo.Store) {
 func isolated(t *testing.T, s todo.Store) {
 	keys := begun(t, s)
 	before := contentsOf(t, s, keys...)
-	did, released, done := make(chan error, 1), make(chan struct{}), make(chan error, 1)
-	release := sync.OnceFunc(func() { close(released) })
-	t.Cleanup(release)
-	go func() {
-		done <- s.Update(context.Background(), keys[0], func(tx todo.Tx) error {
-			err := changeMuch(context.Background(), tx)
-			select {
-			case did <- err:
-			default:
-			}
-			<-released
-			return err
-		})
-	}()
-	if err := receive(t, "the update", did); err != nil {
-		t.Fatal(err)
-	}
+	update := startUpdate(t, s, keys[0], changeMuch)
 	checkEqual(t, "beside an update", before, contentsOf(t, s, keys...))
-	release()
-	if err := receive(t, "the end of the update", done); err != nil {
+	if err := update.end(t); err != nil {
 		t.Fatal(err)
 	}
 	checkMuch(t, s)
@@ -240,12 +223,7 @@ func isolated(t *testing.T, s todo.Store) {
 func nothing(t *testing.T, s todo.Store) {
 	keys := begun(t, s)
 	hints := make(chan struct{}, 1)
-	stop := startWatch(t, s, "watched", func() {
-		select {
-		case hints <- struct{}{}:
-		default:
-		}
-	})
+	stop := startWatch(t, s, "watched", func() { notify(hints) })
 	defer stop()
 	quiet := func() bool {
 		select {
@@ -286,16 +264,19 @@ type runningUpdate struct {
 	done    chan error
 }
 
-// startUpdate begins an update of a key that saves the next revision of list "held" and
-// then waits until it is to end.
-func startUpdate(t *testing.T, s todo.Store, key todo.Key) runningUpdate {
+// saveHeld saves the next revision of list "held".
+func saveHeld(ctx context.Context, tx todo.Tx) error { return saveNext(ctx, tx, "held", "first") }
+
+// startUpdate begins an update of a key that makes a change and then waits until it is to
+// end.
+func startUpdate(t *testing.T, s todo.Store, key todo.Key, change func(context.Context, todo.Tx) error) runningUpdate {
 	t.Helper()
 	began, released := make(chan error, 1), make(chan struct{})
 	h := runningUpdate{sync.OnceFunc(func() { close(released) }), make(chan error, 1)}
 	t.Cleanup(h.release)
 	go func() {
 		h.done <- s.Update(context.Background(), key, func(tx todo.Tx) error {
-			err := saveNext(context.Background(), tx, "held", "first")
+			err := change(context.Background(), tx)
 			select {
 			case began <- err:
 			default:
@@ -338,7 +319,7 @@ func saveNext(ctx context.Context, tx todo.Tx, id, text string) error {
 func ordered(t *testing.T, s todo.Store) {
 	const n = 12
 	key := todo.Key{Conversation: "x"}
-	hold := startUpdate(t, s, key)
+	hold := startUpdate(t, s, key, saveHeld)
 	done := make(chan error, n)
 	want := []string{"first"}
 	for i := range n {
@@ -368,7 +349,7 @@ func ordered(t *testing.T, s todo.Store) {
 // soon, and leaves its place to the next; and that a purge waits no longer either.
 func waiting(t *testing.T, s todo.Store) {
 	key := todo.Key{Conversation: "x"}
-	hold := startUpdate(t, s, key)
+	hold := startUpdate(t, s, key, saveHeld)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	gone, later, purged := make(chan error, 1), make(chan error, 1), make(chan error, 1)

@@ -18,10 +18,7 @@ func startWatch(t *testing.T, s todo.Store, id string, hint func()) (stop func()
 	done := make(chan error, 1)
 	go func() {
 		done <- s.Watch(ctx, func() {
-			select {
-			case first <- struct{}{}:
-			default:
-			}
+			notify(first)
 			hint()
 		})
 	}()
@@ -42,12 +39,7 @@ func startWatch(t *testing.T, s todo.Store, id string, hint func()) (stop func()
 
 func watch(t *testing.T, s todo.Store) {
 	hints := make(chan struct{}, 1)
-	stop := startWatch(t, s, "watched", func() {
-		select {
-		case hints <- struct{}{}:
-		default:
-		}
-	})
+	stop := startWatch(t, s, "watched", func() { notify(hints) })
 	defer stop()
 	select {
 	case <-hints:
@@ -78,10 +70,7 @@ func hintAfterSave(t *testing.T, s todo.Store) {
 		}
 		seen = now.Revision
 		mu.Unlock()
-		select {
-		case hinted <- struct{}{}:
-		default:
-		}
+		notify(hinted)
 	})
 	defer stop()
 	const last = 50
