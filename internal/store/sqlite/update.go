@@ -149,7 +149,9 @@ func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 		time.Sleep(2 * time.Millisecond) // not every busy error comes after busy_timeout
 		return batch
 	}
-	batch = slices.DeleteFunc(batch, func(r *request) bool { return !r.claimed.CompareAndSwap(false, true) }) // withdrawn
+	n := min(len(batch), w.most)
+	later := slices.Clone(batch[n:])
+	batch = slices.DeleteFunc(batch[:n], func(r *request) bool { return !r.claimed.CompareAndSwap(false, true) }) // withdrawn
 	refused, stored := -1, false
 	if err == nil {
 		refused, stored, err = w.write(batch)
@@ -167,12 +169,14 @@ func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 		for _, req := range again {
 			req.claimed.Store(false)
 		}
-		return again
+		w.most = max(w.most/4, 1) // where many are refused, few have to run again
+		return append(again, later...)
 	}
 	for _, req := range batch {
 		req.answer(err)
 	}
-	return nil
+	w.most = min(2*w.most, maxBatch)
+	return later
 }
 
 // mayRetry reports whether the writer should keep trying to get a lock: always

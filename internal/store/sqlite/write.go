@@ -25,11 +25,12 @@ type writer struct {
 	seen   int64   // SQLite's data_version when a transaction began last; 0 for none
 	size   int64   // of the file in the open transaction, in bytes; 0 when not known
 	failed error   // the first failure of the store in the request that runs
+	most   int     // how many requests a transaction may have
 	memory *memory // what it stored or read last
 }
 
 func newWriter(s *Store) *writer {
-	w := &writer{store: s}
+	w := &writer{store: s, most: maxBatch}
 	w.Reader = tables.NewReader(queries, w.read, s.scanSnapshot, scanCursor)
 	return w
 }
@@ -55,7 +56,7 @@ func (w *writer) close() {
 		_ = w.conn.Close()
 	}
 	_ = w.file.release()
-	*w = writer{store: w.store, Reader: w.Reader}
+	*w = writer{store: w.store, Reader: w.Reader, most: w.most}
 }
 
 // open opens the file, unless w is open on the file that its path names.
