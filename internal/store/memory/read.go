@@ -89,14 +89,15 @@ func look[T any](ctx context.Context, s *Store, what string, read func() (T, err
 	return found, err
 }
 
-// snapshot returns a copy of a stored snapshot as a caller reads it: with the parent
-// that it has now.
-func (r reader) snapshot(stored todo.Snapshot) todo.Snapshot {
-	out := stored.Clone()
-	if l := &out.List; l.ParentConversation != "" {
+// snapshot returns a copy of a stored snapshot as a caller reads it.
+func (r reader) snapshot(stored todo.Snapshot) todo.Snapshot { return r.withParent(stored.Clone()) }
+
+// withParent returns a snapshot with the parent that its list has now.
+func (r reader) withParent(s todo.Snapshot) todo.Snapshot {
+	if l := &s.List; l.ParentConversation != "" {
 		l.Parent = todo.Current(r.cursors.get(todo.Key{Principal: l.Principal, Conversation: l.ParentConversation}))
 	}
-	return out
+	return s
 }
 
 // last returns the newest revision of a list that fits.

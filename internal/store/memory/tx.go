@@ -34,6 +34,15 @@ func (t *tx) commit() {
 	}
 }
 
+// Load implements todo.Tx. Nobody changes what a transaction has read, so that the newest
+// revision need not be a copy.
+func (t *tx) Load(ctx context.Context, id string, n int64) (todo.Snapshot, error) {
+	if s := newest(t.lists.get(id)); n == 0 && s.Revision > 0 {
+		return t.withParent(s.Snapshot), ctx.Err()
+	}
+	return t.reader.Load(ctx, id, n)
+}
+
 // SetCursor implements todo.Tx.
 func (t *tx) SetCursor(ctx context.Context, c todo.Cursor) error {
 	all, err := t.Cursors(ctx, c.Key)
@@ -56,7 +65,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 		if err := t.store.keep.CheckNext(next, t.sized); err != nil {
 			return todo.Snapshot{}, err
 		}
-		return t.snapshot(t.add(stored, next, before.begun)), nil
+		return t.withParent(t.add(stored, next, before.begun)), nil
 	}
 	if err := t.store.keep.MakeRoom(next.List, now, t.room(next.List)); err != nil {
 		return todo.Snapshot{}, err
@@ -65,7 +74,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	if next.List.ParentConversation != "" {
 		next.List.Parent = "" // it is looked up
 	}
-	return t.snapshot(t.add(nil, next, now)), ctx.Err()
+	return t.withParent(t.add(nil, next, now)), ctx.Err()
 }
 
 // add adds a revision to a list, and forgets the ones that are not kept.
