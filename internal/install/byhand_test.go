@@ -56,7 +56,7 @@ func TestByHandBesideAnother(t *testing.T) {
 		{other + "  todo:\n    cmd: todo-mcp\n", "as here", install.Options{URL: address}},
 		{other + "  todo:\n    cmd: todo-mcp\n", "as here", install.Options{Args: []string{"--panel"}}},
 		{other + "  todo:\n    uri: " + address + "\n  second:\n    cmd: todo-mcp\n", "", install.Options{URL: address}},
-		{other + "  todo:\n    uri: " + address + "\n  second:\n    cmd: todo-mcp\n", "", install.Options{}},
+		{other + "  todo:\n    uri: " + address + "\n  second:\n    cmd: todo-mcp\n", "as here", install.Options{}},
 	} {
 		write(t, file(t, m, c), row.text)
 		_, snippet, err := c.Snippet(m, row.options)

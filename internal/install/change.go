@@ -48,27 +48,16 @@ func readFile(path string) (file, error) {
 	case !info.Mode().IsRegular():
 		return f, fmt.Errorf("%s is no regular file", path)
 	}
-	f.exists = true
-	f.data, err = readBounded(f.target)
-	if errors.Is(err, errLarge) {
-		return f, fmt.Errorf("%s has more than %d MB", path, MaxFile/1_000_000)
-	}
-	return f, err
-}
-
-var errLarge = errors.New("too large")
-
-func readBounded(path string) ([]byte, error) {
-	in, err := os.Open(path)
+	in, err := os.Open(f.target)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	defer in.Close()
-	data, err := io.ReadAll(io.LimitReader(in, MaxFile+1))
-	if err == nil && len(data) > MaxFile {
-		err = errLarge
+	f.exists = true
+	if f.data, err = io.ReadAll(io.LimitReader(in, MaxFile+1)); err == nil && len(f.data) > MaxFile {
+		err = fmt.Errorf("%s has more than %d MB", path, MaxFile/1_000_000)
 	}
-	return data, err
+	return f, err
 }
 
 // wrong returns an error about the file's content, with the place as compilers write
@@ -89,7 +78,7 @@ func (f file) isLink() bool { return f.path != f.target }
 
 // isOurs reports whether this program made the file, as far as that can be known: it
 // made no copy of what was there before.
-func (f file) isOurs() bool { return f.exists && !f.isLink() && !isThere(backupOf(f.path)) }
+func (f file) isOurs() bool { return f.exists && !f.isLink() && !exists(backupOf(f.path)) }
 
 // backupOf returns the path of the copy of what a file held before.
 func backupOf(path string) string { return path + ".todo-mcp.bak" }
@@ -106,14 +95,62 @@ type Change struct {
 	edits  []*edit
 }
 
+// document is the content of a file as it is edited, value by value.
+type document interface {
+	// at returns the value at a path; nil when there is none.
+	at(path ...string) any
+	// set gives the value at a path another one, unless it has it, and makes what is missing
+	// above it. It reports whether anything changed. With an error nothing is to be written.
+	set(value any, path ...string) (changed bool, err error)
+	// remove removes the value at a path, if there is one.
+	remove(path ...string) (changed bool, err error)
+	text() []byte
+	// isBare reports whether nothing is left but what every such file has.
+	isBare() bool
+}
+
+// objectAt returns the object at a path; nil when there is none.
+func objectAt(d document, path ...string) (map[string]any, error) {
+	value := d.at(path...)
+	all, ok := value.(map[string]any)
+	if !ok && value != nil {
+		return nil, &placeError{text: shownPath(path) + " is not an object"}
+	}
+	return all, nil
+}
+
 // edit is what becomes of one file.
 type edit struct {
 	before  file
-	doc     *document // its content, if it is JSON
+	doc     document // its content; nil for a form that is not edited by values
 	after   []byte
 	removes bool     // the file goes
 	ours    bool     // this program stands in it already
+	secrets []string // what is not shown, as JSON has it
 	shown   []string // what changes, as lines
+}
+
+// newEdit returns the edit of a file that stays as it is until it is edited. The name of
+// the file says what its form is.
+func newEdit(f file) (e *edit, err error) {
+	e = &edit{before: f, after: f.data}
+	switch filepath.Ext(f.path) {
+	case ".yaml", ".js":
+	case ".toml":
+		e.doc, err = parseTOML(f.data)
+	default:
+		e.doc, err = parseJSON(f.data)
+	}
+	return e, f.wrong(err)
+}
+
+// readEdit returns the edit of a file, which need not be there.
+func readEdit(path string) (*edit, error) {
+	f, err := readFile(path)
+	if err != nil {
+		return &edit{before: f}, err
+	}
+	return newEdit(f)
 }
 
 func (e *edit) isNone() bool { return !e.removes && bytes.Equal(e.before.data, e.after) }
@@ -126,84 +163,65 @@ func (e *edit) isBare() bool {
 	return len(bytes.TrimSpace(e.after)) == 0
 }
 
-// show adds lines to what is shown of the edit.
+// hide keeps texts from being shown, as JSON has them: the file had them, and they may be
+// secret.
+func (e *edit) hide(texts ...string) {
+	for _, text := range texts {
+		if quoted, err := inLine(text); err == nil {
+			e.secrets = append(e.secrets, quoted)
+		}
+	}
+}
+
+// hideIn keeps a part of a text from being shown.
+func (e *edit) hideIn(part string) {
+	if quoted, err := inLine(part); err == nil && part != "" {
+		e.secrets = append(e.secrets, quoted[1:len(quoted)-1])
+	}
+}
+
+// show adds lines to what is shown of the edit, without what is hidden.
 func (e *edit) show(sign, text string) {
+	for _, secret := range e.secrets {
+		text = strings.ReplaceAll(text, secret, "…")
+	}
 	for line := range strings.Lines(text) {
 		e.shown = append(e.shown, sign+" "+strings.TrimSuffix(line, "\n"))
 	}
 }
 
-// set sets a value in a JSON file, of which another one is shown: without secrets.
-func (e *edit) set(value, shown any, path ...string) error {
+// set sets a value.
+func (e *edit) set(value any, path ...string) error {
 	changed, err := e.doc.set(value, path...)
 	if err != nil || !changed {
 		return err
 	}
 	e.after = e.doc.text()
-	text, err := inLine(shown)
+	text, err := inLine(value)
 	e.show("+", shownPath(path)+": "+text)
 	return err
 }
 
-// remove removes a value from a JSON file.
+// remove removes a value.
 func (e *edit) remove(path ...string) error {
 	changed, err := e.doc.remove(path...)
-	if changed {
+	if changed && err == nil {
 		e.after = e.doc.text()
 		e.show("-", shownPath(path))
 	}
 	return err
 }
 
-// setTOML sets keys of a server in a TOML file and drops others.
-func (e *edit) setTOML(table, name string, set, shown object, drop []string) (err error) {
-	e.after, err = setTOML(e.before.data, table, name, set, drop)
-	if err != nil {
-		return fmt.Errorf("%s.%s: %w; --print shows what to write by hand", table, name, err)
-	}
-	if e.isNone() {
-		return nil
-	}
-	text, err := setTOML(nil, table, name, shown, nil)
-	e.show("+", string(text))
-	for _, key := range drop {
-		e.show("-", shownPath([]string{table, name, key}))
-	}
-	return err
-}
-
-// removeTOML removes a server from a TOML file. With an error the file stays as it was.
-func (e *edit) removeTOML(table, name string) error {
-	after, err := removeTOML(e.before.data, table, name)
-	if err == nil {
-		e.after = after
-		e.show("-", shownPath([]string{table, name}))
-	}
-	return err
-}
-
 // edit returns what becomes of a file, which is read unless the change has it.
-func (c *Change) edit(path string, isJSON bool) (*edit, error) {
+func (c *Change) edit(path string) (*edit, error) {
 	for _, e := range c.edits {
 		if e.before.path == path {
 			return e, nil
 		}
 	}
-	f, err := readFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return c.add(f, isJSON)
-}
-
-// add adds a file that stays as it is until it is edited.
-func (c *Change) add(f file, isJSON bool) (e *edit, err error) {
-	e = &edit{before: f, after: f.data}
-	if isJSON {
-		e.doc, err = parseJSON(f.data)
-	}
+	e, err := readEdit(path)
 	c.edits = append(c.edits, e)
-	return e, f.wrong(err)
+	return e, err
 }
 
 // Diff returns what changes: of each file its path, and each value that is set (+) or

@@ -2,7 +2,6 @@ package install
 
 import (
 	"cmp"
-	"path/filepath"
 	"strings"
 
 	"todo-mcp/internal/clients"
@@ -10,17 +9,17 @@ import (
 )
 
 // Client is an MCP client that is known ([clients.Client]), and how it is configured.
+// Places are as [Machine.place] reads them.
 type Client struct {
 	clients.Client
-	// programs are its commands, of which one on PATH tells that the client is here; nil
-	// is its name.
+	// programs are its commands: one on PATH shows that the client is here. Nil is its name.
 	programs []string
-	// signs are files or folders that tell the same; nil is the folders of files.
-	signs func(Machine) []string
-	// files are where its servers may stand, the usual place first.
-	files func(Machine) []string
-	// format is the form of the files, and servers the key under which its servers stand.
-	format  format
+	// signs are files or folders that show the same. Nil is the folders of files.
+	signs []string
+	// files are where its servers may be, the usual place first. A file is edited as its
+	// name says ([parse]).
+	files []string
+	// servers is the key under which its servers are in the file. Empty is mcpServers.
 	servers string
 	shape   shape
 	// desktop is true for what is not started in a terminal, whose PATH it lacks.
@@ -36,23 +35,11 @@ type Client struct {
 	hooks *hookSetup
 }
 
-// format is how the file with a client's servers is written and edited: JSON, which may
-// have comments, is edited value by value.
-type format string
-
-const (
-	formatJSON format = ""
-	formatTOML format = "TOML" // the lines of its table are
-	formatYAML format = "YAML" // it is not: a person adds what is printed
-)
-
 // hookSetup is how a client is told to run hooks. A hook is run for the events that need
 // one: others would start a process for nothing.
 type hookSetup struct {
-	// file is its file of hooks, or its plugin, beside the usual one of its servers; or in
-	// another folder.
-	file   string
-	folder func(Machine) string
+	// file is its file of hooks, or its plugin.
+	file string
 	// entries are the hooks, of different events. A client without any has a plugin.
 	entries []hookEntry
 	// flat is true when a hook stands by itself in the list of its event, and has its
@@ -74,27 +61,20 @@ type hookSetup struct {
 // the client matches them; empty is all.
 type hookEntry struct{ event, matcher string }
 
-// hooksFile returns where a client's hooks stand.
-func (c Client) hooksFile(m Machine) string {
-	if c.hooks.folder != nil {
-		return filepath.Join(c.hooks.folder(m), c.hooks.file)
-	}
-	return filepath.Join(filepath.Dir(c.files(m)[0]), c.hooks.file)
-}
-
-// builtInNames returns the names of a host's built-in tools as a pattern.
-func builtInNames(host string) string {
+// toolHook is the hook for an event that is told of calls of a host's built-in tools.
+func toolHook(event, host string) hookEntry {
 	var names []string
 	for _, b := range tools.BuiltIns() {
 		if b.Host == host {
 			names = append(names, b.Name)
 		}
 	}
-	return strings.Join(names, "|")
+	return hookEntry{event, strings.Join(names, "|")}
 }
 
-// resumeAndEnd are the hooks that most clients have besides.
-func resumeAndEnd() []hookEntry { return []hookEntry{{"SessionStart", "resume"}, {"SessionEnd", ""}} }
+// resume and end are hooks that most clients have besides.
+func resume() hookEntry { return hookEntry{"SessionStart", "resume"} }
+func end() hookEntry    { return hookEntry{"SessionEnd", ""} }
 
 // seconds is after how many seconds a client gives up a hook. Codex has a limit of its
 // own for some, and warns of more.
@@ -111,225 +91,146 @@ const (
 // internal/config/load.go), as of November 2026. Hooks are known from the same programs
 // and from Cursor's documentation; the shell of Codex and Cursor on Windows from reports
 // of their users.
-func Clients() (all []Client) {
-	for _, row := range []struct {
-		name string
-		of   func() Client
-	}{
-		{"claude-code", claudeCode}, {"claude-desktop", claudeDesktop}, {"cursor", cursor}, {"vscode", vscode}, {"codex", codex},
-		{"gemini", gemini}, {"opencode", opencode}, {"windsurf", windsurf}, {"zed", zed}, {"goose", goose},
-		{"kimi", kimi}, {"qwen", qwen}, {"crush", crush}, {"cline", cline}, {"copilot", copilot},
-	} {
-		c := row.of()
-		c.Client = clients.Named(row.name)
-		c.servers, c.After = cmp.Or(c.servers, "mcpServers"), cmp.Or(c.After, "start a new session")
-		if c.programs == nil {
-			c.programs = []string{c.Name}
-		}
-		all = append(all, c)
+func Clients() []Client {
+	return []Client{
+		claudeCode(),
+		known("claude-desktop", Client{
+			programs: []string{}, desktop: true, After: "quit and start it again", shape: usual(""),
+			// As an app of the Store it has another folder in the place of the usual one.
+			files: []string{"windows:$local/Packages/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json|" +
+				"$config/Claude/claude_desktop_config.json"},
+			noHTTP: "its settings have servers over HTTP under Connectors, by an address that the internet reaches",
+		}),
+		cursor(),
+		known("vscode", Client{
+			programs: []string{"code", "code-insiders"}, desktop: true, servers: "servers",
+			files: []string{"$config/Code/User/mcp.json", "$config/Code - Insiders/User/mcp.json"},
+			shape: typed("stdio", "http"), links: vscodeLinks,
+			After: "start the server by the command MCP: List Servers",
+		}),
+		codex(),
+		gemini(),
+		opencode(),
+		known("windsurf", Client{
+			files: []string{"~/.codeium/windsurf/mcp_config.json"}, shape: usual("serverUrl"), desktop: true,
+			After: "refresh its list of MCP servers",
+		}),
+		known("zed", Client{
+			files: []string{"windows:$config/Zed/settings.json|linux:$FLATPAK_XDG_CONFIG_HOME/zed/settings.json|" +
+				"linux:$xdg/zed/settings.json|~/.config/zed/settings.json"},
+			desktop: true, servers: "context_servers", shape: zedShape, After: "start a new thread",
+		}),
+		known("goose", Client{
+			files: []string{"$GOOSE_PATH_ROOT/config/config.yaml|windows:$config/Block/goose/config/config.yaml|" +
+				"$xdg/goose/config.yaml"},
+			servers: "extensions", shape: gooseShape,
+		}),
+		known("kimi", Client{ // the second is the file of kimi-cli, its forerunner
+			files: []string{"$KIMI_CODE_HOME/mcp.json|~/.kimi-code/mcp.json", "~/.kimi/mcp.json"}, shape: usual("url"),
+		}),
+		known("qwen", Client{files: []string{"$QWEN_HOME/settings.json|~/.qwen/settings.json"}, shape: usual("httpUrl")}),
+		known("crush", Client{
+			files:   []string{"$CRUSH_GLOBAL_CONFIG/crush.json|$xdg/crush/crush.json"},
+			servers: "mcp", shape: typed("stdio", "http"),
+		}),
+		cline(),
+		known("copilot", Client{
+			files: []string{"$COPILOT_HOME/mcp-config.json|~/.copilot/mcp-config.json"},
+			shape: typed("local", "http", field{"tools", []string{"*"}}),
+		}),
 	}
-	return all
 }
 
-// at returns a file in the folder that a variable names, or in one of the user's.
-func at(variable, folder string, names ...string) func(Machine) []string {
-	return func(m Machine) []string {
-		return []string{filepath.Join(append([]string{m.variable(variable, m.home(folder))}, names...)...)}
+// known returns a row of the table of clients with what most rows have.
+func known(name string, c Client) Client {
+	c.Client = clients.Named(name)
+	c.servers, c.After = cmp.Or(c.servers, "mcpServers"), cmp.Or(c.After, "start a new session")
+	if c.programs == nil {
+		c.programs = []string{name}
 	}
+	return c
 }
 
 func claudeCode() Client {
-	folder := at("CLAUDE_CONFIG_DIR", ".claude")
-	return Client{
-		programs: []string{"claude"}, files: at("CLAUDE_CONFIG_DIR", "", ".claude.json"),
-		signs: func(m Machine) []string {
-			return []string{filepath.Join(m.variable("CLAUDE_CONFIG_DIR", m.Home), ".claude.json"), m.home(".claude")}
-		},
+	const file = "$CLAUDE_CONFIG_DIR/.claude.json|~/.claude.json"
+	return known("claude-code", Client{
+		programs: []string{"claude"}, files: []string{file}, signs: []string{file, "~/.claude"},
 		shape: typed("stdio", "http"),
 		hooks: &hookSetup{
-			file: "settings.json", folder: func(m Machine) string { return folder(m)[0] },
+			file:    "$CLAUDE_CONFIG_DIR/settings.json|~/.claude/settings.json",
 			timeout: seconds, windows: POSIX, statusLine: "show --format statusline --claude-code",
-			entries: append(append([]hookEntry{
-				{"PreToolUse", "mcp__.*__(" + strings.Join(tools.Names(), "|") + ")"}, {"PostToolUse", builtInNames("claude-code")},
-			}, resumeAndEnd()...), hookEntry{"SubagentStop", ""}),
+			entries: []hookEntry{
+				{"PreToolUse", "mcp__.*__(" + strings.Join(tools.Names(), "|") + ")"},
+				toolHook("PostToolUse", "claude-code"), resume(), end(), {"SubagentStop", ""},
+			},
 		},
-	}
-}
-
-func claudeDesktop() Client {
-	return Client{
-		programs: []string{}, desktop: true, After: "quit and start it again", shape: usual(""),
-		files: func(m Machine) []string {
-			folder := filepath.Join(m.config(), "Claude")
-			if m.System == "windows" { // as an app of the Store it has another folder in the place of the usual one
-				store := filepath.Join(m.variable("LOCALAPPDATA", m.home("AppData", "Local")), "Packages", "Claude_pzs8sxrjxfjjc", "LocalCache", "Roaming", "Claude")
-				if isThere(store) {
-					folder = store
-				}
-			}
-			return []string{filepath.Join(folder, "claude_desktop_config.json")}
-		},
-		noHTTP: "its settings have servers over HTTP under Connectors, by an address that the internet reaches",
-	}
+	})
 }
 
 func cursor() Client {
-	return Client{
-		programs: []string{"cursor", "cursor-agent"}, desktop: true, After: "turn the server on in its settings under MCP",
-		files: func(m Machine) []string { return []string{m.home(".cursor", "mcp.json")} },
-		shape: usual("url"), links: cursorLinks,
+	return known("cursor", Client{
+		programs: []string{"cursor", "cursor-agent"}, files: []string{"~/.cursor/mcp.json"}, desktop: true,
+		shape: usual("url"), links: cursorLinks, After: "turn the server on in its settings under MCP",
 		hooks: &hookSetup{
-			file: "hooks.json", timeout: seconds, windows: PowerShell, flat: true, version: 1,
-			entries: []hookEntry{{"postToolUse", builtInNames("cursor")}, {"sessionEnd", ""}},
+			file: "~/.cursor/hooks.json", timeout: seconds, windows: PowerShell, flat: true, version: 1,
+			entries: []hookEntry{toolHook("postToolUse", "cursor"), {"sessionEnd", ""}},
 		},
-	}
-}
-
-func vscode() Client {
-	return Client{
-		programs: []string{"code", "code-insiders"}, desktop: true, servers: "servers", After: "start the server by the command MCP: List Servers",
-		files: func(m Machine) []string {
-			return []string{filepath.Join(m.config(), "Code", "User", "mcp.json"), filepath.Join(m.config(), "Code - Insiders", "User", "mcp.json")}
-		},
-		shape: typed("stdio", "http"), links: vscodeLinks,
-	}
+	})
 }
 
 func codex() Client {
-	return Client{
-		format: formatTOML, servers: "mcp_servers", files: at("CODEX_HOME", ".codex", "config.toml"), shape: usual("url"),
+	return known("codex", Client{
+		files: []string{"$CODEX_HOME/config.toml|~/.codex/config.toml"}, servers: "mcp_servers", shape: usual("url"),
 		hooks: &hookSetup{
-			file: "hooks.json", timeout: codexSeconds, windows: PowerShell,
-			entries: append([]hookEntry{{"PostToolUse", builtInNames("codex")}}, resumeAndEnd()...),
+			file: "$CODEX_HOME/hooks.json|~/.codex/hooks.json", timeout: codexSeconds, windows: PowerShell,
+			entries: []hookEntry{toolHook("PostToolUse", "codex"), resume(), end()},
 			after:   "as it starts next, it asks about new hooks, which it does not run before you trust them",
 		},
-	}
+	})
 }
 
 func gemini() Client {
-	return Client{
-		files: at("GEMINI_CLI_HOME", "", ".gemini", "settings.json"),
-		shape: usual("httpUrl"), // in earlier versions url was one of SSE
+	const file = "$GEMINI_CLI_HOME/.gemini/settings.json|~/.gemini/settings.json"
+	return known("gemini", Client{
+		files: []string{file}, shape: usual("httpUrl"), // in earlier versions url was one of SSE
 		hooks: &hookSetup{
-			file: "settings.json", timeout: seconds * 1000, windows: PowerShell,
-			entries: append([]hookEntry{{"AfterTool", builtInNames("gemini-cli")}}, resumeAndEnd()...),
+			file: file, timeout: seconds * 1000, windows: PowerShell,
+			entries: []hookEntry{toolHook("AfterTool", "gemini-cli"), resume(), end()},
 		},
-	}
+	})
 }
 
 func opencode() Client {
-	return Client{
+	const folder = "$xdg/opencode/"
+	return known("opencode", Client{
+		files:   []string{folder + "opencode.json", folder + "opencode.jsonc", folder + "config.json"},
 		servers: "mcp",
-		files: func(m Machine) []string {
-			folder := filepath.Join(m.xdg(), "opencode")
-			return []string{filepath.Join(folder, "opencode.json"), filepath.Join(folder, "opencode.jsonc"), filepath.Join(folder, "config.json")}
-		},
 		shape: func(_ string, s Server) object {
 			if s.URL != "" {
 				return object{{"type", "remote"}, {"url", s.URL}, {"enabled", true}}
 			}
 			return object{{"type", "local"}, {"command", append([]string{s.Command}, s.Args...)}, {"enabled", true}}
 		},
-		hooks: &hookSetup{file: filepath.Join("plugin", "todo-mcp.js"), windows: Cmd},
-	}
-}
-
-func windsurf() Client {
-	return Client{
-		desktop: true, After: "refresh its list of MCP servers", shape: usual("serverUrl"),
-		files: func(m Machine) []string { return []string{m.home(".codeium", "windsurf", "mcp_config.json")} },
-	}
-}
-
-func zed() Client {
-	return Client{
-		desktop: true, servers: "context_servers", After: "start a new thread",
-		files: func(m Machine) []string {
-			folder := m.home(".config", "zed")
-			switch m.System {
-			case "windows":
-				folder = filepath.Join(m.config(), "Zed")
-			case "linux":
-				folder = filepath.Join(m.folder("FLATPAK_XDG_CONFIG_HOME", m.xdg()), "zed")
-			}
-			return []string{filepath.Join(folder, "settings.json")}
-		},
-		// Versions of 2025 need the source, and all of them the arguments.
-		shape: func(_ string, s Server) object {
-			if s.URL != "" {
-				return object{{"url", s.URL}}
-			}
-			return object{{"source", "custom"}, {"command", s.Command}, {"args", append([]string{}, s.Args...)}}
-		},
-	}
-}
-
-func goose() Client {
-	return Client{
-		format: formatYAML, servers: "extensions",
-		files: func(m Machine) []string {
-			folder := filepath.Join(m.xdg(), "goose")
-			if m.System == "windows" {
-				folder = filepath.Join(m.config(), "Block", "goose", "config")
-			}
-			if root := m.folder("GOOSE_PATH_ROOT", ""); root != "" {
-				folder = filepath.Join(root, "config")
-			}
-			return []string{filepath.Join(folder, "config.yaml")}
-		},
-		shape: func(name string, s Server) object {
-			entry := object{{"type", "stdio"}, {"name", name}, {"cmd", s.Command}, {"args", append([]string{}, s.Args...)}}
-			if s.URL != "" {
-				entry = object{{"type", "streamable_http"}, {"name", name}, {"uri", s.URL}}
-			}
-			return append(entry, object{{"enabled", true}, {"description", "The todo list"}, {"timeout", 300}}...)
-		},
-	}
-}
-
-func kimi() Client {
-	return Client{
-		files: func(m Machine) []string { // the second is the file of kimi-cli, its forerunner
-			return []string{filepath.Join(m.variable("KIMI_CODE_HOME", m.home(".kimi-code")), "mcp.json"), m.home(".kimi", "mcp.json")}
-		},
-		shape: usual("url"),
-	}
-}
-
-func qwen() Client {
-	return Client{files: at("QWEN_HOME", ".qwen", "settings.json"), shape: usual("httpUrl")}
-}
-
-func crush() Client {
-	return Client{
-		servers: "mcp", shape: typed("stdio", "http"),
-		files: func(m Machine) []string {
-			return []string{filepath.Join(m.variable("CRUSH_GLOBAL_CONFIG", filepath.Join(m.xdg(), "crush")), "crush.json")}
-		},
-	}
+		hooks: &hookSetup{file: folder + "plugin/todo-mcp.js", windows: Cmd},
+	})
 }
 
 func cline() Client {
-	return Client{
+	const file = "cline_mcp_settings.json"
+	return known("cline", Client{
+		// The second is the file of the extension before it shared those of the command.
+		files: []string{
+			"$CLINE_MCP_SETTINGS_PATH|$CLINE_DATA_DIR/settings/" + file + "|$CLINE_DIR/data/settings/" + file +
+				"|~/.cline/data/settings/" + file,
+			"$config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/" + file,
+		},
 		desktop: true, // it is an extension of editors, too
-		After:   "start a new task",
 		shape: func(name string, s Server) object {
 			if s.URL != "" {
 				return object{{"type", "streamableHttp"}, {"url", s.URL}}
 			}
 			return usual("")(name, s)
 		},
-		files: func(m Machine) []string { // the second is the file of the extension before it shared those of the command
-			data := m.variable("CLINE_DATA_DIR", filepath.Join(m.variable("CLINE_DIR", m.home(".cline")), "data"))
-			const file = "cline_mcp_settings.json"
-			return []string{
-				m.variable("CLINE_MCP_SETTINGS_PATH", filepath.Join(data, "settings", file)),
-				filepath.Join(m.config(), "Code", "User", "globalStorage", "saoudrizwan.claude-dev", "settings", file),
-			}
-		},
-	}
-}
-
-func copilot() Client {
-	return Client{files: at("COPILOT_HOME", ".copilot", "mcp-config.json"), shape: typed("local", "http", field{"tools", []string{"*"}})}
+		After: "start a new task",
+	})
 }

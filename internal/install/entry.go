@@ -30,6 +30,22 @@ func typed(stdio, http string, more ...field) shape {
 	}
 }
 
+// zedShape has the source, which versions of 2025 need, and the arguments, which all do.
+func zedShape(_ string, s Server) object {
+	if s.URL != "" {
+		return object{{"url", s.URL}}
+	}
+	return object{{"source", "custom"}, {"command", s.Command}, {"args", append([]string{}, s.Args...)}}
+}
+
+func gooseShape(name string, s Server) object {
+	entry := object{{"type", "stdio"}, {"name", name}, {"cmd", s.Command}, {"args", append([]string{}, s.Args...)}}
+	if s.URL != "" {
+		entry = object{{"type", "streamable_http"}, {"name", name}, {"uri", s.URL}}
+	}
+	return append(entry, object{{"enabled", true}, {"description", "The todo list"}, {"timeout", 300}}...)
+}
+
 // addresses are the keys by which some client or version writes an address, and commands
 // the keys of a command. kinds say which of both it is.
 func addresses() []string { return []string{"url", "httpUrl", "serverUrl", "uri"} }

@@ -40,7 +40,7 @@ func (c Client) hookFile(m Machine, change *Change) (h hookFile, ok bool, err er
 	if c.hooks == nil {
 		return h, false, nil
 	}
-	e, err := change.edit(c.hooksFile(m), c.hooks.entries != nil)
+	e, err := change.edit(m.place(c.hooks.file))
 	h = hookFile{edit: e, setup: c.hooks, machine: m}
 	if err == nil {
 		e.ours = e.ours || h.isAny()
@@ -102,7 +102,7 @@ func (c Client) lookForHooks(m Machine, o Options, server Server) (HookState, er
 	if !ok || err != nil {
 		return "", err
 	}
-	switch there, err := h.isThere(); {
+	switch there, err := h.isPresent(); {
 	case err != nil:
 		return "", h.before.wrong(err)
 	case !there && h.hasPlugin():
@@ -125,16 +125,16 @@ func (c Client) HooksSnippet(m Machine, o Options) (path, text string, err error
 	if c.hooks == nil {
 		return "", "", nil
 	}
-	var nothing Change
-	e, err := nothing.add(file{path: c.hooksFile(m)}, c.hooks.entries != nil)
+	commands, err := c.hookCommands(m, o, Server{Args: o.Args})
 	if err != nil {
 		return "", "", err
 	}
-	h := hookFile{edit: e, setup: c.hooks, machine: m}
-	if h.commands, err = c.hookCommands(m, o, Server{Args: o.Args}); err != nil {
-		return "", "", err
+	e, err := newEdit(file{path: m.place(c.hooks.file)})
+	h := hookFile{edit: e, setup: c.hooks, machine: m, commands: commands}
+	if err == nil {
+		err = h.install()
 	}
-	if err = h.install(); err == nil {
+	if err == nil {
 		_, err = h.setStatusLine()
 	}
 	return e.before.path, string(e.after), err
@@ -179,13 +179,13 @@ func (h hookFile) isOurs(command string) bool {
 	return ours && (c.args == hookName || strings.HasPrefix(c.args, hookName+" "))
 }
 
-// isThere reports whether there is any hook of this program, or its plugin.
-func (h hookFile) isThere() (bool, error) {
+// isPresent reports whether there is any hook of this program, or its plugin.
+func (h hookFile) isPresent() (bool, error) {
 	if h.doc == nil {
 		_, ours := readPlugin(string(h.after))
 		return ours, nil
 	}
-	all, err := h.doc.object(hooksKey)
+	all, err := objectAt(h.doc, hooksKey)
 	for event := range all {
 		if len(h.find(event)) > 0 {
 			return true, nil
@@ -196,7 +196,7 @@ func (h hookFile) isThere() (bool, error) {
 
 // isAny reports whether there is anything of this program.
 func (h hookFile) isAny() bool {
-	there, _ := h.isThere()
+	there, _ := h.isPresent()
 	_, _, line, _ := h.statusLine()
 	return there || line
 }
@@ -216,7 +216,7 @@ func (h hookFile) remove(event string) error {
 
 // removeExcept removes the hooks of this program for all events but some.
 func (h hookFile) removeExcept(wanted []hookEntry) error {
-	all, err := h.doc.object(hooksKey)
+	all, err := objectAt(h.doc, hooksKey)
 	for _, event := range slices.Sorted(maps.Keys(all)) {
 		if !slices.ContainsFunc(wanted, func(e hookEntry) bool { return e.event == event }) {
 			err = errors.Join(err, h.remove(event))
@@ -237,7 +237,7 @@ func (h hookFile) install() error {
 		return err
 	}
 	if h.setup.version != 0 && h.doc.at(versionKey) == nil {
-		if err := h.set(h.setup.version, h.setup.version, versionKey); err != nil {
+		if err := h.set(h.setup.version, versionKey); err != nil {
 			return err
 		}
 	}
@@ -256,18 +256,18 @@ func (h hookFile) put(e hookEntry) error {
 	if len(places) > 0 {
 		old = places[0].command
 	}
-	command, shown := h.commands.make(hookName, old)
+	command := h.command(hookName, old)
 	if len(places) == 1 && isMatcher(places[0].matcher, e.matcher) {
 		path := places[0].path
 		if len(path) == 3 && !h.setup.flat {
 			path = append(path, hooksKey, position(0))
 		}
-		return h.set(command, shown, append(path, "command")...)
+		return h.set(command, append(path, "command")...)
 	}
 	if err := h.remove(e.event); err != nil {
 		return err
 	}
-	return h.set(h.entry(e, command), h.entry(e, shown), hooksKey, e.event, newItem)
+	return h.set(h.entry(e, command), hooksKey, e.event, newItem)
 }
 
 // installPlugin makes the plugin, or brings it up to date.
@@ -276,16 +276,15 @@ func (h hookFile) installPlugin() error {
 	if len(h.after) > 0 && !ours {
 		return errors.New("this is another plugin, which stays")
 	}
-	command, shown := h.commands.make(hookName, old)
-	h.after = []byte(plugin(command))
-	h.show("+", plugin(shown))
+	h.after = []byte(plugin(h.command(hookName, old)))
+	h.show("+", string(h.after))
 	return nil
 }
 
 // uninstall removes the hooks, the status line or the plugin of this program.
 func (h hookFile) uninstall() error {
 	if h.doc == nil {
-		if there, _ := h.isThere(); there {
+		if there, _ := h.isPresent(); there {
 			h.after = nil
 			h.show("-", "the plugin")
 		}
@@ -304,7 +303,7 @@ func (h hookFile) statusLine() (command string, there, ours bool, err error) {
 	if h.doc == nil || h.setup.statusLine == "" {
 		return "", false, false, nil
 	}
-	line, err := h.doc.object(statusLineKey)
+	line, err := objectAt(h.doc, statusLineKey)
 	command, _ = line["command"].(string)
 	c, ours := h.machine.readCommand(command)
 	return command, line != nil, ours && strings.HasPrefix(c.args, "show "), err
@@ -317,12 +316,22 @@ func (h hookFile) setStatusLine() (another bool, err error) {
 	if h.setup.statusLine == "" || err != nil || there && !ours {
 		return there && !ours, err
 	}
-	command, shown := h.commands.make(h.setup.statusLine, old)
+	command := h.command(h.setup.statusLine, old)
 	if there {
-		return false, h.set(command, shown, statusLineKey, "command")
+		return false, h.set(command, statusLineKey, "command")
 	}
-	line := func(command string) object { return object{{"type", "command"}, {"command", command}} }
-	return false, h.set(line(command), line(shown), statusLineKey)
+	return false, h.set(object{{"type", "command"}, {"command", command}}, statusLineKey)
+}
+
+// command returns the command with a name and its arguments in the place of another one,
+// which may be none. What that has beside the program stays, and is not shown.
+func (h hookFile) command(name, old string) string {
+	c := h.commands.make(name, old)
+	if !h.commands.isGiven {
+		h.hideIn(c.variables)
+		h.hideIn(strings.TrimSpace(strings.TrimPrefix(c.args, name)))
+	}
+	return c.String()
 }
 
 // hasPlugin reports whether the client has a plugin of this program turned on.
@@ -330,7 +339,7 @@ func (h hookFile) hasPlugin() bool {
 	if h.doc == nil {
 		return false
 	}
-	enabled, _ := h.doc.object("enabledPlugins")
+	enabled, _ := objectAt(h.doc, "enabledPlugins")
 	for name, on := range enabled {
 		if strings.HasPrefix(name, programName+"@") && on == true {
 			return true

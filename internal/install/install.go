@@ -60,18 +60,6 @@ type Server struct {
 	Command string // a program, or its path; empty where there is an address
 	Args    []string
 	URL     string
-	// kept is how many of the arguments, at the end, an entry had before. They may be
-	// secret.
-	kept int
-}
-
-// masked returns the server as it is shown.
-func (s Server) masked() Server {
-	s.Args = slices.Clone(s.Args)
-	for i := len(s.Args) - s.kept; i < len(s.Args); i++ {
-		s.Args[i] = "…"
-	}
-	return s
 }
 
 // String returns the server as people may see it: without arguments that are no flags,
@@ -118,8 +106,8 @@ type State struct {
 // says why its file cannot be read.
 func (c Client) Look(m Machine, o Options) (State, error) {
 	s := State{Client: c, Found: c.isHere(m)}
-	f, entries, err := c.read(m, o)
-	s.File = f.path
+	e, entries, err := c.open(m, o)
+	s.File = e.before.path
 	if name, ours := find(m, o, entries); ours && err == nil {
 		entry, _ := entries[name].(map[string]any)
 		s.Name, s.Server = name, read(entry)
@@ -137,53 +125,39 @@ func (c Client) isHere(m Machine) bool {
 		}
 	}
 	if c.signs != nil {
-		return slices.ContainsFunc(c.signs(m), isThere)
+		return slices.ContainsFunc(m.places(c.signs), exists)
 	}
-	return slices.ContainsFunc(c.files(m), func(path string) bool { return isThere(filepath.Dir(path)) })
+	return slices.ContainsFunc(m.places(c.files), folderExists)
 }
 
-// read returns the file that has the client's servers, and these. Of several files it
+// open returns the file that has the client's servers, and these. Of several files it
 // is the one that has this server, else the first that is there, else the first whose
-// folder is there, else the usual one.
-func (c Client) read(m Machine, o Options) (f file, entries map[string]any, err error) {
-	files := c.files(m)
-	for _, path := range files {
-		f, entries, err := c.readFile(m, o, path)
+// folder is there, else the usual one. With an error the file has its path alone.
+func (c Client) open(m Machine, o Options) (*edit, map[string]any, error) {
+	paths := m.places(c.files)
+	for _, path := range paths {
+		e, entries, err := c.openFile(path)
 		if _, ours := find(m, o, entries); ours {
-			return f, entries, err
+			return e, entries, err
 		}
 	}
-	usual := slices.IndexFunc(files, isThere)
+	usual := slices.IndexFunc(paths, exists)
 	if usual < 0 {
-		usual = slices.IndexFunc(files, func(path string) bool { return isThere(filepath.Dir(path)) })
+		usual = slices.IndexFunc(paths, folderExists)
 	}
-	return c.readFile(m, o, files[max(usual, 0)])
+	return c.openFile(paths[max(usual, 0)])
 }
 
-func (c Client) readFile(m Machine, o Options, path string) (file, map[string]any, error) {
-	f, err := readFile(path)
-	if err != nil {
-		return f, nil, err
+func (c Client) openFile(path string) (*edit, map[string]any, error) {
+	e, err := readEdit(path)
+	switch {
+	case err != nil:
+		return e, nil, err
+	case e.doc == nil:
+		return e, searchYAML(e.before.data), nil
 	}
-	entries, err := c.entries(m, o, f.data)
-	return f, entries, f.wrong(err)
-}
-
-// entries returns the servers that a file of the client has.
-func (c Client) entries(m Machine, o Options, data []byte) (map[string]any, error) {
-	switch c.format {
-	case formatYAML:
-		return searchYAML(m, o, data), nil
-	case formatTOML:
-		root, err := decodeTOML(data)
-		servers, _ := root[c.servers].(map[string]any)
-		return servers, err
-	}
-	d, err := parseJSON(data)
-	if err != nil {
-		return nil, err
-	}
-	return d.object(c.servers)
+	entries, err := objectAt(e.doc, c.servers)
+	return e, entries, e.before.wrong(err)
 }
 
 // find returns the name of this program's entry, or of the one that is to be made, and
@@ -195,7 +169,8 @@ func find(m Machine, o Options, entries map[string]any) (name string, there bool
 		return name, there
 	}
 	for _, other := range all {
-		if entry, _ := entries[other].(map[string]any); read(entry).Command != "" {
+		s := read(entries[other].(map[string]any))
+		if s.Command != "" || s.URL == o.URL {
 			return other, true
 		}
 	}
@@ -302,61 +277,50 @@ func isLoopback(host string) bool {
 // Install returns the change that adds this server to a client, and the hooks if o
 // wants them, or brings them up to date. It may be no change.
 func (c Client) Install(m Machine, o Options) (Change, error) {
-	change := Change{Client: c}
-	server, err := c.addServer(m, o, &change)
-	if err == nil && o.Hooks {
-		err = c.addHooks(m, o, server, &change)
-	}
+	e, entries, err := c.open(m, o)
 	if err != nil {
 		return Change{}, err
 	}
-	return change, nil
-}
-
-// addServer adds to a change this server, and returns how it is reached.
-func (c Client) addServer(m Machine, o Options, change *Change) (Server, error) {
-	f, entries, err := c.read(m, o)
-	if err != nil {
-		return Server{}, err
-	}
 	name, there := find(m, o, entries)
 	if !there && entries[name] != nil {
-		return Server{}, fmt.Errorf("%s: %s there is another server; give this one another name by --name", f.path, name)
+		return Change{}, fmt.Errorf("%s: %s there is another server; give this one another name by --name", e.before.path, name)
 	}
 	entry, _ := entries[name].(map[string]any)
 	wanted, err := c.wanted(m, o, read(entry))
 	if err != nil {
-		return Server{}, err
+		return Change{}, err
 	}
-	change.File = f.path
-	if c.format == formatYAML {
-		change.ByHand = byHandYAML(there, read(entry), wanted, o)
-		if change.ByHand != "" {
+	change := Change{Client: c, File: e.before.path, edits: []*edit{e}}
+	e.ours = len(ours(m, o, entries)) > 0
+	if e.doc == nil {
+		if change.ByHand = byHand(there, read(entry), wanted, o); change.ByHand != "" {
 			change.ByHand += yamlSnippet(c.servers, name, c.shape(name, wanted))
 		}
-		return wanted, nil
+		return change, nil
 	}
-	e, err := change.add(f, c.format == formatJSON)
-	if err == nil {
-		e.ours = len(ours(m, o, entries)) > 0
-		err = c.put(e, name, entry, wanted)
+	if o.Args == nil {
+		e.hide(read(entry).own(m)...)
 	}
-	return wanted, f.wrong(err)
+	if err := c.put(e, name, entry, wanted); err != nil {
+		return Change{}, e.before.wrong(err)
+	}
+	if o.Hooks {
+		if err := c.addHooks(m, o, wanted, &change); err != nil {
+			return Change{}, err
+		}
+	}
+	return change, nil
 }
 
 // put writes how the server with a name is reached into a client's file. All else in its
 // entry stays, but for what belongs to another way to a server.
 func (c Client) put(e *edit, name string, entry map[string]any, wanted Server) error {
 	set, drop := c.shape.update(name, entry, wanted)
-	shown, _ := c.shape.update(name, entry, wanted.masked())
-	if c.format == formatTOML {
-		return e.setTOML(c.servers, name, set, shown, drop)
-	}
 	if entry == nil {
-		return e.set(set, shown, c.servers, name)
+		return e.set(set, c.servers, name)
 	}
-	for i, f := range set {
-		if err := e.set(f.value, shown[i].value, c.servers, name, f.key); err != nil {
+	for _, f := range set {
+		if err := e.set(f.value, c.servers, name, f.key); err != nil {
 			return err
 		}
 	}
@@ -371,53 +335,34 @@ func (c Client) put(e *edit, name string, entry map[string]any, wanted Server) e
 // Uninstall returns the change that takes this server and its hooks away from a client.
 // It may be no change. A file of which nothing is left goes if this program made it.
 func (c Client) Uninstall(m Machine, o Options) (Change, error) {
-	f, entries, err := c.read(m, o)
+	e, entries, err := c.open(m, o)
 	if err != nil {
 		return Change{}, err
 	}
 	name, there := find(m, o, entries)
 	if !there && entries[name] != nil {
-		return Change{}, fmt.Errorf("%s: %s there is another server, which stays", f.path, name)
+		return Change{}, fmt.Errorf("%s: %s there is another server, which stays", e.before.path, name)
 	}
-	change := Change{Client: c, File: f.path}
-	if c.format == formatYAML {
-		if there {
-			change.ByHand = "take the extension out that calls " + read(entries[name].(map[string]any)).String()
-		}
-		return change, nil
+	change := Change{Client: c, File: e.before.path, edits: []*edit{e}}
+	e.ours = len(ours(m, o, entries)) > 0
+	if there && e.doc == nil {
+		change.ByHand = "take the extension out that calls " + read(entries[name].(map[string]any)).String()
+	} else if there {
+		err = e.remove(c.servers, name)
 	}
-	e, err := change.add(f, c.format == formatJSON)
-	if err == nil {
-		e.ours = len(ours(m, o, entries)) > 0
-		err = c.take(e, name, there)
-	}
-	if errors.Is(err, errUnsafe) { // the hooks go all the same
+	if _, isTOML := e.doc.(*tomlFile); isTOML && err != nil { // the hooks go all the same
 		change.note("%s.%s stays: %v; codex mcp remove %[2]s takes it away", c.servers, name, err)
-		err = nil
+	} else if err != nil {
+		return Change{}, e.before.wrong(err)
 	}
-	if err != nil {
-		return Change{}, f.wrong(err)
-	}
-	e.removes = !e.isNone() && f.isOurs() && e.isBare()
+	e.removes = !e.isNone() && e.before.isOurs() && e.isBare()
 	delete(entries, name)
 	if len(ours(m, Options{}, entries)) == 0 {
-		err = c.removeHooks(m, &change)
-	}
-	if err != nil {
-		return Change{}, err
+		if err := c.removeHooks(m, &change); err != nil {
+			return Change{}, err
+		}
 	}
 	return change, nil
-}
-
-// take takes the entry of a server out of a client's file.
-func (c Client) take(e *edit, name string, there bool) error {
-	switch {
-	case !there:
-		return nil
-	case c.format == formatTOML:
-		return e.removeTOML(c.servers, name)
-	}
-	return e.remove(c.servers, name)
 }
 
 // wanted returns how a client shall reach this server. What an entry has of it already
@@ -438,7 +383,6 @@ func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 		s.Command = p.elsewhere
 	}
 	before, own := p.args, old.own(m)
-	s.kept = len(own)
 	switch n := old.fromPackage(); {
 	case len(p.args) > 0 && n > 0:
 		s.Command, before = old.Command, old.Args[:n]
@@ -446,7 +390,7 @@ func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
 		s.Command = old.Command
 	}
 	if o.Args != nil {
-		own, s.kept = o.Args, 0
+		own = o.Args
 	}
 	s.Args = slices.Concat(before, own)
 	return s, nil
@@ -470,27 +414,24 @@ func (c Client) Snippet(m Machine, o Options) (path, text string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	f, _, _ := c.read(m, o)
+	e, _, _ := c.open(m, o)
 	name := cmp.Or(o.Name, DefaultName)
-	if c.format == formatYAML {
-		return f.path, yamlSnippet(c.servers, name, c.shape(name, wanted)), nil
+	path = e.before.path
+	if e, err = newEdit(file{path: path}); err != nil || e.doc == nil {
+		return path, yamlSnippet(c.servers, name, c.shape(name, wanted)), err
 	}
-	var nothing Change
-	e, err := nothing.add(file{path: f.path}, c.format == formatJSON)
-	if err == nil {
-		err = c.put(e, name, nil, wanted)
-	}
-	return f.path, string(e.after), err
+	err = c.put(e, name, nil, wanted)
+	return path, string(e.after), err
 }
 
 // Find returns the client with a name.
 func Find(name string) (Client, bool) {
-	all := Clients()
-	i := slices.IndexFunc(all, func(c Client) bool { return c.Name == name })
-	if i < 0 {
-		return Client{}, false
+	for _, c := range Clients() {
+		if c.Name == name {
+			return c, true
+		}
 	}
-	return all[i], true
+	return Client{}, false
 }
 
 // Names returns the names of all clients.

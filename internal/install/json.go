@@ -24,6 +24,15 @@ type (
 	object []field
 )
 
+// fields returns the object as a map.
+func (o object) fields() map[string]any {
+	all := make(map[string]any)
+	for _, f := range o {
+		all[f.key] = f.value
+	}
+	return all
+}
+
 // MarshalJSONTo writes the object.
 func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 	err := out.WriteToken(jsontext.BeginObject)
@@ -54,9 +63,9 @@ func errorAt(data []byte, n int, text string) error {
 	return &placeError{1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n'), text}
 }
 
-// document is a JSON file, which may have comments, as it is edited. What an edit is not
+// jsonFile is a JSON file, which may have comments, as it is edited. What an edit is not
 // about stays as it was.
-type document struct {
+type jsonFile struct {
 	tree    hujson.Value
 	mark    []byte // a byte order mark, if there is one
 	newline string
@@ -68,9 +77,9 @@ const byteOrderMark = "\ufeff"
 
 // parseJSON reads a file, whose root must be an object. An empty file is as one that has
 // an empty object.
-func parseJSON(data []byte) (*document, error) {
+func parseJSON(data []byte) (*jsonFile, error) {
 	text := bytes.TrimPrefix(data, []byte(byteOrderMark))
-	d := &document{mark: data[:len(data)-len(text)], newline: "\n", unit: "  "}
+	d := &jsonFile{mark: data[:len(data)-len(text)], newline: "\n", unit: "  "}
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
 	}
@@ -146,7 +155,7 @@ func parseTree(text []byte) (hujson.Value, error) {
 }
 
 // text returns the file as it is now.
-func (d *document) text() []byte { return slices.Concat(d.mark, d.tree.Pack()) }
+func (d *jsonFile) text() []byte { return slices.Concat(d.mark, d.tree.Pack()) }
 
 // A path has names of keys, and for items of arrays their positions behind a NUL, which no
 // client's key begins with. newItem is an item behind the others.
@@ -183,8 +192,7 @@ func pointer(path ...string) string {
 	return string(p)
 }
 
-// at returns the value at a path; nil when there is none.
-func (d *document) at(path ...string) (value any) {
+func (d *jsonFile) at(path ...string) (value any) {
 	found := d.tree.Find(pointer(path...))
 	if found == nil {
 		return nil
@@ -195,20 +203,8 @@ func (d *document) at(path ...string) (value any) {
 	return value
 }
 
-// object returns the object at a path; nil when there is none.
-func (d *document) object(path ...string) (map[string]any, error) {
-	switch value := d.at(path...).(type) {
-	case nil:
-		return nil, nil
-	case map[string]any:
-		return value, nil
-	}
-	return nil, &placeError{text: shownPath(path) + " is not an object"}
-}
-
-// set gives the value at a path another one, unless it has it. It makes what is missing
-// above it; a new part stands behind the others. It reports whether anything changed.
-func (d *document) set(value any, path ...string) (changed bool, err error) {
+// set puts a new part behind the others.
+func (d *jsonFile) set(value any, path ...string) (changed bool, err error) {
 	wanted, err := inLine(value)
 	if err != nil {
 		return false, err
@@ -246,10 +242,11 @@ func (d *document) set(value any, path ...string) (changed bool, err error) {
 }
 
 // errNotEdited is what is said of a file that would not say what was wanted.
-var errNotEdited = &placeError{text: "this is written in a way that cannot be edited safely: change it by hand; --print shows what install writes"}
+var errNotEdited = &placeError{text: "this is written in a way that cannot be edited safely: " +
+	"change it by hand; --print shows what install writes"}
 
 // depth returns how much of a path leads to what is there, or to a new part of that.
-func (d *document) depth(path []string) (int, error) {
+func (d *jsonFile) depth(path []string) (int, error) {
 	for n := 1; n < len(path); n++ {
 		found := d.tree.Find(pointer(path[:n]...))
 		if found == nil || found.Value.Kind() == 'n' {
@@ -266,7 +263,7 @@ func (d *document) depth(path []string) (int, error) {
 }
 
 // put sets the value at a path of which all but the last step is there.
-func (d *document) put(value any, path ...string) error {
+func (d *jsonFile) put(value any, path ...string) error {
 	above := d.tree.Find(pointer(path[:len(path)-1]...)).Value
 	before := d.lineBefore(above, len(path))
 	options := json.JoinOptions(jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
@@ -300,7 +297,7 @@ func (d *document) put(value any, path ...string) error {
 
 // lineBefore returns what stands before a new part of an object or array: what stands
 // before the last one that is there, without its comments.
-func (d *document) lineBefore(above hujson.ValueTrimmed, depth int) string {
+func (d *jsonFile) lineBefore(above hujson.ValueTrimmed, depth int) string {
 	if all, _ := parts(above); len(all) > 0 {
 		indent, ownLine := indentOf(*all[len(all)-1].before)
 		if !ownLine {
@@ -346,7 +343,7 @@ func spaceBehind(extra hujson.Extra) []byte {
 
 // withSpace returns what stands between two things with other white space behind its
 // comments. A line comment keeps its line break.
-func (d *document) withSpace(extra hujson.Extra, space string) hujson.Extra {
+func (d *jsonFile) withSpace(extra hujson.Extra, space string) hujson.Extra {
 	extra = bytes.TrimRight(bytes.Clone(extra), whiteSpace)
 	_, err := hujson.Parse(append(bytes.Clone(extra), '0')) // which a line comment hides
 	if err != nil && !strings.Contains(space, "\n") {
@@ -365,7 +362,7 @@ func indentOf(extra hujson.Extra) (indent string, ownLine bool) {
 // remove removes the value at a path, and the objects and arrays above it that have
 // nothing else: some clients refuse a file without the object of its servers, which stays
 // if it is all there is. It reports whether anything changed.
-func (d *document) remove(path ...string) (changed bool, err error) {
+func (d *jsonFile) remove(path ...string) (changed bool, err error) {
 	for n := len(path); n > 0 && err == nil; n-- {
 		found := d.tree.Find(pointer(path[:n]...))
 		if found == nil || n < len(path) && (!isEmpty(*found) || d.isAll(path[:n])) {
@@ -384,7 +381,7 @@ func (d *document) remove(path ...string) (changed bool, err error) {
 }
 
 // isAll reports whether the value at a path is all there is in the file.
-func (d *document) isAll(path []string) bool {
+func (d *jsonFile) isAll(path []string) bool {
 	return len(path) == 1 && len(d.tree.Value.(*hujson.Object).Members) == 1
 }
 
@@ -395,7 +392,7 @@ func isEmpty(value hujson.Value) bool {
 }
 
 // cut removes the value at a path. The line that ends what is around it stays as it is.
-func (d *document) cut(path ...string) error {
+func (d *jsonFile) cut(path ...string) error {
 	above := d.tree.Find(pointer(path[:len(path)-1]...)).Value
 	all, end := parts(above)
 	comma, closing := *all[len(all)-1].after, spaceBehind(*end)
@@ -413,9 +410,8 @@ func (d *document) cut(path ...string) error {
 	return err
 }
 
-// isBare reports whether nothing is left in the file but what every one has: its version,
-// and empty objects.
-func (d *document) isBare() bool {
+// isBare takes the version and empty objects for what every file has.
+func (d *jsonFile) isBare() bool {
 	isContent := func(m hujson.ObjectMember) bool {
 		return !isEmpty(m.Value) && m.Name.Value.(hujson.Literal).String() != versionKey
 	}

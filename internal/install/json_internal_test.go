@@ -133,7 +133,7 @@ func FuzzSetAndRemove(f *testing.F) {
 		if err != nil {
 			return
 		}
-		before, _ := d.object()
+		before, _ := objectAt(d)
 		if _, err = d.set(object{{"command", "todo-mcp"}}, entryPath...); err != nil {
 			return
 		}
@@ -149,7 +149,7 @@ func FuzzSetAndRemove(f *testing.F) {
 		if d, err = parseJSON(d.text()); err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
-		after, _ := d.object()
+		after, _ := objectAt(d)
 		for _, root := range []map[string]any{before, after} {
 			servers, _ := root["servers"].(map[string]any)
 			if delete(servers, "todo"); len(servers) == 0 {

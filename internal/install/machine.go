@@ -38,43 +38,63 @@ func ThisMachine(getenv func(string) string) (Machine, error) {
 	return Machine{System: runtime.GOOS, Home: home, Getenv: getenv, LookPath: exec.LookPath, Executable: executable}, nil
 }
 
-// home returns a path in the user's folder.
-func (m Machine) home(names ...string) string {
-	return filepath.Join(append([]string{m.Home}, names...)...)
+// place returns the first of the places in text, between which there is |, that this
+// machine has. A place may begin with the one system that has it, as windows:, and has ~
+// for the user's folder and $NAME for an environment variable. It counts if the variables
+// are set, to whole paths: the XDG Base Directory Specification tells programs to ignore
+// others. A folder of it with * must be there.
+func (m Machine) place(text string) string {
+	for text := range strings.SplitSeq(text, "|") {
+		if system, rest, isOnly := strings.Cut(text, ":"); isOnly && system != m.System {
+			continue
+		} else if isOnly {
+			text = rest
+		}
+		isSet := true
+		path := os.Expand(strings.Replace(text, "~", "$home", 1), func(name string) string {
+			value := m.folder(name)
+			isSet = isSet && filepath.IsAbs(value)
+			return value
+		})
+		if !isSet {
+			continue
+		}
+		folder, file := filepath.Split(filepath.FromSlash(path))
+		if !strings.Contains(text, "*") {
+			return filepath.Join(folder, file)
+		}
+		if found, _ := filepath.Glob(filepath.Clean(folder)); len(found) > 0 {
+			return filepath.Join(found[0], file)
+		}
+	}
+	return ""
 }
 
-// variable returns the value of an environment variable; or else another path.
-func (m Machine) variable(name, other string) string {
-	if value := m.Getenv(name); value != "" {
-		return value
+// places returns the place of each text.
+func (m Machine) places(texts []string) (paths []string) {
+	for _, text := range texts {
+		paths = append(paths, m.place(text))
 	}
-	return other
+	return paths
 }
 
-// folder returns the folder that an environment variable names; or else another one,
-// also if what it names is no whole path, which the XDG Base Directory Specification
-// tells programs to ignore.
-func (m Machine) folder(name, other string) string {
-	if value := m.Getenv(name); filepath.IsAbs(value) {
-		return value
+// folder returns the user's folder (home), the system's folder of configurations (config),
+// the folder of programs that keep them as on Linux everywhere (xdg), the folder of Windows
+// for data of this machine alone (local), or what an environment variable names.
+func (m Machine) folder(name string) string {
+	switch {
+	case name == "home":
+		return m.Home
+	case name == "xdg" || name == "config" && m.System != "windows" && m.System != "darwin":
+		return m.place("$XDG_CONFIG_HOME/|~/.config")
+	case name == "config" && m.System == "darwin":
+		return m.place("~/Library/Application Support")
+	case name == "local":
+		return m.place("$LOCALAPPDATA/|~/AppData/Local")
+	case name == "config":
+		return m.place("$APPDATA/|~/AppData/Roaming")
 	}
-	return other
-}
-
-// xdg returns the folder of configurations of programs that keep them as on Linux
-// everywhere.
-func (m Machine) xdg() string { return m.folder("XDG_CONFIG_HOME", m.home(".config")) }
-
-// config returns the system's folder of configurations.
-func (m Machine) config() string {
-	switch m.System {
-	case "windows":
-		return m.variable("APPDATA", m.home("AppData", "Roaming"))
-	case "darwin":
-		return m.home("Library", "Application Support")
-	default:
-		return m.xdg()
-	}
+	return m.Getenv(name)
 }
 
 // Short returns a path as people write it: ~ for the user's folder.
@@ -139,8 +159,8 @@ func (m Machine) npx() program {
 // programName is that of the command, and of the package on npm.
 const programName = "todo-mcp"
 
-// isThere reports whether there is something by a name, also a link that leads nowhere.
-func isThere(path string) bool {
+// exists reports whether there is something by a name, also a link that leads nowhere.
+func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
@@ -151,3 +171,6 @@ func IsSameFile(a, b string) bool {
 	y, yErr := os.Stat(b)
 	return xErr == nil && yErr == nil && os.SameFile(x, y)
 }
+
+// folderExists reports whether there is the folder of a file.
+func folderExists(path string) bool { return exists(filepath.Dir(path)) }

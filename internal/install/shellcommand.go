@@ -107,23 +107,19 @@ func storeOf(args []string) (out []string) {
 	return out
 }
 
-// make returns the command with a name and its arguments, as hook, in the place of
-// another one, which may be none, and the command as it is shown: what that has beside
-// the program stays, and may be secret.
-func (h hookCommands) make(name, old string) (command, shown string) {
-	command = h.shell.Command(append([]string{h.program}, slices.Concat(strings.Fields(name), h.store)...)...)
+// make returns the command with a name and its arguments, as hook, in the place of another
+// one, which may be none: what that has beside the program stays.
+func (h hookCommands) make(name, old string) shellCommand {
+	args := slices.Concat(strings.Fields(name), h.store)
+	wanted := shellCommand{program: h.shell.Command(h.program), args: h.shell.Command(args...)}
 	was, ours := h.m.readCommand(old)
-	wanted, isRead := h.m.readCommand(command)
-	if ours && isRead && (!h.isGiven || slices.Equal(storeOf(shellWords(was.args)), h.store)) {
-		if was.program != wanted.program && !h.isThis(was.program) {
-			was.program = wanted.program
-		}
-		wanted, command = was, was.String()
+	if !ours || h.isGiven && !slices.Equal(storeOf(shellWords(was.args)), h.store) {
+		return wanted
 	}
-	if h.isGiven || wanted.variables == "" && wanted.args == name {
-		return command, command
+	if was.program != wanted.program && !h.isThis(was.program) {
+		was.program = wanted.program
 	}
-	return command, wanted.program + " " + name + " …"
+	return was
 }
 
 // isThis reports whether a program as a shell reads it is another path of this one.

@@ -14,28 +14,36 @@ func FuzzTOML(f *testing.F) {
 	} {
 		f.Add(text)
 	}
+	path := []string{"mcp_servers", "todo"}
 	f.Fuzz(func(t *testing.T, text string) {
-		before, err := takeEntry([]byte(text), "mcp_servers", "todo")
+		d, err := parseTOML([]byte(text))
 		if err != nil {
 			return
 		}
-		set, drop := object{{"command", "todo-mcp"}, {"args", []string{"#\n\"'"}}}, []string{"env", "url"}
-		data, err := setTOML([]byte(text), "mcp_servers", "todo", set, drop)
-		if err != nil {
-			if !errors.Is(err, errUnsafe) {
-				t.Errorf("%q: %v", text, err)
+		_, before, _ := takeServer(text, path[0], path[1])
+		for range 2 {
+			server := object{{"command", "todo-mcp"}, {"args", []string{"#\n\"'"}}}
+			if _, err := d.set(server, path...); err != nil {
+				if !errors.Is(err, errNotEdited) {
+					t.Errorf("%q: %v", text, err)
+				}
+				return
 			}
-			return
 		}
-		if again, err := setTOML(data, "mcp_servers", "todo", set, nil); err != nil || string(again) != string(data) {
-			t.Errorf("%q becomes %q, and a second time %q (%v)", text, data, again, err)
+		if changed, err := d.set([]string{}, append(path, "args")...); err != nil || !changed {
+			t.Errorf("%q: %v", text, err)
 		}
-		without, err := removeTOML(data, "mcp_servers", "todo")
-		if err != nil {
-			return
+		if changed, err := d.remove(append(path, "args")...); err != nil || !changed {
+			t.Errorf("%q: %v", text, err)
 		}
-		if after, err := takeEntry(without, "mcp_servers", "todo"); err != nil || after.entry != nil || after.rest != before.rest {
-			t.Errorf("%q becomes %q (%v)", text, without, err)
+		if is, err := inLine(d.at(path...)); err != nil || is != `{"command": "todo-mcp"}` {
+			t.Errorf("%q: it is %s (%v)", text, is, err)
+		}
+		if changed, err := d.remove(path...); err != nil || !changed {
+			t.Errorf("%q: %v", text, err)
+		}
+		if _, after, err := takeServer(string(d.data), path[0], path[1]); err != nil || after != before {
+			t.Errorf("%q becomes %q (%v)", text, d.data, err)
 		}
 	})
 }

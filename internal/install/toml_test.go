@@ -10,53 +10,39 @@ import (
 	"todo-mcp/internal/install"
 )
 
-// BAD-INPUT 94: in Codex's file the lines of the server's own table are edited, whoever
-// wrote them, and no others.
+// BAD-INPUT 94: in Codex's file the server's own tables are written anew, whoever wrote them,
+// and nothing else is.
 func TestTable(t *testing.T) {
-	const url = "url = \"" + address + "\"\n"
+	const url = "url = '" + address + "'\n"
+	const table = "[mcp_servers.todo]\ncommand = 'todo-mcp'\n"
+	const text = "a = \"\"\"\n[mcp_servers.todo]\ncommand = 1\n\"\"\"\nb = nan\n"
 	windows := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 	for _, c := range []struct {
 		name, before, after, without string
 		options                      install.Options
 	}{
+		{"a new one", "model = \"x\" # mine", "model = \"x\" # mine\n\n" + table, "model = \"x\" # mine\n", install.Options{}},
 		{
-			"a new one", "model = \"x\" # mine", "model = \"x\" # mine\n\n[mcp_servers.todo]\ncommand = \"todo-mcp\"\n", "model = \"x\" # mine\n", install.Options{},
-		},
-		{
-			"what a person added", "model = \"x\"\n\n[mcp_servers.todo]\n# mine\ncommand = \"/gone/todo-mcp\" # \"its\" path\nargs = [\n  \"--panel\", # it\n]\ntool_timeout_sec = 5\n\n[mcp_servers.todo.env]\nA = \"secret\"\n\n# a screen\n[tui]\n",
-			"model = \"x\"\n\n[mcp_servers.todo]\n# mine\ncommand = \"todo-mcp\" # \"its\" path\nargs = [\n  \"--panel\", # it\n]\ntool_timeout_sec = 5\n\n[mcp_servers.todo.env]\nA = \"secret\"\n\n# a screen\n[tui]\n",
+			"what a person added", "model = \"x\"\n\n[mcp_servers.todo]\n# mine\ncommand = \"/gone/todo-mcp\" # \"its\" path\nargs = [\n  \"[tui]\", # it\n]\ntool_timeout_sec = 5\n\n[mcp_servers.todo.env]\nA = \"secret\"\n\n# a screen\n[tui]\n",
+			"model = \"x\"\n\n[mcp_servers.todo]\nargs = ['[tui]']\ncommand = 'todo-mcp'\ntool_timeout_sec = 5\n\n[mcp_servers.todo.env]\nA = 'secret'\n\n# a screen\n[tui]\n",
 			"model = \"x\"\n\n# a screen\n[tui]\n", install.Options{},
 		},
 		{
-			"a value over several lines", "[mcp_servers.todo]\nargs = [\n  \"--panel\",\n  \"[tui]\",\n] # mine\ncommand = \"todo-mcp\"\n# end\n",
-			"[mcp_servers.todo]\nargs = [\"--list\", \"work\"] # mine\ncommand = \"todo-mcp\"\n# end\n", "# end\n", install.Options{Args: []string{"--list", "work"}},
-		},
-		{
 			"what Codex wrote behind it", "[mcp_servers.todo]\ncommand = \"/gone/todo-mcp\"\n\n[mcp_servers.other]\ncommand = \"other\"\n\n[projects.\"/p\"]\ntrust_level = \"trusted\"\n",
-			"[mcp_servers.todo]\ncommand = \"todo-mcp\"\n\n[mcp_servers.other]\ncommand = \"other\"\n\n[projects.\"/p\"]\ntrust_level = \"trusted\"\n",
+			table + "\n[mcp_servers.other]\ncommand = \"other\"\n\n[projects.\"/p\"]\ntrust_level = \"trusted\"\n",
 			"\n[mcp_servers.other]\ncommand = \"other\"\n\n[projects.\"/p\"]\ntrust_level = \"trusted\"\n", install.Options{},
 		},
 		{
-			"a table below it that HTTP has not", "[mcp_servers.todo]\ncommand = \"todo-mcp\"\nenabled = true\n\n[mcp_servers.todo.env]\nA = \"secret\"\n\n[tui]\n\n[mcp_servers.todo.tools.show]\nx = 1\n",
-			"[mcp_servers.todo]\nenabled = true\n" + url + "\n[tui]\n\n[mcp_servers.todo.tools.show]\nx = 1\n", "\n[tui]\n", install.Options{URL: address},
+			"tables in several places", "[mcp_servers.todo]\ncommand = \"todo-mcp\"\nenabled = true\n\n[mcp_servers.todo.env]\nA = \"secret\"\n\n[tui]\n\n[mcp_servers.todo.tools]\nx = 1\n",
+			"[mcp_servers.todo]\nenabled = true\n" + url + "\n[mcp_servers.todo.tools]\nx = 1\n\n[tui]\n", "\n[tui]\n", install.Options{URL: address},
 		},
+		{"a table that stdio has not", "[mcp_servers.todo]\n" + url + "\n[mcp_servers.todo.http_headers]\nA = \"secret\"\n# end\n", table + "# end\n", "# end\n", install.Options{}},
 		{
-			"a table below it that stdio has not", "[mcp_servers.todo]\n" + url + "\n[mcp_servers.todo.http_headers]\nA = \"secret\"\n", "[mcp_servers.todo]\ncommand = \"todo-mcp\"\n", "", install.Options{},
+			"lines of Windows", "\ufeff" + windows("a = 1\n\n[mcp_servers.todo]\n  command = \"/gone/todo-mcp\" # mine\n\n[tui]\n"),
+			"\ufeff" + windows("a = 1\n\n"+table+"\n[tui]\n"), "\ufeff" + windows("a = 1\n\n[tui]\n"), install.Options{},
 		},
-		{
-			"lines of Windows", windows("a = 1\n\n[mcp_servers.todo]\n  command = \"/gone/todo-mcp\" # mine\n\n[tui]\n"),
-			windows("a = 1\n\n[mcp_servers.todo]\n  command = \"todo-mcp\" # mine\n\n[tui]\n"), windows("a = 1\n\n[tui]\n"), install.Options{},
-		},
-		{
-			"new in lines of Windows", "\ufeff" + windows("a = 1\n"), "\ufeff" + windows("a = 1\n\n[mcp_servers.todo]\ncommand = \"todo-mcp\"\n"), "\ufeff" + windows("a = 1\n"), install.Options{},
-		},
-		{
-			"a text with a table, and no number", "a = \"\"\"\n[mcp_servers.todo]\ncommand = 1\n\"\"\"\nb = nan\n", "a = \"\"\"\n[mcp_servers.todo]\ncommand = 1\n\"\"\"\nb = nan\n\n[mcp_servers.work]\ncommand = \"todo-mcp\"\n",
-			"a = \"\"\"\n[mcp_servers.todo]\ncommand = 1\n\"\"\"\nb = nan\n", install.Options{Name: "work"},
-		},
-		{
-			"a name with other characters", "[mcp_servers.\"a (b\"]\ncommand = \"/gone/todo-mcp\"\n[[x]]\n", "[mcp_servers.\"a (b\"]\ncommand = \"todo-mcp\"\n[[x]]\n", "[[x]]\n", install.Options{},
-		},
+		{"a text with a table, and no number", text, text + "\n[mcp_servers.work]\ncommand = 'todo-mcp'\n", text, install.Options{Name: "work"}},
+		{"a name with other characters", "[mcp_servers.\"a (b\"]\ncommand = \"/gone/todo-mcp\"\n[[x]]\n", "[mcp_servers.'a (b']\ncommand = 'todo-mcp'\n[[x]]\n", "[[x]]\n", install.Options{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, client := newMachine(t), find(t, "codex")

@@ -6,31 +6,29 @@ import (
 	"strings"
 )
 
-// yamlCall matches a line of a YAML file that calls this program, or an address as it
-// serves.
-var yamlCall = regexp.MustCompile(`(?m)^ +(?:cmd: *["']?(\S*?todo-mcp(?:\.exe)?)|uri: *["']?(\S+?/mcp[^\s"']*))["']? *\r?$`)
+// yamlLine matches the name of an entry, and the line of it that has a program or an
+// address.
+var yamlLine = regexp.MustCompile(`(?m)^(?: {2}(\S+):| +(cmd|uri): *["']?(.*?)["']?) *\r?$`)
 
-// searchYAML returns the server of this program in a YAML file if a plain search finds
-// it. Its name is not known. Of several it is the one that o asks for.
-func searchYAML(m Machine, o Options, data []byte) map[string]any {
-	found := make(map[string]any)
-	for _, call := range yamlCall.FindAllSubmatch(data, -1) {
-		entry := map[string]any{"cmd": string(call[1])}
-		if len(call[2]) > 0 {
-			entry = map[string]any{"uri": string(call[2])}
-		}
-		if isOurs(m, o, entry) && (found[DefaultName] == nil || read(entry).URL == o.URL) {
-			found[DefaultName] = entry
+// searchYAML returns the entries that a plain search of a YAML file finds below any key. It
+// is not edited: a person adds what is printed. Of commands only the program is known.
+func searchYAML(data []byte) map[string]any {
+	found, name := make(map[string]any), ""
+	for _, line := range yamlLine.FindAllSubmatch(data, -1) {
+		if len(line[1]) > 0 {
+			name = string(line[1])
+		} else {
+			found[name] = map[string]any{string(line[2]): string(line[3])}
 		}
 	}
 	return found
 }
 
-// byHandYAML says what to do with what is printed for a YAML file; nothing where the
-// entry that is there is as wanted. Its arguments are not known.
-func byHandYAML(there bool, is, wanted Server, o Options) string {
+// byHand says what to do with what is printed for a YAML file; nothing where the entry that
+// is there is as wanted.
+func byHand(exists bool, is, wanted Server, o Options) string {
 	switch {
-	case !there:
+	case !exists:
 		return "add this to it:\n\n"
 	case is.Command == wanted.Command && is.URL == wanted.URL && o.Args == nil:
 		return ""
