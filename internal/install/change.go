@@ -122,7 +122,7 @@ func objectAt(d document, path ...string) (map[string]any, error) {
 // edit is what becomes of one file.
 type edit struct {
 	before  file
-	doc     document // its content; nil for a form that is not edited by values
+	doc     document // its content; nil for a form that is not edited
 	after   []byte
 	removes bool     // the file goes
 	ours    bool     // this program stands in it already
@@ -135,7 +135,10 @@ type edit struct {
 func newEdit(f file) (e *edit, err error) {
 	e = &edit{before: f, after: f.data}
 	switch filepath.Ext(f.path) {
-	case ".yaml", ".js":
+	case ".yaml":
+	case ".js":
+		plugin := pluginFile(f.data)
+		e.doc = &plugin
 	case ".toml":
 		e.doc, err = parseTOML(f.data)
 	default:
@@ -154,14 +157,6 @@ func readEdit(path string) (*edit, error) {
 }
 
 func (e *edit) isNone() bool { return !e.removes && bytes.Equal(e.before.data, e.after) }
-
-// isBare reports whether nothing is left in the file.
-func (e *edit) isBare() bool {
-	if e.doc != nil {
-		return e.doc.isBare()
-	}
-	return len(bytes.TrimSpace(e.after)) == 0
-}
 
 // hide keeps texts from being shown, as JSON has them: the file had them, and they may be
 // secret.

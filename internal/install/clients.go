@@ -27,8 +27,6 @@ type Client struct {
 	// noHTTP says of a client that reaches no server over HTTP by its file what its people
 	// do instead; empty for others.
 	noHTTP string
-	// links returns what adds an entry to the client by one click; nil for nothing.
-	links func(entry map[string]any) ([]Link, error)
 	// After is what a person does so that the client sees a new server.
 	After string
 	// hooks is how it is told to run hooks; nil for a client of which none are known.
@@ -105,7 +103,7 @@ func Clients() []Client {
 		known("vscode", Client{
 			programs: []string{"code", "code-insiders"}, desktop: true, servers: "servers",
 			files: []string{"$config/Code/User/mcp.json", "$config/Code - Insiders/User/mcp.json"},
-			shape: typed("stdio", "http"), links: vscodeLinks,
+			shape: typed("stdio", "http"),
 			After: "start the server by the command MCP: List Servers",
 		}),
 		codex(),
@@ -170,7 +168,7 @@ func claudeCode() Client {
 func cursor() Client {
 	return known("cursor", Client{
 		programs: []string{"cursor", "cursor-agent"}, files: []string{"~/.cursor/mcp.json"}, desktop: true,
-		shape: usual("url"), links: cursorLinks, After: "turn the server on in its settings under MCP",
+		shape: usual("url"), After: "turn the server on in its settings under MCP",
 		hooks: &hookSetup{
 			file: "~/.cursor/hooks.json", timeout: seconds, windows: PowerShell, flat: true, version: 1,
 			entries: []hookEntry{toolHook("postToolUse", "cursor"), {"sessionEnd", ""}},

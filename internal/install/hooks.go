@@ -24,6 +24,8 @@ const (
 	versionKey    = "version"
 	// hookName is the name of the command that hooks run.
 	hookName = "hook"
+	// pluginPath is how the only value of a plugin is shown.
+	pluginPath = "the plugin that runs"
 )
 
 // hookFile is a client's file of hooks, as it is edited.
@@ -90,8 +92,8 @@ func (c Client) removeHooks(m Machine, change *Change) error {
 	if err := h.uninstall(); err != nil {
 		return h.before.wrong(err)
 	}
-	isPlugin := h.doc == nil && !h.before.isLink()
-	h.removes = h.removes || !h.isNone() && (isPlugin || h.before.isOurs()) && h.isBare()
+	isPlugin := h.setup.entries == nil && !h.before.isLink()
+	h.removes = h.removes || !h.isNone() && (isPlugin || h.before.isOurs()) && h.doc.isBare()
 	return nil
 }
 
@@ -181,9 +183,8 @@ func (h hookFile) isOurs(command string) bool {
 
 // isPresent reports whether there is any hook of this program, or its plugin.
 func (h hookFile) isPresent() (bool, error) {
-	if h.doc == nil {
-		_, ours := readPlugin(string(h.after))
-		return ours, nil
+	if h.setup.entries == nil {
+		return h.doc.at() != nil, nil
 	}
 	all, err := objectAt(h.doc, hooksKey)
 	for event := range all {
@@ -230,8 +231,9 @@ func isMatcher(a, b string) bool { return a == b || a+b == "*" }
 
 // install adds the hooks that are missing and brings the others up to date.
 func (h hookFile) install() error {
-	if h.doc == nil {
-		return h.installPlugin()
+	if h.setup.entries == nil {
+		old, _ := h.doc.at().(string)
+		return h.set(h.command(hookName, old), pluginPath)
 	}
 	if err := h.removeExcept(h.setup.entries); err != nil {
 		return err
@@ -270,25 +272,10 @@ func (h hookFile) put(e hookEntry) error {
 	return h.set(h.entry(e, command), hooksKey, e.event, newItem)
 }
 
-// installPlugin makes the plugin, or brings it up to date.
-func (h hookFile) installPlugin() error {
-	old, ours := readPlugin(string(h.after))
-	if len(h.after) > 0 && !ours {
-		return errors.New("this is another plugin, which stays")
-	}
-	h.after = []byte(plugin(h.command(hookName, old)))
-	h.show("+", string(h.after))
-	return nil
-}
-
 // uninstall removes the hooks, the status line or the plugin of this program.
 func (h hookFile) uninstall() error {
-	if h.doc == nil {
-		if there, _ := h.isPresent(); there {
-			h.after = nil
-			h.show("-", "the plugin")
-		}
-		return nil
+	if h.setup.entries == nil {
+		return h.edit.remove(pluginPath)
 	}
 	_, _, line, err := h.statusLine()
 	if line {
@@ -300,7 +287,7 @@ func (h hookFile) uninstall() error {
 // statusLine returns the command of the status line, whether there is one, and whether
 // it is this program's.
 func (h hookFile) statusLine() (command string, there, ours bool, err error) {
-	if h.doc == nil || h.setup.statusLine == "" {
+	if h.setup.statusLine == "" {
 		return "", false, false, nil
 	}
 	line, err := objectAt(h.doc, statusLineKey)
@@ -336,9 +323,6 @@ func (h hookFile) command(name, old string) string {
 
 // hasPlugin reports whether the client has a plugin of this program turned on.
 func (h hookFile) hasPlugin() bool {
-	if h.doc == nil {
-		return false
-	}
 	enabled, _ := objectAt(h.doc, "enabledPlugins")
 	for name, on := range enabled {
 		if strings.HasPrefix(name, programName+"@") && on == true {

@@ -355,7 +355,7 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	} else if err != nil {
 		return Change{}, e.before.wrong(err)
 	}
-	e.removes = !e.isNone() && e.before.isOurs() && e.isBare()
+	e.removes = !e.isNone() && e.before.isOurs() && e.doc.isBare()
 	delete(entries, name)
 	if len(ours(m, Options{}, entries)) == 0 {
 		if err := c.removeHooks(m, &change); err != nil {

@@ -3,6 +3,7 @@ package install_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -13,82 +14,55 @@ import (
 	"todo-mcp/internal/install"
 )
 
-// entry is what a link says of the server.
-type entry struct {
-	Name, Type, Command string
-	Args                []string
+// link adds this server to a client by one click: the program is run by npx.
+type link struct {
+	title string
+	own   string // opens the program itself; many pages show no links but those to pages
+	page  string // a page of the client's maker that leads to it
 }
 
-// decodeLink returns what the address of a link, as a program or a page takes it, says.
-func decodeLink(t *testing.T, link string) (e entry) {
+// links returns the links of the clients that have such, with what
+// `npx -y todo-mcp install` writes.
+func links(t *testing.T) []link {
 	t.Helper()
-	u, err := url.Parse(link)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := u.Query().Get("config")
-	if u.Opaque != "" { // VS Code takes all of the query, and decodes it as a component
-		if text, err = url.PathUnescape(u.RawQuery); err != nil {
+	entry := func(client string) (e map[string]any) {
+		m := newMachine(t)
+		m.Executable = filepath.Join(m.Home, "_npx", "todo-mcp")
+		_, text, err := find(t, client).Snippet(m, install.Options{})
+		var file map[string]map[string]map[string]any
+		if err = errors.Join(err, json.Unmarshal([]byte(text), &file)); err != nil {
 			t.Fatal(err)
 		}
-	} else if u.Host == "cursor.com" || u.Scheme == "cursor" {
-		data, err := base64.StdEncoding.DecodeString(text)
+		for _, servers := range file {
+			e = servers["todo"]
+		}
+		return e
+	}
+	config := func(e map[string]any) []byte {
+		text, err := json.Marshal(e)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text = string(data)
+		return text
 	}
-	if err := json.Unmarshal([]byte(text), &e); err != nil {
-		t.Fatalf("%s says %s: %v", link, text, err)
-	}
-	if e.Name == "" {
-		e.Name = u.Query().Get("name")
-	}
-	return e
-}
-
-// The links of both ways say what `npx -y todo-mcp install` writes.
-func TestLinks(t *testing.T) {
-	want := map[string]entry{
-		"Cursor":           {"todo", "", "npx", []string{"-y", "todo-mcp"}},
-		"VS Code":          {"todo", "stdio", "npx", []string{"-y", "todo-mcp"}},
-		"VS Code Insiders": {"todo", "stdio", "npx", []string{"-y", "todo-mcp"}},
-	}
-	for _, link := range links(t) {
-		for _, address := range []string{link.URL, link.Page} {
-			if diff := cmp.Diff(want[link.Title], decodeLink(t, address)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", address, diff)
-			}
-			if strings.ContainsAny(address, " \"{}()[]<>") {
-				t.Errorf("%s cannot stand in markdown", address)
-			}
-		}
-		delete(want, link.Title)
-	}
-	if len(want) > 0 {
-		t.Errorf("there are no links for %v", want)
+	cursor := url.Values{"name": {"todo"}, "config": {base64.StdEncoding.EncodeToString(config(entry("cursor")))}}.Encode()
+	e := entry("vscode")
+	page := "vscode.dev/redirect/mcp/install?" + url.Values{"name": {"todo"}, "config": {string(config(e))}}.Encode()
+	e["name"] = "todo"
+	own := ":mcp/install?" + url.PathEscape(string(config(e)))
+	return []link{
+		{"Cursor", "cursor://anysphere.cursor-deeplink/mcp/install?" + cursor, "https://cursor.com/en/install-mcp?" + cursor},
+		{"VS Code", "vscode" + own, "https://" + page},
+		{"VS Code Insiders", "vscode-insiders" + own, "https://insiders." + page + "&quality=insiders"},
 	}
 }
 
-// links returns those of all clients.
-func links(t *testing.T) (all []install.Link) {
-	t.Helper()
-	for _, c := range install.Clients() {
-		some, err := c.Links()
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, some...)
-	}
-	return all
-}
-
-// docs/clients.md has the links of the table of clients.
+// docs/clients.md has the links.
 func TestLinksAreDocumented(t *testing.T) {
 	var pages, own strings.Builder
 	for _, l := range links(t) {
-		pages.WriteString("- [Add to " + l.Title + "](" + l.Page + ")\n")
-		own.WriteString(l.URL + "\n")
+		pages.WriteString("- [Add to " + l.title + "](" + l.page + ")\n")
+		own.WriteString(l.own + "\n")
 	}
 	text := "\n" + pages.String() + "\nThe same for what opens the programs themselves:\n\n```text\n" + own.String() + "```\n\n"
 	const mark = "<!-- links -->\n"

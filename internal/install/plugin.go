@@ -12,24 +12,44 @@ var opencodePlugin string
 // pluginCommand is what stands in the plugin for the command to run.
 const pluginCommand = `"todo-mcp hook"`
 
-// plugin returns the text of the plugin of a client without hooks, which runs a shell
-// command.
-func plugin(shellCommand string) string {
-	quoted, _ := json.Marshal(shellCommand) // as JavaScript has it, too
-	return strings.Replace(opencodePlugin, pluginCommand, string(quoted), 1)
+// pluginFile is the plugin of a client without hooks, as it is edited: its only value is
+// the shell command that it runs.
+type pluginFile string
+
+// at returns the command, which is empty when a plugin of another version has none that
+// can be read; nil when this is no plugin of this program.
+func (p *pluginFile) at(...string) any {
+	begin, _, _ := strings.Cut(opencodePlugin, "\n")
+	if !strings.HasPrefix(string(*p), begin) {
+		return nil
+	}
+	command := ""
+	before, _, _ := strings.Cut(opencodePlugin, pluginCommand)
+	if _, rest, found := strings.Cut(string(*p), before[strings.LastIndex(before, "\n"):]); found {
+		line, _, _ := strings.Cut(rest, "\n")
+		_ = json.Unmarshal([]byte(strings.TrimSpace(line)), &command)
+	}
+	return command
 }
 
-// readPlugin returns the command that such a plugin, of any version, runs; empty when
-// that cannot be read. It reports whether the text is one.
-func readPlugin(text string) (shellCommand string, ok bool) {
-	begin, _, _ := strings.Cut(opencodePlugin, "\n")
-	if !strings.HasPrefix(text, begin) {
-		return "", false
+// set writes the plugin of this version with a command.
+func (p *pluginFile) set(command any, _ ...string) (changed bool, err error) {
+	if *p != "" && p.at() == nil {
+		return false, &placeError{text: "this is another plugin, which stays"}
 	}
-	before, _, _ := strings.Cut(opencodePlugin, pluginCommand)
-	if _, rest, found := strings.Cut(text, before[strings.LastIndex(before, "\n"):]); found {
-		line, _, _ := strings.Cut(rest, "\n")
-		_ = json.Unmarshal([]byte(strings.TrimSpace(line)), &shellCommand)
-	}
-	return shellCommand, true
+	quoted, err := json.Marshal(command) // as JavaScript has it, too
+	was := *p
+	*p = pluginFile(strings.Replace(opencodePlugin, pluginCommand, string(quoted), 1))
+	return *p != was, err
 }
+
+func (p *pluginFile) remove(...string) (changed bool, err error) {
+	if changed = p.at() != nil; changed {
+		*p = ""
+	}
+	return changed, nil
+}
+
+func (p *pluginFile) text() []byte { return []byte(*p) }
+
+func (p *pluginFile) isBare() bool { return *p == "" }

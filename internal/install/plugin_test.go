@@ -9,7 +9,11 @@ import (
 // is known again.
 func TestPlugin(t *testing.T) {
 	const command = `'/opt/a "b"\c/todo-mcp' hook`
-	text := plugin(command)
+	var p pluginFile
+	if changed, err := p.set(command); !changed || err != nil {
+		t.Fatal(err)
+	}
+	text := string(p)
 	if !strings.Contains(text, `const command = "'/opt/a \"b\"\\c/todo-mcp' hook"`) {
 		t.Error(text)
 	}
@@ -18,11 +22,11 @@ func TestPlugin(t *testing.T) {
 		strings.Replace(text, "const command = ", "const other = ", 1): "",
 		text[:200]: "",
 	} {
-		if got, ok := readPlugin(text); got != want || !ok {
-			t.Errorf("%q (%t) is run by\n%s", got, ok, text)
+		if p := pluginFile(text); p.at() != want {
+			t.Errorf("%v is run by\n%s", p.at(), text)
 		}
 	}
-	if got, ok := readPlugin("// another plugin"); got != "" || ok {
-		t.Errorf("%q", got)
+	if p := pluginFile("// another plugin"); p.at() != nil {
+		t.Errorf("%v", p.at())
 	}
 }

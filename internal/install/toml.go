@@ -46,27 +46,29 @@ func (f *tomlFile) at(path ...string) (value any) {
 }
 
 func (f *tomlFile) set(value any, path ...string) (changed bool, err error) {
+	return f.change(value, path)
+}
+
+func (f *tomlFile) remove(path ...string) (changed bool, err error) { return f.change(nil, path) }
+
+// change gives the value at a path another one, or none if it is nil.
+func (f *tomlFile) change(value any, path []string) (changed bool, err error) {
 	wanted, err := inLine(value)
 	if now, wrong := inLine(f.at(path...)); err != nil || wrong == nil && now == wanted {
 		return false, err
 	}
-	if fields, ok := value.(object); ok {
-		return true, f.write(fields.fields(), path[0], path[1])
-	}
 	entry, _ := f.at(path[:2]...).(map[string]any)
-	entry[path[2]] = value
-	return true, f.write(entry, path[0], path[1])
-}
-
-func (f *tomlFile) remove(path ...string) (changed bool, err error) {
-	entry, _ := f.at(path[:2]...).(map[string]any)
+	fields, isWhole := value.(object)
 	switch {
-	case f.at(path...) == nil:
-		return false, nil
-	case len(path) == 2:
-		return true, f.write(nil, path[0], path[1])
+	case len(path) == 3 && value == nil:
+		delete(entry, path[2])
+	case len(path) == 3:
+		entry[path[2]] = value
+	case isWhole:
+		entry = fields.fields()
+	default:
+		entry = nil
 	}
-	delete(entry, path[2])
 	return true, f.write(entry, path[0], path[1])
 }
 
