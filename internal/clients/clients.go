@@ -4,6 +4,7 @@
 package clients
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -36,23 +37,20 @@ type Client struct {
 	Sees         Sight
 	// Evidence says how it is known what chats and connections are to the client: it was
 	// run, or its source was read; neither is what its kind of program does.
-	Evidence Evidence
+	Evidence string
 }
-
-// Evidence is how something is known of a client.
-type Evidence string
 
 // The kinds of evidence.
 const (
-	WasRun  Evidence = "run"
-	WasRead Evidence = "its source"
+	WasRun  = "run"
+	WasRead = "its source"
 )
 
 // Sight is what a client shows its model of a tool's result
 // (docs/spec/protocol.md, "Hosts").
 type Sight string
 
-// The empty sight is that of a client that was not measured.
+// The kinds of sight. A client that was not measured has an empty one.
 const (
 	SeesText              Sight = "text"
 	SeesStructuredInstead Sight = "structured instead of text" // the text when there is no structured content
@@ -119,41 +117,35 @@ const (
 	MetaZCode       = "com.zcode/request-context" // an object with session_id
 )
 
+// first returns the first client for which is returns true; the zero client when there is
+// none.
+func first(is func(Client) bool) Client {
+	for _, c := range All() {
+		if is(c) {
+			return c
+		}
+	}
+	return Client{}
+}
+
 // Find returns the client that calls itself by a name in clientInfo; the zero client
 // when it is unknown.
 func Find(clientInfo string) Client {
 	clientInfo = strings.ToLower(clientInfo)
-	for _, c := range All() {
-		for _, prefix := range c.Prefixes {
-			if strings.HasPrefix(clientInfo, prefix) {
-				return c
-			}
-		}
-	}
-	return Client{}
+	begins := func(prefix string) bool { return strings.HasPrefix(clientInfo, prefix) }
+	return first(func(c Client) bool { return slices.ContainsFunc(c.Prefixes, begins) })
 }
 
 // Shown returns the client as which people are shown a name in clientInfo: the one
-// that [Find] returns, or that of its family.
+// that [Find] returns, or else one of its family.
 func Shown(clientInfo string) Client {
 	if c := Find(clientInfo); c.Name != "" {
 		return c
 	}
-	for _, c := range All() {
-		if c.Family != "" && strings.HasPrefix(strings.ToLower(clientInfo), c.Family) {
-			return c
-		}
-	}
-	return Client{}
+	clientInfo = strings.ToLower(clientInfo)
+	return first(func(c Client) bool { return c.Family != "" && strings.HasPrefix(clientInfo, c.Family) })
 }
 
 // Named returns the client that people call by a name; the zero client when there is
 // none.
-func Named(name string) Client {
-	for _, c := range All() {
-		if c.Name == name {
-			return c
-		}
-	}
-	return Client{}
-}
+func Named(name string) Client { return first(func(c Client) bool { return c.Name == name }) }

@@ -86,15 +86,6 @@ func (e Event) check() error {
 	return nil
 }
 
-// host returns the client that sends the event where the tool's name does not tell;
-// empty for another one.
-func (e Event) host() string {
-	if e.Cursor != "" {
-		return "cursor"
-	}
-	return ""
-}
-
 // agentLength is how much of a sub-agent's id is in its name: two of one chat do not
 // have the same.
 const agentLength = 8

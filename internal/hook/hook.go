@@ -83,10 +83,11 @@ func (e Event) action() (action, error) {
 	return nil, ErrNotNeeded
 }
 
-// isOurs reports whether a tool's name is that of one of our tools, as a host calls
-// it: with the server's name before it.
+// isOurs reports whether a host calls one of our tools by a name: ours has the server's
+// name before it.
 func isOurs(tool string) bool {
-	return strings.HasPrefix(tool, "mcp") && slices.ContainsFunc(tools.Names(), func(name string) bool { return strings.HasSuffix(tool, "_"+name) })
+	isSuffix := func(name string) bool { return strings.HasSuffix(tool, "_"+name) }
+	return strings.HasPrefix(tool, "mcp") && slices.ContainsFunc(tools.Names(), isSuffix)
 }
 
 // noteCall notes who makes a call of one of our tools.
@@ -96,7 +97,11 @@ func (e Event) noteCall(ctx context.Context, lists todo.Lists) error {
 
 // mirrorAction returns what mirrors a call of a built-in tool.
 func (e Event) mirrorAction() (action, error) {
-	tool, ok := tools.FindBuiltIn(e.host(), e.Tool)
+	host := "" // which the tool's name tells
+	if e.Cursor != "" {
+		host = "cursor"
+	}
+	tool, ok := tools.FindBuiltIn(host, e.Tool)
 	switch {
 	case isOurs(e.Tool):
 		return nil, nil // its server has written the list
@@ -139,11 +144,6 @@ func chat(key string) todo.Conversation {
 	return todo.Conversation{Key: key, Lasts: lasts, Detached: true}
 }
 
-// keys returns the keys of the chat: with our tools, and with the host's own.
-func (e Event) keys() []string {
-	return []string{server.ChatKey(e.Session), server.MirrorKey(e.Session)}
-}
-
 // stay says that a chat that was resumed is there again. As far as it holds a list by
 // our tools, their server says so.
 func (e Event) stay(ctx context.Context, lists todo.Lists) error {
@@ -152,43 +152,41 @@ func (e Event) stay(ctx context.Context, lists todo.Lists) error {
 
 // end says that the chat and its sub-agents have ended.
 func (e Event) end(ctx context.Context, lists todo.Lists) error {
-	for _, key := range e.keys() {
-		held, err := lists.Held(ctx, todo.Target{Conversation: chat(key)})
-		if errors.Is(err, todo.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
+	return e.leave(ctx, lists, "", func(held todo.Snapshot) error {
 		subs, err := lists.Find(ctx, todo.Query{Parent: held.List.ID})
-		if err != nil {
-			return err
-		}
 		for _, sub := range subs {
-			if err := lists.Leave(ctx, chat(sub.List.Conversation)); err != nil {
-				return err
-			}
+			err = errors.Join(err, lists.Leave(ctx, chat(sub.List.Conversation)))
 		}
-		if err := lists.Leave(ctx, chat(key)); err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // endAgent says that a sub-agent has ended, and archives its list if it is settled.
 func (e Event) endAgent(ctx context.Context, lists todo.Lists) error {
-	for _, key := range e.keys() {
-		who := chat(server.AgentKey(key, e.agent()))
-		list, err := lists.Held(ctx, todo.Target{Conversation: who})
+	return e.leave(ctx, lists, e.agent(), func(held todo.Snapshot) (err error) {
+		if held.Settled() && !held.Archived {
+			_, err = lists.Archive(ctx, held.List.ID, true, held.Writer)
+		}
+		return err
+	})
+}
+
+// leave says that a sub-agent of the chat, or the chat itself without one, has left the
+// lists that it has by our tools and by the host's own. Before that it calls last with each.
+func (e Event) leave(ctx context.Context, lists todo.Lists, agent string, last func(todo.Snapshot) error) error {
+	for _, key := range []string{server.ChatKey(e.Session), server.MirrorKey(e.Session)} {
+		if agent != "" {
+			key = server.AgentKey(key, agent)
+		}
+		held, err := lists.Held(ctx, todo.Target{Conversation: chat(key)})
 		if errors.Is(err, todo.ErrNotFound) {
 			continue
 		}
-		if err == nil && list.Settled() && !list.Archived {
-			_, err = lists.Archive(ctx, list.List.ID, true, list.Writer)
+		if err == nil {
+			err = last(held)
 		}
 		if err == nil {
-			err = lists.Leave(ctx, who)
+			err = lists.Leave(ctx, chat(key))
 		}
 		if err != nil {
 			return err
