@@ -2,12 +2,13 @@ package install
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -60,18 +61,22 @@ func readFile(path string) (file, error) {
 	return f, err
 }
 
-// wrong returns an error about the file's content, with the place as compilers write
-// it: FILE:LINE:COLUMN.
+// wrong returns an error about the file's content with its path.
 func (f file) wrong(err error) error {
-	at := (*placeError)(nil)
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case !errors.As(err, &at) || at.line == 0:
-		return fmt.Errorf("%s: %w", f.path, err)
 	}
-	return fmt.Errorf("%s:%d:%d: %w", f.path, at.line, at.column, err)
+	if at := contentError(""); errors.As(err, &at) {
+		return contentError(f.path + string(at))
+	}
+	return fmt.Errorf("%s: %w", f.path, err)
 }
+
+// contentError says what is wrong with a file, behind its place as compilers write it,
+// :LINE:COLUMN, if there is one. It quotes none of its values, which may be secret.
+type contentError string
+
+func (e contentError) Error() string { return strings.TrimPrefix(string(e), ": ") }
 
 // isLink reports whether the file is a link to another one.
 func (f file) isLink() bool { return f.path != f.target }
@@ -114,7 +119,7 @@ func objectAt(d document, path ...string) (map[string]any, error) {
 	value := d.at(path...)
 	all, ok := value.(map[string]any)
 	if !ok && value != nil {
-		return nil, &placeError{text: shownPath(path) + " is not an object"}
+		return nil, contentError(": " + shownPath(path) + " is not an object")
 	}
 	return all, nil
 }
@@ -308,17 +313,9 @@ func (f file) copy(ours bool) (path string, err error) {
 	}
 	path = backupOf(f.path)
 	if info, err := os.Lstat(path); ours && err == nil && info.Mode().IsRegular() {
-		return "", makePrivate(path, info)
+		return "", os.Chmod(path, 0o600)
 	}
 	return path, atomicfile.WritePrivate(path, f.data)
-}
-
-// makePrivate takes a file away from all but its owner.
-func makePrivate(path string, info os.FileInfo) error {
-	if info.Mode().Perm() == 0o600 || runtime.GOOS == "windows" {
-		return nil
-	}
-	return os.Chmod(path, 0o600)
 }
 
 // lockWait is how long another process may keep a file, which it does for two writes.
@@ -335,25 +332,17 @@ func lockFile(path string) (unlock func(), err error) {
 	}
 }
 
-// check returns an error if the file is not any more as it was read, or is protected.
+// check returns an error if the file is not any more as it was read, or is protected,
+// which does not keep it from being replaced.
 func (e *edit) check() error {
 	now, err := readFile(e.before.path)
-	if err != nil {
-		return err
-	}
-	if now.exists != e.before.exists || now.target != e.before.target || !bytes.Equal(now.data, e.before.data) {
-		return errors.New("another program changed it in the meantime: try again")
+	if err != nil || !reflect.DeepEqual(now, e.before) {
+		return cmp.Or(err, errors.New("another program changed it in the meantime: try again"))
 	}
 	if !now.exists {
 		return nil
 	}
-	return mayWrite(now.target)
-}
-
-// mayWrite returns an error if a file is protected, which does not protect it from
-// being replaced.
-func mayWrite(path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	f, err := os.OpenFile(now.target, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}

@@ -48,19 +48,12 @@ func inLine(value any) (string, error) {
 	return string(text), err
 }
 
-// placeError says what is wrong with a file. It quotes none of its values, which may be
-// secret. Line and column count from 1, the column in bytes; line 0 is no place.
-type placeError struct {
-	line, column int
-	text         string
-}
-
-func (e *placeError) Error() string { return e.text }
-
-// errorAt returns an error for the byte n of a file.
+// errorAt returns an error for the byte n of a file. Lines and columns count from 1, columns
+// in bytes.
 func errorAt(data []byte, n int, text string) error {
 	before := data[:min(n, len(data))]
-	return &placeError{1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n'), text}
+	line, column := 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')
+	return contentError(fmt.Sprintf(":%d:%d: %s", line, column, text))
 }
 
 // jsonFile is a JSON file, which may have comments, as it is edited. What an edit is not
@@ -137,9 +130,9 @@ func parseTree(text []byte) (hujson.Value, error) {
 		}
 	}
 	if err != nil {
-		e := &placeError{text: "this is not JSON"}
-		_, _ = fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &e.line, &e.column)
-		return tree, e
+		line, column := 1, 1
+		_, _ = fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column)
+		return tree, contentError(fmt.Sprintf(":%d:%d: this is not JSON", line, column))
 	}
 	plain := tree.Clone()
 	plain.Standardize()
@@ -242,8 +235,8 @@ func (d *jsonFile) set(value any, path ...string) (changed bool, err error) {
 }
 
 // errNotEdited is what is said of a file that would not say what was wanted.
-var errNotEdited = &placeError{text: "this is written in a way that cannot be edited safely: " +
-	"change it by hand; --print shows what install writes"}
+const errNotEdited = contentError(": this is written in a way that cannot be edited safely: " +
+	"change it by hand; --print shows what install writes")
 
 // depth returns how much of a path leads to what is there, or to a new part of that.
 func (d *jsonFile) depth(path []string) (int, error) {
@@ -254,9 +247,9 @@ func (d *jsonFile) depth(path []string) (int, error) {
 		}
 		switch kind := found.Value.Kind(); {
 		case isPosition(path[n]) && kind != '[':
-			return 0, &placeError{text: shownPath(path[:n]) + " is not an array"}
+			return 0, contentError(": " + shownPath(path[:n]) + " is not an array")
 		case !isPosition(path[n]) && kind != '{':
-			return 0, &placeError{text: shownPath(path[:n]) + " is not an object"}
+			return 0, contentError(": " + shownPath(path[:n]) + " is not an object")
 		}
 	}
 	return len(path), nil

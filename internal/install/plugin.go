@@ -35,7 +35,7 @@ func (p *pluginFile) at(...string) any {
 // set writes the plugin of this version with a command.
 func (p *pluginFile) set(command any, _ ...string) (changed bool, err error) {
 	if *p != "" && p.at() == nil {
-		return false, &placeError{text: "this is another plugin, which stays"}
+		return false, contentError(": this is another plugin, which stays")
 	}
 	quoted, err := json.Marshal(command) // as JavaScript has it, too
 	was := *p

@@ -22,14 +22,13 @@ func parseTOML(data []byte) (*tomlFile, error) {
 // decodeTOML returns what a file says.
 func decodeTOML(text string) (root map[string]any, err error) {
 	err = toml.Unmarshal([]byte(strings.TrimPrefix(text, byteOrderMark)), &root)
-	if err == nil {
-		return root, nil
-	}
-	e := &placeError{text: "this is not TOML"}
 	if wrong := (*toml.DecodeError)(nil); errors.As(err, &wrong) {
-		e.line, e.column = wrong.Position()
+		line, column := wrong.Position()
+		err = contentError(fmt.Sprintf(":%d:%d: this is not TOML", line, column))
+	} else if err != nil {
+		err = contentError(": this is not TOML")
 	}
-	return nil, e
+	return root, err
 }
 
 func (f *tomlFile) text() []byte { return f.data }
