@@ -56,44 +56,36 @@ func TestProtected(t *testing.T) {
 		{"in a read-only folder", 0o600, 0o500},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, client := newMachine(t), find(t, "gemini")
-			path, before := sample(t, m, client)
-			asNobody(t, m.Home)
-			if err := os.Chmod(path, c.file); err != nil {
+			r := newRig(t, "gemini").sample()
+			path, before := r.file(), r.files()
+			asNobody(t, r.m.Home)
+			if err := errors.Join(os.Chmod(path, c.file), os.Chmod(filepath.Dir(path), c.folder)); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Chmod(filepath.Dir(path), c.folder); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = os.Chmod(filepath.Dir(path), 0o700) })
-			change, err := client.Install(m, install.Options{})
+			change, err := r.Install(r.m, install.Options{})
 			if err == nil {
 				_, err = change.Write()
 			}
 			if err == nil || !strings.Contains(err.Error(), "permission denied") || !strings.Contains(err.Error(), path) {
 				t.Error(err)
 			}
-			if err := os.Chmod(path, 0o600); err != nil {
+			if err := errors.Join(os.Chmod(filepath.Dir(path), 0o700), os.Chmod(path, 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			if names := entries(t, filepath.Dir(path)); len(names) != 1 || read(t, path) != before {
-				t.Errorf("there are %q", names)
-			}
+			r.expectFiles(before)
 		})
 	}
 }
 
 // BAD-INPUT 95: a file whose reading fails is left as it is.
 func TestUnreadableDevice(t *testing.T) {
-	m, c := newMachine(t), find(t, "gemini")
-	path := file(t, m, c)
-	write(t, filepath.Join(filepath.Dir(path), "other"), "")
+	r := newRig(t, "gemini")
+	path := r.file()
+	r.write(filepath.Join(filepath.Dir(path), "other"), "")
 	if err := os.Symlink("/proc/self/mem", path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Install(m, install.Options{}); err == nil || !strings.Contains(err.Error(), "input/output error") {
-		t.Error(err)
-	}
+	r.refused(install.Options{}, "input/output error")
 }
 
 // Who changes another's file with the rights of root leaves it to its owner.
@@ -101,14 +93,12 @@ func TestOwnerStays(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // nobody else may give files away
 	}
-	m, c := newMachine(t), find(t, "gemini")
-	path, _ := sample(t, m, c)
-	if err := os.Chown(path, 1234, 5678); err != nil {
+	r := newRig(t, "gemini").sample()
+	if err := os.Chown(r.file(), 1234, 5678); err != nil {
 		t.Fatal(err)
 	}
-	change, err := c.Install(m, install.Options{})
-	apply(t, change, err)
-	info, err := os.Stat(path)
+	r.install(install.Options{})
+	info, err := os.Stat(r.file())
 	if err != nil {
 		t.Fatal(err)
 	}

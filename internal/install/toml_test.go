@@ -44,24 +44,15 @@ func TestTable(t *testing.T) {
 		{"a text with a table, and no number", text, text + "\n[mcp_servers.work]\ncommand = 'todo-mcp'\n", text, install.Options{Name: "work"}},
 		{"a name with other characters", "[mcp_servers.\"a (b\"]\ncommand = \"/gone/todo-mcp\"\n[[x]]\n", "[mcp_servers.'a (b']\ncommand = 'todo-mcp'\n[[x]]\n", "[[x]]\n", install.Options{}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			m, client := newMachine(t), find(t, "codex")
-			path := file(t, m, client)
-			write(t, path, c.before)
-			change, err := client.Install(m, c.options)
-			if shown := apply(t, change, err); strings.Contains(shown, "secret") {
-				t.Errorf("a secret is shown:\n%s", shown)
-			}
-			if diff := cmp.Diff(c.after, read(t, path)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			unchanged(t, m, client, c.options)
-			change, err = client.Uninstall(m, c.options)
-			apply(t, change, err)
-			if now, _ := os.ReadFile(path); string(now) != c.without {
-				t.Errorf("without it there is %q, want %q", now, c.without)
-			}
-		})
+		r := withFile(t, "codex", c.before)
+		r.install(c.options)
+		if diff := cmp.Diff(c.after, r.read(r.file())); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+		r.uninstall(c.options)
+		if now, _ := os.ReadFile(r.file()); string(now) != c.without {
+			t.Errorf("%s: without it there is %q, want %q", c.name, now, c.without)
+		}
 	}
 }
 
@@ -72,27 +63,20 @@ func TestOtherThanTable(t *testing.T) {
 		"mcp_servers = {todo = {command = \"/gone/todo-mcp\"}}\n", "[mcp_servers]\ntodo.command = \"/gone/todo-mcp\"\n", "mcp_servers.todo.command = \"/gone/todo-mcp\"\n",
 		"a = '''\n[mcp_servers.todo]\ncommand = 1\n'''\n[mcp_servers.todo]\ncommand = \"/gone/todo-mcp\"\n",
 	} {
-		m, c := newMachine(t), find(t, "codex")
-		path := file(t, m, c)
-		change, err := c.Install(m, install.Options{Hooks: true})
-		apply(t, change, err)
-		write(t, path, text)
-		if _, err := c.Install(m, install.Options{}); err == nil || !strings.Contains(err.Error(), "--print") {
-			t.Errorf("%q: %v", text, err)
+		r := newRig(t, "codex")
+		r.install(install.Options{Hooks: true})
+		r.write(r.file(), text)
+		r.refused(install.Options{}, "--print")
+		if shown := r.uninstall(install.Options{}); !strings.Contains(shown, "- hooks.") || !strings.Contains(r.notes, "codex mcp remove todo") {
+			t.Errorf("%q: %q\n%s", text, r.notes, shown)
 		}
-		change, err = c.Uninstall(m, install.Options{})
-		if diff := apply(t, change, err); !strings.Contains(diff, "- hooks.") || !strings.Contains(strings.Join(change.Notes, ""), "codex mcp remove todo") {
-			t.Errorf("%q: %q\n%s", text, change.Notes, diff)
-		}
-		if now := read(t, path); now != text {
+		if now := r.read(r.file()); now != text {
 			t.Errorf("%q becomes %q", text, now)
 		}
-		write(t, path, strings.ReplaceAll(text, "/gone/", ""))
-		unchanged(t, m, c, install.Options{})
+		r.write(r.file(), strings.ReplaceAll(text, "/gone/", ""))
+		if shown := r.install(install.Options{}); shown != "" {
+			t.Errorf("%q: it changes\n%s", text, shown)
+		}
 	}
-	m, c := newMachine(t), find(t, "codex")
-	write(t, file(t, m, c), "mcp_servers = {a = {command = \"a\"}}\n")
-	if _, err := c.Install(m, install.Options{}); err == nil || !strings.Contains(err.Error(), "--print") {
-		t.Errorf("beside an inline table: %v", err)
-	}
+	withFile(t, "codex", "mcp_servers = {a = {command = \"a\"}}\n").refused(install.Options{}, "--print")
 }

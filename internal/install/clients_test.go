@@ -1,0 +1,217 @@
+package install_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/install"
+)
+
+// Each client's files as its users have them: the server is added, also one over HTTP in
+// its place, then the hooks beside hooks of others, and without all that the files are as
+// they were. What is shown has none of the secrets (BAD-INPUT 96, 103).
+func TestClients(t *testing.T) {
+	for _, name := range edited() {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, name).sample()
+			path, hooks, before := r.file(), r.hooksFile(), r.files()
+			ext := filepath.Ext(path)
+			if !strings.Contains(before[path], "secret") {
+				t.Error("the sample has no secret")
+			}
+			shown := r.install(install.Options{})
+			r.golden("stdio"+ext, r.read(path))
+			if s := r.look(); s.Name != "todo" || !strings.HasSuffix(s.Server.String(), "todo-mcp") || !s.Found {
+				t.Errorf("it is %+v", s)
+			}
+			if name == "claude-desktop" {
+				r.refused(install.Options{URL: address}, "Connectors")
+			} else {
+				shown += r.install(install.Options{URL: address})
+				r.golden("http"+ext, r.read(path))
+			}
+			r.golden("shown.diff", shown+r.uninstall(install.Options{}))
+			r.expectFiles(before)
+			if hooks == "" {
+				return
+			}
+			before = r.sampleHooks().files()
+			shown = r.install(install.Options{Hooks: true})
+			if filepath.Ext(hooks) == ".json" {
+				r.golden("hooks.after.json", r.read(hooks))
+			}
+			if s := r.look(); s.HooksErr != nil || s.Hooks != install.HooksThere || s.Name != "todo" {
+				t.Errorf("it is %+v", s)
+			}
+			r.golden("hooks.diff", shown+r.uninstall(install.Options{}))
+			r.expectFiles(before)
+		})
+	}
+}
+
+// On an empty machine the files are made with their folders, as they are written by hand,
+// all of them is shown, and none is left afterwards.
+func TestMissingFiles(t *testing.T) {
+	for _, name := range edited() {
+		r := newRig(t, name)
+		shown := r.install(install.Options{Hooks: true})
+		path, snippet, err := r.Snippet(r.m, install.Options{})
+		isBoth := path == r.hooksFile()
+		if err != nil || path != r.file() || !isBoth && r.read(path) != snippet || !strings.HasPrefix(shown, path+"\n+ ") {
+			t.Errorf("%s: by hand is written (%v)\n%s\nand there is\n%s\nshown as\n%s", name, err, snippet, r.read(path), shown)
+		}
+		if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+			t.Errorf("%s: %v (%v)", path, info.Mode(), err)
+		}
+		if path, snippet, err := r.HooksSnippet(r.m, install.Options{}); err != nil {
+			t.Error(err)
+		} else if path != "" {
+			_, hooks, _ := strings.Cut(snippet, "\n")
+			if now := r.read(path); now != snippet && (!isBoth || !strings.HasSuffix(now, hooks)) {
+				t.Errorf("%s: by hand is written\n%s\nand there is\n%s", name, snippet, now)
+			}
+		}
+		if shown += r.uninstall(install.Options{}); strings.Contains(shown, "…") {
+			t.Errorf("%s is shown as\n%s", name, shown)
+		}
+		r.expectFiles(map[string]string{})
+	}
+}
+
+// BAD-INPUT 94, 103: files that are cut off anywhere are not touched if they are broken by
+// that, and the error says where; no secret of them is told.
+func TestCutFilesAreLeft(t *testing.T) {
+	for _, name := range edited() {
+		r := newRig(t, name).sample().sampleHooks()
+		for path, whole := range r.files() {
+			refused := 0
+			for n := 1; n < len(whole); n += 7 {
+				r.write(path, whole[:n])
+				if _, err := r.Install(r.m, install.Options{Hooks: true}); err == nil {
+					continue // a beginning that is whole, as there are of TOML
+				}
+				refused++
+				r.refused(install.Options{Hooks: true}, path+":")
+			}
+			r.write(path, whole)
+			if refused < 5 {
+				t.Errorf("%s: refused only %d", path, refused)
+			}
+		}
+	}
+}
+
+// What is found on a machine, by the trace that each client leaves.
+func TestFound(t *testing.T) {
+	r := newRig(t, "zed")
+	found := func() (names []string) {
+		for _, c := range install.Clients() {
+			if s, err := c.Look(r.m, install.Options{}); err != nil || s.Found {
+				names = append(names, c.Name)
+			}
+		}
+		return names
+	}
+	if got := found(); got != nil {
+		t.Errorf("on an empty machine there are %v", got)
+	}
+	for _, trace := range strings.Fields(".claude/x .cursor/x .codex/x .config/zed/x .kimi/x bin/gemini bin/code bin/goose") {
+		r.write(filepath.Join(r.m.Home, filepath.FromSlash(trace)), "")
+	}
+	want := strings.Fields("claude-code cursor vscode codex gemini zed goose kimi")
+	if got := found(); !slices.Equal(got, want) {
+		t.Errorf("there are %v, want %v", got, want)
+	}
+}
+
+// The places on other systems, and those that variables name.
+func TestPlaces(t *testing.T) {
+	for row := range strings.Lines(`claude-code|linux||~/.claude.json
+claude-code|windows||~/.claude.json
+claude-code|linux|CLAUDE_CONFIG_DIR=/c|/c/.claude.json
+claude-desktop|linux||~/.config/Claude/claude_desktop_config.json
+claude-desktop|darwin|XDG_CONFIG_HOME=/c|~/Library/Application Support/Claude/claude_desktop_config.json
+claude-desktop|windows|APPDATA=/c|/c/Claude/claude_desktop_config.json
+cursor|darwin||~/.cursor/mcp.json
+vscode|linux|XDG_CONFIG_HOME=/c|/c/Code/User/mcp.json
+vscode|darwin||~/Library/Application Support/Code/User/mcp.json
+vscode|windows||~/AppData/Roaming/Code/User/mcp.json
+codex|windows||~/.codex/config.toml
+codex|linux|CODEX_HOME=/c|/c/config.toml
+gemini|linux|GEMINI_CLI_HOME=/c|/c/.gemini/settings.json
+vscode|linux|XDG_CONFIG_HOME=here|~/.config/Code/User/mcp.json
+opencode|windows||~/.config/opencode/opencode.json
+opencode|darwin|XDG_CONFIG_HOME=./here|~/.config/opencode/opencode.json
+zed|linux|FLATPAK_XDG_CONFIG_HOME=f XDG_CONFIG_HOME=/c|/c/zed/settings.json
+opencode|darwin|XDG_CONFIG_HOME=/c|/c/opencode/opencode.json
+windsurf|windows||~/.codeium/windsurf/mcp_config.json
+zed|linux|XDG_CONFIG_HOME=/c|/c/zed/settings.json
+zed|linux|FLATPAK_XDG_CONFIG_HOME=/f XDG_CONFIG_HOME=/c|/f/zed/settings.json
+zed|darwin|XDG_CONFIG_HOME=/c|~/.config/zed/settings.json
+zed|windows|APPDATA=/c|/c/Zed/settings.json
+goose|darwin||~/.config/goose/config.yaml
+goose|windows|APPDATA=/c|/c/Block/goose/config/config.yaml
+goose|linux|GOOSE_PATH_ROOT=/c|/c/config/config.yaml
+kimi|linux|KIMI_CODE_HOME=/c|/c/mcp.json
+qwen|linux|QWEN_HOME=/c|/c/settings.json
+crush|windows||~/.config/crush/crush.json
+crush|linux|CRUSH_GLOBAL_CONFIG=/c|/c/crush.json
+cline|linux||~/.cline/data/settings/cline_mcp_settings.json
+cline|linux|CLINE_DIR=/c|/c/data/settings/cline_mcp_settings.json
+cline|linux|CLINE_DATA_DIR=/c|/c/settings/cline_mcp_settings.json
+cline|linux|CLINE_MCP_SETTINGS_PATH=/c/x.json|/c/x.json
+copilot|linux|COPILOT_HOME=/c|/c/mcp-config.json
+`) {
+		p := strings.Split(strings.TrimSpace(row), "|")
+		r := newRig(t, p[0])
+		r.m.System = p[1]
+		r.m.Getenv = func(name string) string {
+			for _, v := range strings.Fields(p[2]) {
+				if value, ok := strings.CutPrefix(v, name+"="); ok {
+					return value
+				}
+			}
+			return ""
+		}
+		if got := filepath.ToSlash(strings.Replace(r.file(), r.m.Home, "~", 1)); got != p[3] {
+			t.Errorf("%s has %s", row, got)
+		}
+	}
+	r := newRig(t, "claude-desktop")
+	r.m.System = "windows"
+	store := filepath.Join(r.m.Home, "AppData", "Local", "Packages", "Claude_pzs8sxrjxfjjc", "LocalCache", "Roaming", "Claude")
+	r.write(filepath.Join(store, "config.json"), "{}")
+	if got := r.file(); filepath.Dir(got) != store {
+		t.Errorf("Claude Desktop of the Store: %s", got)
+	}
+}
+
+// Of several files it is the one that has the server, else one that is there, else one
+// whose folder is there. One without the server does not hide the others if it is broken.
+func TestSeveralFiles(t *testing.T) {
+	r := newRig(t, "opencode")
+	folder := filepath.Join(r.m.Home, ".config", "opencode")
+	for _, c := range []struct{ name, text, want string }{
+		{"../x", "", "opencode.json"},
+		{"opencode.jsonc", "{}", "opencode.jsonc"},
+		{"opencode.json", "{}", "opencode.json"},
+		{"opencode.jsonc", `{"mcp": {"todo": {"type": "local", "command": ["todo-mcp"]}}}`, "opencode.jsonc"},
+		{"opencode.json", "{", "opencode.jsonc"},
+		{"opencode.jsonc", "{}", "opencode.json"},
+	} {
+		r.write(filepath.Join(folder, c.name), c.text)
+		if got := r.file(); got != filepath.Join(folder, c.want) {
+			t.Errorf("with %s it is %s, want %s", c.name, got, c.want)
+		}
+	}
+	r.refused(install.Options{}, "opencode.json:1:2")
+	r = newRig(t, "vscode")
+	r.write(filepath.Join(r.m.Home, ".config", "Code - Insiders", "User", "settings.json"), "{}")
+	if got := r.file(); !strings.Contains(got, "Insiders") {
+		t.Errorf("it is %s", got)
+	}
+}

@@ -1,0 +1,146 @@
+package install_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/install"
+)
+
+// documented compares a part of a page below docs with what it should be.
+func (r *rig) documented(page string, part *regexp.Regexp, want string) {
+	r.Helper()
+	path := filepath.Join("..", "..", "docs", page)
+	text := r.read(path)
+	if got := part.FindString(text); *update && got != "" {
+		r.write(path, strings.Replace(text, got, want, 1))
+	} else if diff := cmp.Diff(want, got); diff != "" {
+		r.Errorf("docs/%s differs from the table; run with -update (-want +got):\n%s", page, diff)
+	}
+}
+
+// docs/clients.md has of each client what the table says.
+func TestClientsAreDocumented(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("<!-- clients -->\n")
+	r := newRig(t, "zed")
+	block := func(c install.Client, o install.Options) string {
+		path, text, err := c.Snippet(r.m, o)
+		if err != nil {
+			return "Not over HTTP: " + strings.SplitN(err.Error(), ": ", 2)[1] + ".\n"
+		}
+		text = "```" + filepath.Ext(path)[1:] + "\n" + strings.ReplaceAll(text, r.m.Home, "/usr/local") + "```\n"
+		if o.URL != "" {
+			text = "Over HTTP:\n\n" + text
+		}
+		return text
+	}
+	for _, r.Client = range install.Clients() {
+		stdio, http := block(r.Client, install.Options{}), block(r.Client, install.Options{URL: address})
+		fmt.Fprintf(&b, "\n## %s (`%s`)\n\n%s\n\n%s\n%s", r.Title, r.Client.Name, r.places(), stdio, http)
+	}
+	r.documented("clients.md", regexp.MustCompile(`(?s)<!-- clients -->\n.*`), b.String())
+}
+
+// places returns where a client is configured on each system.
+func (r *rig) places() string {
+	var out []string
+	for _, s := range []struct{ system, title string }{{"darwin", "macOS"}, {"windows", "Windows"}, {"linux", "Linux"}} {
+		r.m.System = s.system
+		out = append(out, fmt.Sprintf("`%s` (%s)", filepath.ToSlash(r.m.Short(r.file())), s.title))
+	}
+	out = []string{out[2], out[0], out[1]}
+	if one, _, _ := strings.Cut(out[0], " ("); strings.HasPrefix(out[1], one) && strings.HasPrefix(out[2], one) {
+		return one
+	}
+	return strings.Join(out, ", ")
+}
+
+// docs/hooks.md has what is written for each client, and so has the plugin for Claude
+// Code.
+func TestHooksAreDocumented(t *testing.T) {
+	for _, name := range install.Names() {
+		r := newRig(t, name)
+		file, text, err := r.HooksSnippet(r.m, install.Options{})
+		if err != nil || file == "" {
+			continue
+		}
+		section := regexp.MustCompile("(?s)\n### " + r.Title + "\n.*?\n##").FindString(r.read(filepath.Join("..", "..", "docs", "hooks.md")))
+		if !strings.Contains(section, "`"+filepath.ToSlash(r.m.Short(file))+"`") {
+			t.Errorf("docs/hooks.md does not name %s for %s", r.m.Short(file), r.Title)
+		}
+		if filepath.Ext(file) != ".json" {
+			continue
+		}
+		begin, _, _ := strings.Cut(section, "```json\n")
+		text = strings.ReplaceAll(text, r.m.Home+"/bin", "/usr/local/bin")
+		r.documented("hooks.md", regexp.MustCompile("(?s)"+regexp.QuoteMeta(begin)+"```json\n.*?```"), begin+"```json\n"+text+"```")
+		if name == "claude-code" {
+			r.expectPlugin(text)
+		}
+	}
+}
+
+// expectPlugin checks that the plugin for Claude Code has the hooks of its settings.
+func (r *rig) expectPlugin(settings string) {
+	r.Helper()
+	hooks := func(text string) (out struct{ Hooks any }) {
+		if err := json.Unmarshal([]byte(text), &out); err != nil {
+			r.Fatal(err)
+		}
+		return out
+	}
+	plugin := r.read(filepath.Join("..", "..", "packaging", "claude-code", "hooks", "hooks.json"))
+	if diff := cmp.Diff(hooks(settings), hooks(plugin)); diff != "" {
+		r.Errorf("the plugin's hooks (-want +got)\n%s", diff)
+	}
+}
+
+// entry returns what `npx -y todo-mcp install` writes for a client.
+func entry(t *testing.T, client string) (e map[string]any) {
+	t.Helper()
+	r := newRig(t, client)
+	r.m.Executable = filepath.Join(r.m.Home, "_npx", "todo-mcp")
+	_, text, err := r.Snippet(r.m, install.Options{})
+	var file map[string]map[string]map[string]any
+	if err = errors.Join(err, json.Unmarshal([]byte(text), &file)); err != nil {
+		t.Fatal(err)
+	}
+	for _, servers := range file {
+		e = servers["todo"]
+	}
+	return e
+}
+
+// docs/clients.md has links that add this server to a client by one click: pages of the
+// clients' makers, since many sites show no links but those to pages, and what they lead to,
+// which opens the program itself.
+func TestLinksAreDocumented(t *testing.T) {
+	config := func(e map[string]any) string {
+		text, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	e := entry(t, "vscode")
+	cursor := url.Values{"name": {"todo"}, "config": {base64.StdEncoding.EncodeToString([]byte(config(entry(t, "cursor"))))}}.Encode()
+	vscode := "vscode.dev/redirect/mcp/install?" + url.Values{"name": {"todo"}, "config": {config(e)}}.Encode()
+	e["name"] = "todo"
+	own := ":mcp/install?" + url.PathEscape(config(e))
+	newRig(t, "vscode").documented("clients.md", regexp.MustCompile("(?s)<!-- links -->\n.*?<!-- links -->"), "<!-- links -->\n\n"+
+		"- [Add to Cursor](https://cursor.com/en/install-mcp?"+cursor+")\n"+
+		"- [Add to VS Code](https://"+vscode+")\n"+
+		"- [Add to VS Code Insiders](https://insiders."+vscode+"&quality=insiders)\n"+
+		"\nThe same for what opens the programs themselves:\n\n```text\n"+
+		"cursor://anysphere.cursor-deeplink/mcp/install?"+cursor+"\nvscode"+own+"\nvscode-insiders"+own+"\n```\n\n<!-- links -->")
+}

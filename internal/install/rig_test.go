@@ -1,0 +1,209 @@
+package install_test
+
+import (
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"todo-mcp/internal/install"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens in testdata and what docs have of the tables")
+
+const address = "http://127.0.0.1:8765/mcp"
+
+// rig is a client on a machine of its own, with this program on its PATH.
+type rig struct {
+	*testing.T
+	install.Client
+	m     install.Machine
+	notes string // of the last change
+}
+
+func newRig(t *testing.T, client string) *rig {
+	t.Helper()
+	c, ok := install.Find(client)
+	if !ok {
+		t.Fatalf("no client %s", client)
+	}
+	home := t.TempDir()
+	r := &rig{T: t, Client: c, m: install.Machine{
+		System: "linux", Home: home, Executable: filepath.Join(home, "bin", "todo-mcp"),
+		Getenv: func(string) string { return "" },
+		LookPath: func(name string) (string, error) {
+			path := filepath.Join(home, "bin", name)
+			_, err := os.Stat(path)
+			return path, err
+		},
+	}}
+	r.write(r.m.Executable, "a program")
+	return r
+}
+
+// withFile returns a rig whose client has a file of servers.
+func withFile(t *testing.T, client, text string) *rig {
+	t.Helper()
+	r := newRig(t, client)
+	r.write(r.file(), text)
+	return r
+}
+
+func (r *rig) write(path, text string) {
+	r.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		r.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *rig) read(path string) string {
+	r.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return string(data)
+}
+
+// look returns what is known of the client.
+func (r *rig) look() install.State {
+	r.Helper()
+	s, err := r.Look(r.m, install.Options{})
+	if err != nil {
+		r.Error(err)
+	}
+	return s
+}
+
+// file returns where the client has its servers, and hooksFile its hooks; empty for none.
+func (r *rig) file() string {
+	s, _ := r.Look(r.m, install.Options{})
+	return s.File
+}
+
+func (r *rig) hooksFile() string {
+	path, _, err := r.HooksSnippet(r.m, install.Options{})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return path
+}
+
+// sample puts the sample of the client's file of servers in its place.
+func (r *rig) sample() *rig {
+	r.Helper()
+	path := r.file()
+	r.write(path, r.read(filepath.Join("testdata", r.Client.Name, "before"+filepath.Ext(path))))
+	return r
+}
+
+// sampleHooks puts the sample of its file of hooks in its place, if there is one. Some have
+// both in one file.
+func (r *rig) sampleHooks() *rig {
+	if hooks, err := os.ReadFile(filepath.Join("testdata", r.Client.Name, "hooks.before.json")); err == nil {
+		r.write(r.hooksFile(), string(hooks))
+	}
+	return r
+}
+
+// files returns the texts of all files in the user's folder but this program and copies.
+func (r *rig) files() map[string]string {
+	r.Helper()
+	all := make(map[string]string)
+	err := filepath.WalkDir(r.m.Home, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() && path != r.m.Executable && filepath.Ext(path) != ".bak" {
+			all[path] = r.read(path)
+		}
+		return err
+	})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return all
+}
+
+// expectFiles compares all files.
+func (r *rig) expectFiles(want map[string]string) {
+	r.Helper()
+	if diff := cmp.Diff(want, r.files()); diff != "" {
+		r.Errorf("the files of %s are (-want +got):\n%s", r.Client.Name, diff)
+	}
+}
+
+// install makes a change, which a second time is none. It returns what is shown, which has
+// no secret.
+func (r *rig) install(o install.Options) (shown string) {
+	r.Helper()
+	return r.change(r.Install, o)
+}
+
+func (r *rig) uninstall(o install.Options) (shown string) {
+	r.Helper()
+	return r.change(r.Uninstall, o)
+}
+
+func (r *rig) change(plan func(install.Machine, install.Options) (install.Change, error), o install.Options) string {
+	r.Helper()
+	change, err := plan(r.m, o)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.notes = strings.Join(change.Notes, "\n")
+	if _, err := change.Write(); err != nil {
+		r.Fatal(err)
+	}
+	if again, err := plan(r.m, o); err != nil || !again.IsNone() {
+		r.Errorf("a second time (%v):\n%s", err, again.Diff())
+	}
+	shown := change.Diff()
+	if strings.Contains(shown, "secret") || strings.Contains(shown, "Bearer") {
+		r.Errorf("a secret is shown:\n%s", shown)
+	}
+	return shown
+}
+
+// refused checks that nothing is installed, and that the error says why without a secret.
+func (r *rig) refused(o install.Options, why ...string) {
+	r.Helper()
+	before := r.files()
+	change, err := r.Install(r.m, o)
+	if err == nil {
+		_, err = change.Write()
+	}
+	for _, text := range why {
+		if err == nil || !strings.Contains(err.Error(), text) || strings.Contains(err.Error(), "secret") {
+			r.Errorf("%v, want %s", err, text)
+		}
+	}
+	r.expectFiles(before)
+}
+
+// golden compares a text with a file of the client in testdata.
+func (r *rig) golden(name, got string) {
+	r.Helper()
+	path := filepath.Join("testdata", r.Client.Name, name)
+	got = strings.ReplaceAll(got, r.m.Home, "/HOME")
+	if *update {
+		r.write(path, got)
+	}
+	if diff := cmp.Diff(r.read(path), got); diff != "" {
+		r.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// edited returns the names of the clients whose file is edited: Goose's is not.
+func edited() (names []string) {
+	for _, name := range install.Names() {
+		if name != "goose" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
