@@ -213,6 +213,7 @@ func TestHookCommands(t *testing.T) {
 		{"linux", "/opt/todo-mcp", "claude-code", "/opt/todo-mcp hook"},
 		{"linux", "/opt/it's $HOME/todo-mcp", "codex", `'/opt/it'\''s $HOME/todo-mcp' hook`},
 		{"darwin", "/Users/ann b/todo-mcp", "opencode", "'/Users/ann b/todo-mcp' hook"},
+		{"linux", `/opt/a "b"\c/todo-mcp`, "opencode", `'/opt/a "b"\c/todo-mcp' hook`},
 		{"windows", `C:\Tools\todo-mcp.exe`, "claude-code", "C:/Tools/todo-mcp.exe hook"},
 		{"windows", `C:\Tools\todo-mcp.exe`, "gemini", "C:/Tools/todo-mcp.exe hook"},
 		{"windows", `C:\Program Files\todo-mcp.exe`, "claude-code", "'C:/Program Files/todo-mcp.exe' hook"},

@@ -1,7 +1,7 @@
 package install
 
 import (
-	"reflect"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -120,41 +120,55 @@ func TestRefusedJSON(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 94: an edit changes nothing but what it is about, whatever a file has.
-func FuzzSetAndRemove(f *testing.F) {
-	for _, text := range []string{"", `{"a":[1,{}],}`, "{ // c\n\"servers\":{\"a\":1,},\"b\":2}", "{\"servers\":null/*c*/,\n\n// d\n\"c\":[]}\n// e", "{\"a\":1//c\n}", "{\"servers\":{\"a\":1,//c\n\"todo\":1}}"} {
-		f.Add(text)
+// BAD-INPUT 94: an edit of JSON or TOML is made once and changes nothing but what it is
+// about, whatever a file has, or is refused.
+func FuzzDocuments(f *testing.F) {
+	for _, text := range []string{
+		"", `{"a":[1,{}],}`, "{ // c\n\"servers\":{\"a\":1,},\"b\":2}", "{\"servers\":null/*c*/,\n\n// d\n\"c\":[]}\n// e", "{\"a\":1//c\n}", "{\"servers\":{\"a\":1,//c\n\"todo\":1}}",
+		"a = [\n[\"x\"],\n]\n[servers.todo]\n\"command\" = 'x' # c\n[[servers.todo.env]]\n", "[servers]\ntodo = {command = 1}", "[ servers . 'todo' ] # c\r\nargs = '''\n#'''",
+		"\ufeff", "[servers.todo.env]\nA = nan\n[servers.todo]\nurl = \"x\"\nargs.a = 1\n# c\n\n[servers.a]\n", "\ufeff[servers]\n[servers.todo]",
+	} {
+		f.Add(text, false)
+		f.Add(text, true)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		d, err := parseJSON([]byte(text))
-		if err != nil {
-			return
-		}
-		before, _ := objectAt(d)
-		if _, err = d.set(object{{"command", "todo-mcp"}}, entryPath...); err != nil {
-			return
-		}
-		if d, err = parseJSON(d.text()); err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
-		if got := d.at(entryPath...); !reflect.DeepEqual(got, map[string]any{"command": "todo-mcp"}) {
-			t.Fatalf("%q: it is %v", text, got)
-		}
-		if _, err := d.remove(entryPath...); err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
-		if d, err = parseJSON(d.text()); err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
-		after, _ := objectAt(d)
-		for _, root := range []map[string]any{before, after} {
+	f.Fuzz(func(t *testing.T, text string, isTOML bool) {
+		name := map[bool]string{false: "x.json", true: "x.toml"}[isTOML]
+		read := func(text []byte) (d document, rest string) {
+			e, err := newEdit(file{path: name, data: text})
+			if err != nil {
+				return nil, ""
+			}
+			root, _ := e.doc.at().(map[string]any)
 			servers, _ := root["servers"].(map[string]any)
 			if delete(servers, "todo"); len(servers) == 0 {
 				delete(root, "servers")
 			}
+			return e.doc, fmt.Sprintf("%#v", root) // values may be no numbers, which are not equal to themselves
 		}
-		if diff := cmp.Diff(before, after); diff != "" {
-			t.Errorf("%q (-before +after):\n%s", text, diff)
+		d, before := read([]byte(text))
+		if d == nil {
+			return
+		}
+		if _, err := d.set(object{{"command", "todo-mcp"}, {"args", []string{"#\n\"'"}}}, entryPath...); err != nil {
+			return
+		}
+		for _, edit := range []func() (bool, error){
+			func() (bool, error) { return d.set([]string{}, append(entryPath, "args")...) },
+			func() (bool, error) { return d.remove(append(entryPath, "args")...) },
+		} {
+			if changed, err := edit(); err != nil || !changed {
+				t.Fatalf("%q: %t (%v)", text, changed, err)
+			}
+		}
+		d, rest := read(d.text())
+		if is, err := inLine(d.at(entryPath...)); err != nil || is != `{"command": "todo-mcp"}` || rest != before {
+			t.Fatalf("%q: it is %s beside %s (%v)", text, is, rest, err)
+		}
+		if changed, err := d.remove(entryPath...); err != nil || !changed {
+			t.Fatalf("%q: %t (%v)", text, changed, err)
+		}
+		if d, rest = read(d.text()); d.at(entryPath...) != nil || rest != before {
+			t.Errorf("%q becomes %q, was\n%s", text, d.text(), before)
 		}
 	})
 }

@@ -78,25 +78,29 @@ func (f *tomlFile) write(entry map[string]any, table, name string) error {
 	if bytes.Contains(f.data, []byte("\r\n")) {
 		newline = "\r\n"
 	}
-	before, behind := cutServer(string(f.data), table, name)
+	text, isMarked := strings.CutPrefix(string(f.data), byteOrderMark)
+	before, behind := cutServer(text, table, name)
 	block := ""
 	if entry != nil {
-		text, err := toml.Marshal(map[string]any{table: map[string]any{name: entry}})
+		marshalled, err := toml.Marshal(map[string]any{table: map[string]any{name: entry}})
 		if err != nil {
 			return err
 		}
-		_, block, _ = strings.Cut(string(text), "\n") // the header of the table of servers
+		_, block, _ = strings.Cut(string(marshalled), "\n") // the header of the table of servers
 		block = strings.ReplaceAll(block, "\n", newline)
-		if before != "" && !strings.HasSuffix(before, "\n") && before != byteOrderMark {
+		if before != "" && !strings.HasSuffix(before, "\n") {
 			before += newline
 		}
-		if strings.TrimPrefix(before, byteOrderMark) != "" {
+		if before != "" {
 			before += newline
 		}
 	}
 	edited := before + block + behind
-	if !isOtherwiseSame(string(f.data), edited, block, table, name) {
+	if !isOtherwiseSame(text, edited, block, table, name) {
 		return errNotEdited
+	}
+	if isMarked {
+		edited = byteOrderMark + edited
 	}
 	f.data = []byte(edited)
 	return nil
