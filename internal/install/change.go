@@ -105,7 +105,7 @@ type document interface {
 	// at returns the value at a path; nil when there is none.
 	at(path ...string) any
 	// set gives the value at a path another one, unless it has it, and makes what is missing
-	// above it. It reports whether anything changed. With an error nothing is to be written.
+	// above it. It reports whether anything changed.
 	set(value any, path ...string) (changed bool, err error)
 	// remove removes the value at a path, if there is one.
 	remove(path ...string) (changed bool, err error)
@@ -180,36 +180,56 @@ func (e *edit) hideIn(part string) {
 	}
 }
 
-// show adds lines to what is shown of the edit, without what is hidden.
-func (e *edit) show(sign, text string) {
-	for _, secret := range e.secrets {
-		text = strings.ReplaceAll(text, secret, "…")
-	}
-	for line := range strings.Lines(text) {
-		e.shown = append(e.shown, sign+" "+strings.TrimSuffix(line, "\n"))
-	}
-}
-
 // set sets a value.
 func (e *edit) set(value any, path ...string) error {
-	changed, err := e.doc.set(value, path...)
-	if err != nil || !changed {
+	text, err := inLine(value)
+	if err != nil {
 		return err
 	}
-	e.after = e.doc.text()
-	text, err := inLine(value)
-	e.show("+", shownPath(path)+": "+text)
-	return err
+	return e.change(value, path, "+ "+shownPath(path)+": "+text, func() (bool, error) { return e.doc.set(value, path...) })
 }
 
 // remove removes a value.
 func (e *edit) remove(path ...string) error {
-	changed, err := e.doc.remove(path...)
-	if changed && err == nil {
-		e.after = e.doc.text()
-		e.show("-", shownPath(path))
+	return e.change(nil, path, "- "+shownPath(path), func() (bool, error) { return e.doc.remove(path...) })
+}
+
+// change gives the value at a path another one, nil for none. What comes of that is read
+// again, and refused if it does not say so, unless the path is a position, or says anything
+// else than before of what is not below the first two steps of the path.
+func (e *edit) change(value any, path []string, shown string, change func() (changed bool, err error)) error {
+	before := without(e.doc.at(), path)
+	changed, err := change()
+	if err != nil || !changed {
+		return err
 	}
-	return err
+	then, err := newEdit(file{path: e.before.path, data: e.doc.text()})
+	switch {
+	case err != nil, without(then.doc.at(), path) != before:
+		return errNotEdited
+	case !isPosition(path[len(path)-1]) && !isSame(then.doc.at(path...), value):
+		return errNotEdited
+	}
+	e.doc, e.after = then.doc, then.after
+	for _, secret := range e.secrets {
+		shown = strings.ReplaceAll(shown, secret, "…")
+	}
+	e.shown = append(e.shown, shown)
+	return nil
+}
+
+// without returns what a file says of all but a path, of whose steps the first two count.
+// That is a text, since values may be no numbers, which are not equal to themselves.
+func without(root any, path []string) string {
+	all, _ := root.(map[string]any)
+	below, _ := all[path[0]].(map[string]any)
+	if len(path) > 1 {
+		delete(below, path[1])
+	}
+	if len(path) == 1 || len(below) == 0 {
+		delete(all, path[0])
+	}
+	return fmt.Sprintf("%#v", all)
 }
 
 // edit returns what becomes of a file, which is read unless the change has it.

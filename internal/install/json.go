@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,6 +45,14 @@ func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 func inLine(value any) (string, error) {
 	text, err := json.Marshal(value, json.Deterministic(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
 	return string(text), err
+}
+
+// isSame reports whether two values are the same in JSON.
+func isSame(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	err := errors.Join(errX, errY, (*jsontext.Value)(&x).Canonicalize(), (*jsontext.Value)(&y).Canonicalize())
+	return err == nil && bytes.Equal(x, y)
 }
 
 // errorAt returns an error for the byte n of a file. Lines and columns count from 1, columns
@@ -198,11 +205,7 @@ func (d *jsonFile) at(path ...string) (value any) {
 
 // set puts a new part behind the others.
 func (d *jsonFile) set(value any, path ...string) (changed bool, err error) {
-	wanted, err := inLine(value)
-	if err != nil {
-		return false, err
-	}
-	if now, err := inLine(d.at(path...)); err == nil && now == wanted && d.tree.Find(pointer(path...)) != nil {
+	if isSame(d.at(path...), value) {
 		return false, nil
 	}
 	depth, err := d.depth(path)
@@ -216,22 +219,7 @@ func (d *jsonFile) set(value any, path ...string) (changed bool, err error) {
 			value = object{{step, value}}
 		}
 	}
-	if err := d.put(value, path[:depth]...); err != nil {
-		return false, err
-	}
-	then, err := parseJSON(d.text())
-	if err != nil {
-		return false, errNotEdited
-	}
-	if n := len(path) - 1; path[n] == newItem {
-		items, _ := then.at(path[:n]...).([]any)
-		path = append(slices.Clone(path[:n]), position(len(items)-1))
-	}
-	var is any
-	if err := json.Unmarshal([]byte(wanted), &is); err != nil || !reflect.DeepEqual(then.at(path...), is) {
-		return false, errNotEdited
-	}
-	return true, nil
+	return true, d.put(value, path[:depth]...)
 }
 
 // errNotEdited is what is said of a file that would not say what was wanted.
@@ -363,14 +351,7 @@ func (d *jsonFile) remove(path ...string) (changed bool, err error) {
 		}
 		changed, err = true, d.cut(path[:n]...)
 	}
-	if !changed || err != nil {
-		return changed, err
-	}
-	then, err := parseJSON(d.text())
-	if err != nil || !isPosition(path[len(path)-1]) && then.tree.Find(pointer(path...)) != nil {
-		return false, errNotEdited
-	}
-	return true, nil
+	return changed, err
 }
 
 // isAll reports whether the value at a path is all there is in the file.

@@ -52,9 +52,8 @@ func (f *tomlFile) remove(path ...string) (changed bool, err error) { return f.c
 
 // change gives the value at a path another one, or none if it is nil.
 func (f *tomlFile) change(value any, path []string) (changed bool, err error) {
-	wanted, err := inLine(value)
-	if now, wrong := inLine(f.at(path...)); err != nil || wrong == nil && now == wanted {
-		return false, err
+	if isSame(f.at(path...), value) {
+		return false, nil
 	}
 	entry, _ := f.at(path[:2]...).(map[string]any)
 	fields, isWhole := value.(object)
@@ -95,14 +94,10 @@ func (f *tomlFile) write(entry map[string]any, table, name string) error {
 			before += newline
 		}
 	}
-	edited := before + block + behind
-	if !isOtherwiseSame(text, edited, block, table, name) {
-		return errNotEdited
-	}
+	f.data = []byte(before + block + behind)
 	if isMarked {
-		edited = byteOrderMark + edited
+		f.data = append([]byte(byteOrderMark), f.data...)
 	}
-	f.data = []byte(edited)
 	return nil
 }
 
@@ -139,25 +134,4 @@ func cutServer(text, table, name string) (before, behind string) {
 		at = len(kept)
 	}
 	return strings.Join(kept[:at], ""), strings.Join(kept[at:], "")
-}
-
-// isOtherwiseSame reports whether an edited file says of a server what a block of its own
-// says, and of all else what it said before. What is compared are texts, since values may
-// be no numbers, which are not equal to themselves.
-func isOtherwiseSame(before, after, block, table, name string) bool {
-	_, rest, err := takeServer(before, table, name)
-	is, restAfter, errAfter := takeServer(after, table, name)
-	wanted, _, errBlock := takeServer(block, table, name)
-	return errors.Join(err, errAfter, errBlock) == nil && rest == restAfter && is == wanted
-}
-
-// takeServer returns what a file says of a server, and of all else, as texts.
-func takeServer(text, table, name string) (server, rest string, err error) {
-	root, err := decodeTOML(text)
-	servers, _ := root[table].(map[string]any)
-	server = fmt.Sprintf("%#v", servers[name])
-	if delete(servers, name); servers != nil && len(servers) == 0 {
-		delete(root, table)
-	}
-	return server, fmt.Sprintf("%#v", root), err
 }
