@@ -105,10 +105,8 @@ type document interface {
 	// at returns the value at a path; nil when there is none.
 	at(path ...string) any
 	// set gives the value at a path another one, unless it has it, and makes what is missing
-	// above it. It reports whether anything changed.
-	set(value any, path ...string) (changed bool, err error)
-	// remove removes the value at a path, if there is one.
-	remove(path ...string) (changed bool, err error)
+	// above it; nil removes it.
+	set(value any, path ...string) error
 	text() []byte
 	// isBare reports whether nothing is left but what every such file has.
 	isBare() bool
@@ -180,27 +178,12 @@ func (e *edit) hideIn(part string) {
 	}
 }
 
-// set sets a value.
-func (e *edit) set(value any, path ...string) error {
-	text, err := inLine(value)
-	if err != nil {
-		return err
-	}
-	return e.change(value, path, "+ "+shownPath(path)+": "+text, func() (bool, error) { return e.doc.set(value, path...) })
-}
-
-// remove removes a value.
-func (e *edit) remove(path ...string) error {
-	return e.change(nil, path, "- "+shownPath(path), func() (bool, error) { return e.doc.remove(path...) })
-}
-
-// change gives the value at a path another one, nil for none. What comes of that is read
+// set gives the value at a path another one, nil for none. What comes of that is read
 // again, and refused if it does not say so, unless the path is a position, or says anything
 // else than before of what is not below the first two steps of the path.
-func (e *edit) change(value any, path []string, shown string, change func() (changed bool, err error)) error {
-	before := without(e.doc.at(), path)
-	changed, err := change()
-	if err != nil || !changed {
+func (e *edit) set(value any, path ...string) error {
+	before, was := without(e.doc.at(), path), e.doc.text()
+	if err := e.doc.set(value, path...); err != nil {
 		return err
 	}
 	then, err := newEdit(file{path: e.before.path, data: e.doc.text()})
@@ -209,8 +192,15 @@ func (e *edit) change(value any, path []string, shown string, change func() (cha
 		return errNotEdited
 	case !isPosition(path[len(path)-1]) && !isSame(then.doc.at(path...), value):
 		return errNotEdited
+	case bytes.Equal(then.after, was):
+		return nil
 	}
 	e.doc, e.after = then.doc, then.after
+	shown := "- " + shownPath(path)
+	if value != nil {
+		text, _ := inLine(value) // as it was written
+		shown = "+ " + shownPath(path) + ": " + text
+	}
 	for _, secret := range e.secrets {
 		shown = strings.ReplaceAll(shown, secret, "…")
 	}

@@ -209,7 +209,7 @@ func (h hookFile) remove(event string) error {
 		if len(places) == 0 {
 			return nil
 		}
-		if err := h.edit.remove(places[len(places)-1].path...); err != nil {
+		if err := h.set(nil, places[len(places)-1].path...); err != nil {
 			return err
 		}
 	}
@@ -275,11 +275,11 @@ func (h hookFile) put(e hookEntry) error {
 // uninstall removes the hooks, the status line or the plugin of this program.
 func (h hookFile) uninstall() error {
 	if h.setup.entries == nil {
-		return h.edit.remove(pluginPath)
+		return h.set(nil, pluginPath)
 	}
 	_, _, line, err := h.statusLine()
 	if line {
-		err = h.edit.remove(statusLineKey)
+		err = h.set(nil, statusLineKey)
 	}
 	return errors.Join(h.removeExcept(nil), err)
 }

@@ -325,7 +325,7 @@ func (c Client) put(e *edit, name string, entry map[string]any, wanted Server) e
 		}
 	}
 	for _, key := range drop {
-		if err := e.remove(c.servers, name, key); err != nil {
+		if err := e.set(nil, c.servers, name, key); err != nil {
 			return err
 		}
 	}
@@ -348,7 +348,7 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	if there && e.doc == nil {
 		change.ByHand = "take the extension out that calls " + read(entries[name].(map[string]any)).String()
 	} else if there {
-		err = e.remove(c.servers, name)
+		err = e.set(nil, c.servers, name)
 	}
 	if _, isTOML := e.doc.(*tomlFile); isTOML && err != nil { // the hooks go all the same
 		change.note("%s.%s stays: %v; codex mcp remove %[2]s takes it away", c.servers, name, err)

@@ -204,13 +204,16 @@ func (d *jsonFile) at(path ...string) (value any) {
 }
 
 // set puts a new part behind the others.
-func (d *jsonFile) set(value any, path ...string) (changed bool, err error) {
+func (d *jsonFile) set(value any, path ...string) error {
 	if isSame(d.at(path...), value) {
-		return false, nil
+		return nil
+	}
+	if value == nil {
+		return d.remove(path)
 	}
 	depth, err := d.depth(path)
 	if err != nil {
-		return false, err
+		return err
 	}
 	for _, step := range slices.Backward(path[depth:]) {
 		if step == newItem {
@@ -219,7 +222,7 @@ func (d *jsonFile) set(value any, path ...string) (changed bool, err error) {
 			value = object{{step, value}}
 		}
 	}
-	return true, d.put(value, path[:depth]...)
+	return d.put(value, path[:depth]...)
 }
 
 // errNotEdited is what is said of a file that would not say what was wanted.
@@ -342,21 +345,17 @@ func indentOf(extra hujson.Extra) (indent string, ownLine bool) {
 
 // remove removes the value at a path, and the objects and arrays above it that have
 // nothing else: some clients refuse a file without the object of its servers, which stays
-// if it is all there is. It reports whether anything changed.
-func (d *jsonFile) remove(path ...string) (changed bool, err error) {
+// if it is all there is.
+func (d *jsonFile) remove(path []string) (err error) {
 	for n := len(path); n > 0 && err == nil; n-- {
 		found := d.tree.Find(pointer(path[:n]...))
-		if found == nil || n < len(path) && (!isEmpty(*found) || d.isAll(path[:n])) {
+		isAll := n == 1 && len(d.tree.Value.(*hujson.Object).Members) == 1
+		if found == nil || n < len(path) && (isAll || !isEmpty(*found)) {
 			break
 		}
-		changed, err = true, d.cut(path[:n]...)
+		err = d.cut(path[:n]...)
 	}
-	return changed, err
-}
-
-// isAll reports whether the value at a path is all there is in the file.
-func (d *jsonFile) isAll(path []string) bool {
-	return len(path) == 1 && len(d.tree.Value.(*hujson.Object).Members) == 1
+	return err
 }
 
 // isEmpty reports whether a value is an object or array without parts or comments.

@@ -35,31 +35,29 @@ func TestSetAndRemove(t *testing.T) {
 		{"a line comment behind the only member", "{\"theme\": \"dark\" // as the night\n}", "{\"theme\": \"dark\", // as the night\n \"servers\": {\"todo\": {\"command\": \"todo-mcp\"}}\n}", false},
 		{"numbers that a float cannot hold", "{\n  \"id\": 12345678901234567890123\n}\n", "{\n  \"id\": 12345678901234567890123,\n" + added, false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			d, err := parseJSON([]byte(c.before))
-			if err != nil {
-				t.Fatal(err)
+		e := jsonEdit(t, c.before)
+		for range 2 {
+			if err := e.set(object{{"command", "todo-mcp"}}, entryPath...); err != nil || string(e.after) != c.after {
+				t.Errorf("%s (-want +got, %v):\n%s", c.name, err, cmp.Diff(c.after, string(e.after)))
 			}
-			if changed, err := d.set(object{{"command", "todo-mcp"}}, entryPath...); err != nil || !changed {
-				t.Error(changed, err)
-			}
-			if diff := cmp.Diff(c.after, string(d.text())); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if changed, err := d.set(object{{"command", "todo-mcp"}}, entryPath...); err != nil || changed {
-				t.Error("a second time", changed, err)
-			}
-			if d, err = parseJSON([]byte(c.after)); err != nil {
-				t.Fatal(err)
-			}
-			if changed, err := d.remove(entryPath...); err != nil || !changed || d.isBare() != c.alone {
-				t.Error(changed, err)
-			}
-			if diff := cmp.Diff(strings.TrimSuffix(c.before, "\n"), strings.TrimSuffix(string(d.text()), "\n")); diff != "" && !c.alone {
-				t.Errorf("without it (-want +got):\n%s", diff)
-			}
-		})
+		}
+		if err := e.set(nil, entryPath...); err != nil || e.doc.isBare() != c.alone {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if diff := cmp.Diff(strings.TrimSuffix(c.before, "\n"), strings.TrimSuffix(string(e.after), "\n")); diff != "" && !c.alone {
+			t.Errorf("%s without it (-want +got):\n%s", c.name, diff)
+		}
 	}
+}
+
+// jsonEdit returns the edit of a file with a text.
+func jsonEdit(t *testing.T, text string) *edit {
+	t.Helper()
+	e, err := newEdit(file{path: "x.json", data: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }
 
 // BAD-INPUT 94: a line comment before what goes keeps its line break.
@@ -69,35 +67,19 @@ func TestRemoveBehindComment(t *testing.T) {
 		"{\"servers\":{\"a\":{} /* // */, \"todo\":{} }}": "{\"servers\":{\"a\":{} /* // */ }}",
 		"{\"servers\":{\"a\":{}, // x\r\n \"todo\":{} }}": "{\"servers\":{\"a\":{} // x\r\n }}",
 	} {
-		d, err := parseJSON([]byte(before))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if changed, err := d.remove(entryPath...); err != nil || !changed || string(d.text()) != after {
-			t.Errorf("%q becomes %q (%v, %v), want %q", before, d.text(), changed, err, after)
+		e := jsonEdit(t, before)
+		if err := e.set(nil, entryPath...); err != nil || string(e.after) != after {
+			t.Errorf("%q becomes %q (%v), want %q", before, e.after, err, after)
 		}
 	}
 }
 
 // BAD-INPUT 94: a key in brackets is a key, not a position.
 func TestKeyInBrackets(t *testing.T) {
-	d, err := parseJSON([]byte(`{"hooks": {"[0]": ["a", "b"], "[x]": 1}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, set := range []struct {
-		value any
-		path  []string
-	}{{2, []string{"hooks", "[x]"}}, {"d", []string{"hooks", "[0]", newItem}}} {
-		if changed, err := d.set(set.value, set.path...); err != nil || !changed {
-			t.Errorf("%q: %v (%v)", set.path, changed, err)
-		}
-	}
-	if changed, err := d.remove("hooks", "[0]", position(0)); err != nil || !changed {
-		t.Errorf("%v (%v)", changed, err)
-	}
-	if got, want := string(d.text()), `{"hooks": {"[0]": [ "b", "d"], "[x]": 2}}`; got != want {
-		t.Errorf("it is %s, want %s", got, want)
+	e := jsonEdit(t, `{"hooks": {"[0]": ["a", "b"], "[x]": 1}}`)
+	err := errors.Join(e.set(2, "hooks", "[x]"), e.set("d", "hooks", "[0]", newItem), e.set(nil, "hooks", "[0]", position(0)))
+	if want := `{"hooks": {"[0]": [ "b", "d"], "[x]": 2}}`; err != nil || string(e.after) != want {
+		t.Errorf("it is %s, want %s (%v)", e.after, want, err)
 	}
 	if got := shownPath([]string{"hooks", "[x]", position(1), "y", newItem}); got != "hooks.[x][1].y" {
 		t.Errorf("it is shown as %s", got)
@@ -148,11 +130,11 @@ func FuzzDocuments(f *testing.F) {
 		if err := e.set(object{{"command", "todo-mcp"}, {"args", []string{"#\n\"'"}}}, entryPath...); err != nil {
 			return
 		}
-		err := errors.Join(e.set([]string{}, append(entryPath, "args")...), e.remove(append(entryPath, "args")...))
+		err := errors.Join(e.set([]string{}, append(entryPath, "args")...), e.set(nil, append(entryPath, "args")...))
 		if e = read(e.after); e == nil || err != nil || !isSame(e.doc.at(entryPath...), map[string]any{"command": "todo-mcp"}) {
 			t.Fatalf("%q: %v", text, err)
 		}
-		err = e.remove(entryPath...)
+		err = e.set(nil, entryPath...)
 		if e = read(e.after); e == nil || err != nil || e.doc.at(entryPath...) != nil || without(e.doc.at(), entryPath) != before {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -33,21 +33,18 @@ func (p *pluginFile) at(...string) any {
 }
 
 // set writes the plugin of this version with a command.
-func (p *pluginFile) set(command any, _ ...string) (changed bool, err error) {
-	if *p != "" && p.at() == nil {
-		return false, contentError(": this is another plugin, which stays")
-	}
-	quoted, err := json.Marshal(command) // as JavaScript has it, too
-	was := *p
-	*p = pluginFile(strings.Replace(opencodePlugin, pluginCommand, string(quoted), 1))
-	return *p != was, err
-}
-
-func (p *pluginFile) remove(...string) (changed bool, err error) {
-	if changed = p.at() != nil; changed {
+func (p *pluginFile) set(command any, _ ...string) error {
+	switch isOurs := p.at() != nil; {
+	case command == nil && isOurs:
 		*p = ""
+	case command == nil:
+	case *p != "" && !isOurs:
+		return contentError(": this is another plugin, which stays")
+	default:
+		quoted, _ := json.Marshal(command) // as JavaScript has it, too
+		*p = pluginFile(strings.Replace(opencodePlugin, pluginCommand, string(quoted), 1))
 	}
-	return changed, nil
+	return nil
 }
 
 func (p *pluginFile) text() []byte { return []byte(*p) }

@@ -44,16 +44,9 @@ func (f *tomlFile) at(path ...string) (value any) {
 	return value
 }
 
-func (f *tomlFile) set(value any, path ...string) (changed bool, err error) {
-	return f.change(value, path)
-}
-
-func (f *tomlFile) remove(path ...string) (changed bool, err error) { return f.change(nil, path) }
-
-// change gives the value at a path another one, or none if it is nil.
-func (f *tomlFile) change(value any, path []string) (changed bool, err error) {
+func (f *tomlFile) set(value any, path ...string) error {
 	if isSame(f.at(path...), value) {
-		return false, nil
+		return nil
 	}
 	entry, _ := f.at(path[:2]...).(map[string]any)
 	fields, isWhole := value.(object)
@@ -67,7 +60,7 @@ func (f *tomlFile) change(value any, path []string) (changed bool, err error) {
 	default:
 		entry = nil
 	}
-	return true, f.write(entry, path[0], path[1])
+	return f.write(entry, path[0], path[1])
 }
 
 // write writes a server in a table anew, or takes it out if entry is nil. A new one stands
