@@ -16,7 +16,7 @@ type Client struct {
 	// Prefixes begin its name in clientInfo, in lower case.
 	Prefixes []string
 	// Family begins the names of other programs of its maker, which people are shown
-	// as the client, but of which nothing else is known; empty if there are none.
+	// as the client, but about which nothing else is known; empty if there are none.
 	Family string
 	// Glyph is the id of its own plain shape; empty for one that has none.
 	Glyph string

@@ -18,8 +18,8 @@ import (
 // unless it says that it ends.
 const lasts = 30 * time.Minute
 
-// ErrNotNeeded is the error for an event that no hook is needed for, as those of other
-// tools where a matcher is too wide.
+// ErrNotNeeded is the error for an event that no hook is needed for, such as a call of
+// another tool where a matcher is too wide.
 var ErrNotNeeded = errors.New("nothing is to be done for it")
 
 // Do does what an event asks for. It calls open, which opens the lists until done is

@@ -1,7 +1,6 @@
 package hook_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -19,11 +19,11 @@ import (
 	"todo-mcp/server"
 )
 
-// The events in testdata were recorded: those of Claude Code 2.1.330, Codex 0.169.0
-// and Gemini CLI 0.61.0 as these programs wrote them to a hook, those of opencode
-// 1.18.33 as its plugin (opencode.js) did; the folders alone were renamed.
+// The events in testdata were recorded as Claude Code 2.1.330, Codex 0.169.0, Gemini CLI
+// 0.61.0 and the plugin for opencode 1.18.33 (opencode.js) wrote them to a hook; the folders
+// alone were renamed.
 
-// rig is a board that events are told to.
+// rig is a board that events are sent to.
 type rig struct {
 	*testing.T
 	lists todo.Lists
@@ -38,8 +38,8 @@ func newRig(t *testing.T) *rig {
 	return &rig{t, board.As(""), store}
 }
 
-// tell tells an event and returns what is said of it in the log.
-func (r *rig) tell(event string) error {
+// send sends an event and returns what is said of it in the log.
+func (r *rig) send(event string) error {
 	e, err := hook.Read(strings.NewReader(event))
 	if err != nil {
 		return err
@@ -47,11 +47,11 @@ func (r *rig) tell(event string) error {
 	return hook.Do(r.Context(), e, func() (todo.Lists, func(), error) { return r.lists, func() {}, nil })
 }
 
-// play tells recorded events, by the names of their files.
+// play sends recorded events, by the names of their files.
 func (r *rig) play(names ...string) {
 	r.Helper()
 	for _, name := range names {
-		if err := r.tell(recorded(r.T, name)); err != nil {
+		if err := r.send(recorded(r.T, name)); err != nil {
 			r.Errorf("%s: %v", name, err)
 		}
 	}
@@ -186,7 +186,7 @@ func TestTasks(t *testing.T) {
 // update of one that is not known is passed over, which a log line says.
 func TestTasksOfBefore(t *testing.T) {
 	r := newRig(t)
-	if err := r.tell(recorded(t, "claude-code-taskupdate-owner")); err == nil || !strings.Contains(err.Error(), "not understood: taskId") {
+	if err := r.send(recorded(t, "claude-code-taskupdate-owner")); err == nil || !strings.Contains(err.Error(), "not understood: taskId") {
 		t.Errorf("an update of an unknown task is %v", err)
 	}
 	r.expect()
@@ -233,8 +233,8 @@ func TestCallsOfOurTools(t *testing.T) {
 	r.expect()
 }
 
-// The end of a chat, also by /clear, leaves its lists open without an agent, those of
-// its sub-agents too; when it is resumed, its agent is there again.
+// The end of a chat, also by /clear, leaves its lists and the lists of its sub-agents open
+// without an agent; when it is resumed, its agent is there again.
 func TestSessionEnds(t *testing.T) {
 	for _, end := range []string{"claude-code-session-end", "claude-code-session-end-clear"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -247,13 +247,13 @@ func TestSessionEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
-			if err := r.tell(strings.Replace(recorded(t, end), "c6a81064-fe79-4475-89f0-ae5037e9dbad", claudeChat, 1)); err != nil {
+			if err := r.send(strings.Replace(recorded(t, end), "c6a81064-fe79-4475-89f0-ae5037e9dbad", claudeChat, 1)); err != nil {
 				t.Fatal(err)
 			}
 			r.states(todo.LeftOpen, todo.LeftOpen, todo.LeftOpen)
 			r.play("claude-code-session-start")
 			r.states(todo.LeftOpen, todo.LeftOpen, todo.LeftOpen)
-			if err := r.tell(strings.Replace(recorded(t, "claude-code-session-start"), "startup", "resume", 1)); err != nil {
+			if err := r.send(strings.Replace(recorded(t, "claude-code-session-start"), "startup", "resume", 1)); err != nil {
 				t.Fatal(err)
 			}
 			r.states(todo.Working, todo.LeftOpen, todo.LeftOpen)
@@ -297,7 +297,7 @@ func TestSubAgentEnds(t *testing.T) {
 		for status, archived := range map[string]bool{"in_progress": false, "completed": true} {
 			r := newRig(t)
 			r.play("claude-code-todowrite")
-			if err := r.tell(strings.ReplaceAll(recorded(t, "claude-code-todowrite-subagent"), "in_progress", status)); err != nil {
+			if err := r.send(strings.ReplaceAll(recorded(t, "claude-code-todowrite-subagent"), "in_progress", status)); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
@@ -322,7 +322,7 @@ func TestEventsOfNoConcern(t *testing.T) {
 	for _, name := range []string{"claude-code-todowrite-before", "claude-code-agent-after", "codex-ours", "gemini-ours"} {
 		r := newRig(t)
 		r.play("claude-code-todowrite")
-		err := r.tell(recorded(t, name))
+		err := r.send(recorded(t, name))
 		if name == "codex-ours" { // it has an id of the call like Claude Code's
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -347,7 +347,7 @@ func TestCursor(t *testing.T) {
 		`{"merge":false,"todos":[{"id":"a","content":"Read the grammar","status":"in_progress"},{"id":"b","content":"Write the lexer","status":"pending"}]}`,
 		`{"merge":true,"todos":[{"id":"a","content":"Read the grammar","status":"completed"},{"id":"c","content":"Run the tests","status":"pending"}]}`,
 	} {
-		if err := r.tell(fmt.Sprintf(cursor, input)); err != nil {
+		if err := r.send(fmt.Sprintf(cursor, input)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -355,7 +355,7 @@ func TestCursor(t *testing.T) {
 	if l := r.all()[0].List; l.Client != "cursor" || l.Workspace != "/home/ada/parser" {
 		t.Errorf("the list is %+v", l)
 	}
-	if err := r.tell(`{"conversation_id":"c-1","hook_event_name":"sessionEnd","cursor_version":"2.4.0"}`); err != nil {
+	if err := r.send(`{"conversation_id":"c-1","hook_event_name":"sessionEnd","cursor_version":"2.4.0"}`); err != nil {
 		t.Error(err)
 	}
 }
@@ -394,7 +394,7 @@ func TestBadEvents(t *testing.T) {
 		"a task without id":  strings.Replace(recorded(t, "claude-code-taskcreate-1"), `"id":"1"`, `"id":"one"`, 1),
 		"a task without end": strings.Replace(recorded(t, "claude-code-taskcreate-1"), `"id":"1"`, `"id":"99999999999"`, 1),
 	} {
-		err := r.tell(event)
+		err := r.send(event)
 		if err == nil || strings.Contains(err.Error(), "Write") && !strings.Contains(err.Error(), "TodoWrit") || strings.Contains(err.Error(), "begun") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -421,16 +421,10 @@ func TestNoStore(t *testing.T) {
 		t.Error(err)
 	}
 	r.expect()
-	if _, err := hook.Read(io.MultiReader(bytes.NewReader([]byte("{")), failing{})); !errors.Is(err, errBroken) {
+	if _, err := hook.Read(io.MultiReader(strings.NewReader("{"), iotest.ErrReader(broken))); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 }
-
-type failing struct{}
-
-var errBroken = errors.New("broken pipe")
-
-func (failing) Read([]byte) (int, error) { return 0, errBroken }
 
 // FuzzEvents: whatever a hook is told, it does not panic, and every list on the board
 // is one that may be stored (BAD-INPUT 98).
@@ -446,8 +440,8 @@ func FuzzEvents(f *testing.F) {
 	f.Fuzz(func(t *testing.T, event string) {
 		r := newRig(t)
 		r.play("claude-code-taskcreate-1", "claude-code-taskcreate-2")
-		_ = r.tell(event)
-		_ = r.tell(event)
+		_ = r.send(event)
+		_ = r.send(event)
 		for _, l := range r.all() {
 			if err := l.Check(); err != nil {
 				t.Error(err)

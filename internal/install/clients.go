@@ -29,7 +29,7 @@ type Client struct {
 	noHTTP string
 	// After is what a person does so that the client sees a new server.
 	After string
-	// hooks is how it is told to run hooks; nil for a client of which none are known.
+	// hooks is how it is told to run hooks; nil for a client without known hooks.
 	hooks *hookSetup
 }
 
@@ -216,7 +216,7 @@ func opencode() Client {
 func cline() Client {
 	const file = "cline_mcp_settings.json"
 	return known("cline", Client{
-		// The second is the file of the extension before it shared those of the command.
+		// The second is the extension's file before it shared the files of the command.
 		files: []string{
 			"$CLINE_MCP_SETTINGS_PATH|$CLINE_DATA_DIR/settings/" + file + "|$CLINE_DIR/data/settings/" + file +
 				"|~/.cline/data/settings/" + file,

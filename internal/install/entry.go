@@ -53,7 +53,7 @@ func commands() []string  { return []string{"command", "cmd", "args"} }
 func kinds() []string     { return []string{"type", "source"} }
 
 // ofStdio and ofHTTP are the keys that belong to one way to a server. Some clients
-// refuse an entry that has those of both.
+// refuse an entry that has keys of both.
 func ofStdio() []string { return []string{"env", "envs", "env_keys", "env_vars", "envFile", "cwd"} }
 func ofHTTP() []string {
 	return []string{"headers", "http_headers", "env_http_headers", "bearer_token_env_var", "oauth", "auth"}

@@ -10,7 +10,7 @@ import (
 // HookState is whether a client runs the hooks of this program.
 type HookState string
 
-// The states. A client of which no hooks are known has an empty one.
+// The states. A client without known hooks has an empty one.
 const (
 	HooksMissing  HookState = "no"
 	HooksThere    HookState = "yes"
@@ -37,7 +37,7 @@ type hookFile struct {
 }
 
 // hookFile returns a client's file of hooks, which a change may have already; ok is
-// false for a client of which no hooks are known.
+// false for a client without known hooks.
 func (c Client) hookFile(m Machine, change *Change) (h hookFile, ok bool, err error) {
 	if c.hooks == nil {
 		return h, false, nil
@@ -122,7 +122,7 @@ func (c Client) lookForHooks(m Machine, o Options, server Server) (HookState, er
 }
 
 // HooksSnippet returns what to write by hand so that a client runs the hooks, and into
-// which file; nothing for a client of which none are known.
+// which file; nothing for a client without known hooks.
 func (c Client) HooksSnippet(m Machine, o Options) (path, text string, err error) {
 	if c.hooks == nil {
 		return "", "", nil
@@ -175,7 +175,7 @@ func (h hookFile) find(event string) (places []place) {
 	return places
 }
 
-// isOurs reports whether a command is that of a hook of this program.
+// isOurs reports whether a command is a hook of this program.
 func (h hookFile) isOurs(command string) bool {
 	c, ours := h.machine.readCommand(command)
 	return ours && (c.args == hookName || strings.HasPrefix(c.args, hookName+" "))

@@ -235,7 +235,7 @@ func TestHookCommands(t *testing.T) {
 	}
 }
 
-// A client of which no hooks are known gets the server, and is told so.
+// A client without known hooks gets the server, and its people read so.
 func TestClientsWithoutHooks(t *testing.T) {
 	r := newRig(t, "zed")
 	r.install(install.Options{Hooks: true})

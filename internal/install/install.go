@@ -23,11 +23,11 @@ const DefaultName = "todo"
 
 // Options say what to add.
 type Options struct {
-	// Name is that of the server. Empty is the name that this program's entry has, or
+	// Name is what the client calls the server. Empty is the name of this program's entry, or
 	// else DefaultName.
 	Name string
-	// Args are those of the command, instead of the ones that an entry has; nil keeps
-	// these.
+	// Args are the arguments of the command, instead of the arguments that an entry has;
+	// nil keeps these.
 	Args []string
 	// URL is the address of a running server, instead of a command; empty for none.
 	URL string
@@ -91,7 +91,7 @@ type State struct {
 	Found bool
 	// File is where its servers are configured.
 	File string
-	// Name is that of this server's entry there, empty where there is none.
+	// Name is what this server's entry there is called; empty where there is none.
 	Name   string
 	Server Server
 	// Disabled is whether the user turned the server off.
@@ -226,8 +226,8 @@ func (s Server) program() string {
 	return lastPart(s.Command)
 }
 
-// fromPackage returns where in the arguments those of the program begin that npx or one
-// like it runs from a package, also in the shell of Windows; 0 where none does.
+// fromPackage returns where the arguments begin of the program that npx or one like it
+// runs from a package, also in the shell of Windows; 0 where none does.
 func (s Server) fromPackage() (from int) {
 	if bareName(s.Command) == "cmd" {
 		from = 1 + slices.IndexFunc(s.Args, isRunner)
@@ -249,7 +249,7 @@ func bareName(path string) string {
 }
 
 // programForm matches the name of this program, or of its package with a version. That
-// is the whole name: those of others begin with it.
+// is the whole name: names of other programs begin with it.
 var programForm = regexp.MustCompile(`^todo-mcp(@[\w.^~+-]+)?(?i:\.exe|\.cmd)?$`)
 
 // runsImage reports whether the arguments of docker or podman have an image of this
@@ -283,7 +283,8 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 	}
 	name, there := find(m, o, entries)
 	if !there && entries[name] != nil {
-		return Change{}, fmt.Errorf("%s: %s there is another server; give this one another name by --name", e.before.path, name)
+		return Change{}, fmt.Errorf("%s: %s there is another server; give this one another name by --name",
+			e.before.path, name)
 	}
 	entry, _ := entries[name].(map[string]any)
 	wanted, err := c.wanted(m, o, read(entry))
@@ -333,7 +334,7 @@ func (c Client) put(e *edit, name string, entry map[string]any, wanted Server) e
 }
 
 // Uninstall returns the change that takes this server and its hooks away from a client.
-// It may be no change. A file of which nothing is left goes if this program made it.
+// It may be no change. A file in which nothing is left goes if this program made it.
 func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	e, entries, err := c.open(m, o)
 	if err != nil {

@@ -41,9 +41,14 @@ func (o object) MarshalJSONTo(out *jsontext.Encoder) error {
 	return errors.Join(err, out.WriteToken(jsontext.EndObject))
 }
 
+// spaced is how JSON in one line is written.
+func spaced() json.Options {
+	return json.JoinOptions(jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
+}
+
 // inLine returns a value as JSON in one line.
 func inLine(value any) (string, error) {
-	text, err := json.Marshal(value, json.Deterministic(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
+	text, err := json.Marshal(value, json.Deterministic(true), spaced())
 	return string(text), err
 }
 
@@ -128,7 +133,7 @@ func tooDeep(text []byte) int {
 }
 
 // parseTree parses JSON with comments, and checks what hujson does not: that it is UTF-8,
-// and that no name is in an object twice, of which programs take different ones.
+// and that no name is in an object twice: programs take different ones of the two.
 func parseTree(text []byte) (hujson.Value, error) {
 	tree, err := hujson.Parse(bytes.Clone(text))
 	if err != nil { // a comment at the end needs a line break
@@ -246,11 +251,11 @@ func (d *jsonFile) depth(path []string) (int, error) {
 	return len(path), nil
 }
 
-// put sets the value at a path of which all but the last step is there.
+// put sets the value at a path. All but its last step is there.
 func (d *jsonFile) put(value any, path ...string) error {
 	above := d.tree.Find(pointer(path[:len(path)-1]...)).Value
 	before := d.lineBefore(above, len(path))
-	options := json.JoinOptions(jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
+	options := spaced()
 	if indent, ownLine := indentOf(hujson.Extra(before)); ownLine {
 		options = json.JoinOptions(jsontext.WithIndentPrefix(indent), jsontext.WithIndent(d.unit))
 	}

@@ -120,7 +120,8 @@ func (m Machine) program() (program, error) {
 	for part := range strings.SplitSeq(filepath.ToSlash(m.Executable), "/") {
 		switch {
 		case strings.HasPrefix(part, "go-build"):
-			return program{}, errors.New("`go run` builds this program for one run alone: build it with `make build` and put bin/todo-mcp on your PATH")
+			return program{}, errors.New("`go run` builds this program for one run alone: " +
+				"build it with `make build` and put bin/todo-mcp on your PATH")
 		case part == "_npx":
 			return m.npx(), nil
 		}
@@ -156,7 +157,7 @@ func (m Machine) npx() program {
 	return program{inTerminal: command[0], elsewhere: command[0], args: command[1:]}
 }
 
-// programName is that of the command, and of the package on npm.
+// programName is what the command and the package on npm are called.
 const programName = "todo-mcp"
 
 // exists reports whether there is something by a name, also a link that leads nowhere.

@@ -89,7 +89,7 @@ func unquote(word string) string {
 	return strings.NewReplacer(`'\''`, "'", `"`, "", "'", "").Replace(word)
 }
 
-// isProgram reports whether a path or name is that of this program.
+// isProgram reports whether a path or name leads to this program.
 func (m Machine) isProgram(command string) bool {
 	return programForm.MatchString(lastPart(command)) || filepath.IsAbs(command) && IsSameFile(command, m.Executable)
 }
@@ -104,7 +104,8 @@ type hookCommands struct {
 }
 
 // errSlowHooks is what people read who want hooks of a program that npx runs.
-var errSlowHooks = errors.New("hooks are not for npx, which takes too long for what runs with each todo: npm install --global todo-mcp, then todo-mcp install --hooks")
+var errSlowHooks = errors.New("hooks are not for npx, which takes too long for what runs with each todo: " +
+	"npm install --global todo-mcp, then todo-mcp install --hooks")
 
 // hookCommands returns the commands for a client that reaches the server in some way:
 // they write into the same store.

@@ -11,7 +11,7 @@
 //
 //	bench [-time D] [-rounds N] [-only TEXT] PROGRAM [DOCUMENT]
 //
-// PROGRAM is the todo-mcp binary. The tables replace those of DOCUMENT,
+// PROGRAM is the todo-mcp binary. The tables replace the ones in DOCUMENT,
 // internal/cmd/bench/RESULTS.md; without it they are written to standard output. It needs Linux.
 package main
 

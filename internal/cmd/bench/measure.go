@@ -106,16 +106,16 @@ func (s scenario) connect(p *process) (clients []client, err error) {
 	return clients, nil
 }
 
-// together lets all clients call, each as often as goOn says of the number of its
+// together lets all clients call, each as often as more says of the number of its
 // calls, and returns how long each call took.
-func together(clients []client, goOn func(calls int) bool, from int) (took []time.Duration, err error) {
+func together(clients []client, more func(calls int) bool, from int) (took []time.Duration, err error) {
 	var mu sync.Mutex
 	var work sync.WaitGroup
 	for _, c := range clients {
 		work.Go(func() {
 			var own []time.Duration
 			var failed error
-			for i := 0; goOn(i) && failed == nil; i++ {
+			for i := 0; more(i) && failed == nil; i++ {
 				began := time.Now()
 				failed = c.call(from + i)
 				own = append(own, time.Since(began))

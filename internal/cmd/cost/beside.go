@@ -52,8 +52,8 @@ func (m *meter) beside(own, peers string, runs int) ([]page.Section, error) {
 	}, err
 }
 
-// peersInShort says in short what the tables of the contenders say, of which
-// todo-mcp is the first.
+// peersInShort says in short what the tables of the contenders say. The first of them is
+// todo-mcp.
 func peersInShort(uses []use, measured []speeds) string {
 	var listing, session []int
 	var start, memory []float64

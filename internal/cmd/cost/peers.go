@@ -52,5 +52,5 @@ func contenders(own, folder string) ([]contender, error) {
 // todoMCP is the way of the tool that clients are listed.
 func todoMCP() way { return todoWrite("TodoWrite") }
 
-// none is that of a server that cannot make tasks without a language model.
+// none belongs to a server that cannot make tasks without a language model.
 func none() way { return way{} }

@@ -1,6 +1,6 @@
 // Command licenses writes the licence texts of everything that the binary
-// contains into a folder: those of the modules it links on each system that
-// `make cross` builds for, and Go's own.
+// contains into a folder: of the modules it links on each system that `make cross`
+// builds for, and of Go.
 //
 // The texts come from the module cache and the Go distribution. Nothing is
 // downloaded but modules that are not there yet.

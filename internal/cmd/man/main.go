@@ -24,7 +24,7 @@ func main() {
 	}
 }
 
-// write writes a page for the program and one for each command. Their date is that of
+// write writes a page for the program and one for each command. Their date is the one of
 // SOURCE_DATE_EPOCH, so that a release has the same pages again.
 func write(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {

@@ -52,7 +52,7 @@ func (r release) read(from, into string) (files []file, err error) {
 	return files, err
 }
 
-// license returns the licence, and those of what the binary contains.
+// license returns the licence, and the licences of what the binary contains.
 func (r release) license(withBinary bool) ([]file, error) {
 	files, err := r.read("LICENSE", "LICENSE")
 	if err != nil || !withBinary {

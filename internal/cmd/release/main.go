@@ -40,7 +40,7 @@ func main() {
 
 // release is what is released, and where.
 type release struct {
-	// root is the folder of the repository, dist that of the binaries, where all is
+	// root is the folder of the repository, dist the folder of the binaries, where all is
 	// written.
 	root, dist string
 	// version has no v in front. It is the only place from which any file has one.
@@ -90,7 +90,7 @@ func platforms() []platform {
 	}
 }
 
-// name returns the platform's name in those of npm's packages.
+// name returns the platform's name in the names of npm's packages.
 func (p platform) name() string { return p.system + "-" + p.processor }
 
 // program returns the name of the binary.

@@ -90,7 +90,7 @@ func (r release) withImage(values []byte) ([]byte, error) {
 }
 
 // npm writes the packages for npm: one for each platform with its binary, and the one
-// that people install, which has no binary and runs that of the platform.
+// that people install, which has no binary and runs the binary of the platform.
 func (r release) npm(context.Context) error {
 	for _, p := range platforms() {
 		files, err := r.template("packaging/npm/platform", "", values{platformMark: p.name(), systemMark: p.system, processorMark: p.processor})
@@ -136,7 +136,7 @@ func (r release) npmPackage(name string, files []file) error {
 
 // bundle writes the bundle for desktop clients and, with its sum, the entry of the
 // registry. A bundle tells systems apart and not processors: macOS has both in one
-// program, Windows runs that of x64 on arm64, and clients on Linux are on x64.
+// program, Windows runs the one for x64 on arm64, and clients on Linux are on x64.
 func (r release) bundle(context.Context) error {
 	files, err := r.template("packaging/mcpb", "", nil)
 	if err != nil {

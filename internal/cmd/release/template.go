@@ -20,7 +20,7 @@ const (
 	versionMark = "0.0.0"
 	ownerMark   = "OWNER"
 	imageMark   = "IMAGE"
-	// platformMark and the two behind it are those of a platform's package.
+	// platformMark and the two behind it are marks of a platform's package.
 	platformMark  = "PLATFORM"
 	systemMark    = "SYSTEM"
 	processorMark = "PROCESSOR"
@@ -38,7 +38,7 @@ func marks() *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(all, "|"))
 }
 
-// values returns those of every file of the release, and others.
+// values returns the values of every file of the release, and others.
 func (r release) values(others values) values {
 	v := values{versionMark: r.version, ownerMark: r.owner, imageMark: r.image}
 	maps.Copy(v, others)

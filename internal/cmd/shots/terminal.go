@@ -97,7 +97,7 @@ func shootText(ctx context.Context, screen, file string) error {
 
 // terminalStyle lays the characters out in a grid of cells. Each character is
 // positioned at its cell, so that one from a fallback font with another width
-// does not shift those after it. The line height is that of the font's
+// does not shift what is after it. The line height is the one of the font's
 // box-drawing characters, so that they join.
 const terminalStyle = `body { margin: 0 }
 #terminal { display: inline-block; padding: 18px 22px; background: #12151b; color: #d8dde6; font: 15px/18px 'DejaVu Sans Mono', 'Noto Sans Mono CJK SC', monospace }
