@@ -112,16 +112,6 @@ type document interface {
 	isBare() bool
 }
 
-// objectAt returns the object at a path; nil when there is none.
-func objectAt(d document, path ...string) (map[string]any, error) {
-	value := d.at(path...)
-	all, ok := value.(map[string]any)
-	if !ok && value != nil {
-		return nil, contentError(": " + shownPath(path) + " is not an object")
-	}
-	return all, nil
-}
-
 // edit is what becomes of one file.
 type edit struct {
 	before  file
@@ -178,20 +168,30 @@ func (e *edit) hideIn(part string) {
 	}
 }
 
+// object returns the object at a path; nil when there is none.
+func (e *edit) object(path ...string) (map[string]any, error) {
+	value := e.doc.at(path...)
+	all, ok := value.(map[string]any)
+	if !ok && value != nil {
+		return nil, e.before.wrong(contentError(": " + shownPath(path) + " is not an object"))
+	}
+	return all, nil
+}
+
 // set gives the value at a path another one, nil for none. What comes of that is read
 // again, and refused if it does not say so, unless the path is a position, or says anything
 // else than before of what is not below the first two steps of the path.
 func (e *edit) set(value any, path ...string) error {
 	before, was := without(e.doc.at(), path), e.doc.text()
 	if err := e.doc.set(value, path...); err != nil {
-		return err
+		return e.before.wrong(err)
 	}
 	then, err := newEdit(file{path: e.before.path, data: e.doc.text()})
 	switch {
 	case err != nil, without(then.doc.at(), path) != before:
-		return errNotEdited
+		return e.before.wrong(errNotEdited)
 	case !isPosition(path[len(path)-1]) && !isSame(then.doc.at(path...), value):
-		return errNotEdited
+		return e.before.wrong(errNotEdited)
 	case bytes.Equal(then.after, was):
 		return nil
 	}

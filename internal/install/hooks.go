@@ -3,6 +3,7 @@ package install
 import (
 	"errors"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -31,47 +32,68 @@ const (
 // hookFile is a client's file of hooks, as it is edited.
 type hookFile struct {
 	*edit
-	setup    *hookSetup
-	machine  Machine
-	commands hookCommands
+	*hookSetup
+	machine Machine
+	shell   Shell
+	program string // the path or the name that hooks call
+	store   []string
+	isGiven bool // whether store takes the place of the arguments that a command has
 }
 
-// hookFile returns a client's file of hooks, which a change may have already; ok is
-// false for a client without known hooks.
-func (c Client) hookFile(m Machine, change *Change) (h hookFile, ok bool, err error) {
-	if c.hooks == nil {
-		return h, false, nil
-	}
+// hookFile returns a client's file of hooks, which a change may have already.
+func (c Client) hookFile(m Machine, change *Change) (h hookFile, err error) {
 	e, err := change.edit(m.place(c.hooks.file))
-	h = hookFile{edit: e, setup: c.hooks, machine: m}
+	h = hookFile{edit: e, hookSetup: c.hooks, machine: m}
 	if err == nil {
-		e.ours = e.ours || h.isAny()
+		there, _ := h.isPresent()
+		_, _, line, _ := h.statusLine()
+		e.ours = e.ours || there || line
 	}
-	return h, true, err
+	return h, err
+}
+
+// errSlowHooks is what people read who want hooks of a program that npx runs.
+var errSlowHooks = errors.New("hooks are not for npx, which takes too long for what runs with each todo: " +
+	"npm install --global todo-mcp, then todo-mcp install --hooks")
+
+// plan finds out which program hooks call for a client that reaches the server in some
+// way: they write into the same store.
+func (h *hookFile) plan(c Client, o Options, server Server) error {
+	p, err := h.machine.program()
+	h.shell, h.program, h.store, h.isGiven = POSIX, p.inTerminal, storeOf(server.Args), o.Args != nil
+	if err == nil && len(p.args) > 0 {
+		err = errSlowHooks
+	}
+	if c.desktop {
+		h.program = p.elsewhere
+	}
+	if h.machine.System == "windows" { // where all shells take slashes, and some no backslashes
+		h.shell, h.program = h.windows, strings.ReplaceAll(h.program, `\`, "/")
+	}
+	return err
 }
 
 // addHooks adds to a change the hooks of a client that reaches the server in some way.
 func (c Client) addHooks(m Machine, o Options, server Server, change *Change) error {
-	h, ok, err := c.hookFile(m, change)
-	if err != nil {
-		return err
-	}
-	if !ok {
+	if c.hooks == nil {
 		change.note("no hooks of it are known: it gets the server alone")
 		return nil
 	}
-	h.commands, err = c.hookCommands(m, o, server)
-	if errors.Is(err, errSlowHooks) {
+	h, err := c.hookFile(m, change)
+	if err != nil {
+		return err
+	}
+	switch err := h.plan(c, o, server); {
+	case errors.Is(err, errSlowHooks):
 		change.note("%v", err)
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	if h.hasPlugin() {
 		change.note("its plugin todo-mcp is turned on, which brings the server and the hooks")
 	} else if err := h.install(); err != nil {
-		return h.before.wrong(err)
+		return err
 	}
 	another, err := h.setStatusLine()
 	if another {
@@ -80,19 +102,26 @@ func (c Client) addHooks(m Machine, o Options, server Server, change *Change) er
 	if c.hooks.after != "" && !h.isNone() {
 		change.note("%s", c.hooks.after)
 	}
-	return h.before.wrong(err)
+	return err
 }
 
-// removeHooks adds to a change that the hooks of a client go.
+// removeHooks adds to a change that the hooks of a client go, its status line or its plugin.
 func (c Client) removeHooks(m Machine, change *Change) error {
-	h, ok, err := c.hookFile(m, change)
-	if !ok || err != nil {
+	if c.hooks == nil {
+		return nil
+	}
+	h, err := c.hookFile(m, change)
+	if err != nil {
 		return err
 	}
-	if err := h.uninstall(); err != nil {
-		return h.before.wrong(err)
+	_, _, line, err := h.statusLine()
+	if line {
+		err = h.set(nil, statusLineKey)
 	}
-	isPlugin := h.setup.entries == nil && !h.before.isLink()
+	if err = errors.Join(err, h.remove(func(string) bool { return true })); err != nil {
+		return err
+	}
+	isPlugin := h.entries == nil && !h.before.isLink()
 	h.removes = h.removes || !h.isNone() && (isPlugin || h.before.isOurs()) && h.doc.isBare()
 	return nil
 }
@@ -100,19 +129,22 @@ func (c Client) removeHooks(m Machine, change *Change) error {
 // lookForHooks returns whether a client runs the hooks of this program. An error says
 // why its file cannot be read.
 func (c Client) lookForHooks(m Machine, o Options, server Server) (HookState, error) {
-	h, ok, err := c.hookFile(m, &Change{})
-	if !ok || err != nil {
+	if c.hooks == nil {
+		return "", nil
+	}
+	h, err := c.hookFile(m, &Change{})
+	if err != nil {
 		return "", err
 	}
 	switch there, err := h.isPresent(); {
 	case err != nil:
-		return "", h.before.wrong(err)
+		return "", err
 	case !there && h.hasPlugin():
 		return HooksByPlugin, nil
 	case !there:
 		return HooksMissing, nil
 	}
-	if h.commands, err = c.hookCommands(m, o, server); err != nil {
+	if err := h.plan(c, o, server); err != nil {
 		return HooksThere, nil //nolint:nilerr // what they should be is not known
 	}
 	if err := h.install(); err != nil || !h.isNone() {
@@ -127,12 +159,11 @@ func (c Client) HooksSnippet(m Machine, o Options) (path, text string, err error
 	if c.hooks == nil {
 		return "", "", nil
 	}
-	commands, err := c.hookCommands(m, o, Server{Args: o.Args})
-	if err != nil {
-		return "", "", err
-	}
 	e, err := newEdit(file{path: m.place(c.hooks.file)})
-	h := hookFile{edit: e, setup: c.hooks, machine: m, commands: commands}
+	h := hookFile{edit: e, hookSetup: c.hooks, machine: m}
+	if err == nil {
+		err = h.plan(c, o, Server{Args: o.Args})
+	}
 	if err == nil {
 		err = h.install()
 	}
@@ -144,70 +175,66 @@ func (c Client) HooksSnippet(m Machine, o Options) (path, text string, err error
 
 // place is where a hook of this program stands.
 type place struct {
+	event   string
 	path    []string
 	command string
 	matcher string
 }
 
-// find returns where the hooks of this program for an event stand: of a group that has
-// no others, where the group does.
-func (h hookFile) find(event string) (places []place) {
-	groups, _ := h.doc.at(hooksKey, event).([]any)
-	for g, value := range groups {
-		group, _ := value.(map[string]any)
-		inner := []any{group}
-		if !h.setup.flat {
-			inner, _ = group[hooksKey].([]any)
+// find returns where the hooks of this program stand: of a group that has no others, where
+// the group does; and where its plugin has its command.
+func (h hookFile) find() (places []place, err error) {
+	if h.entries == nil {
+		if command, isOurs := h.doc.at().(string); isOurs {
+			places = []place{{path: []string{pluginPath}, command: command}}
 		}
-		matcher, _ := group["matcher"].(string)
-		for i, value := range inner {
-			entry, _ := value.(map[string]any)
-			p := place{path: []string{hooksKey, event, position(g)}, matcher: matcher}
-			if p.command, _ = entry["command"].(string); !h.isOurs(p.command) {
-				continue
+		return places, nil
+	}
+	all, err := h.object(hooksKey)
+	for _, event := range slices.Sorted(maps.Keys(all)) {
+		groups, _ := all[event].([]any)
+		for g, value := range groups {
+			group, _ := value.(map[string]any)
+			inner := []any{group}
+			if !h.flat {
+				inner, _ = group[hooksKey].([]any)
 			}
-			if len(inner) > 1 {
-				p.path = append(p.path, hooksKey, position(i))
+			for i, value := range inner {
+				entry, _ := value.(map[string]any)
+				p := place{event: event, path: []string{hooksKey, event, position(g)}}
+				p.matcher, _ = group["matcher"].(string)
+				if p.command, _ = entry["command"].(string); !h.runsHook(p.command) {
+					continue
+				}
+				if len(inner) > 1 {
+					p.path = append(p.path, hooksKey, position(i))
+				}
+				places = append(places, p)
 			}
-			places = append(places, p)
 		}
 	}
-	return places
+	return places, err
 }
 
-// isOurs reports whether a command is a hook of this program.
-func (h hookFile) isOurs(command string) bool {
+// runsHook reports whether a command is a hook of this program.
+func (h hookFile) runsHook(command string) bool {
 	c, ours := h.machine.readCommand(command)
 	return ours && (c.args == hookName || strings.HasPrefix(c.args, hookName+" "))
 }
 
 // isPresent reports whether there is any hook of this program, or its plugin.
 func (h hookFile) isPresent() (bool, error) {
-	if h.setup.entries == nil {
-		return h.doc.at() != nil, nil
-	}
-	all, err := objectAt(h.doc, hooksKey)
-	for event := range all {
-		if len(h.find(event)) > 0 {
-			return true, nil
-		}
-	}
-	return false, err
+	places, err := h.find()
+	return len(places) > 0, err
 }
 
-// isAny reports whether there is anything of this program.
-func (h hookFile) isAny() bool {
-	there, _ := h.isPresent()
-	_, _, line, _ := h.statusLine()
-	return there || line
-}
-
-// remove removes the hooks of this program for an event.
-func (h hookFile) remove(event string) error {
+// remove removes the hooks of this program for some events.
+func (h hookFile) remove(isMeant func(event string) bool) error {
 	for {
-		places := h.find(event)
-		if len(places) == 0 {
-			return nil
+		places, err := h.find()
+		places = slices.DeleteFunc(places, func(p place) bool { return !isMeant(p.event) })
+		if len(places) == 0 || err != nil {
+			return err
 		}
 		if err := h.set(nil, places[len(places)-1].path...); err != nil {
 			return err
@@ -215,82 +242,62 @@ func (h hookFile) remove(event string) error {
 	}
 }
 
-// removeExcept removes the hooks of this program for all events but some.
-func (h hookFile) removeExcept(wanted []hookEntry) error {
-	all, err := objectAt(h.doc, hooksKey)
-	for _, event := range slices.Sorted(maps.Keys(all)) {
-		if !slices.ContainsFunc(wanted, func(e hookEntry) bool { return e.event == event }) {
-			err = errors.Join(err, h.remove(event))
-		}
-	}
-	return err
-}
-
 // isMatcher reports whether two matchers are the same: * is all, as is none.
 func isMatcher(a, b string) bool { return a == b || a+b == "*" }
 
 // install adds the hooks that are missing and brings the others up to date.
 func (h hookFile) install() error {
-	if h.setup.entries == nil {
+	if h.entries == nil {
 		old, _ := h.doc.at().(string)
 		return h.set(h.command(hookName, old), pluginPath)
 	}
-	if err := h.removeExcept(h.setup.entries); err != nil {
-		return err
+	err := h.remove(func(event string) bool {
+		return !slices.ContainsFunc(h.entries, func(e hookEntry) bool { return e.event == event })
+	})
+	if err == nil && h.version != 0 && h.doc.at(versionKey) == nil {
+		err = h.set(h.version, versionKey)
 	}
-	if h.setup.version != 0 && h.doc.at(versionKey) == nil {
-		if err := h.set(h.setup.version, versionKey); err != nil {
-			return err
+	for _, e := range h.entries {
+		if err == nil {
+			err = h.put(e)
 		}
 	}
-	for _, e := range h.setup.entries {
-		if err := h.put(e); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // put brings the hook for an event up to date where it stands, or else makes it the last
 // one.
 func (h hookFile) put(e hookEntry) error {
-	places, old := h.find(e.event), ""
+	places, err := h.find()
+	if err != nil {
+		return err
+	}
+	places = slices.DeleteFunc(places, func(p place) bool { return p.event != e.event })
+	old := ""
 	if len(places) > 0 {
 		old = places[0].command
 	}
 	command := h.command(hookName, old)
 	if len(places) == 1 && isMatcher(places[0].matcher, e.matcher) {
 		path := places[0].path
-		if len(path) == 3 && !h.setup.flat {
+		if len(path) == 3 && !h.flat {
 			path = append(path, hooksKey, position(0))
 		}
 		return h.set(command, append(path, "command")...)
 	}
-	if err := h.remove(e.event); err != nil {
+	if err := h.remove(func(event string) bool { return event == e.event }); err != nil {
 		return err
 	}
 	return h.set(h.entry(e, command), hooksKey, e.event, newItem)
 }
 
-// uninstall removes the hooks, the status line or the plugin of this program.
-func (h hookFile) uninstall() error {
-	if h.setup.entries == nil {
-		return h.set(nil, pluginPath)
-	}
-	_, _, line, err := h.statusLine()
-	if line {
-		err = h.set(nil, statusLineKey)
-	}
-	return errors.Join(h.removeExcept(nil), err)
-}
-
 // statusLine returns the command of the status line, whether there is one, and whether
 // it is this program's.
 func (h hookFile) statusLine() (command string, there, ours bool, err error) {
-	if h.setup.statusLine == "" {
+	if h.hookSetup.statusLine == "" {
 		return "", false, false, nil
 	}
-	line, err := objectAt(h.doc, statusLineKey)
+	line, err := h.object(statusLineKey)
 	command, _ = line["command"].(string)
 	c, ours := h.machine.readCommand(command)
 	return command, line != nil, ours && strings.HasPrefix(c.args, "show "), err
@@ -300,22 +307,34 @@ func (h hookFile) statusLine() (command string, there, ours bool, err error) {
 // is another one, which stays.
 func (h hookFile) setStatusLine() (another bool, err error) {
 	old, there, ours, err := h.statusLine()
-	if h.setup.statusLine == "" || err != nil || there && !ours {
+	if h.hookSetup.statusLine == "" || err != nil || there && !ours {
 		return there && !ours, err
 	}
-	command := h.command(h.setup.statusLine, old)
+	command := h.command(h.hookSetup.statusLine, old)
 	if there {
 		return false, h.set(command, statusLineKey, "command")
 	}
 	return false, h.set(object{{"type", "command"}, {"command", command}}, statusLineKey)
 }
 
-// command returns the command with a name and its arguments in the place of another one,
-// which may be none. What that has beside the program stays, and is not shown.
+// command returns the command with a name and its arguments, as hook, in the place of
+// another one, which may be none. What that has beside the program stays, unless it is
+// given, and is not shown.
 func (h hookFile) command(name, old string) string {
-	c := h.commands.make(name, old)
-	if !h.commands.isGiven {
-		h.hideIn(c.variables)
+	args := slices.Concat(strings.Fields(name), h.store)
+	c := shellCommand{program: h.shell.Command(h.program), args: h.shell.Command(args...)}
+	if was, ours := h.machine.readCommand(old); ours {
+		c.variables = was.variables
+		if !h.isGiven {
+			c.args = was.args
+		}
+		path := strings.Trim(strings.TrimPrefix(was.program, "& "), `'"`)
+		if filepath.IsAbs(path) && IsSameFile(path, h.machine.Executable) { // another path of this one
+			c.program = was.program
+		}
+	}
+	h.hideIn(c.variables)
+	if !h.isGiven {
 		h.hideIn(strings.TrimSpace(strings.TrimPrefix(c.args, name)))
 	}
 	return c.String()
@@ -323,7 +342,7 @@ func (h hookFile) command(name, old string) string {
 
 // hasPlugin reports whether the client has a plugin of this program turned on.
 func (h hookFile) hasPlugin() bool {
-	enabled, _ := objectAt(h.doc, "enabledPlugins")
+	enabled, _ := h.object("enabledPlugins")
 	for name, on := range enabled {
 		if strings.HasPrefix(name, programName+"@") && on == true {
 			return true
@@ -337,8 +356,8 @@ func (h hookFile) entry(e hookEntry, command string) (entry object) {
 	if e.matcher != "" {
 		entry = object{{"matcher", e.matcher}}
 	}
-	run := object{{"command", command}, {"timeout", h.setup.timeout}}
-	if h.setup.flat {
+	run := object{{"command", command}, {"timeout", h.timeout}}
+	if h.flat {
 		return append(entry, run...)
 	}
 	return append(entry, field{hooksKey, []any{append(object{{"type", "command"}}, run...)}})

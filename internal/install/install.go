@@ -156,8 +156,8 @@ func (c Client) openFile(path string) (*edit, map[string]any, error) {
 	case e.doc == nil:
 		return e, searchYAML(e.before.data), nil
 	}
-	entries, err := objectAt(e.doc, c.servers)
-	return e, entries, e.before.wrong(err)
+	entries, err := e.object(c.servers)
+	return e, entries, err
 }
 
 // find returns the name of this program's entry, or of the one that is to be made, and
@@ -303,7 +303,7 @@ func (c Client) Install(m Machine, o Options) (Change, error) {
 		e.hide(read(entry).own(m)...)
 	}
 	if err := c.put(e, name, entry, wanted); err != nil {
-		return Change{}, e.before.wrong(err)
+		return Change{}, err
 	}
 	if o.Hooks {
 		if err := c.addHooks(m, o, wanted, &change); err != nil {
@@ -354,7 +354,7 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 	if _, isTOML := e.doc.(*tomlFile); isTOML && err != nil { // the hooks go all the same
 		change.note("%s.%s stays: %v; codex mcp remove %[2]s takes it away", c.servers, name, err)
 	} else if err != nil {
-		return Change{}, e.before.wrong(err)
+		return Change{}, err
 	}
 	e.removes = !e.isNone() && e.before.isOurs() && e.doc.isBare()
 	delete(entries, name)

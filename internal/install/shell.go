@@ -1,7 +1,6 @@
 package install
 
 import (
-	"errors"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -94,36 +93,6 @@ func (m Machine) isProgram(command string) bool {
 	return programForm.MatchString(lastPart(command)) || filepath.IsAbs(command) && IsSameFile(command, m.Executable)
 }
 
-// hookCommands make the commands that a client's file has for this program.
-type hookCommands struct {
-	m       Machine
-	shell   Shell
-	program string // the path or the name to call
-	store   []string
-	isGiven bool // whether store takes the place of the arguments that a command has
-}
-
-// errSlowHooks is what people read who want hooks of a program that npx runs.
-var errSlowHooks = errors.New("hooks are not for npx, which takes too long for what runs with each todo: " +
-	"npm install --global todo-mcp, then todo-mcp install --hooks")
-
-// hookCommands returns the commands for a client that reaches the server in some way:
-// they write into the same store.
-func (c Client) hookCommands(m Machine, o Options, server Server) (hookCommands, error) {
-	p, err := m.program()
-	h := hookCommands{m: m, shell: POSIX, program: p.inTerminal, store: storeOf(server.Args), isGiven: o.Args != nil}
-	if err == nil && len(p.args) > 0 {
-		err = errSlowHooks
-	}
-	if c.desktop {
-		h.program = p.elsewhere
-	}
-	if m.System == "windows" { // where all shells take slashes, and some no backslashes
-		h.shell, h.program = c.hooks.windows, strings.ReplaceAll(h.program, `\`, "/")
-	}
-	return h, err
-}
-
 // storeOf returns the arguments that say where lists are kept.
 func storeOf(args []string) (out []string) {
 	for i, arg := range args {
@@ -137,24 +106,4 @@ func storeOf(args []string) (out []string) {
 		}
 	}
 	return out
-}
-
-// make returns the command with a name and its arguments, as hook, in the place of another
-// one, which may be none. What that has beside the program stays, unless it is given.
-func (h hookCommands) make(name, old string) shellCommand {
-	args := slices.Concat(strings.Fields(name), h.store)
-	c := shellCommand{program: h.shell.Command(h.program), args: h.shell.Command(args...)}
-	was, ours := h.m.readCommand(old)
-	if !ours {
-		return c
-	}
-	c.variables = was.variables
-	if !h.isGiven {
-		c.args = was.args
-	}
-	path := strings.Trim(strings.TrimPrefix(was.program, "& "), `'"`)
-	if filepath.IsAbs(path) && IsSameFile(path, h.m.Executable) { // another path of this one
-		c.program = was.program
-	}
-	return c
 }
