@@ -188,7 +188,7 @@ func (e *edit) set(value any, path ...string) error {
 	}
 	then, err := newEdit(file{path: e.before.path, data: e.doc.text()})
 	switch {
-	case err != nil, without(then.doc.at(), path) != before:
+	case err != nil, !isSameRest(without(then.doc.at(), path), before):
 		return e.before.wrong(errNotEdited)
 	case !isPosition(path[len(path)-1]) && !isSame(then.doc.at(path...), value):
 		return e.before.wrong(errNotEdited)
@@ -208,9 +208,14 @@ func (e *edit) set(value any, path ...string) error {
 	return nil
 }
 
-// without returns what a file says of all but a path, of whose steps the first two count.
-// That is a text, since values may be no numbers, which are not equal to themselves.
-func without(root any, path []string) string {
+// isSameRest reports whether a file says the same as another one. Values that are no numbers
+// are not equal to themselves, but their texts are.
+func isSameRest(a, b map[string]any) bool {
+	return reflect.DeepEqual(a, b) || fmt.Sprintf("%#v", a) == fmt.Sprintf("%#v", b)
+}
+
+// without returns what a file says of all but the first two steps of a path.
+func without(root any, path []string) map[string]any {
 	all, _ := root.(map[string]any)
 	below, _ := all[path[0]].(map[string]any)
 	if len(path) > 1 {
@@ -219,7 +224,7 @@ func without(root any, path []string) string {
 	if len(path) == 1 || len(below) == 0 {
 		delete(all, path[0])
 	}
-	return fmt.Sprintf("%#v", all)
+	return all
 }
 
 // edit returns what becomes of a file, which is read unless the change has it.
