@@ -88,7 +88,7 @@ func callID(c todo.Call) string {
 func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 	follower := r.Lists.Calls()
 	defer follower.Close()
-	chain, err := r.Lists.Chain(r.Context(), r.URL.Query().Get("list"))
+	chain, err := chainOf(r)
 	if err != nil {
 		return err
 	}

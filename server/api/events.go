@@ -1,8 +1,10 @@
 package api
 
 import (
-	"errors"
+	"context"
+	"fmt"
 	"net/http"
+	"slices"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -57,31 +59,88 @@ type todoItem struct {
 // skips to the newest revision of each list. ?list= restricts the stream to one
 // list, those with which its conversation goes on, and their sub-agents' lists.
 func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
-	f, err := sse.FollowRequest(r.Request, r.Lists, r.ReadTimeout())
-	if errors.Is(err, sse.ErrPlace) {
-		return edge.BadRequest("%s", err)
-	}
+	after, resumes, err := r.ResumeAfter()
 	if err != nil {
 		return err
 	}
-	watch := r.Lists.Watch(f.Want)
+	chain, err := chainOf(r)
+	if err != nil {
+		return err
+	}
+	unwanted := func(l todo.Snapshot) bool { return !chain.Has(l.List) && !chain.HasParent(l.List) }
+	watch := r.Lists.Watch(func(l todo.Snapshot) bool { return !unwanted(l) })
 	defer watch.Close()
 	return r.Stream(w, func(stream *sse.Stream) error {
-		f.Send = func(changed []todo.Snapshot) error {
-			for _, l := range changed {
-				// The parent is no part of a revision, and may be found later.
-				key := updateKey{l.Seq, l.List.Parent}
-				if err := s.updates.Send(stream, key, func() []sse.Event { return updates(l) }); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
 		if err := stream.Begin(); err != nil {
 			return err
 		}
-		return stream.Follow(f, watch)
+		sent := int64(0) // the Seq up to which everything is sent
+		if resumes {
+			if sent, err = s.catchUp(stream, r, after, unwanted); err != nil {
+				return fmt.Errorf("catch up: %w", err)
+			}
+		}
+		for {
+			changed, err := watch.Next(stream.Context())
+			if err != nil {
+				return err
+			}
+			if err := s.send(stream, slices.DeleteFunc(changed, func(l todo.Snapshot) bool { return l.Seq <= sent })); err != nil {
+				return err
+			}
+		}
 	})
+}
+
+// chainOf returns the lists that a stream with ?list= follows.
+func chainOf(r *edge.Request) (*todo.Chain, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), r.ReadTimeout())
+	defer cancel()
+	return r.Lists.Chain(ctx, r.URL.Query().Get("list"))
+}
+
+// catchUpPage is how many snapshots catching up reads at a time.
+const catchUpPage = 500
+
+// catchUp sends the lists that changed after a Seq, a page at a time, and returns the
+// Seq up to which it has sent everything. A Seq above the store's newest comes from
+// another store; then it sends all lists.
+func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64, unwanted func(todo.Snapshot) bool) (int64, error) {
+	find := func(q todo.Query) ([]todo.Snapshot, error) {
+		ctx, cancel := context.WithTimeout(stream.Context(), r.ReadTimeout())
+		defer cancel()
+		return r.Lists.Find(ctx, q)
+	}
+	newest, err := find(todo.Query{Limit: 1})
+	if len(newest) > 0 && newest[0].Seq < after {
+		after = 0
+	}
+	for err == nil {
+		var missed []todo.Snapshot
+		if missed, err = find(todo.Query{AfterSeq: after, OldestFirst: true, Limit: catchUpPage}); err != nil {
+			break
+		}
+		n := len(missed)
+		if n > 0 {
+			after = missed[n-1].Seq
+		}
+		if err = s.send(stream, slices.DeleteFunc(missed, unwanted)); n < catchUpPage {
+			break
+		}
+	}
+	return after, err
+}
+
+// send sends lists on a stream of changes.
+func (s *streams) send(stream *sse.Stream, changed []todo.Snapshot) error {
+	for _, l := range changed {
+		// The parent is no part of a revision, and may be found later.
+		key := updateKey{l.Seq, l.List.Parent}
+		if err := s.updates.Send(stream, key, func() []sse.Event { return updates(l) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // updates returns the events of a list: one for a sub-agent's; for a main list

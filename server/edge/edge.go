@@ -19,6 +19,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -208,6 +209,21 @@ func OriginOf(publicURL string, r *http.Request) string {
 		scheme = "https"
 	}
 	return cmp.Or(publicURL, scheme+"://"+r.Host)
+}
+
+// ResumeAfter returns the Seq after which a stream is asked to resume, by Last-Event-ID
+// or ?after=, and whether it is asked to. Anything but a whole number, 0 or more, is an
+// [*Error].
+func (r *Request) ResumeAfter() (after int64, resumes bool, err error) {
+	text := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
+	if text == "" {
+		return 0, false, nil
+	}
+	after, err = strconv.ParseInt(text, 10, 64)
+	if err != nil || after < 0 {
+		return 0, false, BadRequest("Last-Event-ID or ?after= must be a whole number, 0 or more")
+	}
+	return after, true, nil
 }
 
 // Handler answers a request. The edge answers and logs an error that it

@@ -3,46 +3,9 @@ package sse
 import (
 	"bytes"
 	"encoding/json"
-	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
-
-	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/todo"
 )
-
-// Wherever a stream is asked to resume, it resumes after a revision or refuses,
-// and the refusal quotes nothing.
-func FuzzFollowRequest(f *testing.F) {
-	for _, id := range []string{"", "0", "7", "-1", "+7", "007", "9223372036854775807", "9223372036854775808", " 7", "7\r\nX: y", "1e3", "٧"} {
-		f.Add(id, "list=a&after=3")
-		f.Add("", "after="+id)
-	}
-	f.Add("", "after=1&after=-1&list=%00%zz;x")
-	board := todo.NewBoard(memory.New())
-	f.Cleanup(board.Close)
-	f.Fuzz(func(t *testing.T, lastEventID, query string) {
-		r := httptest.NewRequest("GET", "/api/events", nil)
-		r.URL.RawQuery = query
-		r.Header["Last-Event-Id"] = []string{lastEventID}
-		following, err := FollowRequest(r, board.As(""), time.Second)
-		if err != nil {
-			if want := "Last-Event-ID or ?after= must be a whole number, 0 or more"; err.Error() != want {
-				t.Fatal(err)
-			}
-			return
-		}
-		if following.After < 0 || !following.Resume && following.After != 0 {
-			t.Fatalf("resume %v after %d", following.Resume, following.After)
-		}
-		if n, err := strconv.ParseInt(lastEventID, 10, 64); lastEventID != "" && (err != nil || n != following.After) {
-			t.Fatalf("%q resumes after %d", lastEventID, following.After)
-		}
-		following.Want(todo.Snapshot{})
-	})
-}
 
 // No text can end its event or begin another: an event has one line of data, and
 // that is the JSON of what was sent.

@@ -1,10 +1,9 @@
-// Package sse writes streams of server-sent events and sends the changes of
-// lists on them.
+// Package sse writes streams of server-sent events.
 //
 // An idle event stream gets a comment at regular intervals, so that proxies and
 // clients do not close it. A reader that does not read in time loses its stream
 // and nothing else (BAD-INPUT 12). A stream ends soon after its context, even
-// during a write. A slow reader skips to the newest revision of each list.
+// during a write.
 package sse
 
 import (
