@@ -47,7 +47,7 @@ func BenchmarkPages(b *testing.B) {
 		for name, draw := range map[string]func(w *httptest.ResponseRecorder) error{
 			"board": func(w *httptest.ResponseRecorder) error { return p.page(w, "board", activePage(s)) },
 			"list": func(w *httptest.ResponseRecorder) error {
-				page.frame = page.framed(s)
+				page.inFrame(s, todo.Identity{})
 				return p.page(w, "list", page)
 			},
 		} {
@@ -93,8 +93,8 @@ func BenchmarkFragments(b *testing.B) {
 		b.Fatal(err)
 	}
 	for name, u := range map[string]*update{
-		"board": {key: "list " + id, id: id, panel: p, family: f},
-		"list":  {key: "page " + id, id: id, panel: p, page: &after, before: &before},
+		"board": {name: "list", id: id, panel: p, family: f},
+		"list":  {name: "page", id: id, panel: p, page: after, before: before},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -121,6 +121,15 @@ func (s board) of(workspace string) board {
 	return s
 }
 
+// places returns where the lists stand, by the main list's id.
+func (s board) places() map[string]string {
+	out := make(map[string]string)
+	for _, f := range slices.Concat(s.Active, s.Past, s.Archived) {
+		out[f.Main.List.ID] = placeOf(f, s.now)
+	}
+	return out
+}
+
 // readBoard reads all lists that a page may show.
 func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) {
 	all, err := readFamilies(ctx, lists)
@@ -178,7 +187,7 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 	case len(s.Active)+len(s.Past)+len(s.Archived) == 0:
 		page.frame = frameOf(s, "active", "", nil)
 		page.Head = "Active"
-		page.Version = digest(s)
+		page.Version = digest(s.places())
 		page.isFor(r.Identity)
 		return p.page(w, "empty", page)
 	default:
@@ -187,7 +196,7 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	page.Version = digest(s)
+	page.Version = digest(s.places())
 	page.isFor(r.Identity)
 	return p.page(w, "board", page)
 }

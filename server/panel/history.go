@@ -4,15 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
-	"strconv"
+	"fmt"
 	"sync"
 	"time"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server/edge"
 )
 
 const (
@@ -38,26 +36,38 @@ type logEntry struct {
 
 // historyPage is the data of a list's page at one of its revisions.
 type historyPage struct {
-	frame
-	listView
-	AllItems       []itemView
-	At             time.Time
-	Ticks, Log     []logEntry
-	Shown          int64 // the revision that is shown
-	Newest, Next   int64 // Next is the revision that a restore would make
-	Earlier, Later int64 // 0 where there is none
-	Live           bool
-	First          time.Time
-	Writer         render.Agent // who made the revision
-	Fate           string       // what became of it, if a person made it
-	Told           string       // who is told of a restore
+	listPage
+	At           time.Time
+	Ticks        []logEntry
+	Shown        int64 // the revision that is shown
+	Newest, Next int64 // Next is the revision that a restore would make
+	First        time.Time
+	Writer       render.Agent // who made the revision
+	Fate         string       // what became of it, if a person made it
+	Told         string       // who is told of a restore
 }
 
 // Several reports whether a tick stands for several revisions.
-func (h historyPage) Several() bool { return h.Newest-h.Oldest+1 > maxTicks }
+func (h *historyPage) Several() bool { return h.Newest-h.Oldest+1 > maxTicks }
 
-// Many reports whether the list is long.
-func (h historyPage) Many() bool { return len(h.AllItems) >= manyItems }
+// Live reports whether the newest revision is shown.
+func (h *historyPage) Live() bool { return h.Shown == h.Newest }
+
+// Earlier returns the revision before the one that is shown; 0 when none is kept.
+func (h *historyPage) Earlier() int64 {
+	if h.Shown == h.Oldest {
+		return 0
+	}
+	return h.Shown - 1
+}
+
+// Later returns the revision after the one that is shown; 0 when there is none.
+func (h *historyPage) Later() int64 {
+	if h.Live() {
+		return 0
+	}
+	return h.Shown + 1
+}
 
 // summaries remembers what revisions changed, which never changes again. When it
 // is full it forgets all.
@@ -191,78 +201,60 @@ func (p *Panel) ticks(ctx context.Context, lists todo.Lists, l todo.Snapshot, ol
 	return ticks, nil
 }
 
-// history serves a list's page at an old revision, or at the newest one with its
-// timeline.
-func (p *Panel) history(w http.ResponseWriter, r *edge.Request, id string) error {
-	ctx, now := r.Context(), p.config.Now()
-	f, err := readFamily(ctx, r.Lists, id)
+// historyOf returns the content of a list's page at a revision; at one that is not
+// kept, of the next one that is.
+func (p *Panel) historyOf(ctx context.Context, lists todo.Lists, f account.Family, revision int64) (*historyPage, error) {
+	l, now := f.Main, p.config.Now()
+	oldest, err := oldestKept(ctx, lists, l)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l := f.Main
-	r.Lists.Look(r.Context(), l)
-	page := historyPage{listView: viewOf(f, now), Newest: l.Revision, Next: l.Revision + 1, Told: agentOf(l).Name}
-	oldest, err := oldestKept(ctx, r.Lists, l)
+	shown := min(max(revision, oldest), l.Revision)
+	at, before, err := revisions(ctx, lists, l.List.ID, shown, oldest)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	shown := min(max(revisionAsked(r), oldest), l.Revision)
-	at, err := r.Lists.Load(ctx, id, shown)
-	if err != nil {
-		return err
+	page := &historyPage{listPage: listPage{listView: viewOf(f, now), AllItems: compared(before, at, now)},
+		Shown: shown, Newest: l.Revision, Next: l.Revision + 1, At: at.Updated, Writer: writerOf(at), Told: agentOf(l).Name}
+	page.Progress, page.Oldest = at.Progress(), oldest
+	if _, page.Hand, err = unseenOf(ctx, lists, f); err != nil {
+		return nil, err
 	}
-	before, err := r.Lists.Load(ctx, id, shown-1)
-	if shown == oldest || errors.Is(err, todo.ErrNotFound) {
-		before, err = todo.Snapshot{}, nil
-		if shown > 1 {
-			before = at // what the first kept revision changed is not known
-		}
-	}
-	if err != nil {
-		return err
-	}
-	_, hand, err := unseenOf(ctx, r.Lists, f)
-	if err != nil {
-		return err
-	}
-	page.AllItems = compared(before, at, now)
 	if account.Told(before, at) {
-		page.Fate = string(hand.OfRevision(shown))
+		page.Fate = string(page.Hand.OfRevision(shown))
 	}
-	page.Shown, page.At, page.Live, page.Writer = shown, at.Updated, shown == l.Revision, writerOf(at)
-	page.Progress = at.Progress()
-	if page.Log, err = p.log(ctx, r.Lists, l, shown, hand); err != nil {
-		return err
+	if page.Log, err = p.log(ctx, lists, l, shown, page.Hand); err != nil {
+		return nil, err
 	}
-	if page.Ticks, err = p.ticks(ctx, r.Lists, l, oldest, shown); err != nil {
-		return err
-	}
+	page.Ticks, err = p.ticks(ctx, lists, l, oldest, shown)
 	if len(page.Ticks) > 0 {
 		page.First = page.Ticks[0].At
 	}
-	if shown > oldest {
-		page.Earlier = shown - 1
-	}
-	if shown < l.Revision {
-		page.Later = shown + 1
-	}
-	board, err := p.readBoard(ctx, r.Lists)
-	if err != nil {
-		return err
-	}
-	page.frame = page.framed(board, shown, oldest)
-	page.isFor(r.Identity)
-	return p.page(w, "history", page)
+	return page, err
 }
 
-func (h historyPage) framed(s board, shown, oldest int64) frame {
-	f := frameOf(s, "", "", &h.Folder)
-	f.View, f.Class, f.List = "history", "one", h.ID
-	f.Head = "Revision " + strconv.FormatInt(shown, 10) + " · " + h.Title
-	f.AllSeq, f.AtRevision, f.Oldest = h.Seq, shown, oldest
-	f.Version = strconv.FormatInt(h.Newest, 10) + "." + strconv.FormatInt(oldest, 10)
-	f.Crumbs = append(crumbsOf(h.listView), crumb{h.Title, listHref(h.ID)})
-	return f
+// revisions returns a revision and the one before it. What the oldest kept one
+// changed is not known, unless it is the first.
+func revisions(ctx context.Context, lists todo.Lists, id string, shown, oldest int64) (at, before todo.Snapshot, err error) {
+	if at, err = lists.Load(ctx, id, shown); err != nil || shown == 1 {
+		return at, before, err
+	}
+	if shown > oldest {
+		before, err = lists.Load(ctx, id, shown-1)
+	}
+	if shown == oldest || errors.Is(err, todo.ErrNotFound) {
+		return at, at, nil
+	}
+	return at, before, err
+}
+
+// inFrame puts the page among the other lists.
+func (h *historyPage) inFrame(s board, reader todo.Identity) {
+	oldest := h.Oldest
+	h.listPage.inFrame(s, reader)
+	h.View, h.Head = "history", fmt.Sprintf("Revision %d · %s", h.Shown, h.Title)
+	h.AtRevision, h.Oldest, h.Version = h.Shown, oldest, fmt.Sprint(h.Newest, ".", oldest)
+	h.Crumbs = append(h.Crumbs, crumb{h.Title, listHref(h.ID)})
 }
 
 // compared returns the items of a revision, with what it changed said at them.

@@ -6,6 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -13,35 +17,31 @@ import (
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
 	"todo-mcp/server/sse"
 )
 
 // hub follows the lists of one principal for all its open pages: each change is
 // read and drawn once, however many pages show it. It also finds what changed
-// without a write: an agent's process ended, or its time is over. It runs while a
-// page is open.
+// without a write: an agent's process ended, or its time is over. It runs from its
+// first page to its last, or until the store fails; then the next page has another.
 type hub struct {
-	panel *Panel
-	// principal is whose lists they are.
+	panel     *Panel
 	principal string
 	lists     todo.Lists
 	shared    sse.Shared[*update]
+	users     int // the streams that have not left; guarded by the panel's mu
 
-	mu      sync.Mutex
-	pages   map[*openPage]struct{}
-	stop    context.CancelFunc // nil while run does not run
-	stopped chan struct{}      // closed when run has ended
-	// places are where all lists stand that the hub knows of, by the main list's
-	// id.
-	places map[string]place
-	drawn  map[string]*listPage // what the list pages show that are followed, by list
-}
+	stop  context.CancelFunc
+	ready chan struct{} // closed when places are read
+	ended chan struct{} // closed when the hub has ended, with err
+	err   error
 
-// place is where a main list stands, with what is needed to ask for its state
-// again.
-type place struct {
-	text string
-	thin account.Family // its items have a status and nothing else
+	mu     sync.Mutex
+	pages  map[*openPage]struct{}
+	places map[string]string         // where the lists stand that the hub knows of, by the main list's id
+	open   map[string]account.Family // of those, the ones that may stand elsewhere without a write
+	drawn  map[string]*listPage      // what the list pages show that are followed, by list
 }
 
 const (
@@ -51,6 +51,8 @@ const (
 	presenceEvery, presenceSoon = 2 * time.Second, 200 * time.Millisecond
 	// presenceShare is how many times as long as a check took the next one waits.
 	presenceShare = 20
+	// maxMissed is how many changed lists a page that comes back is sent at most.
+	maxMissed = 500
 )
 
 // openPage is one open page: of each list the newest update waits until the page
@@ -60,137 +62,167 @@ type openPage struct {
 
 	mu      sync.Mutex
 	waiting []*update
-	err     error
-	ready   chan struct{} // buffer of one: an update waits, or err is set
+	ready   chan struct{} // buffer of one: an update waits
 }
 
 // offer makes an update wait in the place of an older one of its list.
 func (o *openPage) offer(u *update) {
 	o.mu.Lock()
-	o.waiting = append(slices.DeleteFunc(o.waiting, func(w *update) bool { return w.key == u.key }), u)
+	o.waiting = append(slices.DeleteFunc(o.waiting, func(w *update) bool { return w.name == u.name && w.id == u.id }), u)
 	o.mu.Unlock()
-	o.wake()
-}
-
-func (o *openPage) end(err error) {
-	o.mu.Lock()
-	o.err = err
-	o.mu.Unlock()
-	o.wake()
-}
-
-func (o *openPage) wake() {
 	select {
 	case o.ready <- struct{}{}:
 	default:
 	}
 }
 
-// next waits for updates.
-func (o *openPage) next(ctx context.Context) ([]*update, error) {
-	select {
-	case <-o.ready:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+// take returns the updates that wait.
+func (o *openPage) take() []*update {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	got := o.waiting
 	o.waiting = nil
-	return got, o.err
+	return got
 }
 
-// join adds a page, and starts the hub unless it runs. It returns the version of
-// what the page should show.
-func (h *hub) join(ctx context.Context, list string) (page *openPage, version string, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.stop == nil {
-		if err := h.start(ctx); err != nil {
-			return nil, "", err
-		}
-	}
-	version = h.digest()
-	if list != "" {
-		if version, err = h.draws(ctx, list); err != nil && !errors.Is(err, todo.ErrNotFound) {
-			h.leaveLocked(nil)
-			return nil, "", err
-		}
-	}
-	page = &openPage{list: list, ready: make(chan struct{}, 1)}
-	h.pages[page] = struct{}{}
-	return page, version, nil
+// hello is the data of the first event of a stream.
+type hello struct {
+	Process string `json:"process"`
+	Version string `json:"version"` // of what the page should show
 }
 
-// start reads how all lists stand, and begins to follow them. The caller must
-// hold mu.
-func (h *hub) start(ctx context.Context) error {
-	watch := h.lists.Watch(nil) // before the read, so that nothing falls between
-	all, err := readFamilies(ctx, h.lists)
+// events streams what changes of all lists, or with ?list= of one list's page.
+// ?after= or Last-Event-ID is the Seq after which a page has missed changes.
+func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
+	after, resumes, err := r.ResumeAfter()
 	if err != nil {
-		watch.Close()
 		return err
 	}
-	h.places = make(map[string]place)
-	h.drawn = make(map[string]*listPage)
-	for _, f := range all {
-		h.places[f.Main.List.ID] = h.remember(f)
-	}
-	running, stop := context.WithCancel(context.Background())
-	h.stop, h.stopped = stop, make(chan struct{})
-	go func(stopped chan struct{}) {
-		defer close(stopped)
-		defer watch.Close()
-		h.end(stopped, h.run(running, watch))
-	}(h.stopped)
-	return nil
+	ctx, cancel := context.WithTimeout(r.Context(), r.ReadTimeout())
+	defer cancel()
+	return r.Stream(w, func(stream *sse.Stream) error {
+		h := p.hubOf(r)
+		page := &openPage{list: r.URL.Query().Get("list"), ready: make(chan struct{}, 1)}
+		defer h.leave(page)
+		version, err := h.join(ctx, page)
+		if err != nil {
+			return fmt.Errorf("catch up: %w", err)
+		}
+		if err := stream.Begin(); err != nil {
+			return err
+		}
+		if err := stream.Send(sse.Event{Name: "hello", Data: hello{p.config.Process, version}}); err != nil {
+			return err
+		}
+		if resumes && page.list == "" {
+			if err := h.catchUp(ctx, page, after); err != nil {
+				return fmt.Errorf("catch up: %w", err)
+			}
+		}
+		return h.serve(stream, page)
+	})
 }
 
-// leave removes a page; without pages the hub stops, and leave waits for that. The
-// panel forgets it then: there may be very many principals.
-func (h *hub) leave(page *openPage) {
-	h.mu.Lock()
-	stopped := h.leaveLocked(page)
-	h.mu.Unlock()
-	if stopped == nil {
-		return
-	}
-	<-stopped
-	h.panel.mu.Lock()
-	defer h.panel.mu.Unlock()
-	if h.panel.hubs[h.principal] == h {
-		delete(h.panel.hubs, h.principal) // a page that joins it in this moment has a hub of its own
+// serve sends updates until the stream or the hub ends.
+func (h *hub) serve(stream *sse.Stream, page *openPage) error {
+	for {
+		select {
+		case <-page.ready:
+		case <-h.ended:
+			return h.err
+		case <-stream.Context().Done():
+			return stream.Context().Err()
+		}
+		for _, u := range page.take() {
+			if err := h.shared.Send(stream, u, u.events); err != nil {
+				return fmt.Errorf("send what changed: %w", err)
+			}
+		}
 	}
 }
 
-func (h *hub) leaveLocked(page *openPage) (stopped chan struct{}) {
-	delete(h.pages, page)
-	if len(h.pages) > 0 || h.stop == nil {
-		return nil
+// hubOf returns the hub of a request's principal, which runs. The caller must
+// leave it.
+func (p *Panel) hubOf(r *edge.Request) *hub {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.hubs[r.Principal]
+	if h == nil {
+		h = &hub{panel: p, principal: r.Principal, lists: r.Lists, ready: make(chan struct{}), ended: make(chan struct{}),
+			pages: make(map[*openPage]struct{}), places: make(map[string]string),
+			open: make(map[string]account.Family), drawn: make(map[string]*listPage)}
+		ctx, stop := context.WithCancel(context.Background())
+		h.stop = stop
+		p.hubs[r.Principal] = h
+		go func() {
+			defer close(h.ended)
+			h.err = h.run(ctx)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.forget(h)
+		}()
 	}
-	h.stop()
-	h.stop = nil
-	return h.stopped
+	h.users++
+	return h
 }
 
-// end ends all pages with an error, unless the run that ended was stopped.
-func (h *hub) end(run chan struct{}, err error) {
+// forget lets the next page begin a hub. The caller must hold mu.
+func (p *Panel) forget(h *hub) {
+	if p.hubs[h.principal] == h {
+		delete(p.hubs, h.principal)
+	}
+}
+
+// join adds a page when the hub has read how all lists stand, and returns the
+// version of what the page should show.
+func (h *hub) join(ctx context.Context, page *openPage) (version string, err error) {
+	select {
+	case <-h.ready:
+	case <-h.ended:
+		return "", h.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.stop == nil || h.stopped != run {
-		return
+	version = digest(h.places)
+	if page.list != "" {
+		if version, err = h.draws(ctx, page.list); err != nil && !errors.Is(err, todo.ErrNotFound) {
+			return "", err
+		}
 	}
-	h.stop()
-	h.stop = nil
-	for page := range h.pages {
-		page.end(err)
-		delete(h.pages, page)
+	h.pages[page] = struct{}{}
+	return version, nil
+}
+
+// leave removes a page. The last one ends the hub and waits for that.
+func (h *hub) leave(page *openPage) {
+	h.mu.Lock()
+	delete(h.pages, page)
+	h.mu.Unlock()
+	p := h.panel
+	p.mu.Lock()
+	h.users--
+	last := h.users == 0
+	if last {
+		p.forget(h)
+	}
+	p.mu.Unlock()
+	if last {
+		h.stop()
+		<-h.ended
 	}
 }
 
 // run follows changes until ctx ends or the store cannot be read, and returns
 // that error.
-func (h *hub) run(ctx context.Context, watch *todo.Watcher) error {
+func (h *hub) run(ctx context.Context) error {
+	watch := h.lists.Watch(nil) // before the read, so that nothing falls between
+	defer watch.Close()
+	if err := h.bounded(ctx, h.readPlaces); err != nil {
+		return err
+	}
+	close(h.ready)
 	due := time.Now().Add(presenceEvery)
 	rest := time.Duration(0)
 	for {
@@ -234,161 +266,33 @@ func nextUntil(ctx context.Context, watch *todo.Watcher, due time.Time) ([]todo.
 	return changed, err
 }
 
-// follow sends the lists that changed.
-func (h *hub) follow(ctx context.Context, changed []todo.Snapshot) error {
-	done := make(map[string]bool)
-	for _, l := range changed {
-		main := cmp.Or(l.List.Parent, l.List.ID)
-		if main != l.List.ID { // a sub-agent's list has a page of its own, too
-			if err := h.sendOwn(ctx, l); err != nil {
-				return err
-			}
-		}
-		if done[main] {
-			continue
-		}
-		done[main] = true
-		if err := h.send(ctx, main, l.Writer.Person); err != nil {
-			return err
-		}
+// readPlaces reads how all lists stand.
+func (h *hub) readPlaces(ctx context.Context) error {
+	all, err := readFamilies(ctx, h.lists)
+	for _, f := range all {
+		h.remember(f)
 	}
-	return nil
+	return err
 }
 
-// send draws a main list and offers it to all pages that show it.
-func (h *hub) send(ctx context.Context, id string, person bool) error {
-	f, err := readFamily(ctx, h.lists, id)
-	gone := errors.Is(err, todo.ErrNotFound)
-	if err != nil && !gone {
-		return err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if gone {
-		delete(h.places, id)
-	} else {
-		h.places[id] = h.remember(f)
-	}
-	u := &update{key: "list " + id, id: id, panel: h.panel, family: f, gone: gone, person: person, place: h.places[id].text}
-	for page := range h.pages {
-		if page.list == "" {
-			page.offer(u)
-		}
-	}
-	return h.sendPage(ctx, id, gone)
-}
-
-// sendOwn offers what changed on the own page of a sub-agent's list.
-func (h *hub) sendOwn(ctx context.Context, l todo.Snapshot) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.sendPage(ctx, l.List.ID, l.Deleted)
-}
-
-// sendPage offers what changed on a list's own page, if one is open. The caller
-// must hold mu.
-func (h *hub) sendPage(ctx context.Context, id string, gone bool) error {
-	before := h.drawn[id]
-	if before == nil || !h.follows(id) {
-		delete(h.drawn, id)
-		return nil
-	}
-	u := &update{key: "page " + id, id: id, panel: h.panel, gone: gone}
-	if !gone {
-		page, err := h.panel.listPage(ctx, h.lists, id)
-		if err != nil {
-			return err
-		}
-		if page.Version == before.Version {
-			return nil
-		}
-		u.page, u.before = &page, before
-		h.drawn[id] = &page
-	}
-	for page := range h.pages {
-		if page.list == id {
-			page.offer(u)
-		}
-	}
-	return nil
-}
-
-// draws returns the version of a list's page, and remembers what it shows. The
-// caller must hold mu.
-func (h *hub) draws(ctx context.Context, id string) (string, error) {
-	if page := h.drawn[id]; page != nil {
-		return page.Version, nil
-	}
-	page, err := h.panel.listPage(ctx, h.lists, id)
-	if err != nil {
-		return "", err
-	}
-	h.drawn[id] = &page
-	return page.Version, nil
-}
-
-// presence asks again how the lists stand that are not finished, and sends each that
-// stands otherwise without a write.
-func (h *hub) presence(ctx context.Context) error {
-	h.mu.Lock()
-	var all []todo.Snapshot
-	thin := make(map[string]place)
-	for id, p := range h.places {
-		if len(p.thin.Main.Items) > 0 || len(p.thin.Subs) > 0 {
-			thin[id] = p
-			all = append(all, p.thin.Lists()...)
-		}
-	}
-	h.mu.Unlock()
-	states, err := h.lists.States(ctx, all...)
-	if err != nil {
-		return err
-	}
-	for id, p := range thin {
-		p.thin.States = states
-		if placeOf(p.thin, h.panel.config.Now()) == p.text {
-			continue
-		}
-		if err := h.send(ctx, id, false); err != nil {
-			return err
-		}
-	}
-	return h.read(ctx)
-}
-
-// read sends to open pages of lists that an agent has read what its reading changed:
-// what waited to be seen is seen.
-func (h *hub) read(ctx context.Context) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for id, page := range h.drawn {
-		if page.Unseen.N == 0 {
-			continue
-		}
-		if err := h.sendPage(ctx, id, false); err != nil && !errors.Is(err, todo.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
-}
-
-// remember returns where a family stands. What may change its state without a
-// write is kept of lists that are open.
-func (h *hub) remember(f account.Family) place {
-	now := h.panel.config.Now()
-	p := place{text: placeOf(f, now)}
-	p.thin.Main = thin(f.Main)
-	for _, s := range f.Subs {
-		p.thin.Subs = append(p.thin.Subs, thin(s))
-	}
+// remember notes where a family stands. Of one that may stand elsewhere without a
+// write it keeps what its state depends on: the status of each item.
+func (h *hub) remember(f account.Family) {
+	id := f.Main.List.ID
+	h.places[id] = placeOf(f, h.panel.config.Now())
+	delete(h.open, id)
 	if f.State() == todo.Finished || f.Main.Archived {
-		p.thin.Main.Items, p.thin.Subs = nil, nil
+		return
 	}
-	return p
+	thin := account.Family{Main: statuses(f.Main)}
+	for _, s := range f.Subs {
+		thin.Subs = append(thin.Subs, statuses(s))
+	}
+	h.open[id] = thin
 }
 
-// thin returns what the state of a list depends on.
-func thin(l todo.Snapshot) todo.Snapshot {
+// statuses returns a list whose items have a status and nothing else.
+func statuses(l todo.Snapshot) todo.Snapshot {
 	items := make([]todo.Item, len(l.Items))
 	for i, item := range l.Items {
 		items[i].Status = item.Status
@@ -397,28 +301,128 @@ func thin(l todo.Snapshot) todo.Snapshot {
 	return l
 }
 
-// digest returns what tells apart how the board's lists stand.
-func (h *hub) digest() string {
-	places := make([]string, 0, len(h.places))
-	for id, p := range h.places {
-		places = append(places, id+p.text)
+// follow sends the lists that changed.
+func (h *hub) follow(ctx context.Context, changed []todo.Snapshot) error {
+	for _, l := range changed {
+		if l.List.Parent == "" {
+			continue
+		}
+		if err := h.sendPage(ctx, l.List.ID); err != nil { // a sub-agent's list has a page of its own, too
+			return err
+		}
 	}
-	return digestOf(places)
+	for u, err := range h.updates(ctx, changed) {
+		if err == nil {
+			err = h.send(ctx, u)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// digest returns the same for the lists of a page; see [hub.digest].
-func digest(s board) string {
-	var places []string
-	for _, f := range slices.Concat(s.Active, s.Past, s.Archived) {
-		places = append(places, f.Main.List.ID+placeOf(f, s.now))
+// catchUp offers a page the lists that changed after a Seq. One above the newest
+// comes from another store: then the page loads again by its version.
+func (h *hub) catchUp(ctx context.Context, page *openPage, after int64) error {
+	missed, err := h.lists.Find(ctx, todo.Query{AfterSeq: after, Limit: maxMissed})
+	if err != nil {
+		return err
 	}
-	return digestOf(places)
+	slices.Reverse(missed) // the oldest first
+	for u, err := range h.updates(ctx, missed) {
+		if err != nil {
+			return err
+		}
+		page.offer(u)
+	}
+	return nil
 }
 
-func digestOf(places []string) string {
-	slices.Sort(places)
-	sum := sha256.Sum256([]byte(strings.Join(places, "\n")))
-	return hex.EncodeToString(sum[:6])
+// updates reads the main lists of lists that changed, each once.
+func (h *hub) updates(ctx context.Context, changed []todo.Snapshot) iter.Seq2[*update, error] {
+	return func(yield func(*update, error) bool) {
+		done := make(map[string]bool)
+		for _, l := range changed {
+			id := cmp.Or(l.List.Parent, l.List.ID)
+			if !done[id] && !yield(h.read(ctx, id, l.Writer.Person)) {
+				return
+			}
+			done[id] = true
+		}
+	}
+}
+
+// read reads what boards show of a main list.
+func (h *hub) read(ctx context.Context, id string, person bool) (*update, error) {
+	f, err := readFamily(ctx, h.lists, id)
+	u := &update{name: "list", id: id, panel: h.panel, family: f, person: person, gone: errors.Is(err, todo.ErrNotFound)}
+	if u.gone {
+		err = nil
+	}
+	return u, err
+}
+
+// send offers a main list to all pages that show it.
+func (h *hub) send(ctx context.Context, u *update) error {
+	h.mu.Lock()
+	if u.gone {
+		delete(h.places, u.id)
+		delete(h.open, u.id)
+	} else {
+		h.remember(u.family)
+	}
+	h.offer("", u)
+	h.mu.Unlock()
+	return h.sendPage(ctx, u.id)
+}
+
+// sendPage offers what changed on a list's own page, if one is open.
+func (h *hub) sendPage(ctx context.Context, id string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := h.drawn[id]
+	if before == nil || !h.follows(id) {
+		delete(h.drawn, id)
+		return nil
+	}
+	page, err := h.panel.listPage(ctx, h.lists, id)
+	u := &update{name: "page", id: id, panel: h.panel, before: before, page: page, gone: errors.Is(err, todo.ErrNotFound)}
+	switch {
+	case u.gone:
+	case err != nil:
+		return err
+	case page.Version == before.Version:
+		return nil
+	default:
+		h.drawn[id] = page
+	}
+	h.offer(id, u)
+	return nil
+}
+
+// draws returns the version of a list's page, and remembers what it shows. The
+// caller must hold mu.
+func (h *hub) draws(ctx context.Context, id string) (string, error) {
+	page := h.drawn[id]
+	if page == nil {
+		var err error
+		if page, err = h.panel.listPage(ctx, h.lists, id); err != nil {
+			return "", err
+		}
+		h.drawn[id] = page
+	}
+	return page.Version, nil
+}
+
+// offer offers an update to the pages of a list, or to the boards where list is
+// empty. The caller must hold mu.
+func (h *hub) offer(list string, u *update) {
+	for page := range h.pages {
+		if page.list == list {
+			page.offer(u)
+		}
+	}
 }
 
 // follows reports whether a page of a list is open. The caller must hold mu.
@@ -431,24 +435,58 @@ func (h *hub) follows(list string) bool {
 	return false
 }
 
-// update is what changed of one list, for the pages that show it. It is drawn
-// when the first of them is sent it.
-type update struct {
-	key    string // updates with the same key replace each other
-	id     string
-	panel  *Panel
-	family account.Family
-	place  string
-	gone   bool
-	person bool // a person wrote
-	page   *listPage
-	before *listPage
+// presence asks again how the lists stand that are not finished, and sends each that
+// stands otherwise without a write. It also sends the pages of lists that an agent
+// has read: what waited to be seen is seen.
+func (h *hub) presence(ctx context.Context) error {
+	h.mu.Lock()
+	open, unseen := maps.Clone(h.open), []string(nil)
+	for id, page := range h.drawn {
+		if page.Unseen.N > 0 {
+			unseen = append(unseen, id)
+		}
+	}
+	h.mu.Unlock()
+	var all []todo.Snapshot
+	for _, f := range open {
+		all = append(all, f.Lists()...)
+	}
+	states, err := h.lists.States(ctx, all...)
+	if err != nil {
+		return err
+	}
+	for id, f := range open {
+		f.States = states
+		if placeOf(f, h.panel.config.Now()) == h.places[id] { // this goroutine alone writes them
+			continue
+		}
+		u, err := h.read(ctx, id, false)
+		if err == nil {
+			err = h.send(ctx, u)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, id := range unseen {
+		if err := h.sendPage(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// events returns the update as events.
-func (u *update) events() []sse.Event {
-	if u.key == "page "+u.id {
-		return []sse.Event{{Name: "page", Data: u.pageChange()}}
+// digest returns what tells apart where lists stand, by id.
+func digest(places map[string]string) string {
+	lines := make([]string, 0, len(places))
+	for id, place := range places {
+		lines = append(lines, id+place)
 	}
-	return []sse.Event{{ID: u.family.Seq(), Name: "list", Data: u.listChange()}}
+	slices.Sort(lines)
+	return digestOf(strings.Join(lines, "\n"))
+}
+
+func digestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:6])
 }

@@ -32,7 +32,6 @@ type listPage struct {
 	Log      []logEntry
 	Adding   bool // items can be added
 	Rename   bool // drawn with a field for the title
-	// Whole is true when the items of the page are all its lists' items.
 	SubItems []subItems
 }
 
@@ -52,45 +51,72 @@ type subItems struct {
 // list serves a list's page; with ?revision= its history at that revision. If
 // the id ends in .md or .json it serves the list itself, as markdown or JSON.
 func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
-	id := r.PathValue("id")
-	for suffix, write := range map[string]func(http.ResponseWriter, todo.Snapshot) error{".md": writeMarkdown, ".json": writeDocument} {
-		if bare, ok := strings.CutSuffix(id, suffix); ok {
-			l, err := r.Lists.Load(r.Context(), bare, revisionAsked(r))
-			if err != nil {
-				return err
-			}
-			r.Lists.Look(r.Context(), l)
-			return write(w, l)
-		}
-	}
-	if revisionAsked(r) > 0 {
-		return p.history(w, r, id)
-	}
-	if r.URL.Query().Has("done") {
-		return p.done(w, r, id)
+	id, form, _ := strings.Cut(r.PathValue("id"), ".")
+	if form != "" || r.URL.Query().Has("done") {
+		return p.plain(w, r, id, form)
 	}
 	f, err := readFamily(r.Context(), r.Lists, id)
 	if err != nil {
 		return err
 	}
 	r.Lists.Look(r.Context(), f.Main)
+	s, err := p.readBoard(r.Context(), r.Lists)
+	if err != nil {
+		return err
+	}
+	if revision := numberIn(r, "revision"); revision > 0 {
+		page, err := p.historyOf(r.Context(), r.Lists, f, revision)
+		if err != nil {
+			return err
+		}
+		page.inFrame(s, r.Identity)
+		return p.page(w, "history", page)
+	}
 	page, err := p.pageOf(r.Context(), r.Lists, f)
 	if err != nil {
 		return err
 	}
-	board, err := p.readBoard(r.Context(), r.Lists)
-	if err != nil {
-		return err
-	}
+	page.inFrame(s, r.Identity)
 	page.edit(r.URL.Query().Get("item"))
 	page.Rename = r.URL.Query().Has("rename")
-	page.frame = page.framed(board)
-	page.isFor(r.Identity)
 	return p.page(w, "list", page)
 }
 
-// revisionAsked returns ?revision=; 0 when there is none.
-func revisionAsked(r *edge.Request) int64 { return numberIn(r, "revision") }
+// plain serves a list itself, as markdown or JSON, or the done items that unfold on
+// its card, as HTML.
+func (p *Panel) plain(w http.ResponseWriter, r *edge.Request, id, form string) error {
+	l, err := r.Lists.Load(r.Context(), id, numberIn(r, "revision"))
+	if err != nil {
+		return err
+	}
+	switch form {
+	case "":
+		r.Lists.Look(r.Context(), l)
+		return p.page(w, "done", doneItems(l, p.config.Now()))
+	case "md":
+		r.Lists.Look(r.Context(), l)
+		w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
+		_, _ = w.Write([]byte(render.Markdown(l)))
+		return nil
+	case "json":
+		r.Lists.Look(r.Context(), l)
+		w.Header().Set("Content-Disposition", `attachment; filename="`+l.List.ID+`.json"`)
+		return edge.WriteJSON(w, http.StatusOK, render.Document(l))
+	}
+	return todo.ErrNotFound
+}
+
+// maxDone is how many done items unfold on a card.
+const maxDone = 200
+
+func doneItems(l todo.Snapshot, now time.Time) (items []itemView) {
+	for _, i := range l.Items {
+		if i.Status == todo.Completed || i.Status == todo.Cancelled {
+			items = append(items, cutItem(itemOf(i, now, true)))
+		}
+	}
+	return items[max(len(items)-maxDone, 0):]
+}
 
 // numberIn returns a number of the query; 0 when there is none.
 func numberIn(r *edge.Request, name string) int64 {
@@ -98,13 +124,14 @@ func numberIn(r *edge.Request, name string) int64 {
 	return max(n, 0)
 }
 
-// framed returns the frame of the page among other lists.
-func (page listPage) framed(s board) frame {
-	f := frameOf(s, "", "", &page.Folder)
-	f.View, f.Class, f.Head, f.List = "list", "one", page.Title, page.ID
-	f.AllSeq, f.AtRevision, f.Version = page.Seq, page.Revision, page.Version
-	f.Crumbs = crumbsOf(page.listView)
-	return f
+// inFrame puts the page among the other lists.
+func (page *listPage) inFrame(s board, reader todo.Identity) {
+	version := page.Version
+	page.frame = frameOf(s, "", "", &page.Folder)
+	page.View, page.Class, page.Head, page.List = "list", "one", page.Title, page.ID
+	page.AllSeq, page.AtRevision, page.Version = page.Seq, page.Revision, version
+	page.Crumbs = crumbsOf(page.listView)
+	page.isFor(reader)
 }
 
 // crumbsOf returns the path to a list's page.
@@ -129,20 +156,20 @@ func (page *listPage) edit(item string) {
 }
 
 // listPage reads the content of a list's page.
-func (p *Panel) listPage(ctx context.Context, lists todo.Lists, id string) (listPage, error) {
+func (p *Panel) listPage(ctx context.Context, lists todo.Lists, id string) (*listPage, error) {
 	f, err := readFamily(ctx, lists, id)
 	if err != nil {
-		return listPage{}, err
+		return nil, err
 	}
 	return p.pageOf(ctx, lists, f)
 }
 
 // pageOf returns the content of the page of lists that were read.
-func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Family) (page listPage, err error) {
+func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Family) (page *listPage, err error) {
 	now := p.config.Now()
-	page = listPage{listView: viewOf(f, now), Adding: len(f.Main.Items) < todo.MaxItems && !f.Main.List.Mirrored}
+	page = &listPage{listView: viewOf(f, now), Adding: len(f.Main.Items) < todo.MaxItems && !f.Main.List.Mirrored}
 	if page.Unseen, page.Hand, err = unseenOf(ctx, lists, f); err != nil {
-		return page, err
+		return nil, err
 	}
 	rests := f.States[f.Main.List.ID].Rests()
 	for _, i := range f.Main.Items {
@@ -169,7 +196,7 @@ func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Family) 
 const manyItems = 200
 
 // Many reports whether the list is long.
-func (page listPage) Many() bool { return len(page.AllItems) >= manyItems }
+func (page *listPage) Many() bool { return len(page.AllItems) >= manyItems }
 
 // fold folds the leading done items but the last one, if there are enough.
 func (page *listPage) fold(items []todo.Item) {
@@ -227,34 +254,4 @@ func factsOf(l todo.Snapshot, now time.Time) (facts []fact) {
 		add("Time", text, false)
 	}
 	return facts
-}
-
-func writeMarkdown(w http.ResponseWriter, l todo.Snapshot) error {
-	w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
-	_, _ = w.Write([]byte(render.Markdown(l)))
-	return nil
-}
-
-func writeDocument(w http.ResponseWriter, l todo.Snapshot) error {
-	w.Header().Set("Content-Disposition", `attachment; filename="`+l.List.ID+`.json"`)
-	return edge.WriteJSON(w, http.StatusOK, render.Document(l))
-}
-
-// maxDone is how many done items unfold on a card.
-const maxDone = 200
-
-// done serves the done items of a list as HTML, which unfold on its card.
-func (p *Panel) done(w http.ResponseWriter, r *edge.Request, id string) error {
-	l, err := r.Lists.Load(r.Context(), id, 0)
-	if err != nil {
-		return err
-	}
-	r.Lists.Look(r.Context(), l)
-	var items []itemView
-	for _, i := range l.Items {
-		if i.Status == todo.Completed || i.Status == todo.Cancelled {
-			items = append(items, cutItem(itemOf(i, p.config.Now(), true)))
-		}
-	}
-	return p.page(w, "done", items[max(len(items)-maxDone, 0):])
 }

@@ -52,7 +52,7 @@ func readFamilies(ctx context.Context, lists todo.Lists) ([]account.Family, erro
 // moves.
 func placeOf(f account.Family, now time.Time) string {
 	today := f.State() == todo.Finished && !f.Updated().Before(todo.Midnight(now))
-	return digestOf([]string{fmt.Sprint(f.State(), f.Main.Archived, today, f.Main.List.Workspace)})
+	return digestOf(fmt.Sprint(f.State(), f.Main.Archived, today, f.Main.List.Workspace))
 }
 
 // listView is the data with which a list is drawn. Its texts are safe to show
