@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"os"
 	"sync"
@@ -13,21 +14,21 @@ const (
 	// pieceSize is how many bytes of an answer a client must read within the
 	// write timeout: as little as 26 kB/s is fast enough.
 	pieceSize = 256 << 10
-	// finalWriteTimeout is how long a client may still take for a piece after the
-	// server has begun to stop.
+	// finalWriteTimeout is how long a client may still take for a piece after its
+	// stream has ended or the server has begun to stop.
 	finalWriteTimeout = time.Second
 )
 
 // answer is a response whose client must read in time: one that does not loses
-// its connection, and the memory of the answer is free (BAD-INPUT 61). A
-// [sse.Stream] has the same bound of its own.
+// its connection, and the memory of the answer is free (BAD-INPUT 12, 61).
 //
 // There is a deadline only while something is written: in HTTP/2 it ends the answer
 // when it passes, also if the handler still waits for the store.
 type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	edge    *Edge
+	timeout time.Duration // for a piece
+	log     *slog.Logger
 	status  int  // that was written; 0 is 200
 	stream  bool // it became a [sse.Stream]
 
@@ -38,17 +39,24 @@ type answer struct {
 // bound returns w as an answer. The caller must call done when the request has
 // been handled.
 func (e *Edge) bound(w http.ResponseWriter) (a *answer, done func()) {
-	a = &answer{ResponseWriter: w, control: http.NewResponseController(w), edge: e}
+	a = &answer{ResponseWriter: w, control: http.NewResponseController(w), timeout: e.config.WriteTimeout, log: e.config.Log}
 	a.limit(false) // the deadline of the request before stays with the connection
-	stop := context.AfterFunc(e.closing, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.extend()
-	})
+	stop := a.endWith(e.closing)
 	return a, func() {
 		stop()
 		a.limit(true) // the HTTP server still writes what it has buffered
 	}
+}
+
+// endWith shortens the time for a piece when ctx ends, also for the one that is being
+// written.
+func (a *answer) endWith(ctx context.Context) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.timeout = min(a.timeout, finalWriteTimeout)
+		a.extend()
+	})
 }
 
 // limit gives the client time for one piece that is being written, or takes the
@@ -60,15 +68,11 @@ func (a *answer) limit(writing bool) {
 	a.extend()
 }
 
-// extend sets the deadline, which is shorter when the server has begun to stop. The
-// caller must hold mu.
+// extend sets the deadline. The caller must hold mu.
 func (a *answer) extend() {
 	var deadline time.Time
-	if timeout := a.edge.config.Streams.WriteTimeout; a.writing {
-		if a.edge.closing.Err() != nil {
-			timeout = min(timeout, finalWriteTimeout)
-		}
-		deadline = time.Now().Add(timeout)
+	if a.writing {
+		deadline = time.Now().Add(a.timeout)
 	}
 	_ = a.control.SetWriteDeadline(deadline)
 }
@@ -90,7 +94,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 		written += n
 		if err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
-				a.edge.config.Log.Info("answer given up, its client does not read it")
+				a.log.Info("answer given up, its client does not read it", "stream", a.stream)
 			}
 			return written, err
 		}
@@ -101,12 +105,15 @@ func (a *answer) Write(p []byte) (written int, err error) {
 	}
 }
 
-// Flush implements http.Flusher, by which mcp-go recognises that it can stream.
-func (a *answer) Flush() {
+// FlushError is for http.ResponseController.
+func (a *answer) FlushError() error {
 	a.limit(true)
-	_ = a.control.Flush()
-	a.limit(false)
+	defer a.limit(false)
+	return a.control.Flush()
 }
+
+// Flush implements http.Flusher, by which mcp-go recognises that it can stream.
+func (a *answer) Flush() { _ = a.FlushError() }
 
 // Unwrap is for http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

@@ -17,7 +17,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"os"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -72,9 +71,11 @@ type Config struct {
 	// principal, may have; 0 means half of MaxStreams, but at least one, so that one
 	// client does not take them all (BAD-INPUT 63).
 	MaxStreamsPerClient int
-	// Streams are the time limits of each stream. Its WriteTimeout also holds for
-	// each piece of an answer that is no stream (BAD-INPUT 61); 0 means 10 s.
-	Streams sse.Limits
+	// KeepAlive is how often an idle stream gets a comment; 0 means 15 s.
+	KeepAlive time.Duration
+	// WriteTimeout is how long a client may take to read a piece of an answer, of at
+	// most 256 kB; 0 means 10 s (BAD-INPUT 12, 61).
+	WriteTimeout time.Duration
 	// Now is the clock of the probe /readyz and of rates; nil means time.Now.
 	Now func() time.Time
 	// Ready returns why the server is not ready although its store works, for
@@ -131,7 +132,8 @@ func New(c Config) (*Edge, error) {
 	c.MaxStreams = cmp.Or(c.MaxStreams, 4096)
 	c.MaxStreamsPerClient = cmp.Or(c.MaxStreamsPerClient, max(1, c.MaxStreams/2))
 	c.SignInCheck = cmp.Or(c.SignInCheck, 30*time.Second)
-	c.Streams.WriteTimeout = cmp.Or(c.Streams.WriteTimeout, 10*time.Second)
+	c.KeepAlive = cmp.Or(c.KeepAlive, 15*time.Second)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 10*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -272,13 +274,11 @@ func (e *Edge) Handle(pattern string, format Format, h Handler, traits ...Trait)
 func (e *Edge) Routes() []string { return slices.Clone(e.routes) }
 
 // Stream turns the answer into a stream, calls serve and closes the stream when
-// serve returns. The stream also ends with the request, with the edge and with what signs
-// the client in. An error
-// that serve returns is logged, since it can no longer be answered; an error after
-// the end of the stream is not. Stream returns an [*Error] with status 429 when as
-// many streams are open as the edge allows, in all or of this client (BAD-INPUT
-// 13, 63). HEAD is answered with
-// the header alone.
+// serve returns. The stream also ends with the request, with the edge and with what
+// signs the client in. An error that serve returns is logged, since it can no longer be
+// answered; an error after the end of the stream is not. Stream returns an [*Error]
+// with status 429 when as many streams are open as the edge allows, in all or of this
+// client (BAD-INPUT 13, 63). HEAD is answered with the header alone.
 func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) error {
 	if r.Method == http.MethodHead { // there is nothing to wait for (BAD-INPUT 62)
 		sse.WriteHeader(w)
@@ -295,18 +295,15 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 	defer cancel()
 	defer context.AfterFunc(e.closing, cancel)()
 	defer e.endWithToken(r, cancel)()
-	if a, ok := w.(*answer); ok { // a stream has deadlines of its own
+	stream := sse.Open(ctx, w, e.config.KeepAlive)
+	if a, ok := w.(*answer); ok {
 		a.stream = true
-		w = a.ResponseWriter
+		defer a.endWith(stream.Context())()
 	}
-	stream := sse.Open(ctx, w, e.config.Streams)
 	defer stream.Close()
 	err = serve(stream)
 	if e.closing.Err() != nil {
 		stream.Farewell("the server stops; connect again")
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) && e.closing.Err() == nil {
-		e.config.Log.Info("stream closed, its client does not read it")
 	}
 	// ErrClosed: the board closes when the program stops.
 	if err != nil && stream.Context().Err() == nil && !errors.Is(err, todo.ErrClosed) {

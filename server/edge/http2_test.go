@@ -51,7 +51,7 @@ func insecure(t *testing.T) *http.Client {
 // answer that the server still works at, nor a stream on which nothing happens.
 func TestHTTP2OutlivesTheWriteTimeout(t *testing.T) {
 	const bound = 100 * time.Millisecond
-	address := serveTLS(t, edge.Config{Streams: sse.Limits{WriteTimeout: bound}}, func(e *edge.Edge) {
+	address := serveTLS(t, edge.Config{WriteTimeout: bound}, func(e *edge.Edge) {
 		e.Handle("GET /slow", edge.Text, func(w http.ResponseWriter, _ *edge.Request) error {
 			<-time.After(5 * bound)
 			_, err := io.WriteString(w, "late")
@@ -86,7 +86,7 @@ func TestHTTP2OutlivesTheWriteTimeout(t *testing.T) {
 func TestHTTP2UnreadAnswers(t *testing.T) {
 	const n = 20
 	ended := make(chan error, n)
-	address := serveTLS(t, edge.Config{Streams: sse.Limits{WriteTimeout: 250 * time.Millisecond}}, func(e *edge.Edge) {
+	address := serveTLS(t, edge.Config{WriteTimeout: 250 * time.Millisecond}, func(e *edge.Edge) {
 		e.Handle("GET /large", edge.Text, func(w http.ResponseWriter, _ *edge.Request) error {
 			_, err := w.Write(make([]byte, 4<<20))
 			ended <- err

@@ -51,7 +51,7 @@ func (e *Edge) Drain(ctx context.Context, lasts time.Duration) (drained context.
 // progress finish for up to the stop timeout, and returns nil. It returns an error when l
 // fails.
 func (e *Edge) Serve(ctx context.Context, l net.Listener) error {
-	srv := &http.Server{Handler: e, TLSConfig: e.config.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: e.config.Streams.WriteTimeout},
+	srv := &http.Server{Handler: e, TLSConfig: e.config.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: e.config.WriteTimeout},
 		ReadHeaderTimeout: e.config.HeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(e.config.Log.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)

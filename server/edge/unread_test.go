@@ -15,7 +15,6 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
-	"todo-mcp/server/sse"
 	"todo-mcp/server/web"
 )
 
@@ -61,7 +60,7 @@ func askAndStall(t *testing.T, address string) {
 // and its memory is free again.
 func TestUnreadAnswersAreGivenUp(t *testing.T) {
 	s := servertest.New(t, largeLists(t), nil)
-	e, err := web.New(s, edge.Config{Board: s.Board, Streams: sse.Limits{WriteTimeout: 250 * time.Millisecond}})
+	e, err := web.New(s, edge.Config{Board: s.Board, WriteTimeout: 250 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +93,7 @@ func TestUnreadAnswersAreGivenUp(t *testing.T) {
 func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
 	board := todo.NewBoard(memory.New())
 	defer board.Close()
-	e, err := edge.New(edge.Config{Board: board, Streams: sse.Limits{WriteTimeout: 250 * time.Millisecond}})
+	e, err := edge.New(edge.Config{Board: board, WriteTimeout: 250 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +127,7 @@ func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
 // more than a second.
 func TestUnreadAnswersDoNotDelayTheEnd(t *testing.T) {
 	s := servertest.New(t, largeLists(t), nil)
-	e, err := web.New(s, edge.Config{Board: s.Board, StopTimeout: time.Minute, Streams: sse.Limits{WriteTimeout: time.Minute}})
+	e, err := web.New(s, edge.Config{Board: s.Board, StopTimeout: time.Minute, WriteTimeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

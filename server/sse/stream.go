@@ -1,9 +1,8 @@
 // Package sse writes streams of server-sent events.
 //
 // An idle event stream gets a comment at regular intervals, so that proxies and
-// clients do not close it. A reader that does not read in time loses its stream
-// and nothing else (BAD-INPUT 12). A stream ends soon after its context, even
-// during a write.
+// clients do not close it. A stream ends with its context and when its client does not
+// read: the response to which it writes bounds each write (BAD-INPUT 12).
 package sse
 
 import (
@@ -17,25 +16,12 @@ import (
 	"time"
 )
 
-// Limits are the time limits of a stream.
-type Limits struct {
-	// KeepAlive is how often an idle stream gets a comment; 0 means 15 s.
-	KeepAlive time.Duration
-	// WriteTimeout is how long one write may take; 0 means 10 s.
-	WriteTimeout time.Duration
-}
-
-// finalWriteTimeout is how long a write may still take after the stream has
-// ended.
-const finalWriteTimeout = time.Second
-
 // Stream is a response that may stay open for a long time. Only one goroutine
 // at a time may write to it. It is an http.ResponseWriter, so that handlers of
 // other packages can write to it as well.
 type Stream struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	limits  Limits
 	ctx     context.Context
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
@@ -45,28 +31,14 @@ type Stream struct {
 	events bool       // the header that was written is that of an event stream
 }
 
-// Open returns a stream that writes to w, and starts its keep-alive; it writes
-// nothing yet. The stream ends with ctx, when a write fails or takes too long,
-// or with [Stream.Close], which must be called.
-func Open(ctx context.Context, w http.ResponseWriter, limits Limits) *Stream {
-	if limits.KeepAlive <= 0 {
-		limits.KeepAlive = 15 * time.Second
-	}
-	if limits.WriteTimeout <= 0 {
-		limits.WriteTimeout = 10 * time.Second
-	}
-	s := &Stream{ResponseWriter: w, control: http.NewResponseController(w), limits: limits}
+// Open returns a stream that writes to w, and sends a comment when it was idle for as
+// long as keepAlive says; it writes nothing yet. The stream ends with ctx, when a write
+// fails, or with [Stream.Close], which must be called.
+func Open(ctx context.Context, w http.ResponseWriter, keepAlive time.Duration) *Stream {
+	s := &Stream{ResponseWriter: w, control: http.NewResponseController(w)}
 	s.ctx, s.cancel = context.WithCancel(ctx)
-	s.done.Go(s.keepAlive)
-	s.done.Go(s.shortenLastWrite)
+	s.done.Go(func() { s.keepAlive(keepAlive) })
 	return s
-}
-
-// shortenLastWrite waits for the end of the stream and then shortens the
-// deadline of a write in progress.
-func (s *Stream) shortenLastWrite() {
-	<-s.ctx.Done()
-	_ = s.control.SetWriteDeadline(time.Now().Add(finalWriteTimeout))
 }
 
 // Context returns a context that ends with the stream.
@@ -80,7 +52,6 @@ func (s *Stream) End() { s.cancel() }
 func (s *Stream) Close() {
 	s.cancel()
 	s.done.Wait()
-	_ = s.control.SetWriteDeadline(time.Time{})
 }
 
 // WriteHeader writes the header of an event stream.
@@ -152,21 +123,26 @@ func (s *Stream) send(data []byte) error {
 }
 
 // Farewell writes a comment, one line that says why the stream ends, if the response
-// is an event stream. It does so also after the stream has ended, within a second.
+// is an event stream. It does so also after the stream has ended.
 func (s *Stream) Farewell(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.comment(why)
+}
+
+// comment writes a comment if the response is an event stream. The caller must lock mu.
+func (s *Stream) comment(text string) {
 	if !s.events {
 		return
 	}
-	if _, err := s.write([]byte(": " + why + "\n\n")); err == nil {
+	if _, err := s.write([]byte(": " + text + "\n\n")); err == nil {
 		s.flush()
 	}
 }
 
 // keepAlive checks at each interval whether the stream was idle, until it ends.
-func (s *Stream) keepAlive() {
-	tick := time.NewTicker(s.limits.KeepAlive)
+func (s *Stream) keepAlive(interval time.Duration) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
@@ -178,18 +154,14 @@ func (s *Stream) keepAlive() {
 	}
 }
 
-// writeIfIdle writes a comment if the response is an event stream and nothing
-// was written since the last tick.
+// writeIfIdle writes a comment if nothing was written since the last tick.
 func (s *Stream) writeIfIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	idle := !s.active
-	s.active = false
-	if idle && s.events {
-		if _, err := s.write([]byte(": alive\n\n")); err == nil {
-			s.flush()
-		}
+	if !s.active {
+		s.comment("alive")
 	}
+	s.active = false
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -202,7 +174,7 @@ func (s *Stream) WriteHeader(status int) {
 	s.ResponseWriter.WriteHeader(status)
 }
 
-// Write writes p within the limits. When that fails, the stream ends.
+// Write writes p. When that fails, the stream ends.
 func (s *Stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,13 +182,8 @@ func (s *Stream) Write(p []byte) (int, error) {
 	return s.write(p)
 }
 
-// write writes p with a deadline, which is shorter after the stream has ended.
-// The caller must lock mu.
+// write writes p. The caller must lock mu.
 func (s *Stream) write(p []byte) (int, error) {
-	_ = s.control.SetWriteDeadline(time.Now().Add(s.limits.WriteTimeout))
-	if s.ctx.Err() != nil {
-		_ = s.control.SetWriteDeadline(time.Now().Add(finalWriteTimeout))
-	}
 	n, err := s.ResponseWriter.Write(p)
 	if err != nil {
 		s.cancel()
@@ -231,12 +198,9 @@ func (s *Stream) Flush() {
 	s.flush()
 }
 
-// flush flushes the response; a failure ends the stream. Then there is no deadline
-// until the next write: in HTTP/2 one that passes ends the stream, also if nothing is
-// written. The caller must lock mu.
+// flush flushes the response; a failure ends the stream. The caller must lock mu.
 func (s *Stream) flush() {
 	if s.control.Flush() != nil {
 		s.cancel()
 	}
-	_ = s.control.SetWriteDeadline(time.Time{})
 }

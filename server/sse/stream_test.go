@@ -19,7 +19,7 @@ import (
 // Idle streams of this server and of mcp-go get comments, and messages between
 // the comments arrive whole.
 func TestKeepAlive(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.Streams.KeepAlive = 5 * time.Millisecond })
+	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.KeepAlive = 5 * time.Millisecond })
 	url := web.URL + "/mcp"
 	id := servertest.Session(t, url, "tester")
 	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
@@ -45,7 +45,7 @@ func TestKeepAlive(t *testing.T) {
 // finds a stream that reads it meanwhile.
 func TestHeaderOfAStreamIsItsHandlers(t *testing.T) {
 	recorder := httptest.NewRecorder()
-	stream := sse.Open(t.Context(), recorder, sse.Limits{KeepAlive: time.Microsecond})
+	stream := sse.Open(t.Context(), recorder, time.Microsecond)
 	for n := range 100_000 {
 		stream.Header().Set("X-Test", strconv.Itoa(n))
 	}
@@ -62,7 +62,7 @@ func TestHeaderOfAStreamIsItsHandlers(t *testing.T) {
 // the writer nor other readers, and memory does not grow.
 func TestStalledReader(t *testing.T) {
 	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, func(c *edge.Config) { c.Streams.WriteTimeout = 500 * time.Millisecond })
+	web := servertest.Serve(t, s, func(c *edge.Config) { c.WriteTimeout = 500 * time.Millisecond })
 	host := strings.TrimPrefix(web.URL, "http://")
 	stalled, err := net.Dial("tcp", host)
 	if err != nil {
