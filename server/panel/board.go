@@ -3,6 +3,7 @@ package panel
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -52,12 +53,6 @@ type frame struct {
 	AllSeq, AtRevision, Oldest int64
 }
 
-// isFor says who reads the page.
-func (f *frame) isFor(id todo.Identity) {
-	id.User = render.Safe(id.User)
-	f.Who = id
-}
-
 // counts are how many lists there are of each kind.
 type counts struct{ Active, Left, Finished, Past, Archived int }
 
@@ -74,15 +69,14 @@ type crumb struct{ Name, Href string }
 // boardPage is the data of a page with many lists.
 type boardPage struct {
 	frame
-	Now      []listView
-	NowMore  int
-	Nothing  string // said where no agent works
-	Groups   []group
-	Clear    int    // how many finished lists can be put away
-	NoMatch  bool   // nothing matches the search
-	Searched int    // how many lists were searched, when that is not all
-	Address  string // URL of the MCP endpoint, on the page of a server without lists
-	Older    string // the link to what comes after
+	Now     []listView
+	NowMore int
+	Nothing string // said where no agent works
+	Empty   string // said where there are no groups
+	Groups  []group
+	NoMatch bool   // nothing matches the search
+	Address string // URL of the MCP endpoint, on the page of a server without lists
+	Older   string // the link to what comes after
 }
 
 // group is a part of the board.
@@ -136,11 +130,12 @@ func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) 
 	return sortLists(all, p.config.Now()), err
 }
 
-// frameOf returns the frame of a page; workspace is the project that is shown, or
-// nil.
-func frameOf(s board, show, query string, workspace *string) frame {
-	f := frame{Show: show, Search: query, AllSeq: s.seq, Beyond: s.many, View: "board",
-		Counts: counts{len(s.Active), len(s.Left), len(s.Finished), len(s.Past), len(s.Archived)}}
+// fill says what the page shows of all lists, and who reads it; workspace is the
+// project that is shown, or nil.
+func (f *frame) fill(s board, reader todo.Identity, workspace *string) {
+	reader.User = render.Safe(reader.User)
+	f.Who, f.AllSeq, f.Beyond = reader, s.seq, s.many
+	f.Counts = counts{len(s.Active), len(s.Left), len(s.Finished), len(s.Past), len(s.Archived)}
 	active := make(map[string]int) // lists by folder
 	for _, l := range s.Past {
 		active[l.Main.List.Workspace] = 0
@@ -150,14 +145,13 @@ func frameOf(s board, show, query string, workspace *string) frame {
 	}
 	byName := func(a, b string) int { return cmp.Or(cmp.Compare(projectName(a), projectName(b)), cmp.Compare(a, b)) }
 	for _, folder := range slices.SortedFunc(maps.Keys(active), byName) {
-		link := projectLink{Name: projectName(folder), Href: projectHref(folder), Active: active[folder], Current: workspace != nil && *workspace == folder}
+		link := projectLink{projectName(folder), projectHref(folder), active[folder], workspace != nil && *workspace == folder}
 		if link.Active > 0 || link.Current {
 			f.Projects = append(f.Projects, link)
 		} else if len(f.Others) < maxRows {
 			f.Others = append(f.Others, link)
 		}
 	}
-	return f
 }
 
 func projectName(folder string) string {
@@ -173,79 +167,104 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	query := r.URL.Query()
-	page := boardPage{Address: r.Origin() + "/mcp"}
+	query, template := r.URL.Query(), "board"
+	var workspace *string
+	var page boardPage
 	switch show := query.Get("show"); {
 	case strings.TrimSpace(query.Get("q")) != "":
-		page, err = p.search(r, s, strings.TrimSpace(query.Get("q")))
+		page, err = search(r, s, strings.TrimSpace(query.Get("q")))
 	case query.Has("project"):
-		page = projectPage(s, query.Get("project"))
-	case show == "left", show == "finished":
-		page = restPage(s, show)
+		workspace = new(query.Get("project"))
+		page = projectPage(s, *workspace)
+	case show == "left":
+		page = boardPage{frame: frame{Head: "Left open", Show: show}, Empty: "No list was left open."}
+		page.addLeft(s, maxRows)
+	case show == "finished":
+		page = boardPage{frame: frame{Head: "Finished today", Show: show}, Empty: "No list was finished today."}
+		page.addFinished(s, maxRows)
 	case show == "past", show == "archived":
-		page, err = p.pastPage(r, s, show)
+		page, err = pastPage(r, s, show)
 	case len(s.Active)+len(s.Past)+len(s.Archived) == 0:
-		page.frame = frameOf(s, "active", "", nil)
-		page.Head = "Active"
-		page.Version = digest(s.places())
-		page.isFor(r.Identity)
-		return p.page(w, "empty", page)
+		template, page.Address = "empty", r.Origin()+"/mcp"
+		page.Head, page.Show = "Active", "active"
 	default:
 		page = activePage(s)
 	}
 	if err != nil {
 		return err
 	}
-	page.Version = digest(s.places())
-	page.isFor(r.Identity)
-	return p.page(w, "board", page)
+	page.View, page.Version = "board", digest(s.places())
+	page.fill(s, r.Identity, workspace)
+	return p.page(w, template, page)
 }
 
 // activePage returns the board: what agents do, by project, and then what rests.
 func activePage(s board) boardPage {
-	page := boardPage{frame: frameOf(s, "active", "", nil)}
-	page.Head = "Active"
-	page.Sum = summary(s.Active)
+	page := boardPage{frame: frame{Head: "Active", Sum: summary(s.Active), Show: "active"}, Nothing: nothing(s)}
 	page.Now, page.NowMore = nowList(s)
 	page.Groups = projectGroups(s, cardsOfGroup, rowsOfGroup)
-	if len(s.Active) == 0 {
-		page.Nothing = nothing(s)
-	}
-	page.addRest(s, restRows)
+	page.addLeft(s, restRows)
+	page.addFinished(s, restRows)
 	if len(s.Active) == 0 && len(s.Finished) == 0 && len(s.Past) > len(s.Left) {
-		page.Groups = append(page.Groups, lastDay(s))
+		page.addLastDay(s)
 	}
 	return page
 }
 
-// addRest adds what was left open and what was finished today.
-func (page *boardPage) addRest(s board, limit int) {
-	if len(s.Left) > 0 {
-		g := rows(s.Left, s.now, limit)
-		g.ID, g.Name, g.Note, g.MoreHref = "left", "Left open", "the agent’s session has ended", "/?show=left"
-		page.Groups = append(page.Groups, g)
+// projectPage returns the page of one project.
+func projectPage(s board, workspace string) boardPage {
+	of := s.of(workspace)
+	page := boardPage{frame: frame{Head: projectName(workspace), Sum: render.Safe(shortPath(workspace))}, Nothing: nothing(of)}
+	page.Groups = projectGroups(of, maxCards, maxRows)
+	for i := range page.Groups {
+		page.Groups[i].Name, page.Groups[i].Note, page.Groups[i].Href = "Active", "", ""
 	}
-	if len(s.Finished) > 0 {
-		g := rows(s.Finished, s.now, limit)
-		g.ID, g.Name, g.Note, g.MoreHref, g.Clear = "finished", "Finished today", s.now.Format("Mon 2 Jan"), "/?show=finished", true
-		page.Groups = append(page.Groups, g)
-	}
+	page.addLeft(of, maxRows)
+	page.addFinished(of, maxRows)
+	earlier := slices.DeleteFunc(of.Past, func(f account.Family) bool {
+		return f.State() == todo.LeftOpen || !f.Updated().Before(todo.Midnight(s.now))
+	})
+	page.add(group{ID: "earlier", Name: "Earlier", MoreHref: "/?show=past"}, s, earlier, maxRows)
+	return page
 }
 
-// lastDay returns the last day on which something was finished.
-func lastDay(s board) group {
+// add adds lists that rest, the last changed first, if there are any.
+func (page *boardPage) add(g group, s board, fs []account.Family, limit int) {
+	if len(fs) == 0 {
+		return
+	}
+	g.Count, g.More = strconv.Itoa(len(fs)), max(len(fs)-limit, 0)
+	for _, f := range fs[:min(len(fs), limit)] {
+		g.Rows = append(g.Rows, viewOf(f, s.now))
+	}
+	page.Groups = append(page.Groups, g)
+}
+
+func (page *boardPage) addLeft(s board, limit int) {
+	page.add(group{ID: "left", Name: "Left open", Note: "the agent’s session has ended", MoreHref: "/?show=left"}, s, s.Left, limit)
+}
+
+func (page *boardPage) addFinished(s board, limit int) {
+	g := group{ID: "finished", Name: "Finished today", Note: s.now.Format("Mon 2 Jan"), MoreHref: "/?show=finished", Clear: true}
+	page.add(g, s, s.Finished, limit)
+}
+
+// addLastDay adds the last day on which something was finished.
+func (page *boardPage) addLastDay(s board) {
 	of := account.LastDay(s.Past, s.now)
-	g := rows(of, s.now, restRows)
 	day, date := dayOf(of[0].Updated(), s.now)
-	g.ID, g.Name, g.Note, g.MoreHref = "last", "Finished "+strings.ToLower(day[:1])+day[1:], date, "/?show=past"
-	if day[0] >= '0' && day[0] <= '9' || day != "Yesterday" && day != "Today" {
-		g.Name = "Finished on " + day
+	name := "Finished on " + day
+	if day == "Today" || day == "Yesterday" {
+		name = "Finished " + strings.ToLower(day)
 	}
-	return g
+	page.add(group{ID: "last", Name: name, Note: date, MoreHref: "/?show=past"}, s, of, restRows)
 }
 
-// nothing says that no agent works, and which one was the last.
+// nothing says that no agent works, and which one was the last; empty while one works.
 func nothing(s board) string {
+	if len(s.Active) > 0 {
+		return ""
+	}
 	if len(s.Past) == 0 {
 		return "No agent is working."
 	}
@@ -264,17 +283,13 @@ func nothing(s board) string {
 
 // summary says how many lists there are and how they stand.
 func summary(active []account.Family) string {
-	n := account.Counts(active)
-	parts := []string{count(len(active), "list")}
 	if len(active) == 0 {
 		return ""
 	}
-	for _, part := range []struct {
-		state todo.State
-		words string
-	}{{todo.Working, "working"}, {todo.Idle, "idle"}, {todo.Waiting, "waiting for you"}} {
-		if n[part.state] > 0 {
-			parts = append(parts, strconv.Itoa(n[part.state])+" "+part.words)
+	n, parts := account.Counts(active), []string{count(len(active), "list")}
+	for _, state := range []todo.State{todo.Working, todo.Idle, todo.Waiting} {
+		if n[state] > 0 {
+			parts = append(parts, fmt.Sprint(n[state], " ", strings.ToLower(stateWord(state))))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -299,8 +314,9 @@ func nowList(s board) (now []listView, more int) {
 func projectGroups(s board, cards, rowLimit int) (out []group) {
 	room, rowRoom := maxCards, maxRows
 	for _, p := range s.Projects() {
-		fs, folder := p.Families, p.Folder
-		g := group{ID: "p-" + fs[0].Main.List.ID, Name: projectName(folder), Note: render.Safe(shortPath(folder)), Href: projectHref(folder), Count: strconv.Itoa(len(fs)) + " active", MoreHref: projectHref(folder)}
+		fs, href := p.Families, projectHref(p.Folder)
+		g := group{ID: "p-" + fs[0].Main.List.ID, Name: projectName(p.Folder), Note: render.Safe(shortPath(p.Folder)),
+			Href: href, MoreHref: href, Count: strconv.Itoa(len(fs)) + " active"}
 		n := min(len(fs), cards, room)
 		for _, f := range fs[:n] {
 			g.Cards = append(g.Cards, cardOf(f, s.now))
@@ -317,52 +333,4 @@ func projectGroups(s board, cards, rowLimit int) (out []group) {
 		out = append(out, g)
 	}
 	return out
-}
-
-// rows returns lists that rest as a group, the last changed first.
-func rows(fs []account.Family, now time.Time, limit int) group {
-	g := group{Count: strconv.Itoa(len(fs)), More: max(len(fs)-limit, 0)}
-	for _, f := range fs[:min(len(fs), limit)] {
-		g.Rows = append(g.Rows, viewOf(f, now))
-	}
-	return g
-}
-
-// projectPage returns the page of one project.
-func projectPage(s board, workspace string) boardPage {
-	page := boardPage{frame: frameOf(s, "", "", &workspace)}
-	of := s.of(workspace)
-	page.Head = projectName(workspace)
-	page.Sum = render.Safe(shortPath(workspace))
-	page.Groups = projectGroups(of, maxCards, maxRows)
-	for i := range page.Groups {
-		page.Groups[i].Name, page.Groups[i].Note, page.Groups[i].Href = "Active", "", ""
-	}
-	if len(of.Active) == 0 {
-		page.Nothing = nothing(of)
-	}
-	page.addRest(of, maxRows)
-	if done := slices.DeleteFunc(slices.Clone(of.Past), func(f account.Family) bool {
-		return f.State() == todo.LeftOpen || !f.Updated().Before(todo.Midnight(s.now))
-	}); len(done) > 0 {
-		g := rows(done, s.now, maxRows)
-		g.ID, g.Name, g.MoreHref = "earlier", "Earlier", "/?show=past"
-		page.Groups = append(page.Groups, g)
-	}
-	return page
-}
-
-// restPage returns the page with the lists that were left open, or finished today.
-func restPage(s board, show string) boardPage {
-	page := boardPage{frame: frameOf(s, show, "", nil)}
-	page.Head = map[string]string{"left": "Left open", "finished": "Finished today"}[show]
-	shown := s
-	if shown.Finished = nil; show == "finished" {
-		shown.Finished, shown.Left = s.Finished, nil
-	}
-	page.addRest(shown, maxRows)
-	if len(page.Groups) == 0 {
-		page.Nothing = map[string]string{"left": "No list was left open.", "finished": "No list was finished today."}[show]
-	}
-	return page
 }

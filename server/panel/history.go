@@ -250,10 +250,9 @@ func revisions(ctx context.Context, lists todo.Lists, id string, shown, oldest i
 
 // inFrame puts the page among the other lists.
 func (h *historyPage) inFrame(s board, reader todo.Identity) {
-	oldest := h.Oldest
 	h.listPage.inFrame(s, reader)
-	h.View, h.Head = "history", fmt.Sprintf("Revision %d · %s", h.Shown, h.Title)
-	h.AtRevision, h.Oldest, h.Version = h.Shown, oldest, fmt.Sprint(h.Newest, ".", oldest)
+	h.View, h.Head, h.AtRevision = "history", fmt.Sprintf("Revision %d · %s", h.Shown, h.Title), h.Shown
+	h.Version = fmt.Sprint(h.Newest, ".", h.Oldest)
 	h.Crumbs = append(h.Crumbs, crumb{h.Title, listHref(h.ID)})
 }
 

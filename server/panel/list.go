@@ -126,12 +126,10 @@ func numberIn(r *edge.Request, name string) int64 {
 
 // inFrame puts the page among the other lists.
 func (page *listPage) inFrame(s board, reader todo.Identity) {
-	version := page.Version
-	page.frame = frameOf(s, "", "", &page.Folder)
-	page.View, page.Class, page.Head, page.List = "list", "one", page.Title, page.ID
-	page.AllSeq, page.AtRevision, page.Version = page.Seq, page.Revision, version
+	page.View, page.Class, page.Head, page.List, page.AtRevision = "list", "one", page.Title, page.ID, page.Revision
 	page.Crumbs = crumbsOf(page.listView)
-	page.isFor(reader)
+	page.fill(s, reader, &page.Folder)
+	page.AllSeq = page.Seq
 }
 
 // crumbsOf returns the path to a list's page.

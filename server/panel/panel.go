@@ -7,9 +7,8 @@ package panel
 
 import (
 	"bytes"
-	"crypto/sha256"
+	"cmp"
 	"embed"
-	"encoding/hex"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -37,7 +36,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 type Panel struct {
 	config    Config
 	templates *template.Template
-	assets    map[string]file // by path
+	assets    map[string]asset // by path
 	summaries summaries
 
 	mu   sync.Mutex
@@ -55,12 +54,8 @@ type Config struct {
 	ReadTimeout time.Duration
 }
 
-// file is what the pages load.
-type file struct {
-	data      []byte
-	mediaType string
-	etag      string
-}
+// asset is a file that the pages load.
+type asset struct{ data, mediaType, etag string }
 
 // New returns a panel. It returns an error only when its embedded files are
 // invalid.
@@ -68,51 +63,33 @@ func New(c Config) (*Panel, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.ReadTimeout <= 0 {
-		c.ReadTimeout = 10 * time.Second
-	}
-	p := &Panel{config: c, assets: make(map[string]file), hubs: make(map[string]*hub)}
-	const style, script = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
-	for _, of := range []struct {
-		name, mediaType, palette string
-		parts                    []string // the files that it is made of
-	}{
-		{"panel.css", style, palette.CSS, []string{"panel.css"}},
-		{"panel.js", script, palette.JS, []string{"notifications.js", "panel.js"}},
-		{"viewer.css", style, "", []string{"viewer.css"}},
-		{"viewer.js", script, "", []string{"viewer.js"}},
-	} {
-		source := of.palette
-		for _, part := range of.parts {
-			data, err := files.ReadFile(part)
-			if err != nil {
-				return nil, fmt.Errorf("read panel: %w", err)
-			}
-			source += string(data)
+	c.ReadTimeout = cmp.Or(c.ReadTimeout, 10*time.Second)
+	p := &Panel{config: c, hubs: make(map[string]*hub)}
+	text := func(name string) string {
+		data, err := files.ReadFile(name)
+		if err != nil {
+			panic(err) // the file is embedded
 		}
-		data := []byte(source)
-		sum := sha256.Sum256(data)
-		p.assets["/"+of.name] = file{data, of.mediaType, `"` + hex.EncodeToString(sum[:8]) + `"`}
+		return string(data)
 	}
-	if err := p.parse(); err != nil {
-		return nil, fmt.Errorf("read panel: %w", err)
+	p.assets = map[string]asset{
+		"/panel.css":  newAsset("text/css", palette.CSS+text("panel.css")),
+		"/panel.js":   newAsset("text/javascript", palette.JS+text("notifications.js")+text("panel.js")),
+		"/viewer.css": newAsset("text/css", text("viewer.css")),
+		"/viewer.js":  newAsset("text/javascript", text("viewer.js")),
+	}
+	p.templates = template.New("").Funcs(p.functions())
+	for _, name := range []string{"glyphs", "frame", "board", "list", "history"} {
+		// Without the line breaks between elements.
+		if _, err := p.templates.Parse(strings.ReplaceAll(text(name+".tmpl"), ">\n<", "><")); err != nil {
+			return nil, fmt.Errorf("read panel: %w", err)
+		}
 	}
 	return p, nil
 }
 
-// parse reads the templates, without the line breaks between their elements.
-func (p *Panel) parse() error {
-	p.templates = template.New("").Funcs(p.functions())
-	for _, name := range []string{"glyphs", "frame", "board", "list", "history"} {
-		text, err := files.ReadFile(name + ".tmpl")
-		if err != nil {
-			return err
-		}
-		if _, err := p.templates.Parse(strings.ReplaceAll(string(text), ">\n<", "><")); err != nil {
-			return err
-		}
-	}
-	return nil
+func newAsset(mediaType, data string) asset {
+	return asset{data, mediaType + "; charset=utf-8", `"` + digestOf(data) + `"`}
 }
 
 // functions are those that templates call.
@@ -148,44 +125,36 @@ func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
 	w.Header().Set("Content-Type", a.mediaType)
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("ETag", a.etag)
-	if r.Header.Get("If-None-Match") == a.etag {
-		w.WriteHeader(http.StatusNotModified)
-		return nil
-	}
-	_, _ = w.Write(a.data)
+	http.ServeContent(w, r.Request, "", time.Time{}, strings.NewReader(a.data))
 	return nil
 }
 
-// page draws a template and writes it as a page.
+// page answers with a template drawn as a page.
 func (p *Panel) page(w http.ResponseWriter, name string, data any) error {
+	return p.answer(w, http.StatusOK, name, data)
+}
+
+func (p *Panel) answer(w http.ResponseWriter, status int, name string, data any) error {
 	var b bytes.Buffer
 	if err := p.templates.ExecuteTemplate(&b, name, data); err != nil {
 		return edge.Internal(fmt.Errorf("draw page %s: %w", name, err))
 	}
-	p.header(w)
-	_, _ = w.Write(b.Bytes())
-	return nil
-}
-
-func (p *Panel) header(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "same-origin")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes())
+	return nil
 }
 
 // failure is the page in the place of one that cannot be shown. It leads on to
 // the others.
 func (p *Panel) failure(w http.ResponseWriter, status int, text string) {
-	page := boardPage{frame: frame{Head: "Not found", View: "none"}, Nothing: "There is no such list. It may have been deleted, or its address is not whole."}
-	if status != http.StatusNotFound {
-		page.Head, page.Nothing = "Not now", text
+	page := boardPage{frame: frame{Head: "Not now", View: "none"}, Nothing: text}
+	if status == http.StatusNotFound {
+		page.Head, page.Nothing = "Not found", "There is no such list. It may have been deleted, or its address is not whole."
 	}
-	var b bytes.Buffer
-	if err := p.templates.ExecuteTemplate(&b, "board", page); err != nil {
+	if p.answer(w, status, "board", page) != nil {
 		edge.Text(w, status, text)
-		return
 	}
-	p.header(w)
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes())
 }

@@ -22,7 +22,7 @@ const (
 
 // scanned are lists found from the newest backwards.
 type scanned struct {
-	found  []account.Family
+	lists  []account.Family
 	before int64 // where the next page begins; 0 at the end
 	looked int
 }
@@ -30,72 +30,66 @@ type scanned struct {
 // scan reads lists from the one that changed last before a Seq (0: the newest)
 // backwards, and returns the first ones that keep keeps. It holds one page of
 // lists and what it keeps, however many there are.
-func scan(ctx context.Context, lists todo.Lists, before int64, keep func(todo.Snapshot, todo.State) bool) (w scanned, err error) {
-	for w.before = before; ; {
-		page, err := lists.Find(ctx, todo.Query{BeforeSeq: w.before, Limit: scanPage})
+func scan(ctx context.Context, lists todo.Lists, before int64, keep func(todo.Snapshot) bool) (s scanned, err error) {
+	s.before = before
+	for s.looked < maxScanned {
+		page, err := lists.Find(ctx, todo.Query{BeforeSeq: s.before, Limit: scanPage})
 		if err != nil {
-			return w, err
+			return s, err
 		}
 		states, err := lists.States(ctx, page...)
 		if err != nil {
-			return w, err
+			return s, err
 		}
 		for _, l := range page {
-			w.before = l.Seq
-			w.looked++
-			if !keep(l, states[l.List.ID]) {
+			s.before = l.Seq
+			s.looked++
+			if !keep(l) {
 				continue
 			}
-			w.found = append(w.found, account.Of(l, nil, states))
-			if len(w.found) == pastRows {
-				return w, nil
+			if s.lists = append(s.lists, account.Of(l, nil, states)); len(s.lists) == pastRows {
+				return s, nil
 			}
 		}
 		if len(page) < scanPage {
-			w.before = 0
-			return w, nil
-		}
-		if w.looked >= maxScanned {
-			return w, nil
+			s.before = 0
+			break
 		}
 	}
+	return s, nil
 }
 
 // olderLink returns the link to the page after a scan, empty when there is none.
-func olderLink(r *edge.Request, w scanned) string {
-	if w.before == 0 {
+func olderLink(r *edge.Request, found scanned) string {
+	if found.before == 0 {
 		return ""
 	}
 	query := r.URL.Query()
-	query.Set("before", strconv.FormatInt(w.before, 10))
+	query.Set("before", strconv.FormatInt(found.before, 10))
 	return "/?" + query.Encode()
 }
 
 // pastPage returns a page of the lists that rest, by day, or of the archived
 // ones.
-func (p *Panel) pastPage(r *edge.Request, s board, show string) (boardPage, error) {
-	page := boardPage{frame: frameOf(s, show, "", nil)}
-	n := s.Past
-	page.Head = "Past lists"
+func pastPage(r *edge.Request, s board, show string) (boardPage, error) {
+	page := boardPage{frame: frame{Head: "Past lists", Show: show}, Empty: "No list rests yet."}
+	n := len(s.Past)
 	if show == "archived" {
-		page.Head, n = "Archived", s.Archived
+		page.Head, page.Empty, n = "Archived", "No list was archived.", len(s.Archived)
 	}
-	page.Sum = count(len(n), "list") + ", newest first"
+	page.Sum = count(n, "list") + ", newest first"
 	if s.many {
-		page.Sum = fmt.Sprintf("more than %d lists, newest first", len(n))
+		page.Sum = fmt.Sprintf("more than %d lists, newest first", n)
 	}
 	busy := make(map[string]bool)
 	for _, f := range s.Active {
 		busy[f.Main.List.ID] = true
 	}
-	w, err := scan(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot, state todo.State) bool {
+	found, err := scan(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot) bool {
 		return l.List.Parent == "" && l.Archived == (show == "archived") && !busy[l.List.ID]
 	})
-	page.Older = olderLink(r, w)
-	page.Groups = byDay(w.found, s, "")
-	if len(page.Groups) == 0 {
-		page.Nothing = map[string]string{"past": "No list rests yet.", "archived": "No list was archived."}[show]
-	}
+	page.Older = olderLink(r, found)
+	page.Groups = byDay(found.lists, s, "")
 	return page, err
 }
 
@@ -120,20 +114,17 @@ func byDay(fs []account.Family, s board, query string) (out []group) {
 
 // search returns the lists whose title, items, project or agent match, the last
 // changed first.
-func (p *Panel) search(r *edge.Request, s board, query string) (boardPage, error) {
+func search(r *edge.Request, s board, query string) (boardPage, error) {
 	query = todo.Cut(query, todo.MaxTitle)
-	page := boardPage{frame: frameOf(s, "", render.Safe(query), nil)}
-	page.Head = "Search"
-	w, err := scan(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot, _ todo.State) bool { return render.Matches(l, agentOf(l).Name, query) })
-	page.Older = olderLink(r, w)
-	page.Groups = byDay(w.found, s, query)
-	page.Sum = count(len(w.found), "list") + ", newest first"
+	found, err := scan(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot) bool { return render.Matches(l, agentOf(l).Name, query) })
+	page := boardPage{frame: frame{Head: "Search", Search: render.Safe(query), Sum: count(len(found.lists), "list") + ", newest first"},
+		Groups: byDay(found.lists, s, query), Older: olderLink(r, found)}
 	switch {
-	case len(w.found) == 0 && w.before > 0:
-		page.Nothing = fmt.Sprintf("Nothing matches “%s” among the last %d lists.", render.Safe(query), w.looked)
-	case len(w.found) == 0:
+	case len(found.lists) == 0 && found.before > 0:
+		page.Nothing = fmt.Sprintf("Nothing matches “%s” among the last %d lists.", render.Safe(query), found.looked)
+	case len(found.lists) == 0:
 		page.NoMatch = true
-	case w.before > 0:
+	case found.before > 0:
 		page.Sum = "the last " + page.Sum
 	}
 	return page, err

@@ -114,14 +114,13 @@ func (v listView) Asks() bool { return v.State == todo.Waiting }
 func (v listView) Idles() bool { return v.State == todo.Idle }
 
 // StateWord returns the state as it is shown.
-func (v listView) StateWord() string {
-	switch v.State {
-	case todo.Waiting:
+func (v listView) StateWord() string { return stateWord(v.State) }
+
+func stateWord(state todo.State) string {
+	if state == todo.Waiting {
 		return "Waiting for you"
-	case todo.LeftOpen:
-		return "Left open"
 	}
-	return strings.ToUpper(string(v.State[:1])) + string(v.State[1:])
+	return strings.ToUpper(string(state[:1])) + string(state[1:])
 }
 
 // Done returns whether nothing is expected any more.
