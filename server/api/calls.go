@@ -25,17 +25,15 @@ const streamName = "write_todos"
 
 // toolUse is a tool_use block.
 type toolUse struct {
-	Type    string       `json:"type"`
-	ID      string       `json:"id"`
-	Name    string       `json:"name"`
-	Message string       `json:"tool_content_message,omitempty"`
-	Input   toolUseInput `json:"input"`
+	Type    string `json:"type"`
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Message string `json:"tool_content_message,omitempty"`
+	Input   struct {
+		Todos []streamTodo `json:"todos"`
+	} `json:"input"`
 	// Parent is set for a sub-agent's call, so that a front end can skip it.
 	Parent string `json:"parent_tool_use_id,omitempty"`
-}
-
-type toolUseInput struct {
-	Todos []streamTodo `json:"todos"`
 }
 
 type streamTodo struct {
@@ -52,7 +50,8 @@ type blockEvent struct {
 
 // blockOf returns the block of a snapshot, with a given id.
 func blockOf(s todo.Snapshot, id string) toolUse {
-	b := toolUse{Type: "tool_use", ID: id, Name: streamName, Message: toolMessage, Input: toolUseInput{streamTodos(s)}}
+	b := toolUse{Type: "tool_use", ID: id, Name: streamName, Message: toolMessage}
+	b.Input.Todos = streamTodos(s)
 	if s.List.Agent != "" {
 		b.Parent = blockID(todo.Snapshot{List: todo.List{ID: s.List.Parent}})
 	}
@@ -73,8 +72,8 @@ func streamTodos(s todo.Snapshot) []streamTodo {
 	return out
 }
 
-// callID returns the id of the block of a call: that of the revision that the
-// call made, or a different one when it made none.
+// callID returns the id of a call's block: the id of the revision that the call made,
+// or a different one when it made none.
 func callID(c todo.Call) string {
 	if c.ID == "" {
 		return blockID(c.List)
@@ -104,17 +103,20 @@ func (s *streams) follow(w http.ResponseWriter, r *edge.Request) error {
 			if !chain.Has(call.List.List) {
 				continue
 			}
-			// The start event has the whole input; the stop event follows at once.
 			key := callKey{callID(call), call.List.List.Parent, index}
-			if err := s.calls.Send(stream, key, func() []sse.Event {
-				block := blockOf(call.List, key.call)
-				return []sse.Event{{Data: blockEvent{"content_block_start", key.index, &block}}, {Data: blockEvent{"content_block_stop", key.index, nil}}}
-			}); err != nil {
+			if err := s.calls.Send(stream, key, func() []sse.Event { return blockEvents(call, key) }); err != nil {
 				return err
 			}
 			index++
 		}
 	})
+}
+
+// blockEvents returns a call as two events: the start has the whole input, and the stop
+// follows at once.
+func blockEvents(call todo.Call, key callKey) []sse.Event {
+	block := blockOf(call.List, key.call)
+	return []sse.Event{{Data: blockEvent{"content_block_start", key.index, &block}}, {Data: blockEvent{"content_block_stop", key.index, nil}}}
 }
 
 // workspaceAnswer is a list's history in the forms that a front end reads when
@@ -178,8 +180,7 @@ func workspaceHistory(r *edge.Request, l todo.Snapshot, before int64) (messages,
 	if before == 0 || before > l.Revision {
 		before = l.Revision + 1
 	}
-	// Each revision is in both forms: half of the page is for each.
-	m, h := page{limit: maxListed, max: maxPage / 2}, page{limit: maxListed, max: maxPage}
+	m, h := page{limit: maxListed, max: maxPage / 2}, page{limit: maxListed, max: maxPage} // half of the answer is for each form
 	for n := before - 1; n > 0; n-- {
 		s, err := r.Lists.Load(r.Context(), l.List.ID, n)
 		if errors.Is(err, todo.ErrNotFound) {
@@ -210,8 +211,8 @@ func workspaceHistory(r *edge.Request, l todo.Snapshot, before int64) (messages,
 }
 
 // workspaceList returns the list with an id, or the one with which its conversation
-// went on, else the one that changed last with
-// a name; when wanted is empty, the main list that changed last.
+// went on, else the one that changed last with a name; when wanted is empty, the main
+// list that changed last.
 func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 	if wanted != "" {
 		chain, err := r.Lists.Chain(r.Context(), wanted)
@@ -222,32 +223,21 @@ func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
 			return l, err
 		}
 	}
-	is := func(l todo.Snapshot) bool {
+	matches := func(l todo.Snapshot) bool {
 		return wanted != "" && l.List.Name == wanted || wanted == "" && l.List.Agent == ""
 	}
-	// Almost always it is one of the last changed. Else all are read, a few at a
-	// time, in the order of their changes.
-	newest, err := r.Lists.Find(r.Context(), todo.Query{Limit: listsAtOnce})
-	if err != nil {
-		return todo.Snapshot{}, err
-	}
-	if n := slices.IndexFunc(newest, is); n >= 0 {
-		return newest[n], nil
-	}
-	found, err := todo.Snapshot{}, todo.ErrNotFound
-	for after := int64(0); ; {
-		some, failed := r.Lists.Find(r.Context(), todo.Query{OldestFirst: true, AfterSeq: after, Limit: listsAtOnce})
-		if failed != nil {
-			return todo.Snapshot{}, failed
+	for before := int64(0); ; {
+		some, err := r.Lists.Find(r.Context(), todo.Query{BeforeSeq: before, Limit: listsAtOnce})
+		if err != nil {
+			return todo.Snapshot{}, err
 		}
-		if len(some) == 0 {
-			return found, err
+		if n := slices.IndexFunc(some, matches); n >= 0 {
+			return some[n], nil
 		}
-		for _, l := range some {
-			if after = l.Seq; is(l) {
-				found, err = l, nil
-			}
+		if len(some) < listsAtOnce {
+			return todo.Snapshot{}, todo.ErrNotFound
 		}
+		before = some[len(some)-1].Seq
 	}
 }
 

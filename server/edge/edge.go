@@ -141,7 +141,7 @@ func New(c Config) (*Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Edge{config: c, mux: http.NewServeMux(), guard: g, probe: newWriteProbe(),
+	e := &Edge{config: c, mux: http.NewServeMux(), guard: g,
 		rates: newRates(c.MaxRate, c.Now), refusals: newRates(maxRefusals, c.Now)}
 	e.closing, e.close = context.WithCancel(context.Background())
 	e.Handle("GET /livez", Text, live, Public, Direct)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"todo-mcp/internal/todo"
@@ -39,24 +40,19 @@ func ready(w http.ResponseWriter, r *Request) error {
 }
 
 // writeProbe finds out whether the store can be written, by a write that no list
-// shows. Its result is good for probeAge, so that asking often writes seldom.
+// shows. Its result is good for probeAge, so that asking often writes seldom. The zero
+// value is ready to use.
 type writeProbe struct {
-	turn chan struct{} // buffer of one: who has put a token in may use the rest
-	last time.Time     // zero before the first write
+	mu   sync.Mutex
+	last time.Time // zero before the first write
 	err  error
 }
 
 const probeAge = time.Second
 
-func newWriteProbe() writeProbe { return writeProbe{turn: make(chan struct{}, 1)} }
-
 func (p *writeProbe) check(r *Request) error {
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-	case <-r.Context().Done():
-		return r.Context().Err()
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	now := r.edge.config.Now()
 	if age := now.Sub(p.last); !p.last.IsZero() && age >= 0 && age < probeAge {
 		return p.err

@@ -4,23 +4,11 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 )
 
-// certificate is one in two files, which whoever renews it replaces.
-type certificate struct {
-	certFile, keyFile string
-	log               *slog.Logger
-
-	mu      sync.Mutex
-	current *tls.Certificate
-	of      [2]time.Time // when the files of current were changed
-	checked time.Time
-}
-
-// certificateAge is for how long the files are not looked at again.
+// certificateAge is for how long the files of a certificate are not read again.
 const certificateAge = time.Second
 
 // LoadCertificate returns a configuration for TLS with a certificate and its key
@@ -28,43 +16,25 @@ const certificateAge = time.Second
 // certificate; while the new ones cannot be read, which is logged, they have the
 // old one.
 func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*tls.Config, error) {
-	c := &certificate{certFile: certFile, keyFile: keyFile, log: log}
-	if err := c.load(); err != nil {
-		return nil, err
-	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}, nil
-}
-
-// load reads the files if they have changed.
-func (c *certificate) load() error {
-	var changed [2]time.Time
-	for i, name := range []string{c.certFile, c.keyFile} {
-		info, err := os.Stat(name)
-		if err != nil {
-			return fmt.Errorf("read certificate: %w", err)
-		}
-		changed[i] = info.ModTime()
-	}
-	if changed == c.of {
-		return nil
-	}
-	read, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
+	current, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
-		return fmt.Errorf("read certificate: %w", err)
+		return nil, fmt.Errorf("read certificate: %w", err)
 	}
-	c.current, c.of = &read, changed
-	return nil
-}
-
-// get implements [tls.Config.GetCertificate].
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now := time.Now(); now.Sub(c.checked) >= certificateAge {
-		c.checked = now
-		if err := c.load(); err != nil {
-			c.log.Error("the certificate that was read before is still used", "error", err)
+	var mu sync.Mutex
+	loaded := time.Now()
+	get := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); now.Sub(loaded) >= certificateAge {
+			loaded = now
+			if renewed, err := tls.LoadX509KeyPair(certFile, keyFile); err == nil {
+				current = renewed
+			} else {
+				log.Error("the certificate that was read before is still used", "error", fmt.Errorf("read certificate: %w", err))
+			}
 		}
+		served := current
+		return &served, nil
 	}
-	return c.current, nil
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"todo-mcp/internal/account"
@@ -69,29 +68,22 @@ func (h *historyPage) Later() int64 {
 	return h.Shown + 1
 }
 
-// summaries remembers what revisions changed, which never changes again. When it
-// is full it forgets all.
-type summaries struct {
-	mu    sync.Mutex
-	known map[summaryKey]logEntry
-}
-
+// summaryKey is what changed from one revision of a list to a later one, which never
+// changes again: the panel remembers it.
 type summaryKey struct {
 	list     string
 	from, to int64
 }
 
+// maxSummaries is how many summaries the panel remembers. Then it forgets all.
 const maxSummaries = 20_000
 
-// of returns what changed from one revision of a list to a later one. from 0 is
+// summary returns what changed from one revision of a list to a later one. from 0 is
 // the empty list before the first revision.
-func (s *summaries) of(ctx context.Context, lists todo.Lists, list string, from, to int64) (logEntry, error) {
+func (p *Panel) summary(ctx context.Context, lists todo.Lists, list string, from, to int64) (logEntry, error) {
 	key := summaryKey{list, from, to}
-	s.mu.Lock()
-	entry, ok := s.known[key]
-	s.mu.Unlock()
-	if ok {
-		return entry, nil
+	if entry, ok := p.summaries.Load(key); ok {
+		return entry.(logEntry), nil
 	}
 	after, err := lists.Load(ctx, list, to)
 	if err != nil {
@@ -103,13 +95,11 @@ func (s *summaries) of(ctx context.Context, lists todo.Lists, list string, from,
 			return logEntry{}, err
 		}
 	}
-	entry = entryOf(before, after)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.known == nil || len(s.known) >= maxSummaries {
-		s.known = make(map[summaryKey]logEntry)
+	if p.summarised.Add(1)%maxSummaries == 0 {
+		p.summaries.Clear()
 	}
-	s.known[key] = entry
+	entry := entryOf(before, after)
+	p.summaries.Store(key, entry)
 	return entry, nil
 }
 
@@ -148,7 +138,7 @@ func (p *Panel) log(ctx context.Context, lists todo.Lists, l todo.Snapshot, arou
 		if n == oldest {
 			from = 0
 		}
-		entry, err := p.summaries.of(ctx, lists, l.List.ID, from, n)
+		entry, err := p.summary(ctx, lists, l.List.ID, from, n)
 		if errors.Is(err, todo.ErrNotFound) {
 			break // no longer kept
 		}
@@ -188,7 +178,7 @@ func (p *Panel) ticks(ctx context.Context, lists todo.Lists, l todo.Snapshot, ol
 		if i == 0 {
 			from = 0
 		}
-		entry, err := p.summaries.of(ctx, lists, l.List.ID, from, revision)
+		entry, err := p.summary(ctx, lists, l.List.ID, from, revision)
 		if errors.Is(err, todo.ErrNotFound) {
 			continue // dropped in this moment
 		}

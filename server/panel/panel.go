@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"todo-mcp/internal/account"
@@ -37,7 +38,10 @@ type Panel struct {
 	config    Config
 	templates *template.Template
 	assets    map[string]asset // by path
-	summaries summaries
+	// summaries are what revisions changed, a logEntry by summaryKey; summarised is how
+	// many were stored.
+	summaries  sync.Map
+	summarised atomic.Int64
 
 	mu   sync.Mutex
 	hubs map[string]*hub // by principal
@@ -102,6 +106,8 @@ func (p *Panel) functions() template.FuncMap {
 		"full":      func(t time.Time) string { return t.In(now().Location()).Format("Mon 2 Jan 2006, 15:04:05") },
 		"stamp":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"has":       func(t time.Time) bool { return !t.IsZero() },
+		"word":      stateWord,
+		"parts":     render.Parts,
 		"longAfter": account.LongAfter.Milliseconds,
 		"maxText":   func() int { return todo.MaxText },
 		"maxTitle":  func() int { return todo.MaxTitle },

@@ -107,30 +107,13 @@ type itemView struct {
 	Gone        bool
 }
 
-// Asks reports whether the agent waits for a person.
-func (v listView) Asks() bool { return v.State == todo.Waiting }
-
-// Idles reports whether the agent is there and does nothing.
-func (v listView) Idles() bool { return v.State == todo.Idle }
-
-// StateWord returns the state as it is shown.
-func (v listView) StateWord() string { return stateWord(v.State) }
-
+// stateWord returns a state as it is shown.
 func stateWord(state todo.State) string {
 	if state == todo.Waiting {
 		return "Waiting for you"
 	}
 	return strings.ToUpper(string(state[:1])) + string(state[1:])
 }
-
-// Done returns whether nothing is expected any more.
-func (v listView) Done() bool { return v.State == todo.Finished }
-
-// Parts returns the title in parts, where it matches a search.
-func (v listView) Parts() []render.Part { return render.Parts(v.Title, v.Query) }
-
-// MatchParts returns the item that matches a search in parts.
-func (v listView) MatchParts() []render.Part { return render.Parts(v.Match, v.Query) }
 
 // viewOf returns the view of a family without its items.
 func viewOf(f account.Family, now time.Time) listView {
