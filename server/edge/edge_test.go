@@ -2,7 +2,6 @@ package edge_test
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
-	"todo-mcp/server/web"
 )
 
 // BAD-INPUT 1–6: Host and Origin are checked on every route.
@@ -48,26 +46,11 @@ func TestHTTPGuard(t *testing.T) {
 		for _, route := range []string{"GET /livez", "GET /readyz", "GET /mcp", "POST /mcp", "DELETE /mcp", "OPTIONS /mcp", "GET /", "GET /nothing",
 			"GET /lists/x", "GET /panel/none", "POST /lists/x/edit", "GET /api/lists", "GET /api/workspace"} {
 			method, path, _ := strings.Cut(route, " ")
-			req, err := http.NewRequest(method, web.URL+path, strings.NewReader(""))
-			if err != nil {
-				t.Fatal(err)
+			status, header, _ := servertest.Ask(t, method, web.URL+path, "", with("Host", c.host, "Origin", c.origin, "Sec-Fetch-Site", c.site)...)
+			if allowed := status != http.StatusForbidden; allowed != c.want {
+				t.Errorf("%s: %s: status %d", c.row, route, status)
 			}
-			req.Host = c.host
-			if c.origin != "" {
-				req.Header.Set("Origin", c.origin)
-			}
-			if c.site != "" {
-				req.Header.Set("Sec-Fetch-Site", c.site)
-			}
-			res, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			res.Body.Close()
-			if allowed := res.StatusCode != http.StatusForbidden; allowed != c.want {
-				t.Errorf("%s: %s: status %d", c.row, route, res.StatusCode)
-			}
-			for name := range res.Header {
+			for name := range header {
 				if strings.HasPrefix(name, "Access-Control-") {
 					t.Errorf("6: %s answers with %s", route, name)
 				}
@@ -76,24 +59,23 @@ func TestHTTPGuard(t *testing.T) {
 	}
 }
 
+// with returns the headers that have a value.
+func with(headers ...string) (set []string) {
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i+1] != "" {
+			set = append(set, headers[i:i+2]...)
+		}
+	}
+	return set
+}
+
 // BAD-INPUT 2: a write of a foreign page without an Origin is recognised by its
 // Sec-Fetch-Site header.
 func TestHTTPGuardBySecFetchSite(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	_, url := servertest.Site(t)
 	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404, "none": 404} {
-		req, err := http.NewRequest("POST", web.URL+"/lists/x/edit", strings.NewReader(`{"do":"restore","revision":1}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Sec-Fetch-Site", site)
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Body.Close()
-		if res.StatusCode != want {
-			t.Errorf("%s: status %d", site, res.StatusCode)
+		if status, _, _ := servertest.Post(t, url+"/lists/x/edit", `{"do":"restore","revision":1}`, "Sec-Fetch-Site", site); status != want {
+			t.Errorf("%s: status %d", site, status)
 		}
 	}
 }
@@ -101,7 +83,7 @@ func TestHTTPGuardBySecFetchSite(t *testing.T) {
 // BAD-INPUT 62: a page of another site cannot make the browser open a stream or
 // ask for an answer that it does not read. A person may follow a link to a page.
 func TestHTTPGuardOfReadsBySecFetchSite(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	_, url := servertest.Site(t)
 	for _, c := range []struct {
 		path, site, mode, dest string
 		want                   bool
@@ -123,22 +105,9 @@ func TestHTTPGuardOfReadsBySecFetchSite(t *testing.T) {
 		{"/api/lists", "", "", "", true},
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
-			req, err := http.NewRequest(method, web.URL+c.path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for name, value := range map[string]string{"Site": c.site, "Mode": c.mode, "Dest": c.dest} {
-				if value != "" {
-					req.Header.Set("Sec-Fetch-"+name, value)
-				}
-			}
-			res, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			res.Body.Close()
-			if allowed := res.StatusCode != http.StatusForbidden; allowed != c.want {
-				t.Errorf("62: %s %+v: status %d", method, c, res.StatusCode)
+			status, _, _ := servertest.Ask(t, method, url+c.path, "", with("Sec-Fetch-Site", c.site, "Sec-Fetch-Mode", c.mode, "Sec-Fetch-Dest", c.dest)...)
+			if allowed := status != http.StatusForbidden; allowed != c.want {
+				t.Errorf("62: %s %+v: status %d", method, c, status)
 			}
 		}
 	}
@@ -146,12 +115,7 @@ func TestHTTPGuardOfReadsBySecFetchSite(t *testing.T) {
 
 // BAD-INPUT 62: HEAD on a stream is answered and ends.
 func TestHeadOfAStreamEnds(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	e, err := web.New(s, edge.Config{Board: s.Board})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e := newSite(t, nil, nil)
 	for _, path := range []string{"/api/events", "/api/stream", "/panel/events"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		answer := httptest.NewRecorder()
@@ -166,14 +130,7 @@ func TestHeadOfAStreamEnds(t *testing.T) {
 func TestHTTPProbes(t *testing.T) {
 	store := &servertest.Failing{Store: memory.New()}
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
-	get := func(path string) int {
-		res, err := http.Get(web.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Body.Close()
-		return res.StatusCode
-	}
+	get := func(path string) int { return servertest.GetJSON(t, web.URL+path, nil) }
 	if get("/livez") != 200 || get("/readyz") != 200 {
 		t.Error("a healthy server is not ready")
 	}
@@ -204,17 +161,8 @@ func TestReadyMeansWritable(t *testing.T) {
 	store := &readOnly{Store: memory.New()}
 	store.broken.Store(true)
 	now := time.Now()
-	board := todo.NewBoard(store)
-	defer board.Close()
-	e, err := edge.New(edge.Config{Board: board, Now: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ready := func() int {
-		answer := httptest.NewRecorder()
-		e.ServeHTTP(answer, httptest.NewRequest("GET", "http://localhost/readyz", nil))
-		return answer.Code
-	}
+	e := newSite(t, store, func(c *edge.Config) { c.Now = func() time.Time { return now } })
+	ready := func() int { return get(t.Context(), e, "/readyz").Code }
 	if got := ready(); got != http.StatusServiceUnavailable {
 		t.Errorf("79: a server that cannot write answers %d", got)
 	}
@@ -230,18 +178,9 @@ func TestReadyMeansWritable(t *testing.T) {
 
 // Shutting down ends streams at once.
 func TestHTTPCloseEndsStreams(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	h, err := web.New(s, edge.Config{Board: s.Board})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := &http.Server{Handler: h}
-	go srv.Serve(l)
-	url := "http://" + l.Addr().String() + "/mcp"
+	h := newSite(t, nil, nil)
+	site := httptest.NewServer(h)
+	url := site.URL + "/mcp"
 	get := servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", servertest.Session(t, url, "tester"))
 	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
 	sub := servertest.OpenStream(t, "POST", url, listen, servertest.ModernHeaders("subscriptions/listen", "")...)
@@ -249,7 +188,7 @@ func TestHTTPCloseEndsStreams(t *testing.T) {
 	h.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := srv.Shutdown(ctx); err != nil {
+	if err := site.Config.Shutdown(ctx); err != nil {
 		t.Errorf("shutdown: %v", err)
 	}
 	get.End()
@@ -258,11 +197,7 @@ func TestHTTPCloseEndsStreams(t *testing.T) {
 // BAD-INPUT 63: one client address may have MaxStreamsPerClient streams open, and
 // cannot take those of others.
 func TestStreamCapOfAClient(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	e, err := web.New(s, edge.Config{Board: s.Board, MaxStreamsPerClient: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := newSite(t, nil, func(c *edge.Config) { c.MaxStreamsPerClient = 2 })
 	open := func(address string) (end func() *httptest.ResponseRecorder) {
 		ctx, cancel := context.WithCancel(t.Context())
 		answer, done, begun := httptest.NewRecorder(), make(chan struct{}), make(chan struct{})
@@ -309,45 +244,46 @@ func TestStreamCap(t *testing.T) {
 	first := servertest.OpenStream(t, "GET", web.URL+"/api/events", "")
 	servertest.OpenStream(t, "GET", web.URL+"/api/stream", "")
 	servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", id)
-	statusOf := func(method, url, body string, headers ...string) int {
-		req, _ := http.NewRequest(method, url, strings.NewReader(body))
-		req.Header.Set("Content-Type", "application/json")
-		for i := 0; i < len(headers); i += 2 {
-			req.Header.Set(headers[i], headers[i+1])
+	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
+	for _, path := range []string{"/api/events", "/api/stream", "/panel/events"} {
+		if status := servertest.GetJSON(t, web.URL+path, nil); status != http.StatusTooManyRequests {
+			t.Errorf("13: %s: status %d", path, status)
 		}
-		res, err := http.DefaultClient.Do(req)
+	}
+	if status, _, _ := servertest.Post(t, url, listen, servertest.ModernHeaders("subscriptions/listen", "")...); status != http.StatusTooManyRequests {
+		t.Errorf("13: listen: status %d", status)
+	}
+	first.Close()
+	for {
+		res, err := http.Get(web.URL + "/api/stream?list=x")
 		if err != nil {
 			t.Fatal(err)
 		}
 		res.Body.Close()
-		return res.StatusCode
-	}
-	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
-	for name, status := range map[string]int{
-		"events": statusOf("GET", web.URL+"/api/events", ""),
-		"stream": statusOf("GET", web.URL+"/api/stream", ""),
-		"panel":  statusOf("GET", web.URL+"/panel/events", ""),
-		"listen": statusOf("POST", url, listen, servertest.ModernHeaders("subscriptions/listen", "")...),
-	} {
-		if status != http.StatusTooManyRequests {
-			t.Errorf("13: %s: status %d", name, status)
+		if res.StatusCode != http.StatusTooManyRequests { // the server needs a moment to notice that the first stream ended
+			break
 		}
-	}
-	first.Close()
-	for statusOf("GET", web.URL+"/api/stream?list=x", "") == http.StatusTooManyRequests {
-		// The server needs a moment to notice that the first stream ended.
 	}
 }
 
 // The smallest MaxStreams leaves a client the one stream there is.
 func TestOneStream(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.MaxStreams = 1 })
-	res, err := http.Get(web.URL + "/api/events")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		t.Errorf("the first stream: status %d", res.StatusCode)
-	}
+	servertest.OpenStream(t, "GET", web.URL+"/api/events", "")
+}
+
+// newSite returns an edge with all routes of a server on a store; a nil store means a
+// new memory store. edit, if not nil, changes the configuration.
+func newSite(t *testing.T, store todo.Store, edit func(*edge.Config)) *edge.Edge {
+	t.Helper()
+	e := servertest.Handler(t, servertest.New(t, store, nil), edit)
+	t.Cleanup(e.Close)
+	return e
+}
+
+// get returns what an edge answers to a GET request.
+func get(ctx context.Context, e http.Handler, path string) *httptest.ResponseRecorder {
+	answer := httptest.NewRecorder()
+	e.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil))
+	return answer
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -16,28 +14,7 @@ import (
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
-	"todo-mcp/server/web"
 )
-
-// ask sends a request with a JSON body and returns the answer's status and body.
-func ask(t *testing.T, method, url, body string) (status int, text string) {
-	t.Helper()
-	req, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res.StatusCode, string(data)
-}
 
 // routes returns the routes that read or write the store and are not streams.
 func routes(list string) []string {
@@ -72,7 +49,7 @@ func TestFailingStoreIsAnsweredAndLogged(t *testing.T) {
 	for _, route := range routes(list) {
 		t.Run(route, func(t *testing.T) {
 			method, path, _ := strings.Cut(route, " ")
-			status, text := ask(t, method, site.URL+path, `{"do":"status","id":"1","status":"completed"}`)
+			status, _, text := servertest.Ask(t, method, site.URL+path, `{"do":"status","id":"1","status":"completed"}`, "Content-Type", "application/json")
 			if status != http.StatusServiceUnavailable || !strings.Contains(text, "the store failed") || strings.Contains(text, "fire") {
 				t.Errorf("answer %d %s", status, text)
 			}
@@ -118,7 +95,7 @@ func TestStuckStoreTimesOut(t *testing.T) {
 	for _, route := range routes("x") {
 		t.Run(route, func(t *testing.T) {
 			method, path, _ := strings.Cut(route, " ")
-			status, text := ask(t, method, site.URL+path, `{"do":"add","text":"A"}`)
+			status, _, text := servertest.Ask(t, method, site.URL+path, `{"do":"add","text":"A"}`, "Content-Type", "application/json")
 			if status != http.StatusServiceUnavailable || !strings.Contains(text, "did not answer in time") {
 				t.Errorf("answer %d %s", status, text)
 			}
@@ -189,13 +166,7 @@ func TestDisconnectedReaderIsNotLogged(t *testing.T) {
 	store := leaving{memory.New(), leave}
 	newList(t, store.Store)
 	log := &servertest.Log{}
-	s := servertest.New(t, store, nil)
-	site, err := web.New(s, edge.Config{Board: s.Board, Log: log.Logger()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer site.Close()
-	site.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "http://localhost/panel/events?after=0", nil))
+	get(ctx, newSite(t, store, func(c *edge.Config) { c.Log = log.Logger() }), "/panel/events?after=0")
 	if ctx.Err() == nil {
 		t.Error("the store was not read")
 	}
@@ -221,7 +192,7 @@ func TestPanelRefusesTooManyItems(t *testing.T) {
 	}
 	log := &servertest.Log{}
 	site := servertest.Serve(t, servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() }), nil)
-	status, text := ask(t, "POST", site.URL+"/lists/"+out.After.List.ID+"/edit", `{"do":"add","text":"one more"}`)
+	status, _, text := servertest.Post(t, site.URL+"/lists/"+out.After.List.ID+"/edit", `{"do":"add","text":"one more"}`)
 	var answer struct{ Error string }
 	if err := json.Unmarshal([]byte(text), &answer); err != nil || status != http.StatusUnprocessableEntity || answer.Error != "a list holds at most 1000 items, this would make 1001" {
 		t.Errorf("answer %d %s", status, text)
@@ -231,63 +202,29 @@ func TestPanelRefusesTooManyItems(t *testing.T) {
 	}
 }
 
-// A panic of a handler ends only its request, with an answer and one log line.
-func TestPanicEndsOnlyItsRequest(t *testing.T) {
+// A handler's failure is answered with a status and logged in one line: of a panic, which
+// ends only its request, and of a cancellation that is not the caller's (BAD-INPUT 50).
+// When the caller has cancelled the request there is neither.
+func TestFailuresOfAHandler(t *testing.T) {
 	log := &servertest.Log{}
-	board := todo.NewBoard(memory.New())
-	defer board.Close()
-	e, err := edge.New(edge.Config{Board: board, Log: log.Logger()})
-	if err != nil {
-		t.Fatal(err)
+	e := newSite(t, nil, func(c *edge.Config) { c.Log = log.Logger() })
+	e.Handle("GET /panics", edge.JSON, func(http.ResponseWriter, *edge.Request) error { panic("bang") })
+	e.Handle("GET /fails", edge.JSON, func(http.ResponseWriter, *edge.Request) error { return fmt.Errorf("bang: %w", context.Canceled) })
+	e.Handle("GET /waits", edge.JSON, func(_ http.ResponseWriter, r *edge.Request) error { <-r.Context().Done(); return r.Context().Err() })
+	for path, want := range map[string]int{"/panics": http.StatusInternalServerError, "/fails": http.StatusServiceUnavailable} {
+		if answer := get(t.Context(), e, path); answer.Code != want || strings.Contains(answer.Body.String(), "bang") {
+			t.Errorf("%s: answer %d %s", path, answer.Code, answer.Body)
+		}
+		if lines := log.Take(); len(lines) != 1 || !strings.Contains(lines[0], "bang") {
+			t.Errorf("%s: log %q", path, lines)
+		}
 	}
-	e.Handle("GET /bang", edge.JSON, func(http.ResponseWriter, *edge.Request) error { panic("bang") })
-	site := httptest.NewServer(e)
-	defer site.Close()
-	if status, text := ask(t, "GET", site.URL+"/bang", ""); status != http.StatusInternalServerError || strings.Contains(text, "bang") {
-		t.Errorf("answer %d %s", status, text)
+	if answer := get(t.Context(), e, "/livez"); answer.Code != http.StatusOK {
+		t.Errorf("afterwards: %d", answer.Code)
 	}
-	if lines := log.Take(); len(lines) != 1 || !strings.Contains(lines[0], "bang") {
-		t.Errorf("log %q", lines)
-	}
-	if status, _ := ask(t, "GET", site.URL+"/livez", ""); status != http.StatusOK {
-		t.Errorf("afterwards: %d", status)
-	}
-}
-
-// The failure of a request that its caller has cancelled is not logged.
-func TestCancelledRequestIsNotLogged(t *testing.T) {
-	log := &servertest.Log{}
-	board := todo.NewBoard(memory.New())
-	defer board.Close()
-	e, err := edge.New(edge.Config{Board: board, Log: log.Logger()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.Handle("GET /wait", edge.JSON, func(_ http.ResponseWriter, r *edge.Request) error { <-r.Context().Done(); return r.Context().Err() })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	answer := httptest.NewRecorder()
-	request := httptest.NewRequestWithContext(ctx, "GET", "http://localhost/wait", nil)
-	e.ServeHTTP(answer, request)
-	if lines := log.Take(); lines != nil || answer.Body.Len() > 0 {
+	if answer, lines := get(ctx, e, "/waits"), log.Take(); lines != nil || answer.Body.Len() > 0 {
 		t.Errorf("log %q, answer %s", lines, answer.Body)
-	}
-}
-
-// BAD-INPUT 50: a cancellation that is not the caller's is a failure, which is
-// answered and logged.
-func TestCancelledReadIsAFailure(t *testing.T) {
-	log := &servertest.Log{}
-	board := todo.NewBoard(memory.New())
-	defer board.Close()
-	e, err := edge.New(edge.Config{Board: board, Log: log.Logger()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.Handle("GET /read", edge.JSON, func(http.ResponseWriter, *edge.Request) error { return fmt.Errorf("read: %w", context.Canceled) })
-	answer := httptest.NewRecorder()
-	e.ServeHTTP(answer, httptest.NewRequest("GET", "http://localhost/read", nil))
-	if lines := log.Take(); len(lines) != 1 || answer.Code != http.StatusServiceUnavailable {
-		t.Errorf("log %q, answer %d %s", lines, answer.Code, answer.Body)
 	}
 }

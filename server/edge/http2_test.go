@@ -14,25 +14,19 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
-	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/sse"
 )
 
 // serveTLS serves an edge with a certificate for tests until the test ends.
-func serveTLS(t *testing.T, c edge.Config, route func(*edge.Edge)) (address string) {
+func serveTLS(t *testing.T, writeTimeout time.Duration, route func(*edge.Edge)) (address string) {
 	t.Helper()
 	own := httptest.NewUnstartedServer(nil)
 	own.StartTLS() // it has a certificate
 	t.Cleanup(own.Close)
-	board := todo.NewBoard(memory.New())
-	t.Cleanup(board.Close)
-	c.Board, c.TLS = board, &tls.Config{Certificates: own.TLS.Certificates}
-	e, err := edge.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := newSite(t, nil, func(c *edge.Config) {
+		c.WriteTimeout, c.TLS = writeTimeout, &tls.Config{Certificates: own.TLS.Certificates}
+	})
 	route(e)
 	address, stop := serve(t, e)
 	t.Cleanup(stop)
@@ -51,7 +45,7 @@ func insecure(t *testing.T) *http.Client {
 // answer that the server still works at, nor a stream on which nothing happens.
 func TestHTTP2OutlivesTheWriteTimeout(t *testing.T) {
 	const bound = 100 * time.Millisecond
-	address := serveTLS(t, edge.Config{WriteTimeout: bound}, func(e *edge.Edge) {
+	address := serveTLS(t, bound, func(e *edge.Edge) {
 		e.Handle("GET /slow", edge.Text, func(w http.ResponseWriter, _ *edge.Request) error {
 			<-time.After(5 * bound)
 			_, err := io.WriteString(w, "late")
@@ -86,7 +80,7 @@ func TestHTTP2OutlivesTheWriteTimeout(t *testing.T) {
 func TestHTTP2UnreadAnswers(t *testing.T) {
 	const n = 20
 	ended := make(chan error, n)
-	address := serveTLS(t, edge.Config{WriteTimeout: 250 * time.Millisecond}, func(e *edge.Edge) {
+	address := serveTLS(t, 250*time.Millisecond, func(e *edge.Edge) {
 		e.Handle("GET /large", edge.Text, func(w http.ResponseWriter, _ *edge.Request) error {
 			_, err := w.Write(make([]byte, 4<<20))
 			ended <- err

@@ -5,22 +5,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/edge"
 )
 
 // The address for operators has metrics, profiles and probes, and neither lists nor
 // the flags of the process, which may be secret. Pages of other sites, and foreign
 // names of a loopback address, are refused (BAD-INPUT 89).
 func TestAdmin(t *testing.T) {
-	board := todo.NewBoard(memory.New())
-	defer board.Close()
-	e, err := edge.New(edge.Config{Board: board})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := newSite(t, nil, nil)
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("metrics")) })
 	for _, c := range []struct {
 		path, host, site string

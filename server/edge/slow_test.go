@@ -1,7 +1,6 @@
 package edge_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -11,31 +10,13 @@ import (
 
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
-	"todo-mcp/server/web"
 )
 
 // BAD-INPUT 10, 11, 59: a header or a body that does not arrive in time closes its
 // connection. A stream that is open meanwhile stays open.
 func TestSlowRequestsAreClosed(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	h, err := web.New(s, edge.Config{Board: s.Board, HeaderTimeout: 50 * time.Millisecond, BodyTimeout: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- h.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	address := l.Addr().String()
+	address, stop := serve(t, newSite(t, nil, func(c *edge.Config) { c.HeaderTimeout, c.BodyTimeout = 50*time.Millisecond, 50*time.Millisecond }))
+	t.Cleanup(stop)
 	stream := servertest.OpenStream(t, "GET", "http://"+address+"/api/events", "")
 	const body = "Host: %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
 	for name, c := range map[string]struct {

@@ -15,7 +15,6 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
-	"todo-mcp/server/web"
 )
 
 // largeLists returns a store with lists that are more together than the buffers
@@ -59,11 +58,7 @@ func askAndStall(t *testing.T, address string) {
 // BAD-INPUT 61: an answer that nobody reads is given up after the write timeout,
 // and its memory is free again.
 func TestUnreadAnswersAreGivenUp(t *testing.T) {
-	s := servertest.New(t, largeLists(t), nil)
-	e, err := web.New(s, edge.Config{Board: s.Board, WriteTimeout: 250 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := newSite(t, largeLists(t), func(c *edge.Config) { c.WriteTimeout = 250 * time.Millisecond })
 	const n = 10
 	ended := make(chan struct{}, n)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -91,12 +86,7 @@ func TestUnreadAnswersAreGivenUp(t *testing.T) {
 // BAD-INPUT 61, 63: of an answer that nobody reads the system keeps little. What it
 // keeps is no memory of this process, so that nothing else bounds it.
 func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
-	board := todo.NewBoard(memory.New())
-	defer board.Close()
-	e, err := edge.New(edge.Config{Board: board, WriteTimeout: 250 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := newSite(t, nil, func(c *edge.Config) { c.WriteTimeout = 250 * time.Millisecond })
 	taken := make(chan int, 1)
 	e.Handle("GET /large", edge.Text, func(w http.ResponseWriter, _ *edge.Request) error {
 		total, piece := 0, make([]byte, 16<<10)
@@ -126,12 +116,7 @@ func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
 // BAD-INPUT 61: answers that nobody reads do not delay the end of the server by
 // more than a second.
 func TestUnreadAnswersDoNotDelayTheEnd(t *testing.T) {
-	s := servertest.New(t, largeLists(t), nil)
-	e, err := web.New(s, edge.Config{Board: s.Board, StopTimeout: time.Minute, WriteTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	address, stop := serve(t, e)
+	address, stop := serve(t, newSite(t, largeLists(t), func(c *edge.Config) { c.StopTimeout, c.WriteTimeout = time.Minute, time.Minute }))
 	askAndStall(t, address)
 	began := time.Now()
 	stop()

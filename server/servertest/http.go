@@ -23,18 +23,32 @@ func Post(t testing.TB, url, body string, headers ...string) (int, http.Header, 
 // TryPost is [Post] with a body of any kind. It returns failures as errors and
 // can be used in other goroutines than the test's.
 func TryPost(url string, body io.Reader, headers ...string) (int, http.Header, string, error) {
-	req, err := http.NewRequest("POST", url, body)
+	json := []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}
+	return try(http.MethodPost, url, body, append(json, headers...)...)
+}
+
+// Ask sends a request and returns the answer's status, header and body. It follows no
+// redirect. headers alternates names and values.
+func Ask(t testing.TB, method, url, body string, headers ...string) (int, http.Header, string) {
+	t.Helper()
+	status, header, data, err := try(method, url, strings.NewReader(body), headers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status, header, data
+}
+
+func try(method, url string, body io.Reader, headers ...string) (int, http.Header, string, error) {
+	req, err := http.NewRequest(method, url, body)
 	if err != nil {
 		return 0, nil, "", err
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
 	for i := 0; i < len(headers); i += 2 {
 		if req.Header.Set(headers[i], headers[i+1]); headers[i] == "Host" {
 			req.Host = headers[i+1]
 		}
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
 		return 0, nil, "", err
 	}
@@ -45,23 +59,26 @@ func TryPost(url string, body io.Reader, headers ...string) (int, http.Header, s
 
 // GetJSON decodes the answer to a GET request into a pointer, unless that is
 // nil, and returns the answer's status.
-func GetJSON(t *testing.T, url string, into any) int {
+func GetJSON(t testing.TB, url string, into any) int {
 	t.Helper()
-	res, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	status, _, data := Ask(t, http.MethodGet, url, "")
 	if into != nil {
-		if err := json.Unmarshal(data, into); err != nil {
+		if err := json.Unmarshal([]byte(data), into); err != nil {
 			t.Fatalf("%v in %s", err, data)
 		}
 	}
-	return res.StatusCode
+	return status
+}
+
+// ListIDs returns the ids of all lists of a server, the last changed first.
+func ListIDs(t testing.TB, base string) (ids []string) {
+	t.Helper()
+	var lists []struct{ List string }
+	GetJSON(t, base+"/api/lists", &lists)
+	for _, l := range lists {
+		ids = append(ids, l.List)
+	}
+	return ids
 }
 
 // Initialize returns an initialize request of a client with a name.
@@ -122,7 +139,7 @@ func Todos(status string, texts ...string) string {
 }
 
 // Writer begins a session and returns a function that calls TodoWrite in it.
-func Writer(t *testing.T, base, client string) func(args string) {
+func Writer(t testing.TB, base, client string) func(args string) {
 	t.Helper()
 	id := Session(t, base+"/mcp", client)
 	return func(args string) {

@@ -65,6 +65,14 @@ func Serve(t testing.TB, s *server.Server, edit func(*edge.Config)) *httptest.Se
 	return ServeOn(t, l, s, edit)
 }
 
+// Site serves a new server on a memory store over HTTP, and returns it with its
+// address.
+func Site(t testing.TB) (s *server.Server, url string) {
+	t.Helper()
+	s = New(t, nil, nil)
+	return s, Serve(t, s, nil).URL
+}
+
 // ServeOn is [Serve] on a listener, which it closes.
 func ServeOn(t testing.TB, l net.Listener, s *server.Server, edit func(*edge.Config)) *httptest.Server {
 	t.Helper()
