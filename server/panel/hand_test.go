@@ -19,11 +19,11 @@ type handed struct {
 
 func newHanded(t *testing.T) handed {
 	t.Helper()
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	write := servertest.Writer(t, web.URL, "claude-code")
+	_, base := servertest.Site(t)
+	write := servertest.Writer(t, base, "claude-code")
 	h := handed{t: t, write: func() { write(servertest.Todos("pending", "Write tests", "Ship", "Tell Ann")) }}
 	h.write()
-	h.list = web.URL + "/lists/" + listIDs(t, web.URL)[0]
+	h.list = base + "/lists/" + servertest.ListIDs(t, base)[0]
 	return h
 }
 
@@ -88,19 +88,8 @@ func TestPanelSaysWhatBecameOfAPersonsHand(t *testing.T) {
 	has("the agent's", page(t, h.list+"?revision=8"), `<span class="small">overrode your words</span>`, "1 moved, overrode your order", "repeated what you replaced")
 
 	for _, do := range []string{"back 2", "back"} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.list+"/edit", strings.NewReader(url.Values{"do": {do}}.Encode()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		req.Header.Set("Sec-Fetch-Site", "same-origin")
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Body.Close()
-		if res.StatusCode != 200 {
-			t.Errorf("%s: %d", do, res.StatusCode)
+		if status, _, _ := sendForm(t, h.list+"/edit", url.Values{"do": {do}}, "Sec-Fetch-Site", "same-origin"); status != http.StatusSeeOther {
+			t.Errorf("%s: %d", do, status)
 		}
 	}
 	has("brought back", h.item("2"), "<bdi>Ship it &lt;now&gt;</bdi>", "waits to be seen", "!Bring back", "!overridden")

@@ -21,7 +21,7 @@ func TestPanelLeftOpenLive(t *testing.T) {
 	web := servertest.Serve(t, s, nil)
 	write, _, end := inSession(t, web.URL)
 	write(firstPlan)
-	first := listIDs(t, web.URL)[0]
+	first := servertest.ListIDs(t, web.URL)[0]
 	ctx := servertest.Tab(t)
 	servertest.Do(t, ctx, chromedp.EmulateViewport(1180, 800), chromedp.Navigate(web.URL))
 	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.card') !== null`)
@@ -36,7 +36,7 @@ func TestPanelLeftOpenLive(t *testing.T) {
 	servertest.Until(t, ctx, left(first))
 	other, resume, end := inSession(t, web.URL)
 	other(secondPlan)
-	second := listIDs(t, web.URL)[0]
+	second := servertest.ListIDs(t, web.URL)[0]
 	both := left(first) + " && " + working(second)
 	servertest.Until(t, ctx, both)
 	servertest.Do(t, ctx, chromedp.Reload())
@@ -54,7 +54,7 @@ func TestPanelLeftOpenLive(t *testing.T) {
 	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
 	servertest.Until(t, ctx, servertest.IsLive+" && "+both)
 	other(`{"todos":[{"content":"Weigh anchor","activeForm":"Weighing anchor","status":"in_progress"}]}`)
-	third := listIDs(t, web.URL)[0]
+	third := servertest.ListIDs(t, web.URL)[0]
 	servertest.Until(t, ctx, working(third)+fmt.Sprintf(" && !document.querySelector('#card-%[1]s, #row-%[1]s')", second))
 	end()
 	for _, id := range []string{first, third} {

@@ -3,8 +3,6 @@ package panel_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -50,18 +48,17 @@ func inSession(t *testing.T, url string) (write, resume func(string), end func()
 		t.Helper()
 		send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"resume","arguments":{"list":%q}}}`, list), "Carry on")
 	}
-	return write, resume, func() {
+	return write, resume, func() { t.Helper(); servertest.Ask(t, "DELETE", url+"/mcp", "", "Mcp-Session-Id", id) }
+}
+
+// withMeta connects a client over HTTP, and returns a function that calls TodoWrite with
+// members of _meta.
+func withMeta(t *testing.T, url string) func(args, meta string) {
+	t.Helper()
+	id := servertest.Session(t, url+"/mcp", "tester")
+	return func(args, meta string) {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), "DELETE", url+"/mcp", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Mcp-Session-Id", id)
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Body.Close()
+		servertest.Post(t, url+"/mcp", servertest.WithMeta(servertest.Call(1, "TodoWrite", args), meta), "Mcp-Session-Id", id)
 	}
 }
 
@@ -70,29 +67,14 @@ const (
 	secondPlan = `{"todos":[{"content":"Raise the mast","activeForm":"Raising the mast","status":"in_progress"},{"content":"Bend the sails","activeForm":"Bending the sails","status":"pending"}]}`
 )
 
-// listIDs returns the ids of all lists, the last changed first.
-func listIDs(t *testing.T, url string) (ids []string) {
-	t.Helper()
-	var lists []struct{ List string }
-	servertest.GetJSON(t, url+"/api/lists", &lists)
-	for _, l := range lists {
-		ids = append(ids, l.List)
-	}
-	return ids
-}
-
+// page returns a page as HTML.
 func page(t *testing.T, url string) string {
 	t.Helper()
-	res, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
+	status, _, html := servertest.Ask(t, "GET", url, "")
+	if status != 200 {
+		t.Fatal(url, status, html)
 	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != 200 {
-		t.Fatal(res.StatusCode, err)
-	}
-	return string(data)
+	return html
 }
 
 // element returns what is between a tag with an id and the next one of the same
@@ -122,7 +104,7 @@ func TestPanelShowsWhatWasLeftOpen(t *testing.T) {
 	end()
 	write, _, _ = inSession(t, web.URL)
 	write(secondPlan)
-	ids := listIDs(t, web.URL)
+	ids := servertest.ListIDs(t, web.URL)
 	second, first := ids[0], ids[1]
 	html := page(t, web.URL)
 	row := element(t, html, "li", "row-"+first)
@@ -144,19 +126,11 @@ func TestPanelShowsWhatWasLeftOpen(t *testing.T) {
 	for days, layout := range map[int]string{3: "Mon 15:04", 400: "2 Jan 2006"} {
 		now = began.AddDate(0, 0, days)
 		row := element(t, page(t, web.URL+"/?show=left"), "li", "row-"+first)
-		if want := localTime(t, since[1]).Format(">" + layout + "<"); !strings.Contains(row, want) {
-			t.Errorf("after %d days it lacks %q: %s", days, want, row)
+		at, err := time.Parse(time.RFC3339, since[1])
+		if want := at.Local().Format(">" + layout + "<"); err != nil || !strings.Contains(row, want) {
+			t.Errorf("after %d days it lacks %q: %s, %v", days, want, row, err)
 		}
 	}
-}
-
-func localTime(t *testing.T, stamp string) time.Time {
-	t.Helper()
-	at, err := time.Parse(time.RFC3339, stamp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at.Local()
 }
 
 // drawn is the data of an event.
@@ -196,10 +170,10 @@ func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 	earlier, _, end := inSession(t, web.URL)
 	earlier(secondPlan)
 	end()
-	second := listIDs(t, web.URL)[0]
+	second := servertest.ListIDs(t, web.URL)[0]
 	write, resume, _ := inSession(t, web.URL)
 	write(firstPlan)
-	first := listIDs(t, web.URL)[0]
+	first := servertest.ListIDs(t, web.URL)[0]
 	board, _ := follow(t, web.URL+"/panel/events")
 	own, _ := follow(t, web.URL+"/panel/events?list="+first)
 	resume(second)
@@ -228,7 +202,7 @@ func TestPanelSendsWhatWasPutAway(t *testing.T) {
 	web := servertest.Serve(t, s, nil)
 	write := chat(t, s)
 	write(firstPlan)
-	first := listIDs(t, web.URL)[0]
+	first := servertest.ListIDs(t, web.URL)[0]
 	board, _ := follow(t, web.URL+"/panel/events")
 	own, _ := follow(t, web.URL+"/panel/events?list="+first)
 	both := func() map[string]drawn {
@@ -241,7 +215,7 @@ func TestPanelSendsWhatWasPutAway(t *testing.T) {
 		return got
 	}
 	write(secondPlan)
-	second := listIDs(t, web.URL)[0]
+	second := servertest.ListIDs(t, web.URL)[0]
 	if got := both(); got[second].State != "working" || got[second].Archived || !got[first].Archived {
 		t.Errorf("the second plan: %+v", got)
 	}
@@ -344,15 +318,11 @@ func TestPanelSharedConnection(t *testing.T) {
 func TestPanelHidesArchivedLists(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, s, nil)
-	id := servertest.Session(t, web.URL+"/mcp", "tester")
-	write := func(args, meta string) {
-		t.Helper()
-		servertest.Post(t, web.URL+"/mcp", servertest.WithMeta(servertest.Call(1, "TodoWrite", args), meta), "Mcp-Session-Id", id)
-	}
+	write := withMeta(t, web.URL)
 	write(firstPlan, "")
-	main := listIDs(t, web.URL)[0]
+	main := servertest.ListIDs(t, web.URL)[0]
 	write(secondPlan, `"todo-mcp/agent":"helper"`)
-	sub := listIDs(t, web.URL)[0]
+	sub := servertest.ListIDs(t, web.URL)[0]
 	if html := page(t, web.URL); !strings.Contains(html, "Raising the mast") {
 		t.Errorf("before: %s", html)
 	}

@@ -1,7 +1,6 @@
 package panel_test
 
 import (
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -50,14 +49,9 @@ func TestPanelMirrored(t *testing.T) {
 		`{"do":"rename","text":"x"}`:                    http.StatusOK,
 		`{"do":"archive"}`:                              http.StatusOK,
 	} {
-		res, err := http.Post(list+"/edit", "application/json", strings.NewReader(edit))
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, _ := io.ReadAll(res.Body)
-		res.Body.Close()
-		if res.StatusCode != status || status == http.StatusConflict && !strings.Contains(string(body), todo.ErrMirrored.Error()) {
-			t.Errorf("%s: %d %s", edit, res.StatusCode, body)
+		got, _, body := servertest.Post(t, list+"/edit", edit)
+		if got != status || status == http.StatusConflict && !strings.Contains(body, todo.ErrMirrored.Error()) {
+			t.Errorf("%s: %d %s", edit, got, body)
 		}
 	}
 	var documents []struct {

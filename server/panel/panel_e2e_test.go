@@ -85,7 +85,7 @@ func TestPanelHistory(t *testing.T) {
 	write(servertest.Todos("in_progress", "Step"))
 	write(servertest.Todos("pending", "Step", "Rest"))
 	ctx := servertest.Tab(t)
-	list := web.URL + "/lists/" + listIDs(t, web.URL)[0]
+	list := web.URL + "/lists/" + servertest.ListIDs(t, web.URL)[0]
 	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(list))
 	servertest.Until(t, ctx, servertest.IsLive)
 	const at = `document.querySelector('#where')?.textContent === 'Revision %d of %d' && location.search === '?revision=%[1]d'`
@@ -136,7 +136,7 @@ func TestPanelKeptRevisions(t *testing.T) {
 	for _, text := range []string{"A", "B", "C", "D"} {
 		write(servertest.Todos("pending", text))
 	}
-	servertest.Do(t, ctx, chromedp.Navigate(web.URL+"/lists/"+listIDs(t, web.URL)[0]+"?revision=4"))
+	servertest.Do(t, ctx, chromedp.Navigate(web.URL+"/lists/"+servertest.ListIDs(t, web.URL)[0]+"?revision=4"))
 	servertest.Until(t, ctx, servertest.IsLive)
 	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Home))
 	servertest.Until(t, ctx, `document.getElementById('where').textContent === 'Revision 3 of 4' && document.querySelector('#items li:not(.gone) bdi').textContent === 'C' && document.getElementById('restore') !== null && !document.getElementById('prev')`)
@@ -256,7 +256,7 @@ func TestPanelHostileText(t *testing.T) {
 	write(servertest.Todos("pending", hostile...))
 	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
 	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelectorAll('.card .items li').length === 6 && !('hit' in window)`)
-	servertest.Do(t, ctx, chromedp.Navigate(web.URL+"/lists/"+listIDs(t, web.URL)[0]))
+	servertest.Do(t, ctx, chromedp.Navigate(web.URL+"/lists/"+servertest.ListIDs(t, web.URL)[0]))
 	servertest.Until(t, ctx, servertest.IsLive)
 	check := func(when string) {
 		t.Helper()

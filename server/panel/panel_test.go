@@ -1,8 +1,6 @@
 package panel_test
 
 import (
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -12,29 +10,21 @@ import (
 )
 
 func TestPanelPages(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	write := servertest.Writer(t, web.URL, "claude-code")
+	_, url := servertest.Site(t)
+	write := servertest.Writer(t, url, "claude-code")
 	write(servertest.Todos("pending", "A"))
 	write(servertest.Todos("completed", "A"))
-	var lists []map[string]any
-	servertest.GetJSON(t, web.URL+"/api/lists", &lists)
-	list := web.URL + "/lists/" + lists[0]["list"].(string)
+	list := url + "/lists/" + servertest.ListIDs(t, url)[0]
 	for path, want := range map[string]string{
 		list: "1 of 1", list + "?revision=1": "Revision 1 of 2", list + "?revision=9": "Revision 2 of 2", list + ".md": "- [x] A", list + ".json": `"revision":2`,
 		list + ".md?revision=1": "- [ ] A", list + ".json?revision=1": `"revision":1`, list + "?done": "<bdi>A</bdi>", list + "?item=1": "Move to the top", list + "?rename": "Rename</button>",
 	} {
-		res, err := http.Get(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, _ := io.ReadAll(res.Body)
-		res.Body.Close()
-		if res.StatusCode != 200 || !strings.Contains(string(data), want) {
-			t.Errorf("%s: %d, lacks %q: %.300s", path, res.StatusCode, want, data)
+		if html := page(t, path); !strings.Contains(html, want) {
+			t.Errorf("%s lacks %q: %.300s", path, want, html)
 		}
 	}
 	for _, path := range []string{"/lists/none", "/lists/none.md", "/nothing"} {
-		if status := servertest.GetJSON(t, web.URL+path, nil); status != 404 {
+		if status := servertest.GetJSON(t, url+path, nil); status != 404 {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
@@ -61,7 +51,7 @@ func TestPanelNotesWhatWasLookedAt(t *testing.T) {
 			web := servertest.Serve(t, servertest.New(t, store, nil), nil)
 			write := servertest.Writer(t, web.URL, "claude-code")
 			write(servertest.Todos("pending", "A"))
-			id := listIDs(t, web.URL)[0]
+			id := servertest.ListIDs(t, web.URL)[0]
 			servertest.GetJSON(t, web.URL+strings.Replace(path, "%s", id, 1), nil)
 			write(servertest.Todos("completed", "A"))
 			cursors, err := store.Cursors(t.Context(), todo.Key{Conversation: "person"})
@@ -79,27 +69,17 @@ func TestPanelOffersKeptRevisions(t *testing.T) {
 	for _, text := range []string{"A", "B", "C", "D"} {
 		write(servertest.Todos("pending", "All", text))
 	}
-	var lists []map[string]any
-	servertest.GetJSON(t, web.URL+"/api/lists", &lists)
-	res, err := http.Get(web.URL + "/lists/" + lists[0]["list"].(string))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := web.URL + "/lists/" + servertest.ListIDs(t, web.URL)[0]
+	html := page(t, list)
 	for _, want := range []string{`rev. 3</span>`, `rev. 4</span>`, "earlier revisions are not kept"} {
-		if !strings.Contains(string(data), want) {
-			t.Errorf("lacks %s: %s", want, data)
+		if !strings.Contains(html, want) {
+			t.Errorf("lacks %s: %s", want, html)
 		}
 	}
-	if strings.Contains(string(data), "rev. 2</span>") {
-		t.Errorf("offers a revision that is not kept: %s", data)
+	if strings.Contains(html, "rev. 2</span>") {
+		t.Errorf("offers a revision that is not kept: %s", html)
 	}
-	old := page(t, web.URL+"/lists/"+lists[0]["list"].(string)+"?revision=1")
-	if !strings.Contains(old, "Revision 3 of 4") || strings.Count(old, `href="?revision=2"`) != 0 || strings.Contains(old, `id="prev"`) {
+	if old := page(t, list+"?revision=1"); !strings.Contains(old, "Revision 3 of 4") || strings.Count(old, `href="?revision=2"`) != 0 || strings.Contains(old, `id="prev"`) {
 		t.Errorf("the history begins with what is kept: %s", old)
 	}
 }
@@ -123,22 +103,19 @@ func TestPanelEmptyListIsNotFinished(t *testing.T) {
 		"both empty":           {empty, empty, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-			id := servertest.Session(t, web.URL+"/mcp", "tester")
-			write := func(args, meta string) {
-				servertest.Post(t, web.URL+"/mcp", servertest.WithMeta(servertest.Call(1, "TodoWrite", args), meta), "Mcp-Session-Id", id)
-			}
+			_, url := servertest.Site(t)
+			write := withMeta(t, url)
 			write(open, "")
 			write(c.main, "")
 			if c.sub != "" {
 				write(open, `"todo-mcp/agent":"helper"`)
 				write(c.sub, `"todo-mcp/agent":"helper"`)
 			}
-			stream, _ := follow(t, web.URL+"/panel/events?after=0")
+			stream, _ := follow(t, url+"/panel/events?after=0")
 			if d := nextDrawn(t, stream); (d.State == "finished") != c.settled {
 				t.Errorf("P5: event %+v", d)
 			}
-			if html := page(t, web.URL); strings.Contains(html, `<section class="group" id="finished"`) != c.settled {
+			if html := page(t, url); strings.Contains(html, `<section class="group" id="finished"`) != c.settled {
 				t.Errorf("P5: finished lists %s", html)
 			}
 		})
@@ -148,9 +125,9 @@ func TestPanelEmptyListIsNotFinished(t *testing.T) {
 // BAD-INPUT 83: an edit that two readers could take differently is refused and
 // changes nothing.
 func TestEditReadsStrictly(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	servertest.Writer(t, web.URL, "tester")(servertest.Todos("pending", "A"))
-	id := listIDs(t, web.URL)[0]
+	_, url := servertest.Site(t)
+	servertest.Writer(t, url, "tester")(servertest.Todos("pending", "A"))
+	edits := url + "/lists/" + servertest.ListIDs(t, url)[0] + "/edit"
 	for name, edit := range map[string]string{
 		"a key in another case": `{"Do":"text","id":"1","text":"B"}`,
 		"two keys, case only":   `{"do":"text","id":"1","text":"B","Text":"C"}`,
@@ -160,11 +137,11 @@ func TestEditReadsStrictly(t *testing.T) {
 		"an unknown key":        `{"do":"text","id":"1","text":"B","at":3}`,
 		"text behind":           `{"do":"text","id":"1","text":"B"} {}`,
 	} {
-		if status, _, body := servertest.Post(t, web.URL+"/lists/"+id+"/edit", edit); status != 400 || !strings.Contains(body, "not an edit") {
+		if status, _, body := servertest.Post(t, edits, edit); status != 400 || !strings.Contains(body, "not an edit") {
 			t.Errorf("%s: %d %s", name, status, body)
 		}
 	}
-	if status, _, body := servertest.Post(t, web.URL+"/lists/"+id+"/edit", `{"do":"text","id":"1","text":"D"}`); status != 200 || !strings.Contains(body, `"revision":2`) {
+	if status, _, body := servertest.Post(t, edits, `{"do":"text","id":"1","text":"D"}`); status != 200 || !strings.Contains(body, `"revision":2`) {
 		t.Errorf("a good edit: %d %s", status, body)
 	}
 }

@@ -51,7 +51,7 @@ func TestPanelKeepsWhatWasTyped(t *testing.T) {
 	write(servertest.Todos("pending", "One", "Two"))
 	site, down, cut := front(t, web.URL)
 	ctx := servertest.Tab(t)
-	servertest.Do(t, ctx, chromedp.Navigate(site+"/lists/"+listIDs(t, web.URL)[0]))
+	servertest.Do(t, ctx, chromedp.Navigate(site+"/lists/"+servertest.ListIDs(t, web.URL)[0]))
 	servertest.Until(t, ctx, servertest.IsLive)
 	servertest.Eval[bool](t, ctx, `document.querySelector('#i-1 .t bdi').click(), document.activeElement.value = 'One, typed', true`)
 	write(servertest.Todos("pending", "One", "Two", "Three"))
@@ -77,7 +77,7 @@ func TestPanelNotifiesAHiddenTab(t *testing.T) {
 	srv := servertest.New(t, nil, nil)
 	web := servertest.Serve(t, srv, nil)
 	servertest.Writer(t, web.URL, "claude-code")(servertest.Todos("pending", "Known", "Rest"))
-	known := listIDs(t, web.URL)[0]
+	known := servertest.ListIDs(t, web.URL)[0]
 	ctx := servertest.Tab(t)
 	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
 	servertest.Until(t, ctx, servertest.IsLive)
@@ -125,7 +125,7 @@ func TestPanelBoardActions(t *testing.T) {
 	first, second := servertest.Writer(t, web.URL, "claude-code"), servertest.Writer(t, web.URL, "codex-mcp-client")
 	first(servertest.Todos("pending", "Paint the boat", "Dry it"))
 	second(servertest.Todos("completed", "Buy rope"))
-	ids := listIDs(t, web.URL)
+	ids := servertest.ListIDs(t, web.URL)
 	ctx := servertest.Tab(t)
 	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
 	servertest.Until(t, ctx, servertest.IsLive)
