@@ -14,14 +14,13 @@ import (
 // Every page is without a violation that axe finds, in the light and in the dark
 // scheme; so are the menu, a field, the question of a restore and the keys.
 func TestPanelIsAccessible(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, nil)
+	s, base := servertest.Site(t)
 	ctx := servertest.Tab(t)
 	check := func(name, path, until, act string) {
 		t.Helper()
 		for _, scheme := range []string{"light", "dark"} {
 			servertest.Emulate(t, ctx, scheme)
-			servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(web.URL+path))
+			servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate(base+path))
 			servertest.Until(t, ctx, servertest.IsLive)
 			if act != "" {
 				servertest.Eval[bool](t, ctx, act+", true")

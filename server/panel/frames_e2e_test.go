@@ -12,12 +12,11 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// While 300 lists move, and on the page of a list of 1,000 items that changes, the
-// page goes on drawing frames: half of them come as fast as on the same page at
+// While 300 of 2,000 lists move, and on the page of a list of 1,000 items that changes,
+// the page goes on drawing frames: half of them come as fast as on the same page at
 // rest, and no single task blocks it for long.
 func TestPanelFrames(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, nil)
+	s, base := servertest.Site(t)
 	lists := s.Board.As("")
 	write := func(n, items int, text string) string {
 		t.Helper()
@@ -35,24 +34,24 @@ func TestPanelFrames(t *testing.T) {
 		}
 		return out.After.List.ID
 	}
-	for n := range 300 {
+	for n := range 2000 {
 		write(n, 5, "before")
 	}
-	long := write(300, 1000, "before")
+	long := write(2000, 1000, "before")
 	for name, c := range map[string]struct {
 		path, drawn string
 		move        func(text string)
 	}{
-		"300 lists": {"/", `[...document.querySelectorAll('.card .in_progress bdi')].filter((e) => e.textContent === %q).length > 60`, func(text string) {
+		"300 of 2,000 lists": {"/", `[...document.querySelectorAll('.card .in_progress bdi')].filter((e) => e.textContent === %q).length > 60`, func(text string) {
 			for n := range 300 {
-				write(n, 5, text)
+				write(1700+n, 5, text)
 			}
 		}},
-		"1,000 items": {"/lists/" + long, `document.querySelector('#i-2 bdi').textContent === %q`, func(text string) { write(300, 1000, text) }},
+		"1,000 items": {"/lists/" + long, `document.querySelector('#i-2 bdi').textContent === %q`, func(text string) { write(2000, 1000, text) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := servertest.Tab(t)
-			servertest.Do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(web.URL+c.path))
+			servertest.Do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(base+c.path))
 			servertest.Until(t, ctx, servertest.IsLive)
 			// The times between frames, in ms, and the longest task.
 			servertest.Eval[bool](t, ctx, `(window.frames_ = [], window.longest = 0, ((last) => requestAnimationFrame(function next(now) { frames_.push(now - last); last = now; requestAnimationFrame(next); }))(performance.now()),

@@ -17,13 +17,12 @@ import (
 // The list's own page follows as well. A plan that has nothing in common with the one
 // before puts that one away ("Who is calling", rule 3).
 func TestPanelLeftOpenLive(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, nil)
-	write, _, end := inSession(t, web.URL)
+	s, base := servertest.Site(t)
+	write, _, end := inSession(t, base)
 	write(firstPlan)
-	first := servertest.ListIDs(t, web.URL)[0]
+	first := servertest.ListIDs(t, base)[0]
 	ctx := servertest.Tab(t)
-	servertest.Do(t, ctx, chromedp.EmulateViewport(1180, 800), chromedp.Navigate(web.URL))
+	servertest.Do(t, ctx, chromedp.EmulateViewport(1180, 800), chromedp.Navigate(base))
 	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.card') !== null`)
 	working := func(id string) string {
 		return fmt.Sprintf(`document.querySelector('#card-%[1]s .run') !== null && !document.querySelector('#row-%[1]s')`, id)
@@ -34,9 +33,9 @@ func TestPanelLeftOpenLive(t *testing.T) {
 	servertest.Until(t, ctx, working(first)+` && document.getElementById('left') === null`)
 	end()
 	servertest.Until(t, ctx, left(first))
-	other, resume, end := inSession(t, web.URL)
+	other, resume, end := inSession(t, base)
 	other(secondPlan)
-	second := servertest.ListIDs(t, web.URL)[0]
+	second := servertest.ListIDs(t, base)[0]
 	both := left(first) + " && " + working(second)
 	servertest.Until(t, ctx, both)
 	servertest.Do(t, ctx, chromedp.Reload())
@@ -45,16 +44,16 @@ func TestPanelLeftOpenLive(t *testing.T) {
 	resume(first)
 	servertest.Until(t, ctx, working(first)+" && "+left(second))
 
-	servertest.Do(t, ctx, chromedp.Navigate(web.URL+"/lists/"+first))
+	servertest.Do(t, ctx, chromedp.Navigate(base+"/lists/"+first))
 	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('#items .run') !== null && !document.getElementById('left')`)
 	resume(second)
 	servertest.Until(t, ctx, `document.getElementById('left')?.textContent.includes('resume') && !document.querySelector('#items .run')`)
 
 	// A list that is put away leaves the open board, whoever does it.
-	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
+	servertest.Do(t, ctx, chromedp.Navigate(base))
 	servertest.Until(t, ctx, servertest.IsLive+" && "+both)
 	other(`{"todos":[{"content":"Weigh anchor","activeForm":"Weighing anchor","status":"in_progress"}]}`)
-	third := servertest.ListIDs(t, web.URL)[0]
+	third := servertest.ListIDs(t, base)[0]
 	servertest.Until(t, ctx, working(third)+fmt.Sprintf(" && !document.querySelector('#card-%[1]s, #row-%[1]s')", second))
 	end()
 	for _, id := range []string{first, third} {

@@ -165,17 +165,16 @@ func follow(t *testing.T, url string) (stream *servertest.Events, version string
 // When a chat takes up another list, the open page gets the list that it left
 // behind as well, once; and also a page that shows nothing but that list.
 func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, nil)
-	earlier, _, end := inSession(t, web.URL)
+	_, base := servertest.Site(t)
+	earlier, _, end := inSession(t, base)
 	earlier(secondPlan)
 	end()
-	second := servertest.ListIDs(t, web.URL)[0]
-	write, resume, _ := inSession(t, web.URL)
+	second := servertest.ListIDs(t, base)[0]
+	write, resume, _ := inSession(t, base)
 	write(firstPlan)
-	first := servertest.ListIDs(t, web.URL)[0]
-	board, _ := follow(t, web.URL+"/panel/events")
-	own, _ := follow(t, web.URL+"/panel/events?list="+first)
+	first := servertest.ListIDs(t, base)[0]
+	board, _ := follow(t, base+"/panel/events")
+	own, _ := follow(t, base+"/panel/events?list="+first)
 	resume(second)
 	write(strings.Replace(secondPlan, "pending", "completed", 1))
 	got := map[string]drawn{}
@@ -198,13 +197,12 @@ func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 // put away ("Who is calling", rule 3): it leaves the open page, and comes back when its
 // chat writes it again.
 func TestPanelSendsWhatWasPutAway(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, nil)
+	s, base := servertest.Site(t)
 	write := chat(t, s)
 	write(firstPlan)
-	first := servertest.ListIDs(t, web.URL)[0]
-	board, _ := follow(t, web.URL+"/panel/events")
-	own, _ := follow(t, web.URL+"/panel/events?list="+first)
+	first := servertest.ListIDs(t, base)[0]
+	board, _ := follow(t, base+"/panel/events")
+	own, _ := follow(t, base+"/panel/events?list="+first)
 	both := func() map[string]drawn {
 		t.Helper()
 		got := map[string]drawn{}
@@ -215,14 +213,14 @@ func TestPanelSendsWhatWasPutAway(t *testing.T) {
 		return got
 	}
 	write(secondPlan)
-	second := servertest.ListIDs(t, web.URL)[0]
+	second := servertest.ListIDs(t, base)[0]
 	if got := both(); got[second].State != "working" || got[second].Archived || !got[first].Archived {
 		t.Errorf("the second plan: %+v", got)
 	}
 	if _, name, data := own.Event(); name != "page" || !strings.Contains(data, "Archived") || strings.Contains(data, "data-run") {
 		t.Errorf("own page: %s %s", name, data)
 	}
-	if html := page(t, web.URL); strings.Contains(html, "Lay the keel") || !strings.Contains(html, "Raising the mast") {
+	if html := page(t, base); strings.Contains(html, "Lay the keel") || !strings.Contains(html, "Raising the mast") {
 		t.Errorf("the board: %s", html)
 	}
 	write(strings.Replace(firstPlan, "pending", "completed", 1)) // the chat goes on with its first plan
@@ -301,14 +299,13 @@ func TestPanelRenamedListStaysIdle(t *testing.T) {
 // Two chats that share a connection without a session do not leave each other's
 // list behind by writing in turn.
 func TestPanelSharedConnection(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, nil)
+	_, base := servertest.Site(t)
 	for _, plan := range []string{firstPlan, secondPlan} {
-		if _, _, body := servertest.Post(t, web.URL+"/mcp", servertest.ModernCall(1, "TodoWrite", plan), servertest.ModernHeaders("tools/call", "TodoWrite")...); !strings.Contains(body, "updated") {
+		if _, _, body := servertest.Post(t, base+"/mcp", servertest.ModernCall(1, "TodoWrite", plan), servertest.ModernHeaders("tools/call", "TodoWrite")...); !strings.Contains(body, "updated") {
 			t.Fatal(body)
 		}
 	}
-	if html := page(t, web.URL); strings.Contains(html, `id="row-`) || strings.Count(html, `id="card-`) != 2 {
+	if html := page(t, base); strings.Contains(html, `id="row-`) || strings.Count(html, `id="card-`) != 2 {
 		t.Error(html)
 	}
 }
@@ -316,18 +313,17 @@ func TestPanelSharedConnection(t *testing.T) {
 // A sub-agent's list leaves the main list's card when it is archived, and a main
 // list the board; open items on an archived list keep nothing open.
 func TestPanelHidesArchivedLists(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, nil)
-	write := withMeta(t, web.URL)
+	s, base := servertest.Site(t)
+	write := withMeta(t, base)
 	write(firstPlan, "")
-	main := servertest.ListIDs(t, web.URL)[0]
+	main := servertest.ListIDs(t, base)[0]
 	write(secondPlan, `"todo-mcp/agent":"helper"`)
-	sub := servertest.ListIDs(t, web.URL)[0]
-	if html := page(t, web.URL); !strings.Contains(html, "Raising the mast") {
+	sub := servertest.ListIDs(t, base)[0]
+	if html := page(t, base); !strings.Contains(html, "Raising the mast") {
 		t.Errorf("before: %s", html)
 	}
-	stream, _ := follow(t, web.URL+"/panel/events")
-	own, _ := follow(t, web.URL+"/panel/events?list="+sub)
+	stream, _ := follow(t, base+"/panel/events")
+	own, _ := follow(t, base+"/panel/events?list="+sub)
 	write(strings.Replace(secondPlan, "Bend", "Cut", 1), `"todo-mcp/agent":"helper"`)
 	if d := nextDrawn(t, stream); d.ID != main {
 		t.Errorf("a sub-agent's list changed: %+v", d)
@@ -345,16 +341,16 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 	if d := archive(sub); d.ID != main || d.Archived || strings.Contains(d.Pieces["card-"+main], "Raising the mast") {
 		t.Errorf("a sub-agent's list was archived: %+v", d)
 	}
-	if html := page(t, web.URL); strings.Contains(html, "Raising the mast") || !strings.Contains(html, "Laying the keel") {
+	if html := page(t, base); strings.Contains(html, "Raising the mast") || !strings.Contains(html, "Laying the keel") {
 		t.Errorf("the board with an archived sub-agent's list: %s", html)
 	}
-	if html := page(t, web.URL+"/lists/"+sub); !strings.Contains(html, "<span>Archived</span>") || strings.Contains(html, "data-run") {
+	if html := page(t, base+"/lists/"+sub); !strings.Contains(html, "<span>Archived</span>") || strings.Contains(html, "data-run") {
 		t.Errorf("the page of an archived list: %s", html)
 	}
 	if d := archive(main); d.ID != main || d.Place == "" || !d.Archived {
 		t.Errorf("a main list was archived: %+v", d)
 	}
-	if html := page(t, web.URL); strings.Contains(html, "Laying the keel") {
+	if html := page(t, base); strings.Contains(html, "Laying the keel") {
 		t.Errorf("the board with an archived list: %s", html)
 	}
 }

@@ -5,8 +5,6 @@ package panel_test
 import (
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
@@ -29,9 +27,7 @@ func TestStatusesLookAsTheyShould(t *testing.T) {
 		t.Fatal(err)
 	}
 	site := servertest.Serve(t, servertest.New(t, store, nil), nil)
-	ctx := servertest.Tab(t)
-	servertest.Do(t, ctx, chromedp.Navigate(site.URL+"/lists/"+saved.List.ID))
-	servertest.Until(t, ctx, servertest.IsLive)
+	ctx := servertest.Open(t, site.URL+"/lists/"+saved.List.ID)
 	type look struct {
 		Text, Sign, SignColor, Ink, Tint, Word string
 	}

@@ -14,8 +14,7 @@ import (
 // On the page of a mirrored list neither a click nor a key edits an item; what the
 // agent does is shown live, and the title can be edited.
 func TestPanelMirroredIsLive(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, nil)
+	s, base := servertest.Site(t)
 	write := func(texts ...string) todo.Snapshot {
 		t.Helper()
 		out, err := s.Board.As("").Apply(t.Context(), todo.Write{
@@ -29,9 +28,7 @@ func TestPanelMirroredIsLive(t *testing.T) {
 		return out.After
 	}
 	list := write("One", "Two")
-	ctx := servertest.Tab(t)
-	servertest.Do(t, ctx, chromedp.Navigate(web.URL+"/lists/"+list.List.ID))
-	servertest.Until(t, ctx, servertest.IsLive)
+	ctx := servertest.Open(t, base+"/lists/"+list.List.ID)
 	servertest.Eval[bool](t, ctx, `document.querySelector('#i-1 .t bdi').click(), true`)
 	for _, key := range []string{"j", "j", "x", "e", "b", "a", "\b"} {
 		servertest.Do(t, ctx, chromedp.KeyEvent(key))

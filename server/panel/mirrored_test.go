@@ -13,8 +13,7 @@ import (
 // edit that is sent nevertheless is answered says so, too. It can be renamed, put away
 // and deleted.
 func TestPanelMirrored(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, nil)
+	s, base := servertest.Site(t)
 	out, err := s.Board.As("").Apply(t.Context(), todo.Write{
 		Target: todo.Target{Conversation: todo.Conversation{Key: "mirror:a", Client: "claude-code"}, Append: true},
 		Begin:  todo.List{Mirrored: true}, Writer: todo.Writer{Client: "claude-code"},
@@ -28,7 +27,7 @@ func TestPanelMirrored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := web.URL + "/lists/" + out.After.List.ID
+	list := base + "/lists/" + out.After.List.ID
 	for _, address := range []string{list, list + "?item=1", list + "?revision=1"} {
 		html := page(t, address)
 		for _, control := range []string{`class="grip"`, `id="add"`, "data-menu", `value="status`, `name="text"`, `id="restore"`, "reword"} {
@@ -61,7 +60,7 @@ func TestPanelMirrored(t *testing.T) {
 			WaitsFor []string `json:"waits_for"`
 		}
 	}
-	servertest.GetJSON(t, web.URL+"/api/lists", &documents)
+	servertest.GetJSON(t, base+"/api/lists", &documents)
 	if d := documents[0]; !d.Mirrored || d.Items[1].Owner != "reader" || len(d.Items[1].WaitsFor) != 1 {
 		t.Errorf("as JSON: %+v", d)
 	}

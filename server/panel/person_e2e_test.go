@@ -46,13 +46,11 @@ func front(t *testing.T, target string) (url_ string, down *atomic.Bool, cut fun
 // while the server is down, and is saved when the server is back. A refused text
 // is said at the field. An agent's write does not take the field away.
 func TestPanelKeepsWhatWasTyped(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	write := servertest.Writer(t, web.URL, "claude-code")
+	_, base := servertest.Site(t)
+	write := servertest.Writer(t, base, "claude-code")
 	write(servertest.Todos("pending", "One", "Two"))
-	site, down, cut := front(t, web.URL)
-	ctx := servertest.Tab(t)
-	servertest.Do(t, ctx, chromedp.Navigate(site+"/lists/"+servertest.ListIDs(t, web.URL)[0]))
-	servertest.Until(t, ctx, servertest.IsLive)
+	site, down, cut := front(t, base)
+	ctx := servertest.Open(t, site+"/lists/"+servertest.ListIDs(t, base)[0])
 	servertest.Eval[bool](t, ctx, `document.querySelector('#i-1 .t bdi').click(), document.activeElement.value = 'One, typed', true`)
 	write(servertest.Todos("pending", "One", "Two", "Three"))
 	servertest.Until(t, ctx, `document.querySelectorAll('#items [data-item]').length === 3 && document.activeElement.matches('#i-1 .field') && document.activeElement.value === 'One, typed'`)
@@ -74,13 +72,10 @@ func TestPanelKeepsWhatWasTyped(t *testing.T) {
 // A hidden tab is told of a list that finished, that waits for a person and that
 // failed, also of one that began and ended unseen, and of each once.
 func TestPanelNotifiesAHiddenTab(t *testing.T) {
-	srv := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, srv, nil)
-	servertest.Writer(t, web.URL, "claude-code")(servertest.Todos("pending", "Known", "Rest"))
-	known := servertest.ListIDs(t, web.URL)[0]
-	ctx := servertest.Tab(t)
-	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
-	servertest.Until(t, ctx, servertest.IsLive)
+	srv, base := servertest.Site(t)
+	servertest.Writer(t, base, "claude-code")(servertest.Todos("pending", "Known", "Rest"))
+	known := servertest.ListIDs(t, base)[0]
+	ctx := servertest.Open(t, base)
 	// A hidden tab draws no frames.
 	servertest.Eval[bool](t, ctx, `(localStorage.notify = 'on', window.told = [], window.Notification = class { static permission = 'granted'; constructor(title) { told.push(title) } },
 		Object.defineProperty(document, 'hidden', { get: () => true }), window.requestAnimationFrame = () => 0, document.dispatchEvent(new Event('visibilitychange')), true)`)
@@ -95,7 +90,7 @@ func TestPanelNotifiesAHiddenTab(t *testing.T) {
 		}
 		t.Fatalf("told %q, want %q", servertest.Eval[string](t, ctx, `told.join()`), want)
 	}
-	other := servertest.Writer(t, web.URL, "codex-mcp-client")
+	other := servertest.Writer(t, base, "codex-mcp-client")
 	other(servertest.Todos("pending", "Unseen"))
 	other(servertest.Todos("completed", "Unseen"))
 	told("Finished: Unseen")
@@ -110,7 +105,7 @@ func TestPanelNotifiesAHiddenTab(t *testing.T) {
 	agent(todo.Failed, "2")
 	told("Finished: Unseen,Waiting for you: Known,An item failed: Known")
 	// Who does it oneself is not told of it.
-	if status, _, body := servertest.Post(t, web.URL+"/lists/"+known+"/edit", `{"do":"status","id":"1","status":"completed"}`); status != 200 {
+	if status, _, body := servertest.Post(t, base+"/lists/"+known+"/edit", `{"do":"status","id":"1","status":"completed"}`); status != 200 {
 		t.Fatal(status, body)
 	}
 	other(servertest.Todos("pending", "More"))
@@ -121,14 +116,12 @@ func TestPanelNotifiesAHiddenTab(t *testing.T) {
 // On the board: search as one types, rename, archive and delete from a card's
 // menu, each undone, and finished lists put away at once.
 func TestPanelBoardActions(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	first, second := servertest.Writer(t, web.URL, "claude-code"), servertest.Writer(t, web.URL, "codex-mcp-client")
+	_, base := servertest.Site(t)
+	first, second := servertest.Writer(t, base, "claude-code"), servertest.Writer(t, base, "codex-mcp-client")
 	first(servertest.Todos("pending", "Paint the boat", "Dry it"))
 	second(servertest.Todos("completed", "Buy rope"))
-	ids := servertest.ListIDs(t, web.URL)
-	ctx := servertest.Tab(t)
-	servertest.Do(t, ctx, chromedp.Navigate(web.URL))
-	servertest.Until(t, ctx, servertest.IsLive)
+	ids := servertest.ListIDs(t, base)
+	ctx := servertest.Open(t, base)
 	const card = `document.querySelector('.card h3')?.textContent.trim()`
 	act := func(name string) {
 		t.Helper()
@@ -148,7 +141,7 @@ func TestPanelBoardActions(t *testing.T) {
 	for _, name := range []string{"Archive", "Delete"} {
 		act(name)
 		servertest.Until(t, ctx, `!document.querySelector('.card') && `+toast(name))
-		if status := servertest.GetJSON(t, web.URL+"/lists/"+ids[1]+".json", nil); name == "Delete" && status != 404 {
+		if status := servertest.GetJSON(t, base+"/lists/"+ids[1]+".json", nil); name == "Delete" && status != 404 {
 			t.Errorf("the deleted list is answered with %d", status)
 		}
 		servertest.Eval[bool](t, ctx, `document.querySelector('#toast button').click(), true`)

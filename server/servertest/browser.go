@@ -10,28 +10,67 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Tab opens a tab in headless Chromium and returns its context, which ends
-// after a minute or with the test. Chromium is started three times at most: beside
-// others it crashes now and then as it starts.
-func Tab(t *testing.T) context.Context {
-	t.Helper()
+// browser is a headless Chromium.
+type browser struct {
+	ctx   context.Context // nil before it is started
+	close func()
+}
+
+// shared is the browser of all tests of a package that [Main] runs.
+var shared *browser
+
+// Main runs the tests of a package in one browser, for its TestMain.
+func Main(m *testing.M) (code int) {
+	shared = &browser{close: func() {}}
+	defer func() { shared.close() }()
+	return m.Run()
+}
+
+// start starts the browser, three times at most: beside others it crashes now and then
+// as it starts.
+func (b *browser) start() (err error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	var failed error
 	for range 3 {
 		allocated, cancel1 := chromedp.NewExecAllocator(context.Background(), options...)
 		ctx, cancel2 := chromedp.NewContext(allocated)
-		if failed = chromedp.Do(ctx); failed != nil {
-			cancel2()
-			cancel1()
-			continue
+		if err = chromedp.Do(ctx); err == nil {
+			b.ctx, b.close = ctx, func() { cancel2(); cancel1() }
+			return nil
 		}
-		ctx, cancel3 := context.WithTimeout(ctx, time.Minute)
-		t.Cleanup(func() { cancel3(); cancel2(); cancel1() })
-		return ctx
+		cancel2()
+		cancel1()
 	}
-	t.Fatalf("browser: %v (the test needs Chromium; `make deps` installs it)", failed)
-	return nil
+	return err
+}
+
+// Tab opens a tab in headless Chromium and returns its context, which ends
+// after a minute or with the test.
+func Tab(t *testing.T) context.Context {
+	t.Helper()
+	b := shared
+	if b == nil {
+		b = &browser{close: func() {}}
+		t.Cleanup(func() { b.close() })
+	}
+	if b.ctx == nil {
+		if err := b.start(); err != nil {
+			t.Fatalf("browser: %v (the test needs Chromium; `make deps` installs it)", err)
+		}
+	}
+	tab, cancel1 := chromedp.NewContext(b.ctx)
+	ctx, cancel2 := context.WithTimeout(tab, time.Minute)
+	t.Cleanup(func() { cancel2(); cancel1() })
+	return ctx
+}
+
+// Open opens a tab on a page of the panel and waits until it follows changes.
+func Open(t *testing.T, url string) context.Context {
+	t.Helper()
+	ctx := Tab(t)
+	Do(t, ctx, chromedp.Navigate(url))
+	Until(t, ctx, IsLive)
+	return ctx
 }
 
 // Do runs steps in a tab.

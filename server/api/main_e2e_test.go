@@ -1,0 +1,12 @@
+//go:build e2e
+
+package api_test
+
+import (
+	"os"
+	"testing"
+
+	"todo-mcp/server/servertest"
+)
+
+func TestMain(m *testing.M) { os.Exit(servertest.Main(m)) }
