@@ -16,17 +16,9 @@ import (
 // todos:update, whose data is the whole TodoItem[]; a write of a sub-agent's
 // list sends agent:update. A write that changes nothing sends nothing (V4).
 func TestEvents(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, nil)
-	url := web.URL + "/mcp"
-	id := servertest.Session(t, url, "tester")
-	stream := servertest.OpenStream(t, "GET", web.URL+"/api/events", "")
-	write := func(message string) {
-		t.Helper()
-		if _, _, body := servertest.Post(t, url, message, "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
-			t.Fatal(body)
-		}
-	}
+	_, url := servertest.Site(t)
+	stream := servertest.OpenStream(t, "GET", url+"/api/events", "")
+	write := servertest.Sender(t, url, "tester")
 	write(servertest.Call(1, "TodoWrite", `{"todos":[{"content":"A","activeForm":"Doing A","status":"in_progress"},{"content":"B","activeForm":"Doing B","status":"pending"}]}`))
 	before, name, data := stream.Event()
 	var got struct {
@@ -60,52 +52,49 @@ func TestEvents(t *testing.T) {
 // A stream resumes after the last id and sends the newest revision of each
 // list. With an id from another store it sends all lists.
 func TestEventsResume(t *testing.T) {
-	store := memory.New()
-	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
-	url := web.URL + "/mcp?list="
-	id := servertest.Session(t, web.URL+"/mcp", "tester")
+	_, url := servertest.Site(t)
+	id := servertest.Session(t, url+"/mcp", "tester")
 	write := func(list, text string) {
 		t.Helper()
-		servertest.Post(t, url+list, servertest.Call(1, "TodoWrite", servertest.Todos("pending", text)), "Mcp-Session-Id", id)
+		servertest.Post(t, url+"/mcp?list="+list, servertest.Call(1, "TodoWrite", servertest.Todos("pending", text)), "Mcp-Session-Id", id)
 	}
-	stream := servertest.OpenStream(t, "GET", web.URL+"/api/events", "")
+	stream := servertest.OpenStream(t, "GET", url+"/api/events", "")
 	write("a", "1")
 	stream.Event()
 	last, _, _ := stream.Event() // todos:update, which ends what is sent of a revision
 	write("a", "2")
 	write("b", "1")
 	write("a", "3")
-	resumed := servertest.OpenStream(t, "GET", web.URL+"/api/events", "", "Last-Event-ID", last)
+	resumed := servertest.OpenStream(t, "GET", url+"/api/events", "", "Last-Event-ID", last)
 	_, _, first := resumed.Event()
 	resumed.Event()
 	_, _, second := resumed.Event()
 	if !strings.Contains(first, `"name":"b"`) || !strings.Contains(second, `"name":"a"`) || !strings.Contains(second, `"revision":3`) {
 		t.Errorf("resumed with %s and %s", first, second)
 	}
-	other := servertest.OpenStream(t, "GET", web.URL+"/api/events?after=1000000", "")
+	other := servertest.OpenStream(t, "GET", url+"/api/events?after=1000000", "")
 	if _, _, data := other.Event(); !strings.Contains(data, `"name":"b"`) {
 		t.Errorf("after another store's id: %s", data)
 	}
-	if status := servertest.GetJSON(t, web.URL+"/api/events?after=x", nil); status != 400 {
+	if status := servertest.GetJSON(t, url+"/api/events?after=x", nil); status != 400 {
 		t.Errorf("a bad id: %d", status)
 	}
 }
 
 func TestAPI(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	_, url := servertest.Site(t)
 	var lists []map[string]any
-	if status := servertest.GetJSON(t, web.URL+"/api/lists", &lists); status != 200 || len(lists) != 0 {
+	if status := servertest.GetJSON(t, url+"/api/lists", &lists); status != 200 || len(lists) != 0 {
 		t.Errorf("no lists: %d %v", status, lists)
 	}
-	id := servertest.Session(t, web.URL+"/mcp", "tester")
-	for _, texts := range [][]string{{"A"}, {"A", "B"}} {
-		servertest.Post(t, web.URL+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", texts...)), "Mcp-Session-Id", id)
-	}
-	servertest.GetJSON(t, web.URL+"/api/lists", &lists)
+	write := servertest.Writer(t, url, "tester")
+	write(servertest.Todos("pending", "A"))
+	write(servertest.Todos("pending", "A", "B"))
+	servertest.GetJSON(t, url+"/api/lists", &lists)
 	if len(lists) != 1 || lists[0]["revision"] != 2.0 {
 		t.Fatalf("lists: %v", lists)
 	}
-	list := web.URL + "/api/lists/" + lists[0]["list"].(string)
+	list := url + "/api/lists/" + lists[0]["list"].(string)
 	var one map[string]any
 	if status := servertest.GetJSON(t, list+"?revision=1", &one); status != 200 || !strings.Contains(fmt.Sprint(one["items"]), "text:A") {
 		t.Errorf("revision 1: %d %v", status, one)
@@ -113,7 +102,7 @@ func TestAPI(t *testing.T) {
 	if servertest.GetJSON(t, list, &one); one["all_completed"] != false {
 		t.Errorf("P5: %v", one)
 	}
-	servertest.Post(t, web.URL+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("completed", "B")), "Mcp-Session-Id", id)
+	write(servertest.Todos("completed", "B"))
 	if servertest.GetJSON(t, list, &one); one["all_completed"] != true {
 		t.Errorf("P5: %v", one)
 	}
@@ -124,7 +113,7 @@ func TestAPI(t *testing.T) {
 	for path, want := range map[string]int{
 		"/api/lists/none": 404, "/api/lists/none/history": 404, "/api/lists?limit=x": 400, "/api/lists/" + lists[0]["list"].(string) + "?revision=9": 404,
 	} {
-		if status := servertest.GetJSON(t, web.URL+path, nil); status != want {
+		if status := servertest.GetJSON(t, url+path, nil); status != want {
 			t.Errorf("%s: status %d", path, status)
 		}
 	}

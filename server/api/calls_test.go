@@ -21,17 +21,9 @@ import (
 // sub-agent's call has a parent.
 func TestStream(t *testing.T) {
 	store := memory.New()
-	s := servertest.New(t, store, nil)
-	web := servertest.Serve(t, s, nil)
-	url := web.URL + "/mcp"
-	id := servertest.Session(t, url, "tester")
+	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
 	stream := servertest.OpenStream(t, "GET", web.URL+"/api/stream", "")
-	write := func(message string) {
-		t.Helper()
-		if _, _, body := servertest.Post(t, url, message, "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
-			t.Fatal(body)
-		}
-	}
+	write := servertest.Sender(t, web.URL, "tester")
 	type event struct {
 		Type  string
 		Index int
@@ -74,7 +66,7 @@ func TestStream(t *testing.T) {
 		t.Errorf("W2: another variant's write shows as %v", got)
 	}
 	other := servertest.Serve(t, servertest.New(t, store, nil), nil)
-	servertest.Post(t, other.URL+"/mcp", servertest.Call(5, "TodoWrite", servertest.Todos("completed", "Elsewhere")), "Mcp-Session-Id", servertest.Session(t, other.URL+"/mcp", "other"))
+	servertest.Writer(t, other.URL, "other")(servertest.Todos("completed", "Elsewhere"))
 	if got := next(4).Block.Input.Todos; len(got) != 1 || got[0]["content"] != "Elsewhere" {
 		t.Errorf("W2: another process's write shows as %v", got)
 	}
@@ -149,7 +141,7 @@ func TestStreamSendsBlockBeforeResult(t *testing.T) {
 // W3: /api/workspace returns the history in the three forms that a front end
 // reads when it reloads.
 func TestWorkspace(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
+	_, url := servertest.Site(t)
 	type answer struct {
 		Workspace map[string]json.RawMessage
 		Messages  json.RawMessage
@@ -157,7 +149,7 @@ func TestWorkspace(t *testing.T) {
 	}
 	get := func() (a answer) {
 		t.Helper()
-		if status := servertest.GetJSON(t, web.URL+"/api/workspace", &a); status != 200 {
+		if status := servertest.GetJSON(t, url+"/api/workspace", &a); status != 200 {
 			t.Fatal(status)
 		}
 		return a
@@ -165,19 +157,16 @@ func TestWorkspace(t *testing.T) {
 	if a := get(); string(a.Workspace["todos"]) != "null" || string(a.Messages) != "[]" || string(a.History) != "[]" {
 		t.Errorf("W3: without a list: %s", a)
 	}
-	id := servertest.Session(t, web.URL+"/mcp", "tester")
-	write := func(args string) {
-		servertest.Post(t, web.URL+"/mcp", servertest.Call(1, "write_todos", args), "Mcp-Session-Id", id)
-	}
+	send := servertest.Sender(t, url, "tester")
+	write := func(args string) { t.Helper(); send(servertest.Call(1, "write_todos", args)) }
 	write(servertest.Todos("completed", "A"))
 	a := get()
 	const item = `[{"content":"A","activeForm":"A","status":"completed"}]`
 	if string(a.Workspace["todos"]) != item {
 		t.Errorf("W3: all completed: %s", a.Workspace["todos"])
 	}
-	var lists []map[string]any
-	servertest.GetJSON(t, web.URL+"/api/lists", &lists)
-	block := `"type":"tool_use","id":"toolu_` + lists[0]["list"].(string) + `_1","name":"write_todos",`
+	list := servertest.ListIDs(t, url)[0]
+	block := `"type":"tool_use","id":"toolu_` + list + `_1","name":"write_todos",`
 	if want := `[{"role":"assistant","content":[{` + block + `"input":{"todos":` + item + `}}],"tool_calls":[]}]`; string(a.Messages) != want {
 		t.Errorf("W3: messages\n%s\nwant\n%s", a.Messages, want)
 	}
@@ -193,7 +182,7 @@ func TestWorkspace(t *testing.T) {
 		write(servertest.Todos("pending", "B"))
 	}
 	var first struct{ Items []any }
-	if servertest.GetJSON(t, web.URL+"/api/lists/"+lists[0]["list"].(string), &first); len(first.Items) != 1 {
+	if servertest.GetJSON(t, url+"/api/lists/"+list, &first); len(first.Items) != 1 {
 		t.Errorf("W3: the settled list is now %v", first)
 	}
 }

@@ -16,40 +16,20 @@ import (
 // W2, W3, W4: the front-end functions of system 1 run in Node against the
 // server, exactly as its document prints them.
 func TestFrontEndFunctions(t *testing.T) {
-	modules := servertest.NodeModules(t)
-	read := func(name string) string {
-		data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "frontend", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
-	}
-	source := strings.Replace(read("host.jsx"), "/* FUNCTIONS */", read("system1.jsx"), 1)
-	source = strings.Replace(source, "/* RESTORE */", read("restore.js"), 1)
 	entry, program := filepath.Join(t.TempDir(), "host.jsx"), filepath.Join(t.TempDir(), "host.mjs")
+	source := strings.NewReplacer("/* FUNCTIONS */", frontend(t, "system1.jsx"), "/* RESTORE */", frontend(t, "restore.js")).Replace(frontend(t, "host.jsx"))
 	if err := os.WriteFile(entry, []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command(filepath.Join(modules, ".bin", "esbuild"), entry, "--bundle", "--platform=node", "--format=esm", "--jsx=automatic",
-		"--log-level=error", "--banner:js=import {createRequire} from 'module'; const require = createRequire(import.meta.url);", "--outfile="+program)
-	build.Env = append(os.Environ(), "NODE_PATH="+modules)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("esbuild: %v\n%s", err, out)
-	}
+	servertest.Bundle(t, entry, "--platform=node", "--format=esm", "--jsx=automatic",
+		"--banner:js=import {createRequire} from 'module'; const require = createRequire(import.meta.url);", "--outfile="+program)
 
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	id := servertest.Session(t, web.URL+"/mcp", "tester")
-	write := func(tool, args string) {
-		t.Helper()
-		if _, _, body := servertest.Post(t, web.URL+"/mcp", servertest.Call(1, tool, args), "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
-			t.Fatal(body)
-		}
-	}
+	_, url := servertest.Site(t)
+	send := servertest.Sender(t, url, "tester")
+	write := func(tool, args string) { t.Helper(); send(servertest.Call(1, tool, args)) }
 	write("write_todos", servertest.Todos("pending", "Before"))
-	var lists []map[string]any
-	servertest.GetJSON(t, web.URL+"/api/lists", &lists)
 
-	host := exec.Command("node", program, web.URL, lists[0]["list"].(string), "2")
+	host := exec.Command("node", program, url, servertest.ListIDs(t, url)[0], "2")
 	host.Stderr = os.Stderr
 	pipe, err := host.StdoutPipe()
 	if err != nil {

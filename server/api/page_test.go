@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -72,16 +71,11 @@ func longHistory(t *testing.T, revisions, length int) *weighing {
 // empty when there is none.
 func pageOf(t *testing.T, address, relation string) (body []byte, linked string) {
 	t.Helper()
-	res, err := http.Get(address)
-	if err != nil {
-		t.Fatal(err)
+	status, header, text := servertest.Ask(t, http.MethodGet, address, "")
+	if status != 200 {
+		t.Fatalf("%s: %d", address, status)
 	}
-	defer res.Body.Close()
-	body, err = io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != 200 {
-		t.Fatalf("%s: %d, %v", address, res.StatusCode, err)
-	}
-	if link, ok := strings.CutSuffix(res.Header.Get("Link"), `>; rel="`+relation+`"`); ok {
+	if link, ok := strings.CutSuffix(header.Get("Link"), `>; rel="`+relation+`"`); ok {
 		base, err := url.Parse(address)
 		if err != nil {
 			t.Fatal(err)
@@ -92,7 +86,7 @@ func pageOf(t *testing.T, address, relation string) (body []byte, linked string)
 		}
 		linked = to.String()
 	}
-	return body, linked
+	return []byte(text), linked
 }
 
 // BAD-INPUT 60: one GET of a list's history, workspace or page holds one page of

@@ -9,7 +9,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -51,9 +50,7 @@ func checkSample(t *testing.T, address, api, shown string) {
 	t.Helper()
 	first, second := servertest.Writer(t, api, "one"), servertest.Writer(t, api, "two")
 	first(planA)
-	var lists []map[string]any
-	servertest.GetJSON(t, api+"/api/lists", &lists)
-	id := lists[0]["list"].(string)
+	id := servertest.ListIDs(t, api)[0]
 	second(servertest.Todos("pending", "Of another chat"))
 
 	ctx := servertest.Tab(t)
@@ -70,9 +67,9 @@ func checkSample(t *testing.T, address, api, shown string) {
 
 // The plain sample of docs/front-ends.md in Chromium.
 func TestPlainSample(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	address := page(t, web.URL, "<!doctype html>"+sample(t, "plain.html"), "")
-	checkSample(t, address, web.URL, `[...document.querySelectorAll('#todos li')].map((li) => li.className + ' ' + li.textContent).join('|')`)
+	_, url := servertest.Site(t)
+	address := page(t, url, "<!doctype html>"+sample(t, "plain.html"), "")
+	checkSample(t, address, url, `[...document.querySelectorAll('#todos li')].map((li) => li.className + ' ' + li.textContent).join('|')`)
 }
 
 // The React sample of docs/front-ends.md in Chromium: the same, and which tools it
@@ -90,17 +87,10 @@ createRoot(document.getElementById('root')).render(<TodoList base="" list={list}
 			t.Fatal(err)
 		}
 	}
-	modules := servertest.NodeModules(t)
-	build := exec.Command(filepath.Join(modules, ".bin", "esbuild"), filepath.Join(dir, "host.jsx"), "--bundle", "--format=esm", "--jsx=automatic", "--log-level=error",
-		`--define:process.env.NODE_ENV="production"`)
-	build.Env, build.Stderr = append(os.Environ(), "NODE_PATH="+modules), os.Stderr
-	script, err := build.Output()
-	if err != nil {
-		t.Fatal("esbuild:", err)
-	}
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	address := page(t, web.URL, `<!doctype html><div id="root"></div><script type="module" src="/script.js"></script>`, string(script))
-	checkSample(t, address, web.URL, `[...document.querySelectorAll('#root li')].map((li) => ({
+	script := servertest.Bundle(t, filepath.Join(dir, "host.jsx"), "--format=esm", "--jsx=automatic", `--define:process.env.NODE_ENV="production"`)
+	_, url := servertest.Site(t)
+	address := page(t, url, `<!doctype html><div id="root"></div><script type="module" src="/script.js"></script>`, string(script))
+	checkSample(t, address, url, `[...document.querySelectorAll('#root li')].map((li) => ({
 		'line-through text-gray-400 text-green-500 ✓': 'completed', 'font-medium text-gray-800 w-2 h-2 rounded-full bg-blue-500 ': 'in_progress',
 		'text-gray-600 w-2 h-2 rounded-full border border-gray-400 ': 'pending',
 	})[li.className + ' ' + li.firstChild.className + ' ' + li.firstChild.textContent] + ' ' + li.lastChild.textContent).join('|')`)

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -11,12 +12,11 @@ import (
 // /api/states says how the open lists stand, and which items a person changed
 // that the agent has not seen.
 func TestStates(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, nil)
-	id := servertest.Session(t, web.URL+"/mcp", "tester")
+	s, url := servertest.Site(t)
+	id := servertest.Session(t, url+"/mcp", "tester")
 	write := func(list, status string) {
 		t.Helper()
-		servertest.Post(t, web.URL+"/mcp?list="+list, servertest.Call(1, "TodoWrite", servertest.Todos(status, "A", "B")), "Mcp-Session-Id", id)
+		servertest.Post(t, url+"/mcp?list="+list, servertest.Call(1, "TodoWrite", servertest.Todos(status, "A", "B")), "Mcp-Session-Id", id)
 	}
 	write("open", "pending")
 	write("ended", "completed")
@@ -26,7 +26,7 @@ func TestStates(t *testing.T) {
 	}
 	get := func() (states []state) {
 		t.Helper()
-		if status := servertest.GetJSON(t, web.URL+"/api/states", &states); status != 200 {
+		if status := servertest.GetJSON(t, url+"/api/states", &states); status != 200 {
 			t.Fatal(status)
 		}
 		return states
@@ -43,7 +43,7 @@ func TestStates(t *testing.T) {
 	if got := get(); fmt.Sprint(got[0].Unseen) != "[2]" {
 		t.Errorf("after a person's edit: %+v", got)
 	}
-	servertest.Post(t, web.URL+"/mcp?list=open", servertest.WithMeta(servertest.Call(1, "TodoWrite", servertest.Todos("in_progress", "C")), `"todo-mcp/agent":"helper"`), "Mcp-Session-Id", id)
+	servertest.Post(t, url+"/mcp?list=open", servertest.WithMeta(servertest.Call(1, "TodoWrite", servertest.Todos("in_progress", "C")), `"todo-mcp/agent":"helper"`), "Mcp-Session-Id", id)
 	sub := get()[0].List
 	_, err = s.Board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{List: sub},
 		Change: func(d *todo.Draft) error { d.Block("1", "no key"); return nil }})
@@ -55,4 +55,47 @@ func TestStates(t *testing.T) {
 			t.Errorf("while a sub-agent waits: %+v", got)
 		}
 	}
+}
+
+// /api/states says what became of what a person did: it waits to be seen, is seen, or
+// is overridden, and then what the person's words were.
+func TestStatesSayWhatBecameOfAPersonsHand(t *testing.T) {
+	_, url := servertest.Site(t)
+	write := servertest.Writer(t, url, "tester")
+	plan := servertest.Todos("pending", "A", "B", "C")
+	write(plan)
+	list := servertest.ListIDs(t, url)[0]
+	edit := func(body string) {
+		t.Helper()
+		if status, _, answer := servertest.Post(t, url+"/lists/"+list+"/edit", body); status != 200 {
+			t.Fatal(status, answer)
+		}
+	}
+	expect := func(want string) {
+		t.Helper()
+		var states []map[string]any
+		servertest.GetJSON(t, url+"/api/states", &states)
+		for _, name := range []string{"list", "state", "client"} {
+			delete(states[0], name)
+		}
+		if got, err := json.Marshal(states[0]); err != nil || string(got) != want {
+			t.Errorf("%s, %v, want %s", got, err, want)
+		}
+	}
+	expect(`{"saw":1}`)
+	edit(`{"do":"text","id":"2","text":"B, tested"}`)
+	edit(`{"do":"move","id":"3","to":0}`)
+	edit(`{"do":"rename","text":"Mine"}`)
+	expect(`{"order":"waits to be seen","saw":1,"title":"waits to be seen","unseen":["3","2"]}`)
+	write(plan)
+	expect(`{"order":"seen","saw":4,"seen":["2"]}`)
+	for range todo.MaxRepeats {
+		write(plan)
+	}
+	expect(`{"order":"seen","saw":7,"seen":["2"]}`)
+	write(plan)
+	expect(`{"lost":[2,3],"order":"overridden","overridden":{"2":"B, tested"},"saw":8}`)
+	edit(`{"do":"back","id":"2"}`)
+	edit(`{"do":"back"}`)
+	expect(`{"order":"waits to be seen","saw":8,"unseen":["3","2"]}`)
 }

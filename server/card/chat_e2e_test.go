@@ -9,36 +9,17 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
 	"todo-mcp/server"
-	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
-	"todo-mcp/server/web"
 )
-
-// hostScript bundles testdata/host.js with the npm packages it imports.
-func hostScript(t *testing.T) []byte {
-	t.Helper()
-	modules := servertest.NodeModules(t)
-	out := filepath.Join(t.TempDir(), "host.js")
-	bundle := exec.Command(filepath.Join(modules, ".bin", "esbuild"), "testdata/host.js", "--bundle", "--format=iife", "--outfile="+out)
-	bundle.Env = append(os.Environ(), "NODE_PATH="+modules)
-	if output, err := bundle.CombinedOutput(); err != nil {
-		t.Fatalf("bundle the host: %v\n%s", err, output)
-	}
-	script, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return script
-}
 
 // chat is a host in a browser tab, connected to a server.
 type chat struct {
@@ -46,7 +27,7 @@ type chat struct {
 	ctx context.Context // the tab
 	// frame is the page in its sandboxed frame.
 	frame context.Context
-	seen  map[string]bool // the targets of earlier pages
+	seen  map[target.ID]bool // the frames of earlier pages
 }
 
 // newChat returns a host whose model is not known to be shown structured content.
@@ -55,11 +36,8 @@ func newChat(t *testing.T, s *server.Server) *chat { t.Helper(); return newChatO
 // newChatOf returns a host that names itself client.
 func newChatOf(t *testing.T, s *server.Server, client string) *chat {
 	t.Helper()
-	script := hostScript(t)
-	h, err := web.New(s, edge.Config{Board: s.Board})
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := servertest.Bundle(t, "testdata/host.js", "--format=iife")
+	h := servertest.Handler(t, s, nil)
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", h)
 	mux.HandleFunc("/host", func(w http.ResponseWriter, _ *http.Request) {
@@ -72,7 +50,7 @@ func newChatOf(t *testing.T, s *server.Server, client string) *chat {
 	})
 	web := httptest.NewServer(mux)
 	t.Cleanup(func() { h.Close(); web.CloseClientConnections(); web.Close() })
-	c := &chat{t: t, ctx: servertest.Tab(t), seen: make(map[string]bool)}
+	c := &chat{t: t, ctx: servertest.Tab(t), seen: make(map[target.ID]bool)}
 	servertest.Do(t, c.ctx, chromedp.EmulateViewport(592, 700), chromedp.Navigate(web.URL+"/host"))
 	c.host(fmt.Sprintf("connect(%q)", client))
 	return c
@@ -89,24 +67,33 @@ func (c *chat) host(call string) {
 // mount shows a new page and attaches to its frame.
 func (c *chat) mount(args string) {
 	c.t.Helper()
+	c.newFrame()
 	c.host("mount(" + args + ")")
-	deadline := time.Now().Add(10 * time.Second)
-	for time.Now().Before(deadline) {
-		targets, err := chromedp.Targets(c.ctx)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		for _, target := range targets {
-			if target.Type == "iframe" && !c.seen[string(target.TargetID)] {
-				c.seen[string(target.TargetID)] = true
-				frame, cancel := chromedp.NewContext(c.ctx, chromedp.WithTargetID(target.TargetID))
-				c.t.Cleanup(cancel)
-				c.frame = frame
-				return
-			}
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+		if id := c.newFrame(); id != "" {
+			frame, cancel := chromedp.NewContext(c.ctx, chromedp.WithTargetID(id))
+			c.t.Cleanup(cancel)
+			c.frame = frame
+			return
 		}
 	}
 	c.t.Fatal("the page's frame never came")
+}
+
+// newFrame returns a frame of the browser that was not there before; empty when there is
+// none.
+func (c *chat) newFrame() (id target.ID) {
+	c.t.Helper()
+	targets, err := chromedp.Targets(c.ctx)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, f := range targets {
+		if f.Type == "iframe" && !c.seen[f.TargetID] {
+			id, c.seen[f.TargetID] = f.TargetID, true
+		}
+	}
+	return id
 }
 
 func (c *chat) until(script string) { c.t.Helper(); servertest.Until(c.t, c.frame, script) }

@@ -141,10 +141,18 @@ func Todos(status string, texts ...string) string {
 // Writer begins a session and returns a function that calls TodoWrite in it.
 func Writer(t testing.TB, base, client string) func(args string) {
 	t.Helper()
+	send := Sender(t, base, client)
+	return func(args string) { t.Helper(); send(Call(1, "TodoWrite", args)) }
+}
+
+// Sender begins a session and returns a function that sends a message in it, which
+// must update a list.
+func Sender(t testing.TB, base, client string) func(message string) {
+	t.Helper()
 	id := Session(t, base+"/mcp", client)
-	return func(args string) {
+	return func(message string) {
 		t.Helper()
-		if _, _, body := Post(t, base+"/mcp", Call(1, "TodoWrite", args), "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
+		if _, _, body := Post(t, base+"/mcp", message, "Mcp-Session-Id", id); !strings.Contains(body, "updated") {
 			t.Fatal(body)
 		}
 	}

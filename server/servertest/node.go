@@ -4,6 +4,7 @@ package servertest
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -20,4 +21,18 @@ func NodeModules(t *testing.T) string {
 		t.Fatalf("the npm packages are not installed (%v): run `make deps`", err)
 	}
 	return dir
+}
+
+// Bundle bundles a script with the npm packages that it imports, and returns what
+// esbuild writes to its standard output.
+func Bundle(t *testing.T, entry string, options ...string) []byte {
+	t.Helper()
+	modules := NodeModules(t)
+	build := exec.Command(filepath.Join(modules, ".bin", "esbuild"), append([]string{entry, "--bundle", "--log-level=error"}, options...)...)
+	build.Env, build.Stderr = append(os.Environ(), "NODE_PATH="+modules), os.Stderr
+	script, err := build.Output()
+	if err != nil {
+		t.Fatal("esbuild:", err)
+	}
+	return script
 }
