@@ -49,14 +49,11 @@ func TestStreamsShareOneEncoding(t *testing.T) {
 			}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			if _, err := server.Board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}}, Change: func(d *todo.Draft) error {
+			servertest.Apply(t, server.Board.As(""), servertest.In("c"), func(d *todo.Draft) {
 				for range todo.MaxSize / 1000 {
 					d.Append(strings.Repeat("x", 1000))
 				}
-				return nil
-			}}); err != nil {
-				t.Fatal(err)
-			}
+			})
 			got.Wait()
 			runtime.ReadMemStats(&after)
 			allocated := (after.TotalAlloc - before.TotalAlloc) >> 20

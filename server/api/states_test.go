@@ -35,21 +35,14 @@ func TestStates(t *testing.T) {
 	if len(before) != 1 || before[0].State != "working" || before[0].Unseen != nil || before[0].Client != "tester" {
 		t.Fatalf("states %+v", before)
 	}
-	_, err := s.Board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{List: before[0].List}, Writer: todo.Writer{Person: true},
-		Change: func(d *todo.Draft) error { d.SetStatus("2", todo.Completed); return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	byPerson := todo.Write{Target: todo.Target{List: before[0].List}, Writer: todo.Writer{Person: true}}
+	servertest.Apply(t, s.Board.As(""), byPerson, func(d *todo.Draft) { d.SetStatus("2", todo.Completed) })
 	if got := get(); fmt.Sprint(got[0].Unseen) != "[2]" {
 		t.Errorf("after a person's edit: %+v", got)
 	}
 	servertest.Post(t, url+"/mcp?list=open", servertest.WithMeta(servertest.Call(1, "TodoWrite", servertest.Todos("in_progress", "C")), `"todo-mcp/agent":"helper"`), "Mcp-Session-Id", id)
 	sub := get()[0].List
-	_, err = s.Board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{List: sub},
-		Change: func(d *todo.Draft) error { d.Block("1", "no key"); return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	servertest.Apply(t, s.Board.As(""), servertest.On(sub), func(d *todo.Draft) { d.Block("1", "no key") })
 	for _, got := range get() {
 		if got.List == sub && (got.State != "waiting" || got.Family != "") || got.List != sub && (got.State != "working" || got.Family != "waiting") {
 			t.Errorf("while a sub-agent waits: %+v", got)

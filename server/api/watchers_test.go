@@ -18,34 +18,28 @@ import (
 // watchers opens n event streams on a list and writes it as often as rounds
 // says. Every stream must receive the newest revision. It returns, sorted, how
 // long after the answer to a write each stream received it.
-func watchers(t testing.TB, n, rounds int) []time.Duration {
+func watchers(t testing.TB, n, rounds int) (took []time.Duration) {
 	t.Helper()
-	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
-	id := servertest.Session(t, web.URL+"/mcp", "tester")
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: n}}
-	defer client.CloseIdleConnections()
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-
+	_, url := servertest.Site(t)
+	write := servertest.Writer(t, url, "tester")
 	type arrival struct {
 		revision int
 		at       time.Time
 	}
 	arrivals := make(chan arrival, n)
-	var open, done sync.WaitGroup
+	ctx, stop := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	defer done.Wait()
+	defer stop()
 	for range n {
-		open.Add(1)
+		req, _ := http.NewRequestWithContext(ctx, "GET", url+"/api/events", nil)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
 		done.Go(func() {
-			req, _ := http.NewRequestWithContext(ctx, "GET", web.URL+"/api/events", nil)
-			res, err := client.Do(req)
-			open.Done()
-			if err != nil {
-				t.Error(err)
-				return
-			}
 			defer res.Body.Close()
-			lines := bufio.NewReader(res.Body)
-			for {
+			for lines := bufio.NewReader(res.Body); ; {
 				line, err := lines.ReadString('\n')
 				if err != nil {
 					return
@@ -58,10 +52,8 @@ func watchers(t testing.TB, n, rounds int) []time.Duration {
 			}
 		})
 	}
-	open.Wait()
-	var took []time.Duration
 	for round := 1; round <= rounds; round++ {
-		servertest.Post(t, web.URL+"/mcp", servertest.Call(round, "TodoWrite", servertest.Todos("pending", "All steps", fmt.Sprint("Step ", round))), "Mcp-Session-Id", id)
+		write(servertest.Todos("pending", "All steps", fmt.Sprint("Step ", round)))
 		durable := time.Now()
 		for got := 0; got < n; {
 			select {
@@ -75,8 +67,6 @@ func watchers(t testing.TB, n, rounds int) []time.Duration {
 			}
 		}
 	}
-	stop()
-	done.Wait()
 	slices.Sort(took)
 	return took
 }

@@ -19,13 +19,11 @@ func withPanel(t *testing.T) *server.Server {
 }
 
 // person applies what a person changes elsewhere to the one list.
-func person(t *testing.T, s *server.Server, change todo.Change) string {
+func person(t *testing.T, s *server.Server, change func(d *todo.Draft)) string {
 	t.Helper()
-	l := newest(t, s)
-	if _, err := s.Board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{List: l.List.ID}, Writer: todo.Writer{Client: "panel", Person: true}, Change: change}); err != nil {
-		t.Fatal(err)
-	}
-	return l.List.ID
+	w := servertest.On(newest(t, s).List.ID)
+	w.Writer = todo.Writer{Client: "panel", Person: true}
+	return servertest.Apply(t, s.Board.As(""), w, change).List.ID
 }
 
 func newest(t *testing.T, s *server.Server) todo.Snapshot {
@@ -70,7 +68,7 @@ func TestAppTitleTimeAndPanel(t *testing.T) {
 	c.click("panel")
 	c.until(noteText + `.startsWith('The chat did not open http://127.0.0.1:8765/lists/')`)
 
-	id := person(t, s, func(d *todo.Draft) error { d.Rename("Release \u202e2.4"); return nil })
+	id := person(t, s, func(d *todo.Draft) { d.Rename("Release \u202e2.4") })
 	c.until(`document.querySelector('h1').textContent === 'Release \\u202e2.4'`)
 	if _, err := s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}); err != nil {
 		t.Fatal(err)
@@ -140,7 +138,7 @@ func TestAppTicks(t *testing.T) {
 	c.click("i-5")
 	const refused = noteText + ` === 'Not saved: the user said \\u202eno' && document.getElementById('note').className === 'error'`
 	c.until(refused + ` && !` + isTicked)
-	person(t, s, func(d *todo.Draft) error { d.SetText("4", "Write less"); return nil })
+	person(t, s, func(d *todo.Draft) { d.SetText("4", "Write less") })
 	c.until(`document.querySelectorAll('#items li bdi')[3].textContent === 'Write less'`)
 	if !servertest.Eval[bool](t, c.frame, refused) {
 		t.Error("the reason went away when the list was read anew")
@@ -181,7 +179,7 @@ func TestAppSuperseded(t *testing.T) {
 	c := newChat(t, s)
 	c.mount(``)
 	c.call("TodoWrite", plan)
-	person(t, s, func(d *todo.Draft) error { d.SetText("4", "Write less"); return nil })
+	person(t, s, func(d *todo.Draft) { d.SetText("4", "Write less") })
 	c.until(`document.querySelectorAll('#items li bdi')[3].textContent === 'Write less'`)
 	if servertest.Eval[bool](t, c.frame, `document.querySelector('main').classList.contains('past')`) {
 		t.Error("a person's edit made the card a line")
@@ -227,11 +225,10 @@ func TestAppIsAccessible(t *testing.T) {
 		check("waiting", noteText+` !== ''`)
 		c.call("TodoWrite", many)
 		check("long", `document.querySelector('#i-10') !== null && !document.getElementById('fold').hidden && !document.getElementById('panel').hidden`)
-		person(t, s, func(d *todo.Draft) error {
+		person(t, s, func(d *todo.Draft) {
 			d.Block("11", "Waits for your yes")
 			d.SetStatus("1", todo.Failed)
 			d.SetStatus("2", todo.Cancelled)
-			return nil
 		})
 		check("blocked", `document.querySelector('.why') !== null && document.querySelector('time') !== null`)
 		servertest.Eval[string](t, c.ctx, `host.refuseTick = 'no'`)

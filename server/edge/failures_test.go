@@ -28,12 +28,7 @@ func newList(t *testing.T, store todo.Store) string {
 	t.Helper()
 	board := todo.NewBoard(store)
 	defer board.Close()
-	out, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}},
-		Change: func(d *todo.Draft) error { d.Append("secret text"); return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out.After.List.ID
+	return servertest.Apply(t, board.As(""), servertest.In("c"), func(d *todo.Draft) { d.Append("secret text") }).List.ID
 }
 
 // BAD-INPUT 50: when the store fails, every route answers with a fitting status
@@ -178,21 +173,14 @@ func TestDisconnectedReaderIsNotLogged(t *testing.T) {
 // An edit on the panel that would exceed the limit of items is refused with a
 // text that names the limit, and is not logged.
 func TestPanelRefusesTooManyItems(t *testing.T) {
-	store := memory.New()
-	board := todo.NewBoard(store)
-	defer board.Close()
-	out, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}}, Change: func(d *todo.Draft) error {
+	log := &servertest.Log{}
+	server := servertest.New(t, nil, func(c *server.Config) { c.Log = log.Logger() })
+	list := servertest.Apply(t, server.Board.As(""), servertest.In("c"), func(d *todo.Draft) {
 		for n := range todo.MaxItems {
 			d.Append(fmt.Sprint(n))
 		}
-		return nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := &servertest.Log{}
-	site := servertest.Serve(t, servertest.New(t, store, func(c *server.Config) { c.Log = log.Logger() }), nil)
-	status, _, text := servertest.Post(t, site.URL+"/lists/"+out.After.List.ID+"/edit", `{"do":"add","text":"one more"}`)
+	})
+	status, _, text := servertest.Post(t, servertest.Serve(t, server, nil).URL+"/lists/"+list.List.ID+"/edit", `{"do":"add","text":"one more"}`)
 	var answer struct{ Error string }
 	if err := json.Unmarshal([]byte(text), &answer); err != nil || status != http.StatusUnprocessableEntity || answer.Error != "a list holds at most 1000 items, this would make 1001" {
 		t.Errorf("answer %d %s", status, text)

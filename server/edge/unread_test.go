@@ -26,15 +26,11 @@ func largeLists(t *testing.T) todo.Store {
 	defer board.Close()
 	text := strings.Repeat("x", todo.MaxText)
 	for n := range 80 {
-		_, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: fmt.Sprint(n)}}, Change: func(d *todo.Draft) error {
+		servertest.Apply(t, board.As(""), servertest.In(fmt.Sprint(n)), func(d *todo.Draft) {
 			for range todo.MaxSize / todo.MaxText {
 				d.Append(text)
 			}
-			return nil
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		})
 	}
 	return store
 }

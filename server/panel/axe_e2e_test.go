@@ -57,7 +57,8 @@ func manyStates(t *testing.T, lists todo.Lists) (ids []string) {
 	t.Helper()
 	for n, state := range []string{"edited", "waits", "works", "works", "left", "failed", "archived"} {
 		c := todo.Conversation{Key: "chat:" + string(rune('a'+n)), Client: "claude-code", Workspace: "/work/shop"}
-		out, err := lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: c, Append: true}, Writer: todo.Writer{Client: c.Client}, Change: func(d *todo.Draft) error {
+		agent := todo.Writer{Client: c.Client}
+		id := servertest.Apply(t, lists, todo.Write{Target: todo.Target{Conversation: c, Append: true}, Writer: agent}, func(d *todo.Draft) {
 			d.Append("One of "+state, "Two", "Three", "Four", "Five")
 			d.SetStatus("1", todo.Completed)
 			d.SetStatus("2", todo.InProgress)
@@ -71,25 +72,18 @@ func manyStates(t *testing.T, lists todo.Lists) (ids []string) {
 					d.SetStatus(id, todo.Completed)
 				}
 			}
-			return nil
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		id := out.After.List.ID
+		}).List.ID
 		ids = append(ids, id)
+		var err error
 		switch state {
 		case "edited":
-			_, err = lists.Apply(t.Context(), todo.Write{Target: todo.Target{List: id}, Writer: todo.Writer{Client: "panel", Person: true}, Change: func(d *todo.Draft) error {
+			servertest.Apply(t, lists, todo.Write{Target: todo.Target{List: id}, Writer: todo.Writer{Client: "panel", Person: true}}, func(d *todo.Draft) {
 				d.SetText("4", "Four, but better")
 				d.Block("5", "Wait for Ann")
-				return nil
-			}})
-			sub := todo.Conversation{Key: "chat:sub", Client: c.Client}
-			if err == nil {
-				_, err = lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: sub, Append: true, Agent: "explorer"}, Begin: todo.List{ParentConversation: c.Key}, Writer: todo.Writer{Client: c.Client, Agent: "explorer"},
-					Change: func(d *todo.Draft) error { d.Append("Look"); d.SetStatus("1", todo.InProgress); return nil }})
-			}
+			})
+			sub := servertest.In("chat:sub")
+			sub.Target.Agent, sub.Begin.ParentConversation, sub.Writer = "explorer", c.Key, agent
+			servertest.Apply(t, lists, sub, func(d *todo.Draft) { d.Append("Look"); d.SetStatus("1", todo.InProgress) })
 		case "left":
 			err = lists.Leave(t.Context(), c)
 		case "archived":

@@ -21,18 +21,13 @@ func TestPanelFrames(t *testing.T) {
 	write := func(n, items int, text string) string {
 		t.Helper()
 		c := todo.Conversation{Key: fmt.Sprint("chat:", n), Client: "claude-code", Workspace: fmt.Sprint("/work/p", n%12)}
-		out, err := lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: c, Append: true}, Writer: todo.Writer{Client: c.Client}, Change: func(d *todo.Draft) error {
+		return servertest.Apply(t, lists, todo.Write{Target: todo.Target{Conversation: c, Append: true}, Writer: todo.Writer{Client: c.Client}}, func(d *todo.Draft) {
 			for len(d.Items()) < items {
 				d.Append(fmt.Sprint("Item ", len(d.Items())))
 			}
 			d.SetText("2", text)
 			d.SetStatus("2", todo.InProgress)
-			return nil
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out.After.List.ID
+		}).List.ID
 	}
 	for n := range 2000 {
 		write(n, 5, "before")

@@ -238,11 +238,7 @@ func TestPanelSendsWhatDiffers(t *testing.T) {
 	web := servertest.Serve(t, s, nil)
 	other := todo.NewBoard(store)
 	conversation := todo.Conversation{Key: "process:a", Hint: true}
-	out, err := other.As("").Apply(t.Context(), todo.Write{
-		Target: todo.Target{Conversation: conversation, Append: true}, Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := servertest.Apply(t, other.As(""), todo.Write{Target: todo.Target{Conversation: conversation, Append: true}}, func(d *todo.Draft) { d.Append("A") })
 	shown := func() string {
 		return regexp.MustCompile(`data-version="([^"]*)"`).FindStringSubmatch(page(t, web.URL))[1]
 	}
@@ -252,16 +248,16 @@ func TestPanelSendsWhatDiffers(t *testing.T) {
 		t.Errorf("nothing changed, but the page shows %s and should show %s", before, version)
 	}
 	other.Close()
-	if d := nextDrawn(t, stream); d.ID != out.After.List.ID || d.State != "left open" {
+	if d := nextDrawn(t, stream); d.ID != list.List.ID || d.State != "left open" {
 		t.Errorf("its process ended: %+v", d)
 	}
 	if after := shown(); after == before {
 		t.Error("the version does not tell that a process ended")
 	}
-	if err := s.Board.As("").Hold(t.Context(), conversation, out.After); err != nil {
+	if err := s.Board.As("").Hold(t.Context(), conversation, list); err != nil {
 		t.Fatal(err)
 	}
-	if d := nextDrawn(t, stream); d.ID != out.After.List.ID || d.State != "working" {
+	if d := nextDrawn(t, stream); d.ID != list.List.ID || d.State != "working" {
 		t.Errorf("it was taken up again: %+v", d)
 	}
 }
@@ -273,12 +269,7 @@ func TestPanelRenamedListStaysIdle(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
 	earlier := todo.NewBoard(store, todo.WithClock(func() time.Time { return time.Now().Add(-20 * time.Minute) }))
 	defer earlier.Close()
-	out, err := earlier.As("").Apply(t.Context(), todo.Write{
-		Target: todo.Target{Conversation: todo.Conversation{Key: "process:a"}}, Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := out.After.List.ID
+	id := servertest.Apply(t, earlier.As(""), servertest.In("process:a"), func(d *todo.Draft) { d.Append("A") }).List.ID
 	stream, _ := follow(t, web.URL+"/panel/events")
 	if status, _, body := servertest.Post(t, web.URL+"/lists/"+id+"/edit", `{"do":"rename","text":"Renamed"}`); status != 200 {
 		t.Fatal(status, body)

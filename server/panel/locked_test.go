@@ -2,7 +2,6 @@ package panel_test
 
 import (
 	"database/sql"
-	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -96,13 +95,8 @@ func twoRevisions(t *testing.T, path string) (list string) {
 	defer store.Close()
 	board := todo.NewBoard(store)
 	defer board.Close()
-	for n := range 2 {
-		out, err := board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}},
-			Change: func(d *todo.Draft) error { d.Append(fmt.Sprint("item ", n)); return nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = out.After.List.ID
+	for range 2 {
+		list = servertest.Apply(t, board.As(""), servertest.In("c"), func(d *todo.Draft) { d.Append("item") }).List.ID
 	}
 	return list
 }

@@ -15,18 +15,7 @@ import (
 // agent does is shown live, and the title can be edited.
 func TestPanelMirroredIsLive(t *testing.T) {
 	s, base := servertest.Site(t)
-	write := func(texts ...string) todo.Snapshot {
-		t.Helper()
-		out, err := s.Board.As("").Apply(t.Context(), todo.Write{
-			Target: todo.Target{Conversation: todo.Conversation{Key: "mirror:a", Client: "claude-code"}, Append: true},
-			Begin:  todo.List{Mirrored: true}, Writer: todo.Writer{Client: "claude-code"},
-			Change: func(d *todo.Draft) error { d.Append(texts...); return nil },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out.After
-	}
+	write := func(texts ...string) todo.Snapshot { return mirror(t, s, func(d *todo.Draft) { d.Append(texts...) }) }
 	list := write("One", "Two")
 	ctx := servertest.Open(t, base+"/lists/"+list.List.ID)
 	servertest.Eval[bool](t, ctx, `document.querySelector('#i-1 .t bdi').click(), true`)

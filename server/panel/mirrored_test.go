@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 )
 
@@ -14,20 +15,11 @@ import (
 // and deleted.
 func TestPanelMirrored(t *testing.T) {
 	s, base := servertest.Site(t)
-	out, err := s.Board.As("").Apply(t.Context(), todo.Write{
-		Target: todo.Target{Conversation: todo.Conversation{Key: "mirror:a", Client: "claude-code"}, Append: true},
-		Begin:  todo.List{Mirrored: true}, Writer: todo.Writer{Client: "claude-code"},
-		Change: func(d *todo.Draft) error {
-			d.Append("Read <b>it</b>", "Write it")
-			d.SetOwner("2", "reader")
-			d.WaitFor("2", "1")
-			return nil
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := base + "/lists/" + out.After.List.ID
+	list := base + "/lists/" + mirror(t, s, func(d *todo.Draft) {
+		d.Append("Read <b>it</b>", "Write it")
+		d.SetOwner("2", "reader")
+		d.WaitFor("2", "1")
+	}).List.ID
 	for _, address := range []string{list, list + "?item=1", list + "?revision=1"} {
 		html := page(t, address)
 		for _, control := range []string{`class="grip"`, `id="add"`, "data-menu", `value="status`, `name="text"`, `id="restore"`, "reword"} {
@@ -64,4 +56,12 @@ func TestPanelMirrored(t *testing.T) {
 	if d := documents[0]; !d.Mirrored || d.Items[1].Owner != "reader" || len(d.Items[1].WaitsFor) != 1 {
 		t.Errorf("as JSON: %+v", d)
 	}
+}
+
+// mirror changes a list that mirrors one of Claude Code's own.
+func mirror(t *testing.T, s *server.Server, change func(d *todo.Draft)) todo.Snapshot {
+	t.Helper()
+	w := servertest.In("mirror:a")
+	w.Begin.Mirrored, w.Target.Conversation.Client, w.Writer.Client = true, "claude-code", "claude-code"
+	return servertest.Apply(t, s.Board.As(""), w, change)
 }

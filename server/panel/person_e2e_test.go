@@ -96,9 +96,9 @@ func TestPanelNotifiesAHiddenTab(t *testing.T) {
 	told("Finished: Unseen")
 	agent := func(status todo.Status, id string) {
 		t.Helper()
-		if _, err := srv.Board.As("").Apply(t.Context(), todo.Write{Target: todo.Target{List: known}, Writer: todo.Writer{Client: "claude-code"}, Change: func(d *todo.Draft) error { d.SetStatus(id, status); return nil }}); err != nil {
-			t.Fatal(err)
-		}
+		w := servertest.On(known)
+		w.Writer.Client = "claude-code"
+		servertest.Apply(t, srv.Board.As(""), w, func(d *todo.Draft) { d.SetStatus(id, status) })
 	}
 	agent(todo.Blocked, "1")
 	told("Finished: Unseen,Waiting for you: Known")

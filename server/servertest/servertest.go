@@ -99,3 +99,22 @@ func Handler(t testing.TB, s *server.Server, edit func(*edge.Config)) *edge.Edge
 	}
 	return h
 }
+
+// Apply writes to lists with a change, and returns the list as it is then.
+func Apply(t testing.TB, lists todo.Lists, w todo.Write, change func(d *todo.Draft)) todo.Snapshot {
+	t.Helper()
+	w.Change = func(d *todo.Draft) error { change(d); return nil }
+	out, err := lists.Apply(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.After
+}
+
+// In returns a write that begins a list of a conversation, or changes its current one.
+func In(conversation string) todo.Write {
+	return todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: conversation}, Append: true}}
+}
+
+// On returns a write to the list with an id.
+func On(list string) todo.Write { return todo.Write{Target: todo.Target{List: list}} }

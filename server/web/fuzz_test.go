@@ -16,7 +16,6 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
-	"todo-mcp/server/web"
 )
 
 // site serves one list of an item with a text, which is the id "1".
@@ -30,23 +29,16 @@ func newSite(t *testing.T, first, second todo.Item, name string) *site {
 	t.Helper()
 	s := &site{store: memory.New()}
 	server := servertest.New(t, s.store, nil)
-	h, err := web.New(server, edge.Config{Board: server.Board, Now: func() time.Time { return time.Unix(2e9, 0) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := servertest.Handler(t, server, func(c *edge.Config) { c.Now = func() time.Time { return time.Unix(2e9, 0) } })
 	t.Cleanup(h.Close)
 	s.Handler = h
-	out, err := server.Board.As("").Apply(t.Context(), todo.Write{
-		Target: todo.Target{Conversation: todo.Conversation{Key: "c", Client: name, Workspace: name}}, Writer: todo.Writer{Client: name, Variant: name, Agent: name},
-		Change: func(d *todo.Draft) error {
-			d.Append("first", "second") // so that their ids are given
-			d.Restore([]todo.Item{first, second})
-			return nil
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.list = out.After.List.ID
+	w := servertest.In("c")
+	w.Target.Conversation.Client, w.Target.Conversation.Workspace = name, name
+	w.Writer = todo.Writer{Client: name, Variant: name, Agent: name}
+	s.list = servertest.Apply(t, server.Board.As(""), w, func(d *todo.Draft) {
+		d.Append("first", "second") // so that their ids are given
+		d.Restore([]todo.Item{first, second})
+	}).List.ID
 	return s
 }
 

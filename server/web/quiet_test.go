@@ -112,16 +112,13 @@ func TestLogHasNoTexts(t *testing.T) {
 	st := &servertest.Failing{Store: memory.New()}
 	s := servertest.New(t, st, func(c *server.Config) { c.Log = logger })
 	site := servertest.Serve(t, s, func(c *edge.Config) { c.Log = logger })
-	out, err := s.Board.As("").Apply(t.Context(), todo.Write{
-		Target: todo.Target{Conversation: todo.Conversation{Key: marker, Client: marker, Workspace: "/" + marker}},
-		Change: func(d *todo.Draft) error { d.Append(marker); return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	askEverything(t, s, site, out.After.List.ID)
+	w := servertest.In(marker)
+	w.Target.Conversation.Client, w.Target.Conversation.Workspace = marker, "/"+marker
+	list := servertest.Apply(t, s.Board.As(""), w, func(d *todo.Draft) { d.Append(marker) }).List.ID
+	askEverything(t, s, site, list)
 	worked := log.Take()
 	st.Broken.Store(true)
-	askEverything(t, s, site, out.After.List.ID)
+	askEverything(t, s, site, list)
 	failed := log.Take()
 	if len(failed) < 20 {
 		t.Errorf("%d lines of a store that fails", len(failed))
