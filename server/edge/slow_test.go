@@ -1,16 +1,145 @@
 package edge_test
 
 import (
+	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 )
+
+// largeLists returns a store with lists that are more together than the buffers
+// of a connection hold: 20 MB.
+func largeLists(t *testing.T) todo.Store {
+	t.Helper()
+	store := memory.New()
+	board := todo.NewBoard(store)
+	defer board.Close()
+	text := strings.Repeat("x", todo.MaxText)
+	for n := range 80 {
+		servertest.Apply(t, board.As(""), servertest.In(fmt.Sprint(n)), func(d *todo.Draft) {
+			for range todo.MaxSize / todo.MaxText {
+				d.Append(text)
+			}
+		})
+	}
+	return store
+}
+
+// askAndStall asks for all lists and reads no more than the first line of the
+// answer.
+func askAndStall(t *testing.T, address string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+	fmt.Fprintf(conn, "GET /api/lists HTTP/1.1\r\nHost: %s\r\n\r\n", address)
+	if line, err := bufio.NewReaderSize(conn, 16).ReadString('\n'); err != nil || !strings.Contains(line, "200") {
+		t.Fatal(line, err)
+	}
+}
+
+// BAD-INPUT 61: an answer that nobody reads is given up after the write timeout,
+// and its memory is free again.
+func TestUnreadAnswersAreGivenUp(t *testing.T) {
+	e := newSite(t, largeLists(t), func(c *edge.Config) { c.WriteTimeout = 250 * time.Millisecond })
+	const n = 10
+	ended := make(chan struct{}, n)
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.ServeHTTP(w, r)
+		ended <- struct{}{}
+	}))
+	defer func() { site.CloseClientConnections(); site.Close() }()
+	before := servertest.Heap()
+	for range n {
+		askAndStall(t, strings.TrimPrefix(site.URL, "http://"))
+	}
+	deadline := time.After(10 * time.Second)
+	for i := range n {
+		select {
+		case <-ended:
+		case <-deadline:
+			t.Fatalf("61: %d of %d unread answers are given up; %d MB held", i, n, (servertest.Heap()-before)>>20)
+		}
+	}
+	if grown := int64(servertest.Heap()) - int64(before); grown > 8<<20 {
+		t.Errorf("61: %d bytes are still held", grown)
+	}
+}
+
+// BAD-INPUT 61, 63: of an answer that nobody reads the system keeps little. What it
+// keeps is no memory of this process, so that nothing else bounds it.
+func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
+	e := newSite(t, nil, func(c *edge.Config) { c.WriteTimeout = 250 * time.Millisecond })
+	taken := make(chan int, 1)
+	e.Handle("GET /large", edge.Text, func(w http.ResponseWriter, _ *edge.Request) error {
+		total, piece := 0, make([]byte, 16<<10)
+		for total < 16<<20 {
+			n, err := w.Write(piece)
+			if total += n; err != nil {
+				break
+			}
+		}
+		taken <- total
+		return nil
+	})
+	address, stop := serve(t, e)
+	defer stop()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+	fmt.Fprintf(conn, "GET /large HTTP/1.1\r\nHost: %s\r\n\r\n", address)
+	if n := <-taken; n > 1<<20 {
+		t.Errorf("61: the system took %d bytes", n)
+	}
+}
+
+// BAD-INPUT 61: answers that nobody reads do not delay the end of the server by
+// more than a second.
+func TestUnreadAnswersDoNotDelayTheEnd(t *testing.T) {
+	address, stop := serve(t, newSite(t, largeLists(t), func(c *edge.Config) { c.StopTimeout, c.WriteTimeout = time.Minute, time.Minute }))
+	askAndStall(t, address)
+	began := time.Now()
+	stop()
+	if took := time.Since(began); took > 10*time.Second { // 1 s on an idle machine
+		t.Errorf("61: ended after %s", took)
+	}
+}
+
+// serve serves an edge on a local port. stop, which the test must call, ends it
+// and waits for its end.
+func serve(t *testing.T, e *edge.Edge) (address string, stop func()) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- e.Serve(ctx, l) }()
+	return l.Addr().String(), func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
 
 // BAD-INPUT 10, 11, 59: a header or a body that does not arrive in time closes its
 // connection. A stream that is open meanwhile stays open.

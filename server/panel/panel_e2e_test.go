@@ -358,3 +358,65 @@ func TestPanelPhoneAndContrast(t *testing.T) {
 		}
 	}
 }
+
+// While 300 of 2,000 lists move, and on the page of a list of 1,000 items that changes,
+// the page goes on drawing frames: half of them come as fast as on the same page at
+// rest, and no single task blocks it for long.
+func TestPanelFrames(t *testing.T) {
+	s, base := servertest.Site(t)
+	lists := s.Board.As("")
+	write := func(n, items int, text string) string {
+		t.Helper()
+		c := todo.Conversation{Key: fmt.Sprint("chat:", n), Client: "claude-code", Workspace: fmt.Sprint("/work/p", n%12)}
+		return servertest.Apply(t, lists, todo.Write{Target: todo.Target{Conversation: c, Append: true}, Writer: todo.Writer{Client: c.Client}}, func(d *todo.Draft) {
+			for len(d.Items()) < items {
+				d.Append(fmt.Sprint("Item ", len(d.Items())))
+			}
+			d.SetText("2", text)
+			d.SetStatus("2", todo.InProgress)
+		}).List.ID
+	}
+	for n := range 2000 {
+		write(n, 5, "before")
+	}
+	long := write(2000, 1000, "before")
+	for name, c := range map[string]struct {
+		path, drawn string
+		move        func(text string)
+	}{
+		"300 of 2,000 lists": {"/", `[...document.querySelectorAll('.card .in_progress bdi')].filter((e) => e.textContent === %q).length > 60`, func(text string) {
+			for n := range 300 {
+				write(1700+n, 5, text)
+			}
+		}},
+		"1,000 items": {"/lists/" + long, `document.querySelector('#i-2 bdi').textContent === %q`, func(text string) { write(2000, 1000, text) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := servertest.Tab(t)
+			servertest.Do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(base+c.path))
+			servertest.Until(t, ctx, servertest.IsLive)
+			// The times between frames, in ms, and the longest task.
+			servertest.Eval[bool](t, ctx, `(window.frames_ = [], window.longest = 0, ((last) => requestAnimationFrame(function next(now) { frames_.push(now - last); last = now; requestAnimationFrame(next); }))(performance.now()),
+				new PerformanceObserver((l) => { for (const e of l.getEntries()) longest = Math.max(longest, e.duration) }).observe({type: 'longtask'}), true)`)
+			const frames = `(frames_.sort((a, b) => a - b), frames_[Math.floor(frames_.length / 2)])`
+			servertest.Until(t, ctx, `frames_.length > 60`)
+			rest := servertest.Eval[float64](t, ctx, frames)
+			servertest.Eval[bool](t, ctx, `frames_ = [], longest = 0, true`)
+			for n := range 6 {
+				text := fmt.Sprint("change ", n)
+				c.move(text)
+				servertest.Until(t, ctx, fmt.Sprintf(c.drawn, text))
+			}
+			moving, longest := servertest.Eval[float64](t, ctx, frames), servertest.Eval[float64](t, ctx, `longest`)
+			drawn := servertest.Eval[int](t, ctx, `frames_.length`)
+			floor := servertest.Eval[float64](t, ctx, `(() => { const from = performance.now(); for (let i = 0, x = 0; i < 2e7; i++) x += i % 7; return performance.now() - from })()`)
+			t.Logf("a frame every %.1f ms at rest, %.1f ms while it moves (%d frames); the longest task %.0f ms, a plain loop %.0f ms", rest, moving, drawn, longest, floor)
+			if moving > 3*rest+16 {
+				t.Errorf("a frame every %.1f ms while it moves, %.1f ms at rest", moving, rest)
+			}
+			if longest > 12*floor+250 {
+				t.Errorf("a task of %.0f ms blocks the page; a plain loop takes %.0f ms", longest, floor)
+			}
+		})
+	}
+}

@@ -1,0 +1,169 @@
+//go:build e2e
+
+package panel_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/servertest"
+)
+
+// When a chat ends, its card becomes a row among those left open, on the open page
+// too, and no time runs on it. When another chat goes on with it, all that is undone.
+// The list's own page follows as well. A plan that has nothing in common with the one
+// before puts that one away ("Who is calling", rule 3).
+func TestPanelLeftOpenLive(t *testing.T) {
+	s, base := servertest.Site(t)
+	write, _, end := inSession(t, base)
+	write(firstPlan)
+	first := servertest.ListIDs(t, base)[0]
+	ctx := servertest.Tab(t)
+	servertest.Do(t, ctx, chromedp.EmulateViewport(1180, 800), chromedp.Navigate(base))
+	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.card') !== null`)
+	working := func(id string) string {
+		return fmt.Sprintf(`document.querySelector('#card-%[1]s .run') !== null && !document.querySelector('#row-%[1]s')`, id)
+	}
+	left := func(id string) string {
+		return fmt.Sprintf(`document.querySelector('#left #row-%[1]s .at')?.textContent.includes('stopped at') && !document.querySelector('#card-%[1]s, #now-%[1]s')`, id)
+	}
+	servertest.Until(t, ctx, working(first)+` && document.getElementById('left') === null`)
+	end()
+	servertest.Until(t, ctx, left(first))
+	other, resume, end := inSession(t, base)
+	other(secondPlan)
+	second := servertest.ListIDs(t, base)[0]
+	both := left(first) + " && " + working(second)
+	servertest.Until(t, ctx, both)
+	servertest.Do(t, ctx, chromedp.Reload())
+	servertest.Until(t, ctx, servertest.IsLive+" && "+both)
+
+	resume(first)
+	servertest.Until(t, ctx, working(first)+" && "+left(second))
+
+	servertest.Do(t, ctx, chromedp.Navigate(base+"/lists/"+first))
+	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('#items .run') !== null && !document.getElementById('left')`)
+	resume(second)
+	servertest.Until(t, ctx, `document.getElementById('left')?.textContent.includes('resume') && !document.querySelector('#items .run')`)
+
+	// A list that is put away leaves the open board, whoever does it.
+	servertest.Do(t, ctx, chromedp.Navigate(base))
+	servertest.Until(t, ctx, servertest.IsLive+" && "+both)
+	other(`{"todos":[{"content":"Weigh anchor","activeForm":"Weighing anchor","status":"in_progress"}]}`)
+	third := servertest.ListIDs(t, base)[0]
+	servertest.Until(t, ctx, working(third)+fmt.Sprintf(" && !document.querySelector('#card-%[1]s, #row-%[1]s')", second))
+	end()
+	for _, id := range []string{first, third} {
+		if _, err := s.Board.As("").Archive(t.Context(), id, true, todo.Writer{Person: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	servertest.Until(t, ctx, `!document.querySelector('.card, .rows') && document.querySelector('#kinds li:last-child .n').textContent === '3' && document.getElementById('nothing') !== null`)
+}
+
+// On the page of a mirrored list neither a click nor a key edits an item; what the
+// agent does is shown live, and the title can be edited.
+func TestPanelMirroredIsLive(t *testing.T) {
+	s, base := servertest.Site(t)
+	write := func(texts ...string) todo.Snapshot { return mirror(t, s, func(d *todo.Draft) { d.Append(texts...) }) }
+	list := write("One", "Two")
+	ctx := servertest.Open(t, base+"/lists/"+list.List.ID)
+	servertest.Eval[bool](t, ctx, `document.querySelector('#i-1 .t bdi').click(), true`)
+	for _, key := range []string{"j", "j", "x", "e", "b", "a", "\b"} {
+		servertest.Do(t, ctx, chromedp.KeyEvent(key))
+	}
+	if servertest.Eval[bool](t, ctx, `!!document.querySelector('.field, .grip, #add') || document.activeElement.id !== 'i-2'`) {
+		t.Error("an item can be edited, or the keys do not move")
+	}
+	write("Three")
+	servertest.Until(t, ctx, `document.querySelectorAll('#items [data-item]').length === 3 && !document.querySelector('.grip')`)
+	servertest.Do(t, ctx, chromedp.KeyEvent("r"))
+	servertest.Until(t, ctx, `document.activeElement.matches('.field')`)
+	now, err := s.Board.As("").Load(t.Context(), list.List.ID, 0)
+	if err != nil || now.Revision != 2 {
+		t.Errorf("revision %d, %v", now.Revision, err)
+	}
+}
+
+// What an agent overrode comes back by one click, or by the keyboard, and can be undone:
+// the open page says each time what became of it, by itself, and no row below moves.
+// HAND_SHOTS names a folder for pictures of it.
+func TestPanelBringsBack(t *testing.T) {
+	h := newHanded(t)
+	ctx := servertest.Tab(t)
+	shot := func(name string) {
+		folder := os.Getenv("HAND_SHOTS")
+		if folder == "" {
+			return
+		}
+		png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name+".png"), png, 0o644)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(h.list))
+	servertest.Until(t, ctx, servertest.IsLive)
+	label := func(id, want string) {
+		t.Helper()
+		servertest.Until(t, ctx, `[...document.querySelectorAll('#i-`+id+` :is(.yours, .seen)')].map((e) => e.textContent).join() === '`+want+`'`)
+	}
+	h.edit(`{"do":"text","id":"2","text":"Ship when Ann says so"}`)
+	h.edit(`{"do":"move","id":"3","to":0}`)
+	label("2", "you reworded, waits to be seen")
+	label("3", "you moved, waits to be seen")
+	shot("waits")
+	h.write() // it changes nothing: the page learns that the agent knows
+	label("2", "your words, seen")
+	label("3", "")
+	shot("seen")
+	h.insist()
+	label("2", "your words, overridden")
+	servertest.Until(t, ctx, `document.getElementById('order')?.innerText.includes('overridden')`)
+	shot("overridden")
+	if bad := servertest.Violations(t, ctx); len(bad) > 0 {
+		t.Errorf("accessibility: %v", bad)
+	}
+	const top = `document.querySelector('#i-3').getBoundingClientRect().top`
+	before := servertest.Eval[float64](t, ctx, top)
+	servertest.Do(t, ctx, chromedp.Click("#i-2 .back"))
+	servertest.Until(t, ctx, `document.querySelector('#i-2 bdi').textContent === 'Ship when Ann says so' && !document.querySelector('#i-2 .back') && document.getElementById('toast').innerText.includes('Brought back “Ship when Ann says so”')`)
+	label("2", "you reworded, waits to be seen")
+	servertest.Until(t, ctx, `document.getElementById('unseen') !== null`)
+	if bar := servertest.Eval[float64](t, ctx, `document.getElementById('unseen').offsetHeight + 8`); servertest.Eval[float64](t, ctx, top)-before != bar {
+		t.Errorf("beside the bar of %g px the row below moved from %g to %g", bar, before, servertest.Eval[float64](t, ctx, top))
+	}
+	shot("back")
+	servertest.Eval[bool](t, ctx, `document.querySelector('#order .back').focus(), true`)
+	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Enter))
+	servertest.Until(t, ctx, `!document.getElementById('order') && [...document.querySelectorAll('#items [data-item]')].map((e) => e.dataset.item).join() === '3,1,2'`)
+	servertest.Do(t, ctx, chromedp.KeyEvent("u"))
+	servertest.Until(t, ctx, `[...document.querySelectorAll('#items [data-item]')].map((e) => e.dataset.item).join() === '1,2,3'`)
+
+	// A person who may only look, narrow, and dark.
+	h.insist()
+	h.insist()
+	label("2", "your words, overridden")
+	for _, scheme := range []string{"light", "dark"} {
+		servertest.Emulate(t, ctx, scheme)
+		servertest.Do(t, ctx, chromedp.EmulateViewport(390, 844))
+		if wide := servertest.Eval[bool](t, ctx, `document.documentElement.scrollWidth > innerWidth`); wide {
+			t.Error("the narrow page scrolls sideways")
+		}
+		if bad := servertest.Violations(t, ctx); len(bad) > 0 {
+			t.Errorf("accessibility, %s: %v", scheme, bad)
+		}
+		shot("narrow-" + scheme)
+	}
+	servertest.Do(t, ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(h.list+"?revision=8"))
+	servertest.Until(t, ctx, servertest.IsLive+` && document.querySelector('.by .yours')?.textContent === 'overridden'`)
+	shot("history")
+}
