@@ -50,27 +50,33 @@ func (p *Panel) edit(w http.ResponseWriter, r *edge.Request) error {
 // readEdit reads an edit, as JSON or as a form sends it.
 func readEdit(w http.ResponseWriter, r *edge.Request) (edit todo.Edit, form bool, err error) {
 	if form = isForm(r); form {
-		values, err := readForm(w, r)
-		if err != nil {
-			return edit, true, err
-		}
-		if edit, err = formEdit(values); err != nil {
-			return edit, true, err
+		var values url.Values
+		if values, err = readForm(w, r); err == nil {
+			edit, err = formEdit(values)
 		}
 	} else {
-		raw, unread := r.ReadJSON(w, nil)
-		if unread != nil {
-			return edit, false, unread
-		}
-		// Strict: an edit that two readers could take differently is none (BAD-INPUT 83).
-		if err := json.Unmarshal(raw, &edit, json.RejectUnknownMembers(true)); err != nil {
-			return edit, false, edge.BadRequest("not an edit")
-		}
+		err = readStrictly(w, r, &edit, "not an edit")
+	}
+	if err != nil {
+		return edit, form, err
 	}
 	if err := edit.Check(); err != nil {
 		return edit, form, edge.BadRequest("%s", err)
 	}
 	return edit, form, nil
+}
+
+// readStrictly reads JSON that no two readers could take differently (BAD-INPUT 83);
+// other JSON is refused with a text.
+func readStrictly(w http.ResponseWriter, r *edge.Request, into any, refusal string) error {
+	raw, unread := r.ReadJSON(w, nil)
+	if unread != nil {
+		return unread
+	}
+	if json.Unmarshal(raw, into, json.RejectUnknownMembers(true)) != nil {
+		return edge.BadRequest("%s", refusal)
+	}
+	return nil
 }
 
 func isForm(r *edge.Request) bool {
@@ -91,9 +97,8 @@ func readForm(w http.ResponseWriter, r *edge.Request) (url.Values, error) {
 	return r.PostForm, nil
 }
 
-// formEdit returns the edit that a form sends. Its buttons have the edit as
-// "what", "what id" or "what id value"; where it is of revisions, "what revision" or
-// "what from seen".
+// formEdit returns the edit that a form sends. Its buttons have the edit as "what",
+// "what id", "what id value", "what revision" or "what from seen".
 func formEdit(values url.Values) (edit todo.Edit, err error) {
 	words := append(strings.Fields(values.Get("do")), "", "", "")
 	edit = todo.Edit{Do: todo.EditKind(words[0]), Text: values.Get("text")}
@@ -117,24 +122,24 @@ func formEdit(values url.Values) (edit todo.Edit, err error) {
 	return edit, err
 }
 
-// clearing is a request to put finished lists away, or the answer with those that
-// it put away. With Lists it brings these back.
+// clearing is a request to put finished lists away, or to bring back the named ones; and
+// its answer with the lists that it changed.
 type clearing struct {
 	Lists []string `json:"lists"`
 }
 
 // clear archives the lists that were finished today, as the board shows them, or
 // brings those back that it names.
-func (p *Panel) clear(w http.ResponseWriter, r *edge.Request) error {
+func (p *Panel) clear(w http.ResponseWriter, r *edge.Request) (err error) {
 	var asked clearing
-	if isForm(r) {
-		if _, err := readForm(w, r); err != nil {
-			return err
-		}
-	} else if raw, unread := r.ReadJSON(w, nil); unread != nil {
-		return unread
-	} else if err := json.Unmarshal(raw, &asked, json.RejectUnknownMembers(true)); err != nil || len(asked.Lists) > maxRead {
-		return edge.BadRequest("not a list of lists")
+	form := isForm(r)
+	if form {
+		_, err = readForm(w, r)
+	} else if err = readStrictly(w, r, &asked, "not a list of lists"); len(asked.Lists) > maxRead {
+		err = edge.BadRequest("not a list of lists")
+	}
+	if err != nil {
+		return err
 	}
 	ids, edit := asked.Lists, todo.Edit{Do: todo.EditUnarchive}
 	if len(ids) == 0 {
@@ -142,7 +147,7 @@ func (p *Panel) clear(w http.ResponseWriter, r *edge.Request) error {
 		if err != nil {
 			return err
 		}
-		edit.Do = todo.EditArchive
+		edit.Do, ids = todo.EditArchive, []string{}
 		for _, f := range s.Finished {
 			ids = append(ids, f.Main.List.ID)
 		}
@@ -152,9 +157,9 @@ func (p *Panel) clear(w http.ResponseWriter, r *edge.Request) error {
 			return err
 		}
 	}
-	if isForm(r) {
+	if form {
 		http.Redirect(w, r.Request, "/", http.StatusSeeOther)
 		return nil
 	}
-	return edge.WriteJSON(w, http.StatusOK, clearing{Lists: append([]string{}, ids...)})
+	return edge.WriteJSON(w, http.StatusOK, clearing{Lists: ids})
 }

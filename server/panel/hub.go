@@ -38,7 +38,7 @@ type hub struct {
 	err   error
 
 	mu     sync.Mutex
-	pages  map[*openPage]struct{}
+	pages  map[string][]*openPage    // by the list that they show, empty for the board
 	places map[string]string         // where the lists stand that the hub knows of, by the main list's id
 	open   map[string]account.Family // of those, the ones that may stand elsewhere without a write
 	drawn  map[string]*listPage      // what the list pages show that are followed, by list
@@ -149,7 +149,7 @@ func (p *Panel) hubOf(r *edge.Request) *hub {
 	h := p.hubs[r.Principal]
 	if h == nil {
 		h = &hub{panel: p, principal: r.Principal, lists: r.Lists, ready: make(chan struct{}), ended: make(chan struct{}),
-			pages: make(map[*openPage]struct{}), places: make(map[string]string),
+			pages: make(map[string][]*openPage), places: make(map[string]string),
 			open: make(map[string]account.Family), drawn: make(map[string]*listPage)}
 		ctx, stop := context.WithCancel(context.Background())
 		h.stop = stop
@@ -191,14 +191,18 @@ func (h *hub) join(ctx context.Context, page *openPage) (version string, err err
 			return "", err
 		}
 	}
-	h.pages[page] = struct{}{}
+	h.pages[page.list] = append(h.pages[page.list], page)
 	return version, nil
 }
 
 // leave removes a page. The last one ends the hub and waits for that.
 func (h *hub) leave(page *openPage) {
 	h.mu.Lock()
-	delete(h.pages, page)
+	h.pages[page.list] = slices.DeleteFunc(h.pages[page.list], func(o *openPage) bool { return o == page })
+	if len(h.pages[page.list]) == 0 {
+		delete(h.pages, page.list)
+		delete(h.drawn, page.list)
+	}
 	h.mu.Unlock()
 	p := h.panel
 	p.mu.Lock()
@@ -372,7 +376,9 @@ func (h *hub) send(ctx context.Context, u *update) error {
 	} else {
 		h.remember(u.family)
 	}
-	h.offer("", u)
+	for _, board := range h.pages[""] {
+		board.offer(u)
+	}
 	h.mu.Unlock()
 	return h.sendPage(ctx, u.id)
 }
@@ -382,8 +388,7 @@ func (h *hub) sendPage(ctx context.Context, id string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	before := h.drawn[id]
-	if before == nil || !h.follows(id) {
-		delete(h.drawn, id)
+	if before == nil {
 		return nil
 	}
 	page, err := h.panel.listPage(ctx, h.lists, id)
@@ -397,7 +402,9 @@ func (h *hub) sendPage(ctx context.Context, id string) error {
 	default:
 		h.drawn[id] = page
 	}
-	h.offer(id, u)
+	for _, own := range h.pages[id] {
+		own.offer(u)
+	}
 	return nil
 }
 
@@ -413,26 +420,6 @@ func (h *hub) draws(ctx context.Context, id string) (string, error) {
 		h.drawn[id] = page
 	}
 	return page.Version, nil
-}
-
-// offer offers an update to the pages of a list, or to the boards where list is
-// empty. The caller must hold mu.
-func (h *hub) offer(list string, u *update) {
-	for page := range h.pages {
-		if page.list == list {
-			page.offer(u)
-		}
-	}
-}
-
-// follows reports whether a page of a list is open. The caller must hold mu.
-func (h *hub) follows(list string) bool {
-	for page := range h.pages {
-		if page.list == list {
-			return true
-		}
-	}
-	return false
 }
 
 // presence asks again how the lists stand that are not finished, and sends each that
