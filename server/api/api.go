@@ -45,7 +45,11 @@ func lists(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	return edge.WriteJSON(w, http.StatusOK, documents(found))
+	documents := make([]render.ListDocument, 0, len(found))
+	for _, l := range found {
+		documents = append(documents, render.Document(l))
+	}
+	return edge.WriteJSON(w, http.StatusOK, documents)
 }
 
 // list answers with one list, at its newest revision or at ?revision=.
@@ -94,14 +98,6 @@ func history(w http.ResponseWriter, r *edge.Request) error {
 		link(w, r, "next", "after", last)
 	}
 	return edge.WriteJSON(w, http.StatusOK, p.all())
-}
-
-func documents(lists []todo.Snapshot) []render.ListDocument {
-	out := make([]render.ListDocument, 0, len(lists))
-	for _, l := range lists {
-		out = append(out, render.Document(l))
-	}
-	return out
 }
 
 // queryLimit returns ?limit=, at most maxListed. A limit of 0 is the largest one.

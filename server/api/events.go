@@ -85,7 +85,8 @@ func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 			if err != nil {
 				return err
 			}
-			if err := s.send(stream, slices.DeleteFunc(changed, func(l todo.Snapshot) bool { return l.Seq <= sent })); err != nil {
+			changed = slices.DeleteFunc(changed, func(l todo.Snapshot) bool { return l.Seq <= sent })
+			if err := s.send(stream, changed); err != nil {
 				return err
 			}
 		}
@@ -105,7 +106,8 @@ const catchUpPage = 500
 // catchUp sends the lists that changed after a Seq, a page at a time, and returns the
 // Seq up to which it has sent everything. A Seq above the store's newest comes from
 // another store; then it sends all lists.
-func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64, unwanted func(todo.Snapshot) bool) (int64, error) {
+func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64,
+	unwanted func(todo.Snapshot) bool) (int64, error) {
 	find := func(q todo.Query) ([]todo.Snapshot, error) {
 		ctx, cancel := context.WithTimeout(stream.Context(), r.ReadTimeout())
 		defer cancel()

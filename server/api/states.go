@@ -13,8 +13,8 @@ import (
 type listState struct {
 	List  string     `json:"list"`
 	State todo.State `json:"state"`
-	// Family is how a main list stands together with those of its sub-agents, where
-	// that is another state.
+	// Family is the state of a main list together with its sub-agents' lists, where that
+	// is another one.
 	Family todo.State `json:"family,omitempty"`
 	// Client is the client whose agent works on the list.
 	Client string `json:"client,omitempty"`

@@ -4,9 +4,10 @@
 //
 // A request with a foreign Host or Origin reaches no handler (BAD-INPUT 1–6), and
 // with sign-in none of somebody unknown (BAD-INPUT 29). A handler reads and writes
-// lists as the identity that sent the request, through [Request.Lists]. An error that a handler returns is answered with a fitting
-// status and text, and logged in one line when the server is at fault. A request
-// that is not a stream ends within a timeout, whatever the store does.
+// lists as the identity that sent the request, through [Request.Lists]. An error that
+// it returns is answered with a fitting status and text, and logged in one line when
+// the server is at fault. A request that is not a stream ends within a timeout,
+// whatever the store does.
 package edge
 
 import (
@@ -83,8 +84,8 @@ type Config struct {
 	Ready func() error
 	// Metrics answers /metrics, which is not there when it is nil.
 	Metrics http.Handler
-	// Observe is told of each request that is no stream and was answered: with the
-	// path of its route, empty when it reached none; nil tells nobody.
+	// Observe is called for each request that is no stream and was answered, with the
+	// path of its route, empty when it reached none; nil is not called.
 	Observe func(method, route string, status int, took time.Duration)
 }
 

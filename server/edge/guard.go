@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// guard refuses requests that a foreign page in a browser could send: those
-// with a foreign Host, as after DNS rebinding, or a foreign Origin (BAD-INPUT
-// 1–6), or those of another site that are no visit of a page (BAD-INPUT 62).
+// guard refuses requests that a foreign page in a browser could send: with a foreign
+// Host, as after DNS rebinding, or a foreign Origin (BAD-INPUT 1–6), or from another
+// site where they do not visit a page (BAD-INPUT 62).
 type guard struct {
 	hosts       []string
 	crossOrigin *http.CrossOriginProtection

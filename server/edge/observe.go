@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// observe tells of a request that was answered, see [Config.Observe].
+// observe reports a request that was answered, see [Config.Observe].
 func (e *Edge) observe(a *answer, r *http.Request, began time.Time) {
 	if e.config.Observe == nil || a.stream {
 		return

@@ -21,7 +21,7 @@ const (
 // smallBuffers is a listener whose connections hold little of what their clients
 // do not read. By itself the system takes some megabytes for each, beyond what
 // this process is seen to use, and copies a large change to every silent stream
-// before those that read have it (BAD-INPUT 61, 63).
+// before the reading ones have it (BAD-INPUT 61, 63).
 type smallBuffers struct{ net.Listener }
 
 // writeBuffer is how many bytes the system keeps for a client that does not read;
@@ -49,9 +49,8 @@ func (e *Edge) Drain(ctx context.Context, lasts time.Duration) (drained context.
 	return drained, func() { stop(); cancel() }
 }
 
-// Serve serves until ctx ends. Then it ends streams, lets other requests in
-// progress finish for up to the stop timeout, and returns nil. It returns an error when l
-// fails.
+// Serve serves until ctx ends. Then it ends streams, lets other requests in progress
+// finish for up to the stop timeout, and returns nil. It returns an error when l fails.
 func (e *Edge) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{Handler: e, TLSConfig: e.config.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: e.config.WriteTimeout},
 		ReadHeaderTimeout: e.config.HeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,

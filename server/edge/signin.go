@@ -152,9 +152,9 @@ func (r *Request) Forbid(w http.ResponseWriter) *Error {
 	return refusal
 }
 
-// address returns the address of the client that sent a request: that of the
-// connection, or if it is a trusted proxy's, the last one in X-Forwarded-For that
-// is not.
+// address returns the address of the client that sent a request: the other end of the
+// connection, or if that is a trusted proxy, the last address in X-Forwarded-For that
+// is none.
 func (e *Edge) address(r *http.Request) string {
 	address := hostOf(r.RemoteAddr)
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")

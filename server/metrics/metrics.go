@@ -1,9 +1,9 @@
 // Package metrics times what a server does, for Prometheus.
 //
-// Names are those of the OpenTelemetry conventions for MCP and HTTP in the
+// Names follow the OpenTelemetry conventions for MCP and HTTP, in the
 // spelling of Prometheus; what is the server's own begins with todo_. No label has
 // a value that a client made up, so that the number of series is bounded, and none
-// tells anything of a list's content.
+// has anything of a list's content.
 package metrics
 
 import (
@@ -23,8 +23,7 @@ type Metrics struct {
 	gauges                      []gauge
 }
 
-// New returns metrics of a version of the program, with those of the Go runtime and
-// of the process.
+// New returns metrics of a version of the program, of the Go runtime and of the process.
 func New(version string) *Metrics {
 	m := &Metrics{
 		operations: newHistogram("mcp_server_operation_duration_seconds", "How long MCP requests took, streams until their end.",

@@ -31,7 +31,7 @@ type gauge struct {
 	read       func() float64
 }
 
-// bounds are the upper bounds of a histogram's buckets, in seconds: those that the
+// bounds are the upper bounds of a histogram's buckets, in seconds: what the
 // conventions advise, and finer ones where a store answers.
 var bounds = [...]float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}
 
@@ -43,7 +43,7 @@ type histogram struct {
 	series     map[values]*series
 }
 
-// values are those of a histogram's labels, in their order; no histogram has more.
+// values are the values of a histogram's labels, in their order; no histogram has more.
 type values [5]string
 
 // series is what was counted for some values.

@@ -47,7 +47,7 @@ type frame struct {
 	Projects, Others []projectLink
 	Crumbs           []crumb
 	Class            string
-	// The rest is for the script. Version tells apart what the page may show,
+	// The rest is for the script. Version differs when the page may show something else,
 	// AllSeq is the newest Seq that it shows.
 	View, Version, List        string
 	AllSeq, AtRevision, Oldest int64
@@ -145,7 +145,8 @@ func (f *frame) fill(s board, reader todo.Identity, workspace *string) {
 	}
 	byName := func(a, b string) int { return cmp.Or(cmp.Compare(projectName(a), projectName(b)), cmp.Compare(a, b)) }
 	for _, folder := range slices.SortedFunc(maps.Keys(active), byName) {
-		link := projectLink{projectName(folder), projectHref(folder), active[folder], workspace != nil && *workspace == folder}
+		link := projectLink{projectName(folder), projectHref(folder), active[folder], false}
+		link.Current = workspace != nil && *workspace == folder
 		if link.Active > 0 || link.Current {
 			f.Projects = append(f.Projects, link)
 		} else if len(f.Others) < maxRows {
@@ -214,7 +215,8 @@ func activePage(s board) boardPage {
 // projectPage returns the page of one project.
 func projectPage(s board, workspace string) boardPage {
 	of := s.of(workspace)
-	page := boardPage{frame: frame{Head: projectName(workspace), Sum: render.Safe(shortPath(workspace))}, Nothing: nothing(of)}
+	page := boardPage{Nothing: nothing(of)}
+	page.Head, page.Sum = projectName(workspace), render.Safe(shortPath(workspace))
 	page.Groups = projectGroups(of, maxCards, maxRows)
 	for i := range page.Groups {
 		page.Groups[i].Name, page.Groups[i].Note, page.Groups[i].Href = "Active", "", ""
@@ -241,11 +243,13 @@ func (page *boardPage) add(g group, s board, fs []account.Family, limit int) {
 }
 
 func (page *boardPage) addLeft(s board, limit int) {
-	page.add(group{ID: "left", Name: "Left open", Note: "the agent’s session has ended", MoreHref: "/?show=left"}, s, s.Left, limit)
+	g := group{ID: "left", Name: "Left open", Note: "the agent’s session has ended", MoreHref: "/?show=left"}
+	page.add(g, s, s.Left, limit)
 }
 
 func (page *boardPage) addFinished(s board, limit int) {
-	g := group{ID: "finished", Name: "Finished today", Note: s.now.Format("Mon 2 Jan"), MoreHref: "/?show=finished", Clear: true}
+	g := group{ID: "finished", Name: "Finished today", Note: s.now.Format("Mon 2 Jan"), MoreHref: "/?show=finished"}
+	g.Clear = true
 	page.add(g, s, s.Finished, limit)
 }
 

@@ -57,7 +57,7 @@ func yourVerb(d todo.Difference) string {
 }
 
 // fateOf returns what became of a revision that a person made; empty for others, and
-// where several revisions are told as one.
+// where several revisions are one entry.
 func (e logEntry) fateOf(hand account.Hand) string {
 	if !e.told {
 		return ""

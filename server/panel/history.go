@@ -16,7 +16,7 @@ const (
 	// maxTicks is how many ticks a timeline has: with more revisions a tick stands
 	// for several of them.
 	maxTicks = 120
-	// logRows is how many revisions are told in words beside a list.
+	// logRows is how many revisions are described beside a list.
 	logRows = 7
 )
 

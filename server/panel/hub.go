@@ -68,7 +68,8 @@ type openPage struct {
 // offer makes an update wait in the place of an older one of its list.
 func (o *openPage) offer(u *update) {
 	o.mu.Lock()
-	o.waiting = append(slices.DeleteFunc(o.waiting, func(w *update) bool { return w.name == u.name && w.id == u.id }), u)
+	older := func(w *update) bool { return w.name == u.name && w.id == u.id }
+	o.waiting = append(slices.DeleteFunc(o.waiting, older), u)
 	o.mu.Unlock()
 	select {
 	case o.ready <- struct{}{}:
@@ -83,12 +84,6 @@ func (o *openPage) take() []*update {
 	got := o.waiting
 	o.waiting = nil
 	return got
-}
-
-// hello is the data of the first event of a stream.
-type hello struct {
-	Process string `json:"process"`
-	Version string `json:"version"` // of what the page should show
 }
 
 // events streams what changes of all lists, or with ?list= of one list's page.
@@ -111,7 +106,8 @@ func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 		if err := stream.Begin(); err != nil {
 			return err
 		}
-		if err := stream.Send(sse.Event{Name: "hello", Data: hello{p.config.Process, version}}); err != nil {
+		hello := map[string]string{"process": p.config.Process, "version": version} // of what the page should show
+		if err := stream.Send(sse.Event{Name: "hello", Data: hello}); err != nil {
 			return err
 		}
 		if resumes && page.list == "" {

@@ -96,7 +96,7 @@ func newAsset(mediaType, data string) asset {
 	return asset{data, mediaType + "; charset=utf-8", `"` + digestOf(data) + `"`}
 }
 
-// functions are those that templates call.
+// functions are what templates call.
 func (p *Panel) functions() template.FuncMap {
 	now := p.config.Now
 	return template.FuncMap{

@@ -116,9 +116,11 @@ func byDay(fs []account.Family, s board, query string) (out []group) {
 // changed first.
 func search(r *edge.Request, s board, query string) (boardPage, error) {
 	query = todo.Cut(query, todo.MaxTitle)
-	found, err := scan(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot) bool { return render.Matches(l, agentOf(l).Name, query) })
-	page := boardPage{frame: frame{Head: "Search", Search: render.Safe(query), Sum: count(len(found.lists), "list") + ", newest first"},
-		Groups: byDay(found.lists, s, query), Older: olderLink(r, found)}
+	found, err := scan(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot) bool {
+		return render.Matches(l, agentOf(l).Name, query)
+	})
+	page := boardPage{Groups: byDay(found.lists, s, query), Older: olderLink(r, found)}
+	page.Head, page.Search, page.Sum = "Search", render.Safe(query), count(len(found.lists), "list")+", newest first"
 	switch {
 	case len(found.lists) == 0 && found.before > 0:
 		page.Nothing = fmt.Sprintf("Nothing matches “%s” among the last %d lists.", render.Safe(query), found.looked)

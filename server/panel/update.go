@@ -28,8 +28,8 @@ type update struct {
 type change struct {
 	ID  string `json:"id"`
 	Seq int64  `json:"seq"`
-	// Pieces are the parts of a page that show the list, drawn, by element id; of the
-	// list's own page those that changed.
+	// Pieces are drawn parts of a page, by element id: all that show the list on boards,
+	// and what changed of the list's own page.
 	Pieces map[string]string `json:"pieces"`
 	// What is said of it: by screen readers, and in notifications.
 	Say    string     `json:"say"`

@@ -10,8 +10,8 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
-// Plan returns arguments of TodoWrite: a plan of so many items, of which the one
-// with the index now is in progress and those before it are completed.
+// Plan returns arguments of TodoWrite: a plan of so many items. The one with the index
+// now is in progress, and all before it are completed.
 func Plan(items, now int) string {
 	out := make([]string, items)
 	for i := range out {

@@ -107,8 +107,8 @@ func ModernCall(id any, tool, args string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":%q,"arguments":%s,%s}}`, raw, tool, args, Meta)
 }
 
-// ModernHeaders returns the headers that a sessionless request needs; name is
-// that of the tool, or empty.
+// ModernHeaders returns the headers that a sessionless request needs; name is the
+// tool's, or empty.
 func ModernHeaders(method, name string) []string {
 	h := []string{"MCP-Protocol-Version", Modern, "Mcp-Method", method}
 	if name != "" {

@@ -28,7 +28,7 @@ type Stream struct {
 
 	mu     sync.Mutex // guards the response
 	active bool       // something was written since the last keep-alive tick
-	events bool       // the header that was written is that of an event stream
+	events bool       // the header of an event stream was written
 }
 
 // Open returns a stream that writes to w, and sends a comment when it was idle for as
