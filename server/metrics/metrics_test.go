@@ -2,7 +2,6 @@ package metrics_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -29,16 +28,11 @@ func measured(t *testing.T, st todo.Store) string {
 // scrape returns the lines of /metrics.
 func scrape(t *testing.T, base string) string {
 	t.Helper()
-	res, err := http.Get(base + "/metrics")
-	if err != nil {
-		t.Fatal(err)
+	status, _, lines := servertest.Ask(t, http.MethodGet, base+"/metrics", "")
+	if status != http.StatusOK {
+		t.Fatal(status, lines)
 	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatal(res.Status, err)
-	}
-	return string(data)
+	return lines
 }
 
 // Requests of MCP and HTTP and calls of the store are counted under the names of
@@ -91,9 +85,7 @@ func TestCancelledCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	req.Header.Set("Mcp-Session-Id", session)
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Session-Id": {session}}
 	if res, err := http.DefaultClient.Do(req); err == nil {
 		res.Body.Close()
 		t.Fatal("it was answered: ", res.Status)
@@ -123,17 +115,8 @@ func TestMetricsHaveNoWordsOfClients(t *testing.T) {
 		servertest.Post(t, base+"/mcp", message, session...)
 	}
 	for _, target := range []string{"/marker", "/lists/marker", "/lists/marker/edit?marker=1"} {
-		req, err := http.NewRequest("MARKER", base+target, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, method := range []string{"MARKER", "GET", "POST"} {
-			req.Method = method
-			res, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			res.Body.Close()
+			servertest.Ask(t, method, base+target, "")
 		}
 	}
 	got := scrape(t, base)

@@ -12,15 +12,14 @@ import (
 type unseen struct {
 	N         int
 	Since     int64 // the revision that the agent saw
-	Agent     string
-	ComesBack bool // the agent is not there
+	ComesBack bool  // the agent is not there
 	verbs     map[string]string
 }
 
 // unseenOf returns what people changed on a list since its agent last saw it, and what
 // became of everything that they changed.
 func unseenOf(ctx context.Context, lists todo.Lists, f account.Family) (unseen, account.Hand, error) {
-	u := unseen{Agent: agentOf(f.Main).Name, ComesBack: f.States[f.Main.List.ID].Rests(), verbs: make(map[string]string)}
+	u := unseen{ComesBack: f.States[f.Main.List.ID].Rests(), verbs: make(map[string]string)}
 	saw, err := lists.Saw(ctx, f.Main)
 	hand := account.HandOf(saw, f.Main)
 	u.Since, u.N = saw.Revision, len(hand.Unseen)

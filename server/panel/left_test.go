@@ -10,27 +10,9 @@ import (
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
 )
-
-// chat connects a client on stdio that starts a server for each chat, and
-// returns a function that calls TodoWrite in it.
-func chat(t *testing.T, s *server.Server) func(args string) {
-	t.Helper()
-	pipe := servertest.NewPipe(t, s)
-	pipe.Send(servertest.Initialize(1, "gemini-cli"))
-	pipe.Read()
-	pipe.Send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	return func(args string) {
-		t.Helper()
-		pipe.Send(servertest.Call(2, "TodoWrite", args))
-		if a := pipe.Read(); !strings.Contains(a.Text(), "updated") {
-			t.Fatal(a.Raw)
-		}
-	}
-}
 
 // inSession connects a client over HTTP, and returns functions that call TodoWrite,
 // take up a list, and end its session.
@@ -197,8 +179,8 @@ func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 // put away ("Who is calling", rule 3): it leaves the open page, and comes back when its
 // chat writes it again.
 func TestPanelSendsWhatWasPutAway(t *testing.T) {
-	s, base := servertest.Site(t)
-	write := chat(t, s)
+	_, base := servertest.Site(t)
+	write, _, _ := inSession(t, base)
 	write(firstPlan)
 	first := servertest.ListIDs(t, base)[0]
 	board, _ := follow(t, base+"/panel/events")

@@ -32,20 +32,13 @@ type listPage struct {
 	Log      []logEntry
 	Adding   bool // items can be added
 	Rename   bool // drawn with a field for the title
-	SubItems []subItems
+	SubItems []subView
 }
 
 // fact is one line about a list.
 type fact struct {
 	Name, Text string
 	Code       bool
-}
-
-// subItems are the items of a sub-agent's list, on its main list's page.
-type subItems struct {
-	subView
-	Items []itemView
-	More  int
 }
 
 // list serves a list's page; with ?revision= its history at that revision. If
@@ -179,7 +172,7 @@ func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Family) 
 	}
 	page.fold(f.Main.Items)
 	for _, s := range f.Subs {
-		page.SubItems = append(page.SubItems, subItemsOf(s, f.States[s.List.ID], now))
+		page.SubItems = append(page.SubItems, subOf(s, f.States[s.List.ID]).withItems(s, now))
 	}
 	page.Facts = factsOf(f.Main, now)
 	if fate := page.Hand.Order; fate != "" {
@@ -220,10 +213,11 @@ func (page *listPage) fold(items []todo.Item) {
 // maxSubItems is how many items of a sub-agent's list its main list's page shows.
 const maxSubItems = 50
 
-func subItemsOf(s todo.Snapshot, state todo.State, now time.Time) subItems {
-	v := subItems{subView: subOf(s, state), More: max(len(s.Items)-maxSubItems, 0)}
+// withItems returns a sub-agent's list with its items.
+func (v subView) withItems(s todo.Snapshot, now time.Time) subView {
+	v.More = max(len(s.Items)-maxSubItems, 0)
 	for _, i := range s.Items[:len(s.Items)-v.More] {
-		v.Items = append(v.Items, itemOf(i, now, state.Rests()))
+		v.Items = append(v.Items, itemOf(i, now, v.State.Rests()))
 	}
 	return v
 }

@@ -330,9 +330,9 @@ func TestPanelSizeAndRequests(t *testing.T) {
 	}
 }
 
-// On a phone nothing is wider than the screen. In the light and the dark scheme
-// all texts have a contrast of at least 4.5 to 1 (WCAG AA).
-func TestPanelPhoneAndContrast(t *testing.T) {
+// On a phone nothing is wider than the screen, and nothing is hard to read in the light
+// and the dark scheme.
+func TestPanelPhone(t *testing.T) {
 	_, base := servertest.Site(t)
 	servertest.Writer(t, base, "claude-code")(`{"todos":[{"content":"Done","activeForm":"x","status":"completed"},{"content":"A very long text without end ` + strings.Repeat("word ", 20) + `","activeForm":"Doing it","status":"in_progress"},{"content":"` + strings.Repeat("x", 180) + `","activeForm":"x","status":"pending"}]}`)
 	ctx := servertest.Tab(t)
@@ -344,24 +344,15 @@ func TestPanelPhoneAndContrast(t *testing.T) {
 		if wide := servertest.Eval[int](t, ctx, `document.documentElement.scrollWidth`); wide > 390 {
 			t.Errorf("the page is %d wide on a phone", wide)
 		}
-		low := servertest.Eval[[]string](t, ctx, `(() => {
-			const rgb = (c) => c.match(/[\d.]+/g).slice(0, 4).map(Number);
-			const lum = ([r, g, b]) => [r, g, b].map((v) => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [.2126, .7152, .0722][i], 0);
-			const back = (e) => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; } return [255, 255, 255]; };
-			return [...document.querySelectorAll('bdi, .n, time, h1, h2, h3, button, a, #status-text, .small span, .path, .sum, .state, .who, summary')].filter((e) => e.checkVisibility() && e.textContent.trim()).map((e) => {
-				const [a, b] = [lum(rgb(getComputedStyle(e).color)), lum(back(e))].sort((x, y) => y - x);
-				return [(a + .05) / (b + .05), e.className + ' ' + e.textContent.slice(0, 20)];
-			}).filter(([ratio]) => ratio < 4.5).map(([ratio, what]) => ratio.toFixed(2) + ' ' + what);
-		})()`)
-		if len(low) > 0 {
-			t.Errorf("%s: low contrast: %v", scheme, low)
+		for _, v := range servertest.Violations(t, ctx) {
+			t.Errorf("%s: %s", scheme, v)
 		}
 	}
 }
 
-// While 300 of 2,000 lists move, and on the page of a list of 1,000 items that changes,
-// the page goes on drawing frames: half of them come as fast as on the same page at
-// rest, and no single task blocks it for long.
+// While 300 lists move, while a list of 1,000 items changes on its page, and on the board
+// among 2,000 lists, the page goes on drawing frames: half of them come as fast as on the
+// same page at rest, and no single task blocks it for long.
 func TestPanelFrames(t *testing.T) {
 	s, base := servertest.Site(t)
 	lists := s.Board.As("")
@@ -376,22 +367,27 @@ func TestPanelFrames(t *testing.T) {
 			d.SetStatus("2", todo.InProgress)
 		}).List.ID
 	}
-	for n := range 2000 {
-		write(n, 5, "before")
-	}
-	long := write(2000, 1000, "before")
-	for name, c := range map[string]struct {
+	long := write(0, 1000, "before")
+	const cards = `[...document.querySelectorAll('.card .in_progress bdi')].filter((e) => e.textContent === %q).length`
+	begun := 1
+	for _, c := range []struct {
+		name        string
+		lists       int
 		path, drawn string
 		move        func(text string)
 	}{
-		"300 of 2,000 lists": {"/", `[...document.querySelectorAll('.card .in_progress bdi')].filter((e) => e.textContent === %q).length > 60`, func(text string) {
+		{"300 lists", 300, "/", cards + ` > 60`, func(text string) {
 			for n := range 300 {
-				write(1700+n, 5, text)
+				write(1+n, 5, text)
 			}
 		}},
-		"1,000 items": {"/lists/" + long, `document.querySelector('#i-2 bdi').textContent === %q`, func(text string) { write(2000, 1000, text) }},
+		{"1,000 items", 300, "/lists/" + long, `document.querySelector('#i-2 bdi').textContent === %q`, func(text string) { write(0, 1000, text) }},
+		{"1,000 items among 2,000 lists", 2000, "/", cards + ` > 0`, func(text string) { write(2001, 1000, text) }},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
+			for ; begun <= c.lists; begun++ {
+				write(begun, 5, "before")
+			}
 			ctx := servertest.Tab(t)
 			servertest.Do(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(base+c.path))
 			servertest.Until(t, ctx, servertest.IsLive)

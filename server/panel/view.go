@@ -80,11 +80,13 @@ type listView struct {
 	Match            string // the item that matches it
 }
 
-// subView is a sub-agent's list as one line.
+// subView is a sub-agent's list as one line, on its main list's page with items.
 type subView struct {
 	ID, Name, Now string
 	Progress      todo.Progress
 	State         todo.State
+	Items         []itemView
+	More          int // items that are left out
 }
 
 // itemView is the data with which an item is drawn. Two equal ones are drawn
