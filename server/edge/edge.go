@@ -279,7 +279,8 @@ func (e *Edge) Routes() []string { return slices.Clone(e.routes) }
 // signs the client in. An error that serve returns is logged, since it can no longer be
 // answered; an error after the end of the stream is not. Stream returns an [*Error]
 // with status 429 when as many streams are open as the edge allows, in all or of this
-// client (BAD-INPUT 13, 63). HEAD is answered with the header alone.
+// client (BAD-INPUT 13, 63). HEAD is answered with the header alone. w must be what the
+// handler was given.
 func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) error {
 	if r.Method == http.MethodHead { // there is nothing to wait for (BAD-INPUT 62)
 		sse.WriteHeader(w)
@@ -296,11 +297,10 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 	defer cancel()
 	defer context.AfterFunc(e.closing, cancel)()
 	defer e.endWithToken(r, cancel)()
-	stream := sse.Open(ctx, w, e.config.KeepAlive)
-	if a, ok := w.(*answer); ok {
-		a.stream = true
-		defer a.endWith(stream.Context())()
-	}
+	a := w.(*answer) // what [Edge.ServeHTTP] gives to every handler
+	a.stream = true
+	stream := sse.Open(ctx, a, e.config.KeepAlive)
+	defer a.endWith(stream.Context())()
 	defer stream.Close()
 	err = serve(stream)
 	if e.closing.Err() != nil {

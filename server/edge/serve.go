@@ -89,9 +89,16 @@ const certificateAge = time.Second
 // certificate; while the new ones cannot be read, which is logged, they have the
 // old one.
 func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*tls.Config, error) {
-	current, err := tls.LoadX509KeyPair(certFile, keyFile)
+	load := func() (*tls.Certificate, error) {
+		read, err := tls.LoadX509KeyPair(certFile, keyFile)
+		if err != nil {
+			return nil, fmt.Errorf("read certificate: %w", err)
+		}
+		return &read, nil
+	}
+	current, err := load()
 	if err != nil {
-		return nil, fmt.Errorf("read certificate: %w", err)
+		return nil, err
 	}
 	var mu sync.Mutex
 	loaded := time.Now()
@@ -100,14 +107,13 @@ func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*tls.Config, e
 		defer mu.Unlock()
 		if now := time.Now(); now.Sub(loaded) >= certificateAge {
 			loaded = now
-			if renewed, err := tls.LoadX509KeyPair(certFile, keyFile); err == nil {
+			if renewed, err := load(); err == nil {
 				current = renewed
 			} else {
-				log.Error("the certificate that was read before is still used", "error", fmt.Errorf("read certificate: %w", err))
+				log.Error("the certificate that was read before is still used", "error", err)
 			}
 		}
-		served := current
-		return &served, nil
+		return current, nil
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get}, nil
 }

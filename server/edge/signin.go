@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
@@ -50,12 +51,10 @@ func (e *Edge) identify(r *http.Request, traits []Trait) (id todo.Identity, err 
 // signIn returns who signed in to send a request (BAD-INPUT 29).
 func (e *Edge) signIn(r *http.Request) (todo.Identity, error) {
 	id, err := e.config.SignIn.Authenticate(r)
-	if err != nil && r.Header.Get("Authorization")+r.Header.Get("Cookie") != "" { // without either nothing was tried
-		if limited := e.countRefusal(r); limited != nil {
-			return id, limited
-		}
-	}
 	if err != nil {
+		if r.Header.Get("Authorization")+r.Header.Get("Cookie") != "" { // without either nothing was tried
+			err = cmp.Or(e.countRefusal(r), err)
+		}
 		return todo.Identity{}, err
 	}
 	if !e.rates.allow(id.Principal + "\x00" + id.Subject) {
