@@ -144,7 +144,7 @@ func TestPanelBringsBack(t *testing.T) {
 	shot("back")
 	servertest.Eval[bool](t, ctx, `document.querySelector('#order .back').focus(), true`)
 	servertest.Do(t, ctx, chromedp.KeyEvent(kb.Enter))
-	servertest.Until(t, ctx, `!document.getElementById('order') && [...document.querySelectorAll('#items [data-item]')].map((e) => e.dataset.item).join() === '3,1,2'`)
+	servertest.Until(t, ctx, `!document.getElementById('order') && [...document.querySelectorAll('#items [data-item]')].map((e) => e.dataset.item).join() === '3,1,2' && document.getElementById('toast').innerText.includes('Brought back your order')`)
 	servertest.Do(t, ctx, chromedp.KeyEvent("u"))
 	servertest.Until(t, ctx, `[...document.querySelectorAll('#items [data-item]')].map((e) => e.dataset.item).join() === '1,2,3'`)
 
