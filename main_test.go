@@ -73,6 +73,7 @@ func allowedImports() map[string][]string {
 
 		// tests alone import these
 		"internal/cli/clitest":        {"internal/cli/app", "internal/render"},
+		"internal/chattest":           everything,
 		"internal/programtest":        {"internal/cli"},
 		"internal/replicas":           {},
 		"internal/store/postgrestest": {},

@@ -1,20 +1,19 @@
 package server_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
 
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 )
 
 // hookSays stores what a hook of Claude Code said about a call before it came.
-func (r *rig) hookSays(id, session, agent, folder string) {
+func hookSays(r *chattest.Rig, principal string, call todo.HostCall, at time.Time) {
 	r.Helper()
-	call := todo.HostCall{ID: id, Session: session, Agent: agent, Folder: folder}
-	if err := r.store.NoteHostCall(context.Background(), "", call, time.Now()); err != nil {
+	if err := r.Store.NoteHostCall(r.Context(), principal, call, at); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -23,40 +22,32 @@ func (r *rig) hookSays(id, session, agent, folder string) {
 // the wire tells two chats or a sub-agent from its main agent: session, sub-agent
 // and folder. A whole-list write then replaces the chat's list, as with any proof.
 func TestHooksTellWhoCalls(t *testing.T) {
-	over(t, func(r *rig) {
-		environment := func(string) string { return "stale" } // as after /clear
-		conn := r.start(func(cfg *server.Config) { cfg.Getenv = environment }).chat("claude-code")
-		tool := func(id string) *chat { return conn.with(`"claudecode/toolUseId":%q`, id) }
-		r.hookSays("toolu_1", "s-1", "", "/one")
-		r.hookSays("toolu_2", "s-2", "", "/two")
-		r.hookSays("toolu_3", "s-1", "a-1", "/one")
-		r.hookSays("toolu_4", "s-1", "", "/one")
-		r.hookSays("toolu_5", "s-2", "", "/two")
-		r.hookSays("toolu_6", "s-1", "a-1", "/one")
-		tool("toolu_1").writes("p:A1 p:A2")
-		tool("toolu_2").writes("p:B1 p:A2")
-		tool("toolu_3").writes("p:S1 p:A2")
-		if got := tool("toolu_4").writes("p:New"); !strings.Contains(got, `Put away the earlier plan, open: "A1", "A2"`) {
-			t.Errorf("a new plan of the same chat: %s", got)
+	chattest.Over(t, func(r *chattest.Rig) {
+		stale := func(string) string { return "stale" } // as after /clear
+		conn := r.Start(func(c *server.Config) { c.Getenv = stale }).Chat("claude-code")
+		first, second := todo.HostCall{Session: "s-1", Folder: "/one"}, todo.HostCall{Session: "s-2", Folder: "/two"}
+		sub := todo.HostCall{Session: "s-1", Agent: "a-1", Folder: "/one"}
+		writes := func(who todo.HostCall, id, plan string) chattest.Answer {
+			who.ID = id
+			hookSays(r, "", who, time.Now())
+			return conn.With(`"claudecode/toolUseId":%q`, id).Writes(plan)
 		}
-		tool("toolu_5").writes("c:B1 p:A2")
-		tool("toolu_6").writes("c:S1 p:A2")
-		r.expect("c:S1 p:A2", "c:B1 p:A2", "p:New", "p:A1 p:A2")
-		for i, want := range []todo.List{
-			{Workspace: "/one", Agent: "a-1", Conversation: "chat:s-1/agent:a-1"},
-			{Workspace: "/two", Conversation: "chat:s-2"},
-			{Workspace: "/one", Conversation: "chat:s-1"},
-		} {
-			lists, err := r.store.Find(t.Context(), todo.Query{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if l := lists[i].List; l.Workspace != want.Workspace || l.Agent != want.Agent || l.Conversation != want.Conversation {
-				t.Errorf("list %d: %+v, want %+v", i, l, want)
-			}
+		writes(first, "toolu_1", "p:A1 p:A2")
+		writes(second, "toolu_2", "p:B1 p:A2")
+		writes(sub, "toolu_3", "p:S1 p:A2")
+		writes(first, "toolu_4", "p:New").Says(`Put away the earlier plan, open: "A1", "A2"`)
+		writes(second, "toolu_5", "c:B1 p:A2")
+		writes(sub, "toolu_6", "c:S1 p:A2")
+		r.Expect("c:S1 p:A2", "c:B1 p:A2", "p:New", "p:A1 p:A2")
+		var began []string
+		for _, l := range r.Found() {
+			began = append(began, l.List.Workspace+" "+l.List.Agent+" "+l.List.Conversation)
 		}
-		main, _ := r.store.Cursors(t.Context(), todo.Key{Conversation: "chat:s-1"})
-		if got := r.subLists(main[0].List); len(got) != 1 || got[0] != "a-1" {
+		want := []string{"/one a-1 chat:s-1/agent:a-1", "/two  chat:s-2", "/one  chat:s-1", "/one  chat:s-1"}
+		if strings.Join(began, "\n") != strings.Join(want, "\n") {
+			t.Errorf("the lists were begun by %q", began)
+		}
+		if got := r.Subs(r.Found()[2].List.ID); len(got) != 1 || got[0] != "a-1" {
 			t.Errorf("sub-agents of s-1: %q", got)
 		}
 	})
@@ -65,57 +56,38 @@ func TestHooksTellWhoCalls(t *testing.T) {
 // Hook and environment name a chat by the same id: calls with a hook and reads
 // without one (a resource carries no tool's id) mean the same list on stdio.
 func TestHookAndEnvironmentAgree(t *testing.T) {
-	over(t, func(r *rig) {
-		conn := r.start(func(cfg *server.Config) {
-			cfg.Getenv = func(name string) string { return map[string]string{"CLAUDE_CODE_SESSION_ID": "s-1"}[name] }
-		}).chat("claude-code")
-		r.hookSays("toolu_1", "s-1", "", "/one")
-		conn.with(`"claudecode/toolUseId":"toolu_1"`).writes("p:A1 p:A2")
-		conn.shows("p:A1 p:A2")
-		conn.adds("A3")
-		r.expect("p:A1 p:A2 p:A3")
-	}, onStdio, onStdioNew)
+	chattest.Over(t, func(r *chattest.Rig) {
+		environment := map[string]string{"CLAUDE_CODE_SESSION_ID": "s-1"}
+		conn := r.Start(func(c *server.Config) {
+			c.Getenv = func(name string) string { return environment[name] }
+		}).Chat("claude-code")
+		hookSays(r, "", todo.HostCall{ID: "toolu_1", Session: "s-1", Folder: "/one"}, time.Now())
+		conn.With(`"claudecode/toolUseId":"toolu_1"`).Writes("p:A1 p:A2")
+		conn.Shows("p:A1 p:A2")
+		conn.Adds("A3")
+		r.Expect("p:A1 p:A2 p:A3")
+	}, chattest.Stdio, chattest.StdioModern)
 }
 
 // A hook's word about one call says nothing about others, nor about the calls of
-// another principal; it expires.
+// another principal; it is not used after HostCallAge, also when no later hook has
+// cleared it away.
 func TestHookAboutAnotherCall(t *testing.T) {
-	overFile(t, func(r *rig, _ func() *rig) {
+	chattest.OverFile(t, func(r *chattest.Rig, _ func() *chattest.Rig) {
 		now := time.Now()
 		note := func(principal, id string, at time.Time) {
 			t.Helper()
-			if err := r.store.NoteHostCall(t.Context(), principal, todo.HostCall{ID: id, Session: "s-" + id}, at); err != nil {
-				t.Fatal(err)
-			}
+			hookSays(r, principal, todo.HostCall{ID: id, Session: "s-" + id}, at)
 		}
-		note("", "old", now.Add(-todo.HostCallAge-time.Minute))
 		note("somebody", "foreign", now)
 		note("", "new", now)
-		conn := r.start(nil).chat("claude-code")
+		note("", "old", now.Add(-todo.HostCallAge-time.Minute))
+		conn := r.Start(nil).Chat("claude-code")
 		for id, known := range map[string]bool{"old": false, "foreign": false, "unknown": false, "new": true} {
-			conn.with(`"claudecode/toolUseId":%q`, id).writes("p:" + id + "1 p:" + id + "2")
-			lists, err := r.store.Find(t.Context(), todo.Query{Limit: 1})
-			if err != nil {
-				t.Fatal(err)
+			conn.With(`"claudecode/toolUseId":%q`, id).Writes("p:" + id + "1 p:" + id + "2")
+			if by := r.Found()[0].List.Conversation; (by == "chat:s-"+id) != known {
+				t.Errorf("%s: began by %s", id, by)
 			}
-			if got := lists[0].List.Conversation == "chat:s-"+id; got != known {
-				t.Errorf("%s: began by %s", id, lists[0].List.Conversation)
-			}
-		}
-	})
-}
-
-// What a hook said of a call is not used after HostCallAge, also when no later
-// hook has cleared it away.
-func TestHookExpires(t *testing.T) {
-	over(t, func(r *rig) {
-		if err := r.store.NoteHostCall(t.Context(), "", todo.HostCall{ID: "toolu_1", Session: "s-1"}, time.Now().Add(-2*todo.HostCallAge)); err != nil {
-			t.Fatal(err)
-		}
-		r.start(nil).chat("claude-code").with(`"claudecode/toolUseId":"toolu_1"`).writes("p:A")
-		lists, _ := r.store.Find(t.Context(), todo.Query{})
-		if got := lists[0].List.Conversation; got == "chat:s-1" {
-			t.Errorf("began by %s", got)
 		}
 	})
 }

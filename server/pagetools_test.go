@@ -7,25 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/tools"
 )
 
-// listState returns the list in short that a call's answer carries.
-func (c *chat) listState(tool, args string) tools.ListState {
+// listState returns the list in short that the answer to a call carries.
+func listState(c *chattest.Chat, tool, args string) (state tools.ListState) {
 	c.Helper()
-	a := c.asks("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args))
-	var m struct {
-		Result struct {
-			Meta map[string]json.RawMessage `json:"_meta"`
-		}
-	}
-	var state tools.ListState
-	if err := json.Unmarshal([]byte(a.Raw), &m); err != nil {
-		c.Fatal(err)
-	}
-	if err := json.Unmarshal(m.Result.Meta["todo-mcp/list"], &state); err != nil {
+	a := c.Does(tool, args)
+	if err := json.Unmarshal(a.Result.Meta["todo-mcp/list"], &state); err != nil {
 		c.Fatalf("%v: %s", err, a.Raw)
 	}
 	return state
@@ -40,14 +32,14 @@ func TestListStateForThePage(t *testing.T) {
 		{"http://127.0.0.1:8765/", "", "http://127.0.0.1:8765/lists/"},
 		{"", "http://127.0.0.1:9", "http://127.0.0.1:9/lists/"},
 	} {
-		over(t, func(r *rig) {
-			p := r.start(func(config *server.Config) { config.Panel = c.panel })
+		chattest.Over(t, func(r *chattest.Rig) {
+			p := r.Start(func(config *server.Config) { config.Panel = c.panel })
 			if c.own != "" {
-				p.server.SetPanel(c.own)
+				p.Server.SetPanel(c.own)
 			}
-			chat := p.chat("tester")
+			chat := p.Chat("tester")
 			before := time.Now()
-			state := chat.listState("TodoWrite", plan("c:A i:B p:C"))
+			state := listState(chat, "TodoWrite", chattest.Arguments("TodoWrite", "c:A i:B p:C"))
 			want := c.want
 			if want != "" {
 				want += state.ID
@@ -55,7 +47,7 @@ func TestListStateForThePage(t *testing.T) {
 			if state.Title != "B" || state.Current != "2" || state.Started.Before(before) || state.Started.After(time.Now()) || state.Panel != want || state.Written != 0 || state.Rests {
 				t.Errorf("%+v, want panel %s", state, want)
 			}
-			if state := chat.listState("TodoWrite", plan("c:A p:B p:C")); state.Current != "" || !state.Started.IsZero() || state.Title != "B" {
+			if state := listState(chat, "TodoWrite", chattest.Arguments("TodoWrite", "c:A p:B p:C")); state.Current != "" || !state.Started.IsZero() || state.Title != "B" {
 				t.Errorf("nothing in progress: %+v", state)
 			}
 		})
@@ -67,28 +59,26 @@ func TestListStateForThePage(t *testing.T) {
 // with its next write. What the page reads says which revision an agent wrote last,
 // and when the list rests.
 func TestTick(t *testing.T) {
-	over(t, func(r *rig) {
-		c := r.connect().conversation("a")
-		c.writes("i:A p:B p:C")
-		id := c.newest()
-		c.writes("i:A p:B c:C")
-		state := c.listState("todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":"2","status":"completed","revision":1}`, id))
+	chattest.Over(t, func(r *chattest.Rig) {
+		c := r.Connect().Conversation("a")
+		c.Writes("i:A p:B p:C")
+		id := r.Newest()
+		c.Writes("i:A p:B c:C")
+		state := listState(c, "todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":"2","status":"completed","revision":1}`, id))
 		if state.Revision != 3 || state.Written != 2 || state.Current != "1" || state.Rests {
 			t.Errorf("the answer has %+v", state)
 		}
-		r.expect("i:A c:B c:C")
-		if w := r.load(id).Writer; !w.Person || w.Client != "tester card" || w.Variant != "todo_list_tick" {
+		r.Expect("i:A c:B c:C")
+		if w := r.Load(id).Writer; !w.Person || w.Client != "tester card" || w.Variant != "todo_list_tick" {
 			t.Errorf("written by %+v", w)
 		}
-		if state := c.listState("todo_list_view", fmt.Sprintf(`{"list_id":%q}`, id)); state.Revision != 3 || state.Written != 2 || state.Title != "A" {
+		if state := listState(c, "todo_list_view", fmt.Sprintf(`{"list_id":%q}`, id)); state.Revision != 3 || state.Written != 2 || state.Title != "A" {
 			t.Errorf("the page reads %+v", state)
 		}
-		if got := c.writes("i:A p:B c:C"); !strings.Contains(got, `The user changed the list: set "B" to completed`) {
-			t.Errorf("the agent is told %s", got)
-		}
-		r.expect("i:A c:B c:C")
-		c.calls("todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":1,"status":"completed"}`, id))
-		if state := c.listState("todo_list_view", fmt.Sprintf(`{"list_id":%q}`, id)); !state.Rests || state.Current != "" {
+		c.Writes("i:A p:B c:C").Says(`The user changed the list: set "B" to completed`)
+		r.Expect("i:A c:B c:C")
+		c.Calls("todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":1,"status":"completed"}`, id))
+		if state := listState(c, "todo_list_view", fmt.Sprintf(`{"list_id":%q}`, id)); !state.Rests || state.Current != "" {
 			t.Errorf("a settled list: %+v", state)
 		}
 	})
@@ -98,29 +88,24 @@ func TestTick(t *testing.T) {
 // neither opens again what the agent has settled since, nor brings back what the
 // agent has removed.
 func TestTickOfAnOldRevision(t *testing.T) {
-	over(t, func(r *rig) {
-		c := r.connect().conversation("a")
-		c.writes("i:A p:B p:C")
-		id := c.newest()
-		c.writes("c:A i:C")
+	chattest.Over(t, func(r *chattest.Rig) {
+		c := r.Connect().Conversation("a")
+		c.Writes("i:A p:B p:C")
+		id := r.Newest()
+		c.Writes("c:A i:C")
 		for _, item := range []string{`"1","status":"in_progress"`, `"2","status":"completed"`} {
-			c.listState("todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":%s,"revision":1}`, id, item))
+			listState(c, "todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":%s,"revision":1}`, id, item))
 		}
-		r.expect("c:A i:C")
+		r.Expect("c:A i:C")
 	})
 }
 
 // A list that only persons wrote, as after an import, has no revision by an agent.
 func TestNoRevisionByAnAgent(t *testing.T) {
-	over(t, func(r *rig) {
-		b := todo.NewBoard(r.store)
-		defer b.Close()
-		out, err := b.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "x"}}, Writer: todo.Writer{Person: true},
-			Change: func(d *todo.Draft) error { d.Append("A"); return nil }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if state := r.connect().listState("todo_list_view", fmt.Sprintf(`{"list_id":%q}`, out.After.List.ID)); state.Written != 0 || state.Revision != 1 {
+	chattest.Over(t, func(r *chattest.Rig) {
+		l := r.Write("", todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "x"}},
+			Writer: todo.Writer{Person: true}, Change: chattest.Adds("A")})
+		if state := listState(r.Connect(), "todo_list_view", fmt.Sprintf(`{"list_id":%q}`, l.List.ID)); state.Written != 0 || state.Revision != 1 {
 			t.Errorf("%+v", state)
 		}
 	})
@@ -129,10 +114,10 @@ func TestNoRevisionByAnAgent(t *testing.T) {
 // BAD-INPUT 87: a tick that is wrong is refused in words that a person can read,
 // and changes nothing.
 func TestBadTick(t *testing.T) {
-	over(t, func(r *rig) {
-		c := r.connect().conversation("a")
-		c.writes("i:A p:B")
-		id, foreign := c.newest(), foreignList(t, r.store)
+	chattest.Over(t, func(r *chattest.Rig) {
+		c := r.Connect().Conversation("a")
+		c.Writes("i:A p:B")
+		id, foreign := r.Newest(), chattest.Foreign(t, r.Store)
 		for args, want := range map[string]string{
 			`{}`:                                   "Error: list_id: Required. item_id: Required. status: Required",
 			`{"item_id":"1","status":"completed"}`: "Error: list_id: Required",
@@ -152,19 +137,15 @@ func TestBadTick(t *testing.T) {
 			`{"list_id":"LIST","item_id":"1","status":"completed","revision":[]}`:  "Error: revision: Expected revision number, received array",
 		} {
 			args = strings.NewReplacer("LIST", id, "FOREIGN", foreign).Replace(args)
-			a := c.asks("tools/call", fmt.Sprintf(`{"name":"todo_list_tick","arguments":%s}`, args))
-			if a.Error != nil || !a.Result.IsError || !strings.HasPrefix(a.Text(), want) {
-				t.Errorf("%s: %s\nwant %s", args, a.Raw, want)
+			c.Calls("todo_list_tick", args).Fails(want)
+		}
+		for _, id := range []string{id, foreign} {
+			if l := r.Load(id); l.Revision != 1 {
+				t.Errorf("the list is %s at revision %d", chattest.Show(l.Items), l.Revision)
 			}
 		}
-		if l := r.load(id); l.Revision != 1 {
-			t.Errorf("the list is %s at revision %d", inShort(l), l.Revision)
-		}
-		if l := r.load(foreign); l.Revision != 1 {
-			t.Errorf("the foreign list is %s at revision %d", inShort(l), l.Revision)
-		}
 		// A revision that is not there yet, or is not kept, is merged as the nearest.
-		c.calls("todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":"1","status":"completed","revision":99}`, id))
-		r.expect("c:A p:B")
+		c.Calls("todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":"1","status":"completed","revision":99}`, id))
+		r.Expect("c:A p:B")
 	})
 }

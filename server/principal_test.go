@@ -7,61 +7,89 @@ import (
 	"strings"
 	"testing"
 
-	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
 
-// foreignList makes a list of another principal and returns its id.
-func foreignList(t *testing.T, st todo.Store) string {
-	t.Helper()
-	b := todo.NewBoard(st)
-	defer b.Close()
-	out, err := b.As("somebody").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "x"}},
-		Change: func(d *todo.Draft) error { d.Append("theirs"); return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out.After.List.ID
+// missing is the id of no list.
+const missing = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
+
+// BAD-INPUT 34: by whatever message, another principal's list is answered like one
+// that does not exist, is not changed, not held afterwards, and in no list of
+// lists.
+func TestForeignListIsUnknownOverTheWire(t *testing.T) {
+	chattest.OverFile(t, func(r *chattest.Rig, open func() *chattest.Rig) {
+		foreign := chattest.Foreign(t, r.Store)
+		for _, conn := range []*chattest.Chat{r.Connect(), open().Connect()} {
+			for i, c := range []*chattest.Chat{conn, conn.Conversation("a"), conn.Conversation("a").Agent("x")} {
+				for name, m := range map[string][2]string{
+					"read":        {"tools/call", `{"name":"SetTodoList","arguments":{"list_id":"LIST"}}`},
+					"write":       {"tools/call", `{"name":"TodoWrite","arguments":{"list_id":"LIST","todos":[{"content":"theirs","activeForm":"x","status":"completed"}]}}`},
+					"clear":       {"tools/call", `{"name":"TodoWrite","arguments":{"list_id":"LIST","todos":[]}}`},
+					"add":         {"tools/call", `{"name":"create_todos","arguments":{"list_id":"LIST","items":["A"]}}`},
+					"one item":    {"tools/call", `{"name":"update_todo","arguments":{"list_id":"LIST","id":"1","status":"completed"}}`},
+					"page":        {"tools/call", `{"name":"todo_list_view","arguments":{"list_id":"LIST"}}`},
+					"tick":        {"tools/call", `{"name":"todo_list_tick","arguments":{"list_id":"LIST","item_id":"1","status":"completed","revision":1}}`},
+					"resource":    {"resources/read", `{"uri":"todo://lists/LIST"}`},
+					"resume":      {"prompts/get", `{"name":"resume","arguments":{"list":"LIST"}}`},
+					"completion":  {"completion/complete", `{"ref":{"type":"ref/prompt","name":"resume"},"argument":{"name":"list","value":"LIST"}}`},
+					"subscribing": {"resources/subscribe", `{"uri":"todo://lists/LIST"}`},
+				} {
+					ask := func(list string) string {
+						a, err := c.Send(t.Context(), c.Message(1, m[0], strings.ReplaceAll(m[1], "LIST", list)))
+						if err != nil {
+							t.Fatal(err)
+						}
+						return strings.ReplaceAll(a.Raw, list, "LIST")
+					}
+					if got, want := ask(foreign), ask(missing); got != want {
+						t.Errorf("34: %d %s: %s\nunknown: %s", i, name, got, want)
+					}
+				}
+				if got := c.Resource("todo://lists"); strings.Contains(got, foreign) {
+					t.Errorf("34: todo://lists: %s", got)
+				}
+				if got := c.Current(); got != "" {
+					t.Errorf("34: the conversation holds %s", got)
+				}
+			}
+		}
+		if l := r.Load(foreign); l.Revision != 1 || chattest.Show(l.Items) != "p:theirs" {
+			t.Errorf("34: the list is %s at revision %d", chattest.Show(l.Items), l.Revision)
+		}
+		r.Expect()
+	})
 }
 
-// BAD-INPUT 34: on every route and in every message, another principal's list is
-// answered exactly like one that does not exist.
-func TestForeignListLooksMissing(t *testing.T) {
-	store := memory.New()
-	foreign := foreignList(t, store)
-	const missing = "zzzzzzzzzzzzzzzzzzzzzzzzzz"
-	s := servertest.New(t, store, nil)
-	web := servertest.Serve(t, s, nil)
-	id := servertest.Session(t, web.URL+"/mcp", "tester")
-	messages := map[string]func(list string) string{
-		"list_id": func(l string) string { return servertest.Call(1, "SetTodoList", `{"list_id":"`+l+`"}`) },
-		"write":   func(l string) string { return servertest.Call(1, "create_todos", `{"items":["A"],"list_id":"`+l+`"}`) },
-		"resource": func(l string) string {
-			return `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"todo://lists/` + l + `"}}`
-		},
-		"resume": func(l string) string {
-			return `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"resume","arguments":{"list":"` + l + `"}}}`
-		},
-		"app": func(l string) string { return servertest.Call(1, "todo_list_view", `{"list_id":"`+l+`"}`) },
-		"tick": func(l string) string {
-			return servertest.Call(1, "todo_list_tick", `{"list_id":"`+l+`","item_id":"1","status":"completed"}`)
-		},
-	}
-	for name, message := range messages {
-		status1, _, body1 := servertest.Post(t, web.URL+"/mcp", message(foreign), "Mcp-Session-Id", id)
-		status2, _, body2 := servertest.Post(t, web.URL+"/mcp", message(missing), "Mcp-Session-Id", id)
-		if status1 != status2 || strings.ReplaceAll(body1, foreign, missing) != body2 {
-			t.Errorf("34: %s: %d %s\nunknown: %d %s", name, status1, body1, status2, body2)
+// BAD-INPUT 34: keys of conversations, ids of operations and words of hooks belong
+// to a principal: what another one holds, did or said is not found by them.
+func TestKeysBelongToAPrincipal(t *testing.T) {
+	chattest.Over(t, func(r *chattest.Rig) {
+		for _, key := range []string{"conversation:todo-mcp/conversation:a", "conversation:threadId:a", "name:release", "chat:s-1"} {
+			r.Write("somebody", todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: key}, Append: true}, Change: chattest.Adds("theirs")})
 		}
-	}
-	for _, path := range []string{"/api/lists/LIST", "/api/lists/LIST/history", "/api/workspace?list=LIST", "/lists/LIST", "/lists/LIST.md", "/lists/LIST.json", "POST /lists/LIST/edit"} {
-		get := func(list string) string {
-			method, path, posted := strings.Cut(path, " ")
-			if !posted {
-				method, path = "GET", method
-			}
-			req, err := http.NewRequest(method, web.URL+strings.ReplaceAll(path, "LIST", list), strings.NewReader(`{"do":"add","text":"A"}`))
+		conn := r.Connect()
+		for _, c := range []*chattest.Chat{conn.Conversation("a"), conn.With(`"threadId":"a"`)} {
+			c.Shows("")
+			c.Adds("ours")
+			c.Shows("p:ours")
+		}
+		conn.Prompt("resume", `{"list":"release"}`).Lacks("theirs")
+		r.Expect("p:ours", "p:ours")
+	})
+}
+
+// BAD-INPUT 34: on every route, another principal's list is answered exactly like one
+// that does not exist, and streams are not sent it.
+func TestForeignListLooksMissing(t *testing.T) {
+	chattest.Over(t, func(r *chattest.Rig) {
+		foreign := chattest.Foreign(t, r.Store)
+		c := r.Connect()
+		base := strings.TrimSuffix(c.URL, "/mcp")
+		ask := func(method, path, list string) string {
+			body := strings.NewReader(`{"do":"add","text":"A"}`)
+			req, err := http.NewRequest(method, base+strings.ReplaceAll(path, "LIST", list), body)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,28 +102,27 @@ func TestForeignListLooksMissing(t *testing.T) {
 			data, _ := io.ReadAll(res.Body)
 			return fmt.Sprint(res.StatusCode, strings.ReplaceAll(string(data), list, "LIST"))
 		}
-		if got, want := get(foreign), get(missing); got != want {
-			t.Errorf("34: %s: %s\nunknown: %s", path, got, want)
+		for path, method := range map[string]string{
+			"/api/lists/LIST": "GET", "/api/lists/LIST/history": "GET", "/api/workspace?list=LIST": "GET",
+			"/lists/LIST": "GET", "/lists/LIST.md": "GET", "/lists/LIST.json": "GET", "/lists/LIST/edit": "POST",
+		} {
+			if got, want := ask(method, path, foreign), ask(method, path, missing); got != want {
+				t.Errorf("34: %s: %s\nunknown: %s", path, got, want)
+			}
 		}
-	}
-	var lists []map[string]any
-	if servertest.GetJSON(t, web.URL+"/api/lists", &lists); len(lists) != 0 {
-		t.Errorf("34: listed: %v", lists)
-	}
-	streams := []*servertest.Events{servertest.OpenStream(t, "GET", web.URL+"/api/events?after=0", ""), servertest.OpenStream(t, "GET", web.URL+"/api/stream", ""), servertest.OpenStream(t, "GET", web.URL+"/panel/events?after=0", "")}
-	b := todo.NewBoard(store)
-	defer b.Close()
-	if _, err := b.As("somebody").Edit(t.Context(), foreign, todo.Edit{Do: todo.EditRestore, Revision: 1}, todo.Writer{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.As("somebody").Apply(t.Context(), todo.Write{Target: todo.Target{List: foreign},
-		Change: func(d *todo.Draft) error { d.Append("secret"); return nil }}); err != nil {
-		t.Fatal(err)
-	}
-	servertest.Post(t, web.URL+"/mcp", servertest.Call(1, "TodoWrite", servertest.Todos("pending", "ours")), "Mcp-Session-Id", id)
-	for i, s := range streams {
-		if data := s.Until("ours"); strings.Contains(data, "secret") || strings.Contains(data, foreign) {
-			t.Errorf("34: stream %d sent %s", i, data)
+		if got := c.Get("/api/lists"); strings.TrimSpace(got) != "[]" {
+			t.Errorf("34: listed: %s", got)
 		}
-	}
+		var streams []*servertest.Events
+		for _, path := range []string{"/api/events?after=0", "/api/stream", "/panel/events?after=0"} {
+			streams = append(streams, servertest.OpenStream(t, "GET", base+path, ""))
+		}
+		r.Write("somebody", todo.Write{Target: todo.Target{List: foreign}, Change: chattest.Adds("secret")})
+		c.Writes("p:ours")
+		for i, s := range streams {
+			if data := s.Until("ours"); strings.Contains(data, "secret") || strings.Contains(data, foreign) {
+				t.Errorf("34: stream %d sent %s", i, data)
+			}
+		}
+	}, chattest.Session)
 }

@@ -1,256 +1,204 @@
 package server_test
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
-	"todo-mcp/server/servertest"
-
-	"todo-mcp/server"
+	"todo-mcp/internal/chattest"
 )
 
 // Resuming binds the conversation to a list, whatever kind of key it has: twice
 // in one conversation, from its own list to another's and back, each list keeps
 // what was written to it.
 func TestResumeThereAndBack(t *testing.T) {
-	ways := []struct {
-		name   string
-		client string
-		meta   string
-		by     []transport
+	pipes := []chattest.Transport{chattest.Stdio, chattest.StdioModern}
+	for name, way := range map[string]struct {
+		client, meta string
+		by           []chattest.Transport
 	}{
-		{"session", "tester", "", []transport{inSessions}},
-		{"client and workspace", "tester", "", []transport{onStdio, onStdioNew, sessionless}},
-		{"a process for each chat", "gemini-cli-mcp-client", "", []transport{onStdio, onStdioNew}},
-		{"todo-mcp/conversation", "tester", `"todo-mcp/conversation":"c-1"`, nil},
-		{"vscode.conversationId", "Visual Studio Code", `"vscode.conversationId":"v-1"`, nil},
-		{"Codex", "codex-mcp-client", `"threadId":"t-1","sessionId":"t-1"`, nil},
-	}
-	for _, way := range ways {
-		t.Run(way.name, func(t *testing.T) {
-			over(t, func(r *rig) {
-				p := r.start(nil)
-				other := p.chat("another")
-				other.conversation("b").writes("p:B1 p:B2")
-				other.conversation("c").writes("p:C1 p:C2")
-				a := p.chat(way.client).with("%s", way.meta)
-				a.writes("p:A1 p:A2")
-				lists := map[string]string{"A": a.held(), "B": other.conversation("b").held(), "C": other.conversation("c").held()}
-				a.resumes(lists["B"])
-				a.shows("p:B1 p:B2")
-				a.writes("c:B1 i:B2")
-				r.expect("c:B1 i:B2", "p:A1 p:A2", "p:C1 p:C2")
-				a.resumes(lists["C"])
-				a.writes("i:C1 p:C2 p:C3")
-				r.expect("i:C1 p:C2 p:C3", "c:B1 i:B2", "p:A1 p:A2")
-				a.resumes(lists["B"])
-				a.calls("update_todo", `{"id":"2","status":"completed"}`)
-				r.expect("c:B1 c:B2", "i:C1 p:C2 p:C3", "p:A1 p:A2")
-				a.resumes(lists["A"])
-				if got := a.writes("c:A1 c:A2"); strings.Contains(got, "Dropped") {
-					t.Errorf("back again: %s", got)
-				}
-				r.expect("c:A1 c:A2", "c:B1 c:B2", "i:C1 p:C2 p:C3")
+		"session":                 {"tester", "", []chattest.Transport{chattest.Session}},
+		"client and workspace":    {"tester", "", append(pipes, chattest.Sessionless)},
+		"a process for each chat": {"gemini-cli-mcp-client", "", pipes},
+		"todo-mcp/conversation":   {"tester", `"todo-mcp/conversation":"c-1"`, nil},
+		"vscode.conversationId":   {"Visual Studio Code", `"vscode.conversationId":"v-1"`, nil},
+		"Codex":                   {"codex-mcp-client", `"threadId":"t-1","sessionId":"t-1"`, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chattest.Over(t, func(r *chattest.Rig) {
+				s := r.Start(nil)
+				other := s.Chat("another")
+				b, c := other.Conversation("b"), other.Conversation("c")
+				b.Writes("p:B1 p:B2")
+				c.Writes("p:C1 p:C2")
+				a := s.Chat(way.client).With("%s", way.meta)
+				a.Writes("p:A1 p:A2")
+				first := a.Current()
+				a.Resumes(b.Current())
+				a.Shows("p:B1 p:B2")
+				a.Writes("c:B1 i:B2")
+				r.Expect("c:B1 i:B2", "p:A1 p:A2", "p:C1 p:C2")
+				a.Resumes(c.Current())
+				a.Writes("i:C1 p:C2 p:C3")
+				r.Expect("i:C1 p:C2 p:C3", "c:B1 i:B2", "p:A1 p:A2")
+				a.Resumes(b.Current())
+				a.Sets("2", "completed")
+				r.Expect("c:B1 c:B2", "i:C1 p:C2 p:C3", "p:A1 p:A2")
+				a.Resumes(first)
+				a.Writes("c:A1 c:A2").Lacks("Dropped")
+				r.Expect("c:A1 c:A2", "c:B1 c:B2", "i:C1 p:C2 p:C3")
 			}, way.by...)
 		})
 	}
 }
 
-// A conversation that resumed a list holds it in a restarted server as well, if
+// A conversation that resumed a list has it in a restarted server as well, if
 // its key outlives the process.
 func TestResumedAfterARestart(t *testing.T) {
-	overFile(t, func(r *rig, open func() *rig) {
-		p := r.start(nil)
-		c := p.chat("tester")
-		c.conversation("b").writes("p:B1 p:B2")
-		a := c.conversation("a")
-		a.writes("p:A1 p:A2")
-		a.resumes(c.conversation("b").held())
-		p.end()
-		again := open().connect().conversation("a")
-		again.shows("p:B1 p:B2")
-		again.writes("c:B1 p:B2")
-		r.expect("c:B1 p:B2", "p:A1 p:A2")
+	chattest.OverFile(t, func(r *chattest.Rig, open func() *chattest.Rig) {
+		s := r.Start(nil)
+		c := s.Chat("tester")
+		c.Conversation("b").Writes("p:B1 p:B2")
+		a := c.Conversation("a")
+		a.Writes("p:A1 p:A2")
+		a.Resumes(c.Conversation("b").Current())
+		s.End()
+		again := open().Connect().Conversation("a")
+		again.Shows("p:B1 p:B2")
+		again.Writes("c:B1 p:B2")
+		r.Expect("c:B1 p:B2", "p:A1 p:A2")
 	})
 }
 
 // A resumed list is the conversation's as if it had begun it: a plan that keeps
 // something replaces it (rule 2), and one that keeps nothing begins the next (rule 3),
-// which puts nothing away that another chat still holds. Who shares its key begins a list
-// instead and leaves the resumed one open (rule 4).
+// which puts nothing away that is another chat's current list. Who shares its key begins
+// a list instead and leaves the resumed one open (rule 4).
 func TestANewPlanAfterResuming(t *testing.T) {
-	over(t, func(r *rig) {
-		c := r.connect()
-		c.conversation("b").writes("p:B1 p:B2")
-		list := c.conversation("b").held()
-		c.conversation("a").resumes(list)
-		if got := c.conversation("a").writes("p:New p:B2"); !strings.Contains(got, `Dropped while open: "B1"`) {
-			t.Errorf("keeps one: %s", got)
-		}
-		r.expect("p:New p:B2")
-		if got := c.conversation("a").writes("p:Newer"); strings.Contains(got, "Put away") || r.load(list).Archived {
-			t.Errorf("keeps nothing: %s", got)
-		}
-		r.expect("p:Newer", "p:New p:B2")
-	})
-	t.Run("shared", func(t *testing.T) {
-		over(t, func(r *rig) {
-			c := r.start(nil).chat("cursor")
-			c.conversation("b").writes("p:B1 p:B2")
-			list := c.conversation("b").held()
-			c.resumes(list)
-			if got := c.writes("p:New p:B2"); strings.Contains(got, "Dropped") || strings.Contains(got, "Put away") {
-				t.Error(got)
+	chattest.Over(t, func(r *chattest.Rig) {
+		for client, lists := range map[string][]string{
+			"tester": {"p:Newer", "p:New p:B2"},
+			"cursor": {"p:Newer", "p:New p:B2", "p:B1 p:B2"},
+		} {
+			r := &chattest.Rig{T: r.T, By: r.By, Store: chattest.Memory()}
+			c := r.Start(nil).Chat(client)
+			b := c.Conversation("b")
+			b.Writes("p:B1 p:B2")
+			list := b.Current()
+			if client == "tester" {
+				c = c.Conversation("a")
 			}
-			r.expect("p:New p:B2", "p:B1 p:B2")
-			if r.load(list).Archived {
-				t.Error("put away")
+			c.Resumes(list)
+			if answer := c.Writes("p:New p:B2").Lacks("Put away"); client == "tester" {
+				answer.Says(`Dropped while open: "B1"`)
+			} else {
+				answer.Lacks("Dropped")
 			}
-		})
+			c.Writes("p:Newer").Lacks("Put away")
+			r.Expect(lists...)
+			if r.Load(list).Archived {
+				t.Errorf("%s: put away", client)
+			}
+		}
 	})
 }
 
 // On a connection whose user named a list, resume takes up that list alone: for
 // another one it answers with a message, and the connection goes on with its own.
 func TestResumeOnANamedConnection(t *testing.T) {
-	over(t, func(r *rig) {
-		c := r.connect()
-		c.conversation("b").writes("p:B1 p:B2")
-		other := c.conversation("b").held()
-		named := func() *chat {
-			if r.by.pipes() {
-				return r.start(func(cfg *server.Config) { cfg.List = "release" }).chat("tester")
-			}
-			n := r.connect()
-			n.query = "?list=release"
-			return n
-		}()
-		if got := named.prompt("resume", `{}`); !strings.Contains(got, "no unfinished todo list") {
-			t.Errorf("before the named list began: %s", got)
+	chattest.Over(t, func(r *chattest.Rig) {
+		c := r.Connect()
+		b := c.Conversation("b")
+		b.Writes("p:B1 p:B2")
+		named := c.At(c.URL + "?list=release")
+		if r.By.Piped() {
+			named = r.Named("release")
 		}
-		named.writes("p:A1 p:A2")
-		for _, wanted := range []string{other, "no-such-list"} {
-			if got := named.prompt("resume", fmt.Sprintf(`{"list":%q}`, wanted)); strings.Contains(got, "B1") || !strings.Contains(got, "Tell the user so") {
-				t.Errorf("resume %s: %s", wanted, got)
-			}
+		named.Prompt("resume", `{}`).Says("no unfinished todo list")
+		named.Writes("p:A1 p:A2")
+		for _, wanted := range []string{b.Current(), "no-such-list"} {
+			named.Resume(wanted).Lacks("B1").Says("Tell the user so")
 		}
-		named.writes("c:A1 p:A2")
-		r.expect("c:A1 p:A2", "p:B1 p:B2")
-		for _, wanted := range []string{`{}`, `{"list":"release"}`, fmt.Sprintf(`{"list":%q}`, named.held())} {
-			if got := named.prompt("resume", wanted); !strings.Contains(got, "- #2 A2") {
-				t.Errorf("resume %s: %s", wanted, got)
-			}
+		named.Writes("c:A1 p:A2")
+		r.Expect("c:A1 p:A2", "p:B1 p:B2")
+		named.Prompt("resume", `{}`).Says("- #2 A2")
+		for _, wanted := range []string{"release", named.Current()} {
+			named.Resume(wanted).Says("- #2 A2")
 		}
 		// Other connections may take up the named list, by its name or without one.
-		free := c.conversation("free")
-		if got := free.prompt("resume", `{"list":"release"}`); !strings.Contains(got, "- #2 A2") {
-			t.Errorf("by name: %s", got)
-		}
-		free.writes("c:A1 c:A2")
-		named.shows("c:A1 c:A2")
-		r.expect("c:A1 c:A2", "p:B1 p:B2")
+		free := c.Conversation("free")
+		free.Resume("release").Says("- #2 A2")
+		free.Writes("c:A1 c:A2")
+		named.Shows("c:A1 c:A2")
+		r.Expect("c:A1 c:A2", "p:B1 p:B2")
 	})
 }
 
 // With nothing open, or nothing of the name, resume answers with a message that
 // the model can pass on: hosts show a prompt's error as a fault of the protocol.
 func TestResumeNothingOpen(t *testing.T) {
-	over(t, func(r *rig) {
-		c := r.connect()
-		check := func(args, want string) {
-			t.Helper()
-			if got := c.prompt("resume", args); !strings.Contains(got, want) {
-				t.Errorf("resume %s: %s", args, got)
-			}
-		}
-		check(`{}`, "There is no unfinished todo list.")
-		check(`{"list":"release"}`, "no unfinished todo list of that id or name")
-		c.writes("c:A c:B")
-		settled := c.held()
-		check(`{}`, "There is no unfinished todo list.")
-		check(fmt.Sprintf(`{"list":%q}`, settled), "no unfinished todo list of that id or name")
-		c.shows("c:A c:B")
+	chattest.Over(t, func(r *chattest.Rig) {
+		c := r.Connect()
+		c.Prompt("resume", `{}`).Is("There is no unfinished todo list. Tell the user so.")
+		c.Resume("release").Says("no unfinished todo list of that id or name")
+		c.Writes("c:A c:B")
+		c.Prompt("resume", `{}`).Says("There is no unfinished todo list.")
+		c.Resume(c.Current()).Says("no unfinished todo list of that id or name")
+		c.Shows("c:A c:B")
 	})
 }
 
 // resume accepts a title, in any case and from its beginning, and asks which list is
 // meant when several fit. What completion offers is accepted.
 func TestResumeByTitle(t *testing.T) {
-	over(t, func(r *rig) {
-		c := r.connect()
-		for i, items := range [][]string{{"Fix the parser", "P2"}, {"Fix the lexer", "L2"}, {"Ship it", "S2"}} {
-			c.conversation(fmt.Sprint("c", i)).calls("TodoWrite", servertest.Todos("pending", items...))
+	chattest.Over(t, func(r *chattest.Rig) {
+		c := r.Connect()
+		c.Conversation("1").Writes("p:Fix the parser p:P2")
+		c.Conversation("2").Writes("p:Fix the lexer p:L2")
+		c.Conversation("3").Writes("p:Ship it p:S2")
+		for wanted, want := range map[string]string{
+			"ship IT": "- #2 S2", "fix the p": "- #2 P2", "Fix the lexer": "- #2 L2",
+			"Fix":    "Several unfinished todo lists fit that name. Ask the user which one is meant",
+			"Deploy": "no unfinished todo list of that id or name",
+		} {
+			c.Conversation("fresh").Resume(wanted).Says(want)
 		}
-		check := func(wanted, want string) {
-			t.Helper()
-			got := c.conversation("fresh").prompt("resume", fmt.Sprintf(`{"list":%q}`, wanted))
-			if !strings.Contains(got, want) {
-				t.Errorf("resume %s: %s", wanted, got)
-			}
-		}
-		check("ship IT", "- #2 S2")
-		check("fix the p", "- #2 P2")
-		check("Fix", "Several unfinished todo lists fit that name. Ask the user which one is meant")
-		check("Fix the lexer", "- #2 L2")
-		check("Deploy", "no unfinished todo list of that id or name")
 	})
 }
 
-// Without an argument, resume takes up a main agent's list, never a sub-agent's,
-// nor one that was put away, although these were written last.
+// resume takes up a main agent's list, never a sub-agent's, although these were written
+// last; by its id neither.
 func TestResumeTakesNoSubAgentsList(t *testing.T) {
-	over(t, func(r *rig) {
-		c := r.connect()
-		main := c.conversation("m")
-		main.writes("p:M1 p:M2")
-		sub := main.and(`"todo-mcp/agent":"searcher"`)
-		sub.writes("p:S1 p:S2")
-		c.with(`"threadId":"t2","sessionId":"t1"`).writes("p:T1 p:T2")
-		fresh := c.conversation("fresh")
-		if got := fresh.prompt("resume", `{}`); !strings.Contains(got, "- #1 M1") {
-			t.Errorf("resume: %s", got)
-		}
-		fresh.shows("p:M1 p:M2")
-		// With only sub-agents' lists there is nothing to resume.
-		fresh.writes("c:M1 c:M2")
-		if got := c.conversation("later").prompt("resume", `{}`); got != "There is no unfinished todo list. Tell the user so." {
-			t.Errorf("only sub-agents' lists: %s", got)
-		}
+	chattest.Over(t, func(r *chattest.Rig) {
+		c := r.Connect()
+		main := c.Conversation("m")
+		main.Writes("p:M1 p:M2")
+		sub := main.Agent("searcher")
+		sub.Writes("p:S1 p:S2")
+		c.With(`"threadId":"t2","sessionId":"t1"`).Writes("p:T1 p:T2")
+		fresh := c.Conversation("fresh")
+		fresh.Resume(sub.Current())
+		fresh.Shows("")
+		fresh.Prompt("resume", `{}`).Says("- #1 M1")
+		fresh.Shows("p:M1 p:M2")
+		fresh.Writes("c:M1 c:M2") // leaves only sub-agents' lists, which is nothing to resume
+		c.Conversation("later").Prompt("resume", `{}`).Is("There is no unfinished todo list. Tell the user so.")
 	})
 }
 
 // The prompt plan works from a goal, from one word of it (Claude Code splits the
 // line at spaces) and from none.
 func TestPlanPrompt(t *testing.T) {
-	over(t, func(r *rig) {
-		c := r.connect()
+	chattest.Over(t, func(r *chattest.Rig) {
+		c := r.Connect()
 		for args, want := range map[string]string{
 			`{"goal":"Ship version 2"}`: "\n\nShip version 2\n\n",
 			`{"goal":"Ship"}`:           "\n\nShip\n\n",
 			`{"goal":"  "}`:             "what the user asked for in this conversation",
 			`{}`:                        "what the user asked for in this conversation",
 		} {
-			if got := c.prompt("plan", args); !strings.Contains(got, want) || strings.Contains(got, "{{") {
-				t.Errorf("plan %s: %s", args, got)
-			}
+			c.Prompt("plan", args).Says(want).Lacks("{{")
 		}
-		if a := c.asks("prompts/get", `{"name":"plan"}`); a.Error != nil {
+		if a := c.Asks("prompts/get", `{"name":"plan"}`); a.Error != nil {
 			t.Errorf("without arguments: %s", a.Raw)
 		}
-	})
-}
-
-// resume never makes a main agent hold a sub-agent's list, by its id either.
-func TestResumeByIDTakesNoSubAgentsList(t *testing.T) {
-	over(t, func(r *rig) {
-		c := r.connect()
-		main := c.conversation("m")
-		main.writes("p:M")
-		sub := main.and(`"todo-mcp/agent":"x"`)
-		sub.writes("p:S")
-		fresh := c.conversation("fresh")
-		fresh.prompt("resume", fmt.Sprintf(`{"list":%q}`, sub.held()))
-		fresh.shows("")
 	})
 }

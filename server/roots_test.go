@@ -1,83 +1,46 @@
 package server_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server/servertest"
 )
 
-// plug is one HTTP connection of a sessionless client.
-type plug struct {
-	*chat
-	http *http.Client
+// rooted begins a sessionless chat of a client that declares roots, on a connection of
+// its own.
+func rooted(s *chattest.Server, client string) *chattest.Chat {
+	c := s.Chat(client)
+	c.Roots, c.HTTP = true, &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
+	s.Cleanup(c.HTTP.CloseIdleConnections)
+	return c
 }
 
-// plug opens a connection of its own for a client that declares roots.
-func (p *process) plug(client string) plug {
-	c := p.chat(client)
-	c.roots = true
-	one := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
-	p.Cleanup(one.CloseIdleConnections)
-	return plug{c, one}
+// answering sends a request with the answers to what the server asked for before.
+func answering(c *chattest.Chat, method, params, responses string) chattest.Answer {
+	c.Helper()
+	return c.Asks(method, strings.TrimSuffix(params, "}")+`,"inputResponses":`+responses+"}")
 }
 
-// inputAnswer is a result with the members by which a server asks for input.
-type inputAnswer struct {
-	servertest.Answer
-	ResultType    string
-	InputRequests map[string]struct{ Method string }
+// asked checks that an answer asks for the client's roots.
+func asked(c *chattest.Chat, a chattest.Answer) {
+	c.Helper()
+	r := a.Result
+	if a.Error != nil || r.ResultType != "input_required" || len(r.InputRequests) != 1 || r.InputRequests["roots"].Method != "roots/list" {
+		c.Fatalf("not asked for roots: %s", a.Raw)
+	}
 }
 
-// calls calls a tool; responses, if not empty, are the answers to what the
-// server asked for before.
-func (p plug) calls(tool, args, responses string) inputAnswer {
-	p.Helper()
-	params := fmt.Sprintf(`{"name":%q,"arguments":%s`, tool, args)
-	if responses != "" {
-		params += `,"inputResponses":` + responses
-	}
-	return p.asks("tools/call", params+"}")
-}
+// call returns the parameters of a call of a tool.
+func call(tool, args string) string { return fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args) }
 
-func (p plug) asks(method, params string) inputAnswer {
-	p.Helper()
-	message := p.message(1, method, params)
-	req, err := http.NewRequestWithContext(p.Context(), "POST", p.url, strings.NewReader(message))
-	if err != nil {
-		p.Fatal(err)
-	}
-	headers := append(p.headers(message), "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
-	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-	}
-	res, err := p.http.Do(req)
-	if err != nil {
-		p.Fatal(err)
-	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		p.Fatal(err)
-	}
-	var more struct{ Result inputAnswer }
-	if err := json.Unmarshal(data, &more); err != nil {
-		p.Fatalf("%v in %s", err, data)
-	}
-	more.Result.Answer = servertest.Parse(p.T, string(data))
-	return more.Result
-}
-
-// asked reports whether an answer asks for the client's roots.
-func (a inputAnswer) asked() bool {
-	return a.ResultType == "input_required" && len(a.InputRequests) == 1 && a.InputRequests["roots"].Method == "roots/list"
-}
+// write returns the parameters of a write of a plan in short.
+func write(plan string) string { return call("TodoWrite", chattest.Arguments("TodoWrite", plan)) }
 
 func rootsAt(uris ...string) string {
 	var roots []string
@@ -88,13 +51,9 @@ func rootsAt(uris ...string) string {
 }
 
 // workspaces returns the workspaces of all lists, sorted.
-func (r *rig) workspaces() (out []string) {
+func workspaces(r *chattest.Rig) (out []string) {
 	r.Helper()
-	lists, err := r.store.Find(r.Context(), todo.Query{})
-	if err != nil {
-		r.Fatal(err)
-	}
-	for _, l := range lists {
+	for _, l := range r.Found() {
 		out = append(out, l.List.Workspace)
 	}
 	slices.Sort(out)
@@ -107,66 +66,53 @@ func (r *rig) workspaces() (out []string) {
 // with other roots are kept apart, although client, texts and perhaps connection
 // are the same.
 func TestSessionlessClientsAreAskedForRoots(t *testing.T) {
-	over(t, func(r *rig) {
-		p := r.start(nil)
-		one := p.plug("claude-code")
-		two := one // behind a proxy that shares its connection
-		for _, c := range []struct {
-			plug
-			root, want string
-		}{{one, "file:///work/one", "/work/one"}, {two, "file:///work/two", "/work/two"}} {
-			args := plan("p:Write p:Test")
-			before := len(r.lists())
-			if a := c.calls("TodoWrite", args, ""); !a.asked() || a.Error != nil || len(r.lists()) != before {
-				t.Fatalf("the first call: %s", a.Raw)
+	chattest.Over(t, func(r *chattest.Rig) {
+		one := rooted(r.Start(nil), "claude-code")
+		two := one.With("") // behind a proxy that shares its connection
+		ship := call("create_todos", chattest.Steps("Ship"))
+		for n, c := range []*chattest.Chat{one, two} {
+			root := rootsAt([]string{"file:///work/one", "file:///work/two"}[n])
+			asked(c, c.Asks("tools/call", write("p:Write p:Test")))
+			if got := len(r.Found()); got != n {
+				t.Fatalf("the first call makes a list of %d", got)
 			}
-			if a := c.calls("TodoWrite", args, rootsAt(c.root)); a.ResultType != "complete" || a.Text() != "Todo list updated: 0 completed, 0 in_progress, 2 pending" || len(r.lists()) != before+1 {
+			a := answering(c, "tools/call", write("p:Write p:Test"), root).Is("Todo list updated: 0 completed, 0 in_progress, 2 pending")
+			if a.Result.ResultType != "complete" || len(r.Found()) != n+1 {
 				t.Fatalf("the repeated call: %s", a.Raw)
 			}
-			if a := c.calls("create_todos", `{"items":["Ship"]}`, ""); !a.asked() {
-				t.Fatalf("a later call: %s", a.Raw)
-			}
-			if a := c.calls("create_todos", `{"items":["Ship"]}`, rootsAt(c.root)); !strings.Contains(a.Text(), "1 created") {
-				t.Fatalf("a later call, repeated: %s", a.Raw)
-			}
+			asked(c, c.Asks("tools/call", ship))
+			answering(c, "tools/call", ship, root).Says("1 created")
 		}
-		if got := r.workspaces(); fmt.Sprint(got) != "[/work/one /work/two]" {
+		if got := workspaces(r); fmt.Sprint(got) != "[/work/one /work/two]" {
 			t.Errorf("workspaces %q", got)
 		}
 		// Each goes on with its own list, and a new plan begins another one.
-		one.calls("TodoWrite", plan("c:Write p:Test p:Ship"), rootsAt("file:///work/one"))
-		two.calls("TodoWrite", plan("p:Write c:Test p:Ship"), rootsAt("file:///work/two"))
-		two.calls("TodoWrite", plan("p:Another"), rootsAt("file:///work/two"))
-		r.expect("p:Another", "p:Write c:Test p:Ship", "c:Write p:Test p:Ship")
-	}, sessionless)
+		answering(one, "tools/call", write("c:Write p:Test p:Ship"), rootsAt("file:///work/one"))
+		answering(two, "tools/call", write("p:Write c:Test p:Ship"), rootsAt("file:///work/two"))
+		answering(two, "tools/call", write("p:Another"), rootsAt("file:///work/two"))
+		r.Expect("p:Another", "p:Write c:Test p:Ship", "c:Write p:Test p:Ship")
+	}, chattest.Sessionless)
 }
 
 // A read is asked as well, and so are resume and the resources that mean the
 // caller's lists.
 func TestReadsOfAKnownFolder(t *testing.T) {
-	over(t, func(r *rig) {
-		p := r.start(nil)
-		one := p.plug("claude-code")
-		if a := one.calls("SetTodoList", `{}`, ""); !a.asked() {
-			t.Fatalf("a read: %s", a.Raw)
-		}
-		if a := one.calls("SetTodoList", `{}`, rootsAt("file:///work/one")); a.Text() != "The todo list is empty." {
-			t.Fatalf("a read, repeated: %s", a.Raw)
-		}
-		one.calls("TodoWrite", plan("p:A p:B"), rootsAt("file:///work/one"))
-		for _, c := range []struct{ method, params, want string }{
-			{"resources/read", `{"uri":"todo://list"`, `- [ ] A`},
-			{"resources/read", `{"uri":"todo://lists"`, `/work/one`},
-			{"prompts/get", `{"name":"resume"`, "- #2 B"},
+	chattest.Over(t, func(r *chattest.Rig) {
+		c, root := rooted(r.Start(nil), "claude-code"), rootsAt("file:///work/one")
+		asked(c, c.Asks("tools/call", call("SetTodoList", `{}`)))
+		answering(c, "tools/call", call("SetTodoList", `{}`), root).Is("The todo list is empty.")
+		answering(c, "tools/call", write("p:A p:B"), root)
+		for _, read := range []struct{ method, params, want string }{
+			{"resources/read", `{"uri":"todo://list"}`, `- [ ] A`},
+			{"resources/read", `{"uri":"todo://lists"}`, `/work/one`},
+			{"prompts/get", `{"name":"resume"}`, "- #2 B"},
 		} {
-			if a := one.asks(c.method, c.params+"}"); !a.asked() {
-				t.Errorf("%s %s: %s", c.method, c.params, a.Raw)
-			}
-			if a := one.asks(c.method, c.params+`,"inputResponses":`+rootsAt("file:///work/one")+"}"); !strings.Contains(a.Raw, c.want) {
-				t.Errorf("%s %s, repeated: %s", c.method, c.params, a.Raw)
+			asked(c, c.Asks(read.method, read.params))
+			if a := answering(c, read.method, read.params, root); !strings.Contains(a.Raw, read.want) {
+				t.Errorf("%s %s, repeated: %s", read.method, read.params, a.Raw)
 			}
 		}
-	}, sessionless)
+	}, chattest.Sessionless)
 }
 
 // Whatever a client answers, its call is applied. The
@@ -185,76 +131,61 @@ func TestAnswersToTheQuestionForRoots(t *testing.T) {
 		"others beside": {`{"x":{"y":1},` + strings.TrimPrefix(rootsAt("file:///w"), "{"), "/w"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			over(t, func(r *rig) {
-				one := r.start(nil).plug("claude-code")
-				one.calls("TodoWrite", plan("p:A"), "")
-				if a := one.calls("TodoWrite", plan("p:A"), c.responses); a.Error != nil || a.asked() || !strings.Contains(a.Text(), "1 pending") {
-					t.Fatalf("answered with %s: %s", c.responses, a.Raw)
-				}
-				r.expect("p:A")
-				if got := r.workspaces(); got[0] != c.want {
+			chattest.Over(t, func(r *chattest.Rig) {
+				one := rooted(r.Start(nil), "claude-code")
+				asked(one, one.Asks("tools/call", write("p:A")))
+				answering(one, "tools/call", write("p:A"), c.responses).Says("1 pending")
+				r.Expect("p:A")
+				if got := workspaces(r); got[0] != c.want {
 					t.Errorf("workspace %q, want %q", got[0], c.want)
 				}
-			}, sessionless)
+			}, chattest.Sessionless)
 		})
 	}
 }
 
 // Nobody else is asked: another client, since it may fail on the question; one
-// that declares no roots; one whose conversation is known; a session's.
+// that declares no roots; one whose conversation is known, in a session too. A call that
+// no hook spoke of is.
 func TestWhoIsNotAskedForRoots(t *testing.T) {
-	for name, edit := range map[string]func(r *rig, p *plug){
-		"another client": func(_ *rig, p *plug) { p.client = "tester" },
-		"no roots":       func(_ *rig, p *plug) { p.roots = false },
-		"a conversation": func(_ *rig, p *plug) { p.chat = p.conversation("c") },
-		"a hook's word": func(r *rig, p *plug) {
-			r.hookSays("toolu_1", "s", "", "/w")
-			p.chat = p.with(`"claudecode/toolUseId":"toolu_1"`)
-		},
-		"Todo-List by query": func(_ *rig, p *plug) { p.url += "?list=release" },
+	for name, edit := range map[string]func(c *chattest.Chat) *chattest.Chat{
+		"another client":     func(c *chattest.Chat) *chattest.Chat { c.Client = "tester"; return c },
+		"no roots":           func(c *chattest.Chat) *chattest.Chat { c.Roots = false; return c },
+		"a conversation":     func(c *chattest.Chat) *chattest.Chat { return c.Conversation("c") },
+		"a hook's word":      func(c *chattest.Chat) *chattest.Chat { return c.With(`"claudecode/toolUseId":"toolu_1"`) },
+		"Todo-List by query": func(c *chattest.Chat) *chattest.Chat { return c.At(c.URL + "?list=release") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			over(t, func(r *rig) {
-				one := r.start(nil).plug("claude-code")
-				edit(r, &one)
-				if a := one.calls("TodoWrite", plan("p:A"), ""); a.asked() || !strings.Contains(a.Text(), "1 pending") {
-					t.Errorf("asked: %s", a.Raw)
-				}
-				r.expect("p:A")
-			}, sessionless)
+			chattest.Over(t, func(r *chattest.Rig) {
+				hookSays(r, "", todo.HostCall{ID: "toolu_1", Session: "s", Folder: "/w"}, time.Now())
+				edit(rooted(r.Start(nil), "claude-code")).Writes("p:A").Says("1 pending")
+				r.Expect("p:A")
+			}, chattest.Sessionless)
 		})
 	}
-	t.Run("but a call that no hook spoke of is", func(t *testing.T) {
-		over(t, func(r *rig) {
-			one := r.start(nil).plug("claude-code")
-			one.chat = one.with(`"claudecode/toolUseId":"toolu_9"`)
-			if a := one.calls("TodoWrite", plan("p:A"), ""); !a.asked() {
-				t.Errorf("not asked: %s", a.Raw)
-			}
-		}, sessionless)
-	})
-	t.Run("in a session", func(t *testing.T) {
-		over(t, func(r *rig) {
-			r.start(nil).chat("claude-code").writes("p:A")
-			r.expect("p:A")
-		}, inSessions, onStdio, onStdioNew)
+	chattest.Over(t, func(r *chattest.Rig) {
+		c := r.Start(nil).Chat("claude-code")
+		if c.Roots = true; r.By != chattest.Sessionless {
+			c.Writes("p:A")
+			r.Expect("p:A")
+			return
+		}
+		asked(c, c.With(`"claudecode/toolUseId":"toolu_9"`).Asks("tools/call", write("p:A")))
 	})
 }
 
-// What a sessionless client resumes, it holds afterwards, also if the list is of
+// What a sessionless client resumes is its list afterwards, also if the list is of
 // another folder.
 func TestResumeBeforeRoots(t *testing.T) {
-	over(t, func(r *rig) {
-		p := r.start(nil)
-		old := p.plug("claude-code")
-		old.calls("TodoWrite", plan("p:A p:B"), rootsAt("file:///work/one"))
-		fresh := p.plug("claude-code")
-		for _, root := range []string{"file:///work/one", "file:///work/two"} {
-			if a := fresh.asks("prompts/get", `{"name":"resume","inputResponses":`+rootsAt(root)+`}`); !strings.Contains(a.Raw, "- #2 B") {
-				t.Fatal(a.Raw)
-			}
-			fresh.calls("create_todos", `{"items":["In`+root[len("file:///work/"):]+`"]}`, rootsAt(root))
+	chattest.Over(t, func(r *chattest.Rig) {
+		s := r.Start(nil)
+		answering(rooted(s, "claude-code"), "tools/call", write("p:A p:B"), rootsAt("file:///work/one"))
+		fresh := rooted(s, "claude-code")
+		for _, folder := range []string{"one", "two"} {
+			root := rootsAt("file:///work/" + folder)
+			answering(fresh, "prompts/get", `{"name":"resume"}`, root).Says("- #2 B")
+			answering(fresh, "tools/call", call("create_todos", chattest.Steps("In"+folder)), root)
 		}
-		r.expect("p:A p:B p:Inone p:Intwo")
-	}, sessionless)
+		r.Expect("p:A p:B p:Inone p:Intwo")
+	}, chattest.Sessionless)
 }

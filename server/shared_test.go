@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
@@ -83,29 +83,19 @@ func (d *database) WatchSubscriptions(ctx context.Context, hint func()) error {
 // readable is [database.reading] of a database that can be read.
 func readable(context.Context) error { return nil }
 
-// sites serves two servers on one database.
-func sites(t *testing.T, d *database) (a, b string) {
+// sites begins sessions at the first of two servers on one database, and returns the
+// address of the second.
+func sites(t *testing.T, d *database) (begin func() *chattest.Chat, second string) {
 	t.Helper()
-	st, urls := memory.New(), []string{}
-	for range 2 {
-		s := servertest.New(t, st, func(c *server.Config) { c.Subscriptions, c.MaxSubscriptions = d, 3 })
-		urls = append(urls, servertest.Serve(t, s, nil).URL+"/mcp")
-	}
-	return urls[0], urls[1]
+	r := &chattest.Rig{T: t, By: chattest.Session, Store: chattest.Memory()}
+	edit := func(c *server.Config) { c.Subscriptions, c.MaxSubscriptions = d, 3 }
+	a, b := r.Start(edit), r.Start(edit)
+	return func() *chattest.Chat { return a.Chat("tester") }, b.Base + "/mcp"
 }
 
-// subscribe subscribes a session to a resource.
-func subscribe(t *testing.T, url, session, uri string) {
+func streamAt(t *testing.T, url string, c *chattest.Chat) *servertest.Events {
 	t.Helper()
-	if body := trySubscribe(t, url, session, uri); strings.Contains(body, `"error"`) {
-		t.Fatal(body)
-	}
-}
-
-func trySubscribe(t *testing.T, url, session, uri string) (answer string) {
-	t.Helper()
-	_, _, answer = servertest.Post(t, url, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":%q}}`, uri), "Mcp-Session-Id", session)
-	return answer
+	return servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", c.Session)
 }
 
 // BAD-INPUT 53: a stream whose subscriptions cannot be read as it opens has them
@@ -120,12 +110,12 @@ func TestSubscriptionsAreReadAgain(t *testing.T) {
 			return nil
 		}
 	}}
-	a, b := sites(t, d)
-	session := servertest.Session(t, a, "tester")
-	subscribe(t, a, session, "todo://lists")
+	begin, b := sites(t, d)
+	c := begin()
+	c.Subscribe("todo://lists")
 	failures <- errors.New("the database is gone")
-	stream := servertest.OpenStream(t, "GET", b, "", "Mcp-Session-Id", session)
-	subscribe(t, a, servertest.Session(t, a, "tester"), "todo://lists") // a hint
+	stream := streamAt(t, b, c)
+	begin().Subscribe("todo://lists") // a hint
 	stream.Expect(`"uri":"todo://lists"`)
 }
 
@@ -139,13 +129,13 @@ func TestSubscriptionsAreReadForWhoHangsUp(t *testing.T) {
 		read <- ctx.Err()
 		return ctx.Err()
 	}}
-	a, b := sites(t, d)
+	begin, b := sites(t, d)
 	ctx, hangUp := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, "GET", b, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header = http.Header{"Mcp-Session-Id": {servertest.Session(t, a, "tester")}, "Accept": {"text/event-stream"}}
+	r.Header = http.Header{"Mcp-Session-Id": {begin().Session}, "Accept": {"text/event-stream"}}
 	var gone sync.WaitGroup
 	gone.Go(func() {
 		if res, err := http.DefaultClient.Do(r); err == nil {
@@ -164,55 +154,45 @@ func TestSubscriptionsAreReadForWhoHangsUp(t *testing.T) {
 // BAD-INPUT 64: a session has as many subscriptions on all servers together as on
 // one.
 func TestSubscriptionLimitOfAllServers(t *testing.T) {
-	d := &database{reading: readable}
-	a, b := sites(t, d)
-	session := servertest.Session(t, a, "tester")
+	begin, b := sites(t, &database{reading: readable})
+	c := begin()
 	for n := range 3 {
-		subscribe(t, []string{a, b}[n%2], session, fmt.Sprint("todo://lists/", n))
+		[]*chattest.Chat{c, c.At(b)}[n%2].Subscribe(fmt.Sprint("todo://lists/", n))
 	}
-	if answer := trySubscribe(t, b, session, "todo://list"); !refused(answer, "one connection may have") {
-		t.Errorf("64: %s", answer)
-	}
+	subscription(c.At(b), "subscribe", "todo://list", "one connection may have")
 }
 
 // BAD-INPUT 53: what cannot be stored is answered with an error and changes nothing:
 // neither does a second subscription end the first, nor is one removed.
 func TestSubscriptionsThatCannotBeStored(t *testing.T) {
 	d := &database{reading: readable}
-	send, begin := subscribing(t, func(c *server.Config) { c.Subscriptions, c.MaxAllSubscriptions = d, 1 })
-	session, other := begin(), begin()
-	expect := func(session, method, refusal string) {
-		t.Helper()
-		answer := send(session, method, "todo://lists", `"a":1`)
-		if refusal == "" && strings.Contains(answer, `"error"`) || refusal != "" && !refused(answer, refusal) {
-			t.Errorf("53: %s: %s", method, answer)
-		}
-	}
-	expect(session, "subscribe", "")
+	begin := limited(t, func(c *server.Config) { c.Subscriptions, c.MaxAllSubscriptions = d, 1 })
+	c, other := begin(), begin()
+	subscription(c, "subscribe", "todo://lists", "")
 	d.gone = errors.New("the database is gone")
-	expect(session, "subscribe", "could not be stored")
-	expect(other, "subscribe", "all connections together")
-	expect(session, "unsubscribe", "could not be removed")
-	expect(other, "subscribe", "all connections together")
+	subscription(c, "subscribe", "todo://lists", "could not be stored")
+	subscription(other, "subscribe", "todo://lists", "all connections together")
+	subscription(c, "unsubscribe", "todo://lists", "could not be removed")
+	subscription(other, "subscribe", "todo://lists", "all connections together")
 	d.gone = nil
-	expect(session, "unsubscribe", "")
-	expect(other, "subscribe", "")
+	subscription(c, "unsubscribe", "todo://lists", "")
+	subscription(other, "subscribe", "todo://lists", "")
 }
 
 // A session that its client ends at one server has no subscriptions at another: the
 // stream there is told nothing any more, and none are stored.
 func TestSubscriptionsEndWithTheirSession(t *testing.T) {
 	d := &database{reading: readable}
-	a, b := sites(t, d)
-	session, other := servertest.Session(t, a, "tester"), servertest.Session(t, a, "tester")
-	stream := servertest.OpenStream(t, "GET", b, "", "Mcp-Session-Id", session)
-	subscribe(t, a, session, "todo://lists")
+	begin, b := sites(t, d)
+	c, other := begin(), begin()
+	stream := streamAt(t, b, c)
+	c.Subscribe("todo://lists")
 	stream.Expect(`"uri":"todo://lists"`)
-	r, err := http.NewRequestWithContext(t.Context(), "DELETE", a, nil)
+	r, err := http.NewRequestWithContext(t.Context(), "DELETE", c.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Mcp-Session-Id", session)
+	r.Header.Set("Mcp-Session-Id", c.Session)
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -223,13 +203,14 @@ func TestSubscriptionsEndWithTheirSession(t *testing.T) {
 		t.Errorf("%d subscriptions are stored", len(d.rows))
 	}
 	d.mu.Unlock()
-	second := servertest.OpenStream(t, "GET", b, "", "Mcp-Session-Id", other)
-	subscribe(t, a, other, "todo://lists") // comes to b after the end
+	second := streamAt(t, b, other)
+	other.Subscribe("todo://lists") // comes to the second server after the end
 	second.Expect(`"uri":"todo://lists"`)
-	// A client that goes on at b all the same has what it subscribes to there.
-	subscribe(t, b, session, "todo://list")
+	// A client that goes on there all the same has what it subscribes to there.
+	c = c.At(b)
+	c.Subscribe("todo://list")
 	for n := range 3 { // by the third it was sent all of the first
-		servertest.Post(t, b, servertest.Call(n, "TodoWrite", servertest.Todos("pending", fmt.Sprint(n))), "Mcp-Session-Id", session)
+		c.Writes(fmt.Sprint("p:", n))
 		if sent := stream.Until(`"todo://list"`); strings.Contains(sent, "todo://lists") {
 			t.Errorf("the ended session was sent %s", sent)
 		}

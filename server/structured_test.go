@@ -2,14 +2,12 @@ package server_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/clients"
-	"todo-mcp/internal/store/memory"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 )
@@ -36,89 +34,26 @@ var hosts = []host{
 	{"continue-cli-client", "text"},
 }
 
-// answer is the result of a tools/call.
-type answer struct {
-	raw        string // the result as JSON
-	Content    []struct{ Text string }
-	Structured json.RawMessage            `json:"structuredContent"`
-	Meta       map[string]json.RawMessage `json:"_meta"`
-	IsError    bool
-}
-
-// seen returns what a client shows its model of a result.
-func (a answer) seen(t *testing.T, sees clients.Sight) string {
+// seen returns what a client shows its model of an answer.
+func seen(t *testing.T, a chattest.Answer, sees clients.Sight) string {
 	t.Helper()
-	if len(a.Content) != 1 {
-		t.Fatalf("V3: not one text: %s", a.raw)
+	if len(a.Result.Content) != 1 {
+		t.Fatalf("V3: not one text: %s", a.Raw)
 	}
-	return sees.Shown(a.Content[0].Text, string(a.Structured), a.raw)
+	var whole struct{ Result json.RawMessage }
+	if err := json.Unmarshal([]byte(a.Raw), &whole); err != nil {
+		t.Fatal(err)
+	}
+	return sees.Shown(a.Text(), string(a.Result.Structured), string(whole.Result))
 }
 
-// own returns the keys of a result's _meta that are todo-mcp's own. In the
-// sessionless era mcp-go adds the server's name and version to them.
-func (a answer) own() (keys []string) {
-	for key := range a.Meta {
-		if strings.HasPrefix(key, "todo-mcp/") {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-// eras are the protocol eras in which the tests call tools.
-func eras() []string { return []string{servertest.Legacy, servertest.Modern} }
-
-// newCaller returns a function that calls tools as the client with a name, on a
-// server of its own. A nil store means a new memory store.
-func newCaller(t *testing.T, st todo.Store, era, client string, edit func(*server.Config)) func(tool, args string) answer {
+// overEras runs a test with a client on a pipe in both eras, on a server of its own.
+func overEras(t *testing.T, client string, edit func(*server.Config), run func(r *chattest.Rig, c *chattest.Chat)) {
 	t.Helper()
-	p := servertest.NewPipe(t, servertest.New(t, st, edit))
-	if era == servertest.Legacy {
-		go p.Send(servertest.Initialize(0, client))
-		p.Read()
-	}
-	return func(tool, args string) answer {
-		t.Helper()
-		message := servertest.Call(1, tool, args)
-		if era == servertest.Modern {
-			message = strings.Replace(servertest.ModernCall(1, tool, args), `"name":"tester"`, fmt.Sprintf(`"name":%q`, client), 1)
-		}
-		go p.Send(message)
-		var m struct{ Result json.RawMessage }
-		got := p.Read().Raw
-		if err := json.Unmarshal([]byte(got), &m); err != nil || m.Result == nil {
-			t.Fatalf("%v: %s", err, got)
-		}
-		a := answer{raw: string(m.Result)}
-		if err := json.Unmarshal(m.Result, &a); err != nil {
-			t.Fatal(err)
-		}
-		return a
-	}
+	t.Run(client, func(t *testing.T) {
+		chattest.Over(t, func(r *chattest.Rig) { run(r, r.Start(edit).Chat(client)) }, chattest.Stdio, chattest.StdioModern)
+	})
 }
-
-// tenItems returns the arguments of a write of ten items by each whole-list
-// tool.
-func tenItems() map[string]string {
-	texts := []string{"Read the specification", "Design the storage layer", "Write the schema migration", "Implement the save path",
-		"Handle revision conflicts", "Add the watcher interface", "Write the conformance suite", "Measure group commit speed",
-		"Document the promises made", "Review the whole change"}
-	var contents, titles []string
-	for i, text := range texts {
-		word, status := "pending", "pending"
-		if i < 3 {
-			word, status = "completed", "done"
-		} else if i == 3 {
-			word, status = "in_progress", "in_progress"
-		}
-		contents = append(contents, fmt.Sprintf(`{"content":%q,"activeForm":%q,"status":%q}`, text, "Doing: "+text, word))
-		titles = append(titles, fmt.Sprintf(`{"title":%q,"status":%q}`, text, status))
-	}
-	whole := `{"todos":[` + strings.Join(contents, ",") + `]}`
-	return map[string]string{"TodoWrite": whole, "write_todos": whole, "SetTodoList": `{"todos":[` + strings.Join(titles, ",") + `]}`}
-}
-
-func wholeListTools() []string { return []string{"TodoWrite", "write_todos", "SetTodoList"} }
 
 // tokens estimates a number of tokens, as the budgets of the tools do.
 func tokens(text string) int { return (len([]rune(text)) + 3) / 4 }
@@ -128,17 +63,20 @@ func tokens(text string) int { return (len([]rune(text)) + 3) / 4 }
 // shows the whole result, and does not speak the sessionless protocol, whose
 // results have 25 tokens of the protocol's own.
 func TestTokensSeen(t *testing.T) {
+	const plan = "c:Read the specification c:Design the storage layer c:Write the schema migration i:Implement the save path " +
+		"p:Handle revision conflicts p:Add the watcher interface p:Write the conformance suite p:Measure group commit speed " +
+		"p:Document the promises made p:Review the whole change"
 	for _, host := range hosts {
-		for _, tool := range wholeListTools() {
-			for _, era := range eras() {
-				if era == servertest.Modern && host.sees == clients.SeesWholeResult {
-					continue
+		for _, tool := range []string{"TodoWrite", "write_todos", "SetTodoList"} {
+			overEras(t, host.name, nil, func(r *chattest.Rig, c *chattest.Chat) {
+				if r.By.Modern() && host.sees == clients.SeesWholeResult {
+					return
 				}
-				seen := newCaller(t, nil, era, host.name, nil)(tool, tenItems()[tool]).seen(t, clients.Find(host.name).Sees)
+				seen := seen(r.T, c.Does(tool, chattest.Arguments(tool, plan)), clients.Find(host.name).Sees)
 				if n := tokens(seen); n > 30 {
-					t.Errorf("V3: %s in %s: the model of %s sees %d tokens: %s", tool, era, host.name, n, seen)
+					r.Errorf("V3: %s: the model of %s sees %d tokens: %s", tool, host.name, n, seen)
 				}
-			}
+			})
 		}
 	}
 }
@@ -183,51 +121,55 @@ func TestResultMeta(t *testing.T) {
 		{"@cline/core", server.StructuredAlways, true, false, false},
 		{"somebody", server.StructuredNever, false, true, true},
 	} {
-		for _, era := range eras() {
-			call := newCaller(t, nil, era, c.client, func(config *server.Config) { config.Structured = c.setting })
-			t.Run(strings.Join([]string{c.client, string(c.setting), era}, " "), func(t *testing.T) {
-				if a := call("SetTodoList", `{"list_id":"none"}`); !a.IsError || len(a.own()) != 0 || (a.Structured != nil) != c.structured {
-					t.Errorf("a failed call: %s", a.raw)
-				}
-				if a := call("SetTodoList", `{}`); a.Meta["todo-mcp/list"] != nil {
-					t.Errorf("a read without a list: %s", a.raw)
-				}
-				for i, step := range []struct{ tool, args, counts string }{
-					{"TodoWrite", `{"todos":[{"content":"A","activeForm":"Doing A","status":"in_progress"}]}`, `{"completed":0,"in_progress":1,"pending":0}`},
-					{"create_todos", `{"items":["B"]}`, `{"completed":0,"running":1,"pending":1,"failed":0}`},
-					{"SetTodoList", `{"todos":[{"title":"A","status":"done"},{"title":"B","status":"pending"}]}`, `{"done":1,"in_progress":0,"pending":1}`},
-				} {
-					tool, a := step.tool, call(step.tool, step.args)
-					var list struct {
-						ID       string
-						Revision int64
-						Counts   json.RawMessage
-					}
-					if raw := a.Meta["todo-mcp/list"]; (raw != nil) != c.list || raw != nil && json.Unmarshal(raw, &list) != nil {
-						t.Fatalf("%s: %s", tool, a.raw)
-					}
-					if c.list && (len(list.ID) != 26 || list.Revision != int64(i+1) || string(list.Counts) != step.counts) {
-						t.Errorf("%s: todo-mcp/list: %s", tool, a.Meta["todo-mcp/list"])
-					}
-					var display []struct {
-						Type  string
-						Items []struct{ Title string }
-					}
-					if raw := a.Meta["todo-mcp/display"]; (raw != nil) != c.display || raw != nil && json.Unmarshal(raw, &display) != nil {
-						t.Fatalf("%s: %s", tool, a.raw)
-					}
-					if c.display && (len(display) != 1 || display[0].Type != "todo" || !strings.Contains(display[0].Items[0].Title, "A")) {
-						t.Errorf("%s: todo-mcp/display: %s", tool, a.Meta["todo-mcp/display"])
-					}
-					if (a.Structured != nil) != c.structured {
-						t.Errorf("%s: structured content: %s", tool, a.raw)
-					}
-					if c.structured && c.list && !strings.Contains(string(a.Structured), `"list":"`+list.ID+`"`) {
-						t.Errorf("%s: another list in _meta: %s", tool, a.raw)
+		edit := func(config *server.Config) { config.Structured = c.setting }
+		overEras(t, c.client, edit, func(r *chattest.Rig, chat *chattest.Chat) {
+			own := func(a chattest.Answer) (keys []string) { // mcp-go adds others in the sessionless era
+				for key := range a.Result.Meta {
+					if strings.HasPrefix(key, "todo-mcp/") {
+						keys = append(keys, key)
 					}
 				}
-			})
-		}
+				return keys
+			}
+			a := chat.Calls("SetTodoList", `{"list_id":"none"}`).Fails()
+			if len(own(a)) != 0 || (a.Result.Structured != nil) != c.structured {
+				r.Errorf("a failed call: %s", a.Raw)
+			}
+			if a := chat.Does("SetTodoList", `{}`); a.Result.Meta["todo-mcp/list"] != nil {
+				r.Errorf("a read without a list: %s", a.Raw)
+			}
+			for i, step := range []struct{ tool, args, counts string }{
+				{"TodoWrite", chattest.Arguments("TodoWrite", "i:A"), `{"completed":0,"in_progress":1,"pending":0}`},
+				{"create_todos", chattest.Steps("B"), `{"completed":0,"running":1,"pending":1,"failed":0}`},
+				{"SetTodoList", chattest.Arguments("SetTodoList", "c:A p:B"), `{"done":1,"in_progress":0,"pending":1}`},
+			} {
+				a := chat.Does(step.tool, step.args)
+				var list struct {
+					ID       string
+					Revision int64
+					Counts   json.RawMessage
+				}
+				if raw := a.Result.Meta["todo-mcp/list"]; (raw != nil) != c.list || raw != nil && json.Unmarshal(raw, &list) != nil {
+					r.Fatalf("%s: %s", step.tool, a.Raw)
+				}
+				if c.list && (len(list.ID) != 26 || list.Revision != int64(i+1) || string(list.Counts) != step.counts) {
+					r.Errorf("%s: todo-mcp/list: %+v", step.tool, list)
+				}
+				var display []struct {
+					Type  string
+					Items []struct{ Title string }
+				}
+				if raw := a.Result.Meta["todo-mcp/display"]; (raw != nil) != c.display || raw != nil && json.Unmarshal(raw, &display) != nil {
+					r.Fatalf("%s: %s", step.tool, a.Raw)
+				}
+				if c.display && (len(display) != 1 || display[0].Type != "todo" || !strings.Contains(display[0].Items[0].Title, "A")) {
+					r.Errorf("%s: todo-mcp/display: %+v", step.tool, display)
+				}
+				if (a.Result.Structured != nil) != c.structured || c.structured && c.list && a.List() != list.ID {
+					r.Errorf("%s: structured content: %s", step.tool, a.Raw)
+				}
+			}
+		})
 	}
 }
 
@@ -236,42 +178,27 @@ func TestResultMeta(t *testing.T) {
 // dropped, that nothing changed, and errors.
 func TestModelSeesWhatItMust(t *testing.T) {
 	for _, host := range hosts {
-		for _, era := range eras() {
-			t.Run(host.name+" "+era, func(t *testing.T) {
-				st := memory.New()
-				call := newCaller(t, st, era, host.name, func(c *server.Config) { c.List = "one" })
-				see := func(tool, args string, want ...string) {
-					t.Helper()
-					seen := call(tool, args).seen(t, host.sees)
-					for _, part := range want {
-						raw, _ := json.Marshal(part)
-						quoted := strings.Trim(string(raw), `"`)
-						if !strings.Contains(seen, part) && !strings.Contains(seen, quoted) {
-							t.Errorf("%s: the model does not see %q:\n%s", tool, part, seen)
-						}
+		named := func(c *server.Config) { c.List = "one" }
+		overEras(t, host.name, named, func(r *chattest.Rig, c *chattest.Chat) {
+			see := func(tool, args string, want ...string) {
+				r.Helper()
+				seen := seen(r.T, c.Calls(tool, args), host.sees)
+				for _, part := range want {
+					raw, _ := json.Marshal(part)
+					if !strings.Contains(seen, part) && !strings.Contains(seen, strings.Trim(string(raw), `"`)) {
+						r.Errorf("%s: the model does not see %q:\n%s", tool, part, seen)
 					}
 				}
-				see("create_todos", `{"items":["A","B"]}`, "Plan:", "[ ] #1 A", "[ ] #2 B")
-				see("update_todo", `{"id":"1","status":"running"}`, "[>] #1 A")
-				see("update_todo", `{"id":"9","status":"running"}`, "Error: there is no step with id")
-				see("SetTodoList", `{}`, "- [in_progress] A", "- [pending] B")
-				editAsPerson(t, st)
-				see("TodoWrite", servertest.Todos("pending", "B"), "The user changed the list: added", "Theirs", "Dropped while open:")
-				see("SetTodoList", `{"todos":[{"title":"B","status":"pending"},{"title":"Theirs","status":"pending"}]}`, "(no change)")
-				see("TodoWrite", `{"todos":[{"content":"","activeForm":"x","status":"pending"}]}`, "Error: Validation failed", "todos[0].content: Must not be blank")
-			})
-		}
-	}
-}
-
-// editAsPerson adds an item to the one list of a store, as the panel does.
-func editAsPerson(t *testing.T, st todo.Store) {
-	t.Helper()
-	b := todo.NewBoard(st)
-	defer b.Close()
-	if _, err := b.As("").Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "name:one", Name: "one"}},
-		Writer: todo.Writer{Client: "panel", Person: true}, Change: func(d *todo.Draft) error { d.Append("Theirs"); return nil }}); err != nil {
-		t.Fatal(err)
+			}
+			see("create_todos", chattest.Steps("A", "B"), "Plan:", "[ ] #1 A", "[ ] #2 B")
+			see("update_todo", `{"id":"1","status":"running"}`, "[>] #1 A")
+			see("update_todo", `{"id":"9","status":"running"}`, "Error: there is no step with id")
+			see("SetTodoList", `{}`, "- [in_progress] A", "- [pending] B")
+			r.Edits(r.Newest(), chattest.Adds("Theirs"))
+			see("TodoWrite", chattest.Arguments("TodoWrite", "p:B"), "The user changed the list: added", "Theirs", "Dropped while open:")
+			see("SetTodoList", chattest.Arguments("SetTodoList", "p:B p:Theirs"), "(no change)")
+			see("TodoWrite", chattest.Arguments("TodoWrite", "p:"), "Error: Validation failed", "todos[0].content: Must not be blank")
+		})
 	}
 }
 

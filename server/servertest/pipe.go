@@ -89,7 +89,13 @@ type Answer struct {
 		Content []struct {
 			Text string `json:"text"`
 		} `json:"content"`
-		Structured json.RawMessage `json:"structuredContent"`
+		Structured json.RawMessage                           `json:"structuredContent"`
+		Meta       map[string]json.RawMessage                `json:"_meta"`
+		Contents   []struct{ Text string }                   // of a resource
+		Messages   []struct{ Content struct{ Text string } } // of a prompt
+		// What a server says that asks a sessionless client.
+		ResultType    string
+		InputRequests map[string]struct{ Method string }
 	} `json:"result"`
 	Error *struct {
 		Code    int    `json:"code"`
@@ -98,12 +104,18 @@ type Answer struct {
 	Raw string
 }
 
-// Text returns the first text of a tool result, or an empty string.
+// Text returns the first text of what a tool, a resource or a prompt is answered with,
+// or an empty string.
 func (a Answer) Text() string {
-	if len(a.Result.Content) == 0 {
-		return ""
+	switch r := a.Result; {
+	case len(r.Content) > 0:
+		return r.Content[0].Text
+	case len(r.Contents) > 0:
+		return r.Contents[0].Text
+	case len(r.Messages) > 0:
+		return r.Messages[0].Content.Text
 	}
-	return a.Result.Content[0].Text
+	return ""
 }
 
 // Parse decodes a message from the server.

@@ -1,0 +1,117 @@
+package chattest
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/servertest"
+)
+
+// Answer is what a chat is answered.
+type Answer struct {
+	servertest.Answer
+	chat *Chat
+	call string
+}
+
+// Refused returns what a call was refused with; nil when it was carried out.
+func (a Answer) Refused() error {
+	switch {
+	case a.Error != nil:
+		return errors.New(a.Error.Message)
+	case a.Result.IsError:
+		return errors.New(cmp.Or(a.Text(), "an error without a text"))
+	}
+	return nil
+}
+
+// structured is what structured content says of a list.
+type structured struct {
+	List     string
+	Revision int64
+	Display  []struct {
+		Items []struct{ ID, Title, Status string }
+	}
+}
+
+func (a Answer) structured() (s structured) {
+	_ = json.Unmarshal(a.Result.Structured, &s) // without it there is no list
+	return s
+}
+
+// List returns the id of the list in structured content; empty when there is none.
+func (a Answer) List() string { return a.structured().List }
+
+// Revision returns the revision of the list in structured content.
+func (a Answer) Revision() int64 { return a.structured().Revision }
+
+// Items returns the items that structured content shows, in the core's words.
+func (a Answer) Items() (items []todo.Item) {
+	for _, block := range a.structured().Display {
+		for _, i := range block.Items {
+			status := todo.Status(i.Status)
+			if status == "done" {
+				status = todo.Completed
+			}
+			items = append(items, todo.Item{ID: i.ID, Text: i.Title, Status: status})
+		}
+	}
+	return items
+}
+
+// Notes returns what the text says behind its first line, the counts.
+func (a Answer) Notes() string {
+	_, notes, _ := strings.Cut(a.Text(), "\n")
+	return notes
+}
+
+// Says checks that the text, or the message of an error, has all of some texts.
+func (a Answer) Says(texts ...string) Answer {
+	a.chat.Helper()
+	for _, text := range texts {
+		if !strings.Contains(a.said(), text) {
+			a.chat.Errorf("%s does not say %q: %s", a.call, text, a.Raw)
+		}
+	}
+	return a
+}
+
+// Lacks checks that the text has none of some texts.
+func (a Answer) Lacks(texts ...string) Answer {
+	a.chat.Helper()
+	for _, text := range texts {
+		if strings.Contains(a.said(), text) {
+			a.chat.Errorf("%s says %q: %s", a.call, text, a.Raw)
+		}
+	}
+	return a
+}
+
+func (a Answer) said() string {
+	if a.Error != nil {
+		return a.Error.Message
+	}
+	return a.Text()
+}
+
+// Fails checks that a tool refused the call with an error for the model that has all of
+// some texts.
+func (a Answer) Fails(texts ...string) Answer {
+	a.chat.Helper()
+	if a.Error != nil || !a.Result.IsError || !strings.HasPrefix(a.Text(), "Error") {
+		a.chat.Errorf("%s is not refused: %s", a.call, a.Raw)
+	}
+	return a.Says(texts...)
+}
+
+// Is checks the whole text.
+func (a Answer) Is(text string) Answer {
+	a.chat.Helper()
+	if a.Text() != text {
+		a.chat.Errorf("%s is answered %q, want %q", a.call, a.Text(), text)
+	}
+	return a
+}

@@ -1,0 +1,358 @@
+// Package chattest is a chat of an agent, for tests: it connects on a pipe or over HTTP,
+// in either era of the protocol, to a server in the test's process or to the real
+// program; it writes plans in short ([Parse]) by any tool, reads back what its agent is
+// shown, and takes notifications. A [Rig] is the store and the servers behind it.
+package chattest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"todo-mcp/server/servertest"
+)
+
+// Transport is how a chat reaches a server, and the era of its messages.
+type Transport string
+
+const (
+	Stdio       Transport = "stdio"
+	StdioModern Transport = "stdio, 2026-07-28"
+	Session     Transport = "HTTP in sessions"
+	Sessionless Transport = "HTTP, 2026-07-28"
+)
+
+// Transports returns all.
+func Transports() []Transport { return []Transport{Stdio, StdioModern, Session, Sessionless} }
+
+// Piped reports whether a transport is a pipe, which is a client's own.
+func (by Transport) Piped() bool { return by == Stdio || by == StdioModern }
+
+// Modern reports whether messages are those of the sessionless protocol.
+func (by Transport) Modern() bool { return by == StdioModern || by == Sessionless }
+
+// Patience is how long a chat waits for what must come.
+const Patience = 30 * time.Second
+
+// ErrGone means that no answer came: the server or the connection ended first.
+var ErrGone = errors.New("no answer")
+
+// Chat is a connection of a client, and what it says in _meta of each message. Its
+// methods fail the test when the protocol does; a tool's refusal is an answer.
+type Chat struct {
+	testing.TB
+	By      Transport
+	Client  string // its name in clientInfo
+	URL     string // of /mcp, over HTTP
+	Session string
+	Roots   bool         // whether a sessionless client declares roots
+	Meta    string       // members of _meta as JSON; empty for none
+	HTTP    *http.Client // nil is the default one
+
+	in      io.Writer   // of a pipe
+	answers chan string // on the pipe, but for notifications
+	notes   chan string // notifications
+	serial  *atomic.Int64
+}
+
+func newChat(t testing.TB, by Transport, client string) *Chat {
+	return &Chat{TB: t, By: by, Client: client, answers: make(chan string, 10), notes: make(chan string, 10_000), serial: &atomic.Int64{}}
+}
+
+// OverHTTP begins a chat at an address of /mcp.
+func OverHTTP(t testing.TB, by Transport, client, url string) *Chat {
+	t.Helper()
+	c := newChat(t, by, client)
+	c.URL = url
+	if by == Session {
+		c.Session = servertest.Session(t, url, client)
+	}
+	return c
+}
+
+// OnPipe begins a chat with what reads in and writes out. It returns an error when that
+// ends before it answers.
+func OnPipe(t testing.TB, by Transport, client string, in io.Writer, out *bufio.Reader) (*Chat, error) {
+	c := newChat(t, by, client)
+	c.in = in
+	go c.split(out)
+	if by.Modern() {
+		return c, nil
+	}
+	_, err := c.Send(context.Background(), servertest.Initialize(0, client))
+	return c, err
+}
+
+// split passes on what a pipe's server sends: answers and notifications.
+func (c *Chat) split(out *bufio.Reader) {
+	defer close(c.answers)
+	for {
+		line, err := out.ReadString('\n')
+		switch {
+		case err != nil: // also after a part of an answer
+			return
+		case strings.Contains(line, `"method":"notifications/`):
+			c.notes <- line
+		default:
+			c.answers <- line
+		}
+	}
+}
+
+// With returns the same connection with other members of _meta.
+func (c *Chat) With(meta string, values ...any) *Chat {
+	other := *c
+	other.Meta = fmt.Sprintf(meta, values...)
+	return &other
+}
+
+// And returns the same connection with further members of _meta.
+func (c *Chat) And(meta string, values ...any) *Chat {
+	return c.With("%s", joined(c.Meta, fmt.Sprintf(meta, values...)))
+}
+
+// Conversation returns the same connection with a conversation's id.
+func (c *Chat) Conversation(id string) *Chat { return c.With(`"todo-mcp/conversation":%q`, id) }
+
+// Agent returns the same conversation's sub-agent of a name.
+func (c *Chat) Agent(name string) *Chat { return c.And(`"todo-mcp/agent":%q`, name) }
+
+// InOperation returns the same connection with an operation's id, by which a repeat of
+// a call is known.
+func (c *Chat) InOperation(id string) *Chat { return c.And(`"todo-mcp/operation":%q`, id) }
+
+// At returns the same chat at another server on the same store.
+func (c *Chat) At(url string) *Chat {
+	other := *c
+	other.URL = url
+	return &other
+}
+
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "," + b
+}
+
+// Message returns a request; params is a JSON object without _meta.
+func (c *Chat) Message(id any, method, params string) string {
+	meta := c.Meta
+	if c.By.Modern() {
+		capabilities := `{}`
+		if c.Roots {
+			capabilities = `{"roots":{}}`
+		}
+		meta = joined(meta, fmt.Sprintf(`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":%s,`+
+			`"io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"}`, servertest.Modern, capabilities, c.Client))
+	}
+	if meta != "" {
+		members := strings.TrimSuffix(strings.TrimPrefix(params, "{"), "}")
+		params = "{" + joined(members, `"_meta":{`+meta+`}`) + "}"
+	}
+	raw, _ := json.Marshal(id)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, raw, method, params)
+}
+
+// Headers returns the headers of a message over HTTP.
+func (c *Chat) Headers(message string) []string {
+	if c.By == Session {
+		return []string{"Mcp-Session-Id", c.Session}
+	}
+	var m struct {
+		Method string
+		Params struct{ Name, URI string }
+	}
+	_ = json.Unmarshal([]byte(message), &m)
+	return servertest.ModernHeaders(m.Method, m.Params.Name+m.Params.URI)
+}
+
+// Send sends a message and returns its answer, or an error that wraps [ErrGone]. On a
+// pipe there is one at a time.
+func (c *Chat) Send(ctx context.Context, message string) (Answer, error) {
+	if c.in != nil {
+		go c.Write(message + "\n") // the pipe may have no buffer
+		return c.Read()
+	}
+	headers := append(c.Headers(message), "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, strings.NewReader(message))
+	if err != nil {
+		return Answer{}, err
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	client := c.HTTP
+	if client == nil {
+		client = http.DefaultClient
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return Answer{}, fmt.Errorf("%w: %w", ErrGone, err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return Answer{}, fmt.Errorf("%w: %w", ErrGone, err)
+	}
+	return c.answer(res.Status, string(body))
+}
+
+// answer returns the answer in a body: JSON, or a stream if notifications come first.
+func (c *Chat) answer(status, body string) (Answer, error) {
+	for line := range strings.SplitSeq(body, "\n") {
+		data, _ := strings.CutPrefix(line, "data: ")
+		switch {
+		case strings.Contains(data, `"method":"notifications/`):
+			c.notes <- data
+		case strings.HasPrefix(data, "{"):
+			return c.parse(data)
+		}
+	}
+	return Answer{}, fmt.Errorf("answered %s %q", status, body)
+}
+
+func (c *Chat) parse(data string) (a Answer, err error) {
+	a.chat, a.call = c, "the message"
+	if err := json.Unmarshal([]byte(data), &a.Answer); err != nil {
+		return a, fmt.Errorf("%w in %q", err, data)
+	}
+	a.Raw = data
+	return a, nil
+}
+
+// Write writes to the pipe.
+func (c *Chat) Write(text string) { _, _ = io.WriteString(c.in, text) }
+
+// Read returns the next answer on the pipe, or an error that wraps [ErrGone].
+func (c *Chat) Read() (Answer, error) {
+	select {
+	case line, open := <-c.answers:
+		if !open {
+			return Answer{}, fmt.Errorf("%w: the server ended", ErrGone)
+		}
+		return c.parse(line)
+	case <-time.After(Patience):
+		return Answer{}, fmt.Errorf("%w in %s", ErrGone, Patience)
+	}
+}
+
+// Asks sends a request and returns its answer.
+func (c *Chat) Asks(method, params string) Answer {
+	c.Helper()
+	a, err := c.Send(c.Context(), c.Message(c.serial.Add(1), method, params))
+	if err != nil {
+		c.Fatalf("%s %s: %v", method, params, err)
+	}
+	a.call = method + " " + params
+	return a
+}
+
+// Try calls a tool. An error means that no answer came; a refusal is an answer.
+func (c *Chat) Try(tool, args string) (Answer, error) {
+	params := fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, args)
+	a, err := c.Send(c.Context(), c.Message(c.serial.Add(1), "tools/call", params))
+	a.call = tool + " " + args
+	return a, err
+}
+
+// Calls calls a tool, which may refuse.
+func (c *Chat) Calls(tool, args string) Answer {
+	c.Helper()
+	a, err := c.Try(tool, args)
+	if err != nil || a.Error != nil || len(a.Result.Content) == 0 {
+		c.Fatalf("%s %s: %s %v", tool, args, a.Raw, err)
+	}
+	return a
+}
+
+// Does calls a tool, which must not refuse.
+func (c *Chat) Does(tool, args string) Answer {
+	c.Helper()
+	a := c.Calls(tool, args)
+	if err := a.Refused(); err != nil {
+		c.Fatalf("%s %s is refused: %v", tool, args, err)
+	}
+	return a
+}
+
+// Writes replaces the list by a plan in short with TodoWrite, which must not refuse it.
+func (c *Chat) Writes(plan string) Answer {
+	c.Helper()
+	return c.Does("TodoWrite", Arguments("TodoWrite", plan))
+}
+
+// Adds adds items with create_todos, which must not refuse them.
+func (c *Chat) Adds(texts ...string) Answer {
+	c.Helper()
+	return c.Does("create_todos", Steps(texts...))
+}
+
+// Sets sets the status of an item with update_todo.
+func (c *Chat) Sets(id, status string) Answer {
+	c.Helper()
+	return c.Calls("update_todo", fmt.Sprintf(`{"id":%q,"status":%q}`, id, status))
+}
+
+// Prompt returns the answer to a prompt; args is a JSON object.
+func (c *Chat) Prompt(name, args string) Answer {
+	c.Helper()
+	a := c.Asks("prompts/get", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, args))
+	if len(a.Result.Messages) != 1 {
+		c.Fatalf("prompt %s %s: %s", name, args, a.Raw)
+	}
+	return a
+}
+
+// Resume asks for the prompt resume with the id, the name or the title of a list.
+func (c *Chat) Resume(list string) Answer {
+	c.Helper()
+	return c.Prompt("resume", fmt.Sprintf(`{"list":%q}`, list))
+}
+
+// Resumes takes up a list by its id.
+func (c *Chat) Resumes(list string) {
+	c.Helper()
+	c.Resume(list).Says("Carry on with this todo list")
+}
+
+// Resource returns the JSON of a resource.
+func (c *Chat) Resource(uri string) string {
+	c.Helper()
+	a := c.Asks("resources/read", fmt.Sprintf(`{"uri":%q}`, uri))
+	if len(a.Result.Contents) == 0 {
+		c.Fatalf("%s: %s", uri, a.Raw)
+	}
+	return a.Text()
+}
+
+// Reads returns the chat's list as its agent reads it from todo://list.
+func (c *Chat) Reads() (l List) {
+	c.Helper()
+	if err := json.Unmarshal([]byte(c.Resource("todo://list")), &l); err != nil {
+		c.Fatal(err)
+	}
+	return l
+}
+
+// Shows checks what todo://list reads as, in short.
+func (c *Chat) Shows(want string) {
+	c.Helper()
+	if got := c.Reads().String(); got != want {
+		c.Errorf("_meta {%s} reads %q, want %q", c.Meta, got, want)
+	}
+}
+
+// Current returns the id of the chat's list, which it reads; empty when there is none.
+func (c *Chat) Current() string {
+	c.Helper()
+	return c.Reads().List
+}

@@ -1,0 +1,160 @@
+package chattest
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Subscribe sends resources/subscribe.
+func (c *Chat) Subscribe(uri string) {
+	c.Helper()
+	if a := c.Asks("resources/subscribe", fmt.Sprintf(`{"uri":%q}`, uri)); a.Error != nil {
+		c.Fatal(a.Raw)
+	}
+}
+
+// Subscribes subscribes to resources as the transport's era does it.
+func (c *Chat) Subscribes(uris ...string) {
+	c.Helper()
+	if c.By.Modern() {
+		c.Listens("L", uris...)
+		return
+	}
+	if c.By == Session {
+		c.Stream(http.MethodGet, "", "Mcp-Session-Id", c.Session)
+	}
+	for _, uri := range uris {
+		c.Subscribe(uri)
+	}
+}
+
+// Listens opens a stream of subscriptions/listen under an id.
+func (c *Chat) Listens(id string, uris ...string) {
+	c.Helper()
+	raw, _ := json.Marshal(uris)
+	message := c.Message(id, "subscriptions/listen", `{"notifications":{"resourceSubscriptions":`+string(raw)+`}}`)
+	if c.in != nil {
+		go c.Write(message + "\n")
+	} else {
+		c.Stream(http.MethodPost, message, c.Headers(message)...)
+	}
+	if got := c.Note(); !strings.Contains(got, "notifications/subscriptions/acknowledged") {
+		c.Fatalf("listen: %s", got)
+	}
+}
+
+// Stream opens an event stream and passes on the notifications in it.
+func (c *Chat) Stream(method, body string, headers ...string) {
+	c.Helper()
+	req, err := http.NewRequestWithContext(c.Context(), method, c.URL, strings.NewReader(body))
+	if err != nil {
+		c.Fatal(err)
+	}
+	headers = append(headers, "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil || res.StatusCode != http.StatusOK {
+		c.Fatalf("open stream: %v, %v", res, err)
+	}
+	c.Cleanup(func() { res.Body.Close() })
+	go func() {
+		lines := bufio.NewScanner(res.Body)
+		for lines.Scan() {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && strings.Contains(data, `"method"`) {
+				c.notes <- data
+			}
+		}
+	}()
+}
+
+// Note returns the next notification.
+func (c *Chat) Note() string {
+	c.Helper()
+	select {
+	case note := <-c.notes:
+		return note
+	case <-time.After(Patience):
+		c.Fatal("no notification comes")
+		return ""
+	}
+}
+
+// NoteNow returns a notification that has come; empty when none has.
+func (c *Chat) NoteNow() string {
+	select {
+	case note := <-c.notes:
+		return note
+	default:
+		return ""
+	}
+}
+
+// Updated returns the URI in the next notification, and the id of the stream that it is
+// for, if it has one.
+func (c *Chat) Updated() (uri, stream string) {
+	c.Helper()
+	var m struct {
+		Params struct {
+			URI  string
+			Meta struct {
+				Stream string `json:"io.modelcontextprotocol/subscriptionId"`
+			} `json:"_meta"`
+		}
+	}
+	if err := json.Unmarshal([]byte(c.Note()), &m); err != nil {
+		c.Fatal(err)
+	}
+	return m.Params.URI, m.Params.Meta.Stream
+}
+
+// Beacon is a list that its own chat changes, to see which notifications come before.
+type Beacon struct {
+	chat    *Chat
+	URI     string
+	touched int
+}
+
+// Beacon makes a beacon in a conversation of the same connection.
+func (c *Chat) Beacon() *Beacon {
+	c.Helper()
+	c.Writes("p:X")
+	return &Beacon{chat: c, URI: "todo://lists/" + c.Current()}
+}
+
+// Before returns the URIs that a subscriber of the beacon was notified of up to the
+// second change of the beacon: then all that was written before has been.
+func (b *Beacon) Before(c *Chat) (uris []string) {
+	c.Helper()
+	for range 2 {
+		b.touched++
+		b.chat.Adds(fmt.Sprint("Touch", b.touched))
+		for uri := ""; uri != b.URI; {
+			uri, _ = c.Updated()
+			uris = append(uris, uri)
+		}
+	}
+	return slices.DeleteFunc(uris, func(uri string) bool { return uri == b.URI })
+}
+
+// Get returns a page of the chat's server, at a path.
+func (c *Chat) Get(path string) string {
+	c.Helper()
+	res, err := http.Get(strings.TrimSuffix(c.URL, "/mcp") + path)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(res.Body)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return string(data)
+}

@@ -1,0 +1,228 @@
+package chattest
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/sqlite"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server"
+	"todo-mcp/server/servertest"
+)
+
+// Rig is a store in the test's process and the transport by which chats reach the
+// servers on it.
+type Rig struct {
+	*testing.T
+	By    Transport
+	Store todo.Store
+}
+
+// Over runs a test once for each transport, or for all, on a memory store of its own.
+func Over(t *testing.T, run func(r *Rig), transports ...Transport) {
+	t.Helper()
+	for _, by := range someOrAll(transports) {
+		t.Run(string(by), func(t *testing.T) { run(&Rig{t, by, memory.New()}) })
+	}
+}
+
+// OverFile is [Over] on a store in a SQLite file; open opens the file again, as another
+// process does.
+func OverFile(t *testing.T, run func(r *Rig, open func() *Rig), transports ...Transport) {
+	t.Helper()
+	for _, by := range someOrAll(transports) {
+		t.Run(string(by), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "todo.db")
+			open := func() *Rig { return &Rig{t, by, File(t, path)} }
+			run(open(), open)
+		})
+	}
+}
+
+// Memory returns a new store in memory.
+func Memory() todo.Store { return memory.New() }
+
+func someOrAll(some []Transport) []Transport {
+	if len(some) > 0 {
+		return some
+	}
+	return Transports()
+}
+
+// File opens a SQLite file until the test ends.
+func File(t testing.TB, path string, options ...sqlite.Option) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(path, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// Server is a server on a rig's store.
+type Server struct {
+	*Rig
+	Server *server.Server
+	Base   string // its address over HTTP
+	edit   func(*server.Config)
+	piped  bool // its one client is connected
+}
+
+// Start starts a server on the store; edit, if not nil, changes its configuration.
+func (r *Rig) Start(edit func(*server.Config)) *Server {
+	r.Helper()
+	s := &Server{Rig: r, Server: servertest.New(r.T, r.Store, edit), edit: edit}
+	if !r.By.Piped() {
+		s.Base = servertest.Serve(r.T, s.Server, nil).URL
+	}
+	return s
+}
+
+// End ends a server in good order.
+func (s *Server) End() {
+	s.Server.Close()
+	s.Server.Board.Close()
+}
+
+// Chat begins a connection of a client: over HTTP with a session, on a pipe with a
+// server of its own if this one has its client.
+func (s *Server) Chat(client string) *Chat {
+	s.Helper()
+	if !s.By.Piped() {
+		return OverHTTP(s.T, s.By, client, s.Base+"/mcp")
+	}
+	if s.piped {
+		return s.Start(s.edit).Chat(client)
+	}
+	s.piped = true
+	pipe := servertest.NewPipe(s.T, s.Server)
+	c, err := OnPipe(s.T, s.By, client, pipe.In, pipe.Out)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return c
+}
+
+// Connect starts a server and begins a connection of the client "tester".
+func (r *Rig) Connect() *Chat {
+	r.Helper()
+	return r.Start(nil).Chat("tester")
+}
+
+// Named is a connection of "tester" whose user named its list.
+func (r *Rig) Named(list string) *Chat {
+	r.Helper()
+	return r.Start(func(c *server.Config) { c.List = list }).Chat("tester")
+}
+
+// Found returns all lists of the server's own principal, the one written last first.
+func (r *Rig) Found() []todo.Snapshot {
+	r.Helper()
+	own := ""
+	all, err := r.Store.Find(r.Context(), todo.Query{Principal: &own})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return all
+}
+
+// Newest returns the id of the list written last, without reading it as an agent.
+func (r *Rig) Newest() string {
+	r.Helper()
+	return r.Found()[0].List.ID
+}
+
+// Lists returns all lists in short, the one written last first.
+func (r *Rig) Lists() (out []string) {
+	r.Helper()
+	for _, l := range r.Found() {
+		out = append(out, Show(l.Items))
+	}
+	return out
+}
+
+// Expect checks all lists, the one written last first.
+func (r *Rig) Expect(want ...string) {
+	r.Helper()
+	if got := r.Lists(); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		r.Errorf("the lists are %q, want %q", got, want)
+	}
+}
+
+// Load reads the newest revision of a list.
+func (r *Rig) Load(list string) todo.Snapshot {
+	r.Helper()
+	s, err := r.Store.Load(r.Context(), list, 0)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return s
+}
+
+// Subs returns the agents of the lists below a list.
+func (r *Rig) Subs(list string) (agents []string) {
+	r.Helper()
+	subs, err := r.Store.Find(r.Context(), todo.Query{Parent: list})
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, s := range subs {
+		agents = append(agents, s.List.Agent)
+	}
+	return agents
+}
+
+// Write makes a write in a process of its own, for a principal.
+func (r *Rig) Write(principal string, w todo.Write) todo.Snapshot {
+	r.Helper()
+	return Write(r.T, r.Store, principal, w)
+}
+
+// Write makes a write on a store, in a process of its own, for a principal.
+func Write(t testing.TB, store todo.Store, principal string, w todo.Write) todo.Snapshot {
+	t.Helper()
+	b := todo.NewBoard(store)
+	defer b.Close()
+	out, err := b.As(principal).Apply(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.After
+}
+
+// Edits is what a person does to a list on the panel or the command line, in another
+// process.
+func (r *Rig) Edits(list string, change todo.Change) {
+	r.Helper()
+	r.Write("", todo.Write{Target: todo.Target{List: list}, Writer: todo.Writer{Person: true}, Change: change})
+}
+
+// Edit makes an edit of a person, by its name.
+func (r *Rig) Edit(list string, edit todo.Edit) {
+	r.Helper()
+	b := todo.NewBoard(r.Store)
+	defer b.Close()
+	if _, err := b.As("").Edit(r.Context(), list, edit, todo.Writer{}); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// Sets returns a change that sets the status of one item.
+func Sets(id string, s todo.Status) todo.Change {
+	return func(d *todo.Draft) error { d.SetStatus(id, s); return nil }
+}
+
+// Adds returns a change that adds items.
+func Adds(texts ...string) todo.Change {
+	return func(d *todo.Draft) error { d.Append(texts...); return nil }
+}
+
+// Foreign makes a list of another principal, with the item "theirs", and returns its id.
+func Foreign(t testing.TB, store todo.Store) string {
+	t.Helper()
+	conversation := todo.Conversation{Key: "x"}
+	return Write(t, store, "somebody", todo.Write{Target: todo.Target{Conversation: conversation}, Change: Adds("theirs")}).List.ID
+}
