@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"todo-mcp/internal/chattest"
 )
 
 const (
@@ -16,6 +18,8 @@ const (
 	// agents and persons are wordings of one item that are too long for an excerpt.
 	agents  = "Fix the crash of the parser on an empty file, and add the case to the table of inputs that it must refuse"
 	persons = "Make the parser refuse an empty file with the error that the specification names, and leave the table of inputs as it is"
+	grammar = "Understand the grammar"
+	reason  = "the table of inputs comes from Ann, who sends it on Monday after the meeting with the others"
 )
 
 // long returns a text of so many characters with a beginning and an end of its own.
@@ -23,149 +27,6 @@ func long(characters int) string {
 	const begin, end = "Begin with the table of inputs: ", " and end with a note for Ann"
 	middle := strings.Repeat("then look at the next row of it, ", characters)
 	return begin + middle[:characters-len(begin)-len(end)] + end
-}
-
-// intact checks that there is one list, with items of these ids.
-func (p *place) intact(first answer, ids string) {
-	p.Helper()
-	if got := p.shown(first.list); got.ids() != ids {
-		p.Errorf("the items are %s in place of %s: %s", got.ids(), ids, got)
-	}
-	p.expectLists(1)
-}
-
-// told returns what an answer says behind the counts.
-func (a answer) told() string {
-	_, told, _ := strings.Cut(a.text, "\n")
-	return told
-}
-
-// Hand 1: a new wording is told whole, and copying it gives the same item.
-func TestRewordedItemIsToldWhole(t *testing.T) {
-	each(t, threeCertain(), func(p *place) {
-		c := p.chat("one")
-		first := c.writes(reader+":in_progress", agents)
-		p.rewords(first.list, "2", persons)
-		told := c.writes(reader+":completed", agents+":in_progress")
-		p.same(first, told)
-		p.has(told, agents, persons)
-		p.holds(first.list, reader+":completed, "+persons+":in_progress")
-		p.same(first, c.writes(reader+":completed", persons+":completed"))
-		p.holds(first.list, reader+":completed, "+persons+":completed")
-		p.intact(first, "1 2")
-	})
-}
-
-// Hand 1: also where all that the plan has in common is the item that was reworded,
-// and where a person reworded every item (lists 3: earlier wordings count).
-func TestRewordedPlanIsTheSameList(t *testing.T) {
-	each(t, threeCertain(), func(p *place) {
-		c := p.chat("one")
-		first := c.writes(reader+":in_progress", agents)
-		p.edits(first.list, func(tasks []task) []task {
-			tasks[0].text, tasks[1].text = "Understand the grammar", persons
-			return tasks
-		})
-		told := c.writes(reader+":completed", agents+":in_progress")
-		p.same(first, told)
-		p.has(told, reader, "Understand the grammar", agents, persons)
-		p.holds(first.list, "Understand the grammar:completed, "+persons+":in_progress")
-		p.intact(first, "1 2")
-	})
-}
-
-// Hand 1: texts of up to 500 characters are told whole, whatever TodoWrite takes.
-func TestLongTextsAreToldWhole(t *testing.T) {
-	each(t, threeCertain(), func(p *place) {
-		c := p.chat("one")
-		first := c.writes(reader+":in_progress", agents)
-		added, reworded := long(500), strings.Replace(long(490), "Begin", "Start", 1)
-		p.edits(first.list, func(tasks []task) []task {
-			tasks[1].text = reworded
-			return append(tasks, task{mark: " ", text: added})
-		})
-		told := c.writes(reader+":completed", agents+":in_progress")
-		p.has(told, agents, reworded, added)
-		p.same(first, c.writes(reader+":completed", reworded+":completed", added+":in_progress"))
-		p.holds(first.list, reader+":completed, "+reworded+":completed, "+added+":in_progress")
-		p.intact(first, "1 2 3")
-	})
-}
-
-// Hand 1: a longer one is cut in the middle, and copying what was told gives the
-// right item, unchanged.
-func TestTextThatIsToldInPartIsTheSameItem(t *testing.T) {
-	t.Parallel()
-	for _, limit := range []string{"0", "200"} {
-		t.Run("TodoWrite takes "+limit, func(t *testing.T) {
-			each(t, threeCertain(), func(p *place) {
-				c := p.chat("one")
-				first := c.writes(reader+":in_progress", agents, "Run the tests")
-				text := long(2000)
-				p.rewords(first.list, "2", text)
-				told := c.writes(reader+":completed", agents+":in_progress", "Run the tests")
-				part := regexp.MustCompile(`"(Begin with[^"]*for Ann)"`).FindStringSubmatch(told.text)
-				if part == nil {
-					p.Fatalf("both ends of the text are not told: %s", told.text)
-				}
-				if n := utf8.RuneCountInString(part[1]); n > 600 {
-					p.Errorf("it is told with %d characters", n)
-				}
-				if !regexp.MustCompile(`\b2\b`).MatchString(strings.ReplaceAll(told.told(), part[1], "")) {
-					p.Errorf("the item's place is not told: %s", told.text)
-				}
-				p.same(first, c.writes(reader+":completed", part[1]+":completed", "Run the tests:in_progress"))
-				p.holds(first.list, reader+":completed, "+text+":completed, Run the tests:in_progress")
-				p.intact(first, "1 2 3")
-			}, "TODO_MAX_CONTENT_LENGTH="+limit)
-		})
-	}
-}
-
-// Hand 1: several changes of one item are one sentence with all of them.
-func TestChangesOfOneItemAreOneSentence(t *testing.T) {
-	each(t, threeCertain(), func(p *place) {
-		c := p.chat("one")
-		first := c.writes(reader+":in_progress", agents)
-		p.rewords(first.list, "2", persons)
-		p.marks(first.list, "2", "x")
-		told := c.writes(reader+":in_progress", agents)
-		p.has(told, agents, persons, "completed")
-		if n := strings.Count(told.told(), persons); n != 1 {
-			p.Errorf("the new wording is told %d times: %s", n, told.text)
-		}
-		if !strings.Contains(told.told(), "completed") {
-			p.Errorf("that it is completed is not told: %s", told.text)
-		}
-		p.holds(first.list, reader+":in_progress, "+persons+":completed")
-		p.intact(first, "1 2")
-	})
-}
-
-// Hand 1: a reason is told whole, with a new wording too.
-func TestReasonIsToldWhole(t *testing.T) {
-	each(t, threeCertain(), func(p *place) {
-		c := p.chat("one")
-		first := c.writes(reader+":in_progress", agents)
-		const reason = "the table of inputs comes from Ann, who sends it on Monday after the meeting with the others"
-		p.panel(first.list, fmt.Sprintf(`{"do":"block","id":"2","text":%q}`, reason))
-		p.panel(first.list, fmt.Sprintf(`{"do":"text","id":"2","text":%q}`, persons))
-		told := c.writes(reader+":completed", agents)
-		p.has(told, agents, persons, "blocked", reason)
-		p.intact(first, "1 2")
-	})
-}
-
-// Hand 1: what a person removed is told whole, and stays removed.
-func TestRemovedItemIsToldWhole(t *testing.T) {
-	each(t, threeCertain(), func(p *place) {
-		c := p.chat("one")
-		first := c.writes(reader+":in_progress", agents, "Run the tests")
-		p.edits(first.list, func(tasks []task) []task { return slices.Delete(tasks, 1, 2) })
-		p.has(c.writes(reader+":completed", agents+":in_progress", "Run the tests"), agents)
-		p.holds(first.list, reader+":completed, Run the tests:pending")
-		p.intact(first, "1 3")
-	})
 }
 
 // inOrder reports whether a text names items one after the other.
@@ -186,65 +47,152 @@ func lastFirst(tasks []task) []task {
 	return append([]task{tasks[last]}, tasks[:last]...)
 }
 
-// Hand 1: a new order is told as the new order.
-func TestNewOrderIsTold(t *testing.T) {
-	each(t, threeCertain(), func(p *place) {
-		c := p.chat("one")
-		first := c.writes(reader+":in_progress", agents, "Run the tests")
-		p.edits(first.list, lastFirst)
-		told := c.writes(reader+":completed", agents+":in_progress", "Run the tests")
-		if s := told.told(); !strings.Contains(s, "order") || !inOrder(s, "Run the tests", reader, agents) {
-			p.Errorf("the new order is not told: %s", told.text)
-		}
-		p.holds(first.list, "Run the tests:pending, "+reader+":completed, "+agents+":in_progress")
-		p.intact(first, "3 1 2")
-	})
+// told is what a person does to a list, and what its agent is told.
+type told struct {
+	plan    string // that the agent has written
+	edits   []func([]task) []task
+	panel   []string // edits on the panel's page
+	writes  string   // what the agent writes without knowing
+	says    []string // what it is told, each once and in this order
+	becomes string   // the list then
+	then    string   // what it writes now that it knows, and what the list is then; empty for nothing
+	ids     string
 }
 
-// habit writes a plan again and again and checks that what a person made of it stays
-// at first, and gives way at last: the answer says it again at most three times.
-func (p *place) habit(c *chat, first answer, items func(status string) []string, stays func(list) bool, tells func(answer) bool) {
-	p.Helper()
-	for n, status := range []string{"in_progress", "pending", "in_progress", "pending", "in_progress"} {
-		a := c.writes(items(status)...)
-		p.same(first, a)
-		if l := p.shown(first.list); n < 3 && !stays(l) {
-			p.Fatalf("write %d undoes what the person did: %s", n+1, l)
-		} else if n == 4 && stays(l) {
-			p.Errorf("write %d still has no effect: %s", n+1, l)
-		}
-		if n < 3 && !tells(a) {
-			p.Errorf("write %d is not told what the person did: %s", n+1, a.text)
-		}
+func hands() map[string]told {
+	const tests = " p:Run the tests"
+	added, reworded := long(500), strings.Replace(long(490), "Begin", "Start", 1)
+	both := func(tasks []task) []task { return rewords("2", persons)(rewords("1", grammar)(tasks)) }
+	addsToo := func(tasks []task) []task { return append(rewords("2", reworded)(tasks), task{mark: " ", text: added}) }
+	removes := func(tasks []task) []task { return slices.Delete(tasks, 1, 2) }
+	return map[string]told{
+		"a new wording is told whole, and copying it gives the same item": {
+			"i:" + reader + " p:" + agents, []func([]task) []task{rewords("2", persons)}, nil,
+			"c:" + reader + " i:" + agents, []string{agents, persons},
+			"c:" + reader + " i:" + persons, "c:" + reader + " c:" + persons, "1 2"},
+		"a plan of which every item was reworded is the same list (lists 3)": {
+			"i:" + reader + " p:" + agents, []func([]task) []task{both}, nil,
+			"c:" + reader + " i:" + agents, []string{reader, grammar, agents, persons},
+			"c:" + grammar + " i:" + persons, "", "1 2"},
+		"texts of up to 500 characters are told whole": {
+			"i:" + reader + " p:" + agents, []func([]task) []task{addsToo}, nil,
+			"c:" + reader + " i:" + agents, []string{agents, reworded, added},
+			"c:" + reader + " i:" + reworded + " p:" + added, "c:" + reader + " c:" + reworded + " i:" + added, "1 2 3"},
+		"several changes of one item are one sentence": {
+			"i:" + reader + " p:" + agents, []func([]task) []task{rewords("2", persons), marks("2", "x")}, nil,
+			"i:" + reader + " p:" + agents, []string{agents, persons, "completed"},
+			"i:" + reader + " c:" + persons, "", "1 2"},
+		"a reason is told whole, with a new wording too": {
+			"i:" + reader + " p:" + agents, nil,
+			[]string{fmt.Sprintf(`{"do":"block","id":"2","text":%q}`, reason), fmt.Sprintf(`{"do":"text","id":"2","text":%q}`, persons)},
+			"c:" + reader + " p:" + agents, []string{agents, persons, "blocked", reason},
+			"c:" + reader + " b:" + persons, "", "1 2"},
+		"what was removed is told whole, and stays removed": {
+			"i:" + reader + " p:" + agents + tests, []func([]task) []task{removes}, nil,
+			"c:" + reader + " i:" + agents + tests, []string{agents},
+			"c:" + reader + tests, "", "1 3"},
+		"a new order is told as the new order": {
+			"i:" + reader + " p:" + agents + tests, []func([]task) []task{lastFirst}, nil,
+			"c:" + reader + " i:" + agents + tests, []string{"order", "Run the tests", reader, agents},
+			"p:Run the tests c:" + reader + " i:" + agents, "", "3 1 2"},
 	}
 }
 
-// Hand 2: a wording that the agent was told of is not undone by its habit.
-func TestOldWordingIsAHabit(t *testing.T) {
-	each(t, threeCertain(), func(p *place) {
-		c := p.chat("one")
-		first := c.writes(reader, agents)
-		p.rewords(first.list, "2", persons)
-		p.habit(c, first, func(status string) []string { return []string{reader + ":" + status, agents} },
-			func(l list) bool { return strings.Contains(l.String(), persons) },
-			func(a answer) bool { return strings.Contains(a.text, persons) })
-		if l := p.shown(first.list); !strings.Contains(l.String(), agents) {
-			p.Errorf("the agent's wish does not count: %s", l)
+// Hand 1: what a person changed is told whole.
+func TestAPersonsHandIsTold(t *testing.T) {
+	eachCase(t, hands(), func(p *place, c *chat, of told) {
+		list := c.Writes(of.plan).List()
+		for _, edit := range of.edits {
+			p.edits(list, edit)
 		}
-		p.expectLists(1)
+		for _, edit := range of.panel {
+			p.panel(list, edit)
+		}
+		answer := c.Writes(of.writes)
+		p.same(list, answer)
+		if notes := answer.Notes(); !inOrder(notes, of.says...) {
+			p.Errorf("%q is not told: %s", of.says, notes)
+		} else if n := strings.Count(notes, persons); n > 1 {
+			p.Errorf("the new wording is told %d times: %s", n, notes)
+		}
+		p.holds(list, of.becomes)
+		if of.then != "" {
+			p.same(list, c.Writes(of.then))
+			p.holds(list, of.then)
+		}
+		if got := p.shown(list).IDs(); got != of.ids {
+			p.Errorf("the items are %s in place of %s", got, of.ids)
+		}
 	})
 }
 
-// Hand 2: an order that the agent was told of is not undone by its habit.
-func TestOldOrderIsAHabit(t *testing.T) {
-	each(t, threeCertain(), func(p *place) {
-		c := p.chat("one")
-		first := c.writes(reader, agents, "Run the tests")
-		p.edits(first.list, lastFirst)
-		p.habit(c, first, func(status string) []string { return []string{reader + ":" + status, agents, "Run the tests"} },
-			func(l list) bool { return l.ids() == "3 1 2" },
-			func(a answer) bool { return inOrder(a.text, "Run the tests", reader, agents) })
-		p.intact(first, "1 2 3")
+// Hand 1: a text of more than 500 characters is cut in the middle, and copying what was
+// told gives the right item, unchanged, whatever TodoWrite takes.
+func TestTextThatIsToldInPartIsTheSameItem(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []string{"0", "200"} {
+		t.Run("TodoWrite takes "+limit, func(t *testing.T) {
+			each(t, threeCertain(), func(p *place) {
+				c := p.chat("one")
+				list := c.Writes("i:" + reader + " p:" + agents + " p:Run the tests").List()
+				text := long(2000)
+				p.edits(list, rewords("2", text))
+				answer := c.Writes("c:" + reader + " i:" + agents + " p:Run the tests")
+				part := regexp.MustCompile(`"(Begin with[^"]*for Ann)"`).FindStringSubmatch(answer.Text())
+				if part == nil {
+					p.Fatalf("both ends of the text are not told: %s", answer.Text())
+				}
+				if n := utf8.RuneCountInString(part[1]); n > 600 {
+					p.Errorf("it is told with %d characters", n)
+				}
+				if !regexp.MustCompile(`\b2\b`).MatchString(strings.ReplaceAll(answer.Notes(), part[1], "")) {
+					p.Errorf("the item's place is not told: %s", answer.Text())
+				}
+				p.same(list, c.Writes("c:"+reader+" c:"+part[1]+" i:Run the tests"))
+				p.holds(list, "c:"+reader+" c:"+text+" i:Run the tests")
+				if got := p.shown(list).IDs(); got != "1 2 3" {
+					p.Errorf("the items are %s", got)
+				}
+				p.expectLists(1)
+			}, "TODO_MAX_CONTENT_LENGTH="+limit)
+		})
+	}
+}
+
+// Hand 2: a wording, or an order, that the agent was told of is not undone by its habit:
+// the answer says it again at most three times. Then the agent's wish counts.
+func TestAHabitDoesNotUndo(t *testing.T) {
+	type habit struct {
+		edit  func([]task) []task
+		stays func(chattest.List) bool
+		tells func(string) bool
+		ids   string
+	}
+	eachCase(t, map[string]habit{
+		"wording": {rewords("2", persons), func(l chattest.List) bool { return strings.Contains(l.String(), persons) },
+			func(text string) bool { return strings.Contains(text, persons) }, "1 2 3"},
+		"order": {lastFirst, func(l chattest.List) bool { return l.IDs() == "3 1 2" },
+			func(text string) bool { return inOrder(text, "Run the tests", reader, agents) }, "1 2 3"},
+	}, func(p *place, c *chat, of habit) {
+		const others = " p:" + agents + " p:Run the tests"
+		list := c.Writes("p:" + reader + others).List()
+		p.edits(list, of.edit)
+		for n, status := range []string{"i", "p", "i", "p", "i"} {
+			a := c.Writes(status + ":" + reader + others)
+			p.same(list, a)
+			if l := p.shown(list); n < 3 && !of.stays(l) {
+				p.Fatalf("write %d undoes what the person did: %s", n+1, l)
+			} else if n == 4 && of.stays(l) {
+				p.Errorf("write %d still has no effect: %s", n+1, l)
+			}
+			if n < 3 && !of.tells(a.Text()) {
+				p.Errorf("write %d is not told what the person did: %s", n+1, a.Text())
+			}
+		}
+		p.holds(list, "i:"+reader+others)
+		if got := p.shown(list).IDs(); got != of.ids {
+			p.Errorf("the items are %s", got)
+		}
 	})
 }
 
@@ -252,63 +200,55 @@ func TestOldOrderIsAHabit(t *testing.T) {
 func TestToldOnceIsEnough(t *testing.T) {
 	each(t, threeCertain(), func(p *place) {
 		c := p.chat("one")
-		first := c.writes(reader, agents, "Run the tests")
-		p.edits(first.list, func(tasks []task) []task {
-			tasks[1].text = persons
-			return lastFirst(tasks)
-		})
-		p.has(c.writes(reader+":in_progress", agents, "Run the tests"), persons)
-		heeds := c.writes("Run the tests", reader+":completed", persons+":in_progress")
-		if s := heeds.told(); s != "" {
+		list := c.Writes("p:" + reader + " p:" + agents + " p:Run the tests").List()
+		p.edits(list, func(tasks []task) []task { return lastFirst(rewords("2", persons)(tasks)) })
+		c.Writes("i:" + reader + " p:" + agents + " p:Run the tests").Says(persons)
+		const heeds = "p:Run the tests c:" + reader + " i:" + persons
+		if s := c.Writes(heeds).Notes(); s != "" {
 			p.Errorf("it is told again: %s", s)
 		}
-		p.holds(first.list, "Run the tests:pending, "+reader+":completed, "+persons+":in_progress")
-		p.intact(first, "3 1 2")
+		p.holds(list, heeds)
+		if got := p.shown(list).IDs(); got != "3 1 2" {
+			p.Errorf("the items are %s", got)
+		}
 	})
 }
 
 // Hand 2: a wording that is neither the old nor the person's is the agent's new one,
 // with the item's number or in its place.
 func TestNewWordingIsTheAgents(t *testing.T) {
-	t.Parallel()
 	const neither = "Fix the crash of the parser, and nothing else"
-	for name, write := range map[string]string{
-		"by number":   ofIDs("1 "+reader+":completed", "2 "+neither+":in_progress"),
-		"in its line": plan(reader+":completed", neither+":in_progress"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			each(t, threeCertain(), func(p *place) {
-				c := p.chat("one")
-				first := c.writes(reader+":in_progress", agents)
-				p.rewords(first.list, "2", persons)
-				p.has(c.writes(reader+":in_progress", agents), persons)
-				p.same(first, c.calls("TodoWrite", write))
-				p.holds(first.list, reader+":completed, "+neither+":in_progress")
-				p.expectLists(1)
-			}, "TODO_ITEM_IDS=true")
-		})
-	}
+	eachCase(t, map[string]string{
+		"by number":   "c#1:" + reader + " i#2:" + neither,
+		"in its line": "c:" + reader + " i:" + neither,
+	}, func(p *place, c *chat, write string) {
+		list := c.Writes("i:" + reader + " p:" + agents).List()
+		p.edits(list, rewords("2", persons))
+		c.Writes("i:" + reader + " p:" + agents).Says(persons)
+		p.same(list, c.Writes(write))
+		p.holds(list, "c:"+reader+" i:"+neither)
+	}, "TODO_ITEM_IDS=true")
 }
 
 // Hand 3: what a person does is no sign that the agent works.
 func TestPersonsEditIsNoWork(t *testing.T) {
-	each(t, []where{{onStdio, known("gemini-cli-mcp-client")}, {onStdio, known("cursor-vscode")}}, func(p *place) {
+	each(t, []where{{stdio, known("gemini-cli-mcp-client")}, {stdio, known("cursor-vscode")}}, func(p *place) {
 		c := p.chat("one")
-		first := c.writes(reader+":in_progress", agents)
+		list := c.Writes("i:" + reader + " p:" + agents).List()
 		c.kill()
 		for _, act := range []func(){
-			func() { p.rewords(first.list, "2", persons) },
-			func() { p.run("rename", first.list, "The release") },
-			func() { p.run("archive", first.list) },
-			func() { p.run("archive", "--undo", first.list) },
-			func() { p.run("restore", first.list, "1") },
+			func() { p.edits(list, rewords("2", persons)) },
+			func() { p.run("rename", list, "The release") },
+			func() { p.run("archive", list) },
+			func() { p.run("archive", "--undo", list) },
+			func() { p.run("restore", list, "1") },
 		} {
 			act()
-			if state := p.lists()[first.list].State; state == "working" || state == "idle" {
+			if state := p.lists()[list].State; state == "working" || state == "idle" {
 				p.Errorf("the list is %q", state)
 			}
 		}
-		if state := p.states()[first.list]; state != "left open" {
+		if state := p.states()[list]; state != "left open" {
 			p.Errorf("front ends are told that it is %q", state)
 		}
 	})

@@ -3,137 +3,64 @@
 package chats
 
 import (
-	"fmt"
 	"strings"
 	"testing"
+
+	"todo-mcp/internal/chattest"
 )
 
-// has checks that an answer says each text.
-func (p *place) has(a answer, texts ...string) {
-	p.Helper()
-	for _, text := range texts {
-		if !strings.Contains(a.text, text) {
-			p.Errorf("the answer does not say %q: %s", text, a.text)
-		}
-	}
-}
+const (
+	parser = "c:Read the parser i:Fix the parser p:Run the tests"
+	manual = "i:Write the manual p:Draw the pictures p:Print it"
+)
 
-// same checks that two calls meant one list, and another that they did not.
-func (p *place) same(first, then answer) {
-	p.Helper()
-	if first.list == "" || first.list != then.list {
-		p.Errorf("the call means list %q in place of %q: %s; there are %v", then.list, first.list, then.text, p.lists())
-	}
-}
-
-func (p *place) another(first, then answer) {
-	p.Helper()
-	if then.list == "" || first.list == then.list {
-		p.Errorf("the call means list %q, which is no other one: %s; there are %v", then.list, then.text, p.lists())
-	}
-}
-
-// holds checks what a list holds, as inShort says it.
-func (p *place) holds(id, want string) {
-	p.Helper()
-	if got := p.shown(id); got.String() != want {
-		p.Errorf("list %s holds %q in place of %q", id, got, want)
-	}
-}
-
-// onBoard checks that lists are open and not put away.
-func (p *place) onBoard(lists ...answer) {
-	p.Helper()
-	states := p.states()
-	for _, l := range lists {
-		if got := p.shown(l.list); got.Archived || states[l.list] == "" {
-			p.Errorf("list %s is not on the board: %v, %q", l.list, got, states[l.list])
-		}
-	}
-}
-
-// lists 2
-func TestPlanCutDownIsTheSameList(t *testing.T) {
-	each(t, everywhere(), func(p *place) {
-		c := p.chat("one")
-		first := c.writes("Read the parser:completed", "Fix the parser:in_progress", "Run the tests")
-		then := c.writes("Read the parser:completed")
-		if p.certain() {
-			p.same(first, then)
-			p.has(then, "Fix the parser", "Run the tests")
-		} else if first.list != then.list {
-			p.holds(first.list, "Read the parser:completed, Fix the parser:in_progress, Run the tests:pending")
-			p.onBoard(first)
-		}
-	})
-}
-
-// lists 3
-func TestPlanWithNothingInCommonPutsTheFirstAway(t *testing.T) {
+// lists 2 and 3: a certain chat replaces its list as long as one item is in common, and
+// is told what it dropped. With nothing in common the next list begins, and the first is
+// put away, for people too, until it is written again. After a settled list the next one
+// begins, and the settled one stays.
+func TestTheListsOfACertainChat(t *testing.T) {
 	each(t, which(everywhere(), where.certain), func(p *place) {
 		c := p.chat("one")
-		first := c.writes("Read the parser:completed", "Fix the parser:in_progress", "Run the tests")
-		then := c.writes("Write the manual:in_progress", "Draw the pictures", "Print it")
-		p.another(first, then)
-		p.has(then, "Fix the parser", "Run the tests")
-		old, states := p.lists()[first.list], p.states()
+		first := c.Writes(parser).List()
+		p.same(first, c.Writes("c:fix the parser. i:Write the manual p:Print it").Says("Run the tests"))
+		p.same(first, c.Writes(parser).Says("Write the manual", "Print it"))
+		p.same(first, c.Writes("c:Read the parser").Says("Fix the parser", "Run the tests"))
+
+		c = p.chat("two")
+		first = c.Writes(parser).List()
+		second := c.Writes(manual).Says("Fix the parser", "Run the tests")
+		p.another(first, second)
+		old, states := p.lists()[first], p.states()
 		if !old.Archived || old.State == "working" || old.State == "left open" {
 			p.Errorf("the first list is %q, archived %t", old.State, old.Archived)
 		}
-		if state, known := states[first.list]; known || states[then.list] != "working" {
-			p.Errorf("front ends are told that the first list is %q and the second %q", state, states[then.list])
+		if state, known := states[first]; known || states[second.List()] != "working" {
+			p.Errorf("front ends are told that the first list is %q and the second %q", state, states[second.List()])
 		}
-		if board := p.run("lists", "--json"); strings.Contains(board, first.list) {
+		if board := p.run("lists", "--json"); strings.Contains(board, first) {
 			p.Errorf("it is on the board: %s", board)
 		}
-		p.holds(first.list, "Read the parser:completed, Fix the parser:in_progress, Run the tests:pending")
+		p.holds(first, parser)
 
-		p.run("archive", "--undo", first.list)
-		if p.shown(first.list).Archived {
-			p.Error("a person cannot bring the first list back")
-		}
-	})
-}
-
-// lists 3
-func TestFirstPlanWrittenAgainComesBack(t *testing.T) {
-	each(t, which(oneOfEachKind(), where.certain), func(p *place) {
-		c := p.chat("one")
-		first := c.writes("Read the parser:completed", "Fix the parser:in_progress", "Run the tests")
-		p.another(first, c.writes("Write the manual:in_progress", "Draw the pictures", "Print it"))
-		again := c.writes("Read the parser:completed", "Fix the parser:completed", "Run the tests:in_progress")
-		p.same(first, again)
+		p.same(first, c.Writes("c:Read the parser c:Fix the parser i:Run the tests"))
 		p.onBoard(first)
-		p.holds(first.list, "Read the parser:completed, Fix the parser:completed, Run the tests:in_progress")
-		p.expectLists(2)
-	})
-}
-
-// lists 3: one item in common is enough.
-func TestPlanWithOneItemInCommonIsTheSameList(t *testing.T) {
-	each(t, which(everywhere(), where.certain), func(p *place) {
-		c := p.chat("one")
-		first := c.writes("Read the parser:completed", "Fix the parser:in_progress", "Run the tests")
-		then := c.writes("fix the parser.:completed", "Write the manual:in_progress", "Print it")
-		p.same(first, then)
-		p.has(then, "Run the tests")
-	})
-}
-
-// lists 3: a title that no person gave is taken anew when its item is gone; one that
-// a person gave stays.
-func TestTitleFollowsThePlan(t *testing.T) {
-	each(t, threeCertain(), func(p *place) {
-		c := p.chat("one")
-		first := c.writes("Fix the parser:in_progress", "Run the tests")
-		c.writes("Run the tests:in_progress", "Write the manual")
-		if title := p.shown(first.list).Title; title != "Run the tests" {
-			p.Errorf("the title is %q", title)
+		p.holds(first, "c:Read the parser c:Fix the parser i:Run the tests")
+		p.run("archive", "--undo", second.List())
+		if p.shown(second.List()).Archived {
+			p.Error("a person cannot bring a list back")
 		}
-		p.run("rename", first.list, "The release")
-		c.writes("Write the manual:in_progress", "Print it")
-		if title := p.shown(first.list).Title; title != "The release" {
-			p.Errorf("the title that a person gave became %q", title)
+	})
+}
+
+// lists 2 and 4: where chats share a connection, a plan that is cut down does not take
+// the list of another chat.
+func TestAPlanCutDownInASharedConnection(t *testing.T) {
+	each(t, which(everywhere(), func(w where) bool { return !w.certain() }), func(p *place) {
+		c := p.chat("one")
+		first := c.Writes(parser).List()
+		if c.Writes("c:Read the parser").List() != first {
+			p.holds(first, parser)
+			p.onBoard(first)
 		}
 	})
 }
@@ -142,13 +69,30 @@ func TestTitleFollowsThePlan(t *testing.T) {
 func TestPlanAfterASettledListIsTheNext(t *testing.T) {
 	each(t, everywhere(), func(p *place) {
 		c := p.chat("one")
-		c.writes("Read the parser:completed", "Fix the parser:in_progress")
-		first := c.writes("Read the parser:completed", "Fix the parser:completed")
-		then := c.writes("Write the manual:in_progress", "Print it")
-		p.another(first, then)
-		after := p.lists()[first.list]
-		if after.State != "finished" || after.Archived || after.Revision != 2 || after.String() != "Read the parser:completed, Fix the parser:completed" {
+		c.Writes("c:Read the parser i:Fix the parser")
+		first := c.Writes("c:Read the parser c:Fix the parser").List()
+		p.another(first, c.Writes(manual))
+		after := p.lists()[first]
+		if after.State != "finished" || after.Archived || after.Revision != 2 || after.String() != "c:Read the parser c:Fix the parser" {
 			p.Errorf("the first list is %q at revision %d: %s", after.State, after.Revision, after)
+		}
+	})
+}
+
+// lists 3: a title that no person gave is taken anew when its item is gone; one that
+// a person gave stays.
+func TestTitleFollowsThePlan(t *testing.T) {
+	each(t, threeCertain(), func(p *place) {
+		c := p.chat("one")
+		list := c.Writes("i:Fix the parser p:Run the tests").List()
+		for _, of := range []struct{ plan, want string }{
+			{"i:Run the tests p:Write the manual", "Run the tests"},
+			{"i:Write the manual p:Print it", "The release"},
+		} {
+			if c.Writes(of.plan); p.shown(list).Title != of.want {
+				p.Errorf("the title is %q in place of %q", p.shown(list).Title, of.want)
+			}
+			p.run("rename", list, "The release")
 		}
 	})
 }
@@ -156,20 +100,18 @@ func TestPlanAfterASettledListIsTheNext(t *testing.T) {
 // lists 5
 func TestClearingShowsAnEmptyListEverywhere(t *testing.T) {
 	each(t, oneOfEachKind(), func(p *place) {
-		for _, status := range []string{"pending", "completed"} {
+		for _, status := range []string{"p", "c"} {
 			p.Run(status, func(t *testing.T) {
 				q := newPlace(t, p.where)
 				c := q.chat("one")
-				first := c.writes("Read the parser:completed", "Fix the parser:"+status)
+				plan := "c:Read the parser " + status + ":Fix the parser"
+				list := c.Writes(plan).List()
 				events := q.follow("/api/events")
-				cleared := c.writes()
-				q.has(cleared, "0 completed, 0 in_progress, 0 pending")
-				if len(cleared.items) > 0 {
-					q.Errorf("the answer shows %s", inShort(cleared.items))
+				cleared := c.Writes("").Says("0 completed, 0 in_progress, 0 pending")
+				if got := cleared.Items(); len(got) > 0 {
+					q.Errorf("the answer shows %s", chattest.Show(got))
 				}
-				if l := c.reads(); len(l.Items) > 0 {
-					q.Errorf("the agent reads %s", l)
-				}
+				c.Shows("")
 				if l := q.shown(); len(l.Items) > 0 {
 					q.Errorf("a person is shown %s", l)
 				}
@@ -187,93 +129,80 @@ func TestClearingShowsAnEmptyListEverywhere(t *testing.T) {
 						q.Errorf("front ends are told that %s is %q", l, state)
 					}
 				}
-				if history := q.run("history", "--json", first.list); !strings.Contains(history, "Read the parser") || !strings.Contains(history, "Fix the parser") {
+				history := q.run("history", "--json", list)
+				if !strings.Contains(history, "Read the parser") || !strings.Contains(history, "Fix the parser") {
 					q.Errorf("the history is %s", history)
 				}
-				if status == "completed" {
-					q.restores(first)
+				if l := q.shown(list); len(l.Items) == 0 {
+					q.run("restore", list, "1") // its plan is in its history
 				}
+				q.holds(list, plan)
 			})
 		}
 	})
 }
 
-// restores checks that the plan of a settled list that was cleared is in its history.
-func (p *place) restores(settled answer) {
-	p.Helper()
-	if l := p.shown(settled.list); len(l.Items) == 0 {
-		p.run("restore", settled.list, "1")
-	}
-	p.holds(settled.list, "Read the parser:completed, Fix the parser:completed")
-}
-
-// lists 5: where several chats could have sent it, [] is refused.
-func TestClearingOneOfSeveralChatsIsRefused(t *testing.T) {
-	each(t, which(everywhere(), func(w where) bool { return !w.certain() }), func(p *place) {
-		c := p.chat("")
-		c.writes("Read the parser:completed", "Fix the parser:in_progress")
-		c.writes("Write the manual:in_progress", "Print it")
-		text := c.refused("TodoWrite", plan())
-		p.has(answer{text: text}, "Fix the parser", "Write the manual")
-	})
-}
-
-// lists 1 and 4
+// lists 1, 4 and 5: chats in one connection have their own lists. Where several could
+// have sent it, [] is refused.
 func TestChatsInOneConnectionHaveTheirOwnLists(t *testing.T) {
 	sharing := which(everywhere(), func(w where) bool { return !w.certain() || w.shares })
 	each(t, append(sharing, where{inSession, known("claude-ai")}), func(p *place) {
 		c := p.chat("")
-		first := c.writes("Read the parser:completed", "Fix the parser:in_progress", "Run the tests", "Write a note", "Commit")
-		then := c.writes("Write the manual:in_progress", "Draw the pictures", "Print it")
+		first := c.Writes("c:Read the parser i:Fix the parser p:Run the tests p:Write a note p:Commit").List()
+		then := c.Writes(manual)
+		second := then.List()
 		p.another(first, then)
-		p.onBoard(first, then)
-		goesOn := c.writes("Read the parser:completed", "Fix the parser:completed", "Run the tests:in_progress", "Tell Ann", "Commit")
-		p.same(first, goesOn)
-		p.same(then, c.writes("Write the manual:completed", "Draw the pictures:in_progress", "Print it"))
-		p.holds(first.list, "Read the parser:completed, Fix the parser:completed, Run the tests:in_progress, Tell Ann:pending, Commit:pending")
-		p.onBoard(first, then)
+		p.onBoard(first, second)
+		const goesOn = "c:Read the parser c:Fix the parser i:Run the tests p:Tell Ann p:Commit"
+		p.same(first, c.Writes(goesOn))
+		p.same(second, c.Writes("c:Write the manual i:Draw the pictures p:Print it"))
+		p.holds(first, goesOn)
+		p.onBoard(first, second)
 		p.expectLists(2)
+		if !p.certain() {
+			c.refused(step("")).Says("Fix the parser", "Write the manual")
+		}
 	})
 }
 
-// generic are steps that plans for many tasks have.
-func generic() []string {
-	return []string{"Write a failing test", "Fix the bug", "Run the tests", "Commit"}
+// lists 1: the host's id of the chat tells two in one connection apart; two live
+// processes or sessions in one folder are two conversations, also if their host told no
+// id.
+func TestTwoChatsInOneFolder(t *testing.T) {
+	t.Parallel()
+	for name, of := range map[string]struct {
+		in   func(where) bool
+		ids  [2]string
+		once bool // both in one connection
+	}{
+		"ids in one connection":      {func(w where) bool { return w.meta != "" }, [2]string{"one", "two"}, true},
+		"processes or sessions":      {func(w where) bool { return w.by != sessionless }, [2]string{"one", "two"}, false},
+		"processes that told no ids": {func(w where) bool { return w.by == stdio && w.variable != "" }, [2]string{"", ""}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, which(everywhere(), of.in), func(p *place) {
+				one := p.chat(of.ids[0])
+				two := one.as(of.ids[1])
+				if !of.once {
+					two = p.chat(of.ids[1])
+				}
+				p.keepApart(one, two)
+			})
+		})
+	}
 }
 
-// lists 1: the host's id of the chat tells two in one connection apart.
-func TestChatsWithIDsInOneConnectionHaveTheirOwnLists(t *testing.T) {
-	each(t, which(everywhere(), func(w where) bool { return w.meta != "" }), func(p *place) {
-		one := p.chat("one")
-		two := one.as("two")
-		p.goOnApart(one, two)
-	})
-}
-
-// lists 1: two live processes or sessions in one folder are two conversations.
-func TestProcessesInOneFolderHaveTheirOwnLists(t *testing.T) {
-	each(t, which(everywhere(), func(w where) bool { return w.by != sessionless }), func(p *place) {
-		p.goOnApart(p.chat("one"), p.chat("two"))
-	})
-}
-
-// lists 1: also two of a host that told no id.
-func TestProcessesWithoutIDsHaveTheirOwnLists(t *testing.T) {
-	each(t, which(everywhere(), func(w where) bool { return w.by == onStdio && w.variable != "" }), func(p *place) {
-		p.goOnApart(p.chat(""), p.chat(""))
-	})
-}
-
-// goOnApart checks that two chats that write the same plan each go on with their own.
-func (p *place) goOnApart(one, two *chat) {
+// keepApart checks that two chats that write the same plan each go on with their own.
+func (p *place) keepApart(one, two *chat) {
 	p.Helper()
-	first, other := one.writes(generic()...), two.writes(generic()...)
-	p.another(first, other)
-	p.same(first, one.writes("Write a failing test:completed", "Fix the bug:in_progress", "Run the tests", "Commit"))
-	p.same(other, two.writes("Write a failing test:in_progress", "Fix the bug", "Run the tests", "Commit"))
-	p.same(first, one.writes("Write a failing test:completed", "Fix the bug:completed", "Run the tests:in_progress", "Commit"))
-	p.holds(first.list, "Write a failing test:completed, Fix the bug:completed, Run the tests:in_progress, Commit:pending")
-	p.holds(other.list, "Write a failing test:in_progress, Fix the bug:pending, Run the tests:pending, Commit:pending")
+	first, then := one.Writes(generic).List(), two.Writes(generic)
+	other := then.List()
+	p.another(first, then)
+	p.same(first, one.Writes("c:Write a failing test i:Fix the bug p:Run the tests p:Commit"))
+	p.same(other, two.Writes("i:Write a failing test p:Fix the bug p:Run the tests p:Commit"))
+	p.same(first, one.Writes("c:Write a failing test c:Fix the bug i:Run the tests p:Commit"))
+	p.holds(first, "c:Write a failing test c:Fix the bug i:Run the tests p:Commit")
+	p.holds(other, "i:Write a failing test p:Fix the bug p:Run the tests p:Commit")
 	p.onBoard(first, other)
 	p.expectLists(2)
 }
@@ -281,55 +210,46 @@ func (p *place) goOnApart(one, two *chat) {
 // lists 3: a list with a name of its own is replaced in place.
 func TestNamedListIsReplacedInPlace(t *testing.T) {
 	var places []where
-	for _, by := range []transport{onStdio, inSession, sessionless} {
+	for _, by := range []chattest.Transport{stdio, inSession, sessionless} {
 		for _, name := range []string{"claude-code", "cursor-vscode", "my-agent"} {
 			places = append(places, where{by, known(name)})
 		}
 	}
 	each(t, places, func(p *place) {
 		c := p.named("one", "release")
-		first := c.writes("Read the parser:completed", "Fix the parser:in_progress")
-		wholly := c.writes("Write the manual:in_progress", "Print it")
-		p.same(first, wholly)
-		p.has(wholly, "Fix the parser")
-		c.writes("Write the manual:completed", "Print it:completed")
-		p.same(first, c.writes("Buy paper:in_progress", "Buy ink"))
-		p.holds(first.list, "Buy paper:in_progress, Buy ink:pending")
+		list := c.Writes("c:Read the parser i:Fix the parser").List()
+		p.same(list, c.Writes("i:Write the manual p:Print it").Says("Fix the parser"))
+		c.Writes("c:Write the manual c:Print it")
+		p.same(list, c.Writes("i:Buy paper p:Buy ink"))
+		p.holds(list, "i:Buy paper p:Buy ink")
 		p.expectLists(1)
 	})
 }
 
-// lists 6: one that failed is not completed.
-func TestStepsAreAddedUnlessAllIsCompleted(t *testing.T) {
-	each(t, threeCertain(), func(p *place) {
-		c := p.chat("one")
-		first := c.calls("create_todos", `{"items":["Read the parser","Fix the parser"]}`)
-		c.calls("update_todo", `{"id":"1","status":"completed"}`)
-		p.same(first, c.calls("create_todos", `{"items":["Run the tests"]}`))
-		c.calls("update_todo", `{"id":"2","status":"failed"}`)
-		c.calls("update_todo", `{"id":"3","status":"completed"}`)
-		p.same(first, c.calls("create_todos", `{"items":["Fix it again"]}`))
-		p.expectLists(1)
-	})
-}
-
-// lists 6
+// lists 6: steps are added unless all is completed; one that failed is not. The numbers
+// of the next list go on.
 func TestStepsGoOnWithTheirNumbers(t *testing.T) {
 	each(t, threeCertain(), func(p *place) {
 		c := p.chat("one")
-		first := c.calls("create_todos", `{"items":["Read the parser","Fix the parser"]}`)
-		for id := range 2 {
-			c.calls("update_todo", fmt.Sprintf(`{"id":"%d","status":"completed"}`, id+1))
-		}
-		next := c.calls("create_todos", `{"items":["Write the manual","Print it"]}`)
-		p.another(first, next)
-		if ids := p.shown(next.list).ids(); ids != "3 4" {
+		list := c.Adds("A", "B").List()
+		c.Sets("1", "completed")
+		p.same(list, c.Adds("C"))
+		c.Sets("2", "failed")
+		c.Sets("3", "completed")
+		p.same(list, c.Adds("D"))
+
+		c = p.chat("two")
+		list = c.Adds("Read the parser", "Fix the parser").List()
+		c.Sets("1", "completed")
+		c.Sets("2", "completed")
+		next := c.Adds("Write the manual", "Print it")
+		p.another(list, next)
+		if ids := p.shown(next.List()).IDs(); ids != "3 4" {
 			p.Errorf("the numbers of the next list are %s", ids)
 		}
-		old := c.call("update_todo", `{"id":"1","status":"running"}`)
-		p.has(old, `#1 "Read the parser"`)
-		p.holds(next.list, "Write the manual:pending, Print it:pending")
-		p.has(c.calls("update_todo", `{"id":"3","status":"running"}`), `#3 "Write the manual"`)
+		c.Sets("1", "running").Says(`#1 "Read the parser"`)
+		p.holds(next.List(), "p:Write the manual p:Print it")
+		c.Sets("3", "running").Says(`#3 "Write the manual"`)
 	})
 }
 
@@ -341,18 +261,15 @@ func TestFrontEndFollowsTheChat(t *testing.T) {
 			each(t, threeCertain(), func(p *place) {
 				name := map[string]string{"id": "", "name": "release"}[by]
 				c := p.named("one", name)
-				first := c.writes("Read the parser:in_progress")
+				list := c.Writes("i:Read the parser").List()
 				if by == "id" {
-					name = first.list
+					name = list
 				}
 				stream, events := p.follow("/api/stream?list="+name), p.follow("/api/events?list="+name)
-				c.writes("Read the parser:completed")
-				c.writes("Write the manual:in_progress", "Print it")
-				if !stream("Write the manual") {
-					p.Error("/api/stream does not go on with the next plan of the chat")
-				}
-				if !events("Write the manual") {
-					p.Error("/api/events does not go on with the next plan of the chat")
+				c.Writes("c:Read the parser")
+				c.Writes(manual)
+				if !stream("Write the manual") || !events("Write the manual") {
+					p.Error("/api/stream or /api/events does not go on with the next plan of the chat")
 				}
 				if todos := p.workspace("?list=" + name); len(todos) == 0 || todos[0].Content != "Write the manual" {
 					p.Errorf("after a reload it has %v", todos)

@@ -3,6 +3,7 @@
 package chats
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/server/servertest"
 )
@@ -38,13 +41,10 @@ func TestMain(m *testing.M) {
 // patience is how long a test waits for what must come.
 const patience = 10 * time.Second
 
-// transport is how a chat reaches the program.
-type transport string
-
 const (
-	onStdio     transport = "stdio"
-	inSession   transport = "HTTP session"
-	sessionless transport = "HTTP sessionless"
+	stdio       = chattest.Stdio
+	inSession   = chattest.Session
+	sessionless = chattest.Sessionless
 )
 
 // host is a program in which chats run: its clientInfo, the members of _meta (a
@@ -88,7 +88,7 @@ func known(name string) host {
 
 // where is a client on a transport.
 type where struct {
-	by transport
+	by chattest.Transport
 	host
 }
 
@@ -100,7 +100,7 @@ func (w where) certain() bool { return w.meta != "" || w.by != sessionless && !w
 // everywhere returns all clients on stdio, and over HTTP one of each kind.
 func everywhere() (all []where) {
 	for _, h := range hosts() {
-		all = append(all, where{onStdio, h})
+		all = append(all, where{stdio, h})
 	}
 	for _, name := range []string{"claude-code", "codex-mcp-client", "@cline/core", "cursor-vscode", "Visual Studio Code", "my-agent"} {
 		all = append(all, where{inSession, known(name)}, where{sessionless, known(name)})
@@ -110,8 +110,8 @@ func everywhere() (all []where) {
 
 // oneOfEachKind returns a client of each kind on each transport.
 func oneOfEachKind() (some []where) {
-	for by, names := range map[transport][]string{
-		onStdio:     {"claude-code", "codex-mcp-client", "gemini-cli-mcp-client", "cursor-vscode", "my-agent"},
+	for by, names := range map[chattest.Transport][]string{
+		stdio:       {"claude-code", "codex-mcp-client", "gemini-cli-mcp-client", "cursor-vscode", "my-agent"},
 		inSession:   {"@cline/core", "cursor-vscode"},
 		sessionless: {"codex-mcp-client", "my-agent"},
 	} {
@@ -129,7 +129,7 @@ func which(all []where, holds func(where) bool) []where {
 
 // threeCertain returns a certain chat of each transport.
 func threeCertain() []where {
-	return []where{{onStdio, known("gemini-cli-mcp-client")}, {inSession, known("@cline/core")}, {sessionless, known("codex-mcp-client")}}
+	return []where{{stdio, known("gemini-cli-mcp-client")}, {inSession, known("@cline/core")}, {sessionless, known("codex-mcp-client")}}
 }
 
 // each runs a test in some places, each with a store of its own. Settings are
@@ -145,18 +145,21 @@ func each(t *testing.T, in []where, run func(p *place), settings ...string) {
 	}
 }
 
-// eachCase is [each] for cases by name, which are chats of one server over HTTP. Their
-// names are the chats' ids.
-func eachCase[C any](t *testing.T, cases map[string]C, run func(c *chat, of C), settings ...string) {
+// eachCase is [each] for cases by name, which are chats of one server over HTTP, on
+// one store. Their names are the chats' ids.
+func eachCase[C any](t *testing.T, cases map[string]C, run func(p *place, c *chat, of C), settings ...string) {
 	t.Helper()
 	each(t, threeCertain(), func(p *place) {
+		if p.by != stdio {
+			p.web()
+		}
 		for name, of := range cases {
 			p.Run(name, func(t *testing.T) {
-				q := newPlace(t, p.where, settings...)
-				if p.by != onStdio {
-					q.url = p.web()
+				q := &place{T: t, where: p.where, folder: p.folder, env: p.env, url: p.url}
+				if p.by == stdio {
+					q = newPlace(t, p.where, settings...)
 				}
-				run(q.chat(name), of)
+				run(q, q.chat(name), of)
 			})
 		}
 	}, settings...)
@@ -253,54 +256,23 @@ func get[T any](p *place, path string) (v T) {
 	return v
 }
 
-// item is an item of a list as JSON.
-type item struct{ ID, Text, Status string }
-
-// list is a list as JSON.
-type list struct {
-	List, Title, State string
-	Revision           int64
-	Archived           bool
-	Items              []item
-}
-
-func (l list) String() string { return inShort(l.Items) }
-
-// inShort returns items as plan takes them.
-func inShort(items []item) string {
-	var out []string
-	for _, i := range items {
-		out = append(out, i.Text+":"+i.Status)
-	}
-	return strings.Join(out, ", ")
-}
-
-// ids returns the ids of the items in their order.
-func (l list) ids() string {
-	var out []string
-	for _, i := range l.Items {
-		out = append(out, i.ID)
-	}
-	return strings.Join(out, " ")
-}
-
 // lists returns all lists by id, archived ones too.
-func (p *place) lists() map[string]list {
+func (p *place) lists() map[string]chattest.List {
 	p.Helper()
-	all := make(map[string]list)
-	for _, l := range decode[[]list](p, p.run("lists", "--all", "--json")) {
+	all := make(map[string]chattest.List)
+	for _, l := range decode[[]chattest.List](p, p.run("lists", "--all", "--json")) {
 		all[l.List] = l
 	}
 	return all
 }
 
 // shown returns a list as a person sees it; without an id the folder's.
-func (p *place) shown(id ...string) list {
+func (p *place) shown(id ...string) chattest.List {
 	p.Helper()
 	if p.url != "" && len(id) > 0 { // what is there already takes no process
-		return get[list](p, "/api/lists/"+id[0])
+		return get[chattest.List](p, "/api/lists/"+id[0])
 	}
-	return decode[list](p, p.run(append([]string{"show", "--json"}, id...)...))
+	return decode[chattest.List](p, p.run(append([]string{"show", "--json"}, id...)...))
 }
 
 // states returns the state of each list that front ends are told of.
@@ -326,9 +298,9 @@ func (p *place) workspace(query string) []struct{ Content, Status string } {
 // expectLists checks how many lists there are.
 func (p *place) expectLists(want int) {
 	p.Helper()
-	var all []list
+	var all []chattest.List
 	if p.url != "" {
-		all = get[[]list](p, "/api/lists")
+		all = get[[]chattest.List](p, "/api/lists")
 	} else {
 		all = slices.Collect(maps.Values(p.lists()))
 	}
@@ -347,7 +319,7 @@ func (p *place) edits(id string, change func([]task) []task) {
 	marks := map[string]string{"pending": " ", "in_progress": ">", "completed": "x", "failed": "!", "blocked": "#", "cancelled": "-"}
 	var tasks []task
 	for _, i := range p.shown(id).Items {
-		tasks = append(tasks, task{marks[i.Status], i.Text, i.ID})
+		tasks = append(tasks, task{marks[string(i.Status)], i.Text, i.ID})
 	}
 	var b strings.Builder
 	for _, t := range change(tasks) {
@@ -367,31 +339,20 @@ func (p *place) edits(id string, change func([]task) []task) {
 	}
 }
 
-// rewords is a person's new wording of an item.
-func (p *place) rewords(id, which, text string) {
-	p.Helper()
-	p.edits(id, func(tasks []task) []task {
-		for i := range tasks {
-			if tasks[i].id == which {
-				tasks[i].text = text
-			}
-		}
+// changes returns an edit of the item of an id.
+func changes(id string, change func(*task)) func([]task) []task {
+	return func(tasks []task) []task {
+		change(&tasks[slices.IndexFunc(tasks, func(t task) bool { return t.id == id })])
 		return tasks
-	})
+	}
 }
 
-// marks is a person's new status of an item, as the editor shows it.
-func (p *place) marks(id, which, mark string) {
-	p.Helper()
-	p.edits(id, func(tasks []task) []task {
-		for i := range tasks {
-			if tasks[i].id == which {
-				tasks[i].mark = mark
-			}
-		}
-		return tasks
-	})
+// rewords is a person's new wording of an item, and marks its new status, as the editor
+// shows it.
+func rewords(id, text string) func([]task) []task {
+	return changes(id, func(t *task) { t.text = text })
 }
+func marks(id, mark string) func([]task) []task { return changes(id, func(t *task) { t.mark = mark }) }
 
 // panel makes an edit on the panel's page; edit is a JSON object.
 func (p *place) panel(id, edit string) {
@@ -407,5 +368,130 @@ func (p *place) hook(session, call string) {
 	event := fmt.Sprintf(`{"session_id":%q,"cwd":%q,"hook_event_name":"PreToolUse","tool_name":"mcp__todo__TodoWrite","tool_input":{"todos":[]},"tool_use_id":%q,"mcp_server":{"name":"todo","source":"dynamic"}}`, session, p.folder, call)
 	if out, failure, err := p.try(nil, event, "hook"); err != nil || out+failure != "" {
 		p.Fatalf("hook: %v %s %s", err, out, failure)
+	}
+}
+
+// chat is a connection of an agent to the program.
+type chat struct {
+	*chattest.Chat
+	p       *place
+	process *programtest.Process // its own, on stdio
+}
+
+// chat begins a connection of the place's client, in a chat with an id.
+func (p *place) chat(id string) *chat {
+	p.Helper()
+	return p.named(id, "")
+}
+
+// named is [place.chat] with a list that its user named.
+func (p *place) named(id, list string) *chat {
+	p.Helper()
+	c := &chat{p: p}
+	if p.by == stdio {
+		var env []string
+		if p.variable != "" && id != "" {
+			env = append(env, p.variable+"="+id)
+		}
+		if list != "" {
+			env = append(env, "TODO_LIST="+list)
+		}
+		c.process = p.start(env, "stdio")
+		var err error
+		if c.Chat, err = chattest.OnPipe(p.T, p.by, p.name, c.process.In, c.process.Out); err != nil {
+			p.Fatal(err, c.process.Log)
+		}
+	} else {
+		at := p.web() + "/mcp"
+		if list != "" {
+			at += "?list=" + url.QueryEscape(list)
+		}
+		c.Chat = chattest.OverHTTP(p.T, p.by, p.name, at)
+	}
+	return c.as(id)
+}
+
+// as returns the same connection in another chat of its host.
+func (c *chat) as(id string) *chat {
+	other := *c
+	if c.p.meta != "" {
+		other.Chat = c.With(c.p.meta, id)
+	}
+	return &other
+}
+
+// kill ends the chat's process as kill -9 does.
+func (c *chat) kill() { c.process.Kill() }
+
+// refused checks that a write is refused as a model is told, and changes nothing.
+func (c *chat) refused(tool, args string) chattest.Answer {
+	c.Helper()
+	before := c.Resource("todo://list")
+	a := c.Calls(tool, args).Fails()
+	if after := c.Resource("todo://list"); after != before {
+		c.Errorf("%s %s changes the list from %s to %s", tool, args, before, after)
+	}
+	return a
+}
+
+// same checks that two calls meant one list, and another that they did not.
+func (p *place) same(list string, then chattest.Answer) {
+	p.Helper()
+	if list == "" || list != then.List() {
+		p.Errorf("the call means list %q in place of %q: %s; there are %v", then.List(), list, then.Text(), p.lists())
+	}
+}
+
+func (p *place) another(list string, then chattest.Answer) {
+	p.Helper()
+	if then.List() == "" || list == then.List() {
+		p.Errorf("the call means list %q, which is no other one: %s; there are %v", then.List(), then.Text(), p.lists())
+	}
+}
+
+// holds checks what a list holds, in short.
+func (p *place) holds(id, want string) {
+	p.Helper()
+	if got := p.shown(id); got.String() != want {
+		p.Errorf("list %s holds %q in place of %q", id, got, want)
+	}
+}
+
+// onBoard checks that lists are open and not put away.
+func (p *place) onBoard(lists ...string) {
+	p.Helper()
+	states := p.states()
+	for _, id := range lists {
+		if got := p.shown(id); got.Archived || states[id] == "" {
+			p.Errorf("list %s is not on the board: %v, %q", id, got, states[id])
+		}
+	}
+}
+
+// follow opens an event stream and returns a function that reports whether a text
+// comes on it soon.
+func (p *place) follow(path string) (comes func(text string) bool) {
+	p.Helper()
+	req, err := http.NewRequestWithContext(p.Context(), "GET", p.web()+path, nil)
+	if err != nil {
+		p.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(func() { res.Body.Close() })
+	if res.StatusCode != http.StatusOK {
+		p.Fatalf("%s: %s", path, res.Status)
+	}
+	return func(text string) bool {
+		late := time.AfterFunc(3*time.Second, func() { res.Body.Close() })
+		defer late.Stop()
+		for lines := bufio.NewReader(res.Body); ; {
+			line, err := lines.ReadString('\n')
+			if err != nil || strings.Contains(line, text) {
+				return err == nil
+			}
+		}
 	}
 }
