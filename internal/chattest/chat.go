@@ -70,12 +70,24 @@ func newChat(t testing.TB, by Transport, client string) *Chat {
 // OverHTTP begins a chat at an address of /mcp.
 func OverHTTP(t testing.TB, by Transport, client, url string) *Chat {
 	t.Helper()
-	c := newChat(t, by, client)
-	c.URL = url
-	if by == Session {
-		c.Session = servertest.Session(t, url, client)
+	c, err := TryHTTP(t, by, client, url)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return c
+}
+
+// TryHTTP is [OverHTTP] that returns an error when no session begins.
+func TryHTTP(t testing.TB, by Transport, client, url string) (*Chat, error) {
+	c := newChat(t, by, client)
+	if c.URL = url; by != Session {
+		return c, nil
+	}
+	status, header, body, err := servertest.TryPost(url, strings.NewReader(servertest.Initialize(0, client)))
+	if c.Session = header.Get("Mcp-Session-Id"); err != nil || c.Session == "" {
+		return nil, fmt.Errorf("begin session: %d %s %w", status, body, err)
+	}
+	return c, nil
 }
 
 // OnPipe begins a chat with what reads in and writes out. It returns an error when that

@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"todo-mcp/server/servertest"
 )
 
 // Every metric, and every operation of the store, that an alert or the operator's page
@@ -17,17 +15,8 @@ import (
 // PostgreSQL with an audit log, which has them all, is asked.
 func TestMetricsOfAlertsExist(t *testing.T) {
 	store, _ := newPostgres(t)
-	s, err := newServing(t, t.TempDir(), nil, "--store", store, "--audit-log", filepath.Join(t.TempDir(), "audit.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := s.session("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a, err := c.call("TodoWrite", servertest.Todos("pending", "A"), ""); err != nil || a.refused() != nil {
-		t.Fatal(err, a.refused())
-	}
+	s := mustServe(t, "--store", store, "--audit-log", filepath.Join(t.TempDir(), "audit.log"))
+	s.session(t, "").Writes("p:A")
 	_, scrape := get(s.url + "/metrics")
 	found := 0
 	for _, file := range []string{"packaging/prometheus/rules.yaml", "docs/operations.md"} {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/chattest"
 	"todo-mcp/server/servertest"
 )
 
@@ -42,14 +43,15 @@ func awaitStopping(t *testing.T, before time.Time, addresses ...string) {
 }
 
 // openStreams opens one stream of each kind.
-func openStreams(t *testing.T, s *serving, c *caller) []*servertest.Events {
+func openStreams(t *testing.T, s *serving, c *chattest.Chat) []*servertest.Events {
 	t.Helper()
-	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
+	listen := chattest.OverHTTP(t, chattest.Sessionless, "tester", c.URL)
+	message := listen.Message("L", "subscriptions/listen", `{"notifications":{"resourceSubscriptions":["todo://list"]}}`)
 	return []*servertest.Events{
 		servertest.OpenStream(t, "GET", s.url+"/api/events", ""),
 		servertest.OpenStream(t, "GET", s.url+"/panel/events", ""),
-		servertest.OpenStream(t, "GET", c.url, "", "Mcp-Session-Id", c.session),
-		servertest.OpenStream(t, "POST", c.url, listen, servertest.ModernHeaders("subscriptions/listen", "")...),
+		servertest.OpenStream(t, "GET", c.URL, "", "Mcp-Session-Id", c.Session),
+		servertest.OpenStream(t, "POST", c.URL, message, listen.Headers(message)...),
 	}
 }
 
@@ -58,18 +60,12 @@ func openStreams(t *testing.T, s *serving, c *caller) []*servertest.Events {
 // stay. Then its streams end with a reason, and it exits without an error.
 func TestDrain(t *testing.T) {
 	const drain = 2 * time.Second
-	s, err := newServing(t, t.TempDir(), nil, "--store", "memory", "--drain", "2", "--admin-addr", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := mustServe(t, "--store", "memory", "--drain", "2", "--admin-addr", "127.0.0.1:0")
 	admin := ""
 	for began := time.Now(); admin == "" && time.Since(began) < stopTimeout; {
 		admin = regexp.MustCompile(`http://[0-9.:]+`).FindString(s.Log.String())
 	}
-	c, err := s.session("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := s.session(t, "")
 	streams := openStreams(t, s, c)
 	signalled := time.Now()
 	if err := s.Terminate(); err != nil {
@@ -78,9 +74,7 @@ func TestDrain(t *testing.T) {
 	awaitStopping(t, signalled.Add(drain), s.url, admin)
 	taken := 0
 	for ; time.Since(signalled) < drain/2; taken++ {
-		if a, err := c.call("TodoWrite", servertest.Todos("pending", "A"), ""); err != nil || a.refused() != nil {
-			t.Fatalf("58: a call while it drains: %v %v", err, a.refused())
-		}
+		c.Writes("p:A")
 	}
 	res, err := http.Get(s.url + "/livez")
 	if err != nil {
@@ -105,10 +99,7 @@ func TestDrain(t *testing.T) {
 
 // BAD-INPUT 58: a second signal ends a server that drains at once, as Ctrl-C twice.
 func TestSecondSignal(t *testing.T) {
-	s, err := newServing(t, t.TempDir(), nil, "--store", "memory", "--drain", "3600")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := mustServe(t, "--store", "memory", "--drain", "3600")
 	if err := s.Terminate(); err != nil {
 		t.Fatal(err)
 	}
@@ -124,10 +115,7 @@ func TestSecondSignal(t *testing.T) {
 // A server without an audit log goes on after SIGHUP, by which service managers
 // reload: it does then what SIGTERM asks for, and ends without an error.
 func TestHangup(t *testing.T) {
-	s, err := newServing(t, t.TempDir(), nil, "--store", "memory")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := mustServe(t, "--store", "memory")
 	for _, signal := range []os.Signal{syscall.SIGHUP, syscall.SIGTERM} {
 		if err := s.Cmd.Process.Signal(signal); err != nil {
 			t.Fatal(err)

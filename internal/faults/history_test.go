@@ -10,6 +10,7 @@ import (
 
 	_ "modernc.org/sqlite" // checks the file without todo-mcp
 
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/programtest"
 )
 
@@ -19,14 +20,11 @@ type writer struct{ programtest.Writer }
 func newWriter(name string) *writer { return &writer{programtest.Writer{Name: name}} }
 
 // write makes the next write. When it is refused or no answer comes, it returns an
-// error and the write's id.
-func (w *writer) write(c client) (done acknowledged, write string, err error) {
+// error.
+func (w *writer) write(c *chattest.Chat) (acknowledged, error) {
 	tool, args, write := w.Next()
-	a, err := c.call(tool, args, inOperation(write))
-	if err == nil {
-		err = a.refused()
-	}
-	return acknowledged{List: a.list(), Revision: a.revision(), Write: write}, write, err
+	a, err := try(c.InOperation(write), tool, args)
+	return acknowledged{List: a.List(), Revision: a.Revision(), Write: write}, err
 }
 
 // acknowledged is a write that was answered, journal collects those of several

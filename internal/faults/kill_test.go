@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"todo-mcp/internal/chattest"
 )
 
 // BAD-INPUT 48: of the writes that four processes on one file acknowledged, which
@@ -58,8 +60,8 @@ func writeUntilKilled(t *testing.T, path, list string, w *writer, acks *journal,
 			moment := time.AfterFunc(time.Duration(rand.IntN(12_000))*time.Microsecond, func() { _ = a.Cmd.Process.Kill() })
 			defer moment.Stop()
 		}
-		done, _, err := w.write(a)
-		if errors.Is(err, errGone) && n <= 0 {
+		done, err := w.write(a.Chat)
+		if errors.Is(err, chattest.ErrGone) && n <= 0 {
 			return nil
 		}
 		if err != nil {

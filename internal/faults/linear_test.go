@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +19,9 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"todo-mcp/internal/chattest"
+	"todo-mcp/internal/todo"
 )
 
 // BAD-INPUT 54: what five processes on one file answer to clients in HTTP sessions
@@ -47,7 +51,10 @@ func TestLinearizable(t *testing.T) {
 			return
 		}
 		if got := porcupine.CheckOperationsTimeout(listModel(), h.calls, time.Minute); got != porcupine.Ok {
-			t.Errorf("round %d: the calls are not linearizable: %s\n%s", round, got, explain(h.calls))
+			_, info := porcupine.CheckOperationsVerbose(listModel(), h.calls, time.Minute)
+			page := filepath.Join(os.TempDir(), "not-linearizable.html")
+			err := porcupine.VisualizePath(listModel(), info, page)
+			t.Errorf("round %d: the calls are not linearizable: %s; see %s (%v)", round, got, page, err)
 			total.Lost++
 		}
 		if round == 0 {
@@ -162,46 +169,6 @@ func listModel() porcupine.Model {
 	}
 }
 
-// explain returns where a history stops being linearizable: the last calls of the
-// longest part of it that is, and the first that do not follow.
-func explain(calls []porcupine.Operation) string {
-	var b strings.Builder
-	_, info := porcupine.CheckOperationsVerbose(listModel(), calls, time.Minute)
-	for _, partition := range info.PartialLinearizationsOperations() {
-		var longest []porcupine.Operation
-		for _, part := range partition {
-			if len(part) > len(longest) {
-				longest = part
-			}
-		}
-		if len(longest) == 0 {
-			continue
-		}
-		list, there := longest[0].Input.(listOp).list, map[int64]bool{}
-		for _, c := range longest {
-			there[c.Call] = true
-		}
-		rest := slices.DeleteFunc(slices.Clone(calls), func(c porcupine.Operation) bool { return c.Input.(listOp).list != list || there[c.Call] })
-		if len(rest) == 0 {
-			continue
-		}
-		slices.SortFunc(rest, func(x, y porcupine.Operation) int { return int(x.Call - y.Call) })
-		for _, c := range longest[max(0, len(longest)-5):] {
-			fmt.Fprintln(&b, "after ", describeCall(c))
-		}
-		for _, c := range rest[:min(12, len(rest))] {
-			fmt.Fprintln(&b, "comes ", describeCall(c))
-		}
-	}
-	return b.String()
-}
-
-func describeCall(c porcupine.Operation) string {
-	got := c.Output.(listState)
-	return fmt.Sprintf("client %d, %s to %s: %+v answers revision %d %v %+v", c.ClientId, time.Duration(c.Call), time.Duration(c.Return),
-		c.Input, got.revision, strings.Split(got.items, "\n"), [2]bool{got.refused, got.unknown})
-}
-
 // recorded is the calls of a round.
 type recorded struct {
 	mu             sync.Mutex
@@ -228,12 +195,8 @@ func recordCalls(t *testing.T, each int, seed uint64) *recorded {
 	path := filepath.Join(t.TempDir(), "todos.db")
 	h := &recorded{began: time.Now()}
 	var clients []*listClient
-	join := func(list string, c client, err error) *listClient {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		l := &listClient{client: c, number: len(clients), list: list, h: h, ids: map[string]string{}, random: rand.New(rand.NewPCG(seed, uint64(len(clients))))}
+	join := func(list string, c *chattest.Chat) *listClient {
+		l := &listClient{Chat: c, number: len(clients), list: list, h: h, ids: map[string]string{}, random: rand.New(rand.NewPCG(seed, uint64(len(clients))))}
 		clients = append(clients, l)
 		return l
 	}
@@ -241,21 +204,20 @@ func recordCalls(t *testing.T, each int, seed uint64) *recorded {
 	var panels []string
 	options := []string{"--store", "sqlite:" + path, "--max-items", "0", "--item-ids"}
 	for range 2 {
-		s, err := newServing(t, t.TempDir(), nil, options...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := mustServe(t, options...)
 		panels = append(panels, s.url)
 		for i := range 3 {
-			session, err := s.session(lists[i%2])
-			join(lists[i%2], session, err)
+			join(lists[i%2], s.session(t, lists[i%2]))
 		}
 	}
 	for _, list := range lists {
 		a, err := newAgent(t, t.TempDir(), nil, append(options, "--list", list)...)
-		join(list, a, err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		join(list, a.Chat)
 	}
-	mortal := join("red", nil, nil)
+	mortal := join("red", nil)
 	mortal.start = func() (*agent, error) {
 		return newAgent(t, t.TempDir(), nil, append(options, "--list", "red")...)
 	}
@@ -312,7 +274,7 @@ func (h *recorded) settleUnknown() {
 
 // listClient makes calls on a list and records them.
 type listClient struct {
-	client
+	*chattest.Chat
 	number int
 	list   string
 	h      *recorded
@@ -443,66 +405,57 @@ func (c *listClient) pick(which func(text string) bool) string {
 func (c *listClient) do(tool, args string, op listOp) error {
 	op.list = c.list
 	called := time.Since(c.h.began)
-	a, err := c.call(tool, args, "")
-	if errors.Is(err, errGone) {
+	a, err := c.Try(tool, args)
+	if errors.Is(err, chattest.ErrGone) {
 		c.h.add(c.number, op, called, listState{unknown: true})
 	}
 	if err != nil {
 		return err
 	}
-	if refused := a.refused(); refused != nil {
+	if refused := a.Refused(); refused != nil {
 		if !op.update || !strings.Contains(refused.Error(), "there is no step with id") {
 			return refused
 		}
 		c.h.add(c.number, op, called, listState{refused: true})
 		return c.read()
 	}
-	c.id, c.seen, c.order = a.list(), map[string]bool{}, nil
-	for _, i := range a.items() {
-		c.seen[i.Title] = i.Status == "completed" || i.Status == "done"
-		c.order = append(c.order, i.Title)
+	c.id, c.seen, c.order = a.List(), map[string]bool{}, nil
+	for _, i := range a.Items() {
+		c.seen[i.Text] = i.Status == todo.Completed
+		c.order = append(c.order, i.Text)
 		if i.ID != "" {
-			c.ids[i.Title] = i.ID
+			c.ids[i.Text] = i.ID
 		}
 	}
-	c.h.add(c.number, op, called, stateOf(a.revision(), c.seen))
+	c.h.add(c.number, op, called, stateOf(a.Revision(), c.seen))
 	return nil
 }
 
-// addUntilKilled adds items by a process that is killed in some of the calls, and
-// started again.
+// addUntilKilled adds items by a process that is killed in some of the calls, or just
+// after, and started again.
 func (c *listClient) addUntilKilled(times int) error {
+	var a *agent
 	for n := range times {
-		if c.client == nil {
-			a, err := c.start()
-			if err != nil {
+		if a == nil {
+			var err error
+			if a, err = c.start(); err != nil {
 				return err
 			}
-			c.client = a
+			c.Chat = a.Chat
 		}
-		if n%10 != 9 {
-			if err := c.add(); err != nil {
-				return err
-			}
-			continue
+		dies := n%10 == 9
+		if dies {
+			mortal := a.Cmd.Process
+			time.AfterFunc(time.Duration(c.random.IntN(8000))*time.Microsecond, func() { _ = mortal.Kill() })
 		}
-		if err := c.addKilled(); err != nil {
+		if err := c.add(); err != nil && !(dies && errors.Is(err, chattest.ErrGone)) {
 			return err
 		}
+		if dies {
+			a.Kill()
+			a, c.h.kills = nil, c.h.kills+1
+		}
 	}
-	return nil
-}
-
-// addKilled adds an item, and kills the process meanwhile or just after.
-func (c *listClient) addKilled() error {
-	a := c.client.(*agent)
-	moment := time.AfterFunc(time.Duration(c.random.IntN(8000))*time.Microsecond, func() { _ = a.Cmd.Process.Kill() })
-	defer moment.Stop()
-	if err := c.add(); err != nil && !errors.Is(err, errGone) {
-		return err
-	}
-	a.Kill()
-	c.client, c.h.kills = nil, c.h.kills+1
 	return nil
 }
 

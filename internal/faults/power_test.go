@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"todo-mcp/internal/chattest"
 )
 
 // storePath is where the store of a fresh account is on a disk: three folders that
@@ -86,20 +88,20 @@ func writeUntilPowerGoes(t *testing.T, d *disk, change int, writers []*writer, a
 	store := "sqlite:" + filepath.Join(m.dir, storePath)
 	var all sync.WaitGroup
 	for i, w := range writers {
-		connect := func() (client, *process, error) {
+		connect := func() (*chattest.Chat, *process, error) {
 			a, err := newAgent(t, t.TempDir(), nil, "--store", store, "--list", "a")
 			if err != nil {
 				return nil, nil, err
 			}
-			return a, a.process, nil
+			return a.Chat, a.process, nil
 		}
 		if i > 0 {
-			connect = func() (client, *process, error) {
+			connect = func() (*chattest.Chat, *process, error) {
 				s, err := newServing(t, t.TempDir(), nil, "--store", store)
 				if err != nil {
 					return nil, nil, err
 				}
-				c, err := s.session("b")
+				c, err := chattest.TryHTTP(t, chattest.Session, "tester", s.endpoint("b"))
 				return c, s.process, err
 			}
 		}
@@ -115,7 +117,7 @@ func writeUntilPowerGoes(t *testing.T, d *disk, change int, writers []*writer, a
 
 // writeWhilePowered starts a process and writes until the power goes. It returns an
 // error for a write that is refused before that.
-func writeWhilePowered(t *testing.T, d *disk, connect func() (client, *process, error), w *writer, acks *journal) error {
+func writeWhilePowered(t *testing.T, d *disk, connect func() (*chattest.Chat, *process, error), w *writer, acks *journal) error {
 	c, p, err := connect()
 	if d.isDead() {
 		return nil
@@ -128,7 +130,7 @@ func writeWhilePowered(t *testing.T, d *disk, connect func() (client, *process, 
 		p.Kill()
 	}()
 	for {
-		done, _, err := w.write(c)
+		done, err := w.write(c)
 		switch {
 		case err == nil:
 			acks.Add(done)

@@ -19,63 +19,56 @@ const (
 	closed = "closed"     // none has, and there is no log
 )
 
+// readOnly returns the place of a new store, as whom processes run, and what makes the
+// store read-only or writable again.
+type readOnly func(t *testing.T) (path string, as *user, set func(on bool))
+
 // BAD-INPUT 50: when the folder of a store, then its file, then all files become
-// read-only, reads go on, in the process that has it open and in a fresh one; a
+// read-only, or the file system as a whole, as Linux makes it when it finds an error in
+// it, reads go on, in the process that has it open and in a fresh one; a
 // write is carried out (an open file stays writable) or refused with the reason.
 // When the store is writable again, so it is for a process that had it open.
 func TestReadOnly(t *testing.T) {
-	var total readOnlyRun
-	for _, state := range []string{inUse, killed, closed} {
-		for name, modes := range map[string]permissions{
-			"folder":    {folder: 0o555, file: 0o600, beside: 0o600},
-			"file":      {folder: 0o700, file: 0o400, beside: 0o600},
-			"all files": {folder: 0o555, file: 0o400, beside: 0o400},
-		} {
-			t.Run(state+"/"+name, func(t *testing.T) {
-				dir, as := folderOfAUser(t)
-				path := filepath.Join(dir, "todos.db")
-				total.run(t, dir, as, path, state, func(on bool) {
-					if on {
-						modes.set(t, path)
-					} else {
-						permissions{folder: 0o700, file: 0o600, beside: 0o600}.set(t, path)
-					}
-				})
-			})
+	for fault, ways := range map[string]map[string]readOnly{
+		"read-only permissions": {
+			"folder":    permissions{folder: 0o555, file: 0o600, beside: 0o600}.readOnly,
+			"file":      permissions{folder: 0o700, file: 0o400, beside: 0o600}.readOnly,
+			"all files": permissions{folder: 0o555, file: 0o400, beside: 0o400}.readOnly,
+		},
+		"read-only file system": {"file system": readOnlyFileSystem},
+	} {
+		if why := canMount(t); why != "" && fault == "read-only file system" {
+			notRun(t, fault, why)
+			continue
 		}
+		var total readOnlyRun
+		for _, state := range []string{inUse, killed, closed} {
+			for name, way := range ways {
+				t.Run(state+"/"+name, func(t *testing.T) { total.run(t, way, state) })
+			}
+		}
+		report.Add(t, row{Fault: fault, Tried: "store in use, after a kill, closed", Times: fmt.Sprintf("%d cases", total.cases),
+			Acknowledged: total.acknowledged, Lost: total.lost,
+			Notes: fmt.Sprintf("all reads answered; %d writes refused with the reason", total.refused)})
 	}
-	report.Add(t, total.row("read-only permissions", "folder, file or all files; store in use, after a kill, closed"))
 }
 
-// BAD-INPUT 50: the same on a file system that becomes read-only as a whole, as
-// Linux does when it finds an error in it.
-func TestReadOnlyFileSystem(t *testing.T) {
-	if why := canMount(t); why != "" {
-		notRun(t, "read-only file system", why)
-		return
+func readOnlyFileSystem(t *testing.T) (path string, as *user, set func(on bool)) {
+	m, err := mount(t, newDisk())
+	if err != nil {
+		t.Fatal(err)
 	}
-	var total readOnlyRun
-	for _, state := range []string{inUse, killed, closed} {
-		t.Run(state, func(t *testing.T) {
-			m, err := mount(t, newDisk())
-			if err != nil {
-				t.Fatal(err)
-			}
-			total.run(t, t.TempDir(), nil, filepath.Join(m.dir, storePath), state, func(on bool) {
-				m.setFault(nil)
-				if on {
-					m.setFault(func(op operation) syscall.Errno {
-						if op.kind == syncs {
-							return 0
-						}
-						return syscall.EROFS
-					})
-				}
-			})
-			m.unmount()
-		})
+	refuse := func(op operation) syscall.Errno {
+		if op.kind == syncs {
+			return 0
+		}
+		return syscall.EROFS
 	}
-	report.Add(t, total.row("read-only file system", "store in use, after a kill, closed"))
+	return filepath.Join(m.dir, storePath), nil, func(on bool) {
+		if m.setFault(nil); on {
+			m.setFault(refuse)
+		}
+	}
 }
 
 // readOnlyRun counts what was seen in all cases.
@@ -83,16 +76,16 @@ type readOnlyRun struct {
 	cases, acknowledged, lost, refused int
 }
 
-func (r *readOnlyRun) row(fault, tried string) row {
-	return row{Fault: fault, Tried: tried, Times: fmt.Sprintf("%d cases", r.cases), Acknowledged: r.acknowledged, Lost: r.lost,
-		Notes: fmt.Sprintf("all reads answered; %d writes refused with the reason", r.refused)}
-}
-
 // run brings a store into a state, makes it read-only and writable again, and checks
 // what processes can do.
-func (r *readOnlyRun) run(t *testing.T, dir string, as *user, path, state string, readOnly func(on bool)) {
+func (r *readOnlyRun) run(t *testing.T, way readOnly, state string) {
 	t.Helper()
+	path, as, readOnly := way(t)
 	defer readOnly(false)
+	dir := filepath.Dir(path)
+	if as == nil {
+		dir = t.TempDir()
+	}
 	store := "sqlite:" + path
 	var acks journal
 	open := func() *agent {
@@ -140,7 +133,7 @@ func (r *readOnlyRun) run(t *testing.T, dir string, as *user, path, state string
 func (r *readOnlyRun) writes(t *testing.T, w *writer, a *agent, acks *journal, must bool) {
 	t.Helper()
 	for range 3 {
-		done, _, err := w.write(a)
+		done, err := w.write(a.Chat)
 		switch {
 		case err == nil:
 			acks.Add(done)
@@ -157,14 +150,26 @@ func (r *readOnlyRun) writes(t *testing.T, w *writer, a *agent, acks *journal, m
 
 func reads(t *testing.T, who string, a *agent) {
 	t.Helper()
-	got, err := a.call("SetTodoList", `{}`, "")
-	if err = errors.Join(err, got.refused()); err != nil || len(got.items()) == 0 {
-		t.Errorf("%s reads %d items, %v", who, len(got.items()), err)
+	got, err := a.Try("SetTodoList", `{}`)
+	if err = errors.Join(err, got.Refused()); err != nil || len(got.Items()) == 0 {
+		t.Errorf("%s reads %d items, %v", who, len(got.Items()), err)
 	}
 }
 
 // permissions are those of a store's folder, its file and the files beside it.
 type permissions struct{ folder, file, beside os.FileMode }
+
+func (p permissions) readOnly(t *testing.T) (path string, as *user, set func(on bool)) {
+	dir, as := folderOfAUser(t)
+	path = filepath.Join(dir, "todos.db")
+	return path, as, func(on bool) {
+		if on {
+			p.set(t, path)
+		} else {
+			permissions{folder: 0o700, file: 0o600, beside: 0o600}.set(t, path)
+		}
+	}
+}
 
 func (p permissions) set(t *testing.T, path string) {
 	t.Helper()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/postgrestest"
 	"todo-mcp/server/servertest"
@@ -137,7 +138,7 @@ func drills() map[string]drill {
 
 // writing writes to lists, one client each, until stop is called.
 type writing struct {
-	clients []*caller
+	clients []*chattest.Chat
 	acks    journal
 	stop    func()
 }
@@ -150,16 +151,13 @@ func startWriting(t *testing.T, s *serving) *writing {
 	w.stop = sync.OnceFunc(func() { close(ended); all.Wait() })
 	t.Cleanup(w.stop)
 	for i := range 4 {
-		c, err := s.session(fmt.Sprint("list-", i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := s.session(t, fmt.Sprint("list-", i))
 		w.clients = append(w.clients, c)
 		all.Go(func() {
 			own := &writer{}
 			own.Name = fmt.Sprint("w", i)
 			for {
-				ack, _, err := own.write(c)
+				ack, err := own.write(c)
 				select {
 				case <-ended:
 					return
@@ -197,11 +195,9 @@ func (w *writing) await(t *testing.T, n int) []acknowledged {
 func TestRestoreDrill(t *testing.T) {
 	for name, d := range drills() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits for databases to begin
 			store, lose := d.begin(t)
-			s, err := newServing(t, t.TempDir(), nil, "--store", store)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := mustServe(t, "--store", store)
 			w := startWriting(t, s)
 			before := w.await(t, size(100, 1000))
 			file := filepath.Join(t.TempDir(), "backup")
@@ -239,18 +235,15 @@ func TestRestoreDrill(t *testing.T) {
 // goOn checks that sessions go on at a server on a restored store, with the lists
 // of their names, and that who watches is shown it. What is written then is newer than
 // all that was restored.
-func goOn(t *testing.T, store string, clients []*caller) {
+func goOn(t *testing.T, store string, clients []*chattest.Chat) {
 	t.Helper()
-	s, err := newServing(t, t.TempDir(), nil, "--store", store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := mustServe(t, "--store", store)
 	watch := servertest.OpenStream(t, "GET", s.url+"/api/events", "")
 	watch.Expect("retry")
 	for i, c := range clients {
 		own := &writer{}
 		own.Name = fmt.Sprint("after", i)
-		done, _, err := own.write(c.through(s))
+		done, err := own.write(c.At(s.endpoint(fmt.Sprint("list-", i))))
 		if err != nil {
 			t.Fatal(err)
 		}

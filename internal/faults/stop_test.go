@@ -3,12 +3,13 @@
 package faults
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
+	"net/http/httptrace"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,7 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/servertest"
 )
 
 // stopTimeout is the default of the setting, and stopGrace what a process may take
@@ -72,8 +75,8 @@ func stopAgainAndAgain(t *testing.T, fault string, stop func(t *testing.T, path 
 }
 
 // sort puts a call where its answer says.
-func (f *inFlight) sort(a answer, err error, write string) error {
-	if errors.Is(err, errGone) {
+func (f *inFlight) sort(a chattest.Answer, err error, write string) error {
+	if errors.Is(err, chattest.ErrGone) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.unanswered++
@@ -82,9 +85,9 @@ func (f *inFlight) sort(a answer, err error, write string) error {
 	if err != nil {
 		return err
 	}
-	refused := a.refused()
+	refused := a.Refused()
 	if refused == nil {
-		f.acks.Add(acknowledged{List: a.list(), Revision: a.revision(), Write: write})
+		f.acks.Add(acknowledged{List: a.List(), Revision: a.Revision(), Write: write})
 		return nil
 	}
 	f.mu.Lock()
@@ -113,21 +116,15 @@ func (f *inFlight) end(t *testing.T, p *process, signalled time.Time) {
 // server end, and lets go of the store once that listens no more.
 func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	t.Helper()
-	s, err := newServing(t, t.TempDir(), nil, "--store", "sqlite:"+path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := mustServe(t, "--store", "sqlite:"+path)
 	const sessions = 20
-	var clients []*caller
+	var clients []*chattest.Chat
 	for i := range sessions {
-		c, err := s.session(fmt.Sprint("list-", i%4))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := s.session(t, fmt.Sprint("list-", i%4))
 		clients = append(clients, c)
 	}
 	first := newWriter("first")
-	done, _, err := first.write(clients[0])
+	done, err := first.write(clients[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +138,7 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 			tool, args, write := w.Next()
 			id := w.Serial
 			all.Go(func() {
-				a, err := c.once(id, tool, args, sent)
+				a, err := once(c, id, tool, args, sent)
 				if err := out.sort(a, err, write); err != nil {
 					t.Error(err)
 				}
@@ -170,6 +167,15 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	if out.unanswered > calls/10 {
 		t.Errorf("%d of %d calls that the server had were not answered", out.unanswered, calls)
 	}
+}
+
+// once makes a call beside others of the same session. It sends on sent when the
+// request is out, or has failed.
+func once(c *chattest.Chat, id int, tool, args string, sent chan<- struct{}) (chattest.Answer, error) {
+	out := sync.OnceFunc(func() { sent <- struct{}{} })
+	defer out()
+	trace := &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { out() }}
+	return c.Send(httptrace.WithClientTrace(context.Background(), trace), servertest.Call(id, tool, args))
 }
 
 // awaitRead waits until the server has read all requests that it was sent. Those
@@ -245,11 +251,11 @@ func stopAgent(t *testing.T, a *agent, w *writer, calls int, out *inFlight) erro
 	writes := make([]string, calls)
 	for i := range calls {
 		tool, args, write := w.Next()
-		messages.WriteString(message(i+1, tool, args, "") + "\n")
+		messages.WriteString(servertest.Call(i+1, tool, args) + "\n")
 		writes[i] = write
 	}
 	var sending sync.WaitGroup
-	sending.Go(func() { _, _ = io.WriteString(a.In, messages.String()) }) // until the process ends
+	sending.Go(func() { a.Chat.Write(messages.String()) }) // until the process ends
 	defer sending.Wait()
 	at := rand.IntN(calls / 2)
 	var signalled time.Time
@@ -260,7 +266,7 @@ func stopAgent(t *testing.T, a *agent, w *writer, calls int, out *inFlight) erro
 				return err
 			}
 		}
-		got, err := a.read()
+		got, err := a.Read()
 		if err == nil && string(got.ID) != fmt.Sprint(i+1) {
 			return fmt.Errorf("answer %s in place of %d", got.ID, i+1)
 		}
