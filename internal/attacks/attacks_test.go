@@ -3,12 +3,10 @@
 package attacks
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,7 +85,7 @@ func silentBodies(t *testing.T, program string, full bool) result {
 		p.send("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n")
 	}
 	began := time.Now()
-	p.call(servertest.Session(p, p.url+"/mcp", "honest"), `{"items":["A"]}`)
+	p.chat().Writes("p:A")
 	return p.cost(time.Since(began), "until another client is answered")
 }
 
@@ -104,9 +102,9 @@ func history(t *testing.T, program string, full bool) result {
 }
 
 // askUnread asks for lists of 4 MB and reads one byte, n times.
-func askUnread(t *testing.T, program string, n int, args ...string) *process {
+func askUnread(t *testing.T, program string, n int) *process {
 	store, _ := largeList(t, 16, 1)
-	p := serve(t, program, store, 0, args...)
+	p := serve(t, program, store, 0)
 	for range n {
 		p.get("/api/lists")
 	}
@@ -123,7 +121,7 @@ func unreadAnswers(t *testing.T, program string, full bool) result {
 func unreadAtTheEnd(t *testing.T, program string, full bool) result {
 	p := askUnread(t, program, choose(full, 150, 15))
 	got := p.cost(0, "from SIGTERM to the end")
-	got.time = p.terminate()
+	got.time = p.end(p.Terminate)
 	return got
 }
 
@@ -133,26 +131,25 @@ func silentStreams(t *testing.T, program string, full bool) result {
 		p.get("/api/events")
 	}
 	reader := servertest.OpenStream(t, "GET", p.url+"/api/events", "")
-	session := servertest.Session(p, p.url+"/mcp", "writer")
+	writer := p.chat()
 	began := time.Now()
-	p.call(session, items(mostItems-1))
+	writer.Adds(slices.Repeat([]string{longest}, mostItems-1)...)
 	reader.Expect(`"revision":1`)
 	took := time.Since(began)
 	began = time.Now()
-	p.call(session, `{"items":["small"]}`)
+	writer.Adds("small")
 	reader.Expect(`"revision":2`)
 	return p.cost(max(took, time.Since(began)), "until a reader has the change")
 }
 
 func subscriptions(t *testing.T, program string, full bool) result {
 	p := serve(t, program, filepath.Join(t.TempDir(), "todo.db"), 0)
-	session := servertest.Session(p, p.url+"/mcp", "tester")
+	c := p.chat()
 	long := strings.Repeat("x", 1_000_000)
 	began := time.Now()
 	for n := range choose(full, 800, 50) {
-		message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"todo://lists/%d%s"}}`, n, long)
-		if _, _, answer := servertest.Post(p, p.url+"/mcp", message, "Mcp-Session-Id", session); !strings.Contains(answer, `"error"`) {
-			t.Fatalf("subscribed: %.300s", answer)
+		if a := c.Asks("resources/subscribe", fmt.Sprintf(`{"uri":"todo://lists/%d%s"}`, n, long)); a.Error == nil {
+			t.Fatalf("subscribed: %.300s", a.Raw)
 		}
 	}
 	return p.cost(time.Since(began), "until all are refused")
@@ -163,38 +160,22 @@ func subscriptions(t *testing.T, program string, full bool) result {
 func stdio(terminate bool) func(t *testing.T, program string, full bool) result {
 	return func(t *testing.T, program string, full bool) result {
 		store := filepath.Join(t.TempDir(), "todo.db")
-		unread, out, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer unread.Close()
-		in, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := start(t, 0, program, in, out, "stdio", "--store", "sqlite:"+store)
-		in.Close()
-		out.Close()
-		messages := servertest.Initialize(1, "tester") + "\n" + strings.Repeat(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`+"\n", 40) + servertest.Call(3, "create_todos", `{"items":["last"]}`) + "\n"
-		if _, err := io.WriteString(w, messages); err != nil {
+		p := start(t, 0, program, "stdio", "--store", "sqlite:"+store)
+		messages := servertest.Initialize(1, "tester") + "\n" + strings.Repeat(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`+"\n", 40) +
+			servertest.Call(3, "create_todos", `{"items":["last"]}`) + "\n"
+		if _, err := p.In.WriteString(messages); err != nil {
 			t.Fatal(err)
 		}
 		// The first answer shows that it has begun.
-		if _, err := unread.Read(make([]byte, 1)); err != nil {
+		if _, err := p.Out.ReadByte(); err != nil {
 			t.Fatal(err)
 		}
 		got := p.cost(0, "until the end; the last write is on disk")
+		end := p.In.Close
 		if terminate {
-			got.time = p.terminate()
-			w.Close()
-		} else {
-			began := time.Now()
-			w.Close()
-			got.time = p.awaitEnd(began)
+			end = p.Terminate
 		}
-		if p.err != nil {
-			t.Error(p.err)
-		}
+		got.time = p.end(end)
 		checkLast(t, program, store)
 		return got
 	}
@@ -205,17 +186,7 @@ func stdio(terminate bool) func(t *testing.T, program string, full bool) result 
 func checkLast(t *testing.T, program, store string) {
 	t.Helper()
 	p := serve(t, program, store, 0)
-	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, p.url+"/api/lists", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	lists, err := io.ReadAll(res.Body)
-	if err != nil || !strings.Contains(string(lists), `"last"`) {
-		t.Errorf("the last write is lost: %s, %v", lists, err)
+	if lists := p.chat().Get("/api/lists"); !strings.Contains(lists, `"last"`) {
+		t.Errorf("the last write is lost: %s", lists)
 	}
 }

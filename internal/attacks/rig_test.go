@@ -7,113 +7,67 @@
 package attacks
 
 import (
-	"bufio"
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"todo-mcp/internal/chattest"
+	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server/servertest"
 )
 
 // process is a running program.
 type process struct {
 	*testing.T
-	cmd *exec.Cmd
+	*programtest.Process
 	url string // of a server
-	log chan string
-	// ended is closed when the process has ended; err is then how.
-	ended chan struct{}
-	err   error
 }
 
 // start starts the program. It may open as many files as descriptors says; 0 is
 // any number.
-func start(t *testing.T, descriptors int, program string, stdin io.Reader, stdout io.Writer, args ...string) *process {
+func start(t *testing.T, descriptors int, program string, args ...string) *process {
 	t.Helper()
-	limit := "ulimit -n " + strconv.Itoa(descriptors) + "; "
-	if descriptors == 0 {
-		limit = ""
+	script := `exec "$@"`
+	if descriptors > 0 {
+		script = fmt.Sprintf("ulimit -n %d; ", descriptors) + script
 	}
-	p := &process{T: t, log: make(chan string, 10_000), ended: make(chan struct{})}
-	p.cmd = exec.CommandContext(t.Context(), "sh", append([]string{"-c", limit + `exec "$@"`, "sh", program}, args...)...)
-	p.cmd.Stdin, p.cmd.Stdout = stdin, stdout
-	p.cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
-	p.cmd.WaitDelay = time.Second // a pipe that nobody reads does not hold the end
-	errors, err := p.cmd.StderrPipe()
+	p, err := programtest.Start(t, "sh", t.TempDir(), nil, append([]string{"-c", script, "sh", "env", "TODO_LOG_LEVEL=info", program}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		lines := bufio.NewScanner(errors)
-		for lines.Scan() {
-			p.log <- lines.Text()
-		}
-		p.err = p.cmd.Wait()
-		close(p.ended)
-	}()
-	t.Cleanup(func() { _ = p.cmd.Process.Kill(); <-p.ended })
-	return p
+	return &process{T: t, Process: p}
 }
 
 // serve starts a server on a store and returns when it listens.
-func serve(t *testing.T, program, store string, descriptors int, args ...string) *process {
+func serve(t *testing.T, program, store string, descriptors int) *process {
 	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
+	p := start(t, descriptors, program, "serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+store)
+	var err error
+	if p.url, err = p.URL(); err != nil {
+		t.Fatal("the server does not listen:", err)
 	}
-	p := start(t, descriptors, program, nil, w, append([]string{"serve", "--addr", "127.0.0.1:0", "--store", "sqlite:" + store, "--log-level", "info"}, args...)...)
-	w.Close()
-	out := bufio.NewReader(r)
-	for p.url == "" {
-		line, err := out.ReadString('\n')
-		if err != nil {
-			t.Fatal("the server does not listen:", err)
-		}
-		p.url = regexp.MustCompile(`http://[0-9.:]+`).FindString(line)
-	}
-	go func() { _, _ = io.Copy(io.Discard, out); r.Close() }()
 	return p
-}
-
-// peak returns the most memory that the process has had, in MB.
-func (p *process) peak() int {
-	p.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		p.Fatal(err)
-	}
-	m := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
-	if m == nil {
-		p.Fatalf("no VmHWM in %s", status)
-	}
-	kB, _ := strconv.Atoi(string(m[1]))
-	return kB * 1024 / 1_000_000
 }
 
 // cost returns the memory and the processor time that the process has used so
 // far, and a time that the attack took.
 func (p *process) cost(took time.Duration, what string) result {
 	p.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
-	if err != nil {
+	peak, err1 := p.Memory("VmHWM")
+	stat, err2 := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Cmd.Process.Pid))
+	if err := errors.Join(err1, err2); err != nil {
 		p.Fatal(err)
 	}
 	_, behindName, _ := strings.Cut(string(stat), ") ")
@@ -121,25 +75,16 @@ func (p *process) cost(took time.Duration, what string) result {
 	user, _ := strconv.Atoi(fields[11])
 	system, _ := strconv.Atoi(fields[12])
 	const tick = 10 * time.Millisecond // on every Linux
-	return result{memory: p.peak(), processor: time.Duration(user+system) * tick, time: took, what: what}
+	return result{memory: peak / 1_000_000, processor: time.Duration(user+system) * tick, time: took, what: what}
 }
 
-// terminate sends SIGTERM and returns how long the process takes to end.
-func (p *process) terminate() time.Duration {
+// end waits until the process ends by itself, after what is done to it, and returns
+// how long that takes.
+func (p *process) end(do func() error) time.Duration {
 	p.Helper()
 	began := time.Now()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		p.Fatal(err)
-	}
-	return p.awaitEnd(began)
-}
-
-func (p *process) awaitEnd(began time.Time) time.Duration {
-	p.Helper()
-	select {
-	case <-p.ended:
-	case <-time.After(time.Minute):
-		p.Error("the process does not end")
+	if err := errors.Join(do(), p.Wait(time.Minute)); err != nil {
+		p.Error("the process does not end well:", err)
 	}
 	return time.Since(began)
 }
@@ -148,16 +93,12 @@ func (p *process) awaitEnd(began time.Time) time.Duration {
 // that took.
 func (p *process) awaitLog(n int, text string) time.Duration {
 	p.Helper()
-	began, late := time.Now(), time.After(2*time.Minute)
-	for seen := 0; seen < n; {
-		select {
-		case line := <-p.log:
-			if strings.Contains(line, text) {
-				seen++
-			}
-		case <-late:
+	began, look := time.Now(), time.NewTicker(10*time.Millisecond)
+	defer look.Stop()
+	for seen := 0; seen < n; <-look.C {
+		if seen = strings.Count(p.Log.String(), text); time.Since(began) > 2*time.Minute {
 			p.Errorf("%d of %d lines say %q", seen, n, text)
-			return time.Since(began)
+			break
 		}
 	}
 	return time.Since(began)
@@ -206,22 +147,17 @@ func (p *process) read(path string) (size int64) {
 	return size
 }
 
-// call calls create_todos in a session.
-func (p *process) call(session, args string) {
+// chat begins a session.
+func (p *process) chat() *chattest.Chat {
 	p.Helper()
-	if _, _, answer := servertest.Post(p, p.url+"/mcp", servertest.Call(1, "create_todos", args), "Mcp-Session-Id", session); !strings.Contains(answer, `"isError":false`) && strings.Contains(answer, `"isError":true`) {
-		p.Fatalf("%.300s", answer)
-	}
-}
-
-// items returns the arguments of create_todos for n items of 4,000 characters.
-func items(n int) string {
-	item := `"` + strings.Repeat("x", todo.MaxText) + `"`
-	return `{"items":[` + strings.Repeat(item+",", n-1) + item + `]}`
+	return chattest.OverHTTP(p.T, chattest.Session, "tester", p.url+"/mcp")
 }
 
 // mostItems is how many items of [todo.MaxText] characters a list may have.
 const mostItems = todo.MaxSize / todo.MaxText
+
+// longest is the text of such an item.
+var longest = strings.Repeat("x", todo.MaxText)
 
 // largeList makes a store with lists as large as they may be, each of as many revisions
 // as asked for, and returns its path and the id of the last one.
@@ -234,22 +170,16 @@ func largeList(t *testing.T, lists, revisions int) (path, id string) {
 	}
 	board := todo.NewBoard(store)
 	defer func() { board.Close(); store.Close() }()
-	text := string(bytes.Repeat([]byte("x"), todo.MaxText))
+	texts := slices.Repeat([]string{longest}, mostItems)
 	for l := range lists {
 		id = ""
 		for n := range revisions {
+			change := chattest.Adds(texts...)
+			if n > 0 {
+				change = chattest.Sets(strconv.Itoa(n%mostItems+1), []todo.Status{todo.Pending, todo.InProgress}[n/mostItems%2^1])
+			}
 			out, err := board.As("").Apply(context.Background(), todo.Write{
-				Target: todo.Target{Conversation: todo.Conversation{Key: fmt.Sprint("c", l)}, List: id, Append: n == 0},
-				Change: func(d *todo.Draft) error {
-					if n > 0 {
-						d.SetStatus(strconv.Itoa(n%mostItems+1), []todo.Status{todo.Pending, todo.InProgress}[n/mostItems%2^1])
-						return nil
-					}
-					for range mostItems {
-						d.Append(text)
-					}
-					return nil
-				}})
+				Target: todo.Target{Conversation: todo.Conversation{Key: fmt.Sprint("c", l)}, List: id, Append: n == 0}, Change: change})
 			if err != nil {
 				t.Fatal(err)
 			}

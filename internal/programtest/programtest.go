@@ -7,6 +7,7 @@ package programtest
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -52,17 +53,41 @@ func Build(t *testing.T) (program string) {
 	return program
 }
 
+// build builds the program and copies it to a path in a folder. It is linked once for all
+// packages of tests: a program that stands where it is built, and that nothing changed,
+// is left as it is.
 func build(dir, program string) error {
 	// Other users may run it, too.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-o", program, "todo-mcp")
+	module, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return err
+	}
+	shared := filepath.Join(os.TempDir(), fmt.Sprintf("todo-mcp-tested-%x", sha256.Sum256(module))[:40])
+	if err := os.MkdirAll(shared, 0o700); err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(filepath.Join(shared, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
+	built := filepath.Join(shared, "todo-mcp")
+	cmd := exec.Command("go", "build", "-o", built, "todo-mcp")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the program: %w\n%s", err, out)
 	}
-	return nil
+	data, err := os.ReadFile(built)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(program, data, 0o755)
 }
 
 // Process is a running todo-mcp.

@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"todo-mcp/server/servertest"
 )
 
 // copyLists makes n copies of the list of an id.
@@ -87,9 +85,9 @@ func BenchmarkMemory(b *testing.B) {
 		forAll(20, func(int) {
 			for n := range sessions / 20 {
 				c := converse(b, r, "")
-				c.call(r, "TodoWrite", servertest.Todos("pending", "one", "two"))
+				c.Writes("p:one p:two")
 				if n < streams/20 {
-					openStream(b, r, c.session)
+					openStream(b, r, c.Session)
 				}
 			}
 		})

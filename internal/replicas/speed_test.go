@@ -3,11 +3,9 @@
 package replicas
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -16,10 +14,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/store/postgres"
 	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
-	"todo-mcp/server/servertest"
 )
 
 // speedClients is how many clients write at once; each has a list.
@@ -127,37 +125,17 @@ func stores(b testing.TB, address string) save {
 // servers saves through two replicas, by MCP calls in a session each.
 func servers(b testing.TB, f *fleet) save {
 	b.Helper()
-	clients := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: speedClients}}
-	sessions, calls := make([]string, speedClients), make([]int, speedClients)
-	for i := range sessions {
-		sessions[i] = servertest.Session(b, f.replicas[i%2].url.String()+"/mcp", "tester")
+	clients := make([]*chattest.Chat, speedClients)
+	for i := range clients {
+		clients[i] = converse(b, f.replicas[i%2], "")
 	}
-	return func(ctx context.Context, client int) error {
+	calls := make([]int, speedClients)
+	return func(_ context.Context, client int) error {
 		calls[client]++
-		args := servertest.Todos([]string{"pending", "in_progress"}[calls[client]%2], "Write the tests of the store")
-		req, err := http.NewRequestWithContext(ctx, "POST", f.replicas[client%2].url.String()+"/mcp", strings.NewReader(servertest.Call(calls[client], "TodoWrite", args)))
-		if err != nil {
-			return err
-		}
-		for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Session-Id": sessions[client]} {
-			req.Header.Set(name, value)
-		}
-		return send(clients, req)
+		plan := []string{"p", "i"}[calls[client]%2] + ":Write the tests of the store"
+		a, err := clients[client].Try("TodoWrite", chattest.Arguments("TodoWrite", plan))
+		return errors.Join(err, a.Refused())
 	}
-}
-
-// send sends a request and checks that a list was updated.
-func send(clients *http.Client, req *http.Request) error {
-	res, err := clients.Do(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	if err == nil && !bytes.Contains(answer, []byte("Todo list updated")) {
-		err = fmt.Errorf("%s %s", res.Status, answer)
-	}
-	return err
 }
 
 // p99 returns how many milliseconds a save takes at a rate, the 99th percentile.
