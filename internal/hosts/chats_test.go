@@ -3,11 +3,7 @@
 package hosts
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
 	"fmt"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -165,115 +161,4 @@ func completed(s todo.Snapshot) (n int) {
 		}
 	}
 	return n
-}
-
-// desktop stands in for a program with several chats and one server on stdio for
-// all of them: no such program runs here. Nothing that it sends was recorded from
-// a real one but the names of the client and of the _meta field.
-type desktop struct {
-	rig *rig
-	in  *json.Encoder
-	out *bufio.Reader
-	id  int
-	end func()
-}
-
-// startDesktop starts the server as the program does, under the client's name.
-func (r *rig) startDesktop(name string) *desktop {
-	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
-	cmd := exec.CommandContext(ctx, r.server[0], r.server[1:]...)
-	cmd.Dir = r.dir
-	in, _ := cmd.StdinPipe()
-	out, _ := cmd.StdoutPipe()
-	if err := cmd.Start(); err != nil {
-		r.t.Fatal(err)
-	}
-	d := &desktop{rig: r, in: json.NewEncoder(in), out: bufio.NewReader(out)}
-	d.end = sync.OnceFunc(func() { _ = in.Close(); _ = cmd.Wait(); cancel() })
-	r.t.Cleanup(d.end)
-	d.ask("initialize", object{"protocolVersion": "2025-06-18", "capabilities": object{}, "clientInfo": object{"name": name, "version": "1"}})
-	_ = d.in.Encode(object{"jsonrpc": "2.0", "method": "notifications/initialized"})
-	return d
-}
-
-// ask sends a request and returns its result.
-func (d *desktop) ask(method string, params object) object {
-	d.rig.t.Helper()
-	d.id++
-	_ = d.in.Encode(object{"jsonrpc": "2.0", "id": d.id, "method": method, "params": params})
-	line, err := d.out.ReadBytes('\n')
-	var m struct{ Result object }
-	if err != nil || json.Unmarshal(line, &m) != nil || m.Result == nil {
-		d.rig.t.Fatalf("%s: %v, %s", method, err, line)
-	}
-	return m.Result
-}
-
-// write calls TodoWrite and returns the text of the result.
-func (d *desktop) write(p plan, meta object) string {
-	d.rig.t.Helper()
-	shown := text(d.ask("tools/call", object{"name": "TodoWrite", "arguments": p.arguments(), "_meta": meta})["content"])
-	d.rig.t.Logf("SHOWN %s", shown)
-	return shown
-}
-
-// clearing is an empty write.
-func clearing() plan { return plan{items: []todoItem{}} }
-
-// Two chats of one program with one server keep their lists apart by what they
-// write, and an empty write does not guess.
-func TestDesktopWithTwoChats(t *testing.T) {
-	r := newRig(t, client{name: "desktop", files: func(*rig) {}})
-	d := r.startDesktop("claude-ai")
-	write := func(p plan, what, want string) {
-		t.Helper()
-		if shown := d.write(p, nil); strings.Contains(shown, "Dropped") {
-			t.Errorf("%s: %s", what, shown)
-		}
-		r.check(what, want)
-	}
-	write(newPlan("Build the parser", 10, 2), "chat A", "list 1 revision 1")
-	write(newPlan("Bake bread", 4, 0), "chat B", "list 2 revision 1")
-	write(newPlan("Build the parser", 10, 3), "chat A again", "list 1 revision 2")
-	write(newPlan("Bake bread", 4, 1), "chat B again", "list 2 revision 2")
-	if shown := d.write(clearing(), nil); !strings.HasPrefix(shown, "Error") || !strings.Contains(shown, "Build the parser") || !strings.Contains(shown, "Bake bread") {
-		t.Errorf("an empty write is answered %q", shown)
-	}
-	r.check("an empty write", "list 2 revision 2")
-	d.end()
-	d = r.startDesktop("claude-ai")
-	write(newPlan("Build the parser", 10, 4), "chat A, restarted", "list 1 revision 3")
-	write(newPlan("Bake bread", 4, 2), "chat B, restarted", "list 2 revision 3")
-	write(newPlan("Paint the fence", 3, 0), "another plan", "list 3 revision 1")
-	for _, s := range r.lists() { // what the answer to the empty write advises
-		if strings.Contains(s.First, "Bake bread") {
-			d.ask("tools/call", object{"name": "TodoWrite", "arguments": object{"todos": []todoItem{}, "list_id": s.List.ID}})
-		}
-	}
-	r.check("an empty write with the id of chat B's list", "list 2 revision 4")
-	r.logLists()
-}
-
-// Two chats that the program names keep their lists apart whatever they write,
-// also after a restart.
-func TestDesktopThatNamesItsChats(t *testing.T) {
-	r := newRig(t, client{name: "desktop", files: func(*rig) {}})
-	d := r.startDesktop("Visual Studio Code")
-	a, b := object{"vscode.conversationId": "a"}, object{"vscode.conversationId": "b"}
-	d.write(newPlan("Build the parser", 10, 2), a)
-	r.check("chat A", "list 1 revision 1")
-	d.write(newPlan("Build the parser", 10, 3), b)
-	r.check("the same plan in chat B", "list 2 revision 1")
-	d.end()
-	d = r.startDesktop("Visual Studio Code")
-	d.write(newPlan("Build the parser", 10, 4), a)
-	r.check("chat A, restarted", "list 1 revision 2")
-	if shown := d.write(newPlan("Bake bread", 4, 0), a); !strings.Contains(shown, "Put away the earlier plan") {
-		t.Errorf("another plan takes the place of an open one, but is answered %q", shown)
-	}
-	r.check("another plan in chat A", "list 3 revision 1")
-	d.write(clearing(), b)
-	r.check("an empty write in chat B", "list 2 revision 2")
-	r.logLists()
 }

@@ -4,7 +4,6 @@ package hosts
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,13 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"todo-mcp/internal/programtest"
 )
 
 // The test binary is also the program that clients start as their MCP server:
@@ -31,32 +30,11 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == recordMode {
 		os.Exit(record(os.Args[2], os.Args[3], os.Args[4:]))
 	}
-	build, err := buildServer()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	_ = os.RemoveAll(build)
-	os.Exit(code)
+	os.Exit(programtest.Run(m, &serverFile, &programtest.Table{}))
 }
 
 // serverFile is todo-mcp, built from this worktree.
 var serverFile string
-
-// buildServer builds the server and returns the folder that it is in.
-func buildServer() (string, error) {
-	dir, err := os.MkdirTemp("", "hosts-*")
-	if err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	serverFile = filepath.Join(dir, "todo-mcp")
-	build := exec.CommandContext(ctx, "go", "build", "-o", serverFile, "../..")
-	build.Stderr = os.Stderr
-	return dir, build.Run()
-}
 
 func record(file, server string, args []string) int {
 	log, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

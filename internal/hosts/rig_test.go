@@ -3,7 +3,6 @@
 package hosts
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -19,13 +18,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"todo-mcp/internal/programtest"
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
 )
@@ -212,27 +211,18 @@ func (r *rig) written() string {
 // serveHTTP starts the server over HTTP for the rig.
 func (r *rig) serveHTTP() {
 	r.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, serverFile, "serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+r.store)
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
+	p, err := programtest.Start(r.t, serverFile, r.dir, nil, "serve", "--addr", "127.0.0.1:0", "--store", "sqlite:"+r.store)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.t.Cleanup(func() { cancel(); _ = cmd.Wait() })
-	address := ""
-	for lines := bufio.NewScanner(out); address == "" && lines.Scan(); {
-		if word := strings.Fields(lines.Text()); len(word) == 2 && word[0] == "MCP" {
-			address = word[1]
-		}
+	address, err := p.URL()
+	if err != nil {
+		r.t.Fatal(err)
 	}
-	target, err := url.Parse(address)
-	if err != nil || address == "" {
-		r.t.Fatalf("the server names no address (%v)", err)
+	if r.served, err = url.Parse(address + "/mcp"); err != nil {
+		r.t.Fatal(err)
 	}
-	r.served, r.pid = target, cmd.Process.Pid
+	r.pid = p.Cmd.Process.Pid
 	r.proxyHTTP(false)
 }
 
