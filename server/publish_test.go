@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"todo-mcp/internal/chattest"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 	"todo-mcp/tools"
@@ -43,15 +44,18 @@ func golden(t *testing.T, path string, got []byte) {
 // in both eras; in the sessionless era without output schemas (V3). mcp-go
 // returns an empty list when it cannot marshal a schema.
 func TestPublishedTools(t *testing.T) {
-	s := servertest.New(t, nil, nil)
-	p := servertest.NewPipe(t, s)
-	go p.Send(servertest.Initialize(1, "somebody"), `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
-	p.Read()
-	_, tools1 := servertest.Listed(t, p.Read().Raw)
-	if len(tools1) != len(tools.Names()) {
-		t.Fatalf("tools/list has %d tools", len(tools1))
+	listed := make(map[chattest.Transport]map[string]json.RawMessage)
+	chattest.Over(t, func(r *chattest.Rig) {
+		a := r.Start(nil).Chat("somebody").Asks("tools/list", `{}`)
+		_, listed[r.By] = servertest.Listed(t, a.Raw)
+		if r.By == chattest.Sessionless && (!strings.Contains(a.Raw, `"cacheScope"`) || a.Result.ResultType == "") {
+			t.Errorf("sessionless list: %.300s", a.Raw)
+		}
+	})
+	if n := len(listed[chattest.Stdio]); n != len(tools.Names()) {
+		t.Fatalf("tools/list has %d tools", n)
 	}
-	for name, raw := range tools1 {
+	for name, raw := range listed[chattest.Stdio] {
 		var pretty bytes.Buffer
 		if err := json.Indent(&pretty, raw, "", "  "); err != nil {
 			t.Fatal(err)
@@ -59,19 +63,15 @@ func TestPublishedTools(t *testing.T) {
 		pretty.WriteByte('\n')
 		golden(t, filepath.Join("tools", name+".json"), pretty.Bytes())
 	}
-	web := servertest.Serve(t, s, nil)
-	_, _, body := servertest.Post(t, web.URL+"/mcp", `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{`+servertest.Meta+`}}`, servertest.ModernHeaders("tools/list", "")...)
-	_, tools2 := servertest.Listed(t, body)
-	for _, listed := range []map[string]json.RawMessage{tools1, tools2} {
-		for name, raw := range listed {
-			listed[name] = withoutOutput(t, raw)
+	for _, all := range listed {
+		for name, raw := range all {
+			all[name] = withoutOutput(t, raw)
 		}
 	}
-	if diff := cmp.Diff(tools1, tools2); diff != "" {
-		t.Errorf("the eras differ (-session +sessionless)\n%s", diff)
-	}
-	if !strings.Contains(body, `"cacheScope"`) || !strings.Contains(body, `"resultType"`) {
-		t.Errorf("sessionless list: %.300s", body)
+	for by, all := range listed {
+		if diff := cmp.Diff(listed[chattest.Stdio], all); diff != "" {
+			t.Errorf("tools over %s differ from those on stdio (-stdio +%s)\n%s", by, by, diff)
+		}
 	}
 }
 
@@ -94,43 +94,28 @@ func withoutOutput(t *testing.T, raw json.RawMessage) json.RawMessage {
 // be called all the same. What an unknown client's model has to read for it is a quarter of what
 // all tools are.
 func TestPublishAuto(t *testing.T) {
-	for client, want := range map[string]string{
-		"claude-code": "TodoWrite", "codex-mcp-client": "TodoWrite", "gemini-cli-mcp-client": "TodoWrite",
-		"Visual Studio Code": "TodoWrite", "opencode": "TodoWrite", "kimi-cli": "TodoWrite", "kimi-code": "TodoWrite", "copilot-cli": "TodoWrite",
-		"github-copilot-developer": "TodoWrite", "kilo": "TodoWrite", "@cline/core": "TodoWrite", "claude-ai": "TodoWrite", "somebody": "TodoWrite", "": "TodoWrite",
-	} {
-		p := servertest.NewPipe(t, servertest.New(t, nil, func(c *server.Config) { c.Publish = []string{"auto"} }))
-		go p.Send(servertest.Initialize(1, client), `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`,
-			`{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{`+servertest.Meta+`}}`, servertest.Call(4, "SetTodoList", `{}`))
-		p.Read()
-		names, _ := servertest.Listed(t, p.Read().Raw)
-		if strings.Join(names, " ") != want {
-			t.Errorf("%s is listed %v", client, names)
+	list := func(r *chattest.Rig, client string, publish ...string) (names string, size int) {
+		c := r.Start(func(c *server.Config) { c.Publish = publish }).Chat(client)
+		a := c.Asks("tools/list", `{}`)
+		c.Calls("SetTodoList", `{}`) // also where it is not listed
+		listed, _ := servertest.Listed(t, a.Raw)
+		return strings.Join(listed, " "), len(a.Raw)
+	}
+	chattest.Over(t, func(r *chattest.Rig) {
+		for _, client := range []string{"claude-code", "codex-mcp-client", "gemini-cli-mcp-client", "Visual Studio Code", "opencode", "kimi-cli",
+			"kimi-code", "copilot-cli", "github-copilot-developer", "kilo", "@cline/core", "claude-ai", "somebody", ""} {
+			if names, _ := list(r, client, "auto"); names != "TodoWrite" {
+				t.Errorf("%s is listed %s", client, names)
+			}
 		}
-		if names, _ := servertest.Listed(t, p.Read().Raw); strings.Join(names, " ") != "TodoWrite" {
-			t.Errorf("sessionless: %v", names)
+		_, auto := list(r, "somebody", "auto")
+		if _, all := list(r, "somebody", "all"); auto > 2500 || all < 3*auto {
+			t.Errorf("tools/list to an unknown client: %d bytes, with all tools %d", auto, all)
 		}
-		if a := p.Read(); a.Error != nil {
-			t.Errorf("%s cannot call a tool that is not listed to it: %s", client, a.Raw)
+		if names, _ := list(r, "claude-code", "SetTodoList", "update_todo"); names != "SetTodoList update_todo" {
+			t.Errorf("--tools: %v", names)
 		}
-	}
-	size := func(publish string) int {
-		p := servertest.NewPipe(t, servertest.New(t, nil, func(c *server.Config) { c.Publish = []string{publish} }))
-		go p.Send(servertest.Initialize(1, "somebody"), `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
-		p.Read()
-		return len(p.Read().Raw)
-	}
-	auto, all := size("auto"), size("all")
-	t.Logf("tools/list to an unknown client: %d bytes, with all tools %d", auto, all)
-	if auto > 2500 || all < 3*auto {
-		t.Errorf("tools/list to an unknown client: %d bytes, with all tools %d", auto, all)
-	}
-	p := servertest.NewPipe(t, servertest.New(t, nil, func(c *server.Config) { c.Publish = []string{"SetTodoList", "update_todo"} }))
-	go p.Send(servertest.Initialize(1, "claude-code"), `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
-	p.Read()
-	if names, _ := servertest.Listed(t, p.Read().Raw); len(names) != 2 {
-		t.Errorf("--tools: %v", names)
-	}
+	}, chattest.Stdio, chattest.StdioModern)
 }
 
 func TestCheckPublish(t *testing.T) {
@@ -144,4 +129,24 @@ func TestCheckPublish(t *testing.T) {
 			t.Errorf("%v passed", names)
 		}
 	}
+}
+
+// T9: a tool that changes a todo list needs nobody's permission. Hosts go by its
+// annotations: it destroys nothing and reaches nothing outside (V2), and it is
+// not read-only, so that a host in plan mode leaves it out.
+func TestToolsNeedNoPermission(t *testing.T) {
+	chattest.Over(t, func(r *chattest.Rig) {
+		names, raw := servertest.Listed(t, r.Connect().Asks("tools/list", `{}`).Raw)
+		for _, name := range names {
+			var tool struct{ Annotations map[string]*bool }
+			if err := json.Unmarshal(raw[name], &tool); err != nil {
+				t.Fatal(err)
+			}
+			for hint, want := range map[string]bool{"readOnlyHint": false, "destructiveHint": false, "openWorldHint": false, "idempotentHint": name != "create_todos"} {
+				if got := tool.Annotations[hint]; got == nil || *got != want {
+					t.Errorf("%s: %s is %v, want %v", name, hint, got, want)
+				}
+			}
+		}
+	}, chattest.Session)
 }

@@ -222,24 +222,21 @@ func TestListedFor(t *testing.T) {
 		{"claude-code", server.StructuredAlways, []string{"all"}, true, true, "TodoWrite"},
 		{"claude-code", "", []string{"update_todo", "SetTodoList"}, false, false, "SetTodoList"},
 	} {
-		s := servertest.New(t, nil, func(config *server.Config) { config.Structured, config.Publish = c.setting, c.publish })
-		p := servertest.NewPipe(t, s)
-		modern := `{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{` + strings.Replace(servertest.Meta, `"tester"`, `"`+c.client+`"`, 1) + `}}`
-		go p.Send(servertest.Initialize(1, c.client), `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, modern, `{"jsonrpc":"2.0","id":4,"method":"tools/list"}`)
-		p.Read()
-		for i, output := range []bool{c.session, c.modern, c.session} {
-			names, raw := servertest.Listed(t, p.Read().Raw)
+		edit := func(config *server.Config) { config.Structured, config.Publish = c.setting, c.publish }
+		overEras(t, c.client, edit, func(r *chattest.Rig, chat *chattest.Chat) {
+			names, raw := servertest.Listed(t, chat.Asks("tools/list", `{}`).Raw)
 			if len(names) == 0 || names[0] != c.first {
-				t.Fatalf("%s %v: listed %v, want %s first", c.client, c.publish, names, c.first)
+				r.Fatalf("%v: listed %v, want %s first", c.publish, names, c.first)
 			}
+			output := map[bool]bool{false: c.session, true: c.modern}[r.By.Modern()]
 			for name, tool := range raw {
 				if strings.Contains(string(tool), `"outputSchema"`) != output {
-					t.Errorf("V3: %s, structured %q, list %d: %s has an output schema: %v", c.client, c.setting, i, name, !output)
+					r.Errorf("V3: structured %q: %s has an output schema: %v", c.setting, name, !output)
 				}
 				if strings.Contains(string(tool), `"anthropic/alwaysLoad":true`) != (name == c.first) || !strings.Contains(string(tool), `"ui":{"resourceUri":`) {
-					t.Errorf("%s, list %d: the _meta of %s: %.200s", c.client, i, name, tool)
+					r.Errorf("the _meta of %s: %.200s", name, tool)
 				}
 			}
-		}
+		})
 	}
 }

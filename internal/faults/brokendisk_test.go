@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/todo"
 )
 
 // diskFault is a way in which a disk fails, and what a refusal of a write then says.
@@ -136,16 +135,6 @@ func (f *fleet) limitFiles(t *testing.T, bytes uint64) {
 	}
 }
 
-// outcomes is what became of the writes on one disk.
-type outcomes struct {
-	acks journal
-
-	mu      sync.Mutex
-	refused []string // writes that were refused and so must not be there
-	unknown []string // writes whose outcome was unknown, and that were repeated
-	lost    int
-}
-
 // failAgainAndAgain has three processes write to a disk that fails so many times and
 // recovers each time. Now and then they are killed while it fails, and started again
 // when it does not. The last time the power goes soon after that, when what they
@@ -175,26 +164,8 @@ func failAgainAndAgain(t *testing.T, fault diskFault, times int, random *rand.Ra
 		repeatUnknown(t, f.clients, out)
 	}
 	checkReady(t, f.web, http.StatusOK)
-	out.check(t, d.end(f))
+	out.check(t, d.end(f), true)
 	return out
-}
-
-// check checks what is in a store: what was acknowledged, nothing that was refused,
-// and once what was repeated.
-func (o *outcomes) check(t *testing.T, path string) {
-	t.Helper()
-	var h history
-	h, o.lost = checkStore(t, path, o.acks.Acks)
-	for _, write := range o.refused {
-		if h.Made(write) != 0 {
-			t.Errorf("the write %s was refused and is there", write)
-		}
-	}
-	for _, write := range o.unknown {
-		if n := h.Made(write); n != 1 {
-			t.Errorf("the write %s was unknown and repeated, and is there %d times", write, n)
-		}
-	}
 }
 
 // after returns the fault as it begins after so many operations, so that it comes
@@ -292,30 +263,16 @@ func writeAll(t *testing.T, clients []*faultClient, out *outcomes, fault diskFau
 					t.Errorf("%s: %v", fault.name, err)
 					return
 				}
-				if c.sort(a, out, pendingWrite{tool, args, write}); a.Refused() != nil && !fault.says.MatchString(a.Refused().Error()) {
+				if out.sort(a, write) == isUnknown {
+					c.pending = append(c.pending, pendingWrite{tool, args, write})
+				}
+				if a.Refused() != nil && !fault.says.MatchString(a.Refused().Error()) {
 					t.Errorf("%s: the refusal does not say why: %v", fault.name, a.Refused())
 				}
 			}
 		})
 	}
 	all.Wait()
-}
-
-// sort puts a write where its answer says.
-func (c *faultClient) sort(a chattest.Answer, out *outcomes, w pendingWrite) {
-	err := a.Refused()
-	if err == nil {
-		out.acks.Add(acknowledged{List: a.List(), Revision: a.Revision(), Write: w.write})
-		return
-	}
-	out.mu.Lock()
-	defer out.mu.Unlock()
-	if strings.Contains(err.Error(), todo.ErrUnknownOutcome.Error()) {
-		c.pending = append(c.pending, w)
-		out.unknown = append(out.unknown, w.write)
-	} else {
-		out.refused = append(out.refused, w.write)
-	}
 }
 
 // repeatUnknown repeats the writes whose outcome is unknown, which are now carried
@@ -330,7 +287,7 @@ func repeatUnknown(t *testing.T, clients []*faultClient, out *outcomes) {
 				t.Errorf("after the fault: %v", err)
 				return
 			}
-			out.acks.Add(acknowledged{List: a.List(), Revision: a.Revision(), Write: w.write})
+			out.sort(a, w.write)
 		}
 		c.pending = nil
 	}

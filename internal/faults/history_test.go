@@ -6,12 +6,15 @@ import (
 	"database/sql"
 	"errors"
 	"os"
+	"strings"
+	"sync"
 	"testing"
 
 	_ "modernc.org/sqlite" // checks the file without todo-mcp
 
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/programtest"
+	"todo-mcp/internal/todo"
 )
 
 // writer makes writes that a history can be searched for.
@@ -34,6 +37,60 @@ type (
 	journal      = programtest.Journal
 	history      = programtest.History
 )
+
+// outcomes is what became of the writes of several clients.
+type outcomes struct {
+	acks journal
+
+	mu      sync.Mutex
+	refused []string // writes that were refused and so must not be there
+	unknown []string // writes whose outcome was unknown
+	lost    int
+}
+
+// outcome is what an answer says of a write.
+type outcome int
+
+const (
+	isAcknowledged outcome = iota
+	isRefused
+	isUnknown
+)
+
+// sort puts a write where its answer says.
+func (o *outcomes) sort(a chattest.Answer, write string) outcome {
+	err := a.Refused()
+	if err == nil {
+		o.acks.Add(acknowledged{List: a.List(), Revision: a.Revision(), Write: write})
+		return isAcknowledged
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if strings.Contains(err.Error(), todo.ErrUnknownOutcome.Error()) {
+		o.unknown = append(o.unknown, write)
+		return isUnknown
+	}
+	o.refused = append(o.refused, write)
+	return isRefused
+}
+
+// check checks what is in a store: what was acknowledged, nothing that was refused,
+// and, where they were repeated, the unknown ones once.
+func (o *outcomes) check(t *testing.T, path string, repeated bool) {
+	t.Helper()
+	var h history
+	h, o.lost = checkStore(t, path, o.acks.Acks)
+	for _, write := range o.refused {
+		if h.Made(write) != 0 {
+			t.Errorf("the write %s was refused and is there", write)
+		}
+	}
+	for _, write := range o.unknown {
+		if n := h.Made(write); n != 1 && repeated {
+			t.Errorf("the write %s was unknown and repeated, and is there %d times", write, n)
+		}
+	}
+}
 
 // export reads the whole history of a store as a fresh process tells it.
 func export(t *testing.T, path string) (history, error) {

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -224,7 +223,7 @@ func recordCalls(t *testing.T, each int, seed uint64) *recorded {
 	// An item that is never done keeps each list from being settled, after which the
 	// name would have another.
 	for _, c := range clients[:2] {
-		if err := c.do("create_todos", `{"items":["anchor `+c.list+`"]}`, listOp{adds: []string{"anchor " + c.list}}); err != nil {
+		if err := c.do("create_todos", chattest.Steps("anchor "+c.list), listOp{adds: []string{"anchor " + c.list}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -328,21 +327,14 @@ func (c *listClient) look() error {
 		return c.read()
 	}
 	called := time.Since(c.h.began)
-	res, err := http.Get(c.panels[c.random.IntN(len(c.panels))] + "/api/lists/" + c.id)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	var got struct {
-		Revision int64
-		Items    []struct{ Text, Status string }
-	}
-	if err := json.NewDecoder(res.Body).Decode(&got); err != nil {
-		return fmt.Errorf("read a list by HTTP: %s %w", res.Status, err)
+	status, body := get(c.panels[c.random.IntN(len(c.panels))] + "/api/lists/" + c.id)
+	var got chattest.List
+	if err := json.Unmarshal([]byte(body), &got); err != nil {
+		return fmt.Errorf("read a list by HTTP: %d %w", status, err)
 	}
 	items := map[string]bool{}
 	for _, i := range got.Items {
-		items[i.Text] = i.Status == "completed"
+		items[i.Text] = i.Status == todo.Completed
 	}
 	c.h.add(c.number, listOp{list: c.list}, called, stateOf(got.Revision, items))
 	return nil
@@ -350,7 +342,7 @@ func (c *listClient) look() error {
 
 func (c *listClient) add() error {
 	text := c.text()
-	return c.do("create_todos", fmt.Sprintf(`{"items":[%q]}`, text), listOp{adds: []string{text}})
+	return c.do("create_todos", chattest.Steps(text), listOp{adds: []string{text}})
 }
 
 // update sets an item that its agent saw to done, which it may be already.
@@ -370,19 +362,18 @@ func (c *listClient) write() error {
 		op.does = []string{text}
 	}
 	drops := c.random.IntN(3) == 0 || len(c.seen) > 30
-	var items []string
+	plan := ""
 	for _, text := range append(slices.Clone(c.order), op.adds...) {
-		status := "pending"
-		if c.seen[text] && drops {
+		switch {
+		case c.seen[text] && drops:
 			op.drops = append(op.drops, text)
-			continue
+		case c.seen[text] || slices.Contains(op.does, text):
+			plan += " c:" + text
+		default:
+			plan += " p:" + text
 		}
-		if c.seen[text] || slices.Contains(op.does, text) {
-			status = "completed"
-		}
-		items = append(items, fmt.Sprintf(`{"content":%q,"activeForm":%q,"status":%q}`, text, text, status))
 	}
-	return c.do("TodoWrite", `{"todos":[`+strings.Join(items, ",")+`]}`, op)
+	return c.do("TodoWrite", chattest.Arguments("TodoWrite", plan), op)
 }
 
 // pick returns one of the items that its agent saw, but for the anchor; empty when

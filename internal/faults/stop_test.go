@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
 )
 
@@ -42,11 +41,8 @@ func TestStopUnderLoad(t *testing.T) {
 
 // inFlight is what became of calls that were in flight when a process ended.
 type inFlight struct {
-	acks       journal
-	mu         sync.Mutex
-	refused    []string
-	unanswered int
-	slowest    time.Duration // from the signal to the end of the process
+	outcomes
+	slowest time.Duration // from the signal to the end of the process
 }
 
 func stopAgainAndAgain(t *testing.T, fault string, stop func(t *testing.T, path string, calls int, out *inFlight)) {
@@ -54,50 +50,33 @@ func stopAgainAndAgain(t *testing.T, fault string, stop func(t *testing.T, path 
 	rounds, calls := size(1, 5), size(200, 1000)
 	total := row{Fault: fault, Tried: fmt.Sprintf("%d calls in flight", calls), Times: fmt.Sprintf("%d times", rounds)}
 	var slowest time.Duration
-	var unanswered, refused int
+	var unknown, refused int
 	for range rounds {
 		path, out := filepath.Join(t.TempDir(), "todos.db"), &inFlight{}
 		stop(t, path, calls, out)
-		h, lost := checkStore(t, path, out.acks.Acks)
-		for _, write := range out.refused {
-			if h.Made(write) != 0 {
-				t.Errorf("the write %s was refused and is there", write)
-			}
-		}
-		total.Acknowledged, total.Lost = total.Acknowledged+out.acks.Len(), total.Lost+lost
-		slowest, unanswered, refused = max(slowest, out.slowest), unanswered+out.unanswered, refused+len(out.refused)
+		out.check(t, path, false)
+		total.Acknowledged, total.Lost = total.Acknowledged+out.acks.Len(), total.Lost+out.lost
+		slowest, unknown, refused = max(slowest, out.slowest), unknown+len(out.unknown), refused+len(out.refused)
 	}
 	if slowest > stopTimeout+stopGrace {
 		t.Errorf("%s until the process had ended", slowest)
 	}
-	total.Notes = fmt.Sprintf("exit 0 within %.1f s; %d refused, %d unanswered: whole or not there", slowest.Seconds(), refused, unanswered)
+	total.Notes = fmt.Sprintf("exit 0 within %.1f s; %d refused, %d unanswered: whole or not there", slowest.Seconds(), refused, unknown)
 	report.Add(t, total)
 }
 
-// sort puts a call where its answer says.
-func (f *inFlight) sort(a chattest.Answer, err error, write string) error {
+// note puts a call where its answer says. One that was not answered is unknown.
+func (f *inFlight) note(a chattest.Answer, err error, write string) error {
 	if errors.Is(err, chattest.ErrGone) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.unanswered++
+		f.unknown = append(f.unknown, write)
 		return nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		f.sort(a, write)
 	}
-	refused := a.Refused()
-	if refused == nil {
-		f.acks.Add(acknowledged{List: a.List(), Revision: a.Revision(), Write: write})
-		return nil
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if strings.Contains(refused.Error(), todo.ErrUnknownOutcome.Error()) {
-		f.unanswered++
-	} else {
-		f.refused = append(f.refused, write)
-	}
-	return nil
+	return err
 }
 
 // end checks that a process that was told to end does, without an error.
@@ -139,7 +118,7 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 			id := w.Serial
 			all.Go(func() {
 				a, err := once(c, id, tool, args, sent)
-				if err := out.sort(a, err, write); err != nil {
+				if err := out.note(a, err, write); err != nil {
 					t.Error(err)
 				}
 			})
@@ -164,8 +143,8 @@ func stopServing(t *testing.T, path string, calls int, out *inFlight) {
 	all.Wait()
 	out.end(t, s.process, signalled)
 	// Some requests may be read and not yet begun when the signal comes.
-	if out.unanswered > calls/10 {
-		t.Errorf("%d of %d calls that the server had were not answered", out.unanswered, calls)
+	if n := len(out.unknown); n > calls/10 {
+		t.Errorf("%d of %d calls that the server had were not answered", n, calls)
 	}
 }
 
@@ -270,7 +249,7 @@ func stopAgent(t *testing.T, a *agent, w *writer, calls int, out *inFlight) erro
 		if err == nil && string(got.ID) != fmt.Sprint(i+1) {
 			return fmt.Errorf("answer %s in place of %d", got.ID, i+1)
 		}
-		if err := out.sort(got, err, write); err != nil {
+		if err := out.note(got, err, write); err != nil {
 			return err
 		}
 	}

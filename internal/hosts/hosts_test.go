@@ -159,12 +159,7 @@ func tokens(text string) int { return (len([]rune(text)) + 3) / 4 }
 func (r *rig) report(rec recording) {
 	r.t.Helper()
 	shown := r.shown()
-	r.t.Logf("client %s, capabilities %s, versions %v, methods %v", rec.client, rec.capabilities, rec.protocol, rec.methods)
-	for _, call := range rec.calls {
-		r.t.Logf("CALL %s", call)
-	}
-	r.t.Logf("env %v", rec.env)
-	r.t.Logf("servers %v, stopped by %v", rec.servers, rec.signals)
+	r.t.Logf("servers %v were sent\n%s", rec.servers, strings.Join(rec.sent, "\n"))
 	r.t.Logf("OFFERED at once as %q", r.offered())
 	r.t.Logf("SHOWN %d bytes, about %d tokens: %s", len(shown), tokens(shown), shown)
 }

@@ -4,13 +4,12 @@ package hosts
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -93,15 +92,12 @@ func tee(to io.Writer, from io.Reader, line func(string)) {
 
 // recording is what one run of a client sent and did to its servers.
 type recording struct {
-	calls        []string // the messages tools/call, prompts/get and resources/read
-	methods      []string
-	protocol     []string // versions that the client asked for
-	client       string   // clientInfo
-	capabilities string
-	env          []string // variables that may name a session
-	signals      []string
-	servers      []string // process ids
+	sent    []string // messages to the server, variables that may name a session, and signals
+	servers []string // process ids
 }
+
+// naming are variables that may name a session.
+var naming = regexp.MustCompile(`^[A-Z_]*(SESSION|PROJECT|THREAD|CONVERSATION)[^=]*=`)
 
 // read returns what was recorded in a file; nothing when it does not exist.
 func read(t *testing.T, file string) (r recording) {
@@ -119,68 +115,12 @@ func read(t *testing.T, file string) (r recording) {
 		if !slices.Contains(r.servers, pid) {
 			r.servers = append(r.servers, pid)
 		}
-		switch kind {
-		case "env":
-			name, _, _ := strings.Cut(text, "=")
-			named := strings.Contains(name, "SESSION") || strings.Contains(name, "PROJECT") || strings.Contains(name, "THREAD") || strings.Contains(name, "CONVERSATION")
-			if named && !slices.Contains(r.env, text) {
-				r.env = append(r.env, text)
-			}
-		case "signal":
-			r.signals = append(r.signals, pid+" "+text)
-		case ">":
-			r.message(text)
+		if kind == "<" || kind == "env" && !naming.MatchString(text) {
+			continue
+		}
+		if said := kind + " " + text; !slices.Contains(r.sent, said) {
+			r.sent = append(r.sent, said)
 		}
 	}
 	return r
-}
-
-// message adds one message from the client.
-func (r *recording) message(raw string) {
-	var m struct {
-		Method string
-		Params struct {
-			ProtocolVersion string
-			ClientInfo      json.RawMessage
-			Capabilities    json.RawMessage
-			InputResponses  json.RawMessage            // to a question of the server
-			Meta            map[string]json.RawMessage `json:"_meta"`
-		}
-	}
-	if json.Unmarshal([]byte(raw), &m) != nil || m.Method == "" {
-		return
-	}
-	if !slices.Contains(r.methods, m.Method) {
-		r.methods = append(r.methods, m.Method)
-	}
-	version := m.Params.ProtocolVersion
-	info, capabilities := m.Params.ClientInfo, m.Params.Capabilities
-	for key, value := range m.Params.Meta {
-		switch {
-		case strings.HasSuffix(key, "/protocolVersion"):
-			version = strings.Trim(string(value), `"`)
-		case strings.HasSuffix(key, "/clientInfo"):
-			info = value
-		case strings.HasSuffix(key, "/clientCapabilities"):
-			capabilities = value
-		}
-	}
-	if version = m.Method + " " + version; !strings.HasSuffix(version, " ") && !slices.Contains(r.protocol, version) {
-		r.protocol = append(r.protocol, version)
-	}
-	if info != nil {
-		r.client, r.capabilities = string(info), string(capabilities)
-	}
-	if slices.Contains([]string{"tools/call", "prompts/get", "resources/read"}, m.Method) {
-		meta := []string{m.Method}
-		if m.Params.InputResponses != nil {
-			meta = append(meta, "inputResponses="+string(m.Params.InputResponses))
-		}
-		for _, key := range slices.Sorted(maps.Keys(m.Params.Meta)) {
-			if !strings.HasSuffix(key, "/clientInfo") && !strings.HasSuffix(key, "/clientCapabilities") {
-				meta = append(meta, key+"="+string(m.Params.Meta[key]))
-			}
-		}
-		r.calls = append(r.calls, strings.Join(meta, " "))
-	}
 }
