@@ -29,11 +29,11 @@ type process struct {
 	web  *httptest.Server
 }
 
-func startProcess(t *testing.T, path, client string) *process {
+func startProcess(t *testing.T, path string) *process {
 	t.Helper()
 	r := &chattest.Rig{T: t, By: chattest.Stdio, Store: chattest.File(t, path)}
 	s := r.Start(nil)
-	return &process{s, s.Chat(client), servertest.Serve(t, s.Server, nil)}
+	return &process{s, s.Chat("tester"), servertest.Serve(t, s.Server, nil)}
 }
 
 // stop ends the process in good order.
@@ -174,7 +174,7 @@ func TestConversationsWithKeys(t *testing.T) {
 		// was answered.
 		run := func(takesPart func(int) bool) map[int]string {
 			path := filepath.Join(t.TempDir(), "todo.db")
-			processes := []*process{startProcess(t, path, "tester"), startProcess(t, path, "tester")}
+			processes := []*process{startProcess(t, path), startProcess(t, path)}
 			talkers := make([]*talker, n)
 			for i := range talkers {
 				talkers[i] = &talker{name: fmt.Sprint("c", i), kind: kinds[i]}
@@ -184,7 +184,7 @@ func TestConversationsWithKeys(t *testing.T) {
 				at := turn.step.process
 				if turn.who < 0 {
 					processes[at].stop()
-					processes[at] = startProcess(t, path, "tester")
+					processes[at] = startProcess(t, path)
 				} else if takesPart(turn.who) {
 					answers[turn.who] += talkers[turn.who].act(processes[at], turn.step) + "\n---\n"
 				}
@@ -210,124 +210,4 @@ func TestConversationsWithKeys(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Conversations without keys share a process, or a restarted one, of a client that puts
-// several chats into one: no write drops an item of a list that another conversation
-// wrote last, unless it keeps four fifths of that list's items (rule 4).
-func TestConversationsWithoutKeys(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		path := filepath.Join(t.TempDir(), "todo.db")
-		p := startProcess(t, path, "cursor")
-		defer func() { p.stop() }()
-		wroteLast := map[string]int{} // list → conversation
-		before := map[string]todo.Snapshot{}
-		for range rapid.IntRange(2, 25).Draw(r, "writes") {
-			if rapid.IntRange(0, 6).Draw(r, "restart") == 0 {
-				p.stop()
-				p = startProcess(t, path, "cursor")
-			}
-			who := rapid.IntRange(0, 3).Draw(r, "who")
-			args := drawList(r)
-			tool := "SetTodoList"
-			if rapid.IntRange(0, 4).Draw(r, "adds") == 0 {
-				tool, args = "create_todos", `{"items":["Added"]}`
-			}
-			p.pipe.Calls(tool, args)
-			for _, l := range p.Found() {
-				old, known := before[l.List.ID]
-				before[l.List.ID] = l
-				if known && old.Revision == l.Revision {
-					continue
-				}
-				if last := wroteLast[l.List.ID]; known && last != who {
-					checkNothingDropped(r, old, l, args)
-				}
-				wroteLast[l.List.ID] = who
-			}
-		}
-	})
-}
-
-// checkNothingDropped fails if a write of another conversation dropped items
-// without keeping four fifths of all.
-func checkNothingDropped(r *rapid.T, old, now todo.Snapshot, args string) {
-	kept := 0
-	for _, item := range old.Items {
-		if _, stays := now.Item(item.ID); stays {
-			kept++
-		}
-	}
-	if 5*kept < 4*len(old.Items) && args != `{"todos":[]}` {
-		r.Fatalf("a write of another conversation\n%s\nmade of\n%s\nthis\n%s", args, chattest.Show(old.Items), chattest.Show(now.Items))
-	}
-}
-
-// What a person changes is reported exactly once, whatever the agent does in
-// between and however often its process restarts, and not if the agent read it.
-// A write that was made without knowing it does not undo it.
-func TestPersonsEditsAreReportedOnce(t *testing.T) {
-	rapid.Check(t, func(r *rapid.T) {
-		path := filepath.Join(t.TempDir(), "todo.db")
-		p := startProcess(t, path, "tester")
-		defer func() { p.stop() }()
-		c := &talker{name: "c", kind: rapid.SampledFrom([]string{"stdio", "thread", "session"}).Draw(r, "kind")}
-		c.in(p).Calls("SetTodoList", chattest.Arguments("SetTodoList", "i:Work p:Rest"))
-		known := []string{"Work", "Rest"} // the texts that the agent knows
-		var unseen, told []string
-		edits := 0
-		for range rapid.IntRange(1, 20).Draw(r, "steps") {
-			switch what := rapid.SampledFrom([]string{"edit", "write", "same", "add", "read", "restart"}).Draw(r, "what"); what {
-			case "edit":
-				if len(unseen) == 5 {
-					continue // an answer names six at most
-				}
-				edits++
-				text := fmt.Sprint("Person ", edits)
-				p.Edits(c.lists(p)[0].List.ID, chattest.Adds(text))
-				unseen = append(unseen, text)
-			case "restart":
-				p.stop()
-				p = startProcess(t, path, "tester")
-			default:
-				answer := agentActs(r, c.in(p), what, &known)
-				for n := range edits {
-					text := fmt.Sprint("Person ", n+1)
-					reported := strings.Contains(answer, fmt.Sprintf("added %q", text))
-					if want := what != "read" && slices.Contains(unseen, text); reported != want {
-						r.Fatalf("%q was reported: %v, want %v, told before: %v\n%s", text, reported, want, slices.Contains(told, text), answer)
-					}
-				}
-				list := c.lists(p)[0]
-				for _, text := range unseen {
-					if !slices.ContainsFunc(list.Items, func(i todo.Item) bool { return i.Text == text }) {
-						r.Fatalf("%q was undone by a write made without knowing it", text)
-					}
-				}
-				known, told, unseen = append(known, unseen...), append(told, unseen...), nil
-			}
-		}
-	})
-}
-
-// agentActs lets the agent do something with the list as it knows it, and
-// returns the answer.
-func agentActs(r *rapid.T, c *chattest.Chat, what string, known *[]string) string {
-	switch what {
-	case "add":
-		text := fmt.Sprint("Added ", rapid.IntRange(0, 1_000_000).Draw(r, "added"))
-		*known = append(*known, text)
-		return c.Adds(text).Text()
-	case "read":
-		return c.Calls("SetTodoList", `{}`).Text()
-	case "write":
-		keep := slices.Clone(*known)
-		*known = slices.DeleteFunc(keep, func(text string) bool { return text != "Work" && rapid.Bool().Draw(r, "drop "+text) })
-	}
-	plan := ""
-	for _, text := range *known {
-		letter := map[bool]string{true: " i:", false: " p:"}[text == "Work"]
-		plan += letter + text
-	}
-	return c.Calls("SetTodoList", chattest.Arguments("SetTodoList", plan)).Text()
 }

@@ -5,7 +5,6 @@ package chats
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -41,17 +40,13 @@ func inOrder(text string, items ...string) bool {
 	return true
 }
 
-// lastFirst is a person's move of the last item to the top.
-func lastFirst(tasks []task) []task {
-	last := len(tasks) - 1
-	return append([]task{tasks[last]}, tasks[:last]...)
-}
+// lastFirst is the edit that moves the last of three items to the top.
+const lastFirst = `{"do":"move","id":"3","to":0}`
 
 // told is what a person does to a list, and what its agent is told.
 type told struct {
 	plan    string // that the agent has written
-	edits   []func([]task) []task
-	panel   []string // edits on the panel's page
+	edits   []string
 	writes  string   // what the agent writes without knowing
 	says    []string // what it is told, each once and in this order
 	becomes string   // the list then
@@ -62,37 +57,33 @@ type told struct {
 func hands() map[string]told {
 	const tests = " p:Run the tests"
 	added, reworded := long(500), strings.Replace(long(490), "Begin", "Start", 1)
-	both := func(tasks []task) []task { return rewords("2", persons)(rewords("1", grammar)(tasks)) }
-	addsToo := func(tasks []task) []task { return append(rewords("2", reworded)(tasks), task{mark: " ", text: added}) }
-	removes := func(tasks []task) []task { return slices.Delete(tasks, 1, 2) }
 	return map[string]told{
 		"a new wording is told whole, and copying it gives the same item": {
-			"i:" + reader + " p:" + agents, []func([]task) []task{rewords("2", persons)}, nil,
+			"i:" + reader + " p:" + agents, []string{rewords("2", persons)},
 			"c:" + reader + " i:" + agents, []string{agents, persons},
 			"c:" + reader + " i:" + persons, "c:" + reader + " c:" + persons, "1 2"},
 		"a plan of which every item was reworded is the same list (lists 3)": {
-			"i:" + reader + " p:" + agents, []func([]task) []task{both}, nil,
+			"i:" + reader + " p:" + agents, []string{rewords("1", grammar), rewords("2", persons)},
 			"c:" + reader + " i:" + agents, []string{reader, grammar, agents, persons},
 			"c:" + grammar + " i:" + persons, "", "1 2"},
 		"texts of up to 500 characters are told whole": {
-			"i:" + reader + " p:" + agents, []func([]task) []task{addsToo}, nil,
+			"i:" + reader + " p:" + agents, []string{rewords("2", reworded), fmt.Sprintf(`{"do":"add","text":%q}`, added)},
 			"c:" + reader + " i:" + agents, []string{agents, reworded, added},
 			"c:" + reader + " i:" + reworded + " p:" + added, "c:" + reader + " c:" + reworded + " i:" + added, "1 2 3"},
 		"several changes of one item are one sentence": {
-			"i:" + reader + " p:" + agents, []func([]task) []task{rewords("2", persons), marks("2", "x")}, nil,
+			"i:" + reader + " p:" + agents, []string{rewords("2", persons), marks("2", "completed")},
 			"i:" + reader + " p:" + agents, []string{agents, persons, "completed"},
 			"i:" + reader + " c:" + persons, "", "1 2"},
 		"a reason is told whole, with a new wording too": {
-			"i:" + reader + " p:" + agents, nil,
-			[]string{fmt.Sprintf(`{"do":"block","id":"2","text":%q}`, reason), fmt.Sprintf(`{"do":"text","id":"2","text":%q}`, persons)},
+			"i:" + reader + " p:" + agents, []string{fmt.Sprintf(`{"do":"block","id":"2","text":%q}`, reason), rewords("2", persons)},
 			"c:" + reader + " p:" + agents, []string{agents, persons, "blocked", reason},
 			"c:" + reader + " b:" + persons, "", "1 2"},
 		"what was removed is told whole, and stays removed": {
-			"i:" + reader + " p:" + agents + tests, []func([]task) []task{removes}, nil,
+			"i:" + reader + " p:" + agents + tests, []string{`{"do":"remove","id":"2"}`},
 			"c:" + reader + " i:" + agents + tests, []string{agents},
 			"c:" + reader + tests, "", "1 3"},
 		"a new order is told as the new order": {
-			"i:" + reader + " p:" + agents + tests, []func([]task) []task{lastFirst}, nil,
+			"i:" + reader + " p:" + agents + tests, []string{lastFirst},
 			"c:" + reader + " i:" + agents + tests, []string{"order", "Run the tests", reader, agents},
 			"p:Run the tests c:" + reader + " i:" + agents, "", "3 1 2"},
 	}
@@ -102,12 +93,7 @@ func hands() map[string]told {
 func TestAPersonsHandIsTold(t *testing.T) {
 	eachCase(t, hands(), func(p *place, c *chat, of told) {
 		list := c.Writes(of.plan).List()
-		for _, edit := range of.edits {
-			p.edits(list, edit)
-		}
-		for _, edit := range of.panel {
-			p.panel(list, edit)
-		}
+		p.edit(list, of.edits...)
 		answer := c.Writes(of.writes)
 		p.same(list, answer)
 		if notes := answer.Notes(); !inOrder(notes, of.says...) {
@@ -136,7 +122,7 @@ func TestTextThatIsToldInPartIsTheSameItem(t *testing.T) {
 				c := p.chat("one")
 				list := c.Writes("i:" + reader + " p:" + agents + " p:Run the tests").List()
 				text := long(2000)
-				p.edits(list, rewords("2", text))
+				p.edit(list, rewords("2", text))
 				answer := c.Writes("c:" + reader + " i:" + agents + " p:Run the tests")
 				part := regexp.MustCompile(`"(Begin with[^"]*for Ann)"`).FindStringSubmatch(answer.Text())
 				if part == nil {
@@ -163,7 +149,7 @@ func TestTextThatIsToldInPartIsTheSameItem(t *testing.T) {
 // the answer says it again at most three times. Then the agent's wish counts.
 func TestAHabitDoesNotUndo(t *testing.T) {
 	type habit struct {
-		edit  func([]task) []task
+		edit  string
 		stays func(chattest.List) bool
 		tells func(string) bool
 		ids   string
@@ -176,7 +162,7 @@ func TestAHabitDoesNotUndo(t *testing.T) {
 	}, func(p *place, c *chat, of habit) {
 		const others = " p:" + agents + " p:Run the tests"
 		list := c.Writes("p:" + reader + others).List()
-		p.edits(list, of.edit)
+		p.edit(list, of.edit)
 		for n, status := range []string{"i", "p", "i", "p", "i"} {
 			a := c.Writes(status + ":" + reader + others)
 			p.same(list, a)
@@ -201,7 +187,7 @@ func TestToldOnceIsEnough(t *testing.T) {
 	each(t, threeCertain(), func(p *place) {
 		c := p.chat("one")
 		list := c.Writes("p:" + reader + " p:" + agents + " p:Run the tests").List()
-		p.edits(list, func(tasks []task) []task { return lastFirst(rewords("2", persons)(tasks)) })
+		p.edit(list, rewords("2", persons), lastFirst)
 		c.Writes("i:" + reader + " p:" + agents + " p:Run the tests").Says(persons)
 		const heeds = "p:Run the tests c:" + reader + " i:" + persons
 		if s := c.Writes(heeds).Notes(); s != "" {
@@ -223,7 +209,7 @@ func TestNewWordingIsTheAgents(t *testing.T) {
 		"in its line": "c:" + reader + " i:" + neither,
 	}, func(p *place, c *chat, write string) {
 		list := c.Writes("i:" + reader + " p:" + agents).List()
-		p.edits(list, rewords("2", persons))
+		p.edit(list, rewords("2", persons))
 		c.Writes("i:" + reader + " p:" + agents).Says(persons)
 		p.same(list, c.Writes(write))
 		p.holds(list, "c:"+reader+" i:"+neither)
@@ -237,7 +223,7 @@ func TestPersonsEditIsNoWork(t *testing.T) {
 		list := c.Writes("i:" + reader + " p:" + agents).List()
 		c.kill()
 		for _, act := range []func(){
-			func() { p.edits(list, rewords("2", persons)) },
+			func() { p.edit(list, rewords("2", persons)) },
 			func() { p.run("rename", list, "The release") },
 			func() { p.run("archive", list) },
 			func() { p.run("archive", "--undo", list) },

@@ -89,18 +89,18 @@ func TestOneAtATimeInTheShell(t *testing.T) {
 	})
 }
 
-// One at a time: what a person put in progress does not count, on the command line
-// or the page, or by a restore, whether the agent saw it or not.
+// One at a time: what a person put in progress does not count, on the page or
+// by a restore, whether the agent saw it or not.
 func TestOneAtATimeBesideAPerson(t *testing.T) {
 	each(t, threeCertain(), func(p *place) {
 		c := p.chat("one")
 		list := c.Writes("p:A p:Boil p:C").List()
-		p.edits(list, marks("2", ">"))
+		p.edit(list, marks("2", "in_progress"))
 		c.Writes("i:A p:Boil p:C").Says("Boil")
 		p.holds(list, "i:A i:Boil p:C")
 		c.Writes("c:A i:Boil i:C")
 		p.holds(list, "c:A i:Boil i:C")
-		p.panel(list, `{"do":"status","id":"1","status":"in_progress"}`)
+		p.edit(list, marks("1", "in_progress"))
 		c.Reads()
 		c.Writes("i:A i:Boil c:C i:D")
 		p.holds(list, "i:A i:Boil c:C i:D")

@@ -94,9 +94,7 @@ func TestAnotherPlanAfterAKill(t *testing.T) {
 func TestPlanGoesOnBesideAPersonsWords(t *testing.T) {
 	each(t, aFew(), func(p *place) {
 		list := p.killed("", begun)
-		p.edits(list, rewords("3", "Call Ben about the release"))
-		p.edits(list, rewords("4", "Book the room"))
-		p.edits(list, rewords("5", "Send the parcel"))
+		p.edit(list, rewords("3", "Call Ben about the release"), rewords("4", "Book the room"), rewords("5", "Send the parcel"))
 		p.same(list, p.chat("").Writes(begun).Says("Call Ben about the release", "Book the room", "Send the parcel"))
 	})
 }

@@ -309,57 +309,20 @@ func (p *place) expectLists(want int) {
 	}
 }
 
-// task is an item in a person's editor.
-type task struct{ mark, text, id string }
-
-// edits is what a person does to a list in an editor.
-func (p *place) edits(id string, change func([]task) []task) {
+// edit makes a person's edits on the panel's page; each is a JSON object.
+func (p *place) edit(id string, edits ...string) {
 	p.Helper()
-	p.web() // for what the test looks at, which takes no process then
-	marks := map[string]string{"pending": " ", "in_progress": ">", "completed": "x", "failed": "!", "blocked": "#", "cancelled": "-"}
-	var tasks []task
-	for _, i := range p.shown(id).Items {
-		tasks = append(tasks, task{marks[string(i.Status)], i.Text, i.ID})
-	}
-	var b strings.Builder
-	for _, t := range change(tasks) {
-		fmt.Fprintf(&b, "- [%s] %s", t.mark, t.text)
-		if t.id != "" {
-			fmt.Fprintf(&b, " <!--%s-->", t.id)
+	for _, edit := range edits {
+		if status, _, body := servertest.Post(p.T, p.web()+"/lists/"+id+"/edit", edit, "Origin", p.web()); status != http.StatusOK {
+			p.Fatalf("%s: %d %s", edit, status, body)
 		}
-		b.WriteString("\n")
-	}
-	file := filepath.Join(p.TempDir(), "wanted.md")
-	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-		p.Fatal(err)
-	}
-	out, failure, err := p.try([]string{"EDITOR=cp '" + file + "'"}, "", "edit", id)
-	if err != nil || strings.Contains(out, "Nothing was changed") {
-		p.Fatalf("edit: %v %s %s", err, out, failure)
 	}
 }
 
-// changes returns an edit of the item of an id.
-func changes(id string, change func(*task)) func([]task) []task {
-	return func(tasks []task) []task {
-		change(&tasks[slices.IndexFunc(tasks, func(t task) bool { return t.id == id })])
-		return tasks
-	}
-}
-
-// rewords is a person's new wording of an item, and marks its new status, as the editor
-// shows it.
-func rewords(id, text string) func([]task) []task {
-	return changes(id, func(t *task) { t.text = text })
-}
-func marks(id, mark string) func([]task) []task { return changes(id, func(t *task) { t.mark = mark }) }
-
-// panel makes an edit on the panel's page; edit is a JSON object.
-func (p *place) panel(id, edit string) {
-	p.Helper()
-	if status, _, body := servertest.Post(p.T, p.web()+"/lists/"+id+"/edit", edit, "Origin", p.web()); status != http.StatusOK {
-		p.Fatalf("%s: %d %s", edit, status, body)
-	}
+// rewords is the edit that gives an item a text, marks one that gives it a status.
+func rewords(id, text string) string { return fmt.Sprintf(`{"do":"text","id":%q,"text":%q}`, id, text) }
+func marks(id, status string) string {
+	return fmt.Sprintf(`{"do":"status","id":%q,"status":%q}`, id, status)
 }
 
 // hook tells the program that a chat is about to make a call.

@@ -1,4 +1,4 @@
-//go:build e2e
+//go:build e2e && linux
 
 // Package conformance runs the official conformance suite of MCP, from npm,
 // against a running `todo-mcp serve` (`make conformance`). Each check that does not
@@ -7,11 +7,8 @@
 package conformance
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -23,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"todo-mcp/internal/cli"
+	"todo-mcp/internal/programtest"
 )
 
 // versions are the protocol versions that the suite has scenarios for: three with
@@ -164,29 +161,13 @@ func node(t *testing.T) string {
 // address.
 func serve(t *testing.T) string {
 	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	r, w := io.Pipe()
-	ended := make(chan error, 1)
-	go func() {
-		err := cli.Run(ctx, []string{"todo-mcp", "serve", "--addr", "127.0.0.1:0", "--store", "memory", "--tools", "all"},
-			cli.Env{Stdout: w, Stderr: os.Stderr, Getenv: func(string) string { return "" }, Version: "test"})
-		w.CloseWithError(fmt.Errorf("serve ended: %w", err))
-		ended <- err
-	}()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-	for out := bufio.NewReader(r); ; {
-		line, err := out.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		if url := regexp.MustCompile(`http://[0-9.:]+`).FindString(line); url != "" {
-			go io.Copy(io.Discard, out) //nolint:errcheck // ends with the server
-			return url
-		}
+	p, err := programtest.Start(t, programtest.Build(t), t.TempDir(), nil, "serve", "--addr", "127.0.0.1:0", "--store", "memory", "--tools", "all")
+	if err != nil {
+		t.Fatal(err)
 	}
+	url, err := p.URL()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return url
 }
