@@ -10,16 +10,18 @@ E2E       = -tags e2e
 # The programs of developers are a module of their own, so that go.mod names what the
 # product needs.
 MODULES   = . internal/cmd
+# The packages whose tests only drive the program: the race detector sees nothing of it.
+DRIVERS   = ./internal/chats ./internal/faults ./internal/replicas ./internal/attacks ./internal/conformance
 BIOME     = testdata/npm/node_modules/.bin/biome
 
-.PHONY: test build fmt vet lint race cross golden deps long hosts allocations faults replicas conformance fuzz fuzz-short bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
+.PHONY: test build fmt vet lint race drivers cross golden deps long hosts allocations faults replicas conformance fuzz fuzz-short bench benchmarks cost attacks shots licenses packages release-snapshot release bench-replicas
 
 # How long `make fuzz` gives each target, and which: ONLY=server/mcphttp for some.
 FUZZTIME ?= 10m
 ONLY     ?= .
 
 ## test: all that must hold before a change lands
-test: deps fmt vet lint race allocations fuzz-short golden cross
+test: deps fmt lint race drivers allocations fuzz-short golden cross
 	@echo "== all passed"
 
 ## deps: programs the tests drive, from Debian's packages
@@ -31,6 +33,7 @@ fmt:
 	@echo "== gofmt"
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 
+## vet: go vet alone; lint has it, too
 vet:
 	@echo "== go vet"
 	@for module in $(MODULES); do $(GO) vet -C $$module -tags e2e,hosts ./... || exit 1; done
@@ -42,23 +45,31 @@ lint:
 	@$(BIOME) lint --error-on-warnings
 
 # A program with the race detector sleeps for a second before it exits, unless told not to.
+# go vet is part of lint, so the tests leave it out.
 race:
 	@echo "== tests under the race detector"
-	@export GORACE=atexit_sleep_ms=0; for module in $(MODULES); do $(GO) test -C $$module $(E2E) -race -timeout 15m ./... || exit 1; done
+	@export GORACE=atexit_sleep_ms=0; $(GO) test $(E2E) -race -vet=off -timeout 15m $$($(GO) list $(E2E) ./... | grep -vxF "$$($(GO) list $(E2E) $(DRIVERS))")
+	@export GORACE=atexit_sleep_ms=0; $(GO) test -C internal/cmd $(E2E) -race -vet=off -timeout 15m ./...
+
+## drivers: tests that only drive the program: it is killed, raced, attacked, replicated
+drivers:
+	@echo "== tests that drive the program"
+	@$(GO) test $(E2E) -vet=off -timeout 15m $(DRIVERS)
 
 ## allocations: what a call allocates beside one to a bare server, against a golden file; race cannot tell, since its detector allocates as well
 allocations:
 	@echo "== allocations of a call"
-	@$(GO) test -count=1 -run '^TestAllocations$$' ./server
+	@$(GO) test -count=1 -vet=off -run '^TestAllocations$$' ./server
 
 ## golden: tests must leave the tree as it is in git
 golden:
 	@echo "== goldens unchanged"
 	@if [ -n "$$(git status --porcelain -- testdata '*/testdata' 2>/dev/null)" ]; then git status --short -- testdata '*/testdata'; exit 1; fi
 
+# Linux is what the tests run on.
 cross:
-	@echo "== builds for linux, darwin and windows, tests too"
-	@for os in linux darwin windows; do CGO_ENABLED=0 GOOS=$$os $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o /dev/null . && CGO_ENABLED=0 GOOS=$$os $(GO) vet ./... && CGO_ENABLED=0 GOOS=$$os $(GO) vet -C internal/cmd ./... || exit 1; echo "   $$os"; done
+	@echo "== builds for darwin and windows, tests too"
+	@for os in darwin windows; do CGO_ENABLED=0 GOOS=$$os $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o /dev/null . && CGO_ENABLED=0 GOOS=$$os $(GO) vet ./... && CGO_ENABLED=0 GOOS=$$os $(GO) vet -C internal/cmd ./... || exit 1; echo "   $$os"; done
 
 ## build: the binary, in bin/
 build:
