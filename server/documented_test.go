@@ -10,7 +10,7 @@ import (
 	"todo-mcp/internal/clients"
 )
 
-// The tables of clients in the documents are those of the program. -update rewrites
+// The documents have the tables of clients that the program has. -update rewrites
 // them.
 func TestDocumentedClients(t *testing.T) {
 	checkTable(t, "variants.md", "clients", clientsTable())

@@ -19,7 +19,7 @@ import (
 // database keeps subscriptions for the servers of a test, as one that they share.
 type database struct {
 	todo.Subscriptions
-	// reading is called before those of a session are read.
+	// reading is called before the subscriptions of a session are read.
 	reading func(ctx context.Context) error
 
 	mu    sync.Mutex

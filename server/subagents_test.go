@@ -149,7 +149,7 @@ func TestEndedSubAgent(t *testing.T) {
 }
 
 // When the main list settles, by the agent or by a person, the lists of its
-// sub-agents are archived, settled or not; those of other conversations stay.
+// sub-agents are archived, settled or not; lists of other conversations stay.
 func TestSettledMainListArchivesSubLists(t *testing.T) {
 	for name, settle := range map[string]func(r *chattest.Rig, main *chattest.Chat){
 		"agent": func(_ *chattest.Rig, main *chattest.Chat) { main.Writes("c:M1 c:M2") },

@@ -122,7 +122,7 @@ func oneOfEachKind() (some []where) {
 	return some
 }
 
-// which returns those of some places that a condition holds for.
+// which returns the places that a condition holds for.
 func which(all []where, holds func(where) bool) []where {
 	return slices.DeleteFunc(all, func(w where) bool { return !holds(w) })
 }

@@ -36,7 +36,7 @@ func Transports() []Transport { return []Transport{Stdio, StdioModern, Session, 
 // Piped reports whether a transport is a pipe, which is a client's own.
 func (by Transport) Piped() bool { return by == Stdio || by == StdioModern }
 
-// Modern reports whether messages are those of the sessionless protocol.
+// Modern reports whether messages follow the sessionless protocol.
 func (by Transport) Modern() bool { return by == StdioModern || by == Sessionless }
 
 // Patience is how long a chat waits for what must come.

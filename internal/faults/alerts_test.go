@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// Every metric, and every operation of the store, that an alert or the operator's page
-// names is there when a server on
-// PostgreSQL with an audit log, which has them all, is asked.
+// Every metric and every operation of the store that an alert or the operator's page
+// names is there. A server on PostgreSQL with an audit log has them all.
 func TestMetricsOfAlertsExist(t *testing.T) {
 	store, _ := newPostgres(t)
 	s := mustServe(t, "--store", store, "--audit-log", filepath.Join(t.TempDir(), "audit.log"))
@@ -41,6 +40,6 @@ func TestMetricsOfAlertsExist(t *testing.T) {
 	}
 }
 
-// noMetrics are the metric of which the operator's page says that it is not there, and
-// the schema in PostgreSQL.
+// noMetrics are a metric that the operator's page says is not there, and the schema in
+// PostgreSQL.
 var noMetrics = map[string]bool{"mcp_server_session_duration_seconds": true, "todo_mcp": true}

@@ -30,7 +30,7 @@ func (w *writer) write(c *chattest.Chat) (acknowledged, error) {
 	return acknowledged{List: a.List(), Revision: a.Revision(), Write: write}, err
 }
 
-// acknowledged is a write that was answered, journal collects those of several
+// acknowledged is a write that was answered, journal collects such writes of several
 // clients, and history is what is in a store.
 type (
 	acknowledged = programtest.Acknowledged

@@ -156,7 +156,7 @@ func reads(t *testing.T, who string, a *agent) {
 	}
 }
 
-// permissions are those of a store's folder, its file and the files beside it.
+// permissions are the modes of a store's folder, its file and the files beside it.
 type permissions struct{ folder, file, beside os.FileMode }
 
 func (p permissions) readOnly(t *testing.T) (path string, as *user, set func(on bool)) {

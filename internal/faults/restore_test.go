@@ -225,17 +225,17 @@ func TestRestoreDrill(t *testing.T) {
 					t.Errorf("list %s has another history after the restore", list)
 				}
 			}
-			goOn(t, restored, w.clients)
+			checkSessionsContinue(t, restored, w.clients)
 			report.Add(t, programtest.Row{Fault: "disk lost, restored: " + name, Tried: fmt.Sprintf("4 agents write, %d writes meanwhile", len(during)-len(before)), Times: "once",
 				Acknowledged: len(before), Lost: lost, Notes: fmt.Sprintf("backup in %.1f s", took.Seconds())})
 		})
 	}
 }
 
-// goOn checks that sessions go on at a server on a restored store, with the lists
+// checkSessionsContinue checks that sessions go on at a server on a restored store, with the lists
 // of their names, and that who watches is shown it. What is written then is newer than
 // all that was restored.
-func goOn(t *testing.T, store string, clients []*chattest.Chat) {
+func checkSessionsContinue(t *testing.T, store string, clients []*chattest.Chat) {
 	t.Helper()
 	s := mustServe(t, "--store", store)
 	watch := servertest.OpenStream(t, "GET", s.url+"/api/events", "")

@@ -37,8 +37,8 @@ type expectation struct {
 // same thread another plan puts the earlier one away. Claude Code and Copilot CLI give
 // their server an id of the chat, a hint: another id is another chat, and begins a
 // list even with the same plan (rule 4). Claude Code's -p -c has a new id each time.
-// From the others comes no id, so that a plan goes on with the list of which it keeps
-// enough, and else begins one.
+// From the others comes no id: a plan that keeps enough of a list goes on with it, and
+// else begins one.
 func expected() []expectation {
 	return []expectation{
 		{"claude-stdio", anew, "list 2 revision 1", "list 3 revision 1", false},

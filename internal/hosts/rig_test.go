@@ -53,7 +53,7 @@ type todoItem struct {
 
 var planIDs atomic.Int64
 
-// newPlan returns a plan of n items about a subject, of which the first done are
+// newPlan returns a plan of n items about a subject; the first done items are
 // completed and the next is in progress.
 func newPlan(subject string, n, done int) plan {
 	p := plan{id: planIDs.Add(1)}
@@ -229,7 +229,7 @@ func (r *rig) serveHTTP() {
 // proxyHTTP puts a proxy that records what is posted before the server of the
 // rig over HTTP. Each connection of the client has its own to the server, as
 // without a proxy; with reuse, a connection is used again for any client, also
-// for those of other rigs, as most proxies do.
+// for clients of other rigs, as most proxies do.
 func (r *rig) proxyHTTP(reuse bool) {
 	r.t.Helper()
 	proxy := httptest.NewUnstartedServer(&httputil.ReverseProxy{

@@ -138,7 +138,7 @@ func (h History) Lost(acks []Acknowledged) (lost []Acknowledged) {
 	return lost
 }
 
-// Torn returns the writes that a revision has some items of and not the others.
+// Torn returns the writes that a revision has in part: some items and not the others.
 func (h History) Torn() (torn []string) {
 	for list, revisions := range h {
 		for i, writes := range revisions {

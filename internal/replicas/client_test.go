@@ -45,7 +45,7 @@ type kind struct {
 	connect   func(t testing.TB, url, era string, updated func(uri string)) (client, error)
 }
 
-// kinds returns the clients that take part: those of the official SDK and of mcp-go,
+// kinds returns the clients that take part: the official SDK's and mcp-go's,
 // in both eras.
 func kinds() (all []kind) {
 	for _, era := range []string{servertest.Legacy, servertest.Modern} {

@@ -64,8 +64,8 @@ func openStream(b testing.TB, r *replica, session string) {
 	}
 }
 
-// One replica with 50,000 lists and 20,000 open sessions, of which each has written a
-// list and as many have a stream as may by default, stays under 512 MiB, with a page of
+// One replica with 50,000 lists and 20,000 open sessions, which each have written a
+// list, and with as many streams as may be open by default, stays under 512 MiB, with a page of
 // the panel, a front end, and calls meanwhile.
 func BenchmarkMemory(b *testing.B) {
 	const lists, sessions, streams, most = 50_000, 20_000, 4000, 512 << 20
