@@ -142,7 +142,7 @@ func (f *fleet) limitFiles(t *testing.T, bytes uint64) {
 func failAgainAndAgain(t *testing.T, fault diskFault, times int, random *rand.Rand) *outcomes {
 	t.Helper()
 	d := fault.disk(t, random)
-	f, out := newFleet(t, d.path), &outcomes{}
+	f, out := newFleet(d.path), &outcomes{}
 	f.start(t)
 	defer f.kill()
 	for n := range times {
@@ -197,43 +197,38 @@ type pendingWrite struct{ tool, args, write string }
 // a client. The first and the last client write the same list.
 type fleet struct {
 	store     string
-	dirs      []string // the folders in which the processes run
 	processes []*process
 	web       *serving
 	clients   []*faultClient
 }
 
-func newFleet(t *testing.T, path string) *fleet {
+func newFleet(path string) *fleet {
 	f := &fleet{store: "sqlite:" + path}
 	for _, name := range []string{"w0", "w1", "h"} {
-		f.dirs = append(f.dirs, t.TempDir())
 		f.clients = append(f.clients, &faultClient{writer: newWriter(name)})
 	}
 	return f
 }
 
-// start starts the processes, for the first time or again. The clients go on with
-// the conversations that they have.
+// start starts the processes, for the first time or again. The client over HTTP goes on
+// with its session.
 func (f *fleet) start(t *testing.T) {
 	t.Helper()
 	f.processes = nil
 	for i := range 2 {
-		a, err := newAgent(t, f.dirs[i], nil, "--store", f.store, "--list", fmt.Sprint("list-", i))
+		a, err := newAgent(t, "--store", f.store, "--list", fmt.Sprint("list-", i))
 		if err != nil {
 			t.Fatal(err)
 		}
 		f.clients[i].Chat = a.Chat
 		f.processes = append(f.processes, a.process)
 	}
-	web, err := newServing(t, f.dirs[2], nil, "--store", f.store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.web, f.processes = web, append(f.processes, web.process)
+	f.web = mustServe(t, "--store", f.store)
+	f.processes = append(f.processes, f.web.process)
 	if c := f.clients[2]; c.Chat != nil {
-		c.Chat = c.At(web.endpoint("list-0"))
+		c.Chat = c.At(f.web.endpoint("list-0"))
 	} else {
-		c.Chat = web.session(t, "list-0")
+		c.Chat = f.web.session(t, "list-0")
 	}
 }
 

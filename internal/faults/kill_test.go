@@ -50,7 +50,7 @@ func TestKilled(t *testing.T) {
 // writeUntilKilled starts a process that writes a list, and kills it at a random
 // moment: after some answers, and then some time into the next call.
 func writeUntilKilled(t *testing.T, path, list string, w *writer, acks *journal, enough int) error {
-	a, err := newAgent(t, t.TempDir(), nil, "--store", "sqlite:"+path, "--list", list)
+	a, err := newAgent(t, "--store", "sqlite:"+path, "--list", list)
 	if err != nil {
 		return err
 	}

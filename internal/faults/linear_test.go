@@ -210,7 +210,7 @@ func recordCalls(t *testing.T, each int, seed uint64) *recorded {
 		}
 	}
 	for _, list := range lists {
-		a, err := newAgent(t, t.TempDir(), nil, append(options, "--list", list)...)
+		a, err := newAgent(t, append(options, "--list", list)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func recordCalls(t *testing.T, each int, seed uint64) *recorded {
 	}
 	mortal := join("red", nil)
 	mortal.start = func() (*agent, error) {
-		return newAgent(t, t.TempDir(), nil, append(options, "--list", "red")...)
+		return newAgent(t, append(options, "--list", "red")...)
 	}
 	// An item that is never done keeps each list from being settled, after which the
 	// name would have another.

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"todo-mcp/internal/chattest"
 )
 
 // storePath is where the store of a fresh account is on a disk: three folders that
@@ -88,22 +86,9 @@ func writeUntilPowerGoes(t *testing.T, d *disk, change int, writers []*writer, a
 	store := "sqlite:" + filepath.Join(m.dir, storePath)
 	var all sync.WaitGroup
 	for i, w := range writers {
-		connect := func() (*chattest.Chat, *process, error) {
-			a, err := newAgent(t, t.TempDir(), nil, "--store", store, "--list", "a")
-			if err != nil {
-				return nil, nil, err
-			}
-			return a.Chat, a.process, nil
-		}
+		connect := func() (*agent, error) { return newAgent(t, "--store", store, "--list", "a") }
 		if i > 0 {
-			connect = func() (*chattest.Chat, *process, error) {
-				s, err := newServing(t, t.TempDir(), nil, "--store", store)
-				if err != nil {
-					return nil, nil, err
-				}
-				c, err := chattest.TryHTTP(t, chattest.Session, "tester", s.endpoint("b"))
-				return c, s.process, err
-			}
+			connect = func() (*agent, error) { return newVisitor(t, store, "b") }
 		}
 		all.Go(func() {
 			if err := writeWhilePowered(t, d, connect, w, acks); err != nil {
@@ -117,8 +102,8 @@ func writeUntilPowerGoes(t *testing.T, d *disk, change int, writers []*writer, a
 
 // writeWhilePowered starts a process and writes until the power goes. It returns an
 // error for a write that is refused before that.
-func writeWhilePowered(t *testing.T, d *disk, connect func() (*chattest.Chat, *process, error), w *writer, acks *journal) error {
-	c, p, err := connect()
+func writeWhilePowered(t *testing.T, d *disk, connect func() (*agent, error), w *writer, acks *journal) error {
+	a, err := connect()
 	if d.isDead() {
 		return nil
 	}
@@ -127,15 +112,15 @@ func writeWhilePowered(t *testing.T, d *disk, connect func() (*chattest.Chat, *p
 	}
 	go func() {
 		<-d.dead
-		p.Kill()
+		a.Kill()
 	}()
 	for {
-		done, err := w.write(c)
+		done, err := w.write(a.Chat)
 		switch {
 		case err == nil:
 			acks.Add(done)
 		case d.isDead():
-			<-p.Ended
+			<-a.Ended
 			return nil
 		default:
 			return err

@@ -28,7 +28,12 @@ type agent struct {
 }
 
 // newAgent starts a process on a store and begins a chat with it.
-func newAgent(t *testing.T, dir string, as *user, args ...string) (*agent, error) {
+func newAgent(t *testing.T, args ...string) (*agent, error) {
+	return newAgentAs(t, t.TempDir(), nil, args...)
+}
+
+// newAgentAs is [newAgent] in a folder, as a user.
+func newAgentAs(t *testing.T, dir string, as *user, args ...string) (*agent, error) {
 	p, err := programtest.Start(t, program, dir, as, append(append([]string{"stdio"}, common...), args...)...)
 	if err != nil {
 		return nil, err
@@ -47,8 +52,8 @@ type serving struct {
 }
 
 // newServing starts a server on a store and returns when it listens.
-func newServing(t *testing.T, dir string, as *user, args ...string) (*serving, error) {
-	p, err := programtest.Start(t, program, dir, as, append(append([]string{"serve", "--addr", "127.0.0.1:0"}, common...), args...)...)
+func newServing(t *testing.T, args ...string) (*serving, error) {
+	p, err := programtest.Start(t, program, t.TempDir(), nil, append(append([]string{"serve", "--addr", "127.0.0.1:0"}, common...), args...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -59,11 +64,21 @@ func newServing(t *testing.T, dir string, as *user, args ...string) (*serving, e
 // mustServe is [newServing] that must listen.
 func mustServe(t *testing.T, args ...string) *serving {
 	t.Helper()
-	s, err := newServing(t, t.TempDir(), nil, args...)
+	s, err := newServing(t, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// newVisitor starts a server on a store and begins a session for the list of a name.
+func newVisitor(t *testing.T, store, list string) (*agent, error) {
+	s, err := newServing(t, "--store", store)
+	if err != nil {
+		return nil, err
+	}
+	c, err := chattest.TryHTTP(t, chattest.Session, "tester", s.endpoint(list))
+	return &agent{c, s.process}, err
 }
 
 // endpoint returns the address of /mcp for the list of a name.

@@ -90,7 +90,7 @@ func (r *readOnlyRun) run(t *testing.T, way readOnly, state string) {
 	var acks journal
 	open := func() *agent {
 		t.Helper()
-		a, err := newAgent(t, dir, as, "--store", store, "--list", "x")
+		a, err := newAgentAs(t, dir, as, "--store", store, "--list", "x")
 		if err != nil {
 			t.Fatal(err)
 		}

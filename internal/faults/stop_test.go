@@ -212,7 +212,7 @@ func stopAgents(t *testing.T, path string, calls int, out *inFlight) {
 	processes := size(1, 4)
 	var all sync.WaitGroup
 	for i := range processes {
-		a, err := newAgent(t, t.TempDir(), nil, "--store", "sqlite:"+path, "--list", fmt.Sprint("list-", i%2))
+		a, err := newAgent(t, "--store", "sqlite:"+path, "--list", fmt.Sprint("list-", i%2))
 		if err != nil {
 			t.Fatal(err)
 		}
