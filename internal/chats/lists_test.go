@@ -121,9 +121,7 @@ func TestClearingShowsAnEmptyListEverywhere(t *testing.T) {
 				if todos := q.workspace(""); len(todos) > 0 {
 					q.Errorf("a front end restores %v", todos)
 				}
-				if !events("data: []") {
-					q.Error("no event shows an empty list")
-				}
+				events.Expect("data: []")
 				for id, state := range q.states() {
 					if l := q.shown(id); len(l.Items) > 0 {
 						q.Errorf("front ends are told that %s is %q", l, state)
@@ -268,9 +266,8 @@ func TestFrontEndFollowsTheChat(t *testing.T) {
 				stream, events := p.follow("/api/stream?list="+name), p.follow("/api/events?list="+name)
 				c.Writes("c:Read the parser")
 				c.Writes(manual)
-				if !stream("Write the manual") || !events("Write the manual") {
-					p.Error("/api/stream or /api/events does not go on with the next plan of the chat")
-				}
+				stream.Expect("Write the manual")
+				events.Expect("Write the manual")
 				if todos := p.workspace("?list=" + name); len(todos) == 0 || todos[0].Content != "Write the manual" {
 					p.Errorf("after a reload it has %v", todos)
 				}

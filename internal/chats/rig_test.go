@@ -3,7 +3,6 @@
 package chats
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -431,30 +430,11 @@ func (p *place) onBoard(lists ...string) {
 	}
 }
 
-// follow opens an event stream and returns a function that reports whether a text
-// comes on it soon.
-func (p *place) follow(path string) (comes func(text string) bool) {
+// follow opens an event stream, on which what a test waits for comes soon.
+func (p *place) follow(path string) *servertest.Events {
 	p.Helper()
-	req, err := http.NewRequestWithContext(p.Context(), "GET", p.web()+path, nil)
-	if err != nil {
-		p.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		p.Fatal(err)
-	}
-	p.Cleanup(func() { res.Body.Close() })
-	if res.StatusCode != http.StatusOK {
-		p.Fatalf("%s: %s", path, res.Status)
-	}
-	return func(text string) bool {
-		late := time.AfterFunc(3*time.Second, func() { res.Body.Close() })
-		defer late.Stop()
-		for lines := bufio.NewReader(res.Body); ; {
-			line, err := lines.ReadString('\n')
-			if err != nil || strings.Contains(line, text) {
-				return err == nil
-			}
-		}
-	}
+	stream := servertest.OpenStream(p.T, "GET", p.web()+path, "")
+	late := time.AfterFunc(patience, func() { _ = stream.Close() })
+	p.Cleanup(func() { late.Stop() })
+	return stream
 }
