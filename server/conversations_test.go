@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"net/http/httptest"
@@ -76,13 +75,12 @@ type step struct {
 // drawList draws the arguments of a whole-list write of SetTodoList. The texts
 // are few, so that conversations write alike.
 func drawList(t *rapid.T) string {
-	texts := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"Run tests", "Write code", "Review", "Ship", "Plan", "Fix", "Docs"}), 0, 5, rapid.ID).Draw(t, "texts")
-	items := []map[string]string{}
-	for _, text := range texts {
-		items = append(items, map[string]string{"title": text, "status": rapid.SampledFrom([]string{"pending", "in_progress", "done"}).Draw(t, "status")})
+	some := rapid.SampledFrom([]string{"Run tests", "Write code", "Review", "Ship", "Plan", "Fix", "Docs"})
+	plan := ""
+	for _, text := range rapid.SliceOfNDistinct(some, 0, 5, rapid.ID).Draw(t, "texts") {
+		plan += rapid.SampledFrom([]string{" p:", " i:", " c:"}).Draw(t, "status") + text
 	}
-	raw, _ := json.Marshal(map[string]any{"todos": items})
-	return string(raw)
+	return chattest.Arguments("SetTodoList", plan)
 }
 
 func drawStep(t *rapid.T) step {

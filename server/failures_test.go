@@ -22,7 +22,8 @@ func TestInputOverALimit(t *testing.T) {
 	chattest.Over(t, func(r *chattest.Rig) {
 		c := r.Connect()
 		c.Calls("create_todos", items(100_000)).Fails("at most 1000")
-		c.Calls("SetTodoList", chattest.Arguments("SetTodoList", "p:"+strings.Repeat("x", 4001))).Fails("at most 4000 characters, received 4001")
+		long := chattest.Arguments("SetTodoList", "p:"+strings.Repeat("x", 4001))
+		c.Calls("SetTodoList", long).Fails("at most 4000 characters, received 4001")
 		large := c.Message(1, "tools/call", `{"name":"create_todos","arguments":{"items":["`+strings.Repeat("x", 4<<20)+`"]}}`)
 		if !r.By.Piped() {
 			status, _, body := servertest.Post(t, c.URL, large, c.Headers(large)...)
@@ -31,7 +32,8 @@ func TestInputOverALimit(t *testing.T) {
 			}
 			return
 		}
-		if a, err := c.Send(t.Context(), large); err != nil || string(a.ID) != "1" || !strings.Contains(a.Text(), "larger than 1048576 bytes") || !a.Result.IsError {
+		a, err := c.Send(t.Context(), large)
+		if err != nil || string(a.ID) != "1" || !a.Result.IsError || !strings.Contains(a.Text(), "larger than 1048576 bytes") {
 			t.Errorf("43: 4 MB: %.200s %v", a.Raw, err)
 		}
 	})

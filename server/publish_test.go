@@ -142,7 +142,9 @@ func TestToolsNeedNoPermission(t *testing.T) {
 			if err := json.Unmarshal(raw[name], &tool); err != nil {
 				t.Fatal(err)
 			}
-			for hint, want := range map[string]bool{"readOnlyHint": false, "destructiveHint": false, "openWorldHint": false, "idempotentHint": name != "create_todos"} {
+			for hint, want := range map[string]bool{
+				"readOnlyHint": false, "destructiveHint": false, "openWorldHint": false, "idempotentHint": name != "create_todos",
+			} {
 				if got := tool.Annotations[hint]; got == nil || *got != want {
 					t.Errorf("%s: %s is %v, want %v", name, hint, got, want)
 				}

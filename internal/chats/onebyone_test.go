@@ -57,7 +57,7 @@ func TestOneAtATimeIsRefused(t *testing.T) {
 func TestOneAtATimeIsNotRefused(t *testing.T) {
 	eachCase(t, map[string][]string{
 		"two that run are sent back as they are":                     {"SetTodoList i:A i:B p:C", "i:A i:B p:C", "i:A i:B p:C"},
-		"two that run are sent back with a change that begins none":  {"SetTodoList i:A i:B p:C", "i:A i:B c:C p:D", "i:A i:B c:C p:D"},
+		"two that run are sent back with another change":             {"SetTodoList i:A i:B p:C", "i:A i:B c:C p:D", "i:A i:B c:C p:D"},
 		"a patch that begins none beside two that run":               {"SetTodoList i:A i:B p:C", "c#3:C", "i:A i:B c:C"},
 		"the next begins as the running one is completed":            {"i:A p:B", "c:A i:B", "c:A i:B"},
 		"the running one is put back as another begins":              {"i:A p:B", "p:A i:B", "p:A i:B"},

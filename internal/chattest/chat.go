@@ -42,6 +42,9 @@ func (by Transport) Modern() bool { return by == StdioModern || by == Sessionles
 // Patience is how long a chat waits for what must come.
 const Patience = 30 * time.Second
 
+// accepts are headers of every message over HTTP.
+var accepts = []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}
+
 // ErrGone means that no answer came: the server or the connection ended first.
 var ErrGone = errors.New("no answer")
 
@@ -64,7 +67,8 @@ type Chat struct {
 }
 
 func newChat(t testing.TB, by Transport, client string) *Chat {
-	return &Chat{TB: t, By: by, Client: client, answers: make(chan string, 10), notes: make(chan string, 10_000), serial: &atomic.Int64{}}
+	return &Chat{TB: t, By: by, Client: client, serial: &atomic.Int64{},
+		answers: make(chan string, 10), notes: make(chan string, 10_000)}
 }
 
 // OverHTTP begins a chat at an address of /mcp.
@@ -163,8 +167,9 @@ func (c *Chat) Message(id any, method, params string) string {
 		if c.Roots {
 			capabilities = `{"roots":{}}`
 		}
-		meta = joined(meta, fmt.Sprintf(`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":%s,`+
-			`"io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"}`, servertest.Modern, capabilities, c.Client))
+		meta = joined(meta, fmt.Sprintf(`"io.modelcontextprotocol/protocolVersion":%q,`+
+			`"io.modelcontextprotocol/clientCapabilities":%s,"io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"}`,
+			servertest.Modern, capabilities, c.Client))
 	}
 	if meta != "" {
 		members := strings.TrimSuffix(strings.TrimPrefix(params, "{"), "}")
@@ -194,7 +199,7 @@ func (c *Chat) Send(ctx context.Context, message string) (Answer, error) {
 		go c.Write(message + "\n") // the pipe may have no buffer
 		return c.Read()
 	}
-	headers := append(c.Headers(message), "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
+	headers := append(c.Headers(message), accepts...)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, strings.NewReader(message))
 	if err != nil {
 		return Answer{}, err

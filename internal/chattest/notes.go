@@ -56,7 +56,7 @@ func (c *Chat) Stream(method, body string, headers ...string) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	headers = append(headers, "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
+	headers = append(headers, accepts...)
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}

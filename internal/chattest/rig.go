@@ -223,6 +223,6 @@ func Adds(texts ...string) todo.Change {
 // Foreign makes a list of another principal, with the item "theirs", and returns its id.
 func Foreign(t testing.TB, store todo.Store) string {
 	t.Helper()
-	conversation := todo.Conversation{Key: "x"}
-	return Write(t, store, "somebody", todo.Write{Target: todo.Target{Conversation: conversation}, Change: Adds("theirs")}).List.ID
+	target := todo.Target{Conversation: todo.Conversation{Key: "x"}}
+	return Write(t, store, "somebody", todo.Write{Target: target, Change: Adds("theirs")}).List.ID
 }

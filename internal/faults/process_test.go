@@ -53,7 +53,8 @@ type serving struct {
 
 // newServing starts a server on a store and returns when it listens.
 func newServing(t *testing.T, args ...string) (*serving, error) {
-	p, err := programtest.Start(t, program, t.TempDir(), nil, append(append([]string{"serve", "--addr", "127.0.0.1:0"}, common...), args...)...)
+	args = append(append([]string{"serve", "--addr", "127.0.0.1:0"}, common...), args...)
+	p, err := programtest.Start(t, program, t.TempDir(), nil, args...)
 	if err != nil {
 		return nil, err
 	}
