@@ -40,7 +40,7 @@ type event struct {
 // follower is what a [Watcher] and [Calls] have in common.
 type follower struct {
 	feed *feed
-	want func(Snapshot) bool
+	want func(event) bool // called without mu
 	keep func(event) bool // keeps what is to wait, with mu locked; false when it is nothing
 
 	mu     sync.Mutex
@@ -159,7 +159,7 @@ func (f *feed) deliverOwn(out Outcome) {
 // deliver delivers an event. The caller must hold f.mu, for reading.
 func (f *feed) deliver(e event) {
 	for w := range f.followers {
-		if !w.want(e.List) {
+		if !w.want(e) {
 			continue
 		}
 		w.mu.Lock()

@@ -252,7 +252,9 @@ func (l Lists) set(ctx context.Context, list string, w Writer, change func(*Draf
 
 // Watch returns a watcher of the lists for which want returns true (nil: every
 // list). It receives the snapshots saved from now on; a caller that also needs
-// the earlier ones reads them after this call. The watcher must be closed.
+// the earlier ones reads them after this call. want is called with each of them as it
+// was read from the store, in their order, and must not block. The watcher must be
+// closed.
 func (l Lists) Watch(want func(Snapshot) bool) *Watcher {
 	return newWatcher(l.board.feed, func(s Snapshot) bool { return l.owns(s) && (want == nil || want(s)) })
 }

@@ -16,10 +16,10 @@ type Watcher struct {
 
 func newWatcher(f *feed, want func(Snapshot) bool) *Watcher {
 	w := &Watcher{pending: make(map[string]Snapshot)}
-	w.want = want
+	w.want = func(e event) bool { return e.saved && want(e.List) }
 	w.keep = func(e event) bool {
 		old, ok := w.pending[e.List.List.ID]
-		if !e.saved || ok && old.Revision >= e.List.Revision {
+		if ok && old.Revision >= e.List.Revision {
 			return false
 		}
 		w.pending[e.List.List.ID] = e.List
@@ -73,13 +73,11 @@ type Calls struct {
 
 func newCalls(f *feed, want func(Snapshot) bool) *Calls {
 	c := &Calls{}
-	c.want = want
+	c.want = func(e event) bool { return e.called && want(e.List) }
 	c.keep = func(e event) bool {
-		if e.called {
-			c.waiting = append(c.waiting, e.Call)
-			c.waiting = c.waiting[max(0, len(c.waiting)-maxWaitingCalls):]
-		}
-		return e.called
+		c.waiting = append(c.waiting, e.Call)
+		c.waiting = c.waiting[max(0, len(c.waiting)-maxWaitingCalls):]
+		return true
 	}
 	f.follow(&c.follower)
 	return c
