@@ -65,8 +65,8 @@ func (r *rig) places() string {
 	return strings.Join(out, ", ")
 }
 
-// docs/hooks.md has what is written for each client, and so has the plugin for Claude
-// Code.
+// What the hooks of each client look like to who writes them by hand: docs/hooks.md has
+// into which file, and the plugin for Claude Code has the same.
 func TestHooksAreDocumented(t *testing.T) {
 	for _, name := range install.Names() {
 		r := newRig(t, name)
@@ -74,16 +74,14 @@ func TestHooksAreDocumented(t *testing.T) {
 		if err != nil || file == "" {
 			continue
 		}
-		section := regexp.MustCompile("(?s)\n### " + r.Title + "\n.*?\n##").FindString(r.read(filepath.Join("..", "..", "docs", "hooks.md")))
+		section := regexp.MustCompile(`(?m)^- \*\*` + r.Title + `\*\*: .*$`).FindString(r.read(filepath.Join("..", "..", "docs", "hooks.md")))
 		if !strings.Contains(section, "`"+filepath.ToSlash(r.m.Short(file))+"`") {
 			t.Errorf("docs/hooks.md does not name %s for %s", r.m.Short(file), r.Title)
 		}
 		if filepath.Ext(file) != ".json" {
 			continue
 		}
-		begin, _, _ := strings.Cut(section, "```json\n")
-		text = strings.ReplaceAll(text, r.m.Home+"/bin", "/usr/local/bin")
-		r.documented("hooks.md", regexp.MustCompile("(?s)"+regexp.QuoteMeta(begin)+"```json\n.*?```"), begin+"```json\n"+text+"```")
+		r.golden("hooks.json", strings.ReplaceAll(text, r.m.Home, "/usr/local"))
 		if name == "claude-code" {
 			r.expectPlugin(text)
 		}
