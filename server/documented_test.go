@@ -62,7 +62,7 @@ func conversationsTable() string {
 			stdio = "what it writes: chats share a process"
 		}
 		if c.Evidence != "" {
-			known = string(c.Evidence)
+			known = c.Evidence
 		}
 		text += fmt.Sprintf("| %s | %s | %s | %s |\n", c.Title, certain, stdio, known)
 	}

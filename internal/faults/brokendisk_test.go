@@ -170,14 +170,14 @@ func failAgainAndAgain(t *testing.T, fault diskFault, times int, random *rand.Ra
 
 // after returns the fault as it begins after so many operations, so that it comes
 // in the middle of a write too.
-func (f diskFault) after(operations int) func(operation) syscall.Errno {
+func (fault diskFault) after(operations int) func(operation) syscall.Errno {
 	return func(op operation) syscall.Errno {
 		if operations > 0 {
 			operations--
 			return 0
 		}
-		if f.hits(op) {
-			return f.errno
+		if fault.hits(op) {
+			return fault.errno
 		}
 		return 0
 	}

@@ -96,7 +96,7 @@ func TestRefusedJSON(t *testing.T) {
 		"{\"a\": 1,\n\"a\": 2}":                ":2:1: \"a\" is there twice",
 		"{\"a\":\n" + strings.Repeat("[", 1e6): ":2:100000: this is nested too deeply",
 	} {
-		if _, err := parseJSON([]byte(text)); err != contentError(want) {
+		if _, err := parseJSON([]byte(text)); !errors.Is(err, contentError(want)) {
 			t.Errorf("%.30q: %v", text, err)
 		}
 	}

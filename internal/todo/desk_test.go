@@ -3,7 +3,6 @@ package todo_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -140,15 +139,6 @@ func (c chat) tryWrite(list string) (todo.Outcome, error) {
 	return c.apply(todo.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Replace(view, lines); return nil })
 }
 
-func (c chat) adds(texts ...string) todo.Outcome {
-	c.t.Helper()
-	out, err := c.apply(todo.Target{Append: true}, func(d *todo.Draft) error { d.Append(texts...); return nil })
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return out
-}
-
 // reads returns the list as its agent is shown it; "none" when there is none.
 func (c chat) reads() string {
 	c.t.Helper()
@@ -160,13 +150,6 @@ func (c chat) reads() string {
 		c.t.Fatal(err)
 	}
 	return show(s)
-}
-
-func (c chat) resumes(s todo.Snapshot) {
-	c.t.Helper()
-	if err := c.lists().Hold(context.Background(), c.who, s); err != nil {
-		c.t.Fatal(err)
-	}
 }
 
 // personEdits is what a person does to a list.
@@ -192,13 +175,6 @@ func (d *desk) all() (out []string) {
 		out = append(out, show(l))
 	}
 	return out
-}
-
-func (d *desk) expect(want ...string) {
-	d.t.Helper()
-	if got := d.all(); fmt.Sprint(got) != fmt.Sprint(want) {
-		d.t.Errorf("the lists are %q, want %q", got, want)
-	}
 }
 
 // reword gives an item another text.

@@ -32,14 +32,14 @@ func TestServeTLS(t *testing.T) {
 		Transport:     &http.Transport{ForceAttemptHTTP2: true, DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	post := func() *http.Response {
+	post := func() http.Response {
 		t.Helper()
 		res, err := client.Post(s.URL+"/signin", "application/x-www-form-urlencoded", strings.NewReader("token="+token))
 		if err != nil {
 			t.Fatal(err)
 		}
 		res.Body.Close()
-		return res
+		return *res
 	}
 	res := post()
 	if cookie := res.Header.Get("Set-Cookie"); !strings.HasPrefix(cookie, "__Host-todo-signed-in=") || !strings.Contains(cookie, "Secure") {

@@ -110,7 +110,7 @@ func TestRefusesFilesItCannotUse(t *testing.T) {
 		}
 		early.Close()
 		switch now := filesOf(t, path); {
-		case c.want == todo.ErrOtherSchema && cmp.Diff(c.files, now) != "", name == "empty beside its log" && now["-wal"] != log,
+		case errors.Is(c.want, todo.ErrOtherSchema) && cmp.Diff(c.files, now) != "", name == "empty beside its log" && now["-wal"] != log,
 			name == "another program's" && strings.Contains(now[""], "history"):
 			t.Errorf("52: %s: the files were changed", name)
 		}
