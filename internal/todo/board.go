@@ -44,7 +44,7 @@ func NewBoard(store Store, opts ...Option) *Board {
 	for _, opt := range opts {
 		opt(b)
 	}
-	b.feed = &feed{store: store, process: b.process, followers: make(map[*follower]struct{})}
+	b.feed = &feed{store: store, process: b.process, watchers: make(followers), callers: make(followers)}
 	return b
 }
 

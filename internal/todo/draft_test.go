@@ -101,6 +101,8 @@ func TestMatch(t *testing.T) {
 		{"an id before the text at its place", []todo.Item{a1}, []todo.Line{byID("", "A"), byID("1", "X")}, "10 1"},
 		{"an unknown id", []todo.Item{a1}, []todo.Line{byID("1", "X"), byID("7", "A")}, "1 10"},
 		{"whole lines of repeated texts", []todo.Item{a1, a2}, []todo.Line{line("A", "done")}, "2"},
+		{"whole lines of repeated texts in another order", []todo.Item{a1, a2}, []todo.Line{line("A", "done"), line("A", "pending")}, "2 1"},
+		{"a repeated text before the item's whole line", []todo.Item{a2}, []todo.Line{line("A", "pending"), line("A", "done")}, "10 2"},
 		{"more lines than items", []todo.Item{a1}, []todo.Line{line("A", "pending"), line("A", "pending")}, "1 10"},
 		{"the title that is shown", []todo.Item{a2, active}, []todo.Line{line("Writing", "done")}, "1"},
 		{"a folded text", []todo.Item{a2, active}, []todo.Line{line("write!", "doing")}, "1"},

@@ -24,24 +24,21 @@ type feed struct {
 	process string
 
 	mu         sync.RWMutex // locked before a follower's
-	followers  map[*follower]struct{}
+	watchers   followers
+	callers    followers          // who follows calls: few, and each call of this process passes them
 	stopRun    context.CancelFunc // nil while run does not run
 	goroutines sync.WaitGroup
 	closed     bool
 }
 
-// event is what the feed delivers: a list as it was read from the store (saved), a call
-// that no follower has received (called), or both.
-type event struct {
-	Call
-	saved, called bool
-}
+type followers map[*follower]struct{}
 
 // follower is what a [Watcher] and [Calls] have in common.
 type follower struct {
 	feed *feed
-	want func(event) bool // called without mu
-	keep func(event) bool // keeps what is to wait, with mu locked; false when it is nothing
+	all  followers // the watchers of the feed, or its callers
+	want func(Snapshot) bool
+	keep func(Call) bool // keeps what is to wait, with mu locked; false when it is nothing
 
 	mu     sync.Mutex
 	ready  chan struct{} // buffer of one: something waits, or closed
@@ -63,7 +60,7 @@ func (f *feed) follow(w *follower) {
 		w.end()
 		return
 	}
-	f.followers[w] = struct{}{}
+	w.all[w] = struct{}{}
 	if f.stopRun == nil {
 		ctx, stop := context.WithCancel(context.Background())
 		f.stopRun = stop
@@ -75,8 +72,8 @@ func (f *feed) follow(w *follower) {
 func (w *follower) Close() {
 	f := w.feed
 	f.mu.Lock()
-	delete(f.followers, w)
-	if len(f.followers) == 0 {
+	delete(w.all, w)
+	if len(f.watchers)+len(f.callers) == 0 {
 		f.stop()
 	}
 	f.mu.Unlock()
@@ -118,7 +115,7 @@ func (w *follower) wait(ctx context.Context, take func() bool) error {
 func (f *feed) receivers() int {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	return len(f.followers)
+	return len(f.watchers) + len(f.callers)
 }
 
 // stop stops run if it is running. The caller must hold f.mu.
@@ -132,13 +129,14 @@ func (f *feed) stop() {
 func (f *feed) close() {
 	f.mu.Lock()
 	f.closed = true
-	followers := f.followers
-	f.followers = nil
+	for _, all := range []followers{f.watchers, f.callers} {
+		for w := range all {
+			w.end()
+		}
+		clear(all)
+	}
 	f.stop()
 	f.mu.Unlock()
-	for w := range followers {
-		w.end()
-	}
 	f.goroutines.Wait()
 }
 
@@ -146,24 +144,25 @@ func (f *feed) close() {
 func (f *feed) deliverOwn(out Outcome) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if len(f.followers) == 0 {
+	if len(f.callers) == 0 {
 		return
 	}
 	call := Call{List: out.After, Changed: out.Changed}
 	if !call.Changed {
 		call.ID = NewID()[:callIDLength]
 	}
-	f.deliver(event{Call: call, called: true})
+	f.callers.deliver(call)
 }
 
-// deliver delivers an event. The caller must hold f.mu, for reading.
-func (f *feed) deliver(e event) {
-	for w := range f.followers {
-		if !w.want(e) {
+// deliver delivers a call, or the list that one left. The caller must hold the feed's
+// mu, for reading.
+func (all followers) deliver(c Call) {
+	for w := range all {
+		if !w.want(c.List) {
 			continue
 		}
 		w.mu.Lock()
-		kept := w.keep(e)
+		kept := w.keep(c)
 		w.mu.Unlock()
 		if kept {
 			signal(w.ready)
@@ -247,8 +246,11 @@ func (f *feed) pull(ctx context.Context, seq int64) int64 {
 	for _, s := range fresh {
 		// The calls of this process were delivered as they were made. What has no
 		// operation was saved beside a call.
-		called := !replayed && s.Writer.Process != f.process && s.Operation.ID != ""
-		f.deliver(event{Call: Call{List: s, Changed: true}, saved: true, called: called})
+		call := Call{List: s, Changed: true}
+		f.watchers.deliver(call)
+		if !replayed && s.Writer.Process != f.process && s.Operation.ID != "" {
+			f.callers.deliver(call)
+		}
 		seq = s.Seq
 	}
 	return max(seq, 0)

@@ -18,12 +18,30 @@ func match(view View, stored []Item, lines []Line) []*Item {
 	for n := range stored {
 		shown, ok := view.Show(stored[n])
 		if !ok || n == len(lines) || lines[n].Text != shown.Text && lines[n].Text != stored[n].Text ||
-			lines[n].ID != "" && lines[n].ID != shown.ID {
+			lines[n].ID != "" && lines[n].ID != shown.ID ||
+			(lines[n].Status != shown.Status || lines[n].Active != shown.Active) && isRepeated(lines[n].Text, view, stored, lines) {
 			return matchByKeys(view, stored, lines)
 		}
 		out[n] = &stored[n]
 	}
 	return out // each at its place, as almost always
+}
+
+// isRepeated reports whether several items or several lines have a text, so that their
+// places do not say which line is which item.
+func isRepeated(text string, view View, stored []Item, lines []Line) bool {
+	items, repeats := 0, 0
+	for _, item := range stored {
+		if shown, ok := view.Show(item); item.Text == text || ok && shown.Text == text {
+			items++
+		}
+	}
+	for _, line := range lines {
+		if line.Text == text {
+			repeats++
+		}
+	}
+	return items > 1 || repeats > 1
 }
 
 func matchByKeys(view View, stored []Item, lines []Line) []*Item {
@@ -69,15 +87,18 @@ func (m *matcher) pass(hidden bool, itemKeys func(Item) []string, lineKey func(L
 	}
 	byKey := make(map[string][]int)
 	for i, item := range m.stored {
-		if _, shown := m.view.Words[item.Status]; shown != hidden {
+		if _, shown := m.view.Words[item.Status]; shown != hidden && !m.taken[i] {
 			for _, key := range itemKeys(item) {
 				byKey[key] = append(byKey[key], i)
 			}
 		}
 	}
 	for l, line := range m.lines {
+		if len(byKey) == 0 || m.out[l] != nil {
+			continue
+		}
 		key := lineKey(line)
-		if m.out[l] != nil || key == "" {
+		if key == "" {
 			continue
 		}
 		i := slices.IndexFunc(byKey[key], func(i int) bool { return !m.taken[i] })

@@ -16,13 +16,13 @@ type Watcher struct {
 
 func newWatcher(f *feed, want func(Snapshot) bool) *Watcher {
 	w := &Watcher{pending: make(map[string]Snapshot)}
-	w.want = func(e event) bool { return e.saved && want(e.List) }
-	w.keep = func(e event) bool {
-		old, ok := w.pending[e.List.List.ID]
-		if ok && old.Revision >= e.List.Revision {
+	w.all, w.want = f.watchers, want
+	w.keep = func(c Call) bool {
+		old, ok := w.pending[c.List.List.ID]
+		if ok && old.Revision >= c.List.Revision {
 			return false
 		}
-		w.pending[e.List.List.ID] = e.List
+		w.pending[c.List.List.ID] = c.List
 		return true
 	}
 	f.follow(&w.follower)
@@ -73,9 +73,9 @@ type Calls struct {
 
 func newCalls(f *feed, want func(Snapshot) bool) *Calls {
 	c := &Calls{}
-	c.want = func(e event) bool { return e.called && want(e.List) }
-	c.keep = func(e event) bool {
-		c.waiting = append(c.waiting, e.Call)
+	c.all, c.want = f.callers, want
+	c.keep = func(call Call) bool {
+		c.waiting = append(c.waiting, call)
 		c.waiting = c.waiting[max(0, len(c.waiting)-maxWaitingCalls):]
 		return true
 	}

@@ -51,7 +51,7 @@ func (h *Hints) Send() {
 func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, after time.Duration, hint func()) error {
 	slot, remove := h.Add()
 	defer remove()
-	slot <- struct{}{}
+	hint()
 	var again <-chan time.Time
 	for ctx.Err() == nil {
 		select {

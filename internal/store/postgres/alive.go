@@ -30,34 +30,32 @@ type seen struct {
 }
 
 // Attend implements todo.Store. The process has a row that expires, and says again and
-// again that it is alive.
+// again that it is alive, also after it could not be said.
 func (s *Store) Attend(process string) (leave func(), err error) {
-	if err := s.sayAlive(process); err != nil {
-		return nil, err
-	}
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
 	s.alive.setOwn(process, true)
-	left, done := make(chan struct{}), make(chan struct{})
+	ctx, stop := context.WithCancel(s.ctx)
+	said, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer s.work.Done()
 		defer close(done)
 		every := time.NewTicker(sayAliveEvery)
 		defer every.Stop()
-		for {
+		s.sayAlive(ctx, process)
+		close(said)
+		for ctx.Err() == nil {
 			select {
 			case <-every.C:
-				_ = s.sayAlive(process) // the next time is before the row expires
-			case <-left:
-				return
-			case <-s.quit:
-				return
+				s.sayAlive(ctx, process) // the next time is before the row expires
+			case <-ctx.Done():
 			}
 		}
 	}()
+	<-said
 	return func() {
-		close(left)
+		stop()
 		<-done
 		s.alive.setOwn(process, false)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -74,10 +72,10 @@ func (p *processes) setOwn(process string, own bool) {
 
 // sayAlive says that a process of this store is alive, and forgets those that ended long
 // ago.
-func (s *Store) sayAlive(process string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
+func (s *Store) sayAlive(ctx context.Context, process string) {
+	ctx, cancel := context.WithTimeout(ctx, statementTimeout)
 	defer cancel()
-	return s.exec(ctx, "make process known", `WITH old AS (DELETE FROM todo_mcp.processes WHERE until < now() - interval '1 day')
+	_ = s.exec(ctx, "make process known", `WITH old AS (DELETE FROM todo_mcp.processes WHERE until < now() - interval '1 day')
 		INSERT INTO todo_mcp.processes VALUES ($1, now() + $2 * interval '1 millisecond')
 		ON CONFLICT (id) DO UPDATE SET until = excluded.until`, process, aliveFor.Milliseconds())
 }

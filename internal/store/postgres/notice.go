@@ -257,5 +257,5 @@ func (s *Store) watch(ctx context.Context, t topic, hint func()) error {
 		return fmt.Errorf("watch store: %w", err)
 	}
 	defer s.work.Done()
-	return s.notices.watchers[t].Watch(ctx, s.quit, settleAfter, hint)
+	return s.notices.watchers[t].Watch(ctx, s.ctx.Done(), settleAfter, hint)
 }

@@ -41,8 +41,9 @@ type Store struct {
 
 	mu     sync.Mutex
 	closed bool
-	work   sync.WaitGroup // running calls and watches
-	quit   chan struct{}  // closed by Close
+	work   sync.WaitGroup     // running calls and watches
+	ctx    context.Context    // ends with Close
+	stop   context.CancelFunc // ends ctx
 }
 
 var _ todo.Store = (*Store)(nil)
@@ -68,7 +69,8 @@ const (
 // libpq names, and makes the schema in it. It returns an error that wraps
 // [todo.ErrOtherSchema] or [todo.ErrTooNew] when it has one of another program.
 func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
-	s := &Store{noticeURL: address, quit: make(chan struct{})}
+	s := &Store{noticeURL: address}
+	s.ctx, s.stop = context.WithCancel(context.Background())
 	for _, opt := range opts {
 		opt(s)
 	}
@@ -142,7 +144,7 @@ func (s *Store) Close() error {
 	if !first {
 		return nil
 	}
-	close(s.quit)
+	s.stop()
 	s.work.Wait()
 	s.notices.stop()
 	s.pool.Close()

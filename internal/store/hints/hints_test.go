@@ -1,0 +1,36 @@
+package hints_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/store/hints"
+)
+
+// A watch that begins while hints are sent ends when it should.
+func TestWatchBeginsAmongHints(t *testing.T) {
+	var h hints.Hints
+	sending, stop := context.WithCancel(t.Context())
+	defer stop()
+	for range 4 {
+		go func() {
+			for sending.Err() == nil {
+				h.Send()
+			}
+		}()
+	}
+	for n := range 20_000 {
+		ctx, end := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- h.Watch(ctx, nil, 0, end) }()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("watch %d does not end", n)
+		}
+	}
+}
