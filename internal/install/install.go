@@ -154,7 +154,8 @@ func (c Client) openFile(path string) (*edit, map[string]any, error) {
 	case err != nil:
 		return e, nil, err
 	case e.doc == nil:
-		return e, searchYAML(e.before.data), nil
+		entries, err := readYAML(e.before.data, c.servers)
+		return e, entries, e.before.wrong(err)
 	}
 	entries, err := e.object(c.servers)
 	return e, entries, err
@@ -352,7 +353,7 @@ func (c Client) Uninstall(m Machine, o Options) (Change, error) {
 		err = e.set(nil, c.servers, name)
 	}
 	if _, isTOML := e.doc.(*tomlFile); isTOML && err != nil { // the hooks go all the same
-		change.note("%s.%s stays: %v; codex mcp remove %[2]s takes it away", c.servers, name, err)
+		change.note("%s.%s stays, since it is written in a way that cannot be edited safely; codex mcp remove %[2]s takes it away", c.servers, name)
 	} else if err != nil {
 		return Change{}, err
 	}

@@ -276,6 +276,8 @@ func TestByHandBesideAnother(t *testing.T) {
 		{other, "", install.Options{URL: "https://mcp.example.com/mcp"}},
 		{other + "  todo:\n    cmd: todo-mcp\n", "", install.Options{}},
 		{other + "  todo:\n    cmd: /gone/todo-mcp\n", "as here", install.Options{}},
+		{"extensions:\n    todo:\n        envs: {A: b}\n        cmd: todo-mcp\n    fs:\n        cmd: npx\n", "", install.Options{}},
+		{other + "  todo:\n    cmd: npx\n    args: [-y, todo-mcp]\n", "as here", install.Options{}},
 		{other + "  todo:\n    cmd: todo-mcp\n", "as here", install.Options{URL: address}},
 		{other + "  todo:\n    cmd: todo-mcp\n", "as here", install.Options{Args: []string{"--panel"}}},
 		{both, "", install.Options{URL: address}},

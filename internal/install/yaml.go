@@ -2,26 +2,20 @@ package install
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"go.yaml.in/yaml/v4"
 )
 
-// yamlLine matches the name of an entry, and the line of it that has a program or an
-// address.
-var yamlLine = regexp.MustCompile(`(?m)^(?: {2}(\S+):| +(cmd|uri): *["']?(.*?)["']?) *\r?$`)
-
-// searchYAML returns the entries that a plain search of a YAML file finds below any key. It
-// is not edited: a person adds what is printed. Of commands only the program is known.
-func searchYAML(data []byte) map[string]any {
-	found, name := make(map[string]any), ""
-	for _, line := range yamlLine.FindAllSubmatch(data, -1) {
-		if len(line[1]) > 0 {
-			name = string(line[1])
-		} else {
-			found[name] = map[string]any{string(line[2]): string(line[3])}
-		}
+// readYAML returns the entries below a key of a YAML file. It is not edited: a person adds
+// what is printed.
+func readYAML(data []byte, key string) (map[string]any, error) {
+	var file map[string]any
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		return nil, contentError(": this is not YAML that can be read")
 	}
-	return found
+	entries, _ := file[key].(map[string]any)
+	return entries, nil
 }
 
 // byHand says what to do with what is printed for a YAML file; nothing where the entry that

@@ -83,11 +83,8 @@ func build(dir, program string) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the program: %w\n%s", err, out)
 	}
-	data, err := os.ReadFile(built)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(program, data, 0o755)
+	// A file that this process had open for writing could not be run for a moment.
+	return os.Link(built, program)
 }
 
 // Process is a running todo-mcp.
