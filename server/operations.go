@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -67,24 +68,18 @@ func (c Config) observe(hooks *mcpserver.Hooks) []mcpserver.ServerOption {
 type operationTracer struct{ observe func(Operation) }
 
 // Start implements tracing.Tracer. What mcp-go does below a request is not observed.
-func (t operationTracer) Start(ctx context.Context, name string, kind tracing.SpanKind, attributes ...tracing.Attribute) (context.Context, tracing.Span) {
+func (t operationTracer) Start(ctx context.Context, name string, kind tracing.SpanKind, _ ...tracing.Attribute) (context.Context, tracing.Span) {
 	if kind != tracing.SpanKindServer {
 		return tracing.NoopTracer().Start(ctx, name, kind)
 	}
-	span := &operationSpan{Operation: Operation{Transport: "tcp"}, observe: t.observe, began: time.Now()}
-	if PeerOf(ctx).Process {
+	peer := PeerOf(ctx)
+	span := &operationSpan{Operation: Operation{Method: unlisted, Protocol: peer.Protocol, Transport: "tcp"},
+		observe: t.observe, began: time.Now()}
+	if peer.Process {
 		span.Transport = "pipe"
 	}
-	for _, a := range attributes {
-		switch a.Key {
-		case "mcp.method":
-			span.Method = unlisted
-			if slices.Contains(methods, mcp.MCPMethod(a.Value)) {
-				span.Method = a.Value
-			}
-		case "mcp.protocol.version":
-			span.Protocol = a.Value
-		}
+	if method := strings.TrimPrefix(name, "mcp."); slices.Contains(methods, mcp.MCPMethod(method)) {
+		span.Method = method
 	}
 	if info := mcpserver.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
 		span.Protocol = info.ProtocolVersion

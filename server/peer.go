@@ -24,6 +24,9 @@ type Peer struct {
 	List string
 	// Session is the HTTP session's id; empty when there is none.
 	Session string
+	// Protocol is the protocol version that a session's client names with the message;
+	// empty for none.
+	Protocol string
 	// Process is true when the client is the only one of this process, as on
 	// stdio.
 	Process bool

@@ -16,10 +16,7 @@ import (
 func (s *Server) addSubscriptions(h *mcpserver.Hooks) {
 	h.AddOnRequestInitialization(s.subscribe)
 	h.AddOnRegisterSession(func(ctx context.Context, session mcpserver.ClientSession) {
-		// One without a peer is of an initialize request, which has no stream.
-		if p := PeerOf(ctx); p.Session != "" || p.Process {
-			s.subscriptions.Open(ctx, s.subscriber(ctx, todo.Conversation{}), session.NotificationChannel())
-		}
+		s.subscriptions.Open(ctx, s.subscriber(ctx, todo.Conversation{}), session.NotificationChannel())
 	})
 	h.AddBeforeSubscriptionsListen(func(ctx context.Context, id any, r *mcp.SubscriptionsListenRequest) {
 		if begun := PeerOf(ctx).ListenBegun; begun != nil {

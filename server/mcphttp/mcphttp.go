@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -34,7 +33,7 @@ import (
 type Handler struct {
 	server   *server.Server
 	sessions *sessions
-	mcp      *mcpserver.StreamableHTTPServer
+	mcp      *mcpserver.StreamableHTTPServer // for the sessionless protocol
 
 	mu      sync.Mutex
 	streams map[string]*getStream // by session id
@@ -44,7 +43,7 @@ type Handler struct {
 func New(s *server.Server) *Handler {
 	h := &Handler{server: s, sessions: newSessions(s.SessionKey), streams: make(map[string]*getStream)}
 	h.mcp = mcpserver.NewStreamableHTTPServer(s.MCP(),
-		mcpserver.WithSessionIdManagerResolver(h.sessions),
+		mcpserver.WithSessionIdManager(noSessions{}),
 		// The edge checks Host and Origin on every route.
 		mcpserver.WithDisableLocalhostProtection(true),
 		// mcp-go would log each answer to a disconnected client as an error.
@@ -68,11 +67,12 @@ type exchange struct {
 	modern  bool            // it uses the sessionless protocol
 }
 
-// serve answers a request: it makes the checks that mcp-go lacks and then
-// passes the request to mcp-go.
+// serve answers a request: it makes the checks that mcp-go lacks and then passes a
+// message of a session to mcp-go, or a sessionless request.
 func (h *Handler) serve(w http.ResponseWriter, r *edge.Request) error {
-	x := &exchange{Request: r, modern: mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)),
-		peer: server.Peer{Identity: r.Identity, List: cmp.Or(r.URL.Query().Get("list"), r.Header.Get("Todo-List"))}}
+	version := r.Header.Get(mcp.HeaderProtocolVersion)
+	x := &exchange{Request: r, modern: mcp.IsModernProtocol(version), peer: server.Peer{Identity: r.Identity,
+		List: cmp.Or(r.URL.Query().Get("list"), r.Header.Get("Todo-List")), Protocol: version}}
 	switch r.Method {
 	case http.MethodPost:
 		return h.post(w, x)
@@ -89,13 +89,14 @@ func (h *Handler) serve(w http.ResponseWriter, r *edge.Request) error {
 	case r.Method == http.MethodGet:
 		return h.get(w, x)
 	default:
-		h.delete(w, x)
+		h.delete(x)
 	}
 	return nil
 }
 
-// passToMCP lets mcp-go answer a request, with its sender in the context.
+// passToMCP lets mcp-go answer a sessionless request, with its sender in the context.
 func (h *Handler) passToMCP(ctx context.Context, w http.ResponseWriter, x *exchange) {
+	x.Body = io.NopCloser(bytes.NewReader(x.message.Brief))
 	h.mcp.ServeHTTP(w, x.Request.WithContext(server.WithPeer(ctx, x.peer)))
 }
 
@@ -135,7 +136,6 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 	if !x.check(w) {
 		return nil
 	}
-	initialize := m.Method == string(mcp.MethodInitialize)
 	switch {
 	case x.modern && m.Method == string(mcp.MethodNotificationCancelled):
 		// Without a session mcp-go would cancel the call of any client that
@@ -143,7 +143,7 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 		// closing its request.
 		w.WriteHeader(http.StatusAccepted)
 		return nil
-	case initialize:
+	case m.Method == string(mcp.MethodInitialize):
 		x.peer.Client, x.peer.Apps = m.Client, card.ShownBy(m.Extensions)
 	case !x.modern && !h.checkSession(w, x):
 		return nil
@@ -153,16 +153,34 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 		refuse(w, refusal.Status, m.ID, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", refusal.Text))
 		return nil
 	}
-	x.Body = io.NopCloser(bytes.NewReader(m.Brief))
 	switch {
+	case !x.modern:
+		return h.answer(w, x)
 	case m.Method == string(mcp.MethodSubscriptionsListen):
 		return h.stream(w, x)
-	case initialize:
-		h.initialize(w, x)
 	default:
 		h.passToMCP(x.Context(), w, x)
 	}
 	return nil
+}
+
+// answer answers a message of a session, or the one that begins it. Of mcp-go's own
+// transport nothing is used here: the id of a session carries everything, so that
+// nothing is kept of one.
+func (h *Handler) answer(w http.ResponseWriter, x *exchange) error {
+	var answer mcp.JSONRPCMessage
+	if x.message.Method != "" { // a response answers nothing: the server sends no requests
+		ctx := h.server.MCP().WithContext(server.WithPeer(x.Context(), x.peer), listener{id: x.peer.Session})
+		answer = h.server.MCP().HandleMessage(ctx, x.message.Brief)
+	}
+	if answer == nil {
+		w.WriteHeader(http.StatusAccepted)
+		return nil
+	}
+	if _, ok := answer.(mcp.JSONRPCResponse); ok && x.message.Method == string(mcp.MethodInitialize) {
+		w.Header().Set(mcpserver.HeaderKeySessionID, h.sessions.begin(x.Identity, x.peer.Client, x.peer.Apps))
+	}
+	return edge.WriteJSON(w, http.StatusOK, answer)
 }
 
 // scan sets the message to what a scanner finds in a body that is too large. It
@@ -219,25 +237,6 @@ func (h *Handler) checkSession(w http.ResponseWriter, x *exchange) bool {
 	}
 	x.peer.Session, x.peer.Apps, x.peer.Client = id, claims.Apps, mcp.Implementation{Name: claims.Client, Version: claims.Version}
 	return true
-}
-
-// initialize lets mcp-go answer and then delete its state of the session, if it began
-// one: the sessionless protocol has none, but mcp-go decides that for itself. That
-// state is not needed, because the id carries everything, and would stay in
-// memory for each abandoned session. The answer is sent only after the
-// deletion, which therefore cannot affect the session's next request.
-func (h *Handler) initialize(w http.ResponseWriter, x *exchange) {
-	buffer := &bufferedAnswer{header: http.Header{}, status: http.StatusOK}
-	h.passToMCP(x.Context(), buffer, x)
-	if id := buffer.header.Get(mcpserver.HeaderKeySessionID); id != "" {
-		end := x.Request.Clone(x.Context())
-		end.Method, end.Body = http.MethodDelete, http.NoBody
-		end.Header = http.Header{mcpserver.HeaderKeySessionID: {id}}
-		h.mcp.ServeHTTP(&bufferedAnswer{header: http.Header{}}, end)
-	}
-	maps.Copy(w.Header(), buffer.header)
-	w.WriteHeader(buffer.status)
-	_, _ = w.Write(buffer.body.Bytes())
 }
 
 // getStream is a session's open GET stream.
@@ -338,7 +337,7 @@ func (h *Handler) replaceStream(id string, end context.CancelFunc) (remove func(
 }
 
 // delete answers a DELETE request, which ends a session.
-func (h *Handler) delete(w http.ResponseWriter, x *exchange) {
+func (h *Handler) delete(x *exchange) {
 	id := x.peer.Session
 	h.sessions.end(id, x.Identity)
 	h.mu.Lock()
@@ -347,7 +346,6 @@ func (h *Handler) delete(w http.ResponseWriter, x *exchange) {
 	}
 	h.mu.Unlock()
 	h.server.EndSession(server.WithPeer(x.Context(), x.peer))
-	h.passToMCP(x.Context(), w, x)
 }
 
 // refuse answers the request with an id (as JSON; nil is sent as null) with a
@@ -355,14 +353,3 @@ func (h *Handler) delete(w http.ResponseWriter, x *exchange) {
 func refuse(w http.ResponseWriter, status int, id json.RawMessage, err *jsonrpc.Error) {
 	_ = edge.WriteJSON(w, status, err.Answer(id))
 }
-
-// bufferedAnswer is an http.ResponseWriter that keeps the answer in memory.
-type bufferedAnswer struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (a *bufferedAnswer) Header() http.Header         { return a.header }
-func (a *bufferedAnswer) WriteHeader(status int)      { a.status = status }
-func (a *bufferedAnswer) Write(p []byte) (int, error) { return a.body.Write(p) }

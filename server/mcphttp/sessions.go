@@ -4,14 +4,11 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"net/http"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/todo"
-	"todo-mcp/server"
 	"todo-mcp/server/signed"
 )
 
@@ -88,33 +85,10 @@ func (s *sessions) end(id string, of todo.Identity) {
 	s.ended[owner][id] = true
 }
 
-// sessionIDs implements mcpserver.SessionIdManager for one request. [Handler] checks
-// and ends sessions itself.
-type sessionIDs struct {
-	*sessions
-	peer server.Peer
-}
+// noSessions implements mcpserver.SessionIdManager: mcp-go has no sessions here. It asks
+// where it takes a request for one of a session and [Handler] does not.
+type noSessions struct{}
 
-func (s sessionIDs) Generate() string               { return s.begin(s.peer.Identity, s.peer.Client, s.peer.Apps) }
-func (s sessionIDs) Terminate(string) (bool, error) { return false, nil }
-
-// Validate refuses an id that [Handler.checkSession] has not checked, as it has not
-// when mcp-go takes a request for one of a session and [Handler] does not.
-func (s sessionIDs) Validate(id string) (isTerminated bool, err error) {
-	if id == "" || id != s.peer.Session {
-		return false, signed.ErrForged
-	}
-	return false, nil
-}
-
-// ResolveSessionIdManager implements mcpserver.SessionIdManagerResolver. r is
-// nil when there is no request.
-//
-//nolint:staticcheck // ST1003: the interface has this name
-func (s *sessions) ResolveSessionIdManager(r *http.Request) mcpserver.SessionIdManager {
-	ids := sessionIDs{sessions: s}
-	if r != nil {
-		ids.peer = server.PeerOf(r.Context())
-	}
-	return ids
-}
+func (noSessions) Generate() string               { return "" }
+func (noSessions) Validate(string) (bool, error)  { return false, signed.ErrForged }
+func (noSessions) Terminate(string) (bool, error) { return false, nil }
