@@ -119,7 +119,7 @@ func TestWhatFailedSignInsAreLimited(t *testing.T) {
 // BAD-INPUT 63: who may only look cannot take the streams of others.
 func TestStreamsAreCountedByUser(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) {
-		c.TrustedProxies, c.MaxStreamsPerClient = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, 2
+		c.TrustedProxies, c.MaxStreams = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, 4
 	})
 	ann := s.token(t, auth.Token{Name: "ann", Principal: "team"})
 	viewer := s.token(t, auth.Token{Name: "vic", Principal: "team", Scopes: []string{auth.ScopeRead}})

@@ -12,7 +12,7 @@ import (
 
 const (
 	// pieceSize is how many bytes of an answer a client must read within the
-	// write timeout: as little as 26 kB/s is fast enough.
+	// client timeout: as little as 26 kB/s is fast enough.
 	pieceSize = 256 << 10
 	// finalWriteTimeout is how long a client may still take for a piece after its
 	// stream has ended or the server has begun to stop.
@@ -39,12 +39,17 @@ type answer struct {
 // bound returns w as an answer. The caller must call done when the request has
 // been handled.
 func (e *Edge) bound(w http.ResponseWriter) (a *answer, done func()) {
-	a = &answer{ResponseWriter: w, control: http.NewResponseController(w), timeout: e.config.WriteTimeout, log: e.config.Log}
+	a = &answer{ResponseWriter: w, control: http.NewResponseController(w), timeout: e.config.ClientTimeout, log: e.config.Log}
 	a.limit(false) // the deadline of the request before stays with the connection
 	stop := a.endWith(e.closing)
 	return a, func() {
 		stop()
-		a.limit(true) // the HTTP server still writes what it has buffered
+		// The HTTP server still reads the rest of the request's body, and then writes what
+		// it has buffered.
+		a.mu.Lock()
+		a.timeout *= 2
+		a.mu.Unlock()
+		a.limit(true)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 const maxScanned = 8 << 20
 
 // ReadJSON reads the body of a request. It must be JSON, have at most
-// [todo.MaxRequest] bytes and arrive within the body timeout (BAD-INPUT 7–9, 11).
+// [todo.MaxRequest] bytes and arrive within the client timeout (BAD-INPUT 7–9, 11).
 // If it is larger, and scan is not nil, ReadJSON calls scan with the whole body
 // before it returns an error; reading that fails when the body has more than
 // maxScanned bytes.
@@ -35,7 +35,7 @@ func (r *Request) ReadJSON(w http.ResponseWriter, scan func(body io.Reader)) ([]
 	body := http.MaxBytesReader(w, r.Body, maxScanned)
 	raw, err := io.ReadAll(io.LimitReader(body, todo.MaxRequest+1))
 	if err != nil {
-		return nil, BadRequest("the body did not arrive whole within %s", r.edge.config.BodyTimeout)
+		return nil, BadRequest("the body did not arrive whole within %s", r.edge.config.ClientTimeout)
 	}
 	if len(raw) > todo.MaxRequest {
 		w.Header().Set("Connection", "close") // the body may not have been read whole

@@ -57,26 +57,14 @@ type Config struct {
 	Log *slog.Logger
 	// Timeout limits a request that is not a stream; 0 means 10 s.
 	Timeout time.Duration
-	// HeaderTimeout is how long a header may take to arrive; 0 means 10 s
-	// (BAD-INPUT 10).
-	HeaderTimeout time.Duration
-	// BodyTimeout is how long a body may take to arrive; 0 means 10 s
-	// (BAD-INPUT 11).
-	BodyTimeout time.Duration
-	// StopTimeout is how long requests in progress may take after the server
-	// begins to stop; 0 means 8 s (BAD-INPUT 58).
-	StopTimeout time.Duration
-	// MaxStreams is how many streams may be open at once; 0 means 4096.
+	// ClientTimeout is how long a client may take to send a header or a body, and to
+	// read a piece of an answer, of at most 256 kB; 0 means 10 s (BAD-INPUT 10–12, 61).
+	ClientTimeout time.Duration
+	// MaxStreams is how many streams may be open at once; 0 means 4096. One client
+	// address, and one user, may have half of them, but at least one (BAD-INPUT 63).
 	MaxStreams int
-	// MaxStreamsPerClient is how many of them one client address, and one
-	// principal, may have; 0 means half of MaxStreams, but at least one, so that one
-	// client does not take them all (BAD-INPUT 63).
-	MaxStreamsPerClient int
 	// KeepAlive is how often an idle stream gets a comment; 0 means 15 s.
 	KeepAlive time.Duration
-	// WriteTimeout is how long a client may take to read a piece of an answer, of at
-	// most 256 kB; 0 means 10 s (BAD-INPUT 12, 61).
-	WriteTimeout time.Duration
 	// Now is the clock of the probe /readyz and of rates; nil means time.Now.
 	Now func() time.Time
 	// Ready returns why the server is not ready although its store works, for
@@ -89,14 +77,13 @@ type Config struct {
 	Observe func(method, route string, status int, took time.Duration)
 }
 
-// How long clients may take.
 const (
-	// HeaderTimeout is for a header, which is a packet or two on any network, and for a
-	// body, which with a message of the largest size, a megabyte, is what a telephone
-	// sends in that time.
-	HeaderTimeout = 10 * time.Second
-	// stopTimeout is for answers as the server ends. It leaves two seconds of the ten
-	// after which service managers and container engines kill.
+	// ClientTimeout is enough for a header, which is a packet or two on any network, and
+	// for a body: a telephone sends a message of the largest size, a megabyte, in it.
+	ClientTimeout = 10 * time.Second
+	// stopTimeout is how long requests in progress may take after the server begins to
+	// stop (BAD-INPUT 58). It leaves two seconds of the ten after which service managers
+	// and container engines kill.
 	stopTimeout = 8 * time.Second
 )
 
@@ -127,14 +114,10 @@ func New(c Config) (*Edge, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
-	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, HeaderTimeout)
-	c.BodyTimeout = cmp.Or(c.BodyTimeout, HeaderTimeout)
-	c.StopTimeout = cmp.Or(c.StopTimeout, stopTimeout)
+	c.ClientTimeout = cmp.Or(c.ClientTimeout, ClientTimeout)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 4096)
-	c.MaxStreamsPerClient = cmp.Or(c.MaxStreamsPerClient, max(1, c.MaxStreams/2))
 	c.SignInCheck = cmp.Or(c.SignInCheck, 30*time.Second)
 	c.KeepAlive = cmp.Or(c.KeepAlive, 15*time.Second)
-	c.WriteTimeout = cmp.Or(c.WriteTimeout, 10*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -176,7 +159,7 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	// The bound holds for every request, also when no handler reads the body:
 	// the HTTP server then reads the rest itself. ReadJSON lifts it.
 	if r.Body != http.NoBody {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(e.config.BodyTimeout))
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(e.config.ClientTimeout))
 	}
 	if err := e.guard.check(r); err != nil {
 		e.fail(w, r, Text, err)
@@ -287,7 +270,7 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 		return nil
 	}
 	e := r.edge
-	closed, err := e.streams.open(r, e.config)
+	closed, err := e.streams.open(r, e.config.MaxStreams)
 	if err != nil {
 		w.Header().Set("Retry-After", "10")
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -194,10 +195,10 @@ func TestHTTPCloseEndsStreams(t *testing.T) {
 	get.End()
 }
 
-// BAD-INPUT 63: one client address may have MaxStreamsPerClient streams open, and
-// cannot take those of others.
+// BAD-INPUT 63: one client address may have half of the streams open, and cannot take
+// those of others.
 func TestStreamCapOfAClient(t *testing.T) {
-	e := newSite(t, nil, func(c *edge.Config) { c.MaxStreamsPerClient = 2 })
+	e := newSite(t, nil, func(c *edge.Config) { c.MaxStreams = 4 })
 	open := func(address string) (end func() *httptest.ResponseRecorder) {
 		ctx, cancel := context.WithCancel(t.Context())
 		answer, done, begun := httptest.NewRecorder(), make(chan struct{}), make(chan struct{})
@@ -238,16 +239,20 @@ func (w firstWrite) WriteHeader(status int) {
 // BAD-INPUT 13: when MaxStreams streams of any kind are open, the next is
 // refused with 429. Closing one makes another possible.
 func TestStreamCap(t *testing.T) {
-	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) { c.MaxStreams, c.MaxStreamsPerClient = 3, 3 })
+	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) {
+		c.MaxStreams, c.TrustedProxies = 3, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	})
+	from := func(client string) []string { return []string{"X-Forwarded-For", "192.0.2." + client} }
 	url := web.URL + "/mcp"
 	id := servertest.Session(t, url, "tester")
-	first := servertest.OpenStream(t, "GET", web.URL+"/api/events", "")
-	servertest.OpenStream(t, "GET", web.URL+"/api/stream", "")
-	servertest.OpenStream(t, "GET", url, "", "Mcp-Session-Id", id)
+	first := servertest.OpenStream(t, "GET", web.URL+"/api/events", "", from("1")...)
+	servertest.OpenStream(t, "GET", web.URL+"/api/stream", "", from("2")...)
+	servertest.OpenStream(t, "GET", url, "", append(from("3"), "Mcp-Session-Id", id)...)
 	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
 	for _, path := range []string{"/api/events", "/api/stream", "/panel/events"} {
-		if status := servertest.GetJSON(t, web.URL+path, nil); status != http.StatusTooManyRequests {
-			t.Errorf("13: %s: status %d", path, status)
+		status, _, body := servertest.Ask(t, "GET", web.URL+path, "", from("4")...)
+		if status != http.StatusTooManyRequests || !strings.Contains(body, "too many open streams, 3") {
+			t.Errorf("13: %s: %d %s", path, status, body)
 		}
 	}
 	if status, _, _ := servertest.Post(t, url, listen, servertest.ModernHeaders("subscriptions/listen", "")...); status != http.StatusTooManyRequests {

@@ -25,7 +25,7 @@ func serveTLS(t *testing.T, writeTimeout time.Duration, route func(*edge.Edge)) 
 	own.StartTLS() // it has a certificate
 	t.Cleanup(own.Close)
 	e := newSite(t, nil, func(c *edge.Config) {
-		c.WriteTimeout, c.TLS = writeTimeout, &tls.Config{Certificates: own.TLS.Certificates}
+		c.ClientTimeout, c.TLS = writeTimeout, &tls.Config{Certificates: own.TLS.Certificates}
 	})
 	route(e)
 	address, stop := serve(t, e)
@@ -43,7 +43,7 @@ func insecure(t *testing.T) *http.Client {
 
 // The bound on how long a client may take to read does not end, over HTTP/2, an
 // answer that the server still works at, nor a stream on which nothing happens.
-func TestHTTP2OutlivesTheWriteTimeout(t *testing.T) {
+func TestHTTP2OutlivesTheClientTimeout(t *testing.T) {
 	const bound = 100 * time.Millisecond
 	address := serveTLS(t, bound, func(e *edge.Edge) {
 		e.Handle("GET /slow", edge.Text, func(w http.ResponseWriter, _ *edge.Request) error {

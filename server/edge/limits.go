@@ -17,21 +17,23 @@ type streamCount struct {
 	of  map[string]int // by client address and by who signed in
 }
 
-// open counts a stream, or returns an error when there are as many as c allows.
-// The caller must call closed when the stream has ended.
-func (s *streamCount) open(r *Request, c Config) (closed func(), err error) {
+// open counts a stream, or returns an error when there are most already, or half of them
+// are of one client, which must not take them all. The caller must call closed when the
+// stream has ended.
+func (s *streamCount) open(r *Request, most int) (closed func(), err error) {
 	clients := []string{"address " + r.edge.address(r.Request)}
 	if r.Subject != "" { // without sign-in all clients are one
 		clients = append(clients, "subject "+r.Principal+"\x00"+r.Subject)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.all >= c.MaxStreams {
-		return nil, tooMany("too many open streams, %d is the most (see --max-streams)", c.MaxStreams)
+	if s.all >= most {
+		return nil, tooMany("too many open streams, %d is the most (see --max-streams)", most)
 	}
+	perClient := max(1, most/2)
 	for _, client := range clients {
-		if s.of[client] >= c.MaxStreamsPerClient {
-			return nil, tooMany("too many open streams of one client, %d is the most (half of --max-streams)", c.MaxStreamsPerClient)
+		if s.of[client] >= perClient {
+			return nil, tooMany("too many open streams of one client, %d is the most (half of --max-streams)", perClient)
 		}
 	}
 	if s.of == nil {

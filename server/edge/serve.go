@@ -52,8 +52,8 @@ func (e *Edge) Drain(ctx context.Context, lasts time.Duration) (drained context.
 // Serve serves until ctx ends. Then it ends streams, lets other requests in progress
 // finish for up to the stop timeout, and returns nil. It returns an error when l fails.
 func (e *Edge) Serve(ctx context.Context, l net.Listener) error {
-	srv := &http.Server{Handler: e, TLSConfig: e.config.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: e.config.WriteTimeout},
-		ReadHeaderTimeout: e.config.HeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+	srv := &http.Server{Handler: e, TLSConfig: e.config.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: e.config.ClientTimeout},
+		ReadHeaderTimeout: e.config.ClientTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(e.config.Log.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
 	go func() {
@@ -70,11 +70,11 @@ func (e *Edge) Serve(ctx context.Context, l net.Listener) error {
 	}
 	e.stopping.Store(true)
 	e.Close()
-	shutdown, cancel := context.WithTimeout(context.Background(), e.config.StopTimeout)
+	shutdown, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	err := srv.Shutdown(shutdown)
 	if errors.Is(err, context.DeadlineExceeded) {
-		e.config.Log.Warn("requests in progress are cut off", "after", e.config.StopTimeout)
+		e.config.Log.Warn("requests in progress are cut off", "after", stopTimeout)
 		err = srv.Close()
 	}
 	<-failed

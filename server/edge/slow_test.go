@@ -55,7 +55,7 @@ func askAndStall(t *testing.T, address string) {
 // BAD-INPUT 61: an answer that nobody reads is given up after the write timeout,
 // and its memory is free again.
 func TestUnreadAnswersAreGivenUp(t *testing.T) {
-	e := newSite(t, largeLists(t), func(c *edge.Config) { c.WriteTimeout = 250 * time.Millisecond })
+	e := newSite(t, largeLists(t), func(c *edge.Config) { c.ClientTimeout = 250 * time.Millisecond })
 	const n = 10
 	ended := make(chan struct{}, n)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +83,7 @@ func TestUnreadAnswersAreGivenUp(t *testing.T) {
 // BAD-INPUT 61, 63: of an answer that nobody reads the system keeps little. What it
 // keeps is no memory of this process, so that nothing else bounds it.
 func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
-	e := newSite(t, nil, func(c *edge.Config) { c.WriteTimeout = 250 * time.Millisecond })
+	e := newSite(t, nil, func(c *edge.Config) { c.ClientTimeout = 250 * time.Millisecond })
 	taken := make(chan int, 1)
 	e.Handle("GET /large", edge.Text, func(w http.ResponseWriter, _ *edge.Request) error {
 		total, piece := 0, make([]byte, 16<<10)
@@ -113,11 +113,11 @@ func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
 // BAD-INPUT 61: answers that nobody reads do not delay the end of the server by
 // more than a second.
 func TestUnreadAnswersDoNotDelayTheEnd(t *testing.T) {
-	address, stop := serve(t, newSite(t, largeLists(t), func(c *edge.Config) { c.StopTimeout, c.WriteTimeout = time.Minute, time.Minute }))
+	address, stop := serve(t, newSite(t, largeLists(t), func(c *edge.Config) { c.ClientTimeout = time.Minute }))
 	askAndStall(t, address)
 	began := time.Now()
 	stop()
-	if took := time.Since(began); took > 10*time.Second { // 1 s on an idle machine
+	if took := time.Since(began); took > 7*time.Second { // 1 s on an idle machine, and all is cut off after 8 s
 		t.Errorf("61: ended after %s", took)
 	}
 }
@@ -144,7 +144,7 @@ func serve(t *testing.T, e *edge.Edge) (address string, stop func()) {
 // BAD-INPUT 10, 11, 59: a header or a body that does not arrive in time closes its
 // connection. A stream that is open meanwhile stays open.
 func TestSlowRequestsAreClosed(t *testing.T) {
-	address, stop := serve(t, newSite(t, nil, func(c *edge.Config) { c.HeaderTimeout, c.BodyTimeout = 50*time.Millisecond, 50*time.Millisecond }))
+	address, stop := serve(t, newSite(t, nil, func(c *edge.Config) { c.ClientTimeout = 50 * time.Millisecond }))
 	t.Cleanup(stop)
 	stream := servertest.OpenStream(t, "GET", "http://"+address+"/api/events", "")
 	const body = "Host: %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"

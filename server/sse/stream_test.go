@@ -62,7 +62,7 @@ func TestHeaderOfAStreamIsItsHandlers(t *testing.T) {
 // the writer nor other readers, and memory does not grow.
 func TestStalledReader(t *testing.T) {
 	s := servertest.New(t, nil, nil)
-	web := servertest.Serve(t, s, func(c *edge.Config) { c.WriteTimeout = 500 * time.Millisecond })
+	web := servertest.Serve(t, s, func(c *edge.Config) { c.ClientTimeout = 500 * time.Millisecond })
 	host := strings.TrimPrefix(web.URL, "http://")
 	stalled, err := net.Dial("tcp", host)
 	if err != nil {

@@ -77,7 +77,7 @@ func serveAdmin(a *app.App, e *edge.Edge) (end func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w (--admin-addr takes another)", a.Operator.Addr, err)
 	}
-	srv := &http.Server{Handler: e.Admin(a.Metrics, edge.IsLoopback(a.Operator.Addr)), ReadHeaderTimeout: edge.HeaderTimeout}
+	srv := &http.Server{Handler: e.Admin(a.Metrics, edge.IsLoopback(a.Operator.Addr)), ReadHeaderTimeout: edge.ClientTimeout}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
