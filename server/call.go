@@ -87,7 +87,7 @@ func (s *Server) call(r request, tool *tools.Tool, call *tools.Call) (tools.Resu
 		return tools.Result{}, err
 	}
 	if ended, _ := r.meta[metaEnded].(bool); ended && who.agent != "" && out.After.Revision > 0 {
-		if _, err := s.lists(r.ctx).Archive(r.ctx, out.After.List.ID, true, todo.Writer{Client: who.client, Agent: who.agent}); err != nil {
+		if _, err := r.lists.Archive(r.ctx, out.After.List.ID, true, todo.Writer{Client: who.client, Agent: who.agent}); err != nil {
 			return tools.Result{}, fmt.Errorf("the sub-agent's list could not be archived: %w", err)
 		}
 	}
@@ -102,7 +102,7 @@ func (s *Server) apply(r request, tool *tools.Tool, call *tools.Call, who caller
 	target := call.Target(who.who)
 	target.Agent = who.agent
 	if call.Change == nil {
-		snapshot, err := s.lists(r.ctx).Show(r.ctx, target)
+		snapshot, err := r.lists.Show(r.ctx, target)
 		if errors.Is(err, todo.ErrNotFound) && call.List == "" {
 			err = nil
 		}
@@ -111,7 +111,7 @@ func (s *Server) apply(r request, tool *tools.Tool, call *tools.Call, who caller
 		}
 		return todo.Outcome{After: snapshot}, nil
 	}
-	out, err := s.lists(r.ctx).Apply(r.ctx, todo.Write{
+	out, err := r.lists.Apply(r.ctx, todo.Write{
 		Target:    target,
 		Begin:     todo.List{ParentConversation: who.parent},
 		Writer:    todo.Writer{Client: who.client, Variant: tool.Name, Agent: who.agent},

@@ -31,6 +31,7 @@ func (c caller) reads() todo.Target { return todo.Target{Conversation: c.who, Ag
 type request struct {
 	ctx    context.Context
 	peer   Peer
+	lists  todo.Lists // those that the peer may read and write: of its principal
 	meta   map[string]any
 	client mcp.Implementation // what the request itself says, else its session
 	// host is what a hook of the host said about this call; the zero HostCall
@@ -48,7 +49,7 @@ type request struct {
 // failure to do so: the call then counts as one without a hook.
 func (s *Server) newRequest(ctx context.Context, meta *mcp.Meta) request {
 	r := request{ctx: ctx, peer: PeerOf(ctx)}
-	r.client = r.peer.Client
+	r.lists, r.client = s.Board.For(r.peer.Identity), r.peer.Client
 	if info := mcpserver.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientInfo != nil {
 		r.client = *info.ClientInfo // of 2026-07-28
 	}
@@ -56,7 +57,7 @@ func (s *Server) newRequest(ctx context.Context, meta *mcp.Meta) request {
 		r.meta = meta.AdditionalFields
 	}
 	if id := r.text(metaToolUse); id != "" {
-		r.host, _ = s.lists(ctx).HostCall(ctx, id)
+		r.host, _ = r.lists.HostCall(ctx, id)
 	}
 	if r.workspace = cmp.Or(r.host.Folder, r.peer.Folder); r.workspace == "" && r.peer.Process {
 		r.workspace = s.Dir

@@ -38,7 +38,7 @@ func (s *Server) addPrompts() error {
 			if s.mustAskForRoots(&r, req.Params.InputResponses) {
 				return rootsQuestion().PromptResult(), nil
 			}
-			text, err := s.resume(ctx, resume, r, req.Params.Arguments["list"])
+			text, err := s.resume(resume, r, req.Params.Arguments["list"])
 			if err != nil {
 				return nil, err
 			}
@@ -50,9 +50,9 @@ func (s *Server) addPrompts() error {
 // resume makes the unfinished list that wanted names the current one, and returns
 // the text that lets a model continue it. When there is none the text says so:
 // hosts show an error of a prompt as a fault of the protocol.
-func (s *Server) resume(ctx context.Context, text string, r request, wanted string) (string, error) {
+func (s *Server) resume(text string, r request, wanted string) (string, error) {
 	who := s.caller(r).who
-	found, err := s.unfinishedLists(ctx, r, who, wanted)
+	found, err := unfinishedLists(r, who, wanted)
 	switch {
 	case err != nil:
 		return "", err
@@ -67,13 +67,13 @@ func (s *Server) resume(ctx context.Context, text string, r request, wanted stri
 	if who.Name != "" && who.Name != list.List.Name {
 		return fmt.Sprintf("This connection was set up for the todo list %q, so another one cannot be taken up here. Tell the user so.", who.Name), nil
 	}
-	switch err := s.lists(ctx).Hold(ctx, who, list); {
+	switch err := r.lists.Hold(r.ctx, who, list); {
 	case errors.Is(err, todo.ErrReadOnly):
 		return "This connection may see todo lists and not change them, so none can be taken up. Tell the user so.", nil
 	case err != nil:
 		return "", err
 	}
-	s.subscriptions.SetCurrent(PeerOf(ctx).Identity, who.Key, list.List.ID)
+	s.subscriptions.SetCurrent(r.peer.Identity, who.Key, list.List.ID)
 	return s.resumeText(text, list), nil
 }
 
@@ -131,8 +131,8 @@ func orNothing(lines []string) string {
 
 // unfinished returns the lists of main agents that have an open item: first
 // the lists of the caller's workspace, then the others, each last changed first.
-func (s *Server) unfinished(ctx context.Context, r request) ([]todo.Snapshot, error) {
-	all, err := s.lists(ctx).Find(ctx, todo.Query{Limit: 500})
+func unfinished(r request) ([]todo.Snapshot, error) {
+	all, err := r.lists.Find(r.ctx, todo.Query{Limit: 500})
 	if err != nil {
 		return nil, fmt.Errorf("find lists: %w", err)
 	}
@@ -149,16 +149,16 @@ func (s *Server) unfinished(ctx context.Context, r request) ([]todo.Snapshot, er
 
 // unfinishedLists returns the unfinished lists that wanted names, see [render.Named],
 // or of all the first; of a connection whose user named a list, that one alone.
-func (s *Server) unfinishedLists(ctx context.Context, r request, who todo.Conversation, wanted string) ([]todo.Snapshot, error) {
+func unfinishedLists(r request, who todo.Conversation, wanted string) ([]todo.Snapshot, error) {
 	if wanted != "" {
-		switch byID, err := s.lists(ctx).Load(ctx, wanted, 0); {
+		switch byID, err := r.lists.Load(r.ctx, wanted, 0); {
 		case err == nil && byID.Open() && byID.List.Agent == "":
 			return []todo.Snapshot{byID}, nil
 		case err != nil && !errors.Is(err, todo.ErrNotFound):
 			return nil, fmt.Errorf("find list: %w", err)
 		}
 	}
-	lists, err := s.unfinished(ctx, r)
+	lists, err := unfinished(r)
 	switch {
 	case err != nil:
 		return nil, err
@@ -187,7 +187,7 @@ func (c completions) CompletePromptArgument(ctx context.Context, prompt string, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	lists, err := c.unfinished(ctx, c.newRequest(ctx, nil))
+	lists, err := unfinished(c.newRequest(ctx, nil))
 	if err != nil {
 		return nil, err
 	}

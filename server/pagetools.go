@@ -45,8 +45,7 @@ func (s *Server) addPageTool(tool *tools.Tool, reads bool, do func(request, *too
 	described.Annotations.ReadOnlyHint = &reads
 	described.Meta = card.OwnMeta()
 	s.mcp.AddTool(described, s.handler(tool, false, func(r request, tool *tools.Tool, call *tools.Call) (tools.Result, error) {
-		lists := s.lists(r.ctx)
-		snapshot, err := lists.Load(r.ctx, call.List, 0)
+		snapshot, err := r.lists.Load(r.ctx, call.List, 0)
 		if errors.Is(err, todo.ErrNotFound) {
 			err = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: "There is no such list"}}}
 		}
@@ -58,13 +57,13 @@ func (s *Server) addPageTool(tool *tools.Tool, reads bool, do func(request, *too
 			return tools.Result{}, err
 		}
 		result := tool.Result(call, out)
-		states, err := lists.States(r.ctx, out.After)
+		states, err := r.lists.States(r.ctx, out.After)
 		if err != nil {
 			return tools.Result{}, err
 		}
 		// Only the page needs these.
 		result.List.Rests = states[out.After.List.ID].Rests()
-		result.List.Written, err = lists.Written(r.ctx, out.After)
+		result.List.Written, err = r.lists.Written(r.ctx, out.After)
 		return result, err
 	}))
 }
@@ -78,7 +77,7 @@ func readCard(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents,
 // with its next write.
 func (s *Server) tick(r request, tool *tools.Tool, call *tools.Call, newest todo.Snapshot) (todo.Outcome, error) {
 	by := todo.Writer{Client: strings.TrimSpace(todo.Cut(r.client.Name, 59) + " card"), Variant: tool.Name}
-	out, err := s.lists(r.ctx).Edit(r.ctx, newest.List.ID, call.Edit, by)
+	out, err := r.lists.Edit(r.ctx, newest.List.ID, call.Edit, by)
 	if errors.Is(err, todo.ErrItemGone) {
 		err = &todo.InputError{Problems: []todo.Problem{{Path: "item_id", Message: "The item is not on the list any more"}}}
 	}

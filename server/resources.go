@@ -35,7 +35,7 @@ func (s *Server) readCurrent(ctx context.Context, req mcp.ReadResourceRequest) (
 	if s.mustAskForRoots(&r, req.Params.InputResponses) {
 		return nil, nil // see askReader
 	}
-	snapshot, err := s.lists(ctx).Show(ctx, s.caller(r).reads())
+	snapshot, err := r.lists.Show(ctx, s.caller(r).reads())
 	if err != nil && !errors.Is(err, todo.ErrNotFound) {
 		return nil, fmt.Errorf("read the list: %w", err)
 	}
@@ -44,9 +44,10 @@ func (s *Server) readCurrent(ctx context.Context, req mcp.ReadResourceRequest) (
 
 func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	id := strings.TrimPrefix(req.Params.URI, subscriptions.One)
-	target := s.caller(s.newRequest(ctx, req.Params.Meta)).reads()
+	r := s.newRequest(ctx, req.Params.Meta)
+	target := s.caller(r).reads()
 	target.List = id
-	snapshot, err := s.lists(ctx).Show(ctx, target)
+	snapshot, err := r.lists.Show(ctx, target)
 	if err != nil {
 		return nil, fmt.Errorf("read the list: %w", err)
 	}
@@ -72,7 +73,7 @@ func (s *Server) readUnfinished(ctx context.Context, req mcp.ReadResourceRequest
 	if s.mustAskForRoots(&r, req.Params.InputResponses) {
 		return nil, nil // see askReader
 	}
-	lists, err := s.unfinished(ctx, r)
+	lists, err := unfinished(r)
 	if err != nil {
 		return nil, err
 	}

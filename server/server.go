@@ -154,10 +154,6 @@ func New(c Config) (*Server, error) {
 	return s, s.addPrompts()
 }
 
-// lists returns the lists that the sender of a message may read and write: those
-// of its principal.
-func (s *Server) lists(ctx context.Context) todo.Lists { return s.Board.For(PeerOf(ctx).Identity) }
-
 // MCP returns the mcp-go server that handles the messages. A transport must put
 // a [Peer] into the context of each message (see [WithPeer]).
 func (s *Server) MCP() *mcpserver.MCPServer { return s.mcp }
@@ -198,11 +194,12 @@ func (c Config) instructions() (string, error) {
 // other servers; its conversation counts as gone.
 func (s *Server) EndSession(ctx context.Context) {
 	_ = s.subscriptions.Unsubscribe(ctx, sessionKey(PeerOf(ctx)), "") // it has logged it; no stream opens for them
-	c := s.caller(s.newRequest(ctx, nil))
-	if c.who.Shared {
+	r := s.newRequest(ctx, nil)
+	who := s.caller(r).who
+	if who.Shared {
 		return // it is not the conversation that has ended
 	}
-	if err := s.lists(ctx).Leave(ctx, c.who); err != nil {
+	if err := r.lists.Leave(ctx, who); err != nil {
 		s.Log.Warn("a session that ended still counts as there for a while", "error", err)
 	}
 }
@@ -210,9 +207,10 @@ func (s *Server) EndSession(ctx context.Context) {
 // Attend says that the conversation of a context's peer is there, although it
 // makes no call; keepPresent says so again until ctx ends.
 func (s *Server) Attend(ctx context.Context) (keepPresent func()) {
-	c := s.caller(s.newRequest(ctx, nil))
+	r := s.newRequest(ctx, nil)
+	who := s.caller(r).who
 	stay := func() {
-		if err := s.lists(ctx).Stay(ctx, c.who); err != nil && ctx.Err() == nil {
+		if err := r.lists.Stay(ctx, who); err != nil && ctx.Err() == nil {
 			s.Log.Warn("a session with a stream may count as gone", "error", err)
 		}
 	}

@@ -8,6 +8,7 @@ package metrics
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -67,18 +68,13 @@ func (m *Metrics) MCP(o server.Operation) {
 // HTTP times a request that was answered. route is the pattern that it matched,
 // empty for none.
 func (m *Metrics) HTTP(method, route string, status int, took time.Duration) {
-	m.requests.observe(took, known(method), strconv.Itoa(status), route)
+	if !slices.Contains(httpMethods, method) {
+		method = "_OTHER" // a client may send any word
+	}
+	m.requests.observe(took, method, strconv.Itoa(status), route)
 }
 
-// known returns a method of HTTP that some route has, and _OTHER for all else: a
-// client may send any word.
-func known(method string) string {
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete, http.MethodOptions, http.MethodPut, http.MethodPatch:
-		return method
-	}
-	return "_OTHER"
-}
+var httpMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete, http.MethodOptions, http.MethodPut, http.MethodPatch}
 
 // Store times an operation of a store; it is a [store.Observer].
 func (m *Metrics) Store(operation string, took time.Duration, err error) {
