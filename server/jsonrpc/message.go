@@ -133,18 +133,23 @@ type parts struct {
 	argumentsEnd                                                   int // where they end
 }
 
-// at returns the part that is reached by some keys; nil if it is none.
-func (p *parts) at(path []string) *json.RawMessage {
-	switch last := path[len(path)-1]; {
-	case len(path) == 1:
-		return map[string]*json.RawMessage{
-			"id": &p.id, "method": &p.method, "result": &p.response, "error": &p.response,
-		}[last]
-	case len(path) == 2 && path[0] == "params":
-		return map[string]*json.RawMessage{
-			"arguments": &p.arguments, "clientInfo": &p.client, "capabilities": &p.capabilities,
-		}[last]
-	case len(path) == 3 && path[0] == "params" && path[1] == "_meta" && last == mcp.MetaKeyProtocolVersion:
+// at returns the part at a depth that is reached by these keys; nil if it is none.
+func (p *parts) at(depth int, names [3]string) *json.RawMessage {
+	clear(names[depth:])
+	switch names {
+	case [3]string{"id"}:
+		return &p.id
+	case [3]string{"method"}:
+		return &p.method
+	case [3]string{"result"}, [3]string{"error"}:
+		return &p.response
+	case [3]string{"params", "arguments"}:
+		return &p.arguments
+	case [3]string{"params", "clientInfo"}:
+		return &p.client
+	case [3]string{"params", "capabilities"}:
+		return &p.capabilities
+	case [3]string{"params", "_meta", mcp.MetaKeyProtocolVersion}:
 		return &p.version
 	}
 	return nil
@@ -205,10 +210,10 @@ func checkStrict(raw []byte, found *parts) *Error {
 			continue
 		}
 		// A value has ended.
-		if found == nil || depth == 0 || depth > len(names) {
+		if found == nil || depth == 0 || depth > len(names) || names[depth-1] == "" {
 			continue
 		}
-		if part := found.at(names[:depth]); part != nil {
+		if part := found.at(depth, names); part != nil {
 			*part = bytes.TrimLeft(raw[ends[depth-1]:offset:offset], " \t\r\n:")
 			if part == &found.arguments {
 				found.argumentsEnd = offset
