@@ -121,11 +121,11 @@ func (r *reader) arguments(args value, field string) value {
 	}
 }
 
-// list reads an array, which may also be sent as a JSON string or, if it has
-// one element, as that element. ok is false when the array is missing or not an
+// list reads an array in the arguments, which may also be sent as a JSON string or, if it
+// has one element, as that element. ok is false when the array is missing or not an
 // array; then list adds a problem, unless the array is missing and optional.
 func (r *reader) list(args value, field string, optional bool) (elements []value, ok bool) {
-	v := args.get(field)
+	v := r.arguments(args, field).get(field)
 	if inner, is := v.unquote(); is {
 		v = inner
 	}

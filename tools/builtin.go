@@ -86,7 +86,7 @@ type hostItems struct {
 // statuses, each some of them.
 func (r *reader) hostItems(input value, field, text string) (items hostItems) {
 	s := shape{view: todo.CoreView(), text: text, active: "activeForm", mayLack: true, words: coreWords()}
-	elements, ok := r.list(r.arguments(input, field), field, false)
+	elements, ok := r.list(input, field, false)
 	if !ok {
 		return items
 	}

@@ -73,20 +73,15 @@ func show[I any](view todo.View, s todo.Snapshot, item func(todo.Line) I) ([]dis
 // newResult returns a result of a text and, as structured content, a message with
 // what is shown of a snapshot.
 func newResult[I, C any](text, message string, s todo.Snapshot, shown []display[I], counts C) Result {
-	structured := result[I, C]{message, shown, listRef{s.List.ID, s.Revision}, counts}
-	return Result{Text: text, Structured: structured, Display: shown, List: listState(s, counts)}
-}
-
-// listState returns a list in short; nil while there is none.
-func listState(s todo.Snapshot, counts any) *ListState {
+	r := Result{Text: text, Structured: result[I, C]{message, shown, listRef{s.List.ID, s.Revision}, counts}, Display: shown}
 	if s.List.ID == "" {
-		return nil
+		return r // there is no list
 	}
-	l := &ListState{ID: s.List.ID, Revision: s.Revision, Counts: counts, Title: s.Title()}
+	r.List = &ListState{ID: s.List.ID, Revision: s.Revision, Counts: counts, Title: s.Title()}
 	if item, ok := s.Current(); ok {
-		l.Current, l.Started = item.ID, item.Started
+		r.List.Current, r.List.Started = item.ID, item.Started
 	}
-	return l
+	return r
 }
 
 // planLines returns the items that the view shows, one per line, each with a

@@ -63,7 +63,6 @@ func setTodoList(w prompts.Words) variant {
 		input:  setTodoListInput{},
 		output: setTodoListResult{},
 		read: func(r *reader, args value) *Call {
-			args = r.arguments(args, "todos")
 			elements, ok := r.list(args, "todos", true)
 			if !ok {
 				r.otherCase(args, "todos")
@@ -94,9 +93,10 @@ func setTodoListResultOf(w prompts.Words, view todo.View, c *Call, out todo.Outc
 		message, output = "Todo list read", listing(view, out.After)
 		text = output
 	}
-	return Result{Text: text, Display: shown, List: listState(out.After, counts),
-		Structured: setTodoListResult{Output: output, Message: message, Display: shown,
-			listRef: listRef{out.After.List.ID, out.After.Revision}, Counts: counts}}
+	r := newResult(text, message, out.After, shown, counts)
+	r.Structured = setTodoListResult{Output: output, Message: message, Display: shown,
+		listRef: listRef{out.After.List.ID, out.After.Revision}, Counts: counts}
+	return r
 }
 
 // details reads the priority and the due date of each item of a write.

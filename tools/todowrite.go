@@ -93,7 +93,7 @@ func contentVariant(
 		input:  todoWriteInput{},
 		output: todoWriteResult{},
 		read: func(r *reader, args value) *Call {
-			elements, ok := r.list(r.arguments(args, "todos"), "todos", false)
+			elements, ok := r.list(args, "todos", false)
 			if !ok {
 				return nil
 			}
