@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -83,20 +82,13 @@ func (s *site) token(t *testing.T, token auth.Token) string {
 // list makes a list of a principal and returns its id.
 func (s *site) list(t *testing.T, principal, text string) string {
 	t.Helper()
-	out, err := s.board.As(principal).Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: todo.NewID()}},
-		Change: func(d *todo.Draft) error { d.Append(text, "second"); return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out.After.List.ID
+	return servertest.Apply(t, s.board.As(principal), servertest.In(todo.NewID()), func(d *todo.Draft) { d.Append(text, "second") }).List.ID
 }
 
 // add appends an item to a list of a principal.
 func (s *site) add(t *testing.T, principal, list, text string) {
 	t.Helper()
-	if _, err := s.board.As(principal).Apply(t.Context(), todo.Write{Target: todo.Target{List: list}, Change: func(d *todo.Draft) error { d.Append(text); return nil }}); err != nil {
-		t.Fatal(err)
-	}
+	servertest.Apply(t, s.board.As(principal), servertest.On(list), func(d *todo.Draft) { d.Append(text) })
 }
 
 // answer is the answer to a request.
@@ -120,30 +112,11 @@ func (a answer) is(t *testing.T, what string, status int, texts ...string) answe
 func (s *site) ask(t *testing.T, what, body string, headers ...string) answer {
 	t.Helper()
 	method, path, _ := strings.Cut(what, " ")
-	req, err := http.NewRequest(method, s.URL+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
 	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Accept", "application/json, text/event-stream")
+		headers = append([]string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}, headers...)
 	}
-	for i := 0; i < len(headers); i += 2 {
-		if headers[i] == "Content-Type" {
-			req.Header.Del("Content-Type")
-		}
-		req.Header.Add(headers[i], headers[i+1])
-	}
-	res, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer{res.StatusCode, res.Header, string(data)}
+	status, header, text := servertest.Ask(t, method, s.URL+path, body, headers...)
+	return answer{status, header, text}
 }
 
 // allLists finds every list, the last changed first.

@@ -27,7 +27,7 @@ func TestHTTPGuard(t *testing.T) {
 		row          string
 		host, origin string
 		want         bool
-		site         string // Sec-Fetch-Site of a write
+		site         string // Sec-Fetch-Site
 	}{
 		{"own page that sends no Origin", own, "", true, "same-origin"},
 		{"own", own, "", true, ""},
@@ -70,20 +70,10 @@ func with(headers ...string) (set []string) {
 	return set
 }
 
-// BAD-INPUT 2: a write of a foreign page without an Origin is recognised by its
-// Sec-Fetch-Site header.
-func TestHTTPGuardBySecFetchSite(t *testing.T) {
-	_, url := servertest.Site(t)
-	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404, "none": 404} {
-		if status, _, _ := servertest.Post(t, url+"/lists/x/edit", `{"do":"restore","revision":1}`, "Sec-Fetch-Site", site); status != want {
-			t.Errorf("%s: status %d", site, status)
-		}
-	}
-}
-
 // BAD-INPUT 62: a page of another site cannot make the browser open a stream or
 // ask for an answer that it does not read. A person may follow a link to a page.
-func TestHTTPGuardOfReadsBySecFetchSite(t *testing.T) {
+// BAD-INPUT 2: nor can it write without an Origin.
+func TestHTTPGuardBySecFetchSite(t *testing.T) {
 	_, url := servertest.Site(t)
 	for _, c := range []struct {
 		path, site, mode, dest string
@@ -112,6 +102,11 @@ func TestHTTPGuardOfReadsBySecFetchSite(t *testing.T) {
 			}
 		}
 	}
+	for site, want := range map[string]int{"cross-site": 403, "same-site": 403, "same-origin": 404, "none": 404} {
+		if status, _, _ := servertest.Post(t, url+"/lists/x/edit", `{"do":"restore","revision":1}`, "Sec-Fetch-Site", site); status != want {
+			t.Errorf("2: %s: status %d", site, status)
+		}
+	}
 }
 
 // BAD-INPUT 62: HEAD on a stream is answered and ends.
@@ -125,19 +120,6 @@ func TestHeadOfAStreamEnds(t *testing.T) {
 			t.Errorf("62: HEAD %s: %v, %d %v", path, ctx.Err(), answer.Code, answer.Header())
 		}
 		cancel()
-	}
-}
-
-func TestHTTPProbes(t *testing.T) {
-	store := &servertest.Failing{Store: memory.New()}
-	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
-	get := func(path string) int { return servertest.GetJSON(t, web.URL+path, nil) }
-	if get("/livez") != 200 || get("/readyz") != 200 {
-		t.Error("a healthy server is not ready")
-	}
-	store.Broken.Store(true)
-	if get("/livez") != 200 || get("/readyz") != 503 {
-		t.Error("a server without its store is ready")
 	}
 }
 

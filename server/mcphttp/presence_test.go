@@ -50,7 +50,7 @@ func TestHTTPPresence(t *testing.T) {
 	expect("half an hour after the last sign", todo.LeftOpen)
 	servertest.Post(t, web.URL+"/mcp", servertest.Call(3, "TodoWrite", servertest.Todos("in_progress", "A")), "Mcp-Session-Id", id)
 	expect("when it is back", todo.Working)
-	if status := ask(t, "DELETE", web.URL+"/mcp", id, ""); status != 200 {
+	if status, _, _ := servertest.Ask(t, "DELETE", web.URL+"/mcp", "", "Mcp-Session-Id", id); status != 200 {
 		t.Errorf("end: %d", status)
 	}
 	expect("when it has ended", todo.LeftOpen)

@@ -1,7 +1,6 @@
 package mcphttp_test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 
@@ -9,22 +8,6 @@ import (
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 )
-
-// ask sends a request with a session's id and returns the answer's status.
-func ask(t *testing.T, method, url, session, body string) int {
-	t.Helper()
-	req, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header = http.Header{"Content-Type": {"application/json"}, "Mcp-Session-Id": {session}}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res.Body.Close()
-	return res.StatusCode
-}
 
 // A session id that this server did not sign is refused (docs/spec/protocol.md:
 // mcp-go's own manager accepts forged ids).
@@ -42,7 +25,9 @@ func TestHTTPForgedSessions(t *testing.T) {
 		"long":        strings.Repeat("A", 5000) + "." + mac,
 	} {
 		for _, method := range []string{"POST", "GET", "DELETE"} {
-			if status := ask(t, method, url, forged, servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))); status != 404 {
+			call := servertest.Call(1, "TodoWrite", servertest.Todos("pending", "A"))
+			status, _, _ := servertest.Ask(t, method, url, call, "Content-Type", "application/json", "Mcp-Session-Id", forged)
+			if status != 404 {
 				t.Errorf("%s %s: status %d", name, method, status)
 			}
 		}
@@ -99,7 +84,7 @@ func TestHTTPSessionsSurviveRestart(t *testing.T) {
 		t.Errorf("the client is unknown after a restart: %s", body)
 	}
 
-	if status := ask(t, "DELETE", after.URL+"/mcp", id, ""); status != 200 {
+	if status, _, _ := servertest.Ask(t, "DELETE", after.URL+"/mcp", "", "Mcp-Session-Id", id); status != 200 {
 		t.Fatalf("delete: %d", status)
 	}
 	if status, _, _ := servertest.Post(t, after.URL+"/mcp", servertest.Call(4, "SetTodoList", `{}`), "Mcp-Session-Id", id); status != 404 {

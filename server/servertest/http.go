@@ -44,8 +44,13 @@ func try(method, url string, body io.Reader, headers ...string) (int, http.Heade
 		return 0, nil, "", err
 	}
 	for i := 0; i < len(headers); i += 2 {
-		if req.Header.Set(headers[i], headers[i+1]); headers[i] == "Host" {
-			req.Host = headers[i+1]
+		switch name, value := headers[i], headers[i+1]; name {
+		case "Host":
+			req.Host = value
+		case "Authorization": // there may be two
+			req.Header.Add(name, value)
+		default:
+			req.Header.Set(name, value)
 		}
 	}
 	res, err := http.DefaultTransport.RoundTrip(req)
