@@ -24,7 +24,7 @@ func TestOfficialClient(t *testing.T) {
 		"stdio": func(t *testing.T, s *server.Server) mcp.Transport {
 			inR, inW := io.Pipe()
 			outR, outW := io.Pipe()
-			go func() { _ = stdio.Serve(context.Background(), s, inR, outW); outW.Close() }()
+			go func() { stdio.Serve(context.Background(), s, inR, outW); outW.Close() }()
 			t.Cleanup(func() { inW.Close() })
 			return &mcp.IOTransport{Reader: outR, Writer: inW}
 		},

@@ -12,12 +12,15 @@ import (
 	"todo-mcp/server/subscriptions"
 )
 
-// addSubscriptions adds the hooks through which mcp-go reports sessions and requests.
+// Notify notifies the session of a context's peer, on its new stream, of changes to what
+// it subscribed to, until ctx ends.
+func (s *Server) Notify(ctx context.Context, out chan<- mcp.JSONRPCNotification) {
+	s.subscriptions.Open(ctx, s.subscriber(ctx, todo.Conversation{}), out)
+}
+
+// addSubscriptions adds the hooks through which mcp-go reports requests that subscribe.
 func (s *Server) addSubscriptions(h *mcpserver.Hooks) {
 	h.AddOnRequestInitialization(s.subscribe)
-	h.AddOnRegisterSession(func(ctx context.Context, session mcpserver.ClientSession) {
-		s.subscriptions.Open(ctx, s.subscriber(ctx, todo.Conversation{}), session.NotificationChannel())
-	})
 	h.AddBeforeSubscriptionsListen(func(ctx context.Context, id any, r *mcp.SubscriptionsListenRequest) {
 		if begun := PeerOf(ctx).ListenBegun; begun != nil {
 			begun()

@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -170,7 +169,7 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 func (h *Handler) answer(w http.ResponseWriter, x *exchange) error {
 	var answer mcp.JSONRPCMessage
 	if x.message.Method != "" { // a response answers nothing: the server sends no requests
-		ctx := h.server.MCP().WithContext(server.WithPeer(x.Context(), x.peer), listener{id: x.peer.Session})
+		ctx := h.server.MCP().WithContext(server.WithPeer(x.Context(), x.peer), session(x.peer.Session))
 		answer = h.server.MCP().HandleMessage(ctx, x.message.Brief)
 	}
 	if answer == nil {
@@ -269,12 +268,8 @@ func (h *Handler) get(w http.ResponseWriter, x *exchange) error {
 // one: a client that has seen none may give up its session after it has opened the
 // stream again a few times, as the official SDK for Go does after five.
 func (h *Handler) listen(x *exchange, stream *sse.Stream) error {
-	ctx, id := server.WithPeer(stream.Context(), x.peer), x.peer.Session
-	l := listener{id: id, queue: make(chan mcp.JSONRPCNotification, 16)}
-	if err := h.server.MCP().RegisterSession(ctx, l); err != nil {
-		return fmt.Errorf("begin stream: %w", err)
-	}
-	defer h.server.MCP().UnregisterSession(ctx, id)
+	notifications := make(chan mcp.JSONRPCNotification, 16)
+	h.server.Notify(server.WithPeer(stream.Context(), x.peer), notifications)
 	if stream.Begin() != nil {
 		return nil // the client is gone
 	}
@@ -285,7 +280,7 @@ func (h *Handler) listen(x *exchange, stream *sse.Stream) error {
 	}
 	for {
 		select {
-		case n := <-l.queue:
+		case n := <-notifications:
 			if err := stream.Send(sse.Event{ID: h.server.Now().UnixNano(), Name: "message", Data: n}); err != nil {
 				return err
 			}
@@ -299,18 +294,15 @@ func (h *Handler) listen(x *exchange, stream *sse.Stream) error {
 // (SEP-1699).
 const primedSince = "2025-11-25"
 
-// listener is a session's stream as mcp-go knows it.
-type listener struct {
-	id    string
-	queue chan mcp.JSONRPCNotification
-}
+// session is the id of a session, as mcp-go takes a session.
+type session string
 
-var _ mcpserver.ClientSession = listener{}
+var _ mcpserver.ClientSession = session("")
 
-func (l listener) SessionID() string                                   { return l.id }
-func (listener) Initialize()                                           {}
-func (listener) Initialized() bool                                     { return true }
-func (l listener) NotificationChannel() chan<- mcp.JSONRPCNotification { return l.queue }
+func (s session) SessionID() string                                 { return string(s) }
+func (session) Initialize()                                         {}
+func (session) Initialized() bool                                   { return true }
+func (session) NotificationChannel() chan<- mcp.JSONRPCNotification { return nil }
 
 // replaceStream registers a session's new stream, and ends the old one and
 // waits for its end: a session has one stream, and the client may have lost the

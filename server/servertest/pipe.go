@@ -26,7 +26,10 @@ type Pipe struct {
 // NewPipe serves a server on a pipe until the test ends.
 func NewPipe(t testing.TB, s *server.Server) *Pipe {
 	t.Helper()
-	return ServePipe(t, func(ctx context.Context, in io.Reader, out io.Writer) error { return stdio.Serve(ctx, s, in, out) })
+	return ServePipe(t, func(ctx context.Context, in io.Reader, out io.Writer) error {
+		stdio.Serve(ctx, s, in, out)
+		return nil
+	})
 }
 
 // ServePipe is [NewPipe] for any kind of server.

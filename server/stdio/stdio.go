@@ -27,13 +27,11 @@ import (
 	"todo-mcp/server/jsonrpc"
 )
 
-// Serve serves one client on in and out until in ends, out is closed or ctx
-// ends; in all three cases it returns nil. Messages are handled in the order in
+// Serve serves one client on in and out until in ends, out is closed or ctx ends. Messages are handled in the order in
 // which they arrive; streams of subscriptions/listen run beside them. Before
 // Serve returns, every message read so far is answered. If the client leaves an
 // answer unread for the server's StopTimeout after that, the messages are still
-// handled, without answers (BAD-INPUT 68). It returns an error only when the
-// session cannot be registered.
+// handled, without answers (BAD-INPUT 68).
 //
 // mcp-go's own stdio transport is not used, because it applies pipelined calls
 // out of order, loses answers at the end of input, accepts lines of any length
@@ -41,18 +39,15 @@ import (
 //
 // When ctx ends during a read from in, the goroutine that reads remains until
 // the read returns; so does one that writes when the client never reads.
-func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) error {
+func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
 	// Calls in progress finish even when ctx has ended; streams do not.
-	session := newSession()
+	session := &session{notifications: make(chan mcp.JSONRPCNotification, 16)}
 	calls := server.WithPeer(s.MCP().WithContext(context.WithoutCancel(ctx), session), server.Peer{Process: true})
 	streams, endStreams := context.WithCancel(calls)
 	defer endStreams()
-	if err := s.MCP().RegisterSession(calls, session); err != nil {
-		return fmt.Errorf("begin session: %w", err)
-	}
-	defer s.MCP().UnregisterSession(calls, session.SessionID())
+	s.Notify(calls, session.notifications)
 
 	givenUp, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
@@ -85,7 +80,6 @@ func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) e
 	case <-written:
 	case <-givenUp.Done():
 	}
-	return nil
 }
 
 // transport is the connection to the one client.
@@ -369,22 +363,16 @@ func (t *transport) notify(ctx context.Context) {
 
 // session is the only session of a pipe.
 type session struct {
-	notifications chan mcp.JSONRPCNotification
-	initialized   atomic.Bool
-
+	notifications        chan mcp.JSONRPCNotification
 	client, capabilities atomic.Value // what its client sent, once it has
 	root                 atomic.Value // the path of the client's first root
 }
 
 var _ mcpserver.SessionWithClientInfo = (*session)(nil)
 
-func newSession() *session {
-	return &session{notifications: make(chan mcp.JSONRPCNotification, 16)}
-}
-
 func (s *session) SessionID() string { return "stdio" }
-func (s *session) Initialize()       { s.initialized.Store(true) }
-func (s *session) Initialized() bool { return s.initialized.Load() }
+func (s *session) Initialize()       {}
+func (s *session) Initialized() bool { return true }
 
 func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notifications }
 

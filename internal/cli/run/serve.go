@@ -56,7 +56,8 @@ func (a *service) stdio(ctx context.Context, panel bool) error {
 	defer inDone()
 	out, outDone := polled(a.Stdout)
 	defer outDone()
-	return mcpstdio.Serve(ctx, s, in, out)
+	mcpstdio.Serve(ctx, s, in, out)
+	return nil
 }
 
 // Serve serves MCP and the panel over HTTP.
