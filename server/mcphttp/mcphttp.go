@@ -30,9 +30,10 @@ import (
 
 // Handler serves MCP on the route /mcp.
 type Handler struct {
-	server   *server.Server
-	sessions *sessions
-	mcp      *mcpserver.StreamableHTTPServer // for the sessionless protocol
+	server      *server.Server
+	sessions    *sessions
+	mcp         *mcpserver.MCPServer            // for messages of sessions
+	sessionless *mcpserver.StreamableHTTPServer // for the protocol without them
 
 	mu      sync.Mutex
 	streams map[string]*getStream // by session id
@@ -40,8 +41,8 @@ type Handler struct {
 
 // New returns a handler that passes messages to a server.
 func New(s *server.Server) *Handler {
-	h := &Handler{server: s, sessions: newSessions(s.SessionKey), streams: make(map[string]*getStream)}
-	h.mcp = mcpserver.NewStreamableHTTPServer(s.MCP(),
+	h := &Handler{server: s, mcp: s.MCP(), sessions: newSessions(s.SessionKey), streams: make(map[string]*getStream)}
+	h.sessionless = mcpserver.NewStreamableHTTPServer(s.MCP(),
 		mcpserver.WithSessionIdManager(noSessions{}),
 		// The edge checks Host and Origin on every route.
 		mcpserver.WithDisableLocalhostProtection(true),
@@ -96,7 +97,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *edge.Request) error {
 // passToMCP lets mcp-go answer a sessionless request, with its sender in the context.
 func (h *Handler) passToMCP(ctx context.Context, w http.ResponseWriter, x *exchange) {
 	x.Body = io.NopCloser(bytes.NewReader(x.message.Brief))
-	h.mcp.ServeHTTP(w, x.Request.WithContext(server.WithPeer(ctx, x.peer)))
+	h.sessionless.ServeHTTP(w, x.Request.WithContext(server.WithPeer(ctx, x.peer)))
 }
 
 // check answers a request with an invalid list name or an unknown protocol
@@ -169,8 +170,8 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 func (h *Handler) answer(w http.ResponseWriter, x *exchange) error {
 	var answer mcp.JSONRPCMessage
 	if x.message.Method != "" { // a response answers nothing: the server sends no requests
-		ctx := h.server.MCP().WithContext(server.WithPeer(x.Context(), x.peer), session(x.peer.Session))
-		answer = h.server.MCP().HandleMessage(ctx, x.message.Brief)
+		ctx := h.mcp.WithContext(server.WithPeer(x.Context(), x.peer), session(x.peer.Session))
+		answer = h.mcp.HandleMessage(ctx, x.message.Brief)
 	}
 	if answer == nil {
 		w.WriteHeader(http.StatusAccepted)
