@@ -135,15 +135,15 @@ func (r *Room) notify(ctx context.Context, sub *subscriber, out chan<- mcp.JSONR
 		before := *c
 		c.stale = false
 		r.mu.Unlock()
-		held, err := r.held(ctx, sub.lists, c.who)
+		now, err := r.readCurrent(ctx, sub.lists, c.who)
 		r.mu.Lock()
 		switch {
 		case sub.wants[w] != c: // it was unsubscribed meanwhile
 		case err != nil && !errors.Is(err, todo.ErrNotFound):
 			c.stale = true
 		case c.list == before.list: // else a call has said it meanwhile
-			c.list, c.known = held.List.ID, true
-			if before.known && before.list != held.List.ID {
+			c.list, c.known = now.List.ID, true
+			if before.known && before.list != now.List.ID {
 				sub.pending[Current] = true
 			}
 		}
@@ -162,9 +162,9 @@ func (r *Room) notify(ctx context.Context, sub *subscriber, out chan<- mcp.JSONR
 	}
 }
 
-// held reads the current list of a conversation, when it has its turn, or fails within
+// readCurrent reads the current list of a conversation, when it has its turn, or fails within
 // [readInterval].
-func (r *Room) held(ctx context.Context, lists todo.Lists, who todo.Conversation) (todo.Snapshot, error) {
+func (r *Room) readCurrent(ctx context.Context, lists todo.Lists, who todo.Conversation) (todo.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, readInterval)
 	defer cancel()
 	select {
