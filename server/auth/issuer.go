@@ -218,8 +218,10 @@ func (i *Issuer) identity(subject string, claims map[string]any) (todo.Identity,
 // issuers have it a list.
 func scopesOf(claims map[string]any) (scopes []string) {
 	for _, claim := range []string{"scope", "scp"} {
-		for _, text := range texts(claims[claim]) {
+		if text, ok := claims[claim].(string); ok {
 			scopes = append(scopes, strings.Fields(text)...)
+		} else {
+			scopes = append(scopes, texts(claims[claim])...)
 		}
 	}
 	return scopes

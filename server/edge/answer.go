@@ -34,6 +34,7 @@ type answer struct {
 
 	mu      sync.Mutex
 	writing bool
+	over    bool // the request has been handled: the response may not be touched
 }
 
 // bound returns w as an answer. The caller must call done when the request has
@@ -47,9 +48,11 @@ func (e *Edge) bound(w http.ResponseWriter) (a *answer, done func()) {
 		// The HTTP server still reads the rest of the request's body, and then writes what
 		// it has buffered.
 		a.mu.Lock()
+		defer a.mu.Unlock()
 		a.timeout *= 2
-		a.mu.Unlock()
-		a.limit(true)
+		a.writing = true
+		a.extend()
+		a.over = true
 	}
 }
 
@@ -60,7 +63,9 @@ func (a *answer) endWith(ctx context.Context) (stop func() bool) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		a.timeout = min(a.timeout, finalWriteTimeout)
-		a.extend()
+		if !a.over {
+			a.extend()
+		}
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -123,4 +124,30 @@ func TestHTTP2UnreadAnswers(t *testing.T) {
 			t.Fatalf("61: only %d of %d unread answers are given up", i, n)
 		}
 	}
+}
+
+// A stream may end as its handler does, whichever is first: nothing touches the response
+// after that.
+func TestHTTP2StreamsThatEnd(t *testing.T) {
+	address := serveTLS(t, time.Second, func(e *edge.Edge) {
+		e.Handle("GET /stream", edge.Text, func(w http.ResponseWriter, r *edge.Request) error {
+			return r.Stream(w, func(s *sse.Stream) error { return s.Begin() })
+		})
+	})
+	var clients sync.WaitGroup
+	for range 16 {
+		client := insecure(t)
+		clients.Go(func() {
+			for range 1000 {
+				res, err := client.Get("https://" + address + "/stream")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, _ = io.Copy(io.Discard, res.Body)
+				res.Body.Close()
+			}
+		})
+	}
+	clients.Wait()
 }

@@ -53,6 +53,9 @@ const probeAge = time.Second
 func (p *writeProbe) check(r *Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err := r.Context().Err(); err != nil {
+		return err // it waited too long for another probe
+	}
 	now := r.edge.config.Now()
 	if age := now.Sub(p.last); !p.last.IsZero() && age >= 0 && age < probeAge {
 		return p.err

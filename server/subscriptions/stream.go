@@ -35,9 +35,14 @@ type want struct {
 // current is a conversation and its current list, for [Current].
 type current struct {
 	who          todo.Conversation
-	list         string // as it was last known
-	known, stale bool   // the list was read; it must be read, perhaps again
+	list         string   // as it was last known
+	known, stale bool     // the list was read; it must be read, perhaps again
+	missed       []string // the lists that changed before it was known, up to maxMissed
 }
+
+// maxMissed is how many changes of lists are remembered for a client whose current list
+// is not known. With more it is notified, whatever its list is.
+const maxMissed = 64
 
 // wantOf returns what a conversation that subscribes to a URI wants, and the
 // conversation if that matters.
@@ -106,10 +111,10 @@ func (s *subscriber) changed(list todo.Snapshot) {
 		switch id, one := strings.CutPrefix(w.uri, One); {
 		case w.uri == All, one && id == list.List.ID, w.uri == Current && c.list == list.List.ID:
 			s.pending[w.uri] = true
-		case w.uri == Current && c.mayGet(list.List):
+		case w.uri == Current && (!c.known || c.stale || c.mayGet(list.List)):
 			c.stale = true // it may have begun this list, perhaps in another process
-			if !c.known {
-				s.pending[w.uri] = true
+			if !c.known && len(c.missed) < maxMissed {
+				c.missed = append(c.missed, list.List.ID)
 			}
 		default:
 			continue
@@ -141,11 +146,14 @@ func (r *Room) notify(ctx context.Context, sub *subscriber, out chan<- mcp.JSONR
 		case sub.wants[w] != c: // it was unsubscribed meanwhile
 		case err != nil && !errors.Is(err, todo.ErrNotFound):
 			c.stale = true
+			if ctx.Err() != nil {
+				sub.signal() // it is for the next stream
+			}
 		case c.list == before.list: // else a call has said it meanwhile
-			c.list, c.known = now.List.ID, true
-			if before.known && before.list != now.List.ID {
+			if before.known && before.list != now.List.ID || len(c.missed) == maxMissed || slices.Contains(c.missed, now.List.ID) {
 				sub.pending[Current] = true
 			}
+			*c = current{who: c.who, list: now.List.ID, known: true, stale: c.stale}
 		}
 	}
 	var uris []string

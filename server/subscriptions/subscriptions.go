@@ -120,7 +120,6 @@ func (r *Room) Open(ctx context.Context, c Client, out chan<- mcp.JSONRPCNotific
 }
 
 // Subscribe adds a resource to what a session wants, or returns why that is refused.
-// What the store refuses goes with the next reading of it.
 func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
 	if err := checkURIs(uri); err != nil {
 		return err
@@ -128,6 +127,7 @@ func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
 	w, who := wantOf(uri, c.Conversation)
 	r.mu.Lock()
 	sub := r.session(c)
+	isNew := sub.wants[w] == nil
 	err := r.add(sub, w, who)
 	r.mu.Unlock()
 	if err == nil {
@@ -137,7 +137,11 @@ func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
 	}
 	if err == nil {
 		r.watch(sub)
+		return nil
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.remove(c.Session, func(have want) bool { return isNew && have == w })
 	return err
 }
 
@@ -199,7 +203,8 @@ func (r *Room) SetCurrent(of todo.Identity, conversation, list string) {
 	for sub := range r.watching {
 		c := sub.wants[want{Current, conversation}]
 		if c != nil && sub.principal == of.Principal && c.list != list {
-			c.list, c.known, c.stale, sub.pending[Current] = list, true, false, true
+			*c = current{who: c.who, list: list, known: true}
+			sub.pending[Current] = true
 			sub.signal()
 		}
 	}

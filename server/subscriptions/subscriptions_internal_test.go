@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -71,5 +72,61 @@ func TestAHintWakesWhoWantsTheCurrentList(t *testing.T) {
 		if r.refresh(); len(sub.wake) == 1 != wakes {
 			t.Errorf("%s: woken is %t", uri, !wakes)
 		}
+	}
+}
+
+// A change of the current list counts also while it is not known which list that is,
+// because others read theirs.
+func TestAChangeBeforeTheListIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		board := todo.NewBoard(memory.New())
+		defer board.Close()
+		lists, who := board.As(""), todo.Conversation{Key: "chat:a"}
+		write := func(by todo.Conversation, list, text string) todo.Snapshot {
+			out, err := lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: by, List: list, Append: true},
+				Change: func(d *todo.Draft) error { d.Append(text); return nil }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out.After
+		}
+		current := write(todo.Conversation{Key: "chat:b"}, "", "A") // another chat began it
+		if err := lists.Hold(t.Context(), who, current); err != nil {
+			t.Fatal(err)
+		}
+		r := New(Config{Board: board, Max: 2, MaxAll: 20})
+		defer r.Close()
+		for range maxReading {
+			r.reading <- struct{}{}
+		}
+		notes, ctx := make(chan mcp.JSONRPCNotification, 2), t.Context()
+		r.Listen(ctx, Client{Conversation: who}, 1, []string{Current}, notes)
+		synctest.Wait()
+		write(todo.Conversation{Key: "chat:c"}, current.List.ID, "B")
+		synctest.Wait()
+		for range maxReading {
+			<-r.reading
+		}
+		synctest.Wait()
+		if len(notes) != 1 {
+			t.Errorf("%d notifications", len(notes))
+		}
+	})
+}
+
+// BAD-INPUT 64: what is refused uses no memory.
+func TestRefusedSubscriptionsLeaveNothing(t *testing.T) {
+	board := todo.NewBoard(memory.New())
+	defer board.Close()
+	r := New(Config{Board: board, Max: 1, MaxAll: 1, Linger: time.Minute})
+	defer r.Close()
+	for n := range 3 {
+		err := r.Subscribe(t.Context(), Client{Session: fmt.Sprint(n)}, All)
+		if (err != nil) != (n > 0) {
+			t.Errorf("subscription %d: %v", n, err)
+		}
+	}
+	if len(r.sessions) != 1 {
+		t.Errorf("%d sessions are kept", len(r.sessions))
 	}
 }
