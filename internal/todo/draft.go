@@ -240,13 +240,14 @@ func (d *Draft) Move(id string, to int) bool {
 	return ok
 }
 
-// Restore replaces the items with the ones of an earlier revision, ids included.
-// Ids that were used since then are still not used again. Items that it puts in
+// Restore replaces the items with the ones of an earlier revision, or of another list,
+// ids included. Ids that were used are still not used again. Items that it puts in
 // progress are begun by the hand that restores.
 func (d *Draft) Restore(items []Item) {
 	before := Snapshot{Items: d.items}
 	d.items = slices.Clone(items)
 	for i, item := range d.items {
+		d.lastID = max(d.lastID, itemNumber(item.ID))
 		now, stays := before.Item(item.ID)
 		switch {
 		case stays && item.Status == now.Status:

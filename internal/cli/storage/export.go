@@ -14,7 +14,8 @@ import (
 
 // Export writes the whole history of lists as NDJSON, one snapshot a line:
 // lists in the order of their creation, then revisions in ascending order. The
-// output for the same lists is the same from any store.
+// output for the same lists is the same from any store: what conversations hold, and the
+// operations that they may repeat, stay in theirs.
 func Export(ctx context.Context, a *app.App, args []string) error {
 	if err := a.CheckNamed(); err != nil {
 		return err
@@ -38,6 +39,7 @@ func Export(ctx context.Context, a *app.App, args []string) error {
 	for _, l := range exported {
 		for r, err := range lists.Revisions(ctx, l.List.ID, 0) {
 			if err == nil {
+				r.Operation = todo.Operation{}
 				err = app.PrintLine(out, r)
 			}
 			if err != nil {

@@ -37,7 +37,7 @@ func FuzzImport(f *testing.F) {
 			return // the flag refuses it
 		}
 		store := memory.New()
-		i := importer{store: store, options: importOptions{as: as, replace: replace}}
+		i := into(t, store, importOptions{as: as, replace: replace})
 		plan, err := i.plan(t.Context(), histories)
 		if err != nil {
 			clitest.CheckPrintable(t, err)
@@ -70,11 +70,11 @@ func FuzzImport(f *testing.F) {
 		for _, h := range again {
 			stored += len(h)
 		}
-		if stored != len(plan.saves) {
-			t.Fatalf("%d revisions exported of %d", stored, len(plan.saves))
+		if stored != len(plan.steps) {
+			t.Fatalf("%d revisions exported of %d", stored, len(plan.steps))
 		}
-		if second, err := i.plan(t.Context(), histories); err != nil || len(second.saves) > 0 && as == "" && !replace {
-			t.Fatalf("a second import would save %d: %v", len(second.saves), err)
+		if second, err := i.plan(t.Context(), histories); err != nil || len(second.steps) > 0 && as == "" && !replace {
+			t.Fatalf("a second import would save %d: %v", len(second.steps), err)
 		}
 	})
 }

@@ -75,8 +75,9 @@ func importHistory(ctx context.Context, a *app.App, in io.Reader, o importOption
 	if err != nil {
 		return err
 	}
-	defer st.Close()
-	i := importer{store: st, keep: a.Keep, options: o}
+	board, done := a.NewBoard(st)
+	defer done()
+	i := importer{store: st, lists: board.Everyone(), keep: a.Keep, options: o}
 	plan, err := i.plan(ctx, histories)
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
@@ -84,7 +85,7 @@ func importHistory(ctx context.Context, a *app.App, in io.Reader, o importOption
 	if err := i.write(ctx, plan); err != nil {
 		return err
 	}
-	notes := append([]string{fmt.Sprintf("Imported %d revisions.", len(plan.saves))}, plan.notes...)
+	notes := append([]string{fmt.Sprintf("Imported %d revisions.", len(plan.steps))}, plan.notes...)
 	return a.Say("%s\n", strings.Join(notes, "\n"))
 }
 
@@ -114,7 +115,7 @@ func importMarkdown(ctx context.Context, a *app.App, in io.Reader) error {
 	defer done()
 	out, err := lists.Apply(ctx, todo.Write{
 		Target: todo.Target{Conversation: todo.Conversation{Key: todo.NameKey(a.List), Name: a.List, Workspace: app.WorkingDir()}, Lines: lines},
-		Writer: todo.Writer{Client: "command line", Variant: "import", Person: true},
+		Writer: app.CommandLine("import"),
 		Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); addNotes(d, items); return nil },
 	})
 	if err != nil {

@@ -30,6 +30,13 @@ func revision(l todo.List, n int64, text string) todo.Snapshot {
 		Items: []todo.Item{{ID: "1", Text: text, Status: todo.Pending}}}
 }
 
+// into returns an importer into a store.
+func into(t testing.TB, store todo.Store, o importOptions) importer {
+	board := todo.NewBoard(store)
+	t.Cleanup(board.Close)
+	return importer{store: store, lists: board.Everyone(), options: o}
+}
+
 // run plans and writes an import.
 func (i importer) run(t *testing.T, histories ...history) (importPlan, error) {
 	plan, err := i.plan(t.Context(), histories)
@@ -62,7 +69,7 @@ func TestImportGoesOnAfterAFault(t *testing.T) {
 		h = append(h, revision(todo.List{ID: "a"}, n+3, "A"))
 	}
 	store := &breaking{Store: memory.New(), saves: 3}
-	i := importer{store: store}
+	i := into(t, store, importOptions{})
 	if _, err := i.run(t, h); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "3 of 4 revisions were imported") {
 		t.Errorf("a fault: %v", err)
 	}
@@ -81,10 +88,10 @@ func TestImportOfLikeRevisions(t *testing.T) {
 	for n := range h {
 		h[n].Updated = began
 	}
-	i := importer{store: memory.New()}
+	i := into(t, memory.New(), importOptions{})
 	for _, want := range []int{3, 0} {
-		if plan, err := i.run(t, h); err != nil || len(plan.saves) != want {
-			t.Errorf("%d saves, want %d: %v", len(plan.saves), want, err)
+		if plan, err := i.run(t, h); err != nil || len(plan.steps) != want {
+			t.Errorf("%d saves, want %d: %v", len(plan.steps), want, err)
 		}
 	}
 }
@@ -97,10 +104,10 @@ func TestImportKeepsSubAgentsLists(t *testing.T) {
 	if _, err := storetest.Save(t.Context(), store, revision(todo.List{ID: "here", Name: "a"}, 1, "Mine"), named); err != nil {
 		t.Fatal(err)
 	}
-	i := importer{store: store, options: importOptions{replace: true}}
+	i := into(t, store, importOptions{replace: true})
 	for range 2 { // the second import finds what the first did
-		_, err := i.run(t, history{revision(todo.List{ID: "sub", Parent: "main", Agent: "helper"}, 1, "Sub")},
-			history{revision(todo.List{ID: "main", Name: "a"}, 1, "Main")})
+		_, err := i.run(t, history{revision(todo.List{ID: "main", Name: "a"}, 1, "Main")},
+			history{revision(todo.List{ID: "sub", Parent: "main", Agent: "helper"}, 1, "Sub")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +130,6 @@ func TestImportReadsStrictly(t *testing.T) {
 	const notOne = "line 1: not a line of an export"
 	for name, c := range map[string]struct{ from, to, says string }{
 		"as it is":                    {"", "", ""},
-		"old scope":                   {`"id":"a"`, `"id":"a","scope":{"principal":"p","conversation":"name:n","exclusive":true}`, ""},
 		"a key in another case":       {`"revision":1`, `"Revision":1`, notOne},
 		"two keys, case only":         {`"revision":1`, `"revision":1,"REVISION":2`, notOne},
 		"a key twice":                 {`"revision":1`, `"revision":1,"revision":2`, notOne},
@@ -221,7 +227,7 @@ func TestExportKeepsHands(t *testing.T) {
 		t.Fatal(read, err)
 	}
 	store := memory.New()
-	if _, err := (importer{store: store}).run(t, read...); err != nil {
+	if _, err := into(t, store, importOptions{}).run(t, read...); err != nil {
 		t.Fatal(err)
 	}
 	here, err := store.Load(t.Context(), "list", 0)
@@ -244,8 +250,8 @@ func TestImportNumbersHandsAsRevisions(t *testing.T) {
 	}
 	store := memory.New()
 	for n := range 2 {
-		if plan, err := (importer{store: store}).run(t, h); err != nil || len(plan.saves) != 3*(1-n) {
-			t.Fatalf("import %d: %d revisions, %v", n+1, len(plan.saves), err)
+		if plan, err := into(t, store, importOptions{}).run(t, h); err != nil || len(plan.steps) != 3*(1-n) {
+			t.Fatalf("import %d: %d revisions, %v", n+1, len(plan.steps), err)
 		}
 	}
 	here, err := store.Load(t.Context(), "list", 0)

@@ -4,11 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
-	"time"
 
+	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/todo"
 )
 
@@ -22,6 +21,7 @@ type importOptions struct {
 // importer writes histories to a store.
 type importer struct {
 	store   todo.Store
+	lists   todo.Lists // in the store
 	keep    todo.Keep
 	options importOptions
 }
@@ -29,67 +29,60 @@ type importer struct {
 // importPlan is what an import writes, checked to the last revision. Only
 // another process or a fault of the store can stop it.
 type importPlan struct {
-	saves []todo.Snapshot
+	steps []importStep
 	notes []string // for the user, when all is saved
 }
 
-// plan returns what an import of histories writes, or why it cannot be.
-func (i importer) plan(ctx context.Context, histories []history) (importPlan, error) {
+// importStep is one revision that an import writes.
+type importStep struct {
+	todo.Snapshot
+	edits bool // a person's edit makes the items these, rather than that the snapshot is saved as it is
+}
+
+// plan returns what an import of histories writes, or why it cannot be. A list comes
+// after the lists that it names, as in an export.
+func (i importer) plan(ctx context.Context, histories []history) (p importPlan, err error) {
 	if n := len(histories); i.options.as != "" && n != 1 {
-		return importPlan{}, fmt.Errorf("--as takes a file with one list, this one has %d", n)
+		return p, fmt.Errorf("--as takes a file with one list, this one has %d", n)
 	}
-	var p importPlan
-	histories = slices.Clone(histories)
-	begun := make(map[string]int)            // new lists, by principal
-	known := make([]history, len(histories)) // what is here, for each history
-	moved := make(map[string]string)         // ids in the file → here, where they differ
-	for n, h := range histories {
+	begun := make(map[string]int)    // new lists, by principal
+	moved := make(map[string]string) // ids in the file → here, where the list is here
+	for _, h := range histories {
 		if i.options.as != "" {
-			histories[n] = renamed(h, i.options.as)
+			h = renamed(h, i.options.as)
 		}
-		here, err := i.here(ctx, histories[n])
+		h = pointed(h, moved)
+		here, err := i.here(ctx, h)
 		if err != nil {
 			return p, err
 		}
 		if len(here) > 0 {
 			moved[h.first().List.ID] = here.first().List.ID
-		}
-		known[n] = here
-	}
-	for n, h := range histories {
-		here := known[n]
-		h = pointed(h, moved)
-		if len(here) == 0 {
+		} else {
 			begun[h.first().List.Principal]++
 		}
-		if err := i.planList(&p, h, here); err != nil {
+		if err := p.add(h, here, i.options.replace); err != nil {
 			return p, err
 		}
 	}
-	if err := i.checkQuota(ctx, begun); err != nil {
-		return p, err
-	}
-	return p, i.freeOperations(ctx, p.saves)
+	return p, i.checkQuota(ctx, begun)
 }
 
 // renamed returns a history as the history of another list, with a name. The list's
 // id follows from the old one and the name, so that a repeated import finds it.
 func renamed(h history, name string) history {
-	l := h.first().List
-	sum := sha256.Sum256([]byte(l.ID + "\x00" + name))
-	l.ID, l.Name, l.Conversation, l.Parent, l.ParentConversation, l.Agent = hex.EncodeToString(sum[:16]), name, "", "", "", ""
-	l.Previous, l.Chat = "", ""
+	was := h.first().List
+	sum := sha256.Sum256([]byte(was.ID + "\x00" + name))
+	l := todo.List{ID: hex.EncodeToString(sum[:16]), Name: name, Principal: was.Principal, Client: was.Client,
+		Workspace: was.Workspace, Mirrored: was.Mirrored, Created: was.Created}
 	out := slices.Clone(h)
 	for n := range out {
-		out[n].List = l
-		out[n].Operation = todo.Operation{} // it made the original, not the copy
-		out[n].ReplacedBy = ""
+		out[n].List, out[n].ReplacedBy = l, ""
 	}
 	return out
 }
 
-// pointed returns a history whose list names lists by the ids that they have here, given
-// those that differ from the ones in the file.
+// pointed returns a history whose list names lists by the ids that they have here.
 func pointed(h history, moved map[string]string) history {
 	out := slices.Clone(h)
 	for n := range out {
@@ -118,60 +111,57 @@ func (i importer) here(ctx context.Context, h history) (history, error) {
 	return i.store.History(ctx, cursors[0].List, 0, 0)
 }
 
-// save saves one snapshot. The first of a list with a name gets the name.
-func (i importer) save(ctx context.Context, s todo.Snapshot) error {
-	key := todo.Key{Principal: s.List.Principal, Conversation: s.List.ID}
-	if s.List.Name != "" {
-		key = nameKey(s.List)
-	}
-	return i.store.Update(ctx, key, func(tx todo.Tx) error {
-		if _, err := tx.Save(ctx, s); err != nil {
-			return err
-		}
-		if s.Revision == 1 && s.List.Name != "" {
-			return tx.SetCursor(ctx, todo.Cursor{Key: key, List: s.List.ID, Current: true})
-		}
-		return nil
-	})
-}
-
 // nameKey returns the key whose cursor says which list has the name of a list.
 func nameKey(l todo.List) todo.Key {
 	return todo.Key{Principal: l.Principal, Conversation: todo.NameKey(l.Name)}
 }
 
-// planList adds what the import of one history writes, given the revisions that
-// are here.
-func (i importer) planList(p *importPlan, h, here history) error {
-	if len(here) == 0 {
-		shift := h.first().Revision - 1
-		p.add(h, shift)
-		if shift > 0 {
-			p.notes = append(p.notes, fmt.Sprintf("List %s begins with revision %d in the file: its revisions are 1 to %d here.",
-				h.title(), h.first().Revision, len(h)))
-		}
-		return nil
+// add adds what the import of one history writes, given the revisions that are here.
+func (p *importPlan) add(h, here history, replace bool) error {
+	shift, isSame, newest := h.first().Revision-1, true, int64(0)
+	if len(here) > 0 {
+		newest = here.last().Revision
+		shift, isSame = align(h, here)
 	}
-	newest := here.last()
-	if shift, ok := align(h, here); ok {
-		if fresh := newest.Revision + shift - h.first().Revision + 1; fresh < int64(len(h)) {
-			p.add(h[max(fresh, 0):], shift)
-			return nil
+	known := newest + shift + 1 - h.first().Revision
+	switch {
+	case isSame && known < int64(len(h)):
+		for _, s := range h[known:] {
+			p.steps = append(p.steps, importStep{Snapshot: shifted(s, shift)})
 		}
-		if !i.options.replace {
-			return nil // all of it is here
+		if newest == 0 && shift > 0 {
+			p.note("List %s begins with revision %d in the file: its revisions are 1 to %d here.", h.title(), shift+1, len(h))
 		}
-	} else if !i.options.replace {
+	case replace:
+		return p.replace(here.last(), h.last())
+	case !isSame:
 		return fmt.Errorf("a list %s is here already, with another history: import it as another list with --as NAME, or make the one here what the file holds with --replace", here.title())
 	}
-	return p.replace(newest, h)
+	return nil
 }
 
-// add adds revisions, each with a number lower by shift than in the file.
-func (p *importPlan) add(revisions history, shift int64) {
-	for _, s := range revisions {
-		p.saves = append(p.saves, shifted(s, shift))
+func (p *importPlan) note(format string, args ...any) {
+	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+}
+
+// replace adds a person's edit that makes the items of a list here the items in the
+// file, so that the list's agent is told of it. It adds nothing when they are the same.
+func (p *importPlan) replace(here, file todo.Snapshot) error {
+	next := here
+	next.Revision++
+	next.Items = slices.Clone(file.Items)
+	for n := range next.Items {
+		next.Items[n].Hand = todo.Hand{} // of revisions that are not here
 	}
+	if len(todo.Diff(here, next)) == 0 {
+		return nil
+	}
+	if here.List.Mirrored {
+		return fmt.Errorf("list %s: %w", history{here}.title(), todo.ErrMirrored)
+	}
+	p.steps = append(p.steps, importStep{next, true})
+	p.note("List %s holds what the file holds, as revision %d.", history{next}.title(), next.Revision)
+	return nil
 }
 
 // shifted returns a snapshot with numbers of revisions lower by shift. What a person did
@@ -192,47 +182,6 @@ func shifted(s todo.Snapshot, shift int64) todo.Snapshot {
 		lower(&s.Items[n].Hand.Revision)
 	}
 	return s
-}
-
-// replace adds the newest items of a history as the revision after newest, made
-// by a person, so that the list's agent is told of it. It adds nothing when the
-// items are the same.
-func (p *importPlan) replace(newest todo.Snapshot, h history) error {
-	from := h.last()
-	next := newest
-	next.Revision++
-	next.Items, next.LastID = byPerson(newest, from.Items, next.Revision), max(newest.LastID, from.LastID)
-	next.Archived, next.ReplacedBy, next.Order = false, "", todo.Order{}
-	next.Updated = time.Now().UTC()
-	next.Writer = todo.Writer{Client: "command line", Variant: "import", Person: true}
-	next.Operation, next.Report, next.Seq = todo.Operation{}, todo.Report{}, 0
-	if len(todo.Diff(newest, next)) == 0 {
-		return nil
-	}
-	next = next.Entitled()
-	p.saves = append(p.saves, next)
-	p.notes = append(p.notes, fmt.Sprintf("List %s holds what the file holds, as revision %d.", history{next}.title(), next.Revision))
-	return nil
-}
-
-// byPerson returns items as a person puts them into the revision after newest: what
-// they begin the person began, and words of people that are new here are of this
-// revision.
-func byPerson(newest todo.Snapshot, items []todo.Item, revision int64) []todo.Item {
-	items = slices.Clone(items)
-	for n, item := range items {
-		was, _ := newest.Item(item.ID)
-		switch item.Status {
-		case was.Status:
-			items[n].BegunBy = was.BegunBy
-		case todo.InProgress:
-			items[n].BegunBy = todo.PersonsHand
-		}
-		if item.Hand != was.Hand && item.Hand != (todo.Hand{}) {
-			items[n].Hand.Revision = revision
-		}
-	}
-	return items
 }
 
 // align finds by how much the numbers of a history in a file are above the numbers of
@@ -261,11 +210,8 @@ func agree(file, here history, shift int64) bool {
 	to := min(file.last().Revision, here.last().Revision+shift)
 	for n := from; n <= to; n++ {
 		theirs, ours := file[n-file.first().Revision], here[n-shift-here.first().Revision]
-		theirs = shifted(theirs, shift)
-		if ours.Operation == (todo.Operation{}) {
-			theirs.Operation = todo.Operation{} // see freeOperations
-		}
-		if !theirs.Equal(ours) {
+		ours.Operation = todo.Operation{} // a file has none, see readLine
+		if !shifted(theirs, shift).Equal(ours) {
 			return false
 		}
 	}
@@ -290,40 +236,44 @@ func (i importer) checkQuota(ctx context.Context, begun map[string]int) error {
 	return nil
 }
 
-// freeOperations removes the operation ids that the store has already: it would
-// take a save with one of them for a repeat, and not save it.
-func (i importer) freeOperations(ctx context.Context, saves []todo.Snapshot) error {
-	used := make(map[string]bool)
-	for n := range saves {
-		op := saves[n].Operation
-		if op.ID == "" {
-			continue
+// write saves what is planned. The error says how much was saved before it; the
+// same import then goes on from there.
+func (i importer) write(ctx context.Context, p importPlan) error {
+	for n, s := range p.steps {
+		save := i.save
+		if s.edits {
+			save = i.edit
 		}
-		found, err := i.store.Find(ctx, todo.Query{Operation: op.ID})
-		if err != nil {
-			return err
+		if err := save(ctx, s.Snapshot); err != nil {
+			return fmt.Errorf("list %s, revision %d: %w; %d of %d revisions were imported before it: import the file again to go on",
+				s.List.ID, s.Revision, err, n, len(p.steps))
 		}
-		if len(found) > 0 || used[op.ID] {
-			saves[n].Operation = todo.Operation{}
-		}
-		used[op.ID] = true
 	}
 	return nil
 }
 
-// write saves what is planned. The error says how much was saved before it; the
-// same import then goes on from there.
-func (i importer) write(ctx context.Context, p importPlan) error {
-	for n, s := range p.saves {
-		err := i.save(ctx, s)
-		if err == nil {
-			continue
-		}
-		if errors.Is(err, todo.ErrUnknownOutcome) {
-			return fmt.Errorf("%w; %d of %d revisions were imported before this one: import the file again to go on", err, n, len(p.saves))
-		}
-		return fmt.Errorf("list %s, revision %d: %w; %d of %d revisions were imported before it: import the file again to go on",
-			s.List.ID, s.Revision, err, n, len(p.saves))
+// save saves one snapshot. The first of a list with a name gets the name.
+func (i importer) save(ctx context.Context, s todo.Snapshot) error {
+	key := todo.Key{Principal: s.List.Principal, Conversation: s.List.ID}
+	if s.List.Name != "" {
+		key = nameKey(s.List)
 	}
-	return nil
+	return i.store.Update(ctx, key, func(tx todo.Tx) error {
+		if _, err := tx.Save(ctx, s); err != nil {
+			return err
+		}
+		if s.Revision == 1 && s.List.Name != "" {
+			return tx.SetCursor(ctx, todo.Cursor{Key: key, List: s.List.ID, Current: true})
+		}
+		return nil
+	})
+}
+
+// edit makes the items of a list the items of a snapshot, by a person's hand.
+func (i importer) edit(ctx context.Context, s todo.Snapshot) error {
+	_, err := i.lists.Apply(ctx, todo.Write{
+		Target: todo.Target{List: s.List.ID}, Writer: app.CommandLine("import"),
+		Change: func(d *todo.Draft) error { d.Restore(s.Items); return nil },
+	})
+	return err
 }

@@ -3,7 +3,6 @@ package storage
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -69,12 +68,16 @@ func readExport(in io.Reader) ([]history, error) {
 	return out, nil
 }
 
-// readLine reads and checks the snapshot in a line of an export.
+// readLine reads and checks the snapshot in a line of an export. Each key comes once, in
+// its very case, and there are no others, no invalid UTF-8, no lone surrogates and no
+// text behind the value (BAD-INPUT 83).
 func readLine(line []byte) (s todo.Snapshot, err error) {
-	if s, err = decodeSnapshot(line); err != nil {
+	if err = json.Unmarshal(line, &s, json.RejectUnknownMembers(true)); err != nil {
 		return s, fmt.Errorf("not a line of an export: %s", render.Safe(err.Error()))
 	}
+	s = s.Entitled()
 	s.List.ParentConversation = "" // its cursors are not in the file; Parent is
+	s.Operation = todo.Operation{} // as export writes it: who may repeat it is not in the file
 	if err := errors.Join(s.Check(), checkLabels(s)); err != nil {
 		return s, err
 	}
@@ -85,7 +88,7 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 		if err := errors.Join(item.CheckDetails(), checkHand(item)); err != nil {
 			return s, fmt.Errorf("item %d: %w", n+1, err)
 		}
-		if id, err := strconv.Atoi(item.ID); err != nil || id < 1 || id > s.LastID || strconv.Itoa(id) != item.ID {
+		if id, _ := strconv.Atoi(item.ID); !todo.IsItemID(item.ID) || id > s.LastID {
 			return s, fmt.Errorf("item %d: id %q must be a number from 1 to last_id, which is %d", n+1, render.Safe(todo.Cut(item.ID, 40)), s.LastID)
 		}
 	}
@@ -111,7 +114,7 @@ func checkLabels(s todo.Snapshot) error {
 	if len(l.Conversation) > 2*todo.MaxWorkspace {
 		return fmt.Errorf("the conversation is longer than %d bytes", 2*todo.MaxWorkspace)
 	}
-	for _, label := range []string{l.ID, l.Principal, l.Client, l.Parent, l.Previous, l.Chat, s.ReplacedBy, s.FirstID, l.Agent, w.Client, w.Variant, w.Agent, w.User, w.Process, s.Operation.ID, s.Operation.Digest} {
+	for _, label := range []string{l.ID, l.Principal, l.Client, l.Parent, l.Previous, l.Chat, s.ReplacedBy, s.FirstID, l.Agent, w.Client, w.Variant, w.Agent, w.User, w.Process} {
 		if len(label) > todo.MaxLabel {
 			return fmt.Errorf("an id, a client or an agent is longer than %d bytes", todo.MaxLabel)
 		}
@@ -144,45 +147,4 @@ func checkHand(i todo.Item) error {
 		}
 	}
 	return nil
-}
-
-// decodeStrict decodes JSON into what has its keys, each once and in this very
-// case. It refuses other keys, invalid UTF-8, lone surrogates and text behind the
-// value (BAD-INPUT 83).
-func decodeStrict(data []byte, into any) error {
-	return json.Unmarshal(data, into, json.RejectUnknownMembers(true))
-}
-
-// decodeSnapshot decodes a line of an export, also of earlier programs, whose lists come
-// here in no other way. They wrote the title that came from an item into the list, and
-// before that had principal and conversation in a scope.
-func decodeSnapshot(line []byte) (todo.Snapshot, error) {
-	var read struct {
-		todo.Snapshot `json:",inline"`
-		List          struct {
-			todo.List `json:",inline"`
-			First     string `json:"first"`
-			Scope     struct {
-				Principal    string `json:"principal"`
-				Conversation string `json:"conversation"`
-				Exclusive    bool   `json:"exclusive"`
-			} `json:"scope"`
-		} `json:"list"`
-	}
-	if err := decodeStrict(line, &read); err != nil {
-		return todo.Snapshot{}, err
-	}
-	s := read.Snapshot
-	s.List = read.List.List
-	s.List.Principal = cmp.Or(s.List.Principal, read.List.Scope.Principal)
-	s.List.Conversation = cmp.Or(s.List.Conversation, read.List.Scope.Conversation)
-	if first := read.List.First; s.First == "" {
-		for _, item := range s.Items {
-			if item.Text == first {
-				s.First, s.FirstID = first, item.ID
-				break
-			}
-		}
-	}
-	return s.Entitled(), nil
 }
