@@ -108,6 +108,15 @@ func (s Setting) Variable() string {
 	return "TODO_" + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
+// parse sets the value; the error says what is allowed. Where the default is empty, so
+// may the value be.
+func (s Setting) parse(text string) error {
+	if text == "" && s.Def == "" {
+		return nil
+	}
+	return s.set(text)
+}
+
 // Table returns all settings, group by group.
 func Table() []Setting { return (&Settings{}).table() }
 
@@ -119,7 +128,7 @@ func (s *Settings) table() []Setting {
 // listRows are the settings for lists and where they are kept.
 func (s *Settings) listRows() []Setting {
 	return []Setting{
-		{StoreGroup, "store", "", secret(checked(&s.Store, "STORE", optional(checkStore))), // its errors quote it, without a password
+		{StoreGroup, "store", "", secret(checked(&s.Store, "STORE", checkStore)), // its errors quote it, without a password
 			"where lists are kept: memory, sqlite:PATH or postgres://USER@HOST/DATABASE; empty is a file in the state directory"},
 		{StoreGroup, "store-notices", "", secret(text(&s.Notices, "ADDRESS")),
 			"another address of a postgres:// store at which notices arrive, where the store's own is that of a pooler"},
@@ -135,7 +144,7 @@ func (s *Settings) listRows() []Setting {
 			"how many MB the store may take, the last tenth for the lists there are; 0 is any size"},
 		{KeepGroup, "audit-log", "", text(&s.Operator.Audit, "FILE"),
 			"file to which a line of JSON is appended for each saved revision: who, which list, what kind of change; - is stderr, empty none"},
-		{ListGroup, "list", "", checked(&s.List, "NAME", optional(todo.CheckName)),
+		{ListGroup, "list", "", checked(&s.List, "NAME", todo.CheckName),
 			"name of the list to use, for good; empty finds it by conversation"},
 	}
 }
@@ -171,7 +180,7 @@ func (s *Settings) toolRows() []Setting {
 func (s *Settings) httpRows() []Setting {
 	in := &s.SignIn
 	return []Setting{
-		{HTTPGroup, "issuer", "", checked(&in.Issuer, "URL", optional(checkURL)),
+		{HTTPGroup, "issuer", "", checked(&in.Issuer, "URL", checkURL),
 			"OAuth authorization server, with OpenID Connect discovery, whose access tokens let in"},
 		{HTTPGroup, "audience", "", text(&in.Audience, "NAME"),
 			"audience of the issuer's access tokens; empty is the public URL with /mcp"},
@@ -183,7 +192,7 @@ func (s *Settings) httpRows() []Setting {
 			"secret of the panel's client at the issuer; empty for a public client"},
 		{AddressGroup, "addr", "127.0.0.1:8765", checked(&s.Addr, "ADDRESS", checkAddress),
 			"address to listen on; others than loopback ones need sign-in and TLS"},
-		{HTTPGroup, "public-url", "", checked(&s.PublicURL, "URL", optional(checkOrigin)),
+		{HTTPGroup, "public-url", "", checked(&s.PublicURL, "URL", checkOrigin),
 			"where clients reach the server, as https://host; empty is the address it listens on"},
 		{HTTPGroup, "tls-cert", "", text(&s.TLSCert, "FILE"),
 			"PEM file with the certificate for TLS; read again when it changes"},
@@ -201,7 +210,7 @@ func (s *Settings) httpRows() []Setting {
 		}), "origins of pages that may call, with commas (https://host)"},
 		{HTTPGroup, "max-streams", "4096", number(&s.Streams, "N", 1, 1, 1_000_000),
 			"most open event streams; half as many of one client address, or of one who signed in"},
-		{OperatorGroup, "admin-addr", "", checked(&s.Operator.Addr, "ADDRESS", optional(checkAddress)),
+		{OperatorGroup, "admin-addr", "", checked(&s.Operator.Addr, "ADDRESS", checkAddress),
 			"address for operators: /metrics, /livez, /readyz, /debug/pprof; never a public one; empty: none, and /metrics is on --addr if nobody signs in"},
 		{OperatorGroup, "drain", "0", number(&s.Operator.Drain, "SECONDS", time.Second, 0, 3600),
 			"how many seconds calls are still taken after `serve` is told to stop, while /readyz says so; 5 behind a balancer"},
@@ -219,6 +228,10 @@ const maxShown = 100
 // allowed; these settings have their defaults.
 func Collect(flags map[string]string, env Env) (*Settings, error) {
 	s := &Settings{File: cmp.Or(flags["config"], env.Getenv("TODO_CONFIG"))}
+	// Two bounds that nobody needs to turn. A chat begins a handful of lists; one that begins
+	// a thousand in a day runs wild. What it left are lists that nobody looked at or wrote
+	// again within an hour.
+	s.Keep.Begun, s.Keep.Abandoned = 1000, time.Hour
 	mustExist := s.File != ""
 	if !mustExist {
 		s.File = configFile(env.Getenv)
@@ -229,7 +242,7 @@ func Collect(flags map[string]string, env Env) (*Settings, error) {
 		s.Wrong = append(s.Wrong, err)
 	}
 	for _, row := range rows {
-		_ = row.set(row.Def)
+		_ = row.parse(row.Def)
 		value, isSet := flags[row.Name]
 		from := "flag"
 		if !isSet {
@@ -241,7 +254,7 @@ func Collect(flags map[string]string, env Env) (*Settings, error) {
 			}
 			from = s.File
 		}
-		if err := row.set(value); err != nil {
+		if err := row.parse(value); err != nil {
 			s.Wrong = append(s.Wrong, row.wrong(value, from, err))
 		} else {
 			s.Set = append(s.Set, Source{row, value, from})

@@ -77,7 +77,7 @@ func fixedBounds() string {
 func TestDefaultsAreAllowed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, row := range Table() {
-		if err := row.set(row.Def); err != nil || seen[row.Name] || row.Help == "" {
+		if err := row.parse(row.Def); err != nil || seen[row.Name] || row.Help == "" {
 			t.Errorf("setting %q is a duplicate, has no help, or refuses its default: %v", row.Name, err)
 		}
 		seen[row.Name] = true

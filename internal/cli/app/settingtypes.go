@@ -46,16 +46,6 @@ func text(into *string, placeholder string) kind {
 	return checked(into, placeholder, func(string) error { return nil })
 }
 
-// optional returns a check that also accepts an empty text.
-func optional(check func(string) error) func(string) error {
-	return func(text string) error {
-		if text == "" {
-			return nil
-		}
-		return check(text)
-	}
-}
-
 func secret(k kind) kind {
 	k.Secret = true
 	return k

@@ -63,23 +63,11 @@ func (a *App) OpenStore() (todo.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := place.Open(a.limits(), a.Notices)
+	st, err := place.Open(a.Keep, a.Notices)
 	if err != nil {
 		return nil, err
 	}
 	return a.audited(a.observed(st)), nil
-}
-
-// limits returns how much the store keeps: as the settings say, and two bounds that
-// nobody needs to turn.
-func (a *App) limits() todo.Keep {
-	keep := a.Keep
-	// A chat begins a handful of lists; one that begins a thousand in a day runs wild.
-	keep.Begun = 1000
-	// A list that nobody looked at or wrote again within an hour is what a chat that
-	// ran wild left.
-	keep.Abandoned = time.Hour
-	return keep
 }
 
 // CheckNamed returns an error if the settings name a file that is not there: a command
