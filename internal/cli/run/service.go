@@ -145,26 +145,21 @@ func newKey() []byte {
 // writes key there and returns it. When several processes start at once, all
 // return the key of the one that was first.
 func loadOrStoreKey(path string, key []byte) ([]byte, error) {
-	stored, err := loadKey(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = storeKey(path, key); errors.Is(err, fs.ErrExist) { // another process was first
-			return loadKey(path)
-		}
-		return key, err
-	}
-	return stored, err
-}
-
-func loadKey(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = storeKey(path, key); !errors.Is(err, fs.ErrExist) {
+			return key, err
+		}
+		data, err = os.ReadFile(path) // another process was first
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read session key: %w", err)
 	}
-	key, err := hex.DecodeString(strings.TrimSpace(string(data)))
-	if err != nil || len(key) < 32 {
+	stored, err := hex.DecodeString(strings.TrimSpace(string(data)))
+	if err != nil || len(stored) < 32 {
 		return nil, fmt.Errorf("read session key: %s is damaged, delete it", path)
 	}
-	return key, nil
+	return stored, nil
 }
 
 // storeKey writes a key to a file that does not exist yet; the error wraps
