@@ -12,6 +12,7 @@ import (
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/cli/app"
+	"todo-mcp/server/web"
 )
 
 // Demo shows a scripted agent at work.
@@ -30,24 +31,43 @@ func demo(ctx context.Context, a *app.App, pace time.Duration, once bool) error 
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
+	defer listener.Close()
 	own := *a.Settings
-	own.List, own.Publish = "", []string{"all"}
-	err = ServeWhile(ctx, &app.App{Env: a.Env, Settings: &own}, listener, func(ctx context.Context, url string) error {
-		fmt.Fprintf(a.Stdout, "Open %s/ and watch an agent at work. Nothing here is kept.\n\n", url)
-		if err := playScenes(ctx, a, url+"/mcp", pace); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.Stdout, "\nThat was the demo. To see your own agents: run `todo-mcp serve` and add what it prints to your client.\n")
-		if !once {
-			fmt.Fprintln(a.Stdout, "The panel stays until Ctrl-C.")
-			<-ctx.Done()
-		}
-		return nil
-	})
-	if errors.Is(err, context.Canceled) {
-		return nil
+	own.Store, own.Notices, own.List, own.Publish, own.Operator = "memory", "", "", []string{"all"}, app.OperatorSettings{}
+	service := &service{App: &app.App{Env: a.Env, Settings: &own}}
+	s, done, err := service.open(false)
+	if err != nil {
+		return err
 	}
-	return err
+	defer done()
+	handler, err := web.New(s, service.webConfig(s)) // nobody signs in
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- handler.Serve(ctx, listener) }()
+	err = showDemo(ctx, a, "http://"+listener.Addr().String(), pace, once)
+	stop()
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return errors.Join(err, <-served)
+}
+
+// showDemo says where the panel is and what the agent does there.
+func showDemo(ctx context.Context, a *app.App, url string, pace time.Duration, once bool) error {
+	fmt.Fprintf(a.Stdout, "Open %s/ and watch an agent at work. Nothing here is kept.\n\n", url)
+	if err := playScenes(ctx, a, url+"/mcp", pace); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stdout, "\nThat was the demo. To see your own agents: run `todo-mcp serve` and add what it prints to your client.\n")
+	if !once {
+		fmt.Fprintln(a.Stdout, "The panel stays until Ctrl-C.")
+		<-ctx.Done()
+	}
+	return nil
 }
 
 // scene is one TodoWrite call of the demo.

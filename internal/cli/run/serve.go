@@ -191,29 +191,3 @@ func (a *service) webConfig(s *server.Server) edge.Config {
 	}
 	return c
 }
-
-// ServeWhile serves lists in memory, without sign-in, on a listener, which it closes,
-// until do has returned. do is called with the address.
-func ServeWhile(ctx context.Context, a *app.App, listener net.Listener, do func(ctx context.Context, url string) error) error {
-	defer listener.Close()
-	own := *a.Settings
-	own.Store, own.Notices, own.Addr, own.PublicURL, own.TLSCert, own.TLSKey = "memory", "", "127.0.0.1:0", "", "", ""
-	own.SignIn, own.Proxies, own.Operator = app.SignInSettings{}, nil, app.OperatorSettings{}
-	service := &service{App: &app.App{Env: a.Env, Settings: &own, Command: a.Command}}
-	s, done, err := service.open(false)
-	if err != nil {
-		return err
-	}
-	defer done()
-	handler, err := service.newWeb(s)
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	served := make(chan error, 1)
-	go func() { served <- handler.Serve(ctx, listener) }()
-	err = do(ctx, "http://"+listener.Addr().String())
-	stop()
-	return errors.Join(err, <-served)
-}

@@ -76,7 +76,7 @@ func doctor(ctx context.Context, a *app.App, asJSON bool) error {
 		look  func(context.Context, *app.App, *report)
 	}{
 		{"program", lookAtProgram}, {"settings", lookAtSettings}, {"store", lookAtStore}, {"panel", lookAtServing},
-		{"clients", lookAtClients}, {"hooks", lookAtHooks}, {"stdio", lookAtStdio}, {"HTTP", lookAtHTTP},
+		{"clients", lookAtClients}, {"hooks", lookAtHooks}, {"stdio", lookAtStdio},
 	} {
 		ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
 		r.topic = of.topic

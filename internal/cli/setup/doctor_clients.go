@@ -142,7 +142,7 @@ const addressTimeout = 3 * time.Second
 func lookAtAddress(ctx context.Context, a *app.App, r *report, where, url string) {
 	ctx, cancel := context.WithTimeout(ctx, addressTimeout)
 	defer cancel()
-	t, err := probeHTTP(ctx, a, url, false)
+	t, err := probeHTTP(ctx, a, url)
 	var refused *net.OpError
 	switch {
 	case err == nil:
@@ -173,33 +173,14 @@ func lookAtStdio(ctx context.Context, a *app.App, r *report) {
 		env = append(env, "TODO_CONFIG="+a.File)
 	}
 	t, err := probeStdio(ctx, a, self, []string{"stdio"}, env)
-	addProbe(r, t, err)
-}
-
-// lookAtHTTP serves this program's MCP over HTTP, for this process alone, and writes a
-// list in its memory.
-func lookAtHTTP(ctx context.Context, a *app.App, r *report) {
-	quiet := &app.App{Env: a.Env, Settings: a.Settings, Command: a.Command}
-	quiet.Stderr = io.Discard
-	var t probed
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err == nil {
-		err = run.ServeWhile(ctx, quiet, listener, func(ctx context.Context, url string) (err error) {
-			t, err = probeHTTP(ctx, a, url+"/mcp", true)
-			return err
-		})
-	}
-	addProbe(r, t, err)
-}
-
-func addProbe(r *report, t probed, err error) {
 	switch {
 	case err != nil:
 		r.add(problem, "", "a client gets no answer: %v", err)
 	case len(t.tools) == 0:
 		r.add(problem, "see the setting tools", "it answers, and offers no tool")
 	default:
-		r.add(fine, "", "MCP %s, %s, tools: %s; a first list took %s", t.protocol, t.server, strings.Join(t.tools, ", "), t.took.Round(time.Millisecond))
+		r.add(fine, "", "MCP %s, %s, tools: %s; a first list took %s",
+			t.protocol, t.server, strings.Join(t.tools, ", "), t.took.Round(time.Millisecond))
 	}
 }
 
@@ -213,7 +194,7 @@ type probed struct {
 
 // probeHTTP makes the handshake with a server and has it list its tools. An error
 // does not show the address, whose query may be secret.
-func probeHTTP(ctx context.Context, a *app.App, address string, write bool) (probed, error) {
+func probeHTTP(ctx context.Context, a *app.App, address string) (probed, error) {
 	c, err := client.NewStreamableHttpClient(address,
 		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
 		transport.WithHTTPBasicClient(&http.Client{Transport: boundedAnswers{}}))
@@ -221,7 +202,7 @@ func probeHTTP(ctx context.Context, a *app.App, address string, write bool) (pro
 		return probed{}, err
 	}
 	defer c.Close()
-	t, err := probe(ctx, a, c, write)
+	t, err := probe(ctx, a, c, false)
 	if whole := (*url.Error)(nil); errors.As(err, &whole) {
 		err = whole.Err
 	}
@@ -246,7 +227,8 @@ func (boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// probeStdio probes a process of its own, which keeps its lists in memory. The process has the name todo-mcp, whatever the file is called.
+// probeStdio probes a process of its own, which keeps its lists in memory. The process
+// has the name todo-mcp, whatever the file is called.
 func probeStdio(ctx context.Context, a *app.App, program string, args, env []string) (probed, error) {
 	var said bytes.Buffer // complete when the client is closed
 	c := client.NewClient(transport.NewStdioWithOptions(program, nil, nil,

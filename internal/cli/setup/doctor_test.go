@@ -117,7 +117,6 @@ func TestDoctorLeavesNothing(t *testing.T) {
 	t.Setenv("TODO_AUDIT_LOG", log)
 	d := doctor(t, s.URL+"/mcp", "--store", store, "--addr", "127.0.0.1:0")
 	d.expect(t, "stdio", "ok", "TodoWrite")
-	d.expect(t, "HTTP", "ok", "TodoWrite")
 	if written, err := os.ReadFile(log); err != nil || len(written) > 0 {
 		t.Errorf("the audit log has %q, %v", written, err)
 	}
