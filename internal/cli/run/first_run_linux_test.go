@@ -49,7 +49,7 @@ func TestFirstRun(t *testing.T) {
 	url := strings.TrimSuffix(opened, "/")
 	for _, want := range []string{
 		"  Panel   " + opened + "\n", "  Lists   ~/.local/state/todo-mcp/todo.db\n", " install --http " + url + "/mcp`",
-		"claude mcp add --transport http todo " + url + "/mcp\n", "claude mcp add todo -- todo-mcp\n", "(after `make build`",
+		`{"url": "` + url + `/mcp"}`, "todo-mcp install, or the command todo-mcp\n", "(after `make build`",
 	} {
 		if !strings.Contains(printed, want) || !strings.HasPrefix(opened, "http://127.0.0.1:") {
 			t.Errorf("without %q (%q):\n%s", want, opened, printed)

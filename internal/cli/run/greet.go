@@ -22,21 +22,17 @@ func greet(ctx context.Context, a *app.App, addr net.Addr, place store.Place, op
 	url := cmp.Or(ownAddress(a, addr), listens)
 	program, stays := calledBy(a)
 	var b strings.Builder
-	fmt.Fprintf(&b, `todo-mcp %s
+	fmt.Fprintf(&b, `todo-mcp %[1]s
 
-  Panel   %s/
-  MCP     %s/mcp
-  Lists   %s
+  Panel   %[2]s/
+  MCP     %[2]s/mcp
+  Lists   %[3]s
 
-Add it to your clients with `+"`%[5]s install --http %[3]s/mcp`"+`, or by hand:
+Add it to your clients with `+"`%[4]s install --http %[2]s/mcp`"+`, or by hand, most of them
+in their mcp.json:
 
-  Claude Code   claude mcp add --transport http todo %[3]s/mcp
-  Gemini CLI    gemini mcp add --transport http todo %[3]s/mcp
-  Codex         codex mcp add todo --url %[3]s/mcp
-  VS Code       code --add-mcp '{"name": "todo", "type": "http", "url": "%[3]s/mcp"}'
-  Cursor and others, in their mcp.json:
-                {"mcpServers": {"todo": {"url": "%[3]s/mcp"}}}
-`, a.Version, url, url, place.String(a.Getenv("HOME")), program)
+  {"mcpServers": {"todo": {"url": "%[2]s/mcp"}}}
+`, a.Version, url, place.String(a.Getenv("HOME")), program)
 	greetStdio(a, &b, place, program, stays)
 	if url != listens {
 		fmt.Fprintf(&b, "\nIt listens on %s", listens)
@@ -87,13 +83,8 @@ func greetStdio(a *app.App, w io.Writer, place store.Place, program string, stay
 	if a.Store != "" {
 		command += " " + ownShell().Command("--store", a.Store)
 	}
-	fmt.Fprintf(w, `
-Or let each client start it, over stdio, on the same lists%s:
-
-  Claude Code   claude mcp add todo -- %s
-  Codex         codex mcp add todo -- %[2]s
-  Others        %[3]s install, or the command %[2]s
-`, after, command, program)
+	fmt.Fprintf(w, "\nOr let each client start it, over stdio, on the same lists%s:\n\n  %s install, or the command %s\n",
+		after, program, command)
 }
 
 // openPanel opens an address in the browser, for as long as that takes.
