@@ -52,11 +52,7 @@ func (a *service) stdio(ctx context.Context, panel bool) error {
 		}
 		defer endPanel()
 	}
-	in, inDone := polled(a.Stdin)
-	defer inDone()
-	out, outDone := polled(a.Stdout)
-	defer outDone()
-	mcpstdio.Serve(ctx, s, in, out)
+	mcpstdio.Serve(ctx, s, a.Stdin, a.Stdout)
 	return nil
 }
 
