@@ -216,10 +216,8 @@ func (o *installer) makeChange(ctx context.Context, change install.Change) (text
 		return "", err
 	}
 	text = "changed."
-	if len(backups) == 1 {
-		text += " What the file held before is in " + o.places(backups...) + "."
-	} else if len(backups) > 1 {
-		text += " What the files held before is in " + o.places(backups...) + "."
+	if len(backups) > 0 {
+		text += " What was there before is in " + o.places(backups...) + "."
 	}
 	if !o.remove {
 		text += " So that it sees the server: " + change.Client.After + "."
