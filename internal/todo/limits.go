@@ -113,54 +113,45 @@ func (k Keep) CheckNext(next Snapshot, size func() (int64, error)) error {
 	return k.CheckBytes(n, false)
 }
 
-// Room is what there is in a store beside a list that begins.
-type Room struct {
-	// Begun counts the lists that its conversation began since then, at least up to
-	// [Keep.Begun], and Lists the lists of its principal that are not deleted.
-	Begun func(since time.Time) (int, error)
-	Lists func() (int, error)
-	// Size is the size of all lists.
-	Size func() (int64, error)
-	// Evict removes up to [MaxAbandoned] abandoned lists of its principal that were
-	// written before then, the oldest first.
-	Evict func(before time.Time) error
+// Usage is how much of a store is in use when a list is about to begin.
+type Usage struct {
+	// Begun is how many lists its conversation began since a time, at least up to
+	// [Keep.Begun], and Lists how many its principal has that are not deleted.
+	Begun, Lists int
+	// Bytes is the size of all lists.
+	Bytes int64
 }
 
 // MakeRoom returns an error when a list may not begin. Where only room is missing it
-// first removes abandoned lists of the same principal.
-func (k Keep) MakeRoom(l List, now time.Time, r Room) error {
-	if k.Begun > 0 && l.Conversation != "" {
-		n, err := r.Begun(now.Add(-24 * time.Hour))
-		if err != nil {
-			return err
-		}
-		if n >= k.Begun {
-			return &FullError{Err: ErrTooManyLists, Detail: fmt.Sprintf("this conversation began %d in a day", n)}
-		}
-	}
-	err := k.checkRoom(r)
-	if KindOf(err) != KindFull || k.Abandoned <= 0 {
-		return err
-	}
-	if err := r.Evict(now.Add(-k.Abandoned)); err != nil {
-		return err
-	}
-	return k.checkRoom(r)
-}
-
-func (k Keep) checkRoom(r Room) error {
-	n, err := r.Lists()
-	if err == nil {
-		err = k.CheckLists(n)
-	}
-	if err != nil || k.Bytes <= 0 {
-		return err
-	}
-	size, err := r.Size()
+// has evict remove up to [MaxAbandoned] abandoned lists of the same principal that were
+// written before a time, the oldest first.
+func (k Keep) MakeRoom(l List, now time.Time, usage func(since time.Time) (Usage, error), evict func(before time.Time) error) error {
+	day := now.Add(-24 * time.Hour)
+	u, err := usage(day)
 	if err != nil {
 		return err
 	}
-	return k.CheckBytes(size, true)
+	if k.Begun > 0 && l.Conversation != "" && u.Begun >= k.Begun {
+		return &FullError{Err: ErrTooManyLists, Detail: fmt.Sprintf("this conversation began %d in a day", u.Begun)}
+	}
+	full := k.checkUsage(u)
+	if full == nil || k.Abandoned <= 0 {
+		return full
+	}
+	if err := evict(now.Add(-k.Abandoned)); err != nil {
+		return err
+	}
+	if u, err = usage(day); err != nil {
+		return err
+	}
+	return k.checkUsage(u)
+}
+
+func (k Keep) checkUsage(u Usage) error {
+	if err := k.CheckLists(u.Lists); err != nil {
+		return err
+	}
+	return k.CheckBytes(u.Bytes, true)
 }
 
 // First returns the oldest revision to keep of a list at revision newest.

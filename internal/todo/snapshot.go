@@ -69,9 +69,9 @@ type Operation struct {
 }
 
 // Snapshot is a complete list at one revision. It is immutable: nobody may
-// change its items.
+// change its items. Its JSON is what stores keep of a revision.
 type Snapshot struct {
-	List List `json:"list"`
+	List List `json:"list,omitzero"`
 	// Revision counts 1, 2, 3 … without gaps. 0 is a list that is not saved
 	// yet.
 	Revision int64  `json:"revision"`
@@ -92,16 +92,16 @@ type Snapshot struct {
 	FirstID string `json:"first_id,omitempty"`
 	// Order is what a person made of the order of the items.
 	Order Order `json:"order,omitzero"`
-	// Deleted is true when a person deleted the list: then no conversation holds
-	// it, nothing finds it, and after [TrashAge] the store forgets it.
-	Deleted bool `json:"deleted,omitempty"`
 	// Archived is true when the list was put away, so that front ends do not show
 	// it by default. A later change of its items brings it back.
 	Archived bool `json:"archived,omitempty"`
 	// ReplacedBy is the id of the list that its conversation began instead, which put
 	// this one away; empty otherwise.
 	ReplacedBy string `json:"replaced_by,omitempty"`
-	Writer     Writer `json:"writer,omitzero"`
+	// Deleted is true when a person deleted the list: then no conversation holds
+	// it, nothing finds it, and after [TrashAge] the store forgets it.
+	Deleted bool   `json:"deleted,omitempty"`
+	Writer  Writer `json:"writer,omitzero"`
 	// Operation is the write that made this revision.
 	Operation Operation `json:"operation,omitzero"`
 	// Report is what the answer to that write said beyond the list, kept for

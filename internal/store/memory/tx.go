@@ -62,12 +62,12 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	next = next.Clone()
 	if before.Revision > 0 {
 		next.List = before.List
-		if err := t.store.keep.CheckNext(next, t.sized); err != nil {
+		if err := t.store.keep.CheckNext(next, func() (int64, error) { return t.size, nil }); err != nil {
 			return todo.Snapshot{}, err
 		}
 		return t.withParent(t.add(stored, next, before.begun)), nil
 	}
-	if err := t.store.keep.MakeRoom(next.List, now, t.room(next.List)); err != nil {
+	if err := t.makeRoom(next.List, now); err != nil {
 		return todo.Snapshot{}, err
 	}
 	t.remove(t.idsOf(func(l revision) bool { return l.Deleted && l.Updated.Before(now.Add(-todo.TrashAge)) }))
@@ -102,32 +102,26 @@ func (t *tx) forget(s revision) {
 	}
 }
 
-// sized returns the size of all revisions, about.
-func (t *tx) sized() (int64, error) { return t.size, nil }
-
-// room returns what there is beside a list that begins.
-func (t *tx) room(next todo.List) todo.Room {
-	return todo.Room{
-		Begun: func(since time.Time) (int, error) {
-			return len(t.idsOf(func(l revision) bool {
-				return l.List.Principal == next.Principal && l.List.Conversation == next.Conversation && l.begun.After(since)
-			})), nil
-		},
-		Lists: func() (int, error) {
-			return len(t.idsOf(func(l revision) bool { return l.List.Principal == next.Principal && !l.Deleted })), nil
-		},
-		Size: t.sized,
-		Evict: func(before time.Time) error {
-			abandoned := t.idsOf(func(l revision) bool {
-				return l.Revision == 1 && l.List.Principal == next.Principal && l.List.Conversation != "" && l.Updated.Before(before) && !t.wasShown(l.List)
-			})
-			slices.SortFunc(abandoned, func(a, b string) int {
-				return newest(t.lists.get(a)).Updated.Compare(newest(t.lists.get(b)).Updated)
-			})
-			t.remove(abandoned[:min(len(abandoned), todo.MaxAbandoned)])
-			return nil
-		},
+// makeRoom returns an error when a list may not begin, see [todo.Keep.MakeRoom].
+func (t *tx) makeRoom(next todo.List, now time.Time) error {
+	idsOf := func(fits func(revision) bool) []string {
+		return t.idsOf(func(l revision) bool { return l.List.Principal == next.Principal && fits(l) })
 	}
+	usage := func(since time.Time) (todo.Usage, error) {
+		begun := idsOf(func(l revision) bool { return l.List.Conversation == next.Conversation && l.begun.After(since) })
+		lists := idsOf(func(l revision) bool { return !l.Deleted })
+		return todo.Usage{Begun: len(begun), Lists: len(lists), Bytes: t.size}, nil
+	}
+	return t.store.keep.MakeRoom(next, now, usage, func(before time.Time) error {
+		abandoned := idsOf(func(l revision) bool {
+			return l.Revision == 1 && l.List.Conversation != "" && l.Updated.Before(before) && !t.wasShown(l.List)
+		})
+		slices.SortFunc(abandoned, func(a, b string) int {
+			return newest(t.lists.get(a)).Updated.Compare(newest(t.lists.get(b)).Updated)
+		})
+		t.remove(abandoned[:min(len(abandoned), todo.MaxAbandoned)])
+		return nil
+	})
 }
 
 // idsOf returns the ids of the lists whose newest revision fits.

@@ -30,16 +30,15 @@ func (t *tx) makeRoom(ctx context.Context, l todo.List, now time.Time) (parent s
 	if exists {
 		return "", fmt.Errorf("revision 1 of list %s, which exists: %w", l.ID, todo.ErrNotFound)
 	}
-	return parent, keep.MakeRoom(l, now, todo.Room{
-		Begun: func(time.Time) (int, error) { return begun, nil },
-		Lists: func() (int, error) { return lists, nil },
-		Size:  func() (int64, error) { return t.size(ctx, true) },
-		Evict: func(before time.Time) error {
-			var gone int
-			err := one(ctx, t, []any{&gone}, `SELECT todo_mcp.evict($1, $2, $3)`, l.Principal, record.UnixNano(before), todo.MaxAbandoned)
-			lists -= gone
-			return err
-		},
+	usage := func(time.Time) (todo.Usage, error) {
+		bytes, err := t.size(ctx, true)
+		return todo.Usage{Begun: begun, Lists: lists, Bytes: bytes}, err
+	}
+	return parent, keep.MakeRoom(l, now, usage, func(before time.Time) error {
+		var gone int
+		err := one(ctx, t, []any{&gone}, `SELECT todo_mcp.evict($1, $2, $3)`, l.Principal, record.UnixNano(before), todo.MaxAbandoned)
+		lists -= gone
+		return err
 	})
 }
 
@@ -53,6 +52,9 @@ const sizeAge = 5 * time.Second
 // although its space is free only when PostgreSQL has vacuumed it. It reads it anew
 // where a list that begins, or another save, would be refused by what it was.
 func (t *tx) size(ctx context.Context, begins bool) (int64, error) {
+	if t.store.keep.Bytes <= 0 {
+		return 0, nil // nobody asks
+	}
 	size, now := &t.store.size, time.Now().UnixNano()
 	if known := size.bytes.Load(); now-size.at.Load() < int64(sizeAge) && t.store.keep.CheckBytes(known, begins) == nil {
 		return known, nil

@@ -21,37 +21,18 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// body is a snapshot without its list, which is the same in every revision.
-type body struct {
-	Revision   int64          `json:"revision"`
-	Items      []todo.Item    `json:"items"`
-	LastID     int            `json:"last_id"`
-	Updated    time.Time      `json:"updated"`
-	Worked     time.Time      `json:"worked,omitzero"` // Updated, where an agent wrote
-	Title      string         `json:"title,omitempty"`
-	First      string         `json:"first,omitempty"`
-	FirstID    string         `json:"first_id,omitempty"`
-	Order      todo.Order     `json:"order,omitzero"`
-	Archived   bool           `json:"archived,omitempty"`
-	ReplacedBy string         `json:"replaced_by,omitempty"`
-	Deleted    bool           `json:"deleted,omitempty"`
-	Writer     todo.Writer    `json:"writer,omitzero"`
-	Operation  todo.Operation `json:"operation,omitzero"`
-	Report     todo.Report    `json:"report,omitzero"`
-}
-
 // Body encodes everything of a snapshot except its List and Seq. Nil Items are
-// encoded as an empty array.
+// encoded as an empty array, and Worked is left out where an agent wrote: then it is
+// Updated.
 func Body(s todo.Snapshot) ([]byte, error) {
-	b := body{Revision: s.Revision, Items: s.Items, LastID: s.LastID, Updated: s.Updated, Title: s.GivenTitle, First: s.First, FirstID: s.FirstID,
-		Order: s.Order, Archived: s.Archived, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Writer: s.Writer, Operation: s.Operation, Report: s.Report}
-	if b.Items == nil {
-		b.Items = []todo.Item{}
+	s.List = todo.List{}
+	if s.Items == nil {
+		s.Items = []todo.Item{}
 	}
-	if s.Writer.Person || !s.Worked.Equal(s.Updated) {
-		b.Worked = s.Worked
+	if !s.Writer.Person && s.Worked.Equal(s.Updated) {
+		s.Worked = time.Time{}
 	}
-	return encode(&b, "revision")
+	return encode(&s, "revision")
 }
 
 // List encodes the part of a snapshot that is the same in all revisions of a
@@ -68,19 +49,16 @@ func encode(v any, what string) ([]byte, error) {
 
 // Snapshot decodes what [Body] and [List] returned into one snapshot and sets its Seq.
 // An error wraps [todo.ErrCorrupt].
-func Snapshot(bodyData, listData []byte, seq int64) (todo.Snapshot, error) {
-	var b body
-	var l todo.List
-	err := errors.Join(json.Unmarshal(bodyData, &b), json.Unmarshal(listData, &l))
-	if err != nil {
+func Snapshot(body, list []byte, seq int64) (todo.Snapshot, error) {
+	var s todo.Snapshot
+	if err := errors.Join(json.Unmarshal(body, &s), json.Unmarshal(list, &s.List)); err != nil {
 		return todo.Snapshot{}, fmt.Errorf("record %d: %w: %w", seq, todo.ErrCorrupt, err)
 	}
-	if !b.Writer.Person && b.Worked.IsZero() { // it is the same, or an earlier version wrote it
-		b.Worked = b.Updated
+	if !s.Writer.Person && s.Worked.IsZero() { // it is the same, or an earlier version wrote it
+		s.Worked = s.Updated
 	}
-	return todo.Snapshot{List: l, Revision: b.Revision, Items: b.Items, LastID: b.LastID,
-		Updated: b.Updated, Worked: b.Worked, GivenTitle: b.Title, First: b.First, FirstID: b.FirstID, Order: b.Order,
-		Archived: b.Archived, ReplacedBy: b.ReplacedBy, Deleted: b.Deleted, Writer: b.Writer, Operation: b.Operation, Report: b.Report, Seq: seq}, nil
+	s.Seq = seq
+	return s, nil
 }
 
 // Purged returns the revision that takes the place of a list's history: it has no

@@ -13,23 +13,22 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// room returns what there is beside a list that begins.
-func (w *writer) room(l todo.List) todo.Room {
-	return todo.Room{
-		Begun: func(since time.Time) (n int, err error) {
-			return n, w.scan(`SELECT count(*) FROM (SELECT 1 FROM lists WHERE conversation = ? AND begun >= ? AND principal = ? LIMIT ?)`,
-				[]any{l.Conversation, record.UnixNano(since), l.Principal, w.store.keep.Begun}, &n)
-		},
-		Lists: func() (n int, err error) {
-			return n, w.scan(`SELECT coalesce((SELECT n FROM list_counts WHERE principal = ?), 0)`, []any{l.Principal}, &n)
-		},
-		Size: w.storeSize,
-		Evict: func(before time.Time) error {
-			return w.forgetLists(`SELECT id FROM lists l WHERE principal = ? AND revision = 1 AND updated < ? AND conversation <> ''
-				AND NOT EXISTS (SELECT 1 FROM cursors c WHERE c.list = l.id AND c.conversation <> l.conversation) ORDER BY updated LIMIT ?`,
-				l.Principal, record.UnixNano(before), todo.MaxAbandoned)
-		},
+// makeRoom returns an error when a list may not begin, see [todo.Keep.MakeRoom].
+func (w *writer) makeRoom(l todo.List, now time.Time) error {
+	keep := w.store.keep
+	usage := func(since time.Time) (u todo.Usage, err error) {
+		if err = w.scan(`SELECT coalesce((SELECT n FROM list_counts WHERE principal = ?1), 0),
+			(SELECT count(*) FROM (SELECT 1 FROM lists WHERE conversation = ?2 AND begun >= ?3 AND principal = ?1 LIMIT ?4))`,
+			[]any{l.Principal, l.Conversation, record.UnixNano(since), keep.Begun}, &u.Lists, &u.Begun); err == nil {
+			u.Bytes, err = w.storeSize()
+		}
+		return u, err
 	}
+	return keep.MakeRoom(l, now, usage, func(before time.Time) error {
+		return w.forgetLists(`SELECT id FROM lists l WHERE principal = ? AND revision = 1 AND updated < ? AND conversation <> ''
+			AND NOT EXISTS (SELECT 1 FROM cursors c WHERE c.list = l.id AND c.conversation <> l.conversation) ORDER BY updated LIMIT ?`,
+			l.Principal, record.UnixNano(before), todo.MaxAbandoned)
+	})
 }
 
 // storeSize returns the size of the file in the open transaction, in bytes.

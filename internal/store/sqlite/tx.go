@@ -126,7 +126,7 @@ func (w *writer) save(next todo.Snapshot, now time.Time) (todo.Snapshot, error) 
 		return todo.Snapshot{}, fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, todo.ErrNotFound)
 	}
 	if before.Revision == 0 {
-		if err = w.store.keep.MakeRoom(next.List, now, w.room(next.List)); err == nil {
+		if err = w.makeRoom(next.List, now); err == nil {
 			next, err = w.begin(next, now)
 		}
 		return next, err
