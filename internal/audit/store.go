@@ -67,7 +67,8 @@ func countChanges(before, after todo.Snapshot) map[string]any {
 	return changes
 }
 
-// Update implements todo.Store. Each revision that it stored has a line.
+// Update implements todo.Store. Each revision that it stored has a line, and each list
+// that it removed.
 func (a *audited) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
 	var saved []line
 	err := a.Store.Update(ctx, key, func(tx todo.Tx) error {
@@ -92,7 +93,7 @@ func (a *audited) Update(ctx context.Context, key todo.Key, change func(todo.Tx)
 	return err
 }
 
-// auditedTx is a transaction that describes what it saved.
+// auditedTx is a transaction that describes what it saved and removed.
 type auditedTx struct {
 	todo.Tx
 	imports bool
@@ -132,32 +133,16 @@ func newLine(action string, by todo.Writer, s todo.Snapshot) line {
 	}
 }
 
-// Purge implements todo.Store. Each list that was removed has a line, also where
-// others could not be.
-func (a *audited) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) ([]string, error) {
-	before := make(map[string]todo.Snapshot)
-	for _, id := range lists {
-		if s, err := a.Store.Load(ctx, id, 0); err == nil {
-			before[id] = s
-		}
+// Purge implements todo.Tx.
+func (t *auditedTx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
+	before, err := t.Load(ctx, list, 0)
+	if err == nil {
+		err = t.Tx.Purge(ctx, list, by, now)
 	}
-	purged, err := a.Store.Purge(ctx, by, now, lists...)
-	var lines []line
-	for _, id := range purged {
-		s := before[id]
-		s.List.ID = id // also of one that could not be read
-		lines = append(lines, newLine("purge", by, s))
-		delete(before, id)
+	if err == nil {
+		t.saved = append(t.saved, newLine("purge", by, before))
 	}
-	for _, id := range lists {
-		if s, ok := before[id]; ok && errors.Is(err, todo.ErrUnknownOutcome) {
-			l := newLine("purge", by, s)
-			l.Outcome = "unknown"
-			lines = append(lines, l)
-		}
-	}
-	a.log.write(lines...)
-	return purged, err
+	return err
 }
 
 // Close implements todo.Store. It closes the log too.

@@ -102,10 +102,6 @@ func (o *observed) LastBy(ctx context.Context, list string, person bool, upTo in
 	return observe(o, "last_by", func() (todo.Snapshot, error) { return o.Store.LastBy(ctx, list, person, upTo) })
 }
 
-func (o *observed) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) ([]string, error) {
-	return observe(o, "purge", func() ([]string, error) { return o.Store.Purge(ctx, by, now, lists...) })
-}
-
 func (o *observed) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
 	return observe(o, "cursors", func() ([]todo.Cursor, error) { return o.Store.Cursors(ctx, of) })
 }

@@ -3,8 +3,10 @@ package todo_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
+	"todo-mcp/internal/store/storetest"
 	"todo-mcp/internal/todo"
 )
 
@@ -67,6 +69,27 @@ func TestPurge(t *testing.T) {
 	}
 	if next := a.writes("c:Secret i:B").After; next.List.ID == list || next.Revision != 1 {
 		t.Error("its agent wrote the purged list")
+	}
+}
+
+// More lists than one transaction removes are purged all the same.
+func TestPurgeMany(t *testing.T) {
+	d := newDesk(t)
+	ids := []string{"unknown"}
+	for n := range 120 {
+		id := fmt.Sprint(n)
+		if _, err := storetest.Save(t.Context(), d.store, todo.Snapshot{List: todo.List{ID: id}, Revision: 1}); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	lists := d.board("p1").Everyone()
+	if n, err := lists.Purge(t.Context(), todo.Writer{}, ids...); n != 0 || !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("with an unknown one: %d, %v", n, err)
+	}
+	n, err := lists.Purge(t.Context(), todo.Writer{}, ids[1:]...)
+	if left, _ := lists.Find(t.Context(), todo.Query{}); n != 120 || err != nil || len(left) > 0 {
+		t.Errorf("purged %d, %v; %d are left", n, err, len(left))
 	}
 }
 

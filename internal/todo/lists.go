@@ -2,6 +2,7 @@ package todo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -228,7 +229,7 @@ func (l Lists) Delete(ctx context.Context, list string, away bool, w Writer) (Ou
 
 // Purge forgets lists and all their revisions for good, and returns how many it
 // forgot, also with an error. Watchers see them deleted.
-func (l Lists) Purge(ctx context.Context, by Writer, lists ...string) (int, error) {
+func (l Lists) Purge(ctx context.Context, by Writer, lists ...string) (n int, err error) {
 	if l.readOnly {
 		return 0, ErrReadOnly
 	}
@@ -238,12 +239,31 @@ func (l Lists) Purge(ctx context.Context, by Writer, lists ...string) (int, erro
 		}
 	}
 	by.User = l.user
-	purged, err := l.board.store.Purge(ctx, by, l.board.now(), lists...)
-	if err != nil {
-		err = fmt.Errorf("purge lists: %w", err)
+	for batch := range slices.Chunk(lists, purgeBatch) {
+		var gone int
+		err := l.board.store.Update(ctx, Key{l.principal, batch[0]}, func(tx Tx) error {
+			gone = 0
+			for _, list := range batch {
+				switch err := tx.Purge(ctx, list, by, l.board.now()); {
+				case err == nil:
+					gone++
+				case !errors.Is(err, ErrNotFound): // others may have purged it meanwhile
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return n, fmt.Errorf("purge lists: %w", err)
+		}
+		n += gone
 	}
-	return len(purged), err
+	return n, nil
 }
+
+// purgeBatch is how many lists are purged in one transaction, so that writes need
+// not wait long.
+const purgeBatch = 50
 
 // set changes what a list has besides items.
 func (l Lists) set(ctx context.Context, list string, w Writer, change func(*Draft)) (Outcome, error) {

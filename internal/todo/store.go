@@ -47,6 +47,12 @@ type Tx interface {
 
 	// SetCursor stores a cursor as [SetCursor] says.
 	SetCursor(ctx context.Context, c Cursor) error
+
+	// Purge removes a list with all its revisions and cursors, or returns
+	// [ErrNotFound]. A revision by that writer, which is Deleted and has no text, stays
+	// for [TrashAge] so that watchers see it. Lists that have been deleted for that long
+	// go when lists begin.
+	Purge(ctx context.Context, list string, by Writer, now time.Time) error
 }
 
 // Store keeps snapshots, their history and cursors. All methods are safe for
@@ -74,13 +80,6 @@ type Store interface {
 	// readable. Who reads with [Query.AfterSeq] and OldestFirst from there on, and
 	// goes on from the last Seq each time, misses no save.
 	Position(ctx context.Context) (int64, error)
-
-	// Purge removes lists with all their revisions and cursors, and passes over unknown
-	// ids. It returns the ids of the lists that it removed, also with an error; after one
-	// that wraps [ErrUnknownOutcome] others may be removed, too. Of each list a revision
-	// by that writer, which is Deleted and has no text, stays for [TrashAge] so that
-	// watchers see it. Lists that have been deleted for that long go when lists begin.
-	Purge(ctx context.Context, by Writer, now time.Time, lists ...string) (purged []string, err error)
 
 	// Watch calls hint from one goroutine until ctx ends, and then returns nil:
 	// once when watching has begun, and soon after this or any other process

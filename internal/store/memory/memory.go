@@ -76,24 +76,19 @@ func (s *Store) take(ctx context.Context) error {
 
 // Update implements todo.Store.
 func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) error) error {
-	return s.update(ctx, "update lists", func(t *tx) error { return change(t) })
-}
-
-// update runs a change, whose error it returns as it is, and stores what it changed.
-func (s *Store) update(ctx context.Context, what string, change func(*tx) error) error {
-	if err := s.take(ctx); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+	err := s.take(ctx)
+	if err == nil {
+		defer func() { <-s.turn }()
+		t := newTx(s)
+		if err := change(t); err != nil {
+			return err
+		}
+		if err = ctx.Err(); err == nil {
+			t.commit()
+			return nil
+		}
 	}
-	defer func() { <-s.turn }()
-	t := newTx(s)
-	if err := change(t); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	t.commit()
-	return nil
+	return fmt.Errorf("update lists: %w", err)
 }
 
 // Position implements todo.Store.

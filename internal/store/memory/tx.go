@@ -161,20 +161,13 @@ func (t *tx) remove(ids []string) {
 	}
 }
 
-// Purge implements todo.Store. A list's revisions are replaced by one without content,
-// which tells watchers that it was deleted.
-func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) (purged []string, err error) {
-	err = s.update(ctx, "purge lists", func(t *tx) error {
-		for _, id := range lists {
-			last := newest(t.lists.get(id))
-			if last.Revision == 0 {
-				continue
-			}
-			purged = append(purged, id)
-			t.remove([]string{id})
-			t.add(nil, record.Purged(id, last.List.Principal, last.Revision, last.begun, by, now), last.begun)
-		}
-		return nil
-	})
-	return purged, err
+// Purge implements todo.Tx. One revision without content takes the place of all.
+func (t *tx) Purge(ctx context.Context, id string, by todo.Writer, now time.Time) error {
+	last := newest(t.lists.get(id))
+	if last.Revision == 0 {
+		return todo.ErrNotFound
+	}
+	t.remove([]string{id})
+	t.add(nil, record.Purged(id, last.List.Principal, last.Revision, last.begun, by, now), last.begun)
+	return ctx.Err()
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"todo-mcp/internal/store/record"
-	"todo-mcp/internal/store/tables"
 	"todo-mcp/internal/todo"
 )
 
@@ -68,47 +68,31 @@ func (t *tx) size(ctx context.Context, begins bool) (int64, error) {
 	return read, nil
 }
 
-// purgeBatch is how many lists are purged in one transaction.
-const purgeBatch = 50
-
-// Purge implements todo.Store.
-func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) (purged []string, err error) {
-	for batch := range slices.Chunk(lists, purgeBatch) {
-		var some []string
-		err := s.update(ctx, todo.Key{}, func(t *tx) error {
-			return t.do(ctx, "purge lists", func() (err error) {
-				some, err = t.purge(ctx, by, now, batch)
-				return err
-			})
-		})
-		if err != nil {
-			return purged, err
-		}
-		purged = append(purged, some...)
-	}
-	return purged, nil
-}
-
-// purge purges lists, and returns the ids of those there were.
-func (t *tx) purge(ctx context.Context, by todo.Writer, now time.Time, lists []string) (purged []string, err error) {
-	found, err := collect(ctx, t, func(from tables.Rows) (todo.Snapshot, error) {
-		var id, principal string
+// Purge implements todo.Tx. One revision without content takes the place of all.
+func (t *tx) Purge(ctx context.Context, list string, by todo.Writer, now time.Time) error {
+	return t.do(ctx, "purge list", func() error {
+		var principal string
 		var newest, begun int64
-		err := from.Scan(&id, &principal, &newest, &begun, &t.seq)
-		return record.Purged(id, principal, newest, time.Unix(0, begun), by, now), err
-	}, `SELECT id, principal, revision, begun, todo_mcp.seq() FROM todo_mcp.lists WHERE id = ANY($1) ORDER BY array_position($1, id) FOR UPDATE`, lists)
-	if err != nil {
-		return nil, err
-	}
-	for _, last := range found {
-		body, err1 := record.Body(last)
-		meta, err2 := record.List(last.List)
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, err
+		err := one(ctx, t, []any{&principal, &newest, &begun},
+			`SELECT principal, revision, begun FROM todo_mcp.lists WHERE id = $1 FOR UPDATE`, list)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return todo.ErrNotFound
 		}
-		t.write(`SELECT todo_mcp.purge($1, $2, $3, $4, $5, $6)`, last.List.ID, last.Revision, t.seq+t.saves, string(meta), string(body), record.UnixNano(now))
-		t.saves++
-		purged = append(purged, last.List.ID)
-	}
-	return purged, nil
+		if err != nil {
+			return err
+		}
+		last := record.Purged(list, principal, newest, time.Unix(0, begun), by, now)
+		meta, err := record.List(last.List)
+		if err != nil {
+			return err
+		}
+		body, err := t.encode(&last)
+		if err != nil {
+			return err
+		}
+		t.write(`SELECT todo_mcp.purge($1, $2, $3, $4, $5, $6)`, list, last.Revision, last.Seq, string(meta), string(body), record.UnixNano(now))
+		t.lists[list] = last
+		clear(t.cursors)
+		return nil
+	})
 }

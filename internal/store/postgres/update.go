@@ -15,11 +15,6 @@ import (
 // Update implements todo.Store. Updates of one key wait for each other here, and for
 // updates of other servers in the database.
 func (s *Store) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
-	return s.update(ctx, key, func(t *tx) error { return change(t) })
-}
-
-// update runs a change when its turn has come, and returns its error as it is.
-func (s *Store) update(ctx context.Context, key todo.Key, change func(*tx) error) error {
 	err := s.enter()
 	if err != nil {
 		return named(ctx, "update lists", err)
@@ -62,7 +57,7 @@ func raced(err error) bool {
 // try runs a change once, in a transaction that it commits. After an error of the
 // change, or a panic, it is rolled back. again is true if nothing was stored and the
 // change may be run again.
-func (s *Store) try(ctx context.Context, key todo.Key, change func(*tx) error) (again bool, err error) {
+func (s *Store) try(ctx context.Context, key todo.Key, change func(todo.Tx) error) (again bool, err error) {
 	t, err := s.newTx(ctx)
 	if err != nil {
 		return false, named(ctx, "connect to the database", err)

@@ -156,7 +156,7 @@ func TestWithoutPreparedStatements(t *testing.T) {
 				t.Fatal(mode, err)
 			}
 		}
-		if purged, err := s.Purge(t.Context(), todo.Writer{}, time.Now(), "a", "b"); len(purged) != 1 || err != nil {
+		if purged, err := storetest.Purge(t.Context(), s, todo.Writer{}, time.Now(), "a", "b"); len(purged) != 1 || err != nil {
 			t.Error(mode, purged, err)
 		}
 		s.Close()

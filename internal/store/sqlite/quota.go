@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"todo-mcp/internal/store/record"
@@ -91,47 +90,23 @@ func (w *writer) forgetList(id string) error {
 	return nil
 }
 
-// purgeBatch is how many lists are purged in one transaction, so that writes need
-// not wait long.
-const purgeBatch = 50
-
-// Purge implements todo.Store.
-func (s *Store) Purge(ctx context.Context, by todo.Writer, now time.Time, lists ...string) (purged []string, err error) {
-	for batch := range slices.Chunk(lists, purgeBatch) {
-		var some []string // not to be read after an error: the writer may still be at work
-		err := s.submit(ctx, func(w *writer) (err error) {
-			some, err = w.purge(by, now, batch)
-			return w.note(err)
-		})
-		if err != nil {
-			return purged, fmt.Errorf("purge lists: %w", err)
-		}
-		purged = append(purged, some...)
+// Purge implements todo.Tx. One revision without content takes the place of all.
+func (w *writer) Purge(_ context.Context, list string, by todo.Writer, now time.Time) error {
+	var principal string
+	var newest, begun int64
+	err := w.scan(`SELECT principal, revision, begun FROM lists WHERE id = ?`, []any{list}, &principal, &newest, &begun)
+	if errors.Is(err, sql.ErrNoRows) {
+		return tables.ErrNoSnapshot
 	}
-	return purged, nil
-}
-
-// purge replaces all revisions of lists by one without content, which tells watchers
-// that they were deleted, and returns the ids of those there were.
-func (w *writer) purge(by todo.Writer, now time.Time, lists []string) (purged []string, err error) {
-	for _, id := range lists {
-		var principal string
-		var newest, begun int64
-		err := w.scan(`SELECT principal, revision, begun FROM lists WHERE id = ?`, []any{id}, &principal, &newest, &begun)
-		if errors.Is(err, sql.ErrNoRows) {
-			continue
-		}
-		if err == nil {
-			err = w.forgetList(id)
-		}
-		if err == nil {
-			last := record.Purged(id, principal, newest, time.Unix(0, begun), by, now)
-			err = w.insertList(&last, time.Unix(0, begun))
-		}
-		if err != nil {
-			return nil, err
-		}
-		purged = append(purged, id)
+	if err == nil {
+		err = w.forgetList(list)
 	}
-	return purged, nil
+	if err == nil {
+		last := record.Purged(list, principal, newest, time.Unix(0, begun), by, now)
+		err = w.insertList(&last, time.Unix(0, begun))
+	}
+	if w.note(err) != nil {
+		return fmt.Errorf("purge list: %w", err)
+	}
+	return nil
 }

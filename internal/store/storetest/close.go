@@ -50,7 +50,6 @@ func checkRefused(t *testing.T, ctx context.Context, s todo.Store, want error) {
 		"cursors":    second(s.Cursors(ctx, todo.Key{})),
 		"cursors on": second(s.CursorsOn(ctx, "", "a")),
 		"position":   second(s.Position(ctx)),
-		"purge":      second(s.Purge(ctx, todo.Writer{}, time.Now(), "a")),
 		"host call":  second(s.HostCall(ctx, "", "a")),
 		"note":       s.NoteHostCall(ctx, "", todo.HostCall{ID: "a"}, time.Now()),
 	} {

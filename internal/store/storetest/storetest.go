@@ -119,6 +119,23 @@ func Save(ctx context.Context, s todo.Store, next todo.Snapshot, cursors ...todo
 	return saved, nil
 }
 
+// Purge purges lists in one transaction, and passes over unknown ones.
+func Purge(ctx context.Context, s todo.Store, by todo.Writer, now time.Time, lists ...string) (purged []string, err error) {
+	err = s.Update(ctx, todo.Key{}, func(tx todo.Tx) error {
+		purged = nil
+		for _, list := range lists {
+			err := tx.Purge(ctx, list, by, now)
+			if err == nil {
+				purged = append(purged, list)
+			} else if !errors.Is(err, todo.ErrNotFound) {
+				return err
+			}
+		}
+		return nil
+	})
+	return purged, err
+}
+
 // saveIn reads in a transaction what a revision replaces, and saves it.
 func saveIn(ctx context.Context, tx todo.Tx, next todo.Snapshot) (todo.Snapshot, error) {
 	if next.Revision > 1 {
@@ -421,7 +438,7 @@ func shared(t *testing.T, a, b todo.Store) {
 		checkTx(t, a, []string{"shared", "sub"}, x)
 		a, b = b, a
 	}
-	if _, err := a.Purge(t.Context(), todo.Writer{}, time.Now(), "shared"); err != nil {
+	if _, err := Purge(t.Context(), a, todo.Writer{}, time.Now(), "shared"); err != nil {
 		t.Fatal(err)
 	}
 	checkTx(t, b, []string{"shared"}, x)

@@ -346,22 +346,18 @@ func ordered(t *testing.T, s todo.Store) {
 }
 
 // waiting tests that an update whose context ends while it waits is not run, returns
-// soon, and leaves its place to the next; and that a purge waits no longer either.
+// soon, and leaves its place to the next.
 func waiting(t *testing.T, s todo.Store) {
 	key := todo.Key{Conversation: "x"}
 	hold := startUpdate(t, s, key, saveHeld)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	gone, later, purged := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+	gone, later := make(chan error, 1), make(chan error, 1)
 	go func() {
 		gone <- s.Update(ctx, key, func(todo.Tx) error {
 			t.Error("an update runs though its caller has gone")
 			return nil
 		})
-	}()
-	go func() {
-		_, err := s.Purge(ctx, todo.Writer{}, time.Now(), "held")
-		purged <- err
 	}()
 	time.Sleep(arrival)
 	go func() {
@@ -371,18 +367,13 @@ func waiting(t *testing.T, s todo.Store) {
 	if err := receive(t, "the update whose caller has gone", gone); !errors.Is(err, context.Canceled) || errors.Is(err, todo.ErrUnknownOutcome) {
 		t.Errorf("its caller has gone: %v", err)
 	}
-	select {
-	case <-purged: // it may have had to wait for nothing
-	case <-time.After(timeout):
-		t.Error("a purge waits though its caller has gone")
-	}
 	if err := hold.end(t); err != nil {
 		t.Error(err)
 	}
 	if err := receive(t, "the next update", later); err != nil {
 		t.Error(err)
 	}
-	if got := must[todo.Snapshot](t)(s.Load(t.Context(), "held", 0)); got.Revision != 2 && !got.Deleted {
+	if got := must[todo.Snapshot](t)(s.Load(t.Context(), "held", 0)); got.Revision != 2 {
 		t.Errorf("revision %d", got.Revision)
 	}
 }
