@@ -91,26 +91,13 @@ func (k Keep) CheckLists(n int) error {
 }
 
 // CheckBytes returns [ErrStoreFull] when a store of a size may not store another
-// revision, or a list that begins.
+// revision, or a list that begins. A revision that is Deleted can always be stored.
 func (k Keep) CheckBytes(size int64, begins bool) error {
 	const mb = 1_000_000
 	if part := size * 100 / max(k.Bytes, 1); k.Bytes > 0 && (part >= 100 || part >= Full && begins) {
 		return &FullError{Err: ErrStoreFull, Detail: fmt.Sprintf("%d %% of %d MB (--max-size) are in use; `todo-mcp prune` removes old lists", part, k.Bytes/mb)}
 	}
 	return nil
-}
-
-// CheckNext returns [ErrStoreFull] when a store may not store the next revision of a
-// list: only its end can always be stored.
-func (k Keep) CheckNext(next Snapshot, size func() (int64, error)) error {
-	if k.Bytes <= 0 || next.Deleted {
-		return nil
-	}
-	n, err := size()
-	if err != nil {
-		return err
-	}
-	return k.CheckBytes(n, false)
 }
 
 // Usage is how much of a store is in use when a list is about to begin.

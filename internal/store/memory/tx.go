@@ -62,7 +62,7 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 	next = next.Clone()
 	if before.Revision > 0 {
 		next.List = before.List
-		if err := t.store.keep.CheckNext(next, func() (int64, error) { return t.size, nil }); err != nil {
+		if err := t.store.keep.CheckBytes(t.size, false); err != nil && !next.Deleted {
 			return todo.Snapshot{}, err
 		}
 		return t.withParent(t.add(stored, next, before.begun)), nil

@@ -246,8 +246,14 @@ func (t *tx) saveNext(ctx context.Context, next *todo.Snapshot) error {
 	case at.Revision != next.Revision-1:
 		return fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, id, at.Revision, todo.ErrNotFound)
 	}
-	if err := t.store.keep.CheckNext(*next, func() (int64, error) { return t.size(ctx, false) }); err != nil {
-		return err
+	if !next.Deleted {
+		size, err := t.size(ctx, false)
+		if err == nil {
+			err = t.store.keep.CheckBytes(size, false)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	next.List = at.List
 	body, err := t.encode(next)

@@ -39,14 +39,6 @@ func (w *writer) Cursors(_ context.Context, of todo.Key) ([]todo.Cursor, error) 
 	return slices.Clone(all), w.note(err)
 }
 
-// SetCursor implements todo.Tx.
-func (w *writer) SetCursor(_ context.Context, c todo.Cursor) error {
-	if err := w.note(w.storeCursor(c)); err != nil {
-		return fmt.Errorf("save cursor: %w", err)
-	}
-	return nil
-}
-
 // Load implements todo.Tx.
 func (w *writer) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
 	if revision != 0 {
@@ -105,8 +97,12 @@ func (w *writer) newestOf(list string) (found stored, err error) {
 		}
 		w.keepList(found)
 	}
-	found.List.Parent, err = w.parent(found.List)
-	return found, err
+	if l := &found.List; l.ParentConversation != "" {
+		all, _, err := w.cursorsOf(todo.Key{Principal: l.Principal, Conversation: l.ParentConversation})
+		l.Parent = todo.Current(all)
+		return found, err
+	}
+	return found, nil
 }
 
 // keepList keeps a revision in memory.
@@ -132,10 +128,14 @@ func (w *writer) save(next todo.Snapshot, now time.Time) (todo.Snapshot, error) 
 		return next, err
 	}
 	next.List = before.List
-	if err := w.store.keep.CheckNext(next, w.storeSize); err != nil {
-		return todo.Snapshot{}, err
+	size, err := w.storeSize()
+	if err == nil && !next.Deleted {
+		err = w.store.keep.CheckBytes(size, false)
 	}
-	if err := w.appendHistory(&next, before.listSum); err != nil {
+	if err == nil {
+		err = w.appendHistory(&next, before.listSum)
+	}
+	if err != nil {
 		return todo.Snapshot{}, err
 	}
 	_, err = w.exec(`UPDATE lists SET revision = ?, seq = ?, updated = ?, deleted = ? WHERE id = ?`,
@@ -148,14 +148,14 @@ func (w *writer) save(next todo.Snapshot, now time.Time) (todo.Snapshot, error) 
 
 // begin stores the first revision of a list, and tidies up.
 func (w *writer) begin(first todo.Snapshot, now time.Time) (todo.Snapshot, error) {
-	err := w.insertList(&first, now)
-	if err == nil {
-		first.List.Parent, err = w.parent(first.List)
+	if err := w.insertList(&first, now); err != nil {
+		return first, err
 	}
+	saved, err := w.newestOf(first.List.ID)
 	if err == nil {
 		err = w.tidy(now)
 	}
-	return first, err
+	return saved.Snapshot, err
 }
 
 // errEncode means that a revision cannot be stored, as one with a time after the year
@@ -236,14 +236,11 @@ func (w *writer) keepCursors(of todo.Key, all []todo.Cursor) {
 	w.memory.cursors.put(of, all, size)
 }
 
-// storeCursor stores a cursor. It removes damaged ones of its conversation, which would
-// be in the way of every read.
-func (w *writer) storeCursor(c todo.Cursor) error {
+// SetCursor implements todo.Tx. It removes damaged cursors of the conversation, which
+// would be in the way of every read.
+func (w *writer) SetCursor(_ context.Context, c todo.Cursor) error {
 	known, isDamaged, err := w.cursorsOf(c.Key)
-	if err != nil {
-		return err
-	}
-	if isDamaged {
+	if err == nil && isDamaged {
 		_, err = w.exec(`DELETE FROM cursors WHERE principal = ? AND conversation = ?`, c.Principal, c.Conversation)
 	}
 	all, stored := todo.SetCursor(known, c, time.Now())
@@ -258,14 +255,8 @@ func (w *writer) storeCursor(c todo.Cursor) error {
 	if err == nil {
 		w.keepCursors(c.Key, all)
 	}
-	return err
-}
-
-// parent returns the parent that a list has now.
-func (w *writer) parent(l todo.List) (string, error) {
-	if l.ParentConversation == "" {
-		return l.Parent, nil
+	if w.note(err) != nil {
+		return fmt.Errorf("save cursor: %w", err)
 	}
-	all, _, err := w.cursorsOf(todo.Key{Principal: l.Principal, Conversation: l.ParentConversation})
-	return todo.Current(all), err
+	return nil
 }

@@ -47,13 +47,6 @@ func (r *request) call(w *writer) {
 	}
 }
 
-func (r *request) answer(err error) {
-	if err != nil {
-		r.err = err
-	}
-	close(r.done)
-}
-
 // Update implements todo.Store.
 func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) error) error {
 	return s.submit(ctx, func(w *writer) error { return change(w) })
@@ -120,32 +113,19 @@ func (s *Store) writeLoop() {
 	for first := range s.queue {
 		for batch := []*request{first}; len(batch) > 0; {
 			runtime.Gosched() // who can go on may save something, too, and then waits for one commit
-			batch = s.commit(w, s.gather(batch))
-		}
-	}
-}
-
-// gather adds to a batch what waits in the queue.
-func (s *Store) gather(batch []*request) []*request {
-	for len(batch) < maxBatch {
-		select {
-		case req, ok := <-s.queue:
-			if !ok {
-				return batch
+			for len(batch) < maxBatch && len(s.queue) > 0 {
+				batch = append(batch, <-s.queue)
 			}
-			batch = append(batch, req)
-		default:
-			return batch
+			batch = s.commit(w, batch)
 		}
 	}
-	return batch
 }
 
 // commit carries out a batch in one transaction and answers its requests. It returns
 // those that are to be run again.
 func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 	err := w.beginTx()
-	if busy(err) && s.mayRetry() {
+	if err != nil && busy(err) && s.mayRetry() {
 		time.Sleep(2 * time.Millisecond) // not every busy error comes after busy_timeout
 		return batch
 	}
@@ -154,7 +134,9 @@ func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 	batch = slices.DeleteFunc(batch[:n], func(r *request) bool { return !r.claimed.CompareAndSwap(false, true) }) // withdrawn
 	refused, stored := -1, false
 	if err == nil {
-		refused, stored, err = w.write(batch)
+		if refused, stored, err = w.write(batch); err != nil {
+			err = describe(s.path, err)
+		}
 	}
 	if err != nil && !errors.Is(err, errGone) && !errors.Is(err, errLogGone) {
 		w.close() // the next batch opens the file again
@@ -164,7 +146,7 @@ func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 		s.watchers.Send()
 	}
 	if err == nil && refused >= 0 {
-		batch[refused].answer(nil)
+		close(batch[refused].done)
 		again = slices.Delete(batch, refused, refused+1)
 		for _, req := range again {
 			req.claimed.Store(false)
@@ -173,7 +155,10 @@ func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 		return append(again, later...)
 	}
 	for _, req := range batch {
-		req.answer(err)
+		if err != nil {
+			req.err = err
+		}
+		close(req.done)
 	}
 	w.most = min(2*w.most, maxBatch)
 	return later

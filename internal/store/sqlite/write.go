@@ -59,12 +59,10 @@ func (w *writer) close() {
 	*w = writer{store: w.store, Reader: w.Reader, most: w.most}
 }
 
-// open opens the file, unless w is open on the file that its path names.
+// open opens the file that the path names, and saves what it can of another one that is
+// open.
 func (w *writer) open() error {
 	s := w.store
-	if w.isCurrent() {
-		return nil
-	}
 	if w.conn != nil {
 		err := w.mergeLog()
 		if info, _ := os.Stat(s.path); err != nil && w.file.sameFile(info) {
@@ -151,24 +149,29 @@ func (w *writer) isCurrent() bool {
 // beginTx opens the file if need be and begins a transaction. While that is open
 // no other connection can write.
 func (w *writer) beginTx() error {
-	if err := w.open(); err != nil {
-		return err
+	if !w.isCurrent() {
+		if err := w.open(); err != nil {
+			return err
+		}
 	}
 	w.size = 0
+	var now int64
 	_, err := w.exec(`BEGIN IMMEDIATE`)
 	if err == nil {
-		err = w.notice()
+		err = w.scan(`PRAGMA data_version`, nil, &now)
 	}
-	return describe(w.store.path, err)
+	if err == nil && now != w.seen {
+		err = w.notice(now)
+	}
+	if err != nil {
+		return describe(w.store.path, err)
+	}
+	return nil
 }
 
-// notice forgets what is in memory if another connection has committed, and returns
-// todo.ErrTooNew if that upgraded the file.
-func (w *writer) notice() error {
-	var now int64
-	if err := w.scan(`PRAGMA data_version`, nil, &now); err != nil || now == w.seen {
-		return err
-	}
+// notice forgets what is in memory, since another connection has committed, and returns
+// todo.ErrTooNew if that upgraded the file. now is SQLite's data_version.
+func (w *writer) notice(now int64) error {
 	w.forget()
 	var version int
 	if err := w.scan(`PRAGMA user_version`, nil, &version); err != nil {
@@ -194,12 +197,12 @@ func (w *writer) write(batch []*request) (refused int, stored bool, err error) {
 		req.call(w)
 		wrote := w.ran > before
 		if w.failed != nil && !isAboutOne(w.failed) {
-			return -1, false, describe(w.store.path, w.failed)
+			return -1, false, w.failed
 		}
 		if req.err != nil && wrote {
 			w.forget() // it may have what is taken back
 			_, err := w.exec(`ROLLBACK`)
-			return i, false, describe(w.store.path, err)
+			return i, false, err
 		}
 		stored = stored || wrote
 	}
@@ -208,10 +211,10 @@ func (w *writer) write(batch []*request) (refused int, stored bool, err error) {
 			// The commit may be in the log in spite of the error.
 			err = fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, err)
 		}
-		return -1, false, describe(w.store.path, err)
+		return -1, false, err
 	}
 	if stored && !w.isCurrent() {
-		return -1, false, fmt.Errorf("%w: %w: %s", todo.ErrUnknownOutcome, errGone, w.store.path)
+		return -1, false, fmt.Errorf("%w: %w", todo.ErrUnknownOutcome, errGone)
 	}
 	return -1, stored, nil
 }
