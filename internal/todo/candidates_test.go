@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"todo-mcp/internal/store/sqlite"
 	"todo-mcp/internal/todo"
@@ -14,14 +13,14 @@ import (
 
 // scope is a store with lists of one client in one workspace.
 type scope struct {
-	testing.TB
+	*testing.T
 	board *todo.Board
 	store *counter
 }
 
 // newScope makes a store with n lists of so many items of 4 kB. A conversation of its own
 // began each, and the conversation with the key holder, if any, held it later.
-func newScope(t testing.TB, n, items int, holder string) scope {
+func newScope(t *testing.T, n, items int, holder string) scope {
 	t.Helper()
 	file, err := sqlite.Open(filepath.Join(t.TempDir(), "todo.db"))
 	if err != nil {
@@ -143,40 +142,4 @@ func TestSmallWritesReadNoOtherList(t *testing.T) {
 			}
 		})
 	}
-}
-
-// BenchmarkSmallWrites measures small writes beside 73 lists of a megabyte of the
-// same client and workspace. The floor is the same write with no other list, in
-// the same run; a write that takes five times as long fails.
-func BenchmarkSmallWrites(b *testing.B) {
-	for name, small := range smallWrites() {
-		b.Run(name, func(b *testing.B) {
-			alone, beside := newScope(b, 0, 0, ""), newScope(b, 73, 60, small.heldBefore())
-			for _, s := range []scope{alone, beside} {
-				s.write(small.who, "A", "B", "C")
-			}
-			n := 0
-			for b.Loop() {
-				n++
-				small.write(beside, small.who, n)
-			}
-			floor, took := fastest(alone, small.who, small.write), fastest(beside, small.who, small.write)
-			ratio := float64(took) / float64(floor)
-			b.ReportMetric(ratio, "times-floor")
-			if ratio > 5 {
-				b.Errorf("%s, and %s with no other list", took, floor)
-			}
-		})
-	}
-}
-
-// fastest returns how long the fastest of 50 writes takes.
-func fastest(s scope, who todo.Conversation, write func(scope, todo.Conversation, int)) time.Duration {
-	best := time.Hour
-	for n := range 50 {
-		began := time.Now()
-		write(s, who, 1_000_000+n)
-		best = min(best, time.Since(began))
-	}
-	return best
 }

@@ -97,45 +97,6 @@ func TestSteadyUpdateReadsNothing(t *testing.T) {
 	t.Logf("a write looks at %.1f pages, at %d after another connection has written", float64(looked)/writes, once)
 }
 
-// BAD-INPUT 44: a repeat is answered as the call was, and the answer says nothing of the
-// list that the conversation holds by now.
-func TestARepeatTellsOfItsOwnList(t *testing.T) {
-	lists := boardOn(t, openWithCleanup(t, filepath.Join(t.TempDir(), "todo.db")))
-	call := planning("session:1", "pending", todo.Operation{ID: "op", Digest: "d"}, "A", "B", "C")
-	mustApply(t, lists, planning("session:1", "pending", todo.Operation{}, "A", "B"))
-	first := mustApply(t, lists, call) // revision 2
-	mustApply(t, lists, planning("session:1", "completed", todo.Operation{}, "A", "B", "C"))
-	mustApply(t, lists, planning("session:1", "pending", todo.Operation{}, "X", "Y")) // revision 1 of another list
-	again := mustApply(t, lists, call)
-	if again.Changed || again.After.List.ID != first.After.List.ID || len(again.Report.Dropped) > 0 {
-		t.Errorf("44: changed %v, dropped %+v", again.Changed, again.Report.Dropped)
-	}
-}
-
-// BAD-INPUT 54: a board reports what people have changed through another process also
-// when a write changes nothing of what it knew, and answers no call from an old memory.
-func TestBoardWithOldMemory(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "todo.db")
-	agent, person := boardOn(t, openWithCleanup(t, path)), boardOn(t, openWithCleanup(t, path))
-	plan := planning("session:1", "pending", todo.Operation{}, "A", "B")
-	add := appending("", "C", todo.Operation{})
-	add.Target, add.Writer.Person = todo.Target{List: mustApply(t, agent, plan).After.List.ID}, true
-	mustApply(t, person, add)
-	if out := mustApply(t, agent, plan); out.Changed || len(out.After.Items) != 3 || len(out.Unseen) != 1 || out.By != todo.People {
-		t.Errorf("54: the plan again: %+v", out)
-	}
-	// A write that is wrong by the old list only.
-	done := todo.Write{Target: todo.Target{Conversation: plan.Conversation, Item: "3"}, Change: func(d *todo.Draft) error {
-		if !d.SetStatus("3", todo.Completed) {
-			return errors.New("no item 3")
-		}
-		return nil
-	}}
-	if out := mustApply(t, agent, done); !out.Changed {
-		t.Errorf("54: an item that a person added: %+v", out)
-	}
-}
-
 // BAD-INPUT 50: when another file is put in the place of the one that is open, what is
 // read is what that file says, although it has the same numbers as what was saved here.
 func TestReadsTheFileInItsPlace(t *testing.T) {
