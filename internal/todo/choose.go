@@ -268,7 +268,7 @@ func hasAny(lines []Line, list Snapshot) bool {
 		}
 	}
 	return shared(lines, list.Items) > 0 ||
-		slices.ContainsFunc(lines, func(l Line) bool { return l.ID != "" && list.index(l.ID) >= 0 })
+		slices.ContainsFunc(lines, func(l Line) bool { return l.ID != "" && indexOf(list.Items, l.ID) >= 0 })
 }
 
 // guess chooses for a whole-list write of a conversation that is not certain: an earlier
@@ -280,7 +280,7 @@ func (a *attempt) guess(ctx context.Context) error {
 		return a.checkOnlyOneOpen(ctx)
 	}
 	// namesAll: every line names an item of the list by its id.
-	namesAll := !slices.ContainsFunc(a.Lines, func(l Line) bool { return l.ID == "" || current.index(l.ID) < 0 })
+	namesAll := !slices.ContainsFunc(a.Lines, func(l Line) bool { return l.ID == "" || indexOf(current.Items, l.ID) < 0 })
 	if current.Revision > 0 && !a.isElsewhere(current) && (len(current.Items) == 0 || namesAll) {
 		return nil
 	}
@@ -298,14 +298,14 @@ func (a *attempt) guess(ctx context.Context) error {
 // withItem chooses the list that has the item: the current one, else the one that the
 // holder held last.
 func (a *attempt) withItem(ctx context.Context) error {
-	if a.current.index(a.Item) >= 0 {
+	if indexOf(a.current.Items, a.Item) >= 0 {
 		return nil
 	}
 	for l, err := range a.ownLists(ctx) {
 		if err != nil {
 			return err
 		}
-		if l.index(a.Item) >= 0 {
+		if indexOf(l.Items, a.Item) >= 0 {
 			a.list = l
 			return nil
 		}

@@ -27,7 +27,7 @@ func Diff(before, after Snapshot) []Difference {
 	var out []Difference
 	unmoved := longestCommonSubsequence(before.Items, after.Items)
 	for n, item := range after.Items {
-		old, ok := before.itemNear(n, item.ID)
+		old, ok := itemNear(before.Items, n, item.ID)
 		switch {
 		case !ok:
 			out = append(out, Difference{Kind: Added, After: item})
@@ -38,7 +38,7 @@ func Diff(before, after Snapshot) []Difference {
 		}
 	}
 	for n, item := range before.Items {
-		if _, ok := after.itemNear(n, item.ID); !ok {
+		if _, ok := itemNear(after.Items, n, item.ID); !ok {
 			out = append(out, Difference{Kind: Removed, Before: item})
 		}
 	}

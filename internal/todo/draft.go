@@ -110,7 +110,7 @@ func (d *Draft) Note(sentence string) { d.notes = append(d.notes, sentence) }
 
 // Item returns the item with an id as edited so far.
 func (d *Draft) Item(id string) (Item, bool) {
-	return Snapshot{Items: d.items}.itemNear(0, id)
+	return itemNear(d.items, 0, id)
 }
 
 // Append adds a pending item at the end for each text, with ids that continue
@@ -125,14 +125,12 @@ func (d *Draft) Append(texts ...string) []Item {
 
 // edit changes the item with an id. It returns false when no item has the id.
 func (d *Draft) edit(id string, change func(*Item)) bool {
-	i := d.index(id)
+	i := indexOf(d.items, id)
 	if i >= 0 {
 		change(&d.items[i])
 	}
 	return i >= 0
 }
-
-func (d *Draft) index(id string) int { return Snapshot{Items: d.items}.index(id) }
 
 // SetStatus sets one item's status and the times that follow from it. It
 // returns false when no item has the id.
@@ -165,7 +163,7 @@ func (d *Draft) Replace(view View, lines []Line) {
 func (d *Draft) keepHidden(isHidden func(Item) bool, next []Item) []Item {
 	at := 0
 	for _, item := range d.items {
-		if i := (Snapshot{Items: next}).index(item.ID); i >= 0 {
+		if i := indexOf(next, item.ID); i >= 0 {
 			at = i + 1
 		} else if isHidden(item) {
 			next = slices.Insert(next, at, item)
@@ -179,7 +177,7 @@ func (d *Draft) keepHidden(isHidden func(Item) bool, next []Item) []Item {
 // they are. It returns false and changes nothing when any id is missing or
 // unknown.
 func (d *Draft) Patch(view View, lines []Line) bool {
-	if slices.ContainsFunc(lines, func(l Line) bool { return d.index(l.ID) < 0 }) {
+	if slices.ContainsFunc(lines, func(l Line) bool { return indexOf(d.items, l.ID) < 0 }) {
 		return false
 	}
 	for _, line := range lines {

@@ -242,7 +242,7 @@ func (d *Draft) applyHand(saw Snapshot) (kept []Difference) {
 		return nil
 	}
 	for i := range d.items {
-		before, known := d.before.itemNear(i, d.items[i].ID)
+		before, known := itemNear(d.before.Items, i, d.items[i].ID)
 		if known && before.Hand.Text != "" {
 			kept = append(kept, d.keepText(&d.items[i], before, saw)...)
 		}

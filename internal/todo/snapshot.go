@@ -126,19 +126,20 @@ func (s Snapshot) Clone() Snapshot {
 }
 
 // Item returns the item with an id.
-func (s Snapshot) Item(id string) (Item, bool) { return s.itemNear(0, id) }
+func (s Snapshot) Item(id string) (Item, bool) { return itemNear(s.Items, 0, id) }
 
-// itemNear is Item, which looks first where the item probably is.
-func (s Snapshot) itemNear(n int, id string) (Item, bool) {
-	if n >= len(s.Items) || s.Items[n].ID != id {
-		n = s.index(id)
+// itemNear returns the item with an id. It looks first where the item probably is.
+func itemNear(items []Item, n int, id string) (Item, bool) {
+	if n >= len(items) || items[n].ID != id {
+		n = indexOf(items, id)
 	}
 	if n < 0 {
 		return Item{}, false
 	}
-	return s.Items[n], true
+	return items[n], true
 }
 
-func (s Snapshot) index(id string) int {
-	return slices.IndexFunc(s.Items, func(i Item) bool { return i.ID == id })
+// indexOf returns the index of the item with an id, or -1.
+func indexOf(items []Item, id string) int {
+	return slices.IndexFunc(items, func(i Item) bool { return i.ID == id })
 }

@@ -353,7 +353,7 @@ func (d *Draft) settle(w Write, saw Snapshot, report *Report) error {
 	}
 	report.Notes = d.notes
 	for n, item := range d.before.Items {
-		if _, stays := (Snapshot{Items: d.items}).itemNear(n, item.ID); !stays && !item.Status.Settled() {
+		if _, stays := itemNear(d.items, n, item.ID); !stays && !item.Status.Settled() {
 			report.Dropped = append(report.Dropped, item)
 		}
 	}
