@@ -83,7 +83,7 @@ func (s *unknownOutcomeStore) Update(ctx context.Context, key todo.Key, change f
 	return err
 }
 
-// A write of which the outcome is unknown is repeated once. A repeat that is refused says
+// A write whose outcome is unknown is repeated once. A repeat that is refused says
 // nothing of the first try, which may have been applied.
 func TestBoardResolvesUnknownOutcomes(t *testing.T) {
 	full := errors.New("disk full")

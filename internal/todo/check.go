@@ -30,21 +30,26 @@ func (i Item) Check() error {
 	if !slices.Contains(Statuses(), i.Status) {
 		return fmt.Errorf("status must be one of %v, it is %q", Statuses(), i.Status)
 	}
-	texts := []string{i.Text, i.ActiveText()}
-	if i.Reason != "" {
-		texts = append(texts, i.Reason)
+	if i.Text == "" {
+		return errors.New("the text is blank")
 	}
+	return checkTexts("the text", MaxText, i.Text, i.Active, i.Reason)
+}
+
+// checkTexts returns an error unless each text is empty or one clean line of at most
+// limit runes.
+func checkTexts(what string, limit int, texts ...string) error {
 	for _, text := range texts {
 		clean, err := CleanText(text)
 		switch {
 		case !utf8.ValidString(text):
-			return errors.New("the text is not valid UTF-8")
+			return fmt.Errorf("%s is not valid UTF-8", what)
 		case err != nil:
 			return err
-		case clean != text || text == "":
-			return errors.New("the text must be one line, not blank, without white space around it")
-		case utf8.RuneCountInString(text) > MaxText:
-			return fmt.Errorf("the text has more than %d characters", MaxText)
+		case clean != text:
+			return fmt.Errorf("%s must be one line, without white space around it", what)
+		case utf8.RuneCountInString(text) > limit:
+			return fmt.Errorf("%s has more than %d characters", what, limit)
 		}
 	}
 	return nil
@@ -59,18 +64,7 @@ func (i Item) CheckDetails() error {
 			return errors.New("what an item waits for must be numbers of items")
 		}
 	}
-	for _, text := range []string{i.Priority, i.DueDate, i.Owner} {
-		clean, err := CleanText(text)
-		switch {
-		case err != nil:
-			return err
-		case !utf8.ValidString(text) || clean != text:
-			return errors.New("a priority, due date or owner must be one line, without white space around it")
-		case utf8.RuneCountInString(text) > MaxDetail:
-			return fmt.Errorf("a priority, due date or owner has more than %d characters", MaxDetail)
-		}
-	}
-	return nil
+	return checkTexts("a priority, due date or owner", MaxDetail, i.Priority, i.DueDate, i.Owner)
 }
 
 // Check returns an error unless the snapshot may be stored: it must have a list

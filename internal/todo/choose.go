@@ -64,7 +64,7 @@ type attempt struct {
 	tx    Tx       // nil in a read
 	all   bool     // the lists of every principal
 	held  []Cursor // of the holder, the current one first
-	known []Cursor // of the conversation; those of the holder unless it has a name
+	known []Cursor // of the conversation; the same as held unless it has a name
 	choice
 }
 
