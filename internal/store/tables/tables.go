@@ -119,7 +119,7 @@ func (r Reader) CursorsOn(ctx context.Context, principal, list string) ([]todo.C
 	return collect(ctx, r, "read cursors", r.sql.cursorsOn, r.cursor, principal, list)
 }
 
-// HostCall implements [todo.HostCalls].
+// HostCall implements [todo.Store].
 func (r Reader) HostCall(ctx context.Context, principal, id string) (todo.HostCall, error) {
 	since := record.UnixNano(time.Now().Add(-todo.HostCallAge))
 	found, err := collect(ctx, r, "read host call", r.sql.hostCall, func(rows Rows) (c todo.HostCall, err error) {
