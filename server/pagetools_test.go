@@ -3,7 +3,6 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -84,22 +83,6 @@ func TestTick(t *testing.T) {
 	})
 }
 
-// What a person's tick says is what differs from the revision that was seen: it
-// neither opens again what the agent has settled since, nor brings back what the
-// agent has removed.
-func TestTickOfAnOldRevision(t *testing.T) {
-	chattest.Over(t, func(r *chattest.Rig) {
-		c := r.Connect().Conversation("a")
-		c.Writes("i:A p:B p:C")
-		id := r.Newest()
-		c.Writes("c:A i:C")
-		for _, item := range []string{`"1","status":"in_progress"`, `"2","status":"completed"`} {
-			listState(c, "todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":%s,"revision":1}`, id, item))
-		}
-		r.Expect("c:A i:C")
-	})
-}
-
 // A list that only persons wrote, as after an import, has no revision by an agent.
 func TestNoRevisionByAnAgent(t *testing.T) {
 	chattest.Over(t, func(r *chattest.Rig) {
@@ -108,44 +91,5 @@ func TestNoRevisionByAnAgent(t *testing.T) {
 		if state := listState(r.Connect(), "todo_list_view", fmt.Sprintf(`{"list_id":%q}`, l.List.ID)); state.Written != 0 || state.Revision != 1 {
 			t.Errorf("%+v", state)
 		}
-	})
-}
-
-// BAD-INPUT 87: a tick that is wrong is refused in words that a person can read,
-// and changes nothing.
-func TestBadTick(t *testing.T) {
-	chattest.Over(t, func(r *chattest.Rig) {
-		c := r.Connect().Conversation("a")
-		c.Writes("i:A p:B")
-		id, foreign := r.Newest(), chattest.Foreign(t, r.Store)
-		for args, want := range map[string]string{
-			`{}`:                                   "Error: list_id: Required. item_id: Required. status: Required",
-			`{"item_id":"1","status":"completed"}`: "Error: list_id: Required",
-			`{"list_id":"none","item_id":"1","status":"completed"}`:                "Error: list_id: There is no such list",
-			`{"list_id":"FOREIGN","item_id":"1","status":"completed"}`:             "Error: list_id: There is no such list",
-			`{"list_id":{},"item_id":"1","status":"completed"}`:                    "Error: list_id: Expected string, received object",
-			`{"list_id":"LIST","item_id":"9","status":"completed"}`:                "Error: item_id: The item is not on the list any more",
-			`{"list_id":"LIST","item_id":"../1","status":"completed"}`:             "Error: item_id: The item is not on the list any more",
-			`{"list_id":"LIST","item_id":[],"status":"completed"}`:                 "Error: item_id: Expected string, received array",
-			`{"list_id":"LIST","item_id":"1","status":"done"}`:                     "Error: status: Expected 'pending' | ",
-			`{"list_id":"LIST","item_id":"1","status":"Completed"}`:                "Error: status: Expected 'pending' | ",
-			`{"list_id":"LIST","item_id":"1","status":7}`:                          "Error: status: Expected 'pending' | ",
-			`{"list_id":"LIST","item_id":"1"}`:                                     "Error: status: Required",
-			`{"list_id":"LIST","item_id":"1","status":"completed","revision":-1}`:  "Error: revision: Expected revision number, received number",
-			`{"list_id":"LIST","item_id":"1","status":"completed","revision":1.5}`: "Error: revision: Expected revision number, received number",
-			`{"list_id":"LIST","item_id":"1","status":"completed","revision":"1"}`: "Error: revision: Expected revision number, received string",
-			`{"list_id":"LIST","item_id":"1","status":"completed","revision":[]}`:  "Error: revision: Expected revision number, received array",
-		} {
-			args = strings.NewReplacer("LIST", id, "FOREIGN", foreign).Replace(args)
-			c.Calls("todo_list_tick", args).Fails(want)
-		}
-		for _, id := range []string{id, foreign} {
-			if l := r.Load(id); l.Revision != 1 {
-				t.Errorf("the list is %s at revision %d", chattest.Show(l.Items), l.Revision)
-			}
-		}
-		// A revision that is not there yet, or is not kept, is merged as the nearest.
-		c.Calls("todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":"1","status":"completed","revision":99}`, id))
-		r.Expect("c:A p:B")
 	})
 }

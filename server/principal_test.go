@@ -62,24 +62,6 @@ func TestForeignListIsUnknownOverTheWire(t *testing.T) {
 	})
 }
 
-// BAD-INPUT 34: keys of conversations, ids of operations and words of hooks belong
-// to a principal: what another one holds, did or said is not found by them.
-func TestKeysBelongToAPrincipal(t *testing.T) {
-	chattest.Over(t, func(r *chattest.Rig) {
-		for _, key := range []string{"conversation:todo-mcp/conversation:a", "conversation:threadId:a", "name:release", "chat:s-1"} {
-			r.Write("somebody", todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: key}, Append: true}, Change: chattest.Adds("theirs")})
-		}
-		conn := r.Connect()
-		for _, c := range []*chattest.Chat{conn.Conversation("a"), conn.With(`"threadId":"a"`)} {
-			c.Shows("")
-			c.Adds("ours")
-			c.Shows("p:ours")
-		}
-		conn.Prompt("resume", `{"list":"release"}`).Lacks("theirs")
-		r.Expect("p:ours", "p:ours")
-	})
-}
-
 // BAD-INPUT 34: on every route, another principal's list is answered exactly like one
 // that does not exist, and streams are not sent it.
 func TestForeignListLooksMissing(t *testing.T) {
