@@ -385,29 +385,11 @@ func (c *chat) as(id string) *chat {
 // kill ends the chat's process as kill -9 does.
 func (c *chat) kill() { c.process.Kill() }
 
-// refused checks that a write is refused as a model is told, and changes nothing.
-func (c *chat) refused(tool, args string) chattest.Answer {
-	c.Helper()
-	before := c.Resource("todo://list")
-	a := c.Calls(tool, args).Fails()
-	if after := c.Resource("todo://list"); after != before {
-		c.Errorf("%s %s changes the list from %s to %s", tool, args, before, after)
-	}
-	return a
-}
-
-// same checks that two calls meant one list, and another that they did not.
+// same checks that two calls meant one list.
 func (p *place) same(list string, then chattest.Answer) {
 	p.Helper()
 	if list == "" || list != then.List() {
 		p.Errorf("the call means list %q in place of %q: %s; there are %v", then.List(), list, then.Text(), p.lists())
-	}
-}
-
-func (p *place) another(list string, then chattest.Answer) {
-	p.Helper()
-	if then.List() == "" || list == then.List() {
-		p.Errorf("the call means list %q, which is no other one: %s; there are %v", then.List(), then.Text(), p.lists())
 	}
 }
 

@@ -1,0 +1,155 @@
+//go:build e2e && linux
+
+package chats
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"todo-mcp/internal/chattest"
+)
+
+// groups returns the places in which scenes are played, by their names.
+func groups() map[string][]where {
+	all := func(holds func(where) bool) []where { return which(everywhere(), holds) }
+	named := func(by chattest.Transport, names ...string) []where {
+		return all(func(w where) bool { return (by == "" || w.by == by) && slices.Contains(names, w.name) })
+	}
+	return map[string][]where{
+		"everywhere":         everywhere(),
+		"certain":            all(where.certain),
+		"uncertain":          all(func(w where) bool { return !w.certain() }),
+		"sharing":            append(all(func(w where) bool { return !w.certain() || w.shares }), where{inSession, known("claude-ai")}),
+		"three":              threeCertain(),
+		"http":               all(func(w where) bool { return w.by != stdio }),
+		"http-certain":       all(func(w where) bool { return w.by != stdio && w.certain() }),
+		"connected":          all(func(w where) bool { return w.by != sessionless }),
+		"ids":                all(func(w where) bool { return w.by == stdio && w.tells() }),
+		"ids-in-meta":        all(func(w where) bool { return w.meta != "" }),
+		"ids-in-environment": all(func(w where) bool { return w.by == stdio && w.variable != "" }),
+		"no-ids":             all(func(w where) bool { return w.by == stdio && !w.tells() }),
+		"few-no-ids":         named(stdio, "gemini-cli-mcp-client", "opencode", "cursor-vscode", "my-agent"),
+		"claude-code":        named(stdio, "claude-code"),
+		"closing":            named(stdio, "gemini-cli-mcp-client", "cursor-vscode"),
+		"my-agent":           named("", "my-agent"),
+		"named":              named("", "claude-code", "cursor-vscode", "my-agent"),
+	}
+}
+
+// tells reports whether a client tells the id of a chat.
+func (w where) tells() bool { return w.variable != "" || w.meta != "" }
+
+// TestScripts plays the scenes in testdata ([chattest.Script]) in the group of places
+// "in=GROUP", with the settings "env=A=B,C=D". Chats have options: id=ID, with=CHAT in
+// whose connection it is, list=NAME. Lines beside the common ones:
+//
+//	kill a                    ends the chat's process as kill -9 does
+//	person LIST EDIT          an edit on the panel's page
+//	hook ID CALL              what a hook says of a call, from the chat with an id
+//	run COMMAND               a command of the program
+//	restart                   kills the server and starts the next at its address
+//	board LISTS               these are open and not put away
+//	version LIST, unchanged LIST   what a list is, and that it still is
+//	count 2                   so many lists there are
+func TestScripts(t *testing.T) {
+	chattest.EachScene(t, "testdata/*.txtar", func(t *testing.T, scene string) {
+		in, settings := groups()[chattest.Setting(scene, "in")], chattest.Setting(scene, "env")
+		if len(in) == 0 {
+			t.Fatal("played nowhere")
+		}
+		each(t, in, func(p *place) {
+			chattest.Play(p.T, &stage{p, make(map[string]*chat), chattest.List{}}, scene)
+		}, strings.FieldsFunc(settings, func(r rune) bool { return r == ',' })...)
+	})
+}
+
+// stage is a place in which a scene is played.
+type stage struct {
+	*place
+	chats map[string]*chat
+	saved chattest.List
+}
+
+// Begin begins a chat.
+func (s *stage) Begin(name string, options map[string]string) *chattest.Chat {
+	if with := options["with"]; with != "" {
+		s.chats[name] = s.chats[with].as(options["id"])
+	} else {
+		s.chats[name] = s.named(options["id"], options["list"])
+	}
+	return s.chats[name].Chat
+}
+
+// Does does what a line says that is about the program.
+func (s *stage) Does(of *chattest.Script, words []string) bool {
+	switch words[0] {
+	case "kill":
+		if c := s.chats[words[1]]; c.process != nil {
+			c.kill()
+		}
+	case "person":
+		s.edit(words[1], strings.Join(words[2:], " "))
+	case "hook":
+		s.hook(words[1], words[2])
+	case "restart":
+		s.served.Kill()
+		s.serve(strings.TrimPrefix(s.url, "http://"))
+	case "run":
+		s.place.run(words[1:]...)
+	case "board":
+		s.onBoard(words[1:]...)
+	case "version":
+		s.saved = s.shown(words[1])
+	case "unchanged":
+		if got := s.shown(words[1]); fmt.Sprint(got.Revision, got) != fmt.Sprint(s.saved.Revision, s.saved) {
+			s.Errorf("%s: it is %s at revision %d", of.Line, got, got.Revision)
+		}
+	case "count":
+		var want int
+		_, _ = fmt.Sscan(words[1], &want)
+		s.expectLists(want)
+	default:
+		return false
+	}
+	return true
+}
+
+// Fact returns what people and front ends are shown of a list.
+func (s *stage) Fact(list, word string) (string, bool) {
+	switch word {
+	case "told":
+		return s.states()[list], true
+	case "listed":
+		return fmt.Sprint(strings.Contains(s.run("lists", "--json"), list)), true
+	case "state":
+		return s.lists()[list].State, true
+	case "open":
+		state := s.lists()[list].State
+		return fmt.Sprint(state == "working" || state == "left open"), true
+	case "live":
+		state := s.lists()[list].State
+		return fmt.Sprint(state == "working" || state == "idle"), true
+	}
+	l := s.shown(list)
+	fact, known := map[string]string{"items": l.String(), "ids": l.IDs(), "title": l.Title,
+		"archived": fmt.Sprint(l.Archived), "revision": fmt.Sprint(l.Revision)}[word]
+	return fact, known
+}
+
+// One at a time: the command is a conversation, too.
+func TestOneAtATimeInTheShell(t *testing.T) {
+	each(t, []where{{stdio, known("my-agent")}}, func(p *place) {
+		write := func(plan string) string { return chattest.Arguments("TodoWrite", plan) }
+		p.run("TodoWrite", write("i:A p:B"))
+		out, failure, err := p.try(nil, "", "TodoWrite", write("i:A i:B"))
+		if err == nil || out != "" || !strings.HasPrefix(failure, "Error") {
+			p.Errorf("it is not refused: %v %q %q", err, out, failure)
+		}
+		if l := p.shown(); l.Revision != 1 || l.String() != "i:A p:B" {
+			p.Errorf("it changed the list to %s", l)
+		}
+		p.run("TodoWrite", write("c:A i:B"))
+	})
+}
