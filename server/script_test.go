@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -18,15 +19,20 @@ import (
 // or on those in "over=stdio,session". With "on=file" a server opens the store as another
 // process does. Chats have options: client=NAME (_ is a space), conversation=ID,
 // agent=NAME, server=2, env=ID of the chat, list=NAME of the server, link=NAME by the URL
-// over HTTP. Lines beside the common ones:
+// over HTTP, own=NAME of a connection, roots of a client that declares them,
+// answers=MEMBERS OF inputResponses, and root=URI, which is a short one. Lines beside the
+// common ones:
 //
+//	a is asked METHOD PARAMS   for its roots, in place of an answer
 //	a follows b           subscribes to todo://list, with the chat b as beacon
 //	a is told, a is not told   of todo://list, since it was asked last
+//	complete              the answer says that it is whole, as in the sessionless era
 //	newest x              $x is the id of the list written last
 //	person LIST EDIT      an edit as the panel makes it
 //	foreign KEY           makes a list of another principal, $foreign, for a key
 //	hook ID PROPERTIES    what a hook said of a call: session=, agent=, folder=
 //	lists A | B           all lists, the one written last first; "empty" is one
+//	none                  there is no list
 //	stop 1                ends a server in good order
 func TestScripts(t *testing.T) {
 	chattest.EachScene(t, "testdata/*.txtar", func(t *testing.T, scene string) {
@@ -76,11 +82,20 @@ func (s *stage) Begin(_ string, p map[string]string) *chattest.Chat {
 		})
 	}
 	client := strings.ReplaceAll(cmp.Or(p["client"], "tester"), "_", " ")
-	by := at + " " + client
+	by := at + " " + client + " " + p["own"]
 	if s.conns[by] == nil {
 		s.conns[by] = s.servers[at].Chat(client)
 	}
 	c := s.conns[by].With("")
+	_, declares := p["roots"]
+	if c.Answers = p["answers"]; p["root"] != "" {
+		c.Answers = fmt.Sprintf(`"roots":{"roots":[{"uri":%q,"name":"x"}]}`, p["root"])
+	}
+	if c.Roots = declares || c.Answers != ""; c.Roots && s.conns[by].HTTP == nil {
+		s.conns[by].HTTP = &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1}}
+		s.Cleanup(s.conns[by].HTTP.CloseIdleConnections)
+	}
+	c.HTTP = s.conns[by].HTTP
 	if p["link"] != "" && !s.By.Piped() {
 		c = c.At(c.URL + "?list=" + p["link"])
 	}
@@ -96,9 +111,16 @@ func (s *stage) Begin(_ string, p map[string]string) *chattest.Chat {
 // Does does what a line says that is about servers.
 func (s *stage) Does(of *chattest.Script, words []string) bool {
 	rest := strings.Join(words[1:], " ")
+	words = append(words, "", "")
 	switch first := words[0]; {
+	case first == "none":
+		s.Expect()
 	case first == "lists":
 		s.Expect(plans(rest)...)
+	case first == "complete":
+		if got := of.Answer.Result.ResultType; got != "complete" {
+			s.Errorf("the answer is of the type %q", got)
+		}
 	case first == "newest":
 		of.Vars[words[1]] = s.Newest()
 	case first == "foreign":
@@ -107,7 +129,7 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 		of.Vars["foreign"] = l.List.ID
 	case first == "hook":
 		call := todo.HostCall{ID: words[1]}
-		for _, word := range words[2:] {
+		for _, word := range words[2 : len(words)-2] {
 			name, value, _ := strings.Cut(word, "=")
 			*map[string]*string{"session": &call.Session, "agent": &call.Agent, "folder": &call.Folder}[name] = value
 		}
@@ -123,6 +145,12 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 	case words[1] == "follows":
 		s.beacons[first] = of.Chats[words[2]].Beacon()
 		of.Chats[first].Subscribes("todo://list", s.beacons[first].URI)
+	case words[1] == "is" && words[2] == "asked":
+		c := of.Chats[first]
+		a := c.Asks(words[3], strings.TrimSpace(strings.Join(words[4:], " ")))
+		if r := a.Result; a.Error != nil || r.ResultType != "input_required" || len(r.InputRequests) != 1 || r.InputRequests["roots"].Method != "roots/list" {
+			s.Fatalf("%s: not asked for roots: %s", of.Line, a.Raw)
+		}
 	case words[1] == "is":
 		told(of.Chats[first], s.beacons[first], words[2] == "told", of.Line)
 	default:

@@ -58,6 +58,7 @@ type Chat struct {
 	Session string
 	Roots   bool         // whether a sessionless client declares roots
 	Meta    string       // members of _meta as JSON; empty for none
+	Answers string       // members of inputResponses as JSON, to what the server asks for
 	HTTP    *http.Client // nil is the default one
 
 	in      io.Writer   // of a pipe
@@ -170,6 +171,9 @@ func (c *Chat) Message(id any, method, params string) string {
 		meta = joined(meta, fmt.Sprintf(`"io.modelcontextprotocol/protocolVersion":%q,`+
 			`"io.modelcontextprotocol/clientCapabilities":%s,"io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"}`,
 			servertest.Modern, capabilities, c.Client))
+	}
+	if c.Answers != "" {
+		params = strings.TrimSuffix(params, "}") + `,"inputResponses":{` + c.Answers + `}}`
 	}
 	if meta != "" {
 		members := strings.TrimSuffix(strings.TrimPrefix(params, "{"), "}")
