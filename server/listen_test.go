@@ -25,19 +25,6 @@ func TestListenIsAcknowledgedFirst(t *testing.T) {
 	}, chattest.StdioModern, chattest.Sessionless)
 }
 
-// The sessionless era has no resources/subscribe, whatever its URI is.
-func TestSubscribeIsNoMethodWithoutSessions(t *testing.T) {
-	chattest.Over(t, func(r *chattest.Rig) {
-		c := r.Connect()
-		for _, params := range []string{`{"uri":"todo://list"}`, `{"uri":"test://other"}`, `{"uri":""}`} {
-			a := c.Asks("resources/subscribe", params)
-			if a.Error == nil || a.Error.Code != -32601 {
-				c.Errorf("%s: %s", params, a.Raw)
-			}
-		}
-	}, chattest.StdioModern, chattest.Sessionless)
-}
-
 // A request that names a version with sessions in _meta subscribes as any other.
 func TestSubscribeWithAnOlderVersionInMeta(t *testing.T) {
 	c := limited(t, func(c *server.Config) { c.MaxSubscriptions = 1 })()

@@ -53,36 +53,6 @@ func TestListStateForThePage(t *testing.T) {
 	}
 }
 
-// A person's tick on the page is an edit like one on the panel: it is a person's,
-// merged with what came after the revision that was seen, and told to the agent
-// with its next write. What the page reads says which revision an agent wrote last,
-// and when the list rests.
-func TestTick(t *testing.T) {
-	chattest.Over(t, func(r *chattest.Rig) {
-		c := r.Connect().Conversation("a")
-		c.Writes("i:A p:B p:C")
-		id := r.Newest()
-		c.Writes("i:A p:B c:C")
-		state := listState(c, "todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":"2","status":"completed","revision":1}`, id))
-		if state.Revision != 3 || state.Written != 2 || state.Current != "1" || state.Rests {
-			t.Errorf("the answer has %+v", state)
-		}
-		r.Expect("i:A c:B c:C")
-		if w := r.Load(id).Writer; !w.Person || w.Client != "tester card" || w.Variant != "todo_list_tick" {
-			t.Errorf("written by %+v", w)
-		}
-		if state := listState(c, "todo_list_view", fmt.Sprintf(`{"list_id":%q}`, id)); state.Revision != 3 || state.Written != 2 || state.Title != "A" {
-			t.Errorf("the page reads %+v", state)
-		}
-		c.Writes("i:A p:B c:C").Says(`The user changed the list: set "B" to completed`)
-		r.Expect("i:A c:B c:C")
-		c.Calls("todo_list_tick", fmt.Sprintf(`{"list_id":%q,"item_id":1,"status":"completed"}`, id))
-		if state := listState(c, "todo_list_view", fmt.Sprintf(`{"list_id":%q}`, id)); !state.Rests || state.Current != "" {
-			t.Errorf("a settled list: %+v", state)
-		}
-	})
-}
-
 // A list that only persons wrote, as after an import, has no revision by an agent.
 func TestNoRevisionByAnAgent(t *testing.T) {
 	chattest.Over(t, func(r *chattest.Rig) {

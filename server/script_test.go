@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ import (
 // or on those in "over=stdio,session". With "on=file" a server opens the store as another
 // process does. Chats have options: client=NAME (_ is a space), conversation=ID,
 // agent=NAME, server=2, env=ID of the chat, list=NAME of the server, link=NAME by the URL
-// over HTTP, own=NAME of a connection, roots of a client that declares them,
+// over HTTP, most=1 and all=5 subscriptions, own=NAME of a connection, roots of a client that declares them,
 // answers=MEMBERS OF inputResponses, and root=URI, which is a short one. Lines beside the
 // common ones:
 //
@@ -73,9 +74,11 @@ func (s *stage) Begin(_ string, p map[string]string) *chattest.Chat {
 	if s.By.Piped() {
 		list += p["link"]
 	}
-	at := cmp.Or(p["server"], "1") + " " + list + " " + p["env"]
+	at := strings.Join([]string{cmp.Or(p["server"], "1"), list, p["env"], p["most"], p["all"]}, " ")
 	if s.servers[at] == nil {
 		s.servers[at] = s.open().Start(func(c *server.Config) {
+			c.MaxSubscriptions, _ = strconv.Atoi(p["most"])
+			c.MaxAllSubscriptions, _ = strconv.Atoi(p["all"])
 			if c.List = list; p["env"] != "" {
 				c.Getenv = func(string) string { return p["env"] }
 			}
@@ -145,6 +148,8 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 	case words[1] == "follows":
 		s.beacons[first] = of.Chats[words[2]].Beacon()
 		of.Chats[first].Subscribes("todo://list", s.beacons[first].URI)
+	case words[1] == "listens":
+		of.Chats[first].Listens("L", words[2:len(words)-2]...)
 	case words[1] == "is" && words[2] == "asked":
 		c := of.Chats[first]
 		a := c.Asks(words[3], strings.TrimSpace(strings.Join(words[4:], " ")))
@@ -178,7 +183,8 @@ func (s *stage) Fact(list, word string) (string, bool) {
 		"revision": fmt.Sprint(l.Revision), "archived": fmt.Sprint(l.Archived), "replaced-by": l.ReplacedBy,
 		"board": fmt.Sprint(l.OnBoard(time.Now())), "title": l.Title(), "items": chattest.Show(l.Items),
 		"agent": l.List.Agent, "parent": l.List.Parent, "chat": l.List.Conversation, "folder": l.List.Workspace,
-		"subs": strings.Join(agents, ", "),
+		"subs": strings.Join(agents, ", "), "person": fmt.Sprint(l.Writer.Person),
+		"writer": l.Writer.Client + ", " + l.Writer.Variant,
 	}[word]
 	return fact, known
 }

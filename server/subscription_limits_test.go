@@ -44,38 +44,6 @@ func TestOnlyOwnResourcesAreSubscribed(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 64: a session has a limited number of subscriptions, of
-// conversations that subscribe as well, and so have all sessions together.
-func TestSubscriptionLimits(t *testing.T) {
-	begin := limited(t, func(c *server.Config) { c.MaxSubscriptions, c.MaxAllSubscriptions = 3, 5 })
-	one, two := begin(), begin()
-	for _, step := range []struct {
-		c                    *chattest.Chat
-		method, uri, refusal string
-	}{
-		{one, "subscribe", "todo://lists/0", ""},
-		{one, "subscribe", "todo://lists/1", ""},
-		{one, "subscribe", "todo://lists/2", ""},
-		{one, "subscribe", "todo://lists/0", ""}, // the same again
-		{one, "subscribe", "todo://list", "one connection may have"},
-		{one, "unsubscribe", "todo://lists/0", ""},
-		{one, "subscribe", "todo://list", ""},
-		{two, "subscribe", "todo://lists/0", ""},
-		{two, "subscribe", "todo://lists/1", ""},
-		{two, "subscribe", "todo://list", "all connections together may have"},
-		{one, "unsubscribe", "todo://list", ""},
-		{one, "unsubscribe", "todo://lists/1", ""},
-		{two.Conversation("one"), "subscribe", "todo://list", ""},
-		{two.Conversation("another"), "subscribe", "todo://list", "one connection may have"},
-	} {
-		subscription(step.c, step.method, step.uri, step.refusal)
-	}
-	url := limited(t, func(c *server.Config) { c.MaxSubscriptions = 1 })().URL
-	c := chattest.OverHTTP(t, chattest.Sessionless, "tester", url)
-	c.Asks("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["todo://list","todo://lists"]}}`).Says("one connection may have")
-	c.Listens("L", "todo://list", "todo://list") // the same twice is one
-}
-
 // BAD-INPUT 64: the subscriptions of a session without a stream end after a
 // while, and of one that has unsubscribed from all at once.
 func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {

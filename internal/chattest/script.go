@@ -29,7 +29,8 @@ import (
 //	is LIST k=v; k=v          what a stage knows of a list
 //
 // Below what was done stands what its answer has ("+ "), lacks ("- "), is ("= ") or is
-// refused with ("! "). Another refusal fails the test.
+// refused with ("! "), and what its message has ("~ ") or lacks ("^ "). Another
+// refusal fails the test.
 type Script struct {
 	testing.TB
 	Chats  map[string]*Chat
@@ -133,7 +134,7 @@ func (s *Script) does() {
 	words := strings.Fields(s.Line)
 	names, options, begins := strings.Cut(s.Line, " = ")
 	switch {
-	case strings.Contains("+-=!", first):
+	case strings.Contains("+-=!~^", first):
 		s.expects(first, rest)
 	case first == "let":
 		s.let(words[1], words[3])
@@ -234,6 +235,10 @@ func (s *Script) expects(sign, text string) {
 		s.Answer.Lacks(text)
 	case "=":
 		s.Answer.Is(text)
+	case "~", "^":
+		if strings.Contains(s.Answer.Raw, text) != (sign == "~") {
+			s.Errorf("%s: %s", s.Line, s.Answer.Raw)
+		}
 	case "!":
 		if s.Answer.Error == nil {
 			s.Answer.Fails()
