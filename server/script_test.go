@@ -40,8 +40,12 @@ func TestScripts(t *testing.T) {
 		var transports []chattest.Transport
 		names := map[string]chattest.Transport{"stdio": chattest.Stdio, "stdio-modern": chattest.StdioModern,
 			"session": chattest.Session, "sessionless": chattest.Sessionless}
-		for name := range strings.FieldsFuncSeq(chattest.Setting(scene, "over"), func(r rune) bool { return r == ',' }) {
-			transports = append(transports, names[name])
+		for name := range strings.SplitSeq(chattest.Setting(scene, "over"), ",") {
+			if by, known := names[name]; known {
+				transports = append(transports, by)
+			} else if name != "" {
+				t.Fatalf("no transport is called %s", name)
+			}
 		}
 		if chattest.Setting(scene, "on") == "file" {
 			chattest.OverFile(t, func(r *chattest.Rig, open func() *chattest.Rig) {
@@ -65,7 +69,8 @@ type stage struct {
 }
 
 func newStage(r *chattest.Rig, open func() *chattest.Rig) *stage {
-	return &stage{r, open, make(map[string]*chattest.Server), make(map[string]*chattest.Chat), make(map[string]*chattest.Beacon)}
+	return &stage{r, open, make(map[string]*chattest.Server), make(map[string]*chattest.Chat),
+		make(map[string]*chattest.Beacon)}
 }
 
 // Begin begins a chat, on a connection that those of its client share.
@@ -153,7 +158,8 @@ func (s *stage) Does(of *chattest.Script, words []string) bool {
 	case words[1] == "is" && words[2] == "asked":
 		c := of.Chats[first]
 		a := c.Asks(words[3], strings.TrimSpace(strings.Join(words[4:], " ")))
-		if r := a.Result; a.Error != nil || r.ResultType != "input_required" || len(r.InputRequests) != 1 || r.InputRequests["roots"].Method != "roots/list" {
+		if r := a.Result; a.Error != nil || r.ResultType != "input_required" ||
+			len(r.InputRequests) != 1 || r.InputRequests["roots"].Method != "roots/list" {
 			s.Fatalf("%s: not asked for roots: %s", of.Line, a.Raw)
 		}
 	case words[1] == "is":

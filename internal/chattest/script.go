@@ -144,7 +144,7 @@ func (s *Script) does() {
 		}
 	case first == "is":
 		s.is(words[1], strings.TrimPrefix(rest, words[1]))
-	case s.Chats[first] != nil && len(words) > 1 && s.says(s.Chats[first], words[1], strings.TrimPrefix(rest, words[1])):
+	case s.Chats[first] != nil && s.says(s.Chats[first], rest):
 	case begins && !strings.Contains(names, "{"):
 		s.begins(strings.Fields(names), options)
 	case !s.stage.Does(s, words):
@@ -177,8 +177,8 @@ func (s *Script) begins(names []string, options string) {
 }
 
 // says lets a chat say something. It returns false when the verb is unknown.
-func (s *Script) says(c *Chat, verb, rest string) bool {
-	rest = strings.TrimPrefix(rest, " ")
+func (s *Script) says(c *Chat, line string) bool {
+	verb, rest, _ := strings.Cut(line, " ")
 	first, args, _ := strings.Cut(rest, " ")
 	switch verb {
 	case "writes":
