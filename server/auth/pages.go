@@ -1,12 +1,10 @@
 package auth
 
 import (
-	"bytes"
 	"crypto/rand"
 	"embed"
 	"errors"
 	"fmt"
-	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,13 +12,15 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+	. "maragu.dev/gomponents"
+	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/palette"
 )
 
-//go:embed signin.tmpl signin.css signin.js
+//go:embed signin.css signin.js
 var files embed.FS
 
 // The routes for signing in to the panel.
@@ -112,34 +112,51 @@ func static(mediaType, content string) edge.Handler {
 	}
 }
 
-var pageTemplate = template.Must(template.New("").Parse(text("signin.tmpl")))
-
 // page answers with the page for signing in.
 func (s *SignIn) page(w http.ResponseWriter, r *edge.Request) error {
 	return s.draw(w, http.StatusOK, r.URL.Query().Get("to"), "")
 }
 
 func (s *SignIn) draw(w http.ResponseWriter, status int, to, problem string) error {
-	data := struct {
-		To, Start, Issuer, Problem string
-		Direct                     bool
-	}{To: localPath(to), Problem: problem, Direct: s.config.Direct}
-	if s.offersIssuer() {
-		data.Start = startPath + "?" + url.Values{"to": {data.To}}.Encode()
-		if issuer, err := url.Parse(s.config.Issuer.config.URL); err == nil {
-			data.Issuer = issuer.Host
-		}
-	}
-	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, data); err != nil {
-		return edge.Internal(fmt.Errorf("draw page for signing in: %w", err))
-	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes())
+	_ = s.signInPage(localPath(to), problem).Render(w)
 	return nil
+}
+
+// signInPage returns the page for signing in, which leads on to a path of this server.
+func (s *SignIn) signInPage(to, problem string) Node {
+	button, issuer := "btn main", Group(nil)
+	if s.offersIssuer() {
+		button = "btn"
+		issuer = Group{A(Class("btn main"), Href(startPath+"?"+url.Values{"to": {to}}.Encode()), Text("Sign in"+s.withIssuer())),
+			P(Class("or"), Text("or"))}
+	}
+	return Doctype(HTML(Lang("en"),
+		Head(Meta(Charset("utf-8")), Meta(Name("viewport"), Content("width=device-width, initial-scale=1")),
+			TitleEl(Text("Sign in · todo-mcp")), Link(Rel("icon"), Href("data:,")),
+			Link(Rel("stylesheet"), Href("/signin.css")), Script(Type("module"), Src("/signin.js"))),
+		Body(Main(
+			H1(Text("todo-mcp")),
+			If(problem != "", P(Class("problem"), Role("alert"), Textf("Not signed in: %s.", problem))),
+			issuer,
+			Form(ID("form"), Method("post"), Action(signInPath), If(s.config.Direct, Attr("data-direct")),
+				Input(Type("hidden"), Name("to"), Value(to)),
+				Label(For("token"), Text("Token")),
+				Input(ID("token"), Name("token"), Type("password"), AutoComplete("current-password"), Required()),
+				P(Class("hint"), Text("Made by "), Code(Text("todo-mcp token new")),
+					Text(". This browser stays signed in for 12 hours.")),
+				Button(Class(button), Text("Sign in")))))))
+}
+
+// withIssuer says with whom a person signs in.
+func (s *SignIn) withIssuer() string {
+	if issuer, err := url.Parse(s.config.Issuer.config.URL); err == nil && issuer.Host != "" {
+		return " with " + issuer.Host
+	}
+	return ""
 }
 
 // localPath returns a path of this server to go to, "/" instead of anything else:

@@ -1,16 +1,15 @@
 package panel
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	. "maragu.dev/gomponents"
+	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
@@ -34,72 +33,72 @@ const (
 	restRows = 8
 )
 
-// frame is what every page has around its content.
-type frame struct {
-	Who    todo.Identity
-	Head   string // the page's heading, and its title in the browser
-	Sum    string // a summary beside the heading
-	Show   string // which filter is on: active, left, finished, past, archived; empty on other pages
-	Search string // what was searched for
-	Counts counts
-	Beyond bool // there are more lists than were counted
-	// Projects have something active; Others are the rest.
-	Projects, Others []projectLink
-	Crumbs           []crumb
-	Class            string
-	// The rest is for the script. Version differs when the page may show something else,
-	// AllSeq is the newest Seq that it shows.
-	View, Version, List        string
-	AllSeq, AtRevision, Oldest int64
-}
-
-// counts are how many lists there are of each kind.
-type counts struct{ Active, Left, Finished, Past, Archived int }
-
-// projectLink is a project in the rail.
-type projectLink struct {
-	Name, Href string
-	Active     int
-	Current    bool
-}
-
-// crumb is one step of the path to a page.
-type crumb struct{ Name, Href string }
-
-// boardPage is the data of a page with many lists.
+// boardPage is a page with many lists.
 type boardPage struct {
 	frame
-	Now     []listView
-	NowMore int
-	Nothing string // said where no agent works
-	Empty   string // said where there are no groups
-	Groups  []group
-	NoMatch bool   // nothing matches the search
-	Address string // URL of the MCP endpoint, on the page of a server without lists
-	Older   string // the link to what comes after
+	now     []Node
+	nowMore int
+	nothing string // said where no agent works
+	empty   string // said where there are no groups
+	groups  []group
+	noMatch bool   // nothing matches the search
+	older   string // the link to what comes after
 }
 
 // group is a part of the board.
 type group struct {
-	ID, Name, Note, Href string
-	Count                string
-	Cards, Rows          []listView
-	More                 int
-	MoreHref             string
-	Clear                bool // its lists are finished, and can be put away
+	id, name, note, href string
+	count                string
+	cards, rows          Group
+	more                 int
+	moreHref             string
+	clear                bool // its lists are finished, and can be put away
+}
+
+// draw returns the page.
+func (page *boardPage) draw() Node {
+	return page.page(
+		If(page.nothing != "", bar(Text(page.nothing), If(page.view == "none", allLists("All lists")))),
+		If(page.empty != "" && len(page.groups) == 0, bar(Text(page.empty))),
+		If(page.noMatch, bar(Text("Nothing matches “"), bdi(page.search), Text("”."), allLists("Clear the search"))),
+		If(len(page.now) > 0, Section(Class("group"), ID("now"),
+			Header(H2(Text("Now")), Span(Class("path"), Text("who works, and who waits for you")),
+				If(page.nowMore > 0, A(Class("n"), Href("#groups"), Textf("%d more", page.nowMore)))),
+			Ol(Class("now"), Group(page.now)))),
+		Div(ID("groups"), Map(page.groups, group.draw)),
+		If(page.older != "", P(A(Class("btn older"), Href(page.older), Text("Show earlier")))))
+}
+
+// bar says that there is nothing to show.
+func bar(content ...Node) Node { return P(Class("bar"), ID("nothing"), Group(content)) }
+
+func allLists(text string) Node { return A(Class("link end"), Href("/"), Text(text)) }
+
+func (g group) draw() Node {
+	name := Text(g.name)
+	if g.href != "" {
+		name = A(Href(g.href), bdi(g.name))
+	}
+	return Section(Class("group"), ID(g.id),
+		Header(H2(name), If(g.note != "", Span(Class("path cut"), Text(g.note))), Span(Class("n"), Text(g.count)),
+			If(g.clear, Form(Method("post"), Action("/panel/clear"),
+				Button(Class("link small"), Attr("data-clear"), Text("Clear finished"))))),
+		If(len(g.cards) > 0, Div(Class("cards"), ID(g.id+"-c"), g.cards)),
+		If(len(g.rows) > 0 || g.more > 0, Ul(Class("rows"), ID(g.id+"-r"), g.rows,
+			If(g.more > 0, Li(A(Class("all"), Href(g.moreHref), Textf("Show %d more", g.more)))))))
 }
 
 // board is the families there are, sorted by how they stand.
 type board struct {
 	account.Board
-	now  time.Time
+	drawing
 	many bool // there are more lists than were read
 	seq  int64
 }
 
 // sortLists sorts families, of which there may be more than were read.
 func sortLists(all []account.Family, now time.Time) board {
-	s := board{Board: account.Sort(all, now), now: now}
+	s := board{Board: account.Sort(all, now), drawing: drawing{now}}
 	lists := 0
 	for _, f := range all {
 		lists += len(f.Lists()) + len(f.Away)
@@ -119,7 +118,7 @@ func (s board) of(workspace string) board {
 func (s board) places() map[string]string {
 	out := make(map[string]string)
 	for _, f := range slices.Concat(s.Active, s.Past, s.Archived) {
-		out[f.Main.List.ID] = placeOf(f, s.now)
+		out[f.Main.List.ID] = placeOf(&f, s.now)
 	}
 	return out
 }
@@ -130,37 +129,6 @@ func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) 
 	return sortLists(all, p.config.Now()), err
 }
 
-// fill says what the page shows of all lists, and who reads it; workspace is the
-// project that is shown, or nil.
-func (f *frame) fill(s board, reader todo.Identity, workspace *string) {
-	reader.User = render.Safe(reader.User)
-	f.Who, f.AllSeq, f.Beyond = reader, s.seq, s.many
-	f.Counts = counts{len(s.Active), len(s.Left), len(s.Finished), len(s.Past), len(s.Archived)}
-	active := make(map[string]int) // lists by folder
-	for _, l := range s.Past {
-		active[l.Main.List.Workspace] = 0
-	}
-	for _, p := range s.Projects() {
-		active[p.Folder] = len(p.Families)
-	}
-	byName := func(a, b string) int { return cmp.Or(cmp.Compare(projectName(a), projectName(b)), cmp.Compare(a, b)) }
-	for _, folder := range slices.SortedFunc(maps.Keys(active), byName) {
-		link := projectLink{projectName(folder), projectHref(folder), active[folder], false}
-		link.Current = workspace != nil && *workspace == folder
-		if link.Active > 0 || link.Current {
-			f.Projects = append(f.Projects, link)
-		} else if len(f.Others) < maxRows {
-			f.Others = append(f.Others, link)
-		}
-	}
-}
-
-func projectName(folder string) string {
-	return cmp.Or(render.Safe((todo.List{Workspace: folder}).Project()), "No folder")
-}
-
-func projectHref(folder string) string { return "/?project=" + url.QueryEscape(folder) }
-
 // board serves the pages with many lists: the board, one kind of lists, a
 // project, or what matches a search.
 func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
@@ -168,42 +136,40 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	query, template := r.URL.Query(), "board"
-	var workspace *string
+	query := r.URL.Query()
 	var page boardPage
 	switch show := query.Get("show"); {
 	case strings.TrimSpace(query.Get("q")) != "":
 		page, err = search(r, s, strings.TrimSpace(query.Get("q")))
 	case query.Has("project"):
-		workspace = new(query.Get("project"))
-		page = projectPage(s, *workspace)
+		page = projectPage(s, query.Get("project"))
 	case show == "left":
-		page = boardPage{frame: frame{Head: "Left open", Show: show}, Empty: "No list was left open."}
+		page = boardPage{frame: frame{head: "Left open", show: show}, empty: "No list was left open."}
 		page.addLeft(s, maxRows)
 	case show == "finished":
-		page = boardPage{frame: frame{Head: "Finished today", Show: show}, Empty: "No list was finished today."}
+		page = boardPage{frame: frame{head: "Finished today", show: show}, empty: "No list was finished today."}
 		page.addFinished(s, maxRows)
 	case show == "past", show == "archived":
 		page, err = pastPage(r, s, show)
-	case len(s.Active)+len(s.Past)+len(s.Archived) == 0:
-		template, page.Address = "empty", r.Origin()+"/mcp"
-		page.Head, page.Show = "Active", "active"
 	default:
 		page = activePage(s)
 	}
 	if err != nil {
 		return err
 	}
-	page.View, page.Version = "board", digest(s.places())
-	page.fill(s, r.Identity, workspace)
-	return p.page(w, template, page)
+	page.board, page.reader, page.seq = s, r.Identity, s.seq
+	page.view, page.version = "board", digest(s.places())
+	if page.show == "active" && len(s.Active)+len(s.Past)+len(s.Archived) == 0 {
+		return answer(w, http.StatusOK, page.page(firstSteps(r.Origin()+"/mcp")))
+	}
+	return answer(w, http.StatusOK, page.draw())
 }
 
 // activePage returns the board: what agents do, by project, and then what rests.
 func activePage(s board) boardPage {
-	page := boardPage{frame: frame{Head: "Active", Sum: summary(s.Active), Show: "active"}, Nothing: nothing(s)}
-	page.Now, page.NowMore = nowList(s)
-	page.Groups = projectGroups(s, cardsOfGroup, rowsOfGroup)
+	page := boardPage{frame: frame{head: "Active", sum: summary(s.Active), show: "active"}, nothing: nothing(s)}
+	page.now, page.nowMore = nowList(s)
+	page.groups = projectGroups(s, cardsOfGroup, rowsOfGroup)
 	page.addLeft(s, restRows)
 	page.addFinished(s, restRows)
 	if len(s.Active) == 0 && len(s.Finished) == 0 && len(s.Past) > len(s.Left) {
@@ -215,18 +181,18 @@ func activePage(s board) boardPage {
 // projectPage returns the page of one project.
 func projectPage(s board, workspace string) boardPage {
 	of := s.of(workspace)
-	page := boardPage{Nothing: nothing(of)}
-	page.Head, page.Sum = projectName(workspace), render.Safe(shortPath(workspace))
-	page.Groups = projectGroups(of, maxCards, maxRows)
-	for i := range page.Groups {
-		page.Groups[i].Name, page.Groups[i].Note, page.Groups[i].Href = "Active", "", ""
+	page := boardPage{nothing: nothing(of)}
+	page.head, page.sum, page.workspace = projectName(workspace), render.Safe(shortPath(workspace)), &workspace
+	page.groups = projectGroups(of, maxCards, maxRows)
+	for i := range page.groups {
+		page.groups[i].name, page.groups[i].note, page.groups[i].href = "Active", "", ""
 	}
 	page.addLeft(of, maxRows)
 	page.addFinished(of, maxRows)
 	earlier := slices.DeleteFunc(of.Past, func(f account.Family) bool {
 		return f.State() == todo.LeftOpen || !f.Updated().Before(todo.Midnight(s.now))
 	})
-	page.add(group{ID: "earlier", Name: "Earlier", MoreHref: "/?show=past"}, s, earlier, maxRows)
+	page.add(group{id: "earlier", name: "Earlier", moreHref: "/?show=past"}, s, earlier, maxRows)
 	return page
 }
 
@@ -235,21 +201,27 @@ func (page *boardPage) add(g group, s board, fs []account.Family, limit int) {
 	if len(fs) == 0 {
 		return
 	}
-	g.Count, g.More = strconv.Itoa(len(fs)), max(len(fs)-limit, 0)
-	for _, f := range fs[:min(len(fs), limit)] {
-		g.Rows = append(g.Rows, viewOf(f, s.now))
+	g.count, g.more = decimal(len(fs)), max(len(fs)-limit, 0)
+	g.rows = s.rows(fs[:min(len(fs), limit)])
+	page.groups = append(page.groups, g)
+}
+
+// rows returns lists as rows.
+func (d drawing) rows(fs []account.Family) (rows Group) {
+	for i := range fs {
+		rows = append(rows, d.row(&fs[i], "", ""))
 	}
-	page.Groups = append(page.Groups, g)
+	return rows
 }
 
 func (page *boardPage) addLeft(s board, limit int) {
-	g := group{ID: "left", Name: "Left open", Note: "the agent’s session has ended", MoreHref: "/?show=left"}
+	g := group{id: "left", name: "Left open", note: "the agent’s session has ended", moreHref: "/?show=left"}
 	page.add(g, s, s.Left, limit)
 }
 
 func (page *boardPage) addFinished(s board, limit int) {
-	g := group{ID: "finished", Name: "Finished today", Note: s.now.Format("Mon 2 Jan"), MoreHref: "/?show=finished"}
-	g.Clear = true
+	g := group{id: "finished", name: "Finished today", note: s.now.Format("Mon 2 Jan"), moreHref: "/?show=finished"}
+	g.clear = true
 	page.add(g, s, s.Finished, limit)
 }
 
@@ -261,7 +233,7 @@ func (page *boardPage) addLastDay(s board) {
 	if day == "Today" || day == "Yesterday" {
 		name = "Finished " + strings.ToLower(day)
 	}
-	page.add(group{ID: "last", Name: name, Note: date, MoreHref: "/?show=past"}, s, of, restRows)
+	page.add(group{id: "last", name: name, note: date, moreHref: "/?show=past"}, s, of, restRows)
 }
 
 // nothing says that no agent works, and which one was the last; empty while one works.
@@ -273,16 +245,16 @@ func nothing(s board) string {
 		return "No agent is working."
 	}
 	worked := func(a, b account.Family) int { return a.Worked().Compare(b.Worked()) }
-	last := viewOf(slices.MaxFunc(s.Past, worked), s.now)
-	text := "No agent is working. The last one was " + last.Agent.Name
-	if last.Project != "" {
-		text += " in " + last.Project
+	last := slices.MaxFunc(s.Past, worked)
+	text := "No agent is working. The last one was " + agentOf(last.Main).Name
+	if project := projectOf(last.Main); project != "" {
+		text += " in " + project
 	}
-	day, _ := dayOf(last.Since, s.now)
+	day, _ := dayOf(last.Since(), s.now)
 	if day != "Today" {
 		text += ", " + strings.ToLower(day[:1]) + day[1:]
 	}
-	return text + " at " + last.Since.In(s.now.Location()).Format("15:04") + "."
+	return text + " at " + last.Since().In(s.now.Location()).Format("15:04") + "."
 }
 
 // summary says how many lists there are and how they stand.
@@ -300,17 +272,18 @@ func summary(active []account.Family) string {
 }
 
 // nowList returns what working agents do, if there are enough of them.
-func nowList(s board) (now []listView, more int) {
-	for _, f := range s.Active {
-		if state := f.State(); state == todo.Working || state == todo.Waiting {
-			now = append(now, viewOf(f, s.now))
+func nowList(s board) (now []Node, more int) {
+	var busy []*account.Family
+	for i := range s.Active {
+		if state := s.Active[i].State(); state == todo.Working || state == todo.Waiting {
+			busy = append(busy, &s.Active[i])
 		}
 	}
-	if len(now) < nowFrom {
+	if len(busy) < nowFrom {
 		return nil, 0
 	}
-	more = max(len(now)-nowRows, 0)
-	return now[:len(now)-more], more
+	more = max(len(busy)-nowRows, 0)
+	return Map(busy[:len(busy)-more], s.nowRow), more
 }
 
 // projectGroups returns the active lists by project, the project with the newest
@@ -319,17 +292,15 @@ func projectGroups(s board, cards, rowLimit int) (out []group) {
 	room, rowRoom := maxCards, maxRows
 	for _, p := range s.Projects() {
 		fs, href := p.Families, projectHref(p.Folder)
-		g := group{ID: "p-" + fs[0].Main.List.ID, Name: projectName(p.Folder), Note: render.Safe(shortPath(p.Folder)),
-			Href: href, MoreHref: href, Count: strconv.Itoa(len(fs)) + " active"}
+		g := group{id: "p-" + fs[0].Main.List.ID, name: projectName(p.Folder), note: render.Safe(shortPath(p.Folder)),
+			href: href, moreHref: href, count: decimal(len(fs)) + " active"}
 		n := min(len(fs), cards, room)
-		for _, f := range fs[:n] {
-			g.Cards = append(g.Cards, cardOf(f, s.now))
+		for i := range fs[:n] {
+			g.cards = append(g.cards, s.card(&fs[i]))
 		}
 		m := min(len(fs)-n, rowLimit, rowRoom)
-		for _, f := range fs[n : n+m] {
-			g.Rows = append(g.Rows, viewOf(f, s.now))
-		}
-		g.More = len(fs) - n - m
+		g.rows = s.rows(fs[n : n+m])
+		g.more = len(fs) - n - m
 		room, rowRoom = room-n, rowRoom-m
 		if n+m == 0 {
 			break // the rail leads to the other projects
@@ -337,4 +308,51 @@ func projectGroups(s board, cards, rowLimit int) (out []group) {
 		out = append(out, g)
 	}
 	return out
+}
+
+// client is how one client is connected: by a command or by a file's content, and the
+// same for a server that is reached by HTTP.
+type client struct{ name, how, local, remote string }
+
+// clients returns what the page of a server without lists says; address is the server's.
+func clients(address string) []client {
+	const terminal = "Run in a terminal"
+	return []client{
+		{"Claude Code", terminal, "claude mcp add todo -- todo-mcp", "claude mcp add --transport http todo " + address},
+		{"Cursor", "In ~/.cursor/mcp.json", `{"mcpServers": {"todo": {"command": "todo-mcp"}}}`,
+			`{"mcpServers": {"todo": {"url": "` + address + `"}}}`},
+		{"VS Code", terminal, `code --add-mcp '{"name": "todo", "command": "todo-mcp"}'`,
+			`code --add-mcp '{"name": "todo", "type": "http", "url": "` + address + `"}'`},
+		{"Codex", terminal, "codex mcp add todo -- todo-mcp", "codex mcp add todo --url " + address},
+		{"Gemini CLI", terminal, "gemini mcp add todo todo-mcp", "gemini mcp add --transport http todo " + address},
+		{"opencode", "In opencode.json", `{"mcp": {"todo": {"type": "local", "command": ["todo-mcp"]}}}`,
+			`{"mcp": {"todo": {"type": "remote", "url": "` + address + `"}}}`},
+		{"Claude Desktop", "In claude_desktop_config.json", `{"mcpServers": {"todo": {"command": "/usr/local/bin/todo-mcp"}}}`, ""},
+	}
+}
+
+// firstSteps says on a server without lists how a client is connected.
+func firstSteps(address string) Node {
+	tabs := Group{Class("tabs"), ID("empty")}
+	for i, c := range clients(address) {
+		id := "c" + decimal(i)
+		remote := Group{label("Give the whole path: programs started from the desktop may not see yours.")}
+		if c.remote != "" {
+			remote = Group{label("Or over HTTP, from this server"), command(c.remote)}
+		}
+		tabs = append(tabs, Input(Type("radio"), Name("client"), ID(id), If(i == 0, Checked())), Label(For(id), Text(c.name)),
+			Div(label(c.how), command(c.local), remote))
+	}
+	return Group{Class("start"), Raw(mark), H2(Class("title"), Text("Connect your first agent")),
+		P(Text("Add todo-mcp to a client and ask its agent to plan something. The list shows here as soon as it is written.")),
+		Div(tabs...),
+		P(Class("live"), Span(Class("lamp beat")), Text("Waiting for the first list")),
+		label("Or see it move first:"), command("todo-mcp demo")}
+}
+
+func label(text string) Node { return P(Class("label"), Text(text)) }
+
+func command(text string) Node {
+	return Div(Class("cmd"), Code(Text(text)),
+		Button(Class("btn"), Type("button"), Attr("data-copy"), Attr("hidden"), action("copy", "Copy", "")))
 }

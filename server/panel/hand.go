@@ -39,7 +39,7 @@ func (v *itemView) mark(u unseen, hand account.Hand) {
 	}
 	switch fate := hand.Of(v.ID); fate {
 	case account.Seen, account.Overridden:
-		v.Fate, v.Person = string(fate), render.Safe(hand.Overridden[v.ID])
+		v.Fate, v.Person = fate, render.Safe(hand.Overridden[v.ID])
 	}
 }
 
@@ -57,11 +57,11 @@ func yourVerb(d todo.Difference) string {
 
 // fateOf returns what became of a revision that a person made; empty for others, and
 // where several revisions are one entry.
-func (e logEntry) fateOf(hand account.Hand) string {
+func (e logEntry) fateOf(hand account.Hand) account.Fate {
 	if !e.told {
 		return ""
 	}
-	return string(hand.OfRevision(e.Revision))
+	return hand.OfRevision(e.Revision)
 }
 
 // overrode returns the words for an item that an agent overrode with a revision.

@@ -5,7 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	. "maragu.dev/gomponents"
+	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
@@ -29,43 +33,17 @@ type logEntry struct {
 	Person   bool
 	At       time.Time
 	Current  bool
-	Fate     string // what became of it, if a person made it
-	told     bool   // agents are told of it, see [account.Told]
+	Fate     account.Fate // what became of it, if a person made it
+	told     bool         // agents are told of it, see [account.Told]
 }
 
-// historyPage is the data of a list's page at one of its revisions.
+// historyPage is a list's page at one of its revisions, which are oldest to newest.
 type historyPage struct {
 	listPage
-	At           time.Time
-	Ticks        []logEntry
-	Shown        int64 // the revision that is shown
-	Newest, Next int64 // Next is the revision that a restore would make
-	First        time.Time
-	Writer       render.Agent // who made the revision
-	Fate         string       // what became of it, if a person made it
-	Told         string       // who is told of a restore
-}
-
-// Several reports whether a tick stands for several revisions.
-func (h *historyPage) Several() bool { return h.Newest-h.Oldest+1 > maxTicks }
-
-// Live reports whether the newest revision is shown.
-func (h *historyPage) Live() bool { return h.Shown == h.Newest }
-
-// Earlier returns the revision before the one that is shown; 0 when none is kept.
-func (h *historyPage) Earlier() int64 {
-	if h.Shown == h.Oldest {
-		return 0
-	}
-	return h.Shown - 1
-}
-
-// Later returns the revision after the one that is shown; 0 when there is none.
-func (h *historyPage) Later() int64 {
-	if h.Live() {
-		return 0
-	}
-	return h.Shown + 1
+	at     todo.Snapshot // the revision that is shown
+	oldest int64
+	ticks  []logEntry
+	fate   account.Fate // what became of the revision, if a person made it
 }
 
 // summaryKey is what changed from one revision of a list to a later one, which never
@@ -204,22 +182,18 @@ func (p *Panel) historyOf(ctx context.Context, lists todo.Lists, f account.Famil
 	if err != nil {
 		return nil, err
 	}
-	page := &historyPage{listPage: listPage{listView: viewOf(f, now), AllItems: compared(before, at, now)},
-		Shown: shown, Newest: l.Revision, Next: l.Revision + 1, At: at.Updated, Writer: writerOf(at), Told: agentOf(l).Name}
-	page.Progress, page.Oldest = at.Progress(), oldest
-	if _, page.Hand, err = unseenOf(ctx, lists, f); err != nil {
+	page := &historyPage{listPage: listPage{Family: f, drawing: drawing{now}, items: compared(before, at, now)}, at: at, oldest: oldest}
+	page.version = fmt.Sprint(l.Revision, ".", oldest)
+	if _, page.hand, err = unseenOf(ctx, lists, f); err != nil {
 		return nil, err
 	}
 	if account.Told(before, at) {
-		page.Fate = string(page.Hand.OfRevision(shown))
+		page.fate = page.hand.OfRevision(shown)
 	}
-	if page.Log, err = p.log(ctx, lists, l, shown, page.Hand); err != nil {
+	if page.log, err = p.log(ctx, lists, l, shown, page.hand); err != nil {
 		return nil, err
 	}
-	page.Ticks, err = p.ticks(ctx, lists, l, oldest, shown)
-	if len(page.Ticks) > 0 {
-		page.First = page.Ticks[0].At
-	}
+	page.ticks, err = p.ticks(ctx, lists, l, oldest, shown)
 	return page, err
 }
 
@@ -236,14 +210,6 @@ func revisions(ctx context.Context, lists todo.Lists, id string, shown, oldest i
 		return at, at, nil
 	}
 	return at, before, err
-}
-
-// inFrame puts the page among the other lists.
-func (h *historyPage) inFrame(s board, reader todo.Identity) {
-	h.listPage.inFrame(s, reader)
-	h.View, h.Head, h.AtRevision = "history", fmt.Sprintf("Revision %d · %s", h.Shown, h.Title), h.Shown
-	h.Version = fmt.Sprint(h.Newest, ".", h.Oldest)
-	h.Crumbs = append(h.Crumbs, crumb{h.Title, listHref(h.ID)})
 }
 
 // compared returns the items of a revision, with what it changed said at them.
@@ -279,4 +245,112 @@ func compared(before, at todo.Snapshot, now time.Time) (items []itemView) {
 		items = append(append(items, v), removedAfter[i.ID]...)
 	}
 	return items
+}
+
+// draw returns the whole page.
+func (h *historyPage) draw(s board, reader todo.Identity) Node {
+	l, frame := h.Main, h.frame(s, reader)
+	where := "Revision " + decimal(h.at.Revision)
+	frame.view, frame.head, frame.list = "history", where+" · "+titleOf(l), listData(l.List.ID, h.at.Revision, h.oldest)
+	frame.crumbs = append(frame.crumbs, crumb(titleOf(l), listHref(l.List.ID)))
+	where += " of " + decimal(l.Revision)
+	fate := "small"
+	if h.fate != account.Seen {
+		fate = "yours " + string(h.fate)
+	}
+	at := Time(DateTime(stamp(h.at.Updated)), Text(h.full(h.at.Updated)))
+	return frame.page(Class("two"),
+		Div(H1(Class("title"), bdi(titleOf(l))),
+			P(Class("by"), who(writerOf(h.at)), separator(), Span(ID("where"), Text(where)), separator(), at,
+				If(h.fate != "", Span(Class(fate), Text(string(h.fate))))),
+			h.timeline(where),
+			h.oldBar(),
+			If(!h.live() && !l.List.Mirrored, h.ask()),
+			Ul(Class("items list rev"+h.many()), ID("items"), Aria("label", "Items in revision "+decimal(h.at.Revision)),
+				Map(h.items, comparedItem)),
+			If(len(h.items) == 0, P(Class("small"), Text("The list is empty.")))),
+		Aside(Class("side"), ID("side"), Aria("label", "What changed"),
+			Div(Class("acts"), exports(l, "?revision="+decimal(h.at.Revision))),
+			H2(Class("label"), Text("What changed")),
+			h.revisions(),
+			Raw(`<p class="keys small"><span><kbd>[</kbd> <kbd>]</kbd> step</span><span><kbd>Home</kbd> <kbd>End</kbd> first, `+
+				`live</span><span><kbd>Esc</kbd> back</span></p>`)))
+}
+
+// live reports whether the newest revision is shown.
+func (h *historyPage) live() bool { return h.at.Revision == h.Main.Revision }
+
+// timeline returns the ticks, one for each revision or for several.
+func (h *historyPage) timeline(where string) Node {
+	l, shown := h.Main, h.at.Revision
+	height, first := "height: how much changed", ""
+	if l.Revision-h.oldest+1 > maxTicks {
+		height = "a tick for several revisions, " + height
+	}
+	if len(h.ticks) > 0 {
+		first = h.clock(h.ticks[0].At)
+	}
+	return Section(Class("line"), Aria("label", "History"),
+		Header(step("prev", "left", "Earlier revision", shown-1, shown > h.oldest), B(Text(where)),
+			step("next", "right", "Later revision", shown+1, !h.live()), Span(Class("small end path"), Text(height))),
+		Ol(Class("ticks"), ID("ticks"), Map(h.ticks, h.tick)),
+		P(Class("ends small"), Time(Text(first)), I(Class("sw")), Text(agentOf(l).Name), I(Class("sw you")), Text("You"),
+			Time(Text(h.clock(h.Updated())))))
+}
+
+// step returns the link to a revision beside the one that is shown, if it is kept.
+func step(id, icon, label string, revision int64, kept bool) Node {
+	if !kept {
+		return Span(Class("icon"), glyph(icon))
+	}
+	return A(Class("icon"), ID(id), Href("?revision="+decimal(revision)), Aria("label", label), glyph(icon))
+}
+
+func (h *historyPage) tick(e logEntry) Node {
+	class := "s" + decimal(e.Size)
+	if e.Person {
+		class += " you"
+	}
+	return Li(A(Class(class), Href("?revision="+decimal(e.Revision)), If(e.Current, Aria("current", "true")),
+		Aria("label", "Revision "+strings.Join([]string{decimal(e.Revision), e.Who, e.Words}, ", ")),
+		TitleAttr(e.Who+", "+h.clock(e.At)+": "+e.Words)))
+}
+
+// oldBar says whether the newest revision is shown, and leads back.
+func (h *historyPage) oldBar() Node {
+	text, back := "An old revision. Items cannot be changed here.", "Back to live"
+	if h.live() {
+		text, back = "The newest revision.", "Back to the list"
+	}
+	return Div(Class("bar"), ID("old"), glyph("clock"), Span(Text(text)), Span(Class("end"),
+		A(Class("btn"), Href(listHref(h.Main.List.ID)), ID("live"), Text(back)),
+		If(!h.live() && !h.Main.List.Mirrored,
+			Button(Class("btn main"), Type("button"), ID("restore"), PopoverTarget("ask"), Text("Restore…")))))
+}
+
+// ask asks whether the revision shall be restored.
+func (h *historyPage) ask() Node {
+	shown, newest := decimal(h.at.Revision), h.Main.Revision
+	return Div(Class("ask"), ID("ask"), Attr("popover"), Role("dialog"), Aria("label", "Restore revision "+shown),
+		B(Text("Restore revision "+shown+"?")),
+		P(Textf("The list becomes what you see here, as revision %d. Nothing is lost: you can come back to revision %d. "+
+			"%s will see it with its next write.", newest+1, newest, agentOf(h.Main).Name)),
+		postForm(h.Main, Class("end"), hidden("restore "+shown),
+			Button(Class("btn"), Type("button"), PopoverTarget("ask"), PopoverTargetAction("hide"), Text("Cancel")),
+			Button(Class("btn main"), ID("restore-yes"), Text("Restore"))))
+}
+
+// comparedItem returns an item with what the revision changed.
+func comparedItem(v itemView) Node {
+	class := string(v.Status)
+	if v.Gone {
+		class += " gone"
+	}
+	if v.Change != "" {
+		class += " hit"
+	}
+	return Li(Class(class), ID("i-"+v.ID), Span(Class("tick"), glyph(string(v.Status))),
+		Span(Class("t"), v.spoken(), If(v.Was != "", Span(Class("was"), bdi(v.Was))),
+			If(v.Reason != "", Span(Class("why"), bdi(v.Reason)))),
+		Span(Class("small"), Text(v.Change)))
 }

@@ -279,7 +279,7 @@ func (h *hub) readPlaces(ctx context.Context) error {
 // write it keeps what its state depends on: the status of each item.
 func (h *hub) remember(f account.Family) {
 	id := f.Main.List.ID
-	h.places[id] = placeOf(f, h.panel.config.Now())
+	h.places[id] = placeOf(&f, h.panel.config.Now())
 	delete(h.open, id)
 	if f.State() == todo.Finished || f.Main.Archived {
 		return
@@ -393,7 +393,7 @@ func (h *hub) sendPage(ctx context.Context, id string) error {
 	case u.gone:
 	case err != nil:
 		return err
-	case page.Version == before.Version:
+	case page.version == before.version:
 		return nil
 	default:
 		h.drawn[id] = page
@@ -415,7 +415,7 @@ func (h *hub) draws(ctx context.Context, id string) (string, error) {
 		}
 		h.drawn[id] = page
 	}
-	return page.Version, nil
+	return page.version, nil
 }
 
 // presence asks again how the lists stand that are not finished, and sends each that
@@ -425,7 +425,7 @@ func (h *hub) presence(ctx context.Context) error {
 	h.mu.Lock()
 	open, unseen := maps.Clone(h.open), []string(nil)
 	for id, page := range h.drawn {
-		if page.Unseen.N > 0 {
+		if page.unseen.N > 0 {
 			unseen = append(unseen, id)
 		}
 	}
@@ -440,7 +440,7 @@ func (h *hub) presence(ctx context.Context) error {
 	}
 	for id, f := range open {
 		f.States = states
-		if placeOf(f, h.panel.config.Now()) == h.places[id] { // this goroutine alone writes them
+		if placeOf(&f, h.panel.config.Now()) == h.places[id] { // this goroutine alone writes them
 			continue
 		}
 		u, err := h.read(ctx, id, false)

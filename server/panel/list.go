@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	. "maragu.dev/gomponents"
+	. "maragu.dev/gomponents/html"
+
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -19,26 +22,16 @@ import (
 // them fold.
 const foldFrom = 3
 
-// listPage is the data of a list's own page.
+// listPage is what a list's own page shows.
 type listPage struct {
-	frame
-	listView
-	AllItems []itemView
-	Folded   int    // how many leading done items fold
-	FoldTook string // how long they took
-	Facts    []fact
-	Unseen   unseen
-	Hand     account.Hand
-	Log      []logEntry
-	Adding   bool // items can be added
-	Rename   bool // drawn with a field for the title
-	SubItems []subView
-}
-
-// fact is one line about a list.
-type fact struct {
-	Name, Text string
-	Code       bool
+	account.Family
+	drawing
+	version string // differs when the page may show something else
+	items   []itemView
+	unseen  unseen
+	hand    account.Hand
+	log     []logEntry
+	rename  bool // drawn with a field for the title
 }
 
 // list serves a list's page; with ?revision= its history at that revision. If
@@ -62,17 +55,15 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 		if err != nil {
 			return err
 		}
-		page.inFrame(s, r.Identity)
-		return p.page(w, "history", page)
+		return answer(w, http.StatusOK, page.draw(s, r.Identity))
 	}
 	page, err := p.pageOf(r.Context(), r.Lists, f)
 	if err != nil {
 		return err
 	}
-	page.inFrame(s, r.Identity)
 	page.edit(r.URL.Query().Get("item"))
-	page.Rename = r.URL.Query().Has("rename")
-	return p.page(w, "list", page)
+	page.rename = r.URL.Query().Has("rename")
+	return answer(w, http.StatusOK, page.draw(s, r.Identity))
 }
 
 // plain serves a list itself, as markdown or JSON, or the done items that unfold on
@@ -85,7 +76,8 @@ func (p *Panel) plain(w http.ResponseWriter, r *edge.Request, id, form string) e
 	switch form {
 	case "":
 		r.Lists.Look(r.Context(), l)
-		return p.page(w, "done", doneItems(l, p.config.Now()))
+		now := p.config.Now()
+		return answer(w, http.StatusOK, Map(doneItems(l, now), drawing{now}.cardItem))
 	case "md":
 		r.Lists.Look(r.Context(), l)
 		w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
@@ -117,32 +109,37 @@ func numberIn(r *edge.Request, name string) int64 {
 	return max(n, 0)
 }
 
-// inFrame puts the page among the other lists.
-func (page *listPage) inFrame(s board, reader todo.Identity) {
-	page.View, page.Class, page.Head, page.List, page.AtRevision = "list", "one", page.Title, page.ID, page.Revision
-	page.Crumbs = crumbsOf(page.listView)
-	page.fill(s, reader, &page.Folder)
-	page.AllSeq = page.Seq
+// crumbs returns the path to the page.
+func (page *listPage) crumbs() []Node {
+	kind := crumb("Active", "/")
+	switch state := page.State(); {
+	case page.Main.Archived:
+		kind = crumb("Archived", "/?show=archived")
+	case state == todo.LeftOpen:
+		kind = crumb("Left open", "/?show=left")
+	case state == todo.Finished:
+		kind = crumb("Past lists", "/?show=past")
+	}
+	folder := page.Main.List.Workspace
+	return []Node{kind, crumb(projectName(folder), projectHref(folder))}
 }
 
-// crumbsOf returns the path to a list's page.
-func crumbsOf(v listView) []crumb {
-	kind := crumb{"Active", "/"}
-	switch {
-	case v.Archived:
-		kind = crumb{"Archived", "/?show=archived"}
-	case v.State == todo.LeftOpen:
-		kind = crumb{"Left open", "/?show=left"}
-	case v.State == todo.Finished:
-		kind = crumb{"Past lists", "/?show=past"}
-	}
-	return []crumb{kind, {cmp.Or(v.Project, "No folder"), projectHref(v.Folder)}}
+// frame returns what is around the page.
+func (page *listPage) frame(s board, reader todo.Identity) *frame {
+	l := page.Main
+	return &frame{board: s, reader: reader, workspace: &l.List.Workspace, head: titleOf(l), crumbs: page.crumbs(), class: "one",
+		view: "list", version: page.version, seq: page.Seq(), list: listData(l.List.ID, l.Revision, 0)}
+}
+
+// listData returns the attributes that say to the script which list a page shows.
+func listData(id string, revision, oldest int64) Group {
+	return Group{Data("list", id), Data("revision", decimal(revision)), Data("oldest", decimal(oldest))}
 }
 
 // edit draws an item with fields, for pages without script.
 func (page *listPage) edit(item string) {
-	for i := range page.AllItems {
-		page.AllItems[i].Editing = page.AllItems[i].ID == item && !page.Mirrored
+	for i := range page.items {
+		page.items[i].Editing = page.items[i].ID == item && !page.Main.List.Mirrored
 	}
 }
 
@@ -157,48 +154,36 @@ func (p *Panel) listPage(ctx context.Context, lists todo.Lists, id string) (*lis
 
 // pageOf returns the content of the page of lists that were read.
 func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Family) (page *listPage, err error) {
-	now := p.config.Now()
-	page = &listPage{listView: viewOf(f, now), Adding: len(f.Main.Items) < todo.MaxItems && !f.Main.List.Mirrored}
-	if page.Unseen, page.Hand, err = unseenOf(ctx, lists, f); err != nil {
+	now, l := p.config.Now(), f.Main
+	page = &listPage{Family: f, drawing: drawing{now}}
+	if page.unseen, page.hand, err = unseenOf(ctx, lists, f); err != nil {
 		return nil, err
 	}
-	rests := f.States[f.Main.List.ID].Rests()
-	for _, i := range f.Main.Items {
+	rests := f.States[l.List.ID].Rests()
+	for _, i := range l.Items {
 		v := itemOf(i, now, rests)
-		v.mark(page.Unseen, page.Hand)
-		v.Fixed = page.Mirrored
-		v.Reason = cmp.Or(v.Reason, render.Work(f.Main, i))
-		page.AllItems = append(page.AllItems, v)
+		v.mark(page.unseen, page.hand)
+		v.Fixed = l.List.Mirrored
+		v.Reason = cmp.Or(v.Reason, render.Work(l, i))
+		page.items = append(page.items, v)
 	}
-	page.fold(f.Main.Items)
-	for _, s := range f.Subs {
-		page.SubItems = append(page.SubItems, subOf(s, f.States[s.List.ID]).withItems(s, now))
-	}
-	page.Facts = factsOf(f.Main, now)
-	if fate := page.Hand.Order; fate != "" {
-		page.Facts = append(page.Facts, fact{Name: "Order", Text: "yours, " + string(fate)})
-	}
-	page.Log, err = p.log(ctx, lists, f.Main, f.Main.Revision, page.Hand)
-	page.Version = fmt.Sprint(page.Seq, ".", page.State, ".", page.Unseen.Since)
+	page.log, err = p.log(ctx, lists, l, l.Revision, page.hand)
+	page.version = fmt.Sprint(f.Seq(), ".", f.State(), ".", page.unseen.Since)
 	return page, err
 }
 
 // manyItems is from how many items on a browser draws only those in view.
 const manyItems = 200
 
-// Many reports whether the list is long.
-func (page *listPage) Many() bool { return len(page.AllItems) >= manyItems }
-
-// fold folds the leading done items but the last one, if there are enough.
-func (page *listPage) fold(items []todo.Item) {
-	n := 0
+// folded returns how many leading done items fold, all of them but the last one if there
+// are enough, and how long they took.
+func folded(items []todo.Item) (n int, took string) {
 	for n < len(items) && (items[n].Status == todo.Completed || items[n].Status == todo.Cancelled) {
 		n++
 	}
 	if n <= foldFrom {
-		return
+		return 0, ""
 	}
-	page.Folded = n - 1
 	var sum time.Duration
 	for _, i := range items[:n-1] {
 		if !i.Started.IsZero() && !i.Ended.IsZero() {
@@ -206,44 +191,10 @@ func (page *listPage) fold(items []todo.Item) {
 		}
 	}
 	if sum > 0 {
-		page.FoldTook = spaced(render.Took(sum))
+		took = spaced(render.Took(sum))
 	}
+	return n - 1, took
 }
 
 // maxSubItems is how many items of a sub-agent's list its main list's page shows.
 const maxSubItems = 50
-
-// withItems returns a sub-agent's list with its items.
-func (v subView) withItems(s todo.Snapshot, now time.Time) subView {
-	v.More = max(len(s.Items)-maxSubItems, 0)
-	for _, i := range s.Items[:len(s.Items)-v.More] {
-		v.Items = append(v.Items, itemOf(i, now, v.State.Rests()))
-	}
-	return v
-}
-
-// factsOf returns what stands beside a list.
-func factsOf(l todo.Snapshot, now time.Time) (facts []fact) {
-	add := func(name, text string, code bool) {
-		if text != "" {
-			facts = append(facts, fact{name, text, code})
-		}
-	}
-	add("Project", render.Safe(l.List.Project()), false)
-	add("Folder", render.Safe(shortPath(l.List.Workspace)), true)
-	add("Agent", agentOf(l).Name, false)
-	add("Sub-agent", render.Safe(l.List.Agent), false)
-	if !l.List.Created.IsZero() {
-		add("Started", l.List.Created.In(now.Location()).Format("Mon 2 Jan, 15:04"), false)
-		end := now
-		if l.Settled() {
-			end = l.Updated
-		}
-		text := spaced(render.Roughly(end.Sub(l.List.Created)))
-		if done := l.Progress().Done; done > 1 {
-			text += ", " + spaced(render.Roughly(l.Updated.Sub(l.List.Created)/time.Duration(done))) + " an item"
-		}
-		add("Time", text, false)
-	}
-	return facts
-}

@@ -9,22 +9,19 @@ import (
 	"bytes"
 	"cmp"
 	"embed"
-	"fmt"
-	"html/template"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"todo-mcp/internal/account"
-	"todo-mcp/internal/render"
-	"todo-mcp/internal/todo"
+	. "maragu.dev/gomponents"
+
 	"todo-mcp/server/edge"
 	"todo-mcp/server/palette"
 )
 
-//go:embed *.tmpl *.css *.js
+//go:embed *.css *.js
 var files embed.FS
 
 // policy is the Content-Security-Policy of all pages: they may load script and
@@ -35,9 +32,8 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // Panel serves the pages that show lists to people. The server draws all HTML;
 // the script only inserts it into the page.
 type Panel struct {
-	config    Config
-	templates *template.Template
-	assets    map[string]asset // by path
+	config Config
+	assets map[string]asset // by path
 	// summaries are what revisions changed, a logEntry by summaryKey; summarised is how
 	// many were stored.
 	summaries  sync.Map
@@ -61,9 +57,8 @@ type Config struct {
 // asset is a file that the pages load.
 type asset struct{ data, mediaType, etag string }
 
-// New returns a panel. It returns an error only when its embedded files are
-// invalid.
-func New(c Config) (*Panel, error) {
+// New returns a panel.
+func New(c Config) *Panel {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -82,36 +77,11 @@ func New(c Config) (*Panel, error) {
 		"/viewer.css": newAsset("text/css", text("viewer.css")),
 		"/viewer.js":  newAsset("text/javascript", text("viewer.js")),
 	}
-	p.templates = template.New("").Funcs(p.functions())
-	for _, name := range []string{"glyphs", "frame", "board", "list", "history"} {
-		// Without the line breaks between elements.
-		if _, err := p.templates.Parse(strings.ReplaceAll(text(name+".tmpl"), ">\n<", "><")); err != nil {
-			return nil, fmt.Errorf("read panel: %w", err)
-		}
-	}
-	return p, nil
+	return p
 }
 
 func newAsset(mediaType, data string) asset {
 	return asset{data, mediaType + "; charset=utf-8", `"` + digestOf(data) + `"`}
-}
-
-// functions are what templates call.
-func (p *Panel) functions() template.FuncMap {
-	now := p.config.Now
-	return template.FuncMap{
-		"ago":       func(t time.Time) string { return spaced(render.When(t, now())) },
-		"since":     func(t time.Time) string { return spaced(render.Took(now().Sub(t))) },
-		"clock":     func(t time.Time) string { return t.In(now().Location()).Format("15:04:05") },
-		"full":      func(t time.Time) string { return t.In(now().Location()).Format("Mon 2 Jan 2006, 15:04:05") },
-		"stamp":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"has":       func(t time.Time) bool { return !t.IsZero() },
-		"word":      stateWord,
-		"parts":     render.Parts,
-		"longAfter": account.LongAfter.Milliseconds,
-		"maxText":   func() int { return todo.MaxText },
-		"maxTitle":  func() int { return todo.MaxTitle },
-	}
 }
 
 // Route adds the pages to an edge.
@@ -135,20 +105,14 @@ func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
 	return nil
 }
 
-// page answers with a template drawn as a page.
-func (p *Panel) page(w http.ResponseWriter, name string, data any) error {
-	return p.answer(w, http.StatusOK, name, data)
-}
-
-func (p *Panel) answer(w http.ResponseWriter, status int, name string, data any) error {
-	var b bytes.Buffer
-	if err := p.templates.ExecuteTemplate(&b, name, data); err != nil {
-		return edge.Internal(fmt.Errorf("draw page %s: %w", name, err))
-	}
+// answer answers with a page, or a part of one.
+func answer(w http.ResponseWriter, status int, page Node) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.WriteHeader(status)
+	var b bytes.Buffer
+	_ = page.Render(&b)
 	_, _ = w.Write(b.Bytes())
 	return nil
 }
@@ -156,11 +120,9 @@ func (p *Panel) answer(w http.ResponseWriter, status int, name string, data any)
 // failure is the page in the place of one that cannot be shown. It leads on to
 // the others.
 func (p *Panel) failure(w http.ResponseWriter, status int, text string) {
-	page := boardPage{frame: frame{Head: "Not now", View: "none"}, Nothing: text}
+	page := boardPage{frame: frame{head: "Not now", view: "none"}, nothing: text}
 	if status == http.StatusNotFound {
-		page.Head, page.Nothing = "Not found", "There is no such list. It may have been deleted, or its address is not whole."
+		page.head, page.nothing = "Not found", "There is no such list. It may have been deleted, or its address is not whole."
 	}
-	if p.answer(w, status, "board", page) != nil {
-		edge.Text(w, status, text)
-	}
+	_ = answer(w, status, page.draw())
 }

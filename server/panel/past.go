@@ -3,7 +3,6 @@ package panel
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strconv"
 
 	"todo-mcp/internal/account"
@@ -72,14 +71,14 @@ func olderLink(r *edge.Request, found scanned) string {
 // pastPage returns a page of the lists that rest, by day, or of the archived
 // ones.
 func pastPage(r *edge.Request, s board, show string) (boardPage, error) {
-	page := boardPage{frame: frame{Head: "Past lists", Show: show}, Empty: "No list rests yet."}
+	page := boardPage{frame: frame{head: "Past lists", show: show}, empty: "No list rests yet."}
 	n := len(s.Past)
 	if show == "archived" {
-		page.Head, page.Empty, n = "Archived", "No list was archived.", len(s.Archived)
+		page.head, page.empty, n = "Archived", "No list was archived.", len(s.Archived)
 	}
-	page.Sum = count(n, "list") + ", newest first"
+	page.sum = count(n, "list") + ", newest first"
 	if s.many {
-		page.Sum = fmt.Sprintf("more than %d lists, newest first", n)
+		page.sum = fmt.Sprintf("more than %d lists, newest first", n)
 	}
 	busy := make(map[string]bool)
 	for _, f := range s.Active {
@@ -88,8 +87,8 @@ func pastPage(r *edge.Request, s board, show string) (boardPage, error) {
 	found, err := scan(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot) bool {
 		return l.List.Parent == "" && l.Archived == (show == "archived") && !busy[l.List.ID]
 	})
-	page.Older = olderLink(r, found)
-	page.Groups = byDay(found.lists, s, "")
+	page.older = olderLink(r, found)
+	page.groups = byDay(found.lists, s, "")
 	return page, err
 }
 
@@ -97,17 +96,16 @@ func pastPage(r *edge.Request, s board, show string) (boardPage, error) {
 func byDay(fs []account.Family, s board, query string) (out []group) {
 	for _, f := range fs {
 		day, date := dayOf(f.Updated(), s.now)
-		if len(out) == 0 || out[len(out)-1].Name != day {
-			out = append(out, group{ID: "d-" + f.Main.List.ID, Name: day, Note: date})
+		if len(out) == 0 || out[len(out)-1].name != day {
+			out = append(out, group{id: "d-" + f.Main.List.ID, name: day, note: date})
 		}
 		g := &out[len(out)-1]
-		v := viewOf(f, s.now)
-		v.Query = query
+		match := ""
 		if item, ok := render.MatchingItem(f.Main, query); ok && query != "" {
-			v.Match = render.Safe(todo.Cut(item.Text, maxShown))
+			match = render.Safe(todo.Cut(item.Text, maxShown))
 		}
-		g.Rows = append(g.Rows, v)
-		g.Count = strconv.Itoa(len(g.Rows))
+		g.rows = append(g.rows, s.row(&f, query, match))
+		g.count = decimal(len(g.rows))
 	}
 	return out
 }
@@ -119,18 +117,15 @@ func search(r *edge.Request, s board, query string) (boardPage, error) {
 	found, err := scan(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot) bool {
 		return render.Matches(l, agentOf(l).Name, query)
 	})
-	page := boardPage{Groups: byDay(found.lists, s, query), Older: olderLink(r, found)}
-	page.Head, page.Search, page.Sum = "Search", render.Safe(query), count(len(found.lists), "list")+", newest first"
+	page := boardPage{groups: byDay(found.lists, s, query), older: olderLink(r, found)}
+	page.head, page.search, page.sum = "Search", render.Safe(query), count(len(found.lists), "list")+", newest first"
 	switch {
 	case len(found.lists) == 0 && found.before > 0:
-		page.Nothing = fmt.Sprintf("Nothing matches “%s” among the last %d lists.", render.Safe(query), found.looked)
+		page.nothing = fmt.Sprintf("Nothing matches “%s” among the last %d lists.", render.Safe(query), found.looked)
 	case len(found.lists) == 0:
-		page.NoMatch = true
+		page.noMatch = true
 	case found.before > 0:
-		page.Sum = "the last " + page.Sum
+		page.sum = "the last " + page.sum
 	}
 	return page, err
 }
-
-// listHref returns the address of a list's page.
-func listHref(id string) string { return "/lists/" + url.PathEscape(id) }

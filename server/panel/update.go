@@ -3,7 +3,6 @@ package panel
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"todo-mcp/internal/account"
@@ -67,62 +66,53 @@ func (u *update) events() []sse.Event {
 }
 
 // describe says how a list stands.
-func (c *change) describe(v listView) {
-	c.Seq, c.Revision, c.Place, c.Say, c.Title, c.State = v.Seq, v.Revision, v.Place, spoken(v), v.Title, v.State
-	c.Failed, c.At, c.Archived = v.Progress.Failed, v.Updated.UnixMilli(), v.Archived
+func (c *change) describe(f *account.Family, now time.Time) {
+	c.Seq, c.Revision, c.Place, c.Say = f.Seq(), f.Main.Revision, placeOf(f, now), spoken(f, now)
+	c.Title, c.State, c.Failed = titleOf(f.Main), f.State(), f.Progress().Failed
+	c.At, c.Archived = f.Updated().UnixMilli(), f.Main.Archived
 }
 
 // drawBoard draws the parts of boards.
 func (u *update) drawBoard(c *change) {
-	v := cardOf(u.family, u.panel.config.Now())
-	c.describe(v)
-	if _, item, ok := u.family.Waits(); ok {
+	f, d := &u.family, drawing{u.panel.config.Now()}
+	c.describe(f, d.now)
+	if _, item, ok := f.Waits(); ok {
 		awaited := cutItem(itemOf(item, time.Time{}, true))
 		c.Reason = cmp.Or(awaited.Reason, awaited.Title)
 	}
-	for name, id := range map[string]string{"card": "card-", "row": "row-", "nowrow": "now-"} {
-		c.Pieces[id+v.ID] = u.panel.draw(name, v)
-	}
+	c.Pieces = map[string]string{"card-" + u.id: drawn(d.card(f)), "row-" + u.id: drawn(d.row(f, "", "")),
+		"now-" + u.id: drawn(d.nowRow(f))}
 }
 
 // drawPage draws the parts of the list's own page.
 func (u *update) drawPage(c *change) {
-	c.describe(u.page.listView)
-	c.From, c.To, c.Order = u.before.Version, u.page.Version, []string{}
-	for _, name := range []string{"head", "side", "subs", "fold"} {
-		c.Pieces[name] = u.panel.draw(name, u.page)
-	}
+	page := u.page
+	c.describe(&page.Family, page.now)
+	c.From, c.To, c.Order = u.before.version, page.version, []string{}
+	c.Pieces = map[string]string{"head": drawn(page.heading()), "side": drawn(page.side()), "subs": drawn(page.subs()),
+		"fold": drawn(page.fold())}
 	before := make(map[string]itemView)
-	for _, i := range u.before.AllItems {
+	for _, i := range u.before.items {
 		before[i.ID] = i
 	}
-	for _, i := range u.page.AllItems {
+	for _, i := range page.items {
 		c.Order = append(c.Order, i.ID)
 		if before[i.ID] != i {
-			c.Pieces["i-"+i.ID] = u.panel.draw("item", i)
+			c.Pieces["i-"+i.ID] = drawn(page.item(i))
 		}
 	}
 }
 
-// draw returns a template drawn with a view. The templates are checked by every
-// test that opens a page, so a failure is a fault of the program.
-func (p *Panel) draw(name string, data any) string {
-	var b strings.Builder
-	if err := p.templates.ExecuteTemplate(&b, name, data); err != nil {
-		return ""
-	}
-	return strings.TrimSpace(b.String())
-}
-
 // spoken returns what screen readers say when a list changes.
-func spoken(v listView) string {
-	text := fmt.Sprintf("%s: %d of %d done", v.Title, v.Progress.Done, v.Progress.Total)
+func spoken(f *account.Family, now time.Time) string {
+	progress, present := f.Progress(), nowOf(f, now)
+	text := fmt.Sprintf("%s: %d of %d done", titleOf(f.Main), progress.Done, progress.Total)
 	switch {
-	case v.State == todo.Waiting:
+	case f.State() == todo.Waiting:
 		text += ", waiting for you"
-	case v.Now != nil:
-		text += ", now " + v.Now.Title
-	case v.State == todo.LeftOpen:
+	case present != nil:
+		text += ", now " + present.Title
+	case f.State() == todo.LeftOpen:
 		text += ", left open"
 	}
 	return text

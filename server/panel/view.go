@@ -50,60 +50,26 @@ func readFamilies(ctx context.Context, lists todo.Lists) ([]account.Family, erro
 
 // placeOf says where the lists stand on the board. While it is the same, nothing
 // moves.
-func placeOf(f account.Family, now time.Time) string {
+func placeOf(f *account.Family, now time.Time) string {
 	today := f.State() == todo.Finished && !f.Updated().Before(todo.Midnight(now))
 	return digestOf(fmt.Sprint(f.State(), f.Main.Archived, today, f.Main.List.Workspace))
 }
 
-// listView is the data with which a list is drawn. Its texts are safe to show
-// (see [render.Safe]).
-type listView struct {
-	ID, Title        string
-	Project, Path    string // of the workspace; empty when unknown
-	Folder           string // the workspace as it is, for links
-	Agent            render.Agent
-	State            todo.State
-	Place            string
-	Seq, Revision    int64
-	Created          time.Time
-	Updated, Since   time.Time // changed, and as [account.Family.Since]
-	Progress         todo.Progress
-	Now              *itemView // in progress, or blocked while the agent waits
-	Items            []itemView
-	More, MoreNarrow int // open items that a card leaves out, wide and narrow
-	Subs             []subView
-	MoreSubs         int
-	Stopped          string // where the work ended on a list that was left open
-	Archived         bool
-	Mirrored         bool   // its agent alone changes its items
-	Query            string // what was searched for
-	Match            string // the item that matches it
-}
-
-// subView is a sub-agent's list as one line, on its main list's page with items.
-type subView struct {
-	ID, Name, Now string
-	Progress      todo.Progress
-	State         todo.State
-	Items         []itemView
-	More          int // items that are left out
-}
-
-// itemView is the data with which an item is drawn. Two equal ones are drawn
-// alike.
+// itemView is the data with which an item is drawn. Its texts are safe to show (see
+// [render.Safe]). Two equal ones are drawn alike.
 type itemView struct {
 	ID, Title, Text string // Text is what is edited, where it is not the title
-	Status, Word    string
+	Status          todo.Status
 	Reason          string    // why the item is blocked; on a list's page also who does it, and what it waits for
 	Started         time.Time // zero unless the item is in progress and its agent is there
 	Long            bool
-	Took            string // how long the item was in progress; empty when unknown
-	Yours           string // what a person did to it that its agent has not seen
-	Fate            string // that a person's text was seen, or is overridden
-	Person          string // the person's text that is overridden
-	Editing         bool   // drawn with fields, for pages without script
-	Fixed           bool   // nobody can change it here
-	Wide            bool   // shown on wide cards alone
+	Took            string       // how long the item was in progress; empty when unknown
+	Yours           string       // what a person did to it that its agent has not seen
+	Fate            account.Fate // that a person's text was seen, or is overridden
+	Person          string       // the person's text that is overridden
+	Editing         bool         // drawn with fields, for pages without script
+	Fixed           bool         // nobody can change it here
+	Wide            bool         // shown on wide cards alone
 	// What a revision changed: in words, and the text before.
 	Change, Was string
 	Gone        bool
@@ -117,37 +83,18 @@ func stateWord(state todo.State) string {
 	return strings.ToUpper(string(state[:1])) + string(state[1:])
 }
 
-// viewOf returns the view of a family without its items.
-func viewOf(f account.Family, now time.Time) listView {
-	l := f.Main
-	v := listView{
-		ID: l.List.ID, Title: render.Safe(todo.Cut(l.Title(), maxShown)), Project: render.Safe(l.List.Project()), Path: render.Safe(shortPath(l.List.Workspace)),
-		Folder: l.List.Workspace, Agent: agentOf(l), State: f.State(), Place: placeOf(f, now), Seq: f.Seq(), Revision: l.Revision,
-		Created: l.List.Created, Updated: f.Updated(), Since: f.Since(), Progress: f.Progress(), Archived: l.Archived, Mirrored: l.List.Mirrored,
-	}
-	for _, s := range f.Subs[:min(len(f.Subs), subsOnCard)] {
-		v.Subs = append(v.Subs, subOf(s, f.States[s.List.ID]))
-	}
-	v.MoreSubs = len(f.Subs) - len(v.Subs)
-	v.Now = nowOf(f, now)
-	v.Stopped = stoppedAt(l)
-	return v
-}
+// titleOf returns a list's title as it is shown.
+func titleOf(l todo.Snapshot) string { return render.Safe(todo.Cut(l.Title(), maxShown)) }
+
+// projectOf returns the name of a list's project; empty when it is not known.
+func projectOf(l todo.Snapshot) string { return render.Safe(l.List.Project()) }
 
 // agentOf returns the agent whose list it is.
 func agentOf(l todo.Snapshot) render.Agent { return render.AgentOf(account.Client(l)) }
 
-func subOf(s todo.Snapshot, state todo.State) subView {
-	v := subView{ID: s.List.ID, Name: render.Safe(todo.Cut(s.List.Agent, 60)), Progress: s.Progress(), State: state}
-	if item, ok := s.Current(); ok {
-		v.Now = render.Safe(todo.Cut(item.Title(), maxShown))
-	}
-	return v
-}
-
 // nowOf returns the item that the agent works at, or the one for which it waits;
 // nil when there is none.
-func nowOf(f account.Family, now time.Time) *itemView {
+func nowOf(f *account.Family, now time.Time) *itemView {
 	rests := f.States[f.Main.List.ID].Rests()
 	item, ok := f.Main.Current()
 	if list, awaited, waits := f.Waits(); !ok && waits && list.List.ID == f.Main.List.ID {
@@ -178,14 +125,13 @@ func stoppedAt(l todo.Snapshot) string {
 // itemOf returns the view of an item; rests is true when no agent works on its
 // list, so that no time runs.
 func itemOf(i todo.Item, now time.Time, rests bool) itemView {
-	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Status: string(i.Status), Reason: render.Safe(i.Reason)}
+	v := itemView{ID: i.ID, Title: render.Safe(i.Title()), Status: i.Status, Reason: render.Safe(i.Reason)}
 	if i.Title() != i.Text {
 		v.Text = render.Safe(i.Text)
 	}
 	if !slices.Contains(todo.Statuses(), i.Status) {
-		v.Status = string(todo.Pending) // W4: an unknown status looks pending
+		v.Status = todo.Pending // W4: an unknown status looks pending
 	}
-	v.Word = statusWord(todo.Status(v.Status))
 	if i.Status == todo.InProgress && !rests {
 		v.Started = i.Started
 		v.Long = !i.Started.IsZero() && now.Sub(i.Started) > account.LongAfter
@@ -202,23 +148,23 @@ func cutItem(v itemView) itemView {
 	return v
 }
 
-// cardOf returns the view of a family with the items that its card shows: the
-// present first, then what went wrong, then what comes next.
-func cardOf(f account.Family, now time.Time) listView {
-	v := viewOf(f, now)
+// cardItems returns the items of a list that its card shows: the present first, then
+// what went wrong, then what comes next; and how many open ones a wide and a narrow
+// card leaves out.
+func cardItems(f *account.Family, now time.Time) (items []itemView, more, moreNarrow int) {
+	present := nowOf(f, now)
 	rests := f.States[f.Main.List.ID].Rests()
 	var also, trouble, next []itemView
-	left := 0
 	take := func(to *[]itemView, item itemView, limit int, open bool) {
 		if len(*to) < limit {
 			*to = append(*to, item)
 		} else if open {
-			left++
+			more++
 		}
 	}
 	for _, i := range f.Main.Items {
 		switch item := cutItem(itemOf(i, now, rests)); {
-		case v.Now != nil && i.ID == v.Now.ID:
+		case present != nil && i.ID == present.ID:
 		case i.Status == todo.InProgress:
 			take(&also, item, troubleOnCard, true)
 		case i.Status == todo.Failed, i.Status == todo.Blocked:
@@ -228,10 +174,8 @@ func cardOf(f account.Family, now time.Time) listView {
 			take(&next, item, openOnCard, true)
 		}
 	}
-	v.More, v.MoreNarrow = left, left+max(len(next)-openOnNarrow, 0)
-	if v.Now != nil {
-		v.Items = append(v.Items, *v.Now)
+	if present != nil {
+		items = append(items, *present)
 	}
-	v.Items = slices.Concat(v.Items, also, trouble, next)
-	return v
+	return slices.Concat(items, also, trouble, next), more, more + max(len(next)-openOnNarrow, 0)
 }

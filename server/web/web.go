@@ -17,12 +17,8 @@ func New(s *server.Server, c edge.Config) (*edge.Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := panel.New(panel.Config{Process: c.Board.Process(), Now: c.Now, ReadTimeout: c.Timeout})
-	if err != nil {
-		return nil, err
-	}
 	mcphttp.New(s).Route(e)
 	api.Route(e)
-	p.Route(e)
+	panel.New(panel.Config{Process: c.Board.Process(), Now: c.Now, ReadTimeout: c.Timeout}).Route(e)
 	return e, nil
 }

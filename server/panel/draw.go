@@ -1,0 +1,218 @@
+package panel
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	. "maragu.dev/gomponents"
+	. "maragu.dev/gomponents/html"
+
+	"todo-mcp/internal/account"
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+)
+
+// drawing draws lists as of a time.
+type drawing struct{ now time.Time }
+
+// drawn returns a part of a page as HTML.
+func drawn(n Node) string {
+	var b strings.Builder
+	_ = n.Render(&b) // a Builder does not fail
+	return b.String()
+}
+
+// card returns a list as boards show it where an agent works.
+func (d drawing) card(f *account.Family) Node {
+	l, progress := f.Main, f.Progress()
+	class := "card"
+	switch f.State() {
+	case todo.Waiting:
+		class += " asks"
+	case todo.Idle:
+		class += " idle"
+	}
+	items, more, moreNarrow := cardItems(f, d.now)
+	return Article(Class(class), d.standing("card-", f),
+		H3(A(Href(listHref(l.List.ID)), bdi(titleOf(l)))),
+		Button(Class("icon more"), Aria("label", "Actions"), Attr("data-menu"), glyph("more")),
+		P(Class("by"), d.by(f)),
+		P(Class("prog"), progressOf(progress, "/"), failedOf(progress)),
+		If(len(items) > 0, Ul(Class("items"), Map(items, d.cardItem))),
+		If(len(f.Subs) > 0, d.cardSubs(f)),
+		P(Class("fold small"),
+			If(moreNarrow > 0, Span(Class("few"), Textf("%d more to do", moreNarrow))),
+			If(more > 0, Span(Class("lots"), Textf("%d more to do", more))),
+			If(progress.Done > 0, A(Href(listHref(l.List.ID)), Attr("data-fold"), Aria("expanded", "false"),
+				Textf("%d done", progress.Done), glyph("right")))))
+}
+
+func (d drawing) cardSubs(f *account.Family) Node {
+	shown := min(len(f.Subs), subsOnCard)
+	more := len(f.Subs) - shown
+	return Ul(Class("subs"), Aria("label", "Sub-agents"),
+		Map(f.Subs[:shown], func(s todo.Snapshot) Node { return Li(subLine(s, f.States[s.List.ID], "")) }),
+		If(more > 0, Li(Span(), Span(Class("small"), Textf("%d more", more)))))
+}
+
+// subLine returns a sub-agent's list as one line, which says left of one that was left
+// open.
+func subLine(s todo.Snapshot, state todo.State, left string) Node {
+	present := ""
+	if item, ok := s.Current(); ok {
+		present = render.Safe(todo.Cut(item.Title(), maxShown))
+	}
+	switch {
+	case present != "":
+	case state == todo.Finished:
+		present = "done"
+	case state == todo.LeftOpen:
+		present = left
+	}
+	return Group{glyph("sub"), B(bdi(render.Safe(todo.Cut(s.List.Agent, 60)))), bdi(present, Class("cut")),
+		progressOf(s.Progress(), "/")}
+}
+
+// cardItem returns an item as cards show it.
+func (d drawing) cardItem(v itemView) Node {
+	class := string(v.Status)
+	if v.Wide {
+		class += " wide"
+	}
+	return Li(Class(class), Data("item", v.ID), glyph(string(v.Status)),
+		Span(Class("t"), v.spoken(), If(v.Reason != "", Span(Class("why"), bdi(v.Reason)))),
+		d.run(v), If(v.Took != "", Span(Class("took"), Text(v.Took))))
+}
+
+// spoken returns an item's text, after its status for screen readers.
+func (v *itemView) spoken() Node {
+	return Group{Span(Class("spoken"), Text(statusWord(v.Status)+": ")), bdi(v.Title)}
+}
+
+// nowRow returns a list as the part Now of the board shows it.
+func (d drawing) nowRow(f *account.Family) Node {
+	title, in, now := titleOf(f.Main), titleOf(f.Main), nowOf(f, d.now)
+	if project := projectOf(f.Main); project != "" {
+		in = project + " · " + in
+	}
+	run := Span()
+	if now != nil {
+		title = now.Title
+		if now.Reason != "" {
+			title += ": " + now.Reason
+		}
+		if !now.Started.IsZero() {
+			run = d.run(*now)
+		}
+	}
+	class, lamp := "", "lamp beat"
+	if f.State() == todo.Waiting {
+		class, lamp = "waiting", "lamp"
+	}
+	return Li(Class(class), ID("now-"+f.Main.List.ID), A(Href(listHref(f.Main.List.ID)),
+		Span(Class(lamp)), B(Class("cut"), bdi(title)), bdi(in, Class("in cut")), who(agentOf(f.Main)), run))
+}
+
+// row returns a list as one line, with what matches a search marked: query in the title,
+// and in match.
+func (d drawing) row(f *account.Family, query, match string) Node {
+	l, state := f.Main, f.State()
+	lamp := Span(Class("lamp off"))
+	switch state {
+	case todo.Finished:
+		lamp = glyphOf("i ok", "tick")
+	case todo.Working:
+		lamp = Span(Class("lamp beat"))
+	}
+	var at Node
+	if now := nowOf(f, d.now); match != "" {
+		at = El("bdi", marked(match, query))
+	} else if now != nil {
+		at = bdi(now.Title)
+	} else if stopped := stoppedAt(l); stopped != "" && state != todo.Finished {
+		at = bdi(stopped)
+	}
+	project := projectOf(l)
+	return Li(d.standing("row-", f), A(Href(listHref(l.List.ID)), lamp,
+		El("bdi", Class("cut"), B(marked(titleOf(l), query))),
+		Span(Class("at cut"), bdi(project), If(project != "" && at != nil, Text(" · ")), at),
+		who(agentOf(l)),
+		Span(Class("prog"), progressOf(f.Progress(), "/"), failedOf(f.Progress())),
+		d.ago(f.Updated())))
+}
+
+// standing returns the attributes that say to the script how a list stands.
+func (d drawing) standing(prefix string, f *account.Family) Node {
+	failed := f.Progress().Failed
+	return Group{ID(prefix + f.Main.List.ID), Data("seq", decimal(f.Seq())), Data("place", placeOf(f, d.now)),
+		Data("state", string(f.State())), If(failed > 0, Data("failed", decimal(failed)))}
+}
+
+// marked returns a text with what matches a search marked.
+func marked(text, query string) Node {
+	return Map(render.Parts(text, query), func(p render.Part) Node {
+		if p.Hit {
+			return Mark(Text(p.Text))
+		}
+		return Text(p.Text)
+	})
+}
+
+// by says whose list it is, how it stands, and since when.
+func (d drawing) by(f *account.Family) Node {
+	return Group{who(agentOf(f.Main)), separator(), stateOf(f.State()), separator(), d.ago(f.Since())}
+}
+
+func separator() Node { return Span(Class("sep")) }
+
+func who(a render.Agent) Node { return Span(Class("who"), glyph(a.Glyph), Text(a.Name)) }
+
+func stateOf(state todo.State) Node {
+	class := "state"
+	if state == todo.Working || state == todo.Waiting {
+		class += " " + string(state)
+	}
+	return Span(Class(class), If(state == todo.Working, I(Class("lamp beat"))), Text(stateWord(state)))
+}
+
+func progressOf(p todo.Progress, of string) Node {
+	return Group{
+		Progress(Max(decimal(p.Total)), Value(decimal(p.Done)), Aria("label", fmt.Sprintf("%d of %d done", p.Done, p.Total))),
+		Span(Class("n"), Textf("%d%s%d", p.Done, of, p.Total)),
+	}
+}
+
+func failedOf(p todo.Progress) Node {
+	return If(p.Failed > 0, Span(Class("small bad"), Textf("%d failed", p.Failed)))
+}
+
+// ago returns how long ago something was.
+func (d drawing) ago(t time.Time) Node {
+	return Time(DateTime(stamp(t)), TitleAttr(d.full(t)), Attr("data-ago"), Text(spaced(render.When(t, d.now))))
+}
+
+// run returns how long an item has been in progress, if it is.
+func (d drawing) run(v itemView) Node {
+	if v.Started.IsZero() {
+		return nil
+	}
+	class := "run"
+	if v.Long {
+		class += " long"
+	}
+	return Time(Class(class), DateTime(stamp(v.Started)), Attr("data-run"), Text(spaced(render.Took(d.now.Sub(v.Started)))))
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func (d drawing) clock(t time.Time) string { return t.In(d.now.Location()).Format("15:04:05") }
+
+func (d drawing) full(t time.Time) string {
+	return t.In(d.now.Location()).Format("Mon 2 Jan 2006, 15:04:05")
+}
+
+// action returns an action's sign, name and key.
+func action(icon, name, key string) Node {
+	return Group{glyph(icon), Text(name), If(key != "", Kbd(Text(key)))}
+}

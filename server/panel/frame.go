@@ -1,0 +1,177 @@
+package panel
+
+import (
+	"cmp"
+	_ "embed"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+
+	. "maragu.dev/gomponents"
+	. "maragu.dev/gomponents/html"
+
+	"todo-mcp/internal/account"
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+)
+
+//go:embed glyphs.svg
+var glyphs string
+
+// The parts of a page that are always the same.
+const (
+	headStart = `<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">`
+	headLinks = `<link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' ` +
+		`viewBox='0 0 18 18' stroke-width='3'%3E%3Cpath stroke='%23999' d='M3 4h7M3 14h9'/%3E` +
+		`%3Cpath stroke='%23465ff0' d='M3 9h12'/%3E%3C/svg%3E"><link rel="stylesheet" href="/panel.css">`
+	viewerLinks = `<link rel="stylesheet" href="/viewer.css"><script type="module" src="/viewer.js"></script>`
+	script      = `<script type="module" src="/panel.js"></script>`
+	skip        = `<a class="skip" href="#main">Skip to the content</a>`
+	mark        = `<svg class="mark" viewBox="0 0 18 18" aria-hidden="true"><path d="M3 4h7M3 14h9"/>` +
+		`<path class="on" d="M3 9h12"/></svg>`
+	live = `<p class="live" role="status" id="status" data-keep data-state="off"><span class="lamp off"></span>` +
+		`<span id="status-text">Not live without JavaScript</span></p>`
+	bodyEnd = `<div id="toast" class="toast" role="status" data-keep hidden><span></span>` +
+		`<button>Undo <kbd>u</kbd></button></div><p id="say" class="spoken" aria-live="polite" data-keep></p>`
+	keysOpen = `<button id="keys-open" hidden><kbd>?</kbd> Keys</button>`
+)
+
+// frame is what every page has around its content.
+type frame struct {
+	board     board         // all lists that there are
+	reader    todo.Identity // who reads the page
+	workspace *string       // the project that is shown, or nil
+	head      string        // the page's heading, and its title in the browser
+	sum       string        // a summary beside the heading
+	crumbs    []Node        // the path to the page, in the place of the heading
+	show      string        // which filter is on: active, left, finished, past, archived; empty on other pages
+	search    string        // what was searched for
+	class     string
+	// The rest is for the script. version differs when the page may show something else,
+	// seq is the newest Seq that it shows; list has what is said of the one list shown.
+	view, version string
+	seq           int64
+	list          Group
+}
+
+// page returns the page with content, which may have attributes for its main element.
+func (f *frame) page(content ...Node) Node {
+	main := Group{Group(content), ID("main"), TabIndex("-1"), Data("view", f.view), Data("seq", decimal(f.seq)),
+		Data("version", f.version), f.list, Data("long-after", decimal(account.LongAfter.Milliseconds()))}
+	return Doctype(HTML(Lang("en"),
+		Head(Raw(headStart), TitleEl(Text(f.head+" · todo-mcp")), Raw(headLinks),
+			If(f.reader.ReadOnly, Raw(viewerLinks)), Raw(script)),
+		Body(If(f.class != "", Class(f.class)),
+			Raw(glyphs), Raw(skip), f.rail(),
+			Div(Class("page"), f.top(), Main(main...)),
+			Raw(bodyEnd))))
+}
+
+// top returns what is above the content.
+func (f *frame) top() Node {
+	heading := Group{H1(Text(f.head)), If(f.sum != "", P(Class("sum cut"), Text(f.sum)))}
+	if len(f.crumbs) > 0 {
+		path := Group{Class("crumb cut"), Aria("label", "Path")}
+		for n, crumb := range f.crumbs {
+			path = append(path, If(n > 0, Span(Text("/"))), crumb)
+		}
+		heading = Group{Nav(path...)}
+	}
+	bell := Button(Class("icon"), ID("bell"), Attr("data-keep"), Aria("label", "Notifications"), Attr("hidden"), glyph("bell"))
+	return Header(Class("top"), ID("top"), heading, Div(Class("end"), bell, Raw(live)))
+}
+
+// crumb returns one step of the path to a page.
+func crumb(name, href string) Node { return A(Class("cut"), Href(href), bdi(name)) }
+
+// rail returns what is beside the content: the search, which lists there are, and who
+// reads.
+func (f *frame) rail() Node {
+	s := f.board
+	return Aside(Class("rail"), Aria("label", "Lists"),
+		A(Class("brand"), Href("/"), Raw(mark), Text("todo-mcp")),
+		Form(Class("search"), Role("search"), Action("/"), glyph("search"),
+			Input(Type("search"), Name("q"), ID("q"), Attr("data-keep"), Value(f.search), Placeholder("Search"),
+				Aria("label", "Search lists and items")),
+			Kbd(Text("/"))),
+		Nav(Aria("label", "Show"), Ul(Class("nav"), ID("kinds"),
+			f.kind("active", "/", "play", "Active", len(s.Active), ""),
+			f.kind("left", "/?show=left", "pause", "Left open", len(s.Left), ""),
+			f.kind("finished", "/?show=finished", "tick", "Finished today", len(s.Finished), ""),
+			f.kind("past", "/?show=past", "clock", "Past lists", len(s.Past), s.beyond()),
+			f.kind("archived", "/?show=archived", "box", "Archived", len(s.Archived), s.beyond()))),
+		f.projects(),
+		Div(Class("foot small"), Raw(keysOpen), If(f.reader.User != "", f.signOut())))
+}
+
+// beyond returns what follows a number when there may be more lists than were counted.
+func (s *board) beyond() string {
+	if s.many {
+		return "+"
+	}
+	return ""
+}
+
+// kind returns the link to one kind of lists.
+func (f *frame) kind(show, href, icon, name string, n int, more string) Node {
+	return Li(A(Href(href), currentPage(f.show == show), glyph(icon), Text(name), Span(Class("n"), Textf("%d%s", n, more))))
+}
+
+func currentPage(current bool) Node { return If(current, Aria("current", "page")) }
+
+func (f *frame) signOut() Node {
+	return Form(ID("who"), Method("post"), Action("/signout"), bdi(render.Safe(f.reader.User), Class("cut")),
+		If(f.reader.ReadOnly, Text(", may only look")), Text(" "), Button(Class("link"), Text("Sign out")))
+}
+
+// projects returns the links to the projects: first those that have something active,
+// then the rest, folded.
+func (f *frame) projects() Node {
+	active := make(map[string]int) // lists by folder
+	for _, l := range f.board.Past {
+		active[l.Main.List.Workspace] = 0
+	}
+	for _, p := range f.board.Projects() {
+		active[p.Folder] = len(p.Families)
+	}
+	if len(active) == 0 {
+		return nil
+	}
+	byName := func(a, b string) int { return cmp.Or(cmp.Compare(projectName(a), projectName(b)), cmp.Compare(a, b)) }
+	var busy, others Group
+	for _, folder := range slices.SortedFunc(maps.Keys(active), byName) {
+		current := f.workspace != nil && *f.workspace == folder
+		link := Li(A(Href(projectHref(folder)), currentPage(current), glyph("folder"), bdi(projectName(folder), Class("cut")),
+			Span(Class("n"), Textf("%d", active[folder]))))
+		if active[folder] > 0 || current {
+			busy = append(busy, link)
+		} else if len(others) < maxRows {
+			others = append(others, link)
+		}
+	}
+	return Nav(Aria("label", "Projects"), ID("projects"), H2(Class("label"), Text("Projects")), Ul(Class("nav"), busy),
+		If(len(others) > 0, Details(ID("others"), If(len(busy) == 0, Attr("open")),
+			Summary(Class("small"), Text("All projects")), Ul(Class("nav"), others))))
+}
+
+func projectName(folder string) string {
+	return cmp.Or(render.Safe((todo.List{Workspace: folder}).Project()), "No folder")
+}
+
+func projectHref(folder string) string { return "/?project=" + url.QueryEscape(folder) }
+
+// listHref returns the address of a list's page.
+func listHref(id string) string { return "/lists/" + url.PathEscape(id) }
+
+func decimal[N int | int64](n N) string { return strconv.FormatInt(int64(n), 10) }
+
+// glyph returns one of the signs of glyphs.svg.
+func glyph(name string) Node { return glyphOf("i", name) }
+
+func glyphOf(class, name string) Node {
+	return SVG(Class(class), Aria("hidden", "true"), El("use", Href("#g-"+name)))
+}
+
+// bdi returns a text whose direction does not change that of what is around it.
+func bdi(text string, attributes ...Node) Node { return El("bdi", Group(attributes), Text(text)) }

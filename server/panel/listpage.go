@@ -1,0 +1,279 @@
+package panel
+
+import (
+	"cmp"
+	"net/url"
+	"time"
+
+	. "maragu.dev/gomponents"
+	. "maragu.dev/gomponents/html"
+
+	"todo-mcp/internal/account"
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+)
+
+// draw returns the whole page.
+func (page *listPage) draw(s board, reader todo.Identity) Node {
+	l, class := page.Main, "two"
+	if page.State() == todo.Idle {
+		class += " idle"
+	}
+	keys := Raw(`<span><kbd>x</kbd> tick</span><span><kbd>e</kbd> reword</span><span><kbd>b</kbd> block</span>` +
+		`<span><kbd>Alt ↑</kbd> <kbd>Alt ↓</kbd> reorder</span><span><kbd>a</kbd> add</span>`)
+	return page.frame(s, reader).page(Class(class),
+		Div(page.heading(),
+			postForm(l, ID("form")),
+			Ul(Class("items list"+page.many()), ID("items"), Aria("label", "Items"),
+				page.fold(), Map(page.items, page.item),
+				If(len(l.Items) < todo.MaxItems && !l.List.Mirrored, addItem(l))),
+			page.subs(),
+			P(Class("keys small"), Raw(`<span><kbd>j</kbd> <kbd>k</kbd> move</span>`), If(!l.List.Mirrored, keys),
+				Raw(`<span><kbd>u</kbd> undo</span><span><kbd>?</kbd> all keys</span>`))),
+		page.side())
+}
+
+// many returns the class of a long list.
+func (page *listPage) many() string {
+	if len(page.items) >= manyItems {
+		return " many"
+	}
+	return ""
+}
+
+// postForm returns a form that sends an edit of a list.
+func postForm(l todo.Snapshot, content ...Node) Node {
+	return Form(Group(content[:1]), Method("post"), Action(listHref(l.List.ID)+"/edit"), Group(content[1:]))
+}
+
+// addItem returns the line in which a person adds an item.
+func addItem(l todo.Snapshot) Node {
+	return Li(Class("add"), ID("add"), Attr("data-keep"), Span(Class("tick"), glyph("plus")),
+		postForm(l, nil, hidden("add"), Input(Name("text"), ID("adding"), MaxLength(decimal(todo.MaxText)),
+			Placeholder("Add an item"), Aria("label", "Add an item"), AutoComplete("off"))))
+}
+
+// hidden returns the field of a form that says which edit it sends.
+func hidden(do string) Node { return Input(Type("hidden"), Name("do"), Value(do)) }
+
+// does returns the attributes of a button that sends an edit.
+func does(do string) Node { return Group{FormAttr("form"), Name("do"), Value(do)} }
+
+// heading returns what is above the items.
+func (page *listPage) heading() Node {
+	l, progress := page.Main, page.Progress()
+	title := H1(Class("title"), ID("title"), bdi(titleOf(l)))
+	if page.rename {
+		title = postForm(l, nil, H1(Class("title spoken"), Text(titleOf(l))), hidden("rename"),
+			Input(Class("field"), Name("text"), Value(titleOf(l)), MaxLength(decimal(todo.MaxTitle)), Aria("label", "Title")),
+			Text(" "), Button(Class("btn"), Text("Rename")))
+	}
+	return Div(ID("head"), Data("state", string(page.State())), Data("failed", decimal(progress.Failed)),
+		title,
+		P(Class("by"), page.by(&page.Family), If(l.Archived, Group{separator(), Span(Text("Archived"))}),
+			If(page.hand.Title != "", Span(Class("yours"), Textf("you renamed, %s", page.hand.Title)))),
+		P(Class("prog"), progressOf(progress, " of "), failedOf(progress)),
+		If(page.unseen.N > 0, page.unseenBar()),
+		If(page.hand.Order == account.Overridden, page.orderBar()),
+		If(l.List.Mirrored, P(Class("bar"), ID("mirrored"),
+			Text(agentOf(l).Name+" keeps this list in a todo tool of its own. It can only be changed there."))),
+		If(page.State() == todo.LeftOpen, page.leftBar()))
+}
+
+// unseenBar says that the agent has not seen what people changed.
+func (page *listPage) unseenBar() Node {
+	u, changes, all, when := page.unseen, "change", "", "with its next write"
+	if u.N > 1 {
+		changes, all = decimal(u.N)+" changes", " all"
+	}
+	if u.ComesBack {
+		when = "when it comes back"
+	}
+	return Div(Class("bar you"), ID("unseen"), glyph("you"),
+		Span(Textf("%s will see your %s %s.", agentOf(page.Main).Name, changes, when)),
+		Button(Class("link end"), does("undo "+decimal(u.Since)+" "+decimal(page.Main.Revision)), Text("Undo"+all)))
+}
+
+// orderBar says that an agent overrode a person's order of the items.
+func (page *listPage) orderBar() Node {
+	return Div(Class("bar overridden"), ID("order"), glyph("you"), Span(Text("Your order of the items is overridden.")),
+		If(!page.Main.List.Mirrored,
+			Button(Class("link end back"), does("back"), Aria("label", "Bring back your order"), Text("Bring back"))))
+}
+
+// leftBar says where the work ended on a list that was left open.
+func (page *listPage) leftBar() Node {
+	where := Group{Text("Left open. ")}
+	if stopped := stoppedAt(page.Main); stopped != "" {
+		where = Group{Text("Left open, "), bdi(stopped), Text(". ")}
+	}
+	return P(Class("bar"), ID("left"), where, Raw("The prompt <code>resume</code> takes it up."))
+}
+
+// item returns an item.
+func (page *listPage) item(v itemView) Node {
+	tick, to, say := Span(Class("tick"), glyph(string(v.Status))), todo.Completed, "Tick"
+	if v.Status == todo.Completed {
+		to, say = todo.Pending, "Back to do"
+	}
+	if !v.Fixed {
+		tick = Group{Span(Class("grip"), Aria("hidden", "true"), glyph("grip")),
+			Button(Class("tick"), does("status "+v.ID+" "+string(to)), Aria("label", statusWord(v.Status)+". "+say),
+				glyph(string(v.Status)))}
+	}
+	content := v.editing
+	if !v.Editing {
+		content = func() Node { return page.resting(v) }
+	}
+	return Li(Class(string(v.Status)), ID("i-"+v.ID), Data("item", v.ID), If(v.Text != "", Data("text", v.Text)),
+		TabIndex("-1"), tick, content())
+}
+
+// resting returns what an item says while nobody edits it.
+func (page *listPage) resting(v itemView) Node {
+	var why Node
+	switch {
+	case v.Status == todo.Blocked && v.Reason == "":
+		why = Span(Class("why"), Text("Blocked"))
+	case v.Status == todo.Blocked:
+		why = Span(Class("why"), bdi(v.Reason))
+	case v.Reason != "":
+		why = Span(Class("why small"), bdi(v.Reason))
+	}
+	took := Span(Class("took"), Text(v.Took))
+	if !v.Started.IsZero() {
+		took = page.run(v)
+	}
+	return Group{Span(Class("t"), v.spoken(), If(v.Yours != "", Span(Class("yours"), Text(v.Yours))), v.fate(), why), took,
+		If(!v.Fixed, A(Class("icon"), Href("?item="+url.QueryEscape(v.ID)+"#i-"+url.PathEscape(v.ID)),
+			Aria("label", "Actions"), Attr("data-menu"), glyph("more")))}
+}
+
+// fate says what became of a person's words.
+func (v *itemView) fate() Node {
+	const gap = "\u2002"
+	var words Node
+	switch v.Fate {
+	case "":
+	case account.Seen:
+		words = Group{Text(gap), Span(Class("small seen"), Text("your words, seen"))}
+	default:
+		words = Span(Class("yours "+string(v.Fate)), Textf("your words, %s", v.Fate))
+	}
+	return Group{words, If(v.Person != "" && !v.Fixed, Group{Text(gap), Button(Class("link back small"), does("back "+v.ID),
+		TitleAttr(v.Person), Aria("label", "Bring back: "+v.Person), Text("Bring back"))})}
+}
+
+// editing returns an item's fields.
+func (v *itemView) editing() Node {
+	field := func(form, text string, attributes ...Node) Node {
+		return Input(Class("field"), FormAttr(form+"-"+v.ID), Name("text"), Value(text), MaxLength(decimal(todo.MaxText)), Group(attributes))
+	}
+	button := func(name, do string) Node { return Button(Class("btn"), does(do), Text(name)) }
+	form := func(id, do string) Node {
+		return Form(ID(id+"-"+v.ID), Method("post"), Action("edit"), hidden(do+" "+v.ID))
+	}
+	const why = "Why is it blocked?"
+	return Group{
+		Span(Class("t"), field("reword", cmp.Or(v.Text, v.Title), Aria("label", "Text of the item")),
+			Span(Class("row"), Button(Class("btn main"), FormAttr("reword-"+v.ID), Text("Save")),
+				field("block", v.Reason, Aria("label", why), Placeholder(why)),
+				Button(Class("btn"), FormAttr("block-"+v.ID), Text("Block")),
+				If(v.Status == todo.Blocked, button("Unblock", "status "+v.ID+" pending")),
+				button("Failed", "status "+v.ID+" failed"), button("Move to the top", "move "+v.ID+" 0"),
+				button("Delete", "remove "+v.ID))),
+		form("reword", "text"), form("block", "block"),
+	}
+}
+
+// fold returns the line in which the leading done items fold.
+func (page *listPage) fold() Node {
+	n, took := folded(page.Main.Items)
+	return Li(Class("completed"), ID("fold"), Data("n", decimal(n)), Attr("hidden"),
+		Button(Type("button"), Class("tick"), ID("unfold"), Aria("expanded", "false"),
+			Aria("label", "Show "+decimal(n)+" done"), glyph("right")),
+		Span(Class("t"), Textf("%d done", n)), Span(Class("took"), Text(took)))
+}
+
+// subs returns the sub-agents' lists.
+func (page *listPage) subs() Node {
+	return Section(ID("subs"), If(len(page.Subs) > 0, H2(Class("label"), Text("Sub-agents"))), Map(page.Subs, page.sub))
+}
+
+func (page *listPage) sub(s todo.Snapshot) Node {
+	state := page.States[s.List.ID]
+	more := max(len(s.Items)-maxSubItems, 0)
+	return Details(ID("s-"+s.List.ID), Class("subs wide"), Summary(subLine(s, state, "left open")),
+		Ul(Class("items"),
+			Map(s.Items[:len(s.Items)-more], func(i todo.Item) Node { return page.cardItem(itemOf(i, page.now, state.Rests())) }),
+			If(more > 0, Li(Span(Class("t"), Textf("%d more", more))))),
+		P(Class("small"), A(Class("link"), Href(listHref(s.List.ID)), Text("Open its list"))))
+}
+
+// side returns what stands beside the items.
+func (page *listPage) side() Node {
+	l, un, archive := page.Main, "", "Archive"
+	if l.Archived {
+		un, archive = "un", "Take out of the archive"
+	}
+	return Aside(Class("side"), ID("side"), Aria("label", "About this list"),
+		Dl(page.facts()),
+		Div(Class("acts"),
+			A(Href("?rename"), Data("do", "rename"), action("pen", "Rename", "r")),
+			A(Href("?revision="+decimal(l.Revision)), action("clock", "Open history", "h")),
+			exports(l, ""),
+			Button(does(un+"archive"), action("box", archive, "")),
+			Button(does("delete"), Class("risk"), action("bin", "Delete", ""))),
+		H2(Class("label"), Text("History")),
+		page.revisions())
+}
+
+// exports returns the links to a list as markdown and JSON.
+func exports(l todo.Snapshot, query string) Node {
+	href := listHref(l.List.ID)
+	return Group{A(Href(href+".md"+query), Data("do", "copy"), action("copy", "Copy as markdown", "c")),
+		A(Href(href+".json"+query), Attr("download"), action("save", "Download JSON", ""))}
+}
+
+// facts returns what is known of a list.
+func (page *listPage) facts() (facts Group) {
+	l, created := page.Main, page.Main.List.Created
+	add := func(name, text string) {
+		if text != "" {
+			facts = append(facts, Dt(Text(name)), Dd(bdi(text)))
+		}
+	}
+	add("Project", projectOf(l))
+	if folder := render.Safe(shortPath(l.List.Workspace)); folder != "" {
+		facts = append(facts, Dt(Text("Folder")), Dd(Code(Text(folder))))
+	}
+	add("Agent", agentOf(l).Name)
+	add("Sub-agent", render.Safe(l.List.Agent))
+	if !created.IsZero() {
+		add("Started", created.In(page.now.Location()).Format("Mon 2 Jan, 15:04"))
+		end := page.now
+		if l.Settled() {
+			end = l.Updated
+		}
+		text := spaced(render.Roughly(end.Sub(created)))
+		if done := l.Progress().Done; done > 1 {
+			text += ", " + spaced(render.Roughly(l.Updated.Sub(created)/time.Duration(done))) + " an item"
+		}
+		add("Time", text)
+	}
+	if page.hand.Order != "" {
+		add("Order", "yours, "+string(page.hand.Order))
+	}
+	return facts
+}
+
+// revisions returns the revisions that are described beside the list.
+func (page *listPage) revisions() Node {
+	return Ol(Class("log"), Map(page.log, func(e logEntry) Node {
+		return Li(If(e.Person, Class("you")), A(Href("?revision="+decimal(e.Revision)), If(e.Current, Aria("current", "true")),
+			Text(e.Words),
+			Span(Class("small"), Span(Text(e.Who)),
+				Time(DateTime(stamp(e.At)), TitleAttr(page.full(e.At)), Text(page.clock(e.At))),
+				Span(Textf("rev. %d", e.Revision)), If(e.Fate != "", Span(Text(string(e.Fate)))))))
+	}))
+}
