@@ -62,7 +62,7 @@ func (page *boardPage) draw() Node {
 		If(page.empty != "" && len(page.groups) == 0, bar(Text(page.empty))),
 		If(page.noMatch, bar(Text("Nothing matches “"), bdi(page.search), Text("”."), allLists("Clear the search"))),
 		If(len(page.now) > 0, Section(Class("group"), ID("now"),
-			Header(H2(Text("Now")), Span(Class("path"), Text("who works, and who waits for you")),
+			Header(H2(Text("Now")), span("path", Text("who works, and who waits for you")),
 				If(page.nowMore > 0, A(Class("n"), Href("#groups"), Textf("%d more", page.nowMore)))),
 			Ol(Class("now"), Group(page.now)))),
 		Div(ID("groups"), Map(page.groups, group.draw)),
@@ -80,7 +80,7 @@ func (g group) draw() Node {
 		name = A(Href(g.href), bdi(g.name))
 	}
 	return Section(Class("group"), ID(g.id),
-		Header(H2(name), If(g.note != "", Span(Class("path cut"), Text(g.note))), Span(Class("n"), Text(g.count)),
+		Header(H2(name), If(g.note != "", span("path cut", Text(g.note))), span("n", Text(g.count)),
 			If(g.clear, Form(Method("post"), Action("/panel/clear"),
 				Button(Class("link small"), Attr("data-clear"), Text("Clear finished"))))),
 		If(len(g.cards) > 0, Div(Class("cards"), ID(g.id+"-c"), g.cards)),
@@ -327,7 +327,8 @@ func clients(address string) []client {
 		{"Gemini CLI", terminal, "gemini mcp add todo todo-mcp", "gemini mcp add --transport http todo " + address},
 		{"opencode", "In opencode.json", `{"mcp": {"todo": {"type": "local", "command": ["todo-mcp"]}}}`,
 			`{"mcp": {"todo": {"type": "remote", "url": "` + address + `"}}}`},
-		{"Claude Desktop", "In claude_desktop_config.json", `{"mcpServers": {"todo": {"command": "/usr/local/bin/todo-mcp"}}}`, ""},
+		{"Claude Desktop", "In claude_desktop_config.json",
+			`{"mcpServers": {"todo": {"command": "/usr/local/bin/todo-mcp"}}}`, ""},
 	}
 }
 
@@ -340,13 +341,14 @@ func firstSteps(address string) Node {
 		if c.remote != "" {
 			remote = Group{label("Or over HTTP, from this server"), command(c.remote)}
 		}
-		tabs = append(tabs, Input(Type("radio"), Name("client"), ID(id), If(i == 0, Checked())), Label(For(id), Text(c.name)),
-			Div(label(c.how), command(c.local), remote))
+		tabs = append(tabs, Input(Type("radio"), Name("client"), ID(id), If(i == 0, Checked())),
+			Label(For(id), Text(c.name)), Div(label(c.how), command(c.local), remote))
 	}
 	return Group{Class("start"), Raw(mark), H2(Class("title"), Text("Connect your first agent")),
-		P(Text("Add todo-mcp to a client and ask its agent to plan something. The list shows here as soon as it is written.")),
+		P(Text("Add todo-mcp to a client and ask its agent to plan something. " +
+			"The list shows here as soon as it is written.")),
 		Div(tabs...),
-		P(Class("live"), Span(Class("lamp beat")), Text("Waiting for the first list")),
+		P(Class("live"), span("lamp beat"), Text("Waiting for the first list")),
 		label("Or see it move first:"), command("todo-mcp demo")}
 }
 

@@ -42,8 +42,8 @@ func (d drawing) card(f *account.Family) Node {
 		If(len(items) > 0, Ul(Class("items"), Map(items, d.cardItem))),
 		If(len(f.Subs) > 0, d.cardSubs(f)),
 		P(Class("fold small"),
-			If(moreNarrow > 0, Span(Class("few"), Textf("%d more to do", moreNarrow))),
-			If(more > 0, Span(Class("lots"), Textf("%d more to do", more))),
+			If(moreNarrow > 0, span("few", Textf("%d more to do", moreNarrow))),
+			If(more > 0, span("lots", Textf("%d more to do", more))),
 			If(progress.Done > 0, A(Href(listHref(l.List.ID)), Attr("data-fold"), Aria("expanded", "false"),
 				Textf("%d done", progress.Done), glyph("right")))))
 }
@@ -53,7 +53,7 @@ func (d drawing) cardSubs(f *account.Family) Node {
 	more := len(f.Subs) - shown
 	return Ul(Class("subs"), Aria("label", "Sub-agents"),
 		Map(f.Subs[:shown], func(s todo.Snapshot) Node { return Li(subLine(s, f.States[s.List.ID], "")) }),
-		If(more > 0, Li(Span(), Span(Class("small"), Textf("%d more", more)))))
+		If(more > 0, Li(Span(), span("small", Textf("%d more", more)))))
 }
 
 // subLine returns a sub-agent's list as one line, which says left of one that was left
@@ -81,13 +81,13 @@ func (d drawing) cardItem(v itemView) Node {
 		class += " wide"
 	}
 	return Li(Class(class), Data("item", v.ID), glyph(string(v.Status)),
-		Span(Class("t"), v.spoken(), If(v.Reason != "", Span(Class("why"), bdi(v.Reason)))),
-		d.run(v), If(v.Took != "", Span(Class("took"), Text(v.Took))))
+		span("t", v.spoken(), If(v.Reason != "", span("why", bdi(v.Reason)))),
+		d.run(v), If(v.Took != "", span("took", Text(v.Took))))
 }
 
 // spoken returns an item's text, after its status for screen readers.
 func (v *itemView) spoken() Node {
-	return Group{Span(Class("spoken"), Text(statusWord(v.Status)+": ")), bdi(v.Title)}
+	return Group{span("spoken", Text(statusWord(v.Status)+": ")), bdi(v.Title)}
 }
 
 // nowRow returns a list as the part Now of the board shows it.
@@ -111,19 +111,19 @@ func (d drawing) nowRow(f *account.Family) Node {
 		class, lamp = "waiting", "lamp"
 	}
 	return Li(Class(class), ID("now-"+f.Main.List.ID), A(Href(listHref(f.Main.List.ID)),
-		Span(Class(lamp)), B(Class("cut"), bdi(title)), bdi(in, Class("in cut")), who(agentOf(f.Main)), run))
+		span(lamp), B(Class("cut"), bdi(title)), bdi(in, Class("in cut")), who(agentOf(f.Main)), run))
 }
 
 // row returns a list as one line, with what matches a search marked: query in the title,
 // and in match.
 func (d drawing) row(f *account.Family, query, match string) Node {
 	l, state := f.Main, f.State()
-	lamp := Span(Class("lamp off"))
+	lamp := span("lamp off")
 	switch state {
 	case todo.Finished:
 		lamp = glyphOf("i ok", "tick")
 	case todo.Working:
-		lamp = Span(Class("lamp beat"))
+		lamp = span("lamp beat")
 	}
 	var at Node
 	if now := nowOf(f, d.now); match != "" {
@@ -136,9 +136,9 @@ func (d drawing) row(f *account.Family, query, match string) Node {
 	project := projectOf(l)
 	return Li(d.standing("row-", f), A(Href(listHref(l.List.ID)), lamp,
 		El("bdi", Class("cut"), B(marked(titleOf(l), query))),
-		Span(Class("at cut"), bdi(project), If(project != "" && at != nil, Text(" · ")), at),
+		span("at cut", bdi(project), If(project != "" && at != nil, Text(" · ")), at),
 		who(agentOf(l)),
-		Span(Class("prog"), progressOf(f.Progress(), "/"), failedOf(f.Progress())),
+		span("prog", progressOf(f.Progress(), "/"), failedOf(f.Progress())),
 		d.ago(f.Updated())))
 }
 
@@ -164,27 +164,28 @@ func (d drawing) by(f *account.Family) Node {
 	return Group{who(agentOf(f.Main)), separator(), stateOf(f.State()), separator(), d.ago(f.Since())}
 }
 
-func separator() Node { return Span(Class("sep")) }
+func separator() Node { return span("sep") }
 
-func who(a render.Agent) Node { return Span(Class("who"), glyph(a.Glyph), Text(a.Name)) }
+func who(a render.Agent) Node { return span("who", glyph(a.Glyph), Text(a.Name)) }
 
 func stateOf(state todo.State) Node {
 	class := "state"
 	if state == todo.Working || state == todo.Waiting {
 		class += " " + string(state)
 	}
-	return Span(Class(class), If(state == todo.Working, I(Class("lamp beat"))), Text(stateWord(state)))
+	return span(class, If(state == todo.Working, I(Class("lamp beat"))), Text(stateWord(state)))
 }
 
 func progressOf(p todo.Progress, of string) Node {
+	label := fmt.Sprintf("%d of %d done", p.Done, p.Total)
 	return Group{
-		Progress(Max(decimal(p.Total)), Value(decimal(p.Done)), Aria("label", fmt.Sprintf("%d of %d done", p.Done, p.Total))),
-		Span(Class("n"), Textf("%d%s%d", p.Done, of, p.Total)),
+		Progress(Max(decimal(p.Total)), Value(decimal(p.Done)), Aria("label", label)),
+		span("n", Textf("%d%s%d", p.Done, of, p.Total)),
 	}
 }
 
 func failedOf(p todo.Progress) Node {
-	return If(p.Failed > 0, Span(Class("small bad"), Textf("%d failed", p.Failed)))
+	return If(p.Failed > 0, span("small bad", Textf("%d failed", p.Failed)))
 }
 
 // ago returns how long ago something was.
@@ -201,7 +202,8 @@ func (d drawing) run(v itemView) Node {
 	if v.Long {
 		class += " long"
 	}
-	return Time(Class(class), DateTime(stamp(v.Started)), Attr("data-run"), Text(spaced(render.Took(d.now.Sub(v.Started)))))
+	return Time(Class(class), DateTime(stamp(v.Started)), Attr("data-run"),
+		Text(spaced(render.Took(d.now.Sub(v.Started)))))
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

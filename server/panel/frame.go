@@ -78,7 +78,8 @@ func (f *frame) top() Node {
 		}
 		heading = Group{Nav(path...)}
 	}
-	bell := Button(Class("icon"), ID("bell"), Attr("data-keep"), Aria("label", "Notifications"), Attr("hidden"), glyph("bell"))
+	bell := Button(Class("icon"), ID("bell"), Attr("data-keep"), Aria("label", "Notifications"), Attr("hidden"),
+		glyph("bell"))
 	return Header(Class("top"), ID("top"), heading, Div(Class("end"), bell, Raw(live)))
 }
 
@@ -115,7 +116,7 @@ func (s *board) beyond() string {
 
 // kind returns the link to one kind of lists.
 func (f *frame) kind(show, href, icon, name string, n int, more string) Node {
-	return Li(A(Href(href), currentPage(f.show == show), glyph(icon), Text(name), Span(Class("n"), Textf("%d%s", n, more))))
+	return Li(A(Href(href), currentPage(f.show == show), glyph(icon), Text(name), span("n", Textf("%d%s", n, more))))
 }
 
 func currentPage(current bool) Node { return If(current, Aria("current", "page")) }
@@ -142,15 +143,16 @@ func (f *frame) projects() Node {
 	var busy, others Group
 	for _, folder := range slices.SortedFunc(maps.Keys(active), byName) {
 		current := f.workspace != nil && *f.workspace == folder
-		link := Li(A(Href(projectHref(folder)), currentPage(current), glyph("folder"), bdi(projectName(folder), Class("cut")),
-			Span(Class("n"), Textf("%d", active[folder]))))
+		link := Li(A(Href(projectHref(folder)), currentPage(current), glyph("folder"),
+			bdi(projectName(folder), Class("cut")), span("n", Textf("%d", active[folder]))))
 		if active[folder] > 0 || current {
 			busy = append(busy, link)
 		} else if len(others) < maxRows {
 			others = append(others, link)
 		}
 	}
-	return Nav(Aria("label", "Projects"), ID("projects"), H2(Class("label"), Text("Projects")), Ul(Class("nav"), busy),
+	return Nav(Aria("label", "Projects"), ID("projects"), H2(Class("label"), Text("Projects")),
+		Ul(Class("nav"), busy),
 		If(len(others) > 0, Details(ID("others"), If(len(busy) == 0, Attr("open")),
 			Summary(Class("small"), Text("All projects")), Ul(Class("nav"), others))))
 }
@@ -175,3 +177,5 @@ func glyphOf(class, name string) Node {
 
 // bdi returns a text whose direction does not change that of what is around it.
 func bdi(text string, attributes ...Node) Node { return El("bdi", Group(attributes), Text(text)) }
+
+func span(class string, content ...Node) Node { return Span(Class(class), Group(content)) }

@@ -182,7 +182,8 @@ func (p *Panel) historyOf(ctx context.Context, lists todo.Lists, f account.Famil
 	if err != nil {
 		return nil, err
 	}
-	page := &historyPage{listPage: listPage{Family: f, drawing: drawing{now}, items: compared(before, at, now)}, at: at, oldest: oldest}
+	page := &historyPage{at: at, oldest: oldest}
+	page.Family, page.now, page.items = f, now, compared(before, at, now)
 	page.version = fmt.Sprint(l.Revision, ".", oldest)
 	if _, page.hand, err = unseenOf(ctx, lists, f); err != nil {
 		return nil, err
@@ -262,7 +263,7 @@ func (h *historyPage) draw(s board, reader todo.Identity) Node {
 	return frame.page(Class("two"),
 		Div(H1(Class("title"), bdi(titleOf(l))),
 			P(Class("by"), who(writerOf(h.at)), separator(), Span(ID("where"), Text(where)), separator(), at,
-				If(h.fate != "", Span(Class(fate), Text(string(h.fate))))),
+				If(h.fate != "", span(fate, Text(string(h.fate))))),
 			h.timeline(where),
 			h.oldBar(),
 			If(!h.live() && !l.List.Mirrored, h.ask()),
@@ -292,7 +293,7 @@ func (h *historyPage) timeline(where string) Node {
 	}
 	return Section(Class("line"), Aria("label", "History"),
 		Header(step("prev", "left", "Earlier revision", shown-1, shown > h.oldest), B(Text(where)),
-			step("next", "right", "Later revision", shown+1, !h.live()), Span(Class("small end path"), Text(height))),
+			step("next", "right", "Later revision", shown+1, !h.live()), span("small end path", Text(height))),
 		Ol(Class("ticks"), ID("ticks"), Map(h.ticks, h.tick)),
 		P(Class("ends small"), Time(Text(first)), I(Class("sw")), Text(agentOf(l).Name), I(Class("sw you")), Text("You"),
 			Time(Text(h.clock(h.Updated())))))
@@ -301,7 +302,7 @@ func (h *historyPage) timeline(where string) Node {
 // step returns the link to a revision beside the one that is shown, if it is kept.
 func step(id, icon, label string, revision int64, kept bool) Node {
 	if !kept {
-		return Span(Class("icon"), glyph(icon))
+		return span("icon", glyph(icon))
 	}
 	return A(Class("icon"), ID(id), Href("?revision="+decimal(revision)), Aria("label", label), glyph(icon))
 }
@@ -322,7 +323,7 @@ func (h *historyPage) oldBar() Node {
 	if h.live() {
 		text, back = "The newest revision.", "Back to the list"
 	}
-	return Div(Class("bar"), ID("old"), glyph("clock"), Span(Text(text)), Span(Class("end"),
+	return Div(Class("bar"), ID("old"), glyph("clock"), Span(Text(text)), span("end",
 		A(Class("btn"), Href(listHref(h.Main.List.ID)), ID("live"), Text(back)),
 		If(!h.live() && !h.Main.List.Mirrored,
 			Button(Class("btn main"), Type("button"), ID("restore"), PopoverTarget("ask"), Text("Restore…")))))
@@ -335,7 +336,7 @@ func (h *historyPage) ask() Node {
 		B(Text("Restore revision "+shown+"?")),
 		P(Textf("The list becomes what you see here, as revision %d. Nothing is lost: you can come back to revision %d. "+
 			"%s will see it with its next write.", newest+1, newest, agentOf(h.Main).Name)),
-		postForm(h.Main, Class("end"), hidden("restore "+shown),
+		editForm(h.Main, Class("end"), hidden("restore "+shown),
 			Button(Class("btn"), Type("button"), PopoverTarget("ask"), PopoverTargetAction("hide"), Text("Cancel")),
 			Button(Class("btn main"), ID("restore-yes"), Text("Restore"))))
 }
@@ -349,8 +350,8 @@ func comparedItem(v itemView) Node {
 	if v.Change != "" {
 		class += " hit"
 	}
-	return Li(Class(class), ID("i-"+v.ID), Span(Class("tick"), glyph(string(v.Status))),
-		Span(Class("t"), v.spoken(), If(v.Was != "", Span(Class("was"), bdi(v.Was))),
-			If(v.Reason != "", Span(Class("why"), bdi(v.Reason)))),
-		Span(Class("small"), Text(v.Change)))
+	return Li(Class(class), ID("i-"+v.ID), span("tick", glyph(string(v.Status))),
+		span("t", v.spoken(), If(v.Was != "", span("was", bdi(v.Was))),
+			If(v.Reason != "", span("why", bdi(v.Reason)))),
+		span("small", Text(v.Change)))
 }

@@ -23,7 +23,7 @@ func (page *listPage) draw(s board, reader todo.Identity) Node {
 		`<span><kbd>Alt ↑</kbd> <kbd>Alt ↓</kbd> reorder</span><span><kbd>a</kbd> add</span>`)
 	return page.frame(s, reader).page(Class(class),
 		Div(page.heading(),
-			postForm(l, ID("form")),
+			editForm(l, ID("form")),
 			Ul(Class("items list"+page.many()), ID("items"), Aria("label", "Items"),
 				page.fold(), Map(page.items, page.item),
 				If(len(l.Items) < todo.MaxItems && !l.List.Mirrored, addItem(l))),
@@ -41,15 +41,15 @@ func (page *listPage) many() string {
 	return ""
 }
 
-// postForm returns a form that sends an edit of a list.
-func postForm(l todo.Snapshot, content ...Node) Node {
-	return Form(Group(content[:1]), Method("post"), Action(listHref(l.List.ID)+"/edit"), Group(content[1:]))
+// editForm returns a form that sends an edit of a list.
+func editForm(l todo.Snapshot, content ...Node) Node {
+	return Form(Method("post"), Action(listHref(l.List.ID)+"/edit"), Group(content))
 }
 
 // addItem returns the line in which a person adds an item.
 func addItem(l todo.Snapshot) Node {
-	return Li(Class("add"), ID("add"), Attr("data-keep"), Span(Class("tick"), glyph("plus")),
-		postForm(l, nil, hidden("add"), Input(Name("text"), ID("adding"), MaxLength(decimal(todo.MaxText)),
+	return Li(Class("add"), ID("add"), Attr("data-keep"), span("tick", glyph("plus")),
+		editForm(l, hidden("add"), Input(Name("text"), ID("adding"), MaxLength(decimal(todo.MaxText)),
 			Placeholder("Add an item"), Aria("label", "Add an item"), AutoComplete("off"))))
 }
 
@@ -64,14 +64,15 @@ func (page *listPage) heading() Node {
 	l, progress := page.Main, page.Progress()
 	title := H1(Class("title"), ID("title"), bdi(titleOf(l)))
 	if page.rename {
-		title = postForm(l, nil, H1(Class("title spoken"), Text(titleOf(l))), hidden("rename"),
-			Input(Class("field"), Name("text"), Value(titleOf(l)), MaxLength(decimal(todo.MaxTitle)), Aria("label", "Title")),
+		title = editForm(l, H1(Class("title spoken"), Text(titleOf(l))), hidden("rename"),
+			Input(Class("field"), Name("text"), Value(titleOf(l)), MaxLength(decimal(todo.MaxTitle)),
+				Aria("label", "Title")),
 			Text(" "), Button(Class("btn"), Text("Rename")))
 	}
 	return Div(ID("head"), Data("state", string(page.State())), Data("failed", decimal(progress.Failed)),
 		title,
 		P(Class("by"), page.by(&page.Family), If(l.Archived, Group{separator(), Span(Text("Archived"))}),
-			If(page.hand.Title != "", Span(Class("yours"), Textf("you renamed, %s", page.hand.Title)))),
+			If(page.hand.Title != "", span("yours", Textf("you renamed, %s", page.hand.Title)))),
 		P(Class("prog"), progressOf(progress, " of "), failedOf(progress)),
 		If(page.unseen.N > 0, page.unseenBar()),
 		If(page.hand.Order == account.Overridden, page.orderBar()),
@@ -112,12 +113,12 @@ func (page *listPage) leftBar() Node {
 
 // item returns an item.
 func (page *listPage) item(v itemView) Node {
-	tick, to, say := Span(Class("tick"), glyph(string(v.Status))), todo.Completed, "Tick"
+	tick, to, say := span("tick", glyph(string(v.Status))), todo.Completed, "Tick"
 	if v.Status == todo.Completed {
 		to, say = todo.Pending, "Back to do"
 	}
 	if !v.Fixed {
-		tick = Group{Span(Class("grip"), Aria("hidden", "true"), glyph("grip")),
+		tick = Group{span("grip", Aria("hidden", "true"), glyph("grip")),
 			Button(Class("tick"), does("status "+v.ID+" "+string(to)), Aria("label", statusWord(v.Status)+". "+say),
 				glyph(string(v.Status)))}
 	}
@@ -134,17 +135,17 @@ func (page *listPage) resting(v itemView) Node {
 	var why Node
 	switch {
 	case v.Status == todo.Blocked && v.Reason == "":
-		why = Span(Class("why"), Text("Blocked"))
+		why = span("why", Text("Blocked"))
 	case v.Status == todo.Blocked:
-		why = Span(Class("why"), bdi(v.Reason))
+		why = span("why", bdi(v.Reason))
 	case v.Reason != "":
-		why = Span(Class("why small"), bdi(v.Reason))
+		why = span("why small", bdi(v.Reason))
 	}
-	took := Span(Class("took"), Text(v.Took))
+	took := span("took", Text(v.Took))
 	if !v.Started.IsZero() {
 		took = page.run(v)
 	}
-	return Group{Span(Class("t"), v.spoken(), If(v.Yours != "", Span(Class("yours"), Text(v.Yours))), v.fate(), why), took,
+	return Group{span("t", v.spoken(), If(v.Yours != "", span("yours", Text(v.Yours))), v.fate(), why), took,
 		If(!v.Fixed, A(Class("icon"), Href("?item="+url.QueryEscape(v.ID)+"#i-"+url.PathEscape(v.ID)),
 			Aria("label", "Actions"), Attr("data-menu"), glyph("more")))}
 }
@@ -156,18 +157,22 @@ func (v *itemView) fate() Node {
 	switch v.Fate {
 	case "":
 	case account.Seen:
-		words = Group{Text(gap), Span(Class("small seen"), Text("your words, seen"))}
+		words = Group{Text(gap), span("small seen", Text("your words, seen"))}
 	default:
-		words = Span(Class("yours "+string(v.Fate)), Textf("your words, %s", v.Fate))
+		words = span("yours "+string(v.Fate), Textf("your words, %s", v.Fate))
 	}
-	return Group{words, If(v.Person != "" && !v.Fixed, Group{Text(gap), Button(Class("link back small"), does("back "+v.ID),
-		TitleAttr(v.Person), Aria("label", "Bring back: "+v.Person), Text("Bring back"))})}
+	if v.Person == "" || v.Fixed {
+		return words
+	}
+	return Group{words, Text(gap), Button(Class("link back small"), does("back "+v.ID),
+		TitleAttr(v.Person), Aria("label", "Bring back: "+v.Person), Text("Bring back"))}
 }
 
 // editing returns an item's fields.
 func (v *itemView) editing() Node {
 	field := func(form, text string, attributes ...Node) Node {
-		return Input(Class("field"), FormAttr(form+"-"+v.ID), Name("text"), Value(text), MaxLength(decimal(todo.MaxText)), Group(attributes))
+		return Input(Class("field"), FormAttr(form+"-"+v.ID), Name("text"), Value(text),
+			MaxLength(decimal(todo.MaxText)), Group(attributes))
 	}
 	button := func(name, do string) Node { return Button(Class("btn"), does(do), Text(name)) }
 	form := func(id, do string) Node {
@@ -175,8 +180,8 @@ func (v *itemView) editing() Node {
 	}
 	const why = "Why is it blocked?"
 	return Group{
-		Span(Class("t"), field("reword", cmp.Or(v.Text, v.Title), Aria("label", "Text of the item")),
-			Span(Class("row"), Button(Class("btn main"), FormAttr("reword-"+v.ID), Text("Save")),
+		span("t", field("reword", cmp.Or(v.Text, v.Title), Aria("label", "Text of the item")),
+			span("row", Button(Class("btn main"), FormAttr("reword-"+v.ID), Text("Save")),
 				field("block", v.Reason, Aria("label", why), Placeholder(why)),
 				Button(Class("btn"), FormAttr("block-"+v.ID), Text("Block")),
 				If(v.Status == todo.Blocked, button("Unblock", "status "+v.ID+" pending")),
@@ -192,7 +197,7 @@ func (page *listPage) fold() Node {
 	return Li(Class("completed"), ID("fold"), Data("n", decimal(n)), Attr("hidden"),
 		Button(Type("button"), Class("tick"), ID("unfold"), Aria("expanded", "false"),
 			Aria("label", "Show "+decimal(n)+" done"), glyph("right")),
-		Span(Class("t"), Textf("%d done", n)), Span(Class("took"), Text(took)))
+		span("t", Textf("%d done", n)), span("took", Text(took)))
 }
 
 // subs returns the sub-agents' lists.
@@ -203,10 +208,10 @@ func (page *listPage) subs() Node {
 func (page *listPage) sub(s todo.Snapshot) Node {
 	state := page.States[s.List.ID]
 	more := max(len(s.Items)-maxSubItems, 0)
+	item := func(i todo.Item) Node { return page.cardItem(itemOf(i, page.now, state.Rests())) }
 	return Details(ID("s-"+s.List.ID), Class("subs wide"), Summary(subLine(s, state, "left open")),
-		Ul(Class("items"),
-			Map(s.Items[:len(s.Items)-more], func(i todo.Item) Node { return page.cardItem(itemOf(i, page.now, state.Rests())) }),
-			If(more > 0, Li(Span(Class("t"), Textf("%d more", more))))),
+		Ul(Class("items"), Map(s.Items[:len(s.Items)-more], item),
+			If(more > 0, Li(span("t", Textf("%d more", more))))),
 		P(Class("small"), A(Class("link"), Href(listHref(s.List.ID)), Text("Open its list"))))
 }
 
@@ -270,9 +275,9 @@ func (page *listPage) facts() (facts Group) {
 // revisions returns the revisions that are described beside the list.
 func (page *listPage) revisions() Node {
 	return Ol(Class("log"), Map(page.log, func(e logEntry) Node {
-		return Li(If(e.Person, Class("you")), A(Href("?revision="+decimal(e.Revision)), If(e.Current, Aria("current", "true")),
-			Text(e.Words),
-			Span(Class("small"), Span(Text(e.Who)),
+		return Li(If(e.Person, Class("you")), A(Href("?revision="+decimal(e.Revision)),
+			If(e.Current, Aria("current", "true")), Text(e.Words),
+			span("small", Span(Text(e.Who)),
 				Time(DateTime(stamp(e.At)), TitleAttr(page.full(e.At)), Text(page.clock(e.At))),
 				Span(Textf("rev. %d", e.Revision)), If(e.Fate != "", Span(Text(string(e.Fate)))))))
 	}))
