@@ -178,4 +178,4 @@ func glyphOf(class, name string) Node {
 // bdi returns a text whose direction does not change that of what is around it.
 func bdi(text string, attributes ...Node) Node { return El("bdi", Group(attributes), Text(text)) }
 
-func span(class string, content ...Node) Node { return Span(Class(class), Group(content)) }
+func span(class string, content ...Node) Node { return Span(append(content, Class(class))...) }
