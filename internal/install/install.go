@@ -154,8 +154,7 @@ func (c Client) openFile(path string) (*edit, map[string]any, error) {
 	case err != nil:
 		return e, nil, err
 	case e.doc == nil:
-		entries, err := readYAML(e.before.data, c.servers)
-		return e, entries, e.before.wrong(err)
+		return e, searchYAML(e.before.data, c.servers), nil
 	}
 	entries, err := e.object(c.servers)
 	return e, entries, err

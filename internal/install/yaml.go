@@ -3,20 +3,46 @@ package install
 import (
 	"fmt"
 	"strings"
-
-	"go.yaml.in/yaml/v4"
 )
 
-// readYAML returns the entries below a key of a YAML file. It is not edited: a person adds
-// what is printed.
-func readYAML(data []byte, key string) (map[string]any, error) {
-	var file map[string]any
-	if err := yaml.Unmarshal(data, &file); err != nil {
-		return nil, contentError(": this is not YAML that can be read")
+// searchYAML returns the entries below a key of a YAML file, with their program, arguments
+// and address, as far as a search of its lines finds them. The file is not edited: a person
+// adds what is printed.
+func searchYAML(data []byte, servers string) map[string]any {
+	found := make(map[string]any)
+	var entry map[string]any
+	within, names, last := false, "", "" // in servers; the indentation of names; the key before
+	for line := range strings.Lines(string(data)) {
+		line, _, _ = strings.Cut(line, " #")
+		text := strings.TrimSpace(line)
+		indentation := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		key, value, isKey := strings.Cut(text, ":")
+		argument, isArgument := strings.CutPrefix(text, "- ")
+		switch {
+		case text == "":
+		case indentation == "":
+			within, names, entry = text == servers+":", "", nil
+		case within && isKey && value == "" && (names == "" || indentation == names):
+			names, entry = indentation, make(map[string]any)
+			found[key] = entry
+		case entry == nil:
+		case isArgument && last == "args":
+			args, _ := entry[last].([]any)
+			entry[last] = append(args, unquoted(argument))
+		case strings.HasPrefix(strings.TrimSpace(value), "["):
+			var args []any
+			for arg := range strings.SplitSeq(strings.Trim(value, " []"), ",") {
+				args = append(args, unquoted(arg))
+			}
+			entry[key], last = args, key
+		default:
+			entry[key], last = unquoted(value), key
+		}
 	}
-	entries, _ := file[key].(map[string]any)
-	return entries, nil
+	return found
 }
+
+func unquoted(value string) string { return strings.Trim(strings.TrimSpace(value), `"'`) }
 
 // byHand says what to do with what is printed for a YAML file; nothing where the entry that
 // is there is as wanted.

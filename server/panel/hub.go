@@ -391,6 +391,7 @@ func (h *hub) sendPage(ctx context.Context, id string) error {
 	u := &update{name: "page", id: id, panel: h.panel, before: before, page: page, gone: errors.Is(err, todo.ErrNotFound)}
 	switch {
 	case u.gone:
+		delete(h.drawn, id)
 	case err != nil:
 		return err
 	case page.version == before.version:

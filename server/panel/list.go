@@ -37,7 +37,12 @@ type listPage struct {
 // list serves a list's page; with ?revision= its history at that revision. If
 // the id ends in .md or .json it serves the list itself, as markdown or JSON.
 func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
-	id, form, _ := strings.Cut(r.PathValue("id"), ".")
+	id, form := r.PathValue("id"), ""
+	for _, f := range []string{"md", "json"} {
+		if before, found := strings.CutSuffix(id, "."+f); found {
+			id, form = before, f
+		}
+	}
 	if form != "" || r.URL.Query().Has("done") {
 		return p.plain(w, r, id, form)
 	}

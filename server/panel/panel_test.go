@@ -145,3 +145,21 @@ func TestEditReadsStrictly(t *testing.T) {
 		t.Errorf("a good edit: %d %s", status, body)
 	}
 }
+
+// A list that was imported may have any visible id.
+func TestPanelOfAListWithADot(t *testing.T) {
+	store := memory.New()
+	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
+	err := store.Update(t.Context(), todo.Key{}, func(tx todo.Tx) error {
+		_, err := tx.Save(t.Context(), todo.Snapshot{List: todo.List{ID: "team.plan"}, Revision: 1})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []string{"", "?revision=1", ".md", ".json"} {
+		if status := servertest.GetJSON(t, web.URL+"/lists/team.plan"+form, nil); status != 200 {
+			t.Errorf("%s: %d", form, status)
+		}
+	}
+}
