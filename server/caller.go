@@ -192,7 +192,7 @@ func (s *Server) subAgent(r request, c *caller) {
 	default:
 		return
 	}
-	c.parent, c.who.Name = main.Holder(), ""
+	c.parent, c.who.Name = main.CurrentKey(), ""
 	c.agent = AgentName(agent)
 }
 
@@ -202,7 +202,7 @@ func (s *Server) subAgent(r request, c *caller) {
 // taken for a repeat when the call is the same. The first belongs to the list's name if
 // there is one, as the repeat may come from another process or session.
 func operation(r request, c caller, tool string) todo.Operation {
-	kind, who, id := "caller:", c.who.Holder(), r.text(metaOperation)
+	kind, who, id := "caller:", c.who.CurrentKey(), r.text(metaOperation)
 	if id == "" {
 		kind, who, id = "host:", c.who.Key, cmp.Or(r.text(metaToolUse), r.text(metaCodexCall))
 	}

@@ -67,7 +67,7 @@ func (s *Server) resume(text string, r request, wanted string) (string, error) {
 	if who.Name != "" && who.Name != list.List.Name {
 		return fmt.Sprintf("This connection was set up for the todo list %q, so another one cannot be taken up here. Tell the user so.", who.Name), nil
 	}
-	switch err := r.lists.Hold(r.ctx, who, list); {
+	switch err := r.lists.SetCurrent(r.ctx, who, list); {
 	case errors.Is(err, todo.ErrReadOnly):
 		return "This connection may see todo lists and not change them, so none can be taken up. Tell the user so.", nil
 	case err != nil:

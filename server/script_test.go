@@ -73,7 +73,7 @@ func newStage(r *chattest.Rig, open func() *chattest.Rig) *stage {
 		make(map[string]*chattest.Beacon)}
 }
 
-// Begin begins a chat, on a connection that those of its client share.
+// Begin begins a chat, on the connection of its client's chats.
 func (s *stage) Begin(_ string, p map[string]string) *chattest.Chat {
 	list := p["list"]
 	if s.By.Piped() {

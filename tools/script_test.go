@@ -338,7 +338,7 @@ func (s *session) answer(tool *tools.Tool, args, operation string) tools.Result 
 }
 
 func (s *session) list() todo.Snapshot {
-	snapshot, err := s.board.As("").Held(context.Background(), todo.Target{Conversation: who()})
+	snapshot, err := s.board.As("").Current(context.Background(), todo.Target{Conversation: who()})
 	if err != nil {
 		return todo.Snapshot{}
 	}

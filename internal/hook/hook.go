@@ -178,7 +178,7 @@ func (e Event) leave(ctx context.Context, lists todo.Lists, agent string, last f
 		if agent != "" {
 			key = server.AgentKey(key, agent)
 		}
-		held, err := lists.Held(ctx, todo.Target{Conversation: chat(key)})
+		held, err := lists.Current(ctx, todo.Target{Conversation: chat(key)})
 		if errors.Is(err, todo.ErrNotFound) {
 			continue
 		}

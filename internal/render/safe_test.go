@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// The numbers in the names are those of BAD-INPUT.
+// The numbers in the names are rows of BAD-INPUT.
 func TestSafe(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"37 CSI", "\x1b[2Jx", `\x1b[2Jx`},

@@ -67,7 +67,7 @@ func (s scope) write(who todo.Conversation, texts ...string) todo.Snapshot {
 // an item.
 func (s scope) change(who todo.Conversation, status todo.Status) {
 	s.Helper()
-	list, err := s.board.As("").Held(context.Background(), todo.Target{Conversation: who})
+	list, err := s.board.As("").Current(context.Background(), todo.Target{Conversation: who})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -63,29 +63,29 @@ type attempt struct {
 	read  Reader
 	tx    Tx       // nil in a read
 	all   bool     // the lists of every principal
-	held  []Cursor // of the holder, the current one first
-	known []Cursor // of the conversation; the same as held unless it has a name
+	byKey []Cursor // under the current key, the current list first
+	known []Cursor // of the conversation; the same as byKey unless it has a name
 	choice
 }
 
 // choose finds the list that the call means. It returns [ErrNotFound] when the call
 // names one that its principal does not have.
 func (a *attempt) choose(ctx context.Context) (err error) {
-	if holder := a.Conversation.Holder(); holder != "" {
-		if a.held, err = a.read.Cursors(ctx, Key{a.principal, holder}); err != nil {
+	if currentKey := a.Conversation.CurrentKey(); currentKey != "" {
+		if a.byKey, err = a.read.Cursors(ctx, Key{a.principal, currentKey}); err != nil {
 			return fmt.Errorf("find the conversation's list: %w", err)
 		}
 		if a.Conversation.Hint && !a.Conversation.Shared {
-			a.held = a.ofConnection(a.held)
+			a.byKey = a.ofConnection(a.byKey)
 		}
-		a.known = a.held
-		if a.Conversation.Key != holder {
+		a.known = a.byKey
+		if a.Conversation.Key != currentKey {
 			if a.known, err = a.read.Cursors(ctx, Key{a.principal, a.Conversation.Key}); err != nil {
 				return fmt.Errorf("find what the conversation has seen: %w", err)
 			}
 		}
 	}
-	if id := Current(a.held); id != "" {
+	if id := Current(a.byKey); id != "" {
 		if a.current, err = a.load(ctx, id); err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (a *attempt) load(ctx context.Context, id string) (Snapshot, error) {
 // proof, or it has written in this connection, which no other chat has.
 func (a *attempt) isCertain() bool {
 	c := a.Conversation
-	return !c.Hint || !c.Shared && Current(a.held) != "" && a.held[0].Process == a.process
+	return !c.Hint || !c.Shared && Current(a.byKey) != "" && a.byKey[0].Process == a.process
 }
 
 // ofConnection returns a conversation's cursors as this connection has them: while
@@ -238,7 +238,7 @@ func (a *attempt) leave(ctx context.Context) error {
 // holds the list.
 func (a *attempt) isOthers(c Cursor) bool {
 	own := a.Conversation
-	return c.Current && c.Conversation != own.Key && c.Conversation != own.Holder() && a.isPresent(c)
+	return c.Current && c.Conversation != own.Key && c.Conversation != own.CurrentKey() && a.isPresent(c)
 }
 
 // next chooses for a call that adds items: the list that the conversation holds, or the
@@ -286,7 +286,7 @@ func (a *attempt) guess(ctx context.Context) error {
 	}
 	found, err := a.recognise(ctx)
 	if err != nil || found {
-		a.continues = !slices.ContainsFunc(a.held, func(c Cursor) bool {
+		a.continues = !slices.ContainsFunc(a.byKey, func(c Cursor) bool {
 			return c.Moved > 0 && c.List == a.list.List.ID && c.Process == a.process
 		})
 		return err
@@ -317,7 +317,7 @@ func (a *attempt) withItem(ctx context.Context) error {
 // current last first. It ends with an error.
 func (a *attempt) ownLists(ctx context.Context) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
-		for _, c := range a.held[:min(len(a.held), maxCandidates)] {
+		for _, c := range a.byKey[:min(len(a.byKey), maxCandidates)] {
 			if c.Moved == 0 {
 				return
 			}

@@ -41,8 +41,8 @@ type Conversation struct {
 	Client, Workspace string
 }
 
-// Holder returns the key under which the conversation's current list is kept.
-func (c Conversation) Holder() string {
+// CurrentKey returns the key under which the conversation's current list is kept.
+func (c Conversation) CurrentKey() string {
 	if c.Name != "" {
 		return NameKey(c.Name)
 	}

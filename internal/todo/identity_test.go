@@ -34,7 +34,7 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 		"rename":  func() error { _, err := viewer.Edit(t.Context(), id, title("x"), w); return err },
 		"delete":  func() error { _, err := viewer.Delete(t.Context(), id, true, w); return err },
 		"purge":   func() error { _, err := viewer.Purge(t.Context(), todo.Writer{Person: true}, id); return err },
-		"hold":    func() error { return viewer.Hold(t.Context(), todo.Conversation{Key: "v"}, before) },
+		"hold":    func() error { return viewer.SetCurrent(t.Context(), todo.Conversation{Key: "v"}, before) },
 	} {
 		if err := change(); !errors.Is(err, todo.ErrReadOnly) {
 			t.Errorf("%s: %v, want ErrReadOnly", name, err)

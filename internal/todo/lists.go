@@ -101,9 +101,9 @@ func (l Lists) Revisions(ctx context.Context, list string, after int64) iter.Seq
 	}
 }
 
-// Held reads the list that a target means. It returns [ErrNotFound] when
+// Current reads the list that a target means. It returns [ErrNotFound] when
 // there is none.
-func (l Lists) Held(ctx context.Context, t Target) (Snapshot, error) {
+func (l Lists) Current(ctx context.Context, t Target) (Snapshot, error) {
 	a, err := l.choose(ctx, t)
 	return a.list, err
 }
@@ -169,8 +169,8 @@ func (l Lists) Look(ctx context.Context, s Snapshot) {
 	}
 }
 
-// Hold makes a conversation hold a list from now on. Its agent was shown this revision.
-func (l Lists) Hold(ctx context.Context, c Conversation, s Snapshot) error {
+// SetCurrent makes a list the current one of a conversation. Its agent was shown this revision.
+func (l Lists) SetCurrent(ctx context.Context, c Conversation, s Snapshot) error {
 	if l.readOnly {
 		return ErrReadOnly
 	}

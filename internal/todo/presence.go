@@ -49,7 +49,7 @@ func (l Lists) unattended(ctx context.Context, lists []Snapshot) (map[string]boo
 		}
 		cursors, err := l.board.store.Cursors(ctx, Key{s.List.Principal, s.List.Conversation})
 		if err != nil {
-			return nil, fmt.Errorf("find who held the list: %w", err)
+			return nil, fmt.Errorf("find whose current list it is: %w", err)
 		}
 		left[id] = !slices.ContainsFunc(cursors, func(c Cursor) bool { return c.List == id && l.board.isPresent(c) })
 	}
@@ -79,7 +79,7 @@ func (b *Board) presence(c Conversation) (process string, until time.Time) {
 // attend makes this process known as alive before the first cursor says that it
 // serves a conversation.
 func (b *Board) attend(c Conversation) {
-	if c.Holder() != "" && !c.Detached {
+	if c.CurrentKey() != "" && !c.Detached {
 		// Without it the conversation counts as gone while this process lives.
 		b.attending.Do(func() { b.leave, _ = b.store.Attend(b.process) })
 	}
@@ -106,16 +106,16 @@ func (l Lists) setUntil(ctx context.Context, c Conversation, until time.Time) er
 	if c.Key == "" {
 		return nil
 	}
-	held, err := l.board.store.Cursors(ctx, key)
+	cursors, err := l.board.store.Cursors(ctx, key)
 	if err != nil {
 		return fmt.Errorf("find the conversation's list: %w", err)
 	}
-	if len(held) == 0 || !held[0].Current || held[0].Until.Equal(until) {
+	if len(cursors) == 0 || !cursors[0].Current || cursors[0].Until.Equal(until) {
 		return nil
 	}
 	l.board.attend(c)
 	process, _ := l.board.presence(c)
-	return l.setCursors(ctx, Cursor{Key: key, List: held[0].List, Process: process, Until: until})
+	return l.setCursors(ctx, Cursor{Key: key, List: cursors[0].List, Process: process, Until: until})
 }
 
 // SharedKey returns the key of a conversation that several chats may be at the same

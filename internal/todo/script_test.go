@@ -239,7 +239,7 @@ func (s *script) calls(c chat, verb string, words []string) string {
 		checkErr(s.t, err)
 		return cmp.Or(show(l), "an empty list")
 	case "resumes":
-		checkErr(s.t, c.lists().Hold(s.t.Context(), c.who, s.load(words[0])))
+		checkErr(s.t, c.lists().SetCurrent(s.t.Context(), c.who, s.load(words[0])))
 		return ""
 	case "stays":
 		checkErr(s.t, c.lists().Stay(s.t.Context(), c.who))

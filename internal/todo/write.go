@@ -112,7 +112,7 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	b.attend(w.Conversation)
 	var out Outcome
 	run := func(mayBeRepeat bool) error {
-		key := Key{w.principal, cmp.Or(w.Conversation.Holder(), w.List)}
+		key := Key{w.principal, cmp.Or(w.Conversation.CurrentKey(), w.List)}
 		return b.store.Update(ctx, key, func(tx Tx) (err error) {
 			out, err = (&attempt{Board: b, Write: w, read: tx, tx: tx, all: l.all}).write(ctx, mayBeRepeat)
 			return err
@@ -277,7 +277,7 @@ func (a *attempt) saw(ctx context.Context, list Snapshot) (Snapshot, error) {
 	if a.Seen > 0 {
 		return revision(ctx, a.read, list, a.Seen)
 	}
-	if a.Conversation.Holder() == "" || a.Writer.Person {
+	if a.Conversation.CurrentKey() == "" || a.Writer.Person {
 		return list, nil
 	}
 	if a.shown.Revision > 0 {
@@ -461,7 +461,7 @@ func (a *attempt) setCursors(ctx context.Context, s Snapshot, moves bool) error 
 		return nil
 	}
 	for _, c := range a.cursors(a.Write, s, moves) {
-		known := a.held
+		known := a.byKey
 		if c.Conversation == a.Conversation.Key {
 			known = a.known
 		}
@@ -484,13 +484,13 @@ func (a *attempt) setCursors(ctx context.Context, s Snapshot, moves bool) error 
 // revision, and holds the list if it moves. It is empty for a write without a
 // conversation, and for a person's, except that it begins a list.
 func (b *Board) cursors(w Write, s Snapshot, moves bool) []Cursor {
-	c, holder := w.Conversation, w.Conversation.Holder()
-	if holder == "" || w.Writer.Person && s.Revision != 1 {
+	c, currentKey := w.Conversation, w.Conversation.CurrentKey()
+	if currentKey == "" || w.Writer.Person && s.Revision != 1 {
 		return nil
 	}
 	cursors := make([]Cursor, 0, 2)
-	if c.Key != holder && (c.Key == "" || w.List == "") { // else the name stays with its list
-		cursors = append(cursors, Cursor{Key: Key{w.principal, holder}, List: s.List.ID, Current: moves})
+	if c.Key != currentKey && (c.Key == "" || w.List == "") { // else the name stays with its list
+		cursors = append(cursors, Cursor{Key: Key{w.principal, currentKey}, List: s.List.ID, Current: moves})
 	}
 	if c.Key == "" {
 		return cursors

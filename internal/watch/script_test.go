@@ -247,7 +247,7 @@ func fixtures() map[string][]todo.Snapshot {
 	}
 }
 
-// handedHistory is a list of which a person reworded items and the order, and an agent
+// handedHistory is a list whose items and order a person changed, and an agent
 // overrode some of it.
 func handedHistory() []todo.Snapshot {
 	const when, everybody = "Ship when Ann says so", "Celebrate with everybody who helped"

@@ -49,7 +49,7 @@ func styles(colours int, background string) map[role]tcell.Style {
 }
 
 // readBackground reads COLORFGBG, the numbers of a terminal's two colours as "15;0": the
-// last is the background, of which 7 and those from 9 on are light.
+// last is the background; 7, and 9 and above, are light.
 func readBackground(text string) (light, known bool) {
 	n, err := strconv.Atoi(text[strings.LastIndex(text, ";")+1:])
 	return n == 7 || n > 8, err == nil

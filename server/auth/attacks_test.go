@@ -194,7 +194,7 @@ func TestCallback(t *testing.T) {
 }
 
 // BAD-INPUT 34: a session's subscriptions are to the lists of who subscribed: their
-// changes are told, and those of others with the same id, key or server are not.
+// changes are told, and changes of others' lists with the same id, key or server are not.
 func TestSubscriptionsAreOfTheirIdentity(t *testing.T) {
 	s := newSite(t, nil, nil)
 	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})

@@ -65,7 +65,7 @@ func (i *issuer) serve(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// claims are those of a valid token, with changes; nil removes one.
+// claims are a valid token's, with changes; nil removes one.
 func (i *issuer) claims(changes map[string]any) map[string]any {
 	all := map[string]any{"iss": i.URL, "aud": audience, "sub": "u-1", "exp": time.Now().Add(time.Hour).Unix(), "iat": time.Now().Unix(), "scope": "openid todos:read todos:write", "email": "ann@example.com"}
 	maps.Copy(all, changes)

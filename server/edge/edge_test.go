@@ -178,7 +178,7 @@ func TestHTTPCloseEndsStreams(t *testing.T) {
 }
 
 // BAD-INPUT 63: one client address may have half of the streams open, and cannot take
-// those of others.
+// what is left for others.
 func TestStreamCapOfAClient(t *testing.T) {
 	e := newSite(t, nil, func(c *edge.Config) { c.MaxStreams = 4 })
 	open := func(address string) (end func() *httptest.ResponseRecorder) {

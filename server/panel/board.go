@@ -96,7 +96,7 @@ type board struct {
 	seq  int64
 }
 
-// sortLists sorts families, of which there may be more than were read.
+// sortLists sorts families; there may be more than were read.
 func sortLists(all []account.Family, now time.Time) board {
 	s := board{Board: account.Sort(all, now), drawing: drawing{now}}
 	lists := 0

@@ -175,7 +175,7 @@ func glyphOf(class, name string) Node {
 	return SVG(Class(class), Aria("hidden", "true"), El("use", Href("#g-"+name)))
 }
 
-// bdi returns a text whose direction does not change that of what is around it.
+// bdi returns a text whose direction changes nothing around it.
 func bdi(text string, attributes ...Node) Node { return El("bdi", Group(attributes), Text(text)) }
 
 func span(class string, content ...Node) Node { return Span(append(content, Class(class))...) }

@@ -236,7 +236,7 @@ func TestPanelSendsWhatDiffers(t *testing.T) {
 	if after := shown(); after == before {
 		t.Error("the version does not tell that a process ended")
 	}
-	if err := s.Board.As("").Hold(t.Context(), conversation, list); err != nil {
+	if err := s.Board.As("").SetCurrent(t.Context(), conversation, list); err != nil {
 		t.Fatal(err)
 	}
 	if d := nextDrawn(t, stream); d.ID != list.List.ID || d.State != "working" {

@@ -212,8 +212,8 @@ func TestPanelEdit(t *testing.T) {
 	}
 	const reason = `document.querySelector('#items .blocked .why')?.textContent === 'waiting for <i>Ann</i>'`
 	servertest.Until(t, ctx, reason)
-	// "Two" is the wording that the person replaced, of which it was told: it means that
-	// item still ("A person's hand").
+	// "Two" is the wording that the person replaced, as the agent was told: it still means
+	// that item ("A person's hand").
 	agent(servertest.Todos("pending", "One", "Two", "Four", "Five"))
 	servertest.Until(t, ctx, reason+` && document.querySelectorAll('#items [data-item]').length === 4`)
 	for edit, want := range map[string]int{

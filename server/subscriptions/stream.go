@@ -181,7 +181,7 @@ func (r *Room) readCurrent(ctx context.Context, lists todo.Lists, who todo.Conve
 	case <-ctx.Done():
 		return todo.Snapshot{}, ctx.Err()
 	}
-	return lists.Held(ctx, todo.Target{Conversation: who})
+	return lists.Current(ctx, todo.Target{Conversation: who})
 }
 
 func (s *subscriber) notification(uri string) mcp.JSONRPCNotification {

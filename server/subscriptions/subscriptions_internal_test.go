@@ -91,7 +91,7 @@ func TestAChangeBeforeTheListIsKnown(t *testing.T) {
 			return out.After
 		}
 		current := write(todo.Conversation{Key: "chat:b"}, "", "A") // another chat began it
-		if err := lists.Hold(t.Context(), who, current); err != nil {
+		if err := lists.SetCurrent(t.Context(), who, current); err != nil {
 			t.Fatal(err)
 		}
 		r := New(Config{Board: board, Max: 2, MaxAll: 20})

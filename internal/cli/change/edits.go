@@ -112,9 +112,9 @@ func jsonFlag(fs *flag.FlagSet) *bool {
 // a place for the list's title and its id.
 type edited func(lists todo.Lists, l *todo.Snapshot) (words string, err error)
 
-// forLists calls do for each list that the arguments name, of which there must be one,
-// and prints the list that do leaves, as JSON or in its words. It calls do for none if
-// one is not found.
+// forLists calls do for each list that the arguments name, at least one, and prints the
+// list that do leaves, as JSON or in its words. It calls do for none if one is not
+// found.
 func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions, asJSON bool, do edited) error {
 	if len(args) == 0 {
 		return errors.New("say which list; see `todo-mcp lists`")

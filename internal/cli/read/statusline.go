@@ -101,7 +101,7 @@ func statusList(ctx context.Context, a *app.App, lists todo.Lists, args []string
 // [todo.ErrNotFound] when there is neither.
 func ofChat(ctx context.Context, lists todo.Lists, session string) (chosen todo.Snapshot, err error) {
 	for _, key := range []string{server.ChatKey(session), server.MirrorKey(session)} {
-		current, err := lists.Held(ctx, todo.Target{Conversation: todo.Conversation{Key: key}})
+		current, err := lists.Current(ctx, todo.Target{Conversation: todo.Conversation{Key: key}})
 		switch {
 		case errors.Is(err, todo.ErrNotFound):
 		case err != nil:

@@ -13,7 +13,7 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// exceeding is a server of which a client asks more than a setting allows.
+// exceeding is a server, and what asks more of it than a setting allows.
 type exceeding struct {
 	*testing.T
 	*clitest.Server
