@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 )
+
+var update = flag.Bool("update", false, "write docs/spec/bad-input.md anew")
 
 // cited are the texts in which rules are cited: code, tests, scripts, pages.
 func cited(t *testing.T) map[string]string {
@@ -111,32 +114,68 @@ func rowsCited(text string) (rows []int) {
 	return rows
 }
 
-// Each row of bad input is cited by a test, and no number is given twice.
-func TestBadInputIsTested(t *testing.T) {
-	tested := make(map[int]bool)
+// badInputRow matches a row of docs/spec/bad-input.md as its test says it, in a comment of
+// several lines: what comes, an arrow, and what happens.
+var badInputRow = regexp.MustCompile(`(?m)^[ \t]*(//|#) BAD-INPUT (\d+): (.*(?:\n[ \t]*(?://|#) .*)*)`)
+
+// badInputRows returns the rows of bad input, which tests say.
+func badInputRows(t *testing.T) map[int]string {
+	rows := make(map[int]string)
 	for path, text := range cited(t) {
-		if strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, ".txtar") || strings.Contains(filepath.ToSlash(path), "/storetest/") {
-			for _, n := range rowsCited(text) {
-				tested[n] = true
+		if !strings.HasSuffix(path, "_test.go") && !strings.HasSuffix(path, ".txtar") && !strings.Contains(filepath.ToSlash(path), "/storetest/") {
+			continue
+		}
+		for _, m := range badInputRow.FindAllStringSubmatch(text, -1) {
+			row := regexp.MustCompile(`\n[ \t]*`+m[1]+` `).ReplaceAllString(m[3], " ")
+			comes, happens, ok := strings.Cut(row, " → ")
+			if !ok {
+				continue // a citation
 			}
+			n, _ := strconv.Atoi(m[2])
+			if rows[n] != "" {
+				t.Errorf("two tests say what row %d is", n)
+			}
+			rows[n] = fmt.Sprintf("| %d | %s | %s |", n, comes, happens)
 		}
 	}
-	seen := make(map[int]bool)
-	for _, section := range strings.Split(spec(t, "bad-input.md"), "\n## ") {
-		last := 0
-		for _, row := range regexp.MustCompile(`(?m)^\| (\d+) \|`).FindAllStringSubmatch(section, -1) {
-			n, _ := strconv.Atoi(row[1])
-			if n <= last || seen[n] {
-				t.Errorf("row %d stands behind row %d, or twice", n, last)
-			}
-			if !tested[n] {
-				t.Errorf("row %d: no test cites it", n)
-			}
-			last, seen[n] = n, true
+	return rows
+}
+
+// docs/spec/bad-input.md is made from its tests: each row stands in the comment of a test
+// that holds it. -update writes the rows that the document has by number.
+func TestBadInput(t *testing.T) {
+	path, said := filepath.Join("docs", "spec", "bad-input.md"), badInputRows(t)
+	last, seen := 0, make(map[int]bool)
+	lines := strings.Split(spec(t, "bad-input.md"), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "## ") {
+			last = 0
+		}
+		m := regexp.MustCompile(`^\| (\d+) \|`).FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		n, _ := strconv.Atoi(m[1])
+		if n <= last || seen[n] {
+			t.Errorf("row %d stands behind row %d, or twice", n, last)
+		}
+		if last, seen[n] = n, true; line != said[n] && !*update {
+			t.Errorf("run with -update: row %d is\n%s\nits test says\n%s", n, line, said[n])
+		}
+		lines[i] = said[n]
+	}
+	for n := range said {
+		if !seen[n] {
+			t.Errorf("row %d is in a test, not in %s", n, path)
 		}
 	}
-	if len(seen) < 100 {
+	if len(seen) < 95 {
 		t.Errorf("%d rows: the table's form changed", len(seen))
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -41,6 +41,9 @@ func TestInputOverALimit(t *testing.T) {
 
 // BAD-INPUT 41: neither a client's name nor its texts can forge a log record,
 // and the texts are not logged at all.
+//
+// BAD-INPUT 41: A line break and a forged log record in a text or a name → One log
+// line
 func TestClientTextCannotForgeLog(t *testing.T) {
 	log := &servertest.Log{}
 	c := failing(t, log).Chat(`x\ntime=2026 level=ERROR msg=forged`)

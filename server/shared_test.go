@@ -153,6 +153,11 @@ func TestSubscriptionsAreReadForWhoHangsUp(t *testing.T) {
 
 // BAD-INPUT 64: a session has as many subscriptions on all servers together as on
 // one.
+//
+// BAD-INPUT 64: Subscriptions to other URIs, of a megabyte, or without end → Refused:
+// only resources of ours (200 bytes), 100 of a session, on all servers together, or
+// stream, each conversation's `todo://list` counted, 10,000 of all. A session without
+// a stream keeps them for a minute
 func TestSubscriptionLimitOfAllServers(t *testing.T) {
 	begin, b := sites(t, &database{reading: readable})
 	c := begin()

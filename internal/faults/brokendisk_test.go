@@ -56,6 +56,13 @@ func diskFaults() []diskFault {
 // and change nothing, or say that their outcome is unknown; reads go on. When the
 // fault ends, the same processes write again, and the repeat of a write with an
 // unknown outcome is applied once. What was acknowledged survives a power loss.
+//
+// BAD-INPUT 50: A full disk, a failing sync, a store that fails or does not answer, a
+// file that is moved or deleted → Errors within a bound that say why, one log line
+// each, not ready; reads go on, from a read-only folder too. A refused write is not
+// applied, one that may be says that its outcome is unknown; recovery without a
+// restart where possible. A log that was left by processes that were killed is merged
+// before the first write, as a sync of it may have failed
 func TestDiskFails(t *testing.T) {
 	why := canMount(t)
 	for _, fault := range diskFaults() {

@@ -40,6 +40,9 @@ import (
 // is known to the process that read. Calls of the process that was killed may have
 // happened or not; it only adds, as an agent whose call failed does not know what it
 // may assume.
+//
+// BAD-INPUT 54: Two replicas write one list, or begin one for the same conversation →
+// One is first, the other is merged onto it; none is lost, and one list begins
 func TestLinearizable(t *testing.T) {
 	rounds, each := size(1, 10), size(40, 220)
 	total := row{Fault: "linearizability", Tried: "reads, additions, updates, whole-list writes of 2 named lists by 9 clients, 5 processes"}

@@ -192,6 +192,10 @@ func (w *writing) await(t *testing.T, n int) []acknowledged {
 // BAD-INPUT 93: a backup that is made while agents write, restored after the disk was lost, has
 // every write that was acknowledged before it began, and no other history than
 // there was. Sessions and names go on with it, and watchers see what is new.
+//
+// BAD-INPUT 93: The disk of the store is lost, and there is a backup that was made
+// while agents wrote → Restored, it has every write that was acknowledged before the
+// backup began, none in part; sessions and names go on
 func TestRestoreDrill(t *testing.T) {
 	for name, d := range drills() {
 		t.Run(name, func(t *testing.T) {

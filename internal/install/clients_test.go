@@ -14,6 +14,9 @@ import (
 // Each client's files as its users have them: the server is added, also one over HTTP in
 // its place, then the hooks beside hooks of others, and without all that the files are as
 // they were. What is shown has none of the secrets (BAD-INPUT 96, 103).
+//
+// BAD-INPUT 96: Keys and passwords of other servers in a client's file, also in the
+// line that changes, and in the server's own entry → No diff, list or error shows them
 func TestClients(t *testing.T) {
 	for _, name := range edited() {
 		t.Run(name, func(t *testing.T) {

@@ -92,6 +92,12 @@ func TestOutdatedHooks(t *testing.T) {
 
 // BAD-INPUT 103: a file of hooks that is broken, or is no file, is refused, and neither
 // it nor the file of the servers is changed.
+//
+// BAD-INPUT 103: A client's file of hooks, or its status line, that is cut off,
+// broken, a folder, of another shape (hooks that are a text or an array, an event that
+// is an object), or another plugin by our file's name → The error says the place and
+// what is wrong there, and none of the values; neither it nor the file of the servers
+// is changed. Items of other shapes in an event's array stay
 func TestBrokenHooks(t *testing.T) {
 	for _, c := range []struct{ client, text, want string }{
 		{"claude-code", `{"hooks": "secret"}`, "hooks is not an object"},

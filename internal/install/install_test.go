@@ -71,6 +71,10 @@ func TestOwnSettingsStay(t *testing.T) {
 }
 
 // BAD-INPUT 97: another server of the same name is left alone.
+//
+// BAD-INPUT 97: Another server by the name of this one, or another program, package,
+// image or address whose name begins like this one's or contains it → It stays; the
+// error says how to use another name
 func TestAnothersServer(t *testing.T) {
 	for _, entry := range []string{
 		`{"command": "npx", "args": ["todoist"]}`, `{"command": "cmd", "args": ["/c", "npx", "todoist", "todo-mcp"]}`, `{"httpUrl": "https://ai.todoist.net/mcp"}`, `{"tcp": "x"}`, `"text"`, `null`,
@@ -143,6 +147,10 @@ func TestCommand(t *testing.T) {
 // by npx, on Windows in the shell. What a user chose, as a version, stays, and so do the
 // program's own arguments. Hooks run with each todo, which npx is too slow for: a client
 // gets the server alone, and its people read what to do.
+//
+// BAD-INPUT 99: `install` of a program that is in the cache of npx, which may empty it
+// at any time → The entry calls npx, on Windows in the shell; the version and the
+// arguments that a user gave stay
 func TestCommandByNpx(t *testing.T) {
 	const byHand = `{"mcpServers": {"todo": {"command": "npx", "args": ["--yes", "todo-mcp@1.2.3", "--panel"]}}}`
 	const gone = `{"mcpServers": {"todo": {"command": "/gone/todo-mcp", "args": ["--panel"]}}}`

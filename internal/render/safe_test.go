@@ -44,6 +44,9 @@ func TestSafe(t *testing.T) {
 }
 
 // BAD-INPUT 38: Safe leaves emoji, CJK and joiners inside words unchanged.
+//
+// BAD-INPUT 38: Bidirectional and zero-width controls → Made visible where people
+// look; emoji and CJK stay whole
 func TestSafeKeepsHonestText(t *testing.T) {
 	for _, text := range []string{
 		"", "plain", "分析 需求　（全角）", "日本語テスト", "한국어", "Tiếng Việt e\u0302\u0301",
@@ -59,6 +62,11 @@ func TestSafeKeepsHonestText(t *testing.T) {
 
 // BAD-INPUT 80: SafeJSON escapes what Safe escapes, keeps honest text, and its
 // result decodes to the same value.
+//
+// BAD-INPUT 80: C1, DEL, bidirectional and invisible controls in the names of a client
+// or agent, in a workspace, in an imported text; the list is then printed with
+// `--json`, `--format json`, `history --json` or `export` → Escaped as `\uXXXX`, so
+// that a terminal is not commanded; the JSON decodes to the same
 func TestSafeJSON(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain":          `"plain"`,

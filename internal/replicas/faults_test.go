@@ -18,6 +18,10 @@ import (
 // BAD-INPUT 55, 56: while the replicas are restarted one by one, no call fails, no
 // session ends and nothing is lost. Who watches through the balancer is sent changes
 // again as soon as its client is back.
+//
+// BAD-INPUT 55: A restart under load → A stopping server answers the calls in hand;
+// sessions are good in the next process. Of several servers behind a balancer that are
+// restarted one by one with `--drain`, no call fails
 func TestRollingRestart(t *testing.T) {
 	for _, n := range []int{2, 4} {
 		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
@@ -92,6 +96,12 @@ var maxConnections = 2 * (max(4, runtime.NumCPU()) + 2)
 // BAD-INPUT 53: while PostgreSQL is down, restarted, or does not answer, calls fail
 // within their bound, the replicas are not ready, and both recover by themselves.
 // Nothing acknowledged is lost, also when it was like a crash.
+//
+// BAD-INPUT 53: PostgreSQL stopped, crashed, restarted, silent, its connections cut →
+// Calls fail within `--request-timeout` (10 s), or say that the outcome is unknown and
+// can be repeated with their operation id; `/readyz` answers 503; no more connections
+// than before; all recovers by itself, with the sessions that there were. Nothing
+// acknowledged is lost, nothing is applied twice
 func TestDatabaseGoes(t *testing.T) {
 	for _, c := range []struct {
 		fault, tried string

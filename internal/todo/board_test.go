@@ -24,6 +24,9 @@ func target(conversation string) todo.Target {
 
 // BAD-INPUT 71: of two processes that begin the list of one conversation, or write it,
 // at the same time, neither write is lost.
+//
+// BAD-INPUT 71: Several processes that write one conversation at the same time → One
+// transaction after the other: none is refused, none is lost, and one list begins
 func TestBoardsShareAConversation(t *testing.T) {
 	store := memory.New()
 	var all sync.WaitGroup
@@ -45,6 +48,11 @@ func TestBoardsShareAConversation(t *testing.T) {
 
 // BAD-INPUT 44: a repeated operation returns the first outcome; the same id for
 // another write is refused.
+//
+// BAD-INPUT 44: A repeated operation id → In one conversation the same call gets the
+// same answer, and another call with the id is refused. A host's id of a call with
+// another call is a call of its own. The id from another conversation is another id,
+// unless both write the list that their users named
 func TestBoardOperations(t *testing.T) {
 	b := newBoard(t, memory.New())
 	w := todo.Write{Target: target("a"), Operation: todo.Operation{ID: "op", Digest: "x"}, Change: add("A")}
@@ -211,6 +219,11 @@ func TestBoardCloseEndsWatchers(t *testing.T) {
 }
 
 // BAD-INPUT 42: which list names are valid.
+//
+// BAD-INPUT 42: List names such as `a/b`, `..`, `*`, SQL, 10 KB → Refused: a name has
+// 1 to 100 letters, digits, spaces or `. _ -` and begins with a letter or digit. (Ids
+// of conversations, agents and operations from `_meta` are no names: one that is not
+// visible ASCII of at most 128 bytes stands in keys as its digest)
 func TestCheckName(t *testing.T) {
 	for _, name := range []string{"a", "release 1.0", "Việc", "日本語", "a_b-c"} {
 		if err := todo.CheckName(name); err != nil {

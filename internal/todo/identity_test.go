@@ -10,6 +10,9 @@ import (
 
 // Who may only read changes nothing, by no method, and nothing is noted of it
 // (BAD-INPUT 33).
+//
+// BAD-INPUT 33: A read scope on a write → 403 that names the scope, before anything is
+// done; the model refuses it as well
 func TestReadOnlyChangesNothing(t *testing.T) {
 	store := memory.New()
 	board := newBoard(t, store)

@@ -10,6 +10,10 @@ import (
 
 // BAD-INPUT 70: however often a person edited a list, the agent's next write
 // reads a few revisions of it, and says who changed what.
+//
+// BAD-INPUT 70: A person edits a long list some hundred times → The agent's next write
+// takes no longer: the last revision of an agent, and of a person, is found in one
+// read
 func TestAWriteAfterManyEditsOfAPerson(t *testing.T) {
 	for name, next := range map[string]todo.Write{
 		"of the conversation that saw the list": {Target: target("a"), Change: add("B")},

@@ -16,6 +16,9 @@ import (
 // BAD-INPUT 37, 38: no text of a list, a server's error or a filter reaches the screen, a
 // notice or a plain line unescaped, in any view and size, and no view has more lines than
 // the terminal.
+//
+// BAD-INPUT 37: Escape sequences (CSI, OSC 8, OSC 52), BEL, CR, backspace, C1 → Shown
+// escaped in terminals
 func FuzzFrame(f *testing.F) {
 	// Escape, Enter, paste and the arrows; other runes are keys themselves.
 	names := map[rune]key{'\x1b': keyEscape, '\r': keyEnter, '↓': keyDown, '←': keyLeft}

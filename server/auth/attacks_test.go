@@ -71,6 +71,10 @@ func TestUsersWithTheSameName(t *testing.T) {
 
 // BAD-INPUT 62: a link on another site leads to a page, by way of signing in;
 // nothing else of another site is answered.
+//
+// BAD-INPUT 62: A read for a page of another site (`Sec-Fetch-Site` cross-site or
+// same-site) that is no visit of a page of the panel; HEAD on a stream → 403; the
+// header alone, and the end
 func TestLinksFromOtherSites(t *testing.T) {
 	s := newSite(t, nil, nil)
 	visit := []string{"Accept", "text/html", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
@@ -195,6 +199,12 @@ func TestCallback(t *testing.T) {
 
 // BAD-INPUT 34: a session's subscriptions are to the lists of who subscribed: their
 // changes are told, and changes of others' lists with the same id, key or server are not.
+//
+// BAD-INPUT 34: Another principal's list, by `list_id`, resource, prompt `resume`,
+// history, stream, page, or with the same conversation key or name → The same answer
+// as for a list that does not exist. Bindings are of one principal, so equal keys and
+// names of two principals have nothing in common. A session of the older protocol does
+// not exist for anybody but who began it
 func TestSubscriptionsAreOfTheirIdentity(t *testing.T) {
 	s := newSite(t, nil, nil)
 	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})

@@ -115,6 +115,12 @@ func newIssuerSite(t *testing.T, i *issuer, edit func(*auth.IssuerConfig)) *site
 // BAD-INPUT 29–31: a token that is not the issuer's, for this server and in its
 // time is refused with the address of the resource's metadata, and leads the
 // server nowhere.
+//
+// BAD-INPUT 30: A token for another audience → 401
+//
+// BAD-INPUT 31: `alg=none`, confused keys, a hostile `kid`, `jku`, `x5u` or `jwk` →
+// 401; no request to where a token leads. For a key that is not known the issuer is
+// asked five times, then once in 10 s
 func TestTokensOfOthers(t *testing.T) {
 	i := newIssuer(t)
 	s := newIssuerSite(t, i, nil)
@@ -188,6 +194,10 @@ func TestResourceMetadata(t *testing.T) {
 
 // BAD-INPUT 33, 35: scopes say what a token may do and its claim whose lists it
 // opens, in the forms that issuers write them.
+//
+// BAD-INPUT 35: A tenant in an argument, header or query that contradicts the token →
+// Ignored: only the token says it. A token that says none or two where one is needed:
+// 403
 func TestScopesAndTeams(t *testing.T) {
 	i := newIssuer(t)
 	s := newIssuerSite(t, i, func(c *auth.IssuerConfig) { c.TenantClaim = "org" })

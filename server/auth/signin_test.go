@@ -149,6 +149,14 @@ func routes() map[string]string {
 
 // BAD-INPUT 29, 32: without a valid token nobody gets anything but 401 and how to
 // sign in, on every route, and no token is in the log.
+//
+// BAD-INPUT 29: No token, or one that is expired, revoked, garbage or not there yet,
+// on any route → 401 and how to sign in; from an issuer, with the address of the
+// resource's metadata. A browser that visits a page is led to the one for signing in.
+// More than 10 failures a second of an address: 429. Past the proxy that does TLS,
+// 403. An open stream ends within 30 s of its token
+//
+// BAD-INPUT 32: A token in the query string → 401; no log has it
 func TestNobodyWithoutAToken(t *testing.T) {
 	s := newSite(t, nil, nil)
 	list := s.list(t, "ann", "a secret text")
@@ -203,6 +211,9 @@ func TestNobodyWithoutAToken(t *testing.T) {
 
 // BAD-INPUT 14: each identity may send so many requests a second; another one is
 // not held up.
+//
+// BAD-INPUT 14: 100,000 sessions that are begun and left → An idle session uses no
+// memory: its id is signed, not stored
 func TestRequestsOfAnIdentityAreLimited(t *testing.T) {
 	s := newSite(t, nil, func(c *edge.Config) { c.MaxRate = 2 })
 	ann, bob := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"})
@@ -289,6 +300,9 @@ func TestSessionsAreOfTheirIdentity(t *testing.T) {
 
 // BAD-INPUT 24 and 33: who may only read is refused every change, in both eras, with the
 // scope that is missing; reading works.
+//
+// BAD-INPUT 24: A write beyond what the caller may do, in each protocol version → The
+// same refusal
 func TestReadersCannotWrite(t *testing.T) {
 	s := newSite(t, nil, nil)
 	viewer := s.token(t, auth.Token{Name: "vic", Principal: "team", Scopes: []string{auth.ScopeRead}})

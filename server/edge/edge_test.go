@@ -18,6 +18,18 @@ import (
 )
 
 // BAD-INPUT 1–6: Host and Origin are checked on every route.
+//
+// BAD-INPUT 1: A Host header that is neither loopback, nor configured, nor the very
+// address at which the request arrived, on any route → 403
+//
+// BAD-INPUT 3: `Origin: null` → 403
+//
+// BAD-INPUT 4: Origin and Host are the same foreign name (DNS rebinding) → 403
+//
+// BAD-INPUT 5: A stream or a page is asked for with a foreign Origin → 403
+//
+// BAD-INPUT 6: A preflight request → No `Access-Control-Allow-*` header in any answer.
+// A configured origin may send requests but is given no CORS headers
 func TestHTTPGuard(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) {
 		c.Hosts, c.Origins = []string{"todo.example"}, []string{"https://app.example"}
@@ -73,6 +85,9 @@ func with(headers ...string) (set []string) {
 // BAD-INPUT 62: a page of another site cannot make the browser open a stream or
 // ask for an answer that it does not read. A person may follow a link to a page.
 // BAD-INPUT 2: nor can it write without an Origin.
+//
+// BAD-INPUT 2: A foreign Origin, or a write that its `Sec-Fetch-Site` says comes from
+// another site → 403
 func TestHTTPGuardBySecFetchSite(t *testing.T) {
 	_, url := servertest.Site(t)
 	for _, c := range []struct {
@@ -140,6 +155,9 @@ func (s *readOnly) NoteHostCall(ctx context.Context, principal string, c todo.Ho
 // BAD-INPUT 79: a server whose store can be read but not written is not ready,
 // before any client finds out, and is ready again when writes succeed. However
 // often it is asked, it writes at most once in a second.
+//
+// BAD-INPUT 79: A store that can be read, and in which every write fails → `/readyz`
+// answers 503 and logs why; it tries a write itself, at most one a second
 func TestReadyMeansWritable(t *testing.T) {
 	store := &readOnly{Store: memory.New()}
 	store.broken.Store(true)
@@ -220,6 +238,9 @@ func (w firstWrite) WriteHeader(status int) {
 
 // BAD-INPUT 13: when MaxStreams streams of any kind are open, the next is
 // refused with 429. Closing one makes another possible.
+//
+// BAD-INPUT 13: More streams at once than `--max-streams` (4,096) → 429 with
+// `Retry-After`
 func TestStreamCap(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), func(c *edge.Config) {
 		c.MaxStreams, c.TrustedProxies = 3, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}

@@ -143,6 +143,15 @@ func serve(t *testing.T, e *edge.Edge) (address string, stop func()) {
 
 // BAD-INPUT 10, 11, 59: a header or a body that does not arrive in time closes its
 // connection. A stream that is open meanwhile stays open.
+//
+// BAD-INPUT 10: A header that does not arrive within 10 s → The connection is closed
+//
+// BAD-INPUT 11: A body that does not arrive within 10 s, on any route and whatever the
+// route answers → The connection is closed; streams stay open
+//
+// BAD-INPUT 59: Bodies that never come: 300 requests that announce one and send none,
+// on any route, at 256 descriptors → Each connection is closed after 10 s, whatever
+// the route answers; then others get in
 func TestSlowRequestsAreClosed(t *testing.T) {
 	address, stop := serve(t, newSite(t, nil, func(c *edge.Config) { c.ClientTimeout = 50 * time.Millisecond }))
 	t.Cleanup(stop)

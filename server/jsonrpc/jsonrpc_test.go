@@ -47,6 +47,11 @@ func TestScanner(t *testing.T) {
 // BAD-INPUT 27: a request that is too large is answered, with its id if it has
 // exactly one valid id; so is what is no message at all. A notification and a
 // response are not, as JSON-RPC demands.
+//
+// BAD-INPUT 27: On stdio: a line of 100 MB, the end of input inside a message, a
+// closed standard output → Constant memory; an oversized request is answered with its
+// id, an oversized notification or response not at all; a clean exit, with every
+// acknowledged call on disk
 func TestTooLarge(t *testing.T) {
 	for name, c := range map[string]struct{ message, want string }{
 		"tool call":             {`{"id":7,"method":"tools/call","params":{}}`, `"id":7,"result":{"content":[{"type":"text","text":"Error: the call is larger`},
@@ -73,6 +78,17 @@ func TestTooLarge(t *testing.T) {
 
 // The answer to a refused request has the request's id when that is valid and
 // unique (BAD-INPUT 16–21, 26), else null.
+//
+// BAD-INPUT 16: JSON nested 200,000 deep (over 64) → Refused
+//
+// BAD-INPUT 19: Bytes behind the message → Refused
+//
+// BAD-INPUT 20: A batch → Refused
+//
+// BAD-INPUT 21: An id that is neither a string nor an integer within ±2^53 → Refused,
+// with id null
+//
+// BAD-INPUT 26: Invalid UTF-8 → Refused
 func TestRefusalsCarryTheirID(t *testing.T) {
 	for name, c := range map[string]struct{ message, want string }{
 		"16 deep":          {`{"jsonrpc":"2.0","id":4,"method":"ping","params":` + strings.Repeat(`{"":`, 100) + `1` + strings.Repeat(`}`, 100) + `}`, `"id":4`},
@@ -97,6 +113,11 @@ func TestRefusalsCarryTheirID(t *testing.T) {
 
 // BAD-INPUT 17, 18: keys are compared with all before them in their object, however
 // many there are.
+//
+// BAD-INPUT 17: A key twice in one object → Refused
+//
+// BAD-INPUT 18: Keys that differ in case only, a protocol key in another case, a key
+// with a control character → Refused
 func TestKeysOfLargeObjects(t *testing.T) {
 	for n := range 24 {
 		message := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{`

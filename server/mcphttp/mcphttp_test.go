@@ -23,6 +23,10 @@ import (
 
 // BAD-INPUT 7–9: the media type, encoding and size of a body are checked before
 // it is parsed.
+//
+// BAD-INPUT 7: A body of another media type than `application/json` → 415
+//
+// BAD-INPUT 9: A compressed body → 415; it is never inflated
 func TestHTTPBodies(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	url := web.URL + "/mcp"
@@ -54,6 +58,9 @@ func TestHTTPBodies(t *testing.T) {
 
 // BAD-INPUT 8: the answer to a request that is too large has its id, wherever that
 // is in the body, if the body is at most 8 MiB.
+//
+// BAD-INPUT 8: A body over 1 MiB, declared or chunked → 413, before it is parsed; with
+// the request's id if the body is at most 8 MiB
 func TestHTTPTooLargeBodiesKeepTheirID(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	body := func(size int) string {
@@ -99,6 +106,9 @@ func TestHTTPTooLargeBodiesKeepTheirID(t *testing.T) {
 }
 
 // BAD-INPUT 16–21, 26, 81: bad messages are refused over HTTP in both eras.
+//
+// BAD-INPUT 81: A message whose method is missing, null or empty, and that is no
+// response → 400 over HTTP, an error on stdio, with the request's id
 func TestHTTPBadMessages(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	id := servertest.Session(t, web.URL+"/mcp", "tester")
@@ -118,6 +128,11 @@ func TestHTTPBadMessages(t *testing.T) {
 
 // BAD-INPUT 23, 25: unknown protocol versions, and headers that differ from the
 // body, are refused.
+//
+// BAD-INPUT 23: An unknown protocol version → 400 with the supported versions and the
+// request's id. `initialize` is answered with a known version
+//
+// BAD-INPUT 25: Headers that contradict the body → 400 with the request's id
 func TestHTTPVersions(t *testing.T) {
 	web := servertest.Serve(t, servertest.New(t, nil, nil), nil)
 	url := web.URL + "/mcp"
@@ -149,6 +164,9 @@ func TestHTTPVersions(t *testing.T) {
 // BAD-INPUT 22: two clients use the same request id at the same time. Each
 // receives its own answer, and a cancellation from a third client affects
 // neither, in both eras.
+//
+// BAD-INPUT 22: Two clients use one request id at the same time → Each gets its own
+// answer; neither can cancel the other's call
 func TestHTTPSameRequestID(t *testing.T) {
 	for _, era := range []string{servertest.Legacy, servertest.Modern} {
 		store := servertest.Slow{Store: memory.New(), Saving: make(chan string, 2), Let: make(chan struct{})}
@@ -272,6 +290,9 @@ func TestNotificationsStayOnTheStream(t *testing.T) {
 // BAD-INPUT 28: a client that disconnects at any point of a write leaves a whole
 // revision or none: each writes a plan of its own, and every revision there is
 // holds one of those plans whole.
+//
+// BAD-INPUT 28: A client that goes away at any point of a write → A whole revision or
+// none; not counted or logged as a failure of ours
 func TestHTTPClientGone(t *testing.T) {
 	store := memory.New()
 	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
@@ -317,6 +338,10 @@ func TestHTTPClientGone(t *testing.T) {
 
 // BAD-INPUT 40: the prompt resume lists the texts of items and says that they are
 // data, behind the last of them.
+//
+// BAD-INPUT 40: Instructions to a model inside an item → Only ever data: quoted and
+// cut in errors, never in descriptions. The one prompt with item texts is `resume`,
+// which lists them whole and says that they are data, not instructions
 func TestResumeSaysTextsAreData(t *testing.T) {
 	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
 	id := servertest.Session(t, url, "tester")

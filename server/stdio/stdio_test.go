@@ -238,6 +238,10 @@ func TestStdioAnswersWhatItHasReadWhenStopped(t *testing.T) {
 
 // BAD-INPUT 68: the server ends although nobody reads its output, at the end of
 // input and when it is stopped. Every call that it has read is applied before.
+//
+// BAD-INPUT 68: On stdio: nobody reads the answers, and the input ends or the server
+// is stopped → It ends after 8 s; what it has read is applied and on disk before,
+// without answers
 func TestStdioEndsUnread(t *testing.T) {
 	for name, end := range map[string]func(p *servertest.Pipe){
 		"end of input": func(p *servertest.Pipe) { p.In.Close() },

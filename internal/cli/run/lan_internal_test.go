@@ -20,6 +20,10 @@ import (
 // With --lan, this machine needs no token, and its network does: the address that
 // is printed signs in, also from the QR code's page. The streams there count, and it is
 // drained as this machine's own address is (BAD-INPUT 58).
+//
+// BAD-INPUT 58: SIGTERM → Not ready at once; calls are taken for `--drain` (0) seconds
+// more; then calls in hand are answered, streams are closed with a comment that says
+// why, exit 0 within 10 s. A second signal ends it at once
 func TestServeLAN(t *testing.T) {
 	out := make(clitest.Lines, 100)
 	env := app.Env{Stdout: out, Stderr: io.Discard, Getenv: func(string) string { return "" }}

@@ -187,6 +187,9 @@ func secondLine(revision, id int) string {
 }
 
 // BAD-INPUT 43: a list that is too large is refused, from an export and from Markdown.
+//
+// BAD-INPUT 43: 100,000 items; an item of 4 MB; a list of more than 256 kB, in one
+// call, in several, or in an import → Refused, naming the limit and what to do
 func TestImportRefusesALargeList(t *testing.T) {
 	s := todo.Snapshot{List: todo.List{ID: "a"}, Revision: 1}
 	text, markdown := strings.Repeat("x", todo.MaxText), ""

@@ -76,6 +76,10 @@ func TestMainFileDeleted(t *testing.T) {
 
 // BAD-INPUT 75: deleting only the log, while two stores have it open, loses no
 // acknowledged save, whoever reads or writes next.
+//
+// BAD-INPUT 75: The log (`-wal`) is deleted while the store is in use → A write under
+// way is not acknowledged until it is in the file. The next write merges the deleted
+// log into the file first; no acknowledged save is lost
 func TestLogDeleted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	a, b := openWithCleanup(t, path), openWithCleanup(t, path)
@@ -192,6 +196,10 @@ func TestDamagedCursor(t *testing.T) {
 // BAD-INPUT 74: a process that sleeps for as long as it likes between its check
 // that there is no file and its removal of what a deleted one left does not
 // remove the log of a file that another process has made meanwhile.
+//
+// BAD-INPUT 74: A process that sleeps, or is killed, while it makes the store file →
+// Others wait for it under a lock of the operating system, which ends with the
+// process; their calls fail within their bound, and no acknowledged save is lost
 func TestCreatorThatSleeps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	a, b := openWithCleanup(t, path), openWithCleanup(t, path)
@@ -247,6 +255,10 @@ func TestTemporaryFileOfADeadProcess(t *testing.T) {
 // BAD-INPUT 73: before the first save is acknowledged, the name of the file and
 // of every folder above it is on disk, whoever made the folder: another process
 // may have made it and not come to sync it.
+//
+// BAD-INPUT 73: Loss of power soon after the first save, where folders of the store
+// are new → Nothing is lost: the names in every folder above the file are synced
+// before a process acknowledges its first save
 func TestFoldersSurvivePowerLoss(t *testing.T) {
 	synced := map[string]bool{}
 	really := syncFolder

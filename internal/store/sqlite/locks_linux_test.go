@@ -36,6 +36,8 @@ func locked(t *testing.T, path string) bool {
 // descriptor of the file would drop the lock. An older SQLite (a shell, a
 // backup) would then delete the log when it closes the file, and acknowledged
 // saves with it.
+//
+// BAD-INPUT 51: Eight processes on one SQLite file → No update is lost, no call fails
 func TestKeepsItsLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	s := open(t, path)
@@ -62,6 +64,10 @@ func TestKeepsItsLock(t *testing.T) {
 }
 
 // BAD-INPUT 76: a named pipe is not taken for a store.
+//
+// BAD-INPUT 76: As store: a link to a file that is not there, a pipe or a device, an
+// empty database beside a log that is not → Refused with what to do, when the store is
+// opened and later; all is left as it is
 func TestNamedPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "todo.db")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -158,6 +158,9 @@ func TestImpossiblePlaces(t *testing.T) {
 
 // BAD-INPUT 52: when a newer program upgrades the file while a store has it
 // open, the store does not write to it any more.
+//
+// BAD-INPUT 52: A store file of a newer version, of another program, or a damaged one
+// → Refused with what to do; the file is untouched
 func TestNewerVersionWhileOpen(t *testing.T) {
 	path, s := newStore(t)
 	mustSave(t, s, "a", 1)

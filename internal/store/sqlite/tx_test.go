@@ -128,6 +128,11 @@ func TestReadsTheFileInItsPlace(t *testing.T) {
 
 // BAD-INPUT 45: what is kept in memory is bounded, also of lists without items, whose
 // last revision says which were dropped.
+//
+// BAD-INPUT 45: Lists without end → A new one is refused past `--max-lists` of a
+// principal, and past 1,000 of a conversation in a day; writes of lists that are there
+// go on. Cursors that nobody used for 60 days go as new lists begin, what hooks said
+// after an hour; what waits in memory is bounded
 func TestMemoryOfEmptiedLists(t *testing.T) {
 	lists := boardOn(t, openWithCleanup(t, filepath.Join(t.TempDir(), "todo.db")))
 	texts := make([]string, 60)

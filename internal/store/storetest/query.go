@@ -155,6 +155,9 @@ func findByOperation(t *testing.T, s todo.Store) {
 
 // since tests that UpdatedSince compares times to the nanosecond, even
 // centuries away (BAD-INPUT 57).
+//
+// BAD-INPUT 57: A clock that is set back or forward → Revisions and the order of lists
+// are unharmed
 func since(t *testing.T, s todo.Store) {
 	for _, updated := range []time.Time{baseTime, baseTime.AddDate(-400, 0, 0), baseTime.AddDate(400, 0, 0), {}} {
 		next := list("l"+updated.Format(time.RFC3339Nano), "x", 1)
