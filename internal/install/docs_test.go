@@ -1,6 +1,7 @@
 package install_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,19 @@ func TestClientsAreDocumented(t *testing.T) {
 		path, text, err := c.Snippet(r.m, o)
 		if err != nil {
 			return "Not over HTTP: " + strings.SplitN(err.Error(), ": ", 2)[1] + ".\n"
+		}
+		if o.URL != "" && filepath.Ext(path) == ".json" {
+			var file map[string]map[string]json.RawMessage
+			var entry bytes.Buffer
+			if err := json.Unmarshal([]byte(text), &file); err != nil {
+				t.Fatal(err)
+			}
+			for _, servers := range file {
+				if err := json.Compact(&entry, servers["todo"]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return "Over HTTP the entry is `" + entry.String() + "`.\n"
 		}
 		text = "```" + filepath.Ext(path)[1:] + "\n" + strings.ReplaceAll(text, r.m.Home, "/usr/local") + "```\n"
 		if o.URL != "" {
