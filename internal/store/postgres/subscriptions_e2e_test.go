@@ -94,6 +94,13 @@ func TestEndedSubscriptionsGo(t *testing.T) {
 // another server.
 func TestNoticesHaveATopic(t *testing.T) {
 	a, b := both(t)
+	await(t, "both to listen", func() (ok bool) {
+		const listening = `SELECT count(*) = 2 FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND state = 'idle' AND datname = current_database()`
+		if err := a.pool.QueryRow(t.Context(), listening).Scan(&ok); err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	})
 	if _, err := storetest.Save(t.Context(), b, snapshot("b", 1)); err != nil {
 		t.Fatal(err)
 	}
