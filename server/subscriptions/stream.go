@@ -140,7 +140,7 @@ func (r *Room) notify(ctx context.Context, sub *subscriber, out chan<- mcp.JSONR
 		before := *c
 		c.stale = false
 		r.mu.Unlock()
-		now, err := r.readCurrent(ctx, sub.lists, c.who)
+		now, err := r.readCurrent(ctx, sub.lists, before.who)
 		r.mu.Lock()
 		switch {
 		case sub.wants[w] != c: // it was unsubscribed meanwhile
