@@ -26,7 +26,7 @@ func cited(t *testing.T) map[string]string {
 		if e.IsDir() && (strings.HasPrefix(e.Name(), ".") && path != "." || e.Name() == "node_modules" || path == "docs/spec") {
 			return filepath.SkipDir
 		}
-		if !slices.Contains([]string{".go", ".txtar", ".js", ".css", ".tmpl", ".html", ".md"}, filepath.Ext(path)) || path == "spec_test.go" {
+		if !slices.Contains([]string{".go", ".txtar", ".js", ".css", ".html", ".md"}, filepath.Ext(path)) || path == "spec_test.go" {
 			return nil
 		}
 		data, err := os.ReadFile(path)

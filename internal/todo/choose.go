@@ -65,6 +65,7 @@ type attempt struct {
 	all   bool     // the lists of every principal
 	byKey []Cursor // under the current key, the current list first
 	known []Cursor // of the conversation; the same as byKey unless it has a name
+	left  Cursor   // what the conversation saw of the list that the write leaves
 	choice
 }
 

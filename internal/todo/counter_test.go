@@ -6,11 +6,13 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// counter counts the updates of a store, and the snapshots that are read in them.
+// counter counts the updates of a store, and in them the snapshots that are read and what
+// is stored.
 type counter struct {
 	todo.Store
 	own                    string // the id of a list
 	updates, reads, others int    // others are the reads of any list but own
+	stored                 int    // snapshots and cursors
 }
 
 func (c *counter) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
@@ -34,6 +36,16 @@ func (tx countingTx) count(lists []todo.Snapshot, err error) ([]todo.Snapshot, e
 		}
 	}
 	return lists, nil
+}
+
+func (tx countingTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
+	tx.stored++
+	return tx.Tx.Save(ctx, next)
+}
+
+func (tx countingTx) SetCursor(ctx context.Context, c todo.Cursor) error {
+	tx.stored++
+	return tx.Tx.SetCursor(ctx, c)
 }
 
 func (tx countingTx) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {

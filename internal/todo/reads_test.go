@@ -1,6 +1,7 @@
 package todo_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -70,5 +71,26 @@ func TestWhatWasReadIsStored(t *testing.T) {
 	out, err := other.As("").Apply(t.Context(), todo.Write{Target: whole, Change: func(d *todo.Draft) error { d.Replace(plain, lines); return nil }})
 	if err != nil || len(out.Unseen) > 0 || len(out.After.Items) != 1 {
 		t.Errorf("told of %v, %v, %v", out.Unseen, out.After.Items, err)
+	}
+}
+
+// A write that is refused has stored nothing before, also if it would begin another plan
+// and tell what a person did to the one before: all that share its transaction in a store
+// would have to run again.
+func TestARefusedWriteStoresNothing(t *testing.T) {
+	store := &counter{Store: memory.New()}
+	d := newDesk(t)
+	d.store = store
+	a := d.proof("a")
+	list := a.writes("p:A p:B").After.List.ID
+	d.personEdits(list, setStatus("1", todo.Completed))
+	store.stored = 0
+	refusal := &todo.InputError{Problems: []todo.Problem{{Message: "refused"}}}
+	_, err := a.apply(todo.Target{Lines: parseLines("p:X p:Y"), View: todo.CoreView()}, func(*todo.Draft) error { return refusal })
+	if !errors.Is(err, refusal) || store.stored != 0 {
+		t.Errorf("%d rows are stored, %v", store.stored, err)
+	}
+	if out := a.writes("p:X p:Y"); len(out.Unseen) != 1 || len(a.writes("p:X p:Z").Unseen) != 0 {
+		t.Errorf("the person's edit is told %+v", out.Report)
 	}
 }

@@ -255,7 +255,9 @@ func (a *attempt) bases(ctx context.Context) (before, saw Snapshot, told Report,
 }
 
 // tellOfLeft adds to a report what others changed in the current list, which the write
-// leaves, and stores that its agent has seen it.
+// leaves, and remembers that its agent has then seen it. Nothing is stored before the
+// write can no more be refused: what a refused one had stored, its store would have to
+// roll back for all that share its transaction.
 func (a *attempt) tellOfLeft(ctx context.Context, told *Report) error {
 	seen := a.seen(a.current)
 	if seen <= 0 || seen >= a.current.Revision || a.Writer.Person {
@@ -268,8 +270,8 @@ func (a *attempt) tellOfLeft(ctx context.Context, told *Report) error {
 	if err != nil {
 		return err
 	}
-	own := Key{a.principal, a.Conversation.Key}
-	return a.tx.SetCursor(ctx, Cursor{Key: own, List: a.current.List.ID, Seen: a.current.Revision})
+	a.left = Cursor{Key: Key{a.principal, a.Conversation.Key}, List: a.current.List.ID, Seen: a.current.Revision}
+	return nil
 }
 
 // saw returns the revision of a list that the writer last saw.
@@ -388,6 +390,11 @@ func (a *attempt) save(ctx context.Context, draft *Draft, report Report, changed
 			if err := a.archiveSubLists(ctx, after.List); err != nil {
 				return Outcome{}, err
 			}
+		}
+	}
+	if a.left.List != "" {
+		if err := a.tx.SetCursor(ctx, a.left); err != nil {
+			return Outcome{}, err
 		}
 	}
 	if err := a.setCursors(ctx, after, report.Elsewhere == ""); err != nil {

@@ -90,3 +90,35 @@ func TestManyStoresOneList(t *testing.T) {
 	}
 	checkIntegrity(t, path)
 }
+
+// Of several stores that write one file each makes a write once: that another one has
+// written since is known before the function runs. Only what a refused write had stored
+// makes the others of its transaction run again.
+func TestEachWriteIsMadeOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "todo.db")
+	const stores, writers, each = 3, 4, 20
+	var ran atomic.Int64
+	var all sync.WaitGroup
+	for range stores {
+		s := openWithCleanup(t, path)
+		for w := range writers {
+			key := todo.Key{Conversation: fmt.Sprint(w)}
+			all.Go(func() {
+				for range each {
+					err := s.Update(t.Context(), key, func(tx todo.Tx) error {
+						ran.Add(1)
+						return incrementIn(tx, "a")
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	newest, err := openWithCleanup(t, path).Load(t.Context(), "a", 0)
+	if n := int64(stores * writers * each); err != nil || ran.Load() != n || newest.Revision != n {
+		t.Errorf("%d writes ran %d times: revision %d, %v", n, ran.Load(), newest.Revision, err)
+	}
+}
