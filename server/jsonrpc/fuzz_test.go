@@ -44,7 +44,12 @@ func FuzzMessage(f *testing.F) {
 			checkRefusal(t, m, err)
 			return
 		}
-		if scanned.ID != nil && !bytes.Equal(scanned.ID, m.ID) || scanned.Method != "" && scanned.Method != m.Method {
+		// The scanner finds nothing of a response, nor of a value that is longer than it keeps.
+		const short = 64
+		mayMiss := m.Method == "" || len(m.ID) > short || len(m.Method) > short/6
+		isID := bytes.Equal(scanned.ID, m.ID) || mayMiss && scanned.ID == nil
+		isMethod := scanned.Method == m.Method || mayMiss && scanned.Method == ""
+		if !isID || !isMethod {
 			t.Fatalf("the scanner finds %q %s, the reader %q %s", scanned.Method, scanned.ID, m.Method, m.ID)
 		}
 		if !utf8.Valid(raw) || !json.Valid(raw) {
