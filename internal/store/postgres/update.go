@@ -28,7 +28,7 @@ func (s *Store) Update(ctx context.Context, key todo.Key, change func(todo.Tx) e
 		return named(ctx, "wait for other updates", ctx.Err())
 	}
 	for try := 1; ; try++ {
-		again, err := s.try(ctx, key, change)
+		again, err := s.try(ctx, key, change, try > triesBesideOthers)
 		if !again || try == maxTries || ctx.Err() != nil {
 			return err
 		}
@@ -36,8 +36,10 @@ func (s *Store) Update(ctx context.Context, key todo.Key, change func(todo.Tx) e
 	}
 }
 
-// maxTries is how often a change is run that lost a race, or its connection.
-const maxTries = 10
+// maxTries is how often a change is run that lost a race, or its connection; after
+// triesBesideOthers it runs alone, since the others of which one wins each time may be
+// many.
+const maxTries, triesBesideOthers = 10, 3
 
 // errRaced means that a list is no longer as the transaction read it.
 var errRaced = errors.New("another server changed the list")
@@ -54,16 +56,16 @@ func raced(err error) bool {
 	return errors.Is(err, errRaced)
 }
 
-// try runs a change once, in a transaction that it commits. After an error of the
-// change, or a panic, it is rolled back. again is true if nothing was stored and the
-// change may be run again.
-func (s *Store) try(ctx context.Context, key todo.Key, change func(todo.Tx) error) (again bool, err error) {
+// try runs a change once, in a transaction that it commits: beside others, or alone.
+// After an error of the change, or a panic, it is rolled back. again is true if nothing
+// was stored and the change may be run again.
+func (s *Store) try(ctx context.Context, key todo.Key, change func(todo.Tx) error, alone bool) (again bool, err error) {
 	t, err := s.newTx(ctx)
 	if err != nil {
 		return false, named(ctx, "connect to the database", err)
 	}
 	defer t.end()
-	if err = t.begin(ctx, key); err == nil {
+	if err = t.begin(ctx, key, alone); err == nil {
 		err = change(t)
 	}
 	if t.failed != nil && (err == nil || t.mayRunAgain(t.failed)) {
@@ -92,9 +94,13 @@ func (t *tx) mayRunAgain(err error) bool {
 
 // begin begins the transaction and locks and reads, in the same round trip, what
 // changes need most: the cursors of its key and its current list; a key that is no
-// conversation's is the id of a list.
-func (t *tx) begin(ctx context.Context, key todo.Key) error {
+// conversation's is the id of a list. Alone it waits for all transactions that have
+// locked a list, and lets none begin; only reads go on beside it.
+func (t *tx) begin(ctx context.Context, key todo.Key, alone bool) error {
 	t.pending.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
+	if alone {
+		t.pending.Queue(`LOCK TABLE todo_mcp.lists IN EXCLUSIVE MODE`)
+	}
 	t.queueCursors(key)
 	return t.do(ctx, "begin update", func() error {
 		return t.lock(ctx, `coalesce(nullif(todo_mcp.held($1, $2), ''), $2)`, key.Principal, key.Conversation)

@@ -118,7 +118,7 @@ func linearizable(t *testing.T, a, b todo.Store) {
 // eitherOrder tests that concurrent updates that change two lists, some in the other
 // order than others, all succeed, and are stored whole.
 func eitherOrder(t *testing.T, s todo.Store) {
-	const writers, each = 6, 15
+	const writers, each = 12, 8
 	mustSave(t, s, list("a", "x", 1))
 	mustSave(t, s, list("b", "x", 1))
 	var all sync.WaitGroup
