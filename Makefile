@@ -141,7 +141,7 @@ packages:
 release-snapshot:
 	@./.ci/release
 
-## release: publishes the tag at the newest commit (docs/releasing.md); CI runs it
+## release: publishes the tag at the newest commit (internal/cmd/release/README.md); CI runs it
 release:
 	@./.ci/release-tools $(CURDIR)/bin
 	@PATH=$(CURDIR)/bin:$$PATH goreleaser release --clean
