@@ -14,21 +14,18 @@ type place int
 const (
 	onBoard place = 1 << iota
 	onList
-	onHistory
-	onHelp   // any other key closes it
-	anywhere = onBoard | onList | onHistory
-	always   = anywhere | onHelp
+	onPage   // any other key closes it
+	anywhere = onBoard | onList
+	always   = anywhere | onPage
 )
 
 // where returns where the keys go now.
 func (m *model) where() place {
 	switch {
-	case m.help:
-		return onHelp
+	case m.page != nil:
+		return onPage
 	case m.opened == "":
 		return onBoard
-	case m.history != nil:
-		return onHistory
 	}
 	return onList
 }
@@ -54,7 +51,7 @@ const (
 
 // bindings returns the table, in the order of the last line.
 func bindings() []binding {
-	return slices.Concat(moving(), revisions(), editing(), wholeLists(), looking())
+	return slices.Concat(moving(), editing(), wholeLists(), looking())
 }
 
 func moving() []binding {
@@ -63,26 +60,15 @@ func moving() []binding {
 		{"Down j", always, "↑↓ move", "down", 0, move(1)},
 		{"PgUp", always, "", "half a screen up", 0, movePage(-1)},
 		{"PgDn", always, "", "half a screen down", 0, movePage(1)},
-		{"Space", onHelp, "", "", 0, movePage(1)},
-		{"Home g", onBoard | onList, "", "first", 0, move(-all)},
-		{"End G", onBoard | onList, "", "last", 0, move(all)},
+		{"Space", onPage, "", "", 0, movePage(1)},
+		{"Home g", always, "", "first", 0, move(-all)},
+		{"End G", always, "", "last", 0, move(all)},
 		{"Enter Right l", onBoard, "enter open", "open the list", 0, (*model).enter},
 		{"Tab", onBoard, "", "", 0, (*model).enter},
 		{"Enter Right l", onList, "", "sub-agent’s list, fold, whole text", 0, (*model).enter},
 		{"Esc Left", onList, "esc back", "back", 0, (*model).escape},
 		{"Tab", onList, "", "", 0, (*model).escape},
 		{"Esc", onBoard, "", "clear the search", 0, (*model).escape},
-	}
-}
-
-func revisions() []binding {
-	return []binding{
-		{"[ Left", onHistory, "[ ] step", "earlier revision", 0, step(-1)},
-		{"] Right", onHistory, "", "later revision", 0, step(1)},
-		{"Home g", onHistory, "", "first revision", 0, step(-all)},
-		{"End G", onHistory, "end newest", "newest revision", 0, step(all)},
-		{"R", onHistory, "R restore", "restore this revision as a new one", editsItems, (*model).restore},
-		{"Esc h", onHistory, "esc back", "back to the list", 0, (*model).escape},
 	}
 }
 
@@ -118,15 +104,15 @@ func wholeLists() []binding {
 func looking() []binding {
 	return []binding{
 		{"/", onBoard, "/ search", "search, also in past lists", 0, (*model).search},
-		{"?", anywhere, "? keys", "these keys", 0, func(m *model) { m.help, m.helpTop = true, 0 }},
+		{"?", anywhere, "? keys", "these keys", 0, (*model).showKeys},
 		{"Ctrl-L", always, "", "draw again", 0, func(m *model) { m.effect.redraw = true }},
 		{"Ctrl-Z", always, "", "to the shell; fg comes back", 0, func(m *model) { m.effect.suspend = true }},
 		{"q Ctrl-C", anywhere, "q quit", "quit", 0, func(m *model) { m.effect.quit = true }},
-		{"Ctrl-C", onHelp, "", "", 0, func(m *model) { m.effect.quit = true }},
+		{"Ctrl-C", onPage, "", "", 0, func(m *model) { m.effect.quit = true }},
 	}
 }
 
-// all is more than there are rows or revisions.
+// all is more than there are rows.
 const all = 1 << 30
 
 // move returns what a key does that moves the cursor.
@@ -134,9 +120,6 @@ func move(delta int) func(*model) { return func(m *model) { m.move(delta) } }
 
 // movePage returns what a key does that moves the cursor by halves of a screen.
 func movePage(n int) func(*model) { return func(m *model) { m.move(n * max(m.height/2, 1)) } }
-
-// step returns what a key does that shows another revision.
-func step(delta int) func(*model) { return func(m *model) { m.history.step(delta) } }
 
 // onShown returns what a key does with the list that the keys act on; nothing where there
 // is none.
@@ -176,7 +159,7 @@ func (m *model) pressBinding(k key) {
 		}
 		return
 	}
-	m.help = false
+	m.page = nil
 }
 
 // mirrored reports whether the list that the keys act on is one that its agent keeps
@@ -195,12 +178,12 @@ func (m *model) setFilter(text string) {
 // move moves the cursor of the pane that has the keys.
 func (m *model) move(delta int) {
 	switch s, ok := m.shown(); {
-	case m.help:
-		m.helpTop += delta
+	case m.page != nil:
+		m.page.top += delta
 	case m.opened == "":
 		m.board.move(m.boardRows(0, 0), delta)
 	case ok:
-		m.list.move(m.listRows(m.revisionOf(s), 0, true), delta)
+		m.list.move(m.listRows(s, 0, true), delta)
 	}
 }
 
@@ -226,12 +209,10 @@ func (m *model) enter() {
 	}
 }
 
-// escape goes back one step: from the history to the list, from a sub-agent's list to
-// where it was opened, from a list to the board, from what was searched to all lists.
+// escape goes back one step: from a sub-agent's list to where it was opened, from a list
+// to the board, from what was searched to all lists.
 func (m *model) escape() {
 	switch {
-	case m.history != nil:
-		m.history = nil
 	case len(m.back) > 0:
 		sub, last := m.opened, len(m.back)-1
 		m.open(m.back[last])
@@ -244,20 +225,13 @@ func (m *model) escape() {
 	}
 }
 
-func (m *model) openHistory(s todo.Snapshot) {
-	if m.opened == "" {
-		m.open(s.List.ID)
-	}
-	m.history = &history{list: m.opened}
-	m.list.top = 0
-	m.effect.history = m.opened
-}
+func (m *model) openHistory(s todo.Snapshot) { m.effect.history = s.List.ID }
 
 func (m *model) openPage(s todo.Snapshot) { m.effect.page = s.List.ID }
 
 func (m *model) copyList(s todo.Snapshot) {
 	m.say(done, "Copied the list as markdown.")
-	m.effect.copy = render.Markdown(m.revisionOf(s))
+	m.effect.copy = render.Markdown(s)
 }
 
 func (m *model) copyItem(_ todo.Snapshot, item todo.Item, _ edit) {

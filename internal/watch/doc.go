@@ -18,7 +18,7 @@
 // A session follows the [Source] and leaves every change to one loop: the viewer's, which
 // draws, or the one of [Plain], which prints. model is the state of both and does no input
 // or output. [Run] passes it keys and the time, and carries out the effects that it
-// collects. A pane is rows with a cursor: the board, a list and its history are panes.
+// collects. A pane is rows with a cursor: the board and a list are panes.
 // bindings is the table of keys: keys are dispatched by it, and the last line and the
-// overlay are drawn from it.
+// page of keys are drawn from it.
 package watch

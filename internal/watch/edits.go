@@ -2,7 +2,6 @@ package watch
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"todo-mcp/internal/account"
@@ -109,7 +108,6 @@ func pastTense(e edit, before todo.Snapshot) string {
 		todo.EditRemove:  "Removed " + name,
 		todo.EditMove:    "Moved " + name,
 		todo.EditBack:    "Brought your words back",
-		todo.EditRestore: fmt.Sprintf("Restored revision %d as a new one", e.Revision),
 		todo.EditRename:  "Renamed",
 		todo.EditArchive: "Archived",
 		todo.EditDelete:  "Deleted, for 24 hours to bring back",
@@ -222,16 +220,4 @@ func (m *model) undoLast() {
 	e := m.undo[last]
 	m.undo = m.undo[:last]
 	m.send(e)
-}
-
-func (m *model) restore() {
-	r := m.history.shown()
-	live, known := m.lists[m.opened]
-	if r == nil || !known || r.Revision == live.Revision {
-		m.say(dim, "This is the newest revision.")
-		return
-	}
-	e := listEdit(live, todo.EditRestore)
-	e.Revision = r.Revision
-	m.confirm(fmt.Sprintf("Restore revision %d as revision %d? Nothing is lost.", r.Revision, live.Revision+1), e)
 }

@@ -28,8 +28,8 @@ func (m *model) frame() []line {
 	height := max(m.height-2, 0)
 	var body []line
 	switch {
-	case m.help:
-		body = single(m.helpLines(height))
+	case m.page != nil:
+		body = single(m.page.draw(m.width, height))
 	case !m.loaded:
 		body = single(message(m.width, "Waiting for "+m.sourceName))
 	case m.width >= twoPanes && height >= 4:
@@ -125,7 +125,7 @@ func (m *model) topLine() string {
 		lamp, lampRole = "○ connecting…", dim
 	}
 	for _, b := range bindings() {
-		if m.atTop(b) && m.loaded && !m.help {
+		if m.atTop(b) && m.loaded && m.page == nil {
 			keys += b.short + "   "
 		}
 	}
@@ -152,7 +152,7 @@ func (m *model) bottomLine() string {
 		return m.promptLine()
 	case m.note.text != "" && m.now.Before(m.note.until):
 		return paint(m.note.role, render.Cut(" "+m.note.text, m.width))
-	case m.help:
+	case m.page != nil:
 		return paint(dim, render.Cut(" ↑↓ scroll   any other key closes", m.width))
 	}
 	keys := []string{}

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,12 +31,11 @@ const leastFold = 2
 // itemRow is an item as a list shows it.
 type itemRow struct {
 	todo.Item
-	note    styled   // at the right
-	below   []styled // each in a line; empty ones are left out
-	removed bool     // by the revision shown
+	note  styled   // at the right
+	below []styled // each in a line; empty ones are left out
 }
 
-// listRows returns the rows of a list, or of a revision while the history is shown.
+// listRows returns the rows of a list.
 func (m *model) listRows(s todo.Snapshot, width int, focused bool) (rows []row) {
 	add := func(id string, lines func(cursor string) []string) {
 		rows = append(rows, row{id, func(selected bool) []string {
@@ -49,13 +47,6 @@ func (m *model) listRows(s todo.Snapshot, width int, focused bool) (rows []row) 
 			}
 			return lines(" ")
 		}})
-	}
-	if m.history != nil {
-		shown := cmp.Or(m.history.shown(), &revision{Snapshot: s})
-		for _, r := range shown.itemRows() {
-			add(r.ID, func(cursor string) []string { return m.itemLines(r, width, cursor) })
-		}
-		return rows
 	}
 	items := s.Items
 	if n := leadingDone(s); n >= leastFold {
@@ -147,7 +138,7 @@ func (m *model) focusItem(s todo.Snapshot) string {
 // opened list, else the one that matters most of the selected list.
 func (m *model) cursorItem() (todo.Snapshot, todo.Item, bool) {
 	s, ok := m.shown()
-	if !ok || m.history != nil {
+	if !ok {
 		return s, todo.Item{}, false
 	}
 	id := m.list.cursor
@@ -165,9 +156,8 @@ func (m *model) listLines(width, height int, focused bool) []string {
 	if !ok {
 		return message(width, "This list is gone.", "Esc goes back.")
 	}
-	shown := m.revisionOf(s)
-	head := m.listHead(s, shown, width)
-	rows := m.listRows(shown, width, focused)
+	head := m.listHead(s, width)
+	rows := m.listRows(s, width, focused)
 	if len(rows) == 0 {
 		return append(head, paint(dim, render.Cut("  No items.", width)))
 	}
@@ -184,22 +174,18 @@ func (m *model) listLines(width, height int, focused bool) []string {
 	return append(head, lines...)
 }
 
-// listHead draws what stands above the items: where and who, the bar, and while
-// the history is shown its timeline.
-func (m *model) listHead(s, shown todo.Snapshot, width int) []string {
-	lines := []string{paint(dim, " "+m.whoLine(s, width-2))}
-	if m.history != nil {
-		return append(lines, m.historyHead(s, width)...)
-	}
-	count := progress(shown)
-	if n := shown.Progress().Failed; n > 0 {
+// listHead draws what stands above the items: where and who, and the bar.
+func (m *model) listHead(s todo.Snapshot, width int) []string {
+	count := progress(s)
+	if n := s.Progress().Failed; n > 0 {
 		count += fmt.Sprintf(" · %d failed", n)
 	}
 	order := ""
 	if m.standings[s.List.ID].Hand.Order == account.Overridden {
 		order = " " + paint(warn, render.Cut("Your order is overridden. B brings it back.", width-2))
 	}
-	return append(lines, " "+bar(shown, width-3-render.Cells(count))+" "+paint(dim, count), order)
+	return []string{paint(dim, " "+m.whoLine(s, width-2)),
+		" " + bar(s, width-3-render.Cells(count)) + " " + paint(dim, count), order}
 }
 
 // whoLine says where a list belongs, who works on it, how it stands and since when,
@@ -283,9 +269,6 @@ const (
 // itemLines draws an item behind a cursor.
 func (m *model) itemLines(r itemRow, width int, cursor string) (lines []string) {
 	sign, text := itemLook(r.Status)
-	if r.removed {
-		sign, text = styled{bad, "-"}, struck
-	}
 	limit := maxWrapped
 	if r.ID == m.list.whole {
 		limit = todo.MaxText

@@ -23,20 +23,18 @@ type model struct {
 	lost      error                    // why the source is not connected; nil if it is
 	lostAt    time.Time
 
-	wanted  string // the one list to show, as the user named it; empty is all
-	board   pane   // of lists, by id
-	opened  string // id of the list that the keys go to; empty is the board
-	back    []string
-	list    listPane
-	history *history // of the opened list; nil unless it is shown
+	wanted string // the one list to show, as the user named it; empty is all
+	board  pane   // of lists, by id
+	opened string // id of the list that the keys go to; empty is the board
+	back   []string
+	list   listPane
 
-	filter  string
-	prompt  *prompt // a question or a text that is being typed; nil for none
-	help    bool
-	helpTop int
-	note    note
-	undo    []edit // that undo what the person did, the last at the end
-	effect  effect // what the viewer must still do
+	filter string
+	prompt *prompt // a question or a text that is being typed; nil for none
+	page   *page   // over the lists; nil for none
+	note   note
+	undo   []edit // that undo what the person did, the last at the end
+	effect effect // what the viewer must still do
 }
 
 func newModel(wanted string) *model {
@@ -92,9 +90,6 @@ func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
 		}
 	}
 	m.openWanted()
-	if m.history != nil && m.history.extend(m.lists[m.opened]) {
-		m.effect.history = m.history.list
-	}
 }
 
 // lose notes that the source is not connected; times stop.
@@ -154,7 +149,7 @@ func (m *model) states(lists ...todo.Snapshot) map[string]todo.State {
 
 // open gives the keys to a list.
 func (m *model) open(id string) {
-	m.opened, m.history, m.list.whole = id, nil, ""
+	m.opened, m.list.whole = id, ""
 	m.list.pane = pane{cursor: m.focusItem(m.lists[id])}
 }
 

@@ -64,7 +64,7 @@ func TestWrap(t *testing.T) {
 
 // The table has no key twice in one place.
 func TestBindings(t *testing.T) {
-	for _, p := range []place{onBoard, onList, onHistory} {
+	for _, p := range []place{onBoard, onList, onPage} {
 		seen := map[string]string{}
 		for _, b := range bindings() {
 			for k := range strings.FieldsSeq(b.keys) {

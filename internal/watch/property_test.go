@@ -63,7 +63,7 @@ func TestAnythingGoes(t *testing.T) {
 		}
 		perform := func(e effect) {
 			if e.history != "" {
-				m.setHistory(e.history, []todo.Snapshot{known[e.history]}, nil)
+				m.showHistory([]todo.Snapshot{known[e.history]}, nil)
 			}
 			if e.edit != nil {
 				after := known[e.edit.list]

@@ -157,7 +157,7 @@ func (v *viewer) handle(ctx context.Context, event tcell.Event) (quit bool, err 
 func (v *viewer) perform(ctx context.Context, e effect) error {
 	if e.history != "" {
 		ask(ctx, v.session, func() ([]todo.Snapshot, error) { return v.source.History(ctx, e.history) },
-			func(revisions []todo.Snapshot, err error) { v.setHistory(e.history, revisions, err) })
+			v.showHistory)
 	}
 	if e.edit != nil {
 		v.make(ctx, *e.edit)

@@ -50,7 +50,7 @@ func TestRun(t *testing.T) {
 	writeItems(t, lists, "release", "Ship it")
 	c.waitFor(t, "Ship it")
 	c.SendRaw([]byte("h"))
-	c.waitFor(t, "revision 2 of 2")
+	c.waitFor(t, "revision 2")
 	c.SendRaw([]byte("\x1a\x1bx")) // suspended and back, Escape, tick
 	c.waitFor(t, "u undo")
 	if l := load(t, lists); l.Items[0].Status != todo.Completed || !l.Writer.Person {

@@ -126,7 +126,7 @@ func (s *script) run(name, rest string) {
 	case "replace":
 		m.receiveLists(fixture(), true)
 	case "history": // of the list
-		m.setHistory(rest, fixture(), nil)
+		m.showHistory(fixture(), nil)
 	case "select":
 		m.board.cursor = rest
 	case "lose":

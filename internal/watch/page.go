@@ -1,0 +1,90 @@
+package watch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"todo-mcp/internal/account"
+	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
+)
+
+// page is a text over the whole screen, which scrolls.
+type page struct {
+	title string
+	texts []styled
+	top   int // the first line shown
+}
+
+func (p *page) add(r role, text string) { p.texts = append(p.texts, styled{r, text}) }
+
+// draw draws the page in a frame.
+func (p *page) draw(width, height int) []string {
+	var lines []string
+	for _, t := range p.texts {
+		for _, line := range wrap(t.text, width-4, maxWrapped) {
+			lines = append(lines, " "+paint(t.role, line))
+		}
+	}
+	p.top = min(max(p.top, 0), max(len(lines)-max(height-2, 0), 0))
+	return framed(p.title, true, width, height, lines[p.top:])
+}
+
+// showKeys opens the page of all keys.
+func (m *model) showKeys() {
+	signs := strings.NewReplacer("PgUp", "PgUp", "Up", "↑", "Down", "↓", "Left", "←", "Right", "→", "Backspace", "⌫")
+	m.page = &page{title: "Keys"}
+	for _, section := range []struct {
+		title string
+		table []binding
+	}{{"Moving", moving()}, {"Items", editing()}, {"Lists", wholeLists()}, {"Everywhere", looking()}} {
+		m.page.add(bold, section.title)
+		for _, b := range section.table {
+			line := styled{plainText, render.Pad(signs.Replace(b.keys), 14) + b.help}
+			if b.help != "" && !slices.Contains(m.page.texts, line) {
+				m.page.texts = append(m.page.texts, line)
+			}
+		}
+		m.page.add(plainText, "")
+	}
+	m.page.add(bold, "Signs")
+	m.page.add(plainText, "◐ ‖ ◌         working, waits for you, idle")
+	m.page.add(plainText, "◦ ✓ ✗         left open, finished, failed")
+	m.page.add(dim, "Showing "+m.sourceName)
+}
+
+// showHistory opens the page of a list's revisions, given oldest first and shown newest
+// first: when and by whom each was made, what became of a person's, and what changed.
+func (m *model) showHistory(revisions []todo.Snapshot, err error) {
+	if err != nil || len(revisions) == 0 {
+		m.say(bad, "The history cannot be read.")
+		return
+	}
+	newest := revisions[len(revisions)-1]
+	m.page = &page{title: "History of " + listName(newest)}
+	for i, r := range slices.Backward(revisions) {
+		var before todo.Snapshot
+		changes := []string{"Earlier revisions are not kept."}
+		if i > 0 {
+			before = revisions[i-1]
+		}
+		if i > 0 || r.Revision == 1 {
+			changes = append(render.Besides(before, r, m.lists[r.ReplacedBy]), render.Diff(before, r)...)
+		}
+		agent := m.agentName(r)
+		if r.Writer.Client != "" {
+			agent = render.Client(r.Writer.Client)
+		}
+		fate := render.AgainstHand(before, r)
+		if account.Told(before, r) {
+			fate = string(m.standings[r.List.ID].OfRevision(r.Revision))
+		}
+		m.page.add(bold, join("  ", m.width, fmt.Sprintf("revision %d", r.Revision),
+			r.Updated.In(m.now.Location()).Format("Mon 2 Jan 15:04:05"), render.Writer(r.Writer, agent, "you"), fate))
+		for _, text := range changes {
+			m.page.add(plainText, "  "+text)
+		}
+		m.page.add(plainText, "")
+	}
+}
