@@ -68,7 +68,7 @@ func allowedImports() map[string][]string {
 		"internal/cli/read":        {"internal/cli/app", "internal/account", "internal/render", model, "server"},
 		"internal/cli/change":      {"internal/cli/app", "internal/render", model, "server/jsonrpc", "tools"},
 		"internal/cli/storage":     {"internal/cli/app", "internal/render", "internal/store", model},
-		"internal/cli/run":         append([]string{"internal/cli/app", "internal/atomicfile"}, everything...),
+		"internal/cli/run":         append([]string{"internal/cli/app", "internal/cli/change", "internal/atomicfile"}, everything...),
 		"internal/cli/setup":       append([]string{"internal/cli/app", "internal/cli/run"}, everything...),
 
 		// tests alone import these

@@ -40,7 +40,7 @@ func benchmarkFrames(b *testing.B, m *model, moved func(n int) []todo.Snapshot) 
 		writes[n] = moved(n)
 	}
 	m.receiveLists(writes[0], false)
-	m.press(keyEnter)
+	m.press("Enter")
 	c := newTerminal()
 	c.SetSize(vt.Coord{X: vt.Col(m.width), Y: vt.Row(m.height)})
 	s, err := openScreen(c, true, "")

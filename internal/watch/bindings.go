@@ -3,6 +3,7 @@ package watch
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -31,23 +32,14 @@ func (m *model) where() place {
 }
 
 // binding is a row of the table of keys: the only place that says which key does
-// what. The last line and the overlay are drawn from it.
+// what. The last line and the page of keys are drawn from it.
 type binding struct {
-	keys  string // names of keys, see key; the overlay shows them
+	keys  string // names of keys, see key
 	where place
-	short string // for the last line: "x tick"; empty: only in the overlay
-	help  string // for the overlay; empty: not in it
-	edits edits
+	short string // for the last line: "x tick"; empty: not in it
+	help  string // for the page of keys; empty: not in it
 	do    func(m *model)
 }
-
-// edits is what a key changes, which it cannot while the source is lost.
-type edits int
-
-const (
-	editsItems edits = iota + 1 // the items of a list, unless it is mirrored
-	editsList                   // what it has besides items
-)
 
 // bindings returns the table, in the order of the last line.
 func bindings() []binding {
@@ -56,59 +48,50 @@ func bindings() []binding {
 
 func moving() []binding {
 	return []binding{
-		{"Up k", always, "", "up", 0, move(-1)},
-		{"Down j", always, "↑↓ move", "down", 0, move(1)},
-		{"PgUp", always, "", "half a screen up", 0, movePage(-1)},
-		{"PgDn", always, "", "half a screen down", 0, movePage(1)},
-		{"Space", onPage, "", "", 0, movePage(1)},
-		{"Home g", always, "", "first", 0, move(-all)},
-		{"End G", always, "", "last", 0, move(all)},
-		{"Enter Right l", onBoard, "enter open", "open the list", 0, (*model).enter},
-		{"Tab", onBoard, "", "", 0, (*model).enter},
-		{"Enter Right l", onList, "", "sub-agent’s list, fold, whole text", 0, (*model).enter},
-		{"Esc Left", onList, "esc back", "back", 0, (*model).escape},
-		{"Tab", onList, "", "", 0, (*model).escape},
-		{"Esc", onBoard, "", "clear the search", 0, (*model).escape},
+		{"Up k", always, "", "up", move(-1)},
+		{"Down j", always, "↑↓ move", "down", move(1)},
+		{"PgUp", always, "", "half a screen up", movePage(-1)},
+		{"PgDn", always, "", "half a screen down", movePage(1)},
+		{"Space", onPage, "", "", movePage(1)},
+		{"Home g", always, "", "first", move(-all)},
+		{"End G", always, "", "last", move(all)},
+		{"Enter Right l", onBoard, "enter open", "open the list", (*model).enter},
+		{"Tab", onBoard, "", "", (*model).enter},
+		{"Enter Right l", onList, "", "sub-agent’s list, fold, whole text", (*model).enter},
+		{"Esc Left", onList, "esc back", "back", (*model).escape},
+		{"Tab", onList, "", "", (*model).escape},
+		{"Esc", onBoard, "", "clear the search", (*model).escape},
 	}
 }
 
 func editing() []binding {
 	return []binding{
-		{"x Space", onBoard | onList, "x tick", "tick; again: to do", editsItems, toggle(todo.Completed)},
-		{"e", onBoard | onList, "e edit", "reword the item", editsItems, onItem((*model).reword)},
-		{"b", onList, "b block", "block with a reason; again: to do", editsItems, onItem((*model).block)},
-		{"f", onList, "", "failed; again: to do", editsItems, toggle(todo.Failed)},
-		{"n", onBoard, "", "add an item", editsItems, onShown((*model).add)},
-		{"n", onList, "n add", "add an item", editsItems, onShown((*model).add)},
-		{"Alt+Up K", onList, "", "move the item up", editsItems, moveItem(-1)},
-		{"Alt+Down J", onList, "", "move the item down", editsItems, moveItem(1)},
-		{"d Backspace", onList, "", "delete the item", editsItems, onItem((*model).remove)},
-		{"Delete", onList, "", "", editsItems, onItem((*model).remove)},
-		{"B", onList, "", "bring back your words, or order", editsItems, (*model).bringBack},
-		{"u", onBoard | onList, "", "undo your last change", 0, (*model).undoLast},
+		{"x Space", onBoard | onList, "x tick", "tick; again: to do", toggle(todo.Completed)},
+		{"b", onList, "b block", "block; again: to do", toggle(todo.Blocked)},
+		{"f", onList, "", "failed; again: to do", toggle(todo.Failed)},
+		{"e", onBoard | onList, "e edit", "edit the items in your editor", onShown((*model).editItems)},
+		{"u", onBoard | onList, "", "undo your last change", (*model).undoLast},
 	}
 }
 
 func wholeLists() []binding {
 	return []binding{
-		{"r", onBoard | onList, "r rename", "rename the list", editsList, onShown((*model).rename)},
-		{"h", onBoard | onList, "h history", "history of the list", 0, onShown((*model).openHistory)},
-		{"a", onBoard | onList, "a archive", "archive the list, or bring it back", editsList, onShown((*model).archive)},
-		{"D", onBoard | onList, "", "delete the list", editsList, onShown((*model).deleteList)},
-		{"o", anywhere, "o browser", "open the list in the browser", 0, onShown((*model).openPage)},
-		{"y", anywhere, "y copy", "copy the list as markdown", 0, onShown((*model).copyList)},
-		{"Y", onList, "", "copy the item’s text", 0, onItem((*model).copyItem)},
+		{"h", onBoard | onList, "h history", "history of the list", onShown((*model).openHistory)},
+		{"a", onBoard | onList, "a archive", "archive the list, or bring it back", onShown((*model).archive)},
+		{"o", anywhere, "o browser", "open the list in the browser", onShown((*model).openPage)},
+		{"y", anywhere, "y copy", "copy the list as markdown", onShown((*model).copyList)},
+		{"Y", onList, "", "copy the item’s text", onItem((*model).copyItem)},
 	}
 }
 
 func looking() []binding {
 	return []binding{
-		{"/", onBoard, "/ search", "search, also in past lists", 0, (*model).search},
-		{"?", anywhere, "? keys", "these keys", 0, (*model).showKeys},
-		{"Ctrl-L", always, "", "draw again", 0, func(m *model) { m.effect.redraw = true }},
-		{"Ctrl-Z", always, "", "to the shell; fg comes back", 0, func(m *model) { m.effect.suspend = true }},
-		{"q Ctrl-C", anywhere, "q quit", "quit", 0, func(m *model) { m.effect.quit = true }},
-		{"Ctrl-C", onPage, "", "", 0, func(m *model) { m.effect.quit = true }},
+		{"/", onBoard, "/ search", "search, also in past lists", func(m *model) { m.searching = true }},
+		{"?", anywhere, "? keys", "these keys", (*model).showKeys},
+		{"Ctrl-L", always, "", "draw again", func(m *model) { m.effect.redraw = true }},
+		{"Ctrl-Z", always, "", "to the shell; fg comes back", func(m *model) { m.effect.suspend = true }},
+		{"q Ctrl-C", anywhere, "q quit", "quit", func(m *model) { m.effect.quit = true }},
+		{"Ctrl-C", onPage, "", "", func(m *model) { m.effect.quit = true }},
 	}
 }
 
@@ -134,12 +117,32 @@ func onShown(do func(*model, todo.Snapshot)) func(*model) {
 // press updates the model for a key and returns what the viewer must do.
 func (m *model) press(k key) effect {
 	m.note = note{}
-	if m.prompt != nil && !slices.Contains([]key{keyInterrupt, keySuspend, keyRedraw}, k) {
-		m.pressPrompt(k)
+	if m.searching {
+		m.pressSearch(k)
 	} else {
 		m.pressBinding(k)
 	}
 	return m.take()
+}
+
+// pressSearch edits what is searched: the board shows what matches at each key.
+func (m *model) pressSearch(k key) {
+	switch {
+	case k == "Enter":
+		m.searching = false
+	case k == "Esc":
+		m.searching = false
+		m.setFilter("")
+	case k == "Ctrl-U":
+		m.setFilter("")
+	case k == "Backspace":
+		_, last := utf8.DecodeLastRuneInString(m.filter)
+		m.setFilter(m.filter[:len(m.filter)-last])
+	case utf8.RuneCountInString(string(k)) == 1:
+		m.setFilter(m.filter + string(k))
+	case strings.Contains(" Up Down PgUp PgDn Ctrl-C Ctrl-L Ctrl-Z ", " "+string(k)+" "):
+		m.pressBinding(k)
+	}
 }
 
 // pressBinding does what the table says of a key.
@@ -152,21 +155,10 @@ func (m *model) pressBinding(k key) {
 		if b.where&where == 0 || !slices.Contains(strings.Fields(b.keys), name) {
 			continue
 		}
-		if b.edits == editsItems && m.mirrored() {
-			m.say(bad, "Not changed: "+todo.ErrMirrored.Error())
-		} else {
-			b.do(m)
-		}
+		b.do(m)
 		return
 	}
 	m.page = nil
-}
-
-// mirrored reports whether the list that the keys act on is one that its agent keeps
-// elsewhere.
-func (m *model) mirrored() bool {
-	s, ok := m.shown()
-	return ok && s.List.Mirrored
 }
 
 func (m *model) setFilter(text string) {
@@ -234,7 +226,7 @@ func (m *model) copyList(s todo.Snapshot) {
 	m.effect.copy = render.Markdown(s)
 }
 
-func (m *model) copyItem(_ todo.Snapshot, item todo.Item, _ edit) {
+func (m *model) copyItem(_ todo.Snapshot, item todo.Item) {
 	m.say(done, "Copied “"+render.Cut(render.Safe(item.Text), 40)+"”.")
 	m.effect.copy = render.Safe(item.Text)
 }

@@ -2,9 +2,7 @@ package watch
 
 import (
 	"cmp"
-	"slices"
 
-	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -16,26 +14,41 @@ type edit struct {
 	undoes todo.EditKind // what it undoes; empty unless it does, and then it is not undone itself
 }
 
-// send has an edit made, unless the source is lost.
+// send has an edit made, where it may be.
 func (m *model) send(e edit) {
-	if m.lost != nil {
-		m.say(bad, "Not live: nothing can be changed until the server is back.")
-		return
+	if m.mayEdit(e.list, e.OfItems()) {
+		m.effect.edit = &e
 	}
-	m.effect.edit = &e
+}
+
+// editItems has the items of a list edited in the person's editor, where they may be.
+func (m *model) editItems(s todo.Snapshot) {
+	if m.mayEdit(s.List.ID, true) {
+		m.effect.editor = &s
+	}
+}
+
+// mayEdit reports whether a list can be changed now, or its items, and says why not.
+func (m *model) mayEdit(list string, items bool) bool {
+	switch {
+	case m.lost != nil:
+		m.say(bad, "Not live: nothing can be changed until the server is back.")
+	case items && m.lists[list].List.Mirrored:
+		m.say(bad, "Not changed: "+todo.ErrMirrored.Error())
+	default:
+		return true
+	}
+	return false
 }
 
 // edited notes the outcome of an edit: what it did, and how it is undone.
 func (m *model) edited(e edit, before todo.Snapshot, out todo.Outcome, err error) {
 	if err != nil {
-		m.refused(e, err)
+		m.say(bad, "Not changed: "+rootCause(err))
 		return
 	}
 	after := out.After
 	m.receiveLists([]todo.Snapshot{after}, false)
-	if e.Do == todo.EditDelete {
-		delete(m.lists, e.list)
-	}
 	if e.undoes != "" && !out.Changed {
 		m.say(dim, "Nothing undone: what you changed has changed since.")
 		return
@@ -51,16 +64,6 @@ func (m *model) edited(e edit, before todo.Snapshot, out todo.Outcome, err error
 		text += m.whenSeen(after)
 	}
 	m.say(done, text)
-}
-
-// refused says why an edit was not made. What was typed is in a prompt again, so that it
-// is not lost.
-func (m *model) refused(e edit, err error) {
-	m.say(bad, "Not changed: "+rootCause(err))
-	if e.Text != "" && (m.prompt == nil || m.prompt.kind == forSearch) {
-		m.ask("Once more:", e.Text, e)
-		m.prompt.problem = m.note.text
-	}
 }
 
 // whenSeen says when the agent learns of an edit.
@@ -82,8 +85,6 @@ func (e edit) inverse(after todo.Snapshot) edit {
 		back.Do = todo.EditUnarchive
 	case todo.EditUnarchive:
 		back.Do = todo.EditArchive
-	case todo.EditDelete:
-		back.Do = todo.EditUndelete
 	default:
 		back.Edit = todo.Edit{Do: todo.EditUndo, From: after.Revision - 1, Seen: after.Revision}
 	}
@@ -93,122 +94,49 @@ func (e edit) inverse(after todo.Snapshot) edit {
 // pastTense says what an edit did.
 func pastTense(e edit, before todo.Snapshot) string {
 	item, _ := before.Item(e.Item)
-	name := "“" + render.Cut(render.Safe(item.Text), 40) + "”"
 	switch {
 	case e.undoes != "":
 		return "Undone"
-	case e.Do == todo.EditBack && e.Item == "":
-		return "Brought your order back"
+	case e.Do == todo.EditStatus:
+		return "“" + render.Cut(render.Safe(item.Text), 40) + "”: " + render.StatusWord(e.Status)
+	case e.Do == todo.EditArchive:
+		return "Archived"
+	case e.Do == todo.EditUnarchive:
+		return "Brought back"
 	}
-	return cmp.Or(map[todo.EditKind]string{
-		todo.EditStatus:  name + ": " + render.StatusWord(e.Status),
-		todo.EditBlock:   name + ": blocked",
-		todo.EditText:    "Reworded",
-		todo.EditAdd:     "Added",
-		todo.EditRemove:  "Removed " + name,
-		todo.EditMove:    "Moved " + name,
-		todo.EditBack:    "Brought your words back",
-		todo.EditRename:  "Renamed",
-		todo.EditArchive: "Archived",
-		todo.EditDelete:  "Deleted, for 24 hours to bring back",
-	}[e.Do], "Brought back")
+	return "Edited"
 }
 
-// onItem returns what a key does with the item under the cursor, given the beginning of
-// its edit; without one it says so.
-func onItem(do func(m *model, s todo.Snapshot, item todo.Item, e edit)) func(*model) {
+// onItem returns what a key does with the item under the cursor; without one it says so.
+func onItem(do func(m *model, s todo.Snapshot, item todo.Item)) func(*model) {
 	return func(m *model) {
 		s, item, ok := m.cursorItem()
 		if !ok {
 			m.say(dim, "No item is selected.")
 			return
 		}
-		do(m, s, item, edit{Edit: todo.Edit{Seen: s.Revision, Item: item.ID}, list: s.List.ID})
+		do(m, s, item)
 	}
 }
 
 // toggle returns what a key does that gives the item under the cursor a status, or makes
 // it pending again.
 func toggle(status todo.Status) func(*model) {
-	return onItem(func(m *model, _ todo.Snapshot, item todo.Item, e edit) {
-		if e.Do, e.Status = todo.EditStatus, status; item.Status == status {
+	return onItem(func(m *model, s todo.Snapshot, item todo.Item) {
+		e := todo.Edit{Do: todo.EditStatus, Item: item.ID, Status: status, Seen: s.Revision}
+		if item.Status == status {
 			e.Status = todo.Pending
 		}
-		m.send(e)
+		m.send(edit{Edit: e, list: s.List.ID})
 	})
 }
-
-func (m *model) reword(_ todo.Snapshot, item todo.Item, e edit) {
-	e.Do = todo.EditText
-	m.ask("Reword:", item.Text, e)
-}
-
-func (m *model) block(_ todo.Snapshot, item todo.Item, e edit) {
-	if item.Status == todo.Blocked {
-		e.Do, e.Status = todo.EditStatus, todo.Pending
-		m.send(e)
-		return
-	}
-	e.Do = todo.EditBlock
-	m.ask("Blocked by (may be empty):", "", e)
-}
-
-func (m *model) remove(_ todo.Snapshot, _ todo.Item, e edit) {
-	e.Do = todo.EditRemove
-	m.send(e)
-}
-
-// moveItem returns what a key does that moves the item under the cursor.
-func moveItem(delta int) func(*model) {
-	return onItem(func(m *model, s todo.Snapshot, item todo.Item, e edit) {
-		to := slices.IndexFunc(s.Items, func(i todo.Item) bool { return i.ID == item.ID }) + delta
-		if to >= 0 && to < len(s.Items) {
-			e.Do, e.To = todo.EditMove, to
-			m.send(e)
-		}
-	})
-}
-
-// bringBack brings back what an agent overrode: the person's text of the item under
-// the cursor, else the person's order.
-func (m *model) bringBack() {
-	s, item, _ := m.cursorItem()
-	h := m.standings[s.List.ID].Hand
-	switch {
-	case h.Of(item.ID) == account.Overridden:
-	case h.Order == account.Overridden:
-		item.ID = ""
-	default:
-		m.say(dim, "Nothing of yours is overridden here.")
-		return
-	}
-	m.send(edit{Edit: todo.Edit{Do: todo.EditBack, Seen: s.Revision, Item: item.ID}, list: s.List.ID})
-}
-
-// listEdit returns an edit of a list as it is shown.
-func listEdit(s todo.Snapshot, do todo.EditKind) edit {
-	return edit{Edit: todo.Edit{Do: do}, list: s.List.ID}
-}
-
-func (m *model) add(s todo.Snapshot) {
-	e := listEdit(s, todo.EditAdd)
-	e.Seen = s.Revision
-	m.ask("Add:", "", e)
-}
-
-func (m *model) rename(s todo.Snapshot) { m.ask("Title:", s.Title(), listEdit(s, todo.EditRename)) }
 
 func (m *model) archive(s todo.Snapshot) {
+	e := todo.Edit{Do: todo.EditArchive}
 	if s.Archived {
-		m.send(listEdit(s, todo.EditUnarchive))
-		return
+		e.Do = todo.EditUnarchive
 	}
-	m.send(listEdit(s, todo.EditArchive))
-}
-
-func (m *model) deleteList(s todo.Snapshot) {
-	title := render.Cut(render.Safe(s.Title()), max(m.width-60, 12))
-	m.confirm("Delete “"+title+"” and its history?", listEdit(s, todo.EditDelete))
+	m.send(edit{Edit: e, list: s.List.ID})
 }
 
 func (m *model) undoLast() {

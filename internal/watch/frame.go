@@ -144,12 +144,12 @@ func (m *model) topLine() string {
 	return spread(left, paint(dim, keys)+paint(lampRole, lamp)+" ", m.width)
 }
 
-// bottomLine returns the last line: a prompt, the search, a note, or the keys
+// bottomLine returns the last line: the search, a note, or the keys
 // that can be pressed.
 func (m *model) bottomLine() string {
 	switch {
-	case m.prompt != nil:
-		return m.promptLine()
+	case m.searching:
+		return paint(accent, render.Cut(" / "+render.Safe(m.filter)+"▏", m.width))
 	case m.note.text != "" && m.now.Before(m.note.until):
 		return paint(m.note.role, render.Cut(" "+m.note.text, m.width))
 	case m.page != nil:
@@ -177,9 +177,6 @@ func (m *model) atTop(b binding) bool {
 
 // canDo reports whether a key does something now, as far as it is not obvious.
 func (m *model) canDo(b binding) bool {
-	if b.edits != 0 && m.lost != nil || b.edits == editsItems && m.mirrored() {
-		return false
-	}
 	if _, ok := m.shown(); ok {
 		return true
 	}

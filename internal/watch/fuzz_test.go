@@ -20,9 +20,9 @@ import (
 // BAD-INPUT 37: Escape sequences (CSI, OSC 8, OSC 52), BEL, CR, backspace, C1 → Shown
 // escaped in terminals
 func FuzzFrame(f *testing.F) {
-	// Escape, Enter, paste and the arrows; other runes are keys themselves.
-	names := map[rune]key{'\x1b': keyEscape, '\r': keyEnter, '↓': keyDown, '←': keyLeft}
-	const everywhere = "/\t\x1b\rG\r\x1bge\x1bb\x1br\x1bn\tx\r\x1bD\x1bxuh←\x1b?\x1b\x1b/\t\r"
+	// Escape, Enter and the arrows; a tab searches the text; other runes are keys themselves.
+	names := map[rune]key{'\x1b': "Esc", '\r': "Enter", '↓': "Down", '←': "Left"}
+	const everywhere = "/\t\x1b\rG\r\x1bge\x1bbxufaah↓\x1b?\x1b\x1b/\t\r"
 	evil := "\x1b[2J\x1b]8;;http://x\a\x1b]52;c;aGk=\a\r\b\u009b31m\u202e\u200b\x00\xff"
 	f.Add(evil, evil, everywhere, uint8(80), uint8(30))
 	f.Add(evil, "x"+evil, everywhere, uint8(250), uint8(30))
@@ -59,10 +59,10 @@ func FuzzFrame(f *testing.F) {
 		m.lost = nil
 		for _, k := range keys {
 			name := cmp.Or(names[k], key(k))
-			if k == '\t' {
-				name = keyPaste + key(text)
-			}
 			e := m.press(name)
+			if k == '\t' {
+				m.setFilter(text)
+			}
 			if e.history != "" {
 				m.showHistory([]todo.Snapshot{before, l}, nil)
 			}
@@ -73,7 +73,7 @@ func FuzzFrame(f *testing.F) {
 			}
 			check()
 		}
-		m.opened, m.prompt, m.page, m.lists = "one", nil, nil, map[string]todo.Snapshot{"one": l}
+		m.opened, m.searching, m.page, m.lists = "one", false, nil, map[string]todo.Snapshot{"one": l}
 		m.standings["one"], m.width = Standing{State: todo.LeftOpen}, 2*m.width // so that all of who and when fits
 		check()
 		m.wanted, m.opened, m.lists = other, "", nil

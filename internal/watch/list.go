@@ -80,7 +80,7 @@ func (m *model) itemRow(s todo.Snapshot, item todo.Item) itemRow {
 		{dim, render.Work(s, item)},
 	}}
 	if hand.Of(item.ID) == account.Overridden {
-		r.below = append(r.below, styled{dim, "B brings back: " + render.Safe(hand.Overridden[item.ID])})
+		r.below = append(r.below, styled{dim, "yours: " + render.Safe(hand.Overridden[item.ID])})
 	}
 	return r
 }
@@ -182,7 +182,7 @@ func (m *model) listHead(s todo.Snapshot, width int) []string {
 	}
 	order := ""
 	if m.standings[s.List.ID].Hand.Order == account.Overridden {
-		order = " " + paint(warn, render.Cut("Your order is overridden. B brings it back.", width-2))
+		order = " " + paint(warn, render.Cut("Your order is overridden.", width-2))
 	}
 	return []string{paint(dim, " "+m.whoLine(s, width-2)),
 		" " + bar(s, width-3-render.Cells(count)) + " " + paint(dim, count), order}

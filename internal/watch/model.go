@@ -29,12 +29,12 @@ type model struct {
 	back   []string
 	list   listPane
 
-	filter string
-	prompt *prompt // a question or a text that is being typed; nil for none
-	page   *page   // over the lists; nil for none
-	note   note
-	undo   []edit // that undo what the person did, the last at the end
-	effect effect // what the viewer must still do
+	filter    string
+	searching bool  // the filter is being typed
+	page      *page // over the lists; nil for none
+	note      note
+	undo      []edit // that undo what the person did, the last at the end
+	effect    effect // what the viewer must still do
 }
 
 func newModel(wanted string) *model {
@@ -59,8 +59,9 @@ type effect struct {
 	quit, suspend, redraw bool
 	history               string // id of the list to read the history of; empty is none
 	edit                  *edit
-	copy                  string // text for the clipboard; empty is none
-	page                  string // id of the list to open in the browser; empty is none
+	editor                *todo.Snapshot // a list to edit in the person's editor
+	copy                  string         // text for the clipboard; empty is none
+	page                  string         // id of the list to open in the browser; empty is none
 	notices               []string
 }
 

@@ -10,6 +10,9 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+// pageLines is how many lines a paragraph of a page may take.
+const pageLines = 20
+
 // page is a text over the whole screen, which scrolls.
 type page struct {
 	title string
@@ -23,7 +26,7 @@ func (p *page) add(r role, text string) { p.texts = append(p.texts, styled{r, te
 func (p *page) draw(width, height int) []string {
 	var lines []string
 	for _, t := range p.texts {
-		for _, line := range wrap(t.text, width-4, maxWrapped) {
+		for _, line := range wrap(t.text, width-4, pageLines) {
 			lines = append(lines, " "+paint(t.role, line))
 		}
 	}

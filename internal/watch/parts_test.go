@@ -6,42 +6,7 @@ import (
 
 	"github.com/gdamore/tcell/v3"
 	"github.com/google/go-cmp/cmp"
-
-	"todo-mcp/internal/render"
 )
-
-// A field edits by whole characters.
-func TestField(t *testing.T) {
-	for _, c := range []struct {
-		keys []key
-		want string // with | at the cursor
-	}{
-		{[]key{"a", "b", keyLeft, "c"}, "ac|b"},
-		{[]key{keyPaste + "a 👩‍👩‍👧", keyBackspace}, "a |"},
-		{[]key{keyPaste + "漢字 e\u0301", keyLeft, keyLeft, keyDelete}, "漢字|e\u0301"},
-		{[]key{keyPaste + "one two", keyHome, keyRight, keyEraseAll}, "|ne two"},
-		{[]key{keyPaste + "one two ", keyEraseWord}, "one |"},
-		{[]key{keyPaste + "one", keyHome, keyEnd, keyUp, keyTab}, "one|"},
-	} {
-		f := field{}
-		for _, k := range c.keys {
-			f.press(k)
-		}
-		if got := f.before + "|" + f.after; got != c.want {
-			t.Errorf("%q: %q, want %q", c.keys, got, c.want)
-		}
-	}
-}
-
-// A long text is shown around the cursor.
-func TestFieldLine(t *testing.T) {
-	for _, f := range []field{{strings.Repeat("漢", 40), "end"}, {"", strings.Repeat("x", 40)}, {"a", ""}} {
-		line := f.line(" Add: ", 20)
-		if paintedCells(line) > 20 || !strings.Contains(line, "▏") {
-			t.Errorf("%d cells: %q", render.Cells(line), line)
-		}
-	}
-}
 
 // Texts break at spaces, and wide ones between characters.
 func TestWrap(t *testing.T) {

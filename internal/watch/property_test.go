@@ -20,7 +20,7 @@ func allKeys() (keys []key) {
 			keys = append(keys, key(k))
 		}
 	}
-	return append(keys, "y", "漢", keyPaste+"👩‍👩‍👧 pasted", keyEraseAll, keyEraseWord, "unknown")
+	return append(keys, "y", "漢", "👩‍👩‍👧", "Backspace", "Ctrl-U", "unknown")
 }
 
 // randomList draws a list of one of a few ids, at a revision above before.

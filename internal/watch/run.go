@@ -23,6 +23,9 @@ type Options struct {
 	Where string
 	// Color enables colours. [Plain] never uses them.
 	Color bool
+	// Edit has the person edit the items of a list in an editor that takes over the
+	// terminal, and calls apply with the edit, unless nothing was changed.
+	Edit func(ctx context.Context, list todo.Snapshot, apply func(todo.Edit) error) error
 	// Notify tells the person what finished, failed, is blocked or waits: by the
 	// bell, and on the desktop.
 	Notify bool
@@ -75,7 +78,8 @@ type viewer struct {
 	*session
 	screen *screen
 	drawn  time.Time
-	keys   keyReader
+	// pasting is true between the beginning and the end of a paste.
+	pasting bool
 }
 
 // run runs the viewer on a terminal; nil is the one in which the program runs.
@@ -140,8 +144,7 @@ func (v *viewer) handle(ctx context.Context, event tcell.Event) (quit bool, err 
 	case *tcell.EventResize:
 		v.screen.shown, v.drawn = nil, time.Time{}
 	}
-	for _, k := range v.keys.read(event) {
-		v.drawn = time.Time{} // a key is answered at once
+	for _, k := range v.readKeys(event) {
 		e := v.press(k)
 		if e.quit {
 			return true, nil
@@ -176,10 +179,31 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 	if e.redraw {
 		v.screen.redraw()
 	}
+	if e.editor != nil {
+		return v.lend(func() { v.runEditor(ctx, *e.editor) })
+	}
 	if e.suspend {
-		return v.giveBack()
+		return v.lend(v.suspend)
 	}
 	return nil
+}
+
+// runEditor runs the person's editor on the items of a list, and says what came of it. A
+// problem has a page, so that all of it can be read: it says where the typed text is.
+func (v *viewer) runEditor(ctx context.Context, list todo.Snapshot) {
+	err := v.Edit(ctx, list, func(e todo.Edit) error {
+		ctx, cancel := context.WithTimeout(ctx, editTimeout)
+		defer cancel()
+		out, err := v.source.Edit(ctx, list.List.ID, e)
+		if err == nil {
+			v.now, v.stale = v.Now(), true
+			v.edited(edit{Edit: e, list: list.List.ID}, list, out, nil)
+		}
+		return err
+	})
+	if err != nil {
+		v.page = &page{title: "Not changed", texts: []styled{{plainText, render.Safe(err.Error())}}}
+	}
 }
 
 // make makes an edit and passes its outcome to the model.
@@ -219,12 +243,12 @@ func (v *viewer) notify(ctx context.Context, notices []string) {
 	}
 }
 
-// giveBack gives the terminal back to the shell until that continues the viewer.
-func (v *viewer) giveBack() error {
+// lend gives the terminal back while f runs.
+func (v *viewer) lend(f func()) error {
 	if err := v.screen.Suspend(); err != nil {
 		return err
 	}
-	v.suspend()
+	f()
 	v.screen.shown = nil
 	return v.screen.Resume()
 }

@@ -34,7 +34,8 @@ func writeItems(t *testing.T, lists todo.Lists, name string, texts ...string) {
 	}
 }
 
-// Run draws changes on the board, reads the history, suspends, and quits on q.
+// Run draws changes on the board, reads the history, suspends, runs the editor, and quits
+// on q.
 func TestRun(t *testing.T) {
 	lists := newLists(t)
 	writeItems(t, lists, "release", "Write tests")
@@ -44,6 +45,12 @@ func TestRun(t *testing.T) {
 		done <- run(t.Context(), Local{Lists: lists}, c, Options{Where: "here", List: "release", suspend: func() {
 			c.checkRestored(t)
 			suspended++
+		}, Edit: func(_ context.Context, s todo.Snapshot, apply func(todo.Edit) error) error {
+			c.checkRestored(t)
+			if err := apply(todo.Edit{Do: todo.EditItems, Lines: []todo.Line{{Text: "Typed", Status: "pending"}}}); err != nil {
+				return err
+			}
+			return apply(todo.Edit{Do: "burn"})
 		}})
 	}()
 	c.waitFor(t, "Write tests")
@@ -57,6 +64,10 @@ func TestRun(t *testing.T) {
 		t.Errorf("after x the list is %+v", l)
 	}
 	c.waitFor(t, "waits to be seen")
+	c.SendRaw([]byte("e"))
+	c.waitFor(t, "do must be status") // what is wrong has a page
+	c.SendRaw([]byte("\x1b"))
+	c.waitFor(t, "○ Typed")
 	c.SendRaw([]byte("q"))
 	if err := <-done; err != nil {
 		t.Error(err)

@@ -119,8 +119,6 @@ func (s *script) run(name, rest string) {
 		for k := range strings.FieldsSeq(rest) {
 			s.effects(m.press(cmp.Or(map[string]key{"Space": " "}[k], key(k))))
 		}
-	case "type": // as one paste
-		m.press(keyPaste + key(rest))
 	case "receive":
 		m.receiveLists(fixture(), false)
 	case "replace":
@@ -172,6 +170,9 @@ func (s *script) run(name, rest string) {
 
 // effects writes what the viewer must do.
 func (s *script) effects(e effect) {
+	if e.editor != nil {
+		fmt.Fprintf(&s.out, "-> editor %s\n", e.editor.List.ID)
+	}
 	if e.edit != nil {
 		s.sent = *e.edit
 		data, err := json.Marshal(e.edit.Edit)

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -46,82 +45,42 @@ func load(t *testing.T, lists todo.Lists) todo.Snapshot {
 	return found[0]
 }
 
-// Each edit of items does what it says, is merged with what the agent wrote since the
-// person saw the list, and is undone without undoing that or what the agent wrote
-// afterwards: D, which stays behind the item that it was added behind.
+// Each edit does what it says, is merged with what the agent wrote since the person saw
+// the list, and is undone without undoing that or what the agent wrote afterwards. To undo
+// a tick that brought an archived list back puts it away again.
 func TestEdits(t *testing.T) {
+	tick := todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed}
 	for _, c := range []struct {
-		edit               todo.Edit
-		agent, after, undo string // the agent adds an item; the list after the edit, and after it is undone
+		edit              todo.Edit
+		archived          bool   // before
+		after, undone     string // the agent adds C before the edit, and D after it
+		archives, returns bool   // whether it is archived after it, and after it is undone
 	}{
-		{todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed}, "C", "completed:A pending:B pending:C", ""},
-		{todo.Edit{Do: todo.EditBlock, Item: "2", Text: "no key"}, "C", "pending:A blocked:B pending:C", ""},
-		{todo.Edit{Do: todo.EditText, Item: "1", Text: "X"}, "C", "pending:X pending:B pending:C", ""},
-		{todo.Edit{Do: todo.EditAdd, Text: "X"}, "C", "pending:A pending:B pending:C pending:X", ""},
-		{todo.Edit{Do: todo.EditRemove, Item: "1"}, "C", "pending:B pending:C", ""},
-		{todo.Edit{Do: todo.EditMove, Item: "1", To: 1}, "", "pending:B pending:A", "pending:A pending:D pending:B"},
-		{todo.Edit{Do: todo.EditRestore, Revision: 1}, "C", "pending:A pending:B", "pending:A pending:B pending:D pending:C"},
+		{tick, false, "completed:A pending:B pending:C", "pending:A pending:B pending:C pending:D", false, false},
+		{todo.Edit{Do: todo.EditItems, Lines: []todo.Line{{ID: "2", Text: "X", Status: "blocked"}, {Text: "new", Status: "pending"}}}, false,
+			"blocked:X pending:C pending:new", "pending:A pending:B pending:C pending:D", false, false},
+		{todo.Edit{Do: todo.EditArchive}, false, "pending:A pending:B pending:C", "pending:A pending:B pending:C", true, false},
+		{todo.Edit{Do: todo.EditUnarchive}, true, "pending:A pending:B pending:C", "pending:A pending:B pending:C", false, true},
+		{tick, true, "completed:A pending:B pending:C", "pending:A pending:B pending:C", false, true},
 	} {
 		lists, source := stored(t)
 		writeItems(t, lists, "release", "A", "B")
-		seen := load(t, lists)
-		if c.agent != "" {
-			writeItems(t, lists, "release", c.agent)
+		e := edit{Edit: c.edit, list: load(t, lists).List.ID}
+		e.Seen = load(t, lists).Revision
+		writeItems(t, lists, "release", "C")
+		if c.archived {
+			apply(t, source, edit{Edit: todo.Edit{Do: todo.EditArchive}, list: e.list})
 		}
-		e := edit{Edit: c.edit, list: seen.List.ID}
-		e.Seen = seen.Revision
 		out := apply(t, source, e)
-		if items(out.After) != c.after || !out.Changed || !load(t, lists).Writer.Person {
-			t.Errorf("%s: %q, changed %v; want %q", c.edit.Do, items(out.After), out.Changed, c.after)
+		if items(out.After) != c.after || !out.Changed || out.After.Archived != c.archives || !load(t, lists).Writer.Person {
+			t.Errorf("%s: %q, archived %v, changed %v; want %q", c.edit.Do, items(out.After), out.After.Archived, out.Changed, c.after)
 		}
-		writeItems(t, lists, "release", "D")
+		if e.OfItems() && !c.archived {
+			writeItems(t, lists, "release", "D")
+		}
 		out = apply(t, source, e.inverse(out.After))
-		if want := cmp.Or(c.undo, "pending:A pending:B pending:C pending:D"); items(out.After) != want {
-			t.Errorf("%s undone: %q; want %q", c.edit.Do, items(out.After), want)
-		}
-	}
-}
-
-// Whole lists are renamed, archived, brought back and deleted, once, and each is undone: a
-// title that was given before comes back. To undo a tick that brought an archived list
-// back puts it away again.
-func TestListEdits(t *testing.T) {
-	look := func(s todo.Snapshot) string {
-		return fmt.Sprintf("%s archived %v deleted %v %s", s.Title(), s.Archived, s.Deleted, items(s))
-	}
-	archive := todo.Edit{Do: todo.EditArchive}
-	for _, named := range []string{"release", ""} {
-		for _, c := range []struct {
-			before, edit todo.Edit
-			want         string
-		}{
-			{todo.Edit{}, todo.Edit{Do: todo.EditRename, Text: "Title"}, "Title archived false deleted false pending:A"},
-			{todo.Edit{}, archive, "Given archived true deleted false pending:A"},
-			{todo.Edit{}, todo.Edit{Do: todo.EditDelete}, "Given archived false deleted true pending:A"},
-			{archive, todo.Edit{Do: todo.EditUnarchive}, "Given archived false deleted false pending:A"},
-			{archive, todo.Edit{Do: todo.EditStatus, Item: "1", Status: todo.Completed}, "Given archived false deleted false completed:A"},
-		} {
-			lists, source := stored(t)
-			writeItems(t, lists, named, "A")
-			id := load(t, lists).List.ID
-			apply(t, source, edit{Edit: todo.Edit{Do: todo.EditRename, Text: "Given"}, list: id})
-			if c.before.Do != "" {
-				apply(t, source, edit{Edit: c.before, list: id})
-			}
-			start := load(t, lists)
-			e := edit{Edit: c.edit, list: id}
-			e.Seen = start.Revision
-			out := apply(t, source, e)
-			if look(out.After) != c.want || look(load(t, lists)) != c.want {
-				t.Errorf("%s: %q; want %q", e.Do, look(out.After), c.want)
-			}
-			if again := apply(t, source, e); again.Changed || again.After.Revision != out.After.Revision {
-				t.Errorf("%s again: revision %d, changed %v", e.Do, again.After.Revision, again.Changed)
-			}
-			out = apply(t, source, e.inverse(out.After))
-			if look(out.After) != look(start) || look(load(t, lists)) != look(start) {
-				t.Errorf("%s undone: %q; want %q", e.Do, look(out.After), look(start))
-			}
+		if items(out.After) != c.undone || out.After.Archived != c.returns {
+			t.Errorf("%s undone: %q, archived %v; want %q", c.edit.Do, items(out.After), out.After.Archived, c.undone)
 		}
 	}
 }

@@ -167,11 +167,10 @@ func TestStyles(t *testing.T) {
 
 // The bytes of terminals are the same keys however they are split into pieces.
 func TestKeys(t *testing.T) {
-	const bytes = "q\x1b[A\x1bOB\x1b[1;2C\x1b[D\x1b[H\x1b[4~\x1b[5~\x1b[6~ä漢\r\x7f\x03\x1a\x15\x0c\x01\x1b[3~\t\x17\x1b[1;3A\x1b[1;3B" +
+	const bytes = "q\x1b[A\x1bOB\x1b[1;2C\x1b[D\x1b[H\x1b[4~\x1b[5~\x1b[6~ä漢\r\x7f\x03\x1a\x15\x0c\x01\x1b[3~\t\x17\x1b[1;3A" +
 		"\x1b[200~two\x1b[A\nlines\x00\x1b[201~\x1b]52;c;x\ax\x1by"
-	want := []key{"q", keyUp, keyDown, keyRight, keyLeft, keyHome, keyEnd, keyPageUp, keyPageDown, "ä", "漢",
-		keyEnter, keyBackspace, keyInterrupt, keySuspend, keyEraseAll, keyRedraw, keyHome, keyDelete, keyTab, keyEraseWord, "Alt+Up", "Alt+Down",
-		keyPaste + "two lines", "x", keyEscape, "y"}
+	want := []key{"q", "Up", "Down", "Right", "Left", "Home", "End", "PgUp", "PgDn", "ä", "漢",
+		"Enter", "Backspace", "Ctrl-C", "Ctrl-Z", "Ctrl-U", "Ctrl-L", "Home", "Delete", "Tab", "Ctrl-W", "Up", "x", "Esc", "y"}
 	for _, size := range []int{1, 3, len(bytes)} {
 		c, s := open(t, false)
 		go func() {
@@ -179,29 +178,52 @@ func TestKeys(t *testing.T) {
 				c.SendRaw(data[:min(size, len(data))])
 			}
 		}()
-		if diff := gocmp.Diff(want, readKeys(t, s, len(want))); diff != "" {
+		v := &viewer{session: newSession(nil, Options{}), screen: s}
+		var keys []key
+		for deadline := time.After(5 * time.Second); len(keys) < len(want); {
+			select {
+			case event := <-s.EventQ():
+				keys = append(keys, v.readKeys(event)...)
+			case <-deadline:
+				t.Fatalf("%d keys after 5 s: %q", len(keys), keys)
+			}
+		}
+		if diff := gocmp.Diff(want, keys); diff != "" {
 			t.Errorf("pieces of %d: (-want +got)\n%s", size, diff)
 		}
 	}
 }
 
-// readKeys returns the next n keys.
-func readKeys(t *testing.T, s *screen, n int) (keys []key) {
-	t.Helper()
-	var r keyReader
-	for deadline := time.After(5 * time.Second); len(keys) < n; {
-		select {
-		case event := <-s.EventQ():
-			keys = append(keys, r.read(event)...)
-		case <-deadline:
-			t.Fatalf("%d keys after 5 s: %q", len(keys), keys)
+// What is pasted is typed into the search, as far as it is short, and means nothing
+// elsewhere; and Ctrl-C ends a paste whose end was lost.
+func TestPaste(t *testing.T) {
+	v := &viewer{session: newSession(nil, Options{})}
+	paste := func() (keys string) {
+		v.readKeys(tcell.NewEventPaste(true))
+		v.readKeys(tcell.NewEventKey(tcell.KeyEnter, "", 0))
+		for range maxSearch + 10 {
+			for _, k := range v.readKeys(tcell.NewEventKey(tcell.KeyRune, "q", 0)) {
+				keys += string(k)
+				v.press(k)
+			}
 		}
+		v.readKeys(tcell.NewEventPaste(false))
+		return keys
 	}
-	return keys
+	if keys := paste(); keys != "" {
+		t.Errorf("on the board: %q", keys)
+	}
+	v.press("/")
+	if paste(); v.filter != strings.Repeat("q", maxSearch) || !v.searching {
+		t.Errorf("searched: %q", v.filter)
+	}
+	v.readKeys(tcell.NewEventPaste(true))
+	if keys := v.readKeys(tcell.NewEventKey(tcell.KeyCtrlC, "", 0)); len(keys) != 1 || keys[0] != "Ctrl-C" {
+		t.Errorf("Ctrl-C within a paste: %q", keys)
+	}
 }
 
-// The terminal is given back also while more comes from it than is read; and Ctrl-C ends
-// a paste whose end was lost.
+// The terminal is given back also while more comes from it than is read.
 func TestUnreadInput(t *testing.T) {
 	c, s := open(t, false)
 	c.SendRaw([]byte(strings.Repeat("x", 2000)))
@@ -213,28 +235,4 @@ func TestUnreadInput(t *testing.T) {
 		t.Fatal("the terminal is not given back")
 	}
 	c.checkRestored(t)
-
-	var r keyReader
-	r.read(tcell.NewEventPaste(true))
-	if keys := r.read(tcell.NewEventKey(tcell.KeyCtrlC, "", 0)); len(keys) != 1 || keys[0] != keyInterrupt {
-		t.Errorf("Ctrl-C within a paste: %q", keys)
-	}
-}
-
-// A paste that is too long is cut, and what remains of it is not taken for keys.
-func TestLongPaste(t *testing.T) {
-	var r keyReader
-	r.read(tcell.NewEventPaste(true))
-	for range maxPaste + 10 {
-		if keys := r.read(tcell.NewEventKey(tcell.KeyRune, "x", 0)); keys != nil {
-			t.Fatalf("%q", keys)
-		}
-	}
-	keys := r.read(tcell.NewEventPaste(false))
-	if len(keys) != 1 || len(keys[0]) != len(keyPaste)+maxPaste {
-		t.Errorf("%d keys", len(keys))
-	}
-	if keys := r.read(tcell.NewEventKey(tcell.KeyEscape, "", 0)); len(keys) != 1 || keys[0] != keyEscape {
-		t.Errorf("Escape: %q", keys)
-	}
 }

@@ -27,10 +27,27 @@ func Edit(fs *flag.FlagSet) app.Run {
 	}
 }
 
-// edit opens a list in the user's editor as a task list and applies the user's
-// changes, merged with what agents wrote while the editor was open. What the user
-// typed is not lost with an error: it stays in a file.
+// edit opens a list in the user's editor and prints what the user made of it.
 func edit(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, mayClear bool) error {
+	after := list
+	err := InEditor(ctx, a, list, mayClear, func(e todo.Edit) error {
+		out, err := lists.Edit(ctx, list.List.ID, e, app.CommandLine("edit"))
+		after = out.After
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case after.Revision == list.Revision:
+		return a.Say("Nothing was changed.\n")
+	}
+	return a.Print(after)
+}
+
+// InEditor opens a list in the user's editor as a task list and calls apply with what the
+// user changed, unless that is nothing. The edit is merged with what agents wrote while
+// the editor was open. What the user typed is not lost with an error: it stays in a file.
+func InEditor(ctx context.Context, a *app.App, list todo.Snapshot, mayClear bool, apply func(todo.Edit) error) error {
 	if list.List.Mirrored {
 		return todo.ErrMirrored
 	}
@@ -40,8 +57,11 @@ func edit(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot,
 		return err
 	}
 	after, readErr := os.ReadFile(file)
-	if err = errors.Join(err, readErr); err == nil {
-		err = applyEdited(ctx, a, lists, list, before, string(after), mayClear)
+	if err = errors.Join(err, readErr); err == nil && string(after) != before {
+		var e todo.Edit
+		if e, err = editedItems(list, string(after), mayClear); err == nil {
+			err = apply(e)
+		}
 	}
 	if err != nil && string(after) != before && strings.TrimSpace(string(after)) != "" {
 		return fmt.Errorf("%w. What you typed is in %s", err, file)
@@ -50,23 +70,16 @@ func edit(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot,
 	return err
 }
 
-// applyEdited applies what came out of the editor to a list.
-func applyEdited(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, before, after string, mayClear bool) error {
-	if after == before {
-		return a.Say("Nothing was changed.\n")
-	}
+// editedItems returns the edit that makes a list what came out of the editor.
+func editedItems(list todo.Snapshot, after string, mayClear bool) (todo.Edit, error) {
 	lines, err := parseEdited(after)
 	if err != nil {
-		return fmt.Errorf("%w; nothing was changed", err)
+		return todo.Edit{}, fmt.Errorf("%w; nothing was changed", err)
 	}
 	if len(lines) == 0 && len(list.Items) > 0 && !mayClear {
-		return errors.New("no task is left in the file; nothing was changed. To clear the list, use `todo-mcp edit --clear`")
+		return todo.Edit{}, errors.New("no task is left in the file; nothing was changed. To clear the list, use `todo-mcp edit --clear`")
 	}
-	out, err := lists.Edit(ctx, list.List.ID, todo.Edit{Do: todo.EditItems, Lines: lines, Seen: list.Revision}, app.CommandLine("edit"))
-	if err != nil {
-		return err
-	}
-	return a.Print(out.After)
+	return todo.Edit{Do: todo.EditItems, Lines: lines, Seen: list.Revision}, nil
 }
 
 // markers returns the status for each character that may stand in the brackets

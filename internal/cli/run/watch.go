@@ -10,7 +10,9 @@ import (
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/cli/change"
 	"todo-mcp/internal/remote"
+	"todo-mcp/internal/todo"
 	"todo-mcp/internal/watch"
 )
 
@@ -24,6 +26,9 @@ func Watch(fs *flag.FlagSet) app.Run {
 			return fmt.Errorf("one list at a time, received %d", len(args))
 		}
 		o := watch.Options{List: append(args, a.List)[0], Color: a.Colour(), Notify: *notify, Getenv: a.Getenv}
+		o.Edit = func(ctx context.Context, list todo.Snapshot, apply func(todo.Edit) error) error {
+			return change.InEditor(ctx, a, list, false, apply)
+		}
 		if *server == "" {
 			return watchStore(ctx, a, o)
 		}
