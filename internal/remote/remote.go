@@ -75,11 +75,15 @@ func New(server, token string) (*Client, error) {
 // Where returns the server's address for display, without the password.
 func (c *Client) Where() string { return render.Safe(c.base.Redacted()) }
 
-// Page returns the address of a list's page in the browser.
-func (c *Client) Page(list string) string { return c.base.JoinPath("lists", list).String() }
+// Page returns the address of a list's page in the browser. It returns an error unless the
+// server has the list.
+func (c *Client) Page(ctx context.Context, list string) (string, error) {
+	err := c.call(ctx, http.MethodGet, "api/lists/"+url.PathEscape(list), nil, nil, &render.ListDocument{})
+	return c.base.JoinPath("lists", list).String(), err
+}
 
-// State is how a list stands.
-type State struct {
+// Standing is how a list stands.
+type Standing struct {
 	State todo.State `json:"state"`
 	// Client is the client whose agent works on the list, where its snapshot does not
 	// say it.
@@ -88,16 +92,16 @@ type State struct {
 	account.Hand
 }
 
-// States reads how the open lists stand, by id.
-func (c *Client) States(ctx context.Context) (map[string]State, error) {
-	var states []struct {
+// Standings reads how the server's open lists stand, by id, whatever lists are asked for.
+func (c *Client) Standings(ctx context.Context, _ []todo.Snapshot) (map[string]Standing, error) {
+	var standings []struct {
 		List string `json:"list"`
-		State
+		Standing
 	}
-	err := c.call(ctx, http.MethodGet, "api/states", nil, nil, &states)
-	out := make(map[string]State, len(states))
-	for _, s := range states {
-		out[s.List] = s.State
+	err := c.call(ctx, http.MethodGet, "api/states", nil, nil, &standings)
+	out := make(map[string]Standing, len(standings))
+	for _, s := range standings {
+		out[s.List] = s.Standing
 	}
 	return out, err
 }
@@ -113,11 +117,6 @@ func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outco
 		return todo.Outcome{}, err
 	}
 	return todo.Outcome{After: d.Snapshot(), Changed: d.Changed}, nil
-}
-
-// Has returns an error unless the server has a list.
-func (c *Client) Has(ctx context.Context, list string) error {
-	return c.call(ctx, http.MethodGet, "api/lists/"+url.PathEscape(list), nil, nil, &render.ListDocument{})
 }
 
 // History reads all revisions of a list that the server keeps, oldest first.

@@ -158,18 +158,18 @@ func TestEdit(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", step.edit, got, step.want)
 		}
 	}
-	states, err := c.States(t.Context())
+	states, err := c.Standings(t.Context(), nil)
 	if err != nil || len(states) != 1 || !slices.Contains(states[id].Unseen, "2") {
 		t.Errorf("states %+v, %v", states, err)
 	}
 	if out, err := c.Edit(t.Context(), id, todo.Edit{Do: "restore", Revision: 1}); err != nil || outcome(out, nil) != "13: release [A B C]" {
 		t.Errorf("after a restore %+v, %v", out, err)
 	}
-	if got, want := c.Page(id), ts.URL+"/lists/"+id; got != want {
-		t.Errorf("page %q, want %q", got, want)
+	if got, err := c.Page(t.Context(), id); err != nil || got != ts.URL+"/lists/"+id {
+		t.Errorf("page %q, %v", got, err)
 	}
-	if err := c.Has(t.Context(), id); err != nil || c.Has(t.Context(), "x") == nil {
-		t.Errorf("has the list: %v, and one that is not there", err)
+	if _, err := c.Page(t.Context(), "x"); err == nil {
+		t.Error("a list that is not there has a page")
 	}
 }
 

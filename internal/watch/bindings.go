@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
 
@@ -79,8 +78,6 @@ func wholeLists() []binding {
 		{"h", onBoard | onList, "h history", "history of the list", onShown((*model).openHistory)},
 		{"a", onBoard | onList, "a archive", "archive the list, or bring it back", onShown((*model).archive)},
 		{"o", anywhere, "o browser", "open the list in the browser", onShown((*model).openPage)},
-		{"y", anywhere, "y copy", "copy the list as markdown", onShown((*model).copyList)},
-		{"Y", onList, "", "copy the item’s text", onItem((*model).copyItem)},
 	}
 }
 
@@ -220,13 +217,3 @@ func (m *model) escape() {
 func (m *model) openHistory(s todo.Snapshot) { m.effect.history = s.List.ID }
 
 func (m *model) openPage(s todo.Snapshot) { m.effect.page = s.List.ID }
-
-func (m *model) copyList(s todo.Snapshot) {
-	m.say(done, "Copied the list as markdown.")
-	m.effect.copy = render.Markdown(s)
-}
-
-func (m *model) copyItem(_ todo.Snapshot, item todo.Item) {
-	m.say(done, "Copied “"+render.Cut(render.Safe(item.Text), 40)+"”.")
-	m.effect.copy = render.Safe(item.Text)
-}

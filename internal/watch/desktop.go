@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
-	"strings"
 
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
@@ -71,92 +70,41 @@ func newly(status todo.Status, before, after todo.Snapshot) (todo.Item, bool) {
 	return todo.Item{}, false
 }
 
-// desktop reaches what is outside the terminal's screen: notices, the clipboard
-// and the browser. Where the terminal understands a sequence it is told by it,
-// which also works over SSH; else a program of the system is.
-type desktop struct {
-	getenv func(string) string
-	// start runs a program with a text as its input, and does not wait for long; it
-	// returns an error if there is no such program.
-	start func(ctx context.Context, input, name string, args ...string) error
+// hasDisplay reports whether the programs of a desktop can be run: without one, xdg-open
+// would start a browser in this terminal.
+func hasDisplay(getenv func(string) string) bool {
+	return runtime.GOOS == "darwin" || runtime.GOOS == "windows" || getenv("DISPLAY") != "" || getenv("WAYLAND_DISPLAY") != ""
 }
 
-// startProgram implements desktop.start.
-func startProgram(ctx context.Context, input, name string, args ...string) error {
-	c := exec.CommandContext(ctx, name, args...)
-	if input != "" {
-		c.Stdin = strings.NewReader(input)
-	}
-	return c.Run()
+func runCommand(ctx context.Context, command []string) error {
+	return exec.CommandContext(ctx, command[0], command[1:]...).Run()
 }
 
-// noticeSequence returns what tells the terminal a notice: the bell, and the
-// sequence that it understands as far as its environment says. ok is false if
-// none is known. text is safe to show and one line.
-func (d desktop) noticeSequence(text string) (sequence string, ok bool) {
-	term, program := d.getenv("TERM"), d.getenv("TERM_PROGRAM")
-	switch {
-	case d.getenv("TMUX") != "" || strings.HasPrefix(term, "screen") || strings.HasPrefix(term, "tmux"):
-		return "\a", false // what is around is not known
-	case d.getenv("KITTY_WINDOW_ID") != "" || term == "xterm-kitty":
-		return "\a\x1b]99;;todo-mcp: " + text + "\x1b\\", true
-	case program == "iTerm.app" || program == "WezTerm" || program == "ghostty" || d.getenv("WT_SESSION") != "" || d.getenv("ConEmuPID") != "":
-		return "\a\x1b]9;" + text + "\x1b\\", true
-	case strings.HasPrefix(term, "rxvt") || strings.HasPrefix(term, "foot"):
-		// its parts are separated by semicolons
-		return "\a\x1b]777;notify;todo-mcp;" + strings.ReplaceAll(text, ";", ",") + "\x1b\\", true
-	}
-	return "\a", false
-}
-
-// notify tells the desktop by a program. The text is an argument, so that no
+// notifier returns the command that shows a notice. The text is an argument, so that no
 // shell or script reads it.
-func (d desktop) notify(ctx context.Context, text string) {
-	switch {
-	case runtime.GOOS == "darwin":
-		_ = d.start(ctx, "", "osascript", "-e", "on run argv", "-e", `display notification (item 1 of argv) with title "todo-mcp"`, "-e", "end run", text)
-	case d.hasDisplay():
-		_ = d.start(ctx, "", "notify-send", "--app-name=todo-mcp", "--", "todo-mcp", text)
+func notifier(text string) []string {
+	if runtime.GOOS == "darwin" {
+		return []string{"osascript", "-e", "on run argv", "-e",
+			`display notification (item 1 of argv) with title "todo-mcp"`, "-e", "end run", text}
 	}
-}
-
-func (d desktop) hasDisplay() bool {
-	return runtime.GOOS != "windows" && (d.getenv("DISPLAY") != "" || d.getenv("WAYLAND_DISPLAY") != "")
-}
-
-// copy puts a text onto the clipboard by a program, for terminals that do not do
-// it themselves.
-func (d desktop) copy(ctx context.Context, text string) {
-	switch {
-	case d.getenv("SSH_CONNECTION") != "": // that would be the clipboard of another machine
-	case runtime.GOOS == "darwin":
-		_ = d.start(ctx, text, "pbcopy")
-	case runtime.GOOS == "windows":
-		_ = d.start(ctx, text, "clip.exe")
-	case d.getenv("WAYLAND_DISPLAY") != "":
-		_ = d.start(ctx, text, "wl-copy")
-	case d.getenv("DISPLAY") != "":
-		_ = d.start(ctx, text, "xclip", "-selection", "clipboard")
-	}
+	return []string{"notify-send", "--app-name=todo-mcp", "--", "todo-mcp", text}
 }
 
 // Browse opens an address in the browser. It returns an error where no browser can be
 // opened. getenv returns environment variables.
 func Browse(ctx context.Context, getenv func(string) string, address string) error {
-	return desktop{getenv, startProgram}.browse(ctx, address)
+	if !hasDisplay(getenv) {
+		return errors.New("no display")
+	}
+	return runCommand(ctx, browser(address))
 }
 
-// browse opens an address in the browser. It returns an error where no browser
-// can be opened.
-func (d desktop) browse(ctx context.Context, address string) error {
+func browser(address string) []string {
 	switch runtime.GOOS {
 	case "darwin":
-		return d.start(ctx, "", "open", address)
+		return []string{"open", address}
 	case "windows":
-		return d.start(ctx, "", "rundll32", "url.dll,FileProtocolHandler", address)
+		return []string{"rundll32", "url.dll,FileProtocolHandler", address}
 	}
-	if !d.hasDisplay() {
-		return errors.New("no display") // xdg-open would start a browser in this terminal
-	}
-	return d.start(ctx, "", "xdg-open", address)
+	return []string{"xdg-open", address}
 }

@@ -107,28 +107,21 @@ func pastTense(e edit, before todo.Snapshot) string {
 	return "Edited"
 }
 
-// onItem returns what a key does with the item under the cursor; without one it says so.
-func onItem(do func(m *model, s todo.Snapshot, item todo.Item)) func(*model) {
+// toggle returns what a key does that gives the item under the cursor a status, or makes
+// it pending again.
+func toggle(status todo.Status) func(*model) {
 	return func(m *model) {
 		s, item, ok := m.cursorItem()
 		if !ok {
 			m.say(dim, "No item is selected.")
 			return
 		}
-		do(m, s, item)
-	}
-}
-
-// toggle returns what a key does that gives the item under the cursor a status, or makes
-// it pending again.
-func toggle(status todo.Status) func(*model) {
-	return onItem(func(m *model, s todo.Snapshot, item todo.Item) {
 		e := todo.Edit{Do: todo.EditStatus, Item: item.ID, Status: status, Seen: s.Revision}
 		if item.Status == status {
 			e.Status = todo.Pending
 		}
 		m.send(edit{Edit: e, list: s.List.ID})
-	})
+	}
 }
 
 func (m *model) archive(s todo.Snapshot) {

@@ -60,7 +60,6 @@ type effect struct {
 	history               string // id of the list to read the history of; empty is none
 	edit                  *edit
 	editor                *todo.Snapshot // a list to edit in the person's editor
-	copy                  string         // text for the clipboard; empty is none
 	page                  string         // id of the list to open in the browser; empty is none
 	notices               []string
 }

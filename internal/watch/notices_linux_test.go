@@ -1,8 +1,8 @@
 package watch
 
 import (
-	"context"
-	"slices"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -10,23 +10,47 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// programs records which programs were started.
-type programs chan []string
+// desktop puts a program of the desktop onto the PATH, and returns what it was called with.
+func desktop(t *testing.T, program string) (called func() string) {
+	t.Helper()
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log")
+	script := "#!/bin/sh\nprintf '%s|' \"$@\" >" + log + ".new && mv " + log + ".new " + log + "\n"
+	if err := os.WriteFile(filepath.Join(dir, program), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	return func() string {
+		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+			if data, err := os.ReadFile(log); err == nil {
+				return string(data)
+			}
+		}
+		return "nothing within 5 s"
+	}
+}
 
-func (p programs) start(_ context.Context, input, name string, args ...string) error {
-	p <- append([]string{name, input}, args...)
-	return nil
+// environment returns a getenv of variables "A=1 B=2".
+func environment(variables string) func(string) string {
+	return func(name string) string {
+		for _, v := range strings.Fields(variables) {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
 }
 
 // With Notify the viewer rings the bell and starts the desktop's program.
 func TestNotify(t *testing.T) {
+	called := desktop(t, "notify-send")
 	lists := newLists(t)
 	writeItems(t, lists, "release", "Ship")
 	c := newTerminal()
-	started := make(programs, 9)
 	done := make(chan error)
 	go func() {
-		done <- run(t.Context(), Local{Lists: lists}, c, Options{Notify: true, Getenv: environment("DISPLAY=:0"), start: started.start})
+		done <- run(t.Context(), Local{Lists: lists}, c, Options{Notify: true, Getenv: environment("DISPLAY=:0")})
 	}()
 	c.waitFor(t, "Ship")
 	_, err := lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "x"}},
@@ -34,46 +58,25 @@ func TestNotify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case got := <-started:
-		if !slices.Equal(got, []string{"notify-send", "", "--app-name=todo-mcp", "--", "todo-mcp", "Finished: Begun and ended (1 of 1)"}) {
-			t.Errorf("started %q", got)
-		}
-	case <-time.After(5 * time.Second):
-		t.Fatal("no program was started")
+	if got := called(); got != "--app-name=todo-mcp|--|todo-mcp|Finished: Begun and ended (1 of 1)|" {
+		t.Errorf("called with %q", got)
+	}
+	c.SendRaw([]byte("q"))
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 	if c.Bells() == 0 {
 		t.Error("the bell did not ring")
 	}
-	c.SendRaw([]byte("yq"))
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if written := c.bytes(); !strings.Contains(written, "\x1b]52;c;") {
-		t.Errorf("the list was not copied: %q", written)
-	}
 }
 
-// What is copied and opened, by which program.
-func TestDesktopPrograms(t *testing.T) {
-	for variables, want := range map[string]string{"DISPLAY=:0": "xclip", "WAYLAND_DISPLAY=w DISPLAY=:0": "wl-copy", "": "", "DISPLAY=:0 SSH_CONNECTION=x": ""} {
-		started := make(programs, 1)
-		desktop{environment(variables), started.start}.copy(t.Context(), "text")
-		got := ""
-		select {
-		case call := <-started:
-			got = call[0]
-		default:
-		}
-		if got != want {
-			t.Errorf("%q copies by %q, want %q", variables, got, want)
-		}
-	}
-	started := make(programs, 1)
-	if err := (desktop{environment(""), started.start}).browse(t.Context(), "http://x"); err == nil || len(started) > 0 {
+// A page is opened by the desktop's program, and only where there is a desktop.
+func TestBrowse(t *testing.T) {
+	called := desktop(t, "xdg-open")
+	if Browse(t.Context(), environment(""), "http://y") == nil {
 		t.Error("a browser is opened in the terminal")
 	}
-	if err := (desktop{environment("DISPLAY=:0"), started.start}).browse(t.Context(), "http://x"); err != nil || (<-started)[0] != "xdg-open" {
-		t.Errorf("browse: %v", err)
+	if err := Browse(t.Context(), environment("WAYLAND_DISPLAY=w"), "http://x"); err != nil || called() != "http://x|" {
+		t.Errorf("%v, called with %q", err, called())
 	}
 }

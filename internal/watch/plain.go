@@ -65,11 +65,7 @@ func (p *plain) loop(ctx context.Context) error {
 			return nil
 		case change := <-p.changes:
 			change()
-			for _, text := range p.take().notices {
-				if p.Notify {
-					p.wg.Go(func() { p.desk.notify(ctx, text) })
-				}
-			}
+			p.notify(ctx, p.take().notices)
 		case <-tick.C:
 			// A list may not change for hours, and until then no write would fail.
 			if f, ok := p.out.(*os.File); ok && readerGone(f) {

@@ -3,7 +3,6 @@ package watch
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"time"
@@ -23,6 +22,8 @@ type Options struct {
 	Where string
 	// Color enables colours. [Plain] never uses them.
 	Color bool
+	// Page returns the address of a list's page in the browser.
+	Page func(ctx context.Context, list string) (string, error)
 	// Edit has the person edit the items of a list in an editor that takes over the
 	// terminal, and calls apply with the edit, unless nothing was changed.
 	Edit func(ctx context.Context, list todo.Snapshot, apply func(todo.Edit) error) error
@@ -35,8 +36,6 @@ type Options struct {
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 
-	// start runs a program of the desktop; nil means to run it. Tests replace it.
-	start func(ctx context.Context, input, name string, args ...string) error
 	// suspend stops the process until the shell continues it. Tests replace it.
 	suspend func()
 }
@@ -47,9 +46,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
-	}
-	if o.start == nil {
-		o.start = startProgram
 	}
 	if o.suspend == nil {
 		o.suspend = stopProcess
@@ -165,17 +161,14 @@ func (v *viewer) perform(ctx context.Context, e effect) error {
 	if e.edit != nil {
 		v.make(ctx, *e.edit)
 	}
-	if e.copy != "" {
-		v.screen.SetClipboard([]byte(e.copy))
-		v.wg.Go(func() { v.desk.copy(ctx, e.copy) })
-	}
 	if e.page != "" {
 		ask(ctx, v.session, func() (styled, error) { return v.openPage(ctx, e.page) },
 			func(said styled, _ error) { v.say(said.role, said.text) })
 	}
-	if v.Notify {
-		v.notify(ctx, e.notices)
+	if v.Notify && len(e.notices) > 0 {
+		_ = v.screen.Beep()
 	}
+	v.notify(ctx, e.notices)
 	if e.redraw {
 		v.screen.redraw()
 	}
@@ -221,26 +214,14 @@ func (v *viewer) make(ctx context.Context, e edit) {
 
 // openPage opens a list's page in the browser, and returns what to say of it.
 func (v *viewer) openPage(ctx context.Context, list string) (styled, error) {
-	address, err := v.source.Page(ctx, list)
+	address, err := v.Page(ctx, list)
 	if err != nil {
 		return styled{bad, render.Safe(err.Error())}, err
 	}
-	if err := v.desk.browse(ctx, address); err != nil {
+	if err := Browse(ctx, v.Getenv, address); err != nil {
 		return styled{warn, "No browser here. The list is at " + render.Safe(address)}, err
 	}
 	return styled{done, "Opened " + render.Safe(address)}, nil
-}
-
-// notify rings the bell and notifies the desktop.
-func (v *viewer) notify(ctx context.Context, notices []string) {
-	tty, _ := v.screen.Tty()
-	for _, text := range notices {
-		sequence, ok := v.desk.noticeSequence(text)
-		_, _ = io.WriteString(tty, sequence)
-		if !ok {
-			v.wg.Go(func() { v.desk.notify(ctx, text) })
-		}
-	}
 }
 
 // lend gives the terminal back while f runs.

@@ -184,7 +184,7 @@ func (s *script) effects(e effect) {
 	for _, text := range e.notices {
 		fmt.Fprintf(&s.out, "-> notice %q\n", text)
 	}
-	for what, text := range map[string]string{"history": e.history, "page": e.page, "copy": e.copy} {
+	for what, text := range map[string]string{"history": e.history, "page": e.page} {
 		if text != "" {
 			fmt.Fprintf(&s.out, "-> %s %q\n", what, text)
 		}

@@ -20,7 +20,6 @@ type session struct {
 	*model
 	Options
 	source  Source
-	desk    desktop
 	changes chan func()
 	wg      sync.WaitGroup
 	// asking is true while the standings are read; asked is when they were read
@@ -31,7 +30,7 @@ type session struct {
 
 func newSession(source Source, o Options) *session {
 	o = o.withDefaults()
-	s := &session{model: newModel(o.List), Options: o, source: source, desk: desktop{o.Getenv, o.start}, changes: make(chan func())}
+	s := &session{model: newModel(o.List), Options: o, source: source, changes: make(chan func())}
 	s.sourceName = render.Safe(o.Where)
 	return s
 }
@@ -119,6 +118,15 @@ func (s *session) askStandings(ctx context.Context, receive func(open []todo.Sna
 				receive(open, standings)
 			}
 		})
+}
+
+// notify tells the desktop, if the person wants it.
+func (s *session) notify(ctx context.Context, notices []string) {
+	if s.Notify && hasDisplay(s.Getenv) {
+		for _, text := range notices {
+			s.wg.Go(func() { _ = runCommand(ctx, notifier(text)) })
+		}
+	}
 }
 
 // openLists returns the lists whose state the source is asked for, by Seq.

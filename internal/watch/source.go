@@ -2,7 +2,6 @@ package watch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"todo-mcp/internal/account"
@@ -25,16 +24,14 @@ type Source interface {
 	Standings(ctx context.Context, lists []todo.Snapshot) (map[string]Standing, error)
 	// Edit makes an edit of a list. The outcome has After and Changed at least.
 	Edit(ctx context.Context, list string, e todo.Edit) (todo.Outcome, error)
-	// Page returns the address of a list's page in the browser.
-	Page(ctx context.Context, list string) (string, error)
 }
 
 // Standing is how a list stands.
-type Standing = remote.State
+type Standing = remote.Standing
 
 var (
 	_ Source = Local{}
-	_ Source = Server{}
+	_ Source = (*remote.Client)(nil)
 )
 
 // maxLists is how many lists are read at the start, the last changed first.
@@ -42,12 +39,7 @@ const maxLists = 2000
 
 // Local is the source for a store on this machine, which other processes may
 // write to.
-type Local struct {
-	Lists todo.Lists
-	// Panel finds the panel that shows these lists in the browser and returns a
-	// list's page on it; nil when there is none.
-	Panel func(ctx context.Context, list string) (string, error)
-}
+type Local struct{ Lists todo.Lists }
 
 // Follow implements [Source]. It never calls lost: if the store cannot be read at
 // the start it returns an error, and later the board retries.
@@ -94,22 +86,3 @@ func (l Local) Standings(ctx context.Context, lists []todo.Snapshot) (map[string
 func (l Local) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outcome, error) {
 	return l.Lists.Edit(ctx, list, e, todo.Writer{Client: "todo-mcp", Variant: "watch"})
 }
-
-// Page implements [Source].
-func (l Local) Page(ctx context.Context, list string) (string, error) {
-	if l.Panel == nil {
-		return "", errors.New("no panel shows these lists")
-	}
-	return l.Panel(ctx, list)
-}
-
-// Server is the source for the lists of a server.
-type Server struct{ *remote.Client }
-
-// Standings implements [Source].
-func (s Server) Standings(ctx context.Context, _ []todo.Snapshot) (map[string]Standing, error) {
-	return s.States(ctx)
-}
-
-// Page implements [Source].
-func (s Server) Page(_ context.Context, list string) (string, error) { return s.Client.Page(list), nil }

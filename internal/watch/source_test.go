@@ -117,8 +117,7 @@ func TestUndo(t *testing.T) {
 	do(undo, "Nothing undone")
 }
 
-// A store and a server say how lists stand and where their pages are; a store without a
-// panel has none.
+// A store and a server say how lists stand and what they were.
 func TestSources(t *testing.T) {
 	s := servertest.New(t, nil, nil)
 	client, err := remote.New(servertest.Serve(t, s, nil).URL, "")
@@ -130,20 +129,16 @@ func TestSources(t *testing.T) {
 	list := load(t, lists)
 	id := list.List.ID
 	tick := todo.Edit{Seen: list.Revision, Do: todo.EditStatus, Item: "2", Status: todo.Completed}
-	if out := apply(t, Server{client}, edit{Edit: tick, list: id}); items(out.After) != "pending:A completed:B" {
+	if out := apply(t, client, edit{Edit: tick, list: id}); items(out.After) != "pending:A completed:B" {
 		t.Errorf("edited to %s", items(out.After))
 	}
-	for _, source := range []Source{Local{Lists: lists}, Server{client}} {
+	for _, source := range []Source{Local{Lists: lists}, client} {
 		standings, err := source.Standings(t.Context(), []todo.Snapshot{load(t, lists)})
 		if err != nil || standings[id].State == "" || fmt.Sprint(standings[id].Unseen) != "[2]" {
 			t.Errorf("standings %+v, %v", standings, err)
 		}
 		if history, err := source.History(t.Context(), id); err != nil || len(history) != 2 {
 			t.Errorf("%d revisions, %v", len(history), err)
-		}
-		page, err := source.Page(t.Context(), id)
-		if _, local := source.(Local); local != (err != nil) || !local && !strings.HasSuffix(page, "/lists/"+id) {
-			t.Errorf("page %q, %v", page, err)
 		}
 	}
 }

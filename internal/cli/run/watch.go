@@ -36,8 +36,8 @@ func Watch(fs *flag.FlagSet) app.Run {
 		if err != nil {
 			return err
 		}
-		o.Where = client.Where()
-		return watchSource(ctx, a, watch.Server{Client: client}, o)
+		o.Where, o.Page = client.Where(), client.Page
+		return watchSource(ctx, a, client, o)
 	}
 }
 
@@ -55,10 +55,8 @@ func watchStore(ctx context.Context, a *app.App, o watch.Options) error {
 	}
 	defer done()
 	o.Where = place.String(a.Getenv("HOME"))
-	local := watch.Local{Lists: board.Everyone(), Panel: func(ctx context.Context, list string) (string, error) {
-		return findPanel(ctx, a, list)
-	}}
-	return watchSource(ctx, a, local, o)
+	o.Page = func(ctx context.Context, list string) (string, error) { return findPanel(ctx, a, list) }
+	return watchSource(ctx, a, watch.Local{Lists: board.Everyone()}, o)
 }
 
 // watchSource runs the interactive viewer if standard output is a terminal with
@@ -80,8 +78,9 @@ func findPanel(ctx context.Context, a *app.App, list string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := client.Has(ctx, list); err != nil {
+	page, err := client.Page(ctx, list)
+	if err != nil {
 		return "", errors.New("no panel shows this list: start one with `todo-mcp serve`")
 	}
-	return client.Page(list), nil
+	return page, nil
 }
