@@ -56,7 +56,7 @@ func moving() []binding {
 		{"End G", always, "", "last", move(all)},
 		{"Enter Right l", onBoard, "enter open", "open the list", (*model).enter},
 		{"Tab", onBoard, "", "", (*model).enter},
-		{"Enter Right l", onList, "", "sub-agent’s list, fold, whole text", (*model).enter},
+		{"Enter Right l", onList, "", "open the sub-agent’s list", (*model).enter},
 		{"Esc Left", onList, "esc back", "back", (*model).escape},
 		{"Tab", onList, "", "", (*model).escape},
 		{"Esc", onBoard, "", "clear the search", (*model).escape},
@@ -184,17 +184,9 @@ func (m *model) enter() {
 		}
 		return
 	}
-	sub, isSub := strings.CutPrefix(m.list.cursor, subPrefix)
-	switch {
-	case isSub: // leave comes back to the list that it was opened from
-		m.back = append(m.back, m.opened)
+	if sub, isSub := strings.CutPrefix(m.list.cursor, subPrefix); isSub {
+		m.back = append(m.back, m.opened) // escape comes back to it
 		m.open(sub)
-	case m.list.cursor == foldID:
-		m.list.unfolded[m.opened] = !m.list.unfolded[m.opened]
-	case m.list.cursor == m.list.whole:
-		m.list.whole = ""
-	default:
-		m.list.whole = m.list.cursor
 	}
 }
 

@@ -203,7 +203,7 @@ func (m *model) listTime(f account.Family) styled {
 // nextSteps returns the current item of a list and the next to do, at most
 // limit, each in a line.
 func (m *model) nextSteps(s todo.Snapshot, width, limit int) (lines []string) {
-	for _, item := range s.Items[min(focusIndex(s), len(s.Items)):] {
+	for _, item := range focus(s) {
 		if len(lines) < limit && (!item.Status.Settled() || s.Settled()) {
 			sign, look := itemLook(item.Status)
 			text := render.Safe(item.Title())

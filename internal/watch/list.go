@@ -11,78 +11,72 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// listPane is the pane of one list. Its rows are the fold of the leading done items, the
-// items, and the sub-agents' lists.
-type listPane struct {
-	pane
-	unfolded map[string]bool // lists whose leading done items are shown
-	whole    string          // id of the item whose text is shown whole; empty for none
-}
+// subPrefix begins the id of the row of a sub-agent's list. No item has such an id: they
+// are numbers.
+const subPrefix = "sub "
 
-// The ids of rows that are not items. No item has such an id: they are numbers.
-const (
-	foldID    = "fold"
-	subPrefix = "sub "
-)
-
-// leastFold is from how many done items on they are folded.
-const leastFold = 2
-
-// itemRow is an item as a list shows it.
-type itemRow struct {
-	todo.Item
-	note  styled   // at the right
-	below []styled // each in a line; empty ones are left out
-}
-
-// listRows returns the rows of a list.
+// listRows returns the rows of a list: its items, and its sub-agents' lists.
 func (m *model) listRows(s todo.Snapshot, width int, focused bool) (rows []row) {
-	add := func(id string, lines func(cursor string) []string) {
-		rows = append(rows, row{id, func(selected bool) []string {
-			switch {
-			case selected && focused:
-				return lines(paint(accent, "▌"))
-			case selected && s.Open(): // what the keys act on from the board
-				return lines(paint(dim, "▌"))
-			}
-			return lines(" ")
+	cursor := func(selected bool) string {
+		switch {
+		case selected && focused:
+			return paint(accent, "▌")
+		case selected && s.Open(): // what the keys act on from the board
+			return paint(dim, "▌")
+		}
+		return " "
+	}
+	for _, item := range s.Items {
+		rows = append(rows, row{item.ID, func(selected bool) []string {
+			return m.itemLines(s, item, width, cursor(selected), selected && focused)
 		}})
 	}
-	items := s.Items
-	if n := leadingDone(s); n >= leastFold {
-		unfolded := m.list.unfolded[s.List.ID]
-		if !unfolded {
-			items = items[n:]
-		}
-		add(foldID, func(cursor string) []string { return []string{cursor + foldLine(s.Items[:n], unfolded, width-1)} })
-	}
-	for _, item := range items {
-		add(item.ID, func(cursor string) []string { return m.itemLines(m.itemRow(s, item), width, cursor) })
-	}
 	for i, sub := range m.family(s).Subs {
-		apart := i == 0 && len(rows) > 0
-		add(subPrefix+sub.List.ID, func(cursor string) []string {
-			line := cursor + m.subLine(sub, width-1)
-			if apart {
-				return []string{"", line}
-			}
-			return []string{line}
-		})
+		var above []string
+		if i == 0 && len(rows) > 0 {
+			above = []string{""}
+		}
+		rows = append(rows, row{subPrefix + sub.List.ID, func(selected bool) []string {
+			return append(above, cursor(selected)+m.subLine(sub, width-1))
+		}})
 	}
 	return rows
 }
 
-// itemRow returns an item as it stands now.
-func (m *model) itemRow(s todo.Snapshot, item todo.Item) itemRow {
+// Cells before the text of an item, and at least at its right.
+const (
+	rowIndent = 3
+	noteWidth = 10
+)
+
+// itemLines draws an item behind a cursor, whole or at most maxWrapped lines of its text.
+func (m *model) itemLines(s todo.Snapshot, item todo.Item, width int, cursor string, whole bool) (lines []string) {
 	hand := m.standings[s.List.ID].Hand
-	r := itemRow{Item: item, note: m.itemNote(s, item, hand.Of(item.ID)), below: []styled{
-		{warn, render.Safe(item.Reason)},
-		{dim, render.Work(s, item)},
-	}}
-	if hand.Of(item.ID) == account.Overridden {
-		r.below = append(r.below, styled{dim, "yours: " + render.Safe(hand.Overridden[item.ID])})
+	sign, look := itemLook(item.Status)
+	limit := maxWrapped
+	if whole {
+		limit = todo.MaxText
 	}
-	return r
+	note := m.itemNote(s, item, hand.Of(item.ID))
+	inside := max(width-rowIndent-max(noteWidth, render.Cells(note.text)+2), min(width-rowIndent-1, leastTitle))
+	note = note.cut(width - rowIndent - inside - 1)
+	for i, line := range wrap(render.Safe(item.Title()), inside, limit) {
+		if i == 0 {
+			lines = append(lines, spread(cursor+sign.paint()+" "+paint(look, line), note.paint(), width-1))
+		} else {
+			lines = append(lines, cursor+"  "+paint(look, line))
+		}
+	}
+	yours := hand.Overridden[item.ID]
+	if yours != "" {
+		yours = "yours: " + render.Safe(yours)
+	}
+	for _, below := range []styled{{warn, render.Safe(item.Reason)}, {dim, render.Work(s, item)}, {dim, yours}} {
+		if below.text != "" {
+			lines = append(lines, cursor+"    "+below.cut(width-6).paint())
+		}
+	}
+	return lines
 }
 
 // itemNote returns what stands at the right of an item: what became of a person's change,
@@ -110,43 +104,65 @@ func tookUntil(started, now time.Time) styled {
 	return styled{dim, render.Took(took)}
 }
 
-// leadingDone returns how many items at the top of an open list are completed.
-func leadingDone(s todo.Snapshot) int {
-	n := slices.IndexFunc(s.Items, func(i todo.Item) bool { return i.Status != todo.Completed })
-	return max(n, 0)
-}
-
-// focusIndex returns the index of the item that matters most: the current one,
-// else the first that waits or is to do, else the first.
-func focusIndex(s todo.Snapshot) int {
-	current, ok := s.Current()
-	return max(slices.IndexFunc(s.Items, func(i todo.Item) bool {
-		return ok && i.ID == current.ID || !ok && !i.Status.Settled()
-	}), 0)
-}
-
-// focusItem returns the row of the item that matters most.
-func (m *model) focusItem(s todo.Snapshot) string {
-	i, folded := focusIndex(s), leadingDone(s)
-	if i < len(s.Items) && (i >= folded || folded < leastFold || m.list.unfolded[s.List.ID]) {
-		return s.Items[i].ID
+// itemLook returns the sign of a status, and how a text with it looks.
+func itemLook(s todo.Status) (sign styled, text role) {
+	switch s {
+	case todo.Completed:
+		return styled{done, "✓"}, dim
+	case todo.InProgress:
+		return styled{accent, "◐"}, bold
+	case todo.Failed:
+		return styled{bad, "✗"}, plainText
+	case todo.Blocked:
+		return styled{warn, "‖"}, plainText
+	case todo.Cancelled:
+		return styled{dim, "–"}, struck
 	}
-	return foldID
+	return styled{dim, "○"}, plainText
 }
 
-// cursorItem returns the item that the keys act on: that under the cursor of the
+// subLine draws a sub-agent's list in one line: name, what it does, progress.
+func (m *model) subLine(s todo.Snapshot, width int) string {
+	doing, look := "", accent
+	if s.Open() {
+		doing = render.Safe(focusItem(s).Title())
+	}
+	if m.state(s).Rests() {
+		look = dim
+	}
+	name := "↳ " + render.Cut(listName(s), max(width/3, 8))
+	left := max(width-render.Cells(name)-2-noteWidth, 0)
+	return spread(paint(look, name)+"  "+render.Cut(doing, left), paint(dim, progress(s)), width-1)
+}
+
+// focus returns the items of a list from the one that matters most on: the current one,
+// else the first that waits or is to do, else the first.
+func focus(s todo.Snapshot) []todo.Item {
+	current, ok := s.Current()
+	i := slices.IndexFunc(s.Items, func(i todo.Item) bool {
+		return ok && i.ID == current.ID || !ok && !i.Status.Settled()
+	})
+	return s.Items[max(i, 0):]
+}
+
+// focusItem returns the item that matters most; zero for a list without items.
+func focusItem(s todo.Snapshot) (item todo.Item) {
+	if items := focus(s); len(items) > 0 {
+		item = items[0]
+	}
+	return item
+}
+
+// cursorItem returns the item that the keys act on: the one under the cursor of the
 // opened list, else the one that matters most of the selected list.
 func (m *model) cursorItem() (todo.Snapshot, todo.Item, bool) {
 	s, ok := m.shown()
-	if !ok {
-		return s, todo.Item{}, false
-	}
 	id := m.list.cursor
 	if m.opened == "" {
-		id = m.focusItem(s)
+		id = focusItem(s).ID
 	}
-	item, ok := s.Item(id)
-	return s, item, ok
+	item, known := s.Item(id)
+	return s, item, ok && known
 }
 
 // listLines draws a list in a width and a height. focused is true when the keys
@@ -162,30 +178,35 @@ func (m *model) listLines(width, height int, focused bool) []string {
 		return append(head, paint(dim, render.Cut("  No items.", width)))
 	}
 	height -= len(head)
-	p := &m.list.pane
+	p := &m.list
 	if !focused {
-		p = &pane{cursor: m.focusItem(s)}
+		p = &pane{cursor: focusItem(s).ID}
 		p.top = p.place(rows) - height/3
 	}
 	lines, more := p.lines(rows, height)
-	if more > 0 && len(lines) >= height && height > 1 {
-		lines[height-1] = paint(dim, render.Cut(fmt.Sprintf("   … %d more", more), width))
+	if more > 0 && height > 1 {
+		lines, more = p.lines(rows, height-1)
+		lines = append(lines, paint(dim, render.Cut(fmt.Sprintf("   … %d more", more), width)))
 	}
 	return append(head, lines...)
 }
 
 // listHead draws what stands above the items: where and who, and the bar.
 func (m *model) listHead(s todo.Snapshot, width int) []string {
-	count := progress(s)
-	if n := s.Progress().Failed; n > 0 {
-		count += fmt.Sprintf(" · %d failed", n)
+	p, count := s.Progress(), progress(s)
+	if p.Failed > 0 {
+		count += fmt.Sprintf(" · %d failed", p.Failed)
+	}
+	bar := ""
+	if space := width - 3 - render.Cells(count); space >= 4 {
+		filled := space * p.Done / max(p.Total, 1)
+		bar = paint(done, strings.Repeat("━", filled)) + paint(dim, strings.Repeat("─", space-filled))
 	}
 	order := ""
 	if m.standings[s.List.ID].Hand.Order == account.Overridden {
 		order = " " + paint(warn, render.Cut("Your order is overridden.", width-2))
 	}
-	return []string{paint(dim, " "+m.whoLine(s, width-2)),
-		" " + bar(s, width-3-render.Cells(count)) + " " + paint(dim, count), order}
+	return []string{paint(dim, " "+m.whoLine(s, width-2)), " " + bar + " " + paint(dim, count), order}
 }
 
 // whoLine says where a list belongs, who works on it, how it stands and since when,
@@ -231,99 +252,4 @@ func (m *model) unseen(s todo.Snapshot) string {
 		return "1 change waits to be seen"
 	}
 	return fmt.Sprintf("%d changes wait to be seen", n)
-}
-
-// bar draws the progress of a list.
-func bar(s todo.Snapshot, width int) string {
-	if width < 4 {
-		return ""
-	}
-	p := s.Progress()
-	filled := width * p.Done / max(p.Total, 1)
-	return paint(done, strings.Repeat("━", filled)) + paint(dim, strings.Repeat("─", width-filled))
-}
-
-// itemLook returns the sign of a status, and how a text with it looks.
-func itemLook(s todo.Status) (sign styled, text role) {
-	switch s {
-	case todo.Completed:
-		return styled{done, "✓"}, dim
-	case todo.InProgress:
-		return styled{accent, "◐"}, bold
-	case todo.Failed:
-		return styled{bad, "✗"}, plainText
-	case todo.Blocked:
-		return styled{warn, "‖"}, plainText
-	case todo.Cancelled:
-		return styled{dim, "–"}, struck
-	}
-	return styled{dim, "○"}, plainText
-}
-
-// Cells before the text of an item, and at least at its right.
-const (
-	rowIndent = 3
-	noteWidth = 10
-)
-
-// itemLines draws an item behind a cursor.
-func (m *model) itemLines(r itemRow, width int, cursor string) (lines []string) {
-	sign, text := itemLook(r.Status)
-	limit := maxWrapped
-	if r.ID == m.list.whole {
-		limit = todo.MaxText
-	}
-	notes := max(noteWidth, render.Cells(r.note.text)+2)
-	inside := max(width-rowIndent-notes, min(width-rowIndent-1, leastTitle))
-	note := r.note.cut(width - rowIndent - inside - 1).paint()
-	for i, line := range wrap(render.Safe(r.Title()), inside, limit) {
-		if i == 0 {
-			lines = append(lines, spread(cursor+sign.paint()+" "+paint(text, line), note, width-1))
-		} else {
-			lines = append(lines, cursor+"  "+paint(text, line))
-		}
-	}
-	for _, b := range r.below {
-		if b.text != "" {
-			lines = append(lines, cursor+"    "+b.cut(width-6).paint())
-		}
-	}
-	return lines
-}
-
-// foldLine draws the leading done items in one line: how many, and how long they
-// took together.
-func foldLine(items []todo.Item, unfolded bool, width int) string {
-	sign, took := "▸", ""
-	if unfolded {
-		sign = "▾"
-	}
-	var from, to time.Time
-	for _, i := range items {
-		if from.IsZero() || !i.Started.IsZero() && i.Started.Before(from) {
-			from = i.Started
-		}
-		if i.Ended.After(to) {
-			to = i.Ended
-		}
-	}
-	if !from.IsZero() && to.After(from) {
-		took = render.Took(to.Sub(from))
-	}
-	return paint(dim, spread(render.Cut(fmt.Sprintf("%s %d done", sign, len(items)), width), took, width-1))
-}
-
-// subLine draws a sub-agent's list in one line: name, what it does, progress.
-func (m *model) subLine(s todo.Snapshot, width int) string {
-	doing := ""
-	if i := focusIndex(s); i < len(s.Items) && s.Open() {
-		doing = render.Safe(s.Items[i].Title())
-	}
-	nameRole := accent
-	if m.state(s).Rests() {
-		nameRole = dim
-	}
-	name := "↳ " + render.Cut(listName(s), max(width/3, 8))
-	room := max(width-render.Cells(name)-2-noteWidth, 0)
-	return spread(paint(nameRole, name)+"  "+render.Cut(doing, room), paint(dim, progress(s)), width-1)
 }

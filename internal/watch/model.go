@@ -27,7 +27,7 @@ type model struct {
 	board  pane   // of lists, by id
 	opened string // id of the list that the keys go to; empty is the board
 	back   []string
-	list   listPane
+	list   pane // of the opened list, by item
 
 	filter    string
 	searching bool  // the filter is being typed
@@ -38,8 +38,7 @@ type model struct {
 }
 
 func newModel(wanted string) *model {
-	return &model{wanted: wanted, lists: map[string]todo.Snapshot{}, standings: map[string]Standing{},
-		list: listPane{unfolded: map[string]bool{}}}
+	return &model{wanted: wanted, lists: map[string]todo.Snapshot{}, standings: map[string]Standing{}}
 }
 
 // note is what the last line says for a while instead of the keys.
@@ -149,8 +148,7 @@ func (m *model) states(lists ...todo.Snapshot) map[string]todo.State {
 
 // open gives the keys to a list.
 func (m *model) open(id string) {
-	m.opened, m.list.whole = id, ""
-	m.list.pane = pane{cursor: m.focusItem(m.lists[id])}
+	m.opened, m.list = id, pane{cursor: focusItem(m.lists[id]).ID, top: -2} // with two items above
 }
 
 // shown returns the list that the keys act on: the opened one, else the selected

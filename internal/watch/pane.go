@@ -86,7 +86,7 @@ func (p *pane) lines(rows []row, height int) (lines []string, more int) {
 	whole := p.top + 1
 	for i := p.top; i < len(rows) && len(lines) < height; i++ {
 		lines = append(lines, draw(i)...)
-		if len(lines) < height || len(lines) == height && i == len(rows)-1 {
+		if len(lines) <= height {
 			whole = i + 1
 		}
 	}

@@ -151,8 +151,8 @@ func (p *plain) line(l todo.Snapshot, event string) string {
 func (p *plain) events(before, l todo.Snapshot, known, first bool) (events []string) {
 	if !known {
 		word, item := "begun", todo.Item{}
-		if i := focusIndex(l); i < len(l.Items) && l.Open() {
-			item = l.Items[i]
+		if l.Open() {
+			item = focusItem(l)
 		}
 		if first || l.Revision > 1 {
 			f := p.family(l)
