@@ -76,6 +76,15 @@ func hasDisplay(getenv func(string) string) bool {
 	return runtime.GOOS == "darwin" || runtime.GOOS == "windows" || getenv("DISPLAY") != "" || getenv("WAYLAND_DISPLAY") != ""
 }
 
+// notify shows notices on the desktop, if there is one.
+func notify(ctx context.Context, getenv func(string) string, notices []string) {
+	for _, text := range notices {
+		if hasDisplay(getenv) {
+			_ = runCommand(ctx, notifier(text))
+		}
+	}
+}
+
 func runCommand(ctx context.Context, command []string) error {
 	return exec.CommandContext(ctx, command[0], command[1:]...).Run()
 }

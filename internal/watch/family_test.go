@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/servertest"
@@ -30,7 +29,7 @@ func TestFamilyStandsAsOnThePanel(t *testing.T) {
 		if err != nil || len(all) != 2 {
 			t.Fatalf("%d lists, %v", len(all), err)
 		}
-		m := newModel("")
+		m := newModel(Options{})
 		m.now, m.width, m.height = all[0].Updated, 120, 24
 		m.receiveLists(all, true)
 		if m.standings, err = (Local{Lists: lists}).Standings(t.Context(), all); err != nil {
@@ -47,11 +46,10 @@ func TestFamilyStandsAsOnThePanel(t *testing.T) {
 		if html, _ := io.ReadAll(res.Body); !strings.Contains(string(html), page+"</span>") {
 			t.Errorf("the panel does not say %q:\n%s", page, html)
 		}
-		var out strings.Builder
-		p := newPlain(&out, time.Now)
-		p.standings = m.standings
-		if p.print(all, true); !strings.Contains(out.String(), "Ship it  0/1  "+plainly) {
-			t.Errorf("the plain lines do not say %q:\n%s", plainly, out.String())
+		p := newModel(Options{})
+		p.now, p.standings = m.now, m.standings
+		if out := p.print(all, true); !strings.Contains(out, "Ship it  0/1  "+plainly) {
+			t.Errorf("the plain lines do not say %q:\n%s", plainly, out)
 		}
 	}
 	expect("working", "Working", "working: Ship it")

@@ -3,7 +3,6 @@ package watch
 import (
 	"cmp"
 	"errors"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -42,7 +41,7 @@ func FuzzFrame(f *testing.F) {
 		child := subList(list("two", 3, 1, 0, "blocked d"), l.List.ID)
 		child.List.Agent, child.Items[0].Reason = text, other
 		m := modelWith(int(width), int(height), l, child)
-		m.sourceName, m.lost = render.Safe(other), errors.New(text) // the name as newSession sets it
+		m.sourceName, m.lost = render.Safe(other), errors.New(text) // the name as newModel sets it
 		check := func() {
 			t.Helper()
 			lines := m.frame()
@@ -78,10 +77,10 @@ func FuzzFrame(f *testing.F) {
 		check()
 		m.wanted, m.opened, m.lists = other, "", nil
 		check()
-		p := newPlain(io.Discard, noon)
+		p := modelWith(80, 24)
 		said := slices.Concat(m.notices([]todo.Snapshot{l, child}), p.events(before, l, true, false), p.events(todo.Snapshot{}, l, false, true))
 		for _, text := range said {
-			if hasRaw(strings.TrimSuffix(p.line(l, text), "\n")) {
+			if hasRaw(strings.TrimSuffix(p.plainLine(l, text), "\n")) {
 				t.Fatalf("%q", text)
 			}
 		}

@@ -37,8 +37,8 @@ type model struct {
 	effect    effect // what the viewer must still do
 }
 
-func newModel(wanted string) *model {
-	return &model{wanted: wanted, lists: map[string]todo.Snapshot{}, standings: map[string]Standing{}}
+func newModel(o Options) *model {
+	return &model{wanted: o.List, sourceName: render.Safe(o.Where), lists: map[string]todo.Snapshot{}, standings: map[string]Standing{}}
 }
 
 // note is what the last line says for a while instead of the keys.

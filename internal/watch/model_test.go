@@ -2,7 +2,6 @@ package watch
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -77,16 +76,11 @@ func exampleLists() []todo.Snapshot {
 
 // modelWith returns a model of lists whose agents are there, "forgotten" aside.
 func modelWith(width, height int, lists ...todo.Snapshot) *model {
-	m := newModel("")
+	m := newModel(Options{})
 	m.now, m.width, m.height, m.sourceName = noon(), width, height, "todo.db"
 	m.receiveLists(lists, true)
 	m.standings["forgotten"] = Standing{State: todo.LeftOpen}
 	return m
-}
-
-// newPlain returns the printer of plain lines, without a source.
-func newPlain(out io.Writer, now func() time.Time) *plain {
-	return &plain{session: newSession(nil, Options{Now: now}), out: out}
 }
 
 // flat returns a line as the terminal shows it.

@@ -47,7 +47,7 @@ func randomList(t *rapid.T, before map[string]todo.Snapshot, now time.Time) todo
 func TestAnythingGoes(t *testing.T) {
 	keys := allKeys()
 	rapid.Check(t, func(t *rapid.T) {
-		m := newModel(rapid.SampledFrom([]string{"", "list b"}).Draw(t, "wanted"))
+		m := newModel(Options{List: rapid.SampledFrom([]string{"", "list b"}).Draw(t, "wanted")})
 		m.now, m.width, m.height = noon(), 80, 24
 		known := map[string]todo.Snapshot{}
 		draw := func() {

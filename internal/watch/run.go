@@ -2,9 +2,12 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/gdamore/tcell/v3"
@@ -69,28 +72,88 @@ const (
 	editTimeout = 15 * time.Second
 )
 
-// viewer shows a session on a screen.
+// viewer shows a model on a screen. Other goroutines leave both to one loop: they send it
+// what to do.
 type viewer struct {
-	*session
-	screen *screen
-	drawn  time.Time
+	*model
+	Options
+	source  Source
+	screen  *screen
+	changes chan func()
+	wg      sync.WaitGroup
+	drawn   time.Time
 	// pasting is true between the beginning and the end of a paste.
 	pasting bool
+	// asking is true while the standings are read; asked is when they were read
+	// last, and stale is true when a list has changed since.
+	asking, stale bool
+	asked         time.Time
 }
 
 // run runs the viewer on a terminal; nil is the one in which the program runs.
 func run(ctx context.Context, source Source, tty tcell.Tty, o Options) error {
-	v := &viewer{session: newSession(source, o)}
-	show := func(ctx context.Context, lists []todo.Snapshot, all bool) {
+	parent := ctx
+	ctx, cancel := context.WithCancelCause(ctx)
+	v := &viewer{model: newModel(o), Options: o.withDefaults(), source: source, changes: make(chan func())}
+	defer v.wg.Wait()
+	defer cancel(nil)
+	v.wg.Go(func() { cancel(catchPanic(func() error { return v.follow(ctx) })) })
+	if err := v.show(ctx, tty); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); parent.Err() == nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// follow passes what comes from the source to the loop.
+func (v *viewer) follow(ctx context.Context) error {
+	show := func(lists []todo.Snapshot, all bool) {
 		v.update(ctx, func() { v.stale = true; v.receiveLists(lists, all) })
 	}
-	return v.follow(ctx, show, v.lose, func(ctx context.Context) (err error) {
-		if v.screen, err = openScreen(tty, v.Color, v.Getenv("COLORFGBG")); err != nil {
-			return fmt.Errorf("set up terminal: %w", err)
-		}
-		defer v.screen.unread(v.screen.Fini) // also when the code below panics
-		return v.loop(ctx)
+	return v.source.Follow(ctx, show, func(err error) { v.update(ctx, func() { v.lose(err) }) })
+}
+
+// show runs the loop on a terminal, which it restores then.
+func (v *viewer) show(ctx context.Context, tty tcell.Tty) (err error) {
+	if v.screen, err = openScreen(tty, v.Color, v.Getenv("COLORFGBG")); err != nil {
+		return fmt.Errorf("set up terminal: %w", err)
+	}
+	defer v.screen.unread(v.screen.Fini) // also when the code below panics
+	return v.loop(ctx)
+}
+
+// update has the loop do something.
+func (v *viewer) update(ctx context.Context, f func()) {
+	select {
+	case v.changes <- f:
+	case <-ctx.Done():
+	}
+}
+
+// ask calls a function that takes time beside the loop, which then calls another with
+// what came of it.
+func ask[T any](ctx context.Context, v *viewer, call func() (T, error), then func(T, error)) {
+	v.wg.Go(func() {
+		var answer T
+		err := catchPanic(func() (err error) {
+			answer, err = call()
+			return err
+		})
+		v.update(ctx, func() { then(answer, err) })
 	})
+}
+
+// catchPanic calls f and returns a panic of f as an error: in a goroutine, the
+// panic would end the process before the terminal is restored.
+func catchPanic(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return f()
 }
 
 // loop draws the model, waits for an event and handles it, until the user quits,
@@ -100,7 +163,7 @@ func (v *viewer) loop(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		v.now = v.Now()
-		v.askStandings(ctx, func(_ []todo.Snapshot, standings map[string]Standing) { v.standings = standings })
+		v.askStandings(ctx)
 		nextFrame := v.drawInTime()
 		select {
 		case <-ctx.Done():
@@ -118,6 +181,35 @@ func (v *viewer) loop(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// How the lists stand is asked every standingEvery, and after a change of a list, but not
+// sooner than standingRest after the last answer.
+const (
+	standingEvery = 2 * time.Second
+	standingRest  = 300 * time.Millisecond
+)
+
+// askStandings asks the source how the open lists stand, if it is time.
+func (v *viewer) askStandings(ctx context.Context) {
+	since := time.Since(v.asked)
+	if !v.loaded || v.lost != nil || v.asking || since < standingRest || !v.stale && since < standingEvery {
+		return
+	}
+	var open []todo.Snapshot
+	for _, l := range v.lists {
+		if l.Open() || len(l.Items) == 0 {
+			open = append(open, l)
+		}
+	}
+	v.asking, v.stale = true, false
+	ask(ctx, v, func() (map[string]Standing, error) { return v.source.Standings(ctx, open) },
+		func(standings map[string]Standing, err error) {
+			v.asking, v.asked = false, time.Now()
+			if err == nil && v.lost == nil {
+				v.standings = standings
+			}
+		})
 }
 
 // drawInTime draws a frame unless the last one is too recent; then it returns a
@@ -155,20 +247,20 @@ func (v *viewer) handle(ctx context.Context, event tcell.Event) (quit bool, err 
 // perform carries out an effect of the model, except quit.
 func (v *viewer) perform(ctx context.Context, e effect) error {
 	if e.history != "" {
-		ask(ctx, v.session, func() ([]todo.Snapshot, error) { return v.source.History(ctx, e.history) },
+		ask(ctx, v, func() ([]todo.Snapshot, error) { return v.source.History(ctx, e.history) },
 			v.showHistory)
 	}
 	if e.edit != nil {
 		v.make(ctx, *e.edit)
 	}
 	if e.page != "" {
-		ask(ctx, v.session, func() (styled, error) { return v.openPage(ctx, e.page) },
+		ask(ctx, v, func() (styled, error) { return v.openPage(ctx, e.page) },
 			func(said styled, _ error) { v.say(said.role, said.text) })
 	}
 	if v.Notify && len(e.notices) > 0 {
 		_ = v.screen.Beep()
+		v.wg.Go(func() { notify(ctx, v.Getenv, e.notices) })
 	}
-	v.notify(ctx, e.notices)
 	if e.redraw {
 		v.screen.redraw()
 	}
@@ -202,7 +294,7 @@ func (v *viewer) runEditor(ctx context.Context, list todo.Snapshot) {
 // make makes an edit and passes its outcome to the model.
 func (v *viewer) make(ctx context.Context, e edit) {
 	before := v.lists[e.list]
-	ask(ctx, v.session, func() (todo.Outcome, error) {
+	ask(ctx, v, func() (todo.Outcome, error) {
 		ctx, cancel := context.WithTimeout(ctx, editTimeout)
 		defer cancel()
 		return v.source.Edit(ctx, e.list, e.Edit)

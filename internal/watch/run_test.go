@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"todo-mcp/internal/store/memory"
@@ -82,21 +81,14 @@ func TestRun(t *testing.T) {
 type scripted struct {
 	Source
 	follow func(show func([]todo.Snapshot, bool), lost func(error)) error
-	state  func() todo.State // of each list; nil says nothing
 }
 
 func (s scripted) Follow(_ context.Context, show func([]todo.Snapshot, bool), lost func(error)) error {
 	return s.follow(show, lost)
 }
 
-func (s scripted) Standings(_ context.Context, lists []todo.Snapshot) (map[string]Standing, error) {
-	out := map[string]Standing{}
-	for _, l := range lists {
-		if s.state != nil {
-			out[l.List.ID] = Standing{State: s.state()}
-		}
-	}
-	return out, nil
+func (s scripted) Standings(context.Context, []todo.Snapshot) (map[string]Standing, error) {
+	return map[string]Standing{}, nil
 }
 
 // Run restores the terminal however it ends: by an error or a panic of the
@@ -187,35 +179,6 @@ func TestPlainReaderGone(t *testing.T) {
 	if readerGone(f) {
 		t.Error("readerGone is true for a regular file")
 	}
-}
-
-// Plain says how a list stands when that changes without a write.
-func TestPlainStates(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		states := []todo.State{todo.Idle, todo.Working, todo.Working, todo.LeftOpen}
-		source := scripted{
-			follow: func(show func([]todo.Snapshot, bool), _ func(error)) error {
-				show([]todo.Snapshot{list("release", 1, 1, time.Minute, "pending Ship")}, true)
-				time.Sleep(10 * standingEvery)
-				return nil
-			},
-			state: func() todo.State {
-				state := states[0]
-				states = states[min(1, len(states)-1):]
-				return state
-			},
-		}
-		var out strings.Builder
-		if err := Plain(t.Context(), source, &out, io.Discard, Options{Now: noon}); err != nil {
-			t.Error(err)
-		}
-		want := `2026-03-04 11:59:00  release  0/1  working: Ship
-2026-03-04 12:00:00  release  0/1  left open
-`
-		if out.String() != want {
-			t.Errorf("%s\nwant\n%s", out.String(), want)
-		}
-	})
 }
 
 // Plain says that it waits for a list and that the source is lost, and continues

@@ -103,7 +103,7 @@ func (s *script) run(name, rest string) {
 	}
 	switch name {
 	case "wait": // for the lists, perhaps for one
-		s.m = newModel(rest)
+		s.m = newModel(Options{List: rest})
 		s.m.now, s.m.sourceName = noon(), "todo.db"
 	case "open": // lists whose agents are there
 		s.m = modelWith(80, 24, fixture()...)

@@ -178,7 +178,7 @@ func TestKeys(t *testing.T) {
 				c.SendRaw(data[:min(size, len(data))])
 			}
 		}()
-		v := &viewer{session: newSession(nil, Options{}), screen: s}
+		v := &viewer{model: newModel(Options{}), screen: s}
 		var keys []key
 		for deadline := time.After(5 * time.Second); len(keys) < len(want); {
 			select {
@@ -197,7 +197,7 @@ func TestKeys(t *testing.T) {
 // What is pasted is typed into the search, as far as it is short, and means nothing
 // elsewhere; and Ctrl-C ends a paste whose end was lost.
 func TestPaste(t *testing.T) {
-	v := &viewer{session: newSession(nil, Options{})}
+	v := &viewer{model: newModel(Options{})}
 	paste := func() (keys string) {
 		v.readKeys(tcell.NewEventPaste(true))
 		v.readKeys(tcell.NewEventKey(tcell.KeyEnter, "", 0))
