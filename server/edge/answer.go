@@ -1,23 +1,16 @@
 package edge
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 )
 
-const (
-	// pieceSize is how many bytes of an answer a client must read within the
-	// client timeout: as little as 26 kB/s is fast enough.
-	pieceSize = 256 << 10
-	// finalWriteTimeout is how long a client may still take for a piece after its
-	// stream has ended or the server has begun to stop.
-	finalWriteTimeout = time.Second
-)
+// pieceSize is how many bytes of an answer a client must read within the client
+// timeout: as little as 26 kB/s is fast enough.
+const pieceSize = 256 << 10
 
 // answer is a response whose client must read in time: one that does not loses
 // its connection, and the memory of the answer is free (BAD-INPUT 12, 61).
@@ -31,58 +24,13 @@ type answer struct {
 	log     *slog.Logger
 	status  int  // that was written; 0 is 200
 	stream  bool // it became a [sse.Stream]
-
-	mu      sync.Mutex
-	writing bool
-	over    bool // the request has been handled: the response may not be touched
 }
 
-// bound returns w as an answer. The caller must call done when the request has
-// been handled.
-func (e *Edge) bound(w http.ResponseWriter) (a *answer, done func()) {
-	a = &answer{ResponseWriter: w, control: http.NewResponseController(w), timeout: e.config.ClientTimeout, log: e.config.Log}
-	a.limit(false) // the deadline of the request before stays with the connection
-	stop := a.endWith(e.closing)
-	return a, func() {
-		stop()
-		// The HTTP server still reads the rest of the request's body, and then writes what
-		// it has buffered.
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.timeout *= 2
-		a.writing = true
-		a.extend()
-		a.over = true
-	}
-}
-
-// endWith shortens the time for a piece when ctx ends, also for the one that is being
-// written.
-func (a *answer) endWith(ctx context.Context) (stop func() bool) {
-	return context.AfterFunc(ctx, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.timeout = min(a.timeout, finalWriteTimeout)
-		if !a.over {
-			a.extend()
-		}
-	})
-}
-
-// limit gives the client time for one piece that is being written, or takes the
-// deadline away.
-func (a *answer) limit(writing bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.writing = writing
-	a.extend()
-}
-
-// extend sets the deadline. The caller must hold mu.
-func (a *answer) extend() {
+// allow gives the client time to read what is written from now on; 0 is any time.
+func (a *answer) allow(d time.Duration) {
 	var deadline time.Time
-	if a.writing {
-		deadline = time.Now().Add(a.timeout)
+	if d > 0 {
+		deadline = time.Now().Add(d)
 	}
 	_ = a.control.SetWriteDeadline(deadline)
 }
@@ -99,7 +47,7 @@ func (a *answer) WriteHeader(status int) {
 func (a *answer) Write(p []byte) (written int, err error) {
 	for {
 		piece := p[:min(len(p), pieceSize)]
-		a.limit(true)
+		a.allow(a.timeout)
 		n, err := a.ResponseWriter.Write(piece)
 		written += n
 		if err != nil {
@@ -109,7 +57,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 			return written, err
 		}
 		if p = p[n:]; len(p) == 0 {
-			a.limit(false)
+			a.allow(0)
 			return written, nil
 		}
 	}
@@ -117,8 +65,8 @@ func (a *answer) Write(p []byte) (written int, err error) {
 
 // FlushError is for http.ResponseController.
 func (a *answer) FlushError() error {
-	a.limit(true)
-	defer a.limit(false)
+	a.allow(a.timeout)
+	defer a.allow(0)
 	return a.control.Flush()
 }
 

@@ -46,6 +46,6 @@ func (r *Request) ReadJSON(w http.ResponseWriter, scan func(body io.Reader)) ([]
 	}
 	// The deadline is for the body alone: the answer may be a stream. It stays
 	// when the body is not read whole, because the HTTP server reads the rest.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	_ = w.(*answer).control.SetReadDeadline(time.Time{})
 	return raw, nil
 }

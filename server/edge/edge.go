@@ -147,8 +147,12 @@ func (e *Edge) Close() { e.close() }
 
 // ServeHTTP implements http.Handler.
 func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
-	w, done := e.bound(response)
-	defer done()
+	w := &answer{ResponseWriter: response, control: http.NewResponseController(response),
+		timeout: e.config.ClientTimeout, log: e.config.Log}
+	w.allow(0) // the deadline of the request before stays with the connection
+	// The HTTP server still reads the rest of the request's body, and then writes what
+	// it has buffered.
+	defer w.allow(2 * w.timeout)
 	defer e.observe(w, r, time.Now())
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Server", ServerName)
@@ -159,7 +163,7 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	// The bound holds for every request, also when no handler reads the body:
 	// the HTTP server then reads the rest itself. ReadJSON lifts it.
 	if r.Body != http.NoBody {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(e.config.ClientTimeout))
+		_ = w.control.SetReadDeadline(time.Now().Add(w.timeout))
 	}
 	if err := e.guard.check(r); err != nil {
 		e.fail(w, r, Text, err)
@@ -280,10 +284,8 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 	defer cancel()
 	defer context.AfterFunc(e.closing, cancel)()
 	defer e.endWithToken(r, cancel)()
-	a := w.(*answer) // what [Edge.ServeHTTP] gives to every handler
-	a.stream = true
-	stream := sse.Open(ctx, a, e.config.KeepAlive)
-	defer a.endWith(stream.Context())()
+	w.(*answer).stream = true // it is what [Edge.ServeHTTP] gives to every handler
+	stream := sse.Open(ctx, w, e.config.KeepAlive)
 	defer stream.Close()
 	err = serve(stream)
 	if e.closing.Err() != nil {
