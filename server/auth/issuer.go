@@ -16,7 +16,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"todo-mcp/internal/todo"
-	"todo-mcp/server/edge"
 )
 
 // IssuerConfig configures an [Issuer]. URL and Audience are required.
@@ -31,26 +30,24 @@ type IssuerConfig struct {
 	// ClientID and ClientSecret name the panel to the issuer, with which its users
 	// sign in; without an id they cannot, and the secret may be empty.
 	ClientID, ClientSecret string
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
 }
 
 // Issuer checks access tokens in the form of RFC 9068 of one OAuth 2.1
-// authorization server with OpenID Connect discovery. What it needs to know of it
-// is read when it is needed first. It is safe for concurrent use.
+// authorization server with OpenID Connect discovery. What it says of itself is read
+// when it is needed first. It is safe for concurrent use.
 type Issuer struct {
 	config IssuerConfig
 	client *http.Client
 
 	mu       sync.Mutex
-	found    *discovered
+	found    *discovered // nil before the issuer answered
 	lastTry  time.Time
 	tryError error
 }
 
 // discovered is what an issuer says of itself.
 type discovered struct {
-	verifier *oidc.IDTokenVerifier
+	keys     *oidc.RemoteKeySet
 	endpoint oauth2.Endpoint
 }
 
@@ -59,8 +56,6 @@ const (
 	issuerTimeout = 10 * time.Second
 	// retryInterval is how long after a failure the issuer is asked again.
 	retryInterval = 2 * time.Second
-	// askInterval is how often the issuer is asked what it says of itself.
-	askInterval = time.Hour
 	// keysInterval is how often the issuer may be asked for its keys, after the
 	// first few times: who sends a token with an unknown key causes it.
 	keysInterval = 10 * time.Second
@@ -70,8 +65,17 @@ const (
 
 // NewIssuer returns an issuer.
 func NewIssuer(c IssuerConfig) *Issuer {
-	unlimited := transport{rate.NewLimiter(rate.Inf, 0)}
-	return &Issuer{config: c, client: &http.Client{Timeout: issuerTimeout, Transport: unlimited}}
+	return &Issuer{config: c, client: newClient(rate.NewLimiter(rate.Inf, 0))}
+}
+
+// URL returns the issuer's address.
+func (i *Issuer) URL() string { return i.config.URL }
+
+// SignsIn reports whether persons can sign in with the issuer.
+func (i *Issuer) SignsIn() bool { return i.config.ClientID != "" }
+
+func newClient(l *rate.Limiter) *http.Client {
+	return &http.Client{Timeout: issuerTimeout, Transport: transport{l}}
 }
 
 // transport is the default one with a bound for answers, which have at most
@@ -99,35 +103,26 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (i *Issuer) discover(ctx context.Context) (*discovered, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	age := time.Since(i.lastTry)
-	if age < retryInterval || i.tryError == nil && age < askInterval {
-		return i.found, i.tryError
-	}
-	found, err := i.ask(context.WithoutCancel(ctx)) // others wait for it, too
-	i.lastTry = time.Now()
-	if err == nil || i.found == nil {
-		i.found, i.tryError = found, err
+	if i.found == nil && time.Since(i.lastTry) >= retryInterval {
+		i.found, i.tryError = i.ask(context.WithoutCancel(ctx)) // others wait for it, too
+		i.lastTry = time.Now()
 	}
 	return i.found, i.tryError
 }
 
 func (i *Issuer) ask(ctx context.Context) (*discovered, error) {
-	ctx = oidc.ClientContext(ctx, i.client)
-	provider, err := oidc.NewProvider(ctx, i.config.URL)
-	if err != nil {
-		return nil, fmt.Errorf("discover the issuer: %w", err)
-	}
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, i.client), i.config.URL)
 	var metadata struct {
 		Keys string `json:"jwks_uri"`
 	}
-	if err := provider.Claims(&metadata); err != nil {
+	if err == nil {
+		err = provider.Claims(&metadata)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("discover the issuer: %w", err)
 	}
-	return &discovered{
-		verifier: oidc.NewVerifier(i.config.URL, newKeySet(ctx, metadata.Keys), &oidc.Config{
-			ClientID: i.config.Audience, SupportedSigningAlgs: algorithms(), Now: i.config.Now}),
-		endpoint: provider.Endpoint(),
-	}, nil
+	seldom := newClient(rate.NewLimiter(rate.Every(keysInterval), 5))
+	return &discovered{oidc.NewRemoteKeySet(oidc.ClientContext(ctx, seldom), metadata.Keys), provider.Endpoint()}, nil
 }
 
 // algorithms are those by which tokens may be signed: with "none" or a shared key
@@ -136,55 +131,89 @@ func algorithms() []string {
 	return []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.EdDSA}
 }
 
-// keySet is the issuer's keys. It tells whether they could be asked for.
-type keySet struct{ remote *oidc.RemoteKeySet }
+// keySet is an [oidc.KeySet] as a function.
+type keySet func(ctx context.Context, jwt string) ([]byte, error)
 
-func newKeySet(ctx context.Context, address string) keySet {
-	seldom := &http.Client{Timeout: issuerTimeout, Transport: transport{rate.NewLimiter(rate.Every(keysInterval), 5)}}
-	return keySet{oidc.NewRemoteKeySet(oidc.ClientContext(ctx, seldom), address)}
-}
+func (k keySet) VerifySignature(ctx context.Context, jwt string) ([]byte, error) { return k(ctx, jwt) }
 
-// outage is where [keySet.VerifySignature] tells that the keys could not be read:
-// the verifier does not pass the error on.
-type outage struct{ err error }
-
-type outageKey struct{}
-
-// VerifySignature implements [oidc.KeySet].
-func (k keySet) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
-	payload, err := k.remote.VerifySignature(ctx, jwt)
-	// Only a failure to read the keys has a cause.
-	if err != nil && errors.Unwrap(err) != nil && !errors.Is(err, errTooOften) {
-		if o, ok := ctx.Value(outageKey{}).(*outage); ok {
-			o.err = err
-		}
+// Check returns what an access token entitles to; the error may be a [*Refusal].
+func (i *Issuer) Check(ctx context.Context, text string) (Grant, error) {
+	if strings.Count(text, ".") != 2 {
+		return Grant{}, ErrUnknown // it is no JWT; nobody needs to be asked
 	}
-	return payload, err //nolint:wrapcheck // it passes a library's error to that library
-}
-
-// check returns what an access token entitles to.
-func (i *Issuer) check(ctx context.Context, text string) (grant, error) {
 	found, err := i.discover(ctx)
 	if err != nil {
-		return grant{}, err
+		return Grant{}, err
 	}
-	var failed outage
-	token, err := found.verifier.Verify(context.WithValue(ctx, outageKey{}, &failed), text)
+	var outage error // the verifier does not pass it on
+	keys := keySet(func(ctx context.Context, jwt string) ([]byte, error) {
+		payload, err := found.keys.VerifySignature(ctx, jwt)
+		// Only a failure to read the keys has a cause.
+		if errors.Unwrap(err) != nil && !errors.Is(err, errTooOften) {
+			outage = fmt.Errorf("read the issuer's keys: %w", err)
+		}
+		return payload, err
+	})
+	config := &oidc.Config{ClientID: i.config.Audience, SupportedSigningAlgs: algorithms()}
+	token, err := oidc.NewVerifier(i.config.URL, keys, config).Verify(ctx, text)
 	expired := (*oidc.TokenExpiredError)(nil)
 	switch {
-	case failed.err != nil:
-		return grant{}, fmt.Errorf("read the issuer's keys: %w", failed.err)
+	case outage != nil:
+		return Grant{}, outage
 	case errors.As(err, &expired):
-		return grant{}, errExpired
+		return Grant{}, errExpired
 	case err != nil:
-		return grant{}, errUnknown
+		return Grant{}, ErrUnknown
 	}
 	var claims map[string]any
 	if err := token.Claims(&claims); err != nil {
-		return grant{}, errUnknown
+		return Grant{}, ErrUnknown
 	}
 	id, err := i.identity(token.Subject, claims)
-	return grant{identity: id, expires: token.Expiry}, err
+	return Grant{Identity: id, Expires: token.Expiry}, err
+}
+
+// panel returns the panel as a client of the issuer, to which a person comes back at
+// an address, and for what its access tokens shall be (RFC 8707).
+func (i *Issuer) panel(ctx context.Context, back string) (*oauth2.Config, oauth2.AuthCodeOption, error) {
+	found, err := i.discover(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &oauth2.Config{ClientID: i.config.ClientID, ClientSecret: i.config.ClientSecret, Endpoint: found.endpoint,
+		RedirectURL: back, Scopes: []string{oidc.ScopeOpenID, ScopeRead, ScopeWrite},
+	}, oauth2.SetAuthURLParam("resource", i.config.Audience), nil
+}
+
+// SignIn returns the address of the issuer's page for signing in, from where a person
+// comes back with a code (authorization code with PKCE).
+func (i *Issuer) SignIn(ctx context.Context, back, state, verifier string) (string, error) {
+	panel, resource, err := i.panel(ctx, back)
+	if err != nil {
+		return "", err
+	}
+	return panel.AuthCodeURL(state, oauth2.S256ChallengeOption(verifier), resource), nil
+}
+
+// Redeem returns what a person may do who came back with a code; the error may be a
+// [*Refusal].
+func (i *Issuer) Redeem(ctx context.Context, back, code, verifier string) (Grant, error) {
+	panel, resource, err := i.panel(ctx, back)
+	if err != nil {
+		return Grant{}, err
+	}
+	token, err := panel.Exchange(oidc.ClientContext(ctx, i.client), code, oauth2.VerifierOption(verifier), resource)
+	if failure := (*oauth2.RetrieveError)(nil); errors.As(err, &failure) && failure.ErrorCode != "" {
+		return Grant{}, Refused(failure.ErrorCode)
+	} else if err != nil {
+		return Grant{}, fmt.Errorf("exchange the code: %w", err)
+	}
+	return i.Check(ctx, token.AccessToken)
+}
+
+// Refused returns the refusal of a person whom the issuer refuses, in its word for why.
+func Refused(why string) *Refusal {
+	return &Refusal{http.StatusForbidden, "the sign-in was refused: " + todo.Cut(why, 100)}
 }
 
 // identity returns who an access token is for.
@@ -204,12 +233,12 @@ func (i *Issuer) identity(subject string, claims map[string]any) (todo.Identity,
 	if name := i.config.TenantClaim; name != "" {
 		teams := texts(claims[name])
 		if len(teams) != 1 || teams[0] == "" {
-			return todo.Identity{}, &edge.Error{Status: http.StatusForbidden, Text: "the token does not say one team in its claim " + name}
+			return todo.Identity{}, &Refusal{http.StatusForbidden, "the token does not say one team in its claim " + name}
 		}
 		id.Principal = "team:" + teams[0]
 	}
 	if subject == "" || len(subject) > todo.MaxLabel || len(id.Principal) > todo.MaxLabel {
-		return todo.Identity{}, errUnknown
+		return todo.Identity{}, ErrUnknown
 	}
 	return id, nil
 }

@@ -114,7 +114,7 @@ func TestSignInByAddress(t *testing.T) {
 	tokens := auth.NewTokens("")
 	token := tokens.Add(auth.Token{Name: "phone", Principal: "phone", Scopes: []string{auth.ScopeWrite}})
 	s := newSite(t, nil, func(c *edge.Config) {
-		c.SignIn = auth.New(auth.Config{Tokens: tokens, Direct: true, Key: servertest.Key})
+		c.Tokens, c.Direct, c.Key = tokens, true, servertest.Key
 	})
 	s.list(t, "phone", "On the phone")
 	ctx := servertest.Tab(t)

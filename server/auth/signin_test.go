@@ -50,7 +50,7 @@ func newSiteOn(t *testing.T, l net.Listener, issuer *auth.Issuer, edit func(*edg
 	s.board = server.Board
 	s.Server = servertest.ServeOn(t, l, server, func(c *edge.Config) {
 		c.Now, c.Log = s.now, s.log.Logger()
-		c.SignIn = auth.New(auth.Config{Tokens: auth.NewTokens(s.path), Issuer: issuer, Key: servertest.Key, Now: s.now, Log: c.Log})
+		c.Tokens, c.Issuer, c.Key = auth.NewTokens(s.path), issuer, servertest.Key
 		if edit != nil {
 			edit(c)
 		}
@@ -403,7 +403,7 @@ func TestPersonsSignIn(t *testing.T) {
 
 // A stream ends soon after its token is revoked or expires, and others go on.
 func TestStreamsEndWithTheirToken(t *testing.T) {
-	s := newSite(t, nil, func(c *edge.Config) { c.SignInCheck = 10 * time.Millisecond })
+	s := newSite(t, nil, func(c *edge.Config) { c.KeepAlive = 10 * time.Millisecond })
 	ann, bob, old := s.token(t, auth.Token{Name: "ann"}), s.token(t, auth.Token{Name: "bob"}), s.token(t, auth.Token{Name: "old", Expires: time.Now().Add(time.Hour)})
 	streams := map[string]*servertest.Events{}
 	for name, token := range map[string]string{"ann": ann, "bob": bob, "old": old} {

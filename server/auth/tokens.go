@@ -66,12 +66,12 @@ func (t Token) validate() error {
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
 // grant returns what the token entitles to, or errExpired.
-func (t Token) grant(now time.Time) (grant, error) {
+func (t Token) grant(now time.Time) (Grant, error) {
 	if !t.Expires.IsZero() && !now.Before(t.Expires) {
-		return grant{}, errExpired
+		return Grant{}, errExpired
 	}
 	id := todo.Identity{Principal: t.Principal, Subject: t.Name, User: t.Name, ReadOnly: !slices.Contains(t.Scopes, ScopeWrite)}
-	return grant{identity: id, expires: t.Expires, token: t.ID}, nil
+	return Grant{Identity: id, Expires: t.Expires, Token: t.ID}, nil
 }
 
 // Tokens are the bearer tokens of a file, which other processes may change at any
@@ -107,22 +107,35 @@ func (t *Token) generate() string {
 	return text
 }
 
-// check returns what a token's text entitles to. The time that it takes says
-// nothing of the secret.
-func (t *Tokens) check(text string, now time.Time) (grant, error) {
-	id, _, _ := strings.Cut(strings.TrimPrefix(text, tokenPrefix), "_")
+// Check returns what a token's text entitles to; the error may be a [*Refusal]. The
+// time that it takes says nothing of the secret.
+func (t *Tokens) Check(text string, now time.Time) (Grant, error) {
+	rest, ok := strings.CutPrefix(text, tokenPrefix)
+	if !ok {
+		return Grant{}, ErrUnknown
+	}
+	id, _, _ := strings.Cut(rest, "_")
 	sum := sha256.Sum256([]byte(text))
 	token, err := t.find(id)
-	if err != nil {
-		return grant{}, err
+	if err == nil && subtle.ConstantTimeCompare(sum[:], token.Hash) != 1 {
+		err = ErrUnknown
 	}
-	if subtle.ConstantTimeCompare(sum[:], token.Hash) != 1 {
-		return grant{}, errUnknown
+	if err != nil {
+		return Grant{}, err
 	}
 	return token.grant(now)
 }
 
-// find returns the token with an id, or errUnknown.
+// Granted returns what the token with an id entitles to, as Check does.
+func (t *Tokens) Granted(id string, now time.Time) (Grant, error) {
+	token, err := t.find(id)
+	if err != nil {
+		return Grant{}, err
+	}
+	return token.grant(now)
+}
+
+// find returns the token with an id, or ErrUnknown.
 func (t *Tokens) find(id string) (Token, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,32 +147,21 @@ func (t *Tokens) find(id string) (Token, error) {
 			return token, nil
 		}
 	}
-	return Token{}, errUnknown
+	return Token{}, ErrUnknown
 }
 
 // refresh reads the file if it has changed. While it cannot be read nobody is let
 // in by it. The caller must hold t.mu.
 func (t *Tokens) refresh() error {
-	if t.path == "" {
-		return nil
-	}
 	state, err := os.Stat(t.path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		t.read, t.state = nil, nil
-		return nil
-	case err != nil:
-		return fmt.Errorf("read tokens: %w", err)
-	case t.state != nil && os.SameFile(state, t.state) && state.ModTime().Equal(t.state.ModTime()) && state.Size() == t.state.Size():
+	if was := t.state; err == nil && was != nil && os.SameFile(state, was) && state.ModTime().Equal(was.ModTime()) && state.Size() == was.Size() {
 		return nil
 	}
-	t.read, t.state = nil, nil
-	read, err := ReadTokens(t.path)
-	if err != nil {
-		return err
+	t.state = nil
+	if t.read, err = ReadTokens(t.path); err == nil {
+		t.state = state
 	}
-	t.read, t.state = read, state
-	return nil
+	return err
 }
 
 // ReadTokens reads a tokens' file; none has no tokens. An error names the line that

@@ -2,7 +2,6 @@ package edge
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -22,12 +21,12 @@ const maxScanned = 8 << 20
 // maxScanned bytes.
 func (r *Request) ReadJSON(w http.ResponseWriter, scan func(body io.Reader)) ([]byte, *Error) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, &Error{http.StatusUnsupportedMediaType, "Content-Type must be application/json"}
+		return nil, newError(http.StatusUnsupportedMediaType, "Content-Type must be application/json")
 	}
 	if r.Header.Get("Content-Encoding") != "" {
-		return nil, &Error{http.StatusUnsupportedMediaType, "compressed bodies are not taken: leave out Content-Encoding"}
+		return nil, newError(http.StatusUnsupportedMediaType, "compressed bodies are not taken: leave out Content-Encoding")
 	}
-	tooLarge := &Error{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d bytes", todo.MaxRequest)}
+	tooLarge := newError(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", todo.MaxRequest)
 	if r.ContentLength > maxScanned || r.ContentLength > todo.MaxRequest && scan == nil {
 		w.Header().Set("Connection", "close")
 		return nil, tooLarge

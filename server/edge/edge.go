@@ -20,10 +20,13 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/auth"
+	"todo-mcp/server/signed"
 	"todo-mcp/server/sse"
 )
 
@@ -39,11 +42,17 @@ type Config struct {
 	// PublicURL is where clients reach the server, as https://host without a path;
 	// empty is what each request says.
 	PublicURL string
-	// SignIn says who sends a request; nil lets everybody in as the server itself.
-	SignIn Authenticator
-	// SignInCheck is how often a stream asks SignIn again, so that it ends soon
-	// after its client's token; 0 means 30 s.
-	SignInCheck time.Duration
+	// Tokens and Issuer say who sends a request; without either everybody is let in as
+	// the server itself.
+	Tokens *auth.Tokens
+	Issuer *auth.Issuer
+	// Key returns the secret that signs cookies, which are only there with sign-in; see
+	// [signed.NewKey].
+	Key func() []byte
+	// Direct makes the page sign in by itself with the token in its address, which
+	// is behind "#". Anybody could lead a person there with a token of their own, so
+	// that it is only for a server whose users are one.
+	Direct bool
 	// MaxRate is how many requests a second one identity may send, and twice as
 	// many at once; 0 is any number.
 	MaxRate int
@@ -63,9 +72,10 @@ type Config struct {
 	// MaxStreams is how many streams may be open at once; 0 means 4096. One client
 	// address, and one user, may have half of them, but at least one (BAD-INPUT 63).
 	MaxStreams int
-	// KeepAlive is how often an idle stream gets a comment; 0 means 15 s.
+	// KeepAlive is how often an idle stream gets a comment, and how often it is checked
+	// that the token of a stream is still good; 0 means 15 s.
 	KeepAlive time.Duration
-	// Now is the clock of the probe /readyz and of rates; nil means time.Now.
+	// Now is the clock of sign-in, rates and the probe /readyz; nil means time.Now.
 	Now func() time.Time
 	// Ready returns why the server is not ready although its store works, for
 	// /readyz; nil if it is. Nil means that it always is.
@@ -102,12 +112,13 @@ type Edge struct {
 	stopping atomic.Bool // see [Edge.Drain]
 	streams  streamCount
 	probe    writeProbe
-	rates    *rates // of requests, by identity
+	key      signed.Key // of cookies
+	rates    *rates     // of requests, by identity
 	// refusals are the failed sign-ins, by address.
 	refusals *rates
 }
 
-// New returns an edge with the probes /livez and /readyz, and what Metrics and SignIn
+// New returns an edge with the probes /livez and /readyz, and what Metrics and sign-in
 // answer. It returns an error for an invalid origin.
 func New(c Config) (*Edge, error) {
 	if c.Log == nil {
@@ -116,7 +127,6 @@ func New(c Config) (*Edge, error) {
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	c.ClientTimeout = cmp.Or(c.ClientTimeout, ClientTimeout)
 	c.MaxStreams = cmp.Or(c.MaxStreams, 4096)
-	c.SignInCheck = cmp.Or(c.SignInCheck, 30*time.Second)
 	c.KeepAlive = cmp.Or(c.KeepAlive, 15*time.Second)
 	if c.Now == nil {
 		c.Now = time.Now
@@ -125,7 +135,7 @@ func New(c Config) (*Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Edge{config: c, mux: http.NewServeMux(), guard: g,
+	e := &Edge{config: c, mux: http.NewServeMux(), guard: g, key: signed.NewKey(c.Key),
 		rates: newRates(c.MaxRate, c.Now), refusals: newRates(maxRefusals, c.Now)}
 	e.closing, e.close = context.WithCancel(context.Background())
 	e.Handle("GET /livez", Text, live, Public, Direct)
@@ -136,8 +146,8 @@ func New(c Config) (*Edge, error) {
 			return nil
 		})
 	}
-	if c.SignIn != nil {
-		c.SignIn.Route(e)
+	if e.signsIn() {
+		e.routeSignIn()
 	}
 	return e, nil
 }
@@ -189,16 +199,16 @@ func (r *Request) ReadTimeout() time.Duration { return r.edge.config.Timeout }
 
 // Origin returns where the sender of the request reaches the server, as
 // https://host.
-func (r *Request) Origin() string { return OriginOf(r.edge.config.PublicURL, r.Request) }
+func (r *Request) Origin() string { return r.edge.origin(r.Request) }
 
-// OriginOf returns publicURL, or if it is empty where the sender of a request
-// reaches the server as the request says it. An edge has checked its Host.
-func OriginOf(publicURL string, r *http.Request) string {
+// origin returns where the sender of a request reaches the server: as the request says
+// it, whose Host was checked, if no address is configured.
+func (e *Edge) origin(r *http.Request) string {
 	scheme := "http"
 	if r.TLS != nil {
 		scheme = "https"
 	}
-	return cmp.Or(publicURL, scheme+"://"+r.Host)
+	return cmp.Or(e.config.PublicURL, scheme+"://"+r.Host)
 }
 
 // ResumeAfter returns the Seq after which a stream is asked to resume, by Last-Event-ID
@@ -283,7 +293,12 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(e.closing, cancel)()
-	defer e.endWithToken(r, cancel)()
+	if e.signsIn() {
+		var check sync.WaitGroup
+		check.Go(func() { e.endWithToken(ctx, r, cancel) })
+		defer check.Wait()
+		defer cancel()
+	}
 	w.(*answer).stream = true // it is what [Edge.ServeHTTP] gives to every handler
 	stream := sse.Open(ctx, w, e.config.KeepAlive)
 	defer stream.Close()

@@ -9,20 +9,40 @@ import (
 	"runtime/debug"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/auth"
 )
 
 // Error is a failure with its HTTP status and the text that the caller reads.
 type Error struct {
 	Status int
 	Text   string
+	Cause  error // is logged and not told; nil if Text says all
 }
 
 // Error implements error.
-func (e *Error) Error() string { return e.Text }
+func (e *Error) Error() string {
+	if e.Cause != nil {
+		return e.Cause.Error()
+	}
+	return e.Text
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+func newError(status int, format string, args ...any) *Error {
+	return &Error{Status: status, Text: fmt.Sprintf(format, args...)}
+}
 
 // BadRequest returns an error with status 400.
 func BadRequest(format string, args ...any) *Error {
-	return &Error{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+	return newError(http.StatusBadRequest, format, args...)
+}
+
+// Internal returns an error for a fault of the server's own, which is not the
+// store's: its callers learn no more than that, and the log has the cause.
+func Internal(cause error) *Error {
+	return &Error{http.StatusInternalServerError, "the server failed; its log says why", cause}
 }
 
 // Format writes a failure in the form that the callers of a route expect.
@@ -49,54 +69,40 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
-// Internal returns an error for a fault of the server's own, which is not the
-// store's: its callers learn no more than that, and the log has the cause.
-func Internal(cause error) error { return &internalError{cause} }
-
-type internalError struct{ cause error }
-
-func (e *internalError) Error() string { return e.cause.Error() }
-func (e *internalError) Unwrap() error { return e.cause }
-
-// answers says what the kinds of errors are to a caller; where there is no text, the
-// error's own says it. Any other kind is the store's fault.
-func answers() map[todo.Kind]Error {
-	return map[todo.Kind]Error{
-		todo.KindInvalid:  {http.StatusUnprocessableEntity, ""},
-		todo.KindFull:     {http.StatusInsufficientStorage, ""},
-		todo.KindMissing:  {http.StatusNotFound, "no such list"},
-		todo.KindItemGone: {http.StatusConflict, todo.ErrItemGone.Error()},
-		todo.KindMirrored: {http.StatusConflict, todo.ErrMirrored.Error()},
-		todo.KindReadOnly: {http.StatusForbidden, ReadOnly},
-		todo.KindUnknown:  {http.StatusServiceUnavailable, "it is not known whether the change was saved: look before you repeat it"},
-		todo.KindLate:     {http.StatusServiceUnavailable, "the store did not answer in time (see --request-timeout)"},
-	}
-}
-
 // describe returns the status and the text of a failure. The text reveals the cause of
 // a caller's mistake alone.
 func describe(err error) *Error {
 	var answer *Error
-	var internal *internalError
-	var input *todo.InputError
-	var full *todo.FullError
+	var refusal *auth.Refusal
 	switch {
-	case errors.As(err, &internal):
-		return &Error{http.StatusInternalServerError, "the server failed; its log says why"}
 	case errors.As(err, &answer):
 		return answer
+	case errors.As(err, &refusal):
+		return &Error{Status: refusal.Status, Text: refusal.Text}
 	}
-	a, known := answers()[todo.KindOf(err)]
-	switch {
-	case a.Text != "":
-	case known && errors.As(err, &input):
-		a.Text = input.Error()
-	case known && errors.As(err, &full):
-		a.Text = full.Error()
-	default:
-		a = Error{http.StatusServiceUnavailable, "the store failed; the server's log says why"}
+	switch todo.KindOf(err) {
+	case todo.KindInvalid:
+		if input := (*todo.InputError)(nil); errors.As(err, &input) {
+			return newError(http.StatusUnprocessableEntity, "%s", input)
+		}
+	case todo.KindFull:
+		if full := (*todo.FullError)(nil); errors.As(err, &full) {
+			return newError(http.StatusInsufficientStorage, "%s", full)
+		}
+	case todo.KindMissing:
+		return newError(http.StatusNotFound, "no such list")
+	case todo.KindItemGone:
+		return newError(http.StatusConflict, "%s", todo.ErrItemGone)
+	case todo.KindMirrored:
+		return newError(http.StatusConflict, "%s", todo.ErrMirrored)
+	case todo.KindReadOnly:
+		return newError(http.StatusForbidden, "you may see these lists, not change them: the scope %s is missing", auth.ScopeWrite)
+	case todo.KindUnknown:
+		return newError(http.StatusServiceUnavailable, "it is not known whether the change was saved: look before you repeat it")
+	case todo.KindLate:
+		return newError(http.StatusServiceUnavailable, "the store did not answer in time (see --request-timeout)")
 	}
-	return &a
+	return newError(http.StatusServiceUnavailable, "the store failed; the server's log says why")
 }
 
 // fail answers a failure, and logs it in one line when the server is at fault.
@@ -107,10 +113,12 @@ func (e *Edge) fail(w http.ResponseWriter, r *http.Request, format Format, err e
 		return
 	}
 	answer := describe(err)
-	if answer.Status >= http.StatusInternalServerError {
+	switch {
+	case answer.Status >= http.StatusInternalServerError:
 		e.config.Log.Error("request failed", "method", r.Method, "route", r.Pattern, "status", answer.Status, "error", err)
-	}
-	if errors.Is(err, todo.ErrReadOnly) {
+	case answer.Status == http.StatusTooManyRequests && w.Header().Get("Retry-After") == "":
+		w.Header().Set("Retry-After", "1")
+	case errors.Is(err, todo.ErrReadOnly):
 		e.challenge(w, r, answer)
 	}
 	format(w, answer.Status, answer.Text)
@@ -127,5 +135,6 @@ func (e *Edge) recover(w http.ResponseWriter, r *http.Request, format Format) {
 		panic(cause)
 	}
 	e.config.Log.Error("request panicked", "method", r.Method, "route", r.Pattern, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
-	format(w, http.StatusInternalServerError, "the server failed; its log says why")
+	failure := Internal(nil)
+	format(w, failure.Status, failure.Text)
 }

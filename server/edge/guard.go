@@ -36,7 +36,7 @@ func newGuard(hosts, origins []string) (*guard, error) {
 
 func (g *guard) check(r *http.Request) error {
 	if host := strings.ToLower(hostOf(r.Host)); !isLoopback(host) && !slices.Contains(g.hosts, host) && !isOwnAddress(r) {
-		return &Error{http.StatusForbidden, "this Host is not served here (see --allowed-hosts)"}
+		return newError(http.StatusForbidden, "this Host is not served here (see --allowed-hosts)")
 	}
 	// CrossOriginProtection accepts every GET, because it assumes that reads
 	// need no protection. Lists are private, so a read with an Origin is checked
@@ -48,7 +48,7 @@ func (g *guard) check(r *http.Request) error {
 	asWrite := *r
 	asWrite.Method = http.MethodPost
 	if g.crossOrigin.Check(&asWrite) != nil {
-		return &Error{http.StatusForbidden, "requests from this Origin are not allowed (see --allowed-origins)"}
+		return newError(http.StatusForbidden, "requests from this Origin are not allowed (see --allowed-origins)")
 	}
 	return nil
 }
@@ -66,7 +66,7 @@ func checkSite(r *http.Request, isPage bool) error {
 	if isPage && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" {
 		return nil
 	}
-	return &Error{http.StatusForbidden, "pages of other sites may only link to the panel's pages (see --allowed-origins)"}
+	return newError(http.StatusForbidden, "pages of other sites may only link to the panel's pages (see --allowed-origins)")
 }
 
 // isOwnAddress reports whether a request names the address at which it arrived. A

@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -28,12 +27,12 @@ func (s *streamCount) open(r *Request, most int) (closed func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all >= most {
-		return nil, tooMany("too many open streams, %d is the most (see --max-streams)", most)
+		return nil, newError(http.StatusTooManyRequests, "too many open streams, %d is the most (see --max-streams)", most)
 	}
 	perClient := max(1, most/2)
 	for _, client := range clients {
 		if s.of[client] >= perClient {
-			return nil, tooMany("too many open streams of one client, %d is the most (half of --max-streams)", perClient)
+			return nil, newError(http.StatusTooManyRequests, "too many open streams of one client, %d is the most (half of --max-streams)", perClient)
 		}
 	}
 	if s.of == nil {
@@ -53,10 +52,6 @@ func (s *streamCount) open(r *Request, most int) (closed func(), err error) {
 			}
 		}
 	}, nil
-}
-
-func tooMany(format string, most int) *Error {
-	return &Error{http.StatusTooManyRequests, fmt.Sprintf(format, most)}
 }
 
 // rates limits how many events a second each of many has.

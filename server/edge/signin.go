@@ -3,46 +3,33 @@ package edge
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"todo-mcp/internal/todo"
+	"todo-mcp/server/auth"
 )
-
-// Authenticator says who sends requests.
-type Authenticator interface {
-	// Authenticate returns who sent a request. An error has the status 401 when the
-	// request says it wrongly or not at all, 403 when who sent it is known and has
-	// no lists here, and 503 when it cannot be found out now.
-	Authenticate(r *http.Request) (todo.Identity, error)
-	// Challenge returns the header WWW-Authenticate of a refusal with status 401
-	// or 403: how to sign in, or which scope is missing.
-	Challenge(r *http.Request, refusal *Error) string
-	// Page returns the address of the page where a person can sign in to see what
-	// the request asked for.
-	Page(r *http.Request) string
-	// Route adds the pages for signing in to an edge.
-	Route(e *Edge)
-}
-
-// ReadOnly is what somebody reads who may not change what he tried to.
-const ReadOnly = "you may see these lists, not change them: the scope todos:write is missing"
 
 // maxRefusals is how many sign-ins of one address may fail in a second.
 const maxRefusals = 10
 
+// signsIn reports whether clients must sign in.
+func (e *Edge) signsIn() bool { return e.config.Tokens != nil || e.config.Issuer != nil }
+
 // identify returns who sent a request to a route with some traits.
 func (e *Edge) identify(r *http.Request, traits []Trait) (id todo.Identity, err error) {
 	if len(e.config.TrustedProxies) > 0 && !slices.Contains(traits, Direct) && !e.isPrivate(r) {
-		return id, &Error{http.StatusForbidden, "come by the proxy: others could read along here (see --trusted-proxies)"}
+		return id, newError(http.StatusForbidden, "come by the proxy: others could read along here (see --trusted-proxies)")
 	}
 	if err := checkSite(r, slices.Contains(traits, Page)); err != nil {
 		return id, err
 	}
-	if e.config.SignIn == nil || slices.Contains(traits, Public) {
+	if !e.signsIn() || slices.Contains(traits, Public) {
 		return id, nil
 	}
 	return e.signIn(r)
@@ -50,7 +37,7 @@ func (e *Edge) identify(r *http.Request, traits []Trait) (id todo.Identity, err 
 
 // signIn returns who signed in to send a request (BAD-INPUT 29).
 func (e *Edge) signIn(r *http.Request) (todo.Identity, error) {
-	id, err := e.config.SignIn.Authenticate(r)
+	id, err := e.authenticate(r)
 	if err != nil {
 		if r.Header.Get("Authorization")+r.Header.Get("Cookie") != "" { // without either nothing was tried
 			err = cmp.Or(e.countRefusal(r), err)
@@ -58,89 +45,116 @@ func (e *Edge) signIn(r *http.Request) (todo.Identity, error) {
 		return todo.Identity{}, err
 	}
 	if !e.rates.allow(id.Principal + "\x00" + id.Subject) {
-		return todo.Identity{}, tooMany("too many requests, %d a second is the most (see --max-rate)", e.config.MaxRate)
+		return todo.Identity{}, newError(http.StatusTooManyRequests, "too many requests, %d a second is the most (see --max-rate)", e.config.MaxRate)
 	}
 	return id, nil
 }
 
+var errNobody = &auth.Refusal{Status: http.StatusUnauthorized, Text: "sign in: send a bearer token in the header Authorization"}
+
+// authenticate returns who sent a request. A token in the query of the address is not
+// read (BAD-INPUT 32).
+func (e *Edge) authenticate(r *http.Request) (todo.Identity, error) {
+	switch sent := r.Header.Values("Authorization"); len(sent) {
+	case 0:
+		id, err := e.fromCookie(r)
+		return id, outage(err)
+	case 1:
+		scheme, token, _ := strings.Cut(sent[0], " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return todo.Identity{}, errNobody
+		}
+		granted, err := e.check(r, strings.TrimSpace(token))
+		return granted.Identity, outage(err)
+	}
+	return todo.Identity{}, auth.ErrUnknown // which of them?
+}
+
+// check returns what a token entitles to.
+func (e *Edge) check(r *http.Request, token string) (granted auth.Grant, err error) {
+	err = auth.ErrUnknown
+	if e.config.Tokens != nil {
+		granted, err = e.config.Tokens.Check(token, e.config.Now())
+	}
+	if e.config.Issuer != nil && errors.Is(err, auth.ErrUnknown) {
+		granted, err = e.config.Issuer.Check(r.Context(), token)
+	}
+	return granted, err
+}
+
+// outage returns a refusal as it is, and any other error as one for which nobody who
+// signs in is at fault.
+func outage(err error) error {
+	if refusal := (*auth.Refusal)(nil); err == nil || errors.As(err, &refusal) {
+		return err
+	}
+	return &Error{http.StatusServiceUnavailable, "sign-in does not work now; the server's log says why", err}
+}
+
 // countRefusal counts a sign-in that failed, and returns an error when there are too
-// many from its address.
+// many from its network.
 func (e *Edge) countRefusal(r *http.Request) error {
 	if e.refusals.allow(network(e.address(r))) {
 		return nil
 	}
-	return &Error{http.StatusTooManyRequests, "too many failed sign-ins from this address: wait a second"}
-}
-
-// CountRefusal counts a sign-in that failed on a public route, and returns an
-// [*Error] with status 429 when there are too many from its address.
-func (r *Request) CountRefusal() error { return r.edge.countRefusal(r.Request) }
-
-// network returns the network of an address that one client may have whole: for
-// IPv6 the 64 bits that are usually given to one, else the address itself.
-func network(address string) string {
-	ip, err := netip.ParseAddr(address)
-	if err != nil || ip.Unmap().Is4() {
-		return address
-	}
-	prefix, _ := ip.WithZone("").Prefix(64)
-	return prefix.String()
+	return newError(http.StatusTooManyRequests, "too many failed sign-ins from this address: wait a second")
 }
 
 // endWithToken calls end soon after a request would not be answered any more to who
-// sent it: the token has expired or was revoked, or entitles to something else. The
-// caller must call stop when it does not matter any more.
-func (e *Edge) endWithToken(r *Request, end func()) (stop func()) {
-	if e.config.SignIn == nil {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	// What signs in is in the header: the rest may be large.
-	asked := (&http.Request{Method: r.Method, URL: r.URL, Host: r.Host, TLS: r.TLS, Header: r.Header}).WithContext(ctx)
-	was := r.Identity
-	var timer *time.Timer
-	timer = time.AfterFunc(time.Hour, func() { // Reset begins it, when timer is set
-		id, err := e.config.SignIn.Authenticate(asked)
-		switch {
-		case ctx.Err() != nil:
-		case err == nil && id != was, err != nil && describe(err).Status < http.StatusInternalServerError:
-			end()
-		default:
-			timer.Reset(e.config.SignInCheck)
+// sent it: the token has expired or was revoked, or entitles to something else. It
+// returns then, or when ctx ends.
+func (e *Edge) endWithToken(ctx context.Context, r *Request, end func()) {
+	tick := time.NewTicker(e.config.KeepAlive)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
-	})
-	timer.Reset(e.config.SignInCheck)
-	return func() { cancel(); timer.Stop() }
+		id, err := e.authenticate(r.WithContext(ctx))
+		if err == nil && id != r.Identity || err != nil && describe(err).Status < http.StatusInternalServerError {
+			end()
+			return
+		}
+	}
 }
 
 // refuse answers a request of somebody unknown. A browser that visits a page is
 // led to the one for signing in.
 func (e *Edge) refuse(w http.ResponseWriter, r *http.Request, format Format, err error) {
 	answer := describe(err)
-	switch answer.Status {
-	case http.StatusUnauthorized:
-		if isVisit(r) {
-			http.Redirect(w, r, e.config.SignIn.Page(r), http.StatusSeeOther)
-			return
-		}
+	if answer.Status == http.StatusUnauthorized && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		http.Redirect(w, r, e.signInAddress(r), http.StatusSeeOther)
+		return
+	}
+	if answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden {
 		e.challenge(w, r, answer)
-	case http.StatusForbidden:
-		e.challenge(w, r, answer)
-	case http.StatusTooManyRequests:
-		w.Header().Set("Retry-After", "1")
 	}
 	e.fail(w, r, format, err)
 }
 
-// isVisit reports whether a browser asks for a page to show it.
-func isVisit(r *http.Request) bool {
-	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html")
-}
-
+// challenge says in the header of a refusal with status 401 or 403 how to sign in, or
+// which scope is missing (RFC 6750 section 3, RFC 9728 section 5.1).
 func (e *Edge) challenge(w http.ResponseWriter, r *http.Request, refusal *Error) {
-	if e.config.SignIn != nil {
-		w.Header().Set("WWW-Authenticate", e.config.SignIn.Challenge(r, refusal))
+	if !e.signsIn() {
+		return
 	}
+	var fields []string
+	add := func(name, value string) { fields = append(fields, name+"="+strconv.Quote(value)) }
+	switch {
+	case refusal.Status == http.StatusForbidden:
+		add("error", "insufficient_scope")
+		add("error_description", refusal.Text)
+	case r.Header.Get("Authorization") != "":
+		add("error", "invalid_token")
+		add("error_description", refusal.Text)
+	}
+	add("scope", auth.ScopeRead+" "+auth.ScopeWrite)
+	if e.config.Issuer != nil {
+		add("resource_metadata", e.origin(r)+metadataPath+resourcePath)
+	}
+	w.Header().Set("WWW-Authenticate", "Bearer "+strings.Join(fields, ", "))
 }
 
 // Forbid says in the header of an answer which scope the sender lacks to change
@@ -149,6 +163,23 @@ func (r *Request) Forbid(w http.ResponseWriter) *Error {
 	refusal := describe(todo.ErrReadOnly)
 	r.edge.challenge(w, r.Request, refusal)
 	return refusal
+}
+
+const (
+	// resourcePath is the path of the resource that tokens are for.
+	resourcePath = "/mcp"
+	metadataPath = "/.well-known/oauth-protected-resource"
+)
+
+// metadata answers with the metadata of the protected resource (RFC 9728).
+func (e *Edge) metadata(w http.ResponseWriter, r *Request) error {
+	return WriteJSON(w, http.StatusOK, map[string]any{
+		"resource":                 r.Origin() + resourcePath,
+		"resource_name":            "todo-mcp",
+		"authorization_servers":    []string{e.config.Issuer.URL()},
+		"scopes_supported":         []string{auth.ScopeRead, auth.ScopeWrite},
+		"bearer_methods_supported": []string{"header"},
+	})
 }
 
 // address returns the address of the client that sent a request: the other end of the
@@ -165,6 +196,17 @@ func (e *Edge) address(r *http.Request) string {
 		address, hops = last, hops[:len(hops)-1]
 	}
 	return address
+}
+
+// network returns the network of an address that one client may have whole: for
+// IPv6 the 64 bits that are usually given to one, else the address itself.
+func network(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil || ip.Unmap().Is4() {
+		return address
+	}
+	prefix, _ := ip.WithZone("").Prefix(64)
+	return prefix.String()
 }
 
 // isPrivate reports whether nobody on its way can have read a request: it came by

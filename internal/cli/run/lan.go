@@ -28,10 +28,9 @@ func (a *service) serveLAN(ctx context.Context, s *server.Server, own net.Addr, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("listen on the network: %w", err)
 	}
-	tokens := auth.NewTokens("")
-	text := tokens.Add(auth.Token{Name: "phone", Scopes: []string{auth.ScopeRead, auth.ScopeWrite}})
 	config := a.webConfig(s)
-	config.SignIn = auth.New(auth.Config{Tokens: tokens, Direct: true, Key: a.sessionKey, Log: a.Logger()})
+	config.Tokens, config.Direct = auth.NewTokens(""), true
+	text := config.Tokens.Add(auth.Token{Name: "phone", Scopes: []string{auth.ScopeRead, auth.ScopeWrite}})
 	if config.TLS, err = LoadTLS(a.App); err != nil {
 		return nil, nil, err
 	}

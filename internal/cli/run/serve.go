@@ -180,7 +180,7 @@ func (a *service) newWeb(s *server.Server) (*edge.Edge, error) {
 func (a *service) webConfig(s *server.Server) edge.Config {
 	c := edge.Config{
 		Board: s.Board, Hosts: a.Hosts, Origins: a.Origins, Log: a.Logger(),
-		MaxStreams: a.Streams, Timeout: a.Request, Ready: a.ready,
+		MaxStreams: a.Streams, Timeout: a.Request, Ready: a.ready, Key: a.sessionKey,
 	}
 	if a.Metrics != nil {
 		c.Observe = a.Metrics.HTTP

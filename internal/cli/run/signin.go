@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"net/url"
@@ -41,29 +42,19 @@ func CheckSignIn(a *app.App) error {
 	return nil
 }
 
-// newSignIn returns who may use the server, where not everybody may.
-func (a *service) newSignIn() *auth.SignIn {
-	c := auth.Config{PublicURL: a.PublicURL, Key: a.sessionKey, Log: a.Logger()}
-	if a.SignIn.Tokens != "" {
-		c.Tokens = auth.NewTokens(a.SignIn.Tokens)
-	}
-	if in := a.SignIn; in.Issuer != "" {
-		if in.Audience == "" {
-			in.Audience = a.PublicURL + "/mcp"
-		}
-		c.Issuer = auth.NewIssuer(auth.IssuerConfig{URL: in.Issuer, Audience: in.Audience, TenantClaim: in.TenantClaim, ClientID: in.ClientID, ClientSecret: in.ClientSecret})
-	}
-	return auth.New(c)
-}
-
 // secure adds to a configuration who may use the server, and TLS.
 func (a *service) secure(c *edge.Config) error {
 	if err := CheckSignIn(a.App); err != nil {
 		return err
 	}
 	c.PublicURL, c.MaxRate, c.TrustedProxies = a.PublicURL, a.MaxRate, a.Proxies
-	if signsIn(a.App) {
-		c.SignIn = a.newSignIn()
+	in := a.SignIn
+	if in.Tokens != "" {
+		c.Tokens = auth.NewTokens(in.Tokens)
+	}
+	if in.Issuer != "" {
+		c.Issuer = auth.NewIssuer(auth.IssuerConfig{URL: in.Issuer, Audience: cmp.Or(in.Audience, a.PublicURL+"/mcp"),
+			TenantClaim: in.TenantClaim, ClientID: in.ClientID, ClientSecret: in.ClientSecret})
 	}
 	if a.PublicURL != "" {
 		u, err := url.Parse(a.PublicURL)

@@ -1,0 +1,283 @@
+package edge
+
+import (
+	"crypto/rand"
+	_ "embed"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/auth"
+	"todo-mcp/server/palette"
+)
+
+// The assets of the page for signing in.
+var (
+	//go:embed signin.css
+	signInStyle string
+	//go:embed signin.js
+	signInScript string
+)
+
+// The routes for signing in to the panel.
+const (
+	signInPath   = "/signin"
+	startPath    = "/signin/start"
+	callbackPath = "/signin/callback"
+	signOutPath  = "/signout"
+)
+
+const (
+	// sessionLasts is how long a person stays signed in at most.
+	sessionLasts = 12 * time.Hour
+	// signInLasts is how long a person may take to sign in with the issuer.
+	signInLasts = 10 * time.Minute
+	// maxPath is the length of the longest path to go to after signing in, in bytes:
+	// it is in a cookie meanwhile.
+	maxPath = 1000
+	// maxForm is the size of the largest form, in bytes. An access token is in it.
+	maxForm = 32 << 10
+	// policy is the Content-Security-Policy of the page.
+	policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+
+// session is what the cookie of somebody who signed in says.
+type session struct {
+	// Token is the id of a token of [auth.Tokens], which is looked up with each request:
+	// a revoked one ends the session. Empty for who signed in with an issuer.
+	Token    string        `json:"t,omitempty"`
+	Issuer   string        `json:"i,omitempty"`
+	Identity todo.Identity `json:"w,omitzero"`
+	Expires  time.Time     `json:"e"`
+}
+
+// attempt is what the cookie of somebody who is signing in with an issuer says.
+type attempt struct {
+	State    string    `json:"s"`
+	Verifier string    `json:"v"`
+	To       string    `json:"t"`
+	Expires  time.Time `json:"e"`
+}
+
+// The purposes of signed cookies, which are also their names.
+const (
+	sessionCookie = "todo-signed-in"
+	attemptCookie = "todo-signing-in"
+)
+
+// routeSignIn adds the pages for signing in, and the metadata of the resource.
+func (e *Edge) routeSignIn() {
+	e.Handle("GET "+signInPath, Text, e.signInPage, Public, Page)
+	e.Handle("POST "+signInPath, Text, e.paste, Public)
+	e.Handle("POST "+signOutPath, Text, e.signOut, Public)
+	e.Handle("GET /signin.css", Text, static("text/css; charset=utf-8", palette.CSS+signInStyle), Public)
+	e.Handle("GET /signin.js", Text, static("text/javascript; charset=utf-8", signInScript), Public)
+	if e.offersIssuer() {
+		e.Handle("GET "+startPath, Text, e.start, Public, Page)
+		e.Handle("GET "+callbackPath, Text, e.callback, Public, Page)
+	}
+	if e.config.Issuer != nil {
+		e.Handle("GET "+metadataPath, JSON, e.metadata, Public)
+		e.Handle("GET "+metadataPath+resourcePath, JSON, e.metadata, Public)
+	}
+}
+
+func (e *Edge) offersIssuer() bool { return e.config.Issuer != nil && e.config.Issuer.SignsIn() }
+
+func static(mediaType, content string) Handler {
+	return func(w http.ResponseWriter, _ *Request) error {
+		w.Header().Set("Content-Type", mediaType)
+		w.Header().Set("Cache-Control", "no-cache")
+		_, _ = w.Write([]byte(content))
+		return nil
+	}
+}
+
+// signInPage answers with the page for signing in.
+func (e *Edge) signInPage(w http.ResponseWriter, r *Request) error {
+	return e.draw(w, http.StatusOK, r.URL.Query().Get("to"), "")
+}
+
+func (e *Edge) draw(w http.ResponseWriter, status int, to, problem string) error {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", policy)
+	w.Header().Set("Referrer-Policy", "same-origin")
+	w.WriteHeader(status)
+	_ = e.signInDocument(localPath(to), problem).Render(w)
+	return nil
+}
+
+// signInDocument returns the page for signing in, which leads on to a path of this server.
+func (e *Edge) signInDocument(to, problem string) g.Node {
+	button, issuer := "btn main", g.Group(nil)
+	if e.offersIssuer() {
+		button = "btn"
+		start := startPath + "?" + url.Values{"to": {to}}.Encode()
+		issuer = g.Group{h.A(h.Class("btn main"), h.Href(start), g.Text("Sign in"+e.withIssuer())), h.P(h.Class("or"), g.Text("or"))}
+	}
+	return h.Doctype(h.HTML(h.Lang("en"),
+		h.Head(h.Meta(h.Charset("utf-8")), h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
+			h.TitleEl(g.Text("Sign in · todo-mcp")), h.Link(h.Rel("icon"), h.Href("data:,")),
+			h.Link(h.Rel("stylesheet"), h.Href("/signin.css")), h.Script(h.Type("module"), h.Src("/signin.js"))),
+		h.Body(h.Main(
+			h.H1(g.Text("todo-mcp")),
+			g.If(problem != "", h.P(h.Class("problem"), h.Role("alert"), g.Textf("Not signed in: %s.", problem))),
+			issuer,
+			h.Form(h.ID("form"), h.Method("post"), h.Action(signInPath), g.If(e.config.Direct, g.Attr("data-direct")),
+				h.Input(h.Type("hidden"), h.Name("to"), h.Value(to)),
+				h.Label(h.For("token"), g.Text("Token")),
+				h.Input(h.ID("token"), h.Name("token"), h.Type("password"), h.AutoComplete("current-password"), h.Required()),
+				h.P(h.Class("hint"), g.Text("Made by "), h.Code(g.Text("todo-mcp token new")),
+					g.Text(". This browser stays signed in for 12 hours.")),
+				h.Button(h.Class(button), g.Text("Sign in")))))))
+}
+
+// withIssuer says with whom a person signs in.
+func (e *Edge) withIssuer() string {
+	if issuer, err := url.Parse(e.config.Issuer.URL()); err == nil && issuer.Host != "" {
+		return " with " + issuer.Host
+	}
+	return ""
+}
+
+// localPath returns a path of this server to go to, "/" instead of anything else:
+// nobody may be led elsewhere by a link to this page.
+func localPath(to string) string {
+	if len(to) > maxPath || !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsFunc(to, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
+		return "/"
+	}
+	return to
+}
+
+// paste signs in who sends a token.
+func (e *Edge) paste(w http.ResponseWriter, r *Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return BadRequest("the form cannot be read, or is larger than %d bytes", maxForm)
+	}
+	granted, err := e.check(r.Request, strings.TrimSpace(r.PostForm.Get("token")))
+	return e.enter(w, r, granted, err, r.PostForm.Get("to"))
+}
+
+// enter sets the cookie of who has a grant and leads on, or says on the page why there
+// is none.
+func (e *Edge) enter(w http.ResponseWriter, r *Request, granted auth.Grant, err error, to string) error {
+	if refusal := (*auth.Refusal)(nil); errors.As(err, &refusal) {
+		if err := e.countRefusal(r.Request); err != nil {
+			return err
+		}
+		return e.draw(w, refusal.Status, to, refusal.Text)
+	} else if err != nil {
+		return outage(err)
+	}
+	in := session{Token: granted.Token, Expires: e.config.Now().Add(sessionLasts)}
+	if granted.Token == "" {
+		in.Issuer, in.Identity = e.config.Issuer.URL(), granted.Identity
+	}
+	if !granted.Expires.IsZero() && granted.Expires.Before(in.Expires) {
+		in.Expires = granted.Expires
+	}
+	e.setCookie(w, r, sessionCookie, e.key.Sign(sessionCookie, in), in.Expires.Sub(e.config.Now()))
+	http.Redirect(w, r.Request, localPath(to), http.StatusSeeOther)
+	return nil
+}
+
+// setCookie sets a cookie that only this server reads, and no script; with an
+// empty value it deletes one.
+func (e *Edge) setCookie(w http.ResponseWriter, r *Request, name, value string, lasts time.Duration) {
+	age := int((lasts + time.Second - 1) / time.Second)
+	if value == "" {
+		age = -1
+	}
+	secure := strings.HasPrefix(r.Origin(), "https:")
+	http.SetCookie(w, &http.Cookie{Name: cookieName(name, secure), Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: secure,
+		SameSite: http.SameSiteLaxMode}) // not Strict: the issuer's page leads back here
+}
+
+// cookieName returns the name under which a cookie is sent: a prefix makes browsers
+// take it only from this host itself, by TLS.
+func cookieName(name string, secure bool) string {
+	if secure {
+		return "__Host-" + name
+	}
+	return name
+}
+
+// cookie decodes a cookie of this server.
+func (e *Edge) cookie(r *http.Request, name string, value any) error {
+	c, err := r.Cookie(cookieName(name, strings.HasPrefix(e.origin(r), "https:")))
+	if err != nil || e.key.Open(name, c.Value, value) != nil {
+		return errNobody
+	}
+	return nil
+}
+
+// signInAddress returns the address of the page where a person can sign in to see what
+// a request asked for. Who was signed in with the issuer is led to its page at once,
+// which may still know them.
+func (e *Edge) signInAddress(r *http.Request) string {
+	page := signInPath
+	var in session
+	if e.offersIssuer() && e.cookie(r, sessionCookie, &in) == nil && in.Token == "" {
+		page = startPath
+	}
+	return page + "?" + url.Values{"to": {r.URL.RequestURI()}}.Encode()
+}
+
+// fromCookie returns who signed in as a request's cookie says.
+func (e *Edge) fromCookie(r *http.Request) (todo.Identity, error) {
+	var in session
+	now := e.config.Now()
+	switch err := e.cookie(r, sessionCookie, &in); {
+	case err != nil:
+		return todo.Identity{}, err
+	case !now.Before(in.Expires):
+	case in.Token != "" && e.config.Tokens != nil:
+		granted, err := e.config.Tokens.Granted(in.Token, now)
+		return granted.Identity, err
+	case in.Token == "" && e.config.Issuer != nil && in.Issuer == e.config.Issuer.URL():
+		return in.Identity, nil
+	}
+	return todo.Identity{}, errNobody // or the server signs in differently now
+}
+
+// signOut ends the session of a browser.
+func (e *Edge) signOut(w http.ResponseWriter, r *Request) error {
+	e.setCookie(w, r, sessionCookie, "", 0)
+	http.Redirect(w, r.Request, signInPath, http.StatusSeeOther)
+	return nil
+}
+
+// start leads to the issuer's page for signing in.
+func (e *Edge) start(w http.ResponseWriter, r *Request) error {
+	a := attempt{State: rand.Text(), Verifier: oauth2.GenerateVerifier(), To: localPath(r.URL.Query().Get("to")), Expires: e.config.Now().Add(signInLasts)}
+	address, err := e.config.Issuer.SignIn(r.Context(), r.Origin()+callbackPath, a.State, a.Verifier)
+	if err != nil {
+		return outage(err)
+	}
+	e.setCookie(w, r, attemptCookie, e.key.Sign(attemptCookie, a), signInLasts)
+	http.Redirect(w, r.Request, address, http.StatusSeeOther)
+	return nil
+}
+
+// callback signs in who comes back from the issuer's page.
+func (e *Edge) callback(w http.ResponseWriter, r *Request) error {
+	var a attempt
+	q := r.URL.Query()
+	if e.cookie(r.Request, attemptCookie, &a) != nil || !e.config.Now().Before(a.Expires) || q.Get("state") != a.State {
+		return e.draw(w, http.StatusBadRequest, "", "this sign-in began elsewhere or took too long: begin anew")
+	}
+	e.setCookie(w, r, attemptCookie, "", 0)
+	if q.Get("code") == "" {
+		return e.enter(w, r, auth.Grant{}, auth.Refused(q.Get("error")), a.To)
+	}
+	granted, err := e.config.Issuer.Redeem(r.Context(), r.Origin()+callbackPath, q.Get("code"), a.Verifier)
+	return e.enter(w, r, granted, err, a.To)
+}
