@@ -19,7 +19,6 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,9 +81,11 @@ type Config struct {
 	Ready func() error
 	// Metrics answers /metrics, which is not there when it is nil.
 	Metrics http.Handler
-	// Observe is called for each request that is no stream and was answered, with the
-	// path of its route, empty when it reached none; nil is not called.
-	Observe func(method, route string, status int, took time.Duration)
+	// Observe is called for each request that is no stream and was answered; nil is not
+	// called. The request's pattern is empty when it reached no route.
+	Observe func(r *http.Request, status int, took time.Duration)
+	// Drain is how long [Edge.Serve] goes on after it was told to stop.
+	Drain time.Duration
 }
 
 const (
@@ -103,19 +104,19 @@ const ServerName = "todo-mcp"
 
 // Edge serves all routes. It is safe for concurrent use once they are added.
 type Edge struct {
-	config   Config
-	mux      *http.ServeMux
-	routes   []string // the patterns
-	guard    *guard
-	closing  context.Context // ends with [Edge.Close]
-	close    context.CancelFunc
-	stopping atomic.Bool // see [Edge.Drain]
-	streams  streamCount
-	probe    writeProbe
-	key      signed.Key // of cookies
-	rates    *rates     // of requests, by identity
-	// refusals are the failed sign-ins, by address.
-	refusals *rates
+	config      Config
+	mux         *http.ServeMux
+	routes      []string        // the patterns
+	closing     context.Context // ends with [Edge.Close]
+	close       context.CancelFunc
+	stopping    atomic.Bool // see [Edge.Serve]
+	crossOrigin *http.CrossOriginProtection
+	signsIn     bool       // whether clients must sign in
+	key         signed.Key // of cookies
+	streams     streamCount
+	probe       writeProbe
+	rates       *rates // of requests, by identity
+	refusals    *rates // of failed sign-ins, by address
 }
 
 // New returns an edge with the probes /livez and /readyz, and what Metrics and sign-in
@@ -131,12 +132,13 @@ func New(c Config) (*Edge, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	g, err := newGuard(c.Hosts, c.Origins)
+	crossOrigin, err := trust(c.Origins)
 	if err != nil {
 		return nil, err
 	}
-	e := &Edge{config: c, mux: http.NewServeMux(), guard: g, key: signed.NewKey(c.Key),
-		rates: newRates(c.MaxRate, c.Now), refusals: newRates(maxRefusals, c.Now)}
+	e := &Edge{config: c, mux: http.NewServeMux(), crossOrigin: crossOrigin,
+		signsIn: c.Tokens != nil || c.Issuer != nil, key: signed.NewKey(c.Key),
+		rates: &rates{perSecond: c.MaxRate, now: c.Now}, refusals: &rates{perSecond: maxRefusals, now: c.Now}}
 	e.closing, e.close = context.WithCancel(context.Background())
 	e.Handle("GET /livez", Text, live, Public, Direct)
 	e.Handle("GET /readyz", Text, ready, Public, Direct)
@@ -146,7 +148,7 @@ func New(c Config) (*Edge, error) {
 			return nil
 		})
 	}
-	if e.signsIn() {
+	if e.signsIn {
 		e.routeSignIn()
 	}
 	return e, nil
@@ -163,7 +165,11 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	// The HTTP server still reads the rest of the request's body, and then writes what
 	// it has buffered.
 	defer w.allow(2 * w.timeout)
-	defer e.observe(w, r, time.Now())
+	defer func(began time.Time) {
+		if e.config.Observe != nil && !w.stream {
+			e.config.Observe(r, cmp.Or(w.status, http.StatusOK), time.Since(began))
+		}
+	}(time.Now())
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Server", ServerName)
 	w.Header().Set("Cache-Control", "no-store") // lists are private; what is not says so
@@ -175,55 +181,11 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	if r.Body != http.NoBody {
 		_ = w.control.SetReadDeadline(time.Now().Add(w.timeout))
 	}
-	if err := e.guard.check(r); err != nil {
+	if err := e.checkOrigin(r); err != nil {
 		e.fail(w, r, Text, err)
 		return
 	}
 	e.mux.ServeHTTP(w, r)
-}
-
-// Request is a request that passed the check of Host and Origin.
-type Request struct {
-	*http.Request
-	// Identity is who sent the request.
-	todo.Identity
-	// Lists are the lists of the identity.
-	Lists todo.Lists
-
-	edge *Edge
-}
-
-// ReadTimeout returns how long one read of the store may take on a stream; it is
-// the timeout of a request that is not a stream.
-func (r *Request) ReadTimeout() time.Duration { return r.edge.config.Timeout }
-
-// Origin returns where the sender of the request reaches the server, as
-// https://host.
-func (r *Request) Origin() string { return r.edge.origin(r.Request) }
-
-// origin returns where the sender of a request reaches the server: as the request says
-// it, whose Host was checked, if no address is configured.
-func (e *Edge) origin(r *http.Request) string {
-	scheme := "http"
-	if r.TLS != nil {
-		scheme = "https"
-	}
-	return cmp.Or(e.config.PublicURL, scheme+"://"+r.Host)
-}
-
-// ResumeAfter returns the Seq after which a stream is asked to resume, by Last-Event-ID
-// or ?after=, and whether it is asked to. Anything but a whole number, 0 or more, is an
-// [*Error].
-func (r *Request) ResumeAfter() (after int64, resumes bool, err error) {
-	text := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
-	if text == "" {
-		return 0, false, nil
-	}
-	after, err = strconv.ParseInt(text, 10, 64)
-	if err != nil || after < 0 {
-		return 0, false, BadRequest("Last-Event-ID or ?after= must be a whole number, 0 or more")
-	}
-	return after, true, nil
 }
 
 // Handler answers a request. The edge answers and logs an error that it
@@ -293,7 +255,7 @@ func (r *Request) Stream(w http.ResponseWriter, serve func(*sse.Stream) error) e
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(e.closing, cancel)()
-	if e.signsIn() {
+	if e.signsIn {
 		var check sync.WaitGroup
 		check.Go(func() { e.endWithToken(ctx, r, cancel) })
 		defer check.Wait()

@@ -20,10 +20,11 @@ func FuzzGuard(f *testing.F) {
 		f.Add("GET", "localhost", "http://"+host, "")
 	}
 	f.Add("POST", "localhost", "null", "")
-	g, err := newGuard([]string{"todo.internal"}, []string{"https://front.example"})
+	crossOrigin, err := trust([]string{"https://front.example"})
 	if err != nil {
 		f.Fatal(err)
 	}
+	e := &Edge{config: Config{Hosts: []string{"todo.internal"}}, crossOrigin: crossOrigin}
 	f.Fuzz(func(t *testing.T, method, host, origin, site string) {
 		r := httptest.NewRequest("GET", "/mcp", nil)
 		r.Method, r.Host = method, host
@@ -33,7 +34,7 @@ func FuzzGuard(f *testing.F) {
 		if site != "" {
 			r.Header.Set("Sec-Fetch-Site", site)
 		}
-		err := g.check(r)
+		err := e.checkOrigin(r)
 		if err == nil {
 			err = checkSite(r, false)
 		}

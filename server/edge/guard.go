@@ -9,33 +9,28 @@ import (
 	"strings"
 )
 
-// guard refuses requests that a foreign page in a browser could send: with a foreign
-// Host, as after DNS rebinding, or a foreign Origin (BAD-INPUT 1–6), or from another
-// site where they do not visit a page (BAD-INPUT 62).
-type guard struct {
-	hosts       []string
-	crossOrigin *http.CrossOriginProtection
-}
-
 // CheckOrigins returns an error that names the first text that is not a valid
 // origin; nil when all are.
 func CheckOrigins(origins []string) error {
-	_, err := newGuard(nil, origins)
+	_, err := trust(origins)
 	return err
 }
 
-func newGuard(hosts, origins []string) (*guard, error) {
-	g := &guard{hosts: hosts, crossOrigin: http.NewCrossOriginProtection()}
+// trust returns what refuses requests of other origins.
+func trust(origins []string) (*http.CrossOriginProtection, error) {
+	trusted := http.NewCrossOriginProtection()
 	for _, origin := range origins {
-		if err := g.crossOrigin.AddTrustedOrigin(origin); err != nil {
+		if err := trusted.AddTrustedOrigin(origin); err != nil {
 			return nil, fmt.Errorf("allowed origin %q: %w", origin, err)
 		}
 	}
-	return g, nil
+	return trusted, nil
 }
 
-func (g *guard) check(r *http.Request) error {
-	if host := strings.ToLower(hostOf(r.Host)); !isLoopback(host) && !slices.Contains(g.hosts, host) && !isOwnAddress(r) {
+// checkOrigin refuses requests that a foreign page in a browser could send: with a
+// foreign Host, as after DNS rebinding, or a foreign Origin (BAD-INPUT 1–6).
+func (e *Edge) checkOrigin(r *http.Request) error {
+	if !IsLoopback(r.Host) && !slices.Contains(e.config.Hosts, strings.ToLower(hostOf(r.Host))) && !isOwnAddress(r) {
 		return newError(http.StatusForbidden, "this Host is not served here (see --allowed-hosts)")
 	}
 	// CrossOriginProtection accepts every GET, because it assumes that reads
@@ -47,7 +42,7 @@ func (g *guard) check(r *http.Request) error {
 	}
 	asWrite := *r
 	asWrite.Method = http.MethodPost
-	if g.crossOrigin.Check(&asWrite) != nil {
+	if e.crossOrigin.Check(&asWrite) != nil {
 		return newError(http.StatusForbidden, "requests from this Origin are not allowed (see --allowed-origins)")
 	}
 	return nil
@@ -85,14 +80,10 @@ func hostOf(hostport string) string {
 	return strings.Trim(hostport, "[]")
 }
 
-func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
-}
-
 // IsLoopback reports whether an address to listen on, with or without port, can
 // only be reached from this machine.
-func IsLoopback(address string) bool { return isLoopback(strings.ToLower(hostOf(address))) }
+func IsLoopback(address string) bool {
+	host := strings.ToLower(hostOf(address))
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}

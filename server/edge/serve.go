@@ -36,21 +36,11 @@ func (l smallBuffers) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// Drain returns a context for [Edge.Serve] that ends some time after ctx, or at once
-// with end, which must be called. In that time requests are answered, but /readyz
-// says that the server stops, and each answer that its connection does: who sends
-// requests here can turn elsewhere before any is refused.
-func (e *Edge) Drain(ctx context.Context, lasts time.Duration) (drained context.Context, end func()) {
-	drained, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		e.stopping.Store(true)
-		time.AfterFunc(lasts, cancel)
-	})
-	return drained, func() { stop(); cancel() }
-}
-
-// Serve serves until ctx ends. Then it ends streams, lets other requests in progress
-// finish for up to the stop timeout, and returns nil. It returns an error when l fails.
+// Serve serves until ctx ends, and for [Config.Drain] longer. In that time requests are
+// answered, but /readyz says that the server stops, and each answer that its connection
+// does: who sends requests here can turn elsewhere before any is refused. Then Serve ends
+// streams, lets other requests in progress finish for up to the stop timeout, and returns
+// nil. It returns an error when l fails.
 func (e *Edge) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{Handler: e, TLSConfig: e.config.TLS, HTTP2: &http.HTTP2Config{WriteByteTimeout: e.config.ClientTimeout},
 		ReadHeaderTimeout: e.config.ClientTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
@@ -69,6 +59,11 @@ func (e *Edge) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	e.stopping.Store(true)
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-time.After(e.config.Drain):
+	}
 	e.Close()
 	shutdown, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()

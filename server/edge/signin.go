@@ -18,9 +18,6 @@ import (
 // maxRefusals is how many sign-ins of one address may fail in a second.
 const maxRefusals = 10
 
-// signsIn reports whether clients must sign in.
-func (e *Edge) signsIn() bool { return e.config.Tokens != nil || e.config.Issuer != nil }
-
 // identify returns who sent a request to a route with some traits.
 func (e *Edge) identify(r *http.Request, traits []Trait) (id todo.Identity, err error) {
 	if len(e.config.TrustedProxies) > 0 && !slices.Contains(traits, Direct) && !e.isPrivate(r) {
@@ -29,7 +26,7 @@ func (e *Edge) identify(r *http.Request, traits []Trait) (id todo.Identity, err 
 	if err := checkSite(r, slices.Contains(traits, Page)); err != nil {
 		return id, err
 	}
-	if !e.signsIn() || slices.Contains(traits, Public) {
+	if !e.signsIn || slices.Contains(traits, Public) {
 		return id, nil
 	}
 	return e.signIn(r)
@@ -137,7 +134,7 @@ func (e *Edge) refuse(w http.ResponseWriter, r *http.Request, format Format, err
 // challenge says in the header of a refusal with status 401 or 403 how to sign in, or
 // which scope is missing (RFC 6750 section 3, RFC 9728 section 5.1).
 func (e *Edge) challenge(w http.ResponseWriter, r *http.Request, refusal *Error) {
-	if !e.signsIn() {
+	if !e.signsIn {
 		return
 	}
 	var fields []string
@@ -213,7 +210,7 @@ func network(address string) string {
 // TLS, by a trusted proxy or from this machine.
 func (e *Edge) isPrivate(r *http.Request) bool {
 	from := hostOf(r.RemoteAddr)
-	return r.TLS != nil || isLoopback(from) || e.isTrusted(from)
+	return r.TLS != nil || IsLoopback(from) || e.isTrusted(from)
 }
 
 func (e *Edge) isTrusted(address string) bool {

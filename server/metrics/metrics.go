@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"todo-mcp/internal/store"
@@ -65,9 +66,9 @@ func (m *Metrics) MCP(o server.Operation) {
 	m.operations.observe(o.Took, o.ErrorType, o.Tool, o.Method, o.Protocol, o.Transport)
 }
 
-// HTTP times a request that was answered. route is the pattern that it matched,
-// empty for none.
-func (m *Metrics) HTTP(method, route string, status int, took time.Duration) {
+// HTTP times a request that was answered. Its pattern is empty if it reached no route.
+func (m *Metrics) HTTP(r *http.Request, status int, took time.Duration) {
+	method, route := r.Method, r.Pattern[strings.IndexByte(r.Pattern, ' ')+1:]
 	if !slices.Contains(httpMethods, method) {
 		method = "_OTHER" // a client may send any word
 	}

@@ -40,15 +40,15 @@ func (a *service) serveLAN(ctx context.Context, s *server.Server, own net.Addr, 
 	url := Scheme(a.App) + "://" + listener.Addr().String() + "/signin#" + text
 	fmt.Fprintf(a.Stdout, "\nOn your phone in this network, until this process ends:\n\n  %s\n\n", url)
 	qrterminal.GenerateHalfBlock(url, qrterminal.L, a.Stdout)
-	draining, drained := network.Drain(ctx, a.Operator.Drain)
+	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := network.Serve(draining, listener); err != nil {
+		if err := network.Serve(ctx, listener); err != nil {
 			a.Logger().Error("the network is not served any more", "error", err)
 		}
 	}()
-	return network, func() { drained(); <-ended }, nil
+	return network, func() { stop(); <-ended }, nil
 }
 
 // lanAddress returns the address of this machine in a private network, IPv4

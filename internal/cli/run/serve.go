@@ -127,9 +127,7 @@ func (a *service) serve(ctx context.Context, lan netip.Addr, opens bool) error {
 	if err := greet(ctx, a.App, listener.Addr(), place, opens); err != nil {
 		return err
 	}
-	draining, drained := handler.Drain(ctx, a.Operator.Drain)
-	defer drained()
-	return handler.Serve(draining, listener)
+	return handler.Serve(ctx, listener)
 }
 
 // listen listens on the address of the settings. The error says who has it already.
@@ -183,7 +181,7 @@ func (a *service) webConfig(s *server.Server) edge.Config {
 		MaxStreams: a.Streams, Timeout: a.Request, Ready: a.ready, Key: a.sessionKey,
 	}
 	if a.Metrics != nil {
-		c.Observe = a.Metrics.HTTP
+		c.Observe, c.Drain = a.Metrics.HTTP, a.Operator.Drain
 	}
 	return c
 }

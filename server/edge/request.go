@@ -1,0 +1,99 @@
+package edge
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"todo-mcp/internal/todo"
+)
+
+// Request is a request that passed the check of Host and Origin.
+type Request struct {
+	*http.Request
+	// Identity is who sent the request.
+	todo.Identity
+	// Lists are the lists of the identity.
+	Lists todo.Lists
+
+	edge *Edge
+}
+
+// ReadTimeout returns how long one read of the store may take on a stream; it is
+// the timeout of a request that is not a stream.
+func (r *Request) ReadTimeout() time.Duration { return r.edge.config.Timeout }
+
+// Origin returns where the sender of the request reaches the server, as
+// https://host.
+func (r *Request) Origin() string { return r.edge.origin(r.Request) }
+
+// origin returns where the sender of a request reaches the server: as the request says
+// it, whose Host was checked, if no address is configured.
+func (e *Edge) origin(r *http.Request) string {
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return cmp.Or(e.config.PublicURL, scheme+"://"+r.Host)
+}
+
+// ResumeAfter returns the Seq after which a stream is asked to resume, by Last-Event-ID
+// or ?after=, and whether it is asked to. Anything but a whole number, 0 or more, is an
+// [*Error].
+func (r *Request) ResumeAfter() (after int64, resumes bool, err error) {
+	text := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))
+	if text == "" {
+		return 0, false, nil
+	}
+	after, err = strconv.ParseInt(text, 10, 64)
+	if err != nil || after < 0 {
+		return 0, false, BadRequest("Last-Event-ID or ?after= must be a whole number, 0 or more")
+	}
+	return after, true, nil
+}
+
+// maxScanned is the size in bytes of the largest body that is read although it is
+// too large, so that its answer can have the id of the request.
+const maxScanned = 8 << 20
+
+// ReadJSON reads the body of a request. It must be JSON, have at most
+// [todo.MaxRequest] bytes and arrive within the client timeout (BAD-INPUT 7–9, 11).
+// If it is larger, and scan is not nil, ReadJSON calls scan with the whole body
+// before it returns an error; reading that fails when the body has more than
+// maxScanned bytes.
+func (r *Request) ReadJSON(w http.ResponseWriter, scan func(body io.Reader)) ([]byte, *Error) {
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return nil, newError(http.StatusUnsupportedMediaType, "Content-Type must be application/json")
+	}
+	if r.Header.Get("Content-Encoding") != "" {
+		return nil, newError(http.StatusUnsupportedMediaType, "compressed bodies are not taken: leave out Content-Encoding")
+	}
+	if r.ContentLength > maxScanned || r.ContentLength > todo.MaxRequest && scan == nil {
+		return nil, tooLarge(w)
+	}
+	body := http.MaxBytesReader(w, r.Body, maxScanned)
+	raw, err := io.ReadAll(io.LimitReader(body, todo.MaxRequest+1))
+	if err != nil {
+		return nil, BadRequest("the body did not arrive whole within %s", r.edge.config.ClientTimeout)
+	}
+	if len(raw) > todo.MaxRequest {
+		if scan != nil {
+			scan(io.MultiReader(bytes.NewReader(raw), body))
+		}
+		return nil, tooLarge(w)
+	}
+	// The deadline is for the body alone: the answer may be a stream. It stays
+	// when the body is not read whole, because the HTTP server reads the rest.
+	_ = w.(*answer).control.SetReadDeadline(time.Time{})
+	return raw, nil
+}
+
+// tooLarge returns the error for a body that may not have been read whole.
+func tooLarge(w http.ResponseWriter) *Error {
+	w.Header().Set("Connection", "close")
+	return newError(http.StatusRequestEntityTooLarge, "the body is larger than %d bytes", todo.MaxRequest)
+}
