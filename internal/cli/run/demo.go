@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,19 +20,22 @@ import (
 func Demo(fs *flag.FlagSet) app.Run {
 	pace := fs.Duration("pace", 1500*time.Millisecond, "the `TIME` between two steps")
 	once := fs.Bool("once", false, "end after the plan instead of waiting")
-	return func(ctx context.Context, a *app.App, _ []string) error { return demo(ctx, a, *pace, *once) }
+	return func(ctx context.Context, a *app.App, _ []string) error {
+		listener, err := net.Listen("tcp", a.Addr)
+		if err != nil { // a real server may use the address; any port will do
+			listener, err = net.Listen("tcp", "127.0.0.1:0")
+		}
+		if err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+		defer listener.Close()
+		return demo(ctx, a, listener, *pace, *once)
+	}
 }
 
 // demo serves a panel on lists in memory while a scripted agent works through a
 // plan over MCP, as a real agent would.
-func demo(ctx context.Context, a *app.App, pace time.Duration, once bool) error {
-	listener, err := net.Listen("tcp", a.Addr)
-	if err != nil { // a real server may use the address; any port will do
-		if listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-			return fmt.Errorf("listen: %w", err)
-		}
-	}
-	defer listener.Close()
+func demo(ctx context.Context, a *app.App, listener net.Listener, pace time.Duration, once bool) error {
 	own := *a.Settings
 	own.Store, own.Notices, own.List, own.Publish, own.Operator = "memory", "", "", []string{"all"}, app.OperatorSettings{}
 	service := &service{App: &app.App{Env: a.Env, Settings: &own}}
@@ -48,32 +52,16 @@ func demo(ctx context.Context, a *app.App, pace time.Duration, once bool) error 
 	defer stop()
 	served := make(chan error, 1)
 	go func() { served <- handler.Serve(ctx, listener) }()
-	err = showDemo(ctx, a, "http://"+listener.Addr().String(), pace, once)
+	err = play(ctx, a, "http://"+listener.Addr().String(), pace)
+	if err == nil && !once {
+		fmt.Fprintln(a.Stdout, "The panel stays until Ctrl-C.")
+		<-ctx.Done()
+	}
 	stop()
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
 	return errors.Join(err, <-served)
-}
-
-// showDemo says where the panel is and what the agent does there.
-func showDemo(ctx context.Context, a *app.App, url string, pace time.Duration, once bool) error {
-	fmt.Fprintf(a.Stdout, "Open %s/ and watch an agent at work. Nothing here is kept.\n\n", url)
-	if err := playScenes(ctx, a, url+"/mcp", pace); err != nil {
-		return err
-	}
-	fmt.Fprintf(a.Stdout, "\nThat was the demo. To see your own agents: run `todo-mcp serve` and add what it prints to your client.\n")
-	if !once {
-		fmt.Fprintln(a.Stdout, "The panel stays until Ctrl-C.")
-		<-ctx.Done()
-	}
-	return nil
-}
-
-// scene is one TodoWrite call of the demo.
-type scene struct {
-	agent string // the sub-agent that calls; empty for the main agent
-	todos []Todo
 }
 
 // Todo is an item as TodoWrite takes it.
@@ -83,48 +71,43 @@ type Todo struct {
 	Status     string `json:"status"`
 }
 
+// scene is one TodoWrite call of the demo: an agent says how many steps of its plan are
+// done, -1 before it begins the first one. The main agent has no name.
+type scene struct {
+	agent string
+	done  int
+}
+
 // scenes returns the calls of the demo: the main agent does the steps of a plan
 // in order, and a sub-agent works through a list of its own during the second
 // step.
-func scenes() (out []scene) {
-	plan := [][2]string{
-		{"Read the bug report", "Reading the bug report"},
-		{"Find the cause", "Finding the cause"},
-		{"Write a failing test", "Writing a failing test"},
-		{"Fix the parser", "Fixing the parser"},
-		{"Run the whole suite", "Running the whole suite"},
-	}
-	search := [][2]string{{"List the callers", "Listing the callers"}, {"Read the history", "Reading the history"}}
-	out = append(out, scene{todos: stage(plan, -1)})
-	for step := range plan {
-		out = append(out, scene{todos: stage(plan, step)})
-		for sub := 0; step == 1 && sub <= len(search); sub++ {
-			out = append(out, scene{agent: "searcher", todos: stage(search, sub)})
-		}
-	}
-	return append(out, scene{todos: stage(plan, len(plan))})
+func scenes() []scene {
+	return []scene{{"", -1}, {"", 0}, {"", 1}, {"searcher", 0}, {"searcher", 1}, {"searcher", 2}, {"", 2}, {"", 3}, {"", 4}, {"", 5}}
 }
 
-// stage returns a plan's items with the step at index current in progress,
-// those before it completed and those after it pending. -1 and len(plan) are
-// allowed.
-func stage(plan [][2]string, current int) []Todo {
-	todos := make([]Todo, len(plan))
-	for i, step := range plan {
-		todos[i] = Todo{step[0], step[1], "pending"}
-		if i < current {
-			todos[i].Status = "completed"
-		} else if i == current {
-			todos[i].Status = "in_progress"
-		}
+// todos returns the items of a scene.
+func (s scene) todos() []Todo {
+	plan := []Todo{
+		{Content: "Read the bug report", ActiveForm: "Reading the bug report"},
+		{Content: "Find the cause", ActiveForm: "Finding the cause"},
+		{Content: "Write a failing test", ActiveForm: "Writing a failing test"},
+		{Content: "Fix the parser", ActiveForm: "Fixing the parser"},
+		{Content: "Run the whole suite", ActiveForm: "Running the whole suite"},
 	}
-	return todos
+	if s.agent != "" {
+		plan = []Todo{{Content: "List the callers", ActiveForm: "Listing the callers"}, {Content: "Read the history", ActiveForm: "Reading the history"}}
+	}
+	for i := range plan {
+		plan[i].Status = [...]string{"completed", "in_progress", "pending"}[1+cmp.Compare(i, s.done)]
+	}
+	return plan
 }
 
-// playScenes sends the demo's calls to the MCP server at url, waits for pace
-// after each, and prints the results.
-func playScenes(ctx context.Context, a *app.App, url string, pace time.Duration) error {
-	agent, err := client.NewStreamableHttpClient(url)
+// play sends the demo's calls to the server at url, waits for pace after each, and
+// prints where the panel is and the results.
+func play(ctx context.Context, a *app.App, url string, pace time.Duration) error {
+	fmt.Fprintf(a.Stdout, "Open %s/ and watch an agent at work. Nothing here is kept.\n\n", url)
+	agent, err := client.NewStreamableHttpClient(url + "/mcp")
 	if err != nil {
 		return fmt.Errorf("demo agent: %w", err)
 	}
@@ -133,7 +116,7 @@ func playScenes(ctx context.Context, a *app.App, url string, pace time.Duration)
 		return fmt.Errorf("demo agent: %w", err)
 	}
 	for _, s := range scenes() {
-		answer, err := WriteTodos(ctx, agent, s.agent, s.todos...)
+		answer, err := WriteTodos(ctx, agent, s.agent, s.todos()...)
 		if err != nil {
 			return fmt.Errorf("demo agent: %w", err)
 		}
@@ -149,7 +132,7 @@ func playScenes(ctx context.Context, a *app.App, url string, pace time.Duration)
 			return ctx.Err()
 		}
 	}
-	return nil
+	return a.Say("\nThat was the demo. To see your own agents: run `todo-mcp serve` and add what it prints to your client.\n")
 }
 
 // Handshake starts a client and makes the handshake of MCP, under a name.
@@ -173,16 +156,14 @@ func WriteTodos(ctx context.Context, c *client.Client, agent string, todos ...To
 		call.Params.Meta = &mcp.Meta{AdditionalFields: map[string]any{"todo-mcp/agent": agent}}
 	}
 	result, err := c.CallTool(ctx, call)
+	if err == nil && len(result.Content) > 0 {
+		answer = mcp.GetTextFromContent(result.Content[0])
+	}
+	if err == nil && result.IsError {
+		err = errors.New(answer)
+	}
 	if err != nil {
 		return "", fmt.Errorf("tools/call: %w", err)
-	}
-	for _, content := range result.Content[:min(1, len(result.Content))] {
-		if text, ok := content.(mcp.TextContent); ok {
-			answer = text.Text
-		}
-	}
-	if result.IsError {
-		return "", fmt.Errorf("tools/call: %s", answer)
 	}
 	return answer, nil
 }

@@ -49,7 +49,7 @@ func TestFirstRun(t *testing.T) {
 	url := strings.TrimSuffix(opened, "/")
 	for _, want := range []string{
 		"  Panel   " + opened + "\n", "  Lists   ~/.local/state/todo-mcp/todo.db\n", " install --http " + url + "/mcp`",
-		`{"url": "` + url + `/mcp"}`, "todo-mcp install, or the command todo-mcp\n", "(after `make build`",
+		`{"url": "` + url + `/mcp"}`, "todo-mcp install, or the command todo-mcp\n",
 	} {
 		if !strings.Contains(printed, want) || !strings.HasPrefix(opened, "http://127.0.0.1:") {
 			t.Errorf("without %q (%q):\n%s", want, opened, printed)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"runtime"
 	"strings"
@@ -20,7 +19,11 @@ import (
 func greet(ctx context.Context, a *app.App, addr net.Addr, place store.Place, opens bool) error {
 	listens := Scheme(a) + "://" + addr.String()
 	url := cmp.Or(ownAddress(a, addr), listens)
-	program, stays := calledBy(a)
+	shell := install.POSIX // into which a person here probably pastes a command
+	if runtime.GOOS == "windows" {
+		shell = install.PowerShell
+	}
+	typed, program := calledBy(a, shell)
 	var b strings.Builder
 	fmt.Fprintf(&b, `todo-mcp %[1]s
 
@@ -32,8 +35,14 @@ Add it to your clients with `+"`%[4]s install --http %[2]s/mcp`"+`, or by hand, 
 in their mcp.json:
 
   {"mcpServers": {"todo": {"url": "%[2]s/mcp"}}}
-`, a.Version, url, place.String(a.Getenv("HOME")), program)
-	greetStdio(a, &b, place, program, stays)
+`, a.Version, url, place.String(a.Getenv("HOME")), typed)
+	if place.File != "" && !signsIn(a) {
+		command := program
+		if a.Store != "" {
+			command += " " + shell.Command("--store", a.Store)
+		}
+		fmt.Fprintf(&b, "\nOr let each client start it, over stdio, on the same lists:\n\n  %s install, or the command %s\n", program, command)
+	}
 	if url != listens {
 		fmt.Fprintf(&b, "\nIt listens on %s", listens)
 	}
@@ -47,44 +56,18 @@ in their mcp.json:
 	return a.Say("%s", b.String())
 }
 
-// calledBy returns what a person types to call this program; stays is false for one that
-// `go run` built for now.
-func calledBy(a *app.App) (program string, stays bool) {
+// calledBy returns what a person types to call this program, and what a client can start:
+// not one that `go run` built for now.
+func calledBy(a *app.App, shell install.Shell) (typed, program string) {
 	m, err := install.ThisMachine(a.Getenv)
 	if err != nil {
-		return "todo-mcp", true
+		return "todo-mcp", "todo-mcp"
 	}
 	words, err := m.Command()
 	if err != nil {
-		return "go run .", false
+		return "go run .", "todo-mcp"
 	}
-	return ownShell().Command(words...), true
-}
-
-// ownShell returns the shell into which a person here probably pastes a command.
-func ownShell() install.Shell {
-	if runtime.GOOS == "windows" {
-		return install.PowerShell
-	}
-	return install.POSIX
-}
-
-// greetStdio says how clients start the program themselves, over stdio, where they see
-// the same lists then.
-func greetStdio(a *app.App, w io.Writer, place store.Place, program string, stays bool) {
-	if place.File == "" || signsIn(a) {
-		return
-	}
-	after := ""
-	if !stays {
-		program, after = "todo-mcp", " (after `make build`, with bin/todo-mcp on your PATH)"
-	}
-	command := program
-	if a.Store != "" {
-		command += " " + ownShell().Command("--store", a.Store)
-	}
-	fmt.Fprintf(w, "\nOr let each client start it, over stdio, on the same lists%s:\n\n  %s install, or the command %s\n",
-		after, program, command)
+	return shell.Command(words...), shell.Command(words...)
 }
 
 // openPanel opens an address in the browser, for as long as that takes.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"sync"
 
 	"github.com/mdp/qrterminal/v3"
 
@@ -18,7 +19,7 @@ import (
 
 // serveLAN serves the lists of this machine on its network too, to who has a token
 // that is valid until the process ends, and prints the address with the token, also
-// as a QR code. done ends that, as does ctx, after --drain.
+// as a QR code. done ends that, as does ctx.
 func (a *service) serveLAN(ctx context.Context, s *server.Server, own net.Addr, ip netip.Addr) (network *edge.Edge, done func(), err error) {
 	tcp, ok := own.(*net.TCPAddr)
 	if !ok {
@@ -41,14 +42,13 @@ func (a *service) serveLAN(ctx context.Context, s *server.Server, own net.Addr, 
 	fmt.Fprintf(a.Stdout, "\nOn your phone in this network, until this process ends:\n\n  %s\n\n", url)
 	qrterminal.GenerateHalfBlock(url, qrterminal.L, a.Stdout)
 	ctx, stop := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	var serving sync.WaitGroup
+	serving.Go(func() {
 		if err := network.Serve(ctx, listener); err != nil {
 			a.Logger().Error("the network is not served any more", "error", err)
 		}
-	}()
-	return network, func() { stop(); <-ended }, nil
+	})
+	return network, func() { stop(); serving.Wait() }, nil
 }
 
 // lanAddress returns the address of this machine in a private network, IPv4

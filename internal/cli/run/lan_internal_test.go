@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/clitest"
@@ -92,26 +91,5 @@ func TestLANAddress(t *testing.T) {
 	}
 	if _, err := lanAddress(nil, errors.New("broken")); err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("%v", err)
-	}
-}
-
-// Why the address for operators is served no more is logged, unless it was closed.
-func TestServeUntilClosed(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	var log strings.Builder
-	a := &app.App{Env: app.Env{Stderr: &log}, Settings: &app.Settings{}}
-	srv := &http.Server{ReadHeaderTimeout: time.Second}
-	serveUntilClosed(a, srv, l)
-	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "level=ERROR") {
-		t.Errorf("a listener that failed: %q", log.String())
-	}
-	log.Reset()
-	srv.Close()
-	if serveUntilClosed(a, srv, l); log.Len() > 0 {
-		t.Errorf("closed: %s", log.String())
 	}
 }

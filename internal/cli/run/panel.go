@@ -68,24 +68,19 @@ func (a *service) sidePanel(ctx context.Context, board *todo.Board, first net.Li
 // says so once (BAD-INPUT 84).
 func (a *service) keepPanel(ctx context.Context, s *server.Server, l net.Listener) {
 	strangers := 0 // how many times in a row another program held the port
-	for ctx.Err() == nil {
+	for ; ctx.Err() == nil; l = nil {
 		var err error
 		if l == nil {
 			l, err = net.Listen("tcp", a.Addr)
 		}
+		strangers++
 		switch {
 		case err == nil:
 			a.servePanel(ctx, l, s)
 			strangers = 0
-		case !IsOwnPanel(ctx, a.Addr):
-			strangers++
-		default:
+		case IsOwnPanel(ctx, a.Addr):
 			strangers = 0
-		}
-		l = nil
-		// A todo-mcp that is just ending does not answer either, so that the
-		// first time says nothing yet.
-		if strangers == 2 && ctx.Err() == nil {
+		case strangers == 2 && ctx.Err() == nil: // the first time it may be a todo-mcp that is just ending
 			a.Logger().Warn("no panel: another program holds its port; --addr takes another", "address", a.Addr, "error", err)
 		}
 		select {
@@ -93,29 +88,6 @@ func (a *service) keepPanel(ctx context.Context, s *server.Server, l net.Listene
 		case <-time.After(takeoverInterval):
 		}
 	}
-}
-
-// IsOwnPanel reports whether a todo-mcp answers on an address.
-func IsOwnPanel(ctx context.Context, addr string) bool {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/livez", nil)
-	if err != nil {
-		return false
-	}
-	req.Close = true
-	res, err := panelClient.Do(req)
-	if err != nil {
-		return false
-	}
-	res.Body.Close()
-	return res.Header.Get("Server") == edge.ServerName
-}
-
-// panelClient asks this machine alone: no proxy, and no redirect to elsewhere.
-var panelClient = &http.Client{
-	Transport:     &http.Transport{Proxy: nil},
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
 // servePanel serves the panel on l until ctx ends, and logs errors.
@@ -129,4 +101,21 @@ func (a *service) servePanel(ctx context.Context, l net.Listener, s *server.Serv
 	if err != nil {
 		a.Logger().Error("panel", "error", err)
 	}
+}
+
+// IsOwnPanel reports whether a todo-mcp answers on an address. It asks this machine
+// alone: no proxy, and no redirect to elsewhere.
+func IsOwnPanel(ctx context.Context, addr string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/livez", nil)
+	if err != nil {
+		return false
+	}
+	res, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		return false
+	}
+	res.Body.Close()
+	return res.Header.Get("Server") == edge.ServerName
 }

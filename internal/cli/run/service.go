@@ -12,7 +12,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"todo-mcp/internal/atomicfile"
@@ -30,16 +32,35 @@ type service struct {
 }
 
 // open opens the store and returns a server on it; done closes both. replica is true
-// for a server whose sessions others on the same store may serve, too.
+// for a server whose sessions others on the same store may serve, too. Until done, the
+// audit log is reopened at each SIGHUP.
 func (a *service) open(replica bool) (s *server.Server, done func(), err error) {
-	hangups := a.catchHangups()
+	hangups := make(chan os.Signal, 1)
+	// A service manager may send one at any time, and it ends no server. In a terminal it
+	// says that the terminal is closed, and ends the process, unless there is an audit log.
+	if a.Operator.Audit != "" || !a.IsTerminalIn() {
+		signal.Notify(hangups, syscall.SIGHUP)
+	}
 	s, closeStore, err := a.openStore(replica)
 	if err != nil {
 		signal.Stop(hangups)
 		return nil, nil, err
 	}
-	endReopening := a.reopenAudit(hangups)
-	return s, func() { s.Close(); endReopening(); closeStore() }, nil
+	var reopening sync.WaitGroup
+	reopening.Go(func() {
+		for range hangups {
+			if a.Audit != nil {
+				a.Audit.Reopen()
+			}
+		}
+	})
+	return s, func() {
+		s.Close()
+		signal.Stop(hangups)
+		close(hangups)
+		reopening.Wait()
+		closeStore()
+	}, nil
 }
 
 func (a *service) openStore(replica bool) (s *server.Server, closeBoth func(), err error) {
