@@ -17,7 +17,6 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/spf13/cobra"
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/cli/app"
@@ -43,15 +42,13 @@ type command struct {
 	flags func(*flag.FlagSet) app.Run
 }
 
-// The titles under which help shows commands. Those of aboutHooks run silently where
-// a client runs them, see [setup.RunSilently].
+// The titles under which help shows commands.
 const (
-	aboutServers = "For agents and browsers"
-	aboutClients = "In your client"
-	aboutHooks   = "Run by clients, silently"
-	aboutLists   = "For people"
-	aboutStore   = "For the store"
-	aboutProgram = "About the program"
+	aboutServers = "For agents and browsers:"
+	aboutClients = "In your client:"
+	aboutLists   = "For people:"
+	aboutStore   = "For the store:"
+	aboutProgram = "About the program:"
 )
 
 // commands returns the command table, in the order in which help shows it.
@@ -75,8 +72,8 @@ func commands() []command {
 			"todo-mcp install claude-code", aboutClients, nil, setup.Install},
 		{"uninstall", "[CLIENT...]", "Take the server away from MCP clients",
 			"todo-mcp uninstall claude-code", aboutClients, nil, setup.Uninstall},
-		{"hook", "", "Mirror the todo list of a client's own tool",
-			"todo-mcp hook < event.json", aboutHooks, writes, noFlags(setup.Hook)},
+		{"hook", "", "Mirror the todo list of a client's own tool; clients run it, silently",
+			"todo-mcp hook < event.json", aboutClients, writes, noFlags(setup.Hook)},
 		{"watch", "[LIST]", "Watch lists live in the terminal; one, or all that move",
 			"todo-mcp watch --notify", aboutLists, lists, run.Watch},
 		{"show", "[LIST]", "Show a list: by its title, name or id, or the last one",
@@ -108,7 +105,6 @@ func commands() []command {
 		{"demo", "", "Show a panel with a scripted agent at work",
 			"todo-mcp demo", aboutProgram, []app.Group{app.AddressGroup}, run.Demo},
 		{"version", "", "Show the version", "todo-mcp version", aboutProgram, nil, noFlags(version)},
-		{"help", "[COMMAND]", "Show help", "todo-mcp help serve", aboutProgram, nil, noFlags(help)},
 	}
 }
 
@@ -117,52 +113,23 @@ func noFlags(run app.Run) func(*flag.FlagSet) app.Run {
 	return func(*flag.FlagSet) app.Run { return run }
 }
 
-// findCommand returns the command with a name.
-func findCommand(name string) (command, error) {
-	var names []string
-	for _, c := range commands() {
-		if c.name == name {
-			return c, nil
-		}
-		names = append(names, c.name)
-	}
-	meant := "; see"
-	if nearest := app.Nearest(name, names); nearest != "" {
-		meant = fmt.Sprintf("; did you mean %s? See", nearest)
-	}
-	return command{}, app.UsageError{Err: fmt.Errorf("there is no command %q%s `todo-mcp help`", name, meant)}
-}
-
 // Run runs a command. args is like [os.Args]: the program's name comes first
 // and is never missing. Run returns when the command has ended, for a server
 // after ctx ends. The error's text is the complete message for the user;
 // [ExitCode] says how the process ends then.
 func Run(ctx context.Context, args []string, env Env) error {
-	name, rest := splitCommand(args)
-	of := commands()
-	c, err := findCommand(name)
-	switch {
-	case err == nil:
-		of = []command{c} // a server starts sooner without the flags of the others
-	case !isCompletion(name):
-		return fmt.Errorf("todo-mcp: %w", err)
-	}
-	if c.about == aboutHooks && !app.IsTerminal(env.Stdin) && !slices.ContainsFunc(rest, isHelp) {
-		setup.RunSilently(env, func(env Env) error { return execute(ctx, tree(env, of...), name, rest) })
+	args = commandLine(args)
+	if args[0] == "hook" && !app.IsTerminal(env.Stdin) && !slices.ContainsFunc(args, isHelp) {
+		setup.RunSilently(env, func(env Env) error { return execute(ctx, env, args) })
 		return nil
 	}
-	return execute(ctx, tree(env, of...), name, rest)
+	return execute(ctx, env, args)
 }
 
-// isCompletion reports whether a command is one of those by which shells complete
-// command lines.
-func isCompletion(name string) bool {
-	return slices.Contains([]string{"completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, name)
-}
-
-// execute runs the command of a tree that has a name.
-func execute(ctx context.Context, root *cobra.Command, name string, args []string) error {
-	root.SetArgs(append([]string{name}, args...))
+// execute runs the command that the arguments begin with.
+func execute(ctx context.Context, env Env, args []string) error {
+	root := Tree(env)
+	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if verbatim := app.VerbatimError(""); err == nil || errors.As(err, &verbatim) {
 		return err
@@ -183,26 +150,27 @@ func ExitCode(err error) int {
 	return 1
 }
 
-// splitCommand returns the command's name and the arguments after it. The name
-// is the first argument, or "TodoWrite" when the program was called by that
-// name (docs/spec/variants.md C4: compared as a whole word). Without a command
-// it is "stdio".
-func splitCommand(args []string) (name string, rest []string) {
+// commandLine returns arguments that begin with a command, or ask for help on all: it is
+// the first argument, or "TodoWrite" when the program was called by that name
+// (docs/spec/variants.md C4: compared as a whole word). Without one it is "stdio".
+func commandLine(args []string) []string {
+	rest := args[1:]
 	if base := filepath.Base(args[0]); strings.TrimSuffix(base, ".exe") == "TodoWrite" {
-		return "TodoWrite", args[1:]
+		return append([]string{"TodoWrite"}, rest...)
 	}
-	rest = args[1:]
 	switch {
 	case len(rest) == 0:
-		return "stdio", nil
+		return []string{"stdio"}
+	case rest[0] == "help" && len(rest) > 1:
+		return []string{rest[1], "--help"}
 	case isHelp(rest[0]):
-		return "help", nil
+		return []string{"help"}
 	case rest[0] == "--version":
-		return "version", nil
+		return []string{"version"}
 	case strings.HasPrefix(rest[0], "-"):
-		return "stdio", rest
+		return append([]string{"stdio"}, rest...)
 	}
-	return rest[0], rest[1:]
+	return rest
 }
 
 func isHelp(arg string) bool { return arg == "-h" || arg == "--help" || arg == "-help" }

@@ -338,6 +338,7 @@ func checkTargets(args []string) error {
 // checkArguments checks the command and the flags of a todo-mcp that is not run.
 func checkArguments(args []string) error {
 	root := cli.Tree(cli.Env{Getenv: os.Getenv})
+	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
 	if len(args) == 0 || slices.Contains([]string{"--help", "--version"}, args[0]) {
 		return nil

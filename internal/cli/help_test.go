@@ -27,7 +27,7 @@ func TestCommandsShowTheirSettings(t *testing.T) {
 	}
 	for _, c := range commands() {
 		var shown []string
-		for _, row := range app.Table() {
+		for _, row := range app.NewSettings().Rows {
 			if slices.Contains(c.groups, row.Group) {
 				shown = append(shown, row.Name)
 			}

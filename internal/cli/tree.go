@@ -15,26 +15,37 @@ import (
 	"todo-mcp/internal/cli/setup"
 	"todo-mcp/internal/install"
 	"todo-mcp/internal/todo"
+	"todo-mcp/prompts"
 )
 
-// Tree returns the command table as a tree of commands, which parses the command line,
-// completes it in shells and is what manuals are made of.
-func Tree(env Env) *cobra.Command { return tree(env, commands()...) }
+// aboutArguments says what holds for all commands.
+const aboutArguments = `todo-mcp keeps the todo lists of AI agents: safe on disk, and watched live.
 
-// tree returns the tree of some commands.
-func tree(env Env, of ...command) *cobra.Command {
+LIST is what you see of a list: its title, the beginning of it or some words, its name, or
+its id, of which four characters do. Several that match are shown to choose from.
+
+Every setting is a flag (--max-items 20), a variable (TODO_MAX_ITEMS=20) or a line of
+the config file (max-items = 20); "todo-mcp help COMMAND" lists them.`
+
+// Tree returns the command table as a tree of commands, which parses the command line,
+// shows help, completes the command line in shells and is what manuals are made of.
+func Tree(env Env) *cobra.Command {
 	root := &cobra.Command{
 		Use: "todo-mcp", Short: "Keep the todo lists of AI agents: safe on disk, and watched live", Long: aboutArguments,
-		SilenceErrors: true, SilenceUsage: true, Version: env.Version,
+		SilenceErrors: true, SilenceUsage: true,
+		DisableFlagParsing: true, Args: cobra.ArbitraryArgs, RunE: unknownCommand,
 	}
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	for _, c := range of {
-		node := c.node(env)
-		if root.AddCommand(node); c.name == "help" {
-			root.SetHelpCommand(node)
-		}
+	for _, title := range []string{aboutServers, aboutClients, aboutLists, aboutStore, aboutProgram} {
+		root.AddGroup(&cobra.Group{ID: title, Title: title})
+	}
+	root.SetHelpCommandGroupID(aboutProgram)
+	root.SetCompletionCommandGroupID(aboutProgram)
+	settings := app.NewSettings()
+	for _, c := range commands() {
+		root.AddCommand(c.node(env, settings))
 	}
 	root.SetFlagErrorFunc(func(node *cobra.Command, err error) error {
 		return fmt.Errorf("%s: %w; see todo-mcp help %[1]s", node.Name(), app.UsageError{Err: flagError(node.Flags(), err)})
@@ -42,16 +53,30 @@ func tree(env Env, of ...command) *cobra.Command {
 	return root
 }
 
-// node returns the command for a tree.
-func (c command) node(env Env) *cobra.Command {
+// unknownCommand is run where no command has the name that was typed.
+func unknownCommand(root *cobra.Command, args []string) error {
+	var names []string
+	for _, c := range root.Commands() {
+		names = append(names, c.Name())
+	}
+	meant := "; see"
+	if nearest := app.Nearest(args[0], names); nearest != "" {
+		meant = fmt.Sprintf("; did you mean %s? See", nearest)
+	}
+	return app.UsageError{Err: fmt.Errorf("there is no command %q%s `todo-mcp help`", args[0], meant)}
+}
+
+// node returns the command for a tree, which fills the settings.
+func (c command) node(env Env, settings *app.Settings) *cobra.Command {
 	node := &cobra.Command{
-		Use: strings.TrimSpace(c.name + " " + c.args), Short: c.summary, Example: c.example, DisableFlagsInUseLine: true,
+		Use: strings.TrimSpace(c.name + " [flags] " + c.args), Short: c.summary, Example: "  " + c.example,
+		GroupID: c.about, DisableFlagsInUseLine: true,
 	}
 	run := c.flags(node.Flags())
-	values := c.addSettings(node)
+	c.addSettings(node, settings)
 	collect := func() (*app.App, error) {
-		s, err := app.Collect(values, env)
-		return &app.App{Env: env, Settings: s, Command: c.name}, err
+		err := settings.Collect(env)
+		return &app.App{Env: env, Settings: settings, Command: c.name}, err
 	}
 	node.RunE = func(node *cobra.Command, args []string) error {
 		if c.args == "" && len(args) > 0 {
@@ -63,8 +88,9 @@ func (c command) node(env Env) *cobra.Command {
 		}
 		return run(node.Context(), a, args)
 	}
-	node.SetHelpFunc(func(node *cobra.Command, _ []string) { _ = c.printHelp(env, node.Flags()) })
 	switch {
+	case c.name == "TodoWrite":
+		node.SetHelpFunc(func(*cobra.Command, []string) { printDocument(env, c.name) })
 	case strings.Contains(c.args, "LIST"):
 		node.ValidArgsFunction = func(node *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			a, err := collect()
@@ -81,55 +107,40 @@ func (c command) node(env Env) *cobra.Command {
 	return node
 }
 
-// settingValue is the value of a flag that gives a setting.
-type settingValue struct {
-	values            map[string]string // by setting name
-	name, placeholder string
-}
-
-func (v settingValue) String() string { return "" }
-
-func (v settingValue) Set(text string) error {
-	v.values[v.name] = text
-	return nil
-}
-
-func (v settingValue) Type() string { return v.placeholder }
-
-// groupAnnotation is the key under which a flag has the title of its settings.
-const groupAnnotation = "todo-mcp/group"
-
 // addSettings adds the flags of the settings that the command accepts, and --config
-// if it accepts any. Parsing fills the returned map: setting name to text.
-func (c command) addSettings(node *cobra.Command) map[string]string {
-	values := make(map[string]string)
-	add := func(name, placeholder, help string) *flag.Flag {
-		return node.Flags().VarPF(settingValue{values, name, placeholder}, name, "", strings.ReplaceAll(help, "`", "'"))
-	}
+// if it accepts any.
+func (c command) addSettings(node *cobra.Command, settings *app.Settings) {
+	flags := node.Flags()
+	flags.SortFlags = false // in the order of the table
 	if c.groups != nil {
-		add("config", "FILE", "config FILE, lines of NAME = VALUE")
+		flags.StringVar(&settings.File, "config", "", "config `FILE`, lines of NAME = VALUE")
 	}
-	for _, row := range app.Table() {
+	for _, row := range settings.Rows {
 		if !slices.Contains(c.groups, row.Group) {
 			continue
 		}
-		f := add(row.Name, row.Placeholder, row.Help)
-		f.DefValue = row.Def
-		f.Annotations = map[string][]string{groupAnnotation: {row.Group.Title()}}
-		if row.Placeholder == "" {
-			f.NoOptDefVal, f.DefValue = "true", ""
+		f := flags.VarPF(row, row.Name, "", strings.ReplaceAll(row.Help, "`", "'"))
+		if row.Type() == "bool" {
+			f.NoOptDefVal = "true"
 		}
-		switch {
-		case row.Words != nil:
+		if row.Words != nil {
 			_ = node.RegisterFlagCompletionFunc(row.Name, cobra.FixedCompletions(row.Words, cobra.ShellCompDirectiveNoFileComp))
-		case row.Placeholder == "FILE" || row.Placeholder == "STORE":
-		case row.Placeholder == "FOLDER":
-			_ = node.MarkFlagDirname(row.Name)
-		default:
-			_ = node.RegisterFlagCompletionFunc(row.Name, cobra.NoFileCompletions)
 		}
 	}
-	return values
+}
+
+// printDocument prints a tool's full guidance (docs/spec/variants.md C2).
+func printDocument(env Env, tool string) {
+	document := ""
+	texts, err := prompts.New(env.Getenv("TODO_PROMPTS"))
+	if err == nil {
+		document, err = texts.Document(tool)
+	}
+	if err != nil {
+		fmt.Fprintln(env.Stderr, "Error:", err)
+		return
+	}
+	fmt.Fprintln(env.Stdout, document)
 }
 
 // flagError returns the error for a command line that cannot be parsed, with the flag

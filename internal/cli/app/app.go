@@ -41,7 +41,9 @@ func (a *App) NewTools() ([]*tools.Tool, *prompts.Texts, error) {
 
 // Logger returns the log, on standard error.
 func (a *App) Logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: a.LogLevel}))
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(a.LogLevel)) // one of the words that the setting allows
+	return slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
 // CommandLine is the writer of what a person does by a command.

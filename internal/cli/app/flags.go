@@ -30,10 +30,7 @@ func SplitCommandLine(text string) (parts []string, err error) {
 // WordFlag adds a flag whose value is one of some words.
 func WordFlag(fs *flag.FlagSet, name, def, usage string, words ...string) *string {
 	value := def
-	fs.Func(name, usage, func(text string) error {
-		value = text
-		return CheckWord(text, words...)
-	})
+	fs.Func(name, usage, word(&value, words...).set)
 	fs.Lookup(name).DefValue = def
 	return &value
 }
@@ -46,37 +43,26 @@ func NumberFlag(fs *flag.FlagSet, name string, def int, usage string, most int) 
 	return &value
 }
 
-// Nearest returns which of some names was probably meant; empty for none.
+// Nearest returns which of some names was probably meant: one that differs in one place,
+// by at most two characters and not by all of them. It is empty for none.
 func Nearest(typed string, names []string) (meant string) {
 	least := 3
 	for _, name := range names {
-		if d := distance(strings.ToLower(typed), strings.ToLower(name)); d < least && d < len(name)-1 {
+		if d := difference(strings.ToLower(typed), strings.ToLower(name)); d < least && d < len(name)-1 {
 			meant, least = name, d
 		}
 	}
 	return meant
 }
 
-// distance returns how many characters must be added, removed, replaced or swapped
-// with their neighbour to make one text the other.
-func distance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	d := make([][]int, len(x)+1)
-	for i := range d {
-		d[i] = make([]int, len(y)+1)
-		for j := range d[i] {
-			switch {
-			case i == 0 || j == 0:
-				d[i][j] = i + j
-			case x[i-1] == y[j-1]:
-				d[i][j] = d[i-1][j-1]
-			default:
-				d[i][j] = 1 + min(d[i-1][j], d[i][j-1], d[i-1][j-1])
-			}
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
-			}
-		}
+// difference returns how many characters are left of the longer text without the
+// beginning and the end that both have.
+func difference(a, b string) int {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
 	}
-	return d[len(x)][len(y)]
+	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return max(len(a), len(b))
 }

@@ -23,7 +23,7 @@ func FuzzConfig(f *testing.F) {
 			t.Fatal(err)
 		}
 		environment := map[string]string{"TODO_CONFIG": path, "TODO_CLIENT_SECRET": secret, "TODO_STORE_NOTICES": secret}
-		_, err := app.Collect(nil, app.Env{Getenv: func(name string) string { return environment[name] }})
+		err := app.NewSettings().Collect(app.Env{Getenv: func(name string) string { return environment[name] }})
 		if err != nil {
 			clitest.CheckPrintable(t, err)
 			if strings.Contains(err.Error(), secret) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -21,7 +20,7 @@ import (
 	"todo-mcp/tools"
 )
 
-// Settings are the values in force. They do not change after [Collect].
+// Settings are the values in force. They do not change after [Settings.Collect].
 type Settings struct {
 	Tools     tools.Options
 	Publish   []string
@@ -32,7 +31,7 @@ type Settings struct {
 	Addr      string
 	Hosts     []string
 	Origins   []string
-	LogLevel  slog.Level
+	LogLevel  string
 	Notices   string
 	Keep      todo.Keep
 	Archive   time.Duration // --archive-after
@@ -46,9 +45,10 @@ type Settings struct {
 	TLSKey    string
 	Operator  OperatorSettings
 
-	Set   []Source // in the order of the table
-	File  string   // the config file, which need not be there; empty for none
-	Wrong []error  // what is not allowed, see Collect
+	Rows  []*Setting // the table of all settings, group by group
+	Set   []*Setting // those that somebody set
+	File  string     // the config file, which need not be there; empty for none
+	Wrong []error    // what is not allowed, see Collect
 }
 
 // SignInSettings say who may use a server over HTTP.
@@ -60,13 +60,6 @@ type SignInSettings struct {
 type OperatorSettings struct {
 	Addr, Audit string
 	Drain       time.Duration
-}
-
-// Source says where the value of a setting came from that somebody set.
-type Source struct {
-	Setting
-	Value string // as the user wrote it
-	From  string // "flag", "environment" or the config file
 }
 
 // Group is a group of settings. A command accepts whole groups.
@@ -84,17 +77,9 @@ const (
 	TokenGroup
 )
 
-// Title says what the settings of a group are about.
-func (g Group) Title() string {
-	return [...]string{
-		StoreGroup: "Where lists are kept", KeepGroup: "How much is kept", ListGroup: "Which list",
-		ToolGroup: "What tools take and say", ServerGroup: "What the server offers",
-		AddressGroup: "HTTP", HTTPGroup: "HTTP", OperatorGroup: "HTTP", TokenGroup: "Sign-in by token",
-	}[g]
-}
-
 // Setting is one row of the settings table. It is set by the flag --name, the
-// variable TODO_NAME, or a line "name = value" of the config file.
+// variable TODO_NAME, or a line "name = value" of the config file. It is the flag's
+// [pflag.Value].
 type Setting struct {
 	Group Group
 	Name  string
@@ -104,30 +89,41 @@ type Setting struct {
 }
 
 // Variable returns the environment variable of a setting.
-func (s Setting) Variable() string {
+func (s *Setting) Variable() string {
 	return "TODO_" + strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_"))
 }
 
-// parse sets the value; the error says what is allowed. Where the default is empty, so
-// may the value be.
-func (s Setting) parse(text string) error {
-	if text == "" && s.Def == "" {
-		return nil
-	}
-	return s.set(text)
+// String returns the default.
+func (s *Setting) String() string { return s.Def }
+
+// Type returns what stands for the value in help.
+func (s *Setting) Type() string { return s.Placeholder }
+
+// Set takes the value of the flag. [Settings.Collect] says whether it is allowed.
+func (s *Setting) Set(value string) error {
+	s.Value, s.From = value, "flag"
+	return nil
 }
 
-// Table returns all settings, group by group.
-func Table() []Setting { return (&Settings{}).table() }
+// use sets a value; the error says what is allowed. Where the default is empty, so may
+// the value be.
+func (s *Setting) use(value string) error {
+	if value == "" && s.Def == "" {
+		return nil
+	}
+	return s.set(value)
+}
 
-// table returns the rows that set the values of s.
-func (s *Settings) table() []Setting {
-	return slices.Concat(s.listRows(), s.toolRows(), s.httpRows())
+// NewSettings returns settings whose rows nobody has set.
+func NewSettings() *Settings {
+	s := &Settings{}
+	s.Rows = slices.Concat(s.listRows(), s.toolRows(), s.httpRows())
+	return s
 }
 
 // listRows are the settings for lists and where they are kept.
-func (s *Settings) listRows() []Setting {
-	return []Setting{
+func (s *Settings) listRows() []*Setting {
+	return []*Setting{
 		{StoreGroup, "store", "", secret(checked(&s.Store, "STORE", checkStore)), // its errors quote it, without a password
 			"where lists are kept: memory, sqlite:PATH or postgres://USER@HOST/DATABASE; empty is a file in the state directory"},
 		{StoreGroup, "store-notices", "", secret(text(&s.Notices, "ADDRESS")),
@@ -150,9 +146,9 @@ func (s *Settings) listRows() []Setting {
 }
 
 // toolRows are the settings for tools and what a server offers.
-func (s *Settings) toolRows() []Setting {
+func (s *Settings) toolRows() []*Setting {
 	defaults := tools.Defaults()
-	return []Setting{
+	return []*Setting{
 		{ToolGroup, "max-items", strconv.Itoa(defaults.MaxItems), number(&s.Tools.MaxItems, "N", 1, 0, todo.MaxItems),
 			"most items TodoWrite takes; 0 is the hard cap of 1000"},
 		{ToolGroup, "max-content-length", strconv.Itoa(defaults.MaxContentLength),
@@ -171,15 +167,15 @@ func (s *Settings) toolRows() []Setting {
 			"structured content in results: auto (not where models are shown it), always or never"},
 		{ServerGroup, "lang", defaults.Language, word(&s.Tools.Language, prompts.Languages()...),
 			"language of the plan: en, zh or vi"},
-		{ServerGroup, "log-level", "warn", logLevel(&s.LogLevel),
+		{ServerGroup, "log-level", "warn", word(&s.LogLevel, "debug", "info", "warn", "error"),
 			"what is logged to stderr: debug, info, warn or error"},
 	}
 }
 
 // httpRows are the settings for serving over HTTP, and who may use it.
-func (s *Settings) httpRows() []Setting {
+func (s *Settings) httpRows() []*Setting {
 	in := &s.SignIn
-	return []Setting{
+	return []*Setting{
 		{HTTPGroup, "issuer", "", checked(&in.Issuer, "URL", checkURL),
 			"OAuth authorization server, with OpenID Connect discovery, whose access tokens let in"},
 		{HTTPGroup, "audience", "", text(&in.Audience, "NAME"),
@@ -222,64 +218,56 @@ func (s *Settings) httpRows() []Setting {
 // maxShown is how much of a bad line or value an error shows, in characters.
 const maxShown = 100
 
-// Collect returns the settings. Each value comes from flags, by setting name, or else
-// from the environment, the config file, or the default. A variable that is empty is
-// none. The error names each value that is not allowed, where it came from, and what is
-// allowed; these settings have their defaults.
-func Collect(flags map[string]string, env Env) (*Settings, error) {
-	s := &Settings{File: cmp.Or(flags["config"], env.Getenv("TODO_CONFIG"))}
+// Collect fills the settings. Each value comes from its flag, or else from the
+// environment, the config file, or the default. A variable that is empty is none. The
+// error names each value that is not allowed, where it came from, and what is allowed;
+// these settings have their defaults.
+func (s *Settings) Collect(env Env) error {
 	// Two bounds that nobody needs to turn. A chat begins a handful of lists; one that begins
 	// a thousand in a day runs wild. What it left are lists that nobody looked at or wrote
 	// again within an hour.
 	s.Keep.Begun, s.Keep.Abandoned = 1000, time.Hour
-	mustExist := s.File != ""
-	if !mustExist {
-		s.File = configFile(env.Getenv)
-	}
-	rows := s.table()
-	file, err := readConfig(s.File, mustExist, rows)
+	named := cmp.Or(s.File, env.Getenv("TODO_CONFIG"))
+	s.File = cmp.Or(named, configFile(env.Getenv))
+	file, err := s.readConfig(named != "")
 	if err != nil {
 		s.Wrong = append(s.Wrong, err)
 	}
-	for _, row := range rows {
-		_ = row.parse(row.Def)
-		value, isSet := flags[row.Name]
-		from := "flag"
-		if !isSet {
-			value, from = env.Getenv(row.Variable()), "environment"
+	for _, row := range s.Rows {
+		_ = row.use(row.Def)
+		line, inFile := file[row.Name]
+		switch variable := env.Getenv(row.Variable()); {
+		case row.From != "":
+		case variable != "":
+			row.Value, row.From = variable, "environment"
+		case inFile:
+			row.Value, row.From = line, s.File
+		default:
+			continue
 		}
-		if !isSet && value == "" {
-			if value, isSet = file[row.Name]; !isSet {
-				continue
-			}
-			from = s.File
-		}
-		if err := row.parse(value); err != nil {
-			s.Wrong = append(s.Wrong, row.wrong(value, from, err))
+		if err := row.use(row.Value); err != nil {
+			s.Wrong = append(s.Wrong, row.wrong(err))
 		} else {
-			s.Set = append(s.Set, Source{row, value, from})
+			s.Set = append(s.Set, row)
 		}
 	}
-	return s, errors.Join(s.Wrong...)
+	return errors.Join(s.Wrong...)
 }
 
 // wrong returns the error for a value that is not allowed.
-func (s Setting) wrong(value, from string, err error) error {
+func (s *Setting) wrong(err error) error {
 	shown := ""
 	if !s.Secret {
-		shown = " " + strconv.Quote(todo.Cut(value, maxShown))
+		shown = " " + strconv.Quote(todo.Cut(s.Value, maxShown))
 	}
-	return fmt.Errorf("setting %s%s (%s): %w", s.Name, shown, from, err)
+	return fmt.Errorf("setting %s%s (%s): %w", s.Name, shown, s.From, err)
 }
 
-// readConfig returns the values in a config file, by setting name; none for an empty
-// path. A missing file is an error only if mustExist is true.
-func readConfig(path string, mustExist bool, rows []Setting) (map[string]string, error) {
-	if path == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && !mustExist {
+// readConfig returns the values in the config file, by setting name. That there is no
+// file is an error only if one must exist.
+func (s *Settings) readConfig(mustExist bool) (map[string]string, error) {
+	data, err := os.ReadFile(s.File)
+	if !mustExist && (s.File == "" || errors.Is(err, fs.ErrNotExist)) {
 		return nil, nil
 	}
 	if err != nil {
@@ -293,9 +281,9 @@ func readConfig(path string, mustExist bool, rows []Setting) (map[string]string,
 		}
 		name, value, ok := strings.Cut(line, "=")
 		name = strings.TrimSpace(name)
-		if !ok || !slices.ContainsFunc(rows, func(s Setting) bool { return s.Name == name }) {
+		if !ok || !slices.ContainsFunc(s.Rows, func(row *Setting) bool { return row.Name == name }) {
 			return values, fmt.Errorf("config file %s line %d: %q is no setting; lines are NAME = VALUE, names as the flags of `todo-mcp help`",
-				path, n+1, todo.Cut(name, maxShown))
+				s.File, n+1, todo.Cut(name, maxShown))
 		}
 		values[name] = strings.TrimSpace(value)
 	}

@@ -21,7 +21,7 @@ func TestSettingsAreDocumented(t *testing.T) {
 	b.WriteString("# Settings\n\nAfter this page you can set whatever can be set, and know each default and bound.\n\nA flag wins over a variable, a variable over a line `name = value` of the config file\n" +
 		"(`$XDG_CONFIG_HOME/todo-mcp/config`, or the file that `--config` or `TODO_CONFIG` names).\n" +
 		"A value that is not allowed stops the start.\n\n| flag | variable | default | what it does |\n|---|---|---|---|\n")
-	for _, row := range Table() {
+	for _, row := range NewSettings().Rows {
 		def := "`" + row.Def + "`"
 		if row.Def == "" {
 			def = ""
@@ -76,8 +76,8 @@ func fixedBounds() string {
 // same name.
 func TestDefaultsAreAllowed(t *testing.T) {
 	seen := map[string]bool{}
-	for _, row := range Table() {
-		if err := row.parse(row.Def); err != nil || seen[row.Name] || row.Help == "" {
+	for _, row := range NewSettings().Rows {
+		if err := row.use(row.Def); err != nil || seen[row.Name] || row.Help == "" {
 			t.Errorf("setting %q is a duplicate, has no help, or refuses its default: %v", row.Name, err)
 		}
 		seen[row.Name] = true

@@ -3,7 +3,6 @@ package app
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 	"net/url"
@@ -18,9 +17,10 @@ import (
 
 // kind is how the value of a setting is written and read.
 type kind struct {
-	Placeholder string   // stands for the value in help; empty: the flag alone means true
+	Placeholder string   // stands for the value in help; "bool": the flag alone means true
 	Words       []string // the values there are, if they are few
 	Secret      bool     // errors do not quote the value
+	Value, From string   // as the user wrote it, and where: "flag", "environment" or the config file
 	// set parses a value and stores it; the error says what is allowed.
 	set func(string) error
 }
@@ -63,7 +63,7 @@ func number[T ~int | ~int64](into *T, placeholder string, unit T, least, most in
 }
 
 func boolean(into *bool) kind {
-	return parsed(into, "", func(text string) (bool, error) {
+	return parsed(into, "bool", func(text string) (bool, error) {
 		b, err := strconv.ParseBool(text)
 		if err != nil {
 			err = errors.New("must be true or false")
@@ -74,35 +74,17 @@ func boolean(into *bool) kind {
 
 // word is the kind of the allowed words.
 func word[T ~string](into *T, allowed ...T) kind {
-	k := parsed(into, "WORD", func(text string) (T, error) { return T(text), CheckWord(T(text), allowed...) })
-	for _, w := range allowed {
-		k.Words = append(k.Words, string(w))
-	}
-	return k
-}
-
-// CheckWord returns nil if a word is one of the allowed ones, else an error that lists
-// them.
-func CheckWord[T ~string](w T, allowed ...T) error {
-	if slices.Contains(allowed, w) {
-		return nil
-	}
 	var words []string
-	for _, word := range allowed {
-		words = append(words, string(word))
+	for _, w := range allowed {
+		words = append(words, string(w))
 	}
-	return fmt.Errorf("must be %s", strings.Join(words, " or "))
-}
-
-func logLevel(into *slog.Level) kind {
-	names := []string{"debug", "info", "warn", "error"}
-	k := parsed(into, "WORD", func(text string) (level slog.Level, err error) {
-		if err := CheckWord(text, names...); err != nil {
-			return level, err
+	k := parsed(into, "WORD", func(text string) (T, error) {
+		if !slices.Contains(words, text) {
+			return "", fmt.Errorf("must be %s", strings.Join(words, " or "))
 		}
-		return level, level.UnmarshalText([]byte(text))
+		return T(text), nil
 	})
-	k.Words = names
+	k.Words = words
 	return k
 }
 

@@ -25,9 +25,10 @@ import (
 // why, exit 0 within 10 s. A second signal ends it at once
 func TestServeLAN(t *testing.T) {
 	out := make(clitest.Lines, 100)
-	env := app.Env{Stdout: out, Stderr: io.Discard, Getenv: func(string) string { return "" }}
-	settings, err := app.Collect(map[string]string{"store": "memory", "addr": "127.0.0.1:0", "drain": "1"}, env)
-	if err != nil {
+	variables := map[string]string{"TODO_STORE": "memory", "TODO_ADDR": "127.0.0.1:0", "TODO_DRAIN": "1"}
+	env := app.Env{Stdout: out, Stderr: io.Discard, Getenv: func(name string) string { return variables[name] }}
+	settings := app.NewSettings()
+	if err := settings.Collect(env); err != nil {
 		t.Fatal(err)
 	}
 	a := &service{App: &app.App{Env: env, Settings: settings}}

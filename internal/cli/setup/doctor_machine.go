@@ -74,7 +74,7 @@ func misspelt(name string) string {
 		return ""
 	}
 	known := []string{"TODO_CONFIG", "TODO_TOKEN"}
-	for _, row := range app.Table() {
+	for _, row := range app.NewSettings().Rows {
 		known = append(known, row.Variable())
 	}
 	if slices.Contains(known, name) {
