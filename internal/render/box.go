@@ -17,15 +17,12 @@ type BoxOptions struct {
 	Color bool
 	// Title is written into the upper border; empty means "Tasks".
 	Title string
-	// Note follows the title, such as counts. The title is cut for it, as long as
-	// anything of the title is left.
-	Note string
+	Note  string // follows the title, such as counts
 }
 
 const (
-	minBox  = 8   // least width: borders, a mark and two cells of text
-	maxBox  = 100 // greatest width of a box that fits its content
-	minText = 6   // cells left for the text when a row keeps its short note
+	minBox = 8   // least width: borders, a mark and two cells of text
+	maxBox = 100 // greatest width of a box that fits its content
 )
 
 // Box draws a list for a terminal: a box with one row per item
@@ -36,14 +33,18 @@ func Box(s todo.Snapshot, o BoxOptions) string {
 		note = " · " + Safe(o.Note)
 	}
 	rows := boxRows(s)
-	width := boxWidth(o.Width, title+note, rows)
-	if room := width - 6 - Cells(note); room > 0 {
-		title = Cut(title, room)
+	width := o.Width
+	if width <= 0 {
+		width = Cells(title+note) + 6
+		for _, r := range rows {
+			width = max(width, Cells(r.mark+r.text+r.note)+4)
+		}
+		width = min(width, maxBox)
 	}
-	title += note
+	width = max(width, minBox)
 
 	var b strings.Builder
-	top := "┌─ " + Cut(title, width-6) + " "
+	top := "┌─ " + fit(title, note, width-6) + " "
 	b.WriteString(top + fill("─", width-Cells(top)-1) + "┐\n")
 	for _, r := range rows {
 		b.WriteString(r.line(width, o.Color))
@@ -53,50 +54,26 @@ func Box(s todo.Snapshot, o BoxOptions) string {
 }
 
 // boxRow is one row before it is cut to the width of the box.
-type boxRow struct {
-	mark, text string
-	note       string // follows the text
-	shortNote  string // replaces note when the row is too narrow for it
-	color      string
-}
+type boxRow struct{ mark, text, note, color string }
 
-func boxRows(s todo.Snapshot) []boxRow {
+func boxRows(s todo.Snapshot) (rows []boxRow) {
 	if len(s.Items) == 0 {
 		return []boxRow{{text: "No tasks", color: dim}}
 	}
-	rows := make([]boxRow, len(s.Items))
-	for i, item := range s.Items {
-		look, notes := lookOf(item.Status), notes(s, item)
-		r := boxRow{look.sign + " ", Safe(item.Title()), blockedNote(item) + notes, "", look.color}
-		switch item.Status {
-		case todo.InProgress:
-			r.text, r.note = strings.TrimRight(r.text, ".…"), "..."+notes
-			if notes != "" {
-				r.shortNote = "..."
-			}
-		case todo.Blocked:
-			r.shortNote = " (blocked)"
+	for _, item := range s.Items {
+		look, text := lookOf(item.Status), Safe(item.Title())
+		if item.Status == todo.InProgress {
+			text = strings.TrimRight(text, ".…") + "..."
 		}
-		rows[i] = r
+		rows = append(rows, boxRow{look.sign + " ", text, notes(s, item), look.color})
 	}
 	return rows
-}
-
-func boxWidth(wanted int, title string, rows []boxRow) int {
-	if wanted > 0 {
-		return max(wanted, minBox)
-	}
-	width := Cells(title) + 6
-	for _, r := range rows {
-		width = max(width, Cells(r.mark+r.text+r.note)+4)
-	}
-	return min(max(width, minBox), maxBox)
 }
 
 // line draws the row at an outer width. It measures the whole row to compute the
 // padding, since characters may combine where its parts meet.
 func (r boxRow) line(width int, color bool) string {
-	text := r.mark + r.fit(width-4-Cells(r.mark))
+	text := r.mark + fit(r.text, r.note, width-4-Cells(r.mark))
 	padding := fill(" ", width-Cells("│ "+text+" │"))
 	if color {
 		text = "\x1b[" + r.color + "m" + text + "\x1b[0m"
@@ -104,16 +81,11 @@ func (r boxRow) line(width int, color bool) string {
 	return "│ " + text + padding + " │\n"
 }
 
-// fit cuts the text and its note to a width. If both do not fit, it replaces the
-// note with its short form, or drops it when that would leave fewer than minText
-// cells for the text.
-func (r boxRow) fit(width int) string {
-	if Cells(r.text+r.note) <= width {
-		return r.text + r.note
+// fit cuts a text and the note behind it to a width: first the text, down to half
+// of the width, and then the note.
+func fit(text, note string, width int) string {
+	if Cells(text+note) > width {
+		text = Cut(text, max(width-Cells(note), width/2))
 	}
-	note := r.shortNote
-	if Cells(note)+minText > width {
-		note = ""
-	}
-	return Cut(r.text, width-Cells(note)) + note
+	return Cut(text+note, width)
 }

@@ -13,64 +13,41 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Columns of a table of lists are at most this wide. In a table that is too narrow
-// for all of them, the title is cut first, down to minTitle, then columns are left
-// out, and then the title is cut down to leastTitle.
+// The widest that columns of a table of lists are. The title is cut first, down to
+// minTitle, then columns are left out, and then the title is cut down to leastTitle.
 const (
 	maxTitle   = 60 // where nothing limits the table
 	minTitle   = 20
 	leastTitle = 10
-	maxProject = 20
-	maxClient  = 20
+	maxName    = 20
 	maxNext    = 30
 	shortID    = 8
 )
 
-// column is one column of a table of lists.
-type column struct {
-	head string
-	max  int // widest; 0 is as wide as its cells
-	// leave is the order in which columns are left out of a table that is too
-	// narrow; 0 is never.
-	leave int
-	cell  func(todo.Snapshot) string
-
-	cells []string // with the head
-	width int
-}
-
 // Lists returns a table with one row per list, in the order of snaps: title,
-// progress, state, age, project, client and the beginning of the id, as long as
-// it must be to tell the lists apart. An archived list has that in place of its
-// state. Where a list was put away for another one, a column has the title of that,
-// which is among snaps or others. Lines are at most width cells wide; 0 or less means
-// no limit.
+// progress, state, age, project, client, what an archived one was put away for, and the
+// beginning of the id. An archived list has that in place of its state. The list for
+// which one was put away is among snaps or others. Lines are at most width cells wide;
+// 0 or less means no limit.
 func Lists(snaps []todo.Snapshot, states map[string]todo.State, now time.Time, width int, others ...todo.Snapshot) string {
 	if len(snaps) == 0 {
 		return "No lists\n"
 	}
-	id := idLength(snaps)
-	columns := []column{
-		{head: "TITLE", cell: ListTitle},
-		{head: "DONE", cell: done},
-		{head: "STATE", cell: func(s todo.Snapshot) string { return StateWord(s, states[s.List.ID]) }},
-		{head: "UPDATED", leave: 3, cell: func(s todo.Snapshot) string { return When(s.Updated, now) }},
-		{head: "PROJECT", max: maxProject, leave: 2, cell: func(s todo.Snapshot) string { return cmp.Or(Safe(s.List.Project()), "-") }},
-		{head: "CLIENT", max: maxClient, leave: 1, cell: func(s todo.Snapshot) string { return cmp.Or(Client(account.Client(s)), "-") }},
-		{head: "ID", cell: func(s todo.Snapshot) string { return Safe(s.List.ID[:min(id, len(s.List.ID))]) }},
+	all := slices.Concat(snaps, others)
+	rows := [][]string{{"TITLE", "DONE", "STATE", "UPDATED", "PROJECT", "CLIENT", "REPLACED BY", "ID"}}
+	for _, s := range snaps {
+		rows = append(rows, []string{
+			ListTitle(s), done(s), StateWord(s, states[s.List.ID]), When(s.Updated, now), Cut(Safe(s.List.Project()), maxName),
+			Cut(Client(account.Client(s)), maxName), Cut(replacing(s, all), maxNext), ShortID(s),
+		})
 	}
-	if slices.ContainsFunc(snaps, func(s todo.Snapshot) bool { return s.ReplacedBy != "" }) {
-		columns = slices.Insert(columns, 3, column{head: "REPLACED BY", max: maxNext, leave: 1, cell: func(s todo.Snapshot) string {
-			return cmp.Or(replacing(s, append(slices.Clip(snaps), others...)), "-")
-		}})
-	}
-	return table(columns, snaps, width)
+	return table(rows, width)
 }
 
-// done returns how many items of a list are done: "1/3", and "-" of one without items.
+// done returns how many items of a list are done: "1/3"; empty for one without items.
 func done(s todo.Snapshot) string {
 	if len(s.Items) == 0 {
-		return "-"
+		return ""
 	}
 	n := s.Progress()
 	return fmt.Sprintf("%d/%d", n.Done, n.Total)
@@ -108,67 +85,44 @@ func StateWord(s todo.Snapshot, state todo.State) string {
 // ShortID returns as much of a list's id as people are shown; commands accept it.
 func ShortID(s todo.Snapshot) string { return Safe(s.List.ID[:min(shortID, len(s.List.ID))]) }
 
-// idLength returns how much of the ids tells the lists apart, shortID at least.
-func idLength(snaps []todo.Snapshot) int {
-	for n := shortID; ; n++ {
-		seen, longest := make(map[string]bool), 0
-		for _, s := range snaps {
-			longest = max(longest, len(s.List.ID))
-			seen[s.List.ID[:min(n, len(s.List.ID))]] = true
+// table draws rows, the first of which is the head. A column without any text is left out,
+// and in one that is too narrow for all, those before the last, until four are left.
+func table(rows [][]string, width int) string {
+	widths, shown := make([]int, len(rows[0])), []int{}
+	for i := range widths {
+		for _, row := range rows[1:] {
+			widths[i] = max(widths[i], Cells(row[i]))
 		}
-		if len(seen) == len(snaps) || n >= longest {
-			return n
+		if widths[i] > 0 || i == 0 {
+			widths[i] = max(widths[i], Cells(rows[0][i]))
+			shown = append(shown, i)
 		}
-	}
-}
-
-// table draws a table whose first column has what the others leave of the width.
-func table(columns []column, snaps []todo.Snapshot, width int) string {
-	for i := range columns {
-		c := &columns[i]
-		c.cells = []string{c.head}
-		for _, s := range snaps {
-			c.cells = append(c.cells, c.cell(s))
-		}
-		for _, text := range c.cells {
-			c.width = max(c.width, Cells(text))
-		}
-		if c.max > 0 {
-			c.width = min(c.width, c.max)
-		}
-	}
-	title := &columns[0]
-	if width <= 0 {
-		title.width = min(title.width, maxTitle)
-		return lines(columns, len(snaps))
 	}
 	others := func() (n int) {
-		for _, c := range columns[1:] {
-			n += 2 + c.width
+		for _, i := range shown[1:] {
+			n += 2 + widths[i]
 		}
 		return n
 	}
-	for leave := 1; leave <= 3 && others()+min(title.width, minTitle) > width; leave++ {
-		columns = slices.DeleteFunc(columns, func(c column) bool { return c.leave == leave })
-	}
-	title.width = max(min(title.width, width-others()), min(title.width, leastTitle))
-	var b strings.Builder
-	for line := range strings.Lines(lines(columns, len(snaps))) {
-		// without "…", so that the end of an id can be copied
-		b.WriteString(displaywidth.TruncateString(strings.TrimSuffix(line, "\n"), width, "") + "\n")
-	}
-	return b.String()
-}
-
-// lines draws the head of a table and so many rows.
-func lines(columns []column, rows int) string {
-	var b strings.Builder
-	for row := range rows + 1 {
-		var parts []string
-		for _, c := range columns {
-			parts = append(parts, Pad(Cut(c.cells[row], c.width), c.width))
+	title := min(widths[0], maxTitle)
+	if width > 0 {
+		for len(shown) > 4 && others()+min(widths[0], minTitle) > width {
+			shown = slices.Delete(shown, len(shown)-2, len(shown)-1)
 		}
-		b.WriteString(strings.TrimRight(strings.Join(parts, "  "), " ") + "\n")
+		title = max(min(widths[0], width-others()), min(widths[0], leastTitle))
+	}
+	widths[0] = title
+	var b strings.Builder
+	for _, row := range rows {
+		var parts []string
+		for _, i := range shown {
+			parts = append(parts, Pad(Cut(cmp.Or(row[i], "-"), widths[i]), widths[i]))
+		}
+		line := strings.TrimRight(strings.Join(parts, "  "), " ")
+		if width > 0 { // without "…", so that the end of an id can be copied
+			line = displaywidth.TruncateString(line, width, "")
+		}
+		b.WriteString(line + "\n")
 	}
 	return b.String()
 }

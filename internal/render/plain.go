@@ -19,7 +19,7 @@ func Plain(s todo.Snapshot, under ...string) string {
 		b.WriteString(line + "\n")
 	}
 	for _, item := range s.Items {
-		fmt.Fprintf(&b, "%s #%s %s%s\n", lookOf(item.Status).marker, Safe(item.ID), Safe(item.Title()), blockedNote(item)+notes(s, item))
+		fmt.Fprintf(&b, "%s #%s %s%s\n", lookOf(item.Status).marker, Safe(item.ID), Safe(item.Title()), notes(s, item))
 	}
 	if len(s.Items) == 0 {
 		b.WriteString("No tasks\n")
@@ -99,39 +99,30 @@ func inBrackets(text string) string {
 	return " (" + Safe(text) + ")"
 }
 
-// blockedNote returns the note after a blocked item's text, with the reason if
-// there is one; "" for any other status.
-func blockedNote(item todo.Item) string {
-	switch {
-	case item.Status != todo.Blocked:
-		return ""
-	case item.Reason == "":
-		return inBrackets("blocked")
-	}
-	return inBrackets("blocked: " + item.Reason)
-}
-
-// notes returns the notes after an item's text: its priority and due date, who does it
-// and what it waits for, and what a person wrote that an agent overrode.
+// notes returns the notes after an item's text: why it is blocked, its priority and due
+// date, who does it and what it waits for, and what a person wrote that an agent overrode.
 func notes(s todo.Snapshot, item todo.Item) string {
-	overridden := ""
+	blocked, overridden := "", ""
+	if item.Status == todo.Blocked {
+		blocked = strings.TrimSuffix("blocked: "+item.Reason, ": ")
+	}
 	if item.Overridden() {
 		overridden = "overridden, you wrote: " + todo.Excerpt(item.Hand.Text)
 	}
-	return detailsNote(item) + inBrackets(Work(s, item)) + inBrackets(overridden)
+	return inBrackets(blocked) + detailsNote(item) + inBrackets(Work(s, item)) + inBrackets(overridden)
 }
 
 // detailsNote returns the note with an item's priority and due date; "" when it
 // has neither.
 func detailsNote(item todo.Item) string {
-	var parts []string
+	priority, due := "", ""
 	if item.Priority != "" {
-		parts = append(parts, "priority: "+item.Priority)
+		priority = "priority: " + item.Priority
 	}
 	if item.DueDate != "" {
-		parts = append(parts, "due: "+item.DueDate)
+		due = "due: " + item.DueDate
 	}
-	return inBrackets(strings.Join(parts, ", "))
+	return inBrackets(strings.Trim(priority+", "+due, ", "))
 }
 
 // Work says who does an item of a list and what it waits for, as a host's own todo
