@@ -3,7 +3,6 @@ package render
 import (
 	"regexp"
 	"strings"
-	"unicode"
 
 	"todo-mcp/internal/todo"
 )
@@ -14,7 +13,7 @@ import (
 //	# release
 //
 //	- [ ] pending
-//	- [ ] **Write tests** *(in progress: Writing tests)*
+//	- [ ] Write tests *(in progress: Writing tests)*
 //	- [x] completed
 //	- [ ] failed step *(failed)*
 //	- [ ] blocked step *(blocked: no key yet)*
@@ -35,85 +34,63 @@ func Markdown(s todo.Snapshot) string {
 		b.WriteString("No tasks\n")
 	}
 	for _, item := range s.Items {
-		b.WriteString(taskLine(item))
-		if item.Priority != "" {
-			b.WriteString(note("priority", item.Priority))
-		}
-		if item.DueDate != "" {
-			b.WriteString(note("due", item.DueDate))
-		}
-		b.WriteString("\n")
+		b.WriteString(taskLine(item) + "\n")
 	}
 	return b.String()
 }
 
-// note returns a note behind a text. It contains emphasis, which an escaped text cannot.
-func note(word, detail string) string {
-	if detail != "" {
-		word += ": " + escape(detail)
-	}
-	return " *(" + word + ")*"
-}
-
+// taskLine returns the line of an item. Each of its notes contains emphasis, which an
+// escaped text cannot.
 func taskLine(item todo.Item) string {
-	text := escape(item.Text)
+	line := "- [ ] " + escape(item.Text)
+	note := func(word, detail string) {
+		if detail != "" {
+			word += ": " + escape(detail)
+		}
+		line += " *(" + word + ")*"
+	}
 	switch item.Status {
 	case todo.Completed:
-		return "- [x] " + text
-	case todo.InProgress:
-		active := ""
-		if item.ActiveText() != item.Text {
-			active = item.Active
-		}
-		return "- [ ] **" + text + "**" + note("in progress", active)
-	case todo.Failed:
-		return "- [ ] " + text + note("failed", "")
-	case todo.Blocked:
-		return "- [ ] " + text + note("blocked", item.Reason)
+		line = "- [x] " + escape(item.Text)
 	case todo.Cancelled:
-		return "- [ ] ~~" + text + "~~"
+		line = "- [ ] ~~" + escape(item.Text) + "~~"
+	case todo.InProgress:
+		active := item.Active
+		if active == item.Text {
+			active = ""
+		}
+		note("in progress", active)
+	case todo.Failed:
+		note("failed", "")
+	case todo.Blocked:
+		note("blocked", item.Reason)
 	}
-	return "- [ ] " + text
+	if item.Priority != "" {
+		note("priority", item.Priority)
+	}
+	if item.DueDate != "" {
+		note("due", item.DueDate)
+	}
+	return line
 }
 
-// escape makes a text safe and escapes what has a meaning in Markdown.
+// markup matches what has a meaning in Markdown within a line, as far as it can begin with
+// it. Underscores inside a word have none: snake_case is no emphasis.
+var markup = regexp.MustCompile("[\\\\`*\\[\\]<~$@]|\\b_+|_+\\b|&[#\\pL\\pN]|://|(?i:www\\.)")
+
+// escape makes a text safe and escapes what has a meaning in Markdown, but for what has it
+// at the beginning of a line, where a text never stands.
 func escape(text string) string {
-	var b strings.Builder
-	runes := []rune(Safe(text))
-	for i, r := range runes {
-		if special(runes, i) {
-			b.WriteByte('\\')
+	return markup.ReplaceAllStringFunc(Safe(text), func(m string) string {
+		switch {
+		case m[0] == '_':
+			return strings.Repeat(`\_`, len(m))
+		case strings.HasSuffix(m, "."):
+			return m[:3] + `\.`
 		}
-		b.WriteRune(r)
-	}
-	return b.String()
+		return `\` + m
+	})
 }
-
-// special reports whether Markdown may interpret a rune of a text. It ignores syntax that
-// begins a block, since a text never starts a line.
-func special(runes []rune, i int) bool {
-	at := func(i int) rune {
-		if i < 0 || i >= len(runes) {
-			return ' '
-		}
-		return runes[i]
-	}
-	switch runes[i] {
-	case '\\', '`', '*', '[', ']', '<', '~', '$', '@':
-		return true
-	case '_': // snake_case is no emphasis
-		return !isWord(at(i-1)) || !isWord(at(i+1))
-	case '&':
-		return at(i+1) == '#' || isWord(at(i+1))
-	case ':': // https://
-		return at(i+1) == '/' && at(i+2) == '/'
-	case '.': // www.
-		return strings.EqualFold(string(runes[max(i-3, 0):i]), "www")
-	}
-	return false
-}
-
-func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // task matches a line with a task, with its checkbox and its text. A list item's marker is
 // "-", "*", "+", or a number of up to nine digits with "." or ")".
@@ -151,12 +128,15 @@ func ReadMarkdown(text string) []todo.Item {
 	return items
 }
 
+// struck matches a text that is struck through.
+var struck = regexp.MustCompile(`^~~(.*)~~$`)
+
 // readTask reads what follows a checkbox: a text, what its status adds, and notes.
 func readTask(text string) todo.Item {
 	item := todo.Item{Status: todo.Pending}
 	for m := noted.FindStringSubmatch(text); m != nil; m = noted.FindStringSubmatch(text) {
 		detail := unescape(m[3])
-		switch m[2] {
+		switch text = m[1]; m[2] {
 		case "priority":
 			item.Priority = detail
 		case "due":
@@ -166,25 +146,12 @@ func readTask(text string) todo.Item {
 		case "blocked":
 			item.Status, item.Reason = todo.Blocked, detail
 		case "in progress":
-			inner, ok := trimEnds(m[1], "**")
-			if !ok {
-				item.Text = unescape(text)
-				return item
-			}
-			m[1], item.Status, item.Active = inner, todo.InProgress, detail
+			item.Status, item.Active = todo.InProgress, detail
 		}
-		text = m[1]
 	}
-	if inner, ok := trimEnds(text, "~~"); ok && item.Status == todo.Pending {
-		text, item.Status = inner, todo.Cancelled
+	if m := struck.FindStringSubmatch(text); m != nil && item.Status == todo.Pending {
+		text, item.Status = m[1], todo.Cancelled
 	}
 	item.Text = unescape(text)
 	return item
-}
-
-// trimEnds returns a text without the mark at both ends. ok is false if either lacks.
-func trimEnds(text, mark string) (inner string, ok bool) {
-	inner, begins := strings.CutPrefix(text, mark)
-	inner, ends := strings.CutSuffix(inner, mark)
-	return inner, begins && ends
 }

@@ -21,7 +21,7 @@ intro [ ] no, - [ ] no
 - no task
 - [ ] ~~dropped~~
 - [x] ~~also dropped~~
-- [ ] **Write** *(in progress: Writing)*
+- [ ] Write *(in progress: Writing)*
 - [ ] **not in progress**
 ` + "- [ ] windows\r\n"
 	want := []todo.Item{
@@ -39,9 +39,9 @@ intro [ ] no, - [ ] no
 func TestMarkdownEscapes(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"use snake_case, R & D > 5", "use snake_case, R & D > 5"},
-		{"_it_ *is*", `\_it\_ \*is\*`},
+		{"__it_ *is* a_b", `\_\_it\_ \*is\* a_b`},
 		{"[x](y) ![z](w)", `\[x\](y) !\[z\](w)`},
-		{"<b>&lt;&#60;", `\<b>\&lt;\&#60;`},
+		{"<b>&lt;&#60; &日", `\<b>\&lt;\&#60; \&日`},
 		{`C:\dir`, `C:\\dir`},
 		{"https://a.b www.c.d e@f", `https\://a.b www\.c.d e\@f`},
 		{"~~gone~~", `\~\~gone\~\~`},
