@@ -28,26 +28,20 @@ func Diff(before, after todo.Snapshot) (lines []string) {
 }
 
 // Besides describes what changed in a list besides its items. The list for which it was
-// put away is named by its title if it is among lists.
-func Besides(before, after todo.Snapshot, lists ...todo.Snapshot) (lines []string) {
-	archived := "archived"
-	if by := PutAway(after, lists...); by != "" {
-		archived += ", " + by
+// put away is named by its title if it is among others.
+func Besides(before, after todo.Snapshot, others ...todo.Snapshot) (lines []string) {
+	if before.GivenTitle != after.GivenTitle && after.GivenTitle == "" {
+		lines = append(lines, "title taken away")
+	} else if before.GivenTitle != after.GivenTitle {
+		lines = append(lines, "title: "+Safe(after.GivenTitle))
 	}
-	for _, change := range []struct {
-		happened bool
-		text     string
-	}{
-		{before.GivenTitle != after.GivenTitle && after.GivenTitle == "", "title taken away"},
-		{before.GivenTitle != after.GivenTitle && after.GivenTitle != "", "title: " + Safe(after.GivenTitle)},
-		{!before.Archived && after.Archived, archived},
-		{before.Archived && !after.Archived, "brought back"},
-		{!before.Deleted && after.Deleted, "deleted"},
-		{before.Deleted && !after.Deleted, "brought back"},
-	} {
-		if change.happened {
-			lines = append(lines, change.text)
-		}
+	switch {
+	case !before.Deleted && after.Deleted:
+		lines = append(lines, "deleted")
+	case !before.Archived && after.Archived:
+		lines = append(lines, strings.TrimSuffix("archived, "+PutAway(after, others...), ", "))
+	case before.Deleted && !after.Deleted, before.Archived && !after.Archived:
+		lines = append(lines, "brought back")
 	}
 	return lines
 }

@@ -28,18 +28,18 @@ const minPrefix = 4
 // meant: what cannot be undone should not be done to it unasked. lists are ordered
 // as the caller prefers them, the last changed first.
 func Named(lists []todo.Snapshot, wanted string) (found []todo.Snapshot, sure bool) {
-	text := foldTitle(strings.Join(strings.Fields(wanted), " "))
-	begin, _ := strings.CutSuffix(text, "…") // as a title is shown that did not fit
+	text := fold(strings.Join(strings.Fields(wanted), " "))
+	begin := strings.TrimSuffix(text, "…") // as a title is shown that did not fit
 	if text == "" {
 		return nil, false
 	}
 	for kind, is := range []func(todo.Snapshot) bool{
 		func(l todo.Snapshot) bool { return l.List.ID == wanted },
 		func(l todo.Snapshot) bool { return l.List.Name == wanted },
-		func(l todo.Snapshot) bool { return anyTitle(l, func(title string) bool { return title == text }) },
+		func(l todo.Snapshot) bool { return slices.Contains(titles(l), text) },
 		func(l todo.Snapshot) bool { return len(wanted) >= minPrefix && strings.HasPrefix(l.List.ID, wanted) },
 		func(l todo.Snapshot) bool {
-			return anyTitle(l, func(title string) bool { return begin != "" && strings.HasPrefix(title, begin) })
+			return begin != "" && slices.ContainsFunc(titles(l), func(title string) bool { return strings.HasPrefix(title, begin) })
 		},
 		func(l todo.Snapshot) bool { return hasWords(l, begin) },
 	} {
@@ -67,33 +67,28 @@ func ListTitle(s todo.Snapshot) string {
 	return Safe(s.Title())
 }
 
-func anyTitle(l todo.Snapshot, is func(string) bool) bool {
-	return is(foldTitle(l.Title())) || is(foldTitle(ListTitle(l))) || l.List.Name != "" && is(foldTitle(l.List.Name))
+// titles returns what a list is called, folded.
+func titles(l todo.Snapshot) []string {
+	return []string{fold(l.Title()), fold(ListTitle(l)), fold(l.List.Name)}
 }
 
-// hasWords reports whether each word of a folded text begins a word of what is
-// shown of a list.
+// hasWords reports whether each word of a text begins a word of what is shown of a list.
 func hasWords(l todo.Snapshot, text string) bool {
-	words := titleWords(foldTitle(ListTitle(l) + " " + l.List.Name + " " + l.List.Project()))
-	for _, wanted := range titleWords(text) {
-		begins := false
-		for _, word := range words {
-			begins = begins || strings.HasPrefix(word, wanted)
-		}
-		if !begins {
-			return false
-		}
+	spaced := func(text string) string {
+		return " " + strings.Map(func(r rune) rune {
+			if unicode.In(r, unicode.L, unicode.Nd, unicode.M) {
+				return r
+			}
+			return ' '
+		}, text)
 	}
-	return len(titleWords(text)) > 0
+	shown, wanted := spaced(fold(ListTitle(l)+" "+l.List.Name+" "+l.List.Project())), strings.Fields(spaced(text))
+	return len(wanted) > 0 && !slices.ContainsFunc(wanted, func(word string) bool { return !strings.Contains(shown, " "+word) })
 }
 
-func titleWords(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
-}
-
-// foldTitle returns a title as titles are compared: as it is shown, without
-// differences of case and space.
-func foldTitle(title string) string {
+// fold returns a title as titles are compared: as it is shown, without differences of
+// case and space.
+func fold(title string) string {
 	lower := strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, Safe(title))
 	return strings.Join(strings.Fields(lower), " ")
 }

@@ -41,29 +41,20 @@ func (a *App) FindList(ctx context.Context, lists todo.Lists, args []string) (to
 	if wanted := append(args, a.List)[0]; wanted != "" {
 		return a.Named(ctx, lists, wanted, NamedOptions{})
 	}
-	last, err := lists.Find(ctx, todo.Query{Limit: MaxRecentLists})
-	if err != nil {
-		return todo.Snapshot{}, err
+	folder := Absolute(a.Folder)
+	last, err := lists.Find(ctx, todo.Query{Workspace: &folder, Limit: MaxRecentLists})
+	if err == nil && len(last) == 0 && a.Folder == "" {
+		last, err = lists.Find(ctx, todo.Query{Limit: MaxRecentLists})
 	}
-	if len(last) == 0 {
+	switch {
+	case err != nil:
+		return todo.Snapshot{}, err
+	case len(last) == 0 && a.Folder != "":
+		return todo.Snapshot{}, fmt.Errorf("no list was begun in %s; see `todo-mcp lists --project %s`", folder, a.Folder)
+	case len(last) == 0:
 		return todo.Snapshot{}, errors.New("there are no lists yet; an agent makes one by calling its todo tool (`todo-mcp demo` shows one at it)")
 	}
-	folder := Absolute(a.Folder)
-	elsewhere := func(l todo.Snapshot) bool { return folder == "" || l.List.Workspace != folder }
-	rank := func(l todo.Snapshot) (rank int) {
-		if elsewhere(l) {
-			rank = 2
-		}
-		if l.Archived {
-			rank++
-		}
-		return rank
-	}
-	best := slices.MinFunc(last, func(x, y todo.Snapshot) int { return rank(x) - rank(y) })
-	if a.Folder != "" && elsewhere(best) {
-		return best, fmt.Errorf("no list was begun in %s lately; see `todo-mcp lists --project %s`", folder, a.Folder)
-	}
-	return best, nil
+	return last[max(slices.IndexFunc(last, func(l todo.Snapshot) bool { return !l.Archived }), 0)], nil
 }
 
 // Absolute returns the whole path of a folder, which may be relative to the working
@@ -78,8 +69,8 @@ func Absolute(folder string) string {
 
 // NamedOptions restrict what [App.Named] finds.
 type NamedOptions struct {
-	Deleted    bool // a deleted list
-	AndDeleted bool // a deleted list where no other is named so
+	Deleted    bool // deleted lists
+	AndDeleted bool // deleted lists as well
 	Surely     bool // none that is named by the beginning of its title or some words
 }
 
@@ -106,43 +97,29 @@ func (a *App) Named(ctx context.Context, lists todo.Lists, wanted string, o Name
 			return s, err
 		}
 	}
-	all, err := lists.Find(ctx, todo.Query{Deleted: o.Deleted})
+	all, err := lists.Find(ctx, todo.Query{Deleted: o.Deleted || o.AndDeleted})
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
-	all = slices.DeleteFunc(all, func(l todo.Snapshot) bool { return l.Deleted != o.Deleted })
+	all = slices.DeleteFunc(all, func(l todo.Snapshot) bool { return l.Deleted != o.Deleted && !o.AndDeleted })
 	found, sure := render.Named(all, wanted)
 	switch {
-	case len(found) == 0 && o.AndDeleted:
-		return a.Named(ctx, lists, wanted, NamedOptions{Deleted: true, Surely: o.Surely})
 	case len(found) == 0 && o.Deleted:
-		return todo.Snapshot{}, fmt.Errorf("no list %q was deleted in the last %d hours", wanted, todo.TrashAge/time.Hour)
+		err = fmt.Errorf("no list %q was deleted in the last %d hours", wanted, todo.TrashAge/time.Hour)
 	case len(found) == 0:
-		return todo.Snapshot{}, fmt.Errorf("there is no list %q; see `todo-mcp lists`", wanted)
+		err = fmt.Errorf("there is no list %q; see `todo-mcp lists`", wanted)
 	case len(found) > 1:
-		return todo.Snapshot{}, a.severalLists(ctx, lists, wanted, found)
+		table := render.Lists(found[:min(len(found), maxChoice)], nil, time.Now(), TerminalWidth(a.Stderr))
+		err = fmt.Errorf("%d lists match %q:\n\n%s\nChoose one by its id: `todo-mcp %s %s`",
+			len(found), wanted, table, a.Command, render.ShortID(found[0]))
 	case o.Surely && !sure:
-		return todo.Snapshot{}, fmt.Errorf("%q is not the whole title of %q: give that or its id, %s",
+		err = fmt.Errorf("%q is not the whole title of %q: give that or its id, %s",
 			wanted, render.Safe(found[0].Title()), render.ShortID(found[0]))
+	default:
+		return found[0], nil
 	}
-	return found[0], nil
+	return todo.Snapshot{}, err
 }
 
-// maxChoice is how many lists severalLists shows.
+// maxChoice is how many of several lists an error shows.
 const maxChoice = 10
-
-// severalLists returns the error for a text that names several lists: it shows
-// them, and how to choose one.
-func (a *App) severalLists(ctx context.Context, lists todo.Lists, wanted string, found []todo.Snapshot) error {
-	shown := found[:min(len(found), maxChoice)]
-	states, err := lists.States(ctx, shown...)
-	if err != nil {
-		return err
-	}
-	table := render.Lists(shown, states, time.Now(), TerminalWidth(a.Stderr))
-	if n := len(found) - len(shown); n > 0 {
-		table += fmt.Sprintf("and %d more\n", n)
-	}
-	return fmt.Errorf("%d lists match %q:\n\n%s\nChoose one by its id: `todo-mcp %s %s`",
-		len(found), wanted, table, a.Command, render.ShortID(shown[0]))
-}
