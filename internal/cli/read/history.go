@@ -2,7 +2,6 @@ package read
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 // historyOptions are the flags of `history`.
 type historyOptions struct {
 	json, brief bool
-	since       time.Time
+	since       time.Duration // 0 is any
 }
 
 // History shows what changed in a list.
@@ -25,10 +24,7 @@ func History(fs *flag.FlagSet) app.Run {
 	var o historyOptions
 	fs.BoolVar(&o.json, "json", false, "print JSON, one revision a line")
 	fs.BoolVar(&o.brief, "brief", false, "one line a revision, without its changes")
-	fs.Func("since", "only revisions since a `TIME`: 2h, 2026-11-20 or as in RFC 3339", func(text string) (err error) {
-		o.since, err = parseSince(text, time.Now())
-		return err
-	})
+	fs.DurationVar(&o.since, "since", 0, "only revisions of the last `TIME`, such as 90m or 48h")
 	return func(ctx context.Context, a *app.App, args []string) error {
 		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error { return history(ctx, a, lists, list, o) })
 	}
@@ -50,10 +46,9 @@ func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapsh
 		}
 	}
 	hand := account.HandOf(saw, list)
-	before, shown := todo.Snapshot{}, 0
+	before := todo.Snapshot{}
 	for r, err := range lists.Revisions(ctx, list.List.ID, 0) {
-		if err == nil && !r.Updated.Before(o.since) {
-			shown++
+		if err == nil && (o.since == 0 || time.Since(r.Updated) <= o.since) {
 			err = printRevision(a, before, r, hand, o)
 		}
 		if err != nil {
@@ -61,34 +56,10 @@ func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapsh
 		}
 		before = r
 	}
-	switch {
-	case o.json:
-		return nil
-	case shown == 0:
-		return a.Say("Nothing changed since then; the last change was %s.\n", list.Updated.Local().Format(time.DateTime))
-	case o.brief:
+	if o.json || o.brief {
 		return nil
 	}
 	return a.Say("%s", durations(list))
-}
-
-// parseSince returns the time that text means: now minus a duration, the start
-// of a day in now's location, or an RFC 3339 time. It is the zero time for "".
-func parseSince(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(-d), nil
-	}
-	if t, err := time.ParseInLocation(time.DateOnly, text, now.Location()); err == nil {
-		return t, nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return t, errors.New("must be a duration (2h), a day (2026-11-20) or an RFC 3339 time")
-	}
-	return t, nil
 }
 
 // revised is a revision as JSON with what a person had to do with it.
@@ -147,8 +118,8 @@ func durations(list todo.Snapshot) (text string) {
 			text += fmt.Sprintf("  %s so far  %s\n", render.Took(time.Since(i.Started)), render.Safe(i.ActiveText()))
 		}
 	}
-	if text == "" {
-		return ""
+	if text != "" {
+		text = "took\n" + text
 	}
-	return "took\n" + text
+	return text
 }

@@ -2,7 +2,6 @@
 package read
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -52,14 +51,27 @@ func Lists(fs *flag.FlagSet) app.Run {
 			return err
 		}
 		found := o.choose(every, states)
-		total := len(found)
+		shown := len(found)
 		if o.limit > 0 && !o.all {
-			found = found[:min(total, o.limit)]
+			shown = min(shown, o.limit)
 		}
-		if err := printLists(a, found, every, states, o.json); err != nil {
+		out := a.Stdout
+		switch {
+		case o.json:
+			out = a.Stderr
+			documents := make([]listed, 0, shown)
+			for _, l := range found[:shown] {
+				documents = append(documents, document(l, states[l.List.ID]))
+			}
+			err = app.PrintJSON(a.Stdout, documents)
+		case shown > 0:
+			err = a.Say("%s", render.Lists(found[:shown], states, time.Now(), app.TerminalWidth(a.Stdout), every...))
+		}
+		if err != nil {
 			return err
 		}
-		return printRest(a, every, total, len(found), o)
+		_, err = io.WriteString(out, o.rest(every, len(found), shown))
+		return err
 	}
 }
 
@@ -78,7 +90,7 @@ func (o listsOptions) choose(every []todo.Snapshot, states map[string]todo.State
 			!inProject(l.List, *o.project) || !hasState(states[l.List.ID], *o.state)
 	})
 	slices.SortStableFunc(found, func(x, y todo.Snapshot) int {
-		return cmp.Compare(rank(x, states), rank(y, states))
+		return rank(x, states) - rank(y, states)
 	})
 	return found
 }
@@ -108,37 +120,16 @@ func rank(l todo.Snapshot, states map[string]todo.State) int {
 	return rank
 }
 
-func printLists(a *app.App, found, every []todo.Snapshot, states map[string]todo.State, asJSON bool) error {
-	if asJSON {
-		documents := make([]listed, 0, len(found))
-		for _, l := range found {
-			documents = append(documents, document(l, states[l.List.ID]))
-		}
-		return app.PrintJSON(a.Stdout, documents)
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	return a.Say("%s", render.Lists(found, states, time.Now(), app.TerminalWidth(a.Stdout), every...))
-}
-
-// printRest says what there is beside the lists that were shown, and how to see
-// it: on standard output, or beside JSON on standard error.
-func printRest(a *app.App, every []todo.Snapshot, total, shown int, o listsOptions) error {
-	var text string
+// rest says what there is beside the lists that are shown, and how to see it.
+func (o listsOptions) rest(every []todo.Snapshot, found, shown int) (text string) {
 	switch {
 	case len(every) == 0:
-		text = "There are no lists yet; an agent makes one by calling its todo tool.\n" +
+		return "There are no lists yet; an agent makes one by calling its todo tool.\n" +
 			"`todo-mcp serve` says how to add it to a client, `todo-mcp demo` shows one at work.\n"
-	case total == 0 && *o.state+*o.project != "":
+	case found == 0:
 		text = "No list is like that; `todo-mcp lists --all` shows all.\n"
-	case total == 0 && o.archived:
-		text = "No list is archived.\n"
-	case total == 0:
-		text = "No list is open or was finished lately.\n"
-	}
-	if more := total - shown; more > 0 {
-		text += fmt.Sprintf("and %d more: --all shows them\n", more)
+	case found > shown:
+		text = fmt.Sprintf("and %d more: --all shows them\n", found-shown)
 	}
 	archived := 0
 	for _, l := range every {
@@ -149,12 +140,8 @@ func printRest(a *app.App, every []todo.Snapshot, total, shown int, o listsOptio
 	if archived > 0 && !o.archived && !o.all {
 		text += fmt.Sprintf("and %d archived: --archived shows them\n", archived)
 	}
-	out := a.Stdout
-	if o.json {
-		out = a.Stderr
-	} else if text != "" && shown > 0 {
+	if text != "" && shown > 0 && !o.json {
 		text = "\n" + text
 	}
-	_, err := io.WriteString(out, text)
-	return err
+	return text
 }

@@ -34,7 +34,7 @@ func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool,
 		}
 	}
 	list, err := statusList(ctx, a, lists, args, chat)
-	if err != nil {
+	if err != nil || len(list.Items) == 0 {
 		return nil //nolint:nilerr // see above
 	}
 	family, err := familyOf(ctx, lists, list)
@@ -42,9 +42,6 @@ func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool,
 		return err
 	}
 	line := render.StatusLine(list)
-	if line == "" {
-		return nil
-	}
 	if family.State() == todo.LeftOpen && time.Since(family.Since()) > todo.IdleAfter {
 		line = strings.Replace(line, " ", " left open: ", 1)
 	}
@@ -74,17 +71,17 @@ func readClaudeStatus(in io.Reader) (*claudeStatus, error) {
 	return &s, nil
 }
 
-// statusList returns the list of a status line; chat is nil if none is known.
+// statusList returns the list of a status line, or an empty one; chat is nil if none is
+// known.
 func statusList(ctx context.Context, a *app.App, lists todo.Lists, args []string, chat *claudeStatus) (todo.Snapshot, error) {
 	if len(args) > 0 || a.List != "" {
 		return a.FindList(ctx, lists, args)
 	}
 	if chat == nil {
-		return openIn(ctx, lists, app.Absolute(a.Folder), nil)
+		return openIn(ctx, lists, app.Absolute(a.Folder), func(todo.Snapshot) bool { return true })
 	}
 	if chat.Session != "" {
-		current, err := ofChat(ctx, lists, chat.Session)
-		if err == nil || !errors.Is(err, todo.ErrNotFound) {
+		if current, err := ofChat(ctx, lists, chat.Session); err != nil || current.Revision > 0 {
 			return current, err
 		}
 	}
@@ -97,59 +94,55 @@ func statusList(ctx context.Context, a *app.App, lists todo.Lists, args []string
 }
 
 // ofChat returns the current list of a chat: by our tools, or in a todo tool of its
-// host's own; of both the open one, or the one that changed last. It returns
-// [todo.ErrNotFound] when there is neither.
+// host's own; of both the open one, or the one that changed last.
 func ofChat(ctx context.Context, lists todo.Lists, session string) (chosen todo.Snapshot, err error) {
 	for _, key := range []string{server.ChatKey(session), server.MirrorKey(session)} {
 		current, err := lists.Current(ctx, todo.Target{Conversation: todo.Conversation{Key: key}})
 		switch {
 		case errors.Is(err, todo.ErrNotFound):
 		case err != nil:
-			return todo.Snapshot{}, err
+			return current, err
 		case chosen.Revision == 0, current.Open() && !chosen.Open(),
 			current.Open() == chosen.Open() && current.Updated.After(chosen.Updated):
 			chosen = current
 		}
-	}
-	if chosen.Revision == 0 {
-		return chosen, todo.ErrNotFound
 	}
 	return chosen, nil
 }
 
 // openIn returns the open list of a folder, or of the nearest folder above it that
 // has one: of several one whose agent is there, the last changed. An agent that is
-// there and cleared its list has left no other open: then it is the empty one. openIn
-// returns [todo.ErrNotFound] when there is none.
-func openIn(ctx context.Context, lists todo.Lists, folder string, want func(todo.Snapshot) bool) (todo.Snapshot, error) {
+// there and cleared its list has left no other open: then it is the empty one.
+func openIn(ctx context.Context, lists todo.Lists, folder string, want func(todo.Snapshot) bool) (best todo.Snapshot, err error) {
 	for {
 		found, err := lists.Find(ctx, todo.Query{Workspace: &folder, Limit: app.MaxRecentLists})
 		if err != nil {
-			return todo.Snapshot{}, err
+			return best, err
 		}
 		states, err := lists.States(ctx, found...)
 		if err != nil {
-			return todo.Snapshot{}, err
+			return best, err
 		}
-		var cleared, open []todo.Snapshot
+		const none = 3
+		least := none
 		for _, f := range account.Families(found, states) {
-			l, rests := f.Main, f.State().Rests()
+			rank, l, rests := none, f.Main, f.State().Rests()
 			switch {
-			case l.Archived || l.List.Agent != "" || want != nil && !want(l):
+			case l.Archived || l.List.Agent != "" || !want(l):
 			case l.Open() && !rests:
-				return l, nil
-			case l.Open():
-				open = append(open, l)
+				rank = 0
 			case len(l.Items) == 0 && !rests:
-				cleared = append(cleared, l)
+				rank = 1
+			case l.Open():
+				rank = 2
+			}
+			if rank < least {
+				best, least = l, rank
 			}
 		}
-		if first := append(cleared, open...); len(first) > 0 {
-			return first[0], nil
-		}
 		above := filepath.Dir(folder)
-		if above == folder {
-			return todo.Snapshot{}, todo.ErrNotFound
+		if least < none || above == folder {
+			return best, nil
 		}
 		folder = above
 	}
