@@ -33,14 +33,11 @@ type reader struct {
 	problems []mistake
 }
 
-// mistake is one in the arguments. Of a text that is longer than its variant allows, and
-// within the hard cap, it says which: that is none if an item of the list has the text
-// already.
+// mistake is one in the arguments. With names it is none if an item of the list is called
+// so already.
 type mistake struct {
 	todo.Problem
-	tooLong string // the text; empty for any other problem
-	line    int    // its index
-	active  bool   // it is the active text
+	names []string
 }
 
 func (r *reader) problem(path, message string) {
@@ -58,33 +55,22 @@ func (r *reader) sentence(format string, args ...any) {
 }
 
 // err returns the problems as an [*todo.InputError], or nil when there are none or
-// when the list decides: then the change returns what checkLong finds.
+// when the list decides: then the change returns what errFor finds.
 func (r *reader) err() error {
-	if len(r.problems) == 0 || slices.ContainsFunc(r.problems, func(p mistake) bool { return p.tooLong != "" }) {
+	if len(r.problems) == 0 || slices.ContainsFunc(r.problems, func(p mistake) bool { return p.names != nil }) {
 		return nil
 	}
-	return r.checkLong(nil, nil)
+	return r.errFor(nil)
 }
 
-// checkLong returns all problems of a call as an [*todo.InputError], or nil when there
+// errFor returns all problems of a call as an [*todo.InputError], or nil when there
 // are none. Long texts are problems as far as no item of the list has them: what others
 // wrote, and the agent was told, it may write back (docs/spec/variants.md T2).
-func (r *reader) checkLong(items []todo.Item, lines []todo.Line) error {
+func (r *reader) errFor(items []todo.Item) error {
 	var problems []todo.Problem
-	free, known := slices.Clone(items), make(map[int]bool) // known are the lines whose text an item has
 	for _, p := range r.problems {
-		hasText := func(i todo.Item) bool { return isKnownBy(i, p.tooLong) }
-		at := -1
-		if p.tooLong != "" && !p.active {
-			id := lines[p.line].ID
-			at = slices.IndexFunc(free, func(i todo.Item) bool { return hasText(i) && (id == "" || id == i.ID) })
-		}
-		switch {
-		case at >= 0:
-			known[p.line] = true
-			free = slices.Delete(free, at, at+1)
-		case p.active && (known[p.line] || slices.ContainsFunc(items, hasText)):
-		default:
+		isCalled := func(i todo.Item) bool { return slices.ContainsFunc(p.names, i.IsCalled) }
+		if !slices.ContainsFunc(items, isCalled) {
 			problems = append(problems, p.Problem)
 		}
 	}
@@ -92,17 +78,6 @@ func (r *reader) checkLong(items []todo.Item, lines []todo.Line) error {
 		return nil
 	}
 	return &todo.InputError{Problems: problems}
-}
-
-// isKnownBy reports whether agents know an item by a text: as it is stored, as they
-// were told it, or as it was until a person reworded it.
-func isKnownBy(item todo.Item, text string) bool {
-	for _, known := range append(strings.Split(item.Hand.Replaced, "\n"), item.Text, item.ActiveText()) {
-		if text == known || text == todo.Told(known) || text == todo.Excerpt(known) {
-			return true
-		}
-	}
-	return false
 }
 
 // arguments reads the arguments object. A bare array stands for an object with
@@ -170,7 +145,7 @@ func (r *reader) lines(elements []value, field string, s shape) []todo.Line {
 	seen := make(map[string]int)
 	for i, e := range elements {
 		path := fmt.Sprintf("%s[%d]", field, i)
-		lines[i] = r.line(e, path, i, s)
+		lines[i] = r.line(e, path, s)
 		if id := lines[i].ID; id != "" {
 			if first, twice := seen[id]; twice {
 				r.problemf(path+".id", "Same id as %s[%d], ids must differ", field, first)
@@ -181,39 +156,43 @@ func (r *reader) lines(elements []value, field string, s shape) []todo.Line {
 	return lines
 }
 
-func (r *reader) line(v value, path string, index int, s shape) todo.Line {
+func (r *reader) line(v value, path string, s shape) todo.Line {
 	if v.kind != '{' {
 		r.problemf(path, r.words.WrongType, "object", v.name())
 		return todo.Line{}
 	}
-	line := todo.Line{
-		ID:     r.id(v.get("id"), path+".id", false),
-		Text:   r.text(v.get(s.text), path+"."+s.text, s.maxText, &mistake{line: index}),
-		Status: r.status(v.get("status"), path+".status", s.words),
+	line := todo.Line{ID: r.id(v.get("id"), path+".id", false)}
+	var isLong bool
+	if line.Text, isLong = r.text(v.get(s.text), path+"."+s.text, s.maxText); isLong {
+		r.problems[len(r.problems)-1].names = []string{line.Text}
 	}
-	if s.active != "" && !(s.mayLack && v.get(s.active).missing()) {
-		line.Active = r.text(v.get(s.active), path+"."+s.active, s.maxText, &mistake{line: index, active: true})
+	line.Status = r.status(v.get("status"), path+".status", s.words)
+	if s.active == "" || s.mayLack && v.get(s.active).missing() {
+		return line
+	}
+	if line.Active, isLong = r.text(v.get(s.active), path+"."+s.active, s.maxText); isLong {
+		r.problems[len(r.problems)-1].names = []string{line.Active, line.Text}
 	}
 	return line
 }
 
-// text reads a required text, which must not be blank (docs/spec/variants.md
-// T2, V6, V7). Whether a text of a line is a problem that is only too long for the
-// variant, checkLong decides; line says whose text it is, nil for another text.
-func (r *reader) text(v value, path string, maxText int, line *mistake) string {
+// text reads a required text, which must not be blank and may have limit runes, 0 for
+// todo.MaxText (docs/spec/variants.md T2, V6, V7). isLong is true when all that is wrong
+// is that it has more, which its last problem says.
+func (r *reader) text(v value, path string, limit int) (text string, isLong bool) {
 	switch {
 	case v.kind == 0:
 		r.problem(path, r.words.Required)
-		return ""
+		return "", false
 	case v.kind != '"':
 		r.problemf(path, r.words.WrongType, "string", v.name())
-		return ""
+		return "", false
 	case v.surrogate > 0:
 		r.problemf(path, r.words.Surrogate, v.surrogate)
-		return ""
+		return "", false
 	}
 	text, err := todo.CleanText(v.text)
-	limit := min(cmp.Or(maxText, todo.MaxText), todo.MaxText)
+	limit = min(cmp.Or(limit, todo.MaxText), todo.MaxText)
 	n := utf8.RuneCountInString(text)
 	switch {
 	case err != nil:
@@ -224,13 +203,10 @@ func (r *reader) text(v value, path string, maxText int, line *mistake) string {
 		r.problemf(path, r.words.Control, code, position)
 	case text == "":
 		r.problem(path, r.words.Blank)
-	case n > limit && n <= todo.MaxText && line != nil:
-		line.tooLong, line.Problem = text, todo.Problem{Path: path, Message: fmt.Sprintf(r.words.TooLong, limit, n)}
-		r.problems = append(r.problems, *line)
 	case n > limit:
 		r.problemf(path, r.words.TooLong, limit, n)
 	}
-	return text
+	return text, n > limit && n <= todo.MaxText
 }
 
 func (r *reader) status(v value, path string, words []string) string {

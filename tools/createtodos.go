@@ -71,7 +71,7 @@ func (r *reader) step(v value, i int, w prompts.Words) string {
 		return ""
 	}
 	stepReader := reader{words: w}
-	text := stepReader.text(v, "", 0, nil)
+	text, _ := stepReader.text(v, "", 0)
 	for _, p := range stepReader.problems {
 		r.sentence(w.BadItem, i+1, p.Message)
 	}

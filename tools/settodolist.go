@@ -120,7 +120,7 @@ func (r *reader) detail(v value, path string) *string {
 	case v.kind == '"' && strings.TrimSpace(v.text) == "":
 		return new(string)
 	}
-	text := r.text(v, path, todo.MaxDetail, nil)
+	text, _ := r.text(v, path, todo.MaxDetail)
 	return &text
 }
 
@@ -132,7 +132,7 @@ func setDetails(d *todo.Draft, view todo.View, lines []todo.Line, details []item
 	for i, line := range lines {
 		at := slices.IndexFunc(rest, func(item todo.Item) bool {
 			_, shown := view.Show(item)
-			return shown && slices.Contains([]string{item.Text, item.ActiveText(), todo.Told(item.Text), todo.Excerpt(item.Text)}, line.Text)
+			return shown && item.IsCalled(line.Text)
 		})
 		if at >= 0 {
 			d.SetDetails(rest[at].ID, details[i].priority, details[i].dueDate)

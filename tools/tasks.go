@@ -16,10 +16,9 @@ type task struct {
 
 // taskCreate reads TaskCreate, whose answer has the id of the task.
 func taskCreate(r *reader, input, response value) *Call {
-	t := task{
-		id:   r.taskID(response.get("task").get("id"), "tool_response.task.id"),
-		text: r.text(input.get("subject"), "subject", 0, nil), active: r.optional(input, "activeForm"), status: string(todo.Pending),
-	}
+	t := task{id: r.taskID(response.get("task").get("id"), "tool_response.task.id"), status: string(todo.Pending)}
+	t.text, _ = r.text(input.get("subject"), "subject", 0)
+	t.active = r.optional(input, "activeForm")
 	return &Call{Append: true, Change: func(d *todo.Draft) error {
 		if _, known := d.Item(t.id); !known { // else the hook of an update was quicker
 			t.put(d)
@@ -100,7 +99,8 @@ func (r *reader) optional(v value, key string) string {
 	if v.get(key).missing() {
 		return ""
 	}
-	return r.text(v.get(key), key, 0, nil)
+	text, _ := r.text(v.get(key), key, 0)
+	return text
 }
 
 // taskID reads the id of a task, which is a number.

@@ -100,7 +100,7 @@ func contentVariant(
 			lines := r.lines(elements, "todos", s)
 			return &Call{Lines: lines, Change: func(d *todo.Draft) error {
 				if len(r.problems) > 0 { // of these some are long texts
-					if err := r.checkLong(slices.Concat(d.Items(), d.Earlier()), lines); err != nil {
+					if err := r.errFor(slices.Concat(d.Items(), d.Earlier())); err != nil {
 						return err
 					}
 				}

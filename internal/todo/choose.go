@@ -452,7 +452,7 @@ func continues(t Target, shown Snapshot, isCurrent bool) bool {
 	isSent := func(item Item) bool {
 		return slices.ContainsFunc(t.Lines, func(l Line) bool {
 			status, ok := t.View.Core(l.Status)
-			return ok && status.Settled() && item.isCalled(Fold(l.Text))
+			return ok && status.Settled() && item.IsCalled(l.Text)
 		})
 	}
 	isFinished := func(i Item) bool { return i.Status.Settled() && !i.ByPerson }
@@ -497,8 +497,9 @@ func (i Item) names() []string {
 	return append(names, foldAll(i.Hand.wordings())...)
 }
 
-// isCalled reports whether a folded text means the item.
-func (i Item) isCalled(folded string) bool { return slices.Contains(i.names(), folded) }
+// IsCalled reports whether an agent may mean the item by a text: the item's own, as it
+// was told it, or one that a person replaced.
+func (i Item) IsCalled(text string) bool { return slices.Contains(i.names(), Fold(text)) }
 
 // revision returns a revision of a list, or the first kept one after it.
 func revision(ctx context.Context, read Reader, newest Snapshot, revision int64) (Snapshot, error) {

@@ -1,7 +1,5 @@
 package todo
 
-import "slices"
-
 // match returns, for each line, the stored item it stands for, or nil. It
 // compares ids first, then whole lines as the view shows them (so that an item
 // written back unchanged matches itself even among repeated texts), then exact
@@ -12,56 +10,79 @@ import "slices"
 // writer did not see them.
 func match(view View, stored []Item, lines []Line) []*Item {
 	out := make([]*Item, len(lines))
-	if slices.ContainsFunc(lines[min(len(stored), len(lines)):], func(l Line) bool { return l.ID != "" }) {
+	if len(lines) < len(stored) {
 		return matchByKeys(view, stored, lines)
 	}
-	for n := range stored {
-		shown, ok := view.Show(stored[n])
-		if !ok || n == len(lines) || lines[n].Text != shown.Text && lines[n].Text != stored[n].Text ||
-			lines[n].ID != "" && lines[n].ID != shown.ID ||
-			(lines[n].Status != shown.Status || lines[n].Active != shown.Active) && isRepeated(lines[n].Text, view, stored, lines) {
+	texts := make(map[string]bool, len(lines))
+	for n, line := range lines {
+		item, shown, isPlaced := Item{}, line, line.ID == ""
+		if n < len(stored) {
+			item = stored[n]
+			shown, isPlaced = view.Show(item)
+			isPlaced = isPlaced && (line.Text == shown.Text || line.Text == item.Text) && (line.ID == "" || line.ID == item.ID)
+			out[n] = &stored[n]
+		}
+		if !isPlaced || texts[shown.Text] || texts[item.Text] {
 			return matchByKeys(view, stored, lines)
 		}
-		out[n] = &stored[n]
+		texts[shown.Text], texts[item.Text] = true, item.Text != ""
 	}
 	return out // each at its place, as almost always
 }
 
-// isRepeated reports whether several items or several lines have a text, so that their
-// places do not say which line is which item.
-func isRepeated(text string, view View, stored []Item, lines []Line) bool {
-	items, repeats := 0, 0
-	for _, item := range stored {
-		if shown, ok := view.Show(item); item.Text == text || ok && shown.Text == text {
-			items++
+// matchByKeys matches by one key after the other.
+func matchByKeys(view View, stored []Item, lines []Line) []*Item {
+	type ranked struct {
+		rank int
+		key  string
+	}
+	having, ofLines := make(map[ranked][]int), make([][7]string, len(lines)) // having are indexes of items
+	for i, item := range stored {
+		for rank, keys := range itemKeys(view, item) {
+			for _, key := range keys {
+				having[ranked{rank, key}] = append(having[ranked{rank, key}], i)
+			}
 		}
 	}
-	for _, line := range lines {
-		if line.Text == text {
-			repeats++
+	for l, line := range lines {
+		ofLines[l] = lineKeys(line)
+	}
+	out, taken := make([]*Item, len(lines)), make([]bool, len(stored))
+	for rank := range 14 {
+		for l, keys := range ofLines {
+			key := keys[rank%7]
+			if out[l] != nil || key == "" {
+				continue
+			}
+			for _, i := range having[ranked{rank, key}] {
+				if !taken[i] {
+					out[l], taken[i] = &stored[i], true
+					break
+				}
+			}
 		}
 	}
-	return items > 1 || repeats > 1
+	return out
 }
 
-func matchByKeys(view View, stored []Item, lines []Line) []*Item {
-	line := func(l Line) string { return l.Text + "\n" + l.Active + "\n" + l.Status }
-	text := func(l Line) string { return l.Text }
-	folded := func(l Line) string { return Fold(l.Text) }
-	shown := func(i Item) Line { l, _ := view.Show(i); return l }
-	m := matcher{view, stored, lines, make([]*Item, len(lines)), make([]bool, len(stored))}
-	for _, hidden := range []bool{false, true} {
-		if !hidden {
-			m.pass(hidden, func(i Item) []string { return []string{i.ID} }, func(l Line) string { return l.ID })
-			m.pass(hidden, func(i Item) []string { return []string{line(shown(i))} }, line)
-		}
-		m.pass(hidden, func(i Item) []string { return []string{i.Text} }, text)
-		m.pass(hidden, func(i Item) []string { return []string{shown(i).Text} }, text)
-		m.pass(hidden, func(i Item) []string { return []string{Fold(i.Text)} }, folded)
-		m.pass(hidden, func(i Item) []string { return shortened(i.Text) }, text)
-		m.pass(hidden, func(i Item) []string { return foldAll(i.Hand.wordings()) }, folded)
+// lineKeys returns by what a line may be an item's, the surest first.
+func lineKeys(l Line) [7]string {
+	folded := Fold(l.Text)
+	return [7]string{l.ID, l.Text + "\n" + l.Active + "\n" + l.Status, l.Text, l.Text, folded, l.Text, folded}
+}
+
+// itemKeys returns the keys of lines that may be an item's: as [lineKeys], and after
+// these once more for an item that the view leaves out.
+func itemKeys(view View, i Item) (keys [14][]string) {
+	shown, isShown := view.Show(i)
+	at := keys[7:]
+	if isShown {
+		at = keys[:]
+		whole := lineKeys(shown)[1]
+		at[0], at[1], at[3] = []string{i.ID}, []string{whole}, []string{shown.Text}
 	}
-	return m.out
+	at[2], at[4], at[5], at[6] = []string{i.Text}, []string{Fold(i.Text)}, shortened(i.Text), foldAll(i.Hand.wordings())
+	return keys
 }
 
 func foldAll(texts []string) []string {
@@ -69,41 +90,4 @@ func foldAll(texts []string) []string {
 		texts[i] = Fold(text)
 	}
 	return texts
-}
-
-type matcher struct {
-	view   View
-	stored []Item
-	lines  []Line
-	out    []*Item
-	taken  []bool // the items that a line has
-}
-
-// pass matches the remaining lines with the remaining items, hidden ones or those that
-// the view shows, by equal keys other than the empty one.
-func (m *matcher) pass(hidden bool, itemKeys func(Item) []string, lineKey func(Line) string) {
-	if !slices.Contains(m.out, nil) {
-		return
-	}
-	byKey := make(map[string][]int)
-	for i, item := range m.stored {
-		if _, shown := m.view.Words[item.Status]; shown != hidden && !m.taken[i] {
-			for _, key := range itemKeys(item) {
-				byKey[key] = append(byKey[key], i)
-			}
-		}
-	}
-	for l, line := range m.lines {
-		if len(byKey) == 0 || m.out[l] != nil {
-			continue
-		}
-		key := lineKey(line)
-		if key == "" {
-			continue
-		}
-		i := slices.IndexFunc(byKey[key], func(i int) bool { return !m.taken[i] })
-		if i >= 0 {
-			m.taken[byKey[key][i]], m.out[l] = true, &m.stored[byKey[key][i]]
-		}
-	}
 }

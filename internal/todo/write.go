@@ -302,7 +302,7 @@ func (a *attempt) tell(ctx context.Context, base, newest Snapshot, r *Report) er
 	changed := Diff(base, newest)
 	if a.seen(newest) <= 0 {
 		changed = slices.DeleteFunc(changed, func(d Difference) bool {
-			isSent := func(l Line) bool { return d.After.isCalled(Fold(l.Text)) }
+			isSent := func(l Line) bool { return d.After.IsCalled(l.Text) }
 			return d.Kind == Added && slices.ContainsFunc(a.Lines, isSent)
 		})
 	}
