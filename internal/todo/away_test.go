@@ -19,7 +19,7 @@ func TestDeleteAndBack(t *testing.T) {
 	ctx, lists := context.Background(), a.lists()
 	watcher := lists.Watch(nil)
 	defer watcher.Close()
-	_, err := lists.Delete(ctx, first.List.ID, true, person())
+	_, err := lists.Edit(ctx, first.List.ID, todo.Edit{Do: todo.EditDelete}, person())
 	checkErr(t, err)
 	if got, err := watcher.Next(ctx); err != nil || len(got) != 1 || !got[0].Deleted {
 		t.Errorf("a watcher received %+v, %v", got, err)
@@ -36,12 +36,12 @@ func TestDeleteAndBack(t *testing.T) {
 	if next := a.writes("c:A i:B").After; next.List.ID == first.List.ID {
 		t.Error("its agent wrote the deleted list")
 	}
-	_, err = lists.Delete(ctx, first.List.ID, false, person())
+	_, err = lists.Edit(ctx, first.List.ID, todo.Edit{Do: todo.EditUndelete}, person())
 	checkErr(t, err)
 	if s, err := lists.Load(ctx, first.List.ID, 0); err != nil || show(s) != show(first) || s.Revision != 3 {
 		t.Errorf("brought back: revision %d of %q, %v", s.Revision, show(s), err)
 	}
-	if _, err := d.board("p9").As("somebody").Delete(ctx, first.List.ID, true, person()); !errors.Is(err, todo.ErrNotFound) {
+	if _, err := d.board("p9").As("somebody").Edit(ctx, first.List.ID, todo.Edit{Do: todo.EditDelete}, person()); !errors.Is(err, todo.ErrNotFound) {
 		t.Errorf("34: by another principal: %v", err)
 	}
 }

@@ -14,48 +14,48 @@ type Change func(*Draft) error
 
 // Draft is the working copy a [Change] edits.
 type Draft struct {
-	before  Snapshot
-	items   []Item
-	lastID  int
-	now     time.Time
-	hand    string // whose hand edits
-	earlier []Item // see Earlier
-	order   Order
-	notes   []string
-	// What the change set besides items; nil for what it did not.
-	title      *string
-	suggested  string // see Suggest
-	archived   *bool
-	replacedBy string // with archived
-	deleted    bool
+	before, next Snapshot // the revision that it began with, and the one that it becomes
+	now          time.Time
+	hand         string // whose hand edits
+	earlier      []Item // see Earlier
+	notes        []string
+	suggested    string // see Suggest
+	archives     bool   // the change says whether the list is archived
 }
 
 // NewDraft returns a draft of the revision after before, which is not modified.
 // now is the time of the change.
 func NewDraft(before Snapshot, now time.Time) *Draft {
-	return &Draft{before: before, items: slices.Clone(before.Items), lastID: before.LastID, order: before.Order,
-		deleted: before.Deleted, now: now.UTC()}
+	d := &Draft{before: before, next: before, now: now.UTC()}
+	d.next.Items = slices.Clone(before.Items)
+	return d
 }
 
 // rebase turns a draft of an earlier revision into one of newest: it merges the
 // edits with what others changed since; see merge3.
 func (d *Draft) rebase(newest Snapshot) {
-	base := d.before
-	d.before, d.lastID, d.order, d.deleted = newest, newest.LastID, newest.Order, newest.Deleted
-	d.items = merge3(base.Items, newest.Items, d.items, func() string {
-		d.lastID++
-		return strconv.Itoa(d.lastID)
-	})
+	base, mine := d.before, d.next
+	d.before, d.next = newest, newest
+	take(&d.next.GivenTitle, base.GivenTitle, mine.GivenTitle)
+	take(&d.next.Archived, base.Archived, mine.Archived)
+	take(&d.next.Deleted, base.Deleted, mine.Deleted)
+	d.next.Items = merge3(base.Items, newest.Items, mine.Items, d.nextID)
+}
+
+// nextID returns an id that no item had.
+func (d *Draft) nextID() string {
+	d.next.LastID++
+	return strconv.Itoa(d.next.LastID)
 }
 
 // keepBlocks blocks the items again that others blocked since the writer saw the
 // list, unless the writer settled them: what was blocked unseen is not begun.
 func (d *Draft) keepBlocks(saw Snapshot) {
-	for i, item := range d.items {
+	for i, item := range d.next.Items {
 		stored, ok := d.before.Item(item.ID)
 		seen, _ := saw.Item(item.ID)
 		if ok && stored.Status == Blocked && seen.Status != Blocked && !item.Status.Settled() {
-			d.items[i].takeStatus(stored)
+			d.next.Items[i].takeStatus(stored)
 		}
 	}
 }
@@ -64,19 +64,18 @@ func (d *Draft) keepBlocks(saw Snapshot) {
 func (d *Draft) Before() Snapshot { return d.before }
 
 // Items returns the items as edited so far; the caller must not change them.
-func (d *Draft) Items() []Item { return d.items }
+func (d *Draft) Items() []Item { return d.next.Items }
 
 // Changed reports whether the items or their order differ from before, times
 // aside, or whether the list got another title or was put away or brought back.
 func (d *Draft) Changed() bool {
-	b := d.before
-	return d.order != b.Order || d.title != nil && *d.title != b.GivenTitle ||
-		b.GivenTitle == "" && d.suggested != "" || d.archived != nil && *d.archived != b.Archived || d.deleted != b.Deleted ||
-		!slices.EqualFunc(b.Items, d.items, Item.equal)
+	b, n := d.before, d.next
+	return n.Order != b.Order || cmp.Or(n.GivenTitle, d.suggested) != b.GivenTitle || n.Archived != b.Archived ||
+		n.Deleted != b.Deleted || !slices.EqualFunc(b.Items, n.Items, Item.equal)
 }
 
 // Rename gives the list a title; see [Snapshot.GivenTitle].
-func (d *Draft) Rename(title string) { d.title = &title }
+func (d *Draft) Rename(title string) { d.next.GivenTitle = title }
 
 // Earlier returns the items of the list that the conversation held until now, where the
 // draft is of the next one.
@@ -90,19 +89,12 @@ func (d *Draft) Suggest(title string) { d.suggested = title }
 func (d *Draft) Hand() string { return d.hand }
 
 // Archive puts the list away, or brings it back; see [Snapshot.Archived].
-func (d *Draft) Archive(away bool) { d.archived = &away }
-
-// keepReplaced keeps a list put away that its conversation left for another, although
-// an item of it changes.
-func (d *Draft) keepReplaced() {
-	if d.before.ReplacedBy != "" {
-		d.Archive(true)
-		d.replacedBy = d.before.ReplacedBy
-	}
+func (d *Draft) Archive(away bool) {
+	d.next.Archived, d.next.ReplacedBy, d.archives = away, "", true
 }
 
 // Delete deletes the list, or brings it back; see [Snapshot.Deleted].
-func (d *Draft) Delete(away bool) { d.deleted = away }
+func (d *Draft) Delete(away bool) { d.next.Deleted = away }
 
 // Note adds a sentence to the write's [Report]: what the change did beyond what
 // the caller sent.
@@ -110,24 +102,24 @@ func (d *Draft) Note(sentence string) { d.notes = append(d.notes, sentence) }
 
 // Item returns the item with an id as edited so far.
 func (d *Draft) Item(id string) (Item, bool) {
-	return itemNear(d.items, 0, id)
+	return itemNear(d.next.Items, 0, id)
 }
 
 // Append adds a pending item at the end for each text, with ids that continue
 // from the last one, and returns these items.
 func (d *Draft) Append(texts ...string) []Item {
-	from := len(d.items)
+	from := len(d.next.Items)
 	for _, text := range texts {
-		d.items = append(d.items, d.newItem(Line{Text: text}, Pending))
+		d.next.Items = append(d.next.Items, d.newItem(Line{Text: text}, Pending))
 	}
-	return slices.Clone(d.items[from:])
+	return slices.Clone(d.next.Items[from:])
 }
 
 // edit changes the item with an id. It returns false when no item has the id.
 func (d *Draft) edit(id string, change func(*Item)) bool {
-	i := indexOf(d.items, id)
+	i := indexOf(d.next.Items, id)
 	if i >= 0 {
-		change(&d.items[i])
+		change(&d.next.Items[i])
 	}
 	return i >= 0
 }
@@ -144,25 +136,25 @@ func (d *Draft) SetStatus(id string, status Status) bool {
 // at all empty the list, unless the view already showed it empty.
 func (d *Draft) Replace(view View, lines []Line) {
 	isHidden := func(i Item) bool { return view.Words[i.Status] == "" }
-	if len(lines) == 0 && slices.ContainsFunc(d.items, func(i Item) bool { return !isHidden(i) }) {
-		d.items = nil
+	if len(lines) == 0 && slices.ContainsFunc(d.next.Items, func(i Item) bool { return !isHidden(i) }) {
+		d.next.Items = nil
 		return
 	}
 	next := make([]Item, len(lines))
-	for i, stored := range match(view, d.items, lines) {
+	for i, stored := range match(view, d.next.Items, lines) {
 		next[i] = d.applyLine(view, stored, lines[i])
 	}
-	if slices.ContainsFunc(d.items, isHidden) {
+	if slices.ContainsFunc(d.next.Items, isHidden) {
 		next = d.keepHidden(isHidden, next)
 	}
-	d.items = next
+	d.next.Items = next
 }
 
 // keepHidden inserts into next the hidden items that no line matched, each after the
 // item that it followed before.
 func (d *Draft) keepHidden(isHidden func(Item) bool, next []Item) []Item {
 	at := 0
-	for _, item := range d.items {
+	for _, item := range d.next.Items {
 		if i := indexOf(next, item.ID); i >= 0 {
 			at = i + 1
 		} else if isHidden(item) {
@@ -177,7 +169,7 @@ func (d *Draft) keepHidden(isHidden func(Item) bool, next []Item) []Item {
 // they are. It returns false and changes nothing when any id is missing or
 // unknown.
 func (d *Draft) Patch(view View, lines []Line) bool {
-	if slices.ContainsFunc(lines, func(l Line) bool { return indexOf(d.items, l.ID) < 0 }) {
+	if slices.ContainsFunc(lines, func(l Line) bool { return indexOf(d.next.Items, l.ID) < 0 }) {
 		return false
 	}
 	for _, line := range lines {
@@ -222,9 +214,9 @@ func (d *Draft) SetDetails(id string, priority, dueDate *string) bool {
 // Remove removes one item from the list. It returns false when no item has the
 // id.
 func (d *Draft) Remove(id string) bool {
-	before := len(d.items)
-	d.items = slices.DeleteFunc(d.items, func(i Item) bool { return i.ID == id })
-	return len(d.items) < before
+	before := len(d.next.Items)
+	d.next.Items = slices.DeleteFunc(d.next.Items, func(i Item) bool { return i.ID == id })
+	return len(d.next.Items) < before
 }
 
 // Move moves one item to an index, from 0; an index outside the list means its
@@ -233,7 +225,7 @@ func (d *Draft) Move(id string, to int) bool {
 	item, ok := d.Item(id)
 	if ok {
 		d.Remove(id)
-		d.items = slices.Insert(d.items, min(max(to, 0), len(d.items)), item)
+		d.next.Items = slices.Insert(d.next.Items, min(max(to, 0), len(d.next.Items)), item)
 	}
 	return ok
 }
@@ -242,19 +234,19 @@ func (d *Draft) Move(id string, to int) bool {
 // ids included. Ids that were used are still not used again. Items that it puts in
 // progress are begun by the hand that restores.
 func (d *Draft) Restore(items []Item) {
-	before := Snapshot{Items: d.items}
-	d.items = slices.Clone(items)
-	for i, item := range d.items {
-		d.lastID = max(d.lastID, itemNumber(item.ID))
+	before := Snapshot{Items: d.next.Items}
+	d.next.Items = slices.Clone(items)
+	for i, item := range d.next.Items {
+		d.next.LastID = max(d.next.LastID, itemNumber(item.ID))
 		now, stays := before.Item(item.ID)
 		switch {
 		case stays && item.Status == now.Status:
-			d.items[i].BegunBy, d.items[i].ByPerson = now.BegunBy, now.ByPerson
+			d.next.Items[i].BegunBy, d.next.Items[i].ByPerson = now.BegunBy, now.ByPerson
 		case item.Status == InProgress:
-			d.items[i].BegunBy = d.hand
+			d.next.Items[i].BegunBy = d.hand
 		}
 		if stays {
-			d.items[i].Hand = now.Hand
+			d.next.Items[i].Hand = now.Hand
 		}
 	}
 }
@@ -286,17 +278,16 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 }
 
 func (d *Draft) newItem(line Line, status Status) Item {
-	d.lastID++
-	item := Item{ID: strconv.Itoa(d.lastID), Text: line.Text, Active: line.Active, Status: Pending, Created: d.now}
+	item := Item{ID: d.nextID(), Text: line.Text, Active: line.Active, Status: Pending, Created: d.now}
 	item.setStatus(status, d.hand, d.now)
 	return item
 }
 
 // snapshot returns the next revision, ready to be saved.
 func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
-	next := d.before
+	next := d.next
 	next.Revision++
-	next.Items, next.LastID, next.Order = d.items, d.lastID, d.order
+	next.GivenTitle = cmp.Or(next.GivenTitle, d.suggested)
 	if next.Items == nil {
 		next.Items = []Item{}
 	}
@@ -305,15 +296,7 @@ func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 		next.Worked = d.now
 	}
 	next.Writer, next.Operation, next.Report, next.Seq = w, op, Report{}, 0
-	if d.title != nil {
-		next.GivenTitle = *d.title
-	}
-	next.GivenTitle = cmp.Or(next.GivenTitle, d.suggested)
-	next.Deleted = d.deleted
-	switch {
-	case d.archived != nil:
-		next.Archived, next.ReplacedBy = *d.archived, d.replacedBy
-	case next.Archived && !slices.EqualFunc(d.before.Items, d.items, Item.same):
+	if next.Archived && !d.archives && !slices.EqualFunc(d.before.Items, next.Items, Item.same) {
 		next.Archived, next.ReplacedBy = false, "" // a change of items brings it back
 	}
 	return next.Entitled()

@@ -24,9 +24,9 @@ const (
 	EditRestore   EditKind = "restore"   // make the list what it was in Revision
 	EditUndo      EditKind = "undo"      // take back what was changed from revision From to Seen
 	EditRename    EditKind = "rename"    // give the list a title, the Text, or take it away
-	EditArchive   EditKind = "archive"   // put the list away, see Lists.Archive
+	EditArchive   EditKind = "archive"   // put the list away, see Snapshot.Archived
 	EditUnarchive EditKind = "unarchive" // bring it back
-	EditDelete    EditKind = "delete"    // delete the list, see Lists.Delete
+	EditDelete    EditKind = "delete"    // delete the list and those of its sub-agents
 	EditUndelete  EditKind = "undelete"  // bring it back
 )
 
@@ -50,8 +50,8 @@ type Edit struct {
 	Seen int64 `json:"seen,omitempty"`
 	From int64 `json:"from,omitempty"`
 	// Operation identifies the edit, so that one who does not know whether it arrived
-	// may send it again; empty if it is sent once. To archive or delete once more
-	// changes nothing either way.
+	// may send it again; empty if it is sent once. To delete once more changes nothing
+	// either way.
 	Operation string `json:"op,omitempty"`
 }
 
@@ -80,13 +80,13 @@ func (l Lists) Edit(ctx context.Context, list string, e Edit, by Writer) (Outcom
 		return Outcome{}, ErrNotFound // a write without one would begin a list
 	}
 	by.Person = true
-	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by, Seen: e.Seen, Change: e.change}
-	w.Operation = e.operation(list)
+	w := Write{Target: Target{List: list, deleted: !e.OfItems()}, Writer: by, Operation: e.operation(list), Change: e.change}
+	if e.OfItems() {
+		w.Seen = e.Seen
+	}
 	switch e.Do {
-	case EditArchive, EditUnarchive:
-		return l.Archive(ctx, list, e.Do == EditArchive, by)
 	case EditDelete, EditUndelete:
-		return l.Delete(ctx, list, e.Do == EditDelete, by)
+		return l.delete(ctx, list, e.Do == EditDelete, by)
 	case EditRestore:
 		old, err := l.Load(ctx, list, e.Revision)
 		if err != nil {
@@ -100,6 +100,31 @@ func (l Lists) Edit(ctx context.Context, list string, e Edit, by Writer) (Outcom
 		}
 	}
 	return l.Apply(ctx, w)
+}
+
+// delete deletes a list and the lists of its sub-agents, or brings them back within
+// [TrashAge]; see [Snapshot.Deleted]. Lists of sub-agents whose main conversation
+// holds another list by now belong to that list, and stay as they are.
+func (l Lists) delete(ctx context.Context, list string, away bool, w Writer) (out Outcome, err error) {
+	main, err := l.load(ctx, list, 0)
+	if err != nil {
+		return Outcome{}, err
+	}
+	// A deleted list is held until its conversation begins the next one: until then
+	// its sub-agents' lists, which are deleted too, are found to be brought back.
+	subs, err := l.Find(ctx, Query{Parent: main.List.ID, Deleted: true})
+	for n, s := range append([]Snapshot{main}, subs...) {
+		if err != nil || n > 0 && s.Deleted == away {
+			continue
+		}
+		var done Outcome
+		done, err = l.Apply(ctx, Write{Target: Target{List: s.List.ID, deleted: true}, Writer: w,
+			Change: func(d *Draft) error { d.Delete(away); return nil }})
+		if n == 0 {
+			out = done
+		}
+	}
+	return out, err
 }
 
 // Check returns an [*InputError] that says what would be right, unless some list
@@ -192,6 +217,8 @@ func (e Edit) change(d *Draft) error {
 		d.Replace(view, e.Lines)
 	case EditRename:
 		d.Rename(e.Text)
+	case EditArchive, EditUnarchive:
+		d.Archive(e.Do == EditArchive)
 	}
 	if !ok {
 		return ErrItemGone

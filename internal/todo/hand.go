@@ -241,13 +241,13 @@ func (d *Draft) applyHand(saw Snapshot) (kept []Difference) {
 		d.recordHand()
 		return nil
 	}
-	for i := range d.items {
-		before, known := itemNear(d.before.Items, i, d.items[i].ID)
+	for i := range d.next.Items {
+		before, known := itemNear(d.before.Items, i, d.next.Items[i].ID)
 		if known && before.Hand.Text != "" {
-			kept = append(kept, d.keepText(&d.items[i], before, saw)...)
+			kept = append(kept, d.keepText(&d.next.Items[i], before, saw)...)
 		}
 	}
-	if d.before.Order.Was != "" && !InSameOrder(d.before.Items, d.items) {
+	if d.before.Order.Was != "" && !InSameOrder(d.before.Items, d.next.Items) {
 		kept = append(kept, d.keepOrder(saw)...)
 	}
 	return kept
@@ -277,13 +277,13 @@ func (d *Draft) keepText(item *Item, before Item, saw Snapshot) (kept []Differen
 
 // recordHand notes which texts and which order a person changed.
 func (d *Draft) recordHand() {
-	for i, item := range d.items {
+	for i, item := range d.next.Items {
 		if before, known := d.before.Item(item.ID); known && before.Text != item.Text {
-			d.items[i].Hand = before.Hand.reworded(before, item.Text, d.before.Revision+1)
+			d.next.Items[i].Hand = before.Hand.reworded(before, item.Text, d.before.Revision+1)
 		}
 	}
-	if !InSameOrder(d.before.Items, d.items) {
-		d.order = d.before.Order.reordered(d.before.Items, d.items, d.before.Revision+1)
+	if !InSameOrder(d.before.Items, d.next.Items) {
+		d.next.Order = d.before.Order.reordered(d.before.Items, d.next.Items, d.before.Revision+1)
 	}
 }
 
@@ -292,8 +292,8 @@ func (d *Draft) recordHand() {
 // returns false when no item has the id.
 func (d *Draft) BringBack(id string) bool {
 	if id == "" {
-		if d.order.Overridden() {
-			d.items = inOrderOf(itemsOf(d.order.Person), d.items)
+		if d.next.Order.Overridden() {
+			d.next.Items = inOrderOf(itemsOf(d.next.Order.Person), d.next.Items)
 		}
 		return true
 	}
@@ -308,18 +308,18 @@ func (d *Draft) BringBack(id string) bool {
 // one that people changed.
 func (d *Draft) keepOrder(saw Snapshot) []Difference {
 	order := d.before.Order
-	if !order.has(d.items, d.before.Items) {
-		d.order = Order{} // another order, which the agent wants
+	if !order.has(d.next.Items, d.before.Items) {
+		d.next.Order = Order{} // another order, which the agent wants
 		return nil
 	}
 	if order.Repeats >= MaxRepeats {
-		d.order.Was = ""
+		d.next.Order.Was = ""
 		return nil
 	}
-	d.items = inOrderOf(d.before.Items, d.items)
+	d.next.Items = inOrderOf(d.before.Items, d.next.Items)
 	if !InSameOrder(saw.Items, d.before.Items) {
 		return nil // it has not been told yet
 	}
-	d.order.Repeats++
+	d.next.Order.Repeats++
 	return []Difference{{Kind: Moved}}
 }

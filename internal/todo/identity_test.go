@@ -35,7 +35,7 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 		},
 		"archive": func() error { _, err := viewer.Archive(t.Context(), id, true, w); return err },
 		"rename":  func() error { _, err := viewer.Edit(t.Context(), id, title("x"), w); return err },
-		"delete":  func() error { _, err := viewer.Delete(t.Context(), id, true, w); return err },
+		"delete":  func() error { _, err := viewer.Edit(t.Context(), id, todo.Edit{Do: todo.EditDelete}, w); return err },
 		"purge":   func() error { _, err := viewer.Purge(t.Context(), todo.Writer{Person: true}, id); return err },
 		"hold":    func() error { return viewer.SetCurrent(t.Context(), todo.Conversation{Key: "v"}, before) },
 	} {

@@ -186,45 +186,8 @@ func (l Lists) CursorsOn(ctx context.Context, s Snapshot) ([]Cursor, error) {
 
 // Archive puts a list away, or brings it back; see [Snapshot.Archived].
 func (l Lists) Archive(ctx context.Context, list string, away bool, w Writer) (Outcome, error) {
-	if !away {
-		// A list that only its age archived is not said to be so in the store. To
-		// bring it back it needs a revision of today: it is put away first.
-		s, err := l.load(ctx, list, 0)
-		if err != nil {
-			return Outcome{}, err
-		}
-		if !s.Archived && l.board.archived(s).Archived {
-			if out, err := l.Archive(ctx, list, true, w); err != nil {
-				return out, err
-			}
-		}
-	}
-	return l.set(ctx, list, w, func(d *Draft) { d.Archive(away) })
-}
-
-// Delete deletes a list and the lists of its sub-agents, or brings them back within
-// [TrashAge]; see [Snapshot.Deleted]. Lists of sub-agents whose main conversation
-// holds another list by now are that one's, and stay as they are. Delete returns
-// [ErrNotFound] when there is no such list.
-func (l Lists) Delete(ctx context.Context, list string, away bool, w Writer) (Outcome, error) {
-	main, err := l.load(ctx, list, 0)
-	if err != nil {
-		return Outcome{}, err
-	}
-	// A deleted list is held until its conversation begins the next one: until then
-	// its sub-agents' lists, which are deleted too, are found to be brought back.
-	subs, err := l.Find(ctx, Query{Parent: main.List.ID, Deleted: true})
-	if err != nil {
-		return Outcome{}, err
-	}
-	change := func(d *Draft) { d.Delete(away) }
-	out, err := l.set(ctx, list, w, change)
-	for _, sub := range subs {
-		if err == nil && sub.Deleted != away {
-			_, err = l.set(ctx, sub.List.ID, w, change)
-		}
-	}
-	return out, err
+	change := func(d *Draft) error { d.Archive(away); return nil }
+	return l.Apply(ctx, Write{Target: Target{List: list, deleted: true}, Writer: w, Change: change})
 }
 
 // Purge forgets lists and all their revisions for good, and returns how many it
@@ -264,11 +227,6 @@ func (l Lists) Purge(ctx context.Context, by Writer, lists ...string) (n int, er
 // purgeBatch is how many lists are purged in one transaction, so that writes need
 // not wait long.
 const purgeBatch = 50
-
-// set changes what a list has besides items.
-func (l Lists) set(ctx context.Context, list string, w Writer, change func(*Draft)) (Outcome, error) {
-	return l.Apply(ctx, Write{Target: Target{List: list, deleted: true}, Writer: w, Change: func(d *Draft) error { change(d); return nil }})
-}
 
 // Watch returns a watcher of the lists for which want returns true (nil: every
 // list). It receives the snapshots saved from now on; a caller that also needs

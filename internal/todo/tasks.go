@@ -21,14 +21,14 @@ func (d *Draft) Put(view View, line Line) {
 		return
 	}
 	status, _ := view.Core(line.Status)
-	last := max(d.lastID, n)
+	last := max(d.next.LastID, n)
 	item := d.newItem(line, status)
-	item.ID, d.lastID = line.ID, last
-	at := slices.IndexFunc(d.items, func(o Item) bool { return itemNumber(o.ID) > n })
+	item.ID, d.next.LastID = line.ID, last
+	at := slices.IndexFunc(d.next.Items, func(o Item) bool { return itemNumber(o.ID) > n })
 	if at < 0 {
-		at = len(d.items)
+		at = len(d.next.Items)
 	}
-	d.items = slices.Insert(d.items, at, item)
+	d.next.Items = slices.Insert(d.next.Items, at, item)
 }
 
 // IsItemID reports whether an id is one that [Draft.Put] accepts.
@@ -54,9 +54,9 @@ func (d *Draft) WaitFor(id string, others ...string) {
 
 // EndWaits makes no item wait any more for one that is settled or not on the list.
 func (d *Draft) EndWaits() {
-	for i, item := range d.items {
+	for i, item := range d.next.Items {
 		if item.WaitsFor != "" {
-			d.items[i].WaitsFor = d.openOf(item.Waits(), item.ID)
+			d.next.Items[i].WaitsFor = d.openOf(item.Waits(), item.ID)
 		}
 	}
 }

@@ -160,7 +160,10 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (Outcome, error) 
 	}
 	// An empty write after a settled list begins an empty one, which no draft tells.
 	clears := a.begins && a.Lines != nil && len(a.Lines) == 0 && a.current.Revision > 0
-	return a.save(ctx, draft, report, clears || draft.Changed())
+	// A list that only its age archived is not said to be so in the store. To bring it
+	// back it needs a revision of today.
+	wakes := draft.archives && !draft.next.Archived && a.archived(draft.before).Archived
+	return a.save(ctx, draft, report, clears || wakes || draft.Changed())
 }
 
 // change applies the change to the list that the call means. It returns the draft of the
@@ -187,7 +190,7 @@ func (a *attempt) change(ctx context.Context) (*Draft, Report, error) {
 	}
 	if a.Item != "" && a.List == "" && a.current.List.ID != before.List.ID {
 		report.Elsewhere = before.List.ID
-		draft.keepReplaced()
+		draft.archives = before.ReplacedBy != "" // the conversation left it for another
 	}
 	if a.continues {
 		report.Continues = before.Title()
@@ -223,7 +226,7 @@ func (a *attempt) changes(shown, newest Snapshot) bool {
 		return true
 	}
 	d.applyHand(shown)
-	return !slices.EqualFunc(newest.Items, d.items, func(a, b Item) bool {
+	return !slices.EqualFunc(newest.Items, d.next.Items, func(a, b Item) bool {
 		return a.ID == b.ID && a.Text == b.Text && a.Status == b.Status
 	})
 }
@@ -341,21 +344,21 @@ func (d *Draft) settle(w Write, saw Snapshot, report *Report) error {
 	report.Kept = d.applyHand(saw)
 	for _, kept := range report.Kept {
 		if kept.Kind == Moved {
-			report.Ordered = texts(d.items)
+			report.Ordered = texts(d.next.Items)
 		}
 	}
-	if d.before.List.Mirrored && !w.Begin.Mirrored && !slices.EqualFunc(d.before.Items, d.items, Item.same) {
+	if d.before.List.Mirrored && !w.Begin.Mirrored && !slices.EqualFunc(d.before.Items, d.next.Items, Item.same) {
 		return ErrMirrored
 	}
 	// A variant limits what one call sends; a merge may add what others added. What makes
 	// a list no larger is never refused.
-	err := CheckSize(d.items)
-	if err != nil && (len(d.items) > len(d.before.Items) || Size(d.items) > Size(d.before.Items)) {
+	err := CheckSize(d.next.Items)
+	if err != nil && (len(d.next.Items) > len(d.before.Items) || Size(d.next.Items) > Size(d.before.Items)) {
 		return &InputError{Problems: []Problem{{Message: err.Error()}}}
 	}
 	report.Notes = d.notes
 	for n, item := range d.before.Items {
-		if _, stays := itemNear(d.items, n, item.ID); !stays && !item.Status.Settled() {
+		if _, stays := itemNear(d.next.Items, n, item.ID); !stays && !item.Status.Settled() {
 			report.Dropped = append(report.Dropped, item)
 		}
 	}
@@ -427,7 +430,7 @@ func texts(items []Item) []string {
 func (a *attempt) archive(ctx context.Context, list Snapshot, replacedBy string, by Writer) error {
 	draft := NewDraft(list, a.now())
 	draft.Archive(true)
-	draft.replacedBy = replacedBy
+	draft.next.ReplacedBy = replacedBy
 	by.Process = a.process
 	_, err := a.tx.Save(ctx, draft.snapshot(by, Operation{})) // no call's, see feed.deliver
 	return err

@@ -144,7 +144,7 @@ func TestAppTicks(t *testing.T) {
 		t.Error("the reason went away when the list was read anew")
 	}
 	servertest.Eval[string](t, c.ctx, `host.refuseTick = ''`)
-	if _, err := s.Board.As("").Delete(t.Context(), newest(t, s).List.ID, true, todo.Writer{Person: true}); err != nil {
+	if _, err := s.Board.As("").Edit(t.Context(), newest(t, s).List.ID, todo.Edit{Do: todo.EditDelete}, todo.Writer{}); err != nil {
 		t.Fatal(err)
 	}
 	c.click("i-5")
