@@ -16,7 +16,6 @@ type Board struct {
 	now     func() time.Time
 	process string
 	feed    *feed
-	answers answers
 	// archiveAfter is how long after its last change a settled list counts as
 	// archived; 0 is never.
 	archiveAfter time.Duration

@@ -98,6 +98,15 @@ func (a *attempt) choose(ctx context.Context) (err error) {
 	if !a.all && a.list.Revision > 0 && a.list.List.Principal != a.principal {
 		return ErrNotFound
 	}
+	if a.begins {
+		a.list = Snapshot{}
+	}
+	if a.begins || a.putsAway { // numbers go on, so that one means one step of a conversation
+		a.list.LastID = max(a.list.LastID, a.current.LastID)
+	}
+	if a.list.Items == nil {
+		a.list.Items = []Item{}
+	}
 	return nil
 }
 
@@ -220,19 +229,9 @@ func (a *attempt) leave(ctx context.Context) error {
 		}
 		a.putsAway = !slices.ContainsFunc(on, a.isOthers)
 	}
-	most := 0
-	for l, err := range a.ownLists(ctx) {
-		if err != nil {
-			return err
-		}
-		n := shared(a.Lines, l.Items)
-		comesBack := l.List.ID != a.current.List.ID && l.isUnfinished() && !a.isElsewhere(l)
-		if comesBack && n > most && continues(a.Target, l, true) {
-			a.list, a.shown, most = l, Snapshot{}, n
-		}
-	}
-	a.begins = most == 0
-	return nil
+	found, err := a.recognise(ctx)
+	a.begins = !found
+	return err
 }
 
 // isOthers reports whether a cursor says that another conversation, which is present,
@@ -355,8 +354,8 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 
 // recognise chooses the unfinished list that a whole-list write continues, with what its
 // agents were shown of it; of several the one with the most items of the write. It looks
-// among the lists that the holder held, and then among the lists of the same client and
-// workspace. It returns false when there is none.
+// among the lists that the holder held, and then, if the conversation is not certain,
+// among the lists of the same client and workspace. It returns false when there is none.
 func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 	most, own := 0, make(map[string]bool)
 	for l, err := range a.ownLists(ctx) {
@@ -371,8 +370,8 @@ func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 			break // no other list can have more of the lines
 		}
 	}
-	if most > 0 {
-		return true, nil
+	if most > 0 || a.isCertain() {
+		return most > 0, nil
 	}
 	others, err := a.read.Find(ctx, Query{Principal: &a.principal, Client: a.Conversation.Client,
 		Workspace: &a.Conversation.Workspace, UpdatedSince: a.now().Add(-CandidateAge), Limit: maxCandidates})
@@ -393,10 +392,10 @@ func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 // compare chooses a list if the write continues it and has more than most of its items.
 // It returns how many items it has of the list that is chosen then.
 func (a *attempt) compare(ctx context.Context, l Snapshot, most int) (int, error) {
-	n := shared(a.Lines, l.Items)
-	isCurrent := l.List.ID == a.current.List.ID
+	n, certain := shared(a.Lines, l.Items), a.isCertain()
+	mayBeOne := certain || l.List.ID == a.current.List.ID
 	// What an agent wrote it was shown.
-	if n <= most || !a.mayContinue(l) || !l.Writer.Person && !continues(a.Target, l, isCurrent) {
+	if n <= most || !a.mayContinue(l) || !l.Writer.Person && !continues(a.Target, l, mayBeOne) {
 		return most, nil
 	}
 	on, err := a.read.CursorsOn(ctx, l.List.Principal, l.List.ID)
@@ -404,21 +403,29 @@ func (a *attempt) compare(ctx context.Context, l Snapshot, most int) (int, error
 		return most, fmt.Errorf("find who holds the list: %w", err)
 	}
 	shown, err := shownToAgents(ctx, a.read, l, on)
-	if err != nil || !a.isFree(on) || !continues(a.Target, shown, isCurrent) {
+	if err != nil || !certain && !a.isFree(on) || !continues(a.Target, shown, mayBeOne) {
 		return most, err
 	}
-	a.list, a.shown = l, shown
+	if a.list, a.shown = l, shown; certain {
+		a.shown = Snapshot{} // what it has seen itself counts
+	}
 	return n, nil
 }
 
 // mayContinue reports whether a list is one that the caller may go on with by writing it
-// again: unfinished, changed lately, of the same agent and not of another chat of the
-// host. One that was put away is not, unless its conversation put it away itself.
+// again: unfinished, and if the conversation is not certain, changed lately, of the same
+// agent and not of another chat of the host. One that was put away is not, unless its
+// conversation put it away itself.
 func (a *attempt) mayContinue(l Snapshot) bool {
+	if !l.isUnfinished() || a.isElsewhere(l) {
+		return false
+	}
+	if a.isCertain() {
+		return l.List.ID != a.current.List.ID
+	}
 	chat := a.Conversation.Chat
 	otherChat := chat != "" && l.List.Chat != "" && chat != l.List.Chat
-	return l.isUnfinished() && a.Agent == l.List.Agent && !l.List.Mirrored && !otherChat &&
-		a.now().Sub(l.Updated) <= CandidateAge
+	return a.Agent == l.List.Agent && !otherChat && a.now().Sub(l.Updated) <= CandidateAge
 }
 
 // isUnfinished reports whether an agent may go on with a list: it is open, and was not

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 )
 
 // Write is one change to apply to a list.
@@ -97,12 +96,6 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 		return Outcome{}, ErrReadOnly
 	}
 	b := l.board
-	mayRepeat := w.Operation.Digest != ""
-	if mayRepeat {
-		if out, ok, err := b.answers.get(ctx, b.store, w.Operation); ok || err != nil {
-			return out, err
-		}
-	}
 	if w.Operation.ID == "" {
 		w.Operation.ID = NewID()
 	}
@@ -118,7 +111,7 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 			return err
 		})
 	}
-	err := run(mayRepeat)
+	err := run(w.Operation.Digest != "")
 	if errors.Is(err, ErrUnknownOutcome) && ctx.Err() == nil {
 		first := err
 		if err = run(true); err != nil && !IsRefusal(err) {
@@ -127,9 +120,6 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	}
 	if err != nil {
 		return Outcome{}, fmt.Errorf("write list: %w", err)
-	}
-	if mayRepeat && !out.Changed && !out.Repeated {
-		b.answers.put(w.Operation, out)
 	}
 	b.feed.deliverOwn(out)
 	return out, nil
@@ -166,36 +156,31 @@ func (a *attempt) write(ctx context.Context, mayBeRepeat bool) (Outcome, error) 
 	return a.save(ctx, draft, report, clears || wakes || draft.Changed())
 }
 
-// change applies the change to the list that the call means. It returns the draft of the
-// next revision and what the writer is told.
-func (a *attempt) change(ctx context.Context) (*Draft, Report, error) {
-	before, saw, report, err := a.bases(ctx)
+// change applies the change to the list that the call means: to the revision that the
+// writer was shown, merged with what others changed since. It returns the draft of the
+// next revision and what the writer is told, also of a list that it leaves.
+func (a *attempt) change(ctx context.Context) (draft *Draft, told Report, err error) {
+	if a.begins || a.putsAway {
+		if err = a.tellOfLeft(ctx, &told); err != nil {
+			return nil, told, err
+		}
+	}
+	saw, err := a.saw(ctx, a.list)
+	if err == nil && saw.Revision != a.list.Revision && a.Seen == 0 {
+		err = a.tell(ctx, saw, a.list, &told)
+	}
 	if err != nil {
-		return nil, report, err
+		return nil, told, err
 	}
 	base := saw
 	if a.Lines == nil && a.Seen == 0 {
-		base = before // the call says nothing about items that others changed
+		base = a.list // the call says nothing about items that others changed
 	}
-	base.LastID = max(base.LastID, before.LastID)
-	draft, err := a.draft(base, before)
-	if err == nil {
-		err = draft.settle(a.Write, saw, &report)
+	base.LastID = max(base.LastID, a.list.LastID)
+	if draft, err = a.draft(base, a.list); err == nil {
+		err = a.settle(draft, saw, &told)
 	}
-	if err != nil {
-		return nil, report, err
-	}
-	if before.ReplacedBy != "" && a.Lines != nil && !a.Writer.Person {
-		draft.Archive(false) // its own chat writes it again
-	}
-	if a.Item != "" && a.List == "" && a.current.List.ID != before.List.ID {
-		report.Elsewhere = before.List.ID
-		draft.archives = before.ReplacedBy != "" // the conversation left it for another
-	}
-	if a.continues {
-		report.Continues = before.Title()
-	}
-	return draft, report, nil
+	return draft, told, err
 }
 
 // draft returns the draft of a revision after newest, as the change makes it of one that
@@ -231,32 +216,6 @@ func (a *attempt) changes(shown, newest Snapshot) bool {
 	})
 }
 
-// bases returns the revision that the write replaces, the one that its writer was shown,
-// and what the writer is told of the changes between them, also of a list that it leaves.
-// Numbers go on from list to list, so that one means one step of a conversation.
-func (a *attempt) bases(ctx context.Context) (before, saw Snapshot, told Report, err error) {
-	if !a.begins {
-		before = a.list
-	}
-	if before.Items == nil {
-		before.Items = []Item{}
-	}
-	if a.begins || a.putsAway {
-		before.LastID = max(before.LastID, a.current.LastID)
-		if err = a.tellOfLeft(ctx, &told); err != nil {
-			return before, saw, told, err
-		}
-	}
-	if before.Revision == 0 {
-		return before, before, told, nil
-	}
-	saw, err = a.saw(ctx, before)
-	if err == nil && saw.Revision != before.Revision && a.Seen == 0 {
-		err = a.tell(ctx, saw, before, &told)
-	}
-	return before, saw, told, err
-}
-
 // tellOfLeft adds to a report what others changed in the current list, which the write
 // leaves, and remembers that its agent has then seen it. Nothing is stored before the
 // write can no more be refused: what a refused one had stored, its store would have to
@@ -279,17 +238,16 @@ func (a *attempt) tellOfLeft(ctx context.Context, told *Report) error {
 
 // saw returns the revision of a list that the writer last saw.
 func (a *attempt) saw(ctx context.Context, list Snapshot) (Snapshot, error) {
-	if a.Seen > 0 {
-		return revision(ctx, a.read, list, a.Seen)
-	}
-	if a.Conversation.CurrentKey() == "" || a.Writer.Person {
-		return list, nil
-	}
-	if a.shown.Revision > 0 {
-		return a.shown, nil
-	}
 	seen := a.seen(list)
 	switch {
+	case list.Revision == 0:
+		return list, nil
+	case a.Seen > 0:
+		return revision(ctx, a.read, list, a.Seen)
+	case a.Conversation.CurrentKey() == "" || a.Writer.Person:
+		return list, nil
+	case a.shown.Revision > 0:
+		return a.shown, nil
 	case seen > 0:
 		return revision(ctx, a.read, list, seen)
 	case seen < 0 && (len(a.Lines) == 0 || keeps(a.Lines, list)): // it knows the list
@@ -335,19 +293,17 @@ func (a *attempt) tell(ctx context.Context, base, newest Snapshot, r *Report) er
 	return nil
 }
 
-// settle decides what becomes of the draft of a write beside what it asks for, and
-// checks it. saw is what the writer was shown.
-func (d *Draft) settle(w Write, saw Snapshot, report *Report) error {
-	if !w.Writer.Person && saw.Revision != d.before.Revision {
+// settle decides what becomes of a draft beside what the write asks for, and checks it.
+// saw is what the writer was shown.
+func (a *attempt) settle(d *Draft, saw Snapshot, report *Report) error {
+	if !a.Writer.Person && saw.Revision != d.before.Revision {
 		d.keepBlocks(saw)
 	}
 	report.Kept = d.applyHand(saw)
-	for _, kept := range report.Kept {
-		if kept.Kind == Moved {
-			report.Ordered = texts(d.next.Items)
-		}
+	if slices.ContainsFunc(report.Kept, func(k Difference) bool { return k.Kind == Moved }) {
+		report.Ordered = texts(d.next.Items)
 	}
-	if d.before.List.Mirrored && !w.Begin.Mirrored && !slices.EqualFunc(d.before.Items, d.next.Items, Item.same) {
+	if d.before.List.Mirrored && !a.Begin.Mirrored && !slices.EqualFunc(d.before.Items, d.next.Items, Item.same) {
 		return ErrMirrored
 	}
 	// A variant limits what one call sends; a merge may add what others added. What makes
@@ -361,6 +317,16 @@ func (d *Draft) settle(w Write, saw Snapshot, report *Report) error {
 		if _, stays := itemNear(d.next.Items, n, item.ID); !stays && !item.Status.Settled() {
 			report.Dropped = append(report.Dropped, item)
 		}
+	}
+	if a.continues {
+		report.Continues = d.before.Title()
+	}
+	switch wasLeft := d.before.ReplacedBy != ""; {
+	case a.Item != "" && a.List == "" && a.current.List.ID != d.before.List.ID:
+		report.Elsewhere = d.before.List.ID
+		d.archives = wasLeft // and stays so
+	case wasLeft && a.Lines != nil && !a.Writer.Person:
+		d.Archive(false) // its own chat writes it again
 	}
 	return nil
 }
@@ -511,46 +477,4 @@ func (b *Board) cursors(w Write, s Snapshot, moves bool) []Cursor {
 		own.Process, own.Until = b.presence(c)
 	}
 	return append(cursors, own)
-}
-
-// answers are the outcomes of operations that changed nothing, in this process.
-// Others are stored with the revision that they made.
-type answers struct {
-	mu       sync.Mutex
-	outcomes map[Operation]answer
-}
-
-// answer is an outcome without its list: the store keeps only the newest revisions.
-type answer struct {
-	list     string
-	revision int64
-	report   Report
-}
-
-// maxAnswers is how many outcomes are remembered. When there are more, all are
-// forgotten.
-const maxAnswers = 10_000
-
-func (a *answers) put(op Operation, out Outcome) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.outcomes == nil || len(a.outcomes) >= maxAnswers {
-		a.outcomes = make(map[Operation]answer)
-	}
-	a.outcomes[op] = answer{out.After.List.ID, out.After.Revision, out.Report}
-}
-
-// get returns the outcome of an operation, if it is remembered and its list is kept.
-func (a *answers) get(ctx context.Context, read Reader, op Operation) (Outcome, bool, error) {
-	a.mu.Lock()
-	known, ok := a.outcomes[op]
-	a.mu.Unlock()
-	if !ok || known.revision == 0 {
-		return Outcome{After: Snapshot{Items: []Item{}}, Report: known.report}, ok, nil
-	}
-	after, err := read.Load(ctx, known.list, known.revision)
-	if errors.Is(err, ErrNotFound) {
-		return Outcome{}, false, nil
-	}
-	return Outcome{After: after, Report: known.report}, err == nil, err
 }
