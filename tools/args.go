@@ -22,6 +22,7 @@ type shape struct {
 	// those that a status may be.
 	mayLack bool
 	words   []string
+	details bool // an item may have a priority and a due date
 	// maxItems and maxText (runes) are the variant's own limits; 0 means that
 	// only the hard caps apply.
 	maxItems, maxText int
@@ -167,6 +168,10 @@ func (r *reader) line(v value, path string, s shape) todo.Line {
 		r.problems[len(r.problems)-1].names = []string{line.Text}
 	}
 	line.Status = r.status(v.get("status"), path+".status", s.words)
+	if s.details {
+		line.Priority = r.detail(v.get("priority"), path+".priority")
+		line.DueDate = r.detail(v.get("due_date"), path+".due_date")
+	}
 	if s.active == "" || s.mayLack && v.get(s.active).missing() {
 		return line
 	}

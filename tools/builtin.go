@@ -67,35 +67,24 @@ func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 // wholeList returns the reader of a tool that takes the whole list.
 func wholeList(field, text string) func(*reader, value, value) *Call {
 	return func(r *reader, input, _ value) *Call {
-		items := r.hostItems(input, field, text)
-		return &Call{Lines: items.lines, Change: func(d *todo.Draft) error {
-			d.Replace(todo.CoreView(), items.lines)
-			setDetails(d, todo.CoreView(), items.lines, items.details)
-			return nil
-		}}
+		lines := r.hostLines(input, field, text)
+		return &Call{Lines: lines, Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); return nil }}
 	}
 }
 
-// hostItems are the items that a built-in tool is called with.
-type hostItems struct {
-	lines   []todo.Line // without ids: a host has its own
-	details []itemDetails
-}
-
-// hostItems reads items under a field, whose text is under a key. Hosts use the core
-// statuses, each some of them.
-func (r *reader) hostItems(input value, field, text string) (items hostItems) {
-	s := shape{view: todo.CoreView(), text: text, active: "activeForm", mayLack: true, words: coreWords()}
+// hostLines reads items under a field, whose text is under a key. Hosts use the core
+// statuses, each some of them, and ids of their own.
+func (r *reader) hostLines(input value, field, text string) []todo.Line {
+	s := shape{view: todo.CoreView(), text: text, active: "activeForm", mayLack: true, words: coreWords(), details: true}
 	elements, ok := r.list(input, field, false)
 	if !ok {
-		return items
+		return nil
 	}
-	items.lines = r.lines(elements, field, s)
-	items.details = r.details(elements[:len(items.lines)], field)
-	for i := range items.lines {
-		items.lines[i].ID = ""
+	lines := r.lines(elements, field, s)
+	for i := range lines {
+		lines[i].ID = ""
 	}
-	return items
+	return lines
 }
 
 // coreWords returns the core statuses as words.
@@ -112,9 +101,9 @@ func cursorTodos(r *reader, input, response value) *Call {
 	if input.get("merge").kind != 't' {
 		return wholeList("todos", "content")(r, input, response)
 	}
-	items := r.hostItems(input, "todos", "content")
+	lines := r.hostLines(input, "todos", "content")
 	return &Call{Append: true, Change: func(d *todo.Draft) error {
-		for _, line := range items.lines {
+		for _, line := range lines {
 			at := slices.IndexFunc(d.Items(), func(i todo.Item) bool { return todo.Fold(i.Text) == todo.Fold(line.Text) })
 			if at < 0 {
 				line.ID = d.Append(line.Text)[0].ID
@@ -123,7 +112,6 @@ func cursorTodos(r *reader, input, response value) *Call {
 			}
 			d.Put(todo.CoreView(), line)
 		}
-		setDetails(d, todo.CoreView(), items.lines, items.details)
 		return nil
 	}}
 }

@@ -1,8 +1,6 @@
 package tools
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"todo-mcp/internal/todo"
@@ -21,12 +19,6 @@ type setTodoListItem struct {
 	// Priority and DueDate are any text (docs/spec/variants.md K5).
 	Priority string `json:"priority,omitempty"`
 	DueDate  string `json:"due_date,omitempty"`
-}
-
-// itemDetails is what a line says of its item's priority and due date; nil where
-// it says nothing, "" where it removes one.
-type itemDetails struct {
-	priority, dueDate *string
 }
 
 // setTodoListResult is system 4's ToolReturnValue (docs/spec/variants.md K3)
@@ -56,7 +48,7 @@ func setTodoListView() todo.View {
 
 func setTodoList(w prompts.Words) variant {
 	view := setTodoListView()
-	s := shape{view: view, text: "title", words: view.Accepts()}
+	s := shape{view: view, text: "title", words: view.Accepts(), details: true}
 	return variant{
 		words:  w,
 		view:   s.view,
@@ -69,15 +61,10 @@ func setTodoList(w prompts.Words) variant {
 				return &Call{}
 			}
 			lines := r.lines(elements, "todos", s)
-			details := r.details(elements[:len(lines)], "todos")
-			return &Call{Lines: lines, Change: func(d *todo.Draft) error {
-				d.Replace(s.view, lines)
-				setDetails(d, s.view, lines, details)
-				return nil
-			}}
+			return &Call{Lines: lines, Change: func(d *todo.Draft) error { d.Replace(s.view, lines); return nil }}
 		},
 		Result:  func(c *Call, out todo.Outcome) Result { return setTodoListResultOf(w, s.view, c, out) },
-		failure: func(err *todo.InputError) Result { return setTodoListFailure(w, err) },
+		failure: setTodoListFailure,
 	}
 }
 
@@ -99,16 +86,6 @@ func setTodoListResultOf(w prompts.Words, view todo.View, c *Call, out todo.Outc
 	return r
 }
 
-// details reads the priority and the due date of each item of a write.
-func (r *reader) details(elements []value, field string) []itemDetails {
-	out := make([]itemDetails, len(elements))
-	for i, e := range elements {
-		path := fmt.Sprintf("%s[%d]", field, i)
-		out[i] = itemDetails{r.detail(e.get("priority"), path+".priority"), r.detail(e.get("due_date"), path+".due_date")}
-	}
-	return out
-}
-
 // detail reads an optional text, which may also be sent as a number; it returns
 // nil when the text is missing.
 func (r *reader) detail(v value, path string) *string {
@@ -122,23 +99,6 @@ func (r *reader) detail(v value, path string) *string {
 	}
 	text, _ := r.text(v, path, todo.MaxDetail)
 	return &text
-}
-
-// setDetails sets the details of the items that lines have become. The items of
-// a draft that was just replaced stand in the order of the lines. A person may have
-// removed some, and others may stand between them.
-func setDetails(d *todo.Draft, view todo.View, lines []todo.Line, details []itemDetails) {
-	rest := slices.Clone(d.Items())
-	for i, line := range lines {
-		at := slices.IndexFunc(rest, func(item todo.Item) bool {
-			_, shown := view.Show(item)
-			return shown && item.IsCalled(line.Text)
-		})
-		if at >= 0 {
-			d.SetDetails(rest[at].ID, details[i].priority, details[i].dueDate)
-			rest = rest[at+1:]
-		}
-	}
 }
 
 // listing returns the list as the text of a SetTodoList call that reads.
@@ -155,10 +115,7 @@ func listing(view todo.View, s todo.Snapshot) string {
 	return b.String()
 }
 
-func setTodoListFailure(w prompts.Words, err *todo.InputError) Result {
+func setTodoListFailure(err *todo.InputError) Result {
 	text := validationFailed(err)
-	if len(err.Problems) == 1 && err.Problems[0].Sentence {
-		text = w.Error + err.Problems[0].Message
-	}
 	return Result{Text: text, Structured: setTodoListResult{IsError: true, Message: text, Display: []display[setTodoListItem]{}}}
 }

@@ -107,9 +107,6 @@ func contentVariant(
 				if len(lines) == 0 || !d.Patch(s.view, lines) {
 					d.Replace(s.view, lines)
 				}
-				if len(d.Earlier()) > 0 {
-					carryOver(s.view, d)
-				}
 				return oneInProgress(d, o.InProgress)
 			}}
 		},
@@ -129,24 +126,6 @@ func contentVariant(
 			return newResult(text+notes, message, out.After, shown,
 				todoWriteCounts{n["completed"], n["in_progress"], n["pending"], n["cancelled"]})
 		},
-	}
-}
-
-// carryOver gives items of the next list the status that they had in the one before, if
-// the view shows it by the word that was sent: one that failed and is sent back as it was
-// shown, in_progress, is not begun.
-func carryOver(view todo.View, d *todo.Draft) {
-	for _, item := range d.Items() {
-		if _, known := d.Before().Item(item.ID); known {
-			continue
-		}
-		for _, e := range d.Earlier() {
-			sameWord := e.Status != item.Status && view.Words[e.Status] == view.Words[item.Status]
-			if sameWord && todo.Fold(e.Text) == todo.Fold(item.Text) {
-				d.SetStatus(item.ID, e.Status)
-				break
-			}
-		}
 	}
 }
 

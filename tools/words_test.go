@@ -36,7 +36,10 @@ func TestDetailsAreNoRewording(t *testing.T) {
 	s := newSession(t, nil)
 	s.call("TodoWrite", todos("p A"), "")
 	high := "high"
-	s.editAsPerson(func(d *todo.Draft) error { d.SetDetails("1", &high, nil); return nil })
+	s.editAsPerson(func(d *todo.Draft) error {
+		d.Patch(todo.CoreView(), []todo.Line{{ID: "1", Text: "A", Active: "A", Status: "pending", Priority: &high}})
+		return nil
+	})
 	if got := s.call("TodoWrite", todos("c A"), "").Text; got != "Todo list updated: 1 completed, 0 in_progress, 0 pending" {
 		t.Error(got)
 	}

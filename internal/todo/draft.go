@@ -198,19 +198,6 @@ func (d *Draft) SetText(id, text string) bool {
 	})
 }
 
-// SetDetails sets one item's priority and due date; nil leaves one as it is, and
-// an empty text removes it. It returns false when no item has the id.
-func (d *Draft) SetDetails(id string, priority, dueDate *string) bool {
-	return d.edit(id, func(i *Item) {
-		if priority != nil {
-			i.Priority = *priority
-		}
-		if dueDate != nil {
-			i.DueDate = *dueDate
-		}
-	})
-}
-
 // Remove removes one item from the list. It returns false when no item has the
 // id.
 func (d *Draft) Remove(id string) bool {
@@ -274,12 +261,14 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 		status, _ := view.Core(line.Status)
 		item.setStatus(status, d.hand, d.now)
 	}
+	item.setDetails(line)
 	return item
 }
 
 func (d *Draft) newItem(line Line, status Status) Item {
 	item := Item{ID: d.nextID(), Text: line.Text, Active: line.Active, Status: Pending, Created: d.now}
 	item.setStatus(status, d.hand, d.now)
+	item.setDetails(line)
 	return item
 }
 

@@ -12,6 +12,10 @@ type Line struct {
 	Text   string `json:"text"`
 	Active string `json:"-"`      // "" in variants without one, and where a person writes
 	Status string `json:"status"` // in the variant's words
+	// Priority and DueDate are what a write says of them; nil leaves one as it is, and
+	// an empty text removes it. A result has neither.
+	Priority *string `json:"-"`
+	DueDate  *string `json:"-"`
 }
 
 // View is how a variant sees items: which statuses it shows, and in which

@@ -93,7 +93,7 @@ func FuzzImportMarkdown(f *testing.F) {
 		}
 		d := todo.NewDraft(todo.Snapshot{}, began)
 		d.Replace(todo.CoreView(), lines)
-		addNotes(d, items)
+		addReasons(d, items)
 		if len(d.Items()) != len(items) {
 			t.Fatalf("%d items of %d", len(d.Items()), len(items))
 		}

@@ -116,7 +116,7 @@ func importMarkdown(ctx context.Context, a *app.App, in io.Reader) error {
 	out, err := lists.Apply(ctx, todo.Write{
 		Target: todo.Target{Conversation: todo.Conversation{Key: todo.NameKey(a.List), Name: a.List, Workspace: app.WorkingDir()}, Lines: lines},
 		Writer: app.CommandLine("import"),
-		Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); addNotes(d, items); return nil },
+		Change: func(d *todo.Draft) error { d.Replace(todo.CoreView(), lines); addReasons(d, items); return nil },
 	})
 	if err != nil {
 		return err
@@ -124,19 +124,12 @@ func importMarkdown(ctx context.Context, a *app.App, in io.Reader) error {
 	return a.Print(out.After)
 }
 
-// addNotes adds what a line has no place for to a draft that has just been
-// replaced by items: the reasons of blocked ones, priorities and due dates.
-func addNotes(d *todo.Draft, items []todo.Item) {
+// addReasons adds what a line has no place for to a draft that has just been replaced by
+// items: why those are blocked that are.
+func addReasons(d *todo.Draft, items []todo.Item) {
 	for i, item := range items[:min(len(items), len(d.Items()))] {
-		id := d.Items()[i].ID
 		if item.Reason != "" {
-			d.Block(id, item.Reason)
-		}
-		if item.Priority != "" {
-			d.SetDetails(id, &item.Priority, nil)
-		}
-		if item.DueDate != "" {
-			d.SetDetails(id, nil, &item.DueDate)
+			d.Block(d.Items()[i].ID, item.Reason)
 		}
 	}
 }
@@ -155,7 +148,14 @@ func taskLines(items []todo.Item) ([]todo.Line, error) {
 		if err := errors.Join(item.Check(), item.CheckDetails()); err != nil {
 			return nil, fmt.Errorf("item %d: %w", i+1, err)
 		}
-		lines = append(lines, todo.Line{Text: item.Text, Active: item.ActiveText(), Status: string(item.Status)})
+		line := todo.Line{Text: item.Text, Active: item.ActiveText(), Status: string(item.Status)}
+		if item.Priority != "" {
+			line.Priority = &item.Priority
+		}
+		if item.DueDate != "" {
+			line.DueDate = &item.DueDate
+		}
+		lines = append(lines, line)
 	}
 	return lines, nil
 }
