@@ -46,7 +46,8 @@ type viewCounts struct {
 // the list to show in List and a nil Change.
 func NewView() (*Tool, error) {
 	return pageTool(Tool{Name: "todo_list_view", Title: "View todo list",
-		Description: "The newest state of a todo list, for the list's own page."}, listView)
+		Description: "The newest state of a todo list, for the list's own page."},
+		variant{input: viewInput{}, read: func(*reader, value) *Call { return &Call{} }})
 }
 
 // NewTick returns the tool by which a person sets one item's status on the app
@@ -54,32 +55,23 @@ func NewView() (*Tool, error) {
 // result is the one of [NewView], and its failures are worded for the person.
 func NewTick() (*Tool, error) {
 	return pageTool(Tool{Name: "todo_list_tick", Title: "Tick todo item",
-		Description: "Sets the status of one item for a person, from the list's own page."}, listTick)
+		Description: "Sets the status of one item for a person, from the list's own page."},
+		variant{input: tickInput{}, read: (*reader).tick, failure: tickFailure})
 }
 
 // pageTool completes a tool that only the app page calls.
-func pageTool(t Tool, variantIn func(prompts.Words) variant) (*Tool, error) {
+func pageTool(t Tool, v variant) (*Tool, error) {
 	english, err := prompts.WordsIn(prompts.Languages()[0])
 	if err != nil {
 		return nil, err
 	}
-	t.Idempotent, t.variant = true, variantIn(english)
+	t.Idempotent, t.words, t.variant = true, english, v
+	t.view, t.output, t.byList, t.answer = todo.CoreView(), viewResult{}, true, viewAnswer
 	return &t, t.publish()
 }
 
-func listView(w prompts.Words) variant {
-	return variant{
-		words:  w,
-		view:   todo.CoreView(),
-		input:  viewInput{},
-		output: viewResult{},
-		read:   func(*reader, value) *Call { return &Call{} },
-		byList: true,
-		Result: func(_ *Call, out todo.Outcome) Result { return viewAnswer(out.After) },
-	}
-}
-
-func viewAnswer(s todo.Snapshot) Result {
+func viewAnswer(_ prompts.Words, _ *Call, out todo.Outcome) Result {
+	s := out.After
 	n := s.Counts()
 	text := fmt.Sprintf("%d of %d completed", n[todo.Completed], len(s.Items)-n[todo.Cancelled])
 	shown, _ := show(todo.CoreView(), s, func(l todo.Line) viewItem {
@@ -90,23 +82,16 @@ func viewAnswer(s todo.Snapshot) Result {
 		n[todo.Failed], n[todo.Blocked], n[todo.Cancelled]})
 }
 
-func listTick(w prompts.Words) variant {
-	v := listView(w)
-	v.input = tickInput{}
-	v.read = func(r *reader, args value) *Call {
-		item := r.id(args.get("item_id"), "item_id", true)
-		status := todo.Status(r.status(args.get("status"), "status", v.view.Accepts()))
-		seen := r.revision(args.get("revision"), "revision")
-		return &Call{Edit: todo.Edit{Do: todo.EditStatus, Item: item, Status: status, Seen: seen}}
-	}
-	v.failure = func(err *todo.InputError) Result {
-		messages := make([]string, len(err.Problems))
-		for i, p := range err.Problems {
-			messages[i] = p.String()
-		}
-		return Result{Text: "Error: " + strings.Join(messages, ". ")}
-	}
-	return v
+// tick reads the arguments of the tick tool.
+func (r *reader) tick(args value) *Call {
+	item := r.id(args.get("item_id"), "item_id", true)
+	status := todo.Status(r.status(args.get("status"), "status", todo.CoreView().Accepts()))
+	seen := r.revision(args.get("revision"), "revision")
+	return &Call{Edit: todo.Edit{Do: todo.EditStatus, Item: item, Status: status, Seen: seen}}
+}
+
+func tickFailure(_ prompts.Words, err *todo.InputError) Result {
+	return Result{Text: "Error: " + strings.ReplaceAll(err.Error(), "; ", ". ")}
 }
 
 // revision reads the number of a revision, 0 when it is missing.

@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"todo-mcp/internal/todo"
@@ -51,6 +53,124 @@ func planAnswer(w prompts.Words, first string, out todo.Outcome) Result {
 		planCounts{n["completed"], n["running"], n["pending"], n["failed"]})
 }
 
+// createTodosInput is the arguments of create_todos (system 5).
+type createTodosInput struct {
+	Items []string `json:"items" jsonschema:"minItems=1"`
+}
+
+func createTodos() variant {
+	read := func(r *reader, args value) *Call {
+		texts := r.steps(r.arguments(args, "items"))
+		return &Call{Append: true, created: len(texts), Change: func(d *todo.Draft) error {
+			if n := len(d.Items()) + len(texts); n > todo.MaxItems {
+				return refuse(r.words.TooMany, todo.MaxItems, n)
+			}
+			d.Append(texts...)
+			return nil
+		}}
+	}
+	answer := func(w prompts.Words, c *Call, out todo.Outcome) Result {
+		return planAnswer(w, fmt.Sprintf(w.Created, c.created), out)
+	}
+	return variant{view: planView(), input: createTodosInput{}, output: planResult{}, read: read, answer: answer, failure: planFailure}
+}
+
+// steps reads the step descriptions; a single string stands for an array of one
+// (docs/spec/variants.md V5). It adds a problem for every one that is blank or
+// not valid (P1).
+func (r *reader) steps(args value) []string {
+	v := args.get("items")
+	if inner, ok := v.unquote(); ok && inner.kind == '[' {
+		v = inner
+	}
+	if v.kind == '"' {
+		v = value{kind: '[', elements: []value{v}}
+	}
+	switch {
+	case v.missing() || v.kind == '[' && len(v.elements) == 0:
+		r.sentence("%s", r.words.NoItems)
+	case v.kind != '[':
+		r.problemf("items", r.words.WrongType, "array", v.name())
+	case len(v.elements) > todo.MaxItems:
+		r.sentence(r.words.TooMany, todo.MaxItems, len(v.elements))
+		return nil
+	}
+	texts := make([]string, 0, len(v.elements))
+	for i, e := range v.elements {
+		texts = append(texts, r.step(e, i))
+	}
+	return texts
+}
+
+// step reads the description at index i by the rules for all texts.
+func (r *reader) step(v value, i int) string {
+	if v.kind == '"' && strings.TrimSpace(v.text) == "" {
+		r.sentence(r.words.BlankItem, i+1)
+		return ""
+	}
+	stepReader := reader{words: r.words}
+	text, _ := stepReader.text(v, "", 0)
+	for _, p := range stepReader.problems {
+		r.sentence(r.words.BadItem, i+1, p.Message)
+	}
+	return text
+}
+
+// updateTodoInput is the arguments of update_todo (system 5).
+type updateTodoInput struct {
+	ID     string `json:"id"`
+	Status string `json:"status" jsonschema:"enum=running,enum=completed,enum=failed"`
+}
+
+// updateWords returns the statuses that update_todo accepts. A step begins as
+// pending and does not become pending again.
+func updateWords() []string { return []string{"running", "completed", "failed"} }
+
+func updateTodo() variant {
+	read := func(r *reader, args value) *Call {
+		args = r.arguments(args, "id")
+		id := r.id(args.get("id"), "id", true)
+		word := r.stepStatus(args.get("status"))
+		return &Call{Item: id, Change: func(d *todo.Draft) error { return setStepStatus(d, id, word, r.words) }}
+	}
+	answer := func(w prompts.Words, c *Call, out todo.Outcome) Result {
+		item, _ := out.After.Item(c.Item)
+		return planAnswer(w, fmt.Sprintf(w.Updated, item.ID, item.Text, planView().Words[item.Status]), out)
+	}
+	return variant{view: planView(), input: updateTodoInput{}, output: planResult{}, read: read, answer: answer, failure: planFailure}
+}
+
+func (r *reader) stepStatus(v value) string {
+	if v.kind == '"' && slices.Contains(updateWords(), v.text) {
+		return v.text
+	}
+	received := v.name()
+	if v.kind == '"' {
+		received = unquotedExcerpt(v.text)
+	}
+	r.sentence(r.words.UnknownStatus, received, strings.Join(updateWords(), ", "))
+	return ""
+}
+
+// setStepStatus sets one step's status, only forwards
+// (docs/spec/variants.md P2, P4).
+func setStepStatus(d *todo.Draft, id, word string, w prompts.Words) error {
+	view := planView()
+	item, ok := d.Item(id)
+	if !ok {
+		return refuse(w.UnknownID+"\n%s", unquotedExcerpt(id), planText(w, d.Before()))
+	}
+	switch current := view.Words[item.Status]; current {
+	case word:
+		return nil // a core status that shares the word stays
+	case "completed", "failed":
+		return refuse(w.Backwards, item.ID, unquotedExcerpt(item.Text), current, word)
+	}
+	status, _ := view.Core(word)
+	d.SetStatus(id, status)
+	return nil
+}
+
 // planFailure words an error, one problem per line. Sentences stay as they are.
 func planFailure(w prompts.Words, err *todo.InputError) Result {
 	lines := make([]string, len(err.Problems))
@@ -63,6 +183,6 @@ func planFailure(w prompts.Words, err *todo.InputError) Result {
 }
 
 // refuse returns an [*todo.InputError] with one sentence.
-func refuse(sentence string) error {
-	return &todo.InputError{Problems: []todo.Problem{{Message: sentence, Sentence: true}}}
+func refuse(sentence string, args ...any) error {
+	return &todo.InputError{Problems: []todo.Problem{{Message: fmt.Sprintf(sentence, args...), Sentence: true}}}
 }

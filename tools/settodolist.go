@@ -46,29 +46,24 @@ func setTodoListView() todo.View {
 	}}
 }
 
-func setTodoList(w prompts.Words) variant {
+func setTodoList() variant {
 	view := setTodoListView()
 	s := shape{view: view, text: "title", words: view.Accepts(), details: true}
-	return variant{
-		words:  w,
-		view:   s.view,
-		input:  setTodoListInput{},
-		output: setTodoListResult{},
-		read: func(r *reader, args value) *Call {
-			elements, ok := r.list(args, "todos", true)
-			if !ok {
-				r.otherCase(args, "todos")
-				return &Call{}
-			}
-			lines := r.lines(elements, "todos", s)
-			return &Call{Lines: lines, Change: func(d *todo.Draft) error { d.Replace(s.view, lines); return nil }}
-		},
-		Result:  func(c *Call, out todo.Outcome) Result { return setTodoListResultOf(w, s.view, c, out) },
-		failure: setTodoListFailure,
+	read := func(r *reader, args value) *Call {
+		elements, ok := r.list(args, "todos", true)
+		if !ok {
+			r.otherCase(args, "todos")
+			return &Call{}
+		}
+		lines := r.lines(elements, "todos", s)
+		return &Call{Lines: lines, Change: func(d *todo.Draft) error { d.Replace(view, lines); return nil }}
 	}
+	return variant{view: view, input: setTodoListInput{}, output: setTodoListResult{}, read: read,
+		answer: setTodoListAnswer, failure: setTodoListFailure}
 }
 
-func setTodoListResultOf(w prompts.Words, view todo.View, c *Call, out todo.Outcome) Result {
+func setTodoListAnswer(w prompts.Words, c *Call, out todo.Outcome) Result {
+	view := setTodoListView()
 	shown, n := show(view, out.After, func(l todo.Line) setTodoListItem {
 		item, _ := out.After.Item(l.ID)
 		return setTodoListItem{Title: l.Text, Status: l.Status, Priority: item.Priority, DueDate: item.DueDate}
@@ -115,7 +110,7 @@ func listing(view todo.View, s todo.Snapshot) string {
 	return b.String()
 }
 
-func setTodoListFailure(err *todo.InputError) Result {
+func setTodoListFailure(_ prompts.Words, err *todo.InputError) Result {
 	text := validationFailed(err)
 	return Result{Text: text, Structured: setTodoListResult{IsError: true, Message: text, Display: []display[setTodoListItem]{}}}
 }

@@ -56,9 +56,9 @@ func TodoWriteView() todo.View {
 	}}
 }
 
-func todoWrite(o Options, w prompts.Words) variant {
+func todoWrite(o Options) variant {
 	limits := shape{maxItems: o.MaxItems, maxText: o.MaxContentLength}
-	v := contentVariant(o, w, limits, o.ItemIDs, func(n map[string]int) string {
+	v := contentVariant(o, limits, o.ItemIDs, func(n map[string]int) string {
 		// The three counts always come in this order (docs/spec/variants.md T6).
 		text := fmt.Sprintf("Todo list updated: %d completed, %d in_progress, %d pending",
 			n["completed"], n["in_progress"], n["pending"])
@@ -76,57 +76,51 @@ func todoWrite(o Options, w prompts.Words) variant {
 // writeTodos returns system 1's write_todos: the arguments of TodoWrite with
 // only the hard caps as limits, and a text that only confirms the write
 // (docs/spec/variants.md W1). Its event stream is in server/api.
-func writeTodos(o Options, w prompts.Words) variant {
-	return contentVariant(o, w, shape{}, false, func(map[string]int) string { return "Todo list updated" })
+func writeTodos(o Options) variant {
+	return contentVariant(o, shape{}, false, func(map[string]int) string { return "Todo list updated" })
 }
 
 // contentVariant returns what TodoWrite and write_todos have in common: everything but
 // the limits, which are in s, whether ids are shown, and what a result says of the counts.
-func contentVariant(
-	o Options, w prompts.Words, s shape, ids bool, confirm func(counts map[string]int) string,
-) variant {
+func contentVariant(o Options, s shape, ids bool, confirm func(counts map[string]int) string) variant {
 	s.view, s.text, s.active = TodoWriteView(), "content", "activeForm"
 	s.words = s.view.Accepts()
-	return variant{
-		words:  w,
-		view:   s.view,
-		input:  todoWriteInput{},
-		output: todoWriteResult{},
-		read: func(r *reader, args value) *Call {
-			elements, ok := r.list(args, "todos", false)
-			if !ok {
-				return nil
+	v := variant{view: s.view, input: todoWriteInput{}, output: todoWriteResult{}}
+	v.read = func(r *reader, args value) *Call {
+		elements, ok := r.list(args, "todos", false)
+		if !ok {
+			return nil
+		}
+		lines := r.lines(elements, "todos", s)
+		return &Call{Lines: lines, Change: func(d *todo.Draft) error {
+			if len(r.problems) > 0 { // some are long texts
+				if err := r.errFor(slices.Concat(d.Items(), d.Earlier())); err != nil {
+					return err
+				}
 			}
-			lines := r.lines(elements, "todos", s)
-			return &Call{Lines: lines, Change: func(d *todo.Draft) error {
-				if len(r.problems) > 0 { // of these some are long texts
-					if err := r.errFor(slices.Concat(d.Items(), d.Earlier())); err != nil {
-						return err
-					}
-				}
-				if len(lines) == 0 || !d.Patch(s.view, lines) {
-					d.Replace(s.view, lines)
-				}
-				return oneInProgress(d, o.InProgress)
-			}}
-		},
-		Result: func(_ *Call, out todo.Outcome) Result {
-			shown, n := show(s.view, out.After, func(l todo.Line) todoWriteShown {
-				if !ids {
-					l.ID = ""
-				}
-				return todoWriteShown{ID: l.ID, Title: l.Text, Status: l.Status}
-			})
-			text, notes := confirm(n), resultNotes(w, out)
-			message := text + notes
-			if ids {
-				text += planLines(s.view, out.After, func(word string) string { return "[" + word + "]" })
-				notes = afterPlan(notes)
+			if len(lines) == 0 || !d.Patch(s.view, lines) {
+				d.Replace(s.view, lines)
 			}
-			return newResult(text+notes, message, out.After, shown,
-				todoWriteCounts{n["completed"], n["in_progress"], n["pending"], n["cancelled"]})
-		},
+			return oneInProgress(d, o.InProgress)
+		}}
 	}
+	v.answer = func(w prompts.Words, _ *Call, out todo.Outcome) Result {
+		shown, n := show(s.view, out.After, func(l todo.Line) todoWriteShown {
+			if !ids {
+				l.ID = ""
+			}
+			return todoWriteShown{ID: l.ID, Title: l.Text, Status: l.Status}
+		})
+		text, notes := confirm(n), resultNotes(w, out)
+		message := text + notes
+		if ids {
+			text += planLines(s.view, out.After, func(word string) string { return "[" + word + "]" })
+			notes = afterPlan(notes)
+		}
+		return newResult(text+notes, message, out.After, shown,
+			todoWriteCounts{n["completed"], n["in_progress"], n["pending"], n["cancelled"]})
+	}
+	return v
 }
 
 // oneInProgress applies the policy (docs/spec/variants.md T4) to the list as the

@@ -66,22 +66,21 @@ type Tool struct {
 	// Idempotent is true when repeating a call changes nothing more (V2).
 	Idempotent bool
 
+	words prompts.Words // in which it answers
 	variant
 }
 
 // variant is what distinguishes one tool from the others.
 type variant struct {
-	words  prompts.Words // in which problems and endings are worded
 	view   todo.View
 	input  any  // the argument struct
 	output any  // the result struct
 	byList bool // list_id is required
 	// read returns the call for some arguments and adds their problems to r.
-	read func(r *reader, args value) *Call
-	// Result returns the result for the outcome of a call.
-	Result func(c *Call, o todo.Outcome) Result
+	read   func(r *reader, args value) *Call
+	answer func(w prompts.Words, c *Call, o todo.Outcome) Result
 	// failure words the refusal of a call; nil is validationFailed.
-	failure func(err *todo.InputError) Result
+	failure func(w prompts.Words, err *todo.InputError) Result
 }
 
 // Call is a tool call with valid arguments. It is immutable: the result of
@@ -137,11 +136,11 @@ func New(o Options) ([]*Tool, error) {
 		o.Texts, _ = prompts.New("")
 	}
 	list := []*Tool{
-		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true, variant: todoWrite(o, english)},
-		{Name: "write_todos", Title: "Write todos", Idempotent: true, variant: writeTodos(o, english)},
-		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, variant: setTodoList(english)},
-		{Name: "create_todos", Title: "Add plan steps", variant: createTodos(words)},
-		{Name: "update_todo", Title: "Update plan step", Idempotent: true, variant: updateTodo(words)},
+		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true, words: english, variant: todoWrite(o)},
+		{Name: "write_todos", Title: "Write todos", Idempotent: true, words: english, variant: writeTodos(o)},
+		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, words: english, variant: setTodoList()},
+		{Name: "create_todos", Title: "Add plan steps", words: words, variant: createTodos()},
+		{Name: "update_todo", Title: "Update plan step", Idempotent: true, words: words, variant: updateTodo()},
 	}
 	for _, t := range list {
 		if t.Description, err = o.Texts.Tool(t.Name); err != nil {
@@ -208,6 +207,9 @@ func (c *Call) Target(who todo.Conversation) todo.Target {
 	return todo.Target{Conversation: who, List: c.List, Lines: c.Lines, View: c.view, Item: c.Item, Append: c.Append}
 }
 
+// Result returns the result for the outcome of a call.
+func (t *Tool) Result(c *Call, o todo.Outcome) Result { return t.answer(t.words, c, o) }
+
 // Failure returns the result for an error of [Tool.Read] or of the board on
 // which a model can act. ok is false for any other error, which is the server's
 // failure.
@@ -226,7 +228,7 @@ func (t *Tool) Failure(err error) (result Result, ok bool) {
 	if t.failure == nil {
 		result = Result{Text: validationFailed(input)}
 	} else {
-		result = t.failure(input)
+		result = t.failure(t.words, input)
 	}
 	result.IsError = true
 	return result, true
