@@ -20,78 +20,60 @@ import (
 //go:embed *.md words/*.json
 var embedded embed.FS
 
-// Texts returns the texts in use: the embedded ones and what replaces them.
-type Texts struct {
-	overrides fs.FS // the user's folder; nil when there is none
-}
+// Texts are the texts in use, by file name: the embedded ones and what replaces them.
+type Texts struct{ files map[string]string }
 
-// New returns the texts. Files in the folder
-// dir, unless dir is empty, replace embedded ones. New reads every file there
-// that replaces one, so that the server does not start with a bad file; the
-// error names the file.
+// New returns the texts. Files in the folder dir, unless dir is empty, replace embedded
+// ones. The error names a file there that cannot be read or is empty, so that the server
+// does not start with it.
 func New(dir string) (*Texts, error) {
-	t := &Texts{}
-	if dir == "" {
-		return t, nil
+	if dir != "" {
+		if _, err := os.ReadDir(dir); err != nil {
+			return nil, fmt.Errorf("read prompts folder: %w", err)
+		}
 	}
-	if _, err := os.ReadDir(dir); err != nil {
-		return nil, fmt.Errorf("read prompts folder: %w", err)
-	}
-	t.overrides = os.DirFS(dir)
 	names, err := fs.Glob(embedded, "*.md")
 	if err != nil {
 		return nil, fmt.Errorf("list prompts: %w", err)
 	}
-	for _, name := range names {
-		if _, err := t.read(name); err != nil {
-			return nil, err
+	t := &Texts{files: make(map[string]string, len(names))}
+	for _, name := range names { // TodoWrite.long.md before TodoWrite.md
+		text, err := embedded.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("read prompt %s: %w", name, err)
+		}
+		t.files[name] = strings.TrimSpace(string(text))
+		if dir == "" {
+			continue
+		}
+		text, err = fs.ReadFile(os.DirFS(dir), name)
+		switch own := strings.TrimSpace(string(text)); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, fmt.Errorf("read prompt %s: %w", name, err)
+		case own == "":
+			return nil, fmt.Errorf("read prompt %s: the file is empty", name)
+		default:
+			t.files[name], t.files[strings.TrimSuffix(name, ".md")+".long.md"] = own, own
 		}
 	}
 	return t, nil
 }
 
 // Tool returns the description of a tool.
-func (t *Texts) Tool(name string) (string, error) { return t.read(name + ".md") }
+func (t *Texts) Tool(name string) (string, error) { return t.Text(name) }
 
 // Document returns the long description of a tool that is a command, which prints it
 // as help. If the user's folder has a description, that replaces the long one too.
-func (t *Texts) Document(name string) (string, error) {
-	if t.hasOverride(name + ".md") {
-		return t.read(name + ".md")
-	}
-	return t.read(name + ".long.md")
-}
+func (t *Texts) Document(name string) (string, error) { return t.Text(name + ".long") }
 
-// Text returns any other text, by its file name without ".md".
-func (t *Texts) Text(name string) (string, error) { return t.read(name + ".md") }
-
-// hasOverride reports whether the user's folder has a file.
-func (t *Texts) hasOverride(file string) bool {
-	if t.overrides == nil {
-		return false
+// Text returns any text, by its file name without ".md".
+func (t *Texts) Text(name string) (string, error) {
+	text, ok := t.files[name+".md"]
+	if !ok {
+		return "", fmt.Errorf("no prompt %s.md", name)
 	}
-	_, err := fs.Stat(t.overrides, file)
-	return err == nil
-}
-
-func (t *Texts) read(file string) (string, error) {
-	if t.overrides != nil {
-		data, err := fs.ReadFile(t.overrides, file)
-		if err == nil && strings.TrimSpace(string(data)) == "" {
-			err = errors.New("the file is empty")
-		}
-		if err == nil {
-			return strings.TrimSpace(string(data)), nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("read prompt %s: %w", file, err)
-		}
-	}
-	data, err := fs.ReadFile(embedded, file)
-	if err != nil {
-		return "", fmt.Errorf("read prompt %s: %w", file, err)
-	}
-	return strings.TrimSpace(string(data)), nil
+	return text, nil
 }
 
 // Words are the sentences of create_todos and update_todo in one language; the
