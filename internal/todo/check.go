@@ -22,18 +22,23 @@ func CoreView() View {
 	return v
 }
 
-// Check returns an error unless the item may be stored: its texts must be clean
-// (see [CleanText]), not blank and at most [MaxText] runes long, and its status
-// must be a core status. It is for items that no tool has checked. It does not
-// check the id.
+// Check returns an error unless the item may be stored: its texts must be clean (see
+// [CleanText]), not blank and at most [MaxText] runes long, its priority, due date and
+// owner empty or clean and at most [MaxDetail], its status a core status, and what it
+// waits for ids. It is for items that no tool has checked. It does not check the id.
 func (i Item) Check() error {
-	if !slices.Contains(Statuses(), i.Status) {
+	switch {
+	case !slices.Contains(Statuses(), i.Status):
 		return fmt.Errorf("status must be one of %v, it is %q", Statuses(), i.Status)
-	}
-	if i.Text == "" {
+	case i.Text == "":
 		return errors.New("the text is blank")
+	case slices.ContainsFunc(i.Waits(), func(id string) bool { return !IsItemID(id) }):
+		return errors.New("what an item waits for must be numbers of items")
 	}
-	return checkTexts("the text", MaxText, i.Text, i.Active, i.Reason)
+	if err := checkTexts("the text", MaxText, i.Text, i.Active, i.Reason); err != nil {
+		return err
+	}
+	return checkTexts("a priority, due date or owner", MaxDetail, i.Priority, i.DueDate, i.Owner)
 }
 
 // checkTexts returns an error unless each text is empty or one clean line of at most
@@ -53,18 +58,6 @@ func checkTexts(what string, limit int, texts ...string) error {
 		}
 	}
 	return nil
-}
-
-// CheckDetails returns an error unless the item's priority, due date and owner may be
-// stored, each empty or one clean line of at most [MaxDetail] runes, and what it waits
-// for are ids. Like [Item.Check] it is for items that no tool has checked.
-func (i Item) CheckDetails() error {
-	for _, id := range i.Waits() {
-		if !IsItemID(id) {
-			return errors.New("what an item waits for must be numbers of items")
-		}
-	}
-	return checkTexts("a priority, due date or owner", MaxDetail, i.Priority, i.DueDate, i.Owner)
 }
 
 // Check returns an error unless the snapshot may be stored: it must have a list

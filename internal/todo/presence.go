@@ -16,38 +16,33 @@ const SharedRest = time.Hour
 // unattended returns the ids of the lists that a conversation began and that no
 // conversation which is present holds any more; archived ones aside.
 func (l Lists) unattended(ctx context.Context, lists []Snapshot) (map[string]bool, error) {
-	left := make(map[string]bool)
-	of := make(map[string]string) // by principal: the id of its only list, empty for several
+	left, held := make(map[string]bool), make(map[string]map[string]bool) // held lists by principal
 	for _, s := range lists {
+		of, id := s.List.Principal, s.List.ID
 		if s.Archived || s.List.Conversation == "" {
 			continue
 		}
-		left[s.List.ID] = true
-		if _, several := of[s.List.Principal]; several {
-			of[s.List.Principal] = ""
-		} else {
-			of[s.List.Principal] = s.List.ID
-		}
-	}
-	for principal, list := range of {
-		found, err := l.board.store.CursorsOn(ctx, principal, list)
-		if err != nil {
-			return nil, fmt.Errorf("find who holds the lists: %w", err)
-		}
-		for _, c := range found {
-			if c.Current {
-				left[c.List] = left[c.List] && !l.board.isPresent(c)
+		if held[of] == nil {
+			alone := ""
+			if len(lists) == 1 {
+				alone = id
+			}
+			on, err := l.board.store.CursorsOn(ctx, of, alone)
+			if err != nil {
+				return nil, fmt.Errorf("find who holds the lists: %w", err)
+			}
+			held[of] = make(map[string]bool)
+			for _, c := range on {
+				held[of][c.List] = held[of][c.List] || c.Current && l.board.isPresent(c)
 			}
 		}
-	}
-	for _, s := range lists {
+		left[id] = !held[of][id]
 		// A key that several chats share holds the list that one of them wrote last; the
 		// others are at rest only after a while.
-		id := s.List.ID
 		if !left[id] || !sharedKey(s.List.Conversation) || l.board.now().Sub(s.Worked) > SharedRest {
 			continue
 		}
-		cursors, err := l.board.store.Cursors(ctx, Key{s.List.Principal, s.List.Conversation})
+		cursors, err := l.board.store.Cursors(ctx, Key{of, s.List.Conversation})
 		if err != nil {
 			return nil, fmt.Errorf("find whose current list it is: %w", err)
 		}

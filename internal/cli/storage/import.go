@@ -145,7 +145,7 @@ func taskLines(items []todo.Item) ([]todo.Line, error) {
 	}
 	var lines []todo.Line
 	for i, item := range items {
-		if err := errors.Join(item.Check(), item.CheckDetails()); err != nil {
+		if err := item.Check(); err != nil {
 			return nil, fmt.Errorf("item %d: %w", i+1, err)
 		}
 		line := todo.Line{Text: item.Text, Active: item.ActiveText(), Status: string(item.Status)}

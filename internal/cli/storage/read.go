@@ -85,7 +85,7 @@ func readLine(line []byte) (s todo.Snapshot, err error) {
 		return s, fmt.Errorf("last_id must be 0 to %d, it is %d", todo.MaxID, s.LastID)
 	}
 	for n, item := range s.Items {
-		if err := errors.Join(item.CheckDetails(), checkHand(item)); err != nil {
+		if err := checkHand(item); err != nil {
 			return s, fmt.Errorf("item %d: %w", n+1, err)
 		}
 		if id, _ := strconv.Atoi(item.ID); !todo.IsItemID(item.ID) || id > s.LastID {
