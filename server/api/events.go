@@ -15,8 +15,8 @@ import (
 
 // streams are the two event streams, with what they are sending.
 type streams struct {
-	updates sse.Shared[updateKey]
-	calls   sse.Shared[callKey]
+	updates sse.Events[updateKey]
+	calls   sse.Events[callKey]
 }
 
 type updateKey struct {

@@ -22,7 +22,7 @@ import (
 // signed in. A change is encoded once, and all streams send the same bytes; a reader
 // that lags is closed (row 12)
 func TestStreamsShareOneEncoding(t *testing.T) {
-	for path, last := range map[string]string{"/api/events": "event: todos:update", "/api/stream": `data: {"type":"content_block_start"`} {
+	for path, last := range map[string]string{"/api/events": "event: todos:update", "/api/stream": `data: {"type":"content_block_start"`, "/panel/events": "event: list"} {
 		t.Run(path, func(t *testing.T) {
 			server := servertest.New(t, nil, nil)
 			site := servertest.Serve(t, server, nil)

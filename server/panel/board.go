@@ -57,7 +57,7 @@ type group struct {
 
 // draw returns the page.
 func (page *boardPage) draw() Node {
-	return page.page(
+	return page.page(page.main(
 		If(page.nothing != "", bar(Text(page.nothing), If(page.view == "none", allLists("All lists")))),
 		If(page.empty != "" && len(page.groups) == 0, bar(Text(page.empty))),
 		If(page.noMatch, bar(Text("Nothing matches “"), bdi(page.search), Text("”."), allLists("Clear the search"))),
@@ -66,7 +66,7 @@ func (page *boardPage) draw() Node {
 				If(page.nowMore > 0, A(Class("n"), Href("#groups"), Textf("%d more", page.nowMore)))),
 			Ol(Class("now"), Group(page.now)))),
 		Div(ID("groups"), Map(page.groups, group.draw)),
-		If(page.older != "", P(A(Class("btn older"), Href(page.older), Text("Show earlier")))))
+		If(page.older != "", P(A(Class("btn older"), Href(page.older), Text("Show earlier"))))))
 }
 
 // bar says that there is nothing to show.
@@ -160,7 +160,7 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 	page.board, page.reader, page.seq = s, r.Identity, s.seq
 	page.view, page.version = "board", digest(s.places())
 	if page.show == "active" && len(s.Active)+len(s.Past)+len(s.Archived) == 0 {
-		return answer(w, http.StatusOK, page.page(firstSteps(r.Origin()+"/mcp")))
+		return answer(w, http.StatusOK, page.page(page.main(firstSteps(r.Origin()+"/mcp"))))
 	}
 	return answer(w, http.StatusOK, page.draw())
 }

@@ -55,16 +55,20 @@ type frame struct {
 	list          Group
 }
 
-// page returns the page with content, which may have attributes for its main element.
-func (f *frame) page(content ...Node) Node {
-	main := Group{Group(content), ID("main"), TabIndex("-1"), Data("view", f.view), Data("seq", decimal(f.seq)),
-		Data("version", f.version), f.list, Data("long-after", decimal(account.LongAfter.Milliseconds()))}
+// main returns the page's main element with content, which may have attributes for it.
+func (f *frame) main(content ...Node) Node {
+	return Main(Group(content), ID("main"), TabIndex("-1"), Data("view", f.view), Data("seq", decimal(f.seq)),
+		Data("version", f.version), f.list, Data("long-after", decimal(account.LongAfter.Milliseconds())))
+}
+
+// page returns the page around its main element.
+func (f *frame) page(main Node) Node {
 	return Doctype(HTML(Lang("en"),
 		Head(Raw(headStart), TitleEl(Text(f.head+" · todo-mcp")), Raw(headLinks),
 			If(f.reader.ReadOnly, Raw(viewerLinks)), Raw(script)),
 		Body(If(f.class != "", Class(f.class)),
 			Raw(glyphs), Raw(skip), f.rail(),
-			Div(Class("page"), f.top(), Main(main...)),
+			Div(Class("page"), f.top(), main),
 			Raw(bodyEnd))))
 }
 

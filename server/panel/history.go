@@ -250,7 +250,8 @@ func compared(before, at todo.Snapshot, now time.Time) (items []itemView) {
 
 // draw returns the whole page.
 func (h *historyPage) draw(s board, reader todo.Identity) Node {
-	l, frame := h.Main, h.frame(s, reader)
+	l, frame := h.Main, h.frame()
+	frame.board, frame.reader = s, reader
 	where := "Revision " + decimal(h.at.Revision)
 	frame.view, frame.head, frame.list = "history", where+" · "+titleOf(l), listData(l.List.ID, h.at.Revision, h.oldest)
 	frame.crumbs = append(frame.crumbs, crumb(titleOf(l), listHref(l.List.ID)))
@@ -260,7 +261,7 @@ func (h *historyPage) draw(s board, reader todo.Identity) Node {
 		fate = "yours " + string(h.fate)
 	}
 	at := Time(DateTime(stamp(h.at.Updated)), Text(h.full(h.at.Updated)))
-	return frame.page(Class("two"),
+	return frame.page(frame.main(Class("two"),
 		Div(H1(Class("title"), bdi(titleOf(l))),
 			P(Class("by"), who(writerOf(h.at)), separator(), Span(ID("where"), Text(where)), separator(), at,
 				If(h.fate != "", span(fate, Text(string(h.fate))))),
@@ -275,7 +276,7 @@ func (h *historyPage) draw(s board, reader todo.Identity) Node {
 			H2(Class("label"), Text("What changed")),
 			h.revisions(),
 			Raw(`<p class="keys small"><span><kbd>[</kbd> <kbd>]</kbd> step</span><span><kbd>Home</kbd> <kbd>End</kbd> first, `+
-				`live</span><span><kbd>Esc</kbd> back</span></p>`)))
+				`live</span><span><kbd>Esc</kbd> back</span></p>`))))
 }
 
 // live reports whether the newest revision is shown.

@@ -130,9 +130,9 @@ func (page *listPage) crumbs() []Node {
 }
 
 // frame returns what is around the page.
-func (page *listPage) frame(s board, reader todo.Identity) *frame {
+func (page *listPage) frame() *frame {
 	l := page.Main
-	return &frame{board: s, reader: reader, workspace: &l.List.Workspace, head: titleOf(l), crumbs: page.crumbs(), class: "one",
+	return &frame{workspace: &l.List.Workspace, head: titleOf(l), crumbs: page.crumbs(), class: "one",
 		view: "list", version: page.version, seq: page.Seq(), list: listData(l.List.ID, l.Revision, 0)}
 }
 

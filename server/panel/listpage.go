@@ -15,13 +15,20 @@ import (
 
 // draw returns the whole page.
 func (page *listPage) draw(s board, reader todo.Identity) Node {
+	f := page.frame()
+	f.board, f.reader = s, reader
+	return f.page(page.main())
+}
+
+// main returns its main element.
+func (page *listPage) main() Node {
 	l, class := page.Main, "two"
 	if page.State() == todo.Idle {
 		class += " idle"
 	}
 	keys := Raw(`<span><kbd>x</kbd> tick</span><span><kbd>e</kbd> reword</span><span><kbd>b</kbd> block</span>` +
 		`<span><kbd>Alt ↑</kbd> <kbd>Alt ↓</kbd> reorder</span><span><kbd>a</kbd> add</span>`)
-	return page.frame(s, reader).page(Class(class),
+	return page.frame().main(Class(class),
 		Div(page.heading(),
 			editForm(l, ID("form")),
 			Ul(Class("items list"+page.many()), ID("items"), Aria("label", "Items"),

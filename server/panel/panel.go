@@ -19,6 +19,7 @@ import (
 
 	"todo-mcp/server/edge"
 	"todo-mcp/server/palette"
+	"todo-mcp/server/sse"
 )
 
 //go:embed *.css *.js
@@ -39,8 +40,9 @@ type Panel struct {
 	summaries  sync.Map
 	summarised atomic.Int64
 
-	mu   sync.Mutex
-	hubs map[string]*hub // by principal
+	began     time.Time
+	standings sse.Shared[standingKey, standing]
+	updates   sse.Shared[updateKey, update]
 }
 
 // Config configures a [Panel].
@@ -63,7 +65,7 @@ func New(c Config) *Panel {
 		c.Now = time.Now
 	}
 	c.ReadTimeout = cmp.Or(c.ReadTimeout, 10*time.Second)
-	p := &Panel{config: c, hubs: make(map[string]*hub)}
+	p := &Panel{config: c, began: time.Now()}
 	text := func(name string) string {
 		data, err := files.ReadFile(name)
 		if err != nil {

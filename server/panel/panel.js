@@ -194,9 +194,8 @@ function follow() {
   });
   source.addEventListener('page', (e) => {
     const d = JSON.parse(e.data);
-    news({ ...d, id: page().list });
-    // One after the other: each says what changed since the one before.
-    later('page' + d.to, () => showPage(d));
+    news(d);
+    later(d.id, () => showPage(d));
   });
   source.onerror = lost;
 }
@@ -260,29 +259,16 @@ function show(d) {
   if (was?.place !== d.place) refresh();
 }
 
-// showPage shows what changed on the list's own page.
+// showPage shows the list's own page as it changed.
 function showPage(d) {
   say(d.say);
-  if (d.gone || page().view !== 'list' || page().version !== d.from) { refresh(); return; }
-  Object.assign(page(), { version: d.to, seq: d.seq, revision: d.revision });
-  seen.set(page().list, { state: d.state, failed: d.failed });
+  if (d.gone || page().view !== 'list' || page().list !== d.id) { refresh(); return; }
+  if (d.seq < page().seq) return;
+  morph($('main'), parse(d.main));
   document.title = d.title + ' · todo-mcp';
-  $('main').classList.toggle('idle', d.state === 'idle');
-  const items = $('items'), order = new Set(d.order);
-  for (const li of all('#items > li[data-item]')) if (!order.has(li.dataset.item)) li.remove();
-  for (const [id, html] of Object.entries(d.pieces)) {
-    const old = $(id), fresh = parse(html);
-    if (old) morph(old, fresh);
-    else { fresh.classList.add('fresh'); items.insertBefore(fresh, $('add')); }
-  }
-  let at = items.querySelector('li[data-item]');
-  for (const item of d.order) {
-    const li = $('i-' + item);
-    if (!li) { refresh(); return; }
-    if (li === at) { at = at.nextElementSibling; continue; }
-    if (at?.nextElementSibling === li && !at.contains(document.activeElement)) { items.insertBefore(at, $('add')); at = li.nextElementSibling; } else put(items, li, at);
-  }
+  seen.set(d.id, { state: d.state, failed: d.failed });
   fold();
+  tick();
 }
 
 // say tells screen readers what happens, at most every five seconds.

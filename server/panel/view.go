@@ -2,6 +2,8 @@ package panel
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,6 +55,21 @@ func readFamilies(ctx context.Context, lists todo.Lists) ([]account.Family, erro
 func placeOf(f *account.Family, now time.Time) string {
 	today := f.State() == todo.Finished && !f.Updated().Before(todo.Midnight(now))
 	return digestOf(fmt.Sprint(f.State(), f.Main.Archived, today, f.Main.List.Workspace))
+}
+
+// digest returns what tells apart where lists stand, by id.
+func digest(places map[string]string) string {
+	lines := make([]string, 0, len(places))
+	for id, place := range places {
+		lines = append(lines, id+place)
+	}
+	slices.Sort(lines)
+	return digestOf(strings.Join(lines, "\n"))
+}
+
+func digestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:6])
 }
 
 // itemView is the data with which an item is drawn. Its texts are safe to show (see

@@ -14,7 +14,7 @@ func FuzzEvent(f *testing.F) {
 		f.Add(int64(7), text)
 	}
 	f.Fuzz(func(t *testing.T, id int64, text string) {
-		data, err := encode([]Event{{ID: id, Name: "list:update", Data: map[string]string{"text": text}}})
+		data, err := Encode(Event{ID: id, Name: "list:update", Data: map[string]string{"text": text}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,59 +1,78 @@
 package sse
 
 import (
+	"context"
 	"runtime"
 	"sync"
 	"weak"
 )
 
-// Shared keeps what streams are sending, so that a change is encoded once however
-// many streams it is sent on (BAD-INPUT 63). What no stream is sending any more
-// is left to the garbage collector. The zero value is ready to use; K says what
-// is sent.
-type Shared[K comparable] struct {
+// Shared keeps what several streams need, so that it is made once however many
+// streams there are (BAD-INPUT 63). What no stream needs any more is left to the
+// garbage collector. The zero value is ready to use.
+type Shared[K comparable, V any] struct {
 	mu     sync.Mutex
-	frames map[K]weak.Pointer[frame]
-	sweep  int // how many frames there may be before the dead ones are removed
+	values map[K]weak.Pointer[shared[V]]
+	sweep  int // how many values there may be before the dead ones are removed
 }
 
-// frame is encoded events.
-type frame struct {
-	once sync.Once
-	data []byte
-	err  error
+// shared is a value that may not be made yet.
+type shared[V any] struct {
+	mu    sync.Mutex
+	made  bool
+	value V
 }
 
-// get returns the frame of a key; it may not be encoded yet.
-func (s *Shared[K]) get(key K) *frame {
+// Get returns the value of a key, which must not be changed. It calls read unless
+// somebody still refers to the value. An error is the caller's alone: the next one
+// reads again.
+func (s *Shared[K, V]) Get(ctx context.Context, key K, read func() (V, error)) (*V, error) {
+	v := s.get(key)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.made {
+		return &v.value, nil
+	}
+	err := ctx.Err() // others may have read until now, in vain
+	if err == nil {
+		v.value, err = read()
+	}
+	v.made = err == nil
+	return &v.value, err
+}
+
+func (s *Shared[K, V]) get(key K) *shared[V] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f := s.frames[key].Value(); f != nil {
-		return f
+	if v := s.values[key].Value(); v != nil {
+		return v
 	}
-	if len(s.frames) >= s.sweep {
-		for k, f := range s.frames {
-			if f.Value() == nil {
-				delete(s.frames, k)
+	if len(s.values) >= s.sweep {
+		for k, v := range s.values {
+			if v.Value() == nil {
+				delete(s.values, k)
 			}
 		}
-		s.sweep = 2*len(s.frames) + 64
+		s.sweep = 2*len(s.values) + 64
 	}
-	if s.frames == nil {
-		s.frames = make(map[K]weak.Pointer[frame])
+	if s.values == nil {
+		s.values = make(map[K]weak.Pointer[shared[V]])
 	}
-	f := &frame{}
-	s.frames[key] = weak.Make(f)
-	return f
+	v := &shared[V]{}
+	s.values[key] = weak.Make(v)
+	return v
 }
 
-// Send sends the events of a key on a stream, as [Stream.Send] does. events is
-// called only if no stream has them, and must return the same for the same key.
-func (s *Shared[K]) Send(stream *Stream, key K, events func() []Event) error {
-	f := s.get(key)
-	defer runtime.KeepAlive(f)
-	f.once.Do(func() { f.data, f.err = encode(events()) })
-	if f.err != nil {
-		return f.err
+// Events are encoded events, by what they say.
+type Events[K comparable] struct{ Shared[K, []byte] }
+
+// Send sends the events of a key on a stream, as [Stream.Send] does. events must
+// return the same for the same key.
+func (s *Events[K]) Send(stream *Stream, key K, events func() []Event) error {
+	data, err := s.Get(stream.ctx, key, func() ([]byte, error) { return Encode(events()...) })
+	if err != nil {
+		return err
 	}
-	return stream.send(f.data)
+	defer runtime.KeepAlive(data)
+	return stream.SendEncoded(*data)
 }

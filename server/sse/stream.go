@@ -67,7 +67,7 @@ func WriteHeader(w http.ResponseWriter) {
 // one second after the stream ends.
 func (s *Stream) Begin() error {
 	WriteHeader(s)
-	return s.send([]byte("retry: 1000\n\n"))
+	return s.SendEncoded([]byte("retry: 1000\n\n"))
 }
 
 const mediaType = "text/event-stream"
@@ -82,18 +82,21 @@ type Event struct {
 // Send writes events. When one of them cannot be encoded it writes none. Any
 // other error means that the stream has ended.
 func (s *Stream) Send(events ...Event) error {
-	data, err := encode(events)
+	data, err := Encode(events...)
 	if err != nil {
 		return err
 	}
-	return s.send(data)
+	return s.SendEncoded(data)
 }
 
 // Prime sends an id without an event. A client that has one knows that the stream can
 // be opened again where it ends.
-func (s *Stream) Prime(id int64) error { return s.send(fmt.Appendf(nil, "id: %d\ndata:\n\n", id)) }
+func (s *Stream) Prime(id int64) error {
+	return s.SendEncoded(fmt.Appendf(nil, "id: %d\ndata:\n\n", id))
+}
 
-func encode(events []Event) ([]byte, error) {
+// Encode returns events as [Stream.SendEncoded] sends them.
+func Encode(events ...Event) ([]byte, error) {
 	var b bytes.Buffer
 	for _, e := range events {
 		data, err := json.Marshal(e.Data)
@@ -111,7 +114,8 @@ func encode(events []Event) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func (s *Stream) send(data []byte) error {
+// SendEncoded writes events of [Encode]. An error means that the stream has ended.
+func (s *Stream) SendEncoded(data []byte) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}

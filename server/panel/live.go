@@ -1,0 +1,335 @@
+package panel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"runtime"
+	"slices"
+	"time"
+
+	"todo-mcp/internal/account"
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/edge"
+	"todo-mcp/server/sse"
+)
+
+const (
+	// presenceEvery is how often an open page learns that an agent has gone or
+	// come without a write; presenceSoon how long after a change, which may mean
+	// that another list was left behind.
+	presenceEvery, presenceSoon = 2 * time.Second, 200 * time.Millisecond
+	// presenceShare is how many times as long as a check took the next one waits.
+	presenceShare = 20
+	// maxMissed is how many changed lists a page that comes back is sent at most.
+	maxMissed = 500
+)
+
+// openPage is a board or a list's own page that a person has open. It is sent a
+// list that changed, and at times all that stand otherwise without a write: an
+// agent's process ended, or its time is over. What all open pages are sent alike is
+// read and drawn once.
+type openPage struct {
+	panel     *Panel
+	stream    *sse.Stream
+	lists     todo.Lists
+	principal string
+	list      string    // the one whose page it is; empty for a board
+	standing  *standing // as the page was last compared with it; nil before that
+	// sent has the place of each list that was sent since then, by id; on a list's own
+	// page the version that it shows.
+	sent   map[string]string
+	unseen bool // what a person did to the list waits to be seen
+}
+
+// standing is how all lists of a principal stood at a time.
+type standing struct {
+	places map[string]string // by the main list's id
+	took   time.Duration     // to read
+}
+
+// standingKey is when the lists of a principal are compared with how they stood.
+type standingKey struct {
+	principal string
+	at        time.Time
+}
+
+// updateKey is a change of a list, for boards or for its own page: the Seq of a
+// write, or when the list was found to stand otherwise without one.
+type updateKey struct {
+	principal, list string
+	own             bool
+	seq             int64
+	at              time.Time
+}
+
+// update is a change as it is sent.
+type update struct {
+	event  []byte
+	shows  string // the list's place on boards, or the version of its own page
+	unseen bool   // the own page says that something waits to be seen
+}
+
+// change is the data of an event.
+type change struct {
+	ID  string `json:"id"`
+	Seq int64  `json:"seq"`
+	// Pieces are all elements that show the list on boards, drawn, by id, and Main is
+	// the main element of the list's own page.
+	Pieces map[string]string `json:"pieces,omitempty"`
+	Main   string            `json:"main,omitempty"`
+	// What is said of it: by screen readers, and in notifications.
+	Say    string     `json:"say"`
+	Title  string     `json:"title"`
+	State  todo.State `json:"state"`
+	Reason string     `json:"reason,omitempty"` // for what the agent waits
+	Failed int        `json:"failed"`
+	Person bool       `json:"person,omitempty"` // a person changed it
+	// Archived is true when it was put away, Gone when it was deleted.
+	Archived bool `json:"archived,omitempty"`
+	Gone     bool `json:"gone,omitempty"`
+	// Place says where the list stands on the board: while it is the same, nothing
+	// moves.
+	Place string `json:"place"`
+}
+
+// events streams what changes of all lists, or with ?list= of one list's page.
+// ?after= or Last-Event-ID is the Seq after which a page has missed changes.
+func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
+	after, resumes, err := r.ResumeAfter()
+	if err != nil {
+		return err
+	}
+	return r.Stream(w, func(stream *sse.Stream) error {
+		watch := r.Lists.Watch(nil) // before the reads, so that nothing falls between
+		defer watch.Close()
+		o := &openPage{panel: p, stream: stream, lists: r.Lists, principal: r.Principal, list: r.URL.Query().Get("list"),
+			sent: make(map[string]string)}
+		if err := o.begin(after, resumes && o.list == ""); err != nil {
+			return fmt.Errorf("catch up: %w", err)
+		}
+		return o.follow(watch)
+	})
+}
+
+// begin says which version the page should show, and sends what it missed.
+func (o *openPage) begin(after int64, resumes bool) error {
+	ctx, cancel := o.bounded()
+	defer cancel()
+	version, err := o.version(ctx)
+	if err != nil {
+		return err
+	}
+	if err := o.stream.Begin(); err != nil {
+		return err
+	}
+	hello := map[string]string{"process": o.panel.config.Process, "version": version}
+	if err := o.stream.Send(sse.Event{Name: "hello", Data: hello}); err != nil || !resumes {
+		return err
+	}
+	// A Seq above the newest comes from another store: then the page loads again by
+	// its version.
+	missed, err := o.lists.Find(ctx, todo.Query{AfterSeq: after, Limit: maxMissed})
+	if err != nil {
+		return err
+	}
+	slices.Reverse(missed) // the oldest first
+	return o.sendChanged(ctx, missed)
+}
+
+// bounded returns a context for reads of the store: as much time as a request has.
+func (o *openPage) bounded() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(o.stream.Context(), o.panel.config.ReadTimeout)
+}
+
+// version returns the version of what the page should show, empty for a list that is
+// not there.
+func (o *openPage) version(ctx context.Context) (version string, err error) {
+	if o.list == "" {
+		o.standing, err = o.panel.standing(ctx, o.lists, standingKey{o.principal, o.panel.next(0, presenceSoon)})
+		return digest(o.standing.places), err
+	}
+	u, err := o.panel.update(ctx, o.lists, updateKey{list: o.list, own: true}, false)
+	o.sent[o.list], o.unseen = u.shows, u.unseen
+	return u.shows, err
+}
+
+// follow sends changes until the stream ends or the store cannot be read.
+func (o *openPage) follow(watch *todo.Watcher) error {
+	due := o.panel.next(0, presenceEvery)
+	rest := time.Duration(0)
+	for {
+		changed, err := nextUntil(o.stream.Context(), watch, due)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := o.bounded()
+		err = o.sendChanged(ctx, changed)
+		if soon := o.panel.next(rest, presenceSoon); len(changed) > 0 && soon.Before(due) {
+			due = soon
+		}
+		if err == nil && !time.Now().Before(due) {
+			rest, err = o.sendMoved(ctx, due)
+			due = o.panel.next(rest, presenceEvery)
+		}
+		cancel()
+		if err != nil {
+			return fmt.Errorf("send what changed: %w", err)
+		}
+	}
+}
+
+// next returns the next time after a rest at which all open pages do what is done so
+// often.
+func (p *Panel) next(rest, every time.Duration) time.Time {
+	n := (time.Since(p.began)+rest)/every + 1
+	return p.began.Add(n * every)
+}
+
+// nextUntil waits for changes until a time; then it returns none.
+func nextUntil(ctx context.Context, watch *todo.Watcher, due time.Time) ([]todo.Snapshot, error) {
+	until, cancel := context.WithDeadline(ctx, due)
+	defer cancel()
+	changed, err := watch.Next(until)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = ctx.Err()
+	}
+	return changed, err
+}
+
+// sendChanged sends what the page shows of lists that were written: a board the main
+// lists, each once. A sub-agent's list has a page of its own, too.
+func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) error {
+	done := make(map[string]bool)
+	for _, l := range changed {
+		id := cmp.Or(l.List.Parent, l.List.ID)
+		if o.list == l.List.ID {
+			id = o.list
+		}
+		if done[id] || o.list != "" && o.list != id {
+			continue
+		}
+		done[id] = true
+		if err := o.send(ctx, updateKey{list: id, seq: l.Seq}, l.Writer.Person); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendMoved sends what the page shows of lists that stand otherwise than they did, and
+// returns how long it may rest. An own page is also sent what an agent has read: what
+// waited to be seen is seen.
+func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Duration, err error) {
+	now, err := o.panel.standing(ctx, o.lists, standingKey{o.principal, due})
+	if err != nil {
+		return 0, err
+	}
+	var moved []string
+	if o.list == "" {
+		for id, place := range now.places {
+			if cmp.Or(o.sent[id], o.standing.places[id]) != place {
+				moved = append(moved, id)
+			}
+		}
+	} else if o.unseen || o.standing == nil || o.standing.places[o.list] != now.places[o.list] {
+		moved = []string{o.list}
+	}
+	for _, id := range moved {
+		if err := o.send(ctx, updateKey{list: id, at: due}, false); err != nil {
+			return 0, err
+		}
+	}
+	o.standing = now
+	maps.DeleteFunc(o.sent, func(id, place string) bool { return now.places[id] == place })
+	return presenceShare * now.took, nil
+}
+
+// send sends a change of a list. It is not sent again where a list stands, or what its
+// own page shows already.
+func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
+	k.principal, k.own = o.principal, o.list != ""
+	u, err := o.panel.updates.Get(ctx, k, func() (update, error) { return o.panel.update(ctx, o.lists, k, person) })
+	if err != nil || (k.own || k.seq == 0) && o.sent[k.list] == u.shows {
+		return err
+	}
+	defer runtime.KeepAlive(u)
+	o.sent[k.list], o.unseen = u.shows, u.unseen
+	return o.stream.SendEncoded(u.event)
+}
+
+// standing reads how all lists stand.
+func (p *Panel) standing(ctx context.Context, lists todo.Lists, k standingKey) (*standing, error) {
+	return p.standings.Get(ctx, k, func() (standing, error) {
+		began := time.Now()
+		all, err := readFamilies(ctx, lists)
+		s := standing{places: make(map[string]string)}
+		for _, f := range all {
+			s.places[f.Main.List.ID] = placeOf(&f, p.config.Now())
+		}
+		s.took = time.Since(began)
+		return s, err
+	})
+}
+
+// update reads and draws a change of a list.
+func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, person bool) (u update, err error) {
+	c, name := change{ID: k.list, Person: person}, "list"
+	f, err := readFamily(ctx, lists, k.list)
+	switch {
+	case errors.Is(err, todo.ErrNotFound):
+		c.Gone, c.Person, err = true, true, nil
+	case err != nil:
+		return u, err
+	case k.own:
+		page, err := p.pageOf(ctx, lists, f)
+		if err != nil {
+			return u, err
+		}
+		c.describe(&f, page.now)
+		c.Main, u.shows, u.unseen = drawn(page.main()), page.version, page.unseen.N > 0
+	default:
+		c.drawPieces(&f, drawing{p.config.Now()})
+		u.shows = c.Place
+	}
+	if k.own {
+		name = "page"
+	}
+	u.event, err = sse.Encode(sse.Event{ID: c.Seq, Name: name, Data: c})
+	return u, err
+}
+
+// describe says how a list stands.
+func (c *change) describe(f *account.Family, now time.Time) {
+	c.Seq, c.Place, c.Say, c.Archived = f.Seq(), placeOf(f, now), spoken(f, now), f.Main.Archived
+	c.Title, c.State, c.Failed = titleOf(f.Main), f.State(), f.Progress().Failed
+	if _, item, ok := f.Waits(); ok {
+		awaited := cutItem(itemOf(item, time.Time{}, true))
+		c.Reason = cmp.Or(awaited.Reason, awaited.Title)
+	}
+}
+
+// drawPieces draws what boards show of a list.
+func (c *change) drawPieces(f *account.Family, d drawing) {
+	c.describe(f, d.now)
+	c.Pieces = map[string]string{"card-" + c.ID: drawn(d.card(f)), "row-" + c.ID: drawn(d.row(f, "", "")),
+		"now-" + c.ID: drawn(d.nowRow(f))}
+}
+
+// spoken returns what screen readers say when a list changes.
+func spoken(f *account.Family, now time.Time) string {
+	progress, present := f.Progress(), nowOf(f, now)
+	text := fmt.Sprintf("%s: %d of %d done", titleOf(f.Main), progress.Done, progress.Total)
+	switch {
+	case f.State() == todo.Waiting:
+		text += ", waiting for you"
+	case present != nil:
+		text += ", now " + present.Title
+	case f.State() == todo.LeftOpen:
+		text += ", left open"
+	}
+	return text
+}
