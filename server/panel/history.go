@@ -1,10 +1,10 @@
 package panel
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,81 +17,170 @@ import (
 )
 
 const (
-	// maxTicks is how many ticks a timeline has: with more revisions a tick stands
-	// for several of them.
-	maxTicks = 120
-	// logRows is how many revisions are described beside a list.
-	logRows = 7
+	// maxTicks is how many revisions the timeline has, and logRows how many are
+	// described beside a list.
+	maxTicks, logRows = 120, 7
+	// maxRevisions is how many revisions the panel remembers. Then it forgets all.
+	maxRevisions = 20_000
 )
 
-// logEntry is what one revision, or several of them, changed.
-type logEntry struct {
-	Revision int64
-	Words    string
-	Size     int // 1 to 5: how much changed
-	Who      string
-	Person   bool
-	At       time.Time
-	Current  bool
-	Fate     account.Fate // what became of it, if a person made it
-	told     bool         // agents are told of it, see [account.Told]
+// revision is what a revision of a list changed.
+type revision struct {
+	N      int64
+	Words  string
+	Size   int // 1 to 5: how much changed
+	Who    string
+	Person bool
+	At     time.Time
+	told   bool // agents are told of it, see [account.Told]
 }
 
-// historyPage is a list's page at one of its revisions, which are oldest to newest.
-type historyPage struct {
-	listPage
-	at     todo.Snapshot // the revision that is shown
-	oldest int64
-	ticks  []logEntry
-	fate   account.Fate // what became of the revision, if a person made it
+// revisionKey is a revision of a list. What it changed never changes again.
+type revisionKey struct {
+	list string
+	n    int64
 }
 
-// summaryKey is what changed from one revision of a list to a later one, which never
-// changes again: the panel remembers it.
-type summaryKey struct {
-	list     string
-	from, to int64
-}
-
-// maxSummaries is how many summaries the panel remembers. Then it forgets all.
-const maxSummaries = 20_000
-
-// summary returns what changed from one revision of a list to a later one. from 0 is
-// the empty list before the first revision.
-func (p *Panel) summary(ctx context.Context, lists todo.Lists, list string, from, to int64) (logEntry, error) {
-	key := summaryKey{list, from, to}
-	if entry, ok := p.summaries.Load(key); ok {
-		return entry.(logEntry), nil
+// revision returns what a revision of a list changed.
+func (p *Panel) revision(ctx context.Context, lists todo.Lists, k revisionKey) (revision, error) {
+	if r, ok := p.revisions.Load(k); ok {
+		return r.(revision), nil
 	}
-	after, err := lists.Load(ctx, list, to)
+	before, at, err := revisions(ctx, lists, k)
 	if err != nil {
-		return logEntry{}, err
+		return revision{}, err
 	}
-	before := todo.Snapshot{}
-	if from > 0 {
-		if before, err = lists.Load(ctx, list, from); err != nil && !errors.Is(err, todo.ErrNotFound) {
-			return logEntry{}, err
-		}
+	if p.remembered.Add(1)%maxRevisions == 0 {
+		p.revisions.Clear()
 	}
-	if p.summarised.Add(1)%maxSummaries == 0 {
-		p.summaries.Clear()
-	}
-	entry := entryOf(before, after)
-	p.summaries.Store(key, entry)
-	return entry, nil
+	r := revisionOf(before, at)
+	p.revisions.Store(k, r)
+	return r, nil
 }
 
-// entryOf returns what a revision changed.
-func entryOf(before, after todo.Snapshot) logEntry {
-	words, n := changes(before, after)
+// revisions returns a revision and the one before it. What it changed is not known when
+// that one is not kept: then it returns the revision itself in its place.
+func revisions(ctx context.Context, lists todo.Lists, k revisionKey) (before, at todo.Snapshot, err error) {
+	if at, err = lists.Load(ctx, k.list, k.n); err != nil || k.n == 1 {
+		return before, at, err
+	}
+	if before, err = lists.Load(ctx, k.list, k.n-1); errors.Is(err, todo.ErrNotFound) {
+		return at, at, nil
+	}
+	return before, at, err
+}
+
+// revisionOf returns what a revision changed.
+func revisionOf(before, at todo.Snapshot) revision {
+	words, n := changes(before, at)
+	if before.Revision == at.Revision {
+		words = "earlier revisions are not kept"
+	}
 	size := 1
 	for _, most := range []int{1, 2, 4, 8} {
 		if n > most {
 			size++
 		}
 	}
-	return logEntry{Revision: after.Revision, Words: words, Size: size, At: after.Updated, Person: after.Writer.Person, told: account.Told(before, after),
-		Who: render.Writer(after.Writer, render.AgentOf(after.Writer.Client).Name, "You")}
+	return revision{N: at.Revision, Words: words, Size: size, At: at.Updated, Person: at.Writer.Person,
+		told: account.Told(before, at),
+		Who:  render.Writer(at.Writer, render.AgentOf(at.Writer.Client).Name, "You")}
+}
+
+// oldestKept returns the first revision of a list that is kept.
+func oldestKept(ctx context.Context, lists todo.Lists, l todo.Snapshot) (int64, error) {
+	kept, err := lists.History(ctx, l.List.ID, 0, 1)
+	if len(kept) == 0 {
+		return l.Revision, err
+	}
+	return min(l.Revision, kept[0].Revision), err
+}
+
+// around returns the first and the last of so many revisions around the one shown.
+func (page *listPage) around(n int64) (first, last int64) {
+	last = min(page.Main.Revision, max(page.at.Revision+n/2, page.oldest+n-1))
+	return max(page.oldest, last-n+1), last
+}
+
+// changesOf returns what the revisions around the one shown changed, the oldest first.
+func (p *Panel) changesOf(ctx context.Context, lists todo.Lists, page *listPage) (out []revision, err error) {
+	n := int64(logRows)
+	if page.past {
+		n = maxTicks
+	}
+	for first, last := page.around(n); first <= last; first++ {
+		r, err := p.revision(ctx, lists, revisionKey{page.Main.List.ID, first})
+		if errors.Is(err, todo.ErrNotFound) {
+			continue // dropped in this moment
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// compare adds the items of a revision, with what it changed said at them. An item that
+// it removed stays where it was.
+func (page *listPage) compare(ctx context.Context, lists todo.Lists, n int64) error {
+	before, at, err := revisions(ctx, lists, revisionKey{page.Main.List.ID, n})
+	if err != nil {
+		return err
+	}
+	page.at, page.version = at, fmt.Sprint(page.Main.Revision, ".", page.oldest)
+	if account.Told(before, at) {
+		page.fate = page.hand.OfRevision(n)
+	}
+	changed := make(map[string]todo.Difference)
+	for _, d := range todo.Diff(before, at) {
+		changed[d.After.ID] = d
+	}
+	overrode, _ := account.Overrode(before, at)
+	for _, i := range at.Items {
+		v, d := itemOf(i, page.now, true), changed[i.ID]
+		if d.Kind != "" {
+			v.Change = render.ChangeWords(d)
+		}
+		if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
+			v.Was = render.Safe(d.Before.Text)
+		}
+		if slices.ContainsFunc(overrode, func(o todo.Item) bool { return o.ID == i.ID }) {
+			v.Change = "overrode your words"
+		}
+		page.items = append(page.items, v)
+	}
+	place := 0
+	for _, i := range before.Items {
+		if n := slices.IndexFunc(page.items, func(v itemView) bool { return v.ID == i.ID }); n >= 0 {
+			place = n
+		} else {
+			v := itemOf(i, page.now, true)
+			v.Gone, v.Change = true, string(todo.Removed)
+			page.items = slices.Insert(page.items, place, v)
+		}
+		place++
+	}
+	return nil
+}
+
+// history returns the list at a revision.
+func (page *listPage) history() Node {
+	l, at := page.Main, page.at
+	where, fate := "Revision "+decimal(at.Revision)+" of "+decimal(l.Revision), "small"
+	if page.fate != account.Seen {
+		fate = "yours " + string(page.fate)
+	}
+	return Div(H1(Class("title"), bdi(titleOf(l))),
+		P(Class("by"), who(writerOf(at)), separator(), Span(ID("where"), Text(where)), separator(),
+			Time(DateTime(stamp(at.Updated)), Text(page.full(at.Updated))),
+			If(page.fate != "", span(fate, Text(string(page.fate))))),
+		page.timeline(where),
+		page.oldBar(),
+		If(!page.newest() && !l.List.Mirrored, page.ask()),
+		Ul(Class("items list rev"+page.many()), ID("items"), Aria("label", "Items in revision "+decimal(at.Revision)),
+			Map(page.items, comparedItem)),
+		If(len(page.items) == 0, P(Class("small"), Text("The list is empty."))))
 }
 
 // writerOf returns who made a revision.
@@ -104,200 +193,23 @@ func writerOf(l todo.Snapshot) render.Agent {
 	return agent
 }
 
-// log returns what the revisions around one of them changed, the newest first.
-func (p *Panel) log(ctx context.Context, lists todo.Lists, l todo.Snapshot, around int64, hand account.Hand) (log []logEntry, err error) {
-	oldest, err := oldestKept(ctx, lists, l)
-	if err != nil {
-		return nil, err
-	}
-	top := min(l.Revision, max(around+logRows/2, oldest+logRows-1))
-	for n := top; n >= oldest && n > top-logRows; n-- {
-		from := n - 1
-		if n == oldest {
-			from = 0
-		}
-		entry, err := p.summary(ctx, lists, l.List.ID, from, n)
-		if errors.Is(err, todo.ErrNotFound) {
-			break // no longer kept
-		}
-		if err != nil {
-			return nil, err
-		}
-		if n == oldest && n > 1 {
-			entry.Words = "earlier revisions are not kept"
-		}
-		entry.Current, entry.Fate = n == around, entry.fateOf(hand)
-		log = append(log, entry)
-	}
-	return log, nil
-}
+// newest reports whether the newest revision is shown.
+func (page *listPage) newest() bool { return page.at.Revision == page.Main.Revision }
 
-// oldestKept returns the first revision of a list that is kept.
-func oldestKept(ctx context.Context, lists todo.Lists, l todo.Snapshot) (int64, error) {
-	kept, err := lists.History(ctx, l.List.ID, 0, 1)
-	if len(kept) == 0 {
-		return l.Revision, err
-	}
-	return min(l.Revision, kept[0].Revision), err
-}
-
-// ticks returns the timeline of a list: a tick for each revision that is kept, or
-// for several when there are very many. It never reads more revisions than the
-// timeline has ticks.
-func (p *Panel) ticks(ctx context.Context, lists todo.Lists, l todo.Snapshot, oldest, shown int64) (ticks []logEntry, err error) {
-	n := min(l.Revision-oldest+1, maxTicks)
-	last := int64(0)
-	for i := range n {
-		revision := oldest
-		if n > 1 {
-			revision = oldest + i*(l.Revision-oldest)/(n-1)
-		}
-		from := last
-		if i == 0 {
-			from = 0
-		}
-		entry, err := p.summary(ctx, lists, l.List.ID, from, revision)
-		if errors.Is(err, todo.ErrNotFound) {
-			continue // dropped in this moment
-		}
-		if err != nil {
-			return nil, err
-		}
-		entry.Current = shown > last && shown <= revision
-		ticks, last = append(ticks, entry), revision
-	}
-	return ticks, nil
-}
-
-// historyOf returns the content of a list's page at a revision; at one that is not
-// kept, of the next one that is.
-func (p *Panel) historyOf(ctx context.Context, lists todo.Lists, f account.Family, revision int64) (*historyPage, error) {
-	l, now := f.Main, p.config.Now()
-	oldest, err := oldestKept(ctx, lists, l)
-	if err != nil {
-		return nil, err
-	}
-	shown := min(max(revision, oldest), l.Revision)
-	at, before, err := revisions(ctx, lists, l.List.ID, shown, oldest)
-	if err != nil {
-		return nil, err
-	}
-	page := &historyPage{at: at, oldest: oldest}
-	page.Family, page.now, page.items = f, now, compared(before, at, now)
-	page.version = fmt.Sprint(l.Revision, ".", oldest)
-	if _, page.hand, err = unseenOf(ctx, lists, f); err != nil {
-		return nil, err
-	}
-	if account.Told(before, at) {
-		page.fate = page.hand.OfRevision(shown)
-	}
-	if page.log, err = p.log(ctx, lists, l, shown, page.hand); err != nil {
-		return nil, err
-	}
-	page.ticks, err = p.ticks(ctx, lists, l, oldest, shown)
-	return page, err
-}
-
-// revisions returns a revision and the one before it. What the oldest kept one
-// changed is not known, unless it is the first.
-func revisions(ctx context.Context, lists todo.Lists, id string, shown, oldest int64) (at, before todo.Snapshot, err error) {
-	if at, err = lists.Load(ctx, id, shown); err != nil || shown == 1 {
-		return at, before, err
-	}
-	if shown > oldest {
-		before, err = lists.Load(ctx, id, shown-1)
-	}
-	if shown == oldest || errors.Is(err, todo.ErrNotFound) {
-		return at, at, nil
-	}
-	return at, before, err
-}
-
-// compared returns the items of a revision, with what it changed said at them.
-// An item that it removed stays where it was.
-func compared(before, at todo.Snapshot, now time.Time) (items []itemView) {
-	overrode := overrode(before, at)
-	differences := make(map[string]todo.Difference)
-	for _, d := range todo.Diff(before, at) {
-		if d.Kind != todo.Removed {
-			differences[d.After.ID] = d
-		}
-	}
-	removedAfter := make(map[string][]itemView) // by the id of the item that they followed
-	last := ""
-	for _, i := range before.Items {
-		if _, stays := at.Item(i.ID); stays {
-			last = i.ID
-			continue
-		}
-		v := itemOf(i, now, true)
-		v.Gone, v.Change = true, "removed"
-		removedAfter[last] = append(removedAfter[last], v)
-	}
-	items = append(items, removedAfter[""]...)
-	for _, i := range at.Items {
-		v := itemOf(i, now, true)
-		if d, ok := differences[i.ID]; ok {
-			v.Change = cmp.Or(overrode[i.ID], render.ChangeWords(d))
-			if d.Kind == todo.Changed && d.Before.Text != d.After.Text {
-				v.Was = render.Safe(d.Before.Text)
-			}
-		}
-		items = append(append(items, v), removedAfter[i.ID]...)
-	}
-	return items
-}
-
-// draw returns the whole page.
-func (h *historyPage) draw(s board, reader todo.Identity) Node {
-	l, frame := h.Main, h.frame()
-	frame.board, frame.reader = s, reader
-	where := "Revision " + decimal(h.at.Revision)
-	frame.view, frame.head, frame.list = "history", where+" · "+titleOf(l), listData(l.List.ID, h.at.Revision, h.oldest)
-	frame.crumbs = append(frame.crumbs, crumb(titleOf(l), listHref(l.List.ID)))
-	where += " of " + decimal(l.Revision)
-	fate := "small"
-	if h.fate != account.Seen {
-		fate = "yours " + string(h.fate)
-	}
-	at := Time(DateTime(stamp(h.at.Updated)), Text(h.full(h.at.Updated)))
-	return frame.page(frame.main(Class("two"),
-		Div(H1(Class("title"), bdi(titleOf(l))),
-			P(Class("by"), who(writerOf(h.at)), separator(), Span(ID("where"), Text(where)), separator(), at,
-				If(h.fate != "", span(fate, Text(string(h.fate))))),
-			h.timeline(where),
-			h.oldBar(),
-			If(!h.live() && !l.List.Mirrored, h.ask()),
-			Ul(Class("items list rev"+h.many()), ID("items"), Aria("label", "Items in revision "+decimal(h.at.Revision)),
-				Map(h.items, comparedItem)),
-			If(len(h.items) == 0, P(Class("small"), Text("The list is empty.")))),
-		Aside(Class("side"), ID("side"), Aria("label", "What changed"),
-			Div(Class("acts"), exports(l, "?revision="+decimal(h.at.Revision))),
-			H2(Class("label"), Text("What changed")),
-			h.revisions(),
-			Raw(`<p class="keys small"><span><kbd>[</kbd> <kbd>]</kbd> step</span><span><kbd>Home</kbd> <kbd>End</kbd> first, `+
-				`live</span><span><kbd>Esc</kbd> back</span></p>`))))
-}
-
-// live reports whether the newest revision is shown.
-func (h *historyPage) live() bool { return h.at.Revision == h.Main.Revision }
-
-// timeline returns the ticks, one for each revision or for several.
-func (h *historyPage) timeline(where string) Node {
-	l, shown := h.Main, h.at.Revision
-	height, first := "height: how much changed", ""
-	if l.Revision-h.oldest+1 > maxTicks {
-		height = "a tick for several revisions, " + height
-	}
-	if len(h.ticks) > 0 {
-		first = h.clock(h.ticks[0].At)
+// timeline returns a tick for each revision around the one that is shown.
+func (page *listPage) timeline(where string) Node {
+	shown, ticks := page.at.Revision, page.changes
+	var first, last string
+	if len(ticks) > 0 {
+		first, last = page.clock(ticks[0].At), page.clock(ticks[len(ticks)-1].At)
 	}
 	return Section(Class("line"), Aria("label", "History"),
-		Header(step("prev", "left", "Earlier revision", shown-1, shown > h.oldest), B(Text(where)),
-			step("next", "right", "Later revision", shown+1, !h.live()), span("small end path", Text(height))),
-		Ol(Class("ticks"), ID("ticks"), Map(h.ticks, h.tick)),
-		P(Class("ends small"), Time(Text(first)), I(Class("sw")), Text(agentOf(l).Name), I(Class("sw you")), Text("You"),
-			Time(Text(h.clock(h.Updated())))))
+		Header(step("prev", "left", "Earlier revision", shown-1, shown > page.oldest), B(Text(where)),
+			step("next", "right", "Later revision", shown+1, !page.newest()),
+			span("small end path", Text("height: how much changed"))),
+		Ol(Class("ticks"), ID("ticks"), Map(ticks, page.tick)),
+		P(Class("ends small"), Time(Text(first)), I(Class("sw")), Text(agentOf(page.Main).Name),
+			I(Class("sw you")), Text("You"), Time(Text(last))))
 }
 
 // step returns the link to a revision beside the one that is shown, if it is kept.
@@ -308,36 +220,60 @@ func step(id, icon, label string, revision int64, kept bool) Node {
 	return A(Class("icon"), ID(id), Href("?revision="+decimal(revision)), Aria("label", label), glyph(icon))
 }
 
-func (h *historyPage) tick(e logEntry) Node {
-	class := "s" + decimal(e.Size)
-	if e.Person {
+func (page *listPage) tick(r revision) Node {
+	class := "s" + decimal(r.Size)
+	if r.Person {
 		class += " you"
 	}
-	return Li(A(Class(class), Href("?revision="+decimal(e.Revision)), If(e.Current, Aria("current", "true")),
-		Aria("label", "Revision "+strings.Join([]string{decimal(e.Revision), e.Who, e.Words}, ", ")),
-		TitleAttr(e.Who+", "+h.clock(e.At)+": "+e.Words)))
+	return Li(page.link(r, Class(class), TitleAttr(r.Who+", "+page.clock(r.At)+": "+r.Words),
+		Aria("label", "Revision "+strings.Join([]string{decimal(r.N), r.Who, r.Words}, ", "))))
+}
+
+// link returns the link to a revision.
+func (page *listPage) link(r revision, content ...Node) Node {
+	return A(Href("?revision="+decimal(r.N)), If(r.N == page.at.Revision, Aria("current", "true")), Group(content))
+}
+
+// log returns the revisions that are described beside the list, the newest first.
+func (page *listPage) log() Node {
+	first, last := page.around(logRows)
+	rows := Group{Class("log")}
+	for _, r := range slices.Backward(page.changes) {
+		if r.N < first || r.N > last {
+			continue
+		}
+		fate := account.Fate("")
+		if r.told {
+			fate = page.hand.OfRevision(r.N)
+		}
+		rows = append(rows, Li(If(r.Person, Class("you")), page.link(r, Text(r.Words),
+			span("small", Span(Text(r.Who)),
+				Time(DateTime(stamp(r.At)), TitleAttr(page.full(r.At)), Text(page.clock(r.At))),
+				Span(Textf("rev. %d", r.N)), If(fate != "", Span(Text(string(fate))))))))
+	}
+	return Ol(rows...)
 }
 
 // oldBar says whether the newest revision is shown, and leads back.
-func (h *historyPage) oldBar() Node {
+func (page *listPage) oldBar() Node {
 	text, back := "An old revision. Items cannot be changed here.", "Back to live"
-	if h.live() {
+	if page.newest() {
 		text, back = "The newest revision.", "Back to the list"
 	}
 	return Div(Class("bar"), ID("old"), glyph("clock"), Span(Text(text)), span("end",
-		A(Class("btn"), Href(listHref(h.Main.List.ID)), ID("live"), Text(back)),
-		If(!h.live() && !h.Main.List.Mirrored,
+		A(Class("btn"), Href(listHref(page.Main.List.ID)), ID("live"), Text(back)),
+		If(!page.newest() && !page.Main.List.Mirrored,
 			Button(Class("btn main"), Type("button"), ID("restore"), PopoverTarget("ask"), Text("Restore…")))))
 }
 
 // ask asks whether the revision shall be restored.
-func (h *historyPage) ask() Node {
-	shown, newest := decimal(h.at.Revision), h.Main.Revision
+func (page *listPage) ask() Node {
+	shown, newest := decimal(page.at.Revision), page.Main.Revision
 	return Div(Class("ask"), ID("ask"), Attr("popover"), Role("dialog"), Aria("label", "Restore revision "+shown),
 		B(Text("Restore revision "+shown+"?")),
 		P(Textf("The list becomes what you see here, as revision %d. Nothing is lost: you can come back to revision %d. "+
-			"%s will see it with its next write.", newest+1, newest, agentOf(h.Main).Name)),
-		editForm(h.Main, Class("end"), hidden("restore "+shown),
+			"%s will see it with its next write.", newest+1, newest, agentOf(page.Main).Name)),
+		editForm(page.Main, Class("end"), hidden("restore "+shown),
 			Button(Class("btn"), Type("button"), PopoverTarget("ask"), PopoverTargetAction("hide"), Text("Cancel")),
 			Button(Class("btn main"), ID("restore-yes"), Text("Restore"))))
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	. "maragu.dev/gomponents"
-	. "maragu.dev/gomponents/html"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
@@ -22,16 +21,20 @@ import (
 // them fold.
 const foldFrom = 3
 
-// listPage is what a list's own page shows.
+// listPage is what a list's own page shows, or its history at one of its revisions.
 type listPage struct {
 	account.Family
 	drawing
 	version string // differs when the page may show something else
 	items   []itemView
-	unseen  unseen
+	at      todo.Snapshot // the revision that is shown
+	oldest  int64         // the first revision that is kept
+	changes []revision    // around the one that is shown
+	saw     int64         // the revision that the list's agent last saw
 	hand    account.Hand
-	log     []logEntry
-	rename  bool // drawn with a field for the title
+	past    bool         // the history is shown
+	fate    account.Fate // what became of the revision of the history, if a person made it
+	rename  bool         // drawn with a field for the title
 }
 
 // list serves a list's page; with ?revision= its history at that revision. If
@@ -55,14 +58,7 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	if revision := numberIn(r, "revision"); revision > 0 {
-		page, err := p.historyOf(r.Context(), r.Lists, f, revision)
-		if err != nil {
-			return err
-		}
-		return answer(w, http.StatusOK, page.draw(s, r.Identity))
-	}
-	page, err := p.pageOf(r.Context(), r.Lists, f)
+	page, err := p.pageOf(r.Context(), r.Lists, f, numberIn(r, "revision"))
 	if err != nil {
 		return err
 	}
@@ -129,18 +125,6 @@ func (page *listPage) crumbs() []Node {
 	return []Node{kind, crumb(projectName(folder), projectHref(folder))}
 }
 
-// frame returns what is around the page.
-func (page *listPage) frame() *frame {
-	l := page.Main
-	return &frame{workspace: &l.List.Workspace, head: titleOf(l), crumbs: page.crumbs(), class: "one",
-		view: "list", version: page.version, seq: page.Seq(), list: listData(l.List.ID, l.Revision, 0)}
-}
-
-// listData returns the attributes that say to the script which list a page shows.
-func listData(id string, revision, oldest int64) Group {
-	return Group{Data("list", id), Data("revision", decimal(revision)), Data("oldest", decimal(oldest))}
-}
-
 // edit draws an item with fields, for pages without script.
 func (page *listPage) edit(item string) {
 	for i := range page.items {
@@ -148,33 +132,57 @@ func (page *listPage) edit(item string) {
 	}
 }
 
-// listPage reads the content of a list's page.
-func (p *Panel) listPage(ctx context.Context, lists todo.Lists, id string) (*listPage, error) {
-	f, err := readFamily(ctx, lists, id)
+// pageOf returns the content of the page of lists that were read: as they stand, or
+// their history at a revision above 0; at one that is not kept, of the next one that is.
+func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Family, revision int64) (*listPage, error) {
+	l := f.Main
+	page := &listPage{Family: f, drawing: drawing{p.config.Now()}, at: l, past: revision > 0}
+	saw, err := lists.Saw(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	return p.pageOf(ctx, lists, f)
-}
-
-// pageOf returns the content of the page of lists that were read.
-func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Family) (page *listPage, err error) {
-	now, l := p.config.Now(), f.Main
-	page = &listPage{Family: f, drawing: drawing{now}}
-	if page.unseen, page.hand, err = unseenOf(ctx, lists, f); err != nil {
+	page.saw, page.hand = saw.Revision, account.HandOf(saw, l)
+	if page.oldest, err = oldestKept(ctx, lists, l); err != nil {
 		return nil, err
 	}
-	rests := f.States[l.List.ID].Rests()
+	if page.past {
+		err = page.compare(ctx, lists, min(max(revision, page.oldest), l.Revision))
+	} else {
+		page.addItems(saw)
+	}
+	if err == nil {
+		page.changes, err = p.changesOf(ctx, lists, page)
+	}
+	return page, err
+}
+
+// addItems adds the items as they stand. At an item stands what a person did to it since
+// the agent saw the list, and what became of the person's words.
+func (page *listPage) addItems(saw todo.Snapshot) {
+	l, state := page.Main, page.States[page.Main.List.ID]
+	page.version = fmt.Sprint(page.Seq(), ".", page.State(), ".", page.saw)
+	yours := make(map[string]string)
+	for _, d := range todo.Diff(saw, l) {
+		yours[d.After.ID] = "you " + yourVerb(d) + ", " + string(account.Waits)
+	}
 	for _, i := range l.Items {
-		v := itemOf(i, now, rests)
-		v.mark(page.unseen, page.hand)
-		v.Fixed = l.List.Mirrored
+		v := itemOf(i, page.now, state.Rests())
+		v.Yours, v.Person, v.Fixed = yours[i.ID], render.Safe(page.hand.Overridden[i.ID]), l.List.Mirrored
+		if fate := page.hand.Of(i.ID); fate != account.Waits {
+			v.Fate = fate
+		}
 		v.Reason = cmp.Or(v.Reason, render.Work(l, i))
 		page.items = append(page.items, v)
 	}
-	page.log, err = p.log(ctx, lists, l, l.Revision, page.hand)
-	page.version = fmt.Sprint(f.Seq(), ".", f.State(), ".", page.unseen.Since)
-	return page, err
+}
+
+// unseen returns how many changes of a person the agent has not seen.
+func (page *listPage) unseen() int {
+	n := len(page.hand.Unseen)
+	if page.hand.Title == account.Waits {
+		n++
+	}
+	return n
 }
 
 // manyItems is from how many items on a browser draws only those in view.

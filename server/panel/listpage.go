@@ -20,24 +20,44 @@ func (page *listPage) draw(s board, reader todo.Identity) Node {
 	return f.page(page.main())
 }
 
-// main returns its main element.
+// frame returns what is around the page.
+func (page *listPage) frame() *frame {
+	l, title := page.Main, titleOf(page.Main)
+	f := &frame{workspace: &l.List.Workspace, head: title, crumbs: page.crumbs(), class: "one",
+		view: "list", version: page.version, seq: page.Seq(), list: Group{Data("list", l.List.ID),
+			Data("revision", decimal(page.at.Revision)), Data("oldest", decimal(page.oldest))}}
+	if page.past {
+		f.view, f.head = "history", "Revision "+decimal(page.at.Revision)+" · "+title
+		f.crumbs = append(f.crumbs, crumb(title, listHref(l.List.ID)))
+	}
+	return f
+}
+
+// main returns the page's main element.
 func (page *listPage) main() Node {
-	l, class := page.Main, "two"
-	if page.State() == todo.Idle {
+	class, content := "two", page.history
+	if !page.past {
+		content = page.live
+	}
+	if !page.past && page.State() == todo.Idle {
 		class += " idle"
 	}
+	return page.frame().main(Class(class), content(), page.side())
+}
+
+// live returns the list as it stands.
+func (page *listPage) live() Node {
+	l := page.Main
 	keys := Raw(`<span><kbd>x</kbd> tick</span><span><kbd>e</kbd> reword</span><span><kbd>b</kbd> block</span>` +
 		`<span><kbd>Alt ↑</kbd> <kbd>Alt ↓</kbd> reorder</span><span><kbd>a</kbd> add</span>`)
-	return page.frame().main(Class(class),
-		Div(page.heading(),
-			editForm(l, ID("form")),
-			Ul(Class("items list"+page.many()), ID("items"), Aria("label", "Items"),
-				page.fold(), Map(page.items, page.item),
-				If(len(l.Items) < todo.MaxItems && !l.List.Mirrored, addItem(l))),
-			page.subs(),
-			P(Class("keys small"), Raw(`<span><kbd>j</kbd> <kbd>k</kbd> move</span>`), If(!l.List.Mirrored, keys),
-				Raw(`<span><kbd>u</kbd> undo</span><span><kbd>?</kbd> all keys</span>`))),
-		page.side())
+	return Div(page.heading(),
+		editForm(l, ID("form")),
+		Ul(Class("items list"+page.many()), ID("items"), Aria("label", "Items"),
+			page.fold(), Map(page.items, page.item),
+			If(len(l.Items) < todo.MaxItems && !l.List.Mirrored, addItem(l))),
+		page.subs(),
+		P(Class("keys small"), Raw(`<span><kbd>j</kbd> <kbd>k</kbd> move</span>`), If(!l.List.Mirrored, keys),
+			Raw(`<span><kbd>u</kbd> undo</span><span><kbd>?</kbd> all keys</span>`)))
 }
 
 // many returns the class of a long list.
@@ -81,7 +101,7 @@ func (page *listPage) heading() Node {
 		P(Class("by"), page.by(&page.Family), If(l.Archived, Group{separator(), Span(Text("Archived"))}),
 			If(page.hand.Title != "", span("yours", Textf("you renamed, %s", page.hand.Title)))),
 		P(Class("prog"), progressOf(progress, " of "), failedOf(progress)),
-		If(page.unseen.N > 0, page.unseenBar()),
+		If(page.unseen() > 0, page.unseenBar()),
 		If(page.hand.Order == account.Overridden, page.orderBar()),
 		If(l.List.Mirrored, P(Class("bar"), ID("mirrored"),
 			Text(agentOf(l).Name+" keeps this list in a todo tool of its own. It can only be changed there."))),
@@ -90,16 +110,16 @@ func (page *listPage) heading() Node {
 
 // unseenBar says that the agent has not seen what people changed.
 func (page *listPage) unseenBar() Node {
-	u, changes, all, when := page.unseen, "change", "", "with its next write"
-	if u.N > 1 {
-		changes, all = decimal(u.N)+" changes", " all"
+	changes, all, when := "change", "", "with its next write"
+	if n := page.unseen(); n > 1 {
+		changes, all = decimal(n)+" changes", " all"
 	}
-	if u.ComesBack {
+	if page.States[page.Main.List.ID].Rests() {
 		when = "when it comes back"
 	}
 	return Div(Class("bar you"), ID("unseen"), glyph("you"),
 		Span(Textf("%s will see your %s %s.", agentOf(page.Main).Name, changes, when)),
-		Button(Class("link end"), does("undo "+decimal(u.Since)+" "+decimal(page.Main.Revision)), Text("Undo"+all)))
+		Button(Class("link end"), does("undo "+decimal(page.saw)+" "+decimal(page.Main.Revision)), Text("Undo"+all)))
 }
 
 // orderBar says that an agent overrode a person's order of the items.
@@ -224,20 +244,31 @@ func (page *listPage) sub(s todo.Snapshot) Node {
 
 // side returns what stands beside the items.
 func (page *listPage) side() Node {
+	l, label, head, keys := page.Main, "About this list", "History", Node(nil)
+	acts, facts := Group(nil), Node(nil)
+	if page.past {
+		label, head = "What changed", "What changed"
+		acts = Group{exports(l, "?revision="+decimal(page.at.Revision))}
+		keys = Raw(`<p class="keys small"><span><kbd>[</kbd> <kbd>]</kbd> step</span><span><kbd>Home</kbd> ` +
+			`<kbd>End</kbd> first, live</span><span><kbd>Esc</kbd> back</span></p>`)
+	} else {
+		acts, facts = page.acts(), Dl(page.facts())
+	}
+	return Aside(Class("side"), ID("side"), Aria("label", label), facts, Div(Class("acts"), acts),
+		H2(Class("label"), Text(head)), page.log(), keys)
+}
+
+// acts returns what can be done with the list.
+func (page *listPage) acts() Group {
 	l, un, archive := page.Main, "", "Archive"
 	if l.Archived {
 		un, archive = "un", "Take out of the archive"
 	}
-	return Aside(Class("side"), ID("side"), Aria("label", "About this list"),
-		Dl(page.facts()),
-		Div(Class("acts"),
-			A(Href("?rename"), Data("do", "rename"), action("pen", "Rename", "r")),
-			A(Href("?revision="+decimal(l.Revision)), action("clock", "Open history", "h")),
-			exports(l, ""),
-			Button(does(un+"archive"), action("box", archive, "")),
-			Button(does("delete"), Class("risk"), action("bin", "Delete", ""))),
-		H2(Class("label"), Text("History")),
-		page.revisions())
+	return Group{A(Href("?rename"), Data("do", "rename"), action("pen", "Rename", "r")),
+		A(Href("?revision="+decimal(l.Revision)), action("clock", "Open history", "h")),
+		exports(l, ""),
+		Button(does(un+"archive"), action("box", archive, "")),
+		Button(does("delete"), Class("risk"), action("bin", "Delete", ""))}
 }
 
 // exports returns the links to a list as markdown and JSON.
@@ -277,15 +308,4 @@ func (page *listPage) facts() (facts Group) {
 		add("Order", "yours, "+string(page.hand.Order))
 	}
 	return facts
-}
-
-// revisions returns the revisions that are described beside the list.
-func (page *listPage) revisions() Node {
-	return Ol(Class("log"), Map(page.log, func(e logEntry) Node {
-		return Li(If(e.Person, Class("you")), A(Href("?revision="+decimal(e.Revision)),
-			If(e.Current, Aria("current", "true")), Text(e.Words),
-			span("small", Span(Text(e.Who)),
-				Time(DateTime(stamp(e.At)), TitleAttr(page.full(e.At)), Text(page.clock(e.At))),
-				Span(Textf("rev. %d", e.Revision)), If(e.Fate != "", Span(Text(string(e.Fate)))))))
-	}))
 }

@@ -285,12 +285,12 @@ func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, perso
 	case err != nil:
 		return u, err
 	case k.own:
-		page, err := p.pageOf(ctx, lists, f)
+		page, err := p.pageOf(ctx, lists, f, 0)
 		if err != nil {
 			return u, err
 		}
 		c.describe(&f, page.now)
-		c.Main, u.shows, u.unseen = drawn(page.main()), page.version, page.unseen.N > 0
+		c.Main, u.shows, u.unseen = drawn(page.main()), page.version, page.unseen() > 0
 	default:
 		c.drawPieces(&f, drawing{p.config.Now()})
 		u.shows = c.Place

@@ -35,10 +35,10 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 type Panel struct {
 	config Config
 	assets map[string]asset // by path
-	// summaries are what revisions changed, a logEntry by summaryKey; summarised is how
+	// revisions are what revisions changed, a revision by revisionKey; remembered is how
 	// many were stored.
-	summaries  sync.Map
-	summarised atomic.Int64
+	revisions  sync.Map
+	remembered atomic.Int64
 
 	began     time.Time
 	standings sse.Shared[standingKey, standing]

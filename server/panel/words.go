@@ -84,6 +84,18 @@ func verbs(d todo.Difference) (out []string) {
 	return out
 }
 
+// yourVerb returns what a person did to an item, in one word.
+func yourVerb(d todo.Difference) string {
+	switch words := verbs(d); {
+	case words[0] == string(todo.Completed):
+		return "ticked"
+	case words[0] == "edited":
+		return "changed"
+	default:
+		return words[0]
+	}
+}
+
 // changes returns what changed from one revision to a later one, in words, and
 // how many changes that are. before is the zero Snapshot for a first revision.
 func changes(before, after todo.Snapshot) (words string, n int) {
