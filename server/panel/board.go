@@ -310,46 +310,18 @@ func projectGroups(s board, cards, rowLimit int) (out []group) {
 	return out
 }
 
-// client is how one client is connected: by a command or by a file's content, and the
-// same for a server that is reached by HTTP.
-type client struct{ name, how, local, remote string }
-
-// clients returns what the page of a server without lists says; address is the server's.
-func clients(address string) []client {
-	const terminal = "Run in a terminal"
-	return []client{
-		{"Claude Code", terminal, "claude mcp add todo -- todo-mcp", "claude mcp add --transport http todo " + address},
-		{"Cursor", "In ~/.cursor/mcp.json", `{"mcpServers": {"todo": {"command": "todo-mcp"}}}`,
-			`{"mcpServers": {"todo": {"url": "` + address + `"}}}`},
-		{"VS Code", terminal, `code --add-mcp '{"name": "todo", "command": "todo-mcp"}'`,
-			`code --add-mcp '{"name": "todo", "type": "http", "url": "` + address + `"}'`},
-		{"Codex", terminal, "codex mcp add todo -- todo-mcp", "codex mcp add todo --url " + address},
-		{"Gemini CLI", terminal, "gemini mcp add todo todo-mcp", "gemini mcp add --transport http todo " + address},
-		{"opencode", "In opencode.json", `{"mcp": {"todo": {"type": "local", "command": ["todo-mcp"]}}}`,
-			`{"mcp": {"todo": {"type": "remote", "url": "` + address + `"}}}`},
-		{"Claude Desktop", "In claude_desktop_config.json",
-			`{"mcpServers": {"todo": {"command": "/usr/local/bin/todo-mcp"}}}`, ""},
-	}
-}
-
-// firstSteps says on a server without lists how a client is connected.
+// firstSteps says on a server without lists how a client is connected; address is the
+// server's.
 func firstSteps(address string) Node {
-	tabs := Group{Class("tabs"), ID("empty")}
-	for i, c := range clients(address) {
-		id := "c" + decimal(i)
-		remote := Group{label("Give the whole path: programs started from the desktop may not see yours.")}
-		if c.remote != "" {
-			remote = Group{label("Or over HTTP, from this server"), command(c.remote)}
-		}
-		tabs = append(tabs, Input(Type("radio"), Name("client"), ID(id), If(i == 0, Checked())),
-			Label(For(id), Text(c.name)), Div(label(c.how), command(c.local), remote))
-	}
-	return Group{Class("start"), Raw(mark), H2(Class("title"), Text("Connect your first agent")),
-		P(Text("Add todo-mcp to a client and ask its agent to plan something. " +
+	return Div(Class("start"), ID("empty"), Raw(mark), H2(Class("title"), Text("Connect your first agent")),
+		P(Text("Add todo-mcp to a client and ask its agent to plan something. "+
 			"The list shows here as soon as it is written.")),
-		Div(tabs...),
+		label("The clients on this machine, such as Claude Code, Cursor, VS Code, Codex and Gemini CLI:"),
+		command("todo-mcp install"),
+		label("To let them call this server over HTTP:"), command("todo-mcp install --http "+address),
+		label("Another client, where it asks for the address of an MCP server:"), command(address),
 		P(Class("live"), span("lamp beat"), Text("Waiting for the first list")),
-		label("Or see it move first:"), command("todo-mcp demo")}
+		label("Or see it move first:"), command("todo-mcp demo"))
 }
 
 func label(text string) Node { return P(Class("label"), Text(text)) }

@@ -23,7 +23,7 @@ import (
 func TestPanelLive(t *testing.T) {
 	_, base := servertest.Site(t)
 	ctx := servertest.Open(t, base)
-	if text := servertest.Eval[string](t, ctx, `document.getElementById('empty').textContent`); !strings.Contains(text, "claude mcp add --transport http todo "+base+"/mcp") {
+	if text := servertest.Eval[string](t, ctx, `document.getElementById('empty').textContent`); !strings.Contains(text, "todo-mcp install --http "+base+"/mcp") {
 		t.Errorf("empty state: %s", text)
 	}
 	write := servertest.Writer(t, base, "claude-code")
