@@ -18,16 +18,11 @@ import (
 // Import reads lists from a file.
 func Import(fs *flag.FlagSet) app.Run {
 	format := app.WordFlag(fs, "format", "ndjson", "the `FORMAT`: ndjson (what export writes) or markdown (a task list, into --list)", "ndjson", "markdown")
-	var o importOptions
-	fs.Func("as", "import the one list of the file as a new list with this `NAME`", func(name string) error {
-		o.as = name
-		return todo.CheckName(name)
-	})
-	fs.BoolVar(&o.replace, "replace", false, "lists that are here already become what the file holds, as a new revision")
+	replace := fs.Bool("replace", false, "lists that are here already become what the file holds, as a new revision")
 	return func(ctx context.Context, a *app.App, args []string) error {
 		markdown := *format == "markdown"
-		if markdown && o != (importOptions{}) {
-			return errors.New("--as and --replace are for ndjson; markdown goes into the list that --list names")
+		if markdown && *replace {
+			return errors.New("--replace is for ndjson; markdown goes into the list that --list names")
 		}
 		in, err := input(ctx, a, args, markdown)
 		if err != nil {
@@ -37,7 +32,7 @@ func Import(fs *flag.FlagSet) app.Run {
 		if markdown {
 			return importMarkdown(ctx, a, in)
 		}
-		return importHistory(ctx, a, in, o)
+		return importHistory(ctx, a, in, *replace)
 	}
 }
 
@@ -66,7 +61,7 @@ func input(ctx context.Context, a *app.App, args []string, markdown bool) (io.Re
 
 // importHistory imports what export wrote, all of it or nothing: everything is
 // checked before anything is written.
-func importHistory(ctx context.Context, a *app.App, in io.Reader, o importOptions) error {
+func importHistory(ctx context.Context, a *app.App, in io.Reader, replace bool) error {
 	histories, err := readExport(in)
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
@@ -77,7 +72,7 @@ func importHistory(ctx context.Context, a *app.App, in io.Reader, o importOption
 	}
 	board, done := a.NewBoard(st)
 	defer done()
-	i := importer{store: st, lists: board.Everyone(), keep: a.Keep, options: o}
+	i := importer{store: st, lists: board.Everyone(), keep: a.Keep, replace: replace}
 	plan, err := i.plan(ctx, histories)
 	if err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
@@ -85,7 +80,7 @@ func importHistory(ctx context.Context, a *app.App, in io.Reader, o importOption
 	if err := i.write(ctx, plan); err != nil {
 		return err
 	}
-	notes := append([]string{fmt.Sprintf("Imported %d revisions.", len(plan.steps))}, plan.notes...)
+	notes := append([]string{fmt.Sprintf("Imported %d revisions.", plan.revisions())}, plan.notes...)
 	return a.Say("%s\n", strings.Join(notes, "\n"))
 }
 

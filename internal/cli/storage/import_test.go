@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/clitest"
 	"todo-mcp/internal/store/memory"
@@ -31,10 +33,10 @@ func revision(l todo.List, n int64, text string) todo.Snapshot {
 }
 
 // into returns an importer into a store.
-func into(t testing.TB, store todo.Store, o importOptions) importer {
+func into(t testing.TB, store todo.Store, replace bool) importer {
 	board := todo.NewBoard(store)
 	t.Cleanup(board.Close)
-	return importer{store: store, lists: board.Everyone(), options: o}
+	return importer{store: store, lists: board.Everyone(), replace: replace}
 }
 
 // run plans and writes an import.
@@ -61,38 +63,37 @@ func (b *breaking) Update(ctx context.Context, key todo.Key, change func(todo.Tx
 	return b.Store.Update(ctx, key, change)
 }
 
-// When the store fails in the middle of an import, the error says how much was
-// written, and a second import of the file writes the rest.
-func TestImportGoesOnAfterAFault(t *testing.T) {
+// A history is imported with its numbers, also where its start was not kept: the items
+// say in which revision a person changed them. When the store fails in the middle, the
+// error says how much was written, and a second import of the file writes the rest; a
+// third one nothing, nor one of an older file.
+func TestImportGoesOn(t *testing.T) {
 	var h history
-	for n := range int64(4) {
-		h = append(h, revision(todo.List{ID: "a"}, n+3, "A"))
+	for n := range int64(2*atOnce + 10) {
+		s := revision(todo.List{ID: "a"}, n+3, "A")
+		s.Updated, s.Items[0].Hand = began, todo.Hand{Text: "A", Replaced: "B", Revision: 5}
+		h = append(h, s)
 	}
-	store := &breaking{Store: memory.New(), saves: 3}
-	i := into(t, store, importOptions{})
-	if _, err := i.run(t, h); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "3 of 4 revisions were imported") {
+	store := &breaking{Store: memory.New(), saves: 1}
+	i := into(t, store, false)
+	if _, err := i.run(t, h); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "50 of 110 revisions were imported") {
 		t.Errorf("a fault: %v", err)
 	}
-	store.saves = 4
-	if _, err := i.run(t, h); err != nil || store.saves != 3 {
-		t.Errorf("the second import: %v, %d saves", err, 4-store.saves)
-	}
-	if got, err := store.History(t.Context(), "a", 0, 0); err != nil || len(got) != 4 || got[3].Revision != 4 {
-		t.Errorf("after the second import: %v, %v", got, err)
-	}
-}
-
-// A second import of revisions that are alike saves nothing.
-func TestImportOfLikeRevisions(t *testing.T) {
-	h := history{revision(todo.List{ID: "a"}, 1, "A"), revision(todo.List{ID: "a"}, 2, "A"), revision(todo.List{ID: "a"}, 3, "A")}
-	for n := range h {
-		h[n].Updated = began
-	}
-	i := into(t, memory.New(), importOptions{})
-	for _, want := range []int{3, 0} {
-		if plan, err := i.run(t, h); err != nil || len(plan.steps) != want {
-			t.Errorf("%d saves, want %d: %v", len(plan.steps), want, err)
+	store.saves = 9
+	for n, c := range []struct {
+		h    history
+		want int
+	}{{h[:70], 20}, {h, 40}, {h, 0}, {h[:3], 0}} {
+		if plan, err := i.run(t, c.h); err != nil || plan.revisions() != c.want {
+			t.Errorf("import %d: %v, %d revisions", n+2, err, plan.revisions())
 		}
+	}
+	got, err := store.History(t.Context(), "a", 0, 0)
+	for n := range got {
+		got[n].Seq = 0
+	}
+	if diff := cmp.Diff([]todo.Snapshot(h), got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
 	}
 }
 
@@ -104,7 +105,7 @@ func TestImportKeepsSubAgentsLists(t *testing.T) {
 	if _, err := storetest.Save(t.Context(), store, revision(todo.List{ID: "here", Name: "a"}, 1, "Mine"), named); err != nil {
 		t.Fatal(err)
 	}
-	i := into(t, store, importOptions{replace: true})
+	i := into(t, store, true)
 	for range 2 { // the second import finds what the first did
 		_, err := i.run(t, history{revision(todo.List{ID: "main", Name: "a"}, 1, "Main")},
 			history{revision(todo.List{ID: "sub", Parent: "main", Agent: "helper"}, 1, "Sub")})
@@ -230,7 +231,7 @@ func TestExportKeepsHands(t *testing.T) {
 		t.Fatal(read, err)
 	}
 	store := memory.New()
-	if _, err := into(t, store, importOptions{}).run(t, read...); err != nil {
+	if _, err := into(t, store, false).run(t, read...); err != nil {
 		t.Fatal(err)
 	}
 	here, err := store.Load(t.Context(), "list", 0)
@@ -239,29 +240,5 @@ func TestExportKeepsHands(t *testing.T) {
 	}
 	if err != nil || second.String() != first.String() {
 		t.Errorf("%v\n%s%s", err, &first, &second)
-	}
-}
-
-// A history whose start was not kept is numbered from 1 here, and so is what a person
-// did in it: else no agent would ever count as having seen it. A second import finds it.
-func TestImportNumbersHandsAsRevisions(t *testing.T) {
-	var h history
-	for n := int64(4); n <= 6; n++ {
-		s := revision(todo.List{ID: "list"}, n, "A")
-		s.Items[0].Hand, s.Order = todo.Hand{Text: "A", Replaced: "B", Revision: 5}, todo.Order{Person: "1", Revision: 2}
-		h = append(h, s)
-	}
-	store := memory.New()
-	for n := range 2 {
-		if plan, err := into(t, store, importOptions{}).run(t, h); err != nil || len(plan.steps) != 3*(1-n) {
-			t.Fatalf("import %d: %d revisions, %v", n+1, len(plan.steps), err)
-		}
-	}
-	here, err := store.Load(t.Context(), "list", 0)
-	if err != nil || here.Revision != 3 || here.Items[0].Hand.Revision != 2 || here.Order.Revision != 1 {
-		t.Errorf("%+v, %v", here, err)
-	}
-	if h[0].Items[0].Hand.Revision != 5 {
-		t.Error("the file's snapshot was changed")
 	}
 }

@@ -2,8 +2,7 @@ package storage
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,75 +10,59 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// importOptions say what becomes of lists that are here already. The zero value
-// refuses them.
-type importOptions struct {
-	as      string // import the one list of the file under this name
-	replace bool   // make the lists that are here what the file holds
-}
-
 // importer writes histories to a store.
 type importer struct {
 	store   todo.Store
 	lists   todo.Lists // in the store
 	keep    todo.Keep
-	options importOptions
+	replace bool // lists that are here become what the file holds; else they are refused
 }
 
 // importPlan is what an import writes, checked to the last revision. Only
 // another process or a fault of the store can stop it.
 type importPlan struct {
-	steps []importStep
+	parts []part
 	notes []string // for the user, when all is saved
 }
 
-// importStep is one revision that an import writes.
-type importStep struct {
-	todo.Snapshot
-	edits bool // a person's edit makes the items these, rather than that the snapshot is saved as it is
+// part is what an import writes of one list.
+type part struct {
+	snapshots history
+	edits     bool // a person's edit makes the items these, rather than that the snapshots are saved as they are
 }
 
 // plan returns what an import of histories writes, or why it cannot be. A list comes
 // after the lists that it names, as in an export.
 func (i importer) plan(ctx context.Context, histories []history) (p importPlan, err error) {
-	if n := len(histories); i.options.as != "" && n != 1 {
-		return p, fmt.Errorf("--as takes a file with one list, this one has %d", n)
-	}
 	begun := make(map[string]int)    // new lists, by principal
 	moved := make(map[string]string) // ids in the file → here, where the list is here
 	for _, h := range histories {
-		if i.options.as != "" {
-			h = renamed(h, i.options.as)
-		}
 		h = pointed(h, moved)
-		here, err := i.here(ctx, h)
+		here, err := i.here(ctx, h.first().List)
 		if err != nil {
 			return p, err
 		}
-		if len(here) > 0 {
-			moved[h.first().List.ID] = here.first().List.ID
+		if here.Revision > 0 {
+			moved[h.first().List.ID] = here.List.ID
 		} else {
 			begun[h.first().List.Principal]++
 		}
-		if err := p.add(h, here, i.options.replace); err != nil {
+		following, same, err := i.following(ctx, h, here)
+		switch {
+		case err != nil:
+			return p, err
+		case same && len(following) > 0:
+			p.parts = append(p.parts, part{snapshots: following})
+		case i.replace:
+			err = p.replace(here, h.last())
+		case !same:
+			err = fmt.Errorf("a list %s is here already, with another history: make it what the file holds with --replace, or import the file into another store with --store", history{here}.title())
+		}
+		if err != nil {
 			return p, err
 		}
 	}
 	return p, i.checkQuota(ctx, begun)
-}
-
-// renamed returns a history as the history of another list, with a name. The list's
-// id follows from the old one and the name, so that a repeated import finds it.
-func renamed(h history, name string) history {
-	was := h.first().List
-	sum := sha256.Sum256([]byte(was.ID + "\x00" + name))
-	l := todo.List{ID: hex.EncodeToString(sum[:16]), Name: name, Principal: was.Principal, Client: was.Client,
-		Workspace: was.Workspace, Mirrored: was.Mirrored, Created: was.Created}
-	out := slices.Clone(h)
-	for n := range out {
-		out[n].List, out[n].ReplacedBy = l, ""
-	}
-	return out
 }
 
 // pointed returns a history whose list names lists by the ids that they have here.
@@ -95,20 +78,20 @@ func pointed(h history, moved map[string]string) history {
 	return out
 }
 
-// here returns the revisions of the list that a history belongs to or collides
-// with: the one with its id, else the one that has its name. It is empty when
-// there is none.
-func (i importer) here(ctx context.Context, h history) (history, error) {
-	l := h.first().List
-	here, err := i.store.History(ctx, l.ID, 0, 0)
-	if err != nil || len(here) > 0 || l.Name == "" {
-		return here, err
+// here returns the newest revision of a list in a file, or of the one that has its name
+// here; revision 0 when there is none.
+func (i importer) here(ctx context.Context, l todo.List) (todo.Snapshot, error) {
+	found, err := i.store.Load(ctx, l.ID, 0)
+	if errors.Is(err, todo.ErrNotFound) && l.Name != "" {
+		var cursors []todo.Cursor
+		if cursors, err = i.store.Cursors(ctx, nameKey(l)); err == nil && len(cursors) > 0 {
+			found, err = i.store.Load(ctx, cursors[0].List, 0)
+		}
 	}
-	cursors, err := i.store.Cursors(ctx, nameKey(l))
-	if err != nil || len(cursors) == 0 {
-		return nil, err
+	if errors.Is(err, todo.ErrNotFound) {
+		err = nil
 	}
-	return i.store.History(ctx, cursors[0].List, 0, 0)
+	return found, err
 }
 
 // nameKey returns the key whose cursor says which list has the name of a list.
@@ -116,32 +99,24 @@ func nameKey(l todo.List) todo.Key {
 	return todo.Key{Principal: l.Principal, Conversation: todo.NameKey(l.Name)}
 }
 
-// add adds what the import of one history writes, given the revisions that are here.
-func (p *importPlan) add(h, here history, replace bool) error {
-	shift, isSame, newest := h.first().Revision-1, true, int64(0)
-	if len(here) > 0 {
-		newest = here.last().Revision
-		shift, isSame = align(h, here)
-	}
-	known := newest + shift + 1 - h.first().Revision
+// following returns the revisions of a history that come after the newest one here. same
+// is false when the list here has another history: the newest revision that both must
+// have is not the same. What the store keeps no more is not compared.
+func (i importer) following(ctx context.Context, h history, here todo.Snapshot) (after history, same bool, err error) {
+	common := min(here.Revision, h.last().Revision)
 	switch {
-	case isSame && known < int64(len(h)):
-		for _, s := range h[known:] {
-			p.steps = append(p.steps, importStep{Snapshot: shifted(s, shift)})
-		}
-		if newest == 0 && shift > 0 {
-			p.note("List %s begins with revision %d in the file: its revisions are 1 to %d here.", h.title(), shift+1, len(h))
-		}
-	case replace:
-		return p.replace(here.last(), h.last())
-	case !isSame:
-		return fmt.Errorf("a list %s is here already, with another history: import it as another list with --as NAME, or make the one here what the file holds with --replace", here.title())
+	case here.Revision == 0:
+		return h, true, nil
+	case here.List.ID != h.first().List.ID || common < h.first().Revision:
+		return nil, false, nil
 	}
-	return nil
-}
-
-func (p *importPlan) note(format string, args ...any) {
-	p.notes = append(p.notes, fmt.Sprintf(format, args...))
+	ours, err := i.store.Load(ctx, here.List.ID, common)
+	if errors.Is(err, todo.ErrNotFound) {
+		return nil, true, nil
+	}
+	n := common - h.first().Revision
+	ours.Operation = todo.Operation{} // a file has none, see readLine
+	return h[n+1:], h[n].Equal(ours), err
 }
 
 // replace adds a person's edit that makes the items of a list here the items in the
@@ -159,63 +134,9 @@ func (p *importPlan) replace(here, file todo.Snapshot) error {
 	if here.List.Mirrored {
 		return fmt.Errorf("list %s: %w", history{here}.title(), todo.ErrMirrored)
 	}
-	p.steps = append(p.steps, importStep{next, true})
-	p.note("List %s holds what the file holds, as revision %d.", history{next}.title(), next.Revision)
+	p.parts = append(p.parts, part{history{next}, true})
+	p.notes = append(p.notes, fmt.Sprintf("List %s holds what the file holds, as revision %d.", history{next}.title(), next.Revision))
 	return nil
-}
-
-// shifted returns a snapshot with numbers of revisions lower by shift. What a person did
-// before the first of them counts as done in it.
-func shifted(s todo.Snapshot, shift int64) todo.Snapshot {
-	s.Revision -= shift
-	if shift == 0 {
-		return s
-	}
-	lower := func(revision *int64) {
-		if *revision > 0 {
-			*revision = max(*revision-shift, 1)
-		}
-	}
-	lower(&s.Order.Revision)
-	s.Items = slices.Clone(s.Items)
-	for n := range s.Items {
-		lower(&s.Items[n].Hand.Revision)
-	}
-	return s
-}
-
-// align finds by how much the numbers of a history in a file are above the numbers of
-// the same history here: not 0 when its start was not kept where it comes from.
-// ok is false when it is another history. Revisions that only one side still
-// has are not compared.
-func align(file, here history) (shift int64, ok bool) {
-	if file.last().Revision < here.first().Revision && file.first().List.ID == here.first().List.ID {
-		return 0, true // all of the file was here, and is kept no more
-	}
-	start := file.first().Revision - here.first().Revision
-	for distance := range int64(max(len(file), len(here))) { // the longest overlap first
-		for _, shift := range []int64{start - distance, start + distance} {
-			if agree(file, here, shift) {
-				return shift, true
-			}
-		}
-	}
-	return 0, false
-}
-
-// agree reports whether two histories have revisions in common, numbered higher
-// in the file by shift, and are equal in all of them.
-func agree(file, here history, shift int64) bool {
-	from := max(file.first().Revision, here.first().Revision+shift)
-	to := min(file.last().Revision, here.last().Revision+shift)
-	for n := from; n <= to; n++ {
-		theirs, ours := file[n-file.first().Revision], here[n-shift-here.first().Revision]
-		ours.Operation = todo.Operation{} // a file has none, see readLine
-		if !shifted(theirs, shift).Equal(ours) {
-			return false
-		}
-	}
-	return from <= to
 }
 
 // checkQuota returns [todo.ErrTooManyLists] when the new lists of a principal
@@ -236,44 +157,67 @@ func (i importer) checkQuota(ctx context.Context, begun map[string]int) error {
 	return nil
 }
 
+// revisions returns how many revisions the plan writes.
+func (p importPlan) revisions() (n int) {
+	for _, part := range p.parts {
+		n += len(part.snapshots)
+	}
+	return n
+}
+
 // write saves what is planned. The error says how much was saved before it; the
 // same import then goes on from there.
 func (i importer) write(ctx context.Context, p importPlan) error {
-	for n, s := range p.steps {
+	saved := 0
+	for _, part := range p.parts {
 		save := i.save
-		if s.edits {
+		if part.edits {
 			save = i.edit
 		}
-		if err := save(ctx, s.Snapshot); err != nil {
-			return fmt.Errorf("list %s, revision %d: %w; %d of %d revisions were imported before it: import the file again to go on",
-				s.List.ID, s.Revision, err, n, len(p.steps))
+		for some := range slices.Chunk(part.snapshots, atOnce) {
+			if err := save(ctx, some); err != nil {
+				return fmt.Errorf("list %s, from revision %d on: %w; %d of %d revisions were imported before it: import the file again to go on",
+					some.first().List.ID, some.first().Revision, err, saved, p.revisions())
+			}
+			saved += len(some)
 		}
 	}
 	return nil
 }
 
-// save saves one snapshot. The first of a list with a name gets the name.
-func (i importer) save(ctx context.Context, s todo.Snapshot) error {
-	key := todo.Key{Principal: s.List.Principal, Conversation: s.List.ID}
-	if s.List.Name != "" {
-		key = nameKey(s.List)
+// atOnce is how many revisions an import saves in one transaction: others wait for it.
+const atOnce = 50
+
+// save saves some revisions of a list. A list with a name that begins gets the name.
+func (i importer) save(ctx context.Context, some history) error {
+	l := some.first().List
+	key := todo.Key{Principal: l.Principal, Conversation: l.ID}
+	if l.Name != "" {
+		key = nameKey(l)
 	}
 	return i.store.Update(ctx, key, func(tx todo.Tx) error {
-		if _, err := tx.Save(ctx, s); err != nil {
+		_, err := tx.Load(ctx, l.ID, 0)
+		begins := errors.Is(err, todo.ErrNotFound)
+		if err != nil && !begins {
 			return err
 		}
-		if s.Revision == 1 && s.List.Name != "" {
-			return tx.SetCursor(ctx, todo.Cursor{Key: key, List: s.List.ID, Current: true})
+		for _, s := range some {
+			if _, err := tx.Save(ctx, s); err != nil {
+				return err
+			}
+		}
+		if begins && l.Name != "" {
+			return tx.SetCursor(ctx, todo.Cursor{Key: key, List: l.ID, Current: true})
 		}
 		return nil
 	})
 }
 
 // edit makes the items of a list the items of a snapshot, by a person's hand.
-func (i importer) edit(ctx context.Context, s todo.Snapshot) error {
+func (i importer) edit(ctx context.Context, to history) error {
 	_, err := i.lists.Apply(ctx, todo.Write{
-		Target: todo.Target{List: s.List.ID}, Writer: app.CommandLine("import"),
-		Change: func(d *todo.Draft) error { d.Restore(s.Items); return nil },
+		Target: todo.Target{List: to.first().List.ID}, Writer: app.CommandLine("import"),
+		Change: func(d *todo.Draft) error { d.Restore(to.last().Items); return nil },
 	})
 	return err
 }

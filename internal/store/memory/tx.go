@@ -56,7 +56,7 @@ func (t *tx) SetCursor(ctx context.Context, c todo.Cursor) error {
 func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	stored := t.lists.get(next.List.ID)
 	before, now := newest(stored), time.Now()
-	if next.Revision != before.Revision+1 {
+	if next.Revision != before.Revision+1 && (before.Revision > 0 || next.Revision < 1) {
 		return todo.Snapshot{}, fmt.Errorf("save revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, todo.ErrNotFound)
 	}
 	next = next.Clone()

@@ -28,7 +28,7 @@ func (t *tx) makeRoom(ctx context.Context, l todo.List, now time.Time) (parent s
 		return "", err
 	}
 	if exists {
-		return "", fmt.Errorf("revision 1 of list %s, which exists: %w", l.ID, todo.ErrNotFound)
+		return "", fmt.Errorf("the first revision of list %s, which exists: %w", l.ID, todo.ErrNotFound)
 	}
 	usage := func(time.Time) (todo.Usage, error) {
 		bytes, err := t.size(ctx, true)

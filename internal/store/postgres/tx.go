@@ -198,10 +198,20 @@ func (t *tx) SetCursor(ctx context.Context, c todo.Cursor) error {
 func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
 	next = next.Clone()
 	err := t.do(ctx, "save snapshot", func() error {
-		if _, isLocked := t.lists[next.List.ID]; next.Revision == 1 && !isLocked {
-			return t.saveFirst(ctx, &next)
+		id := next.List.ID
+		if _, isLocked := t.lists[id]; next.Revision > 1 && !isLocked {
+			if err := t.lock(ctx, `$1`, id); err != nil {
+				return err
+			}
 		}
-		return t.saveNext(ctx, &next)
+		before, exists := t.lists[id]
+		switch {
+		case exists:
+			return t.saveNext(ctx, before, &next)
+		case t.found[id] > 0:
+			return errRaced // it was removed since
+		}
+		return t.saveFirst(ctx, &next)
 	})
 	if err != nil {
 		return todo.Snapshot{}, err
@@ -211,6 +221,9 @@ func (t *tx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error
 
 // saveFirst begins a list.
 func (t *tx) saveFirst(ctx context.Context, next *todo.Snapshot) error {
+	if next.Revision < 1 {
+		return fmt.Errorf("revision %d of list %s: %w", next.Revision, next.List.ID, todo.ErrNotFound)
+	}
 	now := time.Now()
 	values, err := tables.ListValues(*next, now)
 	if err != nil {
@@ -235,16 +248,14 @@ func (t *tx) saveFirst(ctx context.Context, next *todo.Snapshot) error {
 }
 
 // saveNext saves the next revision of a list.
-func (t *tx) saveNext(ctx context.Context, next *todo.Snapshot) error {
+func (t *tx) saveNext(ctx context.Context, before todo.Snapshot, next *todo.Snapshot) error {
 	id := next.List.ID
-	at, err := t.newest(ctx, id)
 	switch {
-	case err != nil:
-		return fmt.Errorf("revision %d of list %s: %w", next.Revision, id, err)
-	case at.Revision != next.Revision-1 && t.found[id] == next.Revision-1 && t.found[id] > 0:
+	case before.Revision == next.Revision-1:
+	case t.found[id] == next.Revision-1 && t.found[id] > 0:
 		return errRaced
-	case at.Revision != next.Revision-1:
-		return fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, id, at.Revision, todo.ErrNotFound)
+	default:
+		return fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, id, before.Revision, todo.ErrNotFound)
 	}
 	if !next.Deleted {
 		size, err := t.size(ctx, false)
@@ -255,7 +266,7 @@ func (t *tx) saveNext(ctx context.Context, next *todo.Snapshot) error {
 			return err
 		}
 	}
-	next.List = at.List
+	next.List = before.List
 	body, err := t.encode(next)
 	if err != nil {
 		return err

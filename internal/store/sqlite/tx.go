@@ -118,7 +118,7 @@ func (w *writer) save(next todo.Snapshot, now time.Time) (todo.Snapshot, error) 
 	if err != nil {
 		return todo.Snapshot{}, err
 	}
-	if next.Revision != before.Revision+1 {
+	if next.Revision != before.Revision+1 && (before.Revision > 0 || next.Revision < 1) {
 		return todo.Snapshot{}, fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, todo.ErrNotFound)
 	}
 	if before.Revision == 0 {
