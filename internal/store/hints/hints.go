@@ -45,26 +45,36 @@ func (h *Hints) Send() {
 	}
 }
 
-// Watch adds a watcher and calls hint at once, then for each hint that is sent, and once
-// more some time after it unless that is 0. It returns nil when ctx ends, and
-// [todo.ErrClosed] when closed is closed.
-func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, after time.Duration, hint func()) error {
+// pollEvery is how often a watch polls for what nobody sends hints of.
+const pollEvery = 50 * time.Millisecond
+
+// Watch adds a watcher and calls hint at once, and then for each hint that is sent.
+// poll, unless it is nil, is called every 50 ms, and calls hint when there is something
+// new. Watch returns nil when ctx ends, [todo.ErrClosed] when closed is closed, and the
+// error of poll.
+func (h *Hints) Watch(ctx context.Context, closed <-chan struct{}, hint func(), poll func() error) error {
 	slot, remove := h.Add()
 	defer remove()
+	var tick <-chan time.Time
+	if poll != nil {
+		ticker := time.NewTicker(pollEvery)
+		defer ticker.Stop()
+		tick = ticker.C
+	}
 	hint()
-	var again <-chan time.Time
 	for ctx.Err() == nil {
+		var err error
 		select {
-		case <-closed:
-			return fmt.Errorf("watch store: %w", todo.ErrClosed)
 		case <-slot:
 			hint()
-			if after > 0 {
-				again = time.After(after)
-			}
-		case <-again:
-			hint()
+		case <-tick:
+			err = poll()
+		case <-closed:
+			err = todo.ErrClosed
 		case <-ctx.Done():
+		}
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("watch store: %w", err)
 		}
 	}
 	return nil

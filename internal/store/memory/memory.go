@@ -140,7 +140,7 @@ func (s *Store) HostCall(ctx context.Context, principal, id string) (todo.HostCa
 
 // Watch implements todo.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error {
-	return s.watchers.Watch(ctx, s.quit, 0, hint)
+	return s.watchers.Watch(ctx, s.quit, hint, nil)
 }
 
 // Close implements todo.Store.

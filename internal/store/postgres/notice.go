@@ -239,10 +239,10 @@ func closeConn(conn *pgx.Conn) {
 	}
 }
 
-// settleAfter is how long after a hint another one follows. A save can be read at
-// once, but Find with a position shows it only when all that began before it have
+// settleAfter is the least time after a hint at which another one follows. A save can be
+// read at once, but Find with a position shows it only when all that began before it have
 // ended, too.
-const settleAfter = 30 * time.Millisecond
+const settleAfter = 10 * time.Millisecond
 
 // Watch implements todo.Store.
 func (s *Store) Watch(ctx context.Context, hint func()) error { return s.watch(ctx, saves, hint) }
@@ -257,5 +257,13 @@ func (s *Store) watch(ctx context.Context, t topic, hint func()) error {
 		return fmt.Errorf("watch store: %w", err)
 	}
 	defer s.work.Done()
-	return s.notices.watchers[t].Watch(ctx, s.ctx.Done(), settleAfter, hint)
+	var hinted time.Time // zero once another hint has followed
+	first := func() { hinted = time.Now(); hint() }
+	return s.notices.watchers[t].Watch(ctx, s.ctx.Done(), first, func() error {
+		if !hinted.IsZero() && time.Since(hinted) >= settleAfter {
+			hinted = time.Time{}
+			hint()
+		}
+		return nil
+	})
 }
