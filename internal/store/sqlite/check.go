@@ -70,7 +70,7 @@ func (r *row) checkNext(rows tables.Rows, found func(problem string)) (next row)
 		return row{}
 	}
 	list, revision := next.list.String, next.revision.Int64
-	s, err := next.snapshot(new(recent))
+	s, err := next.snapshot()
 	switch {
 	case err != nil:
 		found(err.Error())

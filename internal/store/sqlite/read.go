@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -65,35 +66,14 @@ func (r *row) check() error {
 	return nil
 }
 
-// stored is the newest revision of a list, and the checksums of its rows in history and
-// in lists.
-type stored struct {
-	todo.Snapshot
-	sum, listSum int64
-}
-
-// recent are newest revisions of lists as they were stored or decoded last.
-type recent = cache[string, stored]
-
-// snapshot returns what the row says. The newest revision of a list is decoded once,
-// and not if this store has saved it: rows of one Seq with the same checksums say the
-// same, but for the parent of the list.
-func (r *row) snapshot(newest *recent) (todo.Snapshot, error) {
+// snapshot returns what the row says.
+func (r *row) snapshot() (todo.Snapshot, error) {
 	if err := r.check(); err != nil {
 		return todo.Snapshot{}, err
 	}
-	known, ok := newest.get(r.id)
-	s := known.Snapshot
-	if ok && known.Seq == r.seq.Int64 && known.sum == r.sum.Int64 && known.listSum == r.listSum {
-		s = s.Clone()
-	} else {
-		var err error
-		if s, err = record.Snapshot(r.body, r.meta, r.seq.Int64); err != nil {
-			return todo.Snapshot{}, fmt.Errorf("%w: %w", errRecord, err)
-		}
-		if s.Seq == r.newestSeq {
-			newest.put(r.id, stored{s.Clone(), r.sum.Int64, r.listSum}, record.Footprint(s))
-		}
+	s, err := record.Snapshot(r.body, r.meta, r.seq.Int64)
+	if err != nil {
+		return s, fmt.Errorf("%w: %w", errRecord, err)
 	}
 	if s.List.ParentConversation != "" {
 		s.List.Parent = r.current
@@ -102,12 +82,12 @@ func (r *row) snapshot(newest *recent) (todo.Snapshot, error) {
 }
 
 // scanSnapshot reads a row of a query for snapshots.
-func (s *Store) scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
+func scanSnapshot(rows tables.Rows) (todo.Snapshot, error) {
 	var r row
 	if err := r.scan(rows); err != nil {
 		return todo.Snapshot{}, err
 	}
-	return r.snapshot(&s.newest)
+	return r.snapshot()
 }
 
 // scanCursor reads a row of a query for cursors.
@@ -153,7 +133,7 @@ func (s *Store) withFile(ctx context.Context, read func(*file) error) error {
 			return fmt.Errorf("%w: another program has %s locked; end it, or name another store with --store", ended, s.path)
 		}
 		// ctx.Err() comes first, because it explains an interrupted query.
-		if err = firstError(ctx.Err(), err); !busy(err) {
+		if err = cmp.Or(ctx.Err(), err); !busy(err) {
 			return err
 		}
 		locked = true
@@ -168,14 +148,4 @@ func (s *Store) tryWithFile(ctx context.Context, read func(*file) error) error {
 	}
 	defer f.release() //nolint:errcheck // everything is read already
 	return describe(s.path, read(f))
-}
-
-// firstError returns the first error that is not nil, or nil if all are.
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

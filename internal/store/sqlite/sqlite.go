@@ -40,7 +40,6 @@ type Store struct {
 	mu     sync.Mutex
 	closed time.Time // when Close was called; zero before
 
-	newest  recent
 	batches atomic.Int64 // committed transactions with a successful request, for tests
 	keep    todo.Keep
 }
@@ -70,7 +69,7 @@ func Open(path string, opts ...Option) (*Store, error) {
 	}
 	s := &Store{path: path, quit: make(chan struct{}), reading: make(chan *file, 1), queue: make(chan *request, maxBatch)}
 	s.reading <- nil
-	s.Reader = tables.NewReader(queries, s.query, s.scanSnapshot, scanCursor)
+	s.Reader = tables.NewReader(queries, s.query, scanSnapshot, scanCursor)
 	s.startWriter = sync.OnceFunc(func() { s.writing.Go(s.writeLoop) })
 	for _, opt := range opts {
 		opt(s)

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"sync"
@@ -13,40 +14,23 @@ import (
 type statements struct {
 	db interface {
 		PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
-		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	}
-	mu  sync.Mutex
-	of  map[string]*sql.Stmt // by SQL text
-	ran int                  // how many that change something exec has run
+	of  sync.Map // *sql.Stmt by SQL text: those of every call, and the forms of a search
+	ran int      // how many that change something exec has run
 }
 
-// maxStatements is how many statements are kept: those that are run for every call,
-// and room for the many forms of a search.
-const maxStatements = 96
-
-// prepared returns a statement; nil if it was not prepared before and there are too
-// many.
+// prepared returns a statement.
 func (s *statements) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
-	s.mu.Lock()
-	known, full := s.of[query], len(s.of) >= maxStatements
-	s.mu.Unlock()
-	if known != nil || full {
-		return known, nil
+	if known, ok := s.of.Load(query); ok {
+		return known.(*sql.Stmt), nil
 	}
 	stmt, err := s.db.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if known := s.of[query]; known != nil { // prepared twice at the same time
-		return known, stmt.Close()
+	if known, ok := s.of.LoadOrStore(query, stmt); ok { // prepared twice at the same time
+		return known.(*sql.Stmt), stmt.Close()
 	}
-	if s.of == nil {
-		s.of = make(map[string]*sql.Stmt)
-	}
-	s.of[query] = stmt
 	return stmt, nil
 }
 
@@ -56,12 +40,7 @@ func (s *statements) query(ctx context.Context, query string, args []any, read f
 	if err != nil {
 		return err
 	}
-	var rows *sql.Rows
-	if stmt == nil {
-		rows, err = s.db.QueryContext(ctx, query, args...)
-	} else {
-		rows, err = stmt.QueryContext(ctx, args...)
-	}
+	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
 		return err
 	}
@@ -73,11 +52,8 @@ func (s *statements) query(ctx context.Context, query string, args []any, read f
 func (s *statements) exec(query string, args ...any) (sql.Result, error) {
 	s.ran++
 	stmt, err := s.prepared(context.Background(), query)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case stmt == nil:
-		return s.db.ExecContext(context.Background(), query, args...)
 	}
 	return stmt.Exec(args...)
 }
@@ -86,14 +62,14 @@ func (s *statements) exec(query string, args ...any) (sql.Result, error) {
 func (s *statements) scan(query string, args []any, into ...any) error {
 	return s.query(context.Background(), query, args, func(rows tables.Rows) error {
 		if !rows.Next() {
-			return firstError(rows.Err(), sql.ErrNoRows)
+			return cmp.Or(rows.Err(), sql.ErrNoRows)
 		}
 		return rows.Scan(into...)
 	})
 }
 
 func (s *statements) close() {
-	for _, stmt := range s.of {
-		_ = stmt.Close()
+	for _, stmt := range s.of.Range {
+		_ = stmt.(*sql.Stmt).Close()
 	}
 }

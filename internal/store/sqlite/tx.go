@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -19,7 +20,7 @@ var _ todo.Tx = (*writer)(nil)
 // transaction of others would end with it.
 func (w *writer) read(ctx context.Context, what, query string, args []any, read func(tables.Rows) error) error {
 	err := w.note(w.query(context.Background(), query, args, read))
-	if err = firstError(err, ctx.Err()); err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
@@ -44,11 +45,7 @@ func (w *writer) Load(ctx context.Context, list string, revision int64) (todo.Sn
 	if revision != 0 {
 		return w.Reader.Load(ctx, list, revision)
 	}
-	newest, err := w.newestOf(list)
-	if err == nil && newest.Revision == 0 {
-		return todo.Snapshot{}, tables.ErrNoSnapshot
-	}
-	return newest.Snapshot, w.note(err)
+	return w.newestOf(list)
 }
 
 // Find implements todo.Tx.
@@ -75,47 +72,29 @@ func (w *writer) Save(_ context.Context, next todo.Snapshot) (todo.Snapshot, err
 	return saved, nil
 }
 
-// newestOf returns the newest revision of a list; revision 0 if there is none. It keeps
-// what it reads.
-func (w *writer) newestOf(list string) (found stored, err error) {
-	found, ok := w.memory.lists.get(list)
+// newestOf returns the newest revision of a list, or todo.ErrNotFound. It keeps what it
+// reads.
+func (w *writer) newestOf(list string) (found todo.Snapshot, err error) {
+	found, ok := w.memory.lists[list]
 	if !ok {
-		err = w.query(context.Background(), queries.Load, []any{list}, func(rows tables.Rows) error {
-			if !rows.Next() {
-				return rows.Err()
-			}
-			var r row
-			err := r.scan(rows)
-			if err == nil {
-				found.Snapshot, err = r.snapshot(&w.store.newest)
-				found.sum, found.listSum = r.sum.Int64, r.listSum
-			}
-			return err
-		})
-		if err != nil || found.Revision == 0 {
-			return stored{}, err
+		if found, err = w.Reader.Load(context.Background(), list, 0); err != nil {
+			return found, err
 		}
-		w.keepList(found)
+		w.grow(record.Footprint(found))
+		w.memory.lists[list] = found
 	}
 	if l := &found.List; l.ParentConversation != "" {
 		all, _, err := w.cursorsOf(todo.Key{Principal: l.Principal, Conversation: l.ParentConversation})
 		l.Parent = todo.Current(all)
-		return found, err
+		return found, w.note(err)
 	}
 	return found, nil
-}
-
-// keepList keeps a revision in memory.
-func (w *writer) keepList(s stored) {
-	size := record.Footprint(s.Snapshot)
-	w.memory.lists.put(s.List.ID, s, size)
-	w.store.newest.put(s.List.ID, s, size)
 }
 
 // save stores a revision, and deletes what is not kept any more.
 func (w *writer) save(next todo.Snapshot, now time.Time) (todo.Snapshot, error) {
 	before, err := w.newestOf(next.List.ID)
-	if err != nil {
+	if err != nil && !errors.Is(err, todo.ErrNotFound) {
 		return todo.Snapshot{}, err
 	}
 	if next.Revision != before.Revision+1 && (before.Revision > 0 || next.Revision < 1) {
@@ -133,7 +112,7 @@ func (w *writer) save(next todo.Snapshot, now time.Time) (todo.Snapshot, error) 
 		err = w.store.keep.CheckBytes(size, false)
 	}
 	if err == nil {
-		err = w.appendHistory(&next, before.listSum)
+		err = w.appendHistory(&next)
 	}
 	if err != nil {
 		return todo.Snapshot{}, err
@@ -155,7 +134,7 @@ func (w *writer) begin(first todo.Snapshot, now time.Time) (todo.Snapshot, error
 	if err == nil {
 		err = w.tidy(now)
 	}
-	return saved.Snapshot, err
+	return saved, err
 }
 
 // errEncode means that a revision cannot be stored, as one with a time after the year
@@ -168,19 +147,17 @@ func (w *writer) insertList(first *todo.Snapshot, begun time.Time) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errEncode, err)
 	}
-	sum := sumOf(values...)
-	if err := w.appendHistory(first, sum); err != nil {
+	if err := w.appendHistory(first); err != nil {
 		return err
 	}
 	_, err = w.exec(`INSERT INTO lists (id, principal, client, workspace, parent, parent_conversation, conversation, begun, meta, sum,
 		revision, seq, updated, deleted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		append(values, sum, first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted)...)
+		append(values, sumOf(values...), first.Revision, first.Seq, record.UnixNano(first.Updated), first.Deleted)...)
 	return err
 }
 
 // appendHistory inserts the row of one revision, sets its Seq and keeps it in memory.
-// listSum is the checksum of its list.
-func (w *writer) appendHistory(next *todo.Snapshot, listSum int64) error {
+func (w *writer) appendHistory(next *todo.Snapshot) error {
 	body, err := record.Body(*next)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errEncode, err)
@@ -196,7 +173,8 @@ func (w *writer) appendHistory(next *todo.Snapshot, listSum int64) error {
 		w.size += int64(len(body))
 	}
 	if next.Seq, err = done.LastInsertId(); err == nil {
-		w.keepList(stored{*next, sum, listSum})
+		w.grow(record.Footprint(*next))
+		w.memory.lists[next.List.ID] = *next
 	}
 	return err
 }
@@ -204,7 +182,7 @@ func (w *writer) appendHistory(next *todo.Snapshot, listSum int64) error {
 // cursorsOf returns the cursors of a conversation but for the damaged ones, and
 // whether there are such. It keeps them if all are good.
 func (w *writer) cursorsOf(of todo.Key) (found []todo.Cursor, isDamaged bool, err error) {
-	if known, ok := w.memory.cursors.get(of); ok {
+	if known, ok := w.memory.cursors[of]; ok {
 		return known, false, nil
 	}
 	err = w.query(context.Background(), queries.CursorsOf, []any{of.Principal, of.Conversation}, func(rows tables.Rows) error {
@@ -229,11 +207,8 @@ func (w *writer) cursorsOf(of todo.Key) (found []todo.Cursor, isDamaged bool, er
 
 // keepCursors keeps the cursors of a conversation in memory.
 func (w *writer) keepCursors(of todo.Key, all []todo.Cursor) {
-	size := 128
-	for _, c := range all {
-		size += 256 + len(c.Principal) + len(c.Conversation)
-	}
-	w.memory.cursors.put(of, all, size)
+	w.grow((len(all) + 1) * (256 + len(of.Principal) + len(of.Conversation)))
+	w.memory.cursors[of] = all
 }
 
 // SetCursor implements todo.Tx. It removes damaged cursors of the conversation, which
@@ -243,10 +218,10 @@ func (w *writer) SetCursor(_ context.Context, c todo.Cursor) error {
 	if err == nil && isDamaged {
 		_, err = w.exec(`DELETE FROM cursors WHERE principal = ? AND conversation = ?`, c.Principal, c.Conversation)
 	}
-	all, stored := todo.SetCursor(known, c, time.Now())
+	all, set := todo.SetCursor(known, c, time.Now())
 	for _, now := range all {
 		ended := !now.Current && now.List == todo.Current(known)
-		if err == nil && (isDamaged || now.List == stored.List || ended) {
+		if err == nil && (isDamaged || now.List == set.List || ended) {
 			values := tables.CursorValues(now)
 			_, err = w.exec(`INSERT OR REPLACE INTO cursors (principal, conversation, list, seen, process, until, moved, current, at, sum)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append(values, sumOf(values...))...)

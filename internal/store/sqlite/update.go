@@ -116,25 +116,23 @@ func (s *Store) writeLoop() {
 			for len(batch) < maxBatch && len(s.queue) > 0 {
 				batch = append(batch, <-s.queue)
 			}
-			batch = s.commit(w, batch)
+			batch = s.commit(w, batch) // none, or all where another process has the file locked
 		}
 	}
 }
 
 // commit carries out a batch in one transaction and answers its requests. It returns
-// those that are to be run again.
+// them if it is to be tried again.
 func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 	err := w.beginTx()
 	if err != nil && busy(err) && s.mayRetry() {
 		time.Sleep(2 * time.Millisecond) // not every busy error comes after busy_timeout
 		return batch
 	}
-	n := min(len(batch), w.most)
-	later := slices.Clone(batch[n:])
-	batch = slices.DeleteFunc(batch[:n], func(r *request) bool { return !r.claimed.CompareAndSwap(false, true) }) // withdrawn
-	refused, stored := -1, false
+	batch = slices.DeleteFunc(batch, func(r *request) bool { return !r.claimed.CompareAndSwap(false, true) }) // withdrawn
+	stored := false
 	if err == nil {
-		if refused, stored, err = w.write(batch); err != nil {
+		if stored, err = w.write(batch); err != nil {
 			err = describe(s.path, err)
 		}
 	}
@@ -145,23 +143,13 @@ func (s *Store) commit(w *writer, batch []*request) (again []*request) {
 		s.batches.Add(1)
 		s.watchers.Send()
 	}
-	if err == nil && refused >= 0 {
-		close(batch[refused].done)
-		again = slices.Delete(batch, refused, refused+1)
-		for _, req := range again {
-			req.claimed.Store(false)
-		}
-		w.most = max(w.most/4, 1) // where many are refused, few have to run again
-		return append(again, later...)
-	}
 	for _, req := range batch {
 		if err != nil {
 			req.err = err
 		}
 		close(req.done)
 	}
-	w.most = min(2*w.most, maxBatch)
-	return later
+	return nil
 }
 
 // mayRetry reports whether the writer should keep trying to get a lock: always

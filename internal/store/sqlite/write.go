@@ -25,13 +25,12 @@ type writer struct {
 	seen   int64   // SQLite's data_version when a transaction began last; 0 for none
 	size   int64   // of the file in the open transaction, in bytes; 0 when not known
 	failed error   // the first failure of the store in the request that runs
-	most   int     // how many requests a transaction may have
 	memory *memory // what it stored or read last
 }
 
 func newWriter(s *Store) *writer {
-	w := &writer{store: s, most: maxBatch}
-	w.Reader = tables.NewReader(queries, w.read, s.scanSnapshot, scanCursor)
+	w := &writer{store: s}
+	w.Reader = tables.NewReader(queries, w.read, scanSnapshot, scanCursor)
 	return w
 }
 
@@ -40,12 +39,27 @@ func newWriter(s *Store) *writer {
 // before each transaction, and begins another memory where that has changed or
 // something is taken back or removed.
 type memory struct {
-	lists   recent
-	cursors cache[todo.Key, []todo.Cursor]
+	lists   map[string]todo.Snapshot // the newest revisions
+	cursors map[todo.Key][]todo.Cursor
+	put     int // the size of all that was put into it, in bytes
 }
 
+// maxPut is how much is put into a memory before the next one begins: what is needed is
+// soon there again.
+const maxPut = 8 << 20
+
 // forget begins another memory, of a file whose size is not known.
-func (w *writer) forget() { w.memory, w.size = new(memory), 0 }
+func (w *writer) forget() {
+	w.size, w.memory = 0, &memory{lists: make(map[string]todo.Snapshot), cursors: make(map[todo.Key][]todo.Cursor)}
+}
+
+// grow is called before something is put into the memory.
+func (w *writer) grow(bytes int) {
+	if w.memory.put > maxPut {
+		w.forget()
+	}
+	w.memory.put += bytes
+}
 
 // close rolls back a transaction that is still open and closes the file. It
 // closes the statements first, because SQLite keeps a connection and its locks
@@ -56,7 +70,7 @@ func (w *writer) close() {
 		_ = w.conn.Close()
 	}
 	_ = w.file.release()
-	*w = writer{store: w.store, Reader: w.Reader, most: w.most}
+	*w = writer{store: w.store, Reader: w.Reader}
 }
 
 // open opens the file that the path names, and saves what it can of another one that is
@@ -74,7 +88,7 @@ func (w *writer) open() error {
 	if w.file, err = openWriter(context.Background(), s.path, s.pragmas); err != nil {
 		return err
 	}
-	w.memory = new(memory)
+	w.forget()
 	if w.conn, err = w.file.db.Conn(context.Background()); err == nil {
 		w.statements = &statements{db: w.conn}
 		err = w.settleLog()
@@ -185,38 +199,52 @@ func (w *writer) notice(now int64) error {
 }
 
 // write runs the requests of a batch in the open transaction, and commits what they
-// stored. It sets the error of each: one that is refused does not affect the others.
-// If it has stored something before, all is rolled back, and the others are to be run
-// again without it: then refused is its place in the batch, else -1. An error that write
-// returns is for the whole batch; nothing of it was applied, unless the error wraps
-// todo.ErrUnknownOutcome.
-func (w *writer) write(batch []*request) (refused int, stored bool, err error) {
-	for i, req := range batch {
+// stored. It sets the error of each: one that is refused does not affect the others, as
+// each has a savepoint unless it is alone. An error that write returns is for the whole
+// batch; nothing of it was applied, unless the error wraps todo.ErrUnknownOutcome.
+func (w *writer) write(batch []*request) (stored bool, err error) {
+	for _, req := range batch {
+		if len(batch) > 1 {
+			if _, err := w.exec(`SAVEPOINT request`); err != nil {
+				return false, err
+			}
+		}
 		before := w.ran
 		w.failed = nil
 		req.call(w)
 		wrote := w.ran > before
-		if w.failed != nil && !isAboutOne(w.failed) {
-			return -1, false, w.failed
-		}
-		if req.err != nil && wrote {
+		switch {
+		case w.failed != nil && !isAboutOne(w.failed):
+			return false, w.failed
+		case req.err == nil:
+			stored = stored || wrote
+		case wrote:
 			w.forget() // it may have what is taken back
-			_, err := w.exec(`ROLLBACK`)
-			return i, false, err
+			if len(batch) == 1 {
+				_, err := w.exec(`ROLLBACK`)
+				return false, err
+			}
+			if _, err := w.exec(`ROLLBACK TO request`); err != nil {
+				return false, err
+			}
 		}
-		stored = stored || wrote
+		if len(batch) > 1 {
+			if _, err := w.exec(`RELEASE request`); err != nil {
+				return false, err
+			}
+		}
 	}
 	if _, err := w.exec(`COMMIT`); err != nil {
 		if failedWith(err, codeIOErr) {
 			// The commit may be in the log in spite of the error.
 			err = fmt.Errorf("%w (%w)", todo.ErrUnknownOutcome, err)
 		}
-		return -1, false, err
+		return false, err
 	}
 	if stored && !w.isCurrent() {
-		return -1, false, fmt.Errorf("%w: %w", todo.ErrUnknownOutcome, errGone)
+		return false, fmt.Errorf("%w: %w", todo.ErrUnknownOutcome, errGone)
 	}
-	return -1, stored, nil
+	return stored, nil
 }
 
 // isAboutOne reports whether an error of the store concerns one request only: what it
