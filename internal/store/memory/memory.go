@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"todo-mcp/internal/store/hints"
@@ -17,18 +18,42 @@ import (
 // Store is a todo.Store in memory.
 type Store struct {
 	reader
-	turn      chan struct{} // taken by the running Update; first come, first served
-	mu        sync.RWMutex
-	seq, size int64                  // of the last save; of all revisions, in bytes, about
+	now      atomic.Pointer[state]
+	turn     chan struct{} // taken by the running Update; first come, first served
+	watchers hints.Hints
+	close    func()
+	quit     chan struct{} // closed by close
+	keep     todo.Keep
+
+	mu        sync.Mutex
 	hostCalls map[todo.Key]notedCall // by principal and id
 	attending map[string]bool        // ids of processes
-	watchers  hints.Hints
-	close     func()
-	quit      chan struct{} // closed by close
-	keep      todo.Keep
 }
 
 var _ todo.Store = (*Store)(nil)
+
+// state is all lists and cursors at a time. It does not change any more: each update
+// makes another one. So an update costs a little for each list that there is.
+type state struct {
+	seq, size int64 // of the last save; of all revisions, in bytes, about
+	lists     map[string]list
+	cursors   map[todo.Key][]todo.Cursor // the one that became current last is the first
+}
+
+// list is a list with the revisions that are kept, ascending, and the time at which it
+// began by the store's clock.
+type list struct {
+	revisions []todo.Snapshot
+	begun     time.Time
+}
+
+// newest returns the last revision; the zero snapshot if there is none.
+func (l list) newest() (last todo.Snapshot) {
+	if n := len(l.revisions); n > 0 {
+		last = l.revisions[n-1]
+	}
+	return last
+}
 
 // notedCall is a host call with the time it was noted.
 type notedCall struct {
@@ -44,7 +69,8 @@ func NewKeeping(keep todo.Keep) *Store {
 	s := &Store{keep: keep, turn: make(chan struct{}, 1), quit: make(chan struct{}),
 		hostCalls: map[todo.Key]notedCall{}, attending: map[string]bool{}}
 	s.close = sync.OnceFunc(func() { close(s.quit) })
-	s.reader = reader{s, newTable[string, revision](), newTable[todo.Key, todo.Cursor](), newTable[string, todo.Snapshot]()}
+	s.now.Store(&state{lists: map[string]list{}, cursors: map[todo.Key][]todo.Cursor{}})
+	s.reader = reader{s, s.now.Load}
 	return s
 }
 
@@ -59,41 +85,35 @@ func (s *Store) checkUsable(ctx context.Context) error {
 	}
 }
 
-// take waits for the caller's turn to change the store, in the order of arrival. The
-// caller ends it by receiving from s.turn.
-func (s *Store) take(ctx context.Context) error {
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	err := s.checkUsable(ctx)
-	if err != nil {
-		<-s.turn
-	}
-	return err
-}
-
 // Update implements todo.Store.
 func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) error) error {
-	err := s.take(ctx)
-	if err == nil {
+	var err error
+	select {
+	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
+		err = s.checkUsable(ctx)
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err == nil {
 		t := newTx(s)
 		if err := change(t); err != nil {
 			return err
 		}
-		if err = ctx.Err(); err == nil {
-			t.commit()
-			return nil
+		if err = ctx.Err(); err == nil && t.changed {
+			s.now.Store(&t.state)
+			s.watchers.Send()
 		}
 	}
-	return fmt.Errorf("update lists: %w", err)
+	if err != nil {
+		err = fmt.Errorf("update lists: %w", err)
+	}
+	return err
 }
 
 // Position implements todo.Store.
 func (s *Store) Position(ctx context.Context) (int64, error) {
-	return look(ctx, s, "read position", func() (int64, error) { return s.seq, nil })
+	return look(ctx, s.reader, "read position", func(now *state) (int64, error) { return now.seq, nil })
 }
 
 // Attend implements todo.Store.
@@ -111,8 +131,8 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 // Alive implements todo.Store. Whoever shares this memory is in the same
 // process, and alive until it leaves.
 func (s *Store) Alive(process string) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.attending[process]
 }
 
@@ -130,7 +150,9 @@ func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostC
 
 // HostCall implements todo.Store.
 func (s *Store) HostCall(ctx context.Context, principal, id string) (todo.HostCall, error) {
-	return look(ctx, s, "read host call", func() (found todo.HostCall, err error) {
+	return look(ctx, s.reader, "read host call", func(*state) (found todo.HostCall, err error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		if noted := s.hostCalls[todo.Key{Principal: principal, Conversation: id}]; time.Since(noted.at) <= todo.HostCallAge {
 			found = noted.HostCall
 		}

@@ -4,84 +4,21 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
-	"maps"
 	"slices"
-	"time"
 
 	"todo-mcp/internal/todo"
 )
 
-// table is a table of the store as a transaction sees it: the rows that are stored, but
-// for those that it has changed. A key without rows is not there.
-type table[K comparable, V any] struct{ stored, changed map[K][]V }
-
-func newTable[K comparable, V any]() table[K, V] { return table[K, V]{stored: map[K][]V{}} }
-
-// begin returns the table for a transaction.
-func (t table[K, V]) begin() table[K, V] { return table[K, V]{t.stored, map[K][]V{}} }
-
-func (t table[K, V]) get(key K) []V {
-	if rows, ok := t.changed[key]; ok {
-		return rows
-	}
-	return t.stored[key]
-}
-
-func (t table[K, V]) all() iter.Seq2[K, []V] {
-	return func(yield func(K, []V) bool) {
-		for key, rows := range t.changed {
-			if len(rows) > 0 && !yield(key, rows) {
-				return
-			}
-		}
-		for key, rows := range t.stored {
-			if _, ok := t.changed[key]; !ok && !yield(key, rows) {
-				return
-			}
-		}
-	}
-}
-
-// commit stores what the transaction has changed.
-func (t table[K, V]) commit() {
-	maps.Copy(t.stored, t.changed)
-	for key, rows := range t.changed {
-		if len(rows) == 0 {
-			delete(t.stored, key)
-		}
-	}
-}
-
-// revision is a revision of a list, with the time at which the list began by the store's
-// clock.
-type revision struct {
-	todo.Snapshot
-	begun time.Time
-}
-
-// newest returns the last revision of a list; the zero revision if there is none.
-func newest(revisions []revision) (last revision) {
-	if n := len(revisions); n > 0 {
-		last = revisions[n-1]
-	}
-	return last
-}
-
 // reader implements todo.Reader, for the store and for a transaction.
 type reader struct {
-	store      *Store
-	lists      table[string, revision]      // by id, ascending
-	cursors    table[todo.Key, todo.Cursor] // the one that became current last is the first
-	operations table[string, todo.Snapshot] // by operation id, the one snapshot that it stored
+	store *Store
+	now   func() *state
 }
 
-// look runs a read of a store, and names it in its error.
-func look[T any](ctx context.Context, s *Store, what string, read func() (T, error)) (found T, err error) {
-	if err = s.checkUsable(ctx); err == nil {
-		s.mu.RLock()
-		defer s.mu.RUnlock()
-		found, err = read()
+// look runs a read of a state, and names it in its error.
+func look[T any](ctx context.Context, r reader, what string, read func(*state) (T, error)) (found T, err error) {
+	if err = r.store.checkUsable(ctx); err == nil {
+		found, err = read(r.now())
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", what, err)
@@ -89,23 +26,20 @@ func look[T any](ctx context.Context, s *Store, what string, read func() (T, err
 	return found, err
 }
 
-// snapshot returns a copy of a stored snapshot as a caller reads it.
-func (r reader) snapshot(stored todo.Snapshot) todo.Snapshot { return r.withParent(stored.Clone()) }
-
 // withParent returns a snapshot with the parent that its list has now.
-func (r reader) withParent(s todo.Snapshot) todo.Snapshot {
+func (now *state) withParent(s todo.Snapshot) todo.Snapshot {
 	if l := &s.List; l.ParentConversation != "" {
-		l.Parent = todo.Current(r.cursors.get(todo.Key{Principal: l.Principal, Conversation: l.ParentConversation}))
+		l.Parent = todo.Current(now.cursors[todo.Key{Principal: l.Principal, Conversation: l.ParentConversation}])
 	}
 	return s
 }
 
 // last returns the newest revision of a list that fits.
-func (r reader) last(ctx context.Context, id string, fits func(revision) bool) (todo.Snapshot, error) {
-	return look(ctx, r.store, "read snapshot", func() (todo.Snapshot, error) {
-		for _, s := range slices.Backward(r.lists.get(id)) {
+func (r reader) last(ctx context.Context, id string, fits func(todo.Snapshot) bool) (todo.Snapshot, error) {
+	return look(ctx, r, "read snapshot", func(now *state) (todo.Snapshot, error) {
+		for _, s := range slices.Backward(now.lists[id].revisions) {
 			if fits(s) {
-				return r.snapshot(s.Snapshot), nil
+				return now.withParent(s.Clone()), nil
 			}
 		}
 		return todo.Snapshot{}, todo.ErrNotFound
@@ -114,30 +48,28 @@ func (r reader) last(ctx context.Context, id string, fits func(revision) bool) (
 
 // Load implements todo.Reader.
 func (r reader) Load(ctx context.Context, id string, n int64) (todo.Snapshot, error) {
-	return r.last(ctx, id, func(s revision) bool { return n == 0 || s.Revision == n })
+	return r.last(ctx, id, func(s todo.Snapshot) bool { return n == 0 || s.Revision == n })
 }
 
 // LastBy implements todo.Reader.
 func (r reader) LastBy(ctx context.Context, id string, person bool, upTo int64) (todo.Snapshot, error) {
-	return r.last(ctx, id, func(s revision) bool { return s.Writer.Person == person && s.Revision <= upTo })
+	return r.last(ctx, id, func(s todo.Snapshot) bool { return s.Writer.Person == person && s.Revision <= upTo })
 }
 
-// Find implements todo.Reader.
+// Find implements todo.Reader. It looks at every list, and with an operation at every
+// revision.
 func (r reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error) {
-	return look(ctx, r.store, "read snapshots", func() (found []todo.Snapshot, err error) {
-		add := func(stored todo.Snapshot) {
-			if s := r.snapshot(stored); matches(q, s) {
-				found = append(found, s)
+	return look(ctx, r, "read snapshots", func(now *state) (found []todo.Snapshot, err error) {
+		for _, l := range now.lists {
+			some := l.revisions
+			if q.Operation == "" {
+				some = some[len(some)-1:]
 			}
-		}
-		if q.Operation != "" {
-			for _, s := range r.operations.get(q.Operation) {
-				add(s)
+			for _, s := range some {
+				if s = now.withParent(s); matches(q, s) {
+					found = append(found, s.Clone())
+				}
 			}
-			return found, nil
-		}
-		for _, l := range r.lists.all() {
-			add(newest(l).Snapshot)
 		}
 		slices.SortFunc(found, func(a, b todo.Snapshot) int {
 			if q.OldestFirst {
@@ -149,8 +81,8 @@ func (r reader) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error)
 	})
 }
 
-// atMost returns the first rows, or all where the limit is 0.
-func atMost[V any](limit int, all []V) []V {
+// atMost returns the first snapshots, or all where the limit is 0.
+func atMost(limit int, all []todo.Snapshot) []todo.Snapshot {
 	if limit > 0 && len(all) > limit {
 		return all[:limit]
 	}
@@ -162,17 +94,18 @@ func matches(q todo.Query, s todo.Snapshot) bool {
 		(q.Client == "" || q.Client == s.List.Client) &&
 		(q.Workspace == nil || *q.Workspace == s.List.Workspace) &&
 		(q.Parent == "" || q.Parent == s.List.Parent) &&
+		(q.Operation == "" || q.Operation == s.Operation.ID) &&
 		(q.Deleted || q.Operation != "" || !s.Deleted) &&
 		!s.Updated.Before(q.UpdatedSince) && s.Seq > q.AfterSeq && (q.BeforeSeq == 0 || s.Seq < q.BeforeSeq)
 }
 
 // History implements todo.Reader.
 func (r reader) History(ctx context.Context, id string, after int64, limit int) ([]todo.Snapshot, error) {
-	return look(ctx, r.store, "read snapshots", func() (out []todo.Snapshot, err error) {
-		revisions := r.lists.get(id)
-		from, _ := slices.BinarySearchFunc(revisions, after+1, func(s revision, n int64) int { return cmp.Compare(s.Revision, n) })
+	return look(ctx, r, "read snapshots", func(now *state) (out []todo.Snapshot, err error) {
+		revisions := now.lists[id].revisions
+		from, _ := slices.BinarySearchFunc(revisions, after+1, func(s todo.Snapshot, n int64) int { return cmp.Compare(s.Revision, n) })
 		for _, s := range atMost(limit, revisions[from:]) {
-			out = append(out, r.snapshot(s.Snapshot))
+			out = append(out, now.withParent(s.Clone()))
 		}
 		return out, nil
 	})
@@ -180,13 +113,13 @@ func (r reader) History(ctx context.Context, id string, after int64, limit int) 
 
 // Cursors implements todo.Reader.
 func (r reader) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
-	return look(ctx, r.store, "read cursors", func() ([]todo.Cursor, error) { return slices.Clone(r.cursors.get(of)), nil })
+	return look(ctx, r, "read cursors", func(now *state) ([]todo.Cursor, error) { return slices.Clone(now.cursors[of]), nil })
 }
 
 // CursorsOn implements todo.Reader.
 func (r reader) CursorsOn(ctx context.Context, principal, id string) ([]todo.Cursor, error) {
-	return look(ctx, r.store, "read cursors", func() (found []todo.Cursor, err error) {
-		for of, all := range r.cursors.all() {
+	return look(ctx, r, "read cursors", func(now *state) (found []todo.Cursor, err error) {
+		for of, all := range now.cursors {
 			for _, c := range all {
 				if of.Principal == principal && (c.List == id || id == "" && c.Current) {
 					found = append(found, c)
