@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -100,43 +101,82 @@ type Change struct {
 	edits  []*edit
 }
 
-// document is the content of a file as it is edited, value by value.
-type document interface {
-	// at returns the value at a path; nil when there is none.
-	at(path ...string) any
-	// set gives the value at a path another one, unless it has it, and makes what is missing
-	// above it; nil removes it.
-	set(value any, path ...string) error
-	text() []byte
-	// isBare reports whether nothing is left but what every such file has.
-	isBare() bool
+// format is the form of a file. A path has keys, and positions of items, as ints.
+type format struct {
+	// read returns what a file says.
+	read func(data []byte) (map[string]any, error)
+	// write returns a file with another value at a path, unless it has it, and makes what is
+	// missing above it; nil removes it. A form without write is not edited.
+	write func(data []byte, value any, path ...any) ([]byte, error)
+}
+
+// formatOf returns the form of a file by its name.
+func formatOf(path string) format {
+	switch filepath.Ext(path) {
+	case ".yaml":
+		return format{readYAML, nil}
+	case ".js":
+		return format{readPlugin, setPlugin}
+	case ".toml":
+		return format{readTOML, setTOML}
+	}
+	return format{readJSON, setJSON}
+}
+
+// newItem is the position of an item behind the others.
+const newItem = -1
+
+// find returns the value at a path of keys; nil when there is none.
+func find(value any, path []any) any {
+	for _, step := range path {
+		of, _ := value.(map[string]any)
+		value = of[step.(string)]
+	}
+	return value
+}
+
+// shownPath returns a path as a.b[0]; an array for a new item of it.
+func shownPath(path []any) (text string) {
+	for i, step := range path {
+		switch {
+		case step == newItem:
+		case i == 0:
+			text = fmt.Sprint(step)
+		default:
+			form := ".%v"
+			if _, isItem := step.(int); isItem {
+				form = "[%v]"
+			}
+			text += fmt.Sprintf(form, step)
+		}
+	}
+	return text
 }
 
 // edit is what becomes of one file.
 type edit struct {
+	format
 	before  file
-	doc     document // its content; nil for a form that is not edited
+	root    map[string]any // what it says
 	after   []byte
 	removes bool     // the file goes
 	ours    bool     // this program stands in it already
-	secrets []string // what is not shown, as JSON has it
 	shown   []string // what changes, as lines
 }
 
-// newEdit returns the edit of a file that stays as it is until it is edited. The name of
-// the file says what its form is.
+const byteOrderMark = "\ufeff"
+
+// cutMark returns a file without the byte order mark that it may begin with.
+func cutMark(data []byte) (mark, text []byte) {
+	text = bytes.TrimPrefix(data, []byte(byteOrderMark))
+	return data[:len(data)-len(text)], text
+}
+
+// newEdit returns the edit of a file that stays as it is until it is edited.
 func newEdit(f file) (e *edit, err error) {
-	e = &edit{before: f, after: f.data}
-	switch filepath.Ext(f.path) {
-	case ".yaml":
-	case ".js":
-		plugin := pluginFile(f.data)
-		e.doc = &plugin
-	case ".toml":
-		e.doc, err = parseTOML(f.data)
-	default:
-		e.doc, err = parseJSON(f.data)
-	}
+	e = &edit{format: formatOf(f.path), before: f, after: f.data}
+	_, text := cutMark(f.data)
+	e.root, err = e.read(text)
 	return e, f.wrong(err)
 }
 
@@ -151,26 +191,20 @@ func readEdit(path string) (*edit, error) {
 
 func (e *edit) isNone() bool { return !e.removes && bytes.Equal(e.before.data, e.after) }
 
-// hide keeps texts from being shown, as JSON has them: the file had them, and they may be
-// secret.
-func (e *edit) hide(texts ...string) {
-	for _, text := range texts {
-		if quoted, err := inLine(text); err == nil {
-			e.secrets = append(e.secrets, quoted)
-		}
-	}
-}
-
-// hideIn keeps a part of a text from being shown.
-func (e *edit) hideIn(part string) {
-	if quoted, err := inLine(part); err == nil && part != "" {
-		e.secrets = append(e.secrets, quoted[1:len(quoted)-1])
-	}
+// isBare reports whether nothing is left but a version, objects without content and no
+// comment.
+func (e *edit) isBare() bool {
+	left := maps.Clone(e.root)
+	maps.DeleteFunc(left, func(key string, value any) bool {
+		of, isObject := value.(map[string]any)
+		return key == versionKey || isObject && len(of) == 0
+	})
+	return len(left) == 0 && !bytes.ContainsAny(e.after, "/#")
 }
 
 // object returns the object at a path; nil when there is none.
-func (e *edit) object(path ...string) (map[string]any, error) {
-	value := e.doc.at(path...)
+func (e *edit) object(path ...any) (map[string]any, error) {
+	value := find(e.root, path)
 	all, ok := value.(map[string]any)
 	if !ok && value != nil {
 		return nil, e.before.wrong(contentError(": " + shownPath(path) + " is not an object"))
@@ -178,33 +212,35 @@ func (e *edit) object(path ...string) (map[string]any, error) {
 	return all, nil
 }
 
-// set gives the value at a path another one, nil for none. What comes of that is read
-// again, and refused if it does not say so, unless the path is a position, or says anything
-// else than before of what is not below the first two steps of the path.
-func (e *edit) set(value any, path ...string) error {
-	before, was := without(e.doc.at(), path), e.doc.text()
-	if err := e.doc.set(value, path...); err != nil {
+// errNotEdited is what is said of a file that would not say what was wanted.
+const errNotEdited = contentError(": this is written in a way that cannot be edited safely: " +
+	"change it by hand; --print shows what install writes")
+
+// set gives the value at a path another one, nil for none, of which people are shown as much
+// as shown says. What comes of that is read again, and refused if it does not say so, unless
+// the path has a position, or says anything else than before of what is not below the first
+// two steps of the path.
+func (e *edit) set(value, shown any, path ...any) error {
+	mark, was := cutMark(e.after)
+	text, err := e.write(was, value, path...)
+	if err != nil {
 		return e.before.wrong(err)
 	}
-	then, err := newEdit(file{path: e.before.path, data: e.doc.text()})
-	switch {
-	case err != nil, !isSameRest(without(then.doc.at(), path), before):
+	then, err := newEdit(file{path: e.before.path, data: slices.Concat(mark, text)})
+	hasItem := slices.ContainsFunc(path, func(step any) bool { _, isItem := step.(int); return isItem })
+	if err != nil || !isSameRest(without(then.root, path), without(e.root, path)) || !hasItem && !isSame(find(then.root, path), value) {
 		return e.before.wrong(errNotEdited)
-	case !isPosition(path[len(path)-1]) && !isSame(then.doc.at(path...), value):
-		return e.before.wrong(errNotEdited)
-	case bytes.Equal(then.after, was):
+	}
+	if bytes.Equal(text, was) {
 		return nil
 	}
-	e.doc, e.after = then.doc, then.after
-	shown := "- " + shownPath(path)
+	e.root, e.after = then.root, then.after
+	line := "- " + shownPath(path)
 	if value != nil {
-		text, _ := inLine(value) // as it was written
-		shown = "+ " + shownPath(path) + ": " + text
+		text, _ := inLine(shown) // as it was written
+		line = "+ " + shownPath(path) + ": " + text
 	}
-	for _, secret := range e.secrets {
-		shown = strings.ReplaceAll(shown, secret, "…")
-	}
-	e.shown = append(e.shown, shown)
+	e.shown = append(e.shown, line)
 	return nil
 }
 
@@ -215,28 +251,48 @@ func isSameRest(a, b map[string]any) bool {
 }
 
 // without returns what a file says of all but the first two steps of a path.
-func without(root any, path []string) map[string]any {
-	all, _ := root.(map[string]any)
-	below, _ := all[path[0]].(map[string]any)
-	if len(path) > 1 {
-		delete(below, path[1])
-	}
-	if len(path) == 1 || len(below) == 0 {
-		delete(all, path[0])
+func without(root map[string]any, path []any) map[string]any {
+	all := make(map[string]any)
+	for key, value := range root {
+		below, _ := value.(map[string]any)
+		if key != path[0] {
+			all[key] = value
+			continue
+		}
+		rest := maps.Clone(below)
+		maps.DeleteFunc(rest, func(name string, _ any) bool { return len(path) == 1 || name == path[1] })
+		if len(rest) > 0 {
+			all[key] = rest
+		}
 	}
 	return all
 }
 
 // edit returns what becomes of a file, which is read unless the change has it.
-func (c *Change) edit(path string) (*edit, error) {
+func (c *Change) edit(o Options, path string) (e *edit, err error) {
 	for _, e := range c.edits {
 		if e.before.path == path {
 			return e, nil
 		}
 	}
-	e, err := readEdit(path)
+	if o.Blank {
+		e, err = newEdit(file{path: path})
+	} else {
+		e, err = readEdit(path)
+	}
 	c.edits = append(c.edits, e)
 	return e, err
+}
+
+// Texts returns the texts of the files that change, by their paths.
+func (c Change) Texts() map[string]string {
+	texts := make(map[string]string)
+	for _, e := range c.edits {
+		if !e.isNone() {
+			texts[e.before.path] = string(e.after)
+		}
+	}
+	return texts
 }
 
 // Diff returns what changes: of each file its path, and each value that is set (+) or
@@ -261,11 +317,11 @@ func (c Change) IsNone() bool {
 	return !slices.ContainsFunc(c.edits, func(e *edit) bool { return !e.isNone() })
 }
 
-// Files returns the paths of the files that change; where none does, of those that are
-// there, or else would be.
+// Files returns the paths of the files that change; where none does, the path of the one
+// with the servers.
 func (c Change) Files() (paths []string) {
 	for _, e := range c.edits {
-		if !e.isNone() || c.IsNone() && e.before.exists {
+		if !e.isNone() {
 			paths = append(paths, e.before.path)
 		}
 	}
@@ -285,7 +341,7 @@ func (c Change) Write() (backups []string, err error) {
 		if e.isNone() {
 			continue
 		}
-		backup, err := e.write()
+		backup, err := e.save()
 		if err != nil {
 			return backups, fmt.Errorf("%s is left as it was: %w", e.before.path, err)
 		}
@@ -296,9 +352,9 @@ func (c Change) Write() (backups []string, err error) {
 	return backups, nil
 }
 
-// write makes the edit, while no other process of this program changes the file. The
+// save makes the edit, while no other process of this program changes the file. The
 // path of the copy of what was there before is empty when there is none.
-func (e *edit) write() (backup string, err error) {
+func (e *edit) save() (backup string, err error) {
 	if err := os.MkdirAll(filepath.Dir(e.before.target), 0o700); err != nil {
 		return "", fmt.Errorf("make its folder: %w", err)
 	}
@@ -313,7 +369,7 @@ func (e *edit) write() (backup string, err error) {
 	if e.removes {
 		return "", os.Remove(e.before.path)
 	}
-	if backup, err = e.before.copy(e.ours); err != nil {
+	if backup, err = e.before.copy(e.ours || bytes.Contains(e.before.data, []byte(programName))); err != nil {
 		return "", fmt.Errorf("make a copy: %w", err)
 	}
 	return backup, atomicfile.Write(e.before.target, e.after, e.check) // again, since a copy takes long
@@ -327,7 +383,8 @@ func (f file) copy(ours bool) (path string, err error) {
 		return "", nil
 	}
 	path = backupOf(f.path)
-	if info, err := os.Lstat(path); ours && err == nil && info.Mode().IsRegular() {
+	info, err := os.Lstat(path)
+	if err == nil && info.Mode().IsRegular() && ours {
 		return "", os.Chmod(path, 0o600)
 	}
 	return path, atomicfile.WritePrivate(path, f.data)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -34,11 +33,12 @@ func TestClientsAreDocumented(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("<!-- clients -->\n")
 	r := newRig(t, "zed")
-	block := func(c install.Client, o install.Options) string {
-		path, text, err := c.Snippet(r.m, o)
-		if err != nil {
+	block := func(o install.Options) string {
+		if _, err := r.Install(r.m, o); err != nil {
 			return "Not over HTTP: " + strings.SplitN(err.Error(), ": ", 2)[1] + ".\n"
 		}
+		paths, texts := r.byHand(o)
+		path, text := paths[0], texts[0]
 		if o.URL != "" && filepath.Ext(path) == ".json" {
 			var file map[string]map[string]json.RawMessage
 			var entry bytes.Buffer
@@ -59,7 +59,7 @@ func TestClientsAreDocumented(t *testing.T) {
 		return text
 	}
 	for _, r.Client = range install.Clients() {
-		stdio, http := block(r.Client, install.Options{}), block(r.Client, install.Options{URL: address})
+		stdio, http := block(install.Options{}), block(install.Options{URL: address})
 		fmt.Fprintf(&b, "\n## %s (`%s`)\n\n%s\n\n%s\n%s", r.Title, r.Client.Name, r.places(), stdio, http)
 	}
 	r.documented("clients.md", regexp.MustCompile(`(?s)<!-- clients -->\n.*`), b.String())
@@ -84,10 +84,12 @@ func (r *rig) places() string {
 func TestHooksAreDocumented(t *testing.T) {
 	for _, name := range install.Names() {
 		r := newRig(t, name)
-		file, text, err := r.HooksSnippet(r.m, install.Options{})
-		if err != nil || file == "" {
+		file := r.hooksFile()
+		if file == "" {
 			continue
 		}
+		_, texts := r.byHand(install.Options{Hooks: true})
+		text := texts[len(texts)-1]
 		section := regexp.MustCompile(`(?m)^- \*\*` + r.Title + `\*\*: .*$`).FindString(r.read(filepath.Join("..", "..", "docs", "hooks.md")))
 		if !strings.Contains(section, "`"+filepath.ToSlash(r.m.Short(file))+"`") {
 			t.Errorf("docs/hooks.md does not name %s for %s", r.m.Short(file), r.Title)
@@ -122,9 +124,9 @@ func entry(t *testing.T, client string) (e map[string]any) {
 	t.Helper()
 	r := newRig(t, client)
 	r.m.Executable = filepath.Join(r.m.Home, "_npx", "todo-mcp")
-	_, text, err := r.Snippet(r.m, install.Options{})
 	var file map[string]map[string]map[string]any
-	if err = errors.Join(err, json.Unmarshal([]byte(text), &file)); err != nil {
+	_, texts := r.byHand(install.Options{})
+	if err := json.Unmarshal([]byte(texts[0]), &file); err != nil {
 		t.Fatal(err)
 	}
 	for _, servers := range file {

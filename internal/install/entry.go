@@ -100,12 +100,9 @@ func (s shape) update(name string, entry map[string]any, wanted Server) (set obj
 	}
 	leads := slices.Concat(addresses(), commands(), kinds())
 	set = slices.DeleteFunc(set, func(f field) bool { return !slices.Contains(leads, f.key) })
-	others := slices.Concat(addresses(), commands())
-	switch isURL := read(entry).URL != ""; {
-	case wanted.URL != "" && !isURL:
-		others = slices.Concat(others, kinds(), ofStdio())
-	case wanted.URL == "" && isURL:
-		others = slices.Concat(others, kinds(), ofHTTP())
+	others := slices.Concat(leads, ofHTTP())
+	if wanted.URL != "" {
+		others = slices.Concat(leads, ofStdio())
 	}
 	for _, key := range others {
 		if entry[key] != nil && !slices.ContainsFunc(set, func(f field) bool { return f.key == key }) {

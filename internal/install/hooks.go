@@ -3,7 +3,6 @@ package install
 import (
 	"errors"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -41,15 +40,9 @@ type hookFile struct {
 }
 
 // hookFile returns a client's file of hooks, which a change may have already.
-func (c Client) hookFile(m Machine, change *Change) (h hookFile, err error) {
-	e, err := change.edit(m.place(c.hooks.file))
-	h = hookFile{edit: e, hookSetup: c.hooks, machine: m}
-	if err == nil {
-		there, _ := h.isPresent()
-		_, _, line, _ := h.statusLine()
-		e.ours = e.ours || there || line
-	}
-	return h, err
+func (c Client) hookFile(m Machine, o Options, change *Change) (h hookFile, err error) {
+	e, err := change.edit(o, m.place(c.hooks.file))
+	return hookFile{edit: e, hookSetup: c.hooks, machine: m}, err
 }
 
 // errSlowHooks is what people read who want hooks of a program that npx runs.
@@ -60,12 +53,12 @@ var errSlowHooks = errors.New("hooks are not for npx, which takes too long for w
 // way: they write into the same store.
 func (h *hookFile) plan(c Client, o Options, server Server) error {
 	p, err := h.machine.program()
-	h.shell, h.program, h.store, h.isGiven = POSIX, p.inTerminal, storeOf(server.Args), o.Args != nil
+	h.shell, h.program, h.store, h.isGiven = POSIX, c.pathOf(p), storeOf(server.Args), o.Args != nil
 	if err == nil && len(p.args) > 0 {
 		err = errSlowHooks
 	}
-	if c.desktop {
-		h.program = p.elsewhere
+	if h.machine.isThis(server.Command) {
+		h.program = server.Command
 	}
 	if h.machine.System == "windows" { // where all shells take slashes, and some no backslashes
 		h.shell, h.program = h.windows, strings.ReplaceAll(h.program, `\`, "/")
@@ -79,20 +72,20 @@ func (c Client) addHooks(m Machine, o Options, server Server, change *Change) er
 		change.note("no hooks of it are known: it gets the server alone")
 		return nil
 	}
-	h, err := c.hookFile(m, change)
-	if err != nil {
-		return err
+	h, err := c.hookFile(m, o, change)
+	if err == nil {
+		err = h.plan(c, o, server)
 	}
-	switch err := h.plan(c, o, server); {
-	case errors.Is(err, errSlowHooks):
+	if errors.Is(err, errSlowHooks) {
 		change.note("%v", err)
 		return nil
-	case err != nil:
-		return err
 	}
 	if h.hasPlugin() {
 		change.note("its plugin todo-mcp is turned on, which brings the server and the hooks")
-	} else if err := h.install(); err != nil {
+	} else if err == nil {
+		err = h.install()
+	}
+	if err != nil {
 		return err
 	}
 	another, err := h.setStatusLine()
@@ -106,23 +99,23 @@ func (c Client) addHooks(m Machine, o Options, server Server, change *Change) er
 }
 
 // removeHooks adds to a change that the hooks of a client go, its status line or its plugin.
-func (c Client) removeHooks(m Machine, change *Change) error {
+func (c Client) removeHooks(m Machine, o Options, change *Change) error {
 	if c.hooks == nil {
 		return nil
 	}
-	h, err := c.hookFile(m, change)
+	h, err := c.hookFile(m, o, change)
 	if err != nil {
 		return err
 	}
-	_, _, line, err := h.statusLine()
-	if line {
-		err = h.set(nil, statusLineKey)
+	places, err := h.places()
+	if _, isOurs, _ := h.statusLine(); isOurs {
+		places = append(places, place{path: []any{statusLineKey}})
 	}
-	if err = errors.Join(err, h.remove(func(string) bool { return true })); err != nil {
+	if err = errors.Join(err, h.removePlaces(places)); err != nil {
 		return err
 	}
 	isPlugin := h.entries == nil && !h.before.isLink()
-	h.removes = h.removes || !h.isNone() && (isPlugin || h.before.isOurs()) && h.doc.isBare()
+	h.removes = h.removes || !h.isNone() && (isPlugin || h.before.isOurs()) && h.isBare()
 	return nil
 }
 
@@ -132,16 +125,16 @@ func (c Client) lookForHooks(m Machine, o Options, server Server) (HookState, er
 	if c.hooks == nil {
 		return "", nil
 	}
-	h, err := c.hookFile(m, &Change{})
+	h, err := c.hookFile(m, o, &Change{})
 	if err != nil {
 		return "", err
 	}
-	switch there, err := h.isPresent(); {
+	switch places, err := h.places(); {
 	case err != nil:
 		return "", err
-	case !there && h.hasPlugin():
+	case len(places) == 0 && h.hasPlugin():
 		return HooksByPlugin, nil
-	case !there:
+	case len(places) == 0:
 		return HooksMissing, nil
 	}
 	if err := h.plan(c, o, server); err != nil {
@@ -153,191 +146,140 @@ func (c Client) lookForHooks(m Machine, o Options, server Server) (HookState, er
 	return HooksThere, nil
 }
 
-// HooksSnippet returns what to write by hand so that a client runs the hooks, and into
-// which file; nothing for a client without known hooks.
-func (c Client) HooksSnippet(m Machine, o Options) (path, text string, err error) {
-	if c.hooks == nil {
-		return "", "", nil
-	}
-	e, err := newEdit(file{path: m.place(c.hooks.file)})
-	h := hookFile{edit: e, hookSetup: c.hooks, machine: m}
-	if err == nil {
-		err = h.plan(c, o, Server{Args: o.Args})
-	}
-	if err == nil {
-		err = h.install()
-	}
-	if err == nil {
-		_, err = h.setStatusLine()
-	}
-	return e.before.path, string(e.after), err
-}
-
-// place is where a hook of this program stands.
+// place is where hooks of this program stand.
 type place struct {
-	event   string
-	path    []string
-	command string
-	matcher string
+	hookEntry
+	path    []any
+	command string // empty for a group of several
 }
 
-// find returns where the hooks of this program stand: of a group that has no others, where
+// places returns where the hooks of this program stand: of a group that has no others, where
 // the group does; and where its plugin has its command.
-func (h hookFile) find() (places []place, err error) {
-	if h.entries == nil {
-		if command, isOurs := h.doc.at().(string); isOurs {
-			places = []place{{path: []string{pluginPath}, command: command}}
-		}
-		return places, nil
+func (h hookFile) places() (all []place, err error) {
+	if command, isOurs := h.root[pluginPath].(string); isOurs && h.entries == nil {
+		return []place{{path: []any{pluginPath}, command: command}}, nil
 	}
-	all, err := h.object(hooksKey)
-	for _, event := range slices.Sorted(maps.Keys(all)) {
-		groups, _ := all[event].([]any)
+	events, err := h.object(hooksKey)
+	for _, event := range slices.Sorted(maps.Keys(events)) {
+		groups, _ := events[event].([]any)
 		for g, value := range groups {
 			group, _ := value.(map[string]any)
-			inner := []any{group}
-			if !h.flat {
-				inner, _ = group[hooksKey].([]any)
+			matcher, _ := group["matcher"].(string)
+			if matcher == "*" { // is all, as is none
+				matcher = ""
 			}
-			for i, value := range inner {
-				entry, _ := value.(map[string]any)
-				p := place{event: event, path: []string{hooksKey, event, position(g)}}
-				p.matcher, _ = group["matcher"].(string)
-				if p.command, _ = entry["command"].(string); !h.runsHook(p.command) {
-					continue
-				}
-				if len(inner) > 1 {
-					p.path = append(p.path, hooksKey, position(i))
-				}
-				places = append(places, p)
-			}
+			at := place{hookEntry: hookEntry{event, matcher}, path: []any{hooksKey, event, g}}
+			all = append(all, h.inGroup(group, at)...)
 		}
 	}
-	return places, err
+	return all, err
 }
 
-// runsHook reports whether a command is a hook of this program.
-func (h hookFile) runsHook(command string) bool {
-	c, ours := h.machine.readCommand(command)
-	return ours && (c.args == hookName || strings.HasPrefix(c.args, hookName+" "))
-}
-
-// isPresent reports whether there is any hook of this program, or its plugin.
-func (h hookFile) isPresent() (bool, error) {
-	places, err := h.find()
-	return len(places) > 0, err
-}
-
-// remove removes the hooks of this program for some events.
-func (h hookFile) remove(isMeant func(event string) bool) error {
-	for {
-		places, err := h.find()
-		places = slices.DeleteFunc(places, func(p place) bool { return !isMeant(p.event) })
-		if len(places) == 0 || err != nil {
-			return err
-		}
-		if err := h.set(nil, places[len(places)-1].path...); err != nil {
-			return err
+// inGroup returns where the hooks of this program stand in a group at a place.
+func (h hookFile) inGroup(group map[string]any, at place) (found []place) {
+	inner := []any{group}
+	if !h.flat {
+		inner, _ = group[hooksKey].([]any)
+	}
+	for i, value := range inner {
+		entry, _ := value.(map[string]any)
+		command, _ := entry["command"].(string)
+		if _, _, ours := h.machine.readCommand(command, hookName); ours {
+			found = append(found, place{at.hookEntry, append(slices.Clip(at.path), hooksKey, i), command})
 		}
 	}
+	if len(found) == 0 || len(found) < len(inner) {
+		return found
+	}
+	if len(found) == 1 {
+		at.command = found[0].command
+	}
+	return []place{at}
 }
 
-// isMatcher reports whether two matchers are the same: * is all, as is none.
-func isMatcher(a, b string) bool { return a == b || a+b == "*" }
+// removePlaces removes what stands at places, the last one first: the others stay where
+// they are.
+func (h hookFile) removePlaces(places []place) (err error) {
+	for _, p := range slices.Backward(places) {
+		err = errors.Join(err, h.set(nil, nil, p.path...))
+	}
+	return err
+}
 
-// install adds the hooks that are missing and brings the others up to date.
+// install adds the hooks that are missing, also in the place of those that are not as
+// they should be.
 func (h hookFile) install() error {
-	if h.entries == nil {
-		old, _ := h.doc.at().(string)
-		return h.set(h.command(hookName, old), pluginPath)
+	places, err := h.places()
+	old := ""
+	if len(places) > 0 {
+		old = places[0].command
 	}
-	err := h.remove(func(event string) bool {
-		return !slices.ContainsFunc(h.entries, func(e hookEntry) bool { return e.event == event })
+	command, shown := h.command(hookName, old)
+	if h.entries == nil {
+		return h.set(command, shown, pluginPath)
+	}
+	var there []hookEntry
+	places = slices.DeleteFunc(places, func(p place) bool {
+		isRight := p.command == command && slices.Contains(h.entries, p.hookEntry) && !slices.Contains(there, p.hookEntry)
+		if isRight {
+			there = append(there, p.hookEntry)
+		}
+		return isRight
 	})
-	if err == nil && h.version != 0 && h.doc.at(versionKey) == nil {
-		err = h.set(h.version, versionKey)
+	err = errors.Join(err, h.removePlaces(places))
+	if err == nil && h.version != 0 && h.root[versionKey] == nil {
+		err = h.set(h.version, h.version, versionKey)
 	}
 	for _, e := range h.entries {
-		if err == nil {
-			err = h.put(e)
+		if err == nil && !slices.Contains(there, e) {
+			err = h.set(h.entry(e, command), h.entry(e, shown), hooksKey, e.event, newItem)
 		}
 	}
 	return err
 }
 
-// put brings the hook for an event up to date where it stands, or else makes it the last
-// one.
-func (h hookFile) put(e hookEntry) error {
-	places, err := h.find()
-	if err != nil {
-		return err
-	}
-	places = slices.DeleteFunc(places, func(p place) bool { return p.event != e.event })
-	old := ""
-	if len(places) > 0 {
-		old = places[0].command
-	}
-	command := h.command(hookName, old)
-	if len(places) == 1 && isMatcher(places[0].matcher, e.matcher) {
-		path := places[0].path
-		if len(path) == 3 && !h.flat {
-			path = append(path, hooksKey, position(0))
-		}
-		return h.set(command, append(path, "command")...)
-	}
-	if err := h.remove(func(event string) bool { return event == e.event }); err != nil {
-		return err
-	}
-	return h.set(h.entry(e, command), hooksKey, e.event, newItem)
-}
-
-// statusLine returns the command of the status line, whether there is one, and whether
-// it is this program's.
-func (h hookFile) statusLine() (command string, there, ours bool, err error) {
+// statusLine returns the command of the status line, and whether it is this program's.
+// There is none if the object is nil.
+func (h hookFile) statusLine() (line map[string]any, ours bool, err error) {
 	if h.hookSetup.statusLine == "" {
-		return "", false, false, nil
+		return nil, false, nil
 	}
-	line, err := h.object(statusLineKey)
-	command, _ = line["command"].(string)
-	c, ours := h.machine.readCommand(command)
-	return command, line != nil, ours && strings.HasPrefix(c.args, "show "), err
+	line, err = h.object(statusLineKey)
+	command, _ := line["command"].(string)
+	_, _, ours = h.machine.readCommand(command, "show")
+	return line, ours, err
 }
 
 // setStatusLine sets the status line of a client that has one. It reports whether there
 // is another one, which stays.
 func (h hookFile) setStatusLine() (another bool, err error) {
-	old, there, ours, err := h.statusLine()
-	if h.hookSetup.statusLine == "" || err != nil || there && !ours {
-		return there && !ours, err
+	line, ours, err := h.statusLine()
+	if h.hookSetup.statusLine == "" || err != nil || line != nil && !ours {
+		return line != nil && !ours, err
 	}
-	command := h.command(h.hookSetup.statusLine, old)
-	if there {
-		return false, h.set(command, statusLineKey, "command")
+	old, _ := line["command"].(string)
+	command, shown := h.command(h.hookSetup.statusLine, old)
+	if line != nil {
+		return false, h.set(command, shown, statusLineKey, "command")
 	}
-	return false, h.set(object{{"type", "command"}, {"command", command}}, statusLineKey)
+	entry := func(command string) object { return object{{"type", "command"}, {"command", command}} }
+	return false, h.set(entry(command), entry(shown), statusLineKey)
 }
 
 // command returns the command with a name and its arguments, as hook, in the place of
-// another one, which may be none. What that has beside the program stays, unless it is
-// given, and is not shown.
-func (h hookFile) command(name, old string) string {
-	args := slices.Concat(strings.Fields(name), h.store)
-	c := shellCommand{program: h.shell.Command(h.program), args: h.shell.Command(args...)}
-	if was, ours := h.machine.readCommand(old); ours {
-		c.variables = was.variables
-		if !h.isGiven {
-			c.args = was.args
-		}
-		path := strings.Trim(strings.TrimPrefix(was.program, "& "), `'"`)
-		if filepath.IsAbs(path) && IsSameFile(path, h.machine.Executable) { // another path of this one
-			c.program = was.program
-		}
+// another one, which may be none, and what people are shown of it. What that has beside the
+// program stays, unless it is given.
+func (h hookFile) command(name, old string) (command, shown string) {
+	words := strings.Fields(name)
+	program, args := h.shell.Command(h.program), h.shell.Command(append(words, h.store...)...)
+	variables, was, ours := h.machine.readCommand(old, words[0])
+	if ours && !h.isGiven {
+		args = was
 	}
-	h.hideIn(c.variables)
-	if !h.isGiven {
-		h.hideIn(strings.TrimSpace(strings.TrimPrefix(c.args, name)))
+	if shown = program + " " + name; args != name {
+		shown += " …"
 	}
-	return c.String()
+	return variables + program + " " + args, shown
 }
 
 // hasPlugin reports whether the client has a plugin of this program turned on.

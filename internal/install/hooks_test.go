@@ -31,20 +31,21 @@ func TestHooksAreUpdated(t *testing.T) {
 	const none = `1,"todo-mcp hook",null,{"hooks":"todo-mcp hook"},{"hooks":[1,null,{"command":["todo-mcp hook"]}]}`
 	fresh := `{"matcher":"update_plan","hooks":[{"type":"command","command":"todo-mcp hook","timeout":3}]}`
 	for _, c := range []struct{ name, before, after string }{
-		{"a moved program", ours("/gone/todo-mcp hook"), ours("todo-mcp hook")},
+		{"a moved program", ours("/gone/todo-mcp hook"), fresh},
 		{"another program", ours("/usr/bin/todo-mcp-notify hook --slack"), "+"},
 		{"another package", ours("npx -y @other/todo-mcp hook"), "+"},
 		{"another source", ours("npx -y github:other/todo-mcp hook"), "+"},
-		{"npx", ours("npx -y todo-mcp hook"), ours("todo-mcp hook")},
-		{"npx with a version", ours("npx -y todo-mcp@1.2.3 hook"), ours("todo-mcp hook")},
-		{"Windows", ours(`& 'C:\\Program Files\\todo-mcp.exe' hook`), ours("todo-mcp hook")},
-		{"arguments", ours("'/gone/a b/todo-mcp' hook --store sqlite:/x"), ours("todo-mcp hook --store sqlite:/x")},
-		{"variables", ours("TODO_STORE='sqlite:/x y' /gone/todo-mcp hook"), ours("TODO_STORE='sqlite:/x y' todo-mcp hook")},
+		{"npx", ours("npx -y todo-mcp hook"), fresh},
+		{"npx with a version", ours("npx -y todo-mcp@1.2.3 hook"), fresh},
+		{"Windows", ours(`& 'C:\\Program Files\\todo-mcp.exe' hook`), fresh},
+		{"arguments", ours("'/gone/a b/todo-mcp' hook --store sqlite:/x"), strings.Replace(fresh, "hook\",", "hook --store sqlite:/x\",", 1)},
+		{"variables", ours("TODO_STORE='sqlite:/x y' /gone/todo-mcp hook"), strings.Replace(fresh, "todo-mcp", "TODO_STORE='sqlite:/x y' todo-mcp", 1)},
 		{"another matcher", hook("*", "todo-mcp hook"), fresh},
 		{"its own timeout", own, own},
-		{"twice", ours("todo-mcp hook") + "," + other + "," + hook("x", "todo-mcp hook"), other + "," + fresh},
+		{"twice", ours("todo-mcp hook") + "," + other + "," + hook("x", "todo-mcp hook"), ours("todo-mcp hook") + "," + other},
 		{"twice in a group", `{"hooks":[{"command":"todo-mcp hook"},{"command":"/gone/todo-mcp hook"}]}`, fresh},
-		{"beside another in a group of its matcher", `{"matcher":"update_plan","hooks":[` + other + `,{"command":"/gone/todo-mcp hook"}]}`, `{"matcher":"update_plan","hooks":[` + other + `,{"command":"todo-mcp hook"}]}`},
+		{"beside another in a group of its matcher", `{"matcher":"update_plan","hooks":[` + other + `,{"command":"/gone/todo-mcp hook"}]}`, `{"matcher":"update_plan","hooks":[` + other + `]},` + fresh},
+		{"up to date beside another", `{"matcher":"update_plan","hooks":[` + other + `,{"command":"todo-mcp hook"}]}`, `{"matcher":"update_plan","hooks":[` + other + `,{"command":"todo-mcp hook"}]}`},
 		{"beside another in a group of another matcher", `{"matcher":"x","hooks":[` + other + `,{"command":"todo-mcp hook"}]}`, `{"matcher":"x","hooks":[` + other + `]},` + fresh},
 		{"in a command of several", ours("todo-mcp hook; say done"), "+"},
 		{"before another command", ours("todo-mcp hook && say done"), "+"},
@@ -119,7 +120,7 @@ func TestBrokenHooks(t *testing.T) {
 	r := newRig(t, "codex")
 	r.write(r.hooksFile()+"/x", "")
 	r.refused(install.Options{Hooks: true}, r.hooksFile(), "is a folder")
-	if s := r.look(); s.HooksErr == nil {
+	if s, err := r.Look(r.m, install.Options{}); err == nil {
 		t.Errorf("%+v", s)
 	}
 }
@@ -128,8 +129,7 @@ func TestBrokenHooks(t *testing.T) {
 func TestStatusLine(t *testing.T) {
 	const ours = `{"type":"command","command":"todo-mcp show --format statusline --claude-code"}`
 	for before, after := range map[string]string{
-		``:     ours,
-		`null`: ours,
+		``: ours,
 		`{"type":"command","command":"/gone/todo-mcp show --format statusline --claude-code --width 40","padding":0}`: `{"type":"command","command":"todo-mcp show --format statusline --claude-code --width 40","padding":0}`,
 		`{"type":"command","command":"starship"}`:                     "",
 		`{"type":"command","command":"starship && todo-mcp show"}`:    "",
@@ -189,8 +189,9 @@ func TestHooksOfAnotherStore(t *testing.T) {
 			t.Errorf("there is no %s in\n%s", want, now)
 		}
 	}
-	if shown := r.install(install.Options{Hooks: true, Args: []string{"--store", "sqlite:/y"}}); !strings.Contains(shown, `"todo-mcp hook --store sqlite:/y"`) {
-		t.Errorf("it is shown as\n%s", shown)
+	r.install(install.Options{Hooks: true, Args: []string{"--store", "sqlite:/y"}})
+	if now := r.read(r.hooksFile()); strings.Count(now, ` --store sqlite:/y"`) != 6 {
+		t.Errorf("there is\n%s", now)
 	}
 	r.install(install.Options{Hooks: true, Args: []string{}})
 	if now := r.read(r.hooksFile()); strings.Contains(now, "store") {
@@ -230,10 +231,10 @@ func TestHookCommands(t *testing.T) {
 		r := newRig(t, c.client)
 		r.m.System, r.m.Executable = c.system, c.program
 		r.m.LookPath = func(string) (string, error) { return "", os.ErrNotExist }
-		_, text, err := r.HooksSnippet(r.m, install.Options{})
+		_, texts := r.byHand(install.Options{Hooks: true})
 		want, _ := json.Marshal(c.want)
-		if plain := strings.ReplaceAll(text, `\u0026`, "&"); err != nil || !strings.Contains(plain, strings.ReplaceAll(string(want), `\u0026`, "&")) {
-			t.Errorf("%s on %s of %s: there is no %s (%v) in\n%s", c.client, c.system, c.program, want, err, text)
+		if plain := strings.ReplaceAll(texts[len(texts)-1], `\u0026`, "&"); !strings.Contains(plain, strings.ReplaceAll(string(want), `\u0026`, "&")) {
+			t.Errorf("%s on %s of %s: there is no %s in\n%s", c.client, c.system, c.program, want, plain)
 		}
 		if shown := r.install(install.Options{Hooks: true}); strings.Contains(shown, "…") {
 			t.Errorf("%s on %s is shown as\n%s", c.client, c.system, shown)

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
-	"net/netip"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -33,6 +31,8 @@ type Options struct {
 	URL string
 	// Hooks is whether the client shall run the hooks of this program, too.
 	Hooks bool
+	// Blank is whether files count as empty, so that the change has what to write by hand.
+	Blank bool
 }
 
 // Check returns an error that says what is allowed.
@@ -73,15 +73,20 @@ func (s Server) String() string {
 		u.User, u.RawQuery = nil, ""
 		return u.String()
 	}
-	out := s.Command
-	for _, arg := range s.Args {
-		if flag, _, _ := strings.Cut(arg, "="); strings.HasPrefix(arg, "-") {
-			out += " " + flag
-		} else {
-			out += " …"
+	return strings.Join(append([]string{s.Command}, masked(s.Args)...), " ")
+}
+
+// masked returns arguments as people may see them: flags without values, and an ellipsis
+// for others.
+func masked(args []string) (shown []string) {
+	for _, arg := range args {
+		flag, _, _ := strings.Cut(arg, "=")
+		if !strings.HasPrefix(arg, "-") {
+			flag = "…"
 		}
+		shown = append(shown, flag)
 	}
-	return out
+	return shown
 }
 
 // State is what is known of a client on this machine.
@@ -96,25 +101,23 @@ type State struct {
 	Server Server
 	// Disabled is whether the user turned the server off.
 	Disabled bool
-	// Hooks is whether the client runs the hooks of this program. HooksErr says why the
-	// file with them cannot be read.
-	Hooks    HookState
-	HooksErr error
+	// Hooks is whether the client runs the hooks of this program.
+	Hooks HookState
 }
 
 // Look returns what is known of a client. The state is valid also with an error, which
-// says why its file cannot be read.
+// says why its file, or the one with its hooks, cannot be read.
 func (c Client) Look(m Machine, o Options) (State, error) {
 	s := State{Client: c, Found: c.isHere(m)}
-	e, entries, err := c.open(m, o)
-	s.File = e.before.path
-	if name, ours := find(m, o, entries); ours && err == nil {
-		entry, _ := entries[name].(map[string]any)
-		s.Name, s.Server = name, read(entry)
-		s.Disabled = entry["disabled"] == true || entry["enabled"] == false
+	f, err := c.open(m, o)
+	s.File = f.before.path
+	if f.entry != nil {
+		s.Name, s.Server = f.name, read(f.entry)
+		s.Disabled = f.entry["disabled"] == true || f.entry["enabled"] == false
 	}
-	s.Hooks, s.HooksErr = c.lookForHooks(m, o, s.Server)
-	return s, err
+	hooks, hooksErr := c.lookForHooks(m, o, s.Server)
+	s.Hooks = hooks
+	return s, cmp.Or(err, hooksErr)
 }
 
 // isHere reports whether there is a trace of the client on the machine.
@@ -130,51 +133,51 @@ func (c Client) isHere(m Machine) bool {
 	return slices.ContainsFunc(m.places(c.files), folderExists)
 }
 
-// open returns the file that has the client's servers, and these. Of several files it
-// is the one that has this server, else the first that is there, else the first whose
-// folder is there, else the usual one. With an error the file has its path alone.
-func (c Client) open(m Machine, o Options) (*edit, map[string]any, error) {
+// serversFile is a client's file with its servers.
+type serversFile struct {
+	*edit
+	entries map[string]any // all servers
+	// name is the name of this program's entry, or of the one that is to be made, whose
+	// entry is nil.
+	name  string
+	entry map[string]any
+}
+
+// open returns the file that has the client's servers. Of several files it is the one that
+// has this server, else the first that is there, else the first whose folder is there, else
+// the usual one. With an error the file has its path alone.
+func (c Client) open(m Machine, o Options) (serversFile, error) {
 	paths := m.places(c.files)
 	for _, path := range paths {
-		e, entries, err := c.openFile(path)
-		if _, ours := find(m, o, entries); ours {
-			return e, entries, err
+		if f, err := c.openFile(m, o, path); f.entry != nil {
+			return f, err
 		}
 	}
 	usual := slices.IndexFunc(paths, exists)
 	if usual < 0 {
 		usual = slices.IndexFunc(paths, folderExists)
 	}
-	return c.openFile(paths[max(usual, 0)])
+	return c.openFile(m, o, paths[max(usual, 0)])
 }
 
-func (c Client) openFile(path string) (*edit, map[string]any, error) {
-	e, err := readEdit(path)
-	switch {
-	case err != nil:
-		return e, nil, err
-	case e.doc == nil:
-		return e, searchYAML(e.before.data, c.servers), nil
+func (c Client) openFile(m Machine, o Options, path string) (f serversFile, err error) {
+	f.edit, err = readEdit(path)
+	if err == nil {
+		f.entries, err = f.object(c.servers)
 	}
-	entries, err := e.object(c.servers)
-	return e, entries, err
-}
-
-// find returns the name of this program's entry, or of the one that is to be made, and
-// whether it is there.
-func find(m Machine, o Options, entries map[string]any) (name string, there bool) {
-	all := ours(m, o, entries)
-	name = cmp.Or(o.Name, DefaultName)
-	if there = slices.Contains(all, name); there || o.Name != "" {
-		return name, there
+	all := ours(m, o, f.entries)
+	f.ours = len(all) > 0
+	f.name = cmp.Or(o.Name, DefaultName)
+	if i := slices.IndexFunc(all, func(name string) bool {
+		s := read(f.entries[name].(map[string]any))
+		return o.Name == "" && (s.Command != "" || s.URL == o.URL)
+	}); i >= 0 && !slices.Contains(all, f.name) {
+		f.name = all[i]
 	}
-	for _, other := range all {
-		s := read(entries[other].(map[string]any))
-		if s.Command != "" || s.URL == o.URL {
-			return other, true
-		}
+	if slices.Contains(all, f.name) {
+		f.entry = f.entries[f.name].(map[string]any)
 	}
-	return name, false
+	return f, err
 }
 
 // ours returns the names of the entries that are of this program.
@@ -203,25 +206,19 @@ func isOurs(m Machine, o Options, entry map[string]any) bool {
 // or a sign-in of its own must have the usual port, too.
 func isServed(address string, hasOwn bool) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || !isLoopback(u.Hostname()) {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || hasOwn && u.Port() != "8765" {
 		return false
 	}
 	query := u.Query()
 	query.Del("list")
-	return u.EscapedPath() == "/mcp" && len(query) == 0 && u.Fragment == "" && (!hasOwn || u.Port() == servedPort)
+	isLocal := slices.Contains([]string{"127.0.0.1", "localhost", "::1"}, u.Hostname())
+	return isLocal && u.EscapedPath() == "/mcp" && len(query) == 0 && u.Fragment == ""
 }
 
-// servedPort is the port of todo-mcp serve where it is told no other.
-const servedPort = "8765"
-
-// program returns the name of the program that a command runs, also by npx or in a
-// container.
+// program returns the name of the program that a command runs, also by npx.
 func (s Server) program() string {
 	if i := s.fromPackage(); i > 0 {
 		return s.Args[i-1]
-	}
-	if slices.Contains([]string{"docker", "podman"}, bareName(s.Command)) && runsImage(s.Args) {
-		return programName
 	}
 	return lastPart(s.Command)
 }
@@ -252,81 +249,58 @@ func bareName(path string) string {
 // is the whole name: names of other programs begin with it.
 var programForm = regexp.MustCompile(`^todo-mcp(@[\w.^~+-]+)?(?i:\.exe|\.cmd)?$`)
 
-// runsImage reports whether the arguments of docker or podman have an image of this
-// program, not a container by its name.
-func runsImage(args []string) bool {
-	for i, arg := range args {
-		if image.MatchString(arg) && (i == 0 || args[i-1] != "--name") {
-			return true
-		}
-	}
-	return false
-}
-
-// image matches the name of a container's image with this program.
-var image = regexp.MustCompile(`^[a-z0-9][a-z0-9./-]*/todo-mcp(:[\w.-]+)?$|^todo-mcp(:[\w.-]+)?$`)
-
 // lastPart returns what stands behind the last slash of a path of any system.
 func lastPart(path string) string { return path[1+strings.LastIndexAny(path, `/\`):] }
 
-func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback() || net.ParseIP(host) == nil && strings.EqualFold(host, "localhost")
+// begin returns the client's file of servers and a change of it, which is none yet.
+func (c Client) begin(m Machine, o Options) (f serversFile, change Change, err error) {
+	f, err = c.open(m, o)
+	if o.Blank {
+		f = serversFile{edit: f.edit, name: cmp.Or(o.Name, DefaultName)}
+		f.edit, err = newEdit(file{path: f.before.path})
+	}
+	if err == nil && f.entry == nil && f.entries[f.name] != nil {
+		err = fmt.Errorf("%s: %s there is another server, which stays; --name names another one", f.before.path, f.name)
+	}
+	return f, Change{Client: c, File: f.before.path, edits: []*edit{f.edit}}, err
 }
 
 // Install returns the change that adds this server to a client, and the hooks if o
 // wants them, or brings them up to date. It may be no change.
 func (c Client) Install(m Machine, o Options) (Change, error) {
-	e, entries, err := c.open(m, o)
+	f, change, err := c.begin(m, o)
 	if err != nil {
 		return Change{}, err
 	}
-	name, there := find(m, o, entries)
-	if !there && entries[name] != nil {
-		return Change{}, fmt.Errorf("%s: %s there is another server; give this one another name by --name",
-			e.before.path, name)
+	is := read(f.entry)
+	wanted, shown, err := c.wanted(m, o, is)
+	if err == nil && f.write == nil {
+		change.ByHand = c.byHand(f, o, is, wanted)
+	} else if err == nil {
+		err = c.put(f, wanted, shown)
 	}
-	entry, _ := entries[name].(map[string]any)
-	wanted, err := c.wanted(m, o, read(entry))
-	if err != nil {
-		return Change{}, err
+	if err == nil && o.Hooks {
+		err = c.addHooks(m, o, wanted, &change)
 	}
-	change := Change{Client: c, File: e.before.path, edits: []*edit{e}}
-	e.ours = len(ours(m, o, entries)) > 0
-	if e.doc == nil {
-		if change.ByHand = byHand(there, read(entry), wanted, o); change.ByHand != "" {
-			change.ByHand += yamlSnippet(c.servers, name, c.shape(name, wanted))
-		}
-		return change, nil
-	}
-	if o.Args == nil {
-		e.hide(read(entry).own(m)...)
-	}
-	if err := c.put(e, name, entry, wanted); err != nil {
-		return Change{}, err
-	}
-	if o.Hooks {
-		if err := c.addHooks(m, o, wanted, &change); err != nil {
-			return Change{}, err
-		}
-	}
-	return change, nil
+	return change, err
 }
 
-// put writes how the server with a name is reached into a client's file. All else in its
-// entry stays, but for what belongs to another way to a server.
-func (c Client) put(e *edit, name string, entry map[string]any, wanted Server) error {
-	set, drop := c.shape.update(name, entry, wanted)
-	if entry == nil {
-		return e.set(set, c.servers, name)
+// put writes how the server is reached into a client's file. All else in its entry stays,
+// but for what belongs to another way to a server.
+func (c Client) put(f serversFile, wanted, shown Server) error {
+	set, drop := c.shape.update(f.name, f.entry, wanted)
+	shownAs := c.shape(f.name, shown)
+	if f.entry == nil {
+		return f.set(set, shownAs, c.servers, f.name)
 	}
-	for _, f := range set {
-		if err := e.set(f.value, c.servers, name, f.key); err != nil {
+	for _, of := range set {
+		i := slices.IndexFunc(shownAs, func(s field) bool { return s.key == of.key })
+		if err := f.set(of.value, shownAs[i].value, c.servers, f.name, of.key); err != nil {
 			return err
 		}
 	}
 	for _, key := range drop {
-		if err := e.set(nil, c.servers, name, key); err != nil {
+		if err := f.set(nil, nil, c.servers, f.name, key); err != nil {
 			return err
 		}
 	}
@@ -336,69 +310,66 @@ func (c Client) put(e *edit, name string, entry map[string]any, wanted Server) e
 // Uninstall returns the change that takes this server and its hooks away from a client.
 // It may be no change. A file in which nothing is left goes if this program made it.
 func (c Client) Uninstall(m Machine, o Options) (Change, error) {
-	e, entries, err := c.open(m, o)
-	if err != nil {
+	f, change, err := c.begin(m, o)
+	switch {
+	case err != nil:
 		return Change{}, err
+	case f.entry == nil:
+	case f.write == nil:
+		change.ByHand = "take the extension out that calls " + read(f.entry).String()
+	default:
+		err = f.set(nil, nil, c.servers, f.name)
 	}
-	name, there := find(m, o, entries)
-	if !there && entries[name] != nil {
-		return Change{}, fmt.Errorf("%s: %s there is another server, which stays", e.before.path, name)
-	}
-	change := Change{Client: c, File: e.before.path, edits: []*edit{e}}
-	e.ours = len(ours(m, o, entries)) > 0
-	if there && e.doc == nil {
-		change.ByHand = "take the extension out that calls " + read(entries[name].(map[string]any)).String()
-	} else if there {
-		err = e.set(nil, c.servers, name)
-	}
-	if _, isTOML := e.doc.(*tomlFile); isTOML && err != nil { // the hooks go all the same
-		change.note("%s.%s stays, since it is written in a way that cannot be edited safely; codex mcp remove %[2]s takes it away", c.servers, name)
+	if err != nil && filepath.Ext(change.File) == ".toml" { // the hooks go all the same
+		change.note("%s.%s stays, since it is written in a way that cannot be edited safely; codex mcp remove %[2]s takes it away", c.servers, f.name)
 	} else if err != nil {
 		return Change{}, err
 	}
-	e.removes = !e.isNone() && e.before.isOurs() && e.doc.isBare()
-	delete(entries, name)
-	if len(ours(m, Options{}, entries)) == 0 {
-		if err := c.removeHooks(m, &change); err != nil {
-			return Change{}, err
-		}
+	f.removes = !f.isNone() && f.before.isOurs() && f.isBare()
+	delete(f.entries, f.name)
+	if len(ours(m, Options{}, f.entries)) == 0 {
+		err = c.removeHooks(m, o, &change)
 	}
-	return change, nil
+	return change, err
 }
 
-// wanted returns how a client shall reach this server. What an entry has of it already
-// stays where it is as good: the arguments, and another path of this program.
-func (c Client) wanted(m Machine, o Options, old Server) (Server, error) {
+// wanted returns how a client shall reach this server, and what people are shown of that.
+// What an entry has of it already stays where it is as good: the arguments, which are not
+// shown, and another path of this program.
+func (c Client) wanted(m Machine, o Options, old Server) (s, shown Server, err error) {
 	switch {
 	case o.URL != "" && c.noHTTP != "":
-		return Server{}, fmt.Errorf("%s reaches no server over HTTP by its file: %s", c.Title, c.noHTTP)
+		return s, s, fmt.Errorf("%s reaches no server over HTTP by its file: %s", c.Title, c.noHTTP)
 	case o.URL != "":
-		return Server{URL: o.URL}, nil
+		s.URL = o.URL
+		return s, s, nil
 	}
 	p, err := m.program()
-	if err != nil {
-		return Server{}, err
-	}
-	s := Server{Command: p.inTerminal}
-	if c.desktop {
-		s.Command = p.elsewhere
-	}
+	s.Command = c.pathOf(p)
 	before, own := p.args, old.own(m)
 	switch n := old.fromPackage(); {
 	case len(p.args) > 0 && n > 0:
 		s.Command, before = old.Command, old.Args[:n]
-	case len(p.args) == 0 && filepath.IsAbs(old.Command) && IsSameFile(old.Command, m.Executable):
+	case len(p.args) == 0 && m.isThis(old.Command):
 		s.Command = old.Command
 	}
+	hidden := masked(own)
 	if o.Args != nil {
-		own = o.Args
+		own, hidden = o.Args, o.Args
 	}
 	s.Args = slices.Concat(before, own)
-	return s, nil
+	return s, Server{Command: s.Command, Args: slices.Concat(before, hidden)}, err
 }
 
-// own returns the arguments of this program in a command that runs it, also by npx. In
-// a container they are none that mean the same outside.
+// pathOf returns how the client calls this program.
+func (c Client) pathOf(p program) string {
+	if c.desktop {
+		return p.elsewhere
+	}
+	return p.inTerminal
+}
+
+// own returns the arguments of this program in a command that runs it, also by npx.
 func (s Server) own(m Machine) []string {
 	if n := s.fromPackage(); n > 0 {
 		return s.Args[n:]
@@ -407,22 +378,6 @@ func (s Server) own(m Machine) []string {
 		return s.Args
 	}
 	return nil
-}
-
-// Snippet returns what to write by hand and into which file.
-func (c Client) Snippet(m Machine, o Options) (path, text string, err error) {
-	wanted, err := c.wanted(m, o, Server{})
-	if err != nil {
-		return "", "", err
-	}
-	e, _, _ := c.open(m, o)
-	name := cmp.Or(o.Name, DefaultName)
-	path = e.before.path
-	if e, err = newEdit(file{path: path}); err != nil || e.doc == nil {
-		return path, yamlSnippet(c.servers, name, c.shape(name, wanted)), err
-	}
-	err = c.put(e, name, nil, wanted)
-	return path, string(e.after), err
 }
 
 // Find returns the client with a name.

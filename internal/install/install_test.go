@@ -36,13 +36,10 @@ func TestOwnSettingsStay(t *testing.T) {
 			`{"mcp": {"todo": {"type": "local", "command": ["todo-mcp", "--panel"], "enabled": false}}}`, "opencode"},
 		// Another kind of server than ours has.
 		{http, `{"servers": {"todo": {"type": "sse", "url": "` + address + `"}}}`, `{"servers": {"todo": {"type": "http", "url": "` + address + `"}}}`, "vscode"},
-		// npx and containers run this program, too.
+		// npx runs this program, too.
 		{byDefault, `"todo": {"command": "npx", "args": ["-y", "todo-mcp@1.2.3", "--panel"]}`, `"todo": {"command": "todo-mcp", "args": ["--panel"]}`, ""},
 		{byDefault, `{"mcp": {"todo": {"type": "local", "command": ["cmd.exe", "/c", "npx.cmd", "-y", "todo-mcp"]}}}`,
 			`{"mcp": {"todo": {"type": "local", "command": ["todo-mcp"]}}}`, "opencode"},
-		{byDefault, `"todo": {"command": "docker", "args": ["run", "-i", "-v", "/x/todo-mcp:/data", "registry.example.com/someone/todo-mcp:1.2", "stdio"]}`,
-			`"todo": {"command": "todo-mcp"}`, ""},
-		{byDefault, `"todo": {"command": "docker", "args": ["run", "-i", "--rm", "todo-mcp", "stdio"]}`, `"todo": {"command": "todo-mcp"}`, ""},
 		{byDefault, `"todo": {"command": "C:\\Tools\\todo-mcp.exe", "args": ["--panel"]}`, `"todo": {"command": "todo-mcp", "args": ["--panel"]}`, ""},
 		// A folder of this program's source is not this program, nor is one whose name begins so.
 		{byDefault, `"files": {"command": "npx", "args": ["-y", "server-filesystem", "/src/todo-mcp"]}, "mounted": {"command": "docker", "args": ["run", "-v", "/src/todo-mcp:/x", "files"]}`,
@@ -135,9 +132,9 @@ func TestCommand(t *testing.T) {
 		}
 		for name, want := range map[string]string{"cursor": c.onDesktop, "gemini": c.inTerminal} {
 			client, _ := install.Find(name)
-			_, got, err := client.Snippet(m, install.Options{})
-			if (err != nil) != (want == "") || err == nil && !strings.Contains(got, `"command": "`+want+`"`) {
-				t.Errorf("%s, %s: %s (%v), want %s", c.name, name, got, err, want)
+			change, err := client.Install(m, install.Options{Blank: true})
+			if (err != nil) != (want == "") || err == nil && !strings.Contains(change.Texts()[change.File], `"command": "`+want+`"`) {
+				t.Errorf("%s, %s: %v (%v), want %s", c.name, name, change.Texts(), err, want)
 			}
 		}
 	}
@@ -178,8 +175,8 @@ func TestCommandByNpx(t *testing.T) {
 		if s := r.look(); s.Name != "todo" || !strings.Contains(r.notes, "npm install --global todo-mcp") {
 			t.Errorf("%s on %s: it is %+v, noted %s", c.client, c.system, s, r.notes)
 		}
-		if _, text, err := r.HooksSnippet(r.m, install.Options{}); err == nil || text != "" {
-			t.Errorf("by hand is written %q", text)
+		if _, texts := r.byHand(install.Options{Hooks: true}); len(texts) != 1 {
+			t.Errorf("by hand is written %q", texts)
 		}
 	}
 }
@@ -251,14 +248,15 @@ func TestServerString(t *testing.T) {
 func TestByHand(t *testing.T) {
 	for _, o := range []install.Options{{}, {URL: address}} {
 		r := newRig(t, "goose").sample()
-		_, snippet, err := r.Snippet(r.m, o)
-		change, wrong := r.Install(r.m, o)
-		if err != nil || wrong != nil || !change.IsNone() || !strings.HasSuffix(change.ByHand, snippet) || change.File != r.file() || r.look().Name != "" {
-			t.Errorf("%+v (%v, %v)", change, err, wrong)
+		_, texts := r.byHand(o)
+		snippet := texts[0]
+		change, err := r.Install(r.m, o)
+		if err != nil || !change.IsNone() || !strings.HasSuffix(change.ByHand, snippet) || change.File != r.file() || r.look().Name != "" {
+			t.Errorf("%+v (%v)", change, err)
 		}
 		_, extension, _ := strings.Cut(snippet, "\n")
 		r.write(r.file(), strings.Replace(r.read(r.file()), "extensions:\n", "extensions:\n"+extension, 1))
-		if s := r.look(); s.Name != "todo" || s.Server.Command+s.Server.URL == "" {
+		if s := r.look(); s.Server.Command+s.Server.URL == "" {
 			t.Errorf("there is %+v", s)
 		}
 		if change, err := r.Install(r.m, o); err != nil || change.ByHand != "" {
@@ -284,20 +282,18 @@ func TestByHandBesideAnother(t *testing.T) {
 		{other, "", install.Options{URL: "https://mcp.example.com/mcp"}},
 		{other + "  todo:\n    cmd: todo-mcp\n", "", install.Options{}},
 		{other + "  todo:\n    cmd: /gone/todo-mcp\n", "as here", install.Options{}},
-		{"extensions:\n  - todo\n  cmd: todo-mcp\n", "add this", install.Options{}},
 		{"extensions:\n    todo:\n        envs: {A: b}\n        cmd: todo-mcp\n    fs:\n        cmd: npx\n", "", install.Options{}},
 		{other + "  todo:\n    cmd: npx\n    args: [-y, todo-mcp]\n", "as here", install.Options{}},
-		{other + "  todo: # ours\n    args:\n      - run\n      - \"todo-mcp\"\n    cmd: 'docker'\n", "add this", install.Options{Name: "second"}},
 		{other + "  todo:\n    cmd: todo-mcp\n", "as here", install.Options{URL: address}},
 		{other + "  todo:\n    cmd: todo-mcp\n", "as here", install.Options{Args: []string{"--panel"}}},
 		{both, "", install.Options{URL: address}},
 		{both, "as here", install.Options{}},
 	} {
 		r := withFile(t, "goose", row.text)
-		_, snippet, err := r.Snippet(r.m, row.options)
-		change, wrong := r.Install(r.m, row.options)
-		if err != nil || wrong != nil || (row.want == "") != (change.ByHand == "") || !strings.Contains(change.ByHand, row.want) || row.want != "" && !strings.HasSuffix(change.ByHand, snippet) {
-			t.Errorf("%s%+v: %q (%v, %v)", row.text, row.options, change.ByHand, err, wrong)
+		_, texts := r.byHand(row.options)
+		change, err := r.Install(r.m, row.options)
+		if err != nil || (row.want == "") != (change.ByHand == "") || !strings.Contains(change.ByHand, row.want) || row.want != "" && !strings.HasSuffix(change.ByHand, texts[0]) {
+			t.Errorf("%s%+v: %q (%v)", row.text, row.options, change.ByHand, err)
 		}
 	}
 	r := withFile(t, "goose", other)

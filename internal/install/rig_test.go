@@ -89,11 +89,26 @@ func (r *rig) file() string {
 }
 
 func (r *rig) hooksFile() string {
-	path, _, err := r.HooksSnippet(r.m, install.Options{})
+	s, _ := r.Look(r.m, install.Options{})
+	if s.Hooks == "" {
+		return ""
+	}
+	paths, _ := r.byHand(install.Options{Hooks: true})
+	return paths[len(paths)-1]
+}
+
+// byHand returns what is written by hand into each file, and their paths.
+func (r *rig) byHand(o install.Options) (paths, texts []string) {
+	r.Helper()
+	o.Blank = true
+	change, err := r.Install(r.m, o)
 	if err != nil {
 		r.Fatal(err)
 	}
-	return path
+	for _, path := range change.Files() {
+		texts = append(texts, change.Texts()[path])
+	}
+	return change.Files(), texts
 }
 
 // sample puts the sample of the client's file of servers in its place.

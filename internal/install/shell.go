@@ -3,7 +3,6 @@ package install
 import (
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -47,17 +46,6 @@ func (s Shell) quote(word string) string {
 	}
 }
 
-// shellCommand is a command of this program as a shell reads it.
-type shellCommand struct {
-	variables string // what is set for it, as A=b
-	program   string // with what runs it, as npx -y
-	args      string // the command's name and what stands behind it
-}
-
-func (c shellCommand) String() string {
-	return strings.Join(slices.DeleteFunc([]string{c.variables, c.program, c.args}, func(s string) bool { return s == "" }), " ")
-}
-
 // oneWord matches a word of a command.
 const oneWord = `(?:"[^"]*"|'[^']*'|\\.|[^\s"'\\])+`
 
@@ -68,19 +56,20 @@ var (
 	several   = regexp.MustCompile("[;|&<>`\n]|\\$\\(")
 )
 
-// readCommand returns a command if it runs nothing but this program.
-func (m Machine) readCommand(text string) (c shellCommand, ours bool) {
+// readCommand returns the variables that a command sets, with a space behind, and what
+// stands behind the program, if it runs nothing but a command of this program by a name.
+func (m Machine) readCommand(text, name string) (variables, args string, ours bool) {
 	at := shellForm.FindStringSubmatch(text)
 	if at == nil {
-		return c, false
+		return "", "", false
 	}
-	c = shellCommand{variables: strings.TrimSpace(at[1]), program: at[2], args: strings.TrimSpace(at[5])}
+	args = strings.TrimSpace(at[5])
 	if word := unquote(at[4]); at[3] != "" {
 		ours = programForm.MatchString(word)
 	} else {
 		ours = m.isProgram(word)
 	}
-	return c, ours && !several.MatchString(c.args)
+	return at[1], args, ours && !several.MatchString(args) && strings.HasPrefix(args+" ", name+" ")
 }
 
 // unquote returns a word as the shell reads it.
@@ -90,7 +79,12 @@ func unquote(word string) string {
 
 // isProgram reports whether a path or name leads to this program.
 func (m Machine) isProgram(command string) bool {
-	return programForm.MatchString(lastPart(command)) || filepath.IsAbs(command) && IsSameFile(command, m.Executable)
+	return programForm.MatchString(lastPart(command)) || m.isThis(command)
+}
+
+// isThis reports whether a whole path leads to the file of this program.
+func (m Machine) isThis(path string) bool {
+	return filepath.IsAbs(path) && IsSameFile(path, m.Executable)
 }
 
 // storeOf returns the arguments that say where lists are kept.

@@ -34,7 +34,7 @@ func TestTable(t *testing.T) {
 		},
 		{
 			"tables in several places", "[mcp_servers.todo]\ncommand = \"todo-mcp\"\nenabled = true\n\n[mcp_servers.todo.env]\nA = \"secret\"\n\n[tui]\n\n[mcp_servers.todo.tools]\nx = 1\n",
-			"[mcp_servers.todo]\nenabled = true\n" + url + "\n[mcp_servers.todo.tools]\nx = 1\n\n[tui]\n", "\n[tui]\n", install.Options{URL: address},
+			"[mcp_servers.todo]\nenabled = true\n" + url + "\n[mcp_servers.todo.tools]\nx = 1\n\n[tui]\n\n", "\n[tui]\n\n", install.Options{URL: address},
 		},
 		{"a table that stdio has not", "[mcp_servers.todo]\n" + url + "\n[mcp_servers.todo.http_headers]\nA = \"secret\"\n# end\n", table + "# end\n", "# end\n", install.Options{}},
 		{

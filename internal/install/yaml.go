@@ -1,68 +1,53 @@
 package install
 
 import (
-	"fmt"
+	"cmp"
+	"regexp"
 	"strings"
 )
 
-// searchYAML returns the entries below a key of a YAML file, with their program, arguments
-// and address, as far as a search of its lines finds them. The file is not edited: a person
-// adds what is printed.
-func searchYAML(data []byte, servers string) map[string]any {
-	found := make(map[string]any)
-	var entry map[string]any
-	within, names, last := false, "", "" // in servers; the indentation of names; the key before
-	for line := range strings.Lines(string(data)) {
-		line, _, _ = strings.Cut(line, " #")
-		text := strings.TrimSpace(line)
-		indentation := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		key, value, isKey := strings.Cut(text, ":")
-		argument, isArgument := strings.CutPrefix(text, "- ")
-		switch {
-		case text == "":
-		case indentation == "":
-			within, names, entry = text == servers+":", "", nil
-		case within && isKey && value == "" && (names == "" || indentation == names):
-			names, entry = indentation, make(map[string]any)
-			found[key] = entry
-		case entry == nil:
-		case isArgument && last == "args":
-			args, _ := entry[last].([]any)
-			entry[last] = append(args, unquoted(argument))
-		case strings.HasPrefix(strings.TrimSpace(value), "["):
-			var args []any
-			for arg := range strings.SplitSeq(strings.Trim(value, " []"), ",") {
-				args = append(args, unquoted(arg))
+// yamlLine matches a name, or the program, arguments or address of a server in a YAML file.
+var yamlLine = regexp.MustCompile(`(?m)^ +(?:([\w-]+): *(?:#.*)?$|(cmd|args|uri): *(\S.*))`)
+
+// readYAML returns the servers of Goose's file with their programs, arguments and addresses,
+// as far as a search of its lines finds them. The file is not edited: a person adds what is
+// printed.
+func readYAML(data []byte) (map[string]any, error) {
+	servers, name := make(map[string]any), ""
+	for _, at := range yamlLine.FindAllStringSubmatch(string(data), -1) {
+		entry, _ := servers[name].(map[string]any)
+		if name = cmp.Or(at[1], name); at[1] != "" || entry == nil {
+			entry = make(map[string]any)
+			servers[name] = entry
+		}
+		if entry[at[2]] = strings.Trim(at[3], `"'`); at[2] == "args" {
+			var words []any
+			for word := range strings.FieldsFuncSeq(at[3], func(r rune) bool { return strings.ContainsRune(`[]"', `, r) }) {
+				words = append(words, word)
 			}
-			entry[key], last = args, key
-		default:
-			entry[key], last = unquoted(value), key
+			entry[at[2]] = words
 		}
 	}
-	return found
+	return map[string]any{"extensions": servers}, nil
 }
 
-func unquoted(value string) string { return strings.Trim(strings.TrimSpace(value), `"'`) }
-
-// byHand says what to do with what is printed for a YAML file; nothing where the entry that
-// is there is as wanted.
-func byHand(exists bool, is, wanted Server, o Options) string {
+// byHand returns what to do in a file that is not edited, if anything, and what to write. Into
+// a blank file this is written.
+func (c Client) byHand(f serversFile, o Options, is, wanted Server) string {
+	name := cmp.Or(o.Name, DefaultName)
+	text := c.servers + ":\n  " + name + ":\n"
+	for _, of := range c.shape(name, wanted) {
+		value, _ := inLine(of.value) // which YAML has as JSON has it
+		text += "    " + of.key + ": " + value + "\n"
+	}
 	switch {
-	case !exists:
-		return "add this to it:\n\n"
+	case o.Blank:
+		f.after = []byte(text)
+		return ""
+	case f.entry == nil:
+		return "add this to it:\n\n" + text
 	case is.Command == wanted.Command && is.URL == wanted.URL && o.Args == nil:
 		return ""
 	}
-	return "write the extension that calls " + is.String() + " as here, with the arguments that it shall have:\n\n"
-}
-
-// yamlSnippet returns a server as it stands in a YAML file.
-func yamlSnippet(key, name string, fields object) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s:\n  %s:\n", key, name)
-	for _, f := range fields {
-		text, _ := inLine(f.value) // which YAML has as JSON has it
-		fmt.Fprintf(&b, "    %s: %s\n", f.key, text)
-	}
-	return b.String()
+	return "write the extension that calls " + is.String() + " as here, with the arguments that it shall have:\n\n" + text
 }

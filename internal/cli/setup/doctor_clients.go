@@ -59,7 +59,7 @@ func lookForClient(ctx context.Context, a *app.App, r *report, m install.Machine
 	switch {
 	case !s.Found && s.Name == "":
 	case err != nil:
-		r.add(problem, "correct the file; `todo-mcp install --print "+c.Name+"` shows what the server needs in it", "%s: %v", c.Title, err)
+		r.add(problem, "correct the file; `todo-mcp install --print --hooks "+c.Name+"` shows what is needed in it", "%s: %v", c.Title, err)
 	default:
 		lookAtClient(ctx, a, r, m, s)
 		lookAtHooksOf(r, s)
@@ -84,8 +84,6 @@ func lookAtClient(ctx context.Context, a *app.App, r *report, m install.Machine,
 // lookAtHooksOf says what is wrong with the hooks that a client runs.
 func lookAtHooksOf(r *report, s install.State) {
 	switch {
-	case s.HooksErr != nil:
-		r.add(problem, "correct the file; `todo-mcp install --print --hooks "+s.Client.Name+"` shows what the hooks need in it", "%s: %v", s.Client.Title, s.HooksErr)
 	case s.Hooks == install.HooksOutdated:
 		r.add(warning, "todo-mcp install --hooks "+s.Client.Name, "%s: its hooks run another program than this one, or not at every event", s.Client.Title)
 	}

@@ -104,7 +104,7 @@ func (o *installer) concerns(c install.Client) bool {
 		return s.Found
 	}
 	has := s.Name != "" || s.Hooks == install.HooksThere || s.Hooks == install.HooksOutdated
-	return has || s.Found && (err != nil || s.HooksErr != nil)
+	return has || s.Found && err != nil
 }
 
 // announce says which clients are meant where none is named. Nobody can be asked for
@@ -263,41 +263,35 @@ func (o *installer) listClients() error {
 			calls += " (turned off)"
 		}
 		if err != nil {
-			calls, path = "?", err.Error()
-		}
-		if s.HooksErr != nil {
-			hooks = "?"
-			if err == nil || err.Error() != s.HooksErr.Error() {
-				path += "; " + s.HooksErr.Error()
-			}
+			calls, path = cmp.Or(s.Server.String(), "?"), err.Error()
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", c.Name, here, render.Safe(calls), hooks, render.Safe(path))
 	}
 	return w.Flush()
 }
 
+// printSnippets prints what to write by hand into the files of each client.
 func (o *installer) printSnippets() error {
 	failed := 0
+	o.Blank = true
 	for _, c := range o.clients {
-		err := o.printSnippet(c, c.Snippet)
-		if err == nil && o.Hooks {
-			err = o.printSnippet(c, c.HooksSnippet)
-		}
+		change, err := c.Install(o.Machine, o.Options)
 		if err != nil {
 			failed++
 			fmt.Fprintf(o.Stderr, "%s: %v\n", c.Title, err)
+			continue
+		}
+		for _, path := range change.Files() {
+			if err := o.Say("%s, in %s:\n\n%s\n", c.Title, o.places(path), safeLines(change.Texts()[path])); err != nil {
+				return err
+			}
+		}
+		for _, note := range change.Notes {
+			fmt.Fprintf(o.Stderr, "%s: %s.\n", c.Title, note)
 		}
 	}
 	if failed == len(o.clients) {
 		return errors.New("there is nothing to print")
 	}
 	return nil
-}
-
-func (o *installer) printSnippet(c install.Client, snippet func(install.Machine, install.Options) (path, text string, err error)) error {
-	path, text, err := snippet(o.Machine, o.Options)
-	if err != nil || text == "" {
-		return err
-	}
-	return o.Say("%s, in %s:\n\n%s\n", c.Title, render.Safe(o.Short(path)), safeLines(text))
 }
