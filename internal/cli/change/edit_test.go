@@ -133,7 +133,7 @@ func (f front) local(e todo.Edit) bool {
 func (f front) server(e todo.Edit) bool {
 	client, err := remote.New(f.site, "")
 	f.check(err)
-	_, err = watch.Server{Client: client}.Edit(f.Context(), f.list, e)
+	_, err = client.Edit(f.Context(), f.list, e)
 	f.check(err)
 	return true
 }
