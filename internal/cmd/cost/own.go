@@ -112,6 +112,7 @@ func (m *meter) client(p program, r reader) (c costs, err error) {
 	return c, nil
 }
 
+// clientsTable has a row for all clients of the same figures.
 func clientsTable(all []costs) string {
 	head := []string{"client", "shows its model", "listing:", "instructions:"}
 	for _, what := range []string{"write", "answer"} {
@@ -126,7 +127,13 @@ func clientsTable(all []costs) string {
 		for _, a := range slices.Concat(c.writes, c.answers) {
 			row = append(row, page.Number(a.tokens))
 		}
-		rows = append(rows, append(row, page.Number(c.session.tokens)))
+		row = append(row, page.Number(c.session.tokens))
+		same := slices.IndexFunc(rows, func(r []string) bool { return slices.Equal(r[1:], row[1:]) })
+		if same >= 0 {
+			rows[same][0] += ", " + c.name
+		} else {
+			rows = append(rows, row)
+		}
 	}
 	return page.Table(append(head, "session:"), rows)
 }
