@@ -35,32 +35,26 @@ func TestClientsAreDocumented(t *testing.T) {
 	r := newRig(t, "zed")
 	block := func(o install.Options) string {
 		if _, err := r.Install(r.m, o); err != nil {
-			return "Not over HTTP: " + strings.SplitN(err.Error(), ": ", 2)[1] + ".\n"
+			return "- not over HTTP: " + strings.SplitN(err.Error(), ": ", 2)[1] + ".\n"
 		}
 		paths, texts := r.byHand(o)
 		path, text := paths[0], texts[0]
-		if o.URL != "" && filepath.Ext(path) == ".json" {
-			var file map[string]map[string]json.RawMessage
-			var entry bytes.Buffer
-			if err := json.Unmarshal([]byte(text), &file); err != nil {
+		if filepath.Ext(path) == ".json" {
+			var line bytes.Buffer
+			if err := json.Compact(&line, []byte(text)); err != nil {
 				t.Fatal(err)
 			}
-			for _, servers := range file {
-				if err := json.Compact(&entry, servers["todo"]); err != nil {
-					t.Fatal(err)
-				}
-			}
-			return "Over HTTP the entry is `" + entry.String() + "`.\n"
+			return map[bool]string{false: "- ", true: "- over HTTP: "}[o.URL != ""] + "`" + strings.ReplaceAll(line.String(), r.m.Home, "/usr/local") + "`\n"
 		}
 		text = "```" + filepath.Ext(path)[1:] + "\n" + strings.ReplaceAll(text, r.m.Home, "/usr/local") + "```\n"
 		if o.URL != "" {
-			text = "Over HTTP:\n\n" + text
+			text = "\nOver HTTP:\n\n" + text
 		}
 		return text
 	}
 	for _, r.Client = range install.Clients() {
 		stdio, http := block(install.Options{}), block(install.Options{URL: address})
-		fmt.Fprintf(&b, "\n## %s (`%s`)\n\n%s\n\n%s\n%s", r.Title, r.Client.Name, r.places(), stdio, http)
+		fmt.Fprintf(&b, "\n## %s (`%s`)\n\n%s\n\n%s%s", r.Title, r.Client.Name, r.places(), stdio, http)
 	}
 	r.documented("clients.md", regexp.MustCompile(`(?s)<!-- clients -->\n.*`), b.String())
 }
