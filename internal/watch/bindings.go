@@ -42,7 +42,7 @@ type binding struct {
 
 // bindings returns the table, in the order of the last line.
 func bindings() []binding {
-	return slices.Concat(moving(), editing(), wholeLists(), looking())
+	return slices.Concat(looking(), moving(), editing(), wholeLists())
 }
 
 func moving() []binding {
@@ -83,11 +83,11 @@ func wholeLists() []binding {
 
 func looking() []binding {
 	return []binding{
-		{"/", onBoard, "/ search", "search, also in past lists", func(m *model) { m.searching = true }},
 		{"?", anywhere, "? keys", "these keys", (*model).showKeys},
+		{"q Ctrl-C", anywhere, "q quit", "quit", func(m *model) { m.effect.quit = true }},
+		{"/", onBoard, "/ search", "search, also in past lists", func(m *model) { m.searching = true }},
 		{"Ctrl-L", always, "", "draw again", func(m *model) { m.effect.redraw = true }},
 		{"Ctrl-Z", always, "", "to the shell; fg comes back", func(m *model) { m.effect.suspend = true }},
-		{"q Ctrl-C", anywhere, "q quit", "quit", func(m *model) { m.effect.quit = true }},
 		{"Ctrl-C", onPage, "", "", func(m *model) { m.effect.quit = true }},
 	}
 }
@@ -170,7 +170,7 @@ func (m *model) move(delta int) {
 	case m.page != nil:
 		m.page.top += delta
 	case m.opened == "":
-		m.board.move(m.boardRows(0, 0), delta)
+		m.board.move(m.boardRows(0), delta)
 	case ok:
 		m.list.move(m.listRows(s, 0, true), delta)
 	}
@@ -178,7 +178,7 @@ func (m *model) move(delta int) {
 
 func (m *model) enter() {
 	if m.opened == "" {
-		m.board.place(m.boardRows(0, 0))
+		m.board.place(m.boardRows(0))
 		if m.board.cursor != "" {
 			m.open(m.board.cursor)
 		}

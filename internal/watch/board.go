@@ -11,46 +11,35 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// group is a heading with the families below it.
-type group struct {
-	heading  string
-	families []account.Family
-}
-
-// groups returns the board: the families with an agent by project, then those left
-// open, then those finished today. While a filter is set it is one group with
-// every family that matches, the last changed first.
-func (m *model) groups() (groups []group) {
+// boardRows returns the rows of the board: the families with an agent by project, then
+// those left open, then those finished today. While a filter is set they are every family
+// that matches, the last changed first.
+func (m *model) boardRows(width int) (rows []row) {
+	add := func(heading string, families []account.Family) {
+		if heading != "" && len(families) > 0 {
+			line := []string{paint(dim, render.Cut(" "+heading, width))}
+			rows = append(rows, row{draw: func(bool) []string { return line }})
+		}
+		for _, f := range families {
+			rows = append(rows, row{f.Main.List.ID, func(selected bool) []string { return m.boardLines(f, width, selected) }})
+		}
+	}
 	if m.filter != "" {
-		return []group{{"", m.found()}}
+		add("", m.found())
+		return rows
 	}
 	// Lists without items that nobody is about to fill are not on it.
-	b := account.Sort(m.families(), m.shownNow()).Only(func(f account.Family) bool { return !f.Bare() })
-	for _, p := range b.Projects() {
-		name := render.Safe(p.Families[0].Main.List.Project())
-		groups = append(groups, group{cmp.Or(name, "no folder"), p.Families})
-	}
-	groups = append(groups, group{"left open", b.Left})
-	if len(b.Active)+len(b.Finished) > 0 {
-		return append(groups, group{"finished today", b.Finished})
-	}
-	return append(groups, m.lastDay(b))
-}
-
-// lastDay returns the lists of the last day on which any was finished, so that the
-// screen is not blank the morning after: finished ones count as archived by then.
-func (m *model) lastDay(b account.Board) group {
 	now := m.shownNow()
-	past := b.Past
-	if len(past) == 0 {
-		today := todo.Midnight(now)
-		past = slices.DeleteFunc(b.Archived, func(f account.Family) bool { return !f.Updated().Before(today) })
+	b := account.Sort(m.families(), now).Only(func(f account.Family) bool { return !f.Bare() })
+	for _, p := range b.Projects() {
+		add(cmp.Or(render.Safe(p.Families[0].Main.List.Project()), "no folder"), p.Families)
 	}
-	last := account.LastDay(past, now)
-	if len(last) == 0 {
-		return group{}
+	add("left open", b.Left)
+	add("finished today", b.Finished)
+	if last := account.LastDay(b.Past, now); len(b.Active)+len(b.Finished) == 0 && len(last) > 0 {
+		add("finished on "+last[0].Updated().In(now.Location()).Format("Mon 2 Jan"), last)
 	}
-	return group{"finished on " + last[0].Updated().In(now.Location()).Format("Mon 2 Jan"), last}
+	return rows
 }
 
 // found returns the families with a list that matches the filter, the last changed first.
@@ -80,42 +69,7 @@ func (m *model) family(s todo.Snapshot) account.Family {
 	return account.Of(s, subs, m.states(append(subs, s)...))
 }
 
-// boardRows returns the rows of the board. steps is how many next steps stand below the
-// selected list.
-func (m *model) boardRows(width, steps int) (rows []row) {
-	for _, g := range m.groups() {
-		if g.heading != "" && len(g.families) > 0 {
-			heading := []string{paint(dim, render.Cut(" "+g.heading, width))}
-			rows = append(rows, row{draw: func(bool) []string { return heading }})
-		}
-		for _, f := range g.families {
-			rows = append(rows, row{f.Main.List.ID, func(selected bool) []string {
-				lines := []string{m.boardLine(f, width, selected)}
-				if selected {
-					lines = append(lines, m.nextSteps(f.Main, width, steps)...)
-				}
-				return lines
-			}})
-		}
-	}
-	return rows
-}
-
-// boardLines draws the board in a width and a height. unfold is true where there is no
-// pane for the selected list beside it: its next steps stand below it.
-func (m *model) boardLines(width, height int, unfold bool) []string {
-	steps := 0
-	if unfold {
-		steps = min(3, max(height-2, 0))
-	}
-	rows := m.boardRows(width, steps)
-	lines, _ := m.board.lines(rows, height)
-	if m.board.cursor == "" {
-		return m.emptyBoard(width)
-	}
-	return lines
-}
-
+// emptyBoard says why nothing is on the board.
 func (m *model) emptyBoard(width int) []string {
 	switch {
 	case m.filter != "":
@@ -147,8 +101,9 @@ const (
 	leastTitle    = 16
 )
 
-// boardLine draws a list in one line: cursor, sign, title, progress and time.
-func (m *model) boardLine(f account.Family, width int, selected bool) string {
+// boardLines draws a list in one line: cursor, sign, title, progress and time. Below the
+// selected one are its next steps where no pane beside it shows them.
+func (m *model) boardLines(f account.Family, width int, selected bool) []string {
 	right := paint(dim, padLeft(progress(f.Main), progressWidth))
 	if width >= 3+leastTitle+progressWidth+timeWidth {
 		t := m.listTime(f)
@@ -165,7 +120,11 @@ func (m *model) boardLine(f account.Family, width int, selected bool) string {
 		}
 	}
 	title := render.Cut(listName(f.Main), width-4-paintedCells(right))
-	return spread(cursor+listSign(f).paint()+" "+m.paintMatch(titleRole, title), right+" ", width)
+	lines := []string{spread(cursor+listSign(f).paint()+" "+m.paintMatch(titleRole, title), right+" ", width)}
+	if selected && m.width < twoPanes {
+		lines = append(lines, nextSteps(f.Main, width, min(3, m.height-6))...)
+	}
+	return lines
 }
 
 // listSign returns the sign of a list's state.
@@ -202,7 +161,7 @@ func (m *model) listTime(f account.Family) styled {
 
 // nextSteps returns the current item of a list and the next to do, at most
 // limit, each in a line.
-func (m *model) nextSteps(s todo.Snapshot, width, limit int) (lines []string) {
+func nextSteps(s todo.Snapshot, width, limit int) (lines []string) {
 	for _, item := range focus(s) {
 		if len(lines) < limit && (!item.Status.Settled() || s.Settled()) {
 			sign, look := itemLook(item.Status)

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"slices"
 	"strings"
 
 	"todo-mcp/internal/render"
@@ -18,69 +17,75 @@ type line struct {
 // twoPanes is from how many columns on a list is shown beside the lists.
 const twoPanes = 100
 
-// tiny is below how many columns lines may come out too long, since their parts
-// have a least width.
-const tiny = 40
-
 // frame returns the lines of the screen: exactly height lines, at least one, none
 // wider than the terminal.
 func (m *model) frame() []line {
 	height := max(m.height-2, 0)
-	var body []line
-	switch {
-	case m.page != nil:
-		body = single(m.page.draw(m.width, height))
-	case !m.loaded:
-		body = single(message(m.width, "Waiting for "+m.sourceName))
-	case m.width >= twoPanes && height >= 4:
-		body = m.panes(height)
-	case m.opened != "":
-		body = single(m.listAlone(height))
-	default:
-		body = single(m.boardLines(m.width, height, true))
-	}
 	lines := append(make([]line, 0, max(m.height, 2)), line{left: m.topLine()})
+	body := m.body(height)
 	lines = append(lines, body[:min(len(body), height)]...)
 	for len(lines) < m.height-1 {
 		lines = append(lines, line{})
 	}
 	lines = append(lines, line{left: m.bottomLine()})
-	for i, l := range lines {
-		if m.width < tiny && paintedCells(l.left) > m.width {
+	for i, l := range lines { // the parts of a line have a least width
+		if m.width < twoPanes && paintedCells(l.left) > m.width {
 			lines[i].left = render.Cut(unpainted(l.left), m.width)
 		}
 	}
 	return lines[:min(len(lines), max(m.height, 1))]
 }
 
-func single(texts []string) []line {
-	lines := make([]line, len(texts))
-	for i, t := range texts {
-		lines[i].left = t
+// body draws what is between the first line and the last: a page, or the lists and the
+// selected or opened one, side by side where there is room.
+func (m *model) body(height int) (lines []line) {
+	leftWidth, rightWidth := m.width, m.width
+	if m.width >= twoPanes {
+		leftWidth = min(m.width*9/20, 72)
+		rightWidth = m.width - leftWidth
+	}
+	var left, right []string
+	switch {
+	case m.page != nil:
+		left = m.page.draw(m.width, height)
+	case !m.loaded:
+		left = message(m.width, "Waiting for "+m.sourceName)
+	case leftWidth < m.width:
+		left, right = m.boardPane(leftWidth, height), m.listPane(rightWidth, height)
+	case m.opened != "":
+		left = m.listPane(m.width, height)
+	default:
+		left = m.boardPane(m.width, height)
+	}
+	for i, text := range left {
+		l := line{left: text}
+		if i < len(right) {
+			l.at, l.right = leftWidth, right[i]
+		}
+		lines = append(lines, l)
 	}
 	return lines
 }
 
-// panes draws the lists and, beside them, the selected or opened list.
-func (m *model) panes(height int) []line {
-	leftWidth := min(m.width*9/20, 72)
-	rightWidth := m.width - leftWidth
-	heading := "Lists"
+func (m *model) boardPane(width, height int) []string {
+	title := "Lists"
 	if m.filter != "" {
-		heading = "Lists with “" + render.Safe(m.filter) + "”"
+		title = "Lists with “" + render.Safe(m.filter) + "”"
 	}
-	left := framed(heading, m.opened == "", leftWidth, height, m.boardLines(leftWidth-2, height-2, false))
-	title, lists := "", []string(nil)
-	if s, ok := m.shown(); ok || m.opened != "" {
-		title = listName(s)
-		lists = m.listLines(rightWidth-2, height-2, m.opened != "")
+	lines, _ := m.board.lines(m.boardRows(width-2), height-2)
+	if m.board.cursor == "" {
+		lines = m.emptyBoard(width - 2)
 	}
-	right := framed(title, m.opened != "", rightWidth, height, lists)
-	lines := make([]line, height)
-	for i := range lines {
-		lines[i] = line{left[i], leftWidth, right[i]}
+	return framed(title, m.opened == "", width, height, lines)
+}
+
+// listPane draws the selected or opened list; nothing where there is none.
+func (m *model) listPane(width, height int) []string {
+	s, ok := m.shown()
+	if !ok && m.opened == "" {
+		return framed("", false, width, height, nil)
 	}
-	return lines
+	return framed(listName(s), m.opened != "", width, height, m.listLines(width-2, height-2, m.opened != ""))
 }
 
 // framed draws a border with a title around lines. A focused one is accented.
@@ -105,47 +110,28 @@ func framed(title string, focused bool, width, height int, lines []string) []str
 	return append(out, paint(border, "╰"+rule(width-2)+"╯"))
 }
 
-// listAlone draws the opened list on the whole screen, under its title.
-func (m *model) listAlone(height int) []string {
-	s, ok := m.shown()
-	if !ok {
-		return message(m.width, "This list is gone.", "Esc goes back.")
-	}
-	title := " " + paint(bold, render.Cut(listName(s), m.width-2))
-	return append([]string{title}, m.listLines(m.width, height-1, true)...)
-}
-
 // topLine returns the first line: what there is, and whether it is live.
 func (m *model) topLine() string {
-	lamp, lampRole, keys := "● live", done, ""
+	lamp := styled{done, "● live"}
 	switch {
 	case m.lost != nil:
-		lamp, lampRole = "○ not live ("+rootCause(m.lost)+")", warn
+		lamp = styled{warn, "○ not live (" + rootCause(m.lost) + ")"}
 	case !m.loaded:
-		lamp, lampRole = "○ connecting…", dim
+		lamp = styled{dim, "○ connecting…"}
 	}
-	for _, b := range bindings() {
-		if m.atTop(b) && m.loaded && m.page == nil {
-			keys += b.short + "   "
-		}
-	}
-	lamp = render.Cut(lamp, max(m.width-12-render.Cells(keys), 6))
-	room := m.width - render.Cells(keys+lamp) - 2
-	name := render.Cut(" todo-mcp  ", room)
-	left, used := paint(bold, name), render.Cells(name)
-	separator := ""
+	lamp = lamp.cut(max(m.width-12, 6))
+	space := m.width - render.Cells(lamp.text) - 2
+	left := paint(bold, render.Cut(" todo-mcp  ", space))
 	for _, part := range m.summary() {
-		if used+render.Cells(separator+part.text) <= room {
-			left += paint(dim, separator) + paint(part.role, part.text)
-			used += render.Cells(separator + part.text)
-			separator = " · "
+		if part.text += "  "; paintedCells(left+part.text) <= space {
+			left += part.paint()
 		}
 	}
-	return spread(left, paint(dim, keys)+paint(lampRole, lamp)+" ", m.width)
+	return spread(left, lamp.paint()+" ", m.width)
 }
 
-// bottomLine returns the last line: the search, a note, or the keys
-// that can be pressed.
+// bottomLine returns the last line: the search, a note, or the keys that can be pressed,
+// as far as they fit.
 func (m *model) bottomLine() string {
 	switch {
 	case m.searching:
@@ -155,48 +141,21 @@ func (m *model) bottomLine() string {
 	case m.page != nil:
 		return paint(dim, render.Cut(" ↑↓ scroll   any other key closes", m.width))
 	}
-	keys := []string{}
+	var keys []string
 	if m.wanted != "" && m.loaded && m.opened == "" && len(m.lists) > 0 {
 		keys = append(keys, "No list is called “"+render.Cut(render.Safe(m.wanted), 30)+"” yet")
 	}
 	if m.filter != "" && m.opened == "" {
 		keys = append(keys, "esc clears the search")
 	}
-	for _, b := range bindings() {
-		if b.short != "" && b.where&m.where() != 0 && m.canDo(b) && !m.atTop(b) {
+	table := bindings()
+	if _, ok := m.shown(); !ok {
+		table = looking()
+	}
+	for _, b := range table {
+		if b.where&m.where() != 0 {
 			keys = append(keys, b.short)
 		}
 	}
-	return paint(dim, " "+joinKeys(m.width-1, keys))
-}
-
-// atTop reports whether the first line shows a key.
-func (m *model) atTop(b binding) bool {
-	return m.width >= twoPanes && (b.keys == "/" || b.keys == "?") && b.where&m.where() != 0
-}
-
-// canDo reports whether a key does something now, as far as it is not obvious.
-func (m *model) canDo(b binding) bool {
-	if _, ok := m.shown(); ok {
-		return true
-	}
-	return slices.Contains([]string{"?", "/", "q Ctrl-C", "Esc Left"}, b.keys)
-}
-
-// joinKeys joins keys for the last line. Where not all fit, those that lead on
-// to the others stay: the overlay and the way out.
-func joinKeys(width int, keys []string) string {
-	separator := "   "
-	if render.Cells(strings.Join(keys, separator)) > width {
-		separator = "  "
-	}
-	stay := 1
-	if slices.Contains(keys, "? keys") {
-		stay = 2
-	}
-	for len(keys) > stay && render.Cells(strings.Join(keys, separator)) > width {
-		at := len(keys) - stay
-		keys = slices.Delete(keys, at-1, at)
-	}
-	return join(separator, width, keys...)
+	return paint(dim, " "+join("  ", m.width-1, keys...))
 }

@@ -89,7 +89,7 @@ func TestAnythingGoes(t *testing.T) {
 				m.receiveLists([]todo.Snapshot{l}, false)
 				perform(m.take())
 				draw()
-				still := slices.ContainsFunc(m.boardRows(0, 0), func(r row) bool { return r.id == selected })
+				still := slices.ContainsFunc(m.boardRows(0), func(r row) bool { return r.id == selected })
 				if selected != "" && still && m.board.cursor != selected && m.opened == "" {
 					t.Fatalf("the cursor went from %s to %s", selected, m.board.cursor)
 				}
