@@ -43,7 +43,7 @@ func benchmarkFrames(b *testing.B, m *model, moved func(n int) []todo.Snapshot) 
 	m.press("Enter")
 	c := newTerminal()
 	c.SetSize(vt.Coord{X: vt.Col(m.width), Y: vt.Row(m.height)})
-	s, err := openScreen(c, true, "")
+	s, err := openScreen(c, true)
 	if err != nil {
 		b.Fatal(err)
 	}

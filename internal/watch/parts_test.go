@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gdamore/tcell/v3"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -39,23 +38,6 @@ func TestBindings(t *testing.T) {
 					seen[k] = b.help + " "
 				}
 			}
-		}
-	}
-}
-
-// The panel's colours are drawn where the terminal has enough of them and says how light
-// its background is, else the user's own.
-func TestPanelColours(t *testing.T) {
-	for _, c := range []struct {
-		colours    int
-		background string
-		want       tcell.Color
-	}{
-		{1 << 24, "15;0", tcell.GetColor("#93a6ff")}, {256, "0;default;15", tcell.GetColor("#2b45d4")}, {256, "12;7", tcell.GetColor("#2b45d4")},
-		{256, "15;8", tcell.GetColor("#93a6ff")}, {16, "15;0", tcell.PaletteColor(6)}, {1 << 24, "", tcell.PaletteColor(6)}, {256, "15;default", tcell.PaletteColor(6)},
-	} {
-		if got := styles(c.colours, c.background)[accent].GetForeground(); got != c.want {
-			t.Errorf("%d colours on %q: %v, want %v", c.colours, c.background, got, c.want)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (v *viewer) follow(ctx context.Context) error {
 
 // show runs the loop on a terminal, which it restores then.
 func (v *viewer) show(ctx context.Context, tty tcell.Tty) (err error) {
-	if v.screen, err = openScreen(tty, v.Color, v.Getenv("COLORFGBG")); err != nil {
+	if v.screen, err = openScreen(tty, v.Color); err != nil {
 		return fmt.Errorf("set up terminal: %w", err)
 	}
 	defer v.screen.unread(v.screen.Fini) // also when the code below panics

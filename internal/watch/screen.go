@@ -17,9 +17,8 @@ type screen struct {
 	shown  []line               // the lines of the last frame; nil if it is to be drawn again
 }
 
-// openScreen takes over a terminal; nil is the one in which the program runs. background
-// is what [styles] takes.
-func openScreen(tty tcell.Tty, colour bool, background string) (*screen, error) {
+// openScreen takes over a terminal; nil is the one in which the program runs.
+func openScreen(tty tcell.Tty, colour bool) (*screen, error) {
 	// The locale says nothing of what a terminal shows: each that the viewer may meet
 	// shows UTF-8.
 	tcell.SetEncodingFallback(tcell.EncodingFallbackUTF8)
@@ -38,7 +37,7 @@ func openScreen(tty tcell.Tty, colour bool, background string) (*screen, error) 
 		return nil, err
 	}
 	if colour {
-		s.styles = styles(s.Colors(), background)
+		s.styles = styles()
 	}
 	s.EnablePaste()
 	return &s, nil

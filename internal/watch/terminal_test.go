@@ -101,7 +101,7 @@ func (c *terminal) checkRestored(t *testing.T) {
 func open(t *testing.T, colour bool) (*terminal, *screen) {
 	t.Helper()
 	c := newTerminal()
-	s, err := openScreen(c, colour, "")
+	s, err := openScreen(c, colour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package watch
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
@@ -28,31 +27,13 @@ const (
 	struck // removed, cancelled
 )
 
-// styles returns how a terminal with so many colours shows each role. background is what
-// the terminal says of its own in COLORFGBG. Where it is known, and there are colours
-// enough, they are the panel's, else those that the user chose to be legible on it.
-func styles(colours int, background string) map[role]tcell.Style {
+// styles returns how a terminal shows each role: in the colours that the user chose to be
+// legible on its background.
+func styles() map[role]tcell.Style {
 	s := tcell.StyleDefault
-	colour := func(dark, light string, own int) tcell.Style {
-		if isLight, known := readBackground(background); known && colours >= 256 {
-			return s.Foreground(tcell.GetColor(map[bool]string{false: dark, true: light}[isLight]))
-		}
-		if own < 0 {
-			return s.Dim(true)
-		}
-		return s.Foreground(tcell.PaletteColor(own))
-	}
-	faint := colour("#97958e", "#6d6a62", -1)
-	return map[role]tcell.Style{bold: s.Bold(true), dim: faint, struck: faint.StrikeThrough(true),
-		accent: colour("#93a6ff", "#2b45d4", 6), done: colour("#45bd86", "#177a50", 2),
-		warn: colour("#eab560", "#8a5200", 3), bad: colour("#ff8f85", "#b3261e", 1)}
-}
-
-// readBackground reads COLORFGBG, the numbers of a terminal's two colours as "15;0": the
-// last is the background; 7, and 9 and above, are light.
-func readBackground(text string) (light, known bool) {
-	n, err := strconv.Atoi(text[strings.LastIndex(text, ";")+1:])
-	return n == 7 || n > 8, err == nil
+	colour := func(n int) tcell.Style { return s.Foreground(tcell.PaletteColor(n)) }
+	return map[role]tcell.Style{bold: s.Bold(true), dim: s.Dim(true), struck: s.Dim(true).StrikeThrough(true),
+		accent: colour(6), done: colour(2), warn: colour(3), bad: colour(1)}
 }
 
 // roleMark begins a part of a text that has a role, which is the byte after it. No safe text
