@@ -72,7 +72,7 @@ func (m *model) boardPane(width, height int) []string {
 	if m.filter != "" {
 		title = "Lists with “" + render.Safe(m.filter) + "”"
 	}
-	lines, _ := m.board.lines(m.boardRows(width-2), height-2)
+	lines := m.board.lines(m.boardRows(width-2), height-2)
 	if m.board.cursor == "" {
 		lines = m.emptyBoard(width - 2)
 	}

@@ -180,15 +180,10 @@ func (m *model) listLines(width, height int, focused bool) []string {
 	height -= len(head)
 	p := &m.list
 	if !focused {
-		p = &pane{cursor: focusItem(s).ID}
-		p.top = p.place(rows) - height/3
+		selected := near(focusItem(s).ID, height/3)
+		p = &selected
 	}
-	lines, more := p.lines(rows, height)
-	if more > 0 && height > 1 {
-		lines, more = p.lines(rows, height-1)
-		lines = append(lines, paint(dim, render.Cut(fmt.Sprintf("   … %d more", more), width)))
-	}
-	return append(head, lines...)
+	return append(head, p.lines(rows, height)...)
 }
 
 // listHead draws what stands above the items: where and who, and the bar.

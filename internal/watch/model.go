@@ -148,7 +148,7 @@ func (m *model) states(lists ...todo.Snapshot) map[string]todo.State {
 
 // open gives the keys to a list.
 func (m *model) open(id string) {
-	m.opened, m.list = id, pane{cursor: focusItem(m.lists[id]).ID, top: -2} // with two items above
+	m.opened, m.list = id, near(focusItem(m.lists[id]).ID, 2)
 }
 
 // shown returns the list that the keys act on: the opened one, else the selected

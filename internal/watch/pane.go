@@ -10,17 +10,20 @@ type row struct {
 // rows come and go.
 type pane struct {
 	cursor string // the id of a row; empty until there is one
-	top    int    // the first row shown
 	index  int    // where the cursor's row was when it was last placed
+	top    int    // the first line shown
+	drawn  string // the cursor when the pane was last drawn; empty before
+	from   int    // the first line of its row then
 }
 
-// place returns the index of the cursor's row, and moves top as far as that row has moved.
-// If the row is gone, the cursor goes to the one that took its place. It returns -1 if
-// there is no row for a cursor.
+// near returns a pane that shows some rows above its cursor.
+func near(cursor string, above int) pane { return pane{cursor: cursor, drawn: cursor, top: -above} }
+
+// place returns the index of the cursor's row. If the row is gone, the cursor goes to the
+// one that took its place. It returns -1 if there is no row for a cursor.
 func (p *pane) place(rows []row) int {
 	for i, r := range rows {
 		if r.id != "" && r.id == p.cursor {
-			p.top += i - p.index
 			p.index = i
 			return i
 		}
@@ -68,52 +71,26 @@ func (p *pane) move(rows []row, delta int) {
 	p.set(rows, at)
 }
 
-// lines draws rows in a height, the cursor's row whole. more is how many rows after them
-// are not shown whole.
-func (p *pane) lines(rows []row, height int) (lines []string, more int) {
-	at := p.place(rows)
-	drawn := make([][]string, len(rows))
-	draw := func(i int) []string {
-		if drawn[i] == nil {
-			drawn[i] = rows[i].draw(i == at)
+// lines draws rows in a height, the cursor's row whole if it fits. It scrolls as little as
+// possible, and leaves no lines empty while there are rows above.
+func (p *pane) lines(rows []row, height int) (lines []string) {
+	at, from, to := p.place(rows), 0, 0
+	for i, r := range rows {
+		start := len(lines)
+		lines = append(lines, r.draw(i == at)...)
+		if i == at {
+			from, to = start, len(lines)
 		}
-		return drawn[i]
 	}
-	p.top = window(p.top, at, len(rows), height, func(i int) int { return len(draw(i)) })
-	if p.top == at && at > 0 && rows[at-1].id == "" && len(draw(at)) < height {
+	if p.drawn == p.cursor {
+		p.top += from - p.from
+	}
+	p.drawn, p.from = p.cursor, from
+	height = max(height, 0)
+	p.top = min(max(p.top, to-height), from, len(lines)-height)
+	if p.top == from && at > 0 && rows[at-1].id == "" && to-from < height {
 		p.top-- // a row is not shown without its heading at the edge
 	}
-	whole := p.top + 1
-	for i := p.top; i < len(rows) && len(lines) < height; i++ {
-		lines = append(lines, draw(i)...)
-		if len(lines) <= height {
-			whole = i + 1
-		}
-	}
-	return lines[:min(len(lines), max(height, 0))], len(rows) - whole
-}
-
-// window returns the first of n rows to show so that row at is whole in height lines. It
-// moves top as little as possible, and leaves no lines empty at the end while there are
-// rows above. heights returns how many lines a row takes.
-func window(top, at, n, height int, heights func(int) int) int {
-	if n == 0 || height < 1 {
-		return 0
-	}
-	fits := func(from, to int) bool {
-		left := height
-		for i := from; i <= to && left >= 0; i++ {
-			left -= heights(i)
-		}
-		return left >= 0
-	}
-	at = min(max(at, 0), n-1)
-	top = min(max(top, at-height+1, 0), at)
-	for top < at && !fits(top, at) {
-		top++
-	}
-	for top > 0 && fits(top-1, n-1) {
-		top--
-	}
-	return top
+	p.top = max(p.top, 0)
+	return lines[p.top:min(p.top+height, len(lines))]
 }
