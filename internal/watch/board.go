@@ -104,45 +104,47 @@ const (
 // boardLines draws a list in one line: cursor, sign, title, progress and time. Below the
 // selected one are its next steps where no pane beside it shows them.
 func (m *model) boardLines(f account.Family, width int, selected bool) []string {
-	right := paint(dim, padLeft(progress(f.Main), progressWidth))
+	right := paint(dim, fmt.Sprintf("%*s", progressWidth, progress(f.Main)))
 	if width >= 3+leastTitle+progressWidth+timeWidth {
 		t := m.listTime(f)
-		right += paint(t.role, padLeft(t.text, timeWidth))
+		right += paint(t.role, fmt.Sprintf("%*s", timeWidth, t.text))
 	}
 	cursor, titleRole := " ", plainText
-	if f.State().Rests() {
+	switch {
+	case selected && m.opened == "":
+		cursor, titleRole = paint(accent, "▌"), bold
+	case selected:
+		cursor, titleRole = paint(dim, "▌"), bold
+	case f.State().Rests():
 		titleRole = dim
 	}
-	if selected {
-		cursor, titleRole = paint(accent, "▌"), bold
-		if m.opened != "" {
-			cursor = paint(dim, "▌")
-		}
+	sign, _ := stateLook(f.State())
+	if f.State().Rests() && f.Main.Progress().Failed > 0 {
+		sign = styled{bad, "✗"}
 	}
 	title := render.Cut(listName(f.Main), width-4-paintedCells(right))
-	lines := []string{spread(cursor+listSign(f).paint()+" "+m.paintMatch(titleRole, title), right+" ", width)}
+	lines := []string{spread(cursor+sign.paint()+" "+m.paintMatch(titleRole, title), right+" ", width)}
 	if selected && m.width < twoPanes {
 		lines = append(lines, nextSteps(f.Main, width, min(3, m.height-6))...)
 	}
 	return lines
 }
 
-// listSign returns the sign of a list's state.
-func listSign(f account.Family) styled {
-	if f.State().Rests() && f.Main.Progress().Failed > 0 {
-		return styled{bad, "✗"}
-	}
-	switch f.State() {
+// stateLook returns the sign of a state, and how a list in it stands, in words.
+func stateLook(state todo.State) (sign styled, name string) {
+	switch state {
 	case todo.Working:
-		return styled{accent, "◐"}
+		return styled{accent, "◐"}, "working"
 	case todo.Waiting:
-		return styled{warn, "‖"}
+		return styled{warn, "‖"}, "waits for you"
 	case todo.Idle:
-		return styled{dim, "◌"}
-	case todo.LeftOpen, todo.Away:
-		return styled{dim, "◦"}
+		return styled{dim, "◌"}, "idle"
+	case todo.LeftOpen:
+		return styled{dim, "◦"}, "left open"
+	case todo.Away:
+		return styled{dim, "◦"}, ""
 	}
-	return styled{done, "✓"}
+	return styled{done, "✓"}, "finished"
 }
 
 // listTime returns how long the current item has been in progress; of a list
@@ -187,20 +189,12 @@ func (m *model) paintMatch(r role, text string) (painted string) {
 	return painted
 }
 
-// summary counts the lists by state, for the first line: "5 working · 1 waits for you".
+// summary counts the lists by state, for the first line: "5 working  1 waiting".
 func (m *model) summary() (parts []styled) {
 	n := account.Counts(slices.DeleteFunc(m.families(), func(f account.Family) bool { return f.Main.Archived }))
-	waits := "wait for you"
-	if n[todo.Waiting] == 1 {
-		waits = "waits for you"
-	}
-	for _, c := range []struct {
-		role  role
-		state todo.State
-		text  string
-	}{{accent, todo.Working, "working"}, {warn, todo.Waiting, waits}, {dim, todo.Idle, "idle"}, {dim, todo.LeftOpen, "left open"}} {
-		if n[c.state] > 0 {
-			parts = append(parts, styled{c.role, fmt.Sprintf("%d %s", n[c.state], c.text)})
+	for _, state := range []todo.State{todo.Working, todo.Waiting, todo.Idle, todo.LeftOpen} {
+		if sign, _ := stateLook(state); n[state] > 0 {
+			parts = append(parts, styled{sign.role, fmt.Sprintf("%d %s", n[state], state)})
 		}
 	}
 	return parts

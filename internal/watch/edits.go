@@ -1,8 +1,6 @@
 package watch
 
 import (
-	"cmp"
-
 	"todo-mcp/internal/render"
 	"todo-mcp/internal/todo"
 )
@@ -10,8 +8,8 @@ import (
 // edit is an edit of a list.
 type edit struct {
 	todo.Edit
-	list   string        // id
-	undoes todo.EditKind // what it undoes; empty unless it does, and then it is not undone itself
+	list   string // id
+	isUndo bool   // it undoes an edit, and is not undone itself
 }
 
 // send has an edit made, where it may be.
@@ -49,37 +47,22 @@ func (m *model) edited(e edit, before todo.Snapshot, out todo.Outcome, err error
 	}
 	after := out.After
 	m.receiveLists([]todo.Snapshot{after}, false)
-	if e.undoes != "" && !out.Changed {
+	switch {
+	case e.isUndo && !out.Changed:
 		m.say(dim, "Nothing undone: what you changed has changed since.")
-		return
-	}
-	text := pastTense(e, before)
-	// What changed nothing made no revision: to undo it would undo another's.
-	if e.undoes == "" && out.Changed {
+	case e.isUndo || !out.Changed: // to undo what made no revision would undo another's
+		m.say(done, pastTense(e, before))
+	default:
 		m.undo = append(m.undo, e.inverse(after))
-		text += "  (u undo)"
+		m.say(done, pastTense(e, before)+"  (u undo)")
 	}
-	// Agents are told of edits of items, and of what undoes them.
-	if (todo.Edit{Do: cmp.Or(e.undoes, e.Do)}).OfItems() && m.state(after) != todo.Finished {
-		text += m.whenSeen(after)
-	}
-	m.say(done, text)
-}
-
-// whenSeen says when the agent learns of an edit.
-func (m *model) whenSeen(s todo.Snapshot) string {
-	agent := cmp.Or(m.agentName(s), "The agent")
-	if m.state(s).Rests() {
-		return ". " + agent + " will see it when it comes back."
-	}
-	return ". " + agent + " will see it with its next write."
 }
 
 // inverse returns the edit that undoes one, which made the revision after. What
 // the person changed is the step from the revision just before: what is shown when
 // the person edits may be older, and what the agent wrote between is not undone.
 func (e edit) inverse(after todo.Snapshot) edit {
-	back := edit{list: e.list, undoes: e.Do}
+	back := edit{list: e.list, isUndo: true}
 	switch e.Do {
 	case todo.EditArchive:
 		back.Do = todo.EditUnarchive
@@ -95,7 +78,7 @@ func (e edit) inverse(after todo.Snapshot) edit {
 func pastTense(e edit, before todo.Snapshot) string {
 	item, _ := before.Item(e.Item)
 	switch {
-	case e.undoes != "":
+	case e.isUndo:
 		return "Undone"
 	case e.Do == todo.EditStatus:
 		return "“" + render.Cut(render.Safe(item.Text), 40) + "”: " + render.StatusWord(e.Status)

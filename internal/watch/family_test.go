@@ -23,7 +23,7 @@ func TestFamilyStandsAsOnThePanel(t *testing.T) {
 	write("in_progress", "Ship it", "")
 	write("pending", "Look for the key", `"todo-mcp/agent":"helper"`)
 	lists := s.Board.As("")
-	expect := func(terminal, page, plainly string) {
+	expect := func(top, beside, page, plainly string) {
 		t.Helper()
 		all, err := lists.Find(t.Context(), todo.Query{})
 		if err != nil || len(all) != 2 {
@@ -35,8 +35,9 @@ func TestFamilyStandsAsOnThePanel(t *testing.T) {
 		if m.standings, err = (Local{Lists: lists}).Standings(t.Context(), all); err != nil {
 			t.Fatal(err)
 		}
-		if got := text(m); strings.Count(got, terminal) != 2 { // in the first line, and of the list beside the board
-			t.Errorf("the terminal does not say %q twice:\n%s", terminal, got)
+		first, rest, _ := strings.Cut(text(m), "\n")
+		if !strings.Contains(first, top) || !strings.Contains(rest, "· "+beside) {
+			t.Errorf("the terminal does not say %q and %q:\n%s\n%s", top, beside, first, rest)
 		}
 		res, err := http.Get(web.URL)
 		if err != nil {
@@ -52,7 +53,7 @@ func TestFamilyStandsAsOnThePanel(t *testing.T) {
 			t.Errorf("the plain lines do not say %q:\n%s", plainly, out)
 		}
 	}
-	expect("working", "Working", "working: Ship it")
+	expect("1 working", "working", "Working", "working: Ship it")
 	all, err := lists.Find(t.Context(), todo.Query{Limit: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -62,5 +63,5 @@ func TestFamilyStandsAsOnThePanel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect("for you", "Waiting for you", "waiting: Look for the key")
+	expect("1 waiting", "waits for you", "Waiting for you", "waiting: Look for the key")
 }

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"cmp"
 	"strings"
 	"time"
 	"unicode"
@@ -12,12 +11,6 @@ import (
 // key is a pressed key: a character, or the name that tcell has for the key, which is
 // longer than one character.
 type key string
-
-// other returns the key that another is pressed for.
-func other(k tcell.Key) key {
-	return map[tcell.Key]key{tcell.KeyCtrlA: "Home", tcell.KeyCtrlE: "End", tcell.KeyCtrlB: "PgUp",
-		tcell.KeyCtrlF: "PgDn", tcell.KeyCtrlJ: "Enter"}[k]
-}
 
 // readKeys returns the keys of a terminal's event, which are answered at once. What is
 // pasted is typed into the search, and means nothing elsewhere.
@@ -45,8 +38,10 @@ const maxSearch = 1000
 // keysOf returns what a pressed key means to the viewer. A terminal sends Escape and
 // then a character, both at once, as it sends that character with Alt.
 func keysOf(e *tcell.EventKey) []key {
-	name, character := cmp.Or(other(e.Key()), key(tcell.KeyNames[e.Key()])), key(e.Str())
+	name, character := key(tcell.KeyNames[e.Key()]), key(e.Str())
 	switch {
+	case e.Key() == tcell.KeyCtrlJ:
+		return []key{"Enter"}
 	case e.Key() != tcell.KeyRune && name != "":
 		return []key{name}
 	case e.Key() != tcell.KeyRune || strings.ContainsFunc(e.Str(), func(r rune) bool { return !unicode.IsPrint(r) }):

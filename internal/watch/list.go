@@ -205,19 +205,12 @@ func (m *model) listHead(s todo.Snapshot, width int) []string {
 }
 
 // whoLine says where a list belongs, who works on it, how it stands and since when,
-// and how much of what a person changed waits to be seen.
+// and whether something that a person changed waits to be seen.
 func (m *model) whoLine(s todo.Snapshot, width int) string {
 	family := m.family(s)
-	said := string(family.State())
-	switch family.State() {
-	case todo.Waiting:
-		said = "waits for you"
-	case todo.Away:
-		said = ""
-	case todo.LeftOpen:
-		if item, ok := s.Current(); ok {
-			said = "left open, stopped at: " + render.Cut(render.Safe(item.Text), 40)
-		}
+	_, said := stateLook(family.State())
+	if item, ok := s.Current(); ok && family.State() == todo.LeftOpen {
+		said += ", stopped at: " + render.Cut(render.Safe(item.Text), 40)
 	}
 	what := ""
 	switch {
@@ -229,22 +222,10 @@ func (m *model) whoLine(s todo.Snapshot, width int) string {
 	case s.List.Agent != "":
 		what = "sub-agent"
 	}
+	hand, unseen := m.standings[s.List.ID].Hand, ""
+	if len(hand.Unseen) > 0 || hand.Title == account.Waits {
+		unseen = "your changes wait to be seen"
+	}
 	return join(" · ", width, what, render.Safe(s.List.Project()), m.agentName(s), said,
-		render.When(family.Since(), m.shownNow()), m.unseen(s))
-}
-
-// unseen says how many changes of people wait to be seen, of items and of the title.
-func (m *model) unseen(s todo.Snapshot) string {
-	h := m.standings[s.List.ID].Hand
-	n := len(h.Unseen)
-	if h.Title == account.Waits {
-		n++
-	}
-	switch n {
-	case 0:
-		return ""
-	case 1:
-		return "1 change waits to be seen"
-	}
-	return fmt.Sprintf("%d changes wait to be seen", n)
+		render.When(family.Since(), m.shownNow()), unseen)
 }

@@ -167,10 +167,10 @@ func TestStyles(t *testing.T) {
 
 // The bytes of terminals are the same keys however they are split into pieces.
 func TestKeys(t *testing.T) {
-	const bytes = "q\x1b[A\x1bOB\x1b[1;2C\x1b[D\x1b[H\x1b[4~\x1b[5~\x1b[6~ä漢\r\x7f\x03\x1a\x15\x0c\x01\x1b[3~\t\x17\x1b[1;3A" +
+	const bytes = "q\x1b[A\x1bOB\x1b[1;2C\x1b[D\x1b[H\x1b[4~\x1b[5~\x1b[6~ä漢\r\x7f\x03\x1a\x15\x0c\n\x1b[3~\t\x17\x1b[1;3A" +
 		"\x1b[200~two\x1b[A\nlines\x00\x1b[201~\x1b]52;c;x\ax\x1by"
 	want := []key{"q", "Up", "Down", "Right", "Left", "Home", "End", "PgUp", "PgDn", "ä", "漢",
-		"Enter", "Backspace", "Ctrl-C", "Ctrl-Z", "Ctrl-U", "Ctrl-L", "Home", "Delete", "Tab", "Ctrl-W", "Up", "x", "Esc", "y"}
+		"Enter", "Backspace", "Ctrl-C", "Ctrl-Z", "Ctrl-U", "Ctrl-L", "Enter", "Delete", "Tab", "Ctrl-W", "Up", "x", "Esc", "y"}
 	for _, size := range []int{1, 3, len(bytes)} {
 		c, s := open(t, false)
 		go func() {

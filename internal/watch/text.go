@@ -71,13 +71,9 @@ func (s styled) paint() string { return paint(s.role, s.text) }
 // cut shortens the text to a width.
 func (s styled) cut(width int) styled { return styled{s.role, render.Cut(s.text, width)} }
 
-func spaces(n int) string { return strings.Repeat(" ", max(n, 0)) }
-
-func padLeft(text string, width int) string { return spaces(width-render.Cells(text)) + text }
-
 // spread puts one painted text at the left of a width and another at the right.
 func spread(left, right string, width int) string {
-	return left + spaces(width-paintedCells(left)-paintedCells(right)) + right
+	return left + strings.Repeat(" ", max(width-paintedCells(left+right), 0)) + right
 }
 
 // join joins parts with a separator to at most width cells. It skips empty parts, cuts
