@@ -52,7 +52,7 @@ func backOff(ctx context.Context, try int) {
 // followOnce reads all lists and then follows the stream of later changes over
 // one connection. It returns the error that ended the connection, never nil.
 func (c *Client) followOnce(ctx context.Context, show func([]todo.Snapshot, bool)) error {
-	lists, err := c.snapshots(ctx, "api/lists", nil)
+	lists, err := c.snapshots(ctx, "api/lists")
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ var (
 // stream calls show with each snapshot whose Seq is above after, and alive after each
 // line. It returns the error that ended the stream, never nil.
 func (c *Client) stream(ctx context.Context, after int64, alive func(), show func(todo.Snapshot)) error {
-	res, err := c.send(ctx, http.MethodGet, "api/events", nil, http.Header{
+	res, err := c.send(ctx, "api/events", http.Header{
 		"Accept": {"text/event-stream"}, "Accept-Encoding": {"identity"}, "Last-Event-Id": {strconv.FormatInt(after, 10)},
 	}, nil)
 	if err != nil {

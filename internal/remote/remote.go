@@ -21,7 +21,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -78,7 +77,7 @@ func (c *Client) Where() string { return render.Safe(c.base.Redacted()) }
 // Page returns the address of a list's page in the browser. It returns an error unless the
 // server has the list.
 func (c *Client) Page(ctx context.Context, list string) (string, error) {
-	err := c.call(ctx, http.MethodGet, "api/lists/"+url.PathEscape(list), nil, nil, &render.ListDocument{})
+	err := c.call(ctx, "api/lists/"+url.PathEscape(list), nil, &render.ListDocument{})
 	return c.base.JoinPath("lists", list).String(), err
 }
 
@@ -98,7 +97,7 @@ func (c *Client) Standings(ctx context.Context, _ []todo.Snapshot) (map[string]S
 		List string `json:"list"`
 		Standing
 	}
-	err := c.call(ctx, http.MethodGet, "api/states", nil, nil, &standings)
+	err := c.call(ctx, "api/states", nil, &standings)
 	out := make(map[string]Standing, len(standings))
 	for _, s := range standings {
 		out[s.List] = s.Standing
@@ -113,7 +112,7 @@ func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outco
 		render.ListDocument
 		Changed bool `json:"changed"`
 	}
-	if err := c.call(ctx, http.MethodPost, "lists/"+url.PathEscape(list)+"/edit", nil, e, &d); err != nil {
+	if err := c.call(ctx, "lists/"+url.PathEscape(list)+"/edit", e, &d); err != nil {
 		return todo.Outcome{}, err
 	}
 	return todo.Outcome{After: d.Snapshot(), Changed: d.Changed}, nil
@@ -123,8 +122,7 @@ func (c *Client) Edit(ctx context.Context, list string, e todo.Edit) (todo.Outco
 func (c *Client) History(ctx context.Context, list string) ([]todo.Snapshot, error) {
 	var all []todo.Snapshot
 	for after := int64(0); ; {
-		query := url.Values{"after": {strconv.FormatInt(after, 10)}}
-		page, err := c.snapshots(ctx, "api/lists/"+url.PathEscape(list)+"/history", query)
+		page, err := c.snapshots(ctx, fmt.Sprintf("api/lists/%s/history?after=%d", url.PathEscape(list), after))
 		if err != nil {
 			return nil, fmt.Errorf("read history: %w", err)
 		}
@@ -136,9 +134,9 @@ func (c *Client) History(ctx context.Context, list string) ([]todo.Snapshot, err
 }
 
 // snapshots reads an array of list documents: the lists, or the revisions of one.
-func (c *Client) snapshots(ctx context.Context, path string, query url.Values) ([]todo.Snapshot, error) {
+func (c *Client) snapshots(ctx context.Context, path string) ([]todo.Snapshot, error) {
 	var docs []render.ListDocument
-	if err := c.call(ctx, http.MethodGet, path, query, nil, &docs); err != nil {
+	if err := c.call(ctx, path, nil, &docs); err != nil {
 		return nil, err
 	}
 	if docs == nil {
@@ -151,9 +149,9 @@ func (c *Client) snapshots(ctx context.Context, path string, query url.Values) (
 	return out, nil
 }
 
-// call sends a request, with body as JSON unless it is nil, and reads the JSON
-// of the answer into out.
-func (c *Client) call(ctx context.Context, method, path string, query url.Values, body, out any) error {
+// call gets a document, or posts a body as JSON unless it is nil, and reads the JSON of the
+// answer into out.
+func (c *Client) call(ctx context.Context, path string, body, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	header, sent := http.Header{}, []byte(nil)
@@ -164,7 +162,7 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 		}
 		header.Set("Content-Type", "application/json")
 	}
-	res, err := c.send(ctx, method, path, query, header, sent)
+	res, err := c.send(ctx, path, header, sent)
 	if err != nil {
 		return err
 	}
@@ -179,11 +177,15 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	return nil
 }
 
-// send requests a path below the server's address. It returns a [*refused] for
-// any status but 200; otherwise the caller closes the body.
-func (c *Client) send(ctx context.Context, method, path string, query url.Values, header http.Header, body []byte) (*http.Response, error) {
-	u := c.base.JoinPath(path)
-	u.RawQuery = query.Encode()
+// send requests a path, with its query, below the server's address, by POST if there is a
+// body. It returns a [*refused] for any status but 200; otherwise the caller closes the
+// answer's body.
+func (c *Client) send(ctx context.Context, path string, header http.Header, body []byte) (*http.Response, error) {
+	path, query, _ := strings.Cut(path, "?")
+	u, method := c.base.JoinPath(path), http.MethodGet
+	if u.RawQuery = query; body != nil {
+		method = http.MethodPost
+	}
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err

@@ -29,15 +29,14 @@ func (m *model) boardRows(width int) (rows []row) {
 		return rows
 	}
 	// Lists without items that nobody is about to fill are not on it.
-	now := m.shownNow()
-	b := account.Sort(m.families(), now).Only(func(f account.Family) bool { return !f.Bare() })
+	b := account.Sort(m.families(), m.now).Only(func(f account.Family) bool { return !f.Bare() })
 	for _, p := range b.Projects() {
 		add(cmp.Or(render.Safe(p.Families[0].Main.List.Project()), "no folder"), p.Families)
 	}
 	add("left open", b.Left)
 	add("finished today", b.Finished)
-	if last := account.LastDay(b.Past, now); len(b.Active)+len(b.Finished) == 0 && len(last) > 0 {
-		add("finished on "+last[0].Updated().In(now.Location()).Format("Mon 2 Jan"), last)
+	if last := account.LastDay(b.Past, m.now); len(b.Active)+len(b.Finished) == 0 && len(last) > 0 {
+		add("finished on "+last[0].Updated().In(m.now.Location()).Format("Mon 2 Jan"), last)
 	}
 	return rows
 }
@@ -150,15 +149,14 @@ func stateLook(state todo.State) (sign styled, name string) {
 // listTime returns how long the current item has been in progress; of a list
 // without one how long it has rested, and of a finished one when it ended.
 func (m *model) listTime(f account.Family) styled {
-	now := m.shownNow()
 	item, current := f.Main.Current()
 	switch {
 	case f.State() == todo.Finished:
-		return styled{dim, render.Moment(f.Since(), now)}
+		return styled{dim, render.Moment(f.Since(), m.now)}
 	case f.State() == todo.Working && current && !item.Started.IsZero():
-		return tookUntil(item.Started, now)
+		return tookUntil(item.Started, m.now)
 	}
-	return styled{dim, render.Roughly(now.Sub(f.Since()))}
+	return styled{dim, render.Roughly(m.now.Sub(f.Since()))}
 }
 
 // nextSteps returns the current item of a list and the next to do, at most

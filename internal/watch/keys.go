@@ -1,12 +1,218 @@
 package watch
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/gdamore/tcell/v3"
+
+	"todo-mcp/internal/todo"
 )
+
+// place is where the keys go.
+type place int
+
+const (
+	onBoard place = 1 << iota
+	onList
+	onPage   // any other key closes it
+	anywhere = onBoard | onList
+	always   = anywhere | onPage
+)
+
+// where returns where the keys go now.
+func (m *model) where() place {
+	switch {
+	case m.page != nil:
+		return onPage
+	case m.opened == "":
+		return onBoard
+	}
+	return onList
+}
+
+// binding is a row of the table of keys: the only place that says which key does
+// what. The last line and the page of keys are drawn from it.
+type binding struct {
+	keys  string // names of keys, see key
+	where place
+	short string // for the last line: "x tick"; empty: not in it
+	help  string // for the page of keys; empty: not in it
+	do    func(m *model)
+}
+
+// bindings returns the table, in the order of the last line.
+func bindings() []binding {
+	return slices.Concat(looking(), moving(), editing(), wholeLists())
+}
+
+func moving() []binding {
+	return []binding{
+		{"Up k", always, "", "up", move(-1)},
+		{"Down j", always, "↑↓ move", "down", move(1)},
+		{"PgUp", always, "", "half a screen up", movePage(-1)},
+		{"PgDn", always, "", "half a screen down", movePage(1)},
+		{"Space", onPage, "", "", movePage(1)},
+		{"Home g", always, "", "first", move(-all)},
+		{"End G", always, "", "last", move(all)},
+		{"Enter Right l", onBoard, "enter open", "open the list", (*model).enter},
+		{"Tab", onBoard, "", "", (*model).enter},
+		{"Enter Right l", onList, "", "open the sub-agent’s list", (*model).enter},
+		{"Esc Left", onList, "esc back", "back", (*model).escape},
+		{"Tab", onList, "", "", (*model).escape},
+		{"Esc", onBoard, "", "clear the search", (*model).escape},
+	}
+}
+
+func editing() []binding {
+	return []binding{
+		{"x Space", onBoard | onList, "x tick", "tick; again: to do", toggle(todo.Completed)},
+		{"b", onList, "b block", "block; again: to do", toggle(todo.Blocked)},
+		{"f", onList, "", "failed; again: to do", toggle(todo.Failed)},
+		{"e", onBoard | onList, "e edit", "edit the items in your editor", onShown((*model).editItems)},
+		{"u", onBoard | onList, "", "undo your last change", (*model).undoLast},
+	}
+}
+
+func wholeLists() []binding {
+	return []binding{
+		{"h", onBoard | onList, "h history", "history of the list", onShown((*model).openHistory)},
+		{"a", onBoard | onList, "a archive", "archive the list, or bring it back", onShown((*model).archive)},
+		{"o", anywhere, "o browser", "open the list in the browser", onShown((*model).openPage)},
+	}
+}
+
+func looking() []binding {
+	return []binding{
+		{"?", anywhere, "? keys", "these keys", (*model).showKeys},
+		{"q Ctrl-C", anywhere, "q quit", "quit", func(m *model) { m.effect.quit = true }},
+		{"/", onBoard, "/ search", "search, also in past lists", func(m *model) { m.searching = true }},
+		{"Ctrl-L", always, "", "draw again", func(m *model) { m.effect.redraw = true }},
+		{"Ctrl-Z", always, "", "to the shell; fg comes back", func(m *model) { m.effect.suspend = true }},
+		{"Ctrl-C", onPage, "", "", func(m *model) { m.effect.quit = true }},
+	}
+}
+
+// all is more than there are rows.
+const all = 1 << 30
+
+// move returns what a key does that moves the cursor.
+func move(delta int) func(*model) { return func(m *model) { m.move(delta) } }
+
+// movePage returns what a key does that moves the cursor by halves of a screen.
+func movePage(n int) func(*model) { return func(m *model) { m.move(n * max(m.height/2, 1)) } }
+
+// onShown returns what a key does with the list that the keys act on; nothing where there
+// is none.
+func onShown(do func(*model, todo.Snapshot)) func(*model) {
+	return func(m *model) {
+		if s, ok := m.shown(); ok {
+			do(m, s)
+		}
+	}
+}
+
+// press updates the model for a key and returns what the viewer must do.
+func (m *model) press(k key) effect {
+	m.note = note{}
+	if m.searching {
+		m.pressSearch(k)
+	} else {
+		m.pressBinding(k)
+	}
+	return m.take()
+}
+
+// pressSearch edits what is searched: the board shows what matches at each key.
+func (m *model) pressSearch(k key) {
+	switch {
+	case k == "Enter":
+		m.searching = false
+	case k == "Esc":
+		m.searching = false
+		m.setFilter("")
+	case k == "Ctrl-U":
+		m.setFilter("")
+	case k == "Backspace":
+		_, last := utf8.DecodeLastRuneInString(m.filter)
+		m.setFilter(m.filter[:len(m.filter)-last])
+	case utf8.RuneCountInString(string(k)) == 1:
+		m.setFilter(m.filter + string(k))
+	case strings.Contains(" Up Down PgUp PgDn Ctrl-C Ctrl-L Ctrl-Z ", " "+string(k)+" "):
+		m.pressBinding(k)
+	}
+}
+
+// pressBinding does what the table says of a key.
+func (m *model) pressBinding(k key) {
+	where, name := m.where(), string(k)
+	if k == " " {
+		name = "Space"
+	}
+	for _, b := range bindings() {
+		if b.where&where == 0 || !slices.Contains(strings.Fields(b.keys), name) {
+			continue
+		}
+		b.do(m)
+		return
+	}
+	m.page = nil
+}
+
+func (m *model) setFilter(text string) {
+	if text != m.filter {
+		m.filter, m.board = text, pane{}
+	}
+}
+
+// move moves the cursor of the pane that has the keys.
+func (m *model) move(delta int) {
+	switch s, ok := m.shown(); {
+	case m.page != nil:
+		m.page.top += delta
+	case m.opened == "":
+		m.board.move(m.boardRows(0), delta)
+	case ok:
+		m.list.move(m.listRows(s, 0, true), delta)
+	}
+}
+
+func (m *model) enter() {
+	if m.opened == "" {
+		m.board.move(m.boardRows(0), 0)
+		if m.board.cursor != "" {
+			m.open(m.board.cursor)
+		}
+		return
+	}
+	if sub, isSub := strings.CutPrefix(m.list.cursor, subPrefix); isSub {
+		m.back = append(m.back, m.opened) // escape comes back to it
+		m.open(sub)
+	}
+}
+
+// escape goes back one step: from a sub-agent's list to where it was opened, from a list
+// to the board, from what was searched to all lists.
+func (m *model) escape() {
+	switch {
+	case len(m.back) > 0:
+		sub, last := m.opened, len(m.back)-1
+		m.open(m.back[last])
+		m.back, m.list.cursor = m.back[:last], subPrefix+sub
+	case m.opened != "":
+		m.opened, m.wanted = "", ""
+	default:
+		m.wanted = ""
+		m.setFilter("")
+	}
+}
+
+func (m *model) openHistory(s todo.Snapshot) { m.effect.history = s.List.ID }
+
+func (m *model) openPage(s todo.Snapshot) { m.effect.page = s.List.ID }
 
 // key is a pressed key: a character, or the name that tcell has for the key, which is
 // longer than one character.

@@ -88,7 +88,7 @@ func (m *model) itemNote(s todo.Snapshot, i todo.Item, fate account.Fate) styled
 	case fate == account.Waits:
 		return styled{accent, string(fate)}
 	case i.Status == todo.InProgress && !i.Started.IsZero() && !m.state(s).Rests():
-		return tookUntil(i.Started, m.shownNow())
+		return tookUntil(i.Started, m.now)
 	case i.Status.Settled() && !i.Started.IsZero() && i.Ended.After(i.Started):
 		return styled{dim, render.Took(i.Ended.Sub(i.Started))}
 	}
@@ -227,5 +227,5 @@ func (m *model) whoLine(s todo.Snapshot, width int) string {
 		unseen = "your changes wait to be seen"
 	}
 	return join(" · ", width, what, render.Safe(s.List.Project()), m.agentName(s), said,
-		render.When(family.Since(), m.shownNow()), unseen)
+		render.When(family.Since(), m.now), unseen)
 }

@@ -21,7 +21,6 @@ type model struct {
 	standings map[string]Standing      // by list id
 	loaded    bool                     // the source has sent its lists
 	lost      error                    // why the source is not connected; nil if it is
-	lostAt    time.Time
 
 	wanted string // the one list to show, as the user named it; empty is all
 	board  pane   // of lists, by id
@@ -91,21 +90,15 @@ func (m *model) receiveLists(lists []todo.Snapshot, all bool) {
 	m.openWanted()
 }
 
-// lose notes that the source is not connected; times stop.
-func (m *model) lose(err error) {
-	if m.lost == nil {
-		m.lostAt = m.now
-	}
-	m.lost = err
-}
+// lose notes that the source is not connected.
+func (m *model) lose(err error) { m.lost = err }
 
-// shownNow is the time that the screen shows: while the source is lost, when it
-// was lost, since nobody knows what has gone on.
-func (m *model) shownNow() time.Time {
-	if m.lost != nil {
-		return m.lostAt
+// tick notes what time it is. While the source is lost the time stops, since nobody knows
+// what has gone on.
+func (m *model) tick(now time.Time) {
+	if m.lost == nil {
+		m.now = now
 	}
-	return m.now
 }
 
 // openWanted opens the list the user asked for, once it exists. Several that it may be,
@@ -129,7 +122,7 @@ func (m *model) openWanted() {
 // state returns how a list stands for itself. Until the source has said whether its
 // agent is there, it is.
 func (m *model) state(s todo.Snapshot) todo.State {
-	return s.State(!s.Archived && !m.standings[s.List.ID].State.Rests(), m.shownNow())
+	return s.State(!s.Archived && !m.standings[s.List.ID].State.Rests(), m.now)
 }
 
 // agentName returns the client whose agent works on a list, as people call it.

@@ -1,5 +1,7 @@
 package watch
 
+import "slices"
+
 // row is what a pane shows of one thing, in one or more lines.
 type row struct {
 	id   string // what the cursor keeps to; empty for a heading, which it skips
@@ -10,7 +12,7 @@ type row struct {
 // rows come and go.
 type pane struct {
 	cursor string // the id of a row; empty until there is one
-	index  int    // where the cursor's row was when it was last placed
+	index  int    // of the cursor's row when it was last moved
 	top    int    // the first line shown
 	drawn  string // the cursor when the pane was last drawn; empty before
 	from   int    // the first line of its row then
@@ -19,62 +21,35 @@ type pane struct {
 // near returns a pane that shows some rows above its cursor.
 func near(cursor string, above int) pane { return pane{cursor: cursor, drawn: cursor, top: -above} }
 
-// place returns the index of the cursor's row. If the row is gone, the cursor goes to the
-// one that took its place. It returns -1 if there is no row for a cursor.
-func (p *pane) place(rows []row) int {
+// move moves the cursor by delta rows, or to the last there is, and returns the index of its
+// row. If the row is gone, the cursor goes to the one that took its place. It returns -1 if
+// there is no row for a cursor.
+func (p *pane) move(rows []row, delta int) int {
+	at, stops := -1, []int(nil) // the rows that the cursor can be on
 	for i, r := range rows {
 		if r.id != "" && r.id == p.cursor {
-			p.index = i
-			return i
+			at = len(stops)
+		}
+		if r.id != "" {
+			stops = append(stops, i)
 		}
 	}
-	at := min(max(p.index, 0), len(rows)-1)
-	if next := selectable(rows, at, 1); next >= 0 {
-		return p.set(rows, next)
+	if len(stops) == 0 {
+		p.cursor = ""
+		return -1
 	}
-	return p.set(rows, selectable(rows, at, -1))
-}
-
-// set puts the cursor onto a row; -1 is none.
-func (p *pane) set(rows []row, at int) int {
-	p.cursor, p.index = "", max(at, 0)
-	if at >= 0 {
-		p.cursor = rows[at].id
+	if at < 0 {
+		at, _ = slices.BinarySearch(stops, p.index)
 	}
-	return at
-}
-
-// selectable returns the first row from an index on that the cursor can be on; -1 if
-// there is none.
-func selectable(rows []row, from, step int) int {
-	for i := from; i >= 0 && i < len(rows); i += step {
-		if rows[i].id != "" {
-			return i
-		}
-	}
-	return -1
-}
-
-// move moves the cursor by delta rows, or to the last there is.
-func (p *pane) move(rows []row, delta int) {
-	step := 1
-	if delta < 0 {
-		step = -1
-	}
-	at := p.place(rows)
-	for next := at; next >= 0 && delta != 0; delta -= step {
-		if next = selectable(rows, at+step, step); next < 0 {
-			break
-		}
-		at = next
-	}
-	p.set(rows, at)
+	p.index = stops[min(max(at+delta, 0), len(stops)-1)]
+	p.cursor = rows[p.index].id
+	return p.index
 }
 
 // lines draws rows in a height, the cursor's row whole if it fits. It scrolls as little as
 // possible, and leaves no lines empty while there are rows above.
 func (p *pane) lines(rows []row, height int) (lines []string) {
-	at, from, to := p.place(rows), 0, 0
+	at, from, to := p.move(rows, 0), 0, 0
 	for i, r := range rows {
 		start := len(lines)
 		lines = append(lines, r.draw(i == at)...)

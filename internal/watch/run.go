@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/signal"
 	"runtime/debug"
 	"sync"
@@ -33,8 +32,7 @@ type Options struct {
 	// Notify tells the person what finished, failed, is blocked or waits: by the
 	// bell, and on the desktop.
 	Notify bool
-	// Getenv returns a variable of the environment, which says what the terminal
-	// and the desktop understand; nil means os.Getenv.
+	// Getenv returns a variable of the environment, which says whether there is a desktop.
 	Getenv func(string) string
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
@@ -46,9 +44,6 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Getenv == nil {
-		o.Getenv = os.Getenv
 	}
 	if o.suspend == nil {
 		o.suspend = stopProcess
@@ -162,7 +157,7 @@ func (v *viewer) loop(ctx context.Context) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
-		v.now = v.Now()
+		v.tick(v.Now())
 		v.askStandings(ctx)
 		nextFrame := v.drawInTime()
 		select {

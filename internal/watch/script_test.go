@@ -134,7 +134,7 @@ func (s *script) run(name, rest string) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		m.now = m.now.Add(d)
+		m.tick(m.now.Add(d))
 	case "archive": // a list, or all
 		for id, l := range maps.Clone(m.lists) {
 			if rest == "" || rest == id {

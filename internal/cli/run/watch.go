@@ -29,34 +29,30 @@ func Watch(fs *flag.FlagSet) app.Run {
 		o.Edit = func(ctx context.Context, list todo.Snapshot, apply func(todo.Edit) error) error {
 			return change.InEditor(ctx, a, list, false, apply)
 		}
-		if *server == "" {
-			return watchStore(ctx, a, o)
+		if *server != "" {
+			client, err := remote.New(*server, cmp.Or(*token, a.Getenv("TODO_TOKEN")))
+			if err != nil {
+				return err
+			}
+			o.Where, o.Page = client.Where(), client.Page
+			return watchSource(ctx, a, client, o)
 		}
-		client, err := remote.New(*server, cmp.Or(*token, a.Getenv("TODO_TOKEN")))
+		place, err := a.Place()
 		if err != nil {
 			return err
 		}
-		o.Where, o.Page = client.Where(), client.Page
-		return watchSource(ctx, a, client, o)
+		if place.Memory() {
+			return errors.New("lists in memory are seen by their own process alone: `todo-mcp watch --server URL` follows its server")
+		}
+		board, done, err := a.Open()
+		if err != nil {
+			return err
+		}
+		defer done()
+		o.Where = place.String(a.Getenv("HOME"))
+		o.Page = func(ctx context.Context, list string) (string, error) { return findPanel(ctx, a, list) }
+		return watchSource(ctx, a, watch.Local{Lists: board.Everyone()}, o)
 	}
-}
-
-func watchStore(ctx context.Context, a *app.App, o watch.Options) error {
-	place, err := a.Place()
-	if err != nil {
-		return err
-	}
-	if place.Memory() {
-		return errors.New("lists in memory are seen by their own process alone: `todo-mcp watch --server URL` follows its server")
-	}
-	board, done, err := a.Open()
-	if err != nil {
-		return err
-	}
-	defer done()
-	o.Where = place.String(a.Getenv("HOME"))
-	o.Page = func(ctx context.Context, list string) (string, error) { return findPanel(ctx, a, list) }
-	return watchSource(ctx, a, watch.Local{Lists: board.Everyone()}, o)
 }
 
 // watchSource runs the interactive viewer if standard output is a terminal with
