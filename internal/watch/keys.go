@@ -58,29 +58,27 @@ func moving() []binding {
 		{"Space", onPage, "", "", movePage(1)},
 		{"Home g", always, "", "first", move(-all)},
 		{"End G", always, "", "last", move(all)},
-		{"Enter Right l", onBoard, "enter open", "open the list", (*model).enter},
-		{"Tab", onBoard, "", "", (*model).enter},
+		{"Enter Right l Tab", onBoard, "enter open", "open the list", (*model).enter},
 		{"Enter Right l", onList, "", "open the sub-agent’s list", (*model).enter},
-		{"Esc Left", onList, "esc back", "back", (*model).escape},
-		{"Tab", onList, "", "", (*model).escape},
+		{"Esc Left Tab", onList, "esc back", "back", (*model).escape},
 		{"Esc", onBoard, "", "clear the search", (*model).escape},
 	}
 }
 
 func editing() []binding {
 	return []binding{
-		{"x Space", onBoard | onList, "x tick", "tick; again: to do", toggle(todo.Completed)},
+		{"x Space", anywhere, "x tick", "tick; again: to do", toggle(todo.Completed)},
 		{"b", onList, "b block", "block; again: to do", toggle(todo.Blocked)},
 		{"f", onList, "", "failed; again: to do", toggle(todo.Failed)},
-		{"e", onBoard | onList, "e edit", "edit the items in your editor", onShown((*model).editItems)},
-		{"u", onBoard | onList, "", "undo your last change", (*model).undoLast},
+		{"e", anywhere, "e edit", "edit the items in your editor", onShown((*model).editItems)},
+		{"u", anywhere, "", "undo your last change", (*model).undoLast},
 	}
 }
 
 func wholeLists() []binding {
 	return []binding{
-		{"h", onBoard | onList, "h history", "history of the list", onShown((*model).openHistory)},
-		{"a", onBoard | onList, "a archive", "archive the list, or bring it back", onShown((*model).archive)},
+		{"h", anywhere, "h history", "history of the list", onShown((*model).openHistory)},
+		{"a", anywhere, "a archive", "archive the list, or bring it back", onShown((*model).archive)},
 		{"o", anywhere, "o browser", "open the list in the browser", onShown((*model).openPage)},
 	}
 }
@@ -141,7 +139,7 @@ func (m *model) pressSearch(k key) {
 		m.setFilter(m.filter[:len(m.filter)-last])
 	case utf8.RuneCountInString(string(k)) == 1:
 		m.setFilter(m.filter + string(k))
-	case strings.Contains(" Up Down PgUp PgDn Ctrl-C Ctrl-L Ctrl-Z ", " "+string(k)+" "):
+	case slices.Contains([]key{"Up", "Down", "PgUp", "PgDn", "Ctrl-C", "Ctrl-L", "Ctrl-Z"}, k):
 		m.pressBinding(k)
 	}
 }
@@ -153,11 +151,10 @@ func (m *model) pressBinding(k key) {
 		name = "Space"
 	}
 	for _, b := range bindings() {
-		if b.where&where == 0 || !slices.Contains(strings.Fields(b.keys), name) {
-			continue
+		if b.where&where != 0 && slices.Contains(strings.Fields(b.keys), name) {
+			b.do(m)
+			return
 		}
-		b.do(m)
-		return
 	}
 	m.page = nil
 }
