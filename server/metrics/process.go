@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -27,41 +28,23 @@ func (p *page) runtime() {
 // process writes what Linux says of the process. Elsewhere, and where /proc is not to
 // be read, these metrics are left out.
 func (p *page) process() {
+	if stat, err := os.ReadFile("/proc/self/stat"); err == nil {
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // behind the name of the program
+		number := func(column int) float64 {
+			n, _ := strconv.ParseFloat(fields[column], 64)
+			return n
+		}
+		const ticks = 100 // a second has, on every architecture
+		p.value("process_cpu_seconds_total", "counter", "Seconds of a processor that the process took.", (number(11)+number(12))/ticks)
+		p.value("process_resident_memory_bytes", "gauge", "Bytes of memory of the process.", number(21)*float64(os.Getpagesize()))
+	}
 	if open, err := os.ReadDir("/proc/self/fd"); err == nil {
 		p.value("process_open_fds", "gauge", "How many file descriptors are open.", float64(len(open)-1)) // one reads the folder
 	}
-	if most, ok := column("/proc/self/limits", "Max open files", 0); ok {
+	limits, _ := os.ReadFile("/proc/self/limits")
+	_, columns, _ := strings.Cut(string(limits), "Max open files")
+	var most float64
+	if n, _ := fmt.Sscan(columns, &most); n == 1 { // the word unlimited is none
 		p.value("process_max_fds", "gauge", "How many file descriptors may be open.", most)
 	}
-	if pages, ok := column("/proc/self/statm", "", 1); ok {
-		p.value("process_resident_memory_bytes", "gauge", "Bytes of memory of the process.", pages*float64(os.Getpagesize()))
-	}
-	user, ok := column("/proc/self/stat", ")", 11) // behind the name of the program
-	system, _ := column("/proc/self/stat", ")", 12)
-	if ok {
-		const ticks = 100 // a second has, on every architecture
-		p.value("process_cpu_seconds_total", "counter", "Seconds of a processor that the process took.", (user+system)/ticks)
-	}
-}
-
-// column returns a number in a file of /proc: the one in a column behind the last
-// occurrence of a text.
-func column(path, behind string, n int) (float64, bool) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return 0, false
-	}
-	at := bytes.LastIndex(text, []byte(behind))
-	if behind == "" {
-		at = 0
-	}
-	if at < 0 {
-		return 0, false
-	}
-	fields := bytes.Fields(text[at+len(behind):])
-	if n >= len(fields) {
-		return 0, false
-	}
-	value, err := strconv.ParseFloat(string(fields[n]), 64) // the word unlimited is none
-	return value, err == nil
 }

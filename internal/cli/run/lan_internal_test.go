@@ -16,9 +16,8 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// With --lan, this machine needs no token, and its network does: the address that
-// is printed signs in, also from the QR code's page. The streams there count, and it is
-// drained as this machine's own address is (BAD-INPUT 58).
+// With --lan the network needs a token: the address that is printed signs in, also as a
+// QR code. A server that stops is drained (BAD-INPUT 58).
 //
 // BAD-INPUT 58: SIGTERM → Not ready at once; calls are taken for `--drain` (0) seconds
 // more; then calls in hand are answered, streams are closed with a comment that says
@@ -32,26 +31,23 @@ func TestServeLAN(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &service{App: &app.App{Env: env, Settings: settings}}
+	a.joinNetwork(netip.MustParseAddr("127.0.0.2"))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- a.serve(ctx, netip.MustParseAddr("127.0.0.2"), false) }()
+	go func() { done <- a.serve(ctx, false) }()
 	stdout := out.Await("Stop with Ctrl-C")
-	loopback := regexp.MustCompile(`http://127.0.0.1:[0-9]+`).FindString(stdout)
 	address := regexp.MustCompile(`(http://127\.0\.0\.2:[0-9]+)/signin#(\S+)`).FindStringSubmatch(stdout)
 	if address == nil || !strings.Contains(stdout, "\u2588") {
 		t.Fatalf("printed: %s", stdout)
 	}
 	base, token := address[1], "Bearer "+address[2]
-	for url, want := range map[string]int{loopback + "/api/lists": 200, base + "/api/lists": 401, base + "/signin": 200} {
-		if status, _ := clitest.Get(t, url); status != want {
+	for url, want := range map[string]int{"/api/lists": 401, "/metrics": 401, "/signin": 200} {
+		if status, _ := clitest.Get(t, base+url); status != want {
 			t.Errorf("%s: %d, want %d", url, status, want)
 		}
 	}
-	if status, _ := clitest.Get(t, base+"/api/lists", "Authorization", token); status != 200 {
-		t.Errorf("with the token: %d", status)
-	}
 	stream := servertest.OpenStream(t, "GET", base+"/api/events", "", "Authorization", token)
-	if _, metrics := clitest.Get(t, loopback+"/metrics"); !strings.Contains(metrics, "todo_streams_open 1\n") {
+	if _, metrics := clitest.Get(t, base+"/metrics", "Authorization", token); !strings.Contains(metrics, "todo_streams_open 1\n") {
 		t.Error("the stream is not counted")
 	}
 	stop()

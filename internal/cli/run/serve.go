@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"syscall"
 	"time"
 
@@ -58,23 +57,21 @@ func (a *service) stdio(ctx context.Context, panel bool) error {
 
 // Serve serves MCP and the panel over HTTP.
 func Serve(fs *flag.FlagSet) app.Run {
-	lan := fs.Bool("lan", false, "serve on this machine's network too, for your own phone: with a token, as a QR code")
+	lan := fs.Bool("lan", false, "serve on this machine's network, for your own phone: with a token, as a QR code")
 	opens := fs.Bool("open", false, "open the panel in the browser")
 	return func(ctx context.Context, a *app.App, _ []string) error {
-		if err := CheckSignIn(a); err != nil {
-			return err
-		}
-		var ip netip.Addr
+		service := &service{App: a}
 		if *lan {
 			if exposed(a) || signsIn(a) {
 				return errors.New("--lan is for one person's own devices: leave out --addr, --tokens and --issuer")
 			}
-			var err error
-			if ip, err = lanAddress(net.InterfaceAddrs()); err != nil {
+			ip, err := lanAddress(net.InterfaceAddrs())
+			if err != nil {
 				return err
 			}
+			service.joinNetwork(ip)
 		}
-		return (&service{App: a}).serve(ctx, ip, *opens)
+		return service.serve(ctx, *opens)
 	}
 }
 
@@ -82,8 +79,8 @@ func Serve(fs *flag.FlagSet) app.Run {
 // before it says so.
 const storeWait = 2 * time.Second
 
-// serve serves at the address of the settings, and if lan is valid, at that one too.
-func (a *service) serve(ctx context.Context, lan netip.Addr, opens bool) error {
+// serve serves at the address of the settings.
+func (a *service) serve(ctx context.Context, opens bool) error {
 	a.Metrics = metrics.New(a.Version)
 	place, err := a.Place()
 	if err == nil {
@@ -100,30 +97,24 @@ func (a *service) serve(ctx context.Context, lan netip.Addr, opens bool) error {
 	if err := app.IsReadable(s.Board, storeWait); err != nil {
 		a.Logger().Warn("the store cannot be read now; calls will wait for it", "error", err)
 	}
+	handler, err := a.newWeb(s)
+	if err != nil {
+		return err
+	}
 	listener, err := listen(ctx, a.App)
 	if err != nil {
 		return err
 	}
 	s.SetPanel(ownAddress(a.App, listener.Addr()))
-	handler, err := a.newWeb(s)
-	if err != nil {
-		return err
-	}
-	edges := []*edge.Edge{handler}
-	if lan.IsValid() {
-		network, done, err := a.serveLAN(ctx, s, listener.Addr(), lan)
-		if err != nil {
-			return err
-		}
-		defer done()
-		edges = append(edges, network)
-	}
-	a.measure(s.Board, edges...)
+	a.measure(s.Board, handler)
 	endAdmin, err := serveAdmin(a.App, handler)
 	if err != nil {
 		return err
 	}
 	defer endAdmin()
+	if a.lan != nil {
+		a.greetPhone(listener.Addr())
+	}
 	if err := greet(ctx, a.App, listener.Addr(), place, opens); err != nil {
 		return err
 	}

@@ -22,13 +22,16 @@ import (
 	"todo-mcp/internal/store"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
+	"todo-mcp/server/auth"
 )
 
 // service is a server as the settings say.
 type service struct {
 	*app.App
-	panel     string // the address of the panel beside a server on stdio, which clients are told
-	sharedKey []byte // of session ids, where several servers share it; else nil
+	lan       *auth.Tokens // what lets in with --lan; else nil
+	phone     string       // the token of lan
+	panel     string       // the address of the panel beside a server on stdio, which clients are told
+	sharedKey []byte       // of session ids, where several servers share it; else nil
 }
 
 // open opens the store and returns a server on it; done closes both. replica is true

@@ -43,13 +43,19 @@ func CheckSignIn(a *app.App) error {
 }
 
 // secure adds to a configuration who may use the server, and TLS.
-func (a *service) secure(c *edge.Config) error {
-	if err := CheckSignIn(a.App); err != nil {
+func (a *service) secure(c *edge.Config) (err error) {
+	if a.lan == nil {
+		err = CheckSignIn(a.App)
+	}
+	if err == nil {
+		c.TLS, err = LoadTLS(a.App)
+	}
+	if err != nil {
 		return err
 	}
 	c.PublicURL, c.MaxRate, c.TrustedProxies = a.PublicURL, a.MaxRate, a.Proxies
 	in := a.SignIn
-	if in.Tokens != "" {
+	if c.Tokens, c.Direct = a.lan, a.lan != nil; in.Tokens != "" {
 		c.Tokens = auth.NewTokens(in.Tokens)
 	}
 	if in.Issuer != "" {
@@ -63,9 +69,7 @@ func (a *service) secure(c *edge.Config) error {
 		}
 		c.Hosts = append(c.Hosts, strings.ToLower(u.Hostname()))
 	}
-	var err error
-	c.TLS, err = LoadTLS(a.App)
-	return err
+	return nil
 }
 
 // LoadTLS returns nil without a certificate.
