@@ -1,16 +1,21 @@
 package edge
 
 import (
+	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"os"
 	"time"
 )
 
-// pieceSize is how many bytes of an answer a client must read within the client
-// timeout: as little as 26 kB/s is fast enough.
-const pieceSize = 256 << 10
+const (
+	// pieceSize is how many bytes of an answer a client must read within the client
+	// timeout: as little as 26 kB/s is fast enough.
+	pieceSize = 256 << 10
+	// finalWriteTimeout is how long a client may still take for a piece after streams
+	// were told to end.
+	finalWriteTimeout = time.Second
+)
 
 // answer is a response whose client must read in time: one that does not loses
 // its connection, and the memory of the answer is free (BAD-INPUT 12, 61).
@@ -20,14 +25,36 @@ const pieceSize = 256 << 10
 type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	timeout time.Duration // for a piece
-	log     *slog.Logger
+	edge    *Edge
 	status  int  // that was written; 0 is 200
 	stream  bool // it became a [sse.Stream]
 }
 
+// bound returns w as an answer. The caller must call done when the request has
+// been handled.
+func (e *Edge) bound(w http.ResponseWriter) (a *answer, done func()) {
+	a = &answer{ResponseWriter: w, control: http.NewResponseController(w), edge: e}
+	a.allow(0) // the deadline of the request before stays with the connection
+	shortened := make(chan struct{})
+	stop := context.AfterFunc(e.closing, func() { // for a piece that nobody reads now
+		defer close(shortened)
+		a.allow(finalWriteTimeout)
+	})
+	return a, func() {
+		if !stop() {
+			<-shortened // nothing touches the response after the request
+		}
+		// The HTTP server still reads the rest of the request's body, and then writes what
+		// it has buffered.
+		a.allow(2 * e.config.ClientTimeout)
+	}
+}
+
 // allow gives the client time to read what is written from now on; 0 is any time.
 func (a *answer) allow(d time.Duration) {
+	if a.edge.closing.Err() != nil {
+		d = min(d, finalWriteTimeout)
+	}
 	var deadline time.Time
 	if d > 0 {
 		deadline = time.Now().Add(d)
@@ -47,12 +74,12 @@ func (a *answer) WriteHeader(status int) {
 func (a *answer) Write(p []byte) (written int, err error) {
 	for {
 		piece := p[:min(len(p), pieceSize)]
-		a.allow(a.timeout)
+		a.allow(a.edge.config.ClientTimeout)
 		n, err := a.ResponseWriter.Write(piece)
 		written += n
 		if err != nil {
 			if errors.Is(err, os.ErrDeadlineExceeded) {
-				a.log.Info("answer given up, its client does not read it", "stream", a.stream)
+				a.edge.config.Log.Info("answer given up, its client does not read it", "stream", a.stream)
 			}
 			return written, err
 		}
@@ -65,7 +92,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 
 // FlushError is for http.ResponseController.
 func (a *answer) FlushError() error {
-	a.allow(a.timeout)
+	a.allow(a.edge.config.ClientTimeout)
 	defer a.allow(0)
 	return a.control.Flush()
 }

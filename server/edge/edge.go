@@ -159,12 +159,8 @@ func (e *Edge) Close() { e.close() }
 
 // ServeHTTP implements http.Handler.
 func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
-	w := &answer{ResponseWriter: response, control: http.NewResponseController(response),
-		timeout: e.config.ClientTimeout, log: e.config.Log}
-	w.allow(0) // the deadline of the request before stays with the connection
-	// The HTTP server still reads the rest of the request's body, and then writes what
-	// it has buffered.
-	defer w.allow(2 * w.timeout)
+	w, done := e.bound(response)
+	defer done()
 	defer func(began time.Time) {
 		if e.config.Observe != nil && !w.stream {
 			e.config.Observe(r, cmp.Or(w.status, http.StatusOK), time.Since(began))
@@ -179,7 +175,7 @@ func (e *Edge) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	// The bound holds for every request, also when no handler reads the body:
 	// the HTTP server then reads the rest itself. ReadJSON lifts it.
 	if r.Body != http.NoBody {
-		_ = w.control.SetReadDeadline(time.Now().Add(w.timeout))
+		_ = w.control.SetReadDeadline(time.Now().Add(e.config.ClientTimeout))
 	}
 	if err := e.checkOrigin(r); err != nil {
 		e.fail(w, r, Text, err)

@@ -83,6 +83,9 @@ func hostOf(hostport string) string {
 // IsLoopback reports whether an address to listen on, with or without port, can
 // only be reached from this machine.
 func IsLoopback(address string) bool {
+	if ip, err := netip.ParseAddrPort(address); err == nil {
+		return ip.Addr().IsLoopback()
+	}
 	host := strings.ToLower(hostOf(address))
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()

@@ -80,8 +80,8 @@ func TestHTTP2OutlivesTheClientTimeout(t *testing.T) {
 //
 // BAD-INPUT 61: An answer of any size that its client does not read → The connection
 // (of HTTP/2 too) is closed when a piece of 256 kB takes longer than 10 s, and its
-// memory is free; the system is asked to keep no more than 64 kB; what is not
-// read when the server stops is cut off (row 58)
+// memory is free; the system is asked to keep no more than 64 kB; when the server
+// stops, after one second
 func TestHTTP2UnreadAnswers(t *testing.T) {
 	const n = 20
 	ended := make(chan error, n)

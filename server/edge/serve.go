@@ -84,31 +84,24 @@ const certificateAge = time.Second
 // certificate; while the new ones cannot be read, which is logged, they have the
 // old one.
 func LoadCertificate(certFile, keyFile string, log *slog.Logger) (*tls.Config, error) {
-	load := func() (*tls.Certificate, error) {
-		read, err := tls.LoadX509KeyPair(certFile, keyFile)
-		if err != nil {
-			return nil, fmt.Errorf("read certificate: %w", err)
-		}
-		return &read, nil
-	}
-	current, err := load()
+	current, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read certificate: %w", err)
 	}
 	var mu sync.Mutex
-	loaded := time.Now()
+	latest, loaded := &current, time.Now()
 	get := func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if now := time.Now(); now.Sub(loaded) >= certificateAge {
 			loaded = now
-			if renewed, err := load(); err == nil {
-				current = renewed
+			if renewed, err := tls.LoadX509KeyPair(certFile, keyFile); err == nil {
+				latest = &renewed
 			} else {
 				log.Error("the certificate that was read before is still used", "error", err)
 			}
 		}
-		return current, nil
+		return latest, nil
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get}, nil
 }

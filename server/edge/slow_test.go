@@ -110,15 +110,15 @@ func TestUnreadAnswersStayOutOfTheSystem(t *testing.T) {
 	}
 }
 
-// BAD-INPUT 58, 61: answers that nobody reads are cut off when the server stops.
-func TestUnreadAnswersEndWithTheServer(t *testing.T) {
-	t.Parallel() // it waits for some seconds
+// BAD-INPUT 61: answers that nobody reads do not delay the end of the server by
+// more than a second.
+func TestUnreadAnswersDoNotDelayTheEnd(t *testing.T) {
 	address, stop := serve(t, newSite(t, largeLists(t), func(c *edge.Config) { c.ClientTimeout = time.Minute }))
 	askAndStall(t, address)
 	began := time.Now()
 	stop()
-	if took := time.Since(began); took > 10*time.Second { // all is cut off after 8 s
-		t.Errorf("58: ended after %s", took)
+	if took := time.Since(began); took > 7*time.Second { // 1 s on an idle machine, and all is cut off after 8 s
+		t.Errorf("61: ended after %s", took)
 	}
 }
 

@@ -16,14 +16,14 @@ import (
 
 // greet prints where the panel and the lists are and how to add the server to a client.
 // If opens is true it opens the panel in the browser.
-func greet(ctx context.Context, a *app.App, addr net.Addr, place store.Place, opens bool) error {
-	listens := Scheme(a) + "://" + addr.String()
-	url := cmp.Or(ownAddress(a, addr), listens)
+func (a *service) greet(ctx context.Context, addr net.Addr, place store.Place, opens bool) error {
+	listens, signsIn := Scheme(a.App)+"://"+addr.String(), signsIn(a.App) || a.lan != nil
+	url := cmp.Or(ownAddress(a.App, addr), listens)
 	shell := install.POSIX // into which a person here probably pastes a command
 	if runtime.GOOS == "windows" {
 		shell = install.PowerShell
 	}
-	typed, program := calledBy(a, shell)
+	typed, program := calledBy(a.App, shell)
 	var b strings.Builder
 	fmt.Fprintf(&b, `todo-mcp %[1]s
 
@@ -36,7 +36,7 @@ in their mcp.json:
 
   {"mcpServers": {"todo": {"url": "%[2]s/mcp"}}}
 `, a.Version, url, place.String(a.Getenv("HOME")), typed)
-	if place.File != "" && !signsIn(a) {
+	if place.File != "" && !signsIn {
 		command := program
 		if a.Store != "" {
 			command += " " + shell.Command("--store", a.Store)
@@ -46,12 +46,12 @@ in their mcp.json:
 	if url != listens {
 		fmt.Fprintf(&b, "\nIt listens on %s", listens)
 	}
-	if signsIn(a) {
+	if signsIn {
 		b.WriteString("\nClients sign in; give those that cannot by themselves the header \"Authorization: Bearer TOKEN\".")
 	}
 	b.WriteString("\nStop with Ctrl-C.\n")
 	if opens {
-		go openPanel(ctx, a, url+"/")
+		go openPanel(ctx, a.App, url+"/")
 	}
 	return a.Say("%s", b.String())
 }

@@ -115,7 +115,7 @@ func (a *service) serve(ctx context.Context, opens bool) error {
 	if a.lan != nil {
 		a.greetPhone(listener.Addr())
 	}
-	if err := greet(ctx, a.App, listener.Addr(), place, opens); err != nil {
+	if err := a.greet(ctx, listener.Addr(), place, opens); err != nil {
 		return err
 	}
 	return handler.Serve(ctx, listener)
