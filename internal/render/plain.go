@@ -19,7 +19,7 @@ func Plain(s todo.Snapshot, under ...string) string {
 		b.WriteString(line + "\n")
 	}
 	for _, item := range s.Items {
-		fmt.Fprintf(&b, "%s #%s %s%s\n", lookOf(item.Status).marker, Safe(item.ID), Safe(item.Title()), notes(s, item))
+		fmt.Fprintf(&b, "%s #%s %s%s\n", Marker(item.Status), Safe(item.ID), Safe(item.Title()), notes(s, item))
 	}
 	if len(s.Items) == 0 {
 		b.WriteString("No tasks\n")
@@ -39,6 +39,9 @@ func Heading(s todo.Snapshot, title string) string {
 
 // look is how a status is shown.
 type look struct{ marker, sign, color string }
+
+// Marker returns the sign of a status in plain text: "[x]" is completed.
+func Marker(status todo.Status) string { return lookOf(status).marker }
 
 // SGR parameters of a color.
 const dim = "2"

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	flag "github.com/spf13/pflag"
@@ -23,12 +24,14 @@ import (
 func Edit(fs *flag.FlagSet) app.Run {
 	mayClear := fs.Bool("clear", false, "let an emptied file clear the list")
 	return func(ctx context.Context, a *app.App, args []string) error {
-		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error { return edit(ctx, a, lists, list, *mayClear) })
+		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error {
+			return editText(ctx, a, lists, list, *mayClear)
+		})
 	}
 }
 
-// edit opens a list in the user's editor and prints what the user made of it.
-func edit(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, mayClear bool) error {
+// editText opens a list in the user's editor and prints what the user made of it.
+func editText(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot, mayClear bool) error {
 	after := list
 	err := InEditor(ctx, a, list, mayClear, func(e todo.Edit) error {
 		out, err := lists.Edit(ctx, list.List.ID, e, app.CommandLine("edit"))
@@ -82,15 +85,6 @@ func editedItems(list todo.Snapshot, after string, mayClear bool) (todo.Edit, er
 	return todo.Edit{Do: todo.EditItems, Lines: lines, Seen: list.Revision}, nil
 }
 
-// markers returns the status for each character that may stand in the brackets
-// of an edited line.
-func markers() map[string]todo.Status {
-	return map[string]todo.Status{
-		" ": todo.Pending, ">": todo.InProgress, "x": todo.Completed, "X": todo.Completed,
-		"!": todo.Failed, "#": todo.Blocked, "-": todo.Cancelled,
-	}
-}
-
 const editHelp = `
 <!-- [ ] pending  [>] in progress  [x] completed  [!] failed  [#] blocked  [-] cancelled
      Add, reword, move or delete lines. The number behind a line keeps it the same item when
@@ -100,20 +94,14 @@ const editHelp = `
 // formatEditable returns a list as text for the editor: a task line for each
 // item, then editHelp.
 func formatEditable(list todo.Snapshot) string {
-	mark := make(map[todo.Status]string)
-	for m, s := range markers() {
-		if m != "X" {
-			mark[s] = m
-		}
-	}
 	var b strings.Builder
 	for _, i := range list.Items {
-		fmt.Fprintf(&b, "- [%s] %s <!--%s-->\n", mark[i.Status], i.Text, i.ID)
+		fmt.Fprintf(&b, "- %s %s <!--%s-->\n", render.Marker(i.Status), i.Text, i.ID)
 	}
 	return b.String() + editHelp
 }
 
-var taskLine = regexp.MustCompile(`^\s*[-*+] \[(.)\] (.*?)\s*(?:<!-- ?#?([0-9]+) ?-->)?\s*$`)
+var taskLine = regexp.MustCompile(`^\s*[-*+] (\[.\]) (.*?)\s*(?:<!-- ?#?([0-9]+) ?-->)?\s*$`)
 
 // comment matches an HTML comment that begins a line, such as editHelp. The
 // comment with an item's id does not begin its line.
@@ -132,15 +120,15 @@ func parseEdited(text string) ([]todo.Line, error) {
 		if m == nil {
 			return nil, fmt.Errorf("line %d is no task: it must look like `- [ ] Write tests`", n+1)
 		}
-		status, known := markers()[m[1]]
-		if !known {
-			return nil, fmt.Errorf("line %d: [%s] is no status", n+1, render.Safe(m[1]))
+		status := slices.IndexFunc(todo.Statuses(), func(s todo.Status) bool { return render.Marker(s) == strings.ToLower(m[1]) })
+		if status < 0 {
+			return nil, fmt.Errorf("line %d: %s is no status", n+1, render.Safe(m[1]))
 		}
-		item := todo.Item{Text: m[2], Status: status}
+		item := todo.Item{Text: m[2], Status: todo.Statuses()[status]}
 		if err := item.Check(); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n+1, err)
 		}
-		lines = append(lines, todo.Line{ID: m[3], Text: item.Text, Status: string(status)})
+		lines = append(lines, todo.Line{ID: m[3], Text: item.Text, Status: string(item.Status)})
 	}
 	return lines, nil
 }

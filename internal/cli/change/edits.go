@@ -20,23 +20,11 @@ func Archive(fs *flag.FlagSet) app.Run {
 	undo := fs.Bool("undo", false, "bring them back")
 	asJSON := jsonFlag(fs)
 	return func(ctx context.Context, a *app.App, args []string) error {
-		edit := todo.Edit{Do: todo.EditArchive}
+		do, words := todo.EditArchive, "Archived %q (%s)."
 		if *undo {
-			edit.Do = todo.EditUnarchive
+			do, words = todo.EditUnarchive, "Brought back %q (%s)."
 		}
-		return forLists(ctx, a, args, app.NamedOptions{}, *asJSON, func(lists todo.Lists, l *todo.Snapshot) (string, error) {
-			out, err := lists.Edit(ctx, l.List.ID, edit, app.CommandLine("archive"))
-			*l = out.After
-			switch {
-			case !out.Changed && *undo:
-				return "%q (%s) is not archived.", err
-			case !out.Changed:
-				return "%q (%s) was archived already.", err
-			case *undo:
-				return "Brought back %q (%s).", err
-			}
-			return "Archived %q (%s).", err
-		})
+		return forLists(ctx, a, args, app.NamedOptions{}, *asJSON, edit(a, todo.Edit{Do: do}, words))
 	}
 }
 
@@ -47,11 +35,8 @@ func Rename(fs *flag.FlagSet) app.Run {
 		if len(args) != 2 {
 			return errors.New("give the list and its new title, each in quotes if it has spaces: `todo-mcp rename LIST TITLE`; an empty title takes it away")
 		}
-		return forLists(ctx, a, args[:1], app.NamedOptions{}, *asJSON, func(lists todo.Lists, l *todo.Snapshot) (string, error) {
-			out, err := lists.Edit(ctx, l.List.ID, todo.Edit{Do: todo.EditRename, Text: args[1]}, app.CommandLine("rename"))
-			*l = out.After
-			return "Renamed to %q (%s).", err
-		})
+		rename := edit(a, todo.Edit{Do: todo.EditRename, Text: args[1]}, "Renamed to %q (%s).")
+		return forLists(ctx, a, args[:1], app.NamedOptions{}, *asJSON, rename)
 	}
 }
 
@@ -63,23 +48,35 @@ func Delete(fs *flag.FlagSet) app.Run {
 	yes := fs.Bool("yes", false, "with --purge: do not ask")
 	asJSON := jsonFlag(fs)
 	return func(ctx context.Context, a *app.App, args []string) error {
-		edit, words := todo.Edit{Do: todo.EditDelete}, "Deleted %q (%s). For a day `todo-mcp delete --undo %[2]s` brings it back."
+		named := app.NamedOptions{Deleted: *undo}
+		do := edit(a, todo.Edit{Do: todo.EditDelete}, "Deleted %q (%s). For a day `todo-mcp delete --undo %[2]s` brings it back.")
 		switch {
 		case *undo && *purges:
 			return errors.New("--undo and --purge contradict each other")
-		case *purges:
-			o := app.NamedOptions{AndDeleted: true, Surely: *yes}
-			return forLists(ctx, a, args, o, *asJSON, func(lists todo.Lists, l *todo.Snapshot) (string, error) {
-				return "Deleted for good %q (%s).", purge(ctx, a, lists, l, *yes)
-			})
 		case *undo:
-			edit.Do, words = todo.EditUndelete, "Brought back %q (%s)."
+			do = edit(a, todo.Edit{Do: todo.EditUndelete}, "Brought back %q (%s).")
+		case *purges:
+			named = app.NamedOptions{AndDeleted: true, Surely: *yes}
+			do = func(ctx context.Context, lists todo.Lists, l *todo.Snapshot) (string, error) {
+				return "Deleted for good %q (%s).", purge(ctx, a, lists, l, *yes)
+			}
 		}
-		return forLists(ctx, a, args, app.NamedOptions{Deleted: *undo}, *asJSON, func(lists todo.Lists, l *todo.Snapshot) (string, error) {
-			out, err := lists.Edit(ctx, l.List.ID, edit, app.CommandLine("delete"))
-			*l = out.After
-			return words, err
-		})
+		return forLists(ctx, a, args, named, *asJSON, do)
+	}
+}
+
+// edited makes a change of a list and leaves it as it is then. It returns words that have
+// a place for the list's title and its id.
+type edited func(ctx context.Context, lists todo.Lists, l *todo.Snapshot) (words string, err error)
+
+// edit makes an edit, and returns words if it changed the list.
+func edit(a *app.App, e todo.Edit, words string) edited {
+	return func(ctx context.Context, lists todo.Lists, l *todo.Snapshot) (string, error) {
+		out, err := lists.Edit(ctx, l.List.ID, e, app.CommandLine(a.Command))
+		if *l = out.After; !out.Changed {
+			return "%q (%s) was so already.", err
+		}
+		return words, err
 	}
 }
 
@@ -108,10 +105,6 @@ func jsonFlag(fs *flag.FlagSet) *bool {
 	return fs.Bool("json", false, "print JSON, one list a line")
 }
 
-// edited makes a change of a list and leaves it as it is then. It returns words that have
-// a place for the list's title and its id.
-type edited func(lists todo.Lists, l *todo.Snapshot) (words string, err error)
-
 // forLists calls do for each list that the arguments name, at least one, and prints the
 // list that do leaves, as JSON or in its words. It calls do for none if one is not
 // found.
@@ -129,7 +122,7 @@ func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions
 		return err
 	}
 	for _, l := range found {
-		words, err := do(lists, &l)
+		words, err := do(ctx, lists, &l)
 		switch {
 		case err != nil:
 			return err
@@ -157,17 +150,13 @@ func Restore(ctx context.Context, a *app.App, args []string) error {
 	}
 	return a.OnList(ctx, args[:1], func(lists todo.Lists, list todo.Snapshot) error {
 		out, err := lists.Edit(ctx, list.List.ID, todo.Edit{Do: todo.EditRestore, Revision: revision}, app.CommandLine("restore"))
-		if errors.Is(err, todo.ErrNotFound) {
-			kept, err := lists.History(ctx, list.List.ID, 0, 1)
-			if err != nil || len(kept) == 0 {
-				return err
-			}
-			return fmt.Errorf("list %s has no revision %d, it has %d to %d", list.List.ID, revision, kept[0].Revision, list.Revision)
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, todo.ErrNotFound):
+			return fmt.Errorf("revision %d is not kept of %s, which is at revision %d; see `todo-mcp history %[2]s`",
+				revision, render.ShortID(list), list.Revision)
+		case err != nil:
 			return err
-		}
-		if !out.Changed {
+		case !out.Changed:
 			return a.Say("The list is as it was in revision %d already.\n", revision)
 		}
 		fmt.Fprintf(a.Stdout, "Revision %d is back, as revision %d.\n", revision, out.After.Revision)
