@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/setup"
 	"todo-mcp/internal/install"
-	"todo-mcp/internal/todo"
 	"todo-mcp/prompts"
 )
 
@@ -74,34 +72,21 @@ func (c command) node(env Env, settings *app.Settings) *cobra.Command {
 	}
 	run := c.flags(node.Flags())
 	c.addSettings(node, settings)
-	collect := func() (*app.App, error) {
-		err := settings.Collect(env)
-		return &app.App{Env: env, Settings: settings, Command: c.name}, err
-	}
 	node.RunE = func(node *cobra.Command, args []string) error {
 		if c.args == "" && len(args) > 0 {
 			return app.UsageError{Err: fmt.Errorf("%s takes no arguments, received %q; see todo-mcp help %[1]s", c.name, args[0])}
 		}
-		a, err := collect()
-		if err != nil && c.name != setup.DoctorName {
+		if err := settings.Collect(env); err != nil && c.name != setup.DoctorName {
 			return app.UsageError{Err: err}
 		}
-		return run(node.Context(), a, args)
+		return run(node.Context(), &app.App{Env: env, Settings: settings, Command: c.name}, args)
 	}
 	switch {
 	case c.name == "TodoWrite":
 		node.SetHelpFunc(func(*cobra.Command, []string) { printDocument(env, c.name) })
-	case strings.Contains(c.args, "LIST"):
-		node.ValidArgsFunction = func(node *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-			a, err := collect()
-			if err != nil {
-				return nil, cobra.ShellCompDirectiveError
-			}
-			return completeLists(cmp.Or(node.Context(), context.Background()), a, args, typed)
-		}
 	case strings.Contains(c.args, "CLIENT"):
 		node.ValidArgsFunction = cobra.FixedCompletions(install.Names(), cobra.ShellCompDirectiveNoFileComp)
-	case c.args == "":
+	case c.args == "", strings.Contains(c.args, "LIST"):
 		node.ValidArgsFunction = cobra.NoFileCompletions
 	}
 	return node
@@ -152,39 +137,10 @@ func flagError(fs *flag.FlagSet, err error) error {
 	}
 	var names []string
 	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
-	name := unknown.GetSpecifiedName()
-	if unknown.GetSpecifiedShortnames() != "" {
-		name = strings.TrimLeft(unknown.GetSpecifiedShortnames(), "-")
-	}
+	name := strings.TrimLeft(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "-")
 	meant := ""
 	if nearest := app.Nearest(name, names); nearest != "" {
 		meant = fmt.Sprintf("; did you mean --%s?", nearest)
 	}
 	return fmt.Errorf("there is no flag --%s%s", name, meant)
-}
-
-// maxCompletions is how many lists a shell is offered.
-const maxCompletions = 50
-
-// completeLists returns the titles of the lists on the board that begin as what was
-// typed, the one that changed last first.
-func completeLists(ctx context.Context, a *app.App, args []string, typed string) (titles []string, what cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(ctx, a.Request)
-	defer cancel()
-	lists, done, err := a.OpenLists()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	defer done()
-	found, err := lists.Find(ctx, todo.Query{Limit: maxCompletions})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	for _, l := range found {
-		title := l.Title()
-		if strings.HasPrefix(strings.ToLower(title), strings.ToLower(typed)) && !slices.Contains(args, title) {
-			titles = append(titles, title)
-		}
-	}
-	return titles, cobra.ShellCompDirectiveNoFileComp
 }
