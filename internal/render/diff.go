@@ -80,26 +80,25 @@ func ChangeWords(d todo.Difference) string {
 
 // changeLine says how an item changed that is in s now.
 func changeLine(s todo.Snapshot, before, after todo.Item) string {
-	line := Safe(after.Text)
+	line, what := Safe(after.Text), ""
 	if before.Text != after.Text {
 		line = Safe(before.Text) + " → " + line
 	}
-	if before.Status != after.Status {
-		return line + ": " + StatusWord(before.Status) + " → " + StatusWord(after.Status) + inBrackets(after.Reason)
+	switch {
+	case before.Status != after.Status:
+		what = StatusWord(before.Status) + " → " + StatusWord(after.Status) + inBrackets(after.Reason)
+	case before.Reason != after.Reason:
+		what = StatusWord(after.Status) + inBrackets(after.Reason)
+	case before.Priority != after.Priority || before.DueDate != after.DueDate:
+		what = cmp.Or(strings.TrimSpace(detailsNote(after)), "no priority or due date")
+	case before.Owner != after.Owner || before.WaitsFor != after.WaitsFor:
+		what = cmp.Or(Work(s, after), "waits for nothing")
+	case before.Text == after.Text:
+		what = "shown as " + Safe(after.ActiveText())
+	default:
+		return line
 	}
-	if before.Reason != after.Reason {
-		return line + ": " + StatusWord(after.Status) + inBrackets(after.Reason)
-	}
-	if before.Priority != after.Priority || before.DueDate != after.DueDate {
-		return line + ":" + cmp.Or(detailsNote(after), " no priority or due date")
-	}
-	if before.Owner != after.Owner || before.WaitsFor != after.WaitsFor {
-		return line + ": " + cmp.Or(Work(s, after), "waits for nothing")
-	}
-	if before.Text == after.Text {
-		return line + ": shown as " + Safe(after.ActiveText())
-	}
-	return line
+	return line + ": " + what
 }
 
 // AgainstHand says what of a person's an agent overrode with a revision, or that it sent

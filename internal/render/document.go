@@ -23,28 +23,19 @@ type ListDocument struct {
 	Worked    *time.Time `json:"worked,omitempty"`  // when an agent wrote, where a person did since
 	Client    string     `json:"client,omitempty"`  // wrote this revision, with Variant
 	Variant   string     `json:"variant,omitempty"`
-	User      string     `json:"user,omitempty"`   // who was signed in as the client
-	Person    bool       `json:"person,omitempty"` // a person wrote this revision
-	// Archived is true when the list was put away: front ends do not show it by
-	// default.
-	Archived bool `json:"archived,omitempty"`
-	// ReplacedBy is the id of the list that the same chat began instead, if that is
-	// why this one was put away.
+	User      string     `json:"user,omitempty"`     // who was signed in as the client
+	Person    bool       `json:"person,omitempty"`   // a person wrote this revision
+	Archived  bool       `json:"archived,omitempty"` // put away: front ends do not show it by default
+	// ReplacedBy is the id of the list for which the same chat put this one away.
 	ReplacedBy string `json:"replaced_by,omitempty"`
-	// Deleted is true when a person deleted the list: front ends remove it.
-	Deleted bool `json:"deleted,omitempty"`
-	// Mirrored is true when the agent keeps the list in a todo tool of its own, so
-	// that nobody else changes its items.
-	Mirrored bool `json:"mirrored,omitempty"`
-	// Seq is the position of this revision in the order of all revisions in the
-	// store. An event stream resumes after it.
-	Seq int64 `json:"seq,omitempty"`
+	Deleted    bool   `json:"deleted,omitempty"`  // by a person: front ends remove it
+	Mirrored   bool   `json:"mirrored,omitempty"` // see [todo.List]
+	Seq        int64  `json:"seq,omitempty"`      // an event stream resumes after this one
 	// AllCompleted is true when the list has items and all are completed
 	// (docs/spec/variants.md P5). It is written for readers and never read.
-	AllCompleted bool `json:"all_completed"`
-	// Order is what a person made of the order of the items.
-	Order todo.Order     `json:"order,omitzero"`
-	Items []ItemDocument `json:"items"`
+	AllCompleted bool           `json:"all_completed"`
+	Order        todo.Order     `json:"order,omitzero"` // what a person made of it
+	Items        []ItemDocument `json:"items"`
 }
 
 // ItemDocument is an item of a [ListDocument]. Times are RFC 3339, UTC, and
@@ -66,14 +57,14 @@ type ItemDocument struct {
 	Ended    time.Time   `json:"ended,omitzero"`
 }
 
-// Document converts a snapshot to its JSON document. It omits what only the
-// server needs: conversation, operation, report, who began an item and the last id assigned. Times of
-// the revision are truncated to the second. Items is never nil.
+// Document converts a snapshot to its JSON document, without what only the server needs.
+// Times of the revision are truncated to the second. Items is never nil.
 func Document(s todo.Snapshot) ListDocument {
 	d := ListDocument{
 		List: s.List.ID, Title: s.Title(), Name: s.List.Name, Parent: s.List.Parent, Agent: s.List.Agent, Workspace: s.List.Workspace,
 		Revision: s.Revision, Client: s.Writer.Client, Variant: s.Writer.Variant, User: s.Writer.User, Person: s.Writer.Person,
-		Archived: s.Archived, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq, AllCompleted: s.AllCompleted(), Order: s.Order, Items: []ItemDocument{},
+		Archived: s.Archived, ReplacedBy: s.ReplacedBy, Deleted: s.Deleted, Mirrored: s.List.Mirrored, Seq: s.Seq,
+		AllCompleted: s.AllCompleted(), Order: s.Order, Items: []ItemDocument{},
 	}
 	if s.Revision > 0 {
 		updated := s.Updated.UTC().Truncate(time.Second)
@@ -83,20 +74,19 @@ func Document(s todo.Snapshot) ListDocument {
 		d.Worked = &worked
 	}
 	for _, i := range s.Items {
-		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Reason, i.Priority, i.DueDate, i.Owner, i.Waits(), i.Hand, i.Created, i.Started, i.Ended})
+		d.Items = append(d.Items, ItemDocument{i.ID, i.Text, i.Active, i.Status, i.Reason, i.Priority, i.DueDate,
+			i.Owner, i.Waits(), i.Hand, i.Created, i.Started, i.Ended})
 	}
 	return d
 }
 
-// Snapshot is the inverse of [Document]. It restores every field of the items but
-// BegunBy and Hand; what the document omits is zero, and the times of the revision are in whole
-// seconds. Items is never nil.
+// Snapshot is the inverse of [Document]: what the document omits is zero. Items is never
+// nil.
 func (d ListDocument) Snapshot() todo.Snapshot {
 	s := todo.Snapshot{
 		List:     todo.List{ID: d.List, Name: d.Name, Parent: d.Parent, Agent: d.Agent, Workspace: d.Workspace, Mirrored: d.Mirrored},
-		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant, User: d.User, Person: d.Person}, Archived: d.Archived, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq,
-		Order: d.Order,
-		Items: make([]todo.Item, 0, len(d.Items)),
+		Revision: d.Revision, Writer: todo.Writer{Client: d.Client, Variant: d.Variant, User: d.User, Person: d.Person},
+		Archived: d.Archived, ReplacedBy: d.ReplacedBy, Deleted: d.Deleted, Seq: d.Seq, Order: d.Order, Items: []todo.Item{},
 	}
 	switch {
 	case d.Name == "" && d.Title != todo.Untitled:
@@ -109,8 +99,9 @@ func (d ListDocument) Snapshot() todo.Snapshot {
 		s.Worked = *cmp.Or(d.Worked, d.Updated)
 	}
 	for _, i := range d.Items {
-		s.Items = append(s.Items, todo.Item{ID: i.ID, Text: i.Text, Active: i.Active, Status: i.Status, Reason: i.Reason, Priority: i.Priority, DueDate: i.DueDate,
-			Owner: i.Owner, WaitsFor: strings.Join(i.WaitsFor, ","), Hand: i.Hand, Created: i.Created, Started: i.Started, Ended: i.Ended})
+		s.Items = append(s.Items, todo.Item{ID: i.ID, Text: i.Text, Active: i.Active, Status: i.Status, Reason: i.Reason,
+			Priority: i.Priority, DueDate: i.DueDate, Owner: i.Owner, WaitsFor: strings.Join(i.WaitsFor, ","), Hand: i.Hand,
+			Created: i.Created, Started: i.Started, Ended: i.Ended})
 	}
 	return s
 }

@@ -2,7 +2,6 @@ package render
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -36,21 +35,13 @@ func Lists(snaps []todo.Snapshot, states map[string]todo.State, now time.Time, w
 	all := slices.Concat(snaps, others)
 	rows := [][]string{{"TITLE", "DONE", "STATE", "UPDATED", "PROJECT", "CLIENT", "REPLACED BY", "ID"}}
 	for _, s := range snaps {
+		done, _, _ := strings.Cut(StatusLine(s), " ")
 		rows = append(rows, []string{
-			ListTitle(s), done(s), StateWord(s, states[s.List.ID]), When(s.Updated, now), Cut(Safe(s.List.Project()), maxName),
+			ListTitle(s), done, StateWord(s, states[s.List.ID]), When(s.Updated, now), Cut(Safe(s.List.Project()), maxName),
 			Cut(Client(account.Client(s)), maxName), Cut(replacing(s, all), maxNext), ShortID(s),
 		})
 	}
 	return table(rows, width)
-}
-
-// done returns how many items of a list are done: "1/3"; empty for one without items.
-func done(s todo.Snapshot) string {
-	if len(s.Items) == 0 {
-		return ""
-	}
-	n := s.Progress()
-	return fmt.Sprintf("%d/%d", n.Done, n.Total)
 }
 
 // replacing returns the title of the list for which one was put away, or the beginning

@@ -8,10 +8,8 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Plain formats a list as plain lines, for output that is not a terminal: a
-// header ("release (rev 7, 3 of 6 done)"), the lines of under, which the caller
-// made safe, and one line per item ("[x] #1 text"). Cancelled items are listed but
-// do not count in the header.
+// Plain formats a list as plain lines, for output that is not a terminal: its [Heading],
+// the lines of under, which the caller made safe, and one line per item ("[x] #1 text").
 func Plain(s todo.Snapshot, under ...string) string {
 	var b strings.Builder
 	b.WriteString(Heading(s, Safe(s.Title())) + "\n")
@@ -27,8 +25,8 @@ func Plain(s todo.Snapshot, under ...string) string {
 	return b.String()
 }
 
-// Heading returns the line above a list, with a title: "release (rev 7, 3 of 6 done)".
-// Of a list without items nothing can be done: "release (rev 7)".
+// Heading returns the line above a list, with a title: "release (rev 7, 3 of 6 done)", or
+// "release (rev 7)" of a list without items. Cancelled items do not count.
 func Heading(s todo.Snapshot, title string) string {
 	if len(s.Items) == 0 {
 		return fmt.Sprintf("%s (rev %d)", title, s.Revision)
@@ -62,36 +60,28 @@ func lookOf(status todo.Status) look {
 	return look{"[ ]", "○", dim}
 }
 
-// StatusLine summarizes a list in one line: "3/7 Writing tests", or, once all items are
-// settled, "7/7 done" or "6/7 done, 1 failed". It returns "" for an empty list. Cancelled
-// items do not count.
+// StatusLine summarizes a list in one line: its counts and the current item, else the
+// next pending one, else the first blocked one, as in "3/7 Writing tests"; or, once all
+// items are settled, "7/7 done" or "6/7 done, 1 failed". It returns "" for an empty list.
+// Cancelled items do not count.
 func StatusLine(s todo.Snapshot) string {
 	if len(s.Items) == 0 {
 		return ""
 	}
-	n := s.Progress()
-	return fmt.Sprintf("%d/%d %s", n.Done, n.Total, statusText(s))
-}
-
-// statusText returns the text of a status line after the counts: the current
-// item, else the next pending one, else the first blocked one, else the outcome.
-func statusText(s todo.Snapshot) string {
 	first := func(status todo.Status) int {
 		return slices.IndexFunc(s.Items, func(i todo.Item) bool { return i.Status == status })
 	}
+	n, text := s.Progress(), "done"
 	if item, ok := s.Current(); ok {
-		return Safe(item.Title())
+		text = Safe(item.Title())
+	} else if i := first(todo.Pending); i >= 0 {
+		text = Safe(s.Items[i].Text)
+	} else if i := first(todo.Blocked); i >= 0 {
+		text = "blocked: " + Safe(s.Items[i].Text) + inBrackets(s.Items[i].Reason)
+	} else if n.Failed > 0 {
+		text = fmt.Sprintf("done, %d failed", n.Failed)
 	}
-	if i := first(todo.Pending); i >= 0 {
-		return Safe(s.Items[i].Text)
-	}
-	if i := first(todo.Blocked); i >= 0 {
-		return "blocked: " + Safe(s.Items[i].Text) + inBrackets(s.Items[i].Reason)
-	}
-	if failed := s.Progress().Failed; failed > 0 {
-		return fmt.Sprintf("done, %d failed", failed)
-	}
-	return "done"
+	return fmt.Sprintf("%d/%d %s", n.Done, n.Total, text)
 }
 
 // inBrackets returns a text in brackets after a space, safe to display; "" for none.
@@ -118,32 +108,28 @@ func notes(s todo.Snapshot, item todo.Item) string {
 // detailsNote returns the note with an item's priority and due date; "" when it
 // has neither.
 func detailsNote(item todo.Item) string {
-	priority, due := "", ""
+	note := ""
 	if item.Priority != "" {
-		priority = "priority: " + item.Priority
+		note = ", priority: " + item.Priority
 	}
 	if item.DueDate != "" {
-		due = "due: " + item.DueDate
+		note += ", due: " + item.DueDate
 	}
-	return inBrackets(strings.Trim(priority+", "+due, ", "))
+	return inBrackets(strings.TrimPrefix(note, ", "))
 }
 
 // Work says who does an item of a list and what it waits for, as a host's own todo
 // tool said it: "reader, waits for Write the lexer"; empty for most.
 func Work(s todo.Snapshot, item todo.Item) string {
-	var parts []string
-	if item.Owner != "" {
-		parts = append(parts, Safe(item.Owner))
-	}
+	work := Safe(item.Owner)
 	if waits := item.Waits(); len(waits) > 0 {
 		first, _ := s.Item(waits[0])
-		text := "waits for " + Safe(first.Text)
+		work += ", waits for " + Safe(first.Text)
 		if more := len(waits) - 1; more > 0 {
-			text += fmt.Sprintf(" and %d more", more)
+			work += fmt.Sprintf(" and %d more", more)
 		}
-		parts = append(parts, text)
 	}
-	return strings.Join(parts, ", ")
+	return strings.TrimPrefix(work, ", ")
 }
 
 // StatusWord returns a status as people read it: "in progress".
