@@ -85,7 +85,7 @@ func commands() []command {
 		{"edit", "[LIST]", "Edit a list in your editor, merged with what agents write",
 			"todo-mcp edit release", aboutLists, lists, change.Edit},
 		{"restore", "LIST REVISION", "Bring an earlier revision back, as a new one",
-			"todo-mcp restore release 3", aboutLists, writes, noFlags(change.Restore)},
+			"todo-mcp restore release 3", aboutLists, writes, change.Restore},
 		{"rename", "LIST TITLE", "Give a list a title",
 			`todo-mcp rename release "Release 1.0"`, aboutLists, writes, change.Rename},
 		{"archive", "LIST...", "Put lists away; --undo brings them back",

@@ -96,13 +96,9 @@ func fold(title string) string {
 // Matches reports whether what people see of a list and its agent contains a text, in
 // upper or lower case.
 func Matches(l todo.Snapshot, agent, text string) bool {
-	for _, shown := range []string{l.Title(), l.List.Name, l.List.Agent, l.List.Project(), agent} {
-		if contains(shown, text) {
-			return true
-		}
-	}
+	shown := strings.Join([]string{l.Title(), l.List.Name, l.List.Agent, l.List.Project(), agent}, "\n")
 	_, ok := MatchingItem(l, text)
-	return ok || len(text) >= minPrefix && strings.HasPrefix(l.List.ID, text)
+	return ok || contains(shown, text) || len(text) >= minPrefix && strings.HasPrefix(l.List.ID, text)
 }
 
 // MatchingItem returns the first item of a list that contains a text.

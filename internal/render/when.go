@@ -14,18 +14,15 @@ const day = 24 * time.Hour
 // "4m 10s", "1h 04m", "2d 03h". A negative duration is "0s": clocks differ.
 func Took(d time.Duration) string {
 	d = max(d, 0)
-	two := func(unit time.Duration, name string, next time.Duration, nextName string) string {
-		return fmt.Sprintf("%d%s %02d%s", d/unit, name, d%unit/next, nextName)
-	}
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", d/time.Second)
 	case d < time.Hour:
-		return two(time.Minute, "m", time.Second, "s")
+		return fmt.Sprintf("%dm %02ds", d/time.Minute, d%time.Minute/time.Second)
 	case d < day:
-		return two(time.Hour, "h", time.Minute, "m")
+		return fmt.Sprintf("%dh %02dm", d/time.Hour, d%time.Hour/time.Minute)
 	}
-	return two(day, "d", time.Hour, "h")
+	return fmt.Sprintf("%dd %02dh", d/day, d%day/time.Hour)
 }
 
 // Roughly says how long something took in its largest unit: "4m".

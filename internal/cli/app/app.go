@@ -62,10 +62,7 @@ type Env struct {
 
 // WorkingDir returns the working directory, or "" when it cannot be determined.
 func WorkingDir() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
+	dir, _ := os.Getwd()
 	return dir
 }
 

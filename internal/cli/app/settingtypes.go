@@ -90,12 +90,13 @@ func word[T ~string](into *T, allowed ...T) kind {
 
 // words returns the parts of a text between commas, without surrounding white space;
 // empty parts are left out.
-func words(text string) []string {
-	parts := strings.Split(text, ",")
-	for i, part := range parts {
-		parts[i] = strings.TrimSpace(part)
+func words(text string) (parts []string) {
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
 	}
-	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	return parts
 }
 
 // list is the kind of the lists of values that are separated by commas.
@@ -143,10 +144,11 @@ func checkURL(text string) error {
 
 // checkOrigin is [checkURL] of an address without a path.
 func checkOrigin(text string) error {
-	if u, err := url.Parse(text); err == nil && u.Path != "" {
-		return errors.New("must be an address such as https://todo.example.com, without a path")
+	err := checkURL(text)
+	if strings.Count(text, "/") > 2 {
+		err = errors.New("must be an address such as https://todo.example.com, without a path")
 	}
-	return checkURL(text)
+	return err
 }
 
 // parseNetwork reads a network, or an address as the network of it alone.

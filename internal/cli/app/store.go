@@ -67,7 +67,14 @@ func (a *App) OpenStore() (todo.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.audited(a.observed(st)), nil
+	if a.Metrics != nil {
+		if l, ok := store.As[interface{ NoticeLag() time.Duration }](st); ok {
+			a.Metrics.Gauge("todo_store_notice_lag_seconds", "How long a notice of a save takes to reach every server on the database.",
+				func() float64 { return l.NoticeLag().Seconds() })
+		}
+		st = store.Observed(st, a.Metrics.Store)
+	}
+	return a.audited(st), nil
 }
 
 // CheckNamed returns an error if the settings name a file that is not there: a command
@@ -85,18 +92,6 @@ func (a *App) CheckNamed() error {
 
 // Place returns where the settings say that lists are stored.
 func (a *App) Place() (store.Place, error) { return store.Locate(a.Store, a.Getenv) }
-
-// observed returns a store whose calls are counted in the metrics, if there are metrics.
-func (a *App) observed(st todo.Store) todo.Store {
-	if a.Metrics == nil {
-		return st
-	}
-	if l, ok := store.As[interface{ NoticeLag() time.Duration }](st); ok {
-		a.Metrics.Gauge("todo_store_notice_lag_seconds", "How long a notice of a save takes to reach every server on the database.",
-			func() float64 { return l.NoticeLag().Seconds() })
-	}
-	return store.Observed(st, a.Metrics.Store)
-}
 
 // audited returns a store whose saves and purges are written to --audit-log, if
 // there is one.

@@ -140,26 +140,22 @@ func forLists(ctx context.Context, a *app.App, args []string, o app.NamedOptions
 
 // Restore saves a copy of an earlier revision as the list's new revision. The
 // revisions between them stay in the history.
-func Restore(ctx context.Context, a *app.App, args []string) error {
-	if len(args) != 2 {
-		return errors.New("restore takes a list and a revision: `todo-mcp restore LIST 3`; see `todo-mcp history LIST`")
-	}
-	revision, err := strconv.ParseInt(args[1], 10, 64)
-	if err != nil || revision < 1 {
-		return fmt.Errorf("revision %q: must be a whole number, 1 or more", args[1])
-	}
-	return a.OnList(ctx, args[:1], func(lists todo.Lists, list todo.Snapshot) error {
-		out, err := lists.Edit(ctx, list.List.ID, todo.Edit{Do: todo.EditRestore, Revision: revision}, app.CommandLine("restore"))
-		switch {
-		case errors.Is(err, todo.ErrNotFound):
-			return fmt.Errorf("revision %d is not kept of %s, which is at revision %d; see `todo-mcp history %[2]s`",
-				revision, render.ShortID(list), list.Revision)
-		case err != nil:
-			return err
-		case !out.Changed:
-			return a.Say("The list is as it was in revision %d already.\n", revision)
+func Restore(fs *flag.FlagSet) app.Run {
+	asJSON := jsonFlag(fs)
+	return func(ctx context.Context, a *app.App, args []string) error {
+		if len(args) != 2 {
+			return errors.New("restore takes a list and a revision: `todo-mcp restore LIST 3`; see `todo-mcp history LIST`")
 		}
-		fmt.Fprintf(a.Stdout, "Revision %d is back, as revision %d.\n", revision, out.After.Revision)
-		return a.Print(out.After)
-	})
+		revision, err := strconv.ParseInt(args[1], 10, 64)
+		if err != nil || revision < 1 {
+			return fmt.Errorf("revision %q: must be a whole number, 1 or more", args[1])
+		}
+		words := fmt.Sprintf("Revision %d of %%q (%%s) is back, as a new one.", revision)
+		restore := edit(a, todo.Edit{Do: todo.EditRestore, Revision: revision}, words)
+		err = forLists(ctx, a, args[:1], app.NamedOptions{}, *asJSON, restore)
+		if errors.Is(err, todo.ErrNotFound) {
+			return fmt.Errorf("revision %d is not kept; see `todo-mcp history %s`", revision, args[0])
+		}
+		return err
+	}
 }

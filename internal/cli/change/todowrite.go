@@ -65,8 +65,7 @@ func todoWrite(ctx context.Context, a *app.App, args []string) error {
 	return a.Say("%s%s\n", drawn, tool.Result(call, out).Text)
 }
 
-// todoWriteJSON returns the arguments, joined by spaces, or standard input for
-// "-".
+// todoWriteJSON returns the arguments, joined by spaces, or standard input for "-".
 func todoWriteJSON(a *app.App, args []string) ([]byte, error) {
 	text := strings.TrimSpace(strings.Join(args, " "))
 	if text == "" {
@@ -85,8 +84,7 @@ func todoWriteJSON(a *app.App, args []string) ([]byte, error) {
 	return raw, nil
 }
 
-// commandLasts is for how long after a command the agent that ran it counts as
-// there.
+// commandLasts is for how long after a command the agent that ran it counts as there.
 const commandLasts = 30 * time.Minute
 
 // todoWriteTo returns the write of a call, to the list that --list or TODO_LIST

@@ -56,10 +56,7 @@ func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapsh
 		}
 		before = r
 	}
-	if o.json || o.brief {
-		return nil
-	}
-	return a.Say("%s", durations(list))
+	return nil
 }
 
 // revised is a revision as JSON with what a person had to do with it.
@@ -104,22 +101,4 @@ func printRevision(a *app.App, before, r todo.Snapshot, hand account.Hand, o his
 		text += "\n"
 	}
 	return a.Say("%s", text)
-}
-
-// durations returns how long each item took, or has been in progress so far; empty if
-// none ever was in progress.
-func durations(list todo.Snapshot) (text string) {
-	for _, i := range list.Items {
-		switch {
-		case i.Started.IsZero():
-		case !i.Ended.IsZero():
-			text += fmt.Sprintf("  %s  %s\n", render.Took(i.Ended.Sub(i.Started)), render.Safe(i.Text))
-		case i.Status == todo.InProgress:
-			text += fmt.Sprintf("  %s so far  %s\n", render.Took(time.Since(i.Started)), render.Safe(i.ActiveText()))
-		}
-	}
-	if text != "" {
-		text = "took\n" + text
-	}
-	return text
 }

@@ -61,7 +61,7 @@ func Lists(fs *flag.FlagSet) app.Run {
 			out = a.Stderr
 			documents := make([]listed, 0, shown)
 			for _, l := range found[:shown] {
-				documents = append(documents, document(l, states[l.List.ID]))
+				documents = append(documents, listed{render.Document(l), states[l.List.ID]})
 			}
 			err = app.PrintJSON(a.Stdout, documents)
 		case shown > 0:

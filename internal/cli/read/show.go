@@ -48,7 +48,7 @@ func show(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapshot,
 		return err
 	}
 	if format == "json" {
-		return app.PrintJSON(a.Stdout, document(list, family.State()))
+		return app.PrintJSON(a.Stdout, listed{render.Document(list), family.State()})
 	}
 	box := render.BoxOptions{Title: list.Title(), Width: width}
 	if n := list.Progress(); len(list.Items) > 0 {
@@ -75,11 +75,8 @@ func standing(ctx context.Context, lists todo.Lists, s todo.Snapshot) (f account
 		word = ""
 	}
 	if s.ReplacedBy != "" {
-		by, err := lists.Find(ctx, todo.Query{})
-		if err != nil {
-			return f, "", err
-		}
-		next = render.PutAway(s, by...)
+		by, _ := lists.Load(ctx, s.ReplacedBy, 0) // one that is gone is named by its id
+		next = render.PutAway(s, by)
 	}
 	parts := []string{
 		word, next, render.When(f.Since(), time.Now()), render.Safe(s.List.Project()),
@@ -95,10 +92,6 @@ func standing(ctx context.Context, lists todo.Lists, s todo.Snapshot) (f account
 type listed struct {
 	render.ListDocument
 	State todo.State `json:"state"`
-}
-
-func document(s todo.Snapshot, state todo.State) listed {
-	return listed{render.Document(s), state}
 }
 
 // subsPicture returns the lists of the sub-agents at work for a main list, under a line
