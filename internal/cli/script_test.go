@@ -3,6 +3,7 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,4 +27,21 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+// A script tells what it typed wrong from what cannot be done.
+func TestExitCode(t *testing.T) {
+	dir := t.TempDir()
+	call := clitest.Call{Env: map[string]string{"XDG_STATE_HOME": dir, "XDG_CONFIG_HOME": dir}}
+	for line, want := range map[string]int{
+		"lists": 0, "version": 0, "help show": 0, "show --help": 0,
+		"nothing": 2, "help nothing": 2, "lists --nothing": 2, "lists --limit many": 2, "serve --max-streams 0": 2,
+		"lists --state odd": 2, "show --format odd": 2, "check backup.db": 2, "serve now": 2,
+		"show nothing": 1, "lists --store sqlite:" + filepath.Join(dir, "."): 1,
+	} {
+		_, err := call.Run(t.Context(), strings.Fields(line)...)
+		if got := cli.ExitCode(err); got != want {
+			t.Errorf("%s: %d, want %d: %v", line, got, want, err)
+		}
+	}
 }
