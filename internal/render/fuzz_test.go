@@ -82,24 +82,3 @@ func FuzzDocument(f *testing.F) {
 		}
 	})
 }
-
-// Any file is read as tasks with one line of text each, or as none.
-func FuzzReadMarkdown(f *testing.F) {
-	f.Add("- [ ] one\n* [X] ~~two~~ *(due: x)*\r\n  1) [x] **a** *(in progress: b)*")
-	f.Add("- [ ] \\\n- [x] *(blocked: \\)*\n123456789. [ ] a *(priority: *(due: )*")
-	f.Add("\xff- [ ] \x00\u2028\u0085")
-	f.Fuzz(func(t *testing.T, text string) {
-		items := ReadMarkdown(text)
-		if lines := strings.Count(text, "\n") + 1; len(items) > lines {
-			t.Fatalf("%d items in %d lines", len(items), lines)
-		}
-		for _, i := range items {
-			if i.Text == "" || strings.Contains(i.Text, "\n") {
-				t.Fatalf("%+v", i)
-			}
-			if len(i.Text)+len(i.Active)+len(i.Reason)+len(i.Priority)+len(i.DueDate) > len(text) {
-				t.Fatalf("%+v is more than there was", i)
-			}
-		}
-	})
-}

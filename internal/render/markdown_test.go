@@ -20,6 +20,7 @@ intro [ ] no, - [ ] no
 -[ ] tight
 - no task
 - [ ] ~~dropped~~
+- [ ] ~~~~
 - [x] ~~also dropped~~
 - [ ] Write *(in progress: Writing)*
 - [ ] **not in progress**

@@ -112,23 +112,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Box draws the picture of docs/spec/variants.md, "The terminal box".
-func TestBoxMatchesSource(t *testing.T) {
-	s := sample()
-	s.Items = append(s.Items[:3:3], item(todo.Pending, "Update documentation"))
-	want := `
-┌─ Tasks ─────────────────────────────────────────────┐
-│ ✓ Analyze requirements                              │
-│ ● Writing implementation...                         │
-│ ○ Run tests                                         │
-│ ○ Update documentation                              │
-└─────────────────────────────────────────────────────┘
-`
-	if diff := cmp.Diff(want[1:], Box(s, BoxOptions{Width: 55})); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestListsGolden(t *testing.T) {
 	folder := list(item(todo.Completed, "a"), item(todo.Pending, "b"))
 	folder.List.Name, folder.List.Workspace = "", `C:\src\商店\`
