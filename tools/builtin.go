@@ -51,11 +51,11 @@ func (b BuiltIn) Read(input, response json.RawMessage) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := parseAll(input)
+	in, err := parse(input, blank)
 	if err != nil {
 		return nil, err
 	}
-	out, err := parseAll(response)
+	out, err := parse(response, blank)
 	if err != nil {
 		return nil, err
 	}

@@ -25,8 +25,10 @@ func resultNotes(w prompts.Words, o todo.Outcome) string {
 	if len(o.Dropped) > 0 && !unchanged {
 		lines = append(lines, fmt.Sprintf(w.Dropped, firstFew(w, o.Dropped)))
 	}
-	if changes := othersChanges(w, o.Report); changes != "" {
-		lines = append(lines, fmt.Sprintf(whoChanged(w, o.By), changes))
+	if len(o.Unseen)+len(o.Ordered) > 0 || o.Titled != "" {
+		if changes := othersChanges(w, o.Report); changes != "" {
+			lines = append(lines, fmt.Sprintf(whoChanged(w, o.By), changes))
+		}
 	}
 	if len(o.Kept) > 0 {
 		lines = append(lines, fmt.Sprintf(w.Kept, keptChanges(w, o.Report)))

@@ -56,36 +56,17 @@ func TodoWriteView() todo.View {
 	}}
 }
 
-func todoWrite(o Options) variant {
-	limits := shape{maxItems: o.MaxItems, maxText: o.MaxContentLength}
-	v := contentVariant(o, limits, o.ItemIDs, func(n map[string]int) string {
-		// The three counts always come in this order (docs/spec/variants.md T6).
-		text := fmt.Sprintf("Todo list updated: %d completed, %d in_progress, %d pending",
-			n["completed"], n["in_progress"], n["pending"])
-		if n["cancelled"] > 0 {
-			text += fmt.Sprintf(", %d cancelled", n["cancelled"])
-		}
-		return text
-	})
-	if o.ItemIDs {
-		v.input = todoWriteInputIDs{}
-	}
-	return v
-}
-
-// writeTodos returns system 1's write_todos: the arguments of TodoWrite with
-// only the hard caps as limits, and a text that only confirms the write
-// (docs/spec/variants.md W1). Its event stream is in server/api.
-func writeTodos(o Options) variant {
-	return contentVariant(o, shape{}, false, func(map[string]int) string { return "Todo list updated" })
-}
-
-// contentVariant returns what TodoWrite and write_todos have in common: everything but
-// the limits, which are in s, whether ids are shown, and what a result says of the counts.
-func contentVariant(o Options, s shape, ids bool, confirm func(counts map[string]int) string) variant {
+// content returns TodoWrite, or with only the hard caps as limits and a text that only
+// confirms the write, system 1's write_todos (docs/spec/variants.md W1), whose event
+// stream is in server/api. ids says whether ids are shown, counts whether the text has
+// how many items have each status.
+func content(o Options, s shape, ids, counts bool) variant {
 	s.view, s.text, s.active = TodoWriteView(), "content", "activeForm"
 	s.words = s.view.Accepts()
 	v := variant{view: s.view, input: todoWriteInput{}, output: todoWriteResult{}}
+	if ids {
+		v.input = todoWriteInputIDs{}
+	}
 	v.read = func(r *reader, args value) *Call {
 		elements, ok := r.list(args, "todos", false)
 		if !ok {
@@ -111,7 +92,13 @@ func contentVariant(o Options, s shape, ids bool, confirm func(counts map[string
 			}
 			return todoWriteShown{ID: l.ID, Title: l.Text, Status: l.Status}
 		})
-		text, notes := confirm(n), resultNotes(w, out)
+		text, notes := "Todo list updated", resultNotes(w, out)
+		if counts { // the three always come in this order (docs/spec/variants.md T6)
+			text += fmt.Sprintf(": %d completed, %d in_progress, %d pending", n["completed"], n["in_progress"], n["pending"])
+		}
+		if counts && n["cancelled"] > 0 {
+			text += fmt.Sprintf(", %d cancelled", n["cancelled"])
+		}
 		message := text + notes
 		if ids {
 			text += planLines(s.view, out.After, func(word string) string { return "[" + word + "]" })
@@ -128,17 +115,7 @@ func contentVariant(o Options, s shape, ids bool, confirm func(counts map[string
 // item in progress is never refused. One that does may have no other item in progress
 // beside it, apart from those that a person or another conversation began.
 func oneInProgress(d *todo.Draft, policy Policy) error {
-	var begun, running []todo.Item
-	for _, item := range d.Items() {
-		before, _ := d.Before().Item(item.ID)
-		begins := item.Status == todo.InProgress && before.Status != todo.InProgress
-		if begins {
-			begun = append(begun, item)
-		}
-		if begins || item.Status == todo.InProgress && item.BegunBy == d.Hand() {
-			running = append(running, item)
-		}
-	}
+	begun, running := d.Begun()
 	if len(begun) == 0 || len(running) < 2 || policy == Allow {
 		return nil
 	}

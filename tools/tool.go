@@ -136,8 +136,8 @@ func New(o Options) ([]*Tool, error) {
 		o.Texts, _ = prompts.New("")
 	}
 	list := []*Tool{
-		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true, words: english, variant: todoWrite(o)},
-		{Name: "write_todos", Title: "Write todos", Idempotent: true, words: english, variant: writeTodos(o)},
+		{Name: "TodoWrite", Title: "Update todo list", Idempotent: true, words: english, variant: content(o, shape{maxItems: o.MaxItems, maxText: o.MaxContentLength}, o.ItemIDs, true)},
+		{Name: "write_todos", Title: "Write todos", Idempotent: true, words: english, variant: content(o, shape{}, false, false)},
 		{Name: "SetTodoList", Title: "Set todo list", Idempotent: true, words: english, variant: setTodoList()},
 		{Name: "create_todos", Title: "Add plan steps", words: words, variant: createTodos()},
 		{Name: "update_todo", Title: "Update plan step", Idempotent: true, words: words, variant: updateTodo()},
@@ -185,7 +185,7 @@ func schemaOf(v any) *jsonschema.Schema {
 // Read parses and checks a call's arguments, which are raw JSON; empty means no
 // arguments. The error, if any, can be passed to [Tool.Failure].
 func (t *Tool) Read(raw json.RawMessage) (*Call, error) {
-	args, err := parseAll(raw)
+	args, err := parse(raw, blank)
 	if err != nil {
 		return nil, err
 	}

@@ -55,31 +55,20 @@ func (v value) name() string {
 // (docs/spec/variants.md T7).
 var ErrInvalidJSON = errors.New("invalid JSON")
 
-// parseAll reads one JSON value, or returns ErrInvalidJSON. Nothing is an absent value.
-func parseAll(raw []byte) (v value, err error) {
+// parse reads one JSON value, behind which may stand what after matches. Nothing is an
+// absent value. It returns ErrInvalidJSON for anything else.
+func parse(raw []byte, after *regexp.Regexp) (v value, err error) {
 	if len(raw) == 0 {
 		return value{}, nil
-	}
-	v, rest, err := parse(raw)
-	if err != nil || len(bytes.TrimSpace(rest)) > 0 {
-		return value{}, ErrInvalidJSON
-	}
-	return v, nil
-}
-
-// parse reads one JSON value and returns it and the bytes after it.
-func parse(raw []byte) (v value, rest []byte, err error) {
-	if !utf8.Valid(raw) {
-		return value{}, nil, errors.New("invalid UTF-8")
 	}
 	// A buffer, and not another reader, is read in place. Its capacity is cut off, so
 	// that nothing behind the arguments is written to. Lone surrogates are accepted
 	// here; whoever uses the text reports them with their position.
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw[:len(raw):len(raw)]), jsontext.AllowInvalidUTF8(true))
-	if v, err = decode(d); err != nil {
-		return value{}, nil, err
+	if v, err = decode(d); err != nil || !utf8.Valid(raw) || !after.Match(raw[d.InputOffset():]) {
+		return value{}, ErrInvalidJSON
 	}
-	return v, raw[d.InputOffset():], nil
+	return v, nil
 }
 
 func decode(d *jsontext.Decoder) (v value, err error) {
@@ -145,6 +134,9 @@ func loneSurrogate(raw []byte) int {
 	return utf8.RuneCount(before) + 1
 }
 
+// blank matches what may stand behind JSON.
+var blank = regexp.MustCompile(`^\s*$`)
+
 // debris matches what models leave after JSON that they sent as a string:
 // closing tags, brackets and code fences.
 var debris = regexp.MustCompile("^(\\s|</[A-Za-z_:][-A-Za-z0-9_:.]*>|[\\]}>`])*$")
@@ -160,11 +152,8 @@ func (v value) unquote() (inner value, ok bool) {
 	if !strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "{") {
 		return value{}, false
 	}
-	inner, rest, err := parse([]byte(text))
-	if err != nil || !debris.Match(rest) {
-		return value{}, false
-	}
-	return inner, true
+	inner, err := parse([]byte(text), debris)
+	return inner, err == nil
 }
 
 // excerpt quotes a text for a result or an error: cut to 40 runes and as a JSON

@@ -34,7 +34,7 @@ func (l List) Project() string {
 // text of the first item that is not settled, or of the first item when all are
 // settled. A title whose item is still on the list stays as it is.
 func (s Snapshot) Entitled() Snapshot {
-	if len(s.Items) == 0 || s.First != "" && indexOf(s.Items, s.FirstID) >= 0 {
+	if _, stays := itemNear(s.Items, 0, s.FirstID); len(s.Items) == 0 || s.First != "" && stays {
 		return s
 	}
 	i := slices.IndexFunc(s.Items, func(i Item) bool { return !i.Status.Settled() })

@@ -51,9 +51,13 @@ func (c Conversation) CurrentKey() string {
 
 // bounded returns the conversation with a workspace of at most [MaxWorkspace]
 // bytes and a key of at most maxKey: both may be of any size as callers send them,
-// and both are stored with every list and cursor (BAD-INPUT 82).
+// and both are stored with every list and cursor (BAD-INPUT 82). Of a longer key it has
+// a digest: two that differ stay different.
 func (c Conversation) bounded() Conversation {
-	c.Key = boundedKey(c.Key)
+	if len(c.Key) > maxKey {
+		sum := sha256.Sum256([]byte(c.Key))
+		c.Key = "digest:" + hex.EncodeToString(sum[:])
+	}
 	if len(c.Workspace) > MaxWorkspace {
 		c.Workspace = strings.ToValidUTF8(c.Workspace[:MaxWorkspace], "") // half a rune at the end
 	}
@@ -63,16 +67,6 @@ func (c Conversation) bounded() Conversation {
 // maxKey is the size in bytes above which a key of a conversation is replaced. No
 // honest key is longer: the longest has a workspace in it.
 const maxKey = 2 * MaxWorkspace
-
-// boundedKey returns the key of a conversation, or a digest if it is too long: two
-// that differ stay different.
-func boundedKey(key string) string {
-	if len(key) <= maxKey {
-		return key
-	}
-	sum := sha256.Sum256([]byte(key))
-	return "digest:" + hex.EncodeToString(sum[:])
-}
 
 // NameKey returns the key whose cursor says which list has a name.
 func NameKey(name string) string { return "name:" + name }

@@ -84,9 +84,21 @@ func (d *Draft) Earlier() []Item { return d.earlier }
 // Suggest gives the list a title unless it was given one, also by others meanwhile.
 func (d *Draft) Suggest(title string) { d.suggested = title }
 
-// Hand returns whose hand edits: the conversation's whose agent makes the call,
-// [PersonsHand], or empty for none.
-func (d *Draft) Hand() string { return d.hand }
+// Begun returns the items that the change puts in progress, and all that are in progress
+// by its hand: not those that a person or another conversation put there last.
+func (d *Draft) Begun() (begun, running []Item) {
+	for n, item := range d.next.Items {
+		before, _ := itemNear(d.before.Items, n, item.ID)
+		begins := item.Status == InProgress && before.Status != InProgress
+		if begins {
+			begun = append(begun, item)
+		}
+		if begins || item.Status == InProgress && item.BegunBy == d.hand {
+			running = append(running, item)
+		}
+	}
+	return begun, running
+}
 
 // Archive puts the list away, or brings it back; see [Snapshot.Archived].
 func (d *Draft) Archive(away bool) {
@@ -110,7 +122,7 @@ func (d *Draft) Item(id string) (Item, bool) {
 func (d *Draft) Append(texts ...string) []Item {
 	from := len(d.next.Items)
 	for _, text := range texts {
-		d.next.Items = append(d.next.Items, d.newItem(Line{Text: text}, Pending))
+		d.next.Items = append(d.next.Items, Item{ID: d.nextID(), Text: text, Status: Pending, Created: d.now})
 	}
 	return slices.Clone(d.next.Items[from:])
 }
@@ -169,7 +181,7 @@ func (d *Draft) keepHidden(isHidden func(Item) bool, next []Item) []Item {
 // they are. It returns false and changes nothing when any id is missing or
 // unknown.
 func (d *Draft) Patch(view View, lines []Line) bool {
-	if slices.ContainsFunc(lines, func(l Line) bool { return indexOf(d.next.Items, l.ID) < 0 }) {
+	if slices.ContainsFunc(lines, func(l Line) bool { return l.ID == "" || indexOf(d.next.Items, l.ID) < 0 }) {
 		return false
 	}
 	for _, line := range lines {
@@ -242,9 +254,10 @@ func (d *Draft) Restore(items []Item) {
 // stored is nil. A field that the line has just as the view shows it stays as
 // stored (projection equality); only a real difference changes it.
 func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
+	status, _ := view.Core(line.Status)
 	if stored == nil {
-		status, _ := view.Core(line.Status)
-		return d.newItem(line, status)
+		stored = &Item{ID: d.nextID(), Text: line.Text, Active: line.Active, Status: Pending, Created: d.now}
+		stored.setStatus(status, d.hand, d.now)
 	}
 	item := *stored
 	shown, _ := view.Show(item)
@@ -258,17 +271,14 @@ func (d *Draft) applyLine(view View, stored *Item, line Line) Item {
 		item.Active = line.Active
 	}
 	if line.Status != shown.Status {
-		status, _ := view.Core(line.Status)
 		item.setStatus(status, d.hand, d.now)
 	}
-	item.setDetails(line)
-	return item
-}
-
-func (d *Draft) newItem(line Line, status Status) Item {
-	item := Item{ID: d.nextID(), Text: line.Text, Active: line.Active, Status: Pending, Created: d.now}
-	item.setStatus(status, d.hand, d.now)
-	item.setDetails(line)
+	if line.Priority != nil {
+		item.Priority = *line.Priority
+	}
+	if line.DueDate != nil {
+		item.DueDate = *line.DueDate
+	}
 	return item
 }
 

@@ -122,13 +122,3 @@ func (i *Item) setStatus(s Status, hand string, now time.Time) {
 		i.Ended = now
 	}
 }
-
-// setDetails sets the priority and the due date that a line has.
-func (i *Item) setDetails(l Line) {
-	if l.Priority != nil {
-		i.Priority = *l.Priority
-	}
-	if l.DueDate != nil {
-		i.DueDate = *l.DueDate
-	}
-}

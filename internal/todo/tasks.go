@@ -20,9 +20,8 @@ func (d *Draft) Put(view View, line Line) {
 	if n == 0 {
 		return
 	}
-	status, _ := view.Core(line.Status)
 	last := max(d.next.LastID, n)
-	item := d.newItem(line, status)
+	item := d.applyLine(view, nil, line)
 	item.ID, d.next.LastID = line.ID, last
 	at := slices.IndexFunc(d.next.Items, func(o Item) bool { return itemNumber(o.ID) > n })
 	if at < 0 {

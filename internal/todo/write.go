@@ -101,7 +101,7 @@ func (l Lists) Apply(ctx context.Context, w Write) (Outcome, error) {
 	}
 	w.principal, w.Conversation = l.principal, w.Conversation.bounded()
 	w.Writer.User, w.Writer.Process = cmp.Or(l.user, w.Writer.User), b.process
-	w.Begin.ParentConversation = boundedKey(w.Begin.ParentConversation)
+	w.Begin.ParentConversation = Conversation{Key: w.Begin.ParentConversation}.bounded().Key
 	b.attend(w.Conversation)
 	var out Outcome
 	run := func(mayBeRepeat bool) error {
