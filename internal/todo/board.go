@@ -1,3 +1,16 @@
+// Package todo is the model of todo-mcp: items, lists, snapshots, the changes
+// that lead from one snapshot to the next, and the board that applies them.
+//
+// It promises three things. A snapshot is immutable and complete: no reader
+// ever sees half of a write. A write that was acknowledged is in the [Store],
+// and revisions of a list are dense (1, 2, 3 …). A change that writes back
+// unchanged what a variant showed loses nothing of the list, whichever variant
+// wrote the list before (projection equality, see [View]).
+//
+// Readers that are slow may miss something: a [Watcher] receives the newest
+// snapshot of a list but not each one before it, and [Calls] drop the oldest.
+//
+// The package imports only the standard library.
 package todo
 
 import (
@@ -78,4 +91,26 @@ func (b *Board) Close() {
 	if b.leave != nil {
 		b.leave()
 	}
+}
+
+// Identity is who reads and writes lists, as sign-in found it. The zero Identity
+// is the server itself, which needs no sign-in.
+type Identity struct {
+	// Principal is whose lists they are: a person's or program's, or a team's. Empty
+	// is the server itself.
+	Principal string
+	// Subject tells the person or program that signed in apart from others with the
+	// same principal. It never changes; empty without sign-in.
+	Subject string
+	// User is the name of the same, for people and logs. It may change, and two may
+	// have the same.
+	User string
+	// ReadOnly is true for one that may see the lists and change nothing.
+	ReadOnly bool
+}
+
+// For returns the lists of an identity's principal, written in its User's name,
+// or not at all if it is ReadOnly.
+func (b *Board) For(id Identity) Lists {
+	return Lists{board: b, principal: id.Principal, user: id.User, readOnly: id.ReadOnly}
 }

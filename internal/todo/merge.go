@@ -1,6 +1,8 @@
 package todo
 
-import "slices"
+import (
+	"slices"
+)
 
 // merge3 is a three-way merge of two independent changes of one list: base →
 // theirs, which is stored, and base → mine, which is requested.
@@ -113,4 +115,173 @@ func take[T comparable](field *T, base, mine T) {
 	if mine != base {
 		*field = mine
 	}
+}
+
+// match returns, for each line, the stored item it stands for, or nil. It
+// compares ids first, then whole lines as the view shows them (so that an item
+// written back unchanged matches itself even among repeated texts), then exact
+// texts, then the texts as shown, then folded texts, then the short forms in which
+// agents were told of long texts ([Told], [Excerpt]), then the wordings that a person
+// replaced. Each stored item matches at most one line; among equals the earlier item
+// matches the earlier line. Items that the view leaves out are tried last, since the
+// writer did not see them.
+func match(view View, stored []Item, lines []Line) []*Item {
+	out := make([]*Item, len(lines))
+	if len(lines) < len(stored) {
+		return matchByKeys(view, stored, lines)
+	}
+	texts := make(map[string]bool, len(lines))
+	for n, line := range lines {
+		item, shown, isPlaced := Item{}, line, line.ID == ""
+		if n < len(stored) {
+			item = stored[n]
+			shown, isPlaced = view.Show(item)
+			isPlaced = isPlaced && (line.Text == shown.Text || line.Text == item.Text) && (line.ID == "" || line.ID == item.ID)
+			out[n] = &stored[n]
+		}
+		if !isPlaced || texts[shown.Text] || texts[item.Text] {
+			return matchByKeys(view, stored, lines)
+		}
+		texts[shown.Text], texts[item.Text] = true, item.Text != ""
+	}
+	return out // each at its place, as almost always
+}
+
+// matchByKeys matches by one key after the other.
+func matchByKeys(view View, stored []Item, lines []Line) []*Item {
+	type ranked struct {
+		rank int
+		key  string
+	}
+	having, ofLines := make(map[ranked][]int), make([][7]string, len(lines)) // having are indexes of items
+	for i, item := range stored {
+		for rank, keys := range itemKeys(view, item) {
+			for _, key := range keys {
+				having[ranked{rank, key}] = append(having[ranked{rank, key}], i)
+			}
+		}
+	}
+	for l, line := range lines {
+		ofLines[l] = lineKeys(line)
+	}
+	out, taken := make([]*Item, len(lines)), make([]bool, len(stored))
+	for rank := range 14 {
+		for l, keys := range ofLines {
+			key := keys[rank%7]
+			if out[l] != nil || key == "" {
+				continue
+			}
+			for _, i := range having[ranked{rank, key}] {
+				if !taken[i] {
+					out[l], taken[i] = &stored[i], true
+					break
+				}
+			}
+		}
+	}
+	return out
+}
+
+// lineKeys returns by what a line may be an item's, the surest first.
+func lineKeys(l Line) [7]string {
+	folded := Fold(l.Text)
+	return [7]string{l.ID, l.Text + "\n" + l.Active + "\n" + l.Status, l.Text, l.Text, folded, l.Text, folded}
+}
+
+// itemKeys returns the keys of lines that may be an item's: as [lineKeys], and after
+// these once more for an item that the view leaves out.
+func itemKeys(view View, i Item) (keys [14][]string) {
+	shown, isShown := view.Show(i)
+	at := keys[7:]
+	if isShown {
+		at = keys[:]
+		whole := lineKeys(shown)[1]
+		at[0], at[1], at[3] = []string{i.ID}, []string{whole}, []string{shown.Text}
+	}
+	at[2], at[4], at[5], at[6] = []string{i.Text}, []string{Fold(i.Text)}, shortened(i.Text), foldAll(i.Hand.wordings())
+	return keys
+}
+
+func foldAll(texts []string) []string {
+	for i, text := range texts {
+		texts[i] = Fold(text)
+	}
+	return texts
+}
+
+// DiffKind is what happened to an item between two snapshots.
+type DiffKind string
+
+// The kinds of difference.
+const (
+	Added   DiffKind = "added"
+	Removed DiffKind = "removed"
+	Moved   DiffKind = "moved"   // only its position changed
+	Changed DiffKind = "changed" // its text, active text, status or reason changed
+)
+
+// Difference is how one item differs between two snapshots.
+type Difference struct {
+	Kind   DiffKind `json:"kind"`
+	Before Item     `json:"before,omitzero"` // zero when added
+	After  Item     `json:"after,omitzero"`  // zero when removed
+}
+
+// Diff returns what changed from one snapshot of a list to a later one: first
+// the items of the later snapshot in its order, then the removed items.
+// Unchanged items are left out; the result is nil when nothing changed.
+func Diff(before, after Snapshot) []Difference {
+	var out []Difference
+	unmoved := longestCommonSubsequence(before.Items, after.Items)
+	for n, item := range after.Items {
+		old, ok := itemNear(before.Items, n, item.ID)
+		switch {
+		case !ok:
+			out = append(out, Difference{Kind: Added, After: item})
+		case !old.same(item):
+			out = append(out, Difference{Kind: Changed, Before: old, After: item})
+		case !unmoved[item.ID]:
+			out = append(out, Difference{Kind: Moved, Before: old, After: item})
+		}
+	}
+	for n, item := range before.Items {
+		if _, ok := itemNear(after.Items, n, item.ID); !ok {
+			out = append(out, Difference{Kind: Removed, Before: item})
+		}
+	}
+	return out
+}
+
+// longestCommonSubsequence returns the ids of the longest subsequence of items
+// that a and b have in the same order. All other items count as moved, so that
+// moving one item is one move.
+func longestCommonSubsequence(a, b []Item) map[string]bool {
+	indexInA := placesOf(a)
+	// The longest increasing subsequence of b's indexes in a, by patience
+	// sorting.
+	var tails []int // tails[n]: index in b of the smallest end of length n+1
+	prev := make([]int, len(b))
+	for i, item := range b {
+		place, ok := indexInA[item.ID]
+		if !ok {
+			continue
+		}
+		n, _ := slices.BinarySearchFunc(tails, place, func(i, place int) int { return indexInA[b[i].ID] - place })
+		prev[i] = -1
+		if n > 0 {
+			prev[i] = tails[n-1]
+		}
+		if n == len(tails) {
+			tails = append(tails, i)
+		} else {
+			tails[n] = i
+		}
+	}
+	common := make(map[string]bool)
+	if len(tails) > 0 {
+		for i := tails[len(tails)-1]; i >= 0; i = prev[i] {
+			common[b[i].ID] = true
+		}
+	}
+	return common
 }

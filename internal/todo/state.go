@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -106,3 +107,117 @@ func (l Lists) Written(ctx context.Context, s Snapshot) (int64, error) {
 	}
 	return last.Revision, nil
 }
+
+// SharedRest is how long a list must rest before it counts as left behind by a
+// key that several chats share: one of them writing another list does not mean
+// that the chat of this one has left it.
+const SharedRest = time.Hour
+
+// unattended returns the ids of the lists that a conversation began and that no
+// conversation which is present holds any more; archived ones aside.
+func (l Lists) unattended(ctx context.Context, lists []Snapshot) (map[string]bool, error) {
+	left, held := make(map[string]bool), make(map[string]map[string]bool) // held lists by principal
+	for _, s := range lists {
+		of, id := s.List.Principal, s.List.ID
+		if s.Archived || s.List.Conversation == "" {
+			continue
+		}
+		if held[of] == nil {
+			alone := ""
+			if len(lists) == 1 {
+				alone = id
+			}
+			on, err := l.board.store.CursorsOn(ctx, of, alone)
+			if err != nil {
+				return nil, fmt.Errorf("find who holds the lists: %w", err)
+			}
+			held[of] = make(map[string]bool)
+			for _, c := range on {
+				held[of][c.List] = held[of][c.List] || c.Current && l.board.isPresent(c)
+			}
+		}
+		left[id] = !held[of][id]
+		// A key that several chats share holds the list that one of them wrote last; the
+		// others are at rest only after a while.
+		if !left[id] || !sharedKey(s.List.Conversation) || l.board.now().Sub(s.Worked) > SharedRest {
+			continue
+		}
+		cursors, err := l.board.store.Cursors(ctx, Key{of, s.List.Conversation})
+		if err != nil {
+			return nil, fmt.Errorf("find whose current list it is: %w", err)
+		}
+		left[id] = !slices.ContainsFunc(cursors, func(c Cursor) bool { return c.List == id && l.board.isPresent(c) })
+	}
+	return left, nil
+}
+
+// isPresent reports whether the conversation of a cursor is there as far as can be
+// told.
+func (b *Board) isPresent(c Cursor) bool {
+	served := c.Process == Detached || c.Process != "" && (c.Process == b.process || b.store.Alive(c.Process))
+	return served && (c.Until.IsZero() || b.now().Before(c.Until))
+}
+
+// presence returns what [Cursor.Process] and [Cursor.Until] are for a conversation that
+// calls this board.
+func (b *Board) presence(c Conversation) (process string, until time.Time) {
+	process = b.process
+	if c.Detached {
+		process = Detached
+	}
+	if c.Lasts > 0 {
+		until = b.now().Add(c.Lasts)
+	}
+	return process, until
+}
+
+// attend makes this process known as alive before the first cursor says that it
+// serves a conversation.
+func (b *Board) attend(c Conversation) {
+	if c.CurrentKey() != "" && !c.Detached {
+		// Without it the conversation counts as gone while this process lives.
+		b.attending.Do(func() { b.leave, _ = b.store.Attend(b.process) })
+	}
+}
+
+// Stay says that a conversation is connected, although it makes no call now; Leave
+// that it has ended. What it holds stays bound to it.
+func (l Lists) Stay(ctx context.Context, c Conversation) error {
+	_, until := l.board.presence(c)
+	return l.setUntil(ctx, c, until)
+}
+
+// Leave is described at [Lists.Stay].
+func (l Lists) Leave(ctx context.Context, c Conversation) error {
+	return l.setUntil(ctx, c, l.board.now())
+}
+
+func (l Lists) setUntil(ctx context.Context, c Conversation, until time.Time) error {
+	if l.readOnly {
+		return nil // it holds nothing
+	}
+	c = c.bounded()
+	key := Key{l.principal, c.Key}
+	if c.Key == "" {
+		return nil
+	}
+	cursors, err := l.board.store.Cursors(ctx, key)
+	if err != nil {
+		return fmt.Errorf("find the conversation's list: %w", err)
+	}
+	if len(cursors) == 0 || !cursors[0].Current || cursors[0].Until.Equal(until) {
+		return nil
+	}
+	l.board.attend(c)
+	process, _ := l.board.presence(c)
+	return l.setCursors(ctx, Cursor{Key: key, List: cursors[0].List, Process: process, Until: until})
+}
+
+// SharedKey returns the key of a conversation that several chats may be at the same
+// time.
+func SharedKey(key string) string { return sharedKind + key }
+
+const sharedKind = "shared:"
+
+// sharedKey reports whether a key is one that [SharedKey] returns.
+func sharedKey(key string) bool { return strings.HasPrefix(key, sharedKind) }
