@@ -144,26 +144,6 @@ func each(t *testing.T, in []where, run func(p *place), settings ...string) {
 	}
 }
 
-// eachCase is [each] for cases by name, which are chats of one server over HTTP, on
-// one store. Their names are the chats' ids.
-func eachCase[C any](t *testing.T, cases map[string]C, run func(p *place, c *chat, of C), settings ...string) {
-	t.Helper()
-	each(t, threeCertain(), func(p *place) {
-		if p.by != stdio {
-			p.web()
-		}
-		for name, of := range cases {
-			p.Run(name, func(t *testing.T) {
-				q := &place{T: t, where: p.where, folder: p.folder, env: p.env, url: p.url}
-				if p.by == stdio {
-					q = newPlace(t, p.where, settings...)
-				}
-				run(q, q.chat(name), of)
-			})
-		}
-	}, settings...)
-}
-
 // place is a folder in which agents work, with a store of its own.
 type place struct {
 	*testing.T
@@ -316,12 +296,6 @@ func (p *place) edit(id string, edits ...string) {
 			p.Fatalf("%s: %d %s", edit, status, body)
 		}
 	}
-}
-
-// rewords is the edit that gives an item a text, marks one that gives it a status.
-func rewords(id, text string) string { return fmt.Sprintf(`{"do":"text","id":%q,"text":%q}`, id, text) }
-func marks(id, status string) string {
-	return fmt.Sprintf(`{"do":"status","id":%q,"status":%q}`, id, status)
 }
 
 // hook tells the program that a chat is about to make a call.
