@@ -1,0 +1,254 @@
+package todo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"todo-mcp/internal/store/memory"
+	"todo-mcp/internal/store/storetest"
+	"todo-mcp/internal/todo"
+)
+
+// Nothing finds a deleted list, and its agent begins another one. It can be
+// brought back with its history.
+func TestDeleteAndBack(t *testing.T) {
+	d := newDesk(t)
+	a := d.hint("p1", "process:1")
+	first := a.writes("p:A p:B").After
+	ctx, lists := context.Background(), a.lists()
+	watcher := lists.Watch(nil)
+	defer watcher.Close()
+	_, err := lists.Edit(ctx, first.List.ID, todo.Edit{Do: todo.EditDelete}, person())
+	checkErr(t, err)
+	if got, err := watcher.Next(ctx); err != nil || len(got) != 1 || !got[0].Deleted {
+		t.Errorf("a watcher received %+v, %v", got, err)
+	}
+	if _, err := lists.Load(ctx, first.List.ID, 0); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("load: %v", err)
+	}
+	if found, err := lists.Find(ctx, todo.Query{}); err != nil || len(found) != 0 {
+		t.Errorf("found %d, %v", len(found), err)
+	}
+	if _, err := lists.Apply(ctx, todo.Write{Target: todo.Target{List: first.List.ID}, Change: add("C")}); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("a write to it by id: %v", err)
+	}
+	if next := a.writes("c:A i:B").After; next.List.ID == first.List.ID {
+		t.Error("its agent wrote the deleted list")
+	}
+	_, err = lists.Edit(ctx, first.List.ID, todo.Edit{Do: todo.EditUndelete}, person())
+	checkErr(t, err)
+	if s, err := lists.Load(ctx, first.List.ID, 0); err != nil || show(s) != show(first) || s.Revision != 3 {
+		t.Errorf("brought back: revision %d of %q, %v", s.Revision, show(s), err)
+	}
+	if _, err := d.board("p9").As("somebody").Edit(ctx, first.List.ID, todo.Edit{Do: todo.EditDelete}, person()); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("34: by another principal: %v", err)
+	}
+}
+
+// What is purged is gone: only that it was deleted is left for watchers.
+func TestPurge(t *testing.T) {
+	d := newDesk(t)
+	a := d.hint("p1", "process:1")
+	list := a.writes("p:Secret p:B").After.List.ID
+	a.writes("c:Secret i:B")
+	ctx, lists := context.Background(), a.lists()
+	watcher := lists.Watch(nil)
+	defer watcher.Close()
+	if _, err := d.board("p9").As("somebody").Purge(ctx, todo.Writer{Person: true}, list); !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("34: by another principal: %v", err)
+	}
+	if n, err := lists.Purge(ctx, todo.Writer{Person: true}, list); n != 1 || err != nil {
+		t.Fatalf("purged %d, %v", n, err)
+	}
+	if got, err := watcher.Next(ctx); err != nil || len(got) != 1 || !got[0].Deleted || len(got[0].Items) > 0 || got[0].Title() != todo.Untitled {
+		t.Errorf("a watcher received %+v, %v", got, err)
+	}
+	if got, err := d.store.History(ctx, list, 0, 0); err != nil || len(got) != 1 || got[0].Revision != 3 {
+		t.Errorf("%d revisions are left, %v", len(got), err)
+	}
+	if next := a.writes("c:Secret i:B").After; next.List.ID == list || next.Revision != 1 {
+		t.Error("its agent wrote the purged list")
+	}
+}
+
+// More lists than one transaction removes are purged all the same.
+func TestPurgeMany(t *testing.T) {
+	d := newDesk(t)
+	ids := []string{"unknown"}
+	for n := range 120 {
+		id := fmt.Sprint(n)
+		if _, err := storetest.Save(t.Context(), d.store, todo.Snapshot{List: todo.List{ID: id}, Revision: 1}); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	lists := d.board("p1").Everyone()
+	if n, err := lists.Purge(t.Context(), todo.Writer{}, ids...); n != 0 || !errors.Is(err, todo.ErrNotFound) {
+		t.Errorf("with an unknown one: %d, %v", n, err)
+	}
+	n, err := lists.Purge(t.Context(), todo.Writer{}, ids[1:]...)
+	if left, _ := lists.Find(t.Context(), todo.Query{}); n != 120 || err != nil || len(left) > 0 {
+		t.Errorf("purged %d, %v; %d are left", n, err, len(left))
+	}
+}
+
+// BAD-INPUT 65: a list that a person looked at is not abandoned.
+//
+// BAD-INPUT 65: 20,000 lists in half a minute, so that `--max-lists` or `--max-size`
+// is reached → Lists that are there go on, in the last tenth of `--max-size`; a list
+// that begins takes the place of abandoned ones (one revision, older than an hour,
+// shown to nobody but who began it); else the refusal names the setting and `todo-mcp
+// prune`
+func TestLookedAtListsStay(t *testing.T) {
+	d := newDesk(t)
+	a := d.hint("p1", "process:1")
+	list := a.writes("p:A").After
+	a.lists().Look(t.Context(), list)
+	a.writes("p:X p:Y")
+	on, err := d.store.CursorsOn(context.Background(), "", list.List.ID)
+	if err != nil || len(on) != 2 {
+		t.Errorf("65: cursors %+v, %v", on, err)
+	}
+}
+
+// A settled list that nobody changed for the time counts as archived without a
+// write, and a list that is open never does. Brought back, it stays for as long
+// again.
+func TestArchiveAfter(t *testing.T) {
+	ctx, now := context.Background(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	clock := todo.WithClock(func() time.Time { return now })
+	store := memory.New()
+	board := newBoard(t, store, clock, todo.WithArchiveAfter(24*time.Hour))
+	never := newBoard(t, store, clock)
+	lists := board.As("")
+	begin := func(key string, status todo.Status) string {
+		out, err := lists.Apply(ctx, todo.Write{
+			Target: todo.Target{Conversation: todo.Conversation{Key: "session:" + key}},
+			Change: func(d *todo.Draft) error {
+				d.Replace(todo.CoreView(), []todo.Line{{Text: key, Status: string(status)}})
+				return nil
+			},
+		})
+		checkErr(t, err)
+		return out.After.List.ID
+	}
+	settled, open := begin("settled", todo.Failed), begin("open", todo.Pending)
+	expect := func(when string, list string, want bool) {
+		t.Helper()
+		s, err := lists.Load(ctx, list, 0)
+		checkErr(t, err)
+		found, err := lists.Find(ctx, todo.Query{})
+		checkErr(t, err)
+		for _, f := range found {
+			if f.List.ID == list && f.Archived != want {
+				t.Errorf("%s: found archived %v", when, f.Archived)
+			}
+		}
+		if s.Archived != want {
+			t.Errorf("%s: loaded archived %v", when, s.Archived)
+		}
+	}
+	now = now.Add(24*time.Hour - 1)
+	expect("before", settled, false)
+	now = now.Add(1)
+	expect("after", settled, true)
+	expect("open", open, false)
+	if s, err := never.As("").Load(ctx, settled, 0); err != nil || s.Archived || s.Revision != 1 {
+		t.Errorf("with no time: archived %v, revision %d, %v", s.Archived, s.Revision, err)
+	}
+	if s, err := lists.Load(ctx, settled, 1); err != nil || s.Archived {
+		t.Errorf("a revision of its history is archived: %v, %v", s.Archived, err)
+	}
+	_, err := lists.Archive(ctx, settled, false, person())
+	checkErr(t, err)
+	expect("brought back", settled, false)
+	now = now.Add(24 * time.Hour)
+	expect("a day later", settled, true)
+}
+
+// Who may only read changes nothing, by no method, and nothing is noted of it
+// (BAD-INPUT 33).
+//
+// BAD-INPUT 33: A read scope on a write → 403 that names the scope, before anything is
+// done; the model refuses it as well
+func TestReadOnlyChangesNothing(t *testing.T) {
+	store := memory.New()
+	board := newBoard(t, store)
+	add := todo.Write{Target: todo.Target{Conversation: todo.Conversation{Key: "c"}}, Change: func(d *todo.Draft) error { d.Append("a"); return nil }}
+	out, err := board.For(todo.Identity{Principal: "team", User: "ann"}).Apply(t.Context(), add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.After.Writer.User != "ann" {
+		t.Errorf("written by %q, want ann", out.After.Writer.User)
+	}
+	before := out.After
+	viewer := board.For(todo.Identity{Principal: "team", User: "vic", ReadOnly: true})
+	id, w := before.List.ID, todo.Writer{Person: true}
+	for name, change := range map[string]func() error{
+		"apply": func() error { _, err := viewer.Apply(t.Context(), add); return err },
+		"restore": func() error {
+			_, err := viewer.Edit(t.Context(), id, todo.Edit{Do: todo.EditRestore, Revision: 1}, w)
+			return err
+		},
+		"archive": func() error { _, err := viewer.Archive(t.Context(), id, true, w); return err },
+		"rename":  func() error { _, err := viewer.Edit(t.Context(), id, title("x"), w); return err },
+		"delete":  func() error { _, err := viewer.Edit(t.Context(), id, todo.Edit{Do: todo.EditDelete}, w); return err },
+		"purge":   func() error { _, err := viewer.Purge(t.Context(), todo.Writer{Person: true}, id); return err },
+		"hold":    func() error { return viewer.SetCurrent(t.Context(), todo.Conversation{Key: "v"}, before) },
+	} {
+		if err := change(); !errors.Is(err, todo.ErrReadOnly) {
+			t.Errorf("%s: %v, want ErrReadOnly", name, err)
+		}
+	}
+	held := todo.Target{Conversation: todo.Conversation{Key: "c"}}
+	if seen, err := viewer.Show(t.Context(), held); err != nil || seen.Revision != 1 {
+		t.Errorf("Show: revision %d, %v", seen.Revision, err)
+	}
+	if err := viewer.Leave(t.Context(), held.Conversation); err != nil {
+		t.Errorf("Leave: %v", err)
+	}
+	after, err := viewer.Load(t.Context(), id, 0)
+	if err != nil || !after.Equal(before) {
+		t.Errorf("the list changed: %+v, %v", after, err)
+	}
+	holders, err := viewer.CursorsOn(t.Context(), before)
+	if err != nil || len(holders) != 1 || holders[0].Conversation != "c" || !holders[0].Until.IsZero() {
+		t.Errorf("holders: %+v, %v", holders, err)
+	}
+}
+
+// BAD-INPUT 107: a person and an agent who change one item a hundred times: each is told
+// of the other, nothing grows without bound, and it stays one item of one list.
+//
+// BAD-INPUT 107: A person and an agent who change one item a hundred times → Each is
+// told of the other each time; an item remembers eight earlier wordings; it stays one
+// item of one list
+func TestAHundredChangesOfOneItem(t *testing.T) {
+	d := newDesk(t)
+	a := d.proof("a")
+	first := a.writes("p:A p:B").After
+	view := todo.CoreView()
+	for n := range 100 {
+		d.personEdits(first.List.ID, reword("2", fmt.Sprint("person ", n)))
+		text, told := fmt.Sprint("agent ", n), 1
+		if n%3 == 0 {
+			text = "B" // its habit
+		}
+		lines := []todo.Line{{ID: "2", Text: text, Active: text, Status: []string{"pending", "in_progress"}[n%2]}}
+		out, err := a.apply(todo.Target{Lines: lines, View: view}, func(d *todo.Draft) error { d.Patch(view, lines); return nil })
+		checkErr(t, err)
+		if len(out.Unseen) != told || out.After.List.ID != first.List.ID || len(out.After.Items) != 2 {
+			t.Fatalf("107: change %d: %q, told %+v", n, show(out.After), out.Report)
+		}
+		if item, _ := out.After.Item("2"); len(item.Hand.Replaced) > 8*20 {
+			t.Fatalf("107: after %d changes %d bytes of earlier wordings", n, len(item.Hand.Replaced))
+		}
+	}
+	if now, err := d.store.Load(t.Context(), first.List.ID, 0); err != nil || now.Revision > 201 {
+		t.Errorf("107: revision %d, %v", now.Revision, err)
+	}
+}
