@@ -81,7 +81,7 @@ func (g group) draw() Node {
 	}
 	return Section(Class("group"), ID(g.id),
 		Header(H2(name), If(g.note != "", span("path cut", Text(g.note))), span("n", Text(g.count)),
-			If(g.clear, Form(Method("post"), Action("/panel/clear"),
+			If(g.clear, Form(Method("post"), Action("/panel/clear"), Input(Type("hidden"), Name("do"), Value("{}")),
 				Button(Class("link small"), Attr("data-clear"), Text("Clear finished"))))),
 		If(len(g.cards) > 0, Div(Class("cards"), ID(g.id+"-c"), g.cards)),
 		If(len(g.rows) > 0 || g.more > 0, Ul(Class("rows"), ID(g.id+"-r"), g.rows,

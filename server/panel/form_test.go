@@ -29,14 +29,14 @@ func TestPanelForms(t *testing.T) {
 			t.Errorf("%s: %d to %q", do, status, to)
 		}
 	}
-	own("status 1 completed", "")
-	own("text 2", "Two, but better")
-	own("add", "Three")
-	own("block 3", "Wait for Ann")
-	own("move 3 0", "")
-	own("rename", "Named")
+	own(`{"do":"status","id":"1","status":"completed"}`, "")
+	own(`{"do":"text","id":"2"}`, "Two, but better")
+	own(`{"do":"add"}`, "Three")
+	own(`{"do":"block","id":"3"}`, "Wait for Ann")
+	own(`{"do":"move","id":"3"}`, "")
+	own(`{"do":"rename"}`, "Named")
 	html := page(t, list)
-	for _, want := range []string{"<bdi>Named</bdi>", "<bdi>Two, but better</bdi>", "<bdi>Wait for Ann</bdi>", `status 1 pending`} {
+	for _, want := range []string{"<bdi>Named</bdi>", "<bdi>Two, but better</bdi>", "<bdi>Wait for Ann</bdi>", `value="{&#34;do&#34;:&#34;status&#34;,&#34;id&#34;:&#34;1&#34;,&#34;status&#34;:&#34;pending&#34;}"`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page lacks %q: %s", want, html)
 		}
@@ -44,22 +44,22 @@ func TestPanelForms(t *testing.T) {
 	if strings.Index(html, `id="i-3"`) > strings.Index(html, `id="i-1"`) {
 		t.Error("the third item was not moved to the top")
 	}
-	own("undo 1 6", "")
-	if html := page(t, list); strings.Contains(html, "but better") || !strings.Contains(html, "status 1 completed") {
+	own(`{"do":"undo","from":1,"seen":6}`, "")
+	if html := page(t, list); strings.Contains(html, "but better") || !strings.Contains(html, "&#34;1&#34;,&#34;status&#34;:&#34;completed") {
 		t.Errorf("not undone: %s", html)
 	}
-	own("remove 2", "")
-	own("archive", "")
-	own("unarchive", "")
-	own("restore 1", "")
+	own(`{"do":"remove","id":"2"}`, "")
+	own(`{"do":"archive"}`, "")
+	own(`{"do":"unarchive"}`, "")
+	own(`{"do":"restore","revision":1}`, "")
 	for name, h := range map[string][2]string{"of another site": {"Sec-Fetch-Site", "cross-site"}, "of another port": {"Sec-Fetch-Site", "same-site"}, "with a foreign origin": {"Origin", "http://evil.example"}, "that says nothing": {"X-None", ""}} {
 		for _, address := range []string{list + "/edit", base + "/panel/clear"} {
-			if status, _, _ := sendForm(t, address, url.Values{"do": {"remove 1"}}, h[0], h[1]); status != http.StatusForbidden {
+			if status, _, _ := sendForm(t, address, url.Values{"do": {`{"do":"remove","id":"1"}`}}, h[0], h[1]); status != http.StatusForbidden {
 				t.Errorf("a form %s: %d", name, status)
 			}
 		}
 	}
-	status, header, _ := sendForm(t, list+"/edit", url.Values{"do": {"delete"}}, "Sec-Fetch-Site", "same-origin")
+	status, header, _ := sendForm(t, list+"/edit", url.Values{"do": {`{"do":"delete"}`}}, "Sec-Fetch-Site", "same-origin")
 	if to := header.Get("Location"); status != http.StatusSeeOther || to != "/" {
 		t.Errorf("delete: %d to %q", status, to)
 	}

@@ -2,6 +2,7 @@ package panel
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/url"
 	"time"
 
@@ -76,22 +77,33 @@ func editForm(l todo.Snapshot, content ...Node) Node {
 // addItem returns the line in which a person adds an item.
 func addItem(l todo.Snapshot) Node {
 	return Li(Class("add"), ID("add"), Attr("data-keep"), span("tick", glyph("plus")),
-		editForm(l, hidden("add"), Input(Name("text"), ID("adding"), MaxLength(decimal(todo.MaxText)),
+		editForm(l, hidden(todo.Edit{Do: todo.EditAdd}), Input(Name("text"), ID("adding"), MaxLength(decimal(todo.MaxText)),
 			Placeholder("Add an item"), Aria("label", "Add an item"), AutoComplete("off"))))
 }
 
-// hidden returns the field of a form that says which edit it sends.
-func hidden(do string) Node { return Input(Type("hidden"), Name("do"), Value(do)) }
+// does returns the name and value of a field that sends an edit.
+func does(e todo.Edit) Node {
+	data, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // an edit has a JSON
+	}
+	return Group{Name("do"), Value(string(data))}
+}
 
-// does returns the attributes of a button that sends an edit.
-func does(do string) Node { return Group{FormAttr("form"), Name("do"), Value(do)} }
+// hidden returns the field of a form that says which edit it sends.
+func hidden(e todo.Edit) Node { return Input(Type("hidden"), does(e)) }
+
+// button returns a button that sends an edit.
+func button(e todo.Edit, content ...Node) Node {
+	return Button(FormAttr("form"), does(e), Group(content))
+}
 
 // heading returns what is above the items.
 func (page *listPage) heading() Node {
 	l, progress := page.Main, page.Progress()
 	title := H1(Class("title"), ID("title"), bdi(titleOf(l)))
 	if page.rename {
-		title = editForm(l, H1(Class("title spoken"), Text(titleOf(l))), hidden("rename"),
+		title = editForm(l, H1(Class("title spoken"), Text(titleOf(l))), hidden(todo.Edit{Do: todo.EditRename}),
 			Input(Class("field"), Name("text"), Value(titleOf(l)), MaxLength(decimal(todo.MaxTitle)),
 				Aria("label", "Title")),
 			Text(" "), Button(Class("btn"), Text("Rename")))
@@ -119,14 +131,14 @@ func (page *listPage) unseenBar() Node {
 	}
 	return Div(Class("bar you"), ID("unseen"), glyph("you"),
 		Span(Textf("%s will see your %s %s.", agentOf(page.Main).Name, changes, when)),
-		Button(Class("link end"), does("undo "+decimal(page.saw)+" "+decimal(page.Main.Revision)), Text("Undo"+all)))
+		button(todo.Edit{Do: todo.EditUndo, From: page.saw, Seen: page.Main.Revision}, Class("link end"), Text("Undo"+all)))
 }
 
 // orderBar says that an agent overrode a person's order of the items.
 func (page *listPage) orderBar() Node {
 	return Div(Class("bar overridden"), ID("order"), glyph("you"), Span(Text("Your order of the items is overridden.")),
 		If(!page.Main.List.Mirrored,
-			Button(Class("link end back"), does("back"), Aria("label", "Bring back your order"), Text("Bring back"))))
+			button(todo.Edit{Do: todo.EditBack}, Class("link end back"), Aria("label", "Bring back your order"), Text("Bring back"))))
 }
 
 // leftBar says where the work ended on a list that was left open.
@@ -146,8 +158,8 @@ func (page *listPage) item(v itemView) Node {
 	}
 	if !v.Fixed {
 		tick = Group{span("grip", Aria("hidden", "true"), glyph("grip")),
-			Button(Class("tick"), does("status "+v.ID+" "+string(to)), Aria("label", statusWord(v.Status)+". "+say),
-				glyph(string(v.Status)))}
+			button(todo.Edit{Do: todo.EditStatus, Item: v.ID, Status: to}, Class("tick"),
+				Aria("label", statusWord(v.Status)+". "+say), glyph(string(v.Status)))}
 	}
 	content := v.editing
 	if !v.Editing {
@@ -191,7 +203,7 @@ func (v *itemView) fate() Node {
 	if v.Person == "" || v.Fixed {
 		return words
 	}
-	return Group{words, Text(gap), Button(Class("link back small"), does("back "+v.ID),
+	return Group{words, Text(gap), button(todo.Edit{Do: todo.EditBack, Item: v.ID}, Class("link back small"),
 		TitleAttr(v.Person), Aria("label", "Bring back: "+v.Person), Text("Bring back"))}
 }
 
@@ -201,9 +213,11 @@ func (v *itemView) editing() Node {
 		return Input(Class("field"), FormAttr(form+"-"+v.ID), Name("text"), Value(text),
 			MaxLength(decimal(todo.MaxText)), Group(attributes))
 	}
-	button := func(name, do string) Node { return Button(Class("btn"), does(do), Text(name)) }
-	form := func(id, do string) Node {
-		return Form(ID(id+"-"+v.ID), Method("post"), Action("edit"), hidden(do+" "+v.ID))
+	form := func(id string, do todo.EditKind) Node {
+		return Form(ID(id+"-"+v.ID), Method("post"), Action("edit"), hidden(todo.Edit{Do: do, Item: v.ID}))
+	}
+	become := func(name string, status todo.Status) Node {
+		return button(todo.Edit{Do: todo.EditStatus, Item: v.ID, Status: status}, Class("btn"), Text(name))
 	}
 	const why = "Why is it blocked?"
 	return Group{
@@ -211,10 +225,10 @@ func (v *itemView) editing() Node {
 			span("row", Button(Class("btn main"), FormAttr("reword-"+v.ID), Text("Save")),
 				field("block", v.Reason, Aria("label", why), Placeholder(why)),
 				Button(Class("btn"), FormAttr("block-"+v.ID), Text("Block")),
-				If(v.Status == todo.Blocked, button("Unblock", "status "+v.ID+" pending")),
-				button("Failed", "status "+v.ID+" failed"), button("Move to the top", "move "+v.ID+" 0"),
-				button("Delete", "remove "+v.ID))),
-		form("reword", "text"), form("block", "block"),
+				If(v.Status == todo.Blocked, become("Unblock", todo.Pending)), become("Failed", todo.Failed),
+				button(todo.Edit{Do: todo.EditMove, Item: v.ID}, Class("btn"), Text("Move to the top")),
+				button(todo.Edit{Do: todo.EditRemove, Item: v.ID}, Class("btn"), Text("Delete")))),
+		form("reword", todo.EditText), form("block", todo.EditBlock),
 	}
 }
 
@@ -260,15 +274,15 @@ func (page *listPage) side() Node {
 
 // acts returns what can be done with the list.
 func (page *listPage) acts() Group {
-	l, un, archive := page.Main, "", "Archive"
+	l, do, archive := page.Main, todo.EditArchive, "Archive"
 	if l.Archived {
-		un, archive = "un", "Take out of the archive"
+		do, archive = todo.EditUnarchive, "Take out of the archive"
 	}
 	return Group{A(Href("?rename"), Data("do", "rename"), action("pen", "Rename", "r")),
 		A(Href("?revision="+decimal(l.Revision)), action("clock", "Open history", "h")),
 		exports(l, ""),
-		Button(does(un+"archive"), action("box", archive, "")),
-		Button(does("delete"), Class("risk"), action("bin", "Delete", ""))}
+		button(todo.Edit{Do: do}, action("box", archive, "")),
+		button(todo.Edit{Do: todo.EditDelete}, Class("risk"), action("bin", "Delete", ""))}
 }
 
 // exports returns the links to a list as markdown and JSON.

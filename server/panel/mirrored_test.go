@@ -22,14 +22,14 @@ func TestPanelMirrored(t *testing.T) {
 	}).List.ID
 	for _, address := range []string{list, list + "?item=1", list + "?revision=1"} {
 		html := page(t, address)
-		for _, control := range []string{`class="grip"`, `id="add"`, "data-menu", `value="status`, `name="text"`, `id="restore"`, "reword"} {
+		for _, control := range []string{`class="grip"`, `id="add"`, "data-menu", `&#34;status&#34;`, `name="text"`, `id="restore"`, "reword"} {
 			if strings.Contains(html, control) {
 				t.Errorf("%s has %s", address, control)
 			}
 		}
 	}
 	html := page(t, list)
-	for _, want := range []string{"Claude Code keeps this list in a todo tool of its own", "reader, waits for Read &lt;b&gt;it&lt;/b&gt;", `data-do="rename"`, `value="archive"`, `value="delete"`} {
+	for _, want := range []string{"Claude Code keeps this list in a todo tool of its own", "reader, waits for Read &lt;b&gt;it&lt;/b&gt;", `data-do="rename"`, `&#34;archive&#34;`, `&#34;delete&#34;`} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page has no %s", want)
 		}

@@ -339,10 +339,7 @@ async function undo() {
   sessionStorage.undos = JSON.stringify(undos);
   if (!last) { toast('Nothing to undo'); return; }
   toast('Undone');
-  for (const [list, edit] of last.edits) {
-    if (list) await send(list, { ...edit });
-    else await post('/panel/clear', JSON.stringify(edit));
-  }
+  for (const [list, edit] of last.edits) await send(list, { ...edit });
   refresh();
 }
 
@@ -371,14 +368,12 @@ function edit(li, e, told = {}) {
 
 // pressed does what a button of the form says, without leaving the page.
 function pressed(value) {
-  const [what, id, more] = value.split(' '), list = page().list;
-  const li = $('i-' + id);
-  if (what === 'status') edit(li, { do: what, status: more });
-  else if (what === 'move') edit(li, { do: what, to: Number(more) });
-  else if (what === 'remove') remove(li);
-  else if (what === 'back') send(list, { do: what, id, seen: saw() }, { text: li ? `Brought back “${short(li.querySelector('.back').title)}”` : 'Brought back your order' });
-  else if (what === 'undo') send(list, { do: what, from: Number(id), seen: Number(more) }, { text: 'Your changes are undone' });
-  else listAction(what, list, $('title')?.textContent ?? '');
+  const e = JSON.parse(value), list = page().list, li = e.id && $('i-' + e.id);
+  if (e.do === 'status' || e.do === 'move') edit(li, e);
+  else if (e.do === 'remove') remove(li);
+  else if (e.do === 'back') send(list, { ...e, seen: saw() }, { text: li ? `Brought back “${short(li.querySelector('.back').title)}”` : 'Brought back your order' });
+  else if (e.do === 'undo') send(list, e, { text: 'Your changes are undone' });
+  else listAction(e.do, list, $('title')?.textContent ?? '');
 }
 function remove(li) {
   const next = li.nextElementSibling?.dataset.item ? li.nextElementSibling : li.previousElementSibling;
@@ -475,7 +470,7 @@ addEventListener('submit', async (e) => {
     const done = await post(form.action, '{}').catch(() => 0);
     if (!done?.ok) { toast('The lists could not be archived'); return; }
     const { lists } = await done.json();
-    undoable(`Archived ${lists.length === 1 ? '1 list' : lists.length + ' lists'}`, [['', { lists }]]);
+    undoable(`Archived ${lists.length === 1 ? '1 list' : lists.length + ' lists'}`, lists.map((list) => [list, { do: 'unarchive' }]));
     refresh();
   }
 });

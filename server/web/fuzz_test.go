@@ -133,8 +133,8 @@ func FuzzEdit(f *testing.F) {
 		f.Add("/lists/LIST/edit", edit, "application/json")
 	}
 	f.Add("/lists/LIST/edit", "{}", "text/plain")
-	f.Add("/lists/LIST/edit", "do=restore+-1", "application/x-www-form-urlencoded")
-	f.Add("/lists/LIST/edit", "do=add&text=A", "application/x-www-form-urlencoded")
+	f.Add("/lists/LIST/edit", `do={"do":"restore","revision":-1}`, "application/x-www-form-urlencoded")
+	f.Add("/lists/LIST/edit", `do={"do":"add"}&text=A`, "application/x-www-form-urlencoded")
 	f.Fuzz(func(t *testing.T, path, body, mediaType string) {
 		s := newSite(t, pending("1", "A"), pending("2", "B"), "tester")
 		before := s.newest(t)
