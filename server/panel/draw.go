@@ -44,8 +44,7 @@ func (d drawing) card(f *account.Family) Node {
 		P(Class("fold small"),
 			If(moreNarrow > 0, span("few", Textf("%d more to do", moreNarrow))),
 			If(more > 0, span("lots", Textf("%d more to do", more))),
-			If(progress.Done > 0, A(Href(listHref(l.List.ID)), Attr("data-fold"), Aria("expanded", "false"),
-				Textf("%d done", progress.Done), glyph("right")))))
+			If(progress.Done > 0, A(Href(listHref(l.List.ID)), Textf("%d done", progress.Done), glyph("right")))))
 }
 
 func (d drawing) cardSubs(f *account.Family) Node {

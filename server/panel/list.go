@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	. "maragu.dev/gomponents"
 
@@ -16,10 +15,6 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 )
-
-// foldFrom is how many done items must lead a list before all but the last of
-// them fold.
-const foldFrom = 3
 
 // listPage is what a list's own page shows, or its history at one of its revisions.
 type listPage struct {
@@ -40,14 +35,11 @@ type listPage struct {
 // list serves a list's page; with ?revision= its history at that revision. If
 // the id ends in .md or .json it serves the list itself, as markdown or JSON.
 func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
-	id, form := r.PathValue("id"), ""
-	for _, f := range []string{"md", "json"} {
-		if before, found := strings.CutSuffix(id, "."+f); found {
-			id, form = before, f
+	id := r.PathValue("id")
+	for _, form := range []string{".md", ".json"} {
+		if id, found := strings.CutSuffix(id, form); found {
+			return plain(w, r, id, form)
 		}
-	}
-	if form != "" || r.URL.Query().Has("done") {
-		return p.plain(w, r, id, form)
 	}
 	f, err := readFamily(r.Context(), r.Lists, id)
 	if err != nil {
@@ -67,41 +59,20 @@ func (p *Panel) list(w http.ResponseWriter, r *edge.Request) error {
 	return answer(w, http.StatusOK, page.draw(s, r.Identity))
 }
 
-// plain serves a list itself, as markdown or JSON, or the done items that unfold on
-// its card, as HTML.
-func (p *Panel) plain(w http.ResponseWriter, r *edge.Request, id, form string) error {
+// plain serves a list itself, as markdown or JSON.
+func plain(w http.ResponseWriter, r *edge.Request, id, form string) error {
 	l, err := r.Lists.Load(r.Context(), id, numberIn(r, "revision"))
 	if err != nil {
 		return err
 	}
-	switch form {
-	case "":
-		r.Lists.Look(r.Context(), l)
-		now := p.config.Now()
-		return answer(w, http.StatusOK, Map(doneItems(l, now), drawing{now}.cardItem))
-	case "md":
-		r.Lists.Look(r.Context(), l)
-		w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
-		_, _ = w.Write([]byte(render.Markdown(l)))
-		return nil
-	case "json":
-		r.Lists.Look(r.Context(), l)
+	r.Lists.Look(r.Context(), l)
+	if form == ".json" {
 		w.Header().Set("Content-Disposition", `attachment; filename="`+l.List.ID+`.json"`)
 		return edge.WriteJSON(w, http.StatusOK, render.Document(l))
 	}
-	return todo.ErrNotFound
-}
-
-// maxDone is how many done items unfold on a card.
-const maxDone = 200
-
-func doneItems(l todo.Snapshot, now time.Time) (items []itemView) {
-	for _, i := range l.Items {
-		if i.Status == todo.Completed || i.Status == todo.Cancelled {
-			items = append(items, cutItem(itemOf(i, now, true)))
-		}
-	}
-	return items[max(len(items)-maxDone, 0):]
+	w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
+	_, _ = w.Write([]byte(render.Markdown(l)))
+	return nil
 }
 
 // numberIn returns a number of the query; 0 when there is none.
@@ -187,27 +158,6 @@ func (page *listPage) unseen() int {
 
 // manyItems is from how many items on a browser draws only those in view.
 const manyItems = 200
-
-// folded returns how many leading done items fold, all of them but the last one if there
-// are enough, and how long they took.
-func folded(items []todo.Item) (n int, took string) {
-	for n < len(items) && (items[n].Status == todo.Completed || items[n].Status == todo.Cancelled) {
-		n++
-	}
-	if n <= foldFrom {
-		return 0, ""
-	}
-	var sum time.Duration
-	for _, i := range items[:n-1] {
-		if !i.Started.IsZero() && !i.Ended.IsZero() {
-			sum += i.Ended.Sub(i.Started)
-		}
-	}
-	if sum > 0 {
-		took = spaced(render.Took(sum))
-	}
-	return n - 1, took
-}
 
 // maxSubItems is how many items of a sub-agent's list its main list's page shows.
 const maxSubItems = 50

@@ -54,7 +54,7 @@ func (page *listPage) live() Node {
 	return Div(page.heading(),
 		editForm(l, ID("form")),
 		Ul(Class("items list"+page.many()), ID("items"), Aria("label", "Items"),
-			page.fold(), Map(page.items, page.item),
+			Map(page.items, page.item),
 			If(len(l.Items) < todo.MaxItems && !l.List.Mirrored, addItem(l))),
 		page.subs(),
 		P(Class("keys small"), Raw(`<span><kbd>j</kbd> <kbd>k</kbd> move</span>`), If(!l.List.Mirrored, keys),
@@ -230,15 +230,6 @@ func (v *itemView) editing() Node {
 				button(todo.Edit{Do: todo.EditRemove, Item: v.ID}, Class("btn"), Text("Delete")))),
 		form("reword", todo.EditText), form("block", todo.EditBlock),
 	}
-}
-
-// fold returns the line in which the leading done items fold.
-func (page *listPage) fold() Node {
-	n, took := folded(page.Main.Items)
-	return Li(Class("completed"), ID("fold"), Data("n", decimal(n)), Attr("hidden"),
-		Button(Type("button"), Class("tick"), ID("unfold"), Aria("expanded", "false"),
-			Aria("label", "Show "+decimal(n)+" done"), glyph("right")),
-		span("t", Textf("%d done", n)), span("took", Text(took)))
 }
 
 // subs returns the sub-agents' lists.

@@ -143,15 +143,25 @@ function arrived() {
   }
 }
 
-// fold hides the leading done items of a list, unless the person opened them.
+// fold hides the leading done items of a list, if they are more than three, all but
+// the last of them, unless the person opened them.
 let unfolded = false;
 function fold() {
-  const row = $('fold');
-  if (!row) return;
-  const n = Number(row.dataset.n);
+  if (page().view !== 'list') { $('fold')?.remove(); return; }
+  const items = all('#items > li[data-item]'), open = items.findIndex((li) => !li.matches('.completed, .cancelled'));
+  const done = open < 0 ? items.length : open, n = done > 3 ? done - 1 : 0;
+  let row = $('fold');
+  if (!row) {
+    const button = make('button', { type: 'button', className: 'tick', id: 'unfold' }, glyph('right'));
+    row = make('li', { className: 'completed', id: 'fold' }, button, make('span', { className: 't' }));
+    row.dataset.keep = 'own';
+    $('items').prepend(row);
+  }
   row.hidden = !n;
-  $('unfold').setAttribute('aria-expanded', unfolded);
-  all('#items > li[data-item]').forEach((li, i) => { li.hidden = i < n && !unfolded && !li.contains(document.activeElement); });
+  row.lastChild.textContent = `${n} done`;
+  $('unfold').ariaLabel = `Show ${n} done`;
+  $('unfold').ariaExpanded = unfolded;
+  items.forEach((li, i) => { li.hidden = i < n && !unfolded && !li.contains(document.activeElement); });
 }
 
 // --- following changes
@@ -253,8 +263,6 @@ function show(d) {
     const old = $(id);
     if (!old || !html) continue;
     morph(old, parse(html));
-    const open = old.querySelector('[data-fold][aria-expanded=true]');
-    if (open) unfold(open, true);
   }
   if (was?.place !== d.place) refresh();
 }
@@ -524,18 +532,6 @@ async function copy(url) {
     toast('Copied');
   } catch { toast('Could not copy'); }
 }
-// unfold shows the done items of a card in place, or hides them.
-async function unfold(button, again) {
-  const card = button.closest('.card'), old = card.querySelector('.done');
-  if (old && !again) { old.remove(); button.setAttribute('aria-expanded', false); return; }
-  const html = await (await fetch(`/lists/${listOf(card)}?done`)).text();
-  const done = make('ul', { className: 'items done', innerHTML: html }); // drawn by the server
-  done.dataset.keep = 'own';
-  card.querySelector('.done')?.remove();
-  card.append(done);
-  button.setAttribute('aria-expanded', true);
-}
-
 addEventListener('click', (e) => {
   const t = e.target.closest('a, button');
   if (e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
@@ -545,7 +541,6 @@ addEventListener('click', (e) => {
     if (page().view === 'list' && li && e.target.matches('.t bdi') && !getSelection().toString()) reword(li);
     else if (e.target.closest('#title')) rename();
   } else if ('menu' in t.dataset) stop(() => openMenu(t));
-  else if ('fold' in t.dataset) stop(() => unfold(t));
   else if (t.id === 'unfold') stop(() => { unfolded = !unfolded; fold(); });
   else if ('copy' in t.dataset) navigator.clipboard.writeText(t.previousElementSibling.textContent).then(() => { t.lastChild.data = 'Copied'; });
   else if (t.dataset.do === 'copy') stop(() => copy(t.href));

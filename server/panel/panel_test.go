@@ -17,7 +17,7 @@ func TestPanelPages(t *testing.T) {
 	list := url + "/lists/" + servertest.ListIDs(t, url)[0]
 	for path, want := range map[string]string{
 		list: "1 of 1", list + "?revision=1": "Revision 1 of 2", list + "?revision=9": "Revision 2 of 2", list + ".md": "- [x] A", list + ".json": `"revision":2`,
-		list + ".md?revision=1": "- [ ] A", list + ".json?revision=1": `"revision":1`, list + "?done": "<bdi>A</bdi>", list + "?item=1": "Move to the top", list + "?rename": "Rename</button>",
+		list + ".md?revision=1": "- [ ] A", list + ".json?revision=1": `"revision":1`, list + "?item=1": "Move to the top", list + "?rename": "Rename</button>",
 	} {
 		if html := page(t, path); !strings.Contains(html, want) {
 			t.Errorf("%s lacks %q: %.300s", path, want, html)
@@ -44,7 +44,7 @@ func TestPanelPages(t *testing.T) {
 // BAD-INPUT 65: a list that a person looked at on the panel is not abandoned; one
 // that the board alone showed may be.
 func TestPanelNotesWhatWasLookedAt(t *testing.T) {
-	for path, looked := range map[string]int{"/lists/%s": 1, "/lists/%s?revision=1": 1, "/lists/%s?done": 1, "/lists/%s.md": 1, "/lists/%s.json?revision=1": 1,
+	for path, looked := range map[string]int{"/lists/%s": 1, "/lists/%s?revision=1": 1, "/lists/%s.md": 1, "/lists/%s.json?revision=1": 1,
 		"/": 0, "/lists/none": 0} {
 		t.Run(path, func(t *testing.T) {
 			store := memory.New()
