@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	. "maragu.dev/gomponents"
 	. "maragu.dev/gomponents/html"
@@ -36,12 +35,10 @@ const (
 // boardPage is a page with many lists.
 type boardPage struct {
 	frame
+	nothing Node // said in the place of lists
 	now     []Node
 	nowMore int
-	nothing string // said where no agent works
-	empty   string // said where there are no groups
 	groups  []group
-	noMatch bool   // nothing matches the search
 	older   string // the link to what comes after
 }
 
@@ -58,9 +55,7 @@ type group struct {
 // draw returns the page.
 func (page *boardPage) draw() Node {
 	return page.page(page.main(
-		If(page.nothing != "", bar(Text(page.nothing), If(page.view == "none", allLists("All lists")))),
-		If(page.empty != "" && len(page.groups) == 0, bar(Text(page.empty))),
-		If(page.noMatch, bar(Text("Nothing matches “"), bdi(page.search), Text("”."), allLists("Clear the search"))),
+		If(page.nothing != nil, P(Class("bar"), ID("nothing"), page.nothing)),
 		If(len(page.now) > 0, Section(Class("group"), ID("now"),
 			Header(H2(Text("Now")), span("path", Text("who works, and who waits for you")),
 				If(page.nowMore > 0, A(Class("n"), Href("#groups"), Textf("%d more", page.nowMore)))),
@@ -68,9 +63,6 @@ func (page *boardPage) draw() Node {
 		Div(ID("groups"), Map(page.groups, group.draw)),
 		If(page.older != "", P(A(Class("btn older"), Href(page.older), Text("Show earlier"))))))
 }
-
-// bar says that there is nothing to show.
-func bar(content ...Node) Node { return P(Class("bar"), ID("nothing"), Group(content)) }
 
 func allLists(text string) Node { return A(Class("link end"), Href("/"), Text(text)) }
 
@@ -96,22 +88,17 @@ type board struct {
 	seq  int64
 }
 
-// sortLists sorts families; there may be more than were read.
-func sortLists(all []account.Family, now time.Time) board {
+// readBoard reads all lists that a page may show.
+func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) {
+	all, err := readFamilies(ctx, lists)
+	now, read := p.config.Now(), 0
 	s := board{Board: account.Sort(all, now), drawing: drawing{now}}
-	lists := 0
 	for _, f := range all {
-		lists += len(f.Lists()) + len(f.Away)
+		read += len(f.Lists()) + len(f.Away)
 		s.seq = max(s.seq, f.Seq())
 	}
-	s.many = lists >= maxRead
-	return s
-}
-
-// of returns the board with the lists of one workspace alone.
-func (s board) of(workspace string) board {
-	s.Board = s.Only(func(f account.Family) bool { return f.Main.List.Workspace == workspace })
-	return s
+	s.many = read >= maxRead
+	return s, err
 }
 
 // places returns where the lists stand, by the main list's id.
@@ -123,10 +110,22 @@ func (s board) places() map[string]string {
 	return out
 }
 
-// readBoard reads all lists that a page may show.
-func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) {
-	all, err := readFamilies(ctx, lists)
-	return sortLists(all, p.config.Now()), err
+// kind is a kind of lists, which has a page.
+type kind struct {
+	show, icon, name string
+	empty            string // said when there are none
+	lists            []account.Family
+}
+
+// kinds returns the kinds of lists. The first is the board.
+func (s board) kinds() []kind {
+	return []kind{
+		{"active", "play", "Active", "", s.Active},
+		{"left", "pause", "Left open", "No list was left open.", s.Left},
+		{"finished", "tick", "Finished today", "No list was finished today.", s.Finished},
+		{"past", "clock", "Past lists", "No list rests yet.", s.Past},
+		{"archived", "box", "Archived", "No list was archived.", s.Archived},
+	}
 }
 
 // board serves the pages with many lists: the board, one kind of lists, a
@@ -136,23 +135,16 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	query := r.URL.Query()
 	var page boardPage
-	switch show := query.Get("show"); {
-	case strings.TrimSpace(query.Get("q")) != "":
-		page, err = search(r, s, strings.TrimSpace(query.Get("q")))
+	query := r.URL.Query()
+	q, project := strings.TrimSpace(query.Get("q")), query.Get("project")
+	switch {
+	case q != "":
+		page, err = search(r, s, q)
 	case query.Has("project"):
-		page = projectPage(s, query.Get("project"))
-	case show == "left":
-		page = boardPage{frame: frame{head: "Left open", show: show}, empty: "No list was left open."}
-		page.addLeft(s, maxRows)
-	case show == "finished":
-		page = boardPage{frame: frame{head: "Finished today", show: show}, empty: "No list was finished today."}
-		page.addFinished(s, maxRows)
-	case show == "past", show == "archived":
-		page, err = pastPage(r, s, show)
+		page = activePage(s, &project)
 	default:
-		page = activePage(s)
+		page, err = kindPage(r, s, query.Get("show"))
 	}
 	if err != nil {
 		return err
@@ -165,34 +157,59 @@ func (p *Panel) board(w http.ResponseWriter, r *edge.Request) error {
 	return answer(w, http.StatusOK, page.draw())
 }
 
-// activePage returns the board: what agents do, by project, and then what rests.
-func activePage(s board) boardPage {
-	page := boardPage{frame: frame{head: "Active", sum: summary(s.Active), show: "active"}, nothing: nothing(s)}
-	page.now, page.nowMore = nowList(s)
-	page.groups = projectGroups(s, cardsOfGroup, rowsOfGroup)
-	page.addLeft(s, restRows)
-	page.addFinished(s, restRows)
-	if len(s.Active) == 0 && len(s.Finished) == 0 && len(s.Past) > len(s.Left) {
-		page.addLastDay(s)
+// kindPage returns the page of a kind of lists.
+func kindPage(r *edge.Request, s board, show string) (page boardPage, err error) {
+	n := slices.IndexFunc(s.kinds(), func(k kind) bool { return k.show == show })
+	if n <= 0 {
+		return activePage(s, nil), nil
 	}
-	return page
+	k := s.kinds()[n]
+	page.head, page.show = k.name, show
+	switch show {
+	case "left":
+		page.addLeft(s, maxRows)
+	case "finished":
+		page.addFinished(s, maxRows)
+	default:
+		err = page.addPast(r, s, k)
+	}
+	if len(page.groups) == 0 {
+		page.nothing = Text(k.empty)
+	}
+	return page, err
 }
 
-// projectPage returns the page of one project.
-func projectPage(s board, workspace string) boardPage {
-	of := s.of(workspace)
-	page := boardPage{nothing: nothing(of)}
-	page.head, page.sum, page.workspace = projectName(workspace), render.Safe(shortPath(workspace)), &workspace
-	page.groups = projectGroups(of, maxCards, maxRows)
-	for i := range page.groups {
-		page.groups[i].name, page.groups[i].note, page.groups[i].href = "Active", "", ""
+// activePage returns the board: what agents do, by project, and then what rests. With a
+// project it is the project's page.
+func activePage(s board, project *string) boardPage {
+	page := boardPage{frame: frame{head: "Active", sum: summary(s.Active), show: "active"}}
+	cards, rows, rest := cardsOfGroup, rowsOfGroup, restRows
+	if project != nil {
+		s.Board = s.Only(func(f account.Family) bool { return f.Main.List.Workspace == *project })
+		cards, rows, rest = maxCards, maxRows, maxRows
+		page.frame = frame{head: projectName(*project), sum: render.Safe(shortPath(*project)), workspace: project}
+	} else {
+		page.now, page.nowMore = nowList(s)
 	}
-	page.addLeft(of, maxRows)
-	page.addFinished(of, maxRows)
-	earlier := slices.DeleteFunc(of.Past, func(f account.Family) bool {
-		return f.State() == todo.LeftOpen || !f.Updated().Before(todo.Midnight(s.now))
-	})
-	page.add(group{id: "earlier", name: "Earlier", moreHref: "/?show=past"}, s, earlier, maxRows)
+	page.nothing = nothing(s)
+	page.groups = projectGroups(s, cards, rows)
+	for i := range page.groups {
+		if g := &page.groups[i]; project != nil {
+			g.name, g.note, g.href = "Active", "", ""
+		}
+	}
+	page.addLeft(s, rest)
+	page.addFinished(s, rest)
+	if project != nil {
+		earlier := slices.DeleteFunc(s.Past, func(f account.Family) bool {
+			return f.State() == todo.LeftOpen || !f.Updated().Before(todo.Midnight(s.now))
+		})
+		page.add(group{id: "earlier", name: "Earlier", moreHref: "/?show=past"}, s, earlier, rest)
+	} else if last := account.LastDay(s.Past, s.now); len(s.Active)+len(s.Finished) == 0 && len(last) > 0 {
+		// Else the board would be blank the morning after.
+		day := dayOf(last[0].Updated(), s.now)
+		page.add(group{id: "last", name: "Last finished", note: day, moreHref: "/?show=past"}, s, last, rest)
+	}
 	return page
 }
 
@@ -225,36 +242,21 @@ func (page *boardPage) addFinished(s board, limit int) {
 	page.add(g, s, s.Finished, limit)
 }
 
-// addLastDay adds the last day on which something was finished.
-func (page *boardPage) addLastDay(s board) {
-	of := account.LastDay(s.Past, s.now)
-	day, date := dayOf(of[0].Updated(), s.now)
-	name := "Finished on " + day
-	if day == "Today" || day == "Yesterday" {
-		name = "Finished " + strings.ToLower(day)
-	}
-	page.add(group{id: "last", name: name, note: date, moreHref: "/?show=past"}, s, of, restRows)
-}
-
-// nothing says that no agent works, and which one was the last; empty while one works.
-func nothing(s board) string {
+// nothing says that no agent works, and which one was the last; nil while one works.
+func nothing(s board) Node {
 	if len(s.Active) > 0 {
-		return ""
+		return nil
 	}
-	if len(s.Past) == 0 {
-		return "No agent is working."
+	text := "No agent is working."
+	if len(s.Past) > 0 {
+		last := slices.MaxFunc(s.Past, func(a, b account.Family) int { return a.Worked().Compare(b.Worked()) })
+		text += " The last one was " + agentOf(last.Main).Name
+		if project := projectOf(last.Main); project != "" {
+			text += " in " + project
+		}
+		text += ", " + render.Moment(last.Since(), s.now) + "."
 	}
-	worked := func(a, b account.Family) int { return a.Worked().Compare(b.Worked()) }
-	last := slices.MaxFunc(s.Past, worked)
-	text := "No agent is working. The last one was " + agentOf(last.Main).Name
-	if project := projectOf(last.Main); project != "" {
-		text += " in " + project
-	}
-	day, _ := dayOf(last.Since(), s.now)
-	if day != "Today" {
-		text += ", " + strings.ToLower(day[:1]) + day[1:]
-	}
-	return text + " at " + last.Since().In(s.now.Location()).Format("15:04") + "."
+	return Text(text)
 }
 
 // summary says how many lists there are and how they stand.

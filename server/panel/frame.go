@@ -93,34 +93,28 @@ func crumb(name, href string) Node { return A(Class("cut"), Href(href), bdi(name
 // rail returns what is beside the content: the search, which lists there are, and who
 // reads.
 func (f *frame) rail() Node {
-	s := f.board
 	return Aside(Class("rail"), Aria("label", "Lists"),
 		A(Class("brand"), Href("/"), Raw(mark), Text("todo-mcp")),
 		Form(Class("search"), Role("search"), Action("/"), glyph("search"),
 			Input(Type("search"), Name("q"), ID("q"), Attr("data-keep"), Value(f.search), Placeholder("Search"),
 				Aria("label", "Search lists and items")),
 			Kbd(Text("/"))),
-		Nav(Aria("label", "Show"), Ul(Class("nav"), ID("kinds"),
-			f.kind("active", "/", "play", "Active", len(s.Active), ""),
-			f.kind("left", "/?show=left", "pause", "Left open", len(s.Left), ""),
-			f.kind("finished", "/?show=finished", "tick", "Finished today", len(s.Finished), ""),
-			f.kind("past", "/?show=past", "clock", "Past lists", len(s.Past), s.beyond()),
-			f.kind("archived", "/?show=archived", "box", "Archived", len(s.Archived), s.beyond()))),
+		Nav(Aria("label", "Show"), Ul(Class("nav"), ID("kinds"), Map(f.board.kinds(), f.kind))),
 		f.projects(),
 		Div(Class("foot small"), Raw(keysOpen), If(f.reader.User != "", f.signOut())))
 }
 
-// beyond returns what follows a number when there may be more lists than were counted.
-func (s *board) beyond() string {
-	if s.many {
-		return "+"
+// kind returns the link to one kind of lists. There may be more of them than were read.
+func (f *frame) kind(k kind) Node {
+	href, more := "/?show="+k.show, ""
+	if k.show == "active" {
+		href = "/"
 	}
-	return ""
-}
-
-// kind returns the link to one kind of lists.
-func (f *frame) kind(show, href, icon, name string, n int, more string) Node {
-	return Li(A(Href(href), currentPage(f.show == show), glyph(icon), Text(name), span("n", Textf("%d%s", n, more))))
+	if f.board.many && (k.show == "past" || k.show == "archived") {
+		more = "+"
+	}
+	return Li(A(Href(href), currentPage(f.show == k.show), glyph(k.icon), Text(k.name),
+		span("n", Textf("%d%s", len(k.lists), more))))
 }
 
 func currentPage(current bool) Node { return If(current, Aria("current", "page")) }

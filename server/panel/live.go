@@ -265,13 +265,8 @@ func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
 func (p *Panel) standing(ctx context.Context, lists todo.Lists, k standingKey) (*standing, error) {
 	return p.standings.Get(ctx, k, func() (standing, error) {
 		began := time.Now()
-		all, err := readFamilies(ctx, lists)
-		s := standing{places: make(map[string]string)}
-		for _, f := range all {
-			s.places[f.Main.List.ID] = placeOf(&f, p.config.Now())
-		}
-		s.took = time.Since(began)
-		return s, err
+		s, err := p.readBoard(ctx, lists)
+		return standing{places: s.places(), took: time.Since(began)}, err
 	})
 }
 

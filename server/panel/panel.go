@@ -122,9 +122,10 @@ func answer(w http.ResponseWriter, status int, page Node) error {
 // failure is the page in the place of one that cannot be shown. It leads on to
 // the others.
 func (p *Panel) failure(w http.ResponseWriter, status int, text string) {
-	page := boardPage{frame: frame{head: "Not now", view: "none"}, nothing: text}
+	head := "Not now"
 	if status == http.StatusNotFound {
-		page.head, page.nothing = "Not found", "There is no such list. It may have been deleted, or its address is not whole."
+		head, text = "Not found", "There is no such list. It may have been deleted, or its address is not whole."
 	}
+	page := boardPage{frame: frame{head: head, view: "none"}, nothing: Group{Text(text), allLists("All lists")}}
 	_ = answer(w, status, page.draw())
 }

@@ -1,9 +1,9 @@
 package panel
 
 import (
-	"context"
 	"fmt"
-	"strconv"
+
+	. "maragu.dev/gomponents"
 
 	"todo-mcp/internal/account"
 	"todo-mcp/internal/render"
@@ -19,113 +19,92 @@ const (
 	scanPage, maxScanned = 200, 4000
 )
 
-// scanned are lists found from the newest backwards.
-type scanned struct {
-	lists  []account.Family
-	before int64 // where the next page begins; 0 at the end
-	looked int
-}
-
-// scan reads lists from the one that changed last before a Seq (0: the newest)
-// backwards, and returns the first ones that keep keeps. It holds one page of
-// lists and what it keeps, however many there are.
-func scan(ctx context.Context, lists todo.Lists, before int64, keep func(todo.Snapshot) bool) (s scanned, err error) {
-	s.before = before
-	for s.looked < maxScanned {
-		page, err := lists.Find(ctx, todo.Query{BeforeSeq: s.before, Limit: scanPage})
-		if err != nil {
-			return s, err
-		}
-		states, err := lists.States(ctx, page...)
-		if err != nil {
-			return s, err
-		}
-		for _, l := range page {
-			s.before = l.Seq
-			s.looked++
-			if !keep(l) {
-				continue
-			}
-			if s.lists = append(s.lists, account.Of(l, nil, states)); len(s.lists) == pastRows {
-				return s, nil
-			}
-		}
-		if len(page) < scanPage {
-			s.before = 0
-			break
-		}
-	}
-	return s, nil
-}
-
-// olderLink returns the link to the page after a scan, empty when there is none.
-func olderLink(r *edge.Request, found scanned) string {
-	if found.before == 0 {
-		return ""
-	}
-	query := r.URL.Query()
-	query.Set("before", strconv.FormatInt(found.before, 10))
-	return "/?" + query.Encode()
-}
-
-// pastPage returns a page of the lists that rest, by day, or of the archived
-// ones.
-func pastPage(r *edge.Request, s board, show string) (boardPage, error) {
-	page := boardPage{frame: frame{head: "Past lists", show: show}, empty: "No list rests yet."}
-	n := len(s.Past)
-	if show == "archived" {
-		page.head, page.empty, n = "Archived", "No list was archived.", len(s.Archived)
-	}
-	page.sum = count(n, "list") + ", newest first"
+// addPast adds a page of the lists that rest, by day, or of the archived ones.
+func (page *boardPage) addPast(r *edge.Request, s board, k kind) error {
+	page.sum = count(len(k.lists), "list") + ", newest first"
 	if s.many {
-		page.sum = fmt.Sprintf("more than %d lists, newest first", n)
+		page.sum = fmt.Sprintf("more than %d lists, newest first", len(k.lists))
 	}
-	busy := make(map[string]bool)
+	active := make(map[string]bool)
 	for _, f := range s.Active {
-		busy[f.Main.List.ID] = true
+		active[f.Main.List.ID] = true
 	}
-	found, err := scan(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot) bool {
-		return l.List.Parent == "" && l.Archived == (show == "archived") && !busy[l.List.ID]
+	return page.addFound(r, s, "", func(l todo.Snapshot) bool {
+		return l.List.Parent == "" && l.Archived == (k.show == "archived") && !active[l.List.ID]
 	})
-	page.older = olderLink(r, found)
-	page.groups = byDay(found.lists, s, "")
-	return page, err
-}
-
-// byDay returns lists as groups of rows, one for each day.
-func byDay(fs []account.Family, s board, query string) (out []group) {
-	for _, f := range fs {
-		day, date := dayOf(f.Updated(), s.now)
-		if len(out) == 0 || out[len(out)-1].name != day {
-			out = append(out, group{id: "d-" + f.Main.List.ID, name: day, note: date})
-		}
-		g := &out[len(out)-1]
-		match := ""
-		if item, ok := render.MatchingItem(f.Main, query); ok && query != "" {
-			match = render.Safe(todo.Cut(item.Text, maxShown))
-		}
-		g.rows = append(g.rows, s.row(&f, query, match))
-		g.count = decimal(len(g.rows))
-	}
-	return out
 }
 
 // search returns the lists whose title, items, project or agent match, the last
 // changed first.
-func search(r *edge.Request, s board, query string) (boardPage, error) {
+func search(r *edge.Request, s board, query string) (page boardPage, err error) {
 	query = todo.Cut(query, todo.MaxTitle)
-	found, err := scan(r.Context(), r.Lists, numberIn(r, "before"), func(l todo.Snapshot) bool {
+	page.head, page.search = "Search", render.Safe(query)
+	err = page.addFound(r, s, query, func(l todo.Snapshot) bool {
 		return render.Matches(l, agentOf(l).Name, query)
 	})
-	page := boardPage{groups: byDay(found.lists, s, query), older: olderLink(r, found)}
-	page.head, page.search, page.sum = "Search", render.Safe(query), count(len(found.lists), "list")+", newest first"
+	n := 0
+	for _, g := range page.groups {
+		n += len(g.rows)
+	}
+	page.sum = count(n, "list") + ", newest first"
 	switch {
-	case len(found.lists) == 0 && found.before > 0:
-		page.nothing = fmt.Sprintf("Nothing matches “%s” among the last %d lists.", render.Safe(query), found.looked)
-	case len(found.lists) == 0:
-		page.noMatch = true
-	case found.before > 0:
+	case n == 0 && page.older != "":
+		page.nothing = Textf("Nothing matches “%s” among the last %d lists.", page.search, maxScanned)
+	case n == 0:
+		page.nothing = Group{Text("Nothing matches “"), bdi(page.search), Text("”."), allLists("Clear the search")}
+	case page.older != "":
 		page.sum = "the last " + page.sum
 	}
 	return page, err
+}
+
+// addFound adds the lists that keep keeps, by day, the last changed first: pastRows of
+// those before the Seq that the address names, and the link to the next ones. It holds
+// one page of lists and what it keeps, however many there are.
+func (page *boardPage) addFound(r *edge.Request, s board, query string, keep func(todo.Snapshot) bool) error {
+	before, rows := numberIn(r, "before"), 0
+	for looked := 0; looked < maxScanned; looked += scanPage {
+		lists, err := r.Lists.Find(r.Context(), todo.Query{BeforeSeq: before, Limit: scanPage})
+		if err != nil {
+			return err
+		}
+		states, err := r.Lists.States(r.Context(), lists...)
+		if err != nil {
+			return err
+		}
+		for _, l := range lists {
+			if keep(l) {
+				page.addRow(s, account.Of(l, nil, states), query)
+				rows++
+			}
+			if before = l.Seq; rows == pastRows {
+				break
+			}
+		}
+		if rows == pastRows {
+			break
+		}
+		if len(lists) < scanPage {
+			return nil
+		}
+	}
+	next := r.URL.Query()
+	next.Set("before", decimal(before))
+	page.older = "/?" + next.Encode()
+	return nil
+}
+
+// addRow adds a list to the rows of its day, which is the last one, or a new one. What
+// matches a query is marked.
+func (page *boardPage) addRow(s board, f account.Family, query string) {
+	day := dayOf(f.Updated(), s.now)
+	if n := len(page.groups); n == 0 || page.groups[n-1].name != day {
+		page.groups = append(page.groups, group{id: "d-" + f.Main.List.ID, name: day})
+	}
+	g, match := &page.groups[len(page.groups)-1], ""
+	if item, ok := render.MatchingItem(f.Main, query); ok && query != "" {
+		match = render.Safe(todo.Cut(item.Text, maxShown))
+	}
+	g.rows = append(g.rows, s.row(&f, query, match))
+	g.count = decimal(len(g.rows))
 }

@@ -16,21 +16,18 @@ var unit = regexp.MustCompile(`(\d)([smhd])\b`)
 // does not break before each unit, as panel.js writes what goes on.
 func spaced(text string) string { return unit.ReplaceAllString(text, "$1\u202f$2") }
 
-// dayOf returns the name of a day and its date.
-func dayOf(t, now time.Time) (name, date string) {
+// dayOf returns the name of a day.
+func dayOf(t, now time.Time) string {
 	t = t.In(now.Location())
-	date = t.Format("Mon 2 Jan")
 	switch days := render.DaysAgo(t, now); {
 	case days <= 0:
-		return "Today", date
+		return "Today"
 	case days == 1:
-		return "Yesterday", date
-	case days < 6:
-		return t.Format("Monday"), t.Format("2 Jan")
+		return "Yesterday"
 	case t.Year() == now.Year():
-		return t.Format("2 January"), ""
+		return t.Format("Monday, 2 January")
 	}
-	return t.Format("2 January 2006"), ""
+	return t.Format("Monday, 2 January 2006")
 }
 
 var homeFolder = regexp.MustCompile(`^(/home/[^/]+|/Users/[^/]+|/root)(/|$)`)
