@@ -79,7 +79,7 @@ func history(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	p := page{limit: limit, max: maxPage}
+	p := page{limit: limit}
 	var last int64
 	for l, err := range r.Lists.Revisions(r.Context(), id, after) {
 		if err != nil {
@@ -94,10 +94,10 @@ func history(w http.ResponseWriter, r *edge.Request) error {
 		}
 		last = l.Revision
 	}
-	if len(p.parts) > 0 && last < newest.Revision {
+	if len(p.revisions) > 0 && last < newest.Revision {
 		link(w, r, "next", "after", last)
 	}
-	return edge.WriteJSON(w, http.StatusOK, p.all())
+	return edge.WriteJSON(w, http.StatusOK, p.form(0))
 }
 
 // queryLimit returns ?limit=, at most maxListed. A limit of 0 is the largest one.
@@ -127,35 +127,41 @@ func queryNumber(r *edge.Request, name string, def int64) (int64, error) {
 // answer has at least one revision, also a larger one.
 const maxPage = 1 << 20
 
-// page collects revisions as JSON, as many as one answer may have: what a
-// request makes the server hold is bounded, however long the history is
-// (BAD-INPUT 60).
+// page collects revisions as JSON, each in one form or several, as many as one answer
+// may have: what a request makes the server hold is bounded, however long the history
+// is (BAD-INPUT 60).
 type page struct {
-	limit int // of revisions
-	max   int // of bytes
-	parts []json.RawMessage
-	size  int // of parts, in bytes
+	limit     int // of revisions
+	revisions [][]json.RawMessage
+	size      int // in bytes
 }
 
 // add adds a revision to the page. It adds nothing and returns false when the
 // page is full.
-func (p *page) add(revision any) (bool, error) {
-	if len(p.parts) >= p.limit {
+func (p *page) add(forms ...any) (bool, error) {
+	revision, size := make([]json.RawMessage, len(forms)), p.size
+	for i, form := range forms {
+		data, err := json.Marshal(form)
+		if err != nil {
+			return false, edge.Internal(fmt.Errorf("encode revision: %w", err))
+		}
+		revision[i], size = data, size+len(data)
+	}
+	if len(p.revisions) >= p.limit || len(p.revisions) > 0 && size > maxPage {
 		return false, nil
 	}
-	data, err := json.Marshal(revision)
-	if err != nil {
-		return false, edge.Internal(fmt.Errorf("encode revision: %w", err))
-	}
-	if len(p.parts) > 0 && p.size+len(data) > p.max {
-		return false, nil
-	}
-	p.parts, p.size = append(p.parts, data), p.size+len(data)
+	p.revisions, p.size = append(p.revisions, revision), size
 	return true, nil
 }
 
-// all returns the revisions; not nil.
-func (p *page) all() []json.RawMessage { return append([]json.RawMessage{}, p.parts...) }
+// form returns the revisions in one of their forms; not nil.
+func (p *page) form(n int) []json.RawMessage {
+	out := []json.RawMessage{}
+	for _, r := range p.revisions {
+		out = append(out, r[n])
+	}
+	return out
+}
 
 // link names another page of the same answer in the header Link (RFC 8288): the
 // request's own query with a cursor, which is a revision.

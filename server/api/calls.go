@@ -10,7 +10,6 @@ import (
 	"todo-mcp/internal/todo"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/sse"
-	"todo-mcp/tools"
 )
 
 // This file serves the event stream of write_todos for front ends
@@ -30,16 +29,10 @@ type toolUse struct {
 	Name    string `json:"name"`
 	Message string `json:"tool_content_message,omitempty"`
 	Input   struct {
-		Todos []streamTodo `json:"todos"`
+		Todos []todoItem `json:"todos"`
 	} `json:"input"`
 	// Parent is set for a sub-agent's call, so that a front end can skip it.
 	Parent string `json:"parent_tool_use_id,omitempty"`
-}
-
-type streamTodo struct {
-	Content    string `json:"content"`
-	ActiveForm string `json:"activeForm"`
-	Status     string `json:"status"`
 }
 
 type blockEvent struct {
@@ -51,7 +44,7 @@ type blockEvent struct {
 // blockOf returns the block of a snapshot, with a given id.
 func blockOf(s todo.Snapshot, id string) toolUse {
 	b := toolUse{Type: "tool_use", ID: id, Name: streamName, Message: toolMessage}
-	b.Input.Todos = streamTodos(s)
+	b.Input.Todos = todosOf(s, false)
 	if s.List.Agent != "" {
 		b.Parent = blockID(todo.Snapshot{List: todo.List{ID: s.List.Parent}})
 	}
@@ -62,14 +55,6 @@ func blockOf(s todo.Snapshot, id string) toolUse {
 // stream and in the history.
 func blockID(s todo.Snapshot) string {
 	return fmt.Sprintf("toolu_%s_%d", s.List.ID, s.Revision)
-}
-
-func streamTodos(s todo.Snapshot) []streamTodo {
-	out := []streamTodo{}
-	for _, line := range tools.TodoWriteView().Lines(s.Items) {
-		out = append(out, streamTodo{line.Text, line.Active, line.Status})
-	}
-	return out
 }
 
 // callID returns the id of a call's block: the id of the revision that the call made,
@@ -124,7 +109,7 @@ func blockEvents(call todo.Call, key callKey) []sse.Event {
 type workspaceAnswer struct {
 	Workspace struct {
 		// Todos is null when there is no list and [] when the list is empty.
-		Todos []streamTodo `json:"todos"`
+		Todos []todoItem `json:"todos"`
 	} `json:"workspace"`
 	// Messages are the assistant's messages of the conversation.
 	Messages []json.RawMessage `json:"messages"`
@@ -156,58 +141,54 @@ func workspace(w http.ResponseWriter, r *edge.Request) error {
 	}
 	l, err := workspaceList(r, r.URL.Query().Get("list"))
 	if errors.Is(err, todo.ErrNotFound) {
-		return edge.WriteJSON(w, http.StatusOK, workspaceAnswer{Messages: []json.RawMessage{}, History: []json.RawMessage{}})
+		none := []json.RawMessage{}
+		return edge.WriteJSON(w, http.StatusOK, workspaceAnswer{Messages: none, History: none})
 	}
 	if err != nil {
 		return err
 	}
-	messages, parsed, older, err := workspaceHistory(r, l, before)
+	p, older, err := workspaceHistory(r, l, before)
 	if err != nil {
 		return err
 	}
 	if older > 0 {
 		link(w, r, "prev", "before", older)
 	}
-	answer := workspaceAnswer{Messages: messages, History: parsed}
-	answer.Workspace.Todos = streamTodos(l)
+	answer := workspaceAnswer{Messages: p.form(0), History: p.form(1)}
+	answer.Workspace.Todos = todosOf(l, false)
 	return edge.WriteJSON(w, http.StatusOK, answer)
 }
 
 // workspaceHistory reads a page of a list's revisions below before (0: all of
-// them), in both forms and ascending order. Older is the revision before which
-// there are more; 0 when there are none.
-func workspaceHistory(r *edge.Request, l todo.Snapshot, before int64) (messages, parsed []json.RawMessage, older int64, err error) {
+// them), as messages and as history, in ascending order. Older is the revision before
+// which there are more; 0 when there are none.
+func workspaceHistory(r *edge.Request, l todo.Snapshot, before int64) (p page, older int64, err error) {
 	if before == 0 || before > l.Revision {
 		before = l.Revision + 1
 	}
-	m, h := page{limit: maxListed, max: maxPage / 2}, page{limit: maxListed, max: maxPage} // half of the answer is for each form
-	for n := before - 1; n > 0; n-- {
+	p.limit = maxListed
+	for n := before - 1; n > 0 && older == 0; n-- {
 		s, err := r.Lists.Load(r.Context(), l.List.ID, n)
 		if errors.Is(err, todo.ErrNotFound) {
 			break // it is kept no more, nor are those before it
 		}
 		if err != nil {
-			return nil, nil, 0, err
+			return p, 0, err
 		}
 		block := blockOf(s, blockID(s))
 		form := historyAnswer{ID: fmt.Sprintf("session-history-%d", n), Type: "ai_answer", Blocks: []toolUse{block}}
 		block.Message = ""
-		fits, err := m.add(historyMessage{Role: "assistant", Content: []toolUse{block}, ToolCalls: []toolUse{}})
-		if err == nil && fits {
-			_, err = h.add(form)
-		}
+		message := historyMessage{Role: "assistant", Content: []toolUse{block}, ToolCalls: []toolUse{}}
+		fits, err := p.add(message, form)
 		if err != nil {
-			return nil, nil, 0, err
+			return p, 0, err
 		}
 		if !fits {
 			older = n + 1
-			break
 		}
 	}
-	messages, parsed = m.all(), h.all()
-	slices.Reverse(messages)
-	slices.Reverse(parsed)
-	return messages, parsed, older, nil
+	slices.Reverse(p.revisions)
+	return p, older, nil
 }
 
 // workspaceList returns the list with an id, or the one with which its conversation

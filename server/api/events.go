@@ -46,11 +46,25 @@ type update struct {
 	Todos []todoItem `json:"todos"`
 }
 
+// todoItem is an item in the words of TodoWrite, and of write_todos.
 type todoItem struct {
-	ID         string `json:"id"`
+	ID         string `json:"id,omitempty"`
 	Content    string `json:"content"`
-	Status     string `json:"status"`
 	ActiveForm string `json:"activeForm"`
+	Status     string `json:"status"`
+}
+
+// todosOf returns the items of a list, perhaps with their ids; not nil.
+func todosOf(l todo.Snapshot, ids bool) []todoItem {
+	out := []todoItem{}
+	for _, line := range tools.TodoWriteView().Lines(l.Items) {
+		item := todoItem{Content: line.Text, Status: line.Status, ActiveForm: line.Active}
+		if ids {
+			item.ID = line.ID
+		}
+		out = append(out, item)
+	}
+	return out
 }
 
 // events streams changes as server-sent events, from now on or after
@@ -67,8 +81,8 @@ func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 	if err != nil {
 		return err
 	}
-	unwanted := func(l todo.Snapshot) bool { return !chain.Has(l.List) && !chain.HasParent(l.List) }
-	watch := r.Lists.Watch(func(l todo.Snapshot) bool { return !unwanted(l) })
+	wanted := func(l todo.Snapshot) bool { return chain.Has(l.List) || chain.HasParent(l.List) }
+	watch := r.Lists.Watch(wanted)
 	defer watch.Close()
 	return r.Stream(w, func(stream *sse.Stream) error {
 		if err := stream.Begin(); err != nil {
@@ -76,7 +90,7 @@ func (s *streams) events(w http.ResponseWriter, r *edge.Request) error {
 		}
 		sent := int64(0) // the Seq up to which everything is sent
 		if resumes {
-			if sent, err = s.catchUp(stream, r, after, unwanted); err != nil {
+			if sent, err = s.catchUp(stream, r, after, wanted); err != nil {
 				return fmt.Errorf("catch up: %w", err)
 			}
 		}
@@ -107,7 +121,7 @@ const catchUpPage = 500
 // Seq up to which it has sent everything. A Seq above the store's newest comes from
 // another store; then it sends all lists.
 func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64,
-	unwanted func(todo.Snapshot) bool) (int64, error) {
+	wanted func(todo.Snapshot) bool) (int64, error) {
 	find := func(q todo.Query) ([]todo.Snapshot, error) {
 		ctx, cancel := context.WithTimeout(stream.Context(), r.ReadTimeout())
 		defer cancel()
@@ -117,18 +131,15 @@ func (s *streams) catchUp(stream *sse.Stream, r *edge.Request, after int64,
 	if len(newest) > 0 && newest[0].Seq < after {
 		after = 0
 	}
-	for err == nil {
+	for more := true; more && err == nil; {
 		var missed []todo.Snapshot
 		if missed, err = find(todo.Query{AfterSeq: after, OldestFirst: true, Limit: catchUpPage}); err != nil {
 			break
 		}
-		n := len(missed)
-		if n > 0 {
-			after = missed[n-1].Seq
+		if more = len(missed) == catchUpPage; len(missed) > 0 {
+			after = missed[len(missed)-1].Seq
 		}
-		if err = s.send(stream, slices.DeleteFunc(missed, unwanted)); n < catchUpPage {
-			break
-		}
+		err = s.send(stream, slices.DeleteFunc(missed, func(l todo.Snapshot) bool { return !wanted(l) }))
 	}
 	return after, err
 }
@@ -149,17 +160,9 @@ func (s *streams) send(stream *sse.Stream, changed []todo.Snapshot) error {
 // one with the list and then one with its items alone. Only the last has the id,
 // so that a reader whose stream breaks between the two gets both again.
 func updates(l todo.Snapshot) []sse.Event {
-	u := updateOf(l)
+	u := update{ListDocument: render.Document(l), Todos: todosOf(l, true)}
 	if l.List.Agent != "" {
 		return []sse.Event{{ID: l.Seq, Name: agentUpdate, Data: u}}
 	}
 	return []sse.Event{{Name: listUpdate, Data: u}, {ID: l.Seq, Name: itemsUpdate, Data: u.Todos}}
-}
-
-func updateOf(l todo.Snapshot) update {
-	u := update{ListDocument: render.Document(l), Todos: []todoItem{}}
-	for _, line := range tools.TodoWriteView().Lines(l.Items) {
-		u.Todos = append(u.Todos, todoItem{ID: line.ID, Content: line.Text, Status: line.Status, ActiveForm: line.Active})
-	}
-	return u
 }
