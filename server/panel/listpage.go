@@ -161,12 +161,12 @@ func (page *listPage) item(v itemView) Node {
 			button(todo.Edit{Do: todo.EditStatus, Item: v.ID, Status: to}, Class("tick"),
 				Aria("label", statusWord(v.Status)+". "+say), glyph(string(v.Status)))}
 	}
-	content := v.editing
-	if !v.Editing {
-		content = func() Node { return page.resting(v) }
+	content := page.resting
+	if v.Editing {
+		content = page.editing
 	}
 	return Li(Class(string(v.Status)), ID("i-"+v.ID), Data("item", v.ID), If(v.Text != "", Data("text", v.Text)),
-		TabIndex("-1"), tick, content())
+		TabIndex("-1"), tick, content(v))
 }
 
 // resting returns what an item says while nobody edits it.
@@ -208,28 +208,21 @@ func (v *itemView) fate() Node {
 }
 
 // editing returns an item's fields.
-func (v *itemView) editing() Node {
-	field := func(form, text string, attributes ...Node) Node {
-		return Input(Class("field"), FormAttr(form+"-"+v.ID), Name("text"), Value(text),
-			MaxLength(decimal(todo.MaxText)), Group(attributes))
-	}
-	form := func(id string, do todo.EditKind) Node {
-		return Form(ID(id+"-"+v.ID), Method("post"), Action("edit"), hidden(todo.Edit{Do: do, Item: v.ID}))
+func (page *listPage) editing(v itemView) Node {
+	form := func(do todo.EditKind, text, label string, save Node) Node {
+		return editForm(page.Main, Class("row"), hidden(todo.Edit{Do: do, Item: v.ID}),
+			Input(Class("field"), Name("text"), Value(text), MaxLength(decimal(todo.MaxText)),
+				Placeholder(label), Aria("label", label)), save)
 	}
 	become := func(name string, status todo.Status) Node {
 		return button(todo.Edit{Do: todo.EditStatus, Item: v.ID, Status: status}, Class("btn"), Text(name))
 	}
-	const why = "Why is it blocked?"
-	return Group{
-		span("t", field("reword", cmp.Or(v.Text, v.Title), Aria("label", "Text of the item")),
-			span("row", Button(Class("btn main"), FormAttr("reword-"+v.ID), Text("Save")),
-				field("block", v.Reason, Aria("label", why), Placeholder(why)),
-				Button(Class("btn"), FormAttr("block-"+v.ID), Text("Block")),
-				If(v.Status == todo.Blocked, become("Unblock", todo.Pending)), become("Failed", todo.Failed),
-				button(todo.Edit{Do: todo.EditMove, Item: v.ID}, Class("btn"), Text("Move to the top")),
-				button(todo.Edit{Do: todo.EditRemove, Item: v.ID}, Class("btn"), Text("Delete")))),
-		form("reword", todo.EditText), form("block", todo.EditBlock),
-	}
+	return span("t",
+		form(todo.EditText, cmp.Or(v.Text, v.Title), "Text of the item", Button(Class("btn main"), Text("Save"))),
+		form(todo.EditBlock, v.Reason, "Why is it blocked?", Button(Class("btn"), Text("Block"))),
+		span("row", If(v.Status == todo.Blocked, become("Unblock", todo.Pending)), become("Failed", todo.Failed),
+			button(todo.Edit{Do: todo.EditMove, Item: v.ID}, Class("btn"), Text("Move to the top")),
+			button(todo.Edit{Do: todo.EditRemove, Item: v.ID}, Class("btn"), Text("Delete"))))
 }
 
 // subs returns the sub-agents' lists.

@@ -34,7 +34,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // the script only inserts it into the page.
 type Panel struct {
 	config Config
-	assets map[string]asset // by path
+	assets map[string]string // the files that pages load, by path
 	// revisions are what revisions changed, a revision by revisionKey; remembered is how
 	// many were stored.
 	revisions  sync.Map
@@ -56,9 +56,6 @@ type Config struct {
 	ReadTimeout time.Duration
 }
 
-// asset is a file that the pages load.
-type asset struct{ data, mediaType, etag string }
-
 // New returns a panel.
 func New(c Config) *Panel {
 	if c.Now == nil {
@@ -73,17 +70,13 @@ func New(c Config) *Panel {
 		}
 		return string(data)
 	}
-	p.assets = map[string]asset{
-		"/panel.css":  newAsset("text/css", palette.CSS+text("panel.css")),
-		"/panel.js":   newAsset("text/javascript", palette.JS+text("notifications.js")+text("panel.js")),
-		"/viewer.css": newAsset("text/css", text("viewer.css")),
-		"/viewer.js":  newAsset("text/javascript", text("viewer.js")),
+	p.assets = map[string]string{
+		"/panel.css":  palette.CSS + text("panel.css"),
+		"/panel.js":   palette.JS + text("notifications.js") + text("panel.js"),
+		"/viewer.css": text("viewer.css"),
+		"/viewer.js":  text("viewer.js"),
 	}
 	return p
-}
-
-func newAsset(mediaType, data string) asset {
-	return asset{data, mediaType + "; charset=utf-8", `"` + digestOf(data) + `"`}
 }
 
 // Route adds the pages to an edge.
@@ -99,11 +92,14 @@ func (p *Panel) Route(e *edge.Edge) {
 }
 
 func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
-	a := p.assets[r.URL.Path]
-	w.Header().Set("Content-Type", a.mediaType)
+	data, mediaType := p.assets[r.URL.Path], "text/css"
+	if strings.HasSuffix(r.URL.Path, ".js") {
+		mediaType = "text/javascript"
+	}
+	w.Header().Set("Content-Type", mediaType+"; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
-	w.Header().Set("ETag", a.etag)
-	http.ServeContent(w, r.Request, "", time.Time{}, strings.NewReader(a.data))
+	w.Header().Set("ETag", `"`+digestOf(data)+`"`)
+	http.ServeContent(w, r.Request, "", time.Time{}, strings.NewReader(data))
 	return nil
 }
 

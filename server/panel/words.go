@@ -1,6 +1,7 @@
 package panel
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -52,25 +53,15 @@ func statusWord(s todo.Status) string {
 	return "To do"
 }
 
-// statusVerb returns what was done to an item whose status changed.
-func statusVerb(d todo.Difference) string {
-	switch d.After.Status {
-	case todo.InProgress:
-		return "started"
-	case todo.Pending:
-		return "reopened"
-	}
-	return string(d.After.Status)
-}
-
 // verbs returns what a difference is, in the words of a summary; several when an
 // item changed in several ways.
 func verbs(d todo.Difference) (out []string) {
 	if d.Kind != todo.Changed {
 		return []string{string(d.Kind)}
 	}
-	if d.Before.Status != d.After.Status {
-		out = append(out, statusVerb(d))
+	if status := d.After.Status; d.Before.Status != status {
+		words := map[todo.Status]string{todo.InProgress: "started", todo.Pending: "reopened"}
+		out = append(out, cmp.Or(words[status], string(status)))
 	}
 	if d.Before.Text != d.After.Text {
 		out = append(out, "reworded")
@@ -83,14 +74,8 @@ func verbs(d todo.Difference) (out []string) {
 
 // yourVerb returns what a person did to an item, in one word.
 func yourVerb(d todo.Difference) string {
-	switch words := verbs(d); {
-	case words[0] == string(todo.Completed):
-		return "ticked"
-	case words[0] == "edited":
-		return "changed"
-	default:
-		return words[0]
-	}
+	verb := verbs(d)[0]
+	return cmp.Or(map[string]string{string(todo.Completed): "ticked", "edited": "changed"}[verb], verb)
 }
 
 // changes returns what changed from one revision to a later one, in words, and
@@ -109,27 +94,14 @@ func changes(before, after todo.Snapshot) (words string, n int) {
 			parts = append(parts, fmt.Sprint(counts[what], " ", what))
 		}
 	}
-	for _, set := range []struct {
-		is   bool
-		what string
-	}{
-		{before.Revision > 0 && before.GivenTitle != after.GivenTitle, "renamed"},
-		{after.Archived && !before.Archived, "archived"},
-		{before.Archived && !after.Archived, "taken out of the archive"},
-		{before.Deleted && !after.Deleted, "brought back"},
-	} {
-		if set.is {
-			parts = append(parts, set.what)
-			n++
-		}
+	if before.Revision > 0 {
+		besides := render.Besides(before, after)
+		parts, n = append(parts, besides...), n+len(besides)
 	}
 	if against := render.AgainstHand(before, after); against != "" {
 		parts = append(parts, against)
 	}
-	if len(parts) == 0 {
-		parts = []string{"nothing changed"}
-	}
-	return strings.Join(parts, ", "), n
+	return cmp.Or(strings.Join(parts, ", "), "nothing changed"), n
 }
 
 // count returns a number with its noun: "1 list", "3 lists".

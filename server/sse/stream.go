@@ -139,8 +139,8 @@ func (s *Stream) comment(text string) {
 	if !s.events {
 		return
 	}
-	if _, err := s.write([]byte(": " + text + "\n\n")); err == nil {
-		s.flush()
+	if _, err := s.ResponseWriter.Write([]byte(": " + text + "\n\n")); err != nil || s.control.Flush() != nil {
+		s.cancel()
 	}
 }
 
@@ -151,21 +151,16 @@ func (s *Stream) keepAlive(interval time.Duration) {
 	for {
 		select {
 		case <-tick.C:
-			s.writeIfIdle()
+			s.mu.Lock()
+			if !s.active {
+				s.comment("alive")
+			}
+			s.active = false
+			s.mu.Unlock()
 		case <-s.ctx.Done():
 			return
 		}
 	}
-}
-
-// writeIfIdle writes a comment if nothing was written since the last tick.
-func (s *Stream) writeIfIdle() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.active {
-		s.comment("alive")
-	}
-	s.active = false
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -173,7 +168,7 @@ func (s *Stream) WriteHeader(status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.active = true
-	// writeIfIdle must not read the header: its handler may be setting it.
+	// keepAlive must not read the header: its handler may be setting it.
 	s.events = strings.HasPrefix(s.Header().Get("Content-Type"), mediaType)
 	s.ResponseWriter.WriteHeader(status)
 }
@@ -183,11 +178,6 @@ func (s *Stream) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.active = true
-	return s.write(p)
-}
-
-// write writes p. The caller must lock mu.
-func (s *Stream) write(p []byte) (int, error) {
 	n, err := s.ResponseWriter.Write(p)
 	if err != nil {
 		s.cancel()
@@ -195,15 +185,11 @@ func (s *Stream) write(p []byte) (int, error) {
 	return n, err
 }
 
-// Flush implements http.Flusher, by which mcp-go recognises that it can stream.
+// Flush implements http.Flusher, by which mcp-go recognises that it can stream. When it
+// fails, the stream ends.
 func (s *Stream) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.flush()
-}
-
-// flush flushes the response; a failure ends the stream. The caller must lock mu.
-func (s *Stream) flush() {
 	if s.control.Flush() != nil {
 		s.cancel()
 	}
