@@ -21,10 +21,8 @@ import (
 //	- [ ] urgent *(priority: high)* *(due: 2026-12-01)*
 //
 // Only completed items are checked. Texts are escaped: each stays one list item
-// and creates no markup, HTML or link. [ReadMarkdown] restores the texts that
-// [Safe] leaves unchanged, the statuses, the active text of items in progress, the
-// reason of blocked ones, priorities and due dates. Ids, times and other active texts
-// are not written.
+// and creates no markup, HTML or link. Ids, times and the active texts of items that are
+// not in progress are not written.
 func Markdown(s todo.Snapshot) string {
 	var b strings.Builder
 	if s.List.Name != "" {
@@ -90,68 +88,4 @@ func escape(text string) string {
 		}
 		return `\` + m
 	})
-}
-
-// task matches a line with a task, with its checkbox and its text. A list item's marker is
-// "-", "*", "+", or a number of up to nine digits with "." or ")".
-var task = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,9}[.)])\s*\[([ xX])\]\s+(.*\S)\s*$`)
-
-// noted matches a text with a note at its end, with the text, the note's word and its detail.
-var noted = regexp.MustCompile(`^(.*) \*\((in progress|failed|blocked|priority|due)(?:: ((?:[^*\\]|\\.)*))?\)\*$`)
-
-// escaped matches ASCII punctuation behind a backslash.
-var escaped = regexp.MustCompile("\\\\([!-/:-@[-`{-~])")
-
-func unescape(text string) string { return escaped.ReplaceAllString(text, "$1") }
-
-// ReadMarkdown reads the task list items of a Markdown text, at any depth, and skips
-// everything else. It is the inverse of [Markdown] and also accepts what people write
-// ("* [X] text"). It sets the text and the status of each item, and as far as they are
-// written the active text of items in progress, the reason of blocked ones, priority and
-// due date; ids and times are zero. It does not check texts against limits. It returns
-// nil if there are no items.
-func ReadMarkdown(text string) []todo.Item {
-	var items []todo.Item
-	for line := range strings.Lines(text) {
-		m := task.FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
-		item := readTask(m[2])
-		if m[1] != " " && item.Status == todo.Pending {
-			item.Status = todo.Completed
-		}
-		if item.Text != "" {
-			items = append(items, item)
-		}
-	}
-	return items
-}
-
-// struck matches a text that is struck through.
-var struck = regexp.MustCompile(`^~~(.*)~~$`)
-
-// readTask reads what follows a checkbox: a text, what its status adds, and notes.
-func readTask(text string) todo.Item {
-	item := todo.Item{Status: todo.Pending}
-	for m := noted.FindStringSubmatch(text); m != nil; m = noted.FindStringSubmatch(text) {
-		detail := unescape(m[3])
-		switch text = m[1]; m[2] {
-		case "priority":
-			item.Priority = detail
-		case "due":
-			item.DueDate = detail
-		case "failed":
-			item.Status = todo.Failed
-		case "blocked":
-			item.Status, item.Reason = todo.Blocked, detail
-		case "in progress":
-			item.Status, item.Active = todo.InProgress, detail
-		}
-	}
-	if m := struck.FindStringSubmatch(text); m != nil && item.Status == todo.Pending {
-		text, item.Status = m[1], todo.Cancelled
-	}
-	item.Text = unescape(text)
-	return item
 }

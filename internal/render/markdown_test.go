@@ -1,6 +1,7 @@
 package render
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -8,33 +9,6 @@ import (
 
 	"todo-mcp/internal/todo"
 )
-
-func TestReadMarkdown(t *testing.T) {
-	text := `# Plan
-intro [ ] no, - [ ] no
-- [ ] one
-* [X] two
-  + [x] nested **bold**
-- [ ]
-- [y] no
--[ ] tight
-- no task
-- [ ] ~~dropped~~
-- [ ] ~~~~
-- [x] ~~also dropped~~
-- [ ] Write *(in progress: Writing)*
-- [ ] **not in progress**
-` + "- [ ] windows\r\n"
-	want := []todo.Item{
-		item(todo.Pending, "one"), item(todo.Completed, "two"), item(todo.Completed, "nested **bold**"),
-		item(todo.Pending, "tight"), item(todo.Cancelled, "dropped"), item(todo.Cancelled, "also dropped"),
-		{Text: "Write", Active: "Writing", Status: todo.InProgress},
-		item(todo.Pending, "**not in progress**"), item(todo.Pending, "windows"),
-	}
-	if diff := cmp.Diff(want, ReadMarkdown(text)); diff != "" {
-		t.Error(diff)
-	}
-}
 
 // escape escapes Markdown syntax in a text, and no more than needed.
 func TestMarkdownEscapes(t *testing.T) {
@@ -110,7 +84,67 @@ func checkReversible(t *testing.T, s todo.Snapshot) {
 	for i, it := range s.Items {
 		want[i] = todo.Item{Text: it.Text, Active: it.Active, Reason: it.Reason, Status: it.Status, Priority: it.Priority, DueDate: it.DueDate}
 	}
-	if diff := cmp.Diff(want, ReadMarkdown(Markdown(s))); diff != "" {
+	if diff := cmp.Diff(want, readMarkdown(Markdown(s))); diff != "" {
 		t.Errorf("%s\n%s", Markdown(s), diff)
 	}
+}
+
+// task matches a line with a task, with its checkbox and its text.
+var task = regexp.MustCompile(`^- \[([ x])\] (.*)\n$`)
+
+// noted matches a text with a note at its end, with the text, the note's word and its detail.
+var noted = regexp.MustCompile(`^(.*) \*\((in progress|failed|blocked|priority|due)(?:: ((?:[^*\\]|\\.)*))?\)\*$`)
+
+// escaped matches ASCII punctuation behind a backslash.
+var escaped = regexp.MustCompile("\\\\([!-/:-@[-`{-~])")
+
+func unescape(text string) string { return escaped.ReplaceAllString(text, "$1") }
+
+// readMarkdown is the inverse of [Markdown]: it reads the text and the status of each
+// item, and as far as they are written the active text of items in progress, the reason
+// of blocked ones, priority and due date.
+func readMarkdown(text string) []todo.Item {
+	var items []todo.Item
+	for line := range strings.Lines(text) {
+		m := task.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		item := readTask(m[2])
+		if m[1] != " " && item.Status == todo.Pending {
+			item.Status = todo.Completed
+		}
+		if item.Text != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// struck matches a text that is struck through.
+var struck = regexp.MustCompile(`^~~(.*)~~$`)
+
+// readTask reads what follows a checkbox: a text, what its status adds, and notes.
+func readTask(text string) todo.Item {
+	item := todo.Item{Status: todo.Pending}
+	for m := noted.FindStringSubmatch(text); m != nil; m = noted.FindStringSubmatch(text) {
+		detail := unescape(m[3])
+		switch text = m[1]; m[2] {
+		case "priority":
+			item.Priority = detail
+		case "due":
+			item.DueDate = detail
+		case "failed":
+			item.Status = todo.Failed
+		case "blocked":
+			item.Status, item.Reason = todo.Blocked, detail
+		case "in progress":
+			item.Status, item.Active = todo.InProgress, detail
+		}
+	}
+	if m := struck.FindStringSubmatch(text); m != nil && item.Status == todo.Pending {
+		text, item.Status = m[1], todo.Cancelled
+	}
+	item.Text = unescape(text)
+	return item
 }

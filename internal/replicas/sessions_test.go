@@ -34,14 +34,13 @@ func TestWhatWasReadElsewhereIsSeen(t *testing.T) {
 	f := newFleet(t, 2, newDatabase(t).address)
 	for list, read := range map[string]func(b *chattest.Chat){
 		"by-a-call-that-reads":            func(b *chattest.Chat) { b.Does("SetTodoList", `{}`) },
-		"by-the-resource":                 func(b *chattest.Chat) { b.Shows("p:one p:two p:by a person") },
+		"by-the-resource":                 func(b *chattest.Chat) { b.Shows("p:by a person p:one p:two") },
 		"by-a-write-that-changed-nothing": func(b *chattest.Chat) { b.Writes("p:one p:two") },
 	} {
 		t.Run(list, func(t *testing.T) {
 			a := converse(t, f.replicas[0], list)
 			a.Writes("p:one p:two")
-			markdown := []byte("- [ ] one\n- [ ] two\n- [ ] by a person\n")
-			command(t, markdown, "import", "--format", "markdown", "--list", list, "--store", f.store)
+			command(t, nil, "edit", list, "--store", f.store)
 			read(a.At(f.replicas[1].endpoint(list)))
 			a.Writes("p:one")
 			if got := string(command(t, nil, "show", list, "--store", f.store)); strings.Contains(got, "by a person") {

@@ -7,7 +7,6 @@ import (
 
 	"todo-mcp/internal/cli/app"
 	"todo-mcp/internal/cli/clitest"
-	"todo-mcp/internal/render"
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
 )
@@ -71,32 +70,6 @@ func FuzzImport(f *testing.F) {
 		}
 		if second, err := i.plan(t.Context(), histories); err != nil || second.revisions() > 0 && !replace {
 			t.Fatalf("a second import would save %d: %v", second.revisions(), err)
-		}
-	})
-}
-
-// A Markdown file is refused, or is items that may be stored.
-func FuzzImportMarkdown(f *testing.F) {
-	for _, text := range []string{"- [ ] a\n- [x] ~~b~~ *(due: c)*", "- [ ] \x00", "# none", strings.Repeat("- [ ] a\n", 1001), "- [ ] " + strings.Repeat("é", 5000)} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		items := render.ReadMarkdown(text)
-		lines, err := taskLines(items)
-		if err != nil {
-			clitest.CheckPrintable(t, err)
-			return
-		}
-		d := todo.NewDraft(todo.Snapshot{}, began)
-		d.Replace(todo.CoreView(), lines)
-		addReasons(d, items)
-		if len(d.Items()) != len(items) {
-			t.Fatalf("%d items of %d", len(d.Items()), len(items))
-		}
-		for _, item := range d.Items() {
-			if err := item.Check(); err != nil {
-				t.Fatalf("%+v: %v", item, err)
-			}
 		}
 	})
 }

@@ -17,8 +17,8 @@ func TestImportOnATerminal(t *testing.T) {
 	if status != 1 {
 		t.Errorf("it ends with status %d:\n%s", status, seen)
 	}
-	status, seen = person.Run(t, []string{"import", "--format", "markdown", "--list", "pasted"},
-		"lines such as `- [ ] Write tests`", "- [ ] Buy milk\n"+clitest.CtrlD, "Buy milk")
+	status, seen = person.Run(t, []string{"import"}, "Ctrl-D", `{"list":{"id":"x","created":"2026-01-01T00:00:00Z"},"revision":1,`+
+		`"items":[],"last_id":0,"updated":"2026-01-01T00:00:00Z"}`+"\n"+clitest.CtrlD, "Imported 1 revisions")
 	if status != 0 {
 		t.Errorf("it ends with status %d:\n%s", status, seen)
 	}
