@@ -33,7 +33,6 @@ type Log struct {
 	mu      sync.Mutex
 	out     io.WriteCloser // nil until the first line, and after Reopen
 	waiting []byte         // lines that are to be written
-	torn    bool           // the last line in the file is not whole
 	lost    int            // how many lines did not fit since the last was written
 	failing error          // of the last try to write
 }
@@ -125,7 +124,9 @@ func (l *Log) flush() error {
 	return err
 }
 
-// try writes what waits and, when that has worked, how much was lost.
+// try writes what waits, in one write, and then how much was lost. When it fails, the
+// lines that were written whole wait no more, and a line break goes before the rest of one
+// that was not.
 func (l *Log) try() error {
 	if l.out == nil {
 		out, err := l.open()
@@ -134,34 +135,21 @@ func (l *Log) try() error {
 		}
 		l.out = out
 	}
-	if err := l.append(); err != nil || l.lost == 0 {
-		return err
+	for len(l.waiting) > 0 {
+		n, err := l.out.Write(l.waiting)
+		if err != nil {
+			whole := bytes.LastIndexByte(l.waiting[:n], '\n') + 1
+			l.waiting = l.waiting[whole:]
+			if n > whole {
+				l.waiting = append([]byte("\n"), l.waiting...)
+			}
+			return fmt.Errorf("audit log: %w", err)
+		}
+		l.waiting = nil
+		if l.lost > 0 {
+			l.waiting = fmt.Appendf(nil, `{"time":%q,"action":"lost","lines":%d}`+"\n", time.Now().UTC().Format(time.RFC3339Nano), l.lost)
+			l.lost = 0
+		}
 	}
-	l.waiting = fmt.Appendf(l.waiting, `{"time":%q,"action":"lost","lines":%d}`+"\n", time.Now().UTC().Format(time.RFC3339Nano), l.lost)
-	l.lost = 0
-	return l.append()
-}
-
-// append writes what waits, in one write. Of that which fails, the lines that were
-// written whole wait no more.
-func (l *Log) append() error {
-	data := l.waiting
-	if l.torn {
-		data = append([]byte("\n"), data...)
-	}
-	if len(l.waiting) == 0 {
-		return nil
-	}
-	n, err := l.out.Write(data)
-	if err == nil {
-		l.waiting, l.torn = nil, false
-		return nil
-	}
-	if l.torn && n > 0 {
-		n, l.torn = n-1, false
-	}
-	whole := bytes.LastIndexByte(l.waiting[:n], '\n') + 1
-	l.torn = l.torn || n > whole
-	l.waiting = l.waiting[whole:]
-	return fmt.Errorf("audit log: %w", err)
+	return nil
 }

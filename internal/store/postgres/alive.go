@@ -37,14 +37,13 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 	}
 	s.alive.setOwn(process, true)
 	ctx, stop := context.WithCancel(s.ctx)
-	said, done := make(chan struct{}), make(chan struct{})
+	s.sayAlive(ctx, process)
+	done := make(chan struct{})
 	go func() {
 		defer s.work.Done()
 		defer close(done)
 		every := time.NewTicker(sayAliveEvery)
 		defer every.Stop()
-		s.sayAlive(ctx, process)
-		close(said)
 		for ctx.Err() == nil {
 			select {
 			case <-every.C:
@@ -53,7 +52,6 @@ func (s *Store) Attend(process string) (leave func(), err error) {
 			}
 		}
 	}()
-	<-said
 	return func() {
 		stop()
 		<-done

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -50,15 +51,14 @@ type notices struct {
 }
 
 // noticeLag times notices from a save until this server has its own notice back,
-// as every other server then has it.
+// as every other server then has it. A save between another one and its notice is not
+// timed.
 type noticeLag struct {
 	mu     sync.Mutex
 	since  time.Time // a save waits since then for its notice to come back; zero: none does
-	next   time.Time // the same of saves after that notice was sent
-	sent   bool      // the notice for since is on its way
-	sender uint32    // the database's process that sends notices of this server
 	last   time.Duration
-	came   time.Time // when the notice of last came back
+	came   time.Time     // when the notice of last came back
+	sender atomic.Uint32 // the database's process that sends notices of this server
 }
 
 // lagAge is for how long the lag of a notice that came back is told: on a server
@@ -69,28 +69,17 @@ const lagAge = time.Minute
 func (l *noticeLag) wait() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case l.since.IsZero():
+	if l.since.IsZero() {
 		l.since = time.Now()
-	case l.sent && l.next.IsZero():
-		l.next = time.Now()
 	}
-}
-
-// send is called before a process of the database sends a notice.
-func (l *noticeLag) send(process uint32) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.sender, l.sent = process, true
 }
 
 // receive is called when a notice of a process of the database has come.
 func (l *noticeLag) receive(process uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if process == l.sender && !l.since.IsZero() {
-		l.last, l.came = time.Since(l.since), time.Now()
-		l.since, l.next, l.sent = l.next, time.Time{}, false
+	if process == l.sender.Load() && !l.since.IsZero() {
+		l.last, l.came, l.since = time.Since(l.since), time.Now(), time.Time{}
 	}
 }
 
@@ -99,7 +88,7 @@ func (l *noticeLag) receive(process uint32) {
 func (l *noticeLag) listening() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.since, l.next, l.sent = time.Time{}, time.Time{}, false
+	l.since = time.Time{}
 }
 
 // NoticeLag returns how long the last notice of a save took to come back from the
@@ -178,7 +167,7 @@ func (n *notices) run(ctx context.Context) {
 			conn, err = pgx.ConnectConfig(ctx, n.config)
 		}
 		if err == nil {
-			n.lag.send(conn.PgConn().PID())
+			n.lag.sender.Store(conn.PgConn().PID())
 			_, err = conn.Exec(ctx, "SELECT pg_notify($1, t) FROM unnest($2::text[]) AS t", channel, topics)
 		}
 		pause := noticeInterval
