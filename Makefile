@@ -124,9 +124,9 @@ cost: build
 benchmarks:
 	@$(GO) test -run '^$$' -benchmem -timeout 60m $(or $(BENCH),-bench .) ./...
 
-## bench-replicas: several servers on one PostgreSQL: saves beside the raw database, memory with many sessions, start
+## bench-replicas: a server on PostgreSQL: memory with many sessions, start
 bench-replicas: deps
-	@$(GO) test $(E2E) -run '^$$' -bench 'Saves|Start' -benchtime 5x -timeout 30m ./internal/replicas
+	@$(GO) test $(E2E) -run '^$$' -bench Start -benchtime 5x -timeout 30m ./internal/replicas
 	@$(GO) test $(E2E) -run '^$$' -bench Memory -benchtime 1x -timeout 30m ./internal/replicas
 
 ## attacks: strangers and slow clients at full size, as a table of memory and time
