@@ -7,15 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	mcpgo "github.com/mark3labs/mcp-go/client"
-	"github.com/mark3labs/mcp-go/client/transport"
-	mcpgotypes "github.com/mark3labs/mcp-go/mcp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"todo-mcp/internal/programtest"
@@ -32,32 +28,11 @@ type answer struct {
 	Revision int64  `json:"revision"`
 }
 
-// client is an MCP client in one conversation, or one conversation after the other
-// if it has to connect again.
-type client interface {
-	call(ctx context.Context, c call) (answer, error)
-	close()
-}
+// client is a client of the official SDK in one conversation, or one conversation after
+// the other if it has to connect again.
+type client struct{ *mcp.ClientSession }
 
-// kind is one of the client libraries in one protocol era.
-type kind struct {
-	name, era string
-	connect   func(t testing.TB, url, era string, updated func(uri string)) (client, error)
-}
-
-// kinds returns the clients that take part: the official SDK's and mcp-go's,
-// in both eras.
-func kinds() (all []kind) {
-	for _, era := range []string{servertest.Legacy, servertest.Modern} {
-		all = append(all, kind{"go-sdk", era, connectSDK}, kind{"mcp-go", era, connectMCPGo})
-	}
-	return all
-}
-
-// sdkClient is a client of the official SDK.
-type sdkClient struct{ *mcp.ClientSession }
-
-func connectSDK(t testing.TB, url, era string, updated func(uri string)) (client, error) {
+func connect(t testing.TB, url, era string, updated func(uri string)) (*client, error) {
 	c := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, &mcp.ClientOptions{
 		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updated(r.Params.URI) },
 	})
@@ -70,7 +45,7 @@ func connectSDK(t testing.TB, url, era string, updated func(uri string)) (client
 	if got := s.InitializeResult().ProtocolVersion; got != era {
 		return nil, fmt.Errorf("protocol version %s, want %s", got, era)
 	}
-	return sdkClient{s}, nil
+	return &client{s}, nil
 }
 
 // newHTTPClient returns an HTTP client with connections of its own.
@@ -80,7 +55,7 @@ func newHTTPClient(t testing.TB) *http.Client {
 	return &http.Client{Transport: connections}
 }
 
-func (c sdkClient) call(ctx context.Context, made call) (a answer, err error) {
+func (c *client) call(ctx context.Context, made call) (a answer, err error) {
 	params := &mcp.CallToolParams{Name: made.tool, Arguments: json.RawMessage(made.args)}
 	if made.operation != "" {
 		params.Meta = mcp.Meta{"todo-mcp/operation": made.operation}
@@ -95,11 +70,11 @@ func (c sdkClient) call(ctx context.Context, made call) (a answer, err error) {
 	return a.read(res.StructuredContent, res.IsError)
 }
 
-func (c sdkClient) subscribe(ctx context.Context, uri string) error {
+func (c *client) subscribe(ctx context.Context, uri string) error {
 	return c.Subscribe(ctx, &mcp.SubscribeParams{URI: uri})
 }
 
-func (c sdkClient) close() { _ = c.Close() }
+func (c *client) close() { _ = c.Close() }
 
 // read sets what structured content says.
 func (a answer) read(structured any, isError bool) (answer, error) {
@@ -113,67 +88,12 @@ func (a answer) read(structured any, isError bool) (answer, error) {
 	return a, err
 }
 
-// mcpgoClient is a client of mcp-go.
-type mcpgoClient struct{ *mcpgo.Client }
-
-func connectMCPGo(t testing.TB, url, era string, updated func(uri string)) (client, error) {
-	options := []transport.StreamableHTTPCOption{transport.WithHTTPBasicClient(newHTTPClient(t)), transport.WithHTTPLogger(slog.New(slog.DiscardHandler))}
-	if era == servertest.Legacy {
-		options = append(options, transport.WithContinuousListening()) //nolint:staticcheck // only that era has the stream
-	}
-	tr, err := transport.NewStreamableHTTP(url, options...)
-	if err != nil {
-		return nil, err
-	}
-	c := mcpgo.NewClient(tr, mcpgo.WithProtocolVersion(era))
-	c.OnNotification(func(n mcpgotypes.JSONRPCNotification) {
-		if uri, ok := n.Params.AdditionalFields["uri"].(string); ok {
-			updated(uri)
-		}
-	})
-	if err := c.Start(t.Context()); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	var hello mcpgotypes.InitializeRequest
-	hello.Params.ProtocolVersion = era
-	hello.Params.ClientInfo = mcpgotypes.Implementation{Name: "tester", Version: "1"}
-	got, err := c.Initialize(ctx, hello)
-	if err == nil && got.ProtocolVersion != era {
-		err = fmt.Errorf("protocol version %s, want %s", got.ProtocolVersion, era)
-	}
-	if err != nil {
-		c.Close()
-		return nil, err
-	}
-	return mcpgoClient{c}, nil
-}
-
-func (c mcpgoClient) call(ctx context.Context, made call) (a answer, err error) {
-	var r mcpgotypes.CallToolRequest
-	r.Params.Name, r.Params.Arguments = made.tool, json.RawMessage(made.args)
-	if made.operation != "" {
-		r.Params.Meta = &mcpgotypes.Meta{AdditionalFields: map[string]any{"todo-mcp/operation": made.operation}}
-	}
-	res, err := c.CallTool(ctx, r)
-	if err != nil {
-		return a, err
-	}
-	if len(res.Content) > 0 {
-		a.Text = res.Content[0].(mcpgotypes.TextContent).Text
-	}
-	return a.read(res.StructuredContent, res.IsError)
-}
-
-func (c mcpgoClient) close() { _ = c.Close() }
-
-// agent writes a named list through the balancer, with one of the clients.
+// agent writes a named list through the balancer, in a protocol era.
 type agent struct {
 	programtest.Writer
-	kind   kind
+	era    string
 	url    string
-	client client
+	client *client
 	again  int          // how often it had to connect again
 	failed atomic.Int64 // calls without an answer, or refused
 	slow   time.Duration
@@ -182,13 +102,13 @@ type agent struct {
 	anew map[string]bool
 }
 
-// newAgents connects n agents of all kinds, two to a list.
+// newAgents connects n agents in both eras, two to a list.
 func newAgents(t testing.TB, f *fleet, n int) (agents []*agent) {
 	t.Helper()
 	for i := range n {
-		a := &agent{Writer: programtest.Writer{Name: fmt.Sprint("a", i)}, kind: kinds()[i%len(kinds())], anew: make(map[string]bool), url: fmt.Sprintf("%s/mcp?list=list-%d", f.balancer.URL, i/2)}
+		a := &agent{Writer: programtest.Writer{Name: fmt.Sprint("a", i)}, era: []string{servertest.Legacy, servertest.Modern}[i%2], anew: make(map[string]bool), url: fmt.Sprintf("%s/mcp?list=list-%d", f.balancer.URL, i/2)}
 		if err := a.connect(t); err != nil {
-			t.Fatalf("%s %s: %v", a.kind.name, a.kind.era, err)
+			t.Fatalf("%s: %v", a.era, err)
 		}
 		agents = append(agents, a)
 	}
@@ -196,7 +116,7 @@ func newAgents(t testing.TB, f *fleet, n int) (agents []*agent) {
 }
 
 func (a *agent) connect(t testing.TB) (err error) {
-	a.client, err = a.kind.connect(t, a.url, a.kind.era, func(string) {})
+	a.client, err = connect(t, a.url, a.era, func(string) {})
 	if err == nil {
 		t.Cleanup(a.client.close)
 	}
@@ -251,7 +171,7 @@ func (a *agent) revive(ctx context.Context, t testing.TB, failure error) {
 	if errors.Is(failure, mcp.ErrConnectionClosed) || errors.Is(failure, mcp.ErrSessionMissing) {
 		a.again++
 		a.anew[fmt.Sprintf("%s-%d", a.Name, a.Serial)] = true
-		if fresh, err := a.kind.connect(t, a.url, a.kind.era, func(string) {}); err == nil {
+		if fresh, err := connect(t, a.url, a.era, func(string) {}); err == nil {
 			a.client.close()
 			a.client = fresh
 			t.Cleanup(fresh.close)

@@ -130,20 +130,19 @@ func (w *watcher) read(ctx context.Context, url string, header http.Header, begu
 func subscribe(t testing.TB, url, era string) *watcher {
 	t.Helper()
 	w := newWatcher("resources/updated "+era, func(string, string) bool { return true })
-	c, err := connectSDK(t, url+"/mcp", era, w.add)
+	c, err := connect(t, url+"/mcp", era, w.add)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.close)
-	s := c.(sdkClient)
-	if err := s.subscribe(t.Context(), "todo://lists"); err != nil {
+	if err := c.subscribe(t.Context(), "todo://lists"); err != nil {
 		t.Fatal(err)
 	}
 	if era == servertest.Modern {
 		// The SDK does not open a stream of subscriptions/listen again that ended.
 		w.renew = func() {
-			err1 := s.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "todo://lists"})
-			err2 := s.subscribe(t.Context(), "todo://lists")
+			err1 := c.Unsubscribe(t.Context(), &mcp.UnsubscribeParams{URI: "todo://lists"})
+			err2 := c.subscribe(t.Context(), "todo://lists")
 			if err := errors.Join(err1, err2); err != nil {
 				t.Error(err)
 			}

@@ -3,7 +3,6 @@ package memory_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/store/storetest"
@@ -31,14 +30,4 @@ func BenchmarkSave(b *testing.B) {
 			}
 		})
 	}
-}
-
-func BenchmarkMany(b *testing.B) {
-	storetest.BenchmarkMany(b, func(_ testing.TB, lists int) todo.Store {
-		s := memory.NewKeeping(todo.Keep{Revisions: 1000, Lists: 1_000_000, Begun: 1000, Bytes: 4_000_000_000, Abandoned: time.Hour})
-		for n := range lists {
-			s.Put(storetest.Crowd(n))
-		}
-		return s
-	})
 }

@@ -133,9 +133,3 @@ func BenchmarkRead(b *testing.B) {
 		}
 	})
 }
-
-func BenchmarkMany(b *testing.B) {
-	storetest.BenchmarkMany(b, func(b testing.TB, lists int) todo.Store {
-		return filled(b, filepath.Join(b.TempDir(), "todo.db"), lists)
-	})
-}

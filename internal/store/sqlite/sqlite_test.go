@@ -28,11 +28,16 @@ func TestDurable(t *testing.T) {
 	storetest.RunDurable(t, func(path string) (todo.Store, error) { return Open(path) })
 }
 
+// open opens a store that does not wait for the disk, but in benchmarks. That commits are
+// synced is tested by internal/faults, without power.
 func open(t testing.TB, path string, options ...Option) *Store {
 	t.Helper()
 	s, err := Open(path, options...)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, measured := t.(*testing.B); !measured {
+		s.pragmas = []string{"synchronous(OFF)"}
 	}
 	return s
 }

@@ -84,17 +84,6 @@ func Steps() []Step {
 	}
 }
 
-// Growing returns what does take longer the more lists there are, see
-// internal/cmd/bench/RESULTS.md.
-func Growing() []Step {
-	return []Step{
-		{"read who holds any list", func(t testing.TB, s todo.Store, _ int) {
-			on, err := s.CursorsOn(t.Context(), "", "")
-			checkFound(t, min(len(on), 1), 1, err)
-		}},
-	}
-}
-
 func finds(what string, want int, q todo.Query) Step {
 	return Step{"find " + what, func(t testing.TB, s todo.Store, _ int) {
 		found, err := s.Find(t.Context(), q)
@@ -158,37 +147,4 @@ func readNewest(t testing.TB, s todo.Store, _ int) {
 	}
 	found, err := s.Find(t.Context(), todo.Query{AfterSeq: newest - 1, OldestFirst: true, Deleted: true})
 	checkFound(t, len(found), 1, err)
-}
-
-// BenchmarkMany does each of [Steps] and [Growing] on a store with 100,000 lists, and
-// says how many times as long it takes as with 100, by the fastest of 50 times each.
-// filled returns a store with so many lists of [Crowd].
-func BenchmarkMany(b *testing.B, filled func(b testing.TB, lists int) todo.Store) {
-	few, many := filled(b, 100), filled(b, 100_000)
-	for _, step := range append(Steps(), Growing()...) {
-		b.Run(step.Name, func(b *testing.B) {
-			b.ReportAllocs()
-			for n := 0; b.Loop(); n++ {
-				step.Do(b, many, n)
-			}
-			floor, took := step.fastest(b, few), step.fastest(b, many)
-			b.ReportMetric(float64(took)/float64(floor), "times-100")
-		})
-	}
-}
-
-// fastest returns how long the fastest of 50 times takes, or of as many as a second
-// has.
-func (step Step) fastest(b testing.TB, s todo.Store) time.Duration {
-	best := time.Hour
-	began := time.Now()
-	for n := range 50 {
-		at := time.Now()
-		step.Do(b, s, -1-n)
-		best = min(best, time.Since(at))
-		if time.Since(began) > time.Second {
-			break
-		}
-	}
-	return best
 }

@@ -229,7 +229,7 @@ func nothing(t *testing.T, s todo.Store) {
 		select {
 		case <-hints:
 			return false
-		case <-time.After(300 * time.Millisecond): // several polls
+		case <-time.After(200 * time.Millisecond): // several polls
 			return true
 		}
 	}
@@ -317,7 +317,7 @@ func saveNext(ctx context.Context, tx todo.Tx, id, text string) error {
 // ordered tests that updates of one key run in the order in which they were called
 // (V8).
 func ordered(t *testing.T, s todo.Store) {
-	const n = 12
+	const n = 6
 	key := todo.Key{Conversation: "x"}
 	hold := startUpdate(t, s, key, saveHeld)
 	done := make(chan error, n)
