@@ -40,12 +40,25 @@ func (w *writer) Cursors(_ context.Context, of todo.Key) ([]todo.Cursor, error) 
 	return slices.Clone(all), w.note(err)
 }
 
-// Load implements todo.Tx.
-func (w *writer) Load(ctx context.Context, list string, revision int64) (todo.Snapshot, error) {
+// Load implements todo.Tx. It keeps the newest revisions that it reads.
+func (w *writer) Load(ctx context.Context, list string, revision int64) (found todo.Snapshot, err error) {
 	if revision != 0 {
 		return w.Reader.Load(ctx, list, revision)
 	}
-	return w.newestOf(list)
+	found, ok := w.memory.lists[list]
+	if !ok {
+		if found, err = w.Reader.Load(ctx, list, 0); err != nil {
+			return found, err
+		}
+		w.grow(record.Footprint(found))
+		w.memory.lists[list] = found
+	}
+	if l := &found.List; l.ParentConversation != "" {
+		all, _, err := w.cursorsOf(todo.Key{Principal: l.Principal, Conversation: l.ParentConversation})
+		l.Parent = todo.Current(all)
+		return found, w.note(err)
+	}
+	return found, nil
 }
 
 // Find implements todo.Tx.
@@ -63,48 +76,23 @@ func (w *writer) Find(ctx context.Context, q todo.Query) ([]todo.Snapshot, error
 	return w.Reader.Find(ctx, q)
 }
 
-// Save implements todo.Tx.
-func (w *writer) Save(_ context.Context, next todo.Snapshot) (todo.Snapshot, error) {
-	saved, err := w.save(next.Clone(), time.Now())
-	if w.note(err) != nil {
-		return todo.Snapshot{}, fmt.Errorf("save snapshot: %w", err)
-	}
-	return saved, nil
-}
-
-// newestOf returns the newest revision of a list, or todo.ErrNotFound. It keeps what it
-// reads.
-func (w *writer) newestOf(list string) (found todo.Snapshot, err error) {
-	found, ok := w.memory.lists[list]
-	if !ok {
-		if found, err = w.Reader.Load(context.Background(), list, 0); err != nil {
-			return found, err
+// Save implements todo.Tx. It deletes the revisions that are not kept any more.
+func (w *writer) Save(ctx context.Context, next todo.Snapshot) (saved todo.Snapshot, err error) {
+	defer func() {
+		if w.note(err) != nil {
+			saved, err = todo.Snapshot{}, fmt.Errorf("save snapshot: %w", err)
 		}
-		w.grow(record.Footprint(found))
-		w.memory.lists[list] = found
-	}
-	if l := &found.List; l.ParentConversation != "" {
-		all, _, err := w.cursorsOf(todo.Key{Principal: l.Principal, Conversation: l.ParentConversation})
-		l.Parent = todo.Current(all)
-		return found, w.note(err)
-	}
-	return found, nil
-}
-
-// save stores a revision, and deletes what is not kept any more.
-func (w *writer) save(next todo.Snapshot, now time.Time) (todo.Snapshot, error) {
-	before, err := w.newestOf(next.List.ID)
+	}()
+	before, err := w.Load(ctx, next.List.ID, 0)
 	if err != nil && !errors.Is(err, todo.ErrNotFound) {
-		return todo.Snapshot{}, err
+		return next, err
 	}
 	if next.Revision != before.Revision+1 && (before.Revision > 0 || next.Revision < 1) {
-		return todo.Snapshot{}, fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, todo.ErrNotFound)
+		return next, fmt.Errorf("revision %d of list %s, which is at %d: %w", next.Revision, next.List.ID, before.Revision, todo.ErrNotFound)
 	}
+	next = next.Clone()
 	if before.Revision == 0 {
-		if err = w.makeRoom(next.List, now); err == nil {
-			next, err = w.begin(next, now)
-		}
-		return next, err
+		return w.begin(ctx, next, time.Now())
 	}
 	next.List = before.List
 	size, err := w.storeSize()
@@ -115,7 +103,7 @@ func (w *writer) save(next todo.Snapshot, now time.Time) (todo.Snapshot, error) 
 		err = w.appendHistory(&next)
 	}
 	if err != nil {
-		return todo.Snapshot{}, err
+		return next, err
 	}
 	_, err = w.exec(`UPDATE lists SET revision = ?, seq = ?, updated = ?, deleted = ? WHERE id = ?`,
 		next.Revision, next.Seq, record.UnixNano(next.Updated), next.Deleted, next.List.ID)
@@ -125,12 +113,16 @@ func (w *writer) save(next todo.Snapshot, now time.Time) (todo.Snapshot, error) 
 	return next, err
 }
 
-// begin stores the first revision of a list, and tidies up.
-func (w *writer) begin(first todo.Snapshot, now time.Time) (todo.Snapshot, error) {
-	if err := w.insertList(&first, now); err != nil {
+// begin stores the first revision of a list, if there is room, and tidies up.
+func (w *writer) begin(ctx context.Context, first todo.Snapshot, now time.Time) (todo.Snapshot, error) {
+	err := w.makeRoom(first.List, now)
+	if err == nil {
+		err = w.insertList(&first, now)
+	}
+	if err != nil {
 		return first, err
 	}
-	saved, err := w.newestOf(first.List.ID)
+	saved, err := w.Load(ctx, first.List.ID, 0)
 	if err == nil {
 		err = w.tidy(now)
 	}
@@ -200,15 +192,10 @@ func (w *writer) cursorsOf(of todo.Key) (found []todo.Cursor, isDamaged bool, er
 		return rows.Err()
 	})
 	if err == nil && !isDamaged {
-		w.keepCursors(of, found)
+		w.grow((len(found) + 1) * (256 + len(of.Principal) + len(of.Conversation)))
+		w.memory.cursors[of] = found
 	}
 	return found, isDamaged, err
-}
-
-// keepCursors keeps the cursors of a conversation in memory.
-func (w *writer) keepCursors(of todo.Key, all []todo.Cursor) {
-	w.grow((len(all) + 1) * (256 + len(of.Principal) + len(of.Conversation)))
-	w.memory.cursors[of] = all
 }
 
 // SetCursor implements todo.Tx. It removes damaged cursors of the conversation, which
@@ -228,7 +215,8 @@ func (w *writer) SetCursor(_ context.Context, c todo.Cursor) error {
 		}
 	}
 	if err == nil {
-		w.keepCursors(c.Key, all)
+		w.grow((len(all) + 1) * (256 + len(c.Principal) + len(c.Conversation)))
+		w.memory.cursors[c.Key] = all
 	}
 	if w.note(err) != nil {
 		return fmt.Errorf("save cursor: %w", err)

@@ -167,8 +167,8 @@ func TestSubAgentBeginsOnce(t *testing.T) {
 	// A request that keeps the transaction open.
 	hold := func() (running, until chan struct{}) {
 		running, until = make(chan struct{}), make(chan struct{})
-		run := func(*writer) error { close(running); <-until; return nil }
-		go s.submit(context.Background(), run)
+		change := func(todo.Tx) error { close(running); <-until; return nil }
+		go s.Update(context.Background(), todo.Key{}, change)
 		return running, until
 	}
 	running, first := hold()
@@ -206,7 +206,7 @@ func TestSubAgentBeginsOnce(t *testing.T) {
 // batch runs updates as when they wait at the same time, and returns the request of each.
 func batch(s *Store, w *writer, changes ...func(todo.Tx) error) (done []*request) {
 	for _, change := range changes {
-		done = append(done, &request{run: func(w *writer) error { return change(w) }, done: make(chan struct{})})
+		done = append(done, &request{change: change, done: make(chan struct{})})
 	}
 	for again := slices.Clone(done); len(again) > 0; {
 		again = s.commit(w, again)

@@ -22,9 +22,10 @@ const maxBatch = 256
 // lock.
 const gracePeriod = time.Second
 
-// request is a function that the writer goroutine runs in its transaction.
+// request is the change of an update, which the writer goroutine runs in its
+// transaction.
 type request struct {
-	run      func(*writer) error
+	change   func(todo.Tx) error
 	done     chan struct{} // closed when err is set
 	err      error
 	panicked string // with what, and where, the function panicked
@@ -41,20 +42,16 @@ func (r *request) call(w *writer) {
 			r.panicked, r.err = fmt.Sprintf("%v\n%s", v, debug.Stack()), errPanicked
 		}
 	}()
-	r.err = r.run(w)
+	r.err = r.change(w)
 	if w.failed != nil && !errors.Is(r.err, w.failed) {
 		r.err = errors.Join(r.err, w.failed) // it must not go on as if nothing had happened
 	}
 }
 
-// Update implements todo.Store.
-func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) error) error {
-	return s.submit(ctx, func(w *writer) error { return change(w) })
-}
-
 // NoteHostCall implements todo.Store.
 func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostCall, at time.Time) error {
-	err := s.submit(ctx, func(w *writer) error {
+	err := s.Update(ctx, todo.Key{}, func(tx todo.Tx) error {
+		w := tx.(*writer)
 		_, err := w.exec(`INSERT OR REPLACE INTO host_calls (principal, id, session, agent, folder, at) VALUES (?, ?, ?, ?, ?, ?)`,
 			principal, c.ID, c.Session, c.Agent, c.Folder, record.UnixNano(at))
 		if err == nil {
@@ -68,11 +65,11 @@ func (s *Store) NoteHostCall(ctx context.Context, principal string, c todo.HostC
 	return nil
 }
 
-// submit queues a request and waits until the writer has answered it. When ctx ends, a
-// request that the writer does not run is withdrawn, so it is not applied. If the writer
-// runs it and does not answer within the grace period, submit returns
-// todo.ErrUnknownOutcome.
-func (s *Store) submit(ctx context.Context, run func(*writer) error) error {
+// Update implements todo.Store. It queues a request and waits until the writer has
+// answered it. When ctx ends, a request that the writer does not run is withdrawn, so it
+// is not applied. If the writer runs it and does not answer within the grace period,
+// Update returns todo.ErrUnknownOutcome.
+func (s *Store) Update(ctx context.Context, _ todo.Key, change func(todo.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -81,7 +78,7 @@ func (s *Store) submit(ctx context.Context, run func(*writer) error) error {
 	}
 	defer s.work.Done()
 	s.startWriter()
-	req := &request{run: run, done: make(chan struct{})}
+	req := &request{change: change, done: make(chan struct{})}
 	select {
 	case s.queue <- req:
 	case <-ctx.Done():
