@@ -3,16 +3,24 @@
 package setup
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net"
+	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/cli/app"
+	"todo-mcp/internal/cli/run"
+	"todo-mcp/internal/install"
 	"todo-mcp/internal/render"
+	"todo-mcp/internal/todo"
 )
 
 // DoctorName is the command that runs also where settings are wrong, and says so.
@@ -64,6 +72,24 @@ func (r *report) add(v verdict, cure, format string, args ...any) {
 	r.Findings = append(r.Findings, finding{r.topic, v, fmt.Sprintf(format, args...), cure})
 }
 
+// must adds a problem if there is an error, and reports whether there is none.
+func (r *report) must(err error, cure, what string) bool {
+	if err != nil {
+		r.add(problem, cure, "%s%v", what, err)
+	}
+	return err == nil
+}
+
+// count returns how many findings have a verdict.
+func (r *report) count(v verdict) (n int) {
+	for _, f := range r.Findings {
+		if f.Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
 // doctorTimeout is how long each thing may take that `doctor` looks at.
 const doctorTimeout = 10 * time.Second
 
@@ -83,30 +109,23 @@ func doctor(ctx context.Context, a *app.App, asJSON bool) error {
 		of.look(ctx, a, r)
 		cancel()
 	}
-	for _, f := range r.Findings {
-		switch f.Verdict {
-		case problem:
-			r.Problems++
-		case warning:
-			r.Warnings++
-		}
+	r.Problems, r.Warnings = r.count(problem), r.count(warning)
+	err := ctx.Err()
+	switch {
+	case err != nil:
+	case asJSON:
+		err = app.PrintJSON(a.Stdout, r)
+	default:
+		err = a.Say("%s", r.String())
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	if err == nil && r.Problems > 0 {
+		err = fmt.Errorf("problems: %d", r.Problems)
 	}
-	if err := printReport(a, r, asJSON); err != nil {
-		return err
-	}
-	if r.Problems > 0 {
-		return fmt.Errorf("problems: %d", r.Problems)
-	}
-	return nil
+	return err
 }
 
-func printReport(a *app.App, r *report, asJSON bool) error {
-	if asJSON {
-		return app.PrintJSON(a.Stdout, r)
-	}
+// String returns the report as people read it.
+func (r *report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "todo-mcp %s (%s, %s)\n\n", r.Version, r.Go, r.Platform)
 	before := ""
@@ -122,5 +141,167 @@ func printReport(a *app.App, r *report, asJSON bool) error {
 		}
 	}
 	fmt.Fprintf(&b, "\nProblems: %d, warnings: %d.\n", r.Problems, r.Warnings)
-	return a.Say("%s", b.String())
+	return b.String()
+}
+
+// lookAtProgram finds out which program clients start that call todo-mcp by its name.
+func lookAtProgram(_ context.Context, a *app.App, r *report) {
+	m, err := install.ThisMachine(a.Getenv)
+	if err != nil {
+		return // which lookAtClients says
+	}
+	_, err = m.Command()
+	found, missing := m.LookPath("todo-mcp")
+	switch {
+	case err != nil:
+		r.add(remark, "", "%v", err)
+	case missing != nil:
+		r.add(remark, "", "%s; PATH does not find todo-mcp, so that clients must start it by its whole path, as `todo-mcp install` writes it", m.Executable)
+	case !install.IsSameFile(found, m.Executable):
+		r.add(warning, "remove one of them, or order PATH otherwise", "%s, but PATH finds another one, which clients start by its name: %s", m.Executable, found)
+	default:
+		r.add(fine, "", "%s, where PATH finds it", found)
+	}
+}
+
+// maxShown is how much of a value the report shows, in characters.
+const maxShown = 100
+
+// lookAtSettings says which settings are not the defaults, where each came from, and
+// which are wrong.
+func lookAtSettings(_ context.Context, a *app.App, r *report) {
+	for _, err := range a.Wrong {
+		r.must(err, "correct it there", "")
+	}
+	for _, s := range a.Set {
+		value := todo.Cut(s.Value, maxShown)
+		if s.Secret {
+			value = "…"
+		}
+		r.add(fine, "", "%s = %s (%s)", s.Name, value, s.From)
+	}
+	if len(a.Set) == 0 && a.Wrong == nil {
+		r.add(fine, "", "all as by default; a config file would be %s", cmp.Or(a.File, "named by --config"))
+	}
+	known := []string{"TODO_CONFIG", "TODO_TOKEN"}
+	for _, row := range app.NewSettings().Rows {
+		known = append(known, row.Variable())
+	}
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		if !strings.HasPrefix(name, "TODO_") || value == "" || slices.Contains(known, name) {
+			continue
+		}
+		if meant := app.Nearest(name, known); meant != "" {
+			r.add(warning, "did you mean "+meant+"?", "the variable %s is no setting", name)
+		}
+	}
+}
+
+// lookAtStore reads and writes the store, and reads the whole of its file.
+func lookAtStore(ctx context.Context, a *app.App, r *report) {
+	place, err := a.Place()
+	if !r.must(err, "name another by --store or TODO_STORE", "") {
+		return
+	}
+	name := place.String(a.Getenv("HOME"))
+	if place.Memory() {
+		r.add(warning, "leave --store away, or name a file: --store sqlite:PATH", "in memory: lists end with the process, and no other process sees them")
+		return
+	}
+	info, err := os.Stat(place.File)
+	if place.File != "" && errors.Is(err, os.ErrNotExist) {
+		if r.must(place.CheckFolder(), "", "") {
+			r.add(fine, "", "%s: not there yet; the first list makes it", name)
+		}
+		return
+	}
+	began := time.Now()
+	all, open, err := tryStore(ctx, a)
+	cure := ""
+	if errors.Is(err, context.DeadlineExceeded) {
+		cure = "another program may have it locked: end it, or name another store with --store"
+	}
+	if !r.must(err, cure, name+": ") {
+		return
+	}
+	r.add(fine, "", "%s: lists: %d, open: %d; read and written in %s", name, all, open, time.Since(began).Round(time.Millisecond))
+	if place.File != "" {
+		lookAtFile(ctx, a, r, info.Size())
+	}
+}
+
+// tryStore reads all lists and tries a write. It returns how many lists there are, and
+// how many of them are open.
+func tryStore(ctx context.Context, a *app.App) (all, open int, err error) {
+	lists, done, err := a.OpenLists()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer done()
+	found, err := lists.Find(ctx, todo.Query{})
+	for _, l := range found {
+		if l.Open() {
+			open++
+		}
+	}
+	if err == nil {
+		err = lists.TryWrite(ctx)
+	}
+	return len(found), open, err
+}
+
+// lookAtFile looks for damage in the store's file, as long as there is time.
+func lookAtFile(ctx context.Context, a *app.App, r *report, size int64) {
+	if most := a.Keep.Bytes; most > 0 && size >= most/10*9 {
+		r.add(warning, "`todo-mcp prune`, or a larger --max-size", "the file has %d MB of the %d that it may take: no new lists are begun", size/1e6, most/1e6)
+	}
+	damage := ""
+	revisions, err := a.CheckStore(ctx, func(p string) { damage = cmp.Or(damage, p) })
+	switch {
+	case damage != "":
+		r.add(problem, "`todo-mcp check` says all of it", "damaged: %s", damage)
+	case errors.Is(err, context.DeadlineExceeded):
+		r.add(remark, "`todo-mcp check` reads all of it", "%d MB, too many to look for damage here", size/1e6)
+	case r.must(err, "", ""):
+		r.add(fine, "", "no damage: revisions read: %d", revisions)
+	}
+}
+
+// lookAtServing looks at what `serve` needs, and who serves the panel now.
+func lookAtServing(ctx context.Context, a *app.App, r *report) {
+	r.must(run.CheckSignIn(a), "", "`todo-mcp serve` would not start: ")
+	_, err := run.LoadTLS(a)
+	r.must(err, "", "")
+	url := run.Scheme(a) + "://" + a.Addr + "/"
+	if a.TLSCert == "" && run.IsOwnPanel(ctx, a.Addr) {
+		r.add(fine, "", "served at %s", url)
+		return
+	}
+	l, err := net.Listen("tcp", a.Addr)
+	switch {
+	case err == nil:
+		_ = l.Close()
+		r.add(remark, "`todo-mcp serve --open`, or --panel in the command of a client", "nobody serves it now; it would be at %s", url)
+	case a.TLSCert != "":
+		r.add(remark, "", "something serves %s (%v)", url, err)
+	default:
+		r.add(warning, "end that program, or take another address with --addr or TODO_ADDR", "%s cannot be served: %v, by another program", url, err)
+	}
+}
+
+// lookAtHooks says whether hooks failed lately.
+func lookAtHooks(_ context.Context, a *app.App, r *report) {
+	path := silentLog(a.Getenv)
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) > 24*time.Hour {
+		return
+	}
+	data, _ := os.ReadFile(path) // none of it cannot be told from no failure
+	for _, line := range slices.Backward(strings.Split(string(data), "\n")) {
+		if strings.Contains(line, " level=ERROR ") {
+			r.add(warning, "all of it is in "+path, "the last one that failed: %s", todo.Cut(line, maxShownError))
+			return
+		}
+	}
 }

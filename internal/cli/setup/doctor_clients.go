@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -41,7 +40,7 @@ func lookAtClients(ctx context.Context, a *app.App, r *report) {
 	found := make([]report, len(install.Clients()))
 	for i, c := range install.Clients() {
 		found[i].topic = r.topic
-		looks.Go(func() { lookForClient(ctx, a, &found[i], m, c) })
+		looks.Go(func() { lookAtClient(ctx, a, &found[i], m, c) })
 	}
 	looks.Wait()
 	before := len(r.Findings)
@@ -53,25 +52,19 @@ func lookAtClients(ctx context.Context, a *app.App, r *report) {
 	}
 }
 
-// lookForClient adds nothing to the report for a client that is not here.
-func lookForClient(ctx context.Context, a *app.App, r *report, m install.Machine, c install.Client) {
+// lookAtClient adds nothing to the report for a client that is not here.
+func lookAtClient(ctx context.Context, a *app.App, r *report, m install.Machine, c install.Client) {
 	s, err := c.Look(m, install.Options{})
+	again := "todo-mcp install " + c.Name
+	where := c.Title + ": " + s.Server.String() + " (" + m.Short(s.File) + ")"
 	switch {
 	case !s.Found && s.Name == "":
+		return
 	case err != nil:
-		r.add(problem, "correct the file; `todo-mcp install --print --hooks "+c.Name+"` shows what is needed in it", "%s: %v", c.Title, err)
-	default:
-		lookAtClient(ctx, a, r, m, s)
-		lookAtHooksOf(r, s)
-	}
-}
-
-func lookAtClient(ctx context.Context, a *app.App, r *report, m install.Machine, s install.State) {
-	again := "todo-mcp install " + s.Client.Name
-	where := s.Client.Title + ": " + s.Server.String() + " (" + m.Short(s.File) + ")"
-	switch {
+		r.must(err, "correct the file; `todo-mcp install --print --hooks "+c.Name+"` shows what is needed in it", c.Title+": ")
+		return
 	case s.Name == "":
-		r.add(remark, again, "%s: here, without the server", s.Client.Title)
+		r.add(remark, again, "%s: here, without the server", c.Title)
 	case s.Disabled:
 		r.add(warning, "turn it on there", "%s is turned off", where)
 	case s.Server.URL != "":
@@ -79,13 +72,8 @@ func lookAtClient(ctx context.Context, a *app.App, r *report, m install.Machine,
 	default:
 		lookAtCommand(ctx, a, r, m, where, again, s.Server)
 	}
-}
-
-// lookAtHooksOf says what is wrong with the hooks that a client runs.
-func lookAtHooksOf(r *report, s install.State) {
-	switch {
-	case s.Hooks == install.HooksOutdated:
-		r.add(warning, "todo-mcp install --hooks "+s.Client.Name, "%s: its hooks run another program than this one, or not at every event", s.Client.Title)
+	if s.Hooks == install.HooksOutdated {
+		r.add(warning, "todo-mcp install --hooks "+c.Name, "%s: its hooks run another program than this one, or not at every event", c.Title)
 	}
 }
 
@@ -93,29 +81,22 @@ func lookAtHooksOf(r *report, s install.State) {
 // starts it as the client does.
 func lookAtCommand(ctx context.Context, a *app.App, r *report, m install.Machine, where, again string, s install.Server) {
 	path, err := m.LookPath(s.Command)
+	isThis := install.IsSameFile(path, m.Executable)
 	switch {
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist):
 		r.add(problem, again, "%s: there is no such program", where)
-		return
-	case err != nil:
-		r.add(problem, again, "%s: %v", where, err)
-		return
+	case !r.must(err, again, where+": "):
 	case keepsElsewhere(a, s.Args):
 		r.add(warning, "the same --store for all, or none", "%s keeps its lists in another store than the one above", where)
-	}
-	isThis := install.IsSameFile(path, m.Executable)
-	if !isThis && strings.TrimSuffix(filepath.Base(path), ".exe") != "todo-mcp" {
+	case !isThis && strings.TrimSuffix(filepath.Base(path), ".exe") != "todo-mcp":
 		r.add(fine, "", "%s, which was not started here", where)
-		return
-	}
-	t, err := probeStdio(ctx, a, path, s.Args, os.Environ())
-	switch {
-	case err != nil:
-		r.add(problem, again+" --args ''", "%s gives it no answer: %v", where, err)
-	case !isThis:
-		r.add(remark, "", "%s answers; it is another one than this: %s", where, t.server)
 	default:
-		r.add(fine, "", "%s answers", where)
+		server, _, err := probeStdio(ctx, a, path, s.Args, os.Environ())
+		if r.must(err, again+" --args ''", where+" gives it no answer: ") && isThis {
+			r.add(fine, "", "%s answers", where)
+		} else if err == nil {
+			r.add(remark, "", "%s answers; it is another one than this: %s", where, server)
+		}
 	}
 }
 
@@ -140,11 +121,11 @@ const addressTimeout = 3 * time.Second
 func lookAtAddress(ctx context.Context, a *app.App, r *report, where, url string) {
 	ctx, cancel := context.WithTimeout(ctx, addressTimeout)
 	defer cancel()
-	t, err := probeHTTP(ctx, a, url)
+	server, _, err := probeHTTP(ctx, a, url)
 	var refused *net.OpError
 	switch {
 	case err == nil:
-		r.add(fine, "", "%s: %s answers", where, t.server)
+		r.add(fine, "", "%s: %s answers", where, server)
 	case errors.Is(err, transport.ErrAuthorizationRequired):
 		r.add(remark, "", "%s asks for sign-in", where)
 	case errors.As(err, &refused):
@@ -152,15 +133,14 @@ func lookAtAddress(ctx context.Context, a *app.App, r *report, where, url string
 	case errors.Is(err, context.DeadlineExceeded):
 		r.add(problem, "", "%s: no answer within %s", where, addressTimeout)
 	default:
-		r.add(problem, "the address of a todo-mcp ends in /mcp", "%s: %v", where, err)
+		r.must(err, "the address of a todo-mcp ends in /mcp", where+": ")
 	}
 }
 
 // lookAtStdio starts this program as a client does, and writes a list in its memory.
 func lookAtStdio(ctx context.Context, a *app.App, r *report) {
 	self, err := os.Executable()
-	if err != nil {
-		r.add(problem, "", "%v", err)
+	if !r.must(err, "", "") {
 		return
 	}
 	env := os.Environ()
@@ -170,41 +150,11 @@ func lookAtStdio(ctx context.Context, a *app.App, r *report) {
 	if _, err := os.Stat(a.File); err == nil {
 		env = append(env, "TODO_CONFIG="+a.File)
 	}
-	t, err := probeStdio(ctx, a, self, []string{"stdio"}, env)
-	switch {
-	case err != nil:
-		r.add(problem, "", "a client gets no answer: %v", err)
-	case len(t.tools) == 0:
-		r.add(problem, "see the setting tools", "it answers, and offers no tool")
-	default:
-		r.add(fine, "", "MCP %s, %s, tools: %s; a first list took %s",
-			t.protocol, t.server, strings.Join(t.tools, ", "), t.took.Round(time.Millisecond))
+	began := time.Now()
+	server, tools, err := probeStdio(ctx, a, self, []string{"stdio"}, env)
+	if r.must(err, "", "a client gets no answer: ") {
+		r.add(fine, "", "%s, tools: %s; a first list took %s", server, strings.Join(tools, ", "), time.Since(began).Round(time.Millisecond))
 	}
-}
-
-// probed is what a server answered to a probe.
-type probed struct {
-	protocol string   // the version of MCP
-	server   string   // its name and version
-	tools    []string // that it lists
-	took     time.Duration
-}
-
-// probeHTTP makes the handshake with a server and has it list its tools. An error
-// does not show the address, whose query may be secret.
-func probeHTTP(ctx context.Context, a *app.App, address string) (probed, error) {
-	c, err := client.NewStreamableHttpClient(address,
-		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
-		transport.WithHTTPBasicClient(&http.Client{Transport: boundedAnswers{}}))
-	if err != nil {
-		return probed{}, err
-	}
-	defer c.Close()
-	t, err := probe(ctx, a, c, false)
-	if whole := (*url.Error)(nil); errors.As(err, &whole) {
-		err = whole.Err
-	}
-	return t, err
 }
 
 // maxAnswer is how much of an answer is read of a server that may be any other, in
@@ -217,17 +167,31 @@ type boundedAnswers struct{}
 func (boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := http.DefaultTransport.RoundTrip(r)
 	if err == nil {
-		res.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(res.Body, maxAnswer), res.Body}
+		res.Body = http.MaxBytesReader(nil, res.Body, maxAnswer)
 	}
 	return res, err
 }
 
-// probeStdio probes a process of its own, which keeps its lists in memory. The process
-// has the name todo-mcp, whatever the file is called.
-func probeStdio(ctx context.Context, a *app.App, program string, args, env []string) (probed, error) {
+// probeHTTP makes the handshake with a server and has it list its tools. An error
+// does not show the address, whose query may be secret.
+func probeHTTP(ctx context.Context, a *app.App, address string) (server string, tools []string, err error) {
+	c, err := client.NewStreamableHttpClient(address,
+		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
+		transport.WithHTTPBasicClient(&http.Client{Transport: boundedAnswers{}}))
+	if err != nil {
+		return "", nil, err
+	}
+	defer c.Close()
+	server, tools, err = probe(ctx, a, c)
+	if whole := (*url.Error)(nil); errors.As(err, &whole) {
+		err = whole.Err
+	}
+	return server, tools, err
+}
+
+// probeStdio probes a process of its own, which keeps its lists in memory, and writes a list
+// of one item. The process has the name todo-mcp, whatever the file is called.
+func probeStdio(ctx context.Context, a *app.App, program string, args, env []string) (server string, tools []string, err error) {
 	var said bytes.Buffer // complete when the client is closed
 	c := client.NewClient(transport.NewStdioWithOptions(program, nil, nil,
 		transport.WithCommandFunc(func(ctx context.Context, program string, _, _ []string) (*exec.Cmd, error) {
@@ -237,7 +201,10 @@ func probeStdio(ctx context.Context, a *app.App, program string, args, env []str
 			cmd.Stderr = &said
 			return cmd, nil
 		})))
-	t, err := probe(ctx, a, c, true)
+	server, tools, err = probe(ctx, a, c)
+	if err == nil {
+		_, err = run.WriteTodos(ctx, c, "", run.Todo{Content: "Look after todo-mcp", ActiveForm: "Looking after todo-mcp", Status: "in_progress"})
+	}
 	ended := c.Close()
 	if err == nil && ended != nil {
 		err = fmt.Errorf("its end: %w", ended)
@@ -245,29 +212,23 @@ func probeStdio(ctx context.Context, a *app.App, program string, args, env []str
 	if err != nil && said.Len() > 0 {
 		err = fmt.Errorf("%w; it said: %s", err, bytes.TrimSpace(said.Bytes()))
 	}
-	return t, err
+	return server, tools, err
 }
 
-// probe makes the handshake and has the server list its tools; if write is true, it also
-// writes a list of one item.
-func probe(ctx context.Context, a *app.App, c *client.Client, write bool) (t probed, err error) {
-	began := time.Now()
+// probe makes the handshake and has the server list its tools. It returns its version of MCP,
+// its name and its version.
+func probe(ctx context.Context, a *app.App, c *client.Client) (server string, tools []string, err error) {
 	hello, err := run.Handshake(ctx, a, c, "todo-mcp doctor")
 	if err != nil {
-		return t, fmt.Errorf("initialize: %w", err)
+		return "", nil, fmt.Errorf("initialize: %w", err)
 	}
-	t.protocol, t.server = hello.ProtocolVersion, hello.ServerInfo.Name+" "+hello.ServerInfo.Version
 	listed, err := c.ListTools(ctx, mcp.ListToolsRequest{})
 	if err != nil {
-		return t, fmt.Errorf("tools/list: %w", err)
+		return "", nil, fmt.Errorf("tools/list: %w", err)
 	}
 	for _, tool := range listed.Tools {
-		t.tools = append(t.tools, tool.Name)
+		tools = append(tools, tool.Name)
 	}
-	slices.Sort(t.tools)
-	if write {
-		_, err = run.WriteTodos(ctx, c, "", run.Todo{Content: "Look after todo-mcp", ActiveForm: "Looking after todo-mcp", Status: "in_progress"})
-	}
-	t.took = time.Since(began)
-	return t, err
+	slices.Sort(tools)
+	return fmt.Sprintf("%s %s (MCP %s)", hello.ServerInfo.Name, hello.ServerInfo.Version, hello.ProtocolVersion), tools, nil
 }

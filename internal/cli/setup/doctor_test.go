@@ -61,7 +61,7 @@ func (d diagnosis) expect(t *testing.T, topic, verdict, text string) {
 func TestDoctorOfServers(t *testing.T) {
 	s := clitest.Serve(t, "--store", "memory")
 	d := doctor(t, s.URL+"/mcp", "--addr", strings.TrimPrefix(s.URL, "http://"))
-	d.expect(t, "clients", "ok", "todo-mcp v0 answers")
+	d.expect(t, "clients", "ok", "todo-mcp v0 (MCP 2025-11-25) answers")
 	d.expect(t, "panel", "ok", "served at "+s.URL)
 
 	tokens := filepath.Join(t.TempDir(), "tokens")
