@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"todo-mcp/internal/atomicfile"
 )
@@ -180,9 +179,12 @@ func newEdit(f file) (e *edit, err error) {
 	return e, f.wrong(err)
 }
 
-// readEdit returns the edit of a file, which need not be there.
-func readEdit(path string) (*edit, error) {
-	f, err := readFile(path)
+// read returns the edit of a file, which need not be there.
+func (o Options) read(path string) (*edit, error) {
+	f, err := file{path: path, target: path}, error(nil)
+	if !o.Blank {
+		f, err = readFile(path)
+	}
 	if err != nil {
 		return &edit{before: f}, err
 	}
@@ -269,30 +271,15 @@ func without(root map[string]any, path []any) map[string]any {
 }
 
 // edit returns what becomes of a file, which is read unless the change has it.
-func (c *Change) edit(o Options, path string) (e *edit, err error) {
+func (c *Change) edit(o Options, path string) (*edit, error) {
 	for _, e := range c.edits {
 		if e.before.path == path {
 			return e, nil
 		}
 	}
-	if o.Blank {
-		e, err = newEdit(file{path: path})
-	} else {
-		e, err = readEdit(path)
-	}
+	e, err := o.read(path)
 	c.edits = append(c.edits, e)
 	return e, err
-}
-
-// Texts returns the texts of the files that change, by their paths.
-func (c Change) Texts() map[string]string {
-	texts := make(map[string]string)
-	for _, e := range c.edits {
-		if !e.isNone() {
-			texts[e.before.path] = string(e.after)
-		}
-	}
-	return texts
 }
 
 // Diff returns what changes: of each file its path, and each value that is set (+) or
@@ -300,9 +287,7 @@ func (c Change) Texts() map[string]string {
 func (c Change) Diff() string {
 	var out strings.Builder
 	for _, e := range c.edits {
-		if !e.isNone() {
-			fmt.Fprintf(&out, "%s\n%s\n", e.before.path, strings.Join(e.shown, "\n"))
-		}
+		fmt.Fprintf(&out, "%s\n%s\n", e.before.path, strings.Join(e.shown, "\n"))
 	}
 	return out.String()
 }
@@ -313,22 +298,14 @@ func (c *Change) note(format string, args ...any) {
 }
 
 // IsNone reports whether all files stay as they are.
-func (c Change) IsNone() bool {
-	return !slices.ContainsFunc(c.edits, func(e *edit) bool { return !e.isNone() })
-}
+func (c Change) IsNone() bool { return len(c.edits) == 0 }
 
-// Files returns the paths of the files that change; where none does, the path of the one
-// with the servers.
-func (c Change) Files() (paths []string) {
+// Files returns the paths of the files that change, and their texts then.
+func (c Change) Files() (paths, texts []string) {
 	for _, e := range c.edits {
-		if !e.isNone() {
-			paths = append(paths, e.before.path)
-		}
+		paths, texts = append(paths, e.before.path), append(texts, string(e.after))
 	}
-	if paths == nil {
-		return []string{c.File}
-	}
-	return paths
+	return paths, texts
 }
 
 // Write makes the change: each file is replaced as a whole, made with its folder, or
@@ -338,9 +315,6 @@ func (c Change) Files() (paths []string) {
 // that may not be written, is an error; the files before it are changed then.
 func (c Change) Write() (backups []string, err error) {
 	for _, e := range c.edits {
-		if e.isNone() {
-			continue
-		}
 		backup, err := e.save()
 		if err != nil {
 			return backups, fmt.Errorf("%s is left as it was: %w", e.before.path, err)
@@ -352,13 +326,13 @@ func (c Change) Write() (backups []string, err error) {
 	return backups, nil
 }
 
-// save makes the edit, while no other process of this program changes the file. The
-// path of the copy of what was there before is empty when there is none.
+// save makes the edit, while no other process of this program changes the file, by a lock
+// beside it. The path of the copy of what was there before is empty when there is none.
 func (e *edit) save() (backup string, err error) {
 	if err := os.MkdirAll(filepath.Dir(e.before.target), 0o700); err != nil {
 		return "", fmt.Errorf("make its folder: %w", err)
 	}
-	unlock, err := lockFile(e.before.target)
+	unlock, err := atomicfile.TryLock(e.before.target + ".todo-mcp.lock")
 	if err != nil {
 		return "", err
 	}
@@ -388,20 +362,6 @@ func (f file) copy(ours bool) (path string, err error) {
 		return "", os.Chmod(path, 0o600)
 	}
 	return path, atomicfile.WritePrivate(path, f.data)
-}
-
-// lockWait is how long another process may keep a file, which it does for two writes.
-const lockWait = 10 * time.Second
-
-// lockFile keeps other processes of this program from changing a file, by a lock beside
-// it, until unlock is called. Programs of others do not ask for it.
-func lockFile(path string) (unlock func(), err error) {
-	for end := time.Now().Add(lockWait); ; time.Sleep(10 * time.Millisecond) {
-		unlock, err = atomicfile.TryLock(path + ".todo-mcp.lock")
-		if !errors.Is(err, atomicfile.ErrLocked) || time.Now().After(end) {
-			return unlock, err
-		}
-	}
 }
 
 // check returns an error if the file is not any more as it was read, or is protected,

@@ -47,10 +47,12 @@ func gooseShape(name string, s Server) object {
 }
 
 // addresses are the keys by which some client or version writes an address, and commands
-// the keys of a command. kinds say which of both it is.
+// the keys of a command.
 func addresses() []string { return []string{"url", "httpUrl", "serverUrl", "uri"} }
 func commands() []string  { return []string{"command", "cmd", "args"} }
-func kinds() []string     { return []string{"type", "source"} }
+
+// leads are the keys that lead to a server, with those that say which way.
+func leads() []string { return slices.Concat(addresses(), commands(), []string{"type", "source"}) }
 
 // ofStdio and ofHTTP are the keys that belong to one way to a server. Some clients
 // refuse an entry that has keys of both.
@@ -62,8 +64,8 @@ func ofHTTP() []string {
 // read returns the server of an entry; the zero server of one that has none.
 func read(entry map[string]any) Server {
 	for _, key := range addresses() {
-		if address, ok := entry[key].(string); ok {
-			return Server{URL: address}
+		if address := texts(entry[key]); len(address) == 1 {
+			return Server{URL: address[0]}
 		}
 	}
 	var all []string
@@ -90,24 +92,30 @@ func texts(value any) (out []string) {
 	return out
 }
 
-// update returns what makes an entry, which is nil for none, lead to a server: the keys
-// to set, and others that lead elsewhere or belong to the other way to a server. What
-// does not lead to a server stays as it is.
-func (s shape) update(name string, entry map[string]any, wanted Server) (set object, drop []string) {
-	set = s(name, wanted)
-	if entry == nil {
-		return set, nil
+// put writes how the server is reached into a client's file, and shows a part of that. All
+// else in its entry stays, but for what leads elsewhere or belongs to another way to a server.
+func (c Client) put(f serversFile, wanted, shown Server) error {
+	set, shownAs := c.shape(f.name, wanted), c.shape(f.name, shown)
+	if f.entry == nil {
+		return f.set(set, shownAs, c.servers, f.name)
 	}
-	leads := slices.Concat(addresses(), commands(), kinds())
-	set = slices.DeleteFunc(set, func(f field) bool { return !slices.Contains(leads, f.key) })
-	others := slices.Concat(leads, ofHTTP())
+	stale := slices.Concat(leads(), ofHTTP())
 	if wanted.URL != "" {
-		others = slices.Concat(leads, ofStdio())
+		stale = slices.Concat(leads(), ofStdio())
 	}
-	for _, key := range others {
-		if entry[key] != nil && !slices.ContainsFunc(set, func(f field) bool { return f.key == key }) {
-			drop = append(drop, key)
+	for i, of := range set {
+		stale = slices.DeleteFunc(stale, func(key string) bool { return key == of.key })
+		if !slices.Contains(leads(), of.key) {
+			continue
+		}
+		if err := f.set(of.value, shownAs[i].value, c.servers, f.name, of.key); err != nil {
+			return err
 		}
 	}
-	return set, drop
+	for _, key := range stale {
+		if err := f.set(nil, nil, c.servers, f.name, key); err != nil {
+			return err
+		}
+	}
+	return nil
 }

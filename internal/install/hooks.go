@@ -15,7 +15,6 @@ const (
 	HooksMissing  HookState = "no"
 	HooksThere    HookState = "yes"
 	HooksOutdated HookState = "outdated" // another program, or not all of them
-	HooksByPlugin HookState = "by its plugin"
 )
 
 const (
@@ -36,34 +35,30 @@ type hookFile struct {
 	shell   Shell
 	program string // the path or the name that hooks call
 	store   []string
-	isGiven bool // whether store takes the place of the arguments that a command has
-}
-
-// hookFile returns a client's file of hooks, which a change may have already.
-func (c Client) hookFile(m Machine, o Options, change *Change) (h hookFile, err error) {
-	e, err := change.edit(o, m.place(c.hooks.file))
-	return hookFile{edit: e, hookSetup: c.hooks, machine: m}, err
+	isGiven bool  // whether store takes the place of the arguments that a command has
+	err     error // why it is not known what hooks call
 }
 
 // errSlowHooks is what people read who want hooks of a program that npx runs.
 var errSlowHooks = errors.New("hooks are not for npx, which takes too long for what runs with each todo: " +
 	"npm install --global todo-mcp, then todo-mcp install --hooks")
 
-// plan finds out which program hooks call for a client that reaches the server in some
-// way: they write into the same store.
-func (h *hookFile) plan(c Client, o Options, server Server) error {
-	p, err := h.machine.program()
-	h.shell, h.program, h.store, h.isGiven = POSIX, c.pathOf(p), storeOf(server.Args), o.Args != nil
-	if err == nil && len(p.args) > 0 {
-		err = errSlowHooks
+// hookFile returns a client's file of hooks, which a change may have already. The hooks write
+// into the same store as the server that the client reaches.
+func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h hookFile, err error) {
+	p, unknown := m.program()
+	h = hookFile{hookSetup: c.hooks, machine: m, shell: POSIX, program: c.pathOf(p), store: storeOf(server.Args), isGiven: o.Args != nil, err: unknown}
+	if h.err == nil && len(p.args) > 0 {
+		h.err = errSlowHooks
 	}
-	if h.machine.isThis(server.Command) {
+	if m.isThis(server.Command) {
 		h.program = server.Command
 	}
-	if h.machine.System == "windows" { // where all shells take slashes, and some no backslashes
+	if m.System == "windows" { // where all shells take slashes, and some no backslashes
 		h.shell, h.program = h.windows, strings.ReplaceAll(h.program, `\`, "/")
 	}
-	return err
+	h.edit, err = change.edit(o, m.place(c.hooks.file))
+	return h, err
 }
 
 // addHooks adds to a change the hooks of a client that reaches the server in some way.
@@ -72,20 +67,14 @@ func (c Client) addHooks(m Machine, o Options, server Server, change *Change) er
 		change.note("no hooks of it are known: it gets the server alone")
 		return nil
 	}
-	h, err := c.hookFile(m, o, change)
+	h, err := c.hookFile(m, o, server, change)
 	if err == nil {
-		err = h.plan(c, o, server)
+		err = h.install()
 	}
 	if errors.Is(err, errSlowHooks) {
 		change.note("%v", err)
 		return nil
-	}
-	if h.hasPlugin() {
-		change.note("its plugin todo-mcp is turned on, which brings the server and the hooks")
-	} else if err == nil {
-		err = h.install()
-	}
-	if err != nil {
+	} else if err != nil {
 		return err
 	}
 	another, err := h.setStatusLine()
@@ -103,7 +92,7 @@ func (c Client) removeHooks(m Machine, o Options, change *Change) error {
 	if c.hooks == nil {
 		return nil
 	}
-	h, err := c.hookFile(m, o, change)
+	h, err := c.hookFile(m, o, Server{}, change)
 	if err != nil {
 		return err
 	}
@@ -125,23 +114,17 @@ func (c Client) lookForHooks(m Machine, o Options, server Server) (HookState, er
 	if c.hooks == nil {
 		return "", nil
 	}
-	h, err := c.hookFile(m, o, &Change{})
+	h, err := c.hookFile(m, o, server, &Change{})
 	if err != nil {
 		return "", err
 	}
 	switch places, err := h.places(); {
 	case err != nil:
 		return "", err
-	case len(places) == 0 && h.hasPlugin():
-		return HooksByPlugin, nil
 	case len(places) == 0:
 		return HooksMissing, nil
-	}
-	if err := h.plan(c, o, server); err != nil {
-		return HooksThere, nil //nolint:nilerr // what they should be is not known
-	}
-	if err := h.install(); err != nil || !h.isNone() {
-		return HooksOutdated, nil //nolint:nilerr // installing says what is wrong
+	case h.err == nil && (h.install() != nil || !h.isNone()):
+		return HooksOutdated, nil
 	}
 	return HooksThere, nil
 }
@@ -209,6 +192,9 @@ func (h hookFile) removePlaces(places []place) (err error) {
 // install adds the hooks that are missing, also in the place of those that are not as
 // they should be.
 func (h hookFile) install() error {
+	if h.err != nil {
+		return h.err
+	}
 	places, err := h.places()
 	old := ""
 	if len(places) > 0 {
@@ -280,17 +266,6 @@ func (h hookFile) command(name, old string) (command, shown string) {
 		shown += " …"
 	}
 	return variables + program + " " + args, shown
-}
-
-// hasPlugin reports whether the client has a plugin of this program turned on.
-func (h hookFile) hasPlugin() bool {
-	enabled, _ := h.object("enabledPlugins")
-	for name, on := range enabled {
-		if strings.HasPrefix(name, programName+"@") && on == true {
-			return true
-		}
-	}
-	return false
 }
 
 // entry returns what stands in the list of an event.

@@ -159,21 +159,6 @@ func TestStatusLine(t *testing.T) {
 	}
 }
 
-// The plugin brings server and hooks. They are not added a second time.
-func TestPluginIsNoticed(t *testing.T) {
-	for enabled, want := range map[string]install.HookState{"true": install.HooksByPlugin, "false": install.HooksMissing} {
-		r := withHooks(t, "claude-code", `{"enabledPlugins": {"other@x": true, "todo-mcp@market": `+enabled+`}}`)
-		if s := r.look(); s.Hooks != want {
-			t.Errorf("%+v, want %s", s, want)
-		}
-		r.install(install.Options{Hooks: true})
-		isNoted := strings.Contains(r.notes, "plugin")
-		if got := r.read(r.hooksFile()); strings.Contains(got, "todo-mcp hook") == isNoted || isNoted != (enabled == "true") || !strings.Contains(got, "statusLine") {
-			t.Errorf("with %q it becomes %s", r.notes, got)
-		}
-	}
-}
-
 // The hooks write where the server does, and no password in that is shown that was not
 // given.
 func TestHooksOfAnotherStore(t *testing.T) {

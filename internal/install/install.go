@@ -161,20 +161,19 @@ func (c Client) open(m Machine, o Options) (serversFile, error) {
 }
 
 func (c Client) openFile(m Machine, o Options, path string) (f serversFile, err error) {
-	f.edit, err = readEdit(path)
+	f.edit, err = o.read(path)
 	if err == nil {
 		f.entries, err = f.object(c.servers)
 	}
 	all := ours(m, o, f.entries)
 	f.ours = len(all) > 0
 	f.name = cmp.Or(o.Name, DefaultName)
-	if i := slices.IndexFunc(all, func(name string) bool {
+	isIt := func(name string) bool {
 		s := read(f.entries[name].(map[string]any))
-		return o.Name == "" && (s.Command != "" || s.URL == o.URL)
-	}); i >= 0 && !slices.Contains(all, f.name) {
-		f.name = all[i]
+		return name == f.name || o.Name == "" && !slices.Contains(all, f.name) && (s.Command != "" || s.URL == o.URL)
 	}
-	if slices.Contains(all, f.name) {
+	if i := slices.IndexFunc(all, isIt); i >= 0 {
+		f.name = all[i]
 		f.entry = f.entries[f.name].(map[string]any)
 	}
 	return f, err
@@ -252,84 +251,58 @@ var programForm = regexp.MustCompile(`^todo-mcp(@[\w.^~+-]+)?(?i:\.exe|\.cmd)?$`
 // lastPart returns what stands behind the last slash of a path of any system.
 func lastPart(path string) string { return path[1+strings.LastIndexAny(path, `/\`):] }
 
-// begin returns the client's file of servers and a change of it, which is none yet.
-func (c Client) begin(m Machine, o Options) (f serversFile, change Change, err error) {
-	f, err = c.open(m, o)
-	if o.Blank {
-		f = serversFile{edit: f.edit, name: cmp.Or(o.Name, DefaultName)}
-		f.edit, err = newEdit(file{path: f.before.path})
-	}
-	if err == nil && f.entry == nil && f.entries[f.name] != nil {
-		err = fmt.Errorf("%s: %s there is another server, which stays; --name names another one", f.before.path, f.name)
-	}
-	return f, Change{Client: c, File: f.before.path, edits: []*edit{f.edit}}, err
-}
-
 // Install returns the change that adds this server to a client, and the hooks if o
 // wants them, or brings them up to date. It may be no change.
 func (c Client) Install(m Machine, o Options) (Change, error) {
-	f, change, err := c.begin(m, o)
-	if err != nil {
-		return Change{}, err
-	}
-	is := read(f.entry)
-	wanted, shown, err := c.wanted(m, o, is)
-	if err == nil && f.write == nil {
-		change.ByHand = c.byHand(f, o, is, wanted)
-	} else if err == nil {
-		err = c.put(f, wanted, shown)
-	}
-	if err == nil && o.Hooks {
-		err = c.addHooks(m, o, wanted, &change)
-	}
-	return change, err
-}
-
-// put writes how the server is reached into a client's file. All else in its entry stays,
-// but for what belongs to another way to a server.
-func (c Client) put(f serversFile, wanted, shown Server) error {
-	set, drop := c.shape.update(f.name, f.entry, wanted)
-	shownAs := c.shape(f.name, shown)
-	if f.entry == nil {
-		return f.set(set, shownAs, c.servers, f.name)
-	}
-	for _, of := range set {
-		i := slices.IndexFunc(shownAs, func(s field) bool { return s.key == of.key })
-		if err := f.set(of.value, shownAs[i].value, c.servers, f.name, of.key); err != nil {
-			return err
+	return c.change(m, o, func(f serversFile, change *Change) error {
+		is := read(f.entry)
+		wanted, shown, err := c.wanted(m, o, is)
+		if err == nil && f.write == nil {
+			change.ByHand = c.byHand(f, o, is, wanted)
+		} else if err == nil {
+			err = c.put(f, wanted, shown)
 		}
-	}
-	for _, key := range drop {
-		if err := f.set(nil, nil, c.servers, f.name, key); err != nil {
-			return err
+		if err == nil && o.Hooks {
+			err = c.addHooks(m, o, wanted, change)
 		}
-	}
-	return nil
+		return err
+	})
 }
 
 // Uninstall returns the change that takes this server and its hooks away from a client.
 // It may be no change. A file in which nothing is left goes if this program made it.
 func (c Client) Uninstall(m Machine, o Options) (Change, error) {
-	f, change, err := c.begin(m, o)
-	switch {
-	case err != nil:
-		return Change{}, err
-	case f.entry == nil:
-	case f.write == nil:
-		change.ByHand = "take the extension out that calls " + read(f.entry).String()
-	default:
-		err = f.set(nil, nil, c.servers, f.name)
+	return c.change(m, o, func(f serversFile, change *Change) (err error) {
+		if f.entry != nil && f.write == nil {
+			change.ByHand = "take the extension out that calls " + read(f.entry).String()
+		} else if f.entry != nil {
+			err = f.set(nil, nil, c.servers, f.name)
+		}
+		if err != nil && filepath.Ext(change.File) == ".toml" { // the hooks go all the same
+			change.note("%s.%s stays, since it is written in a way that cannot be edited safely; codex mcp remove %[2]s takes it away", c.servers, f.name)
+		} else if err != nil {
+			return err
+		}
+		f.removes = !f.isNone() && f.before.isOurs() && f.isBare()
+		delete(f.entries, f.name)
+		if len(ours(m, Options{}, f.entries)) > 0 {
+			return nil
+		}
+		return c.removeHooks(m, o, change)
+	})
+}
+
+// change returns the change that plan makes of the client's file of servers.
+func (c Client) change(m Machine, o Options, plan func(serversFile, *Change) error) (Change, error) {
+	f, err := c.open(m, o)
+	change := Change{Client: c, File: f.before.path, edits: []*edit{f.edit}}
+	if err == nil && f.entry == nil && f.entries[f.name] != nil {
+		err = fmt.Errorf("%s: %s there is another server, which stays; --name names another one", f.before.path, f.name)
 	}
-	if err != nil && filepath.Ext(change.File) == ".toml" { // the hooks go all the same
-		change.note("%s.%s stays, since it is written in a way that cannot be edited safely; codex mcp remove %[2]s takes it away", c.servers, f.name)
-	} else if err != nil {
-		return Change{}, err
+	if err == nil {
+		err = plan(f, &change)
 	}
-	f.removes = !f.isNone() && f.before.isOurs() && f.isBare()
-	delete(f.entries, f.name)
-	if len(ours(m, Options{}, f.entries)) == 0 {
-		err = c.removeHooks(m, o, &change)
-	}
+	change.edits = slices.DeleteFunc(change.edits, (*edit).isNone)
 	return change, err
 }
 

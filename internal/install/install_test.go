@@ -133,8 +133,9 @@ func TestCommand(t *testing.T) {
 		for name, want := range map[string]string{"cursor": c.onDesktop, "gemini": c.inTerminal} {
 			client, _ := install.Find(name)
 			change, err := client.Install(m, install.Options{Blank: true})
-			if (err != nil) != (want == "") || err == nil && !strings.Contains(change.Texts()[change.File], `"command": "`+want+`"`) {
-				t.Errorf("%s, %s: %v (%v), want %s", c.name, name, change.Texts(), err, want)
+			_, texts := change.Files()
+			if text := strings.Join(texts, ""); (err != nil) != (want == "") || !strings.Contains(text, `"command": "`+want+`"`) && err == nil {
+				t.Errorf("%s, %s: %s (%v), want %s", c.name, name, text, err, want)
 			}
 		}
 	}

@@ -105,10 +105,7 @@ func (r *rig) byHand(o install.Options) (paths, texts []string) {
 	if err != nil {
 		r.Fatal(err)
 	}
-	for _, path := range change.Files() {
-		texts = append(texts, change.Texts()[path])
-	}
-	return change.Files(), texts
+	return change.Files()
 }
 
 // sample puts the sample of the client's file of servers in its place.

@@ -15,16 +15,14 @@ var yamlLine = regexp.MustCompile(`(?m)^ +(?:([\w-]+): *(?:#.*)?$|(cmd|args|uri)
 func readYAML(data []byte) (map[string]any, error) {
 	servers, name := make(map[string]any), ""
 	for _, at := range yamlLine.FindAllStringSubmatch(string(data), -1) {
-		entry, _ := servers[name].(map[string]any)
-		if name = cmp.Or(at[1], name); at[1] != "" || entry == nil {
-			entry = make(map[string]any)
-			servers[name] = entry
+		name = cmp.Or(at[1], name)
+		words := []any{}
+		for word := range strings.FieldsFuncSeq(at[3], func(r rune) bool { return strings.ContainsRune(`[]"', `, r) }) {
+			words = append(words, word)
 		}
-		if entry[at[2]] = strings.Trim(at[3], `"'`); at[2] == "args" {
-			var words []any
-			for word := range strings.FieldsFuncSeq(at[3], func(r rune) bool { return strings.ContainsRune(`[]"', `, r) }) {
-				words = append(words, word)
-			}
+		if entry, _ := servers[name].(map[string]any); at[1] != "" || entry == nil {
+			servers[name] = make(map[string]any)
+		} else {
 			entry[at[2]] = words
 		}
 	}

@@ -179,7 +179,7 @@ func (o *installer) changeClient(ctx context.Context, c install.Client) error {
 	case change.ByHand != "":
 		text = fmt.Sprintf("%s is not edited: %s", o.places(change.File), safeLines(change.ByHand))
 	case change.IsNone():
-		text = fmt.Sprintf("nothing to change in %s.", o.places(change.Files()...))
+		text = fmt.Sprintf("nothing to change in %s.", o.places(change.File))
 	default:
 		if text, err = o.makeChange(ctx, change); err != nil {
 			return err
@@ -202,7 +202,8 @@ func (o *installer) makeChange(ctx context.Context, change install.Change) (text
 		return "", errors.New("there is no terminal to ask in: add --yes to make this change")
 	}
 	if !o.yes {
-		answer, err := o.Ask(ctx, fmt.Sprintf("Change %s? [y]es, [n]o, [a]ll", o.places(change.Files()...)))
+		paths, _ := change.Files()
+		answer, err := o.Ask(ctx, fmt.Sprintf("Change %s? [y]es, [n]o, [a]ll", o.places(paths...)))
 		if err != nil {
 			return "", err
 		}
@@ -281,8 +282,9 @@ func (o *installer) printSnippets() error {
 			fmt.Fprintf(o.Stderr, "%s: %v\n", c.Title, err)
 			continue
 		}
-		for _, path := range change.Files() {
-			if err := o.Say("%s, in %s:\n\n%s\n", c.Title, o.places(path), safeLines(change.Texts()[path])); err != nil {
+		paths, texts := change.Files()
+		for i, path := range paths {
+			if err := o.Say("%s, in %s:\n\n%s\n", c.Title, o.places(path), safeLines(texts[i])); err != nil {
 				return err
 			}
 		}
