@@ -217,7 +217,11 @@ func lookAtStore(ctx context.Context, a *app.App, r *report) {
 		return
 	}
 	began := time.Now()
-	all, open, err := tryStore(ctx, a)
+	lists, done, err := a.OpenLists()
+	if err == nil {
+		err = lists.TryWrite(ctx)
+		done()
+	}
 	cure := ""
 	if errors.Is(err, context.DeadlineExceeded) {
 		cure = "another program may have it locked: end it, or name another store with --store"
@@ -225,30 +229,10 @@ func lookAtStore(ctx context.Context, a *app.App, r *report) {
 	if !r.must(err, cure, name+": ") {
 		return
 	}
-	r.add(fine, "", "%s: lists: %d, open: %d; read and written in %s", name, all, open, time.Since(began).Round(time.Millisecond))
+	r.add(fine, "", "%s: opened, read and written in %s", name, time.Since(began).Round(time.Millisecond))
 	if place.File != "" {
 		lookAtFile(ctx, a, r, info.Size())
 	}
-}
-
-// tryStore reads all lists and tries a write. It returns how many lists there are, and
-// how many of them are open.
-func tryStore(ctx context.Context, a *app.App) (all, open int, err error) {
-	lists, done, err := a.OpenLists()
-	if err != nil {
-		return 0, 0, err
-	}
-	defer done()
-	found, err := lists.Find(ctx, todo.Query{})
-	for _, l := range found {
-		if l.Open() {
-			open++
-		}
-	}
-	if err == nil {
-		err = lists.TryWrite(ctx)
-	}
-	return len(found), open, err
 }
 
 // lookAtFile looks for damage in the store's file, as long as there is time.

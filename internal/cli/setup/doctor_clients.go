@@ -2,10 +2,12 @@ package setup
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -17,13 +19,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mark3labs/mcp-go/client"
-	"github.com/mark3labs/mcp-go/client/transport"
-	"github.com/mark3labs/mcp-go/mcp"
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/cli/app"
-	"todo-mcp/internal/cli/run"
 	"todo-mcp/internal/install"
 	"todo-mcp/internal/store"
 )
@@ -68,7 +66,7 @@ func lookAtClient(ctx context.Context, a *app.App, r *report, m install.Machine,
 	case s.Disabled:
 		r.add(warning, "turn it on there", "%s is turned off", where)
 	case s.Server.URL != "":
-		lookAtAddress(ctx, a, r, where, s.Server.URL)
+		lookAtAddress(ctx, r, where, s.Server.URL)
 	default:
 		lookAtCommand(ctx, a, r, m, where, again, s.Server)
 	}
@@ -91,7 +89,7 @@ func lookAtCommand(ctx context.Context, a *app.App, r *report, m install.Machine
 	case !isThis && strings.TrimSuffix(filepath.Base(path), ".exe") != "todo-mcp":
 		r.add(fine, "", "%s, which was not started here", where)
 	default:
-		server, _, err := probeStdio(ctx, a, path, s.Args, os.Environ())
+		server, _, err := probeStdio(ctx, path, s.Args, os.Environ())
 		if r.must(err, again+" --args ''", where+" gives it no answer: ") && isThis {
 			r.add(fine, "", "%s answers", where)
 		} else if err == nil {
@@ -117,17 +115,20 @@ func keepsElsewhere(a *app.App, args []string) bool {
 // addressTimeout is how long the server may take that a client calls.
 const addressTimeout = 3 * time.Second
 
+// errSignIn is the error of a server that asks who calls.
+var errSignIn = errors.New("asks for sign-in")
+
 // lookAtAddress makes the handshake with the server that a client calls.
-func lookAtAddress(ctx context.Context, a *app.App, r *report, where, url string) {
+func lookAtAddress(ctx context.Context, r *report, where, address string) {
 	ctx, cancel := context.WithTimeout(ctx, addressTimeout)
 	defer cancel()
-	server, _, err := probeHTTP(ctx, a, url)
+	server, err := probeHTTP(ctx, address)
 	var refused *net.OpError
 	switch {
 	case err == nil:
 		r.add(fine, "", "%s: %s answers", where, server)
-	case errors.Is(err, transport.ErrAuthorizationRequired):
-		r.add(remark, "", "%s asks for sign-in", where)
+	case errors.Is(err, errSignIn):
+		r.add(remark, "", "%s %v", where, err)
 	case errors.As(err, &refused):
 		r.add(problem, "`todo-mcp serve`, and let it run", "%s: nobody answers there", where)
 	case errors.Is(err, context.DeadlineExceeded):
@@ -151,84 +152,91 @@ func lookAtStdio(ctx context.Context, a *app.App, r *report) {
 		env = append(env, "TODO_CONFIG="+a.File)
 	}
 	began := time.Now()
-	server, tools, err := probeStdio(ctx, a, self, []string{"stdio"}, env)
+	server, tools, err := probeStdio(ctx, self, []string{"stdio"}, env)
 	if r.must(err, "", "a client gets no answer: ") {
 		r.add(fine, "", "%s, tools: %s; a first list took %s", server, strings.Join(tools, ", "), time.Since(began).Round(time.Millisecond))
 	}
 }
 
+// hello begins a handshake, and conversation goes on with it, one message a line: it asks
+// for the tools and writes a list.
+const (
+	hello        = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"todo-mcp doctor","version":"1"}}}`
+	conversation = hello + `
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"TodoWrite","arguments":{"todos":[{"content":"Look after todo-mcp","activeForm":"Looking after todo-mcp","status":"in_progress"}]}}}
+`
+)
+
 // maxAnswer is how much of an answer is read of a server that may be any other, in
 // bytes.
 const maxAnswer = 1 << 20
 
-// boundedAnswers reads at most maxAnswer of an answer.
-type boundedAnswers struct{}
-
-func (boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := http.DefaultTransport.RoundTrip(r)
-	if err == nil {
-		res.Body = http.MaxBytesReader(nil, res.Body, maxAnswer)
+// probeHTTP begins the handshake with a server and returns its name and version. An error
+// does not show the address, whose query may be secret.
+func probeHTTP(ctx context.Context, address string) (server string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(hello))
+	if err != nil {
+		return "", errors.New("this is no address")
 	}
-	return res, err
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	res, err := http.DefaultClient.Do(req)
+	if whole := (*url.Error)(nil); errors.As(err, &whole) {
+		return "", whole.Err
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusUnauthorized {
+		return "", errSignIn
+	}
+	server, _, err = readAnswers(io.LimitReader(res.Body, maxAnswer))
+	return server, cmp.Or(ctx.Err(), err)
 }
 
-// probeHTTP makes the handshake with a server and has it list its tools. An error
-// does not show the address, whose query may be secret.
-func probeHTTP(ctx context.Context, a *app.App, address string) (server string, tools []string, err error) {
-	c, err := client.NewStreamableHttpClient(address,
-		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
-		transport.WithHTTPBasicClient(&http.Client{Transport: boundedAnswers{}}))
+// probeStdio has a conversation with a process of its own, which keeps its lists in memory,
+// and returns its name and version, and its tools. The process has the name todo-mcp,
+// whatever the file is called.
+func probeStdio(ctx context.Context, program string, args, env []string) (server string, tools []string, err error) {
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Args = slices.Concat([]string{"todo-mcp"}, args, []string{"--store", "memory", "--audit-log", ""})
+	cmd.Env, cmd.Stdin = env, strings.NewReader(conversation)
+	out, err := cmd.Output()
+	if ended := (*exec.ExitError)(nil); errors.As(err, &ended) && len(ended.Stderr) > 0 {
+		err = fmt.Errorf("%w; it said: %s", err, bytes.TrimSpace(ended.Stderr))
+	} else if n := bytes.Count(out, []byte("\n")); err == nil && n < 3 {
+		err = fmt.Errorf("it answered %d of 3 messages", n)
+	}
 	if err != nil {
 		return "", nil, err
 	}
-	defer c.Close()
-	server, tools, err = probe(ctx, a, c)
-	if whole := (*url.Error)(nil); errors.As(err, &whole) {
-		err = whole.Err
-	}
-	return server, tools, err
+	return readAnswers(bytes.NewReader(out))
 }
 
-// probeStdio probes a process of its own, which keeps its lists in memory, and writes a list
-// of one item. The process has the name todo-mcp, whatever the file is called.
-func probeStdio(ctx context.Context, a *app.App, program string, args, env []string) (server string, tools []string, err error) {
-	var said bytes.Buffer // complete when the client is closed
-	c := client.NewClient(transport.NewStdioWithOptions(program, nil, nil,
-		transport.WithCommandFunc(func(ctx context.Context, program string, _, _ []string) (*exec.Cmd, error) {
-			cmd := exec.CommandContext(ctx, program)
-			cmd.Args = slices.Concat([]string{"todo-mcp"}, args, []string{"--store", "memory", "--audit-log", ""})
-			cmd.Env = env
-			cmd.Stderr = &said
-			return cmd, nil
-		})))
-	server, tools, err = probe(ctx, a, c)
-	if err == nil {
-		_, err = run.WriteTodos(ctx, c, "", run.Todo{Content: "Look after todo-mcp", ActiveForm: "Looking after todo-mcp", Status: "in_progress"})
+// readAnswers returns the name and version of a server by its answers, and its tools.
+func readAnswers(in io.Reader) (server string, tools []string, err error) {
+	for answers := json.NewDecoder(in); ; {
+		var a struct {
+			Result struct {
+				ServerInfo struct{ Name, Version string }
+				Tools      []struct{ Name string }
+				IsError    bool
+			}
+			Error *struct{ Message string }
+		}
+		switch err := answers.Decode(&a); {
+		case errors.Is(err, io.EOF) && server != "":
+			return server, tools, nil
+		case err != nil:
+			return "", nil, errors.New("this is no answer of an MCP server")
+		case a.Error != nil:
+			return "", nil, errors.New(a.Error.Message)
+		case a.Result.IsError:
+			return "", nil, errors.New("it takes no list")
+		case a.Result.ServerInfo.Name != "":
+			server = a.Result.ServerInfo.Name + " " + a.Result.ServerInfo.Version
+		}
+		for _, tool := range a.Result.Tools {
+			tools = append(tools, tool.Name)
+		}
 	}
-	ended := c.Close()
-	if err == nil && ended != nil {
-		err = fmt.Errorf("its end: %w", ended)
-	}
-	if err != nil && said.Len() > 0 {
-		err = fmt.Errorf("%w; it said: %s", err, bytes.TrimSpace(said.Bytes()))
-	}
-	return server, tools, err
-}
-
-// probe makes the handshake and has the server list its tools. It returns its version of MCP,
-// its name and its version.
-func probe(ctx context.Context, a *app.App, c *client.Client) (server string, tools []string, err error) {
-	hello, err := run.Handshake(ctx, a, c, "todo-mcp doctor")
-	if err != nil {
-		return "", nil, fmt.Errorf("initialize: %w", err)
-	}
-	listed, err := c.ListTools(ctx, mcp.ListToolsRequest{})
-	if err != nil {
-		return "", nil, fmt.Errorf("tools/list: %w", err)
-	}
-	for _, tool := range listed.Tools {
-		tools = append(tools, tool.Name)
-	}
-	slices.Sort(tools)
-	return fmt.Sprintf("%s %s (MCP %s)", hello.ServerInfo.Name, hello.ServerInfo.Version, hello.ProtocolVersion), tools, nil
 }
