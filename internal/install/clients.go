@@ -14,8 +14,6 @@ type Client struct {
 	clients.Client
 	// programs are its commands: one on PATH shows that the client is here. Nil is its name.
 	programs []string
-	// signs are files or folders that show the same. Nil is the folders of files.
-	signs []string
 	// files are where its servers may be, the usual place first. A file is edited as its
 	// name says ([parse]).
 	files []string
@@ -150,9 +148,8 @@ func known(name string, c Client) Client {
 }
 
 func claudeCode() Client {
-	const file = "$CLAUDE_CONFIG_DIR/.claude.json|~/.claude.json"
 	return known("claude-code", Client{
-		programs: []string{"claude"}, files: []string{file}, signs: []string{file, "~/.claude"},
+		programs: []string{"claude"}, files: []string{"$CLAUDE_CONFIG_DIR/.claude.json|~/.claude.json"},
 		shape: typed("stdio", "http"),
 		hooks: &hookSetup{
 			file:    "$CLAUDE_CONFIG_DIR/settings.json|~/.claude/settings.json",

@@ -127,10 +127,13 @@ func (c Client) isHere(m Machine) bool {
 			return true
 		}
 	}
-	if c.signs != nil {
-		return slices.ContainsFunc(m.places(c.signs), exists)
+	paths := m.places(c.files)
+	if c.hooks != nil {
+		paths = append(paths, m.place(c.hooks.file))
 	}
-	return slices.ContainsFunc(m.places(c.files), folderExists)
+	return slices.ContainsFunc(paths, func(path string) bool {
+		return exists(path) || folderExists(path) && filepath.Dir(path) != m.Home
+	})
 }
 
 // serversFile is a client's file with its servers.

@@ -4,14 +4,14 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"regexp"
 	"strings"
 )
 
 //go:embed opencode.js
 var opencodePlugin string
 
-// pluginCommand is what stands in the plugin for the command to run.
-const pluginCommand = `"todo-mcp hook"`
+var pluginLine = regexp.MustCompile(`(?m)^const command = (".*")$`)
 
 // readPlugin reads the plugin of a client without hooks: its only value is the shell command
 // that it runs, which is empty when a plugin of another version has none that can be read.
@@ -22,10 +22,9 @@ func readPlugin(data []byte) (map[string]any, error) {
 		return nil, nil
 	}
 	command := ""
-	before, _, _ := strings.Cut(opencodePlugin, pluginCommand)
-	_, rest, _ := strings.Cut(string(data), before[strings.LastIndex(before, "\n"):])
-	line, _, _ := strings.Cut(rest, "\n")
-	_ = json.Unmarshal([]byte(strings.TrimSpace(line)), &command)
+	if line := pluginLine.FindSubmatch(data); line != nil {
+		_ = json.Unmarshal(line[1], &command)
+	}
 	return map[string]any{pluginPath: command}, nil
 }
 
@@ -38,5 +37,5 @@ func setPlugin(data []byte, command any, _ ...any) ([]byte, error) {
 		return nil, nil
 	}
 	quoted, err := json.Marshal(command) // as JavaScript has it, too
-	return []byte(strings.Replace(opencodePlugin, pluginCommand, string(quoted), 1)), err
+	return []byte(strings.Replace(opencodePlugin, `"todo-mcp hook"`, string(quoted), 1)), err
 }

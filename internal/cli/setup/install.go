@@ -22,8 +22,6 @@ type installer struct {
 	*app.App
 	install.Machine
 	install.Options
-	clients          []install.Client // that are named, or all
-	named            bool             // whether they are named
 	yes, print, list bool
 	remove           bool // of `uninstall`
 }
@@ -66,34 +64,36 @@ func (o *installer) run(ctx context.Context, a *app.App, names []string) (err er
 	if err := o.Check(); err != nil {
 		return app.UsageError{Err: err}
 	}
-	o.App, o.clients, o.named = a, install.Clients(), len(names) > 0
+	o.App, o.Blank = a, o.print
 	if o.Machine, err = install.ThisMachine(a.Getenv); err != nil {
 		return err
 	}
-	if o.named {
-		if o.clients, err = namedClients(names); err != nil {
-			return err
-		}
-	}
+	clients, err := namedClients(names)
 	switch {
+	case err != nil:
+		return err
 	case o.list:
-		return o.listClients()
+		return o.listClients(clients)
 	case o.print:
-		return o.printSnippets()
-	case o.named:
-		return o.changeClients(ctx)
+		return o.each(ctx, clients, o.printClient)
+	case len(names) > 0:
+		return o.each(ctx, clients, o.changeClient)
 	}
-	o.clients = slices.DeleteFunc(o.clients, func(c install.Client) bool { return !o.concerns(c) })
+	clients = slices.DeleteFunc(clients, func(c install.Client) bool { return !o.concerns(c) })
+	var titles []string
+	for _, c := range clients {
+		titles = append(titles, c.Title)
+	}
 	switch {
-	case len(o.clients) == 0 && o.remove:
+	case len(clients) == 0 && o.remove:
 		return a.Say("No client has the server.\n")
-	case len(o.clients) == 0:
+	case len(clients) == 0:
 		return fmt.Errorf("no MCP client is found here; name one: %s", strings.Join(install.Names(), ", "))
 	}
-	if err := o.announce(); err != nil {
+	if err := a.Say("Found %s.\n", strings.Join(titles, ", ")); err != nil {
 		return err
 	}
-	return o.changeClients(ctx)
+	return o.each(ctx, clients, o.changeClient)
 }
 
 // concerns reports whether a client that is not named is meant: to be one here, and for
@@ -103,25 +103,14 @@ func (o *installer) concerns(c install.Client) bool {
 	if !o.remove {
 		return s.Found
 	}
-	has := s.Name != "" || s.Hooks == install.HooksThere || s.Hooks == install.HooksOutdated
-	return has || s.Found && err != nil
+	return s.Name != "" || s.Hooks == install.HooksThere || s.Hooks == install.HooksOutdated || s.Found && err != nil
 }
 
-// announce says which clients are meant where none is named. Nobody can be asked for
-// each of them without a terminal.
-func (o *installer) announce() error {
-	var titles, names []string
-	for _, c := range o.clients {
-		titles, names = append(titles, c.Title), append(names, c.Name)
-	}
-	if err := o.Say("Found %s.\n", strings.Join(titles, ", ")); err != nil || o.yes || o.IsTerminalIn() {
-		return err
-	}
-	return fmt.Errorf("there is no terminal to ask in: name clients (%s), or add --yes for all of them", strings.Join(names, " "))
-}
-
-// namedClients returns the clients with names.
+// namedClients returns the clients with names, or all if there are none.
 func namedClients(names []string) (clients []install.Client, err error) {
+	if len(names) == 0 {
+		return install.Clients(), nil
+	}
 	for _, name := range names {
 		c, ok := install.Find(name)
 		if !ok {
@@ -138,17 +127,15 @@ func namedClients(names []string) (clients []install.Client, err error) {
 
 var errDeclined = errors.New("not wanted")
 
-// changeClients changes each client. A client with an error does not keep the others
-// from being changed.
-func (o *installer) changeClients(ctx context.Context) error {
-	var done, declined, failed int
-	for _, c := range o.clients {
-		switch err := o.changeClient(ctx, c); {
+// each does something with each client. A client with an error does not keep the others
+// from it.
+func (o *installer) each(ctx context.Context, clients []install.Client, do func(context.Context, install.Client) error) error {
+	var done, failed int
+	for _, c := range clients {
+		switch err := do(ctx, c); {
 		case err == nil:
 			done++
-		case errors.Is(err, errDeclined):
-			declined++
-		default:
+		case !errors.Is(err, errDeclined):
 			failed++
 			fmt.Fprintf(o.Stderr, "%s: %s\n", c.Title, render.Safe(err.Error()))
 		}
@@ -158,8 +145,8 @@ func (o *installer) changeClients(ctx context.Context) error {
 	}
 	switch {
 	case failed > 0:
-		return fmt.Errorf("%d of %d clients could not be changed", failed, len(o.clients))
-	case declined > 0 && done == 0:
+		return fmt.Errorf("it failed for %d of %d clients", failed, len(clients))
+	case done == 0:
 		return errors.New("nothing was changed")
 	}
 	return nil
@@ -185,11 +172,7 @@ func (o *installer) changeClient(ctx context.Context, c install.Client) error {
 			return err
 		}
 	}
-	text += "\n"
-	for _, note := range change.Notes {
-		text += fmt.Sprintf("%s: %s.\n", c.Title, note)
-	}
-	return o.Say("%s: %s", c.Title, text)
+	return cmp.Or(o.Say("%s: %s\n", c.Title, text), o.sayNotes(change))
 }
 
 // makeChange shows a change, asks, and makes it. It returns what a person should know
@@ -237,21 +220,17 @@ func (o *installer) places(paths ...string) string {
 
 // safeLines returns lines that a terminal shows as they are.
 func safeLines(text string) string {
-	var out strings.Builder
-	for line := range strings.Lines(text) {
-		line, hasEnd := strings.CutSuffix(line, "\n")
-		out.WriteString(render.Safe(strings.ReplaceAll(strings.TrimSuffix(line, "\r"), "\t", "    ")))
-		if hasEnd {
-			out.WriteByte('\n')
-		}
+	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(text), "\n")
+	for i, line := range lines {
+		lines[i] = render.Safe(line)
 	}
-	return out.String()
+	return strings.Join(lines, "\n")
 }
 
-func (o *installer) listClients() error {
+func (o *installer) listClients(clients []install.Client) error {
 	w := tabwriter.NewWriter(o.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "CLIENT\tHERE\tCALLS\tHOOKS\tFILE")
-	for _, c := range o.clients {
+	for _, c := range clients {
 		s, err := c.Look(o.Machine, o.Options)
 		here, calls, hooks, path := "no", "–", cmp.Or(string(s.Hooks), "–"), o.Short(s.File)
 		if s.Found {
@@ -271,29 +250,22 @@ func (o *installer) listClients() error {
 	return w.Flush()
 }
 
-// printSnippets prints what to write by hand into the files of each client.
-func (o *installer) printSnippets() error {
-	failed := 0
-	o.Blank = true
-	for _, c := range o.clients {
-		change, err := c.Install(o.Machine, o.Options)
-		if err != nil {
-			failed++
-			fmt.Fprintf(o.Stderr, "%s: %v\n", c.Title, err)
-			continue
-		}
-		paths, texts := change.Files()
-		for i, path := range paths {
-			if err := o.Say("%s, in %s:\n\n%s\n", c.Title, o.places(path), safeLines(texts[i])); err != nil {
-				return err
-			}
-		}
-		for _, note := range change.Notes {
-			fmt.Fprintf(o.Stderr, "%s: %s.\n", c.Title, note)
+// printClient prints what to write by hand into the files of a client.
+func (o *installer) printClient(_ context.Context, c install.Client) error {
+	change, err := c.Install(o.Machine, o.Options)
+	paths, texts := change.Files()
+	for i, path := range paths {
+		if err == nil {
+			err = o.Say("%s, in %s:\n\n%s\n", c.Title, o.places(path), safeLines(texts[i]))
 		}
 	}
-	if failed == len(o.clients) {
-		return errors.New("there is nothing to print")
+	return cmp.Or(err, o.sayNotes(change))
+}
+
+// sayNotes says what a person should know besides of a change.
+func (o *installer) sayNotes(change install.Change) (err error) {
+	for _, note := range change.Notes {
+		err = cmp.Or(err, o.Say("%s: %s.\n", change.Client.Title, note))
 	}
-	return nil
+	return err
 }
