@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -71,17 +72,13 @@ func (c Client) addHooks(m Machine, o Options, server Server, change *Change) er
 	if err == nil {
 		err = h.install()
 	}
-	if errors.Is(err, errSlowHooks) {
+	switch line, _ := h.object(statusLineKey); {
+	case errors.Is(err, errSlowHooks):
 		change.note("%v", err)
 		return nil
-	} else if err != nil {
-		return err
-	}
-	another, err := h.setStatusLine()
-	if another {
+	case h.statusLine != "" && !h.isOurs(line["command"], "show"):
 		change.note("its status line is another one, which stays; docs/hooks.md says how to show the list in it")
-	}
-	if c.hooks.after != "" && !h.isNone() {
+	case c.hooks.after != "" && !h.isNone():
 		change.note("%s", c.hooks.after)
 	}
 	return err
@@ -97,9 +94,6 @@ func (c Client) removeHooks(m Machine, o Options, change *Change) error {
 		return err
 	}
 	places, err := h.places()
-	if _, isOurs, _ := h.statusLine(); isOurs {
-		places = append(places, place{path: []any{statusLineKey}})
-	}
 	if err = errors.Join(err, h.removePlaces(places)); err != nil {
 		return err
 	}
@@ -137,10 +131,14 @@ type place struct {
 }
 
 // places returns where the hooks of this program stand: of a group that has no others, where
-// the group does; and where its plugin has its command.
+// the group does; and where its status line stands, or its plugin has its command.
 func (h hookFile) places() (all []place, err error) {
 	if command, isOurs := h.root[pluginPath].(string); isOurs && h.entries == nil {
 		return []place{{path: []any{pluginPath}, command: command}}, nil
+	}
+	line, lineErr := h.object(statusLineKey)
+	if h.isOurs(line["command"], "show") {
+		all = append(all, place{hookEntry: hookEntry{event: statusLineKey}, path: []any{statusLineKey}})
 	}
 	events, err := h.object(hooksKey)
 	for _, event := range slices.Sorted(maps.Keys(events)) {
@@ -155,7 +153,14 @@ func (h hookFile) places() (all []place, err error) {
 			all = append(all, h.inGroup(group, at)...)
 		}
 	}
-	return all, err
+	return all, cmp.Or(err, lineErr)
+}
+
+// isOurs reports whether a command is one of this program by a name.
+func (h hookFile) isOurs(command any, name string) bool {
+	text, _ := command.(string)
+	_, _, ours := h.machine.readCommand(text, name)
+	return ours
 }
 
 // inGroup returns where the hooks of this program stand in a group at a place.
@@ -166,8 +171,7 @@ func (h hookFile) inGroup(group map[string]any, at place) (found []place) {
 	}
 	for i, value := range inner {
 		entry, _ := value.(map[string]any)
-		command, _ := entry["command"].(string)
-		if _, _, ours := h.machine.readCommand(command, hookName); ours {
+		if command, _ := entry["command"].(string); h.isOurs(command, hookName) {
 			found = append(found, place{at.hookEntry, append(slices.Clip(at.path), hooksKey, i), command})
 		}
 	}
@@ -190,15 +194,15 @@ func (h hookFile) removePlaces(places []place) (err error) {
 }
 
 // install adds the hooks that are missing, also in the place of those that are not as
-// they should be.
+// they should be, and the status line unless there is another one.
 func (h hookFile) install() error {
 	if h.err != nil {
 		return h.err
 	}
 	places, err := h.places()
 	old := ""
-	if len(places) > 0 {
-		old = places[0].command
+	for _, p := range places {
+		old = cmp.Or(old, p.command)
 	}
 	command, shown := h.command(hookName, old)
 	if h.entries == nil {
@@ -210,7 +214,7 @@ func (h hookFile) install() error {
 		if isRight {
 			there = append(there, p.hookEntry)
 		}
-		return isRight
+		return isRight || p.event == statusLineKey
 	})
 	err = errors.Join(err, h.removePlaces(places))
 	if err == nil && h.version != 0 && h.root[versionKey] == nil {
@@ -221,44 +225,33 @@ func (h hookFile) install() error {
 			err = h.set(h.entry(e, command), h.entry(e, shown), hooksKey, e.event, newItem)
 		}
 	}
-	return err
+	return cmp.Or(err, h.setStatusLine())
 }
 
-// statusLine returns the command of the status line, and whether it is this program's.
-// There is none if the object is nil.
-func (h hookFile) statusLine() (line map[string]any, ours bool, err error) {
-	if h.hookSetup.statusLine == "" {
-		return nil, false, nil
-	}
-	line, err = h.object(statusLineKey)
-	command, _ := line["command"].(string)
-	_, _, ours = h.machine.readCommand(command, "show")
-	return line, ours, err
-}
-
-// setStatusLine sets the status line of a client that has one. It reports whether there
-// is another one, which stays.
-func (h hookFile) setStatusLine() (another bool, err error) {
-	line, ours, err := h.statusLine()
-	if h.hookSetup.statusLine == "" || err != nil || line != nil && !ours {
-		return line != nil && !ours, err
-	}
+// setStatusLine sets the status line of a client that has one, unless there is another one.
+func (h hookFile) setStatusLine() error {
+	line, err := h.object(statusLineKey)
 	old, _ := line["command"].(string)
-	command, shown := h.command(h.hookSetup.statusLine, old)
-	if line != nil {
-		return false, h.set(command, shown, statusLineKey, "command")
+	command, shown := h.command(h.statusLine, old)
+	switch {
+	case h.statusLine == "" || err != nil:
+		return err
+	case line == nil:
+		entry := func(command string) object { return object{{"type", "command"}, {"command", command}} }
+		return h.set(entry(command), entry(shown), statusLineKey)
+	case h.isOurs(old, "show"):
+		return h.set(command, shown, statusLineKey, "command")
 	}
-	entry := func(command string) object { return object{{"type", "command"}, {"command", command}} }
-	return false, h.set(entry(command), entry(shown), statusLineKey)
+	return nil
 }
 
 // command returns the command with a name and its arguments, as hook, in the place of
 // another one, which may be none, and what people are shown of it. What that has beside the
 // program stays, unless it is given.
 func (h hookFile) command(name, old string) (command, shown string) {
-	words := strings.Fields(name)
-	program, args := h.shell.Command(h.program), h.shell.Command(append(words, h.store...)...)
-	variables, was, ours := h.machine.readCommand(old, words[0])
+	verb, _, _ := strings.Cut(name, " ")
+	program, args := h.shell.Command(h.program), h.shell.Command(append(strings.Fields(name), h.store...)...)
+	variables, was, ours := h.machine.readCommand(old, verb)
 	if ours && !h.isGiven {
 		args = was
 	}
