@@ -20,7 +20,7 @@ func allowedImports() map[string][]string {
 		".":                        {"internal/cli"},
 		"prompts":                  {},
 		"tools":                    {model, "prompts"},
-		"server":                   {"tools", "prompts", model, "internal/clients", "internal/render", "server/card", "server/subscriptions"},
+		"server":                   {"tools", "prompts", model, "internal/clients", "internal/render", "server/card", "server/jsonrpc", "server/subscriptions"},
 		"server/subscriptions":     {model},
 		"server/jsonrpc":           {model},
 		"server/card":              {"server/palette"},

@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -22,7 +20,8 @@ import (
 func (s *Server) handler(tool *tools.Tool, needsFolder bool, do func(request, *tools.Tool, *tools.Call) (tools.Result, error)) mcpserver.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r := s.newRequest(ctx, req.Params.Meta)
-		if r.arguments = r.peer.Arguments; r.arguments == nil {
+		session := sessionOf(ctx)
+		if r.arguments = session.message.Arguments; r.arguments == nil {
 			r.arguments = req.Params.RawArguments
 		}
 		if needsFolder && s.mustAskForRoots(&r, req.Params.InputResponses) {
@@ -34,6 +33,7 @@ func (s *Server) handler(tool *tools.Tool, needsFolder bool, do func(request, *t
 			result, err = do(r, tool, call)
 		}
 		if err != nil {
+			session.readOnly = errors.Is(err, todo.ErrReadOnly)
 			refusal, ok := tool.Failure(err)
 			switch {
 			case ok:
@@ -48,26 +48,6 @@ func (s *Server) handler(tool *tools.Tool, needsFolder bool, do func(request, *t
 		}
 		return s.convert(result, clients.Find(r.client.Name)), nil
 	}
-}
-
-// Writes reports whether a message is a call of a tool that would change a list.
-func (s *Server) Writes(method string, message []byte) bool {
-	if method != string(mcp.MethodToolsCall) {
-		return false
-	}
-	var m struct {
-		Params struct {
-			Name      string          `json:"name"`
-			Arguments json.RawMessage `json:"arguments"`
-		} `json:"params"`
-	}
-	_ = json.Unmarshal(message, &m) // arguments of a wrong type are refused by the tool
-	tool := tools.Find(slices.Concat(s.Tools, s.pageTools), m.Params.Name)
-	if tool == nil {
-		return false
-	}
-	call, err := tool.Read(m.Params.Arguments)
-	return err == nil && (call.Change != nil || call.Edit.Do != "")
 }
 
 // abandoned reports whether a request failed because its caller had gone: that is no
@@ -91,8 +71,8 @@ func (s *Server) call(r request, tool *tools.Tool, call *tools.Call) (tools.Resu
 			return tools.Result{}, fmt.Errorf("the sub-agent's list could not be archived: %w", err)
 		}
 	}
-	if out.Elsewhere == "" && (call.Change != nil || call.List == "") { // else its current list is the same
-		s.subscriptions.SetCurrent(r.peer.Identity, who.who.Key, out.After.List.ID)
+	if call.Change != nil && out.After.List.Conversation != who.who.Key || call.List != "" {
+		s.subscriptions.Moved(r.peer.Identity, who.who.Key)
 	}
 	return tool.Result(call, out), nil
 }

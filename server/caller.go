@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/clients"
 	"todo-mcp/internal/todo"
@@ -34,6 +33,7 @@ type request struct {
 	lists  todo.Lists // those that the peer may read and write: of its principal
 	meta   map[string]any
 	client mcp.Implementation // what the request itself says, else its session
+	modern bool               // it is of the protocol without sessions
 	// host is what a hook of the host said about this call; the zero HostCall
 	// for most.
 	host todo.HostCall
@@ -50,11 +50,13 @@ type request struct {
 func (s *Server) newRequest(ctx context.Context, meta *mcp.Meta) request {
 	r := request{ctx: ctx, peer: PeerOf(ctx)}
 	r.lists, r.client = s.Board.For(r.peer.Identity), r.peer.Client
-	if info := mcpserver.RequestProtocolInfoFromContext(ctx); info != nil && info.ClientInfo != nil {
-		r.client = *info.ClientInfo // of 2026-07-28
-	}
 	if meta != nil {
 		r.meta = meta.AdditionalFields
+	}
+	if r.modern = mcp.IsModernProtocol(r.text(mcp.MetaKeyProtocolVersion)); r.modern {
+		if client := meta.ClientInfo(); client != nil {
+			r.client = *client
+		}
 	}
 	if id := r.text(metaToolUse); id != "" {
 		r.host, _ = r.lists.HostCall(ctx, id)
@@ -112,7 +114,7 @@ func (s *Server) caller(r request) caller {
 		who.Key, who.Chat = ChatKey(r.host.Session), r.host.Session
 	case id != "": // 2: the host sent a conversation id in _meta
 		who.Key, who.Chat = conversationKey(field, id), id
-	case r.peer.Session != "" && !known.SessionPerCall && !mcpserver.IsModernRequest(r.ctx): // 3
+	case r.peer.Session != "" && !known.SessionPerCall && !r.modern: // 3
 		who.Key, who.Shared = "session:"+digest(r.peer.Session), known.SharesConnection
 		who.Hint = who.Shared
 	case variable != "": // 4: after a command such as /clear the process goes on with another chat

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -62,8 +61,7 @@ func (f *fuzzed) answer(t *testing.T, message string) (raw string, refused bool)
 	if bad != nil {
 		answer = bad.Answer(m.ID)
 	} else {
-		ctx := server.WithPeer(context.Background(), server.Peer{Process: true})
-		answer = f.server.MCP().HandleMessage(ctx, []byte(message))
+		answer, _ = f.server.Handle(t.Context(), server.Peer{Process: true}, m)
 	}
 	data, err := json.Marshal(answer)
 	if err != nil {

@@ -73,7 +73,7 @@ func (s *Server) resume(text string, r request, wanted string) (string, error) {
 	case err != nil:
 		return "", err
 	}
-	s.subscriptions.SetCurrent(r.peer.Identity, who.Key, list.List.ID)
+	s.subscriptions.Moved(r.peer.Identity, who.Key)
 	return s.resumeText(text, list), nil
 }
 

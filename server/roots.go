@@ -37,9 +37,11 @@ func (s *Server) mustAskForRoots(r *request, answers mcp.InputResponses) bool {
 		r.workspace = cmp.Or(r.host.Folder, root, r.workspace)
 		return false
 	}
-	info := mcpserver.RequestProtocolInfoFromContext(r.ctx)
-	declared := info != nil && info.Modern && info.ClientCapabilities != nil && info.ClientCapabilities.Roots != nil
-	return declared && clients.Find(r.client.Name).AnswersRoots && s.caller(*r).who.Shared
+	if !r.modern || !clients.Find(r.client.Name).AnswersRoots {
+		return false
+	}
+	can := (&mcp.Meta{AdditionalFields: r.meta}).ClientCapabilities()
+	return can != nil && can.Roots != nil && s.caller(*r).who.Shared
 }
 
 func rootsQuestion() *mcpserver.InputRequestBuilder {

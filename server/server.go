@@ -1,8 +1,8 @@
 // Package server implements the MCP server: its tools, resources, prompts and
 // subscriptions, and the rules that derive from a message who is calling and
 // which list a call means. The transports are in other packages (server/stdio,
-// server/mcphttp); they pass messages to [Server.MCP] and the sender as a
-// [Peer] in the context.
+// server/mcphttp); they pass each message to [Server.Handle], with its sender as a
+// [Peer].
 //
 // Calls on one list are applied in the order in which they arrive. An answer is
 // sent only after the change it reports is on disk. Invalid input is refused
@@ -84,7 +84,7 @@ type Config struct {
 	Observe func(Operation)
 }
 
-// Server answers MCP requests that a transport passes to [Server.MCP].
+// Server answers MCP requests that a transport passes to [Server.Handle].
 type Server struct {
 	Config
 	mcp           *mcpserver.MCPServer
@@ -128,7 +128,6 @@ func New(c Config) (*Server, error) {
 	hooks := &mcpserver.Hooks{}
 	hooks.AddAfterListTools(s.listTools)
 	hooks.AddAfterReadResource(s.askReader)
-	s.addSubscriptions(hooks)
 	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version, append(c.observe(hooks),
 		mcpserver.WithTitle("Todo lists"),
 		mcpserver.WithInstructions(instructions),
@@ -153,10 +152,6 @@ func New(c Config) (*Server, error) {
 	}
 	return s, s.addPrompts()
 }
-
-// MCP returns the mcp-go server that handles the messages. A transport must put
-// a [Peer] into the context of each message (see [WithPeer]).
-func (s *Server) MCP() *mcpserver.MCPServer { return s.mcp }
 
 // bounded returns what makes of a handler one that runs with a context that ends at the
 // timeout, and in which a panic ends the request alone. The transport's own context must
@@ -188,45 +183,6 @@ func (c Config) instructions() (string, error) {
 	}
 	panel, err := c.Texts.Text("panel")
 	return text + " " + fill(panel, "address", c.Panel), err
-}
-
-// EndSession removes the subscriptions of a peer's session that has ended, also at
-// other servers; its conversation counts as gone.
-func (s *Server) EndSession(ctx context.Context) {
-	_ = s.subscriptions.Unsubscribe(ctx, sessionKey(PeerOf(ctx)), "") // it has logged it; no stream opens for them
-	r := s.newRequest(ctx, nil)
-	who := s.caller(r).who
-	if who.Shared {
-		return // it is not the conversation that has ended
-	}
-	if err := r.lists.Leave(ctx, who); err != nil {
-		s.Log.Warn("a session that ended still counts as there for a while", "error", err)
-	}
-}
-
-// Attend says that the conversation of a context's peer is there, although it
-// makes no call; keepPresent says so again until ctx ends.
-func (s *Server) Attend(ctx context.Context) (keepPresent func()) {
-	r := s.newRequest(ctx, nil)
-	who := s.caller(r).who
-	stay := func() {
-		if err := r.lists.Stay(ctx, who); err != nil && ctx.Err() == nil {
-			s.Log.Warn("a session with a stream may count as gone", "error", err)
-		}
-	}
-	stay()
-	return func() {
-		again := time.NewTicker(sessionLasts / 3)
-		defer again.Stop()
-		for {
-			select {
-			case <-again.C:
-				stay()
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
 }
 
 // SetPanel says at which address this very server shows the panel, for links on

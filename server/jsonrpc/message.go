@@ -37,10 +37,9 @@ type Message struct {
 	Method string // empty for a response
 	// ID is the message's id as JSON; nil for a notification.
 	ID json.RawMessage
-	// Client is the clientInfo of an initialize request.
-	Client mcp.Implementation
-	// Extensions are the extensions in an initialize request's capabilities.
-	Extensions map[string]any
+	// Client is the clientInfo of an initialize request, and Capabilities its capabilities.
+	Client       mcp.Implementation
+	Capabilities mcp.ClientCapabilities
 	// Modern is true when _meta names a protocol version without sessions. A message
 	// that names an older one belongs to a session, as for mcp-go.
 	Modern bool
@@ -260,12 +259,8 @@ func (p *parts) message(raw []byte) (Message, *Error) {
 	m.Modern = mcp.IsModernProtocol(unquote(p.version))
 	switch {
 	case m.Method == string(mcp.MethodInitialize):
-		var capabilities struct {
-			Extensions map[string]any `json:"extensions"`
-		}
 		decode(p.client, &m.Client)
-		decode(p.capabilities, &capabilities)
-		m.Extensions = capabilities.Extensions
+		decode(p.capabilities, &m.Capabilities)
 	case m.Method == string(mcp.MethodToolsCall) && len(p.arguments) > 0 && p.arguments[0] == '{':
 		m.Arguments = p.arguments
 		m.Brief = slices.Concat(raw[:p.argumentsEnd-len(p.arguments)], []byte("{}"), raw[p.argumentsEnd:])

@@ -84,11 +84,3 @@ func (s *sessions) end(id string, of todo.Identity) {
 	}
 	s.ended[owner][id] = true
 }
-
-// noSessions implements mcpserver.SessionIdManager: mcp-go has no sessions here. It asks
-// where it takes a request for one of a session and [Handler] does not.
-type noSessions struct{}
-
-func (noSessions) Generate() string               { return "" }
-func (noSessions) Validate(string) (bool, error)  { return false, signed.ErrForged }
-func (noSessions) Terminate(string) (bool, error) { return false, nil }

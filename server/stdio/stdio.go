@@ -9,17 +9,15 @@ package stdio
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
@@ -27,8 +25,8 @@ import (
 	"todo-mcp/server/jsonrpc"
 )
 
-// Serve serves one client on in and out until in ends, out is closed or ctx ends. Messages are handled in the order in
-// which they arrive; streams of subscriptions/listen run beside them. Before
+// Serve serves one client on in and out until in ends, out is closed or ctx ends.
+// Messages are handled in the order in which they arrive; streams of subscriptions/listen run beside them. Before
 // Serve returns, every message read so far is answered. If the client leaves an
 // answer unread for the server's StopTimeout after that, the messages are still
 // handled, without answers (BAD-INPUT 68).
@@ -42,16 +40,22 @@ import (
 func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
-	// Calls in progress finish even when ctx has ended; streams do not.
-	session := &session{notifications: make(chan mcp.JSONRPCNotification, 16)}
-	calls := server.WithPeer(s.MCP().WithContext(context.WithoutCancel(ctx), session), server.Peer{Process: true})
-	streams, endStreams := context.WithCancel(calls)
-	defer endStreams()
-	s.Notify(calls, session.notifications)
-
+	ending, end := context.WithCancel(ctx) // also at the end of input
 	givenUp, giveUp := context.WithCancel(context.Background())
 	defer giveUp()
-	t := &transport{server: s, session: session, calls: calls, streams: streams,
+	context.AfterFunc(ending, func() {
+		select {
+		case <-time.After(s.StopTimeout):
+			s.Log.Warn("answers are given up, the client does not read them", "after", s.StopTimeout)
+			giveUp()
+		case <-givenUp.Done(): // served
+		}
+	})
+	// Calls in progress finish even when ctx has ended; streams do not.
+	calls := context.WithoutCancel(ctx)
+	streams, endStreams := context.WithCancel(calls)
+	defer endStreams()
+	t := &transport{server: s, peer: server.Peer{Process: true}, calls: calls, streams: streams,
 		lines: make(chan []byte), givenUp: givenUp}
 	written := make(chan struct{})
 	go func() {
@@ -62,19 +66,15 @@ func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) {
 			}
 		}
 	}()
-	ending, endNotifying := context.WithCancel(context.Background())
-	defer endNotifying()
-	var notifying sync.WaitGroup
-	notifying.Go(func() { t.notify(ending) })
-	source := &input{ctx: ctx, in: in, reading: make(chan struct{}, 1), ended: make(chan struct{})}
-	served := make(chan struct{})
-	defer close(served)
-	go t.giveUpLate(ctx, source.ended, served, giveUp)
-	t.handle(ctx, readLines(source), source.reading)
+	notifications := s.Notifications(t.peer)
+	defer notifications.Close()
+	t.open.Go(func() {
+		_ = notifications.Serve(streams, func(n mcp.JSONRPCNotification) error { return t.send(n) })
+	})
+	source := &input{ctx: ctx, in: in, reading: make(chan struct{}, 1)}
+	t.handle(ctx, readLines(source, end), source.reading)
 	endStreams()
-	t.listening.Wait() // each may wait for its acknowledgement to be written
-	endNotifying()
-	notifying.Wait()
+	t.open.Wait()
 	close(t.lines)
 	select {
 	case <-written:
@@ -85,17 +85,15 @@ func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) {
 // transport is the connection to the one client.
 type transport struct {
 	server  *server.Server
-	session *session
+	peer    server.Peer     // the client, with what it has sent about itself so far
 	calls   context.Context // for everything but streams
-	streams context.Context // for subscriptions/listen
-
-	listening        sync.WaitGroup // the streams
-	acknowledgements sync.Map       // of streams: whether they are written, by the request's id
+	streams context.Context
+	open    sync.WaitGroup // the streams: notifications of the session, subscriptions/listen
 
 	lines   chan []byte     // to be written
 	givenUp context.Context // ends when nothing more is written
 
-	askedRoots bool // roots/list was sent
+	hasRoots bool // the client declared roots, and roots/list was not sent
 }
 
 // rawLine is one line of input: a message, or the scanner of one that is too
@@ -120,7 +118,6 @@ type input struct {
 	// what becomes of the data: Read returns it, unless handle took the token,
 	// which stops waiting for more.
 	reading chan struct{} // buffer of one
-	ended   chan struct{} // closed when there is no more to read
 }
 
 // errStopped is the error of reading from an [input] that is not read any more.
@@ -140,32 +137,13 @@ func (i *input) Read(p []byte) (int, error) {
 	}
 }
 
-// giveUpLate waits for the end of ctx or of the input, and then as long as answers
-// may stay unread before they are given up. It returns when served is closed.
-func (t *transport) giveUpLate(ctx context.Context, inputEnded, served <-chan struct{}, giveUp func()) {
-	select {
-	case <-ctx.Done():
-	case <-inputEnded:
-	case <-served:
-		return
-	}
-	late := time.NewTimer(t.server.StopTimeout)
-	defer late.Stop()
-	select {
-	case <-late.C:
-		t.server.Log.Warn("answers are given up, the client does not read them", "after", t.server.StopTimeout)
-		giveUp()
-	case <-served:
-	}
-}
-
-// readLines starts a goroutine that reads lines until in ends or is stopped. It
-// skips empty lines.
-func readLines(in *input) <-chan rawLine {
+// readLines starts a goroutine that reads lines until in ends or is stopped, and then
+// calls end. It skips empty lines.
+func readLines(in io.Reader, end func()) <-chan rawLine {
 	lines := make(chan rawLine, maxQueued)
 	go func() {
 		defer close(lines)
-		defer close(in.ended)
+		defer end()
 		r := bufio.NewReaderSize(in, 64<<10)
 		for {
 			l, err := readLine(r)
@@ -236,155 +214,79 @@ func (t *transport) handle(ctx context.Context, lines <-chan rawLine, reading <-
 // also sends roots/list to a client that declared roots.
 func (t *transport) handleLine(l rawLine) {
 	if l.tooLong != nil {
-		t.answer(jsonrpc.TooLarge(l.tooLong))
+		_ = t.send(jsonrpc.TooLarge(l.tooLong))
 		return
 	}
 	m, err := jsonrpc.Read(l.data)
 	switch {
 	case err != nil:
-		t.answer(err.Answer(m.ID))
-	case m.Method == string(mcp.MethodSubscriptionsListen):
+		_ = t.send(err.Answer(m.ID))
+		return
+	case m.Method == "":
+		t.takeRoots(l.data)
+		return
+	case m.Method == string(mcp.MethodSubscriptionsListen) && m.ID != nil:
 		t.listen(m)
-	case m.Method == "" && t.session.handleResponse(l.data):
-	default:
-		t.call(m)
+		return
+	case m.Method == string(mcp.MethodInitialize):
+		t.peer.Client, t.peer.Apps = m.Client, card.ShownBy(m.Capabilities.Extensions)
+		t.hasRoots = m.Capabilities.Roots != nil
 	}
-	if m.Method == "notifications/initialized" && t.session.GetClientCapabilities().Roots != nil && !t.askedRoots {
-		t.askedRoots = true
-		t.answer(mcp.JSONRPCRequest{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(rootsRequest), Request: mcp.Request{Method: string(mcp.MethodListRoots)}})
+	answer, _ := t.server.Handle(t.calls, t.peer, m)
+	_ = t.send(answer)
+	if m.Method == "notifications/initialized" && t.hasRoots {
+		t.hasRoots = false
+		_ = t.send(mcp.JSONRPCRequest{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(rootsRequest), Request: mcp.Request{Method: string(mcp.MethodListRoots)}})
 	}
-}
-
-// call passes a message to mcp-go and writes its answer.
-func (t *transport) call(m jsonrpc.Message) {
-	t.answer(t.server.MCP().HandleMessage(t.withPeer(t.calls, m, nil), m.Brief))
-}
-
-// withPeer returns a context that carries the client of the pipe, with what it
-// has sent about itself so far, as the sender of a message.
-func (t *transport) withPeer(ctx context.Context, m jsonrpc.Message, listenBegun func()) context.Context {
-	folder, _ := t.session.root.Load().(string)
-	return server.WithPeer(ctx, server.Peer{
-		Process: true, Client: t.session.GetClientInfo(), Folder: folder,
-		Arguments: m.Arguments, Apps: card.ShownBy(t.session.GetClientCapabilities().Extensions),
-		ListenBegun: listenBegun, ListenAcknowledged: t.acknowledged,
-	})
 }
 
 // rootsRequest is the id of the only request that the server sends: roots/list,
 // to a client that declared roots.
 const rootsRequest = "todo-mcp-roots"
 
-// handleResponse reports whether a message is a response. A response to
-// roots/list sets the session's root; any other is ignored.
-func (s *session) handleResponse(raw []byte) bool {
+// takeRoots sets the client's folder from a response to roots/list; it ignores any other.
+func (t *transport) takeRoots(response []byte) {
 	var r struct {
-		ID     any             `json:"id"`
-		Result json.RawMessage `json:"result"`
-		Error  json.RawMessage `json:"error"`
+		ID     any `json:"id"`
+		Result struct {
+			Roots []struct {
+				URI string `json:"uri"`
+			} `json:"roots"`
+		} `json:"result"`
 	}
-	if err := json.Unmarshal(raw, &r); err != nil || r.Result == nil && r.Error == nil {
-		return false
+	if json.Unmarshal(response, &r) == nil && r.ID == rootsRequest && len(r.Result.Roots) > 0 {
+		t.peer.Folder = cmp.Or(server.FolderOf(r.Result.Roots[0].URI), t.peer.Folder)
 	}
-	var roots struct {
-		Roots []struct {
-			URI string `json:"uri"`
-		} `json:"roots"`
-	}
-	if r.ID != rootsRequest || json.Unmarshal(r.Result, &roots) != nil || len(roots.Roots) == 0 {
-		return true // not to roots/list, or without a root
-	}
-	if folder := server.FolderOf(roots.Roots[0].URI); folder != "" {
-		s.root.Store(folder)
-	}
-	return true
 }
 
-// listen starts a goroutine that serves a stream of subscriptions/listen. It
-// returns as soon as a cancellation can end the stream.
+// listen starts a goroutine that serves a stream of subscriptions/listen. It returns when
+// the first message of that is written: then a cancellation can end the stream.
 func (t *transport) listen(m jsonrpc.Message) {
 	begun, begin := context.WithCancel(context.Background())
-	ctx, end := context.WithCancel(t.withPeer(t.streams, m, begin))
-	t.listening.Go(func() {
-		defer begin()
-		defer end()
-		t.answer(t.server.MCP().HandleMessage(ctx, m.Brief))
+	peer := t.peer
+	t.open.Go(func() {
+		t.server.Listen(t.streams, peer, m, func(m mcp.JSONRPCMessage) error {
+			defer begin()
+			return t.send(m)
+		})
 	})
 	<-begun.Done()
 }
 
-// acknowledgement returns a channel that has an element when the acknowledgement of the
-// stream with an id is written. Writer and waiter ask for it in any order.
-func (t *transport) acknowledgement(id any) chan struct{} {
-	written, _ := t.acknowledgements.LoadOrStore(fmt.Sprintf("%T %v", id, id), make(chan struct{}, 1))
-	return written.(chan struct{})
-}
-
-// acknowledged waits for the acknowledgement of a stream; see [server.Peer].
-func (t *transport) acknowledged(_ context.Context, id any) {
-	<-t.acknowledgement(id) // notify outlives every stream
-	t.acknowledgements.Delete(fmt.Sprintf("%T %v", id, id))
-}
-
-// answer writes a message, unless that was given up. It ignores nil, which is the answer
-// to a notification.
-func (t *transport) answer(m mcp.JSONRPCMessage) {
+// send writes a message, unless that was given up. It ignores nil, which is the answer
+// to a notification, and never fails: who hangs up is noticed by writing.
+func (t *transport) send(m mcp.JSONRPCMessage) error {
 	if m == nil {
-		return
+		return nil
 	}
 	data, err := json.Marshal(m)
 	if err != nil {
 		t.server.Log.Error("encode answer", "error", err)
-		return
+		return nil
 	}
 	select {
 	case t.lines <- append(data, '\n'):
 	case <-t.givenUp.Done():
 	}
-}
-
-// notify writes the session's notifications until ctx ends.
-func (t *transport) notify(ctx context.Context) {
-	for {
-		select {
-		case n := <-t.session.notifications:
-			t.answer(n)
-			if n.Method == mcp.MethodNotificationSubscriptionsAcknowledged {
-				select {
-				case t.acknowledgement(n.Params.Meta[mcp.MetaKeySubscriptionID]) <- struct{}{}:
-				default: // two streams have this id
-				}
-			}
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// session is the only session of a pipe.
-type session struct {
-	notifications        chan mcp.JSONRPCNotification
-	client, capabilities atomic.Value // what its client sent, once it has
-	root                 atomic.Value // the path of the client's first root
-}
-
-var _ mcpserver.SessionWithClientInfo = (*session)(nil)
-
-func (s *session) SessionID() string { return "stdio" }
-func (s *session) Initialize()       {}
-func (s *session) Initialized() bool { return true }
-
-func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.notifications }
-
-func (s *session) SetClientInfo(c mcp.Implementation)             { s.client.Store(c) }
-func (s *session) SetClientCapabilities(c mcp.ClientCapabilities) { s.capabilities.Store(c) }
-
-func (s *session) GetClientInfo() mcp.Implementation {
-	c, _ := s.client.Load().(mcp.Implementation)
-	return c
-}
-
-func (s *session) GetClientCapabilities() mcp.ClientCapabilities {
-	c, _ := s.capabilities.Load().(mcp.ClientCapabilities)
-	return c
+	return nil
 }

@@ -189,6 +189,24 @@ func TestStdioSubscriptions(t *testing.T) {
 	}
 }
 
+// BAD-INPUT 68: two streams of one id are acknowledged and answered both, and the process
+// ends with its input.
+func TestStdioStreamsOfOneID(t *testing.T) {
+	p := servertest.NewPipe(t, servertest.New(t, nil, nil))
+	listen := `{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["todo://list"]},` + servertest.Meta + `}}`
+	go func() {
+		p.Send(listen, listen)
+		p.In.Close()
+	}()
+	all, _ := io.ReadAll(p.Out)
+	if acknowledged := strings.Count(string(all), "subscriptions/acknowledged"); acknowledged != 2 || strings.Count(string(all), "\n") != 4 {
+		t.Errorf("68: %s", all)
+	}
+	if err := <-p.Done; err != nil {
+		t.Error(err)
+	}
+}
+
 // onceThenSilent is a reader that returns all its data at once and then blocks.
 type onceThenSilent struct{ data []byte }
 

@@ -21,8 +21,8 @@ const (
 	hintInterval = 200 * time.Millisecond
 )
 
-// follow reads again and again, until the room is closed, what the sessions with a
-// stream here subscribed to elsewhere, and which lists conversations got there.
+// follow refreshes on each hint of the store, and without one at each readInterval, until
+// the room is closed.
 func (r *Room) follow() {
 	hints := make(chan struct{}, 1)
 	r.work.Go(func() {
@@ -50,15 +50,15 @@ func (r *Room) follow() {
 	}
 }
 
+// refresh reads what the sessions with a stream here subscribed to, and makes stale which
+// lists are current.
 func (r *Room) refresh() {
-	var streaming []string
+	var sessions []string
 	r.mu.Lock()
-	for session, sub := range r.sessions {
-		if sub.out != nil {
-			streaming = append(streaming, session)
+	for session, sub := range r.clients {
+		if sub.stream != nil && sub.Listen == nil {
+			sessions = append(sessions, session)
 		}
-	}
-	for sub := range r.watching {
 		for w, c := range sub.wants {
 			if w.uri == Current {
 				c.stale = true
@@ -67,44 +67,40 @@ func (r *Room) refresh() {
 		}
 	}
 	r.mu.Unlock()
-	if len(streaming) > 0 {
-		r.read(r.ctx, streaming...)
+	if len(sessions) > 0 {
+		r.read(sessions...)
 	}
 }
 
 // read makes what the store has of sessions what they want here, as far as there is
 // room. What is new may have changed since, so that the client is notified of it.
 // Nothing changes if the store cannot be read: it is read again soon.
-func (r *Room) read(ctx context.Context, sessions ...string) {
-	ctx, cancel := context.WithTimeout(ctx, readInterval)
+func (r *Room) read(sessions ...string) {
+	ctx, cancel := context.WithTimeout(r.ctx, readInterval)
 	defer cancel()
 	found, err := r.Store.SubscriptionsOf(ctx, sessions)
 	if err != nil {
 		return
 	}
-	type key struct {
-		session string
-		want
-	}
-	stored := make(map[key]bool)
-	for _, s := range found {
-		stored[key{s.Session, want{s.URI, s.Conversation.Key}}] = true
-	}
-	var more []*subscriber
-	r.mu.Lock()
+	stored := make(map[string]map[want]todo.Conversation)
 	for _, session := range sessions {
-		r.remove(session, func(w want) bool { return !stored[key{session, w}] })
+		stored[session] = make(map[want]todo.Conversation)
 	}
 	for _, s := range found {
-		sub, w := r.sessions[s.Session], want{s.URI, s.Conversation.Key}
-		if sub != nil && sub.wants[w] == nil && r.add(sub, w, s.Conversation) == nil {
-			sub.pending[s.URI] = true
-			more = append(more, sub)
-		}
+		stored[s.Session][want{s.URI, s.Conversation.Key}] = s.Conversation
 	}
-	r.mu.Unlock()
-	for _, sub := range more {
-		r.watch(sub)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for session, wants := range stored {
+		r.remove(session, func(w want) bool { _, has := wants[w]; return !has })
+		sub := r.clients[session]
+		for w, who := range wants {
+			if sub != nil && sub.wants[w] == nil && r.fits(sub) == nil {
+				sub.wants[w] = &current{who: who, stale: w.uri == Current}
+				sub.pending[w.uri] = true
+				sub.signal()
+			}
+		}
 	}
 }
 

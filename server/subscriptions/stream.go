@@ -5,7 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -13,109 +13,89 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// subscriber is a session, or a stream of subscriptions/listen.
-type subscriber struct {
-	principal string
-	lists     todo.Lists
-	wants     map[want]*current
-	pending   map[string]bool                // the URIs that its client is notified of next
-	meta      map[string]any                 // _meta of each notification: the stream's id
-	out       chan<- mcp.JSONRPCNotification // nil while no stream is open
-	ended     time.Time                      // when the last stream ended
-	stop      context.CancelFunc             // ends the watching; nil while it does not watch
-	wake      chan struct{}                  // has an element when there is something to do
+// Stream sends a client its notifications.
+type Stream struct {
+	room *Room
+	sub  *subscriber
+	ctx  context.Context // ends with the stream
+	end  context.CancelFunc
+
+	watch   sync.Once // when the client wants anything: most have a stream and never subscribe
+	watcher *todo.Watcher
 }
 
-// want is a resource that a subscriber wants to be notified of.
-type want struct {
-	uri          string
-	conversation string // the key of the one whose list it is; empty but for [Current]
-}
-
-// current is a conversation and its current list, for [Current].
-type current struct {
-	who          todo.Conversation
-	list         string   // as it was last known
-	known, stale bool     // the list was read; it must be read, perhaps again
-	missed       []string // the lists that changed before it was known, up to maxMissed
-}
-
-// maxMissed is how many changes of lists are remembered for a client whose current list
-// is not known. With more it is notified, whatever its list is.
-const maxMissed = 64
-
-// wantOf returns what a conversation that subscribes to a URI wants, and the
-// conversation if that matters.
-func wantOf(uri string, who todo.Conversation) (want, todo.Conversation) {
-	if uri != Current {
-		who = todo.Conversation{}
-	}
-	return want{uri, who.Key}, who
-}
-
-// signal makes the subscriber's goroutine look for what is pending or stale. The caller
-// must lock the room's mu, as for all that follows but watch and notify.
-func (s *subscriber) signal() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // it will, or there is no goroutine
-	}
-}
-
-// endStream ends a subscriber's stream, if it has one, and the watching.
-func (r *Room) endStream(sub *subscriber) {
-	if sub.stop != nil {
-		sub.stop()
-	}
-	sub.stop, sub.out, sub.ended = nil, nil, time.Now()
-	delete(r.watching, sub)
-}
-
-// watch starts a goroutine that notifies a subscriber of changes, if it has a stream
-// and wants anything, or wakes the one there is.
-func (r *Room) watch(sub *subscriber) {
+// Open opens a client's stream, which ends the one before. [Stream.Close] must be called.
+func (r *Room) Open(c Client) *Stream {
+	s := &Stream{room: r}
+	s.ctx, s.end = context.WithCancel(r.ctx)
 	r.mu.Lock()
-	sub.signal()
-	if sub.out == nil || len(sub.wants) == 0 || sub.stop != nil {
-		r.mu.Unlock()
-		return
+	defer r.mu.Unlock()
+	s.sub = r.subscriber(c)
+	if s.sub.stream != nil {
+		s.sub.stream.end()
 	}
-	ctx, stop := context.WithCancel(r.ctx)
-	sub.stop, sub.wake = stop, make(chan struct{}, 1)
-	sub.signal()
-	r.watching[sub] = true
-	out, wake := sub.out, sub.wake
-	r.mu.Unlock()
-	watcher := sub.lists.Watch(func(s todo.Snapshot) bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		sub.changed(s)
-		return false // the goroutine is woken otherwise
-	})
-	r.work.Go(func() {
-		defer watcher.Close()
-		for {
-			select {
-			case <-wake:
-				r.notify(ctx, sub, out)
-			case <-ctx.Done():
-				return
+	s.sub.stream = s
+	for w, c := range s.sub.wants {
+		s.sub.pending[w.uri], c.stale = true, true
+		s.sub.signal()
+	}
+	return s
+}
+
+// Close ends the stream.
+func (s *Stream) Close() {
+	s.end()
+	if s.watch.Do(func() {}); s.watcher != nil {
+		s.watcher.Close()
+	}
+	s.room.mu.Lock()
+	defer s.room.mu.Unlock()
+	if s.sub.stream == s {
+		s.sub.stream, s.sub.ended = nil, time.Now()
+		s.room.remove(s.sub.Session, func(want) bool { return false })
+	}
+}
+
+// Serve sends notifications of changes until ctx or the stream ends, or sending fails.
+func (s *Stream) Serve(ctx context.Context, send func(mcp.JSONRPCNotification) error) error {
+	defer context.AfterFunc(ctx, s.end)()
+	if s.room.Store != nil && s.sub.Listen == nil {
+		s.room.read(s.sub.Session)
+	}
+	for {
+		select {
+		case <-s.sub.wake:
+		case <-s.ctx.Done():
+			return nil
+		}
+		s.watch.Do(s.beginToWatch)
+		for _, uri := range s.due() {
+			if err := send(s.notification(uri)); err != nil {
+				return err
 			}
 		}
+	}
+}
+
+// beginToWatch begins to watch the client's lists.
+func (s *Stream) beginToWatch() {
+	s.watcher = s.room.Board.For(s.sub.Identity).Watch(func(l todo.Snapshot) bool {
+		s.room.mu.Lock()
+		defer s.room.mu.Unlock()
+		s.sub.changed(l.List)
+		return false // nobody waits for the watcher
 	})
 }
 
-// changed makes pending or stale what a change of a list is about.
-func (s *subscriber) changed(list todo.Snapshot) {
+// changed makes pending or stale what a change of a list is about. The caller must lock
+// the room's mu.
+func (s *subscriber) changed(list todo.List) {
 	for w, c := range s.wants {
-		switch id, one := strings.CutPrefix(w.uri, One); {
-		case w.uri == All, one && id == list.List.ID, w.uri == Current && c.list == list.List.ID:
+		switch {
+		case w.uri == All, w.uri == One+list.ID, w.uri == Current && c.list == list.ID:
 			s.pending[w.uri] = true
-		case w.uri == Current && (!c.known || c.stale || c.mayGet(list.List)):
-			c.stale = true // it may have begun this list, perhaps in another process
-			if !c.known && len(c.missed) < maxMissed {
-				c.missed = append(c.missed, list.List.ID)
-			}
+		case w.uri == Current && (c.who.Key == list.Conversation || c.who.Name != "" && c.who.Name == list.Name):
+			c.stale = true // the conversation may have begun it, perhaps in another process
 		default:
 			continue
 		}
@@ -123,70 +103,58 @@ func (s *subscriber) changed(list todo.Snapshot) {
 	}
 }
 
-// mayGet reports whether a list may have become the conversation's: one that it began or
-// that has the name that it was given.
-func (c *current) mayGet(l todo.List) bool {
-	return c.who.Key == l.Conversation || c.who.Name != "" && c.who.Name == l.Name
-}
-
-// notify notifies a subscriber of what is pending, after it has read which lists are
-// current where that is stale. What cannot be read is read the next time.
-func (r *Room) notify(ctx context.Context, sub *subscriber, out chan<- mcp.JSONRPCNotification) {
-	r.mu.Lock()
-	for w, c := range maps.Clone(sub.wants) {
-		if w.uri != Current || !c.stale {
+// due returns the URIs that the client is to be notified of now, after it has read which
+// lists are current where that is stale. What cannot be read is read the next time.
+func (s *Stream) due() []string {
+	s.room.mu.Lock()
+	defer s.room.mu.Unlock()
+	for w, c := range maps.Clone(s.sub.wants) {
+		if !c.stale {
 			continue
 		}
-		before := *c
 		c.stale = false
-		r.mu.Unlock()
-		now, err := r.readCurrent(ctx, sub.lists, before.who)
-		r.mu.Lock()
+		s.room.mu.Unlock()
+		list, err := s.room.current(s.ctx, s.sub.Client, c.who)
+		s.room.mu.Lock()
 		switch {
-		case sub.wants[w] != c: // it was unsubscribed meanwhile
-		case err != nil && !errors.Is(err, todo.ErrNotFound):
+		case err != nil:
 			c.stale = true
-			if ctx.Err() != nil {
-				sub.signal() // it is for the next stream
-			}
-		case c.list == before.list: // else a call has said it meanwhile
-			if before.known && before.list != now.List.ID || len(c.missed) == maxMissed || slices.Contains(c.missed, now.List.ID) {
-				sub.pending[Current] = true
-			}
-			*c = current{who: c.who, list: now.List.ID, known: true, stale: c.stale}
+		case list != c.list && s.sub.wants[w] == c: // else it was unsubscribed meanwhile
+			c.list = list
+			s.sub.pending[Current] = true
 		}
 	}
-	var uris []string
-	if ctx.Err() == nil { // else they are for the next stream
-		uris = slices.Collect(maps.Keys(sub.pending))
-		clear(sub.pending)
+	if s.ctx.Err() != nil {
+		return nil // they are for the next stream
 	}
-	r.mu.Unlock()
-	for _, uri := range uris {
-		select {
-		case out <- sub.notification(uri):
-		case <-ctx.Done():
-		}
-	}
+	uris := slices.Collect(maps.Keys(s.sub.pending))
+	clear(s.sub.pending)
+	return uris
 }
 
-// readCurrent reads the current list of a conversation, when it has its turn, or fails within
-// [readInterval].
-func (r *Room) readCurrent(ctx context.Context, lists todo.Lists, who todo.Conversation) (todo.Snapshot, error) {
+// current reads the id of a conversation's current list, which is empty if there is none,
+// when it has its turn, or fails within [readInterval].
+func (r *Room) current(ctx context.Context, c Client, who todo.Conversation) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, readInterval)
 	defer cancel()
 	select {
 	case r.reading <- struct{}{}:
 		defer func() { <-r.reading }()
 	case <-ctx.Done():
-		return todo.Snapshot{}, ctx.Err()
+		return "", ctx.Err()
 	}
-	return lists.Current(ctx, todo.Target{Conversation: who})
+	list, err := r.Board.For(c.Identity).Current(ctx, todo.Target{Conversation: who})
+	if errors.Is(err, todo.ErrNotFound) {
+		err = nil
+	}
+	return list.List.ID, err
 }
 
-func (s *subscriber) notification(uri string) mcp.JSONRPCNotification {
-	return mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION, Notification: mcp.Notification{
-		Method: mcp.MethodNotificationResourceUpdated,
-		Params: mcp.NotificationParams{Meta: s.meta, AdditionalFields: map[string]any{"uri": uri}},
-	}}
+func (s *Stream) notification(uri string) mcp.JSONRPCNotification {
+	params := mcp.NotificationParams{AdditionalFields: map[string]any{"uri": uri}}
+	if s.sub.Listen != nil {
+		params.Meta = map[string]any{mcp.MetaKeySubscriptionID: s.sub.Listen}
+	}
+	return mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION,
+		Notification: mcp.Notification{Method: mcp.MethodNotificationResourceUpdated, Params: params}}
 }

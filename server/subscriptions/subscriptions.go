@@ -1,24 +1,22 @@
 // Package subscriptions tells MCP clients of changes to the resources that they
 // subscribed to, in both protocol eras; mcp-go only acknowledges the requests.
 //
-// A slow client delays nobody and skips to the newest revision: each stream has its
-// own watcher and goroutine. What is refused uses no memory (BAD-INPUT 64). A stream
-// begins with a notification of all that its session subscribed to before, since each
+// A slow client delays nobody and skips to the newest revision: of each resource one
+// notification waits. What is refused uses no memory (BAD-INPUT 64). The stream of a
+// session begins with a notification of all that it subscribed to before, since each
 // may have changed meanwhile.
 package subscriptions
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/mark3labs/mcp-go/mcp"
 
 	"todo-mcp/internal/todo"
 )
@@ -51,11 +49,13 @@ type Config struct {
 // Client says who subscribes.
 type Client struct {
 	todo.Identity
-	// Session is what the session is known by here and in a store: nobody can call
-	// with it.
+	// Session is what the session, or the stream of subscriptions/listen, is known by
+	// here and in a store: nobody can call with it.
 	Session string
 	// Conversation is the one whose list todo://list is.
 	Conversation todo.Conversation
+	// Listen is the id of the request subscriptions/listen, as JSON; nil for a session.
+	Listen json.RawMessage
 }
 
 // Room has all subscriptions. It is safe for concurrent use.
@@ -66,10 +66,31 @@ type Room struct {
 	work    sync.WaitGroup
 	reading chan struct{} // has an element for each read of a current list
 
-	mu       sync.Mutex // guards also the subscribers; under it no watcher is begun or closed
-	sessions map[string]*subscriber
-	watching map[*subscriber]bool // those with a stream that subscribed to anything
-	reserved int                  // subscriptions of streams of subscriptions/listen
+	mu      sync.Mutex             // guards also the subscribers; under it no watcher is begun or closed
+	clients map[string]*subscriber // by Client.Session
+}
+
+// subscriber is what a client subscribed to.
+type subscriber struct {
+	Client
+	wants   map[want]*current
+	pending map[string]bool // the URIs that it is notified of next
+	stream  *Stream         // nil while none is open
+	ended   time.Time       // when the last stream ended
+	wake    chan struct{}   // has an element when its stream has something to do
+}
+
+// want is a resource that a subscriber wants to be notified of.
+type want struct {
+	uri          string
+	conversation string // the key of the one whose list it is; empty but for [Current]
+}
+
+// current is a conversation and its current list, for [Current].
+type current struct {
+	who   todo.Conversation
+	list  string // as it was last read
+	stale bool   // it may be another list now
 }
 
 // maxReading is how many current lists are read at once. A hint makes all that are
@@ -79,8 +100,7 @@ const maxReading = 2
 
 // New returns a room without subscriptions. [Room.Close] must be called.
 func New(c Config) *Room {
-	r := &Room{Config: c, sessions: make(map[string]*subscriber), watching: make(map[*subscriber]bool),
-		reading: make(chan struct{}, maxReading)}
+	r := &Room{Config: c, clients: make(map[string]*subscriber), reading: make(chan struct{}, maxReading)}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	if c.Store != nil {
 		r.work.Go(r.follow)
@@ -88,196 +108,145 @@ func New(c Config) *Room {
 	return r
 }
 
-// Close ends all subscriptions and waits for their goroutines.
+// Close ends all streams, and waits until nothing is read from the store any more.
 func (r *Room) Close() {
 	r.stop()
 	r.work.Wait()
 }
 
-// Open notifies a session of changes on its new stream, until ctx ends.
-func (r *Room) Open(ctx context.Context, c Client, out chan<- mcp.JSONRPCNotification) {
-	r.mu.Lock()
-	sub := r.session(c)
-	r.endStream(sub)
-	sub.out = out
-	for w, c := range sub.wants {
-		sub.pending[w.uri], c.stale = true, true
-	}
-	r.mu.Unlock()
-	context.AfterFunc(ctx, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if sub.out == out {
-			r.endStream(sub)
-			r.remove(c.Session, func(want) bool { return false })
-		}
-	})
-	if r.Store != nil {
-		// That its client hangs up meanwhile is no failure of the store.
-		r.read(context.WithoutCancel(ctx), c.Session)
-	}
-	r.watch(sub)
-}
-
-// Subscribe adds a resource to what a session wants, or returns why that is refused.
+// Subscribe adds a resource to what a client wants, or returns why that is refused. The
+// client is notified of what changes after that.
 func (r *Room) Subscribe(ctx context.Context, c Client, uri string) error {
-	if err := checkURIs(uri); err != nil {
-		return err
+	id, one := strings.CutPrefix(uri, One)
+	if uri != Current && uri != All && (!one || id == "" || len(uri) > maxURI) {
+		return errors.New("no such resource: subscribe to " + Current + ", " + All + " or " + One + "{id}")
 	}
-	w, who := wantOf(uri, c.Conversation)
+	w, now := want{uri: uri}, &current{}
+	if uri == Current {
+		list, _ := r.current(ctx, c, c.Conversation) // one that cannot be read is news when it can
+		w.conversation, now = c.Conversation.Key, &current{who: c.Conversation, list: list, stale: true}
+	}
 	r.mu.Lock()
-	sub := r.session(c)
-	isNew := sub.wants[w] == nil
-	err := r.add(sub, w, who)
+	sub, isNew, err := r.add(c, w, now)
+	var stream *Stream
+	if err == nil {
+		stream = sub.stream
+	}
 	r.mu.Unlock()
-	if err == nil {
-		err = r.inStore(ctx, "stored", func(ctx context.Context) error {
-			return r.Store.Subscribe(ctx, todo.Subscription{Session: c.Session, URI: uri, Conversation: who}, r.Max)
-		})
+	if stream != nil {
+		stream.watch.Do(stream.beginToWatch)
 	}
-	if err == nil {
-		r.watch(sub)
-		return nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.remove(c.Session, func(have want) bool { return isNew && have == w })
-	return err
-}
-
-// Unsubscribe removes a resource of a session, or all when uri is empty, also at other
-// servers. With an error it removes none.
-func (r *Room) Unsubscribe(ctx context.Context, session, uri string) error {
-	err := r.inStore(ctx, "removed", func(ctx context.Context) error { return r.Store.Unsubscribe(ctx, session, uri) })
-	if err == nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.remove(session, func(w want) bool { return uri == "" || w.uri == uri })
-	}
-	return err
-}
-
-// Reserve refuses a stream of subscriptions/listen for URIs, or keeps the room for
-// them until ctx ends, which must be when the request was answered.
-func (r *Room) Reserve(ctx context.Context, uris []string) error {
-	if err := checkURIs(uris...); err != nil {
+	if err != nil || c.Listen != nil {
 		return err
 	}
-	n := len(slices.Compact(slices.Sorted(slices.Values(uris)))) // Listen has each once
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := r.fits(n, n); err != nil {
-		return err
-	}
-	r.reserved += n
-	context.AfterFunc(ctx, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.reserved -= n
+	err = r.inStore(ctx, "stored", func(ctx context.Context) error {
+		return r.Store.Subscribe(ctx, todo.Subscription{Session: c.Session, URI: uri, Conversation: now.who}, r.Max)
 	})
+	if err != nil && isNew {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.remove(c.Session, func(have want) bool { return have == w })
+	}
+	return err
+}
+
+// Unsubscribe removes a resource of a client, also at other servers, or all with the
+// client's stream when uri is empty. With an error it removes no resource.
+func (r *Room) Unsubscribe(ctx context.Context, c Client, uri string) error {
+	r.mu.Lock()
+	if sub := r.clients[c.Session]; uri == "" && sub != nil && sub.stream != nil {
+		sub.stream.end()
+	}
+	r.mu.Unlock()
+	if c.Listen == nil {
+		err := r.inStore(ctx, "removed", func(ctx context.Context) error { return r.Store.Unsubscribe(ctx, c.Session, uri) })
+		if err != nil {
+			return err
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.remove(c.Session, func(w want) bool { return uri == "" || w.uri == uri })
 	return nil
 }
 
-// Listen notifies a stream of subscriptions/listen, which has an id, of changes until
-// ctx ends. There must be room for it, see [Room.Reserve].
-func (r *Room) Listen(ctx context.Context, c Client, id any, uris []string, out chan<- mcp.JSONRPCNotification) {
-	sub := r.subscriber(c)
-	sub.out, sub.meta = out, map[string]any{mcp.MetaKeySubscriptionID: id}
-	for _, uri := range uris {
-		w, who := wantOf(uri, c.Conversation)
-		sub.wants[w] = &current{who: who, stale: true}
-	}
-	r.watch(sub)
-	context.AfterFunc(ctx, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.endStream(sub)
-	})
-}
-
-// SetCurrent says which list is a conversation's current one after a call. If that is
-// another one than before, its subscribers are notified.
-func (r *Room) SetCurrent(of todo.Identity, conversation, list string) {
+// Moved says that a call may have given a conversation another current list, otherwise
+// than by beginning it. If so its subscribers are notified.
+func (r *Room) Moved(of todo.Identity, conversation string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for sub := range r.watching {
-		c := sub.wants[want{Current, conversation}]
-		if c != nil && sub.principal == of.Principal && c.list != list {
-			*c = current{who: c.who, list: list, known: true}
-			sub.pending[Current] = true
+	for _, sub := range r.clients {
+		if c := sub.wants[want{Current, conversation}]; c != nil && sub.Principal == of.Principal {
+			c.stale = true
 			sub.signal()
 		}
 	}
 }
 
-// checkURIs returns an error unless all URIs name resources of this server;
-// the lists need not exist yet.
-func checkURIs(uris ...string) error {
-	for _, uri := range uris {
-		id, one := strings.CutPrefix(uri, One)
-		if uri != Current && uri != All && (!one || id == "" || len(uri) > maxURI) {
-			return errors.New("no such resource: subscribe to " + Current + ", " + All + " or " + One + "{id}")
-		}
+// add adds what a client wants, if there is room, and reports whether it is new. The
+// caller must lock mu, as for all that follows.
+func (r *Room) add(c Client, w want, now *current) (sub *subscriber, isNew bool, err error) {
+	sub = r.clients[c.Session]
+	if sub != nil && sub.wants[w] != nil {
+		return sub, false, nil
 	}
-	return nil
+	if err := r.fits(sub); err != nil {
+		return nil, false, err
+	}
+	sub = r.subscriber(c)
+	sub.wants[w] = now
+	sub.signal()
+	return sub, true, nil
 }
 
-// fits returns an error unless a subscriber may have many subscriptions, more of them
-// than before. The caller must lock mu, as for all that follows.
-func (r *Room) fits(many, more int) error {
-	all := r.reserved
-	for _, sub := range r.sessions {
+const tooMany = "one connection may have %d subscriptions"
+
+// fits returns an error unless a subscriber, nil for a new one, may have one more
+// subscription. The others that have had no stream for too long are forgotten.
+func (r *Room) fits(one *subscriber) error {
+	all := 0
+	for session, sub := range r.clients {
+		if sub != one && sub.stream == nil && time.Since(sub.ended) > r.Linger {
+			delete(r.clients, session)
+			continue
+		}
 		all += len(sub.wants)
 	}
 	switch {
-	case many > r.Max:
+	case one != nil && len(one.wants) >= r.Max:
 		return fmt.Errorf(tooMany, r.Max)
-	case more > 0 && all+more > r.MaxAll:
+	case all >= r.MaxAll:
 		return fmt.Errorf("all connections together may have %d subscriptions", r.MaxAll)
 	}
 	return nil
 }
 
-const tooMany = "one connection may have %d subscriptions"
-
-// add adds what a subscriber wants, if there is room.
-func (r *Room) add(sub *subscriber, w want, who todo.Conversation) error {
-	if sub.wants[w] != nil {
-		return nil
+// subscriber returns a client's subscriber, and creates it if necessary.
+func (r *Room) subscriber(c Client) *subscriber {
+	if r.clients[c.Session] == nil {
+		r.clients[c.Session] = &subscriber{Client: c, ended: time.Now(), wants: make(map[want]*current),
+			pending: make(map[string]bool), wake: make(chan struct{}, 1)}
 	}
-	err := r.fits(len(sub.wants)+1, 1)
-	if err == nil {
-		sub.wants[w] = &current{who: who, stale: true}
-	}
-	return err
+	return r.clients[c.Session]
 }
 
-// remove removes what a session wants and which says, and the session if it then wants
+// remove removes what a client wants and which says, and the client if it then wants
 // nothing and has no stream.
 func (r *Room) remove(session string, which func(want) bool) {
-	sub := r.sessions[session]
+	sub := r.clients[session]
 	if sub == nil {
 		return
 	}
 	maps.DeleteFunc(sub.wants, func(w want, _ *current) bool { return which(w) })
-	if sub.out == nil && len(sub.wants) == 0 {
-		delete(r.sessions, session)
+	if sub.stream == nil && len(sub.wants) == 0 {
+		delete(r.clients, session)
 	}
 }
 
-// session returns the subscriber of a session and creates it if necessary. Those that
-// have had no stream for too long are forgotten.
-func (r *Room) session(c Client) *subscriber {
-	maps.DeleteFunc(r.sessions, func(session string, sub *subscriber) bool {
-		return sub.out == nil && session != c.Session && time.Since(sub.ended) > r.Linger
-	})
-	if r.sessions[c.Session] == nil {
-		r.sessions[c.Session] = r.subscriber(c)
+// signal makes a subscriber's stream look for what is pending or stale.
+func (s *subscriber) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it will, or there is no stream
 	}
-	return r.sessions[c.Session]
-}
-
-func (r *Room) subscriber(c Client) *subscriber {
-	return &subscriber{principal: c.Principal, lists: r.Board.For(c.Identity), ended: time.Now(),
-		wants: make(map[want]*current), pending: make(map[string]bool)}
 }

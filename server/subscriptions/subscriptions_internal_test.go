@@ -36,10 +36,11 @@ func TestCurrentListsAreReadInTurn(t *testing.T) {
 		store := silent{memory.New(), new(atomic.Int32)}
 		board := todo.NewBoard(store)
 		defer board.Close()
-		r := New(Config{Board: board, Max: 2, MaxAll: 20})
+		r := New(Config{Board: board, Max: 2, MaxAll: 20, Linger: time.Minute})
 		defer r.Close()
 		const streams = 5
 		told := make(chan mcp.JSONRPCNotification, 2*streams)
+		var clients []Client
 		for n := range streams {
 			c := Client{Session: fmt.Sprint(n), Conversation: todo.Conversation{Key: fmt.Sprint("chat:", n)}}
 			for _, uri := range []string{Current, All} {
@@ -47,7 +48,10 @@ func TestCurrentListsAreReadInTurn(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r.Open(t.Context(), c, told)
+			clients = append(clients, c)
+		}
+		for _, c := range clients {
+			serve(t, r, c, told)
 		}
 		synctest.Wait()
 		if n := store.asking.Load(); n != maxReading {
@@ -59,25 +63,43 @@ func TestCurrentListsAreReadInTurn(t *testing.T) {
 	})
 }
 
+// serve passes on what a client is notified of, until the test ends.
+func serve(t *testing.T, r *Room, c Client, told chan<- mcp.JSONRPCNotification) *Stream {
+	s := r.Open(c)
+	served := make(chan error)
+	go func() {
+		served <- s.Serve(t.Context(), func(n mcp.JSONRPCNotification) error { told <- n; return nil })
+	}()
+	t.Cleanup(func() {
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		s.Close()
+	})
+	return s
+}
+
 // A hint makes no subscriber read that does not want its current list.
 func TestAHintWakesWhoWantsTheCurrentList(t *testing.T) {
 	board := todo.NewBoard(memory.New())
 	defer board.Close()
-	r := New(Config{Board: board})
+	r := New(Config{Board: board, Max: 1, MaxAll: 2, Linger: time.Minute})
 	defer r.Close()
 	for uri, wakes := range map[string]bool{Current: true, All: false} {
-		sub := r.subscriber(Client{})
-		sub.wants[want{uri: uri}], sub.wake = &current{}, make(chan struct{}, 1)
-		r.watching = map[*subscriber]bool{sub: true}
+		if err := r.Subscribe(t.Context(), Client{Session: uri}, uri); err != nil {
+			t.Fatal(err)
+		}
+		sub := r.clients[uri]
+		<-sub.wake
 		if r.refresh(); len(sub.wake) == 1 != wakes {
 			t.Errorf("%s: woken is %t", uri, !wakes)
 		}
 	}
 }
 
-// A change of the current list counts also while it is not known which list that is,
-// because others read theirs.
-func TestAChangeBeforeTheListIsKnown(t *testing.T) {
+// A change of the current list is noticed from the subscription on, and one of another
+// list is not.
+func TestAChangeOfTheCurrentList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		board := todo.NewBoard(memory.New())
 		defer board.Close()
@@ -94,22 +116,21 @@ func TestAChangeBeforeTheListIsKnown(t *testing.T) {
 		if err := lists.SetCurrent(t.Context(), who, current); err != nil {
 			t.Fatal(err)
 		}
-		r := New(Config{Board: board, Max: 2, MaxAll: 20})
+		r := New(Config{Board: board, Max: 2, MaxAll: 20, Linger: time.Minute})
 		defer r.Close()
-		for range maxReading {
-			r.reading <- struct{}{}
+		notes, c := make(chan mcp.JSONRPCNotification, 2), Client{Session: "s", Conversation: who, Listen: []byte("1")}
+		serve(t, r, c, notes)
+		if err := r.Subscribe(t.Context(), c, Current); err != nil {
+			t.Fatal(err)
 		}
-		notes, ctx := make(chan mcp.JSONRPCNotification, 2), t.Context()
-		r.Listen(ctx, Client{Conversation: who}, 1, []string{Current}, notes)
-		synctest.Wait()
-		write(todo.Conversation{Key: "chat:c"}, current.List.ID, "B")
-		synctest.Wait()
-		for range maxReading {
-			<-r.reading
-		}
-		synctest.Wait()
-		if len(notes) != 1 {
-			t.Errorf("%d notifications", len(notes))
+		for want, text := range []string{"", "B"} {
+			if text != "" {
+				write(todo.Conversation{Key: "chat:c"}, current.List.ID, text)
+			}
+			write(todo.Conversation{Key: "chat:d"}, "", "other")
+			if synctest.Wait(); len(notes) != want {
+				t.Errorf("%d notifications, want %d", len(notes), want)
+			}
 		}
 	})
 }
@@ -126,7 +147,7 @@ func TestRefusedSubscriptionsLeaveNothing(t *testing.T) {
 			t.Errorf("subscription %d: %v", n, err)
 		}
 	}
-	if len(r.sessions) != 1 {
-		t.Errorf("%d sessions are kept", len(r.sessions))
+	if len(r.clients) != 1 {
+		t.Errorf("%d sessions are kept", len(r.clients))
 	}
 }

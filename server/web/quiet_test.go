@@ -13,6 +13,7 @@ import (
 	"todo-mcp/server"
 	"todo-mcp/server/edge"
 	"todo-mcp/server/servertest"
+	"todo-mcp/tools"
 )
 
 // marker is in every text of the lists and of the requests.
@@ -20,8 +21,8 @@ const marker = "zzmarker"
 
 // messages returns calls of every tool, and requests of every other kind, with the
 // marker wherever a text may be.
-func messages(s *server.Server, list string) (messages []string) {
-	for name := range s.MCP().ListTools() {
+func messages(list string) (messages []string) {
+	for _, name := range append(tools.Names(), "todo_list_view", "todo_list_tick") {
 		for _, args := range []string{servertest.Todos("pending", marker), servertest.Todos(marker, marker), `{"items":["` + marker + `"]}`, `{"todos":[{"title":"` + marker + `","status":"done"}]}`,
 			`{"id":"1","status":"completed"}`, `{"id":"` + marker + `","status":"` + marker + `"}`, `{"list_id":"` + list + `"}`, `{"` + marker + `":1}`} {
 			messages = append(messages, servertest.Call(1, name, args))
@@ -92,7 +93,7 @@ func askEverything(t *testing.T, s *server.Server, site *httptest.Server, list s
 	session := servertest.Session(t, site.URL+"/mcp", marker)
 	pipe := servertest.NewPipe(t, s)
 	go func() { _, _ = io.Copy(io.Discard, pipe.Out) }()
-	for _, message := range messages(s, list) {
+	for _, message := range messages(list) {
 		send(t, http.MethodPost, site.URL+"/mcp", message, "Mcp-Session-Id", session)
 		pipe.Send(message)
 	}

@@ -1,0 +1,215 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	mcpserver "github.com/mark3labs/mcp-go/server"
+
+	"todo-mcp/internal/todo"
+	"todo-mcp/server/jsonrpc"
+	"todo-mcp/server/subscriptions"
+)
+
+// Peer describes the sender of one message, as its transport knows it.
+type Peer struct {
+	// Identity is who sent it.
+	todo.Identity
+	// Client is what the session's client sent as its clientInfo. A request of
+	// 2026-07-28 may carry its own clientInfo, which takes precedence.
+	Client mcp.Implementation
+	// Apps is true when the session's client shows MCP Apps.
+	Apps bool
+	// List is the name of the list from the URL or the Todo-List header; empty
+	// for none.
+	List string
+	// Session is the HTTP session's id; empty when there is none.
+	Session string
+	// Protocol is the protocol version that a session's client names with the message;
+	// empty for none.
+	Protocol string
+	// Process is true when the client is the only one of this process, as on
+	// stdio.
+	Process bool
+	// Folder is the path of the first of the client's roots; empty when the
+	// client has sent none.
+	Folder string
+}
+
+// session is a message and its sender, as mcp-go takes the session of a client.
+type session struct {
+	Peer
+	server   *Server
+	ctx      context.Context // of the message
+	message  jsonrpc.Message
+	failed   error // why it is refused, although mcp-go does not refuse it
+	readOnly bool  // it would have changed a list that its sender may only read
+
+	// Of subscriptions/listen alone:
+	stream          string                       // what it is known by to the subscriptions
+	acknowledgement chan mcp.JSONRPCNotification // has one when mcp-go has acknowledged it
+}
+
+var _ mcpserver.SessionWithResourceSubscriptionsErr = (*session)(nil)
+
+// newSession returns a message of a peer, with a context for its handling.
+func (s *Server) newSession(ctx context.Context, p Peer, m jsonrpc.Message) *session {
+	session := &session{Peer: p, server: s, message: m}
+	session.ctx = s.mcp.WithContext(ctx, session)
+	return session
+}
+
+// PeerOf returns the sender of the message that a context belongs to; the zero
+// Peer when it belongs to none.
+func PeerOf(ctx context.Context) Peer {
+	if s := sessionOf(ctx); s != nil {
+		return s.Peer
+	}
+	return Peer{}
+}
+
+func sessionOf(ctx context.Context) *session {
+	s, _ := mcpserver.ClientSessionFromContext(ctx).(*session)
+	return s
+}
+
+// Handle answers a message; the answer to a notification or a response is nil. The error
+// is [todo.ErrReadOnly] if the message would have changed a list that its sender may only
+// read; the answer then says so to the model.
+func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (mcp.JSONRPCMessage, error) {
+	session := s.newSession(ctx, p, m)
+	answer := s.mcp.HandleMessage(session.ctx, m.Brief)
+	if session.failed != nil {
+		answer = jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", session.failed).Answer(m.ID)
+	}
+	if session.readOnly {
+		return answer, todo.ErrReadOnly
+	}
+	return answer, nil
+}
+
+// Listen serves the request subscriptions/listen, which has an id, until ctx ends or its
+// client cancels it: it sends the acknowledgement, notifications and then the answer.
+// One that is refused is sent the answer alone.
+func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send func(mcp.JSONRPCMessage) error) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	session := s.newSession(ctx, p, m)
+	session.stream, session.acknowledgement = rand.Text(), make(chan mcp.JSONRPCNotification, 1)
+	stream := s.subscriptions.Open(session.subscriber())
+	defer stream.Close()
+	answered := make(chan mcp.JSONRPCMessage, 1)
+	go func() {
+		defer end()
+		defer close(session.acknowledgement)
+		answered <- s.mcp.HandleMessage(session.ctx, m.Brief)
+	}()
+	if acknowledgement, ok := <-session.acknowledgement; ok && send(acknowledgement) == nil {
+		_ = stream.Serve(ctx, func(n mcp.JSONRPCNotification) error { return send(n) })
+	}
+	end()
+	_ = send(<-answered)
+}
+
+// Notifications opens the stream of what changes of what a peer's session subscribed to,
+// which ends the session's stream before. It must be closed.
+func (s *Server) Notifications(p Peer) *subscriptions.Stream {
+	return s.subscriptions.Open(subscriptions.Client{Identity: p.Identity, Session: sessionKey(p)})
+}
+
+// Attend says that the conversation of a peer's session is there, although it makes no
+// call, until leave is called.
+func (s *Server) Attend(ctx context.Context, p Peer) (leave func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	r := s.newRequest(s.newSession(ctx, p, jsonrpc.Message{}).ctx, nil)
+	who := s.caller(r).who
+	stay := func() {
+		if err := r.lists.Stay(ctx, who); err != nil && ctx.Err() == nil {
+			s.Log.Warn("a session with a stream may count as gone", "error", err)
+		}
+	}
+	stay()
+	again, left := time.NewTicker(sessionLasts/3), make(chan struct{})
+	go func() {
+		defer close(left)
+		for {
+			select {
+			case <-again.C:
+				stay()
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() {
+		again.Stop()
+		cancel()
+		<-left
+	}
+}
+
+// EndSession removes the subscriptions of a peer's session that has ended, also at
+// other servers, and ends its stream; its conversation counts as gone.
+func (s *Server) EndSession(ctx context.Context, p Peer) {
+	session := s.newSession(ctx, p, jsonrpc.Message{})
+	_ = s.subscriptions.Unsubscribe(ctx, session.subscriber(), "") // it has logged it; no stream opens for them
+	r := s.newRequest(session.ctx, nil)
+	who := s.caller(r).who
+	if who.Shared {
+		return // it is not the conversation that has ended
+	}
+	if err := r.lists.Leave(ctx, who); err != nil {
+		s.Log.Warn("a session that ended still counts as there for a while", "error", err)
+	}
+}
+
+// sessionKey is what a peer's session is known by to other servers: a digest of its
+// id, with which nobody can call.
+func sessionKey(p Peer) string { return digest(p.Session) }
+
+// subscriber returns who subscribes with the message.
+func (s *session) subscriber() subscriptions.Client {
+	var m struct {
+		Params struct {
+			Meta *mcp.Meta `json:"_meta"` // which mcp-go drops in a subscribe request
+		}
+	}
+	_ = json.Unmarshal(s.message.Brief, &m) // mcp-go refuses what has another shape
+	who := s.server.caller(s.server.newRequest(s.ctx, m.Params.Meta)).who
+	c := subscriptions.Client{Identity: s.Identity, Session: sessionKey(s.Peer), Conversation: who}
+	if s.stream != "" {
+		c.Session, c.Listen = s.stream, s.message.ID
+	}
+	return c
+}
+
+// SessionID implements mcpserver.ClientSession.
+func (s *session) SessionID() string {
+	if s.Process {
+		return "stdio"
+	}
+	return s.Peer.Session
+}
+
+// SubscribeToResourceErr implements mcpserver.SessionWithResourceSubscriptionsErr.
+func (s *session) SubscribeToResourceErr(uri string) error {
+	return s.server.subscriptions.Subscribe(s.ctx, s.subscriber(), uri)
+}
+
+// UnsubscribeFromResource implements mcpserver.SessionWithResourceSubscriptions.
+func (s *session) UnsubscribeFromResource(uri string) {
+	s.failed = s.server.subscriptions.Unsubscribe(s.ctx, s.subscriber(), uri)
+}
+
+// NotificationChannel implements mcpserver.ClientSession.
+func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification { return s.acknowledgement }
+
+// What mcp-go would have of a session that it keeps.
+func (*session) Initialize()                        {}
+func (*session) Initialized() bool                  { return true }
+func (*session) SubscribeToResource(string)         {}
+func (*session) SubscribedResources() []string      { return nil }
+func (*session) IsSubscribedToResource(string) bool { return false }
