@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -101,17 +102,17 @@ func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send fun
 	session.stream, session.acknowledgement = rand.Text(), make(chan mcp.JSONRPCNotification, 1)
 	stream := s.subscriptions.Open(session.subscriber())
 	defer stream.Close()
-	answered := make(chan mcp.JSONRPCMessage, 1)
-	go func() {
-		defer end()
-		defer close(session.acknowledgement)
-		answered <- s.mcp.HandleMessage(session.ctx, m.Brief)
-	}()
-	if acknowledgement, ok := <-session.acknowledgement; ok && send(acknowledgement) == nil {
-		_ = stream.Serve(ctx, func(n mcp.JSONRPCNotification) error { return send(n) })
-	}
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		if acknowledgement, ok := <-session.acknowledgement; ok && send(acknowledgement) == nil {
+			_ = stream.Serve(ctx, func(n mcp.JSONRPCNotification) error { return send(n) })
+		}
+	})
+	answer := s.mcp.HandleMessage(session.ctx, m.Brief)
 	end()
-	_ = send(<-answered)
+	close(session.acknowledgement)
+	sending.Wait()
+	_ = send(answer)
 }
 
 // Notifications opens the stream of what changes of what a peer's session subscribed to,

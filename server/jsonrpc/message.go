@@ -109,9 +109,9 @@ func TooLarge(s *Scanner) mcp.JSONRPCMessage {
 // surrogates are accepted here; the tools report them with their position. With
 // an error, Read returns the id and the method as far as [Scanner] finds them.
 func Read(raw []byte) (m Message, err *Error) {
-	var found parts
-	if err = checkStrict(raw, &found); err == nil {
-		m, err = found.message(raw)
+	r := reader{raw: raw}
+	if err = r.read(ofMessage); err == nil {
+		m, err = r.message()
 	}
 	if err != nil {
 		var scan Scanner
@@ -124,157 +124,188 @@ func Read(raw []byte) (m Message, err *Error) {
 // CheckObject refuses a JSON object that lenient readers could interpret
 // differently, by the rules of [Read] for the parts of a message. It is for
 // objects that come in no message.
-func CheckObject(raw []byte) *Error { return checkStrict(raw, nil) }
-
-// parts are the values in a message that [Message] is made from, as they stand in it.
-type parts struct {
-	id, method, response, arguments, client, capabilities, version json.RawMessage
-	argumentsEnd                                                   int // where they end
+func CheckObject(raw []byte) *Error {
+	r := reader{raw: raw}
+	return r.read(nil)
 }
 
-// at returns the part at a depth that is reached by these keys; nil if it is none.
-func (p *parts) at(depth int, names [3]string) *json.RawMessage {
-	clear(names[depth:])
-	switch names {
-	case [3]string{"id"}:
-		return &p.id
-	case [3]string{"method"}:
-		return &p.method
-	case [3]string{"result"}, [3]string{"error"}:
-		return &p.response
-	case [3]string{"params", "arguments"}:
-		return &p.arguments
-	case [3]string{"params", "clientInfo"}:
-		return &p.client
-	case [3]string{"params", "capabilities"}:
-		return &p.capabilities
-	case [3]string{"params", "_meta", mcp.MetaKeyProtocolVersion}:
-		return &p.version
-	}
-	return nil
+// part is a value of a message that [Message] is made from.
+type part int
+
+const (
+	none part = iota
+	id
+	method
+	response
+	arguments
+	client
+	capabilities
+	version
+	parts
+)
+
+// keys are the keys that the protocol defines for an object.
+type keys map[string]struct {
+	part    part
+	members keys // nil where no key of its value is the protocol's
 }
 
-// checkStrict checks an object, and finds the parts of it if it is a message. With nil
-// it is a part of one, where no key is the protocol's.
-func checkStrict(raw []byte, found *parts) *Error {
-	if !utf8.Valid(raw) {
+// ofMessage are the keys of a message.
+var ofMessage = keys{
+	"jsonrpc": {}, "id": {part: id}, "method": {part: method}, "result": {part: response}, "error": {part: response},
+	"params": {members: keys{
+		"name": {}, "arguments": {part: arguments}, "uri": {}, "requestId": {}, "protocolVersion": {},
+		"clientInfo": {part: client}, "capabilities": {part: capabilities}, "cursor": {}, "ref": {}, "argument": {},
+		"notifications": {}, "task": {}, "_meta": {members: keys{mcp.MetaKeyProtocolVersion: {part: version}}},
+	}},
+}
+
+// reader reads a message strictly, and finds its parts.
+type reader struct {
+	raw  []byte
+	json *jsontext.Decoder
+	// parts are as they stand in raw, and nil where there is none.
+	parts        [parts]jsontext.Value
+	argumentsEnd int64 // where they end
+}
+
+// read reads the whole, which must be an object with these keys among others.
+func (r *reader) read(known keys) *Error {
+	if !utf8.Valid(r.raw) {
 		return Refuse(mcp.PARSE_ERROR, "the message is not valid UTF-8")
 	}
 	// A buffer, and not another reader, is read in place. Its capacity is cut off, so
 	// that nothing behind the message is written to.
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw[:len(raw):len(raw)]), jsontext.AllowInvalidUTF8(true))
-	switch d.PeekKind() {
+	r.json = jsontext.NewDecoder(bytes.NewBuffer(r.raw[:len(r.raw):len(r.raw)]),
+		jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	switch r.json.PeekKind() {
 	case '{':
 	case '[':
 		return Refuse(mcp.INVALID_REQUEST, "batches are not supported, send one message at a time")
 	default:
 		return Refuse(mcp.PARSE_ERROR, "the message is not a JSON object")
 	}
-	seen := make([]keys, 0, 8) // of the objects and arrays around a token
-	var names [3]string        // the keys by which a token is reached, from the outside
-	var ends [3]int            // where each key ends
-	for depth := -1; depth != 0; {
-		token, err := d.ReadToken()
-		if err != nil {
-			return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: %s", reason(err))
-		}
-		depth = d.StackDepth()
-		offset := int(d.InputOffset())
-		switch in, n := d.StackIndex(depth); {
-		case token.Kind() == '{' || token.Kind() == '[':
-			if depth > maxDepth {
-				return Refuse(mcp.PARSE_ERROR, "the message nests deeper than %d levels", maxDepth)
-			}
-			if seen = append(seen, keys{}); depth <= len(names) {
-				names[depth-1] = ""
-			}
-			continue
-		case token.Kind() == '}' || token.Kind() == ']':
-			seen = seen[:depth]
-		case in == '{' && n%2 == 1:
-			key := token.String()
-			if depth <= len(names) {
-				names[depth-1], ends[depth-1] = key, offset
-			}
-			var protocol []string
-			switch {
-			case found != nil && depth == 1:
-				protocol = messageKeys
-			case found != nil && depth == 2 && names[0] == "params":
-				protocol = paramsKeys
-			}
-			if err := seen[depth-1].check(key, protocol); err != nil {
-				return err
-			}
-			continue
-		}
-		// A value has ended.
-		if found == nil || depth == 0 || depth > len(names) || names[depth-1] == "" {
-			continue
-		}
-		if part := found.at(depth, names); part != nil {
-			*part = bytes.TrimLeft(raw[ends[depth-1]:offset:offset], " \t\r\n:")
-			if part == &found.arguments {
-				found.argumentsEnd = offset
-			}
-		}
+	if err := r.value(known); err != nil {
+		return err
 	}
-	if len(bytes.TrimSpace(raw[d.InputOffset():])) > 0 {
+	if len(bytes.TrimSpace(r.raw[r.json.InputOffset():])) > 0 {
 		return Refuse(mcp.PARSE_ERROR, "there is text behind the message")
 	}
 	return nil
 }
 
-// reason returns a text for a decoder's error that quotes nothing of the
-// message.
-func reason(err error) string {
-	var syntax *jsontext.SyntacticError
+// value reads a value; if it is an object, with these keys among others.
+func (r *reader) value(known keys) *Error {
+	token, err := r.json.ReadToken()
+	switch {
+	case err != nil:
+		return syntax(err)
+	case r.json.StackDepth() > maxDepth:
+		return Refuse(mcp.PARSE_ERROR, "the message nests deeper than %d levels", maxDepth)
+	case token.Kind() == '{':
+		return r.members(known)
+	case token.Kind() == '[':
+		for r.json.PeekKind() != ']' {
+			if err := r.value(nil); err != nil {
+				return err
+			}
+		}
+		_, _ = r.json.ReadToken()
+	}
+	return nil
+}
+
+// members reads the members of an object up to its end. It refuses a key that a lenient
+// reader could confuse with another: one with a control character, and one that differs
+// only in case from another or from a key of the protocol.
+func (r *reader) members(known keys) *Error {
+	seen := make(map[string]bool)
+	for r.json.PeekKind() != '}' {
+		token, err := r.json.ReadToken()
+		if err != nil {
+			return syntax(err)
+		}
+		key := token.String()
+		if strings.ContainsFunc(key, unicode.IsControl) {
+			return Refuse(mcp.PARSE_ERROR, "a key has a control character in it")
+		}
+		folded := strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, key)
+		if seen[folded] {
+			return Refuse(mcp.PARSE_ERROR, "an object has a key twice, or two keys that differ only in case")
+		}
+		seen[folded] = true
+		is, ok := known[key]
+		if !ok {
+			for want := range known {
+				if strings.EqualFold(want, key) {
+					return Refuse(mcp.PARSE_ERROR, "a key differs from %q only in case", want)
+				}
+			}
+		}
+		begin := r.json.InputOffset()
+		if err := r.value(is.members); err != nil {
+			return err
+		}
+		if end := r.json.InputOffset(); is.part != none {
+			r.parts[is.part] = bytes.TrimLeft(r.raw[begin:end:end], " \t\r\n:")
+			if is.part == arguments {
+				r.argumentsEnd = end
+			}
+		}
+	}
+	_, _ = r.json.ReadToken()
+	return nil
+}
+
+// syntax returns the refusal for a decoder's error, which quotes nothing of the message.
+func syntax(err error) *Error {
+	var at *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return "it ends too early"
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		return "an object has the same key twice"
-	case errors.As(err, &syntax):
-		return fmt.Sprintf("syntax error at byte %d", syntax.ByteOffset)
+		return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: it ends too early")
+	case errors.As(err, &at):
+		return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON: syntax error at byte %d", at.ByteOffset)
 	}
-	return "syntax error"
+	return Refuse(mcp.PARSE_ERROR, "the message is not valid JSON")
 }
 
 // message returns the message that has these parts. What has another shape than the
 // protocol's is left out: mcp-go refuses it.
-func (p *parts) message(raw []byte) (Message, *Error) {
-	m := Message{ID: p.id, Brief: raw}
-	if len(p.method) > 0 && string(p.method) != "null" && p.method[0] != '"' {
+func (r *reader) message() (Message, *Error) {
+	p := &r.parts
+	m := Message{ID: json.RawMessage(p[id]), Brief: r.raw}
+	if kind := p[method].Kind(); p[method] != nil && kind != 'n' && kind != '"' {
 		return m, Refuse(mcp.INVALID_REQUEST, "method must be a string")
 	}
-	m.Method = unquote(p.method)
+	m.Method = text(p[method])
 	// mcp-go would take a message without a method for a response and never answer it.
-	isResponse := p.response != nil && p.method == nil
+	isResponse := p[response] != nil && p[method] == nil
 	if m.Method == "" && !isResponse {
 		return m, Refuse(mcp.INVALID_REQUEST, "the message is neither a request with a method nor a response")
 	}
 	if err := checkID(m.ID); err != nil {
 		return m, err
 	}
-	m.Modern = mcp.IsModernProtocol(unquote(p.version))
+	m.Modern = mcp.IsModernProtocol(text(p[version]))
 	switch {
 	case m.Method == string(mcp.MethodInitialize):
-		decode(p.client, &m.Client)
-		decode(p.capabilities, &m.Capabilities)
-	case m.Method == string(mcp.MethodToolsCall) && len(p.arguments) > 0 && p.arguments[0] == '{':
-		m.Arguments = p.arguments
-		m.Brief = slices.Concat(raw[:p.argumentsEnd-len(p.arguments)], []byte("{}"), raw[p.argumentsEnd:])
+		decode(p[client], &m.Client)
+		decode(p[capabilities], &m.Capabilities)
+	case m.Method == string(mcp.MethodToolsCall) && p[arguments].Kind() == '{':
+		m.Arguments = json.RawMessage(p[arguments])
+		begin := r.argumentsEnd - int64(len(m.Arguments))
+		m.Brief = slices.Concat(r.raw[:begin], []byte("{}"), r.raw[r.argumentsEnd:])
 	}
 	return m, nil
 }
 
-// unquote returns the text of a string in JSON, "" for anything else. Half a surrogate
+// text returns the text of a string in JSON, "" for anything else. Half a surrogate
 // pair is replaced.
-func unquote(raw []byte) string {
-	if len(raw) == 0 || raw[0] != '"' {
+func text(v jsontext.Value) string {
+	if v.Kind() != '"' {
 		return ""
 	}
-	text, _ := jsontext.AppendUnquote(nil, raw)
+	text, _ := jsontext.AppendUnquote(nil, v)
 	return string(text)
 }
 
@@ -297,44 +328,3 @@ func checkID(id json.RawMessage) *Error {
 	}
 	return nil
 }
-
-// keys are the folded keys of an object. Most objects have few.
-type keys struct {
-	few  [8]string
-	n    int             // of few
-	many map[string]bool // the rest
-}
-
-// check adds a key, and refuses one that a lenient reader could confuse with another:
-// one with a control character, one that differs from an earlier key of its object only
-// in case, or one that differs from a key of the protocol only in case.
-func (k *keys) check(key string, protocol []string) *Error {
-	if strings.ContainsFunc(key, unicode.IsControl) {
-		return Refuse(mcp.PARSE_ERROR, "a key has a control character in it")
-	}
-	folded := strings.ToLower(strings.ToUpper(key))
-	switch {
-	case slices.Contains(k.few[:k.n], folded) || k.many[folded]:
-		return Refuse(mcp.PARSE_ERROR, "an object has two keys that differ only in case")
-	case k.n < len(k.few):
-		k.few[k.n] = folded
-		k.n++
-	case k.many == nil:
-		k.many = map[string]bool{folded: true}
-	default:
-		k.many[folded] = true
-	}
-	for _, want := range protocol {
-		if want != key && strings.EqualFold(want, key) {
-			return Refuse(mcp.PARSE_ERROR, "a key differs from %q only in case", want)
-		}
-	}
-	return nil
-}
-
-// The keys that the protocol defines for a message and its params.
-var (
-	messageKeys = []string{"jsonrpc", "id", "method", "params", "result", "error"}
-	paramsKeys  = []string{"name", "arguments", "_meta", "uri", "requestId", "protocolVersion", "clientInfo", "capabilities",
-		"cursor", "ref", "argument", "notifications", "task"}
-)
