@@ -16,16 +16,13 @@ import (
 // handler returns the handler of one tool: it reads the arguments and returns the
 // result that do has for them, with isError set when the model made a mistake. Any
 // other error is the server's failure, which is logged and becomes a JSON-RPC error.
-// A call that needs its client's folder may be answered with a question for it.
-func (s *Server) handler(tool *tools.Tool, needsFolder bool, do func(request, *tools.Tool, *tools.Call) (tools.Result, error)) mcpserver.ToolHandlerFunc {
+func (s *Server) handler(tool *tools.Tool, do func(request, *tools.Tool, *tools.Call) (tools.Result, error)) mcpserver.ToolHandlerFunc {
 	return func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r := s.newRequest(ctx, req.Params.Meta)
-		session := sessionOf(ctx)
+		session := r.session
+		session.tool = tool.Name
 		if r.arguments = session.message.Arguments; r.arguments == nil {
 			r.arguments = req.Params.RawArguments
-		}
-		if needsFolder && s.mustAskForRoots(&r, req.Params.InputResponses) {
-			return rootsQuestion().ToolResult(), nil
 		}
 		var result tools.Result
 		call, err := tool.Read(r.arguments)
@@ -38,7 +35,7 @@ func (s *Server) handler(tool *tools.Tool, needsFolder bool, do func(request, *t
 			switch {
 			case ok:
 				result = refusal
-			case abandoned(ctx, err):
+			case session.gone() && errors.Is(err, context.Canceled):
 				s.Log.Debug("the caller has gone", "tool", tool.Name, "error", err)
 				return nil, err
 			default:
@@ -46,14 +43,9 @@ func (s *Server) handler(tool *tools.Tool, needsFolder bool, do func(request, *t
 				return nil, err
 			}
 		}
+		session.toolFailed = result.IsError
 		return s.convert(result, clients.Find(r.client.Name)), nil
 	}
-}
-
-// abandoned reports whether a request failed because its caller had gone: that is no
-// failure of the server's.
-func abandoned(ctx context.Context, err error) bool {
-	return errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled)
 }
 
 // call applies a tool's call to the list of its caller.
@@ -72,7 +64,7 @@ func (s *Server) call(r request, tool *tools.Tool, call *tools.Call) (tools.Resu
 		}
 	}
 	if call.Change != nil && out.After.List.Conversation != who.who.Key || call.List != "" {
-		s.subscriptions.Moved(r.peer.Identity, who.who.Key)
+		s.subscriptions.Moved(r.session.Identity, who.who.Key)
 	}
 	return tool.Result(call, out), nil
 }

@@ -28,12 +28,11 @@ func (c caller) reads() todo.Target { return todo.Target{Conversation: c.who, Ag
 
 // request is what the steps of Server.caller examine.
 type request struct {
-	ctx    context.Context
-	peer   Peer
-	lists  todo.Lists // those that the peer may read and write: of its principal
-	meta   map[string]any
-	client mcp.Implementation // what the request itself says, else its session
-	modern bool               // it is of the protocol without sessions
+	ctx     context.Context
+	session *session
+	lists   todo.Lists // those that the sender may read and write: of its principal
+	meta    map[string]any
+	client  mcp.Implementation // what the request itself says, else its session
 	// host is what a hook of the host said about this call; the zero HostCall
 	// for most.
 	host todo.HostCall
@@ -48,20 +47,18 @@ type request struct {
 // which may be nil. It reads what a hook said about the call, and ignores a
 // failure to do so: the call then counts as one without a hook.
 func (s *Server) newRequest(ctx context.Context, meta *mcp.Meta) request {
-	r := request{ctx: ctx, peer: PeerOf(ctx)}
-	r.lists, r.client = s.Board.For(r.peer.Identity), r.peer.Client
+	r := request{ctx: ctx, session: sessionOf(ctx)}
+	r.lists, r.client = s.Board.For(r.session.Identity), r.session.Client
 	if meta != nil {
 		r.meta = meta.AdditionalFields
 	}
-	if r.modern = mcp.IsModernProtocol(r.text(mcp.MetaKeyProtocolVersion)); r.modern {
-		if client := meta.ClientInfo(); client != nil {
-			r.client = *client
-		}
+	if client := meta.ClientInfo(); client != nil && r.session.message.Modern {
+		r.client = *client
 	}
 	if id := r.text(metaToolUse); id != "" {
 		r.host, _ = r.lists.HostCall(ctx, id)
 	}
-	if r.workspace = cmp.Or(r.host.Folder, r.peer.Folder); r.workspace == "" && r.peer.Process {
+	if r.workspace = cmp.Or(r.host.Folder, r.session.Folder); r.workspace == "" && r.session.Process {
 		r.workspace = s.Dir
 	}
 	return r
@@ -101,12 +98,12 @@ func (s *Server) caller(r request) caller {
 	c := caller{client: todo.Cut(r.client.Name, 64)}
 	who, known := &c.who, clients.Find(r.client.Name)
 	who.Client, who.Workspace = c.client, r.workspace
-	if !r.peer.Process {
+	if !r.session.Process {
 		who.Lasts = sessionLasts
 	}
 	field, id := r.conversation()
 	variable := ""
-	if r.peer.Process && s.Getenv != nil {
+	if r.session.Process && s.Getenv != nil {
 		variable = s.Getenv(known.Variable)
 	}
 	switch {
@@ -114,23 +111,23 @@ func (s *Server) caller(r request) caller {
 		who.Key, who.Chat = ChatKey(r.host.Session), r.host.Session
 	case id != "": // 2: the host sent a conversation id in _meta
 		who.Key, who.Chat = conversationKey(field, id), id
-	case r.peer.Session != "" && !known.SessionPerCall && !r.modern: // 3
-		who.Key, who.Shared = "session:"+digest(r.peer.Session), known.SharesConnection
+	case r.session.Peer.Session != "" && !known.SessionPerCall && !r.session.message.Modern: // 3
+		who.Key, who.Shared = "session:"+digest(r.session.Peer.Session), known.SharesConnection
 		who.Hint = who.Shared
 	case variable != "": // 4: after a command such as /clear the process goes on with another chat
 		who.Key, who.Chat, who.Hint = ChatKey(variable), variable, true
-	case r.peer.Process: // 5: a command such as /new begins another chat in it
+	case r.session.Process: // 5: a command such as /new begins another chat in it
 		who.Key, who.Hint, who.Shared = "process:"+s.Board.Process(), true, known.SharesConnection
 	default: // 6: client and workspace, which several chats of a user may share
 		who.Key, who.Hint, who.Shared = "http:"+c.client+":"+who.Workspace, true, true
-		if r.peer.Subject != "" { // several may have the lists of one principal
-			who.Key += "/user:" + opaque(r.peer.Subject)
+		if r.session.Subject != "" { // several may have the lists of one principal
+			who.Key += "/user:" + opaque(r.session.Subject)
 		}
 	}
 	if who.Shared {
 		who.Key = todo.SharedKey(who.Key)
 	}
-	if name := cmp.Or(r.peer.List, s.List); name != "" { // in the URL or a header, or by --list
+	if name := cmp.Or(r.session.List, s.List); name != "" { // in the URL or a header, or by --list
 		who.Name, who.Hint, who.Shared = name, false, false
 		who.Key += "@" + todo.NameKey(name)
 	}
@@ -215,7 +212,7 @@ func operation(r request, c caller, tool string) todo.Operation {
 	if kind == "host:" {
 		id += "\x00" + content
 	}
-	return todo.Operation{ID: kind + digest(r.peer.Principal+"\x00"+who+"\x00"+id), Digest: content}
+	return todo.Operation{ID: kind + digest(r.session.Principal+"\x00"+who+"\x00"+id), Digest: content}
 }
 
 // titled returns a change that also gives the list the title that the host sent,

@@ -35,9 +35,6 @@ func (s *Server) addPrompts() error {
 		mcp.WithArgument("list", mcp.ArgumentDescription("Title, name or id of the list; the last one when left out"))),
 		func(ctx context.Context, req mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			r := s.newRequest(ctx, req.Params.Meta)
-			if s.mustAskForRoots(&r, req.Params.InputResponses) {
-				return rootsQuestion().PromptResult(), nil
-			}
 			text, err := s.resume(resume, r, req.Params.Arguments["list"])
 			if err != nil {
 				return nil, err
@@ -73,7 +70,7 @@ func (s *Server) resume(text string, r request, wanted string) (string, error) {
 	case err != nil:
 		return "", err
 	}
-	s.subscriptions.Moved(r.peer.Identity, who.Key)
+	s.subscriptions.Moved(r.session.Identity, who.Key)
 	return s.resumeText(text, list), nil
 }
 
@@ -185,8 +182,6 @@ func (c completions) CompletePromptArgument(ctx context.Context, prompt string, 
 	if prompt != "resume" || arg.Name != "list" {
 		return out, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
-	defer cancel()
 	lists, err := unfinished(c.newRequest(ctx, nil))
 	if err != nil {
 		return nil, err

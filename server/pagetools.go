@@ -44,7 +44,7 @@ func (s *Server) addPageTool(tool *tools.Tool, reads bool, do func(request, *too
 	described := describe(tool)
 	described.Annotations.ReadOnlyHint = &reads
 	described.Meta = card.OwnMeta()
-	s.mcp.AddTool(described, s.handler(tool, false, func(r request, tool *tools.Tool, call *tools.Call) (tools.Result, error) {
+	s.mcp.AddTool(described, s.handler(tool, func(r request, tool *tools.Tool, call *tools.Call) (tools.Result, error) {
 		snapshot, err := r.lists.Load(r.ctx, call.List, 0)
 		if errors.Is(err, todo.ErrNotFound) {
 			err = &todo.InputError{Problems: []todo.Problem{{Path: "list_id", Message: "There is no such list"}}}

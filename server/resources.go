@@ -32,9 +32,6 @@ func (s *Server) addResources() {
 
 func (s *Server) readCurrent(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	r := s.newRequest(ctx, req.Params.Meta)
-	if s.mustAskForRoots(&r, req.Params.InputResponses) {
-		return nil, nil // see askReader
-	}
 	snapshot, err := r.lists.Show(ctx, s.caller(r).reads())
 	if err != nil && !errors.Is(err, todo.ErrNotFound) {
 		return nil, fmt.Errorf("read the list: %w", err)
@@ -70,9 +67,6 @@ const maxListed = 100
 
 func (s *Server) readUnfinished(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 	r := s.newRequest(ctx, req.Params.Meta)
-	if s.mustAskForRoots(&r, req.Params.InputResponses) {
-		return nil, nil // see askReader
-	}
 	lists, err := unfinished(r)
 	if err != nil {
 		return nil, err

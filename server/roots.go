@@ -2,15 +2,18 @@ package server
 
 import (
 	"cmp"
-	"context"
+	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/clients"
+	"todo-mcp/server/jsonrpc"
 	"todo-mcp/server/subscriptions"
+	"todo-mcp/tools"
 )
 
 // A client of the sessionless protocol belongs to no session, and two programs
@@ -22,40 +25,46 @@ import (
 // rootsInput is the id of the question.
 const rootsInput = "roots"
 
-// mustAskForRoots reports whether a request must be answered with the question.
-// Otherwise it sets the workspace in r from the answer, if there is one. Only
-// clients that are known to answer are asked: others may fail on the question
+// question returns the question for the client's roots, if its sessionless message must
+// be answered with it, else nil: then the answer, if the message has one, sets the folder.
+// Only clients that are known to answer are asked: others may fail on the question
 // (docs/spec/protocol.md, "Roots").
-func (s *Server) mustAskForRoots(r *request, answers mcp.InputResponses) bool {
-	if _, ok := answers[rootsInput]; ok {
-		root := "" // the first that is a folder of this machine
-		if result := mcpserver.RootsResponse(answers, rootsInput); result != nil {
-			for _, r := range result.Roots {
-				root = cmp.Or(root, FolderOf(r.URI))
+func (s *session) question() mcp.JSONRPCMessage {
+	var m struct {
+		Params struct {
+			Name, URI string
+			Meta      *mcp.Meta          `json:"_meta"`
+			Responses mcp.InputResponses `json:"inputResponses"`
+		}
+	}
+	_ = json.Unmarshal(s.message.Brief, &m) // mcp-go refuses what has another shape
+	if _, ok := m.Params.Responses[rootsInput]; ok {
+		if result := mcpserver.RootsResponse(m.Params.Responses, rootsInput); result != nil {
+			for _, r := range result.Roots { // the first that is a folder of this machine
+				s.Folder = cmp.Or(s.Folder, FolderOf(r.URI))
 			}
 		}
-		r.workspace = cmp.Or(r.host.Folder, root, r.workspace)
-		return false
+		return nil
 	}
-	if !r.modern || !clients.Find(r.client.Name).AnswersRoots {
-		return false
+	means := false // the caller's lists
+	switch mcp.MCPMethod(s.message.Method) {
+	case mcp.MethodToolsCall:
+		means = tools.Find(s.server.Tools, m.Params.Name) != nil
+	case mcp.MethodPromptsGet:
+		means = m.Params.Name == "resume"
+	case mcp.MethodResourcesRead:
+		means = slices.Contains([]string{subscriptions.Current, subscriptions.All}, m.Params.URI)
 	}
-	can := (&mcp.Meta{AdditionalFields: r.meta}).ClientCapabilities()
-	return can != nil && can.Roots != nil && s.caller(*r).who.Shared
-}
-
-func rootsQuestion() *mcpserver.InputRequestBuilder {
-	return mcpserver.NewInputRequestBuilder("").Roots(rootsInput)
-}
-
-// askReader turns the answer to a read of a resource into the question, where
-// the reader must be asked: the resource's handler can return contents alone.
-func (s *Server) askReader(ctx context.Context, _ any, req *mcp.ReadResourceRequest, result *mcp.ReadResourceResult) {
-	r := s.newRequest(ctx, req.Params.Meta)
-	uri := req.Params.URI // these two are another one for each caller
-	if (uri == subscriptions.Current || uri == subscriptions.All) && s.mustAskForRoots(&r, req.Params.InputResponses) {
-		*result = *rootsQuestion().ResourceResult()
+	capabilities := m.Params.Meta.ClientCapabilities()
+	if !means || capabilities == nil || capabilities.Roots == nil {
+		return nil
 	}
+	r := s.server.newRequest(s.ctx, m.Params.Meta)
+	if !clients.Find(r.client.Name).AnswersRoots || !s.server.caller(r).who.Shared {
+		return nil
+	}
+	return mcp.NewJSONRPCResultResponse(jsonrpc.RequestID(s.message.ID), map[string]any{
+		"resultType": mcp.ResultTypeInputRequired, "inputRequests": mcp.InputRequests{rootsInput: mcp.NewRootsInputRequest()}})
 }
 
 // FolderOf returns the path of a folder from its file: address; empty for any

@@ -14,11 +14,9 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -55,8 +53,7 @@ type Config struct {
 	// Getenv reads the variable in which the client's host names the chat to a server
 	// on stdio; nil means that there are none.
 	Getenv func(string) string
-	// Timeout limits each tool call, resource read, prompt and completion; 0
-	// means 10 s.
+	// Timeout limits each request but streams; 0 means 10 s.
 	Timeout time.Duration
 	// StopTimeout is how long a client on a pipe may still leave answers unread
 	// when the server ends; 0 means 8 s (BAD-INPUT 68).
@@ -127,8 +124,7 @@ func New(c Config) (*Server, error) {
 	})
 	hooks := &mcpserver.Hooks{}
 	hooks.AddAfterListTools(s.listTools)
-	hooks.AddAfterReadResource(s.askReader)
-	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version, append(c.observe(hooks),
+	s.mcp = mcpserver.NewMCPServer("todo-mcp", c.Version,
 		mcpserver.WithTitle("Todo lists"),
 		mcpserver.WithInstructions(instructions),
 		mcpserver.WithToolCapabilities(false),
@@ -136,43 +132,18 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithPromptCapabilities(false),
 		mcpserver.WithCompletions(),
 		mcpserver.WithPromptCompletionProvider(completions{s}),
-		mcpserver.WithToolHandlerMiddleware(bounded[mcpserver.ToolHandlerFunc](s)),
-		mcpserver.WithResourceHandlerMiddleware(bounded[mcpserver.ResourceHandlerFunc](s)),
-		mcpserver.WithPromptHandlerMiddleware(bounded[mcpserver.PromptHandlerFunc](s)),
 		mcpserver.WithHooks(hooks),
 		mcpserver.WithCacheHints(0, mcp.CacheScopePrivate),
 		mcpserver.WithExtensions(map[string]any{card.Extension: map[string]any{}}),
-	)...)
+	)
 	for _, tool := range s.published() {
-		s.mcp.AddTool(describe(tool), s.handler(tool, true, s.call))
+		s.mcp.AddTool(describe(tool), s.handler(tool, s.call))
 	}
 	s.addResources()
 	if err := s.addCard(); err != nil {
 		return nil, err
 	}
 	return s, s.addPrompts()
-}
-
-// bounded returns what makes of a handler one that runs with a context that ends at the
-// timeout, and in which a panic ends the request alone. The transport's own context must
-// not end: mcp-go would assume that the client is gone and send no answer.
-func bounded[H ~func(context.Context, Request) (Result, error), Request, Result any](s *Server) func(H) H {
-	return func(handle H) H {
-		return func(ctx context.Context, r Request) (result Result, err error) {
-			ctx, cancel := context.WithTimeout(ctx, s.Timeout)
-			defer cancel()
-			defer func() {
-				if v := recover(); v != nil {
-					s.Log.Error("request failed", "panic", v, "stack", string(debug.Stack()))
-					err = errors.New("the server failed; its log says why")
-				}
-			}()
-			if result, err = handle(ctx, r); errors.Is(err, context.DeadlineExceeded) {
-				err = fmt.Errorf("%w after %s (see --request-timeout)", err, s.Timeout)
-			}
-			return result, err
-		}
-	}
 }
 
 // instructions returns what the server tells clients of itself.
@@ -245,7 +216,8 @@ const usualTool = "TodoWrite"
 // not vary, so they are never listed. They can be called even when they are not
 // listed, and the page works without them.
 func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
-	apps, auto := PeerOf(ctx).Apps && !mcpserver.IsModernRequest(ctx), slices.Contains(s.Publish, "auto")
+	session := sessionOf(ctx)
+	apps, auto := session.Apps && !session.message.Modern, slices.Contains(s.Publish, "auto")
 	place := func(t mcp.Tool) int {
 		return slices.IndexFunc(s.Tools, func(have *tools.Tool) bool { return have.Name == t.Name })
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -43,11 +46,15 @@ type Peer struct {
 // session is a message and its sender, as mcp-go takes the session of a client.
 type session struct {
 	Peer
-	server   *Server
-	ctx      context.Context // of the message
-	message  jsonrpc.Message
-	failed   error // why it is refused, although mcp-go does not refuse it
-	readOnly bool  // it would have changed a list that its sender may only read
+	server  *Server
+	ctx     context.Context // of the message
+	message jsonrpc.Message
+
+	// What its handling found:
+	tool       string // the tool that it calls
+	toolFailed bool   // the result says that the model made a mistake
+	readOnly   bool   // it would have changed a list that its sender may only read
+	failed     error  // why it is refused, although mcp-go does not refuse it
 
 	// Of subscriptions/listen alone:
 	stream          string                       // what it is known by to the subscriptions
@@ -63,28 +70,42 @@ func (s *Server) newSession(ctx context.Context, p Peer, m jsonrpc.Message) *ses
 	return session
 }
 
-// PeerOf returns the sender of the message that a context belongs to; the zero
-// Peer when it belongs to none.
-func PeerOf(ctx context.Context) Peer {
-	if s := sessionOf(ctx); s != nil {
-		return s.Peer
-	}
-	return Peer{}
-}
-
+// sessionOf returns the message that a context belongs to.
 func sessionOf(ctx context.Context) *session {
-	s, _ := mcpserver.ClientSessionFromContext(ctx).(*session)
-	return s
+	return mcpserver.ClientSessionFromContext(ctx).(*session)
 }
 
-// Handle answers a message; the answer to a notification or a response is nil. The error
-// is [todo.ErrReadOnly] if the message would have changed a list that its sender may only
-// read; the answer then says so to the model.
-func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (mcp.JSONRPCMessage, error) {
+// gone reports whether the sender left before the message was answered.
+func (s *session) gone() bool { return errors.Is(s.ctx.Err(), context.Canceled) }
+
+// Handle answers a message within the timeout of a request; the answer to a notification
+// or a response is nil. A panic ends the message alone. The error is [todo.ErrReadOnly] if
+// the message would have changed a list that its sender may only read; the answer then
+// says so to the model.
+func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (answer mcp.JSONRPCMessage, err error) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
 	session := s.newSession(ctx, p, m)
-	answer := s.mcp.HandleMessage(session.ctx, m.Brief)
+	defer func() {
+		if v := recover(); v != nil {
+			s.Log.Error("request failed", "panic", v, "stack", string(debug.Stack()))
+			answer = jsonrpc.Refuse(mcp.INTERNAL_ERROR, "the server failed; its log says why").Answer(m.ID)
+		}
+		session.observe(answer, time.Since(began))
+	}()
+	if m.Modern && m.ID != nil {
+		answer = session.question()
+	}
+	if answer == nil {
+		answer = s.mcp.HandleMessage(session.ctx, m.Brief)
+	}
 	if session.failed != nil {
 		answer = jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", session.failed).Answer(m.ID)
+	}
+	if refused, ok := answer.(mcp.JSONRPCError); ok && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		refused.Error.Message += fmt.Sprintf(" after %s (see --request-timeout)", s.Timeout)
+		answer = refused
 	}
 	if session.readOnly {
 		return answer, todo.ErrReadOnly
@@ -96,6 +117,7 @@ func (s *Server) Handle(ctx context.Context, p Peer, m jsonrpc.Message) (mcp.JSO
 // client cancels it: it sends the acknowledgement, notifications and then the answer.
 // One that is refused is sent the answer alone.
 func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send func(mcp.JSONRPCMessage) error) {
+	began := time.Now()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	session := s.newSession(ctx, p, m)
@@ -109,6 +131,7 @@ func (s *Server) Listen(ctx context.Context, p Peer, m jsonrpc.Message, send fun
 		}
 	})
 	answer := s.mcp.HandleMessage(session.ctx, m.Brief)
+	session.observe(answer, time.Since(began))
 	end()
 	close(session.acknowledgement)
 	sending.Wait()

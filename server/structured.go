@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"todo-mcp/internal/clients"
 	"todo-mcp/tools"
@@ -51,10 +50,11 @@ func (s *Server) getsStructured(c clients.Client) bool {
 // none is listed where a result may lack it. The sessionless protocol requires
 // one list for all clients.
 func (s *Server) listsOutput(ctx context.Context) bool {
-	if mcpserver.IsModernRequest(ctx) {
+	session := sessionOf(ctx)
+	if session.message.Modern {
 		return s.Structured == StructuredAlways
 	}
-	return s.getsStructured(clients.Find(s.newRequest(ctx, nil).client.Name))
+	return s.getsStructured(clients.Find(session.Client.Name))
 }
 
 // convert returns a tool's result as a client gets it.

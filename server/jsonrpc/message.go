@@ -40,9 +40,11 @@ type Message struct {
 	// Client is the clientInfo of an initialize request, and Capabilities its capabilities.
 	Client       mcp.Implementation
 	Capabilities mcp.ClientCapabilities
-	// Modern is true when _meta names a protocol version without sessions. A message
-	// that names an older one belongs to a session, as for mcp-go.
-	Modern bool
+	// Protocol is the protocol version that _meta names; empty for none. Modern is true
+	// when that has no sessions: a message that names an older one belongs to a session,
+	// as for mcp-go.
+	Protocol string
+	Modern   bool
 	// Arguments are the arguments of a tools/call request, if they are an object.
 	Arguments json.RawMessage
 	// Brief is the message as mcp-go is to read it, which reads a message several
@@ -286,7 +288,8 @@ func (r *reader) message() (Message, *Error) {
 	if err := checkID(m.ID); err != nil {
 		return m, err
 	}
-	m.Modern = mcp.IsModernProtocol(text(p[version]))
+	m.Protocol = text(p[version])
+	m.Modern = mcp.IsModernProtocol(m.Protocol)
 	switch {
 	case m.Method == string(mcp.MethodInitialize):
 		decode(p[client], &m.Client)
