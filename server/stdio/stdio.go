@@ -26,10 +26,10 @@ import (
 )
 
 // Serve serves one client on in and out until in ends, out is closed or ctx ends.
-// Messages are handled in the order in which they arrive; streams of subscriptions/listen run beside them. Before
-// Serve returns, every message read so far is answered. If the client leaves an
-// answer unread for the server's StopTimeout after that, the messages are still
-// handled, without answers (BAD-INPUT 68).
+// Messages are handled in the order in which they arrive; streams of
+// subscriptions/listen run beside them. Before Serve returns, every message read so far
+// is answered. If the client leaves an answer unread for the server's StopTimeout after
+// that, the messages are still handled, without answers (BAD-INPUT 68).
 //
 // mcp-go's own stdio transport is not used, because it applies pipelined calls
 // out of order, loses answers at the end of input, accepts lines of any length
@@ -71,8 +71,9 @@ func Serve(ctx context.Context, s *server.Server, in io.Reader, out io.Writer) {
 	t.open.Go(func() {
 		_ = notifications.Serve(streams, func(n mcp.JSONRPCNotification) error { return t.send(n) })
 	})
-	source := &input{ctx: ctx, in: in, reading: make(chan struct{}, 1)}
-	t.handle(ctx, readLines(source, end), source.reading)
+	for l := range readLines(input{ctx, in}, end) {
+		t.handleLine(l)
+	}
 	endStreams()
 	t.open.Wait()
 	close(t.lines)
@@ -109,37 +110,37 @@ func (l rawLine) empty() bool { return len(l.data) == 0 && l.tooLong == nil }
 // nothing more is read, so that the pipe fills and the client waits.
 const maxQueued = 64
 
-// input is the client's end of the pipe. It is not read any more when ctx has
-// ended.
+// input is the client's end of the pipe. It is not read any more when ctx has ended.
 type input struct {
 	ctx context.Context
 	in  io.Reader
-	// reading holds a token during each read from in. Who takes it out decides
-	// what becomes of the data: Read returns it, unless handle took the token,
-	// which stops waiting for more.
-	reading chan struct{} // buffer of one
 }
 
 // errStopped is the error of reading from an [input] that is not read any more.
 var errStopped = errors.New("stopped")
 
-func (i *input) Read(p []byte) (int, error) {
+func (i input) Read(p []byte) (n int, err error) {
 	if i.ctx.Err() != nil {
 		return 0, errStopped
 	}
-	i.reading <- struct{}{}
-	n, err := i.in.Read(p)
+	read := make(chan struct{})
+	var got int
+	var failed error
+	go func() {
+		defer close(read)
+		got, failed = i.in.Read(p) // nobody uses p after errStopped
+	}()
 	select {
-	case <-i.reading:
-		return n, err
-	default:
+	case <-read:
+		return got, failed
+	case <-i.ctx.Done():
 		return 0, errStopped
 	}
 }
 
 // readLines starts a goroutine that reads lines until in ends or is stopped, and then
 // calls end. It skips empty lines.
-func readLines(in io.Reader, end func()) <-chan rawLine {
+func readLines(in input, end func()) <-chan rawLine {
 	lines := make(chan rawLine, maxQueued)
 	go func() {
 		defer close(lines)
@@ -151,7 +152,7 @@ func readLines(in io.Reader, end func()) <-chan rawLine {
 				return // l is a part of a message
 			}
 			if !l.empty() {
-				lines <- l // handle receives until there are no more
+				lines <- l // all are handled
 			}
 			if err != nil {
 				return
@@ -181,31 +182,6 @@ func readLine(r *bufio.Reader) (rawLine, error) {
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			l.data = bytes.TrimSpace(l.data)
 			return l, err
-		}
-	}
-}
-
-// handle handles messages in order until there are no more or ctx ends. When ctx
-// ends, it first handles all messages that were read: it receives until the
-// channel is closed, or until the reader waits for input and has passed on what
-// it read before.
-func (t *transport) handle(ctx context.Context, lines <-chan rawLine, reading <-chan struct{}) {
-	stopped := ctx.Done()
-	var waits <-chan struct{} // reading once ctx has ended
-	for {
-		select {
-		case l, ok := <-lines:
-			if !ok {
-				return
-			}
-			t.handleLine(l)
-		case <-stopped:
-			stopped, waits = nil, reading
-		case <-waits:
-			for range len(lines) {
-				t.handleLine(<-lines)
-			}
-			return
 		}
 	}
 }
