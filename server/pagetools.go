@@ -40,10 +40,10 @@ func (s *Server) addCard() error {
 // list of the principal by id, like the resource todo://lists/{id} and the panel:
 // whose conversation the call comes from means nothing.
 func (s *Server) addPageTool(tool *tools.Tool, reads bool, do func(request, *tools.Tool, *tools.Call, todo.Snapshot) (todo.Outcome, error)) {
-	s.pageTools = append(s.pageTools, tool)
 	described := describe(tool)
 	described.Annotations.ReadOnlyHint = &reads
 	described.Meta = card.OwnMeta()
+	s.pageTools = append(s.pageTools, described)
 	s.mcp.AddTool(described, s.handler(tool, func(r request, tool *tools.Tool, call *tools.Call) (tools.Result, error) {
 		snapshot, err := r.lists.Load(r.ctx, call.List, 0)
 		if errors.Is(err, todo.ErrNotFound) {

@@ -16,7 +16,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
@@ -86,8 +85,8 @@ type Server struct {
 	Config
 	mcp           *mcpserver.MCPServer
 	subscriptions *subscriptions.Room
-	pageTools     []*tools.Tool // those that only the app page calls
-	panel         string        // the address of the panel, for the app page; empty for none
+	pageTools     []mcp.Tool // those that only the app page calls
+	panel         string     // the address of the panel, for the app page; empty for none
 }
 
 // New returns a server. It starts no goroutine, but subscriptions do later:
@@ -207,9 +206,9 @@ func describe(t *tools.Tool) mcp.Tool {
 // model four times as much to read, and leave it to choose.
 const usualTool = "TodoWrite"
 
-// listTools makes of all tools the tools/list of one client: which tools, in the
-// order of [Config.Tools], and whether with output schemas. The first of them is
-// marked to be loaded at once.
+// listTools sets the tools/list of one client: which tools, in the order of
+// [Config.Tools], and whether with output schemas. The first of them is marked to be
+// loaded at once.
 //
 // The app page's own tools come last, and only in a session of a client that shows
 // apps: that client hides them from its model. In the sessionless protocol lists must
@@ -217,28 +216,23 @@ const usualTool = "TodoWrite"
 // listed, and the page works without them.
 func (s *Server) listTools(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
 	session := sessionOf(ctx)
-	apps, auto := session.Apps && !session.message.Modern, slices.Contains(s.Publish, "auto")
-	place := func(t mcp.Tool) int {
-		return slices.IndexFunc(s.Tools, func(have *tools.Tool) bool { return have.Name == t.Name })
-	}
-	result.Tools = slices.DeleteFunc(result.Tools, func(t mcp.Tool) bool {
-		if place(t) < 0 {
-			return !apps
+	result.Tools = nil
+	for _, tool := range s.published() {
+		if !slices.Contains(s.Publish, "auto") || tool.Name == usualTool {
+			result.Tools = append(result.Tools, describe(tool))
 		}
-		return auto && t.Name != usualTool
-	})
-	if !s.listsOutput(ctx) {
+	}
+	if len(result.Tools) > 0 {
+		meta := card.ToolMeta()
+		meta.AdditionalFields[metaAlwaysLoad] = true
+		result.Tools[0].Meta = meta
+	}
+	if session.Apps && !session.message.Modern {
+		result.Tools = append(result.Tools, s.pageTools...)
+	}
+	if !s.listsOutput(session) {
 		for i := range result.Tools {
 			result.Tools[i].RawOutputSchema = nil
 		}
-	}
-	slices.SortStableFunc(result.Tools, func(a, b mcp.Tool) int { // -1, of the page's tools, becomes the highest
-		return cmp.Compare(uint(place(a)), uint(place(b)))
-	})
-	if len(result.Tools) > 0 {
-		first := &result.Tools[0]
-		meta := maps.Clone(first.Meta.AdditionalFields) // shared by all answers
-		meta[metaAlwaysLoad] = true
-		first.Meta = &mcp.Meta{AdditionalFields: meta}
 	}
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -49,8 +48,7 @@ func (s *Server) getsStructured(c clients.Client) bool {
 // client that has one complains about a result without structured content, so
 // none is listed where a result may lack it. The sessionless protocol requires
 // one list for all clients.
-func (s *Server) listsOutput(ctx context.Context) bool {
-	session := sessionOf(ctx)
+func (s *Server) listsOutput(session *session) bool {
 	if session.message.Modern {
 		return s.Structured == StructuredAlways
 	}
