@@ -101,7 +101,8 @@ func formatEditable(list todo.Snapshot) string {
 	return b.String() + editHelp
 }
 
-var taskLine = regexp.MustCompile(`^\s*[-*+] (\[.\]) (.*?)\s*(?:<!-- ?#?([0-9]+) ?-->)?\s*$`)
+// taskLine matches a task: its marker, its text, the item's id and what was typed behind it.
+var taskLine = regexp.MustCompile(`^\s*[-*+] (\[.\]) (.*?)\s*(?:<!-- ?#?([0-9]+) ?-->([^<]*))?$`)
 
 // comment matches an HTML comment that begins a line, such as editHelp. The
 // comment with an item's id does not begin its line.
@@ -124,7 +125,7 @@ func parseEdited(text string) ([]todo.Line, error) {
 		if status < 0 {
 			return nil, fmt.Errorf("line %d: %s is no status", n+1, render.Safe(m[1]))
 		}
-		item := todo.Item{Text: m[2], Status: todo.Statuses()[status]}
+		item := todo.Item{Text: strings.TrimSpace(m[2] + " " + strings.TrimSpace(m[4])), Status: todo.Statuses()[status]}
 		if err := item.Check(); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n+1, err)
 		}

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 // and that the editor would be given again as they are.
 func FuzzEdited(f *testing.F) {
 	sample := formatEditable(todo.Snapshot{Items: []todo.Item{{ID: "1", Text: "A <!--2-->", Status: todo.Blocked}, {ID: "2", Text: "- [x] B", Status: todo.Failed}}})
-	for _, text := range []string{sample, "- [ ] a\n* [>] b <!-- #7 -->\r\n+ [-] c<!--99999999999999999999-->", "<!--\n- [ ] hidden\n-->\n- [x] seen", "- [ ] \x1b[2J", "- [é] x", "no task", ""} {
+	for _, text := range []string{sample, "- [ ] a\n* [>] b <!-- #7 -->\r\n+ [-] c<!--99999999999999999999-->", "<!--\n- [ ] hidden\n-->\n- [x] seen", "- [ ] a <!--1--> and more", "- [ ] \x1b[2J", "- [é] x", "no task", ""} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -45,4 +46,13 @@ func FuzzEdited(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What is typed at the end of a line, behind the item's number, is of its text.
+func TestTypedBehindNumber(t *testing.T) {
+	lines, err := parseEdited("- [ ] Ship <!--2--> now\n- [x] Say <!--5--> once <!--3-->  \n- [ ] New  \r\n")
+	want := []todo.Line{{ID: "2", Text: "Ship now", Status: "pending"}, {ID: "3", Text: "Say <!--5--> once", Status: "completed"}, {Text: "New", Status: "pending"}}
+	if err != nil || !slices.Equal(lines, want) {
+		t.Errorf("%+v, %v", lines, err)
+	}
 }
