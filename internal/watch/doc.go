@@ -15,10 +15,10 @@
 // tcell reads the keys and draws what changed. If a terminal shows a character in
 // another width than computed, only the pane with it is spoiled.
 //
-// A session follows the [Source] and leaves every change to one loop: the viewer's, which
-// draws, or the one of [Plain], which prints. model is the state of both and does no input
-// or output. [Run] passes it keys and the time, and carries out the effects that it
-// collects. A pane is rows with a cursor: the board and a list are panes.
-// bindings is the table of keys: keys are dispatched by it, and the last line and the
-// page of keys are drawn from it.
+// model is the state of viewer and [Plain] and does no input or output. The viewer leaves
+// every change of it to one loop, which passes it keys and the time, carries out the effects
+// that it collects, and draws it. [Plain] prints what its [Source] calls it with. A pane is
+// rows with a cursor: the board and a list are panes. A page is a text that scrolls: the keys
+// and a list's history are pages. bindings is the table of keys: keys are dispatched by it,
+// and the last line and the page of keys are drawn from it.
 package watch

@@ -121,7 +121,7 @@ func (m *model) undoLast() {
 		return
 	}
 	last := len(m.undo) - 1
-	e := m.undo[last]
-	m.undo = m.undo[:last]
-	m.send(e)
+	if m.send(m.undo[last]); m.effect.edit != nil {
+		m.undo = m.undo[:last]
+	}
 }
