@@ -311,9 +311,10 @@ func (v *viewer) openPage(ctx context.Context, list string) (styled, error) {
 	return styled{done, "Opened " + render.Safe(address)}, nil
 }
 
-// lend gives the terminal back while f runs.
-func (v *viewer) lend(f func()) error {
-	if err := v.screen.Suspend(); err != nil {
+// lend gives the terminal back while f runs. What was typed before is dropped: it was meant
+// for f.
+func (v *viewer) lend(f func()) (err error) {
+	if v.screen.unread(func() { err = v.screen.Suspend() }); err != nil {
 		return err
 	}
 	f()
