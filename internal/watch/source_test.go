@@ -19,12 +19,6 @@ func items(s todo.Snapshot) string {
 	return strings.Join(parts, " ")
 }
 
-// stored returns lists, and a source of them: the store itself.
-func stored(t *testing.T) (todo.Lists, Source) {
-	lists := newLists(t)
-	return lists, Local{Lists: lists}
-}
-
 // apply makes an edit and fails the test where that is refused.
 func apply(t *testing.T, source Source, e edit) todo.Outcome {
 	t.Helper()
@@ -63,7 +57,8 @@ func TestEdits(t *testing.T) {
 		{todo.Edit{Do: todo.EditUnarchive}, true, "pending:A pending:B pending:C", "pending:A pending:B pending:C", false, true},
 		{tick, true, "completed:A pending:B pending:C", "pending:A pending:B pending:C", false, true},
 	} {
-		lists, source := stored(t)
+		lists := newLists(t)
+		source := Local{Lists: lists}
 		writeItems(t, lists, "release", "A", "B")
 		e := edit{Edit: c.edit, list: load(t, lists).List.ID}
 		e.Seen = load(t, lists).Revision
@@ -89,7 +84,8 @@ func TestEdits(t *testing.T) {
 // revision, which the screen did not show yet, and nothing where it changed nothing. An
 // undo that finds nothing to take back says so.
 func TestUndo(t *testing.T) {
-	lists, source := stored(t)
+	lists := newLists(t)
+	source := Local{Lists: lists}
 	writeItems(t, lists, "release", "A")
 	shown := load(t, lists)
 	m := modelWith(80, 20, shown)
