@@ -37,7 +37,8 @@ type model struct {
 }
 
 func newModel(o Options) *model {
-	return &model{wanted: o.List, sourceName: render.Safe(o.Where), lists: map[string]todo.Snapshot{}, standings: map[string]Standing{}}
+	return &model{wanted: o.List, sourceName: render.Safe(o.Where),
+		lists: map[string]todo.Snapshot{}, standings: map[string]Standing{}}
 }
 
 // note is what the last line says for a while instead of the keys.

@@ -36,7 +36,7 @@ func (p *page) draw(width, height int) []string {
 
 // showKeys opens the page of all keys.
 func (m *model) showKeys() {
-	signs := strings.NewReplacer("PgUp", "PgUp", "Up", "↑", "Down", "↓", "Left", "←", "Right", "→", "Backspace", "⌫")
+	signs := strings.NewReplacer("PgUp", "PgUp", "Up", "↑", "Down", "↓", "Left", "←", "Right", "→")
 	m.page = &page{title: "Keys"}
 	for _, section := range []struct {
 		title string

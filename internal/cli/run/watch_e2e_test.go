@@ -222,46 +222,31 @@ func TestWatchNotify(t *testing.T) {
 	term.await("1", "-t", ":0", "#{window_bell_flag}")
 }
 
-// watch --server reconnects to a server that was stopped and started again, and
-// shows what was written in between.
+// watch --server reconnects to a server that was stopped and started again, shows what was
+// written in between, and a person edits and archives as on this machine.
 func TestWatchServer(t *testing.T) {
 	db, term := watching(t, "Write tests")
 	s := clitest.Serve(t, "--store", "sqlite:"+db)
+	term.run("export VISUAL='sed -i /Ship/d'", "prompt>")
 	term.run("todo-mcp watch --server "+s.URL, "○ Write tests")
 	s.End(t)
 	term.see("○ not live")
 	write(t, db, "release", "pending", "Written meanwhile")
 	again := clitest.Serve(t, "--store", "sqlite:"+db, "--addr", strings.TrimPrefix(s.URL, "http://"))
 	term.see("○ Written meanwhile", "● live")
-	write(t, db, "release", "pending", "Live again")
+	write(t, db, "release", "pending", "Live again", "Ship")
 	term.see("○ Live again")
-	term.do("x", "1/1")
+	for _, c := range []struct{ key, made, undone string }{
+		{"x", "1/2", "0/2"}, {"a", "Nothing is open", "○ Ship"}, {"e", "0/1", "○ Ship"},
+	} {
+		term.do(c.key, c.made)
+		term.see("u undo") // the list may change before the edit is answered
+		term.do("u", "Undone", c.undone)
+	}
+	term.do("h", "revision 9 ", "+ Ship")
+	term.do("Escape", "○ Ship")
 	term.do("q")
 	again.Stop()
-}
-
-// Over --server a person edits and archives as on this machine, and has it back.
-func TestWatchServerEdits(t *testing.T) {
-	db, term := watching(t, "Write tests", "Ship")
-	s := clitest.Serve(t, "--store", "sqlite:"+db)
-	term.run("export VISUAL='sed -i /Ship/d'", "prompt>")
-	term.tmux("resize-window", "-x", "110", "-y", "40")
-	term.run("todo-mcp watch --server "+s.URL, "╭─ release ─")
-	undone := func(text string) {
-		t.Helper()
-		term.see("u undo") // the list may change before the edit is answered
-		term.do("u", "Undone", text)
-	}
-	term.do("a", "Nothing is open")
-	undone("╭─ release ─")
-	term.do("e", "Edited", "0/1")
-	undone("○ Ship")
-	write(t, db, "release", "pending", "Write tests", "Ship", "Celebrate")
-	term.see("○ Celebrate")
-	term.do("h", "revision 6  ", "+ Celebrate")
-	term.do("Escape", "○ Celebrate")
-	term.do("q")
-	s.Stop()
 }
 
 // Wrong arguments are reported before watch writes anything.
