@@ -81,26 +81,6 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// The copy is for its owner alone also in the place of one that others could read, or
-// of a link to such a file, which it leaves.
-func TestBackupIsPrivate(t *testing.T) {
-	for name, place := range map[string]func(backup, other string) error{
-		"a file": func(backup, _ string) error { return os.WriteFile(backup, []byte("old"), 0o600) },
-		"a link": func(backup, other string) error { return os.Symlink(other, backup) },
-	} {
-		r := newRig(t, "gemini").sample()
-		path, other, before := r.file(), filepath.Join(r.m.Home, "other"), r.read(r.file())
-		r.write(other, "old")
-		if err := errors.Join(place(path+".todo-mcp.bak", other), os.Chmod(path+".todo-mcp.bak", 0o644)); err != nil {
-			t.Fatal(err)
-		}
-		r.install(install.Options{})
-		if r.expectCopy(path, before); r.read(other) != "old" {
-			t.Errorf("with %s, %s was written", name, other)
-		}
-	}
-}
-
 // BAD-INPUT 95: what is no file that can be read, or too large, is refused.
 func TestNotAFile(t *testing.T) {
 	for name, place := range map[string]func(path string) error{

@@ -226,12 +226,3 @@ func TestHookCommands(t *testing.T) {
 		}
 	}
 }
-
-// A client without known hooks gets the server, and its people read so.
-func TestClientsWithoutHooks(t *testing.T) {
-	r := newRig(t, "zed")
-	r.install(install.Options{Hooks: true})
-	if s := r.look(); s.Name == "" || s.Hooks != "" || !strings.Contains(r.notes, "no hooks") {
-		t.Errorf("%+v, noted %q", s, r.notes)
-	}
-}

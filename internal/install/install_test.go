@@ -244,43 +244,23 @@ func TestServerString(t *testing.T) {
 	}
 }
 
-// Goose's file is YAML, which is not edited: its people read what to add, and what to
-// take out, until a search of the file finds it.
-func TestByHand(t *testing.T) {
-	for _, o := range []install.Options{{}, {URL: address}} {
-		r := newRig(t, "goose").sample()
-		_, texts := r.byHand(o)
-		snippet := texts[0]
-		change, err := r.Install(r.m, o)
-		if err != nil || !change.IsNone() || !strings.HasSuffix(change.ByHand, snippet) || change.File != r.file() || r.look().Name != "" {
-			t.Errorf("%+v (%v)", change, err)
-		}
-		_, extension, _ := strings.Cut(snippet, "\n")
-		r.write(r.file(), strings.Replace(r.read(r.file()), "extensions:\n", "extensions:\n"+extension, 1))
-		if s := r.look(); s.Server.Command+s.Server.URL == "" {
-			t.Errorf("there is %+v", s)
-		}
-		if change, err := r.Install(r.m, o); err != nil || change.ByHand != "" {
-			t.Errorf("a second time: %+v (%v)", change, err)
-		}
-		if change, err := r.Uninstall(r.m, o); err != nil || !change.IsNone() || !strings.Contains(change.ByHand, "take the extension out") {
-			t.Errorf("%+v (%v)", change, err)
-		}
-	}
-}
-
+// Goose's file is YAML, which is not edited: its people read what to add, or how its entry is
+// to read, until a search of the file finds that, and then what to take out.
+//
 // BAD-INPUT 97: another extension of Goose is not this server, and one of this server that
 // is not as wanted is printed.
-func TestByHandBesideAnother(t *testing.T) {
+func TestByHand(t *testing.T) {
 	const other = "extensions:\n  other:\n    uri: https://mcp.example.com/mcp\n"
 	const both = other + "  todo:\n    uri: " + address + "\n  second:\n    cmd: todo-mcp\n"
 	for _, row := range []struct {
 		text, want string // what to do; empty for nothing
 		options    install.Options
 	}{
+		{"", "add this", install.Options{}},
 		{other, "add this", install.Options{}},
 		{"extensions:\n  other:\n    cmd: my-todo-mcp\n", "add this", install.Options{}},
 		{other, "", install.Options{URL: "https://mcp.example.com/mcp"}},
+		{other, "add this", install.Options{URL: address}},
 		{other + "  todo:\n    cmd: todo-mcp\n", "", install.Options{}},
 		{other + "  todo:\n    cmd: /gone/todo-mcp\n", "as here", install.Options{}},
 		{"extensions:\n    todo:\n        envs: {A: b}\n        cmd: todo-mcp\n    fs:\n        cmd: npx\n", "", install.Options{}},
@@ -289,16 +269,26 @@ func TestByHandBesideAnother(t *testing.T) {
 		{other + "  todo:\n    cmd: todo-mcp\n", "as here", install.Options{Args: []string{"--panel"}}},
 		{both, "", install.Options{URL: address}},
 		{both, "as here", install.Options{}},
+		{"  cmd: todo-mcp\n  a:\n    uri: \"\"\n    args: [\n", "add this", install.Options{}},
 	} {
 		r := withFile(t, "goose", row.text)
 		_, texts := r.byHand(row.options)
 		change, err := r.Install(r.m, row.options)
-		if err != nil || (row.want == "") != (change.ByHand == "") || !strings.Contains(change.ByHand, row.want) || row.want != "" && !strings.HasSuffix(change.ByHand, texts[0]) {
+		if err != nil || !change.IsNone() || (row.want == "") != (change.ByHand == "") || !strings.Contains(change.ByHand, row.want) || row.want != "" && !strings.HasSuffix(change.ByHand, texts[0]) {
 			t.Errorf("%s%+v: %q (%v)", row.text, row.options, change.ByHand, err)
 		}
-	}
-	r := withFile(t, "goose", other)
-	if change, err := r.Uninstall(r.m, install.Options{}); err != nil || change.ByHand != "" {
-		t.Errorf("%q is to go (%v)", change.ByHand, err)
+		if row.want != "add this" {
+			continue
+		}
+		if change, err := r.Uninstall(r.m, row.options); err != nil || change.ByHand != "" {
+			t.Errorf("%s: %q is to go (%v)", row.text, change.ByHand, err)
+		}
+		r.write(r.file(), texts[0])
+		if change, err := r.Install(r.m, row.options); err != nil || change.ByHand != "" {
+			t.Errorf("a second time: %q (%v)", change.ByHand, err)
+		}
+		if change, err := r.Uninstall(r.m, row.options); err != nil || !change.IsNone() || !strings.Contains(change.ByHand, "take the extension out") {
+			t.Errorf("%+v (%v)", change, err)
+		}
 	}
 }
