@@ -100,31 +100,6 @@ type Change struct {
 	edits  []*edit
 }
 
-// format is the form of a file. A path has keys, and positions of items, as ints.
-type format struct {
-	// read returns what a file says.
-	read func(data []byte) (map[string]any, error)
-	// write returns a file with another value at a path, unless it has it, and makes what is
-	// missing above it; nil removes it. A form without write is not edited.
-	write func(data []byte, value any, path ...any) ([]byte, error)
-}
-
-// formatOf returns the form of a file by its name.
-func formatOf(path string) format {
-	switch filepath.Ext(path) {
-	case ".yaml":
-		return format{readYAML, nil}
-	case ".js":
-		return format{readPlugin, setPlugin}
-	case ".toml":
-		return format{readTOML, setTOML}
-	}
-	return format{readJSON, setJSON}
-}
-
-// newItem is the position of an item behind the others.
-const newItem = -1
-
 // find returns the value at a path of keys; nil when there is none.
 func find(value any, path []any) any {
 	for _, step := range path {

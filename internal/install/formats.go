@@ -1,0 +1,197 @@
+package install
+
+import (
+	"bytes"
+	"cmp"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// format is the form of a file. A path has keys, and positions of items, as ints.
+type format struct {
+	// read returns what a file says.
+	read func(data []byte) (map[string]any, error)
+	// write returns a file with another value at a path, unless it has it, and makes what is
+	// missing above it; nil removes it. A form without write is not edited.
+	write func(data []byte, value any, path ...any) ([]byte, error)
+}
+
+// formatOf returns the form of a file by its name.
+func formatOf(path string) format {
+	switch filepath.Ext(path) {
+	case ".yaml":
+		return format{readYAML, nil}
+	case ".js":
+		return format{readPlugin, setPlugin}
+	case ".toml":
+		return format{readTOML, setTOML}
+	}
+	return format{readJSON, setJSON}
+}
+
+// newItem is the position of an item behind the others.
+const newItem = -1
+
+// readTOML returns what a TOML file says.
+func readTOML(data []byte) (root map[string]any, err error) {
+	err = toml.Unmarshal(data, &root)
+	if wrong := (*toml.DecodeError)(nil); errors.As(err, &wrong) {
+		line, column := wrong.Position()
+		err = contentError(fmt.Sprintf(":%d:%d: this is not TOML", line, column))
+	} else if err != nil {
+		err = contentError(": this is not TOML")
+	}
+	return root, err
+}
+
+// setTOML returns a TOML file with another value at a path, nil for none: a table, a server
+// in it and, if any, a key. All lines of the server, which stands as a table and the tables
+// below it, are written anew, as Codex itself writes them, without comments. All else stays.
+// A new server stands behind all else.
+func setTOML(data []byte, value any, path ...any) ([]byte, error) {
+	root, err := readTOML(data)
+	if err != nil || isSame(find(root, path), value) {
+		return data, err
+	}
+	entry := value
+	if len(path) > 2 {
+		all, _ := find(root, path[:2]).(map[string]any)
+		all[path[2].(string)] = value
+		maps.DeleteFunc(all, func(_ string, v any) bool { return v == nil })
+		entry = all
+	} else if fields, ok := value.(object); ok {
+		fresh := make(map[string]any)
+		for _, f := range fields {
+			fresh[f.key] = f.value
+		}
+		entry = fresh
+	}
+	table, name := path[0].(string), path[1].(string)
+	before, behind := cutServer(string(data), table, name)
+	newline := newlineOf(data)
+	if strings.HasSuffix(before, newline+newline) {
+		before = strings.TrimSuffix(before, newline)
+	}
+	if entry == nil {
+		return []byte(before + behind), nil
+	}
+	if before != "" && !strings.HasSuffix(before, "\n") {
+		before += newline
+	}
+	if before != "" {
+		before += newline
+	}
+	block, err := toml.Marshal(map[string]any{table: map[string]any{name: entry}})
+	_, text, _ := strings.Cut(string(block), "\n") // without the header of the table of servers
+	return []byte(before + strings.ReplaceAll(text, "\n", newline) + behind), err
+}
+
+// cutServer returns what stands before the first table of a server, and what stands behind,
+// with the comments and empty lines before another table.
+func cutServer(text, table, name string) (before, behind string) {
+	var kept [2]strings.Builder
+	at, isCut, lead := 0, false, ""
+	for line := range strings.Lines(text) {
+		content := strings.TrimSpace(line)
+		if root, err := readTOML([]byte(line)); err == nil && strings.HasPrefix(content, "[") {
+			servers, _ := root[table].(map[string]any)
+			if isCut = servers[name] != nil; isCut {
+				at = 1
+			}
+		}
+		switch {
+		case !isCut:
+			kept[at].WriteString(lead + line)
+			lead = ""
+		case content == "" || content[0] == '#':
+			lead += line
+		default:
+			lead = ""
+		}
+	}
+	return kept[0].String(), kept[1].String() + lead
+}
+
+// yamlLine matches a name, or the program, arguments or address of a server in a YAML file.
+var yamlLine = regexp.MustCompile(`(?m)^ +(?:([\w-]+): *(?:#.*)?$|(cmd|args|uri): *(\S.*))`)
+
+// readYAML returns the servers of Goose's file with their programs, arguments and addresses,
+// as far as a search of its lines finds them. The file is not edited: a person adds what is
+// printed.
+func readYAML(data []byte) (map[string]any, error) {
+	servers, name := make(map[string]any), ""
+	for _, at := range yamlLine.FindAllStringSubmatch(string(data), -1) {
+		name = cmp.Or(at[1], name)
+		words := []any{}
+		for word := range strings.FieldsFuncSeq(at[3], func(r rune) bool { return strings.ContainsRune(`[]"', `, r) }) {
+			words = append(words, word)
+		}
+		if entry, _ := servers[name].(map[string]any); at[1] != "" || entry == nil {
+			servers[name] = make(map[string]any)
+		} else {
+			entry[at[2]] = words
+		}
+	}
+	return map[string]any{"extensions": servers}, nil
+}
+
+// byHand returns what to do in a file that is not edited, if anything, and what to write. Into
+// a blank file this is written.
+func (c Client) byHand(f serversFile, o Options, is, wanted Server) string {
+	name := cmp.Or(o.Name, DefaultName)
+	text := c.servers + ":\n  " + name + ":\n"
+	for _, of := range c.shape(name, wanted) {
+		value, _ := inLine(of.value) // which YAML has as JSON has it
+		text += "    " + of.key + ": " + value + "\n"
+	}
+	switch {
+	case o.Blank:
+		f.after = []byte(text)
+		return ""
+	case f.entry == nil:
+		return "add this to it:\n\n" + text
+	case is.Command == wanted.Command && is.URL == wanted.URL && o.Args == nil:
+		return ""
+	}
+	return "write the extension that calls " + is.String() + " as here, with the arguments that it shall have:\n\n" + text
+}
+
+//go:embed opencode.js
+var opencodePlugin string
+
+var pluginLine = regexp.MustCompile(`(?m)^const command = (".*")$`)
+
+// readPlugin reads the plugin of a client without hooks: its only value is the shell command
+// that it runs, which is empty when a plugin of another version has none that can be read.
+// Another plugin has no value.
+func readPlugin(data []byte) (map[string]any, error) {
+	begin, _, _ := strings.Cut(opencodePlugin, "\n")
+	if !bytes.HasPrefix(data, []byte(begin)) {
+		return nil, nil
+	}
+	command := ""
+	if line := pluginLine.FindSubmatch(data); line != nil {
+		_ = json.Unmarshal(line[1], &command)
+	}
+	return map[string]any{pluginPath: command}, nil
+}
+
+// setPlugin returns the plugin of this version with a command; nothing if that is nil.
+func setPlugin(data []byte, command any, _ ...any) ([]byte, error) {
+	if root, _ := readPlugin(data); root == nil && len(data) > 0 {
+		return nil, contentError(": this is another plugin, which stays")
+	}
+	if command == nil {
+		return nil, nil
+	}
+	quoted, err := json.Marshal(command) // as JavaScript has it, too
+	return []byte(strings.Replace(opencodePlugin, `"todo-mcp hook"`, string(quoted), 1)), err
+}
