@@ -31,17 +31,15 @@ type file struct {
 // readFile reads a file, which need not be there.
 func readFile(path string) (file, error) {
 	f := file{path: path, target: path}
-	info, err := os.Lstat(path)
-	if errors.Is(err, os.ErrNotExist) {
+	if !exists(path) {
 		return f, nil
 	}
-	if err == nil && info.Mode()&os.ModeSymlink != 0 {
-		if f.target, err = filepath.EvalSymlinks(path); err != nil {
-			return f, fmt.Errorf("%s is a link to a file that is not there", path)
-		}
-		info, err = os.Stat(f.target)
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return f, fmt.Errorf("%s is a link to a file that is not there", path)
 	}
-	switch {
+	info, err := os.Stat(target)
+	switch f.target = target; {
 	case err != nil:
 		return f, err
 	case info.IsDir():
@@ -79,7 +77,10 @@ type contentError string
 func (e contentError) Error() string { return strings.TrimPrefix(string(e), ": ") }
 
 // isLink reports whether the file is a link to another one.
-func (f file) isLink() bool { return f.path != f.target }
+func (f file) isLink() bool {
+	_, err := os.Readlink(f.path)
+	return err == nil
+}
 
 // isOurs reports whether this program made the file, as far as that can be known: it
 // made no copy of what was there before.

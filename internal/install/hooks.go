@@ -123,15 +123,15 @@ func (c Client) lookForHooks(m Machine, o Options, server Server) (HookState, er
 	return HooksThere, nil
 }
 
-// place is where hooks of this program stand.
+// place is where a hook of this program stands, or its status line.
 type place struct {
 	hookEntry
 	path    []any
-	command string // empty for a group of several
+	command string
 }
 
-// places returns where the hooks of this program stand: of a group that has no others, where
-// the group does; and where its status line stands, or its plugin has its command.
+// places returns where the hooks of this program stand, each alone in its group; and where
+// its status line stands, or its plugin has its command.
 func (h hookFile) places() (all []place, err error) {
 	if command, isOurs := h.root[pluginPath].(string); isOurs && h.entries == nil {
 		return []place{{path: []any{pluginPath}, command: command}}, nil
@@ -143,14 +143,18 @@ func (h hookFile) places() (all []place, err error) {
 	events, err := h.object(hooksKey)
 	for _, event := range slices.Sorted(maps.Keys(events)) {
 		groups, _ := events[event].([]any)
-		for g, value := range groups {
+		for n, value := range groups {
 			group, _ := value.(map[string]any)
 			matcher, _ := group["matcher"].(string)
 			if matcher == "*" { // is all, as is none
 				matcher = ""
 			}
-			at := place{hookEntry: hookEntry{event, matcher}, path: []any{hooksKey, event, g}}
-			all = append(all, h.inGroup(group, at)...)
+			if hooks, _ := group[hooksKey].([]any); !h.flat && len(hooks) == 1 {
+				group, _ = hooks[0].(map[string]any)
+			}
+			if command, _ := group["command"].(string); h.isOurs(command, hookName) {
+				all = append(all, place{hookEntry{event, matcher}, []any{hooksKey, event, n}, command})
+			}
 		}
 	}
 	return all, cmp.Or(err, lineErr)
@@ -161,27 +165,6 @@ func (h hookFile) isOurs(command any, name string) bool {
 	text, _ := command.(string)
 	_, _, ours := h.machine.readCommand(text, name)
 	return ours
-}
-
-// inGroup returns where the hooks of this program stand in a group at a place.
-func (h hookFile) inGroup(group map[string]any, at place) (found []place) {
-	inner := []any{group}
-	if !h.flat {
-		inner, _ = group[hooksKey].([]any)
-	}
-	for i, value := range inner {
-		entry, _ := value.(map[string]any)
-		if command, _ := entry["command"].(string); h.isOurs(command, hookName) {
-			found = append(found, place{at.hookEntry, append(slices.Clip(at.path), hooksKey, i), command})
-		}
-	}
-	if len(found) == 0 || len(found) < len(inner) {
-		return found
-	}
-	if len(found) == 1 {
-		at.command = found[0].command
-	}
-	return []place{at}
 }
 
 // removePlaces removes what stands at places, the last one first: the others stay where
