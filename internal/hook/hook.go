@@ -145,11 +145,8 @@ func (e Event) describe(err error) error {
 	return fmt.Errorf("%s: %w", strings.TrimSpace(todo.Cut(e.Name, 64)+" "+todo.Cut(e.Tool, 64)), err)
 }
 
-// action is what is done for an event.
-type action func(context.Context, todo.Lists) error
-
 // action returns what to do; nil if that is nothing.
-func (e Event) action() (action, error) {
+func (e Event) action() (func(context.Context, todo.Lists) error, error) {
 	switch strings.ToLower(e.Name) {
 	case "pretooluse", "beforetool":
 		if !isOurs(e.Tool) || e.Call == "" {
@@ -160,16 +157,17 @@ func (e Event) action() (action, error) {
 		return e.mirrorAction()
 	case "sessionstart":
 		if e.Source != "resume" {
-			return nil, nil // a new chat holds nothing yet
+			return nil, nil // a new chat has no current list yet
 		}
 		return e.stay, nil
 	case "sessionend":
-		return e.end, nil
+		e.Agent = "" // all of them end
+		return e.leave, nil
 	case "subagentstop":
 		if e.Agent == "" {
 			return nil, ErrNotNeeded
 		}
-		return e.endAgent, nil
+		return e.leave, nil
 	}
 	return nil, ErrNotNeeded
 }
@@ -187,7 +185,7 @@ func (e Event) noteCall(ctx context.Context, lists todo.Lists) error {
 }
 
 // mirrorAction returns what mirrors a call of a built-in tool.
-func (e Event) mirrorAction() (action, error) {
+func (e Event) mirrorAction() (func(context.Context, todo.Lists) error, error) {
 	host := "" // which the tool's name tells
 	if e.Cursor != "" {
 		host = "cursor"
@@ -235,46 +233,33 @@ func chat(key string) todo.Conversation {
 	return todo.Conversation{Key: key, Lasts: lasts, Detached: true}
 }
 
-// stay says that a chat that was resumed is there again. As far as it holds a list by
+// stay says that a chat that was resumed is there again. As far as it has one by
 // our tools, their server says so.
 func (e Event) stay(ctx context.Context, lists todo.Lists) error {
 	return lists.Stay(ctx, chat(server.MirrorKey(e.Session)))
 }
 
-// end says that the chat and its sub-agents have ended.
-func (e Event) end(ctx context.Context, lists todo.Lists) error {
-	return e.leave(ctx, lists, "", func(held todo.Snapshot) error {
-		subs, err := lists.Find(ctx, todo.Query{Parent: held.List.ID})
+// leave says that a sub-agent of the chat has left the lists that it has by our tools and by
+// the host's own, or without one the chat itself with its sub-agents. A sub-agent's list is
+// archived if it is settled.
+func (e Event) leave(ctx context.Context, lists todo.Lists) error {
+	for _, key := range []string{server.ChatKey(e.Session), server.MirrorKey(e.Session)} {
+		if e.Agent != "" {
+			key = server.AgentKey(key, e.agent())
+		}
+		current, err := lists.Current(ctx, todo.Target{Conversation: chat(key)})
+		var subs []todo.Snapshot
+		switch {
+		case errors.Is(err, todo.ErrNotFound):
+			continue
+		case err != nil:
+		case e.Agent == "":
+			subs, err = lists.Find(ctx, todo.Query{Parent: current.List.ID})
+		case current.Settled() && !current.Archived:
+			_, err = lists.Archive(ctx, current.List.ID, true, current.Writer)
+		}
 		for _, sub := range subs {
 			err = errors.Join(err, lists.Leave(ctx, chat(sub.List.Conversation)))
-		}
-		return err
-	})
-}
-
-// endAgent says that a sub-agent has ended, and archives its list if it is settled.
-func (e Event) endAgent(ctx context.Context, lists todo.Lists) error {
-	return e.leave(ctx, lists, e.agent(), func(held todo.Snapshot) (err error) {
-		if held.Settled() && !held.Archived {
-			_, err = lists.Archive(ctx, held.List.ID, true, held.Writer)
-		}
-		return err
-	})
-}
-
-// leave says that a sub-agent of the chat, or the chat itself without one, has left the
-// lists that it has by our tools and by the host's own. Before that it calls last with each.
-func (e Event) leave(ctx context.Context, lists todo.Lists, agent string, last func(todo.Snapshot) error) error {
-	for _, key := range []string{server.ChatKey(e.Session), server.MirrorKey(e.Session)} {
-		if agent != "" {
-			key = server.AgentKey(key, agent)
-		}
-		held, err := lists.Current(ctx, todo.Target{Conversation: chat(key)})
-		if errors.Is(err, todo.ErrNotFound) {
-			continue
-		}
-		if err == nil {
-			err = last(held)
 		}
 		if err == nil {
 			err = lists.Leave(ctx, chat(key))

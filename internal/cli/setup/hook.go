@@ -57,12 +57,10 @@ func RunSilently(env app.Env, run func(app.Env) error) {
 		}()
 		ended <- run(shown)
 	}()
-	limit := time.NewTimer(silentTimeout)
-	defer limit.Stop()
 	select {
 	case err := <-ended:
 		logSilently(env.Getenv, err)
-	case <-limit.C:
+	case <-time.After(silentTimeout):
 		logSilently(env.Getenv, fmt.Errorf("gave up after %s", silentTimeout))
 	}
 }
