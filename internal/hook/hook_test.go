@@ -81,13 +81,17 @@ func (r *rig) all() []todo.Snapshot {
 
 // board returns the lists, as they began, each with a line for each item: its id, its status,
 // its text and what else was said of it.
-func (r *rig) board() string {
+func (r *rig) board() (lists []string) {
 	r.Helper()
-	var b strings.Builder
+	states, err := r.lists.States(r.Context(), r.all()...)
+	if err != nil {
+		r.Fatal(err)
+	}
 	numbers := make(map[string]int)
 	for n, l := range r.all() {
+		var b strings.Builder
 		numbers[l.List.ID] = n + 1
-		fmt.Fprintf(&b, "list %d of %s in %s, %s, mirrored %t", n+1, l.List.Client, l.List.Workspace, l.List.Conversation, l.List.Mirrored)
+		fmt.Fprintf(&b, "list %d of %s in %s, %s, mirrored %t, %s, archived %t", n+1, l.List.Client, l.List.Workspace, l.List.Conversation, l.List.Mirrored, states[l.List.ID], l.Archived)
 		if l.List.Agent != "" {
 			fmt.Fprintf(&b, ", under list %d for %s", numbers[l.List.Parent], l.List.Agent)
 		}
@@ -102,58 +106,91 @@ func (r *rig) board() string {
 			}
 			b.WriteString("\n")
 		}
+		lists = append(lists, b.String())
 	}
-	return b.String()
+	return lists
 }
 
 // expectNone checks that there is no list.
 func (r *rig) expectNone() {
 	r.Helper()
-	if board := r.board(); board != "" {
+	if board := r.board(); board != nil {
 		r.Errorf("there is\n%s", board)
 	}
 }
 
 var update = flag.Bool("update", false, "rewrite the boards in testdata/scripts")
 
-// Each script sends recorded events, and has the board behind each one that changes it.
+// Each script sends recorded events, a second apart, in which texts may have others in their
+// place (> EVENT OLD=NEW), writes with one of our tools (tool), and waits (wait 29m). Behind
+// each line there are the lists that changed.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/scripts/*.txt")
-	if err != nil || len(scripts) < 8 {
+	if err != nil || len(scripts) < 10 {
 		t.Fatal(scripts, err)
 	}
 	for _, path := range scripts {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			script, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, before := newRig(t), ""
-			var got strings.Builder
-			for line := range strings.Lines(string(script)) {
-				event, isEvent := strings.CutPrefix(line, "> ")
-				if isEvent || strings.HasPrefix(line, "#") {
-					got.WriteString(line)
+			synctest.Test(t, func(t *testing.T) {
+				script, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
 				}
-				if !isEvent {
-					continue
+				got := newRig(t).script(string(script))
+				if *update {
+					err = os.WriteFile(path, []byte(got), 0o600)
 				}
-				if err := r.send(recorded(t, strings.TrimSpace(event))); err != nil {
-					fmt.Fprintf(&got, "error: %v\n", err)
+				if diff := cmp.Diff(string(script), got); err != nil || diff != "" && !*update {
+					t.Errorf("(-want +got, %v)\n%s", err, diff)
 				}
-				if now := r.board(); now != before {
-					got.WriteString(now)
-					before = now
-				}
-			}
-			if *update {
-				err = os.WriteFile(path, []byte(got.String()), 0o600)
-			}
-			if diff := cmp.Diff(string(script), got.String()); err != nil || diff != "" && !*update {
-				t.Errorf("(-want +got, %v)\n%s", err, diff)
-			}
+			})
 		})
 	}
+}
+
+// script runs the commands of a script, and returns it with the lists that change.
+func (r *rig) script(text string) string {
+	r.Helper()
+	var out strings.Builder
+	var before []string
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line)
+		var err error
+		switch words[0] {
+		case "#":
+			out.WriteString(line)
+			continue
+		case ">":
+			event := recorded(r.T, words[1])
+			for _, change := range words[2:] {
+				old, fresh, _ := strings.Cut(change, "=")
+				event = strings.ReplaceAll(event, old, fresh)
+			}
+			err = r.send(event)
+			time.Sleep(time.Second)
+		case "tool":
+			ours := todo.Conversation{Key: server.ChatKey(claudeChat), Client: "claude-code"}
+			_, err = r.lists.Apply(r.Context(), todo.Write{Target: todo.Target{Conversation: ours, Append: true}, Change: func(d *todo.Draft) error { d.Append("x"); return nil }})
+			time.Sleep(time.Second)
+		case "wait":
+			long, _ := time.ParseDuration(words[1])
+			time.Sleep(long)
+		default:
+			continue
+		}
+		out.WriteString(line)
+		if err != nil {
+			fmt.Fprintf(&out, "error: %v\n", err)
+		}
+		now := r.board()
+		for n, list := range now {
+			if n >= len(before) || list != before[n] {
+				out.WriteString(list)
+			}
+		}
+		before = now
+	}
+	return out.String()
 }
 
 const claudeChat = "11111111-2222-4333-8444-555555555555"
@@ -175,109 +212,6 @@ func TestCallsOfOurTools(t *testing.T) {
 	r := newRig(t)
 	r.play("claude-code-ours-after")
 	r.expectNone()
-}
-
-// The end of a chat, also by /clear, leaves its lists and the lists of its sub-agents open
-// without an agent; when it is resumed, its agent is there again.
-func TestSessionEnds(t *testing.T) {
-	for _, end := range []string{"claude-code-session-end", "claude-code-session-end-clear"} {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRig(t)
-			r.play("claude-code-todowrite", "claude-code-todowrite-subagent")
-			r.states(todo.Working, todo.Working)
-			// The list that the chat holds by our tools, whose server goes on.
-			ours := todo.Conversation{Key: server.ChatKey(claudeChat), Client: "claude-code"}
-			if _, err := r.lists.Apply(t.Context(), todo.Write{Target: todo.Target{Conversation: ours, Append: true}, Change: func(d *todo.Draft) error { d.Append("x"); return nil }}); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Second)
-			if err := r.send(strings.Replace(recorded(t, end), "c6a81064-fe79-4475-89f0-ae5037e9dbad", claudeChat, 1)); err != nil {
-				t.Fatal(err)
-			}
-			r.states(todo.LeftOpen, todo.LeftOpen, todo.LeftOpen)
-			r.play("claude-code-session-start")
-			r.states(todo.LeftOpen, todo.LeftOpen, todo.LeftOpen)
-			if err := r.send(strings.Replace(recorded(t, "claude-code-session-start"), "startup", "resume", 1)); err != nil {
-				t.Fatal(err)
-			}
-			r.states(todo.Working, todo.LeftOpen, todo.LeftOpen)
-		})
-	}
-}
-
-// states compares how the lists stand, as they began.
-func (r *rig) states(want ...todo.State) {
-	r.Helper()
-	states, err := r.lists.States(r.Context(), r.all()...)
-	if err != nil {
-		r.Fatal(err)
-	}
-	var got []todo.State
-	for _, l := range r.all() {
-		got = append(got, states[l.List.ID])
-	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		r.Errorf("the lists are %v, want %v", got, want)
-	}
-}
-
-// A chat that does not say that it ends is there for half an hour after its last
-// call.
-func TestChatThatIsKilled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		r.play("claude-code-todowrite")
-		time.Sleep(29 * time.Minute)
-		r.states(todo.Idle)
-		time.Sleep(2 * time.Minute)
-		r.states(todo.LeftOpen)
-	})
-}
-
-// A sub-agent that ends leaves the board if its list is settled; an open one stays,
-// left open.
-func TestSubAgentEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for status, archived := range map[string]bool{"in_progress": false, "completed": true} {
-			r := newRig(t)
-			r.play("claude-code-todowrite")
-			if err := r.send(strings.ReplaceAll(recorded(t, "claude-code-todowrite-subagent"), "in_progress", status)); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Second)
-			r.play("claude-code-subagent-stop")
-			sub := r.all()[1]
-			if sub.List.Agent == "" {
-				sub = r.all()[0]
-			}
-			if sub.Archived != archived {
-				t.Errorf("%s: archived %t", status, sub.Archived)
-			}
-			if !archived {
-				r.states(todo.Working, todo.LeftOpen)
-			}
-		}
-	})
-}
-
-// Of the events of a chat those that concern no list change nothing and are errors,
-// which the log has, without a word of what is in them (BAD-INPUT 98).
-func TestEventsOfNoConcern(t *testing.T) {
-	for _, name := range []string{"claude-code-todowrite-before", "claude-code-agent-after", "codex-ours", "gemini-ours"} {
-		r := newRig(t)
-		r.play("claude-code-todowrite")
-		err := r.send(recorded(t, name))
-		if name == "codex-ours" { // it has an id of the call like Claude Code's
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		} else if err == nil || strings.Contains(err.Error(), "parser") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if l := r.all(); len(l) != 1 || l[0].Revision != 1 {
-			t.Errorf("%s changed %+v", name, l)
-		}
-	}
 }
 
 // Input that is cut, huge, nothing, or of another shape is refused, and so is what
