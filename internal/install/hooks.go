@@ -36,7 +36,6 @@ type hookFile struct {
 	shell   Shell
 	program string // the path or the name that hooks call
 	store   []string
-	isGiven bool  // whether store takes the place of the arguments that a command has
 	err     error // why it is not known what hooks call
 }
 
@@ -48,7 +47,7 @@ var errSlowHooks = errors.New("hooks are not for npx, which takes too long for w
 // into the same store as the server that the client reaches.
 func (c Client) hookFile(m Machine, o Options, server Server, change *Change) (h hookFile, err error) {
 	p, unknown := m.program()
-	h = hookFile{hookSetup: c.hooks, machine: m, shell: POSIX, program: c.pathOf(p), store: storeOf(server.Args), isGiven: o.Args != nil, err: unknown}
+	h = hookFile{hookSetup: c.hooks, machine: m, shell: POSIX, program: c.pathOf(p), store: storeOf(server.Args), err: unknown}
 	if h.err == nil && len(p.args) > 0 {
 		h.err = errSlowHooks
 	}
@@ -163,8 +162,7 @@ func (h hookFile) places() (all []place, err error) {
 // isOurs reports whether a command is one of this program by a name.
 func (h hookFile) isOurs(command any, name string) bool {
 	text, _ := command.(string)
-	_, _, ours := h.machine.readCommand(text, name)
-	return ours
+	return h.machine.runs(text, name)
 }
 
 // removePlaces removes what stands at places, the last one first: the others stay where
@@ -183,11 +181,7 @@ func (h hookFile) install() error {
 		return h.err
 	}
 	places, err := h.places()
-	old := ""
-	for _, p := range places {
-		old = cmp.Or(old, p.command)
-	}
-	command, shown := h.command(hookName, old)
+	command, shown := h.command(hookName)
 	if h.entries == nil {
 		return h.set(command, shown, pluginPath)
 	}
@@ -212,10 +206,14 @@ func (h hookFile) install() error {
 }
 
 // setStatusLine sets the status line of a client that has one, unless there is another one.
+// What a person added to it stays, but for a store.
 func (h hookFile) setStatusLine() error {
 	line, err := h.object(statusLineKey)
 	old, _ := line["command"].(string)
-	command, shown := h.command(h.statusLine, old)
+	command, shown := h.command(h.statusLine)
+	if _, more, found := strings.Cut(old, h.statusLine+" "); found && storeOf(strings.Fields(more)) == nil {
+		command, shown = command+" "+more, shown+" …"
+	}
 	switch {
 	case h.statusLine == "" || err != nil:
 		return err
@@ -228,20 +226,14 @@ func (h hookFile) setStatusLine() error {
 	return nil
 }
 
-// command returns the command with a name and its arguments, as hook, in the place of
-// another one, which may be none, and what people are shown of it. What that has beside the
-// program stays, unless it is given.
-func (h hookFile) command(name, old string) (command, shown string) {
-	verb, _, _ := strings.Cut(name, " ")
-	program, args := h.shell.Command(h.program), h.shell.Command(append(strings.Fields(name), h.store...)...)
-	variables, was, ours := h.machine.readCommand(old, verb)
-	if ours && !h.isGiven {
-		args = was
+// command returns the command with a name and its arguments, as hook, and what people are
+// shown of it.
+func (h hookFile) command(name string) (command, shown string) {
+	shown = h.shell.Command(append([]string{h.program}, strings.Fields(name)...)...)
+	if len(h.store) == 0 {
+		return shown, shown
 	}
-	if shown = program + " " + name; args != name {
-		shown += " …"
-	}
-	return variables + program + " " + args, shown
+	return shown + " " + h.shell.Command(h.store...), shown + " …"
 }
 
 // entry returns what stands in the list of an event.

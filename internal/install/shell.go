@@ -49,27 +49,19 @@ func (s Shell) quote(word string) string {
 // oneWord matches a word of a command.
 const oneWord = `(?:"[^"]*"|'[^']*'|\\.|[^\s"'\\])+`
 
-var (
-	// shellForm matches a command: variables, the program with what runs it, of this a
-	// runner of packages and the last word, and what stands behind.
-	shellForm = regexp.MustCompile(`^((?:\w+=` + oneWord + `\s+)*)((?:&\s+)?((?:\S*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd)?\s+(?:(?:-y|--yes)\s+)*)?(` + oneWord + `))((?s:\s.*)?)$`)
-	several   = regexp.MustCompile("[;|&<>`\n]|\\$\\(")
-)
+// shellForm matches a command that runs one program: variables, the program with what runs
+// it, of this a runner of packages and the last word, and the first word behind it.
+var shellForm = regexp.MustCompile(`^(?:\w+=` + oneWord + `\s+)*(?:&\s+)?((?:\S*[/\\])?(?:npx|bunx|pnpx)(?:\.cmd)?\s+(?:(?:-y|--yes)\s+)*)?(` +
+	oneWord + `)\s+([a-z]+)(?:\s(?:[^;|&<>` + "`" + `\n$]|\$[^(])*)?$`)
 
-// readCommand returns the variables that a command sets, with a space behind, and what
-// stands behind the program, if it runs nothing but a command of this program by a name.
-func (m Machine) readCommand(text, name string) (variables, args string, ours bool) {
+// runs reports whether a command runs nothing but a command of this program by a name.
+func (m Machine) runs(text, name string) bool {
 	at := shellForm.FindStringSubmatch(text)
-	if at == nil {
-		return "", "", false
+	if at == nil || at[3] != name {
+		return false
 	}
-	args = strings.TrimSpace(at[5])
-	if word := unquote(at[4]); at[3] != "" {
-		ours = programForm.MatchString(word)
-	} else {
-		ours = m.isProgram(word)
-	}
-	return at[1], args, ours && !several.MatchString(args) && strings.HasPrefix(args+" ", name+" ")
+	word := unquote(at[2])
+	return programForm.MatchString(word) || at[1] == "" && m.isProgram(word)
 }
 
 // unquote returns a word as the shell reads it.
