@@ -91,7 +91,6 @@ func masked(args []string) (shown []string) {
 
 // State is what is known of a client on this machine.
 type State struct {
-	Client Client
 	// Found is whether the client seems to be here.
 	Found bool
 	// File is where its servers are configured.
@@ -108,7 +107,7 @@ type State struct {
 // Look returns what is known of a client. The state is valid also with an error, which
 // says why its file, or the one with its hooks, cannot be read.
 func (c Client) Look(m Machine, o Options) (State, error) {
-	s := State{Client: c, Found: c.isHere(m)}
+	s := State{Found: c.isHere(m)}
 	f, err := c.open(m, o)
 	s.File = f.before.path
 	if f.entry != nil {

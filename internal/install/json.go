@@ -63,7 +63,7 @@ const maxDepth = 100_000
 // empty file is as one that has an empty object. A name that is twice in an object is an
 // error: programs take different ones of the two.
 func readJSON(data []byte) (root map[string]any, err error) {
-	if len(bytes.TrimSpace(data)) == 0 {
+	if isBlank(data) {
 		return nil, nil
 	}
 	depth := 0
@@ -128,8 +128,8 @@ func parts(in *hujson.Value) (all []part) {
 
 // position returns where a step of a path leads among parts; -1 if it leads nowhere.
 func position(step any, all []part) int {
-	if n, isItem := step.(int); isItem {
-		return min(n, len(all)-1)
+	if n, isItem := step.(int); isItem && n < len(all) {
+		return n
 	}
 	return slices.IndexFunc(all, func(p part) bool { return p.name == step })
 }
@@ -137,7 +137,7 @@ func position(step any, all []part) int {
 // setJSON returns a file of JSON with another value at a path, nil for none. All bytes stay
 // that the value is not about. A new part stands behind the others.
 func setJSON(data []byte, value any, path ...any) ([]byte, error) {
-	if len(bytes.TrimSpace(data)) == 0 {
+	if isBlank(data) {
 		data = []byte("{}\n")
 	}
 	tree, err := hujson.Parse(append(bytes.Clone(data), '\n'))
@@ -199,8 +199,8 @@ func splice(data []byte, from, to int, text string) []byte {
 
 const whiteSpace = " \t\r\n"
 
-// indentOf returns the white space before what begins at a place, if it is the first in its
-// line.
+// indentOf returns the indentation of the line of a place, and whether the place is the first
+// thing in it.
 func indentOf(data []byte, at int) (indent string, ownLine bool) {
 	line := data[bytes.LastIndexByte(data[:at], '\n')+1 : at]
 	indent = string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
@@ -218,7 +218,7 @@ func marshal(data []byte, value any, indent string, lines bool) (string, error) 
 	return strings.ReplaceAll(string(text), "\n", newlineOf(data)), err
 }
 
-// unitOf returns by what a level is indented.
+// unitOf returns the indentation of one level.
 func unitOf(data []byte) string {
 	if first := firstIndent.FindSubmatch(data); first != nil {
 		return string(first[1])
@@ -226,7 +226,7 @@ func unitOf(data []byte) string {
 	return "  "
 }
 
-// newlineOf returns by what lines end.
+// newlineOf returns what ends a line.
 func newlineOf(data []byte) string {
 	if bytes.Contains(data, []byte("\r\n")) {
 		return "\r\n"
@@ -309,4 +309,4 @@ func cutPart(data []byte, in *hujson.Value, i int) []byte {
 	return data
 }
 
-func isBlank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
+func isBlank(text []byte) bool { return len(bytes.Trim(text, whiteSpace)) == 0 }
