@@ -10,17 +10,19 @@ import (
 	"todo-mcp/internal/todo"
 )
 
-// Diff describes what changed between two snapshots of a list, one line per
-// item:
+// Diff describes what changed between two snapshots of a list, first besides its items
+// and then one line per item:
 //
+//	title: new title
 //	~ text: pending → completed
 //	~ old text → new text
 //	~ text: moved to 2
 //	+ added text
 //	- removed text
 //
-// An added item that is not pending has its status in brackets.
-func Diff(before, after todo.Snapshot) (lines []string) {
+// An added item that is not pending has its status in brackets. See [Besides] for others.
+func Diff(before, after todo.Snapshot, others ...todo.Snapshot) []string {
+	lines := Besides(before, after, others...)
 	for _, d := range todo.Diff(before, after) {
 		lines = append(lines, diffLine(d, after))
 	}

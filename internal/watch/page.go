@@ -73,7 +73,7 @@ func (m *model) showHistory(revisions []todo.Snapshot, err error) {
 			before = revisions[i-1]
 		}
 		if i > 0 || r.Revision == 1 {
-			changes = append(render.Besides(before, r, m.lists[r.ReplacedBy]), render.Diff(before, r)...)
+			changes = render.Diff(before, r, m.lists[r.ReplacedBy])
 		}
 		agent := m.agentName(r)
 		if r.Writer.Client != "" {

@@ -128,7 +128,7 @@ func (m *model) events(before, l todo.Snapshot, known, first bool) (events []str
 		}
 		return []string{word}
 	}
-	events = append(render.Besides(before, l, m.lists[l.ReplacedBy]), render.Diff(before, l)...)
+	events = render.Diff(before, l, m.lists[l.ReplacedBy])
 	if l.Settled() && !before.Settled() {
 		events = append(events, "finished")
 	}

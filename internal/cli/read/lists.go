@@ -75,23 +75,24 @@ func Lists(fs *flag.FlagSet) app.Run {
 	}
 }
 
-// choose returns the lists that are to be shown, in their order. In states it gives a
-// main list the state of its family.
-func (o listsOptions) choose(every []todo.Snapshot, states map[string]todo.State) []todo.Snapshot {
-	bare := make(map[string]bool)
-	for _, f := range account.Families(every, maps.Clone(states)) {
-		states[f.Main.List.ID] = f.State()
+// choose returns the lists that are to be shown, in the order of the board, each main
+// list before those of its sub-agents. In states it gives a main list the state of its
+// family.
+func (o listsOptions) choose(every []todo.Snapshot, states map[string]todo.State) (found []todo.Snapshot) {
+	board := account.Sort(account.Families(every, maps.Clone(states)), time.Now())
+	for _, f := range slices.Concat(board.Active, board.Past, board.Archived) {
+		state := f.State()
+		if f.Bare() && !o.all && !o.archived || !hasState(state, *o.state) {
+			continue
+		}
+		states[f.Main.List.ID] = state
 		for _, l := range append(f.Lists(), f.Away...) {
-			bare[l.List.ID] = f.Bare() || len(l.Items) == 0 && l.List.ID != f.Main.List.ID && states[l.List.ID].Rests()
+			cleared := l.List.Agent != "" && len(l.Items) == 0 && states[l.List.ID].Rests()
+			if (o.all || l.Archived == o.archived && !cleared) && inProject(l.List, *o.project) {
+				found = append(found, l)
+			}
 		}
 	}
-	found := slices.DeleteFunc(slices.Clone(every), func(l todo.Snapshot) bool {
-		return !o.all && (l.Archived != o.archived || bare[l.List.ID] && !o.archived) ||
-			!inProject(l.List, *o.project) || !hasState(states[l.List.ID], *o.state)
-	})
-	slices.SortStableFunc(found, func(x, y todo.Snapshot) int {
-		return rank(x, states) - rank(y, states)
-	})
 	return found
 }
 
@@ -109,15 +110,6 @@ func inProject(l todo.List, project string) bool {
 // hasState reports whether a state is one that the word of --state means.
 func hasState(state todo.State, word string) bool {
 	return word == "" || word == "open" && state != todo.Finished || word == strings.ReplaceAll(string(state), " ", "-")
-}
-
-// rank orders lists by how they stand; those that were put away come last.
-func rank(l todo.Snapshot, states map[string]todo.State) int {
-	rank := account.Rank(states[l.List.ID])
-	if l.Archived {
-		rank += 10
-	}
-	return rank
 }
 
 // rest says what there is beside the lists that are shown, and how to see it.

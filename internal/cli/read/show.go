@@ -192,7 +192,7 @@ func printRevision(a *app.App, before, r todo.Snapshot, hand account.Hand, o his
 	}
 	text := fmt.Sprintf("revision %d  %s  %s\n", r.Revision, r.Updated.Local().Format(time.DateTime), by)
 	if !o.brief {
-		for _, line := range append(render.Besides(before, r), render.Diff(before, r)...) {
+		for _, line := range render.Diff(before, r) {
 			text += "  " + line + "\n"
 		}
 		text += "\n"
