@@ -51,7 +51,7 @@ const (
 	aboutProgram = "About the program:"
 )
 
-// commands returns the command table, in the order in which help shows it.
+// commands returns the command table.
 func commands() []command {
 	store := []app.Group{app.StoreGroup}
 	shows, writes := append(store, app.ListGroup), append(store, app.KeepGroup)

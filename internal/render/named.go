@@ -13,20 +13,18 @@ import (
 // chance.
 const minPrefix = 4
 
-// Named returns those lists that a person means by a text: every name that a
-// front end shows is accepted. The first kind of match counts that finds any:
+// Named returns the lists, in their order, that a person means by a text. Of these kinds
+// of match the first counts that finds any:
 //
 //  1. the id;
-//  2. the name that its user gave a list for good, of several lists with it the
-//     first;
+//  2. the name that its user gave a list for good, of several lists with it the first;
 //  3. the title, with the sub-agent before it or not, in upper or lower case;
 //  4. the beginning of the id, four characters or more;
 //  5. the beginning of the title;
 //  6. words that begin words of the title, the name, the sub-agent or the project.
 //
-// sure is false for the last two, which may by chance be another list than was
-// meant: what cannot be undone should not be done to it unasked. lists are ordered
-// as the caller prefers them, the last changed first.
+// sure is false for the last two, which may by chance be another list than was meant:
+// what cannot be undone should not be done to it unasked.
 func Named(lists []todo.Snapshot, wanted string) (found []todo.Snapshot, sure bool) {
 	text := fold(strings.Join(strings.Fields(wanted), " "))
 	begin := strings.TrimSuffix(text, "…") // as a title is shown that did not fit

@@ -64,8 +64,6 @@ func IsTerminal(in io.Reader) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-var errStopped = errors.New("stopped")
-
 // TypedInput returns standard input, read so that reading fails when ctx ends, as
 // with Ctrl-C: a person need not first end what they were typing. There is one
 // reader of it, which several questions share: a read that has begun cannot be
@@ -73,7 +71,13 @@ var errStopped = errors.New("stopped")
 // take the answer to the next question from another reader.
 func (a *App) TypedInput(ctx context.Context) *bufio.Reader {
 	if a.typed == nil {
-		a.typed = bufio.NewReader(stoppable(ctx, a.Stdin))
+		r, w := io.Pipe()
+		context.AfterFunc(ctx, func() { w.CloseWithError(errors.New("stopped")) })
+		go func() {
+			_, err := io.Copy(w, a.Stdin)
+			w.CloseWithError(err)
+		}()
+		a.typed = bufio.NewReader(r)
 	}
 	return a.typed
 }
@@ -86,16 +90,6 @@ func (a *App) Ask(ctx context.Context, question string) (string, error) {
 	}
 	answer, _ := a.TypedInput(ctx).ReadString('\n')
 	return strings.ToLower(strings.TrimSpace(answer)), nil
-}
-
-func stoppable(ctx context.Context, in io.Reader) io.Reader {
-	r, w := io.Pipe()
-	context.AfterFunc(ctx, func() { w.CloseWithError(errStopped) })
-	go func() {
-		_, err := io.Copy(w, in)
-		w.CloseWithError(err)
-	}()
-	return r
 }
 
 // Say prints a text on standard output.

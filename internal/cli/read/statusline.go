@@ -27,13 +27,14 @@ func statusLine(ctx context.Context, a *app.App, args []string, claudeCode bool,
 		return err
 	}
 	defer done()
-	var chat *claudeStatus
+	var chat claudeStatus
 	if claudeCode {
-		if chat, err = readClaudeStatus(a.TypedInput(ctx)); err != nil {
-			return err
+		err := json.NewDecoder(io.LimitReader(a.TypedInput(ctx), todo.MaxRequest)).Decode(&chat)
+		if err != nil {
+			return fmt.Errorf("--claude-code reads the JSON that Claude Code gives its status line: %w", err)
 		}
 	}
-	list, err := statusList(ctx, a, lists, args, chat)
+	list, err := statusList(ctx, a, lists, args, claudeCode, chat)
 	if err != nil || len(list.Items) == 0 {
 		return nil //nolint:nilerr // see above
 	}
@@ -59,37 +60,21 @@ type claudeStatus struct {
 	} `json:"workspace"`
 }
 
-func readClaudeStatus(in io.Reader) (*claudeStatus, error) {
-	var s claudeStatus
-	data, err := io.ReadAll(io.LimitReader(in, todo.MaxRequest))
-	if err == nil {
-		err = json.Unmarshal(data, &s)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("--claude-code reads the JSON that Claude Code gives its status line: %w", err)
-	}
-	return &s, nil
-}
-
-// statusList returns the list of a status line, or an empty one; chat is nil if none is
-// known.
-func statusList(ctx context.Context, a *app.App, lists todo.Lists, args []string, chat *claudeStatus) (todo.Snapshot, error) {
+// statusList returns the list of a status line, or an empty one. In Claude Code another
+// chat's list is not shown as this one's. Where chats cannot be told apart, as over HTTP,
+// the folder's list belongs to all its chats.
+func statusList(ctx context.Context, a *app.App, lists todo.Lists, args []string, claudeCode bool, chat claudeStatus) (todo.Snapshot, error) {
 	if len(args) > 0 || a.List != "" {
 		return a.FindList(ctx, lists, args)
-	}
-	if chat == nil {
-		return openIn(ctx, lists, app.Absolute(a.Folder), func(todo.Snapshot) bool { return true })
 	}
 	if chat.Session != "" {
 		if current, err := ofChat(ctx, lists, chat.Session); err != nil || current.Revision > 0 {
 			return current, err
 		}
 	}
-	// Another chat's list is not shown as this one's. Where chats cannot be told
-	// apart, as over HTTP, the folder's list belongs to all its chats.
 	folder := cmp.Or(a.Folder, chat.Workspace.Project, chat.Workspace.Current, chat.Folder)
 	return openIn(ctx, lists, app.Absolute(folder), func(l todo.Snapshot) bool {
-		return !server.IsChatKey(l.List.Conversation) && !l.List.Mirrored
+		return !claudeCode || !server.IsChatKey(l.List.Conversation) && !l.List.Mirrored
 	})
 }
 
