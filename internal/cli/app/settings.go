@@ -124,7 +124,7 @@ func NewSettings() *Settings {
 // listRows are the settings for lists and where they are kept.
 func (s *Settings) listRows() []*Setting {
 	return []*Setting{
-		{StoreGroup, "store", "", secret(checked(&s.Store, "STORE", checkStore)), // its errors quote it, without a password
+		{StoreGroup, "store", "", secret(text(&s.Store, "STORE", checkStore)), // its errors quote it, without a password
 			"where lists are kept: memory, sqlite:PATH or postgres://USER@HOST/DATABASE; empty is a file in the state directory"},
 		{StoreGroup, "store-notices", "", secret(text(&s.Notices, "ADDRESS")),
 			"another address of a postgres:// store at which notices arrive, where the store's own is that of a pooler"},
@@ -140,7 +140,7 @@ func (s *Settings) listRows() []*Setting {
 			"how many MB the store may take, the last tenth for the lists there are; 0 is any size"},
 		{KeepGroup, "audit-log", "", text(&s.Operator.Audit, "FILE"),
 			"file to which a line of JSON is appended for each saved revision: who, which list, what kind of change; - is stderr, empty none"},
-		{ListGroup, "list", "", checked(&s.List, "NAME", todo.CheckName),
+		{ListGroup, "list", "", text(&s.List, "NAME", todo.CheckName),
 			"name of the list to use, for good; empty finds it by conversation"},
 	}
 }
@@ -160,7 +160,7 @@ func (s *Settings) toolRows() []*Setting {
 			"show item ids in TodoWrite's schema and results"},
 		{ToolGroup, "prompts", "", text(&s.Prompts, "FOLDER"),
 			"folder of your own guidance texts, TOOL.md each"},
-		{ServerGroup, "tools", "auto", toolNames(&s.Publish),
+		{ServerGroup, "tools", "auto", list(&s.Publish, server.CheckPublish),
 			"tools to offer: auto (TodoWrite alone), all, or names with commas"},
 		{ServerGroup, "structured", string(server.StructuredAuto),
 			word(&s.Content, server.StructuredAuto, server.StructuredAlways, server.StructuredNever),
@@ -176,7 +176,7 @@ func (s *Settings) toolRows() []*Setting {
 func (s *Settings) httpRows() []*Setting {
 	in := &s.SignIn
 	return []*Setting{
-		{HTTPGroup, "issuer", "", checked(&in.Issuer, "URL", checkURL),
+		{HTTPGroup, "issuer", "", text(&in.Issuer, "URL", checkURL),
 			"OAuth authorization server, with OpenID Connect discovery, whose access tokens let in"},
 		{HTTPGroup, "audience", "", text(&in.Audience, "NAME"),
 			"audience of the issuer's access tokens; empty is the public URL with /mcp"},
@@ -186,27 +186,26 @@ func (s *Settings) httpRows() []*Setting {
 			"id of the panel's client at the issuer; empty is none, and people paste a token"},
 		{HTTPGroup, "client-secret", "", secret(text(&in.ClientSecret, "SECRET")),
 			"secret of the panel's client at the issuer; empty for a public client"},
-		{AddressGroup, "addr", "127.0.0.1:8765", checked(&s.Addr, "ADDRESS", checkAddress),
+		{AddressGroup, "addr", "127.0.0.1:8765", text(&s.Addr, "ADDRESS", checkAddress),
 			"address to listen on; others than loopback ones need sign-in and TLS"},
-		{HTTPGroup, "public-url", "", checked(&s.PublicURL, "URL", checkOrigin),
+		{HTTPGroup, "public-url", "", text(&s.PublicURL, "URL", checkOrigin),
 			"where clients reach the server, as https://host; empty is the address it listens on"},
 		{HTTPGroup, "tls-cert", "", text(&s.TLSCert, "FILE"),
 			"PEM file with the certificate for TLS; read again when it changes"},
 		{HTTPGroup, "tls-key", "", text(&s.TLSKey, "FILE"),
 			"PEM file with the certificate's key"},
-		{HTTPGroup, "trusted-proxies", "", list(&s.Proxies, "NETWORKS", parseNetwork),
+		{HTTPGroup, "trusted-proxies", "", parsed(&s.Proxies, "NETWORKS", parseNetworks),
 			"addresses or networks of proxies that do TLS and whose X-Forwarded-For is believed, with commas"},
 		{HTTPGroup, "max-rate", "100", number(&s.MaxRate, "N", 1, 0, 1_000_000),
 			"most requests a second of one who signed in, and twice as many at once; 0 is any number"},
-		{HTTPGroup, "allowed-hosts", "", list(&s.Hosts, "NAMES", func(host string) (string, error) {
-			return strings.ToLower(host), nil
+		{HTTPGroup, "allowed-hosts", "", parsed(&s.Hosts, "NAMES", func(text string) ([]string, error) {
+			return words(strings.ToLower(text)), nil
 		}), "more Host names to answer to, with commas"},
-		{HTTPGroup, "allowed-origins", "", list(&s.Origins, "NAMES", func(origin string) (string, error) {
-			return origin, edge.CheckOrigins([]string{origin})
-		}), "origins of pages that may call, with commas (https://host)"},
+		{HTTPGroup, "allowed-origins", "", list(&s.Origins, edge.CheckOrigins),
+			"origins of pages that may call, with commas (https://host)"},
 		{HTTPGroup, "max-streams", "4096", number(&s.Streams, "N", 1, 1, 1_000_000),
 			"most open event streams; half as many of one client address, or of one who signed in"},
-		{OperatorGroup, "admin-addr", "", checked(&s.Operator.Addr, "ADDRESS", checkAddress),
+		{OperatorGroup, "admin-addr", "", text(&s.Operator.Addr, "ADDRESS", checkAddress),
 			"address for operators: /metrics, /livez, /readyz, /debug/pprof; never a public one; empty: none, and /metrics is on --addr if nobody signs in"},
 		{OperatorGroup, "drain", "0", number(&s.Operator.Drain, "SECONDS", time.Second, 0, 3600),
 			"how many seconds calls are still taken after `serve` is told to stop, while /readyz says so; 5 behind a balancer"},

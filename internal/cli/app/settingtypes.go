@@ -14,8 +14,6 @@ import (
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/store"
-	"todo-mcp/server"
-	"todo-mcp/tools"
 )
 
 // kind is how the value of a setting is written and read.
@@ -39,14 +37,16 @@ func parsed[T any](into *T, placeholder string, parse func(string) (T, error)) k
 	}}
 }
 
-// checked is the kind of the texts for which check returns nil.
-func checked(into *string, placeholder string, check func(string) error) kind {
-	return parsed(into, placeholder, func(text string) (string, error) { return text, check(text) })
-}
-
-// text is the kind of any text.
-func text(into *string, placeholder string) kind {
-	return checked(into, placeholder, func(string) error { return nil })
+// text is the kind of the texts for which every check returns nil.
+func text(into *string, placeholder string, checks ...func(string) error) kind {
+	return parsed(into, placeholder, func(text string) (string, error) {
+		for _, check := range checks {
+			if err := check(text); err != nil {
+				return "", err
+			}
+		}
+		return text, nil
+	})
 }
 
 func secret(k kind) kind {
@@ -102,25 +102,9 @@ func words(text string) (parts []string) {
 	return parts
 }
 
-// list is the kind of the lists of values that are separated by commas.
-func list[T any](into *[]T, placeholder string, parse func(string) (T, error)) kind {
-	return parsed(into, placeholder, func(text string) (values []T, err error) {
-		for _, word := range words(text) {
-			value, err := parse(word)
-			if err != nil {
-				return nil, err
-			}
-			values = append(values, value)
-		}
-		return values, nil
-	})
-}
-
-// toolNames is the kind of the lists of tools to publish.
-func toolNames(into *[]string) kind {
-	k := parsed(into, "NAMES", func(text string) ([]string, error) { return words(text), server.CheckPublish(words(text)) })
-	k.Words = append([]string{"auto", "all"}, tools.Names()...)
-	return k
+// list is the kind of the words for which check returns nil.
+func list(into *[]string, check func([]string) error) kind {
+	return parsed(into, "NAMES", func(text string) ([]string, error) { return words(text), check(words(text)) })
 }
 
 // checkStore returns nil for a place that [store.Locate] accepts.
@@ -154,16 +138,19 @@ func checkOrigin(text string) error {
 	return err
 }
 
-// parseNetwork reads a network, or an address as the network of it alone.
-func parseNetwork(text string) (netip.Prefix, error) {
-	p, err := netip.ParsePrefix(text)
-	if ip, alone := netip.ParseAddr(text); alone == nil {
-		p, err = ip.Prefix(ip.BitLen())
+// parseNetworks reads networks, and addresses as the networks of them alone.
+func parseNetworks(text string) (networks []netip.Prefix, err error) {
+	for _, word := range words(text) {
+		p, err := netip.ParsePrefix(word)
+		if ip, alone := netip.ParseAddr(word); alone == nil {
+			p, err = ip.Prefix(ip.BitLen())
+		}
+		if err != nil {
+			return nil, errors.New("must be addresses or networks with commas, such as 10.0.0.0/8")
+		}
+		networks = append(networks, p.Masked())
 	}
-	if err != nil {
-		err = errors.New("must be addresses or networks with commas, such as 10.0.0.0/8")
-	}
-	return p.Masked(), err
+	return networks, nil
 }
 
 var (
