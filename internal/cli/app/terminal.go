@@ -65,10 +65,8 @@ func IsTerminal(in io.Reader) bool {
 }
 
 // TypedInput returns standard input, read so that reading fails when ctx ends, as
-// with Ctrl-C: a person need not first end what they were typing. There is one
-// reader of it, which several questions share: a read that has begun cannot be
-// taken back, so that its goroutine is left to the end of the process and would
-// take the answer to the next question from another reader.
+// with Ctrl-C. All questions share it: a read that has begun cannot be taken back and
+// would take the answer to the next question from another reader.
 func (a *App) TypedInput(ctx context.Context) *bufio.Reader {
 	if a.typed == nil {
 		r, w := io.Pipe()

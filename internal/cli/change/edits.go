@@ -154,7 +154,7 @@ func Restore(fs *flag.FlagSet) app.Run {
 		restore := edit(a, todo.Edit{Do: todo.EditRestore, Revision: revision}, words)
 		err = forLists(ctx, a, args[:1], app.NamedOptions{}, *asJSON, restore)
 		if errors.Is(err, todo.ErrNotFound) {
-			return fmt.Errorf("revision %d is not kept; see `todo-mcp history %s`", revision, args[0])
+			return fmt.Errorf("revision %d is not kept; see `todo-mcp history %q`", revision, args[0])
 		}
 		return err
 	}

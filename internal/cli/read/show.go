@@ -112,15 +112,14 @@ func subsPicture(a *app.App, subs []todo.Snapshot, width int) (text string) {
 
 // historyOptions are the flags of `history`.
 type historyOptions struct {
-	json, brief bool
-	since       time.Duration // 0 is any
+	json  bool
+	since time.Duration // 0 is any
 }
 
 // History shows what changed in a list.
 func History(fs *flag.FlagSet) app.Run {
 	var o historyOptions
 	fs.BoolVar(&o.json, "json", false, "print JSON, one revision a line")
-	fs.BoolVar(&o.brief, "brief", false, "one line a revision, without its changes")
 	fs.DurationVar(&o.since, "since", 0, "only revisions of the last `TIME`, such as 90m or 48h")
 	return func(ctx context.Context, a *app.App, args []string) error {
 		return a.OnList(ctx, args, func(lists todo.Lists, list todo.Snapshot) error { return history(ctx, a, lists, list, o) })
@@ -146,7 +145,7 @@ func history(ctx context.Context, a *app.App, lists todo.Lists, list todo.Snapsh
 	before := todo.Snapshot{}
 	for r, err := range lists.Revisions(ctx, list.List.ID, 0) {
 		if err == nil && (o.since == 0 || time.Since(r.Updated) <= o.since) {
-			err = printRevision(a, before, r, hand, o)
+			err = printRevision(a, before, r, hand, o.json)
 		}
 		if err != nil {
 			return err
@@ -168,12 +167,12 @@ type revised struct {
 
 // printRevision prints one revision; before is the revision before it, from
 // which it differs, and hand what became of what people changed.
-func printRevision(a *app.App, before, r todo.Snapshot, hand account.Hand, o historyOptions) error {
+func printRevision(a *app.App, before, r todo.Snapshot, hand account.Hand, asJSON bool) error {
 	var fate account.Fate
 	if account.Told(before, r) {
 		fate = hand.OfRevision(r.Revision)
 	}
-	if o.json {
+	if asJSON {
 		items, order := account.Overrode(before, r)
 		out := revised{ListDocument: render.Document(r), Fate: fate, Overrode: make(map[string]string), OverrodeOrder: order}
 		for _, i := range items {
@@ -191,11 +190,8 @@ func printRevision(a *app.App, before, r todo.Snapshot, hand account.Hand, o his
 		}
 	}
 	text := fmt.Sprintf("revision %d  %s  %s\n", r.Revision, r.Updated.Local().Format(time.DateTime), by)
-	if !o.brief {
-		for _, line := range render.Diff(before, r) {
-			text += "  " + line + "\n"
-		}
-		text += "\n"
+	for _, line := range render.Diff(before, r) {
+		text += "  " + line + "\n"
 	}
-	return a.Say("%s", text)
+	return a.Say("%s\n", text)
 }
