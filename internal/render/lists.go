@@ -76,7 +76,7 @@ func StateWord(s todo.Snapshot, state todo.State) string {
 // ShortID returns as much of a list's id as people are shown; commands accept it.
 func ShortID(s todo.Snapshot) string { return Safe(s.List.ID[:min(shortID, len(s.List.ID))]) }
 
-// table draws rows, the first of which is the head. A column without any text is left out,
+// table draws rows; the first is the head. A column without any text is left out,
 // and in one that is too narrow for all, those before the last, until four are left.
 func table(rows [][]string, width int) string {
 	widths, shown := make([]int, len(rows[0])), []int{}

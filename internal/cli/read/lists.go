@@ -35,7 +35,7 @@ func Lists(fs *flag.FlagSet) app.Run {
 	fs.BoolVar(&o.archived, "archived", false, "the archived lists alone")
 	o.state = app.WordFlag(fs, "state", "", "only those in a `STATE`: working, idle, waiting, left-open, finished, or open (all but finished)",
 		"working", "idle", "waiting", "left-open", "finished", "open")
-	o.project = fs.String("project", "", "only those of this `PROJECT`, or of the folder with this path (. is this one)")
+	o.project = fs.String("project", "", "only lists of this `PROJECT`, or of the folder with this path (. is this one)")
 	return func(ctx context.Context, a *app.App, _ []string) error {
 		lists, done, err := a.OpenLists()
 		if err != nil {
@@ -76,7 +76,7 @@ func Lists(fs *flag.FlagSet) app.Run {
 }
 
 // choose returns the lists that are to be shown, in the order of the board, each main
-// list before those of its sub-agents. In states it gives a main list the state of its
+// list before the lists of its sub-agents. In states it gives a main list the state of its
 // family.
 func (o listsOptions) choose(every []todo.Snapshot, states map[string]todo.State) (found []todo.Snapshot) {
 	board := account.Sort(account.Families(every, maps.Clone(states)), time.Now())
