@@ -74,8 +74,7 @@ func watchers(t testing.TB, n, rounds int) (took []time.Duration) {
 func p99(d []time.Duration) time.Duration { return d[len(d)*99/100] }
 
 // Every watcher receives the newest revision; afterwards the numbers of
-// goroutines and of bytes in use are as before. This is the short form of
-// BenchmarkWatchers.
+// goroutines and of bytes in use are as before.
 func TestWatchers(t *testing.T) {
 	watchers(t, 20, 1) // warms up, so that one-time allocations are not counted
 	goroutines, before := runtime.NumGoroutine(), servertest.Heap()
@@ -95,17 +94,5 @@ func TestWatchers(t *testing.T) {
 	}
 	if grown := int64(servertest.Heap()) - int64(before); grown > 8<<20 {
 		t.Errorf("%d bytes are still in use", grown)
-	}
-}
-
-// BenchmarkWatchers measures 2,000 watchers of one list. The floor is one
-// watcher in the same run.
-func BenchmarkWatchers(b *testing.B) {
-	for b.Loop() {
-		floor := watchers(b, 1, 20)
-		took := watchers(b, 2000, 20)
-		b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms-median")
-		b.ReportMetric(float64(p99(took).Microseconds())/1000, "ms-p99")
-		b.ReportMetric(float64(p99(floor).Microseconds())/1000, "ms-floor-p99")
 	}
 }

@@ -33,18 +33,15 @@ func TestAppInChat(t *testing.T) {
 	c.until(`document.getElementById('note').textContent.startsWith('Waiting')`)
 	c.host("input(" + plan + ")")
 	c.until(`document.querySelectorAll('#items li').length === 5 && document.querySelector('main').ariaBusy === 'true'`)
-	c.shot("early")
 	c.call("TodoWrite", plan)
 	c.until(`document.querySelector('main').ariaBusy === 'false'`)
 	c.rows("completed Read the schema", "completed Write the migration", "in_progress Running the tests against Postgres and SQLite",
 		"pending Update the documentation of every setting that the migration renames, with an example for each", "pending Ship it")
 	c.until(`document.getElementById('count').textContent === '2 of 5 done' && document.getElementById('bar').ariaValueNow === '2'`)
 	servertest.Until(t, c.ctx, `host.sizes.length > 0 && Math.abs(host.sizes.at(-1) - document.querySelector('iframe').clientHeight) <= 1`)
-	c.shot("light")
 	light := servertest.Eval[string](t, c.frame, `getComputedStyle(document.body).backgroundColor`)
 	c.host(`context({theme: 'dark'})`)
 	c.until(fmt.Sprintf(`getComputedStyle(document.body).backgroundColor !== %q`, light))
-	c.shot("dark")
 	c.host(`context({theme: 'dark', styles: {variables: {'--color-background-primary': 'light-dark(#fff, rgb(1, 2, 3))'}}})`)
 	c.until(`getComputedStyle(document.body).backgroundColor === 'rgb(1, 2, 3)'`)
 
@@ -78,7 +75,6 @@ func TestAppVariants(t *testing.T) {
 	c.call("update_todo", `{id: '3', status: 'running'}`)
 	c.rows("completed One", "failed Two", "in_progress Three", "pending Four")
 	c.until(`document.getElementById('count').textContent === '1 of 4 done · 1 failed'`)
-	c.shot("failed")
 	servertest.Do(t, c.ctx, chromedp.EmulateViewport(320, 700))
 	c.until(`innerWidth < 300 && document.documentElement.scrollWidth <= innerWidth`)
 	servertest.Do(t, c.ctx, chromedp.EmulateViewport(592, 700))
@@ -92,7 +88,6 @@ func TestAppVariants(t *testing.T) {
 
 	c.call("TodoWrite", `{todos: [{content: '', activeForm: 'x', status: 'pending'}]}`)
 	c.until(`document.getElementById('note').className === 'error' && document.getElementById('note').textContent.includes('todos[0].content')`)
-	c.shot("error")
 	c.host(`result({content: [{type: 'text', text: 'Todo list updated\u202e (no change)'}]})`)
 	c.until(`document.getElementById('note').textContent === 'Todo list updated\\u202e (no change)'`)
 	c.host("cancel()")
@@ -110,7 +105,6 @@ func TestAppVariants(t *testing.T) {
 	c.call("TodoWrite", `{todos: [`+strings.Join(long, ",")+`]}`)
 	const visible = `[...document.querySelectorAll('#items li')].filter((e) => e.checkVisibility()).length`
 	c.until(visible + ` === 5 && document.getElementById('fold').textContent === 'Show 9 done'`)
-	c.shot("folded")
 	if !servertest.Eval[bool](t, c.frame, `(document.getElementById('fold').focus(), document.activeElement.id === 'fold')`) {
 		t.Error("the button cannot be focused")
 	}
@@ -191,7 +185,6 @@ func TestAppHostileText(t *testing.T) {
 		want = append(want, "pending "+text)
 	}
 	c.rows(append(want, `pending a\u202eb\u2066c\u200bd\ufeffe\u00adf\U000e0041g\u200dh`)...)
-	c.shot("hostile")
 	// Only a broken host could send this.
 	c.host(`result({content: [], structuredContent: {display: [{type: 'todo', items: [{title: {}, status: 'toString'}, {title: '\ud800\u001b[31m\nx', status: '__proto__'}]}], list: '"><b>', revision: 'x'}})`)
 	c.rows("pending [object Object]", `pending \ud800\x1b[31m x`)

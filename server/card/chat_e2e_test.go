@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -117,22 +115,6 @@ func (c *chat) rows(want ...string) {
 		c.t.Fatal(err)
 	}
 	c.until(rows + " === " + string(text))
-}
-
-// shot writes a screenshot to the folder that TODO_APP_SHOTS names, if any.
-func (c *chat) shot(name string) {
-	c.t.Helper()
-	dir := os.Getenv("TODO_APP_SHOTS")
-	if dir == "" {
-		return
-	}
-	png, err := chromedp.Run(c.ctx, chromedp.CaptureScreenshot())
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644); err != nil {
-		c.t.Fatal(err)
-	}
 }
 
 // expectNoRequests checks that the page neither made nor attempted network

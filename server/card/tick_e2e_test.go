@@ -57,7 +57,6 @@ func TestAppTitleTimeAndPanel(t *testing.T) {
 	c.until(timeText + `.endsWith('s') && document.querySelector('li:has(time)').className.startsWith('in_progress')`)
 	early := servertest.Eval[string](t, c.frame, timeText)
 	c.until(timeText + ` !== ''  && ` + timeText + fmt.Sprintf(` !== %q`, early))
-	c.shot("times")
 
 	c.click("panel")
 	servertest.Until(t, c.ctx, fmt.Sprintf(`host.links.join() === 'http://127.0.0.1:8765/lists/%s'`, newest(t, s).List.ID))
@@ -126,7 +125,6 @@ func TestAppTicks(t *testing.T) {
 		t.Errorf("stored: %+v by %+v", l.Items[4], l.Writer)
 	}
 	c.until(isTicked + ` && document.activeElement.id === 'i-5' && !document.querySelector('main').classList.contains('past')`)
-	c.shot("ticked")
 	c.click("i-5")
 	c.until(`drawn.revision === 3 && document.getElementById('i-5').ariaLabel === 'Tick: Ship it' && !` + isTicked)
 	c.host(`call("TodoWrite", ` + plan + `)`)
@@ -149,7 +147,6 @@ func TestAppTicks(t *testing.T) {
 	}
 	c.click("i-5")
 	c.until(noteText + ` === 'Not saved: list_id: There is no such list' && !` + isTicked)
-	c.shot("refused")
 }
 
 // Nothing can be ticked in a host that lets pages call no tools, or refuses to. The
@@ -192,7 +189,6 @@ func TestAppSuperseded(t *testing.T) {
 		return `document.querySelector('main').classList.contains('past') && document.getElementById('fold').textContent === 'Updated, ` + count + `' && !document.getElementById('items').checkVisibility() && document.getElementById('head').clientHeight < 2`
 	}
 	servertest.Until(t, first, line("3 of 5 done"))
-	c.shot("superseded")
 	if servertest.Eval[bool](t, c.frame, `document.querySelector('main').classList.contains('past')`) {
 		t.Error("the newest card is a line")
 	}
@@ -220,7 +216,6 @@ func TestAppIsAccessible(t *testing.T) {
 			for _, v := range servertest.Violations(t, c.frame) {
 				t.Errorf("%s, %s: %s", name, scheme, v)
 			}
-			c.shot("axe-" + name + "-" + scheme)
 		}
 		check("waiting", noteText+` !== ''`)
 		c.call("TodoWrite", many)

@@ -104,15 +104,6 @@ func TestPanelShowsWhatWasLeftOpen(t *testing.T) {
 	if other := element(t, html, "article", "card-"+second); !strings.Contains(other, "data-run") || !strings.Contains(other, "Working") {
 		t.Errorf("the second plan: %s", other)
 	}
-	began := now
-	for days, layout := range map[int]string{3: "Mon 15:04", 400: "2 Jan 2006"} {
-		now = began.AddDate(0, 0, days)
-		row := element(t, page(t, web.URL+"/?show=left"), "li", "row-"+first)
-		at, err := time.Parse(time.RFC3339, since[1])
-		if want := at.Local().Format(">" + layout + "<"); err != nil || !strings.Contains(row, want) {
-			t.Errorf("after %d days it lacks %q: %s, %v", days, want, row, err)
-		}
-	}
 }
 
 // drawn is the data of an event.
@@ -241,45 +232,6 @@ func TestPanelSendsWhatDiffers(t *testing.T) {
 	}
 	if d := nextDrawn(t, stream); d.ID != list.List.ID || d.State != "working" {
 		t.Errorf("it was taken up again: %+v", d)
-	}
-}
-
-// What a person does to an idle list does not make its agent work: the list stands
-// idle, and has done so for as long as before.
-func TestPanelRenamedListStaysIdle(t *testing.T) {
-	store := memory.New()
-	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
-	earlier := todo.NewBoard(store, todo.WithClock(func() time.Time { return time.Now().Add(-20 * time.Minute) }))
-	defer earlier.Close()
-	id := servertest.Apply(t, earlier.As(""), servertest.In("process:a"), func(d *todo.Draft) { d.Append("A") }).List.ID
-	stream, _ := follow(t, web.URL+"/panel/events")
-	if status, _, body := servertest.Post(t, web.URL+"/lists/"+id+"/edit", `{"do":"rename","text":"Renamed"}`); status != 200 {
-		t.Fatal(status, body)
-	}
-	idle := func(html string) bool {
-		return strings.Contains(html, "Renamed") && strings.Contains(html, ">Idle<") && strings.Contains(html, "data-ago>20\u202fm ago<")
-	}
-	if d := nextDrawn(t, stream); d.State != "idle" || !idle(d.Pieces["card-"+id]) {
-		t.Errorf("sent: %+v", d)
-	}
-	for _, url := range []string{web.URL, web.URL + "/lists/" + id} {
-		if html := page(t, url); !idle(html) {
-			t.Errorf("%s: %s", url, html)
-		}
-	}
-}
-
-// Two chats that share a connection without a session do not leave each other's
-// list behind by writing in turn.
-func TestPanelSharedConnection(t *testing.T) {
-	_, base := servertest.Site(t)
-	for _, plan := range []string{firstPlan, secondPlan} {
-		if _, _, body := servertest.Post(t, base+"/mcp", servertest.ModernCall(1, "TodoWrite", plan), servertest.ModernHeaders("tools/call", "TodoWrite")...); !strings.Contains(body, "updated") {
-			t.Fatal(body)
-		}
-	}
-	if html := page(t, base); strings.Contains(html, `id="row-`) || strings.Count(html, `id="card-`) != 2 {
-		t.Error(html)
 	}
 }
 

@@ -84,44 +84,6 @@ func TestPanelOffersKeptRevisions(t *testing.T) {
 	}
 }
 
-// P5: a list is finished when nothing is open on it and its sub-agents' lists, and
-// at least one of them has items. An empty list is not.
-func TestPanelEmptyListIsNotFinished(t *testing.T) {
-	const empty = `{"todos":[]}`
-	open, done := servertest.Todos("pending", "A"), servertest.Todos("completed", "A")
-	for name, c := range map[string]struct {
-		main, sub string
-		settled   bool
-	}{
-		"empty":                {empty, "", false},
-		"open":                 {open, "", false},
-		"done":                 {done, "", true},
-		"done, sub-agent open": {done, open, false},
-		"done, sub-agent none": {done, empty, true},
-		"done, sub-agent done": {done, done, true},
-		"open, sub-agent done": {open, done, false},
-		"both empty":           {empty, empty, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, url := servertest.Site(t)
-			write := withMeta(t, url)
-			write(open, "")
-			write(c.main, "")
-			if c.sub != "" {
-				write(open, `"todo-mcp/agent":"helper"`)
-				write(c.sub, `"todo-mcp/agent":"helper"`)
-			}
-			stream, _ := follow(t, url+"/panel/events?after=0")
-			if d := nextDrawn(t, stream); (d.State == "finished") != c.settled {
-				t.Errorf("P5: event %+v", d)
-			}
-			if html := page(t, url); strings.Contains(html, `<section class="group" id="finished"`) != c.settled {
-				t.Errorf("P5: finished lists %s", html)
-			}
-		})
-	}
-}
-
 // BAD-INPUT 83: an edit that two readers could take differently is refused and
 // changes nothing.
 //
