@@ -1,35 +1,24 @@
 'use strict';
 // safe makes a text safe to show, exactly like Safe in internal/render; a test
 // compares the two. Control characters, bidirectional controls and invisible
-// characters become escapes. Joiners, variation selectors, skin tones and flags
-// made of tags stay where they have an effect.
+// characters become escapes. Joiners, variation selectors and flags made of tags stay
+// where they have an effect.
 const flagOfTags = /\u{1F3F4}[\u{E0030}-\u{E0039}\u{E0061}-\u{E007A}]{3,6}\u{E007F}/uy;
 const prepended = /[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]/u;
-const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Variation_Selector}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/u;
-const skinTone = /[\u{1F3FB}-\u{1F3FF}]/u;
-const beyondASCII = (c) => c !== '' && c.codePointAt(0) > 0x7F;
-const visible = (c) => prepended.test(c) || !unseen.test(c);
-const joinable = (c) => beyondASCII(c) && visible(c) && !skinTone.test(c) && /[\p{L}\p{M}\p{S}]/u.test(c) && !/\p{Script=Latin}/u.test(c);
+const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/u;
+const beyondASCII = (c) => c.codePointAt(0) > 0x7F;
+const selector = (c) => /\p{Variation_Selector}/u.test(c);
 
-// varies reports whether a variation selector has an effect on the previous
-// character.
-function varies(previous, selector) {
-  const code = selector.codePointAt(0);
-  if (/\p{Variation_Selector}/u.test(previous)) return false;
-  if (code === 0xFE0E || code === 0xFE0F) return /^[0-9#*ℹ]$/u.test(previous) || beyondASCII(previous) && /[\p{S}\p{P}]/u.test(previous);
-  if (code >= 0xE0100) return /\p{Script=Han}/u.test(previous);
-  if (code < 0x2000) return /\p{Script=Mongolian}/u.test(previous);
-  return beyondASCII(previous) && !/[\p{White_Space}]/u.test(previous);
-}
+// shaped reports whether an invisible character after one can change how that is drawn.
+const shaped = (c) => beyondASCII(c) && /[\p{L}\p{M}\p{S}]/u.test(c) && !/\p{Script=Latin}/u.test(c);
 
-// shows reports whether a character between two others is shown as it is. The
-// previous one is empty at the start and after an escape, the next one at the
-// end.
-function shows(previous, c, next) {
-  if (/\p{Join_Control}/u.test(c)) return /\p{M}/u.test(previous) || (joinable(previous) || skinTone.test(previous)) && joinable(next);
-  if (/\p{Variation_Selector}/u.test(c)) return varies(previous, c);
-  if (skinTone.test(c)) return /\p{So}/u.test(previous);
-  return visible(c);
+// shows reports whether a character is shown as it is after the previous one, which is
+// empty at the start and after an escape.
+function shows(previous, c) {
+  if (/[\uFE0E\uFE0F]/.test(c)) return /^[0-9#*ℹ]$/u.test(previous) || beyondASCII(previous) && /[\p{S}\p{P}]/u.test(previous);
+  if (selector(c)) return shaped(previous) && !selector(previous) && (c.codePointAt(0) < 0xE0100 || /\p{Script=Han}/u.test(previous));
+  if (/\p{Join_Control}/u.test(c)) return shaped(previous);
+  return prepended.test(c) || !unseen.test(c);
 }
 
 // oneLine makes a text safe to draw on one line; models may send anything.
@@ -49,8 +38,7 @@ function safe(text) {
     const c = String.fromCodePoint(text.codePointAt(at));
     flagOfTags.lastIndex = at;
     const flag = flagOfTags.exec(text)?.[0];
-    const following = text.codePointAt(at + c.length);
-    if (flag || shows(previous, c, following === undefined ? '' : String.fromCodePoint(following))) {
+    if (flag || shows(previous, c)) {
       out += flag ?? c;
       previous = c;
     } else {
