@@ -53,7 +53,7 @@ type group struct {
 }
 
 // draw returns the page.
-func (page *boardPage) draw() Node {
+func (page *boardPage) draw() string {
 	return page.page(page.main(
 		If(page.nothing != nil, P(Class("bar"), ID("nothing"), page.nothing)),
 		If(len(page.now) > 0, Section(Class("group"), ID("now"),

@@ -19,7 +19,7 @@ type drawing struct{ now time.Time }
 // drawn returns a part of a page as HTML.
 func drawn(n Node) string {
 	var b strings.Builder
-	_ = n.Render(&b) // a Builder does not fail
+	_ = Group{n}.Render(&b) // a Builder does not fail
 	return b.String()
 }
 

@@ -3,10 +3,12 @@ package panel
 import (
 	"cmp"
 	_ "embed"
+	"html"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	. "maragu.dev/gomponents"
 	. "maragu.dev/gomponents/html"
@@ -16,25 +18,18 @@ import (
 	"todo-mcp/internal/todo"
 )
 
+// skeleton is what all pages have, with a name in braces for what they do not.
+//
+//go:embed page.html
+var skeleton string
+
 //go:embed glyphs.svg
 var glyphs string
 
-// The parts of a page that are always the same.
 const (
-	headStart = `<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">`
-	headLinks = `<link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' ` +
-		`viewBox='0 0 18 18' stroke-width='3'%3E%3Cpath stroke='%23999' d='M3 4h7M3 14h9'/%3E` +
-		`%3Cpath stroke='%23465ff0' d='M3 9h12'/%3E%3C/svg%3E"><link rel="stylesheet" href="/panel.css">`
 	viewerLinks = `<link rel="stylesheet" href="/viewer.css"><script type="module" src="/viewer.js"></script>`
-	script      = `<script type="module" src="/panel.js"></script>`
-	skip        = `<a class="skip" href="#main">Skip to the content</a>`
 	mark        = `<svg class="mark" viewBox="0 0 18 18" aria-hidden="true"><path d="M3 4h7M3 14h9"/>` +
 		`<path class="on" d="M3 9h12"/></svg>`
-	live = `<p class="live" role="status" id="status" data-keep data-state="off"><span class="lamp off"></span>` +
-		`<span id="status-text">Not live without JavaScript</span></p>`
-	bodyEnd = `<div id="toast" class="toast" role="status" data-keep hidden><span></span>` +
-		`<button>Undo <kbd>u</kbd></button></div><p id="say" class="spoken" aria-live="polite" data-keep></p>`
-	keysOpen = `<button id="keys-open" hidden><kbd>?</kbd> Keys</button>`
 )
 
 // frame is what every page has around its content.
@@ -61,48 +56,33 @@ func (f *frame) main(content ...Node) Node {
 		Data("version", f.version), f.list, Data("long-after", decimal(account.LongAfter.Milliseconds())))
 }
 
-// page returns the page around its main element.
-func (f *frame) page(main Node) Node {
-	return Doctype(HTML(Lang("en"),
-		Head(Raw(headStart), TitleEl(Text(f.head+" · todo-mcp")), Raw(headLinks),
-			If(f.reader.ReadOnly, Raw(viewerLinks)), Raw(script)),
-		Body(If(f.class != "", Class(f.class)),
-			Raw(glyphs), Raw(skip), f.rail(),
-			Div(Class("page"), f.top(), main),
-			Raw(bodyEnd))))
+// page returns the page around its main element, as HTML.
+func (f *frame) page(main Node) string {
+	viewer := ""
+	if f.reader.ReadOnly {
+		viewer = viewerLinks
+	}
+	return strings.NewReplacer("\n", "", "{{title}}", html.EscapeString(f.head), "{{viewer}}", viewer,
+		"{{class}}", f.class, "{{glyphs}}", glyphs, "{{mark}}", mark, "{{search}}", html.EscapeString(f.search),
+		"{{kinds}}", drawn(Map(f.board.kinds(), f.kind)), "{{projects}}", drawn(f.projects()),
+		"{{reader}}", drawn(If(f.reader.User != "", f.signOut())), "{{heading}}", drawn(f.heading()),
+		"{{main}}", drawn(main)).Replace(skeleton)
 }
 
-// top returns what is above the content.
-func (f *frame) top() Node {
-	heading := Group{H1(Text(f.head)), If(f.sum != "", P(Class("sum cut"), Text(f.sum)))}
-	if len(f.crumbs) > 0 {
-		path := Group{Class("crumb cut"), Aria("label", "Path")}
-		for n, crumb := range f.crumbs {
-			path = append(path, If(n > 0, Span(Text("/"))), crumb)
-		}
-		heading = Group{Nav(path...)}
+// heading returns the page's heading, or the path to it.
+func (f *frame) heading() Node {
+	if len(f.crumbs) == 0 {
+		return Group{H1(Text(f.head)), If(f.sum != "", P(Class("sum cut"), Text(f.sum)))}
 	}
-	bell := Button(Class("icon"), ID("bell"), Attr("data-keep"), Aria("label", "Notifications"), Attr("hidden"),
-		glyph("bell"))
-	return Header(Class("top"), ID("top"), heading, Div(Class("end"), bell, Raw(live)))
+	path := Group{Class("crumb cut"), Aria("label", "Path")}
+	for n, crumb := range f.crumbs {
+		path = append(path, If(n > 0, Span(Text("/"))), crumb)
+	}
+	return Nav(path...)
 }
 
 // crumb returns one step of the path to a page.
 func crumb(name, href string) Node { return A(Class("cut"), Href(href), bdi(name)) }
-
-// rail returns what is beside the content: the search, which lists there are, and who
-// reads.
-func (f *frame) rail() Node {
-	return Aside(Class("rail"), Aria("label", "Lists"),
-		A(Class("brand"), Href("/"), Raw(mark), Text("todo-mcp")),
-		Form(Class("search"), Role("search"), Action("/"), glyph("search"),
-			Input(Type("search"), Name("q"), ID("q"), Attr("data-keep"), Value(f.search), Placeholder("Search"),
-				Aria("label", "Search lists and items")),
-			Kbd(Text("/"))),
-		Nav(Aria("label", "Show"), Ul(Class("nav"), ID("kinds"), Map(f.board.kinds(), f.kind))),
-		f.projects(),
-		Div(Class("foot small"), Raw(keysOpen), If(f.reader.User != "", f.signOut())))
-}
 
 // kind returns the link to one kind of lists. There may be more of them than were read.
 func (f *frame) kind(k kind) Node {

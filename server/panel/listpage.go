@@ -15,7 +15,7 @@ import (
 )
 
 // draw returns the whole page.
-func (page *listPage) draw(s board, reader todo.Identity) Node {
+func (page *listPage) draw(s board, reader todo.Identity) string {
 	f := page.frame()
 	f.board, f.reader = s, reader
 	return f.page(page.main())

@@ -6,9 +6,9 @@
 package panel
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -103,15 +103,13 @@ func (p *Panel) asset(w http.ResponseWriter, r *edge.Request) error {
 	return nil
 }
 
-// answer answers with a page, or a part of one.
-func answer(w http.ResponseWriter, status int, page Node) error {
+// answer answers with a page.
+func answer(w http.ResponseWriter, status int, page string) error {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", policy)
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.WriteHeader(status)
-	var b bytes.Buffer
-	_ = page.Render(&b)
-	_, _ = w.Write(b.Bytes())
+	_, _ = io.WriteString(w, page)
 	return nil
 }
 
