@@ -166,42 +166,6 @@ func TestPanelSendsWhatWasLeftOpen(t *testing.T) {
 	}
 }
 
-// When a chat begins a plan that has nothing in common with its earlier one, that is
-// put away ("Who is calling", rule 3): it leaves the open page, and comes back when its
-// chat writes it again.
-func TestPanelSendsWhatWasPutAway(t *testing.T) {
-	_, base := servertest.Site(t)
-	write, _, _ := inSession(t, base)
-	write(firstPlan)
-	first := servertest.ListIDs(t, base)[0]
-	board, _ := follow(t, base+"/panel/events")
-	own, _ := follow(t, base+"/panel/events?list="+first)
-	both := func() map[string]drawn {
-		t.Helper()
-		got := map[string]drawn{}
-		for range 2 {
-			d := nextDrawn(t, board)
-			got[d.ID] = d
-		}
-		return got
-	}
-	write(secondPlan)
-	second := servertest.ListIDs(t, base)[0]
-	if got := both(); got[second].State != "working" || got[second].Archived || !got[first].Archived {
-		t.Errorf("the second plan: %+v", got)
-	}
-	if _, name, data := own.Event(); name != "page" || !strings.Contains(data, "Archived") || strings.Contains(data, "data-run") {
-		t.Errorf("own page: %s %s", name, data)
-	}
-	if html := page(t, base); strings.Contains(html, "Lay the keel") || !strings.Contains(html, "Raising the mast") {
-		t.Errorf("the board: %s", html)
-	}
-	write(strings.Replace(firstPlan, "pending", "completed", 1)) // the chat goes on with its first plan
-	if got := both(); got[first].State != "working" || got[first].Archived || !got[second].Archived {
-		t.Errorf("the first plan again: %+v", got)
-	}
-}
-
 // A page says which version it shows, and a stream which one it should show: a
 // page learns from the difference that a process has ended, or that a list was
 // taken up again, before it could follow. While it follows it is sent that.
@@ -271,6 +235,9 @@ func TestPanelHidesArchivedLists(t *testing.T) {
 	}
 	if html := page(t, base+"/lists/"+sub); !strings.Contains(html, "<span>Archived</span>") || strings.Contains(html, "data-run") {
 		t.Errorf("the page of an archived list: %s", html)
+	}
+	if _, name, data := own.Event(); name != "page" || !strings.Contains(data, "Archived") {
+		t.Errorf("the page of an archived list was sent %s %s", name, data)
 	}
 	if d := archive(main); d.ID != main || d.Place == "" || !d.Archived {
 		t.Errorf("a main list was archived: %+v", d)
