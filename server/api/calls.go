@@ -195,18 +195,16 @@ func workspaceHistory(r *edge.Request, l todo.Snapshot, before int64) (p page, o
 // went on, else the one that changed last with a name; when wanted is empty, the main
 // list that changed last.
 func workspaceList(r *edge.Request, wanted string) (todo.Snapshot, error) {
+	chain, err := r.Lists.Chain(r.Context(), wanted)
+	if err != nil {
+		return todo.Snapshot{}, err
+	}
 	if wanted != "" {
-		chain, err := r.Lists.Chain(r.Context(), wanted)
-		if err != nil {
-			return todo.Snapshot{}, err
-		}
 		if l, err := r.Lists.Load(r.Context(), chain.Newest(), 0); !errors.Is(err, todo.ErrNotFound) {
 			return l, err
 		}
 	}
-	matches := func(l todo.Snapshot) bool {
-		return wanted != "" && l.List.Name == wanted || wanted == "" && l.List.Agent == ""
-	}
+	matches := func(l todo.Snapshot) bool { return chain.Has(l.List) && (wanted != "" || l.List.Agent == "") }
 	for before := int64(0); ; {
 		some, err := r.Lists.Find(r.Context(), todo.Query{BeforeSeq: before, Limit: listsAtOnce})
 		if err != nil {

@@ -51,26 +51,29 @@ func (d drawing) cardSubs(f *account.Family) Node {
 	shown := min(len(f.Subs), subsOnCard)
 	more := len(f.Subs) - shown
 	return Ul(Class("subs"), Aria("label", "Sub-agents"),
-		Map(f.Subs[:shown], func(s todo.Snapshot) Node { return Li(subLine(s, f.States[s.List.ID], "")) }),
+		Map(f.Subs[:shown], func(s todo.Snapshot) Node { return Li(d.subLine(f, s)) }),
 		If(more > 0, Li(Span(), span("small", Textf("%d more", more)))))
 }
 
-// subLine returns a sub-agent's list as one line, which says left of one that was left
-// open.
-func subLine(s todo.Snapshot, state todo.State, left string) Node {
-	present := ""
-	if item, ok := s.Current(); ok {
-		present = render.Safe(todo.Cut(item.Title(), maxShown))
+// subLine returns a sub-agent's list as one line.
+func (d drawing) subLine(f *account.Family, s todo.Snapshot) Node {
+	at := d.at(&account.Family{Main: s, States: f.States})
+	if f.States[s.List.ID] == todo.Finished {
+		at = "done"
 	}
-	switch {
-	case present != "":
-	case state == todo.Finished:
-		present = "done"
-	case state == todo.LeftOpen:
-		present = left
-	}
-	return Group{glyph("sub"), B(bdi(render.Safe(todo.Cut(s.List.Agent, 60)))), bdi(present, Class("cut")),
+	return Group{glyph("sub"), B(bdi(render.Safe(todo.Cut(s.List.Agent, 60)))), bdi(at, Class("cut")),
 		progressOf(s.Progress(), "/")}
+}
+
+// at says where the work on a list is, or where it ended; empty when it is finished.
+func (d drawing) at(f *account.Family) string {
+	if now := nowOf(f, d.now); now != nil {
+		return now.Title
+	}
+	if f.State() == todo.Finished {
+		return ""
+	}
+	return stoppedAt(f.Main)
 }
 
 // cardItem returns an item as cards show it.
@@ -125,12 +128,10 @@ func (d drawing) row(f *account.Family, query, match string) Node {
 		lamp = span("lamp beat")
 	}
 	var at Node
-	if now := nowOf(f, d.now); match != "" {
+	if text := d.at(f); match != "" {
 		at = El("bdi", marked(match, query))
-	} else if now != nil {
-		at = bdi(now.Title)
-	} else if stopped := stoppedAt(l); stopped != "" && state != todo.Finished {
-		at = bdi(stopped)
+	} else if text != "" {
+		at = bdi(text)
 	}
 	project := projectOf(l)
 	return Li(d.standing("row-", f), A(Href(listHref(l.List.ID)), lamp,

@@ -234,7 +234,7 @@ func (page *listPage) sub(s todo.Snapshot) Node {
 	state := page.States[s.List.ID]
 	more := max(len(s.Items)-maxSubItems, 0)
 	item := func(i todo.Item) Node { return page.cardItem(itemOf(i, page.now, state.Rests())) }
-	return Details(ID("s-"+s.List.ID), Class("subs wide"), Summary(subLine(s, state, "left open")),
+	return Details(ID("s-"+s.List.ID), Class("subs wide"), Summary(page.subLine(&page.Family, s)),
 		Ul(Class("items"), Map(s.Items[:len(s.Items)-more], item),
 			If(more > 0, Li(span("t", Textf("%d more", more))))),
 		P(Class("small"), A(Class("link"), Href(listHref(s.List.ID)), Text("Open its list"))))
