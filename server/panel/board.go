@@ -91,7 +91,7 @@ type board struct {
 // readBoard reads all lists that a page may show.
 func (p *Panel) readBoard(ctx context.Context, lists todo.Lists) (board, error) {
 	all, err := readFamilies(ctx, lists)
-	now, read := p.config.Now(), 0
+	now, read := p.now(), 0
 	s := board{Board: account.Sort(all, now), drawing: drawing{now}}
 	for _, f := range all {
 		read += len(f.Lists()) + len(f.Away)

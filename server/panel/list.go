@@ -107,7 +107,7 @@ func (page *listPage) edit(item string) {
 // their history at a revision above 0; at one that is not kept, of the next one that is.
 func (p *Panel) pageOf(ctx context.Context, lists todo.Lists, f account.Family, revision int64) (*listPage, error) {
 	l := f.Main
-	page := &listPage{Family: f, drawing: drawing{p.config.Now()}, at: l, past: revision > 0}
+	page := &listPage{Family: f, drawing: drawing{p.now()}, at: l, past: revision > 0}
 	saw, err := lists.Saw(ctx, l)
 	if err != nil {
 		return nil, err

@@ -33,12 +33,11 @@ const (
 // agent's process ended, or its time is over. What all open pages are sent alike is
 // read and drawn once.
 type openPage struct {
-	panel     *Panel
-	stream    *sse.Stream
-	lists     todo.Lists
-	principal string
-	list      string    // the one whose page it is; empty for a board
-	standing  *standing // as the page was last compared with it; nil before that
+	panel *Panel
+	request  *edge.Request
+	stream   *sse.Stream
+	list     string    // the one whose page it is; empty for a board
+	standing *standing // as the page was last compared with it; nil before that
 	// sent has the place of each list that was sent since then, by id; on a list's own
 	// page the version that it shows.
 	sent   map[string]string
@@ -106,8 +105,7 @@ func (p *Panel) events(w http.ResponseWriter, r *edge.Request) error {
 	return r.Stream(w, func(stream *sse.Stream) error {
 		watch := r.Lists.Watch(nil) // before the reads, so that nothing falls between
 		defer watch.Close()
-		o := &openPage{panel: p, stream: stream, lists: r.Lists, principal: r.Principal, list: r.URL.Query().Get("list"),
-			sent: make(map[string]string)}
+		o := &openPage{panel: p, request: r, stream: stream, list: r.URL.Query().Get("list"), sent: make(map[string]string)}
 		if err := o.begin(after, resumes && o.list == ""); err != nil {
 			return fmt.Errorf("catch up: %w", err)
 		}
@@ -126,13 +124,13 @@ func (o *openPage) begin(after int64, resumes bool) error {
 	if err := o.stream.Begin(); err != nil {
 		return err
 	}
-	hello := map[string]string{"process": o.panel.config.Process, "version": version}
+	hello := map[string]string{"process": o.panel.process, "version": version}
 	if err := o.stream.Send(sse.Event{Name: "hello", Data: hello}); err != nil || !resumes {
 		return err
 	}
 	// A Seq above the newest comes from another store: then the page loads again by
 	// its version.
-	missed, err := o.lists.Find(ctx, todo.Query{AfterSeq: after, Limit: maxMissed})
+	missed, err := o.request.Lists.Find(ctx, todo.Query{AfterSeq: after, Limit: maxMissed})
 	if err != nil {
 		return err
 	}
@@ -142,17 +140,17 @@ func (o *openPage) begin(after int64, resumes bool) error {
 
 // bounded returns a context for reads of the store: as much time as a request has.
 func (o *openPage) bounded() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(o.stream.Context(), o.panel.config.ReadTimeout)
+	return context.WithTimeout(o.stream.Context(), o.request.ReadTimeout())
 }
 
 // version returns the version of what the page should show, empty for a list that is
 // not there.
 func (o *openPage) version(ctx context.Context) (version string, err error) {
 	if o.list == "" {
-		o.standing, err = o.panel.standing(ctx, o.lists, standingKey{o.principal, o.panel.next(0, presenceSoon)})
+		o.standing, err = o.panel.standing(ctx, o.request.Lists, standingKey{o.request.Principal, o.panel.next(0, presenceSoon)})
 		return digest(o.standing.places), err
 	}
-	u, err := o.panel.update(ctx, o.lists, updateKey{list: o.list, own: true}, false)
+	u, err := o.panel.update(ctx, o.request.Lists, updateKey{list: o.list, own: true}, false)
 	o.sent[o.list], o.unseen = u.shows, u.unseen
 	return u.shows, err
 }
@@ -224,7 +222,7 @@ func (o *openPage) sendChanged(ctx context.Context, changed []todo.Snapshot) err
 // returns how long it may rest. An own page is also sent what an agent has read: what
 // waited to be seen is seen.
 func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Duration, err error) {
-	now, err := o.panel.standing(ctx, o.lists, standingKey{o.principal, due})
+	now, err := o.panel.standing(ctx, o.request.Lists, standingKey{o.request.Principal, due})
 	if err != nil {
 		return 0, err
 	}
@@ -251,8 +249,8 @@ func (o *openPage) sendMoved(ctx context.Context, due time.Time) (rest time.Dura
 // send sends a change of a list. It is not sent again where a list stands, or what its
 // own page shows already.
 func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
-	k.principal, k.own = o.principal, o.list != ""
-	u, err := o.panel.updates.Get(ctx, k, func() (update, error) { return o.panel.update(ctx, o.lists, k, person) })
+	k.principal, k.own = o.request.Principal, o.list != ""
+	u, err := o.panel.updates.Get(ctx, k, func() (update, error) { return o.panel.update(ctx, o.request.Lists, k, person) })
 	if err != nil || (k.own || k.seq == 0) && o.sent[k.list] == u.shows {
 		return err
 	}
@@ -262,7 +260,7 @@ func (o *openPage) send(ctx context.Context, k updateKey, person bool) error {
 }
 
 // standing reads how all lists stand.
-func (p *Panel) standing(ctx context.Context, lists todo.Lists, k standingKey) (*standing, error) {
+func (p *Panel) standing(ctx context.Context, lists todo.request.Lists, k standingKey) (*standing, error) {
 	return p.standings.Get(ctx, k, func() (standing, error) {
 		began := time.Now()
 		s, err := p.readBoard(ctx, lists)
@@ -271,7 +269,7 @@ func (p *Panel) standing(ctx context.Context, lists todo.Lists, k standingKey) (
 }
 
 // update reads and draws a change of a list.
-func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, person bool) (u update, err error) {
+func (p *Panel) update(ctx context.Context, lists todo.request.Lists, k updateKey, person bool) (u update, err error) {
 	c, name := change{ID: k.list, Person: person}, "list"
 	f, err := readFamily(ctx, lists, k.list)
 	switch {
@@ -287,7 +285,7 @@ func (p *Panel) update(ctx context.Context, lists todo.Lists, k updateKey, perso
 		c.describe(&f, page.now)
 		c.Main, u.shows, u.unseen = drawn(page.main()), page.version, page.unseen() > 0
 	default:
-		c.drawPieces(&f, drawing{p.config.Now()})
+		c.drawPieces(&f, drawing{p.now()})
 		u.shows = c.Place
 	}
 	if k.own {

@@ -6,7 +6,6 @@
 package panel
 
 import (
-	"cmp"
 	"embed"
 	"io"
 	"net/http"
@@ -33,8 +32,9 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // Panel serves the pages that show lists to people. The server draws all HTML;
 // the script only inserts it into the page.
 type Panel struct {
-	config Config
-	assets map[string]string // the files that pages load, by path
+	process string
+	now     func() time.Time
+	assets  map[string]string // the files that pages load, by path
 	// revisions are what revisions changed, a revision by revisionKey; remembered is how
 	// many were stored.
 	revisions  sync.Map
@@ -45,24 +45,13 @@ type Panel struct {
 	updates   sse.Shared[updateKey, update]
 }
 
-// Config configures a [Panel].
-type Config struct {
-	// Process identifies the serving process: a page reloads when its stream
-	// reconnects to another one.
-	Process string
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
-	// ReadTimeout bounds the reads of the store for open pages; 0 means 10 s.
-	ReadTimeout time.Duration
-}
-
-// New returns a panel.
-func New(c Config) *Panel {
-	if c.Now == nil {
-		c.Now = time.Now
+// New returns a panel of a process: a page reloads when its stream reconnects to
+// another one. now is the clock; nil means time.Now.
+func New(process string, now func() time.Time) *Panel {
+	if now == nil {
+		now = time.Now
 	}
-	c.ReadTimeout = cmp.Or(c.ReadTimeout, 10*time.Second)
-	p := &Panel{config: c, began: time.Now()}
+	p := &Panel{process: process, now: now, began: time.Now()}
 	text := func(name string) string {
 		data, err := files.ReadFile(name)
 		if err != nil {

@@ -19,6 +19,6 @@ func New(s *server.Server, c edge.Config) (*edge.Edge, error) {
 	}
 	mcphttp.New(s).Route(e)
 	api.Route(e)
-	panel.New(panel.Config{Process: c.Board.Process(), Now: c.Now, ReadTimeout: c.Timeout}).Route(e)
+	panel.New(c.Board.Process(), c.Now).Route(e)
 	return e, nil
 }
