@@ -20,50 +20,37 @@ import (
 	"todo-mcp/server/servertest"
 )
 
-// process is a server on a file, on a pipe and over HTTP, as one process of several
-// would be.
-type process struct {
-	*chattest.Server
-	pipe *chattest.Chat
-	web  *httptest.Server
+// site is a server on a file, as one process of several would be.
+type site struct {
+	store *sqlite.Store
+	*server.Server
+	web *httptest.Server
 }
 
-func startProcess(t *testing.T, path string) *process {
-	t.Helper()
-	r := &chattest.Rig{T: t, By: chattest.Stdio, Store: chattest.File(t, path)}
-	s := r.Start(nil)
-	return &process{s, s.Chat("tester"), servertest.Serve(t, s.Server, nil)}
+func startSite(t *testing.T, path string) *site {
+	store := chattest.File(t, path)
+	s := servertest.New(t, store, nil)
+	return &site{store, s, servertest.Serve(t, s, nil)}
 }
 
 // stop ends the process in good order.
-func (p *process) stop() {
+func (p *site) stop() {
 	p.web.CloseClientConnections()
 	p.web.Close()
-	p.End()
-	_ = p.Store.(*sqlite.Store).Close()
+	p.Close()
+	p.Board.Close()
+	_ = p.store.Close()
 }
 
-// talker is one conversation, wherever it makes its calls.
+// talker is one conversation, wherever it makes its calls, and the lists that it wrote.
 type talker struct {
-	name    string
-	kind    string         // "stdio" and "thread" name the conversation in _meta, "session" is an HTTP session
-	session *chattest.Chat // of the kind "session", once it has begun
+	*chattest.Chat
+	lists []string
 }
 
-// in returns the conversation's connection to a process.
-func (c *talker) in(p *process) *chattest.Chat {
-	switch c.kind {
-	case "session":
-		url := p.web.URL + "/mcp"
-		if c.session == nil {
-			c.session = chattest.OverHTTP(p.T, chattest.Session, "tester", url)
-		}
-		return c.session.At(url)
-	case "thread":
-		return p.pipe.With(`"threadId":%q`, c.name)
-	}
-	return p.pipe.Conversation(c.name)
-}
+// meta are the kinds of conversations: by what names one in _meta, all in one session; ""
+// is a session of its own.
+var meta = []string{`"todo-mcp/conversation":"c%d"`, `"threadId":"c%d"`, ""}
 
 // step is one thing that happens in a conversation.
 type step struct {
@@ -103,44 +90,34 @@ var listID = regexp.MustCompile(`[a-z2-7]{26}`)
 
 // act lets a step happen and returns what the conversation was answered, without
 // ids.
-func (c *talker) act(p *process, s step) string {
-	p.Helper()
-	chat := c.in(p)
-	switch s.what {
-	case "sub-agent":
-		chat = chat.Agent("helper")
-	case "person", "resume":
-		own := c.lists(p)
-		if len(own) == 0 {
-			return "nothing"
+func (c *talker) act(t *testing.T, p *site, s step) string {
+	chat := c.At(p.web.URL + "/mcp")
+	switch {
+	case s.what == "sub-agent":
+		return listID.ReplaceAllString(chat.Agent("helper").Calls(s.tool, s.args).Text(), "ID")
+	case s.what == "call":
+		a := chat.Calls(s.tool, s.args)
+		if list := a.List(); list != "" && !slices.Contains(c.lists, list) {
+			c.lists = append(c.lists, list)
 		}
-		list := own[s.n%len(own)]
-		if s.what == "resume" {
-			_, open, _ := strings.Cut(chat.Resume(list.List.ID).Text(), "Open:") // what comes before has the time in it
-			return open
-		}
-		p.Edits(list.List.ID, func(d *todo.Draft) error {
-			if n := len(d.Items()); n > 0 && s.n > 0 {
-				d.SetStatus(d.Items()[s.n%n].ID, todo.Completed)
-				return nil
-			}
-			d.Append("From the user")
+		return listID.ReplaceAllString(a.Text(), "ID")
+	case len(c.lists) == 0:
+		return "nothing"
+	}
+	list := c.lists[s.n%len(c.lists)]
+	if s.what == "resume" {
+		_, open, _ := strings.Cut(chat.Resume(list).Text(), "Open:") // what comes before has the time in it
+		return open
+	}
+	chattest.Write(t, p.store, "", todo.Write{Target: todo.Target{List: list}, Writer: todo.Writer{Person: true}, Change: func(d *todo.Draft) error {
+		if n := len(d.Items()); n > 0 && s.n > 0 {
+			d.SetStatus(d.Items()[s.n%n].ID, todo.Completed)
 			return nil
-		})
-		return "edited"
-	}
-	return listID.ReplaceAllString(chat.Calls(s.tool, s.args).Text(), "ID")
-}
-
-// lists returns the main lists that the conversation began, oldest first.
-func (c *talker) lists(p *process) []todo.Snapshot {
-	key := map[string]string{"stdio": "conversation:todo-mcp/conversation:" + c.name, "thread": "conversation:threadId:" + c.name}[c.kind]
-	if c.kind == "session" {
-		key = "session:" + server.Digest(c.in(p).Session)
-	}
-	own := slices.DeleteFunc(p.Found(), func(l todo.Snapshot) bool { return l.List.Conversation != key || l.List.Agent != "" })
-	slices.SortStableFunc(own, func(a, b todo.Snapshot) int { return a.List.Created.Compare(b.List.Created) })
-	return own
+		}
+		d.Append("From the user")
+		return nil
+	}})
+	return "edited"
 }
 
 // Properties are tried ten times on the wire, and more often with TODO_LONG: what they
@@ -154,9 +131,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Two to five conversations with keys, on stdio and over HTTP, in two processes
-// on one file that restart in between, do whatever they do: each is answered
-// and ends as it would alone.
+// Two to five conversations with keys, in two processes on one file that restart in
+// between, do whatever they do: each is answered and ends as it would alone.
 func TestConversationsWithKeys(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		type turn struct {
@@ -164,7 +140,7 @@ func TestConversationsWithKeys(t *testing.T) {
 			step step
 		}
 		n := rapid.IntRange(2, 5).Draw(r, "conversations")
-		kinds := rapid.SliceOfN(rapid.SampledFrom([]string{"stdio", "thread", "session"}), n, n).Draw(r, "kinds")
+		kinds := rapid.SliceOfN(rapid.SampledFrom(meta), n, n).Draw(r, "kinds")
 		turns := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) turn {
 			return turn{rapid.IntRange(-1, n-1).Draw(r, "who"), drawStep(r)}
 		}), 1, 30).Draw(r, "turns")
@@ -172,30 +148,36 @@ func TestConversationsWithKeys(t *testing.T) {
 		// was answered.
 		run := func(takesPart func(int) bool) map[int]string {
 			path := filepath.Join(t.TempDir(), "todo.db")
-			processes := []*process{startProcess(t, path), startProcess(t, path)}
-			talkers := make([]*talker, n)
-			for i := range talkers {
-				talkers[i] = &talker{name: fmt.Sprint("c", i), kind: kinds[i]}
+			sites := []*site{startSite(t, path), startSite(t, path)}
+			begin := func() *chattest.Chat {
+				return chattest.OverHTTP(t, chattest.Session, "tester", sites[0].web.URL+"/mcp")
 			}
-			answers := make(map[int]string)
+			answers, talkers, shared := make(map[int]string), make(map[int]*talker), begin()
+			for i, kind := range kinds {
+				if !takesPart(i) {
+					continue
+				}
+				if talkers[i] = (&talker{Chat: shared.With(kind, i)}); kind == "" {
+					talkers[i].Chat = begin()
+				}
+			}
 			for _, turn := range turns {
 				at := turn.step.process
 				if turn.who < 0 {
-					processes[at].stop()
-					processes[at] = startProcess(t, path)
+					sites[at].stop()
+					sites[at] = startSite(t, path)
 				} else if takesPart(turn.who) {
-					answers[turn.who] += talkers[turn.who].act(processes[at], turn.step) + "\n---\n"
+					answers[turn.who] += talkers[turn.who].act(t, sites[at], turn.step) + "\n---\n"
 				}
 			}
 			for i, c := range talkers {
-				if takesPart(i) {
-					for _, l := range c.lists(processes[0]) {
-						answers[i] += fmt.Sprintln(l.Archived, chattest.Show(l.Items))
-					}
-					answers[i] += c.in(processes[0]).Calls("SetTodoList", `{}`).Text()
+				last := c.At(sites[0].web.URL + "/mcp")
+				for _, list := range c.lists {
+					answers[i] += listID.ReplaceAllString(last.Asks("resources/read", `{"uri":"todo://lists/`+list+`"}`).Result.Contents[1].Text, "ID")
 				}
+				answers[i] += last.Calls("SetTodoList", `{}`).Text()
 			}
-			for _, p := range processes {
+			for _, p := range sites {
 				p.stop()
 			}
 			return answers

@@ -2,8 +2,6 @@ package server_test
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -69,40 +67,4 @@ func TestListsResource(t *testing.T) {
 			t.Errorf("another client's: %+v", e)
 		}
 	})
-}
-
-// told checks whether a subscriber was notified of todo://list before a beacon changed,
-// or of nothing at all.
-func told(c *chattest.Chat, beacon *chattest.Beacon, want bool, what string) {
-	c.Helper()
-	if got := beacon.Before(c); slices.Contains(got, "todo://list") != want || !want && len(got) > 0 {
-		c.Errorf("told of %s: %q, want %t", what, got, want)
-	}
-}
-
-// Two streams of subscriptions/listen on one connection, of two conversations: each is
-// told of its own conversation's list, under its own id.
-func TestTwoListenStreams(t *testing.T) {
-	chattest.Over(t, func(r *chattest.Rig) {
-		c := r.Connect()
-		chats := map[string]*chattest.Chat{"LA": c.Conversation("a"), "LB": c.Conversation("b")}
-		for id, who := range chats {
-			who.Writes("p:" + id)
-			who.Listens(id, "todo://list")
-		}
-		early := make(map[string]bool) // a change as a stream begins may be told twice
-		for n := range 5 {
-			for id, who := range chats {
-				who.Adds(fmt.Sprint("Step", n))
-				_, got := c.Updated()
-				for got != id && !early[got] {
-					early[got] = true
-					_, got = c.Updated()
-				}
-				if got != id {
-					t.Errorf("%s's write is told as %s", id, got)
-				}
-			}
-		}
-	}, chattest.StdioModern, chattest.Sessionless)
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"todo-mcp/internal/store/memory"
 	"todo-mcp/internal/todo"
@@ -204,7 +202,8 @@ func TestHTTPSameRequestID(t *testing.T) {
 	}
 }
 
-// A session's next GET stream replaces the one before.
+// A session's next GET stream replaces the one before. What it is notified of goes there
+// alone, and not with an answer.
 func TestHTTPStreamsReplaceEachOther(t *testing.T) {
 	url := servertest.Serve(t, servertest.New(t, nil, nil), nil).URL + "/mcp"
 	id := servertest.Session(t, url, "tester")
@@ -215,75 +214,12 @@ func TestHTTPStreamsReplaceEachOther(t *testing.T) {
 		if replaced != nil {
 			replaced.End()
 		}
-		servertest.Post(t, url, servertest.Call(3, "TodoWrite", servertest.Todos("pending", text)), "Mcp-Session-Id", id)
-		if got := stream.Expect("notifications/resources/updated"); !strings.Contains(got, "todo://list") {
-			t.Errorf("told of %s", got)
+		_, _, answer := servertest.Post(t, url, servertest.Call(3, "TodoWrite", servertest.Todos("pending", text)), "Mcp-Session-Id", id)
+		got := stream.Expect("notifications/resources/updated")
+		if !strings.Contains(got, "todo://list") || strings.Contains(answer, "resources/updated") {
+			t.Errorf("told of %s, and answered %s", got, answer)
 		}
 		replaced = stream
-	}
-}
-
-// heldStore holds the answers to saves of lists that begin with the item "held".
-type heldStore struct {
-	todo.Store
-	saving, let chan struct{}
-}
-
-func (s heldStore) Update(ctx context.Context, key todo.Key, change func(todo.Tx) error) error {
-	held := false
-	err := s.Store.Update(ctx, key, func(tx todo.Tx) error { return change(heldTx{tx, &held}) })
-	if held {
-		s.saving <- struct{}{}
-		<-s.let
-	}
-	return err
-}
-
-type heldTx struct {
-	todo.Tx
-	held *bool
-}
-
-func (tx heldTx) Save(ctx context.Context, next todo.Snapshot) (todo.Snapshot, error) {
-	*tx.held = next.Items[0].Text == "held"
-	return tx.Tx.Save(ctx, next)
-}
-
-// The notifications of a session go on its stream alone, also while another
-// request of the session is being answered. mcp-go would send about half of them
-// with that answer, or nowhere.
-func TestNotificationsStayOnTheStream(t *testing.T) {
-	store := heldStore{memory.New(), make(chan struct{}), make(chan struct{})}
-	web := servertest.Serve(t, servertest.New(t, store, nil), nil)
-	write := servertest.Writer(t, web.URL, "other")
-	write(servertest.Todos("pending", "A"))
-	lists, err := store.Find(t.Context(), todo.Query{})
-	if err != nil || len(lists) != 1 {
-		t.Fatal(lists, err)
-	}
-	session := servertest.Session(t, web.URL+"/mcp", "tester")
-	stream := servertest.OpenStream(t, "GET", web.URL+"/mcp", "", "Mcp-Session-Id", session)
-	subscribe := fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"todo://lists/%s"}}`, lists[0].List.ID)
-	if _, _, answer := servertest.Post(t, web.URL+"/mcp", subscribe, "Mcp-Session-Id", session); strings.Contains(answer, "error") {
-		t.Fatal(answer)
-	}
-	answered := make(chan string)
-	go func() {
-		_, _, answer, err := servertest.TryPost(web.URL+"/mcp", strings.NewReader(servertest.Call(3, "TodoWrite", servertest.Todos("pending", "held"))), "Mcp-Session-Id", session)
-		answered <- fmt.Sprint(answer, err)
-	}()
-	<-store.saving
-	release := sync.OnceFunc(func() { close(store.let) })
-	t.Cleanup(release) // the server does not close before
-	for n := range 20 {
-		told := time.AfterFunc(10*time.Second, func() { stream.Close() }) // fails Expect
-		write(servertest.Todos("pending", "A", fmt.Sprint("A", n)))
-		stream.Expect("notifications/resources/updated")
-		told.Stop()
-	}
-	release()
-	if answer := <-answered; strings.Contains(answer, "resources/updated") {
-		t.Errorf("the answer has a notification: %s", answer)
 	}
 }
 

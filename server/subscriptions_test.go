@@ -9,12 +9,152 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"todo-mcp/internal/chattest"
 	"todo-mcp/internal/todo"
 	"todo-mcp/server"
 	"todo-mcp/server/servertest"
 )
+
+// limited serves a server over HTTP and returns what begins a session.
+func limited(t *testing.T, edit func(*server.Config)) (begin func() *chattest.Chat) {
+	t.Helper()
+	s := (&chattest.Rig{T: t, By: chattest.Session, Store: chattest.Memory()}).Start(edit)
+	return func() *chattest.Chat { return s.Chat("tester") }
+}
+
+// subscription checks what a subscription, or the end of one, is refused with; nothing
+// when it is not.
+func subscription(c *chattest.Chat, method, uri, refusal string) {
+	c.Helper()
+	a := c.Asks("resources/"+method, fmt.Sprintf(`{"uri":%q}`, uri))
+	if err := a.Refused(); (err != nil) != (refusal != "") || err != nil && !strings.Contains(err.Error(), refusal) {
+		c.Errorf("64: %s %.30s is answered %.200s, want %q", method, uri, a.Raw, refusal)
+	}
+}
+
+// BAD-INPUT 64: only resources of this server can be subscribed to, and what is
+// refused uses no memory.
+func TestOnlyOwnResourcesAreSubscribed(t *testing.T) {
+	c := limited(t, nil)()
+	before := servertest.Heap()
+	long := strings.Repeat("x", 900<<10)
+	for n := range 12 {
+		for _, uri := range []string{"todo://lists/", "file:///" + long, fmt.Sprint("todo://lists/", n, long)} {
+			subscription(c, "subscribe", uri, "no such resource")
+		}
+	}
+	if grown := int64(servertest.Heap()) - int64(before); grown > 8<<20 {
+		t.Errorf("64: %d bytes grown", grown)
+	}
+}
+
+// BAD-INPUT 64: the subscriptions of a session without a stream end after a
+// while, and of one that has unsubscribed from all at once.
+func TestSubscriptionsWithoutAStreamEnd(t *testing.T) {
+	begin := limited(t, func(c *server.Config) { c.MaxAllSubscriptions, c.SubscriptionLinger = 1, 20*time.Millisecond })
+	for range 2 { // the second finds the place that the first has left
+		c := begin()
+		subscription(c, "subscribe", "todo://list", "")
+		subscription(c, "unsubscribe", "todo://list", "")
+	}
+	begin().Subscribe("todo://list")
+	next, deadline := begin(), time.Now().Add(10*time.Second)
+	for next.Asks("resources/subscribe", `{"uri":"todo://lists"}`).Error != nil {
+		if time.Now().After(deadline) {
+			t.Fatal("64: the subscriptions of a session without a stream do not end")
+		}
+	}
+}
+
+// A session's next stream begins with all that it subscribed to, which may have
+// changed meanwhile, and knows which list its conversation took up without a stream.
+func TestTheNextStreamKnowsWhatChanged(t *testing.T) {
+	begin := limited(t, nil)
+	a, b := begin(), begin()
+	a.Writes("p:Own")
+	b.Writes("p:Other")
+	const list = `"uri":"todo://list"`
+	stream := func() *servertest.Events {
+		return servertest.OpenStream(t, "GET", a.URL, "", "Mcp-Session-Id", a.Session)
+	}
+	first := stream()
+	a.Subscribe("todo://list")
+	a.Writes("c:Own")
+	first.Expect(list)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a.Resume("Other").Says("Other")
+	second := stream()
+	second.Expect(list)
+	for _, plan := range []string{"i:Other", "c:Other"} {
+		b.Writes(plan)
+		second.Expect(list)
+	}
+}
+
+// The acknowledgement is the first message of a stream of subscriptions/listen,
+// also where nothing is subscribed to and the answer follows at once. mcp-go lets
+// the answer overtake it, or drops it.
+func TestListenIsAcknowledgedFirst(t *testing.T) {
+	chattest.Over(t, func(r *chattest.Rig) {
+		c := r.Connect()
+		for range 100 {
+			message := c.Message("L", "subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`)
+			a, err := c.Send(t.Context(), message)
+			note := c.NoteNow() // what came before the answer
+			if err != nil || !strings.Contains(note, "notifications/subscriptions/acknowledged") || a.Result.ResultType != "complete" {
+				c.Fatalf("a stream without subscriptions: %q %s %v", note, a.Raw, err)
+			}
+		}
+	}, chattest.StdioModern, chattest.Sessionless)
+}
+
+// A request that names a version with sessions in _meta subscribes as any other.
+func TestSubscribeWithAnOlderVersionInMeta(t *testing.T) {
+	c := limited(t, func(c *server.Config) { c.MaxSubscriptions = 1 })()
+	c = c.With(`"io.modelcontextprotocol/protocolVersion":"2025-06-18"`)
+	c.Subscribe("todo://lists")
+	subscription(c, "subscribe", "todo://lists/1", "one connection may have")
+}
+
+// told checks whether a subscriber was notified of todo://list before a beacon changed,
+// or of nothing at all.
+func told(c *chattest.Chat, beacon *chattest.Beacon, want bool, what string) {
+	c.Helper()
+	if got := beacon.Before(c); slices.Contains(got, "todo://list") != want || !want && len(got) > 0 {
+		c.Errorf("told of %s: %q, want %t", what, got, want)
+	}
+}
+
+// Two streams of subscriptions/listen on one connection, of two conversations: each is
+// told of its own conversation's list, under its own id.
+func TestTwoListenStreams(t *testing.T) {
+	chattest.Over(t, func(r *chattest.Rig) {
+		c := r.Connect()
+		chats := map[string]*chattest.Chat{"LA": c.Conversation("a"), "LB": c.Conversation("b")}
+		for id, who := range chats {
+			who.Writes("p:" + id)
+			who.Listens(id, "todo://list")
+		}
+		early := make(map[string]bool) // a change as a stream begins may be told twice
+		for n := range 5 {
+			for id, who := range chats {
+				who.Adds(fmt.Sprint("Step", n))
+				_, got := c.Updated()
+				for got != id && !early[got] {
+					early[got] = true
+					_, got = c.Updated()
+				}
+				if got != id {
+					t.Errorf("%s's write is told as %s", id, got)
+				}
+			}
+		}
+	}, chattest.StdioModern, chattest.Sessionless)
+}
 
 // database keeps subscriptions for the servers of a test, as one that they share.
 type database struct {
@@ -117,38 +257,6 @@ func TestSubscriptionsAreReadAgain(t *testing.T) {
 	stream := streamAt(t, b, c)
 	begin().Subscribe("todo://lists") // a hint
 	stream.Expect(`"uri":"todo://lists"`)
-}
-
-// BAD-INPUT 28: a client that hangs up while its subscriptions are read does not end
-// the reading.
-func TestSubscriptionsAreReadForWhoHangsUp(t *testing.T) {
-	begun, hungUp, read := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	d := &database{reading: func(ctx context.Context) error {
-		close(begun)
-		<-hungUp
-		read <- ctx.Err()
-		return ctx.Err()
-	}}
-	begin, b := sites(t, d)
-	ctx, hangUp := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, "GET", b, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header = http.Header{"Mcp-Session-Id": {begin().Session}, "Accept": {"text/event-stream"}}
-	var gone sync.WaitGroup
-	gone.Go(func() {
-		if res, err := http.DefaultClient.Do(r); err == nil {
-			res.Body.Close()
-		}
-	})
-	<-begun
-	hangUp()
-	gone.Wait()
-	close(hungUp)
-	if err := <-read; err != nil {
-		t.Error(err)
-	}
 }
 
 // BAD-INPUT 64: a session has as many subscriptions on all servers together as on

@@ -1,4 +1,0 @@
-package server
-
-// Digest is the digest in the keys of conversations.
-var Digest = digest
