@@ -106,24 +106,18 @@ func (s *Server) resumeText(text string, list todo.Snapshot) string {
 	var open, done []string
 	for _, item := range list.Items {
 		line := "- #" + item.ID + " " + item.Text
-		switch {
-		case item.Status.Settled():
-			done = append(done, line+" ("+string(item.Status)+")")
-		case item.Status == todo.Pending:
+		if item.Status != todo.Pending {
+			line += " (" + string(item.Status) + ")"
+		}
+		if item.Status.Settled() {
+			done = append(done, line)
+		} else {
 			open = append(open, line)
-		default:
-			open = append(open, line+" ("+string(item.Status)+")")
 		}
 	}
+	const nothing = "- nothing"
 	return fill(text, "name", list.Title(), "when", render.Roughly(s.Now().Sub(list.Updated))+" ago",
-		"open", orNothing(open), "done", orNothing(done))
-}
-
-func orNothing(lines []string) string {
-	if len(lines) == 0 {
-		return "- nothing"
-	}
-	return strings.Join(lines, "\n")
+		"open", cmp.Or(strings.Join(open, "\n"), nothing), "done", cmp.Or(strings.Join(done, "\n"), nothing))
 }
 
 // unfinished returns the lists of main agents that have an open item: first

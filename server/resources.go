@@ -19,7 +19,7 @@ func (s *Server) addResources() {
 	s.mcp.AddResource(mcp.NewResource(subscriptions.Current, "list",
 		mcp.WithResourceTitle("Current todo list"),
 		mcp.WithResourceDescription("This conversation's todo list, as JSON and as markdown"),
-		mcp.WithMIMEType("application/json")), s.readCurrent)
+		mcp.WithMIMEType("application/json")), s.readList)
 	s.mcp.AddResource(mcp.NewResource(subscriptions.All, "lists",
 		mcp.WithResourceTitle("Unfinished todo lists"),
 		mcp.WithResourceDescription("The todo lists that have open items, of earlier conversations as well: ids, titles, progress, workspaces, times"),
@@ -30,25 +30,27 @@ func (s *Server) addResources() {
 		mcp.WithTemplateMIMEType("application/json")), s.readList)
 }
 
-func (s *Server) readCurrent(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-	r := s.newRequest(ctx, req.Params.Meta)
-	snapshot, err := r.lists.Show(ctx, s.caller(r).reads())
-	if err != nil && !errors.Is(err, todo.ErrNotFound) {
-		return nil, fmt.Errorf("read the list: %w", err)
-	}
-	return contents(subscriptions.Current, snapshot)
-}
-
+// readList reads the conversation's list, or one by its id, as JSON and as markdown, both
+// under the same URI.
 func (s *Server) readList(ctx context.Context, req mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
-	id := strings.TrimPrefix(req.Params.URI, subscriptions.One)
-	r := s.newRequest(ctx, req.Params.Meta)
+	r, uri := s.newRequest(ctx, req.Params.Meta), req.Params.URI
 	target := s.caller(r).reads()
-	target.List = id
-	snapshot, err := r.lists.Show(ctx, target)
-	if err != nil {
+	id, one := strings.CutPrefix(uri, subscriptions.One)
+	if one {
+		target.List = id
+	}
+	list, err := r.lists.Show(ctx, target)
+	if err != nil && (one || !errors.Is(err, todo.ErrNotFound)) {
 		return nil, fmt.Errorf("read the list: %w", err)
 	}
-	return contents(req.Params.URI, snapshot)
+	data, err := json.Marshal(render.Document(list))
+	if err != nil {
+		return nil, fmt.Errorf("encode the list: %w", err)
+	}
+	return []mcp.ResourceContents{
+		mcp.TextResourceContents{URI: uri, MIMEType: "application/json", Text: string(data)},
+		mcp.TextResourceContents{URI: uri, MIMEType: "text/markdown", Text: render.Markdown(list)},
+	}, nil
 }
 
 // unfinishedDocument is one list of the resource todo://lists.
@@ -82,16 +84,4 @@ func (s *Server) readUnfinished(ctx context.Context, req mcp.ReadResourceRequest
 		return nil, fmt.Errorf("encode the lists: %w", err)
 	}
 	return []mcp.ResourceContents{mcp.TextResourceContents{URI: subscriptions.All, MIMEType: "application/json", Text: string(data)}}, nil
-}
-
-// contents returns a list as JSON and as markdown, both under the same URI.
-func contents(uri string, s todo.Snapshot) ([]mcp.ResourceContents, error) {
-	data, err := json.Marshal(render.Document(s))
-	if err != nil {
-		return nil, fmt.Errorf("encode the list: %w", err)
-	}
-	return []mcp.ResourceContents{
-		mcp.TextResourceContents{URI: uri, MIMEType: "application/json", Text: string(data)},
-		mcp.TextResourceContents{URI: uri, MIMEType: "text/markdown", Text: render.Markdown(s)},
-	}, nil
 }
