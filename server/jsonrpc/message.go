@@ -56,6 +56,7 @@ type Message struct {
 type Error struct {
 	Code int // a JSON-RPC error code
 	Text string
+	Data any // nil for none
 }
 
 // Error implements error.
@@ -69,7 +70,7 @@ func Refuse(code int, format string, args ...any) *Error {
 // Answer returns the JSON-RPC error response to the request with an id. A nil
 // id is sent as null.
 func (e *Error) Answer(id json.RawMessage) mcp.JSONRPCMessage {
-	return mcp.NewJSONRPCError(RequestID(id), e.Code, e.Text, nil)
+	return mcp.NewJSONRPCError(RequestID(id), e.Code, e.Text, e.Data)
 }
 
 // RequestID converts an id from JSON to mcp-go's type. The result is null when

@@ -41,7 +41,7 @@ func (h *Handler) Route(e *edge.Edge) { e.Handle("/mcp", jsonRPC, h.serve, edge.
 
 // jsonRPC is the [edge.Format] that writes a failure as a JSON-RPC error.
 func jsonRPC(w http.ResponseWriter, status int, text string) {
-	new(exchange).refuse(w, refused(status, "%s", text))
+	_ = new(exchange).refuse(w, status, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", text))
 }
 
 // exchange is one HTTP request and the message in its body.
@@ -65,9 +65,9 @@ func (h *Handler) serve(w http.ResponseWriter, r *edge.Request) error {
 		w.Header().Set("Allow", "GET, POST, DELETE")
 		return &edge.Error{Status: http.StatusMethodNotAllowed, Text: "method not allowed"}
 	}
-	switch err := h.check(x); {
+	switch status, err := h.check(x); {
 	case err != nil:
-		x.refuse(w, err)
+		return x.refuse(w, status, err)
 	case x.modern:
 		w.Header().Set("Allow", http.MethodPost)
 		return &edge.Error{Status: http.StatusMethodNotAllowed, Text: "this protocol version has no sessions: POST subscriptions/listen"}
@@ -80,57 +80,47 @@ func (h *Handler) serve(w http.ResponseWriter, r *edge.Request) error {
 	return nil
 }
 
-// refusal is why a request is refused, as status and JSON-RPC error.
-type refusal struct {
-	status int
-	err    mcp.JSONRPCError
-}
-
-func refused(status int, format string, args ...any) *refusal {
-	return &refusal{status, mcp.NewJSONRPCError(mcp.RequestId{}, mcp.INVALID_REQUEST, fmt.Sprintf(format, args...), nil)}
-}
-
 // refuse answers a request, whose message may have an id, with an error.
-func (x *exchange) refuse(w http.ResponseWriter, r *refusal) {
-	r.err.ID = jsonrpc.RequestID(x.message.ID)
-	_ = edge.WriteJSON(w, r.status, r.err)
+func (x *exchange) refuse(w http.ResponseWriter, status int, err *jsonrpc.Error) error {
+	return edge.WriteJSON(w, status, err.Answer(x.message.ID))
 }
 
 // check returns why a request is refused for its list, its protocol version or its
-// session, which it sets in the peer.
-func (h *Handler) check(x *exchange) *refusal {
+// session, which it sets in the peer, and with which status.
+func (h *Handler) check(x *exchange) (status int, refused *jsonrpc.Error) {
 	if x.peer.List != "" {
 		if err := todo.CheckName(x.peer.List); err != nil {
-			return refused(http.StatusBadRequest, "%s", err)
+			return http.StatusBadRequest, jsonrpc.Refuse(mcp.INVALID_PARAMS, "%s", err)
 		}
 	}
 	if v := x.peer.Protocol; v != "" && !slices.Contains(mcp.ValidProtocolVersions, v) {
 		// The error lists the supported versions (BAD-INPUT 23).
-		return &refusal{http.StatusBadRequest, mcp.UnsupportedProtocolVersionError{Version: todo.Cut(v, 32), Supported: mcp.ValidProtocolVersions}.JSONRPCError()}
+		e := mcp.UnsupportedProtocolVersionError{Version: todo.Cut(v, 32), Supported: mcp.ValidProtocolVersions}.JSONRPCError().Error
+		return http.StatusBadRequest, &jsonrpc.Error{Code: e.Code, Text: e.Message, Data: e.Data}
 	}
 	switch {
 	case x.modern:
-		return x.checkModern()
+		return http.StatusBadRequest, x.checkModern()
 	case x.message.Method == string(mcp.MethodInitialize):
 		x.peer.Client, x.peer.Apps = x.message.Client, card.ShownBy(x.message.Capabilities.Extensions)
-		return nil
+		return http.StatusOK, nil
 	}
 	id := x.Header.Get(mcpserver.HeaderKeySessionID)
 	if id == "" {
-		return refused(http.StatusBadRequest, "the %s header is missing: send initialize first, or name protocol version %s in _meta",
+		return http.StatusBadRequest, jsonrpc.Refuse(mcp.INVALID_REQUEST, "the %s header is missing: send initialize first, or name protocol version %s in _meta",
 			mcpserver.HeaderKeySessionID, mcp.ProtocolVersion20260728)
 	}
 	claims, ended, err := h.sessions.check(id, x.Identity)
 	if err != nil || ended { // status 404 makes a client begin a new session
-		return refused(http.StatusNotFound, "unknown or ended session: send initialize again")
+		return http.StatusNotFound, jsonrpc.Refuse(mcp.INVALID_REQUEST, "unknown or ended session: send initialize again")
 	}
 	x.peer.Session, x.peer.Apps, x.peer.Client = id, claims.Apps, mcp.Implementation{Name: claims.Client, Version: claims.Version}
-	return nil
+	return http.StatusOK, nil
 }
 
 // checkModern returns why a sessionless message is refused: its headers must say what
 // its body does, as mcp-go reads it.
-func (x *exchange) checkModern() *refusal {
+func (x *exchange) checkModern() *jsonrpc.Error {
 	if x.Method != http.MethodPost {
 		return nil
 	}
@@ -153,24 +143,22 @@ func (x *exchange) checkModern() *refusal {
 	if err == nil {
 		return nil
 	}
-	return &refusal{http.StatusBadRequest, mcp.NewJSONRPCError(mcp.RequestId{}, code, err.Error(), nil)}
+	return jsonrpc.Refuse(code, "%s", err)
 }
 
 // post answers a POST request, which carries one message.
 func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 	raw, unread := x.ReadJSON(w, x.scan)
 	if unread != nil {
-		x.refuse(w, refused(unread.Status, "%s", unread.Text))
-		return nil
+		return x.refuse(w, unread.Status, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", unread.Text))
 	}
 	var bad *jsonrpc.Error
 	if x.message, bad = jsonrpc.Read(raw); bad != nil {
-		return edge.WriteJSON(w, http.StatusBadRequest, bad.Answer(x.message.ID))
+		return x.refuse(w, http.StatusBadRequest, bad)
 	}
 	x.modern = x.modern || x.message.Modern
-	if err := h.check(x); err != nil {
-		x.refuse(w, err)
-		return nil
+	if status, err := h.check(x); err != nil {
+		return x.refuse(w, status, err)
 	}
 	switch method := x.message.Method; {
 	case method == "", // a response answers nothing: the server sends no requests
@@ -186,8 +174,7 @@ func (h *Handler) post(w http.ResponseWriter, x *exchange) error {
 	switch {
 	case errors.Is(err, todo.ErrReadOnly):
 		forbidden := x.Forbid(w)
-		x.refuse(w, refused(forbidden.Status, "%s", forbidden.Text))
-		return nil
+		return x.refuse(w, forbidden.Status, jsonrpc.Refuse(mcp.INVALID_REQUEST, "%s", forbidden.Text))
 	case answer == nil:
 		w.WriteHeader(http.StatusAccepted)
 		return nil
