@@ -1,15 +1,10 @@
 package server_test
 
 import (
-	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
 	"todo-mcp/internal/chattest"
-	"todo-mcp/internal/todo"
-	"todo-mcp/server/servertest"
 )
 
 // missing is the id of no list.
@@ -60,51 +55,4 @@ func TestForeignListIsUnknownOverTheWire(t *testing.T) {
 		}
 		r.Expect()
 	})
-}
-
-// BAD-INPUT 34: on every route, another principal's list is answered exactly like one
-// that does not exist, and streams are not sent it.
-func TestForeignListLooksMissing(t *testing.T) {
-	chattest.Over(t, func(r *chattest.Rig) {
-		foreign := chattest.Foreign(t, r.Store)
-		c := r.Connect()
-		base := strings.TrimSuffix(c.URL, "/mcp")
-		ask := func(method, path, list string) string {
-			body := strings.NewReader(`{"do":"add","text":"A"}`)
-			req, err := http.NewRequest(method, base+strings.ReplaceAll(path, "LIST", list), body)
-			if err != nil {
-				t.Fatal(err)
-			}
-			req.Header.Set("Content-Type", "application/json")
-			res, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer res.Body.Close()
-			data, _ := io.ReadAll(res.Body)
-			return fmt.Sprint(res.StatusCode, strings.ReplaceAll(string(data), list, "LIST"))
-		}
-		for path, method := range map[string]string{
-			"/api/lists/LIST": "GET", "/api/lists/LIST/history": "GET", "/api/workspace?list=LIST": "GET",
-			"/lists/LIST": "GET", "/lists/LIST.md": "GET", "/lists/LIST.json": "GET", "/lists/LIST/edit": "POST",
-		} {
-			if got, want := ask(method, path, foreign), ask(method, path, missing); got != want {
-				t.Errorf("34: %s: %s\nunknown: %s", path, got, want)
-			}
-		}
-		if got := c.Get("/api/lists"); strings.TrimSpace(got) != "[]" {
-			t.Errorf("34: listed: %s", got)
-		}
-		var streams []*servertest.Events
-		for _, path := range []string{"/api/events?after=0", "/api/stream", "/panel/events?after=0"} {
-			streams = append(streams, servertest.OpenStream(t, "GET", base+path, ""))
-		}
-		r.Write("somebody", todo.Write{Target: todo.Target{List: foreign}, Change: chattest.Adds("secret")})
-		c.Writes("p:ours")
-		for i, s := range streams {
-			if data := s.Until("ours"); strings.Contains(data, "secret") || strings.Contains(data, foreign) {
-				t.Errorf("34: stream %d sent %s", i, data)
-			}
-		}
-	}, chattest.Session)
 }
