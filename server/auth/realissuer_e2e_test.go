@@ -111,8 +111,7 @@ func (s *site) signIn(t *testing.T, ctx context.Context, token string) {
 // A QR code's address signs in by itself where the server says so, and the token
 // does not stay in the address.
 func TestSignInByAddress(t *testing.T) {
-	tokens := auth.NewTokens("")
-	token := tokens.Add(auth.Token{Name: "phone", Principal: "phone", Scopes: []string{auth.ScopeWrite}})
+	tokens, token := auth.OneToken(auth.Token{Name: "phone", Principal: "phone", Scopes: []string{auth.ScopeWrite}})
 	s := newSite(t, nil, func(c *edge.Config) {
 		c.Tokens, c.Direct, c.Key = tokens, true, servertest.Key
 	})

@@ -75,27 +75,22 @@ func (t Token) grant(now time.Time) (Grant, error) {
 }
 
 // Tokens are the bearer tokens of a file, which other processes may change at any
-// time, and those that live as long as the process. It is safe for concurrent use.
+// time, or one that lives as long as the process. It is safe for concurrent use.
 type Tokens struct {
 	path string // empty for no file
 
 	mu    sync.Mutex
-	own   []Token
 	read  []Token     // of the file as it was at state
 	state os.FileInfo // nil when it was not read
 }
 
-// NewTokens returns the tokens of a file, which need not exist yet; an empty path
-// is no file.
+// NewTokens returns the tokens of a file, which need not exist yet.
 func NewTokens(path string) *Tokens { return &Tokens{path: path} }
 
-// Add makes a token that is valid until the process ends, and returns its text.
-func (t *Tokens) Add(token Token) string {
-	text := token.generate()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.own = append(t.own, token)
-	return text
+// OneToken makes a token that is valid until the process ends, and returns its text.
+func OneToken(token Token) (t *Tokens, text string) {
+	text = token.generate()
+	return &Tokens{read: []Token{token}}, text
 }
 
 // generate sets the id, the hash and the time of a token and returns its text.
@@ -142,10 +137,8 @@ func (t *Tokens) find(id string) (Token, error) {
 	if err := t.refresh(); err != nil {
 		return Token{}, err
 	}
-	for _, token := range slices.Concat(t.own, t.read) {
-		if token.ID == id {
-			return token, nil
-		}
+	if n := slices.IndexFunc(t.read, func(token Token) bool { return token.ID == id }); n >= 0 {
+		return t.read[n], nil
 	}
 	return Token{}, ErrUnknown
 }
@@ -153,6 +146,9 @@ func (t *Tokens) find(id string) (Token, error) {
 // refresh reads the file if it has changed. While it cannot be read nobody is let
 // in by it. The caller must hold t.mu.
 func (t *Tokens) refresh() error {
+	if t.path == "" {
+		return nil
+	}
 	state, err := os.Stat(t.path)
 	if was := t.state; err == nil && was != nil && os.SameFile(state, was) && state.ModTime().Equal(was.ModTime()) && state.Size() == was.Size() {
 		return nil

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -137,21 +137,17 @@ func (e *Edge) challenge(w http.ResponseWriter, r *http.Request, refusal *Error)
 	if !e.signsIn {
 		return
 	}
-	var fields []string
-	add := func(name, value string) { fields = append(fields, name+"="+strconv.Quote(value)) }
+	challenge := fmt.Sprintf("Bearer scope=%q", auth.ScopeRead+" "+auth.ScopeWrite)
 	switch {
 	case refusal.Status == http.StatusForbidden:
-		add("error", "insufficient_scope")
-		add("error_description", refusal.Text)
+		challenge += fmt.Sprintf(`, error="insufficient_scope", error_description=%q`, refusal.Text)
 	case r.Header.Get("Authorization") != "":
-		add("error", "invalid_token")
-		add("error_description", refusal.Text)
+		challenge += fmt.Sprintf(`, error="invalid_token", error_description=%q`, refusal.Text)
 	}
-	add("scope", auth.ScopeRead+" "+auth.ScopeWrite)
 	if e.config.Issuer != nil {
-		add("resource_metadata", e.origin(r)+metadataPath+resourcePath)
+		challenge += fmt.Sprintf(", resource_metadata=%q", e.origin(r)+metadataPath+resourcePath)
 	}
-	w.Header().Set("WWW-Authenticate", "Bearer "+strings.Join(fields, ", "))
+	w.Header().Set("WWW-Authenticate", challenge)
 }
 
 // Forbid says in the header of an answer which scope the sender lacks to change

@@ -90,8 +90,7 @@ func LoadTLS(a *app.App) (*tls.Config, error) {
 func (a *service) joinNetwork(ip netip.Addr) {
 	_, port, _ := net.SplitHostPort(a.Addr)
 	a.Addr = net.JoinHostPort(ip.String(), port)
-	a.lan = auth.NewTokens("")
-	a.phone = a.lan.Add(auth.Token{Name: "phone", Scopes: []string{auth.ScopeRead, auth.ScopeWrite}})
+	a.lan, a.phone = auth.OneToken(auth.Token{Name: "phone", Scopes: []string{auth.ScopeRead, auth.ScopeWrite}})
 }
 
 // greetPhone prints the address that signs in, also as a QR code.
