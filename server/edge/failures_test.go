@@ -2,7 +2,6 @@ package edge_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -166,45 +165,32 @@ func TestDisconnectedReaderIsNotLogged(t *testing.T) {
 	}
 }
 
-// An edit on the panel that would exceed the limit of items is refused with a
-// text that names the limit, and is not logged.
-func TestPanelRefusesTooManyItems(t *testing.T) {
-	log := &servertest.Log{}
-	server := servertest.New(t, nil, func(c *server.Config) { c.Log = log.Logger() })
-	list := servertest.Apply(t, server.Board.As(""), servertest.In("c"), func(d *todo.Draft) {
-		for n := range todo.MaxItems {
-			d.Append(fmt.Sprint(n))
-		}
-	})
-	status, _, text := servertest.Post(t, servertest.Serve(t, server, nil).URL+"/lists/"+list.List.ID+"/edit", `{"do":"add","text":"one more"}`)
-	var answer struct{ Error string }
-	if err := json.Unmarshal([]byte(text), &answer); err != nil || status != http.StatusUnprocessableEntity || answer.Error != "a list holds at most 1000 items, this would make 1001" {
-		t.Errorf("answer %d %s", status, text)
-	}
-	if lines := log.Take(); lines != nil {
-		t.Errorf("a person's mistake was logged: %q", lines)
-	}
-}
-
-// A handler's failure is answered with a status and logged in one line: of a panic, which
-// ends only its request, and of a cancellation that is not the caller's (BAD-INPUT 50).
-// When the caller has cancelled the request there is neither.
+// A handler's failure is answered with a status, and logged in one line if it is the
+// server's: of a panic, which ends only its request, and of a cancellation that is not
+// the caller's (BAD-INPUT 50). A person's mistake is told and not logged. When the caller
+// has cancelled the request there is neither.
 func TestFailuresOfAHandler(t *testing.T) {
 	log := &servertest.Log{}
 	e := newSite(t, nil, func(c *edge.Config) { c.Log = log.Logger() })
 	e.Handle("GET /panics", edge.JSON, func(http.ResponseWriter, *edge.Request) error { panic("bang") })
 	e.Handle("GET /fails", edge.JSON, func(http.ResponseWriter, *edge.Request) error { return fmt.Errorf("bang: %w", context.Canceled) })
+	e.Handle("GET /refuses", edge.JSON, func(http.ResponseWriter, *edge.Request) error {
+		return fmt.Errorf("bang: %w", &todo.InputError{Problems: []todo.Problem{{Message: "too many items", Sentence: true}}})
+	})
 	e.Handle("GET /waits", edge.JSON, func(_ http.ResponseWriter, r *edge.Request) error { <-r.Context().Done(); return r.Context().Err() })
-	for path, want := range map[string]int{"/panics": http.StatusInternalServerError, "/fails": http.StatusServiceUnavailable} {
-		if answer := get(t.Context(), e, path); answer.Code != want || strings.Contains(answer.Body.String(), "bang") {
+	for path, want := range map[string]struct {
+		status, logged int
+		text           string
+	}{
+		"/panics": {http.StatusInternalServerError, 1, "the server failed"}, "/fails": {http.StatusServiceUnavailable, 1, "the store failed"},
+		"/refuses": {http.StatusUnprocessableEntity, 0, `{"error":"too many items"}`}, "/livez": {http.StatusOK, 0, "ok"},
+	} {
+		if answer := get(t.Context(), e, path); answer.Code != want.status || !strings.Contains(answer.Body.String(), want.text) || strings.Contains(answer.Body.String(), "bang") {
 			t.Errorf("%s: answer %d %s", path, answer.Code, answer.Body)
 		}
-		if lines := log.Take(); len(lines) != 1 || !strings.Contains(lines[0], "bang") {
+		if lines := log.Take(); len(lines) != want.logged || want.logged > 0 && !strings.Contains(lines[0], "bang") {
 			t.Errorf("%s: log %q", path, lines)
 		}
-	}
-	if answer := get(t.Context(), e, "/livez"); answer.Code != http.StatusOK {
-		t.Errorf("afterwards: %d", answer.Code)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

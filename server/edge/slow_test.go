@@ -153,10 +153,18 @@ func serve(t *testing.T, e *edge.Edge) (address string, stop func()) {
 // on any route, at 256 descriptors → Each connection is closed after 10 s, whatever
 // the route answers; then others get in
 func TestSlowRequestsAreClosed(t *testing.T) {
-	address, stop := serve(t, newSite(t, nil, func(c *edge.Config) { c.ClientTimeout = 50 * time.Millisecond }))
+	address, stop := serve(t, newSite(t, nil, func(c *edge.Config) { c.ClientTimeout = 200 * time.Millisecond }))
 	t.Cleanup(stop)
 	stream := servertest.OpenStream(t, "GET", "http://"+address+"/api/events", "")
 	const body = "Host: %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
+	t.Run("at once", func(t *testing.T) { testSlowRequests(t, address, body) })
+	write := servertest.Writer(t, "http://"+address, "tester")
+	write(servertest.Todos("pending", "A"))
+	stream.Expect(`"revision":1`)
+}
+
+// testSlowRequests sends requests that never end.
+func testSlowRequests(t *testing.T, address, body string) {
 	for name, c := range map[string]struct {
 		request string
 		status  string
@@ -171,6 +179,7 @@ func TestSlowRequestsAreClosed(t *testing.T) {
 		"11 after a whole request": {"GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nPOST /mcp HTTP/1.1\r\n" + body + "\r\n{", "200"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			conn, err := net.Dial("tcp", address)
 			if err != nil {
 				t.Fatal(err)
@@ -187,7 +196,4 @@ func TestSlowRequestsAreClosed(t *testing.T) {
 			}
 		})
 	}
-	write := servertest.Writer(t, "http://"+address, "tester")
-	write(servertest.Todos("pending", "A"))
-	stream.Expect(`"revision":1`)
 }

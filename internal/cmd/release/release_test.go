@@ -9,11 +9,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,8 +22,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 )
-
-var update = flag.Bool("update", false, "read the registry's schema anew from its module")
 
 // newRelease returns a release of a made-up version with a stand-in for each binary.
 func newRelease(t testing.TB) release {
@@ -202,32 +198,12 @@ func TestRegistryEntry(t *testing.T) {
 	}
 }
 
-// schemaSource is where the registry's schema is from: a file of a Go module. What is
-// kept of it has no descriptions and examples.
-const (
-	schemaModule = "github.com/modelcontextprotocol/registry@v1.8.7"
-	schemaFile   = "internal/validators/schemas/2025-12-11.json"
-)
-
 // registrySchema returns the schema of the registry's entries, whose ID is its address.
+// It is the file internal/validators/schemas/2025-12-11.json of the module
+// github.com/modelcontextprotocol/registry, without descriptions and examples.
 func registrySchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	path := filepath.Join("testdata", "server.schema.json")
-	if *update {
-		out, err := exec.Command("go", "mod", "download", "-json", schemaModule).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		dir := object(t, string(out))["Dir"].(string)
-		kept, err := json.MarshalIndent(bare(object(t, string(readFile(t, filepath.Join(dir, schemaFile))))), "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, append(kept, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	document := object(t, string(readFile(t, path)))
+	document := object(t, string(readFile(t, filepath.Join("testdata", "server.schema.json"))))
 	address, _ := document["$id"].(string)
 	c := jsonschema.NewCompiler()
 	if err := c.AddResource(address, document); err != nil {
@@ -238,26 +214,6 @@ func registrySchema(t *testing.T) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	schema.ID = address
-	return schema
-}
-
-// bare returns a schema without what explains it to people.
-func bare(schema any) any {
-	switch schema := schema.(type) {
-	case map[string]any:
-		for key, value := range schema {
-			_, isText := value.(string)
-			if slices.Contains([]string{"description", "$comment"}, key) && isText || slices.Contains([]string{"example", "examples"}, key) {
-				delete(schema, key)
-			} else {
-				schema[key] = bare(value)
-			}
-		}
-	case []any:
-		for i := range schema {
-			schema[i] = bare(schema[i])
-		}
-	}
 	return schema
 }
 
