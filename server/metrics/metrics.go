@@ -37,7 +37,7 @@ func New(version string) *Metrics {
 	}
 	m.gauges = append(m.gauges, gauge{"todo_build_info" + labelled([]string{"version"}, version), "Always 1; the label says which version runs.", func() float64 { return 1 }})
 	// An alert sees the first write that a quota refuses only if there was none before.
-	m.store.of("update", store.Outcome(todo.ErrStoreFull))
+	m.store.series[values{"update", store.Outcome(todo.ErrStoreFull)}] = &series{}
 	return m
 }
 

@@ -62,26 +62,21 @@ func newHistogram(name, help string, labels ...string) *histogram {
 
 // observe counts a duration.
 func (h *histogram) observe(took time.Duration, labels ...string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s, seconds := h.of(labels...), took.Seconds()
-	if n, _ := slices.BinarySearch(bounds[:], seconds); n < len(bounds) {
-		s.within[n]++
-	}
-	s.count++
-	s.sum += seconds
-}
-
-// of returns the series of some values, which is there from then on.
-func (h *histogram) of(labels ...string) *series {
 	var key values
 	copy(key[:], labels)
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	s := h.series[key]
 	if s == nil {
 		s = &series{}
 		h.series[key] = s
 	}
-	return s
+	seconds := took.Seconds()
+	if n, _ := slices.BinarySearch(bounds[:], seconds); n < len(bounds) {
+		s.within[n]++
+	}
+	s.count++
+	s.sum += seconds
 }
 
 // write writes the histogram, each series with its buckets.
@@ -90,14 +85,13 @@ func (h *histogram) write(p *page) {
 	defer h.mu.Unlock()
 	p.about(h.name, "histogram", h.help)
 	for _, key := range slices.SortedFunc(maps.Keys(h.series), func(a, b values) int { return slices.Compare(a[:], b[:]) }) {
-		s, of := h.series[key], key[:len(h.labels)]
-		within, total := append(slices.Clone(h.labels), "le"), uint64(0)
+		s, labels := h.series[key], labelled(h.labels, key[:]...)
+		bucket, total := h.name+"_bucket"+strings.TrimSuffix(labels, "}"), uint64(0)
 		for n, bound := range bounds {
 			total += s.within[n]
-			fmt.Fprintf(p, "%s_bucket%s %d\n", h.name, labelled(within, append(slices.Clone(of), fmt.Sprint(bound))...), total)
+			fmt.Fprintf(p, "%s,le=\"%v\"} %d\n", bucket, bound, total)
 		}
-		fmt.Fprintf(p, "%s_bucket%s %d\n", h.name, labelled(within, append(slices.Clone(of), "+Inf")...), s.count)
-		labels := labelled(h.labels, of...)
+		fmt.Fprintf(p, "%s,le=\"+Inf\"} %d\n", bucket, s.count)
 		fmt.Fprintf(p, "%s_sum%s %v\n%[1]s_count%[2]s %[4]d\n", h.name, labels, s.sum, s.count)
 	}
 }
