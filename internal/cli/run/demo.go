@@ -3,16 +3,18 @@ package run
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"time"
 
-	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
 	flag "github.com/spf13/pflag"
 
 	"todo-mcp/internal/cli/app"
+	"todo-mcp/server"
+	"todo-mcp/server/jsonrpc"
 	"todo-mcp/server/web"
 )
 
@@ -34,7 +36,7 @@ func Demo(fs *flag.FlagSet) app.Run {
 }
 
 // demo serves a panel on lists in memory while a scripted agent works through a
-// plan over MCP, as a real agent would.
+// plan.
 func demo(ctx context.Context, a *app.App, listener net.Listener, pace time.Duration, once bool) error {
 	own := *a.Settings
 	own.Store, own.Notices, own.List, own.Publish, own.Operator = "memory", "", "", []string{"all"}, app.OperatorSettings{}
@@ -52,7 +54,8 @@ func demo(ctx context.Context, a *app.App, listener net.Listener, pace time.Dura
 	defer stop()
 	served := make(chan error, 1)
 	go func() { served <- handler.Serve(ctx, listener) }()
-	err = play(ctx, a, "http://"+listener.Addr().String(), pace)
+	fmt.Fprintf(a.Stdout, "Open http://%s/ and watch an agent at work. Nothing here is kept.\n\n", listener.Addr())
+	err = play(ctx, a, s, pace)
 	if err == nil && !once {
 		fmt.Fprintln(a.Stdout, "The panel stays until Ctrl-C.")
 		<-ctx.Done()
@@ -64,8 +67,8 @@ func demo(ctx context.Context, a *app.App, listener net.Listener, pace time.Dura
 	return errors.Join(err, <-served)
 }
 
-// Todo is an item as TodoWrite takes it.
-type Todo struct {
+// todoItem is an item as TodoWrite takes it.
+type todoItem struct {
 	Content    string `json:"content"`
 	ActiveForm string `json:"activeForm"`
 	Status     string `json:"status"`
@@ -86,8 +89,8 @@ func scenes() []scene {
 }
 
 // todos returns the items of a scene.
-func (s scene) todos() []Todo {
-	plan := []Todo{
+func (s scene) todos() []todoItem {
+	plan := []todoItem{
 		{Content: "Read the bug report", ActiveForm: "Reading the bug report"},
 		{Content: "Find the cause", ActiveForm: "Finding the cause"},
 		{Content: "Write a failing test", ActiveForm: "Writing a failing test"},
@@ -95,7 +98,7 @@ func (s scene) todos() []Todo {
 		{Content: "Run the whole suite", ActiveForm: "Running the whole suite"},
 	}
 	if s.agent != "" {
-		plan = []Todo{{Content: "List the callers", ActiveForm: "Listing the callers"}, {Content: "Read the history", ActiveForm: "Reading the history"}}
+		plan = []todoItem{{Content: "List the callers", ActiveForm: "Listing the callers"}, {Content: "Read the history", ActiveForm: "Reading the history"}}
 	}
 	for i := range plan {
 		plan[i].Status = [...]string{"completed", "in_progress", "pending"}[1+cmp.Compare(i, s.done)]
@@ -103,25 +106,13 @@ func (s scene) todos() []Todo {
 	return plan
 }
 
-// play sends the demo's calls to the server at url, waits for pace after each, and
-// prints where the panel is and the results.
-func play(ctx context.Context, a *app.App, url string, pace time.Duration) error {
-	fmt.Fprintf(a.Stdout, "Open %s/ and watch an agent at work. Nothing here is kept.\n\n", url)
-	agent, err := client.NewStreamableHttpClient(url + "/mcp")
-	if err != nil {
-		return fmt.Errorf("demo agent: %w", err)
-	}
-	defer agent.Close()
-	if _, err := Handshake(ctx, a, agent, "demo agent"); err != nil {
-		return fmt.Errorf("demo agent: %w", err)
-	}
-	for _, s := range scenes() {
-		answer, err := WriteTodos(ctx, agent, s.agent, s.todos()...)
+// play sends the demo's calls to a server, waits for pace after each, and prints the
+// results.
+func play(ctx context.Context, a *app.App, s *server.Server, pace time.Duration) error {
+	for _, scene := range scenes() {
+		answer, err := scene.call(ctx, s)
 		if err != nil {
 			return fmt.Errorf("demo agent: %w", err)
-		}
-		if s.agent != "" {
-			answer += " (" + s.agent + ")"
 		}
 		if err := a.Say("%s\n", answer); err != nil {
 			return err
@@ -135,35 +126,29 @@ func play(ctx context.Context, a *app.App, url string, pace time.Duration) error
 	return a.Say("\nThat was the demo. To see your own agents: run `todo-mcp serve` and add what it prints to your client.\n")
 }
 
-// Handshake starts a client and makes the handshake of MCP, under a name.
-func Handshake(ctx context.Context, a *app.App, c *client.Client, name string) (*mcp.InitializeResult, error) {
-	if err := c.Start(ctx); err != nil {
-		return nil, err
+// call has the server handle the scene's call of TodoWrite, as one that came over MCP, and
+// returns the text of the result.
+func (s scene) call(ctx context.Context, to *server.Server) (string, error) {
+	params, by := map[string]any{"name": "TodoWrite", "arguments": map[string]any{"todos": s.todos()}}, ""
+	if s.agent != "" {
+		params["_meta"], by = map[string]string{"todo-mcp/agent": s.agent}, " ("+s.agent+")"
 	}
-	hello := mcp.InitializeRequest{}
-	hello.Params.ProtocolVersion = mcp.LATEST_LEGACY_PROTOCOL_VERSION
-	hello.Params.ClientInfo = mcp.Implementation{Name: name, Version: a.Version}
-	return c.Initialize(ctx, hello)
-}
-
-// WriteTodos calls TodoWrite and returns its answer. agent is the sub-agent that calls;
-// empty for the main agent.
-func WriteTodos(ctx context.Context, c *client.Client, agent string, todos ...Todo) (answer string, err error) {
-	call := mcp.CallToolRequest{}
-	call.Params.Name = "TodoWrite"
-	call.Params.Arguments = map[string]any{"todos": todos}
-	if agent != "" {
-		call.Params.Meta = &mcp.Meta{AdditionalFields: map[string]any{"todo-mcp/agent": agent}}
-	}
-	result, err := c.CallTool(ctx, call)
-	if err == nil && len(result.Content) > 0 {
-		answer = mcp.GetTextFromContent(result.Content[0])
-	}
-	if err == nil && result.IsError {
-		err = errors.New(answer)
-	}
+	raw, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
 	if err != nil {
-		return "", fmt.Errorf("tools/call: %w", err)
+		return "", err
 	}
-	return answer, nil
+	message, refusal := jsonrpc.Read(raw)
+	if refusal != nil {
+		return "", refusal
+	}
+	answer, err := to.Handle(ctx, server.Peer{Client: mcp.Implementation{Name: "demo agent"}, Session: "demo"}, message)
+	if err != nil {
+		return "", err
+	}
+	response, _ := answer.(mcp.JSONRPCResponse)
+	result, ok := response.Result.(*mcp.CallToolResult)
+	if !ok || result.IsError || len(result.Content) == 0 {
+		return "", fmt.Errorf("tools/call: %+v", answer)
+	}
+	return mcp.GetTextFromContent(result.Content[0]) + by, nil
 }
