@@ -52,32 +52,6 @@ func TestReplaceKeepsIdentity(t *testing.T) {
 	}
 }
 
-// A status that a view cannot express stays, unless the line has a different
-// one.
-func TestReplaceKeepsWhatTheViewCannotExpress(t *testing.T) {
-	failed := todo.Item{ID: "1", Text: "A", Status: todo.Failed}
-	blocked := todo.Item{ID: "2", Text: "B", Status: todo.Blocked}
-	cancelled := todo.Item{ID: "3", Text: "C", Status: todo.Cancelled}
-	got := replaced(stored(failed, cancelled, blocked), plain,
-		todo.Line{Text: "A", Status: "doing"}, todo.Line{Text: "B", Status: "doing"})
-	want := []todo.Item{failed, cancelled, {ID: "2", Text: "B", Status: todo.InProgress, Started: t1}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
-func TestReplaceEmpties(t *testing.T) {
-	cancelled := todo.Item{ID: "3", Text: "C", Status: todo.Cancelled}
-	if got := replaced(stored(todo.Item{ID: "1", Text: "A", Status: todo.Pending}, cancelled), plain); len(got) != 0 {
-		t.Errorf("clearing left %v", got)
-	}
-	// Writing back a list that is shown empty keeps the items that are not
-	// shown.
-	if got := replaced(stored(cancelled), plain); len(got) != 1 {
-		t.Errorf("writing back an empty view left %v", got)
-	}
-}
-
 // Which item each line means: by its id, else as a whole line, by its text, by the title
 // that is shown, by the folded text, by the short form of a long text, by a wording that
 // a person replaced; of items that are not shown only when no other does.
@@ -98,6 +72,7 @@ func TestMatch(t *testing.T) {
 		want  string // the ids of the items after it; 10 is a new one
 	}{
 		{"ids before texts", []todo.Item{a1, a2}, []todo.Line{byID("2", "A"), byID("1", "A")}, "2 1"},
+		{"ids before texts at their places", []todo.Item{a1, item("2", "B", todo.Pending)}, []todo.Line{byID("2", "A"), byID("1", "B")}, "2 1"},
 		{"an id before the text at its place", []todo.Item{a1}, []todo.Line{byID("", "A"), byID("1", "X")}, "10 1"},
 		{"an unknown id", []todo.Item{a1}, []todo.Line{byID("1", "X"), byID("7", "A")}, "1 10"},
 		{"whole lines of repeated texts", []todo.Item{a1, a2}, []todo.Line{line("A", "done")}, "2"},
@@ -110,6 +85,8 @@ func TestMatch(t *testing.T) {
 		{"a wording that a person replaced", []todo.Item{a2, reworded}, []todo.Line{line("old", "doing")}, "1"},
 		{"what is shown first", []todo.Item{c3, a1}, []todo.Line{line("A", "pending")}, "3 1"},
 		{"what is hidden last", []todo.Item{c3}, []todo.Line{line("A", "pending")}, "3"},
+		{"no lines empty the list", []todo.Item{a1, c3}, nil, ""},
+		{"no lines of a list that is shown empty", []todo.Item{c3}, nil, "3"},
 	} {
 		var got []string
 		for _, i := range replaced(stored(c.items...), plain, c.lines...) {
@@ -140,32 +117,6 @@ func TestBlockedReason(t *testing.T) {
 	d.Replace(plain, []todo.Line{{Text: "A", Status: "doing"}})
 	if got, _ := d.Item("1"); got.Status != todo.InProgress || got.Reason != "" {
 		t.Errorf("started: %+v", got)
-	}
-}
-
-func TestPatch(t *testing.T) {
-	a := todo.Item{ID: "1", Text: "A", Status: todo.Pending}
-	b := todo.Item{ID: "2", Text: "B", Status: todo.Pending}
-	d := todo.NewDraft(stored(a, b), t1)
-	if d.Patch(withActive, []todo.Line{{ID: "2", Text: "B", Active: "B", Status: "done"}, {ID: "5", Text: "C", Active: "C", Status: "done"}}) || d.Changed() {
-		t.Error("a patch with an unknown id was applied")
-	}
-	if !d.Patch(withActive, []todo.Line{{ID: "2", Text: "B2", Active: "Doing B2", Status: "done"}}) {
-		t.Error("a patch with known ids was refused")
-	}
-	want := []todo.Item{a, {ID: "2", Text: "B2", Active: "Doing B2", Status: todo.Completed, Ended: t1}}
-	if diff := cmp.Diff(want, d.Items()); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
-// Ids count up and are never reused.
-func TestIDsAreNotReused(t *testing.T) {
-	d := todo.NewDraft(stored(), t1)
-	d.Append("A", "B")
-	d.Replace(plain, nil)
-	if got := d.Append("C"); got[0].ID != "12" {
-		t.Errorf("id = %s, want 12", got[0].ID)
 	}
 }
 
