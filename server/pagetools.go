@@ -63,8 +63,8 @@ func (s *Server) addPageTool(tool *tools.Tool, reads bool, do func(request, *too
 		}
 		// Only the page needs these.
 		result.List.Rests = states[out.After.List.ID].Rests()
-		result.List.Written, err = r.lists.Written(r.ctx, out.After)
-		return result, err
+		result.List.Written = out.After.Written()
+		return result, nil
 	}))
 }
 

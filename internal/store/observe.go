@@ -99,10 +99,6 @@ func (o *observed) History(ctx context.Context, list string, after int64, limit 
 	return observe(o, "history", func() ([]todo.Snapshot, error) { return o.Store.History(ctx, list, after, limit) })
 }
 
-func (o *observed) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
-	return observe(o, "last_by", func() (todo.Snapshot, error) { return o.Store.LastBy(ctx, list, person, upTo) })
-}
-
 func (o *observed) Cursors(ctx context.Context, of todo.Key) ([]todo.Cursor, error) {
 	return observe(o, "cursors", func() ([]todo.Cursor, error) { return o.Store.Cursors(ctx, of) })
 }

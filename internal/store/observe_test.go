@@ -52,7 +52,7 @@ func TestObservedTellsOfEveryCall(t *testing.T) {
 	_ = []error{ // what each is, the outcomes say
 		second(storetest.Save(t.Context(), st, begin)), second(storetest.Save(t.Context(), st, todo.Snapshot{List: todo.List{ID: "b"}, Revision: 1})),
 		second(storetest.Save(ctx, st, begin)), refuse(&todo.InputError{}), refuse(todo.ErrNotFound), refuse(errors.New("disk on fire")),
-		second(st.Load(t.Context(), "a", 0)), second(st.Load(t.Context(), "x", 0)), second(st.LastBy(t.Context(), "a", true, 1)),
+		second(st.Load(t.Context(), "a", 0)), second(st.Load(t.Context(), "x", 0)),
 		second(st.Find(t.Context(), todo.Query{})), second(st.Position(t.Context())), second(st.History(t.Context(), "a", 0, 0)),
 		second(st.Cursors(t.Context(), todo.Key{Conversation: "c"})), second(st.CursorsOn(t.Context(), "", "")),
 		st.NoteHostCall(t.Context(), "", todo.HostCall{ID: "x"}, time.Now()), second(st.HostCall(t.Context(), "", "x")),
@@ -63,7 +63,7 @@ func TestObservedTellsOfEveryCall(t *testing.T) {
 	}()
 	want := map[string]int{
 		"update applied": 1, "update full": 1, "update cancelled": 1, "update refused": 1, "update missing": 1, "update failed": 2,
-		"load applied": 1, "load missing": 1, "last_by missing": 1, "find applied": 1, "position applied": 1, "history applied": 1,
+		"load applied": 1, "load missing": 1, "find applied": 1, "position applied": 1, "history applied": 1,
 		"cursors applied": 1, "cursors_on applied": 1, "note_host_call applied": 1, "host_call applied": 1,
 	}
 	if diff := cmp.Diff(want, c.ended); diff != "" {

@@ -1,6 +1,7 @@
 package todo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -531,20 +532,12 @@ func shownToAgents(ctx context.Context, read Reader, l Snapshot, on []Cursor) (S
 			seen = max(seen, c.Seen)
 		}
 	}
-	if seen > 0 {
+	if seen = cmp.Or(seen, l.Written()); seen > 0 {
 		return revision(ctx, read, l, seen)
 	}
-	if !l.Writer.Person {
-		return l, nil
+	first, err := revision(ctx, read, l, 1)
+	if first.Revision == 1 {
+		first = Snapshot{List: l.List, Items: []Item{}}
 	}
-	last, err := read.LastBy(ctx, l.List.ID, false, l.Revision)
-	if errors.Is(err, ErrNotFound) {
-		if last, err = revision(ctx, read, l, 1); last.Revision == 1 {
-			last = Snapshot{List: l.List, Items: []Item{}}
-		}
-	}
-	if err != nil {
-		return l, fmt.Errorf("load the revision that the agent last saw: %w", err)
-	}
-	return last, nil
+	return first, err
 }

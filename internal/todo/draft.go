@@ -295,6 +295,9 @@ func (d *Draft) snapshot(w Writer, op Operation) Snapshot {
 	if !w.Person {
 		next.Worked = d.now
 	}
+	if d.before.Revision > 0 && d.before.Writer.Person != w.Person {
+		next.Other = d.before.Revision
+	}
 	next.Writer, next.Operation, next.Report, next.Seq = w, op, Report{}, 0
 	if next.Archived && !d.archives && !slices.EqualFunc(d.before.Items, next.Items, Item.same) {
 		next.Archived, next.ReplacedBy = false, "" // a change of items brings it back

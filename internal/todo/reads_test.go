@@ -147,12 +147,6 @@ func (tx countingTx) Load(ctx context.Context, list string, revision int64) (tod
 	return l, err
 }
 
-func (tx countingTx) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
-	l, err := tx.Tx.LastBy(ctx, list, person, upTo)
-	_, _ = tx.count([]todo.Snapshot{l}, err)
-	return l, err
-}
-
 func (tx countingTx) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
 	return tx.count(tx.Tx.History(ctx, list, after, limit))
 }

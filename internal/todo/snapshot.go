@@ -102,6 +102,9 @@ type Snapshot struct {
 	// it, nothing finds it, and after [TrashAge] the store forgets it.
 	Deleted bool   `json:"deleted,omitempty"`
 	Writer  Writer `json:"writer,omitzero"`
+	// Other is the newest revision before this one whose writer was a person if this
+	// one's is none, and was none if this one's is a person; 0 when there is none.
+	Other int64 `json:"other,omitempty"`
 	// Operation is the write that made this revision.
 	Operation Operation `json:"operation,omitzero"`
 	// Report is what the answer to that write said beyond the list, kept for
@@ -123,6 +126,15 @@ func (s Snapshot) Clone() Snapshot {
 	s.Report.Ordered = slices.Clone(s.Report.Ordered)
 	s.Report.PutAway.Open = slices.Clone(s.Report.PutAway.Open)
 	return s
+}
+
+// Written returns the newest revision up to this one that no person wrote; 0 when there
+// is none.
+func (s Snapshot) Written() int64 {
+	if s.Writer.Person {
+		return s.Other
+	}
+	return s.Revision
 }
 
 // Item returns the item with an id.

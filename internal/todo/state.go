@@ -2,7 +2,6 @@ package todo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -93,19 +92,6 @@ func (l Lists) Saw(ctx context.Context, s Snapshot) (Snapshot, error) {
 		return s, err
 	}
 	return saw, nil
-}
-
-// Written returns the number of the newest revision up to s that no person wrote;
-// 0 when none is kept.
-func (l Lists) Written(ctx context.Context, s Snapshot) (int64, error) {
-	if !s.Writer.Person {
-		return s.Revision, nil
-	}
-	last, err := l.board.store.LastBy(ctx, s.List.ID, false, s.Revision)
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return 0, fmt.Errorf("find the newest revision by an agent: %w", err)
-	}
-	return last.Revision, nil
 }
 
 // SharedRest is how long a list must rest before it counts as left behind by a

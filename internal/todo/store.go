@@ -18,11 +18,6 @@ type Reader interface {
 	// most limit (0: all). The result is empty for an unknown list.
 	History(ctx context.Context, list string, after int64, limit int) ([]Snapshot, error)
 
-	// LastBy reads the newest revision of a list up to one that a person wrote, or
-	// that none did; it reads that one alone. It returns [ErrNotFound] when none is
-	// kept.
-	LastBy(ctx context.Context, list string, person bool, upTo int64) (Snapshot, error)
-
 	// Cursors reads the cursors of a conversation or a name, the one that became
 	// current last first.
 	Cursors(ctx context.Context, of Key) ([]Cursor, error)

@@ -278,12 +278,8 @@ func (a *attempt) tell(ctx context.Context, base, newest Snapshot, r *Report) er
 	if len(changed) == 0 && !isTitled {
 		return nil
 	}
-	// Who wrote? At least one revision since base is the newest one's writer's.
-	other, err := a.read.LastBy(ctx, newest.List.ID, !newest.Writer.Person, newest.Revision)
-	switch {
-	case err != nil && !errors.Is(err, ErrNotFound):
-		return fmt.Errorf("find who wrote since the writer saw the list: %w", err)
-	case err == nil && other.Revision > base.Revision:
+	switch { // at least one revision since base is the newest one's writer's
+	case newest.Other > base.Revision:
 		r.By = PeopleAndAgents
 	case newest.Writer.Person:
 		r.By = People

@@ -34,26 +34,16 @@ func (now *state) withParent(s todo.Snapshot) todo.Snapshot {
 	return s
 }
 
-// last returns the newest revision of a list that fits.
-func (r reader) last(ctx context.Context, id string, fits func(todo.Snapshot) bool) (todo.Snapshot, error) {
+// Load implements todo.Reader.
+func (r reader) Load(ctx context.Context, id string, n int64) (todo.Snapshot, error) {
 	return look(ctx, r, "read snapshot", func(now *state) (todo.Snapshot, error) {
 		for _, s := range slices.Backward(now.lists[id].revisions) {
-			if fits(s) {
+			if n == 0 || s.Revision == n {
 				return now.withParent(s.Clone()), nil
 			}
 		}
 		return todo.Snapshot{}, todo.ErrNotFound
 	})
-}
-
-// Load implements todo.Reader.
-func (r reader) Load(ctx context.Context, id string, n int64) (todo.Snapshot, error) {
-	return r.last(ctx, id, func(s todo.Snapshot) bool { return n == 0 || s.Revision == n })
-}
-
-// LastBy implements todo.Reader.
-func (r reader) LastBy(ctx context.Context, id string, person bool, upTo int64) (todo.Snapshot, error) {
-	return r.last(ctx, id, func(s todo.Snapshot) bool { return s.Writer.Person == person && s.Revision <= upTo })
 }
 
 // Find implements todo.Reader. It looks at every list, and with an operation at every

@@ -46,7 +46,6 @@ func checkRefused(t *testing.T, ctx context.Context, s todo.Store, want error) {
 		"load":       second(s.Load(ctx, "a", 0)),
 		"find":       second(s.Find(ctx, todo.Query{})),
 		"history":    second(s.History(ctx, "a", 0, 0)),
-		"last by":    second(s.LastBy(ctx, "a", true, 1)),
 		"cursors":    second(s.Cursors(ctx, todo.Key{})),
 		"cursors on": second(s.CursorsOn(ctx, "", "a")),
 		"position":   second(s.Position(ctx)),

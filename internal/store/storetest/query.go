@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -80,39 +79,6 @@ func history(t *testing.T, s todo.Store) {
 	}
 	if got, err := s.History(t.Context(), "none", 0, 0); err != nil || len(got) != 0 {
 		t.Errorf("history of an unknown list: %v, %v", got, err)
-	}
-}
-
-// lastBy tests that the last revision of a person or an agent is found however
-// many others there are after it (BAD-INPUT 70).
-func lastBy(t *testing.T, s todo.Store) {
-	var saved []todo.Snapshot
-	for n := range int64(7) {
-		next := list("a", "x", n+1)
-		next.Writer.Person = n != 1 && n != 3 // agents wrote revisions 2 and 4
-		saved = append(saved, mustSave(t, s, next))
-		mustSave(t, s, list("b", "x", n+1))
-	}
-	for _, c := range []struct {
-		list   string
-		person bool
-		upTo   int64
-		want   int64 // 0 is none
-	}{
-		{"a", false, 7, 4}, {"a", false, 9, 4}, {"a", false, 4, 4}, {"a", false, 3, 2}, {"a", false, 1, 0},
-		{"a", true, 7, 7}, {"a", true, 4, 3}, {"a", true, 0, 0}, {"b", false, 7, 0}, {"none", true, 7, 0},
-	} {
-		got, err := s.LastBy(t.Context(), c.list, c.person, c.upTo)
-		if c.want == 0 {
-			if !errors.Is(err, todo.ErrNotFound) {
-				t.Errorf("70: %+v: revision %d, %v", c, got.Revision, err)
-			}
-			continue
-		}
-		if err != nil {
-			t.Fatalf("70: %+v: %v", c, err)
-		}
-		checkEqual(t, fmt.Sprintf("70: %+v", c), saved[c.want-1], got)
 	}
 }
 

@@ -45,7 +45,6 @@ func Run(t *testing.T, open Open) {
 		"operations":                operations,
 		"find":                      find,
 		"history":                   history,
-		"last by":                   lastBy,
 		"snapshots are immutable":   immutable,
 		"linearizable":              func(t *testing.T, s todo.Store) { linearizable(t, s, s) },
 		"two lists in either order": eitherOrder,

@@ -401,10 +401,6 @@ func checkTx(t testing.TB, s todo.Store, lists []string, keys ...todo.Key) {
 			note("one before of "+id, older, err)
 			revisions, err := from.History(t.Context(), id, 0, 0)
 			note("history of "+id, revisions, err)
-			for _, person := range []bool{false, true} {
-				last, err := from.LastBy(t.Context(), id, person, newest.Revision)
-				note(fmt.Sprint("last of ", id, person), last, err)
-			}
 			on, err := from.CursorsOn(t.Context(), "", id)
 			note("cursors on "+id, sorted(on), err)
 		}

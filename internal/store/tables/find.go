@@ -36,7 +36,7 @@ type SQL struct {
 	// one that became current last first.
 	AllCursors, CursorsOf string
 
-	loadRevision, lastBy, history       string
+	loadRevision, history               string
 	cursorsOn, currentCursors, hostCall string
 	current, cursors, settled           string
 }
@@ -57,7 +57,6 @@ func (d Dialect) Queries() *SQL {
 	}
 	q.Load = q.Newest + ` WHERE l.id = ?`
 	q.loadRevision = q.Revisions + ` WHERE h.list = ? AND h.revision = ?`
-	q.lastBy = q.Revisions + ` WHERE h.list = ? AND h.person = ? AND h.revision <= ? ORDER BY h.revision DESC LIMIT 1`
 	q.history = q.Revisions + ` WHERE h.list = ? AND h.revision > ? ORDER BY h.revision LIMIT ?`
 	q.CursorsOf = q.AllCursors + ` WHERE c.principal = ? AND c.conversation = ? ORDER BY c.moved DESC, c.at`
 	// With the empty text a database goes by the list, on which few are, and not through

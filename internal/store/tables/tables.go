@@ -88,11 +88,6 @@ func (r Reader) Load(ctx context.Context, list string, revision int64) (todo.Sna
 	return r.one(ctx, r.sql.loadRevision, list, revision)
 }
 
-// LastBy implements [todo.Reader].
-func (r Reader) LastBy(ctx context.Context, list string, person bool, upTo int64) (todo.Snapshot, error) {
-	return r.one(ctx, r.sql.lastBy, list, person, upTo)
-}
-
 // History implements [todo.Reader].
 func (r Reader) History(ctx context.Context, list string, after int64, limit int) ([]todo.Snapshot, error) {
 	return r.snapshots(ctx, r.sql.history, list, after, atMost(limit))
