@@ -109,34 +109,30 @@ func change(w prompts.Words, d todo.Difference) string {
 			before = fmt.Sprintf(w.Item, d.Before.ID, before)
 		}
 	}
-	switch reworded, set := d.Before.Text != d.After.Text, d.Before.Status != d.After.Status; {
-	case d.Kind == todo.Added:
-		text := fmt.Sprintf(w.Added, after)
-		if d.After.Status != todo.Pending {
-			text = fmt.Sprintf(w.AndSet, text, d.After.Status) + reasonInBrackets(d.After)
-		}
-		return text
+	text, reworded, set := "", d.Before.Text != d.After.Text, d.Before.Status != d.After.Status
+	switch {
 	case d.Kind == todo.Removed:
 		return fmt.Sprintf(w.Removed, before)
+	case d.Kind == todo.Added:
+		text, set = fmt.Sprintf(w.Added, after), d.After.Status != todo.Pending
 	case d.Kind != todo.Changed:
-	case reworded && set:
-		return fmt.Sprintf(w.AndSet, fmt.Sprintf(w.Reworded, before, after), d.After.Status) + reasonInBrackets(d.After)
+		return ""
 	case reworded:
-		return fmt.Sprintf(w.Reworded, before, after) + newReason(d)
+		text = fmt.Sprintf(w.Reworded, before, after)
 	case set:
 		return fmt.Sprintf(w.Set, after, d.After.Status) + reasonInBrackets(d.After)
 	case d.Before.Reason != d.After.Reason:
-		return fmt.Sprintf(w.Blocked, after) + reasonInBrackets(d.After)
-	}
-	return ""
-}
-
-// newReason returns the reason in brackets if it changed.
-func newReason(d todo.Difference) string {
-	if d.Before.Reason == d.After.Reason {
+		text = fmt.Sprintf(w.Blocked, after)
+	default:
 		return ""
 	}
-	return reasonInBrackets(d.After)
+	if set {
+		text = fmt.Sprintf(w.AndSet, text, d.After.Status)
+	}
+	if d.Before.Reason == d.After.Reason {
+		return text
+	}
+	return text + reasonInBrackets(d.After)
 }
 
 // keptChanges describes what stays as the user has it, although the model sent it as

@@ -146,7 +146,7 @@ func (a *attempt) seen(list Snapshot) int64 {
 	return -1
 }
 
-// load returns a list that the holder holds or held, of revision 0 when there
+// load returns a list that the conversation holds or held, of revision 0 when there
 // is none any more.
 func (a *attempt) load(ctx context.Context, id string) (Snapshot, error) {
 	list, err := a.read.Load(ctx, id, 0)
@@ -197,10 +197,8 @@ func (a *attempt) replace(ctx context.Context) (err error) {
 	if len(current.Items) == 0 || seen <= 0 {
 		return nil
 	}
-	if a.shown = current; seen < current.Revision {
-		if a.shown, err = revision(ctx, a.read, current, seen); err != nil {
-			return err
-		}
+	if a.shown, err = revision(ctx, a.read, current, seen); err != nil {
+		return err
 	}
 	if len(a.Lines) == 0 {
 		a.begins = current.Settled()
@@ -297,7 +295,7 @@ func (a *attempt) guess(ctx context.Context) error {
 }
 
 // withItem chooses the list that has the item: the current one, else the one that the
-// holder held last.
+// conversation held last.
 func (a *attempt) withItem(ctx context.Context) error {
 	if indexOf(a.current.Items, a.Item) >= 0 {
 		return nil
@@ -314,7 +312,7 @@ func (a *attempt) withItem(ctx context.Context) error {
 	return nil
 }
 
-// ownLists yields the lists that the holder holds or held, the one that became
+// ownLists yields the lists that the conversation holds or held, the one that became
 // current last first. It ends with an error.
 func (a *attempt) ownLists(ctx context.Context) iter.Seq2[Snapshot, error] {
 	return func(yield func(Snapshot, error) bool) {
@@ -355,7 +353,7 @@ func (a *attempt) checkOnlyOneOpen(ctx context.Context) error {
 
 // recognise chooses the unfinished list that a whole-list write continues, with what its
 // agents were shown of it; of several the one with the most items of the write. It looks
-// among the lists that the holder held, and then, if the conversation is not certain,
+// among the lists that the conversation held, and then, if it is not certain,
 // among the lists of the same client and workspace. It returns false when there is none.
 func (a *attempt) recognise(ctx context.Context) (found bool, err error) {
 	most, own := 0, make(map[string]bool)

@@ -26,7 +26,7 @@ const (
 	EditRename    EditKind = "rename"    // give the list a title, the Text, or take it away
 	EditArchive   EditKind = "archive"   // put the list away, see Snapshot.Archived
 	EditUnarchive EditKind = "unarchive" // bring it back
-	EditDelete    EditKind = "delete"    // delete the list and those of its sub-agents
+	EditDelete    EditKind = "delete"    // delete the list, and the lists of its sub-agents
 	EditUndelete  EditKind = "undelete"  // bring it back
 )
 
