@@ -84,7 +84,7 @@ func TestLogDeleted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	a, b := openWithCleanup(t, path), openWithCleanup(t, path)
 	revisions := int64(0)
-	for range 5 {
+	for range 3 {
 		revisions++
 		mustSave(t, a, "a", revisions)
 		mustSave(t, b, "b", revisions)
@@ -280,7 +280,7 @@ func TestFoldersSurvivePowerLoss(t *testing.T) {
 // BAD-INPUT 74: a process that looks for the store while another makes it does not
 // take it for an empty database beside a full log.
 func TestLooksWhileAnotherMakes(t *testing.T) {
-	for range 30 {
+	for range 10 {
 		path := filepath.Join(t.TempDir(), "todo.db")
 		var lookers sync.WaitGroup
 		for range 4 {

@@ -89,7 +89,7 @@ func counted(t testing.TB, path string, counters ...sqlite.DBStatusOp) (pages fu
 // an item. (A whole-list write by a hint reads up to 200: docs/rough-edges.md)
 func TestWorkDoesNotGrowWithLists(t *testing.T) {
 	looked := make(map[string][]int)
-	for _, lists := range []int{200, 2000} {
+	for _, lists := range []int{100, 1000} {
 		path := filepath.Join(t.TempDir(), "todo.db")
 		pages := work(t, path)
 		s := filled(t, path, lists)

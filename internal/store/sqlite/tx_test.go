@@ -56,7 +56,7 @@ func mustApply(t *testing.T, l todo.Lists, w todo.Write) todo.Outcome {
 func TestSteadyUpdateReadsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "todo.db")
 	read, pages := missed(t, path), work(t, path)
-	s := filled(t, path, 1000)
+	s := filled(t, path, 200)
 	key := todo.Key{Conversation: "session:c"}
 	first := snapshot("a", 1)
 	first.Items, first.LastID = storetest.Plan(50), 50
